@@ -1,0 +1,120 @@
+package v1alpha1
+
+import "time"
+
+// Paths of a runner's control endpoint. All are served over mutual TLS only. Bodies are JSON.
+//
+//	PUT  PathUpdate    Update    the share to work on; the first one makes the runner connect
+//	PUT  PathStart     Start     the instant to begin at
+//	PUT  PathStop      Stop      end now, keep the results
+//	GET  PathSnapshot  Snapshot  what has happened so far
+//	PUT  PathAck       Ack       the final snapshot is safe, the runner may exit
+//
+// Every message is idempotent: the same one twice is one. A message that contradicts what was
+// accepted (another start instant, an older revision) is answered 409 with an Error.
+const (
+	PathUpdate   = "/v1alpha1/update"
+	PathStart    = "/v1alpha1/start"
+	PathStop     = "/v1alpha1/stop"
+	PathSnapshot = "/v1alpha1/snapshot"
+	PathAck      = "/v1alpha1/ack"
+)
+
+// ControlPort and MetricsPort are where a runner pod listens.
+const (
+	ControlPort = 8443
+	MetricsPort = 9090
+)
+
+// Slots says which of the test's request slots belong to somebody: slot n does when n modulo Of
+// is one of Residues. Slots of all shares together are all slots, none twice. It is general
+// enough to deal a lost shard's slots out again.
+type Slots struct {
+	Of int64 `json:"of"`
+	// Residues is sorted, each in [0, Of).
+	Residues []int64 `json:"residues"`
+}
+
+// Span is the half-open interval [From, To) of indices into a variable's sequence.
+type Span struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// Share is one shard's part of a plan.
+type Share struct {
+	// Shard is this shard's index, below Shards.
+	Shard  int `json:"shard"`
+	Shards int `json:"shards"`
+	// Slots of every rate stage that are this shard's.
+	Slots Slots `json:"slots"`
+	// Connections to each target, in the order of Plan.Targets.
+	Connections []int `json:"connections"`
+	// FirstConnection of each target is the number, in the whole test, of this shard's first
+	// connection; it decides which endpoint a connection goes to.
+	FirstConnection []int `json:"firstConnection"`
+	// Variables has, for each of Plan.Variables, the part of the sequence that is this shard's.
+	Variables [][]Span `json:"variables,omitempty"`
+}
+
+// Update puts a share in force at an instant.
+type Update struct {
+	// Revision orders updates: a runner refuses one that is not newer than what it has, and
+	// takes the same one twice for one.
+	Revision int64 `json:"revision"`
+	// At is the instant in the runner's own clock (Snapshot.Clock); zero or past: at once.
+	At    int64 `json:"at,omitempty"`
+	Share Share `json:"share"`
+	// Rates replaces the rates of Plan when it is not empty: same number, same bounds.
+	Rates []Rate `json:"rates,omitempty"`
+}
+
+// Start begins the test.
+type Start struct {
+	// At is the instant in the runner's own monotonic clock (Snapshot.Clock), in nanoseconds.
+	At int64 `json:"at"`
+}
+
+// Stop ends the test: nothing more is sent.
+type Stop struct {
+	// Reason is told in the report, for instance "spec.stop".
+	Reason string `json:"reason"`
+	// Drain waits for responses in flight, no longer than Plan.Drain; false: ends at once, and
+	// what is in flight is counted so.
+	Drain bool `json:"drain"`
+}
+
+// Ack tells a runner that its final snapshot has been stored.
+type Ack struct {
+	// Sequence of the snapshot that was stored.
+	Sequence uint64 `json:"sequence"`
+}
+
+// Error is the body of every answer that is not 2xx.
+type Error struct {
+	Message string `json:"message"`
+}
+
+// State is where a runner is on its way. A runner only ever moves forward.
+type State string
+
+const (
+	// StateWaiting: no share yet, nothing is connected.
+	StateWaiting State = "Waiting"
+	// StateConnecting: has a share and opens its connections.
+	StateConnecting State = "Connecting"
+	// StateReady: every connection is open and has the peer's SETTINGS.
+	StateReady State = "Ready"
+	// StateRunning: the start instant is known; load begins at it.
+	StateRunning State = "Running"
+	// StateDraining: the last request has been sent.
+	StateDraining State = "Draining"
+	// StateDone: the snapshot is final.
+	StateDone State = "Done"
+)
+
+// Clock reads the monotonic clock that Start.At and Update.At refer to. Its zero is arbitrary
+// and differs between processes.
+func Clock() int64 { return int64(time.Since(clockZero)) + 1 }
+
+var clockZero = time.Now()

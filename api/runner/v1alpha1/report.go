@@ -1,0 +1,195 @@
+package v1alpha1
+
+// Report is the result of a run, merged over its shards.
+type Report struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Name is "namespace/name" of the LoadTest.
+	Name     string `json:"name"`
+	PlanHash string `json:"planHash,omitempty"`
+	// Version of h2surge that made the report.
+	Version string `json:"version,omitempty"`
+	// StartTime and EndTime are RFC 3339 instants of the first and the last request.
+	StartTime string `json:"startTime,omitempty"`
+	EndTime   string `json:"endTime,omitempty"`
+	// Partial: at least one shard was lost, so its last part is missing.
+	Partial bool `json:"partial"`
+	// Stopped is the reason of an early end; empty: the plan was executed whole.
+	Stopped string `json:"stopped,omitempty"`
+
+	Requests    Requests         `json:"requests"`
+	WarmUp      WarmUp           `json:"warmUp"`
+	Chains      ChainTotals      `json:"chains"`
+	StatusCodes map[string]int64 `json:"statusCodes"`
+	Rate        RateResult       `json:"rate"`
+	// ErrorRatio is 1 - succeeded / (sent + dropped).
+	ErrorRatio float64 `json:"errorRatio"`
+
+	ResponseTime    Times `json:"responseTime"`
+	ServiceTime     Times `json:"serviceTime"`
+	TimeToFirstByte Times `json:"timeToFirstByte"`
+	Lag             Times `json:"lag"`
+	Blocked         Times `json:"blocked"`
+	Connect         Times `json:"connect"`
+
+	Bytes      Bytes   `json:"bytes"`
+	CPUSeconds float64 `json:"cpuSeconds"`
+	// Stages has one entry for each rate stage.
+	Stages []StageResult `json:"stages"`
+	// Steps has one entry for each step of each chain.
+	Steps     []StepResult    `json:"steps"`
+	Generator GeneratorResult `json:"generator"`
+	Verdict   Verdict         `json:"verdict"`
+	// Histograms are the merged distributions, for whoever wants other quantiles.
+	Histograms *ReportHistograms `json:"histograms,omitempty"`
+}
+
+// ReportKind is the kind of a Report document.
+const ReportKind = "Report"
+
+// Requests counts every request exactly once; see Counters for the law.
+type Requests struct {
+	Sent           int64 `json:"sent"`
+	Done           int64 `json:"done"`
+	Succeeded      int64 `json:"succeeded"`
+	FailedChecks   int64 `json:"failedChecks"`
+	TimedOut       int64 `json:"timedOut"`
+	Reset          int64 `json:"reset"`
+	ConnectionLost int64 `json:"connectionLost"`
+	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
+	Dropped        int64 `json:"dropped"`
+	Retried        int64 `json:"retried"`
+	Abandoned      int64 `json:"abandoned"`
+}
+
+// WarmUp counts what the warm-up stages sent. It is in no other figure.
+type WarmUp struct {
+	Sent int64 `json:"sent"`
+}
+
+// ChainTotals count chain instances over all chains.
+type ChainTotals struct {
+	Started    int64 `json:"started"`
+	Completed  int64 `json:"completed"`
+	Aborted    int64 `json:"aborted"`
+	Unfinished int64 `json:"unfinished"`
+}
+
+// RateResult compares what was asked with what was sent, in requests a second over the
+// measured window, drain excluded. Asked is zero when the load was as fast as possible.
+type RateResult struct {
+	Asked    float64 `json:"asked"`
+	Achieved float64 `json:"achieved"`
+	// WindowSeconds is the length of the measured window.
+	WindowSeconds float64 `json:"windowSeconds"`
+}
+
+// Times sums up a distribution, in integer microseconds. All are zero when Count is.
+type Times struct {
+	Count int64 `json:"count"`
+	Min   int64 `json:"min"`
+	Mean  int64 `json:"mean"`
+	P50   int64 `json:"p50"`
+	P90   int64 `json:"p90"`
+	P95   int64 `json:"p95"`
+	P99   int64 `json:"p99"`
+	P999  int64 `json:"p999"`
+	Max   int64 `json:"max"`
+}
+
+// Bytes counts what went over the sockets.
+type Bytes struct {
+	Sent     int64 `json:"sent"`
+	Received int64 `json:"received"`
+}
+
+// StageResult is one rate stage over all shards.
+type StageResult struct {
+	Name     string  `json:"name"`
+	WarmUp   bool    `json:"warmUp,omitempty"`
+	Asked    float64 `json:"asked"`
+	Achieved float64 `json:"achieved"`
+	Sent     int64   `json:"sent"`
+	Dropped  int64   `json:"dropped"`
+}
+
+// StepResult is one step of one chain over all shards.
+type StepResult struct {
+	Chain          string  `json:"chain"`
+	Step           string  `json:"step"`
+	Sent           int64   `json:"sent"`
+	Done           int64   `json:"done"`
+	Succeeded      int64   `json:"succeeded"`
+	FailedChecks   int64   `json:"failedChecks"`
+	TimedOut       int64   `json:"timedOut"`
+	Reset          int64   `json:"reset"`
+	ConnectionLost int64   `json:"connectionLost"`
+	InFlightAtEnd  int64   `json:"inFlightAtEnd"`
+	ErrorRatio     float64 `json:"errorRatio"`
+	ResponseTime   Times   `json:"responseTime"`
+}
+
+// GeneratorResult sums up the generator's own health over all shards.
+type GeneratorResult struct {
+	Shards     int `json:"shards"`
+	ShardsLost int `json:"shardsLost"`
+	Workers    int `json:"workers"`
+	// CPUs of all workers that were pinned, shard after shard.
+	CPUs []int `json:"cpus"`
+	// ExclusiveShards had their CPUs for themselves.
+	ExclusiveShards       int   `json:"exclusiveShards"`
+	ThrottledMicroseconds int64 `json:"throttledMicroseconds"`
+	GCPauseMicroseconds   int64 `json:"gcPauseMicroseconds"`
+	// StartSkewMicroseconds is the time between the first and the last shard's start.
+	StartSkewMicroseconds int64 `json:"startSkewMicroseconds"`
+	Connects              int64 `json:"connects"`
+	Reconnects            int64 `json:"reconnects"`
+}
+
+// Outcome is the verdict in one word.
+type Outcome string
+
+const (
+	// OutcomePassed: the plan was executed whole, every threshold holds, and the generator was
+	// not the bottleneck.
+	OutcomePassed Outcome = "Passed"
+	// OutcomeFailed: a threshold was breached.
+	OutcomeFailed Outcome = "Failed"
+	// OutcomeInconclusive: the generator was the bottleneck, or a part of the result is
+	// missing, so that the numbers say nothing about the target.
+	OutcomeInconclusive Outcome = "Inconclusive"
+	// OutcomeError: the test could not be executed: no target, no success, a lost shard.
+	OutcomeError Outcome = "Error"
+	// OutcomeStopped: ended early on request.
+	OutcomeStopped Outcome = "Stopped"
+)
+
+// Verdict is the judgement of a run.
+type Verdict struct {
+	Outcome Outcome `json:"outcome"`
+	// Reason is a CamelCase word, Message a sentence.
+	Reason     string            `json:"reason"`
+	Message    string            `json:"message"`
+	Thresholds []ThresholdResult `json:"thresholds,omitempty"`
+}
+
+// ThresholdResult compares one threshold with what was observed.
+type ThresholdResult struct {
+	Name     string `json:"name"`
+	Metric   Metric `json:"metric"`
+	Quantile string `json:"quantile,omitempty"`
+	// Limit is the threshold's max or min, with its comparison: "<= 20ms".
+	Limit    string `json:"limit"`
+	Observed string `json:"observed"`
+	Passed   bool   `json:"passed"`
+}
+
+// ReportHistograms are merged over the shards.
+type ReportHistograms struct {
+	ResponseTime    Histogram `json:"responseTime"`
+	ServiceTime     Histogram `json:"serviceTime"`
+	TimeToFirstByte Histogram `json:"timeToFirstByte"`
+	Lag             Histogram `json:"lag"`
+	Blocked         Histogram `json:"blocked"`
+	Connect         Histogram `json:"connect"`
+}

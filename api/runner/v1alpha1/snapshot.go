@@ -1,0 +1,173 @@
+package v1alpha1
+
+// Snapshot is what a runner has counted since its start. Snapshots are cumulative: a later one
+// replaces an earlier one of the same boot, and a lost one costs nothing.
+type Snapshot struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Shard      int    `json:"shard"`
+	// Boot identifies the process: after a restart it differs and counting began anew.
+	Boot string `json:"boot"`
+	// Sequence grows by one with each snapshot of a boot.
+	Sequence uint64 `json:"sequence"`
+	// Revision of the share in force; zero: none yet.
+	Revision int64 `json:"revision"`
+	State    State `json:"state"`
+	// Clock is the runner's monotonic clock, in nanoseconds, when the snapshot was taken.
+	Clock int64 `json:"clock"`
+	// StartedAt is the runner's clock at its first turn at or after the start instant; EndedAt
+	// when it sent nothing more. Zero: not yet.
+	StartedAt int64 `json:"startedAt,omitempty"`
+	EndedAt   int64 `json:"endedAt,omitempty"`
+	// Problem says what keeps the runner from being ready, or what ended it before its time
+	// (ProblemX constants), with the text in Message. Empty: nothing.
+	Problem Problem `json:"problem,omitempty"`
+	Message string  `json:"message,omitempty"`
+	// Stopped is the reason of the Stop that ended the run early; empty: it ran to its end.
+	Stopped string `json:"stopped,omitempty"`
+
+	Counters Counters `json:"counters"`
+	// Stages has one entry for each of Plan.Rates.
+	Stages []StageCounters `json:"stages,omitempty"`
+	// Steps has one entry for each step of each chain, in the plan's order.
+	Steps []StepCounters `json:"steps,omitempty"`
+	// Chains has one entry for each chain of the plan.
+	Chains []ChainCounters `json:"chains,omitempty"`
+	// StatusCodes counts final responses by status code.
+	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
+	// ResponseTime is in every snapshot, Histograms in the final one.
+	ResponseTime Histogram   `json:"responseTime"`
+	Histograms   *Histograms `json:"histograms,omitempty"`
+	Generator    Generator   `json:"generator"`
+}
+
+// SnapshotKind is the kind of a Snapshot document.
+const SnapshotKind = "Snapshot"
+
+// Problem is a short CamelCase reason.
+type Problem string
+
+const (
+	// ProblemConnect: a target could not be reached.
+	ProblemConnect Problem = "ConnectFailed"
+	// ProblemPlan: the plan cannot be executed by this runner.
+	ProblemPlan Problem = "PlanRejected"
+	// ProblemDeadline: the plan's deadline passed.
+	ProblemDeadline Problem = "DeadlineExceeded"
+	// ProblemInternal: the runner itself failed.
+	ProblemInternal Problem = "InternalError"
+)
+
+// Counters count requests of the measured stages. Each request that was sent is in exactly one
+// of the terms of the law
+//
+//	Sent = Done + TimedOut + Reset + ConnectionLost + InFlightAtEnd
+//	Done = Succeeded + FailedChecks
+//
+// In a snapshot of a running test InFlightAtEnd is what is in flight now.
+type Counters struct {
+	Sent           int64 `json:"sent"`
+	Done           int64 `json:"done"`
+	Succeeded      int64 `json:"succeeded"`
+	FailedChecks   int64 `json:"failedChecks"`
+	TimedOut       int64 `json:"timedOut"`
+	Reset          int64 `json:"reset"`
+	ConnectionLost int64 `json:"connectionLost"`
+	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
+	// Dropped slots were never sent: no stream came free within the bound.
+	Dropped int64 `json:"dropped"`
+	// Retried requests were given back unprocessed by the peer (GOAWAY, REFUSED_STREAM) and
+	// sent once more; they count once in Sent.
+	Retried int64 `json:"retried"`
+	// Abandoned timed-out streams were not reset, to stay below what servers tolerate; they
+	// are in TimedOut too.
+	Abandoned int64 `json:"abandoned,omitempty"`
+	// WarmUpSent counts requests of warm-up stages, which are in no other counter;
+	// WarmUpInFlight those of them that have no outcome yet.
+	WarmUpSent     int64 `json:"warmUpSent"`
+	WarmUpInFlight int64 `json:"warmUpInFlight"`
+	// WarmUpSucceeded counts those that succeeded.
+	WarmUpSucceeded int64 `json:"warmUpSucceeded"`
+
+	BytesSent     int64 `json:"bytesSent"`
+	BytesReceived int64 `json:"bytesReceived"`
+	// Connects counts connections opened, Reconnects those opened to replace a lost one.
+	Connects   int64 `json:"connects"`
+	Reconnects int64 `json:"reconnects"`
+}
+
+// StageCounters is what one rate stage did on this runner.
+type StageCounters struct {
+	Sent    int64 `json:"sent"`
+	Dropped int64 `json:"dropped"`
+	// Begun and Ended are offsets from the start instant, in nanoseconds. Ended is zero while
+	// the stage lasts.
+	Begun int64 `json:"begun"`
+	Ended int64 `json:"ended,omitempty"`
+}
+
+// StepCounters obey the same law as Counters.
+type StepCounters struct {
+	Sent           int64 `json:"sent"`
+	Done           int64 `json:"done"`
+	Succeeded      int64 `json:"succeeded"`
+	FailedChecks   int64 `json:"failedChecks"`
+	TimedOut       int64 `json:"timedOut"`
+	Reset          int64 `json:"reset"`
+	ConnectionLost int64 `json:"connectionLost"`
+	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
+	// StatusClasses counts final responses by class: 1xx at index 0 to 5xx at index 4.
+	StatusClasses [5]int64  `json:"statusClasses"`
+	ResponseTime  Histogram `json:"responseTime"`
+}
+
+// ChainCounters count chain instances that began in measured stages.
+// Started = Completed + Aborted + Unfinished.
+type ChainCounters struct {
+	Started   int64 `json:"started"`
+	Completed int64 `json:"completed"`
+	Aborted   int64 `json:"aborted"`
+	// Unfinished instances were under way when the run ended (or are, while it runs).
+	Unfinished int64 `json:"unfinished"`
+}
+
+// Histogram is a distribution of microseconds. Counts is an HdrHistogram V2 compressed payload
+// (1 us to 1 h, 3 significant digits), base64; Min, Max and Sum are exact.
+type Histogram struct {
+	Count  int64  `json:"count"`
+	Min    int64  `json:"min"`
+	Max    int64  `json:"max"`
+	Sum    int64  `json:"sum"`
+	Counts string `json:"counts,omitempty"`
+}
+
+// Histograms are the distributions that only the final snapshot carries.
+type Histograms struct {
+	ServiceTime     Histogram `json:"serviceTime"`
+	TimeToFirstByte Histogram `json:"timeToFirstByte"`
+	Lag             Histogram `json:"lag"`
+	Blocked         Histogram `json:"blocked"`
+	Connect         Histogram `json:"connect"`
+}
+
+// Generator says how well the load generator itself was doing.
+type Generator struct {
+	Workers int `json:"workers"`
+	// CPUs the workers are pinned to, in the order of the workers; empty: not pinned.
+	CPUs []int `json:"cpus,omitempty"`
+	// Exclusive: the kernel lets this process use exactly the CPUs it asked for, and fewer
+	// than the machine has. ExclusiveWanted: the plan asked for it.
+	Exclusive       bool `json:"exclusive"`
+	ExclusiveWanted bool `json:"exclusiveWanted"`
+	// CPUSeconds is user and system time of the process since it began to connect.
+	CPUSeconds float64 `json:"cpuSeconds"`
+	// ThrottledMicroseconds is how long the CPU quota kept the process from running.
+	ThrottledMicroseconds int64 `json:"throttledMicroseconds"`
+	// LagP99 is the 99th percentile of lag so far, in microseconds.
+	LagP99 int64 `json:"lagP99"`
+	// GCPauseMicroseconds is the sum of the runtime's stop-the-world pauses.
+	GCPauseMicroseconds int64 `json:"gcPauseMicroseconds"`
+	// Node and Pod say where the runner is, when it knows.
+	Node string `json:"node,omitempty"`
+	Pod  string `json:"pod,omitempty"`
+}

@@ -1,0 +1,102 @@
+package v1alpha1
+
+// Condition types of a LoadTest. docs/spec/loadtest.md has the truth table.
+const (
+	// ConditionPlanReady: the spec has been compiled. False says what is wrong with it, with
+	// the field's path.
+	ConditionPlanReady = "PlanReady"
+	// ConditionRunnersReady: every runner has its share and all its connections.
+	ConditionRunnersReady = "RunnersReady"
+	// ConditionRunning: load is being sent.
+	ConditionRunning = "Running"
+	// ConditionThresholdsMet: every threshold holds; Unknown until the end.
+	ConditionThresholdsMet = "ThresholdsMet"
+	// ConditionFinished: True at any end. It is the one to wait on.
+	ConditionFinished = "Finished"
+	// ConditionSucceeded: the plan was executed whole. Unknown in flight.
+	ConditionSucceeded = "Succeeded"
+	// ConditionPassed: succeeded, thresholds met, and the generator was not the bottleneck;
+	// Unknown in flight and when the result is inconclusive.
+	ConditionPassed = "Passed"
+	// ConditionReconciling is what kstatus looks at: present and True while the test is on its
+	// way.
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is what kstatus looks at: present and True when nothing will change
+	// without the user.
+	ConditionStalled = "Stalled"
+	// ConditionSpecChanged: True when the spec was edited after the run had finished; the edit
+	// reruns nothing.
+	ConditionSpecChanged = "SpecChanged"
+)
+
+// Reasons of ConditionPlanReady.
+const (
+	// ReasonCompiled: the plan has been made.
+	ReasonCompiled = "Compiled"
+	// ReasonInvalidSpec: the spec has errors that the API server cannot see.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonPlanTooLarge: the compressed plan does not fit into a ConfigMap.
+	ReasonPlanTooLarge = "PlanTooLarge"
+	// ReasonNameConflict: an object of a name the run needs exists and belongs to another.
+	ReasonNameConflict = "NameConflict"
+)
+
+// Reasons of ConditionRunnersReady.
+const (
+	// ReasonWaitingForPods: not every runner pod is running yet.
+	ReasonWaitingForPods = "WaitingForPods"
+	// ReasonConnecting: not every runner has opened its connections.
+	ReasonConnecting = "Connecting"
+	// ReasonAllReady: every runner is ready.
+	ReasonAllReady = "AllReady"
+	// ReasonRunnerLost: a runner ended before its time.
+	ReasonRunnerLost = "RunnerLost"
+	// ReasonPodTrouble: a pod cannot be scheduled, its image cannot be pulled, or it fails.
+	ReasonPodTrouble = "PodTrouble"
+	// ReasonTargetUnreachable: a runner cannot connect to a target.
+	ReasonTargetUnreachable = "TargetUnreachable"
+)
+
+// Reasons of ConditionRunning, ConditionFinished and ConditionSucceeded.
+const (
+	// ReasonNotStarted: no load has been sent yet.
+	ReasonNotStarted = "NotStarted"
+	// ReasonLoadRunning: load is being sent.
+	ReasonLoadRunning = "LoadRunning"
+	// ReasonDraining: the last request was sent, responses are awaited.
+	ReasonDraining = "Draining"
+	// ReasonInProgress: the run has not ended yet.
+	ReasonInProgress = "InProgress"
+	// ReasonCompleted: the plan was executed whole.
+	ReasonCompleted = "Completed"
+	// ReasonStopped: spec.stop ended the run.
+	ReasonStopped = "Stopped"
+	// ReasonDeadlineExceeded: spec.activeDeadlineSeconds ended the run.
+	ReasonDeadlineExceeded = "DeadlineExceeded"
+	// ReasonNoSuccess: not one request succeeded.
+	ReasonNoSuccess = "NoSuccess"
+)
+
+// Reasons of ConditionThresholdsMet and ConditionPassed.
+const (
+	// ReasonNoThresholds: the spec has none.
+	ReasonNoThresholds = "NoThresholds"
+	// ReasonAllMet: every threshold holds.
+	ReasonAllMet = "AllMet"
+	// ReasonBreached: at least one threshold does not hold.
+	ReasonBreached = "Breached"
+	// ReasonPassed: see ConditionPassed.
+	ReasonPassed = "Passed"
+	// ReasonGeneratorBound: the generator was the bottleneck.
+	ReasonGeneratorBound = "GeneratorBound"
+	// ReasonPartialResult: a shard's last part is missing.
+	ReasonPartialResult = "PartialResult"
+	// ReasonNotSucceeded: the plan was not executed whole.
+	ReasonNotSucceeded = "NotSucceeded"
+)
+
+// Reasons of ConditionSpecChanged.
+const (
+	// ReasonEditedAfterFinish: apply the LoadTest under another name to run the new spec.
+	ReasonEditedAfterFinish = "EditedAfterFinish"
+)
