@@ -1,0 +1,183 @@
+package poll
+
+import (
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Event is one ready descriptor.
+type Event struct {
+	// Data is what Add was given.
+	Data int32
+	// Readable is also set on end of stream and on errors, so that the next read tells.
+	Readable bool
+	Writable bool
+}
+
+// Poller watches descriptors. All methods but Wake belong to one goroutine.
+type Poller struct {
+	epfd   int
+	wakeFD int
+	raw    [maxEvents]unix.EpollEvent
+	// coarse is set when the kernel or the container's seccomp profile lacks epoll_pwait2
+	// (Linux 5.11); timeouts are then rounded up to milliseconds.
+	coarse bool
+}
+
+const (
+	maxEvents = 256
+	wakeData  = -1
+)
+
+// New returns a poller; Close releases it.
+func New() (*Poller, error) {
+	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("epoll_create1: %w", err)
+	}
+	wakeFD, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+	if err != nil {
+		_ = unix.Close(epfd)
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
+	p := &Poller{epfd: epfd, wakeFD: wakeFD}
+	if err := p.ctl(unix.EPOLL_CTL_ADD, wakeFD, wakeData, unix.EPOLLIN); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close releases the poller's own descriptors, not the ones it watches.
+func (p *Poller) Close() {
+	_ = unix.Close(p.epfd)
+	_ = unix.Close(p.wakeFD)
+}
+
+// Add begins to watch fd for input and, if writable is set, for room to write. data must not be
+// negative.
+func (p *Poller) Add(fd int, data int32, writable bool) error {
+	return p.ctl(unix.EPOLL_CTL_ADD, fd, data, interest(writable))
+}
+
+// Modify changes whether fd is watched for room to write.
+func (p *Poller) Modify(fd int, data int32, writable bool) error {
+	return p.ctl(unix.EPOLL_CTL_MOD, fd, data, interest(writable))
+}
+
+// Remove ends watching fd. Closing the descriptor does so too.
+func (p *Poller) Remove(fd int) error {
+	return p.ctl(unix.EPOLL_CTL_DEL, fd, 0, 0)
+}
+
+func interest(writable bool) uint32 {
+	if writable {
+		return unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLOUT
+	}
+	return unix.EPOLLIN | unix.EPOLLRDHUP
+}
+
+func (p *Poller) ctl(op, fd int, data int32, events uint32) error {
+	ev := unix.EpollEvent{Events: events, Fd: data}
+	if err := unix.EpollCtl(p.epfd, op, fd, &ev); err != nil {
+		return fmt.Errorf("epoll_ctl: %w", err)
+	}
+	return nil
+}
+
+// Wait fills out with ready descriptors and returns their number. It returns at once when some
+// are ready or Wake was called, and otherwise no later than timeout; a negative timeout waits
+// without end. Signals end a wait early, with no events: the runtime sends them to stop the
+// world, so that is normal.
+func (p *Poller) Wait(out []Event, timeout time.Duration) (n int, woken bool, err error) {
+	raw := p.raw[:min(len(out)+1, maxEvents)]
+	got, errno := p.wait(raw, timeout)
+	if errno != 0 {
+		if errno == unix.EINTR {
+			return 0, false, nil
+		}
+		return 0, false, fmt.Errorf("epoll_wait: %w", errno)
+	}
+	for i := range raw[:got] {
+		ev := &raw[i]
+		if ev.Fd == wakeData {
+			woken = true
+			p.drainWake()
+			continue
+		}
+		if n == len(out) {
+			break // level-triggered: the next Wait tells again
+		}
+		const in = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+		out[n] = Event{Data: ev.Fd, Readable: ev.Events&in != 0, Writable: ev.Events&unix.EPOLLOUT != 0}
+		n++
+	}
+	return n, woken, nil
+}
+
+func (p *Poller) wait(raw []unix.EpollEvent, timeout time.Duration) (int, unix.Errno) {
+	first := unsafe.Pointer(&raw[0])
+	if timeout == 0 {
+		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epfd), uintptr(first), uintptr(len(raw)), 0, 0, 0)
+		return int(n), errno
+	}
+	if timeout < 0 {
+		n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epfd), uintptr(first), uintptr(len(raw)), ^uintptr(0), 0, 0)
+		return int(n), errno
+	}
+	if !p.coarse {
+		ts := unix.NsecToTimespec(int64(timeout))
+		n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.epfd), uintptr(first), uintptr(len(raw)), uintptr(unsafe.Pointer(&ts)), 0, 0)
+		if errno != unix.ENOSYS && errno != unix.EPERM {
+			return int(n), errno
+		}
+		p.coarse = true
+	}
+	ms := (timeout + time.Millisecond - 1) / time.Millisecond
+	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epfd), uintptr(first), uintptr(len(raw)), uintptr(ms), 0, 0)
+	return int(n), errno
+}
+
+// Wake makes the present or next Wait return. Any goroutine may call it.
+func (p *Poller) Wake() {
+	one := [8]byte{0: 1}
+	_, _ = unix.Write(p.wakeFD, one[:])
+}
+
+func (p *Poller) drainWake() {
+	var b [8]byte
+	_, _ = Read(p.wakeFD, b[:])
+}
+
+// Read reads from a non-blocking descriptor. errno is EAGAIN when nothing is there; n is 0 with
+// no errno at end of stream.
+func Read(fd int, b []byte) (n int, errno unix.Errno) {
+	r, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(r), 0
+}
+
+// Send writes to a non-blocking socket, without SIGPIPE when the peer is gone. errno is EAGAIN
+// when there is no room.
+func Send(fd int, b []byte) (n int, errno unix.Errno) {
+	r, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(r), 0
+}
+
+// Pin binds the calling thread to one CPU. The caller has called runtime.LockOSThread.
+func Pin(cpu int) error {
+	var set unix.CPUSet
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("sched_setaffinity to CPU %d: %w", cpu, err)
+	}
+	return nil
+}
