@@ -1,0 +1,147 @@
+package cpu
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// cgroups finds this process's control groups. Version 1 has a hierarchy for each controller,
+// version 2 one for all; a machine may have both (cgroups(7)).
+type cgroups struct {
+	root fs.FS // "/" of the machine; paths in it have no leading slash
+	// dirs are, for a controller, the directories that bound this process: its own group
+	// first, then each one above it up to the mount point.
+	dirs map[string][]string
+	// unified are the same for version 2.
+	unified []string
+}
+
+// newCgroups reads /proc/self. What cannot be read leaves the result empty: then there are no
+// limits to be told of.
+func newCgroups(root fs.FS) *cgroups {
+	c := &cgroups{root: root, dirs: map[string][]string{}}
+	member, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return c
+	}
+	mounts, err := fs.ReadFile(root, "proc/self/mountinfo")
+	if err != nil {
+		return c
+	}
+	groups := parseMembership(string(member))
+	for _, m := range parseMounts(string(mounts)) {
+		if m.unified {
+			if group, ok := groups[""]; ok && c.unified == nil {
+				c.unified = m.chain(group)
+			}
+			continue
+		}
+		for _, controller := range m.controllers {
+			if group, ok := groups[controller]; ok && c.dirs[controller] == nil {
+				c.dirs[controller] = m.chain(group)
+			}
+		}
+	}
+	return c
+}
+
+// read returns the named file's content in each directory that has it, innermost first.
+func (c *cgroups) read(dirs []string, file string) []string {
+	var contents []string
+	for _, dir := range dirs {
+		if b, err := fs.ReadFile(c.root, path.Join(dir, file)); err == nil {
+			contents = append(contents, string(b))
+		}
+	}
+	return contents
+}
+
+// parseMembership reads /proc/PID/cgroup: lines of "id:controllers:path". The key of version 2,
+// which names no controllers, is "".
+func parseMembership(s string) map[string]string {
+	groups := map[string]string{}
+	for line := range strings.Lines(s) {
+		_, rest, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		controllers, group, ok2 := strings.Cut(rest, ":")
+		if !ok || !ok2 {
+			continue
+		}
+		for _, name := range strings.Split(controllers, ",") {
+			groups[name] = group
+		}
+	}
+	return groups
+}
+
+// mount is a mounted cgroup hierarchy: root is the group that appears at point.
+type mount struct {
+	root, point string
+	unified     bool
+	controllers []string
+}
+
+// parseMounts reads the cgroup lines of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
+func parseMounts(s string) []mount {
+	var mounts []mount
+	for line := range strings.Lines(s) {
+		before, after, ok := strings.Cut(line, " - ")
+		left, right := strings.Fields(before), strings.Fields(after)
+		if !ok || len(left) < 5 || len(right) < 3 {
+			continue
+		}
+		m := mount{root: unescape.Replace(left[3]), point: unescape.Replace(left[4])}
+		switch right[0] {
+		case "cgroup2":
+			m.unified = true
+		case "cgroup":
+			m.controllers = strings.Split(right[2], ",")
+		default:
+			continue
+		}
+		mounts = append(mounts, m)
+	}
+	return mounts
+}
+
+// unescape undoes what the kernel does to white space in paths.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+// chain returns the directories of a group and of those above it up to the mount point, without
+// leading slashes. A group that lies outside what is mounted (a container that sees the path of
+// its host, but only its own group mounted) is taken to be the mount point.
+func (m mount) chain(group string) []string {
+	top := strings.TrimPrefix(path.Clean(m.point), "/")
+	below, inside := relative(m.root, group)
+	if !inside {
+		return []string{top}
+	}
+	var dirs []string
+	for ; below != "" && below != "."; below = parent(below) {
+		dirs = append(dirs, path.Join(top, below))
+	}
+	return append(dirs, top)
+}
+
+func relative(root, group string) (below string, inside bool) {
+	group = path.Clean(group)
+	if strings.HasPrefix(group, "/..") {
+		return "", false
+	}
+	if root == "/" {
+		return strings.TrimPrefix(group, "/"), true
+	}
+	if group == root {
+		return "", true
+	}
+	below, inside = strings.CutPrefix(group, root+"/")
+	return below, inside
+}
+
+func parent(dir string) string {
+	i := strings.LastIndexByte(dir, '/')
+	if i < 0 {
+		return ""
+	}
+	return dir[:i]
+}

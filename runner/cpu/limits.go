@@ -1,0 +1,105 @@
+package cpu
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// errNoStat says that no cgroup of this process accounts for CPU time.
+var errNoStat = errors.New("cpu: no cgroup with a cpu controller found")
+
+// unlimited is above what any machine has: version 1 writes "no limit" as the greatest multiple
+// of the page size below 2^63.
+const unlimited = int64(1) << 60
+
+// maxMicroseconds fit into a Duration: 292 years.
+const maxMicroseconds = math.MaxInt64 / int64(time.Microsecond)
+
+func (c *cgroups) quota() float64 {
+	tightest := math.Inf(1)
+	for _, s := range c.read(c.unified, "cpu.max") {
+		tightest = min(tightest, parseMax(s))
+	}
+	quotas, periods := c.read(c.dirs["cpu"], "cpu.cfs_quota_us"), c.read(c.dirs["cpu"], "cpu.cfs_period_us")
+	for i := range min(len(quotas), len(periods)) {
+		tightest = min(tightest, parseCFS(quotas[i], periods[i]))
+	}
+	if math.IsInf(tightest, 1) {
+		return 0
+	}
+	return tightest
+}
+
+func (c *cgroups) throttled() (time.Duration, error) {
+	stats := append(c.read(c.unified, "cpu.stat"), c.read(c.dirs["cpu"], "cpu.stat")...)
+	if len(stats) == 0 {
+		return 0, errNoStat
+	}
+	var sum time.Duration
+	for _, s := range stats {
+		sum += parseThrottled(s)
+	}
+	return sum, nil
+}
+
+func (c *cgroups) memoryLimit() int64 {
+	limits := append(c.read(c.unified, "memory.max"), c.read(c.dirs["memory"], "memory.limit_in_bytes")...)
+	tightest := unlimited
+	for _, s := range limits {
+		if n, ok := parseBytes(s); ok {
+			tightest = min(tightest, n)
+		}
+	}
+	if tightest == unlimited {
+		return 0
+	}
+	return tightest
+}
+
+// parseMax reads version 2's cpu.max, "QUOTA PERIOD" in microseconds, QUOTA may be "max". The
+// result is in CPUs, infinite for none.
+func parseMax(s string) float64 {
+	quota, period, _ := strings.Cut(strings.TrimSpace(s), " ")
+	if quota == "max" {
+		return math.Inf(1)
+	}
+	return parseCFS(quota, period)
+}
+
+// parseCFS reads version 1's cpu.cfs_quota_us and cpu.cfs_period_us; a quota below zero is none.
+func parseCFS(quota, period string) float64 {
+	q, errQ := strconv.ParseInt(strings.TrimSpace(quota), 10, 64)
+	p, errP := strconv.ParseInt(strings.TrimSpace(period), 10, 64)
+	if errQ != nil || errP != nil || q <= 0 || p <= 0 {
+		return math.Inf(1)
+	}
+	return float64(q) / float64(p)
+}
+
+// parseThrottled finds the throttled time in cpu.stat: throttled_usec in version 2,
+// throttled_time in nanoseconds in version 1. A root group has neither.
+func parseThrottled(s string) time.Duration {
+	for line := range strings.Lines(s) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 0 || n > maxMicroseconds {
+			continue
+		}
+		switch name {
+		case "throttled_usec":
+			return time.Duration(n) * time.Microsecond
+		case "throttled_time":
+			return time.Duration(n)
+		}
+	}
+	return 0
+}
+
+// parseBytes reads memory.max or memory.limit_in_bytes. Not ok: no limit.
+func parseBytes(s string) (int64, bool) {
+	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+	return n, err == nil && n > 0 && n < unlimited
+}
