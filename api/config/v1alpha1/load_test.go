@@ -1,0 +1,89 @@
+package v1alpha1
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+const head = "apiVersion: config.h2surge.io/v1alpha1\nkind: OperatorConfig\n"
+
+var env = Environment{Image: "example.test/h2surge:1", Namespace: "surge"}
+
+func TestLoadDefaults(t *testing.T) {
+	for name, data := range map[string]string{"no file": "", "only its kind": head} {
+		t.Run(name, func(t *testing.T) {
+			cfg, err := Load([]byte(data), env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cfg.Runner.Image != env.Image || cfg.OperatorNamespace != env.Namespace {
+				t.Errorf("environment ignored: image %q namespace %q", cfg.Runner.Image, cfg.OperatorNamespace)
+			}
+			if got := cfg.Runner.SnapshotInterval.Duration; got != time.Second {
+				t.Errorf("snapshotInterval = %v, want 1s", got)
+			}
+			if !*cfg.LeaderElection.Enabled || !*cfg.Metrics.Secure {
+				t.Error("leader election and secure metrics are on by default")
+			}
+		})
+	}
+}
+
+func TestLoadOverrides(t *testing.T) {
+	cfg, err := Load([]byte(head+`
+namespaces: [a, b]
+leaderElection: {enabled: false}
+runner: {image: "other:2", imagePullPolicy: Never, readyTimeout: 30s}
+`), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Runner{}
+	want.Image, want.ImagePullPolicy, want.ReadyTimeout.Duration = "other:2", corev1.PullNever, 30*time.Second
+	want.setDefaults(env)
+	if diff := cmp.Diff(want, cfg.Runner); diff != "" {
+		t.Errorf("runner (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(ptr.To(false), cfg.LeaderElection.Enabled); diff != "" {
+		t.Errorf("leaderElection.enabled (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, cfg.Namespaces); diff != "" {
+		t.Errorf("namespaces (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	tests := map[string]struct{ data, want string }{
+		"unknown key":        {head + "runer: {}\n", `unknown field "runer"`},
+		"unknown nested key": {head + "runner: {img: x}\n", `unknown field "runner.img"`},
+		"a key twice":        {head + "namespaces: [a]\nnamespaces: [b]\n", `key "namespaces" already set`},
+		"other version":      {"apiVersion: config.h2surge.io/v9\nkind: OperatorConfig\n", "v9"},
+		"other kind":         {"apiVersion: v1\nkind: ConfigMap\n", "ConfigMap"},
+		"no kind":            {"namespaces: [a]\n", "Kind"},
+		"bad level":          {head + "logging: {level: chatty}\n", "logging.level"},
+		"bad address":        {head + "metrics: {bindAddress: here}\n", "metrics.bindAddress"},
+		"bad quantity":       {head + "runner: {memoryPerCPU: lots}\n", "runner.memoryPerCPU"},
+		"short interval":     {head + "runner: {snapshotInterval: 1ms}\n", "runner.snapshotInterval"},
+		"report too large":   {head + "report: {maxBytes: 2000000}\n", "report.maxBytes"},
+		"negative":           {head + "maxConcurrentReconciles: -1\n", "maxConcurrentReconciles"},
+		"two at once":        {head + "namespaces: [A]\nlogging: {format: xml}\n", "logging.format"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load([]byte(tt.data), env)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one that says %q", err, tt.want)
+			}
+		})
+	}
+	t.Run("no image anywhere", func(t *testing.T) {
+		if _, err := Load(nil, Environment{}); err == nil || !strings.Contains(err.Error(), "runner.image") {
+			t.Errorf("error %v, want one about runner.image", err)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package v1alpha1
+
+import (
+	"net"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Validate checks a configuration whose defaults have been set. It returns everything that is
+// wrong at once.
+func (c *OperatorConfig) Validate() field.ErrorList {
+	var errs field.ErrorList
+	for i, ns := range c.Namespaces {
+		errs = append(errs, namespace(field.NewPath("namespaces").Index(i), ns)...)
+	}
+	errs = append(errs, namespace(field.NewPath("operatorNamespace"), c.OperatorNamespace)...)
+	errs = append(errs, atLeast(field.NewPath("maxConcurrentReconciles"), c.MaxConcurrentReconciles, 1)...)
+	errs = append(errs, address(field.NewPath("metrics", "bindAddress"), c.Metrics.BindAddress)...)
+	errs = append(errs, address(field.NewPath("health", "bindAddress"), c.Health.BindAddress)...)
+	errs = append(errs, oneOf(field.NewPath("logging", "level"), c.Logging.Level, "debug", "info", "error")...)
+	errs = append(errs, oneOf(field.NewPath("logging", "format"), c.Logging.Format, "json", "text")...)
+	errs = append(errs, c.Runner.validate(field.NewPath("runner"))...)
+	return append(errs, c.Report.validate(field.NewPath("report"))...)
+}
+
+func (r *Runner) validate(p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if r.Image == "" {
+		errs = append(errs, field.Required(p.Child("image"), "set it here or in the environment variable H2SURGE_IMAGE"))
+	}
+	errs = append(errs, oneOf(p.Child("imagePullPolicy"), string(r.ImagePullPolicy),
+		string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever))...)
+	if q, err := resource.ParseQuantity(r.MemoryPerCPU); err != nil || q.Sign() <= 0 {
+		errs = append(errs, field.Invalid(p.Child("memoryPerCPU"), r.MemoryPerCPU, "must be a positive quantity such as 512Mi"))
+	}
+	errs = append(errs, atLeast(p.Child("startAttempts"), r.StartAttempts, 1)...)
+	for _, d := range []struct {
+		name string
+		d    metav1.Duration
+		min  time.Duration
+	}{
+		{"podTimeout", r.PodTimeout, time.Second},
+		{"readyTimeout", r.ReadyTimeout, time.Second},
+		{"snapshotInterval", r.SnapshotInterval, 100 * time.Millisecond},
+		{"controlTimeout", r.ControlTimeout, 100 * time.Millisecond},
+		{"unreachableTimeout", r.UnreachableTimeout, time.Second},
+		{"startLead", r.StartLead, time.Millisecond},
+	} {
+		errs = append(errs, noShorter(p.Child(d.name), d.d, d.min)...)
+	}
+	return errs
+}
+
+func (r *Report) validate(p *field.Path) field.ErrorList {
+	errs := atLeast(p.Child("maxBytes"), r.MaxBytes, 4096)
+	// etcd takes 1.5 MiB a request and the API server 1 MiB of data in a ConfigMap; the rest
+	// is for keys and the record of the ending.
+	if r.MaxBytes > 1_000_000 {
+		errs = append(errs, field.Invalid(p.Child("maxBytes"), r.MaxBytes, "must be at most 1000000"))
+	}
+	return append(errs, noShorter(p.Child("podGrace"), r.PodGrace, time.Second)...)
+}
+
+func namespace(p *field.Path, ns string) field.ErrorList {
+	var errs field.ErrorList
+	for _, msg := range validation.IsDNS1123Label(ns) {
+		errs = append(errs, field.Invalid(p, ns, msg))
+	}
+	return errs
+}
+
+func address(p *field.Path, a string) field.ErrorList {
+	if a == "0" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(a); err != nil {
+		return field.ErrorList{field.Invalid(p, a, `must be host:port, :port or "0"`)}
+	}
+	return nil
+}
+
+func oneOf(p *field.Path, v string, allowed ...string) field.ErrorList {
+	if slices.Contains(allowed, v) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(p, v, allowed)}
+}
+
+func atLeast(p *field.Path, v, minimum int) field.ErrorList {
+	if v >= minimum {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p, v, "is too small")}
+}
+
+func noShorter(p *field.Path, v metav1.Duration, minimum time.Duration) field.ErrorList {
+	if v.Duration >= minimum {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(p, v.Duration.String(), "must be at least "+minimum.String())}
+}
