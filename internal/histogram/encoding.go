@@ -1,0 +1,305 @@
+package histogram
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"sync"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// The HdrHistogram V2 encoding: an outer header of cookie and length, then zlib of an inner
+// header and the counters, each a zig-zag LEB128 of at most 9 bytes, a run of n zeros as -n.
+const (
+	compressedCookie = 0x1c849304 | 0x10
+	countsCookie     = 0x1c849303 | 0x10
+	// The low half of a cookie's second byte is the version, the high half the word size,
+	// which V2 does not use.
+	cookieMask  = 0xffffff0f
+	outerHeader = 8
+	innerHeader = 40
+	maxVarint   = 9
+
+	maxPayload = pages * pageSize * maxVarint
+	// deflate grows what it cannot compress by 5 bytes for each 16 KB; base64 by a third.
+	maxEncoded = (outerHeader + innerHeader + maxPayload) * 11 / 8
+
+	// MaxCount is the greatest count that Decode takes. It is exact in a float64, as JSON
+	// readers need, and the sum over 256 shards fits into 64 bits with room.
+	MaxCount = 1 << 53
+)
+
+// A zlib writer is 800 KB of tables, and a runner encodes up to 256 histograms a second.
+var (
+	writers = sync.Pool{New: func() any {
+		w, err := zlib.NewWriterLevel(io.Discard, zlib.BestSpeed)
+		if err != nil {
+			panic(err) // only for a level that does not exist
+		}
+		return w
+	}}
+	readers sync.Pool
+)
+
+// Encode returns the wire form. Counts is empty when the histogram is.
+func (h *H) Encode() runnerv1alpha1.Histogram {
+	out := runnerv1alpha1.Histogram{Count: h.count, Min: h.min, Max: h.max, Sum: h.sum}
+	if h.count > 0 {
+		out.Counts = base64.StdEncoding.EncodeToString(compress(h.appendCounts(innerHeaderOf(nil))))
+	}
+	return out
+}
+
+func innerHeaderOf(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, countsCookie)
+	dst = binary.BigEndian.AppendUint32(dst, 0) // payload length, set when it is known
+	dst = binary.BigEndian.AppendUint32(dst, 0) // normalizing index offset
+	dst = binary.BigEndian.AppendUint32(dst, significantDigits)
+	dst = binary.BigEndian.AppendUint64(dst, 1)
+	dst = binary.BigEndian.AppendUint64(dst, Highest)
+	return binary.BigEndian.AppendUint64(dst, math.Float64bits(1))
+}
+
+// appendCounts appends the counters up to the last that is not zero and sets the length.
+func (h *H) appendCounts(dst []byte) []byte {
+	var zeros int64
+	for _, p := range h.pages {
+		if p == nil {
+			zeros += pageSize
+			continue
+		}
+		for _, c := range p {
+			if c == 0 {
+				zeros++
+				continue
+			}
+			if zeros > 0 {
+				dst = appendZeros(dst, zeros)
+				zeros = 0
+			}
+			dst = appendVarint(dst, c)
+		}
+	}
+	binary.BigEndian.PutUint32(dst[4:], uint32(len(dst)-innerHeader))
+	return dst
+}
+
+// appendZeros writes one zero as a counter and more as a run, as other writers do.
+func appendZeros(dst []byte, n int64) []byte {
+	if n == 1 {
+		return appendVarint(dst, 0)
+	}
+	return appendVarint(dst, -n)
+}
+
+func appendVarint(dst []byte, v int64) []byte {
+	u := uint64(v)<<1 ^ uint64(v>>63)
+	for range maxVarint - 1 {
+		if u < 0x80 {
+			return append(dst, byte(u))
+		}
+		dst = append(dst, byte(u)|0x80)
+		u >>= 7
+	}
+	return append(dst, byte(u)) // the ninth byte has all its 8 bits
+}
+
+func compress(inner []byte) []byte {
+	var b bytes.Buffer
+	b.Grow(outerHeader + len(inner)/2)
+	b.Write(make([]byte, outerHeader))
+	w := writers.Get().(*zlib.Writer)
+	defer writers.Put(w)
+	w.Reset(&b)
+	// A bytes.Buffer takes everything.
+	_, _ = w.Write(inner)
+	_ = w.Close()
+	out := b.Bytes()
+	binary.BigEndian.PutUint32(out, compressedCookie)
+	binary.BigEndian.PutUint32(out[4:], uint32(len(out)-outerHeader))
+	return out
+}
+
+// Decode reads the wire form. It takes only what Encode can have made, or another writer with
+// the same range and digits: the counters must agree with Count, Min, Max and Sum. It needs a
+// bounded amount of memory whatever the input is.
+func Decode(in runnerv1alpha1.Histogram) (*H, error) {
+	h, err := decode(in)
+	if err != nil {
+		return nil, fmt.Errorf("decoding histogram: %w", err)
+	}
+	return h, nil
+}
+
+func decode(in runnerv1alpha1.Histogram) (*H, error) {
+	if in.Counts == "" {
+		if in.Count != 0 || in.Min != 0 || in.Max != 0 || in.Sum != 0 {
+			return nil, fmt.Errorf("%d values without counts", in.Count)
+		}
+		return New(), nil
+	}
+	payload, err := inflate(in.Counts)
+	if err != nil {
+		return nil, err
+	}
+	h := New()
+	if err := h.fill(payload); err != nil {
+		return nil, err
+	}
+	return h, h.adopt(in)
+}
+
+// inflate takes both headers off.
+func inflate(encoded string) ([]byte, error) {
+	if len(encoded) > maxEncoded {
+		return nil, fmt.Errorf("%d bytes are more than any histogram of this range has", len(encoded))
+	}
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) < outerHeader {
+		return nil, fmt.Errorf("%d bytes are no header", len(raw))
+	}
+	if c := binary.BigEndian.Uint32(raw); c&cookieMask != compressedCookie&cookieMask {
+		return nil, fmt.Errorf("cookie %#x is not the one of the V2 compressed encoding", c)
+	}
+	if n := binary.BigEndian.Uint32(raw[4:]); int64(n) != int64(len(raw)-outerHeader) {
+		return nil, fmt.Errorf("length %d, but %d bytes follow", n, len(raw)-outerHeader)
+	}
+	inner, err := inflateBounded(raw[outerHeader:])
+	if err != nil {
+		return nil, err
+	}
+	return inner[innerHeader:], checkInner(inner)
+}
+
+func inflateBounded(compressed []byte) (inner []byte, err error) {
+	z, err := reader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, err
+	}
+	defer readers.Put(z)
+	// One byte more than is allowed tells too much from just enough; at the end of the stream the
+	// checksum has been verified.
+	inner, err = io.ReadAll(io.LimitReader(z, innerHeader+maxPayload+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(inner) < innerHeader || len(inner) > innerHeader+maxPayload {
+		return nil, fmt.Errorf("%d bytes of header and counters", len(inner))
+	}
+	return inner, nil
+}
+
+func reader(r io.Reader) (io.ReadCloser, error) {
+	z, ok := readers.Get().(io.ReadCloser)
+	if !ok {
+		return zlib.NewReader(r)
+	}
+	return z, z.(zlib.Resetter).Reset(r, nil)
+}
+
+func checkInner(inner []byte) error {
+	if c := binary.BigEndian.Uint32(inner); c&cookieMask != countsCookie&cookieMask {
+		return fmt.Errorf("cookie %#x is not the one of the V2 encoding", c)
+	}
+	if n := binary.BigEndian.Uint32(inner[4:]); int64(n) != int64(len(inner)-innerHeader) {
+		return fmt.Errorf("payload length %d, but %d bytes follow", n, len(inner)-innerHeader)
+	}
+	if !bytes.Equal(inner[8:innerHeader], innerHeaderOf(nil)[8:]) {
+		return errors.New("another range or precision than 1 us to 1 h at 3 digits")
+	}
+	return nil
+}
+
+// fill sets the counters; count is their sum, min and max are of buckets.
+func (h *H) fill(payload []byte) error {
+	i := 0
+	for len(payload) > 0 {
+		v, n := varint(payload)
+		if n == 0 {
+			return io.ErrUnexpectedEOF
+		}
+		payload = payload[n:]
+		if v < -pages*pageSize || v > MaxCount {
+			return fmt.Errorf("counter %d out of bounds", v)
+		}
+		if i+int(max(1, -v)) > pages*pageSize || v > 0 && i > index(Highest) {
+			return errors.New("more counters than the range has")
+		}
+		if v > 0 {
+			h.take(i, v)
+		}
+		i += int(max(1, -v))
+	}
+	if h.count > MaxCount {
+		return fmt.Errorf("%d values are more than can be", h.count)
+	}
+	return nil
+}
+
+func (h *H) take(i int, c int64) {
+	low, high := bounds(i)
+	if h.count == 0 {
+		h.min = low
+	}
+	h.max = high
+	h.count += c
+	h.add(i, c)
+}
+
+// varint returns the value and its length; length 0: cut off.
+func varint(b []byte) (int64, int) {
+	var u uint64
+	for i := range min(len(b), maxVarint) {
+		if i == maxVarint-1 {
+			u |= uint64(b[i]) << 56
+		} else {
+			u |= uint64(b[i]&0x7f) << (7 * i)
+		}
+		if i == maxVarint-1 || b[i] < 0x80 {
+			return int64(u>>1) ^ -int64(u&1), i + 1
+		}
+	}
+	return 0, 0
+}
+
+// adopt takes over the exact figures when the counters agree with them.
+func (h *H) adopt(in runnerv1alpha1.Histogram) error {
+	switch {
+	case in.Count != h.count:
+		return fmt.Errorf("count is %d, but the counters add up to %d", in.Count, h.count)
+	case in.Count == 0 && (in.Min != 0 || in.Max != 0 || in.Sum != 0):
+		return errors.New("no values, but a minimum, maximum or sum")
+	case in.Count == 0:
+		h.min, h.max = 0, 0
+		return nil
+	case in.Min < 0 || in.Max < in.Min || index(min(in.Min, Highest)) != index(min(h.min, Highest)) ||
+		index(min(in.Max, Highest)) != index(min(h.max, Highest)):
+		return fmt.Errorf("minimum %d and maximum %d are not in the first and the last bucket", in.Min, in.Max)
+	case !sumPossible(in):
+		return fmt.Errorf("sum %d of %d values from %d to %d", in.Sum, in.Count, in.Min, in.Max)
+	}
+	h.min, h.max, h.sum = in.Min, in.Max, in.Sum
+	return nil
+}
+
+// sumPossible: Count x Min <= Sum <= Count x Max, or Sum did not fit.
+func sumPossible(in runnerv1alpha1.Histogram) bool {
+	if in.Sum < 0 {
+		return false
+	}
+	high, low := bits.Mul64(uint64(in.Count), uint64(in.Max))
+	belowMax := high > 0 || uint64(in.Sum) <= low
+	high, low = bits.Mul64(uint64(in.Count), uint64(in.Min))
+	aboveMin := high == 0 && low <= uint64(in.Sum) || in.Sum == math.MaxInt64
+	return belowMax && aboveMin
+}
