@@ -1,0 +1,155 @@
+# h2surge. "make help" lists the targets; "make demo" and "make test" need nothing but Go and make.
+
+# Image of the operator, the runner and the command line; one image, three programs.
+IMG ?= localhost/h2surge:dev
+# Platforms of that image: one gives an archive for "docker load" and "ctr images import", several an OCI layout.
+PLATFORMS ?= linux/$(shell go env GOARCH)
+KUBECTL ?= kubectl
+# How long "make fuzz" runs each fuzz target.
+FUZZTIME ?= 20s
+# How often "make bench" repeats each benchmark.
+BENCHCOUNT ?= 6
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# One set of flags everywhere: they are part of the build cache's key.
+export GOFLAGS := -trimpath -buildvcs=false
+LDFLAGS := -s -w -X github.com/h2surge/h2surge/internal/version.Version=$(VERSION)
+TOOLS := bin/tools
+
+SHELL := /bin/bash -o pipefail
+.DEFAULT_GOAL := help
+
+##@ Use
+
+.PHONY: help
+help: ## List the targets.
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' Makefile
+
+.PHONY: demo
+demo: bin/h2surge ## Run the quickstart against the embedded target; no cluster.
+	bin/h2surge run -f config/samples/quickstart.yaml --demo
+
+##@ Develop
+
+.PHONY: generate
+generate: $(TOOLS)/controller-gen ## Regenerate deep copies.
+	$(TOOLS)/controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+
+.PHONY: manifests
+manifests: $(TOOLS)/controller-gen ## Regenerate the CRD and the operator's RBAC role.
+	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
+	$(TOOLS)/controller-gen rbac:roleName=h2surge-manager paths=./controllers/... output:rbac:dir=config/rbac
+
+.PHONY: docs
+docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md.
+	$(TOOLS)/crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --output-path=docs/api.md --log-level=ERROR
+
+.PHONY: fmt
+fmt: ## Format the Go code.
+	gofmt -s -w $$(git ls-files -co --exclude-standard '*.go')
+
+.PHONY: vet
+vet: ## Run go vet, on the e2e stories too.
+	go vet ./...
+	go vet -tags e2e ./test/e2e/...
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## Run golangci-lint: the law of imports among others.
+	$(TOOLS)/golangci-lint run
+
+.PHONY: verify
+verify: generate manifests docs vet lint ## Regenerate everything and fail when something differs; format, vet, lint.
+	hack/verify.sh
+
+.PHONY: run
+run: bin/manager ## Run the operator on this machine against the current kubectl context.
+	bin/manager $(ARGS)
+
+##@ Test
+
+.PHONY: test
+test: ## Unit tests with the race detector, envtest, zero-allocation tests.
+	hack/test.sh
+
+.PHONY: e2e
+e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster.
+	hack/e2e.sh
+
+.PHONY: cover
+cover: ## Test coverage by function, in dist/cover.html too.
+	@mkdir -p dist
+	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -coverprofile=dist/cover.out ./...
+	go tool cover -html=dist/cover.out -o dist/cover.html
+	go tool cover -func=dist/cover.out | tail -n 1
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME.
+	hack/fuzz.sh $(FUZZTIME)
+
+.PHONY: bench
+bench: ## Run the engine's Go benchmarks, BENCHCOUNT times each.
+	go test -run '^$$' -bench . -benchmem -count $(BENCHCOUNT) ./runner/... ./internal/...
+
+##@ Build
+
+.PHONY: build
+build: bin/manager bin/runner bin/h2surge ## Build bin/manager, bin/runner and bin/h2surge.
+
+# Go decides what is to be rebuilt, so these always run.
+.PHONY: bin/manager bin/runner bin/h2surge
+bin/manager bin/runner bin/h2surge: bin/%:
+	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
+
+.PHONY: image
+image: $(TOOLS)/image ## Make the image without a container engine: dist/h2surge.tar.
+	@rm -rf dist/root
+	@for p in $(PLATFORMS); do \
+	  for c in h2surge-manager=manager h2surge-runner=runner h2surge=h2surge; do \
+	    CGO_ENABLED=0 GOOS=$${p%%/*} GOARCH=$${p##*/} go build -ldflags '$(LDFLAGS)' -o dist/root/$$p/$${c%%=*} ./cmd/$${c##*=} || exit 1; \
+	  done; \
+	done
+	$(TOOLS)/image -o dist/h2surge.tar -t $(IMG) -version $(VERSION) -entrypoint /h2surge-manager $(foreach p,$(PLATFORMS),$(p)=dist/root/$(p))
+
+.PHONY: docker-build
+docker-build: ## Make the image with Docker.
+	docker build --build-arg VERSION=$(VERSION) -t $(IMG) .
+
+.PHONY: docker-buildx
+docker-buildx: ## Make the image for amd64 and arm64 with Docker and push it to where IMG says.
+	docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=$(VERSION) --push -t $(IMG) .
+
+##@ Deploy
+
+.PHONY: install
+install: ## Install the CRD.
+	$(KUBECTL) apply -k config/crd
+
+.PHONY: uninstall
+uninstall: ## Remove the CRD, and with it every LoadTest.
+	$(KUBECTL) delete --ignore-not-found -k config/crd
+
+.PHONY: deploy
+deploy: ## Install CRD, RBAC and operator, with the image IMG.
+	hack/overlay.sh $(IMG) dist/deploy
+	$(KUBECTL) apply -k dist/deploy
+
+.PHONY: undeploy
+undeploy: ## Remove all that deploy installed.
+	$(KUBECTL) delete --ignore-not-found -k config/default
+
+.PHONY: cluster-up
+cluster-up: ## Bring up the real one-node cluster of hack/cluster (root, Debian 12).
+	hack/cluster/up
+
+.PHONY: cluster-down
+cluster-down: ## Take it down again; its binaries stay.
+	hack/cluster/down
+
+# Tools, pinned in modules of their own.
+$(TOOLS)/controller-gen $(TOOLS)/setup-envtest $(TOOLS)/crd-ref-docs: hack/tools/go.mod
+	cd hack/tools && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
+$(TOOLS)/image: hack/tools/go.mod $(wildcard hack/tools/image/*.go)
+	cd hack/tools && go build -o $(CURDIR)/$@ ./image
+$(TOOLS)/golangci-lint: hack/tools/lint/go.mod
+	cd hack/tools/lint && go build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -1,0 +1,25 @@
+#!/bin/bash
+# overlay.sh IMAGE DIRECTORY: writes a kustomization there that is config/default with IMAGE, so that no tracked file is edited.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ $# = 2 ] || { echo "usage: hack/overlay.sh IMAGE DIRECTORY" >&2; exit 1; }
+image=$1 dir=$2
+
+# the tag is what follows a colon in the last part of the path: an earlier colon is a port's
+case ${image##*/} in
+  *@*) name=${image%@*} version="digest: ${image#*@}" ;;
+  *:*) name=${image%:*} version="newTag: \"${image##*:}\"" ;;
+  *) name=$image version='newTag: latest' ;;
+esac
+
+mkdir -p "$dir"
+base=$(realpath --relative-to="$dir" config/default)
+cat >"$dir/kustomization.yaml" <<EOF
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [$base]
+images:
+- name: h2surge
+  newName: $name
+  $version
+EOF

@@ -1,0 +1,23 @@
+#!/bin/bash
+# verify.sh: fails when generated files differ from what is committed, or code is not formatted. Run by "make verify", which has
+# regenerated everything before.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+failed=0
+
+mapfile -t sources < <(git ls-files -co --exclude-standard '*.go')
+unformatted=$(gofmt -s -l "${sources[@]}")
+if [ -n "$unformatted" ]; then
+  echo "not formatted (make fmt):" && echo "$unformatted"
+  failed=1
+fi
+generated=(api config/crd config/rbac docs/api.md)
+if ! git diff --exit-code -- "${generated[@]}" || [ -n "$(git ls-files -o --exclude-standard -- "${generated[@]}")" ]; then
+  git ls-files -o --exclude-standard -- "${generated[@]}"
+  echo "generated files differ from the committed ones: commit what make generate manifests docs made"
+  failed=1
+fi
+if command -v shellcheck >/dev/null; then
+  shellcheck -x hack/*.sh hack/cluster/{up,down,env,load-image,envtest-assets,check,pki} .ci/run || failed=1
+fi
+exit $failed
