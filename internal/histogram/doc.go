@@ -5,12 +5,12 @@
 // and shards merge exactly: adding counts loses nothing. The encoded form is the HdrHistogram V2
 // compressed payload, which other tools read.
 //
-// The counts are the package's own and not hdrhistogram-go's, for memory: that one takes 188 KB
-// at once for each histogram, and a runner has one for each step and worker (256 steps x 8
-// workers would be 385 MB). Here the 23,552 counters lie in 23 pages, one for each power of two,
-// made when the first value falls into them: times that spread over three decades touch about ten pages
-// of 8 KB. A counter of 32 bits would have halved that again, but at 3 million requests a second
-// it wraps in 24 minutes. hdrhistogram-go is the oracle of the tests.
+// The counts are the package's own and not hdrhistogram-go's, for memory: that one takes 188 KB at
+// once for each histogram, and a runner has one for each step and worker (256 steps x 8 workers
+// would be 385 MB). Here the 23,552 counters lie in 23 pages, one for each power of two, made when
+// the first value falls into them: times that spread over three decades touch about ten pages of 8
+// KB. A counter of 32 bits would have halved that again, but at 3 million requests a second it
+// wraps in 24 minutes. hdrhistogram-go is the oracle of the tests.
 //
 // Measured on one core at 2.3 GHz with log-normal values (bench_test.go): Record 3.8 ns, of which
 // a third keeps the exact figures (hdrhistogram-go without them: 4.4 ns); Encode 105 us for 1,500

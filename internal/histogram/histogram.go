@@ -84,8 +84,8 @@ func (h *H) RecordN(us, n int64) {
 	h.add(index(min(us, Highest)), n)
 }
 
-// Merge adds everything other has counted; other is not changed and may be nil. Sums that do not fit into 64 bits
-// stay at the greatest value that does.
+// Merge adds everything other has counted; other is not changed and may be nil. Sums that do not
+// fit into 64 bits stay at the greatest value that does.
 func (h *H) Merge(other *H) {
 	if other == nil || other.count == 0 {
 		return

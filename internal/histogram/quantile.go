@@ -7,10 +7,10 @@ import (
 )
 
 // Quantile returns the value at or below which the fraction q of all values lies: the greatest
-// value of the first bucket at which the running count reaches ceil(q x Count), at least one. That is the
-// definition of HdrHistogram (Java, from 2.1.10; hdrhistogram-go rounds the rank to the nearest
-// instead, which asks for less). The result is never below the exact Min nor above the exact
-// Max, and q >= 1 gives the exact Max. It is 0 when there is no value.
+// value of the first bucket at which the running count reaches ceil(q x Count), at least one. That
+// is the definition of HdrHistogram (Java, from 2.1.10; hdrhistogram-go rounds the rank to the
+// nearest instead, which asks for less). The result is never below the exact Min nor above the
+// exact Max, and q >= 1 gives the exact Max. It is 0 when there is no value.
 func (h *H) Quantile(q float64) int64 {
 	if h.count == 0 {
 		return 0

@@ -1,0 +1,373 @@
+package shard
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// plan has two targets and variables of the given sizes.
+func plan(connections int, sizes ...int64) *runnerv1alpha1.Plan {
+	p := &runnerv1alpha1.Plan{Targets: []runnerv1alpha1.Target{
+		{Name: "a", Connections: connections},
+		{Name: "b", Connections: 2*connections + 1},
+	}}
+	for _, size := range sizes {
+		p.Variables = append(p.Variables, runnerv1alpha1.Variable{Range: &runnerv1alpha1.Range{End: size, Step: 1}})
+	}
+	return p
+}
+
+// owned fails unless the shares own every slot below horizon, every connection and every value
+// exactly once. Variables with fewer values than sharedBelow may have several owners.
+func owned(t *testing.T, p *runnerv1alpha1.Plan, shares []runnerv1alpha1.Share, horizon, sharedBelow int64, contiguous bool) {
+	t.Helper()
+	slots := make([]int, horizon)
+	for i := range shares {
+		if s := shares[i].Slots; !Valid(s) {
+			t.Fatalf("slots of owner %d are not valid: %v", i, s)
+		}
+		for j := int64(0); Nth(shares[i].Slots, j) < horizon; j++ {
+			slots[Nth(shares[i].Slots, j)]++
+		}
+	}
+	exactlyOnce(t, "slot", slots)
+	for target := range p.Targets {
+		connections := make([]int, p.Targets[target].Connections)
+		n := 0
+		for i := range shares {
+			first := shares[i].FirstConnection[target]
+			for c := range shares[i].Connections[target] {
+				if contiguous {
+					connections[first+c]++
+				}
+				n++
+			}
+		}
+		if contiguous {
+			exactlyOnce(t, "connection", connections)
+		}
+		if n != len(connections) {
+			t.Fatalf("%d connections to target %d, want %d", n, target, len(connections))
+		}
+	}
+	for v := range p.Variables {
+		values := make([]int, p.Variables[v].Size())
+		for i := range shares {
+			for _, s := range shares[i].Variables[v] {
+				for k := s.From; k < s.To; k++ {
+					values[k]++
+				}
+			}
+			if Values(shares[i].Variables[v]) == 0 {
+				t.Fatalf("owner %d has no value of variable %d", i, v)
+			}
+		}
+		if int64(len(values)) >= sharedBelow {
+			exactlyOnce(t, fmt.Sprintf("value of variable %d", v), values)
+		}
+	}
+}
+
+func exactlyOnce(t *testing.T, what string, owners []int) {
+	t.Helper()
+	for i, n := range owners {
+		if n != 1 {
+			t.Fatalf("%s %d has %d owners", what, i, n)
+		}
+	}
+}
+
+func TestEveryThingHasOneOwner(t *testing.T) {
+	for shards := 1; shards <= 64; shards++ {
+		p := plan(shards*3+1, 1000, int64(shards), 64*8)
+		shares, err := Split(p, shards)
+		if err != nil {
+			t.Fatal(err)
+		}
+		owned(t, p, shares, 512, int64(shards), true)
+		for workers := 1; workers <= 8; workers++ {
+			var all []runnerv1alpha1.Share
+			for i := range shares {
+				all = append(all, Workers(&shares[i], workers)...)
+			}
+			owned(t, p, all, 2*int64(shards*workers)+3, int64(shards*workers), true)
+		}
+	}
+}
+
+func TestSplitIsEven(t *testing.T) {
+	for _, shards := range []int{1, 2, 3, 7, 64, 100, 255, 256} {
+		p := plan(1000, 999)
+		shares, err := Split(p, shards)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range shares {
+			if c, least := shares[i].Connections[0], 1000/shards; c < least || c > least+1 {
+				t.Errorf("%d shards: %d connections for shard %d, want %d or one more", shards, c, i, least)
+			}
+			if n, least := Values(shares[i].Variables[0]), int64(999/shards); n < least || n > least+1 {
+				t.Errorf("%d shards: %d values for shard %d, want %d or one more", shards, n, i, least)
+			}
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	p := plan(5, 3, 10)
+	got, err := Split(p, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []runnerv1alpha1.Share{
+		{
+			Shard: 0, Shards: 2, Slots: runnerv1alpha1.Slots{Of: 2, Residues: []int64{0}},
+			Connections: []int{3, 6}, FirstConnection: []int{0, 0},
+			Variables: [][]runnerv1alpha1.Span{{{From: 0, To: 2}}, {{From: 0, To: 5}}},
+		},
+		{
+			Shard: 1, Shards: 2, Slots: runnerv1alpha1.Slots{Of: 2, Residues: []int64{1}},
+			Connections: []int{2, 5}, FirstConnection: []int{3, 6},
+			Variables: [][]runnerv1alpha1.Span{{{From: 2, To: 3}}, {{From: 5, To: 10}}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	one, err := Split(p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]runnerv1alpha1.Share{Whole(p)}, one); diff != "" {
+		t.Errorf("one shard is not the whole (-want +got):\n%s", diff)
+	}
+}
+
+func TestTooFewValuesAreShared(t *testing.T) {
+	shares, err := Split(plan(4, 3), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range shares {
+		if diff := cmp.Diff([]runnerv1alpha1.Span{{To: 3}}, shares[i].Variables[0]); diff != "" {
+			t.Errorf("shard %d (-want +got):\n%s", i, diff)
+		}
+	}
+	left := Redeal(shares, []int{2})
+	for i := range left {
+		if diff := cmp.Diff([]runnerv1alpha1.Span{{To: 3}}, left[i].Variables[0]); diff != "" {
+			t.Errorf("shard %d after a loss (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+func TestSplitRefuses(t *testing.T) {
+	tests := []struct {
+		name   string
+		shards int
+		want   string
+	}{
+		{"none", 0, "must be from 1"},
+		{"too many", MaxShards + 1, "must be from 1"},
+		{"fewer connections", 5, "target a has 4 connections for 5 shards"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Split(plan(4), tt.shards)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestWorkersTakeSlotsInTurn(t *testing.T) {
+	share := Whole(plan(100, 1000))
+	share.Slots = runnerv1alpha1.Slots{Of: 10, Residues: []int64{1, 4, 7}}
+	for n := 1; n <= 8; n++ {
+		for j := range int64(100) {
+			worker := Workers(&share, n)[j%int64(n)]
+			if got, want := Nth(worker.Slots, j/int64(n)), Nth(share.Slots, j); got != want {
+				t.Fatalf("%d workers: slot %d of the share is %d, its worker says %d", n, j, want, got)
+			}
+		}
+	}
+}
+
+func TestMaxWorkers(t *testing.T) {
+	tests := []struct {
+		connections []int
+		want        int
+	}{
+		{[]int{4}, 4}, {[]int{4, 1}, 1}, {[]int{0}, 1}, {nil, MaxShards}, {[]int{9, 3, 7}, 3},
+	}
+	for _, tt := range tests {
+		if got := MaxWorkers(&runnerv1alpha1.Share{Connections: tt.connections}); got != tt.want {
+			t.Errorf("connections %v: %d workers, want %d", tt.connections, got, tt.want)
+		}
+	}
+}
+
+func TestCountBelowInvertsNth(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		s := randomSlots(r)
+		for j := range int64(300) {
+			n := Nth(s, j)
+			if got := CountBelow(s, n); got != j {
+				t.Fatalf("%v: slot %d is the %d-th, but %d are below it", s, n, j, got)
+			}
+			if got := CountBelow(s, n+1); got != j+1 {
+				t.Fatalf("%v: %d slots up to the %d-th", s, got, j)
+			}
+		}
+		if CountBelow(s, 0) != 0 || CountBelow(s, -5) != 0 {
+			t.Fatalf("%v: slots below zero", s)
+		}
+	}
+}
+
+func randomSlots(r *rand.Rand) runnerv1alpha1.Slots {
+	s := runnerv1alpha1.Slots{Of: 1 + r.Int64N(50)}
+	for i := range s.Of {
+		if r.IntN(3) == 0 {
+			s.Residues = append(s.Residues, i)
+		}
+	}
+	if len(s.Residues) == 0 {
+		s.Residues = []int64{r.Int64N(s.Of)}
+	}
+	return s
+}
+
+func TestCountsOfABoundedStageAddUp(t *testing.T) {
+	for _, shards := range []int{1, 2, 3, 7, 64, 256} {
+		shares, err := Split(plan(256), shards)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, requests := range []int64{0, 1, 2, 63, 64, 1000, 1_000_000_007} {
+			var sum int64
+			for i := range shares {
+				sum += CountBelow(shares[i].Slots, requests)
+			}
+			if sum != requests {
+				t.Errorf("%d shards send %d of %d requests", shards, sum, requests)
+			}
+		}
+	}
+}
+
+func TestRedeal(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, shards := range []int{1, 2, 3, 5, 8, 13, 64} {
+		p := plan(shards*2+1, 1000, int64(shards)*3)
+		shares, err := Split(p, shards)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(shares) > 0 {
+			owned(t, p, shares, 3000, 0, false)
+			even(t, shares)
+			shares = Redeal(shares, pick(r, shares))
+		}
+	}
+}
+
+// pick takes one to three shards to lose.
+func pick(r *rand.Rand, shares []runnerv1alpha1.Share) []int {
+	lost := []int{-1}
+	for range 1 + r.IntN(3) {
+		lost = append(lost, shares[r.IntN(len(shares))].Shard)
+	}
+	return lost
+}
+
+// even fails when a share has more than its part of the slots by more than maxOf allows.
+func even(t *testing.T, shares []runnerv1alpha1.Share) {
+	t.Helper()
+	fair := 1 / float64(len(shares))
+	for i := range shares {
+		s := shares[i].Slots
+		has := float64(len(s.Residues)) / float64(s.Of)
+		if math.Abs(has-fair) > 0.004*fair {
+			t.Fatalf("%d shares: one has %v of the slots, fair are %v", len(shares), has, fair)
+		}
+		if s.Of > maxOf {
+			t.Fatalf("%d residues in all", s.Of)
+		}
+	}
+}
+
+func TestRedealKeepsWhatSurvivorsHave(t *testing.T) {
+	shares, err := Split(plan(6, 9), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := Split(plan(6, 9), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Redeal(shares, []int{1})
+	want := []runnerv1alpha1.Share{
+		{
+			Shard: 0, Shards: 3, Slots: runnerv1alpha1.Slots{Of: 6, Residues: []int64{0, 1, 3}},
+			Connections: []int{3, 7}, FirstConnection: []int{0, 0},
+			Variables: [][]runnerv1alpha1.Span{{{From: 0, To: 3}, {From: 3, To: 5}}},
+		},
+		{
+			Shard: 2, Shards: 3, Slots: runnerv1alpha1.Slots{Of: 6, Residues: []int64{2, 4, 5}},
+			Connections: []int{3, 6}, FirstConnection: []int{4, 9},
+			Variables: [][]runnerv1alpha1.Span{{{From: 6, To: 9}, {From: 5, To: 6}}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, shares); diff != "" {
+		t.Errorf("the argument was changed (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, Redeal(shares, nil)); diff != "" {
+		t.Errorf("nothing lost (-want +got):\n%s", diff)
+	}
+}
+
+func TestRedealOfManyStaysBounded(t *testing.T) {
+	p := plan(256, 1000)
+	shares, err := Split(p, 256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		shares = Redeal(shares, []int{i * 3})
+		even(t, shares)
+	}
+	owned(t, p, shares, 3000, 0, false)
+}
+
+func TestHugeRangesDoNotOverflow(t *testing.T) {
+	p := plan(256, math.MaxInt64-1)
+	shares, err := Split(p, 256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := int64(0)
+	for i := range shares {
+		for _, s := range shares[i].Variables[0] {
+			if s.From != at || s.To <= s.From {
+				t.Fatalf("shard %d has [%d, %d), the one before ended at %d", i, s.From, s.To, at)
+			}
+			at = s.To
+		}
+	}
+	if at != math.MaxInt64-1 {
+		t.Errorf("the last ends at %d", at)
+	}
+}

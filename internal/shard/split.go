@@ -1,0 +1,126 @@
+package shard
+
+import (
+	"fmt"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// MaxShards is the greatest number of shards of a LoadTest.
+const MaxShards = 256
+
+// Split deals the plan out to a number of shards. It fails when the number is not in
+// [1, MaxShards] or when a target has fewer connections than there are shards: each shard sends
+// to each target.
+func Split(plan *runnerv1alpha1.Plan, shards int) ([]runnerv1alpha1.Share, error) {
+	if shards < 1 || shards > MaxShards {
+		return nil, fmt.Errorf("%d shards: must be from 1 to %d", shards, MaxShards)
+	}
+	for i := range plan.Targets {
+		if t := &plan.Targets[i]; t.Connections < shards {
+			return nil, fmt.Errorf("target %s has %d connections for %d shards: each shard needs one", t.Name, t.Connections, shards)
+		}
+	}
+	whole := Whole(plan)
+	out := divide(&whole, shards)
+	for i := range out {
+		out[i].Shard, out[i].Shards = i, shards
+	}
+	return out, nil
+}
+
+// Whole is the share of a test with one shard.
+func Whole(plan *runnerv1alpha1.Plan) runnerv1alpha1.Share {
+	s := runnerv1alpha1.Share{
+		Shards:          1,
+		Slots:           runnerv1alpha1.Slots{Of: 1, Residues: []int64{0}},
+		Connections:     make([]int, len(plan.Targets)),
+		FirstConnection: make([]int, len(plan.Targets)),
+	}
+	for i := range plan.Targets {
+		s.Connections[i] = plan.Targets[i].Connections
+	}
+	for i := range plan.Variables {
+		s.Variables = append(s.Variables, []runnerv1alpha1.Span{{To: plan.Variables[i].Size()}})
+	}
+	return s
+}
+
+// MaxWorkers is how many workers can work on a share: each needs a connection to each target.
+// It is at least one.
+func MaxWorkers(share *runnerv1alpha1.Share) int {
+	n := MaxShards
+	for _, c := range share.Connections {
+		n = min(n, c)
+	}
+	return max(n, 1)
+}
+
+// Workers deals a share out to the n workers of a process: the j-th slot of the share goes to
+// worker j modulo n. Shard and Shards stay those of the share. With n above MaxWorkers some workers
+// get no connection to some target, so the caller reduces n first. n must be positive.
+func Workers(share *runnerv1alpha1.Share, n int) []runnerv1alpha1.Share {
+	out := divide(share, n)
+	for i := range out {
+		out[i].Shard, out[i].Shards = share.Shard, share.Shards
+	}
+	return out
+}
+
+// divide deals everything of a share out to n owners.
+func divide(share *runnerv1alpha1.Share, n int) []runnerv1alpha1.Share {
+	residues := int64(len(share.Slots.Residues))
+	slots := deal(refine(share.Slots, int64(n)/gcd(residues, int64(n))), n)
+	out := make([]runnerv1alpha1.Share, n)
+	for i := range out {
+		out[i].Slots = slots[i]
+		for t, c := range share.Connections {
+			from, to := cut(int64(c), n, i)
+			out[i].Connections = append(out[i].Connections, int(to-from))
+			out[i].FirstConnection = append(out[i].FirstConnection, share.FirstConnection[t]+int(from))
+		}
+		for _, spans := range share.Variables {
+			out[i].Variables = append(out[i].Variables, part(spans, n, i))
+		}
+	}
+	return out
+}
+
+// cut is the i-th of n runs of [0, total): their lengths differ by one at most, the longer ones
+// first.
+func cut(total int64, n, i int) (from, to int64) {
+	at := func(k int64) int64 { return k*(total/int64(n)) + min(k, total%int64(n)) }
+	return at(int64(i)), at(int64(i) + 1)
+}
+
+// part is owner i's part of the values in spans, or all of them when there are too few.
+func part(spans []runnerv1alpha1.Span, n, i int) []runnerv1alpha1.Span {
+	total := Values(spans)
+	if total < int64(n) {
+		return append([]runnerv1alpha1.Span(nil), spans...)
+	}
+	from, to := cut(total, n, i)
+	return slice(spans, from, to)
+}
+
+// Values is the number of values in spans.
+func Values(spans []runnerv1alpha1.Span) int64 {
+	var n int64
+	for _, s := range spans {
+		n += s.To - s.From
+	}
+	return n
+}
+
+// slice takes the values from the from-th up to, without, the to-th.
+func slice(spans []runnerv1alpha1.Span, from, to int64) []runnerv1alpha1.Span {
+	var out []runnerv1alpha1.Span
+	for _, s := range spans {
+		size := s.To - s.From
+		if low, high := max(from, 0), min(to, size); low < high {
+			out = append(out, runnerv1alpha1.Span{From: s.From + low, To: s.From + high})
+		}
+		from, to = from-size, to-size
+	}
+	return out
+}
