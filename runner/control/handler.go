@@ -1,0 +1,144 @@
+package control
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// maxBody bounds a message. The largest is an Update whose share has many residues or spans.
+const maxBody = 1 << 20
+
+// errConflict marks the endpoint's own conflicts.
+var errConflict = errors.New("conflict")
+
+// route is what a path answers to.
+type route struct {
+	method string
+	serve  func(s *Server, w http.ResponseWriter, body []byte, gzip bool)
+}
+
+var routes = map[string]route{
+	rv.PathUpdate:   {http.MethodPut, put(validUpdate, func(s *Server, u *rv.Update) error { return s.engine.Update(*u) })},
+	rv.PathStart:    {http.MethodPut, put(validStart, func(s *Server, m *rv.Start) error { return s.engine.Start(*m) })},
+	rv.PathStop:     {http.MethodPut, put(validStop, func(s *Server, m *rv.Stop) error { return s.engine.Stop(*m) })},
+	rv.PathAck:      {http.MethodPut, put(nil, func(s *Server, m *rv.Ack) error { return s.final.ack(m.Sequence) })},
+	rv.PathSnapshot: {http.MethodGet, (*Server).snapshot},
+}
+
+// ServeHTTP answers one request of a client that TLS has let in.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	route, ok := routes[r.URL.Path]
+	if !ok {
+		refuse(w, http.StatusNotFound, "no such path")
+		return
+	}
+	if r.Method != route.method {
+		w.Header().Set("Allow", route.method)
+		refuse(w, http.StatusMethodNotAllowed, "only "+route.method+" is answered here")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		refuseBody(w, err)
+		return
+	}
+	route.serve(s, w, body, acceptsGzip(r.Header))
+}
+
+// put makes a route of a message type: decode, check, hand on.
+func put[T any](check func(*T) error, accept func(*Server, *T) error) func(*Server, http.ResponseWriter, []byte, bool) {
+	return func(s *Server, w http.ResponseWriter, body []byte, _ bool) {
+		message := new(T)
+		err := decode(body, message)
+		if err == nil && check != nil {
+			err = check(message)
+		}
+		if err == nil {
+			err = accept(s, message)
+		}
+		if err != nil {
+			refuse(w, s.status(err), err.Error())
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func (s *Server) status(err error) int {
+	if errors.Is(err, errConflict) || s.conflict != nil && errors.Is(err, s.conflict) {
+		return http.StatusConflict
+	}
+	return http.StatusBadRequest
+}
+
+func (s *Server) snapshot(w http.ResponseWriter, _ []byte, zip bool) {
+	b, err := json.Marshal(s.final.pass(s.engine.Snapshot))
+	if err != nil { // a figure that JSON has no word for: a bug of the engine
+		s.log.Error("Snapshot cannot be encoded", "err", err)
+		refuse(w, http.StatusInternalServerError, "the snapshot cannot be encoded")
+		return
+	}
+	if zip {
+		b = compress(b)
+		w.Header().Set("Content-Encoding", "gzip")
+	}
+	w.Header().Set("Vary", "Accept-Encoding")
+	writeJSON(w, http.StatusOK, b)
+}
+
+// compress favours speed: it runs on the CPU that also makes the load.
+func compress(b []byte) []byte {
+	var buf bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&buf, gzip.BestSpeed) // fails for unknown levels only
+	_, _ = z.Write(b)                                 // a Buffer takes everything
+	_ = z.Close()
+	return buf.Bytes()
+}
+
+// acceptsGzip reads Accept-Encoding (RFC 9110 12.5.3) for gzip alone; "*" is not taken for it.
+func acceptsGzip(h http.Header) bool {
+	for _, value := range h.Values("Accept-Encoding") {
+		for item := range strings.SplitSeq(value, ",") {
+			coding, weight, _ := strings.Cut(item, ";")
+			if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+				return !zeroWeight(weight)
+			}
+		}
+	}
+	return false
+}
+
+func zeroWeight(parameter string) bool {
+	q, ok := strings.CutPrefix(strings.TrimSpace(parameter), "q=")
+	n, err := strconv.ParseFloat(q, 64)
+	return ok && err == nil && n == 0
+}
+
+func refuseBody(w http.ResponseWriter, err error) {
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		refuse(w, http.StatusRequestEntityTooLarge, "the body is larger than "+strconv.Itoa(maxBody)+" bytes")
+		return
+	}
+	refuse(w, http.StatusBadRequest, "the body cannot be read")
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	b, _ := json.Marshal(rv.Error{Message: message}) // a string can always be encoded
+	writeJSON(w, status, b)
+}
+
+func writeJSON(w http.ResponseWriter, status int, b []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // the client is gone: it will ask again
+}

@@ -1,0 +1,178 @@
+package control
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+const share = `{"shard":0,"shards":2,"slots":{"of":2,"residues":[0]},"connections":[1],"firstConnection":[0]}`
+
+func update(revision int) string {
+	return fmt.Sprintf(`{"revision":%d,"share":%s}`, revision, share)
+}
+
+func do(s *Server, method, path, body string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	return w
+}
+
+func TestBadMessages(t *testing.T) {
+	with := func(old, new string) string { return strings.Replace(update(1), old, new, 1) }
+	for _, tc := range []struct {
+		name, method, path, body string
+		want                     int
+		message                  string
+	}{
+		{name: "unknown path", method: "GET", path: "/", want: 404, message: "no such path"},
+		{name: "path below a path", method: "PUT", path: rv.PathStop + "/x", want: 404},
+		{name: "wrong method", method: "POST", path: rv.PathUpdate, want: 405, message: "only PUT"},
+		{name: "snapshot is no message", method: "PUT", path: rv.PathSnapshot, want: 405, message: "only GET"},
+		{name: "empty", method: "PUT", path: rv.PathUpdate, want: 400, message: "not a JSON object"},
+		{name: "null", method: "PUT", path: rv.PathStop, body: "null", want: 400, message: "not a JSON object"},
+		{name: "cut", method: "PUT", path: rv.PathStart, body: `{"at":1`, want: 400, message: "not understood"},
+		{name: "unknown field", method: "PUT", path: rv.PathStart, body: `{"at":1,"in":2}`, want: 400, message: `unknown field "in"`},
+		{name: "wrong type", method: "PUT", path: rv.PathStart, body: `{"at":"now"}`, want: 400, message: "not understood"},
+		{name: "fraction", method: "PUT", path: rv.PathStart, body: `{"at":1.5}`, want: 400, message: "not understood"},
+		{name: "two objects", method: "PUT", path: rv.PathStart, body: `{"at":1}{"at":2}`, want: 400, message: "more behind"},
+		{name: "too large", method: "PUT", path: rv.PathStop, body: `{"reason":"` + strings.Repeat("x", maxBody) + `"}`, want: 413, message: "larger"},
+		{name: "long reason", method: "PUT", path: rv.PathStop, body: `{"reason":"` + strings.Repeat("x", maxReason+1) + `"}`, want: 400, message: "reason"},
+		{name: "no instant", method: "PUT", path: rv.PathStart, body: `{}`, want: 400, message: "at is 0"},
+		{name: "no revision", method: "PUT", path: rv.PathUpdate, body: update(0), want: 400, message: "revision is 0"},
+		{name: "negative instant", method: "PUT", path: rv.PathUpdate, body: with(`"revision":1`, `"revision":1,"at":-1`), want: 400, message: "at is -1"},
+		{name: "shard out of range", method: "PUT", path: rv.PathUpdate, body: with(`"shard":0`, `"shard":2`), want: 400, message: "share.shard is 2 of 2"},
+		{name: "no slots", method: "PUT", path: rv.PathUpdate, body: with(`"of":2`, `"of":0`), want: 400, message: "share.slots.of"},
+		{name: "residue out of range", method: "PUT", path: rv.PathUpdate, body: with(`[0]`, `[0,2]`), want: 400, message: "residues[1]"},
+		{name: "residues out of order", method: "PUT", path: rv.PathUpdate, body: with(`[0]`, `[1,0]`), want: 400, message: "residues[1]"},
+		{name: "lengths differ", method: "PUT", path: rv.PathUpdate, body: with(`"connections":[1]`, `"connections":[1,2]`), want: 400, message: "differ in length"},
+		{name: "negative connections", method: "PUT", path: rv.PathUpdate, body: with(`"connections":[1]`, `"connections":[-1]`), want: 400, message: "negative"},
+		{name: "span backwards", method: "PUT", path: rv.PathUpdate, body: with(`"slots"`, `"variables":[[{"from":2,"to":1}]],"slots"`), want: 400, message: "variables[0][0]"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			engine := &fakeEngine{}
+			w := do(New(Options{Engine: engine}), tc.method, tc.path, tc.body)
+			var got rv.Error
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+				t.Fatalf("body %q: %v", w.Body, err)
+			}
+			if w.Code != tc.want || !strings.Contains(got.Message, tc.message) {
+				t.Errorf("%d %q, want %d with %q", w.Code, got.Message, tc.want, tc.message)
+			}
+			if engine.changes != 0 {
+				t.Error("the engine has taken it")
+			}
+		})
+	}
+}
+
+// Each row is a conversation: the message, the status it gets, and how many messages have
+// changed anything by then.
+func TestIdempotency(t *testing.T) {
+	type turn struct {
+		path, body    string
+		want, changes int
+	}
+	for name, turns := range map[string][]turn{
+		"the same update twice is one": {
+			{rv.PathUpdate, update(1), 204, 1}, {rv.PathUpdate, update(1), 204, 1}, {rv.PathUpdate, update(2), 204, 2},
+		},
+		"an older update is a conflict": {
+			{rv.PathUpdate, update(3), 204, 1}, {rv.PathUpdate, update(2), 409, 1}, {rv.PathUpdate, update(3), 204, 1},
+		},
+		"the same start twice is one, another is a conflict": {
+			{rv.PathUpdate, update(1), 204, 1}, {rv.PathStart, `{"at":10}`, 204, 2}, {rv.PathStart, `{"at":10}`, 204, 2},
+			{rv.PathStart, `{"at":11}`, 409, 2},
+		},
+		"a start before a share is a conflict": {
+			{rv.PathStart, `{"at":10}`, 409, 0},
+		},
+		"stop twice is one": {
+			{rv.PathStop, `{"reason":"a","drain":true}`, 204, 1}, {rv.PathStop, `{"reason":"a","drain":true}`, 204, 1},
+		},
+		"an ack before the end is a conflict": {
+			{rv.PathAck, `{"sequence":0}`, 409, 0},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := &fakeEngine{}
+			s := New(Options{Engine: engine, Conflict: errContradiction})
+			for i, turn := range turns {
+				w := do(s, http.MethodPut, turn.path, turn.body)
+				if w.Code != turn.want || engine.changes != turn.changes {
+					t.Fatalf("turn %d: status %d, %d changes, want %d, %d: %s", i, w.Code, engine.changes, turn.want, turn.changes, w.Body)
+				}
+			}
+		})
+	}
+}
+
+func TestGzip(t *testing.T) {
+	for accept, want := range map[string]bool{
+		"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0": false, "identity": false, "*": false,
+	} {
+		r := httptest.NewRequest(http.MethodGet, rv.PathSnapshot, nil)
+		r.Header.Set("Accept-Encoding", accept)
+		w := httptest.NewRecorder()
+		New(Options{Engine: &fakeEngine{}}).ServeHTTP(w, r)
+		if got := w.Header().Get("Content-Encoding") == "gzip"; got != want {
+			t.Errorf("Accept-Encoding %q: gzip %v, want %v", accept, got, want)
+			continue
+		}
+		var snapshot rv.Snapshot
+		d := json.NewDecoder(w.Body)
+		if want {
+			z, err := gzip.NewReader(w.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d = json.NewDecoder(z)
+		}
+		if err := d.Decode(&snapshot); err != nil || snapshot.Sequence != 1 {
+			t.Errorf("Accept-Encoding %q: %v, %v", accept, snapshot, err)
+		}
+	}
+}
+
+// Whatever arrives, the answer is one of the documented ones, and a message that was taken is
+// taken again in the form that encoding/json gives it.
+func FuzzMessages(f *testing.F) {
+	paths := []string{rv.PathUpdate, rv.PathStart, rv.PathStop, rv.PathAck}
+	for i, body := range []string{update(1), `{"at":5}`, `{"reason":"r","drain":true}`, `{"sequence":1}`} {
+		f.Add(uint8(i), []byte(body))
+	}
+	f.Add(uint8(0), []byte(`{"revision":1,"share":null}`))
+	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
+		path := paths[int(which)%len(paths)]
+		engine := &fakeEngine{}
+		w := do(New(Options{Engine: engine, Conflict: errContradiction}), http.MethodPut, path, string(body))
+		switch w.Code {
+		case http.StatusNoContent:
+			if engine.changes == 0 {
+				t.Fatalf("accepted, but nothing came of it: %q", body)
+			}
+		case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge:
+			if engine.changes != 0 {
+				t.Fatalf("refused, but it changed the engine: %q", body)
+			}
+			return
+		default:
+			t.Fatalf("status %d for %q", w.Code, body)
+		}
+		if path == rv.PathUpdate {
+			again, err := json.Marshal(engine.update)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w := do(New(Options{Engine: &fakeEngine{}}), http.MethodPut, path, string(again)); w.Code != http.StatusNoContent {
+				t.Fatalf("%q was taken, %q is refused: %s", body, again, w.Body)
+			}
+		}
+	})
+}

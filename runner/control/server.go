@@ -1,0 +1,112 @@
+package control
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Engine is what the endpoint steers. Its methods may be called from any goroutine, and return
+// soon: connecting and sending happen elsewhere.
+type Engine interface {
+	Update(rv.Update) error
+	Start(rv.Start) error
+	Stop(rv.Stop) error
+	Snapshot() *rv.Snapshot
+}
+
+// Options of a Server. Engine and TLS are needed.
+type Options struct {
+	Engine Engine
+	// Conflict is what errors of Engine wrap when a message contradicts an earlier one.
+	Conflict error
+	// TLS comes from LoadTLS or ServerTLS.
+	TLS *tls.Config
+	// Logger gets refused connections, thinned out, and internal errors. Nil: nowhere.
+	Logger *slog.Logger
+}
+
+// Server is a runner's control endpoint.
+type Server struct {
+	engine   Engine
+	conflict error
+	log      *slog.Logger
+	final    final
+	http     http.Server
+}
+
+// The bounds on what one connection may take. The operator asks once a second and a message is
+// small, so each is far above what a working cluster needs.
+const (
+	headerTimeout = 5 * time.Second // also bounds the TLS handshake
+	readTimeout   = 10 * time.Second
+	writeTimeout  = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 8 << 10
+)
+
+// New makes a server; Serve starts it.
+func New(o Options) *Server {
+	s := &Server{engine: o.Engine, conflict: o.Conflict, log: o.Logger}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.final.acked = make(chan struct{})
+	s.http = http.Server{
+		Handler:           s,
+		TLSConfig:         o.TLS,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          log.New(&thinned{log: s.log}, "", 0),
+	}
+	// One client that asks once a second gains nothing from HTTP/2.
+	s.http.Protocols = new(http.Protocols)
+	s.http.Protocols.SetHTTP1(true)
+	return s
+}
+
+// Serve answers on l until Shutdown, then returns nil. It closes l.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("control endpoint: %w", err)
+	}
+	return nil
+}
+
+// Shutdown lets requests under way end, within ctx, and then closes everything.
+func (s *Server) Shutdown(ctx context.Context) error {
+	if err := s.http.Shutdown(ctx); err != nil {
+		_ = s.http.Close() // the shutdown's error says it all
+		return fmt.Errorf("control endpoint: %w", err)
+	}
+	return nil
+}
+
+// Acked is closed when the final snapshot has been acknowledged.
+func (s *Server) Acked() <-chan struct{} { return s.final.acked }
+
+// thinned logs the 1st, 2nd, 4th, 8th, ... line of net/http, each with its number: whoever
+// knocks without a certificate is worth a line, but cannot fill the log.
+type thinned struct {
+	log *slog.Logger
+	n   atomic.Uint64
+}
+
+func (t *thinned) Write(p []byte) (int, error) {
+	if n := t.n.Add(1); n&(n-1) == 0 {
+		t.log.Warn("Control connection refused", "reason", string(p[:max(0, len(p)-1)]), "count", n)
+	}
+	return len(p), nil
+}
