@@ -1,0 +1,281 @@
+package hpack
+
+import "errors"
+
+// Errors of Decode. All mean COMPRESSION_ERROR to a connection (RFC 9113 4.3):
+// the table can no longer be trusted.
+var (
+	ErrTruncated = errors.New("hpack: the block ends inside a field")
+	ErrInteger   = errors.New("hpack: an integer is too large")
+	ErrIndex     = errors.New("hpack: no entry has this index")
+	ErrHuffman   = errors.New("hpack: bad Huffman coding")
+	ErrTableSize = errors.New("hpack: table size update above the limit, out of place, or missing")
+)
+
+// Sink takes the fields of a block, pseudo-header fields too, in their order.
+// name and value are valid during the call. No field comes after the first
+// which makes the message malformed, and none above the header list limit.
+type Sink interface {
+	Field(name, value []byte, class Class)
+}
+
+// PseudoSet is a set of pseudo-header fields, a bit for each class.
+type PseudoSet uint16
+
+// Bit is the set of one class, which must be a pseudo-header field's.
+func (c Class) Bit() PseudoSet { return 1 << (c - Status) }
+
+// Summary is what a header block says about its message.
+type Summary struct {
+	Status        int       // 0: none
+	ContentLength int64     // -1: none
+	Size          uint64    // of the header list, in octets (RFC 9113 6.5.2)
+	Pseudo        PseudoSet // the pseudo-header fields seen
+	// Malformed: a field is (Class Malformed), a pseudo-header field comes twice
+	// or after a regular one (RFC 9113 8.3), or two content-lengths differ.
+	Malformed bool
+	regular   bool
+}
+
+// note adds a field to the summary.
+func (s *Summary) note(class Class, num int64, size uint32) {
+	s.Size += uint64(size)
+	switch {
+	case class == Regular:
+		s.regular = true
+	case class.Pseudo():
+		s.notePseudo(class, num)
+	case class == ContentLength:
+		s.regular = true
+		if s.ContentLength >= 0 && s.ContentLength != num {
+			s.Malformed = true
+		}
+		s.ContentLength = num
+	default:
+		s.Malformed = true
+	}
+}
+
+func (s *Summary) notePseudo(class Class, num int64) {
+	bit := class.Bit()
+	if s.regular || s.Pseudo&bit != 0 {
+		s.Malformed = true
+	}
+	s.Pseudo |= bit
+	if class == Status {
+		s.Status = int(num)
+	}
+}
+
+// DefaultTableSize is the table's size until SETTINGS say otherwise, in octets
+// (RFC 9113 6.5.2).
+const DefaultTableSize = 4096
+
+// scratchKept is the scratch that outlives a block, in octets.
+const scratchKept = 4096
+
+// Decoder decodes the header blocks of one direction of one connection. Use
+// NewDecoder or Init. It belongs to one goroutine.
+type Decoder struct {
+	dyn        table
+	scratch    []byte // Huffman coded strings of the current field, decoded
+	limit      uint32 // what the peer may set the table to
+	owesUpdate bool   // the next block must begin with a size update
+	maxList    uint64
+}
+
+// NewDecoder returns a decoder whose table may take the default 4096 octets.
+// Fields beyond maxList octets of header list are kept from the sink.
+func NewDecoder(maxList uint32) *Decoder {
+	d := new(Decoder)
+	d.Init(maxList)
+	return d
+}
+
+// Init is NewDecoder for a decoder that is part of another struct.
+func (d *Decoder) Init(maxList uint32) {
+	*d = Decoder{limit: DefaultTableSize, maxList: uint64(maxList)}
+	d.dyn.max = DefaultTableSize
+}
+
+// Limit applies a SETTINGS_HEADER_TABLE_SIZE of ours, to be called when the
+// peer has acknowledged it: if it is below the size in use, the next block must
+// begin with a size update (RFC 9113 4.3.1).
+func (d *Decoder) Limit(size uint32) {
+	d.limit = size
+	d.owesUpdate = size < d.dyn.max
+}
+
+// Decode decodes one complete block. A nil sink means that nobody wants the
+// fields: the table is kept right and the summary made, no more.
+func (d *Decoder) Decode(p []byte, sink Sink) (Summary, error) {
+	s := Summary{ContentLength: -1}
+	i, err := d.sizeUpdates(p)
+	for err == nil && i < len(p) {
+		b := p[i]
+		switch {
+		case b > 0x80 && b < 0xff: // one octet: most fields of most responses
+			i++
+			err = d.indexed(uint32(b&0x7f), sink, &s)
+		case b >= 0x80:
+			var idx uint32
+			if idx, i, err = readInt(p, i, 0x7f); err == nil {
+				err = d.indexed(idx, sink, &s)
+			}
+		case b >= 0x40:
+			i, err = d.literal(p, i, 0x3f, true, sink, &s)
+		case b >= 0x20:
+			err = ErrTableSize // not at the beginning (RFC 7541 4.2)
+		default:
+			i, err = d.literal(p, i, 0x0f, false, sink, &s)
+		}
+	}
+	if cap(d.scratch) > scratchKept {
+		d.scratch = nil
+	}
+	return s, err
+}
+
+// sizeUpdates takes the size updates a block begins with (RFC 7541 4.2).
+func (d *Decoder) sizeUpdates(p []byte) (i int, err error) {
+	for i < len(p) && p[i]&0xe0 == 0x20 {
+		var size uint32
+		if size, i, err = readInt(p, i, 0x1f); err != nil {
+			return i, err
+		}
+		if size > d.limit {
+			return i, ErrTableSize
+		}
+		d.dyn.resize(size)
+		d.owesUpdate = false
+	}
+	if d.owesUpdate {
+		return i, ErrTableSize
+	}
+	return i, nil
+}
+
+// indexed is a field by its index (RFC 7541 6.1).
+func (d *Decoder) indexed(idx uint32, sink Sink, s *Summary) error {
+	if idx <= staticCount {
+		e := &static[idx&63]
+		if idx == 0 {
+			return ErrIndex
+		}
+		s.note(e.class, e.num, e.size)
+		if sink != nil {
+			d.emit(sink, s, e.name, e.value, e.class)
+		}
+		return nil
+	}
+	e := d.dyn.at(idx - staticCount - 1)
+	if e == nil {
+		return ErrIndex
+	}
+	s.note(e.class, e.num, e.size())
+	if sink != nil {
+		d.emit(sink, s, d.dyn.name(e), d.dyn.value(e), e.class)
+	}
+	return nil
+}
+
+func (d *Decoder) emit(sink Sink, s *Summary, name, value []byte, class Class) {
+	if !s.Malformed && s.Size <= d.maxList {
+		sink.Field(name, value, class)
+	}
+}
+
+// literal is a field with a literal value (RFC 7541 6.2).
+func (d *Decoder) literal(p []byte, i int, mask byte, insert bool, sink Sink, s *Summary) (int, error) {
+	d.scratch = d.scratch[:0]
+	name, nameAt, kind, i, err := d.literalName(p, i, mask)
+	if err != nil {
+		return i, err
+	}
+	value, i, err := d.readString(p, i)
+	if err != nil {
+		return i, err
+	}
+	class, num := judge(kind, value)
+	s.note(class, num, uint32(len(name)+len(value)+EntryOverhead))
+	if sink != nil {
+		d.emit(sink, s, name, value, class)
+	}
+	if insert {
+		d.dyn.insert(name, nameAt, value, kind, class, num)
+	}
+	return i, nil
+}
+
+// literalName reads the name of a literal field; nameAt is its place in the
+// dynamic table, or -1.
+func (d *Decoder) literalName(p []byte, i int, mask byte) (name []byte, nameAt int, kind Class, next int, err error) {
+	idx, i, err := readInt(p, i, mask)
+	switch {
+	case err != nil:
+		return nil, -1, 0, i, err
+	case idx == 0:
+		if name, i, err = d.readString(p, i); err != nil {
+			return nil, -1, 0, i, err
+		}
+		return name, -1, classOfName(name), i, nil
+	case idx <= staticCount:
+		e := &static[idx&63]
+		return e.name, -1, e.kind, i, nil
+	}
+	e := d.dyn.at(idx - staticCount - 1)
+	if e == nil {
+		return nil, -1, 0, i, ErrIndex
+	}
+	return d.dyn.name(e), int(idx - staticCount - 1), e.kind, i, nil
+}
+
+// readString reads a string literal: a part of p, or of scratch when it was
+// Huffman coded (RFC 7541 5.2).
+func (d *Decoder) readString(p []byte, i int) (s []byte, next int, err error) {
+	if i >= len(p) {
+		return nil, i, ErrTruncated
+	}
+	coded := p[i]&0x80 != 0
+	n, i, err := readInt(p, i, 0x7f)
+	if err != nil {
+		return nil, i, err
+	}
+	if uint64(n) > uint64(len(p)-i) {
+		return nil, i, ErrTruncated
+	}
+	raw := p[i : i+int(n)]
+	i += int(n)
+	if !coded {
+		return raw, i, nil
+	}
+	from := len(d.scratch)
+	d.scratch, err = appendHuffman(d.scratch, raw)
+	return d.scratch[from:], i, err
+}
+
+// readInt reads an integer whose prefix is the bits of mask (RFC 7541 5.1). No
+// size or index we could accept is above 32 bits, so five more octets are the
+// most that is read.
+func readInt(p []byte, i int, mask byte) (v uint32, next int, err error) {
+	if i >= len(p) {
+		return 0, i, ErrTruncated
+	}
+	if b := p[i] & mask; b < mask {
+		return uint32(b), i + 1, nil
+	}
+	n := uint64(mask)
+	for shift := 0; shift <= 28; shift += 7 {
+		if i++; i >= len(p) {
+			return 0, i, ErrTruncated
+		}
+		n += uint64(p[i]&0x7f) << shift
+		if p[i] < 0x80 {
+			if n > 1<<32-1 {
+				return 0, i, ErrInteger
+			}
+			return uint32(n), i + 1, nil
+		}
+	}
+	return 0, i, ErrInteger
+}

@@ -1,0 +1,118 @@
+package hpack
+
+// staticCount is the number of entries of the static table; dynamic indices
+// start above it (RFC 7541 2.3.3).
+const staticCount = 61
+
+// EntryOverhead is what an entry costs on top of its octets (RFC 7541 4.1).
+const EntryOverhead = 32
+
+// staticPairs is RFC 7541 appendix A.
+var staticPairs = [staticCount][2]string{
+	{":authority", ""},
+	{":method", "GET"},
+	{":method", "POST"},
+	{":path", "/"},
+	{":path", "/index.html"},
+	{":scheme", "http"},
+	{":scheme", "https"},
+	{":status", "200"},
+	{":status", "204"},
+	{":status", "206"},
+	{":status", "304"},
+	{":status", "400"},
+	{":status", "404"},
+	{":status", "500"},
+	{"accept-charset", ""},
+	{"accept-encoding", "gzip, deflate"},
+	{"accept-language", ""},
+	{"accept-ranges", ""},
+	{"accept", ""},
+	{"access-control-allow-origin", ""},
+	{"age", ""},
+	{"allow", ""},
+	{"authorization", ""},
+	{"cache-control", ""},
+	{"content-disposition", ""},
+	{"content-encoding", ""},
+	{"content-language", ""},
+	{"content-length", ""},
+	{"content-location", ""},
+	{"content-range", ""},
+	{"content-type", ""},
+	{"cookie", ""},
+	{"date", ""},
+	{"etag", ""},
+	{"expect", ""},
+	{"expires", ""},
+	{"from", ""},
+	{"host", ""},
+	{"if-match", ""},
+	{"if-modified-since", ""},
+	{"if-none-match", ""},
+	{"if-range", ""},
+	{"if-unmodified-since", ""},
+	{"last-modified", ""},
+	{"link", ""},
+	{"location", ""},
+	{"max-forwards", ""},
+	{"proxy-authenticate", ""},
+	{"proxy-authorization", ""},
+	{"range", ""},
+	{"referer", ""},
+	{"refresh", ""},
+	{"retry-after", ""},
+	{"server", ""},
+	{"set-cookie", ""},
+	{"strict-transport-security", ""},
+	{"transfer-encoding", ""},
+	{"user-agent", ""},
+	{"vary", ""},
+	{"via", ""},
+	{"www-authenticate", ""},
+}
+
+// staticEntry is a static table entry with its judgement made beforehand.
+type staticEntry struct {
+	name, value []byte
+	num         int64
+	size        uint32
+	kind        Class // of the name, whatever the value
+	class       Class // of the pair
+}
+
+// static is indexed as on the wire: 1 to 61. It is padded to 64 so that an
+// index masked to six bits needs no bounds check.
+var static = buildStatic()
+
+func buildStatic() (t [64]staticEntry) {
+	for i, p := range staticPairs {
+		e := &t[i+1]
+		e.name, e.value = []byte(p[0]), []byte(p[1])
+		e.size = uint32(EntrySize(p[0], p[1]))
+		e.kind = classOfName(e.name)
+		e.class, e.num = judge(e.kind, e.value)
+	}
+	return t
+}
+
+// StaticIndex finds a field in the static table: full is the index of the
+// pair, nameOnly that of the first entry with the name; 0 means there is none.
+func StaticIndex(name, value string) (full, nameOnly int) {
+	for i, p := range staticPairs {
+		if p[0] != name {
+			continue
+		}
+		if nameOnly == 0 {
+			nameOnly = i + 1
+		}
+		if p[1] == value {
+			return i + 1, nameOnly
+		}
+	}
+	return 0, nameOnly
+}
+
+// EntrySize is the size of a field in a dynamic table and in a header list,
+// in octets (RFC 7541 4.1).
+func EntrySize(name, value string) int { return len(name) + len(value) + EntryOverhead }
