@@ -1,0 +1,113 @@
+package compile
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Bounds of the API, again. A test in test/integration walks the generated CRD and proves that
+// each of its bounds is refused here too.
+const (
+	maxName       = 50 // pod host names are the LoadTest's name and an index, 63 in all
+	maxURL        = 2048
+	maxHeaderName = 256
+	maxText       = 8192
+	maxBody       = 262144
+	maxListValue  = 1024
+	maxNumber     = 1_000_000_000_000_000_000 // leaves room to add two of them in an int64
+	maxTimeout    = time.Hour                 // the histograms end there
+	maxStage      = 30 * 24 * time.Hour
+	maxDeadline   = 365 * 24 * 60 * 60 // seconds
+)
+
+var (
+	dashName  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	identName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// name checks metadata.name, the second half of "namespace/name".
+func (c *compiler) name(full string) {
+	_, name, found := strings.Cut(full, "/")
+	if !found {
+		name = full
+	}
+	c.dashName(field.NewPath("metadata", "name"), name)
+}
+
+func (c *compiler) dashName(path *field.Path, name string) bool {
+	return c.matchName(path, name, dashName, "lower-case letters, digits and -, beginning and ending with a letter or digit")
+}
+
+func (c *compiler) identName(path *field.Path, name string) bool {
+	return c.matchName(path, name, identName, "letters, digits and _, not beginning with a digit")
+}
+
+func (c *compiler) matchName(path *field.Path, name string, pattern *regexp.Regexp, want string) bool {
+	switch {
+	case name == "":
+		c.fail(path, "is needed")
+	case utf8.RuneCountInString(name) > maxName:
+		c.fail(path, "must have at most %d characters", maxName)
+	case !pattern.MatchString(name):
+		c.fail(path, "must be %s", want)
+	default:
+		return true
+	}
+	return false
+}
+
+// unique remembers name's index, or reports that it is taken.
+func (c *compiler) unique(path *field.Path, index map[string]int, name string, i int) {
+	if name == "" {
+		return // reported already
+	}
+	if first, taken := index[name]; taken {
+		c.fail(path, "%q is the name of entry %d too", name, first)
+		return
+	}
+	index[name] = i
+}
+
+func between[T cmp.Ordered](c *compiler, path *field.Path, value, low, high T) bool {
+	if value < low || value > high {
+		c.fail(path, "must be between %v and %v", low, high)
+		return false
+	}
+	return true
+}
+
+func (c *compiler) items(path *field.Path, n, low, high int) {
+	switch {
+	case n == 0 && low > 0:
+		c.fail(path, "at least %d is needed", low)
+	case n > high:
+		c.fail(path, "has %d entries, at most %d are possible", n, high)
+	}
+}
+
+func (c *compiler) length(path *field.Path, value string, high int) bool {
+	if n := utf8.RuneCountInString(value); n > high {
+		c.fail(path, "has %d characters, at most %d are possible", n, high)
+		return false
+	}
+	return true
+}
+
+// duration checks a positive duration and returns it.
+func (c *compiler) duration(path *field.Path, d *metav1.Duration, low, high time.Duration) time.Duration {
+	switch {
+	case d.Duration <= 0:
+		c.fail(path, "must be greater than 0")
+	case d.Duration < low:
+		c.fail(path, "must be at least %v", low)
+	case d.Duration > high:
+		c.fail(path, "must be at most %v", high)
+	}
+	return d.Duration
+}

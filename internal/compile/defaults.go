@@ -1,0 +1,65 @@
+package compile
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// Defaults that the API states in words only, because the API server cannot apply them: those of
+// durations, which a client would otherwise read back in another spelling, and those that depend
+// on another field.
+const (
+	defaultTimeout        = 5 * time.Second
+	defaultConnectTimeout = 5 * time.Second
+)
+
+// withDefaults returns a copy with every default applied: those of the API server again, for the
+// command line has none, and those that depend on another field.
+func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
+	spec := in.DeepCopy()
+	orElse(&spec.Runner.Shards, 1)
+	for i := range spec.Targets {
+		t := &spec.Targets[i]
+		orElse(&t.Protocol, v1alpha1.ProtocolAuto)
+		orElse(&t.MaxConcurrentStreams, 100)
+		if t.Connections == nil {
+			t.Connections = &spec.Runner.Shards
+		}
+		durationOrElse(&t.ConnectTimeout, defaultConnectTimeout)
+	}
+	for i := range spec.Variables {
+		if r := spec.Variables[i].Range; r != nil {
+			orElse(&r.Step, 1)
+		}
+	}
+	for i := range spec.Templates {
+		t := &spec.Templates[i]
+		orElse(&t.Method, "GET")
+		orElse(&t.Path, "/")
+		durationOrElse(&t.Timeout, defaultTimeout)
+	}
+	for i := range spec.Chains {
+		chain := &spec.Chains[i]
+		orElse(&chain.Weight, 1)
+		for j := range chain.Steps {
+			orElse(&chain.Steps[j].Name, chain.Steps[j].Template)
+		}
+	}
+	return spec
+}
+
+func orElse[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func durationOrElse(field **metav1.Duration, value time.Duration) {
+	if *field == nil {
+		*field = &metav1.Duration{Duration: value}
+	}
+}

@@ -1,0 +1,68 @@
+package compile
+
+import (
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// isToken is the token of RFC 9110 5.6.2.
+func isToken(s string) bool {
+	for i := range len(s) {
+		if !httpguts.IsTokenRune(rune(s[i])) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// validPath allows what may stand in a request's path and query without encoding, and some
+// characters more that servers commonly take raw, such as | and {. White space, control
+// characters, bytes above ASCII and # would be cut off, or change where the path ends.
+func validPath(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f || s[i] == '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// validFieldValue is the field-content of RFC 9110 5.5. White space at the ends (RFC 9113 8.2.1)
+// is checked where the ends are known.
+func validFieldValue(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func isBlank(b byte) bool { return b == ' ' || b == '\t' }
+
+// headerProblem says why a request header field cannot be sent, or nothing. The name is lower
+// case; value is the field's whole text as written.
+func headerProblem(name, value string) string {
+	switch name {
+	case "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade":
+		return "is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)"
+	case "te":
+		if !strings.EqualFold(value, "trailers") {
+			return "may only have the value trailers (RFC 9113 8.2.2)"
+		}
+	case "content-length":
+		return "is set from the body"
+	case "host":
+		return "is set from the target's url; to dial another address than the url's, use connectTo"
+	}
+	switch {
+	case name == "":
+		return "is needed"
+	case strings.HasPrefix(name, ":"):
+		return "is a pseudo-header; method, path and the target's url set those"
+	case !isToken(name):
+		return "must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"
+	}
+	return ""
+}

@@ -1,0 +1,29 @@
+package compile
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ErrorLines renders errors for people, one line each: the field's path, a colon, what is wrong.
+// The offending value is left out, because it could be a secret.
+func ErrorLines(errs field.ErrorList) []string {
+	lines := make([]string, 0, len(errs))
+	for _, err := range errs {
+		lines = append(lines, errorLine(err))
+	}
+	return lines
+}
+
+func errorLine(err *field.Error) string {
+	detail := err.Detail
+	if detail == "" {
+		detail = err.Type.String()
+	}
+	detail = strings.Join(strings.Fields(detail), " ")
+	if err.Field == "" {
+		return detail
+	}
+	return err.Field + ": " + detail
+}

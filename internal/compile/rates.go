@@ -1,0 +1,90 @@
+package compile
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+func (c *compiler) rates() {
+	path := field.NewPath("spec", "rates")
+	c.items(path, len(c.spec.Rates), 1, 64)
+	index := map[string]int{}
+	measured := false
+	for i := range c.spec.Rates {
+		r := &c.spec.Rates[i]
+		at := path.Index(i)
+		c.dashName(at.Child("name"), r.Name)
+		c.unique(at.Child("name"), index, r.Name, i)
+		if r.WarmUp && measured {
+			c.fail(at.Child("warmUp"), "warm-up stages must come before all others")
+		}
+		measured = measured || !r.WarmUp
+		c.plan.Rates = append(c.plan.Rates, c.rate(at, r))
+	}
+	if !measured && len(c.spec.Rates) > 0 {
+		c.fail(path, "all stages are warm-up; at least one must be measured")
+	}
+}
+
+func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
+	out := runnerv1alpha1.Rate{Name: r.Name, WarmUp: r.WarmUp}
+	modes := 0
+	if r.RequestsPerSecond != nil {
+		modes++
+		between(c, at.Child("requestsPerSecond"), *r.RequestsPerSecond, 1, 100_000_000)
+		out.Count, out.Period = *r.RequestsPerSecond, time.Second
+	}
+	if per := r.RequestsPer; per != nil {
+		modes++
+		between(c, at.Child("requestsPer", "count"), per.Count, 1, 100_000_000)
+		out.Count = per.Count
+		out.Period = c.duration(at.Child("requestsPer", "period"), &per.Period, time.Second, 24*time.Hour)
+	}
+	if r.AsFastAsPossible != nil {
+		modes++
+		if out.AsFastAsPossible = *r.AsFastAsPossible; !out.AsFastAsPossible {
+			c.fail(at.Child("asFastAsPossible"), "may only be true")
+		}
+	}
+	if modes != 1 {
+		c.fail(at, "exactly one of requestsPerSecond, requestsPer and asFastAsPossible is needed")
+	}
+	if r.Duration == nil && r.Requests == nil {
+		c.fail(at, "duration, requests or both are needed")
+	}
+	if r.Duration != nil {
+		out.Duration = c.duration(at.Child("duration"), r.Duration, 0, maxStage)
+	}
+	if r.Requests != nil {
+		between(c, at.Child("requests"), *r.Requests, 1, 1_000_000_000_000)
+		out.Requests = *r.Requests
+	}
+	return out
+}
+
+// lifetime checks what ends a test from outside, and sets the runners' own deadline: the one
+// asked for, else what the stages can take at most. A test with a stage that only a number of
+// requests bounds has no deadline unless it asks for one.
+func (c *compiler) lifetime() {
+	path := field.NewPath("spec")
+	if ttl := c.spec.TTLSecondsAfterFinished; ttl != nil && *ttl < 0 {
+		c.fail(path.Child("ttlSecondsAfterFinished"), "must not be negative")
+	}
+	if d := c.spec.ActiveDeadlineSeconds; d != nil {
+		between(c, path.Child("activeDeadlineSeconds"), *d, 1, maxDeadline)
+		c.plan.Deadline = time.Duration(*d) * time.Second
+		return
+	}
+	deadline := c.plan.Drain + deadlineSlack
+	for _, r := range c.plan.Rates {
+		if r.Duration == 0 {
+			return
+		}
+		deadline += r.Duration
+	}
+	c.plan.Deadline = deadline
+}

@@ -1,0 +1,192 @@
+package compile
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// maxSocketPath is what sockaddr_un of Linux takes, its final zero byte aside.
+const maxSocketPath = 107
+
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([-A-Za-z0-9_.]*[A-Za-z0-9_.])?$`)
+
+func (c *compiler) targets() {
+	path := field.NewPath("spec", "targets")
+	c.items(path, len(c.spec.Targets), 1, 64)
+	c.targetIndex = map[string]int{}
+	for i := range c.spec.Targets {
+		t := &c.spec.Targets[i]
+		at := path.Index(i)
+		c.dashName(at.Child("name"), t.Name)
+		c.unique(at.Child("name"), c.targetIndex, t.Name, i)
+		c.plan.Targets = append(c.plan.Targets, c.target(at, t))
+	}
+}
+
+func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Target {
+	out := runnerv1alpha1.Target{
+		Name:                 t.Name,
+		Endpoints:            c.endpoints(at, t),
+		Connections:          int(*t.Connections),
+		MaxConcurrentStreams: int(t.MaxConcurrentStreams),
+		ConnectTimeout:       c.duration(at.Child("connectTimeout"), t.ConnectTimeout, 0, maxTimeout),
+	}
+	between(c, at.Child("maxConcurrentStreams"), t.MaxConcurrentStreams, 1, 100_000)
+	if between(c, at.Child("connections"), *t.Connections, 1, 1_000_000) && *t.Connections < c.spec.Runner.Shards {
+		c.fail(at.Child("connections"), "must be at least runner.shards, one for each shard")
+	}
+	if len(out.Endpoints) > 0 {
+		out.Protocol = c.protocol(at.Child("protocol"), t.Protocol, out.Endpoints[0].Scheme)
+	}
+	return out
+}
+
+// endpoints takes the URLs apart. It returns those that could be understood.
+func (c *compiler) endpoints(at *field.Path, t *v1alpha1.Target) []runnerv1alpha1.Endpoint {
+	urls, paths := []string{t.URL}, []*field.Path{at.Child("url")}
+	switch {
+	case (t.URL != "") == (t.URLs != nil):
+		c.fail(at, "exactly one of url and urls is needed")
+		return nil
+	case t.URLs != nil:
+		c.items(at.Child("urls"), len(t.URLs), 1, 256)
+		urls, paths = t.URLs, nil
+		for i := range urls {
+			paths = append(paths, at.Child("urls").Index(i))
+		}
+	}
+	dial := c.connectTo(at.Child("connectTo"), t.ConnectTo)
+	var out []runnerv1alpha1.Endpoint
+	for i := range urls {
+		e, ok := c.endpoint(paths[i], urls[i])
+		if !ok {
+			continue
+		}
+		if len(out) > 0 && e.Scheme != out[0].Scheme {
+			c.fail(paths[i], "all urls of a target must have the same scheme")
+		}
+		if dial != "" {
+			e.Address = dial
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func (c *compiler) endpoint(path *field.Path, raw string) (e runnerv1alpha1.Endpoint, ok bool) {
+	if !c.length(path, raw, maxURL) {
+		return e, false
+	}
+	if raw == "" {
+		c.fail(path, "is needed")
+		return e, false
+	}
+	u, err := url.Parse(raw)
+	if err != nil { // its text would quote the URL, and with it a password
+		c.fail(path, "is not a URL of the form http://host:port/path")
+		return e, false
+	}
+	if problem := urlProblem(u); problem != "" {
+		c.fail(path, "%s", problem)
+		return e, false
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return runnerv1alpha1.Endpoint{
+		Scheme:    u.Scheme,
+		Authority: u.Host,
+		Address:   net.JoinHostPort(u.Hostname(), port),
+		BasePath:  strings.TrimRight(u.EscapedPath(), "/"),
+	}, true
+}
+
+// urlProblem says what keeps a URL from being the base of requests, or nothing.
+func urlProblem(u *url.URL) string {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "must begin with http:// or https://"
+	case u.Opaque != "" || u.Hostname() == "":
+		return "must have a host"
+	case u.User != nil:
+		return "must not have a user or password; send an authorization header instead"
+	case u.Fragment != "" || u.RawFragment != "":
+		return "must not have a fragment (#)"
+	case u.RawQuery != "" || u.ForceQuery:
+		return "must not have a query (?); it belongs to the path of a template"
+	case !validHost(u):
+		return "has a host which is neither a name nor an IP address"
+	case strings.HasSuffix(u.Host, ":") || u.Port() != "" && !validPort(u.Port()):
+		return "has a port which is no number between 1 and 65535"
+	case !validPath(u.EscapedPath()):
+		return "has a character in its path which must be percent-encoded"
+	}
+	return ""
+}
+
+func validHost(u *url.URL) bool {
+	if strings.HasPrefix(u.Host, "[") {
+		return net.ParseIP(u.Hostname()) != nil && strings.Contains(u.Hostname(), ":")
+	}
+	return len(u.Hostname()) <= 253 && hostName.MatchString(u.Hostname())
+}
+
+func validPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
+}
+
+// connectTo checks an address to dial; it is empty when there is none or it is wrong.
+func (c *compiler) connectTo(path *field.Path, address string) string {
+	if address == "" || !c.length(path, address, maxURL) {
+		return ""
+	}
+	if socket, isUnix := strings.CutPrefix(address, "unix:"); isUnix {
+		switch {
+		case !strings.HasPrefix(socket, "/") || strings.ContainsRune(socket, 0):
+			c.fail(path, "must be unix: and an absolute path")
+			return ""
+		case len(socket) > maxSocketPath:
+			c.fail(path, "has a socket path of %d bytes, at most %d are possible", len(socket), maxSocketPath)
+			return ""
+		}
+		return address
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || !validPort(port) || net.ParseIP(host) == nil && !hostName.MatchString(host) {
+		c.fail(path, "must be host:port (an IPv6 host in brackets) or unix:/path")
+		return ""
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// protocol resolves what is spoken from what was asked for and the URL's scheme.
+func (c *compiler) protocol(path *field.Path, p v1alpha1.Protocol, scheme string) runnerv1alpha1.Protocol {
+	tls := scheme == "https"
+	switch {
+	case p == v1alpha1.ProtocolAuto && tls:
+		return runnerv1alpha1.ProtocolALPN
+	case p == v1alpha1.ProtocolAuto, p == v1alpha1.ProtocolH2C && !tls:
+		return runnerv1alpha1.ProtocolH2C
+	case p == v1alpha1.ProtocolHTTP1:
+		return runnerv1alpha1.ProtocolHTTP1
+	case p == v1alpha1.ProtocolH2 && tls:
+		return runnerv1alpha1.ProtocolH2
+	case p == v1alpha1.ProtocolH2:
+		c.fail(path, "h2 is HTTP/2 over TLS and needs an https url; h2c is the one without TLS")
+	case p == v1alpha1.ProtocolH2C:
+		c.fail(path, "h2c is HTTP/2 without TLS and needs an http url; h2 is the one over TLS")
+	default:
+		c.fail(path, "must be one of auto, http1, h2, h2c")
+	}
+	return ""
+}

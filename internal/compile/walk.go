@@ -1,0 +1,213 @@
+package compile
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// walker compares a decoded JSON value with the Go type it is meant for, and reports all that
+// does not fit: unknown fields, wrong types, malformed values. Decoding proper would stop at the
+// first wrong type and would say neither index nor path of a malformed duration.
+type walker struct {
+	errs field.ErrorList
+	// strict has rules that the Go types cannot tell apart from an omitted field, by path with
+	// [] for every index; nil: none.
+	strict *strictness
+}
+
+// strictness is what the API server sees and Go's zero values hide.
+type strictness struct {
+	// notZero fields may be omitted, but neither empty nor 0 when they are there.
+	notZero map[string]bool
+	// required fields may be empty but not omitted; by the path of the object they are in.
+	required map[string][]string
+}
+
+// place is where the walker is.
+type place struct {
+	path    *field.Path
+	pattern string
+}
+
+func (p place) child(name string) place {
+	pattern := name
+	if p.pattern != "" {
+		pattern = p.pattern + "." + name
+	}
+	if p.path == nil {
+		return place{field.NewPath(name), pattern}
+	}
+	return place{p.path.Child(name), pattern}
+}
+
+func (p place) index(i int) place     { return place{p.path.Index(i), p.pattern + "[]"} }
+func (p place) key(name string) place { return place{p.path.Key(name), p.pattern + "{}"} }
+func (w *walker) fail(p place, s string) {
+	w.errs = append(w.errs, field.Invalid(p.path, field.OmitValueType{}, s))
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// formats says what the types with a decoder of their own look like.
+var formats = map[reflect.Type]string{
+	reflect.TypeFor[metav1.Duration]():    "must be a duration such as 500ms or 1m30s",
+	reflect.TypeFor[metav1.Time]():        "must be a time such as 2006-01-02T15:04:05Z",
+	reflect.TypeFor[resource.Quantity]():  "must be a quantity such as 500m or 1Gi",
+	reflect.TypeFor[intstr.IntOrString](): "must be an integer or a string",
+}
+
+func (w *walker) value(at place, raw any, t reflect.Type) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if raw == nil {
+		return // as if omitted
+	}
+	if reflect.PointerTo(t).Implements(unmarshaler) {
+		w.selfDecoding(at, raw, t)
+		return
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		w.object(at, raw, t)
+	case reflect.Map:
+		if m, ok := raw.(map[string]any); ok {
+			for _, k := range slices.Sorted(maps.Keys(m)) {
+				w.value(at.key(k), m[k], t.Elem())
+			}
+			return
+		}
+		w.fail(at, "must be an object")
+	case reflect.Slice:
+		w.slice(at, raw, t)
+	default:
+		w.scalar(at, raw, t)
+	}
+}
+
+// selfDecoding tries the type's own decoder.
+func (w *walker) selfDecoding(at place, raw any, t reflect.Type) {
+	b, err := json.Marshal(raw)
+	if err == nil {
+		err = json.Unmarshal(b, reflect.New(t).Interface())
+	}
+	_, isString := raw.(string)
+	if t == reflect.TypeFor[metav1.Duration]() && (!isString || err == nil && !durationPattern.MatchString(raw.(string))) {
+		w.fail(at, formats[t])
+		return
+	}
+	if err != nil {
+		message, known := formats[t]
+		if !known {
+			message = "is malformed"
+		}
+		w.fail(at, message)
+	}
+}
+
+func (w *walker) object(at place, raw any, t reflect.Type) {
+	m, ok := raw.(map[string]any)
+	if !ok {
+		w.fail(at, "must be an object")
+		return
+	}
+	fields := map[string]reflect.Type{}
+	jsonFields(t, fields)
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		ft, known := fields[k]
+		if !known {
+			w.fail(at.child(k), "unknown field")
+			continue
+		}
+		w.value(at.child(k), m[k], ft)
+	}
+	if w.strict == nil {
+		return
+	}
+	for _, k := range w.strict.required[at.pattern] {
+		if m[k] == nil {
+			w.fail(at.child(k), "is needed")
+		}
+	}
+}
+
+// jsonFields collects the names a struct has in JSON, those of inlined structs included.
+func jsonFields(t reflect.Type, into map[string]reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !f.IsExported():
+		case name == "" && (f.Anonymous || strings.Contains(options, "inline")):
+			jsonFields(f.Type, into)
+		case name != "":
+			into[name] = f.Type
+		}
+	}
+}
+
+func (w *walker) slice(at place, raw any, t reflect.Type) {
+	if t.Elem().Kind() == reflect.Uint8 {
+		w.scalar(at, raw, reflect.TypeFor[string]()) // base64
+		return
+	}
+	list, ok := raw.([]any)
+	if !ok {
+		w.fail(at, "must be a list")
+		return
+	}
+	for i, item := range list {
+		if item == nil {
+			w.fail(at.index(i), "must not be null")
+			continue
+		}
+		w.value(at.index(i), item, t.Elem())
+	}
+}
+
+func (w *walker) scalar(at place, raw any, t reflect.Type) {
+	notZero := w.strict != nil && w.strict.notZero[at.pattern]
+	switch t.Kind() {
+	case reflect.String:
+		if s, ok := raw.(string); !ok {
+			w.fail(at, "must be a string")
+		} else if s == "" && notZero {
+			w.fail(at, "must not be empty")
+		}
+	case reflect.Bool:
+		if _, ok := raw.(bool); !ok {
+			w.fail(at, "must be true or false")
+		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n, ok := raw.(json.Number)
+		if !ok {
+			w.fail(at, "must be an integer")
+			return
+		}
+		i, err := strconv.ParseInt(n.String(), 10, t.Bits())
+		if err != nil {
+			w.fail(at, "must be an integer of at most "+strconv.Itoa(t.Bits())+" bits")
+		} else if i == 0 && notZero {
+			w.fail(at, "must be at least 1")
+		}
+	}
+}
+
+// decodeGeneric reads JSON with its numbers as they are written.
+func decodeGeneric(b []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	return v, err
+}

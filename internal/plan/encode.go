@@ -1,0 +1,71 @@
+package plan
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+const (
+	// MaxCompressed bounds the compressed plan, in bytes. A ConfigMap holds 1 MiB of keys and
+	// values; 4 KiB are left for the keys and for what else is put beside the plan.
+	MaxCompressed = 1<<20 - 4<<10
+	// MaxCanonical bounds the plan's canonical form, in bytes, in both directions: nothing is
+	// encoded that would not be decoded, and a small input cannot fill the memory.
+	MaxCanonical = 64 << 20
+)
+
+// TooLargeError says that a plan does not fit. It is the reason PlanTooLarge.
+type TooLargeError struct {
+	// What was measured: "canonical" or "compressed".
+	What string
+	// Size and Limit are in bytes.
+	Size, Limit int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the plan has %d %s bytes, at most %d are possible", e.Size, e.What, e.Limit)
+}
+
+// Canonical returns the one byte sequence that stands for a plan, and its SHA-256 in hexadecimal.
+// The same plan gives the same bytes in every process: fields come in the order of the Go types,
+// map keys sorted, no white space, nothing escaped that JSON does not ask for.
+func Canonical(p *runnerv1alpha1.Plan) (canonical []byte, sha256hex string, err error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(p); err != nil {
+		return nil, "", fmt.Errorf("encoding the plan: %w", err)
+	}
+	canonical = bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	sum := sha256.Sum256(canonical)
+	return canonical, hex.EncodeToString(sum[:]), nil
+}
+
+// Gzip compresses canonical bytes. The same input gives the same output: the header carries
+// neither a time nor a name. It returns a *TooLargeError when input or output is over its bound.
+func Gzip(canonical []byte) ([]byte, error) {
+	if len(canonical) > MaxCanonical {
+		return nil, &TooLargeError{What: "canonical", Size: len(canonical), Limit: MaxCanonical}
+	}
+	var buf bytes.Buffer
+	w, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	if err != nil {
+		return nil, fmt.Errorf("compressing the plan: %w", err)
+	}
+	if _, err := w.Write(canonical); err != nil {
+		return nil, fmt.Errorf("compressing the plan: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("compressing the plan: %w", err)
+	}
+	if buf.Len() > MaxCompressed {
+		return nil, &TooLargeError{What: "compressed", Size: buf.Len(), Limit: MaxCompressed}
+	}
+	return buf.Bytes(), nil
+}
