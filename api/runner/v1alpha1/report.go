@@ -136,8 +136,12 @@ type GeneratorResult struct {
 	Workers    int `json:"workers"`
 	// CPUs of all workers that were pinned, shard after shard.
 	CPUs []int `json:"cpus"`
-	// ExclusiveShards had their CPUs for themselves.
-	ExclusiveShards       int   `json:"exclusiveShards"`
+	// ExclusiveShards had their CPUs for themselves; ExclusiveWanted: the plan asked for it.
+	ExclusiveShards int  `json:"exclusiveShards"`
+	ExclusiveWanted bool `json:"exclusiveWanted"`
+	// LagP99Microseconds is the 99th percentile of lag of the shard where it is greatest, which
+	// the merged distribution may hide.
+	LagP99Microseconds    int64 `json:"lagP99Microseconds"`
 	ThrottledMicroseconds int64 `json:"throttledMicroseconds"`
 	GCPauseMicroseconds   int64 `json:"gcPauseMicroseconds"`
 	// StartSkewMicroseconds is the time between the first and the last shard's start.
