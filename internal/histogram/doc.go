@@ -12,9 +12,8 @@
 // KB. A counter of 32 bits would have halved that again, but at 3 million requests a second it
 // wraps in 24 minutes. hdrhistogram-go is the oracle of the tests.
 //
-// Measured on one core at 2.3 GHz with log-normal values (bench_test.go): Record 3.8 ns, of which
-// a third keeps the exact figures (hdrhistogram-go without them: 4.4 ns); Encode 105 us for 1,500
-// counters in use, into 4 KB.
+// Measured on one core at 2.3 GHz with log-normal values (bench_test.go): Record 3.7 ns
+// (hdrhistogram-go, which keeps no exact sum and bounds: 4.4 ns), Encode 22 us, Decode 76 us.
 //
 // A histogram has no lock: whoever owns it records into it.
 package histogram

@@ -116,6 +116,33 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestEveryCounterInUse needs more than one block of the compressed form.
+func TestEveryCounterInUse(t *testing.T) {
+	h, o := New(), oracle()
+	for i := range index(Highest) + 1 {
+		low, _ := bounds(i)
+		h.RecordN(low, 1<<27)
+		if err := o.RecordValues(low, 1<<27); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := h.Encode()
+	if len(in.Counts) < 2*maxStored {
+		t.Fatalf("only %d bytes", len(in.Counts))
+	}
+	got, err := Decode(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(h, got, cmp.AllowUnexported(H{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	read, err := hdrhistogram.Decode([]byte(in.Counts))
+	if err != nil || !read.Equals(o) {
+		t.Errorf("the oracle reads something else: %v", err)
+	}
+}
+
 func TestVarint(t *testing.T) {
 	for _, v := range []int64{0, 1, -1, 63, 64, -64, -65, 1 << 20, 1 << 55, 1 << 62, math.MaxInt64, math.MinInt64} {
 		b := appendVarint(nil, v)
