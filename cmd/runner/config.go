@@ -1,0 +1,50 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// config is what the pod's template tells a runner. What differs between shards and what may
+// change comes by control.
+type config struct {
+	plan           string
+	tlsDir         string
+	controlAddress string
+	metricsAddress string
+	ackGrace       time.Duration
+
+	// index of the pod in its Job, -1 when it is in none.
+	index     int
+	pod, node string
+}
+
+func parseConfig(args []string, env func(string) string, output io.Writer) (config, error) {
+	c := config{index: -1, pod: env("POD_NAME"), node: env("NODE_NAME")}
+	flags := flag.NewFlagSet("runner", flag.ContinueOnError)
+	flags.SetOutput(output)
+	flags.StringVar(&c.plan, "plan", "", "`file` with the plan, JSON or gzip of it")
+	flags.StringVar(&c.tlsDir, "tls-dir", "", "`directory` with "+rv.TLSCAFile+", "+rv.TLSCertFile+" and "+rv.TLSKeyFile)
+	flags.StringVar(&c.controlAddress, "control-address", fmt.Sprintf(":%d", rv.ControlPort), "where the operator reaches this runner, `host:port`")
+	flags.StringVar(&c.metricsAddress, "metrics-address", fmt.Sprintf(":%d", rv.MetricsPort), "where /metrics, /healthz and /readyz are served, `host:port`")
+	flags.DurationVar(&c.ackGrace, "ack-grace", 2*time.Minute, "how long the result is kept for the operator after the run")
+	if err := flags.Parse(args); err != nil {
+		return c, err
+	}
+	if c.plan == "" || c.tlsDir == "" || flags.NArg() != 0 || c.ackGrace < 0 {
+		return c, fmt.Errorf("--plan and --tls-dir are needed, --ack-grace must not be negative, and there are no other arguments")
+	}
+	if s := env("JOB_COMPLETION_INDEX"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 31)
+		if err != nil {
+			return c, fmt.Errorf("JOB_COMPLETION_INDEX is %q, not an index", s)
+		}
+		c.index = int(n)
+	}
+	return c, nil
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"io"
+	"testing"
+	"time"
+)
+
+func TestParseConfig(t *testing.T) {
+	env := map[string]string{"JOB_COMPLETION_INDEX": "3", "POD_NAME": "p", "NODE_NAME": "n"}
+	for _, tc := range []struct {
+		name string
+		args []string
+		env  map[string]string
+		want config
+		bad  bool
+	}{
+		{
+			name: "defaults", args: []string{"--plan", "f", "--tls-dir", "d"},
+			want: config{plan: "f", tlsDir: "d", controlAddress: ":8443", metricsAddress: ":9090", ackGrace: 2 * time.Minute, index: -1},
+		},
+		{
+			name: "all", env: env,
+			args: []string{"--plan=f", "--tls-dir=d", "--control-address=:1", "--metrics-address=:2", "--ack-grace=3s"},
+			want: config{plan: "f", tlsDir: "d", controlAddress: ":1", metricsAddress: ":2", ackGrace: 3 * time.Second, index: 3, pod: "p", node: "n"},
+		},
+		{name: "no plan", args: []string{"--tls-dir", "d"}, bad: true},
+		{name: "no certificates", args: []string{"--plan", "f"}, bad: true},
+		{name: "an argument", args: []string{"--plan", "f", "--tls-dir", "d", "x"}, bad: true},
+		{name: "unknown flag", args: []string{"--plan", "f", "--tls-dir", "d", "--x"}, bad: true},
+		{name: "negative grace", args: []string{"--plan", "f", "--tls-dir", "d", "--ack-grace", "-1s"}, bad: true},
+		{name: "no index", args: []string{"--plan", "f", "--tls-dir", "d"}, env: map[string]string{"JOB_COMPLETION_INDEX": "-1"}, bad: true},
+	} {
+		got, err := parseConfig(tc.args, func(name string) string { return tc.env[name] }, io.Discard)
+		if (err != nil) != tc.bad {
+			t.Errorf("%s: error %v, want one: %v", tc.name, err, tc.bad)
+		}
+		if !tc.bad && got != tc.want {
+			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
+		}
+	}
+}

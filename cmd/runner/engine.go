@@ -1,0 +1,73 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/control"
+)
+
+// engine is what package runner makes of a plan.
+type engine interface {
+	control.Engine
+	Done() <-chan struct{}
+	Close() error
+}
+
+// errForeignShare: the message is for another pod. It takes an address that was given to a new
+// pod, or an operator gone wrong, to see it.
+var errForeignShare = errors.New("the share is another runner's")
+
+// identified is an engine that knows which pod it runs in.
+type identified struct {
+	engine
+	index     int // of the pod in its Job; below zero: unknown
+	pod, node string
+}
+
+func (e identified) Update(u rv.Update) error {
+	if e.index >= 0 && u.Share.Shard != e.index {
+		return fmt.Errorf("%w: this is shard %d", errForeignShare, e.index)
+	}
+	return e.engine.Update(u)
+}
+
+func (e identified) Snapshot() *rv.Snapshot {
+	s := *e.engine.Snapshot()
+	s.Generator.Pod, s.Generator.Node = e.pod, e.node
+	if s.Revision == 0 && e.index >= 0 {
+		s.Shard = e.index
+	}
+	return &s
+}
+
+// rejected stands in for an engine that cannot be made: it tells why to whoever asks. A runner
+// that exited instead would be made anew by its Job and say nothing to the operator.
+type rejected struct {
+	err  error
+	boot string
+	done chan struct{}
+}
+
+func newRejected(err error) *rejected {
+	r := &rejected{err: fmt.Errorf("the plan is rejected: %w", err), boot: rand.Text(), done: make(chan struct{})}
+	close(r.done)
+	return r
+}
+
+func (r *rejected) Update(rv.Update) error { return r.err }
+func (r *rejected) Start(rv.Start) error   { return r.err }
+func (r *rejected) Stop(rv.Stop) error     { return nil }
+func (r *rejected) Done() <-chan struct{}  { return r.done }
+func (r *rejected) Close() error           { return nil }
+
+// Snapshot is the only one there will be, so it is number one however often it is read.
+func (r *rejected) Snapshot() *rv.Snapshot {
+	return &rv.Snapshot{
+		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind,
+		Boot: r.boot, Sequence: 1, State: rv.StateDone, Clock: rv.Clock(),
+		Problem: rv.ProblemPlan, Message: r.err.Error(),
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+func TestWait(t *testing.T) {
+	const grace = 2 * time.Minute
+	type life0 struct {
+		engine    *fakeEngine
+		terminate context.CancelFunc
+		acked     chan struct{}
+	}
+	terminated := []rv.Stop{{Reason: "terminated"}}
+	for _, tc := range []struct {
+		name  string
+		begun bool
+		stuck bool
+		do    func(life0)
+		after time.Duration // how long wait takes
+		stops []rv.Stop
+	}{
+		{name: "done, then acknowledged", begun: true, after: 3 * time.Second, do: func(l life0) {
+			l.engine.finish()
+			time.Sleep(3 * time.Second)
+			close(l.acked)
+		}},
+		{name: "done, nobody comes", begun: true, after: grace, do: func(l life0) { l.engine.finish() }},
+		{name: "terminated before the start: nothing to keep", after: 0, stops: terminated, do: func(l life0) { l.terminate() }},
+		{name: "terminated while running, then acknowledged", begun: true, after: time.Second, stops: terminated, do: func(l life0) {
+			l.terminate()
+			time.Sleep(time.Second)
+			close(l.acked)
+		}},
+		{name: "terminated while running, nobody comes", begun: true, after: termGrace, stops: terminated, do: func(l life0) { l.terminate() }},
+		{name: "terminated while it waits for the ack", begun: true, after: time.Minute + termGrace, do: func(l life0) {
+			l.engine.finish()
+			time.Sleep(time.Minute)
+			l.terminate()
+		}},
+		{name: "the engine does not stop", begun: true, stuck: true, after: stopTime + termGrace, stops: terminated, do: func(l life0) { l.terminate() }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newFakeEngine()
+				e.stuck = tc.stuck
+				if tc.begun {
+					_ = e.Start(rv.Start{At: 1})
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				acked := make(chan struct{})
+				go tc.do(life0{e, cancel, acked})
+				begin := time.Now()
+				(&life{engine: e, acked: acked, ackGrace: grace, log: slog.New(slog.DiscardHandler)}).wait(ctx)
+				if took := time.Since(begin); took != tc.after {
+					t.Errorf("waited %v, want %v", took, tc.after)
+				}
+				if diff := cmp.Diff(tc.stops, e.stops); diff != "" {
+					t.Errorf("stops (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/control"
+	"github.com/h2surge/h2surge/runner/tune"
+)
+
+// parts are what run puts together; tests give others.
+type parts struct {
+	newEngine func(*rv.Plan, *slog.Logger) (engine, error)
+	// conflict is what the engine's errors wrap when messages contradict each other.
+	conflict error
+	metrics  func(*rv.Plan, func() *rv.Snapshot) http.Handler
+	log      *slog.Logger
+}
+
+// run is the whole life of a runner process. It returns when terminated ends and what follows
+// from that is done, or when the work is.
+func run(terminated context.Context, c config, p parts) error {
+	tls, err := control.LoadTLS(c.tlsDir)
+	if err != nil {
+		return err
+	}
+	plan, e := p.load(c)
+	defer e.Close()
+
+	controlListener, err := net.Listen("tcp", c.controlAddress)
+	if err != nil {
+		return fmt.Errorf("control endpoint: %w", err)
+	}
+	metricsListener, err := net.Listen("tcp", c.metricsAddress)
+	if err != nil {
+		controlListener.Close()
+		return fmt.Errorf("metrics endpoint: %w", err)
+	}
+	endpoint := control.New(control.Options{Engine: e, Conflict: p.conflict, TLS: tls, Logger: p.log})
+	metrics := newMetricsServer(e.Snapshot, p.metrics(plan, e.Snapshot), p.log)
+
+	failed := make(chan error, 2)
+	go func() { failed <- endpoint.Serve(controlListener) }()
+	go func() { failed <- metrics.Serve(metricsListener) }()
+	p.log.Info("Runner waits for its share", "control", controlListener.Addr().String(),
+		"metrics", metricsListener.Addr().String(), "shard", c.index, "pod", c.pod, "node", c.node)
+
+	// An endpoint that has gone leaves a runner that nobody can stop: it ends as if terminated.
+	alive, cancel := context.WithCancelCause(terminated)
+	defer cancel(nil)
+	go func() {
+		if err := <-failed; err != nil && !errors.Is(err, http.ErrServerClosed) {
+			cancel(err)
+		}
+	}()
+	(&life{engine: e, acked: endpoint.Acked(), ackGrace: c.ackGrace, log: p.log}).wait(alive)
+
+	shutdown, release := context.WithTimeout(context.WithoutCancel(terminated), shutdownTime)
+	defer release()
+	err = endpoint.Shutdown(shutdown)
+	_ = metrics.Close() // a scrape that is cut off will not be missed
+	if cause := context.Cause(alive); cause != nil && terminated.Err() == nil {
+		return cause
+	}
+	return err
+}
+
+// load makes the engine, or what tells of the plan's fault. The plan is never nil.
+func (p parts) load(c config) (*rv.Plan, engine) {
+	plan, err := readPlan(c.plan)
+	var e engine
+	if err == nil {
+		settings := tune.Process(max(1, plan.CPUsPerShard))
+		p.log.Info("Plan read", "name", plan.Name, "gcPercent", settings.GCPercent,
+			"memoryLimit", settings.MemoryLimit, "maxProcs", settings.MaxProcs)
+		e, err = p.newEngine(plan, p.log)
+	}
+	if err != nil {
+		p.log.Error("Plan rejected", "err", err)
+		plan, e = &rv.Plan{}, newRejected(err)
+	}
+	return plan, identified{engine: e, index: c.index, pod: c.pod, node: c.node}
+}

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/plan"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// pod is a runner process of a test, and the operator's way to it.
+type pod struct {
+	t                *testing.T
+	dir              string
+	operator         *http.Client
+	log              lines
+	control, metrics string // addresses
+	terminate        context.CancelFunc
+	ended            chan error
+}
+
+// lines is a log that can be read while it is written. Each line sent to fresh is a JSON record.
+type lines struct {
+	mu    sync.Mutex
+	all   bytes.Buffer
+	fresh chan map[string]any
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all.Write(p)
+	var record map[string]any
+	if err := json.Unmarshal(p, &record); err != nil {
+		return 0, err
+	}
+	l.fresh <- record
+	return len(p), nil
+}
+
+func (l *lines) await(t *testing.T, message string) map[string]any {
+	t.Helper()
+	for {
+		select {
+		case record := <-l.fresh:
+			if record["msg"] == message {
+				return record
+			}
+		case <-time.After(30 * time.Second):
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			t.Fatalf("no %q in the log:\n%s", message, l.all.String())
+		}
+	}
+}
+
+func smallPlan() *rv.Plan {
+	return &rv.Plan{
+		APIVersion: rv.APIVersion, Kind: rv.PlanKind, Name: "default/test", Shards: 2,
+		Targets: []rv.Target{{
+			Name: "t", Protocol: rv.ProtocolH2C, Connections: 2, MaxConcurrentStreams: 10, ConnectTimeout: time.Second,
+			Endpoints: []rv.Endpoint{{Scheme: "http", Authority: "127.0.0.1:1", Address: "127.0.0.1:1"}},
+		}},
+		Chains: []rv.Chain{{Name: "c", Weight: 1, Steps: []rv.Step{{
+			Name: "s", Method: "GET", Path: rv.Text{{Literal: "/"}}, Timeout: time.Second,
+		}}}},
+		Rates: []rv.Rate{{Name: "r", Count: 1, Period: time.Second, Duration: time.Second}},
+		Drain: time.Second,
+	}
+}
+
+// startPod runs a pod with the given engine, or with a plan file of the given content.
+func startPod(t *testing.T, e engine, planFile []byte) *pod {
+	t.Helper()
+	p := &pod{t: t, dir: t.TempDir(), ended: make(chan error, 1)}
+	p.log.fresh = make(chan map[string]any, 100)
+	p.certificates()
+	name := filepath.Join(p.dir, "plan")
+	if err := os.WriteFile(name, planFile, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	p.terminate = cancel
+	c := config{plan: name, tlsDir: p.dir, controlAddress: "127.0.0.1:0", metricsAddress: "127.0.0.1:0", ackGrace: time.Minute, index: 1, pod: "pod-1", node: "node-1"}
+	go func() {
+		p.ended <- run(ctx, c, parts{
+			newEngine: func(*rv.Plan, *slog.Logger) (engine, error) { return e, nil },
+			metrics: func(*rv.Plan, func() *rv.Snapshot) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "a 1") })
+			},
+			log: slog.New(slog.NewJSONHandler(&p.log, nil)),
+		})
+	}()
+	waits := p.log.await(t, "Runner waits for its share")
+	p.control, p.metrics = waits["control"].(string), waits["metrics"].(string)
+	return p
+}
+
+// certificates makes the install CA, the runner's files and the operator's client.
+func (p *pod) certificates() {
+	ca, caKey := p.certificate(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil, nil)
+	cert, key := p.certificate(&x509.Certificate{DNSNames: []string{rv.RunnerName}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, ca, caKey)
+	p.file(rv.TLSCAFile, "CERTIFICATE", ca.Raw)
+	p.file(rv.TLSCertFile, "CERTIFICATE", cert.Raw)
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.file(rv.TLSKeyFile, "EC PRIVATE KEY", der)
+	cert, key = p.certificate(&x509.Certificate{DNSNames: []string{rv.OperatorName}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, ca, caKey)
+	pool := x509.NewCertPool()
+	pool.AddCert(ca)
+	p.operator = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{
+		RootCAs: pool, ServerName: rv.RunnerName, Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}},
+	}}}
+	p.t.Cleanup(p.operator.CloseIdleConnections)
+}
+
+func (p *pod) certificate(template, parent *x509.Certificate, by *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if parent == nil {
+		parent, by = template, key
+	}
+	template.SerialNumber = big.NewInt(1)
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return cert, key
+}
+
+func (p *pod) file(name, block string, der []byte) {
+	if err := os.WriteFile(filepath.Join(p.dir, name), pem.EncodeToMemory(&pem.Block{Type: block, Bytes: der}), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// put sends a message and returns the status.
+func (p *pod) put(path string, message any) int {
+	p.t.Helper()
+	b, err := json.Marshal(message)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r, err := http.NewRequest(http.MethodPut, "https://"+p.control+path, bytes.NewReader(b))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	resp, err := p.operator.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func (p *pod) snapshot() *rv.Snapshot {
+	p.t.Helper()
+	status, body := p.get(p.operator, "https://"+p.control+rv.PathSnapshot)
+	s := &rv.Snapshot{}
+	if err := json.Unmarshal([]byte(body), s); err != nil || status != http.StatusOK {
+		p.t.Fatalf("status %d, %v", status, err)
+	}
+	return s
+}
+
+func (p *pod) get(c *http.Client, url string) (int, string) {
+	p.t.Helper()
+	resp, err := c.Get(url)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+func encoded(t *testing.T) []byte {
+	t.Helper()
+	canonical, _, err := plan.Canonical(smallPlan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gz, err := plan.Gzip(canonical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gz
+}
+
+func TestRun(t *testing.T) {
+	e := newFakeEngine()
+	p := startPod(t, e, encoded(t))
+	shares, err := shard.Split(smallPlan(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := p.snapshot(); s.Shard != 1 || s.Generator.Pod != "pod-1" || s.Generator.Node != "node-1" {
+		t.Errorf("the runner says it is shard %d, pod %q, node %q", s.Shard, s.Generator.Pod, s.Generator.Node)
+	}
+	if status, _ := p.get(http.DefaultClient, "http://"+p.metrics+"/readyz"); status != http.StatusServiceUnavailable {
+		t.Errorf("ready without a share: %d", status)
+	}
+	if got := p.put(rv.PathUpdate, rv.Update{Revision: 1, Share: shares[0]}); got != http.StatusBadRequest {
+		t.Errorf("the share of shard 0: status %d, want 400", got)
+	}
+	if got := p.put(rv.PathUpdate, rv.Update{Revision: 1, Share: shares[1]}); got != http.StatusNoContent {
+		t.Fatalf("update: status %d", got)
+	}
+	for path, want := range map[string]string{"/readyz": "ok\n", "/healthz": "ok\n", "/metrics": "a 1\n"} {
+		if status, body := p.get(http.DefaultClient, "http://"+p.metrics+path); status != http.StatusOK || body != want {
+			t.Errorf("%s: %d %q", path, status, body)
+		}
+	}
+	if got := p.put(rv.PathStart, rv.Start{At: 7}); got != http.StatusNoContent {
+		t.Fatalf("start: status %d", got)
+	}
+	e.finish()
+	if got := p.put(rv.PathAck, rv.Ack{Sequence: p.snapshot().Sequence}); got != http.StatusNoContent {
+		t.Fatalf("ack: status %d", got)
+	}
+	if err := <-p.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTerminated(t *testing.T) {
+	e := newFakeEngine()
+	p := startPod(t, e, encoded(t))
+	if got := p.put(rv.PathStart, rv.Start{At: 7}); got != http.StatusNoContent {
+		t.Fatalf("start: status %d", got)
+	}
+	p.terminate()
+	p.log.await(t, "Run ended")
+	if got := p.put(rv.PathAck, rv.Ack{Sequence: p.snapshot().Sequence}); got != http.StatusNoContent {
+		t.Fatalf("ack: status %d", got)
+	}
+	if err := <-p.ended; err != nil {
+		t.Error(err)
+	}
+	if len(e.stops) != 1 || e.stops[0].Drain {
+		t.Errorf("stops: %v, want one without drain", e.stops)
+	}
+}
+
+func TestPlanIsRejected(t *testing.T) {
+	for name, tc := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"not a plan":     {[]byte("{}"), "plan"},
+		"unknown field":  {[]byte(`{"surprise":1}`), "surprise"},
+		"cut gzip":       {encoded(t)[:40], "decompressing"},
+		"nothing at all": {nil, "EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startPod(t, nil, tc.file)
+			s := p.snapshot()
+			if s.Problem != rv.ProblemPlan || s.State != rv.StateDone || s.Shard != 1 || !strings.Contains(s.Message, tc.want) {
+				t.Errorf("problem %q, state %q, shard %d, message %q", s.Problem, s.State, s.Shard, s.Message)
+			}
+			if status, _ := p.get(http.DefaultClient, "http://"+p.metrics+"/readyz"); status != http.StatusServiceUnavailable {
+				t.Errorf("/readyz: %d", status)
+			}
+			if got := p.put(rv.PathAck, rv.Ack{Sequence: s.Sequence}); got != http.StatusNoContent {
+				t.Errorf("ack: status %d", got)
+			}
+			if err := <-p.ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestNoCertificates(t *testing.T) {
+	err := run(t.Context(), config{tlsDir: t.TempDir()}, parts{log: slog.New(slog.DiscardHandler)})
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}
