@@ -1,0 +1,69 @@
+package desired
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// Plan is the ConfigMap that runners read their plan from: gz as internal/plan wrote it, and the
+// compiler's warnings, for the operator to tell after a restart.
+func Plan(lt *v1alpha1.LoadTest, hash string, gz []byte, warnings string) *corev1.ConfigMap {
+	cm := configMap(lt, PlanName(lt, hash), ComponentPlan)
+	cm.Annotations = map[string]string{AnnotationPlanHash: hash}
+	cm.BinaryData = map[string][]byte{KeyPlan: gz}
+	if warnings != "" {
+		cm.Data = map[string]string{KeyWarnings: warnings}
+	}
+	return cm
+}
+
+// Lost is the ConfigMap that says that a shard's runner was lost, with its last snapshot if
+// there is one.
+func Lost(lt *v1alpha1.LoadTest, shard int, loss string, gz []byte) *corev1.ConfigMap {
+	cm := configMap(lt, LostName(lt, shard), ComponentLost)
+	cm.Data = map[string]string{KeyLoss: loss}
+	if len(gz) > 0 {
+		cm.BinaryData = map[string][]byte{KeySnapshot: gz}
+	}
+	return cm
+}
+
+// Report is the ConfigMap with the report, and how the run ended. A run has ended when it
+// exists.
+func Report(lt *v1alpha1.LoadTest, end string, gz []byte) *corev1.ConfigMap {
+	cm := configMap(lt, ReportName(lt), ComponentReport)
+	cm.Data = map[string]string{KeyEnd: end}
+	cm.BinaryData = map[string][]byte{KeyReport: gz}
+	return cm
+}
+
+func configMap(lt *v1alpha1.LoadTest, name, component string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: meta(lt, name, component),
+		Immutable:  ptr.To(true),
+	}
+}
+
+func meta(lt *v1alpha1.LoadTest, name, component string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace:       lt.Namespace,
+		Name:            name,
+		Labels:          labels(lt, component),
+		OwnerReferences: []metav1.OwnerReference{owner(lt)},
+	}
+}
+
+// owner does not block the owner's deletion: nothing of a run needs to outlive it.
+func owner(lt *v1alpha1.LoadTest) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: v1alpha1.GroupVersion.String(),
+		Kind:       "LoadTest",
+		Name:       lt.Name,
+		UID:        lt.UID,
+		Controller: ptr.To(true),
+	}
+}

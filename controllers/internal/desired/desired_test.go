@@ -1,0 +1,232 @@
+package desired
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+func loadTest(change ...func(*v1alpha1.LoadTest)) *v1alpha1.LoadTest {
+	lt := &v1alpha1.LoadTest{}
+	lt.Namespace, lt.Name = "core", "pcf"
+	lt.UID, lt.Generation = "5ae1c0de-0000-4000-8000-000000000001", 3
+	lt.Spec.Runner.Shards = 2
+	for _, f := range change {
+		f(lt)
+	}
+	return lt
+}
+
+func template(doc string) func(*v1alpha1.LoadTest) {
+	return func(lt *v1alpha1.LoadTest) {
+		raw, err := yaml.YAMLToJSON([]byte(doc))
+		if err != nil {
+			panic(err)
+		}
+		lt.Spec.Runner.Template = &runtime.RawExtension{Raw: raw}
+	}
+}
+
+func cpus(n int32) func(*v1alpha1.LoadTest) {
+	return func(lt *v1alpha1.LoadTest) { lt.Spec.Runner.CPUsPerShard = ptr.To(n) }
+}
+
+func jobInput(lt *v1alpha1.LoadTest) JobInput {
+	cfg := &configv1alpha1.OperatorConfig{}
+	cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:dev"})
+	return JobInput{LoadTest: lt, Runner: &cfg.Runner, PlanHash: hash, Attempt: 1}
+}
+
+// hostile tries to take every field that is the operator's, and adds what is the user's.
+const hostile = `
+metadata:
+  labels: {team: core, h2surge.io/loadtest: other}
+  annotations: {sidecar.istio.io/inject: "false"}
+  name: mine
+spec:
+  restartPolicy: Always
+  activeDeadlineSeconds: 5
+  nodeSelector: {pool: load}
+  tolerations: [{key: dedicated, operator: Exists}]
+  volumes: [{name: h2surge-tls, emptyDir: {}}, {name: scratch, emptyDir: {}}]
+  containers:
+    - name: runner
+      image: mirror.example/h2surge:1
+      command: [sh]
+      args: [-c, "true"]
+      env: [{name: POD_NAME, value: fake}, {name: GODEBUG, value: madvdontneed=1}]
+      ports: [{name: control, containerPort: 1}]
+      volumeMounts: [{name: scratch, mountPath: /scratch}, {name: scratch, mountPath: /etc/h2surge/plan}]
+      livenessProbe: {exec: {command: ["false"]}}
+      resources: {limits: {cpu: 500m, memory: 1Gi}, requests: {cpu: 10m, memory: 64Mi}}
+    - {name: sidecar, image: "example.test/sidecar:1"}
+`
+
+func TestGolden(t *testing.T) {
+	tests := map[string]func() (any, error){
+		"job":            func() (any, error) { return Job(jobInput(loadTest())) },
+		"job-guaranteed": func() (any, error) { return Job(jobInput(loadTest(cpus(2)))) },
+		"job-template":   func() (any, error) { return Job(jobInput(loadTest(cpus(2), template(hostile)))) },
+		"plan":           func() (any, error) { return Plan(loadTest(), hash, []byte("gz"), "a warning"), nil },
+		"lost":           func() (any, error) { return Lost(loadTest(), 1, "{}", []byte("gz")), nil },
+		"report":         func() (any, error) { return Report(loadTest(), "{}", []byte("gz")), nil },
+		"tls": func() (any, error) {
+			return TLS(loadTest(), map[string][]byte{"ca.crt": []byte("a"), "tls.crt": []byte("b"), "tls.key": []byte("c")}), nil
+		},
+	}
+	for name, build := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := render(t, build)
+			for range 20 { // no order of a map may show
+				if again := render(t, build); again != got {
+					t.Fatalf("two builds differ (-first +second):\n%s", cmp.Diff(got, again))
+				}
+			}
+			path := filepath.Join("testdata", name+".yaml")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", path, diff)
+			}
+		})
+	}
+}
+
+func render(t *testing.T, build func() (any, error)) string {
+	t.Helper()
+	obj, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := yaml.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func runnerOf(t *testing.T, lt *v1alpha1.LoadTest) (*corev1.PodTemplateSpec, corev1.Container) {
+	t.Helper()
+	job, err := Job(jobInput(lt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &job.Spec.Template
+	for _, c := range pod.Spec.Containers {
+		if c.Name == RunnerContainer {
+			return pod, c
+		}
+	}
+	t.Fatal("no container called runner")
+	return nil, corev1.Container{}
+}
+
+func TestOperatorWins(t *testing.T) {
+	_, plain := runnerOf(t, loadTest())
+	pod, c := runnerOf(t, loadTest(template(hostile)))
+	if diff := cmp.Diff(append(plain.Command, plain.Args...), append(c.Command, c.Args...)); diff != "" {
+		t.Errorf("command line (-plain +hostile):\n%s", diff)
+	}
+	if c.LivenessProbe != nil || pod.Spec.RestartPolicy != corev1.RestartPolicyNever || pod.Spec.ActiveDeadlineSeconds != nil {
+		t.Errorf("a field of the operator's was taken: %v %v %v", c.LivenessProbe, pod.Spec.RestartPolicy, pod.Spec.ActiveDeadlineSeconds)
+	}
+	if pod.Labels[LabelLoadTest] != "pcf" || pod.Labels["team"] != "core" {
+		t.Errorf("labels %v", pod.Labels)
+	}
+	if c.Image != "mirror.example/h2surge:1" || pod.Spec.NodeSelector["pool"] != "load" || len(pod.Spec.Containers) != 2 {
+		t.Error("a field of the user's was lost")
+	}
+	if got := c.Resources.Limits.Cpu().String(); got != "500m" {
+		t.Errorf("without cpusPerShard resources are the user's; CPU limit %s", got)
+	}
+	for _, v := range pod.Spec.Volumes {
+		if v.Name == tlsVolume && v.Secret == nil {
+			t.Error("the volume of the certificates was replaced")
+		}
+	}
+	paths := map[string]string{}
+	for _, m := range c.VolumeMounts {
+		if other, twice := paths[m.MountPath]; twice {
+			t.Errorf("%s is mounted from %s and %s", m.MountPath, other, m.Name)
+		}
+		paths[m.MountPath] = m.Name
+	}
+}
+
+func TestGuaranteed(t *testing.T) {
+	tests := map[string]struct {
+		template string
+		memory   string
+	}{
+		"no template":         {`{}`, "1Gi"},
+		"a memory limit":      {`{spec: {containers: [{name: runner, resources: {limits: {memory: 3Gi}}}]}}`, "3Gi"},
+		"a memory request":    {`{spec: {containers: [{name: runner, resources: {requests: {memory: 3Gi}}}]}}`, "1Gi"},
+		"a fraction of a CPU": {`{spec: {containers: [{name: runner, resources: {requests: {cpu: 300m}}}]}}`, "1Gi"},
+		"no containers":       {`{spec: {containers: null}}`, "1Gi"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, c := runnerOf(t, loadTest(cpus(2), template(tt.template)))
+			want := corev1.ResourceList{
+				corev1.ResourceCPU:    resource.MustParse("2"),
+				corev1.ResourceMemory: resource.MustParse(tt.memory),
+			}
+			for kind, got := range map[string]corev1.ResourceList{"requests": c.Resources.Requests, "limits": c.Resources.Limits} {
+				if !got.Cpu().Equal(*want.Cpu()) || !got.Memory().Equal(*want.Memory()) {
+					t.Errorf("%s %v, want %v", kind, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestNamesFit(t *testing.T) {
+	lt := loadTest()
+	lt.Name = strings.Repeat("a", 50)
+	if n := len(JobName(lt, 9_999_999) + "-255"); n > 63 {
+		t.Errorf("a host name would have %d characters", n)
+	}
+}
+
+func TestApplyOmitsWhatIsNotSet(t *testing.T) {
+	job, err := Job(jobInput(loadTest()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ac, err := Apply(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := yaml.Marshal(ac)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"status:", "creationTimestamp", "null", "uid: \"\""} {
+		if strings.Contains(string(out), key) {
+			t.Errorf("the apply configuration has %q:\n%s", key, out)
+		}
+	}
+}

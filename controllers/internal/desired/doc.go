@@ -1,0 +1,16 @@
+// Package desired builds the objects that a run owns. Its functions are pure: the same input
+// gives the same object, and nothing is read or written.
+//
+// Runner pods are the operator's template with spec.runner.template merged over it (strategic
+// merge, containers by name). The user wins on everything but:
+//
+//   - restartPolicy and activeDeadlineSeconds of the pod, which would start or end runners
+//     behind the operator's back;
+//   - the labels and annotations under h2surge.io and app.kubernetes.io;
+//   - of the container runner: name, command, args, the ports control and metrics, the
+//     environment variables POD_NAME and NODE_NAME, the readiness probe, and no other probe or
+//     lifecycle hook, since a failing one would restart or delay a runner;
+//   - the volumes h2surge-plan and h2surge-tls and their mounts;
+//   - with spec.runner.cpusPerShard: the CPU of the container runner, and memory requests, which
+//     become the limits, because only a Guaranteed pod gets CPUs of its own.
+package desired

@@ -1,0 +1,90 @@
+package desired
+
+import (
+	"strconv"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// Labels of everything that a run owns.
+const (
+	LabelName      = "app.kubernetes.io/name"
+	LabelInstance  = "app.kubernetes.io/instance"
+	LabelComponent = "app.kubernetes.io/component"
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	// LabelLoadTest is the name of the LoadTest.
+	LabelLoadTest = "h2surge.io/loadtest"
+
+	// Application is the value of LabelName and of LabelManagedBy. The operator watches only
+	// what carries the latter.
+	Application = "h2surge"
+)
+
+// Values of LabelComponent.
+const (
+	ComponentRunner = "runner"
+	ComponentPlan   = "plan"
+	ComponentLost   = "lost-snapshot"
+	ComponentReport = "report"
+)
+
+// Annotations of a run's Job.
+const (
+	// AnnotationAttempt numbers the Jobs of a LoadTest from 1; the highest is in force.
+	AnnotationAttempt = "h2surge.io/attempt"
+	// AnnotationLosses counts the Jobs for the same plan before this one whose runners were
+	// lost before the start.
+	AnnotationLosses = "h2surge.io/losses"
+	// AnnotationGeneration is the generation of the spec that the Job was made for.
+	AnnotationGeneration = "h2surge.io/generation"
+	// AnnotationPlan names the ConfigMap of the plan; AnnotationPlanHash is the plan's SHA-256.
+	AnnotationPlan     = "h2surge.io/plan"
+	AnnotationPlanHash = "h2surge.io/plan-hash"
+	// AnnotationStart is the instant (RFC 3339) of the decision to start the test, written
+	// before any runner is told: a test that may have started is never started again.
+	AnnotationStart = "h2surge.io/start"
+)
+
+// Keys in ConfigMaps.
+const (
+	KeyPlan     = "plan.json.gz"
+	KeyWarnings = "warnings.txt"
+	KeySnapshot = "snapshot.json.gz"
+	KeyLoss     = "loss.json"
+	KeyReport   = "report.json.gz"
+	KeyEnd      = "end.json"
+)
+
+// Names are derived from the LoadTest's, which has at most 50 characters; a Job's name, a dash
+// and an index must fit into the 63 of a host name.
+
+// PlanName names the ConfigMap of a plan. Another plan needs another name, for the ConfigMap is
+// immutable.
+func PlanName(lt *v1alpha1.LoadTest, hash string) string { return lt.Name + "-plan-" + hash[:10] }
+
+// JobName names the Job of an attempt.
+func JobName(lt *v1alpha1.LoadTest, attempt int) string {
+	return lt.Name + "-" + strconv.Itoa(attempt)
+}
+
+// TLSName names the Secret with the runners' certificate. The UID makes it nobody else's: the
+// operator may not read Secrets, so it could not tell a foreign one from its own.
+func TLSName(lt *v1alpha1.LoadTest) string { return lt.Name + "-tls-" + string(lt.UID)[:8] }
+
+// LostName names the ConfigMap with the last snapshot of a lost runner.
+func LostName(lt *v1alpha1.LoadTest, shard int) string {
+	return lt.Name + "-lost-" + strconv.Itoa(shard)
+}
+
+// ReportName names the ConfigMap of the report.
+func ReportName(lt *v1alpha1.LoadTest) string { return lt.Name + "-report" }
+
+func labels(lt *v1alpha1.LoadTest, component string) map[string]string {
+	return map[string]string{
+		LabelName:      Application,
+		LabelInstance:  lt.Name,
+		LabelComponent: component,
+		LabelManagedBy: Application,
+		LabelLoadTest:  lt.Name,
+	}
+}

@@ -1,0 +1,198 @@
+package desired
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/utils/ptr"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// RunnerContainer is the name of the container that makes the load.
+const RunnerContainer = "runner"
+
+const (
+	planVolume = "h2surge-plan"
+	tlsVolume  = "h2surge-tls"
+	planDir    = "/etc/h2surge/plan"
+	tlsDir     = "/etc/h2surge/tls"
+	command    = "/h2surge-runner"
+
+	// terminationGrace lets a runner that is told to end count what is in flight and answer
+	// for a last snapshot.
+	terminationGrace = 30
+)
+
+// podTemplate merges spec.runner.template over the operator's own and then takes back the
+// fields that are the operator's (see the package comment).
+func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
+	out := basePod(in)
+	if t := in.LoadTest.Spec.Runner.Template; t != nil && len(t.Raw) > 0 {
+		var err error
+		if out, err = mergePod(out, t.Raw); err != nil {
+			return nil, err
+		}
+	}
+	enforcePod(out, in)
+	runner := &out.Spec.Containers[slices.IndexFunc(out.Spec.Containers, isRunner)]
+	enforceRunner(runner)
+	if cpus := in.LoadTest.Spec.Runner.CPUsPerShard; cpus != nil {
+		return out, guarantee(runner, *cpus, in.Runner.MemoryPerCPU)
+	}
+	return out, nil
+}
+
+func isRunner(c corev1.Container) bool { return c.Name == RunnerContainer }
+
+// basePod passes the pod security standard "restricted". It names no user: the image has a
+// numeric one, and OpenShift assigns its own.
+func basePod(in JobInput) *corev1.PodTemplateSpec {
+	return &corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+			// A moved runner is a lost runner.
+			"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+			"karpenter.sh/do-not-disrupt":                    "true",
+		}},
+		Spec: corev1.PodSpec{
+			AutomountServiceAccountToken:  ptr.To(false),
+			EnableServiceLinks:            ptr.To(false),
+			TerminationGracePeriodSeconds: ptr.To[int64](terminationGrace),
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot:   ptr.To(true),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{
+				MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelLoadTest: in.LoadTest.Name}},
+			}},
+			Containers: []corev1.Container{{
+				Name:                     RunnerContainer,
+				Image:                    in.Runner.Image,
+				ImagePullPolicy:          in.Runner.ImagePullPolicy,
+				Resources:                *in.Runner.Resources.DeepCopy(),
+				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+				SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: ptr.To(false),
+					ReadOnlyRootFilesystem:   ptr.To(true),
+					RunAsNonRoot:             ptr.To(true),
+					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				},
+			}},
+		},
+	}
+}
+
+// mergePod takes the user's bytes as they are: encoding the decoded template would turn fields
+// that were not given into nulls, which delete.
+func mergePod(base *corev1.PodTemplateSpec, patch []byte) (*corev1.PodTemplateSpec, error) {
+	raw, err := json.Marshal(base)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the pod template: %w", err)
+	}
+	merged, err := strategicpatch.StrategicMergePatch(raw, patch, corev1.PodTemplateSpec{})
+	if err != nil {
+		return nil, fmt.Errorf("merging spec.runner.template: %w", err)
+	}
+	out := &corev1.PodTemplateSpec{}
+	if err := json.Unmarshal(merged, out); err != nil {
+		return nil, fmt.Errorf("decoding the merged pod template: %w", err)
+	}
+	if !slices.ContainsFunc(out.Spec.Containers, isRunner) { // {"containers": null}
+		out.Spec.Containers = append(slices.Clone(base.Spec.Containers), out.Spec.Containers...)
+	}
+	return out, nil
+}
+
+func enforcePod(pod *corev1.PodTemplateSpec, in JobInput) {
+	pod.Name, pod.Namespace, pod.GenerateName = "", "", ""
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	maps.Copy(pod.Labels, labels(in.LoadTest, ComponentRunner))
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	pod.Spec.ActiveDeadlineSeconds = nil
+	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Name == planVolume || v.Name == tlsVolume
+	})
+	pod.Spec.Volumes = append(pod.Spec.Volumes,
+		corev1.Volume{Name: planVolume, VolumeSource: corev1.VolumeSource{
+			ConfigMap: &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: PlanName(in.LoadTest, in.PlanHash)},
+				Items:                []corev1.KeyToPath{{Key: KeyPlan, Path: KeyPlan}},
+			}}},
+		corev1.Volume{Name: tlsVolume, VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: TLSName(in.LoadTest)},
+		}},
+	)
+}
+
+func enforceRunner(c *corev1.Container) {
+	c.Command = []string{command}
+	c.Args = []string{
+		"--plan=" + planDir + "/" + KeyPlan,
+		"--tls-dir=" + tlsDir,
+		fmt.Sprintf("--control-address=:%d", runnerv1alpha1.ControlPort),
+		fmt.Sprintf("--metrics-address=:%d", runnerv1alpha1.MetricsPort),
+	}
+	c.Ports = keep(c.Ports, func(p corev1.ContainerPort) bool { return p.Name != "control" && p.Name != "metrics" },
+		corev1.ContainerPort{Name: "control", ContainerPort: runnerv1alpha1.ControlPort, Protocol: corev1.ProtocolTCP},
+		corev1.ContainerPort{Name: "metrics", ContainerPort: runnerv1alpha1.MetricsPort, Protocol: corev1.ProtocolTCP})
+	c.Env = keep(c.Env, func(e corev1.EnvVar) bool { return e.Name != "POD_NAME" && e.Name != "NODE_NAME" },
+		fromField("POD_NAME", "metadata.name"), fromField("NODE_NAME", "spec.nodeName"))
+	c.VolumeMounts = keep(c.VolumeMounts, func(m corev1.VolumeMount) bool { return !reserved(m) },
+		corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true},
+		corev1.VolumeMount{Name: tlsVolume, MountPath: tlsDir, ReadOnly: true})
+	c.LivenessProbe, c.StartupProbe, c.Lifecycle = nil, nil, nil
+	c.ReadinessProbe = &corev1.Probe{
+		ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromString("metrics")}},
+		PeriodSeconds: 5,
+	}
+}
+
+// reserved: of one of our volumes, or where one of ours is mounted, which may be there only once.
+func reserved(m corev1.VolumeMount) bool {
+	at := path.Clean(m.MountPath)
+	return m.Name == planVolume || m.Name == tlsVolume || at == planDir || at == tlsDir
+}
+
+// keep returns what the user has added, then what is the operator's.
+func keep[T any](have []T, others func(T) bool, ours ...T) []T {
+	return append(slices.DeleteFunc(have, func(t T) bool { return !others(t) }), ours...)
+}
+
+func fromField(name, fieldPath string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{
+		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: fieldPath},
+	}}
+}
+
+// guarantee makes the container fit for CPUs of its own: whole CPUs and memory, requests equal
+// to limits. A memory limit of the user's stays.
+func guarantee(c *corev1.Container, cpus int32, memoryPerCPU string) error {
+	memory, ok := c.Resources.Limits[corev1.ResourceMemory]
+	if !ok {
+		perCPU, err := resource.ParseQuantity(memoryPerCPU)
+		if err != nil {
+			return fmt.Errorf("runner.memoryPerCPU of the operator's configuration: %w", err)
+		}
+		memory = *resource.NewQuantity(perCPU.Value()*int64(cpus), resource.BinarySI)
+	}
+	for _, list := range []*corev1.ResourceList{&c.Resources.Requests, &c.Resources.Limits} {
+		if *list == nil {
+			*list = corev1.ResourceList{}
+		}
+		(*list)[corev1.ResourceCPU] = *resource.NewQuantity(int64(cpus), resource.DecimalSI)
+		(*list)[corev1.ResourceMemory] = memory
+	}
+	return nil
+}
