@@ -1,0 +1,6 @@
+// Package chain turns a plan's chains into what a worker renders and judges with: requests as
+// byte segments with holes, the values that fill the holes, and the checks on responses.
+//
+// A Program is read-only and shared by all workers. Cursor, Wheel, Encoder and Instance belong to
+// one worker each. Nothing here allocates per request once the buffers have grown.
+package chain

@@ -1,0 +1,140 @@
+// Package measure keeps what a worker counts: law-abiding counters for each step and histograms
+// of times. A Recorder belongs to one worker while it records; on request the worker hands it
+// over and goes on with a spare one, so that folding and encoding happen on another thread.
+package measure
+
+import (
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+// Recorder counts the requests of measured stages. Durations are given in nanoseconds and kept in
+// microseconds.
+type Recorder struct {
+	Steps  []Step
+	Chains []Chain
+	Stages []Stage
+	// Status counts final responses by status code, 0 to 599.
+	Status [600]int64
+
+	ServiceTime     histogram.H
+	TimeToFirstByte histogram.H
+	Lag             histogram.H
+	Blocked         histogram.H
+	Connect         histogram.H
+
+	Dropped   int64
+	Retried   int64
+	Abandoned int64
+
+	WarmUpSent      int64
+	WarmUpDone      int64
+	WarmUpSucceeded int64
+
+	BytesSent     int64
+	BytesReceived int64
+	Connects      int64
+	Reconnects    int64
+}
+
+// Step obeys Sent = Done + TimedOut + Reset + ConnectionLost + (in flight) and
+// Done = Succeeded + failed checks.
+type Step struct {
+	Sent           int64
+	Done           int64
+	Succeeded      int64
+	TimedOut       int64
+	Reset          int64
+	ConnectionLost int64
+	ResponseTime   histogram.H
+	// Classes counts final responses by status class.
+	Classes [5]int64
+}
+
+// Chain counts instances that began in a measured stage.
+type Chain struct {
+	Started, Completed, Aborted int64
+}
+
+// Stage counts requests by the rate stage in which they were sent or dropped.
+type Stage struct {
+	Sent, Dropped int64
+}
+
+// New makes an empty recorder for a program of this shape.
+func New(steps, chains, stages int) *Recorder {
+	return &Recorder{Steps: make([]Step, steps), Chains: make([]Chain, chains), Stages: make([]Stage, stages)}
+}
+
+// Microseconds converts nanoseconds, rounding down.
+func Microseconds(ns int64) int64 { return ns / 1000 }
+
+// FoldInto adds everything to total and leaves r empty. Both have the same shape.
+func (r *Recorder) FoldInto(total *Recorder) {
+	for i := range r.Steps {
+		r.Steps[i].foldInto(&total.Steps[i])
+	}
+	for i := range r.Chains {
+		from, to := &r.Chains[i], &total.Chains[i]
+		to.Started += from.Started
+		to.Completed += from.Completed
+		to.Aborted += from.Aborted
+		*from = Chain{}
+	}
+	for i := range r.Stages {
+		total.Stages[i].Sent += r.Stages[i].Sent
+		total.Stages[i].Dropped += r.Stages[i].Dropped
+		r.Stages[i] = Stage{}
+	}
+	for i, n := range r.Status {
+		total.Status[i] += n
+	}
+	r.Status = [600]int64{}
+	r.foldTimes(total)
+	r.foldCounts(total)
+}
+
+func (s *Step) foldInto(total *Step) {
+	total.Sent += s.Sent
+	total.Done += s.Done
+	total.Succeeded += s.Succeeded
+	total.TimedOut += s.TimedOut
+	total.Reset += s.Reset
+	total.ConnectionLost += s.ConnectionLost
+	for i, n := range s.Classes {
+		total.Classes[i] += n
+	}
+	total.ResponseTime.Merge(&s.ResponseTime)
+	s.ResponseTime.Reset()
+	*s = Step{ResponseTime: s.ResponseTime}
+}
+
+func (r *Recorder) foldTimes(total *Recorder) {
+	for _, p := range [][2]*histogram.H{
+		{&r.ServiceTime, &total.ServiceTime},
+		{&r.TimeToFirstByte, &total.TimeToFirstByte},
+		{&r.Lag, &total.Lag},
+		{&r.Blocked, &total.Blocked},
+		{&r.Connect, &total.Connect},
+	} {
+		p[1].Merge(p[0])
+		p[0].Reset()
+	}
+}
+
+func (r *Recorder) foldCounts(total *Recorder) {
+	for _, p := range [][2]*int64{
+		{&r.Dropped, &total.Dropped},
+		{&r.Retried, &total.Retried},
+		{&r.Abandoned, &total.Abandoned},
+		{&r.WarmUpSent, &total.WarmUpSent},
+		{&r.WarmUpDone, &total.WarmUpDone},
+		{&r.WarmUpSucceeded, &total.WarmUpSucceeded},
+		{&r.BytesSent, &total.BytesSent},
+		{&r.BytesReceived, &total.BytesReceived},
+		{&r.Connects, &total.Connects},
+		{&r.Reconnects, &total.Reconnects},
+	} {
+		*p[1] += *p[0]
+		*p[0] = 0
+	}
+}
