@@ -1,0 +1,146 @@
+package h2
+
+import "golang.org/x/net/http2"
+
+// Begin returns the out buffer with room for a HEADERS frame header at its end,
+// and behind it the table size update that is owed, if any. The caller appends
+// the header block and passes it all to Open; nothing else of the session may be
+// called in between. A Begin without Open leaves no trace.
+func (c *Client) Begin() []byte {
+	c.out.compact()
+	var room [FrameHeaderLen]byte
+	return c.peer.table.appendUpdates(append(c.out.buf, room[:]...))
+}
+
+// Open sends the request whose header block was appended to what Begin
+// returned, and its body as far as windows allow; the rest is copied and sent
+// as they open. id is 0, and nothing sent, when Free is 0.
+func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32) {
+	if c.Free() == 0 {
+		return 0
+	}
+	s := c.streams.add(c.nextID)
+	id = s.id
+	s.tok, s.want, s.flags, s.body, s.left = tok, want, 0, 0, -1
+	s.sendWindow, s.recvWindow = int32(c.peer.initialWindow), int32(c.cfg.StreamWindow)
+	c.nextID = id + 2
+	if c.nextID > maxStreamID-idReserve {
+		c.draining = true
+		c.setLimit()
+	}
+	c.endHeaders(buf, id, len(body) == 0)
+	if len(body) > 0 {
+		if n := c.sendData(s, body); n < len(body) {
+			s.body = c.bodies.put(id, body[n:])
+		}
+	}
+	return id
+}
+
+// endHeaders completes the HEADERS frame that Begin left room for.
+func (c *Client) endHeaders(buf []byte, id uint32, end bool) {
+	at := len(c.out.buf)
+	c.peer.table.sent()
+	block := buf[at+FrameHeaderLen:]
+	if len(block) > int(c.peer.maxFrame) {
+		rest := append([]byte(nil), block...) // so large a block is rare
+		c.out.buf = AppendHeaderBlock(buf[:at], id, end, rest, c.peer.maxFrame)
+		return
+	}
+	h := FrameHeader{uint32(len(block)), http2.FrameHeaders, http2.FlagHeadersEndHeaders | endStream(end), id}
+	putFrameHeader(buf[at:], h)
+	c.out.buf = buf
+}
+
+// sendData sends as much of p as both windows allow (RFC 9113 6.9), with
+// END_STREAM if that is all; p is the rest of the stream's body.
+func (c *Client) sendData(s *stream, p []byte) (n int) {
+	for n < len(p) {
+		k := c.nextData(s, len(p)-n)
+		if k == 0 {
+			break
+		}
+		c.out.buf = AppendData(c.out.buf, s.id, n+k == len(p), p[n:n+k])
+		n += k
+	}
+	return n
+}
+
+// nextData is the size of the next DATA frame when left octets are to be sent;
+// it is taken off the windows.
+func (c *Client) nextData(s *stream, left int) int {
+	k := min(left, int(c.sendWindow), int(s.sendWindow), int(c.peer.maxFrame))
+	if k <= 0 {
+		return 0
+	}
+	c.sendWindow -= int32(k)
+	s.sendWindow -= int32(k)
+	return k
+}
+
+// sendFrame sends one DATA frame of a stream's unsent body; false when it
+// cannot.
+func (c *Client) sendFrame(s *stream) bool {
+	b := &c.bodies.items[s.body-1]
+	k := c.nextData(s, len(b.data)-b.off)
+	if k == 0 {
+		return false
+	}
+	p := b.data[b.off : b.off+k]
+	b.off += k
+	end := b.off == len(b.data)
+	c.out.buf = AppendData(c.out.buf, s.id, end, p)
+	if end {
+		c.bodySent(s)
+	}
+	return true
+}
+
+// bodySent ends the sending side of a stream.
+func (c *Client) bodySent(s *stream) {
+	c.bodies.free(s.body)
+	s.body = 0
+	if s.flags&answered != 0 {
+		c.drop(s)
+	}
+}
+
+// sendAll shares the connection's window among the unsent bodies, a frame each
+// in turn, until nothing moves.
+func (c *Client) sendAll() {
+	for moved := true; moved && c.sendWindow > 0 && c.bodies.count > 0; {
+		moved = false
+		for range c.bodies.items {
+			if c.bodies.turn++; c.bodies.turn >= len(c.bodies.items) {
+				c.bodies.turn = 0
+			}
+			b := &c.bodies.items[c.bodies.turn]
+			if b.id != 0 && c.sendFrame(c.streams.find(b.id)) {
+				moved = true
+				if c.bodies.count == 0 {
+					return // items may be gone
+				}
+			}
+		}
+	}
+}
+
+// Cancel ends interest in a stream: RST_STREAM(CANCEL) within the budget, else
+// the stream is abandoned, which costs the peer nothing: it stays counted
+// against the limits until the peer ends it, and its events are swallowed. There
+// is no OnDone. An id that is not open any more is ignored.
+func (c *Client) Cancel(id uint32, now int64) (reset bool) {
+	s := c.streams.find(id)
+	if s == nil || s.flags&abandoned != 0 {
+		return false
+	}
+	if !c.resets.take(now) {
+		s.flags |= abandoned
+		s.want &^= WantHeaders | WantBody
+		c.abandoned++
+		return false
+	}
+	c.out.buf = AppendRSTStream(c.out.buf, id, http2.ErrCodeCancel)
+	c.drop(s)
+	return true
+}
