@@ -1,0 +1,209 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+// Input is all a Report is made of. Nothing in it is changed.
+type Input struct {
+	Plan     *runnerv1alpha1.Plan
+	PlanHash string
+	// Version of h2surge that makes the report.
+	Version string
+	// Snapshots are the last known of each shard, in any order. Of two with the same shard and
+	// boot the one with the greater sequence counts; two boots of a shard both count, for both
+	// sent.
+	Snapshots []runnerv1alpha1.Snapshot
+	// Lost are the shards whose last part is missing. They may have a snapshot or not.
+	Lost []int
+	// ClockOffsets, by shard, are what is added to a runner's clock to get a common one, in
+	// nanoseconds. Shards without an entry do not count for the start skew.
+	ClockOffsets map[int]int64
+	// StartWall and EndWall are the instants of the first and the last request; zero: not known.
+	StartWall, EndWall time.Time
+}
+
+// Build merges the snapshots into a Report; its verdict is left to internal/verdict. The error
+// says which snapshot does not fit the plan or has a histogram that cannot be read.
+func Build(in Input) (*runnerv1alpha1.Report, error) {
+	snapshots := latest(in.Snapshots)
+	sum, err := add(in.Plan, snapshots)
+	if err != nil {
+		return nil, err
+	}
+	r := &runnerv1alpha1.Report{
+		APIVersion:  runnerv1alpha1.APIVersion,
+		Kind:        runnerv1alpha1.ReportKind,
+		Name:        in.Plan.Name,
+		PlanHash:    in.PlanHash,
+		Version:     in.Version,
+		StartTime:   instant(in.StartWall),
+		EndTime:     instant(in.EndWall),
+		Partial:     partial(snapshots, in.Lost),
+		Stopped:     stopped(snapshots),
+		Requests:    requests(&sum.counters),
+		WarmUp:      runnerv1alpha1.WarmUp{Sent: sum.counters.WarmUpSent},
+		StatusCodes: sum.statusCodes,
+		Bytes:       runnerv1alpha1.Bytes{Sent: sum.counters.BytesSent, Received: sum.counters.BytesReceived},
+		Stages:      stages(in.Plan, snapshots),
+		Rate:        rate(in.Plan, snapshots),
+		Steps:       sum.stepResults(in.Plan),
+	}
+	for _, c := range sum.chains {
+		r.Chains.Started += c.Started
+		r.Chains.Completed += c.Completed
+		r.Chains.Aborted += c.Aborted
+		r.Chains.Unfinished += c.Unfinished
+	}
+	r.ErrorRatio = ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped)
+	sum.setTimes(r)
+	r.Generator = generator(snapshots, in.Lost)
+	r.Generator.Connects, r.Generator.Reconnects = sum.counters.Connects, sum.counters.Reconnects
+	r.Generator.StartSkewMicroseconds = startSkew(snapshots, in.ClockOffsets)
+	for i := range snapshots {
+		r.CPUSeconds += snapshots[i].Generator.CPUSeconds
+	}
+	return r, nil
+}
+
+// latest drops superseded snapshots and sorts the rest, so that nothing depends on their order.
+func latest(all []runnerv1alpha1.Snapshot) []runnerv1alpha1.Snapshot {
+	type key struct {
+		shard int
+		boot  string
+	}
+	newest := map[key]*runnerv1alpha1.Snapshot{}
+	for i := range all {
+		k := key{all[i].Shard, all[i].Boot}
+		if old := newest[k]; old == nil || all[i].Sequence > old.Sequence {
+			newest[k] = &all[i]
+		}
+	}
+	out := make([]runnerv1alpha1.Snapshot, 0, len(newest))
+	for _, s := range newest {
+		out = append(out, *s)
+	}
+	slices.SortFunc(out, func(a, b runnerv1alpha1.Snapshot) int {
+		if a.Shard != b.Shard {
+			return a.Shard - b.Shard
+		}
+		if a.Boot < b.Boot {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// partial: something was sent, or should have been, that is not in the snapshots.
+func partial(snapshots []runnerv1alpha1.Snapshot, lost []int) bool {
+	return len(lost) > 0 || slices.ContainsFunc(snapshots, func(s runnerv1alpha1.Snapshot) bool {
+		return s.State != runnerv1alpha1.StateDone
+	})
+}
+
+func stopped(snapshots []runnerv1alpha1.Snapshot) string {
+	for i := range snapshots {
+		if snapshots[i].Stopped != "" {
+			return snapshots[i].Stopped
+		}
+	}
+	return ""
+}
+
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// ratio is part of whole, 0 of nothing.
+func ratio(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// Fits says what of a snapshot cannot belong to the plan, or cannot be read. Build refuses such
+// a snapshot, so whoever collects them should refuse it first.
+func Fits(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
+	_, err := add(plan, []runnerv1alpha1.Snapshot{*s})
+	return err
+}
+
+// checkShape: a runner that has not begun may have left out what has no entry yet.
+func checkShape(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
+	for _, list := range []struct {
+		name      string
+		got, want int
+	}{
+		{"stages", len(s.Stages), len(plan.Rates)},
+		{"steps", len(s.Steps), countSteps(plan)},
+		{"chains", len(s.Chains), len(plan.Chains)},
+	} {
+		if list.got != 0 && list.got != list.want {
+			return fmt.Errorf("it has %d %s, the plan has %d", list.got, list.name, list.want)
+		}
+	}
+	return nil
+}
+
+func countSteps(plan *runnerv1alpha1.Plan) int {
+	n := 0
+	for i := range plan.Chains {
+		n += len(plan.Chains[i].Steps)
+	}
+	return n
+}
+
+// generator sums up the generators' health.
+func generator(snapshots []runnerv1alpha1.Snapshot, lost []int) runnerv1alpha1.GeneratorResult {
+	out := runnerv1alpha1.GeneratorResult{CPUs: []int{}}
+	shards := map[int]bool{}
+	for _, shard := range lost {
+		shards[shard] = true
+	}
+	out.ShardsLost = len(shards)
+	for i := range snapshots {
+		g := &snapshots[i].Generator
+		shards[snapshots[i].Shard] = true
+		out.Workers += g.Workers
+		out.CPUs = append(out.CPUs, g.CPUs...)
+		if g.Exclusive {
+			out.ExclusiveShards++
+		}
+		out.ExclusiveWanted = out.ExclusiveWanted || g.ExclusiveWanted
+		out.LagP99Microseconds = max(out.LagP99Microseconds, g.LagP99)
+		out.ThrottledMicroseconds += g.ThrottledMicroseconds
+		out.GCPauseMicroseconds += g.GCPauseMicroseconds
+	}
+	out.Shards = len(shards)
+	return out
+}
+
+// startSkew is the time between the first and the last shard's first turn, in microseconds.
+func startSkew(snapshots []runnerv1alpha1.Snapshot, offsets map[int]int64) int64 {
+	var starts []int64
+	for i := range snapshots {
+		offset, known := offsets[snapshots[i].Shard]
+		if known && snapshots[i].StartedAt != 0 {
+			starts = append(starts, snapshots[i].StartedAt+offset)
+		}
+	}
+	if len(starts) == 0 {
+		return 0
+	}
+	return (slices.Max(starts) - slices.Min(starts)) / int64(time.Microsecond)
+}
+
+// distributions are those of the whole test.
+type distributions struct {
+	responseTime, serviceTime, timeToFirstByte, lag, blocked, connect histogram.H
+}

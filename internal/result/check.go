@@ -1,0 +1,116 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Check verifies that a report adds up and tells every sum that does not. It holds for a partial
+// report too, since each snapshot obeys the law by itself:
+//
+//	sent = done + timedOut + reset + connectionLost + inFlightAtEnd
+//	done = succeeded + failedChecks
+//
+// for the totals and each step; the steps and the measured stages add up to the totals, the
+// warm-up stages to warmUp.sent; started chains are completed, aborted or unfinished; there is a
+// status code for each request that is done, and nothing is known of more requests than were
+// sent.
+func Check(r *runnerv1alpha1.Report) error {
+	total := stepOf(&r.Requests)
+	errs := []error{law("requests", &total)}
+	var steps runnerv1alpha1.StepResult
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		errs = append(errs, law(fmt.Sprintf("step %s/%s", s.Chain, s.Step), s),
+			atMost(fmt.Sprintf("step %s/%s: response times", s.Chain, s.Step), s.ResponseTime.Count, s.Sent))
+		accumulate(&steps, s)
+	}
+	errs = append(errs, compareSteps(&steps, &total))
+	errs = append(errs, checkStages(r)...)
+	var codes int64
+	for _, n := range r.StatusCodes {
+		codes += n
+	}
+	errs = append(errs,
+		atMost("done", total.Done, codes),
+		atMost("status codes", codes, total.Sent),
+		equal("chains started", r.Chains.Started, r.Chains.Completed+r.Chains.Aborted+r.Chains.Unfinished),
+		atMost("response times", r.ResponseTime.Count, total.Sent))
+	return errors.Join(errs...)
+}
+
+func checkStages(r *runnerv1alpha1.Report) []error {
+	var sent, dropped, warmUp int64
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		if s.WarmUp {
+			warmUp += s.Sent
+			continue
+		}
+		sent += s.Sent
+		dropped += s.Dropped
+	}
+	return []error{
+		equal("sent in measured stages", sent, r.Requests.Sent),
+		equal("dropped in measured stages", dropped, r.Requests.Dropped),
+		equal("sent in warm-up stages", warmUp, r.WarmUp.Sent),
+	}
+}
+
+func stepOf(q *runnerv1alpha1.Requests) runnerv1alpha1.StepResult {
+	return runnerv1alpha1.StepResult{
+		Sent: q.Sent, Done: q.Done, Succeeded: q.Succeeded, FailedChecks: q.FailedChecks,
+		TimedOut: q.TimedOut, Reset: q.Reset, ConnectionLost: q.ConnectionLost, InFlightAtEnd: q.InFlightAtEnd,
+	}
+}
+
+func accumulate(to, from *runnerv1alpha1.StepResult) {
+	to.Sent += from.Sent
+	to.Done += from.Done
+	to.Succeeded += from.Succeeded
+	to.FailedChecks += from.FailedChecks
+	to.TimedOut += from.TimedOut
+	to.Reset += from.Reset
+	to.ConnectionLost += from.ConnectionLost
+	to.InFlightAtEnd += from.InFlightAtEnd
+}
+
+// law is the counting law of one set of counters.
+func law(what string, c *runnerv1alpha1.StepResult) error {
+	for _, n := range []int64{c.Sent, c.Done, c.Succeeded, c.FailedChecks, c.TimedOut, c.Reset, c.ConnectionLost, c.InFlightAtEnd} {
+		if n < 0 {
+			return fmt.Errorf("%s: a counter is %d", what, n)
+		}
+	}
+	return errors.Join(
+		equal(what+": sent", c.Sent, c.Done+c.TimedOut+c.Reset+c.ConnectionLost+c.InFlightAtEnd),
+		equal(what+": done", c.Done, c.Succeeded+c.FailedChecks))
+}
+
+func compareSteps(steps, total *runnerv1alpha1.StepResult) error {
+	return errors.Join(
+		equal("sent of all steps", steps.Sent, total.Sent),
+		equal("done of all steps", steps.Done, total.Done),
+		equal("succeeded of all steps", steps.Succeeded, total.Succeeded),
+		equal("failedChecks of all steps", steps.FailedChecks, total.FailedChecks),
+		equal("timedOut of all steps", steps.TimedOut, total.TimedOut),
+		equal("reset of all steps", steps.Reset, total.Reset),
+		equal("connectionLost of all steps", steps.ConnectionLost, total.ConnectionLost),
+		equal("inFlightAtEnd of all steps", steps.InFlightAtEnd, total.InFlightAtEnd))
+}
+
+func equal(what string, got, want int64) error {
+	if got != want {
+		return fmt.Errorf("%s is %d, want %d", what, got, want)
+	}
+	return nil
+}
+
+func atMost(what string, got, limit int64) error {
+	if got > limit {
+		return fmt.Errorf("%s is %d, want at most %d", what, got, limit)
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+// Package result makes one Report of the snapshots of all shards. It is the only place where
+// figures of several runners meet, for the operator and the command line alike.
+//
+// Counters are added, histograms are merged counter by counter and summed up afterwards:
+// no quantile is ever an average of quantiles. The order of the snapshots does not matter.
+//
+// The measured window of a stage begins when the first shard began it and ends when the last
+// shard sent its last request; the drain is not in it. A stage with a rate that is bounded by a
+// number of requests lasts, for its rate, as long as its slots do: ten slots at ten a second are
+// one second, though the tenth is due after 0.9 s.
+//
+// The functions here are pure: the caller owns clocks, clients and logs.
+package result

@@ -1,0 +1,124 @@
+package result
+
+import (
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// stage is one rate stage over all shards.
+type stage struct {
+	sent, dropped int64
+	// window is how long it lasted; see the package comment.
+	window time.Duration
+}
+
+// Asked is the rate of a stage in requests a second; zero when as fast as possible.
+func Asked(r *runnerv1alpha1.Rate) float64 {
+	if r.AsFastAsPossible || r.Period <= 0 {
+		return 0
+	}
+	return float64(r.Count) / r.Period.Seconds()
+}
+
+// addStage is stage i over all shards.
+func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i int) stage {
+	var out stage
+	var first, last int64
+	begun := false
+	for k := range snapshots {
+		s := &snapshots[k]
+		if !hasBegun(s, i) {
+			continue
+		}
+		c := &s.Stages[i]
+		out.sent += c.Sent
+		out.dropped += c.Dropped
+		if !begun || c.Begun < first {
+			first = c.Begun
+		}
+		begun = true
+		last = max(last, end(&plan.Rates[i], s, i))
+	}
+	out.window = max(0, time.Duration(last-first))
+	rate := &plan.Rates[i]
+	if slots := out.sent + out.dropped; rate.Requests > 0 && slots == rate.Requests && Asked(rate) > 0 {
+		out.window = max(out.window, time.Duration(float64(slots)/Asked(rate)*float64(time.Second)))
+	}
+	return out
+}
+
+// hasBegun: Begun is zero both for the first stage and for one that has not begun.
+func hasBegun(s *runnerv1alpha1.Snapshot, i int) bool {
+	if i >= len(s.Stages) || s.StartedAt == 0 {
+		return false
+	}
+	c := &s.Stages[i]
+	return i == 0 || c.Begun > 0 || c.Ended > 0 || c.Sent > 0 || c.Dropped > 0
+}
+
+// end is the offset at which stage i ended on a shard or, when it lasts or the shard was lost in
+// it, how far the snapshot knows, within the stage's bound.
+func end(rate *runnerv1alpha1.Rate, s *runnerv1alpha1.Snapshot, i int) int64 {
+	c := &s.Stages[i]
+	if c.Ended > 0 {
+		return c.Ended
+	}
+	until := s.Clock
+	if s.EndedAt > 0 {
+		until = min(until, s.EndedAt)
+	}
+	now := max(c.Begun, until-s.StartedAt)
+	if rate.Duration > 0 {
+		now = min(now, c.Begun+int64(rate.Duration))
+	}
+	return now
+}
+
+func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []runnerv1alpha1.StageResult {
+	out := make([]runnerv1alpha1.StageResult, 0, len(plan.Rates))
+	for i := range plan.Rates {
+		s := addStage(plan, snapshots, i)
+		out = append(out, runnerv1alpha1.StageResult{
+			Name:     plan.Rates[i].Name,
+			WarmUp:   plan.Rates[i].WarmUp,
+			Asked:    Asked(&plan.Rates[i]),
+			Achieved: perSecond(s.sent, s.window),
+			Sent:     s.sent,
+			Dropped:  s.dropped,
+		})
+	}
+	return out
+}
+
+// rate is over all measured stages. What was asked is the average weighted by time, and zero as
+// soon as one of them went as fast as possible.
+func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runnerv1alpha1.RateResult {
+	var sent int64
+	var window time.Duration
+	var slots float64
+	asked := true
+	for i := range plan.Rates {
+		r := &plan.Rates[i]
+		s := addStage(plan, snapshots, i)
+		if r.WarmUp || s.window == 0 {
+			continue
+		}
+		sent += s.sent
+		window += s.window
+		slots += Asked(r) * s.window.Seconds()
+		asked = asked && !r.AsFastAsPossible
+	}
+	out := runnerv1alpha1.RateResult{WindowSeconds: window.Seconds(), Achieved: perSecond(sent, window)}
+	if asked && window > 0 {
+		out.Asked = slots / window.Seconds()
+	}
+	return out
+}
+
+func perSecond(n int64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}

@@ -1,0 +1,443 @@
+package result
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+const second = int64(time.Second)
+
+// testPlan warms up for a second, then holds 10/s for ten seconds; one chain of two steps and one
+// of one.
+func testPlan() *runnerv1alpha1.Plan {
+	return &runnerv1alpha1.Plan{
+		Name: "default/test",
+		Chains: []runnerv1alpha1.Chain{
+			{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create"}, {Name: "delete"}}},
+			{Name: "ping", Steps: []runnerv1alpha1.Step{{Name: "get"}}},
+		},
+		Rates: []runnerv1alpha1.Rate{
+			{Name: "warm", Count: 5, Period: time.Second, Duration: time.Second, WarmUp: true},
+			{Name: "hold", Count: 10, Period: time.Second, Duration: 10 * time.Second},
+		},
+	}
+}
+
+// recorder counts requests as a runner would.
+type recorder struct {
+	snapshot  runnerv1alpha1.Snapshot
+	total     *histogram.H
+	steps     []*histogram.H
+	lag, conn *histogram.H
+}
+
+func newRecorder(plan *runnerv1alpha1.Plan, shard int) *recorder {
+	r := &recorder{total: histogram.New(), lag: histogram.New(), conn: histogram.New()}
+	r.snapshot = runnerv1alpha1.Snapshot{
+		Shard: shard, Boot: fmt.Sprint("boot", shard), Sequence: 1, State: runnerv1alpha1.StateDone,
+		Clock: 100 * second, StartedAt: 88 * second, EndedAt: 99 * second,
+		Stages:      make([]runnerv1alpha1.StageCounters, len(plan.Rates)),
+		Steps:       make([]runnerv1alpha1.StepCounters, countSteps(plan)),
+		Chains:      make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
+		StatusCodes: map[string]int64{},
+	}
+	for range r.snapshot.Steps {
+		r.steps = append(r.steps, histogram.New())
+	}
+	r.snapshot.Stages[0].Ended = second
+	r.snapshot.Stages[1] = runnerv1alpha1.StageCounters{Begun: second, Ended: 11 * second}
+	return r
+}
+
+func (r *recorder) warmUp() {
+	r.snapshot.Counters.WarmUpSent++
+	r.snapshot.Counters.WarmUpSucceeded++
+	r.snapshot.Stages[0].Sent++
+}
+
+func (r *recorder) request(step int, outcome string, us int64) {
+	c, s := &r.snapshot.Counters, &r.snapshot.Steps[step]
+	if outcome == "dropped" {
+		c.Dropped++
+		r.snapshot.Stages[1].Dropped++
+		return
+	}
+	c.Sent++
+	s.Sent++
+	r.snapshot.Stages[1].Sent++
+	r.lag.Record(us / 100)
+	switch outcome {
+	case "succeeded":
+		c.Done++
+		s.Done++
+		c.Succeeded++
+		s.Succeeded++
+		r.snapshot.StatusCodes["201"]++
+		s.StatusClasses[1]++
+	case "failed":
+		c.Done++
+		s.Done++
+		c.FailedChecks++
+		s.FailedChecks++
+		r.snapshot.StatusCodes["503"]++
+		s.StatusClasses[4]++
+	case "timedOut":
+		c.TimedOut++
+		s.TimedOut++
+		return
+	case "reset":
+		c.Reset++
+		s.Reset++
+		return
+	case "lost":
+		c.ConnectionLost++
+		s.ConnectionLost++
+		return
+	case "inFlight":
+		c.InFlightAtEnd++
+		s.InFlightAtEnd++
+		return
+	}
+	r.total.Record(us)
+	r.steps[step].Record(us)
+}
+
+func (r *recorder) chain(i int) {
+	r.snapshot.Chains[i].Started++
+	r.snapshot.Chains[i].Completed++
+}
+
+func (r *recorder) done() runnerv1alpha1.Snapshot {
+	r.snapshot.ResponseTime = r.total.Encode()
+	for i := range r.steps {
+		r.snapshot.Steps[i].ResponseTime = r.steps[i].Encode()
+	}
+	r.snapshot.Histograms = &runnerv1alpha1.Histograms{Lag: r.lag.Encode(), Connect: r.conn.Encode()}
+	return r.snapshot
+}
+
+var outcomes = []string{"succeeded", "succeeded", "succeeded", "failed", "timedOut", "reset", "lost", "inFlight", "dropped"}
+
+func build(t *testing.T, in Input) *runnerv1alpha1.Report {
+	t.Helper()
+	r, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestMergeIsOneRunnerThatDidAll deals random requests to any number of shards: the report must
+// be that of one runner which sent them all.
+func TestMergeIsOneRunnerThatDidAll(t *testing.T) {
+	plan := testPlan()
+	for _, shards := range []int{1, 2, 5, 16} {
+		r := rand.New(rand.NewPCG(uint64(shards), 1))
+		whole := newRecorder(plan, 0)
+		parts := make([]*recorder, shards)
+		for i := range parts {
+			parts[i] = newRecorder(plan, i)
+		}
+		for range 3000 {
+			part := parts[r.IntN(shards)]
+			step, outcome, us := r.IntN(3), outcomes[r.IntN(len(outcomes))], r.Int64N(1<<r.IntN(30))
+			for _, to := range []*recorder{whole, part} {
+				to.request(step, outcome, us)
+				to.chain(step / 2)
+				to.warmUp()
+				to.conn.Record(us)
+			}
+		}
+		var snapshots []runnerv1alpha1.Snapshot
+		for _, p := range parts {
+			snapshots = append(snapshots, p.done())
+		}
+		want := build(t, Input{Plan: plan, Snapshots: []runnerv1alpha1.Snapshot{whole.done()}})
+		got := build(t, Input{Plan: plan, Snapshots: snapshots})
+		if err := Check(got); err != nil {
+			t.Errorf("%d shards: %v", shards, err)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(runnerv1alpha1.GeneratorResult{}, "Shards")); diff != "" {
+			t.Errorf("%d shards (-one +merged):\n%s", shards, diff)
+		}
+		r.Shuffle(len(snapshots), func(i, k int) { snapshots[i], snapshots[k] = snapshots[k], snapshots[i] })
+		if diff := cmp.Diff(got, build(t, Input{Plan: plan, Snapshots: snapshots})); diff != "" {
+			t.Errorf("%d shards: the order matters (-sorted +shuffled):\n%s", shards, diff)
+		}
+	}
+}
+
+func TestBuildFields(t *testing.T) {
+	plan := testPlan()
+	a, b := newRecorder(plan, 0), newRecorder(plan, 1)
+	for range 60 {
+		a.request(0, "succeeded", 1000)
+	}
+	for range 40 {
+		b.request(2, "failed", 3000)
+	}
+	a.snapshot.Generator = runnerv1alpha1.Generator{
+		Workers: 2, CPUs: []int{4, 5}, Exclusive: true, ExclusiveWanted: true, CPUSeconds: 1.5,
+		ThrottledMicroseconds: 10, LagP99: 7, GCPauseMicroseconds: 3,
+	}
+	b.snapshot.Generator = runnerv1alpha1.Generator{
+		Workers: 2, CPUs: []int{1, 2}, ExclusiveWanted: true, CPUSeconds: 0.5,
+		ThrottledMicroseconds: 5, LagP99: 9, GCPauseMicroseconds: 4,
+	}
+	b.snapshot.StartedAt += 2500 // 2.5 us
+	b.snapshot.Counters.Connects, b.snapshot.Counters.BytesReceived = 3, 99
+	start := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("", 3600))
+	got := build(t, Input{
+		Plan: plan, PlanHash: "abc", Version: "v1",
+		Snapshots:    []runnerv1alpha1.Snapshot{b.done(), a.done()},
+		ClockOffsets: map[int]int64{0: 1000, 1: 3000},
+		StartWall:    start, EndWall: start.Add(time.Minute),
+	})
+	if got.StartTime != "2026-01-02T02:04:05.678Z" || got.EndTime != "2026-01-02T02:05:05.678Z" {
+		t.Errorf("from %s to %s", got.StartTime, got.EndTime)
+	}
+	if got.Name != "default/test" || got.PlanHash != "abc" || got.Version != "v1" || got.Partial || got.Kind != "Report" {
+		t.Errorf("head: %+v", got)
+	}
+	want := runnerv1alpha1.GeneratorResult{
+		Shards: 2, Workers: 4, CPUs: []int{4, 5, 1, 2}, ExclusiveShards: 1, ExclusiveWanted: true,
+		LagP99Microseconds: 9, ThrottledMicroseconds: 15, GCPauseMicroseconds: 7, StartSkewMicroseconds: 4, Connects: 3,
+	}
+	if diff := cmp.Diff(want, got.Generator); diff != "" {
+		t.Errorf("generator (-want +got):\n%s", diff)
+	}
+	if got.CPUSeconds != 2 || got.Bytes.Received != 99 {
+		t.Errorf("CPU %v s, %d bytes", got.CPUSeconds, got.Bytes.Received)
+	}
+	if diff := cmp.Diff(runnerv1alpha1.RateResult{Asked: 10, Achieved: 10, WindowSeconds: 10}, got.Rate); diff != "" {
+		t.Errorf("rate (-want +got):\n%s", diff)
+	}
+	if got.ErrorRatio != 0.4 || got.Steps[2].ErrorRatio != 1 || got.Steps[0].ErrorRatio != 0 {
+		t.Errorf("error ratio %v, of steps %v and %v", got.ErrorRatio, got.Steps[0].ErrorRatio, got.Steps[2].ErrorRatio)
+	}
+	if s := got.Steps[2]; s.Chain != "ping" || s.Step != "get" || s.ResponseTime.P50 != 3000 {
+		t.Errorf("third step: %+v", s)
+	}
+	if got.ResponseTime.P50 != 1000 || got.ResponseTime.P90 != 3000 {
+		t.Errorf("response time: %+v", got.ResponseTime)
+	}
+}
+
+func TestSupersededSnapshots(t *testing.T) {
+	plan := testPlan()
+	old, newer, other := newRecorder(plan, 0), newRecorder(plan, 0), newRecorder(plan, 0)
+	old.request(0, "succeeded", 1)
+	for range 3 {
+		newer.request(0, "succeeded", 1)
+	}
+	newer.snapshot.Sequence = 2
+	other.snapshot.Boot = "after a restart"
+	other.request(0, "succeeded", 1)
+	got := build(t, Input{Plan: plan, Snapshots: []runnerv1alpha1.Snapshot{newer.done(), other.done(), old.done()}})
+	if got.Requests.Sent != 4 || got.Generator.Shards != 1 {
+		t.Errorf("%d sent by %d shards, want 3 of the newer and 1 of the other boot, one shard", got.Requests.Sent, got.Generator.Shards)
+	}
+}
+
+func TestPartial(t *testing.T) {
+	plan := testPlan()
+	whole, running := newRecorder(plan, 0), newRecorder(plan, 1)
+	running.snapshot.State = runnerv1alpha1.StateRunning
+	tests := []struct {
+		name      string
+		snapshots []runnerv1alpha1.Snapshot
+		lost      []int
+		want      bool
+		shards    int
+		gone      int
+	}{
+		{"whole", []runnerv1alpha1.Snapshot{whole.done()}, nil, false, 1, 0},
+		{"not final", []runnerv1alpha1.Snapshot{whole.done(), running.done()}, nil, true, 2, 0},
+		{"lost with a snapshot", []runnerv1alpha1.Snapshot{whole.done(), running.done()}, []int{1}, true, 2, 1},
+		{"lost without", []runnerv1alpha1.Snapshot{whole.done()}, []int{1, 1}, true, 2, 1},
+		{"nothing at all", nil, []int{0}, true, 1, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := build(t, Input{Plan: plan, Snapshots: tt.snapshots, Lost: tt.lost})
+			if got.Partial != tt.want || got.Generator.Shards != tt.shards || got.Generator.ShardsLost != tt.gone {
+				t.Errorf("partial %v, %d shards, %d lost; want %v, %d, %d",
+					got.Partial, got.Generator.Shards, got.Generator.ShardsLost, tt.want, tt.shards, tt.gone)
+			}
+			if err := Check(got); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	plan := testPlan()
+	tests := []struct {
+		name   string
+		change func(*runnerv1alpha1.Snapshot)
+		want   string
+	}{
+		{"stages", func(s *runnerv1alpha1.Snapshot) { s.Stages = s.Stages[:1] }, "1 stages, the plan has 2"},
+		{"steps", func(s *runnerv1alpha1.Snapshot) { s.Steps = append(s.Steps, runnerv1alpha1.StepCounters{}) }, "4 steps"},
+		{"chains", func(s *runnerv1alpha1.Snapshot) { s.Chains = s.Chains[:1] }, "1 chains"},
+		{"response time", func(s *runnerv1alpha1.Snapshot) { s.ResponseTime.Counts = "?" }, "shard 7: response time"},
+		{"step", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].ResponseTime.Count = 9 }, "response time of step 1"},
+		{"lag", func(s *runnerv1alpha1.Snapshot) { s.Histograms.Lag.Counts = "?" }, "lag"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRecorder(plan, 7)
+			r.request(0, "succeeded", 5)
+			s := r.done()
+			if err := Fits(plan, &s); err != nil {
+				t.Fatalf("before: %v", err)
+			}
+			tt.change(&s)
+			_, err := Build(Input{Plan: plan, Snapshots: []runnerv1alpha1.Snapshot{s}})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if Fits(plan, &s) == nil {
+				t.Error("it fits, but Build refuses it")
+			}
+		})
+	}
+	if err := Fits(plan, &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}); err != nil {
+		t.Errorf("a runner that has nothing to tell yet: %v", err)
+	}
+}
+
+func TestStages(t *testing.T) {
+	rate := func(count int64, duration time.Duration, requests int64) runnerv1alpha1.Rate {
+		return runnerv1alpha1.Rate{Count: count, Period: time.Second, Duration: duration, Requests: requests}
+	}
+	fast := runnerv1alpha1.Rate{AsFastAsPossible: true, Duration: 2 * time.Second}
+	type counters = runnerv1alpha1.StageCounters
+	warm := rate(100, time.Second, 0)
+	warm.WarmUp = true
+	tests := []struct {
+		name     string
+		rates    []runnerv1alpha1.Rate
+		shards   [][]counters
+		asked    float64
+		achieved float64
+		window   float64
+	}{
+		{
+			"by duration, two shards", []runnerv1alpha1.Rate{rate(10, 2*time.Second, 0)},
+			[][]counters{{{Sent: 10, Ended: 2 * second}}, {{Sent: 8, Dropped: 2, Ended: 2 * second}}}, 10, 9, 2,
+		},
+		{
+			"the last shard ends the window", []runnerv1alpha1.Rate{rate(10, 2*time.Second, 0)},
+			[][]counters{{{Sent: 10, Ended: 2 * second}}, {{Sent: 15, Ended: 5 * second / 2}}}, 10, 10, 2.5,
+		},
+		{
+			"by requests: slots fill their periods", []runnerv1alpha1.Rate{rate(10, 0, 10)},
+			[][]counters{{{Sent: 10, Ended: 9 * second / 10}}}, 10, 10, 1,
+		},
+		{
+			"by requests, late", []runnerv1alpha1.Rate{rate(10, 0, 10)},
+			[][]counters{{{Sent: 10, Ended: 2 * second}}}, 10, 5, 2,
+		},
+		{
+			"by requests, stopped before", []runnerv1alpha1.Rate{rate(10, 0, 100)},
+			[][]counters{{{Sent: 10, Ended: second}}}, 10, 10, 1,
+		},
+		{
+			"one request", []runnerv1alpha1.Rate{{Count: 1, Period: time.Minute, Requests: 1}},
+			[][]counters{{{Sent: 1, Ended: 1}}}, 1. / 60, 1. / 60, 60,
+		},
+		{
+			"two rates, weighted by time", []runnerv1alpha1.Rate{warm, rate(10, second3, 0), rate(50, time.Second, 0)},
+			[][]counters{{{Sent: 100, Ended: second}, {Sent: 30, Begun: second, Ended: 4 * second}, {Sent: 50, Begun: 4 * second, Ended: 5 * second}}}, 20, 20, 4,
+		},
+		{"as fast as possible", []runnerv1alpha1.Rate{fast}, [][]counters{{{Sent: 5000, Ended: 2 * second}}}, 0, 2500, 2},
+		{
+			"mixed asks for nothing", []runnerv1alpha1.Rate{rate(10, second3, 0), fast},
+			[][]counters{{{Sent: 30, Ended: 3 * second}, {Sent: 5000, Begun: 3 * second, Ended: 5 * second}}}, 0, 1006, 5,
+		},
+		{
+			"stopped before the second stage", []runnerv1alpha1.Rate{rate(10, second3, 0), rate(50, time.Second, 0)},
+			[][]counters{{{Sent: 10, Ended: second}, {}}}, 10, 10, 1,
+		},
+		{
+			"lost in the stage: as long as is known", []runnerv1alpha1.Rate{rate(10, 10*time.Second, 0)},
+			[][]counters{{{Sent: 20}}}, 10, 2, 10,
+		},
+		{
+			"one of two lost in the stage", []runnerv1alpha1.Rate{rate(10, 20*time.Second, 0)},
+			[][]counters{{{Sent: 60}}, {{Sent: 100, Ended: 20 * second}}}, 10, 8, 20,
+		},
+		{"nothing", []runnerv1alpha1.Rate{rate(10, second3, 0)}, nil, 0, 0, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			plan := &runnerv1alpha1.Plan{Rates: tt.rates}
+			var snapshots []runnerv1alpha1.Snapshot
+			for i, stages := range tt.shards {
+				snapshots = append(snapshots, runnerv1alpha1.Snapshot{Shard: i, StartedAt: 1, Clock: 12*second + 1, Stages: stages})
+			}
+			got := build(t, Input{Plan: plan, Snapshots: snapshots}).Rate
+			want := runnerv1alpha1.RateResult{Asked: tt.asked, Achieved: tt.achieved, WindowSeconds: tt.window}
+			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+const second3 = 3 * time.Second
+
+func TestCheckFinds(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*runnerv1alpha1.Report)
+		want   string
+	}{
+		{"sent", func(r *runnerv1alpha1.Report) { r.Requests.Sent++ }, "requests: sent is"},
+		{"done", func(r *runnerv1alpha1.Report) { r.Requests.Succeeded++ }, "requests: done is"},
+		{"negative", func(r *runnerv1alpha1.Report) { r.Requests.TimedOut, r.Requests.Reset = -1, 2 }, "requests: a counter is -1"},
+		{"step", func(r *runnerv1alpha1.Report) { r.Steps[1].Reset++ }, "step session/delete: sent is"},
+		{"step done", func(r *runnerv1alpha1.Report) { r.Steps[0].FailedChecks++ }, "step session/create: done is"},
+		{
+			"steps do not add up",
+			func(r *runnerv1alpha1.Report) { r.Steps[1].Sent++; r.Steps[1].TimedOut++ }, "timedOut of all steps is",
+		},
+		{"stages", func(r *runnerv1alpha1.Report) { r.Stages[1].Sent-- }, "sent in measured stages is"},
+		{"dropped", func(r *runnerv1alpha1.Report) { r.Stages[1].Dropped++ }, "dropped in measured stages is"},
+		{"warm-up", func(r *runnerv1alpha1.Report) { r.WarmUp.Sent++ }, "sent in warm-up stages is"},
+		{"status codes missing", func(r *runnerv1alpha1.Report) { delete(r.StatusCodes, "503") }, "done is"},
+		{"too many status codes", func(r *runnerv1alpha1.Report) { r.StatusCodes["200"] = 1000 }, "status codes is"},
+		{"chains", func(r *runnerv1alpha1.Report) { r.Chains.Aborted++ }, "chains started is"},
+		{"response times", func(r *runnerv1alpha1.Report) { r.ResponseTime.Count = 1000 }, "response times is 1000"},
+		{"response times of a step", func(r *runnerv1alpha1.Report) { r.Steps[2].ResponseTime.Count = 1000 }, "step ping/get: response times"},
+	}
+	plan := testPlan()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rec := newRecorder(plan, 0)
+			for i := range 90 {
+				rec.request(i%3, outcomes[i/3%len(outcomes)], 10)
+			}
+			rec.warmUp()
+			r := build(t, Input{Plan: plan, Snapshots: []runnerv1alpha1.Snapshot{rec.done()}})
+			if err := Check(r); err != nil {
+				t.Fatalf("before: %v", err)
+			}
+			tt.change(r)
+			if err := Check(r); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
