@@ -1,0 +1,179 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/measure"
+	"github.com/h2surge/h2surge/runner/poll"
+)
+
+// crew is the workers of one share.
+type crew struct {
+	members []*member
+	cancel  context.CancelFunc
+	group   sync.WaitGroup
+}
+
+// member is a worker and what is kept about it outside its goroutine.
+type member struct {
+	worker *loop.Worker
+	// phase is the worker's, for those who must not wait for its next turn.
+	phase atomic.Uint32
+	ended chan struct{} // closed after the worker's last turn
+	err   error         // valid when ended
+	// spare is owned by whoever holds Runner.foldMu.
+	spare *measure.Recorder
+	// folded: the ended worker's last recorder has been added.
+	folded bool
+}
+
+// hire makes the workers for a share and lets them connect.
+func (r *Runner) hire(s *rv.Share) (*crew, error) {
+	n := min(r.opts.Workers, shard.MaxWorkers(s))
+	ctx, cancel := context.WithCancel(r.ctx)
+	c := &crew{cancel: cancel}
+	d := newDialer(ctx)
+	for i, part := range shard.Workers(s, n) {
+		m, release, err := r.member(i, part, d)
+		if err != nil {
+			cancel()
+			c.wait()
+			return nil, err
+		}
+		c.members = append(c.members, m)
+		c.group.Go(func() {
+			defer release()
+			m.err = m.worker.Run(ctx)
+			m.phase.Store(uint32(loop.Done))
+			close(m.ended)
+		})
+	}
+	go r.await(c)
+	return c, nil
+}
+
+func (r *Runner) member(i int, part rv.Share, d *dialer) (*member, func(), error) {
+	n, release, err := loop.NewNet()
+	if err != nil {
+		return nil, nil, err
+	}
+	m := &member{ended: make(chan struct{}), spare: r.newRecorder()}
+	cfg := loop.Config{
+		Program: r.program, Rates: r.plan.Rates, Share: part,
+		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline,
+		Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
+	}
+	if len(r.cpus) > 0 {
+		to := r.cpus[i%len(r.cpus)]
+		cfg.Pin = func() error { return poll.Pin(to) }
+	}
+	cfg.Changed = func() { m.phase.Store(uint32(m.worker.Phase())) }
+	m.worker = loop.New(cfg)
+	return m, release, nil
+}
+
+func (r *Runner) newRecorder() *measure.Recorder {
+	return measure.New(len(r.program.Steps), len(r.program.Chains), len(r.plan.Rates))
+}
+
+// await ends the run when a crew that is still in force has ended.
+func (r *Runner) await(c *crew) {
+	c.wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.crew != c {
+		return
+	}
+	for i, m := range c.members {
+		switch {
+		case m.err != nil:
+			r.problem, r.message = rv.ProblemInternal, fmt.Sprintf("worker %d: %v", i, m.err)
+		case m.worker.DeadlineExceeded() && r.problem == "":
+			r.problem, r.message = rv.ProblemDeadline, fmt.Sprintf("the plan's deadline of %v has passed", r.plan.Deadline)
+		}
+	}
+	r.end()
+}
+
+func (c *crew) wait() { c.group.Wait() }
+
+func (c *crew) abort() { c.cancel() }
+
+// least is the phase of the worker that is furthest behind.
+func (c *crew) least() loop.Phase {
+	p := loop.Done
+	for _, m := range c.members {
+		p = min(p, loop.Phase(m.phase.Load()))
+	}
+	return p
+}
+
+func (c *crew) allReady() bool { return c.least() >= loop.Ready }
+
+func (c *crew) start(at int64) {
+	for _, m := range c.members {
+		m.worker.Do(func(w *loop.Worker) { w.Start(at) })
+	}
+}
+
+func (c *crew) stop(drain bool) {
+	for _, m := range c.members {
+		m.worker.Do(func(w *loop.Worker) { w.Stop(drain) })
+	}
+}
+
+// dialer opens connections for all workers of a crew.
+type dialer struct {
+	ctx context.Context
+	// slots bounds the connects under way: enough to hide round trips, few enough not to
+	// overflow a listener's backlog (128 on many systems).
+	slots chan struct{}
+}
+
+func newDialer(ctx context.Context) *dialer {
+	return &dialer{ctx: ctx, slots: make(chan struct{}, 64)}
+}
+
+// Dial implements loop.Dialer.
+func (d *dialer) Dial(w *loop.Worker, conn int32, generation uint32, t *rv.Target, e *rv.Endpoint, delay time.Duration) {
+	go func() {
+		if !d.pause(delay) {
+			return
+		}
+		defer func() { <-d.slots }()
+		fd, took, err := dial.Open(d.ctx, e.Address, t.ConnectTimeout)
+		if err != nil {
+			err = fmt.Errorf("target %s: %w", t.Name, err)
+		}
+		if !w.Connected(conn, generation, fd, took, err) && err == nil {
+			dial.Close(fd)
+		}
+	}()
+}
+
+// pause waits for the delay and a slot; false: the crew has ended.
+func (d *dialer) pause(delay time.Duration) bool {
+	if delay > 0 {
+		t := time.NewTimer(delay)
+		defer t.Stop()
+		select {
+		case <-d.ctx.Done():
+			return false
+		case <-t.C:
+		}
+	}
+	select {
+	case <-d.ctx.Done():
+		return false
+	case d.slots <- struct{}{}:
+		return true
+	}
+}

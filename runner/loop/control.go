@@ -1,0 +1,78 @@
+package loop
+
+import (
+	"github.com/h2surge/h2surge/runner/measure"
+)
+
+// The functions here are for use inside Do, on the worker's goroutine, or after Run has returned.
+
+// Phase is where the worker is.
+func (w *Worker) Phase() Phase { return w.phase }
+
+// Start sets the instant of the first stage.
+func (w *Worker) Start(at int64) { w.startAt = at }
+
+// Started is when the worker first saw that the start instant had passed, and Ended when its
+// last stage ended; zero: not yet.
+func (w *Worker) Started() int64 { return w.startedAt }
+
+// Ended is when the last stage ended, or the worker if that came first; zero: not yet.
+func (w *Worker) Ended() int64 { return w.endedAt }
+
+// Problem is the last failure to connect; empty once all connections are ready.
+func (w *Worker) Problem() string { return w.problem }
+
+// DeadlineExceeded says that the plan's deadline ended the worker.
+func (w *Worker) DeadlineExceeded() bool { return w.phase == Done && w.endedByDeadline }
+
+// Stop ends the stages now. With drain, requests in flight are awaited; without, the worker ends
+// at this turn and counts them as in flight.
+func (w *Worker) Stop(drain bool) {
+	if !drain || w.stage.index < 0 {
+		w.abort = true
+		return
+	}
+	w.stopping = true
+	if !w.stage.over() {
+		w.enterStage(len(w.stage.rates), w.now)
+		w.dropWaiting(never)
+	}
+}
+
+// Gauges are what is under way at this moment.
+type Gauges struct {
+	// InFlight requests of measured stages by step, and of warm-up stages in all.
+	InFlight       []int64
+	WarmUpInFlight int64
+	// Begun and Ended of each stage, as offsets from the start; Ended 0: not yet.
+	Begun, Ended []int64
+}
+
+// Gauge counts what is in flight, by looking at every request: the counters play no part, so the
+// counting law can be checked against it.
+func (w *Worker) Gauge() Gauges {
+	g := Gauges{InFlight: make([]int64, len(w.program.Steps))}
+	for i := range w.requests.all {
+		r := &w.requests.all[i]
+		if r.state != inFlight && (r.state != waiting || !r.retried) {
+			continue
+		}
+		if w.warm(r) {
+			g.WarmUpInFlight++
+		} else {
+			g.InFlight[r.step]++
+		}
+	}
+	g.Begun = append(g.Begun, w.stageBegins...)
+	g.Ended = append(g.Ended, w.stageEnds...)
+	return g
+}
+
+// Swap hands out what has been recorded and goes on recording into spare, which is empty.
+func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
+	full := w.rec
+	w.rec = spare
+	return full
+}
+
+func (w *Worker) warm(r *request) bool { return w.stage.rates[r.stage].WarmUp }

@@ -1,0 +1,49 @@
+package loop
+
+import (
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Net is what a worker needs of the operating system. The worker calls it from its own goroutine
+// only, but for Wake. Tests put an in-memory network with a clock of its own in its place.
+type Net interface {
+	// Now reads the monotonic clock of rv.Clock.
+	Now() int64
+	// Wait fills out with ready connections; see poll.Poller.Wait.
+	Wait(out []Event, timeout time.Duration) (n int, woken bool, err error)
+	Wake()
+	// Watch begins to tell input on fd as events with data; Interest also asks for room to
+	// write, or no longer.
+	Watch(fd int, data int32) error
+	Interest(fd int, data int32, writable bool) error
+	Read(fd int, b []byte) (int, Status)
+	Send(fd int, b []byte) (int, Status)
+	Close(fd int)
+}
+
+// Status says how a read or a write ended.
+type Status uint8
+
+const (
+	// OK: the count is what was moved.
+	OK Status = iota
+	// Again: nothing could be moved now.
+	Again
+	// Closed: end of stream, or the connection is broken.
+	Closed
+)
+
+// Event is a ready connection.
+type Event struct {
+	Data     int32
+	Readable bool
+	Writable bool
+}
+
+// Dialer opens a connection in the background and brings it to the worker with Connected, after
+// a delay. It may be called from any worker.
+type Dialer interface {
+	Dial(w *Worker, conn int32, generation uint32, target *rv.Target, endpoint *rv.Endpoint, delay time.Duration)
+}

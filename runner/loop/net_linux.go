@@ -1,0 +1,65 @@
+package loop
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/poll"
+)
+
+// epollNet is Net on Linux.
+type epollNet struct {
+	poller *poll.Poller
+	events [256]poll.Event
+}
+
+// NewNet makes a Net of the operating system. Release frees it after the worker has ended.
+func NewNet() (Net, func(), error) {
+	p, err := poll.New()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &epollNet{poller: p}, p.Close, nil
+}
+
+func (*epollNet) Now() int64 { return rv.Clock() }
+
+func (e *epollNet) Wait(out []Event, timeout time.Duration) (int, bool, error) {
+	n, woken, err := e.poller.Wait(e.events[:min(len(out), len(e.events))], timeout)
+	for i := range n {
+		out[i] = Event(e.events[i])
+	}
+	return n, woken, err
+}
+
+func (e *epollNet) Wake() { e.poller.Wake() }
+
+func (e *epollNet) Watch(fd int, data int32) error { return e.poller.Add(fd, data, false) }
+
+func (e *epollNet) Interest(fd int, data int32, writable bool) error {
+	return e.poller.Modify(fd, data, writable)
+}
+
+func (*epollNet) Read(fd int, b []byte) (int, Status) {
+	n, errno := poll.Read(fd, b)
+	return n, status(errno, n == 0)
+}
+
+func (*epollNet) Send(fd int, b []byte) (int, Status) {
+	n, errno := poll.Send(fd, b)
+	return n, status(errno, false)
+}
+
+func status(errno unix.Errno, end bool) Status {
+	switch {
+	case errno == unix.EAGAIN || errno == unix.EINTR:
+		return Again
+	case errno != 0 || end:
+		return Closed
+	}
+	return OK
+}
+
+func (*epollNet) Close(fd int) { _ = unix.Close(fd) }

@@ -1,0 +1,149 @@
+package loop
+
+import (
+	"github.com/h2surge/h2surge/runner/h2"
+)
+
+// ready handles one ready connection.
+func (w *Worker) ready(ev *Event) {
+	c := &w.conns[ev.Data]
+	if c.fd < 0 {
+		return
+	}
+	if ev.Writable && c.watchesRoom {
+		w.write(c)
+	}
+	if ev.Readable {
+		w.receive(c)
+	}
+}
+
+// maxReads bounds the reads from one connection in a turn, so that a fast one cannot starve the
+// others and the timers; readiness is level-triggered, so the rest is told again.
+const maxReads = 4
+
+// receive reads and parses what has come on a connection.
+func (w *Worker) receive(c *conn) {
+	for range maxReads {
+		n, st := w.net.Read(c.fd, w.read)
+		if st == Again {
+			break
+		}
+		if st == Closed {
+			w.lose(c, "the peer closed the connection")
+			return
+		}
+		w.rec.BytesReceived += int64(n)
+		w.current = c
+		err := c.session.Receive(w.read[:n], w.now)
+		w.current = nil
+		if err != nil {
+			w.write(c) // the GOAWAY that says why
+			w.lose(c, err.Error())
+			return
+		}
+		if n < len(w.read) {
+			break
+		}
+	}
+	w.received(c)
+}
+
+// received looks at what the session has become.
+func (w *Worker) received(c *conn) {
+	if !c.settled && c.session.Ready() {
+		w.settled(c)
+	}
+	if c.state == open && c.session.Draining() {
+		w.drainConn(c)
+		return
+	}
+	if c.state == draining && c.session.InFlight() == 0 {
+		w.write(c)
+		w.discard(c)
+		return
+	}
+	if len(c.session.Pending()) > 0 {
+		w.touch(c)
+	}
+	w.offer(c.index)
+}
+
+// drainConn lets a connection finish what it has, while another takes its place.
+func (w *Worker) drainConn(c *conn) {
+	c.state = draining
+	i := c.index
+	w.replace(c)
+	c = &w.conns[i]
+	if c.session.InFlight() == 0 {
+		w.write(c)
+		w.discard(c)
+		return
+	}
+	w.touch(c)
+}
+
+// OnStatus implements h2.Handler.
+func (w *Worker) OnStatus(tok uint32, status int) {
+	r := &w.requests.all[tok]
+	r.status = int16(status)
+	r.first = w.now
+}
+
+// OnHeader implements h2.Handler: captures take their values. Of several fields with the same
+// name the first counts.
+func (w *Worker) OnHeader(tok uint32, name, value []byte) {
+	r := &w.requests.all[tok]
+	s := &w.program.Steps[r.step]
+	for i := range s.Captures {
+		c := &s.Captures[i]
+		if string(name) != c.Header {
+			continue
+		}
+		in := w.instances.all[r.instance]
+		if r.captured(i) {
+			continue
+		}
+		if c.Location {
+			value = pathOf(value)
+		}
+		if in.Capture(c.Slot, value) {
+			r.markCaptured(i)
+		}
+	}
+}
+
+// OnData implements h2.Handler; no check looks at bodies yet.
+func (w *Worker) OnData(uint32, []byte) {}
+
+// OnDone implements h2.Handler: the request has its outcome, or comes back to be sent again.
+func (w *Worker) OnDone(tok uint32, o h2.Outcome) {
+	r := &w.requests.all[tok]
+	switch o.Kind {
+	case h2.Completed:
+		w.finishDone(int32(tok))
+	case h2.Unprocessed:
+		if r.retried {
+			w.finishFailed(int32(tok), byReset)
+			return
+		}
+		w.retry(int32(tok))
+	case h2.Reset:
+		w.finishFailed(int32(tok), byReset)
+	default:
+		w.finishFailed(int32(tok), byLoss)
+	}
+}
+
+// retry puts a request that the peer has not processed back at the head of the queue
+// (RFC 9113 8.7). It keeps its due time and has been counted as sent.
+func (w *Worker) retry(tok int32) {
+	r := &w.requests.all[tok]
+	s := &w.program.Steps[r.step]
+	w.expiries[s.TimeoutClass].remove(&w.requests, tok)
+	r.retried, r.state, r.first, r.status, r.captures = true, waiting, 0, 0, 0
+	if !w.warm(r) {
+		w.rec.Retried++
+	}
+	w.targets[s.Target].waiting.pushFront(tok)
+}

@@ -1,0 +1,90 @@
+package loop
+
+// request is one request from the moment its slot was picked up until its outcome.
+type request struct {
+	// Instants of the worker's clock: the slot's, when it was picked up, when the request was
+	// sent, when response headers came (0: not yet).
+	due, picked, sent, first int64
+
+	stream   uint32
+	conn     int32
+	instance int32
+	step     int32
+	// next and prev link the timeout list; next links the free list.
+	next, prev int32
+	status     int16
+	stage      int16
+	state      requestState
+	// captures has a bit for each of the step's captures that the response has filled.
+	captures uint16
+	// retried: the peer has given it back once already.
+	retried bool
+}
+
+type requestState uint8
+
+const (
+	free requestState = iota
+	// waiting for a free stream.
+	waiting
+	// inFlight on a connection.
+	inFlight
+)
+
+const none int32 = -1
+
+// slab keeps requests; an index into it is the token the session carries.
+type slab struct {
+	all   []request
+	free  int32
+	inUse int
+}
+
+func (s *slab) alloc() int32 {
+	s.inUse++
+	if s.free != none {
+		i := s.free
+		s.free = s.all[i].next
+		return i
+	}
+	s.all = append(s.all, request{})
+	return int32(len(s.all) - 1)
+}
+
+func (s *slab) release(i int32) {
+	s.all[i] = request{next: s.free}
+	s.free = i
+	s.inUse--
+}
+
+// expiry is the requests in flight of one timeout, in the order in which they were sent, so that
+// the next one to expire is the first.
+type expiry struct {
+	timeout     int64
+	first, last int32
+}
+
+func (e *expiry) append(s *slab, i int32) {
+	r := &s.all[i]
+	r.next, r.prev = none, e.last
+	if e.last == none {
+		e.first = i
+	} else {
+		s.all[e.last].next = i
+	}
+	e.last = i
+}
+
+func (e *expiry) remove(s *slab, i int32) {
+	r := &s.all[i]
+	if r.prev == none {
+		e.first = r.next
+	} else {
+		s.all[r.prev].next = r.next
+	}
+	if r.next == none {
+		e.last = r.prev
+	} else {
+		s.all[r.next].prev = r.prev
+	}
+}

@@ -1,0 +1,378 @@
+package loop
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/chain"
+)
+
+// sim is a network in memory with a clock of its own. Waiting moves the clock to the next thing
+// that happens, so a minute of load takes milliseconds and every run is the same.
+type sim struct {
+	t       *testing.T
+	clock   int64
+	pending timeline
+	order   int
+	conns   []*simConn
+	woken   bool
+	// serve decides what becomes of a request.
+	serve func(*simRequest) reply
+	// settings the peers announce.
+	settings []http2.Setting
+	// refuse makes the next n connects fail.
+	refuse int
+	// served counts requests in the order of their arrival.
+	served []*simRequest
+	// turnCost is how long each turn of the worker takes.
+	turnCost time.Duration
+}
+
+// simRequest is a request as the peer has read it, with x/net's framer and decoder.
+type simRequest struct {
+	at     time.Duration
+	conn   int
+	stream uint32
+	fields map[string]string
+	body   []byte
+}
+
+// reply is what the peer does about a request.
+type reply struct {
+	after   time.Duration
+	status  int // 0: never answers
+	headers []string
+	body    []byte
+	reset   http2.ErrCode // with status 0 and resets
+	resets  bool
+	goaway  bool // the request is above the last id the peer processes
+	hangUp  bool // closes the connection
+}
+
+type simConn struct {
+	s        *sim
+	index    int
+	data     int32
+	fd       int
+	in       bytes.Buffer // from the worker
+	out      bytes.Buffer // to the worker
+	preface  bool
+	decoder  *hpack.Decoder
+	encoder  *hpack.Encoder
+	block    bytes.Buffer
+	open     map[uint32]*simRequest
+	resets   []uint32
+	closed   bool // by the peer
+	hungUp   bool // by the worker
+	watching bool
+}
+
+type happening struct {
+	at    int64
+	order int
+	do    func()
+}
+
+type timeline []happening
+
+func (t timeline) Len() int { return len(t) }
+func (t timeline) Less(i, j int) bool {
+	return t[i].at < t[j].at || t[i].at == t[j].at && t[i].order < t[j].order
+}
+func (t timeline) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+func (t *timeline) Push(x any)   { *t = append(*t, x.(happening)) }
+func (t *timeline) Pop() any {
+	old := *t
+	h := old[len(old)-1]
+	*t = old[:len(old)-1]
+	return h
+}
+
+func (s *sim) in(d time.Duration, do func()) {
+	s.order++
+	heap.Push(&s.pending, happening{s.clock + int64(d), s.order, do})
+}
+
+func (s *sim) Now() int64 { return s.clock }
+func (s *sim) Wake()      { s.woken = true }
+
+// Wait implements Net: it delivers what is there, or lets time pass.
+func (s *sim) Wait(out []Event, timeout time.Duration) (int, bool, error) {
+	s.clock += int64(s.turnCost)
+	limit := int64(never)
+	if timeout >= 0 {
+		limit = s.clock + int64(timeout)
+	}
+	for {
+		for len(s.pending) > 0 && s.pending[0].at <= s.clock {
+			heap.Pop(&s.pending).(happening).do()
+		}
+		n := 0
+		for _, c := range s.conns {
+			if c.watching && !c.hungUp && (c.out.Len() > 0 || c.closed) && n < len(out) {
+				out[n] = Event{Data: c.data, Readable: true}
+				n++
+			}
+		}
+		woken := s.woken
+		s.woken = false
+		if n > 0 || woken || s.clock >= limit {
+			return n, woken, nil
+		}
+		next := limit
+		if len(s.pending) > 0 {
+			next = min(next, s.pending[0].at)
+		}
+		if next == never {
+			return 0, false, errors.New("the worker waits for something that will never happen")
+		}
+		s.clock = next
+	}
+}
+
+func (s *sim) Watch(fd int, data int32) error {
+	c := s.conns[fd]
+	c.data, c.watching = data, true
+	return nil
+}
+
+func (s *sim) Interest(int, int32, bool) error { return nil }
+
+func (s *sim) Read(fd int, b []byte) (int, Status) {
+	c := s.conns[fd]
+	if c.out.Len() == 0 {
+		if c.closed {
+			return 0, Closed
+		}
+		return 0, Again
+	}
+	n, _ := c.out.Read(b)
+	return n, OK
+}
+
+func (s *sim) Send(fd int, b []byte) (int, Status) {
+	c := s.conns[fd]
+	if c.closed {
+		return 0, Closed
+	}
+	c.in.Write(b)
+	c.parse()
+	return len(b), OK
+}
+
+func (s *sim) Close(fd int) { s.conns[fd].hungUp = true }
+
+// Dial implements Dialer.
+func (s *sim) Dial(w *Worker, conn int32, generation uint32, _ *rv.Target, _ *rv.Endpoint, delay time.Duration) {
+	s.in(delay+time.Millisecond, func() {
+		if s.refuse > 0 {
+			s.refuse--
+			w.Connected(conn, generation, -1, 0, errors.New("connection refused"))
+			return
+		}
+		c := &simConn{s: s, index: len(s.conns), fd: len(s.conns), open: map[uint32]*simRequest{}}
+		c.decoder = hpack.NewDecoder(4096, nil)
+		c.encoder = hpack.NewEncoder(&c.block)
+		s.conns = append(s.conns, c)
+		if err := http2.NewFramer(&c.out, nil).WriteSettings(s.settings...); err != nil {
+			s.t.Fatal(err)
+		}
+		w.Connected(conn, generation, c.fd, time.Millisecond, nil)
+	})
+}
+
+// parse reads whole frames from what the worker has sent.
+func (c *simConn) parse() {
+	if !c.preface {
+		if c.in.Len() < len(http2.ClientPreface) {
+			return
+		}
+		if got := string(c.in.Next(len(http2.ClientPreface))); got != http2.ClientPreface {
+			c.s.t.Fatalf("preface %q", got)
+		}
+		c.preface = true
+	}
+	for c.in.Len() >= 9 {
+		h := c.in.Bytes()
+		size := 9 + int(h[0])<<16 + int(h[1])<<8 + int(h[2])
+		if c.in.Len() < size {
+			return
+		}
+		f, err := http2.NewFramer(nil, bytes.NewReader(c.in.Next(size))).ReadFrame()
+		if err != nil {
+			c.s.t.Fatalf("the worker sent a bad frame: %v", err)
+		}
+		c.frame(f)
+	}
+}
+
+func (c *simConn) frame(f http2.Frame) {
+	switch f := f.(type) {
+	case *http2.HeadersFrame:
+		fields, err := c.decoder.DecodeFull(f.HeaderBlockFragment())
+		if err != nil {
+			c.s.t.Fatalf("the worker sent a bad header block: %v", err)
+		}
+		r := &simRequest{at: time.Duration(c.s.clock), conn: c.index, stream: f.StreamID, fields: map[string]string{}}
+		for _, hf := range fields {
+			r.fields[hf.Name] = hf.Value
+		}
+		c.open[f.StreamID] = r
+		if f.StreamEnded() {
+			c.request(r)
+		}
+	case *http2.DataFrame:
+		r := c.open[f.StreamID]
+		r.body = append(r.body, f.Data()...)
+		if f.StreamEnded() {
+			c.request(r)
+		}
+	case *http2.RSTStreamFrame:
+		c.resets = append(c.resets, f.StreamID)
+		delete(c.open, f.StreamID)
+	}
+}
+
+func (c *simConn) request(r *simRequest) {
+	c.s.served = append(c.s.served, r)
+	p := c.s.serve(r)
+	if p.status == 0 && !p.resets && !p.goaway && !p.hangUp {
+		return
+	}
+	c.s.in(p.after, func() { c.answer(r, p) })
+}
+
+func (c *simConn) answer(r *simRequest, p reply) {
+	if c.closed || c.open[r.stream] == nil {
+		return
+	}
+	delete(c.open, r.stream)
+	fr := http2.NewFramer(&c.out, nil)
+	var err error
+	switch {
+	case p.hangUp:
+		c.closed = true
+	case p.goaway:
+		err = fr.WriteGoAway(r.stream-2, http2.ErrCodeNo, nil)
+	case p.resets:
+		err = fr.WriteRSTStream(r.stream, p.reset)
+	default:
+		c.block.Reset()
+		_ = c.encoder.WriteField(hpack.HeaderField{Name: ":status", Value: fmt.Sprint(p.status)})
+		for i := 0; i < len(p.headers); i += 2 {
+			_ = c.encoder.WriteField(hpack.HeaderField{Name: p.headers[i], Value: p.headers[i+1]})
+		}
+		err = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: r.stream, BlockFragment: c.block.Bytes(), EndHeaders: true, EndStream: len(p.body) == 0})
+		if err == nil && len(p.body) > 0 {
+			err = fr.WriteData(r.stream, true, p.body)
+		}
+	}
+	if err != nil {
+		c.s.t.Fatal(err)
+	}
+}
+
+// ok answers everything with 200 after a delay.
+func ok(after time.Duration) func(*simRequest) reply {
+	return func(*simRequest) reply { return reply{after: after, status: 200} }
+}
+
+// gets is a plan of one GET step.
+func gets(rates ...rv.Rate) *rv.Plan {
+	return &rv.Plan{
+		Targets: []rv.Target{{
+			Name: "t", Connections: 1, MaxConcurrentStreams: 100, ConnectTimeout: time.Second,
+			Endpoints: []rv.Endpoint{{Scheme: "http", Authority: "t", Address: "t:80"}},
+		}},
+		Chains: []rv.Chain{{Name: "c", Weight: 1, Steps: []rv.Step{{Name: "get", Method: "GET", Path: rv.Text{{Literal: "/"}}, Timeout: time.Second}}}},
+		Rates:  rates,
+		Drain:  time.Second,
+	}
+}
+
+func perSecond(n int64, d time.Duration) rv.Rate {
+	return rv.Rate{Name: "r", Count: n, Period: time.Second, Duration: d}
+}
+
+// bench is a worker in the simulated network.
+type bench struct {
+	*sim
+	w *Worker
+	// startAt is the start instant, once given.
+	startAt int64
+}
+
+func newBench(t *testing.T, p *rv.Plan, serve func(*simRequest) reply) *bench {
+	t.Helper()
+	g, err := chain.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sim{t: t, serve: serve, clock: 1000}
+	b := &bench{sim: s}
+	b.w = New(Config{
+		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Deadline: p.Deadline,
+		Net: s, Dialer: s, Log: slog.New(slog.DiscardHandler),
+		Changed: func() {
+			if b.w.Phase() == Ready && b.startAt == 0 {
+				b.startAt = s.clock + int64(10*time.Millisecond)
+				b.w.Start(b.startAt)
+			}
+		},
+	})
+	return b
+}
+
+// run works to the end and checks the counting law.
+func (b *bench) run() *rvTotals {
+	b.t.Helper()
+	if err := b.w.Run(context.Background()); err != nil {
+		b.t.Fatal(err)
+	}
+	return b.totals()
+}
+
+// rvTotals are the counters of all steps, and what the worker holds.
+type rvTotals struct {
+	Sent, Done, Succeeded, TimedOut, Reset, Lost, InFlight, Dropped, Retried, WarmUp int64
+}
+
+func (b *bench) totals() *rvTotals {
+	b.t.Helper()
+	var out rvTotals
+	for i := range b.w.rec.Steps {
+		s := &b.w.rec.Steps[i]
+		out.Sent += s.Sent
+		out.Done += s.Done
+		out.Succeeded += s.Succeeded
+		out.TimedOut += s.TimedOut
+		out.Reset += s.Reset
+		out.Lost += s.ConnectionLost
+		if s.ResponseTime.Count() != s.Done {
+			b.t.Errorf("step %d: %d response times of %d responses", i, s.ResponseTime.Count(), s.Done)
+		}
+	}
+	g := b.w.Gauge()
+	for _, n := range g.InFlight {
+		out.InFlight += n
+	}
+	out.Dropped, out.Retried, out.WarmUp = b.w.rec.Dropped, b.w.rec.Retried, b.w.rec.WarmUpSent
+	if out.Sent != out.Done+out.TimedOut+out.Reset+out.Lost+out.InFlight {
+		b.t.Errorf("the counting law is broken: %+v", out)
+	}
+	if n := b.w.rec.Blocked.Count(); n != out.Sent {
+		b.t.Errorf("%d blocked times of %d requests", n, out.Sent)
+	}
+	return &out
+}

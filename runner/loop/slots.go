@@ -1,0 +1,202 @@
+package loop
+
+import (
+	"math"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/pace"
+)
+
+// stage is the rate stage in force. Stages follow one another without a gap: each begins at the
+// instant at which the one before ends, and every worker computes the same instants.
+type stage struct {
+	index int // -1 before the start, len(rates) after the last
+	rates []rv.Rate
+	slots rv.Slots
+	begin int64
+	end   int64 // math.MaxInt64: bounded by requests only, as fast as possible
+	line  pace.Line
+	// next is the number, among this worker's own slots of the stage, of the next one; quota is
+	// how many of them the stage's bound on requests allows.
+	next, quota int64
+	nextDue     int64
+}
+
+const never = math.MaxInt64
+
+func (s *stage) warmUp() bool {
+	return s.index >= 0 && s.index < len(s.rates) && s.rates[s.index].WarmUp
+}
+
+func (s *stage) over() bool { return s.index >= len(s.rates) }
+
+func (s *stage) closedLoop() bool {
+	return s.index >= 0 && !s.over() && s.rates[s.index].AsFastAsPossible
+}
+
+// enter makes stage i begin at an instant. A closed loop without a bound on requests never runs
+// out of slots.
+func (s *stage) enter(i int, at int64) {
+	s.index, s.begin, s.end = i, at, never
+	s.next, s.quota, s.nextDue = 0, never, never
+	if s.over() {
+		return
+	}
+	r := &s.rates[i]
+	if r.Duration > 0 {
+		s.end = at + int64(r.Duration)
+	}
+	if r.Requests > 0 {
+		s.quota = shard.CountBelow(s.slots, r.Requests)
+	}
+	if r.AsFastAsPossible {
+		return
+	}
+	s.line = pace.Line{At: at, Count: r.Count, Period: int64(r.Period)}
+	if r.Requests > 0 {
+		s.end = min(s.end, s.line.Due(r.Requests))
+	}
+	s.nextDue = s.due()
+}
+
+// due is when the next slot is, or never.
+func (s *stage) due() int64 {
+	if s.next >= s.quota {
+		return never
+	}
+	return s.line.Due(shard.Nth(s.slots, s.next))
+}
+
+// take uses up the next slot.
+func (s *stage) take() {
+	s.next++
+	if !s.rates[s.index].AsFastAsPossible {
+		s.nextDue = s.due()
+	}
+}
+
+// exhausted says that a closed loop has sent all it may.
+func (s *stage) exhausted() bool { return s.closedLoop() && s.next >= s.quota }
+
+// pickUp assigns every slot that has come due, stage after stage.
+func (w *Worker) pickUp() {
+	if w.stage.index < 0 {
+		if w.startAt == never || w.now < w.startAt {
+			return
+		}
+		w.startedAt = w.now
+		w.enterStage(0, w.startAt)
+	}
+	for !w.stage.over() {
+		for w.stage.nextDue <= w.now && w.stage.nextDue < w.stage.end {
+			w.assign(w.stage.nextDue)
+			w.stage.take()
+		}
+		switch {
+		case w.now >= w.stage.end:
+			w.enterStage(w.stage.index+1, w.stage.end)
+		case w.stage.exhausted():
+			w.enterStage(w.stage.index+1, w.now)
+		default:
+			return
+		}
+	}
+}
+
+func (w *Worker) enterStage(i int, at int64) {
+	if w.stage.index >= 0 {
+		w.stageEnds[w.stage.index] = at - w.startAt
+	}
+	w.stage.enter(i, at)
+	if w.stage.over() {
+		w.endedAt = at
+		return
+	}
+	w.stageBegins[i] = at - w.startAt
+}
+
+// maxWaiting bounds the requests that wait for a stream on one worker, and so its memory: some
+// 100 MB. Slots that come due beyond it are dropped at once.
+const maxWaiting = 1 << 20
+
+// assign gives a slot to the step that has been ready longest, or else to a new chain instance.
+func (w *Worker) assign(due int64) {
+	measured := !w.stage.warmUp()
+	if measured {
+		w.rec.Lag.Record((w.now - due) / 1000)
+	}
+	if w.requests.inUse >= maxWaiting {
+		w.countDropped()
+		return
+	}
+	i := w.longestReady()
+	if i == none {
+		i = w.begin(w.wheel.Next(nil))
+	}
+	tok := w.newRequest(i, due)
+	t := &w.targets[w.program.Steps[w.requests.all[tok].step].Target]
+	t.waiting.push(tok)
+}
+
+// longestReady takes the instance whose next step has been ready longest.
+func (w *Worker) longestReady() int32 {
+	var best *target
+	for i := range w.targets {
+		t := &w.targets[i]
+		if t.ready.len() > 0 && (best == nil || t.ready.front().since < best.ready.front().since) {
+			best = t
+		}
+	}
+	if best == nil {
+		return none
+	}
+	return best.ready.pop().instance
+}
+
+// newRequest makes the request of an instance's next step.
+func (w *Worker) newRequest(i int32, due int64) int32 {
+	tok := w.requests.alloc()
+	r := &w.requests.all[tok]
+	*r = request{due: due, picked: w.now, instance: i, step: int32(w.stepOf(i).Index), stage: int16(w.stage.index), state: waiting}
+	return tok
+}
+
+// closedLoop fills every free stream while the stage allows it.
+func (w *Worker) closedLoop() {
+	for i := range w.targets {
+		t := &w.targets[i]
+		for t.available.len() > 0 && w.stage.closedLoop() && !w.stage.exhausted() {
+			c := w.takeAvailable(t)
+			if c == none {
+				break
+			}
+			inst := none
+			if t.ready.len() > 0 {
+				inst = t.ready.pop().instance
+			} else if ch := w.wheel.Next(t.serves); ch >= 0 {
+				inst = w.begin(ch)
+			} else {
+				w.offer(c)
+				break
+			}
+			tok := w.newRequest(inst, w.now)
+			w.stage.take()
+			w.send(tok, c)
+		}
+	}
+	if w.stage.exhausted() {
+		w.enterStage(w.stage.index+1, w.now)
+	}
+}
+
+// countDropped counts a slot or a waiting request that was never sent.
+func (w *Worker) countDropped() {
+	if w.stage.warmUp() {
+		return
+	}
+	w.rec.Dropped++
+	if i := w.stage.index; i >= 0 && !w.stage.over() {
+		w.rec.Stages[i].Dropped++
+	}
+}

@@ -1,0 +1,290 @@
+package loop
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/measure"
+)
+
+// Config is what a worker is made from.
+type Config struct {
+	Program *chain.Program
+	Rates   []rv.Rate
+	// Share is the worker's own part: its slots, connections and variable ranges.
+	Share rv.Share
+	// MaxWait is how long a request waits for a free stream before it is dropped, and how long
+	// responses are awaited at the end: the plan's longest timeout.
+	MaxWait time.Duration
+	// Deadline after the start at which the worker ends, whatever it is doing; zero: none.
+	Deadline time.Duration
+	Net      Net
+	Dialer   Dialer
+	// Pin is run first on the worker's own thread; nil: not pinned.
+	Pin func() error
+	Log *slog.Logger
+	// Changed is called on the worker's goroutine when Phase has changed. It must be short.
+	Changed func()
+}
+
+// Phase is where a worker is on its way.
+type Phase uint8
+
+const (
+	// Connecting: not every connection is open.
+	Connecting Phase = iota
+	// Ready: every connection has the peer's SETTINGS.
+	Ready
+	// Running: the start instant has passed.
+	Running
+	// Draining: the last slot has passed.
+	Draining
+	// Done: the worker has ended.
+	Done
+)
+
+// Worker sends requests. All fields are owned by the goroutine that runs Run; others use Do.
+type Worker struct {
+	cfg     Config
+	program *chain.Program
+	net     Net
+	inbox   inbox
+
+	now     int64
+	phase   Phase
+	stage   stage
+	wheel   *chain.Wheel
+	cursors []chain.Cursor
+
+	targets   []target
+	conns     []conn
+	freeConns []int32
+	// closing are connection records to be freed after the turn: events of this turn may still
+	// name them.
+	closing []int32
+	dirty   []int32
+	current *conn // whose bytes are being parsed
+
+	requests  slab
+	instances instances
+	expiries  []expiry
+	rec       *measure.Recorder
+
+	startAt         int64
+	startedAt       int64
+	endedAt         int64
+	stageBegins     []int64
+	stageEnds       []int64
+	stopping        bool
+	abort           bool
+	endedByDeadline bool
+	// problem is the last connection failure, while not ready.
+	problem string
+	// unready counts connections that have not been ready yet.
+	unready int
+
+	events  [256]Event
+	read    []byte
+	body    []byte
+	scratch []byte
+}
+
+// target is a worker's connections and queues for one target.
+type target struct {
+	plan     *rv.Target
+	encoders []*chain.Encoder // by endpoint
+	session  h2.Config
+	// serves says whether a chain goes to this target.
+	serves func(chain int) bool
+	// available connections may have a free stream; the first is used next and goes to the end.
+	available ring[int32]
+	// waiting requests have a slot but no stream yet, oldest first.
+	waiting ring[int32]
+	// ready instances wait for a slot.
+	ready ring[readyInstance]
+}
+
+type readyInstance struct {
+	instance int32
+	since    int64
+}
+
+// readSize is the worker's one read buffer: large enough to take a burst of responses over many
+// streams in one call.
+const readSize = 256 << 10
+
+// New makes a worker; Run sets it to work.
+func New(cfg Config) *Worker {
+	p := cfg.Program
+	w := &Worker{
+		cfg: cfg, program: p, net: cfg.Net,
+		wheel:       chain.NewWheel(p),
+		requests:    slab{free: none},
+		rec:         measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates)),
+		startAt:     never,
+		stageBegins: make([]int64, len(cfg.Rates)),
+		stageEnds:   make([]int64, len(cfg.Rates)),
+		read:        make([]byte, readSize),
+	}
+	w.stage = stage{index: -1, rates: cfg.Rates, slots: cfg.Share.Slots, end: never, nextDue: never}
+	for _, spans := range cfg.Share.Variables {
+		w.cursors = append(w.cursors, chain.NewCursor(spans))
+	}
+	for _, t := range p.Timeouts {
+		w.expiries = append(w.expiries, expiry{timeout: t, first: none, last: none})
+	}
+	w.targets = make([]target, len(p.Targets))
+	for i := range p.Targets {
+		w.initTarget(i)
+	}
+	return w
+}
+
+func (w *Worker) initTarget(i int) {
+	t := &w.targets[i]
+	t.plan = &w.program.Targets[i]
+	t.session = h2.Config{MaxConcurrentStreams: t.plan.MaxConcurrentStreams}
+	t.serves = func(c int) bool { return w.program.Chains[c].Target == i }
+	for e := range t.plan.Endpoints {
+		t.encoders = append(t.encoders, chain.NewEncoder(w.program, i, &t.plan.Endpoints[e]))
+	}
+}
+
+// Run works until the plan is done, the context ends, or Abort. It locks its thread and leaves
+// it locked, so that a pinned thread ends with it.
+func (w *Worker) Run(ctx context.Context) error {
+	runtime.LockOSThread()
+	if w.cfg.Pin != nil {
+		if err := w.cfg.Pin(); err != nil {
+			w.cfg.Log.Warn("a worker is not pinned", "err", err)
+		}
+	}
+	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.abort = true }) })
+	defer stop()
+	w.now = w.net.Now()
+	w.connectAll()
+	for w.phase != Done {
+		if err := w.turn(); err != nil {
+			w.finish()
+			return err
+		}
+	}
+	return nil
+}
+
+// turn is one round of the loop.
+func (w *Worker) turn() error {
+	n, woken, err := w.net.Wait(w.events[:], w.idleFor())
+	if err != nil {
+		return err
+	}
+	w.now = w.net.Now()
+	if woken {
+		for _, f := range w.inbox.take() {
+			f(w)
+		}
+	}
+	for i := range n {
+		w.ready(&w.events[i])
+	}
+	if w.now < w.deadline() {
+		w.generate()
+	}
+	w.expire()
+	w.flush()
+	w.freeConnections()
+	w.advance()
+	return nil
+}
+
+// generate makes the requests of this turn. A stage that ends on the way hands over to the next
+// in the same turn.
+func (w *Worker) generate() {
+	for {
+		w.pickUp()
+		w.sendWaiting()
+		at := w.stage.index
+		if w.stage.closedLoop() {
+			w.closedLoop()
+		}
+		if w.stage.index == at {
+			return
+		}
+	}
+}
+
+// idleFor is how long nothing will happen by itself.
+func (w *Worker) idleFor() time.Duration {
+	next := w.stage.nextDue
+	if w.stage.index < 0 {
+		next = w.startAt
+	}
+	next = min(next, w.stage.end, w.nextExpiry(), w.nextDrop(), w.deadline())
+	if w.stage.over() {
+		next = min(next, w.endedAt+int64(w.cfg.MaxWait))
+	}
+	if next == never {
+		return -1
+	}
+	return time.Duration(max(0, next-w.now))
+}
+
+func (w *Worker) deadline() int64 {
+	if w.cfg.Deadline == 0 || w.startAt == never {
+		return never
+	}
+	return w.startAt + int64(w.cfg.Deadline)
+}
+
+// advance derives the phase from what is there.
+func (w *Worker) advance() {
+	was := w.phase
+	switch {
+	case w.now >= w.deadline():
+		w.endedByDeadline = true
+		w.finish()
+	case w.abort || w.stopped():
+		w.finish()
+	case w.stage.over():
+		w.phase = Draining
+	case w.stage.index >= 0:
+		w.phase = Running
+	case w.unready == 0:
+		w.phase = Ready
+	default:
+		w.phase = Connecting
+	}
+	if w.phase != was && w.cfg.Changed != nil {
+		w.cfg.Changed()
+	}
+}
+
+// stopped says that nothing more will come: all stages are over and each request has its
+// outcome, or has had the time for one.
+func (w *Worker) stopped() bool {
+	return w.stage.over() && (w.requests.inUse == 0 || w.now >= w.endedAt+int64(w.cfg.MaxWait))
+}
+
+// finish closes everything. Requests still in flight stay so in the counts.
+func (w *Worker) finish() {
+	if w.phase == Done {
+		return
+	}
+	if w.endedAt == 0 {
+		w.endedAt = w.now
+	}
+	if !w.stage.over() && w.stage.index >= 0 {
+		w.stageEnds[w.stage.index] = w.now - w.startAt
+	}
+	w.dropWaiting(never)
+	w.closeAll()
+	w.phase = Done
+	for _, f := range w.inbox.shut() {
+		f(w)
+	}
+}

@@ -1,0 +1,89 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// ErrUnreachable is wrapped by the error of Run when the connections could not be opened.
+var ErrUnreachable = errors.New("target unreachable")
+
+// headStart is how far ahead of now Run sets the start instant, so that every worker has heard
+// of it.
+const headStart = 20 * time.Millisecond
+
+// Run executes a share in this process, from connecting to the final snapshot. Every is called
+// about once a second with a snapshot, and may be nil. When the context ends, sending stops and
+// responses in flight are awaited; the snapshot says so in Stopped. The snapshot is nil only when
+// the plan itself is rejected.
+func Run(ctx context.Context, plan *rv.Plan, share rv.Share, o Options, every func(*rv.Snapshot)) (*rv.Snapshot, error) {
+	r, err := New(plan, o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() //nolint:errcheck // never fails
+	if err := r.Update(rv.Update{Revision: 1, Share: share}); err != nil {
+		return nil, err
+	}
+	if err := r.awaitReady(ctx); err != nil {
+		return r.Snapshot(), err
+	}
+	if err := r.Start(rv.Start{At: rv.Clock() + int64(headStart)}); err != nil {
+		return r.Snapshot(), err
+	}
+	return r.watch(ctx, every), nil
+}
+
+// awaitReady waits until all connections are open, for as long as the slowest target's connect
+// timeout.
+func (r *Runner) awaitReady(ctx context.Context) error {
+	var limit time.Duration
+	for i := range r.plan.Targets {
+		limit = max(limit, r.plan.Targets[i].ConnectTimeout)
+	}
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		r.mu.Lock()
+		ready := r.crew.allReady()
+		r.mu.Unlock()
+		if ready {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-r.done:
+			return fmt.Errorf("%s: %s", r.problem, r.message)
+		case <-deadline.C:
+			return fmt.Errorf("%w within %v: %s", ErrUnreachable, limit, r.Snapshot().Message)
+		case <-tick.C:
+		}
+	}
+}
+
+// watch reports once a second until the run is done.
+func (r *Runner) watch(ctx context.Context, every func(*rv.Snapshot)) *rv.Snapshot {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	cancelled := ctx.Done()
+	for {
+		select {
+		case <-r.done:
+			return r.Snapshot()
+		case <-cancelled:
+			cancelled = nil
+			_ = r.Stop(rv.Stop{Reason: context.Cause(ctx).Error(), Drain: true})
+		case <-tick.C:
+			if every != nil {
+				every(r.Snapshot())
+			}
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/cpu"
+	"github.com/h2surge/h2surge/runner/measure"
+)
+
+// ErrConflict is wrapped by the errors of Update and Start when a message contradicts what was
+// accepted before, or comes at the wrong time.
+var ErrConflict = errors.New("conflict")
+
+// Options of a Runner.
+type Options struct {
+	// Workers is the number of pinned threads; 0 takes the plan's CPUsPerShard, or one.
+	Workers int
+	// CPUs to pin the workers to, the first worker to the first. Nil pins to the CPUs this
+	// process may use if the plan asks for CPUs, and not at all otherwise.
+	CPUs []int
+	// NoPin lets the system place the workers.
+	NoPin bool
+	// Exclusive: the plan's author wants the CPUs to be this process's own.
+	Exclusive bool
+	// Logger; nil drops all logs.
+	Logger *slog.Logger
+	// Node and Pod are told in snapshots.
+	Node, Pod string
+}
+
+// Runner executes a plan. All methods may be called from any goroutine.
+type Runner struct {
+	plan    *rv.Plan
+	program *chain.Program
+	opts    Options
+	boot    string
+	cpus    []int // to pin to; empty: not pinned
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu       sync.Mutex // guards the fields below
+	revision int64
+	share    *rv.Share
+	startAt  int64
+	stopped  string
+	crew     *crew // nil before the first share
+	problem  rv.Problem
+	message  string
+	cpuZero  float64
+	throttle time.Duration
+
+	foldMu   sync.Mutex // held while a snapshot is made; guards the fields below
+	total    *measure.Recorder
+	sequence uint64
+}
+
+// New checks the plan and makes a runner that waits for its share. It starts nothing.
+func New(plan *rv.Plan, o Options) (*Runner, error) {
+	program, err := chain.Compile(plan)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if err := checkRates(plan.Rates); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Workers < 1 {
+		o.Workers = max(1, plan.CPUsPerShard)
+	}
+	r := &Runner{plan: plan, program: program, opts: o, boot: newBoot(), done: make(chan struct{})}
+	r.cpus = pinTo(plan, o)
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.total = measure.New(len(program.Steps), len(program.Chains), len(plan.Rates))
+	return r, nil
+}
+
+func checkRates(rates []rv.Rate) error {
+	for i := range rates {
+		r := &rates[i]
+		switch {
+		case r.AsFastAsPossible == (r.Count > 0):
+			return fmt.Errorf("rates[%d]: exactly one of asFastAsPossible and count is needed", i)
+		case r.Count < 0 || r.Count > 0 && r.Period <= 0:
+			return fmt.Errorf("rates[%d]: count and period must be positive", i)
+		case r.Duration < 0 || r.Requests < 0 || r.Duration == 0 && r.Requests == 0:
+			return fmt.Errorf("rates[%d]: a positive duration or number of requests is needed", i)
+		}
+	}
+	return nil
+}
+
+func newBoot() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
+
+func pinTo(plan *rv.Plan, o Options) []int {
+	if o.NoPin || o.CPUs == nil && plan.CPUsPerShard == 0 {
+		return nil
+	}
+	if o.CPUs != nil {
+		return o.CPUs
+	}
+	return cpu.Allowed()
+}
+
+// Update puts a share in force. The first one makes the runner connect. Until the start a newer
+// one makes it connect anew; after it, a share cannot be changed.
+func (r *Runner) Update(u rv.Update) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case u.Revision < 1:
+		return fmt.Errorf("revision: %d is not positive", u.Revision)
+	case u.Revision == r.revision && reflect.DeepEqual(u.Share, *r.share):
+		return nil
+	case u.Revision <= r.revision:
+		return fmt.Errorf("revision %d is not newer than %d: %w", u.Revision, r.revision, ErrConflict)
+	case r.startAt != 0:
+		return fmt.Errorf("the share cannot change after the start: %w", ErrConflict)
+	case len(u.Rates) > 0:
+		return errors.New("rates: cannot be replaced yet")
+	case r.ctx.Err() != nil:
+		return fmt.Errorf("the runner has ended: %w", ErrConflict)
+	}
+	if err := r.checkShare(&u.Share); err != nil {
+		return fmt.Errorf("share.%w", err)
+	}
+	if r.crew != nil {
+		r.crew.abort()
+	} else {
+		r.cpuZero = cpu.SelfSeconds()
+		r.throttle, _ = cpu.Throttled()
+	}
+	c, err := r.hire(&u.Share)
+	if err != nil {
+		r.problem, r.message = rv.ProblemInternal, err.Error()
+		return err
+	}
+	r.revision, r.share, r.crew = u.Revision, &u.Share, c
+	return nil
+}
+
+func (r *Runner) checkShare(s *rv.Share) error {
+	n := len(r.plan.Targets)
+	switch {
+	case s.Shards < 1 || s.Shard < 0 || s.Shard >= s.Shards:
+		return fmt.Errorf("shard: %d of %d", s.Shard, s.Shards)
+	case !shard.Valid(s.Slots):
+		return fmt.Errorf("slots: residues must be sorted and below %d", s.Slots.Of)
+	case len(s.Connections) != n || len(s.FirstConnection) != n:
+		return fmt.Errorf("connections: the plan has %d targets", n)
+	case len(s.Variables) != len(r.plan.Variables):
+		return fmt.Errorf("variables: the plan has %d", len(r.plan.Variables))
+	}
+	for i, c := range s.Connections {
+		if c < 1 || s.FirstConnection[i] < 0 {
+			return fmt.Errorf("connections[%d]: at least one is needed", i)
+		}
+	}
+	for i, spans := range s.Variables {
+		size := r.plan.Variables[i].Size()
+		for _, sp := range spans {
+			if sp.From < 0 || sp.To > size || sp.From >= sp.To {
+				return fmt.Errorf("variables[%d]: [%d, %d) is not within [0, %d)", i, sp.From, sp.To, size)
+			}
+		}
+		if len(spans) == 0 {
+			return fmt.Errorf("variables[%d]: no values", i)
+		}
+	}
+	return nil
+}
+
+// Start makes the load begin at an instant of rv.Clock.
+func (r *Runner) Start(s rv.Start) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case s.At <= 0:
+		return fmt.Errorf("at: %d is not positive", s.At)
+	case r.startAt == s.At:
+		return nil
+	case r.startAt != 0:
+		return fmt.Errorf("already started at %d: %w", r.startAt, ErrConflict)
+	case r.crew == nil || !r.crew.allReady():
+		return fmt.Errorf("not ready: %w", ErrConflict)
+	}
+	r.startAt = s.At
+	r.crew.start(s.At)
+	return nil
+}
+
+// Stop ends the run; a second one without drain ends the drain of the first.
+func (r *Runner) Stop(s rv.Stop) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped == "" {
+		r.stopped = s.Reason
+		if s.Reason == "" {
+			r.stopped = "stopped"
+		}
+	}
+	if r.crew == nil {
+		r.end()
+		return nil
+	}
+	r.crew.stop(s.Drain)
+	return nil
+}
+
+// end closes Done once. The caller holds mu.
+func (r *Runner) end() {
+	r.cancel()
+	select {
+	case <-r.done:
+	default:
+		close(r.done)
+	}
+}
+
+// Done is closed when the snapshot is final.
+func (r *Runner) Done() <-chan struct{} { return r.done }
+
+// Close ends the run at once and waits for the workers.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	c := r.crew
+	r.mu.Unlock()
+	if c != nil {
+		c.abort()
+		c.wait()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end()
+	return nil
+}

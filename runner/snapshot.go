@@ -1,0 +1,211 @@
+package runner
+
+import (
+	"runtime/debug"
+	"strconv"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/runner/cpu"
+	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/measure"
+)
+
+// Snapshot returns what has been counted so far. It waits for each worker's present turn to end.
+func (r *Runner) Snapshot() *rv.Snapshot {
+	r.foldMu.Lock()
+	defer r.foldMu.Unlock()
+	r.sequence++
+	s := &rv.Snapshot{
+		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind,
+		Boot: r.boot, Sequence: r.sequence,
+	}
+	c := r.describe(s)
+	g := gauges{inFlight: make([]int64, len(r.program.Steps)), stages: make([]rv.StageCounters, len(r.plan.Rates))}
+	if c != nil {
+		for _, m := range c.members {
+			r.fold(m, s, &g)
+		}
+	}
+	s.Clock = rv.Clock()
+	r.fill(s, &g)
+	return s
+}
+
+// describe fills in what the control messages have set, and the state.
+func (r *Runner) describe(s *rv.Snapshot) *crew {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.Revision, s.Stopped, s.Problem, s.Message = r.revision, r.stopped, r.problem, r.message
+	if r.share != nil {
+		s.Shard = r.share.Shard
+	}
+	s.State = r.state()
+	s.Generator = rv.Generator{
+		ExclusiveWanted: r.opts.Exclusive, Node: r.opts.Node, Pod: r.opts.Pod,
+	}
+	if r.crew == nil {
+		return nil
+	}
+	n := len(r.crew.members)
+	s.Generator.Workers = n
+	if len(r.cpus) > 0 {
+		for i := range n {
+			s.Generator.CPUs = append(s.Generator.CPUs, r.cpus[i%len(r.cpus)])
+		}
+	}
+	s.Generator.Exclusive = r.plan.CPUsPerShard > 0 && cpu.Exclusive(r.plan.CPUsPerShard)
+	s.Generator.CPUSeconds = cpu.SelfSeconds() - r.cpuZero
+	if t, err := cpu.Throttled(); err == nil {
+		s.Generator.ThrottledMicroseconds = (t - r.throttle).Microseconds()
+	}
+	var gc debug.GCStats
+	debug.ReadGCStats(&gc)
+	s.Generator.GCPauseMicroseconds = gc.PauseTotal.Microseconds()
+	return r.crew
+}
+
+// state is derived from what the workers do. The caller holds mu.
+func (r *Runner) state() rv.State {
+	select {
+	case <-r.done:
+		return rv.StateDone
+	default:
+	}
+	if r.crew == nil {
+		return rv.StateWaiting
+	}
+	switch least := r.crew.least(); {
+	case least >= loop.Draining:
+		return rv.StateDraining
+	case r.startAt != 0:
+		return rv.StateRunning
+	case least >= loop.Ready:
+		return rv.StateReady
+	}
+	return rv.StateConnecting
+}
+
+// gauges are summed over the workers.
+type gauges struct {
+	inFlight []int64
+	warmUp   int64
+	stages   []rv.StageCounters
+}
+
+// fold adds what a worker has recorded since the last snapshot to the total.
+func (r *Runner) fold(m *member, s *rv.Snapshot, g *gauges) {
+	answer := make(chan struct{})
+	asked := m.worker.Do(func(w *loop.Worker) {
+		r.visit(m, w, s, g)
+		close(answer)
+	})
+	if asked {
+		<-answer
+		return
+	}
+	<-m.ended
+	r.visit(m, m.worker, s, g)
+}
+
+// visit reads a worker that waits for it to return, or that has ended.
+func (r *Runner) visit(m *member, w *loop.Worker, s *rv.Snapshot, g *gauges) {
+	full := w.Swap(m.spare)
+	m.spare = full
+	g.add(w.Gauge())
+	if at := w.Started(); at != 0 && (s.StartedAt == 0 || at < s.StartedAt) {
+		s.StartedAt = at
+	}
+	if at := w.Ended(); at > s.EndedAt {
+		s.EndedAt = at
+	}
+	if p := w.Problem(); p != "" && s.Problem == "" && s.State == rv.StateConnecting {
+		s.Problem, s.Message = rv.ProblemConnect, p
+	}
+	full.FoldInto(r.total)
+}
+
+func (g *gauges) add(w loop.Gauges) {
+	for i, n := range w.InFlight {
+		g.inFlight[i] += n
+	}
+	g.warmUp += w.WarmUpInFlight
+	for i := range g.stages {
+		st := &g.stages[i]
+		if b := w.Begun[i]; st.Begun == 0 || b < st.Begun {
+			st.Begun = b
+		}
+		st.Ended = max(st.Ended, w.Ended[i])
+	}
+}
+
+// fill writes the totals into the snapshot.
+func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
+	t := r.total
+	s.Counters = rv.Counters{
+		Dropped: t.Dropped, Retried: t.Retried, Abandoned: t.Abandoned,
+		WarmUpSent: t.WarmUpSent, WarmUpInFlight: g.warmUp, WarmUpSucceeded: t.WarmUpSucceeded,
+		BytesSent: t.BytesSent, BytesReceived: t.BytesReceived,
+		Connects: t.Connects, Reconnects: t.Reconnects,
+	}
+	var all histogram.H
+	for i := range t.Steps {
+		st := stepCounters(&t.Steps[i], g.inFlight[i])
+		addStep(&s.Counters, &st)
+		s.Steps = append(s.Steps, st)
+		all.Merge(&t.Steps[i].ResponseTime)
+	}
+	s.ResponseTime = all.Encode()
+	for i := range t.Chains {
+		c := &t.Chains[i]
+		s.Chains = append(s.Chains, rv.ChainCounters{
+			Started: c.Started, Completed: c.Completed, Aborted: c.Aborted,
+			Unfinished: c.Started - c.Completed - c.Aborted,
+		})
+	}
+	for i := range t.Stages {
+		g.stages[i].Sent, g.stages[i].Dropped = t.Stages[i].Sent, t.Stages[i].Dropped
+	}
+	s.Stages = g.stages
+	s.StatusCodes = statusCodes(t)
+	s.Generator.LagP99 = t.Lag.Quantile(0.99)
+	if s.State == rv.StateDone {
+		s.Histograms = &rv.Histograms{
+			ServiceTime: t.ServiceTime.Encode(), TimeToFirstByte: t.TimeToFirstByte.Encode(),
+			Lag: t.Lag.Encode(), Blocked: t.Blocked.Encode(), Connect: t.Connect.Encode(),
+		}
+	}
+}
+
+func stepCounters(st *measure.Step, inFlight int64) rv.StepCounters {
+	return rv.StepCounters{
+		Sent: st.Sent, Done: st.Done, Succeeded: st.Succeeded, FailedChecks: st.Done - st.Succeeded,
+		TimedOut: st.TimedOut, Reset: st.Reset, ConnectionLost: st.ConnectionLost,
+		InFlightAtEnd: inFlight, StatusClasses: st.Classes, ResponseTime: st.ResponseTime.Encode(),
+	}
+}
+
+func addStep(c *rv.Counters, st *rv.StepCounters) {
+	c.Sent += st.Sent
+	c.Done += st.Done
+	c.Succeeded += st.Succeeded
+	c.FailedChecks += st.FailedChecks
+	c.TimedOut += st.TimedOut
+	c.Reset += st.Reset
+	c.ConnectionLost += st.ConnectionLost
+	c.InFlightAtEnd += st.InFlightAtEnd
+}
+
+func statusCodes(t *measure.Recorder) map[string]int64 {
+	var out map[string]int64
+	for code, n := range t.Status {
+		if n == 0 {
+			continue
+		}
+		if out == nil {
+			out = map[string]int64{}
+		}
+		out[strconv.Itoa(code)] = n
+	}
+	return out
+}
