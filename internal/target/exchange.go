@@ -1,0 +1,73 @@
+package target
+
+// exchange is a request on its way to its answer.
+type exchange struct {
+	conn   *session // nil: free, or aborted and still in the queue
+	id     uint32   // its stream
+	epoch  uint32   // of the counters, when it came
+	method method
+	answer answer
+	named  bool   // the path ends with an id, which serial is
+	serial uint64 // of the resource named or created
+	hash   uint64 // of the body so far
+	due    int64
+	// path of a POST, without query and closing slash: the location is below it. The array is
+	// kept for the next exchange.
+	path []byte
+	next uint32 // of the free list, number plus one
+}
+
+// exchanges is a slab with a free list. Pointers into it are valid until the next call of take.
+type exchanges struct {
+	slots []exchange
+	free  uint32
+}
+
+// keepPath is the longest path whose array a free exchange keeps.
+const keepPath = 256
+
+func (e *exchanges) take() uint32 {
+	if e.free == 0 {
+		e.slots = append(e.slots, exchange{})
+		return uint32(len(e.slots) - 1)
+	}
+	tok := e.free - 1
+	e.free = e.slots[tok].next
+	return tok
+}
+
+func (e *exchanges) release(tok uint32) {
+	x := &e.slots[tok]
+	path := x.path[:0]
+	if cap(path) > keepPath {
+		path = nil
+	}
+	*x = exchange{path: path, next: e.free}
+	e.free = tok + 1
+}
+
+// tokenQueue is a FIFO of exchanges that wait for their due time, as a ring.
+type tokenQueue struct {
+	ring    []uint32 // a power of two
+	head, n int
+}
+
+func (q *tokenQueue) push(tok uint32) {
+	if q.n == len(q.ring) {
+		ring := make([]uint32, max(64, 2*len(q.ring)))
+		for i := range q.n {
+			ring[i] = q.ring[(q.head+i)&(len(q.ring)-1)]
+		}
+		q.ring, q.head = ring, 0
+	}
+	q.ring[(q.head+q.n)&(len(q.ring)-1)] = tok
+	q.n++
+}
+
+// first returns the oldest; the queue must not be empty.
+func (q *tokenQueue) first() uint32 { return q.ring[q.head] }
+
+func (q *tokenQueue) pop() {
+	q.head = (q.head + 1) & (len(q.ring) - 1)
+	q.n--
+}

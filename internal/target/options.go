@@ -1,0 +1,131 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options says how a Server behaves. The zero value is a server on 127.0.0.1:8080 that answers
+// everything at once.
+type Options struct {
+	// Listen is the TCP address to listen on; port 0 picks a free one. Default DefaultListen.
+	Listen string
+	// CPU pins the serving thread to that CPU; nil leaves it to the scheduler. Linux only.
+	CPU *int
+	// Unanswered is the part of all requests, 0 to 1, that never get an answer. Such a request
+	// has no effect on resources, and its stream stays open until the client resets it.
+	Unanswered float64
+	// NotFound is the part of all requests, 0 to 1, answered with 404 and without effect. It is
+	// drawn independently of Unanswered; a request drawn for both gets no answer.
+	NotFound float64
+	// Seed makes the draws reproducible: of the first n requests the same ones, in order of
+	// arrival, are hit. 0 takes a random seed.
+	Seed uint64
+	// Latency delays each answer. Resources change when the request arrives.
+	Latency time.Duration
+	// Stall withholds all answers for a part of each period.
+	Stall Stall
+	// BodySize is the length in bytes of the body of a GET's 200. 0 means a small JSON object,
+	// a negative number an empty body. When positive, PUT and PATCH answer 200 with the same
+	// body instead of 204.
+	BodySize int
+	// TrackBodies counts which POST bodies came more than once.
+	TrackBodies bool
+	// MaxConcurrentStreams is announced to clients and enforced per connection. Unanswered
+	// requests count against it for as long as they are open, as on a real server, hence the
+	// large default, DefaultMaxConcurrentStreams.
+	MaxConcurrentStreams int
+	// ResetsPerSecond and ResetBurst bound the RST_STREAM frames a client may send on one
+	// connection before it is told ENHANCE_YOUR_CALM (the defence against CVE-2023-44487).
+	// 0 means the session's default, a negative rate no bound.
+	ResetsPerSecond, ResetBurst int
+}
+
+// Stall is a repeated pause: nothing is answered in the last For of every Every, counted from
+// the start of the server. The zero value never stalls.
+type Stall struct {
+	For, Every time.Duration
+}
+
+// Defaults and bounds of Options.
+const (
+	DefaultListen               = "127.0.0.1:8080"
+	DefaultMaxConcurrentStreams = 1 << 20
+	// MaxBodySize bounds Options.BodySize: every connection shares one body, but a client with
+	// large windows is sent many copies of it.
+	MaxBodySize = 64 << 20
+)
+
+func (o Options) withDefaults() Options {
+	if o.Listen == "" {
+		o.Listen = DefaultListen
+	}
+	if o.MaxConcurrentStreams == 0 {
+		o.MaxConcurrentStreams = DefaultMaxConcurrentStreams
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(isRatio(o.Unanswered), "unanswered: %v is not between 0 and 1", o.Unanswered)
+	check(isRatio(o.NotFound), "not-found: %v is not between 0 and 1", o.NotFound)
+	check(o.Latency >= 0, "latency: %v is negative", o.Latency)
+	check(o.Stall.valid(), "stall: %v in every %v: the pause must be shorter than the period", o.Stall.For, o.Stall.Every)
+	check(o.BodySize <= MaxBodySize, "body-size: %d is over %d", o.BodySize, MaxBodySize)
+	check(o.MaxConcurrentStreams > 0, "max-concurrent-streams: %d is not positive", o.MaxConcurrentStreams)
+	check(o.CPU == nil || *o.CPU >= 0, "cpu: must not be negative")
+	check(o.ResetBurst >= 0, "reset burst: %d is negative", o.ResetBurst)
+	return errors.Join(errs...)
+}
+
+// isRatio is false for NaN too.
+func isRatio(r float64) bool { return r >= 0 && r <= 1 }
+
+func (s Stall) valid() bool {
+	return s == Stall{} || (s.For > 0 && s.Every > s.For)
+}
+
+// ParseRatio reads "3%" or "0.03" as 0.03. The result is between 0 and 1.
+func ParseRatio(s string) (float64, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	r, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a ratio such as 3%% or 0.03", s)
+	}
+	if percent {
+		r /= 100
+	}
+	if !isRatio(r) {
+		return 0, fmt.Errorf("%q is not between 0%% and 100%%", s)
+	}
+	return r, nil
+}
+
+// ParseStall reads "500ms/10s": a pause of 500 ms in every 10 s.
+func ParseStall(s string) (Stall, error) {
+	pause, period, found := strings.Cut(s, "/")
+	if !found {
+		return Stall{}, fmt.Errorf("%q is not PAUSE/PERIOD, such as 500ms/10s", s)
+	}
+	var st Stall
+	var err error
+	if st.For, err = time.ParseDuration(pause); err != nil {
+		return Stall{}, fmt.Errorf("pause of %q: %w", s, err)
+	}
+	if st.Every, err = time.ParseDuration(period); err != nil {
+		return Stall{}, fmt.Errorf("period of %q: %w", s, err)
+	}
+	if st == (Stall{}) || !st.valid() {
+		return Stall{}, fmt.Errorf("%q: the pause must be positive and shorter than the period", s)
+	}
+	return st, nil
+}

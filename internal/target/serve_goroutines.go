@@ -1,0 +1,162 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// crowd serves each connection with two goroutines: what other systems than Linux get in place
+// of the loop. It is written for the least code, not for speed.
+type crowd struct {
+	srv *Server
+	// kick tells the answering goroutine that an answer was put off.
+	kick  chan struct{}
+	peers map[*peer]struct{} // guarded by srv.mu
+	wg    sync.WaitGroup
+}
+
+// peer is a connection of a crowd. Its fields are guarded by srv.mu.
+type peer struct {
+	*session
+	nc     net.Conn
+	wake   *sync.Cond // output is pending, room was made, or ending is set
+	ending bool       // write what is pending, then close
+}
+
+func (s *Server) serveGoroutines(ctx context.Context) error {
+	if s.opts.CPU != nil {
+		return errors.New("target: threads can be pinned to CPUs on Linux only")
+	}
+	w := &crowd{srv: s, kick: make(chan struct{}, 1), peers: map[*peer]struct{}{}}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(ctx, func() { _ = s.listener.Close() })
+	defer stop()
+	w.wg.Go(func() { w.answer(ctx) })
+	err := w.accept()
+	if ctx.Err() != nil {
+		err = nil
+	}
+	cancel()
+	w.shutdown()
+	w.wg.Wait()
+	return err
+}
+
+func (w *crowd) accept() error {
+	for {
+		nc, err := w.srv.listener.Accept()
+		if err != nil {
+			return fmt.Errorf("target: %w", err)
+		}
+		w.srv.beginTurn()
+		p := &peer{nc: nc, wake: sync.NewCond(&w.srv.mu)}
+		p.session = w.srv.newSession(p.wake.Broadcast)
+		w.peers[p] = struct{}{}
+		w.srv.endTurn()
+		w.wg.Go(func() { w.read(p) })
+		w.wg.Go(func() { w.write(p) })
+	}
+}
+
+// read ends with the connection. What a failed session still gets is discarded, for at most
+// lingerTime, so that the client can read why.
+func (w *crowd) read(p *peer) {
+	s := w.srv
+	buf := make([]byte, 32<<10)
+	for failed := false; ; {
+		n, err := p.nc.Read(buf)
+		s.beginTurn()
+		if n > 0 && !failed && p.receive(buf[:n]) != nil {
+			failed, p.ending = true, true
+			_ = p.nc.SetReadDeadline(time.Now().Add(lingerTime))
+		}
+		p.wake.Broadcast()
+		if s.waiting.n > 0 {
+			w.kicked()
+		}
+		if err != nil {
+			p.ending = true
+			p.close()
+			delete(w.peers, p)
+			s.endTurn()
+			_ = p.nc.Close()
+			return
+		}
+		for p.h2.Congested() && !p.ending {
+			p.wake.Wait()
+		}
+		s.endTurn()
+	}
+}
+
+func (w *crowd) write(p *peer) {
+	s := w.srv
+	var buf []byte
+	for {
+		s.beginTurn()
+		for len(p.h2.Pending()) == 0 && !p.ending {
+			p.wake.Wait()
+		}
+		buf = append(buf[:0], p.h2.Pending()...)
+		p.wrote(len(buf))
+		ending := p.ending
+		p.wake.Broadcast()
+		s.endTurn()
+		if _, err := p.nc.Write(buf); err != nil {
+			_ = p.nc.Close() // the reader sees it
+			return
+		}
+		if ending && len(buf) == 0 {
+			endWriting(p.nc)
+			return
+		}
+	}
+}
+
+func endWriting(nc net.Conn) {
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		_ = tcp.CloseWrite()
+	}
+}
+
+// answer gives the answers that latency or a stall put off.
+func (w *crowd) answer(ctx context.Context) {
+	for {
+		w.srv.beginTurn()
+		wait := time.Duration(w.srv.respondDue())
+		w.srv.endTurn()
+		var due <-chan time.Time
+		if wait >= 0 {
+			due = time.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-due:
+		case <-w.kick:
+		}
+	}
+}
+
+func (w *crowd) kicked() {
+	select {
+	case w.kick <- struct{}{}:
+	default: // it is about to look anyway
+	}
+}
+
+// shutdown tells every client, and gives it lingerTime to leave.
+func (w *crowd) shutdown() {
+	w.srv.beginTurn()
+	defer w.srv.endTurn()
+	for p := range w.peers {
+		p.h2.Shutdown()
+		p.ending = true
+		_ = p.nc.SetDeadline(time.Now().Add(lingerTime))
+		p.wake.Broadcast()
+	}
+}

@@ -1,0 +1,229 @@
+package target
+
+import (
+	"bytes"
+
+	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/h2/hpack"
+)
+
+// session is one connection, apart from its I/O. Like all the Server's state it is guarded by
+// the Server's lock.
+type session struct {
+	srv   *Server
+	h2    *h2.Server
+	table uint8 // the state of the client's dynamic table
+	// tableChanges is the number of changes of that table's size that table knows of.
+	tableChanges uint32
+	// seen are the h2 session's counts that are in the Server's counters already.
+	seen h2.ServerCounts
+	// stirred is told that output may be pending because of a delayed answer.
+	stirred func()
+}
+
+func (s *Server) newSession(stirred func()) *session {
+	c := &session{srv: s, table: emptyState, stirred: stirred}
+	c.h2 = h2.NewServer(s.h2, c)
+	s.count.accepted++
+	s.open++
+	return c
+}
+
+// receive takes bytes from the client. After an error the session writes what is pending and
+// closes.
+func (c *session) receive(p []byte) error {
+	s := c.srv
+	s.count.received += uint64(len(p))
+	err := c.h2.Receive(p, s.now)
+	now := c.h2.Counts()
+	s.count.resets += now.Resets - c.seen.Resets
+	s.count.refused += now.Refused - c.seen.Refused
+	s.count.malformed += now.Malformed - c.seen.Malformed
+	c.seen = now
+	if err != nil {
+		s.count.connectionErrors++
+	}
+	return err
+}
+
+func (c *session) wrote(n int) {
+	c.srv.count.sent += uint64(n)
+	c.h2.Wrote(n)
+}
+
+// close is called once, when the connection is gone.
+func (c *session) close() {
+	c.h2.Close()
+	c.srv.open--
+}
+
+// OnRequest implements h2.ServerHandler.
+func (c *session) OnRequest(id uint32, method, path []byte) (tok uint32) {
+	s := c.srv
+	tok = s.exchanges.take()
+	x := &s.exchanges.slots[tok]
+	x.conn, x.id, x.epoch = c, id, s.count.epoch
+	x.method = parseMethod(method)
+	x.hash = hashBasis
+	if q := bytes.IndexByte(path, '?'); q >= 0 {
+		path = path[:q]
+	}
+	x.serial, x.named = parseID(path)
+	if x.method == methodPost {
+		x.path = append(x.path[:0], bytes.TrimSuffix(path, []byte{'/'})...)
+	}
+	s.count.requests++
+	s.count.pending++
+	s.count.byMethod[x.method]++
+	return tok
+}
+
+// OnHeader implements h2.ServerHandler; the session does not ask for it.
+func (c *session) OnHeader(uint32, uint32, []byte, []byte) {}
+
+// OnData implements h2.ServerHandler.
+func (c *session) OnData(_, tok uint32, p []byte) {
+	x := &c.srv.exchanges.slots[tok]
+	x.hash = hashBytes(x.hash, p)
+}
+
+// OnEnd implements h2.ServerHandler.
+func (c *session) OnEnd(_, tok uint32) {
+	s := c.srv
+	x := &s.exchanges.slots[tok]
+	if s.bodies != nil && x.method == methodPost && x.epoch == s.count.epoch {
+		s.bodies.add(x.hash)
+	}
+	unanswered, notFound := s.faults.draw()
+	if unanswered {
+		s.settle(x, &s.count.unanswered)
+		s.exchanges.release(tok)
+		return
+	}
+	x.answer = answerNotFound
+	if !notFound {
+		x.answer = s.apply(x)
+	}
+	if s.delay.none() {
+		s.respond(tok)
+		return
+	}
+	x.due = s.delay.due(s.now)
+	s.waiting.push(tok)
+}
+
+// OnReset implements h2.ServerHandler. The exchange may be another's by now: that of an
+// unanswered request is let go while its stream stays open.
+func (c *session) OnReset(id, tok uint32) {
+	s := c.srv
+	x := &s.exchanges.slots[tok]
+	if x.conn != c || x.id != id {
+		return
+	}
+	s.settle(x, &s.count.aborted)
+	if x.due != 0 {
+		x.conn = nil // the queue lets go of it
+		return
+	}
+	s.exchanges.release(tok)
+}
+
+// settle moves a request from pending to another count.
+func (s *Server) settle(x *exchange, count *uint64) {
+	if x.epoch == s.count.epoch {
+		s.count.pending--
+		*count++
+	}
+}
+
+// apply does to the resources what the request asks, and returns the answer.
+func (s *Server) apply(x *exchange) answer {
+	switch x.method {
+	case methodPost:
+		serial, ok := s.store.create()
+		if !ok {
+			return answerFull
+		}
+		x.serial = serial
+		return answerCreated
+	case methodGet, methodHead:
+		return s.read(x)
+	case methodPut, methodPatch:
+		switch {
+		case !x.named || !s.store.exists(x.serial):
+			return answerNotFound
+		case s.updateContent:
+			return answerContent
+		}
+		return answerNoContent
+	case methodDelete:
+		if x.named && s.store.remove(x.serial) {
+			return answerNoContent
+		}
+		return answerNotFound
+	}
+	return answerNotAllowed
+}
+
+func (s *Server) read(x *exchange) answer {
+	switch {
+	case x.named && !s.store.exists(x.serial):
+		return answerNotFound
+	case x.method == methodHead:
+		return answerHead
+	}
+	return answerContent
+}
+
+// respond hands the answer to the session and lets go of the exchange.
+func (s *Server) respond(tok uint32) {
+	x := &s.exchanges.slots[tok]
+	c := x.conn
+	if size, changes := c.h2.EncoderTable(); changes != c.tableChanges {
+		c.tableChanges = changes
+		if c.table != emptyState || size < s.encoder.tableSize {
+			c.table = staticState // entries may be gone or find no room
+		}
+	}
+	buf, table := s.encoder.append(c.h2.BeginResponse(), c.table, x.answer)
+	if x.answer == answerCreated {
+		buf = hpack.AppendInt(buf, 0, 7, uint64(len(x.path)+1+idLen))
+		buf = append(append(buf, x.path...), '/')
+		buf = appendID(buf, x.serial)
+	}
+	var body []byte
+	if x.answer == answerContent {
+		body = s.body
+	}
+	if c.h2.Respond(x.id, buf, body) {
+		c.table = table
+		s.settle(x, &s.count.answered)
+		if x.epoch == s.count.epoch {
+			s.count.byStatus[x.answer]++
+		}
+	} else {
+		s.settle(x, &s.count.aborted)
+	}
+	s.exchanges.release(tok)
+}
+
+// respondDue answers what is due, and returns how long nothing more is, in nanoseconds;
+// negative means: until a request comes.
+func (s *Server) respondDue() (wait int64) {
+	for s.waiting.n > 0 {
+		tok := s.waiting.first()
+		x := &s.exchanges.slots[tok]
+		if x.conn != nil && x.due > s.now {
+			return x.due - s.now
+		}
+		s.waiting.pop()
+		if x.conn == nil {
+			s.exchanges.release(tok)
+			continue
+		}
+		stirred := x.conn.stirred
+		s.respond(tok)
+		stirred()
+	}
+	return -1
+}
