@@ -2,7 +2,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Phase is the state of a run in one word, for people. Programs read conditions.
+// Phase is the state of a run in one word, for people. Programs read conditions: a phase is
+// derived from them and steers nothing.
+//
+// +kubebuilder:validation:Enum=Pending;Invalid;Starting;Running;Finishing;Completed;Stopped;Failed
 type Phase string
 
 const (
@@ -24,54 +27,69 @@ const (
 	PhaseFailed Phase = "Failed"
 )
 
-// LoadTestStatus is what has been observed.
+// LoadTestStatus is what has been observed. The operator alone writes it, in one patch for each
+// change, at most about once a second while the test runs.
 type LoadTestStatus struct {
-	// observedGeneration is the generation of the spec that this status is about.
+	// observedGeneration is the generation of the spec that this status is about. When it is
+	// behind metadata.generation, the operator has not seen the latest edit yet.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// phase is the state in one word. It is derived and steers nothing.
+	// phase is the state in one word: Pending, Invalid, Starting, Running, Finishing, Completed,
+	// Stopped or Failed. It is for people; programs read conditions.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 	// conditions are PlanReady, RunnersReady, Running, ThresholdsMet, Finished, Succeeded,
-	// Passed, Reconciling and Stalled; docs/spec has the truth table.
+	// Passed, SpecChanged, Reconciling and Stalled; docs/spec/loadtest.md has the truth table.
+	// The one to wait on is Finished: it is True at any end. Each has its observedGeneration.
 	// +optional
+	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// startTime is the instant at which the runners were told to begin.
+	// startTime is the instant at which the runners were told to begin, all together. From then
+	// until completionTime the spec is frozen. Absent: no load has been asked for yet.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// completionTime is when the run ended, in whatever way.
+	// completionTime is when the run ended, in whatever way, and its result was stored. Absent:
+	// it has not ended.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	// shards counts runners.
+	// shards counts runners: how many there should be, are ready, were lost.
 	// +optional
 	Shards *ShardCounts `json:"shards,omitempty"`
-	// planHash is the SHA-256 of the plan's canonical bytes, in hexadecimal.
+	// planHash is the SHA-256 of the plan's canonical bytes, in hexadecimal. Two runs with the
+	// same hash executed the same plan; the command line shows the same hash for the same
+	// manifest.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	PlanHash string `json:"planHash,omitempty"`
 	// startedGeneration is the generation of the spec that was run. A later generation has
-	// been accepted but changes nothing.
+	// been accepted but changes nothing; condition SpecChanged says so.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	StartedGeneration int64 `json:"startedGeneration,omitempty"`
-	// summary has the strings that kubectl get shows.
+	// summary has the strings that kubectl get shows. Programs read results instead.
 	// +optional
 	Summary *Summary `json:"summary,omitempty"`
 	// results are the figures so far while the test runs, and the final ones afterwards.
+	// Absent: nothing has been measured.
 	// +optional
 	Results *Results `json:"results,omitempty"`
-	// verdict is the judgement, once the run has finished.
+	// verdict is the judgement. Absent until the run has finished.
 	// +optional
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// runners has one entry for each shard.
+	// runners has one entry for each shard, in the order of the shards.
 	// +optional
 	// +listType=map
 	// +listMapKey=shard
+	// +kubebuilder:validation:MaxItems=256
 	Runners []RunnerStatus `json:"runners,omitempty"`
-	// startSkewMicroseconds is the time between the first and the last shard's first turn.
+	// startSkewMicroseconds is the time between the first and the last shard's first turn, that
+	// is, by how much the shards missed their common start. Absent: not known yet.
 	// +optional
 	StartSkewMicroseconds *int64 `json:"startSkewMicroseconds,omitempty"`
-	// reportRef names the ConfigMap with the whole Report.
+	// reportRef names the ConfigMap with the whole Report. Absent: there is none yet.
 	// +optional
 	ReportRef *ReportReference `json:"reportRef,omitempty"`
 }
@@ -79,189 +97,301 @@ type LoadTestStatus struct {
 // ShardCounts counts runners. Lost ones are not ready.
 type ShardCounts struct {
 	// desired is spec.runner.shards of the generation that runs.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Desired int32 `json:"desired"`
-	// ready runners have opened all their connections.
+	// ready runners have opened all their connections. Those that finished stay ready.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Ready int32 `json:"ready"`
 	// lost runners ended before they had returned their final snapshot.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Lost int32 `json:"lost"`
 }
 
 // Summary has strings that printer columns cannot compute.
 type Summary struct {
-	// shards is "ready/desired".
+	// shards is "ready/desired", such as "2/2".
 	// +optional
+	// +kubebuilder:validation:MaxLength=32
 	Shards string `json:"shards,omitempty"`
-	// rate is the requests sent in the last second, later the rate achieved over the test.
+	// rate is the requests sent in the last second while the test runs, later the rate achieved
+	// over the measured stages.
 	// +optional
+	// +kubebuilder:validation:MaxLength=32
 	Rate string `json:"rate,omitempty"`
 	// p50 is the median of the response time: "1.1ms".
 	// +optional
+	// +kubebuilder:validation:MaxLength=32
 	P50 string `json:"p50,omitempty"`
 	// p99 is the 99th percentile of the response time.
 	// +optional
+	// +kubebuilder:validation:MaxLength=32
 	P99 string `json:"p99,omitempty"`
 	// errors is the error ratio in percent: "0.02%".
 	// +optional
+	// +kubebuilder:validation:MaxLength=32
 	Errors string `json:"errors,omitempty"`
 }
 
 // Results are figures merged over all shards. Warm-up is in none of them.
 type Results struct {
 	// requests counts every request exactly once.
+	// +required
 	Requests RequestCounts `json:"requests"`
 	// warmUpSent counts the requests of warm-up stages.
 	// +optional
 	WarmUpSent int64 `json:"warmUpSent,omitempty"`
 	// rate compares asked and achieved.
+	// +required
 	Rate RateStatus `json:"rate"`
-	// errorRatio is 1 - succeeded / (sent + dropped), a decimal string.
+	// errorRatio is 1 - succeeded / (sent + dropped), a decimal string such as "0.0002"; "0" when
+	// nothing was sent.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
 	ErrorRatio string `json:"errorRatio"`
-	// responseTime is the distribution over all steps, from due to done.
+	// responseTime is the distribution over all steps, from the instant a request was due to the
+	// end of its response, so that time spent waiting for a stream counts.
+	// +required
 	ResponseTime Times `json:"responseTime"`
-	// chains has one entry for each chain of the spec.
+	// chains has one entry for each chain of the spec, in its order.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
 	Chains []ChainResult `json:"chains,omitempty"`
-	// partial is true when a shard was lost, so that its last part is missing.
+	// partial is true when a shard was lost, so that what it did after its last snapshot is
+	// missing.
 	// +optional
 	Partial bool `json:"partial,omitempty"`
 }
 
-// RequestCounts obey sent = done + timedOut + reset + connectionLost + inFlightAtEnd and
-// done = succeeded + failedChecks.
+// RequestCounts count each request of the measured stages in exactly one term of the law
+// sent = done + timedOut + reset + connectionLost + inFlightAtEnd, where
+// done = succeeded + failedChecks. Dropped ones were never sent.
 type RequestCounts struct {
 	// sent requests left the runner.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Sent int64 `json:"sent"`
 	// done requests got a whole response.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Done int64 `json:"done"`
 	// succeeded responses were as expected.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Succeeded int64 `json:"succeeded"`
 	// failedChecks responses were not.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	FailedChecks int64 `json:"failedChecks"`
 	// timedOut requests got no whole response in time.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	TimedOut int64 `json:"timedOut"`
 	// reset requests were refused by the peer's RST_STREAM.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Reset int64 `json:"reset"`
 	// connectionLost requests were in flight on a connection that closed.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	ConnectionLost int64 `json:"connectionLost"`
 	// inFlightAtEnd requests had no outcome when the run ended, or have none yet.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	InFlightAtEnd int64 `json:"inFlightAtEnd"`
 	// dropped slots were never sent, because no stream came free in time.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Dropped int64 `json:"dropped"`
 	// retried requests were given back unprocessed by the peer and sent once more.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Retried int64 `json:"retried"`
 }
 
 // RateStatus is in requests a second, as decimal strings.
 type RateStatus struct {
 	// asked is the rate of the spec over the measured stages; "0" when as fast as possible.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
 	Asked string `json:"asked"`
 	// achieved is what was sent in the measured window, drain excluded.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
 	Achieved string `json:"achieved"`
 }
 
-// Times sums up a distribution in integer microseconds.
+// Times sums up a distribution in integer microseconds. Percentiles are exact to three
+// significant digits. All are 0 when nothing was measured.
 type Times struct {
-	P50  int64 `json:"p50"`
-	P90  int64 `json:"p90"`
-	P95  int64 `json:"p95"`
-	P99  int64 `json:"p99"`
+	// p50 is the median.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P50 int64 `json:"p50"`
+	// p90 is the 90th percentile.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P90 int64 `json:"p90"`
+	// p95 is the 95th percentile.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P95 int64 `json:"p95"`
+	// p99 is the 99th percentile.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P99 int64 `json:"p99"`
+	// p999 is the 99.9th percentile.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	P999 int64 `json:"p999"`
-	Max  int64 `json:"max"`
+	// max is the greatest time, exact.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Max int64 `json:"max"`
 }
 
 // ChainResult is one chain over all shards.
 type ChainResult struct {
 	// name of the chain.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// started instances = completed + aborted + unfinished.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Started int64 `json:"started"`
 	// completed instances ran all their steps.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Completed int64 `json:"completed"`
 	// aborted instances ended at a step that failed.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Aborted int64 `json:"aborted"`
-	// steps has one entry for each step.
+	// steps has one entry for each step, in the order of the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=256
 	Steps []StepResult `json:"steps,omitempty"`
 }
 
 // StepResult is one step of a chain over all shards.
 type StepResult struct {
 	// name of the step.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// sent requests of this step.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Sent int64 `json:"sent"`
 	// succeeded requests of this step.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Succeeded int64 `json:"succeeded"`
 	// failed requests are all others that have an outcome.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Failed int64 `json:"failed"`
 	// errorRatio is 1 - succeeded / sent, a decimal string.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
 	ErrorRatio string `json:"errorRatio"`
-	// responseTime from due to done.
+	// responseTime is the distribution from due to done.
+	// +required
 	ResponseTime Times `json:"responseTime"`
 }
 
 // RunnerStatus is one shard's runner.
 type RunnerStatus struct {
-	// shard is the index.
+	// shard is the index, from 0; it is the Job's completion index.
+	// +required
+	// +kubebuilder:validation:Minimum=0
 	Shard int32 `json:"shard"`
-	// pod that runs it.
+	// pod is the name of the pod that runs it.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod,omitempty"`
-	// node the pod is on.
+	// node is the name of the node the pod is on.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node,omitempty"`
-	// state as the runner tells it, or Lost.
+	// state is Waiting, Connecting, Ready, Running, Draining or Done, as the runner tells it, or
+	// Lost, as the operator found it.
 	// +optional
+	// +kubebuilder:validation:MaxLength=32
 	State string `json:"state,omitempty"`
-	// cpus the workers are pinned to, as a list such as "1,3"; empty: not pinned.
+	// cpus are those the workers are pinned to, as a list such as "1,3"; empty: not pinned.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	CPUs string `json:"cpus,omitempty"`
 	// exclusive is true when the runner verified that these CPUs are its own.
 	// +optional
 	Exclusive bool `json:"exclusive,omitempty"`
-	// message says what is wrong with it.
+	// message says what is wrong with it; empty: nothing.
 	// +optional
+	// +kubebuilder:validation:MaxLength=32768
 	Message string `json:"message,omitempty"`
 }
 
 // Verdict is the judgement of a finished run.
 type Verdict struct {
-	// outcome is Passed, Failed, Inconclusive, Error or Stopped.
+	// outcome is Passed, Failed (a threshold was breached), Inconclusive (the generator was the
+	// bottleneck, so the figures say nothing about the target), Error (the plan could not be
+	// executed) or Stopped.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
 	Outcome string `json:"outcome"`
 	// reason is one CamelCase word.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
-	// message is a sentence.
+	// message is a sentence for people.
 	// +optional
+	// +kubebuilder:validation:MaxLength=32768
 	Message string `json:"message,omitempty"`
-	// thresholds has one entry for each threshold of the spec.
+	// thresholds has one entry for each threshold of the spec, in its order.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
 	Thresholds []ThresholdStatus `json:"thresholds,omitempty"`
 }
 
 // ThresholdStatus compares a threshold with what was observed.
 type ThresholdStatus struct {
 	// name of the threshold.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// limit with its comparison: "<= 20ms".
+	// limit is the threshold's max or min with its comparison, such as "<= 20ms".
+	// +required
+	// +kubebuilder:validation:MaxLength=64
 	Limit string `json:"limit"`
-	// observed value, in the limit's unit.
+	// observed is the value that was found, in the limit's unit.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
 	Observed string `json:"observed"`
 	// passed is true when the limit holds.
+	// +required
 	Passed bool `json:"passed"`
 }
 
 // ReportReference names a ConfigMap of the same namespace.
 type ReportReference struct {
 	// name of the ConfigMap; its binaryData holds report.json.gz.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// dropped lists the details left out because the report was too large.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=256
 	Dropped []string `json:"dropped,omitempty"`
 }

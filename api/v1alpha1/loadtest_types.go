@@ -6,7 +6,14 @@ import (
 )
 
 // LoadTest describes a load on HTTP services and, once applied, what came of it. It runs once:
-// apply it under another name, or delete and apply it, to run it again.
+// to run it again, apply it under another name, or delete it and apply it anew.
+//
+// While it runs its spec is frozen, because a change would leave figures that belong to neither
+// the old spec nor the new one. Only stop may become true and ttlSecondsAfterFinished may change.
+// After the end every edit is accepted again and reruns nothing; condition SpecChanged says so.
+//
+// Runner pods are named after the LoadTest, and a host name has 63 characters at most: hence the
+// limit of 50 and no dots in its name.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -20,13 +27,27 @@ import (
 // +kubebuilder:printcolumn:name="Errors",type=string,JSONPath=`.status.summary.errors`
 // +kubebuilder:printcolumn:name="Passed",type=string,JSONPath=`.status.conditions[?(@.type=="Passed")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 50",message="metadata.name must have at most 50 characters"
+// +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.')",message="metadata.name must be lower-case letters, digits and -, without dots"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.targets == oldSelf.spec.targets",message="targets are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.targets"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.variables) == has(oldSelf.spec.variables) && (!has(self.spec.variables) || self.spec.variables == oldSelf.spec.variables))",message="variables are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.variables"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.templates == oldSelf.spec.templates",message="templates are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.templates"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.chains == oldSelf.spec.chains",message="chains are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.chains"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.rates == oldSelf.spec.rates",message="rates are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.rates"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.thresholds) == has(oldSelf.spec.thresholds) && (!has(self.spec.thresholds) || self.spec.thresholds == oldSelf.spec.thresholds))",message="thresholds are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.thresholds"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.runner) == has(oldSelf.spec.runner) && (!has(self.spec.runner) || self.spec.runner == oldSelf.spec.runner))",message="runner is frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.runner"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="activeDeadlineSeconds is frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.activeDeadlineSeconds"
+// +kubebuilder:validation:XValidation:rule="(has(oldSelf.status) && has(oldSelf.status.completionTime)) || !has(oldSelf.spec.stop) || !oldSelf.spec.stop || (has(self.spec.stop) && self.spec.stop)",message="stop cannot be taken back; to run the test again, apply it under another name",fieldPath=".spec.stop"
 type LoadTest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the load to apply. While the test runs it is frozen but for stop.
+	// spec is the load to apply. While the test runs it is frozen: only stop may become true,
+	// and ttlSecondsAfterFinished may change.
+	// +required
 	Spec LoadTestSpec `json:"spec"`
-	// status is what has been observed. It is written by the operator alone.
+	// status is what has been observed. The operator alone writes it; what anybody else writes
+	// is overwritten.
 	// +optional
 	Status LoadTestStatus `json:"status,omitzero"`
 }
@@ -41,60 +62,86 @@ type LoadTestList struct {
 }
 
 // LoadTestSpec is the load to apply.
+//
+// The API server checks what can be seen in one place: bounds, patterns, and that exactly one of
+// several fields is there. What needs a view of the whole (unknown templates, variables that
+// nobody defines, captures read before they are made) is found when the spec is compiled, before
+// any runner is created, and told in condition PlanReady with the path of each field.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.shards) || self.targets.all(t, !has(t.connections) || t.connections >= self.runner.shards)",message="connections must be at least runner.shards, one for each shard",fieldPath=".targets"
 type LoadTestSpec struct {
-	// targets are the services under load. Chains name them.
+	// targets are the services under load, 1 to 64 of them. Chains name them. A target that no
+	// chain names is connected to all the same, and a warning says so.
+	// +required
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Targets []Target `json:"targets"`
-	// variables are sequences of values that templates insert as ${name}.
+	// variables are sequences of values that templates insert as ${name}, up to 64 of them.
+	// Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Variables []Variable `json:"variables,omitempty"`
-	// templates are the requests. Steps of chains name them.
+	// templates are the requests, 1 to 256 of them. The steps of chains name them; one template
+	// may serve several steps.
+	// +required
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	Templates []Template `json:"templates"`
-	// chains are sequences of requests; each instance runs its steps in order. All chains
-	// together have at most 256 steps.
+	// chains are sequences of requests, 1 to 64 of them. Each instance of a chain runs its steps
+	// in order and keeps its own values. All chains together have at most 256 steps, because
+	// status has an entry for each.
+	// +required
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Chains []Chain `json:"chains"`
-	// rates are the stages of the load, run one after another.
+	// rates are the stages of the load, 1 to 64 of them, run one after another without a gap.
+	// Warm-up stages come first; at least one stage is none.
+	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.exists(r, !has(r.warmUp) || !r.warmUp)",message="all stages are warm-up; at least one must be measured"
+	// +kubebuilder:validation:XValidation:rule="self.all(i, r, i == 0 || !has(r.warmUp) || !r.warmUp || (has(self[i-1].warmUp) && self[i-1].warmUp))",message="warm-up stages must come before all others"
 	Rates []Rate `json:"rates"`
-	// thresholds are limits on the result; the test passes when all hold.
+	// thresholds are limits on the result, up to 64 of them. The test passes when all hold. They
+	// are judged once, at the end, over all measured stages and all shards. Default: none, and
+	// the test passes when it was executed whole and at least one request succeeded.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// runner says on how many pods the load is generated and what they look like.
+	// runner says on how many pods the load is generated, on how many CPUs, and what else is
+	// special about them. Default: one shard with one worker.
 	// +optional
 	// +kubebuilder:default={}
 	Runner Runner `json:"runner,omitzero"`
-	// stop ends the test when true: nothing more is sent, responses in flight are awaited, the
-	// results are kept. It cannot be taken back. Default false.
+	// stop ends the test when it becomes true: nothing more is sent, the responses in flight are
+	// awaited, the results so far are kept and marked as those of a stopped run. It cannot be
+	// taken back. Set from the beginning, the test ends without sending anything. Default false.
 	// +optional
 	Stop bool `json:"stop,omitempty"`
-	// ttlSecondsAfterFinished deletes the LoadTest, and with it all that it owns, this many
-	// seconds after its end. Omitted: it is kept until somebody deletes it. 0: at once.
+	// ttlSecondsAfterFinished deletes the LoadTest, and with it all that it owns (pods and the
+	// report), this many seconds after its end; 0 means at once. It may be changed at any time.
+	// Default: the LoadTest is kept until somebody deletes it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
-	// activeDeadlineSeconds ends the test this many seconds after it was first seen, whatever
-	// it is doing then; what was measured so far is kept. Omitted: none.
+	// activeDeadlineSeconds ends the test this many seconds after the operator first saw it,
+	// whatever it is doing then, also when it has not started. What was measured so far is kept,
+	// and Succeeded is False with reason DeadlineExceeded. 1 to 31536000 (a year). Default: none;
+	// runners stop by themselves a minute after all stages and the drain should be over.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=31536000
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
 }
 
@@ -106,102 +153,129 @@ type Protocol string
 const (
 	// ProtocolAuto is h2c for http:// and what ALPN chooses for https://.
 	ProtocolAuto Protocol = "auto"
-	// ProtocolHTTP1 is HTTP/1.1.
+	// ProtocolHTTP1 is HTTP/1.1 (RFC 9112), over TLS or not.
 	ProtocolHTTP1 Protocol = "http1"
-	// ProtocolH2 is HTTP/2 over TLS.
+	// ProtocolH2 is HTTP/2 over TLS, chosen by ALPN (RFC 9113 3.2).
 	ProtocolH2 Protocol = "h2"
-	// ProtocolH2C is HTTP/2 over cleartext TCP with prior knowledge.
+	// ProtocolH2C is HTTP/2 over cleartext TCP with prior knowledge (RFC 9113 3.3).
 	ProtocolH2C Protocol = "h2c"
 )
 
-// Target is a service under load.
+// Target is a service under load: where it is, how it is spoken to, and over how many
+// connections.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.urls)",message="exactly one of url and urls is needed"
 type Target struct {
-	// name is how chains refer to this target.
+	// name is how chains refer to this target: lower-case letters, digits and -, at most 50
+	// characters.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// url is the base of all requests: http:// or https://, a host, an optional port and an
-	// optional path that is put before the path of each template.
+	// url is the base of all requests: http:// or https://, a host name or IP address (IPv6 in
+	// brackets), an optional port (default 80 or 443) and an optional path, which is put before
+	// the path of each template that does not begin with a capture. No user, query or fragment.
+	// Exactly one of url and urls is needed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url,omitempty"`
-	// urls are a load-share group: connection k goes to entry k modulo their number. All have
-	// the same scheme.
+	// urls are a load-share group of 1 to 256 URLs, each as in url: connection k of the test
+	// goes to entry k modulo their number. All have the same scheme. A step of a chain goes to
+	// any of them, so they must share their state.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=2048
 	URLs []string `json:"urls,omitempty"`
-	// connectTo is dialled instead of the URL's host: host:port, or unix:/path of a socket.
-	// The authority that requests carry stays the URL's.
+	// connectTo is dialled instead of the URL's host and port: host:port, or unix:/path of a
+	// socket (at most 107 bytes of path). The authority that requests carry stays the URL's.
+	// Default: the URL's host and port.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	ConnectTo string `json:"connectTo,omitempty"`
-	// protocol is auto, http1, h2 or h2c. Default auto: https by ALPN, http as h2c.
+	// protocol is auto, http1, h2 (over TLS, needs https) or h2c (without TLS and with prior
+	// knowledge, needs http). Default auto: https by ALPN, http as h2c. This version of the
+	// runner speaks h2c only; the others are refused when the spec is compiled.
 	// +optional
 	// +kubebuilder:default=auto
 	Protocol Protocol `json:"protocol,omitempty"`
-	// connections is the number of connections over all shards, split exactly among them.
-	// At least one for each shard. Default 1 for each shard.
+	// connections is the number of connections over all shards, split among them so that the
+	// sum is exact and two shards differ by one at most. At least one for each shard, at most
+	// 1000000. All are opened before the test starts. Default: one for each shard.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Connections *int32 `json:"connections,omitempty"`
-	// maxConcurrentStreams bounds the requests in flight on one connection; a smaller limit of
-	// the peer wins. Default 100.
+	// maxConcurrentStreams bounds the requests in flight on one connection, 1 to 100000; a
+	// smaller limit in the peer's SETTINGS wins. A request that finds no room waits, and its
+	// waiting counts in the response time. HTTP/1.1 has one. Default 100.
 	// +optional
 	// +kubebuilder:default=100
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	MaxConcurrentStreams int32 `json:"maxConcurrentStreams,omitempty"`
-	// connectTimeout bounds dialling, handshake and the peer's first SETTINGS. Default 5s.
+	// connectTimeout bounds the opening of one connection: name resolution, dialling, handshake
+	// and the peer's first SETTINGS together. Greater than 0 and at most 1h. Default 5s.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	ConnectTimeout *metav1.Duration `json:"connectTimeout,omitempty"`
 }
 
-// Variable is a sequence of values, drawn once for each chain instance that uses it.
+// Variable is a sequence of values. Each chain instance draws one value of each variable that it
+// uses and keeps it for all its steps. A sequence begins again when it is used up. Every shard has
+// a part of the sequence to itself, so that no value is in use on two shards; a sequence with
+// fewer values than there are shards cannot be parted and is used whole by each.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.range) != has(self.list)",message="exactly one of range and list is needed"
 type Variable struct {
-	// name is how templates refer to it: ${name}.
+	// name is how templates refer to it: ${name}. Letters, digits and _, not beginning with a
+	// digit, at most 50 characters. A capture must not have the same name.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
 	Name string `json:"name"`
-	// range is a sequence of integers.
+	// range is a sequence of integers. Exactly one of range and list is needed.
 	// +optional
 	Range *IntegerRange `json:"range,omitempty"`
-	// list is a sequence of strings.
+	// list is a sequence of strings. Exactly one of range and list is needed.
 	// +optional
 	List *ValueList `json:"list,omitempty"`
 }
 
-// IntegerRange is start, start+step, ... below end; then it begins again.
+// IntegerRange is start, start+step, ... below end, in decimal; then it begins again.
 //
 // +kubebuilder:validation:XValidation:rule="self.end > self.start",message="end must be greater than start"
 type IntegerRange struct {
-	// start is the first value. Default 0.
+	// start is the first value, 0 to 10^18. Default 0.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000000000000000
 	Start int64 `json:"start"`
-	// end is exclusive.
+	// end is exclusive: the first value that is not in the sequence any more. Greater than
+	// start, at most 10^18.
+	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000000
 	End int64 `json:"end"`
-	// step is the distance of two values. Default 1.
+	// step is the distance from one value to the next, 1 to 10^18. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000000
 	Step int64 `json:"step,omitempty"`
-	// width pads with zeros on the left to this many digits. Default 0: no padding.
+	// width pads each value with zeros on the left to this many digits, at most 19. It must not
+	// be smaller than the largest value has digits. Default 0: no padding.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=19
@@ -210,7 +284,10 @@ type IntegerRange struct {
 
 // ValueList is a list of strings, taken in order; then it begins again.
 type ValueList struct {
-	// values are the strings.
+	// values are the strings, 1 to 4096 of at most 1024 characters each. They are inserted as
+	// they are: ${...} has no meaning in them. A value must be possible wherever a template
+	// inserts it, in a path or a header for instance.
+	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4096
@@ -218,41 +295,59 @@ type ValueList struct {
 	Values []string `json:"values"`
 }
 
-// Template is a request with holes.
+// Template is a request with holes. In path, header values and body, ${name} inserts a variable
+// or what an earlier step of the chain captured; $$ is one dollar sign, and a dollar sign before
+// anything else stands for itself.
 type Template struct {
-	// name is how steps refer to it.
+	// name is how steps refer to it: lower-case letters, digits and -, at most 50 characters.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// method is the HTTP method, upper case as a rule. Default GET.
+	// method is the HTTP method. Methods are case-sensitive, so upper case as a rule; at most 32
+	// characters; CONNECT is refused. Default GET.
 	// +optional
 	// +kubebuilder:default=GET
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Method string `json:"method,omitempty"`
-	// path is the request's path and query. ${name} inserts a variable or a capture; $$ is a
-	// dollar sign. Default /.
+	// path is the request's path and query, at most 8192 characters: it begins with / or with a
+	// capture such as ${session}, or is * for the method OPTIONS. White space, control and
+	// non-ASCII characters must be percent-encoded. The path of the target's url is put before
+	// it, unless it begins with a capture. Default /.
 	// +optional
 	// +kubebuilder:default="/"
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8192
 	Path string `json:"path,omitempty"`
-	// headers are sent in this order, after the pseudo-headers.
+	// headers are sent in this order, after the pseudo-headers, up to 64 of them. A name may
+	// occur twice. Default: none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Headers []Header `json:"headers,omitempty"`
-	// body is the request's content; content-length is set from it. ${name} inserts a variable
-	// or a capture.
+	// body is the request's content, at most 262144 characters. content-length is set from it;
+	// content-type is not set unless headers has it. Default: no content.
 	// +optional
 	// +kubebuilder:validation:MaxLength=262144
 	Body string `json:"body,omitempty"`
-	// timeout bounds the time from sending the request to the end of the response. Default 5s.
+	// timeout bounds the time from sending the request to the end of its response. Greater than
+	// 0 and at most 1h. A request that takes longer is counted as timedOut, and its chain
+	// instance is aborted. The drain at the end of the test lasts as long as the longest timeout.
+	// Default 5s.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
-	// expect says which responses are a success. Default: status below 400.
+	// expect says which responses are a success. Default: those with a status below 400.
 	// +optional
 	Expect *Expect `json:"expect,omitempty"`
-	// capture takes values out of the response, for later steps of the chain.
+	// capture takes values out of the response for later steps of the same chain instance, up to
+	// 16 of them. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -262,18 +357,26 @@ type Template struct {
 
 // Header is a header field of a request.
 type Header struct {
-	// name of the field; case does not matter.
+	// name of the field, at most 256 characters; case does not matter, HTTP/2 sends it in lower
+	// case. Refused are pseudo-headers, fields specific to a connection (RFC 9113 8.2.2),
+	// content-length, which is set from the body, and host, which is set from the target's url.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Name string `json:"name"`
-	// value of the field. ${name} inserts a variable or a capture.
+	// value of the field, at most 8192 characters; it may be empty. No control characters, no
+	// white space at either end. It is stored and sent as it is: anybody who may read the
+	// LoadTest can read it.
+	// +required
 	// +kubebuilder:validation:MaxLength=8192
 	Value string `json:"value"`
 }
 
-// Expect says which responses are a success.
+// Expect says which responses are a success. All others are counted as failedChecks and abort
+// their chain instance.
 type Expect struct {
-	// status lists codes ("201") and classes ("2xx"), any of which is a success.
+	// status lists up to 32 codes ("201") and classes ("2xx"), any of which is a success.
+	// Default: every status below 400.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -284,37 +387,49 @@ type Expect struct {
 
 // Capture takes a value out of a response.
 type Capture struct {
-	// name is how later steps of the chain refer to it: ${name}.
+	// name is how later steps of the chain refer to it: ${name}. Letters, digits and _, not
+	// beginning with a digit, at most 50 characters. A variable must not have the same name; a
+	// later step may capture the same name again, which replaces the value.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
 	Name string `json:"name"`
-	// header is the response header field whose value is taken; an absolute URL in location is
-	// cut to its path and query. A response without it aborts the chain.
+	// header is the response header field whose value is taken, at most 256 characters; case
+	// does not matter, and of several with the same name the first counts. An absolute URL in
+	// location is cut to its path and query. A response without the field aborts the chain
+	// instance.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Header string `json:"header"`
 }
 
-// Chain is a sequence of requests to one target.
+// Chain is a sequence of requests to one target. An instance of it is like one session of one
+// client: it draws its variables once, and its steps run one after another.
 type Chain struct {
-	// name is the chain's name in results.
+	// name is the chain's name in results: lower-case letters, digits and -, at most 50
+	// characters.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 	// target is the name of the target that gets the requests.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	Target string `json:"target"`
-	// weight is this chain's share of the chain instances that are started. Default 1.
+	// weight is this chain's share of the chain instances that are started: of two chains with
+	// the weights 3 and 1 the first is started three times as often. 1 to 10000. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	Weight int32 `json:"weight,omitempty"`
-	// steps run in order. A step that fails, times out or lacks its capture aborts the
-	// instance.
+	// steps run in order, 1 to 256 of them. A step that fails, times out or lacks its capture
+	// aborts the instance; its later steps are not sent.
+	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
@@ -324,63 +439,85 @@ type Chain struct {
 // Step is one request of a chain.
 type Step struct {
 	// template is the name of the template to send.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	Template string `json:"template"`
-	// name is the step's name in results. Default: the template's; it must differ from those
-	// of the chain's other steps, so a template used twice needs one.
+	// name is the step's name in results: lower-case letters, digits and -, at most 50
+	// characters. It must differ from those of the chain's other steps, so a template that is
+	// used twice in a chain needs one. Default: the template's name.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 }
 
-// Rate is a stage of the load: exactly one mode, and at least one bound.
+// Rate is a stage of the load: exactly one mode (requestsPerSecond, requestsPer or
+// asFastAsPossible) and at least one bound (duration, requests). With both bounds the stage ends
+// at whichever is reached first.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.requestsPerSecond), has(self.requestsPer), has(self.asFastAsPossible)].filter(x, x).size() == 1",message="exactly one of requestsPerSecond, requestsPer and asFastAsPossible is needed"
 // +kubebuilder:validation:XValidation:rule="has(self.duration) || has(self.requests)",message="duration, requests or both are needed"
 type Rate struct {
-	// name is the stage's name in results.
+	// name is the stage's name in results: lower-case letters, digits and -, at most 50
+	// characters; no other stage may have it.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// requestsPerSecond is the arrival rate of requests over all shards; each step of a chain
-	// counts. Requests come due evenly spaced, whether or not earlier ones were answered.
+	// requestsPerSecond is the arrival rate of requests over all shards, 1 to 100000000; each
+	// step of a chain counts. Requests come due evenly spaced, whether or not earlier ones were
+	// answered (an open loop), and response times count from the instant a request was due.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	RequestsPerSecond *int64 `json:"requestsPerSecond,omitempty"`
-	// requestsPer is an arrival rate given as a count and a period, for rates below one a
-	// second or that are no whole number.
+	// requestsPer is an arrival rate given as a count and a period, for rates below one a second
+	// and for those that are no whole number.
 	// +optional
 	RequestsPer *RequestsPer `json:"requestsPer,omitempty"`
 	// asFastAsPossible sends whenever a stream is free: a closed loop of connections times
-	// maxConcurrentStreams. Only true is allowed.
+	// maxConcurrentStreams. A slow target gets less load, so response times of this mode say
+	// little about what users of a loaded target would see. Only true is possible.
 	// +optional
 	// +kubebuilder:validation:Enum=true
 	AsFastAsPossible *bool `json:"asFastAsPossible,omitempty"`
-	// duration bounds the stage.
+	// duration bounds the stage. Greater than 0 and at most 720h (30 days).
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('720h')",message="must be greater than 0 and at most 720h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
-	// requests bounds the stage: the number of requests over all shards.
+	// requests bounds the stage: the number of requests over all shards, 1 to 10^12.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000
 	Requests *int64 `json:"requests,omitempty"`
-	// warmUp keeps the stage's requests out of every result but warmUp.sent. Warm-up stages
-	// come before all others. Default false.
+	// warmUp keeps the stage's requests out of every result but warmUp.sent. Warm-up stages come
+	// before all others. Default false.
 	// +optional
 	WarmUp bool `json:"warmUp,omitempty"`
 }
 
-// RequestsPer is a rate as a count and a period.
+// RequestsPer is a rate as a count and a period: {count: 1, period: 1m} is one a minute. The
+// requests are evenly spaced within the period.
 type RequestsPer struct {
-	// count of requests in each period.
+	// count of requests in each period, over all shards, 1 to 100000000.
+	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	Count int64 `json:"count"`
-	// period is a positive duration such as 1m.
+	// period is at least 1s and at most 24h.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be at least 1s and at most 24h"
 	Period metav1.Duration `json:"period"`
 }
 
@@ -389,27 +526,36 @@ type RequestsPer struct {
 // +kubebuilder:validation:Enum=responseTime;serviceTime;timeToFirstByte;errorRatio;rate
 type ThresholdMetric string
 
-// Threshold is a limit on a result.
+// Threshold is a limit on a result. Exactly one of max and min is needed, and a quantile for the
+// metrics that are times.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max) != has(self.min)",message="exactly one of max and min is needed"
 // +kubebuilder:validation:XValidation:rule="has(self.quantile) == (self.metric in ['responseTime', 'serviceTime', 'timeToFirstByte'])",message="quantile goes with responseTime, serviceTime and timeToFirstByte, and only with them"
+// +kubebuilder:validation:XValidation:rule="!(self.metric in ['responseTime', 'serviceTime', 'timeToFirstByte']) || ((!has(self.max) || (self.max.matches('^([0-9]+([.][0-9]+)?(ns|us|\\\\x{b5}s|ms|s|m|h))+$') && duration(self.max) >= duration('0s'))) && (!has(self.min) || (self.min.matches('^([0-9]+([.][0-9]+)?(ns|us|\\\\x{b5}s|ms|s|m|h))+$') && duration(self.min) >= duration('0s'))))",message="max and min of a time must be a duration such as 20ms"
+// +kubebuilder:validation:XValidation:rule="!(self.metric in ['errorRatio', 'rate']) || ((!has(self.max) || self.max.matches('^[0-9]+([.][0-9]+)?$')) && (!has(self.min) || self.min.matches('^[0-9]+([.][0-9]+)?$')))",message="max and min of errorRatio and rate must be a decimal such as 0.001"
+// +kubebuilder:validation:XValidation:rule="self.metric != 'errorRatio' || ((!has(self.max) || !self.max.matches('^[0-9]+([.][0-9]+)?$') || double(self.max) <= 1.0) && (!has(self.min) || !self.min.matches('^[0-9]+([.][0-9]+)?$') || double(self.min) <= 1.0))",message="max and min of errorRatio must be at most 1: it is a ratio, not a percentage"
 type Threshold struct {
-	// name is the threshold's name in results.
+	// name is the threshold's name in results: lower-case letters, digits and -, at most 50
+	// characters.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 	// metric is responseTime (from due to done), serviceTime (from sent to done),
 	// timeToFirstByte (from sent to headers), errorRatio (1 - succeeded / (sent + dropped)) or
-	// rate (requests sent a second, drain excluded).
+	// rate (requests sent a second over the measured stages, drain excluded).
+	// +required
 	Metric ThresholdMetric `json:"metric"`
-	// quantile of a time, above 0 and at most 1, as a decimal string: "0.99".
+	// quantile of a time, above 0 and at most 1, as a decimal string: "0.99" is the time that 99
+	// in 100 requests stay within, "1" the slowest.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^(0\.[0-9]*[1-9][0-9]*|1(\.0*)?)$`
 	Quantile string `json:"quantile,omitempty"`
-	// max is the greatest value that passes: a duration ("20ms") for times, a decimal
-	// ("0.001") for ratios and rates.
+	// max is the greatest value that passes: a duration ("20ms") for times, a decimal ("0.001")
+	// for errorRatio, where it is at most 1, and for rate. Never negative.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
@@ -422,26 +568,26 @@ type Threshold struct {
 }
 
 // Runner says where the load comes from.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.template) || type(self.template) == map",message="template must be an object"
 type Runner struct {
-	// shards is the number of runner pods, each with an exact share of rates, connections and
-	// variables. Default 1.
+	// shards is the number of runner pods, 1 to 256, each with an exact part of rates,
+	// connections and variables. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Shards int32 `json:"shards,omitempty"`
-	// cpusPerShard makes a runner Guaranteed with this many whole CPUs and one pinned worker
-	// for each; where the node's CPU manager is static they are exclusive, which is verified
-	// and told in status. Omitted: one worker, a small CPU request, nothing exclusive.
+	// cpusPerShard makes a runner pod Guaranteed with this many whole CPUs, 1 to 256, and one
+	// pinned worker for each. Where the node's CPU manager policy is static these CPUs are the
+	// runner's alone, which it verifies and status tells. Default: one worker, a small CPU
+	// request, nothing exclusive.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	CPUsPerShard *int32 `json:"cpusPerShard,omitempty"`
-	// template is any part of a PodTemplateSpec, merged into the runner pods; its container
-	// named runner is merged with the runner's own. docs/spec lists the fields on which the
-	// operator wins. Unknown fields are told in PlanReady.
+	// template is any part of a PodTemplateSpec, merged into the runner pods: node selectors,
+	// tolerations, labels, sidecars. Its container named runner is merged with the runner's own.
+	// docs/spec/loadtest.md lists the fields on which the operator wins. Unknown fields are told
+	// in condition PlanReady. Default: nothing.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless

@@ -21,9 +21,7 @@ const (
 	maxBody       = 262144
 	maxListValue  = 1024
 	maxNumber     = 1_000_000_000_000_000_000 // leaves room to add two of them in an int64
-	maxTimeout    = time.Hour                 // the histograms end there
-	maxStage      = 30 * 24 * time.Hour
-	maxDeadline   = 365 * 24 * 60 * 60 // seconds
+	maxDeadline   = 365 * 24 * 60 * 60        // seconds
 )
 
 var (
@@ -99,15 +97,22 @@ func (c *compiler) length(path *field.Path, value string, high int) bool {
 	return true
 }
 
-// duration checks a positive duration and returns it.
-func (c *compiler) duration(path *field.Path, d *metav1.Duration, low, high time.Duration) time.Duration {
-	switch {
-	case d.Duration <= 0:
-		c.fail(path, "must be greater than 0")
-	case d.Duration < low:
-		c.fail(path, "must be at least %v", low)
-	case d.Duration > high:
-		c.fail(path, "must be at most %v", high)
+// span bounds a duration. The text is the one of the API's rule.
+type span struct {
+	low, high time.Duration
+	text      string
+}
+
+var (
+	timeoutSpan = span{1, time.Hour, "must be greater than 0 and at most 1h"} // the histograms end there
+	stageSpan   = span{1, 30 * 24 * time.Hour, "must be greater than 0 and at most 720h"}
+	periodSpan  = span{time.Second, 24 * time.Hour, "must be at least 1s and at most 24h"}
+)
+
+// duration checks a duration and returns it.
+func (c *compiler) duration(path *field.Path, d *metav1.Duration, within span) time.Duration {
+	if d.Duration < within.low || d.Duration > within.high {
+		c.fail(path, "%s", within.text)
 	}
 	return d.Duration
 }

@@ -42,7 +42,7 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 		modes++
 		between(c, at.Child("requestsPer", "count"), per.Count, 1, 100_000_000)
 		out.Count = per.Count
-		out.Period = c.duration(at.Child("requestsPer", "period"), &per.Period, time.Second, 24*time.Hour)
+		out.Period = c.duration(at.Child("requestsPer", "period"), &per.Period, periodSpan)
 	}
 	if r.AsFastAsPossible != nil {
 		modes++
@@ -57,7 +57,7 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 		c.fail(at, "duration, requests or both are needed")
 	}
 	if r.Duration != nil {
-		out.Duration = c.duration(at.Child("duration"), r.Duration, 0, maxStage)
+		out.Duration = c.duration(at.Child("duration"), r.Duration, stageSpan)
 	}
 	if r.Requests != nil {
 		between(c, at.Child("requests"), *r.Requests, 1, 1_000_000_000_000)

@@ -37,7 +37,7 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 		Endpoints:            c.endpoints(at, t),
 		Connections:          int(*t.Connections),
 		MaxConcurrentStreams: int(t.MaxConcurrentStreams),
-		ConnectTimeout:       c.duration(at.Child("connectTimeout"), t.ConnectTimeout, 0, maxTimeout),
+		ConnectTimeout:       c.duration(at.Child("connectTimeout"), t.ConnectTimeout, timeoutSpan),
 	}
 	between(c, at.Child("maxConcurrentStreams"), t.MaxConcurrentStreams, 1, 100_000)
 	if between(c, at.Child("connections"), *t.Connections, 1, 1_000_000) && *t.Connections < c.spec.Runner.Shards {

@@ -64,7 +64,7 @@ func (c *compiler) request(at *field.Path, t *v1alpha1.Template) request {
 		method:   t.Method,
 		target:   c.requestTarget(at.Child("path"), t),
 		headers:  c.headers(at.Child("headers"), t.Headers),
-		timeout:  c.duration(at.Child("timeout"), t.Timeout, 0, maxTimeout),
+		timeout:  c.duration(at.Child("timeout"), t.Timeout, timeoutSpan),
 		captures: c.captures(at.Child("capture"), t.Capture),
 	}
 	c.method(at.Child("method"), t.Method)

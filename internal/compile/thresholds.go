@@ -69,13 +69,13 @@ func (c *compiler) limit(path *field.Path, limit string, check func(*field.Path,
 func (c *compiler) timeLimit(path *field.Path, limit string) {
 	d, err := time.ParseDuration(limit)
 	if err != nil || !durationPattern.MatchString(limit) || d < 0 {
-		c.fail(path, "must be a duration such as 20ms")
+		c.fail(path, "max and min of a time must be a duration such as 20ms")
 	}
 }
 
 func (c *compiler) decimalLimit(path *field.Path, limit string) {
 	if !decimalPattern.MatchString(limit) {
-		c.fail(path, "must be a decimal such as 0.001")
+		c.fail(path, "max and min of errorRatio and rate must be a decimal such as 0.001")
 	}
 }
 
@@ -86,6 +86,6 @@ func (c *compiler) ratioLimit(path *field.Path, limit string) {
 		return
 	}
 	if r, ok := new(big.Rat).SetString(limit); ok && r.Cmp(big.NewRat(1, 1)) > 0 {
-		c.fail(path, "must be at most 1: it is a ratio, not a percentage")
+		c.fail(path, "max and min of errorRatio must be at most 1: it is a ratio, not a percentage")
 	}
 }

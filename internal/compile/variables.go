@@ -37,7 +37,7 @@ func (c *compiler) variable(at *field.Path, v *v1alpha1.Variable) runnerv1alpha1
 		out.List = v.List.Values
 	}
 	if sound && out.Size() < int64(c.spec.Runner.Shards) {
-		c.fail(at, "has %d values for %d shards; each shard needs values of its own", out.Size(), c.spec.Runner.Shards)
+		c.warn(at, "variable %q has %d values for %d shards, so every shard uses all of them", v.Name, out.Size(), c.spec.Runner.Shards)
 	}
 	return out
 }

@@ -1,0 +1,130 @@
+package integration
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/test/builder"
+)
+
+const mayChange = "frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change"
+
+// frozen has an edit of each field that must not change while a test runs.
+var frozen = []struct {
+	field string
+	path  string
+	value any
+}{
+	{"targets are", "spec.targets[0].maxConcurrentStreams", int64(7)},
+	{"variables are", "spec.variables[0].range.end", int64(2000)},
+	{"variables are", "spec.variables", nil},
+	{"templates are", "spec.templates[0].body", "other"},
+	{"chains are", "spec.chains[0].weight", int64(9)},
+	{"rates are", "spec.rates[1].requestsPerSecond", int64(200)},
+	{"rates are", "spec.rates[1].duration", "11s"},
+	{"thresholds are", "spec.thresholds[0].max", "21ms"},
+	{"thresholds are", "spec.thresholds", nil},
+	{"runner is", "spec.runner.cpusPerShard", nil},
+	{"runner is", "spec.runner.shards", int64(1)},
+	{"runner is", "spec.runner.template.spec.nodeSelector.disk", "ssd"},
+	{"runner is", "spec.runner.template", nil},
+	{"activeDeadlineSeconds is", "spec.activeDeadlineSeconds", int64(1000)},
+	{"activeDeadlineSeconds is", "spec.activeDeadlineSeconds", nil},
+}
+
+const stopMessage = "stop cannot be taken back; to run the test again, apply it under another name"
+
+func frozenMessages() []string {
+	out := []string{stopMessage}
+	for _, row := range frozen {
+		out = append(out, row.field+" "+mayChange)
+	}
+	return out
+}
+
+// edited is the stored object with one place changed; a nil value removes the field.
+func edited(t *testing.T, c client.Client, u *unstructured.Unstructured, path string, value any) *unstructured.Unstructured {
+	t.Helper()
+	fresh := u.DeepCopy()
+	if err := c.Get(context.Background(), client.ObjectKeyFromObject(u), fresh); err != nil {
+		t.Fatal(err)
+	}
+	if value == nil {
+		fields := strings.Split(path, ".")
+		unstructured.RemoveNestedField(fresh.Object, fields...)
+		return fresh
+	}
+	builder.Put(fresh.Object, path, value)
+	return fresh
+}
+
+func setStatus(t *testing.T, c client.Client, u *unstructured.Unstructured, status map[string]any) {
+	t.Helper()
+	fresh := edited(t, c, u, "status", status)
+	if err := c.Status().Update(context.Background(), fresh); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func named(name string) map[string]any {
+	doc := builder.Full()
+	builder.Put(doc, "metadata.name", name)
+	return doc
+}
+
+func TestSpecMayChangeBeforeTheStart(t *testing.T) {
+	c := newClient(t)
+	u := create(t, c, named("not-started"))
+	setStatus(t, c, u, map[string]any{"phase": "Starting"})
+	for _, row := range frozen {
+		if err := c.Update(context.Background(), edited(t, c, u, row.path, row.value), client.DryRunAll); err != nil {
+			t.Errorf("%s: %v", row.path, err)
+		}
+	}
+}
+
+func TestSpecIsFrozenWhileRunning(t *testing.T) {
+	c := newClient(t)
+	u := create(t, c, named("running"))
+	setStatus(t, c, u, map[string]any{"startTime": "2026-01-02T15:04:05Z"})
+	for _, row := range frozen {
+		err := c.Update(context.Background(), edited(t, c, u, row.path, row.value), client.DryRunAll)
+		if want := row.field + " " + mayChange; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", row.path, err, want)
+		}
+	}
+	for _, row := range []struct {
+		path  string
+		value any
+	}{{"spec.ttlSecondsAfterFinished", int64(5)}, {"spec.ttlSecondsAfterFinished", nil}, {"metadata.labels", map[string]any{"a": "b"}}, {"spec.stop", true}} {
+		if err := c.Update(context.Background(), edited(t, c, u, row.path, row.value)); err != nil {
+			t.Errorf("%s: %v", row.path, err)
+		}
+	}
+	for _, value := range []any{false, nil} {
+		err := c.Update(context.Background(), edited(t, c, u, "spec.stop", value), client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), stopMessage) {
+			t.Errorf("stop set to %v: got %v, want %q", value, err, stopMessage)
+		}
+	}
+}
+
+func TestSpecMayChangeAfterTheEnd(t *testing.T) {
+	c := newClient(t)
+	doc := named("ended")
+	builder.Put(doc, "spec.stop", true)
+	u := create(t, c, doc)
+	setStatus(t, c, u, map[string]any{"startTime": "2026-01-02T15:04:05Z", "completionTime": "2026-01-02T15:05:05Z"})
+	for _, row := range frozen {
+		if err := c.Update(context.Background(), edited(t, c, u, row.path, row.value), client.DryRunAll); err != nil {
+			t.Errorf("%s: %v", row.path, err)
+		}
+	}
+	if err := c.Update(context.Background(), edited(t, c, u, "spec.stop", false), client.DryRunAll); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+}
