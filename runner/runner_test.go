@@ -1,0 +1,316 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// peer is net/http's own HTTP/2 server over cleartext: a life cycle of resources, with counts.
+type peer struct {
+	address  string
+	requests atomic.Int64
+	mu       sync.Mutex
+	alive    map[string]bool
+	bodies   map[string]int
+	delay    time.Duration
+}
+
+func newPeer(t *testing.T, delay time.Duration) *peer {
+	t.Helper()
+	p := &peer{alive: map[string]bool{}, bodies: map[string]int{}, delay: delay}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var proto http.Protocols
+	proto.SetUnencryptedHTTP2(true)
+	s := &http.Server{Handler: p, Protocols: &proto, ReadHeaderTimeout: time.Minute}
+	go s.Serve(l) //nolint:errcheck // ends with Close
+	t.Cleanup(func() { _ = s.Close() })
+	p.address = l.Addr().String()
+	return p
+}
+
+func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n := p.requests.Add(1)
+	body, _ := io.ReadAll(r.Body)
+	time.Sleep(p.delay)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case r.Method == http.MethodPost:
+		p.bodies[string(body)]++
+		at := fmt.Sprintf("/things/%d", n)
+		p.alive[at] = true
+		w.Header().Set("Location", at)
+		w.WriteHeader(http.StatusCreated)
+	case !p.alive[r.URL.Path]:
+		w.WriteHeader(http.StatusNotFound)
+	case r.Method == http.MethodDelete:
+		delete(p.alive, r.URL.Path)
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		_, _ = w.Write([]byte("{}"))
+	}
+}
+
+func lifeCycle(address string, rates ...rv.Rate) *rv.Plan {
+	second := 5 * time.Second
+	status := func(code int) rv.Expect { return rv.Expect{Status: []rv.StatusRange{{From: code, To: code}}} }
+	session := rv.Text{{Capture: 1}}
+	return &rv.Plan{
+		Name:      "default/life",
+		Targets:   []rv.Target{{Name: "t", Protocol: rv.ProtocolH2C, Connections: 4, MaxConcurrentStreams: 10, ConnectTimeout: second, Endpoints: []rv.Endpoint{{Scheme: "http", Authority: address, Address: address}}}},
+		Variables: []rv.Variable{{Name: "ue", Range: &rv.Range{Start: 0, End: 1_000_000, Step: 1, Width: 7}}},
+		Chains: []rv.Chain{{Name: "life", Weight: 1, Captures: []string{"session"}, Steps: []rv.Step{
+			{Name: "create", Method: "POST", Path: rv.Text{{Literal: "/things"}}, Body: rv.Text{{Variable: 1}}, Timeout: second, Expect: status(201), Capture: []rv.Capture{{Header: "location"}}},
+			{Name: "update", Method: "PATCH", Path: session, Body: rv.Text{{Literal: "{}"}}, Timeout: second, Expect: status(200)},
+			{Name: "delete", Method: "DELETE", Path: session, Timeout: second, Expect: status(204)},
+		}}},
+		Rates: rates, Drain: second, Shards: 1,
+	}
+}
+
+func law(t *testing.T, s *rv.Snapshot) {
+	t.Helper()
+	c := &s.Counters
+	if c.Sent != c.Done+c.TimedOut+c.Reset+c.ConnectionLost+c.InFlightAtEnd || c.Done != c.Succeeded+c.FailedChecks {
+		t.Errorf("the counting law is broken: %+v", *c)
+	}
+}
+
+func TestRunCountsWhatThePeerCounts(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address,
+		rv.Rate{Name: "warm", Count: 500, Period: time.Second, Requests: 100, WarmUp: true},
+		rv.Rate{Name: "paced", Count: 3000, Period: time.Second, Requests: 1500},
+		rv.Rate{Name: "fast", AsFastAsPossible: true, Requests: 1500})
+	for _, workers := range []int{1, 3} {
+		p.requests.Store(0)
+		p.mu.Lock()
+		clear(p.bodies)
+		p.mu.Unlock()
+		s, err := Run(t.Context(), plan, shard.Whole(plan), Options{Workers: workers}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		law(t, s)
+		if s.State != rv.StateDone || s.Histograms == nil || s.Generator.Workers != workers {
+			t.Errorf("state %s, %d workers", s.State, s.Generator.Workers)
+		}
+		if s.Counters.Sent != 3000 || s.Counters.WarmUpSent != 100 || s.Counters.Succeeded != 3000 {
+			t.Errorf("%d workers: %+v", workers, s.Counters)
+		}
+		if got := p.requests.Load(); got != 3100 {
+			t.Errorf("%d workers: the peer counted %d", workers, got)
+		}
+		p.mu.Lock()
+		for body, n := range p.bodies {
+			if n != 1 {
+				t.Errorf("%d workers: value %s was used %d times", workers, body, n)
+			}
+		}
+		p.mu.Unlock()
+	}
+}
+
+func TestProtocolOfControl(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Minute})
+	r, err := New(plan, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // never fails
+	if s := r.Snapshot(); s.State != rv.StateWaiting {
+		t.Errorf("state %s", s.State)
+	}
+	if err := r.Start(rv.Start{At: rv.Clock()}); !errors.Is(err, ErrConflict) {
+		t.Errorf("Start without a share: %v", err)
+	}
+	u := rv.Update{Revision: 2, Share: shard.Whole(plan)}
+	for range 2 { // the same message twice is one
+		if err := r.Update(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	older := u
+	older.Revision = 1
+	if err := r.Update(older); !errors.Is(err, ErrConflict) {
+		t.Errorf("an older revision: %v", err)
+	}
+	await(t, r, rv.StateReady)
+	at := rv.Clock()
+	for range 2 {
+		if err := r.Start(rv.Start{At: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Start(rv.Start{At: at + 1}); !errors.Is(err, ErrConflict) {
+		t.Errorf("another start: %v", err)
+	}
+	newer := u
+	newer.Revision = 3
+	if err := r.Update(newer); !errors.Is(err, ErrConflict) {
+		t.Errorf("a share after the start: %v", err)
+	}
+	await(t, r, rv.StateRunning)
+	if err := r.Stop(rv.Stop{Reason: "spec.stop", Drain: true}); err != nil {
+		t.Fatal(err)
+	}
+	<-r.Done()
+	s := r.Snapshot()
+	law(t, s)
+	if s.State != rv.StateDone || s.Stopped != "spec.stop" || s.Revision != 2 || s.StartedAt < at {
+		t.Errorf("snapshot %+v", s)
+	}
+}
+
+func await(t *testing.T, r *Runner, want rv.State) {
+	t.Helper()
+	for range 1000 {
+		if r.Snapshot().State == want {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("state %s, want %s: %s", r.Snapshot().State, want, r.Snapshot().Message)
+}
+
+func TestShareIsChecked(t *testing.T) {
+	plan := lifeCycle("127.0.0.1:1", rv.Rate{Name: "r", Count: 1, Period: time.Second, Duration: time.Second})
+	for _, tt := range []struct {
+		want string
+		edit func(*rv.Share)
+	}{
+		{"share.shard: 1 of 1", func(s *rv.Share) { s.Shard = 1 }},
+		{"share.slots: residues must be sorted and below 0", func(s *rv.Share) { s.Slots.Of = 0 }},
+		{"share.connections: the plan has 1 targets", func(s *rv.Share) { s.Connections = nil }},
+		{"share.connections[0]: at least one is needed", func(s *rv.Share) { s.Connections = []int{0} }},
+		{"share.variables: the plan has 1", func(s *rv.Share) { s.Variables = nil }},
+		{"share.variables[0]: [0, 1000001) is not within [0, 1000000)", func(s *rv.Share) { s.Variables = [][]rv.Span{{{To: 1_000_001}}} }},
+		{"share.variables[0]: no values", func(s *rv.Share) { s.Variables = [][]rv.Span{{}} }},
+	} {
+		r, err := New(plan, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := shard.Whole(plan)
+		tt.edit(&s)
+		if err := r.Update(rv.Update{Revision: 1, Share: s}); err == nil || err.Error() != tt.want {
+			t.Errorf("error %v, want %s", err, tt.want)
+		}
+	}
+}
+
+func TestRatesAreChecked(t *testing.T) {
+	for _, r := range []rv.Rate{
+		{Name: "no mode", Duration: time.Second},
+		{Name: "two modes", Count: 1, Period: 1, AsFastAsPossible: true, Duration: time.Second},
+		{Name: "no bound", Count: 1, Period: 1},
+		{Name: "no period", Count: 1, Duration: time.Second},
+		{Name: "negative", Count: 1, Period: 1, Duration: -1},
+	} {
+		if _, err := New(lifeCycle("x:1", r), Options{}); err == nil {
+			t.Errorf("%s: accepted", r.Name)
+		}
+	}
+}
+
+func TestUnreachableTarget(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	plan := lifeCycle(address, rv.Rate{Name: "r", Count: 1, Period: time.Second, Duration: time.Second})
+	plan.Targets[0].ConnectTimeout = 200 * time.Millisecond
+	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+	if !errors.Is(err, ErrUnreachable) || s == nil || s.Problem != rv.ProblemConnect {
+		t.Errorf("error %v, snapshot %+v", err, s)
+	}
+}
+
+// TestSilentListener accepts connections and never says SETTINGS.
+func TestSilentListener(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // ends the test
+	plan := lifeCycle(l.Addr().String(), rv.Rate{Name: "r", Count: 1, Period: time.Second, Duration: time.Second})
+	plan.Targets[0].ConnectTimeout = 200 * time.Millisecond
+	_, err = Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+	if !errors.Is(err, ErrUnreachable) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestCancelDrainsAndReports(t *testing.T) {
+	p := newPeer(t, 30*time.Millisecond)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 200, Period: time.Second, Duration: time.Minute})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("interrupted")
+	s, err := Run(ctx, plan, shard.Whole(plan), Options{}, func(s *rv.Snapshot) {
+		law(t, s)
+		cancel(cause)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	law(t, s)
+	if s.Stopped != "interrupted" || s.Counters.InFlightAtEnd != 0 || s.Counters.Sent == 0 {
+		t.Errorf("stopped %q, %+v", s.Stopped, s.Counters)
+	}
+	if got := p.requests.Load(); got != s.Counters.Sent {
+		t.Errorf("sent %d, the peer counted %d", s.Counters.Sent, got)
+	}
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 200, Period: time.Second, Duration: time.Minute})
+	r, err := New(plan, Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(plan)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-r.Done()
+	if s := r.Snapshot(); s.State != rv.StateDone || s.Counters.Sent != 0 {
+		t.Errorf("snapshot %+v", s)
+	}
+	if err := r.Update(rv.Update{Revision: 2, Share: shard.Whole(plan)}); !errors.Is(err, ErrConflict) {
+		t.Errorf("an update after the end: %v", err)
+	}
+}
+
+func TestDeadlineIsTold(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Minute})
+	plan.Deadline = 100 * time.Millisecond
+	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Problem != rv.ProblemDeadline {
+		t.Errorf("problem %q", s.Problem)
+	}
+	law(t, s)
+}
