@@ -1,0 +1,111 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// revision of the only share there is so far.
+const revision = 1
+
+// reasonDeleted is told to runners whose LoadTest was deleted.
+const reasonDeleted = "deleted"
+
+// errRestarted: the process behind an address is another one than before.
+var errRestarted = errors.New("the runner has been restarted")
+
+// request is everything a call needs; it shares nothing with the run's state.
+type request struct {
+	index    int
+	call     call
+	client   Client
+	update   runnerv1alpha1.Update
+	stop     runnerv1alpha1.Stop
+	sequence uint64
+	// start is the instant to begin at, in our clock; startAt the same in the runner's, when
+	// it was told before.
+	start   int64
+	startAt int64
+	clock   func() int64 // ours
+	timeout time.Duration
+}
+
+// outcome is what came of a call.
+type outcome struct {
+	index    int
+	call     call
+	client   Client // tells an answer of a former pod from one of the present
+	snapshot *runnerv1alpha1.Snapshot
+	startAt  int64
+	best     sample
+	err      error
+}
+
+// sample is one measurement of a runner's clock.
+type sample struct {
+	offset int64
+	rtt    time.Duration // zero: no measurement
+}
+
+func (s sample) better(than sample) bool {
+	return s.rtt > 0 && (than.rtt == 0 || s.rtt < than.rtt)
+}
+
+// perform makes the call. All but an acknowledgement end with a snapshot, so that the next
+// decision is made on what the runner then says.
+func perform(ctx context.Context, r request) outcome {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	out := outcome{index: r.index, call: r.call, client: r.client, startAt: r.startAt}
+	switch r.call {
+	case callUpdate:
+		out.err = r.client.Update(ctx, r.update)
+	case callStop:
+		out.err = r.client.Stop(ctx, r.stop)
+	case callStart:
+		out.err = out.startCall(ctx, r)
+	case callAck:
+		out.err = r.client.Ack(ctx, runnerv1alpha1.Ack{Sequence: r.sequence})
+		return out
+	}
+	// A conflict means that an earlier message got through; the snapshot tells which.
+	if out.err == nil || errors.Is(out.err, ErrConflict) {
+		out.err = out.look(ctx, r)
+	}
+	return out
+}
+
+// startCall measures the runner's clock right before it is told the instant. An instant that was
+// told once stays the same: another one would contradict it.
+func (o *outcome) startCall(ctx context.Context, r request) error {
+	const measurements = 3
+	if o.startAt == 0 {
+		for range measurements {
+			if err := o.look(ctx, r); err != nil {
+				return err
+			}
+		}
+		o.startAt = r.start - o.best.offset
+	}
+	return r.client.Start(ctx, runnerv1alpha1.Start{At: o.startAt})
+}
+
+func (o *outcome) look(ctx context.Context, r request) error {
+	sent := r.clock()
+	snapshot, err := r.client.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	received := r.clock()
+	// The snapshot is taken somewhere in between; the middle is wrong by at most half the
+	// round trip.
+	s := sample{offset: sent + (received-sent)/2 - snapshot.Clock, rtt: max(1, time.Duration(received-sent))}
+	if s.better(o.best) {
+		o.best = s
+	}
+	o.snapshot = snapshot
+	return nil
+}

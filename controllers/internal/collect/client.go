@@ -1,0 +1,134 @@
+package collect
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Client speaks to one runner. Its methods may be called one at a time.
+type Client interface {
+	Update(context.Context, runnerv1alpha1.Update) error
+	Start(context.Context, runnerv1alpha1.Start) error
+	Stop(context.Context, runnerv1alpha1.Stop) error
+	Ack(context.Context, runnerv1alpha1.Ack) error
+	Snapshot(context.Context) (*runnerv1alpha1.Snapshot, error)
+	// Close gives the connection up.
+	Close()
+}
+
+// Dial makes a client for the runner of a run at an address. It does not connect yet.
+type Dial func(run types.UID, address string) Client
+
+// ErrConflict: the runner has accepted something else before (409).
+var ErrConflict = errors.New("the runner has accepted another message")
+
+// maxAnswer bounds what is read of a runner: 256 steps with a histogram each are some 10 MB.
+const maxAnswer = 64 << 20
+
+// HTTPS is the Dial of production: HTTP over mutual TLS. tlsFor returns the configuration that
+// verifies the runners of a run.
+func HTTPS(tlsFor func(context.Context, types.UID) (*tls.Config, error)) Dial {
+	return func(run types.UID, address string) Client {
+		return &httpClient{base: "https://" + address, transport: &http.Transport{
+			DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				cfg, err := tlsFor(ctx, run)
+				if err != nil {
+					return nil, err
+				}
+				return (&tls.Dialer{Config: cfg}).DialContext(ctx, network, addr)
+			},
+			MaxConnsPerHost: 1,
+			IdleConnTimeout: time.Minute,
+		}}
+	}
+}
+
+type httpClient struct {
+	base      string
+	transport *http.Transport
+}
+
+func (c *httpClient) Update(ctx context.Context, m runnerv1alpha1.Update) error {
+	return c.put(ctx, runnerv1alpha1.PathUpdate, m)
+}
+
+func (c *httpClient) Start(ctx context.Context, m runnerv1alpha1.Start) error {
+	return c.put(ctx, runnerv1alpha1.PathStart, m)
+}
+
+func (c *httpClient) Stop(ctx context.Context, m runnerv1alpha1.Stop) error {
+	return c.put(ctx, runnerv1alpha1.PathStop, m)
+}
+
+func (c *httpClient) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
+	return c.put(ctx, runnerv1alpha1.PathAck, m)
+}
+
+func (c *httpClient) Snapshot(ctx context.Context) (*runnerv1alpha1.Snapshot, error) {
+	body, err := c.do(ctx, http.MethodGet, runnerv1alpha1.PathSnapshot, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &runnerv1alpha1.Snapshot{}
+	if err := json.Unmarshal(body, out); err != nil {
+		return nil, fmt.Errorf("decoding a snapshot: %w", err)
+	}
+	return out, nil
+}
+
+func (c *httpClient) Close() { c.transport.CloseIdleConnections() }
+
+func (c *httpClient) put(ctx context.Context, path string, message any) error {
+	body, err := json.Marshal(message)
+	if err != nil {
+		return fmt.Errorf("encoding a message: %w", err)
+	}
+	_, err = c.do(ctx, http.MethodPut, path, body)
+	return err
+}
+
+func (c *httpClient) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("reading the runner's answer: %w", err)
+	}
+	return answer, refusal(resp, answer)
+}
+
+func refusal(resp *http.Response, answer []byte) error {
+	if resp.StatusCode < 300 {
+		return nil
+	}
+	var told runnerv1alpha1.Error
+	if err := json.Unmarshal(answer, &told); err != nil || told.Message == "" {
+		told.Message = "no reason given"
+	}
+	if resp.StatusCode == http.StatusConflict {
+		return fmt.Errorf("%w: %s", ErrConflict, told.Message)
+	}
+	return fmt.Errorf("the runner answered %s: %s", resp.Status, told.Message)
+}

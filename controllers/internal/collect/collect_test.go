@@ -1,0 +1,432 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/runnertest"
+)
+
+const (
+	uid  = types.UID("run")
+	lead = 750 * time.Millisecond
+)
+
+var name = types.NamespacedName{Namespace: "core", Name: "pcf"}
+
+func testPlan(shards int) *runnerv1alpha1.Plan {
+	return &runnerv1alpha1.Plan{
+		APIVersion: runnerv1alpha1.APIVersion, Kind: runnerv1alpha1.PlanKind, Name: "core/pcf", Shards: shards,
+		Targets: []runnerv1alpha1.Target{{Name: "pcf", Connections: shards}},
+		Chains:  []runnerv1alpha1.Chain{{Name: "get", Weight: 1, Steps: []runnerv1alpha1.Step{{Name: "get"}}}},
+		Rates:   []runnerv1alpha1.Rate{{Name: "hold", Count: 1000, Period: time.Second, Duration: 10 * time.Second}},
+		Drain:   time.Second,
+	}
+}
+
+// fleet is a run under test: its runners, what is desired, and the registry that collects. Its
+// verbs change the world; wait lets fake time pass.
+type fleet struct {
+	t        *testing.T
+	plan     *runnerv1alpha1.Plan
+	runners  []*runnertest.Runner
+	desired  Desired
+	registry *Registry
+	stop     func()
+	wakes    int
+}
+
+func newFleet(t *testing.T, shards int) *fleet {
+	f := &fleet{t: t, plan: testPlan(shards)}
+	f.desired = Desired{Name: name, UID: uid, Attempt: 1, Plan: f.plan, Pods: map[int]Pod{}}
+	for i := range shards {
+		// Clocks an hour apart, and calls that take a while.
+		r := runnertest.New(f.plan, fmt.Sprint("boot-", i), time.Duration(i)*time.Hour).Latency(time.Duration(2+2*i) * time.Millisecond)
+		f.runners = append(f.runners, r)
+		f.desired.Pods[i] = Pod{Name: fmt.Sprint("pod-", i), UID: types.UID(fmt.Sprint("uid-", i)), Address: fmt.Sprint(i)}
+	}
+	f.operator()
+	return f
+}
+
+// operator starts a registry, in the place of an earlier one.
+func (f *fleet) operator() {
+	if f.stop != nil {
+		f.stop()
+	}
+	dial := func(_ types.UID, address string) Client {
+		var i int
+		_, _ = fmt.Sscan(address, &i)
+		return client{f, i}
+	}
+	opts := Options{Interval: time.Second, Timeout: 2 * time.Second, Unreachable: time.Minute, Lead: lead}
+	f.registry = NewRegistry(opts, dial, logr.Discard(), func(types.NamespacedName) { f.wakes++ })
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { _ = f.registry.Start(ctx); close(done) }()
+	f.stop = func() { cancel(); <-done }
+}
+
+// client speaks to whatever process is behind an address at the moment. A runner's refusal gets
+// the error that the HTTP client gives it.
+type client struct {
+	f *fleet
+	i int
+}
+
+func (c client) Start(ctx context.Context, m runnerv1alpha1.Start) error {
+	if err := c.f.runners[c.i].Start(ctx, m); err != nil {
+		return fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	return nil
+}
+
+func (c client) Update(ctx context.Context, m runnerv1alpha1.Update) error {
+	return c.f.runners[c.i].Update(ctx, m)
+}
+
+func (c client) Stop(ctx context.Context, m runnerv1alpha1.Stop) error {
+	return c.f.runners[c.i].Stop(ctx, m)
+}
+
+func (c client) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
+	return c.f.runners[c.i].Ack(ctx, m)
+}
+
+func (c client) Snapshot(ctx context.Context) (*runnerv1alpha1.Snapshot, error) {
+	return c.f.runners[c.i].Snapshot(ctx)
+}
+
+func (c client) Close() {}
+
+func (f *fleet) view() *View {
+	f.t.Helper()
+	v, err := f.registry.Ensure(f.desired)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return v
+}
+
+func (f *fleet) wait(d time.Duration) *View {
+	f.view()
+	time.Sleep(d)
+	synctest.Wait()
+	return f.view()
+}
+
+// run starts the test and lets a second of it pass.
+func (f *fleet) run() *View {
+	f.t.Helper()
+	if v := f.wait(2 * time.Second); !v.Every((*Shard).Ready) {
+		f.t.Fatalf("not every runner is ready: %+v", v.Shards)
+	}
+	f.desired.MayStart = true
+	return f.wait(lead + 1100*time.Millisecond)
+}
+
+func states(v *View) (out []runnerv1alpha1.State) {
+	for i := range v.Shards {
+		if s := v.Shards[i].Snapshot; s != nil {
+			out = append(out, s.State)
+		} else {
+			out = append(out, "")
+		}
+	}
+	return out
+}
+
+func losses(v *View) map[int]string {
+	out := map[int]string{}
+	for i := range v.Shards {
+		if l := v.Shards[i].Lost; l != nil {
+			out[i] = l.Message
+		}
+	}
+	return out
+}
+
+func bubble(t *testing.T, shards int, test func(*testing.T, *fleet)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, shards)
+		defer func() { f.stop() }()
+		test(t, f)
+	})
+}
+
+func TestRunToItsEnd(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, f *fleet) {
+		f.runners[1].Connecting(30 * time.Second)
+		v := f.wait(20 * time.Second)
+		want := []runnerv1alpha1.State{runnerv1alpha1.StateReady, runnerv1alpha1.StateConnecting, runnerv1alpha1.StateReady}
+		if diff := cmp.Diff(want, states(v)); diff != "" {
+			t.Fatalf("states (-want +got):\n%s", diff)
+		}
+		f.desired.MayStart = true // too early: one is not ready
+		if f.wait(time.Second); !f.runners[0].Begun().IsZero() {
+			t.Fatal("a runner was started before all were ready")
+		}
+		f.wait(11 * time.Second)
+		var begun []time.Time
+		for _, r := range f.runners {
+			begun = append(begun, r.Begun())
+		}
+		// The fake network is as slow both ways, so that the offsets are exact.
+		if !begun[0].Equal(begun[1]) || !begun[0].Equal(begun[2]) || begun[0].IsZero() {
+			t.Errorf("start instants %v are not one", begun)
+		}
+		v = f.wait(3 * time.Second)
+		if v.Rate < 990 || v.Rate > 1010 {
+			t.Errorf("rate %.0f, want about 1000", v.Rate)
+		}
+		if !v.StartedAt.Equal(begun[0]) {
+			t.Errorf("view says it started at %v, want %v", v.StartedAt, begun[0])
+		}
+		v = f.wait(10 * time.Second)
+		var sent int64
+		for i := range v.Shards {
+			sent += v.Shards[i].Snapshot.Counters.Sent
+		}
+		if !v.Every((*Shard).Final) || sent != 10_000 || len(losses(v)) != 0 {
+			t.Errorf("states %v, sent %d, losses %v; want all done, 10000, none", states(v), sent, losses(v))
+		}
+		if f.runners[0].Acked() {
+			t.Error("a result was acknowledged that nobody has stored")
+		}
+		f.desired.Stored = true
+		f.wait(2 * time.Second)
+		for i, r := range f.runners {
+			if diff := cmp.Diff([]string{"update", "start", "ack"}, r.Calls()); diff != "" {
+				t.Errorf("calls to runner %d (-want +got):\n%s", i, diff)
+			}
+		}
+	})
+}
+
+func TestTakeOver(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, f *fleet) {
+		f.run()
+		calls := f.runners[0].Calls()
+		begun := f.runners[0].Begun()
+		f.operator()
+		v := f.wait(3 * time.Second)
+		if diff := cmp.Diff(calls, f.runners[0].Calls()); diff != "" {
+			t.Errorf("the successor told a runner something anew (-before +after):\n%s", diff)
+		}
+		if d := v.StartedAt.Sub(begun).Abs(); d > time.Microsecond {
+			t.Errorf("the successor takes the start for %v away", d)
+		}
+		if v = f.wait(15 * time.Second); !v.Every((*Shard).Final) || len(losses(v)) != 0 {
+			t.Errorf("states %v losses %v, want all done", states(v), losses(v))
+		}
+	})
+}
+
+func TestTakeOverInTheMiddleOfTheStart(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, f *fleet) {
+		f.wait(2 * time.Second)
+		// The predecessor reached one of three before it ended.
+		started, _ := f.runners[1].Snapshot(t.Context())
+		if err := f.runners[1].Start(t.Context(), runnerv1alpha1.Start{At: started.Clock}); err != nil {
+			t.Fatal(err)
+		}
+		f.operator()
+		f.desired.MayStart = true
+		before := time.Now()
+		v := f.wait(time.Second)
+		if !v.Every((*Shard).Started) {
+			t.Fatalf("states %v, want all running", states(v))
+		}
+		for _, i := range []int{0, 2} {
+			if wait := f.runners[i].Begun().Sub(before); wait > 200*time.Millisecond {
+				t.Errorf("runner %d waits %v although others run", i, wait)
+			}
+		}
+		if got := f.runners[1].Calls(); slices.Index(got, "start") != len(got)-1 {
+			t.Errorf("the one that ran was told to start again: %v", got)
+		}
+	})
+}
+
+func TestLosses(t *testing.T) {
+	gone := func(f *fleet) { f.runners[1].Silence() }
+	tests := map[string]struct {
+		do       func(*fleet)
+		within   time.Duration
+		want     string // of shard 1; empty: not lost
+		snapshot bool   // a last snapshot must be there
+	}{
+		"the pod is deleted by force": {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 3 * time.Second, "its pod is gone", true},
+		"the container was killed": {func(f *fleet) {
+			gone(f)
+			p := f.desired.Pods[1]
+			p.Ended, p.Why = true, "OOMKilled"
+			f.desired.Pods[1] = p
+		}, 3 * time.Second, "OOMKilled", true},
+		"SIGTERM": {func(f *fleet) {
+			f.runners[1].Terminate()
+			p := f.desired.Pods[1]
+			p.Terminating = true
+			f.desired.Pods[1] = p
+		}, time.Second, "it was stopped: terminated", true},
+		"another pod has its index": {func(f *fleet) {
+			f.desired.Pods[1] = Pod{Name: "pod-1b", UID: "uid-1b", Address: "1"}
+		}, time.Second, "its pod is gone", true},
+		"the process is another": {func(f *fleet) {
+			f.runners[1] = runnertest.New(f.plan, "boot-1b", 0)
+		}, 3 * time.Second, errRestarted.Error(), true},
+		"silent for a while":  {gone, 30 * time.Second, "", true},
+		"silent for too long": {gone, 70 * time.Second, "it has not answered for 1m0s: connection refused", true},
+		"it fails by itself":  {func(f *fleet) { f.runners[1].Fail(runnerv1alpha1.ProblemInternal, "out of files") }, 2 * time.Second, "out of files", true},
+		"recorded by an ancestor": {func(f *fleet) {
+			f.desired.Recorded = map[int]Recorded{1: {Loss: Loss{Message: "as recorded"}}}
+		}, time.Second, "as recorded", true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, f *fleet) {
+				f.plan.Rates[0].Duration = 5 * time.Minute
+				f.run()
+				tt.do(f)
+				v := f.wait(tt.within)
+				want := map[int]string{}
+				if tt.want != "" {
+					want[1] = tt.want
+				}
+				if diff := cmp.Diff(want, losses(v)); diff != "" {
+					t.Errorf("losses (-want +got):\n%s", diff)
+				}
+				if s := v.Shards[1].Snapshot; tt.snapshot && (s == nil || s.Counters.Sent == 0) {
+					t.Error("the last snapshot was not kept")
+				}
+				for _, i := range []int{0, 2} {
+					if v.Shards[i].Snapshot.State != runnerv1alpha1.StateRunning {
+						t.Errorf("runner %d is %s, want it to go on", i, v.Shards[i].Snapshot.State)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestSilentRunnerHoldsNobodyUp(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.run()
+		f.runners[1].Latency(time.Hour) // every call runs into its timeout
+		first := f.view().Shards[0].Snapshot.Sequence
+		v := f.wait(10 * time.Second)
+		if n := v.Shards[0].Snapshot.Sequence - first; n < 9 {
+			t.Errorf("%d looks at the other runner in 10 s, want one a second", n)
+		}
+		if v.Shards[1].Trouble == "" {
+			t.Error("nothing tells of the runner that does not answer")
+		}
+	})
+}
+
+func TestStop(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.run()
+		f.desired.Stop = "spec.stop"
+		v := f.wait(time.Second)
+		if !v.Every((*Shard).Final) || len(losses(v)) != 0 {
+			t.Fatalf("states %v losses %v, want all done and none lost", states(v), losses(v))
+		}
+		for _, r := range f.runners {
+			if diff := cmp.Diff(&runnerv1alpha1.Stop{Reason: "spec.stop", Drain: true}, r.Stopped()); diff != "" {
+				t.Errorf("stop (-want +got):\n%s", diff)
+			}
+		}
+	})
+}
+
+func TestAbort(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.run()
+		f.registry.Abort(name, uid) // its own UID is kept
+		if f.wait(time.Second); f.runners[0].Stopped() != nil {
+			t.Fatal("a run was aborted that was to be kept")
+		}
+		f.registry.Abort(name, "another")
+		time.Sleep(time.Second)
+		for i, r := range f.runners {
+			if diff := cmp.Diff(&runnerv1alpha1.Stop{Reason: reasonDeleted}, r.Stopped()); diff != "" {
+				t.Errorf("stop of runner %d (-want +got):\n%s", i, diff)
+			}
+		}
+	})
+}
+
+func TestEndOfTheOperatorStopsNobody(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.run()
+		f.stop()
+		time.Sleep(3 * time.Second)
+		if f.runners[0].Stopped() != nil || f.runners[1].Stopped() != nil {
+			t.Error("the end of the operator stopped a test")
+		}
+	})
+}
+
+func TestNewAttemptBeginsFromNothing(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, f *fleet) {
+		f.wait(2 * time.Second)
+		f.desired.Attempt = 2
+		f.desired.Pods = map[int]Pod{}
+		if v := f.wait(time.Second); v.Shards[0].Snapshot != nil || v.Shards[0].Lost != nil {
+			t.Errorf("shard %+v, want nothing known of it", v.Shards[0])
+		}
+	})
+}
+
+func TestNext(t *testing.T) {
+	snap := func(state runnerv1alpha1.State, revision int64) *runnerv1alpha1.Snapshot {
+		return &runnerv1alpha1.Snapshot{State: state, Revision: revision}
+	}
+	running := snap(runnerv1alpha1.StateRunning, 1)
+	stopping := snap(runnerv1alpha1.StateDraining, 1)
+	stopping.Stopped = "spec.stop"
+	tests := map[string]struct {
+		s     stateful
+		d     Desired
+		start bool
+		want  call
+	}{
+		"no pod":                    {stateful{}, Desired{}, false, callNone},
+		"the first look":            {stateful{}, Desired{}, false, callSnapshot},
+		"a call is under way":       {stateful{busy: true}, Desired{}, false, callNone},
+		"no share yet":              {stateful{snapshot: snap(runnerv1alpha1.StateWaiting, 0)}, Desired{}, true, callUpdate},
+		"connecting":                {stateful{snapshot: snap(runnerv1alpha1.StateConnecting, 1)}, Desired{}, true, callSnapshot},
+		"ready":                     {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{}, false, callSnapshot},
+		"ready, start":              {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{}, true, callStart},
+		"ready, start and stop":     {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{Stop: "x"}, true, callSnapshot},
+		"running":                   {stateful{snapshot: running}, Desired{}, true, callSnapshot},
+		"running, stop":             {stateful{snapshot: running}, Desired{Stop: "x"}, false, callStop},
+		"draining after a stop":     {stateful{snapshot: stopping}, Desired{Stop: "x"}, false, callSnapshot},
+		"done":                      {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1)}, Desired{}, false, callNone},
+		"done and stored":           {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1)}, Desired{Stored: true}, false, callAck},
+		"done, stored and told":     {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1), acked: true}, Desired{Stored: true}, false, callNone},
+		"lost":                      {stateful{snapshot: running, lost: &Loss{}}, Desired{}, false, callNone},
+		"its pod has ended already": {stateful{snapshot: running, pod: Pod{Ended: true}}, Desired{}, false, callNone},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if name != "no pod" {
+				tt.s.pod.Address = "x"
+			}
+			if got := tt.s.next(&tt.d, tt.start); got != tt.want {
+				t.Errorf("call %d, want %d", got, tt.want)
+			}
+		})
+	}
+}

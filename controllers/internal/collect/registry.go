@@ -1,0 +1,107 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// Registry has the runs that are under way. It is a Runnable of the manager; its methods are
+// safe for concurrent use.
+type Registry struct {
+	opts Options
+	dial Dial
+	log  logr.Logger
+	// wake must not block for long: it is called by the goroutines of the runs.
+	wake func(types.NamespacedName)
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	alive  sync.WaitGroup
+
+	mu   sync.Mutex
+	runs map[types.UID]*entry // guarded by mu
+}
+
+type entry struct {
+	*run
+	name    types.NamespacedName
+	attempt int
+}
+
+// NewRegistry returns an empty Registry. wake is called with the name of a run whose view has
+// news.
+func NewRegistry(opts Options, dial Dial, log logr.Logger, wake func(types.NamespacedName)) *Registry {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Registry{
+		opts: opts, dial: dial, log: log, wake: wake, ctx: ctx, cancel: cancel,
+		runs: map[types.UID]*entry{},
+	}
+}
+
+// Start waits for the manager's end and then for that of all goroutines. Runners are not told:
+// an operator that restarts must not end tests.
+func (r *Registry) Start(ctx context.Context) error {
+	<-ctx.Done()
+	r.cancel()
+	r.alive.Wait()
+	return nil
+}
+
+// NeedLeaderElection: only the leader speaks to runners.
+func (r *Registry) NeedLeaderElection() bool { return true }
+
+// Ensure makes the run be collected as desired and returns what is known of it. The error says
+// that the plan cannot be dealt out; it will not go away by itself.
+func (r *Registry) Ensure(d Desired) (*View, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.runs[d.UID]
+	if e != nil && e.attempt == d.Attempt {
+		e.want(d)
+		return e.view.Load(), nil
+	}
+	shares, err := shard.Split(d.Plan, d.Plan.Shards)
+	if err != nil {
+		return nil, fmt.Errorf("dealing the plan out: %w", err)
+	}
+	if e != nil {
+		e.cancel()
+	}
+	log := r.log.WithValues("loadTest", d.Name, "attempt", d.Attempt)
+	e = &entry{name: d.Name, attempt: d.Attempt}
+	e.run = newRun(d, shares, r.opts, r.dial, log, func() { r.wake(d.Name) })
+	ctx, cancel := context.WithCancel(r.ctx)
+	e.run.cancel = cancel
+	r.runs[d.UID] = e
+	r.alive.Go(func() { e.loop(ctx) })
+	return e.view.Load(), nil
+}
+
+// Abort ends the load of every run of that name but the one of keep (empty: of all), at once,
+// and forgets them. It does not wait.
+func (r *Registry) Abort(name types.NamespacedName, keep types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for uid, e := range r.runs {
+		if e.name == name && uid != keep {
+			e.abort()
+			delete(r.runs, uid)
+		}
+	}
+}
+
+// Forget ends the collecting of a run and leaves its runners alone.
+func (r *Registry) Forget(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.runs[uid]; e != nil {
+		e.cancel()
+		delete(r.runs, uid)
+	}
+}

@@ -1,0 +1,349 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// Options are the times of a run.
+type Options struct {
+	// Interval between two looks at a runner that works.
+	Interval time.Duration
+	// Timeout of one call.
+	Timeout time.Duration
+	// Unreachable is how long a runner may be silent while its pod seems to run.
+	Unreachable time.Duration
+	// Lead is the time between telling the runners to start and the start.
+	Lead time.Duration
+}
+
+// hurry is the interval while something is awaited: connections, the start, an end. A runner
+// then has little else to do.
+const hurry = 100 * time.Millisecond
+
+// run is one run. All fields below the line belong to its goroutine.
+type run struct {
+	opts   Options
+	dial   Dial
+	log    logr.Logger
+	wake   func()
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	wanted Desired       // guarded by mu
+	signal chan struct{} // wanted has changed; capacity 1
+	aborts chan struct{} // closed by abort
+	once   sync.Once
+	view   atomic.Pointer[View]
+
+	// ---
+	d        Desired
+	shards   []*stateful
+	outcomes chan outcome
+	calls    sync.WaitGroup
+	zero     time.Time // of our clock
+	startAt  int64     // in our clock, of the runners that are told to start together
+	nextWake time.Time
+}
+
+func newRun(d Desired, shares []runnerv1alpha1.Share, opts Options, dial Dial, log logr.Logger, wake func()) *run {
+	r := &run{
+		opts: opts, dial: dial, log: log, wake: wake, wanted: d,
+		signal: make(chan struct{}, 1), aborts: make(chan struct{}),
+		outcomes: make(chan outcome), zero: time.Now(),
+	}
+	for i := range shares {
+		r.shards = append(r.shards, &stateful{share: shares[i]})
+	}
+	r.view.Store(&View{})
+	r.signal <- struct{}{}
+	return r
+}
+
+// want replaces what is desired.
+func (r *run) want(d Desired) {
+	r.mu.Lock()
+	r.wanted = d
+	r.mu.Unlock()
+	select {
+	case r.signal <- struct{}{}:
+	default:
+	}
+}
+
+// abort ends the load at once and then the run.
+func (r *run) abort() { r.once.Do(func() { close(r.aborts) }) }
+
+// loop is the goroutine of the run. When ctx ends it leaves the runners alone: they go on, and
+// whoever comes next picks them up.
+func (r *run) loop(ctx context.Context) {
+	defer r.close()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.aborts:
+			r.stopAll(ctx)
+			return
+		case <-r.signal:
+			r.accept()
+		case o := <-r.outcomes:
+			r.learn(o)
+		case <-timer.C:
+		}
+		timer.Reset(r.advance(ctx, time.Now()))
+	}
+}
+
+func (r *run) close() {
+	r.cancel()
+	done := make(chan struct{})
+	go func() { r.calls.Wait(); close(done) }()
+	for {
+		select {
+		case <-r.outcomes:
+		case <-done:
+			for _, s := range r.shards {
+				if s.client != nil {
+					s.client.Close()
+				}
+			}
+			return
+		}
+	}
+}
+
+func (r *run) clock() int64 { return int64(time.Since(r.zero)) }
+
+// accept takes over what is desired, and what is new about pods.
+func (r *run) accept() {
+	r.mu.Lock()
+	r.d = r.wanted
+	r.mu.Unlock()
+	for i, s := range r.shards {
+		if rec, ok := r.d.Recorded[i]; ok && s.lost == nil {
+			s.lost, s.snapshot = &rec.Loss, orSnapshot(s.snapshot, rec.Snapshot)
+		}
+		s.see(r.d.Pods[i])
+		s.dueAt = time.Time{}
+	}
+}
+
+func orSnapshot(s, fallback *runnerv1alpha1.Snapshot) *runnerv1alpha1.Snapshot {
+	if s == nil {
+		return fallback
+	}
+	return s
+}
+
+// see takes over the state of the shard's pod. Another pod than before is not taken for the
+// shard's: what the first one has counted would be counted again.
+func (s *stateful) see(p Pod) {
+	switch {
+	case s.pod.UID != "" && p.UID != s.pod.UID:
+		s.pod.Ended, s.pod.Why = true, "its pod is gone"
+	case p.Address == "" && !p.Ended:
+		p.Address = s.pod.Address // a restart of the kubelet clears it for a moment
+		s.pod = p
+	default:
+		s.pod = p
+	}
+}
+
+// advance decides about losses, begins the calls that are due and tells the reconciler. It
+// returns the time until there is something to do.
+func (r *run) advance(ctx context.Context, now time.Time) time.Duration {
+	changed := r.judge(now)
+	startNow := r.startNow()
+	pause := r.opts.Interval
+	for i, s := range r.shards {
+		if s.dueAt.After(now) {
+			pause = min(pause, s.dueAt.Sub(now))
+			continue
+		}
+		if c := s.next(&r.d, startNow); c != callNone {
+			s.busy = true
+			r.begin(ctx, r.request(i, c))
+		}
+		s.dueAt = now.Add(r.interval(s))
+		pause = min(pause, r.interval(s))
+	}
+	r.publish(now, changed)
+	return pause
+}
+
+// judge marks what is lost.
+func (r *run) judge(now time.Time) (changed bool) {
+	for i, s := range r.shards {
+		why := s.loss(&r.d, now, r.opts.Unreachable)
+		if why == "" {
+			continue
+		}
+		s.lost = &Loss{Pod: s.pod.Name, Node: s.pod.Node, Message: why, Time: now}
+		r.log.Info("Runner lost", "shard", i, "pod", s.pod.Name, "reason", why)
+		changed = true
+	}
+	return changed
+}
+
+// startNow: the start is decided, and nobody is on the way to being ready any more. The instant
+// is chosen once, for all that start together.
+func (r *run) startNow() bool {
+	if !r.d.MayStart {
+		return false
+	}
+	waiting := false
+	for _, s := range r.shards {
+		if s.lost == nil && (s.snapshot == nil || !ready(s.snapshot)) && !s.isDone() {
+			return false
+		}
+		waiting = waiting || s.lost == nil && s.snapshot.State == runnerv1alpha1.StateReady
+	}
+	if waiting && r.startAt == 0 {
+		r.startAt = r.clock()
+		if !r.anyStarted() { // else the others wait for nobody
+			r.startAt += int64(r.opts.Lead)
+		}
+		r.log.Info("Starting runners", "shards", len(r.shards), "lead", r.opts.Lead)
+	}
+	return waiting
+}
+
+func (s *stateful) isDone() bool {
+	return s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateDone
+}
+
+func (r *run) anyStarted() bool {
+	for _, s := range r.shards {
+		if s.snapshot != nil && started(s.snapshot) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) interval(s *stateful) time.Duration {
+	working := s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateRunning && r.d.Stop == "" && !s.pod.Terminating
+	// A container whose endpoint does not listen yet refuses connections: no reason to hammer.
+	if working || s.trouble != "" && s.snapshot == nil && time.Since(r.zero) > time.Minute {
+		return r.opts.Interval
+	}
+	return min(hurry, r.opts.Interval)
+}
+
+func (r *run) request(i int, c call) request {
+	s := r.shards[i]
+	if s.client == nil {
+		s.client = r.dial(r.d.UID, s.pod.Address)
+	}
+	q := request{
+		index: i, call: c, client: s.client, clock: r.clock, timeout: r.opts.Timeout,
+		update: runnerv1alpha1.Update{Revision: revision, Share: s.share},
+		stop:   runnerv1alpha1.Stop{Reason: r.d.Stop, Drain: true},
+		start:  r.startAt, startAt: s.startAt,
+	}
+	if s.snapshot != nil {
+		q.sequence = s.snapshot.Sequence
+	}
+	return q
+}
+
+func (r *run) begin(ctx context.Context, q request) {
+	r.calls.Go(func() {
+		o := perform(ctx, q)
+		r.outcomes <- o
+	})
+}
+
+// learn takes over what came of a call.
+func (r *run) learn(o outcome) {
+	s := r.shards[o.index]
+	s.busy, s.trouble, s.startAt = false, "", o.startAt
+	if o.best.better(sample{s.offset, s.rtt}) {
+		s.offset, s.rtt = o.best.offset, o.best.rtt
+	}
+	err := o.err
+	if err == nil && o.call == callAck {
+		s.acked = true
+		return
+	}
+	if err == nil {
+		err = result.Fits(r.d.Plan, o.snapshot)
+	}
+	before := s.snapshot
+	if err == nil {
+		s.lastSeen = time.Now()
+		err = s.take(o.snapshot)
+	}
+	if errors.Is(err, errRestarted) {
+		s.pod.Ended, s.pod.Why = true, err.Error()
+	}
+	if err != nil {
+		s.trouble = err.Error()
+	}
+	if s.snapshot != nil && (before == nil || s.snapshot.State != before.State) {
+		s.dueAt = time.Time{} // the next step need not wait
+		r.nextWake = time.Time{}
+	}
+}
+
+// publish hands out a new view, and wakes the reconciler at once when somebody's state changed,
+// else once an interval.
+func (r *run) publish(now time.Time, changed bool) {
+	v := &View{Offsets: map[int]int64{}}
+	for i, s := range r.shards {
+		v.Shards = append(v.Shards, Shard{Pod: s.pod, Snapshot: s.snapshot, Lost: s.lost, Trouble: s.trouble})
+		if s.rtt > 0 {
+			v.Offsets[i] = s.offset
+		}
+		if s.lost == nil {
+			v.Rate += s.rate
+		}
+		if s.snapshot != nil && s.snapshot.StartedAt != 0 && s.rtt > 0 {
+			at := r.zero.Add(time.Duration(s.snapshot.StartedAt + s.offset))
+			if v.StartedAt.IsZero() || at.Before(v.StartedAt) {
+				v.StartedAt = at
+			}
+		}
+	}
+	r.view.Store(v)
+	if changed || !r.nextWake.After(now) {
+		r.nextWake = now.Add(r.opts.Interval)
+		r.wake()
+	}
+}
+
+// stopAll tells every runner to stop at once, twice where the first call failed. Their pods are
+// about to be ended too; this is faster.
+func (r *run) stopAll(ctx context.Context) {
+	r.accept()
+	var all sync.WaitGroup
+	for _, s := range r.shards {
+		if s.pod.Address == "" || s.lost != nil || s.isDone() {
+			continue
+		}
+		client := r.dial(r.d.UID, s.pod.Address) // the other one may be in the middle of a call
+		all.Go(func() {
+			defer client.Close()
+			for range 2 {
+				ctx, cancel := context.WithTimeout(ctx, r.opts.Timeout)
+				err := client.Stop(ctx, runnerv1alpha1.Stop{Reason: reasonDeleted})
+				cancel()
+				if err == nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,130 @@
+package collect
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Desired is what the reconciler wants of a run, and what it sees of its pods.
+type Desired struct {
+	Name types.NamespacedName
+	UID  types.UID
+	// Attempt numbers the Jobs of the run; another one begins from nothing.
+	Attempt int
+	// Plan has been checked; it is shared and must not be changed.
+	Plan *runnerv1alpha1.Plan
+	// Pods by shard. A shard without an entry has no pod.
+	Pods map[int]Pod
+	// Recorded are the losses that have been stored, by shard.
+	Recorded map[int]Recorded
+	// MayStart: the decision to start has been stored. From then on a shard without a pod is
+	// lost.
+	MayStart bool
+	// Stop is the reason to end the run early; empty: none.
+	Stop string
+	// Stored: the results are safe, runners may go.
+	Stored bool
+}
+
+// Pod is a runner pod as the API server tells it.
+type Pod struct {
+	Name string
+	Node string
+	UID  types.UID
+	// Address of the control endpoint, host:port; empty while the runner's container does not
+	// run.
+	Address string
+	// Ended: no container runs any more. Why says how it ended.
+	Ended bool
+	Why   string
+	// Terminating: somebody has deleted it.
+	Terminating bool
+}
+
+// Recorded is a loss that was stored, with the runner's last snapshot if there was one.
+type Recorded struct {
+	Loss     Loss
+	Snapshot *runnerv1alpha1.Snapshot
+}
+
+// Loss says that a runner ended before its time.
+type Loss struct {
+	Pod     string    `json:"pod,omitempty"`
+	Node    string    `json:"node,omitempty"`
+	Message string    `json:"message"`
+	Time    time.Time `json:"time"`
+}
+
+// View is what is known of a run. It is immutable.
+type View struct {
+	// Shards has one entry for each shard, by index; nil: nothing is known yet.
+	Shards []Shard
+	// StartedAt is when the first runner had its first turn; zero: none has.
+	StartedAt time.Time
+	// Offsets, by shard, are what is added to a runner's clock to get this process's.
+	Offsets map[int]int64
+	// Rate is the requests sent a second, by the last two looks at each runner.
+	Rate float64
+}
+
+// Shard is what is known of one shard.
+type Shard struct {
+	Pod Pod
+	// Snapshot is the last one; nil: none. It is shared and must not be changed.
+	Snapshot *runnerv1alpha1.Snapshot
+	// Lost is not nil when the runner ended before its time.
+	Lost *Loss
+	// Trouble says why the last call failed; empty: it did not.
+	Trouble string
+}
+
+// Ready: the runner has its share and all connections, or is past that.
+func (s *Shard) Ready() bool {
+	return s.Lost == nil && s.Snapshot != nil && ready(s.Snapshot)
+}
+
+// Started: the runner was told to begin.
+func (s *Shard) Started() bool { return s.Snapshot != nil && started(s.Snapshot) }
+
+// Final: there is nothing more to come from it.
+func (s *Shard) Final() bool {
+	return s.Lost != nil || s.Snapshot != nil && s.Snapshot.State == runnerv1alpha1.StateDone
+}
+
+// Every: there are shards and f holds for all of them.
+func (v *View) Every(f func(*Shard) bool) bool {
+	for i := range v.Shards {
+		if !f(&v.Shards[i]) {
+			return false
+		}
+	}
+	return len(v.Shards) > 0
+}
+
+// Count is the number of shards for which f holds.
+func (v *View) Count(f func(*Shard) bool) int {
+	n := 0
+	for i := range v.Shards {
+		if f(&v.Shards[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+func ready(s *runnerv1alpha1.Snapshot) bool {
+	return s.State == runnerv1alpha1.StateReady || started(s)
+}
+
+// started includes a runner that knows its instant and waits for it. One that is done without
+// having begun was refused its plan or ended before the start.
+func started(s *runnerv1alpha1.Snapshot) bool {
+	switch s.State {
+	case runnerv1alpha1.StateRunning, runnerv1alpha1.StateDraining:
+		return true
+	}
+	return s.StartedAt != 0
+}

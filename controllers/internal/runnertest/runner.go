@@ -1,0 +1,314 @@
+// Package runnertest has runners for tests: they obey the control protocol and count as if they
+// sent, but send nothing. What they have sent at an instant is arithmetic on the time since
+// their start, so that a test knows it exactly.
+package runnertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+// ErrGone is what a runner answers that was killed or silenced.
+var ErrGone = errors.New("connection refused")
+
+// ErrConflict is what a message gets that contradicts an earlier one (409).
+var ErrConflict = errors.New("conflict")
+
+// Runner behaves as a runner does on its control endpoint. All methods are safe for concurrent
+// use.
+type Runner struct {
+	plan *runnerv1alpha1.Plan
+	boot string
+	// clockZero makes its clock differ from everybody else's.
+	clockZero time.Time
+
+	mu       sync.Mutex
+	share    *runnerv1alpha1.Update
+	updated  time.Time
+	start    *runnerv1alpha1.Start
+	stop     *runnerv1alpha1.Stop
+	stopped  time.Time
+	acked    bool
+	gone     bool
+	problem  runnerv1alpha1.Problem
+	message  string
+	sequence uint64
+	calls    []string
+	connect  time.Duration
+	latency  time.Duration
+}
+
+// New makes a runner of a plan whose clock is ahead of the process's by skew.
+func New(plan *runnerv1alpha1.Plan, boot string, skew time.Duration) *Runner {
+	return &Runner{plan: plan, boot: boot, clockZero: time.Now().Add(-skew)}
+}
+
+// Connecting makes the runner take d from its share to being ready.
+func (r *Runner) Connecting(d time.Duration) *Runner { r.connect = d; return r }
+
+// Latency is the time each call takes, half of it each way.
+func (r *Runner) Latency(d time.Duration) *Runner {
+	r.locked(func() { r.latency = d })
+	return r
+}
+
+// Silence makes all further calls fail, as of a process that was killed.
+func (r *Runner) Silence() { r.locked(func() { r.gone = true }) }
+
+// Fail ends the runner with a problem.
+func (r *Runner) Fail(p runnerv1alpha1.Problem, message string) {
+	r.locked(func() { r.problem, r.message, r.stopped = p, message, time.Now() })
+}
+
+// Terminate is SIGTERM: sending stops, the result is held.
+func (r *Runner) Terminate() {
+	r.locked(func() {
+		if r.stop == nil {
+			r.stop, r.stopped = &runnerv1alpha1.Stop{Reason: "terminated"}, time.Now()
+		}
+	})
+}
+
+// Stopped is the stop that it got, nil if none.
+func (r *Runner) Stopped() (stop *runnerv1alpha1.Stop) { r.locked(func() { stop = r.stop }); return }
+
+// Acked says whether the result was acknowledged.
+func (r *Runner) Acked() (acked bool) { r.locked(func() { acked = r.acked }); return }
+
+// Begun is the instant that it was told to begin at; zero: none.
+func (r *Runner) Begun() (at time.Time) {
+	r.locked(func() {
+		if r.start != nil {
+			at = r.clockZero.Add(time.Duration(r.start.At))
+		}
+	})
+	return
+}
+
+// Calls are the names of the calls so far, without snapshots.
+func (r *Runner) Calls() (calls []string) {
+	r.locked(func() { calls = append(calls, r.calls...) })
+	return
+}
+
+func (r *Runner) locked(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+}
+
+// answer is the shell of every call.
+func (r *Runner) answer(ctx context.Context, name string, f func() error) error {
+	var latency time.Duration
+	r.locked(func() { latency = r.latency })
+	if err := pause(ctx, latency/2); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	err := ErrGone
+	if !r.gone {
+		if name != "" {
+			r.calls = append(r.calls, name)
+		}
+		err = f()
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return pause(ctx, latency-latency/2)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// Update takes a share.
+func (r *Runner) Update(ctx context.Context, m runnerv1alpha1.Update) error {
+	return r.answer(ctx, "update", func() error {
+		if r.share != nil && m.Revision <= r.share.Revision {
+			return nil
+		}
+		r.share, r.updated = &m, time.Now()
+		return nil
+	})
+}
+
+// Start takes the instant to begin at.
+func (r *Runner) Start(ctx context.Context, m runnerv1alpha1.Start) error {
+	return r.answer(ctx, "start", func() error {
+		if r.start != nil && *r.start != m {
+			return fmt.Errorf("%w: another start", ErrConflict)
+		}
+		if r.state() == runnerv1alpha1.StateReady {
+			m.At = max(m.At, 1)
+			r.start = &m
+		}
+		return nil
+	})
+}
+
+// Stop ends the load; here nothing is in flight, so that a drain takes no time.
+func (r *Runner) Stop(ctx context.Context, m runnerv1alpha1.Stop) error {
+	return r.answer(ctx, "stop", func() error {
+		if r.stop == nil {
+			r.stop, r.stopped = &m, time.Now()
+		}
+		return nil
+	})
+}
+
+// Ack lets the runner go.
+func (r *Runner) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
+	return r.answer(ctx, "ack", func() error {
+		if r.state() != runnerv1alpha1.StateDone {
+			return fmt.Errorf("%w: not done", ErrConflict)
+		}
+		r.acked = true
+		return nil
+	})
+}
+
+// Snapshot returns the counts so far.
+func (r *Runner) Snapshot(ctx context.Context) (s *runnerv1alpha1.Snapshot, err error) {
+	err = r.answer(ctx, "", func() error {
+		s = r.snapshot()
+		return nil
+	})
+	return s, err
+}
+
+// Close does nothing.
+func (r *Runner) Close() {}
+
+func (r *Runner) clock() int64 { return int64(time.Since(r.clockZero)) }
+
+func (r *Runner) state() runnerv1alpha1.State {
+	switch {
+	case r.problem == runnerv1alpha1.ProblemPlan || r.problem == runnerv1alpha1.ProblemInternal || r.stop != nil:
+		return runnerv1alpha1.StateDone
+	case r.share == nil:
+		return runnerv1alpha1.StateWaiting
+	case time.Since(r.updated) < r.connect || r.problem == runnerv1alpha1.ProblemConnect:
+		return runnerv1alpha1.StateConnecting
+	case r.start == nil:
+		return runnerv1alpha1.StateReady
+	case r.worked() < r.length():
+		return runnerv1alpha1.StateRunning
+	}
+	return runnerv1alpha1.StateDone
+}
+
+// length is that of the plan, whose stages all have a duration here.
+func (r *Runner) length() (d time.Duration) {
+	for i := range r.plan.Rates {
+		d += r.plan.Rates[i].Duration
+	}
+	return d
+}
+
+// worked is how long the load has lasted.
+func (r *Runner) worked() time.Duration {
+	if r.start == nil {
+		return 0
+	}
+	end := r.clock()
+	if !r.stopped.IsZero() {
+		end = min(end, int64(r.stopped.Sub(r.clockZero)))
+	}
+	return min(max(0, time.Duration(end-r.start.At)), r.length())
+}
+
+func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
+	r.sequence++
+	s := &runnerv1alpha1.Snapshot{
+		APIVersion: runnerv1alpha1.APIVersion, Kind: runnerv1alpha1.SnapshotKind,
+		Boot: r.boot, Sequence: r.sequence, State: r.state(), Clock: r.clock(),
+		Problem: r.problem, Message: r.message,
+		Generator: runnerv1alpha1.Generator{Workers: 1, Pod: r.boot},
+	}
+	if r.share != nil {
+		s.Shard, s.Revision = r.share.Share.Shard, r.share.Revision
+	}
+	if r.stop != nil {
+		s.Stopped = r.stop.Reason
+	}
+	r.count(s)
+	return s
+}
+
+// count fills in what a shard has done after a while: its part of each stage's slots, all
+// answered 200 after 1 ms.
+func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
+	worked := r.worked()
+	h := histogram.New()
+	if worked > 0 {
+		s.StartedAt = max(1, r.start.At)
+	}
+	var begun time.Duration
+	for i := range r.plan.Rates {
+		stage := r.plan.Rates[i]
+		in := min(max(0, worked-begun), stage.Duration)
+		n := r.part(int64(float64(stage.Count) * in.Seconds() / stage.Period.Seconds()))
+		c := runnerv1alpha1.StageCounters{Sent: n, Begun: int64(begun)}
+		begun += stage.Duration
+		if worked >= begun {
+			c.Ended = int64(begun)
+		}
+		s.Stages = append(s.Stages, c)
+		if stage.WarmUp {
+			s.Counters.WarmUpSent += n
+			continue
+		}
+		s.Counters.Sent += n
+	}
+	s.Counters.Done, s.Counters.Succeeded = s.Counters.Sent, s.Counters.Sent
+	h.RecordN(1000, s.Counters.Sent)
+	s.ResponseTime = h.Encode()
+	s.StatusCodes = map[string]int64{strconv.Itoa(200): s.Counters.Sent}
+	for c := range r.plan.Chains {
+		n := runnerv1alpha1.ChainCounters{}
+		if c == 0 {
+			n.Started, n.Completed = s.Counters.Sent, s.Counters.Sent
+		}
+		s.Chains = append(s.Chains, n)
+		for range r.plan.Chains[c].Steps {
+			step := runnerv1alpha1.StepCounters{}
+			if len(s.Steps) == 0 {
+				step = runnerv1alpha1.StepCounters{Sent: s.Counters.Sent, Done: s.Counters.Sent, Succeeded: s.Counters.Sent, ResponseTime: s.ResponseTime}
+			}
+			s.Steps = append(s.Steps, step)
+		}
+	}
+	if s.State == runnerv1alpha1.StateDone && s.StartedAt != 0 {
+		s.EndedAt = s.StartedAt + int64(worked)
+		s.Histograms = &runnerv1alpha1.Histograms{ServiceTime: s.ResponseTime, TimeToFirstByte: s.ResponseTime}
+	}
+}
+
+// part of n slots that are this shard's.
+func (r *Runner) part(n int64) (own int64) {
+	if r.share == nil {
+		return 0
+	}
+	slots := r.share.Share.Slots
+	for _, residue := range slots.Residues {
+		own += (n + slots.Of - 1 - residue) / slots.Of
+	}
+	return own
+}
