@@ -342,6 +342,14 @@ func TestStages(t *testing.T) {
 			[][]counters{{{Sent: 10, Ended: 2 * second}}, {{Sent: 15, Ended: 5 * second / 2}}}, 10, 10, 2.5,
 		},
 		{
+			"an end that is noticed late", []runnerv1alpha1.Rate{rate(10, 2*time.Second, 0)},
+			[][]counters{{{Sent: 20, Ended: 2*second + lateEnd}}}, 10, 10, 2,
+		},
+		{
+			"an end that is late", []runnerv1alpha1.Rate{rate(10, 2*time.Second, 0)},
+			[][]counters{{{Sent: 20, Ended: 2*second + lateEnd + 1}}}, 10, 20 / 2.010000001, 2.010000001,
+		},
+		{
 			"by requests: slots fill their periods", []runnerv1alpha1.Rate{rate(10, 0, 10)},
 			[][]counters{{{Sent: 10, Ended: 9 * second / 10}}}, 10, 10, 1,
 		},

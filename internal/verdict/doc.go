@@ -1,0 +1,41 @@
+// Package verdict judges a run: one Outcome of a Report, a Plan's thresholds and what else is
+// known. It is an ordered chain of pure checks; the first that has something to say decides.
+//
+//	outcome       reason             when
+//	Error         PlanRejected,      a runner told this problem, whatever else happened
+//	              InternalError
+//	Error         TargetUnreachable  a runner could not connect to a target
+//	Error         RunnerLost         a shard was lost: thresholds are compared, but decide nothing
+//	Error         DeadlineExceeded   the plan's deadline ended the run
+//	Stopped       Interrupted,       ended early on request before any measured request had an
+//	              Stopped            outcome
+//	Error         NoSuccess          not one measured request succeeded
+//	Stopped       Interrupted,       ended early on request; thresholds are compared with what
+//	              Stopped            there is, but decide nothing
+//	Failed        Breached           a threshold is breached, and the generator is no excuse
+//	Inconclusive  GeneratorBound     the generator was the bottleneck, see below
+//	Inconclusive  PartialResult      a final snapshot is missing though no shard was lost; a
+//	                                 breach on the part there is stays Failed
+//	Passed        Passed             all thresholds hold
+//	Passed        NoThresholds       there are none
+//
+// The generator lagged when the 99th percentile of lag, merged or of the worst shard, is above
+// MaxLag, and was throttled when its CPU quota kept it from running for more than MaxThrottled of
+// the measured window, on average over the shards. Either makes it the possible cause of
+//
+//   - a stage with a rate that reached less than MinAchieved of it: the generator was the
+//     bottleneck;
+//   - a breached minimum of the rate: GeneratorBound instead of Failed;
+//   - a breached maximum of a time: likewise, for a generator that comes late answers for part
+//     of each time;
+//
+// but never of a breached error ratio, nor of a time below a minimum. A rate that was not reached
+// while the generator was well is the target's doing and no reason for Inconclusive: without a
+// threshold on it the run passes. A test that only goes as fast as possible asks for no rate and
+// excuses nothing, unless it has a rate threshold.
+//
+// That exclusive CPUs were wanted and not there is no reason by itself; the message says so.
+//
+// ThresholdResult.Observed is exact: microseconds are written out in the limit's unit, without
+// rounding, so that a value beside its limit shows on which side it is.
+package verdict

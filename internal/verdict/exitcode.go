@@ -1,0 +1,39 @@
+package verdict
+
+import runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+
+// Exit codes of h2surge run.
+const (
+	// ExitPassed: every threshold holds; or there are none, the plan was executed whole and at
+	// least one request succeeded.
+	ExitPassed = 0
+	// ExitUsage: a bad manifest or wrong use of the command; no verdict leads to it.
+	ExitUsage = 1
+	// ExitBreached: a threshold is breached.
+	ExitBreached = 2
+	// ExitInconclusive: the numbers say nothing about the target.
+	ExitInconclusive = 3
+	// ExitStopped: interrupted or stopped; a partial report has been written.
+	ExitStopped = 4
+	// ExitError: could not run: a dead target, a lost shard, not one success.
+	ExitError = 5
+)
+
+// ExitCode maps a verdict to the exit code of h2surge run. Without thresholds nothing was asked of
+// the numbers, so a generator that was the bottleneck does not matter.
+func ExitCode(v runnerv1alpha1.Verdict, hasThresholds bool) int {
+	switch v.Outcome {
+	case runnerv1alpha1.OutcomePassed:
+		return ExitPassed
+	case runnerv1alpha1.OutcomeFailed:
+		return ExitBreached
+	case runnerv1alpha1.OutcomeStopped:
+		return ExitStopped
+	case runnerv1alpha1.OutcomeInconclusive:
+		if v.Reason == ReasonGeneratorBound && !hasThresholds {
+			return ExitPassed
+		}
+		return ExitInconclusive
+	}
+	return ExitError
+}

@@ -1,0 +1,66 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// cause says in which way the generator may have been the bottleneck, "" when in none.
+func cause(in *input) string {
+	if !asksForRate(in.plan) {
+		return ""
+	}
+	var out []string
+	if lag := worstLag(in.report); lag > MaxLag {
+		out = append(out, fmt.Sprintf("it lagged (p99 %s)", result.FormatTime(lag)))
+	}
+	if t := throttled(in.report); t > MaxThrottled {
+		out = append(out, fmt.Sprintf("it was throttled for %s of the time", result.FormatPercent(t)))
+	}
+	return strings.Join(out, " and ")
+}
+
+// asksForRate: some measured stage has a rate, or some threshold is about the rate.
+func asksForRate(plan *runnerv1alpha1.Plan) bool {
+	for i := range plan.Rates {
+		if !plan.Rates[i].WarmUp && !plan.Rates[i].AsFastAsPossible {
+			return true
+		}
+	}
+	for i := range plan.Thresholds {
+		if plan.Thresholds[i].Metric == runnerv1alpha1.MetricRate {
+			return true
+		}
+	}
+	return false
+}
+
+func worstLag(r *runnerv1alpha1.Report) int64 {
+	return max(r.Lag.P99, r.Generator.LagP99Microseconds)
+}
+
+// throttled is the part of the measured window, on average over the shards.
+func throttled(r *runnerv1alpha1.Report) float64 {
+	window := r.Rate.WindowSeconds * float64(r.Generator.Shards)
+	if window <= 0 {
+		return 0
+	}
+	return float64(r.Generator.ThrottledMicroseconds) / 1e6 / window
+}
+
+// excused: the generator may be what breached the threshold.
+func (in *input) excused(c *comparison) bool {
+	if in.cause == "" {
+		return false
+	}
+	switch c.result.Metric {
+	case runnerv1alpha1.MetricRate:
+		return c.isMinimum
+	case runnerv1alpha1.MetricErrorRatio:
+		return false
+	}
+	return !c.isMinimum
+}

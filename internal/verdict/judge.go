@@ -1,0 +1,225 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// Bounds of what makes the generator the bottleneck.
+const (
+	// MaxLag, in microseconds, is half of 20 ms, a usual limit on the 99th percentile of a
+	// response time, and ten times the grain of Go's timers on an idle Linux machine (1 ms).
+	MaxLag = 10_000
+	// MaxThrottled is a part of the measured window. The kernel's default quota period is
+	// 100 ms: one without the CPU in every hundred shows in the 99th percentile.
+	MaxThrottled = 0.01
+	// MinAchieved of the rate asked for is what a healthy generator always reaches: slots come
+	// due by arithmetic, so the rest is for what a stage's end and the bound on waiting cut off.
+	MinAchieved = 0.99
+)
+
+// Reasons of a Verdict. Those of conditions of a LoadTest are the same words.
+const (
+	ReasonPassed            = "Passed"
+	ReasonNoThresholds      = "NoThresholds"
+	ReasonBreached          = "Breached"
+	ReasonGeneratorBound    = "GeneratorBound"
+	ReasonPartialResult     = "PartialResult"
+	ReasonStopped           = "Stopped"
+	ReasonInterrupted       = "Interrupted"
+	ReasonNoSuccess         = "NoSuccess"
+	ReasonRunnerLost        = "RunnerLost"
+	ReasonTargetUnreachable = "TargetUnreachable"
+	ReasonDeadlineExceeded  = "DeadlineExceeded"
+	ReasonPlanRejected      = "PlanRejected"
+	ReasonInternalError     = "InternalError"
+)
+
+// Facts are what a Report does not tell.
+type Facts struct {
+	// Interrupted: the user ended the command line's run by a signal.
+	Interrupted bool
+	// Problem and Message of the runner that had one; FactsOf finds it.
+	Problem runnerv1alpha1.Problem
+	Message string
+}
+
+// FactsOf takes the problem of the lowest shard that has one.
+func FactsOf(snapshots []runnerv1alpha1.Snapshot) Facts {
+	var out Facts
+	shard := -1
+	for i := range snapshots {
+		if s := &snapshots[i]; s.Problem != "" && (shard < 0 || s.Shard < shard) {
+			shard, out.Problem, out.Message = s.Shard, s.Problem, s.Message
+		}
+	}
+	return out
+}
+
+// input is what the checks look at.
+type input struct {
+	plan       *runnerv1alpha1.Plan
+	report     *runnerv1alpha1.Report
+	facts      Facts
+	thresholds []comparison
+	// cause says why the generator may be to blame; "" when it was well.
+	cause string
+}
+
+// check returns nil when it has nothing to say.
+type check func(*input) *runnerv1alpha1.Verdict
+
+// chain is ordered: the first verdict counts. The package comment has it as a table.
+var chain = []check{problem, lost, deadline, stoppedAtOnce, noSuccess, stopped, breached, generatorBound, partial}
+
+// Judge returns the verdict of a run. It changes neither argument. The error is about a
+// threshold that cannot be read, which compile refuses, or the report's histograms.
+func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts) (runnerv1alpha1.Verdict, error) {
+	thresholds, err := compare(plan.Thresholds, report)
+	if err != nil {
+		return runnerv1alpha1.Verdict{}, err
+	}
+	in := &input{plan: plan, report: report, facts: facts, thresholds: thresholds}
+	in.cause = cause(in)
+	out := passed(in)
+	for _, c := range chain {
+		if v := c(in); v != nil {
+			out = v
+			break
+		}
+	}
+	for i := range thresholds {
+		out.Thresholds = append(out.Thresholds, thresholds[i].result)
+	}
+	return *out, nil
+}
+
+func verdict(outcome runnerv1alpha1.Outcome, reason, format string, args ...any) *runnerv1alpha1.Verdict {
+	return &runnerv1alpha1.Verdict{Outcome: outcome, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+func problem(in *input) *runnerv1alpha1.Verdict {
+	switch in.facts.Problem {
+	case "", runnerv1alpha1.ProblemDeadline:
+		return nil
+	case runnerv1alpha1.ProblemConnect:
+		return in.failed(ReasonTargetUnreachable, "a target could not be reached")
+	case runnerv1alpha1.ProblemPlan:
+		return in.failed(ReasonPlanRejected, "a runner cannot execute the plan")
+	}
+	return in.failed(ReasonInternalError, "a runner failed")
+}
+
+// deadline comes after lost: a lost shard is the more likely reason for running too long.
+func deadline(in *input) *runnerv1alpha1.Verdict {
+	if in.facts.Problem != runnerv1alpha1.ProblemDeadline {
+		return nil
+	}
+	return in.failed(ReasonDeadlineExceeded, "the deadline ended the run")
+}
+
+func (in *input) failed(reason, what string) *runnerv1alpha1.Verdict {
+	if in.facts.Message != "" {
+		what += ": " + in.facts.Message
+	}
+	return verdict(runnerv1alpha1.OutcomeError, reason, "%s", what)
+}
+
+func lost(in *input) *runnerv1alpha1.Verdict {
+	g := &in.report.Generator
+	if g.ShardsLost == 0 {
+		return nil
+	}
+	return verdict(runnerv1alpha1.OutcomeError, ReasonRunnerLost,
+		"%d of %d shards were lost; what they did after their last snapshot is missing", g.ShardsLost, g.Shards)
+}
+
+func stoppedAtOnce(in *input) *runnerv1alpha1.Verdict {
+	q := &in.report.Requests
+	if q.Done+q.TimedOut+q.Reset+q.ConnectionLost+q.Dropped > 0 {
+		return nil
+	}
+	return stopped(in)
+}
+
+func noSuccess(in *input) *runnerv1alpha1.Verdict {
+	q := &in.report.Requests
+	if q.Succeeded > 0 {
+		return nil
+	}
+	return verdict(runnerv1alpha1.OutcomeError, ReasonNoSuccess,
+		"not one of %d requests succeeded: %d failed their checks, %d timed out, %d were reset, %d lost their connection, %d were dropped before sending",
+		q.Sent+q.Dropped, q.FailedChecks, q.TimedOut, q.Reset, q.ConnectionLost, q.Dropped)
+}
+
+func stopped(in *input) *runnerv1alpha1.Verdict {
+	switch {
+	case in.facts.Interrupted:
+		return verdict(runnerv1alpha1.OutcomeStopped, ReasonInterrupted, "interrupted before the plan had been executed whole")
+	case in.report.Stopped != "":
+		return verdict(runnerv1alpha1.OutcomeStopped, ReasonStopped,
+			"stopped before the plan had been executed whole: %s", in.report.Stopped)
+	}
+	return nil
+}
+
+func breached(in *input) *runnerv1alpha1.Verdict {
+	var names []string
+	for i := range in.thresholds {
+		if c := &in.thresholds[i]; !c.result.Passed && !in.excused(c) {
+			names = append(names, c.said())
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return verdict(runnerv1alpha1.OutcomeFailed, ReasonBreached, "%s", strings.Join(names, "; "))
+}
+
+func generatorBound(in *input) *runnerv1alpha1.Verdict {
+	if in.cause == "" {
+		return nil
+	}
+	var what []string
+	for i := range in.report.Stages {
+		s := &in.report.Stages[i]
+		if !s.WarmUp && s.Asked > 0 && ran(s) && s.Achieved < MinAchieved*s.Asked {
+			what = append(what, fmt.Sprintf("stage %s reached %s of %s requests a second",
+				s.Name, result.FormatRate(s.Achieved), result.FormatRate(s.Asked)))
+		}
+	}
+	for i := range in.thresholds {
+		if c := &in.thresholds[i]; !c.result.Passed {
+			what = append(what, c.said())
+		}
+	}
+	if len(what) == 0 {
+		return nil
+	}
+	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound,
+		"the generator was the bottleneck, %s: %s", in.cause, strings.Join(what, "; "))
+}
+
+// ran: a stage that never began reached nothing, and that is not the generator's slowness.
+func ran(s *runnerv1alpha1.StageResult) bool { return s.Sent+s.Dropped > 0 }
+
+func partial(in *input) *runnerv1alpha1.Verdict {
+	if !in.report.Partial {
+		return nil
+	}
+	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonPartialResult, "a part of the result is missing")
+}
+
+func passed(in *input) *runnerv1alpha1.Verdict {
+	reason, message := ReasonPassed, "the plan was executed whole and every threshold holds"
+	if len(in.thresholds) == 0 {
+		reason, message = ReasonNoThresholds, "the plan was executed whole; it has no thresholds"
+	}
+	if g := &in.report.Generator; g.ExclusiveWanted && g.ExclusiveShards < g.Shards {
+		message += fmt.Sprintf("; %d of %d shards did not have their CPUs for themselves", g.Shards-g.ExclusiveShards, g.Shards)
+	}
+	return verdict(runnerv1alpha1.OutcomePassed, reason, "%s", message)
+}

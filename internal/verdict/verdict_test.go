@@ -1,0 +1,309 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+// run is a plan and the report of a run that passes: 1,000 requests in 10 s as asked, p99 of the
+// response time 20 ms, all but one a success.
+type run struct {
+	plan   runnerv1alpha1.Plan
+	report runnerv1alpha1.Report
+	facts  Facts
+}
+
+var (
+	fast  = runnerv1alpha1.Threshold{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Quantile: "0.99", Max: "20ms"}
+	slow  = runnerv1alpha1.Threshold{Name: "slow", Metric: runnerv1alpha1.MetricResponseTime, Quantile: "0.5", Min: "1ms"}
+	clean = runnerv1alpha1.Threshold{Name: "clean", Metric: runnerv1alpha1.MetricErrorRatio, Max: "0.001"}
+	much  = runnerv1alpha1.Threshold{Name: "much", Metric: runnerv1alpha1.MetricRate, Min: "100"}
+	few   = runnerv1alpha1.Threshold{Name: "few", Metric: runnerv1alpha1.MetricRate, Max: "100"}
+)
+
+func good() *run {
+	h := histogram.New()
+	h.RecordN(1000, 980)
+	h.RecordN(20_000, 20)
+	r := &run{}
+	r.plan.Rates = []runnerv1alpha1.Rate{{Name: "hold", Count: 100, Period: time.Second, Duration: 10 * time.Second}}
+	r.plan.Thresholds = []runnerv1alpha1.Threshold{fast, slow, clean, much, few}
+	r.report = runnerv1alpha1.Report{
+		Requests:   runnerv1alpha1.Requests{Sent: 1000, Done: 1000, Succeeded: 999, FailedChecks: 1},
+		ErrorRatio: 0.001,
+		Rate:       runnerv1alpha1.RateResult{Asked: 100, Achieved: 100, WindowSeconds: 10},
+		Stages:     []runnerv1alpha1.StageResult{{Name: "hold", Asked: 100, Achieved: 100, Sent: 1000}},
+		Generator:  runnerv1alpha1.GeneratorResult{Shards: 2},
+		Histograms: &runnerv1alpha1.ReportHistograms{ResponseTime: h.Encode(), ServiceTime: h.Encode()},
+	}
+	return r
+}
+
+func (r *run) slowResponses() {
+	h := histogram.New()
+	h.RecordN(20_001, 1000)
+	r.report.Histograms.ResponseTime = h.Encode()
+}
+
+func (r *run) shortOfRate(achieved float64) {
+	r.report.Rate.Achieved = achieved
+	r.report.Stages[0].Achieved = achieved
+}
+
+func (r *run) noThresholds() { r.plan.Thresholds = nil }
+
+func (r *run) lags() { r.report.Lag.P99 = MaxLag + 1 }
+
+func (r *run) asFastAsPossible() {
+	r.plan.Rates[0] = runnerv1alpha1.Rate{Name: "hold", AsFastAsPossible: true, Duration: 10 * time.Second}
+	r.report.Stages[0].Asked, r.report.Rate.Asked = 0, 0
+}
+
+func TestJudge(t *testing.T) {
+	const (
+		failed       = runnerv1alpha1.OutcomeFailed
+		inconclusive = runnerv1alpha1.OutcomeInconclusive
+		broken       = runnerv1alpha1.OutcomeError
+		halted       = runnerv1alpha1.OutcomeStopped
+		pass         = runnerv1alpha1.OutcomePassed
+	)
+	tests := []struct {
+		name    string
+		change  func(*run)
+		outcome runnerv1alpha1.Outcome
+		reason  string
+		message string
+		exit    int
+	}{
+		{"all is well", func(*run) {}, pass, ReasonPassed, "every threshold holds", 0},
+		{"no thresholds", (*run).noThresholds, pass, ReasonNoThresholds, "no thresholds", 0},
+
+		// Problems.
+		{"unreachable", func(r *run) { r.facts = Facts{Problem: runnerv1alpha1.ProblemConnect, Message: "connection refused"} }, broken, ReasonTargetUnreachable, "could not be reached: connection refused", 5},
+		{"plan rejected", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemPlan }, broken, ReasonPlanRejected, "cannot execute", 5},
+		{"internal", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemInternal }, broken, ReasonInternalError, "failed", 5},
+		{"unknown problem", func(r *run) { r.facts.Problem = "Other" }, broken, ReasonInternalError, "failed", 5},
+		{"deadline", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemDeadline }, broken, ReasonDeadlineExceeded, "deadline", 5},
+		{"deadline and a loss", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemDeadline; r.report.Generator.ShardsLost = 1 }, broken, ReasonRunnerLost, "1 of 2 shards", 5},
+		{"a problem before the interrupt", func(r *run) { r.facts = Facts{Problem: runnerv1alpha1.ProblemConnect, Interrupted: true} }, broken, ReasonTargetUnreachable, "", 5},
+
+		// A lost shard.
+		{"lost", func(r *run) { r.report.Generator.ShardsLost = 1; r.report.Partial = true }, broken, ReasonRunnerLost, "1 of 2 shards", 5},
+		{"lost and breached", func(r *run) { r.report.Generator.ShardsLost = 1; r.slowResponses() }, broken, ReasonRunnerLost, "", 5},
+		{"lost and stopped", func(r *run) { r.report.Generator.ShardsLost = 1; r.report.Stopped = "spec.stop" }, broken, ReasonRunnerLost, "", 5},
+
+		// Not one success.
+		{"no success", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Requests.FailedChecks = 1000 }, broken, ReasonNoSuccess, "not one of 1000 requests succeeded: 1000 failed", 5},
+		{"one success", func(r *run) { r.report.Requests.Succeeded = 1; r.plan.Thresholds = nil }, pass, ReasonNoThresholds, "", 0},
+		{"nothing sent", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{} }, broken, ReasonNoSuccess, "", 5},
+		{"no success and no thresholds", func(r *run) { r.noThresholds(); r.report.Requests.Succeeded = 0 }, broken, ReasonNoSuccess, "", 5},
+		{"no success, stopped", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Stopped = "spec.stop" }, broken, ReasonNoSuccess, "", 5},
+		{"stopped before any outcome", func(r *run) {
+			r.report.Requests = runnerv1alpha1.Requests{Sent: 3, InFlightAtEnd: 3}
+			r.report.Stopped = "spec.stop"
+		}, halted, ReasonStopped, "spec.stop", 4},
+		{"interrupted before anything", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{}; r.facts.Interrupted = true }, halted, ReasonInterrupted, "", 4},
+		{"interrupted when all was dropped", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{Dropped: 1}; r.facts.Interrupted = true }, broken, ReasonNoSuccess, "1 were dropped", 5},
+
+		// Stopped.
+		{"stopped", func(r *run) { r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "spec.stop", 4},
+		{"interrupted", func(r *run) { r.facts.Interrupted = true; r.report.Stopped = "SIGINT" }, halted, ReasonInterrupted, "", 4},
+		{"stopped and breached", func(r *run) { r.report.Stopped = "spec.stop"; r.slowResponses() }, halted, ReasonStopped, "", 4},
+
+		// Thresholds, on both sides.
+		{"time above", (*run).slowResponses, failed, ReasonBreached, "fast: responseTime at 0.99 is 20.001ms, want <= 20ms", 2},
+		{"time below its minimum", func(r *run) { r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonBreached, "slow: responseTime at 0.5 is 1000us, want >= 1001us", 2},
+		{"errors above", func(r *run) { r.report.ErrorRatio = 0.00100001 }, failed, ReasonBreached, "clean: errorRatio is 0.00100001, want <= 0.001", 2},
+		{"rate below", func(r *run) { r.shortOfRate(99.9999) }, failed, ReasonBreached, "much: rate is 99.9999, want >= 100", 2},
+		{"rate above", func(r *run) { r.shortOfRate(100.1) }, failed, ReasonBreached, "few: rate is 100.1, want <= 100", 2},
+		{"two at once", func(r *run) { r.slowResponses(); r.shortOfRate(50) }, failed, ReasonBreached, "; much: rate", 2},
+		{"breached on a part", func(r *run) { r.report.Partial = true; r.slowResponses() }, failed, ReasonBreached, "", 2},
+		{"a part is missing", func(r *run) { r.report.Partial = true }, inconclusive, ReasonPartialResult, "", 3},
+		{"a part is missing, no thresholds", func(r *run) { r.report.Partial = true; r.noThresholds() }, inconclusive, ReasonPartialResult, "", 3},
+
+		// The generator as the bottleneck.
+		{"lag at its bound", func(r *run) { r.report.Lag.P99 = MaxLag; r.slowResponses() }, failed, ReasonBreached, "", 2},
+		{"lag above", func(r *run) { r.lags(); r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it lagged (p99 10ms): fast: responseTime", 3},
+		{"lag of the worst shard", func(r *run) { r.report.Generator.LagP99Microseconds = MaxLag + 1; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "", 3},
+		{"throttled at the bound", func(r *run) { r.report.Generator.ThrottledMicroseconds = 200_000; r.slowResponses() }, failed, ReasonBreached, "", 2},
+		{"throttled above", func(r *run) { r.report.Generator.ThrottledMicroseconds = 200_001; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "throttled for 1% of the time", 3},
+		{"both", func(r *run) { r.lags(); r.report.Generator.ThrottledMicroseconds = 2e6; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it lagged (p99 10ms) and it was throttled for 10% of the time", 3},
+		{"lag that harmed nothing", (*run).lags, pass, ReasonPassed, "", 0},
+		{"rate short, generator well", func(r *run) { r.shortOfRate(50) }, failed, ReasonBreached, "much", 2},
+		{"rate short, generator lags", func(r *run) { r.shortOfRate(50); r.lags() }, inconclusive, ReasonGeneratorBound, "stage hold reached 50 of 100 requests a second; much", 3},
+		{"rate short without a threshold, generator well", func(r *run) { r.shortOfRate(50); r.noThresholds() }, pass, ReasonNoThresholds, "", 0},
+		{"rate short without a threshold, generator lags", func(r *run) { r.shortOfRate(50); r.lags(); r.noThresholds() }, inconclusive, ReasonGeneratorBound, "", 0},
+		{"rate at the bound", func(r *run) { r.shortOfRate(99); r.lags(); r.noThresholds() }, pass, ReasonNoThresholds, "", 0},
+		{"rate below the bound", func(r *run) { r.shortOfRate(98.9); r.lags(); r.plan.Thresholds = r.plan.Thresholds[2:3] }, inconclusive, ReasonGeneratorBound, "", 3},
+		{"a stage that never began", func(r *run) {
+			r.lags()
+			r.report.Stages = append(r.report.Stages, runnerv1alpha1.StageResult{Name: "next", Asked: 5})
+		}, pass, ReasonPassed, "", 0},
+		{"a warm-up that was short", func(r *run) {
+			r.lags()
+			r.report.Stages = append(r.report.Stages, runnerv1alpha1.StageResult{Name: "warm", WarmUp: true, Asked: 5, Sent: 1, Achieved: 1})
+		}, pass, ReasonPassed, "", 0},
+		{"lag is no excuse for errors", func(r *run) { r.lags(); r.report.ErrorRatio = 0.5 }, failed, ReasonBreached, "clean", 2},
+		{"nor for too much", func(r *run) { r.lags(); r.shortOfRate(101) }, failed, ReasonBreached, "few", 2},
+		{"nor for being too fast", func(r *run) { r.lags(); r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonBreached, "slow", 2},
+		{"excused and not", func(r *run) { r.lags(); r.slowResponses(); r.report.ErrorRatio = 0.5 }, failed, ReasonBreached, "clean", 2},
+		{"as fast as possible excuses nothing", func(r *run) {
+			r.asFastAsPossible()
+			r.lags()
+			r.slowResponses()
+			r.plan.Thresholds = r.plan.Thresholds[:3]
+		}, failed, ReasonBreached, "fast", 2},
+		{"unless there is a rate threshold", func(r *run) { r.asFastAsPossible(); r.lags(); r.shortOfRate(50) }, inconclusive, ReasonGeneratorBound, "much", 3},
+		{"as fast as possible, slow and well", func(r *run) { r.asFastAsPossible(); r.shortOfRate(50) }, failed, ReasonBreached, "much", 2},
+
+		// Exclusive CPUs.
+		{"not exclusive", func(r *run) { r.report.Generator.ExclusiveWanted = true; r.report.Generator.ExclusiveShards = 1 }, pass, ReasonPassed, "1 of 2 shards did not have their CPUs", 0},
+		{"exclusive", func(r *run) { r.report.Generator.ExclusiveWanted = true; r.report.Generator.ExclusiveShards = 2 }, pass, ReasonPassed, "", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := good()
+			tt.change(r)
+			got, err := Judge(&r.plan, &r.report, r.facts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Outcome != tt.outcome || got.Reason != tt.reason || !strings.Contains(got.Message, tt.message) {
+				t.Errorf("got %s, %s: %s\nwant %s, %s: ...%s...", got.Outcome, got.Reason, got.Message, tt.outcome, tt.reason, tt.message)
+			}
+			if len(got.Thresholds) != len(r.plan.Thresholds) {
+				t.Errorf("%d thresholds compared, want all %d", len(got.Thresholds), len(r.plan.Thresholds))
+			}
+			if code := ExitCode(got, len(r.plan.Thresholds) > 0); code != tt.exit {
+				t.Errorf("exit code %d, want %d", code, tt.exit)
+			}
+		})
+	}
+	if ExitCode(runnerv1alpha1.Verdict{Outcome: "Other"}, true) != ExitError {
+		t.Error("an unknown outcome is no error")
+	}
+}
+
+func TestThresholdResults(t *testing.T) {
+	h := histogram.New()
+	for v := range int64(10000) {
+		h.Record(v + 1)
+	}
+	report := &runnerv1alpha1.Report{
+		Requests:   runnerv1alpha1.Requests{Sent: 3},
+		ErrorRatio: 1. / 3,
+		Rate:       runnerv1alpha1.RateResult{Achieved: 60003.45678, WindowSeconds: 1},
+		Histograms: &runnerv1alpha1.ReportHistograms{ResponseTime: h.Encode(), TimeToFirstByte: h.Encode()},
+	}
+	tests := []struct {
+		threshold runnerv1alpha1.Threshold
+		want      runnerv1alpha1.ThresholdResult
+	}{
+		{
+			runnerv1alpha1.Threshold{Name: "ms", Metric: "responseTime", Quantile: "0.5", Max: "5.003ms"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 5.003ms", Observed: "5.003ms", Passed: true},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "between microseconds", Metric: "responseTime", Quantile: "0.5", Max: "5002999ns"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 5002999ns", Observed: "5003000ns"},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "s", Metric: "timeToFirstByte", Quantile: "1", Max: "0.009s"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 0.009s", Observed: "0.01s"},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "compound", Metric: "responseTime", Quantile: "1.0", Max: "1m30s"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 1m30s", Observed: "0.01s", Passed: true},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "minutes", Metric: "responseTime", Quantile: "1.0", Max: "1m"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 1m", Observed: "10ms", Passed: true},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "us", Metric: "responseTime", Quantile: "0.0001", Min: "2us"},
+			runnerv1alpha1.ThresholdResult{Limit: ">= 2us", Observed: "1us"},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "nothing measured", Metric: "serviceTime", Quantile: "0.5", Max: "1h"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 1h", Observed: "none"},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "ratio", Metric: "errorRatio", Max: "0.5"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 0.5", Observed: "0.333333", Passed: true},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "rounding would hide it", Metric: "errorRatio", Max: "0.333333"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 0.333333", Observed: "0.3333333333333333"},
+		},
+		{
+			runnerv1alpha1.Threshold{Name: "rate", Metric: "rate", Min: "60000"},
+			runnerv1alpha1.ThresholdResult{Limit: ">= 60000", Observed: "60003.5", Passed: true},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.threshold.Name, func(t *testing.T) {
+			got, err := Judge(&runnerv1alpha1.Plan{Thresholds: []runnerv1alpha1.Threshold{tt.threshold}}, report, Facts{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.want.Name, tt.want.Metric, tt.want.Quantile = tt.threshold.Name, tt.threshold.Metric, tt.threshold.Quantile
+			if diff := cmp.Diff([]runnerv1alpha1.ThresholdResult{tt.want}, got.Thresholds); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestJudgeRefuses(t *testing.T) {
+	tests := []struct {
+		threshold runnerv1alpha1.Threshold
+		want      string
+	}{
+		{runnerv1alpha1.Threshold{Name: "both", Metric: "rate", Max: "1", Min: "1"}, "threshold both: exactly one"},
+		{runnerv1alpha1.Threshold{Name: "neither", Metric: "rate"}, "exactly one"},
+		{runnerv1alpha1.Threshold{Metric: "rate", Max: "many"}, "not a decimal"},
+		{runnerv1alpha1.Threshold{Metric: "errorRatio", Max: "NaN"}, "not a decimal"},
+		{runnerv1alpha1.Threshold{Metric: "responseTime", Quantile: "0.9", Max: "20"}, "not a duration"},
+		{runnerv1alpha1.Threshold{Metric: "responseTime", Quantile: "0", Max: "20ms"}, "quantile"},
+		{runnerv1alpha1.Threshold{Metric: "responseTime", Quantile: "1.1", Max: "20ms"}, "quantile"},
+		{runnerv1alpha1.Threshold{Metric: "responseTime", Max: "20ms"}, "quantile"},
+		{runnerv1alpha1.Threshold{Metric: "other", Quantile: "0.9", Max: "20ms"}, "not known"},
+	}
+	for _, tt := range tests {
+		r := good()
+		r.plan.Thresholds = []runnerv1alpha1.Threshold{tt.threshold}
+		if _, err := Judge(&r.plan, &r.report, Facts{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: error %v, want %q", tt.threshold, err, tt.want)
+		}
+	}
+	r := good()
+	r.report.Histograms.ResponseTime.Counts = "?"
+	if _, err := Judge(&r.plan, &r.report, Facts{}); err == nil {
+		t.Error("a histogram that cannot be read is no error")
+	}
+	r.report.Histograms = nil
+	if _, err := Judge(&r.plan, &r.report, Facts{}); err == nil {
+		t.Error("thresholds on times without histograms are no error")
+	}
+}
+
+func TestFactsOf(t *testing.T) {
+	got := FactsOf([]runnerv1alpha1.Snapshot{
+		{Shard: 3, Problem: runnerv1alpha1.ProblemConnect, Message: "third"},
+		{Shard: 0},
+		{Shard: 1, Problem: runnerv1alpha1.ProblemInternal, Message: "first"},
+	})
+	want := Facts{Problem: runnerv1alpha1.ProblemInternal, Message: "first"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := FactsOf(nil); got != (Facts{}) {
+		t.Errorf("of nothing: %+v", got)
+	}
+}
