@@ -1,9 +1,10 @@
 #!/bin/bash
-# overlay.sh IMAGE DIRECTORY: writes a kustomization there that is config/default with IMAGE, so that no tracked file is edited.
+# overlay.sh IMAGE DIRECTORY [BASE]: writes a kustomization there that is BASE (config/default) with IMAGE in place of "h2surge",
+# so that no tracked file is edited.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ $# = 2 ] || { echo "usage: hack/overlay.sh IMAGE DIRECTORY" >&2; exit 1; }
-image=$1 dir=$2
+[ $# = 2 ] || [ $# = 3 ] || { echo "usage: hack/overlay.sh IMAGE DIRECTORY [BASE]" >&2; exit 1; }
+image=$1 dir=$2 base=${3:-config/default}
 
 # the tag is what follows a colon in the last part of the path: an earlier colon is a port's
 case ${image##*/} in
@@ -13,7 +14,7 @@ case ${image##*/} in
 esac
 
 mkdir -p "$dir"
-base=$(realpath --relative-to="$dir" config/default)
+base=$(realpath --relative-to="$dir" "$base")
 cat >"$dir/kustomization.yaml" <<EOF
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization

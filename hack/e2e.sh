@@ -1,0 +1,125 @@
+#!/bin/bash
+# e2e.sh: the user stories on a real cluster. Which one: E2E_KUBECONFIG if set, else kind where a Docker engine and kind are there,
+# else hack/cluster (root, Debian 12). What a killed run left behind is cleared first; at the end the machine is as it was.
+#
+#   KEEP=1           leave the cluster up for a look, and take the same one the next time
+#   RUN=REGEXP       run these stories only, as go test -run does
+#   E2E_KUBECONFIG   use this cluster; an h2surge in it is removed. It must have the images E2E_IMG and E2E_PROBE_IMG, or be able to pull them, or
+#   E2E_LOAD         is a command that brings an image archive, its argument, to the cluster's nodes
+#   E2E_EXCLUSIVE=0  the cluster's nodes hand out no exclusive CPUs: that story is skipped, and says so
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export GOFLAGS='-trimpath -buildvcs=false'
+img=${E2E_IMG:-localhost/h2surge:e2e} probe=${E2E_PROBE_IMG:-localhost/h2surge-probe:e2e}
+kind_name=h2surge-e2e
+
+step() { printf '\n==> %s (%d s so far)\n' "$1" "$SECONDS"; }
+
+choose() {
+  if [ -n "${E2E_KUBECONFIG:-}" ]; then
+    echo given
+  elif command -v kind >/dev/null && timeout 10 docker info >/dev/null 2>&1; then
+    echo kind
+  else
+    echo own
+  fi
+}
+
+# given: somebody's cluster, which is neither made nor removed
+given_up() { export KUBECONFIG=$E2E_KUBECONFIG; }
+given_load() { if [ -n "${E2E_LOAD:-}" ]; then $E2E_LOAD "$1"; fi; }
+given_clear() { given_up && clear_cluster; }
+given_down() { clear_cluster; }
+
+kind_up() {
+  mkdir -p dist/e2e
+  export KUBECONFIG=$PWD/dist/e2e/kind.kubeconfig
+  kind get clusters 2>/dev/null | grep -qx $kind_name ||
+    kind create cluster --name $kind_name --config test/e2e/kind.yaml --kubeconfig "$KUBECONFIG" --wait 120s
+}
+kind_load() { kind load image-archive "$1" --name $kind_name; }
+kind_clear() { if [ -z "${KEEP:-}" ]; then kind delete cluster --name $kind_name 2>/dev/null || true; fi; }
+kind_down() { kind delete cluster --name $kind_name; }
+
+# own: hack/cluster. One that a developer brought up is used and stays; a mark tells it from one that an earlier run left.
+own_env() {
+  # shellcheck disable=SC1090
+  . <(hack/cluster/env)
+  own_mark=$CLUSTER_HOME/run/e2e
+}
+own_clear() {
+  own_env
+  [ -d "$CLUSTER_HOME/run" ] || return 0
+  if [ -e "$own_mark" ] && [ -n "${KEEP:-}" ]; then return; fi
+  if [ -e "$own_mark" ] || ! timeout 10 kubectl get --raw /readyz >/dev/null 2>&1; then
+    echo "an earlier run left a cluster behind: taking it down"
+    hack/cluster/down
+  else
+    echo "a cluster is up that no e2e run brought: using it, and leaving it up"
+  fi
+}
+own_up() {
+  local fresh=1
+  [ ! -d "$CLUSTER_HOME/run" ] || fresh=
+  hack/cluster/up
+  if [ -n "$fresh" ]; then touch "$own_mark"; fi
+  if [ ! -e "$own_mark" ]; then clear_cluster; fi
+}
+own_load() { hack/cluster/load-image "$1"; }
+own_down() {
+  if [ -e "$own_mark" ]; then hack/cluster/down; else clear_cluster; fi
+}
+
+# clear_cluster removes what the stories and the deployment put into a cluster that stays.
+clear_cluster() {
+  kubectl delete namespace -l h2surge.io/e2e=true --ignore-not-found --timeout=120s || true
+  kubectl delete -k config/default --ignore-not-found --timeout=120s || true
+}
+
+finish() {
+  local rc=$?
+  trap - EXIT INT TERM
+  if [ -n "${KEEP:-}" ]; then
+    echo "KEEP: the cluster stays; KUBECONFIG=$KUBECONFIG"
+  else
+    step "putting the machine back as it was"
+    "${cluster}_down" || rc=1
+  fi
+  step "e2e ends with status $rc"
+  exit "$rc"
+}
+
+images() {
+  make -s image IMG="$img"
+  rm -rf dist/e2e/root
+  CGO_ENABLED=0 go build -ldflags '-s -w' -o dist/e2e/root/probe ./test/e2e/probe
+  bin/tools/image -o dist/e2e/probe.tar -t "$probe" -entrypoint /probe "linux/$(go env GOARCH)=dist/e2e/root"
+}
+
+deploy() {
+  hack/overlay.sh "$img" dist/e2e/deploy
+  hack/overlay.sh "$img" dist/e2e/target config/target
+  kubectl apply -k dist/e2e/deploy
+  kubectl -n h2surge-system wait --for=condition=Available deployment --all --timeout=120s || {
+    kubectl -n h2surge-system describe pods
+    kubectl -n h2surge-system logs --all-containers --tail=50 -l app.kubernetes.io/name=h2surge || true
+    return 1
+  }
+}
+
+cluster=$(choose)
+step "cluster: $cluster (given: E2E_KUBECONFIG, kind, own: hack/cluster)"
+"${cluster}_clear"
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+"${cluster}_up"
+step "images"
+images
+"${cluster}_load" dist/h2surge.tar
+"${cluster}_load" dist/e2e/probe.tar
+step "deploying config/default"
+deploy
+step "stories"
+E2E_PROBE_IMG=$probe E2E_TARGET_DIR=$PWD/dist/e2e/target \
+  go test -tags e2e -count=1 -timeout 30m -v -run "${RUN:-.}" ./test/e2e

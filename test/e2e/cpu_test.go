@@ -1,0 +1,146 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// TestExclusiveCPU is story 2: a shard that asks for a CPU of its own has it, and says so.
+func TestExclusiveCPU(t *testing.T) {
+	if os.Getenv("E2E_EXCLUSIVE") == "0" {
+		t.Skip("E2E_EXCLUSIVE=0: this cluster hands out no exclusive CPUs")
+	}
+	s := newStory(t, "cpu").withTarget()
+	s.probe("besteffort", "", nil, "serve")
+	s.probe("burstable", "", small, "serve")
+	bystanders := []string{"besteffort", "burstable"}
+	shared := cpuSet(t, s.cpus("besteffort"))
+
+	one := int32(1)
+	s.apply(s.quickstart("alone", 1, hold(1000, 15*time.Second), withoutThresholds, func(spec *v1alpha1.LoadTestSpec) {
+		spec.Runner.CPUsPerShard = &one
+	}))
+	s.awaitLoad(1000, short)
+
+	var own []int
+	s.eventually(10*time.Second, func() string {
+		lt := s.loadTest("alone")
+		if len(lt.Status.Runners) != 1 || lt.Status.Runners[0].CPUs == "" || !lt.Status.Runners[0].Exclusive {
+			return fmt.Sprintf("runners in status %+v, want one with a CPU of its own", lt.Status.Runners)
+		}
+		own = cpuSet(t, lt.Status.Runners[0].CPUs)
+		return ""
+	})
+	t.Logf("the runner has CPU %v; pods that share had %v before", own, shared)
+	if len(own) != 1 || !slices.Contains(shared, own[0]) {
+		t.Fatalf("the runner has CPUs %v, want one of %v, which all shared before", own, shared)
+	}
+	for _, b := range bystanders {
+		if now := cpuSet(t, s.cpus(b)); slices.Contains(now, own[0]) || len(now) == 0 {
+			t.Errorf("pod %s may run on %v, the runner's own CPU is %d", b, now, own[0])
+		}
+	}
+	s.wantAloneInCgroups(own[0])
+
+	s.mustKubectl("", "wait", "--for=condition=Finished", "loadtest/alone", "--timeout=1m")
+	lt := s.loadTest("alone")
+	if r := s.report(lt); r.Generator.ExclusiveShards != 1 || r.Generator.Workers != 1 || !slices.Equal(r.Generator.CPUs, own) {
+		t.Errorf("the report's generator %+v, want one shard, one worker, CPU %v, exclusive", r.Generator, own)
+	}
+	// The CPU goes back to all: what kept the others off it was the runner.
+	s.mustKubectl("", "delete", "loadtest", "alone")
+	s.eventually(short, func() string {
+		if now := cpuSet(t, s.cpus("burstable")); !slices.Equal(now, shared) {
+			return fmt.Sprintf("after the run pods may use %v, before it was %v", now, shared)
+		}
+		return ""
+	})
+}
+
+// wantAloneInCgroups looks at the containers of all pods, where the node is this machine: the
+// runner's may use cpu and nothing else, all others anything but cpu.
+func (s *story) wantAloneInCgroups(cpu int) {
+	s.Helper()
+	pods, err := core.CoreV1().Pods("").List(s.ctx, metav1.ListOptions{FieldSelector: "status.phase=Running"})
+	s.must(err)
+	runner, sets, seen := s.runners()[0].UID, cgroupSets(), 0
+	for _, p := range pods.Items {
+		for _, c := range p.Status.ContainerStatuses {
+			_, id, _ := strings.Cut(c.ContainerID, "://")
+			list, here := sets[id]
+			if !here {
+				continue
+			}
+			seen++
+			got := cpuSet(s.T, list)
+			s.Logf("%s/%s may use %v", p.Namespace, p.Name, got)
+			if mine := p.UID == runner; mine != slices.Contains(got, cpu) || mine && len(got) != 1 {
+				s.Errorf("container %s of %s/%s may use %v; CPU %d is the runner's alone", c.Name, p.Namespace, p.Name, got, cpu)
+			}
+		}
+	}
+	if seen == 0 {
+		s.Log("the node is not this machine: only two pods of the story were asked for their CPUs")
+	}
+}
+
+// cgroupSets are the CPUs of the containers on this machine, by the container's id, which ends
+// the name of its cgroup: "ID" or "cri-containerd-ID.scope". Version 1 has a hierarchy for CPU sets alone.
+func cgroupSets() map[string]string {
+	sets := map[string]string{}
+	for root, file := range map[string]string{
+		"/sys/fs/cgroup/cpuset": "cpuset.cpus", "/sys/fs/cgroup": "cpuset.cpus.effective",
+	} {
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return nil // cgroups come and go
+			}
+			name := strings.TrimSuffix(d.Name(), ".scope")
+			if len(name) < containerIDLength {
+				return nil
+			}
+			if b, err := os.ReadFile(filepath.Join(path, file)); err == nil {
+				sets[name[len(name)-containerIDLength:]] = strings.TrimSpace(string(b))
+			}
+			return nil
+		})
+	}
+	return sets
+}
+
+// containerIDLength is that of a SHA-256 in hexadecimal.
+const containerIDLength = 64
+
+// cpuSet reads a list such as "0,2-3".
+func cpuSet(t *testing.T, list string) []int {
+	t.Helper()
+	var out []int
+	for part := range strings.SplitSeq(list, ",") {
+		low, high, isRange := strings.Cut(part, "-")
+		if !isRange {
+			high = low
+		}
+		first, err1 := strconv.Atoi(low)
+		last, err2 := strconv.Atoi(high)
+		if err1 != nil || err2 != nil {
+			t.Fatalf("%q is not a list of CPUs", list)
+		}
+		for ; first <= last; first++ {
+			out = append(out, first)
+		}
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/h2surge/h2surge/internal/target"
+)
+
+// withTarget deploys config/target, whose Service is "target", and waits until it answers.
+func (s *story) withTarget() *story {
+	s.Helper()
+	s.mustKubectl("", "apply", "-k", targetDir)
+	s.mustKubectl("", "rollout", "status", "deployment/target", "--timeout", short.String())
+	s.eventually(short, func() string {
+		if _, err := s.tryStats(); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	return s
+}
+
+// stats asks the target what it has received, by way of the API server.
+func (s *story) stats() target.Stats {
+	s.Helper()
+	st, err := s.tryStats()
+	s.must(err)
+	return st
+}
+
+func (s *story) tryStats() (target.Stats, error) {
+	var st target.Stats
+	b, err := core.CoreV1().Services(s.ns).ProxyGet("http", "target", "stats", "/stats", nil).DoRaw(s.ctx)
+	if err == nil {
+		err = json.Unmarshal(b, &st)
+	}
+	return st, err
+}
+
+// awaitLoad waits until the target has received n requests.
+func (s *story) awaitLoad(n uint64, within time.Duration) {
+	s.Helper()
+	s.eventually(within, func() string {
+		if got := s.stats().Requests; got < n {
+			return fmt.Sprintf("the target has %d requests, want %d", got, n)
+		}
+		return ""
+	})
+}
+
+// lastRequest watches the target for the given time and tells when, after begun, its count last
+// changed, and the count.
+func (s *story) lastRequest(begun time.Time, watch time.Duration) (after time.Duration, n uint64) {
+	s.Helper()
+	for time.Since(begun) < watch {
+		if now := s.stats().Requests; now != n {
+			after, n = time.Since(begun), now
+		}
+		time.Sleep(poll / 2)
+	}
+	return after, n
+}
+
+// wantStopped fails unless load ended within 2 s of begun, by the target's own count.
+func (s *story) wantStopped(what string, begun time.Time) {
+	s.Helper()
+	const bound = 2 * time.Second
+	after, n := s.lastRequest(begun, bound+3*time.Second)
+	s.Logf("%s: the target's count last changed after %v, at %d requests", what, after.Round(time.Millisecond), n)
+	if after > bound {
+		s.Errorf("%s: load went on for %v, want at most %v", what, after, bound)
+	}
+	// The target's own seconds agree. Their times are cut to whole seconds, so none is told too late.
+	st := s.stats()
+	for i, count := range st.PerSecond {
+		if second := time.Unix(st.PerSecondStart+int64(i), 0); count > 0 && second.After(begun.Add(bound)) {
+			s.Errorf("%s: %d requests in the second of %v, it began at %v", what, count, second.UTC(), begun.UTC())
+		}
+	}
+}
