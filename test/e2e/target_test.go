@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/h2surge/h2surge/internal/target"
 )
 
