@@ -1,18 +1,21 @@
 package main
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner"
 )
 
 // linked are the parts of the real thing.
 func linked(log *slog.Logger) parts {
 	return parts{
-		newEngine: func(*rv.Plan, *slog.Logger) (engine, error) { return nil, errors.New("no engine") },
-		metrics:   func(*rv.Plan, func() *rv.Snapshot) http.Handler { return http.NotFoundHandler() },
-		log:       log,
+		newEngine: func(plan *rv.Plan, log *slog.Logger) (engine, error) {
+			return runner.New(plan, runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: log})
+		},
+		conflict: runner.ErrConflict,
+		metrics:  func(*rv.Plan, func() *rv.Snapshot) http.Handler { return http.NotFoundHandler() },
+		log:      log,
 	}
 }
