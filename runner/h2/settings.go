@@ -23,7 +23,7 @@ func initialPeerSettings() peerSettings {
 		maxConcurrent: 1<<32 - 1,
 		initialWindow: initialWindowSize,
 		maxFrame:      minMaxFrameSize,
-		table:         encoderTable{size: hpack.DefaultTableSize, low: hpack.DefaultTableSize},
+		table:         encoderTable{size: hpack.DefaultTableSize},
 	}
 }
 
@@ -68,7 +68,7 @@ func (s *peerSettings) set(id http2.SettingID, v uint32, fromServer bool) *ConnE
 // the default: a bigger table would hold nothing that requests repeat.
 type encoderTable struct {
 	size  uint32
-	low   uint32 // the smallest size since the last update was sent
+	low   uint32 // while owed: the smallest size since the last update was sent
 	owed  bool
 	epoch uint32 // counts changes
 }
@@ -78,6 +78,9 @@ func (t *encoderTable) resize(v uint32) {
 	n := min(v, hpack.DefaultTableSize)
 	if n == t.size {
 		return
+	}
+	if !t.owed {
+		t.low = n
 	}
 	t.size, t.low, t.owed = n, min(t.low, n), true
 	t.epoch++
@@ -96,4 +99,4 @@ func (t *encoderTable) appendUpdates(dst []byte) []byte {
 }
 
 // sent says that the updates were sent.
-func (t *encoderTable) sent() { t.owed, t.low = false, t.size }
+func (t *encoderTable) sent() { t.owed = false }

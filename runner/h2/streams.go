@@ -23,8 +23,8 @@ type requestState uint8
 
 const (
 	gotFinal  requestState = 1 << iota // the final response's header came
-	abandoned                         // no one waits for it; it only still counts
-	answered                          // the response is complete, the request is not
+	abandoned                          // no one waits for it; it only still counts
+	answered                           // the response is complete, the request is not
 )
 
 // streamTable finds streams by id. Client ids are odd and ascend, so the table

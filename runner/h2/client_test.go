@@ -1,0 +1,545 @@
+package h2
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
+
+	"github.com/h2surge/h2surge/runner/h2/hpack"
+)
+
+// want compares lines; none and nil are the same.
+func want(t *testing.T, what string, got []string, lines ...string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.Join(lines, "\n"), strings.Join(got, "\n")); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func (v *conversation) mustReceive(frames ...[]byte) {
+	v.t.Helper()
+	if err := v.Receive(wire(frames...), 0); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+func setting(id http2.SettingID, v uint32) []byte {
+	return AppendSettings(nil, http2.Setting{ID: id, Val: v})
+}
+
+// TestPreface is RFC 9113 3.4 and 6.5.
+func TestPreface(t *testing.T) {
+	c := NewClient(Config{StreamWindow: 1000, ConnWindow: 70000, HeaderTableSize: 8192, MaxFrameSize: 20000, MaxHeaderListSize: 5000}, new(recorder))
+	p, ok := bytes.CutPrefix(c.Pending(), []byte(http2.ClientPreface))
+	if !ok {
+		t.Errorf("no preface in %q", c.Pending())
+	}
+	want(t, "sent", describe(t, p),
+		"SETTINGS 0 INITIAL_WINDOW_SIZE=1000 MAX_HEADER_LIST_SIZE=5000 HEADER_TABLE_SIZE=8192 MAX_FRAME_SIZE=20000 ENABLE_PUSH=0",
+		"WINDOW_UPDATE 0 +4465")
+	if c.Ready() || c.Free() != 0 || c.Open(c.Begin(), 1, nil, 0) != 0 {
+		t.Error("ready before the peer's SETTINGS")
+	}
+	if err := c.Receive(AppendSettings(nil), 0); err != nil || !c.Ready() || c.Free() != 100 {
+		t.Errorf("after SETTINGS: err %v, ready %v, free %d; want nil, true, 100", err, c.Ready(), c.Free())
+	}
+}
+
+func TestFirstFrameMustBeSettings(t *testing.T) {
+	for name, p := range map[string][]byte{
+		"PING": AppendPing(nil, false, [8]byte{}), "an acknowledgement": AppendSettingsAck(nil),
+		"unknown": raw(0xfa, 0, 0, ""), "GOAWAY": AppendGoAway(nil, 0, 0, ""), "HTTP/1.1": []byte("HTTP/1.1 400 Bad Request\r\n\r\n"),
+	} {
+		c := NewClient(Config{}, new(recorder))
+		if err := c.Receive(p, 0); codeOf(err) != int(http2.ErrCodeProtocol) && codeOf(err) != int(http2.ErrCodeFrameSize) {
+			t.Errorf("%s: %v, want a PROTOCOL_ERROR", name, err)
+		}
+		if err := c.Receive(AppendSettings(nil), 0); err == nil || c.Ready() {
+			t.Errorf("%s: the session went on", name)
+		}
+	}
+}
+
+// TestConcurrency is RFC 9113 5.1.2: the lower of the user's and the peer's bound.
+func TestConcurrency(t *testing.T) {
+	v := converse(t, Config{MaxConcurrentStreams: 10})
+	for i, step := range []struct{ peer, free int }{{4, 4}, {20, 10}, {0, 0}, {1, 1}} {
+		v.mustReceive(setting(http2.SettingMaxConcurrentStreams, uint32(step.peer)))
+		if v.Free() != step.free {
+			t.Errorf("step %d: free %d, want %d", i, v.Free(), step.free)
+		}
+	}
+	id := v.get()
+	if v.Free() != 0 || v.get() != 0 || v.InFlight() != 1 {
+		t.Errorf("free %d, in flight %d, want 0, 1 and no stream more", v.Free(), v.InFlight())
+	}
+	v.mustReceive(headers(id, true, ok200...))
+	if v.Free() != 1 {
+		t.Errorf("free %d after the response, want 1", v.Free())
+	}
+}
+
+// TestSendWindows is RFC 9113 6.9: a body under both windows, in frames the
+// peer takes, shared among streams.
+func TestSendWindows(t *testing.T) {
+	v := converse(t, Config{}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+	v.post(strings.Repeat("a", 25))
+	v.post(strings.Repeat("b", 10))
+	v.post("")
+	want(t, "opened", v.sent(), "HEADERS 1 82", "DATA 1 len 10", "HEADERS 3 82", "DATA 3 len 10 end", "HEADERS 5 82 end")
+
+	v.mustReceive(AppendWindowUpdate(nil, 0, 1000))
+	want(t, "the connection's window alone", v.sent())
+	v.mustReceive(AppendWindowUpdate(nil, 1, 5))
+	want(t, "the stream's window", v.sent(), "DATA 1 len 5")
+	v.mustReceive(setting(http2.SettingInitialWindowSize, 17))
+	want(t, "SETTINGS open it by 7", v.sent(), "SETTINGS 0 ack", "DATA 1 len 7")
+	v.mustReceive(setting(http2.SettingInitialWindowSize, 1), AppendWindowUpdate(nil, 1, 16))
+	want(t, "closed by 16, opened by 16: nothing", v.sent(), "SETTINGS 0 ack")
+	v.mustReceive(AppendWindowUpdate(nil, 1, 100))
+	want(t, "the rest", v.sent(), "DATA 1 len 3 end")
+	if v.bodies.count != 0 {
+		t.Errorf("%d bodies left, want 0", v.bodies.count)
+	}
+}
+
+func TestSendFrameSize(t *testing.T) {
+	v := converse(t, Config{}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
+	v.post(strings.Repeat("a", 40000))
+	want(t, "opened", v.sent(), "HEADERS 1 82", "DATA 1 len 16384", "DATA 1 len 16384", "DATA 1 len 7232 end")
+	v.mustReceive(setting(http2.SettingMaxFrameSize, 20000))
+	v.post(strings.Repeat("a", 30000))
+	want(t, "opened after SETTINGS", v.sent(), "SETTINGS 0 ack", "HEADERS 3 82", "DATA 3 len 20000", "DATA 3 len 5535")
+	v.post("xyz")
+	v.mustReceive(AppendWindowUpdate(nil, 0, 2), AppendWindowUpdate(nil, 0, 1<<20))
+	got := strings.Join(v.sent(), "; ")
+	if !strings.Contains(got, "DATA 5 len 3 end") && !strings.Contains(got, "DATA 5 len 1 end") {
+		t.Errorf("sent %s, want all of stream 5", got)
+	}
+	if !strings.Contains(got, "DATA 3 len 4465 end") && !strings.Contains(got, "DATA 3 len 4463 end") {
+		t.Errorf("sent %s, want the rest of stream 3", got)
+	}
+}
+
+// TestReceiveWindows is RFC 9113 6.9 the other way: half of a window used, then
+// one WINDOW_UPDATE; padding counts; none for a stream that ended.
+func TestReceiveWindows(t *testing.T) {
+	v := converse(t, Config{StreamWindow: 40000, ConnWindow: 80000})
+	v.open(nil, 0)
+	v.sent()
+	v.mustReceive(headers(1, false, ok200...), data(1, false, strings.Repeat("x", 16000)))
+	want(t, "under half", v.sent())
+	v.mustReceive(raw(0, http2.FlagDataPadded, 1, "\xff"+strings.Repeat("x", 4000)))
+	want(t, "half of the stream's", v.sent(), "WINDOW_UPDATE 1 +20001")
+	v.mustReceive(data(1, false, strings.Repeat("x", 16000)), data(1, true, strings.Repeat("x", 10000)))
+	want(t, "half of the connection's", v.sent(), "WINDOW_UPDATE 0 +46001")
+	want(t, "events", v.take(), "1 status 200", "1 completed")
+}
+
+func TestReceiveBeyondWindows(t *testing.T) {
+	v := converse(t, Config{StreamWindow: 100})
+	v.get()
+	v.sent()
+	v.mustReceive(headers(1, false, ok200...), data(1, false, strings.Repeat("x", 101)))
+	want(t, "a stream's window", v.sent(), "RST_STREAM 1 FLOW_CONTROL_ERROR")
+	want(t, "events", v.take(), "1 status 200", "1 reset FLOW_CONTROL_ERROR")
+
+	v = converse(t, Config{ConnWindow: 65535, MaxFrameSize: 1 << 20})
+	v.get()
+	err := v.Receive(wire(headers(1, false, ok200...), data(1, false, strings.Repeat("x", 65536))), 0)
+	if codeOf(err) != int(http2.ErrCodeFlowControl) {
+		t.Errorf("the connection's window: %v, want FLOW_CONTROL_ERROR", err)
+	}
+}
+
+// TestEncoderTable is RFC 7541 4.2: the size update at the next block's
+// beginning, and the smallest size too when it grew again.
+func TestEncoderTable(t *testing.T) {
+	v := converse(t, Config{})
+	size := func(n uint32) []byte { return setting(http2.SettingHeaderTableSize, n) }
+	for _, step := range []struct {
+		name     string
+		settings []byte
+		want     string
+		size     uint32
+		epochs   uint32
+	}{
+		{"above what we use", size(65536), "82", 4096, 0},
+		{"shrunk", size(100), "3f4582", 100, 1},
+		{"the same again", size(100), "82", 100, 0},
+		{"grown", size(5000), "3fe11f82", 4096, 1},
+		{"shrunk, then grown", wire(size(0), size(4096)), "203fe11f82", 4096, 2},
+		{"in one frame", AppendSettings(nil, http2.Setting{ID: 1, Val: 30}, http2.Setting{ID: 1, Val: 20}, http2.Setting{ID: 1, Val: 25}), "343982", 25, 3},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			before := v.EncoderTableEpoch()
+			v.mustReceive(step.settings)
+			v.sent()
+			id := v.get()
+			want(t, "request", v.sent(), fmt.Sprintf("HEADERS %d %s end", id, step.want))
+			if v.EncoderTableSize() != step.size || v.EncoderTableEpoch()-before != step.epochs {
+				t.Errorf("size %d, %d changes, want %d, %d", v.EncoderTableSize(), v.EncoderTableEpoch()-before, step.size, step.epochs)
+			}
+		})
+	}
+}
+
+// TestDecoderTable is RFC 9113 4.3.1: a table we made smaller must be confirmed
+// after the acknowledgement, and not before it.
+func TestDecoderTable(t *testing.T) {
+	v := converse(t, Config{HeaderTableSize: 100})
+	v.get()
+	v.get()
+	v.mustReceive(headers(1, true, ok200...), AppendSettingsAck(nil))
+	good := append(hpack.AppendTableSizeUpdate(nil, 100), 0x88)
+	v.mustReceive(AppendHeaders(nil, 3, true, true, good))
+
+	v = converse(t, Config{HeaderTableSize: 100})
+	v.get()
+	v.mustReceive(AppendSettingsAck(nil))
+	if err := v.Receive(headers(1, true, ok200...), 0); codeOf(err) != int(http2.ErrCodeCompression) {
+		t.Errorf("no size update: %v, want COMPRESSION_ERROR", err)
+	}
+
+	v = converse(t, Config{HeaderTableSize: 8192})
+	v.get()
+	v.mustReceive(AppendHeaders(nil, 1, true, true, append(hpack.AppendTableSizeUpdate(nil, 8192), 0x88)))
+}
+
+// TestSendContinuation: a block above the peer's frame size is cut.
+func TestSendContinuation(t *testing.T) {
+	v := converse(t, Config{})
+	block := hpack.AppendLiteral(v.Begin(), hpack.Without, 0, "a", strings.Repeat("\xff", 40000))
+	v.Open(block, 1, []byte("body"), 0)
+	f := http2.NewFramer(nil, bytes.NewReader(v.Pending()))
+	f.ReadMetaHeaders = nil
+	var sizes []int
+	for {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			break
+		}
+		sizes = append(sizes, int(frame.Header().Length))
+	}
+	if diff := cmp.Diff([]int{16384, 16384, 40000 + 1 + 2 + 4 - 2*16384, 4}, sizes); diff != "" {
+		t.Errorf("frame sizes (-want +got):\n%s", diff)
+	}
+}
+
+// TestBeginLeavesNoTrace: a Begin without Open, with a size update owed.
+func TestBeginLeavesNoTrace(t *testing.T) {
+	v := converse(t, Config{})
+	v.mustReceive(setting(http2.SettingHeaderTableSize, 0))
+	v.sent()
+	_ = append(v.Begin(), "garbage"...)
+	want(t, "sent", v.sent())
+	v.get()
+	want(t, "sent", v.sent(), "HEADERS 1 2082 end")
+}
+
+func TestCancel(t *testing.T) {
+	v := converse(t, Config{MaxConcurrentStreams: 3, ResetsPerSecond: 10, ResetBurst: 2})
+	a, b, c := v.get(), v.get(), v.get()
+	v.sent()
+	for i, id := range []uint32{a, b, c} {
+		if got, want := v.Cancel(id, 0), i < 2; got != want {
+			t.Errorf("Cancel(%d) = %v, want %v", id, got, want)
+		}
+	}
+	want(t, "sent", v.sent(), "RST_STREAM 1 CANCEL", "RST_STREAM 3 CANCEL")
+	if v.InFlight() != 0 || v.Abandoned() != 1 || v.Free() != 2 {
+		t.Errorf("%d in flight, %d abandoned, %d free, want 0, 1, 2", v.InFlight(), v.Abandoned(), v.Free())
+	}
+	if v.Cancel(a, 1e9) || v.Cancel(c, 1e9) || v.Cancel(99, 1e9) {
+		t.Error("Cancel of a stream that was cancelled or never opened")
+	}
+	v.mustReceive(headers(a, false, ok200...), data(a, true, "late"), headers(c, false, ok200...), data(c, false, "x"))
+	if v.Abandoned() != 1 {
+		t.Errorf("%d abandoned before the peer ended it, want 1", v.Abandoned())
+	}
+	v.mustReceive(data(c, true, "y"))
+	if v.Abandoned() != 0 || v.Free() != 3 {
+		t.Errorf("%d abandoned, %d free after the peer ended it, want 0, 3", v.Abandoned(), v.Free())
+	}
+	want(t, "events", v.take())
+	if d := v.get(); !v.Cancel(d, 1e8) { // 10 a second: one more after 100 ms
+		t.Error("no budget after 100 ms")
+	}
+}
+
+// TestAbandonedEnds: whatever ends an abandoned stream frees it, silently.
+func TestAbandonedEnds(t *testing.T) {
+	for name, p := range map[string][]byte{
+		"RST_STREAM": AppendRSTStream(nil, 1, 0), "REFUSED_STREAM": AppendRSTStream(nil, 1, http2.ErrCodeRefusedStream),
+		"GOAWAY": AppendGoAway(nil, 0, 0, ""), "a response": headers(1, true, ok200...),
+		"a malformed response": headers(1, true, "A", "b"), "trailers": wire(headers(1, false, ok200...), headers(1, true, "a", "b")),
+	} {
+		v := converse(t, Config{ResetBurst: -1})
+		v.get()
+		if v.Cancel(1, 0) || v.Abandoned() != 1 {
+			t.Fatal("the stream is not abandoned")
+		}
+		v.mustReceive(p)
+		want(t, name, v.take())
+		if v.Abandoned() != 0 || v.streams.count != 0 {
+			t.Errorf("%s: %d abandoned, %d streams, want none", name, v.Abandoned(), v.streams.count)
+		}
+	}
+}
+
+// TestAbandonedWindow: an abandoned stream's data still opens its window, or it
+// would never end.
+func TestAbandonedWindow(t *testing.T) {
+	v := converse(t, Config{ResetBurst: -1, StreamWindow: 100})
+	v.get()
+	v.Cancel(1, 0)
+	v.sent()
+	v.mustReceive(headers(1, false, ok200...), data(1, false, strings.Repeat("x", 60)))
+	want(t, "sent", v.sent(), "WINDOW_UPDATE 1 +60")
+}
+
+// TestEarlyResponse is RFC 9113 8.1: a complete response before the request was
+// sent completes it, and the stream is not left behind.
+func TestEarlyResponse(t *testing.T) {
+	v := converse(t, Config{ResetsPerSecond: 1, ResetBurst: 1}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
+	v.post("abc")
+	v.post("abc")
+	v.post("abc")
+	v.sent()
+	v.mustReceive(headers(1, true, ":status", "413"))
+	want(t, "with budget", v.take(), "1 status 413", "1 completed")
+	want(t, "with budget", v.sent(), "RST_STREAM 1 NO_ERROR")
+
+	v.mustReceive(headers(3, true, ":status", "413"), headers(5, true, ":status", "413"))
+	want(t, "without budget", v.take(), "2 status 413", "2 completed", "3 status 413", "3 completed")
+	want(t, "without budget", v.sent())
+	if v.Abandoned() != 2 || v.InFlight() != 0 || v.Cancel(3, 5e8) {
+		t.Errorf("%d abandoned, %d in flight, want 2, 0", v.Abandoned(), v.InFlight())
+	}
+	v.mustReceive(AppendWindowUpdate(nil, 3, 10))
+	want(t, "the window opens", v.sent(), "DATA 3 len 2 end")
+	if err := v.Receive(AppendPing(nil, true, [8]byte{}), 1e9); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the budget is back", v.sent(), "RST_STREAM 5 NO_ERROR")
+	if v.streams.count != 0 || v.Abandoned() != 0 || v.bodies.count != 0 {
+		t.Errorf("left: %d streams, %d abandoned, %d bodies", v.streams.count, v.Abandoned(), v.bodies.count)
+	}
+	want(t, "events", v.take())
+}
+
+// TestAfterTheEnd is RFC 9113 5.1, half-closed (remote): frames after END_STREAM
+// while we still send.
+func TestAfterTheEnd(t *testing.T) {
+	for name, p := range map[string][]byte{"DATA": data(1, false, "x"), "HEADERS": headers(1, true, "a", "b")} {
+		v := converse(t, Config{ResetBurst: -1}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
+		v.post("abc")
+		v.sent()
+		v.mustReceive(headers(1, true, ok200...), p)
+		want(t, name, v.sent(), "RST_STREAM 1 STREAM_CLOSED")
+		want(t, name, v.take(), "1 status 200", "1 completed")
+		if v.streams.count != 0 || v.answered != 0 {
+			t.Errorf("%s: %d streams, %d answered left", name, v.streams.count, v.answered)
+		}
+	}
+}
+
+func TestHead(t *testing.T) {
+	v := converse(t, Config{})
+	v.open(nil, HeadRequest)
+	v.open(nil, HeadRequest)
+	v.mustReceive(headers(1, true, ":status", "200", "content-length", "100"), headers(3, false, ok200...), data(3, true, "x"))
+	want(t, "events", v.take(), "1 status 200", "1 completed", "2 status 200", "2 reset PROTOCOL_ERROR")
+}
+
+func TestDraining(t *testing.T) {
+	v := converse(t, Config{})
+	v.get()
+	v.mustReceive(AppendGoAway(nil, 1, 0, ""))
+	if !v.Draining() || v.Free() != 0 || v.InFlight() != 1 {
+		t.Errorf("after GOAWAY: draining %v, free %d, in flight %d, want true, 0, 1", v.Draining(), v.Free(), v.InFlight())
+	}
+	v.mustReceive(setting(http2.SettingMaxConcurrentStreams, 5))
+	if v.Free() != 0 {
+		t.Error("SETTINGS after GOAWAY opened the connection again")
+	}
+}
+
+// TestIDsRunOut is RFC 9113 5.1.1: a new connection is needed then.
+func TestIDsRunOut(t *testing.T) {
+	v := converse(t, Config{})
+	v.nextID = maxStreamID - idReserve - 2
+	id := v.get()
+	if v.Draining() || v.Free() == 0 {
+		t.Error("drains one id too early")
+	}
+	last := v.get()
+	if !v.Draining() || v.Free() != 0 || last != id+2 || v.get() != 0 {
+		t.Errorf("ids %d, %d: draining %v, free %d, want true, 0", id, last, v.Draining(), v.Free())
+	}
+	v.mustReceive(headers(id, true, ok200...), headers(last, true, ok200...))
+	if v.InFlight() != 0 {
+		t.Errorf("%d in flight, want 0", v.InFlight())
+	}
+}
+
+func TestShutdown(t *testing.T) {
+	v := converse(t, Config{})
+	v.get()
+	v.sent()
+	v.Shutdown()
+	v.Shutdown()
+	want(t, "sent", v.sent(), "GOAWAY 0 last 0 NO_ERROR")
+	if v.Free() != 0 {
+		t.Errorf("free %d, want 0", v.Free())
+	}
+	v.mustReceive(headers(1, true, ok200...))
+	want(t, "events", v.take(), "1 status 200", "1 completed")
+}
+
+func TestClose(t *testing.T) {
+	v := converse(t, Config{ResetBurst: -1})
+	v.get()
+	v.get()
+	v.get()
+	v.Cancel(3, 0)
+	v.Close()
+	want(t, "events", v.take(), "1 lost", "3 lost")
+	if err := v.Receive([]byte{0}, 0); err == nil {
+		t.Error("Receive after Close: nil, want an error")
+	}
+	v.Shutdown()
+}
+
+// TestFloodBound: the bound counts what waits, not what was ever asked.
+func TestFloodBound(t *testing.T) {
+	v := converse(t, Config{})
+	for range 3 * maxControl {
+		v.mustReceive(AppendPing(nil, false, [8]byte{}))
+		v.Wrote(len(v.Pending()))
+	}
+}
+
+// TestPartialWrites takes what is pending in pieces while more comes.
+func TestPartialWrites(t *testing.T) {
+	v := converse(t, Config{MaxConcurrentStreams: 5000})
+	r := rand.New(rand.NewPCG(1, 1))
+	var got []byte
+	take := func(n int) {
+		got = append(got, v.Pending()[:n]...)
+		v.Wrote(n)
+	}
+	for range 4000 {
+		v.open([]byte("0123456789"), 0)
+		take(min(len(v.Pending()), r.IntN(60)))
+	}
+	take(len(v.Pending()))
+	lines := describe(t, got)
+	if len(lines) != 8000 || lines[7999] != "DATA 7999 len 10 end" {
+		t.Errorf("%d frames, the last %s; want 8000, DATA 7999 len 10 end", len(lines), lines[len(lines)-1])
+	}
+}
+
+// TestOutBufferShrinks after a burst, but not for a busy connection.
+func TestOutBufferShrinks(t *testing.T) {
+	var o outBuffer
+	use := func(n int) { o.buf = append(o.buf, make([]byte, n)...); o.wrote(n) }
+	use(100000)
+	for range outShrinkAfter - 1 {
+		use(100)
+	}
+	if cap(o.buf) < 100000 {
+		t.Error("shrunk too early")
+	}
+	use(100000)
+	for range outShrinkAfter {
+		use(100)
+	}
+	if cap(o.buf) > outKept {
+		t.Errorf("%d octets kept after a burst", cap(o.buf))
+	}
+}
+
+// TestStreamTable against a map, with streams that outlive many laps.
+func TestStreamTable(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	var table streamTable
+	model := map[uint32]uint32{}
+	next := uint32(1)
+	for i := range uint32(200000) {
+		if len(model) < 50 && r.IntN(2) == 0 {
+			s := table.add(next)
+			if s.id < next {
+				t.Fatalf("id %d after %d", s.id, next)
+			}
+			s.tok = i
+			model[s.id], next = i, s.id+2
+		}
+		for id, tok := range model {
+			s := table.find(id)
+			if s == nil || s.tok != tok {
+				t.Fatalf("stream %d not found", id)
+			}
+			if r.IntN(3) == 0 && id%64 != 1 { // some stay for good
+				table.remove(s)
+				delete(model, id)
+			}
+			break
+		}
+		if id := uint32(r.IntN(int(next)+10)) | 1; model[id] == 0 && table.find(id) != nil && table.find(id).tok != 0 {
+			t.Fatalf("stream %d found though it is closed", id)
+		}
+	}
+	if table.count != len(model) || len(table.ring) > 128 {
+		t.Errorf("%d streams in a ring of %d, want %d in at most 128", table.count, len(table.ring), len(model))
+	}
+}
+
+func TestResetBudget(t *testing.T) {
+	b := newResetBudget(10, 3)
+	takes := func(now int64) (n int) {
+		for n < 100 && b.take(now) {
+			n++
+		}
+		return n
+	}
+	const ms = 1e6
+	for _, step := range []struct {
+		now  int64
+		want int
+	}{{0, 3}, {99 * ms, 0}, {100 * ms, 1}, {350 * ms, 2}, {1e12, 3}} {
+		if got := takes(step.now); got != step.want {
+			t.Errorf("at %d ms: %d, want %d", step.now/ms, got, step.want)
+		}
+	}
+	if b = newResetBudget(-1, 0); takes(0) != 100 {
+		t.Error("a negative rate is a bound")
+	}
+}
+
+// TestIdleMemory: ten thousand idle connections must cost little each. The
+// bound is generous: the sockets around them cost more.
+func TestIdleMemory(t *testing.T) {
+	const n = 500
+	var before, after runtime.MemStats
+	keep := make([]*conversation, n)
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range keep {
+		keep[i] = &conversation{Client: NewClient(Config{}, nil), t: t}
+		keep[i].mustReceive(setting(http2.SettingMaxConcurrentStreams, 100))
+		keep[i].Wrote(len(keep[i].Pending()))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if each := int64(after.HeapAlloc-before.HeapAlloc) / n; each > 2048 {
+		t.Errorf("%d octets an idle session, want at most 2048", each)
+	}
+	runtime.KeepAlive(keep)
+}
