@@ -1,0 +1,126 @@
+package integration
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/plan"
+	"github.com/h2surge/h2surge/test/builder"
+)
+
+func samples(t *testing.T) []string {
+	t.Helper()
+	dir := filepath.Join("..", "..", "config", "samples")
+	raw, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kustomization struct{ Resources []string }
+	if err := yaml.Unmarshal(raw, &kustomization); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(kustomization.Resources) != len(files)-1 {
+		t.Errorf("kustomization.yaml has %d resources, there are %d samples", len(kustomization.Resources), len(files)-1)
+	}
+	var out []string
+	for _, name := range kustomization.Resources {
+		out = append(out, filepath.Join(dir, name))
+	}
+	return append(out, filepath.Join("..", "builder", "full.yaml"))
+}
+
+// TestSamePlanByServerAndCommandLine: what the API server stores, with its defaults, compiles to
+// the plan that the command line makes of the file.
+func TestSamePlanByServerAndCommandLine(t *testing.T) {
+	c := newClient(t)
+	for _, file := range samples(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			m := load(t, file)
+			want := hash(t, m.Name(), &m.LoadTest.Spec)
+			stored := stored(t, c, file)
+			if got := hash(t, stored.Namespace+"/"+stored.Name, &stored.Spec); got != want {
+				t.Errorf("by way of the API server the plan is %s, on the command line %s", got, want)
+			}
+		})
+	}
+}
+
+func load(t *testing.T, file string) *compile.Manifest {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, err := compile.Load(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func stored(t *testing.T, c client.Client, file string) *v1alpha1.LoadTest {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: doc}
+	u.SetNamespace("default")
+	create(t, c, u.Object)
+	lt := &v1alpha1.LoadTest{}
+	if err := c.Get(context.Background(), client.ObjectKeyFromObject(u), lt); err != nil {
+		t.Fatal(err)
+	}
+	return lt
+}
+
+func hash(t *testing.T, name string, spec *v1alpha1.LoadTestSpec) string {
+	t.Helper()
+	p, _, errs := compile.Compile(name, spec)
+	if len(errs) > 0 {
+		t.Fatal(compile.ErrorLines(errs))
+	}
+	_, sum, err := plan.Canonical(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// TestTypedClientKeepsDefaults: a Go client that sends zero values gets the defaults, not errors;
+// "runner: {}" must not reach the server as "shards: 0".
+func TestTypedClientKeepsDefaults(t *testing.T) {
+	c := newClient(t)
+	lt := builder.Minimal("typed").Build()
+	if err := c.Create(context.Background(), lt); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Delete(context.Background(), lt); err != nil {
+			t.Error(err)
+		}
+	})
+	if lt.Spec.Runner.Shards != 1 || lt.Spec.Targets[0].MaxConcurrentStreams != 100 || lt.Spec.Templates[0].Method != "GET" {
+		t.Errorf("defaults are missing: %+v", lt.Spec)
+	}
+	if got, want := hash(t, "default/typed", &lt.Spec), hash(t, "default/typed", &builder.Minimal("typed").Build().Spec); got != want {
+		t.Errorf("the stored one compiles to %s, the one sent to %s", got, want)
+	}
+}
