@@ -16,17 +16,17 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// quickstart is the sample, aimed at the story's target, with what a story changes in it.
+// sample is what a user applies first; its target is the Service of config/target.
+const sample = "../../config/samples/quickstart.yaml"
+
+// quickstart is the sample under another name, with what a story changes in it.
 func (s *story) quickstart(name string, shards int32, change ...func(*v1alpha1.LoadTestSpec)) *v1alpha1.LoadTest {
 	s.Helper()
-	text, err := os.ReadFile("../../config/samples/quickstart.yaml")
+	text, err := os.ReadFile(sample)
 	s.must(err)
 	lt := &v1alpha1.LoadTest{}
 	s.must(yaml.UnmarshalStrict(text, lt))
 	lt.Name, lt.Namespace = name, s.ns
-	for i := range lt.Spec.Targets {
-		lt.Spec.Targets[i].URL = "http://target." + s.ns + ".svc:8080"
-	}
 	lt.Spec.Runner.Shards = shards
 	for _, f := range change {
 		f(&lt.Spec)

@@ -19,20 +19,20 @@ import (
 func TestQuickstart(t *testing.T) {
 	s := newStory(t, "quickstart").withTarget()
 	before := s.inventory()
-	lt := s.quickstart("quickstart", 2)
+	const name = "quickstart"
 
 	begun := time.Now()
-	s.apply(lt)
+	s.mustKubectl("", "apply", "-f", sample)
 	applied := time.Since(begun)
 	s.awaitLoad(1, short)
 	t.Logf("FIGURE apply to first request: %v from the start of kubectl apply, %v from its end",
 		time.Since(begun).Round(10*time.Millisecond), (time.Since(begun) - applied).Round(10*time.Millisecond))
 
-	s.eventually(short, func() string { return s.liveRow(lt.Name) })
+	s.eventually(short, func() string { return s.liveRow(name) })
 	t.Logf("while it runs:\n%s", s.mustKubectl("", "get", "loadtests"))
-	s.mustKubectl("", "wait", "--for=condition=Finished", "loadtest/"+lt.Name, "--timeout=3m")
-	got := s.loadTest(lt.Name)
-	t.Logf("at the end:\n%s", s.mustKubectl("", "get", "lt", lt.Name))
+	s.mustKubectl("", "wait", "--for=condition=Finished", "loadtest/"+name, "--timeout=3m")
+	got := s.loadTest(name)
+	t.Logf("at the end:\n%s", s.mustKubectl("", "get", "lt", name))
 
 	s.wantCondition(got, v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled)
 	s.wantCondition(got, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
@@ -45,7 +45,7 @@ func TestQuickstart(t *testing.T) {
 	s.wantSameAsTarget(got)
 	s.wantEvents(got.Name)
 
-	s.mustKubectl("", "delete", "loadtest", lt.Name)
+	s.mustKubectl("", "delete", "loadtest", name)
 	s.wantInventory(before)
 }
 
