@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -69,11 +70,12 @@ func (r *Runner) member(i int, part rv.Share, d *dialer) (*member, func(), error
 	cfg := loop.Config{
 		Program: r.program, Rates: r.plan.Rates, Share: part,
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline,
-		Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
+		Grain: r.opts.Grain, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
 	}
+	cfg.Pin = poll.PreciseTimers
 	if len(r.cpus) > 0 {
 		to := r.cpus[i%len(r.cpus)]
-		cfg.Pin = func() error { return poll.Pin(to) }
+		cfg.Pin = func() error { return errors.Join(poll.PreciseTimers(), poll.Pin(to)) }
 	}
 	cfg.Changed = func() { m.phase.Store(uint32(m.worker.Phase())) }
 	m.worker = loop.New(cfg)

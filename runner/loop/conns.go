@@ -122,6 +122,38 @@ func (w *Worker) connected(i int32, generation uint32, fd int, took time.Duratio
 	c.session = h2.NewClient(t.session, w)
 	c.encoder = t.encoders[c.endpoint]
 	w.touch(c)
+	w.opening.push(opening{conn: i, generation: generation, deadline: w.now + int64(t.plan.ConnectTimeout)})
+}
+
+// opening is a connection whose peer has not sent its SETTINGS when it was noted.
+type opening struct {
+	conn       int32
+	generation uint32
+	deadline   int64
+}
+
+// expireOpening gives up peers that accept a connection and then say nothing. Targets with
+// different timeouts share the queue, so a short one may wait for a longer one before it.
+func (w *Worker) expireOpening() {
+	for w.opening.len() > 0 {
+		o := w.opening.front()
+		c := &w.conns[o.conn]
+		waits := c.generation == o.generation && c.state == open && !c.settled
+		if waits && w.now < o.deadline {
+			return
+		}
+		w.opening.pop()
+		if waits {
+			w.lose(c, "target "+w.targets[c.target].plan.Name+": connected, but the peer sent no SETTINGS in time (RFC 9113 3.4)")
+		}
+	}
+}
+
+func (w *Worker) nextOpening() int64 {
+	if w.opening.len() == 0 {
+		return never
+	}
+	return w.opening.front().deadline
 }
 
 // The waits between attempts to connect double from the first to the last.
@@ -160,7 +192,10 @@ func (w *Worker) lose(c *conn, why string) {
 	replace := c.state == open
 	w.discard(c)
 	if replace {
-		w.problem = why
+		if !c.wasReady {
+			c.failures++
+			w.problem = why
+		}
 		w.replace(c)
 	}
 }

@@ -33,6 +33,8 @@ type sim struct {
 	settings []http2.Setting
 	// refuse makes the next n connects fail.
 	refuse int
+	// silent makes the next n peers accept and say nothing.
+	silent int
 	// served counts requests in the order of their arrival.
 	served []*simRequest
 	// turnCost is how long each turn of the worker takes.
@@ -185,7 +187,9 @@ func (s *sim) Dial(w *Worker, conn int32, generation uint32, _ *rv.Target, _ *rv
 		c.decoder = hpack.NewDecoder(4096, nil)
 		c.encoder = hpack.NewEncoder(&c.block)
 		s.conns = append(s.conns, c)
-		if err := http2.NewFramer(&c.out, nil).WriteSettings(s.settings...); err != nil {
+		if s.silent > 0 {
+			s.silent--
+		} else if err := http2.NewFramer(&c.out, nil).WriteSettings(s.settings...); err != nil {
 			s.t.Fatal(err)
 		}
 		w.Connected(conn, generation, c.fd, time.Millisecond, nil)

@@ -79,12 +79,25 @@ func (s *stage) take() {
 // exhausted says that a closed loop has sent all it may.
 func (s *stage) exhausted() bool { return s.closedLoop() && s.next >= s.quota }
 
+// nextPickUp is when pickUp has something to do.
+func (w *Worker) nextPickUp() int64 {
+	if w.stage.index < 0 {
+		return w.startAt
+	}
+	next := min(w.stage.nextDue, w.stage.end)
+	if next == never {
+		return never
+	}
+	return max(next, w.pickedUpAt+int64(w.cfg.Grain))
+}
+
 // pickUp assigns every slot that has come due, stage after stage.
 func (w *Worker) pickUp() {
+	if w.now < w.nextPickUp() {
+		return
+	}
+	w.pickedUpAt = w.now
 	if w.stage.index < 0 {
-		if w.startAt == never || w.now < w.startAt {
-			return
-		}
 		w.startedAt = w.now
 		w.enterStage(0, w.startAt)
 	}

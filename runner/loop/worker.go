@@ -23,9 +23,12 @@ type Config struct {
 	MaxWait time.Duration
 	// Deadline after the start at which the worker ends, whatever it is doing; zero: none.
 	Deadline time.Duration
-	Net      Net
-	Dialer   Dialer
-	// Pin is run first on the worker's own thread; nil: not pinned.
+	// Grain is the least time between two turns that send paced requests: slots that come due
+	// within it leave together, late by at most as much, which lag tells. Zero: none wait.
+	Grain  time.Duration
+	Net    Net
+	Dialer Dialer
+	// Pin is run first on the worker's own thread; nil: nothing is.
 	Pin func() error
 	Log *slog.Logger
 	// Changed is called on the worker's goroutine when Phase has changed. It must be short.
@@ -68,6 +71,7 @@ type Worker struct {
 	// name them.
 	closing []int32
 	dirty   []int32
+	opening ring[opening]
 	current *conn // whose bytes are being parsed
 
 	requests  slab
@@ -78,6 +82,7 @@ type Worker struct {
 	startAt         int64
 	startedAt       int64
 	endedAt         int64
+	pickedUpAt      int64
 	stageBegins     []int64
 	stageEnds       []int64
 	stopping        bool
@@ -196,6 +201,7 @@ func (w *Worker) turn() error {
 		w.generate()
 	}
 	w.expire()
+	w.expireOpening()
 	w.flush()
 	w.freeConnections()
 	w.advance()
@@ -220,11 +226,8 @@ func (w *Worker) generate() {
 
 // idleFor is how long nothing will happen by itself.
 func (w *Worker) idleFor() time.Duration {
-	next := w.stage.nextDue
-	if w.stage.index < 0 {
-		next = w.startAt
-	}
-	next = min(next, w.stage.end, w.nextExpiry(), w.nextDrop(), w.deadline())
+	next := w.nextPickUp()
+	next = min(next, w.nextExpiry(), w.nextOpening(), w.nextDrop(), w.deadline())
 	if w.stage.over() {
 		next = min(next, w.endedAt+int64(w.cfg.MaxWait))
 	}

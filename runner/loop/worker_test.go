@@ -265,6 +265,17 @@ func TestConnectIsTriedAgain(t *testing.T) {
 	}
 }
 
+func TestSilentPeerIsGivenUp(t *testing.T) {
+	b := newBench(t, gets(perSecond(10, time.Second)), ok(0))
+	b.silent = 2
+	if got := b.run(); got.Done != 10 || len(b.conns) != 3 {
+		t.Errorf("got %+v over %d connections", got, len(b.conns))
+	}
+	if b.startAt < 2*int64(time.Second) {
+		t.Errorf("ready at %v, before two timeouts of a second", time.Duration(b.startAt))
+	}
+}
+
 func TestWarmUpIsCountedApart(t *testing.T) {
 	warm := perSecond(100, time.Second)
 	warm.WarmUp = true

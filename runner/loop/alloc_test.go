@@ -1,0 +1,39 @@
+//go:build !race
+
+package loop
+
+import (
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// TestSteadyStateAllocatesNothing is the promise on which the engine's speed and the absence of
+// garbage collection pauses rest.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	for name, p := range map[string]*rv.Plan{
+		"get":   gets(rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Hour}),
+		"chain": cannedChain(),
+		"paced": gets(rv.Rate{Name: "r", Count: 1_000_000, Period: time.Second, Duration: time.Hour}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := cannedWorker(t, p)
+			from := sent(w)
+			const turns = 1000
+			allocs := testing.AllocsPerRun(10, func() {
+				for range turns {
+					if err := w.turn(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+			if allocs != 0 {
+				t.Errorf("%v allocations in %d turns", allocs, turns)
+			}
+			if n := sent(w) - from; n < turns {
+				t.Errorf("only %d requests", n)
+			}
+		})
+	}
+}

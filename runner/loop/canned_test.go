@@ -1,0 +1,167 @@
+package loop
+
+import (
+	"encoding/binary"
+	"log/slog"
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/chain"
+)
+
+// canned is a network whose peer answers each request at once, without allocating and almost
+// without work: what remains is the engine's own cost.
+type canned struct {
+	clock int64
+	conns []*cannedConn
+	// methods of open requests are not looked at: a request with a body gets 201 and a
+	// Location, one without gets 200.
+	started bool
+}
+
+type cannedConn struct {
+	data    int32
+	out     []byte
+	greeted bool
+	// taken counts DATA bytes since the last WINDOW_UPDATE.
+	taken uint32
+}
+
+var (
+	cannedSettings = []byte{0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0x80, 0, 0}
+	cannedWindow   = []byte{0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	cannedOK       = []byte{0, 0, 1, 1, 5, 0, 0, 0, 0, 0x88}
+	// :status 201 as a literal with an indexed name, location as a literal, not indexed.
+	cannedCreated = append([]byte{0, 0, 21, 1, 5, 0, 0, 0, 0, 0x08, 3, '2', '0', '1', 0x0f, 0x1f, 13}, "/sessions/123"...)
+)
+
+func (n *canned) Now() int64                      { n.clock += 1000; return n.clock }
+func (n *canned) Wake()                           {}
+func (n *canned) Watch(fd int, data int32) error  { n.conns[fd].data = data; return nil }
+func (n *canned) Interest(int, int32, bool) error { return nil }
+func (n *canned) Close(int)                       {}
+func (n *canned) Dial(w *Worker, conn int32, generation uint32, _ *rv.Target, _ *rv.Endpoint, _ time.Duration) {
+	n.conns = append(n.conns, &cannedConn{out: append(make([]byte, 0, 1<<20), cannedSettings...)})
+	w.Connected(conn, generation, len(n.conns)-1, 0, nil)
+}
+
+func (n *canned) Wait(out []Event, _ time.Duration) (int, bool, error) {
+	got := 0
+	for _, c := range n.conns {
+		if len(c.out) > 0 {
+			out[got] = Event{Data: c.data, Readable: true}
+			got++
+		}
+	}
+	return got, true, nil
+}
+
+func (n *canned) Read(fd int, b []byte) (int, Status) {
+	c := n.conns[fd]
+	k := copy(b, c.out)
+	c.out = c.out[:copy(c.out, c.out[k:])]
+	return k, OK
+}
+
+func (n *canned) Send(fd int, b []byte) (int, Status) {
+	c := n.conns[fd]
+	sent := len(b)
+	if !c.greeted {
+		b, c.greeted = b[24:], true
+	}
+	for len(b) > 0 { // the engine sends whole frames, and here all of them are taken
+		size := 9 + int(b[0])<<16 + int(b[1])<<8 + int(b[2])
+		if ended := b[4]&1 != 0; ended && b[3] <= 1 {
+			reply := cannedOK
+			if b[3] == 0 {
+				reply = cannedCreated
+			}
+			at := len(c.out)
+			c.out = append(c.out, reply...)
+			binary.BigEndian.PutUint32(c.out[at+5:], binary.BigEndian.Uint32(b[5:]))
+		}
+		if b[3] == 0 {
+			c.taken += uint32(size - 9)
+		}
+		b = b[size:]
+	}
+	if c.taken > 1<<20 {
+		at := len(c.out)
+		c.out = append(c.out, cannedWindow...)
+		binary.BigEndian.PutUint32(c.out[at+9:], c.taken)
+		c.taken = 0
+	}
+	return sent, OK
+}
+
+// cannedChain is a POST with a 300-byte body and a capture, then a PATCH and a DELETE of it.
+func cannedChain() *rv.Plan {
+	p := gets(rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Hour})
+	p.Targets[0].Connections, p.Targets[0].MaxConcurrentStreams = 4, 64
+	p.Variables = []rv.Variable{{Name: "ue", Range: &rv.Range{Start: 0, End: 1e9, Step: 1, Width: 10}}}
+	body := rv.Text{{Literal: string(make([]byte, 290))}, {Variable: 1}}
+	json := []rv.Header{{Name: "content-type", Value: rv.Text{{Literal: "application/json"}}}}
+	session := rv.Text{{Capture: 1}}
+	p.Chains = []rv.Chain{{Name: "life", Weight: 1, Captures: []string{"session"}, Steps: []rv.Step{
+		{Name: "create", Method: "POST", Path: rv.Text{{Literal: "/sessions"}}, Headers: json, Body: body, Timeout: time.Hour, Capture: []rv.Capture{{Header: "location"}}, Expect: rv.Expect{Status: []rv.StatusRange{{From: 201, To: 201}}}},
+		{Name: "update", Method: "PATCH", Path: session, Headers: json, Body: body, Timeout: time.Hour},
+		{Name: "delete", Method: "DELETE", Path: session, Timeout: time.Hour},
+	}}}
+	return p
+}
+
+// cannedWorker has sent some requests already, so that its buffers have grown.
+func cannedWorker(tb testing.TB, p *rv.Plan) *Worker {
+	tb.Helper()
+	g, err := chain.Compile(p)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	n := &canned{clock: 1}
+	w := New(Config{Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler)})
+	w.connectAll()
+	w.Start(1)
+	for range 5000 {
+		if err := w.turn(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if got := sent(w); got < 1000 || w.rec.Steps[0].Succeeded == 0 || w.requests.inUse == 0 {
+		tb.Fatalf("%d requests in 5000 turns, %d in flight", got, w.requests.inUse)
+	}
+	return w
+}
+
+func sent(w *Worker) (n int64) {
+	for i := range w.rec.Steps {
+		n += w.rec.Steps[i].Sent
+	}
+	return n
+}
+
+// BenchmarkEngine is the cost of a request without a kernel. Run it with
+//
+//	go test -run - -bench Engine -count 6 ./runner/loop | benchstat -
+func BenchmarkEngine(b *testing.B) {
+	for _, tt := range []struct {
+		name string
+		plan *rv.Plan
+	}{
+		{"get", gets(rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Hour})},
+		{"chain", cannedChain()},
+	} {
+		b.Run(tt.name, func(b *testing.B) {
+			w := cannedWorker(b, tt.plan)
+			from := sent(w)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for sent(w)-from < int64(b.N) {
+				if err := w.turn(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
