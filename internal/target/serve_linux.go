@@ -63,7 +63,7 @@ type conn struct {
 
 const (
 	// readSize bounds one read; 100 streams of small requests are some 10 KiB.
-	readSize = 256 << 10
+	readSize       = 256 << 10
 	congestedRetry = 5 * time.Millisecond
 	deafRetry      = 100 * time.Millisecond
 

@@ -96,16 +96,24 @@ func (s *Server) takeContent(id uint32, p []byte) (ok bool) {
 	if st == nil {
 		return false
 	}
-	if st.left != lengthUnknown {
-		if st.left -= int64(len(p)); st.left < 0 {
-			s.malformed(id)
-			return false
-		}
+	if st.left == lengthUnknown {
+		s.tellData(st, p)
+		return true
 	}
-	if s.cfg.TellBody && !st.is(responded) {
-		s.h.OnData(id, st.tok, p)
+	n := min(int64(len(p)), st.left)
+	st.left -= n
+	s.tellData(st, p[:n])
+	if n < int64(len(p)) {
+		s.malformed(id)
+		return false
 	}
 	return true
+}
+
+func (s *Server) tellData(st *serverStream, p []byte) {
+	if s.cfg.TellBody && len(p) > 0 && !st.is(responded) {
+		s.h.OnData(st.id, st.tok, p)
+	}
 }
 
 // beginData accounts a DATA frame to the windows; ok is false when its content is to be skipped.

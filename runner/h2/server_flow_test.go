@@ -1,0 +1,413 @@
+package h2
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
+
+	"github.com/h2surge/h2surge/runner/h2/hpack"
+)
+
+// answering makes every request get a body of n octets.
+func (p *serverPeer) answering(n int) {
+	body := bytes.Repeat([]byte{'x'}, n)
+	p.onEnd = func(id uint32) { p.respond(id, body) }
+}
+
+func TestServerSendsUnderWindows(t *testing.T) {
+	window := func(n uint32) []http2.Setting {
+		return []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: n}}
+	}
+	get := []string{"request 1 GET /", "end 1"}
+	runServerCases(t, []serverCase{
+		{
+			name: "stream window (6.9.1)", client: window(10),
+			do: func(p *serverPeer) {
+				p.answering(25)
+				p.request(1, true, "GET", "/")
+				p.flush()
+				p.check(p.fr.WriteWindowUpdate(1, 10))
+				p.flush()
+				p.check(p.fr.WriteWindowUpdate(1, 100))
+			},
+			wantSent:   []string{"HEADERS 1 :status=200", "DATA 1 10", "DATA 1 10", "DATA 1 5 end"},
+			wantEvents: get,
+		},
+		{
+			name: "window 0, then SETTINGS (6.9.2)", client: window(0),
+			do: func(p *serverPeer) {
+				p.answering(5)
+				p.request(1, true, "GET", "/")
+				p.flush()
+				p.check(p.fr.WriteSettings(window(5)...))
+			},
+			wantSent:   []string{"HEADERS 1 :status=200", "SETTINGS ack", "DATA 1 5 end"},
+			wantEvents: get,
+		},
+		{
+			name: "a window made negative by SETTINGS (6.9.2)", client: window(10),
+			do: func(p *serverPeer) {
+				p.answering(15)
+				p.request(1, true, "GET", "/")
+				p.flush()
+				p.check(p.fr.WriteSettings(window(4)...)) // the stream's: -6
+				p.check(p.fr.WriteWindowUpdate(1, 6))
+				p.flush()
+				p.check(p.fr.WriteWindowUpdate(1, 1))
+				p.flush()
+				p.check(p.fr.WriteWindowUpdate(1, 4))
+			},
+			wantSent:   []string{"HEADERS 1 :status=200", "DATA 1 10", "SETTINGS ack", "DATA 1 1", "DATA 1 4 end"},
+			wantEvents: get,
+		},
+		{
+			name: "connection window and turns", client: window(1 << 20),
+			do: func(p *serverPeer) {
+				p.answering(50000)
+				p.request(1, true, "GET", "/")
+				p.request(3, true, "GET", "/")
+				p.flush()
+				p.check(p.fr.WriteWindowUpdate(0, 1<<20))
+			},
+			wantSent: []string{
+				"HEADERS 1 :status=200", "DATA 1 16384", "DATA 1 16384", "DATA 1 16384", "DATA 1 848 end",
+				"HEADERS 3 :status=200", "DATA 3 15535", "DATA 3 16384", "DATA 3 16384", "DATA 3 1697 end",
+			},
+			wantEvents: append(get, "request 3 GET /", "end 3"),
+		},
+		{
+			name: "reset while sending", client: window(5),
+			do: func(p *serverPeer) {
+				p.answering(10)
+				p.request(1, true, "GET", "/")
+				p.flush()
+				p.check(p.fr.WriteRSTStream(1, http2.ErrCodeCancel))
+				p.check(p.fr.WriteWindowUpdate(1, 10))
+			},
+			wantSent:   []string{"HEADERS 1 :status=200", "DATA 1 5"},
+			wantEvents: get, // the response was given: no reset is told
+		},
+		{
+			name: "overflow by SETTINGS (6.9.2)", client: window(0),
+			do: func(p *serverPeer) {
+				p.answering(5)
+				p.request(1, true, "GET", "/")
+				p.flush()
+				p.check(p.fr.WriteSettings(window(1)...))
+				p.check(p.fr.WriteSettings(window(0)...))
+				p.frame(http2.FrameWindowUpdate, 0, 1, "\x7f\xff\xff\xff")
+				p.check(p.fr.WriteSettings(window(3)...))
+			},
+			wantSent: []string{
+				"HEADERS 1 :status=200", "SETTINGS ack", "DATA 1 1", "SETTINGS ack", "DATA 1 4 end", "SETTINGS ack",
+			},
+			wantEvents: get,
+		},
+	})
+}
+
+// TestServerBoundsOutput: DATA waits as references, not in the output.
+func TestServerBoundsOutput(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{}, false)
+	p.greet(http2.Setting{ID: http2.SettingInitialWindowSize, Val: maxWindow})
+	p.check(p.fr.WriteWindowUpdate(0, maxWindow-initialWindowSize))
+	p.answering(10 << 20)
+	for id := uint32(1); id < 20; id += 2 {
+		p.request(id, true, "GET", "/")
+	}
+	p.check(p.s.Receive(p.in.Bytes(), 1))
+	total, most := 0, 0
+	for len(p.s.Pending()) > 0 {
+		n := len(p.s.Pending())
+		most = max(most, n)
+		n = min(n, 10000)
+		total += n
+		p.s.Wrote(n)
+	}
+	if most > outHighWater+minMaxFrameSize+10*FrameHeaderLen+FrameHeaderLen*20 {
+		t.Errorf("%d octets were pending at once", most)
+	}
+	if total < 100<<20 || p.s.Open() != 0 {
+		t.Errorf("%d octets sent, %d streams open", total, p.s.Open())
+	}
+}
+
+func TestServerReceiveWindows(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{StreamWindow: 65535, ConnWindow: 100000}, false)
+	p.greet()
+	p.request(1, false, "POST", "/")
+	got := map[string]int{}
+	for range 20 { // 320000 octets, far more than either window
+		p.data(1, false, strings.Repeat("x", 16000))
+		p.flush()
+		for _, s := range p.sent {
+			got[s]++
+		}
+		p.sent = nil
+	}
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	// Each update gives back what was used once half was: 3 frames of a stream's window, 4 of
+	// the connection's.
+	if diff := cmp.Diff(map[string]int{"WINDOW_UPDATE 1 48000": 6, "WINDOW_UPDATE 0 64000": 5}, got); diff != "" {
+		t.Errorf("updates (-want +got):\n%s", diff)
+	}
+	p.data(1, false, strings.Repeat("x", 16000))
+	p.data(1, false, strings.Repeat("x", 16000))
+	p.frame(http2.FrameData, 0, 1, strings.Repeat("x", 16384))
+	p.flush()
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+}
+
+func TestServerStreamWindowIsEnforced(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{StreamWindow: 65535, MaxFrameSize: 1 << 17}, false)
+	p.greet()
+	p.request(1, false, "POST", "/")
+	p.data(1, false, strings.Repeat("x", 65536))
+	p.data(1, true, "skipped")
+	p.flush()
+	if diff := cmp.Diff([]string{"RST_STREAM 1 FLOW_CONTROL_ERROR"}, p.sent); diff != "" || p.err != nil {
+		t.Errorf("error %v, sent (-want +got):\n%s", p.err, diff)
+	}
+}
+
+func TestServerSplitsLongBlocks(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{}, false)
+	p.greet()
+	long := strings.Repeat("~", 40000)
+	p.onEnd = func(id uint32) {
+		b := hpack.AppendIndexed(p.s.BeginResponse(), 8)
+		p.s.Respond(id, hpack.AppendLiteral(b, hpack.Without, 0, "x", long), nil)
+	}
+	p.request(1, true, "GET", "/")
+	p.flush() // the Framer checks the CONTINUATION frames and their sizes
+	if diff := cmp.Diff([]string{"HEADERS 1 :status=200 x=" + long + " end"}, p.sent); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+}
+
+// TestServerTableSize: the client's decoder fails on a block that lacks the update it is owed.
+func TestServerTableSize(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{}, false)
+	p.greet()
+	for i, size := range []uint32{4096, 100, 0, 4096, 1 << 16} {
+		p.dec.SetAllowedMaxDynamicTableSize(size)
+		p.check(p.fr.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: size}))
+		for j := range 2 {
+			p.request(uint32(4*i+2*j+1), true, "GET", "/")
+		}
+		p.flush()
+		if got, _ := p.s.EncoderTable(); got != min(size, 4096) || p.err != nil {
+			t.Errorf("SETTINGS say %d: the table has %d, error %v", size, got, p.err)
+		}
+	}
+}
+
+func TestServerOwnTableSize(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{HeaderTableSize: 64}, false)
+	p.greet() // acknowledges
+	p.enc.SetMaxDynamicTableSizeLimit(64)
+	p.request(1, true, "GET", "/", "some-name", "enters no table of 64 octets")
+	p.flush()
+	if p.err != nil {
+		t.Fatalf("a client that sends the update: %v", p.err)
+	}
+	q := newServerPeer(t, ServerConfig{HeaderTableSize: 64}, false)
+	q.greet()
+	q.request(1, true, "GET", "/") // goes on with 4096
+	q.flush()
+	if got := code(q.err); got != "COMPRESSION_ERROR" {
+		t.Errorf("a client that ignores SETTINGS_HEADER_TABLE_SIZE: %v, want COMPRESSION_ERROR", q.err)
+	}
+}
+
+func TestServerBoundsResets(t *testing.T) { // CVE-2023-44487 and CVE-2025-8671
+	for name, provoke := range map[string]func(p *serverPeer, id uint32){
+		"by the client": func(p *serverPeer, id uint32) { p.check(p.fr.WriteRSTStream(id, http2.ErrCodeCancel)) },
+		"provoked":      func(p *serverPeer, id uint32) { p.frame(http2.FrameWindowUpdate, 0, id, "\x00\x00\x00\x00") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newServerPeer(t, ServerConfig{ResetsPerSecond: 10, ResetBurst: 20}, false)
+			p.greet()
+			p.silent()
+			id, resets := uint32(1), 0
+			one := func() bool {
+				p.request(id, true, "GET", "/")
+				provoke(p, id)
+				p.flush()
+				id += 2
+				resets++
+				return p.err == nil
+			}
+			for range 20 {
+				if !one() {
+					t.Fatalf("%d resets at once: %v", resets, p.err)
+				}
+			}
+			p.now += 1e9
+			for range 10 {
+				if !one() {
+					t.Fatalf("%d resets after a second: %v", resets, p.err)
+				}
+			}
+			if one(); code(p.err) != "ENHANCE_YOUR_CALM" {
+				t.Errorf("after %d resets: %v, want ENHANCE_YOUR_CALM", resets, p.err)
+			}
+		})
+	}
+}
+
+func TestServerBoundsFloods(t *testing.T) {
+	for name, write := range map[string]func(p *serverPeer) error{
+		"PING":     func(p *serverPeer) error { return p.fr.WritePing(false, [8]byte{}) },
+		"SETTINGS": func(p *serverPeer) error { return p.fr.WriteSettings() },
+	} {
+		p := newServerPeer(t, ServerConfig{}, false)
+		p.greet()
+		for range 2000 {
+			p.check(write(p))
+		}
+		if err := p.s.Receive(p.in.Bytes(), 1); code(err) != "ENHANCE_YOUR_CALM" {
+			t.Errorf("2000 %s and nothing read: %v, want ENHANCE_YOUR_CALM", name, err)
+		}
+	}
+}
+
+func TestServerCongestion(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{MaxConcurrentStreams: 1 << 20}, false)
+	p.greet()
+	path := "/" + strings.Repeat("p", 4000)
+	p.onEnd = func(id uint32) {
+		b := hpack.AppendIndexed(p.s.BeginResponse(), 8)
+		p.s.Respond(id, hpack.AppendLiteral(b, hpack.Without, 46, "location", path), nil)
+	}
+	n := 0
+	for id := uint32(1); !p.s.Congested(); id += 2 {
+		if n++; n > 1000 {
+			t.Fatal("a megabyte waits and the session is not congested")
+		}
+		p.request(id, true, "GET", "/")
+		p.check(p.s.Receive(p.in.Bytes(), 1))
+		p.in.Reset()
+	}
+	p.s.Wrote(len(p.s.Pending()))
+	if p.s.Congested() {
+		t.Error("congested with nothing pending")
+	}
+}
+
+func TestServerShutdown(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{}, false)
+	p.greet()
+	p.silent()
+	p.request(1, true, "GET", "/")
+	p.flush()
+	p.s.Shutdown()
+	p.request(3, false, "POST", "/", "x", "enters the table")
+	p.data(3, false, "a")
+	p.raw(3, true, "x", "enters the table")
+	p.flush()
+	p.respond(1, nil)
+	p.collect()
+	if diff := cmp.Diff([]string{"GOAWAY 1 NO_ERROR", "HEADERS 1 :status=204 end"}, p.sent); diff != "" || p.err != nil {
+		t.Errorf("error %v, sent (-want +got):\n%s", p.err, diff)
+	}
+}
+
+func TestServerClose(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{}, false)
+	p.greet(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
+	p.answering(5)
+	p.request(1, true, "GET", "/") // answered, not all sent
+	p.flush()
+	p.silent()
+	p.request(3, true, "GET", "/")
+	p.request(5, false, "POST", "/")
+	p.flush()
+	p.events = nil
+	p.s.Close()
+	slices.Sort(p.events)
+	if diff := cmp.Diff([]string{"reset 3", "reset 5"}, p.events); diff != "" {
+		t.Errorf("events of Close (-want +got):\n%s", diff)
+	}
+	if p.s.Open() != 0 || p.respond(3, nil) || p.s.Receive([]byte("x"), 2) == nil {
+		t.Error("a closed session goes on")
+	}
+}
+
+func TestServerRespondTwiceOrLate(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{}, false)
+	p.greet()
+	p.silent()
+	p.request(1, true, "GET", "/")
+	p.request(3, true, "GET", "/")
+	p.check(p.fr.WriteRSTStream(3, http2.ErrCodeCancel))
+	p.flush()
+	got := []bool{p.respond(1, nil), p.respond(1, nil), p.respond(3, nil), p.respond(99, nil)}
+	p.collect()
+	if diff := cmp.Diff([]bool{true, false, false, false}, got); diff != "" {
+		t.Errorf("Respond (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"HEADERS 1 :status=204 end"}, p.sent); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+}
+
+func TestServerResetStream(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{}, false)
+	p.greet()
+	p.onRequest = func(id uint32) { p.s.ResetStream(id, http2.ErrCodeInternal) }
+	p.request(1, false, "POST", "/")
+	p.data(1, true, "crossed it")
+	p.flush()
+	p.s.ResetStream(1, http2.ErrCodeInternal)
+	p.collect()
+	if diff := cmp.Diff([]string{"RST_STREAM 1 INTERNAL_ERROR"}, p.sent); diff != "" || p.err != nil {
+		t.Errorf("error %v, sent (-want +got):\n%s", p.err, diff)
+	}
+	if diff := cmp.Diff([]string{"request 1 POST /"}, p.events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestServerStreamsAgainstMap compares the stream table with a map under random use.
+func TestServerStreamsAgainstMap(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var table serverStreams
+	want := map[uint32]uint32{}
+	ids := []uint32{}
+	next := uint32(1)
+	for step := range 200000 {
+		grow := step/20000%2 == 0
+		if len(ids) == 0 || r.IntN(10) < 4 || grow && r.IntN(10) < 4 {
+			table.add(next).tok = next * 7
+			want[next] = next * 7
+			ids = append(ids, next)
+			next += 2 * (1 + r.Uint32N(3))
+			continue
+		}
+		i := r.IntN(len(ids))
+		id := ids[i]
+		ids[i] = ids[len(ids)-1]
+		ids = ids[:len(ids)-1]
+		table.remove(table.find(id))
+		delete(want, id)
+		if table.find(id) != nil || table.n != len(want) {
+			t.Fatalf("step %d: stream %d is still there, or %d are and not %d", step, id, table.n, len(want))
+		}
+	}
+	for id := uint32(1); id < next; id += 2 {
+		st := table.find(id)
+		if tok, ok := want[id]; ok != (st != nil) || ok && st.tok != tok {
+			t.Fatalf("stream %d: %+v, want token %d, %v", id, st, tok, ok)
+		}
+	}
+}
