@@ -164,7 +164,8 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 		})
 	}
 	for i := range t.Stages {
-		g.stages[i].Sent, g.stages[i].Dropped = t.Stages[i].Sent, t.Stages[i].Dropped
+		st := &t.Stages[i]
+		g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Sent, st.Dropped, st.SentInDrain
 	}
 	s.Stages = g.stages
 	s.StatusCodes = statusCodes(t)

@@ -9,6 +9,8 @@ import (
 // stage is one rate stage over all shards.
 type stage struct {
 	sent, dropped int64
+	// inTime is sent without what left only in the drain.
+	inTime int64
 	// window is how long it lasted; see the package comment.
 	window time.Duration
 }
@@ -33,6 +35,7 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 		}
 		c := &s.Stages[i]
 		out.sent += c.Sent
+		out.inTime += c.Sent - c.SentInDrain
 		out.dropped += c.Dropped
 		if !begun || c.Begun < first {
 			first = c.Begun
@@ -92,7 +95,7 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 			Name:     plan.Rates[i].Name,
 			WarmUp:   plan.Rates[i].WarmUp,
 			Asked:    Asked(&plan.Rates[i]),
-			Achieved: perSecond(s.sent, s.window),
+			Achieved: perSecond(s.inTime, s.window),
 			Sent:     s.sent,
 			Dropped:  s.dropped,
 		})
@@ -113,7 +116,7 @@ func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runner
 		if r.WarmUp || s.window == 0 {
 			continue
 		}
-		sent += s.sent
+		sent += s.inTime
 		window += s.window
 		slots += Asked(r) * s.window.Seconds()
 		asked = asked && !r.AsFastAsPossible

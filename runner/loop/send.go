@@ -46,17 +46,17 @@ func (w *Worker) send(tok, ci int32) {
 }
 
 func (w *Worker) countSent(r *request) {
+	st := &w.rec.Stages[r.stage]
+	st.Sent++
+	if w.stage.over() {
+		st.SentInDrain++
+	}
 	if w.warm(r) {
 		w.rec.WarmUpSent++
 		return
 	}
 	w.rec.Steps[r.step].Sent++
 	w.rec.Blocked.Record((r.sent - r.picked) / 1000)
-	// The window of the achieved rate is that of the stages: what is sent in the drain is sent,
-	// but in no stage.
-	if i := w.stage.index; !w.stage.over() {
-		w.rec.Stages[i].Sent++
-	}
 }
 
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.
@@ -80,9 +80,8 @@ func (w *Worker) drop(tok int32) {
 	r := &w.requests.all[tok]
 	if r.retried {
 		w.countFailed(r, byLoss)
-	} else if !w.warm(r) {
-		w.rec.Dropped++
-		w.rec.Stages[r.stage].Dropped++
+	} else {
+		w.countDropped(int(r.stage))
 	}
 	w.end(r.instance, false)
 	w.requests.release(tok)

@@ -140,7 +140,7 @@ func (w *Worker) assign(due int64) {
 		w.rec.Lag.Record((w.now - due) / 1000)
 	}
 	if w.requests.inUse >= maxWaiting {
-		w.countDropped()
+		w.countDropped(w.stage.index)
 		return
 	}
 	i := w.longestReady()
@@ -203,13 +203,10 @@ func (w *Worker) closedLoop() {
 	}
 }
 
-// countDropped counts a slot or a waiting request that was never sent.
-func (w *Worker) countDropped() {
-	if w.stage.warmUp() {
-		return
-	}
-	w.rec.Dropped++
-	if i := w.stage.index; i >= 0 && !w.stage.over() {
-		w.rec.Stages[i].Dropped++
+// countDropped counts a slot of a stage that was never sent.
+func (w *Worker) countDropped(stage int) {
+	w.rec.Stages[stage].Dropped++
+	if !w.stage.rates[stage].WarmUp {
+		w.rec.Dropped++
 	}
 }

@@ -55,9 +55,10 @@ type Chain struct {
 	Started, Completed, Aborted int64
 }
 
-// Stage counts requests by the rate stage in which they were sent or dropped.
+// Stage counts requests, of warm-up too, by the rate stage of their slot. SentInDrain are those of
+// Sent that left after the last stage.
 type Stage struct {
-	Sent, Dropped int64
+	Sent, Dropped, SentInDrain int64
 }
 
 // New makes an empty recorder for a program of this shape.
@@ -83,6 +84,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 	for i := range r.Stages {
 		total.Stages[i].Sent += r.Stages[i].Sent
 		total.Stages[i].Dropped += r.Stages[i].Dropped
+		total.Stages[i].SentInDrain += r.Stages[i].SentInDrain
 		r.Stages[i] = Stage{}
 	}
 	for i, n := range r.Status {

@@ -98,8 +98,12 @@ type Counters struct {
 
 // StageCounters is what one rate stage did on this runner.
 type StageCounters struct {
+	// Sent counts the requests whose slot was in the stage, Dropped its slots that were not sent.
 	Sent    int64 `json:"sent"`
 	Dropped int64 `json:"dropped"`
+	// SentInDrain are those of Sent that had waited for a stream and left only after the last
+	// stage had ended; the achieved rate leaves them out.
+	SentInDrain int64 `json:"sentInDrain,omitempty"`
 	// Begun and Ended are offsets from the start instant, in nanoseconds. Ended is zero while
 	// the stage lasts.
 	Begun int64 `json:"begun"`
