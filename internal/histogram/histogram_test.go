@@ -253,3 +253,12 @@ func TestRecordDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestEach(t *testing.T) {
+	var got [][2]int64
+	record(3001, 3001, 5, 4, 7*Highest).Each(func(highest, count int64) { got = append(got, [2]int64{highest, count}) })
+	want := [][2]int64{{4, 1}, {5, 1}, {3001, 2}, {7 * Highest, 1}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

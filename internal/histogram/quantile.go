@@ -85,3 +85,15 @@ func (h *H) Below(us int64) int64 {
 	}
 	return seen
 }
+
+// Each calls f for every bucket with a value in it, in ascending order: the greatest value that
+// may have been recorded there, in microseconds, and how many there are.
+func (h *H) Each(f func(highest, count int64)) {
+	for n, p := range h.pages {
+		for i := range p.len() {
+			if p[i] > 0 {
+				f(h.highestOf(n<<pageBits+i), p[i])
+			}
+		}
+	}
+}

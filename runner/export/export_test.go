@@ -1,0 +1,200 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// full is a report with something in each field.
+func full() *runnerv1alpha1.Report {
+	times := runnerv1alpha1.Times{Count: 3_599_990, Min: 105, Mean: 1234, P50: 1102, P90: 2210, P95: 3301, P99: 8421, P999: 19_987, Max: 1_234_567}
+	return &runnerv1alpha1.Report{
+		APIVersion: runnerv1alpha1.APIVersion, Kind: runnerv1alpha1.ReportKind,
+		Name: "core/pcf-app-sessions", PlanHash: "0123456789abcdef0123456789abcdef", Version: "v0.1.0",
+		StartTime: "2026-01-02T02:04:05.678Z", EndTime: "2026-01-02T02:05:15.678Z",
+		Requests: runnerv1alpha1.Requests{
+			Sent: 3_600_000, Done: 3_599_990, Succeeded: 3_599_000, FailedChecks: 990, TimedOut: 7, Reset: 2,
+			ConnectionLost: 1, Dropped: 12, Retried: 5, Abandoned: 3,
+		},
+		WarmUp:      runnerv1alpha1.WarmUp{Sent: 100_000},
+		Chains:      runnerv1alpha1.ChainTotals{Started: 1_200_000, Completed: 1_199_000, Aborted: 990, Unfinished: 10},
+		StatusCodes: map[string]int64{"201": 1_200_000, "204": 2_399_000, "503": 990},
+		Rate:        runnerv1alpha1.RateResult{Asked: 60_000, Achieved: 59_999.8, WindowSeconds: 60},
+		ErrorRatio:  1012. / 3_600_012,
+
+		ResponseTime: times, ServiceTime: times, TimeToFirstByte: times,
+		Lag:     runnerv1alpha1.Times{Count: 3_600_000, Mean: 12, P50: 9, P90: 30, P95: 45, P99: 120, P999: 1010, Max: 2200},
+		Connect: runnerv1alpha1.Times{Count: 64, Min: 300, Mean: 400, P50: 380, P90: 500, P95: 510, P99: 520, P999: 520, Max: 520},
+
+		Bytes:      runnerv1alpha1.Bytes{Sent: 123_456_789, Received: 234_567_890},
+		CPUSeconds: 9.25,
+		Stages: []runnerv1alpha1.StageResult{
+			{Name: "warm", WarmUp: true, Asked: 10_000, Achieved: 10_000, Sent: 100_000},
+			{Name: "hold", Asked: 60_000, Achieved: 59_999.8, Sent: 3_599_000, Dropped: 12},
+			{Name: "a-stage-with-a-name-longer-than-its-column-is", Achieved: 0.25, Sent: 1000},
+		},
+		Steps: []runnerv1alpha1.StepResult{
+			{Chain: "app-session", Step: "create", Sent: 1_200_000, ErrorRatio: 0.0002, ResponseTime: times},
+			{Chain: "app-session", Step: "update-with-a-rather-long-name", Sent: 1_200_000, ResponseTime: times},
+			{Chain: "app-session", Step: "delete", ErrorRatio: 0},
+		},
+		Generator: runnerv1alpha1.GeneratorResult{
+			Shards: 2, Workers: 4, CPUs: []int{2, 3, 6, 7}, ExclusiveShards: 1, ExclusiveWanted: true,
+			LagP99Microseconds: 130, ThrottledMicroseconds: 1500, GCPauseMicroseconds: 820, StartSkewMicroseconds: 311,
+			Connects: 66, Reconnects: 2,
+		},
+		Verdict: runnerv1alpha1.Verdict{
+			Outcome: runnerv1alpha1.OutcomeFailed, Reason: "Breached", Message: "clean: errorRatio is 0.000281110, want <= 0.0001; and this sentence goes on for longer than a line of eighty columns",
+			Thresholds: []runnerv1alpha1.ThresholdResult{
+				{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Quantile: "0.99", Limit: "<= 20ms", Observed: "8.421ms", Passed: true},
+				{Name: "clean", Metric: runnerv1alpha1.MetricErrorRatio, Limit: "<= 0.0001", Observed: "0.00028111"},
+			},
+		},
+	}
+}
+
+// bare is what comes of a run that never began.
+func bare() *runnerv1alpha1.Report {
+	return &runnerv1alpha1.Report{
+		Name: "default/nothing", Partial: true,
+		Stages:    []runnerv1alpha1.StageResult{{Name: "go"}},
+		Steps:     []runnerv1alpha1.StepResult{{Chain: "c", Step: "s"}},
+		Generator: runnerv1alpha1.GeneratorResult{Shards: 1, ShardsLost: 1},
+	}
+}
+
+func TestText(t *testing.T) {
+	for name, r := range map[string]*runnerv1alpha1.Report{"full.txt": full(), "bare.txt": bare()} {
+		var b bytes.Buffer
+		if err := Text(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.Bytes())
+		for _, l := range strings.Split(b.String(), "\n") {
+			if len(l) > columns || strings.TrimRight(l, " ") != l {
+				t.Errorf("%s: %d columns, or blanks at the end: %q", name, len(l), l)
+			}
+		}
+		if i := strings.IndexFunc(b.String(), func(r rune) bool { return r > 126 }); i >= 0 {
+			t.Errorf("%s: not ASCII at %d", name, i)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := JSON(&b, full()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "full.json", b.Bytes())
+	var back runnerv1alpha1.Report
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(full(), &back); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestWriteErrors(t *testing.T) {
+	if err := JSON(fullDisk{}, full()); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("JSON: %v", err)
+	}
+	if err := Text(fullDisk{}, full()); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("Text: %v", err)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	tests := []struct{ indent, text, want string }{
+		{"", "", ""},
+		{"  ", "short", "  short\n"},
+		{"", strings.Repeat("word ", 16) + "end", strings.TrimRight(strings.Repeat("word ", 16), " ") + "\n  end\n"},
+		{"    ", "a " + long + " b", "    a\n    " + long + "\n    b\n"},
+	}
+	for _, tt := range tests {
+		var b bytes.Buffer
+		wrap(&b, tt.indent, tt.text)
+		if diff := cmp.Diff(tt.want, b.String()); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.text, diff)
+		}
+	}
+}
+
+func TestProgressLine(t *testing.T) {
+	running := result.Live{
+		State: runnerv1alpha1.StateRunning, Stage: "hold", Elapsed: 12*time.Second + 900*time.Millisecond,
+		Asked: 60_000, Achieved: 60_003.4, InFlight: 64, ErrorRatio: 0.0002,
+		Interval: runnerv1alpha1.Times{Count: 60_000, P50: 1102, P99: 8421},
+	}
+	with := func(f func(*result.Live)) result.Live {
+		l := running
+		f(&l)
+		return l
+	}
+	tests := []struct {
+		name string
+		live result.Live
+		want string
+	}{
+		{"running", running, "  12s  60003 of  60000/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
+		{"nothing yet", result.Live{}, "   0s connecting"},
+		{"connecting", result.Live{State: runnerv1alpha1.StateConnecting}, "   0s connecting"},
+		{"connected", result.Live{State: runnerv1alpha1.StateReady}, "   0s connected"},
+		{"no response in the interval", with(func(l *result.Live) { l.Interval = runnerv1alpha1.Times{} }), "  12s  60003 of  60000/s    64 in flight  p50 -      p99 -      errors 0.02%"},
+		{"as fast as possible", with(func(l *result.Live) { l.Asked = 0 }), "  12s  60003 of    max/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
+		{"warm-up", with(func(l *result.Live) { l.WarmUp = true }), "  12s  60003 of  60000/s    64 in flight  warm-up               errors 0.02%"},
+		{"draining", with(func(l *result.Live) {
+			l.Stage, l.Asked, l.Achieved, l.State = "", 0, 0, runnerv1alpha1.StateDraining
+		}), "  12s      0 of      -/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
+		{"large", with(func(l *result.Live) {
+			l.Elapsed, l.Asked, l.Achieved, l.InFlight = 9*time.Hour+59*time.Minute, 999_999, 999_999, 12_345
+			l.ErrorRatio = 0.999999
+		}), "9h59m0s 999999 of 999999/s 12345 in flight  p50 1.1ms  p99 8.42ms errors >99.99%"},
+	}
+	for _, tt := range tests {
+		got := ProgressLine(tt.live)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		if len(got) > columns {
+			t.Errorf("%s: %d columns", tt.name, len(got))
+		}
+	}
+}

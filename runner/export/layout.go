@@ -1,0 +1,64 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+func section(b *bytes.Buffer, title string) {
+	b.WriteByte('\n')
+	line(b, "%s", title)
+}
+
+// line leaves no blanks at the end.
+func line(b *bytes.Buffer, format string, args ...any) {
+	b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	b.WriteByte('\n')
+}
+
+// named writes a row of figures behind a name, or below it when the name is too long for its
+// width.
+func named(b *bytes.Buffer, width int, name, figures string) {
+	if len(name) > width {
+		wrap(b, "  ", name)
+		name = ""
+	}
+	line(b, "  %-*s%s", width, name, figures)
+}
+
+// wrapNamed writes text behind a name, and goes on below the text.
+func wrapNamed(b *bytes.Buffer, name, text string) {
+	const width = 13
+	var body bytes.Buffer
+	wrap(&body, strings.Repeat(" ", width+2), text)
+	fmt.Fprintf(b, "  %-*s%s", width, name, strings.TrimLeft(body.String(), " "))
+}
+
+// wrap breaks text between words so that no line is longer than columns, unless a word is. Below
+// a small indent the lines after the first stand two columns further in.
+func wrap(b *bytes.Buffer, indent, text string) {
+	for first := true; text != ""; first = false {
+		in := indent
+		if !first && len(indent) < 4 {
+			in += "  "
+		}
+		n := breakAt(text, columns-len(in))
+		line(b, "%s%s", in, text[:n])
+		text = strings.TrimLeft(text[n:], " ")
+	}
+}
+
+// breakAt is the length of the part of text that fits into width.
+func breakAt(text string, width int) int {
+	if len(text) <= width {
+		return len(text)
+	}
+	if n := strings.LastIndexByte(text[:width+1], ' '); n > 0 {
+		return n
+	}
+	if n := strings.IndexByte(text, ' '); n > 0 {
+		return n
+	}
+	return len(text)
+}

@@ -1,0 +1,42 @@
+package export
+
+import (
+	"fmt"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// ProgressLine is one second of a run, without a newline:
+//
+//	12s  60003 of  60000/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%
+//
+// Rate and times are of the last interval, errors since the start. It has at most 80 columns up to
+// a million requests a second and ten hours.
+func ProgressLine(l result.Live) string {
+	elapsed := l.Elapsed.Truncate(time.Second)
+	switch l.State {
+	case "", runnerv1alpha1.StateWaiting, runnerv1alpha1.StateConnecting:
+		return fmt.Sprintf("%5s connecting", elapsed)
+	case runnerv1alpha1.StateReady:
+		return fmt.Sprintf("%5s connected", elapsed)
+	}
+	asked := "-"
+	if l.Stage != "" {
+		asked = askedRate(l.Asked)
+	}
+	times := fmt.Sprintf("%-21s", "warm-up")
+	if !l.WarmUp {
+		times = fmt.Sprintf("p50 %-6s p99 %-6s", interval(l, l.Interval.P50), interval(l, l.Interval.P99))
+	}
+	return fmt.Sprintf("%5s %6s of %6s/s %5d in flight  %s errors %s",
+		elapsed, result.FormatRate(l.Achieved), asked, l.InFlight, times, result.FormatPercent(l.ErrorRatio))
+}
+
+func interval(l result.Live, us int64) string {
+	if l.Interval.Count == 0 {
+		return "-"
+	}
+	return result.FormatTime(us)
+}

@@ -1,0 +1,235 @@
+package export
+
+import (
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/version"
+)
+
+// Prometheus serves a runner's metrics. Each scrape takes one snapshot; nil: there is none yet.
+// The labels are the plan's chains and steps, of which there are 256 at most.
+func Prometheus(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) http.Handler {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(NewCollector(plan, snapshot))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+}
+
+// Collector makes metrics of snapshots. It may be used by several goroutines at once.
+type Collector struct {
+	plan     *runnerv1alpha1.Plan
+	snapshot func() *runnerv1alpha1.Snapshot
+
+	mu sync.Mutex
+	// base is what the achieved rate is measured from, latest the newest snapshot. mu guards both.
+	base, latest *runnerv1alpha1.Snapshot
+}
+
+// NewCollector takes what Prometheus does, for a registry of the caller's.
+func NewCollector(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) *Collector {
+	return &Collector{plan: plan, snapshot: snapshot}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	v := version.Get()
+	gauge(to, descInfo, 1, v.Version, v.Commit, v.Go)
+	s := c.snapshot()
+	if s == nil {
+		return
+	}
+	collectState(to, s)
+	collectTotals(to, s)
+	collectGenerator(to, &s.Generator)
+	c.collectRate(to, s)
+	c.collectChains(to, s)
+}
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range descs {
+		to <- d
+	}
+}
+
+func counter(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+}
+
+func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func collectState(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
+	for _, state := range states {
+		v := 0.0
+		if s.State == state {
+			v = 1
+		}
+		gauge(to, descState, v, string(state))
+	}
+}
+
+func collectTotals(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
+	c := &s.Counters
+	counter(to, descDropped, float64(c.Dropped))
+	counter(to, descRetried, float64(c.Retried))
+	counter(to, descWarmUp, float64(c.WarmUpSent))
+	gauge(to, descInFlight, float64(c.InFlightAtEnd+c.WarmUpInFlight))
+	counter(to, descSentBytes, float64(c.BytesSent))
+	counter(to, descReceivedBytes, float64(c.BytesReceived))
+	counter(to, descConnects, float64(c.Connects))
+	counter(to, descReconnects, float64(c.Reconnects))
+}
+
+func collectGenerator(to chan<- prometheus.Metric, g *runnerv1alpha1.Generator) {
+	gauge(to, descWorkers, float64(g.Workers))
+	gauge(to, descLag, micros(g.LagP99))
+	counter(to, descCPU, g.CPUSeconds)
+	counter(to, descThrottled, micros(g.ThrottledMicroseconds))
+	counter(to, descGCPause, micros(g.GCPauseMicroseconds))
+}
+
+func micros(us int64) float64 { return float64(us) / 1e6 }
+
+func (c *Collector) collectRate(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
+	var previous []runnerv1alpha1.Snapshot
+	if base := c.interval(s); base != nil {
+		previous = append(previous, *base)
+	}
+	live, err := result.NewLive(c.plan, previous, []runnerv1alpha1.Snapshot{*s})
+	if err != nil {
+		to <- prometheus.NewInvalidMetric(descAchieved, err)
+		return
+	}
+	// Shards have equal parts of the rate until one is lost.
+	gauge(to, descAsked, live.Asked/float64(max(1, c.plan.Shards)))
+	gauge(to, descAchieved, live.Achieved)
+}
+
+// minInterval keeps the achieved rate from being one of a few milliseconds when two scrapers come
+// at the same time.
+const minInterval = int64(time.Second)
+
+// interval returns the snapshot to compare s with: that of the scrape before, or of the one
+// before that when it was less than minInterval ago.
+func (c *Collector) interval(s *runnerv1alpha1.Snapshot) *runnerv1alpha1.Snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.latest == nil || s.Clock-c.latest.Clock >= minInterval {
+		c.base = c.latest
+		c.latest = s
+	}
+	return c.base
+}
+
+func (c *Collector) collectChains(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
+	next := 0
+	for i := range c.plan.Chains {
+		chain := &c.plan.Chains[i]
+		if i < len(s.Chains) {
+			collectChain(to, chain.Name, &s.Chains[i])
+		}
+		for k := range chain.Steps {
+			if next < len(s.Steps) {
+				collectStep(to, chain.Name, chain.Steps[k].Name, &s.Steps[next])
+			}
+			next++
+		}
+	}
+}
+
+func collectChain(to chan<- prometheus.Metric, chain string, c *runnerv1alpha1.ChainCounters) {
+	counter(to, descStarted, float64(c.Started), chain)
+	counter(to, descEnded, float64(c.Completed), chain, "completed")
+	counter(to, descEnded, float64(c.Aborted), chain, "aborted")
+}
+
+func collectStep(to chan<- prometheus.Metric, chain, step string, s *runnerv1alpha1.StepCounters) {
+	counter(to, descSent, float64(s.Sent), chain, step)
+	for _, o := range []struct {
+		name string
+		n    int64
+	}{
+		{"succeeded", s.Succeeded},
+		{"failed_checks", s.FailedChecks},
+		{"timed_out", s.TimedOut},
+		{"reset", s.Reset},
+		{"connection_lost", s.ConnectionLost},
+	} {
+		counter(to, descOutcomes, float64(o.n), chain, step, o.name)
+	}
+	for i, class := range classes {
+		counter(to, descResponses, float64(s.StatusClasses[i]), chain, step, class)
+	}
+	to <- responseTime(chain, step, &s.ResponseTime)
+}
+
+func responseTime(chain, step string, encoded *runnerv1alpha1.Histogram) prometheus.Metric {
+	h, err := histogram.Decode(*encoded)
+	if err != nil {
+		return prometheus.NewInvalidMetric(descResponseTime, err)
+	}
+	classic := map[float64]uint64{}
+	for _, us := range classicBuckets {
+		classic[micros(us)] = uint64(h.Below(us))
+	}
+	count, sum := uint64(h.Count()), micros(h.Sum())
+	buckets, zeros := native(h)
+	n, err := prometheus.NewConstNativeHistogram(descResponseTime, count, sum, buckets, nil, zeros,
+		nativeSchema, nativeZero, time.Unix(0, 0), chain, step)
+	if err != nil {
+		return prometheus.NewInvalidMetric(descResponseTime, err)
+	}
+	return &both{n, prometheus.MustNewConstHistogram(descResponseTime, count, sum, classic, chain, step)}
+}
+
+// both is one histogram with native and classic buckets, so that a server takes what it knows.
+type both struct {
+	prometheus.Metric
+	classic prometheus.Metric
+}
+
+// Write implements prometheus.Metric.
+func (b *both) Write(to *dto.Metric) error {
+	var classic dto.Metric
+	if err := b.classic.Write(&classic); err != nil {
+		return err
+	}
+	if err := b.Metric.Write(to); err != nil {
+		return err
+	}
+	to.Histogram.Bucket = classic.Histogram.Bucket
+	to.Histogram.CreatedTimestamp = nil
+	return nil
+}
+
+const (
+	// nativeSchema 3 has 8 buckets for each power of two: 9 % wide, 256 from 1 us to 1 h.
+	nativeSchema = 3
+	// nativeZero, in seconds: what counts as zero. One microsecond is the resolution.
+	nativeZero = 1e-6
+)
+
+// native sorts the values into buckets whose upper bounds are 2^(i/8) seconds.
+func native(h *histogram.H) (buckets map[int]int64, zeros uint64) {
+	buckets = map[int]int64{}
+	h.Each(func(highest, count int64) {
+		s := micros(highest)
+		if s <= nativeZero {
+			zeros += uint64(count)
+			return
+		}
+		buckets[int(math.Ceil(math.Log2(s)*(1<<nativeSchema)))] += count
+	})
+	return buckets, zeros
+}

@@ -1,0 +1,210 @@
+package export
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+func metricsPlan() *runnerv1alpha1.Plan {
+	return &runnerv1alpha1.Plan{
+		Shards: 2,
+		Chains: []runnerv1alpha1.Chain{
+			{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create"}, {Name: "delete"}}},
+			{Name: "ping", Steps: []runnerv1alpha1.Step{{Name: "get"}}},
+		},
+		Rates: []runnerv1alpha1.Rate{{Name: "hold", Count: 100, Period: time.Second, Duration: time.Minute}},
+	}
+}
+
+func metricsSnapshot(clock time.Duration, sent int64) *runnerv1alpha1.Snapshot {
+	h := histogram.New()
+	h.Record(0)
+	h.RecordN(100, 2)
+	h.Record(2500)
+	h.Record(20_000_000)
+	return &runnerv1alpha1.Snapshot{
+		Boot: "b", State: runnerv1alpha1.StateRunning, Clock: int64(clock) + 1, StartedAt: 1, Sequence: uint64(clock),
+		Counters: runnerv1alpha1.Counters{
+			Sent: sent, Done: 5, Succeeded: 4, FailedChecks: 1, InFlightAtEnd: 2, Dropped: 3, Retried: 1,
+			WarmUpSent: 0, WarmUpInFlight: 1, BytesSent: 1000, BytesReceived: 2000, Connects: 4, Reconnects: 1,
+		},
+		Stages: []runnerv1alpha1.StageCounters{{Sent: sent}},
+		Steps: []runnerv1alpha1.StepCounters{
+			{Sent: 10, Done: 5, Succeeded: 4, FailedChecks: 1, TimedOut: 1, Reset: 2, ConnectionLost: 1, StatusClasses: [5]int64{1: 4, 4: 1}, ResponseTime: h.Encode()},
+			{}, {},
+		},
+		Chains:       []runnerv1alpha1.ChainCounters{{Started: 7, Completed: 4, Aborted: 2, Unfinished: 1}, {}},
+		ResponseTime: h.Encode(),
+		Generator: runnerv1alpha1.Generator{
+			Workers: 2, CPUSeconds: 1.5, ThrottledMicroseconds: 2500, LagP99: 120, GCPauseMicroseconds: 300,
+		},
+	}
+}
+
+func fixed(s *runnerv1alpha1.Snapshot) func() *runnerv1alpha1.Snapshot {
+	return func() *runnerv1alpha1.Snapshot { return s }
+}
+
+func TestMetrics(t *testing.T) {
+	c := NewCollector(metricsPlan(), fixed(metricsSnapshot(10*time.Second, 500)))
+	want := `
+# HELP h2surge_runner_requests_total Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost. The rest of those sent are in flight.
+# TYPE h2surge_runner_requests_total counter
+h2surge_runner_requests_total{chain="ping",outcome="connection_lost",step="get"} 0
+h2surge_runner_requests_total{chain="ping",outcome="failed_checks",step="get"} 0
+h2surge_runner_requests_total{chain="ping",outcome="reset",step="get"} 0
+h2surge_runner_requests_total{chain="ping",outcome="succeeded",step="get"} 0
+h2surge_runner_requests_total{chain="ping",outcome="timed_out",step="get"} 0
+h2surge_runner_requests_total{chain="session",outcome="connection_lost",step="create"} 1
+h2surge_runner_requests_total{chain="session",outcome="connection_lost",step="delete"} 0
+h2surge_runner_requests_total{chain="session",outcome="failed_checks",step="create"} 1
+h2surge_runner_requests_total{chain="session",outcome="failed_checks",step="delete"} 0
+h2surge_runner_requests_total{chain="session",outcome="reset",step="create"} 2
+h2surge_runner_requests_total{chain="session",outcome="reset",step="delete"} 0
+h2surge_runner_requests_total{chain="session",outcome="succeeded",step="create"} 4
+h2surge_runner_requests_total{chain="session",outcome="succeeded",step="delete"} 0
+h2surge_runner_requests_total{chain="session",outcome="timed_out",step="create"} 1
+h2surge_runner_requests_total{chain="session",outcome="timed_out",step="delete"} 0
+# HELP h2surge_runner_chains_total Chain instances that ended: completed or aborted.
+# TYPE h2surge_runner_chains_total counter
+h2surge_runner_chains_total{chain="ping",outcome="aborted"} 0
+h2surge_runner_chains_total{chain="ping",outcome="completed"} 0
+h2surge_runner_chains_total{chain="session",outcome="aborted"} 2
+h2surge_runner_chains_total{chain="session",outcome="completed"} 4
+# HELP h2surge_runner_state 1 for the state the runner is in, 0 for the others.
+# TYPE h2surge_runner_state gauge
+h2surge_runner_state{state="Connecting"} 0
+h2surge_runner_state{state="Done"} 0
+h2surge_runner_state{state="Draining"} 0
+h2surge_runner_state{state="Ready"} 0
+h2surge_runner_state{state="Running"} 1
+h2surge_runner_state{state="Waiting"} 0
+# HELP h2surge_runner_requests_in_flight Requests that were sent and have no outcome yet, warm-up included.
+# TYPE h2surge_runner_requests_in_flight gauge
+h2surge_runner_requests_in_flight 3
+# HELP h2surge_runner_requests_dropped_total Requests that were due and never sent, because no stream came free in time.
+# TYPE h2surge_runner_requests_dropped_total counter
+h2surge_runner_requests_dropped_total 3
+# HELP h2surge_runner_asked_requests_per_second This runner's part of the rate that the stage in force asks for; 0: as fast as possible, or no stage.
+# TYPE h2surge_runner_asked_requests_per_second gauge
+h2surge_runner_asked_requests_per_second 50
+# HELP h2surge_runner_achieved_requests_per_second Requests sent a second since the scrape before, warm-up included.
+# TYPE h2surge_runner_achieved_requests_per_second gauge
+h2surge_runner_achieved_requests_per_second 50
+# HELP h2surge_runner_lag_p99_seconds How late the runner itself is in taking up due requests, 99th percentile since the start.
+# TYPE h2surge_runner_lag_p99_seconds gauge
+h2surge_runner_lag_p99_seconds 0.00012
+# HELP h2surge_runner_throttled_seconds_total How long the CPU quota kept the process from running.
+# TYPE h2surge_runner_throttled_seconds_total counter
+h2surge_runner_throttled_seconds_total 0.0025
+`
+	if err := testutil.CollectAndCompare(c, strings.NewReader(want),
+		"h2surge_runner_requests_total", "h2surge_runner_chains_total", "h2surge_runner_state",
+		"h2surge_runner_requests_in_flight", "h2surge_runner_requests_dropped_total",
+		"h2surge_runner_asked_requests_per_second", "h2surge_runner_achieved_requests_per_second",
+		"h2surge_runner_lag_p99_seconds", "h2surge_runner_throttled_seconds_total"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMetricsAreClean(t *testing.T) {
+	problems, err := testutil.CollectAndLint(NewCollector(metricsPlan(), fixed(metricsSnapshot(time.Second, 1))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func gather(t *testing.T, c prometheus.Collector, name string) []*dto.Metric {
+	t.Helper()
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(c)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "h2surge_runner_"+name {
+			return f.GetMetric()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return nil
+}
+
+func TestResponseTimeHistogram(t *testing.T) {
+	h := gather(t, NewCollector(metricsPlan(), fixed(metricsSnapshot(time.Second, 1))), "response_time_seconds")[1].GetHistogram()
+	if h.GetSampleCount() != 5 || h.GetSampleSum() != 20.0027 {
+		t.Errorf("%d values, sum %v", h.GetSampleCount(), h.GetSampleSum())
+	}
+	cumulative := map[float64]uint64{0.0001: 3, 0.001: 3, 0.0025: 3, 0.005: 4, 10: 4}
+	for _, b := range h.GetBucket() {
+		if want, listed := cumulative[b.GetUpperBound()]; listed && b.GetCumulativeCount() != want {
+			t.Errorf("at or below %v: %d, want %d", b.GetUpperBound(), b.GetCumulativeCount(), want)
+		}
+	}
+	if len(h.GetBucket()) != len(classicBuckets) || h.GetSchema() != nativeSchema || h.GetZeroCount() != 1 {
+		t.Errorf("%d classic buckets, schema %d, %d zeros", len(h.GetBucket()), h.GetSchema(), h.GetZeroCount())
+	}
+	// 100 us lie in (2^(-107/8), 2^(-106/8)] s.
+	if first := h.GetPositiveSpan()[0].GetOffset(); first != -106 {
+		t.Errorf("first native bucket %d, want -106", first)
+	}
+	if h.GetPositiveDelta()[0] != 2 {
+		t.Errorf("%d values in it, want 2", h.GetPositiveDelta()[0])
+	}
+}
+
+func TestAchievedRateIsSinceTheScrapeBefore(t *testing.T) {
+	clock := []time.Duration{10 * time.Second, 15 * time.Second, 15100 * time.Millisecond, 20 * time.Second}
+	sent := []int64{500, 1500, 1600, 1700}
+	want := []float64{50, 200, 1100 / 5.1, 200 / 5.}
+	i := -1
+	c := NewCollector(metricsPlan(), func() *runnerv1alpha1.Snapshot { i++; return metricsSnapshot(clock[i], sent[i]) })
+	for k := range clock {
+		to := make(chan prometheus.Metric, 1000)
+		c.Collect(to)
+		close(to)
+		var got float64
+		for m := range to {
+			var d dto.Metric
+			if m.Desc() == descAchieved && m.Write(&d) == nil {
+				got = d.GetGauge().GetValue()
+			}
+		}
+		if diff := got - want[k]; diff > 1e-6 || diff < -1e-6 {
+			t.Errorf("scrape %d: %v a second, want %v", k, got, want[k])
+		}
+	}
+}
+
+func TestHandler(t *testing.T) {
+	get := func(s *runnerv1alpha1.Snapshot) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		Prometheus(metricsPlan(), fixed(s)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		return w
+	}
+	if w := get(nil); w.Code != 200 || !strings.Contains(w.Body.String(), "h2surge_runner_info{") {
+		t.Errorf("no snapshot: %d\n%s", w.Code, w.Body)
+	}
+	if w := get(&runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}); w.Code != 200 || !strings.Contains(w.Body.String(), `state{state="Waiting"} 1`) {
+		t.Errorf("waiting: %d\n%s", w.Code, w.Body)
+	}
+	bad := metricsSnapshot(time.Second, 1)
+	bad.Steps[0].ResponseTime.Counts = "?"
+	if w := get(bad); w.Code != 500 {
+		t.Errorf("a histogram that cannot be read: %d", w.Code)
+	}
+}

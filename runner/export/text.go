@@ -1,0 +1,221 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// columns is the width of Text.
+const columns = 80
+
+// Text writes the report for people.
+func Text(w io.Writer, r *runnerv1alpha1.Report) error {
+	var b bytes.Buffer
+	for _, section := range []func(*bytes.Buffer, *runnerv1alpha1.Report){
+		head, verdict, requests, rates, times, steps, statusCodes, generator,
+	} {
+		section(&b, r)
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("writing the report as text: %w", err)
+	}
+	return nil
+}
+
+func head(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	title := []string{r.Name}
+	if r.Version != "" {
+		title = append(title, "h2surge "+r.Version)
+	}
+	if r.PlanHash != "" {
+		title = append(title, "plan "+r.PlanHash[:min(12, len(r.PlanHash))])
+	}
+	wrap(b, "", strings.Join(title, ", "))
+	if r.StartTime != "" {
+		wrap(b, "", "from "+r.StartTime+" to "+r.EndTime)
+	}
+	if r.Partial {
+		wrap(b, "", "PARTIAL: a part of the result is missing.")
+	}
+}
+
+func verdict(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	v := &r.Verdict
+	if v.Outcome == "" {
+		return
+	}
+	section(b, "Verdict: "+string(v.Outcome))
+	wrap(b, "  ", fmt.Sprintf("%s: %s", v.Reason, v.Message))
+	for i := range v.Thresholds {
+		t := &v.Thresholds[i]
+		word, what := "holds", string(t.Metric)
+		if !t.Passed {
+			word = "BREACHED"
+		}
+		if t.Quantile != "" {
+			what += " at " + t.Quantile
+		}
+		wrap(b, "  ", fmt.Sprintf("%-8s  %s: %s is %s, limit %s", word, t.Name, what, t.Observed, t.Limit))
+	}
+}
+
+func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	section(b, "Requests")
+	q := &r.Requests
+	row := func(name string, n int64, note string) {
+		line(b, "  %-20s %14d  %s", name, n, note)
+	}
+	row("sent", q.Sent, "")
+	row("  done", q.Done, "")
+	row("    succeeded", q.Succeeded, "")
+	row("    failed checks", q.FailedChecks, "")
+	row("  timed out", q.TimedOut, "")
+	row("  reset", q.Reset, "")
+	row("  connection lost", q.ConnectionLost, "")
+	row("  in flight at end", q.InFlightAtEnd, "")
+	row("dropped", q.Dropped, "never sent: no stream came free in time")
+	row("retried", q.Retried, "given back by the peer and sent once more")
+	if q.Abandoned > 0 {
+		row("abandoned", q.Abandoned, "timed out, stream left open")
+	}
+	row("warm-up", r.WarmUp.Sent, "in no other figure")
+	line(b, "  %-20s %14s  %s", "error ratio", result.FormatPercent(r.ErrorRatio), "1 - succeeded / (sent + dropped)")
+	c := &r.Chains
+	wrap(b, "  ", fmt.Sprintf("chains: %d started = %d completed + %d aborted + %d unfinished",
+		c.Started, c.Completed, c.Aborted, c.Unfinished))
+}
+
+func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	section(b, "Rate (requests a second)")
+	row := func(name, asked, achieved, sent, dropped string) {
+		named(b, 28, name, fmt.Sprintf("%11s %11s %11s %11s", asked, achieved, sent, dropped))
+	}
+	row("", "asked", "achieved", "sent", "dropped")
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		name := s.Name
+		if s.WarmUp {
+			name += " (warm-up)"
+		}
+		row(name, askedRate(s.Asked), result.FormatRate(s.Achieved), decimal(s.Sent), decimal(s.Dropped))
+	}
+	row("measured, "+seconds(r.Rate.WindowSeconds), askedRate(r.Rate.Asked), result.FormatRate(r.Rate.Achieved),
+		decimal(r.Requests.Sent), decimal(r.Requests.Dropped))
+}
+
+func times(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	section(b, "Times")
+	line(b, "  %-13s%8s%8s%8s%8s%8s%8s%8s%8s", "", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max")
+	for _, row := range []struct {
+		name string
+		t    *runnerv1alpha1.Times
+	}{
+		{"response time", &r.ResponseTime},
+		{"service time", &r.ServiceTime},
+		{"first byte", &r.TimeToFirstByte},
+		{"lag", &r.Lag},
+		{"blocked", &r.Blocked},
+		{"connect", &r.Connect},
+	} {
+		f := [8]string{"-", "-", "-", "-", "-", "-", "-", "-"}
+		if t := row.t; t.Count > 0 {
+			for i, us := range [8]int64{t.Min, t.Mean, t.P50, t.P90, t.P95, t.P99, t.P999, t.Max} {
+				f[i] = result.FormatTime(us)
+			}
+		}
+		line(b, "  %-13s%8s%8s%8s%8s%8s%8s%8s%8s", row.name, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7])
+	}
+}
+
+func steps(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	section(b, "Steps (response time)")
+	row := func(name, sent, errors string, times ...string) {
+		figures := fmt.Sprintf("%11s%8s", sent, errors)
+		for _, t := range times {
+			figures += fmt.Sprintf("%8s", t)
+		}
+		named(b, 26, name, figures)
+	}
+	row("", "sent", "errors", "p50", "p99", "p99.9", "max")
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		f := []string{"-", "-", "-", "-"}
+		if t := &s.ResponseTime; t.Count > 0 {
+			f = []string{result.FormatTime(t.P50), result.FormatTime(t.P99), result.FormatTime(t.P999), result.FormatTime(t.Max)}
+		}
+		row(s.Chain+"/"+s.Step, decimal(s.Sent), result.FormatPercent(s.ErrorRatio), f...)
+	}
+}
+
+func statusCodes(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	if len(r.StatusCodes) == 0 {
+		return
+	}
+	section(b, "Status codes")
+	for _, code := range slices.Sorted(maps.Keys(r.StatusCodes)) {
+		line(b, "  %-20s %14d", code, r.StatusCodes[code])
+	}
+}
+
+func generator(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	section(b, "Generator")
+	g := &r.Generator
+	row := func(name, format string, args ...any) {
+		wrapNamed(b, name, fmt.Sprintf(format, args...))
+	}
+	row("shards", "%d, %d lost; %s", g.Shards, g.ShardsLost, exclusive(g))
+	row("workers", "%d, %s", g.Workers, cpus(g.CPUs))
+	row("CPU time", "%s", cpuTime(r))
+	row("throttled", "%s; garbage collection paused it for %s",
+		result.FormatTime(g.ThrottledMicroseconds), result.FormatTime(g.GCPauseMicroseconds))
+	row("lag", "p99 of the worst shard %s", result.FormatTime(g.LagP99Microseconds))
+	row("start skew", "%s", result.FormatTime(g.StartSkewMicroseconds))
+	row("connections", "%d opened, %d of them again", g.Connects, g.Reconnects)
+	row("bytes", "%d sent, %d received", r.Bytes.Sent, r.Bytes.Received)
+}
+
+func exclusive(g *runnerv1alpha1.GeneratorResult) string {
+	if !g.ExclusiveWanted && g.ExclusiveShards == 0 {
+		return "exclusive CPUs were not asked for"
+	}
+	return fmt.Sprintf("%d had their CPUs for themselves", g.ExclusiveShards)
+}
+
+func cpus(list []int) string {
+	if len(list) == 0 {
+		return "not pinned"
+	}
+	out := make([]string, len(list))
+	for i, c := range list {
+		out[i] = strconv.Itoa(c)
+	}
+	return "on CPUs " + strings.Join(out, " ")
+}
+
+// cpuTime also tells what one request cost; warm-up requests cost as much as others.
+func cpuTime(r *runnerv1alpha1.Report) string {
+	out := seconds(r.CPUSeconds)
+	if n := r.Requests.Sent + r.WarmUp.Sent; n > 0 {
+		out += fmt.Sprintf(", %sus a request", strconv.FormatFloat(r.CPUSeconds/float64(n)*1e6, 'f', 2, 64))
+	}
+	return out
+}
+
+func askedRate(perSecond float64) string {
+	if perSecond == 0 {
+		return "max"
+	}
+	return result.FormatRate(perSecond)
+}
+
+func seconds(s float64) string { return result.FormatTime(int64(s * 1e6)) }
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
