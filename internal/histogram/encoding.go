@@ -188,10 +188,12 @@ func inflateBounded(compressed []byte) (inner []byte, err error) {
 	}
 	// One byte more than is allowed tells too much from just enough; at the end of the stream the
 	// checksum has been verified.
-	inner, err = io.ReadAll(io.LimitReader(z, innerHeader+maxPayload+1))
-	if err != nil {
+	var b bytes.Buffer
+	b.Grow(len(compressed) + bytes.MinRead) // enough for stored blocks
+	if _, err := b.ReadFrom(io.LimitReader(z, innerHeader+maxPayload+1)); err != nil {
 		return nil, err
 	}
+	inner = b.Bytes()
 	if len(inner) < innerHeader || len(inner) > innerHeader+maxPayload {
 		return nil, fmt.Errorf("%d bytes of header and counters", len(inner))
 	}
