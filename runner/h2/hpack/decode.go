@@ -38,19 +38,25 @@ type Summary struct {
 }
 
 // note adds a field to the summary.
-func (s *Summary) note(class Class, num int64, size uint32) {
-	s.Size += uint64(size)
+func (s *Summary) note(j *judgement) {
+	s.Size += uint64(j.size)
+	if j.class == Regular { // so that this much is inlined
+		s.regular = true
+		return
+	}
+	s.noteMeaning(j)
+}
+
+func (s *Summary) noteMeaning(j *judgement) {
 	switch {
-	case class == Regular:
+	case j.class.Pseudo():
+		s.notePseudo(j.class, j.num)
+	case j.class == ContentLength:
 		s.regular = true
-	case class.Pseudo():
-		s.notePseudo(class, num)
-	case class == ContentLength:
-		s.regular = true
-		if s.ContentLength >= 0 && s.ContentLength != num {
+		if s.ContentLength >= 0 && s.ContentLength != j.num {
 			s.Malformed = true
 		}
-		s.ContentLength = num
+		s.ContentLength = j.num
 	default:
 		s.Malformed = true
 	}
@@ -112,16 +118,9 @@ func (d *Decoder) Decode(p []byte, sink Sink) (Summary, error) {
 	s := Summary{ContentLength: -1}
 	i, err := d.sizeUpdates(p)
 	for err == nil && i < len(p) {
-		b := p[i]
-		switch {
-		case b > 0x80 && b < 0xff: // one octet: most fields of most responses
-			i++
-			err = d.indexed(uint32(b&0x7f), sink, &s)
+		switch b := p[i]; {
 		case b >= 0x80:
-			var idx uint32
-			if idx, i, err = readInt(p, i, 0x7f); err == nil {
-				err = d.indexed(idx, sink, &s)
-			}
+			i, err = d.indexed(p, i, sink, &s)
 		case b >= 0x40:
 			i, err = d.literal(p, i, 0x3f, true, sink, &s)
 		case b >= 0x20:
@@ -155,28 +154,38 @@ func (d *Decoder) sizeUpdates(p []byte) (i int, err error) {
 	return i, nil
 }
 
-// indexed is a field by its index (RFC 7541 6.1).
-func (d *Decoder) indexed(idx uint32, sink Sink, s *Summary) error {
-	if idx <= staticCount {
-		e := &static[idx&63]
+// indexed takes fields by their index (RFC 7541 6.1), as many as come in a row:
+// whole responses do.
+func (d *Decoder) indexed(p []byte, i int, sink Sink, s *Summary) (next int, err error) {
+	for i < len(p) && p[i] >= 0x80 {
+		idx := uint32(p[i] & 0x7f)
+		if i++; idx == 0x7f {
+			if idx, i, err = readInt(p, i-1, 0x7f); err != nil {
+				return i, err
+			}
+		}
 		if idx == 0 {
-			return ErrIndex
+			return i, ErrIndex
 		}
-		s.note(e.class, e.num, e.size)
+		if idx <= staticCount {
+			j := &staticJudged[idx&63]
+			s.note(j)
+			if sink != nil {
+				f := &static[idx&63]
+				d.emit(sink, s, f.name, f.value, j.class)
+			}
+			continue
+		}
+		e := d.dyn.at(idx - staticCount - 1)
+		if e == nil {
+			return i, ErrIndex
+		}
+		s.note(&e.judgement)
 		if sink != nil {
-			d.emit(sink, s, e.name, e.value, e.class)
+			d.emit(sink, s, d.dyn.name(e), d.dyn.value(e), e.class)
 		}
-		return nil
 	}
-	e := d.dyn.at(idx - staticCount - 1)
-	if e == nil {
-		return ErrIndex
-	}
-	s.note(e.class, e.num, e.size())
-	if sink != nil {
-		d.emit(sink, s, d.dyn.name(e), d.dyn.value(e), e.class)
-	}
-	return nil
+	return i, nil
 }
 
 func (d *Decoder) emit(sink Sink, s *Summary, name, value []byte, class Class) {
@@ -196,13 +205,14 @@ func (d *Decoder) literal(p []byte, i int, mask byte, insert bool, sink Sink, s 
 	if err != nil {
 		return i, err
 	}
-	class, num := judge(kind, value)
-	s.note(class, num, uint32(len(name)+len(value)+EntryOverhead))
+	j := judgement{kind: kind, size: uint32(len(name) + len(value) + EntryOverhead)}
+	j.class, j.num = judge(kind, value)
+	s.note(&j)
 	if sink != nil {
-		d.emit(sink, s, name, value, class)
+		d.emit(sink, s, name, value, j.class)
 	}
 	if insert {
-		d.dyn.insert(name, nameAt, value, kind, class, num)
+		d.dyn.insert(name, nameAt, value, j)
 	}
 	return i, nil
 }
@@ -220,8 +230,7 @@ func (d *Decoder) literalName(p []byte, i int, mask byte) (name []byte, nameAt i
 		}
 		return name, -1, classOfName(name), i, nil
 	case idx <= staticCount:
-		e := &static[idx&63]
-		return e.name, -1, e.kind, i, nil
+		return static[idx&63].name, -1, staticJudged[idx&63].kind, i, nil
 	}
 	e := d.dyn.at(idx - staticCount - 1)
 	if e == nil {

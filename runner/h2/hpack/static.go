@@ -72,28 +72,30 @@ var staticPairs = [staticCount][2]string{
 	{"www-authenticate", ""},
 }
 
-// staticEntry is a static table entry with its judgement made beforehand.
-type staticEntry struct {
-	name, value []byte
-	num         int64
-	size        uint32
-	kind        Class // of the name, whatever the value
-	class       Class // of the pair
+// judgement is all that a table knows of a field beside its octets. Most fields
+// of most responses are indices, so judgements are kept apart and small.
+type judgement struct {
+	num   int64  // of a status or a content-length
+	size  uint32 // RFC 7541 4.1
+	kind  Class  // of the name, whatever the value
+	class Class  // of the pair
 }
 
-// static is indexed as on the wire: 1 to 61. It is padded to 64 so that an
-// index masked to six bits needs no bounds check.
-var static = buildStatic()
+type staticField struct{ name, value []byte }
 
-func buildStatic() (t [64]staticEntry) {
+// Both are indexed as on the wire, 1 to 61, and padded to 64, so that an index
+// masked to six bits needs no bounds check.
+var static, staticJudged = buildStatic()
+
+func buildStatic() (fields [64]staticField, judged [64]judgement) {
 	for i, p := range staticPairs {
-		e := &t[i+1]
-		e.name, e.value = []byte(p[0]), []byte(p[1])
-		e.size = uint32(EntrySize(p[0], p[1]))
-		e.kind = classOfName(e.name)
-		e.class, e.num = judge(e.kind, e.value)
+		f, j := &fields[i+1], &judged[i+1]
+		f.name, f.value = []byte(p[0]), []byte(p[1])
+		j.size = uint32(EntrySize(p[0], p[1]))
+		j.kind = classOfName(f.name)
+		j.class, j.num = judge(j.kind, f.value)
 	}
-	return t
+	return fields, judged
 }
 
 // StaticIndex finds a field in the static table: full is the index of the

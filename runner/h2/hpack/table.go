@@ -3,12 +3,9 @@ package hpack
 // entry is a field of the dynamic table, its name and value side by side in
 // the table's buffer.
 type entry struct {
+	judgement
 	off, nameLen, valueLen uint32
-	kind, class            Class // of the name; of the pair
-	num                    int64 // of a status or a content-length
 }
-
-func (e *entry) size() uint32 { return e.nameLen + e.valueLen + EntryOverhead }
 
 // table is a dynamic table (RFC 7541 2.3.2). Octets are appended to one buffer
 // and never wrap, so that a field is one slice; when the buffer, of twice the
@@ -48,34 +45,28 @@ func (t *table) resize(max uint32) {
 func (t *table) evict(limit uint32) {
 	for t.size > limit {
 		e := &t.ring[(t.next-t.count)&uint32(len(t.ring)-1)]
-		t.size -= e.size()
+		t.size -= e.size
 		t.count--
 	}
 }
 
-// insert adds a field (RFC 7541 4.4). Neither name nor value may point into
-// the table: a name which does is given as the dynamic index nameAt, and is
-// copied before the entry that holds it can be evicted.
-func (t *table) insert(name []byte, nameAt int, value []byte, kind, class Class, num int64) {
-	nameLen := uint32(len(name))
-	if nameAt >= 0 {
-		nameLen = t.at(uint32(nameAt)).nameLen
-	}
-	e := entry{nameLen: nameLen, valueLen: uint32(len(value)), kind: kind, class: class, num: num}
-	size := e.size()
-	if size > t.max {
+// insert adds a field (RFC 7541 4.4). A name that lies in the table is given as
+// the dynamic index nameAt too (else -1), and is copied before the entry which
+// holds it can be evicted.
+func (t *table) insert(name []byte, nameAt int, value []byte, j judgement) {
+	if j.size > t.max {
 		t.evict(0) // not an error: the table is emptied and nothing added
 		return
 	}
-	t.makeRoom(int(size - EntryOverhead))
+	t.makeRoom(int(j.size - EntryOverhead))
 	if nameAt >= 0 {
-		name = t.name(t.at(uint32(nameAt)))
+		name = t.name(t.at(uint32(nameAt))) // may have moved
 	}
-	e.off = uint32(len(t.buf))
+	e := entry{j, uint32(len(t.buf)), uint32(len(name)), uint32(len(value))}
 	t.buf = append(append(t.buf, name...), value...)
-	t.evict(t.max - size)
+	t.evict(t.max - j.size)
 	t.push(e)
-	t.size += size
+	t.size += j.size
 }
 
 func (t *table) push(e entry) {
