@@ -83,7 +83,7 @@ func (o Options) validate() error {
 	check(o.BodySize <= MaxBodySize, "body-size: %d is over %d", o.BodySize, MaxBodySize)
 	check(o.MaxConcurrentStreams > 0, "max-concurrent-streams: %d is not positive", o.MaxConcurrentStreams)
 	check(o.CPU == nil || *o.CPU >= 0, "cpu: must not be negative")
-	check(o.ResetBurst >= 0, "reset burst: %d is negative", o.ResetBurst)
+	check(o.ResetBurst >= 0, "reset-burst: %d is negative", o.ResetBurst)
 	return errors.Join(errs...)
 }
 

@@ -97,7 +97,7 @@ func makeBody(size int) []byte {
 	case size == 0:
 		return []byte(defaultBody)
 	case size < len(open)+len(end):
-		return bytes.Repeat([]byte{'0'}, size)
+		return bytes.Repeat([]byte{'1'}, size)
 	}
 	b := append([]byte(open), bytes.Repeat([]byte{'x'}, size-len(open)-len(end))...)
 	return append(b, end...)
