@@ -1,55 +1,207 @@
-package compile
+package compile_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/h2surge/h2surge/internal/compile"
 )
 
-func TestSmoke(t *testing.T) {
-	m, err := Load(strings.NewReader(`
+func raw(json string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(json)} }
+
+const minimal = `
 apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
-metadata: {name: pcf-app-sessions}
+metadata: {name: small}
 spec:
-  targets:
-    - name: pcf
-      url: http://pcf.core.svc:8080       # or urls: [...], a load-share group; exactly one of the two
-      protocol: h2c                        # auto | http1 | h2 | h2c; auto: https by ALPN, http as h2c
-      connections: 64                      # over all shards, split exactly
-      maxConcurrentStreams: 128
-  variables:
-    - name: ue
-      range: {start: 0, end: 1000000, width: 10}   # end exclusive, wraps; shards get disjoint slices
-  templates:
-    - name: create
-      method: POST
-      path: /npcf-policyauthorization/v1/app-sessions
-      headers: [{name: content-type, value: application/json}]
-      body: '{"ascReqData":{"gpsi":"msisdn-${ue}"}}'
-      timeout: 2s
-      expect: {status: ["201"]}
-      capture: [{name: session, header: location}]
-    - {name: update, method: PATCH, path: "${session}", body: '{"ue":"${ue}"}', expect: {status: ["200", "204"]}}
-    - {name: delete, method: DELETE, path: "${session}", expect: {status: ["204"]}}
-  chains:
-    - name: app-session
-      target: pcf
-      weight: 1
-      steps: [{template: create}, {template: update}, {template: delete}]
-  rates:
-    - {name: warm, duration: 10s, requestsPerSecond: 10000, warmUp: true}
-    - {name: hold, duration: 60s, requestsPerSecond: 60000}
-  thresholds:
-    - {name: fast, metric: responseTime, quantile: "0.99", max: 20ms}
-    - {name: clean, metric: errorRatio, max: "0.001"}
-  runner: {shards: 2, cpusPerShard: 2}     # plus template: any part of a PodTemplateSpec
-`))
-	if err != nil {
-		t.Fatal(err)
+  targets: [{name: target, url: http://target.example}]
+  templates: [{name: get}]
+  chains: [{name: gets, target: target, steps: [{template: get}]}]
+  rates: [{name: steady, requestsPerSecond: 10, duration: 1s}]
+`
+
+func TestLoad(t *testing.T) {
+	for _, tc := range []struct {
+		name, manifest string
+		want           string // "namespace/name" of the LoadTest and of the ConfigMaps
+	}{
+		{"one document", minimal, "default/small"},
+		{"a namespace", strings.Replace(minimal, "name: small", "name: small, namespace: there", 1), "there/small"},
+		{"a ConfigMap and comments", "# first\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: bodies}\ndata: {a: b}\n---\n# nothing\n---" + minimal,
+			"default/small default/bodies"},
+		{"JSON", `{"apiVersion":"h2surge.io/v1alpha1","kind":"LoadTest","metadata":{"name":"small"},"spec":{}} {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}`,
+			"default/small default/c"},
+		{"YAML that begins with a brace", `{apiVersion: h2surge.io/v1alpha1, kind: LoadTest, metadata: {name: small}, spec: {}}`, "default/small"},
+		{"what kubectl get -o yaml shows", minimal + "status: {phase: Completed, startTime: \"2026-01-02T15:04:05Z\"}\n", "default/small"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m, err := compile.Load(strings.NewReader(tc.manifest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []string{m.Name()}
+			for _, cm := range m.ConfigMaps {
+				got = append(got, cm.Namespace+"/"+cm.Name)
+			}
+			if joined := strings.Join(got, " "); joined != tc.want {
+				t.Errorf("got %q, want %q", joined, tc.want)
+			}
+		})
 	}
-	p, w, errs := Compile(m.Name(), &m.LoadTest.Spec)
-	t.Log(p, w, ErrorLines(errs))
-	if p == nil {
-		t.Fatal()
+}
+
+func TestLoadErrors(t *testing.T) {
+	for _, tc := range []struct {
+		name, manifest string
+		want           []string
+	}{
+		{"nothing", "", []string{"the manifest has no LoadTest"}},
+		{"comments", "# nothing here\n---\n", []string{"the manifest has no LoadTest"}},
+		{"ConfigMap only", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", []string{"the manifest has no LoadTest"}},
+		{"two LoadTests", minimal + "---" + minimal, []string{"document 2: is a second LoadTest; one run takes exactly one"}},
+		{"another kind", minimal + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n",
+			[]string{"document 2: Secret of v1 is not possible here; LoadTest of h2surge.io/v1alpha1 and ConfigMap of v1 are"}},
+		{"another version", strings.Replace(minimal, "v1alpha1", "v1", 1),
+			[]string{"document 1: LoadTest of h2surge.io/v1 is not possible here; LoadTest of h2surge.io/v1alpha1 and ConfigMap of v1 are"}},
+		{"no kind", "a: b\n", []string{"document 1: apiVersion and kind are needed"}},
+		{"a list", "- a\n", []string{"document 1: must be an object with apiVersion and kind"}},
+		{"YAML that is none", "a: b: c\n", []string{"document 1: yaml: mapping values are not allowed in this context"}},
+		{"a key twice", strings.Replace(minimal, "kind: LoadTest", "kind: LoadTest\nkind: LoadTest", 1),
+			[]string{`document 1: yaml: unmarshal errors: line 4: key "kind" already set in map`}},
+		{"a key twice, JSON", `{"apiVersion":"h2surge.io/v1alpha1","kind":"LoadTest","metadata":{"name":"a"},"spec":{"stop":true,"stop":false}}`,
+			[]string{`document 1: duplicate field "spec.stop"`}},
+		{"no spec", "apiVersion: h2surge.io/v1alpha1\nkind: LoadTest\nmetadata: {name: a}\n", append([]string{"spec: is needed"}, emptySpec...)},
+		{"ConfigMap with an unknown field", minimal + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndate: {}\n",
+			[]string{"document 2: date: unknown field"}},
+		{"ConfigMap without a name", minimal + "---\napiVersion: v1\nkind: ConfigMap\n", []string{"document 2: metadata.name: is needed"}},
+		{"all mistakes at once", `
+apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: bad, lables: {}}
+spec:
+  targets: [{name: target, url: http://target.example, conections: 7, connectTimeout: soon, maxConcurrentStreams: "7"}]
+  templates: [{name: get, path: "/${x}", timeout: 5}, {Name: post}]
+  chains: [{name: gets, target: target, weight: 0, steps: [{template: get}]}]
+  rates: [{name: steady, requestsPerSecond: 1.5, duration: 1s}]
+`, []string{
+			"metadata.lables: unknown field",
+			"spec.chains[0].weight: must be at least 1",
+			"spec.rates[0].requestsPerSecond: must be an integer",
+			"spec.targets[0].conections: unknown field",
+			"spec.targets[0].connectTimeout: must be a duration such as 500ms or 1m30s",
+			"spec.targets[0].maxConcurrentStreams: must be an integer",
+			"spec.templates[0].timeout: must be a duration such as 500ms or 1m30s",
+			"spec.templates[1].Name: unknown field",
+		}},
+		{"unknown fields beside what the compiler finds", strings.Replace(minimal, "templates: [{name: get}]", `templates: [{name: get, path: "/${x}", pth: /}]`, 1),
+			[]string{"spec.templates[0].pth: unknown field", `spec.templates[0].path: variable "x" is not defined`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := compile.Load(strings.NewReader(tc.manifest))
+			var broken *compile.ManifestError
+			if !errors.As(err, &broken) {
+				t.Fatalf("got %v, want a ManifestError", err)
+			}
+			if diff := cmp.Diff(tc.want, compile.ErrorLines(broken.Errors)); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// emptySpec is what the compiler has against a spec without anything in it.
+var emptySpec = []string{
+	"spec.targets: at least 1 is needed",
+	"spec.templates: at least 1 is needed",
+	"spec.chains: at least 1 is needed",
+	"spec.rates: at least 1 is needed",
+}
+
+func TestLoadIsBounded(t *testing.T) {
+	_, err := compile.Load(&endless{})
+	if err == nil || !strings.Contains(err.Error(), "more than 16777216 bytes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// endless is a reader without an end.
+type endless struct{}
+
+func (*endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '#'
+	}
+	return len(p), nil
+}
+
+// TestNoSecretsInErrors: an error line never quotes the value it is about.
+func TestNoSecretsInErrors(t *testing.T) {
+	manifest := `
+apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: bad}
+spec:
+  targets: [{name: target, url: "http://me:hunter2@target.example", connectTo: hunter2}]
+  variables: [{name: v, list: {values: ["hunter2\n"]}}]
+  templates:
+    - name: get
+      body: "hunter2 ${"
+      method: hunter2 x
+      headers: [{name: authorization, value: "hunter2 ${v}"}, {name: a, value: "hunter2\r"}, {name: te, value: hunter2}]
+      timeout: hunter2
+  chains: [{name: gets, target: target, steps: [{template: get}]}]
+  rates: [{name: steady, requestsPerSecond: hunter2, duration: 1s}]
+  thresholds: [{name: a, metric: rate, max: hunter2}]
+  runner: {template: {spec: {nodeName: {hunter2: 1}, containers: hunter2}}}
+`
+	for _, m := range []string{manifest, strings.NewReplacer("timeout: hunter2", "", "requestsPerSecond: hunter2", "requestsPerSecond: 1").Replace(manifest)} {
+		lines := linesOf(t, m)
+		if len(lines) < 2 {
+			t.Fatalf("only %q", lines)
+		}
+		for _, line := range lines {
+			if strings.Contains(line, "hunter2") {
+				t.Errorf("%s", line)
+			}
+		}
+	}
+}
+
+func TestPodTemplate(t *testing.T) {
+	for _, tc := range []struct {
+		name, json string
+		want       []string
+	}{
+		{"none", "", nil},
+		{"any part", `{"metadata":{"labels":{"a":"b"}},"spec":{"tolerations":[{"key":"x","tolerationSeconds":3}],"containers":[{"name":"runner","resources":{"limits":{"memory":"1Gi","cpu":2}}}]}}`, nil},
+		{"unknown and mistyped fields", `{"spec":{"tolerations":[{"keys":"x"}],"nodeSelector":{"a":1},"priority":"high","containers":[{"name":"runner","resources":{"limits":{"memory":"lots"}},"livenessProbe":{"httpGet":{"port":true}}}]}}`, []string{
+			"spec.runner.template.spec.containers[0].livenessProbe.httpGet.port: must be an integer or a string",
+			"spec.runner.template.spec.containers[0].resources.limits[memory]: must be a quantity such as 500m or 1Gi",
+			"spec.runner.template.spec.nodeSelector[a]: must be a string",
+			"spec.runner.template.spec.priority: must be an integer",
+			"spec.runner.template.spec.tolerations[0].keys: unknown field",
+		}},
+		{"containers without names", `{"spec":{"containers":[{"image":"a"},{"name":"b"},{"name":"b"}]}}`, []string{
+			"spec.runner.template.spec.containers[0].name: is needed; the runner's own container is called runner",
+			"spec.runner.template.spec.containers[2].name: is the name of an earlier container too",
+		}},
+		{"a list", `[]`, []string{"spec.runner.template: must be an object"}},
+		{"broken", `{`, []string{"spec.runner.template: is not JSON"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			template, errs := compile.PodTemplate(raw(tc.json))
+			var want []string
+			want = append(want, tc.want...)
+			if diff := cmp.Diff(want, append([]string(nil), compile.ErrorLines(errs)...)); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+			if (template == nil) != (len(tc.want) > 0) {
+				t.Errorf("template is %v", template)
+			}
+		})
 	}
 }

@@ -107,13 +107,13 @@ func (c *compiler) requestTarget(path *field.Path, t *v1alpha1.Template) text {
 }
 
 // beginsLikeAPath accepts "/...", a capture, and a list variable all of whose values begin with
-// a slash. An unknown name is reported elsewhere.
+// a slash. An unknown name, and one that is both, is reported elsewhere.
 func (c *compiler) beginsLikeAPath(first piece) bool {
 	if first.name == "" {
 		return strings.HasPrefix(first.literal, "/")
 	}
 	i, isVariable := c.variableIndex[first.name]
-	if !isVariable {
+	if !isVariable || c.captured[first.name] {
 		return true
 	}
 	list := c.plan.Variables[i].List

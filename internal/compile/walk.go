@@ -3,6 +3,7 @@ package compile
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -195,9 +196,12 @@ func (w *walker) scalar(at place, raw any, t reflect.Type) {
 			return
 		}
 		i, err := strconv.ParseInt(n.String(), 10, t.Bits())
-		if err != nil {
-			w.fail(at, "must be an integer of at most "+strconv.Itoa(t.Bits())+" bits")
-		} else if i == 0 && notZero {
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			w.fail(at, "is a number beyond "+strconv.Itoa(t.Bits())+" bits")
+		case err != nil:
+			w.fail(at, "must be an integer")
+		case i == 0 && notZero:
 			w.fail(at, "must be at least 1")
 		}
 	}

@@ -17,7 +17,7 @@ const (
 	MaxCompressed = 1<<20 - 4<<10
 	// MaxCanonical bounds the plan's canonical form, in bytes, in both directions: nothing is
 	// encoded that would not be decoded, and a small input cannot fill the memory.
-	MaxCanonical = 64 << 20
+	MaxCanonical = 16 << 20
 )
 
 // TooLargeError says that a plan does not fit. It is the reason PlanTooLarge.

@@ -1,0 +1,428 @@
+package compile_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/plan"
+	"github.com/h2surge/h2surge/test/builder"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+type spec = v1alpha1.LoadTestSpec
+
+// TestErrors has a row for each mistake that only the compiler finds. Those that the API server
+// finds too are rows of builder.Rules and of the bounds test in test/integration.
+func TestErrors(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		edit func(*spec)
+		want []string
+	}{
+		{"undefined variable in a path", func(s *spec) { s.Templates[1].Path = "/a/${x}" },
+			[]string{`spec.templates[1].path: variable "x" is not defined`}},
+		{"undefined variable in a header", func(s *spec) {
+			s.Templates[0].Headers = []v1alpha1.Header{{Name: "a", Value: "b"}, {Name: "a", Value: "${x}${y}"}}
+		}, []string{`spec.templates[0].headers[1].value: variable "x" is not defined`, `spec.templates[0].headers[1].value: variable "y" is not defined`}},
+		{"undefined variable in a body, told once", func(s *spec) { s.Templates[0].Body = "${x} ${x}" },
+			[]string{`spec.templates[0].body: variable "x" is not defined`}},
+		{"capture before it is made", func(s *spec) { reorder(s, 1, 0, 2) },
+			[]string{`spec.templates[1].path: capture "session" is read by step "update" of chain "session" before step "create" makes it`}},
+		{"capture in the step that makes it", func(s *spec) { s.Templates[0].Body = "${session}" },
+			[]string{`spec.templates[0].body: capture "session" is made by step "create" of chain "session" itself, from the response to this request`}},
+		{"capture that another chain makes", func(s *spec) {
+			s.Chains = append(s.Chains, v1alpha1.Chain{Name: "alone", Target: "target", Steps: []v1alpha1.Step{{Template: "update", Name: "first"}}})
+		}, []string{`spec.templates[1].path: capture "session" is made by no step of chain "alone", where step "first" reads it`}},
+		{"unknown template", func(s *spec) { s.Chains[0].Steps[1].Template = "patch" },
+			[]string{`spec.chains[0].steps[1].template: there is no template "patch"`}},
+		{"no template", func(s *spec) { s.Chains[0].Steps[1].Template = "" },
+			[]string{`spec.chains[0].steps[1].template: is needed`}},
+		{"unknown target", func(s *spec) { s.Chains[0].Target = "elsewhere" },
+			[]string{`spec.chains[0].target: there is no target "elsewhere"`}},
+		{"two targets of one name", func(s *spec) { s.Targets = append(s.Targets, s.Targets[0]) },
+			[]string{`spec.targets[1].name: "target" is the name of entry 0 too`}},
+		{"two variables of one name", func(s *spec) { s.Variables = append(s.Variables, s.Variables[0]) },
+			[]string{`spec.variables[1].name: "ue" is the name of entry 0 too`}},
+		{"two templates of one name", func(s *spec) { s.Templates = append(s.Templates, v1alpha1.Template{Name: "delete"}) },
+			[]string{`spec.templates[3].name: "delete" is the name of entry 2 too`}},
+		{"two chains of one name", func(s *spec) { s.Chains = append(s.Chains, s.Chains[0]) },
+			[]string{`spec.chains[1].name: "session" is the name of entry 0 too`}},
+		{"two stages of one name", func(s *spec) { s.Rates = append(s.Rates, s.Rates[0]) },
+			[]string{`spec.rates[1].name: "steady" is the name of entry 0 too`}},
+		{"two thresholds of one name", func(s *spec) { s.Thresholds = []v1alpha1.Threshold{builder.P99("1s"), builder.P99("2s")} },
+			[]string{`spec.thresholds[1].name: "p99" is the name of entry 0 too`}},
+		{"a template twice in a chain", func(s *spec) { s.Chains[0].Steps = append(s.Chains[0].Steps, v1alpha1.Step{Template: "update"}) },
+			[]string{`spec.chains[0].steps[3].name: "update" is the name of step 1 too; give one of them another name`}},
+		{"two captures of one name", func(s *spec) {
+			s.Templates[0].Capture = append(s.Templates[0].Capture, v1alpha1.Capture{Name: "session", Header: "etag"})
+		}, []string{`spec.templates[0].capture[1].name: "session" is the name of entry 0 too`}},
+		{"variable and capture of one name", func(s *spec) { s.Variables[0].Name = "session"; s.Templates[0].Body, s.Templates[1].Body = "", "" },
+			[]string{`spec.templates[0].capture[0].name: "session" is the name of a variable too`}},
+		{"a status twice", func(s *spec) { s.Templates[0].Expect.Status = []string{"201", "2xx", "201"} },
+			[]string{`spec.templates[0].expect.status[2]: "201" is the name of entry 0 too`}},
+		{"more than 256 steps", func(s *spec) { s.Chains = manyChains(65) },
+			[]string{`spec.chains: has 65 entries, at most 64 are possible`, `spec.chains: 260 steps in all chains together, at most 256 are possible`}},
+		{"capture of what is no header", func(s *spec) { s.Templates[0].Capture[0].Header = ":status" },
+			[]string{"spec.templates[0].capture[0].header: must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"}},
+
+		{"method with a space", method("GET /"), []string{`spec.templates[0].method: must be a token such as GET (RFC 9110 9.1)`}},
+		{"CONNECT", method("CONNECT"), []string{`spec.templates[0].method: CONNECT opens a tunnel and is no request that can be answered and measured`}},
+		{"path without a slash", path("sessions"), []string{`spec.templates[0].path: must begin with / or with a capture`}},
+		{"path that begins with a number", path("${ue}/a"), []string{`spec.templates[0].path: must begin with / or with a capture`}},
+		{"path with a space", path("/a b"), []string{`spec.templates[0].path: has a character that is not possible in a path (white space, control and non-ASCII characters and # must be percent-encoded)`}},
+		{"path with a fragment", path("/a#b"), []string{`spec.templates[0].path: has a character that is not possible in a path (white space, control and non-ASCII characters and # must be percent-encoded)`}},
+		{"path with an umlaut", path("/\u00fc"), []string{`spec.templates[0].path: has a character that is not possible in a path (white space, control and non-ASCII characters and # must be percent-encoded)`}},
+		{"list values that a path cannot have", func(s *spec) {
+			s.Variables[0] = builder.List("ue", "a", "b c")
+			s.Templates[0].Path = "/${ue}"
+		}, []string{`spec.templates[0].path: variable "ue": its value number 1 has a character that is not possible in a path (white space, control and non-ASCII characters and # must be percent-encoded)`}},
+		{"* for GET", func(s *spec) { s.Templates[2] = v1alpha1.Template{Name: "delete", Path: "*"} },
+			[]string{`spec.templates[2].path: * goes with the method OPTIONS only`}},
+		{"* below a base path", func(s *spec) {
+			s.Targets[0].URL += "/base"
+			s.Templates[2] = v1alpha1.Template{Name: "delete", Method: "OPTIONS", Path: "*"}
+		}, []string{`spec.templates[2].path: * is not possible on target "target", whose url has a path`}},
+		{"a hole without an end", body("a${ue"), []string{`spec.templates[0].body: ${ without }; write $${ for a literal ${`}},
+		{"a hole without a name", body("a${}"), []string{`spec.templates[0].body: ${} has no name; write $${} for a literal ${}`}},
+		{"a hole with an expression", body("${ue+1}"), []string{`spec.templates[0].body: ${ is followed by what is no name (letters, digits and _, not beginning with a digit, at most 50 characters); write $${ for a literal ${`}},
+
+		{"header name with a space", header("a b", "c"), []string{"spec.templates[0].headers[0].name: must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"}},
+		{"header without a name", header("", "c"), []string{"spec.templates[0].headers[0].name: is needed"}},
+		{"pseudo-header", header(":path", "/"), []string{"spec.templates[0].headers[0].name: is a pseudo-header; method, path and the target's url set those"}},
+		{"connection", header("Connection", "close"), []string{"spec.templates[0].headers[0].name: is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)"}},
+		{"proxy-connection", header("proxy-connection", "close"), []string{"spec.templates[0].headers[0].name: is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)"}},
+		{"keep-alive", header("keep-alive", "1"), []string{"spec.templates[0].headers[0].name: is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)"}},
+		{"transfer-encoding", header("Transfer-Encoding", "chunked"), []string{"spec.templates[0].headers[0].name: is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)"}},
+		{"upgrade", header("upgrade", "h2c"), []string{"spec.templates[0].headers[0].name: is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)"}},
+		{"te", header("te", "gzip"), []string{"spec.templates[0].headers[0].name: may only have the value trailers (RFC 9113 8.2.2)"}},
+		{"content-length", header("Content-Length", "3"), []string{"spec.templates[0].headers[0].name: is set from the body"}},
+		{"host", header("Host", "a.example"), []string{"spec.templates[0].headers[0].name: is set from the target's url; to dial another address than the url's, use connectTo"}},
+		{"CR in a value", header("a", "b\rc"), []string{"spec.templates[0].headers[0].value: has a character that is not possible in a header (no CR, LF, NUL or other control character)"}},
+		{"LF in a value", header("a", "b\nx: y"), []string{"spec.templates[0].headers[0].value: has a character that is not possible in a header (no CR, LF, NUL or other control character)"}},
+		{"NUL in a value", header("a", "b\x00"), []string{"spec.templates[0].headers[0].value: has a character that is not possible in a header (no CR, LF, NUL or other control character)"}},
+		{"white space at the end of a value", header("a", "b "), []string{"spec.templates[0].headers[0].value: must not begin or end with white space (RFC 9113 8.2.1)"}},
+		{"LF from a list into a value", func(s *spec) {
+			s.Variables[0] = builder.List("ue", "a\nb")
+			header("a", "${ue}")(s)
+		}, []string{`spec.templates[0].headers[0].value: variable "ue": its value number 0 has a character that is not possible in a header (no CR, LF, NUL or other control character)`}},
+
+		{"scheme", url("ftp://a"), []string{"spec.targets[0].url: must begin with http:// or https://"}},
+		{"no scheme", url("a.example:80"), []string{"spec.targets[0].url: must begin with http:// or https://"}},
+		{"no host", url("http:///a"), []string{"spec.targets[0].url: must have a host"}},
+		{"opaque", url("http:a"), []string{"spec.targets[0].url: must have a host"}},
+		{"password", url("http://me:secret@a"), []string{"spec.targets[0].url: must not have a user or password; send an authorization header instead"}},
+		{"password that breaks the URL", url("http://me:se cret@a:x"), []string{"spec.targets[0].url: is not a URL of the form http://host:port/path"}},
+		{"fragment", url("http://a/#b"), []string{"spec.targets[0].url: must not have a fragment (#)"}},
+		{"query", url("http://a/?b"), []string{"spec.targets[0].url: must not have a query (?); it belongs to the path of a template"}},
+		{"empty query", url("http://a/?"), []string{"spec.targets[0].url: must not have a query (?); it belongs to the path of a template"}},
+		{"port of words", url("http://a:http"), []string{"spec.targets[0].url: is not a URL of the form http://host:port/path"}},
+		{"port 0", url("http://a:0"), []string{"spec.targets[0].url: has a port which is no number between 1 and 65535"}},
+		{"port 65536", url("http://a:65536"), []string{"spec.targets[0].url: has a port which is no number between 1 and 65535"}},
+		{"empty port", url("http://a:"), []string{"spec.targets[0].url: has a port which is no number between 1 and 65535"}},
+		{"IPv6 without brackets", url("http://::1/"), []string{"spec.targets[0].url: is not a URL of the form http://host:port/path"}},
+		{"IPv6 with a zone", url("http://[fe80::1%25eth0]/"), []string{"spec.targets[0].url: has a host which is neither a name nor an IP address"}},
+		{"host of strange characters", url("http://a$b/"), []string{"spec.targets[0].url: has a host which is neither a name nor an IP address"}},
+		{"schemes that differ", func(s *spec) { s.Targets[0].URL, s.Targets[0].URLs = "", []string{"http://a", "https://b"} },
+			[]string{"spec.targets[0].urls[1]: all urls of a target must have the same scheme"}},
+		{"h2c over https", func(s *spec) { s.Targets[0].URL, s.Targets[0].Protocol = "https://a", "h2c" },
+			[]string{"spec.targets[0].protocol: h2c is HTTP/2 without TLS and needs an http url; h2 is the one over TLS"}},
+		{"h2 over http", func(s *spec) { s.Targets[0].Protocol = "h2" },
+			[]string{"spec.targets[0].protocol: h2 is HTTP/2 over TLS and needs an https url; h2c is the one without TLS"}},
+		{"https, not yet", url("https://a"), []string{"spec.targets[0].url: https is not supported yet; this version speaks h2c over http"}},
+		{"http1, not yet", func(s *spec) { s.Targets[0].Protocol = "http1" },
+			[]string{"spec.targets[0].protocol: http1 is not supported yet; this version speaks h2c"}},
+		{"connectTo without a port", connectTo("a.example"), []string{"spec.targets[0].connectTo: must be host:port (an IPv6 host in brackets) or unix:/path"}},
+		{"connectTo of port 0", connectTo("a.example:0"), []string{"spec.targets[0].connectTo: must be host:port (an IPv6 host in brackets) or unix:/path"}},
+		{"relative socket", connectTo("unix:a.sock"), []string{"spec.targets[0].connectTo: must be unix: and an absolute path"}},
+		{"long socket", connectTo("unix:/" + strings.Repeat("a", 107)), []string{"spec.targets[0].connectTo: has a socket path of 108 bytes, at most 107 are possible"}},
+
+		{"width too small", func(s *spec) { s.Variables[0].Range = &v1alpha1.IntegerRange{Start: 0, End: 1001, Step: 10, Width: 3} },
+			[]string{"spec.variables[0].range.width: is smaller than the 4 digits of the largest value"}},
+		{"runner template", func(s *spec) {
+			s.Runner.Template = raw(`{"spec":{"containers":[{"nam":"runner"}],"nodeName":7},"x":1}`)
+		},
+			[]string{"spec.runner.template.spec.containers[0].nam: unknown field", "spec.runner.template.spec.nodeName: must be a string", "spec.runner.template.x: unknown field"}},
+		{"everything at once", func(s *spec) {
+			s.Targets[0].URL = "x"
+			s.Templates[0].Body = "${x}"
+			s.Chains[0].Target = "nobody"
+			s.Rates[0].Duration = &metav1.Duration{}
+			s.Thresholds = []v1alpha1.Threshold{{Name: "a", Metric: "bad"}}
+		}, []string{
+			"spec.targets[0].url: must begin with http:// or https://",
+			`spec.templates[0].body: variable "x" is not defined`,
+			`spec.chains[0].target: there is no target "nobody"`,
+			"spec.rates[0].duration: must be greater than 0 and at most 720h",
+			"spec.thresholds[0].metric: must be one of responseTime, serviceTime, timeToFirstByte, errorRatio, rate",
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			lt := builder.Sessions("test", "http://target.example").Edit(tc.edit).Build()
+			p, _, errs := compile.Compile("default/test", &lt.Spec)
+			if diff := cmp.Diff(tc.want, compile.ErrorLines(errs)); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+			if p != nil {
+				t.Error("there is a plan in spite of errors")
+			}
+		})
+	}
+}
+
+func reorder(s *spec, order ...int) {
+	steps := s.Chains[0].Steps
+	s.Chains[0].Steps = nil
+	for _, i := range order[:2] {
+		s.Chains[0].Steps = append(s.Chains[0].Steps, steps[i])
+	}
+	_ = order[2] // the third step is left out, so that one read is too early and no more
+}
+
+// manyChains have four steps each.
+func manyChains(n int) (out []v1alpha1.Chain) {
+	for i := range n {
+		out = append(out, v1alpha1.Chain{
+			Name: "c" + strings.Repeat("x", i%40) + string(rune('a'+i/40)), Target: "target",
+			Steps: []v1alpha1.Step{{Template: "create"}, {Template: "update"}, {Template: "delete"}, {Template: "update", Name: "again"}},
+		})
+	}
+	return out
+}
+
+func method(m string) func(*spec)    { return func(s *spec) { s.Templates[0].Method = m } }
+func path(p string) func(*spec)      { return func(s *spec) { s.Templates[0].Path = p } }
+func body(b string) func(*spec)      { return func(s *spec) { s.Templates[0].Body = b } }
+func url(u string) func(*spec)       { return func(s *spec) { s.Targets[0].URL = u } }
+func connectTo(a string) func(*spec) { return func(s *spec) { s.Targets[0].ConnectTo = a } }
+func header(name, value string) func(*spec) {
+	return func(s *spec) { s.Templates[0].Headers = []v1alpha1.Header{{Name: name, Value: value}} }
+}
+
+// TestRulesOfTheAPI: what the API server refuses is refused here with the same words.
+func TestRulesOfTheAPI(t *testing.T) {
+	for _, row := range builder.Rules() {
+		t.Run(row.Name, func(t *testing.T) {
+			doc, err := json.Marshal(row.Document())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := linesOf(t, string(doc))
+			if !slices.ContainsFunc(got, func(line string) bool {
+				return strings.HasPrefix(line, row.Path+": ") && strings.Contains(line, row.Want)
+			}) {
+				t.Errorf("got %q, want %q at %s", got, row.Want, row.Path)
+			}
+		})
+	}
+}
+
+// linesOf are the errors of Load, or else those of Compile.
+func linesOf(t *testing.T, manifest string) []string {
+	t.Helper()
+	m, err := compile.Load(strings.NewReader(manifest))
+	var broken *compile.ManifestError
+	if errors.As(err, &broken) {
+		return compile.ErrorLines(broken.Errors)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
+	return compile.ErrorLines(errs)
+}
+
+func TestWarnings(t *testing.T) {
+	lt := builder.Sessions("test", "http://target.example").Shards(4).
+		Variable(builder.List("two", "a", "b")).
+		Edit(func(s *spec) {
+			s.Targets = append(s.Targets, v1alpha1.Target{Name: "spare", URL: "http://b"})
+			s.Templates[1].Method = "patch"
+			s.Templates[1].Path = "/fixed"
+			s.Templates[2].Path = "/fixed"
+			s.Templates = append(s.Templates, v1alpha1.Template{Name: "unused"})
+		}).Build()
+	_, got, errs := compile.Compile("default/test", &lt.Spec)
+	if len(errs) > 0 {
+		t.Fatal(compile.ErrorLines(errs))
+	}
+	want := []string{
+		`spec.variables[1]: variable "two" has 2 values for 4 shards, so every shard uses all of them`,
+		`spec.templates[1].method: methods are case-sensitive, and this one is not all upper case`,
+		`spec.targets[1]: target "spare" is used by no chain; its connections are opened all the same`,
+		`spec.variables[1]: variable "two" is never read`,
+		`spec.templates[0].capture[0]: capture "session" is never read`,
+		`spec.templates[3]: template "unused" is used by no chain`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+func TestEndpoints(t *testing.T) {
+	for _, tc := range []struct {
+		url, connectTo                     string
+		scheme, authority, address, prefix string
+	}{
+		{url: "http://a.example", scheme: "http", authority: "a.example", address: "a.example:80"},
+		{url: "HTTP://a.example/", scheme: "http", authority: "a.example", address: "a.example:80"},
+		{url: "http://a.example:8080/x/y/", scheme: "http", authority: "a.example:8080", address: "a.example:8080", prefix: "/x/y"},
+		{url: "http://10.0.0.1:1", scheme: "http", authority: "10.0.0.1:1", address: "10.0.0.1:1"},
+		{url: "http://[::1]", scheme: "http", authority: "[::1]", address: "[::1]:80"},
+		{url: "http://[2001:db8::1]:8080", scheme: "http", authority: "[2001:db8::1]:8080", address: "[2001:db8::1]:8080"},
+		{url: "http://a.example", connectTo: "unix:/run/a.sock", scheme: "http", authority: "a.example", address: "unix:/run/a.sock"},
+		{url: "http://a.example", connectTo: "[::1]:7", scheme: "http", authority: "a.example", address: "[::1]:7"},
+		{url: "http://a.example", connectTo: "b.example:7", scheme: "http", authority: "a.example", address: "b.example:7"},
+	} {
+		lt := builder.Minimal("test").TargetURL(tc.url).Edit(connectTo(tc.connectTo)).Build()
+		p, _, errs := compile.Compile("default/test", &lt.Spec)
+		if len(errs) > 0 {
+			t.Errorf("%s: %v", tc.url, compile.ErrorLines(errs))
+			continue
+		}
+		got := p.Targets[0].Endpoints[0]
+		if got.Scheme != tc.scheme || got.Authority != tc.authority || got.Address != tc.address || got.BasePath != tc.prefix {
+			t.Errorf("%s, connectTo %q: %+v", tc.url, tc.connectTo, got)
+		}
+	}
+}
+
+func TestProtocols(t *testing.T) {
+	for _, tc := range []struct {
+		url      string
+		protocol v1alpha1.Protocol
+		want     string
+	}{
+		{"http://a", "", "h2c"},
+		{"http://a", "auto", "h2c"},
+		{"http://a", "h2c", "h2c"},
+		{"http://a", "http1", "http1"},
+		{"https://a", "", "alpn"},
+		{"https://a", "h2", "h2"},
+		{"https://a", "http1", "http1"},
+	} {
+		lt := builder.Minimal("test").TargetURL(tc.url).Edit(func(s *spec) { s.Targets[0].Protocol = tc.protocol }).Build()
+		if got := compile.ProtocolOf(&lt.Spec); string(got) != tc.want {
+			t.Errorf("%s over %s is %q, want %q", tc.protocol, tc.url, got, tc.want)
+		}
+	}
+}
+
+// TestDeadline: a runner stops by itself, unless only a number of requests bounds a stage.
+func TestDeadline(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		lt   *builder.LoadTest
+		want string
+	}{
+		{"a second, five of drain, a minute", builder.Minimal("test"), "1m6s"},
+		{"asked for", builder.Minimal("test").Deadline(90), "1m30s"},
+		{"requests only", builder.Minimal("test").Rates(builder.AsFastAsPossible("all", 10)), "0s"},
+		{"requests only, asked for", builder.Minimal("test").Rates(builder.AsFastAsPossible("all", 10)).Deadline(5), "5s"},
+	} {
+		lt := tc.lt.Build()
+		p, _, errs := compile.Compile("default/test", &lt.Spec)
+		if len(errs) > 0 {
+			t.Fatal(compile.ErrorLines(errs))
+		}
+		if got := p.Deadline.String(); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestSpecIsLeftAlone: the operator compiles objects of a shared cache.
+func TestSpecIsLeftAlone(t *testing.T) {
+	lt := builder.Sessions("test", "http://target.example").Build()
+	before := lt.DeepCopy()
+	compile.Compile("default/test", &lt.Spec)
+	if diff := cmp.Diff(before, lt); diff != "" {
+		t.Errorf("Compile changed its input (-before +after):\n%s", diff)
+	}
+}
+
+// TestGoldens keeps the plans of all samples. Run with -update when a change is meant.
+func TestGoldens(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "config", "samples", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, filepath.Join("..", "..", "test", "builder", "full.yaml"))
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		if name == "kustomization" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			golden(t, filepath.Join("testdata", "plans", name+".json"), compiled(t, file))
+		})
+	}
+}
+
+// compiled is the plan of a file, indented; it has been through bytes and back.
+func compiled(t *testing.T, file string) []byte {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, err := compile.Load(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
+	if len(errs) > 0 {
+		t.Fatal(compile.ErrorLines(errs))
+	}
+	if len(warnings) > 0 {
+		t.Errorf("warnings: %q", warnings)
+	}
+	canonical, _, err := plan.Canonical(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := plan.Parse(canonical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p, back); diff != "" {
+		t.Errorf("bytes and back (-want +got):\n%s", diff)
+	}
+	out, err := json.MarshalIndent(back, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(out, '\n')
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}

@@ -1,0 +1,239 @@
+package plan_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/plan"
+)
+
+// sound is a small plan that has something of everything.
+func sound() *runnerv1alpha1.Plan {
+	return &runnerv1alpha1.Plan{
+		APIVersion: runnerv1alpha1.APIVersion,
+		Kind:       runnerv1alpha1.PlanKind,
+		Name:       "default/test",
+		Seed:       1<<64 - 1,
+		Targets: []runnerv1alpha1.Target{{
+			Name: "t", Endpoints: []runnerv1alpha1.Endpoint{{Scheme: "http", Authority: "a<b>&", Address: "a:80"}},
+			Protocol: runnerv1alpha1.ProtocolH2C, Connections: 2, MaxConcurrentStreams: 1, ConnectTimeout: time.Second,
+		}},
+		Variables: []runnerv1alpha1.Variable{
+			{Name: "r", Range: &runnerv1alpha1.Range{Start: 0, End: 10, Step: 3}},
+			{Name: "l", List: []string{"a"}},
+		},
+		Chains: []runnerv1alpha1.Chain{{
+			Name: "c", Weight: 1, Captures: []string{"x"},
+			Steps: []runnerv1alpha1.Step{{
+				Name: "s", Method: "GET", Path: runnerv1alpha1.Text{{Literal: "/"}, {Variable: 2}, {Capture: 1}}, Timeout: time.Second,
+				Headers: []runnerv1alpha1.Header{{Name: "h", Value: runnerv1alpha1.Text{{Literal: "v"}}}},
+				Expect:  runnerv1alpha1.Expect{Status: []runnerv1alpha1.StatusRange{{From: 200, To: 299}}},
+				Capture: []runnerv1alpha1.Capture{{Slot: 0, Header: "location"}},
+			}},
+		}},
+		Rates:  []runnerv1alpha1.Rate{{Name: "r", Count: 1, Period: time.Second, Duration: time.Second}},
+		Drain:  time.Second,
+		Shards: 2,
+	}
+}
+
+func TestBytesAndBack(t *testing.T) {
+	p := sound()
+	canonical, sum, err := plan.Canonical(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Whoever stored the hash of a plan compares it with that of a later version.
+	if want := "c91357618dcc8dff709f00027ddfcf391b0e1ea4f3568751ea67ea5b9a8a34df"; sum != want {
+		t.Errorf("hash is %s, want %s: the canonical form has changed", sum, want)
+	}
+	if bytes.Contains(canonical, []byte(`\u003c`)) || bytes.HasSuffix(canonical, []byte("\n")) {
+		t.Errorf("not canonical: %s", canonical)
+	}
+	gz, err := plan.Gzip(canonical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := plan.Gzip(canonical)
+	if err != nil || !bytes.Equal(gz, again) {
+		t.Errorf("compressed twice, the bytes differ (%v)", err)
+	}
+	back, err := plan.Decode(gz)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p, back); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestGzipHasNoTime: the header of RFC 1952 2.3 has neither time nor name.
+func TestGzipHasNoTime(t *testing.T) {
+	gz, err := plan.Gzip([]byte("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if flags, mtime := gz[3], gz[4:8]; flags != 0 || !bytes.Equal(mtime, make([]byte, 4)) {
+		t.Errorf("flags %x, mtime %x", flags, mtime)
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	noise := make([]byte, plan.MaxCompressed+1)
+	random := rand.NewChaCha8([32]byte{})
+	if _, err := random.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name  string
+		bytes []byte
+		what  string
+	}{
+		{"canonical", make([]byte, plan.MaxCanonical+1), "canonical"},
+		{"compressed", noise, "compressed"},
+	} {
+		_, err := plan.Gzip(tc.bytes)
+		var large *plan.TooLargeError
+		if !errors.As(err, &large) || large.What != tc.what || large.Size <= large.Limit {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
+
+func gz(t *testing.T, s string) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	w, err := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(s)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	canonical, _, err := plan.Canonical(sound())
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := gz(t, string(canonical))
+	for _, tc := range []struct {
+		name  string
+		input []byte
+		want  string
+	}{
+		{"nothing", nil, "decompressing the plan"},
+		{"no gzip", []byte("{}"), "decompressing the plan"},
+		{"a part", whole[:len(whole)-4], "decompressing the plan"},
+		{"a bomb", gz(t, strings.Repeat(" ", plan.MaxCanonical+1)), "at most 16777216 are possible"},
+		{"an unknown field", gz(t, `{"shardz":1}`), `unknown field "shardz"`},
+		{"two documents", gz(t, string(canonical)+"{}"), "something follows"},
+		{"something else", gz(t, `{"apiVersion":"v1","kind":"List"}`), `kind "List" is not "Plan"`},
+	} {
+		if _, err := plan.Decode(tc.input); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %q", tc.name, err, tc.want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	if err := plan.Check(sound()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		want   string
+		damage func(*runnerv1alpha1.Plan)
+	}{
+		{"apiVersion", func(p *runnerv1alpha1.Plan) { p.APIVersion = "v2" }},
+		{"kind", func(p *runnerv1alpha1.Plan) { p.Kind = "" }},
+		{"shards is 0", func(p *runnerv1alpha1.Plan) { p.Shards = 0 }},
+		{"cpusPerShard is -1", func(p *runnerv1alpha1.Plan) { p.CPUsPerShard = -1 }},
+		{"drain is 0s", func(p *runnerv1alpha1.Plan) { p.Drain = 0 }},
+		{"deadline -1ns", func(p *runnerv1alpha1.Plan) { p.Deadline = -1 }},
+		{"no target", func(p *runnerv1alpha1.Plan) { p.Targets = nil }},
+		{"no endpoint", func(p *runnerv1alpha1.Plan) { p.Targets[0].Endpoints = nil }},
+		{"1 connections for 2 shards", func(p *runnerv1alpha1.Plan) { p.Targets[0].Connections = 1 }},
+		{"0 streams", func(p *runnerv1alpha1.Plan) { p.Targets[0].MaxConcurrentStreams = 0 }},
+		{"connectTimeout 0s", func(p *runnerv1alpha1.Plan) { p.Targets[0].ConnectTimeout = 0 }},
+		{"exactly one of range and list", func(p *runnerv1alpha1.Plan) { p.Variables[1].List = nil }},
+		{"exactly one of range and list", func(p *runnerv1alpha1.Plan) { p.Variables[0].List = []string{"a"} }},
+		{"empty range", func(p *runnerv1alpha1.Plan) { p.Variables[0].Range.Step = 0 }},
+		{"empty range", func(p *runnerv1alpha1.Plan) { p.Variables[0].Range.End = 0 }},
+		{"variables[0] has", func(p *runnerv1alpha1.Plan) { p.Variables[0].Range.End, p.Variables[0].Range.Step = 1<<63-1, 1<<62 }},
+		{"no chain", func(p *runnerv1alpha1.Plan) { p.Chains = nil }},
+		{"target is 1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Target = 1 }},
+		{"target is -1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Target = -1 }},
+		{"weight is 0", func(p *runnerv1alpha1.Plan) { p.Chains[0].Weight = 0 }},
+		{"has no step", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps = nil }},
+		{"257 steps", func(p *runnerv1alpha1.Plan) {
+			for len(p.Chains[0].Steps) < 257 {
+				p.Chains[0].Steps = append(p.Chains[0].Steps, p.Chains[0].Steps[0])
+			}
+		}},
+		{"no method", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Method = "" }},
+		{"no path", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path = nil }},
+		{"timeout 2s", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Timeout = 2 * time.Second }},
+		{"reads variable 3", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path[1].Variable = 3 }},
+		{"reads variable -1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path[1].Variable = -1 }},
+		{"reads capture 2", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path[2].Capture = 2 }},
+		{"a part with 0 values", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Headers[0].Value[0].Literal = "" }},
+		{"a part with 2 values", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path[1].Literal = "x" }},
+		{"header without a name", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Headers[0].Name = "" }},
+		{"captures into slot 1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Capture[0].Slot = 1 }},
+		{"captures no header", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Capture[0].Header = "" }},
+		{"expects status 299 to 200", func(p *runnerv1alpha1.Plan) {
+			p.Chains[0].Steps[0].Expect.Status[0] = runnerv1alpha1.StatusRange{From: 299, To: 200}
+		}},
+		{"not exactly one mode", func(p *runnerv1alpha1.Plan) { p.Rates[0].AsFastAsPossible = true }},
+		{"not exactly one mode", func(p *runnerv1alpha1.Plan) { p.Rates[0].Count = 0 }},
+		{"no bound", func(p *runnerv1alpha1.Plan) { p.Rates[0].Duration = 0 }},
+		{"no measured", func(p *runnerv1alpha1.Plan) { p.Rates[0].WarmUp = true }},
+	} {
+		p := sound()
+		tc.damage(p)
+		if err := plan.Check(p); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("got %v, want %q", err, tc.want)
+		}
+	}
+}
+
+// FuzzParse: no bytes make Parse panic, and what it takes is canonical after one round.
+func FuzzParse(f *testing.F) {
+	canonical, _, err := plan.Canonical(sound())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(canonical)
+	f.Add([]byte(fmt.Sprintf(`{"apiVersion":%q,"kind":"Plan","chains":[{"steps":[{}]}]}`, runnerv1alpha1.APIVersion)))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		p, err := plan.Parse(input)
+		if err != nil {
+			return
+		}
+		first, sum, err := plan.Canonical(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := plan.Parse(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, sum2, err := plan.Canonical(again); err != nil || sum2 != sum {
+			t.Errorf("%s became %s (%v)", sum, sum2, err)
+		}
+	})
+}
