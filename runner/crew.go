@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
@@ -41,7 +42,7 @@ func (r *Runner) hire(s *rv.Share) (*crew, error) {
 	n := min(r.opts.Workers, shard.MaxWorkers(s))
 	ctx, cancel := context.WithCancel(r.ctx)
 	c := &crew{cancel: cancel}
-	d := newDialer(ctx)
+	d := &dialer{ctx: ctx, slots: make(chan struct{}, maxDialling), targets: r.plan.Targets, tls: r.tls}
 	for i, part := range shard.Workers(s, n) {
 		m, release, err := r.member(i, part, d)
 		if err != nil {
@@ -134,29 +135,31 @@ func (c *crew) stop(drain bool) {
 
 // dialer opens connections for all workers of a crew.
 type dialer struct {
-	ctx context.Context
-	// slots bounds the connects under way: enough to hide round trips, few enough not to
-	// overflow a listener's backlog (128 on many systems).
-	slots chan struct{}
+	ctx     context.Context
+	slots   chan struct{}
+	targets []rv.Target
+	tls     []*tls.Config // by target; nil: cleartext
 }
 
-func newDialer(ctx context.Context) *dialer {
-	return &dialer{ctx: ctx, slots: make(chan struct{}, 64)}
-}
+// maxDialling bounds the connects under way: enough to hide round trips, few enough not to
+// overflow a listener's backlog (128 on many systems).
+const maxDialling = 64
 
 // Dial implements loop.Dialer.
-func (d *dialer) Dial(w *loop.Worker, conn int32, generation uint32, t *rv.Target, e *rv.Endpoint, delay time.Duration) {
+func (d *dialer) Dial(w *loop.Worker, conn int32, generation uint32, target, endpoint int32, delay time.Duration) {
+	t := &d.targets[target]
+	req := &dial.Request{Endpoint: &t.Endpoints[endpoint], Protocol: t.Protocol, Timeout: t.ConnectTimeout, TLS: d.tls[target]}
 	go func() {
 		if !d.pause(delay) {
 			return
 		}
 		defer func() { <-d.slots }()
-		fd, took, err := dial.Open(d.ctx, e.Address, t.ConnectTimeout)
+		c, err := dial.Open(d.ctx, req)
 		if err != nil {
 			err = fmt.Errorf("target %s: %w", t.Name, err)
 		}
-		if !w.Connected(conn, generation, fd, took, err) && err == nil {
-			dial.Close(fd)
+		if !w.Connected(conn, generation, c, err) && err == nil {
+			c.Close()
 		}
 	}()
 }

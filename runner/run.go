@@ -38,14 +38,14 @@ func Run(ctx context.Context, plan *rv.Plan, share rv.Share, o Options, every fu
 	return r.watch(ctx, every), nil
 }
 
-// awaitReady waits until all connections are open, for as long as the slowest target's connect
-// timeout.
+// awaitReady waits until all connections are open, a little longer than the slowest target's
+// connect timeout, so that an attempt that uses it up can still tell why it failed.
 func (r *Runner) awaitReady(ctx context.Context) error {
 	var limit time.Duration
 	for i := range r.plan.Targets {
 		limit = max(limit, r.plan.Targets[i].ConnectTimeout)
 	}
-	deadline := time.NewTimer(limit)
+	deadline := time.NewTimer(limit + limit/4)
 	defer deadline.Stop()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

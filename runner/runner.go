@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -52,7 +53,8 @@ type Runner struct {
 	program *chain.Program
 	opts    Options
 	boot    string
-	cpus    []int // to pin to; empty: not pinned
+	cpus    []int         // to pin to; empty: not pinned
+	tls     []*tls.Config // by target; nil: cleartext
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -93,7 +95,11 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 		o.Grain = DefaultGrain
 	}
 	o.Grain = max(0, o.Grain)
-	r := &Runner{plan: plan, program: program, opts: o, boot: newBoot(), done: make(chan struct{})}
+	secure, err := tlsConfigs(plan)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	r := &Runner{plan: plan, tls: secure, program: program, opts: o, boot: newBoot(), done: make(chan struct{})}
 	r.cpus = pinTo(plan, o)
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.total = measure.New(len(program.Steps), len(program.Chains), len(plan.Rates))

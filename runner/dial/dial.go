@@ -1,28 +1,93 @@
-// Package dial opens connections: it resolves, connects and hands over a socket that no longer
-// belongs to Go's network poller, for an event loop to own.
+// Package dial opens connections: it resolves, connects, shakes hands, and hands over a socket
+// that no longer belongs to Go's network poller, for an event loop to own.
 package dial
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"net"
 	"strings"
 	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// network splits an endpoint's address into what net.Dial wants.
-func network(address string) (string, string) {
+// Connection is a connected socket.
+type Connection struct {
+	// FD is non-blocking; whoever gets the connection closes it.
+	FD int
+	// Secure is nil on a cleartext connection.
+	Secure *Secure
+	// Protocol is h2c, h2 or http1: what the target says, or what ALPN chose.
+	Protocol rv.Protocol
+	// Took is the time connecting took: name resolution, TCP and TLS.
+	Took time.Duration
+}
+
+// Request says where and how to connect.
+type Request struct {
+	Endpoint *rv.Endpoint
+	Protocol rv.Protocol
+	Timeout  time.Duration
+	// TLS is nil for cleartext.
+	TLS *tls.Config
+}
+
+// Open connects within the timeout.
+func Open(ctx context.Context, r *Request) (*Connection, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	begin := time.Now()
+	// Keep-alive probes are not wanted: a timeout of our own watches each request.
+	d := net.Dialer{KeepAlive: -1}
+	network, address := split(r.Endpoint.Address)
+	c, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close() //nolint:errcheck // the descriptor's duplicate goes on
+	out := &Connection{Protocol: r.Protocol}
+	if r.TLS != nil {
+		if err := out.secure(ctx, c, r); err != nil {
+			return nil, err
+		}
+	}
+	out.Took = time.Since(begin)
+	out.FD, err = take(c)
+	return out, err
+}
+
+// split takes an endpoint's address apart into what net.Dial wants.
+func split(address string) (string, string) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		return "unix", path
 	}
 	return "tcp", address
 }
 
-// connect dials within the timeout and says how long it took.
-func connect(ctx context.Context, address string, timeout time.Duration) (net.Conn, time.Duration, error) {
-	// Keep-alive probes are not wanted: a timeout of our own watches each request.
-	d := net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{Enable: false}, KeepAlive: -1}
-	n, a := network(address)
-	begin := time.Now()
-	c, err := d.DialContext(ctx, n, a)
-	return c, time.Since(begin), err
+func (out *Connection) secure(ctx context.Context, c net.Conn, r *Request) error {
+	config := r.TLS
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName = serverName(r.Endpoint.Authority)
+	}
+	out.Secure = NewSecure(c, config)
+	if err := out.Secure.Handshake(ctx); err != nil {
+		return fmt.Errorf("TLS handshake: %w", explain(err))
+	}
+	out.Secure.Detach()
+	chosen := out.Secure.State().NegotiatedProtocol
+	switch r.Protocol {
+	case rv.ProtocolH2:
+		if chosen != "h2" {
+			return fmt.Errorf("TLS handshake: the peer chose %q by ALPN, not h2 (RFC 9113 3.3)", chosen)
+		}
+	case rv.ProtocolALPN:
+		out.Protocol = rv.ProtocolHTTP1
+		if chosen == "h2" {
+			out.Protocol = rv.ProtocolH2
+		}
+	}
+	return nil
 }

@@ -3,20 +3,14 @@
 package dial
 
 import (
-	"context"
 	"errors"
-	"time"
+	"net"
 )
 
-// Open fails: the engine's sockets are Linux's so far.
-func Open(ctx context.Context, address string, timeout time.Duration) (fd int, took time.Duration, err error) {
-	c, took, err := connect(ctx, address, timeout)
-	if err == nil {
-		_ = c.Close()
-		err = errors.New("load can be generated on Linux only")
-	}
-	return -1, took, err
+// take fails: the engine's sockets are Linux's so far.
+func take(net.Conn) (int, error) {
+	return -1, errors.New("load can be generated on Linux only")
 }
 
 // Close has nothing to close.
-func Close(int) {}
+func (c *Connection) Close() {}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
 )
 
@@ -11,6 +12,8 @@ import (
 // has closed.
 type conn struct {
 	session *h2.Client
+	// secure is nil on a cleartext connection.
+	secure *dial.Secure
 	// token of each stream is an index into Worker.requests.
 	encoder *chain.Encoder
 	table   chain.TableState
@@ -77,52 +80,52 @@ func (w *Worker) newConn(t, number int32) *conn {
 
 func (w *Worker) dial(c *conn, delay time.Duration) {
 	c.state = dialling
-	t := w.targets[c.target].plan
-	w.cfg.Dialer.Dial(w, c.index, c.generation, t, &t.Endpoints[c.endpoint], delay)
+	w.cfg.Dialer.Dial(w, c.index, c.generation, c.target, c.endpoint, delay)
 }
 
 // Connected brings the outcome of a Dial; any goroutine may call it. It returns false when the
 // worker has ended, so that the caller closes the socket.
-func (w *Worker) Connected(i int32, generation uint32, fd int, took time.Duration, err error) bool {
-	return w.Do(func(w *Worker) { w.connected(i, generation, fd, took, err) })
+func (w *Worker) Connected(i int32, generation uint32, d *dial.Connection, err error) bool {
+	return w.Do(func(w *Worker) { w.connected(i, generation, d, err) })
 }
 
-func (w *Worker) connected(i int32, generation uint32, fd int, took time.Duration, err error) {
-	if w.phase == Done {
-		if err == nil {
-			w.net.Close(fd)
-		}
-		return
-	}
+func (w *Worker) connected(i int32, generation uint32, d *dial.Connection, err error) {
 	c := &w.conns[i]
-	if c.generation != generation || c.state != dialling {
+	if w.phase == Done || c.generation != generation || c.state != dialling {
 		if err == nil {
-			w.net.Close(fd)
+			w.net.Close(d.FD)
 		}
 		return
 	}
 	if err == nil {
-		err = w.net.Watch(fd, i)
+		if err = w.net.Watch(d.FD, i); err != nil {
+			w.net.Close(d.FD)
+		}
 	}
 	if err != nil {
-		if fd >= 0 {
-			w.net.Close(fd)
-		}
 		w.problem = err.Error()
 		w.redial(c)
 		return
 	}
-	w.rec.Connect.Record(int64(took) / 1000)
+	w.join(c, d)
+}
+
+// join makes a connected socket the worker's own.
+func (w *Worker) join(c *conn, d *dial.Connection) {
+	w.rec.Connect.Record(int64(d.Took) / 1000)
 	w.rec.Connects++
 	if c.wasReady {
 		w.rec.Reconnects++
 	}
 	t := &w.targets[c.target]
-	c.fd, c.state = fd, open
+	c.fd, c.secure, c.state = d.FD, d.Secure, open
 	c.session = h2.NewClient(t.session, w)
 	c.encoder = t.encoders[c.endpoint]
 	w.touch(c)
-	w.opening.push(opening{conn: i, generation: generation, deadline: w.now + int64(t.plan.ConnectTimeout)})
+	w.opening.push(opening{conn: c.index, generation: c.generation, deadline: w.now + int64(t.plan.ConnectTimeout)})
+	if c.secure != nil {
+		w.receiveSecure(c) // the handshake may have read more than its own records
+	}
 }
 
 // opening is a connection whose peer has not sent its SETTINGS when it was noted.
@@ -225,7 +228,7 @@ func (w *Worker) discard(c *conn) {
 		c.fd = -1
 	}
 	c.state = closed
-	c.session = nil
+	c.session, c.secure = nil, nil
 	w.closing = append(w.closing, c.index)
 }
 
@@ -255,6 +258,7 @@ func (w *Worker) closeAll() {
 		}
 		c.session.Shutdown()
 		w.write(c)
+		w.closeNotify(c)
 		w.net.Close(c.fd)
 		c.fd, c.state = -1, closed
 	}
@@ -304,6 +308,10 @@ func (w *Worker) flush() {
 
 // write sends what is pending until the socket is full.
 func (w *Worker) write(c *conn) {
+	if c.secure != nil {
+		w.writeSecure(c)
+		return
+	}
 	for {
 		p := c.session.Pending()
 		if len(p) == 0 {

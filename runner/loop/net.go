@@ -1,10 +1,6 @@
 package loop
 
-import (
-	"time"
-
-	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-)
+import "time"
 
 // Net is what a worker needs of the operating system. The worker calls it from its own goroutine
 // only, but for Wake. Tests put an in-memory network with a clock of its own in its place.
@@ -43,7 +39,7 @@ type Event struct {
 }
 
 // Dialer opens a connection in the background and brings it to the worker with Connected, after
-// a delay. It may be called from any worker.
+// a delay. Target and endpoint are indices into the plan. It may be called from any worker.
 type Dialer interface {
-	Dial(w *Worker, conn int32, generation uint32, target *rv.Target, endpoint *rv.Endpoint, delay time.Duration)
+	Dial(w *Worker, conn int32, generation uint32, target, endpoint int32, delay time.Duration)
 }

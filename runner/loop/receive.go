@@ -34,12 +34,12 @@ func (w *Worker) receive(c *conn) {
 			return
 		}
 		w.rec.BytesReceived += int64(n)
-		w.current = c
-		err := c.session.Receive(w.read[:n], w.now)
-		w.current = nil
-		if err != nil {
-			w.write(c) // the GOAWAY that says why
-			w.lose(c, err.Error())
+		if c.secure != nil {
+			c.secure.Feed(w.read[:n])
+			if !w.receiveSecure(c) {
+				return
+			}
+		} else if !w.parse(c, w.read[:n]) {
 			return
 		}
 		if n < len(w.read) {
@@ -47,6 +47,19 @@ func (w *Worker) receive(c *conn) {
 		}
 	}
 	w.received(c)
+}
+
+// parse gives plaintext to the session; false: the connection is gone.
+func (w *Worker) parse(c *conn, p []byte) bool {
+	w.current = c
+	err := c.session.Receive(p, w.now)
+	w.current = nil
+	if err != nil {
+		w.write(c) // the GOAWAY that says why
+		w.lose(c, err.Error())
+		return false
+	}
+	return true
 }
 
 // received looks at what the session has become.

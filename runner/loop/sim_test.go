@@ -16,6 +16,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
 )
 
 // sim is a network in memory with a clock of its own. Waiting moves the clock to the next thing
@@ -176,11 +177,11 @@ func (s *sim) Send(fd int, b []byte) (int, Status) {
 func (s *sim) Close(fd int) { s.conns[fd].hungUp = true }
 
 // Dial implements Dialer.
-func (s *sim) Dial(w *Worker, conn int32, generation uint32, _ *rv.Target, _ *rv.Endpoint, delay time.Duration) {
+func (s *sim) Dial(w *Worker, conn int32, generation uint32, _, _ int32, delay time.Duration) {
 	s.in(delay+time.Millisecond, func() {
 		if s.refuse > 0 {
 			s.refuse--
-			w.Connected(conn, generation, -1, 0, errors.New("connection refused"))
+			w.Connected(conn, generation, nil, errors.New("connection refused"))
 			return
 		}
 		c := &simConn{s: s, index: len(s.conns), fd: len(s.conns), open: map[uint32]*simRequest{}}
@@ -192,7 +193,7 @@ func (s *sim) Dial(w *Worker, conn int32, generation uint32, _ *rv.Target, _ *rv
 		} else if err := http2.NewFramer(&c.out, nil).WriteSettings(s.settings...); err != nil {
 			s.t.Fatal(err)
 		}
-		w.Connected(conn, generation, c.fd, time.Millisecond, nil)
+		w.Connected(conn, generation, &dial.Connection{FD: c.fd, Took: time.Millisecond}, nil)
 	})
 }
 

@@ -95,6 +95,7 @@ type Worker struct {
 
 	events  [256]Event
 	read    []byte
+	plain   []byte // made when the first TLS connection joins
 	body    []byte
 	scratch []byte
 }

@@ -63,6 +63,35 @@ type Target struct {
 	// allows bounds them too. HTTP/1.1 has one.
 	MaxConcurrentStreams int           `json:"maxConcurrentStreams"`
 	ConnectTimeout       time.Duration `json:"connectTimeout"`
+	// TLS is set when the endpoints' scheme is https.
+	TLS *TLS `json:"tls,omitempty"`
+}
+
+// TLS is how connections to a target are secured. Certificates and keys are named by file, so
+// that a plan holds no secret.
+type TLS struct {
+	// ServerName is what the peer's certificate must be for, and what SNI says unless it is an
+	// address; empty: the host of the endpoint's authority.
+	ServerName string `json:"serverName,omitempty"`
+	// InsecureSkipVerify accepts any certificate.
+	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
+	// CAFile holds the certificates to trust, PEM; empty: the system's.
+	CAFile string `json:"caFile,omitempty"`
+	// CertFile and KeyFile are the client's certificate chain and key, PEM; empty: none.
+	CertFile string `json:"certFile,omitempty"`
+	KeyFile  string `json:"keyFile,omitempty"`
+	// MinVersion and MaxVersion are "1.2" or "1.3".
+	MinVersion string `json:"minVersion"`
+	MaxVersion string `json:"maxVersion"`
+	// CipherSuites for TLS 1.2 by their IANA names; empty: Go's choice. Those of TLS 1.3 cannot
+	// be chosen.
+	CipherSuites []string `json:"cipherSuites,omitempty"`
+	// Curves are key exchange groups by name, most wanted first; empty: Go's choice.
+	Curves []string `json:"curves,omitempty"`
+	// ALPN protocols offered, most wanted first.
+	ALPN []string `json:"alpn"`
+	// SessionResumption offers sessions of earlier connections (RFC 8446 2.2).
+	SessionResumption bool `json:"sessionResumption,omitempty"`
 }
 
 // Endpoint is one URL of a target, taken apart.

@@ -1,0 +1,148 @@
+package dial
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// ClientConfig makes the TLS configuration of a target. It reads the files that the plan names, so
+// that a missing or broken one is told before any load. keyLog gets the session keys for
+// decrypting captures, as SSLKEYLOGFILE does elsewhere; nil: nobody.
+func ClientConfig(t *rv.TLS, keyLog io.Writer) (*tls.Config, error) {
+	c := &tls.Config{
+		ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify, //nolint:gosec // the user asked for it, and the default is false
+		NextProtos: t.ALPN, KeyLogWriter: keyLog,
+		// Small first records save a browser's first paint and cost us system calls.
+		DynamicRecordSizingDisabled: true,
+		Renegotiation:               tls.RenegotiateNever,
+	}
+	var err error
+	if c.MinVersion, err = version(t.MinVersion); err != nil {
+		return nil, fmt.Errorf("minVersion: %w", err)
+	}
+	if c.MaxVersion, err = version(t.MaxVersion); err != nil {
+		return nil, fmt.Errorf("maxVersion: %w", err)
+	}
+	if c.MinVersion > c.MaxVersion {
+		return nil, fmt.Errorf("minVersion %s is above maxVersion %s", t.MinVersion, t.MaxVersion)
+	}
+	if c.CipherSuites, err = suites(t.CipherSuites); err != nil {
+		return nil, fmt.Errorf("cipherSuites: %w", err)
+	}
+	if c.CurvePreferences, err = curves(t.Curves); err != nil {
+		return nil, fmt.Errorf("curves: %w", err)
+	}
+	if t.SessionResumption {
+		c.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	}
+	return c, files(c, t)
+}
+
+func files(c *tls.Config, t *rv.TLS) error {
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return fmt.Errorf("caFile: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("caFile %s: no certificate in it", t.CAFile)
+		}
+	}
+	if t.CertFile == "" && t.KeyFile == "" {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+	if err != nil {
+		return fmt.Errorf("certFile, keyFile: %w", err)
+	}
+	c.Certificates = []tls.Certificate{pair}
+	return nil
+}
+
+func version(s string) (uint16, error) {
+	switch s {
+	case "1.2":
+		return tls.VersionTLS12, nil
+	case "1.3":
+		return tls.VersionTLS13, nil
+	}
+	return 0, fmt.Errorf("%q is neither 1.2 nor 1.3", s)
+}
+
+// suites knows Go's insecure ones too: some servers have no others.
+func suites(names []string) ([]uint16, error) {
+	var ids []uint16
+	all := slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites())
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s *tls.CipherSuite) bool { return s.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("%q is not known", name)
+		}
+		if !slices.Contains(all[i].SupportedVersions, uint16(tls.VersionTLS12)) {
+			return nil, fmt.Errorf("%q belongs to TLS 1.3, whose suites cannot be chosen", name)
+		}
+		ids = append(ids, all[i].ID)
+	}
+	return ids, nil
+}
+
+// groups are the key exchanges of crypto/tls by their IANA names, and the names OpenSSL has for
+// the curves.
+var groups = map[string]tls.CurveID{
+	"X25519": tls.X25519, "X25519MLKEM768": tls.X25519MLKEM768,
+	"secp256r1": tls.CurveP256, "P-256": tls.CurveP256,
+	"secp384r1": tls.CurveP384, "P-384": tls.CurveP384,
+	"secp521r1": tls.CurveP521, "P-521": tls.CurveP521,
+}
+
+func curves(names []string) ([]tls.CurveID, error) {
+	var ids []tls.CurveID
+	for _, name := range names {
+		id, ok := groups[name]
+		if !ok {
+			return nil, fmt.Errorf("%q is not known", name)
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// explain makes handshake errors say what to do about the common ones.
+func explain(err error) error {
+	var name x509.HostnameError
+	var authority x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &name):
+		return fmt.Errorf("%w (set tls.serverName to a name the certificate has)", err)
+	case errors.As(err, &authority):
+		return fmt.Errorf("%w (give the CA's certificate with tls.ca)", err)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return fmt.Errorf("%w (renew it, or use tls.insecureSkipVerify)", err)
+	case errors.As(err, &record):
+		return fmt.Errorf("%w (does the peer speak TLS on this port?)", err)
+	}
+	return err
+}
+
+// serverName is the default: the authority without its port.
+func serverName(authority string) string {
+	host, _, err := net.SplitHostPort(authority)
+	if err != nil {
+		host = authority
+	}
+	if n := len(host); n > 2 && host[0] == '[' && host[n-1] == ']' {
+		host = host[1 : n-1]
+	}
+	return host
+}

@@ -1,0 +1,81 @@
+package loop
+
+import (
+	"errors"
+	"io"
+
+	"github.com/h2surge/h2surge/runner/dial"
+)
+
+// plainSize is one TLS record's plaintext (RFC 8446 5.1): what one Read of crypto/tls returns at
+// most.
+const plainSize = 16 << 10
+
+// receiveSecure decrypts and parses what has been fed; false: the connection is gone.
+func (w *Worker) receiveSecure(c *conn) bool {
+	if w.plain == nil {
+		w.plain = make([]byte, plainSize)
+	}
+	for {
+		n, err := c.secure.Read(w.plain)
+		if n > 0 && !w.parse(c, w.plain[:n]) {
+			return false
+		}
+		if errors.Is(err, dial.ErrMore) {
+			break
+		}
+		if err != nil {
+			w.flushSecure(c) // the alert that says why
+			why := "TLS: " + err.Error()
+			if errors.Is(err, io.EOF) {
+				why = "the peer closed the connection"
+			}
+			w.lose(c, why)
+			return false
+		}
+	}
+	if len(c.secure.Pending()) > 0 { // a KeyUpdate's answer
+		w.touch(c)
+	}
+	return true
+}
+
+// writeSecure encrypts all that the session has and sends what the socket takes.
+func (w *Worker) writeSecure(c *conn) {
+	if p := c.session.Pending(); len(p) > 0 {
+		if err := c.secure.Write(p); err != nil {
+			return // the next read tells
+		}
+		c.session.Wrote(len(p))
+	}
+	w.flushSecure(c)
+}
+
+func (w *Worker) flushSecure(c *conn) {
+	for {
+		p := c.secure.Pending()
+		if len(p) == 0 {
+			w.watchRoom(c, false)
+			return
+		}
+		n, st := w.net.Send(c.fd, p)
+		switch st {
+		case OK:
+			c.secure.Sent(n)
+			w.rec.BytesSent += int64(n)
+		case Again:
+			w.watchRoom(c, true)
+			return
+		case Closed:
+			w.watchRoom(c, false)
+			return
+		}
+	}
+}
+
+func (w *Worker) closeNotify(c *conn) {
+	if c.secure != nil {
+		c.secure.CloseNotify()
+		w.flushSecure(c)
+	}
+}

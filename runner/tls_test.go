@@ -1,0 +1,90 @@
+package runner
+
+import (
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// newSecurePeer is the peer over TLS; the file holds its certificate.
+func newSecurePeer(t *testing.T) (p *peer, caFile string) {
+	t.Helper()
+	p = &peer{alive: map[string]bool{}, bodies: map[string]int{}}
+	s := httptest.NewUnstartedServer(p)
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	p.address = s.Listener.Addr().String()
+	caFile = filepath.Join(t.TempDir(), "ca.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := os.WriteFile(caFile, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return p, caFile
+}
+
+func securePlan(address string, tls rv.TLS, rates ...rv.Rate) *rv.Plan {
+	plan := lifeCycle(address, rates...)
+	plan.Targets[0].Protocol = rv.ProtocolH2
+	plan.Targets[0].Endpoints[0].Scheme = "https"
+	plan.Targets[0].ConnectTimeout = time.Second
+	plan.Targets[0].TLS = &tls
+	return plan
+}
+
+func TestRunOverTLS(t *testing.T) {
+	p, ca := newSecurePeer(t)
+	for _, tls := range []rv.TLS{
+		{CAFile: ca, MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"h2"}},
+		{CAFile: ca, MinVersion: "1.2", MaxVersion: "1.2", ALPN: []string{"h2"}, CipherSuites: []string{"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}, Curves: []string{"P-256"}},
+		{InsecureSkipVerify: true, MinVersion: "1.3", MaxVersion: "1.3", ALPN: []string{"h2"}, SessionResumption: true},
+		{CAFile: ca, ServerName: "example.com", MinVersion: "1.3", MaxVersion: "1.3", ALPN: []string{"h2"}},
+	} {
+		p.requests.Store(0)
+		plan := securePlan(p.address, tls, rv.Rate{Name: "fast", AsFastAsPossible: true, Requests: 1500})
+		s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		law(t, s)
+		if s.Counters.Succeeded != 1500 || p.requests.Load() != 1500 {
+			t.Errorf("%+v: %+v, the peer counted %d", tls, s.Counters, p.requests.Load())
+		}
+	}
+}
+
+func TestTLSProblemsAreTold(t *testing.T) {
+	p, ca := newSecurePeer(t)
+	other := filepath.Join(t.TempDir(), "none.pem")
+	for _, tt := range []struct {
+		tls  rv.TLS
+		want string
+	}{
+		{rv.TLS{MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"h2"}}, "give the CA's certificate with tls.ca"},
+		{rv.TLS{CAFile: ca, ServerName: "wrong.test", MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"h2"}}, "set tls.serverName"},
+		{rv.TLS{CAFile: ca, MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{"http/1.1"}}, "by ALPN, not h2"},
+		{rv.TLS{CAFile: other, MinVersion: "1.2", MaxVersion: "1.3"}, "targets[0].tls.caFile: open "},
+		{rv.TLS{MinVersion: "1.3", MaxVersion: "1.2"}, "targets[0].tls.minVersion 1.3 is above maxVersion 1.2"},
+		{rv.TLS{MinVersion: "1.1", MaxVersion: "1.2"}, `targets[0].tls.minVersion: "1.1" is neither 1.2 nor 1.3`},
+		{rv.TLS{MinVersion: "1.2", MaxVersion: "1.2", CipherSuites: []string{"x"}}, `targets[0].tls.cipherSuites: "x" is not known`},
+		{rv.TLS{MinVersion: "1.2", MaxVersion: "1.3", CipherSuites: []string{"TLS_AES_128_GCM_SHA256"}}, "belongs to TLS 1.3, whose suites cannot be chosen"},
+		{rv.TLS{MinVersion: "1.2", MaxVersion: "1.3", Curves: []string{"x"}}, `targets[0].tls.curves: "x" is not known`},
+	} {
+		plan := securePlan(p.address, tt.tls, rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 1})
+		plan.Targets[0].ConnectTimeout = 800 * time.Millisecond
+		_, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: error %v, want %s", tt.tls, err, tt.want)
+		}
+	}
+}
