@@ -184,3 +184,26 @@ func codeOf(err error) int {
 	}
 	return -1
 }
+
+// ending tells whether a line is the end of a request, and of which.
+func ending(line string) (tok uint32, ok bool) {
+	var kind string
+	if n, _ := fmt.Sscanf(line, "%d %s", &tok, &kind); n != 2 {
+		return 0, false
+	}
+	return tok, slices.Contains([]string{"completed", "reset", "unprocessed", "lost"}, kind)
+}
+
+// joinData puts together lines of data of one request which came in several
+// takes.
+func joinData(lines []string) (out []string) {
+	for _, l := range lines {
+		tok, data, ok := strings.Cut(l, " data ")
+		if n := len(out); ok && n > 0 && strings.HasPrefix(out[n-1], tok+" data ") {
+			out[n-1] += data
+			continue
+		}
+		out = append(out, l)
+	}
+	return out
+}
