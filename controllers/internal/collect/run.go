@@ -61,7 +61,7 @@ func newRun(d Desired, shares []runnerv1alpha1.Share, opts Options, dial Dial, l
 		outcomes: make(chan outcome), zero: time.Now(),
 	}
 	for i := range shares {
-		r.shards = append(r.shards, &stateful{share: shares[i]})
+		r.shards = append(r.shards, &stateful{share: shares[i], lastSeen: r.zero})
 	}
 	r.view.Store(&View{})
 	r.signal <- struct{}{}

@@ -17,7 +17,7 @@ type stateful struct {
 	snapshot *runnerv1alpha1.Snapshot
 	lost     *Loss
 	trouble  string
-	lastSeen time.Time // of the last answer; zero: none
+	lastSeen time.Time // of the last answer, or since when we have asked
 	startAt  int64     // in the runner's clock, as it was told; zero: not yet
 	acked    bool
 	rate     float64
@@ -58,7 +58,7 @@ func (s *stateful) next(d *Desired, startNow bool) call {
 		return callUpdate
 	case startNow && s.snapshot.State == runnerv1alpha1.StateReady && d.Stop == "":
 		return callStart
-	case d.Stop != "" && started(s.snapshot) && s.snapshot.Stopped == "":
+	case d.Stop != "" && d.MayStart && s.snapshot.Stopped == "":
 		return callStop
 	}
 	return callSnapshot
@@ -66,7 +66,6 @@ func (s *stateful) next(d *Desired, startNow bool) call {
 
 // loss says whether the runner is lost, and why; empty: it is not.
 func (s *stateful) loss(d *Desired, now time.Time, unreachable time.Duration) string {
-	running := d.MayStart && s.snapshot != nil && started(s.snapshot)
 	switch {
 	case s.lost != nil || s.busy: // the call under way may bring the last snapshot
 		return ""
@@ -76,7 +75,7 @@ func (s *stateful) loss(d *Desired, now time.Time, unreachable time.Duration) st
 		return orElse(s.pod.Why, "its pod ended")
 	case s.pod.Name == "" && d.MayStart:
 		return "its pod is gone"
-	case running && !s.lastSeen.IsZero() && now.Sub(s.lastSeen) > unreachable:
+	case d.MayStart && now.Sub(s.lastSeen) > unreachable:
 		return fmt.Sprintf("it has not answered for %s: %s", unreachable, s.trouble)
 	}
 	return ""

@@ -1,11 +1,14 @@
 package desired
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -46,14 +49,28 @@ func Job(in JobInput) (*batchv1.Job, error) {
 			Template:             *pods,
 		},
 	}
+	hash, err := templateHash(pods)
+	if err != nil {
+		return nil, err
+	}
 	job.Annotations = map[string]string{
 		AnnotationAttempt:    strconv.Itoa(in.Attempt),
 		AnnotationLosses:     strconv.Itoa(in.Losses),
 		AnnotationGeneration: strconv.FormatInt(in.LoadTest.Generation, 10),
 		AnnotationPlan:       PlanName(in.LoadTest, in.PlanHash),
 		AnnotationPlanHash:   in.PlanHash,
+		AnnotationTemplate:   hash,
 	}
 	return job, nil
+}
+
+func templateHash(pods *corev1.PodTemplateSpec) (string, error) {
+	raw, err := json.Marshal(pods)
+	if err != nil {
+		return "", fmt.Errorf("encoding the pod template: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // Apply is the Job for server-side apply: what the builder did not set is absent, so that it

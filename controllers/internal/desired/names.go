@@ -40,6 +40,8 @@ const (
 	// AnnotationPlan names the ConfigMap of the plan; AnnotationPlanHash is the plan's SHA-256.
 	AnnotationPlan     = "h2surge.io/plan"
 	AnnotationPlanHash = "h2surge.io/plan-hash"
+	// AnnotationTemplate is a hash of the pod template: it is in the Job, but not in the plan.
+	AnnotationTemplate = "h2surge.io/template-hash"
 	// AnnotationStart is the instant (RFC 3339) of the decision to start the test, written
 	// before any runner is told: a test that may have started is never started again.
 	AnnotationStart = "h2surge.io/start"

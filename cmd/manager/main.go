@@ -1,0 +1,115 @@
+// Command manager is the operator: it runs LoadTests of a cluster on runner pods.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/go-logr/logr"
+	"go.uber.org/zap/zapcore"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/controllers"
+	"github.com/h2surge/h2surge/internal/version"
+)
+
+func main() {
+	config := flag.String("config", "", "`file` with an OperatorConfig (config.h2surge.io/v1alpha1); without it the defaults hold")
+	flag.Parse() // --kubeconfig comes with controller-runtime
+	if err := run(ctrl.SetupSignalHandler(), *config); err != nil {
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole life of the operator.
+func run(ctx context.Context, configFile string) error {
+	kube, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the API server: %w", err)
+	}
+	cfg, err := load(ctx, configFile, kube)
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(logger(cfg.Logging))
+	log := ctrl.Log.WithName("manager")
+	log.Info("Starting the operator", "version", version.Get().String(), "config", cfg)
+
+	mgr, err := ctrl.NewManager(kube, controllers.ManagerOptions(cfg))
+	if err != nil {
+		return fmt.Errorf("making the manager: %w", err)
+	}
+	if err := controllers.Setup(ctx, mgr, cfg, controllers.Options{}); err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// load reads the configuration. The runners' image is the manager's own unless somebody names
+// another one: in the file, or in H2SURGE_IMAGE.
+func load(ctx context.Context, file string, kube *rest.Config) (*configv1alpha1.OperatorConfig, error) {
+	var data []byte
+	if file != "" {
+		var err error
+		if data, err = os.ReadFile(file); err != nil {
+			return nil, fmt.Errorf("reading the configuration: %w", err)
+		}
+	}
+	env := configv1alpha1.Environment{Image: os.Getenv("H2SURGE_IMAGE"), Namespace: os.Getenv("POD_NAMESPACE")}
+	if pod := os.Getenv("POD_NAME"); env.Image == "" && pod != "" {
+		image, err := ownImage(ctx, kube, client.ObjectKey{Namespace: env.Namespace, Name: pod})
+		if err != nil {
+			return nil, err
+		}
+		env.Image = image
+	}
+	return configv1alpha1.Load(data, env)
+}
+
+// container is the name of the manager's container in config/manager.
+const container = "manager"
+
+// ownImage asks for the pod that this process runs in. An environment variable with the image
+// would have to be kept in step by every tool that changes images in manifests.
+func ownImage(ctx context.Context, kube *rest.Config, key client.ObjectKey) (string, error) {
+	c, err := client.New(kube, client.Options{})
+	if err != nil {
+		return "", fmt.Errorf("finding the API server: %w", err)
+	}
+	pod := &corev1.Pod{}
+	if err := c.Get(ctx, key, pod); err != nil {
+		return "", fmt.Errorf("reading the manager's own pod: %w", err)
+	}
+	for _, c := range pod.Spec.Containers {
+		if c.Name == container {
+			return c.Image, nil
+		}
+	}
+	return "", fmt.Errorf("pod %s has no container called %s", key, container)
+}
+
+func logger(cfg configv1alpha1.Logging) logr.Logger {
+	levels := map[string]zapcore.Level{"debug": zapcore.DebugLevel, "info": zapcore.InfoLevel, "error": zapcore.ErrorLevel}
+	opts := []zap.Opts{zap.Level(levels[cfg.Level]), zap.StacktraceLevel(zapcore.PanicLevel)}
+	if cfg.Format == "text" {
+		opts = append(opts, zap.ConsoleEncoder())
+	} else {
+		opts = append(opts, zap.JSONEncoder())
+	}
+	return zap.New(opts...)
+}

@@ -1,0 +1,89 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// fieldOwner is the field manager of what the operator applies.
+const fieldOwner = client.FieldOwner("h2surge")
+
+// conflictError: an object of a name that the run needs belongs to somebody else.
+type conflictError struct {
+	what string
+	// remains: of a LoadTest of the same name that was deleted; the garbage collector is at it.
+	remains bool
+}
+
+func (e *conflictError) Error() string {
+	if e.remains {
+		return e.what + " of an earlier LoadTest of this name is still being deleted"
+	}
+	return e.what + " exists and belongs to another; delete it, or give the LoadTest another name"
+}
+
+// create makes a child, or reads the one that is there into it. A child of another owner is
+// neither changed nor taken over: a conflictError is returned.
+func (r *reconciler) create(ctx context.Context, lt *v1alpha1.LoadTest, child client.Object) error {
+	what := fmt.Sprintf("%s %s", child.GetObjectKind().GroupVersionKind().Kind, child.GetName())
+	err := r.client.Create(ctx, child)
+	if !apierrors.IsAlreadyExists(err) {
+		return wrap(err, "creating "+what)
+	}
+	if _, err := r.existing(ctx, lt, child); err != nil {
+		return err
+	}
+	return nil
+}
+
+// existing reads a child past the cache, which only has what carries our label. It returns false
+// when there is none of that name.
+func (r *reconciler) existing(ctx context.Context, lt *v1alpha1.LoadTest, child client.Object) (bool, error) {
+	what := fmt.Sprintf("%s %s", child.GetObjectKind().GroupVersionKind().Kind, child.GetName())
+	err := r.reader.Get(ctx, client.ObjectKeyFromObject(child), child)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", what, err)
+	}
+	if metav1.IsControlledBy(child, lt) {
+		return true, nil
+	}
+	ref := metav1.GetControllerOf(child)
+	remains := ref != nil && ref.Kind == "LoadTest" && ref.Name == lt.Name && ref.UID != lt.UID
+	return false, &conflictError{what: what, remains: remains}
+}
+
+// blocked records a conflict as a fact. It returns any other error, and whether the pass is to
+// go on with the next phase.
+func (s *scope) blocked(err error) (bool, error) {
+	var conflict *conflictError
+	switch {
+	case err == nil:
+		return false, nil
+	case !errors.As(err, &conflict):
+		return true, err
+	case conflict.remains:
+		s.waiting = conflict.Error()
+		s.again(remainsInterval)
+	default:
+		s.obstacle = &obstacle{reason: v1alpha1.ReasonNameConflict, message: conflict.Error()}
+		s.again(conflictInterval)
+	}
+	return true, nil
+}
+
+func wrap(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -1,0 +1,138 @@
+package loadtest
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// events create and patch: one for each transition; patch counts repetitions.
+//
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// happening is an event as a value. Action says what the operator was about.
+type happening struct {
+	warning bool
+	reason  string
+	action  string
+	note    string
+}
+
+// Actions of events.
+const (
+	actionPlan   = "Compile"
+	actionStart  = "Start"
+	actionRun    = "Run"
+	actionFinish = "Finish"
+)
+
+func eventPlanReady(note string) happening {
+	return happening{reason: v1alpha1.ConditionPlanReady, action: actionPlan, note: note}
+}
+
+func eventObstacle(reason, note string) happening {
+	return happening{warning: true, reason: reason, action: actionPlan, note: note}
+}
+
+func eventRunnersReady(n int32) happening {
+	return happening{reason: v1alpha1.ConditionRunnersReady, action: actionStart, note: fmt.Sprintf("%d runners have all their connections", n)}
+}
+
+func eventRunnerTrouble(reason, note string) happening {
+	return happening{warning: true, reason: reason, action: actionStart, note: note}
+}
+
+func eventStarted(asked int32) happening {
+	return happening{reason: "Started", action: actionRun, note: fmt.Sprintf("%d runners were told to start", asked)}
+}
+
+func eventLost(note string) happening {
+	return happening{warning: true, reason: v1alpha1.ReasonRunnerLost, action: actionRun, note: note}
+}
+
+func eventFinished(reason string, v *v1alpha1.Verdict) happening {
+	warning := v.Outcome != string(runnerv1alpha1.OutcomePassed) && v.Outcome != string(runnerv1alpha1.OutcomeStopped)
+	return happening{warning: warning, reason: reason, action: actionFinish, note: v.Outcome + ": " + v.Message}
+}
+
+func eventSpecChanged(note string) happening {
+	return happening{warning: true, reason: v1alpha1.ConditionSpecChanged, action: actionFinish, note: note}
+}
+
+// happenings are what became true between two statuses, in the order of a run. A condition that
+// keeps its status and reason tells nothing, whatever its message says.
+func happenings(before, after *v1alpha1.LoadTestStatus) []happening {
+	var out []happening
+	if c := turned(before, after, v1alpha1.ConditionPlanReady); c != nil {
+		if c.Status == metav1.ConditionTrue {
+			out = append(out, eventPlanReady(c.Message))
+		} else {
+			out = append(out, eventObstacle(c.Reason, c.Message))
+		}
+	}
+	out = append(out, runnerHappenings(before, after)...)
+	if before.CompletionTime == nil && after.CompletionTime != nil {
+		c := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionFinished)
+		out = append(out, eventFinished(c.Reason, after.Verdict))
+	}
+	if c := turned(before, after, v1alpha1.ConditionSpecChanged); c != nil {
+		out = append(out, eventSpecChanged(c.Message))
+	}
+	return out
+}
+
+func runnerHappenings(before, after *v1alpha1.LoadTestStatus) []happening {
+	var out []happening
+	c := turned(before, after, v1alpha1.ConditionRunnersReady)
+	starts := before.StartTime == nil && after.StartTime != nil
+	switch {
+	case starts || c != nil && c.Status == metav1.ConditionTrue && after.CompletionTime == nil:
+		if !meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionRunnersReady) {
+			out = append(out, eventRunnersReady(after.Shards.Desired))
+		}
+	case c != nil && (c.Reason == v1alpha1.ReasonPodTrouble || c.Reason == v1alpha1.ReasonTargetUnreachable) && after.CompletionTime == nil:
+		out = append(out, eventRunnerTrouble(c.Reason, c.Message))
+	}
+	if starts {
+		out = append(out, eventStarted(after.Shards.Desired))
+	}
+	if after.Shards != nil && after.Shards.Lost > lostIn(before) {
+		out = append(out, eventLost(lostMessage(after.Runners)))
+	}
+	return out
+}
+
+func lostIn(st *v1alpha1.LoadTestStatus) int32 {
+	if st.Shards == nil {
+		return 0
+	}
+	return st.Shards.Lost
+}
+
+// turned returns a condition whose status or reason is not what it was; nil: it is, or it is
+// not there.
+func turned(before, after *v1alpha1.LoadTestStatus, kind string) *metav1.Condition {
+	b, a := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
+	if a == nil || b != nil && b.Status == a.Status && b.Reason == a.Reason {
+		return nil
+	}
+	return a
+}
+
+// maxNote is the API's bound on an event's note.
+const maxNote = 1024
+
+func (r *reconciler) tell(lt *v1alpha1.LoadTest, all []happening) {
+	for _, h := range all {
+		kind := corev1.EventTypeNormal
+		if h.warning {
+			kind = corev1.EventTypeWarning
+		}
+		r.events.Eventf(lt, nil, kind, h.reason, h.action, "%s", clip(h.note, maxNote))
+	}
+}

@@ -1,0 +1,83 @@
+package loadtest
+
+import (
+	"slices"
+	"sync"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+)
+
+// memory bridges the moment between our own writes and their arrival in the cache, and keeps
+// decoded plans. All of it can be lost: it is made anew from what is stored.
+type memory struct {
+	mu   sync.Mutex
+	runs map[types.NamespacedName]*recollection // guarded by mu
+}
+
+type recollection struct {
+	uid types.UID
+	// written is the LoadTest after our last status write; superseded are the versions before
+	// it that the cache may still show.
+	written    *v1alpha1.LoadTest
+	superseded []string
+	// start is the annotation that was put on a Job.
+	startJob types.UID
+	start    string
+	// plan as stored in planName.
+	planName string
+	plan     *runnerv1alpha1.Plan
+}
+
+// of returns what is remembered of a run. A pass is the only one at work on its LoadTest, so
+// what is returned needs no lock.
+func (m *memory) of(lt *v1alpha1.LoadTest) *recollection {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := types.NamespacedName{Namespace: lt.Namespace, Name: lt.Name}
+	c := m.runs[key]
+	if c == nil || c.uid != lt.UID {
+		c = &recollection{uid: lt.UID}
+		m.runs[key] = c
+	}
+	return c
+}
+
+func (m *memory) forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.runs, key)
+}
+
+// newest is lt as the cache has it, or as we have written it when the cache is behind.
+func (m *memory) newest(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
+	c := m.of(lt)
+	if slices.Contains(c.superseded, lt.ResourceVersion) {
+		return c.written.DeepCopy()
+	}
+	c.written, c.superseded = nil, nil
+	return lt
+}
+
+// remembered adds the start instant to a Job that the cache has from before it was written.
+func (r *reconciler) remembered(job *batchv1.Job) *batchv1.Job {
+	r.memory.mu.Lock()
+	defer r.memory.mu.Unlock()
+	for _, c := range r.memory.runs {
+		if c.startJob == job.UID && job.Annotations[desired.AnnotationStart] == "" {
+			job = job.DeepCopy()
+			job.Annotations[desired.AnnotationStart] = c.start
+		}
+	}
+	return job
+}
+
+// wrote remembers what a status write made of lt.
+func (m *memory) wrote(lt, written *v1alpha1.LoadTest) {
+	c := m.of(lt)
+	c.written, c.superseded = written, append(c.superseded, lt.ResourceVersion)
+}

@@ -1,0 +1,252 @@
+package loadtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/version"
+)
+
+// finishPhase merges what has been counted so far and, when the run has come to its end, stores
+// the report. The run has ended when that is stored, and not before.
+func (r *reconciler) finishPhase(ctx context.Context, s *scope) (bool, error) {
+	if s.end != nil || s.plan == nil || s.obstacle != nil {
+		return true, nil
+	}
+	if !s.mayStart() {
+		if f := r.neverStarted(s); f != nil {
+			return r.endBeforeStart(ctx, s, f)
+		}
+		return true, nil
+	}
+	if err := s.merge(); err != nil {
+		return false, err
+	}
+	if !s.view.Every((*collect.Shard).Final) || !s.lossesStored() {
+		return true, nil
+	}
+	judged, err := verdict.Judge(s.plan, s.report, s.facts())
+	if err != nil {
+		return false, fmt.Errorf("judging the run: %w", err)
+	}
+	s.report.Verdict = judged
+	return r.store(ctx, s, s.endingOf(&judged))
+}
+
+// neverStarted says why a run ends that has not started; nil: it does not end.
+func (r *reconciler) neverStarted(s *scope) *failure {
+	switch s.stop() {
+	case stopBySpec:
+		return &failure{v1alpha1.ReasonStopped, "stopped by spec.stop before the start"}
+	case stopByDeadline:
+		return &failure{v1alpha1.ReasonDeadlineExceeded, fmt.Sprintf("spec.activeDeadlineSeconds (%d) have passed before the start", *s.lt.Spec.ActiveDeadlineSeconds)}
+	}
+	if s.waiting != "" {
+		return nil
+	}
+	return r.startFailure(s)
+}
+
+func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, f *failure) (bool, error) {
+	outcome := runnerv1alpha1.OutcomeError
+	if f.reason == v1alpha1.ReasonStopped {
+		outcome = runnerv1alpha1.OutcomeStopped
+	}
+	report, err := result.Build(result.Input{Plan: s.plan, PlanHash: s.planHash, Version: version.Get().Version})
+	if err != nil {
+		return false, fmt.Errorf("building an empty report: %w", err)
+	}
+	report.Verdict = runnerv1alpha1.Verdict{Outcome: outcome, Reason: f.reason, Message: f.message}
+	s.report = report
+	return r.store(ctx, s, s.endingOf(&report.Verdict))
+}
+
+func (s *scope) lossesStored() bool {
+	return len(s.lost) >= s.view.Count(func(sh *collect.Shard) bool { return sh.Lost != nil })
+}
+
+func (s *scope) snapshots() []runnerv1alpha1.Snapshot {
+	var out []runnerv1alpha1.Snapshot
+	for i := range s.view.Shards {
+		if snap := s.view.Shards[i].Snapshot; snap != nil {
+			out = append(out, *snap)
+		}
+	}
+	return out
+}
+
+// merge makes the report of what is known by now.
+func (s *scope) merge() error {
+	snapshots := s.snapshots()
+	in := result.Input{
+		Plan: s.plan, PlanHash: s.planHash, Version: version.Get().Version,
+		Snapshots: snapshots, ClockOffsets: s.view.Offsets,
+		StartWall: s.view.StartedAt, EndWall: s.lastRequest(),
+	}
+	for i := range s.view.Shards {
+		if s.view.Shards[i].Lost != nil {
+			in.Lost = append(in.Lost, i)
+		}
+	}
+	report, err := result.Build(in)
+	if err != nil {
+		return fmt.Errorf("merging snapshots: %w", err)
+	}
+	live, err := result.NewLive(s.plan, nil, snapshots)
+	if err != nil {
+		return fmt.Errorf("merging snapshots: %w", err)
+	}
+	s.report, s.errorsSoFar = report, live.ErrorRatio
+	s.chains = make([]runnerv1alpha1.ChainCounters, len(s.plan.Chains))
+	for i := range snapshots {
+		for c := range snapshots[i].Chains {
+			from := &snapshots[i].Chains[c]
+			s.chains[c].Started += from.Started
+			s.chains[c].Completed += from.Completed
+			s.chains[c].Aborted += from.Aborted
+		}
+	}
+	return nil
+}
+
+// lastRequest is the instant of the last request of all; zero: not known.
+func (s *scope) lastRequest() time.Time {
+	var last time.Time
+	for i := range s.view.Shards {
+		snap := s.view.Shards[i].Snapshot
+		if snap == nil || snap.EndedAt == 0 || s.view.StartedAt.IsZero() {
+			continue
+		}
+		// Shards begin together, within the skew.
+		if end := s.view.StartedAt.Add(time.Duration(snap.EndedAt - snap.StartedAt)); end.After(last) {
+			last = end
+		}
+	}
+	return last
+}
+
+// facts for the verdict. A deadline that the operator enforced looks like a stop to the runners.
+func (s *scope) facts() verdict.Facts {
+	facts := verdict.FactsOf(s.snapshots())
+	if s.report.Stopped == stopByDeadline && facts.Problem == "" {
+		facts = verdict.Facts{
+			Problem: runnerv1alpha1.ProblemDeadline,
+			Message: fmt.Sprintf("spec.activeDeadlineSeconds is %d", *s.lt.Spec.ActiveDeadlineSeconds),
+		}
+	}
+	return facts
+}
+
+// endingOf says how the run ends, all but where the report lies.
+func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *ending {
+	generation := s.lt.Generation
+	end := &ending{
+		Reason: v.Reason, Message: clip(v.Message, maxMessage), Time: metav1.NewTime(s.now),
+		Started: s.mayStart(), StartedGeneration: s.startedGeneration(), Generation: generation,
+		PlanHash: s.planHash, Warnings: s.warnings, Shards: s.counts(),
+		Runners: s.runners(), Verdict: compactVerdict(v),
+	}
+	if executedWhole(v) {
+		end.Reason = v1alpha1.ReasonCompleted
+	}
+	if end.Started {
+		start := metav1.NewTime(s.startDecided())
+		end.StartTime = &start
+		end.Results, end.Summary, end.Skew = s.results(), s.summary(), s.skew()
+	}
+	return end
+}
+
+// store makes the ConfigMap that ends the run. One that is there already counts, not ours: it
+// was made by a pass that the cache does not show yet.
+func (r *reconciler) store(ctx context.Context, s *scope, end *ending) (bool, error) {
+	gz, dropped, err := fit(*s.report, r.cfg.Report.MaxBytes, reportDetails)
+	if err != nil {
+		return false, fmt.Errorf("storing the report: %w", err)
+	}
+	end.ReportRef = &v1alpha1.ReportReference{Name: desired.ReportName(s.lt), Dropped: dropped}
+	raw, err := json.Marshal(end)
+	if err != nil {
+		return false, fmt.Errorf("encoding the ending: %w", err)
+	}
+	cm := desired.Report(s.lt, string(raw), gz)
+	if stop, err := s.blocked(r.create(ctx, s.lt, cm)); stop {
+		return err == nil, err
+	}
+	s.end, err = decodeEnding(cm)
+	return err == nil, err
+}
+
+var reportDetails = []detail[runnerv1alpha1.Report]{
+	{"histograms", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Histograms = nil
+		return r
+	}},
+	{"steps", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Steps = nil
+		return r
+	}},
+	{"generator.cpus", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Generator.CPUs = nil
+		return r
+	}},
+}
+
+// releasePhase lets the runners of an ended run go: acknowledged ones exit by themselves, and
+// what has not ended after a while is deleted.
+func (r *reconciler) releasePhase(ctx context.Context, s *scope) (bool, error) {
+	if s.end == nil {
+		return true, nil
+	}
+	if s.job == nil || s.job.DeletionTimestamp != nil || s.allEnded() {
+		r.registry.Forget(s.lt.UID)
+		return true, nil
+	}
+	left := s.end.Time.Add(r.cfg.Report.PodGrace.Duration).Sub(s.now)
+	if !s.end.Started || left <= 0 {
+		r.registry.Forget(s.lt.UID)
+		return true, r.deleteJob(ctx, s.job)
+	}
+	s.again(left)
+	if s.plan == nil {
+		if err := r.storedPlan(ctx, s); err != nil {
+			return false, err
+		}
+	}
+	d := collect.Desired{
+		Name: s.key(), UID: s.lt.UID, Attempt: attemptOf(s.job), Plan: s.plan,
+		Pods: map[int]collect.Pod{}, Recorded: s.lost, MayStart: true, Stored: true,
+	}
+	for shard, pod := range s.pods {
+		d.Pods[shard] = r.observe(pod)
+	}
+	_, err := r.registry.Ensure(d)
+	return err == nil, err
+}
+
+func (s *scope) allEnded() bool {
+	return !slices.ContainsFunc(podList(s), func(p *corev1.Pod) bool {
+		over, _ := ended(p)
+		return !over
+	})
+}
+
+func podList(s *scope) []*corev1.Pod {
+	out := make([]*corev1.Pod, 0, len(s.pods))
+	for _, p := range s.pods {
+		out = append(out, p)
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/plan"
+)
+
+// Plans, losses and reports are immutable ConfigMaps: made once, never changed, deleted by the
+// garbage collector.
+//
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
+
+const (
+	// conflictInterval is how often a name that is taken is tried again.
+	conflictInterval = 30 * time.Second
+	// remainsInterval is the same for what the garbage collector is about to delete.
+	remainsInterval = time.Second
+)
+
+// planPhase compiles the spec, or takes the plan that runs. A spec that changes while runners
+// are being made leads to another plan; one that changes later to nothing.
+func (r *reconciler) planPhase(ctx context.Context, s *scope) (bool, error) {
+	if s.end != nil {
+		return true, nil
+	}
+	if s.mayStart() {
+		return true, r.storedPlan(ctx, s)
+	}
+	compiled, warnings, errs := compile.Compile(s.key().String(), &s.lt.Spec)
+	if len(errs) > 0 {
+		s.obstacle = invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n"))
+		return true, nil
+	}
+	canonical, hash, err := plan.Canonical(compiled)
+	if err != nil {
+		return false, err
+	}
+	s.plan, s.planHash, s.warnings = compiled, hash, strings.Join(warnings, "\n")
+	if s.planStored() {
+		return true, nil
+	}
+	gz, err := plan.Gzip(canonical)
+	var large *plan.TooLargeError
+	if errors.As(err, &large) {
+		s.obstacle = invalid(v1alpha1.ReasonPlanTooLarge, large.Error())
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	stop, err := s.blocked(r.create(ctx, s.lt, desired.Plan(s.lt, hash, gz, s.warnings)))
+	return !stop || err == nil, err
+}
+
+func invalid(reason, message string) *obstacle {
+	return &obstacle{reason: reason, message: clip(message, maxMessage), invalid: true}
+}
+
+func (s *scope) planStored() bool {
+	for _, cm := range s.plans {
+		if cm.Name == desired.PlanName(s.lt, s.planHash) {
+			return true
+		}
+	}
+	return false
+}
+
+// storedPlan reads the plan of the Job back: the spec may have been edited in the last moment,
+// or a newer operator compile it to something else.
+func (r *reconciler) storedPlan(ctx context.Context, s *scope) error {
+	name := s.job.Annotations[desired.AnnotationPlan]
+	s.planHash = s.job.Annotations[desired.AnnotationPlanHash]
+	cm := &corev1.ConfigMap{}
+	for _, have := range s.plans {
+		if have.Name == name {
+			cm = have
+		}
+	}
+	s.warnings = cm.Data[desired.KeyWarnings]
+	c := r.memory.of(s.lt)
+	if c.plan == nil || c.planName != name {
+		decoded, err := r.decodePlan(ctx, s, name, cm)
+		if err != nil {
+			return err
+		}
+		c.plan, c.planName = decoded, name
+	}
+	s.plan = c.plan
+	return nil
+}
+
+func (r *reconciler) decodePlan(ctx context.Context, s *scope, name string, cm *corev1.ConfigMap) (*runnerv1alpha1.Plan, error) {
+	if cm.Name == "" { // made a moment ago, or deleted by somebody
+		cm = desired.Plan(s.lt, s.planHash, nil, "")
+		cm.Name = name
+		if found, err := r.existing(ctx, s.lt, cm); err != nil || !found {
+			return nil, errors.Join(err, fmt.Errorf("the plan of the run, ConfigMap %s, is not there", name))
+		}
+	}
+	decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan])
+	if err != nil {
+		return nil, fmt.Errorf("ConfigMap %s: %w", name, err)
+	}
+	return decoded, nil
+}

@@ -1,0 +1,165 @@
+package loadtest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+)
+
+// Rights to read. All are for the manager's cache, which holds only what carries our label; get
+// is for looking at an object whose name is taken.
+//   - loadtests: the work.
+//   - configmaps: plans, recorded losses and reports.
+//   - jobs, pods: the runners.
+//
+// +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+
+// ownerIndex finds objects by the UID of their controller: names are used again, UIDs are not.
+const ownerIndex = "h2surge.ownerUID"
+
+func byOwner(o client.Object) []string {
+	if ref := metav1.GetControllerOf(o); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return nil
+}
+
+// addIndexes makes ownerIndex for the kinds that are looked up by it.
+func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
+	for _, kind := range []client.Object{&corev1.ConfigMap{}, &batchv1.Job{}, &corev1.Pod{}} {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, kind, ownerIndex, byOwner); err != nil {
+			return fmt.Errorf("indexing %T by owner: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// read fills a scope with all that the LoadTest owns, each object once.
+func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*scope, error) {
+	s := &scope{now: r.clock(), lt: lt, lost: map[int]collect.Recorded{}, pods: map[int]*corev1.Pod{}, view: &collect.View{}}
+	if err := r.readConfigMaps(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := r.readJobs(ctx, s); err != nil {
+		return nil, err
+	}
+	if s.job == nil {
+		return s, nil
+	}
+	return s, r.readPods(ctx, s)
+}
+
+func (r *reconciler) owned(ctx context.Context, namespace string, owner types.UID, list client.ObjectList) error {
+	err := r.client.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{ownerIndex: string(owner)})
+	if err != nil {
+		return fmt.Errorf("listing what belongs to %s: %w", owner, err)
+	}
+	return nil
+}
+
+func (r *reconciler) readConfigMaps(ctx context.Context, s *scope) error {
+	var list corev1.ConfigMapList
+	if err := r.owned(ctx, s.lt.Namespace, s.lt.UID, &list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		cm := &list.Items[i]
+		var err error
+		switch cm.Labels[desired.LabelComponent] {
+		case desired.ComponentPlan:
+			s.plans = append(s.plans, cm)
+		case desired.ComponentLost:
+			err = s.addLoss(cm)
+		case desired.ComponentReport:
+			s.end, err = decodeEnding(cm)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(s.plans, func(a, b *corev1.ConfigMap) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	return nil
+}
+
+func (s *scope) addLoss(cm *corev1.ConfigMap) error {
+	var stored storedLoss
+	if err := json.Unmarshal([]byte(cm.Data[desired.KeyLoss]), &stored); err != nil {
+		return fmt.Errorf("decoding the loss in ConfigMap %s: %w", cm.Name, err)
+	}
+	rec := collect.Recorded{Loss: stored.Loss}
+	if gz := cm.BinaryData[desired.KeySnapshot]; len(gz) > 0 {
+		if err := decodeGzip(gz, &rec.Snapshot); err != nil {
+			return fmt.Errorf("decoding the snapshot in ConfigMap %s: %w", cm.Name, err)
+		}
+	}
+	s.lost[stored.Shard] = rec
+	return nil
+}
+
+func (r *reconciler) readJobs(ctx context.Context, s *scope) error {
+	var list batchv1.JobList
+	if err := r.owned(ctx, s.lt.Namespace, s.lt.UID, &list); err != nil {
+		return err
+	}
+	slices.SortFunc(list.Items, func(a, b batchv1.Job) int { return attemptOf(&a) - attemptOf(&b) })
+	for i := range list.Items {
+		s.formerJobs = append(s.formerJobs, &list.Items[i])
+	}
+	if n := len(s.formerJobs); n > 0 {
+		s.job, s.formerJobs = r.remembered(s.formerJobs[n-1]), s.formerJobs[:n-1]
+	}
+	return nil
+}
+
+func (r *reconciler) readPods(ctx context.Context, s *scope) error {
+	var list corev1.PodList
+	if err := r.owned(ctx, s.lt.Namespace, s.job.UID, &list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		shard, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
+		if err != nil {
+			continue // not the Job controller's
+		}
+		if old := s.pods[shard]; old == nil || pod.CreationTimestamp.Before(&old.CreationTimestamp) {
+			s.pods[shard] = pod
+		}
+	}
+	return nil
+}
+
+func number(o client.Object, annotation string) int {
+	n, _ := strconv.Atoi(o.GetAnnotations()[annotation]) // ours; 0 when somebody has spoilt it
+	return n
+}
+
+func attemptOf(job *batchv1.Job) int { return number(job, desired.AnnotationAttempt) }
+
+func startOf(job *batchv1.Job) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, job.Annotations[desired.AnnotationStart])
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

@@ -1,0 +1,124 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/pki"
+)
+
+// loadtests/status patch: the one write of a pass.
+//
+// +kubebuilder:rbac:groups=h2surge.io,resources=loadtests/status,verbs=patch
+
+// reconciler brings LoadTests from apply to report.
+type reconciler struct {
+	cfg      *configv1alpha1.OperatorConfig
+	client   client.Client
+	reader   client.Reader // past the cache
+	registry *collect.Registry
+	pki      *pki.Store
+	events   events.EventRecorder
+	metrics  *metrics
+	memory   *memory
+	address  func(*corev1.Pod) string
+	clock    func() time.Time
+}
+
+// phase does one thing of a pass and records what it found in the scope. It returns false to
+// end the pass: the status is written nonetheless.
+type phase func(context.Context, *scope) (bool, error)
+
+// phases in the order of a run.
+func (r *reconciler) phases() []phase {
+	return []phase{
+		r.planPhase, r.runnersPhase, r.collectPhase, r.startPhase, r.lossesPhase,
+		r.finishPhase, r.releasePhase, editedPhase, r.ttlPhase,
+	}
+}
+
+// Reconcile is one pass.
+func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	lt := &v1alpha1.LoadTest{}
+	err := r.client.Get(ctx, req.NamespacedName, lt)
+	if apierrors.IsNotFound(err) {
+		r.vanish(req)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("reading the LoadTest: %w", err)
+	}
+	if lt.DeletionTimestamp != nil { // foreground deletion, or somebody's finalizer
+		r.registry.Abort(req.NamespacedName, "")
+		return ctrl.Result{}, nil
+	}
+	r.registry.Abort(req.NamespacedName, lt.UID) // of an earlier LoadTest of the same name
+	s, err := r.read(ctx, r.memory.newest(lt))
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	phaseErr := r.run(ctx, s)
+	if s.gone {
+		return ctrl.Result{}, nil
+	}
+	if err := r.write(ctx, s); err != nil {
+		return ctrl.Result{}, err
+	}
+	if phaseErr != nil {
+		return ctrl.Result{}, phaseErr
+	}
+	return ctrl.Result{RequeueAfter: s.requeue}, nil
+}
+
+// vanish ends all that is known of a LoadTest that was deleted.
+func (r *reconciler) vanish(req ctrl.Request) {
+	r.registry.Abort(req.NamespacedName, "")
+	r.memory.forget(req.NamespacedName)
+	r.metrics.forget(req.NamespacedName)
+}
+
+func (r *reconciler) run(ctx context.Context, s *scope) error {
+	phases := r.phases()
+	if s.end == nil && s.lt.Status.CompletionTime != nil {
+		phases = []phase{editedPhase, r.ttlPhase} // its report was deleted: nothing else is left to do
+	}
+	for _, p := range phases {
+		if next, err := p(ctx, s); err != nil || !next {
+			return err
+		}
+	}
+	return nil
+}
+
+// write patches the status if it has changed, and tells the world what has.
+func (r *reconciler) write(ctx context.Context, s *scope) error {
+	before := s.lt.Status.DeepCopy()
+	after := statusOf(s, s.now)
+	if equality.Semantic.DeepEqual(before, after) {
+		return nil
+	}
+	written := s.lt.DeepCopy()
+	written.Status = *after
+	err := r.client.Status().Patch(ctx, written, client.MergeFrom(s.lt))
+	if apierrors.IsNotFound(err) {
+		return nil // its deletion brings the next pass
+	}
+	if err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	r.memory.wrote(s.lt, written)
+	r.tell(written, happenings(before, after))
+	r.metrics.observe(s.key(), before, after)
+	return nil
+}

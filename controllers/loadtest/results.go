@@ -1,0 +1,182 @@
+package loadtest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// decimal writes a figure for status, which has no floating point.
+func decimal(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 6, 64)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// results is the compact form of the report for status.
+func (s *scope) results() *v1alpha1.Results {
+	r := s.report
+	if r == nil {
+		return nil
+	}
+	q := &r.Requests
+	return &v1alpha1.Results{
+		Requests: v1alpha1.RequestCounts{
+			Sent: q.Sent, Done: q.Done, Succeeded: q.Succeeded, FailedChecks: q.FailedChecks,
+			TimedOut: q.TimedOut, Reset: q.Reset, ConnectionLost: q.ConnectionLost,
+			InFlightAtEnd: q.InFlightAtEnd, Dropped: q.Dropped, Retried: q.Retried,
+		},
+		WarmUpSent:   r.WarmUp.Sent,
+		Rate:         v1alpha1.RateStatus{Asked: decimal(r.Rate.Asked), Achieved: decimal(r.Rate.Achieved)},
+		ErrorRatio:   decimal(r.ErrorRatio),
+		ResponseTime: compactTimes(&r.ResponseTime),
+		Chains:       s.chainResults(),
+		Partial:      s.anyLost(),
+	}
+}
+
+func compactTimes(t *runnerv1alpha1.Times) v1alpha1.Times {
+	return v1alpha1.Times{P50: t.P50, P90: t.P90, P95: t.P95, P99: t.P99, P999: t.P999, Max: t.Max}
+}
+
+// chainResults relies on the report's steps being in the order of the plan's.
+func (s *scope) chainResults() []v1alpha1.ChainResult {
+	var out []v1alpha1.ChainResult
+	next := 0
+	for i := range s.plan.Chains {
+		chain := v1alpha1.ChainResult{
+			Name: s.plan.Chains[i].Name, Started: s.chains[i].Started,
+			Completed: s.chains[i].Completed, Aborted: s.chains[i].Aborted,
+		}
+		for range s.plan.Chains[i].Steps {
+			step := &s.report.Steps[next]
+			next++
+			chain.Steps = append(chain.Steps, v1alpha1.StepResult{
+				Name: step.Step, Sent: step.Sent, Succeeded: step.Succeeded,
+				Failed:       step.Sent - step.Succeeded - step.InFlightAtEnd,
+				ErrorRatio:   decimal(step.ErrorRatio),
+				ResponseTime: compactTimes(&step.ResponseTime),
+			})
+		}
+		out = append(out, chain)
+	}
+	return out
+}
+
+func (s *scope) anyLost() bool {
+	return s.view.Count(func(sh *collect.Shard) bool { return sh.Lost != nil }) > 0
+}
+
+// counts of runners. One that has done its work counts as ready.
+func (s *scope) counts() v1alpha1.ShardCounts {
+	out := v1alpha1.ShardCounts{Desired: int32(s.shards())}
+	for i := range s.view.Shards {
+		sh := &s.view.Shards[i]
+		if sh.Lost != nil && s.mayStart() {
+			out.Lost++
+		}
+		if sh.Ready() {
+			out.Ready++
+		}
+	}
+	return out
+}
+
+// summary has the strings of kubectl get. Its rate is that of the moment while load is sent,
+// afterwards that of the whole test.
+func (s *scope) summary() *v1alpha1.Summary {
+	n := s.counts()
+	out := &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", n.Ready, n.Desired)}
+	r := s.report
+	if r == nil || !s.view.Every((*collect.Shard).Final) && s.view.StartedAt.IsZero() {
+		return out
+	}
+	out.Rate, out.Errors = result.FormatRate(s.view.Rate), result.FormatPercent(s.errorsSoFar)
+	if s.view.Every((*collect.Shard).Final) {
+		out.Rate, out.Errors = result.FormatRate(r.Rate.Achieved), result.FormatPercent(r.ErrorRatio)
+	}
+	if r.ResponseTime.Count > 0 {
+		out.P50, out.P99 = result.FormatTime(r.ResponseTime.P50), result.FormatTime(r.ResponseTime.P99)
+	}
+	return out
+}
+
+func (s *scope) skew() *int64 {
+	if s.report == nil || !s.view.Every((*collect.Shard).Started) {
+		return nil
+	}
+	skew := s.report.Generator.StartSkewMicroseconds
+	return &skew
+}
+
+func (s *scope) startedGeneration() int64 {
+	if !s.mayStart() {
+		return 0
+	}
+	return int64(number(s.job, desired.AnnotationGeneration))
+}
+
+// runners has an entry for each shard of which anything is known.
+func (s *scope) runners() []v1alpha1.RunnerStatus {
+	var out []v1alpha1.RunnerStatus
+	for i := range s.view.Shards {
+		out = append(out, runnerStatusOf(i, &s.view.Shards[i]))
+	}
+	return out
+}
+
+// stateLost is a runner's state that no runner tells.
+const stateLost = "Lost"
+
+func runnerStatusOf(shard int, sh *collect.Shard) v1alpha1.RunnerStatus {
+	out := v1alpha1.RunnerStatus{Shard: int32(shard), Pod: sh.Pod.Name, Node: sh.Pod.Node}
+	if snap := sh.Snapshot; snap != nil {
+		out.State, out.Message = string(snap.State), clip(snap.Message, 1024)
+		out.CPUs, out.Exclusive = joinInts(snap.Generator.CPUs), snap.Generator.Exclusive
+	}
+	switch {
+	case sh.Lost != nil:
+		out.State, out.Message = stateLost, clip(sh.Lost.Message, 1024)
+		out.Pod, out.Node = orText(sh.Lost.Pod, out.Pod), orText(sh.Lost.Node, out.Node)
+	case sh.Trouble != "" && sh.Snapshot != nil && !sh.Final():
+		out.Message = "it does not answer"
+	}
+	return out
+}
+
+func joinInts(n []int) string {
+	var b strings.Builder
+	for i, v := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(v))
+	}
+	return clip(b.String(), 1024)
+}
+
+func compactVerdict(v *runnerv1alpha1.Verdict) *v1alpha1.Verdict {
+	out := &v1alpha1.Verdict{Outcome: string(v.Outcome), Reason: v.Reason, Message: clip(v.Message, maxMessage)}
+	for _, t := range v.Thresholds {
+		out.Thresholds = append(out.Thresholds, v1alpha1.ThresholdStatus{
+			Name: t.Name, Limit: clip(t.Limit, 64), Observed: clip(t.Observed, 64), Passed: t.Passed,
+		})
+	}
+	return out
+}
+
+// executedWhole: the verdict is about numbers of a run that was executed as planned.
+func executedWhole(v *runnerv1alpha1.Verdict) bool {
+	switch v.Outcome {
+	case runnerv1alpha1.OutcomePassed, runnerv1alpha1.OutcomeFailed:
+		return true
+	case runnerv1alpha1.OutcomeInconclusive:
+		return v.Reason != v1alpha1.ReasonPartialResult
+	}
+	return false
+}

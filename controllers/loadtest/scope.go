@@ -1,0 +1,128 @@
+package loadtest
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+)
+
+// scope is all that one pass knows. It lives as long as the pass.
+type scope struct {
+	// Set by read, before the first phase; lt and now never change after that.
+	now time.Time
+	lt  *v1alpha1.LoadTest
+	// plans are the ConfigMaps of plans that the run owns, oldest first.
+	plans []*corev1.ConfigMap
+	// lost are the recorded losses, by shard. Phase losses adds to it.
+	lost map[int]collect.Recorded
+	// job is the Job in force; nil: none yet. Phase runners may make or replace it, phase start
+	// may annotate it.
+	job *batchv1.Job
+	// formerJobs are those of earlier attempts; phase runners deletes them.
+	formerJobs []*batchv1.Job
+	// pods of job by shard; of several of a shard the oldest.
+	pods map[int]*corev1.Pod
+	// end is how the run ended; nil: it has not. Phase finish may set it.
+	end *ending
+
+	// Facts of phase plan; plan is nil as long as there is none.
+	plan     *runnerv1alpha1.Plan
+	planHash string
+	warnings string
+	// obstacle keeps the run from beginning; nothing changes it but somebody else.
+	obstacle *obstacle
+	// waiting says what is in the way for a moment; empty: nothing.
+	waiting string
+
+	// refused is why the API server did not take the Job; empty: it did, or was not asked.
+	refused string
+	// trouble is what is wrong with pods before the start; empty: nothing is known to be.
+	trouble string
+	// view is what is known of the runners; never nil after phase collect.
+	view *collect.View
+	// report is that of all snapshots so far; nil before the start.
+	report *runnerv1alpha1.Report
+	// chains has the counts of the plan's chains, which a Report sums up; in its order.
+	chains []runnerv1alpha1.ChainCounters
+	// errorsSoFar leaves out what is in flight.
+	errorsSoFar float64
+
+	// edited: the run has ended and the spec is another one since.
+	edited bool
+	// requeue is when to look again at the latest; zero: when something happens.
+	requeue time.Duration
+	// gone: nothing of the run is left to have a status.
+	gone bool
+}
+
+// obstacle is a reason of PlanReady=False.
+type obstacle struct {
+	reason, message string
+	// invalid: the spec itself is at fault, which is an end until it is edited.
+	invalid bool
+}
+
+// again makes the next pass come no later than after d.
+func (s *scope) again(d time.Duration) {
+	d = max(d, time.Millisecond)
+	if s.requeue == 0 || d < s.requeue {
+		s.requeue = d
+	}
+}
+
+func (s *scope) key() client.ObjectKey { return client.ObjectKeyFromObject(s.lt) }
+
+// startDecided is the instant of the decision to start; zero: there is none.
+func (s *scope) startDecided() time.Time {
+	if s.job == nil {
+		return time.Time{}
+	}
+	return startOf(s.job)
+}
+
+// mayStart: from then on the run is under way whatever the runners say: it cannot begin again.
+func (s *scope) mayStart() bool { return !s.startDecided().IsZero() }
+
+// firstSeen is when the first plan was stored, which is when the run began to exist for us.
+func (s *scope) firstSeen() time.Time {
+	if len(s.plans) == 0 {
+		return s.now
+	}
+	return s.plans[0].CreationTimestamp.Time
+}
+
+// overdue: spec.activeDeadlineSeconds have passed since the LoadTest was first seen.
+func (s *scope) overdue() bool {
+	d := s.lt.Spec.ActiveDeadlineSeconds
+	if d == nil {
+		return false
+	}
+	left := s.firstSeen().Add(time.Duration(*d) * time.Second).Sub(s.now)
+	if left > 0 {
+		s.again(left)
+	}
+	return left <= 0
+}
+
+// Reasons that runners are told when they are stopped, and that a report has in Stopped.
+const (
+	stopBySpec     = "spec.stop"
+	stopByDeadline = "spec.activeDeadlineSeconds"
+)
+
+// stop is why the run is to end early; empty: it is not.
+func (s *scope) stop() string {
+	switch {
+	case s.lt.Spec.Stop:
+		return stopBySpec
+	case s.overdue():
+		return stopByDeadline
+	}
+	return ""
+}

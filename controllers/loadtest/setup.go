@@ -1,0 +1,119 @@
+package loadtest
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/pki"
+)
+
+// Options are what a test replaces; the zero value is right for production.
+type Options struct {
+	// ControlAddress is where the runner of a pod answers. Default: its address and the
+	// control port.
+	ControlAddress func(*corev1.Pod) string
+}
+
+// Setup adds the controller and its collector to a manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, opts Options) error {
+	if opts.ControlAddress == nil {
+		opts.ControlAddress = controlAddress
+	}
+	if err := addIndexes(ctx, mgr); err != nil {
+		return err
+	}
+	r := &reconciler{
+		cfg: cfg, client: mgr.GetClient(), reader: mgr.GetAPIReader(),
+		pki:     pki.NewStore(mgr.GetAPIReader(), mgr.GetClient(), cfg.OperatorNamespace, time.Now),
+		events:  mgr.GetEventRecorder("h2surge"),
+		metrics: newMetrics(ctrlmetrics.Registry),
+		memory:  &memory{runs: map[types.NamespacedName]*recollection{}},
+		address: opts.ControlAddress, clock: time.Now,
+	}
+	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
+	r.registry = collect.NewRegistry(collect.Options{
+		Interval: cfg.Runner.SnapshotInterval.Duration, Timeout: cfg.Runner.ControlTimeout.Duration,
+		Unreachable: cfg.Runner.UnreachableTimeout.Duration, Lead: cfg.Runner.StartLead.Duration,
+	}, collect.HTTPS(r.clientTLS), mgr.GetLogger().WithName("collect"), wake(news))
+	if err := mgr.Add(r.registry); err != nil {
+		return fmt.Errorf("adding the collector: %w", err)
+	}
+	return r.watch(mgr, news)
+}
+
+// newsCapacity is far above the number of runs that have news within the time a reconcile takes;
+// more is no harm, see wake.
+const newsCapacity = 1024
+
+// wake never blocks: a run whose news do not fit has more within a second.
+func wake(news chan<- event.TypedGenericEvent[types.NamespacedName]) func(types.NamespacedName) {
+	return func(name types.NamespacedName) {
+		select {
+		case news <- event.TypedGenericEvent[types.NamespacedName]{Object: name}:
+		default:
+		}
+	}
+}
+
+func (r *reconciler) clientTLS(ctx context.Context, run types.UID) (*tls.Config, error) {
+	authority, err := r.pki.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return authority.ClientConfig(run), nil
+}
+
+func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent[types.NamespacedName]) error {
+	toRequest := handler.TypedEnqueueRequestsFromMapFunc(
+		func(_ context.Context, name types.NamespacedName) []reconcile.Request {
+			return []reconcile.Request{{NamespacedName: name}}
+		})
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("loadtest").
+		// Our own status writes change no generation, and need no pass. A label or annotation
+		// means nothing to us.
+		For(&v1alpha1.LoadTest{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, deletionBegun()))).
+		Owns(&batchv1.Job{}).
+		Owns(&corev1.ConfigMap{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod)).
+		WatchesRawSource(source.Channel(news, toRequest)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.cfg.MaxConcurrentReconciles}).
+		Complete(r)
+	return wrap(err, "making the controller")
+}
+
+// deletionBegun: a LoadTest that is deleted in the foreground stays for a while.
+func deletionBegun() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetDeletionTimestamp() != nil })
+}
+
+// ofPod: a pod belongs to a Job, whose owner is told by a label; a false one leads to a pass
+// too many.
+func ofPod(_ context.Context, pod client.Object) []reconcile.Request {
+	name := pod.GetLabels()[desired.LabelLoadTest]
+	if ref := metav1.GetControllerOf(pod); name == "" || ref == nil || ref.Kind != "Job" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
+}

@@ -1,0 +1,305 @@
+package loadtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+)
+
+// statusOf computes the status from what a pass has found. It is a pure function of its
+// arguments; of the old status it keeps the transition times of conditions that stay, and the
+// start time, which is a record of what was.
+func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
+	st := s.lt.Status.DeepCopy()
+	st.ObservedGeneration = s.lt.Generation
+	c := &conditions{status: st, generation: s.lt.Generation, now: metav1.NewTime(now)}
+	specChanged(s, c)
+	if s.end == nil && st.CompletionTime != nil {
+		return st // the report was deleted: what status says is all that is left
+	}
+	if s.end != nil {
+		s.endedStatus(st)
+	} else {
+		s.liveStatus(st)
+	}
+	st.Phase = phaseOf(s)
+	for _, set := range []func(*scope, *conditions){
+		planReady, runnersReady, running, finished, succeeded, thresholdsMet, passed, reconciling, stalled,
+	} {
+		set(s, c)
+	}
+	return st
+}
+
+func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
+	e := s.end
+	st.CompletionTime, st.StartTime = &e.Time, e.StartTime
+	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
+	st.Results, st.Verdict, st.Runners = e.Results, e.Verdict, e.Runners
+	st.StartSkewMicroseconds, st.ReportRef = e.Skew, e.ReportRef
+	st.Summary = e.Summary
+	if st.Summary == nil {
+		st.Summary = &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", e.Shards.Ready, e.Shards.Desired)}
+	}
+}
+
+func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
+	st.PlanHash, st.StartedGeneration = s.planHash, s.startedGeneration()
+	if start := s.startDecided(); !start.IsZero() {
+		t := metav1.NewTime(start)
+		st.StartTime = &t
+	}
+	if s.mayStart() && !s.view.Every(known) {
+		return // just taken over: figures of a part of the runners would be a step back
+	}
+	counts := s.counts()
+	st.Shards, st.Summary, st.Runners = &counts, s.summary(), s.runners()
+	st.Results, st.StartSkewMicroseconds = nil, nil
+	if s.mayStart() && s.report != nil {
+		st.Results, st.StartSkewMicroseconds = s.results(), s.skew()
+	}
+}
+
+// known: the runner has been asked, or there is nobody left to ask.
+func known(sh *collect.Shard) bool { return sh.Snapshot != nil || sh.Lost != nil }
+
+// phaseOf is for people; nothing is decided by it.
+func phaseOf(s *scope) v1alpha1.Phase {
+	switch {
+	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted:
+		return v1alpha1.PhaseCompleted
+	case s.end != nil && s.end.Verdict.Outcome == string(runnerv1alpha1.OutcomeStopped):
+		return v1alpha1.PhaseStopped
+	case s.end != nil:
+		return v1alpha1.PhaseFailed
+	case s.mayStart() && !loading(s):
+		return v1alpha1.PhaseFinishing
+	case s.mayStart():
+		return v1alpha1.PhaseRunning
+	case s.obstacle != nil && s.obstacle.invalid:
+		return v1alpha1.PhaseInvalid
+	case s.job != nil:
+		return v1alpha1.PhaseStarting
+	}
+	return v1alpha1.PhasePending
+}
+
+// loading: the start is decided and some runner still has requests to send.
+func loading(s *scope) bool {
+	if len(s.view.Shards) == 0 {
+		return true // just taken over: nobody has been asked yet
+	}
+	return slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
+		return !sh.Final() && (sh.Snapshot == nil || sh.Snapshot.State != runnerv1alpha1.StateDraining)
+	})
+}
+
+// conditions sets conditions of one status, all for the same generation and at the same instant.
+type conditions struct {
+	status     *v1alpha1.LoadTestStatus
+	generation int64
+	now        metav1.Time
+}
+
+func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&c.status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: clip(message, maxMessage),
+		ObservedGeneration: c.generation, LastTransitionTime: c.now,
+	})
+}
+
+func (c *conditions) remove(kind string) { meta.RemoveStatusCondition(&c.status.Conditions, kind) }
+
+func planReady(s *scope, c *conditions) {
+	switch {
+	case s.obstacle != nil:
+		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionFalse, s.obstacle.reason, s.obstacle.message)
+	case s.end != nil:
+		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled, planMessage(s.end.Warnings))
+	default:
+		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled, planMessage(s.warnings))
+	}
+}
+
+func planMessage(warnings string) string {
+	if warnings == "" {
+		return "the spec has been compiled"
+	}
+	return "the spec has been compiled; warnings:\n" + warnings
+}
+
+func runnersReady(s *scope, c *conditions) {
+	status, reason, message := metav1.ConditionFalse, v1alpha1.ReasonWaitingForPods, "no runner exists yet"
+	n := s.counts()
+	switch {
+	case s.end != nil && !s.end.Started:
+		reason, message = s.end.Reason, s.end.Message
+	case s.end != nil && s.end.Shards.Lost > 0:
+		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.end.Runners)
+	case s.end != nil:
+		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, "every runner was ready"
+	case n.Lost > 0:
+		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.runners())
+	case s.mayStart() && !s.view.Every(known), s.view.Every((*collect.Shard).Ready):
+		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, "every runner is ready"
+	case s.waiting != "":
+		message = s.waiting
+	case s.refused != "":
+		reason, message = v1alpha1.ReasonPodTrouble, "the API server refuses the runners' Job: "+s.refused
+	case s.trouble != "":
+		reason, message = v1alpha1.ReasonPodTrouble, s.trouble
+	case s.job != nil && s.plan != nil && unreachableTarget(s) != "":
+		reason, message = v1alpha1.ReasonTargetUnreachable, unreachableTarget(s)
+	case s.job != nil && s.plan != nil && !allRunning(s).IsZero():
+		reason, message = v1alpha1.ReasonConnecting, fmt.Sprintf("%d of %d runners are ready", n.Ready, n.Desired)
+	case s.job != nil:
+		message = fmt.Sprintf("%d of %d runner pods run", podsRunning(s), n.Desired)
+	}
+	c.set(v1alpha1.ConditionRunnersReady, status, reason, message)
+}
+
+func podsRunning(s *scope) int {
+	n := 0
+	for _, pod := range s.pods {
+		if st := runnerStatus(pod); st != nil && st.State.Running != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func lostMessage(runners []v1alpha1.RunnerStatus) string {
+	var out []string
+	for _, r := range runners {
+		if r.State == stateLost {
+			out = append(out, fmt.Sprintf("runner %d (pod %s) was lost: %s", r.Shard, r.Pod, r.Message))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func running(s *scope, c *conditions) {
+	switch {
+	case s.end != nil:
+		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, s.end.Reason, "the run has ended")
+	case !s.mayStart():
+		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonNotStarted, "no load has been sent yet")
+	case !loading(s):
+		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonDraining, "the last request was sent; responses and results are awaited")
+	default:
+		c.set(v1alpha1.ConditionRunning, metav1.ConditionTrue, v1alpha1.ReasonLoadRunning, "load is being sent")
+	}
+}
+
+// finished also holds for a spec that cannot be run: whoever waits must not wait for ever. An
+// edit that mends it takes it back, for nothing has run.
+func finished(s *scope, c *conditions) {
+	switch {
+	case s.end != nil:
+		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.end.Reason, s.end.Message)
+	case s.obstacle != nil && s.obstacle.invalid:
+		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.obstacle.reason, "the spec cannot be run; see PlanReady")
+	default:
+		c.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonInProgress, "the run has not ended yet")
+	}
+}
+
+func succeeded(s *scope, c *conditions) {
+	switch {
+	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted:
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted, "the plan was executed whole")
+	case s.end != nil:
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.end.Reason, s.end.Message)
+	case s.obstacle != nil && s.obstacle.invalid:
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.obstacle.reason, "the spec cannot be run; see PlanReady")
+	default:
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "the run has not ended yet")
+	}
+}
+
+func thresholdsMet(s *scope, c *conditions) {
+	const kind = v1alpha1.ConditionThresholdsMet
+	if s.end == nil {
+		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "thresholds are compared at the end")
+		return
+	}
+	v := s.end.Verdict
+	var breached []string
+	for _, t := range v.Thresholds {
+		if !t.Passed {
+			breached = append(breached, fmt.Sprintf("%s: %s, want %s", t.Name, t.Observed, t.Limit))
+		}
+	}
+	switch {
+	case s.end.Reason != v1alpha1.ReasonCompleted:
+		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonNotSucceeded, "the plan was not executed whole")
+	case len(v.Thresholds) == 0:
+		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonNoThresholds, "the spec has none")
+	case len(breached) == 0:
+		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonAllMet, fmt.Sprintf("all %d thresholds hold", len(v.Thresholds)))
+	case v.Outcome == string(runnerv1alpha1.OutcomeInconclusive):
+		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonGeneratorBound, strings.Join(breached, "; "))
+	default:
+		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonBreached, strings.Join(breached, "; "))
+	}
+}
+
+func passed(s *scope, c *conditions) {
+	const kind = v1alpha1.ConditionPassed
+	switch {
+	case s.end == nil && s.obstacle != nil && s.obstacle.invalid:
+		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonNotSucceeded, "the spec cannot be run; see PlanReady")
+		return
+	case s.end == nil:
+		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "the run is judged at its end")
+		return
+	}
+	switch v := s.end.Verdict; runnerv1alpha1.Outcome(v.Outcome) {
+	case runnerv1alpha1.OutcomePassed:
+		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonPassed, v.Message)
+	case runnerv1alpha1.OutcomeFailed:
+		c.set(kind, metav1.ConditionFalse, v.Reason, v.Message)
+	case runnerv1alpha1.OutcomeInconclusive:
+		c.set(kind, metav1.ConditionUnknown, v.Reason, v.Message)
+	default:
+		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonNotSucceeded, v.Message)
+	}
+}
+
+// reconciling and stalled are absent when they do not hold, as kstatus wants them.
+func reconciling(s *scope, c *conditions) {
+	if s.end != nil || s.obstacle != nil {
+		c.remove(v1alpha1.ConditionReconciling)
+		return
+	}
+	c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonInProgress, "the run has not ended yet")
+}
+
+func stalled(s *scope, c *conditions) {
+	switch {
+	case s.obstacle != nil && s.end == nil:
+		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.obstacle.reason, s.obstacle.message)
+	case s.end != nil && phaseOf(s) == v1alpha1.PhaseFailed:
+		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.end.Reason, s.end.Message)
+	default:
+		c.remove(v1alpha1.ConditionStalled)
+	}
+}
+
+// specChanged tells of an edit after the end.
+func specChanged(s *scope, c *conditions) {
+	if !s.edited {
+		c.remove(v1alpha1.ConditionSpecChanged)
+		return
+	}
+	c.set(v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonEditedAfterFinish,
+		"the spec was edited after the end; this reruns nothing: apply it under another name")
+}

@@ -1,0 +1,86 @@
+// Package controllers is the operator without its main: Setup adds it to a manager that was made
+// with ManagerOptions.
+package controllers
+
+import (
+	"context"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/loadtest"
+)
+
+// Options are what a test replaces; the zero value is right for production.
+type Options = loadtest.Options
+
+// Setup adds the controller of LoadTests and all it needs.
+func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, opts Options) error {
+	return loadtest.Setup(ctx, mgr, cfg, opts)
+}
+
+// Metrics are protected as kubebuilder does it: whoever scrapes shows a token, which the API
+// server looks at (TokenReview), and needs the right to get /metrics (SubjectAccessReview).
+//
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+// ManagerOptions are those of a manager that Setup can be called on.
+func ManagerOptions(cfg *configv1alpha1.OperatorConfig) ctrl.Options {
+	opts := ctrl.Options{
+		Scheme:                        scheme(),
+		Cache:                         cacheOptions(cfg),
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
+		HealthProbeBindAddress:        cfg.Health.BindAddress,
+		LeaderElection:                *cfg.LeaderElection.Enabled,
+		LeaderElectionID:              cfg.LeaderElection.ID,
+		LeaderElectionNamespace:       cfg.OperatorNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics: metricsserver.Options{
+			BindAddress:   cfg.Metrics.BindAddress,
+			SecureServing: *cfg.Metrics.Secure,
+		},
+	}
+	if *cfg.Metrics.Secure {
+		opts.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	return opts
+}
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+}
+
+// cacheOptions keep what belongs to runs and nothing else: not every pod of the cluster, and no
+// Secret at all.
+func cacheOptions(cfg *configv1alpha1.OperatorConfig) cache.Options {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{desired.LabelManagedBy: desired.Application})}
+	out := cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.ConfigMap{}: ours, &corev1.Pod{}: ours, &batchv1.Job{}: ours,
+		},
+	}
+	for _, ns := range cfg.Namespaces {
+		if out.DefaultNamespaces == nil {
+			out.DefaultNamespaces = map[string]cache.Config{}
+		}
+		out.DefaultNamespaces[ns] = cache.Config{}
+	}
+	return out
+}
