@@ -46,7 +46,9 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 	out.window = max(0, time.Duration(last-first))
 	rate := &plan.Rates[i]
 	if slots := out.sent + out.dropped; rate.Requests > 0 && slots == rate.Requests && Asked(rate) > 0 {
-		out.window = max(out.window, time.Duration(float64(slots)/Asked(rate)*float64(time.Second)))
+		if planned := time.Duration(float64(slots) / Asked(rate) * float64(time.Second)); out.window <= planned+time.Duration(lateEnd) {
+			out.window = planned
+		}
 	}
 	return out
 }
@@ -60,9 +62,9 @@ func hasBegun(s *runnerv1alpha1.Snapshot, i int) bool {
 	return i == 0 || c.Begun > 0 || c.Ended > 0 || c.Sent > 0 || c.Dropped > 0
 }
 
-// lateEnd is how late the end of a stage bounded by its duration may be noticed and still count
-// as on time: turns of the worker's loop, not load. Without it a test that sent every request it
-// was asked for would fall short of its rate by a few in a million, and breach a minimum of it.
+// lateEnd is how late the end of a stage may be noticed and still count as on time, in nanoseconds:
+// turns of the worker's loop, not load. Without it a test that sent every request it was asked for
+// would fall short of its rate by a few in a million, and breach a minimum of it.
 const lateEnd = int64(10 * time.Millisecond)
 
 // end is the offset at which stage i ended on a shard or, when it lasts or the shard was lost in

@@ -354,6 +354,10 @@ func TestStages(t *testing.T) {
 			[][]counters{{{Sent: 10, Ended: 9 * second / 10}}}, 10, 10, 1,
 		},
 		{
+			"by requests, the last one noticed late", []runnerv1alpha1.Rate{rate(10, 0, 10)},
+			[][]counters{{{Sent: 10, Ended: second + lateEnd}}}, 10, 10, 1,
+		},
+		{
 			"by requests, late", []runnerv1alpha1.Rate{rate(10, 0, 10)},
 			[][]counters{{{Sent: 10, Ended: 2 * second}}}, 10, 5, 2,
 		},

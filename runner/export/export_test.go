@@ -159,7 +159,7 @@ func TestWrap(t *testing.T) {
 
 func TestProgressLine(t *testing.T) {
 	running := result.Live{
-		State: runnerv1alpha1.StateRunning, Stage: "hold", Elapsed: 12*time.Second + 900*time.Millisecond,
+		State: runnerv1alpha1.StateRunning, Stage: "hold", Elapsed: 11*time.Second + 990*time.Millisecond,
 		Asked: 60_000, Achieved: 60_003.4, InFlight: 64, ErrorRatio: 0.0002,
 		Interval: runnerv1alpha1.Times{Count: 60_000, P50: 1102, P99: 8421},
 	}

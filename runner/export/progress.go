@@ -15,7 +15,7 @@ import (
 // Rate and times are of the last interval, errors since the start. It has at most 80 columns up to
 // a million requests a second and ten hours.
 func ProgressLine(l result.Live) string {
-	elapsed := l.Elapsed.Truncate(time.Second)
+	elapsed := l.Elapsed.Round(time.Second)
 	switch l.State {
 	case "", runnerv1alpha1.StateWaiting, runnerv1alpha1.StateConnecting:
 		return fmt.Sprintf("%5s connecting", elapsed)
