@@ -2,10 +2,10 @@ package main
 
 import (
 	"log/slog"
-	"net/http"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner"
+	"github.com/h2surge/h2surge/runner/export"
 )
 
 // linked are the parts of the real thing.
@@ -15,7 +15,7 @@ func linked(log *slog.Logger) parts {
 			return runner.New(plan, runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: log})
 		},
 		conflict: runner.ErrConflict,
-		metrics:  func(*rv.Plan, func() *rv.Snapshot) http.Handler { return http.NotFoundHandler() },
+		metrics:  export.Prometheus,
 		log:      log,
 	}
 }

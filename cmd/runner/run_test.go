@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"math/big"
@@ -89,7 +88,7 @@ func smallPlan() *rv.Plan {
 	}
 }
 
-// startPod runs a pod with the given engine, or with a plan file of the given content.
+// startPod runs a pod on a plan file, with the real engine when e is nil.
 func startPod(t *testing.T, e engine, planFile []byte) *pod {
 	t.Helper()
 	p := &pod{t: t, dir: t.TempDir(), ended: make(chan error, 1)}
@@ -102,15 +101,11 @@ func startPod(t *testing.T, e engine, planFile []byte) *pod {
 	ctx, cancel := context.WithCancel(t.Context())
 	p.terminate = cancel
 	c := config{plan: name, tlsDir: p.dir, controlAddress: "127.0.0.1:0", metricsAddress: "127.0.0.1:0", ackGrace: time.Minute, index: 1, pod: "pod-1", node: "node-1"}
-	go func() {
-		p.ended <- run(ctx, c, parts{
-			newEngine: func(*rv.Plan, *slog.Logger) (engine, error) { return e, nil },
-			metrics: func(*rv.Plan, func() *rv.Snapshot) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "a 1") })
-			},
-			log: slog.New(slog.NewJSONHandler(&p.log, nil)),
-		})
-	}()
+	parts := linked(slog.New(slog.NewJSONHandler(&p.log, nil)))
+	if e != nil {
+		parts.newEngine = func(*rv.Plan, *slog.Logger) (engine, error) { return e, nil }
+	}
+	go func() { p.ended <- run(ctx, c, parts) }()
 	waits := p.log.await(t, "Runner waits for its share")
 	p.control, p.metrics = waits["control"].(string), waits["metrics"].(string)
 	return p
@@ -238,8 +233,8 @@ func TestRun(t *testing.T) {
 	if got := p.put(rv.PathUpdate, rv.Update{Revision: 1, Share: shares[1]}); got != http.StatusNoContent {
 		t.Fatalf("update: status %d", got)
 	}
-	for path, want := range map[string]string{"/readyz": "ok\n", "/healthz": "ok\n", "/metrics": "a 1\n"} {
-		if status, body := p.get(http.DefaultClient, "http://"+p.metrics+path); status != http.StatusOK || body != want {
+	for path, want := range map[string]string{"/readyz": "ok\n", "/healthz": "ok\n", "/metrics": "h2surge_runner_"} {
+		if status, body := p.get(http.DefaultClient, "http://"+p.metrics+path); status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %q", path, status, body)
 		}
 	}
