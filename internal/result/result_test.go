@@ -342,6 +342,10 @@ func TestStages(t *testing.T) {
 			[][]counters{{{Sent: 10, Ended: 2 * second}}, {{Sent: 15, Ended: 5 * second / 2}}}, 10, 10, 2.5,
 		},
 		{
+			"what left in the drain is not in the rate", []runnerv1alpha1.Rate{rate(10, 2*time.Second, 0)},
+			[][]counters{{{Sent: 20, SentInDrain: 5, Ended: 2 * second}}}, 10, 7.5, 2,
+		},
+		{
 			"an end that is noticed late", []runnerv1alpha1.Rate{rate(10, 2*time.Second, 0)},
 			[][]counters{{{Sent: 20, Ended: 2*second + lateEnd}}}, 10, 10, 2,
 		},
