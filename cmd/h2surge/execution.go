@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+const (
+	// headStart is how far ahead the start instant is set, so that every worker hears of it in
+	// time: some turns of a busy machine.
+	headStart = 20 * time.Millisecond
+	// readyEvery is how often it is looked whether the connections are open.
+	readyEvery = 5 * time.Millisecond
+	// Reasons of a Stop.
+	reasonInterrupted = "interrupted"
+	reasonUnreachable = "cannot connect"
+)
+
+// engine is what package runner makes of a plan.
+type engine interface {
+	Update(rv.Update) error
+	Start(rv.Start) error
+	Stop(rv.Stop) error
+	Snapshot() *rv.Snapshot
+	Done() <-chan struct{}
+	Close() error
+}
+
+// execution takes an engine through a run, from connecting to the final snapshot.
+type execution struct {
+	engine engine
+	share  rv.Share
+	// connect bounds the time until all connections are open.
+	connect time.Duration
+	// interrupts are the user's: the first ends sending and awaits responses in flight, the
+	// second ends that too.
+	interrupts <-chan os.Signal
+	// every gets a snapshot once a second from the start on.
+	every func(*rv.Snapshot)
+
+	interrupted int
+}
+
+// run returns the final snapshot. What kept the run from being a whole one stands in it; an
+// error is one of the engine itself.
+func (x *execution) run() (*rv.Snapshot, error) {
+	if err := x.engine.Update(rv.Update{Revision: 1, Share: x.share}); err != nil {
+		return nil, err
+	}
+	ready, err := x.awaitReady()
+	if err != nil {
+		return nil, err
+	}
+	if !ready && x.interrupted == 0 {
+		return x.unreachable()
+	}
+	if ready {
+		if err := x.engine.Start(rv.Start{At: rv.Clock() + int64(headStart)}); err != nil {
+			return nil, err
+		}
+	}
+	if err := x.watch(); err != nil {
+		return nil, err
+	}
+	return x.engine.Snapshot(), nil
+}
+
+// awaitReady is false when the time is over or the run ended before it could begin.
+func (x *execution) awaitReady() (bool, error) {
+	limit := time.NewTimer(x.connect)
+	defer limit.Stop()
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-x.interrupts:
+			return false, x.interrupt()
+		case <-x.engine.Done():
+			return false, nil
+		case <-limit.C:
+			return false, nil
+		case <-tick.C:
+			if x.engine.Snapshot().State == rv.StateReady {
+				return true, nil
+			}
+		}
+	}
+}
+
+// unreachable ends an engine that has not become ready. Why, it tells only while it tries.
+func (x *execution) unreachable() (*rv.Snapshot, error) {
+	why := x.engine.Snapshot()
+	if err := x.engine.Stop(rv.Stop{Reason: reasonUnreachable}); err != nil {
+		return nil, err
+	}
+	<-x.engine.Done()
+	s := *x.engine.Snapshot()
+	if s.Problem == "" {
+		s.Problem, s.Message = rv.ProblemConnect, why.Message
+	}
+	if s.Message == "" {
+		s.Message = fmt.Sprintf("not all connections were open within %v", x.connect)
+	}
+	return &s, nil
+}
+
+func (x *execution) watch() error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-x.engine.Done():
+			return nil
+		case <-x.interrupts:
+			if err := x.interrupt(); err != nil {
+				return err
+			}
+		case <-tick.C:
+			x.every(x.engine.Snapshot())
+		}
+	}
+}
+
+// interrupt drains at the first call and ends at once at the next.
+func (x *execution) interrupt() error {
+	x.interrupted++
+	return x.engine.Stop(rv.Stop{Reason: reasonInterrupted, Drain: x.interrupted == 1})
+}

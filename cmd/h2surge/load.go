@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/plan"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+// job is what is to be run.
+type job struct {
+	plan     *rv.Plan
+	hash     string
+	warnings []string
+	// threads is what -t says; zero: the plan decides.
+	threads int
+}
+
+// source says where a LoadTest comes from: a manifest, or else flags and a URL.
+type source struct {
+	file      string
+	url       string
+	form      *urlForm
+	overrides []string
+	// demo is the URL of the demo's target; empty: none.
+	demo string
+	// stdin is read for the file "-".
+	stdin io.Reader
+}
+
+// compile finds all mistakes there are before anything is sent.
+func (s *source) compile() (*job, error) {
+	if s.file == "" {
+		return s.compileURL()
+	}
+	m, err := s.manifest()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range s.overrides {
+		if err := parseOverride(o).apply(&m.LoadTest.Spec, false); err != nil {
+			return nil, err
+		}
+	}
+	if s.demo != "" { // speaks h2c, whatever the manifest's own target does
+		if err := (override{url: s.demo}).apply(&m.LoadTest.Spec, true); err != nil {
+			return nil, err
+		}
+	}
+	p, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
+	if len(errs) > 0 {
+		return nil, &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(errs)}
+	}
+	return newJob(p, warnings)
+}
+
+func (s *source) compileURL() (*job, error) {
+	if wrong := s.form.check(); len(wrong) > 0 {
+		return nil, &exitError{code: verdict.ExitUsage, lines: wrong}
+	}
+	lt, err := s.form.loadTest(s.url)
+	if err != nil {
+		return nil, err
+	}
+	p, warnings, errs := compile.Compile(lt.Namespace+"/"+lt.Name, &lt.Spec)
+	if len(errs) > 0 {
+		return nil, &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(s.form.onFlags(errs))}
+	}
+	j, err := newJob(p, warnings)
+	if err == nil {
+		j.threads = s.form.threads
+	}
+	return j, err
+}
+
+func newJob(p *rv.Plan, warnings []string) (*job, error) {
+	_, hash, err := plan.Canonical(p)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return &job{plan: p, hash: hash, warnings: warnings}, nil
+}
+
+func (s *source) manifest() (*compile.Manifest, error) {
+	m, err := s.load()
+	if wrong := new(compile.ManifestError); errors.As(err, &wrong) {
+		return nil, &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(wrong.Errors)}
+	}
+	if err != nil {
+		return nil, usagef("-f: %v", err)
+	}
+	return m, nil
+}
+
+func (s *source) load() (*compile.Manifest, error) {
+	if s.file == "-" {
+		return compile.Load(s.stdin)
+	}
+	f, err := os.Open(s.file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return compile.Load(f)
+}
+
+// check: exactly one of the two forms, and no flags of the other.
+func (s *source) check(args []string, urlFlags []string) error {
+	switch {
+	case s.file == "" && len(args) == 0:
+		return usagef("a manifest (-f FILE) or a URL is needed")
+	case s.file != "" && len(args) > 0:
+		return usagef("-f and a URL exclude each other")
+	case len(args) > 1:
+		return usagef("one URL is possible, not %d; a manifest can have several targets and templates", len(args))
+	case s.file != "" && len(urlFlags) > 0:
+		return usagef("--%s goes with a URL; a manifest says that itself", urlFlags[0])
+	case s.file == "" && len(s.overrides) > 0:
+		return usagef("--target-url goes with a manifest (-f)")
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+// Command h2surge is the command line: it runs load tests on this machine, serves a target for
+// them, and shows reports. Installed as kubectl-h2surge it is a plugin of kubectl.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner"
+	"github.com/h2surge/h2surge/runner/cpu"
+)
+
+func main() {
+	os.Exit(execute(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, parts()))
+}
+
+// parts are those of the real thing.
+func parts() linked {
+	return linked{
+		newEngine: func(plan *rv.Plan, workers int, cpus []int) (engine, error) {
+			return runner.New(plan, runner.Options{Workers: workers, CPUs: cpus})
+		},
+		interrupts: interrupts,
+		allowed:    cpu.Allowed,
+	}
+}
+
+// execute runs a command line, the program's name first, and returns the exit code.
+func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writer, l linked) int {
+	root := newRootCommand(args[0], l)
+	root.SetArgs(args[1:])
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	cmd, err := root.ExecuteContextC(ctx)
+	return tell(err, cmd, errs)
+}
+
+func newRootCommand(program string, l linked) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "h2surge",
+		Short: "Load-test HTTP services",
+		Long: `h2surge load-tests HTTP services: with a manifest, the same that the operator runs in a
+cluster, or with a URL and the flags of h2load.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	if strings.HasPrefix(filepath.Base(program), "kubectl-h2surge") {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl h2surge"}
+	}
+	root.AddCommand(newRunCommand(l), newTargetCommand(), newReportCommand(), newVersionCommand(), newDemoTargetCommand())
+	return root
+}

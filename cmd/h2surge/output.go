@@ -1,0 +1,37 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/export"
+)
+
+// Formats of the flag --output.
+const (
+	outputText = "text"
+	outputJSON = "json"
+)
+
+func checkOutput(format string) error {
+	if format != outputText && format != outputJSON {
+		return usagef("-o: %q is not possible; text and json are", format)
+	}
+	return nil
+}
+
+func writeReport(w io.Writer, format string, r *rv.Report) error {
+	if format == outputJSON {
+		return export.JSON(w, r)
+	}
+	return export.Text(w, r)
+}
+
+// isTerminal is false for everything but a file, such as a test's buffer.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// override is one --target-url: where a target is, when not where the manifest says.
+type override struct {
+	target string // empty: every target
+	url    string
+}
+
+// namedURL is NAME=URL. A URL by itself cannot match: its first colon comes before any "=".
+var namedURL = regexp.MustCompile(`^([-a-z0-9]+)=(.*)$`)
+
+func parseOverride(s string) override {
+	if m := namedURL.FindStringSubmatch(s); m != nil {
+		return override{target: m[1], url: m[2]}
+	}
+	return override{url: s}
+}
+
+// apply replaces all that says where a target is. Its protocol stays, unless it is asked to be
+// chosen anew by the URL.
+func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
+	found := false
+	for i := range spec.Targets {
+		t := &spec.Targets[i]
+		if o.target != "" && t.Name != o.target {
+			continue
+		}
+		found = true
+		t.URL, t.URLs, t.ConnectTo = o.url, nil, ""
+		if anyProtocol {
+			t.Protocol = v1alpha1.ProtocolAuto
+		}
+	}
+	if !found && o.target != "" {
+		return usagef("--target-url: there is no target %q; there is %s", o.target, targetNames(spec))
+	}
+	return nil
+}
+
+func targetNames(spec *v1alpha1.LoadTestSpec) string {
+	var names []string
+	for i := range spec.Targets {
+		names = append(names, fmt.Sprintf("%q", spec.Targets[i].Name))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+func newReportCommand() *cobra.Command {
+	output := outputText
+	cmd := &cobra.Command{
+		Use:   "report FILE",
+		Short: "Show a saved report",
+		Long: `Show a report that "h2surge run --report" saved, or that the operator keeps in a
+ConfigMap. The file may be compressed by gzip; - is standard input. The exit code does
+not depend on the verdict: 0, or 1 when there is no report in the file.`,
+		Example: `  h2surge report result.json
+  h2surge report result.json.gz -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkOutput(output); err != nil {
+				return err
+			}
+			r, err := readReportFile(args[0], cmd.InOrStdin())
+			if err != nil {
+				return usagef("%v", err)
+			}
+			return writeReport(cmd.OutOrStdout(), output, r)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text or json")
+	return cmd
+}
+
+// maxReport bounds a report, in bytes, before and after decompression. The largest there can be,
+// of 256 steps and six histograms, has some hundred kilobytes.
+const maxReport = 64 << 20
+
+func readReportFile(name string, stdin io.Reader) (*rv.Report, error) {
+	if name == "-" {
+		return readReport(stdin)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := readReport(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+// readReport takes fields it does not know: a newer h2surge may have added some.
+func readReport(in io.Reader) (*rv.Report, error) {
+	buffered := bufio.NewReader(in)
+	var plain io.Reader = buffered
+	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) { // RFC 1952 2.3.1
+		z, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, err
+		}
+		plain = z
+	}
+	b, err := io.ReadAll(io.LimitReader(plain, maxReport+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxReport {
+		return nil, fmt.Errorf("more than %d bytes are no report", maxReport)
+	}
+	r := &rv.Report{}
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, fmt.Errorf("not a report: %w", err)
+	}
+	if r.APIVersion != rv.APIVersion || r.Kind != rv.ReportKind {
+		return nil, fmt.Errorf("not a report: it is %q of %q, wanted is %q of %q", r.Kind, r.APIVersion, rv.ReportKind, rv.APIVersion)
+	}
+	return r, nil
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/runner/tune"
+)
+
+const runLong = `Run a load test on this machine, without a cluster.
+
+With -f, the manifest is the one that would be applied to a cluster: one LoadTest and
+any ConfigMaps it refers to. All its shards run in this process, on as many pinned
+workers as there are CPUs for. --target-url says where the targets are, when not where
+the manifest says.
+
+With a URL, the flags are those of h2load: http:// means HTTP/2 without TLS and with
+prior knowledge (h2c), as there. One thing differs: --rps is the rate of the whole
+test, where h2load's is per connection.
+
+The report goes to standard output; progress, warnings and errors go to standard error.
+An interrupt (Ctrl-C) ends sending and awaits the responses in flight; a second one ends
+at once. Both write the report.
+
+` + exitCodes
+
+const runExample = `  h2surge run -f loadtest.yaml
+  h2surge run -f loadtest.yaml --target-url http://127.0.0.1:8080 -o json
+  h2surge run -f config/samples/quickstart.yaml --demo
+  h2surge run -n 100000 -c 200 -m 100 http://127.0.0.1:8080/
+  h2surge run -D 10s --warm-up-time 2s --rps 5000 -c 4 -m 32 \
+      -H 'content-type: application/json' -d body.json http://127.0.0.1:8080/items`
+
+// linked are the parts of a run that tests replace.
+type linked struct {
+	newEngine  func(plan *rv.Plan, workers int, cpus []int) (engine, error)
+	interrupts func() (<-chan os.Signal, func())
+	allowed    func() []int
+}
+
+// runOptions are the flags of "h2surge run".
+type runOptions struct {
+	source source
+	form   urlForm
+	output string
+	report string
+	demo   bool
+	quiet  bool
+}
+
+func newRunCommand(parts linked) *cobra.Command {
+	o := &runOptions{}
+	cmd := &cobra.Command{
+		Use:     "run {-f FILE | URL} [flags]",
+		Short:   "Run a load test on this machine",
+		Long:    runLong,
+		Example: runExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.complete(cmd, args); err != nil {
+				return err
+			}
+			return o.run(cmd, parts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&o.source.file, "filename", "f", "", "`file` with the manifest, YAML or JSON; - is standard input")
+	flags.StringVarP(&o.output, "output", "o", outputText, "`format` of the report on standard output: text or json")
+	flags.StringVar(&o.report, "report", "", "`file` to save the report in as JSON, compressed when its name ends in .gz")
+	flags.StringArrayVar(&o.source.overrides, "target-url", nil, "`[NAME=]URL` of the target NAME, else of every target, in place of the manifest's; may be repeated")
+	flags.BoolVar(&o.demo, "demo", false, "start h2surge's own target for this run and point all targets at it")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
+	o.form.register(flags)
+	cmd.SetUsageFunc(o.usage)
+	return cmd
+}
+
+// usageWidth is where help is wrapped, in columns.
+const usageWidth = 88
+
+// usage tells the flags of the URL form apart.
+func (o *runOptions) usage(cmd *cobra.Command) error {
+	common := pflag.NewFlagSet("", pflag.ContinueOnError)
+	common.SortFlags = false
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if o.form.own.Lookup(f.Name) == nil {
+			common.AddFlag(f)
+		}
+	})
+	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s -f FILE [flags]\n  %s [flags] URL\n\nExamples:\n%s\n\nFlags:\n%s\nFlags with a URL:\n%s",
+		cmd.CommandPath(), cmd.CommandPath(), strings.ReplaceAll(cmd.Example, "  h2surge ", "  "+cmd.Root().DisplayName()+" "), common.FlagUsagesWrapped(usageWidth), o.form.own.FlagUsagesWrapped(usageWidth))
+	return err
+}
+
+// complete checks the flags against each other.
+func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
+	o.source.form, o.source.stdin = &o.form, cmd.InOrStdin()
+	if err := checkOutput(o.output); err != nil {
+		return err
+	}
+	if err := o.source.check(args, o.form.given()); err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		o.source.url = args[0]
+		if o.demo {
+			return usagef("--demo goes with a manifest (-f)")
+		}
+	}
+	return nil
+}
+
+// run does all that is done once the flags are known to be right.
+func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
+	stderr := cmd.ErrOrStderr()
+	allowed := parts.allowed()
+	var d *demo
+	if o.demo {
+		var on int
+		on, allowed = divide(allowed)
+		if d, err = startDemo(on); err != nil {
+			return failf("%v", err)
+		}
+		defer d.close()
+		o.source.demo = d.url
+	}
+	j, err := o.source.compile()
+	if err != nil {
+		return err
+	}
+	var file *reportFile
+	if o.report != "" {
+		if file, err = openReportFile(o.report); err != nil {
+			return usagef("--report: %v", err)
+		}
+		defer file.discard()
+	}
+	share := shard.Whole(j.plan)
+	placed := place(j.plan, &share, j.threads, allowed)
+	for _, warning := range append(j.warnings, placed.warnings...) {
+		fmt.Fprintln(stderr, "warning: "+oneLine(warning))
+	}
+	c, err := o.execute(j, share, placed.cpus, parts, stderr)
+	if err != nil {
+		return failf("%v", err)
+	}
+	if d != nil {
+		if err := d.compare(c.report, stderr); err != nil {
+			return failf("%v", err)
+		}
+	}
+	return o.publish(c, file, cmd.OutOrStdout())
+}
+
+// execute sends the load, and makes of what came back a conclusion.
+func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, stderr io.Writer) (*conclusion, error) {
+	tune.Process(len(cpus))
+	e, err := parts.newEngine(j.plan, len(cpus), cpus)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	signals, release := parts.interrupts()
+	defer release()
+	shown := o.progress(j.plan, stderr)
+	x := &execution{engine: e, share: share, connect: connectTimeout(j.plan), interrupts: signals, every: shown.every}
+	shown.begin()
+	s, err := x.run()
+	shown.end()
+	if err != nil {
+		return nil, err
+	}
+	return conclude(j, s, x.interrupted > 0, time.Now())
+}
+
+func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {
+	p := &progress{w: stderr, plan: plan, line: export.ProgressLine, terminal: isTerminal(stderr)}
+	if o.quiet {
+		p.w, p.terminal = io.Discard, false
+	}
+	return p
+}
+
+// connectTimeout is that of the slowest target.
+func connectTimeout(plan *rv.Plan) time.Duration {
+	var limit time.Duration
+	for i := range plan.Targets {
+		limit = max(limit, plan.Targets[i].ConnectTimeout)
+	}
+	return limit
+}
+
+// publish writes the report, and ends with the verdict's exit code.
+func (o *runOptions) publish(c *conclusion, file *reportFile, stdout io.Writer) error {
+	if file != nil {
+		if err := file.save(func(w io.Writer) error { return writeReport(w, outputJSON, c.report) }); err != nil {
+			return failf("%v", err)
+		}
+	}
+	if err := writeReport(stdout, o.output, c.report); err != nil {
+		return failf("writing the report: %v", err)
+	}
+	if c.code == 0 {
+		return nil
+	}
+	return &exitError{code: c.code, lines: c.lines}
+}

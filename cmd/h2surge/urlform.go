@@ -1,0 +1,242 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// urlForm holds the flags that come with a URL in place of a manifest. Names and meaning are
+// h2load's, but where the help says otherwise.
+type urlForm struct {
+	requests int64
+	clients  int32
+	streams  int32
+	threads  int
+	duration seconds
+	warmUp   seconds
+	rps      int64
+	headers  []string
+	data     string
+	insecure bool
+	http1    bool
+	own      *pflag.FlagSet // the flags of these fields
+}
+
+func (u *urlForm) register(flags *pflag.FlagSet) {
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.SortFlags = false
+	own.Int64VarP(&u.requests, "requests", "n", 1, "`number` of requests in all; ignored with -D, as in h2load")
+	own.Int32VarP(&u.clients, "clients", "c", 1, "`number` of connections")
+	own.Int32VarP(&u.streams, "max-concurrent-streams", "m", 1, "`number` of requests in flight on each connection")
+	own.IntVarP(&u.threads, "threads", "t", 1, "`number` of workers, each on a CPU of its own; at most -c")
+	own.VarP(&u.duration, "duration", "D", "`time` to send for, such as 10s; a bare number is seconds")
+	own.Var(&u.warmUp, "warm-up-time", "`time` to send before that without counting")
+	own.Int64Var(&u.rps, "rps", 0, "`number` of requests a second of the whole test (h2load's is per connection); 0: as fast as possible")
+	own.StringArrayVarP(&u.headers, "header", "H", nil, "header `field` to send, as 'name: value'; may be repeated; :method sets the method")
+	own.StringVarP(&u.data, "data", "d", "", "`file` with the body to send; the method becomes POST")
+	own.BoolVar(&u.insecure, "insecure", false, "do not verify the server's certificate; of no effect with http")
+	own.BoolVar(&u.http1, "h1", false, "use HTTP/1.1 (not supported yet)")
+	u.own = own
+	flags.AddFlagSet(own)
+}
+
+// given names the flags that were on the command line.
+func (u *urlForm) given() []string {
+	var names []string
+	u.own.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// seconds is a duration whose unit may be left out, as h2load has it.
+type seconds time.Duration
+
+func (s *seconds) String() string { return time.Duration(*s).String() }
+func (s *seconds) Type() string   { return "duration" }
+
+func (s *seconds) Set(text string) error {
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+		*s = seconds(time.Duration(n) * time.Second)
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is no duration such as 10s, 500ms or 2m", text)
+	}
+	*s = seconds(d)
+	return nil
+}
+
+// check finds what compile cannot know of. All that is wrong is told at once.
+func (u *urlForm) check() []string {
+	var wrong []string
+	if u.threads < 1 {
+		wrong = append(wrong, "-t: must be at least 1")
+	}
+	if u.threads > int(u.clients) {
+		wrong = append(wrong, fmt.Sprintf("-c: %d connections cannot keep %d threads (-t) busy; it must be at least -t", u.clients, u.threads))
+	}
+	if u.streams < 1 { // compile would take 0 for "not given"
+		wrong = append(wrong, "-m: must be at least 1")
+	}
+	if u.rps < 0 {
+		wrong = append(wrong, "--rps: must not be negative")
+	}
+	if u.duration == 0 && u.requests < int64(u.clients) && u.requests > 0 {
+		wrong = append(wrong, fmt.Sprintf("-n: %d requests are fewer than the %d connections (-c); it must be at least -c, or use -D", u.requests, u.clients))
+	}
+	for _, h := range u.headers {
+		if _, _, ok := cutHeader(h); !ok {
+			wrong = append(wrong, "-H: must be of the form 'name: value'") // not quoted: it may be a secret
+		}
+	}
+	return wrong
+}
+
+// loadTest builds the LoadTest that the flags and the URL stand for.
+func (u *urlForm) loadTest(rawURL string) (*v1alpha1.LoadTest, error) {
+	template, err := u.template()
+	if err != nil {
+		return nil, err
+	}
+	base, path := splitURL(rawURL)
+	template.Path = literal(path)
+	target := v1alpha1.Target{Name: "target", URL: base, Connections: &u.clients, MaxConcurrentStreams: u.streams}
+	if u.http1 {
+		target.Protocol = v1alpha1.ProtocolHTTP1
+	}
+	return &v1alpha1.LoadTest{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "command-line"},
+		Spec: v1alpha1.LoadTestSpec{
+			Targets:   []v1alpha1.Target{target},
+			Templates: []v1alpha1.Template{template},
+			Chains:    []v1alpha1.Chain{{Name: "request", Target: "target", Steps: []v1alpha1.Step{{Template: "request"}}}},
+			Rates:     u.rates(),
+		},
+	}, nil
+}
+
+// splitURL cuts a URL before its path: the base of a target has no query, a template's path may.
+// What is no URL is left whole, for compile to complain about.
+func splitURL(raw string) (base, path string) {
+	parsed, err := url.Parse(raw)
+	if err != nil || parsed.Scheme == "" || parsed.Host == "" {
+		return raw, "/"
+	}
+	after := len(parsed.Scheme) + len("://")
+	end := strings.IndexAny(raw[after:], "/?#")
+	if end < 0 {
+		return raw, "/"
+	}
+	base, path = raw[:after+end], raw[after+end:]
+	path, _, _ = strings.Cut(path, "#") // a fragment is never sent (RFC 9110 7.1)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return base, path
+}
+
+func (u *urlForm) template() (v1alpha1.Template, error) {
+	t := v1alpha1.Template{Name: "request", Method: "GET"}
+	if u.data != "" {
+		body, err := os.ReadFile(u.data)
+		switch {
+		case err != nil:
+			return t, usagef("-d: %v", err)
+		case !utf8.Valid(body):
+			return t, usagef("-d: %s is not UTF-8 text; other bodies are not supported yet", u.data)
+		}
+		t.Method, t.Body = "POST", literal(string(body))
+	}
+	for _, h := range u.headers {
+		name, value, _ := cutHeader(h)
+		if name == ":method" {
+			t.Method = value
+			continue
+		}
+		t.Headers = append(t.Headers, v1alpha1.Header{Name: name, Value: literal(value)})
+	}
+	return t, nil
+}
+
+// cutHeader splits 'name: value'. The name of a pseudo-header begins with a colon itself.
+func cutHeader(s string) (name, value string, ok bool) {
+	pseudo := ""
+	if strings.HasPrefix(s, ":") {
+		pseudo, s = ":", s[1:]
+	}
+	name, value, ok = strings.Cut(s, ":")
+	return pseudo + name, strings.Trim(value, " \t"), ok && name != ""
+}
+
+// literal keeps a text from being read as one with holes.
+func literal(s string) string { return strings.ReplaceAll(s, "$", "$$") }
+
+func (u *urlForm) rates() []v1alpha1.Rate {
+	main := v1alpha1.Rate{Name: "load", Requests: &u.requests}
+	if u.duration > 0 {
+		main.Requests, main.Duration = nil, &metav1.Duration{Duration: time.Duration(u.duration)}
+	}
+	rates := []v1alpha1.Rate{main}
+	if u.warmUp > 0 {
+		warm := v1alpha1.Rate{Name: "warm-up", WarmUp: true, Duration: &metav1.Duration{Duration: time.Duration(u.warmUp)}}
+		rates = []v1alpha1.Rate{warm, main}
+	}
+	for i := range rates {
+		if u.rps > 0 {
+			rates[i].RequestsPerSecond = &u.rps
+			continue
+		}
+		fast := true
+		rates[i].AsFastAsPossible = &fast
+	}
+	return rates
+}
+
+// onFlags puts what was typed in place of the fields it was made into, so that an error names
+// what the user can see.
+func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
+	main := "spec.rates[0]"
+	names := map[string]string{}
+	if u.warmUp > 0 {
+		names["spec.rates[0].duration"] = "--warm-up-time"
+		main = "spec.rates[1]"
+	}
+	for field, flag := range map[string]string{
+		"spec.targets[0].url":                  "URL",
+		"spec.targets[0].connections":          "-c",
+		"spec.targets[0].maxConcurrentStreams": "-m",
+		"spec.targets[0].protocol":             "--h1",
+		"spec.templates[0].path":               "URL",
+		"spec.templates[0].body":               "-d",
+		"spec.templates[0].method":             "-H",
+		main + ".requests":                     "-n",
+		main + ".duration":                     "-D",
+		"spec.rates[0].requestsPerSecond":      "--rps",
+		"spec.rates[1].requestsPerSecond":      "--rps",
+	} {
+		names[field] = flag
+	}
+	for _, err := range errs {
+		if name, ok := names[err.Field]; ok {
+			err.Field = name
+		} else if strings.HasPrefix(err.Field, "spec.templates[0].headers") {
+			err.Field = "-H"
+		}
+	}
+	return errs
+}
