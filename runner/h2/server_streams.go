@@ -41,6 +41,8 @@ type serverStreams struct {
 	free  uint32   // slot number plus one
 	index []uint32 // slot numbers plus one; a power of two, at most half full
 	n     int
+	// last is the slot of the stream found or added last: most calls are about that one.
+	last uint32
 	// factor differs from session to session, so that a client cannot choose ids that collide.
 	factor uint32
 }
@@ -51,12 +53,16 @@ func (t *serverStreams) home(id uint32) uint32 {
 
 // find returns nil when no such stream is open.
 func (t *serverStreams) find(id uint32) *serverStream {
-	if t.n == 0 {
+	if t.n == 0 || id == 0 { // free slots have id 0
 		return nil
+	}
+	if st := &t.slots[t.last]; st.id == id {
+		return st
 	}
 	mask := uint32(len(t.index) - 1)
 	for i := t.home(id); t.index[i] != 0; i = (i + 1) & mask {
 		if st := &t.slots[t.index[i]-1]; st.id == id {
+			t.last = t.index[i] - 1
 			return st
 		}
 	}
@@ -78,6 +84,7 @@ func (t *serverStreams) add(id uint32) *serverStream {
 	st := &t.slots[slot-1]
 	*st = serverStream{id: id, slot: slot}
 	t.n++
+	t.last = slot - 1
 	t.place(id, slot)
 	return st
 }

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/h2surge/h2surge/internal/target"
+)
+
+const targetLong = `Serve HTTP/2 without TLS (h2c, prior knowledge) for demonstrations and tests.
+
+POST to any path creates a resource below it: 201 with its path in "location".
+On such a path GET and HEAD answer 200, PUT and PATCH 204, DELETE 204, and all
+of them 404 once it is deleted. On other paths GET and HEAD answer 200, and
+PUT, PATCH and DELETE 404.
+
+With --body-size above 0, PUT and PATCH answer 200 with such a body, too.
+
+A request hit by --unanswered or --not-found has no effect. Its stream stays
+open until the client resets it, and counts against --max-concurrent-streams.
+
+--stats-listen serves GET /stats (JSON counts, warm-up included) and
+POST /reset, which sets the counts to zero and keeps the resources.
+
+SIGINT and SIGTERM end it with exit code 0. A mistake in the flags is exit code
+1, an address that cannot be listened on or a CPU that cannot be had is 5.`
+
+// targetFlags holds the flags that are not options of the target as they stand.
+type targetFlags struct {
+	opts        target.Options
+	unanswered  string
+	notFound    string
+	stall       string
+	statsListen string
+	cpu         int
+}
+
+// newTargetCommand returns "h2surge target". Its errors are usage errors or failures to listen.
+func newTargetCommand() *cobra.Command {
+	var f targetFlags
+	cmd := &cobra.Command{
+		Use:   "target",
+		Short: "Serve HTTP/2 for demonstrations and tests, with faults on demand",
+		Long:  targetLong,
+		Example: `  h2surge target --listen :8080 --stats-listen 127.0.0.1:8081
+  h2surge target --unanswered 3% --not-found 7% --seed 1
+  h2surge target --latency 5ms --stall 500ms/10s`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.complete(cmd); err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			return runTarget(ctx, f, cmd.OutOrStdout())
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *targetFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.opts.Listen, "listen", target.DefaultListen, "`address` to listen on; port 0 picks a free one, which is printed")
+	fl.IntVar(&f.cpu, "cpu", -1, "pin the serving thread to this CPU `number` (Linux)")
+	fl.StringVar(&f.unanswered, "unanswered", "0%", "`part` of all requests that get no answer, such as 3% or 0.03")
+	fl.StringVar(&f.notFound, "not-found", "0%", "`part` of all requests answered with 404, drawn independently")
+	fl.Uint64Var(&f.opts.Seed, "seed", 0, "`seed` of the draws: the same requests, in order of arrival, are hit; 0 is random")
+	fl.DurationVar(&f.opts.Latency, "latency", 0, "delay of each answer")
+	fl.StringVar(&f.stall, "stall", "", "answer nothing for the last part of each period: `pause/period`, such as 500ms/10s")
+	fl.IntVar(&f.opts.BodySize, "body-size", 0, "`bytes` in the body of a 200; not given: a small JSON object")
+	fl.IntVar(&f.opts.MaxConcurrentStreams, "max-concurrent-streams", target.DefaultMaxConcurrentStreams, "`streams` a client may have open on a connection")
+	fl.IntVar(&f.opts.ResetsPerSecond, "resets-per-second", 0, "stream resets a client may send on a connection, after a burst of 1000; 0 is 33, -1 no bound")
+	fl.BoolVar(&f.opts.TrackBodies, "track-bodies", false, "count distinct and repeated POST bodies")
+	fl.StringVar(&f.statsListen, "stats-listen", "", "`address` of the counts over HTTP/1.1; not given: none")
+}
+
+// complete turns the flags into options.
+func (f *targetFlags) complete(cmd *cobra.Command) error {
+	var err error
+	if f.opts.Unanswered, err = target.ParseRatio(f.unanswered); err != nil {
+		return fmt.Errorf("--unanswered: %w", err)
+	}
+	if f.opts.NotFound, err = target.ParseRatio(f.notFound); err != nil {
+		return fmt.Errorf("--not-found: %w", err)
+	}
+	if f.stall != "" {
+		if f.opts.Stall, err = target.ParseStall(f.stall); err != nil {
+			return fmt.Errorf("--stall: %w", err)
+		}
+	}
+	if cmd.Flags().Changed("cpu") {
+		f.opts.CPU = &f.cpu
+	}
+	if f.opts.BodySize < 0 {
+		return errors.New("--body-size: must not be negative")
+	}
+	if cmd.Flags().Changed("body-size") && f.opts.BodySize == 0 {
+		f.opts.BodySize = -1 // asked for, so empty and not the default
+	}
+	return nil
+}
+
+// runTarget serves until ctx ends.
+func runTarget(ctx context.Context, f targetFlags, out io.Writer) error {
+	if f.opts.CPU != nil {
+		// The serving thread keeps its CPU while others of this process do the rest.
+		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	}
+	srv, err := target.New(f.opts)
+	if err != nil {
+		return unlessUsage(err)
+	}
+	stopStats := func() {}
+	if f.statsListen != "" {
+		if stopStats, err = serveStats(f.statsListen, srv.StatsHandler(), out); err != nil {
+			return unlessUsage(errors.Join(err, srv.Close()))
+		}
+	}
+	defer stopStats()
+	fmt.Fprintf(out, "listening on %s\n", srv.Addr())
+	if err := srv.Serve(ctx); err != nil {
+		return failf("%v", err)
+	}
+	return nil
+}
+
+// unlessUsage makes a failure of what the network refuses; anything else is a mistake in the
+// flags.
+func unlessUsage(err error) error {
+	if refused := (*net.OpError)(nil); errors.As(err, &refused) {
+		return failf("%v", err)
+	}
+	return err
+}
+
+// serveStats serves h on addr until stop is called.
+func serveStats(addr string, h http.Handler, out io.Writer) (stop func(), err error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("--stats-listen: %w", err)
+	}
+	fmt.Fprintf(out, "stats on http://%s/stats\n", l.Addr())
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = srv.Serve(l) }() // ends with Close
+	return func() { _ = srv.Close() }, nil
+}
