@@ -1,6 +1,7 @@
 package v1alpha1
 
-// Condition types of a LoadTest. docs/spec/loadtest.md has the truth table.
+// Condition types of a LoadTest. docs/spec/loadtest.md has the truth table. All but SpecChanged,
+// Reconciling and Stalled are always there; those three are there when they are True.
 const (
 	// ConditionPlanReady: the spec has been compiled. False says what is wrong with it, with
 	// the field's path.
@@ -57,7 +58,8 @@ const (
 	ReasonTargetUnreachable = "TargetUnreachable"
 )
 
-// Reasons of ConditionRunning, ConditionFinished and ConditionSucceeded.
+// Reasons of ConditionRunning, ConditionFinished and ConditionSucceeded, beside RunnerLost,
+// PodTrouble and TargetUnreachable above and PartialResult below.
 const (
 	// ReasonNotStarted: no load has been sent yet.
 	ReasonNotStarted = "NotStarted"
@@ -75,6 +77,11 @@ const (
 	ReasonDeadlineExceeded = "DeadlineExceeded"
 	// ReasonNoSuccess: not one request succeeded.
 	ReasonNoSuccess = "NoSuccess"
+	// ReasonPlanRejected: a runner cannot execute the plan; it is of another version, or a
+	// machine lacks what the plan asks for.
+	ReasonPlanRejected = "PlanRejected"
+	// ReasonInternalError: a runner itself failed.
+	ReasonInternalError = "InternalError"
 )
 
 // Reasons of ConditionThresholdsMet and ConditionPassed.

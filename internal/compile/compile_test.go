@@ -303,18 +303,23 @@ func TestProtocols(t *testing.T) {
 		url      string
 		protocol v1alpha1.Protocol
 		want     string
+		alpn     string // empty: no TLS
 	}{
-		{"http://a", "", "h2c"},
-		{"http://a", "auto", "h2c"},
-		{"http://a", "h2c", "h2c"},
-		{"http://a", "http1", "http1"},
-		{"https://a", "", "alpn"},
-		{"https://a", "h2", "h2"},
-		{"https://a", "http1", "http1"},
+		{"http://a", "", "h2c", ""},
+		{"http://a", "auto", "h2c", ""},
+		{"http://a", "h2c", "h2c", ""},
+		{"http://a", "http1", "http1", ""},
+		{"https://a", "", "alpn", "h2 http/1.1"},
+		{"https://a", "h2", "h2", "h2"},
+		{"https://a", "http1", "http1", "http/1.1"},
 	} {
 		lt := builder.Minimal("test").TargetURL(tc.url).Edit(func(s *spec) { s.Targets[0].Protocol = tc.protocol }).Build()
-		if got := compile.ProtocolOf(&lt.Spec); string(got) != tc.want {
-			t.Errorf("%s over %s is %q, want %q", tc.protocol, tc.url, got, tc.want)
+		got, alpn := compile.TargetOf(&lt.Spec), ""
+		if got.TLS != nil {
+			alpn = strings.Join(got.TLS.ALPN, " ")
+		}
+		if string(got.Protocol) != tc.want || alpn != tc.alpn {
+			t.Errorf("%q over %s is %q with ALPN %q, want %q with %q", tc.protocol, tc.url, got.Protocol, alpn, tc.want, tc.alpn)
 		}
 	}
 }
