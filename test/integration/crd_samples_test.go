@@ -49,8 +49,8 @@ func TestSamePlanByServerAndCommandLine(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			m := load(t, file)
 			want := hash(t, m.Name(), &m.LoadTest.Spec)
-			stored := stored(t, c, file)
-			if got := hash(t, stored.Namespace+"/"+stored.Name, &stored.Spec); got != want {
+			lt := applied(t, c, file)
+			if got := hash(t, lt.Namespace+"/"+lt.Name, &lt.Spec); got != want {
 				t.Errorf("by way of the API server the plan is %s, on the command line %s", got, want)
 			}
 		})
@@ -71,7 +71,7 @@ func load(t *testing.T, file string) *compile.Manifest {
 	return m
 }
 
-func stored(t *testing.T, c client.Client, file string) *v1alpha1.LoadTest {
+func applied(t *testing.T, c client.Client, file string) *v1alpha1.LoadTest {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {
