@@ -146,11 +146,14 @@ type dialer struct {
 const maxDialling = 64
 
 // Dial implements loop.Dialer.
-func (d *dialer) Dial(w *loop.Worker, conn int32, generation uint32, target, endpoint int32, delay time.Duration) {
-	t := &d.targets[target]
-	req := &dial.Request{Endpoint: &t.Endpoints[endpoint], Protocol: t.Protocol, Timeout: t.ConnectTimeout, TLS: d.tls[target]}
+func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
+	t := &d.targets[r.Target]
+	req := &dial.Request{
+		Endpoint: &t.Endpoints[r.Endpoint], Protocol: t.Protocol, Timeout: t.ConnectTimeout,
+		TLS: d.tls[r.Target], Number: r.Number + r.Attempt, LocalAddresses: t.Connecting.LocalAddresses,
+	}
 	go func() {
-		if !d.pause(delay) {
+		if !d.pause(r.Delay) {
 			return
 		}
 		defer func() { <-d.slots }()
@@ -158,7 +161,7 @@ func (d *dialer) Dial(w *loop.Worker, conn int32, generation uint32, target, end
 		if err != nil {
 			err = fmt.Errorf("target %s: %w", t.Name, err)
 		}
-		if !w.Connected(conn, generation, c, err) && err == nil {
+		if !w.Connected(r, c, err) && err == nil {
 			c.Close()
 		}
 	}()

@@ -21,7 +21,7 @@ func (r *Runner) Snapshot() *rv.Snapshot {
 		Boot: r.boot, Sequence: r.sequence,
 	}
 	c := r.describe(s)
-	g := gauges{inFlight: make([]int64, len(r.program.Steps)), stages: make([]rv.StageCounters, len(r.plan.Rates))}
+	g := gauges{inFlight: make([]int64, len(r.program.Steps)), stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates))}
 	if c != nil {
 		for _, m := range c.members {
 			r.fold(m, s, &g)
@@ -91,6 +91,8 @@ type gauges struct {
 	inFlight []int64
 	warmUp   int64
 	stages   []rv.StageCounters
+	// begun tells a stage that began at 0 from one that has not begun.
+	begun []bool
 }
 
 // fold adds what a worker has recorded since the last snapshot to the total.
@@ -131,9 +133,12 @@ func (g *gauges) add(w loop.Gauges) {
 	}
 	g.warmUp += w.WarmUpInFlight
 	for i := range g.stages {
+		if i > w.Stage {
+			continue // this worker has not come to it yet
+		}
 		st := &g.stages[i]
-		if b := w.Begun[i]; st.Begun == 0 || b < st.Begun {
-			st.Begun = b
+		if b := w.Begun[i]; !g.begun[i] || b < st.Begun {
+			st.Begun, g.begun[i] = b, true
 		}
 		st.Ended = max(st.Ended, w.Ended[i])
 	}

@@ -32,6 +32,13 @@ type Request struct {
 	Timeout  time.Duration
 	// TLS is nil for cleartext.
 	TLS *tls.Config
+	// Number chooses among the addresses of a host name: the Number-th, modulo how many there
+	// are, so that the connections of a test are spread over all pods of a headless Service.
+	// The name is resolved anew each time.
+	Number int
+	// LocalAddresses are IP addresses to connect from, chosen by Number too. Empty: the
+	// system's choice.
+	LocalAddresses []string
 }
 
 // Open connects within the timeout.
@@ -42,6 +49,16 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 	// Keep-alive probes are not wanted: a timeout of our own watches each request.
 	d := net.Dialer{KeepAlive: -1}
 	network, address := split(r.Endpoint.Address)
+	if network == "tcp" {
+		var err error
+		if address, err = choose(ctx, address, r.Number); err != nil {
+			return nil, err
+		}
+		if n := len(r.LocalAddresses); n > 0 {
+			d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
+			d.ControlContext = lateBind
+		}
+	}
 	c, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err

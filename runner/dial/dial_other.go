@@ -3,8 +3,10 @@
 package dial
 
 import (
+	"context"
 	"errors"
 	"net"
+	"syscall"
 )
 
 // take fails: the engine's sockets are Linux's so far.
@@ -14,3 +16,5 @@ func take(net.Conn) (int, error) {
 
 // Close has nothing to close.
 func (c *Connection) Close() {}
+
+func lateBind(context.Context, string, string, syscall.RawConn) error { return nil }

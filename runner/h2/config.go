@@ -24,6 +24,8 @@ type Config struct {
 	// HeaderTableSize is SETTINGS_HEADER_TABLE_SIZE for what we receive, in
 	// octets: 4096, at most 16 MiB.
 	HeaderTableSize uint32
+	// NoHeaderTable announces a table size of zero: the peer indexes nothing.
+	NoHeaderTable bool
 	// StreamWindow is the receive window of a stream, in octets: 4 MiB. Data is
 	// handed on as it comes, so windows cost no memory here.
 	StreamWindow uint32
@@ -47,8 +49,13 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
+	table := min(or(c.HeaderTableSize, http2InitialTable), largestHeaderTable)
+	if c.NoHeaderTable {
+		table = 0
+	}
 	return Config{
-		HeaderTableSize:      min(or(c.HeaderTableSize, http2InitialTable), largestHeaderTable),
+		HeaderTableSize:      table,
+		NoHeaderTable:        c.NoHeaderTable,
 		StreamWindow:         min(or(c.StreamWindow, defaultStreamWindow), maxWindow),
 		ConnWindow:           min(max(or(c.ConnWindow, defaultConnWindow), initialWindowSize), maxWindow),
 		MaxFrameSize:         min(max(c.MaxFrameSize, minMaxFrameSize), maxMaxFrameSize),

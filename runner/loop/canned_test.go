@@ -43,9 +43,9 @@ func (n *canned) Wake()                           {}
 func (n *canned) Watch(fd int, data int32) error  { n.conns[fd].data = data; return nil }
 func (n *canned) Interest(int, int32, bool) error { return nil }
 func (n *canned) Close(int)                       {}
-func (n *canned) Dial(w *Worker, conn int32, generation uint32, _, _ int32, _ time.Duration) {
+func (n *canned) Dial(w *Worker, r DialRequest) {
 	n.conns = append(n.conns, &cannedConn{out: append(make([]byte, 0, 1<<20), cannedSettings...)})
-	w.Connected(conn, generation, &dial.Connection{FD: len(n.conns) - 1}, nil)
+	w.Connected(r, &dial.Connection{FD: len(n.conns) - 1}, nil)
 }
 
 func (n *canned) Wait(out []Event, _ time.Duration) (int, bool, error) {

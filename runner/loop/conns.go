@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"time"
-
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
@@ -35,8 +33,18 @@ type conn struct {
 	dirty   bool
 	// watchesRoom: the socket was full, and events of room to write are asked for.
 	watchesRoom bool
-	// settled: the session has the peer's SETTINGS.
+	// settled: the session has the peer's SETTINGS, or needs none.
 	settled bool
+	// opened counts the requests it has carried.
+	opened int64
+	// receivedAt is when something last came.
+	receivedAt int64
+	// replaces, when not none, is the connection that this one takes the place of once it has
+	// settled: a try to get back to the endpoint of its own.
+	replaces           int32
+	replacesGeneration uint32
+	// armed has a bit for each timerKind that is in the heap for this connection.
+	armed uint8
 	// wasReady: this connection, or one it replaces, has been ready before.
 	wasReady bool
 }
@@ -53,16 +61,6 @@ const (
 	draining
 )
 
-// connectAll begins to open every connection of the share.
-func (w *Worker) connectAll() {
-	for t, n := range w.cfg.Share.Connections {
-		for k := range n {
-			w.unready++
-			w.dial(w.newConn(int32(t), int32(w.cfg.Share.FirstConnection[t]+k)), 0)
-		}
-	}
-}
-
 func (w *Worker) newConn(t, number int32) *conn {
 	var i int32
 	if n := len(w.freeConns); n > 0 {
@@ -73,152 +71,9 @@ func (w *Worker) newConn(t, number int32) *conn {
 		i = int32(len(w.conns) - 1)
 	}
 	c := &w.conns[i]
-	*c = conn{fd: -1, generation: c.generation + 1, index: i, target: t, number: number}
+	*c = conn{fd: -1, generation: c.generation + 1, index: i, target: t, number: number, replaces: none}
 	c.endpoint = number % int32(len(w.targets[t].plan.Endpoints))
 	return c
-}
-
-func (w *Worker) dial(c *conn, delay time.Duration) {
-	c.state = dialling
-	w.cfg.Dialer.Dial(w, c.index, c.generation, c.target, c.endpoint, delay)
-}
-
-// Connected brings the outcome of a Dial; any goroutine may call it. It returns false when the
-// worker has ended, so that the caller closes the socket.
-func (w *Worker) Connected(i int32, generation uint32, d *dial.Connection, err error) bool {
-	return w.Do(func(w *Worker) { w.connected(i, generation, d, err) })
-}
-
-func (w *Worker) connected(i int32, generation uint32, d *dial.Connection, err error) {
-	c := &w.conns[i]
-	if w.phase == Done || c.generation != generation || c.state != dialling {
-		if err == nil {
-			w.net.Close(d.FD)
-		}
-		return
-	}
-	if err == nil {
-		if err = w.net.Watch(d.FD, i); err != nil {
-			w.net.Close(d.FD)
-		}
-	}
-	if err != nil {
-		w.problem = err.Error()
-		w.redial(c)
-		return
-	}
-	w.join(c, d)
-}
-
-// join makes a connected socket the worker's own.
-func (w *Worker) join(c *conn, d *dial.Connection) {
-	w.rec.Connect.Record(int64(d.Took) / 1000)
-	w.rec.Connects++
-	if c.wasReady {
-		w.rec.Reconnects++
-	}
-	t := &w.targets[c.target]
-	c.fd, c.secure, c.state = d.FD, d.Secure, open
-	c.session = h2.NewClient(t.session, w)
-	c.encoder = t.encoders[c.endpoint]
-	w.touch(c)
-	w.opening.push(opening{conn: c.index, generation: c.generation, deadline: w.now + int64(t.plan.ConnectTimeout)})
-	if c.secure != nil {
-		w.receiveSecure(c) // the handshake may have read more than its own records
-	}
-}
-
-// opening is a connection whose peer has not sent its SETTINGS when it was noted.
-type opening struct {
-	conn       int32
-	generation uint32
-	deadline   int64
-}
-
-// expireOpening gives up peers that accept a connection and then say nothing. Targets with
-// different timeouts share the queue, so a short one may wait for a longer one before it.
-func (w *Worker) expireOpening() {
-	for w.opening.len() > 0 {
-		o := w.opening.front()
-		c := &w.conns[o.conn]
-		waits := c.generation == o.generation && c.state == open && !c.settled
-		if waits && w.now < o.deadline {
-			return
-		}
-		w.opening.pop()
-		if waits {
-			w.lose(c, "target "+w.targets[c.target].plan.Name+": connected, but the peer sent no SETTINGS in time (RFC 9113 3.4)")
-		}
-	}
-}
-
-func (w *Worker) nextOpening() int64 {
-	if w.opening.len() == 0 {
-		return never
-	}
-	return w.opening.front().deadline
-}
-
-// The waits between attempts to connect double from the first to the last.
-const (
-	firstBackoff = 10 * time.Millisecond
-	lastBackoff  = time.Second
-)
-
-func (w *Worker) redial(c *conn) {
-	c.failures++
-	delay := min(firstBackoff<<min(c.failures-1, 10), lastBackoff)
-	w.dial(c, delay)
-}
-
-// settled is called when the session has the peer's SETTINGS.
-func (w *Worker) settled(c *conn) {
-	c.settled = true
-	c.tableSize = c.session.EncoderTableSize()
-	c.table = c.encoder.Begin(c.tableSize)
-	c.failures = 0
-	if !c.wasReady {
-		c.wasReady = true
-		w.unready--
-		if w.unready == 0 {
-			w.problem = ""
-		}
-	}
-}
-
-// lose closes a connection that has failed or ended; each of its requests gets its outcome. A
-// connection that was not draining is replaced.
-func (w *Worker) lose(c *conn, why string) {
-	w.current = c
-	c.session.Close()
-	w.current = nil
-	replace := c.state == open
-	w.discard(c)
-	if replace {
-		if !c.wasReady {
-			c.failures++
-			w.problem = why
-		}
-		w.replace(c)
-	}
-}
-
-// replace opens a connection in the place of c.
-func (w *Worker) replace(c *conn) {
-	target, number, wasReady, failures := c.target, c.number, c.wasReady, c.failures
-	if w.stage.over() && w.requests.inUse == 0 {
-		return
-	}
-	n := w.newConn(target, number) // may move w.conns: c is invalid from here
-	n.wasReady, n.failures = wasReady, failures
-	if wasReady && failures == 0 {
-		// Counted as a failure until the new one has the peer's SETTINGS, so that a peer which
-		// accepts and closes is not hammered.
-		n.failures = 1
-		w.dial(n, 0)
-		return
-	}
-	w.redial(n)
 }
 
 // discard closes the socket; the record is free after this turn.
@@ -284,62 +139,4 @@ func (w *Worker) takeAvailable(t *target) int32 {
 		}
 	}
 	return none
-}
-
-// touch notes that a connection may have bytes to send.
-func (w *Worker) touch(c *conn) {
-	if !c.dirty {
-		c.dirty = true
-		w.dirty = append(w.dirty, c.index)
-	}
-}
-
-// flush writes what this turn has made, one call for each connection as a rule.
-func (w *Worker) flush() {
-	for _, i := range w.dirty {
-		c := &w.conns[i]
-		c.dirty = false
-		if c.fd >= 0 && !c.watchesRoom {
-			w.write(c)
-		}
-	}
-	w.dirty = w.dirty[:0]
-}
-
-// write sends what is pending until the socket is full.
-func (w *Worker) write(c *conn) {
-	if c.secure != nil {
-		w.writeSecure(c)
-		return
-	}
-	for {
-		p := c.session.Pending()
-		if len(p) == 0 {
-			w.watchRoom(c, false)
-			return
-		}
-		n, st := w.net.Send(c.fd, p)
-		switch st {
-		case OK:
-			c.session.Wrote(n)
-			w.rec.BytesSent += int64(n)
-		case Again:
-			w.watchRoom(c, true)
-			return
-		case Closed:
-			// The next read tells why, after what the peer may have said before.
-			w.watchRoom(c, false)
-			return
-		}
-	}
-}
-
-func (w *Worker) watchRoom(c *conn, want bool) {
-	if c.watchesRoom == want {
-		return
-	}
-	c.watchesRoom = want
-	if err := w.net.Interest(c.fd, c.index, want); err != nil {
-		w.cfg.Log.Error("cannot watch a connection", "err", err)
-	}
 }

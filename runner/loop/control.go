@@ -46,12 +46,14 @@ type Gauges struct {
 	WarmUpInFlight int64
 	// Begun and Ended of each stage, as offsets from the start; Ended 0: not yet.
 	Begun, Ended []int64
+	// Stage is the one in force: -1 before the start, their number after the last.
+	Stage int
 }
 
 // Gauge counts what is in flight, by looking at every request: the counters play no part, so the
 // counting law can be checked against it.
 func (w *Worker) Gauge() Gauges {
-	g := Gauges{InFlight: make([]int64, len(w.program.Steps))}
+	g := Gauges{Stage: w.stage.index, InFlight: make([]int64, len(w.program.Steps))}
 	for i := range w.requests.all {
 		r := &w.requests.all[i]
 		if r.state != inFlight && (r.state != waiting || !r.retried) {

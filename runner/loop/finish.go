@@ -101,10 +101,7 @@ func (w *Worker) timeOut(tok int32) {
 	w.finishFailed(tok, byTimeout)
 	w.touch(c)
 	w.offer(c.index)
-	if c.state == draining && c.session.InFlight() == 0 {
-		w.write(c)
-		w.discard(c)
-	}
+	w.drained(c)
 }
 
 // nextExpiry is when the next timeout passes.

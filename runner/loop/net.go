@@ -39,7 +39,20 @@ type Event struct {
 }
 
 // Dialer opens a connection in the background and brings it to the worker with Connected, after
-// a delay. Target and endpoint are indices into the plan. It may be called from any worker.
+// a delay. It may be called from any worker.
 type Dialer interface {
-	Dial(w *Worker, conn int32, generation uint32, target, endpoint int32, delay time.Duration)
+	Dial(w *Worker, r DialRequest)
+}
+
+// DialRequest says which connection to open.
+type DialRequest struct {
+	// Conn and Generation name the worker's record.
+	Conn       int32
+	Generation uint32
+	// Target and Endpoint are indices into the plan.
+	Target, Endpoint int32
+	// Number is the connection's in the whole test; Attempt counts failures in a row. Together
+	// they choose among several addresses of a host.
+	Number, Attempt int
+	Delay           time.Duration
 }

@@ -34,6 +34,7 @@ func (w *Worker) receive(c *conn) {
 			return
 		}
 		w.rec.BytesReceived += int64(n)
+		c.receivedAt = w.now
 		if c.secure != nil {
 			c.secure.Feed(w.read[:n])
 			if !w.receiveSecure(c) {
@@ -65,35 +66,20 @@ func (w *Worker) parse(c *conn, p []byte) bool {
 // received looks at what the session has become.
 func (w *Worker) received(c *conn) {
 	if !c.settled && c.session.Ready() {
-		w.settled(c)
+		w.settle(c)
 	}
 	if c.state == open && c.session.Draining() {
-		w.drainConn(c)
+		w.retire(c, true)
 		return
 	}
-	if c.state == draining && c.session.InFlight() == 0 {
-		w.write(c)
-		w.discard(c)
+	if c.state == draining {
+		w.drained(c)
 		return
 	}
 	if len(c.session.Pending()) > 0 {
 		w.touch(c)
 	}
 	w.offer(c.index)
-}
-
-// drainConn lets a connection finish what it has, while another takes its place.
-func (w *Worker) drainConn(c *conn) {
-	c.state = draining
-	i := c.index
-	w.replace(c)
-	c = &w.conns[i]
-	if c.session.InFlight() == 0 {
-		w.write(c)
-		w.discard(c)
-		return
-	}
-	w.touch(c)
 }
 
 // OnStatus implements h2.Handler.

@@ -39,7 +39,11 @@ func (w *Worker) send(tok, ci int32) {
 	r.conn, r.state, r.sent = ci, inFlight, w.now
 	w.expiries[s.TimeoutClass].append(&w.requests, tok)
 	w.touch(c)
-	w.offer(ci)
+	if c.opened++; c.opened == w.targets[s.Target].plan.Connecting.MaxRequests {
+		w.retiring = append(w.retiring, ci)
+	} else {
+		w.offer(ci)
+	}
 	if !r.retried {
 		w.countSent(r)
 	}

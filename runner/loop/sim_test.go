@@ -32,6 +32,15 @@ type sim struct {
 	serve func(*simRequest) reply
 	// settings the peers announce.
 	settings []http2.Setting
+	// onSettings sees the worker's SETTINGS.
+	onSettings func(*http2.SettingsFrame)
+	// pings counts PING frames; mute peers do not answer them.
+	pings int
+	mute  bool
+	// dialled are all attempts to connect.
+	dialled []DialRequest
+	// down endpoints refuse connections.
+	down map[int32]bool
 	// refuse makes the next n connects fail.
 	refuse int
 	// silent makes the next n peers accept and say nothing.
@@ -78,6 +87,8 @@ type simConn struct {
 	resets   []uint32
 	closed   bool // by the peer
 	hungUp   bool // by the worker
+	goodbye  bool // the worker has sent GOAWAY
+	endpoint int32
 	watching bool
 }
 
@@ -177,14 +188,15 @@ func (s *sim) Send(fd int, b []byte) (int, Status) {
 func (s *sim) Close(fd int) { s.conns[fd].hungUp = true }
 
 // Dial implements Dialer.
-func (s *sim) Dial(w *Worker, conn int32, generation uint32, _, _ int32, delay time.Duration) {
-	s.in(delay+time.Millisecond, func() {
-		if s.refuse > 0 {
+func (s *sim) Dial(w *Worker, r DialRequest) {
+	s.dialled = append(s.dialled, r)
+	s.in(r.Delay+time.Millisecond, func() {
+		if s.refuse > 0 || s.down[r.Endpoint] {
 			s.refuse--
-			w.Connected(conn, generation, nil, errors.New("connection refused"))
+			w.Connected(r, nil, errors.New("connection refused"))
 			return
 		}
-		c := &simConn{s: s, index: len(s.conns), fd: len(s.conns), open: map[uint32]*simRequest{}}
+		c := &simConn{s: s, endpoint: r.Endpoint, index: len(s.conns), fd: len(s.conns), open: map[uint32]*simRequest{}}
 		c.decoder = hpack.NewDecoder(4096, nil)
 		c.encoder = hpack.NewEncoder(&c.block)
 		s.conns = append(s.conns, c)
@@ -193,7 +205,7 @@ func (s *sim) Dial(w *Worker, conn int32, generation uint32, _, _ int32, delay t
 		} else if err := http2.NewFramer(&c.out, nil).WriteSettings(s.settings...); err != nil {
 			s.t.Fatal(err)
 		}
-		w.Connected(conn, generation, &dial.Connection{FD: c.fd, Took: time.Millisecond}, nil)
+		w.Connected(r, &dial.Connection{FD: c.fd, Took: time.Millisecond}, nil)
 	})
 }
 
@@ -243,6 +255,17 @@ func (c *simConn) frame(f http2.Frame) {
 		if f.StreamEnded() {
 			c.request(r)
 		}
+	case *http2.SettingsFrame:
+		if c.s.onSettings != nil && !f.IsAck() {
+			c.s.onSettings(f)
+		}
+	case *http2.PingFrame:
+		c.s.pings++
+		if !f.IsAck() && !c.s.mute {
+			_ = http2.NewFramer(&c.out, nil).WritePing(true, f.Data)
+		}
+	case *http2.GoAwayFrame:
+		c.goodbye = true
 	case *http2.RSTStreamFrame:
 		c.resets = append(c.resets, f.StreamID)
 		delete(c.open, f.StreamID)

@@ -71,8 +71,10 @@ type Worker struct {
 	// name them.
 	closing []int32
 	dirty   []int32
-	opening ring[opening]
-	current *conn // whose bytes are being parsed
+	// retiring are open connections to be replaced at the end of this turn.
+	retiring []int32
+	timers   timers
+	current  *conn // whose bytes are being parsed
 
 	requests  slab
 	instances instances
@@ -105,6 +107,8 @@ type target struct {
 	plan     *rv.Target
 	encoders []*chain.Encoder // by endpoint
 	session  h2.Config
+	// encoderTable bounds the HPACK table our requests use, in octets.
+	encoderTable uint32
 	// serves says whether a chain goes to this target.
 	serves func(chain int) bool
 	// available connections may have a free stream; the first is used next and goes to the end.
@@ -154,11 +158,30 @@ func New(cfg Config) *Worker {
 func (w *Worker) initTarget(i int) {
 	t := &w.targets[i]
 	t.plan = &w.program.Targets[i]
-	t.session = h2.Config{MaxConcurrentStreams: t.plan.MaxConcurrentStreams}
+	t.session, t.encoderTable = http2Config(t.plan)
 	t.serves = func(c int) bool { return w.program.Chains[c].Target == i }
 	for e := range t.plan.Endpoints {
 		t.encoders = append(t.encoders, chain.NewEncoder(w.program, i, &t.plan.Endpoints[e]))
 	}
+}
+
+// http2Config is the session's configuration and the bound on our encoder's table.
+func http2Config(t *rv.Target) (h2.Config, uint32) {
+	c := h2.Config{MaxConcurrentStreams: t.MaxConcurrentStreams}
+	encoder := uint32(chain.MaxTable)
+	for _, f := range []struct{ from, to *uint32 }{
+		{t.HTTP2.HeaderTableSize, &c.HeaderTableSize},
+		{t.HTTP2.StreamWindow, &c.StreamWindow},
+		{t.HTTP2.ConnectionWindow, &c.ConnWindow},
+		{t.HTTP2.MaxFrameSize, &c.MaxFrameSize},
+		{t.HTTP2.EncoderTableSize, &encoder},
+	} {
+		if f.from != nil {
+			*f.to = *f.from
+		}
+	}
+	c.NoHeaderTable = t.HTTP2.HeaderTableSize != nil && *t.HTTP2.HeaderTableSize == 0
+	return c, encoder
 }
 
 // Run works until the plan is done, the context ends, or Abort. It locks its thread and leaves
@@ -202,7 +225,8 @@ func (w *Worker) turn() error {
 		w.generate()
 	}
 	w.expire()
-	w.expireOpening()
+	w.fireTimers()
+	w.retireAll()
 	w.flush()
 	w.freeConnections()
 	w.advance()
@@ -228,7 +252,7 @@ func (w *Worker) generate() {
 // idleFor is how long nothing will happen by itself.
 func (w *Worker) idleFor() time.Duration {
 	next := w.nextPickUp()
-	next = min(next, w.nextExpiry(), w.nextOpening(), w.nextDrop(), w.deadline())
+	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline())
 	if w.stage.over() {
 		next = min(next, w.endedAt+int64(w.cfg.MaxWait))
 	}

@@ -64,7 +64,56 @@ type Target struct {
 	MaxConcurrentStreams int           `json:"maxConcurrentStreams"`
 	ConnectTimeout       time.Duration `json:"connectTimeout"`
 	// TLS is set when the endpoints' scheme is https.
-	TLS *TLS `json:"tls,omitempty"`
+	TLS        *TLS       `json:"tls,omitempty"`
+	HTTP2      HTTP2      `json:"http2,omitzero"`
+	HTTP1      HTTP1      `json:"http1,omitzero"`
+	Connecting Connecting `json:"connecting,omitzero"`
+}
+
+// HTTP2 is what a session announces and obeys. A nil field means the engine's default.
+type HTTP2 struct {
+	// HeaderTableSize is announced as SETTINGS_HEADER_TABLE_SIZE, in octets.
+	HeaderTableSize *uint32 `json:"headerTableSize,omitempty"`
+	// EncoderTableSize bounds the table our own encoder uses, in octets; the peer's SETTINGS
+	// bound it too. Zero: nothing is indexed.
+	EncoderTableSize *uint32 `json:"encoderTableSize,omitempty"`
+	// StreamWindow and ConnectionWindow are receive windows, in octets.
+	StreamWindow     *uint32 `json:"streamWindow,omitempty"`
+	ConnectionWindow *uint32 `json:"connectionWindow,omitempty"`
+	// MaxFrameSize is the largest frame we take, in octets.
+	MaxFrameSize *uint32 `json:"maxFrameSize,omitempty"`
+	// PingInterval sends a PING on a connection that received nothing for so long, and closes
+	// it when the next interval brings nothing either. Zero: none.
+	PingInterval time.Duration `json:"pingInterval,omitempty"`
+}
+
+// HTTP1 is how HTTP/1.1 connections are used.
+type HTTP1 struct {
+	// Pipeline is the number of requests in flight on a connection; below 2: no pipelining.
+	Pipeline int `json:"pipeline,omitempty"`
+	// NoKeepAlive opens a connection for each request.
+	NoKeepAlive bool `json:"noKeepAlive,omitempty"`
+}
+
+// Connecting is how connections are opened and given up.
+type Connecting struct {
+	// RampCount connections of the whole test are opened in each RampPeriod; zero: all at once.
+	RampCount  int           `json:"rampCount,omitempty"`
+	RampPeriod time.Duration `json:"rampPeriod,omitempty"`
+	// MaxAge and MaxRequests retire a connection: it takes no more requests, another takes its
+	// place, and it closes when its last response has come. Zero: never.
+	MaxAge      time.Duration `json:"maxAge,omitempty"`
+	MaxRequests int64         `json:"maxRequests,omitempty"`
+	// InactivityTimeout closes a connection that has requests in flight and has received nothing
+	// for so long; they are counted as connectionLost. Zero: never.
+	InactivityTimeout time.Duration `json:"inactivityTimeout,omitempty"`
+	// LocalAddresses are the IP addresses to connect from: connection k from entry k modulo
+	// their number. Empty: the system's choice.
+	LocalAddresses []string `json:"localAddresses,omitempty"`
+	// NoFailover keeps a connection to its own endpoint; otherwise one that cannot be reached is
+	// replaced by the group's next, and its own is tried again every FailbackInterval.
+	NoFailover       bool          `json:"noFailover,omitempty"`
+	FailbackInterval time.Duration `json:"failbackInterval,omitempty"`
 }
 
 // TLS is how connections to a target are secured. Certificates and keys are named by file, so

@@ -1,0 +1,176 @@
+package loop
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+func TestConnectionRamp(t *testing.T) {
+	p := gets(perSecond(10, time.Second))
+	p.Targets[0].Connections = 10
+	p.Targets[0].Connecting = rv.Connecting{RampCount: 4, RampPeriod: time.Second}
+	b := newBench(t, p, ok(0))
+	b.run()
+	var got []time.Duration
+	for _, r := range b.dialled {
+		got = append(got, r.Delay/time.Second)
+	}
+	if diff := cmp.Diff([]time.Duration{0, 0, 0, 0, 1, 1, 1, 1, 2, 2}, got); diff != "" {
+		t.Errorf("seconds of delay (-want +got):\n%s", diff)
+	}
+	if b.startAt < int64(2*time.Second) {
+		t.Error("ready before the last connection was open")
+	}
+}
+
+func TestMaxRequestsRetiresConnections(t *testing.T) {
+	p := gets(perSecond(1000, time.Second))
+	p.Targets[0].Connecting.MaxRequests = 100
+	b := newBench(t, p, ok(3*time.Millisecond))
+	got := b.run()
+	if want := (&rvTotals{Sent: 1000, Done: 1000, Succeeded: 1000}); !cmp.Equal(want, got) {
+		t.Fatalf("got %+v", got)
+	}
+	count := map[int]int{}
+	for _, r := range b.served {
+		count[r.conn]++
+	}
+	for i := range 10 {
+		if count[i] != 100 || !b.conns[i].goodbye || !b.conns[i].hungUp {
+			t.Errorf("connection %d carried %d requests; said goodbye: %v, closed: %v", i, count[i], b.conns[i].goodbye, b.conns[i].hungUp)
+		}
+	}
+}
+
+func TestMaxAgeRetiresConnections(t *testing.T) {
+	p := gets(perSecond(100, 2*time.Second))
+	p.Targets[0].Connecting.MaxAge = 500 * time.Millisecond
+	b := newBench(t, p, ok(20*time.Millisecond))
+	got := b.run()
+	if got.Done != 200 || got.Lost != 0 || len(b.conns) < 4 || len(b.conns) > 6 {
+		t.Errorf("got %+v over %d connections", got, len(b.conns))
+	}
+}
+
+func group(rates ...rv.Rate) *rv.Plan {
+	p := gets(rates...)
+	p.Targets[0].Connections = 2
+	p.Targets[0].Endpoints = append(p.Targets[0].Endpoints, rv.Endpoint{Scheme: "http", Authority: "u", Address: "u:80"})
+	return p
+}
+
+func TestFailoverAndReturn(t *testing.T) {
+	p := group(perSecond(100, 10*time.Second))
+	p.Targets[0].Connecting.FailbackInterval = time.Second
+	b := newBench(t, p, ok(time.Millisecond))
+	b.down = map[int32]bool{1: true}
+	b.in(4*time.Second, func() { b.down[1] = false })
+	got := b.run()
+	if got.Done != 1000 || got.Lost != 0 {
+		t.Fatalf("got %+v", got)
+	}
+	early, late := map[string]int{}, map[string]int{}
+	for _, r := range b.served {
+		switch {
+		case r.at < 4*time.Second:
+			early[r.fields[":authority"]]++
+		case r.at > 6*time.Second:
+			late[r.fields[":authority"]]++
+		}
+	}
+	if early["u"] != 0 || early["t"] == 0 {
+		t.Errorf("while u was down: %v", early)
+	}
+	if d := late["u"] - late["t"]; d < -2 || d > 2 {
+		t.Errorf("after u came back: %v, want halves", late)
+	}
+}
+
+func TestNoFailoverKeepsToItsEndpoint(t *testing.T) {
+	p := group(perSecond(100, time.Second))
+	p.Targets[0].Connecting.NoFailover = true
+	b := newBench(t, p, ok(time.Millisecond))
+	b.down = map[int32]bool{1: true}
+	b.in(3*time.Second, func() { b.down[1] = false })
+	b.run()
+	if b.startAt < int64(3*time.Second) {
+		t.Error("ready although one endpoint was down and nothing may take its place")
+	}
+}
+
+func TestInactivity(t *testing.T) {
+	p := gets(perSecond(10, 2*time.Second))
+	p.Chains[0].Steps[0].Timeout, p.Drain = time.Minute, time.Minute
+	p.Targets[0].Connecting.InactivityTimeout = 500 * time.Millisecond
+	n := 0
+	b := newBench(t, p, func(*simRequest) reply {
+		if n++; n > 5 && n < 16 {
+			return reply{}
+		}
+		return reply{status: 200}
+	})
+	got := b.run()
+	if got.Lost == 0 || got.Sent != 20 || got.TimedOut != 0 {
+		t.Errorf("got %+v", got)
+	}
+	if len(b.conns) < 2 {
+		t.Error("the silent connection was kept")
+	}
+}
+
+func TestPing(t *testing.T) {
+	for _, mute := range []bool{false, true} {
+		p := gets(rv.Rate{Name: "slow", Count: 1, Period: 5 * time.Second, Duration: 10 * time.Second})
+		p.Targets[0].HTTP2.PingInterval = time.Second
+		b := newBench(t, p, ok(0))
+		b.mute = mute
+		got := b.run()
+		if got.Done != 2 || b.pings < 3 {
+			t.Errorf("mute %v: got %+v, %d pings", mute, got, b.pings)
+		}
+		if replaced := len(b.conns) > 1; replaced != mute {
+			t.Errorf("mute %v: %d connections", mute, len(b.conns))
+		}
+	}
+}
+
+func TestHTTP2SettingsAreAnnounced(t *testing.T) {
+	zero, window, frame := uint32(0), uint32(100_000), uint32(1<<20)
+	p := gets(perSecond(10, time.Second))
+	p.Targets[0].HTTP2 = rv.HTTP2{HeaderTableSize: &zero, EncoderTableSize: &zero, StreamWindow: &window, ConnectionWindow: &window, MaxFrameSize: &frame}
+	b := newBench(t, p, ok(0))
+	got := map[http2.SettingID]uint32{}
+	b.onSettings = func(f *http2.SettingsFrame) {
+		_ = f.ForeachSetting(func(s http2.Setting) error { got[s.ID] = s.Val; return nil })
+	}
+	if r := b.run(); r.Done != 10 {
+		t.Fatalf("got %+v", r)
+	}
+	for id, want := range map[http2.SettingID]uint32{http2.SettingHeaderTableSize: 0, http2.SettingInitialWindowSize: window, http2.SettingMaxFrameSize: frame, http2.SettingEnablePush: 0} {
+		if v, ok := got[id]; !ok || v != want {
+			t.Errorf("%v is %d (%v), want %d", id, v, ok, want)
+		}
+	}
+}
+
+func TestTimersHeap(t *testing.T) {
+	var h timers
+	for _, at := range []int64{5, 3, 9, 1, 7, 3, 8, 2} {
+		h.push(timer{at: at})
+	}
+	var got []int64
+	for len(h) > 0 {
+		if h.next() != h[0].at {
+			t.Fatal("next is not the first")
+		}
+		got = append(got, h.pop().at)
+	}
+	if diff := cmp.Diff([]int64{1, 2, 3, 3, 5, 7, 8, 9}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,165 @@
+package loop
+
+import (
+	"time"
+)
+
+// timerKind is what a connection waits for. These timers are rare and one heap keeps them all;
+// requests' timeouts are in lists of their own (requests.go).
+type timerKind uint8
+
+const (
+	// settingsTimer: the peer owes its SETTINGS (RFC 9113 3.4).
+	settingsTimer timerKind = iota
+	// ageTimer: the connection has reached its greatest age.
+	ageTimer
+	// inactivityTimer: requests are in flight and nothing comes.
+	inactivityTimer
+	// pingTimer: nothing has come for the ping interval.
+	pingTimer
+	// failbackTimer: the connection's own endpoint is to be tried again.
+	failbackTimer
+)
+
+type timer struct {
+	at         int64
+	conn       int32
+	generation uint32
+	kind       timerKind
+}
+
+// timers is a binary heap, the earliest first.
+type timers []timer
+
+func (h *timers) push(t timer) {
+	*h = append(*h, t)
+	a := *h
+	for i := len(a) - 1; i > 0; {
+		up := (i - 1) / 2
+		if a[up].at <= a[i].at {
+			return
+		}
+		a[up], a[i] = a[i], a[up]
+		i = up
+	}
+}
+
+func (h *timers) pop() timer {
+	a := *h
+	top := a[0]
+	last := len(a) - 1
+	a[0] = a[last]
+	*h = a[:last]
+	a = *h
+	for i := 0; ; {
+		least := i
+		for _, k := range [2]int{2*i + 1, 2*i + 2} {
+			if k < len(a) && a[k].at < a[least].at {
+				least = k
+			}
+		}
+		if least == i {
+			return top
+		}
+		a[least], a[i] = a[i], a[least]
+		i = least
+	}
+}
+
+func (h timers) next() int64 {
+	if len(h) == 0 {
+		return never
+	}
+	return h[0].at
+}
+
+// arm sets a timer for a connection unless it is set already or d is zero.
+func (w *Worker) arm(c *conn, kind timerKind, d time.Duration) {
+	if d <= 0 || c.armed&(1<<kind) != 0 {
+		return
+	}
+	c.armed |= 1 << kind
+	w.timers.push(timer{at: w.now + int64(d), conn: c.index, generation: c.generation, kind: kind})
+}
+
+// armSettled sets the timers of a connection that can be used.
+func (w *Worker) armSettled(c *conn) {
+	t := w.targets[c.target].plan
+	w.arm(c, ageTimer, t.Connecting.MaxAge)
+	w.arm(c, inactivityTimer, t.Connecting.InactivityTimeout)
+	w.arm(c, pingTimer, t.HTTP2.PingInterval)
+	if c.endpoint != w.home(c) {
+		w.armFailback(c)
+	}
+}
+
+func (w *Worker) armFailback(c *conn) {
+	d := w.targets[c.target].plan.Connecting.FailbackInterval
+	if d == 0 {
+		d = defaultFailback
+	}
+	w.arm(c, failbackTimer, d)
+}
+
+// fireTimers does what has come due.
+func (w *Worker) fireTimers() {
+	for w.timers.next() <= w.now {
+		t := w.timers.pop()
+		c := &w.conns[t.conn]
+		if c.generation != t.generation || c.state != open {
+			continue
+		}
+		c.armed &^= 1 << t.kind
+		w.fire(c, t.kind)
+	}
+}
+
+func (w *Worker) fire(c *conn, kind timerKind) {
+	t := w.targets[c.target].plan
+	switch kind {
+	case settingsTimer:
+		if !c.settled {
+			w.lose(c, "target "+t.Name+": connected, but the peer sent no SETTINGS in time (RFC 9113 3.4)")
+		}
+	case ageTimer:
+		w.retire(c, true)
+	case failbackTimer:
+		w.tryReturn(c)
+	case inactivityTimer:
+		w.fireInactivity(c, t.Connecting.InactivityTimeout)
+	case pingTimer:
+		w.firePing(c, t.HTTP2.PingInterval)
+	}
+}
+
+// fireInactivity loses a connection that owes responses and is silent. The timer is not moved
+// with every read; it looks at the last one when it fires and is set again for what is left.
+func (w *Worker) fireInactivity(c *conn, limit time.Duration) {
+	silent := time.Duration(w.now - c.receivedAt)
+	if c.session.InFlight() == 0 {
+		c.receivedAt = w.now // idle is not silent
+		silent = 0
+	}
+	if silent >= limit {
+		w.lose(c, "the connection was silent for "+limit.String())
+		return
+	}
+	w.arm(c, inactivityTimer, limit-silent)
+}
+
+// firePing asks a silent peer whether it is there, and loses a connection that has not answered
+// by the next time.
+func (w *Worker) firePing(c *conn, interval time.Duration) {
+	silent := time.Duration(w.now - c.receivedAt)
+	switch {
+	case silent < interval:
+		w.arm(c, pingTimer, interval-silent)
+		return
+	case silent >= 2*interval:
+		w.lose(c, "no answer to PING in "+interval.String())
+		return
+	}
+	c.session.Ping()
+	w.touch(c)
+	w.arm(c, pingTimer, 2*interval-silent)
+}
