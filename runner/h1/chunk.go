@@ -1,0 +1,85 @@
+package h1
+
+// chunk takes the octets around the data of chunks (RFC 9112 7.1), as far as
+// they go without a change of phase. Lines end with CRLF and nothing less: the
+// lenience of RFC 9112 2.2 is for heads, and here it has been used to smuggle.
+func (r *reader) chunk(p []byte) (n int, err *Error) {
+	switch r.phase {
+	case atChunk:
+		return r.chunkSize(p)
+	case atChunkExt:
+		return r.chunkExt(p)
+	case atChunkCR:
+		if p[0] != '\r' {
+			return 0, errChunkEnd
+		}
+		r.phase = atDataLF
+	case atDataLF:
+		if p[0] != '\n' {
+			return 0, errChunkEnd
+		}
+		r.phase, r.digits, r.left = atChunk, 0, 0
+	default: // atChunkLF
+		if p[0] != '\n' {
+			return 0, errChunkLine
+		}
+		r.phase = inChunk
+		if r.left == 0 {
+			r.phase = atTrailer
+		}
+	}
+	return 1, nil
+}
+
+// chunkSize reads hexadecimal digits and the octet behind them.
+func (r *reader) chunkSize(p []byte) (n int, err *Error) {
+	for i, b := range p {
+		d := hexDigit[b]
+		if d < 16 && r.digits < maxChunkDigits {
+			r.left = r.left<<4 | int64(d)
+			r.digits++
+			continue
+		}
+		switch {
+		case d < 16 || r.digits == 0:
+			return 0, errChunkSize
+		case b == '\r':
+			r.phase = atChunkLF
+		case b == ';' || isBlank(b):
+			r.phase, r.ext = atChunkExt, 0
+		default:
+			return 0, errChunkSize
+		}
+		return i + 1, nil
+	}
+	return len(p), nil
+}
+
+// chunkExt skips extensions, which nobody has given a meaning (RFC 9112 7.1.1).
+func (r *reader) chunkExt(p []byte) (n int, err *Error) {
+	for i, b := range p {
+		if b == '\r' {
+			r.phase = atChunkLF
+			return i + 1, nil
+		}
+		r.ext++
+		if b < ' ' && b != '\t' || r.ext > maxChunkLine {
+			return 0, errChunkLine
+		}
+	}
+	return len(p), nil
+}
+
+// hexDigit is the value of a hexadecimal digit, and 16 for any other octet.
+var hexDigit = func() (t [256]byte) {
+	for i := range t {
+		t[i] = 16
+	}
+	for i := range byte(10) {
+		t['0'+i] = i
+	}
+	for i := range byte(6) {
+		t['a'+i], t['A'+i] = 10+i, 10+i
+	}
+	return t
+}()

@@ -1,0 +1,185 @@
+package h1
+
+// Want says which parts of a response the handler is to be given, and what the
+// session must know of the request to read the response.
+type Want uint8
+
+const (
+	// WantHeaders asks for OnHeader.
+	WantHeaders Want = 1 << iota
+	// WantBody asks for OnData.
+	WantBody
+	// NoBody says that the method is HEAD: the response has no body, whatever
+	// its fields say (RFC 9112 6.3).
+	NoBody
+)
+
+// Kind is how a request ended.
+type Kind uint8
+
+const (
+	// Completed: the whole response came.
+	Completed Kind = iota
+	// Reset: the response was malformed, and the connection is done.
+	Reset
+	// Unprocessed: the request may be sent again, on another connection. It is
+	// said of a request
+	//   - of which not an octet was sent,
+	//   - that stood behind a response with "connection: close", for whoever
+	//     says so processes no further request (RFC 9112 9.6),
+	//   - with an idempotent method (RFC 9110 9.2.2) on a connection that has
+	//     answered before, if the peer closed it cleanly without an octet of
+	//     this request's response: the peer gave up an idle connection while
+	//     the request was on its way (RFC 9112 9.3.1), or ended a pipeline
+	//     (9.3.2).
+	// POST and PATCH may have been processed then, and are Lost.
+	Unprocessed
+	// Lost with its connection.
+	Lost
+)
+
+// Outcome is the end of a request.
+type Outcome struct{ Kind Kind }
+
+// Handler takes the events of a session. All calls happen inside Receive, Ended
+// or Close; slices are valid during the call; the handler must not call back
+// into the session.
+type Handler interface {
+	// OnStatus: the final response begins, and its head is well-formed; 1xx are
+	// swallowed. A response whose chunks turn out malformed is Reset after it.
+	OnStatus(tok uint32, status int)
+	// OnHeader: a field of the response, only with WantHeaders; no trailers. The
+	// name is lower-cased in place, the value has no white space around it, and
+	// neither CR, LF nor NUL in it.
+	OnHeader(tok uint32, name, value []byte)
+	// OnData: a piece of the body, only with WantBody.
+	OnData(tok uint32, p []byte)
+	// OnDone: exactly once for each Open that was not cancelled.
+	OnDone(tok uint32, o Outcome)
+}
+
+// Client is the client side of one connection.
+type Client struct {
+	h     Handler
+	out   outBuffer
+	queue queue
+	in    reader
+	err   error // the session is over
+	cfg   Config
+
+	lastID  uint32
+	limit   int  // of requests in flight; 0 when none may be opened
+	forgot  int  // cancelled requests in the queue
+	reused  bool // a response was completed
+	closing bool // the connection ends with the response under way
+	told    bool // ... and the peer has said so (RFC 9112 9.6)
+
+	draining bool
+	shut     bool
+	broken   bool
+}
+
+// NewClient returns a session that is ready.
+func NewClient(cfg Config, h Handler) *Client {
+	c := &Client{h: h, cfg: cfg.withDefaults()}
+	c.setLimit()
+	return c
+}
+
+// Ready is true from the start: HTTP/1.1 has no preface.
+func (c *Client) Ready() bool { return true }
+
+// Free is how many requests may be opened now: 0 while draining, after
+// Shutdown, Cancel or an error.
+func (c *Client) Free() int { return max(0, c.limit-c.queue.count) }
+
+// InFlight is how many requests still owe an OnDone.
+func (c *Client) InFlight() int { return c.queue.count - c.forgot }
+
+// Draining tells that no request can be opened any more: open another
+// connection, and close this one when InFlight is 0. It is so after the head of
+// a response that ends the connection, after the first Open with NoKeepAlive,
+// and after Cancel.
+func (c *Client) Draining() bool { return c.draining }
+
+// Broken tells that the owner must close the connection now, because of a
+// Cancel, an error or the peer's end.
+func (c *Client) Broken() bool { return c.broken }
+
+// Pending is what is to be sent, valid until the next call of any method but
+// Wrote.
+func (c *Client) Pending() []byte { return c.out.pending() }
+
+// Wrote tells that the first n octets of Pending were sent. It must be told
+// before what answers them is given to Receive: a response that comes before
+// its request was sent is none (RFC 9112 9.2).
+func (c *Client) Wrote(n int) { c.out.wrote(n) }
+
+// Shutdown lets no request be opened any more; those in flight go on.
+func (c *Client) Shutdown() {
+	c.shut = true
+	c.setLimit()
+}
+
+// Cancel forgets a request; it gets no OnDone. HTTP/1.1 has no way to take a
+// request back but to close the connection (RFC 9112 9.5), so the session is
+// Draining and Broken from now on, and all that comes is dropped. The other
+// requests in flight are Lost with Close. It returns false when there is no such
+// request.
+func (c *Client) Cancel(id uint32, _ int64) (reset bool) {
+	for i := range c.queue.count {
+		if r := c.queue.at(i); r.id == id && r.state&cancelled == 0 {
+			r.state |= cancelled
+			c.forgot++
+			c.breakOff()
+			return true
+		}
+	}
+	return false
+}
+
+// Close says that the connection is gone: every request in flight is Lost.
+func (c *Client) Close() {
+	c.err = errOver
+	c.breakOff()
+	for c.queue.count > 0 {
+		c.finish(Lost)
+	}
+	c.out, c.queue, c.in = outBuffer{}, queue{}, reader{}
+}
+
+// breakOff: nothing of the connection is of use any more.
+func (c *Client) breakOff() {
+	c.draining, c.broken = true, true
+	c.out.truncate(c.out.total)
+	c.setLimit()
+}
+
+func (c *Client) setLimit() {
+	c.limit = 0
+	if !c.draining && !c.shut {
+		c.limit = c.cfg.Pipeline
+	}
+}
+
+// finish ends the first request of the queue and says so, unless no one waits.
+func (c *Client) finish(k Kind) {
+	r := c.queue.pop()
+	if r.state&cancelled != 0 {
+		c.forgot--
+		return
+	}
+	c.h.OnDone(r.tok, Outcome{k})
+}
+
+// finishUnanswered ends the first request of the queue, of whose response there
+// will be nothing. See Unprocessed.
+func (c *Client) finishUnanswered() Kind {
+	r := c.queue.at(0)
+	k := Lost
+	if r.start >= c.out.total || c.told || c.reused && r.state&idempotent != 0 {
+		k = Unprocessed
+	}
+	c.finish(k)
+	return k
+}

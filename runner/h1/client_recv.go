@@ -1,0 +1,221 @@
+package h1
+
+import "bytes"
+
+// Receive takes all of p, the bytes that came from the peer; a cut head is kept
+// for the next call. An error means that the connection must be closed: what has
+// come is no response to any request, and where a next one would begin is not
+// known. Names in p may be lower-cased.
+func (c *Client) Receive(p []byte, _ int64) error {
+	for len(p) > 0 {
+		switch {
+		case c.err != nil:
+			return c.err
+		case c.broken:
+			return nil
+		}
+		n, err := c.next(p)
+		if err != nil {
+			return c.fail(err)
+		}
+		p = p[n:]
+	}
+	return c.err
+}
+
+// next takes the next element of p; n is its length, of which there is at least
+// 1.
+func (c *Client) next(p []byte) (n int, err *Error) {
+	switch c.in.phase {
+	case atHead:
+		return c.onHead(p)
+	case inLength:
+		if n = c.content(p); c.in.left == 0 {
+			c.endResponse()
+		}
+		return n, nil
+	case inClose:
+		c.data(p)
+		return len(p), nil
+	case inChunk:
+		if n = c.content(p); c.in.left == 0 {
+			c.in.phase = atChunkCR
+		}
+		return n, nil
+	case atTrailer:
+		return c.onTrailer(p)
+	}
+	return c.in.chunk(p)
+}
+
+// content takes octets whose number is known.
+func (c *Client) content(p []byte) (n int) {
+	n = int(min(int64(len(p)), c.in.left))
+	c.in.left -= int64(n)
+	c.data(p[:n])
+	return n
+}
+
+func (c *Client) data(p []byte) {
+	if r := c.queue.at(0); r.want&WantBody != 0 {
+		c.h.OnData(r.tok, p)
+	}
+}
+
+// onHead takes a head, interim or final, or a part of one.
+func (c *Client) onHead(p []byte) (n int, err *Error) {
+	if c.queue.count == 0 || c.queue.at(0).start >= c.out.total {
+		return 0, errUnsolicited
+	}
+	section, n, err := c.in.section(p, c.cfg.MaxHeaderBytes, false)
+	if err != nil || section == nil {
+		return n, err
+	}
+	if c.in.head.status < 200 {
+		err = c.onInterim()
+	} else {
+		c.onFinal(section)
+	}
+	if len(c.in.carry) > 0 {
+		c.in.release()
+	}
+	return n, err
+}
+
+// onInterim: a 1xx response ends with its head (RFC 9112 6.3) and is swallowed
+// (RFC 9110 15.2).
+func (c *Client) onInterim() *Error {
+	if c.in.head.status == 101 {
+		return errSwitch
+	}
+	if c.in.interim++; c.in.interim > maxInterim {
+		return errInterim
+	}
+	return nil
+}
+
+func (c *Client) onFinal(section []byte) {
+	h, r := &c.in.head, c.queue.at(0)
+	c.frame(h, r.want)
+	if c.closing {
+		c.draining = true
+		c.setLimit()
+		c.ceaseSending()
+	}
+	c.h.OnStatus(r.tok, h.status)
+	if r.want&WantHeaders != 0 {
+		c.tellFields(r.tok, section)
+	}
+	if c.in.phase == inLength && c.in.left == 0 {
+		c.endResponse()
+	}
+}
+
+// frame finds how the content ends (RFC 9112 6.3) and whether the connection
+// does with it (9.3).
+func (c *Client) frame(h *head, want Want) {
+	in := &c.in
+	c.closing, c.told = !h.persists(), h.close
+	switch {
+	case want&NoBody != 0 || h.status == 204 || h.status == 304:
+		in.phase, in.left = inLength, 0
+	case h.chunked:
+		in.phase, in.digits, in.left = atChunk, 0, 0
+	case h.length >= 0:
+		in.phase, in.left = inLength, h.length
+	default:
+		in.phase, c.closing = inClose, true
+	}
+}
+
+// tellFields hands the fields of a head that was found well-formed to the
+// handler.
+func (c *Client) tellFields(tok uint32, p []byte) {
+	p = p[bytes.IndexByte(p, '\n')+1:]
+	for p[0] != '\r' && p[0] != '\n' {
+		colon, lf := bytes.IndexByte(p, ':'), bytes.IndexByte(p, '\n')
+		name, value := p[:colon], p[colon+1:lf]
+		p = p[lf+1:]
+		lower(name)
+		c.h.OnHeader(tok, name, trim(bytes.TrimSuffix(value, crlf[:1])))
+	}
+}
+
+var crlf = []byte("\r\n")
+
+// onTrailer skips the trailer section (RFC 9112 7.1.2).
+func (c *Client) onTrailer(p []byte) (n int, err *Error) {
+	section, n, err := c.in.section(p, c.cfg.MaxHeaderBytes, true)
+	if err != nil || section == nil {
+		return n, err
+	}
+	if len(c.in.carry) > 0 {
+		c.in.release()
+	}
+	c.endResponse()
+	return n, nil
+}
+
+// endResponse: the first request's response is complete.
+func (c *Client) endResponse() {
+	c.in.phase, c.in.interim = atHead, 0
+	c.reused = true
+	if !c.closing {
+		c.finish(Completed)
+		return
+	}
+	c.out.truncate(c.out.total)
+	c.finish(Completed)
+	for c.queue.count > 0 {
+		c.finishUnanswered()
+	}
+}
+
+// fail ends the session with an error. The request whose response it was is
+// Reset; the others are left to Close, but for those that were not sent.
+func (c *Client) fail(err *Error) error {
+	c.err = err
+	c.breakOff()
+	switch {
+	case err != errUnsolicited:
+		c.finish(Reset)
+	case c.queue.count > 0: // none of them was sent
+		for c.queue.count > 0 {
+			c.finishUnanswered()
+		}
+	}
+	return err
+}
+
+// begun tells whether an octet of the first request's response has come.
+func (r *reader) begun() bool {
+	return r.phase != atHead || len(r.carry) > 0 || r.interim > 0
+}
+
+// Ended tells that the peer closed its side cleanly. It completes content that
+// the end of the connection delimits (RFC 9112 8); any other request in flight is
+// Lost or Unprocessed. An error tells that something was lost by it. The owner
+// then calls Close.
+func (c *Client) Ended() error {
+	if c.broken {
+		return c.err
+	}
+	begun, in := c.in.begun(), c.in.phase
+	c.err = errOver
+	c.breakOff()
+	var err error
+	switch {
+	case in == inClose:
+		c.reused = true
+		c.finish(Completed)
+	case begun:
+		err = errIncomplete
+		c.finish(Lost)
+	}
+	for c.queue.count > 0 {
+		if c.finishUnanswered() == Lost && err == nil {
+			err = errUnanswered
+		}
+	}
+	return err
+}

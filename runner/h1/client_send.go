@@ -1,0 +1,43 @@
+package h1
+
+// Begin returns the out buffer, for the caller to append the head of a request
+// to and pass it all to Open; nothing else of the session may be called in
+// between. A Begin without Open leaves no trace.
+func (c *Client) Begin() []byte {
+	c.out.compact()
+	return c.out.buf
+}
+
+// Open sends the request whose head, with the empty line that ends it, was
+// appended to what Begin returned, and its body, which is copied. id is 0, and
+// nothing sent, when Free is 0.
+func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32) {
+	if c.Free() == 0 {
+		return 0
+	}
+	if c.lastID++; c.lastID == 0 {
+		c.lastID = 1
+	}
+	r := request{start: c.out.end(), id: c.lastID, tok: tok, want: want}
+	if isIdempotent(buf[len(c.out.buf):]) {
+		r.state = idempotent
+	}
+	c.queue.push(r)
+	c.out.buf = append(buf, body...)
+	if c.cfg.NoKeepAlive {
+		c.draining = true
+		c.setLimit()
+	}
+	return r.id
+}
+
+// ceaseSending takes back the requests behind the first of which no octet was
+// sent: the peer has said that it will not answer them (RFC 9112 9.6).
+func (c *Client) ceaseSending() {
+	for i := 1; i < c.queue.count; i++ {
+		if start := c.queue.at(i).start; start >= c.out.total {
+			c.out.truncate(start)
+			return
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package h1
+
+// Defaults and bounds.
+const (
+	defaultPipeline       = 1
+	defaultMaxHeaderBytes = 64 << 10
+	largestPipeline       = 1 << 16
+	largestHeaderBytes    = 16 << 20
+
+	// maxInterim bounds the 1xx responses before a final one: RFC 9110 15.2 has
+	// any number, but a peer that sends nothing else would never be given up.
+	maxInterim = 100
+	// maxChunkLine bounds a chunk's size with its extensions, in octets; nobody
+	// needs extensions, and RFC 9112 7.1.1 asks for a limit.
+	maxChunkLine = 4096
+	// maxChunkDigits keeps a chunk's size within an int64.
+	maxChunkDigits = 15
+)
+
+// Config is what a session obeys. The zero value of a field means the default
+// in its comment; values out of range are brought into it.
+type Config struct {
+	// Pipeline is how many requests may be in flight: 1, that is no pipelining
+	// (RFC 9112 9.3.2).
+	Pipeline int
+	// NoKeepAlive: one request a connection. The session is Draining after the
+	// first Open. Saying "connection: close" in the request is up to who renders
+	// it.
+	NoKeepAlive bool
+	// MaxHeaderBytes bounds the head of a response, and the trailer section of
+	// a chunked one, in octets: 64 KiB. A longer one is malformed.
+	MaxHeaderBytes int
+}
+
+func (c Config) withDefaults() Config {
+	if c.Pipeline <= 0 {
+		c.Pipeline = defaultPipeline
+	}
+	if c.MaxHeaderBytes <= 0 {
+		c.MaxHeaderBytes = defaultMaxHeaderBytes
+	}
+	c.Pipeline = min(c.Pipeline, largestPipeline)
+	c.MaxHeaderBytes = min(c.MaxHeaderBytes, largestHeaderBytes)
+	if c.NoKeepAlive {
+		c.Pipeline = 1
+	}
+	return c
+}

@@ -1,0 +1,36 @@
+package h1
+
+import "errors"
+
+// Error says why a connection cannot be used any more. Section is the rule that
+// the peer broke, or that leaves no other way.
+type Error struct {
+	Reason, Section string
+}
+
+func (e *Error) Error() string { return "http1: " + e.Reason + " (" + e.Section + ")" }
+
+// One value per rule: a hostile peer must not make us allocate.
+var (
+	errUnsolicited  = &Error{"bytes without a request that they could answer", "RFC 9112 9.2"}
+	errStatusLine   = &Error{"not a status line of HTTP/1", "RFC 9112 4"}
+	errLine         = &Error{"NUL, or CR without LF, in a head", "RFC 9112 2.2, RFC 9110 5.5"}
+	errFold         = &Error{"a field line begins with white space", "RFC 9112 5.2"}
+	errSpaceColon   = &Error{"white space before the colon", "RFC 9112 5.1"}
+	errName         = &Error{"field name is no token", "RFC 9112 5"}
+	errTooLong      = &Error{"head or trailer section too long", "RFC 9110 5.4"}
+	errLength       = &Error{"content-length is no number", "RFC 9112 6.3"}
+	errLengths      = &Error{"content-length values differ", "RFC 9112 6.3"}
+	errCoding       = &Error{"transfer-encoding other than chunked alone", "RFC 9112 6.1, 7"}
+	errCodingLength = &Error{"transfer-encoding and content-length together", "RFC 9112 6.3"}
+	errCoding10     = &Error{"transfer-encoding in HTTP/1.0", "RFC 9112 6.1"}
+	errSwitch       = &Error{"101 though no upgrade was asked for", "RFC 9110 15.2.2"}
+	errInterim      = &Error{"too many 1xx responses", "RFC 9110 15.2"}
+	errChunkSize    = &Error{"chunk size is no hexadecimal number in range", "RFC 9112 7.1"}
+	errChunkLine    = &Error{"chunk extension malformed or too long", "RFC 9112 7.1.1"}
+	errChunkEnd     = &Error{"no CRLF behind a chunk", "RFC 9112 7.1"}
+	errIncomplete   = &Error{"the peer closed the connection within a response", "RFC 9112 8"}
+	errUnanswered   = &Error{"the peer closed the connection before it answered", "RFC 9112 9.5"}
+)
+
+var errOver = errors.New("http1: the session is closed")

@@ -1,0 +1,207 @@
+package h1
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// head is what the session must know of a response's head.
+type head struct {
+	length    int64 // content-length, or -1
+	status    int
+	minor     byte // HTTP/1.minor
+	chunked   bool
+	close     bool // connection: close
+	keepAlive bool // connection: keep-alive
+}
+
+// parseHead reads a response's head: status line, fields and the empty line
+// behind them. n is its length, or 0 when it is cut.
+func parseHead(p []byte, h *head) (n int, err *Error) {
+	*h = head{length: -1}
+	if n, err = h.statusLine(p); n == 0 {
+		return 0, err
+	}
+	if n, err = parseFields(p, n, h); n == 0 {
+		return 0, err
+	}
+	switch {
+	case h.chunked && h.length >= 0:
+		return 0, errCodingLength
+	case h.chunked && h.minor == 0:
+		return 0, errCoding10
+	}
+	return n, nil
+}
+
+// Layout of a status line: HTTP/1.1 SP 3DIGIT SP reason (RFC 9112 4).
+const (
+	protocol  = "HTTP/1."
+	statusAt  = len(protocol) + 2
+	reasonAt  = statusAt + 3
+	bytesHTTP = 0x2e312f50545448 // protocol, little-endian
+)
+
+// statusLine reads the status line. Minor versions above 1 are read as 1
+// (RFC 9110 2.5). The space before an absent reason may be absent too, as many
+// servers have it. Codes of 600 and above are handed on like any other
+// (RFC 9110 15).
+func (h *head) statusLine(p []byte) (n int, err *Error) {
+	if len(p) <= reasonAt {
+		k := min(len(p), len(protocol))
+		if string(p[:k]) != protocol[:k] || bytes.IndexByte(p, '\n') >= 0 {
+			return 0, errStatusLine
+		}
+		return 0, nil
+	}
+	w := binary.LittleEndian.Uint64(p)
+	minor, a, b, c := byte(w>>56)-'0', p[statusAt]-'0', p[statusAt+1]-'0', p[statusAt+2]-'0'
+	if w<<8>>8 != bytesHTTP || minor > 9 || p[statusAt-1] != ' ' || a-1 > 8 || b > 9 || c > 9 {
+		return 0, errStatusLine
+	}
+	if s := p[reasonAt]; s != ' ' && s != '\r' && s != '\n' {
+		return 0, errStatusLine
+	}
+	h.minor, h.status = minor, int(a)*100+int(b)*10+int(c)
+	_, n = lineEnd(p, reasonAt)
+	if n < 0 {
+		return 0, errLine
+	}
+	return n, nil
+}
+
+// parseFields reads field lines from p[i] on, and the empty line behind them. n
+// is where it ends, or 0 when they are cut. Without h, the fields are a
+// trailer's: they must be well-formed, but none has a meaning
+// (RFC 9110 6.5.1).
+func parseFields(p []byte, i int, h *head) (n int, err *Error) {
+	for {
+		start := i
+		for i < len(p) && tokenOctet[p[i]] {
+			i++
+		}
+		if i == len(p) {
+			return 0, nil
+		}
+		if p[i] != ':' || i == start {
+			return endOfFields(p, start, i)
+		}
+		end, next := lineEnd(p, i+1)
+		if next <= 0 {
+			if next < 0 {
+				err = errLine
+			}
+			return 0, err
+		}
+		// Only the lengths of content-length, transfer-encoding and connection.
+		if k := i - start; (k == 14 || k == 17 || k == 10) && h != nil {
+			if err = h.field(p[start:i], p[i+1:end]); err != nil {
+				return 0, err
+			}
+		}
+		i = next
+	}
+}
+
+// endOfFields takes the line at start, where a token ends at i without a colon:
+// the empty line, or one that is refused.
+func endOfFields(p []byte, start, i int) (n int, err *Error) {
+	switch b := p[i]; {
+	case i > start && isBlank(b):
+		return 0, errSpaceColon
+	case i > start:
+		return 0, errName
+	case b == '\n':
+		return i + 1, nil
+	case b == '\r' && i+1 == len(p):
+		return 0, nil
+	case b == '\r' && p[i+1] == '\n':
+		return i + 2, nil
+	case b == '\r':
+		return 0, errLine
+	case isBlank(b):
+		return 0, errFold
+	}
+	return 0, errName
+}
+
+// field notes a field that frames the response or ends the connection.
+func (h *head) field(name, value []byte) *Error {
+	switch name[0] | 0x20 {
+	case 'c':
+		switch {
+		case len(name) == 14 && foldsTo(name, "content-length"):
+			return h.contentLength(trim(value))
+		case len(name) == 10 && foldsTo(name, "connection"):
+			h.connection(value)
+		}
+	case 't':
+		if foldsTo(name, "transfer-encoding") {
+			// Chunked alone: we ask for no other coding, and a second or an
+			// unknown one leaves the length in doubt (RFC 9112 6.3).
+			if h.chunked || !foldsTo(trim(value), "chunked") {
+				return errCoding
+			}
+			h.chunked = true
+		}
+	}
+	return nil
+}
+
+// contentLength takes a number, or a list that repeats one, as does a field that
+// was sent twice (RFC 9112 6.3).
+func (h *head) contentLength(value []byte) *Error {
+	for {
+		item := value
+		comma := bytes.IndexByte(value, ',')
+		if comma >= 0 {
+			item = trim(value[:comma])
+			value = trim(value[comma+1:])
+		}
+		n := number(item)
+		switch {
+		case n < 0:
+			return errLength
+		case h.length >= 0 && h.length != n:
+			return errLengths
+		}
+		h.length = n
+		if comma < 0 {
+			return nil
+		}
+	}
+}
+
+// number reads up to 18 digits, which is beyond any message (RFC 9110 8.6), or
+// gives -1.
+func number(p []byte) int64 {
+	if len(p) == 0 || len(p) > 18 {
+		return -1
+	}
+	n := int64(0)
+	for _, b := range p {
+		if b-'0' > 9 {
+			return -1
+		}
+		n = n*10 + int64(b-'0')
+	}
+	return n
+}
+
+// connection looks for the options that matter (RFC 9110 7.6.1).
+func (h *head) connection(value []byte) {
+	for more := true; more; {
+		option := value
+		if comma := bytes.IndexByte(value, ','); comma >= 0 {
+			option, value = value[:comma], value[comma+1:]
+		} else {
+			more = false
+		}
+		option = trim(option)
+		h.close = h.close || foldsTo(option, "close")
+		h.keepAlive = h.keepAlive || foldsTo(option, "keep-alive")
+	}
+}
+
+// persists tells whether the connection may stay (RFC 9112 9.3).
+func (h *head) persists() bool { return !h.close && (h.minor > 0 || h.keepAlive) }

@@ -1,0 +1,90 @@
+package h1
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// tokenOctet tells which octets a token may have (RFC 9110 5.6.2).
+var tokenOctet = func() (t [256]bool) {
+	for b := '0'; b <= '9'; b++ {
+		t[b] = true
+	}
+	for b := 'a'; b <= 'z'; b++ {
+		t[b], t[b-'a'+'A'] = true, true
+	}
+	for _, b := range "!#$%&'*+-.^_`|~" {
+		t[b] = true
+	}
+	return t
+}()
+
+const ones, tops = 0x0101010101010101, 0x8080808080808080
+
+// lineEnd finds the end of the line that p[i] is in: p[i:end] is its content,
+// the next line begins at next. next is 0 when the line is cut, and -1 when it
+// has a NUL or a CR without LF. A LF alone ends a line too (RFC 9112 2.2).
+//
+// Line ends and what must not be in a line are all below 14, and little else of
+// a head is: one pass of eight octets a step finds both.
+func lineEnd(p []byte, i int) (end, next int) {
+	for ; ; i++ {
+		for ; i+8 <= len(p); i += 8 {
+			w := binary.LittleEndian.Uint64(p[i:])
+			// The lowest top bit that is set is that of an octet below 14:
+			// borrows make false alarms only above a true one.
+			if below := (w - 14*ones) &^ w & tops; below != 0 {
+				i += bits.TrailingZeros64(below) >> 3
+				break
+			}
+		}
+		for i < len(p) && p[i] >= 14 {
+			i++
+		}
+		switch {
+		case i == len(p) || p[i] == '\r' && i+1 == len(p):
+			return 0, 0
+		case p[i] == '\n':
+			return i, i + 1
+		case p[i] == '\r' && p[i+1] == '\n':
+			return i, i + 2
+		case p[i] == '\r' || p[i] == 0:
+			return 0, -1
+		}
+	}
+}
+
+// trim takes white space off both ends (OWS, RFC 9110 5.6.3).
+func trim(p []byte) []byte {
+	for len(p) > 0 && isBlank(p[0]) {
+		p = p[1:]
+	}
+	for len(p) > 0 && isBlank(p[len(p)-1]) {
+		p = p[:len(p)-1]
+	}
+	return p
+}
+
+func isBlank(b byte) bool { return b == ' ' || b == '\t' }
+
+// foldsTo tells whether a token, in whatever case, is word. word has lower-case
+// letters and hyphens only, which no other octet of a token folds to.
+func foldsTo(token []byte, word string) bool {
+	if len(token) != len(word) {
+		return false
+	}
+	for i := range token {
+		if token[i]|0x20 != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(p []byte) {
+	for i, b := range p {
+		if 'A' <= b && b <= 'Z' {
+			p[i] = b + 'a' - 'A'
+		}
+	}
+}

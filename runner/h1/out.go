@@ -1,0 +1,57 @@
+package h1
+
+// outKept is the out buffer a connection keeps whatever it is used for, in
+// octets.
+const outKept = 4096
+
+// outShrinkAfter is how many times in a row a buffer must be less than a
+// quarter full at its fullest before it is given back: a burst must not cost its
+// memory for good, and a busy connection must not allocate each turn.
+const outShrinkAfter = 64
+
+// outBuffer is the bytes to send. Offsets count the octets of the connection
+// from its first.
+type outBuffer struct {
+	buf   []byte
+	sent  int    // octets of buf that the socket took
+	total uint64 // offset of the first octet that it did not
+	slack int    // times in a row that the buffer was much too large
+}
+
+func (o *outBuffer) pending() []byte { return o.buf[o.sent:] }
+
+// end is the offset of what is appended next.
+func (o *outBuffer) end() uint64 { return o.total + uint64(len(o.buf)-o.sent) }
+
+func (o *outBuffer) wrote(n int) {
+	o.sent += n
+	o.total += uint64(n)
+	if o.sent < len(o.buf) {
+		return
+	}
+	o.noteUse(len(o.buf))
+	o.buf, o.sent = o.buf[:0], 0
+}
+
+func (o *outBuffer) noteUse(used int) {
+	if cap(o.buf) <= outKept || used > cap(o.buf)/4 {
+		o.slack = 0
+		return
+	}
+	if o.slack++; o.slack == outShrinkAfter {
+		o.buf, o.slack = nil, 0
+	}
+}
+
+// compact moves what is pending to the front once most of the buffer was sent,
+// so that a socket which never takes all does not make it grow for ever.
+func (o *outBuffer) compact() {
+	if o.sent > cap(o.buf)/2 {
+		o.buf = o.buf[:copy(o.buf, o.buf[o.sent:])]
+		o.sent = 0
+	}
+}
+
+// truncate forgets what was to be sent from an offset on that is not below
+// total.
+func (o *outBuffer) truncate(offset uint64) { o.buf = o.buf[:o.sent+int(offset-o.total)] }

@@ -1,0 +1,108 @@
+package h1
+
+import "bytes"
+
+// phase is what comes next.
+type phase uint8
+
+const (
+	atHead     phase = iota
+	inLength         // left octets of content
+	inClose          // content up to the end of the connection
+	atChunk          // a chunk's size
+	atChunkExt       // its extensions
+	atChunkLF        // the LF of its line
+	inChunk          // left octets of it
+	atChunkCR        // the CRLF behind it
+	atDataLF         // the LF of that
+	atTrailer        // trailer section
+)
+
+// carryKept and memoMost are what a connection keeps between responses, in
+// octets.
+const (
+	carryKept = 2048
+	memoMost  = 512
+)
+
+// reader is where the session is in what the peer sends.
+type reader struct {
+	left    int64 // octets of content or of the chunk
+	carry   []byte
+	line    int // where the last line of carry begins
+	head    head
+	interim int // 1xx responses to the first request so far
+	phase   phase
+	digits  uint8  // of the chunk's size
+	ext     uint16 // octets of its extensions
+
+	// memo is the last head that came in one piece, and known what it says.
+	// The heads of a test are alike as long as nobody changes date or length.
+	memo  []byte
+	known head
+}
+
+// gather adds the lines of a head or a trailer section to carry, up to the empty
+// line, which is done.
+func (r *reader) gather(p []byte) (n int, done bool) {
+	for n < len(p) {
+		i := bytes.IndexByte(p[n:], '\n')
+		if i < 0 {
+			r.carry = append(r.carry, p[n:]...)
+			return len(p), false
+		}
+		r.carry = append(r.carry, p[n:n+i+1]...)
+		n += i + 1
+		line := r.carry[r.line:]
+		r.line = len(r.carry)
+		if len(line) == 1 || len(line) == 2 && line[0] == '\r' {
+			return n, true
+		}
+	}
+	return n, false
+}
+
+// release empties carry.
+func (r *reader) release() {
+	r.line = 0
+	if cap(r.carry) > carryKept {
+		r.carry = nil
+		return
+	}
+	r.carry = r.carry[:0]
+}
+
+// section is the next head or trailer section, which parse reads. It parses p in
+// place when all of it is there, else carries it. section is nil when it is cut.
+func (r *reader) section(p []byte, most int, trailer bool) (section []byte, n int, err *Error) {
+	if len(r.carry) == 0 {
+		if n, err = r.parse(p[:min(len(p), most)], trailer); n > 0 || err != nil {
+			return p[:n], n, err
+		}
+	}
+	room := most - len(r.carry)
+	n, done := r.gather(p[:min(len(p), room)])
+	switch {
+	case done:
+		_, err = r.parse(r.carry, trailer)
+		return r.carry, n, err
+	case len(r.carry) == most:
+		return nil, 0, errTooLong
+	}
+	return nil, n, nil
+}
+
+func (r *reader) parse(p []byte, trailer bool) (n int, err *Error) {
+	if trailer {
+		return parseFields(p, 0, nil)
+	}
+	if n = len(r.memo); n > 0 && len(p) >= n && bytes.Equal(p[:n], r.memo) {
+		r.head = r.known
+		return n, nil
+	}
+	n, err = parseHead(p, &r.head)
+	if n > 0 && n <= memoMost {
+		r.memo, r.known = append(r.memo[:0], p[:n]...), r.head
+	}
+	return n, err
+}
