@@ -70,8 +70,8 @@ func (c *Client) onBlock(id uint32, end bool, p []byte) error {
 		c.told = fieldSink{h: c.h, tok: s.tok}
 		sink = &c.told
 	}
-	sum, err := c.dec.Decode(p, sink)
-	if err != nil {
+	var sum hpack.Summary
+	if err := c.dec.DecodeTo(&sum, p, sink); err != nil {
 		return c.fail(http2.ErrCodeCompression, err.Error())
 	}
 	if s != nil {

@@ -134,6 +134,10 @@ func (c *Client) Cancel(id uint32, now int64) (reset bool) {
 	if s == nil || s.flags&abandoned != 0 {
 		return false
 	}
+	if c.err != nil { // GOAWAY was the last frame
+		c.drop(s)
+		return false
+	}
 	if !c.resets.take(now) {
 		s.flags |= abandoned
 		s.want &^= WantHeaders | WantBody
@@ -143,4 +147,9 @@ func (c *Client) Cancel(id uint32, now int64) (reset bool) {
 	c.out.buf = AppendRSTStream(c.out.buf, id, http2.ErrCodeCancel)
 	c.drop(s)
 	return true
+}
+
+// Ping queues a PING (RFC 9113 6.7), whose answer shows that the peer is there.
+func (c *Client) Ping() {
+	c.out.buf = AppendPing(c.out.buf, false, [pingLen]byte{})
 }

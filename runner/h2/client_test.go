@@ -273,6 +273,19 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestCancelAfterError: nothing follows the GOAWAY of a connection error.
+func TestCancelAfterError(t *testing.T) {
+	v := converse(t, Config{})
+	v.get()
+	v.sent()
+	if err := v.Receive(data(0, true, "x"), 0); err == nil || v.Cancel(1, 0) {
+		t.Errorf("err %v, want a connection error and no reset", err)
+	}
+	want(t, "sent", v.sent(), "GOAWAY 0 last 0 PROTOCOL_ERROR")
+	v.Close()
+	want(t, "events", v.take())
+}
+
 // TestAbandonedEnds: whatever ends an abandoned stream frees it, silently.
 func TestAbandonedEnds(t *testing.T) {
 	for name, p := range map[string][]byte{
