@@ -15,10 +15,9 @@ import (
 // chainClient speaks to a session in memory: a turn creates a resource on each of many streams,
 // then changes, reads and deletes all of them.
 type chainClient struct {
-	c     *session
-	id    uint32
-	in    []byte
-	first uint64 // serial number of the turn's first resource
+	c  *session
+	id uint32
+	in []byte
 }
 
 const chainStreams = 100

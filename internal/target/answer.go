@@ -17,11 +17,12 @@ const (
 	answerNoContent                // 204
 	answerNotFound                 // 404
 	answerNotAllowed               // 405 with allow
+	answerTooLong                  // 414: no location is made below such a path
 	answerFull                     // 503: no room for another resource
 	answerCount
 )
 
-var answerStatus = [answerCount]int{201, 200, 200, 204, 404, 405, 503}
+var answerStatus = [answerCount]int{201, 200, 200, 204, 404, 405, 414, 503}
 
 type field struct{ name, value string }
 
@@ -41,6 +42,7 @@ func answerFields(bodySize int) [answerCount][]field {
 		answerNoContent:  {{":status", "204"}},
 		answerNotFound:   {{":status", "404"}, none},
 		answerNotAllowed: {{":status", "405"}, none, {"allow", "GET, HEAD, POST, PUT, PATCH, DELETE"}},
+		answerTooLong:    {{":status", "414"}, none},
 		answerFull:       {{":status", "503"}, none},
 	}
 }
@@ -112,11 +114,12 @@ func (e *encoder) append(dst []byte, state uint8, a answer) ([]byte, uint8) {
 	return dst, s.next[a]
 }
 
-// worthIndexing excludes what is in the static table already and what occurs in error answers
+// worthIndexing excludes what is in the static table already and what occurs in rare answers
 // only: each field more multiplies the states.
 func worthIndexing(f field) bool {
 	full, _ := hpack.StaticIndex(f.name, f.value)
-	return full == 0 && f.name != "allow" && f.value != "405" && f.value != "503"
+	rare := f.name == ":status" && f.value != "201" || f.name == "allow"
+	return full == 0 && !rare
 }
 
 // tableFields returns the fields that may enter the table.

@@ -19,6 +19,7 @@ func wantFields(a answer, size int) []xhpack.HeaderField {
 		answerNoContent:  {":status", "204"},
 		answerNotFound:   {":status", "404", "content-length", "0"},
 		answerNotAllowed: {":status", "405", "content-length", "0", "allow", "GET, HEAD, POST, PUT, PATCH, DELETE"},
+		answerTooLong:    {":status", "414", "content-length", "0"},
 		answerFull:       {":status", "503", "content-length", "0"},
 	}[a]
 	var want []xhpack.HeaderField

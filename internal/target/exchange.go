@@ -7,10 +7,12 @@ type exchange struct {
 	epoch  uint32   // of the counters, when it came
 	method method
 	answer answer
-	named  bool   // the path ends with an id, which serial is
-	serial uint64 // of the resource named or created
-	hash   uint64 // of the body so far
-	due    int64
+	named  bool // the path ends with an id, which serial is
+	// tooLong: path was not kept.
+	tooLong bool
+	serial  uint64 // of the resource named or created
+	hash    uint64 // of the body so far
+	due     int64
 	// path of a POST, without query and closing slash: the location is below it. The array is
 	// kept for the next exchange.
 	path []byte
@@ -21,12 +23,26 @@ type exchange struct {
 type exchanges struct {
 	slots []exchange
 	free  uint32
+	n     int // in use
 }
 
-// keepPath is the longest path whose array a free exchange keeps.
-const keepPath = 256
+const (
+	// keepPath is the longest path whose array a free exchange keeps.
+	keepPath = 256
+	// maxPath is the longest path of a POST below which a resource is made. With it and
+	// maxExchanges clients that hold requests open cannot take more than some 2 GiB; with
+	// usual paths it is a tenth of that.
+	maxPath = 2048
+	// maxExchanges bounds the requests pending at once on all connections. More are refused,
+	// with REFUSED_STREAM.
+	maxExchanges = 1 << 20
+)
+
+// full reports that no more exchanges may be taken.
+func (e *exchanges) full() bool { return e.n >= maxExchanges }
 
 func (e *exchanges) take() uint32 {
+	e.n++
 	if e.free == 0 {
 		e.slots = append(e.slots, exchange{})
 		return uint32(len(e.slots) - 1)
@@ -42,6 +58,7 @@ func (e *exchanges) release(tok uint32) {
 	if cap(path) > keepPath {
 		path = nil
 	}
+	e.n--
 	*x = exchange{path: path, next: e.free}
 	e.free = tok + 1
 }

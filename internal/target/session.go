@@ -3,6 +3,8 @@ package target
 import (
 	"bytes"
 
+	"golang.org/x/net/http2"
+
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
@@ -60,6 +62,11 @@ func (c *session) close() {
 // OnRequest implements h2.ServerHandler.
 func (c *session) OnRequest(id uint32, method, path []byte) (tok uint32) {
 	s := c.srv
+	if s.exchanges.full() {
+		s.count.refused++
+		c.h2.ResetStream(id, http2.ErrCodeRefusedStream)
+		return 0
+	}
 	tok = s.exchanges.take()
 	x := &s.exchanges.slots[tok]
 	x.conn, x.id, x.epoch = c, id, s.count.epoch
@@ -69,7 +76,8 @@ func (c *session) OnRequest(id uint32, method, path []byte) (tok uint32) {
 		path = path[:q]
 	}
 	x.serial, x.named = parseID(path)
-	if x.method == methodPost {
+	x.tooLong = len(path) > maxPath
+	if x.method == methodPost && !x.tooLong {
 		x.path = append(x.path[:0], bytes.TrimSuffix(path, []byte{'/'})...)
 	}
 	s.count.requests++
@@ -140,6 +148,9 @@ func (s *Server) settle(x *exchange, count *uint64) {
 func (s *Server) apply(x *exchange) answer {
 	switch x.method {
 	case methodPost:
+		if x.tooLong {
+			return answerTooLong
+		}
 		serial, ok := s.store.create()
 		if !ok {
 			return answerFull

@@ -109,7 +109,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // Serve serves until ctx ends, tells clients by GOAWAY, and returns nil then. It may be called
 // once.
 func (s *Server) Serve(ctx context.Context) error {
-	defer s.listener.Close()
+	defer func() { _ = s.listener.Close() }() // may be closed already
 	return s.serve(ctx)
 }
 

@@ -543,10 +543,10 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		}
 		defer nc.Close()
 		_ = nc.SetDeadline(time.Now().Add(60 * time.Second))
-		const n = 4000
-		path := "/" + strings.Repeat("~", 8000)
+		const n = 8000
+		path := "/" + strings.Repeat("~", 2000)
 		block := []byte{0x83, 0x86, 0x04, 0x7f} // POST, http, a literal :path
-		block = append(block, 0xc2, 0x3d)       // 8001 = 127 + 7874
+		block = append(block, 0xd2, 0x0e)       // 2001 = 127 + 1874
 		block = append(block, path...)
 		sent := make(chan error, 1)
 		go func() {
@@ -585,4 +585,40 @@ func TestClientThatDoesNotRead(t *testing.T) {
 			t.Errorf("stats %+v", st)
 		}
 	})
+}
+
+func TestLongPath(t *testing.T) {
+	s := start(t, Options{}, (*Server).Serve)
+	c := client(t)
+	long := strings.Repeat("/x", maxPath/2)
+	at := do(t, c, s, "POST", long, "")
+	if at.Status != 201 || !strings.HasPrefix(at.Location, long+"/") || do(t, c, s, "DELETE", at.Location, "").Status != 204 {
+		t.Errorf("a path of the longest kind: %+v", at)
+	}
+	if got := do(t, c, s, "POST", long+"/", ""); got.Status != 414 {
+		t.Errorf("a longer one: %+v", got)
+	}
+	checkSum(t, s)
+}
+
+func TestPendingIsBounded(t *testing.T) {
+	s := start(t, Options{}, (*Server).Serve)
+	s.mu.Lock()
+	s.exchanges.n += maxExchanges // as if so many waited
+	s.mu.Unlock()
+	c := client(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() { // x/net's client tries again by itself
+		_, err := try(ctx, c, s, "POST", "/x", "")
+		failed <- err
+	}()
+	waitFor(t, s, func(st Stats) bool { return st.Refused > 0 })
+	cancel()
+	if err := <-failed; err == nil {
+		t.Error("a request over the bound got an answer")
+	}
+	if st := checkSum(t, s); st.Requests != 0 {
+		t.Errorf("refused requests count: %+v", st)
+	}
 }

@@ -2,6 +2,7 @@ package h2
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 	"testing"
@@ -109,7 +110,7 @@ func FuzzServerReceive(f *testing.F) {
 		fr := http2.NewFramer(nil, bytes.NewReader(sent))
 		for {
 			_, err := fr.ReadFrame()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {

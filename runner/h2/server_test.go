@@ -90,7 +90,7 @@ func (p *serverPeer) collect() {
 		fr.SetMaxReadFrameSize(1 << 24)
 		for {
 			f, err := fr.ReadFrame()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {
