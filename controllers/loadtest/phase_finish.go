@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -210,7 +210,7 @@ func (r *reconciler) releasePhase(ctx context.Context, s *scope) (bool, error) {
 	if s.end == nil {
 		return true, nil
 	}
-	if s.job == nil || s.job.DeletionTimestamp != nil || s.allEnded() {
+	if s.job == nil || s.job.DeletionTimestamp != nil || s.nobodyLeft() {
 		r.registry.Forget(s.lt.UID)
 		return true, nil
 	}
@@ -236,17 +236,20 @@ func (r *reconciler) releasePhase(ctx context.Context, s *scope) (bool, error) {
 	return err == nil, err
 }
 
-func (s *scope) allEnded() bool {
-	return !slices.ContainsFunc(podList(s), func(p *corev1.Pod) bool {
-		over, _ := ended(p)
-		return !over
-	})
-}
-
-func podList(s *scope) []*corev1.Pod {
-	out := make([]*corev1.Pod, 0, len(s.pods))
-	for _, p := range s.pods {
-		out = append(out, p)
+// nobodyLeft: no runner runs, and none will. The Job stays then, for the sake of its logs.
+func (s *scope) nobodyLeft() bool {
+	for _, c := range s.job.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return true
+		}
 	}
-	return out
+	if len(s.pods) < int(*s.job.Spec.Completions) {
+		return false
+	}
+	for _, pod := range s.pods {
+		if over, _ := ended(pod); !over {
+			return false
+		}
+	}
+	return true
 }

@@ -116,6 +116,15 @@ func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, mes
 	})
 }
 
+// keep leaves a condition as it is; false: there is none.
+func (c *conditions) keep(kind string) bool {
+	old := meta.FindStatusCondition(c.status.Conditions, kind)
+	if old != nil {
+		c.set(kind, old.Status, old.Reason, old.Message)
+	}
+	return old != nil
+}
+
 func (c *conditions) remove(kind string) { meta.RemoveStatusCondition(&c.status.Conditions, kind) }
 
 func planReady(s *scope, c *conditions) {
@@ -137,6 +146,9 @@ func planMessage(warnings string) string {
 }
 
 func runnersReady(s *scope, c *conditions) {
+	if s.end == nil && s.mayStart() && !s.view.Every(known) && c.keep(v1alpha1.ConditionRunnersReady) {
+		return // just taken over
+	}
 	status, reason, message := metav1.ConditionFalse, v1alpha1.ReasonWaitingForPods, "no runner exists yet"
 	n := s.counts()
 	switch {
@@ -148,7 +160,7 @@ func runnersReady(s *scope, c *conditions) {
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, "every runner was ready"
 	case n.Lost > 0:
 		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.runners())
-	case s.mayStart() && !s.view.Every(known), s.view.Every((*collect.Shard).Ready):
+	case s.view.Every((*collect.Shard).Ready):
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, "every runner is ready"
 	case s.waiting != "":
 		message = s.waiting

@@ -67,7 +67,7 @@ func (s *stateful) next(d *Desired, startNow bool) call {
 // loss says whether the runner is lost, and why; empty: it is not.
 func (s *stateful) loss(d *Desired, now time.Time, unreachable time.Duration) string {
 	switch {
-	case s.lost != nil || s.busy: // the call under way may bring the last snapshot
+	case s.lost != nil || d.Stored || s.busy: // the call under way may bring the last snapshot
 		return ""
 	case s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateDone:
 		return s.early(d)

@@ -1,0 +1,542 @@
+package loadtest_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/test/builder"
+)
+
+func decodeReport(t *testing.T, gz []byte) *runnerv1alpha1.Report {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(gz))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &runnerv1alpha1.Report{}
+	if err := json.NewDecoder(z).Decode(out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// twoShards sends 1000 requests a second for d.
+func twoShards(name string, d time.Duration) *builder.LoadTest {
+	return builder.Minimal(name).Shards(2).Connections(2).Rates(builder.PerSecond("hold", 1000, d))
+}
+
+func TestHappyPath(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("happy", 3*time.Second).Threshold(builder.P99("20ms")).Threshold(builder.ErrorRatio("0.01")).Build())
+
+	live := w.awaitLoad("happy", 500)
+	w.wantCondition(live, v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled)
+	w.wantCondition(live, v1alpha1.ConditionRunnersReady, metav1.ConditionTrue, v1alpha1.ReasonAllReady)
+	w.wantCondition(live, v1alpha1.ConditionRunning, metav1.ConditionTrue, v1alpha1.ReasonLoadRunning)
+	w.wantCondition(live, v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonInProgress)
+	for _, kind := range []string{v1alpha1.ConditionSucceeded, v1alpha1.ConditionPassed, v1alpha1.ConditionThresholdsMet} {
+		w.wantCondition(live, kind, metav1.ConditionUnknown, v1alpha1.ReasonInProgress)
+	}
+	if s := live.Status.Summary; s.Shards != "2/2" || s.Rate == "" || s.P50 != "1ms" || s.P99 != "1ms" || s.Errors != "0%" {
+		t.Errorf("summary %+v, want each column filled", s)
+	}
+
+	lt := w.awaitPhase("happy", v1alpha1.PhaseCompleted)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
+	w.wantCondition(lt, v1alpha1.ConditionThresholdsMet, metav1.ConditionTrue, v1alpha1.ReasonAllMet)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	w.wantCondition(lt, v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonCompleted)
+	st := lt.Status
+	if st.Results.Requests.Sent != 3000 || st.Results.Partial || st.Results.Chains[0].Steps[0].Sent != 3000 {
+		t.Errorf("results %+v, want 3000 sent, in one step, and not partial", st.Results)
+	}
+	if st.StartTime == nil || st.CompletionTime == nil || st.StartSkewMicroseconds == nil || *st.StartSkewMicroseconds > 50_000 {
+		t.Errorf("start %v, completion %v, skew %v", st.StartTime, st.CompletionTime, st.StartSkewMicroseconds)
+	}
+	if diff := cmp.Diff(&v1alpha1.ShardCounts{Desired: 2, Ready: 2}, st.Shards); diff != "" {
+		t.Errorf("shards (-want +got):\n%s", diff)
+	}
+	if r := w.report(lt); r.Requests.Sent != 3000 || r.PlanHash != st.PlanHash || r.Verdict.Outcome != runnerv1alpha1.OutcomePassed {
+		t.Errorf("report: sent %d, plan %s, verdict %+v", r.Requests.Sent, r.PlanHash, r.Verdict)
+	}
+	for _, pod := range []string{"happy-1-0", "happy-1-1"} {
+		r := w.runner(pod)
+		w.Eventually(r.Acked).Should(gomega.BeTrue())
+		if diff := cmp.Diff([]string{"update", "start", "ack"}, r.Calls()); diff != "" {
+			t.Errorf("calls to %s (-want +got):\n%s", pod, diff)
+		}
+	}
+	w.wantEvents("happy", "PlanReady", "RunnersReady", "Started", "Completed")
+	w.wantOwned(lt)
+}
+
+// wantOwned: everything of a run goes with it, since the garbage collector follows the owner.
+func (w *world) wantOwned(lt *v1alpha1.LoadTest) {
+	w.Helper()
+	for _, list := range []client.ObjectList{&batchv1.JobList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}} {
+		w.must(w.client.List(w.ctx, list, client.InNamespace(w.ns), client.MatchingLabels{desired.LabelLoadTest: lt.Name}))
+		n := 0
+		for _, o := range itemsOf(list) {
+			n++
+			if !metav1.IsControlledBy(o, lt) {
+				w.Errorf("%T %s does not belong to the LoadTest", o, o.GetName())
+			}
+		}
+		if n == 0 {
+			w.Errorf("no object in a %T", list)
+		}
+	}
+}
+
+func itemsOf(list client.ObjectList) (out []client.Object) {
+	switch l := list.(type) {
+	case *batchv1.JobList:
+		for i := range l.Items {
+			out = append(out, &l.Items[i])
+		}
+	case *corev1.ConfigMapList:
+		for i := range l.Items {
+			out = append(out, &l.Items[i])
+		}
+	case *corev1.SecretList:
+		for i := range l.Items {
+			out = append(out, &l.Items[i])
+		}
+	}
+	return out
+}
+
+func TestBadPlan(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("bad", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) {
+		s.Templates[0].Path = "/${nowhere}"
+	}).Build())
+	lt := w.awaitPhase("bad", v1alpha1.PhaseInvalid)
+	w.wantCondition(lt, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec)
+	w.wantCondition(lt, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonInvalidSpec)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonInvalidSpec)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec)
+	if c := conditionsOf(lt); !bytes.Contains([]byte(c), []byte("spec.templates[0].path")) {
+		t.Errorf("no path of the fault in\n%s", c)
+	}
+	var jobs batchv1.JobList
+	w.must(w.client.List(w.ctx, &jobs, client.InNamespace(w.ns)))
+	if len(jobs.Items) != 0 {
+		t.Errorf("%d Jobs for a plan that cannot be made", len(jobs.Items))
+	}
+	w.edit("bad", func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/" })
+	lt = w.awaitPhase("bad", v1alpha1.PhaseCompleted)
+	if lt.Status.StartedGeneration != 2 {
+		t.Errorf("generation %d ran, want 2", lt.Status.StartedGeneration)
+	}
+	w.wantEvents("bad", "InvalidSpec", "PlanReady", "RunnersReady", "Started", "Completed")
+}
+
+func TestInvalidPodTemplate(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("pod", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) {
+		s.Runner.Template = rawTemplate(`{"spec":{"containers":[{"name":"runner","imagePullPolicy":"Sometimes"}]}}`)
+	}).Build())
+	lt := w.awaitPhase("pod", v1alpha1.PhaseInvalid)
+	w.wantCondition(lt, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec)
+}
+
+func TestDeleteWhileRunning(t *testing.T) {
+	w := newWorld(t)
+	lt := w.apply(twoShards("deleted", 5*time.Minute).Build())
+	w.awaitLoad("deleted", 100)
+	begun := time.Now()
+	w.must(w.client.Delete(w.ctx, lt))
+	for _, pod := range []string{"deleted-1-0", "deleted-1-1"} {
+		w.Eventually(w.runner(pod).Stopped).Should(gomega.Equal(&runnerv1alpha1.Stop{Reason: "deleted"}))
+	}
+	if d := time.Since(begun); d > 2*time.Second {
+		t.Errorf("the load went on for %v", d)
+	}
+}
+
+func TestForegroundDeleteWhileRunning(t *testing.T) {
+	w := newWorld(t)
+	lt := w.apply(twoShards("deleted", 5*time.Minute).Build())
+	w.awaitLoad("deleted", 100)
+	w.must(w.client.Delete(w.ctx, lt, client.PropagationPolicy(metav1.DeletePropagationForeground)))
+	w.Eventually(w.runner("deleted-1-0").Stopped).Should(gomega.Equal(&runnerv1alpha1.Stop{Reason: "deleted"}))
+}
+
+func TestRunAgainUnderTheSameName(t *testing.T) {
+	w := newWorld(t)
+	first := w.apply(twoShards("again", time.Second).Build())
+	w.awaitPhase("again", v1alpha1.PhaseCompleted)
+	w.must(w.client.Delete(w.ctx, first))
+	w.Eventually(func() bool {
+		return apierrors.IsNotFound(w.client.Get(w.ctx, client.ObjectKeyFromObject(first), &v1alpha1.LoadTest{}))
+	}).Should(gomega.BeTrue())
+	second := w.apply(twoShards("again", time.Second).Build())
+	// envtest has no garbage collector: what the first has left is in the way, and said to be.
+	w.await("again", "waiting", func(lt *v1alpha1.LoadTest) bool {
+		return bytes.Contains([]byte(conditionsOf(lt)), []byte("is still being deleted"))
+	})
+	lt := w.get("again")
+	if lt.Status.CompletionTime != nil || lt.Status.Results != nil {
+		t.Error("the second took the results of the first for its own")
+	}
+	w.sweep(first)
+	lt = w.awaitPhase("again", v1alpha1.PhaseCompleted)
+	if lt.UID != second.UID || lt.Status.Results.Requests.Sent != 1000 {
+		t.Errorf("sent %d, want 1000", lt.Status.Results.Requests.Sent)
+	}
+}
+
+// sweep is the garbage collector.
+func (w *world) sweep(owner client.Object) {
+	w.Helper()
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	defer w.holding(nil)
+	for _, list := range []client.ObjectList{&batchv1.JobList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}} {
+		w.must(w.client.List(w.ctx, list, client.InNamespace(w.ns)))
+		for _, o := range itemsOf(list) {
+			if metav1.IsControlledBy(o, owner) {
+				w.must(w.client.Delete(w.ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+			}
+		}
+	}
+	var pods corev1.PodList
+	w.must(w.client.List(w.ctx, &pods, client.InNamespace(w.ns)))
+	for i := range pods.Items {
+		w.must(w.client.Delete(w.ctx, &pods.Items[i], client.GracePeriodSeconds(0)))
+	}
+	w.mu.Lock()
+	clear(w.runners)
+	w.mu.Unlock()
+}
+
+func TestOperatorRestarts(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("survivor", 4*time.Second).Build())
+	before := w.awaitLoad("survivor", 1000)
+	w.operator()
+	w.awaitLoad("survivor", before.Status.Results.Requests.Sent+500)
+	w.endOperator()
+	w.Eventually(func() runnerv1alpha1.State {
+		s, err := w.runner("survivor-1-0").Snapshot(w.ctx)
+		w.must(err)
+		return s.State
+	}).Should(gomega.Equal(runnerv1alpha1.StateDone))
+	w.operator() // the end came while nobody looked
+	lt := w.awaitPhase("survivor", v1alpha1.PhaseCompleted)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
+	if n := lt.Status.Results.Requests.Sent; n != 4000 || lt.Status.Results.Partial {
+		t.Errorf("sent %d, partial %v; want 4000, whole", n, lt.Status.Results.Partial)
+	}
+	if !lt.Status.StartTime.Equal(before.Status.StartTime) {
+		t.Errorf("start time %v became %v", before.Status.StartTime, lt.Status.StartTime)
+	}
+	for _, pod := range []string{"survivor-1-0", "survivor-1-1"} {
+		calls := w.runner(pod).Calls()
+		if n := len(slices.DeleteFunc(calls, func(c string) bool { return c != "start" })); n != 1 {
+			t.Errorf("%s was started %d times", pod, n)
+		}
+	}
+	w.wantEvents("survivor", "PlanReady", "RunnersReady", "Started", "Completed")
+}
+
+func TestAllRunnersLostWhileNobodyLooked(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("orphan", 5*time.Minute).Build())
+	w.awaitLoad("orphan", 100)
+	w.endOperator()
+	w.kill("orphan-1-0")
+	w.kill("orphan-1-1")
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	w.operator()
+	lt := w.awaitPhase("orphan", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
+	var jobs batchv1.JobList
+	w.must(w.client.List(w.ctx, &jobs, client.InNamespace(w.ns)))
+	if len(jobs.Items) != 1 {
+		t.Errorf("%d Jobs: a test that had begun was begun again", len(jobs.Items))
+	}
+}
+
+func TestTwoAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("one", 2*time.Second).Build())
+	w.apply(twoShards("two", 2*time.Second).Rates(builder.PerSecond("hold", 500, 2*time.Second)).Build())
+	for name, want := range map[string]int64{"one": 2000, "two": 1000} {
+		lt := w.awaitPhase(name, v1alpha1.PhaseCompleted)
+		if n := lt.Status.Results.Requests.Sent; n != want {
+			t.Errorf("%s sent %d, want %d", name, n, want)
+		}
+	}
+}
+
+func TestNameClash(t *testing.T) {
+	foreign := map[string]client.Object{
+		"the Job":    &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "clash-1"}, Spec: foreignJob()},
+		"the report": &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "clash-report"}, Data: map[string]string{"mine": "yes"}},
+	}
+	for name, other := range foreign {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			other.SetNamespace(w.ns)
+			w.must(w.client.Create(w.ctx, other))
+			version := other.GetResourceVersion()
+			w.apply(twoShards("clash", time.Second).Build())
+			lt := w.await("clash", "stalled", func(lt *v1alpha1.LoadTest) bool {
+				return bytes.Contains([]byte(conditionsOf(lt)), []byte("Stalled=True NameConflict"))
+			})
+			w.wantCondition(lt, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonNameConflict)
+			w.must(w.client.Get(w.ctx, client.ObjectKeyFromObject(other), other))
+			if other.GetResourceVersion() != version || metav1.GetControllerOf(other) != nil {
+				t.Error("the foreign object was changed")
+			}
+			w.must(w.client.Delete(w.ctx, other, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+			w.edit("clash", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // sooner than the retry
+			w.awaitPhase("clash", v1alpha1.PhaseCompleted)
+		})
+	}
+}
+
+func foreignJob() batchv1.JobSpec {
+	return batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers:    []corev1.Container{{Name: "mine", Image: "mine:1"}},
+	}}}
+}
+
+func TestRunnerLost(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("half", 5*time.Second).Build())
+	w.awaitLoad("half", 1000)
+	begun := time.Now()
+	w.kill("half-1-1")
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	lt := w.await("half", "one runner short", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 })
+	if d := time.Since(begun); d > 5*time.Second {
+		t.Errorf("the loss was told after %v", d)
+	}
+	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
+	w.wantCondition(lt, v1alpha1.ConditionRunning, metav1.ConditionTrue, v1alpha1.ReasonLoadRunning)
+	w.Eventually(func() error {
+		return w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: "half-lost-1"}, &corev1.ConfigMap{})
+	}).Should(gomega.Succeed())
+	lost := lt.Status.Results.Requests.Sent
+
+	w.operator() // what the lost runner had counted must outlive this one
+	lt = w.awaitPhase("half", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonRunnerLost)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionFalse, v1alpha1.ReasonNotSucceeded)
+	n := lt.Status.Results.Requests.Sent
+	// The survivor's 2500 and what the lost one had sent when it was last looked at.
+	if low := 2500 + (lost-1)/2 - 500; n < low || n >= 5000 {
+		t.Errorf("sent %d, want at least %d and less than 5000", n, low)
+	}
+	r := w.report(lt)
+	if !lt.Status.Results.Partial || !r.Partial || r.Generator.ShardsLost != 1 || r.Verdict.Outcome != runnerv1alpha1.OutcomeError {
+		t.Errorf("partial %v and %v, %d lost, %s", lt.Status.Results.Partial, r.Partial, r.Generator.ShardsLost, r.Verdict.Outcome)
+	}
+	w.Eventually(w.runner("half-1-0").Acked).Should(gomega.BeTrue())
+	w.wantEvents("half", "PlanReady", "RunnersReady", "Started", "RunnerLost", "RunnerLost") // the loss, the end
+}
+
+func TestRunnerLostBeforeStart(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(job *batchv1.Job, index int) bool { return job.Name == "retry-1" && index == 1 })
+	w.apply(twoShards("retry", time.Second).Build())
+	w.runner("retry-1-0")
+	w.exit("retry-1-0", 137, "OOMKilled", "")
+	lt := w.awaitPhase("retry", v1alpha1.PhaseCompleted)
+	if pod := lt.Status.Runners[0].Pod; pod != "retry-2-0" {
+		t.Errorf("pod %s did the work, want one of the second Job", pod)
+	}
+	w.Eventually(func() int {
+		var jobs batchv1.JobList
+		w.must(w.client.List(w.ctx, &jobs, client.InNamespace(w.ns)))
+		return len(jobs.Items)
+	}).Should(gomega.Equal(1))
+}
+
+func TestRunnersLostBeforeStartAgainAndAgain(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
+	w.apply(twoShards("crash", time.Second).Build())
+	for attempt := 1; attempt <= 3; attempt++ {
+		pod := fmt.Sprintf("crash-%d-0", attempt)
+		w.runner(pod)
+		w.exit(pod, 1, "Error", "no such file")
+	}
+	lt := w.awaitPhase("crash", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonRunnerLost)
+	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
+	if lt.Status.StartTime != nil {
+		t.Error("a run that never started has a start time")
+	}
+	w.Eventually(func() int { // pods must not linger
+		var jobs batchv1.JobList
+		w.must(w.client.List(w.ctx, &jobs, client.InNamespace(w.ns)))
+		return len(jobs.Items)
+	}).Should(gomega.BeZero())
+}
+
+func TestPlanRejected(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
+	w.apply(twoShards("rejected", time.Second).Build())
+	w.runner("rejected-1-0").Fail(runnerv1alpha1.ProblemPlan, "a newer runner is needed")
+	lt := w.awaitPhase("rejected", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, string(runnerv1alpha1.ProblemPlan))
+}
+
+func TestTargetUnreachable(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Runner.ReadyTimeout.Duration = 3 * time.Second
+	w.operator()
+	held := true
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 && held })
+	w.apply(twoShards("dead", time.Second).Build())
+	w.runner("dead-1-0").Fail(runnerv1alpha1.ProblemConnect, "target: connection refused")
+	w.holding(nil)
+	w.await("dead", "told", func(lt *v1alpha1.LoadTest) bool {
+		return bytes.Contains([]byte(conditionsOf(lt)), []byte("RunnersReady=False TargetUnreachable"))
+	})
+	lt := w.awaitPhase("dead", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonTargetUnreachable)
+}
+
+func TestStop(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("stopped", 5*time.Minute).Build())
+	w.awaitLoad("stopped", 500)
+	begun := time.Now()
+	w.edit("stopped", func(s *v1alpha1.LoadTestSpec) { s.Stop = true })
+	for _, pod := range []string{"stopped-1-0", "stopped-1-1"} {
+		w.Eventually(w.runner(pod).Stopped).Should(gomega.Equal(&runnerv1alpha1.Stop{Reason: "spec.stop", Drain: true}))
+	}
+	if d := time.Since(begun); d > 2*time.Second {
+		t.Errorf("the load went on for %v", d)
+	}
+	lt := w.awaitPhase("stopped", v1alpha1.PhaseStopped)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonStopped)
+	if lt.Status.Results.Requests.Sent < 500 || lt.Status.Shards.Lost != 0 {
+		t.Errorf("sent %d, lost %d; want the results kept", lt.Status.Results.Requests.Sent, lt.Status.Shards.Lost)
+	}
+	w.Eventually(w.runner("stopped-1-0").Acked).Should(gomega.BeTrue())
+}
+
+func TestStopBeforeStart(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	w.apply(twoShards("early", time.Second).Build())
+	w.awaitPhase("early", v1alpha1.PhaseStarting)
+	w.edit("early", func(s *v1alpha1.LoadTestSpec) { s.Stop = true })
+	lt := w.awaitPhase("early", v1alpha1.PhaseStopped)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonStopped)
+	if lt.Status.Results != nil {
+		t.Errorf("results %+v of a run that sent nothing", lt.Status.Results)
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("late", 5*time.Minute).Deadline(3).Build())
+	w.awaitLoad("late", 100)
+	lt := w.awaitPhase("late", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonDeadlineExceeded)
+	if lt.Status.Results.Requests.Sent == 0 {
+		t.Error("what was measured was not kept")
+	}
+}
+
+func TestTTL(t *testing.T) {
+	w := newWorld(t)
+	lt := w.apply(twoShards("brief", time.Second).TTL(1).Build())
+	w.awaitPhase("brief", v1alpha1.PhaseCompleted)
+	w.Eventually(func() bool {
+		return apierrors.IsNotFound(w.client.Get(w.ctx, client.ObjectKeyFromObject(lt), &v1alpha1.LoadTest{}))
+	}).Should(gomega.BeTrue())
+}
+
+func TestEditAfterFinish(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("done", time.Second).Build())
+	w.awaitPhase("done", v1alpha1.PhaseCompleted)
+	w.edit("done", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) })
+	lt := w.await("done", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 2 })
+	if bytes.Contains([]byte(conditionsOf(lt)), []byte(v1alpha1.ConditionSpecChanged)) {
+		t.Error("another TTL was taken for another test")
+	}
+	w.edit("done", func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" })
+	lt = w.await("done", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 3 })
+	w.wantCondition(lt, v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonEditedAfterFinish)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	if lt.Status.Phase != v1alpha1.PhaseCompleted || lt.Status.StartedGeneration != 1 {
+		t.Errorf("phase %s, generation %d ran", lt.Status.Phase, lt.Status.StartedGeneration)
+	}
+	// Without its report the run stays ended.
+	w.must(w.client.Delete(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "done-report"}}))
+	w.edit("done", func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/" })
+	lt = w.await("done", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 4 })
+	if lt.Status.Phase != v1alpha1.PhaseCompleted || lt.Status.Results.Requests.Sent != 1000 {
+		t.Errorf("phase %s, results %+v", lt.Status.Phase, lt.Status.Results)
+	}
+	if bytes.Contains([]byte(conditionsOf(lt)), []byte(v1alpha1.ConditionSpecChanged)) {
+		t.Error("the spec is again the one that ran")
+	}
+}
+
+func TestEditBeforeStart(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(job *batchv1.Job, index int) bool { return job.Name == "edited-1" })
+	w.apply(twoShards("edited", time.Second).Build())
+	w.awaitPhase("edited", v1alpha1.PhaseStarting)
+	w.edit("edited", func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](2000) })
+	lt := w.awaitPhase("edited", v1alpha1.PhaseCompleted)
+	if n := lt.Status.Results.Requests.Sent; n != 2000 || lt.Status.StartedGeneration != 2 {
+		t.Errorf("sent %d by generation %d, want 2000 by the second", n, lt.Status.StartedGeneration)
+	}
+}
+
+func TestPodTrouble(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	w.apply(twoShards("unscheduled", time.Second).Build())
+	w.awaitPhase("unscheduled", v1alpha1.PhaseStarting)
+	var jobs batchv1.JobList
+	w.must(w.client.List(w.ctx, &jobs, client.InNamespace(w.ns)))
+	job := &jobs.Items[0]
+	pod := &corev1.Pod{ObjectMeta: *job.Spec.Template.ObjectMeta.DeepCopy(), Spec: job.Spec.Template.Spec}
+	pod.Namespace, pod.Name = w.ns, "stuck"
+	pod.Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	w.must(w.client.Create(w.ctx, pod))
+	pod.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available",
+	}}
+	w.must(w.client.Status().Update(w.ctx, pod))
+	lt := w.await("unscheduled", "in trouble", func(lt *v1alpha1.LoadTest) bool {
+		return bytes.Contains([]byte(conditionsOf(lt)), []byte("RunnersReady=False PodTrouble"))
+	})
+	if !bytes.Contains([]byte(conditionsOf(lt)), []byte("1 of 2 pods: cannot be scheduled: 0/1 nodes are available")) {
+		t.Errorf("conditions\n%s", conditionsOf(lt))
+	}
+	w.wantEvents("unscheduled", "PlanReady", "PodTrouble")
+}

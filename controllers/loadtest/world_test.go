@@ -1,0 +1,393 @@
+package loadtest_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/runnertest"
+	"github.com/h2surge/h2surge/internal/plan"
+)
+
+// Bounds of what a story waits for. They only bound failures.
+const (
+	soon    = 20 * time.Second
+	poll    = 20 * time.Millisecond
+	address = "test.h2surge.io/address"
+)
+
+// apiServer is shared by the stories of this package; nil with -short.
+var apiServer *rest.Config
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(withAPIServer(m))
+}
+
+func withAPIServer(m *testing.M) int {
+	if testing.Short() {
+		return m.Run()
+	}
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		fmt.Fprintln(os.Stderr, "KUBEBUILDER_ASSETS is not set, so there is no API server to test with: \"make test\" sets it; -short leaves these tests out")
+		return 1
+	}
+	env := &envtest.Environment{
+		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases")},
+		ErrorIfCRDPathMissing: true,
+	}
+	config, err := env.Start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "starting the API server:", err)
+		return 1
+	}
+	config.QPS, config.Burst = 200, 400
+	apiServer = config
+	code := m.Run()
+	if err := env.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stopping the API server:", err)
+		return 1
+	}
+	return code
+}
+
+// world is a namespace with an operator of its own. It plays what envtest lacks: the Job
+// controller, kubelets, and runners behind real TLS. Its verbs are what users and fate do.
+type world struct {
+	*testing.T
+	gomega.Gomega
+	ctx    context.Context
+	client client.Client
+	ns     string
+	cfg    *configv1alpha1.OperatorConfig
+	stop   func() // ends the operator
+
+	mu      sync.Mutex
+	runners map[string]*runnertest.Runner // by pod; guarded by mu
+	// hold keeps pods from being made, or leaves them pending; guarded by mu.
+	hold func(job *batchv1.Job, index int) bool
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	if apiServer == nil {
+		t.Skip("needs an API server, which -short leaves out")
+	}
+	t.Parallel()
+	w := &world{T: t, Gomega: gomega.NewWithT(t), ctx: context.Background(), runners: map[string]*runnertest.Runner{}}
+	w.SetDefaultEventuallyTimeout(soon)
+	w.SetDefaultEventuallyPollingInterval(poll)
+	w.cfg = &configv1alpha1.OperatorConfig{}
+	w.cfg.LeaderElection.Enabled = ptr.To(false)
+	w.cfg.Metrics = configv1alpha1.Metrics{BindAddress: "0", Secure: ptr.To(false)}
+	w.cfg.Health.BindAddress = "0"
+	w.cfg.Runner.SnapshotInterval.Duration = 200 * time.Millisecond
+	w.cfg.Runner.StartLead.Duration = 100 * time.Millisecond
+
+	options := controllers.ManagerOptions(w.defaults())
+	var err error
+	w.client, err = client.New(apiServer, client.Options{Scheme: options.Scheme})
+	w.must(err)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "story-"}}
+	w.must(w.client.Create(w.ctx, ns))
+	w.ns, w.cfg.Namespaces, w.cfg.OperatorNamespace = ns.Name, []string{ns.Name}, ns.Name
+	w.operator()
+	w.jobController()
+	return w
+}
+
+func (w *world) defaults() *configv1alpha1.OperatorConfig {
+	w.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
+	return w.cfg
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// operator starts an operator, in the place of one that runs.
+func (w *world) operator() {
+	w.Helper()
+	w.endOperator()
+	cfg := w.defaults()
+	options := controllers.ManagerOptions(cfg)
+	options.Controller.SkipNameValidation = ptr.To(true)
+	options.Logger = logr.Discard()
+	options.GracefulShutdownTimeout = ptr.To(5 * time.Second)
+	mgr, err := ctrl.NewManager(apiServer, options)
+	w.must(err)
+	ctx, cancel := context.WithCancel(w.ctx)
+	w.must(controllers.Setup(ctx, mgr, cfg, controllers.Options{
+		ControlAddress: func(p *corev1.Pod) string { return p.Annotations[address] },
+	}))
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	w.stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.Errorf("the manager: %v", err)
+		}
+	}
+	w.Cleanup(w.endOperator)
+}
+
+func (w *world) endOperator() {
+	if w.stop != nil {
+		w.stop()
+		w.stop = nil
+	}
+}
+
+// jobController makes pods of Jobs and runs them until the test ends.
+func (w *world) jobController() {
+	ctx, cancel := context.WithCancel(w.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			var jobs batchv1.JobList
+			if err := w.client.List(ctx, &jobs, client.InNamespace(w.ns)); err == nil {
+				for i := range jobs.Items {
+					w.playJob(ctx, &jobs.Items[i])
+				}
+			}
+			time.Sleep(poll)
+		}
+	}()
+	w.Cleanup(func() { cancel(); <-done })
+}
+
+func (w *world) playJob(ctx context.Context, job *batchv1.Job) {
+	if job.Labels[desired.LabelManagedBy] != desired.Application || job.DeletionTimestamp != nil {
+		return
+	}
+	for index := range int(*job.Spec.Completions) {
+		name := fmt.Sprintf("%s-%d", job.Name, index)
+		w.mu.Lock()
+		runner, held := w.runners[name], w.hold != nil && w.hold(job, index)
+		w.mu.Unlock()
+		switch {
+		case held:
+		case runner == nil:
+			if err := w.playPod(ctx, job, index, name); err != nil && ctx.Err() == nil {
+				w.Errorf("making pod %s: %v", name, err)
+			}
+		case runner.Acked():
+			w.exit(name, 0, "Completed", "")
+		}
+	}
+}
+
+// playPod is the Job controller and the kubelet: the pod runs at once, with what the kubelet
+// would mount.
+func (w *world) playPod(ctx context.Context, job *batchv1.Job, index int, name string) error {
+	var secret corev1.Secret
+	var cm corev1.ConfigMap
+	for _, v := range job.Spec.Template.Spec.Volumes {
+		if v.Secret != nil {
+			if err := w.client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: v.Secret.SecretName}, &secret); err != nil {
+				return err
+			}
+		}
+		if v.ConfigMap != nil {
+			if err := w.client.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: v.ConfigMap.Name}, &cm); err != nil {
+				return err
+			}
+		}
+	}
+	p, err := plan.Decode(cm.BinaryData[desired.KeyPlan])
+	if err != nil {
+		return err
+	}
+	runner := runnertest.New(p, name, time.Duration(index)*time.Hour)
+	pod := &corev1.Pod{ObjectMeta: *job.Spec.Template.ObjectMeta.DeepCopy(), Spec: *job.Spec.Template.Spec.DeepCopy()}
+	pod.Namespace, pod.Name = w.ns, name
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	pod.Annotations[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(index)
+	pod.Annotations[address] = runner.Serve(w, secret.Data)
+	if err := w.client.Create(ctx, pod); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.runners[name] = runner
+	w.mu.Unlock()
+	pod.Status.Phase, pod.Status.PodIP = corev1.PodRunning, "127.0.0.1"
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: desired.RunnerContainer, Image: "h2surge:test", Ready: true,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+	}}
+	return w.client.Status().Update(ctx, pod)
+}
+
+// exit ends the container of a pod.
+func (w *world) exit(name string, code int32, reason, message string) {
+	pod := &corev1.Pod{}
+	if err := w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: name}, pod); err != nil || pod.Status.Phase != corev1.PodRunning {
+		return
+	}
+	before := pod.DeepCopy()
+	pod.Status.Phase = corev1.PodSucceeded
+	if code != 0 {
+		pod.Status.Phase = corev1.PodFailed
+	}
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, Reason: reason, Message: message,
+	}}
+	if err := w.client.Status().Patch(w.ctx, pod, client.MergeFrom(before)); err != nil && !apierrors.IsNotFound(err) {
+		w.Errorf("ending pod %s: %v", name, err)
+	}
+}
+
+// kill takes a runner and its pod away without notice.
+func (w *world) kill(pod string) {
+	w.Helper()
+	w.runner(pod).Silence()
+	w.must(w.client.Delete(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: pod}}, client.GracePeriodSeconds(0)))
+}
+
+// runner is the process in a pod.
+func (w *world) runner(pod string) *runnertest.Runner {
+	w.Helper()
+	var r *runnertest.Runner
+	w.Eventually(func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		r = w.runners[pod]
+		return r != nil
+	}).Should(gomega.BeTrue(), "pod %s", pod)
+	return r
+}
+
+func (w *world) holding(f func(*batchv1.Job, int) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hold = f
+}
+
+func (w *world) apply(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
+	w.Helper()
+	lt.Namespace = w.ns
+	w.must(w.client.Create(w.ctx, lt))
+	return lt
+}
+
+// edit changes the spec as a user does.
+func (w *world) edit(name string, change func(*v1alpha1.LoadTestSpec)) {
+	w.Helper()
+	w.Eventually(func() error {
+		lt := w.get(name)
+		change(&lt.Spec)
+		return w.client.Update(w.ctx, lt)
+	}).Should(gomega.Succeed())
+}
+
+func (w *world) get(name string) *v1alpha1.LoadTest {
+	w.Helper()
+	lt := &v1alpha1.LoadTest{}
+	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: name}, lt))
+	return lt
+}
+
+// await waits until f holds for the LoadTest.
+func (w *world) await(name, what string, f func(*v1alpha1.LoadTest) bool) *v1alpha1.LoadTest {
+	w.Helper()
+	var lt *v1alpha1.LoadTest
+	for begun := time.Now(); ; time.Sleep(poll) {
+		if lt = w.get(name); f(lt) {
+			return lt
+		}
+		if time.Since(begun) > soon {
+			w.Fatalf("%s does not become %s; phase %s, runners %+v, conditions:\n%s", name, what, lt.Status.Phase, lt.Status.Runners, conditionsOf(lt))
+		}
+	}
+}
+
+func (w *world) awaitPhase(name string, p v1alpha1.Phase) *v1alpha1.LoadTest {
+	w.Helper()
+	return w.await(name, string(p), func(lt *v1alpha1.LoadTest) bool { return lt.Status.Phase == p })
+}
+
+// awaitLoad waits until a number of requests has been told in status.
+func (w *world) awaitLoad(name string, n int64) *v1alpha1.LoadTest {
+	w.Helper()
+	return w.await(name, fmt.Sprint("at ", n, " requests"), func(lt *v1alpha1.LoadTest) bool {
+		return lt.Status.Results != nil && lt.Status.Results.Requests.Sent >= n
+	})
+}
+
+func (w *world) wantCondition(lt *v1alpha1.LoadTest, kind string, status metav1.ConditionStatus, reason string) {
+	w.Helper()
+	c := meta.FindStatusCondition(lt.Status.Conditions, kind)
+	if c == nil || c.Status != status || c.Reason != reason || c.ObservedGeneration != lt.Generation {
+		w.Errorf("want %s=%s %s of generation %d; conditions are\n%s", kind, status, reason, lt.Generation, conditionsOf(lt))
+	}
+}
+
+func conditionsOf(lt *v1alpha1.LoadTest) (out string) {
+	for _, c := range lt.Status.Conditions {
+		out += fmt.Sprintf("  %s=%s %s (%d): %s\n", c.Type, c.Status, c.Reason, c.ObservedGeneration, c.Message)
+	}
+	return out
+}
+
+// wantEvents waits until the events about a LoadTest are these, each once.
+func (w *world) wantEvents(name string, reasons ...string) {
+	w.Helper()
+	w.Eventually(func() []string {
+		var list eventsv1.EventList
+		w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
+		var got []string
+		for _, e := range list.Items {
+			if e.Regarding.Name == name && e.Regarding.Kind == "LoadTest" {
+				got = append(got, e.Reason)
+				if e.Series != nil {
+					got = append(got, fmt.Sprint(e.Reason, " again"))
+				}
+			}
+		}
+		return got
+	}).Should(gomega.ConsistOf(reasons))
+}
+
+// report reads the whole report.
+func (w *world) report(lt *v1alpha1.LoadTest) *runnerv1alpha1.Report {
+	w.Helper()
+	if lt.Status.ReportRef == nil {
+		w.Fatal("status names no report")
+	}
+	cm := &corev1.ConfigMap{}
+	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: lt.Status.ReportRef.Name}, cm))
+	return decodeReport(w.T, cm.BinaryData[desired.KeyReport])
+}
+
+func rawTemplate(doc string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(doc)} }
