@@ -163,7 +163,7 @@ func (c *Client) Shutdown() {
 
 // Close says that the connection is gone: every open stream ends as Lost.
 func (c *Client) Close() {
-	if c.err == errOver {
+	if errors.Is(c.err, errOver) {
 		return
 	}
 	c.err = errOver

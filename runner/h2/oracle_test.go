@@ -150,7 +150,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	n, _ := strconv.Atoi(r.Header.Get("x-header"))
 	w.Header().Set("x-long", strings.Repeat("h", n))
 	w.Header().Set("Trailer", "x-read")
-	w.WriteHeader(201)
+	w.WriteHeader(http.StatusCreated)
 	_, _ = w.Write(body)
 	w.Header().Set("x-read", strconv.Itoa(len(body)))
 }
