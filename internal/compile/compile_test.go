@@ -141,6 +141,8 @@ func TestErrors(t *testing.T) {
 		{"h2 over http", func(s *spec) { s.Targets[0].Protocol = "h2" },
 			[]string{"spec.targets[0].protocol: h2 is HTTP/2 over TLS and needs an https url; h2c is the one without TLS"}},
 		{"https, not yet", url("https://a"), []string{"spec.targets[0].url: https is not supported yet; this version speaks h2c over http"}},
+		{"a group of https, not yet", func(s *spec) { s.Targets[0].URL, s.Targets[0].URLs = "", []string{"https://a", "https://b"} },
+			[]string{"spec.targets[0].urls: https is not supported yet; this version speaks h2c over http"}},
 		{"http1, not yet", func(s *spec) { s.Targets[0].Protocol = "http1" },
 			[]string{"spec.targets[0].protocol: http1 is not supported yet; this version speaks h2c"}},
 		{"connectTo without a port", connectTo("a.example"), []string{"spec.targets[0].connectTo: must be host:port (an IPv6 host in brackets) or unix:/path"}},

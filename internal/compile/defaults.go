@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"net/http"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +38,7 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	}
 	for i := range spec.Templates {
 		t := &spec.Templates[i]
-		orElse(&t.Method, "GET")
+		orElse(&t.Method, http.MethodGet)
 		orElse(&t.Path, "/")
 		durationOrElse(&t.Timeout, defaultTimeout)
 	}

@@ -159,13 +159,13 @@ func (l *loader) object(doc []byte) {
 		return // nothing but comments
 	}
 	var meta metav1.TypeMeta
-	if m, ok := generic.(map[string]any); !ok {
+	m, ok := generic.(map[string]any)
+	if !ok {
 		l.failf(l.here(), "must be an object with apiVersion and kind")
 		return
-	} else {
-		meta.APIVersion, _ = m["apiVersion"].(string)
-		meta.Kind, _ = m["kind"].(string)
 	}
+	meta.APIVersion, _ = m["apiVersion"].(string)
+	meta.Kind, _ = m["kind"].(string)
 	switch {
 	case meta.APIVersion == v1alpha1.GroupVersion.String() && meta.Kind == "LoadTest":
 		l.loadTest(doc, generic)

@@ -13,10 +13,18 @@ func Supported(plan *runnerv1alpha1.Plan) field.ErrorList {
 		at := field.NewPath("spec", "targets").Index(i)
 		switch {
 		case len(t.Endpoints) > 0 && t.Endpoints[0].Scheme == "https":
-			errs = append(errs, field.Invalid(at.Child("url"), field.OmitValueType{}, "https is not supported yet; this version speaks h2c over http"))
+			errs = append(errs, field.Invalid(at.Child(urlField(&t)), field.OmitValueType{}, "https is not supported yet; this version speaks h2c over http"))
 		case t.Protocol == runnerv1alpha1.ProtocolHTTP1:
 			errs = append(errs, field.Invalid(at.Child("protocol"), field.OmitValueType{}, "http1 is not supported yet; this version speaks h2c"))
 		}
 	}
 	return errs
+}
+
+// urlField is where the URLs of a target came from.
+func urlField(t *runnerv1alpha1.Target) string {
+	if len(t.Endpoints) > 1 {
+		return "urls"
+	}
+	return "url"
 }

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func (c *compiler) method(path *field.Path, method string) {
 	case !c.length(path, method, 32):
 	case !isToken(method):
 		c.fail(path, "must be a token such as GET (RFC 9110 9.1)")
-	case upper == "CONNECT":
+	case upper == http.MethodConnect:
 		c.fail(path, "CONNECT opens a tunnel and is no request that can be answered and measured")
 	case upper != method && isToken(method):
 		c.warn(path, "methods are case-sensitive, and this one is not all upper case")
@@ -97,7 +98,7 @@ func (c *compiler) requestTarget(path *field.Path, t *v1alpha1.Template) text {
 	out := c.text(path, t.Path, validPath, "a path (white space, control and non-ASCII characters and # must be percent-encoded)")
 	switch {
 	case len(out.pieces) == 0: // not parsed, reported already
-	case t.Path == "*" && t.Method == "OPTIONS":
+	case t.Path == "*" && t.Method == http.MethodOptions:
 	case t.Path == "*":
 		c.fail(path, "* goes with the method OPTIONS only")
 	case !c.beginsLikeAPath(out.pieces[0]):

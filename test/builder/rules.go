@@ -1,124 +1,137 @@
 package builder
 
+import "slices"
+
 // Rules has at least one row for each CEL rule of the API that looks at one version of an object.
 // Transition rules need two.
 func Rules() []Mutant {
-	return []Mutant{
-		{
-			Name: "long name", Path: "metadata.name", Want: "must have at most 50 characters",
-			Set: map[string]any{"metadata.name": "a23456789-b23456789-c23456789-d23456789-e23456789-f"},
-		},
-		{
-			Name: "dotted name", Path: "metadata.name", Want: "must be lower-case letters, digits and -",
-			Set: map[string]any{"metadata.name": "load.test"},
-		},
-		{
-			Name: "fewer connections than shards", Path: "spec.targets[1].connections", Want: "must be at least runner.shards, one for each shard",
-			Set: map[string]any{"spec.runner.shards": 3},
-		},
-		{
-			Name: "url and urls", Path: "spec.targets[0]", Want: "exactly one of url and urls is needed",
-			Set: map[string]any{"spec.targets[0].urls": []string{"http://c.example"}},
-		},
-		{
-			Name: "neither url nor urls", Path: "spec.targets[0]", Want: "exactly one of url and urls is needed",
-			Unset: []string{"spec.targets[0].url"},
-		},
-		{
-			Name: "connectTimeout of zero", Path: "spec.targets[0].connectTimeout", Want: "must be greater than 0 and at most 1h",
-			Set: map[string]any{"spec.targets[0].connectTimeout": "0s"},
-		},
-		{
-			Name: "connectTimeout above an hour", Path: "spec.targets[0].connectTimeout", Want: "must be greater than 0 and at most 1h",
-			Set: map[string]any{"spec.targets[0].connectTimeout": "1h1ns"},
-		},
-		{
-			Name: "range and list", Path: "spec.variables[0]", Want: "exactly one of range and list is needed",
-			Set: map[string]any{"spec.variables[0].list": map[string]any{"values": []string{"a"}}},
-		},
-		{
-			Name: "neither range nor list", Path: "spec.variables[0]", Want: "exactly one of range and list is needed",
-			Unset: []string{"spec.variables[0].range"},
-		},
-		{
-			Name: "empty range", Path: "spec.variables[0].range", Want: "end must be greater than start",
-			Set: map[string]any{"spec.variables[0].range.start": 1000},
-		},
-		{
-			Name: "timeout of zero", Path: "spec.templates[0].timeout", Want: "must be greater than 0 and at most 1h",
-			Set: map[string]any{"spec.templates[0].timeout": "0ms"},
-		},
-		{
-			Name: "timeout above an hour", Path: "spec.templates[0].timeout", Want: "must be greater than 0 and at most 1h",
-			Set: map[string]any{"spec.templates[0].timeout": "61m"},
-		},
-		{
-			Name: "two modes", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer and asFastAsPossible is needed",
-			Set: map[string]any{"spec.rates[1].asFastAsPossible": true},
-		},
-		{
-			Name: "no mode", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer and asFastAsPossible is needed",
-			Unset: []string{"spec.rates[1].requestsPerSecond"},
-		},
-		{
-			Name: "no bound", Path: "spec.rates[2]", Want: "duration, requests or both are needed",
-			Unset: []string{"spec.rates[2].requests"},
-		},
-		{
-			Name: "duration of zero", Path: "spec.rates[0].duration", Want: "must be greater than 0 and at most 720h",
-			Set: map[string]any{"spec.rates[0].duration": "0s"},
-		},
-		{
-			Name: "duration of years", Path: "spec.rates[0].duration", Want: "must be greater than 0 and at most 720h",
-			Set: map[string]any{"spec.rates[0].duration": "9000h"},
-		},
-		{
-			Name: "short period", Path: "spec.rates[0].requestsPer.period", Want: "must be at least 1s and at most 24h",
-			Set: map[string]any{"spec.rates[0].requestsPer.period": "999ms"},
-		},
-		{
-			Name: "long period", Path: "spec.rates[0].requestsPer.period", Want: "must be at least 1s and at most 24h",
-			Set: map[string]any{"spec.rates[0].requestsPer.period": "24h1s"},
-		},
-		{
-			Name: "late warm-up", Path: "spec.rates[1].warmUp", Want: "warm-up stages must come before all others",
-			Unset: []string{"spec.rates[0].warmUp"}, Set: map[string]any{"spec.rates[1].warmUp": true},
-		},
-		{
-			Name: "nothing measured", Path: "spec.rates", Want: "all stages are warm-up; at least one must be measured",
-			Set: map[string]any{"spec.rates[1].warmUp": true, "spec.rates[2].warmUp": true},
-		},
-		{
-			Name: "max and min", Path: "spec.thresholds[0]", Want: "exactly one of max and min is needed",
-			Set: map[string]any{"spec.thresholds[0].min": "1ms"},
-		},
-		{
-			Name: "neither max nor min", Path: "spec.thresholds[0]", Want: "exactly one of max and min is needed",
-			Unset: []string{"spec.thresholds[0].max"},
-		},
-		{
-			Name: "a time without a quantile", Path: "spec.thresholds[0]", Want: "quantile goes with responseTime, serviceTime and timeToFirstByte, and only with them",
-			Unset: []string{"spec.thresholds[0].quantile"},
-		},
-		{
-			Name: "a rate with a quantile", Path: "spec.thresholds[1]", Want: "quantile goes with responseTime, serviceTime and timeToFirstByte, and only with them",
-			Set: map[string]any{"spec.thresholds[1].quantile": "0.5"},
-		},
-		{
-			Name: "a time without a unit", Path: "spec.thresholds[0].max", Want: "max and min of a time must be a duration such as 20ms",
-			Set: map[string]any{"spec.thresholds[0].max": "20"},
-		},
-		{
-			Name: "a negative time", Path: "spec.thresholds[0].max", Want: "max and min of a time must be a duration such as 20ms",
-			Set: map[string]any{"spec.thresholds[0].max": "-20ms"},
-		},
-		{
-			Name: "a rate with a unit", Path: "spec.thresholds[1].min", Want: "max and min of errorRatio and rate must be a decimal such as 0.001",
-			Set: map[string]any{"spec.thresholds[1].min": "90/s"},
-		},
-		{
-			Name: "a percentage", Path: "spec.thresholds[2].max", Want: "max and min of errorRatio must be at most 1: it is a ratio, not a percentage",
-			Set: map[string]any{"spec.thresholds[2].max": "1.5"},
-		},
-	}
+	return slices.Concat(rulesOfTargets, rulesOfTemplates, rulesOfRates, rulesOfThresholds)
+}
+
+var rulesOfTargets = []Mutant{
+	{
+		Name: "long name", Path: "metadata.name", Want: "must have at most 50 characters",
+		Set: map[string]any{"metadata.name": "a23456789-b23456789-c23456789-d23456789-e23456789-f"},
+	},
+	{
+		Name: "dotted name", Path: "metadata.name", Want: "must be lower-case letters, digits and -",
+		Set: map[string]any{"metadata.name": "load.test"},
+	},
+	{
+		Name: "fewer connections than shards", Path: "spec.targets[1].connections", Want: "must be at least runner.shards, one for each shard",
+		Set: map[string]any{"spec.runner.shards": 3},
+	},
+	{
+		Name: "url and urls", Path: "spec.targets[0]", Want: "exactly one of url and urls is needed",
+		Set: map[string]any{"spec.targets[0].urls": []string{"http://c.example"}},
+	},
+	{
+		Name: "neither url nor urls", Path: "spec.targets[0]", Want: "exactly one of url and urls is needed",
+		Unset: []string{"spec.targets[0].url"},
+	},
+	{
+		Name: "connectTimeout of zero", Path: "spec.targets[0].connectTimeout", Want: "must be greater than 0 and at most 1h",
+		Set: map[string]any{"spec.targets[0].connectTimeout": "0s"},
+	},
+	{
+		Name: "connectTimeout above an hour", Path: "spec.targets[0].connectTimeout", Want: "must be greater than 0 and at most 1h",
+		Set: map[string]any{"spec.targets[0].connectTimeout": "1h1ns"},
+	},
+}
+
+var rulesOfTemplates = []Mutant{
+	{
+		Name: "range and list", Path: "spec.variables[0]", Want: "exactly one of range and list is needed",
+		Set: map[string]any{"spec.variables[0].list": map[string]any{"values": []string{"a"}}},
+	},
+	{
+		Name: "neither range nor list", Path: "spec.variables[0]", Want: "exactly one of range and list is needed",
+		Unset: []string{"spec.variables[0].range"},
+	},
+	{
+		Name: "empty range", Path: "spec.variables[0].range", Want: "end must be greater than start",
+		Set: map[string]any{"spec.variables[0].range.start": 1000},
+	},
+	{
+		Name: "timeout of zero", Path: "spec.templates[0].timeout", Want: "must be greater than 0 and at most 1h",
+		Set: map[string]any{"spec.templates[0].timeout": "0ms"},
+	},
+	{
+		Name: "timeout above an hour", Path: "spec.templates[0].timeout", Want: "must be greater than 0 and at most 1h",
+		Set: map[string]any{"spec.templates[0].timeout": "61m"},
+	},
+}
+
+var rulesOfRates = []Mutant{
+	{
+		Name: "two modes", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer and asFastAsPossible is needed",
+		Set: map[string]any{"spec.rates[1].asFastAsPossible": true},
+	},
+	{
+		Name: "no mode", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer and asFastAsPossible is needed",
+		Unset: []string{"spec.rates[1].requestsPerSecond"},
+	},
+	{
+		Name: "no bound", Path: "spec.rates[2]", Want: "duration, requests or both are needed",
+		Unset: []string{"spec.rates[2].requests"},
+	},
+	{
+		Name: "duration of zero", Path: "spec.rates[0].duration", Want: "must be greater than 0 and at most 720h",
+		Set: map[string]any{"spec.rates[0].duration": "0s"},
+	},
+	{
+		Name: "duration of years", Path: "spec.rates[0].duration", Want: "must be greater than 0 and at most 720h",
+		Set: map[string]any{"spec.rates[0].duration": "9000h"},
+	},
+	{
+		Name: "short period", Path: "spec.rates[0].requestsPer.period", Want: "must be at least 1s and at most 24h",
+		Set: map[string]any{"spec.rates[0].requestsPer.period": "999ms"},
+	},
+	{
+		Name: "long period", Path: "spec.rates[0].requestsPer.period", Want: "must be at least 1s and at most 24h",
+		Set: map[string]any{"spec.rates[0].requestsPer.period": "24h1s"},
+	},
+	{
+		Name: "late warm-up", Path: "spec.rates[1].warmUp", Want: "warm-up stages must come before all others",
+		Unset: []string{"spec.rates[0].warmUp"}, Set: map[string]any{"spec.rates[1].warmUp": true},
+	},
+	{
+		Name: "nothing measured", Path: "spec.rates", Want: "all stages are warm-up; at least one must be measured",
+		Set: map[string]any{"spec.rates[1].warmUp": true, "spec.rates[2].warmUp": true},
+	},
+}
+
+var rulesOfThresholds = []Mutant{
+	{
+		Name: "max and min", Path: "spec.thresholds[0]", Want: "exactly one of max and min is needed",
+		Set: map[string]any{"spec.thresholds[0].min": "1ms"},
+	},
+	{
+		Name: "neither max nor min", Path: "spec.thresholds[0]", Want: "exactly one of max and min is needed",
+		Unset: []string{"spec.thresholds[0].max"},
+	},
+	{
+		Name: "a time without a quantile", Path: "spec.thresholds[0]", Want: "quantile goes with responseTime, serviceTime and timeToFirstByte, and only with them",
+		Unset: []string{"spec.thresholds[0].quantile"},
+	},
+	{
+		Name: "a rate with a quantile", Path: "spec.thresholds[1]", Want: "quantile goes with responseTime, serviceTime and timeToFirstByte, and only with them",
+		Set: map[string]any{"spec.thresholds[1].quantile": "0.5"},
+	},
+	{
+		Name: "a time without a unit", Path: "spec.thresholds[0].max", Want: "max and min of a time must be a duration such as 20ms",
+		Set: map[string]any{"spec.thresholds[0].max": "20"},
+	},
+	{
+		Name: "a negative time", Path: "spec.thresholds[0].max", Want: "max and min of a time must be a duration such as 20ms",
+		Set: map[string]any{"spec.thresholds[0].max": "-20ms"},
+	},
+	{
+		Name: "a rate with a unit", Path: "spec.thresholds[1].min", Want: "max and min of errorRatio and rate must be a decimal such as 0.001",
+		Set: map[string]any{"spec.thresholds[1].min": "90/s"},
+	},
+	{
+		Name: "a percentage", Path: "spec.thresholds[2].max", Want: "max and min of errorRatio must be at most 1: it is a ratio, not a percentage",
+		Set: map[string]any{"spec.thresholds[2].max": "1.5"},
+	},
 }

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -117,7 +118,7 @@ func TestTypedClientKeepsDefaults(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if lt.Spec.Runner.Shards != 1 || lt.Spec.Targets[0].MaxConcurrentStreams != 100 || lt.Spec.Templates[0].Method != "GET" {
+	if lt.Spec.Runner.Shards != 1 || lt.Spec.Targets[0].MaxConcurrentStreams != 100 || lt.Spec.Templates[0].Method != http.MethodGet {
 		t.Errorf("defaults are missing: %+v", lt.Spec)
 	}
 	if got, want := hash(t, "default/typed", &lt.Spec), hash(t, "default/typed", &builder.Minimal("typed").Build().Spec); got != want {
