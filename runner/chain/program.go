@@ -42,6 +42,8 @@ type Step struct {
 	// Order is the step's place among all steps to the same target; see Encoder.
 	Order int
 	Last  bool
+	// Head: the method is HEAD, and responses have no content.
+	Head bool
 	// TimeoutClass is an index into Program.Timeouts.
 	TimeoutClass int
 	// WantHeaders: a capture reads response header fields.
@@ -162,6 +164,7 @@ func (g *Program) step(in *rv.Step, b *textBuilder) (Step, error) {
 		s.Captures = append(s.Captures, Capture{Slot: c.Slot, Header: name, Location: name == "location"})
 	}
 	s.WantHeaders = len(s.Captures) > 0
+	s.Head = in.Method == "HEAD"
 	return s, nil
 }
 

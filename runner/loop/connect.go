@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/h2surge/h2surge/runner/dial"
-	"github.com/h2surge/h2surge/runner/h2"
 )
 
 // connectAll begins to open every connection of the share, as fast as the target's ramp allows:
@@ -76,13 +75,13 @@ func (w *Worker) join(c *conn, d *dial.Connection) {
 	}
 	t := &w.targets[c.target]
 	c.fd, c.secure, c.state, c.receivedAt = d.FD, d.Secure, open, w.now
-	c.session = h2.NewClient(t.session, w)
-	c.encoder = t.encoders[c.endpoint]
+	w.speak(c, d)
 	w.touch(c)
 	w.arm(c, settingsTimer, t.plan.ConnectTimeout)
-	if c.secure != nil {
-		w.receiveSecure(c) // the handshake may have read more than its own records
+	if c.secure != nil && !w.receiveSecure(c) { // the handshake may have read more than its own records
+		return
 	}
+	w.received(c)
 }
 
 // The waits between attempts to connect double from the first to the last.
@@ -100,8 +99,7 @@ func (w *Worker) redial(c *conn) {
 // settle is called when the session has the peer's SETTINGS.
 func (w *Worker) settle(c *conn) {
 	c.settled = true
-	c.tableSize = c.session.EncoderTableSize()
-	c.table = c.encoder.Begin(min(c.tableSize, w.targets[c.target].encoderTable))
+	c.beginTable(w.targets[c.target].encoderTable)
 	c.failures = 0
 	if !c.wasReady {
 		c.wasReady = true

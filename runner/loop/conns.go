@@ -3,17 +3,22 @@ package loop
 import (
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
 )
 
 // conn is a connection to a target. Its record is used again, with another generation, when it
 // has closed.
 type conn struct {
-	session *h2.Client
+	session session
+	// One of h2 and h1 is the session.
+	h2 *h2.Client
+	h1 *h1.Client
 	// secure is nil on a cleartext connection.
 	secure *dial.Secure
 	// token of each stream is an index into Worker.requests.
-	encoder *chain.Encoder
+	encoder *chain.Encoder // of HTTP/2
+	head    *chain.Head    // of HTTP/1.1
 	table   chain.TableState
 	// tableSize is what the peer allowed when table was begun.
 	tableSize uint32
@@ -83,7 +88,7 @@ func (w *Worker) discard(c *conn) {
 		c.fd = -1
 	}
 	c.state = closed
-	c.session, c.secure = nil, nil
+	c.session, c.h2, c.h1, c.secure = nil, nil, nil, nil
 	w.closing = append(w.closing, c.index)
 }
 
@@ -122,7 +127,7 @@ func (w *Worker) closeAll() {
 // offer puts a connection with a free stream at the end of its target's queue.
 func (w *Worker) offer(c int32) {
 	cn := &w.conns[c]
-	if !cn.offered && cn.state == open && cn.session.Free() > 0 {
+	if !cn.offered && cn.state == open && cn.free() > 0 {
 		cn.offered = true
 		w.targets[cn.target].available.push(c)
 	}
@@ -134,7 +139,7 @@ func (w *Worker) takeAvailable(t *target) int32 {
 		i := t.available.pop()
 		c := &w.conns[i]
 		c.offered = false
-		if c.state == open && c.session.Free() > 0 {
+		if c.state == open && c.free() > 0 {
 			return i
 		}
 	}

@@ -99,6 +99,10 @@ func (w *Worker) timeOut(tok int32) {
 		w.rec.Abandoned++
 	}
 	w.finishFailed(tok, byTimeout)
+	if c.broken() {
+		w.lose(c, "a request timed out")
+		return
+	}
 	w.touch(c)
 	w.offer(c.index)
 	w.drained(c)

@@ -27,7 +27,9 @@ const (
 	OK Status = iota
 	// Again: nothing could be moved now.
 	Again
-	// Closed: end of stream, or the connection is broken.
+	// Ended: the peer sends no more.
+	Ended
+	// Closed: the connection is broken.
 	Closed
 )
 

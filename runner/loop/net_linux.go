@@ -56,8 +56,10 @@ func status(errno unix.Errno, end bool) Status {
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR:
 		return Again
-	case errno != 0 || end:
+	case errno != 0:
 		return Closed
+	case end:
+		return Ended
 	}
 	return OK
 }

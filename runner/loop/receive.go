@@ -29,8 +29,8 @@ func (w *Worker) receive(c *conn) {
 		if st == Again {
 			break
 		}
-		if st == Closed {
-			w.lose(c, "the peer closed the connection")
+		if st != OK {
+			w.ended(c, st)
 			return
 		}
 		w.rec.BytesReceived += int64(n)
@@ -48,6 +48,30 @@ func (w *Worker) receive(c *conn) {
 		}
 	}
 	w.received(c)
+}
+
+// ended handles the end of what the peer sends. To HTTP/1.1 a clean one may be the end of a
+// response (RFC 9112 6.3); over TLS only close_notify is clean (RFC 9112 9.8), and that has been
+// seen before.
+func (w *Worker) ended(c *conn, st Status) {
+	why := "the connection broke"
+	if st == Ended {
+		why = "the peer closed the connection"
+		w.endResponse(c)
+	}
+	w.lose(c, why)
+}
+
+func (w *Worker) endResponse(c *conn) {
+	if c.h1 == nil || c.secure != nil {
+		return
+	}
+	w.current = c
+	err := c.h1.Ended()
+	w.current = nil
+	if err != nil {
+		w.cfg.Log.Debug("a response was cut", "err", err)
+	}
 }
 
 // parse gives plaintext to the session; false: the connection is gone.
@@ -74,6 +98,10 @@ func (w *Worker) received(c *conn) {
 	}
 	if c.state == draining {
 		w.drained(c)
+		return
+	}
+	if c.broken() {
+		w.lose(c, "the session ended")
 		return
 	}
 	if len(c.session.Pending()) > 0 {
@@ -115,22 +143,24 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 // OnData implements h2.Handler; no check looks at bodies yet.
 func (w *Worker) OnData(uint32, []byte) {}
 
-// OnDone implements h2.Handler: the request has its outcome, or comes back to be sent again.
-func (w *Worker) OnDone(tok uint32, o h2.Outcome) {
-	r := &w.requests.all[tok]
-	switch o.Kind {
-	case h2.Completed:
-		w.finishDone(int32(tok))
-	case h2.Unprocessed:
-		if r.retried {
-			w.finishFailed(int32(tok), byReset)
+// OnDone implements h2.Handler.
+func (w *Worker) OnDone(tok uint32, o h2.Outcome) { w.outcome(int32(tok), outcomeOfH2[o.Kind]) }
+
+// outcome ends a request, or takes it back to be sent again.
+func (w *Worker) outcome(tok int32, o outcome) {
+	switch o {
+	case completed:
+		w.finishDone(tok)
+	case unprocessed:
+		if w.requests.all[tok].retried {
+			w.finishFailed(tok, byReset)
 			return
 		}
-		w.retry(int32(tok))
-	case h2.Reset:
-		w.finishFailed(int32(tok), byReset)
+		w.retry(tok)
+	case wasReset:
+		w.finishFailed(tok, byReset)
 	default:
-		w.finishFailed(int32(tok), byLoss)
+		w.finishFailed(tok, byLoss)
 	}
 }
 

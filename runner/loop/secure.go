@@ -29,6 +29,7 @@ func (w *Worker) receiveSecure(c *conn) bool {
 			why := "TLS: " + err.Error()
 			if errors.Is(err, io.EOF) {
 				why = "the peer closed the connection"
+				w.closeNotified(c)
 			}
 			w.lose(c, why)
 			return false
@@ -71,6 +72,14 @@ func (w *Worker) flushSecure(c *conn) {
 			return
 		}
 	}
+}
+
+// closeNotified ends a response that lasts until the peer closes.
+func (w *Worker) closeNotified(c *conn) {
+	secure := c.secure
+	c.secure = nil
+	w.endResponse(c)
+	c.secure = secure
 }
 
 func (w *Worker) closeNotify(c *conn) {

@@ -1,10 +1,5 @@
 package loop
 
-import (
-	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/h2"
-)
-
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free.
 func (w *Worker) sendWaiting() {
 	for i := range w.targets {
@@ -25,17 +20,7 @@ func (w *Worker) send(tok, ci int32) {
 	r, c := &w.requests.all[tok], &w.conns[ci]
 	s := &w.program.Steps[r.step]
 	in := w.instances.all[r.instance]
-	w.body = s.AppendBody(w.body[:0], w.program, &in.Instance)
-	if c.session.EncoderTableSize() < c.tableSize {
-		c.table = chain.Static // the peer has shrunk its table: RFC 7541 4.2
-	}
-	var buf []byte
-	buf, c.table = c.encoder.AppendHeaders(c.session.Begin(), s, &in.Instance, len(w.body), c.table)
-	var want h2.Want
-	if s.WantHeaders {
-		want = h2.WantHeaders
-	}
-	r.stream = c.session.Open(buf, uint32(tok), w.body, want)
+	r.stream = c.openRequest(w, uint32(tok), s, &in.Instance)
 	r.conn, r.state, r.sent = ci, inFlight, w.now
 	w.expiries[s.TimeoutClass].append(&w.requests, tok)
 	w.touch(c)

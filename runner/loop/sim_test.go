@@ -167,7 +167,7 @@ func (s *sim) Read(fd int, b []byte) (int, Status) {
 	c := s.conns[fd]
 	if c.out.Len() == 0 {
 		if c.closed {
-			return 0, Closed
+			return 0, Ended
 		}
 		return 0, Again
 	}

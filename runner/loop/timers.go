@@ -159,7 +159,7 @@ func (w *Worker) firePing(c *conn, interval time.Duration) {
 		w.lose(c, "no answer to PING in "+interval.String())
 		return
 	}
-	c.session.Ping()
+	c.ping()
 	w.touch(c)
 	w.arm(c, pingTimer, 2*interval-silent)
 }

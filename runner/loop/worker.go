@@ -8,6 +8,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/measure"
 )
@@ -104,9 +105,12 @@ type Worker struct {
 
 // target is a worker's connections and queues for one target.
 type target struct {
-	plan     *rv.Target
-	encoders []*chain.Encoder // by endpoint
-	session  h2.Config
+	plan *rv.Target
+	// encoders and heads render requests, by endpoint.
+	encoders []*chain.Encoder
+	heads    []*chain.Head
+	http2    h2.Config
+	http1    h1.Config
 	// encoderTable bounds the HPACK table our requests use, in octets.
 	encoderTable uint32
 	// serves says whether a chain goes to this target.
@@ -158,10 +162,12 @@ func New(cfg Config) *Worker {
 func (w *Worker) initTarget(i int) {
 	t := &w.targets[i]
 	t.plan = &w.program.Targets[i]
-	t.session, t.encoderTable = http2Config(t.plan)
+	t.http2, t.encoderTable = http2Config(t.plan)
+	t.http1 = h1.Config{Pipeline: t.plan.HTTP1.Pipeline, NoKeepAlive: t.plan.HTTP1.NoKeepAlive}
 	t.serves = func(c int) bool { return w.program.Chains[c].Target == i }
 	for e := range t.plan.Endpoints {
 		t.encoders = append(t.encoders, chain.NewEncoder(w.program, i, &t.plan.Endpoints[e]))
+		t.heads = append(t.heads, chain.NewHead(w.program, i, &t.plan.Endpoints[e], !t.plan.HTTP1.NoKeepAlive))
 	}
 }
 
