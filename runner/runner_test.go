@@ -28,14 +28,19 @@ type peer struct {
 
 func newPeer(t *testing.T, delay time.Duration) *peer {
 	t.Helper()
+	var proto http.Protocols
+	proto.SetUnencryptedHTTP2(true)
+	return newPeerOf(t, delay, &proto)
+}
+
+func newPeerOf(t *testing.T, delay time.Duration, proto *http.Protocols) *peer {
+	t.Helper()
 	p := &peer{alive: map[string]bool{}, bodies: map[string]int{}, delay: delay}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var proto http.Protocols
-	proto.SetUnencryptedHTTP2(true)
-	s := &http.Server{Handler: p, Protocols: &proto, ReadHeaderTimeout: time.Minute}
+	s := &http.Server{Handler: p, Protocols: proto, ReadHeaderTimeout: time.Minute}
 	go s.Serve(l) //nolint:errcheck // ends with Close
 	t.Cleanup(func() { _ = s.Close() })
 	p.address = l.Addr().String()
@@ -122,6 +127,33 @@ func TestRunCountsWhatThePeerCounts(t *testing.T) {
 			}
 		}
 		p.mu.Unlock()
+	}
+}
+
+func TestRunOverHTTP1(t *testing.T) {
+	var proto http.Protocols
+	proto.SetHTTP1(true)
+	p := newPeerOf(t, 0, &proto)
+	for _, use := range []rv.HTTP1{{}, {Pipeline: 4}, {NoKeepAlive: true}} {
+		p.requests.Store(0)
+		plan := lifeCycle(p.address,
+			rv.Rate{Name: "paced", Count: 3000, Period: time.Second, Requests: 600},
+			rv.Rate{Name: "fast", AsFastAsPossible: true, Requests: 600})
+		plan.Targets[0].Protocol, plan.Targets[0].HTTP1 = rv.ProtocolHTTP1, use
+		s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		law(t, s)
+		if s.Counters.Sent != 1200 || s.Counters.Succeeded != 1200 {
+			t.Errorf("%+v: %+v %v", use, s.Counters, s.StatusCodes)
+		}
+		if got := p.requests.Load(); got != 1200 {
+			t.Errorf("%+v: the peer counted %d", use, got)
+		}
+		if use.NoKeepAlive && s.Counters.Connects < 1200 {
+			t.Errorf("%d connections for 1200 requests without keep-alive", s.Counters.Connects)
+		}
 	}
 }
 
