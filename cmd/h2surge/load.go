@@ -104,7 +104,7 @@ func (s *source) load() (*compile.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	return compile.Load(f)
 }
 

@@ -61,10 +61,10 @@ func bar(l result.Live) string {
 }
 
 func doing(l result.Live) string {
-	switch {
-	case l.State == rv.StateConnecting || l.State == rv.StateWaiting:
+	switch l.State {
+	case rv.StateConnecting, rv.StateWaiting:
 		return "connecting"
-	case l.State == rv.StateDraining:
+	case rv.StateDraining:
 		return "awaiting the last responses"
 	}
 	return l.Stage

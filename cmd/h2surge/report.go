@@ -52,7 +52,7 @@ func readReportFile(name string, stdin io.Reader) (*rv.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	r, err := readReport(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

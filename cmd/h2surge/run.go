@@ -168,7 +168,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 	if err != nil {
 		return nil, err
 	}
-	defer e.Close()
+	defer e.Close() //nolint:errcheck // never fails
 	signals, release := parts.interrupts()
 	defer release()
 	shown := o.progress(j.plan, stderr)

@@ -19,7 +19,7 @@ func readPlan(name string) (*rv.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	b, err := io.ReadAll(io.LimitReader(f, plan.MaxCanonical+1))
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func run(terminated context.Context, c config, p parts) error {
 		return err
 	}
 	plan, e := p.load(c)
-	defer e.Close()
+	defer e.Close() //nolint:errcheck // never fails
 
 	controlListener, err := net.Listen("tcp", c.controlAddress)
 	if err != nil {
@@ -38,7 +38,7 @@ func run(terminated context.Context, c config, p parts) error {
 	}
 	metricsListener, err := net.Listen("tcp", c.metricsAddress)
 	if err != nil {
-		controlListener.Close()
+		_ = controlListener.Close() // the other error is the one to tell
 		return fmt.Errorf("metrics endpoint: %w", err)
 	}
 	endpoint := control.New(control.Options{Engine: e, Conflict: p.conflict, TLS: tls, Logger: p.log})
