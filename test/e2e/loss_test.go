@@ -21,13 +21,13 @@ func TestOperatorKilled(t *testing.T) {
 	s.apply(s.quickstart("survivor", 2, hold(1000, 30*time.Second), withoutThresholds))
 	s.awaitLoad(2000, short)
 
-	pods, err := core.CoreV1().Pods(operatorNamespace).List(s.ctx, metav1.ListOptions{LabelSelector: operatorSelector})
-	s.must(err)
-	if len(pods.Items) == 0 {
+	killed := s.operators()
+	if len(killed) == 0 {
 		t.Fatalf("no operator pod has the labels %s", operatorSelector)
 	}
-	for _, p := range pods.Items {
-		s.kill(operatorNamespace, p.Name)
+	for _, p := range killed {
+		s.crash(p) // it cannot even give up its lease
+		s.remove(p)
 	}
 	s.mustKubectl("", "wait", "--for=condition=Finished", "loadtest/survivor", "--timeout=2m")
 
@@ -39,7 +39,7 @@ func TestOperatorKilled(t *testing.T) {
 	}
 	s.wantSameAsTarget(lt)
 	for _, p := range s.operators() {
-		if slices.ContainsFunc(pods.Items, func(old corev1.Pod) bool { return old.UID == p.UID }) {
+		if slices.ContainsFunc(killed, func(old corev1.Pod) bool { return old.UID == p.UID }) {
 			t.Errorf("the operator's pod %s was not killed, so nothing has been shown", p.Name)
 		}
 	}
@@ -65,7 +65,7 @@ func TestRunnerKilled(t *testing.T) {
 	}
 
 	begun := time.Now()
-	s.kill(s.ns, runners[1].Name)
+	s.crash(runners[1])
 	s.eventually(5*time.Second, func() string {
 		if lt := s.loadTest("half"); lt.Status.Shards == nil || lt.Status.Shards.Lost != 1 {
 			return fmt.Sprintf("shards %+v, want one lost:\n%s", lt.Status.Shards, conditions(lt))
@@ -81,6 +81,7 @@ func TestRunnerKilled(t *testing.T) {
 
 	s.mustKubectl("", "wait", "--for=condition=Finished", "loadtest/half", "--timeout=2m")
 	lt = s.loadTest("half")
+	t.Logf("at the end:\n%s", conditions(lt))
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
 	s.wantPartial(lt, rps*length)
 	s.eventually(10*time.Second, func() string {

@@ -177,12 +177,6 @@ func (s *story) runners() []corev1.Pod {
 	return list.Items
 }
 
-// kill ends a pod without any notice: the kubelet is not waited for.
-func (s *story) kill(namespace, name string) {
-	s.Helper()
-	s.must(core.CoreV1().Pods(namespace).Delete(s.ctx, name, *metav1.NewDeleteOptions(0)))
-}
-
 // reasons are those of the events about an object, in the order of their first appearance.
 func (s *story) reasons(name string) []string {
 	s.Helper()
