@@ -225,14 +225,7 @@ func (r *reconciler) releasePhase(ctx context.Context, s *scope) (bool, error) {
 			return false, err
 		}
 	}
-	d := collect.Desired{
-		Name: s.key(), UID: s.lt.UID, Attempt: attemptOf(s.job), Plan: s.plan,
-		Pods: map[int]collect.Pod{}, Recorded: s.lost, MayStart: true, Stored: true,
-	}
-	for shard, pod := range s.pods {
-		d.Pods[shard] = r.observe(pod)
-	}
-	_, err := r.registry.Ensure(d)
+	_, err := r.registry.Ensure(r.wanted(s))
 	return err == nil, err
 }
 

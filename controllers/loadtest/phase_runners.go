@@ -3,6 +3,7 @@ package loadtest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -195,15 +196,9 @@ func (r *reconciler) collectPhase(_ context.Context, s *scope) (bool, error) {
 }
 
 func (r *reconciler) look(s *scope) error {
-	d := collect.Desired{
-		Name: s.key(), UID: s.lt.UID, Attempt: attemptOf(s.job), Plan: s.plan,
-		Pods: map[int]collect.Pod{}, Recorded: s.lost, MayStart: s.mayStart(),
-	}
+	d := r.wanted(s)
 	if d.MayStart {
 		d.Stop = s.stop()
-	}
-	for shard, pod := range s.pods {
-		d.Pods[shard] = r.observe(pod)
 	}
 	view, err := r.registry.Ensure(d)
 	if err != nil {
@@ -214,6 +209,18 @@ func (r *reconciler) look(s *scope) error {
 		s.trouble = diagnose(s)
 	}
 	return nil
+}
+
+// wanted is what the collector is to know of the run. It shares nothing that changes.
+func (r *reconciler) wanted(s *scope) collect.Desired {
+	d := collect.Desired{
+		Name: s.key(), UID: s.lt.UID, Attempt: attemptOf(s.job), Plan: s.plan,
+		Pods: map[int]collect.Pod{}, Recorded: maps.Clone(s.lost), MayStart: s.mayStart(), Stored: s.end != nil,
+	}
+	for shard, pod := range s.pods {
+		d.Pods[shard] = r.observe(pod)
+	}
+	return d
 }
 
 // startPhase decides the start once every runner is ready, and writes the decision down before

@@ -199,7 +199,7 @@ func (w *world) playJob(ctx context.Context, job *batchv1.Job) {
 		switch {
 		case held:
 		case runner == nil:
-			if err := w.playPod(ctx, job, index, name); err != nil && ctx.Err() == nil {
+			if err := w.playPod(ctx, job, index, name); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) { // the Job is gone
 				w.Errorf("making pod %s: %v", name, err)
 			}
 		case runner.Acked():
@@ -238,15 +238,16 @@ func (w *world) playPod(ctx context.Context, job *batchv1.Job, index int, name s
 	if err := w.client.Create(ctx, pod); err != nil {
 		return err
 	}
-	w.mu.Lock()
-	w.runners[name] = runner
-	w.mu.Unlock()
 	pod.Status.Phase, pod.Status.PodIP = corev1.PodRunning, "127.0.0.1"
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: desired.RunnerContainer, Image: "h2surge:test", Ready: true,
 		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 	}}
-	return w.client.Status().Update(ctx, pod)
+	err = w.client.Status().Update(ctx, pod)
+	w.mu.Lock()
+	w.runners[name] = runner
+	w.mu.Unlock()
+	return err
 }
 
 // exit ends the container of a pod.

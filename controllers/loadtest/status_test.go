@@ -1,0 +1,477 @@
+package loadtest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// newScope is a run of two shards that nothing has been done for yet.
+func newScope(changes ...func(*scope)) *scope {
+	s := &scope{now: now, lt: &v1alpha1.LoadTest{}, view: &collect.View{}, lost: map[int]collect.Recorded{}, pods: map[int]*corev1.Pod{}}
+	s.lt.Namespace, s.lt.Name, s.lt.Generation = "core", "pcf", 1
+	s.lt.Spec.Runner.Shards = 2
+	s.planHash = strings.Repeat("ab", 32)
+	s.plan = &runnerv1alpha1.Plan{
+		Shards: 2,
+		Chains: []runnerv1alpha1.Chain{{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create"}, {Name: "delete"}}}},
+		Rates:  []runnerv1alpha1.Rate{{Name: "hold", Count: 100, Period: time.Second, Duration: time.Minute}},
+	}
+	for _, f := range changes {
+		f(s)
+	}
+	return s
+}
+
+func withJob(s *scope) {
+	s.job = &batchv1.Job{}
+	s.job.Name, s.job.CreationTimestamp = "pcf-1", metav1.NewTime(now)
+	s.job.Annotations = map[string]string{desired.AnnotationAttempt: "1", desired.AnnotationGeneration: "1"}
+	for i := range 2 {
+		s.pods[i] = &corev1.Pod{}
+	}
+}
+
+func podsRun(s *scope) {
+	for i := range 2 {
+		s.pods[i].Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: desired.RunnerContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}},
+		}}
+	}
+}
+
+func decided(s *scope) { s.job.Annotations[desired.AnnotationStart] = now.Format(time.RFC3339Nano) }
+
+// runnersAre gives each shard a snapshot in a state, with 100 requests sent from Running on.
+func runnersAre(states ...runnerv1alpha1.State) func(*scope) {
+	return func(s *scope) {
+		for i, state := range states {
+			snap := &runnerv1alpha1.Snapshot{Shard: i, Boot: "boot", Sequence: 1, State: state, Clock: int64(time.Minute)}
+			if state != runnerv1alpha1.StateConnecting && state != runnerv1alpha1.StateReady {
+				snap.StartedAt = 1
+				snap.Counters = runnerv1alpha1.Counters{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}
+			}
+			s.view.Shards = append(s.view.Shards, collect.Shard{Pod: collect.Pod{Name: "pod"}, Snapshot: snap})
+		}
+		if err := s.merge(); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func shardLost(i int) func(*scope) {
+	return func(s *scope) {
+		s.view.Shards[i].Lost = &collect.Loss{Pod: "pod", Message: "OOMKilled"}
+		if err := s.merge(); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// over ends the run with a verdict.
+func over(outcome runnerv1alpha1.Outcome, reason string, thresholds ...runnerv1alpha1.ThresholdResult) func(*scope) {
+	return func(s *scope) {
+		s.end = s.endingOf(&runnerv1alpha1.Verdict{Outcome: outcome, Reason: reason, Message: "so it is", Thresholds: thresholds})
+	}
+}
+
+func has(o *obstacle) func(*scope) {
+	return func(s *scope) { s.obstacle, s.plan, s.planHash = o, nil, "" }
+}
+
+func inTrouble(s *scope) { s.trouble = "1 of 2 pods: cannot be scheduled" }
+
+func noTarget(s *scope) {
+	s.view.Shards[0].Snapshot.Problem = runnerv1alpha1.ProblemConnect
+	s.view.Shards[0].Snapshot.Message = "connection refused"
+}
+
+var (
+	met      = runnerv1alpha1.ThresholdResult{Name: "fast", Limit: "<= 20ms", Observed: "8ms", Passed: true}
+	breached = runnerv1alpha1.ThresholdResult{Name: "fast", Limit: "<= 20ms", Observed: "80ms"}
+)
+
+const (
+	connecting = runnerv1alpha1.StateConnecting
+	readyState = runnerv1alpha1.StateReady
+	runs       = runnerv1alpha1.StateRunning
+	drains     = runnerv1alpha1.StateDraining
+	done       = runnerv1alpha1.StateDone
+)
+
+// states are those of the truth table in docs/spec/loadtest.md, by its first column. Where a
+// cell has two values, there is a scope for each.
+func states() map[string][]*scope {
+	started := func(f ...func(*scope)) *scope {
+		return newScope(append([]func(*scope){withJob, podsRun, decided}, f...)...)
+	}
+	starting := func(f ...func(*scope)) *scope { return newScope(append([]func(*scope){withJob}, f...)...) }
+	passed, failed := runnerv1alpha1.OutcomePassed, runnerv1alpha1.OutcomeFailed
+	erred, stopped, unclear := runnerv1alpha1.OutcomeError, runnerv1alpha1.OutcomeStopped, runnerv1alpha1.OutcomeInconclusive
+	bothDone := runnersAre(done, done)
+	return map[string][]*scope{
+		"pending":                     {newScope()},
+		"invalid":                     {newScope(has(invalid(v1alpha1.ReasonInvalidSpec, "x")))},
+		"plan too large":              {newScope(has(invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
+		"a name is taken":             {newScope(has(&obstacle{reason: v1alpha1.ReasonNameConflict}))},
+		"starting: pods":              {starting()},
+		"starting: a pod cannot run":  {starting(inTrouble)},
+		"starting: connecting":        {starting(podsRun, runnersAre(readyState, connecting))},
+		"starting: no connection yet": {starting(podsRun, runnersAre(connecting, readyState), noTarget)},
+		"running":                     {started(runnersAre(runs, runs)), started(runnersAre(runs, drains)), started(runnersAre(done, runs))},
+		"running, a runner was lost":  {started(runnersAre(runs, runs), shardLost(1))},
+		"draining":                    {started(runnersAre(drains, drains)), started(runnersAre(done, drains)), started(bothDone)},
+		"finished, passed":            {started(bothDone, over(passed, "Passed", met))},
+		"finished, no thresholds":     {started(bothDone, over(passed, "NoThresholds"))},
+		"finished, threshold breached": {
+			started(bothDone, over(failed, "Breached", breached)),
+		},
+		"finished, inconclusive": {
+			started(bothDone, over(unclear, "GeneratorBound", met)), started(bothDone, over(unclear, "GeneratorBound", breached)),
+		},
+		"stopped":                    {started(bothDone, over(stopped, "Stopped", breached))},
+		"stopped before the start":   {starting(over(stopped, "Stopped"))},
+		"ended with a runner lost":   {started(bothDone, shardLost(1), over(erred, "RunnerLost", met))},
+		"deadline, while running":    {started(bothDone, over(erred, "DeadlineExceeded"))},
+		"deadline, before the start": {starting(over(erred, "DeadlineExceeded"))},
+		"target unreachable":         {starting(over(erred, "TargetUnreachable"))},
+		"pods never ran":             {starting(over(erred, "PodTrouble"))},
+		"not one success":            {started(bothDone, over(erred, "NoSuccess"))},
+	}
+}
+
+// TestTruthTable holds status.go and the documentation against each other, cell by cell.
+func TestTruthTable(t *testing.T) {
+	header, rows := documented(t)
+	all := states()
+	for name, cells := range rows {
+		scopes := all[name]
+		if len(scopes) == 0 {
+			t.Errorf("the documentation has a state %q that is not tested", name)
+		}
+		for column, cell := range cells {
+			var got []string
+			for _, s := range scopes {
+				got = append(got, cellOf(statusOf(s, now), header[column]))
+			}
+			slices.Sort(got)
+			want := strings.Split(cell, " or ")
+			slices.Sort(want)
+			if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+				t.Errorf("%s, %s (-documented +computed):\n%s", name, header[column], diff)
+			}
+		}
+	}
+	for name := range all {
+		if _, ok := rows[name]; !ok {
+			t.Errorf("state %q is not documented", name)
+		}
+	}
+}
+
+// documented reads the table: the names of the columns behind the first, and the cells by state.
+func documented(t *testing.T) (header []string, rows map[string][]string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "spec", "loadtest.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(text), "| state |")
+	if !found {
+		t.Fatal("docs/spec/loadtest.md has no truth table")
+	}
+	lines := strings.Split(table, "\n")
+	header = split(lines[0])
+	rows = map[string][]string{}
+	for _, line := range lines[2:] {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		cells := split(strings.TrimPrefix(line, "|"))
+		for i, c := range cells {
+			c = strings.NewReplacer(" IP", " InProgress", " NS", " NotSucceeded").Replace(c)
+			if header[max(0, i-1)] == v1alpha1.ConditionReconciling && c == "T" {
+				c = "T InProgress"
+			}
+			cells[i] = c
+		}
+		rows[cells[0]] = cells[1:]
+	}
+	return header, rows
+}
+
+func split(line string) (out []string) {
+	for _, c := range strings.Split(strings.TrimSuffix(strings.TrimSpace(line), "|"), "|") {
+		out = append(out, strings.TrimSpace(c))
+	}
+	return out
+}
+
+func cellOf(st *v1alpha1.LoadTestStatus, column string) string {
+	if column == "phase" {
+		return string(st.Phase)
+	}
+	c := meta.FindStatusCondition(st.Conditions, column)
+	if c == nil {
+		return "-"
+	}
+	return string(c.Status[0]) + " " + c.Reason
+}
+
+func TestStatusIsPure(t *testing.T) {
+	for name, scopes := range states() {
+		for _, s := range scopes {
+			before := s.lt.DeepCopy()
+			first := statusOf(s, now)
+			if diff := cmp.Diff(before, s.lt); diff != "" {
+				t.Errorf("%s: computing the status changed the LoadTest:\n%s", name, diff)
+			}
+			s.lt.Status = *first
+			if diff := cmp.Diff(first, statusOf(s, now.Add(time.Hour))); diff != "" {
+				t.Errorf("%s: nothing has happened, but the status changes (-first +second):\n%s", name, diff)
+			}
+			for _, c := range first.Conditions {
+				if c.ObservedGeneration != 1 || c.LastTransitionTime.IsZero() || c.Message == "" && c.Type != v1alpha1.ConditionPlanReady && c.Type != v1alpha1.ConditionStalled {
+					t.Errorf("%s: condition %+v lacks a generation, time or message", name, c)
+				}
+			}
+		}
+	}
+}
+
+func TestLiveFigures(t *testing.T) {
+	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs))
+	s.view.StartedAt, s.view.Rate = now, 60003.4
+	st := statusOf(s, now)
+	want := &v1alpha1.Summary{Shards: "2/2", Rate: "60003", Errors: "0%"}
+	if diff := cmp.Diff(want, st.Summary); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+	if r := st.Results.Requests; r.Sent != 200 || r.InFlightAtEnd != 20 {
+		t.Errorf("requests %+v, want those of both shards", r)
+	}
+	if !st.StartTime.Time.Equal(now) || st.StartedGeneration != 1 {
+		t.Errorf("start %v of generation %d", st.StartTime, st.StartedGeneration)
+	}
+}
+
+// After a take-over, figures of only a part of the runners must not replace better ones.
+func TestTakeOverKeepsFigures(t *testing.T) {
+	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs))
+	s.lt.Status = *statusOf(s, now)
+	fresh := newScope(withJob, podsRun, decided)
+	fresh.lt = s.lt
+	if diff := cmp.Diff(&s.lt.Status, statusOf(fresh, now.Add(time.Minute))); diff != "" {
+		t.Errorf("status before anybody was asked (-before +after):\n%s", diff)
+	}
+	runnersAre(runs)(fresh)
+	fresh.view.Shards = append(fresh.view.Shards, collect.Shard{})
+	if diff := cmp.Diff(s.lt.Status.Results, statusOf(fresh, now.Add(time.Minute)).Results); diff != "" {
+		t.Errorf("results when one of two was asked (-before +after):\n%s", diff)
+	}
+}
+
+func TestEndedWithoutReportStaysEnded(t *testing.T) {
+	s := newScope(withJob, podsRun, decided, runnersAre(done, done), over(runnerv1alpha1.OutcomePassed, "Passed", met))
+	s.lt.Status = *statusOf(s, now)
+	later := newScope()
+	later.lt = s.lt
+	if diff := cmp.Diff(&s.lt.Status, statusOf(later, now.Add(time.Hour))); diff != "" {
+		t.Errorf("status (-before +after):\n%s", diff)
+	}
+	later.edited, later.lt.Generation = true, 2
+	st := statusOf(later, now)
+	if !meta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSpecChanged) || st.Phase != v1alpha1.PhaseCompleted {
+		t.Errorf("phase %s, conditions %+v", st.Phase, st.Conditions)
+	}
+}
+
+// TestHappenings walks through runs and lists the events of each step.
+func TestHappenings(t *testing.T) {
+	all := states()
+	walks := map[string]struct {
+		states []string
+		want   []string
+	}{
+		"passed": {
+			[]string{"pending", "starting: pods", "starting: connecting", "running", "running", "draining", "finished, passed", "finished, passed"},
+			[]string{"PlanReady", "RunnersReady", "Started", "Completed"},
+		},
+		"everything at once": {[]string{"finished, passed"}, []string{"PlanReady", "RunnersReady", "Started", "Completed"}},
+		"mended":             {[]string{"invalid", "invalid", "pending"}, []string{"!InvalidSpec", "PlanReady"}},
+		"trouble that passes": {
+			[]string{"starting: pods", "starting: a pod cannot run", "starting: a pod cannot run", "running"},
+			[]string{"PlanReady", "!PodTrouble", "RunnersReady", "Started"},
+		},
+		"lost": {
+			[]string{"running", "running, a runner was lost", "running, a runner was lost", "ended with a runner lost"},
+			[]string{"PlanReady", "RunnersReady", "Started", "!RunnerLost", "!RunnerLost"},
+		},
+		"stopped":      {[]string{"running", "stopped"}, []string{"PlanReady", "RunnersReady", "Started", "Stopped"}},
+		"breached":     {[]string{"draining", "finished, threshold breached"}, []string{"PlanReady", "RunnersReady", "Started", "!Completed"}},
+		"never began":  {[]string{"starting: pods", "pods never ran"}, []string{"PlanReady", "!PodTrouble"}},
+		"name is free": {[]string{"a name is taken", "starting: pods"}, []string{"!NameConflict", "PlanReady"}},
+	}
+	for name, walk := range walks {
+		t.Run(name, func(t *testing.T) {
+			status := &v1alpha1.LoadTestStatus{}
+			var got []string
+			for _, state := range walk.states {
+				s := all[state][0]
+				s.lt = s.lt.DeepCopy()
+				s.lt.Status = *status
+				next := statusOf(s, now)
+				for _, h := range happenings(status, next) {
+					mark := ""
+					if h.warning {
+						mark = "!"
+					}
+					if h.action == "" || h.note == "" && state != "a name is taken" {
+						t.Errorf("event %+v lacks an action or a note", h)
+					}
+					got = append(got, mark+h.reason)
+				}
+				status = next
+			}
+			if diff := cmp.Diff(walk.want, got); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFit(t *testing.T) {
+	steps := make([]runnerv1alpha1.StepResult, 200)
+	for i := range steps {
+		steps[i].Chain, steps[i].Sent = strings.Repeat(string(rune('a'+i%26)), i), int64(i)*7919
+	}
+	report := runnerv1alpha1.Report{Steps: steps, Histograms: &runnerv1alpha1.ReportHistograms{}}
+	whole, dropped, err := fit(report, 1<<20, reportDetails)
+	if err != nil || len(dropped) != 0 {
+		t.Fatalf("dropped %v (%v) although all fits", dropped, err)
+	}
+	small, dropped, err := fit(report, len(whole)/2, reportDetails)
+	if err != nil || len(small) > len(whole)/2 || !slices.Equal(dropped, []string{"histograms", "steps"}) {
+		t.Errorf("%d bytes, dropped %v (%v)", len(small), dropped, err)
+	}
+	var back runnerv1alpha1.Report
+	if err := decodeGzip(small, &back); err != nil || back.Steps != nil {
+		t.Errorf("%d steps came back (%v)", len(back.Steps), err)
+	}
+	if len(report.Steps) != 200 || report.Histograms == nil {
+		t.Error("fitting changed the report itself")
+	}
+	if _, _, err := fit(report, 10, reportDetails); err == nil {
+		t.Error("something fits into 10 bytes")
+	}
+}
+
+func TestPodTroubleWords(t *testing.T) {
+	waiting := func(reason, message string) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "runner", Image: "h2surge:9", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		}}}}
+	}
+	crash := waiting("CrashLoopBackOff", "back-off 40s")
+	crash.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 2, Message: "usage:\nno such flag\n"}
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		want string
+	}{
+		"nothing":           {&corev1.Pod{}, ""},
+		"being created":     {waiting("ContainerCreating", ""), ""},
+		"image, first try":  {waiting("ErrImagePull", "not found"), `image "h2surge:9" of container runner cannot be pulled`},
+		"image, later":      {waiting("ImagePullBackOff", "Back-off 20s"), `image "h2surge:9" of container runner cannot be pulled`},
+		"container config":  {waiting("CreateContainerConfigError", "image has non-numeric user"), "container runner cannot be started: image has non-numeric user"},
+		"crashes all along": {crash, "container runner ends again and again: Error, exit code 2: no such flag"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := podTrouble(tt.pod); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestEnded(t *testing.T) {
+	killed := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "runner", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
+	}}}}
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		over bool
+		why  string
+	}{
+		"pending":    {&corev1.Pod{}, false, ""},
+		"OOM":        {killed, true, "OOMKilled, exit code 137"},
+		"evicted":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "disk pressure"}}, true, "Evicted: disk pressure"},
+		"no details": {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, true, "its pod ended"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if over, why := ended(tt.pod); over != tt.over || why != tt.why {
+				t.Errorf("%v %q, want %v %q", over, why, tt.over, tt.why)
+			}
+		})
+	}
+}
+
+func TestDecimal(t *testing.T) {
+	for in, want := range map[float64]string{0: "0", 60000: "60000", 59999.5: "59999.5", 0.000123: "0.000123", 1.0 / 3: "0.333333", 100: "100"} {
+		if got := decimal(in); got != want {
+			t.Errorf("decimal(%v) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestClip(t *testing.T) {
+	if got := clip("0123456789", 8); got != "01234..." {
+		t.Errorf("clip = %q", got)
+	}
+	if got := clip("ab\u00e9\u00e9\u00e9\u00e9", 8); got != "ab\u00e9..." { // never half a character
+		t.Errorf("clip = %q", got)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	m := &memory{runs: map[types.NamespacedName]*recollection{}}
+	version := func(v string) *v1alpha1.LoadTest {
+		lt := newScope().lt.DeepCopy()
+		lt.ResourceVersion = v
+		return lt
+	}
+	m.wrote(m.newest(version("1")), version("2"))
+	m.wrote(m.newest(version("1")), version("3")) // the cache is behind
+	for cached, want := range map[string]string{"1": "3", "2": "3"} {
+		if got := m.newest(version(cached)).ResourceVersion; got != want {
+			t.Errorf("the cache shows %s: version %s is used, want %s", cached, got, want)
+		}
+	}
+	if got := m.newest(version("4")).ResourceVersion; got != "4" {
+		t.Errorf("version %s is used, want what the cache shows", got)
+	}
+	other := version("1")
+	other.UID = "another"
+	if got := m.newest(other).ResourceVersion; got != "1" {
+		t.Errorf("what was written on one LoadTest is used for its successor: %s", got)
+	}
+}
