@@ -98,7 +98,6 @@ func (s *store) create() (serial uint64, ok bool) {
 		if s.held == maxPages || s.next >= maxSerials {
 			return 0, false
 		}
-		s.release(at - 1)
 		s.pages = append(s.pages, &page{})
 		s.held++
 	}
@@ -135,16 +134,9 @@ func (s *store) remove(serial uint64) bool {
 	*word &^= mask
 	p.live--
 	s.live--
-	if at := (serial - s.first) / pageSize; at != s.next/pageSize {
-		s.release(at)
-	}
-	return true
-}
-
-// release lets go of a page to which no more resources will be added, once it is empty.
-func (s *store) release(at uint64) {
-	if at < uint64(len(s.pages)) && s.pages[at] != nil && s.pages[at].live == 0 {
+	if at := (serial - s.first) / pageSize; p.live == 0 && at != s.next/pageSize { // nor will any be added
 		s.pages[at] = nil
 		s.held--
 	}
+	return true
 }

@@ -326,6 +326,11 @@ func TestLatencyAborted(t *testing.T) {
 		if st := checkSum(t, s); st.Answered != 1 {
 			t.Errorf("stats %+v", st)
 		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.exchanges.n != s.waiting.n || s.waiting.n > 5 {
+			t.Errorf("%d exchanges are in use, %d in the queue", s.exchanges.n, s.waiting.n)
+		}
 	})
 }
 
@@ -543,6 +548,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		}
 		defer nc.Close()
 		_ = nc.SetDeadline(time.Now().Add(60 * time.Second))
+		_ = nc.(*net.TCPConn).SetReadBuffer(64 << 10) // leaves the server's own buffers to fill
 		const n = 8000
 		path := "/" + strings.Repeat("~", 2000)
 		block := []byte{0x83, 0x86, 0x04, 0x7f} // POST, http, a literal :path
@@ -568,6 +574,9 @@ func TestClientThatDoesNotRead(t *testing.T) {
 			last = st.Requests
 			return stopped
 		})
+		if last == n {
+			t.Error("the server took all requests, and keeps all answers")
+		}
 		fr := http2.NewFramer(nil, nc)
 		for answers := 0; answers < n; {
 			f, err := fr.ReadFrame()

@@ -78,7 +78,7 @@ func TestServerSendsUnderWindows(t *testing.T) {
 				"HEADERS 1 :status=200", "DATA 1 16384", "DATA 1 16384", "DATA 1 16384", "DATA 1 848 end",
 				"HEADERS 3 :status=200", "DATA 3 15535", "DATA 3 16384", "DATA 3 16384", "DATA 3 1697 end",
 			},
-			wantEvents: append(get, "request 3 GET /", "end 3"),
+			wantEvents: append(slices.Clone(get), "request 3 GET /", "end 3"),
 		},
 		{
 			name: "reset while sending", client: window(5),
@@ -91,6 +91,24 @@ func TestServerSendsUnderWindows(t *testing.T) {
 			},
 			wantSent:   []string{"HEADERS 1 :status=200", "DATA 1 5"},
 			wantEvents: get, // the response was given: no reset is told
+		},
+		{
+			name: "reset while waiting for the connection's window", client: window(1 << 20),
+			do: func(p *serverPeer) {
+				p.answering(65536)
+				for id := uint32(1); id < 7; id += 2 {
+					p.request(id, true, "GET", "/")
+				}
+				p.flush()
+				p.check(p.fr.WriteRSTStream(3, http2.ErrCodeCancel))
+				p.check(p.fr.WriteRSTStream(1, http2.ErrCodeCancel))
+				p.check(p.fr.WriteWindowUpdate(0, 3))
+			},
+			wantSent: []string{
+				"HEADERS 1 :status=200", "DATA 1 16384", "DATA 1 16384", "DATA 1 16384", "DATA 1 16383",
+				"HEADERS 3 :status=200", "HEADERS 5 :status=200", "DATA 5 3",
+			},
+			wantEvents: append(slices.Clone(get), "request 3 GET /", "end 3", "request 5 GET /", "end 5"),
 		},
 		{
 			name: "overflow by SETTINGS (6.9.2)", client: window(0),
@@ -194,7 +212,45 @@ func TestServerSplitsLongBlocks(t *testing.T) {
 	}
 }
 
-// TestServerTableSize: the client's decoder fails on a block that lacks the update it is owed.
+// TestServerTableUpdates: what a block begins with after SETTINGS (RFC 7541 section 4.2).
+func TestServerTableUpdates(t *testing.T) {
+	p := newServerPeer(t, ServerConfig{}, false)
+	p.greet()
+	id := uint32(1)
+	for _, c := range []struct {
+		sizes []uint32
+		want  []byte // 0x89 is :status 204
+	}{
+		{nil, []byte{0x89}},
+		{[]uint32{0}, []byte{0x20, 0x89}},
+		{nil, []byte{0x89}},
+		{[]uint32{30}, []byte{0x3e, 0x89}},
+		{[]uint32{0, 20}, []byte{0x20, 0x34, 0x89}},
+		{nil, []byte{0x89}},
+	} {
+		for _, size := range c.sizes {
+			p.check(p.fr.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: size}))
+		}
+		p.request(id, true, "GET", "/")
+		p.check(p.s.Receive(p.in.Bytes(), 1))
+		p.in.Reset()
+		fr := http2.NewFramer(nil, bytes.NewReader(p.s.Pending()))
+		for {
+			f, err := fr.ReadFrame()
+			p.check(err)
+			if h, ok := f.(*http2.HeadersFrame); ok {
+				if !bytes.Equal(h.HeaderBlockFragment(), c.want) {
+					t.Errorf("after %d: block %x, want %x", c.sizes, h.HeaderBlockFragment(), c.want)
+				}
+				break
+			}
+		}
+		p.s.Wrote(len(p.s.Pending()))
+		id += 2
+	}
+}
+
+// TestServerTableSize: x/net's decoder accepts the blocks under all sizes.
 func TestServerTableSize(t *testing.T) {
 	p := newServerPeer(t, ServerConfig{}, false)
 	p.greet()
