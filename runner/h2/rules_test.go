@@ -163,6 +163,7 @@ func rules() []rule {
 		malformed("8.3.2 a status that is no number", ":status", "abc"),
 		malformed("8.3.2 a status of four digits", ":status", "2000"),
 		malformed("8.6 status 101", ":status", "101"),
+		{name: "8.6 status 101 though the stream goes on", in: headers(1, false, ":status", "101"), events: "1 reset PROTOCOL_ERROR", out: "RST_STREAM 1 PROTOCOL_ERROR"},
 		malformed("6.5.2 a header list above our limit", ":status", "200", "a", strings.Repeat("a", 2000)),
 		{name: "8.7 REFUSED_STREAM: not processed", in: AppendRSTStream(nil, 1, http2.ErrCodeRefusedStream), events: "1 unprocessed REFUSED_STREAM"},
 		{name: "8.7 GOAWAY and REFUSED_STREAM: told once", in: wire(AppendGoAway(nil, 0, 0, ""), AppendRSTStream(nil, 1, http2.ErrCodeRefusedStream)), events: "1 unprocessed; 2 unprocessed"},

@@ -221,6 +221,20 @@ func TestListLimit(t *testing.T) {
 	}
 }
 
+// TestEntryAsLargeAsTheTable is RFC 7541 4.4: it fits alone; one octet more, and
+// the table is emptied.
+func TestEntryAsLargeAsTheTable(t *testing.T) {
+	for extra, want := range []uint32{1, 0} {
+		d := NewDecoder(1 << 16)
+		b := AppendTableSizeUpdate(nil, 100)
+		b = AppendLiteral(b, Incremental, 0, "a", "b")
+		b = AppendString(AppendLiteralPrefix(b, Incremental, 0, "n"), make([]byte, 100-EntryOverhead-1+extra))
+		if _, err := d.Decode(b, nil); err != nil || d.dyn.count != want {
+			t.Errorf("an entry of %d octets: %d entries, err %v, want %d", 100+extra, d.dyn.count, err, want)
+		}
+	}
+}
+
 func TestStaticTable(t *testing.T) {
 	for i, p := range staticPairs {
 		var l list
