@@ -15,8 +15,10 @@ import (
 
 // Connection is a connected socket.
 type Connection struct {
-	// FD is non-blocking; whoever gets the connection closes it.
-	FD int
+	// FD is non-blocking; whoever gets the connection closes it. On systems other than Linux it
+	// is -1 and Conn is the connection.
+	FD   int
+	Conn net.Conn
 	// Secure is nil on a cleartext connection.
 	Secure *Secure
 	// Protocol is h2c, h2 or http1: what the target says, or what ALPN chose.
@@ -63,16 +65,15 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close() //nolint:errcheck // the descriptor's duplicate goes on
-	out := &Connection{Protocol: r.Protocol}
+	out := &Connection{Protocol: r.Protocol, FD: -1}
 	if r.TLS != nil {
 		if err := out.secure(ctx, c, r); err != nil {
+			_ = c.Close()
 			return nil, err
 		}
 	}
 	out.Took = time.Since(begin)
-	out.FD, err = take(c)
-	return out, err
+	return out, out.take(c)
 }
 
 // split takes an endpoint's address apart into what net.Dial wants.

@@ -46,18 +46,17 @@ func (w *Worker) connected(r DialRequest, d *dial.Connection, err error) {
 	c := &w.conns[r.Conn]
 	if w.phase == Done || c.generation != r.Generation || c.state != dialling {
 		if err == nil {
-			w.net.Close(d.FD)
+			d.Close()
 		}
 		return
 	}
+	fd := -1
 	if err == nil {
-		if err = w.net.Watch(d.FD, c.index); err != nil {
-			w.net.Close(d.FD)
-		}
+		fd, err = w.net.Adopt(d, c.index)
 	}
 	switch {
 	case err == nil:
-		w.join(c, d)
+		w.join(c, d, fd)
 	case c.replaces != none:
 		w.giveUpReturn(c)
 	default:
@@ -67,14 +66,14 @@ func (w *Worker) connected(r DialRequest, d *dial.Connection, err error) {
 }
 
 // join makes a connected socket the worker's own.
-func (w *Worker) join(c *conn, d *dial.Connection) {
+func (w *Worker) join(c *conn, d *dial.Connection, fd int) {
 	w.rec.Connect.Record(int64(d.Took) / 1000)
 	w.rec.Connects++
 	if c.wasReady {
 		w.rec.Reconnects++
 	}
 	t := &w.targets[c.target]
-	c.fd, c.secure, c.state, c.receivedAt = d.FD, d.Secure, open, w.now
+	c.fd, c.secure, c.state, c.receivedAt = fd, d.Secure, open, w.now
 	w.speak(c, d)
 	w.touch(c)
 	w.arm(c, settingsTimer, t.plan.ConnectTimeout)

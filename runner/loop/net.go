@@ -1,6 +1,10 @@
 package loop
 
-import "time"
+import (
+	"time"
+
+	"github.com/h2surge/h2surge/runner/dial"
+)
 
 // Net is what a worker needs of the operating system. The worker calls it from its own goroutine
 // only, but for Wake. Tests put an in-memory network with a clock of its own in its place.
@@ -10,9 +14,10 @@ type Net interface {
 	// Wait fills out with ready connections; see poll.Poller.Wait.
 	Wait(out []Event, timeout time.Duration) (n int, woken bool, err error)
 	Wake()
-	// Watch begins to tell input on fd as events with data; Interest also asks for room to
-	// write, or no longer.
-	Watch(fd int, data int32) error
+	// Adopt begins to tell input on a connection as events with data, and returns the number by
+	// which the other methods know it. When it fails the connection is closed.
+	Adopt(c *dial.Connection, data int32) (fd int, err error)
+	// Interest also asks for events of room to write, or no longer.
 	Interest(fd int, data int32, writable bool) error
 	Read(fd int, b []byte) (int, Status)
 	Send(fd int, b []byte) (int, Status)

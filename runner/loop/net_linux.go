@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/poll"
 )
 
@@ -36,7 +37,13 @@ func (e *epollNet) Wait(out []Event, timeout time.Duration) (int, bool, error) {
 
 func (e *epollNet) Wake() { e.poller.Wake() }
 
-func (e *epollNet) Watch(fd int, data int32) error { return e.poller.Add(fd, data, false) }
+func (e *epollNet) Adopt(c *dial.Connection, data int32) (int, error) {
+	if err := e.poller.Add(c.FD, data, false); err != nil {
+		c.Close()
+		return -1, err
+	}
+	return c.FD, nil
+}
 
 func (e *epollNet) Interest(fd int, data int32, writable bool) error {
 	return e.poller.Modify(fd, data, writable)

@@ -155,10 +155,10 @@ func (s *sim) Wait(out []Event, timeout time.Duration) (int, bool, error) {
 	}
 }
 
-func (s *sim) Watch(fd int, data int32) error {
-	c := s.conns[fd]
+func (s *sim) Adopt(d *dial.Connection, data int32) (int, error) {
+	c := s.conns[d.FD]
 	c.data, c.watching = data, true
-	return nil
+	return d.FD, nil
 }
 
 func (s *sim) Interest(int, int32, bool) error { return nil }

@@ -1,0 +1,221 @@
+package loop
+
+import (
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/dial"
+)
+
+// plainNet is Net on any system: two goroutines a connection move bytes between a net.Conn and
+// buffers, and a channel tells the worker. It is for trying things out where there is no epoll,
+// not for speed; and it is where a transport that is no stream of bytes would be put in.
+type plainNet struct {
+	mu    sync.Mutex // guards the fields below and those of the connections
+	conns []*plainConn
+	// next is where Wait begins to look, so that no connection starves another.
+	next  int
+	woken bool
+	// tell has a token when there may be something for Wait.
+	tell chan struct{}
+}
+
+type plainConn struct {
+	net  net.Conn
+	data int32
+	in   []byte
+	out  []byte
+	// room is signalled when in or out has become smaller, or the connection has closed.
+	room   *sync.Cond
+	read   Status // what Read says when in is empty
+	write  Status
+	closed bool
+	// wantsRoom: the worker has found out full.
+	wantsRoom bool
+}
+
+// plainBuffer bounds each of a connection's two buffers.
+const plainBuffer = 64 << 10
+
+func newPlainNet() *plainNet { return &plainNet{tell: make(chan struct{}, 1)} }
+
+func (n *plainNet) release() {}
+
+func (*plainNet) Now() int64 { return rv.Clock() }
+
+func (n *plainNet) Wake() {
+	n.mu.Lock()
+	n.woken = true
+	n.mu.Unlock()
+	n.notify()
+}
+
+func (n *plainNet) notify() {
+	select {
+	case n.tell <- struct{}{}:
+	default:
+	}
+}
+
+func (n *plainNet) Adopt(c *dial.Connection, data int32) (int, error) {
+	if c.Conn == nil {
+		return -1, errors.New("the connection has no net.Conn")
+	}
+	p := &plainConn{net: c.Conn, data: data, read: Again, write: OK}
+	p.room = sync.NewCond(&n.mu)
+	n.mu.Lock()
+	fd := slices.Index(n.conns, nil)
+	if fd < 0 {
+		fd = len(n.conns)
+		n.conns = append(n.conns, nil)
+	}
+	n.conns[fd] = p
+	n.mu.Unlock()
+	go n.reader(p)
+	go n.writer(p)
+	return fd, nil
+}
+
+// reader moves what comes into the buffer.
+func (n *plainNet) reader(p *plainConn) {
+	b := make([]byte, plainBuffer)
+	for {
+		k, err := p.net.Read(b)
+		n.mu.Lock()
+		for len(p.in) > 0 && !p.closed {
+			p.room.Wait()
+		}
+		p.in = append(p.in, b[:k]...)
+		if err != nil {
+			p.read = Closed
+			if errors.Is(err, io.EOF) {
+				p.read = Ended
+			}
+		}
+		done := err != nil || p.closed
+		n.mu.Unlock()
+		n.notify()
+		if done {
+			return
+		}
+	}
+}
+
+// writer moves what is to be sent out of the buffer, and closes the connection at the end.
+func (n *plainNet) writer(p *plainConn) {
+	defer p.net.Close() //nolint:errcheck // nobody is left to tell
+	for {
+		n.mu.Lock()
+		for len(p.out) == 0 && !p.closed {
+			p.room.Wait()
+		}
+		b := p.out
+		p.out = nil
+		end := p.closed && len(b) == 0
+		n.mu.Unlock()
+		if end {
+			return
+		}
+		if _, err := p.net.Write(b); err != nil {
+			n.mu.Lock()
+			p.write = Closed
+			n.mu.Unlock()
+			return
+		}
+		n.notify()
+	}
+}
+
+func (n *plainNet) Wait(out []Event, timeout time.Duration) (int, bool, error) {
+	var timer <-chan time.Time
+	if timeout >= 0 {
+		timer = time.After(timeout)
+	}
+	for {
+		got, woken := n.ready(out)
+		if got > 0 || woken || timeout == 0 {
+			return got, woken, nil
+		}
+		select {
+		case <-n.tell:
+		case <-timer:
+			return 0, false, nil
+		}
+	}
+}
+
+// ready lists what is ready now.
+func (n *plainNet) ready(out []Event) (int, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	woken, got := n.woken, 0
+	n.woken = false
+	for i := range n.conns {
+		if got == len(out) {
+			break
+		}
+		p := n.conns[(n.next+i)%len(n.conns)]
+		if p == nil || p.closed {
+			continue
+		}
+		ev := Event{Data: p.data, Readable: len(p.in) > 0 || p.read != Again, Writable: p.wantsRoom && len(p.out) < plainBuffer}
+		if ev.Readable || ev.Writable {
+			out[got] = ev
+			got++
+		}
+	}
+	n.next++
+	return got, woken
+}
+
+func (n *plainNet) Interest(fd int, _ int32, writable bool) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.conns[fd].wantsRoom = writable
+	return nil
+}
+
+func (n *plainNet) Read(fd int, b []byte) (int, Status) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.conns[fd]
+	if len(p.in) == 0 {
+		return 0, p.read
+	}
+	k := copy(b, p.in)
+	p.in = p.in[k:]
+	p.room.Broadcast()
+	return k, OK
+}
+
+func (n *plainNet) Send(fd int, b []byte) (int, Status) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.conns[fd]
+	if p.write != OK {
+		return 0, p.write
+	}
+	k := min(len(b), plainBuffer-len(p.out))
+	if k <= 0 {
+		return 0, Again
+	}
+	p.out = append(p.out, b[:k]...)
+	p.room.Broadcast()
+	return k, OK
+}
+
+func (n *plainNet) Close(fd int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.conns[fd]
+	p.closed = true
+	p.room.Broadcast()
+	// The writer closes the socket when all is sent; a peer that takes nothing is given a second.
+	_ = p.net.SetDeadline(time.Now().Add(time.Second))
+	n.conns[fd] = nil
+}

@@ -1,0 +1,77 @@
+package loop
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
+)
+
+// plainDialer connects as other systems do.
+type plainDialer struct{ address string }
+
+func (d plainDialer) Dial(w *Worker, r DialRequest) {
+	go func() {
+		c, err := net.Dial("tcp", d.address)
+		w.Connected(r, &dial.Connection{FD: -1, Conn: c}, err)
+	}()
+}
+
+// TestPlainNet runs the driver of other systems against net/http, large bodies both ways.
+func TestPlainNet(t *testing.T) {
+	var requests, octets atomic.Int64
+	large := make([]byte, 300_000)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var proto http.Protocols
+	proto.SetUnencryptedHTTP2(true)
+	server := &http.Server{Protocols: &proto, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		requests.Add(1)
+		octets.Add(n)
+		_, _ = w.Write(large)
+	})}
+	go server.Serve(l) //nolint:errcheck // ends with Close
+	t.Cleanup(func() { _ = server.Close() })
+
+	p := gets(rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 200})
+	p.Targets[0].Connections = 3
+	s := &p.Chains[0].Steps[0]
+	s.Method, s.Body, s.Timeout = "POST", rv.Text{{Literal: string(large)}}, time.Minute
+	p.Drain = time.Minute
+	g, err := chain.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newPlainNet()
+	var w *Worker
+	w = New(Config{
+		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n,
+		Dialer: plainDialer{l.Addr().String()}, Log: slog.New(slog.DiscardHandler),
+		Changed: func() {
+			if w.Phase() == Ready {
+				w.Start(n.Now())
+			}
+		},
+	})
+	if err := w.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st := &w.rec.Steps[0]
+	if st.Sent != 200 || st.Succeeded != 200 || requests.Load() != 200 || octets.Load() != 200*int64(len(large)) {
+		t.Errorf("sent %d, succeeded %d, the peer counted %d with %d octets", st.Sent, st.Succeeded, requests.Load(), octets.Load())
+	}
+	if w.rec.BytesReceived < 200*int64(len(large)) {
+		t.Errorf("received %d octets", w.rec.BytesReceived)
+	}
+}
