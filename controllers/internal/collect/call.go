@@ -109,3 +109,20 @@ func (o *outcome) look(ctx context.Context, r request) error {
 	o.snapshot = snapshot
 	return nil
 }
+
+// dismiss stops a runner without a drain and lets it go without its result: nobody is left who
+// wants it, and a runner that waits for an acknowledgement would hold its pod up.
+func dismiss(ctx context.Context, c Client) {
+	for ctx.Err() == nil {
+		_ = c.Stop(ctx, runnerv1alpha1.Stop{Reason: reasonDeleted}) // the snapshot tells
+		snapshot, err := c.Snapshot(ctx)
+		if err == nil && snapshot.State == runnerv1alpha1.StateDone &&
+			c.Ack(ctx, runnerv1alpha1.Ack{Sequence: snapshot.Sequence}) == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(hurry):
+		}
+	}
+}

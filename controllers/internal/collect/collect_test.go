@@ -363,6 +363,9 @@ func TestAbort(t *testing.T) {
 			if diff := cmp.Diff(&runnerv1alpha1.Stop{Reason: reasonDeleted}, r.Stopped()); diff != "" {
 				t.Errorf("stop of runner %d (-want +got):\n%s", i, diff)
 			}
+			if !r.Acked() {
+				t.Errorf("runner %d still waits for somebody to fetch its result", i)
+			}
 		}
 	})
 }

@@ -323,8 +323,8 @@ func (r *run) publish(now time.Time, changed bool) {
 	}
 }
 
-// stopAll tells every runner to stop at once, twice where the first call failed. Their pods are
-// about to be ended too; this is faster.
+// stopAll tells every runner to stop at once. Their pods are about to be ended too; this is
+// faster.
 func (r *run) stopAll(ctx context.Context) {
 	r.accept()
 	var all sync.WaitGroup
@@ -335,14 +335,9 @@ func (r *run) stopAll(ctx context.Context) {
 		client := r.dial(r.d.UID, s.pod.Address) // the other one may be in the middle of a call
 		all.Go(func() {
 			defer client.Close()
-			for range 2 {
-				ctx, cancel := context.WithTimeout(ctx, r.opts.Timeout)
-				err := client.Stop(ctx, runnerv1alpha1.Stop{Reason: reasonDeleted})
-				cancel()
-				if err == nil {
-					return
-				}
-			}
+			ctx, cancel := context.WithTimeout(ctx, 3*r.opts.Timeout)
+			defer cancel()
+			dismiss(ctx, client)
 		})
 	}
 	all.Wait()
