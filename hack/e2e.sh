@@ -59,10 +59,11 @@ own_clear() {
   fi
 }
 own_up() {
-  local fresh=1
-  [ ! -d "$CLUSTER_HOME/run" ] || fresh=
+  if [ ! -d "$CLUSTER_HOME/run" ]; then # marked first: we may be killed at any moment
+    mkdir -p "$CLUSTER_HOME/run"
+    touch "$own_mark"
+  fi
   hack/cluster/up
-  if [ -n "$fresh" ]; then touch "$own_mark"; fi
   if [ ! -e "$own_mark" ]; then clear_cluster; fi
 }
 own_load() { hack/cluster/load-image "$1"; }
