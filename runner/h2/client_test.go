@@ -207,6 +207,13 @@ func TestDecoderTable(t *testing.T) {
 		t.Errorf("no size update: %v, want COMPRESSION_ERROR", err)
 	}
 
+	v = converse(t, Config{NoHeaderTable: true})
+	v.get()
+	v.mustReceive(AppendSettingsAck(nil), AppendHeaders(nil, 1, true, true, append(hpack.AppendTableSizeUpdate(nil, 0), 0x88)))
+	if err := v.Receive(AppendHeaders(nil, 1, true, true, []byte{0x3f, 0xe1, 0x1f, 0x88}), 0); codeOf(err) != int(http2.ErrCodeCompression) {
+		t.Errorf("a table though we announced none: %v, want COMPRESSION_ERROR", err)
+	}
+
 	v = converse(t, Config{HeaderTableSize: 8192})
 	v.get()
 	v.mustReceive(AppendHeaders(nil, 1, true, true, append(hpack.AppendTableSizeUpdate(nil, 8192), 0x88)))

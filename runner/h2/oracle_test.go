@@ -162,7 +162,7 @@ func againstServer(t *testing.T, r *rand.Rand) {
 	defer ours.Close()
 
 	got := &bodies{data: map[uint32][]byte{}, status: map[uint32]int{}, long: map[uint32]int{}}
-	c := NewClient(Config{StreamWindow: uint32(1000 + r.IntN(50000)), MaxConcurrentStreams: 50}, got)
+	c := NewClient(Config{StreamWindow: uint32(1000 + r.IntN(50000)), MaxConcurrentStreams: 50, NoHeaderTable: r.IntN(2) == 0}, got)
 	const requests = 300
 	sent, header := map[uint32][]byte{}, map[uint32]int{}
 	open := func() {
