@@ -31,7 +31,7 @@ type Client interface {
 // Dial makes a client for the runner of a run at an address. It does not connect yet.
 type Dial func(run types.UID, address string) Client
 
-// ErrConflict: the runner has accepted something else before (409).
+// ErrConflict says that the runner has accepted something else before (409).
 var ErrConflict = errors.New("the runner has accepted another message")
 
 // maxAnswer bounds what is read of a runner: 256 steps with a histogram each are some 10 MB.
@@ -111,7 +111,7 @@ func (c *httpClient) do(ctx context.Context, method, path string, body []byte) (
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("reading the runner's answer: %w", err)

@@ -53,7 +53,7 @@ func (r *Registry) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection: only the leader speaks to runners.
+// NeedLeaderElection is true: only the leader speaks to runners.
 func (r *Registry) NeedLeaderElection() bool { return true }
 
 // Ensure makes the run be collected as desired and returns what is known of it. The error says

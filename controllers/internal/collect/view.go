@@ -81,20 +81,20 @@ type Shard struct {
 	Trouble string
 }
 
-// Ready: the runner has its share and all connections, or is past that.
+// Ready says that the runner has its share and all connections, or is past that.
 func (s *Shard) Ready() bool {
 	return s.Lost == nil && s.Snapshot != nil && ready(s.Snapshot)
 }
 
-// Started: the runner was told to begin.
+// Started says that the runner was told to begin.
 func (s *Shard) Started() bool { return s.Snapshot != nil && started(s.Snapshot) }
 
-// Final: there is nothing more to come from it.
+// Final says that there is nothing more to come from it.
 func (s *Shard) Final() bool {
 	return s.Lost != nil || s.Snapshot != nil && s.Snapshot.State == runnerv1alpha1.StateDone
 }
 
-// Every: there are shards and f holds for all of them.
+// Every says that there are shards and f holds for all of them.
 func (v *View) Every(f func(*Shard) bool) bool {
 	for i := range v.Shards {
 		if !f(&v.Shards[i]) {

@@ -33,7 +33,7 @@ func (r *Runner) Serve(t testing.TB, files map[string][]byte) string {
 			t.Errorf("control endpoint: %v", err)
 		}
 	}()
-	t.Cleanup(func() { server.Close() })
+	t.Cleanup(func() { _ = server.Close() })
 	return listener.Addr().String()
 }
 
