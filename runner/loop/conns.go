@@ -20,8 +20,8 @@ type conn struct {
 	encoder *chain.Encoder // of HTTP/2
 	head    *chain.Head    // of HTTP/1.1
 	table   chain.TableState
-	// tableSize is what the peer allowed when table was begun.
-	tableSize uint32
+	// tableEpoch is the session's when table was begun.
+	tableEpoch uint32
 
 	fd         int
 	generation uint32

@@ -59,7 +59,7 @@ func (c *conn) openRequest(w *Worker, tok uint32, s *chain.Step, in *chain.Insta
 }
 
 func (c *conn) openH2(w *Worker, tok uint32, s *chain.Step, in *chain.Instance) uint32 {
-	if c.h2.EncoderTableSize() < c.tableSize {
+	if c.h2.EncoderTableEpoch() != c.tableEpoch {
 		c.table = chain.Static // the peer has shrunk its table: RFC 7541 4.2
 	}
 	var buf []byte
@@ -77,8 +77,8 @@ func (c *conn) openH2(w *Worker, tok uint32, s *chain.Step, in *chain.Instance) 
 // beginTable sets the encoder up for what the peer allows.
 func (c *conn) beginTable(bound uint32) {
 	if c.h2 != nil {
-		c.tableSize = c.h2.EncoderTableSize()
-		c.table = c.encoder.Begin(min(c.tableSize, bound))
+		c.tableEpoch = c.h2.EncoderTableEpoch()
+		c.table = c.encoder.Begin(min(c.h2.EncoderTableSize(), bound))
 	}
 }
 
