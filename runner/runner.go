@@ -224,10 +224,15 @@ func (r *Runner) Start(s rv.Start) error {
 	return nil
 }
 
-// Stop ends the run; a second one without drain ends the drain of the first.
+// Stop ends the run, unless it has ended already; a second one without drain ends the drain of the first.
 func (r *Runner) Stop(s rv.Stop) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	select {
+	case <-r.done:
+		return nil // nothing was stopped by a stop that came too late
+	default:
+	}
 	if r.stopped == "" {
 		r.stopped = s.Reason
 		if s.Reason == "" {
