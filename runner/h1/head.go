@@ -25,11 +25,8 @@ func parseHead(p []byte, h *head) (n int, err *Error) {
 	if n, err = parseFields(p, n, h); n == 0 {
 		return 0, err
 	}
-	switch {
-	case h.chunked && h.length >= 0:
+	if h.chunked && h.length >= 0 {
 		return 0, errCodingLength
-	case h.chunked && h.minor == 0:
-		return 0, errCoding10
 	}
 	return n, nil
 }
@@ -64,38 +61,33 @@ func (h *head) statusLine(p []byte) (n int, err *Error) {
 	}
 	h.minor, h.status = minor, int(a)*100+int(b)*10+int(c)
 	_, n = lineEnd(p, reasonAt)
-	if n < 0 {
-		return 0, errLine
-	}
-	return n, nil
+	return max(n, 0), cutOrBad(n)
 }
 
 // parseFields reads field lines from p[i] on, and the empty line behind them. n
 // is where it ends, or 0 when they are cut. Without h, the fields are a
-// trailer's: they must be well-formed, but none has a meaning
-// (RFC 9110 6.5.1).
+// trailer's: none has a meaning (RFC 9110 6.5.1), but they must be well-formed
+// and their lines end with CRLF, as all around chunks.
 func parseFields(p []byte, i int, h *head) (n int, err *Error) {
 	for {
-		start := i
-		for i < len(p) && tokenOctet[p[i]] {
-			i++
-		}
-		if i == len(p) {
+		// Independent of each other, so that the processor does both at once.
+		end, next := lineEnd(p, i)
+		colon := tokenEnd(p, i)
+		if colon == len(p) {
 			return 0, nil
 		}
-		if p[i] != ':' || i == start {
-			return endOfFields(p, start, i)
+		if p[colon] != ':' || colon == i {
+			return endOfFields(p, i, colon, h != nil)
 		}
-		end, next := lineEnd(p, i+1)
 		if next <= 0 {
-			if next < 0 {
-				err = errLine
-			}
-			return 0, err
+			return 0, cutOrBad(next)
+		}
+		if h == nil && p[end] == '\n' {
+			return 0, errLine
 		}
 		// Only the lengths of content-length, transfer-encoding and connection.
-		if k := i - start; (k == 14 || k == 17 || k == 10) && h != nil {
-			if err = h.field(p[start:i], p[i+1:end]); err != nil {
+		if k := colon - i; (k == 14 || k == 17 || k == 10) && h != nil {
+			if err = h.field(p[i:colon], p[colon+1:end]); err != nil {
 				return 0, err
 			}
 		}
@@ -103,21 +95,29 @@ func parseFields(p []byte, i int, h *head) (n int, err *Error) {
 	}
 }
 
+// cutOrBad says why lineEnd found no next line.
+func cutOrBad(next int) *Error {
+	if next < 0 {
+		return errLine
+	}
+	return nil
+}
+
 // endOfFields takes the line at start, where a token ends at i without a colon:
-// the empty line, or one that is refused.
-func endOfFields(p []byte, start, i int) (n int, err *Error) {
+// the empty line, or one that is refused. bareLF says that LF alone will do.
+func endOfFields(p []byte, start, i int, bareLF bool) (n int, err *Error) {
 	switch b := p[i]; {
 	case i > start && isBlank(b):
 		return 0, errSpaceColon
 	case i > start:
 		return 0, errName
-	case b == '\n':
+	case b == '\n' && bareLF:
 		return i + 1, nil
 	case b == '\r' && i+1 == len(p):
 		return 0, nil
 	case b == '\r' && p[i+1] == '\n':
 		return i + 2, nil
-	case b == '\r':
+	case b == '\r' || b == '\n':
 		return 0, errLine
 	case isBlank(b):
 		return 0, errFold
@@ -136,12 +136,15 @@ func (h *head) field(name, value []byte) *Error {
 			h.connection(value)
 		}
 	case 't':
-		if foldsTo(name, "transfer-encoding") {
+		switch {
+		case !foldsTo(name, "transfer-encoding"):
+		case h.minor == 0:
+			return errCoding10
+		case h.chunked || !foldsTo(trim(value), "chunked"):
 			// Chunked alone: we ask for no other coding, and a second or an
 			// unknown one leaves the length in doubt (RFC 9112 6.3).
-			if h.chunked || !foldsTo(trim(value), "chunked") {
-				return errCoding
-			}
+			return errCoding
+		default:
 			h.chunked = true
 		}
 	}

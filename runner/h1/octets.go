@@ -29,29 +29,34 @@ const ones, tops = 0x0101010101010101, 0x8080808080808080
 // a head is: one pass of eight octets a step finds both.
 func lineEnd(p []byte, i int) (end, next int) {
 	for ; ; i++ {
-		for ; i+8 <= len(p); i += 8 {
-			w := binary.LittleEndian.Uint64(p[i:])
-			// The lowest top bit that is set is that of an octet below 14:
-			// borrows make false alarms only above a true one.
-			if below := (w - 14*ones) &^ w & tops; below != 0 {
-				i += bits.TrailingZeros64(below) >> 3
-				break
-			}
-		}
-		for i < len(p) && p[i] >= 14 {
-			i++
-		}
+		i = below14(p, i)
 		switch {
 		case i == len(p) || p[i] == '\r' && i+1 == len(p):
 			return 0, 0
-		case p[i] == '\n':
-			return i, i + 1
 		case p[i] == '\r' && p[i+1] == '\n':
 			return i, i + 2
+		case p[i] == '\n':
+			return i, i + 1
 		case p[i] == '\r' || p[i] == 0:
 			return 0, -1
 		}
 	}
+}
+
+// below14 is the first octet from p[i] on that is below 14, or len(p).
+func below14(p []byte, i int) int {
+	for ; i+8 <= len(p); i += 8 {
+		w := binary.LittleEndian.Uint64(p[i:])
+		// The lowest top bit that is set is that of an octet below 14: borrows
+		// make false alarms only above a true one.
+		if below := (w - 14*ones) &^ w & tops; below != 0 {
+			return i + bits.TrailingZeros64(below)>>3
+		}
+	}
+	for i < len(p) && p[i] >= 14 {
+		i++
+	}
+	return i
 }
 
 // trim takes white space off both ends (OWS, RFC 9110 5.6.3).
@@ -73,12 +78,26 @@ func foldsTo(token []byte, word string) bool {
 	if len(token) != len(word) {
 		return false
 	}
-	for i := range token {
+	i := 0
+	for ; i+8 <= len(token); i += 8 {
+		if binary.LittleEndian.Uint64(token[i:])|0x20*ones != word8(word[i:]) {
+			return false
+		}
+	}
+	for ; i < len(token); i++ {
 		if token[i]|0x20 != word[i] {
 			return false
 		}
 	}
 	return true
+}
+
+// word8 is the first eight octets of s, little-endian; the compiler makes one
+// load of it.
+func word8(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 func lower(p []byte) {
@@ -87,4 +106,29 @@ func lower(p []byte) {
 			p[i] = b + 'a' - 'A'
 		}
 	}
+}
+
+// tokenEnd is the end of the token that begins at p[i]. Names of fields are
+// letters and hyphens but for rare ones, so those are taken eight a step.
+func tokenEnd(p []byte, i int) int {
+	for i+8 <= len(p) {
+		w := binary.LittleEndian.Uint64(p[i:])
+		low := (w | 0x20*ones) &^ tops
+		// The top bit of an octet of fromA says that it is 'a' or above, and
+		// so on; low has no top bits, so nothing is carried over.
+		fromA, aboveZ := low+(0x80-'a')*ones, low+(0x80-'z'-1)*ones
+		notHyphen := (w&^tops ^ '-'*ones) + 0x7f*ones // w: CR would fold to it
+		if other := (^fromA&notHyphen | aboveZ | w) & tops; other != 0 {
+			i += bits.TrailingZeros64(other) >> 3
+			if p[i] == ':' {
+				return i
+			}
+			break
+		}
+		i += 8
+	}
+	for i < len(p) && tokenOctet[p[i]] {
+		i++
+	}
+	return i
 }
