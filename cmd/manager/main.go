@@ -9,10 +9,11 @@ import (
 
 	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
-	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
@@ -72,7 +73,7 @@ func load(ctx context.Context, file string, kube *rest.Config) (*configv1alpha1.
 	}
 	env := configv1alpha1.Environment{Image: os.Getenv("H2SURGE_IMAGE"), Namespace: os.Getenv("POD_NAMESPACE")}
 	if pod := os.Getenv("POD_NAME"); env.Image == "" && pod != "" {
-		image, err := ownImage(ctx, kube, client.ObjectKey{Namespace: env.Namespace, Name: pod})
+		image, err := ownImage(ctx, kube, types.NamespacedName{Namespace: env.Namespace, Name: pod})
 		if err != nil {
 			return nil, err
 		}
@@ -86,13 +87,13 @@ const container = "manager"
 
 // ownImage asks for the pod that this process runs in. An environment variable with the image
 // would have to be kept in step by every tool that changes images in manifests.
-func ownImage(ctx context.Context, kube *rest.Config, key client.ObjectKey) (string, error) {
-	c, err := client.New(kube, client.Options{})
+func ownImage(ctx context.Context, kube *rest.Config, key types.NamespacedName) (string, error) {
+	c, err := corev1.NewForConfig(kube)
 	if err != nil {
 		return "", fmt.Errorf("finding the API server: %w", err)
 	}
-	pod := &corev1.Pod{}
-	if err := c.Get(ctx, key, pod); err != nil {
+	pod, err := c.Pods(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil {
 		return "", fmt.Errorf("reading the manager's own pod: %w", err)
 	}
 	for _, c := range pod.Spec.Containers {

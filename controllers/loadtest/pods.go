@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"slices"
@@ -62,13 +63,29 @@ func ended(pod *corev1.Pod) (bool, string) {
 
 func terminated(t *corev1.ContainerStateTerminated) string {
 	out := fmt.Sprintf("%s, exit code %d", orText(t.Reason, "it ended"), t.ExitCode)
-	if said := strings.TrimSpace(t.Message); said != "" {
-		out += ": " + clip(lastLine(said), 512)
+	if said := lastWords(t.Message); said != "" {
+		out += ": " + clip(said, 512)
 	}
 	return out
 }
 
-func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+// lastWords takes what a container said at its end out of its termination message, which is the
+// end of its log. A runner logs JSON: what it only remarked has nothing to do with its end.
+func lastWords(message string) string {
+	message = strings.TrimSpace(message)
+	line := message[strings.LastIndexByte(message, '\n')+1:]
+	var record struct{ Level, Msg, Err string }
+	if json.Unmarshal([]byte(line), &record) != nil {
+		return line
+	}
+	switch {
+	case record.Level != "ERROR":
+		return ""
+	case record.Err != "":
+		return record.Msg + ": " + record.Err
+	}
+	return record.Msg
+}
 
 // allRunning returns since when every runner's container runs; zero: not every one does.
 func allRunning(s *scope) (since time.Time) {

@@ -412,6 +412,20 @@ func TestPodTroubleWords(t *testing.T) {
 	}
 }
 
+func TestLastWords(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                           "",
+		"usage:\nno such flag\n":     "no such flag",
+		`{"level":"INFO","msg":"x"}`: "",
+		"a\n" + `{"level":"ERROR","msg":"Run failed","err":"too many open files"}` + "\n": "Run failed: too many open files",
+		`{"level":"ERROR","msg":"Plan rejected"}`:                                         "Plan rejected",
+	} {
+		if got := lastWords(in); got != want {
+			t.Errorf("lastWords(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestEnded(t *testing.T) {
 	killed := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "runner", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},

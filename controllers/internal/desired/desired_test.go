@@ -78,11 +78,36 @@ spec:
     - {name: sidecar, image: "example.test/sidecar:1"}
 `
 
+// secured has two targets that take files from the same objects.
+func secured(lt *v1alpha1.LoadTest) {
+	lt.Spec.Targets = []v1alpha1.Target{
+		{Name: "a", TLS: &v1alpha1.TLS{
+			CA:          &v1alpha1.CertificateAuthority{Secret: &v1alpha1.KeySelector{Name: "client"}},
+			Certificate: &v1alpha1.ClientCertificate{Secret: &v1alpha1.SecretReference{Name: "client"}},
+		}},
+		{Name: "b", TLS: &v1alpha1.TLS{
+			CA:          &v1alpha1.CertificateAuthority{ConfigMap: &v1alpha1.KeySelector{Name: "trust.bundle", Key: "root.pem"}},
+			Certificate: &v1alpha1.ClientCertificate{Secret: &v1alpha1.SecretReference{Name: "client"}},
+		}},
+		{Name: "c", TLS: &v1alpha1.TLS{CA: &v1alpha1.CertificateAuthority{File: "/mine/ca.pem"}}},
+	}
+}
+
+// hostileFiles tries to take the place of the files.
+const hostileFiles = `
+spec:
+  volumes: [{name: h2surge-files, emptyDir: {}}, {name: mine, emptyDir: {}}]
+  containers:
+    - name: runner
+      volumeMounts: [{name: mine, mountPath: /mine}, {name: mine, mountPath: /etc/h2surge/files/}, {name: h2surge-files, mountPath: /other}]
+`
+
 func TestGolden(t *testing.T) {
 	tests := map[string]func() (any, error){
 		"job":            func() (any, error) { return Job(jobInput(loadTest())) },
 		"job-guaranteed": func() (any, error) { return Job(jobInput(loadTest(cpus(2)))) },
 		"job-template":   func() (any, error) { return Job(jobInput(loadTest(cpus(2), template(hostile)))) },
+		"job-files":      func() (any, error) { return Job(jobInput(loadTest(secured, template(hostileFiles)))) },
 		"plan":           func() (any, error) { return Plan(loadTest(), hash, []byte("gz"), "a warning"), nil },
 		"lost":           func() (any, error) { return Lost(loadTest(), 1, "{}", []byte("gz")), nil },
 		"report":         func() (any, error) { return Report(loadTest(), "{}", []byte("gz")), nil },

@@ -10,7 +10,7 @@
 //   - of the container runner: name, command, args, the ports control and metrics, the
 //     environment variables POD_NAME and NODE_NAME, the readiness probe, and no other probe or
 //     lifecycle hook, since a failing one would restart or delay a runner;
-//   - the volumes h2surge-plan and h2surge-tls and their mounts;
+//   - the volumes h2surge-plan, h2surge-tls and h2surge-files and their mounts;
 //   - with spec.runner.cpusPerShard: the CPU of the container runner, and memory requests, which
 //     become the limits, because only a Guaranteed pod gets CPUs of its own.
 package desired

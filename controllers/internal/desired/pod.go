@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
 )
 
 // RunnerContainer is the name of the container that makes the load.
@@ -24,9 +25,11 @@ const RunnerContainer = "runner"
 const (
 	planVolume = "h2surge-plan"
 	tlsVolume  = "h2surge-tls"
-	planDir    = "/etc/h2surge/plan"
-	tlsDir     = "/etc/h2surge/tls"
-	command    = "/h2surge-runner"
+	// filesVolume is there when the spec takes files from ConfigMaps or Secrets.
+	filesVolume = "h2surge-files"
+	planDir     = "/etc/h2surge/plan"
+	tlsDir      = "/etc/h2surge/tls"
+	command     = "/h2surge-runner"
 
 	// terminationGrace lets a runner that is told to end count what is in flight and answer
 	// for a last snapshot.
@@ -46,6 +49,7 @@ func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	enforcePod(out, in)
 	runner := &out.Spec.Containers[slices.IndexFunc(out.Spec.Containers, isRunner)]
 	enforceRunner(runner)
+	addFiles(out, runner, compile.Mounts(&in.LoadTest.Spec))
 	if cpus := in.LoadTest.Spec.Runner.CPUsPerShard; cpus != nil {
 		return out, guarantee(runner, *cpus, in.Runner.MemoryPerCPU)
 	}
@@ -122,7 +126,7 @@ func enforcePod(pod *corev1.PodTemplateSpec, in JobInput) {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	pod.Spec.ActiveDeadlineSeconds = nil
 	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.Name == planVolume || v.Name == tlsVolume
+		return ownVolume(v.Name)
 	})
 	pod.Spec.Volumes = append(pod.Spec.Volumes,
 		corev1.Volume{Name: planVolume, VolumeSource: corev1.VolumeSource{
@@ -159,10 +163,14 @@ func enforceRunner(c *corev1.Container) {
 	}
 }
 
+func ownVolume(name string) bool {
+	return name == planVolume || name == tlsVolume || name == filesVolume
+}
+
 // reserved: of one of our volumes, or where one of ours is mounted, which may be there only once.
 func reserved(m corev1.VolumeMount) bool {
 	at := path.Clean(m.MountPath)
-	return m.Name == planVolume || m.Name == tlsVolume || at == planDir || at == tlsDir
+	return ownVolume(m.Name) || at == planDir || at == tlsDir || at == compile.FilesDir
 }
 
 // keep returns what the user has added, then what is the operator's.

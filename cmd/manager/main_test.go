@@ -1,0 +1,76 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// podServer is an API server that knows one pod.
+func podServer(t *testing.T) *rest.Config {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/api/v1/namespaces/surge/pods/manager-0":
+			_, _ = w.Write([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"manager-0","namespace":"surge"},` +
+				`"spec":{"containers":[{"name":"proxy","image":"proxy:1"},{"name":"manager","image":"mirror.example/h2surge:7"}]}}`))
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
+		}
+	}))
+	t.Cleanup(server.Close)
+	return &rest.Config{Host: server.URL}
+}
+
+func TestLoadImage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	text := "apiVersion: config.h2surge.io/v1alpha1\nkind: OperatorConfig\nrunner: {image: \"file:1\"}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		file, image, pod string
+		want, fails      string
+	}{
+		"the manager's own":        {pod: "manager-0", want: "mirror.example/h2surge:7"},
+		"the environment's":        {image: "env:1", pod: "manager-0", want: "env:1"},
+		"the file's":               {file: file, image: "env:1", want: "file:1"},
+		"nobody knows":             {fails: "runner.image"},
+		"the pod is not there":     {pod: "manager-9", fails: "own pod"},
+		"the file is not there":    {file: "missing.yaml", image: "env:1", fails: "missing.yaml"},
+		"file beats the own image": {file: file, pod: "manager-0", want: "file:1"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("H2SURGE_IMAGE", tt.image)
+			t.Setenv("POD_NAME", tt.pod)
+			t.Setenv("POD_NAMESPACE", "surge")
+			cfg, err := load(t.Context(), tt.file, podServer(t))
+			switch {
+			case tt.fails != "":
+				if err == nil || !strings.Contains(err.Error(), tt.fails) {
+					t.Errorf("error %v, want one that says %q", err, tt.fails)
+				}
+			case err != nil:
+				t.Fatal(err)
+			case cfg.Runner.Image != tt.want || cfg.OperatorNamespace != "surge":
+				t.Errorf("image %q in namespace %q, want %q in surge", cfg.Runner.Image, cfg.OperatorNamespace, tt.want)
+			}
+		})
+	}
+}
+
+// TestDeployedConfig: what config/manager mounts is what the operator reads.
+func TestDeployedConfig(t *testing.T) {
+	t.Setenv("H2SURGE_IMAGE", "env:1")
+	if _, err := load(t.Context(), filepath.Join("..", "..", "config", "manager", "config.yaml"), nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,36 @@
+package desired
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/h2surge/h2surge/internal/compile"
+)
+
+// addFiles mounts the keys that the spec names, and nothing else of their objects, where the plan
+// looks for them. The kubelet reads the objects; the operator may not read Secrets. An object or a
+// key that is not there keeps the pods from starting, and the kubelet says so in an event.
+func addFiles(pod *corev1.PodTemplateSpec, runner *corev1.Container, mounts []compile.Mount) {
+	if len(mounts) == 0 {
+		return
+	}
+	sources := make([]corev1.VolumeProjection, 0, len(mounts))
+	for _, m := range mounts {
+		sources = append(sources, projection(m))
+	}
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: filesVolume, VolumeSource: corev1.VolumeSource{
+		Projected: &corev1.ProjectedVolumeSource{Sources: sources},
+	}})
+	runner.VolumeMounts = append(runner.VolumeMounts, corev1.VolumeMount{Name: filesVolume, MountPath: compile.FilesDir, ReadOnly: true})
+}
+
+func projection(m compile.Mount) corev1.VolumeProjection {
+	items := make([]corev1.KeyToPath, 0, len(m.Items))
+	for _, item := range m.Items {
+		items = append(items, corev1.KeyToPath{Key: item.Key, Path: item.Path})
+	}
+	name := corev1.LocalObjectReference{Name: m.Name}
+	if m.Kind == compile.Secret {
+		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: name, Items: items}}
+	}
+	return corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: name, Items: items}}
+}
