@@ -165,6 +165,10 @@ const (
 // connections.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.urls)",message="exactly one of url and urls is needed"
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !(has(self.url) ? self.url.startsWith('http:') : has(self.urls) && self.urls.exists(u, u.startsWith('http:')))",message="tls needs an https url",fieldPath=".tls"
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.alpn) || self.tls.alpn.size() == 0 || !has(self.protocol) || self.protocol == 'auto'",message="alpn goes with protocol auto; h2 and http1 offer themselves alone",fieldPath=".tls"
+// +kubebuilder:validation:XValidation:rule="!has(self.http2) || !has(self.protocol) || self.protocol != 'http1'",message="http2 is not possible where only HTTP/1.1 is spoken",fieldPath=".http2"
+// +kubebuilder:validation:XValidation:rule="!has(self.http1) || !has(self.protocol) || !(self.protocol in ['h2', 'h2c'])",message="http1 is not possible where only HTTP/2 is spoken",fieldPath=".http1"
 type Target struct {
 	// name is how chains refer to this target: lower-case letters, digits and -, at most 50
 	// characters.
@@ -199,8 +203,7 @@ type Target struct {
 	// +kubebuilder:validation:MaxLength=2048
 	ConnectTo string `json:"connectTo,omitempty"`
 	// protocol is auto, http1, h2 (over TLS, needs https) or h2c (without TLS and with prior
-	// knowledge, needs http). Default auto: https by ALPN, http as h2c. This version of the
-	// runner speaks h2c only; the others are refused when the spec is compiled.
+	// knowledge, needs http). Default auto: https by ALPN, http as h2c.
 	// +optional
 	// +kubebuilder:default=auto
 	Protocol Protocol `json:"protocol,omitempty"`
@@ -213,14 +216,15 @@ type Target struct {
 	Connections *int32 `json:"connections,omitempty"`
 	// maxConcurrentStreams bounds the requests in flight on one connection, 1 to 100000; a
 	// smaller limit in the peer's SETTINGS wins. A request that finds no room waits, and its
-	// waiting counts in the response time. HTTP/1.1 has one. Default 100.
+	// waiting counts in the response time. HTTP/1.1 has one, or what http1.pipeline says. Default
+	// 100.
 	// +optional
 	// +kubebuilder:default=100
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	MaxConcurrentStreams int32 `json:"maxConcurrentStreams,omitempty"`
-	// connectTimeout bounds the opening of one connection: name resolution, dialling, handshake
-	// and the peer's first SETTINGS together. Greater than 0 and at most 1h. Default 5s.
+	// connectTimeout bounds the opening of one connection: name resolution, dialling, TLS
+	// handshake and the peer's first SETTINGS together. Greater than 0 and at most 1h. Default 5s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -228,6 +232,20 @@ type Target struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	ConnectTimeout *metav1.Duration `json:"connectTimeout,omitempty"`
+	// tls is how connections are secured; only with an https url. Default: as the empty object,
+	// which verifies the peer's certificate by the system's authorities.
+	// +optional
+	TLS *TLS `json:"tls,omitempty"`
+	// http2 is what HTTP/2 connections announce and obey; not with protocol http1.
+	// +optional
+	HTTP2 *HTTP2 `json:"http2,omitempty"`
+	// http1 is how HTTP/1.1 connections are used; only where HTTP/1.1 may be spoken: protocol
+	// http1, or auto with an https url.
+	// +optional
+	HTTP1 *HTTP1 `json:"http1,omitempty"`
+	// connecting is how connections are opened, given up and replaced.
+	// +optional
+	Connecting *Connecting `json:"connecting,omitempty"`
 }
 
 // Variable is a sequence of values. Each chain instance draws one value of each variable that it

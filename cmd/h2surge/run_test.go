@@ -123,8 +123,6 @@ func TestMistakes(t *testing.T) {
 		{"two mistakes in a manifest", []string{"run", "-f", wrong},
 			"spec.templates[0].path: variable \"x\" is not defined\nspec.chains[0].target: ..."},
 		{"unknown field", []string{"run", "-f", unknown}, "spec.templates[0].pth: ..."},
-		{"https", []string{"run", "https://127.0.0.1/"}, "URL: https is not supported yet; ..."},
-		{"h1", []string{"run", "--h1", url}, "--h1: http1 is not supported yet; ..."},
 		{"no URL", []string{"run", "127.0.0.1"}, "URL: must begin with http:// or https://\n"},
 		{"fewer connections than threads", []string{"run", "-c", "1", "-t", "2", "-D", "1s", url}, "-c: 1 connections cannot keep 2 threads (-t) busy; it must be at least -t\n"},
 		{"fewer requests than connections", []string{"run", "-n", "1", "-c", "2", url}, "-n: 1 requests are fewer than the 2 connections (-c); ..."},

@@ -35,9 +35,6 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 	c.rates()
 	c.thresholds()
 	c.lifetime()
-	if len(c.errs) == 0 {
-		c.report(Supported(c.plan)) // DELETE this line when runners speak TLS and HTTP/1.1.
-	}
 	if len(c.errs) > 0 {
 		return nil, c.warnings, c.errs
 	}

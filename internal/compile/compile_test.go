@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
@@ -140,11 +141,52 @@ func TestErrors(t *testing.T) {
 			[]string{"spec.targets[0].protocol: h2c is HTTP/2 without TLS and needs an http url; h2 is the one over TLS"}},
 		{"h2 over http", func(s *spec) { s.Targets[0].Protocol = "h2" },
 			[]string{"spec.targets[0].protocol: h2 is HTTP/2 over TLS and needs an https url; h2c is the one without TLS"}},
-		{"https, not yet", url("https://a"), []string{"spec.targets[0].url: https is not supported yet; this version speaks h2c over http"}},
-		{"a group of https, not yet", func(s *spec) { s.Targets[0].URL, s.Targets[0].URLs = "", []string{"https://a", "https://b"} },
-			[]string{"spec.targets[0].urls: https is not supported yet; this version speaks h2c over http"}},
-		{"http1, not yet", func(s *spec) { s.Targets[0].Protocol = "http1" },
-			[]string{"spec.targets[0].protocol: http1 is not supported yet; this version speaks h2c"}},
+		{"server name with a port", secure(func(t *v1alpha1.TLS) { t.ServerName = "a.example:443" }),
+			[]string{"spec.targets[0].tls.serverName: must be a host name or an IP address, without a port"}},
+		{"version of long ago", secure(func(t *v1alpha1.TLS) { t.MinVersion = "1.1" }), []string{"spec.targets[0].tls.minVersion: must be 1.2 or 1.3"}},
+		{"suite of OpenSSL", secure(func(t *v1alpha1.TLS) { t.CipherSuites = []string{"ECDHE-RSA-AES128-GCM-SHA256"} }),
+			[]string{"spec.targets[0].tls.cipherSuites[0]: is not known; names are IANA's, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}},
+		{"suite of TLS 1.3", secure(func(t *v1alpha1.TLS) {
+			t.CipherSuites = []string{"TLS_RSA_WITH_RC4_128_SHA", "TLS_AES_128_GCM_SHA256"}
+		}), []string{"spec.targets[0].tls.cipherSuites[1]: belongs to TLS 1.3, whose suites cannot be chosen"}},
+		{"suite twice", secure(func(t *v1alpha1.TLS) {
+			t.CipherSuites = []string{"TLS_RSA_WITH_RC4_128_SHA", "TLS_RSA_WITH_RC4_128_SHA"}
+		}), []string{`spec.targets[0].tls.cipherSuites[1]: "TLS_RSA_WITH_RC4_128_SHA" is the name of entry 0 too`}},
+		{"curve that nobody has", secure(func(t *v1alpha1.TLS) { t.Curves = []string{"X25519", "X448"} }),
+			[]string{"spec.targets[0].tls.curves[1]: must be one of X25519MLKEM768, X25519, secp256r1, secp384r1, secp521r1, P-256, P-384, P-521"}},
+		{"protocol twice", secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"h2", "h2"} }),
+			[]string{`spec.targets[0].tls.alpn[1]: "h2" is the name of entry 0 too`}},
+		{"HTTP/3", secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"h3"} }), []string{"spec.targets[0].tls.alpn[0]: must be h2 or http/1.1"}},
+		{"key that could be elsewhere", secure(func(t *v1alpha1.TLS) {
+			t.CA = &v1alpha1.CertificateAuthority{Secret: &v1alpha1.KeySelector{Name: "a", Key: ".."}}
+		}), []string{"spec.targets[0].tls.ca.secret.key: must be letters, digits, -, _ and dots, and not begin with two dots"}},
+		{"name that could be elsewhere", secure(func(t *v1alpha1.TLS) {
+			t.CA = &v1alpha1.CertificateAuthority{ConfigMap: &v1alpha1.KeySelector{Name: "../a"}}
+		}), []string{"spec.targets[0].tls.ca.configMap.name: must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit"}},
+		{"file in the place of those of Secrets", secure(func(t *v1alpha1.TLS) {
+			t.CA = &v1alpha1.CertificateAuthority{File: "/etc//h2surge/files/x"}
+		}), []string{"spec.targets[0].tls.ca.file: must not be below /etc/h2surge/files, which is for what ConfigMaps and Secrets hold"}},
+		{"certificate without its key", secure(func(t *v1alpha1.TLS) {
+			t.Certificate = &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: "a.pem"}}
+		}), []string{"spec.targets[0].tls.certificate.files.key: is needed"}},
+		{"http1 where auto is h2c", func(s *spec) { s.Targets[0].HTTP1 = &v1alpha1.HTTP1{} },
+			[]string{"spec.targets[0].http1: http1 is not possible where only HTTP/2 is spoken"}},
+		{"http1 where only h2 is offered", func(s *spec) {
+			secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"h2"} })(s)
+			s.Targets[0].HTTP1 = &v1alpha1.HTTP1{}
+		}, []string{"spec.targets[0].http1: http1 is not possible where only HTTP/2 is spoken"}},
+		{"http2 where only http/1.1 is offered", func(s *spec) {
+			secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"http/1.1"} })(s)
+			s.Targets[0].HTTP2 = &v1alpha1.HTTP2{}
+		}, []string{"spec.targets[0].http2: http2 is not possible where only HTTP/1.1 is spoken"}},
+		{"many requests on a connection for one", func(s *spec) {
+			s.Targets[0].Protocol, s.Targets[0].HTTP1 = "http1", &v1alpha1.HTTP1{KeepAlive: ptr.To(false)}
+			s.Targets[0].Connecting = &v1alpha1.Connecting{MaxRequests: ptr.To[int64](2)}
+		}, []string{"spec.targets[0].connecting.maxRequests: must be 1, if anything, with http1.keepAlive false: a connection carries one request"}},
+		{"a local address for a socket", func(s *spec) {
+			s.Targets[0].ConnectTo = "unix:/a"
+			s.Targets[0].Connecting = &v1alpha1.Connecting{LocalAddresses: []string{"127.0.0.1"}}
+		}, []string{"spec.targets[0].connecting.localAddresses: is not possible with a unix socket, which connectTo asks for"}},
 		{"connectTo without a port", connectTo("a.example"), []string{"spec.targets[0].connectTo: must be host:port (an IPv6 host in brackets) or unix:/path"}},
 		{"connectTo of port 0", connectTo("a.example:0"), []string{"spec.targets[0].connectTo: must be host:port (an IPv6 host in brackets) or unix:/path"}},
 		{"relative socket", connectTo("unix:a.sock"), []string{"spec.targets[0].connectTo: must be unix: and an absolute path"}},
@@ -208,6 +250,12 @@ func path(p string) func(*spec)      { return func(s *spec) { s.Templates[0].Pat
 func body(b string) func(*spec)      { return func(s *spec) { s.Templates[0].Body = b } }
 func url(u string) func(*spec)       { return func(s *spec) { s.Targets[0].URL = u } }
 func connectTo(a string) func(*spec) { return func(s *spec) { s.Targets[0].ConnectTo = a } }
+func secure(edit func(*v1alpha1.TLS)) func(*spec) {
+	return func(s *spec) {
+		s.Targets[0].URL, s.Targets[0].TLS = "https://a.example", &v1alpha1.TLS{}
+		edit(s.Targets[0].TLS)
+	}
+}
 func header(name, value string) func(*spec) {
 	return func(s *spec) { s.Templates[0].Headers = []v1alpha1.Header{{Name: name, Value: value}} }
 }
@@ -316,7 +364,12 @@ func TestProtocols(t *testing.T) {
 		{"https://a", "http1", "http1", "http/1.1"},
 	} {
 		lt := builder.Minimal("test").TargetURL(tc.url).Edit(func(s *spec) { s.Targets[0].Protocol = tc.protocol }).Build()
-		got, alpn := compile.TargetOf(&lt.Spec), ""
+		p, _, errs := compile.Compile("default/test", &lt.Spec)
+		if len(errs) > 0 {
+			t.Errorf("%q over %s: %v", tc.protocol, tc.url, compile.ErrorLines(errs))
+			continue
+		}
+		got, alpn := p.Targets[0], ""
 		if got.TLS != nil {
 			alpn = strings.Join(got.TLS.ALPN, " ")
 		}

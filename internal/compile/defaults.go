@@ -15,6 +15,7 @@ import (
 const (
 	defaultTimeout        = 5 * time.Second
 	defaultConnectTimeout = 5 * time.Second
+	defaultRampPeriod     = time.Second
 )
 
 // withDefaults returns a copy with every default applied: those of the API server again, for the
@@ -30,6 +31,7 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 			t.Connections = &spec.Runner.Shards
 		}
 		durationOrElse(&t.ConnectTimeout, defaultConnectTimeout)
+		connectionDefaults(t)
 	}
 	for i := range spec.Variables {
 		if r := spec.Variables[i].Range; r != nil {
@@ -52,6 +54,23 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	return spec
 }
 
+func connectionDefaults(t *v1alpha1.Target) {
+	if t.TLS != nil {
+		orElse(&t.TLS.MinVersion, v1alpha1.TLS12)
+		orElse(&t.TLS.MaxVersion, v1alpha1.TLS13)
+	}
+	if t.HTTP1 != nil {
+		orElse(&t.HTTP1.Pipeline, 1)
+		pointerOrElse(&t.HTTP1.KeepAlive, true)
+	}
+	if c := t.Connecting; c != nil {
+		pointerOrElse(&c.Failover, true)
+		if c.Ramp != nil {
+			durationOrElse(&c.Ramp.Period, defaultRampPeriod)
+		}
+	}
+}
+
 func orElse[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -62,5 +81,11 @@ func orElse[T comparable](field *T, value T) {
 func durationOrElse(field **metav1.Duration, value time.Duration) {
 	if *field == nil {
 		*field = &metav1.Duration{Duration: value}
+	}
+}
+
+func pointerOrElse[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
 	}
 }

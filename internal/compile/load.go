@@ -30,8 +30,9 @@ const defaultNamespace = "default"
 // Manifest is what a file for the command line holds.
 type Manifest struct {
 	LoadTest *v1alpha1.LoadTest
-	// ConfigMaps are those the LoadTest may refer to.
+	// ConfigMaps and Secrets are those the LoadTest may refer to.
 	ConfigMaps []corev1.ConfigMap
+	Secrets    []corev1.Secret
 }
 
 // Name is "namespace/name" of the LoadTest.
@@ -52,6 +53,13 @@ var strictLoadTest = &strictness{
 		"spec.targets[].connectTo":            true,
 		"spec.targets[].protocol":             true,
 		"spec.targets[].maxConcurrentStreams": true,
+		"spec.targets[].tls.serverName":       true,
+		"spec.targets[].tls.minVersion":       true,
+		"spec.targets[].tls.maxVersion":       true,
+		"spec.targets[].tls.ca.file":          true,
+		"spec.targets[].tls.ca.configMap.key": true,
+		"spec.targets[].tls.ca.secret.key":    true,
+		"spec.targets[].http1.pipeline":       true,
 		"spec.variables[].range.step":         true,
 		"spec.templates[].method":             true,
 		"spec.templates[].path":               true,
@@ -69,7 +77,7 @@ var strictLoadTest = &strictness{
 }
 
 // Load reads a manifest of one or more YAML or JSON documents: exactly one LoadTest and any
-// number of ConfigMaps. Decoding is strict: an unknown field, a field given twice or a value of
+// number of ConfigMaps and Secrets. Decoding is strict: an unknown field, a field given twice or a value of
 // the wrong type is an error. A *ManifestError holds all that is wrong, in the order of the
 // documents; any other error is one of reading.
 func Load(r io.Reader) (*Manifest, error) {
@@ -170,11 +178,13 @@ func (l *loader) object(doc []byte) {
 	case meta.APIVersion == v1alpha1.GroupVersion.String() && meta.Kind == "LoadTest":
 		l.loadTest(doc, generic)
 	case meta.APIVersion == "v1" && meta.Kind == "ConfigMap":
-		l.configMap(doc, generic)
+		l.manifest.ConfigMaps = append(l.manifest.ConfigMaps, *decodeObject[corev1.ConfigMap](l, doc, generic))
+	case meta.APIVersion == "v1" && meta.Kind == "Secret":
+		l.manifest.Secrets = append(l.manifest.Secrets, *decodeObject[corev1.Secret](l, doc, generic))
 	case meta.APIVersion == "" || meta.Kind == "":
 		l.failf(l.here(), "apiVersion and kind are needed")
 	default:
-		l.failf(l.here(), "%s of %s is not possible here; LoadTest of %s and ConfigMap of v1 are", meta.Kind, meta.APIVersion, v1alpha1.GroupVersion)
+		l.failf(l.here(), "%s of %s is not possible here; LoadTest of %s, ConfigMap and Secret of v1 are", meta.Kind, meta.APIVersion, v1alpha1.GroupVersion)
 	}
 }
 
@@ -196,20 +206,27 @@ func (l *loader) loadTest(doc []byte, generic any) {
 	}
 }
 
-func (l *loader) configMap(doc []byte, generic any) {
-	cm := corev1.ConfigMap{}
+// decodeObject reads a ConfigMap or a Secret.
+func decodeObject[T any, P interface {
+	*T
+	metav1.Object
+}](l *loader, doc []byte, generic any) *T {
+	object := new(T)
 	w := &walker{}
-	w.value(place{}, generic, reflect.TypeFor[corev1.ConfigMap]())
+	w.value(place{}, generic, reflect.TypeFor[T]())
 	for _, err := range w.errs {
 		err.Field = l.here() + ": " + err.Field
 	}
 	l.errs = append(l.errs, w.errs...)
-	l.decode(doc, &cm, len(w.errs) == 0)
-	if cm.Name == "" && len(w.errs) == 0 {
+	l.decode(doc, object, len(w.errs) == 0)
+	o := P(object)
+	if o.GetName() == "" && len(w.errs) == 0 {
 		l.failf(l.here()+": metadata.name", "is needed")
 	}
-	orElse(&cm.Namespace, defaultNamespace)
-	l.manifest.ConfigMaps = append(l.manifest.ConfigMaps, cm)
+	if o.GetNamespace() == "" {
+		o.SetNamespace(defaultNamespace)
+	}
+	return object
 }
 
 // decode fills the object. What the walker did not complain about cannot fail but for fields

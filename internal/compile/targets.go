@@ -45,22 +45,12 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 	}
 	if len(out.Endpoints) > 0 {
 		out.Protocol = c.protocol(at.Child("protocol"), t.Protocol, out.Endpoints[0].Scheme)
-		if out.Endpoints[0].Scheme == "https" {
-			out.TLS = tlsOf(out.Protocol)
-		}
 	}
+	c.tls(at.Child("tls"), t, &out)
+	c.http2(at.Child("http2"), t.HTTP2, &out)
+	c.http1(at.Child("http1"), t.HTTP1, &out)
+	c.connecting(at.Child("connecting"), t, &out)
 	return out
-}
-
-// tlsOf is how a target is spoken to over TLS when the spec says nothing about it: the versions
-// that are not deprecated (RFC 8996), and the protocols of RFC 7301 that fit.
-func tlsOf(p runnerv1alpha1.Protocol) *runnerv1alpha1.TLS {
-	alpn := map[runnerv1alpha1.Protocol][]string{
-		runnerv1alpha1.ProtocolALPN:  {"h2", "http/1.1"},
-		runnerv1alpha1.ProtocolH2:    {"h2"},
-		runnerv1alpha1.ProtocolHTTP1: {"http/1.1"},
-	}
-	return &runnerv1alpha1.TLS{MinVersion: "1.2", MaxVersion: "1.3", ALPN: alpn[p]}
 }
 
 // endpoints takes the URLs apart. It returns those that could be understood.

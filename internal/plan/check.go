@@ -50,7 +50,25 @@ func (c *checker) targets() {
 		c.require(t.Connections >= c.plan.Shards, "targets[%d] has %d connections for %d shards", i, t.Connections, c.plan.Shards)
 		c.require(t.MaxConcurrentStreams > 0, "targets[%d] has %d streams", i, t.MaxConcurrentStreams)
 		c.require(t.ConnectTimeout > 0, "targets[%d] has connectTimeout %v", i, t.ConnectTimeout)
+		c.connections(i, &c.plan.Targets[i])
 	}
+}
+
+// connections: cleartext for https, or TLS for what has none, would be another test than asked for.
+func (c *checker) connections(i int, t *runnerv1alpha1.Target) {
+	for _, e := range t.Endpoints {
+		c.require((e.Scheme == "https") == (t.TLS != nil), "targets[%d] has an endpoint of %s, and tls is %v", i, e.Scheme, t.TLS != nil)
+	}
+	cleartext := t.Protocol == runnerv1alpha1.ProtocolH2C
+	secure := t.Protocol == runnerv1alpha1.ProtocolH2 || t.Protocol == runnerv1alpha1.ProtocolALPN
+	c.require(cleartext || secure || t.Protocol == runnerv1alpha1.ProtocolHTTP1, "targets[%d] has protocol %q", i, t.Protocol)
+	c.require(t.TLS == nil && !secure || t.TLS != nil && !cleartext, "targets[%d] has protocol %s, and tls is %v", i, t.Protocol, t.TLS != nil)
+	c.require(t.TLS == nil || len(t.TLS.ALPN) > 0, "targets[%d] offers no protocol by ALPN", i)
+	c.require(t.HTTP1.Pipeline >= 0, "targets[%d] has a pipeline of %d", i, t.HTTP1.Pipeline)
+	n := &t.Connecting
+	c.require(n.RampCount == 0 || n.RampCount > 0 && n.RampPeriod > 0, "targets[%d] opens %d connections in %v", i, n.RampCount, n.RampPeriod)
+	c.require(n.MaxAge >= 0 && n.MaxRequests >= 0 && n.InactivityTimeout >= 0 && n.FailbackInterval >= 0 && t.HTTP2.PingInterval >= 0,
+		"targets[%d] has a limit below zero", i)
 }
 
 func (c *checker) variables() {

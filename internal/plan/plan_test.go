@@ -168,6 +168,21 @@ func TestCheck(t *testing.T) {
 		{"no endpoint", func(p *runnerv1alpha1.Plan) { p.Targets[0].Endpoints = nil }},
 		{"1 connections for 2 shards", func(p *runnerv1alpha1.Plan) { p.Targets[0].Connections = 1 }},
 		{"0 streams", func(p *runnerv1alpha1.Plan) { p.Targets[0].MaxConcurrentStreams = 0 }},
+		{"protocol \"\"", func(p *runnerv1alpha1.Plan) { p.Targets[0].Protocol = "" }},
+		{"has protocol h2, and tls is false", func(p *runnerv1alpha1.Plan) { p.Targets[0].Protocol = runnerv1alpha1.ProtocolH2 }},
+		{"has protocol alpn, and tls is false", func(p *runnerv1alpha1.Plan) { p.Targets[0].Protocol = runnerv1alpha1.ProtocolALPN }},
+		{"endpoint of https, and tls is false", func(p *runnerv1alpha1.Plan) { p.Targets[0].Endpoints[0].Scheme = "https" }},
+		{"endpoint of http, and tls is true", func(p *runnerv1alpha1.Plan) {
+			p.Targets[0].Protocol, p.Targets[0].TLS = runnerv1alpha1.ProtocolH2, &runnerv1alpha1.TLS{ALPN: []string{"h2"}}
+		}},
+		{"has protocol h2c, and tls is true", func(p *runnerv1alpha1.Plan) {
+			p.Targets[0].Endpoints[0].Scheme, p.Targets[0].TLS = "https", &runnerv1alpha1.TLS{ALPN: []string{"h2"}}
+		}},
+		{"no protocol by ALPN", func(p *runnerv1alpha1.Plan) { p.Targets[0].TLS = &runnerv1alpha1.TLS{} }},
+		{"a pipeline of -1", func(p *runnerv1alpha1.Plan) { p.Targets[0].HTTP1.Pipeline = -1 }},
+		{"opens 1 connections in 0s", func(p *runnerv1alpha1.Plan) { p.Targets[0].Connecting.RampCount = 1 }},
+		{"opens -1 connections", func(p *runnerv1alpha1.Plan) { p.Targets[0].Connecting.RampCount = -1 }},
+		{"a limit below zero", func(p *runnerv1alpha1.Plan) { p.Targets[0].Connecting.MaxAge = -1 }},
 		{"connectTimeout 0s", func(p *runnerv1alpha1.Plan) { p.Targets[0].ConnectTimeout = 0 }},
 		{"exactly one of range and list", func(p *runnerv1alpha1.Plan) { p.Variables[1].List = nil }},
 		{"exactly one of range and list", func(p *runnerv1alpha1.Plan) { p.Variables[0].List = []string{"a"} }},

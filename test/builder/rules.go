@@ -5,7 +5,7 @@ import "slices"
 // Rules has at least one row for each CEL rule of the API that looks at one version of an object.
 // Transition rules need two.
 func Rules() []Mutant {
-	return slices.Concat(rulesOfTargets, rulesOfTemplates, rulesOfRates, rulesOfThresholds)
+	return slices.Concat(rulesOfTargets, rulesOfTLS, rulesOfConnections, rulesOfTemplates, rulesOfRates, rulesOfThresholds)
 }
 
 var rulesOfTargets = []Mutant{

@@ -143,6 +143,30 @@ type TLS struct {
 	SessionResumption bool `json:"sessionResumption,omitempty"`
 }
 
+// Files are the names of files in the target that are not empty. Whoever has put the files
+// elsewhere than where the plan was compiled for changes the names.
+func (t *Target) Files() []*string {
+	if t.TLS == nil {
+		return nil
+	}
+	var out []*string
+	for _, name := range []*string{&t.TLS.CAFile, &t.TLS.CertFile, &t.TLS.KeyFile} {
+		if *name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// ConnectWithin is how long it may take until all connections are open: the last of the ramp has
+// begun, and has used up its timeout.
+func (t *Target) ConnectWithin() time.Duration {
+	if t.Connecting.RampCount <= 0 {
+		return t.ConnectTimeout
+	}
+	return time.Duration((t.Connections-1)/t.Connecting.RampCount)*t.Connecting.RampPeriod + t.ConnectTimeout
+}
+
 // Endpoint is one URL of a target, taken apart.
 type Endpoint struct {
 	Scheme string `json:"scheme"`

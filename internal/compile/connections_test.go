@@ -1,0 +1,141 @@
+package compile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/test/builder"
+)
+
+func compiledTarget(t *testing.T, edit func(*v1alpha1.Target)) (runnerv1alpha1.Target, []string) {
+	t.Helper()
+	lt := builder.Minimal("test").Edit(func(s *spec) { edit(&s.Targets[0]) }).Build()
+	p, warnings, errs := compile.Compile("default/test", &lt.Spec)
+	if len(errs) > 0 {
+		t.Fatal(compile.ErrorLines(errs))
+	}
+	return p.Targets[0], warnings
+}
+
+// TestOneALPNProtocolSettlesIt: what a peer without ALPN would be spoken to must not depend on it.
+func TestOneALPNProtocolSettlesIt(t *testing.T) {
+	for alpn, want := range map[string]runnerv1alpha1.Protocol{
+		"h2": runnerv1alpha1.ProtocolH2, "http/1.1": runnerv1alpha1.ProtocolHTTP1,
+		"h2 http/1.1": runnerv1alpha1.ProtocolALPN, "http/1.1 h2": runnerv1alpha1.ProtocolALPN,
+	} {
+		got, _ := compiledTarget(t, func(target *v1alpha1.Target) {
+			target.URL, target.TLS = "https://a", &v1alpha1.TLS{ALPN: strings.Fields(alpn)}
+		})
+		if offered := strings.Join(got.TLS.ALPN, " "); got.Protocol != want || offered != alpn {
+			t.Errorf("%s: protocol %s, want %s; offered %s", alpn, got.Protocol, want, offered)
+		}
+	}
+}
+
+// TestConnectionDefaults: an empty object says as much as none, and one that says nothing of
+// fail-over has it.
+func TestConnectionDefaults(t *testing.T) {
+	second := metav1.Duration{Duration: time.Second}
+	for _, tc := range []struct {
+		name string
+		edit func(*v1alpha1.Target)
+		want runnerv1alpha1.Target
+	}{
+		{"nothing", func(*v1alpha1.Target) {}, runnerv1alpha1.Target{}},
+		{"empty objects", func(t *v1alpha1.Target) {
+			t.Protocol = "h2c"
+			t.HTTP2, t.Connecting = &v1alpha1.HTTP2{}, &v1alpha1.Connecting{}
+		}, runnerv1alpha1.Target{}},
+		{"tables of zero", func(t *v1alpha1.Target) {
+			t.HTTP2 = &v1alpha1.HTTP2{HeaderTableSize: ptr.To[int32](0), EncoderTableSize: ptr.To[int32](0)}
+		}, runnerv1alpha1.Target{HTTP2: runnerv1alpha1.HTTP2{HeaderTableSize: ptr.To[uint32](0), EncoderTableSize: ptr.To[uint32](0)}}},
+		{"a group fails over", func(t *v1alpha1.Target) { t.URL, t.URLs = "", []string{"http://a", "http://b"} },
+			runnerv1alpha1.Target{Connecting: runnerv1alpha1.Connecting{FailbackInterval: 5 * time.Second}}},
+		{"a group that does not", func(t *v1alpha1.Target) {
+			t.URL, t.URLs = "", []string{"http://a", "http://b"}
+			t.Connecting = &v1alpha1.Connecting{Failover: ptr.To(false)}
+		}, runnerv1alpha1.Target{Connecting: runnerv1alpha1.Connecting{NoFailover: true}}},
+		{"a ramp without a period", func(t *v1alpha1.Target) {
+			t.Connecting = &v1alpha1.Connecting{Ramp: &v1alpha1.ConnectionRamp{Connections: 3}, FailbackInterval: &second}
+		}, runnerv1alpha1.Target{Connecting: runnerv1alpha1.Connecting{RampCount: 3, RampPeriod: time.Second, FailbackInterval: time.Second}}},
+		{"one request a connection", func(t *v1alpha1.Target) {
+			t.Protocol, t.HTTP1 = "http1", &v1alpha1.HTTP1{KeepAlive: ptr.To(false)}
+		}, runnerv1alpha1.Target{HTTP1: runnerv1alpha1.HTTP1{NoKeepAlive: true}}},
+	} {
+		got, _ := compiledTarget(t, tc.edit)
+		got = runnerv1alpha1.Target{HTTP2: got.HTTP2, HTTP1: got.HTTP1, Connecting: got.Connecting}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+}
+
+func TestAuthorityThatIsNotUsed(t *testing.T) {
+	_, got := compiledTarget(t, func(target *v1alpha1.Target) {
+		target.URL = "https://a"
+		target.TLS = &v1alpha1.TLS{InsecureSkipVerify: true, CA: &v1alpha1.CertificateAuthority{File: "ca.pem"}}
+	})
+	if want := []string{"spec.targets[0].tls.ca: is not used, because insecureSkipVerify accepts any certificate"}; !cmp.Equal(want, got) {
+		t.Errorf("warnings %q, want %q", got, want)
+	}
+}
+
+// TestMounts: each object once, each of its keys once, in one order, and each where the plan looks
+// for it.
+func TestMounts(t *testing.T) {
+	authority := func(ca v1alpha1.CertificateAuthority) v1alpha1.Target {
+		return v1alpha1.Target{URL: "https://a", TLS: &v1alpha1.TLS{CA: &ca}}
+	}
+	own := authority(v1alpha1.CertificateAuthority{Secret: &v1alpha1.KeySelector{Name: "b"}})
+	own.TLS.Certificate = &v1alpha1.ClientCertificate{Secret: &v1alpha1.SecretReference{Name: "b"}}
+	lt := builder.Minimal("test").Edit(func(s *spec) {
+		s.Targets = []v1alpha1.Target{
+			own, own, {URL: "http://plain"},
+			authority(v1alpha1.CertificateAuthority{Secret: &v1alpha1.KeySelector{Name: "a", Key: "x"}}),
+			authority(v1alpha1.CertificateAuthority{ConfigMap: &v1alpha1.KeySelector{Name: "c"}}),
+			authority(v1alpha1.CertificateAuthority{File: "/d"}),
+		}
+		for i := range s.Targets {
+			s.Targets[i].Name = fmt.Sprintf("t%d", i)
+		}
+		s.Chains[0].Target = "t0"
+	}).Build()
+	var got []string
+	files := map[string]bool{}
+	for _, m := range compile.Mounts(&lt.Spec) {
+		for _, item := range m.Items {
+			got = append(got, fmt.Sprintf("%s %s %s %s %s", m.Kind, m.Name, item.Key, item.Path, item.Field))
+			files[compile.FilesDir+"/"+item.Path] = true
+		}
+	}
+	want := []string{
+		"ConfigMap c ca.crt configmaps/c/ca.crt spec.targets[4].tls.ca.configMap",
+		"Secret a x secrets/a/x spec.targets[3].tls.ca.secret",
+		"Secret b ca.crt secrets/b/ca.crt spec.targets[0].tls.ca.secret",
+		"Secret b tls.crt secrets/b/tls.crt spec.targets[0].tls.certificate.secret",
+		"Secret b tls.key secrets/b/tls.key spec.targets[0].tls.certificate.secret",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mounts (-want +got):\n%s", diff)
+	}
+	p, _, errs := compile.Compile("default/test", &lt.Spec)
+	if len(errs) > 0 {
+		t.Fatal(compile.ErrorLines(errs))
+	}
+	for i := range p.Targets {
+		for _, file := range p.Targets[i].Files() {
+			if *file != "/d" && !files[*file] {
+				t.Errorf("targets[%d] wants %s, which is not mounted", i, *file)
+			}
+		}
+	}
+}

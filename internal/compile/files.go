@@ -1,0 +1,189 @@
+package compile
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// FilesDir is where runners find what the spec takes from ConfigMaps and Secrets: a plan names
+// files and holds no secret. In a pod the kubelet puts them there; the command line, which has no
+// kubelet, puts them into a directory of its own.
+const FilesDir = "/etc/h2surge/files"
+
+// maxPath is PATH_MAX of Linux.
+const maxPath = 4096
+
+// Kind is the kind of an object that files come from.
+type Kind string
+
+const (
+	// ConfigMap holds what is no secret.
+	ConfigMap Kind = "ConfigMap"
+	// Secret holds what is one.
+	Secret Kind = "Secret"
+)
+
+// Mount is an object of the LoadTest's namespace whose keys runners need as files.
+type Mount struct {
+	Kind Kind
+	Name string
+	// Items are in the order of their keys.
+	Items []Item
+}
+
+// Item is a key of an object and the file it becomes.
+type Item struct {
+	Key string
+	// Path is below FilesDir.
+	Path string
+	// Field of the spec that asks for it.
+	Field *field.Path
+}
+
+// Mounts lists what must be below FilesDir for the plan of a spec that compiles: ConfigMaps first,
+// then Secrets, each kind by name. The same spec gives the same list.
+func Mounts(spec *v1alpha1.LoadTestSpec) []Mount {
+	m := map[Kind]map[string]map[string]*field.Path{ConfigMap: {}, Secret: {}}
+	for i := range spec.Targets {
+		references(&spec.Targets[i], field.NewPath("spec", "targets").Index(i), func(kind Kind, name, key string, at *field.Path) {
+			if m[kind][name] == nil {
+				m[kind][name] = map[string]*field.Path{}
+			}
+			if m[kind][name][key] == nil {
+				m[kind][name][key] = at
+			}
+		})
+	}
+	var out []Mount
+	for _, kind := range []Kind{ConfigMap, Secret} {
+		for _, name := range slices.Sorted(maps.Keys(m[kind])) {
+			mount := Mount{Kind: kind, Name: name}
+			for _, key := range slices.Sorted(maps.Keys(m[kind][name])) {
+				mount.Items = append(mount.Items, Item{Key: key, Path: itemPath(kind, name, key), Field: m[kind][name][key]})
+			}
+			out = append(out, mount)
+		}
+	}
+	return out
+}
+
+// references tells each key that a target needs.
+func references(t *v1alpha1.Target, at *field.Path, tell func(kind Kind, name, key string, at *field.Path)) {
+	if t.TLS == nil {
+		return
+	}
+	at = at.Child("tls")
+	if ca := t.TLS.CA; ca != nil && ca.ConfigMap != nil {
+		tell(ConfigMap, ca.ConfigMap.Name, keyOf(ca.ConfigMap), at.Child("ca", "configMap"))
+	}
+	if ca := t.TLS.CA; ca != nil && ca.Secret != nil {
+		tell(Secret, ca.Secret.Name, keyOf(ca.Secret), at.Child("ca", "secret"))
+	}
+	if own := t.TLS.Certificate; own != nil && own.Secret != nil {
+		at = at.Child("certificate", "secret")
+		tell(Secret, own.Secret.Name, corev1.TLSCertKey, at)
+		tell(Secret, own.Secret.Name, corev1.TLSPrivateKeyKey, at)
+	}
+}
+
+// defaultAuthorityKey is where cert-manager and Kubernetes put certificates of authorities.
+const defaultAuthorityKey = "ca.crt"
+
+func keyOf(s *v1alpha1.KeySelector) string {
+	if s.Key == "" {
+		return defaultAuthorityKey
+	}
+	return s.Key
+}
+
+// itemPath is relative to FilesDir. Names and keys have no slash in them.
+func itemPath(kind Kind, name, key string) string {
+	return path.Join(strings.ToLower(string(kind))+"s", name, key)
+}
+
+// authority is the file of the certificates to trust.
+func (c *compiler) authority(at *field.Path, ca *v1alpha1.CertificateAuthority) string {
+	sources := 0
+	out := ""
+	if ca.ConfigMap != nil {
+		sources++
+		out = c.selected(at.Child("configMap"), ConfigMap, ca.ConfigMap)
+	}
+	if ca.Secret != nil {
+		sources++
+		out = c.selected(at.Child("secret"), Secret, ca.Secret)
+	}
+	if ca.File != "" {
+		sources++
+		out = c.file(at.Child("file"), ca.File)
+	}
+	if sources != 1 {
+		c.fail(at, "exactly one of configMap, secret and file is needed")
+	}
+	return out
+}
+
+func (c *compiler) clientCertificate(at *field.Path, own *v1alpha1.ClientCertificate) (certificate, key string) {
+	if (own.Secret != nil) == (own.Files != nil) {
+		c.fail(at, "exactly one of secret and files is needed")
+		return "", ""
+	}
+	if own.Files != nil {
+		return c.file(at.Child("files", "certificate"), own.Files.Certificate), c.file(at.Child("files", "key"), own.Files.Key)
+	}
+	c.objectName(at.Child("secret", "name"), own.Secret.Name)
+	return mounted(Secret, own.Secret.Name, corev1.TLSCertKey), mounted(Secret, own.Secret.Name, corev1.TLSPrivateKeyKey)
+}
+
+func mounted(kind Kind, name, key string) string {
+	return path.Join(FilesDir, itemPath(kind, name, key))
+}
+
+var (
+	objectName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
+	objectKey  = regexp.MustCompile(`^(\.?[-_A-Za-z0-9][-._A-Za-z0-9]*)$`)
+)
+
+// maxObjectName is that of DNS-1123 subdomains, and of the keys of ConfigMaps and Secrets.
+const maxObjectName = 253
+
+func (c *compiler) objectName(path *field.Path, name string) {
+	switch {
+	case name == "":
+		c.fail(path, "is needed")
+	case c.length(path, name, maxObjectName) && !objectName.MatchString(name):
+		c.fail(path, "must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit")
+	}
+}
+
+func (c *compiler) selected(at *field.Path, kind Kind, s *v1alpha1.KeySelector) string {
+	c.objectName(at.Child("name"), s.Name)
+	key := keyOf(s)
+	if path := at.Child("key"); c.length(path, key, maxObjectName) && !objectKey.MatchString(key) {
+		c.fail(path, "must be letters, digits, -, _ and dots, and not begin with two dots")
+	}
+	return mounted(kind, s.Name, key)
+}
+
+// file is a path where the runner runs. It stays as it is: a runner on this machine may have a
+// working directory that relative paths mean something in.
+func (c *compiler) file(at *field.Path, name string) string {
+	switch {
+	case name == "":
+		c.fail(at, "is needed")
+	case !c.length(at, name, maxPath):
+	case strings.ContainsRune(name, 0):
+		c.fail(at, "must not have a zero byte in it")
+	case path.Clean(name) == FilesDir || strings.HasPrefix(path.Clean(name), FilesDir+"/"):
+		c.fail(at, "must not be below %s, which is for what ConfigMaps and Secrets hold", FilesDir)
+	}
+	return name
+}
