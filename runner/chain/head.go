@@ -1,18 +1,50 @@
 package chain
 
 import (
+	"bytes"
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Head renders the heads of HTTP/1.1 requests to one endpoint (RFC 9112 3).
+// Head renders the heads of HTTP/1.1 requests to one endpoint (RFC 9112 3) from the fields that
+// Encoder makes HPACK blocks of. It is read-only once made.
+//
+// A head is text, so a value must not be able to end its line: no CR, LF or NUL in a field value,
+// and no space or control character in the path, or the peer would see another request than the
+// plan's (RFC 9112 11.1). The plan's own values are checked where it is compiled, and what is
+// captured has passed a session, h1 or h2, which refuses a response with such a value (RFC 9112
+// 2.2, RFC 9113 8.2.1). The guarantee is nevertheless given here, where the text is made, for any
+// plan and any capture:
+//   - In the path, space, control characters and what is not ASCII are percent-encoded, as a
+//     client is to do with a reference that has them (RFC 3986 2.1). "%" stays: what is encoded
+//     already is left alone.
+//   - In a field value, CR, LF and NUL become spaces (RFC 9110 5.5).
+//
+// Methods and names of fields are tokens (see requestFields) and have no holes.
 type Head struct {
 	g     *Program
-	steps [][]op // by Step.Order
+	steps [][]headOp // by Step.Order
 }
 
-// NewHead makes the renderer for the steps that go to an endpoint of a target.
+// headOp appends literal, and then what fills the hole.
+type headOp struct {
+	literal []byte
+	hole    holeKind
+	value   text
+}
+
+type holeKind uint8
+
+const (
+	noHole     holeKind = iota
+	targetHole          // a part of the path
+	valueHole           // a part of a field value
+	lengthHole          // the length of the body
+)
+
+// NewHead makes the renderer for the steps that go to an endpoint of a target. Without keepAlive
+// each request says that it is the connection's last (RFC 9112 9.6).
 func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
 	h := &Head{g: g}
 	for i := range g.Steps {
@@ -23,48 +55,146 @@ func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
 	return h
 }
 
-func headOps(fields []fieldSource, e *rv.Endpoint, keepAlive bool) []op {
-	var ops []op
-	add := func(literal string) { ops = append(ops, op{literal: []byte(literal)}) }
-	hole := func(t text) { ops = append(ops, op{hole: true, value: t}) }
-	byName := map[string]text{}
-	for _, f := range fields {
-		byName[f.name] = f.at(e)
-	}
-	add(byName[":method"].literal() + " ")
-	hole(byName[":path"])
-	add(" HTTP/1.1\r\nhost: " + byName[":authority"].literal() + "\r\n")
-	for _, f := range fields {
-		if f.name[0] == ':' {
-			continue
-		}
-		add(f.name + ": ")
-		if f.kind == fieldLength {
-			ops = append(ops, op{hole: true, length: true})
-		} else {
-			hole(f.value)
-		}
-		add("\r\n")
-	}
+// headOps lays out a head: the pseudo-header fields become request line and host, which comes
+// first (RFC 9110 7.2).
+func headOps(fields []fieldSource, e *rv.Endpoint, keepAlive bool) []headOp {
+	var b headBuilder
+	connection := ""
 	if !keepAlive {
-		add("connection: close\r\n")
+		connection = "close"
 	}
-	add("\r\n")
-	return ops
+	for _, name := range []string{":method", ":path", ":authority"} {
+		for i := range fields {
+			if fields[i].name == name {
+				b.pseudo(name, fields[i].at(e))
+			}
+		}
+	}
+	for i := range fields {
+		f := &fields[i]
+		switch {
+		case f.name[0] == ':':
+			continue
+		case f.name == "te": // RFC 9110 10.1.4: named by connection
+			connection = join(connection, "te")
+		}
+		b.field(f.name, f.at(e), f.kind == fieldLength)
+	}
+	if connection != "" {
+		b.field("connection", text{}.join(connection), false)
+	}
+	return b.end()
 }
 
-// AppendHead appends the head of a step's request, up to and with the empty line.
+func join(list, item string) string {
+	if list == "" {
+		return item
+	}
+	return list + ", " + item
+}
+
+// headBuilder gathers literals up to the next hole.
+type headBuilder struct {
+	ops     []headOp
+	literal []byte
+}
+
+func (b *headBuilder) pseudo(name string, t text) {
+	switch name {
+	case ":method":
+		b.text(t, valueHole)
+		b.literal = append(b.literal, ' ')
+	case ":path":
+		b.text(t, targetHole)
+		b.literal = append(b.literal, " HTTP/1.1\r\n"...)
+	case ":authority":
+		b.field("host", t, false)
+	}
+}
+
+func (b *headBuilder) field(name string, t text, length bool) {
+	b.literal = append(append(b.literal, name...), ": "...)
+	if length {
+		b.hole(lengthHole, nil)
+	} else {
+		b.text(t, valueHole)
+	}
+	b.literal = append(b.literal, "\r\n"...)
+}
+
+func (b *headBuilder) text(t text, kind holeKind) {
+	for i := range t {
+		if t[i].literal == nil {
+			b.hole(kind, t[i:i+1])
+			continue
+		}
+		at := len(b.literal)
+		b.literal = neutralise(append(b.literal, t[i].literal...), at, kind)
+	}
+}
+
+func (b *headBuilder) hole(kind holeKind, t text) {
+	b.ops = append(b.ops, headOp{literal: b.literal, hole: kind, value: t})
+	b.literal = nil
+}
+
+// end adds the empty line.
+func (b *headBuilder) end() []headOp {
+	return append(b.ops, headOp{literal: append(b.literal, "\r\n"...)})
+}
+
+// AppendHead appends the head of a step's request, with the empty line that ends it. bodyLen is
+// the length of the rendered body.
 func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int) []byte {
 	ops := h.steps[s.Order]
 	for i := range ops {
 		o := &ops[i]
-		switch {
-		case !o.hole:
-			dst = append(dst, o.literal...)
-		case o.length:
+		dst = append(dst, o.literal...)
+		switch o.hole {
+		case noHole:
+		case lengthHole:
 			dst = strconv.AppendInt(dst, int64(bodyLen), 10)
 		default:
-			dst = o.value.appendTo(dst, h.g, inst)
+			at := len(dst)
+			dst = neutralise(o.value.appendTo(dst, h.g, inst), at, o.hole)
+		}
+	}
+	return dst
+}
+
+// neutralise makes the value that begins at dst[at] harmless in its place; see Head.
+func neutralise(dst []byte, at int, place holeKind) []byte {
+	if place == targetHole {
+		for i, c := range dst[at:] {
+			if !targetOctet(c) {
+				return encodeTarget(dst, at+i)
+			}
+		}
+		return dst
+	}
+	for i, c := range dst[at:] {
+		if c == '\r' || c == '\n' || c == 0 {
+			dst[at+i] = ' '
+		}
+	}
+	return dst
+}
+
+// targetOctet tells what may stand in a request target. That is more than RFC 3986 has: a peer
+// that gives out paths with brackets or quotes gets them back.
+func targetOctet(c byte) bool { return ' ' < c && c < 0x7f }
+
+// encodeTarget percent-encodes what must not be in dst[at:]. Peers that send such are rare, so
+// that it may allocate.
+func encodeTarget(dst []byte, at int) []byte {
+	const digits = "0123456789ABCDEF"
+	raw := bytes.Clone(dst[at:])
+	dst = dst[:at]
+	for _, c := range raw {
+		if targetOctet(c) {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '%', digits[c>>4], digits[c&15])
 		}
 	}
 	return dst
