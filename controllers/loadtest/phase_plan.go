@@ -105,7 +105,7 @@ func (r *reconciler) decodePlan(ctx context.Context, s *scope, name string, cm *
 		cm = desired.Plan(s.lt, s.planHash, nil, "")
 		cm.Name = name
 		if found, err := r.existing(ctx, s.lt, cm); err != nil || !found {
-			return nil, errors.Join(err, fmt.Errorf("the plan of the run, ConfigMap %s, is not there", name))
+			return recompile(s, errors.Join(err, fmt.Errorf("the plan of the run, ConfigMap %s, is not there", name)))
 		}
 	}
 	decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan])
@@ -113,4 +113,17 @@ func (r *reconciler) decodePlan(ctx context.Context, s *scope, name string, cm *
 		return nil, fmt.Errorf("ConfigMap %s: %w", name, err)
 	}
 	return decoded, nil
+}
+
+// recompile makes the plan of a run anew whose ConfigMap is gone. The spec is frozen while a test
+// runs, so it gives the same plan, as the hash proves; if not, the error stands.
+func recompile(s *scope, gone error) (*runnerv1alpha1.Plan, error) {
+	compiled, _, errs := compile.Compile(s.key().String(), &s.lt.Spec)
+	if len(errs) > 0 {
+		return nil, gone
+	}
+	if _, hash, err := plan.Canonical(compiled); err != nil || hash != s.planHash {
+		return nil, errors.Join(gone, err)
+	}
+	return compiled, nil
 }

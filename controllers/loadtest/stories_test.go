@@ -258,6 +258,21 @@ func TestOperatorRestarts(t *testing.T) {
 	w.wantEvents("survivor", "PlanReady", "RunnersReady", "Started", "Completed")
 }
 
+func TestPlanDeletedWhileRunning(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("planless", 3*time.Second).Build())
+	lt := w.awaitLoad("planless", 200)
+	w.endOperator()
+	w.must(w.client.Delete(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: w.ns, Name: desired.PlanName(lt, lt.Status.PlanHash),
+	}}))
+	w.operator()
+	lt = w.awaitPhase("planless", v1alpha1.PhaseCompleted)
+	if n := lt.Status.Results.Requests.Sent; n != 3000 {
+		t.Errorf("sent %d, want 3000", n)
+	}
+}
+
 func TestAllRunnersLostWhileNobodyLooked(t *testing.T) {
 	w := newWorld(t)
 	w.apply(twoShards("orphan", 5*time.Minute).Build())

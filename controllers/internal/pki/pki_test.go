@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -272,6 +273,30 @@ func TestStoreRotates(t *testing.T) {
 	c.t = c.t.Add(caRenewal)
 	if last := get(); last.previous != nil {
 		t.Error("the first CA is past its end and still trusted")
+	}
+}
+
+func TestStoreOutlivesTheAPIServer(t *testing.T) {
+	c, api := newClock(), fake.NewClientBuilder().Build()
+	store := newStore(t, c, api)
+	first, err := store.Get(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := errors.New("connection refused")
+	store.reader = interceptor.NewClient(api, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return away
+		},
+	})
+	c.t = c.t.Add(2 * reload)
+	if got, err := store.Get(context.Background()); err != nil || got != first {
+		t.Errorf("while the API server is away: %v, %v; want what was read before", got, err)
+	}
+	fresh := newStore(t, c, api)
+	fresh.reader = store.reader
+	if _, err := fresh.Get(context.Background()); !errors.Is(err, away) {
+		t.Errorf("error %v, want %v when nothing was read before", err, away)
 	}
 }
 
