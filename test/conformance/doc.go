@@ -1,0 +1,11 @@
+// Package conformance holds the engine against peers that nobody here wrote, and against peers that
+// mean it harm.
+//
+// The hostile peers are scripted, in this process, and part of "make test": each row commits one
+// violation on its first connection and behaves afterwards, so that a row sees the RFC's error
+// code, the outcome that was counted, and that the worker lives on.
+//
+// "make conformance" (build tag conformance) runs real servers on loopback: those of Debian that
+// install.sh installs, Go's net/http and Node. A server that is not there is skipped, and the last
+// lines say which.
+package conformance
