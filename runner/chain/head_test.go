@@ -2,6 +2,7 @@ package chain
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -11,8 +12,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/h1"
+	"github.com/h2surge/h2surge/runner/h2"
 )
 
 // parsed renders a step's request as its sender would and reads it back with net/http. The lines
@@ -182,6 +187,62 @@ func TestHostileHeadIsOneRequest(t *testing.T) {
 		}
 		if got := parsed(t, h, &g.Steps[2], &in); len(got) != 4 || !strings.HasPrefix(got[0], "DELETE ") {
 			t.Errorf("%q: read as %q", v, got)
+		}
+	}
+}
+
+// captures notes what a session hands on, and whether a request failed.
+type captures struct {
+	values []string
+	failed bool
+}
+
+func (c *captures) OnStatus(uint32, int)               { c.failed = false }
+func (c *captures) OnHeader(_ uint32, _, value []byte) { c.values = append(c.values, string(value)) }
+func (c *captures) OnData(uint32, []byte)              {}
+func (c *captures) end(completed bool)                 { c.failed = !completed }
+
+type h1Captures struct{ captures }
+
+func (c *h1Captures) OnDone(_ uint32, o h1.Outcome) { c.end(o.Kind == h1.Completed) }
+
+type h2Captures struct{ captures }
+
+func (c *h2Captures) OnDone(_ uint32, o h2.Outcome) { c.end(o.Kind == h2.Completed) }
+
+// TestSessionsHandOnNoSplitter: the first of the two guarantees that Head speaks of. A location
+// with CR, LF or NUL does not get as far as a capture.
+func TestSessionsHandOnNoSplitter(t *testing.T) {
+	for _, v := range []string{"/a\rb", "/a\r\n\r\nGET / HTTP/1.1", "/a\nb", "/a\x00b", "/\r"} {
+		var one h1Captures
+		c1 := h1.NewClient(h1.Config{}, &one)
+		c1.Open(append(c1.Begin(), "GET / HTTP/1.1\r\n\r\n"...), 1, nil, h1.WantHeaders)
+		c1.Wrote(len(c1.Pending()))
+		_ = c1.Receive([]byte("HTTP/1.1 204 x\r\nlocation: "+v+"\r\n\r\n"), 0)
+		c1.Close()
+
+		var two h2Captures
+		c2 := h2.NewClient(h2.Config{}, &two)
+		var wire, block bytes.Buffer
+		fr := http2.NewFramer(&wire, nil)
+		enc := hpack.NewEncoder(&block)
+		_ = enc.WriteField(hpack.HeaderField{Name: ":status", Value: "204"})
+		_ = enc.WriteField(hpack.HeaderField{Name: "location", Value: v})
+		_ = fr.WriteSettings()
+		_ = c2.Receive(wire.Bytes(), 0)
+		wire.Reset()
+		id := c2.Open(append(c2.Begin(), 0x82, 0x86, 0x84), 1, nil, h2.WantHeaders)
+		_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true})
+		_ = c2.Receive(wire.Bytes(), 0)
+		c2.Close()
+
+		for name, got := range map[string]captures{"h1": one.captures, "h2": two.captures} {
+			if all := strings.Join(got.values, ""); strings.ContainsAny(all, "\r\n\x00") {
+				t.Errorf("%s hands on %q", name, got.values)
+			}
+		}
+		if !two.failed {
+			t.Errorf("h2: a response with %q is complete", v)
 		}
 	}
 }

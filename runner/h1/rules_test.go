@@ -110,6 +110,7 @@ func TestRules(t *testing.T) {
 		{name: "extensions", in: ok + "transfer-encoding: chunked\r\n\r\n1;a=b;c=\"\td;e\"\r\na\r\n1 ; x\r\nb\r\n0;z\r\n\r\n", events: "status 200; transfer-encoding: chunked; data ab; completed"},
 		{name: "spaces behind the size", in: ok + "transfer-encoding: chunked\r\n\r\n1  \r\na\r\n0\r\n\r\n", events: "status 200; transfer-encoding: chunked; data a; completed"},
 		{name: "longest extension", in: ok + "transfer-encoding: chunked\r\n\r\n0" + ";" + strings.Repeat("x", maxChunkLine) + "\r\n\r\n", events: "status 200; transfer-encoding: chunked; completed"},
+		{name: "long extensions of two chunks", in: ok + "transfer-encoding: chunked\r\n\r\n1;" + strings.Repeat("x", 3000) + "\r\na\r\n0;" + strings.Repeat("x", 3000) + "\r\n\r\n", events: "status 200; transfer-encoding: chunked; data a; completed"},
 		{name: "extension too long", in: ok + "transfer-encoding: chunked\r\n\r\n0;x" + strings.Repeat("x", maxChunkLine) + "\r\n\r\n", events: "status 200; transfer-encoding: chunked; reset", err: "RFC 9112 7.1.1"},
 		{name: "LF in extension", in: ok + "transfer-encoding: chunked\r\n\r\n1;a\nb\r\n0\r\n\r\n", events: "status 200; transfer-encoding: chunked; reset", err: "RFC 9112 7.1.1"},
 		{name: "bare CR in extension", in: ok + "transfer-encoding: chunked\r\n\r\n1;a\rb\r\n", events: "status 200; transfer-encoding: chunked; reset", err: "RFC 9112 7.1.1"},
