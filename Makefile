@@ -7,7 +7,7 @@ PLATFORMS ?= linux/$(shell go env GOARCH)
 KUBECTL ?= kubectl
 # How long "make fuzz" runs each fuzz target.
 FUZZTIME ?= 20s
-# How often "make bench" repeats each benchmark.
+# How often "make bench-go" repeats each benchmark.
 BENCHCOUNT ?= 6
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -88,7 +88,12 @@ fuzz: ## Run every fuzz target for FUZZTIME.
 	hack/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
-bench: ## Run the engine's Go benchmarks, BENCHCOUNT times each.
+bench: bin/h2surge ## Compare with h2load, wrk, ab and Go's client and write docs/benchmarks.md; 20 minutes.
+	@go build -o bin/perf ./test/perf
+	bin/perf -h2surge bin/h2surge -write docs/benchmarks.md
+
+.PHONY: bench-go
+bench-go: ## Run the engine's Go benchmarks, BENCHCOUNT times each.
 	go test -run '^$$' -bench . -benchmem -count $(BENCHCOUNT) ./runner/... ./internal/...
 
 ##@ Build

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// ab is Apache's; without -k it opens a connection for each request.
+type ab struct{}
+
+func (ab) name() string { return "ab" }
+func (ab) needs() tool  { return tool{binary: "ab", pkg: "apache2-utils"} }
+
+func (ab) command(_ *lab, s *served, l load, seconds int) (command, error) {
+	// -t implies -n 50000, so a greater -n comes after it. ab reserves 40 bytes for each.
+	argv := []string{"ab", "-q", "-t", strconv.Itoa(seconds), "-n", "5000000", "-c", strconv.Itoa(l.connections)}
+	if !l.noKeepAlive {
+		argv = append(argv, "-k")
+	}
+	return command{argv: append(argv, s.url(l))}, nil
+}
+
+func (c ab) parse(f finished) (measured, error) {
+	if err := exited(c, f); err != nil {
+		return measured{}, err
+	}
+	s := scan{text: f.stdout}
+	m := measured{
+		requests:  s.integer(`^Complete requests: +(\d+)`),
+		rejected:  s.integer(`^Failed requests: +(\d+)`) + s.count(`^Non-2xx responses: +(\d+)`),
+		perSecond: s.number(`^Requests per second: +([\d.]+)`),
+		received:  s.integer(`^Total transferred: +(\d+)`),
+		times: times{
+			mean: s.milliseconds(`^Total: +\d+ +(\d+)`),
+			p50:  s.milliseconds(`^ +50% +(\d+)`),
+			p99:  s.milliseconds(`^ +99% +(\d+)`),
+			max:  s.milliseconds(`^ 100% +(\d+)`),
+		},
+	}
+	m.connections = m.requests - s.count(`^Keep-Alive requests: +(\d+)`)
+	if s.err != nil {
+		return measured{}, fmt.Errorf("ab: %w", s.err)
+	}
+	return m, nil
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSpread(t *testing.T) {
+	for _, tc := range []struct {
+		values []float64
+		want   spread
+	}{
+		{nil, spread{}},
+		{[]float64{3}, spread{3, 3, 3}},
+		{[]float64{5, 1, 2}, spread{2, 1, 5}},
+		{[]float64{4, 1, 3, 2}, spread{2.5, 1, 4}},
+	} {
+		in := append([]float64(nil), tc.values...)
+		if got := spreadOf(tc.values); got != tc.want {
+			t.Errorf("%v: %v, want %v", tc.values, got, tc.want)
+		}
+		if !cmp.Equal(in, tc.values) {
+			t.Errorf("%v became %v", in, tc.values)
+		}
+	}
+}
+
+// TestRatios: the median of the rounds' ratios, not the ratio of the medians.
+func TestRatios(t *testing.T) {
+	a, b := []float64{1, 10, 3}, []float64{2, 40, 4}
+	if got, want := spreadOf(ratios(a, b)), (spread{0.5, 0.25, 0.75}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := ratios([]float64{1, 2}, []float64{0, 4, 5}); !cmp.Equal(got, []float64{0.5}) {
+		t.Errorf("a round without a figure: %v", got)
+	}
+}
+
+func TestFigure(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0.00", 0.0123: "0.012", 0.474: "0.47", 1.385: "1.39", 12.34: "12.3", 123.4: "123", 1234.5: "1 235", 2171840: "2 171 840",
+	} {
+		if got := figure(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	ratio, rps := goal{mark: 0.6, aim: 0.45}, goal{mark: 1e6, higher: true}
+	for _, tc := range []struct {
+		g    goal
+		v    float64
+		want string
+	}{
+		{ratio, 0.45, "aim met"}, {ratio, 0.46, "mark met"}, {ratio, 0.6, "mark met"}, {ratio, 0.61, "mark missed"},
+		{rps, 1e6, "mark met"}, {rps, 999999, "mark missed"},
+	} {
+		if got := tc.g.judge(tc.v); got != tc.want {
+			t.Errorf("%v: %s, want %s", tc.v, got, tc.want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		m        measured
+		counts   bool
+		received int64
+		want     string // empty: no error
+	}{
+		{"agree", measured{requests: 100}, true, 100, ""},
+		{"in flight at the end", measured{requests: 100}, true, 110, ""},
+		{"more than that", measured{requests: 100}, true, 111, "received 111"},
+		{"made up", measured{requests: 100}, true, 99, "received 99"},
+		{"no count", measured{requests: 100}, false, 0, ""},
+		{"nothing done", measured{}, true, 0, "not one"},
+		{"failures", measured{requests: 100, rejected: 1}, true, 100, "1 of 100 requests failed"},
+	} {
+		err := tc.m.check(tc.counts, tc.received, 10)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want %q", tc.name, err, tc.want)
+		}
+	}
+}
+
+// rounds builds rounds of 1000 requests whose CPU time a request is given in microseconds.
+func rounds(micros ...float64) []measured {
+	var all []measured
+	for _, us := range micros {
+		all = append(all, measured{requests: 1000, perSecond: 1e6 / us, cpu: time.Duration(us * 1e6), times: times{p99: time.Millisecond}})
+	}
+	return all
+}
+
+func TestVerdict(t *testing.T) {
+	r := result{row: row{goals: cpuRatio(0.6, 0.45)}, state: stateMeasured, ours: rounds(1, 2, 3), peers: rounds(2, 4, 4)}
+	if got := r.cpuRatio(); got != (spread{0.5, 0.5, 0.75}) {
+		t.Errorf("ratio %v", got)
+	}
+	if got := r.verdict(); got != "mark met" {
+		t.Errorf("verdict %q", got)
+	}
+	r.row.goals = append(r.row.goals, goal{what: "p99 in ms", mark: 0.5, of: func(r result) spread { return r.ourP99() }})
+	r.remark("odd")
+	r.remark("odd")
+	if got, want := r.verdict(), "mark met; p99 in ms 1.00, mark 0.50: mark missed; odd"; got != want {
+		t.Errorf("verdict %q, want %q", got, want)
+	}
+	r.state, r.why = stateSkipped, "apt-get install wrk"
+	if got, want := r.verdict(), "skipped: apt-get install wrk"; got != want {
+		t.Errorf("verdict %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// goClient is net/http's client in a process of its own: this program once more.
+type goClient struct{}
+
+func (goClient) name() string { return "Go net/http" }
+func (goClient) needs() tool  { return tool{} }
+
+func (goClient) command(b *lab, s *served, l load, seconds int) (command, error) {
+	argv := []string{b.self, "go-client", "-seconds", strconv.Itoa(seconds), "-parallel", strconv.Itoa(max(1, int(l.inFlight()))),
+		"-requests", strconv.FormatInt(l.bound, 10), "-padding", strconv.Itoa(l.padding)}
+	if l.unread {
+		argv = append(argv, "-unread")
+	}
+	return command{argv: append(argv, s.url(l)), env: []string{"GOMAXPROCS=" + strconv.Itoa(max(1, l.maxProcs))}}, nil
+}
+
+// goTold is what the process prints.
+type goTold struct {
+	Requests, Rejected, Connections int64
+	Seconds                         float64
+	Protocol, Suite                 string
+	BytesPerOp, AllocsPerOp         float64
+}
+
+func (c goClient) parse(f finished) (measured, error) {
+	if err := exited(c, f); err != nil {
+		return measured{}, err
+	}
+	var t goTold
+	if err := json.Unmarshal([]byte(f.stdout), &t); err != nil {
+		return measured{}, fmt.Errorf("Go client: %w", err)
+	}
+	if t.Seconds <= 0 {
+		return measured{}, errors.New("Go client: no time has passed")
+	}
+	return measured{
+		requests: t.Requests, rejected: t.Rejected, connections: t.Connections, suite: t.Suite,
+		perSecond: float64(t.Requests) / t.Seconds,
+		perOp:     perOp{bytes: t.BytesPerOp, allocs: t.AllocsPerOp},
+	}, nil
+}
+
+// goRun is one run of Go's client.
+type goRun struct {
+	client   *http.Client
+	url      string
+	pad      string
+	unread   bool
+	left     atomic.Int64 // requests that may still be sent
+	deadline time.Time
+
+	connections, requests, rejected atomic.Int64
+	protocol, suite                 atomic.Value // strings, of the last response
+}
+
+// goClientMain sends as fast as it can until time or requests run out, and prints a goTold.
+func goClientMain(args []string) error {
+	fl := flag.NewFlagSet("go-client", flag.ContinueOnError)
+	seconds := fl.Int("seconds", 1, "seconds to send for")
+	parallel := fl.Int("parallel", 1, "requests in flight")
+	bound := fl.Int64("requests", 0, "requests at most; 0: no bound")
+	padding := fl.Int("padding", 0, "bytes of a header field")
+	unread := fl.Bool("unread", false, "neither read nor close the responses")
+	if err := fl.Parse(args); err != nil {
+		return err
+	}
+	if fl.NArg() != 1 {
+		return errors.New("go-client needs one URL")
+	}
+	g := newGoRun(fl.Arg(0), *parallel)
+	g.pad, g.unread = strings.Repeat("x", *padding), *unread
+	g.left.Store(*bound)
+	if *bound == 0 {
+		g.left.Store(1 << 62)
+	}
+	told, err := g.run(*parallel, time.Duration(*seconds)*time.Second)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(told)
+}
+
+func newGoRun(url string, parallel int) *goRun {
+	g := &goRun{url: url}
+	dialer := net.Dialer{Timeout: 5 * time.Second}
+	g.client = &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			g.connections.Add(1)
+			return dialer.DialContext(ctx, network, addr)
+		},
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true},
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: parallel,
+		DisableCompression:  true,
+	}}
+	return g
+}
+
+// run counts memory as a Go benchmark does: all that the process allocated, over the requests.
+func (g *goRun) run(parallel int, length time.Duration) (goTold, error) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	g.deadline = begin.Add(length)
+	failures := make(chan error, parallel)
+	var all sync.WaitGroup
+	for range parallel {
+		all.Go(func() {
+			if err := g.serial(); err != nil {
+				failures <- err
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(begin)
+	runtime.ReadMemStats(&after)
+	close(failures)
+	if err := <-failures; err != nil {
+		return goTold{}, err
+	}
+	n := float64(max(1, g.requests.Load()))
+	told := goTold{
+		Requests: g.requests.Load(), Rejected: g.rejected.Load(), Connections: g.connections.Load(), Seconds: took.Seconds(),
+		BytesPerOp: float64(after.TotalAlloc-before.TotalAlloc) / n, AllocsPerOp: float64(after.Mallocs-before.Mallocs) / n,
+	}
+	told.Protocol, _ = g.protocol.Load().(string)
+	told.Suite, _ = g.suite.Load().(string)
+	return told, nil
+}
+
+// serial sends one request after another.
+func (g *goRun) serial() error {
+	var scratch bytes.Buffer
+	for first := true; g.left.Add(-1) >= 0 && time.Now().Before(g.deadline); first = false {
+		req, err := http.NewRequest(http.MethodGet, g.url, nil)
+		if err != nil {
+			return err
+		}
+		if g.pad != "" {
+			req.Header.Set("x-pad", g.pad)
+		}
+		resp, err := g.client.Do(req)
+		if err != nil {
+			return err
+		}
+		g.requests.Add(1)
+		if resp.StatusCode != http.StatusOK {
+			g.rejected.Add(1)
+		}
+		if first {
+			g.note(resp)
+		}
+		if g.unread {
+			continue
+		}
+		scratch.Reset()
+		if err := drain(&scratch, resp.Body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func drain(scratch *bytes.Buffer, body io.ReadCloser) error {
+	_, err := scratch.ReadFrom(body)
+	if closing := body.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+func (g *goRun) note(resp *http.Response) {
+	g.protocol.Store(resp.Proto)
+	if resp.TLS != nil {
+		g.suite.Store(suiteName(tls.VersionName(resp.TLS.Version), tls.CipherSuiteName(resp.TLS.CipherSuite)))
+	}
+}

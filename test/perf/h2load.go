@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// suite is the one TLS 1.3 suite that servers which can be told offer, and that h2load asks for.
+const suite = "TLS_AES_256_GCM_SHA384"
+
+// h2load is nghttp2's load generator, one thread.
+type h2load struct{}
+
+func (h2load) name() string { return "h2load" }
+func (h2load) needs() tool  { return tool{binary: "h2load", pkg: "nghttp2-client"} }
+
+func (h2load) command(_ *lab, s *served, l load, seconds int) (command, error) {
+	argv := []string{"h2load", "-t1", "-c" + strconv.Itoa(l.connections), "-m" + strconv.Itoa(max(1, l.streams)),
+		"-D" + strconv.Itoa(seconds)}
+	switch l.protocol {
+	case http1:
+		argv = append(argv, "--h1")
+	case h2:
+		argv = append(argv, "--tls13-ciphers="+suite)
+	}
+	return command{argv: append(argv, s.url(l))}, nil
+}
+
+func (c h2load) parse(f finished) (measured, error) {
+	if err := exited(c, f); err != nil {
+		return measured{}, err
+	}
+	s := scan{text: f.stdout}
+	m := measured{
+		requests:  s.integer(`^requests: .* (\d+) done`),
+		perSecond: s.number(`^finished in .*, ([\d.]+) req/s`),
+		received:  s.integer(`^traffic: \S+ \((\d+)\) total`),
+		times: times{
+			max:  s.duration(`^time for request: +\S+ +(\S+)`),
+			mean: s.duration(`^time for request: +\S+ +\S+ +(\S+)`),
+		},
+	}
+	m.rejected = m.requests - s.integer(`^requests: .* (\d+) succeeded`)
+	if version := s.field(`^TLS Protocol: (\S+)`, true); version != "" {
+		m.suite = suiteName(version, s.field(`^Cipher: (\S+)`, false))
+	}
+	if s.err != nil {
+		return measured{}, fmt.Errorf("h2load: %w", s.err)
+	}
+	return m, nil
+}

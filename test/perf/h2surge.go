@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// h2surge is the program under test.
+type h2surge struct{}
+
+func (h2surge) name() string { return "h2surge" }
+func (h2surge) needs() tool  { return tool{} }
+
+func (h2surge) command(b *lab, s *served, l load, seconds int) (command, error) {
+	c := command{argv: []string{b.h2surge, "run", "-q", "-o", "json"}}
+	if l.manifest != nil {
+		c.argv = append(c.argv, "-f", "-")
+		c.stdin = l.manifest(s.urls(l.protocol), seconds)
+		return c, nil
+	}
+	c.argv = append(c.argv, "-t", strconv.Itoa(max(1, l.workers)), "-c", strconv.Itoa(l.connections),
+		"-m", strconv.Itoa(max(1, l.streams)), "-D", strconv.Itoa(seconds)+"s")
+	switch l.protocol {
+	case http1:
+		c.argv = append(c.argv, "--h1")
+	case h2:
+		c.argv = append(c.argv, "--insecure") // as h2load, which verifies nothing
+	}
+	if l.noKeepAlive {
+		if b.noKeepAlive == "" {
+			return command{}, fmt.Errorf("%w: no flag for a connection a request", errNotYet)
+		}
+		c.argv = append(c.argv, b.noKeepAlive)
+	}
+	if l.padding > 0 {
+		c.argv = append(c.argv, "-H", "x-pad: "+strings.Repeat("x", l.padding))
+	}
+	c.argv = append(c.argv, s.url(l))
+	return c, nil
+}
+
+// Exit codes of "h2surge run" that come with a report, and the one for a refused command line.
+const (
+	codePassed       = 0
+	codeRefused      = 1
+	codeInconclusive = 3
+)
+
+func (c h2surge) parse(f finished) (measured, error) {
+	switch f.code {
+	case codePassed, codeInconclusive:
+	case codeRefused:
+		return measured{}, fmt.Errorf("%w: %s", errNotYet, firstLine(f.stderr))
+	default:
+		return measured{}, exited(c, f)
+	}
+	var r rv.Report
+	if err := json.Unmarshal([]byte(f.stdout), &r); err != nil {
+		return measured{}, fmt.Errorf("h2surge: its report: %w", err)
+	}
+	m := measured{
+		requests: r.Requests.Done, rejected: r.Requests.Sent - r.Requests.Succeeded,
+		perSecond: r.Rate.Achieved, received: r.Bytes.Received,
+		times: times{
+			mean: microseconds(r.ResponseTime.Mean), p50: microseconds(r.ResponseTime.P50),
+			p99: microseconds(r.ResponseTime.P99), max: microseconds(r.ResponseTime.Max),
+		},
+		connections: r.Generator.Connects + r.Generator.Reconnects,
+	}
+	if f.code == codeInconclusive {
+		m.remark = "inconclusive: " + r.Verdict.Message
+	}
+	return m, nil
+}
+
+func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// noKeepAliveFlag finds the flag for a connection a request in the help of "h2surge run".
+func noKeepAliveFlag(help string) string {
+	return regexp.MustCompile(`--(no|disable)-?keep-?alive\b`).FindString(help)
+}

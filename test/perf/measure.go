@@ -1,0 +1,232 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// state is how a row ended.
+type state string
+
+const (
+	stateMeasured state = "measured"
+	stateSkipped  state = "skipped" // a program is not installed
+	stateNotYet   state = "not yet" // h2surge does not take such work
+	stateFailed   state = "failed"
+)
+
+// result is a row and its rounds.
+type result struct {
+	row     row
+	state   state
+	why     string     // unless measured
+	ours    []measured // none unless measured
+	peers   []measured // as many, or none
+	suite   string     // that both sides negotiated; empty: cleartext
+	remarks []string
+}
+
+// measure runs a row: its servers, a run of each side that does not count, then the rounds. The
+// peer is measured even where h2surge does not take the work yet.
+func (b *lab) measure(r row) result {
+	res := result{row: r, state: stateMeasured}
+	if packages := missing(r); len(packages) > 0 {
+		res.state, res.why = stateSkipped, "apt-get install "+strings.Join(packages, " ")
+		return res
+	}
+	if err := b.serveAndRun(&res); err != nil {
+		res.state, res.why = stateFailed, err.Error()
+	}
+	return res
+}
+
+func (b *lab) serveAndRun(res *result) error {
+	cpus := b.serverCPUs()
+	if res.row.serverCPUs != nil {
+		cpus = res.row.serverCPUs(b)
+	}
+	s, err := res.row.server.start(b, cpus)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	if err := b.warm(s, res); err != nil {
+		return err
+	}
+	for range b.rounds {
+		if err := b.round(s, res); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round is one run of each side.
+func (b *lab) round(s *served, res *result) error {
+	if res.state == stateMeasured {
+		m, err := b.runSide(s, res.row.ours, b.seconds)
+		if err != nil {
+			return err
+		}
+		res.ours = append(res.ours, m)
+		res.remark(m.remark)
+	}
+	if res.row.peer == nil {
+		return nil
+	}
+	m, err := b.runSide(s, *res.row.peer, b.seconds)
+	if err != nil {
+		return err
+	}
+	res.peers = append(res.peers, m)
+	res.remark(m.remark)
+	return nil
+}
+
+// warm runs each side once without measuring, and compares what TLS they agreed on.
+func (b *lab) warm(s *served, res *result) error {
+	r := res.row
+	_, err := b.runSide(s, r.ours, warmUpSeconds)
+	switch {
+	case errors.Is(err, errNotYet):
+		res.state, res.why = stateNotYet, strings.TrimPrefix(err.Error(), errNotYet.Error()+": ")
+	case err != nil:
+		return err
+	}
+	var theirs measured
+	if r.peer != nil {
+		if theirs, err = b.runSide(s, *r.peer, warmUpSeconds); err != nil {
+			return err
+		}
+	}
+	if r.ours.load.protocol != h2 {
+		return nil
+	}
+	if res.suite, err = probe(s.urls(h2)[0]); err != nil {
+		return fmt.Errorf("asking for the TLS suite: %w", err)
+	}
+	if theirs.suite != res.suite {
+		return fmt.Errorf("the sides negotiate different TLS: %s and %s", res.suite, theirs.suite)
+	}
+	return nil
+}
+
+func (r *result) remark(text string) {
+	for _, known := range r.remarks {
+		if known == text {
+			return
+		}
+	}
+	if text != "" {
+		r.remarks = append(r.remarks, text)
+	}
+}
+
+// runSide runs a client once and holds its account against the server's.
+func (b *lab) runSide(s *served, sd side, seconds int) (measured, error) {
+	c, err := sd.client.command(b, s, sd.load, seconds)
+	if err != nil {
+		return measured{}, err
+	}
+	c.cpus = b.clientCPUs()
+	if sd.cpus != nil {
+		c.cpus = sd.cpus(b)
+	}
+	before, err := s.received()
+	if err != nil {
+		return measured{}, err
+	}
+	f, err := run(b.ctx, c, time.Duration(seconds)*time.Second+graceAtEnd)
+	if err != nil {
+		return measured{}, err
+	}
+	m, err := sd.client.parse(f)
+	if err != nil {
+		return measured{}, err
+	}
+	m.cpu = f.cpu
+	after, err := s.received()
+	if err != nil {
+		return measured{}, err
+	}
+	if err := m.check(s.count != nil, after-before, sd.load.inFlight()); err != nil {
+		return measured{}, fmt.Errorf("%s: %w", sd.name(), err)
+	}
+	return m, nil
+}
+
+// graceAtEnd is how much longer than its time of sending a client may take, start included.
+const graceAtEnd = 20 * time.Second
+
+// received is the server's count, 0 where it has none.
+func (s *served) received() (int64, error) {
+	if s.count == nil {
+		return 0, nil
+	}
+	n, err := s.count()
+	if err != nil {
+		return 0, fmt.Errorf("asking the server for its count: %w", err)
+	}
+	return n, nil
+}
+
+// check refuses runs whose figures would mislead. A client that stops in mid-flight does not
+// report those requests, which the server may have counted.
+func (m measured) check(counts bool, received, inFlight int64) error {
+	switch {
+	case m.requests == 0:
+		return errors.New("not one request was answered")
+	case m.rejected > 0:
+		return fmt.Errorf("%d of %d requests failed", m.rejected, m.requests)
+	case counts && (received < m.requests || received > m.requests+inFlight):
+		return fmt.Errorf("it reports %d requests with at most %d in flight at the end, but the server received %d",
+			m.requests, inFlight, received)
+	}
+	return nil
+}
+
+// each takes one figure out of every round.
+func each(rounds []measured, figure func(measured) float64) []float64 {
+	var out []float64
+	for _, m := range rounds {
+		out = append(out, figure(m))
+	}
+	return out
+}
+
+func rate(m measured) float64  { return m.perSecond }
+func p99ms(m measured) float64 { return m.times.p99.Seconds() * 1e3 }
+
+// The figures of both sides over the rounds.
+func (r result) ourCPU() spread   { return spreadOf(each(r.ours, measured.cpuPerRequest)) }
+func (r result) peerCPU() spread  { return spreadOf(each(r.peers, measured.cpuPerRequest)) }
+func (r result) ourRate() spread  { return spreadOf(each(r.ours, rate)) }
+func (r result) peerRate() spread { return spreadOf(each(r.peers, rate)) }
+func (r result) ourP99() spread   { return spreadOf(each(r.ours, p99ms)) }
+
+func (r result) cpuRatio() spread {
+	return spreadOf(ratios(each(r.ours, measured.cpuPerRequest), each(r.peers, measured.cpuPerRequest)))
+}
+
+func (r result) rateRatio() spread {
+	return spreadOf(ratios(each(r.ours, rate), each(r.peers, rate)))
+}
+
+// verdict tells how each goal stands, the first one by its verdict alone.
+func (r result) verdict() string {
+	if r.state != stateMeasured {
+		return string(r.state) + ": " + r.why
+	}
+	var parts []string
+	for i, g := range r.row.goals {
+		v := g.of(r).median
+		text := g.judge(v)
+		if i > 0 {
+			text = fmt.Sprintf("%s %s, mark %s: %s", g.what, figure(v), figure(g.mark), text)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(append(parts, r.remarks...), "; ")
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var exported = cmp.AllowUnexported(measured{}, times{}, perOp{}, spread{})
+
+// TestParse: the outputs are those of real runs.
+func TestParse(t *testing.T) {
+	const us, ms = time.Microsecond, time.Millisecond
+	for _, tc := range []struct {
+		file   string
+		client client
+		want   measured
+	}{
+		{"h2load-h2c.txt", h2load{}, measured{
+			requests: 38600, perSecond: 38600, received: 4054280, times: times{mean: 24340 * us, max: 90970 * us},
+		}},
+		{"h2load-tls.txt", h2load{}, measured{
+			requests: 33300, perSecond: 33300, received: 3497780, times: times{mean: 25540 * us, max: 112150 * us},
+			suite: "TLS 1.3 TLS_AES_256_GCM_SHA384",
+		}},
+		{"h2load-404.txt", h2load{}, measured{
+			requests: 18689, rejected: 18689, perSecond: 18689, received: 5756212, times: times{mean: 51540 * us, max: 152450 * us},
+		}},
+		{"wrk.txt", wrk{}, measured{
+			requests: 10103, perSecond: 9298.92,
+			times: times{mean: 11340 * us, p50: 8240 * us, p99: 64110 * us, max: 75210 * us},
+		}},
+		{"wrk-404.txt", wrk{}, measured{
+			requests: 12307, rejected: 12307, perSecond: 12183.04,
+			times: times{mean: 14240 * us, p50: 5830 * us, p99: 135250 * us, max: 143630 * us},
+		}},
+		{"ab.txt", ab{}, measured{
+			requests: 3000, perSecond: 2825.20, received: 921000, connections: 3000,
+			times: times{mean: 34 * ms, p50: 31 * ms, p99: 103 * ms, max: 104 * ms},
+		}},
+		{"ab-keep.txt", ab{}, measured{
+			requests: 23885, rejected: 23885, perSecond: 23861.04, received: 7356580,
+			times: times{mean: 4 * ms, p50: 2 * ms, p99: 20 * ms, max: 45 * ms},
+		}},
+		{"h2surge.json", h2surge{}, measured{
+			requests: 157496, perSecond: 157496, connections: 4,
+			times: times{mean: 205 * us, p50: 24 * us, p99: 4783 * us, max: 96450 * us},
+		}},
+	} {
+		t.Run(tc.file, func(t *testing.T) {
+			got, err := tc.client.parse(finished{stdout: read(t, tc.file)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.file == "h2surge.json" { // the file has it, no table shows it
+				got.received = 0
+			}
+			if diff := cmp.Diff(tc.want, got, exported); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestParseRefuses: a line that is missing or a failed run is an error, never a zero.
+func TestParseRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		client client
+		f      finished
+		want   string
+	}{
+		{"h2load failed", h2load{}, finished{code: 1, stderr: "a\nno such host\n"}, "exit code 1: no such host"},
+		{"h2load cut", h2load{}, finished{stdout: strings.Split(read(t, "h2load-h2c.txt"), "status codes")[0]}, "traffic"},
+		{"wrk failed", wrk{}, finished{code: 1, stderr: "unable to connect"}, "unable to connect"},
+		{"wrk cut", wrk{}, finished{stdout: strings.Split(read(t, "wrk.txt"), "Requests/sec")[0]}, "Requests/sec"},
+		{"ab failed", ab{}, finished{code: 104, stderr: "apr_socket_recv: Connection reset by peer (104)\n"}, "reset by peer"},
+		{"ab empty", ab{}, finished{}, "Complete requests"},
+		{"h2surge without target", h2surge{}, finished{code: 5, stderr: "cannot connect"}, "exit code 5: cannot connect"},
+		{"h2surge without report", h2surge{}, finished{}, "its report"},
+		{"Go client", goClient{}, finished{code: 1, stderr: "perf: too many open files"}, "too many open files"},
+		{"Go client in no time", goClient{}, finished{stdout: "{}"}, "no time"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := tc.client.parse(tc.f)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want one with %q", err, tc.want)
+			}
+			if errors.Is(err, errNotYet) {
+				t.Error("taken for a missing feature")
+			}
+		})
+	}
+}
+
+func TestNotYet(t *testing.T) {
+	_, err := h2surge{}.parse(finished{code: codeRefused, stderr: "--h1: not supported yet\nmore\n"})
+	if !errors.Is(err, errNotYet) || !strings.HasSuffix(err.Error(), "--h1: not supported yet") {
+		t.Errorf("error %v, want errNotYet with the first line", err)
+	}
+}
+
+func TestInconclusive(t *testing.T) {
+	m, err := h2surge{}.parse(finished{code: codeInconclusive, stdout: `{"requests":{"sent":2,"done":1,"succeeded":1},"verdict":{"message":"late"}}`})
+	if err != nil || m.remark != "inconclusive: late" || m.rejected != 1 {
+		t.Errorf("remark %q, rejected %d, error %v", m.remark, m.rejected, err)
+	}
+}
+
+func TestNoKeepAliveFlag(t *testing.T) {
+	for help, want := range map[string]string{
+		"  --no-keepalive   one request":    "--no-keepalive",
+		"  --no-keep-alive  one request":    "--no-keep-alive",
+		"  --disable-keepalive one":         "--disable-keepalive",
+		"  --keepalive-time how long; --h1": "",
+	} {
+		if got := noKeepAliveFlag(help); got != want {
+			t.Errorf("%q: %q, want %q", help, got, want)
+		}
+	}
+}
+
+// FuzzParse: whatever a tool prints, parsing ends with an error or figures.
+func FuzzParse(f *testing.F) {
+	for _, file := range []string{"h2load-tls.txt", "wrk.txt", "ab-keep.txt", "h2surge.json"} {
+		text, err := os.ReadFile("testdata/" + file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, c := range []client{h2load{}, wrk{}, ab{}, h2surge{}, goClient{}} {
+			m, err := c.parse(finished{stdout: text})
+			if err != nil && m != (measured{}) {
+				t.Errorf("%s: figures beside the error %v", c.name(), err)
+			}
+		}
+	})
+}

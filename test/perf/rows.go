@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// rows are all rows in the order of the page.
+func rows() []row {
+	return slices.Concat(markRows(), []row{scalingRow()}, streamRows(), gatewayRows(), goRows())
+}
+
+// against puts h2surge and a peer to the same work.
+func against(peer client, l load) (ours side, theirs *side) {
+	return side{client: h2surge{}, load: l}, &side{client: peer, load: l}
+}
+
+// markRows are the works whose figures the project is held to.
+func markRows() []row {
+	return []row{
+		compare("h2c-m100", "GET h2c, 10 connections, 100 streams", nghttpdCleartext, h2load{},
+			load{protocol: h2c, connections: 10, streams: 100, path: "/"}, cpuRatio(0.60, 0.45)),
+		compare("tls-m100", "the same over TLS 1.3", nghttpdTLS, h2load{},
+			load{protocol: h2, connections: 10, streams: 100, path: "/"}, cpuRatio(0.60, 0.45)),
+		compare("h2c-m100-nginx", "the same as the first", nginxDirect, h2load{},
+			load{protocol: h2c, connections: 10, streams: 100, path: "/"}, cpuRatio(0.85, 0.60)),
+		compare("h2c-m1", "GET h2c, 10 connections, 1 stream", nghttpdCleartext, h2load{},
+			load{protocol: h2c, connections: 10, streams: 1, path: "/"}, cpuRatio(0.85, 0.75)),
+		compare("http1", "GET HTTP/1.1, 100 connections", nginxDirect, wrk{},
+			load{protocol: http1, connections: 100, path: "/"}, cpuRatio(1.00, 0.90)),
+		compare("http1-no-keep-alive", "GET HTTP/1.1, 100 connections at a time, one a request", nginxDirect, ab{},
+			load{protocol: http1, connections: 100, path: "/", noKeepAlive: true}, cpuRatio(0.70, 0.50)),
+		chainRow("chain", "chain POST 300 B, PATCH 300 B, DELETE; 4 connections, 64 streams", "asFastAsPossible: true",
+			cpuMicros(0.60, 0.35),
+			goal{what: "requests/s", mark: 1e6, higher: true, of: func(r result) spread { return r.ourRate() }}),
+		chainRow("chain-60k", "the same chain at a fixed 60 000/s", "requestsPerSecond: 60000",
+			cpuMicros(2.0, 1.2),
+			goal{what: "p99 in ms", mark: 1, of: func(r result) spread { return r.ourP99() }}),
+	}
+}
+
+func compare(name, work string, on server, peer client, l load, goals []goal) row {
+	ours, theirs := against(peer, l)
+	return row{name: name, group: groupMarks, work: work, server: on, ours: ours, peer: theirs, goals: goals}
+}
+
+func chainRow(name, work, mode string, goals ...goal) row {
+	l := load{protocol: h2c, connections: 4, streams: 64, manifest: func(urls []string, seconds int) string {
+		return chainManifest(urls[0], mode, seconds)
+	}}
+	return row{name: name, group: groupMarks, work: work, server: target, ours: side{client: h2surge{}, load: l}, goals: goals}
+}
+
+// scalingRow puts two workers and two servers beside one of each. Where two workers and two
+// servers do not find four CPUs, a worker and a server share one, on both sides alike.
+func scalingRow() row {
+	const connections, streams = 4, 64 // of a worker
+	one := load{protocol: h2c, connections: connections, streams: streams, manifest: func(urls []string, seconds int) string {
+		return getManifest(urls[:1], 1, connections, streams, seconds)
+	}}
+	two := load{protocol: h2c, connections: 2 * connections, streams: streams, manifest: func(urls []string, seconds int) string {
+		return getManifest(urls, 2, 2*connections, streams, seconds)
+	}}
+	return row{
+		name: "two-workers", group: groupScaling, work: "GET h2c, 4 connections of 64 streams a worker", server: targets,
+		serverCPUs: func(b *lab) []int { return b.pair(0) },
+		ours:       side{client: h2surge{}, load: two, label: "two workers", cpus: func(b *lab) []int { return b.pair(1) }},
+		peer:       &side{client: h2surge{}, load: one, label: "one worker", cpus: func(b *lab) []int { return b.pair(1)[:1] }},
+		goals: []goal{
+			{what: "times the requests/s of one", mark: 1.9, higher: true, of: result.rateRatio},
+			{what: "CPU ratio", mark: 1 / 0.95, of: result.cpuRatio},
+		},
+	}
+}
+
+// streamRows are S14 to S17 of the published workloads, for a fixed time in place of 100 000
+// requests, which take a fraction of a second.
+func streamRows() []row {
+	var all []row
+	for _, w := range []struct {
+		id      string
+		p       protocol
+		streams int
+	}{{"S14", http1, 0}, {"S15", h2c, 1}, {"S16", h2c, 10}, {"S17", h2c, 100}} {
+		l := load{protocol: w.p, connections: 200, streams: w.streams, path: "/612.html"}
+		work := "GET HTTP/1.1, 200 connections"
+		if w.p == h2c {
+			work = fmt.Sprintf("GET h2c, 200 connections, m = %d", w.streams)
+		}
+		ours, theirs := against(h2load{}, l)
+		all = append(all, row{name: w.id, group: groupStreams, id: w.id, work: work, server: nginxDirect, ours: ours, peer: theirs})
+	}
+	return all
+}
+
+// gatewayRows are S9 and S10 of the published workloads.
+func gatewayRows() []row {
+	l := load{protocol: http1, connections: 100, path: "/test.html", noKeepAlive: true}
+	ours, theirs := against(ab{}, l)
+	return []row{
+		{name: "S9", group: groupGateway, id: "S9", work: "direct", server: nginxDirect, ours: ours, peer: theirs},
+		{name: "S10", group: groupGateway, id: "S10", work: "through a gateway", server: nginxGateway, ours: ours, peer: theirs},
+	}
+}
+
+// unreadBound is how many connections the published HTTP/1.1 work may leave open: client and
+// server each need a descriptor for one. That work ran until there were none left.
+const unreadBound = 2000
+
+// goRows are S4 to S8 of the published workloads: as published, corrected, in parallel, and over
+// sizes. Ours do the same work, serial where Go's is, and read all responses.
+func goRows() []row {
+	var all []row
+	for _, w := range []struct {
+		id    string
+		p     protocol
+		procs int
+	}{{"S4", http1, 1}, {"S5", h2, 1}, {"S6", http1, 4}, {"S7", h2, 4}} {
+		all = append(all, goRow(w.id+"-published", w.id, "serial, as published", w.p, goWork{procs: w.procs, unread: true}))
+		all = append(all, goRow(w.id+"-corrected", w.id, "serial, corrected", w.p, goWork{procs: w.procs}))
+	}
+	for _, p := range []protocol{http1, h2} {
+		all = append(all, goRow("go-parallel-"+p.short(), "", "64 requests in flight", p, goWork{procs: 1, parallel: 64}))
+	}
+	for _, w := range []goWork{{body: 1 << 10}, {body: 64 << 10}, {header: 1 << 10}, {header: 8 << 10}} {
+		for _, p := range []protocol{http1, h2} {
+			w.procs = 1
+			what, n := "body", w.body
+			if w.header > 0 {
+				what, n = "header", w.header
+			}
+			name := fmt.Sprintf("go-%s-%dk-%s", what, n>>10, p.short())
+			all = append(all, goRow(name, "", fmt.Sprintf("serial, %s of %d KiB", what, n>>10), p, w))
+		}
+	}
+	return all
+}
+
+// goWork is what the rows of Go's client differ in.
+type goWork struct {
+	procs    int
+	unread   bool
+	parallel int // requests in flight; 0: one
+	body     int // bytes of the response's body; 0: "hello"
+	header   int // bytes of a header field, each way
+}
+
+func goRow(name, id, what string, p protocol, w goWork) row {
+	l := load{protocol: p, connections: 1, streams: 1, path: "/", padding: w.header}
+	if w.body+w.header > 0 {
+		l.path = "/?body=" + strconv.Itoa(w.body) + "&header=" + strconv.Itoa(w.header)
+	}
+	switch {
+	case p == http1:
+		l.connections = max(1, w.parallel)
+	default:
+		l.streams = max(1, w.parallel)
+	}
+	theirs := l
+	theirs.maxProcs, theirs.unread = w.procs, w.unread
+	if w.unread && p == http1 {
+		theirs.bound = unreadBound
+	}
+	r := row{
+		name: name, group: groupGo, id: id, server: goHTTP, work: string(p) + ", " + what,
+		ours: side{client: h2surge{}, load: l}, peer: &side{client: goClient{}, load: theirs},
+	}
+	if id != "" {
+		r.work += ", GOMAXPROCS=" + strconv.Itoa(w.procs)
+	}
+	if w.procs > 1 { // as published, the client is not kept to one CPU then
+		r.peer.cpus = func(b *lab) []int { return b.cpus }
+	}
+	return r
+}

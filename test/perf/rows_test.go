@@ -1,0 +1,181 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h2surge/h2surge/internal/compile"
+)
+
+// TestRows holds the marks against those the project set itself.
+func TestRows(t *testing.T) {
+	type bounds struct {
+		peer      string
+		mark, aim float64
+	}
+	want := map[string]bounds{
+		"h2c-m100": {"h2load", 0.60, 0.45}, "tls-m100": {"h2load", 0.60, 0.45}, "h2c-m100-nginx": {"h2load", 0.85, 0.60},
+		"h2c-m1": {"h2load", 0.85, 0.75}, "http1": {"wrk", 1.00, 0.90}, "http1-no-keep-alive": {"ab", 0.70, 0.50},
+		"chain": {"", 0.60, 0.35}, "chain-60k": {"", 2.0, 1.2},
+	}
+	ids, names := map[string]bool{}, map[string]bool{}
+	for _, r := range rows() {
+		if names[r.name] {
+			t.Errorf("two rows are named %s", r.name)
+		}
+		names[r.name], ids[r.id] = true, true
+		if r.group != groupMarks {
+			continue
+		}
+		got := bounds{mark: r.goals[0].mark, aim: r.goals[0].aim}
+		if r.peer != nil {
+			got.peer = r.peer.client.name()
+		}
+		if got != want[r.name] {
+			t.Errorf("%s: %v, want %v", r.name, got, want[r.name])
+		}
+		delete(want, r.name)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+	for _, id := range strings.Fields("S4 S5 S6 S7 S9 S10 S14 S15 S16 S17") {
+		if !ids[id] {
+			t.Errorf("no row repeats %s", id)
+		}
+	}
+}
+
+// TestSameWork: the two sides of a row differ in what is told in its name only.
+func TestSameWork(t *testing.T) {
+	for _, r := range rows() {
+		if r.peer == nil || r.group == groupScaling {
+			continue
+		}
+		ours, theirs := r.ours.load, r.peer.load
+		theirs.maxProcs, theirs.unread, theirs.bound = 0, false, 0
+		if ours.protocol != theirs.protocol || ours.inFlight() != theirs.inFlight() || ours.connections != theirs.connections ||
+			ours.path != theirs.path || ours.noKeepAlive != theirs.noKeepAlive || ours.padding != theirs.padding {
+			t.Errorf("%s: %+v beside %+v", r.name, ours, theirs)
+		}
+	}
+}
+
+// TestGroups: each row is in a table of the page.
+func TestGroups(t *testing.T) {
+	known := map[group]bool{}
+	for _, tb := range tables {
+		known[tb.of] = true
+	}
+	for _, r := range rows() {
+		if !known[r.group] {
+			t.Errorf("%s: no table for %s", r.name, r.group)
+		}
+	}
+}
+
+func TestManifests(t *testing.T) {
+	urls := []string{"http://127.0.0.1:1", "http://127.0.0.1:2"}
+	n := 0
+	for _, r := range rows() {
+		for _, s := range []*side{&r.ours, r.peer} {
+			if s == nil || s.load.manifest == nil {
+				continue
+			}
+			n++
+			m, err := compile.Load(strings.NewReader(s.load.manifest(urls, 3)))
+			if err != nil {
+				t.Errorf("%s: %v", r.name, err)
+				continue
+			}
+			plan, warnings, errs := compile.Compile("default/perf", &m.LoadTest.Spec)
+			if len(errs)+len(warnings) > 0 {
+				t.Errorf("%s: %v %v", r.name, errs, warnings)
+				continue
+			}
+			if got := plan.Targets[0]; got.Connections != s.load.connections || got.MaxConcurrentStreams != s.load.streams {
+				t.Errorf("%s: %d connections of %d streams, its load says %d of %d",
+					r.name, got.Connections, got.MaxConcurrentStreams, s.load.connections, s.load.streams)
+			}
+		}
+	}
+	if n != 4 {
+		t.Errorf("%d manifests, want those of two chains and two sides", n)
+	}
+}
+
+func TestChainBody(t *testing.T) {
+	if got := len(strings.Replace(chainBody(), "${ue}", "0123456789", 1)); got != bodySize {
+		t.Errorf("%d bytes", got)
+	}
+}
+
+// TestCommands: what each client is told, for a row of each kind.
+func TestCommands(t *testing.T) {
+	s := &served{bases: map[protocol][]string{http1: {"http://a"}, h2c: {"http://b"}, h2: {"https://c"}}}
+	b := &lab{h2surge: "h2surge", noKeepAlive: "--no-keep-alive", self: "perf"}
+	byName := map[string]row{}
+	for _, r := range rows() {
+		byName[r.name] = r
+	}
+	for _, tc := range []struct{ row, ours, theirs string }{
+		{"h2c-m100", "h2surge run -q -o json -t 1 -c 10 -m 100 -D 3s http://b/", "h2load -t1 -c10 -m100 -D3 http://b/"},
+		{"tls-m100", "h2surge run -q -o json -t 1 -c 10 -m 100 -D 3s --insecure https://c/",
+			"h2load -t1 -c10 -m100 -D3 --tls13-ciphers=TLS_AES_256_GCM_SHA384 https://c/"},
+		{"http1", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 http://a/", "wrk -t1 -c100 -d3s --latency http://a/"},
+		{"http1-no-keep-alive", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 --no-keep-alive http://a/",
+			"ab -q -t 3 -n 5000000 -c 100 http://a/"},
+		{"S14", "h2surge run -q -o json -t 1 -c 200 -m 1 -D 3s --h1 http://a/612.html", "h2load -t1 -c200 -m1 -D3 --h1 http://a/612.html"},
+		{"S4-published", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://a/",
+			"perf go-client -seconds 3 -parallel 1 -requests 2000 -padding 0 -unread http://a/"},
+		{"go-parallel-h2", "h2surge run -q -o json -t 1 -c 1 -m 64 -D 3s --insecure https://c/",
+			"perf go-client -seconds 3 -parallel 64 -requests 0 -padding 0 https://c/"},
+		{"go-body-64k-http1", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://a/?body=65536&header=0",
+			"perf go-client -seconds 3 -parallel 1 -requests 0 -padding 0 http://a/?body=65536&header=0"},
+	} {
+		r := byName[tc.row]
+		for _, c := range []struct {
+			of   side
+			want string
+		}{{r.ours, tc.ours}, {*r.peer, tc.theirs}} {
+			got, err := c.of.client.command(b, s, c.of.load, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := strings.Join(got.argv, " "); text != c.want {
+				t.Errorf("%s:\n got %s\nwant %s", tc.row, text, c.want)
+			}
+		}
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	for _, tc := range []struct {
+		cpus, server, gateway, client, first, second []int
+	}{
+		{[]int{0, 1}, []int{0}, []int{0}, []int{1}, []int{0, 1}, []int{0, 1}},
+		{[]int{2, 4, 6}, []int{2}, []int{4}, []int{6}, []int{2, 4}, []int{2, 4}},
+		{[]int{0, 1, 2, 3}, []int{0}, []int{1}, []int{3}, []int{0, 1}, []int{2, 3}},
+	} {
+		b := &lab{cpus: tc.cpus}
+		got := [][]int{b.serverCPUs(), b.gatewayCPUs(), b.clientCPUs(), b.pair(0), b.pair(1)}
+		for i, want := range [][]int{tc.server, tc.gateway, tc.client, tc.first, tc.second} {
+			if !slices.Equal(got[i], want) {
+				t.Errorf("%v: place %d is %v, want %v", tc.cpus, i, got[i], want)
+			}
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, args := range [][]string{{"-rounds", "0"}, {"-seconds", "0"}, {"-run", "("}, {"-run", "a", "-write", "f"}, {"stray"}} {
+		if _, err := parseFlags(args); err == nil {
+			t.Errorf("%v: accepted", args)
+		}
+	}
+	o, err := parseFlags([]string{"-run", "^S1"})
+	if err != nil || o.rounds != 5 || o.seconds != 3 || o.only.String() != "^S1" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}

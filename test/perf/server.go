@@ -1,0 +1,352 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// served are the servers of one row while they run.
+type served struct {
+	bases     map[protocol][]string // URLs without path; several are a load-share group
+	processes []*process
+	// count is the number of requests received since the start; nil when the servers do not count.
+	count func() (int64, error)
+}
+
+func (s *served) urls(p protocol) []string { return s.bases[p] }
+
+func (s *served) url(l load) string { return s.bases[l.protocol][0] + l.path }
+
+func (s *served) stop() {
+	for _, p := range s.processes {
+		p.stop()
+	}
+}
+
+// server is a kind of server that a row runs against.
+type server struct {
+	name  string
+	needs tool
+	start func(b *lab, cpus []int) (*served, error) // stops what it started when it fails
+}
+
+var (
+	nghttpdCleartext = server{name: "nghttpd -n1", needs: tool{"nghttpd", "nghttp2-server"}, start: startNghttpdCleartext}
+	nghttpdTLS       = server{name: "nghttpd -n1", needs: tool{"nghttpd", "nghttp2-server"}, start: startNghttpdTLS}
+	nginxDirect      = server{name: "nginx", needs: tool{"nginx", "nginx-light"}, start: startNginx}
+	nginxGateway     = server{name: "nginx behind an nginx", needs: tool{"nginx", "nginx-light"}, start: startGateway}
+	target           = server{name: "h2surge target", start: startTarget}
+	targets          = server{name: "h2surge target", start: startTargets}
+	goHTTP           = server{name: "Go net/http", start: startGo}
+)
+
+// loopback has the URL scheme and address of a port on this machine.
+func loopback(scheme string, port int) string {
+	return scheme + "://127.0.0.1:" + strconv.Itoa(port)
+}
+
+// launch starts one more process of s and waits until ports accept connections.
+func (s *served) launch(ctx context.Context, c command, ports ...int) error {
+	p, err := start(c)
+	if err != nil {
+		return err
+	}
+	s.processes = append(s.processes, p)
+	for _, port := range ports {
+		if err := p.await(ctx, port); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await returns when something accepts connections on port, within 5 s.
+func (p *process) await(ctx context.Context, port int) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for {
+		c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err == nil {
+			return c.Close()
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("%s ended with exit code %d: %s", p.cmd.Args[0], p.cmd.ProcessState.ExitCode(), lastLine(p.stderr.String()))
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not listen on port %d: %w", p.cmd.Args[0], port, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// freePorts are n different ports that nobody listened on a moment ago.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// started runs build over an empty served, and stops what it left when it failed.
+func started(build func(s *served) error) (*served, error) {
+	s := &served{bases: map[protocol][]string{}}
+	if err := build(s); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func startNghttpdCleartext(b *lab, cpus []int) (*served, error) {
+	return started(func(s *served) error {
+		ports, err := freePorts(1)
+		if err != nil {
+			return err
+		}
+		s.bases[h2c] = []string{loopback("http", ports[0])}
+		argv := []string{"nghttpd", "-n1", "--no-tls", "-a", "127.0.0.1", "-d", b.dir + "/www", strconv.Itoa(ports[0])}
+		return s.launch(b.ctx, command{argv: argv, cpus: cpus}, ports...)
+	})
+}
+
+// startNghttpdTLS restricts the suite by OpenSSL's own configuration: nghttpd has no option for
+// suites of TLS 1.3.
+func startNghttpdTLS(b *lab, cpus []int) (*served, error) {
+	return started(func(s *served) error {
+		ports, err := freePorts(1)
+		if err != nil {
+			return err
+		}
+		s.bases[h2] = []string{loopback("https", ports[0])}
+		argv := []string{"nghttpd", "-n1", "-a", "127.0.0.1", "-d", b.dir + "/www", strconv.Itoa(ports[0]), b.dir + "/key.pem", b.dir + "/cert.pem"}
+		return s.launch(b.ctx, command{argv: argv, env: []string{"OPENSSL_CONF=" + b.dir + "/openssl.cnf"}, cpus: cpus}, ports...)
+	})
+}
+
+// startTarget starts one; its count is exact.
+func startTarget(b *lab, cpus []int) (*served, error) {
+	return started(func(s *served) error { return s.addTarget(b, cpus) })
+}
+
+// startTargets starts one for each CPU.
+func startTargets(b *lab, cpus []int) (*served, error) {
+	return started(func(s *served) error {
+		for _, c := range cpus {
+			if err := s.addTarget(b, []int{c}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *served) addTarget(b *lab, cpus []int) error {
+	ports, err := freePorts(2)
+	if err != nil {
+		return err
+	}
+	s.bases[h2c] = append(s.bases[h2c], loopback("http", ports[0]))
+	stats := loopback("http", ports[1]) + "/stats"
+	before := s.count
+	s.count = func() (int64, error) {
+		n, err := targetCount(stats)
+		if err != nil || before == nil {
+			return n, err
+		}
+		others, err := before()
+		return n + others, err
+	}
+	argv := []string{b.h2surge, "target", "--listen", "127.0.0.1:" + strconv.Itoa(ports[0]),
+		"--stats-listen", "127.0.0.1:" + strconv.Itoa(ports[1])}
+	return s.launch(b.ctx, command{argv: argv, cpus: cpus}, ports...)
+}
+
+func targetCount(url string) (int64, error) {
+	text, err := get(url)
+	if err != nil {
+		return 0, err
+	}
+	var stats struct{ Requests int64 }
+	if err := json.Unmarshal(text, &stats); err != nil {
+		return 0, fmt.Errorf("%s: %w", url, err)
+	}
+	return stats.Requests, nil
+}
+
+func startGo(b *lab, cpus []int) (*served, error) {
+	return started(func(s *served) error {
+		ports, err := freePorts(3)
+		if err != nil {
+			return err
+		}
+		s.bases[http1] = []string{loopback("http", ports[0])}
+		s.bases[h2] = []string{loopback("https", ports[1])}
+		s.count = func() (int64, error) { return plainCount(loopback("http", ports[2])) }
+		argv := []string{b.self, "go-server"}
+		for _, p := range ports {
+			argv = append(argv, "127.0.0.1:"+strconv.Itoa(p))
+		}
+		argv = append(argv, b.dir+"/cert.pem", b.dir+"/key.pem")
+		return s.launch(b.ctx, command{argv: argv, env: []string{"GOMAXPROCS=1"}, cpus: cpus}, ports...)
+	})
+}
+
+func plainCount(url string) (int64, error) {
+	text, err := get(url)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+}
+
+func get(url string) ([]byte, error) {
+	c := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := c.Get(url)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", url, resp.Status)
+	}
+	return io.ReadAll(resp.Body)
+}
+
+// startNginx serves HTTP/1.1 on one port and h2c on another. Its count includes the request that
+// asks for it, which countNginx takes off.
+func startNginx(b *lab, cpus []int) (*served, error) {
+	return started(func(s *served) error {
+		ports, err := freePorts(3)
+		if err != nil {
+			return err
+		}
+		s.bases[http1] = []string{loopback("http", ports[0])}
+		s.bases[h2c] = []string{loopback("http", ports[1])}
+		s.count = countNginx(loopback("http", ports[2]) + "/")
+		return s.addNginx(b, cpus, nginxOrigin(b.dir, ports), ports...)
+	})
+}
+
+// startGateway puts an nginx before an nginx; the one in front has its own CPU where there are
+// three. Requests are counted at the origin.
+func startGateway(b *lab, cpus []int) (*served, error) {
+	return started(func(s *served) error {
+		ports, err := freePorts(4)
+		if err != nil {
+			return err
+		}
+		if err := s.addNginx(b, cpus, nginxOrigin(b.dir, ports[:3]), ports[:3]...); err != nil {
+			return err
+		}
+		s.bases[http1] = []string{loopback("http", ports[3])}
+		s.count = countNginx(loopback("http", ports[2]) + "/")
+		return s.addNginx(b, b.gatewayCPUs(), nginxHop(ports[3], ports[0]), ports[3])
+	})
+}
+
+// addNginx gives each nginx a folder of its own for what it writes.
+func (s *served) addNginx(b *lab, cpus []int, servers string, ports ...int) error {
+	dir, err := os.MkdirTemp(b.dir, "nginx")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(dir+"/nginx.conf", []byte(nginxConfig(dir, servers)), 0o600); err != nil {
+		return err
+	}
+	argv := []string{"nginx", "-p", dir, "-e", dir + "/error.log", "-c", dir + "/nginx.conf"}
+	return s.launch(b.ctx, command{argv: argv, cpus: cpus}, ports...)
+}
+
+// nginxConfig raises the limits that would end connections or refuse streams in mid-run: 1000
+// requests a connection, 512 connections, 128 streams.
+func nginxConfig(dir, servers string) string {
+	user := ""
+	if os.Geteuid() == 0 {
+		user = "user root;\n" // the temporary folder is readable for its owner only
+	}
+	return user + `worker_processes 1;
+daemon off;
+pid ` + dir + `/nginx.pid;
+error_log ` + dir + `/error.log warn;
+worker_rlimit_nofile 16384;
+events { worker_connections 8192; }
+http {
+    access_log off;
+    keepalive_requests 1000000000;
+    keepalive_timeout 300s;
+    http2_max_concurrent_streams 256;
+    open_file_cache max=16;
+    client_body_temp_path ` + dir + `/body;
+    proxy_temp_path ` + dir + `/proxy;
+    fastcgi_temp_path ` + dir + `/fastcgi;
+    uwsgi_temp_path ` + dir + `/uwsgi;
+    scgi_temp_path ` + dir + `/scgi;
+` + servers + `}
+`
+}
+
+// nginxOrigin serves files: HTTP/1.1 on the first port, h2c on the second, counts on the third.
+func nginxOrigin(dir string, ports []int) string {
+	return fmt.Sprintf(`    server {
+        listen 127.0.0.1:%d backlog=4096;
+        listen 127.0.0.1:%d http2 backlog=4096;
+        root %s/www;
+    }
+    server {
+        listen 127.0.0.1:%d;
+        location / { stub_status; }
+    }
+`, ports[0], ports[1], dir, ports[2])
+}
+
+func nginxHop(port, origin int) string {
+	return fmt.Sprintf(`    upstream origin {
+        server 127.0.0.1:%d;
+        keepalive 256;
+        keepalive_requests 1000000000;
+    }
+    server {
+        listen 127.0.0.1:%d backlog=4096;
+        location / {
+            proxy_pass http://origin;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+        }
+    }
+`, origin, port)
+}
+
+var stubStatus = regexp.MustCompile(`(?m)^ \d+ \d+ (\d+)`)
+
+// countNginx reads the module stub_status, and subtracts how often it did.
+func countNginx(url string) func() (int64, error) {
+	var asked int64
+	return func() (int64, error) {
+		text, err := get(url)
+		if err != nil {
+			return 0, err
+		}
+		asked++
+		m := stubStatus.FindSubmatch(text)
+		if m == nil {
+			return 0, fmt.Errorf("%s: no counts in %q", url, text)
+		}
+		n, err := strconv.ParseInt(string(m[1]), 10, 64)
+		return n - asked, err
+	}
+}

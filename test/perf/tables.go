@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// table is one table of the page. A row of the harness gives one or more lines of it.
+type table struct {
+	of    group
+	title string
+	intro string
+	head  []string
+	lines func(r result) [][]string
+}
+
+var tables = []table{
+	{
+		of: groupMarks, title: "Against the peers",
+		intro: "CPU is microseconds of client CPU a request. The ratio is ours over the peer's, round by round.",
+		head: []string{"work", "server", "peer", "CPU, h2surge", "CPU, peer", "ratio", "mark", "aim", "verdict",
+			"requests/s, h2surge", "requests/s, peer"},
+		lines: markLines,
+	},
+	{
+		of: groupScaling, title: "Two workers",
+		intro: "Two workers and two servers beside one of each. With fewer than four CPUs a worker and a server share one.",
+		head: []string{"work", "requests/s, two", "requests/s, one", "ratio", "CPU us a request, two", "CPU us a request, one", "ratio",
+			"verdict"},
+		lines: scalingLines,
+	},
+	{
+		of: groupStreams, title: "HTTP/1.1 and h2c at m = 1, 10, 100",
+		intro: "nginx, 200 connections, a page of 612 bytes. Time is from sending to the response's end; as fast as possible, it is the queue that one sees.",
+		head: []string{"id", "work", "client", "requests/s", "mean time", "p50", "p99", "max", "CPU us a request", "CPU ratio",
+			"remarks"},
+		lines: timeLines,
+	},
+	{
+		of: groupGateway, title: "nginx, direct and through a gateway",
+		intro: "What `ab -c 100` without keep-alive shows: a connection for each request of a page of 76 bytes. Time includes connecting. ab tells whole milliseconds.",
+		head: []string{"id", "work", "client", "requests/s", "mean time", "p50", "p99", "max", "CPU us a request", "CPU ratio",
+			"remarks"},
+		lines: timeLines,
+	},
+	{
+		of: groupGo, title: "Go's own client",
+		intro: "One request after another unless the row says otherwise. \"As published\" neither reads nor closes the responses, so HTTP/1.1 opens a connection for each request (here at most " + thousands(unreadBound) + ", so that descriptors last); h2surge does the work as it should be. Of h2surge, B/op and allocs/op are not known from outside.",
+		head: []string{"id", "work", "client", "ns/op", "B/op", "allocs/op", "connections", "CPU us a request", "CPU ratio",
+			"remarks"},
+		lines: goLines,
+	},
+}
+
+// unmeasured is a line that says why there are no figures.
+func unmeasured(r result, lead []string, width int) [][]string {
+	line := slices.Clone(lead)
+	for len(line) < width-1 {
+		line = append(line, none)
+	}
+	return [][]string{append(line, r.verdict())}
+}
+
+func markLines(r result) [][]string {
+	peer, mark, aim := none, none, none
+	if r.row.peer != nil {
+		peer = r.row.peer.name()
+	}
+	if len(r.row.goals) > 0 {
+		g := r.row.goals[0]
+		mark, aim = figure(g.mark), figure(g.aim)
+		if r.row.peer == nil {
+			mark, aim = mark+" us", aim+" us"
+		}
+	}
+	verdict := r.verdict()
+	if r.suite != "" {
+		verdict += "; " + r.suite
+	}
+	return [][]string{{r.row.work, r.row.server.name, peer, r.ourCPU().String(), r.peerCPU().String(), r.cpuRatio().String(),
+		mark, aim, verdict, r.ourRate().String(), r.peerRate().String()}}
+}
+
+func scalingLines(r result) [][]string {
+	return [][]string{{r.row.work, r.ourRate().String(), r.peerRate().String(), r.rateRatio().String(),
+		r.ourCPU().String(), r.peerCPU().String(), r.cpuRatio().String(), r.verdict()}}
+}
+
+// sides are the lines of a table that has one for each client; the first has the ratio and the
+// remarks.
+func (r result) sides(line func(name string, rounds []measured, cpu, ratio, remarks string) []string) [][]string {
+	return [][]string{
+		line(r.row.ours.name(), r.ours, r.ourCPU().String(), r.cpuRatio().String(), r.verdict()),
+		line(r.row.peer.name(), r.peers, r.peerCPU().String(), none, none),
+	}
+}
+
+func timeLines(r result) [][]string {
+	if r.state == stateSkipped || r.state == stateFailed {
+		return unmeasured(r, []string{r.row.id, r.row.work}, 11)
+	}
+	return r.sides(func(name string, rounds []measured, cpu, ratio, remarks string) []string {
+		median := func(of func(t times) time.Duration) string {
+			return milliseconds(spreadOf(each(rounds, func(m measured) float64 { return of(m.times).Seconds() * 1e3 })).median)
+		}
+		return []string{r.row.id, r.row.work, name, spreadOf(each(rounds, rate)).String(),
+			median(func(t times) time.Duration { return t.mean }), median(func(t times) time.Duration { return t.p50 }),
+			median(func(t times) time.Duration { return t.p99 }), median(func(t times) time.Duration { return t.max }),
+			cpu, ratio, remarks}
+	})
+}
+
+func milliseconds(v float64) string {
+	if v == 0 {
+		return none
+	}
+	return figure(v) + " ms"
+}
+
+func goLines(r result) [][]string {
+	if r.state == stateSkipped || r.state == stateFailed {
+		return unmeasured(r, []string{r.row.id, r.row.work}, 10)
+	}
+	return r.sides(func(name string, rounds []measured, cpu, ratio, remarks string) []string {
+		median := func(of func(m measured) float64) float64 { return spreadOf(each(rounds, of)).median }
+		perOp, opened := none, none
+		if len(rounds) > 0 {
+			perOp = figure(median(func(m measured) float64 { return 1e9 / m.perSecond }))
+			opened = fmt.Sprintf("%.0f", median(func(m measured) float64 { return float64(m.connections) }))
+		}
+		bytes, allocs := none, none
+		if v := median(func(m measured) float64 { return m.perOp.allocs }); v > 0 {
+			bytes, allocs = figure(median(func(m measured) float64 { return m.perOp.bytes })), fmt.Sprintf("%.0f", v)
+		}
+		return []string{r.row.id, r.row.work, name, perOp, bytes, allocs, opened, cpu, ratio, remarks}
+	})
+}

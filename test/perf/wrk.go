@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// wrk speaks HTTP/1.1 only, one thread, no pipelining.
+type wrk struct{}
+
+func (wrk) name() string { return "wrk" }
+func (wrk) needs() tool  { return tool{binary: "wrk", pkg: "wrk"} }
+
+func (wrk) command(_ *lab, s *served, l load, seconds int) (command, error) {
+	return command{argv: []string{"wrk", "-t1", "-c" + strconv.Itoa(l.connections), "-d" + strconv.Itoa(seconds) + "s",
+		"--latency", s.url(l)}}, nil
+}
+
+func (c wrk) parse(f finished) (measured, error) {
+	if err := exited(c, f); err != nil {
+		return measured{}, err
+	}
+	s := scan{text: f.stdout}
+	m := measured{
+		requests:  s.integer(`^ +(\d+) requests in `),
+		rejected:  s.count(`Non-2xx or 3xx responses: (\d+)`),
+		perSecond: s.number(`^Requests/sec: +([\d.]+)`),
+		times: times{
+			mean: s.duration(`^ +Latency +(\S+)`),
+			max:  s.duration(`^ +Latency +\S+ +\S+ +(\S+)`),
+			p50:  s.duration(`^ +50% +(\S+)`),
+			p99:  s.duration(`^ +99% +(\S+)`),
+		},
+	}
+	if n := s.field(`Socket errors: (.*)`, true); n != "" {
+		m.remark = "wrk: socket errors: " + n
+	}
+	if s.err != nil {
+		return measured{}, fmt.Errorf("wrk: %w", s.err)
+	}
+	return m, nil
+}
