@@ -44,8 +44,9 @@ func (n *canned) Adopt(c *dial.Connection, data int32) (int, error) {
 	n.conns[c.FD].data = data
 	return c.FD, nil
 }
-func (n *canned) Interest(int, int32, bool) error { return nil }
-func (n *canned) Close(int)                       {}
+func (n *canned) Interest(int, int32, bool) error                { return nil }
+func (n *canned) Close(int)                                      {}
+func (n *canned) Connect(string, bool) (*dial.Connection, bool, error) { return nil, false, nil }
 func (n *canned) Dial(w *Worker, r DialRequest) {
 	n.conns = append(n.conns, &cannedConn{out: append(make([]byte, 0, 1<<20), cannedSettings...)})
 	w.Connected(r, &dial.Connection{FD: len(n.conns) - 1}, nil)

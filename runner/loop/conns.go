@@ -42,6 +42,8 @@ type conn struct {
 	settled bool
 	// opened counts the requests it has carried.
 	opened int64
+	// connectBegan is when connectNow began to connect; zero: connecting is over.
+	connectBegan int64
 	// receivedAt is when something last came.
 	receivedAt int64
 	// replaces, when not none, is the connection that this one takes the place of once it has

@@ -36,6 +36,9 @@ func (w *Worker) write(c *conn) {
 		switch st {
 		case OK:
 			c.session.Wrote(n)
+			if c.connectBegan != 0 {
+				w.connectDone(c)
+			}
 			w.rec.BytesSent += int64(n)
 		case Again:
 			w.watchRoom(c, true)

@@ -14,6 +14,10 @@ type Net interface {
 	// Wait fills out with ready connections; see poll.Poller.Wait.
 	Wait(out []Event, timeout time.Duration) (n int, woken bool, err error)
 	Wake()
+	// Connect begins to connect to an address without waiting. It returns false where it cannot:
+	// for host names, and where the system has no such thing. Once says that one request is all
+	// it is for.
+	Connect(address string, once bool) (c *dial.Connection, ok bool, err error)
 	// Adopt begins to tell input on a connection as events with data, and returns the number by
 	// which the other methods know it. When it fails the connection is closed.
 	Adopt(c *dial.Connection, data int32) (fd int, err error)

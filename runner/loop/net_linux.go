@@ -14,6 +14,8 @@ import (
 type epollNet struct {
 	poller *poll.Poller
 	events [256]poll.Event
+	// direct remembers how to connect to an address; nil: it cannot be done directly.
+	direct map[string]*direct
 }
 
 // NewNet makes a Net of the operating system. Release frees it after the worker has ended.
@@ -22,7 +24,7 @@ func NewNet() (Net, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &epollNet{poller: p}, p.Close, nil
+	return &epollNet{poller: p, direct: map[string]*direct{}}, p.Close, nil
 }
 
 func (*epollNet) Now() int64 { return rv.Clock() }

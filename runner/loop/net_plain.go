@@ -62,6 +62,9 @@ func (n *plainNet) notify() {
 	}
 }
 
+// Connect leaves connecting to the dialer.
+func (*plainNet) Connect(string, bool) (*dial.Connection, bool, error) { return nil, false, nil }
+
 func (n *plainNet) Adopt(c *dial.Connection, data int32) (int, error) {
 	if c.Conn == nil {
 		return -1, errors.New("the connection has no net.Conn")

@@ -161,6 +161,9 @@ func (s *sim) Adopt(d *dial.Connection, data int32) (int, error) {
 	return d.FD, nil
 }
 
+// Connect leaves connecting to Dial.
+func (s *sim) Connect(string, bool) (*dial.Connection, bool, error) { return nil, false, nil }
+
 func (s *sim) Interest(int, int32, bool) error { return nil }
 
 func (s *sim) Read(fd int, b []byte) (int, Status) {
