@@ -212,6 +212,42 @@ func TestAgainstNetHTTP(t *testing.T) {
 	}
 }
 
+// TestRecall: a reader that has seen another head reads a head as a fresh one
+// does, whether or not the two have most of their octets in common.
+func TestRecall(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	recalled := 0
+	for range 5000 {
+		var seen reader
+		in := randomResponse(r)
+		for range 8 {
+			n, err := seen.parse([]byte(in), false)
+			var fresh head
+			wantN, wantErr := parseHead([]byte(in), &fresh)
+			if n != wantN || err != wantErr || n > 0 && seen.head != fresh {
+				t.Fatalf("%q: %d, %v, %+v; want %d, %v, %+v; remembered: %q", in, n, err, seen.head, wantN, wantErr, fresh, seen.memo)
+			}
+			if n > 0 {
+				again := reader{memo: bytes.Clone(seen.memo), known: seen.known}
+				changed := in
+				for range 1 + r.IntN(3) {
+					i := r.IntN(n)
+					changed = changed[:i] + pick(r, "x", "7", "\r", "\n", ":", " ", "\x00", string(in[i])) + changed[i+1:]
+				}
+				if again.recall([]byte(changed)) > 0 {
+					recalled++
+				}
+				in = changed
+			} else if in = spoil(r, randomResponse(r)); len(in) == 0 {
+				break
+			}
+		}
+	}
+	if recalled < 1000 {
+		t.Errorf("only %d heads were recalled", recalled)
+	}
+}
+
 // beyondNetHTTP tells of input for which net/http has rules of its own: lists of
 // lengths, control characters, which a recipient may retain (RFC 9110 5.5), and
 // what exceeds its bounds.

@@ -85,8 +85,7 @@ func parseFields(p []byte, i int, h *head) (n int, err *Error) {
 		if h == nil && p[end] == '\n' {
 			return 0, errLine
 		}
-		// Only the lengths of content-length, transfer-encoding and connection.
-		if k := colon - i; (k == 14 || k == 17 || k == 10) && h != nil {
+		if matters(colon-i) && h != nil {
 			if err = h.field(p[i:colon], p[colon+1:end]); err != nil {
 				return 0, err
 			}
@@ -102,6 +101,10 @@ func cutOrBad(next int) *Error {
 	}
 	return nil
 }
+
+// matters tells whether a name is as long as content-length, transfer-encoding
+// or connection.
+func matters(name int) bool { return name == 14 || name == 17 || name == 10 }
 
 // endOfFields takes the line at start, where a token ends at i without a colon:
 // the empty line, or one that is refused. bareLF says that LF alone will do.

@@ -59,6 +59,22 @@ func below14(p []byte, i int) int {
 	return i
 }
 
+// common is how many octets a and b, which are of one length, have in common at
+// their beginnings.
+func common(a, b []byte) int {
+	b = b[:len(a)]
+	i := 0
+	for ; i+8 <= len(a); i += 8 {
+		if differ := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); differ != 0 {
+			return i + bits.TrailingZeros64(differ)>>3
+		}
+	}
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
 // trim takes white space off both ends (OWS, RFC 9110 5.6.3).
 func trim(p []byte) []byte {
 	for len(p) > 0 && isBlank(p[0]) {
