@@ -102,6 +102,7 @@ type h2conn struct {
 
 	requests chan *request
 	reading  bool
+	headOnly bool // every request is HEAD
 	read     sync.WaitGroup
 
 	// Owned by the reader until read is done.
@@ -149,6 +150,7 @@ func newH2Conn(nc net.Conn, number int) *h2conn {
 // greet reads the client's preface, sends SETTINGS, acknowledges the client's, and begins to read.
 func (c *h2conn) greet(settings ...http2.Setting) {
 	c.readPreface()
+	c.readSettings()
 	_ = c.fr.WriteSettings(settings...)
 	_ = c.fr.WriteSettingsAck()
 	for _, s := range settings {
@@ -167,6 +169,24 @@ func (c *h2conn) readPreface() {
 	}
 	if string(got) != http2.ClientPreface {
 		c.faults = append(c.faults, fmt.Sprintf("preface %q", got))
+	}
+}
+
+// readSettings takes the frame that must come first (RFC 9113 3.4), and obeys the client's table size.
+func (c *h2conn) readSettings() {
+	f, err := c.fr.ReadFrame()
+	if err != nil {
+		c.readError(err)
+		return
+	}
+	s, ok := f.(*http2.SettingsFrame)
+	if !ok || s.IsAck() {
+		c.fault("the first frame is %v (RFC 9113 3.4)", f.Header())
+		return
+	}
+	c.onFrame(s)
+	if v, ok := s.Value(http2.SettingHeaderTableSize); ok {
+		c.enc.SetMaxDynamicTableSizeLimit(v)
 	}
 }
 
@@ -323,6 +343,10 @@ func (c *h2conn) bytes(p []byte) { _, _ = c.Write(p) }
 
 // ok answers a request as it should be.
 func (c *h2conn) ok(id uint32) {
+	if c.headOnly {
+		c.headers(id, true, ":status", "200", "content-length", "2")
+		return
+	}
 	c.headers(id, false, ":status", "200", "content-length", "2")
 	c.data(id, true, []byte("ok"))
 }
