@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 
@@ -106,12 +107,15 @@ type h2conn struct {
 	read     sync.WaitGroup
 
 	// Owned by the reader until read is done.
-	stops  []stop
-	faults []string
-	opened uint32 // the highest stream id
-	pings  int    // acknowledged by the client
+	faults  []string
+	opened  uint32           // the highest stream id
+	pings   int              // acknowledged by the client
+	updates map[uint32]int64 // the sum of its WINDOW_UPDATE, by stream
 
-	mu sync.Mutex // guards the fields below
+	mu    sync.Mutex // guards the fields below
+	stops []stop
+	// live streams, which may be most; 0: no bound.
+	live, most int
 	// The windows that the client may use: of the connection and, by stream, what was used.
 	connWindow   int64
 	streamWindow int64
@@ -138,11 +142,12 @@ func (r *request) get(name string) string {
 
 func newH2Conn(nc net.Conn, number int) *h2conn {
 	c := &h2conn{Conn: nc, number: number, requests: make(chan *request, 1<<16),
-		connWindow: 65535, streamWindow: 65535, used: map[uint32]int64{}, granted: map[uint32]int64{}, body: map[uint32]int64{}}
+		connWindow: 65535, streamWindow: 65535, updates: map[uint32]int64{}, used: map[uint32]int64{}, granted: map[uint32]int64{}, body: map[uint32]int64{}}
 	c.fr = http2.NewFramer(nc, nc)
 	c.fr.AllowIllegalWrites = true
 	c.fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.fr.MaxHeaderListSize = 1 << 20
+	c.fr.SetMaxReadFrameSize(16384) // we never announce more
 	c.enc = hpack.NewEncoder(&c.block)
 	return c
 }
@@ -154,11 +159,21 @@ func (c *h2conn) greet(settings ...http2.Setting) {
 	_ = c.fr.WriteSettings(settings...)
 	_ = c.fr.WriteSettingsAck()
 	for _, s := range settings {
-		if s.ID == http2.SettingInitialWindowSize {
-			c.streamWindow = int64(s.Val)
-		}
+		c.expect(s)
 	}
 	c.listen()
+}
+
+// expect holds the client to one of our settings from now on.
+func (c *h2conn) expect(s http2.Setting) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch s.ID {
+	case http2.SettingInitialWindowSize:
+		c.streamWindow = int64(s.Val)
+	case http2.SettingMaxConcurrentStreams:
+		c.most = int(s.Val)
+	}
 }
 
 // readPreface is RFC 9113 3.4.
@@ -228,6 +243,7 @@ func (c *h2conn) onFrame(f http2.Frame) {
 			c.fault("HEADERS on stream %d after %d (RFC 9113 5.1.1)", id, c.opened)
 		}
 		c.opened = id
+		c.onOpen(id)
 		r := &request{id: id, fields: f.Fields, end: f.StreamEnded()}
 		for _, name := range []string{":method", ":scheme", ":authority", ":path"} {
 			if r.get(name) == "" {
@@ -241,12 +257,12 @@ func (c *h2conn) onFrame(f http2.Frame) {
 		if id > c.opened {
 			c.fault("RST_STREAM on stream %d, which is idle (RFC 9113 6.4)", id)
 		}
-		c.stops = append(c.stops, stop{id, f.ErrCode})
+		c.onStop(id, f.ErrCode)
 	case *http2.GoAwayFrame:
 		if f.LastStreamID != 0 {
 			c.fault("GOAWAY tells of stream %d, which we never opened (RFC 9113 6.8)", f.LastStreamID)
 		}
-		c.stops = append(c.stops, stop{0, f.ErrCode})
+		c.onStop(0, f.ErrCode)
 	case *http2.PingFrame:
 		c.onPing(f)
 	case *http2.SettingsFrame:
@@ -254,9 +270,41 @@ func (c *h2conn) onFrame(f http2.Frame) {
 			c.fault("SETTINGS_ENABLE_PUSH is not 0")
 		}
 	case *http2.WindowUpdateFrame:
+		c.updates[id] += int64(f.Increment)
 	default:
 		c.fault("unexpected %v", f.Header())
 	}
+}
+
+func (c *h2conn) onOpen(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.live++; c.most > 0 && c.live > c.most {
+		c.fault("stream %d is the %d-th at a time, of %d allowed (RFC 9113 5.1.2)", id, c.live, c.most)
+	}
+}
+
+func (c *h2conn) onStop(id uint32, code http2.ErrCode) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stops = append(c.stops, stop{id, code})
+	if id != 0 {
+		c.live--
+	}
+}
+
+// stopped tells whether the client has stopped a stream, or with 0 the connection.
+func (c *h2conn) stopped(id uint32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.stops, func(s stop) bool { return s.id == id })
+}
+
+// closed notes that the server ends a stream, before it does.
+func (c *h2conn) closed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live--
 }
 
 func (c *h2conn) onPing(f *http2.PingFrame) {
@@ -343,6 +391,7 @@ func (c *h2conn) bytes(p []byte) { _, _ = c.Write(p) }
 
 // ok answers a request as it should be.
 func (c *h2conn) ok(id uint32) {
+	c.closed()
 	if c.headOnly {
 		c.headers(id, true, ":status", "200", "content-length", "2")
 		return
