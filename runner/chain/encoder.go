@@ -52,6 +52,9 @@ type op struct {
 	hole    bool
 	value   text
 	length  bool
+	// target: the value is a path with something captured in it, which may hold what a path
+	// must not (RFC 9113 8.3.1); it is percent-encoded as Head does.
+	target bool
 }
 
 // NewEncoder makes an encoder for the steps that go to an endpoint of a target.
@@ -108,6 +111,9 @@ func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int
 			dst = strconv.AppendInt(dst, int64(bodyLen), 10)
 		} else {
 			dst = o.value.appendTo(dst, e.g, inst)
+		}
+		if o.target {
+			dst = neutralise(dst, at+1, targetHole)
 		}
 		dst = closeString(dst, at)
 	}
@@ -181,7 +187,7 @@ func (e *Encoder) make(order int, state TableState) block {
 		if f.length || !f.value.constant() {
 			_, name = hpack.StaticIndex(f.name, "")
 			lit = hpack.AppendLiteralPrefix(lit, hpack.Without, name, f.name)
-			b.ops = append(b.ops, op{literal: lit, hole: true, value: f.value, length: f.length})
+			b.ops = append(b.ops, op{literal: lit, hole: true, value: f.value, length: f.length, target: f.name == ":path" && f.value.captures()})
 			lit = nil
 			continue
 		}

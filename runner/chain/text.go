@@ -68,6 +68,11 @@ func (t text) constant() bool {
 	return len(t) == 0 || len(t) == 1 && t[0].literal != nil
 }
 
+// captures says whether something captured is in it.
+func (t text) captures() bool {
+	return slices.ContainsFunc(t, func(p piece) bool { return p.capture > 0 })
+}
+
 // literal is the whole text when it is constant.
 func (t text) literal() string {
 	if len(t) == 0 {
