@@ -100,5 +100,9 @@ func exited(c client, f finished) error {
 	if f.code == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: exit code %d: %s", c.name(), f.code, lastLine(f.stderr+f.stdout))
+	told := lastLine(f.stderr)
+	if told == "" {
+		told = lastLine(f.stdout)
+	}
+	return fmt.Errorf("%s: exit code %d: %s", c.name(), f.code, told)
 }

@@ -111,6 +111,10 @@ func TestVerdict(t *testing.T) {
 	if got, want := r.verdict(), "mark met; p99 in ms 1.00, mark 0.50: mark missed; odd"; got != want {
 		t.Errorf("verdict %q, want %q", got, want)
 	}
+	r.row.goals[0].cpus, r.cpus = 4, 2
+	if got, want := r.verdict(), "not judged with 2 CPUs; p99 in ms 1.00, mark 0.50: mark missed; odd"; got != want {
+		t.Errorf("verdict %q, want %q", got, want)
+	}
 	r.state, r.why = stateSkipped, "apt-get install wrk"
 	if got, want := r.verdict(), "skipped: apt-get install wrk"; got != want {
 		t.Errorf("verdict %q, want %q", got, want)

@@ -49,10 +49,10 @@ func (c goClient) parse(f finished) (measured, error) {
 	}
 	var t goTold
 	if err := json.Unmarshal([]byte(f.stdout), &t); err != nil {
-		return measured{}, fmt.Errorf("Go client: %w", err)
+		return measured{}, fmt.Errorf("client of Go: %w", err)
 	}
 	if t.Seconds <= 0 {
-		return measured{}, errors.New("Go client: no time has passed")
+		return measured{}, errors.New("client of Go: no time has passed")
 	}
 	return measured{
 		requests: t.Requests, rejected: t.Rejected, connections: t.Connections, suite: t.Suite,
@@ -161,7 +161,7 @@ func (g *goRun) serial() error {
 		if g.pad != "" {
 			req.Header.Set("x-pad", g.pad)
 		}
-		resp, err := g.client.Do(req)
+		resp, err := g.client.Do(req) //nolint:bodyclose // the published work leaves it open, and drain closes it else
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func (h2surge) command(b *lab, s *served, l load, seconds int) (command, error) 
 	case http1:
 		c.argv = append(c.argv, "--h1")
 	case h2:
-		c.argv = append(c.argv, "--insecure") // as h2load, which verifies nothing
+		c.env = append(c.env, "SSL_CERT_FILE="+b.dir+"/cert.pem") // it verifies certificates
 	}
 	if l.noKeepAlive {
 		if b.noKeepAlive == "" {
@@ -53,15 +53,16 @@ const (
 )
 
 func (c h2surge) parse(f finished) (measured, error) {
-	switch f.code {
-	case codePassed, codeInconclusive:
-	case codeRefused:
+	if f.code == codeRefused {
 		return measured{}, fmt.Errorf("%w: %s", errNotYet, firstLine(f.stderr))
-	default:
-		return measured{}, exited(c, f)
 	}
 	var r rv.Report
-	if err := json.Unmarshal([]byte(f.stdout), &r); err != nil {
+	err := json.Unmarshal([]byte(f.stdout), &r)
+	switch {
+	case f.code != codePassed && f.code != codeInconclusive:
+		f.stdout = r.Verdict.Message
+		return measured{}, exited(c, f)
+	case err != nil:
 		return measured{}, fmt.Errorf("h2surge: its report: %w", err)
 	}
 	m := measured{

@@ -26,12 +26,13 @@ type result struct {
 	peers   []measured // as many, or none
 	suite   string     // that both sides negotiated; empty: cleartext
 	remarks []string
+	cpus    int // of the machine
 }
 
 // measure runs a row: its servers, a run of each side that does not count, then the rounds. The
 // peer is measured even where h2surge does not take the work yet.
 func (b *lab) measure(r row) result {
-	res := result{row: r, state: stateMeasured}
+	res := result{row: r, state: stateMeasured, cpus: len(b.cpus)}
 	if packages := missing(r); len(packages) > 0 {
 		res.state, res.why = stateSkipped, "apt-get install "+strings.Join(packages, " ")
 		return res
@@ -223,6 +224,9 @@ func (r result) verdict() string {
 	for i, g := range r.row.goals {
 		v := g.of(r).median
 		text := g.judge(v)
+		if r.cpus < g.cpus {
+			text = fmt.Sprintf("not judged with %d CPUs", r.cpus)
+		}
 		if i > 0 {
 			text = fmt.Sprintf("%s %s, mark %s: %s", g.what, figure(v), figure(g.mark), text)
 		}

@@ -90,9 +90,10 @@ func TestParseRefuses(t *testing.T) {
 		{"ab failed", ab{}, finished{code: 104, stderr: "apr_socket_recv: Connection reset by peer (104)\n"}, "reset by peer"},
 		{"ab empty", ab{}, finished{}, "Complete requests"},
 		{"h2surge without target", h2surge{}, finished{code: 5, stderr: "cannot connect"}, "exit code 5: cannot connect"},
+		{"h2surge in vain", h2surge{}, finished{code: 5, stdout: `{"verdict":{"message":"not one request succeeded"}}`}, "exit code 5: not one request"},
 		{"h2surge without report", h2surge{}, finished{}, "its report"},
-		{"Go client", goClient{}, finished{code: 1, stderr: "perf: too many open files"}, "too many open files"},
-		{"Go client in no time", goClient{}, finished{stdout: "{}"}, "no time"},
+		{"client of Go", goClient{}, finished{code: 1, stderr: "perf: too many open files"}, "too many open files"},
+		{"client of Go in no time", goClient{}, finished{stdout: "{}"}, "no time"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := tc.client.parse(tc.f)

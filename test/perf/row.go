@@ -50,6 +50,7 @@ type goal struct {
 	mark   float64 // to be reached
 	aim    float64 // to be wished for; 0: none
 	higher bool    // more is better
+	cpus   int     // with fewer the figure is shown and not judged; 0: always judged
 	of     func(r result) spread
 }
 

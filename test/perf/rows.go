@@ -8,7 +8,7 @@ import (
 
 // rows are all rows in the order of the page.
 func rows() []row {
-	return slices.Concat(markRows(), []row{scalingRow()}, streamRows(), gatewayRows(), goRows())
+	return slices.Concat(markRows(), scalingRows(), streamRows(), gatewayRows(), goRows())
 }
 
 // against puts h2surge and a peer to the same work.
@@ -52,26 +52,28 @@ func chainRow(name, work, mode string, goals ...goal) row {
 	return row{name: name, group: groupMarks, work: work, server: target, ours: side{client: h2surge{}, load: l}, goals: goals}
 }
 
-// scalingRow puts two workers and two servers beside one of each. Where two workers and two
-// servers do not find four CPUs, a worker and a server share one, on both sides alike.
-func scalingRow() row {
+// scalingRows put two workers and two servers beside one worker: in requests a second with one
+// server for the one, so that all is doubled; in CPU with the same two servers, so that each
+// worker has the same mix of near and far servers. Where two workers and two servers do not find
+// four CPUs, a worker and a server share one, on both sides alike.
+func scalingRows() []row {
 	const connections, streams = 4, 64 // of a worker
-	one := load{protocol: h2c, connections: connections, streams: streams, manifest: func(urls []string, seconds int) string {
-		return getManifest(urls[:1], 1, connections, streams, seconds)
-	}}
-	two := load{protocol: h2c, connections: 2 * connections, streams: streams, manifest: func(urls []string, seconds int) string {
-		return getManifest(urls, 2, 2*connections, streams, seconds)
-	}}
-	return row{
-		name: "two-workers", group: groupScaling, work: "GET h2c, 4 connections of 64 streams a worker", server: targets,
-		serverCPUs: func(b *lab) []int { return b.pair(0) },
-		ours:       side{client: h2surge{}, load: two, label: "two workers", cpus: func(b *lab) []int { return b.pair(1) }},
-		peer:       &side{client: h2surge{}, load: one, label: "one worker", cpus: func(b *lab) []int { return b.pair(1)[:1] }},
-		goals: []goal{
-			{what: "times the requests/s of one", mark: 1.9, higher: true, of: result.rateRatio},
-			{what: "CPU ratio", mark: 1 / 0.95, of: result.cpuRatio},
-		},
+	side := func(workers, servers int) side {
+		l := load{protocol: h2c, connections: workers * connections, streams: streams, workers: workers}
+		l.manifest = func(urls []string, seconds int) string {
+			return getManifest(urls[:servers], workers, l.connections, streams, seconds)
+		}
+		label := [...]string{"", "one worker", "two workers"}[workers]
+		return side{client: h2surge{}, load: l, label: label, cpus: func(b *lab) []int { return b.pair(1)[:workers] }}
 	}
+	half, one, two := side(1, 1), side(1, 2), side(2, 2)
+	r := row{group: groupScaling, server: targets, serverCPUs: func(b *lab) []int { return b.pair(0) }, ours: two}
+	rate, cpu := r, r
+	rate.name, rate.work, rate.peer = "two-workers-rate", "requests/s; one worker has one server", &half
+	rate.goals = []goal{{what: "requests/s of two over one", mark: 1.9, higher: true, cpus: 4, of: result.rateRatio}}
+	cpu.name, cpu.work, cpu.peer = "two-workers-cpu", "CPU a request; one worker has both servers", &one
+	cpu.goals = cpuRatio(1/0.95, 0) // 1.9 times as much work of the same CPU
+	return []row{rate, cpu}
 }
 
 // streamRows are S14 to S17 of the published workloads, for a fixed time in place of 100 000
@@ -151,10 +153,9 @@ func goRow(name, id, what string, p protocol, w goWork) row {
 	if w.body+w.header > 0 {
 		l.path = "/?body=" + strconv.Itoa(w.body) + "&header=" + strconv.Itoa(w.header)
 	}
-	switch {
-	case p == http1:
+	if p == http1 {
 		l.connections = max(1, w.parallel)
-	default:
+	} else {
 		l.streams = max(1, w.parallel)
 	}
 	theirs := l

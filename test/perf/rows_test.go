@@ -100,8 +100,8 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	if n != 4 {
-		t.Errorf("%d manifests, want those of two chains and two sides", n)
+	if n != 6 {
+		t.Errorf("%d manifests, want those of two chains and two rows of two sides", n)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestCommands(t *testing.T) {
 	}
 	for _, tc := range []struct{ row, ours, theirs string }{
 		{"h2c-m100", "h2surge run -q -o json -t 1 -c 10 -m 100 -D 3s http://b/", "h2load -t1 -c10 -m100 -D3 http://b/"},
-		{"tls-m100", "h2surge run -q -o json -t 1 -c 10 -m 100 -D 3s --insecure https://c/",
+		{"tls-m100", "h2surge run -q -o json -t 1 -c 10 -m 100 -D 3s https://c/",
 			"h2load -t1 -c10 -m100 -D3 --tls13-ciphers=TLS_AES_256_GCM_SHA384 https://c/"},
 		{"http1", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 http://a/", "wrk -t1 -c100 -d3s --latency http://a/"},
 		{"http1-no-keep-alive", "h2surge run -q -o json -t 1 -c 100 -m 1 -D 3s --h1 --no-keep-alive http://a/",
@@ -129,7 +129,7 @@ func TestCommands(t *testing.T) {
 		{"S14", "h2surge run -q -o json -t 1 -c 200 -m 1 -D 3s --h1 http://a/612.html", "h2load -t1 -c200 -m1 -D3 --h1 http://a/612.html"},
 		{"S4-published", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://a/",
 			"perf go-client -seconds 3 -parallel 1 -requests 2000 -padding 0 -unread http://a/"},
-		{"go-parallel-h2", "h2surge run -q -o json -t 1 -c 1 -m 64 -D 3s --insecure https://c/",
+		{"go-parallel-h2", "h2surge run -q -o json -t 1 -c 1 -m 64 -D 3s https://c/",
 			"perf go-client -seconds 3 -parallel 64 -requests 0 -padding 0 https://c/"},
 		{"go-body-64k-http1", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://a/?body=65536&header=0",
 			"perf go-client -seconds 3 -parallel 1 -requests 0 -padding 0 http://a/?body=65536&header=0"},

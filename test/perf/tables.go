@@ -25,9 +25,9 @@ var tables = []table{
 	},
 	{
 		of: groupScaling, title: "Two workers",
-		intro: "Two workers and two servers beside one of each. With fewer than four CPUs a worker and a server share one.",
-		head: []string{"work", "requests/s, two", "requests/s, one", "ratio", "CPU us a request, two", "CPU us a request, one", "ratio",
-			"verdict"},
+		intro: "GET over h2c, 4 connections of 64 streams a worker, two workers and two servers beside one worker. With fewer than four CPUs a worker and a server share one, on both sides.",
+		head: []string{"compared", "requests/s, two", "requests/s, one", "ratio", "CPU us a request, two", "CPU us a request, one", "ratio",
+			"mark", "verdict"},
 		lines: scalingLines,
 	},
 	{
@@ -84,7 +84,8 @@ func markLines(r result) [][]string {
 
 func scalingLines(r result) [][]string {
 	return [][]string{{r.row.work, r.ourRate().String(), r.peerRate().String(), r.rateRatio().String(),
-		r.ourCPU().String(), r.peerCPU().String(), r.cpuRatio().String(), r.verdict()}}
+		r.ourCPU().String(), r.peerCPU().String(), r.cpuRatio().String(),
+		figure(r.row.goals[0].mark), r.verdict()}}
 }
 
 // sides are the lines of a table that has one for each client; the first has the ratio and the
