@@ -18,12 +18,14 @@ type job struct {
 	warnings []string
 	// threads is what -t says; zero: the plan decides.
 	threads int
+	// files are what the plan takes from ConfigMaps and Secrets of the manifest.
+	files []compile.File
 }
 
 // source says where a LoadTest comes from: a manifest, or else flags and a URL.
 type source struct {
 	file      string
-	url       string
+	urls      []string
 	form      *urlForm
 	overrides []string
 	// demo is the URL of the demo's target; empty: none.
@@ -55,14 +57,29 @@ func (s *source) compile() (*job, error) {
 	if len(errs) > 0 {
 		return nil, &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(errs)}
 	}
-	return newJob(p, warnings)
+	files, errs := compile.Files(m)
+	if len(errs) > 0 {
+		return nil, &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(errs)}
+	}
+	j, err := newJob(p, warnings)
+	if err == nil {
+		j.files = files
+	}
+	return j, err
 }
 
 func (s *source) compileURL() (*job, error) {
 	if wrong := s.form.check(); len(wrong) > 0 {
 		return nil, &exitError{code: verdict.ExitUsage, lines: wrong}
 	}
-	lt, err := s.form.loadTest(s.url)
+	if s.form.input != "" {
+		urls, err := readURLFile(s.form.input, s.stdin)
+		if err != nil {
+			return nil, usagef("-i: %v", err)
+		}
+		s.urls = urls
+	}
+	lt, err := s.form.loadTest(s.urls...)
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +128,14 @@ func (s *source) load() (*compile.Manifest, error) {
 // check: exactly one of the two forms, and no flags of the other.
 func (s *source) check(args []string, urlFlags []string) error {
 	switch {
-	case s.file == "" && len(args) == 0:
+	case s.file == "" && len(args) == 0 && s.form.input == "":
 		return usagef("a manifest (-f FILE) or a URL is needed")
 	case s.file != "" && len(args) > 0:
 		return usagef("-f and a URL exclude each other")
-	case len(args) > 1:
-		return usagef("one URL is possible, not %d; a manifest can have several targets and templates", len(args))
+	case s.form.input != "" && len(args) > 0:
+		return usagef("-i and URLs on the command line exclude each other")
+	case len(args) > maxURLs:
+		return usagef("URL: %d are possible, not %d", maxURLs, len(args))
 	case s.file != "" && len(urlFlags) > 0:
 		return usagef("--%s goes with a URL; a manifest says that itself", urlFlags[0])
 	case s.file == "" && len(s.overrides) > 0:

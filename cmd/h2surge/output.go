@@ -12,20 +12,24 @@ import (
 
 // Formats of the flag --output.
 const (
-	outputText = "text"
-	outputJSON = "json"
+	outputText   = "text"
+	outputJSON   = "json"
+	outputH2load = "h2load"
 )
 
 func checkOutput(format string) error {
-	if format != outputText && format != outputJSON {
-		return usagef("-o: %q is not possible; text and json are", format)
+	if format != outputText && format != outputJSON && format != outputH2load {
+		return usagef("-o: %q is not possible; text, json and h2load are", format)
 	}
 	return nil
 }
 
 func writeReport(w io.Writer, format string, r *rv.Report) error {
-	if format == outputJSON {
+	switch format {
+	case outputJSON:
 		return export.JSON(w, r)
+	case outputH2load:
+		return writeH2load(w, r)
 	}
 	return export.Text(w, r)
 }

@@ -24,8 +24,8 @@ func parseOverride(s string) override {
 	return override{url: s}
 }
 
-// apply replaces all that says where a target is. Its protocol stays, unless it is asked to be
-// chosen anew by the URL.
+// apply replaces all that says where a target is. Its protocol and what belongs to it stay, unless
+// the protocol is asked to be chosen anew by the URL.
 func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
 	found := false
 	for i := range spec.Targets {
@@ -36,13 +36,21 @@ func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
 		found = true
 		t.URL, t.URLs, t.ConnectTo = o.url, nil, ""
 		if anyProtocol {
-			t.Protocol = v1alpha1.ProtocolAuto
+			adapt(t)
 		}
 	}
 	if !found && o.target != "" {
 		return usagef("--target-url: there is no target %q; there is %s", o.target, targetNames(spec))
 	}
 	return nil
+}
+
+// adapt takes away what goes with the target that was meant and cannot go with another.
+func adapt(t *v1alpha1.Target) {
+	t.Protocol, t.TLS, t.HTTP1 = v1alpha1.ProtocolAuto, nil, nil
+	if t.Connecting != nil {
+		t.Connecting.LocalAddresses = nil
+	}
 }
 
 func targetNames(spec *v1alpha1.LoadTestSpec) string {

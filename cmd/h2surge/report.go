@@ -36,7 +36,7 @@ not depend on the verdict: 0, or 1 when there is no report in the file.`,
 			return writeReport(cmd.OutOrStdout(), output, r)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text or json")
+	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or h2load")
 	return cmd
 }
 

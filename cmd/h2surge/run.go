@@ -19,13 +19,14 @@ import (
 const runLong = `Run a load test on this machine, without a cluster.
 
 With -f, the manifest is the one that would be applied to a cluster: one LoadTest and
-any ConfigMaps it refers to. All its shards run in this process, on as many pinned
-workers as there are CPUs for. --target-url says where the targets are, when not where
-the manifest says.
+the ConfigMaps and Secrets it refers to. All its shards run in this process, on as many
+pinned workers as there are CPUs for. --target-url says where the targets are, when not
+where the manifest says.
 
-With a URL, the flags are those of h2load: http:// means HTTP/2 without TLS and with
-prior knowledge (h2c), as there. One thing differs: --rps is the rate of the whole
-test, where h2load's is per connection.
+With URLs, the flags are those of h2load: http:// means HTTP/2 without TLS and with
+prior knowledge (h2c), and https:// what the server chooses of HTTP/2 and HTTP/1.1, as
+there. Two things differ: --rps is the rate of the whole test, where h2load's is per
+connection; and certificates are verified, which h2load never does (--insecure).
 
 The report goes to standard output; progress, warnings and errors go to standard error.
 An interrupt (Ctrl-C) ends sending and awaits the responses in flight; a second one ends
@@ -38,7 +39,10 @@ const runExample = `  h2surge run -f loadtest.yaml
   h2surge run -f config/samples/quickstart.yaml --demo
   h2surge run -n 100000 -c 200 -m 100 http://127.0.0.1:8080/
   h2surge run -D 10s --warm-up-time 2s --rps 5000 -c 4 -m 32 \
-      -H 'content-type: application/json' -d body.json http://127.0.0.1:8080/items`
+      -H 'content-type: application/json' -d body.json http://127.0.0.1:8080/items
+  h2surge run -n 10000 -c 10 --cacert ca.pem --cert me.pem --key me-key.pem \
+      https://pcf.example/status https://pcf.example/info
+  h2surge run -n 10000 -c 100 --h1 --no-keepalive http://127.0.0.1:8080/`
 
 // linked are the parts of a run that tests replace.
 type linked struct {
@@ -53,14 +57,16 @@ type runOptions struct {
 	form   urlForm
 	output string
 	report string
-	demo   bool
-	quiet  bool
+	// histogram adds the distribution of response times to the report.
+	histogram bool
+	demo      bool
+	quiet     bool
 }
 
 func newRunCommand(parts linked) *cobra.Command {
 	o := &runOptions{}
 	cmd := &cobra.Command{
-		Use:     "run {-f FILE | URL} [flags]",
+		Use:     "run {-f FILE | URL...} [flags]",
 		Short:   "Run a load test on this machine",
 		Long:    runLong,
 		Example: runExample,
@@ -74,8 +80,9 @@ func newRunCommand(parts linked) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&o.source.file, "filename", "f", "", "`file` with the manifest, YAML or JSON; - is standard input")
-	flags.StringVarP(&o.output, "output", "o", outputText, "`format` of the report on standard output: text or json")
+	flags.StringVarP(&o.output, "output", "o", outputText, "`format` of the report on standard output: text, json, or h2load for text as h2load has it")
 	flags.StringVar(&o.report, "report", "", "`file` to save the report in as JSON, compressed when its name ends in .gz")
+	flags.BoolVar(&o.histogram, "histogram", false, "show the distribution of response times below the report")
 	flags.StringArrayVar(&o.source.overrides, "target-url", nil, "`[NAME=]URL` of the target NAME, else of every target, in place of the manifest's; may be repeated")
 	flags.BoolVar(&o.demo, "demo", false, "start h2surge's own target for this run and point all targets at it")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
@@ -96,7 +103,7 @@ func (o *runOptions) usage(cmd *cobra.Command) error {
 			common.AddFlag(f)
 		}
 	})
-	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s -f FILE [flags]\n  %s [flags] URL\n\nExamples:\n%s\n\nFlags:\n%s\nFlags with a URL:\n%s",
+	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s -f FILE [flags]\n  %s [flags] URL...\n\nExamples:\n%s\n\nFlags:\n%s\nFlags with a URL:\n%s",
 		cmd.CommandPath(), cmd.CommandPath(), strings.ReplaceAll(cmd.Example, "  h2surge ", "  "+cmd.Root().DisplayName()+" "), common.FlagUsagesWrapped(usageWidth), o.form.own.FlagUsagesWrapped(usageWidth))
 	return err
 }
@@ -110,11 +117,12 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	if err := o.source.check(args, o.form.given()); err != nil {
 		return err
 	}
-	if len(args) > 0 {
-		o.source.url = args[0]
-		if o.demo {
-			return usagef("--demo goes with a manifest (-f)")
-		}
+	o.source.urls = args
+	if o.demo && o.source.file == "" {
+		return usagef("--demo goes with a manifest (-f)")
+	}
+	if o.histogram && o.output == outputJSON {
+		return usagef("--histogram: goes with the text formats; the JSON report has the distribution in histograms")
 	}
 	return nil
 }
@@ -164,7 +172,12 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 // execute sends the load, and makes of what came back a conclusion.
 func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, stderr io.Writer) (*conclusion, error) {
 	tune.Process(len(cpus))
-	e, err := parts.newEngine(j.plan, len(cpus), cpus)
+	plan, removeFiles, err := materialise(j.plan, j.files)
+	if err != nil {
+		return nil, err
+	}
+	e, err := parts.newEngine(plan, len(cpus), cpus)
+	removeFiles() // the engine has read them
 	if err != nil {
 		return nil, err
 	}
@@ -190,11 +203,11 @@ func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {
 	return p
 }
 
-// connectTimeout is that of the slowest target.
+// connectTimeout is that of the slowest target, its ramp included.
 func connectTimeout(plan *rv.Plan) time.Duration {
 	var limit time.Duration
 	for i := range plan.Targets {
-		limit = max(limit, plan.Targets[i].ConnectTimeout)
+		limit = max(limit, plan.Targets[i].ConnectWithin())
 	}
 	return limit
 }
@@ -208,6 +221,11 @@ func (o *runOptions) publish(c *conclusion, file *reportFile, stdout io.Writer) 
 	}
 	if err := writeReport(stdout, o.output, c.report); err != nil {
 		return failf("writing the report: %v", err)
+	}
+	if o.histogram {
+		if err := writeHistogram(stdout, c.report); err != nil {
+			return failf("writing the histogram: %v", err)
+		}
 	}
 	if c.code == 0 {
 		return nil

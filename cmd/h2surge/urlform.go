@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -28,9 +29,9 @@ type urlForm struct {
 	rps      int64
 	headers  []string
 	data     string
-	insecure bool
-	http1    bool
-	own      *pflag.FlagSet // the flags of these fields
+	input    string
+	connectionFlags
+	own *pflag.FlagSet // the flags of these fields
 }
 
 func (u *urlForm) register(flags *pflag.FlagSet) {
@@ -45,8 +46,8 @@ func (u *urlForm) register(flags *pflag.FlagSet) {
 	own.Int64Var(&u.rps, "rps", 0, "`number` of requests a second of the whole test (h2load's is per connection); 0: as fast as possible")
 	own.StringArrayVarP(&u.headers, "header", "H", nil, "header `field` to send, as 'name: value'; may be repeated; :method sets the method")
 	own.StringVarP(&u.data, "data", "d", "", "`file` with the body to send; the method becomes POST")
-	own.BoolVar(&u.insecure, "insecure", false, "do not verify the server's certificate; of no effect with http")
-	own.BoolVar(&u.http1, "h1", false, "use HTTP/1.1 (not supported yet)")
+	own.StringVarP(&u.input, "input-file", "i", "", "`file` with URLs, one a line, requested in turn, in place of those of the command line; - is standard input")
+	u.connectionFlags.register(own)
 	u.own = own
 	flags.AddFlagSet(own)
 }
@@ -65,8 +66,15 @@ func (u *urlForm) given() []string {
 // seconds is a duration whose unit may be left out, as h2load has it.
 type seconds time.Duration
 
-func (s *seconds) String() string { return time.Duration(*s).String() }
-func (s *seconds) Type() string   { return "duration" }
+func (s *seconds) Type() string { return "duration" }
+
+// String is empty for zero, which means that there is no such time.
+func (s *seconds) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return time.Duration(*s).String()
+}
 
 func (s *seconds) Set(text string) error {
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
@@ -104,30 +112,27 @@ func (u *urlForm) check() []string {
 			wrong = append(wrong, "-H: must be of the form 'name: value'") // not quoted: it may be a secret
 		}
 	}
-	return wrong
+	return append(wrong, u.connectionFlags.check(u.streams)...)
 }
 
-// loadTest builds the LoadTest that the flags and the URL stand for.
-func (u *urlForm) loadTest(rawURL string) (*v1alpha1.LoadTest, error) {
+// loadTest builds the LoadTest that the flags and the URLs stand for.
+func (u *urlForm) loadTest(urls ...string) (*v1alpha1.LoadTest, error) {
 	template, err := u.template()
 	if err != nil {
 		return nil, err
 	}
-	base, path := splitURL(rawURL)
-	template.Path = literal(path)
-	target := v1alpha1.Target{Name: "target", URL: base, Connections: &u.clients, MaxConcurrentStreams: u.streams}
-	if u.http1 {
-		target.Protocol = v1alpha1.ProtocolHTTP1
+	base, paths, err := paths(urls)
+	if err != nil {
+		return nil, err
 	}
-	return &v1alpha1.LoadTest{
+	target := v1alpha1.Target{Name: "target", URL: base, Connections: &u.clients, MaxConcurrentStreams: u.streams}
+	u.apply(&target, u.data == "")
+	lt := &v1alpha1.LoadTest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "command-line"},
-		Spec: v1alpha1.LoadTestSpec{
-			Targets:   []v1alpha1.Target{target},
-			Templates: []v1alpha1.Template{template},
-			Chains:    []v1alpha1.Chain{{Name: "request", Target: "target", Steps: []v1alpha1.Step{{Template: "request"}}}},
-			Rates:     u.rates(),
-		},
-	}, nil
+		Spec:       v1alpha1.LoadTestSpec{Targets: []v1alpha1.Target{target}, Rates: u.rates()},
+	}
+	inTurn(&lt.Spec, template, paths)
+	return lt, nil
 }
 
 // splitURL cuts a URL before its path: the base of a target has no query, a template's path may.
@@ -207,6 +212,9 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 	return rates
 }
 
+// indexed is a template's place: each URL has one.
+var indexed = regexp.MustCompile(`^spec\.(templates|variables)\[\d+\]`)
+
 // onFlags puts what was typed in place of the fields it was made into, so that an error names
 // what the user can see.
 func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
@@ -221,9 +229,9 @@ func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
 		"spec.targets[0].connections":          "-c",
 		"spec.targets[0].maxConcurrentStreams": "-m",
 		"spec.targets[0].protocol":             "--h1",
-		"spec.templates[0].path":               "URL",
-		"spec.templates[0].body":               "-d",
-		"spec.templates[0].method":             "-H",
+		"spec.templates[].path":                "URL",
+		"spec.templates[].body":                "-d",
+		"spec.templates[].method":              "-H",
 		main + ".requests":                     "-n",
 		main + ".duration":                     "-D",
 		"spec.rates[0].requestsPerSecond":      "--rps",
@@ -232,10 +240,17 @@ func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
 		names[field] = flag
 	}
 	for _, err := range errs {
-		if name, ok := names[err.Field]; ok {
-			err.Field = name
-		} else if strings.HasPrefix(err.Field, "spec.templates[0].headers") {
+		name := indexed.ReplaceAllString(err.Field, "spec.$1[]")
+		below, connection := strings.CutPrefix(name, "spec.targets[0].")
+		switch {
+		case names[name] != "":
+			err.Field = names[name]
+		case strings.HasPrefix(name, "spec.templates[].headers"):
 			err.Field = "-H"
+		case strings.HasPrefix(name, "spec.variables[]"):
+			err.Field = "URL"
+		case connection && u.flagOf(below) != "":
+			err.Field = u.flagOf(below)
 		}
 	}
 	return errs

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +74,72 @@ func TestURLForm(t *testing.T) {
 		{"HTTP/1.1", []string{"--h1", "--insecure"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Protocol = v1alpha1.ProtocolHTTP1
 		})},
+		{"HTTP/1.1 with pipelining", []string{"--h1", "-m", "8"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].Protocol, s.Targets[0].MaxConcurrentStreams = v1alpha1.ProtocolHTTP1, 8
+			s.Targets[0].HTTP1 = &v1alpha1.HTTP1{Pipeline: 8}
+		})},
+		{"HTTP/1.1 with a body is not pipelined", []string{"--h1", "-m", "8", "-d", body}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].Protocol, s.Targets[0].MaxConcurrentStreams = v1alpha1.ProtocolHTTP1, 8
+			s.Templates[0].Method, s.Templates[0].Body = "POST", `{"cost":"$$$${x}"}`
+		})},
+		{"a connection for each request", []string{"--h1", "--no-keepalive"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].Protocol, s.Targets[0].HTTP1 = v1alpha1.ProtocolHTTP1, &v1alpha1.HTTP1{KeepAlive: ptr.To(false)}
+		})},
+		{"https", nil, "https://h/a", base(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].URL, s.Templates[0].Path = "https://h", "/a" })},
+		{"https that may end in HTTP/1.1", []string{"--insecure", "-m", "100"}, "HTTPS://h", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].URL, s.Targets[0].MaxConcurrentStreams = "HTTPS://h", 100
+			s.Targets[0].TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
+			s.Targets[0].HTTP1 = &v1alpha1.HTTP1{Pipeline: 64}
+		})},
+		{"https that may not", []string{"--alpn", "h2", "-m", "2"}, "https://h", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].URL, s.Targets[0].MaxConcurrentStreams = "https://h", 2
+			s.Targets[0].TLS = &v1alpha1.TLS{ALPN: []string{"h2"}}
+		})},
+		{"certificates", []string{"--cacert", "ca.pem", "--cert", "me.pem", "--key", "me-key.pem", "--sni", "s"}, "https://h", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].URL = "https://h"
+			s.Targets[0].TLS = &v1alpha1.TLS{
+				ServerName: "s", CA: &v1alpha1.CertificateAuthority{File: "ca.pem"},
+				Certificate: &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: "me.pem", Key: "me-key.pem"}},
+			}
+		})},
+		{"a key in the certificate's file", []string{"--cert", "me.pem"}, "https://h", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].URL = "https://h"
+			s.Targets[0].TLS = &v1alpha1.TLS{
+				Certificate: &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: "me.pem", Key: "me.pem"}},
+			}
+		})},
+		{"suites, groups and protocols", []string{"--ciphers", "ECDHE-RSA-AES128-GCM-SHA256:TLS_RSA_WITH_RC4_128_SHA:?", "--groups", "X25519:P-256", "--alpn-list", "http/1.1,h2"}, "https://h", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].URL = "https://h"
+			s.Targets[0].TLS = &v1alpha1.TLS{
+				CipherSuites: []string{"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_RC4_128_SHA", "?"},
+				Curves:       []string{"X25519", "P-256"}, ALPN: []string{"http/1.1", "h2"},
+			}
+		})},
+		{"sizes", []string{"-w16", "-W", "20", "--max-frame-size", "32K", "--header-table-size", "0", "--encoder-header-table-size=1k"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].HTTP2 = &v1alpha1.HTTP2{
+				StreamWindow: ptr.To[int32](65535), ConnectionWindow: ptr.To[int32](1<<20 - 1), MaxFrameSize: ptr.To[int32](32768),
+				HeaderTableSize: ptr.To[int32](0), EncoderTableSize: ptr.To[int32](1024),
+			}
+		})},
+		{"the greatest window", []string{"-w31"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].HTTP2 = &v1alpha1.HTTP2{StreamWindow: ptr.To[int32](1<<31 - 1)}
+		})},
+		{"a ramp, and limits", []string{"-r", "5", "-T", "60", "-N", "500ms"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].Connecting = &v1alpha1.Connecting{
+				Ramp: &v1alpha1.ConnectionRamp{Connections: 5, Period: duration(time.Second)}, MaxAge: duration(time.Minute), InactivityTimeout: duration(500 * time.Millisecond),
+			}
+		})},
+		{"a ramp with a period, from two addresses", []string{"-r", "5", "--rate-period", "100ms", "--local-address", "127.0.0.2", "--local-address=::1"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].Connecting = &v1alpha1.Connecting{
+				Ramp: &v1alpha1.ConnectionRamp{Connections: 5, Period: duration(100 * time.Millisecond)}, LocalAddresses: []string{"127.0.0.2", "::1"},
+			}
+		})},
+		{"another address", []string{"--connect-to", "b:2"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].ConnectTo = "b:2" })},
+		{"another host", []string{"--connect-to", "b"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].ConnectTo = "b:1" })},
+		{"another host, IPv6", []string{"--connect-to", "[::1]"}, "https://h", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].URL, s.Targets[0].ConnectTo = "https://h", "[::1]:443"
+		})},
+		{"a socket", []string{"--unix", "/run/s"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].ConnectTo = "unix:/run/s" })},
 		{"not a URL is left to compile", nil, "h:1/x", base(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].URL = "h:1/x" })},
 		{"IPv6", nil, "http://[::1]:8080/x", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].URL, s.Templates[0].Path = "http://[::1]:8080", "/x"
@@ -93,6 +160,47 @@ func TestURLForm(t *testing.T) {
 				t.Errorf("spec (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func formOf(t *testing.T, args ...string) *urlForm {
+	t.Helper()
+	form := &urlForm{}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	form.register(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return form
+}
+
+// TestSeveralURLs: each has a template and a chain of its own, and the same of everything else; of
+// very many the paths are the values of a variable.
+func TestSeveralURLs(t *testing.T) {
+	body := file(t, "body", "b")
+	lt, err := formOf(t, "-d", body).loadTest("http://h:1/a?$b", "HTTP://H:1", "/c#d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &lt.Spec
+	var got []string
+	for i, c := range s.Chains {
+		got = append(got, c.Name+" "+c.Steps[0].Template+" "+s.Templates[i].Name+" "+s.Templates[i].Method+" "+s.Templates[i].Path+" "+s.Templates[i].Body)
+	}
+	want := []string{"request-1 request-1 request-1 POST /a?$$b b", "request-2 request-2 request-2 POST / b", "request-3 request-3 request-3 POST /c b"}
+	if diff := cmp.Diff(want, got); diff != "" || s.Targets[0].URL != "http://h:1" {
+		t.Errorf("target %s, chains (-want +got):\n%s", s.Targets[0].URL, diff)
+	}
+	many := make([]string, manyURLs+1)
+	for i := range many {
+		many[i] = "http://h:1/" + strings.Repeat("$", i)
+	}
+	if lt, err = formOf(t).loadTest(many...); err != nil {
+		t.Fatal(err)
+	}
+	s = &lt.Spec
+	if len(s.Chains) != 1 || s.Templates[0].Path != "${path}" || len(s.Variables[0].List.Values) != len(many) || s.Variables[0].List.Values[2] != "/$$" {
+		t.Errorf("%+v, %+v", s.Templates, s.Variables)
 	}
 }
 
@@ -125,12 +233,16 @@ func TestOverrideReplacesTheWholeAddress(t *testing.T) {
 	if diff := cmp.Diff(want, spec.Targets); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
 	}
+	spec.Targets[0].TLS, spec.Targets[0].HTTP1 = &v1alpha1.TLS{}, &v1alpha1.HTTP1{}
+	spec.Targets[0].Connecting = &v1alpha1.Connecting{LocalAddresses: []string{"192.0.2.1"}}
 	if err := parseOverride("http://demo").apply(spec, true); err != nil {
 		t.Fatal(err)
 	}
-	for _, target := range spec.Targets {
-		if target.URL != "http://demo" || target.Protocol != v1alpha1.ProtocolAuto {
-			t.Errorf("%+v", target)
-		}
+	want = []v1alpha1.Target{
+		{Name: "a", URL: "http://demo", Protocol: v1alpha1.ProtocolAuto, Connecting: &v1alpha1.Connecting{}},
+		{Name: "b", URL: "http://demo", Protocol: v1alpha1.ProtocolAuto},
+	}
+	if diff := cmp.Diff(want, spec.Targets); diff != "" {
+		t.Errorf("targets (-want +got):\n%s", diff)
 	}
 }

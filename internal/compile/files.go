@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -73,6 +75,65 @@ func Mounts(spec *v1alpha1.LoadTestSpec) []Mount {
 		}
 	}
 	return out
+}
+
+// File is what Mounts asks for, for those who have no kubelet.
+type File struct {
+	// Path is below FilesDir.
+	Path    string
+	Content []byte
+}
+
+// Files takes what the LoadTest of a manifest refers to out of the manifest's own ConfigMaps and
+// Secrets. What is not there is an error at the field that refers to it.
+func Files(m *Manifest) ([]File, field.ErrorList) {
+	var out []File
+	var errs field.ErrorList
+	for _, mount := range Mounts(&m.LoadTest.Spec) {
+		data, found := m.data(mount.Kind, mount.Name)
+		for _, item := range mount.Items {
+			content, has := data[item.Key]
+			switch {
+			case !found:
+				errs = append(errs, field.Invalid(item.Field, field.OmitValueType{},
+					fmt.Sprintf("there is no %s %q of namespace %q in the manifest; add it as a document, or name files instead", mount.Kind, mount.Name, m.LoadTest.Namespace)))
+			case !has:
+				errs = append(errs, field.Invalid(item.Field, field.OmitValueType{}, fmt.Sprintf("%s %q has no key %q", mount.Kind, mount.Name, item.Key)))
+			}
+			out = append(out, File{Path: item.Path, Content: content})
+			if !found {
+				break // told once
+			}
+		}
+	}
+	return out, errs
+}
+
+// data of an object in the LoadTest's namespace. Of two with one name the last counts, as it would
+// when they are applied.
+func (m *Manifest) data(kind Kind, name string) (data map[string][]byte, found bool) {
+	take := func(meta *metav1.ObjectMeta, binary map[string][]byte, text map[string]string) {
+		if meta.Name != name || meta.Namespace != m.LoadTest.Namespace {
+			return
+		}
+		found, data = true, maps.Clone(binary)
+		if data == nil {
+			data = map[string][]byte{}
+		}
+		for k, v := range text {
+			data[k] = []byte(v)
+		}
+	}
+	if kind == ConfigMap {
+		for i := range m.ConfigMaps {
+			take(&m.ConfigMaps[i].ObjectMeta, m.ConfigMaps[i].BinaryData, m.ConfigMaps[i].Data)
+		}
+		return data, found
+	}
+	for i := range m.Secrets {
+		take(&m.Secrets[i].ObjectMeta, m.Secrets[i].Data, m.Secrets[i].StringData)
+	}
+	return data, found
 }
 
 // references tells each key that a target needs.

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+const (
+	// manyURLs is the most that get a chain of their own, and with it a row of the report: a
+	// LoadTest has 64 chains.
+	manyURLs = 64
+	// maxURLs is the most that a list variable holds.
+	maxURLs = 4096
+)
+
+// readURLs reads the file of -i: a URL a line, blank lines aside.
+func readURLs(in io.Reader) ([]string, error) {
+	var urls []string
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		if line := strings.TrimSpace(lines.Text()); line != "" {
+			urls = append(urls, line)
+		}
+		if len(urls) > maxURLs {
+			return nil, fmt.Errorf("more than %d URLs", maxURLs)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(urls) == 0 {
+		return nil, errors.New("there is no URL in it")
+	}
+	return urls, nil
+}
+
+func readURLFile(name string, stdin io.Reader) ([]string, error) {
+	if name == "-" {
+		return readURLs(stdin)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	urls, err := readURLs(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return urls, nil
+}
+
+// paths splits several URLs into their common base and their paths. h2load would ignore where
+// the later ones point; here that is a mistake.
+func paths(urls []string) (base string, out []string, err error) {
+	for i, raw := range urls {
+		at, path := splitURL(raw)
+		switch {
+		case i == 0:
+			base = at
+		case strings.HasPrefix(raw, "/"):
+			path, _, _ = strings.Cut(raw, "#")
+		case !strings.EqualFold(at, base):
+			return "", nil, usagef("URL: number %d is on another host, port or scheme than the first; a manifest can have several targets", i+1)
+		}
+		out = append(out, path)
+	}
+	return base, out, nil
+}
+
+// inTurn makes the requests: one after another over all paths, again and again.
+func inTurn(spec *v1alpha1.LoadTestSpec, like v1alpha1.Template, paths []string) {
+	if len(paths) > manyURLs {
+		spec.Variables = []v1alpha1.Variable{{Name: "path", List: &v1alpha1.ValueList{Values: paths}}}
+		paths, like.Path = paths[:1], "${path}"
+	} else {
+		like.Path = ""
+	}
+	for i, path := range paths {
+		t := *like.DeepCopy()
+		if t.Path == "" {
+			t.Path = literal(path)
+		}
+		if len(paths) > 1 {
+			t.Name = fmt.Sprintf("%s-%d", like.Name, i+1)
+		}
+		spec.Templates = append(spec.Templates, t)
+		spec.Chains = append(spec.Chains, v1alpha1.Chain{Name: t.Name, Target: "target", Steps: []v1alpha1.Step{{Template: t.Name}}})
+	}
+}
