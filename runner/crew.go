@@ -33,8 +33,6 @@ type member struct {
 	err   error         // valid when ended
 	// spare is owned by whoever holds Runner.foldMu.
 	spare *measure.Recorder
-	// folded: the ended worker's last recorder has been added.
-	folded bool
 }
 
 // hire makes the workers for a share and lets them connect.

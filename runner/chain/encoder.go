@@ -75,7 +75,7 @@ func NewEncoder(g *Program, target int, e *rv.Endpoint) *Encoder {
 		enc.blocks[i] = make([]block, len(enc.steps)+2)
 	}
 	for _, f := range enc.inserted(len(enc.steps)) {
-		enc.needed += hpack.EntrySize(f.name, string(f.value.literal()))
+		enc.needed += hpack.EntrySize(f.name, f.value.literal())
 	}
 	return enc
 }

@@ -164,7 +164,7 @@ func (g *Program) step(in *rv.Step, b *textBuilder) (Step, error) {
 		s.Captures = append(s.Captures, Capture{Slot: c.Slot, Header: name, Location: name == "location"})
 	}
 	s.WantHeaders = len(s.Captures) > 0
-	s.Head = in.Method == "HEAD"
+	s.Head = in.Method == "HEAD" //nolint:usestdlibvars // net/http is not worth linking for a word
 	return s, nil
 }
 

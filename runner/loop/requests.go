@@ -24,7 +24,8 @@ type request struct {
 type requestState uint8
 
 const (
-	free requestState = iota
+	// The zero state is a free record's.
+	_ requestState = iota
 	// waiting for a free stream.
 	waiting
 	// inFlight on a connection.

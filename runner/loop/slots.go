@@ -184,7 +184,7 @@ func (w *Worker) closedLoop() {
 			if c == none {
 				break
 			}
-			inst := none
+			var inst int32
 			if t.ready.len() > 0 {
 				inst = t.ready.pop().instance
 			} else if ch := w.wheel.Next(t.serves); ch >= 0 {

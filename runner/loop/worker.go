@@ -96,11 +96,10 @@ type Worker struct {
 	// unready counts connections that have not been ready yet.
 	unready int
 
-	events  [256]Event
-	read    []byte
-	plain   []byte // made when the first TLS connection joins
-	body    []byte
-	scratch []byte
+	events [256]Event
+	read   []byte
+	plain  []byte // made when the first TLS connection joins
+	body   []byte
 }
 
 // target is a worker's connections and queues for one target.

@@ -61,6 +61,7 @@ metadata:
   name: mine
 spec:
   restartPolicy: Always
+  automountServiceAccountToken: true
   activeDeadlineSeconds: 5
   nodeSelector: {pool: load}
   tolerations: [{key: dedicated, operator: Exists}]
@@ -177,6 +178,9 @@ func TestOperatorWins(t *testing.T) {
 	}
 	if c.LivenessProbe != nil || pod.Spec.RestartPolicy != corev1.RestartPolicyNever || pod.Spec.ActiveDeadlineSeconds != nil {
 		t.Errorf("a field of the operator's was taken: %v %v %v", c.LivenessProbe, pod.Spec.RestartPolicy, pod.Spec.ActiveDeadlineSeconds)
+	}
+	if token := pod.Spec.AutomountServiceAccountToken; token == nil || *token {
+		t.Error("a runner gets a token")
 	}
 	if pod.Labels[LabelLoadTest] != "pcf" || pod.Labels["team"] != "core" {
 		t.Errorf("labels %v", pod.Labels)

@@ -124,6 +124,7 @@ func enforcePod(pod *corev1.PodTemplateSpec, in JobInput) {
 	}
 	maps.Copy(pod.Labels, labels(in.LoadTest, ComponentRunner))
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	pod.Spec.AutomountServiceAccountToken = ptr.To(false)
 	pod.Spec.ActiveDeadlineSeconds = nil
 	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 		return ownVolume(v.Name)
