@@ -35,6 +35,9 @@ func (c ab) parse(f finished) (measured, error) {
 			p50:  s.milliseconds(`^ +50% +(\d+)`),
 			p99:  s.milliseconds(`^ +99% +(\d+)`),
 			max:  s.milliseconds(`^ 100% +(\d+)`),
+
+			connect: s.milliseconds(`^Connect: +\d+ +(\d+)`),
+			waiting: s.milliseconds(`^Waiting: +\d+ +(\d+)`),
 		},
 	}
 	m.connections = m.requests - s.count(`^Keep-Alive requests: +(\d+)`)

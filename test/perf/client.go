@@ -70,6 +70,8 @@ func (m measured) cpuPerRequest() float64 {
 // the start of connecting. Zero: not told.
 type times struct {
 	mean, p50, p99, max time.Duration
+	connect             time.Duration // mean time of opening a connection
+	waiting             time.Duration // mean time from sending to the response's first byte
 }
 
 // perOp are the figures of a Go benchmark.

@@ -71,6 +71,7 @@ func (c h2surge) parse(f finished) (measured, error) {
 		times: times{
 			mean: microseconds(r.ResponseTime.Mean), p50: microseconds(r.ResponseTime.P50),
 			p99: microseconds(r.ResponseTime.P99), max: microseconds(r.ResponseTime.Max),
+			connect: microseconds(r.Connect.Mean), waiting: microseconds(r.TimeToFirstByte.Mean),
 		},
 		connections: r.Generator.Connects + r.Generator.Reconnects,
 	}

@@ -40,15 +40,15 @@ func TestParse(t *testing.T) {
 		}},
 		{"ab.txt", ab{}, measured{
 			requests: 3000, perSecond: 2825.20, received: 921000, connections: 3000,
-			times: times{mean: 34 * ms, p50: 31 * ms, p99: 103 * ms, max: 104 * ms},
+			times: times{mean: 34 * ms, p50: 31 * ms, p99: 103 * ms, max: 104 * ms, connect: 10 * ms, waiting: 18 * ms},
 		}},
 		{"ab-keep.txt", ab{}, measured{
 			requests: 23885, rejected: 23885, perSecond: 23861.04, received: 7356580,
-			times: times{mean: 4 * ms, p50: 2 * ms, p99: 20 * ms, max: 45 * ms},
+			times: times{mean: 4 * ms, p50: 2 * ms, p99: 20 * ms, max: 45 * ms, waiting: 4 * ms},
 		}},
 		{"h2surge.json", h2surge{}, measured{
 			requests: 157496, perSecond: 157496, connections: 4,
-			times: times{mean: 205 * us, p50: 24 * us, p99: 4783 * us, max: 96450 * us},
+			times: times{mean: 205 * us, p50: 24 * us, p99: 4783 * us, max: 96450 * us, connect: 58 * us, waiting: 205 * us},
 		}},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
