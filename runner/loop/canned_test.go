@@ -36,8 +36,9 @@ var (
 	cannedCreated = append([]byte{0, 0, 21, 1, 5, 0, 0, 0, 0, 0x08, 3, '2', '0', '1', 0x0f, 0x1f, 13}, "/sessions/123"...)
 )
 
-func (n *canned) Now() int64 { n.clock += 1000; return n.clock }
-func (n *canned) Wake()      {}
+func (n *canned) Now() int64        { n.clock += 1000; return n.clock }
+func (n *canned) Wake()             {}
+func (n *canned) Nap(time.Duration) {}
 func (n *canned) Adopt(c *dial.Connection, data int32) (int, error) {
 	n.conns[c.FD].data = data
 	return c.FD, nil

@@ -14,6 +14,7 @@ func (w *Worker) finishDone(tok int32) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
 	good := s.Accepts(int(r.status))
+	w.observe(w.now - r.sent)
 	w.countDone(r, good)
 	for i := range s.Captures {
 		good = good && r.captured(i)

@@ -14,6 +14,8 @@ type Net interface {
 	// Wait fills out with ready connections; see poll.Poller.Wait.
 	Wait(out []Event, timeout time.Duration) (n int, woken bool, err error)
 	Wake()
+	// Nap sleeps.
+	Nap(d time.Duration)
 	// Connect begins to connect to an address without waiting. It returns false where it cannot:
 	// for host names, and where the system has no such thing. Once says that one request is all
 	// it is for.

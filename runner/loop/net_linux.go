@@ -39,6 +39,8 @@ func (e *epollNet) Wait(out []Event, timeout time.Duration) (int, bool, error) {
 
 func (e *epollNet) Wake() { e.poller.Wake() }
 
+func (*epollNet) Nap(d time.Duration) { poll.Nap(d) }
+
 func (e *epollNet) Adopt(c *dial.Connection, data int32) (int, error) {
 	if err := e.poller.Add(c.FD, data, false); err != nil {
 		c.Close()

@@ -50,6 +50,8 @@ func (n *plainNet) release() {}
 
 func (*plainNet) Now() int64 { return rv.Clock() }
 
+func (*plainNet) Nap(time.Duration) {}
+
 func (n *plainNet) Wake() {
 	n.mu.Lock()
 	n.woken = true

@@ -32,6 +32,7 @@ type sim struct {
 	serve func(*simRequest) reply
 	// settings the peers announce.
 	settings []http2.Setting
+	naps     int
 	// onSettings sees the worker's SETTINGS.
 	onSettings func(*http2.SettingsFrame)
 	// pings counts PING frames; mute peers do not answer them.
@@ -120,6 +121,11 @@ func (s *sim) in(d time.Duration, do func()) {
 
 func (s *sim) Now() int64 { return s.clock }
 func (s *sim) Wake()      { s.woken = true }
+
+func (s *sim) Nap(d time.Duration) {
+	s.naps++
+	s.clock += int64(d)
+}
 
 // Wait implements Net: it delivers what is there, or lets time pass.
 func (s *sim) Wait(out []Event, timeout time.Duration) (int, bool, error) {

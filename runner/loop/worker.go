@@ -77,6 +77,11 @@ type Worker struct {
 	timers   timers
 	current  *conn // whose bytes are being parsed
 
+	// service is the average service time of late, doneInTurn how many responses this turn has
+	// completed; see nap.go.
+	service    int64
+	doneInTurn int
+
 	requests  slab
 	instances instances
 	expiries  []expiry
@@ -213,6 +218,10 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // turn is one round of the loop.
 func (w *Worker) turn() error {
+	if d := w.nap(); d > 0 {
+		w.net.Nap(d)
+	}
+	w.doneInTurn = 0
 	n, woken, err := w.net.Wait(w.events[:], w.idleFor())
 	if err != nil {
 		return err

@@ -191,3 +191,9 @@ func PreciseTimers() error {
 	}
 	return nil
 }
+
+// Nap sleeps for d, to the microsecond where PreciseTimers was called. Signals end it early.
+func Nap(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	_, _, _ = unix.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+}
