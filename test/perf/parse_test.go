@@ -134,21 +134,19 @@ func TestNoKeepAliveFlag(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a tool prints, parsing ends with an error or figures.
-func FuzzParse(f *testing.F) {
-	for _, file := range []string{"h2load-tls.txt", "wrk.txt", "ab-keep.txt", "h2surge.json"} {
-		text, err := os.ReadFile("testdata/" + file)
+// TestParseCut: of an output that ends anywhere there is an error, or the figures of the whole.
+func TestParseCut(t *testing.T) {
+	for file, c := range map[string]client{"h2load-tls.txt": h2load{}, "wrk.txt": wrk{}, "ab.txt": ab{}, "h2surge.json": h2surge{}} {
+		text := read(t, file)
+		whole, err := c.parse(finished{stdout: text})
 		if err != nil {
-			f.Fatal(err)
+			t.Fatal(err)
 		}
-		f.Add(string(text))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, c := range []client{h2load{}, wrk{}, ab{}, h2surge{}, goClient{}} {
-			m, err := c.parse(finished{stdout: text})
-			if err != nil && m != (measured{}) {
-				t.Errorf("%s: figures beside the error %v", c.name(), err)
+		for _, n := range []int{0, len(text) / 4, len(text) / 2, len(text) * 3 / 4, len(text) - 2} {
+			got, err := c.parse(finished{stdout: text[:n]})
+			if err == nil && got != whole || err != nil && got != (measured{}) {
+				t.Errorf("%s cut after %d bytes: %+v, %v", file, n, got, err)
 			}
 		}
-	})
+	}
 }
