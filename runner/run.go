@@ -38,12 +38,12 @@ func Run(ctx context.Context, plan *rv.Plan, share rv.Share, o Options, every fu
 	return r.watch(ctx, every), nil
 }
 
-// awaitReady waits until all connections are open, a little longer than the slowest target's
-// connect timeout, so that an attempt that uses it up can still tell why it failed.
+// awaitReady waits until all connections are open, a little longer than the slowest target
+// may take, so that an attempt that uses it up can still tell why it failed.
 func (r *Runner) awaitReady(ctx context.Context) error {
 	var limit time.Duration
 	for i := range r.plan.Targets {
-		limit = max(limit, r.plan.Targets[i].ConnectTimeout)
+		limit = max(limit, r.plan.Targets[i].ConnectWithin())
 	}
 	deadline := time.NewTimer(limit + limit/4)
 	defer deadline.Stop()

@@ -21,8 +21,7 @@ type TLS struct {
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 	// ca are the certificates of the authorities to trust, in place of the system's. Default: the
-	// system's. The image of the runner has none, so that in a cluster a target whose certificate
-	// is to be verified needs a ca.
+	// system's; the image of the runner has the public ones that Mozilla trusts, as of its build.
 	// +optional
 	CA *CertificateAuthority `json:"ca,omitempty"`
 	// certificate is what the runners show when the peer asks for a client certificate (mutual

@@ -277,7 +277,8 @@ func (r *reconciler) tooLate(s *scope) *failure {
 		}
 		return &failure{v1alpha1.ReasonPodTrouble, fmt.Sprintf("not every runner pod runs after %s: %s", runner.PodTimeout.Duration, orText(s.trouble, "they are still being made"))}
 	}
-	left := since.Add(runner.ReadyTimeout.Duration).Sub(s.now)
+	limit := readyWithin(s.plan, runner.ReadyTimeout.Duration)
+	left := since.Add(limit).Sub(s.now)
 	if left > 0 {
 		s.again(left)
 		return nil
@@ -286,7 +287,18 @@ func (r *reconciler) tooLate(s *scope) *failure {
 		return &failure{v1alpha1.ReasonTargetUnreachable, why}
 	}
 	n := s.view.Count((*collect.Shard).Ready)
-	return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%d of %d runners were ready after %s%s", n, s.plan.Shards, runner.ReadyTimeout.Duration, firstTrouble(s.view))}
+	return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%d of %d runners were ready after %s%s", n, s.plan.Shards, limit, firstTrouble(s.view))}
+}
+
+// readyWithin is the configured limit and, on top, the longest ramp of connections, which is no
+// trouble.
+func readyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Duration {
+	var ramp time.Duration
+	for i := range plan.Targets {
+		t := &plan.Targets[i]
+		ramp = max(ramp, t.ConnectWithin()-t.ConnectTimeout)
+	}
+	return configured + ramp
 }
 
 func unreachableTarget(s *scope) string {

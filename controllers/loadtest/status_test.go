@@ -489,3 +489,13 @@ func TestMemory(t *testing.T) {
 		t.Errorf("what was written on one LoadTest is used for its successor: %s", got)
 	}
 }
+
+func TestRampExtendsTheTimeToGetReady(t *testing.T) {
+	plan := &runnerv1alpha1.Plan{Targets: []runnerv1alpha1.Target{
+		{Connections: 10, ConnectTimeout: 5 * time.Second},
+		{Connections: 100, ConnectTimeout: time.Second, Connecting: runnerv1alpha1.Connecting{RampCount: 10, RampPeriod: time.Minute}},
+	}}
+	if got, want := readyWithin(plan, 2*time.Minute), 11*time.Minute; got != want {
+		t.Errorf("%v, want %v: nine periods of the ramp on top", got, want)
+	}
+}

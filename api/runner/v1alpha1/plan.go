@@ -135,7 +135,8 @@ type TLS struct {
 	// CipherSuites for TLS 1.2 by their IANA names; empty: Go's choice. Those of TLS 1.3 cannot
 	// be chosen.
 	CipherSuites []string `json:"cipherSuites,omitempty"`
-	// Curves are key exchange groups by name, most wanted first; empty: Go's choice.
+	// Curves are the key exchange groups allowed, by name; empty: Go's choice. Their order has no
+	// meaning.
 	Curves []string `json:"curves,omitempty"`
 	// ALPN protocols offered, most wanted first.
 	ALPN []string `json:"alpn"`
