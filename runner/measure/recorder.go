@@ -110,16 +110,16 @@ func (s *Step) foldInto(total *Step) {
 	*s = Step{ResponseTime: s.ResponseTime}
 }
 
+// histograms lists those that are not a step's.
+func (r *Recorder) histograms() [5]*histogram.H {
+	return [5]*histogram.H{&r.ServiceTime, &r.TimeToFirstByte, &r.Lag, &r.Blocked, &r.Connect}
+}
+
 func (r *Recorder) foldTimes(total *Recorder) {
-	for _, p := range [][2]*histogram.H{
-		{&r.ServiceTime, &total.ServiceTime},
-		{&r.TimeToFirstByte, &total.TimeToFirstByte},
-		{&r.Lag, &total.Lag},
-		{&r.Blocked, &total.Blocked},
-		{&r.Connect, &total.Connect},
-	} {
-		p[1].Merge(p[0])
-		p[0].Reset()
+	to := total.histograms()
+	for i, from := range r.histograms() {
+		to[i].Merge(from)
+		from.Reset()
 	}
 }
 
