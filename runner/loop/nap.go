@@ -11,7 +11,8 @@ const (
 	napShare = 32
 	// shortestNap is what a nap must be to pay for its own system call and wake-up.
 	shortestNap = 20 * time.Microsecond
-	longestNap  = 200 * time.Microsecond
+	// longestNap bounds what timers and control wait for.
+	longestNap = 4 * time.Millisecond
 	// napInFlight is how many requests must be in flight, so that the peer has work meanwhile.
 	napInFlight = 64
 )
