@@ -3,6 +3,7 @@ package h1
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -38,7 +39,7 @@ func readOurs(t testing.TB, pieces []string, head bool) (r reading) {
 		}
 	}
 	r.close = c.Draining()
-	if r.err == errUnsolicited && c.InFlight() == 0 {
+	if errors.Is(r.err, errUnsolicited) && c.InFlight() == 0 {
 		r.more, r.err = true, nil
 	} else if r.err == nil {
 		r.err = c.Ended()
@@ -71,7 +72,7 @@ func readTheirs(in string, head bool) (r reading) {
 		if err != nil {
 			return reading{err: err}
 		}
-		if resp.StatusCode < 200 && resp.StatusCode != 101 {
+		if resp.StatusCode < 200 && resp.StatusCode != http.StatusSwitchingProtocols {
 			continue
 		}
 		body, err := io.ReadAll(resp.Body)

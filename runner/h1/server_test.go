@@ -1,6 +1,7 @@
 package h1
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -50,7 +51,7 @@ func settle(t *testing.T, c *conversation, conn net.Conn) {
 		if err := c.Receive(buf[:n], 0); err != nil {
 			t.Fatal(err)
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			_ = c.Ended()
 		} else if err != nil {
 			t.Fatal(err)
