@@ -139,7 +139,6 @@ func (w *Worker) redial(c *conn) {
 func (w *Worker) settle(c *conn) {
 	c.settled = true
 	c.beginTable(w.targets[c.target].encoderTable)
-	c.failures = 0
 	if !c.wasReady {
 		c.wasReady = true
 		w.unready--
@@ -182,6 +181,11 @@ func (w *Worker) replace(c *conn) {
 		return
 	}
 	target, number, wasReady, failures := c.target, c.number, c.wasReady, c.failures
+	if c.settled && !c.worked {
+		// A peer that takes connections and answers nothing on them is no better than one that
+		// refuses them.
+		failures++
+	}
 	n := w.newConn(target, number) // may move w.conns: c is invalid from here
 	n.wasReady, n.failures = wasReady, failures
 	if failures == 0 {

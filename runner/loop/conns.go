@@ -30,7 +30,7 @@ type conn struct {
 	// number of the connection in the whole test; it decides the endpoint.
 	number   int32
 	endpoint int32
-	// failures in a row to connect.
+	// failures in a row: to connect, or to get a response out of the connection.
 	failures int32
 	state    connState
 	// offered: it is in the target's available ring.
@@ -40,6 +40,8 @@ type conn struct {
 	watchesRoom bool
 	// settled: the session has the peer's SETTINGS, or needs none.
 	settled bool
+	// worked: a response has come on it.
+	worked bool
 	// opened counts the requests it has carried.
 	opened int64
 	// connectBegan is when connectNow began to connect; zero: connecting is over.

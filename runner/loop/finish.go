@@ -19,6 +19,8 @@ func (w *Worker) finishDone(tok int32) {
 	for i := range s.Captures {
 		good = good && r.captured(i)
 	}
+	c := &w.conns[r.conn]
+	c.worked, c.failures = true, 0
 	i := r.instance
 	w.expiries[s.TimeoutClass].remove(&w.requests, tok)
 	w.requests.release(tok)

@@ -49,6 +49,8 @@ type Event struct {
 	Data     int32
 	Readable bool
 	Writable bool
+	// Ended: the peer sends no more; what it has sent is still to be read.
+	Ended bool
 }
 
 // Dialer opens a connection in the background and brings it to the worker with Connected, after

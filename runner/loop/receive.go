@@ -14,7 +14,7 @@ func (w *Worker) ready(ev *Event) {
 		w.write(c)
 	}
 	if ev.Readable {
-		w.receive(c)
+		w.receive(c, ev.Ended)
 	}
 }
 
@@ -22,8 +22,9 @@ func (w *Worker) ready(ev *Event) {
 // others and the timers; readiness is level-triggered, so the rest is told again.
 const maxReads = 4
 
-// receive reads and parses what has come on a connection.
-func (w *Worker) receive(c *conn) {
+// receive reads and parses what has come on a connection. When the peer is known to send no more
+// it reads on to the end, so that nothing more is given to the connection.
+func (w *Worker) receive(c *conn, ended bool) {
 	for range maxReads {
 		n, st := w.net.Read(c.fd, w.read)
 		if st == Again {
@@ -43,7 +44,7 @@ func (w *Worker) receive(c *conn) {
 		} else if !w.parse(c, w.read[:n]) {
 			return
 		}
-		if n < len(w.read) {
+		if n < len(w.read) && !ended {
 			break
 		}
 	}

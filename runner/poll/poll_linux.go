@@ -15,6 +15,8 @@ type Event struct {
 	// Readable is also set on end of stream and on errors, so that the next read tells.
 	Readable bool
 	Writable bool
+	// Ended: the peer sends no more, so reading goes on until it says so.
+	Ended bool
 }
 
 // Poller watches descriptors. All methods but Wake belong to one goroutine.
@@ -112,7 +114,7 @@ func (p *Poller) Wait(out []Event, timeout time.Duration) (n int, woken bool, er
 			break // level-triggered: the next Wait tells again
 		}
 		const in = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
-		out[n] = Event{Data: ev.Fd, Readable: ev.Events&in != 0, Writable: ev.Events&unix.EPOLLOUT != 0}
+		out[n] = Event{Data: ev.Fd, Readable: ev.Events&in != 0, Writable: ev.Events&unix.EPOLLOUT != 0, Ended: ev.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP) != 0}
 		n++
 	}
 	return n, woken, nil
