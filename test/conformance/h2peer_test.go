@@ -23,8 +23,6 @@ type h2peer struct {
 	script  func(*h2conn)
 	// hostile is how many connections run the script; 0 stands for 1.
 	hostile int
-	// wrap is put around each connection; nil: nothing is.
-	wrap func(net.Conn) net.Conn
 
 	listener net.Listener
 	group    sync.WaitGroup

@@ -125,7 +125,7 @@ func TestHostileFrames(t *testing.T) {
 		raw("4.2 HEADERS above MAX_FRAME_SIZE", http2.FrameHeaders, endHeaders, 1, over, goAway(frameSizeError)),
 		raw("4.2 SETTINGS above MAX_FRAME_SIZE", http2.FrameSettings, 0, 0, make([]byte, 16386), goAway(frameSizeError)),
 		raw("4.2 unknown frame above MAX_FRAME_SIZE", 0xfa, 0, 0, over, goAway(frameSizeError)),
-		h2row{name: "4.2 a length of 2^24-1, and nothing behind it", want: goAway(frameSizeError), commit: func(c *h2conn, _ uint32) {
+		{name: "4.2 a length of 2^24-1, and nothing behind it", want: goAway(frameSizeError), commit: func(c *h2conn, _ uint32) {
 			c.bytes([]byte{0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1})
 		}},
 		harmless("4.1 unknown frame on the connection", 0xfa, 0xff, 0, over[:16384]),
@@ -154,7 +154,7 @@ func TestHostileFrames(t *testing.T) {
 		raw("6.2 padding longer than HEADERS", http2.FrameHeaders, endHeaders|padded, 1, []byte{9, 0x88}, goAway(protocolError)),
 		raw("6.2 padded HEADERS without a padding length", http2.FrameHeaders, endHeaders|padded, 1, none, goAway(frameSizeError, protocolError)),
 		raw("6.2 HEADERS too short for their priority", http2.FrameHeaders, endHeaders|priority, 1, []byte{0, 0, 0, 0}, goAway(frameSizeError, protocolError)),
-		h2row{name: "6.2 padded HEADERS with priority, on itself", want: tolerated, commit: func(c *h2conn, id uint32) {
+		{name: "6.2 padded HEADERS with priority, on itself", want: tolerated, commit: func(c *h2conn, id uint32) {
 			c.frame(http2.FrameHeaders, endHeaders|endStream|padded|priority, id, join([]byte{3}, u32(id), []byte{9}, status200, make([]byte, 3)))
 		}},
 
