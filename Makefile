@@ -76,6 +76,11 @@ test: ## Unit tests with the race detector, envtest, zero-allocation tests.
 e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster.
 	hack/e2e.sh
 
+.PHONY: conformance
+conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, caddy, Node, Go; installs their packages as root.
+	test/conformance/install.sh
+	go test -tags conformance -count=1 -v ./test/conformance | awk '/^ *--- (FAIL|SKIP)|SKIPPED|FIGURE|^(ok|FAIL|panic)/ {print}'
+
 .PHONY: cover
 cover: ## Test coverage by function, in dist/cover.html too.
 	@mkdir -p dist

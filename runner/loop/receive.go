@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"golang.org/x/net/http2"
+
 	"github.com/h2surge/h2surge/runner/h2"
 )
 
@@ -145,18 +147,27 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 func (w *Worker) OnData(uint32, []byte) {}
 
 // OnDone implements h2.Handler.
-func (w *Worker) OnDone(tok uint32, o h2.Outcome) { w.outcome(int32(tok), outcomeOfH2[o.Kind]) }
+func (w *Worker) OnDone(tok uint32, o h2.Outcome) {
+	out := outcomeOfH2[o.Kind]
+	if out == givenBack && o.Code == http2.ErrCodeRefusedStream {
+		out = refused
+	}
+	w.outcome(int32(tok), out)
+}
 
 // outcome ends a request, or takes it back to be sent again.
 func (w *Worker) outcome(tok int32, o outcome) {
 	switch o {
 	case completed:
 		w.finishDone(tok)
-	case unprocessed:
-		if w.requests.all[tok].retried {
+	case givenBack:
+		w.retry(tok)
+	case refused:
+		if r := &w.requests.all[tok]; r.refused {
 			w.finishFailed(tok, byReset)
 			return
 		}
+		w.requests.all[tok].refused = true
 		w.retry(tok)
 	case wasReset:
 		w.finishFailed(tok, byReset)
@@ -166,14 +177,16 @@ func (w *Worker) outcome(tok int32, o outcome) {
 }
 
 // retry puts a request that the peer has not processed back at the head of the queue
-// (RFC 9113 8.7). It keeps its due time and has been counted as sent.
+// (RFC 9113 8.7). It keeps its due time and has been counted as sent. One that a peer refuses is
+// tried once more; one whose connection ends as often as that happens, since several connections
+// may come to their ends together, but it waits no longer than any other request.
 func (w *Worker) retry(tok int32) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
 	w.expiries[s.TimeoutClass].remove(&w.requests, tok)
-	r.retried, r.state, r.first, r.status, r.captures = true, waiting, 0, 0, 0
-	if !w.warm(r) {
+	if !r.retried && !w.warm(r) {
 		w.rec.Retried++
 	}
+	r.retried, r.state, r.first, r.status, r.captures = true, waiting, 0, 0, 0
 	w.targets[s.Target].waiting.pushFront(tok)
 }

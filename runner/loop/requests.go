@@ -19,6 +19,8 @@ type request struct {
 	captures uint16
 	// retried: the peer has given it back once already.
 	retried bool
+	// refused: the peer has refused it once already.
+	refused bool
 }
 
 type requestState uint8

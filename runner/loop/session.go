@@ -110,11 +110,14 @@ type outcome uint8
 
 const (
 	completed outcome = iota
-	unprocessed
+	// givenBack: the connection takes no more requests and has not processed this one.
+	givenBack
+	// refused: the peer refuses this request and may take it later.
+	refused
 	wasReset
 	lost
 )
 
-var outcomeOfH1 = [...]outcome{h1.Completed: completed, h1.Reset: wasReset, h1.Unprocessed: unprocessed, h1.Lost: lost}
+var outcomeOfH1 = [...]outcome{h1.Completed: completed, h1.Reset: wasReset, h1.Unprocessed: givenBack, h1.Lost: lost}
 
-var outcomeOfH2 = [...]outcome{h2.Completed: completed, h2.Reset: wasReset, h2.Unprocessed: unprocessed, h2.Lost: lost}
+var outcomeOfH2 = [...]outcome{h2.Completed: completed, h2.Reset: wasReset, h2.Unprocessed: givenBack, h2.Lost: lost}

@@ -1,0 +1,359 @@
+//go:build conformance
+
+package conformance
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// door is a way into a server: a protocol at an address.
+type door struct {
+	protocol rv.Protocol
+	secure   bool
+	port     int
+}
+
+// site is what every server gets: a directory with a page, and a certificate.
+type site struct {
+	dir, cert, key string
+	ports          []int
+}
+
+// realServer is a program from a package. Config returns its arguments, having written its
+// configuration into the site's directory.
+type realServer struct {
+	program, pkg string
+	doors        func(s *site) []door
+	args         func(t *testing.T, s *site) []string
+}
+
+var realServers = []realServer{
+	{"nginx", "nginx-light", func(s *site) []door {
+		return []door{{rv.ProtocolHTTP1, false, s.ports[0]}, {rv.ProtocolH2C, false, s.ports[1]}, {rv.ProtocolH2, true, s.ports[2]}, {rv.ProtocolHTTP1, true, s.ports[2]}}
+	}, func(t *testing.T, s *site) []string {
+		// A GOAWAY after each 100 requests.
+		return []string{"-e", s.dir + "/error.log", "-c", write(t, s, "nginx.conf", fmt.Sprintf(`daemon off; worker_processes 1; pid %[1]s/nginx.pid; events {}
+http { access_log off; keepalive_requests 100; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s; root %[1]s/www;
+ssl_certificate %[2]s; ssl_certificate_key %[3]s;
+server { listen 127.0.0.1:%[4]d; } server { listen 127.0.0.1:%[5]d http2; } server { listen 127.0.0.1:%[6]d ssl http2; } }`,
+			s.dir, s.cert, s.key, s.ports[0], s.ports[1], s.ports[2]))}
+	}},
+	{"nghttpd", "nghttp2-server", func(s *site) []door { return []door{{rv.ProtocolH2, true, s.ports[0]}} }, func(_ *testing.T, s *site) []string {
+		return []string{"-n1", "-a", "127.0.0.1", "-d", s.dir + "/www", fmt.Sprint(s.ports[0]), s.key, s.cert}
+	}},
+	{"haproxy", "haproxy", func(s *site) []door {
+		return []door{{rv.ProtocolHTTP1, false, s.ports[0]}, {rv.ProtocolH2C, false, s.ports[0]}, {rv.ProtocolH2, true, s.ports[1]}}
+	}, func(t *testing.T, s *site) []string {
+		both := read(t, s.cert) + read(t, s.key)
+		return []string{"-db", "-f", write(t, s, "haproxy.cfg", fmt.Sprintf(`defaults
+  mode http
+  timeout client 10s
+  timeout server 10s
+  timeout connect 1s
+frontend f
+  bind 127.0.0.1:%d
+  bind 127.0.0.1:%d ssl crt %s alpn h2,http/1.1
+  http-request return status 200 content-type text/plain string "%s"
+`, s.ports[0], s.ports[1], write(t, s, "both.pem", both), strings.Repeat("h", 600)))}
+	}},
+	{"caddy", "caddy", func(s *site) []door {
+		return []door{{rv.ProtocolHTTP1, false, s.ports[0]}, {rv.ProtocolH2, true, s.ports[1]}}
+	}, func(t *testing.T, s *site) []string {
+		return []string{"run", "--adapter", "caddyfile", "--config", write(t, s, "Caddyfile", fmt.Sprintf(`{
+  admin off
+  auto_https off
+}
+http://127.0.0.1:%d {
+  root * %s/www
+  file_server
+}
+https://127.0.0.1:%d {
+  tls %s %s
+  root * %s/www
+  file_server
+}
+`, s.ports[0], s.dir, s.ports[1], s.cert, s.key, s.dir))}
+	}},
+	{"node", "nodejs", func(s *site) []door {
+		return []door{{rv.ProtocolH2C, false, s.ports[0]}, {rv.ProtocolH2, true, s.ports[1]}, {rv.ProtocolHTTP1, false, s.ports[2]}}
+	}, func(t *testing.T, s *site) []string {
+		return []string{write(t, s, "server.js", fmt.Sprintf(`
+const fs = require('fs'), http2 = require('http2'), http = require('http');
+const answer = (q, r) => { q.resume(); q.on('end', () => { r.setHeader('x-large', 'l'.repeat(30000)); r.end('n'.repeat(600)); }); };
+http2.createServer(answer).listen(%d, '127.0.0.1');
+http2.createSecureServer({key: fs.readFileSync('%s'), cert: fs.readFileSync('%s')}, answer).listen(%d, '127.0.0.1');
+http.createServer({maxHeaderSize: 65536}, answer).listen(%d, '127.0.0.1');
+`, s.ports[0], s.key, s.cert, s.ports[1], s.ports[2]))}
+	}},
+}
+
+func write(t *testing.T, s *site, name, text string) string {
+	t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // nginx's workers are another user
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// newSite makes a page of 612 bytes and a self-signed certificate for 127.0.0.1, valid until an
+// instant.
+func newSite(t *testing.T, until time.Time) *site {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "conformance")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s := &site{dir: dir}
+	for _, d := range []string{dir, dir + "/www"} {
+		_ = os.Mkdir(d, 0o755) //nolint:gosec // as in write
+		_ = os.Chmod(d, 0o755) //nolint:gosec // as in write
+	}
+	write(t, s, "www/index.html", strings.Repeat("p", 612))
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "conformance"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: until, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cert = write(t, s, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	s.key = write(t, s, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.ports = append(s.ports, l.Addr().(*net.TCPAddr).Port)
+		_ = l.Close()
+	}
+	return s
+}
+
+// start runs a server until the test ends, or skips the test where the program is missing.
+func (r *realServer) start(t *testing.T, s *site) {
+	t.Helper()
+	path, err := exec.LookPath(r.program)
+	if err != nil {
+		if path, err = exec.LookPath("/usr/sbin/" + r.program); err != nil {
+			t.Skipf("SKIPPED: %s is not here: apt-get install %s", r.program, r.pkg)
+		}
+	}
+	log, err := os.Create(s.dir + "/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, r.args(t, s)...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, s.dir
+	cmd.Env = append(os.Environ(), "HOME="+s.dir, "NODE_OPTIONS=")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("%s said:\n%s", r.program, read(t, s.dir+"/log"))
+		}
+	})
+	for _, d := range r.doors(s) {
+		s.await(t, d.port)
+	}
+}
+
+func (s *site) await(t *testing.T, port int) {
+	t.Helper()
+	for range 200 {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("nothing listens on port %d: %s", port, read(t, s.dir+"/log"))
+}
+
+// through is a plan of GETs through a door.
+func (s *site) through(d door, requests int64) *rv.Plan {
+	p := newPlan(fmt.Sprintf("127.0.0.1:%d", d.port), d.protocol, requests)
+	t := &p.Targets[0]
+	t.Connections, t.MaxConcurrentStreams = 4, 10
+	if d.secure {
+		t.Endpoints[0].Scheme = "https"
+		alpn := "http/1.1"
+		if d.protocol == rv.ProtocolH2 {
+			alpn = "h2"
+		}
+		t.TLS = &rv.TLS{CAFile: s.cert, MinVersion: "1.2", MaxVersion: "1.3", ALPN: []string{alpn}}
+	}
+	return p
+}
+
+// TestRealServers: every server over every protocol it speaks, in all the ways a user may set.
+func TestRealServers(t *testing.T) {
+	small, zero := uint32(70_000), uint32(0)
+	ways := []struct {
+		name string
+		edit func(p *rv.Plan)
+	}{
+		{"as fast as possible", func(*rv.Plan) {}},
+		{"at a rate", func(p *rv.Plan) { p.Rates[0] = rv.Rate{Name: "r", Count: 1000, Period: time.Second, Requests: 500} }},
+		{"one stream", func(p *rv.Plan) { p.Targets[0].MaxConcurrentStreams = 1 }},
+		{"small windows, no tables", func(p *rv.Plan) {
+			p.Targets[0].HTTP2 = rv.HTTP2{StreamWindow: &small, ConnectionWindow: &small, HeaderTableSize: &zero, EncoderTableSize: &zero}
+		}},
+		{"retired connections", func(p *rv.Plan) { p.Targets[0].Connecting.MaxRequests = 20 }},
+		{"HEAD", func(p *rv.Plan) { p.Chains[0].Steps[0].Method = http.MethodHead }},
+		{"captured", func(p *rv.Plan) {
+			p.Chains[0].Captures = []string{"type"}
+			p.Chains[0].Steps[0].Capture = []rv.Capture{{Header: "date"}}
+		}},
+	}
+	for i := range realServers {
+		r := &realServers[i]
+		t.Run(r.program, func(t *testing.T) {
+			s := newSite(t, time.Now().Add(time.Hour))
+			r.start(t, s)
+			for _, d := range r.doors(s) {
+				for _, way := range ways {
+					t.Run(fmt.Sprintf("%s tls=%v %s", d.protocol, d.secure, way.name), func(t *testing.T) {
+						p := s.through(d, 500)
+						way.edit(p)
+						got := mustExecute(t, p).Counters
+						if got.Sent != 500 || got.Succeeded != 500 {
+							t.Errorf("%+v", got)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// TestLargeBodies: 10 MB both ways against Go's server, over each protocol.
+func TestLargeBodies(t *testing.T) {
+	const size = 10 << 20
+	large := make([]byte, size)
+	for _, protocol := range []rv.Protocol{rv.ProtocolH2C, rv.ProtocolHTTP1} {
+		t.Run(string(protocol), func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var proto http.Protocols
+			proto.SetHTTP1(true)
+			proto.SetUnencryptedHTTP2(true)
+			got := make(chan int64, 100)
+			server := &http.Server{Protocols: &proto, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n, _ := io.Copy(io.Discard, r.Body)
+				got <- n
+				w.Header().Set("Trailer", "x-sum")
+				w.WriteHeader(http.StatusEarlyHints)
+				_, _ = w.Write(large)
+				w.Header().Set("x-sum", "1")
+			})}
+			go server.Serve(l)   //nolint:errcheck // ends with Close
+			defer server.Close() //nolint:errcheck // ends the test
+			p := newPlan(l.Addr().String(), protocol, 8)
+			p.Targets[0].MaxConcurrentStreams = 4
+			p.Chains[0].Steps[0].Method, p.Chains[0].Steps[0].Body = http.MethodPost, rv.Text{{Literal: string(large)}}
+			setTimeout(p, time.Minute)
+			s := mustExecute(t, p)
+			if s.Counters.Succeeded != 8 || s.Counters.BytesReceived < 8*size || s.Counters.BytesSent < 8*size {
+				t.Errorf("%+v", s.Counters)
+			}
+			for range 8 {
+				if n := <-got; n != size {
+					t.Errorf("a body arrived with %d octets", n)
+				}
+			}
+		})
+	}
+}
+
+// TestBadCertificates are told by name before any load.
+func TestBadCertificates(t *testing.T) {
+	r := &realServers[0]
+	for _, tt := range []struct {
+		name, want string
+		until      time.Time
+		edit       func(t *rv.TLS)
+	}{
+		{"expired", "has expired", time.Now().Add(-time.Hour), func(*rv.TLS) {}},
+		{"wrong name", "set tls.serverName", time.Now().Add(time.Hour), func(t *rv.TLS) { t.ServerName = "other.test" }},
+		{"unknown authority", "give the CA's certificate", time.Now().Add(time.Hour), func(t *rv.TLS) { t.CAFile = "" }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t, tt.until)
+			r.start(t, s)
+			p := s.through(r.doors(s)[2], 1)
+			p.Targets[0].ConnectTimeout = time.Second
+			tt.edit(p.Targets[0].TLS)
+			_, err := execute(t, p)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestIdleConnections: ten thousand of them, all in, below 64 KiB each. It runs in a process of
+// its own, because what is looked at is the peak of the process.
+func TestIdleConnections(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	const n = 10_000
+	if raiseFiles() < n+1000 {
+		t.Skip("SKIPPED: the limit of open files is too low for 10 000 connections in one process")
+	}
+	address := startTarget(t)
+	before := resident(t)
+	p := newPlan(address, rv.ProtocolH2C, 1)
+	p.Targets[0].Connections, p.Targets[0].ConnectTimeout = n, 30*time.Second
+	p.Rates[0] = rv.Rate{Name: "idle", Count: 1, Period: time.Second, Duration: 3 * time.Second}
+	s := mustExecute(t, p)
+	grown := resident(t) - before
+	t.Logf("FIGURE %d idle connections: %d KiB each, all in", s.Counters.Connects, grown/n/1024)
+	if s.Counters.Connects != n || grown > n*64<<10 {
+		t.Errorf("%d connections, %d bytes each", s.Counters.Connects, grown/n)
+	}
+}
