@@ -207,7 +207,7 @@ type RequestCounts struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Dropped int64 `json:"dropped"`
-	// retried requests were given back unprocessed by the peer and sent once more.
+	// retried requests were given back unprocessed by the peer and sent again.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Retried int64 `json:"retried"`

@@ -33,7 +33,7 @@ var (
 
 	descDropped = desc("requests_dropped_total", "Requests that were due and never sent, because no stream came free in time.")
 
-	descRetried = desc("requests_retried_total", "Requests that the peer gave back unprocessed and that were sent once more.")
+	descRetried = desc("requests_retried_total", "Requests that the peer gave back unprocessed and that were sent again.")
 
 	descWarmUp = desc("warm_up_requests_sent_total", "Requests of warm-up stages that were sent; they are in no other metric of requests.")
 

@@ -82,7 +82,7 @@ func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	row("  connection lost", q.ConnectionLost, "")
 	row("  in flight at end", q.InFlightAtEnd, "")
 	row("dropped", q.Dropped, "never sent: no stream came free in time")
-	row("retried", q.Retried, "given back by the peer and sent once more")
+	row("retried", q.Retried, "given back by the peer and sent again")
 	if q.Abandoned > 0 {
 		row("abandoned", q.Abandoned, "timed out, stream left open")
 	}

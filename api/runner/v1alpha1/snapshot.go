@@ -77,7 +77,7 @@ type Counters struct {
 	// Dropped slots were never sent: no stream came free within the bound.
 	Dropped int64 `json:"dropped"`
 	// Retried requests were given back unprocessed by the peer (GOAWAY, REFUSED_STREAM) and
-	// sent once more; they count once in Sent.
+	// sent again; they count once in Sent.
 	Retried int64 `json:"retried"`
 	// Abandoned timed-out streams were not reset, to stay below what servers tolerate; they
 	// are in TimedOut too.
