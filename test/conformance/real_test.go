@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -223,8 +224,7 @@ func (r *realServer) start(t *testing.T, s *site) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		end(cmd)
 		if t.Failed() {
 			t.Logf("%s said:\n%s", r.program, read(t, s.dir+"/log"))
 		}
@@ -232,6 +232,14 @@ func (r *realServer) start(t *testing.T, s *site) {
 	for _, d := range r.doors(s) {
 		s.await(t, d.port)
 	}
+}
+
+// end asks a server to end, so that it ends the workers it has made, and kills it if it does not.
+func end(cmd *exec.Cmd) {
+	late := time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
 }
 
 func (s *site) await(t *testing.T, port int) {
