@@ -1,0 +1,122 @@
+package documents
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func ids(c *Collection) string {
+	var all []string
+	c.Each(func(id string, content []byte) bool {
+		all = append(all, id+"="+string(content))
+		return true
+	})
+	return strings.Join(all, " ")
+}
+
+func TestStore(t *testing.T) {
+	s := New(3)
+	c, other := s.Collection("c"), s.Collection("other")
+	do := func(err error, want error, content string) {
+		t.Helper()
+		if !errors.Is(err, want) {
+			t.Errorf("error %v, want %v", err, want)
+		}
+		if got := ids(c); got != content {
+			t.Errorf("holds %q, want %q", got, content)
+		}
+	}
+	do(c.Create([]byte("a"), []byte("1")), nil, "a=1")
+	do(c.Create([]byte("b"), []byte("2")), nil, "a=1 b=2")
+	do(c.Create([]byte("a"), []byte("3")), ErrExists, "a=1 b=2")
+	do(other.Create([]byte("a"), []byte("4")), nil, "a=1 b=2")
+	do(c.Create([]byte("c"), []byte("5")), ErrFull, "a=1 b=2")
+	before, _ := c.Get([]byte("a"))
+	ok, err := c.Replace([]byte("a"), []byte("66"))
+	do(err, nil, "a=66 b=2")
+	if !ok || string(before) != "1" {
+		t.Errorf("replaced %v; what was read before is %q", ok, before)
+	}
+	if ok, _ := c.Replace([]byte("x"), nil); ok {
+		t.Error("replaced what is not there")
+	}
+	if !c.Delete([]byte("a")) || c.Delete([]byte("a")) {
+		t.Error("deletes once")
+	}
+	do(c.Create([]byte("c"), []byte("5")), nil, "b=2 c=5")
+	c.Delete([]byte("c"))
+	do(c.Create([]byte("d"), []byte("7")), nil, "b=2 d=7")
+	c.Delete([]byte("b"))
+	c.Delete([]byte("d"))
+	do(nil, nil, "")
+	other.Delete([]byte("a"))
+	if s.Len() != 0 || s.bytes != 0 || c.Len() != 0 {
+		t.Errorf("%d documents, %d bytes in an empty store", s.Len(), s.bytes)
+	}
+}
+
+func TestStoreIsBoundedInBytes(t *testing.T) {
+	s := New(10)
+	s.bytes = MaxBytes - 4
+	c := s.Collection("c")
+	if err := c.Create([]byte("a"), []byte("12345")); !errors.Is(err, ErrFull) {
+		t.Errorf("error %v, want ErrFull", err)
+	}
+	if err := c.Create([]byte("a"), []byte("123")); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Replace([]byte("a"), []byte("1234")); !errors.Is(err, ErrFull) {
+		t.Errorf("error %v, want ErrFull", err)
+	}
+}
+
+// The cases are those of RFC 7396, appendix A.
+func TestMerge(t *testing.T) {
+	for _, c := range []struct{ doc, patch, want string }{
+		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
+		{`{"a":"b"}`, `{"a":null}`, `{}`},
+		{`{"a":"b","b":"c"}`, `{"a":null}`, `{"b":"c"}`},
+		{`{"a":["b"]}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"c"}`, `{"a":["b"]}`, `{"a":["b"]}`},
+		{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`, `{"a":{"b":"d"}}`},
+		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
+		{`["a","b"]`, `["c","d"]`, `["c","d"]`},
+		{`{"a":"b"}`, `["c"]`, `["c"]`},
+		{`{"a":"foo"}`, `null`, `null`},
+		{`{"a":"foo"}`, `"bar"`, `"bar"`},
+		{`{"e":null}`, `{"a":1}`, `{"a":1,"e":null}`},
+		{`[1,2]`, `{"a":"b","c":null}`, `{"a":"b"}`},
+		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
+		{`{"n":12345678901234567890.50}`, `{"m":"<&>"}`, `{"m":"<&>","n":12345678901234567890.50}`},
+	} {
+		got, err := Merge([]byte(c.doc), []byte(c.patch))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s with %s: %s, %v; want %s", c.doc, c.patch, got, err, c.want)
+		}
+	}
+	for _, bad := range []string{"", "{", "{} {}", "x"} {
+		if _, err := Merge([]byte("{}"), []byte(bad)); err == nil {
+			t.Errorf("%q was taken for a merge patch", bad)
+		}
+	}
+}
+
+func FuzzMerge(f *testing.F) {
+	f.Add([]byte(`{"a":{"b":1}}`), []byte(`{"a":{"b":null,"c":[]}}`))
+	f.Fuzz(func(t *testing.T, doc, patch []byte) {
+		got, err := Merge(doc, patch)
+		if err != nil {
+			return
+		}
+		if !json.Valid(got) {
+			t.Fatalf("%s with %s: %s is not JSON", doc, patch, got)
+		}
+		again, err := Merge(got, patch)
+		if err != nil || string(again) != string(got) {
+			t.Errorf("%s with %s: once %s, twice %s, %v", doc, patch, got, again, err)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+// Package documents keeps the JSON documents that a target's rules create: collections of
+// documents by id, in the order of their creation, bounded in number and in bytes.
+package documents
+
+import "errors"
+
+// DefaultMax is how many documents a Store holds unless told otherwise.
+const DefaultMax = 1_000_000
+
+// MaxBytes bounds all documents of a Store together.
+const MaxBytes = 1 << 30
+
+// ErrFull reports that a document found no room. ErrExists reports that its id is taken.
+var (
+	ErrFull   = errors.New("documents: no room for another one")
+	ErrExists = errors.New("documents: the id is taken")
+)
+
+// Store holds documents. It belongs to one goroutine.
+type Store struct {
+	max, n      int
+	bytes       int
+	collections map[string]*Collection
+}
+
+// Collection is a set of documents with ids of their own.
+type Collection struct {
+	store          *Store
+	byID           map[string]*document
+	oldest, newest *document
+}
+
+type document struct {
+	id         string
+	content    []byte
+	prev, next *document
+}
+
+// New returns an empty store for at most max documents.
+func New(max int) *Store {
+	return &Store{max: max, collections: map[string]*Collection{}}
+}
+
+// Len is the number of documents in all collections.
+func (s *Store) Len() int { return s.n }
+
+// Collection returns the collection of that name, made when first asked for.
+func (s *Store) Collection(name string) *Collection {
+	c := s.collections[name]
+	if c == nil {
+		c = &Collection{store: s, byID: map[string]*document{}}
+		s.collections[name] = c
+	}
+	return c
+}
+
+// Len is the number of documents in the collection.
+func (c *Collection) Len() int { return len(c.byID) }
+
+// Get returns a document, which the caller must not change. It stays what it is after later calls.
+func (c *Collection) Get(id []byte) (content []byte, ok bool) {
+	d := c.byID[string(id)]
+	if d == nil {
+		return nil, false
+	}
+	return d.content, true
+}
+
+// Create adds a copy of content. It returns ErrExists or ErrFull.
+func (c *Collection) Create(id, content []byte) error {
+	if c.byID[string(id)] != nil {
+		return ErrExists
+	}
+	if c.store.n >= c.store.max || !c.store.room(len(id)+len(content)) {
+		return ErrFull
+	}
+	d := &document{id: string(id), content: append([]byte{}, content...), prev: c.newest}
+	if c.newest == nil {
+		c.oldest = d
+	} else {
+		c.newest.next = d
+	}
+	c.newest = d
+	c.byID[d.id] = d
+	c.store.n++
+	c.store.bytes += len(d.id) + len(d.content)
+	return nil
+}
+
+// Replace puts a copy of content in a document's place. ok is false when there is none. The
+// error is ErrFull.
+func (c *Collection) Replace(id, content []byte) (ok bool, err error) {
+	d := c.byID[string(id)]
+	if d == nil {
+		return false, nil
+	}
+	if !c.store.room(len(content) - len(d.content)) {
+		return true, ErrFull
+	}
+	c.store.bytes += len(content) - len(d.content)
+	d.content = append([]byte{}, content...)
+	return true, nil
+}
+
+// Delete reports whether there was such a document.
+func (c *Collection) Delete(id []byte) bool {
+	d := c.byID[string(id)]
+	if d == nil {
+		return false
+	}
+	if d.prev == nil {
+		c.oldest = d.next
+	} else {
+		d.prev.next = d.next
+	}
+	if d.next == nil {
+		c.newest = d.prev
+	} else {
+		d.next.prev = d.prev
+	}
+	delete(c.byID, d.id)
+	c.store.n--
+	c.store.bytes -= len(d.id) + len(d.content)
+	return true
+}
+
+// Each calls f for each document, oldest first, until it returns false. f must not change the
+// collection.
+func (c *Collection) Each(f func(id string, content []byte) bool) {
+	for d := c.oldest; d != nil && f(d.id, d.content); d = d.next {
+	}
+}
+
+func (s *Store) room(more int) bool { return s.bytes+more <= MaxBytes }
