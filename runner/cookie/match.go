@@ -1,0 +1,105 @@
+package cookie
+
+import "bytes"
+
+// hostname cuts the port off an authority. An IPv6 address keeps its brackets.
+func hostname(authority []byte) []byte {
+	i := bytes.LastIndexByte(authority, ':')
+	if i < 0 || bytes.IndexByte(authority[i:], ']') >= 0 {
+		return authority
+	}
+	return authority[:i]
+}
+
+// isIP tells addresses from names. No name's last label is a number (RFC 1123 2.1, RFC 3696 2).
+func isIP(host []byte) bool {
+	if len(host) == 0 || host[0] == '[' {
+		return true
+	}
+	for _, c := range host[bytes.LastIndexByte(host, '.')+1:] {
+		if !isDigit(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// scope says what a Domain attribute, which is not empty, makes of a cookie from host: one for this
+// host only, one for all hosts below domain, or, with false, none (RFC 6265 5.3 steps 5 and 6).
+func scope(host, domain []byte) (hostOnly, ok bool) {
+	if isIP(host) || bytes.IndexByte(domain, '.') < 0 {
+		return true, equalFold(host, domain)
+	}
+	return false, domainMatch(host, domain)
+}
+
+// domainMatch is RFC 6265 5.1.3.
+func domainMatch(host, domain []byte) bool {
+	n := len(host) - len(domain)
+	switch {
+	case n < 0:
+		return false
+	case n == 0:
+		return equalFold(host, domain)
+	}
+	return host[n-1] == '.' && equalFold(host[n:], domain) && !isIP(host)
+}
+
+func withoutQuery(path []byte) []byte {
+	if i := bytes.IndexByte(path, '?'); i >= 0 {
+		return path[:i]
+	}
+	return path
+}
+
+var root = []byte("/")
+
+// defaultPath is RFC 6265 5.1.4.
+func defaultPath(path []byte) []byte {
+	path = withoutQuery(path)
+	if i := bytes.LastIndexByte(path, '/'); i > 0 && path[0] == '/' {
+		return path[:i]
+	}
+	return root
+}
+
+// pathMatch is RFC 6265 5.1.4 for a cookie's path, which begins with a slash.
+func pathMatch(path, prefix []byte) bool {
+	if len(path) == 0 {
+		path = root
+	}
+	if !bytes.HasPrefix(path, prefix) {
+		return false
+	}
+	return len(path) == len(prefix) || prefix[len(prefix)-1] == '/' || path[len(prefix)] == '/'
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+func appendLower(dst, s []byte) []byte {
+	for _, c := range s {
+		dst = append(dst, lower(c))
+	}
+	return dst
+}
+
+// equalFold compares without regard to the case of ASCII letters, and to nothing else: what Unicode
+// folds to a letter is another name.
+func equalFold[S []byte | string](a []byte, b S) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
