@@ -104,6 +104,66 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// The cases follow RFC 6902, appendix A.
+func TestPatch(t *testing.T) {
+	for _, c := range []struct{ doc, patch, want string }{
+		{`{"foo":"bar"}`, `[{"op":"add","path":"/baz","value":"qux"}]`, `{"baz":"qux","foo":"bar"}`},
+		{`{"foo":["bar","baz"]}`, `[{"op":"add","path":"/foo/1","value":"qux"}]`, `{"foo":["bar","qux","baz"]}`},
+		{`{"foo":["bar"]}`, `[{"op":"add","path":"/foo/-","value":["abc"]}]`, `{"foo":["bar",["abc"]]}`},
+		{`{"baz":"qux","foo":"bar"}`, `[{"op":"remove","path":"/baz"}]`, `{"foo":"bar"}`},
+		{`{"foo":["bar","qux","baz"]}`, `[{"op":"remove","path":"/foo/1"}]`, `{"foo":["bar","baz"]}`},
+		{`{"a":{"b":1}}`, `[{"op":"replace","path":"/a/b","value":null}]`, `{"a":{"b":null}}`},
+		{`{"foo":{"bar":"x","w":"fred"},"q":{}}`, `[{"op":"move","from":"/foo/w","path":"/q/t"}]`, `{"foo":{"bar":"x"},"q":{"t":"fred"}}`},
+		{`{"foo":["all","grass","cows","eat"]}`, `[{"op":"move","from":"/foo/1","path":"/foo/3"}]`, `{"foo":["all","cows","eat","grass"]}`},
+		{`{"a":{"b":[1]}}`, `[{"op":"copy","from":"/a","path":"/c"},{"op":"add","path":"/c/b/0","value":0}]`, `{"a":{"b":[1]},"c":{"b":[0,1]}}`},
+		{`{"a":1}`, `[{"op":"test","path":"/a","value":1},{"op":"replace","path":"","value":[2]}]`, `[2]`},
+		{`{"a~/b":1}`, `[{"op":"replace","path":"/a~0~1b","value":2}]`, `{"a~/b":2}`},
+		{`{}`, `[{"op":"add","path":"/a","value":1,"xyz":true}]`, `{"a":1}`},
+	} {
+		got, err := Patch([]byte(c.doc), []byte(c.patch))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s with %s: %s, %v; want %s", c.doc, c.patch, got, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		doc, patch string
+		conflict   bool
+	}{
+		{`{"a":1}`, `[{"op":"test","path":"/a","value":2}]`, true},
+		{`{"a":1}`, `[{"op":"replace","path":"/b","value":2}]`, true},
+		{`{"a":1}`, `[{"op":"add","path":"/b/c","value":2}]`, true},
+		{`{"a":[]}`, `[{"op":"add","path":"/a/1","value":2}]`, true},
+		{`{"a":[1]}`, `[{"op":"remove","path":"/a/01"}]`, true},
+		{`{"a":{}}`, `[{"op":"move","from":"/a","path":"/a/b"}]`, true},
+		{`{"a":1}`, `[{"op":"spam","path":"/a"}]`, false},
+		{`{"a":1}`, `[{"op":"remove"}]`, false},
+		{`{"a":1}`, `{"op":"remove"}`, false},
+		{`{"a":1}`, `[{"op":"copy","path":"/a"}]`, false},
+	} {
+		_, err := Patch([]byte(c.doc), []byte(c.patch))
+		if err == nil || errors.Is(err, ErrConflict) != c.conflict {
+			t.Errorf("%s with %s: %v; conflict %v", c.doc, c.patch, err, c.conflict)
+		}
+	}
+}
+
+// TestPatchIsBounded: a hundred doublings of a document end early.
+func TestPatchIsBounded(t *testing.T) {
+	patch := "[" + strings.Repeat(`{"op":"copy","from":"","path":"/a"},{"op":"copy","from":"","path":"/b"},`, 50) + `{"op":"test","path":"","value":1}]`
+	if _, err := Patch([]byte(`{"x":"y"}`), []byte(patch)); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "copies over") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzPatch(f *testing.F) {
+	f.Add([]byte(`{"a":[1]}`), []byte(`[{"op":"move","from":"/a/0","path":"/b"},{"op":"copy","from":"","path":"/c"}]`))
+	f.Fuzz(func(t *testing.T, doc, patch []byte) {
+		if got, err := Patch(doc, patch); err == nil && !json.Valid(got) {
+			t.Fatalf("%s with %s: %s is not JSON", doc, patch, got)
+		}
+	})
+}
+
 func FuzzMerge(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":1}}`), []byte(`{"a":{"b":null,"c":[]}}`))
 	f.Fuzz(func(t *testing.T, doc, patch []byte) {

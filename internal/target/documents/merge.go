@@ -17,13 +17,7 @@ func Merge(doc, patch []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("document: %w", err)
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(merge(present, change)); err != nil {
-		return nil, fmt.Errorf("merge patch: %w", err)
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), nil
+	return encode(merge(present, change))
 }
 
 func decode(text []byte) (any, error) {
