@@ -79,7 +79,7 @@ func lifeCycle(address string, rates ...rv.Rate) *rv.Plan {
 		Targets:   []rv.Target{{Name: "t", Protocol: rv.ProtocolH2C, Connections: 4, MaxConcurrentStreams: 10, ConnectTimeout: second, Endpoints: []rv.Endpoint{{Scheme: "http", Authority: address, Address: address}}}},
 		Variables: []rv.Variable{{Name: "ue", Range: &rv.Range{Start: 0, End: 1_000_000, Step: 1, Width: 7}}},
 		Chains: []rv.Chain{{Name: "life", Weight: 1, Captures: []string{"session"}, Steps: []rv.Step{
-			{Name: "create", Method: "POST", Path: rv.Text{{Literal: "/things"}}, Body: rv.Text{{Variable: 1}}, Timeout: second, Expect: status(201), Capture: []rv.Capture{{Header: "location"}}},
+			{Name: "create", Method: "POST", Path: rv.Text{{Literal: "/things"}}, Body: rv.Text{{Variable: 1}}, Timeout: second, Expect: status(201), Capture: []rv.Capture{{Source: rv.Source{Kind: rv.SourceHeader, Name: "location"}, Location: true}}},
 			{Name: "update", Method: "PATCH", Path: session, Body: rv.Text{{Literal: "{}"}}, Timeout: second, Expect: status(200)},
 			{Name: "delete", Method: "DELETE", Path: session, Timeout: second, Expect: status(204)},
 		}}},

@@ -80,6 +80,8 @@ const (
 	// ReasonPlanRejected: a runner cannot execute the plan; it is of another version, or a
 	// machine lacks what the plan asks for.
 	ReasonPlanRejected = "PlanRejected"
+	// ReasonSetupFailed: a setup chain failed, so the load did not start.
+	ReasonSetupFailed = "SetupFailed"
 	// ReasonInternalError: a runner itself failed.
 	ReasonInternalError = "InternalError"
 )

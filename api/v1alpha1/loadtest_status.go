@@ -143,6 +143,22 @@ type Results struct {
 	// warmUpSent counts the requests of warm-up stages.
 	// +optional
 	WarmUpSent int64 `json:"warmUpSent,omitempty"`
+	// setup counts the requests of setup chains, teardown those of teardown chains.
+	// +optional
+	Setup OnceResult `json:"setup,omitzero"`
+	// teardown counts the requests of teardown chains.
+	// +optional
+	Teardown OnceResult `json:"teardown,omitzero"`
+	// causes counts problem details (RFC 9457) by their cause (3GPP TS 29.500 5.2.7.2), the most
+	// frequent first, at most 16 of them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Causes []NamedCount `json:"causes,omitempty"`
+	// exhausted is true when a variable with atEnd stop was used up.
+	// +optional
+	Exhausted bool `json:"exhausted,omitempty"`
 	// rate compares asked and achieved.
 	// +required
 	Rate RateStatus `json:"rate"`
@@ -165,6 +181,30 @@ type Results struct {
 	// missing.
 	// +optional
 	Partial bool `json:"partial,omitempty"`
+}
+
+// OnceResult counts the requests of chains that run once for the whole test.
+type OnceResult struct {
+	// sent requests left the runner.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Sent int64 `json:"sent"`
+	// succeeded responses were as expected.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Succeeded int64 `json:"succeeded"`
+}
+
+// NamedCount is a count of something that has a name.
+type NamedCount struct {
+	// name of what is counted.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// count of it.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Count int64 `json:"count"`
 }
 
 // RequestCounts count each request of the measured stages in exactly one term of the law
@@ -272,6 +312,13 @@ type ChainResult struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Aborted int64 `json:"aborted"`
+	// abortedBy counts aborted by reason: failedCheck, missingCapture, timedOut, reset,
+	// connectionLost, dropped, script or location; the most frequent first.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	AbortedBy []NamedCount `json:"abortedBy,omitempty"`
 	// steps has one entry for each step, in the order of the spec.
 	// +optional
 	// +listType=map
@@ -298,6 +345,13 @@ type StepResult struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Failed int64 `json:"failed"`
+	// failedBy counts the responses that failed by the first check that did not hold; the most
+	// frequent first, at most 8 of them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	FailedBy []NamedCount `json:"failedBy,omitempty"`
 	// errorRatio is 1 - succeeded / sent, a decimal string.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
@@ -321,8 +375,8 @@ type RunnerStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node,omitempty"`
-	// state is Waiting, Connecting, Ready, Running, Draining or Done, as the runner tells it, or
-	// Lost, as the operator found it.
+	// state is Waiting, Connecting, SettingUp, Ready, Running, Draining, Drained, TearingDown or
+	// Done, as the runner tells it, or Lost, as the operator found it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	State string `json:"state,omitempty"`

@@ -37,6 +37,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.thresholds) == has(oldSelf.spec.thresholds) && (!has(self.spec.thresholds) || self.spec.thresholds == oldSelf.spec.thresholds))",message="thresholds are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.thresholds"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.runner) == has(oldSelf.spec.runner) && (!has(self.spec.runner) || self.spec.runner == oldSelf.spec.runner))",message="runner is frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.runner"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="activeDeadlineSeconds is frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.activeDeadlineSeconds"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.weightBy) == has(oldSelf.spec.weightBy) && (!has(self.spec.weightBy) || self.spec.weightBy == oldSelf.spec.weightBy))",message="weightBy is frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.weightBy"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.seed) == has(oldSelf.spec.seed) && (!has(self.spec.seed) || self.spec.seed == oldSelf.spec.seed))",message="seed is frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.seed"
 // +kubebuilder:validation:XValidation:rule="(has(oldSelf.status) && has(oldSelf.status.completionTime)) || !has(oldSelf.spec.stop) || !oldSelf.spec.stop || (has(self.spec.stop) && self.spec.stop)",message="stop cannot be taken back; to run the test again, apply it under another name",fieldPath=".spec.stop"
 type LoadTest struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -78,7 +80,7 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Targets []Target `json:"targets"`
-	// variables are sequences of values that templates insert as ${name}, up to 64 of them.
+	// variables are sources of values that templates insert as ${name}, up to 64 of them.
 	// Default: none.
 	// +optional
 	// +listType=map
@@ -102,6 +104,19 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Chains []Chain `json:"chains"`
+	// weightBy says what the weights of chains divide up: chains, the chain instances that are
+	// started, or requests, the requests that are sent. By requests a chain of four steps is
+	// started a quarter as often as one of a single step with the same weight; a repeated step
+	// counts as often as it is repeated, and every step counts as if nothing failed and every
+	// condition held. Default chains.
+	// +optional
+	// +kubebuilder:default=chains
+	WeightBy WeightBy `json:"weightBy,omitempty"`
+	// seed decides all that is random: the order of shuffled variables, random values, think
+	// times, which chain comes next. The same seed, spec and number of shards give the same
+	// values. Default: derived from namespace and name of the LoadTest.
+	// +optional
+	Seed *int64 `json:"seed,omitempty"`
 	// rates are the stages of the load, 1 to 64 of them, run one after another without a gap.
 	// Warm-up stages come first; at least one stage is none.
 	// +required
@@ -145,6 +160,18 @@ type LoadTestSpec struct {
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
 }
 
+// WeightBy says what the weights of chains divide up.
+//
+// +kubebuilder:validation:Enum=chains;requests
+type WeightBy string
+
+const (
+	// WeightByChains divides up the chain instances that are started.
+	WeightByChains WeightBy = "chains"
+	// WeightByRequests divides up the requests that are sent.
+	WeightByRequests WeightBy = "requests"
+)
+
 // Protocol is how a target is spoken to.
 //
 // +kubebuilder:validation:Enum=auto;http1;h2;h2c
@@ -180,6 +207,8 @@ type Target struct {
 	// url is the base of all requests: http:// or https://, a host name or IP address (IPv6 in
 	// brackets), an optional port (default 80 or 443) and an optional path, which is put before
 	// the path of each template that does not begin with a capture. No user, query or fragment.
+	// After the scheme ${name} inserts a variable that has one value on a runner: env, perShard
+	// or constant, or one of scope global; $$ is one dollar sign.
 	// Exactly one of url and urls is needed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -243,232 +272,20 @@ type Target struct {
 	// http1, or auto with an https url.
 	// +optional
 	HTTP1 *HTTP1 `json:"http1,omitempty"`
+	// auth makes the authorization field of all requests to this target whose template has none.
+	// Default: none is sent.
+	// +optional
+	Auth *Auth `json:"auth,omitempty"`
+	// followAuthority opens connections to another authority when a captured location is an
+	// absolute URL that names it, as many as to this target, and sends the requests whose path
+	// begins with that capture there. At most 64 of them are followed on each worker; scheme and
+	// all else are as for this target. Default false: of an absolute URL the path and query are
+	// taken, and the request goes to this target.
+	// +optional
+	FollowAuthority bool `json:"followAuthority,omitempty"`
 	// connecting is how connections are opened, given up and replaced.
 	// +optional
 	Connecting *Connecting `json:"connecting,omitempty"`
-}
-
-// Variable is a sequence of values. Each chain instance draws one value of each variable that it
-// uses and keeps it for all its steps. A sequence begins again when it is used up. Every shard has
-// a part of the sequence to itself, so that no value is in use on two shards; a sequence with
-// fewer values than there are shards cannot be parted and is used whole by each.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.range) != has(self.list)",message="exactly one of range and list is needed"
-type Variable struct {
-	// name is how templates refer to it: ${name}. Letters, digits and _, not beginning with a
-	// digit, at most 50 characters. A capture must not have the same name.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=50
-	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
-	Name string `json:"name"`
-	// range is a sequence of integers. Exactly one of range and list is needed.
-	// +optional
-	Range *IntegerRange `json:"range,omitempty"`
-	// list is a sequence of strings. Exactly one of range and list is needed.
-	// +optional
-	List *ValueList `json:"list,omitempty"`
-}
-
-// IntegerRange is start, start+step, ... below end, in decimal; then it begins again.
-//
-// +kubebuilder:validation:XValidation:rule="self.end > self.start",message="end must be greater than start"
-type IntegerRange struct {
-	// start is the first value, 0 to 10^18. Default 0.
-	// +optional
-	// +kubebuilder:default=0
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=1000000000000000000
-	Start int64 `json:"start"`
-	// end is exclusive: the first value that is not in the sequence any more. Greater than
-	// start, at most 10^18.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000000000000000000
-	End int64 `json:"end"`
-	// step is the distance from one value to the next, 1 to 10^18. Default 1.
-	// +optional
-	// +kubebuilder:default=1
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000000000000000000
-	Step int64 `json:"step,omitempty"`
-	// width pads each value with zeros on the left to this many digits, at most 19. It must not
-	// be smaller than the largest value has digits. Default 0: no padding.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=19
-	Width int32 `json:"width,omitempty"`
-}
-
-// ValueList is a list of strings, taken in order; then it begins again.
-type ValueList struct {
-	// values are the strings, 1 to 4096 of at most 1024 characters each. They are inserted as
-	// they are: ${...} has no meaning in them. A value must be possible wherever a template
-	// inserts it, in a path or a header for instance.
-	// +required
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=4096
-	// +kubebuilder:validation:items:MaxLength=1024
-	Values []string `json:"values"`
-}
-
-// Template is a request with holes. In path, header values and body, ${name} inserts a variable
-// or what an earlier step of the chain captured; $$ is one dollar sign, and a dollar sign before
-// anything else stands for itself.
-type Template struct {
-	// name is how steps refer to it: lower-case letters, digits and -, at most 50 characters.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=50
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	Name string `json:"name"`
-	// method is the HTTP method. Methods are case-sensitive, so upper case as a rule; at most 32
-	// characters; CONNECT is refused. Default GET.
-	// +optional
-	// +kubebuilder:default=GET
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	Method string `json:"method,omitempty"`
-	// path is the request's path and query, at most 8192 characters: it begins with / or with a
-	// capture such as ${session}, or is * for the method OPTIONS. White space, control and
-	// non-ASCII characters must be percent-encoded. The path of the target's url is put before
-	// it, unless it begins with a capture. Default /.
-	// +optional
-	// +kubebuilder:default="/"
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=8192
-	Path string `json:"path,omitempty"`
-	// headers are sent in this order, after the pseudo-headers, up to 64 of them. A name may
-	// occur twice. Default: none.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
-	Headers []Header `json:"headers,omitempty"`
-	// body is the request's content, at most 262144 characters. content-length is set from it;
-	// content-type is not set unless headers has it. Default: no content.
-	// +optional
-	// +kubebuilder:validation:MaxLength=262144
-	Body string `json:"body,omitempty"`
-	// timeout bounds the time from sending the request to the end of its response. Greater than
-	// 0 and at most 1h. A request that takes longer is counted as timedOut, and its chain
-	// instance is aborted. The drain at the end of the test lasts as long as the longest timeout.
-	// Default 5s.
-	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
-	Timeout *metav1.Duration `json:"timeout,omitempty"`
-	// expect says which responses are a success. Default: those with a status below 400.
-	// +optional
-	Expect *Expect `json:"expect,omitempty"`
-	// capture takes values out of the response for later steps of the same chain instance, up to
-	// 16 of them. Default: none.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=16
-	Capture []Capture `json:"capture,omitempty"`
-}
-
-// Header is a header field of a request.
-type Header struct {
-	// name of the field, at most 256 characters; case does not matter, HTTP/2 sends it in lower
-	// case. Refused are pseudo-headers, fields specific to a connection (RFC 9113 8.2.2),
-	// content-length, which is set from the body, and host, which is set from the target's url.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=256
-	Name string `json:"name"`
-	// value of the field, at most 8192 characters; it may be empty. No control characters, no
-	// white space at either end. It is stored and sent as it is: anybody who may read the
-	// LoadTest can read it.
-	// +required
-	// +kubebuilder:validation:MaxLength=8192
-	Value string `json:"value"`
-}
-
-// Expect says which responses are a success. All others are counted as failedChecks and abort
-// their chain instance.
-type Expect struct {
-	// status lists up to 32 codes ("201") and classes ("2xx"), any of which is a success.
-	// Default: every status below 400.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:items:MaxLength=3
-	// +kubebuilder:validation:items:Pattern=`^[1-5]([0-9][0-9]|xx)$`
-	Status []string `json:"status,omitempty"`
-}
-
-// Capture takes a value out of a response.
-type Capture struct {
-	// name is how later steps of the chain refer to it: ${name}. Letters, digits and _, not
-	// beginning with a digit, at most 50 characters. A variable must not have the same name; a
-	// later step may capture the same name again, which replaces the value.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=50
-	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
-	Name string `json:"name"`
-	// header is the response header field whose value is taken, at most 256 characters; case
-	// does not matter, and of several with the same name the first counts. An absolute URL in
-	// location is cut to its path and query. A response without the field aborts the chain
-	// instance.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=256
-	Header string `json:"header"`
-}
-
-// Chain is a sequence of requests to one target. An instance of it is like one session of one
-// client: it draws its variables once, and its steps run one after another.
-type Chain struct {
-	// name is the chain's name in results: lower-case letters, digits and -, at most 50
-	// characters.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=50
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	Name string `json:"name"`
-	// target is the name of the target that gets the requests.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=50
-	Target string `json:"target"`
-	// weight is this chain's share of the chain instances that are started: of two chains with
-	// the weights 3 and 1 the first is started three times as often. 1 to 10000. Default 1.
-	// +optional
-	// +kubebuilder:default=1
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=10000
-	Weight int32 `json:"weight,omitempty"`
-	// steps run in order, 1 to 256 of them. A step that fails, times out or lacks its capture
-	// aborts the instance; its later steps are not sent.
-	// +required
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=256
-	Steps []Step `json:"steps"`
-}
-
-// Step is one request of a chain.
-type Step struct {
-	// template is the name of the template to send.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=50
-	Template string `json:"template"`
-	// name is the step's name in results: lower-case letters, digits and -, at most 50
-	// characters. It must differ from those of the chain's other steps, so a template that is
-	// used twice in a chain needs one. Default: the template's name.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=50
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	Name string `json:"name,omitempty"`
 }
 
 // Rate is a stage of the load: exactly one mode (requestsPerSecond, requestsPer or

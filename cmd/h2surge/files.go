@@ -51,9 +51,11 @@ func moved(t *rv.Target, dir string) {
 	}
 	own := *t.TLS
 	t.TLS = &own
-	for _, name := range t.Files() {
+	for _, name := range tlsFiles(t) {
 		if below, ok := strings.CutPrefix(*name, compile.FilesDir+"/"); ok {
 			*name = filepath.Join(dir, filepath.FromSlash(below))
 		}
 	}
 }
+
+func tlsFiles(t *rv.Target) []*string { return []*string{&t.TLS.CAFile, &t.TLS.CertFile, &t.TLS.KeyFile} }

@@ -173,7 +173,7 @@ func (u *urlForm) template() (v1alpha1.Template, error) {
 			t.Method = value
 			continue
 		}
-		t.Headers = append(t.Headers, v1alpha1.Header{Name: name, Value: literal(value)})
+		t.Headers = append(t.Headers, v1alpha1.Header{Name: name, Value: new(literal(value))})
 	}
 	return t, nil
 }

@@ -63,7 +63,7 @@ func TestURLForm(t *testing.T) {
 		{"a query alone", nil, "http://h:1?c=d", base(func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/?c=d" })},
 		{"headers", []string{"-H", "x-a: b: c ", "-H", "x-d:e", "-H", ":method: PUT", "-H", "x-$: $"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Templates[0].Method = "PUT"
-			s.Templates[0].Headers = []v1alpha1.Header{{Name: "x-a", Value: "b: c"}, {Name: "x-d", Value: "e"}, {Name: "x-$", Value: "$$"}}
+			s.Templates[0].Headers = []v1alpha1.Header{{Name: "x-a", Value: new("b: c")}, {Name: "x-d", Value: new("e")}, {Name: "x-$", Value: new("$$")}}
 		})},
 		{"a body", []string{"-d", body}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Templates[0].Method, s.Templates[0].Body = "POST", `{"cost":"$$$${x}"}`

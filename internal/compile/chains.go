@@ -123,10 +123,10 @@ func (c *compiler) step(scope *chainScope, template, target int) runnerv1alpha1.
 	}
 	c.asterisk(r, target)
 	for _, h := range r.headers {
-		out.Headers = append(out.Headers, runnerv1alpha1.Header{Name: h.name, Value: c.resolve(scope, h.value)})
+		out.Headers = append(out.Headers, runnerv1alpha1.Header{Name: runnerv1alpha1.Text{{Literal: h.name}}, Value: c.resolve(scope, h.value)})
 	}
 	for j, capture := range r.captures {
-		out.Capture = append(out.Capture, runnerv1alpha1.Capture{Slot: scope.slots[capture.Name], Header: strings.ToLower(capture.Header)})
+		out.Capture = append(out.Capture, runnerv1alpha1.Capture{Slot: scope.slots[capture.Name], Source: runnerv1alpha1.Source{Kind: runnerv1alpha1.SourceHeader, Name: strings.ToLower(capture.Header)}, Location: strings.EqualFold(capture.Header, "location")})
 		scope.maker[capture.Name] = captureID{template, j}
 	}
 	c.plan.Drain = max(c.plan.Drain, r.timeout)

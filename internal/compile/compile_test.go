@@ -35,7 +35,7 @@ func TestErrors(t *testing.T) {
 		{"undefined variable in a path", func(s *spec) { s.Templates[1].Path = "/a/${x}" },
 			[]string{`spec.templates[1].path: variable "x" is not defined`}},
 		{"undefined variable in a header", func(s *spec) {
-			s.Templates[0].Headers = []v1alpha1.Header{{Name: "a", Value: "b"}, {Name: "a", Value: "${x}${y}"}}
+			s.Templates[0].Headers = []v1alpha1.Header{{Name: "a", Value: new("b")}, {Name: "a", Value: new("${x}${y}")}}
 		}, []string{`spec.templates[0].headers[1].value: variable "x" is not defined`, `spec.templates[0].headers[1].value: variable "y" is not defined`}},
 		{"undefined variable in a body, told once", func(s *spec) { s.Templates[0].Body = "${x} ${x}" },
 			[]string{`spec.templates[0].body: variable "x" is not defined`}},
@@ -67,7 +67,7 @@ func TestErrors(t *testing.T) {
 		{"a template twice in a chain", func(s *spec) { s.Chains[0].Steps = append(s.Chains[0].Steps, v1alpha1.Step{Template: "update"}) },
 			[]string{`spec.chains[0].steps[3].name: "update" is the name of step 1 too; give one of them another name`}},
 		{"two captures of one name", func(s *spec) {
-			s.Templates[0].Capture = append(s.Templates[0].Capture, v1alpha1.Capture{Name: "session", Header: "etag"})
+			s.Templates[0].Capture = append(s.Templates[0].Capture, v1alpha1.Capture{Name: "session", ValueSource: v1alpha1.ValueSource{Header: "etag"}})
 		}, []string{`spec.templates[0].capture[1].name: "session" is the name of entry 0 too`}},
 		{"variable and capture of one name", func(s *spec) { s.Variables[0].Name = "session"; s.Templates[0].Body, s.Templates[1].Body = "", "" },
 			[]string{`spec.templates[0].capture[0].name: "session" is the name of a variable too`}},
@@ -257,7 +257,7 @@ func secure(edit func(*v1alpha1.TLS)) func(*spec) {
 	}
 }
 func header(name, value string) func(*spec) {
-	return func(s *spec) { s.Templates[0].Headers = []v1alpha1.Header{{Name: name, Value: value}} }
+	return func(s *spec) { s.Templates[0].Headers = []v1alpha1.Header{{Name: name, Value: new(value)}} }
 }
 
 // TestRulesOfTheAPI: what the API server refuses is refused here with the same words.

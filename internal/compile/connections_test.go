@@ -131,11 +131,9 @@ func TestMounts(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(compile.ErrorLines(errs))
 	}
-	for i := range p.Targets {
-		for _, file := range p.Targets[i].Files() {
-			if *file != "/d" && !files[*file] {
-				t.Errorf("targets[%d] wants %s, which is not mounted", i, *file)
-			}
+	for _, file := range p.Files() {
+		if *file != "/d" && !files[*file] {
+			t.Errorf("the plan wants %s, which is not mounted", *file)
 		}
 	}
 }

@@ -132,16 +132,16 @@ func (c *compiler) headers(path *field.Path, headers []v1alpha1.Header) []header
 	for i, h := range headers {
 		at := path.Index(i)
 		name := strings.ToLower(h.Name)
-		if !c.length(at.Child("name"), h.Name, maxHeaderName) || !c.length(at.Child("value"), h.Value, maxText) {
+		if !c.length(at.Child("name"), h.Name, maxHeaderName) || !c.length(at.Child("value"), valueOf(h), maxText) {
 			continue
 		}
-		if problem := headerProblem(name, h.Value); problem != "" {
+		if problem := headerProblem(name, valueOf(h)); problem != "" {
 			c.fail(at.Child("name"), "%s", problem)
 		}
-		if v := h.Value; v != "" && (isBlank(v[0]) || isBlank(v[len(v)-1])) {
+		if v := valueOf(h); v != "" && (isBlank(v[0]) || isBlank(v[len(v)-1])) {
 			c.fail(at.Child("value"), "must not begin or end with white space (RFC 9113 8.2.1)")
 		}
-		value := c.text(at.Child("value"), h.Value, validFieldValue, "a header (no CR, LF, NUL or other control character)")
+		value := c.text(at.Child("value"), valueOf(h), validFieldValue, "a header (no CR, LF, NUL or other control character)")
 		out = append(out, headerText{name: name, value: value})
 	}
 	return out
@@ -237,4 +237,11 @@ func (c *compiler) reference(t text, name string) {
 			return
 		}
 	}
+}
+
+func valueOf(h v1alpha1.Header) string {
+	if h.Value == nil {
+		return ""
+	}
+	return *h.Value
 }

@@ -109,12 +109,12 @@ func (c *checker) step(at string, chain *runnerv1alpha1.Chain, s *runnerv1alpha1
 	c.text(at+".path", chain, s.Path)
 	c.text(at+".body", chain, s.Body)
 	for _, h := range s.Headers {
-		c.require(h.Name != "", "%s has a header without a name", at)
+		c.require(len(h.Name) > 0, "%s has a header without a name", at)
 		c.text(at+".headers", chain, h.Value)
 	}
 	for _, capture := range s.Capture {
 		c.require(capture.Slot >= 0 && capture.Slot < len(chain.Captures), "%s captures into slot %d", at, capture.Slot)
-		c.require(capture.Header != "", "%s captures no header", at)
+		c.require(capture.Source.Kind != "", "%s captures no header", at)
 	}
 	for _, r := range s.Expect.Status {
 		c.require(r.From >= 100 && r.From <= r.To && r.To <= 599, "%s expects status %d to %d", at, r.From, r.To)

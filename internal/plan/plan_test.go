@@ -35,9 +35,9 @@ func sound() *runnerv1alpha1.Plan {
 			Name: "c", Weight: 1, Captures: []string{"x"},
 			Steps: []runnerv1alpha1.Step{{
 				Name: "s", Method: "GET", Path: runnerv1alpha1.Text{{Literal: "/"}, {Variable: 2}, {Capture: 1}}, Timeout: time.Second,
-				Headers: []runnerv1alpha1.Header{{Name: "h", Value: runnerv1alpha1.Text{{Literal: "v"}}}},
+				Headers: []runnerv1alpha1.Header{{Name: runnerv1alpha1.Text{{Literal: "h"}}, Value: runnerv1alpha1.Text{{Literal: "v"}}}},
 				Expect:  runnerv1alpha1.Expect{Status: []runnerv1alpha1.StatusRange{{From: 200, To: 299}}},
-				Capture: []runnerv1alpha1.Capture{{Slot: 0, Header: "location"}},
+				Capture: []runnerv1alpha1.Capture{{Slot: 0, Source: runnerv1alpha1.Source{Kind: runnerv1alpha1.SourceHeader, Name: "location"}, Location: true}},
 			}},
 		}},
 		Rates:  []runnerv1alpha1.Rate{{Name: "r", Count: 1, Period: time.Second, Duration: time.Second}},
@@ -207,9 +207,9 @@ func TestCheck(t *testing.T) {
 		{"reads capture 2", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path[2].Capture = 2 }},
 		{"a part with 0 values", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Headers[0].Value[0].Literal = "" }},
 		{"a part with 2 values", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path[1].Literal = "x" }},
-		{"header without a name", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Headers[0].Name = "" }},
+		{"header without a name", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Headers[0].Name = nil }},
 		{"captures into slot 1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Capture[0].Slot = 1 }},
-		{"captures no header", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Capture[0].Header = "" }},
+		{"captures no header", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Capture[0].Source.Kind = "" }},
 		{"expects status 299 to 200", func(p *runnerv1alpha1.Plan) {
 			p.Chains[0].Steps[0].Expect.Status[0] = runnerv1alpha1.StatusRange{From: 299, To: 200}
 		}},

@@ -29,21 +29,21 @@ func lifeCycle() *rv.Plan {
 			Steps: []rv.Step{
 				{
 					Name: "create", Method: "POST", Path: lit("/sessions"), Timeout: second,
-					Headers: []rv.Header{{Name: "content-type", Value: lit("application/json")}},
+					Headers: []rv.Header{{Name: rv.Text{{Literal: "content-type"}}, Value: lit("application/json")}},
 					Body:    rv.Text{{Literal: `{"ue":"`}, {Variable: 1}, {Literal: `"}`}},
 					Expect:  rv.Expect{Status: []rv.StatusRange{{From: 201, To: 201}}},
-					Capture: []rv.Capture{{Slot: 0, Header: "Location"}},
+					Capture: []rv.Capture{{Slot: 0, Source: rv.Source{Kind: rv.SourceHeader, Name: "location"}, Location: true}},
 				},
 				{
 					Name: "update", Method: "PATCH", Path: rv.Text{{Capture: 1}}, Timeout: 2 * second,
-					Headers: []rv.Header{{Name: "content-type", Value: lit("application/json")}, {Name: "x-colour", Value: rv.Text{{Literal: "c-"}, {Variable: 2}}}},
+					Headers: []rv.Header{{Name: rv.Text{{Literal: "content-type"}}, Value: lit("application/json")}, {Name: rv.Text{{Literal: "x-colour"}}, Value: rv.Text{{Literal: "c-"}, {Variable: 2}}}},
 					Body:    lit("{}"),
 				},
 				{Name: "delete", Method: "DELETE", Path: rv.Text{{Capture: 1}}, Timeout: second},
 			},
 		}, {
 			Name: "look", Weight: 1,
-			Steps: []rv.Step{{Name: "get", Method: "GET", Path: rv.Text{{Literal: "/"}, {Variable: 2}}, Timeout: second, Headers: []rv.Header{{Name: "User-Agent", Value: lit("own")}}}},
+			Steps: []rv.Step{{Name: "get", Method: "GET", Path: rv.Text{{Literal: "/"}, {Variable: 2}}, Timeout: second, Headers: []rv.Header{{Name: rv.Text{{Literal: "User-Agent"}}, Value: lit("own")}}}},
 		}},
 		Rates: []rv.Rate{{Name: "r", AsFastAsPossible: true, Requests: 1}},
 	}
@@ -304,7 +304,7 @@ func TestCompileTellsTheFault(t *testing.T) {
 		{"timeout", func(p *rv.Plan) { p.Chains[0].Steps[0].Timeout = 0 }, "chains[0].steps[0].timeout: 0s is not between 0 and 24h"},
 		{"status", func(p *rv.Plan) { p.Chains[0].Steps[0].Expect.Status[0].From = 99 }, "chains[0].steps[0].expect.status[0]: 99 to 201 is no range of status codes"},
 		{"method", func(p *rv.Plan) { p.Chains[0].Steps[0].Method = "A B" }, `chains[0].steps[0].method: "A B" is no token`},
-		{"header", func(p *rv.Plan) { p.Chains[0].Steps[0].Headers[0].Name = "a:b" }, `chains[0].steps[0].headers[0].name: "a:b" is no token`},
+		{"header", func(p *rv.Plan) { p.Chains[0].Steps[0].Headers[0].Name = lit("a:b") }, `chains[0].steps[0].headers[0].name: "a:b" is no token`},
 		{"path", func(p *rv.Plan) { p.Chains[0].Steps[0].Path = nil }, "chains[0].steps[0].path: empty"},
 		{"range", func(p *rv.Plan) { p.Variables[0].Range.Step = 0 }, fmt.Sprintf("variables[0]: range: %+v is empty or out of bounds", rv.Range{Start: 5, End: 1000, Width: 6})},
 	} {

@@ -52,9 +52,9 @@ func requestFields(in *rv.Step, b *textBuilder, body text) ([]fieldSource, error
 	}
 	agent := false
 	for i, h := range in.Headers {
-		name := strings.ToLower(h.Name)
-		if !httpguts.ValidHeaderFieldName(name) {
-			return nil, fmt.Errorf("headers[%d].name: %q is no token", i, h.Name)
+		name, err := b.name(h.Name)
+		if err != nil {
+			return nil, fmt.Errorf("headers[%d].name%w", i, err)
 		}
 		value, err := b.build(h.Value)
 		if err != nil {
@@ -67,6 +67,19 @@ func requestFields(in *rv.Step, b *textBuilder, body text) ([]fieldSource, error
 		out = append(out, fieldSource{name: "user-agent", value: text{}.join(UserAgent)})
 	}
 	return appendLength(out, in.Method, body), nil
+}
+
+// name is the name of a header field.
+func (b *textBuilder) name(in rv.Text) (string, error) {
+	t, err := b.build(in)
+	if err != nil {
+		return "", err
+	}
+	name := strings.ToLower(t.literal())
+	if !httpguts.ValidHeaderFieldName(name) {
+		return "", fmt.Errorf(": %q is no token", name)
+	}
+	return name, nil
 }
 
 // appendLength adds content-length where there is a body, and where the method's meaning makes

@@ -91,7 +91,7 @@ func TestHeadsOfAChain(t *testing.T) {
 
 func TestHeadIsExact(t *testing.T) {
 	p := lifeCycle()
-	p.Chains[1].Steps[0].Headers = append(p.Chains[1].Steps[0].Headers, rv.Header{Name: "TE", Value: lit("trailers")}, rv.Header{Name: "x-empty"})
+	p.Chains[1].Steps[0].Headers = append(p.Chains[1].Steps[0].Headers, rv.Header{Name: rv.Text{{Literal: "TE"}}, Value: lit("trailers")}, rv.Header{Name: rv.Text{{Literal: "x-empty"}}})
 	g := program(t, p)
 	var in Instance
 	in.Begin(g, 1, cursors(g))
@@ -114,9 +114,9 @@ func hostile(value string) *rv.Plan {
 	(*steps)[0].Body = nil
 	(*steps)[1].Path = rv.Text{{Literal: "/a/"}, captured, {Literal: "/b?" + value + "="}, listed}
 	(*steps)[1].Headers = []rv.Header{
-		{Name: "x-captured", Value: rv.Text{{Literal: "<"}, captured, {Literal: ">"}}},
-		{Name: "x-literal", Value: rv.Text{{Literal: "<" + value + ">"}}},
-		{Name: "x-listed", Value: rv.Text{{Literal: "<"}, listed, {Literal: ">"}}},
+		{Name: rv.Text{{Literal: "x-captured"}}, Value: rv.Text{{Literal: "<"}, captured, {Literal: ">"}}},
+		{Name: rv.Text{{Literal: "x-literal"}}, Value: rv.Text{{Literal: "<" + value + ">"}}},
+		{Name: rv.Text{{Literal: "x-listed"}}, Value: rv.Text{{Literal: "<"}, listed, {Literal: ">"}}},
 	}
 	p.Chains[1].Steps[0].Path = lit("/")
 	return p

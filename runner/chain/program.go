@@ -160,7 +160,7 @@ func (g *Program) step(in *rv.Step, b *textBuilder) (Step, error) {
 		if c.Slot < 0 || c.Slot >= b.captures {
 			return s, fmt.Errorf("capture[%d].slot: there is no slot %d", i, c.Slot)
 		}
-		name := strings.ToLower(c.Header)
+		name := strings.ToLower(c.Source.Name)
 		s.Captures = append(s.Captures, Capture{Slot: c.Slot, Header: name, Location: name == "location"})
 	}
 	s.WantHeaders = len(s.Captures) > 0

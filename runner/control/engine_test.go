@@ -40,7 +40,7 @@ func (e *fakeEngine) Start(s rv.Start) error {
 	switch {
 	case e.update.Revision == 0:
 		return fmt.Errorf("no share: %w", errContradiction)
-	case e.start.At != 0 && e.start != s:
+	case e.start.At != 0 && e.start.At != s.At:
 		return fmt.Errorf("starts at %d: %w", e.start.At, errContradiction)
 	case e.start.At == 0:
 		e.start = s

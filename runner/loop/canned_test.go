@@ -106,10 +106,10 @@ func cannedChain() *rv.Plan {
 	p.Targets[0].Connections, p.Targets[0].MaxConcurrentStreams = 4, 64
 	p.Variables = []rv.Variable{{Name: "ue", Range: &rv.Range{Start: 0, End: 1e9, Step: 1, Width: 10}}}
 	body := rv.Text{{Literal: string(make([]byte, 290))}, {Variable: 1}}
-	json := []rv.Header{{Name: "content-type", Value: rv.Text{{Literal: "application/json"}}}}
+	json := []rv.Header{{Name: rv.Text{{Literal: "content-type"}}, Value: rv.Text{{Literal: "application/json"}}}}
 	session := rv.Text{{Capture: 1}}
 	p.Chains = []rv.Chain{{Name: "life", Weight: 1, Captures: []string{"session"}, Steps: []rv.Step{
-		{Name: "create", Method: "POST", Path: rv.Text{{Literal: "/sessions"}}, Headers: json, Body: body, Timeout: time.Hour, Capture: []rv.Capture{{Header: "location"}}, Expect: rv.Expect{Status: []rv.StatusRange{{From: 201, To: 201}}}},
+		{Name: "create", Method: "POST", Path: rv.Text{{Literal: "/sessions"}}, Headers: json, Body: body, Timeout: time.Hour, Capture: []rv.Capture{{Source: rv.Source{Kind: rv.SourceHeader, Name: "location"}, Location: true}}, Expect: rv.Expect{Status: []rv.StatusRange{{From: 201, To: 201}}}},
 		{Name: "update", Method: "PATCH", Path: session, Headers: json, Body: body, Timeout: time.Hour},
 		{Name: "delete", Method: "DELETE", Path: session, Timeout: time.Hour},
 	}}}

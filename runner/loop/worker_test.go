@@ -147,7 +147,7 @@ func TestChainFollowsLocation(t *testing.T) {
 	p.Chains = []rv.Chain{{
 		Name: "life", Weight: 1, Captures: []string{"at"},
 		Steps: []rv.Step{
-			{Name: "create", Method: "POST", Path: rv.Text{{Literal: "/s"}}, Body: rv.Text{{Variable: 1}}, Timeout: second, Capture: []rv.Capture{{Header: "location"}}},
+			{Name: "create", Method: "POST", Path: rv.Text{{Literal: "/s"}}, Body: rv.Text{{Variable: 1}}, Timeout: second, Capture: []rv.Capture{{Source: rv.Source{Kind: rv.SourceHeader, Name: "location"}, Location: true}}},
 			{Name: "update", Method: "PATCH", Path: rv.Text{{Capture: 1}}, Body: rv.Text{{Literal: "p"}, {Variable: 1}}, Timeout: second},
 			{Name: "delete", Method: "DELETE", Path: rv.Text{{Capture: 1}}, Timeout: second},
 		},
@@ -196,7 +196,7 @@ func TestChainAborts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := gets(perSecond(10, time.Second))
 			p.Chains[0].Captures = []string{"at"}
-			p.Chains[0].Steps[0].Capture = []rv.Capture{{Header: "location"}}
+			p.Chains[0].Steps[0].Capture = []rv.Capture{{Source: rv.Source{Kind: rv.SourceHeader, Name: "location"}, Location: true}}
 			p.Chains[0].Steps = append(p.Chains[0].Steps, rv.Step{Name: "next", Method: "GET", Path: rv.Text{{Capture: 1}}, Timeout: time.Second})
 			b := newBench(t, p, func(*simRequest) reply { return tt.reply })
 			got := b.run()

@@ -37,7 +37,7 @@ func Sessions(name, url string) *LoadTest {
 		{
 			Name: "create", Method: "POST", Path: "/sessions", Body: `{"ue":"${ue}"}`,
 			Expect:  &v1alpha1.Expect{Status: []string{"201"}},
-			Capture: []v1alpha1.Capture{{Name: "session", Header: "location"}},
+			Capture: []v1alpha1.Capture{{Name: "session", ValueSource: v1alpha1.ValueSource{Header: "location"}}},
 		},
 		{Name: "update", Method: "PATCH", Path: "${session}", Body: `{"ue":"${ue}"}`},
 		{Name: "delete", Method: "DELETE", Path: "${session}", Expect: &v1alpha1.Expect{Status: []string{"204"}}},

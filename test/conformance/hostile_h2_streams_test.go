@@ -222,7 +222,7 @@ func TestLargeRequestHeader(t *testing.T) {
 	})
 	p.start()
 	plan := newPlan(p.address, rv.ProtocolH2C, requestsPerRow)
-	plan.Chains[0].Steps[0].Headers = []rv.Header{{Name: "x-large", Value: text(strings.Repeat("h", 50_000))}}
+	plan.Chains[0].Steps[0].Headers = []rv.Header{{Name: rv.Text{{Literal: "x-large"}}, Value: text(strings.Repeat("h", 50_000))}}
 	s := mustExecute(t, plan)
 	p.await()
 	tolerated.check(t, &s.Counters)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"testing"
 	"time"
 
@@ -96,7 +97,7 @@ func law(t *testing.T, s *rv.Snapshot) {
 	}
 	whole := rv.StepCounters{Sent: c.Sent, Succeeded: c.Succeeded, FailedChecks: c.FailedChecks, TimedOut: c.TimedOut,
 		Reset: c.Reset, ConnectionLost: c.ConnectionLost, InFlightAtEnd: c.InFlightAtEnd}
-	if sum != whole {
+	if !reflect.DeepEqual(sum, whole) {
 		t.Errorf("the steps sum up to %+v, the whole is %+v", sum, whole)
 	}
 	lawOfParts(t, s)

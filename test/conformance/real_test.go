@@ -288,7 +288,7 @@ func TestRealServers(t *testing.T) {
 		{"HEAD", func(p *rv.Plan) { p.Chains[0].Steps[0].Method = http.MethodHead }},
 		{"captured", func(p *rv.Plan) {
 			p.Chains[0].Captures = []string{"type"}
-			p.Chains[0].Steps[0].Capture = []rv.Capture{{Header: "date"}}
+			p.Chains[0].Steps[0].Capture = []rv.Capture{{Source: rv.Source{Kind: rv.SourceHeader, Name: "date"}}}
 		}},
 	}
 	for i := range realServers {

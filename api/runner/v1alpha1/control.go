@@ -7,6 +7,7 @@ import "time"
 //	PUT  PathUpdate    Update    the share to work on; the first one makes the runner connect
 //	PUT  PathStart     Start     the instant to begin at
 //	PUT  PathStop      Stop      end now, keep the results
+//	PUT  PathTeardown  Teardown  every runner has had its last response: run the teardown chains
 //	GET  PathSnapshot  Snapshot  what has happened so far
 //	PUT  PathAck       Ack       the final snapshot is safe, the runner may exit
 //
@@ -16,6 +17,7 @@ const (
 	PathUpdate   = "/v1alpha1/update"
 	PathStart    = "/v1alpha1/start"
 	PathStop     = "/v1alpha1/stop"
+	PathTeardown = "/v1alpha1/teardown"
 	PathSnapshot = "/v1alpha1/snapshot"
 	PathAck      = "/v1alpha1/ack"
 )
@@ -53,8 +55,14 @@ type Share struct {
 	// FirstConnection of each target is the number, in the whole test, of this shard's first
 	// connection; it decides which endpoint a connection goes to.
 	FirstConnection []int `json:"firstConnection"`
-	// Variables has, for each of Plan.Variables, the part of the sequence that is this shard's.
+	// Variables has, for each of Plan.Variables, the part of the sequence that is this shard's; nothing
+	// for what is no sequence.
 	Variables [][]Span `json:"variables,omitempty"`
+	// MaxInFlight has, for each of Plan.Chains, the instances that this shard may have under way; zero
+	// where the plan has no bound.
+	MaxInFlight []int `json:"maxInFlight,omitempty"`
+	// Once: this shard runs the setup and teardown chains. Exactly one does.
+	Once bool `json:"once,omitempty"`
 }
 
 // Update puts a share in force at an instant.
@@ -73,7 +81,13 @@ type Update struct {
 type Start struct {
 	// At is the instant in the runner's own monotonic clock (Snapshot.Clock), in nanoseconds.
 	At int64 `json:"at"`
+	// Globals has a value for each of Plan.Globals: what setup captured.
+	Globals []string `json:"globals,omitempty"`
 }
+
+// Teardown lets the shard that runs setup and teardown go on from StateDrained. Without teardown
+// chains it is not needed, and ignored.
+type Teardown struct{}
 
 // Stop ends the test: nothing more is sent.
 type Stop struct {
@@ -103,12 +117,18 @@ const (
 	StateWaiting State = "Waiting"
 	// StateConnecting: has a share and opens its connections.
 	StateConnecting State = "Connecting"
-	// StateReady: every connection is open and has the peer's SETTINGS.
+	// StateSettingUp: connected, and the setup chains run.
+	StateSettingUp State = "SettingUp"
+	// StateReady: every connection is open and has the peer's SETTINGS, and setup is done.
 	StateReady State = "Ready"
 	// StateRunning: the start instant is known; load begins at it.
 	StateRunning State = "Running"
 	// StateDraining: the last request has been sent.
 	StateDraining State = "Draining"
+	// StateDrained: the last response has come; the shard waits for Teardown.
+	StateDrained State = "Drained"
+	// StateTearingDown: the teardown chains run.
+	StateTearingDown State = "TearingDown"
 	// StateDone: the snapshot is final.
 	StateDone State = "Done"
 )

@@ -15,8 +15,11 @@ type Plan struct {
 	Seed      uint64     `json:"seed"`
 	Targets   []Target   `json:"targets"`
 	Variables []Variable `json:"variables,omitempty"`
-	Chains    []Chain    `json:"chains"`
-	Rates     []Rate     `json:"rates"`
+	// Globals are the names of the values that setup chains capture for all other chains. The
+	// runner that runs setup tells the values in its Snapshot, and every runner learns them by Start.
+	Globals []string `json:"globals,omitempty"`
+	Chains  []Chain  `json:"chains"`
+	Rates   []Rate   `json:"rates"`
 	// Thresholds are judged by whoever merges the snapshots, never by one runner.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// Drain is how long responses are awaited after the last request was sent: the longest
@@ -68,6 +71,50 @@ type Target struct {
 	HTTP2      HTTP2      `json:"http2,omitzero"`
 	HTTP1      HTTP1      `json:"http1,omitzero"`
 	Connecting Connecting `json:"connecting,omitzero"`
+	// Auth makes the Authorization field of the requests; nil: none.
+	Auth *Auth `json:"auth,omitempty"`
+	// FollowAuthority opens connections to other authorities that captured absolute locations name.
+	FollowAuthority bool `json:"followAuthority,omitempty"`
+}
+
+// Auth is the Authorization field of all requests to a target whose step has none of its own
+// (RFC 9110 11.6.2). Exactly one field is set. All names of files.
+type Auth struct {
+	Basic  *BasicAuth  `json:"basic,omitempty"`
+	Bearer *BearerAuth `json:"bearer,omitempty"`
+	OAuth2 *OAuth2     `json:"oauth2,omitempty"`
+}
+
+// BasicAuth is RFC 7617.
+type BasicAuth struct {
+	UsernameFile string `json:"usernameFile"`
+	PasswordFile string `json:"passwordFile"`
+}
+
+// BearerAuth is RFC 6750 2.1. A token file that changes is read again.
+type BearerAuth struct {
+	TokenFile string `json:"tokenFile"`
+}
+
+// OAuth2 gets tokens by client credentials (RFC 6749 4.4) before the runner is ready, and new ones
+// before they expire.
+type OAuth2 struct {
+	TokenURL string `json:"tokenURL"`
+	// HTTP2 speaks HTTP/2 with prior knowledge to an http:// TokenURL.
+	HTTP2    bool   `json:"http2,omitempty"`
+	ClientID string `json:"clientID"`
+	// CAFile holds the certificates to trust, PEM; empty: the system's.
+	CAFile string `json:"caFile,omitempty"`
+	// ClientSecretFile; empty: the token endpoint knows the client otherwise.
+	ClientSecretFile string `json:"clientSecretFile,omitempty"`
+	// SecretInBody sends id and secret as form fields instead of as Basic authentication
+	// (RFC 6749 2.3.1).
+	SecretInBody bool     `json:"secretInBody,omitempty"`
+	Scopes       []string `json:"scopes,omitempty"`
+	// Parameters are further form fields, such as those of 3GPP TS 29.510 6.3.5.2.2.
+	Parameters map[string]string `json:"parameters,omitempty"`
+	// RefreshBefore the expiry a new token is fetched.
+	RefreshBefore time.Duration `json:"refreshBefore,omitempty"`
 }
 
 // HTTP2 is what a session announces and obeys. A nil field means the engine's default.
@@ -144,21 +191,6 @@ type TLS struct {
 	SessionResumption bool `json:"sessionResumption,omitempty"`
 }
 
-// Files are the names of files in the target that are not empty. Whoever has put the files
-// elsewhere than where the plan was compiled for changes the names.
-func (t *Target) Files() []*string {
-	if t.TLS == nil {
-		return nil
-	}
-	var out []*string
-	for _, name := range []*string{&t.TLS.CAFile, &t.TLS.CertFile, &t.TLS.KeyFile} {
-		if *name != "" {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
 // ConnectWithin is how long it may take until all connections are open: the last of the ramp has
 // begun, and has used up its timeout.
 func (t *Target) ConnectWithin() time.Duration {
@@ -177,80 +209,360 @@ type Endpoint struct {
 	Address string `json:"address"`
 	// BasePath precedes the path of each request that is not captured; "" or "/prefix".
 	BasePath string `json:"basePath,omitempty"`
+	// URL, when it is there, is a URL with holes, from which the runner makes the fields above but
+	// Address, if that is set already. Only variables that are constant on a runner fill them: of scope global,
+	// env, perShard and constant.
+	URL Text `json:"url,omitempty"`
 }
 
-// Variable is a sequence of values. It is drawn once for each chain instance that uses it.
-// Exactly one of Range and List is set.
+// Variable is a source of values. Exactly one of Range, List, CSV, Random, UUID, Counter, Timestamp,
+// Env, PerShard and Constant is set.
 type Variable struct {
-	Name  string   `json:"name"`
-	Range *Range   `json:"range,omitempty"`
-	List  []string `json:"list,omitempty"`
+	Name  string `json:"name"`
+	Scope Scope  `json:"scope,omitempty"`
+	// Order of Range, List and CSV.
+	Order Order `json:"order,omitempty"`
+	// Stop: when a worker has used its part up, it begins no more instances of chains that draw the
+	// variable; otherwise it begins again.
+	Stop bool `json:"stop,omitempty"`
+
+	Range     *Range     `json:"range,omitempty"`
+	List      []string   `json:"list,omitempty"`
+	CSV       *CSV       `json:"csv,omitempty"`
+	Random    *Random    `json:"random,omitempty"`
+	UUID      bool       `json:"uuid,omitempty"`
+	Counter   *Counter   `json:"counter,omitempty"`
+	Timestamp *Timestamp `json:"timestamp,omitempty"`
+	Env       *Env       `json:"env,omitempty"`
+	// PerShard has a value for each shard; shard s has entry s modulo their number.
+	PerShard []string `json:"perShard,omitempty"`
+	Constant *Content `json:"constant,omitempty"`
 }
 
-// Size is the number of values before the sequence wraps.
+// Scope says how often a variable is drawn.
+type Scope string
+
+const (
+	// ScopeInstance, the default: once for each chain instance, which keeps it for all its steps.
+	ScopeInstance Scope = ""
+	// ScopeStep: once for each request.
+	ScopeStep Scope = "step"
+	// ScopeWorker: once for each worker.
+	ScopeWorker Scope = "worker"
+	// ScopeGlobal: once for the whole test; every runner comes to the same value.
+	ScopeGlobal Scope = "global"
+)
+
+// Order is the order in which a sequence is gone through.
+type Order string
+
+const (
+	// OrderSequential, the default: as it is written.
+	OrderSequential Order = ""
+	// OrderShuffled: every value once in an order that Plan.Seed decides, then again. Shards still
+	// share no value.
+	OrderShuffled Order = "shuffled"
+	// OrderRandom: any value of the whole sequence each time, whatever came before.
+	OrderRandom Order = "random"
+)
+
+// Parts is the number of parts that sequences of unknown length have: a runner with the parts
+// [From, To) of a file with n rows has the rows from n*From/Parts up to, without, n*To/Parts.
+const Parts = 1 << 40
+
+// Size is the number of values before the sequence wraps: Parts where only the runner knows, and
+// zero for what is no sequence.
 func (v *Variable) Size() int64 {
-	if v.Range == nil {
-		return int64(len(v.List))
+	switch {
+	case v.Range != nil:
+		return (v.Range.End - v.Range.Start + v.Range.Step - 1) / v.Range.Step
+	case v.CSV != nil:
+		return Parts
 	}
-	return (v.Range.End - v.Range.Start + v.Range.Step - 1) / v.Range.Step
+	return int64(len(v.List))
 }
 
-// Range is Start, Start+Step, ... below End, in decimal, padded with zeros to Width digits.
+// Range is Start, Start+Step, ... below End, padded with zeros to Width digits.
 type Range struct {
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
 	Step  int64 `json:"step"`
 	Width int   `json:"width,omitempty"`
+	// Hex writes lower-case hexadecimal digits instead of decimal ones.
+	Hex bool `json:"hex,omitempty"`
+}
+
+// CSV is a table (RFC 4180); a part of a text says which column it takes. All columns that an
+// instance uses are of one row.
+type CSV struct {
+	Content Content `json:"content"`
+	// Columns are the names of the columns; empty: the first row has them.
+	Columns []string `json:"columns,omitempty"`
+	// Delimiter is one character; empty: a comma.
+	Delimiter string `json:"delimiter,omitempty"`
+}
+
+// Random draws independent values; exactly one field is set. Plan.Seed and the share decide which.
+type Random struct {
+	Integer *RandomInteger `json:"integer,omitempty"`
+	// Hex is the number of hexadecimal digits.
+	Hex    int           `json:"hex,omitempty"`
+	String *RandomString `json:"string,omitempty"`
+	Choice []Choice      `json:"choice,omitempty"`
+}
+
+// RandomInteger is uniform over Min to Max, both included, padded with zeros to Width digits.
+type RandomInteger struct {
+	Min   int64 `json:"min"`
+	Max   int64 `json:"max"`
+	Width int   `json:"width,omitempty"`
+}
+
+// RandomString has Length characters out of Alphabet, which is ASCII.
+type RandomString struct {
+	Length   int    `json:"length"`
+	Alphabet string `json:"alphabet"`
+}
+
+// Choice is a value and its weight among the others.
+type Choice struct {
+	Value  string `json:"value"`
+	Weight int    `json:"weight"`
+}
+
+// Counter is Start, Start+Step, ... without an end, no value twice in the test: the n-th value of
+// a worker is that of the n-th slot it owns (Share.Slots), numbered over the whole test.
+type Counter struct {
+	Start int64 `json:"start"`
+	Step  int64 `json:"step"`
+	Width int   `json:"width,omitempty"`
+}
+
+// Timestamp is the wall clock when the variable is drawn, in UTC, plus Offset.
+type Timestamp struct {
+	Format TimeFormat    `json:"format"`
+	Offset time.Duration `json:"offset,omitempty"`
+}
+
+// TimeFormat is how an instant is written.
+type TimeFormat string
+
+const (
+	// TimeRFC3339 is 2006-01-02T15:04:05Z.
+	TimeRFC3339 TimeFormat = "rfc3339"
+	// TimeRFC3339Milli is 2006-01-02T15:04:05.000Z, the DateTime of 3GPP TS 29.571 5.2.2 with milliseconds.
+	TimeRFC3339Milli TimeFormat = "rfc3339Milli"
+	// TimeEpochSeconds and TimeEpochMilliseconds count from 1970.
+	TimeEpochSeconds      TimeFormat = "epochSeconds"
+	TimeEpochMilliseconds TimeFormat = "epochMilliseconds"
+	// TimeIMFFixdate is Mon, 02 Jan 2006 15:04:05 GMT (RFC 9110 5.6.7).
+	TimeIMFFixdate TimeFormat = "imfFixdate"
+)
+
+// Env is a variable of the runner's environment. Without one, and without a default, the runner
+// is not ready.
+type Env struct {
+	Name    string  `json:"name"`
+	Default *string `json:"default,omitempty"`
+}
+
+// Content is text that the plan has or a file has; exactly one of Text, Bytes and File is set, or none, which
+// is the empty text.
+type Content struct {
+	Text string `json:"text,omitempty"`
+	// Bytes that are no text.
+	Bytes []byte `json:"bytes,omitempty"`
+	// File is a name; its content is not in the plan because it is secret or large.
+	File string `json:"file,omitempty"`
+	// Base64: the file holds base64 of the content.
+	Base64 bool `json:"base64,omitempty"`
+	// Trim removes one line end at the end of the file.
+	Trim bool `json:"trim,omitempty"`
 }
 
 // Text is a string with holes: its parts in order.
 type Text []Part
 
-// Part is a literal or a reference; exactly one field is set.
+// Part is a literal, a reference or the content of a file; exactly one of Literal, Variable, Capture, Global and
+// Content is set.
 type Part struct {
 	Literal string `json:"literal,omitempty"`
 	// Variable is 1 + the index into Plan.Variables.
 	Variable int `json:"variable,omitempty"`
+	// Column of a CSV variable.
+	Column string `json:"column,omitempty"`
 	// Capture is 1 + the index into Chain.Captures.
 	Capture int `json:"capture,omitempty"`
+	// Global is 1 + the index into Plan.Globals.
+	Global int `json:"global,omitempty"`
+	// Content is inserted as it is: holes have no meaning in it.
+	Content *Content `json:"content,omitempty"`
+	// Functions are applied to the value of a reference, the first one first.
+	Functions []Function `json:"functions,omitempty"`
 }
+
+// Function changes a value.
+type Function struct {
+	Name FunctionName `json:"name"`
+	// Width and Fill of pad: at least Width characters, filled up on the left with the one
+	// character Fill.
+	Width int    `json:"width,omitempty"`
+	Fill  string `json:"fill,omitempty"`
+	// Key of hmacSha256: a reference without functions.
+	Key *Part `json:"key,omitempty"`
+}
+
+// FunctionName is one of a short fixed list.
+type FunctionName string
+
+const (
+	// FunctionURLEncode percent-encodes all but the unreserved characters (RFC 3986 2.3).
+	FunctionURLEncode FunctionName = "urlEncode"
+	// FunctionBase64 is RFC 4648 4, with padding.
+	FunctionBase64 FunctionName = "base64"
+	// FunctionBase64URL is RFC 4648 5, without padding.
+	FunctionBase64URL FunctionName = "base64url"
+	// FunctionJSONEscape makes the value fit between the quotes of a JSON string (RFC 8259 7).
+	FunctionJSONEscape FunctionName = "jsonEscape"
+	// FunctionUpper and FunctionLower change ASCII letters only.
+	FunctionUpper FunctionName = "upper"
+	FunctionLower FunctionName = "lower"
+	FunctionPad   FunctionName = "pad"
+	// FunctionSHA256 and FunctionHMACSHA256 give lower-case hexadecimal digits (FIPS 180-4, RFC 2104).
+	FunctionSHA256     FunctionName = "sha256"
+	FunctionHMACSHA256 FunctionName = "hmacSha256"
+)
+
+// Phase is when a chain runs.
+type Phase string
+
+const (
+	// PhaseLoad, the default: as often as the rates ask for.
+	PhaseLoad Phase = ""
+	// PhaseSetup: once for the whole test, before the start, in the order of the plan.
+	PhaseSetup Phase = "setup"
+	// PhaseTeardown: once for the whole test, after the last response.
+	PhaseTeardown Phase = "teardown"
+)
 
 // Chain is a sequence of requests; an instance of it keeps its own captured values.
 type Chain struct {
-	Name string `json:"name"`
-	// Target is an index into Plan.Targets.
+	Name  string `json:"name"`
+	Phase Phase  `json:"phase,omitempty"`
+	// Target is an index into Plan.Targets: where the chain's first step goes.
 	Target int `json:"target"`
 	// Weight is this chain's share of the chain instances that are started.
 	Weight int `json:"weight"`
+	// Delay after the start before which no instance begins.
+	Delay time.Duration `json:"delay,omitempty"`
+	// MaxInFlight bounds the instances that are under way, over all shards; a Share says how many
+	// of them one shard may have. Zero: no bound.
+	MaxInFlight int `json:"maxInFlight,omitempty"`
+	// Cookies keeps a cookie store for each instance (RFC 6265).
+	Cookies bool `json:"cookies,omitempty"`
 	// Captures are the names of the slots its steps fill and read.
 	Captures []string `json:"captures,omitempty"`
-	Steps    []Step   `json:"steps"`
+	// Publish, of a setup chain: for each of Captures 1 + the index into Plan.Globals.
+	Publish []int  `json:"publish,omitempty"`
+	Steps   []Step `json:"steps"`
 }
 
 // Step is one request of a chain.
 type Step struct {
 	// Name is the step's name in results: the template's name unless the step has its own.
-	Name    string        `json:"name"`
-	Method  string        `json:"method"`
-	Path    Text          `json:"path"`
-	Headers []Header      `json:"headers,omitempty"`
-	Body    Text          `json:"body,omitempty"`
-	Timeout time.Duration `json:"timeout"`
-	Expect  Expect        `json:"expect"`
-	Capture []Capture     `json:"capture,omitempty"`
+	Name string `json:"name"`
+	// Target is an index into Plan.Targets.
+	Target  int      `json:"target"`
+	Method  string   `json:"method"`
+	Path    Text     `json:"path"`
+	Headers []Header `json:"headers,omitempty"`
+	Body    Text     `json:"body,omitempty"`
+	// BodyFrom, when it is there, is the body instead: a text with holes unless Raw.
+	BodyFrom *BodyFrom     `json:"bodyFrom,omitempty"`
+	Timeout  time.Duration `json:"timeout"`
+	Expect   Expect        `json:"expect"`
+	Capture  []Capture     `json:"capture,omitempty"`
+	// MaxBody bounds what is kept of a response's body for captures, checks and scripts, in octets; those
+	// that need a body that is larger fail. Zero: 1 MiB.
+	MaxBody int `json:"maxBody,omitempty"`
+
+	// Think is waited before the step, after the step before it, or after the slot in which the
+	// instance begins.
+	Think *Think `json:"think,omitempty"`
+	// When lists conditions that must all hold, or the step is skipped.
+	When []Condition `json:"when,omitempty"`
+	// Repeat sends the step that often, one after another; below 2: once. Until, when it is there, ends it
+	// as soon as all its conditions hold after a response.
+	Repeat int         `json:"repeat,omitempty"`
+	Until  []Condition `json:"until,omitempty"`
+	// Group: consecutive steps with the same number above 0 are sent at the same time; the next
+	// one follows when all have their outcome.
+	Group     int       `json:"group,omitempty"`
+	OnFailure OnFailure `json:"onFailure,omitzero"`
+	// ClearCookies empties the instance's cookie store before the request.
+	ClearCookies bool    `json:"clearCookies,omitempty"`
+	Script       *Script `json:"script,omitempty"`
 }
 
-// Header is a request header field. Name is lower case.
+// BodyFrom is a body that is not written in the manifest.
+type BodyFrom struct {
+	Content Content `json:"content"`
+	// Raw: ${name} has no meaning in it. Otherwise the holes are those of internal/text, by the names of
+	// Plan.Variables, Chain.Captures and Plan.Globals.
+	Raw bool `json:"raw,omitempty"`
+}
+
+// Script is Lua that makes the request or judges the response; see runner/script.
+type Script struct {
+	// Name is the field of the manifest, for messages.
+	Name    string  `json:"name"`
+	Content Content `json:"content"`
+}
+
+// Think is a pause: Fixed, or uniform over Min to Max, or exponential with Mean, but at most Max.
+type Think struct {
+	Fixed time.Duration `json:"fixed,omitempty"`
+	Mean  time.Duration `json:"mean,omitempty"`
+	Min   time.Duration `json:"min,omitempty"`
+	Max   time.Duration `json:"max,omitempty"`
+}
+
+// OnFailure says what becomes of the instance when a step fails: a failed check, no whole response, or a
+// capture that is missing.
+type OnFailure struct {
+	// Retries sends the step again so many times before the failure counts for the chain; each
+	// is a request of its own.
+	Retries int `json:"retries,omitempty"`
+	// Backoff before the first retry; it doubles with each further one, up to MaxBackoff.
+	Backoff    time.Duration `json:"backoff,omitempty"`
+	MaxBackoff time.Duration `json:"maxBackoff,omitempty"`
+	// Continue goes on with the next step; otherwise the instance is aborted.
+	Continue bool `json:"continue,omitempty"`
+}
+
+// Header is a request header field. Name is lower case; its holes are variables whose values are tokens.
 type Header struct {
-	Name  string `json:"name"`
-	Value Text   `json:"value"`
+	Name  Text `json:"name"`
+	Value Text `json:"value"`
 }
 
 // Expect says which responses are a success.
 type Expect struct {
 	// Status lists inclusive ranges of status codes; empty: below 400.
 	Status []StatusRange `json:"status,omitempty"`
+	// Checks must all hold; they are made in this order, after the status, and the first that fails
+	// is the one that is counted.
+	Checks []Check `json:"checks,omitempty"`
 }
+
+// CheckStatus, CheckScript and CheckBody are the names under which failures are counted that are
+// no Check's: a status that is not expected, a script that refuses a response or fails, a body larger than
+// MaxBody where something needs it.
+const (
+	CheckStatus = "status"
+	CheckScript = "script"
+	CheckBody   = "maxBodyBytes"
+)
 
 // StatusRange is an inclusive range of status codes: {200, 299} is 2xx.
 type StatusRange struct {
@@ -258,14 +570,102 @@ type StatusRange struct {
 	To   int `json:"to"`
 }
 
-// Capture takes a value out of a response.
+// Check compares something of a response. Either Source and Match are set, or Schema.
+type Check struct {
+	Name   string  `json:"name"`
+	Source *Source `json:"source,omitempty"`
+	Match  *Match  `json:"match,omitempty"`
+	// Schema is a JSON Schema (draft 2020-12 unless it says otherwise) for the body.
+	Schema *Content `json:"schema,omitempty"`
+}
+
+// Condition compares a text with a value.
+type Condition struct {
+	Value Text  `json:"value"`
+	Match Match `json:"match"`
+}
+
+// Match is a comparison. A value that is not there fulfils only Exists with Want false.
+type Match struct {
+	Op MatchOp `json:"op"`
+	// Want is what the value is compared with. LessThan and GreaterThan compare decimal numbers. For
+	// SourceResponseTime it is nanoseconds.
+	Want Text `json:"want,omitempty"`
+	// Pattern of MatchMatches: RE2, anywhere in the value.
+	Pattern string `json:"pattern,omitempty"`
+	// Not turns the result round.
+	Not bool `json:"not,omitempty"`
+}
+
+// MatchOp is how two values are compared.
+type MatchOp string
+
+const (
+	MatchEquals      MatchOp = "equals"
+	MatchStartsWith  MatchOp = "startsWith"
+	MatchEndsWith    MatchOp = "endsWith"
+	MatchContains    MatchOp = "contains"
+	MatchMatches     MatchOp = "matches"
+	MatchExists      MatchOp = "exists"
+	MatchLessThan    MatchOp = "lessThan"
+	MatchGreaterThan MatchOp = "greaterThan"
+)
+
+// SourceKind is the part of an exchange that a value is taken from.
+type SourceKind string
+
+const (
+	// SourceHeader is the response header field Source.Name; of several with the same name the first.
+	SourceHeader SourceKind = "header"
+	// SourceStatus is the status code in decimal.
+	SourceStatus SourceKind = "status"
+	// SourceBody is the whole content.
+	SourceBody SourceKind = "body"
+	// SourceBodySize is the number of octets of the content, all of them counted.
+	SourceBodySize SourceKind = "bodySize"
+	// SourceResponseTime is the time from due to done, in nanoseconds.
+	SourceResponseTime SourceKind = "responseTime"
+	// SourceJSONPointer is the value at Source.Pointer of a JSON body.
+	SourceJSONPointer SourceKind = "jsonPointer"
+	// SourceXPath is the string value of the first node that Source.XPath selects in an XML body.
+	SourceXPath SourceKind = "xpath"
+	// SourceRequestMethod to SourceRequestJSONPointer are of the request itself.
+	SourceRequestMethod      SourceKind = "requestMethod"
+	SourceRequestPath        SourceKind = "requestPath"
+	SourceRequestHeader      SourceKind = "requestHeader"
+	SourceRequestBody        SourceKind = "requestBody"
+	SourceRequestJSONPointer SourceKind = "requestJSONPointer"
+)
+
+// Source says where a value is taken from.
+type Source struct {
+	Kind SourceKind `json:"kind"`
+	// Name of a header field, lower case.
+	Name string `json:"name,omitempty"`
+	// Pointer is RFC 6901. In an array a token -n is the n-th element from the end. A string gives its
+	// characters, anything else its JSON text.
+	Pointer string `json:"pointer,omitempty"`
+	// XPath is an expression of XPath 1.0.
+	XPath string `json:"xpath,omitempty"`
+	// Regex, when it is there, takes a part of the value: RE2, the first match, and of it the
+	// group with this number, 0 being the whole match. Without a match there is no value.
+	Regex string `json:"regex,omitempty"`
+	Group int    `json:"group,omitempty"`
+}
+
+// Capture takes a value out of an exchange.
 type Capture struct {
 	// Slot is an index into Chain.Captures.
-	Slot int `json:"slot"`
-	// Header is the lower-case name of the response header field; of several with the same
-	// name the first counts. A value that is an absolute URL is cut to its path and query when
-	// the header is "location" (RFC 9110 10.2.2).
-	Header string `json:"header"`
+	Slot   int    `json:"slot"`
+	Source Source `json:"source"`
+	// Location resolves the value as a reference against the request's target (RFC 9110 10.2.2) and keeps
+	// path and query, and the authority for Target.FollowAuthority.
+	Location bool `json:"location,omitempty"`
+	// Default is the value when there is none.
+	Default *string `json:"default,omitempty"`
+	// Optional: when there is no value and no default, the capture is empty; otherwise the step has
+	// failed.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // Rate is a stage of the load. The mode is AsFastAsPossible, or else Count per Period.

@@ -21,7 +21,14 @@ type Report struct {
 	WarmUp      WarmUp           `json:"warmUp"`
 	Chains      ChainTotals      `json:"chains"`
 	StatusCodes map[string]int64 `json:"statusCodes"`
-	Rate        RateResult       `json:"rate"`
+	// Causes counts problem details by cause; see Snapshot.Causes.
+	Causes map[string]int64 `json:"causes,omitempty"`
+	// Setup and Teardown count what ran once for the whole test.
+	Setup    OnceCounters `json:"setup,omitzero"`
+	Teardown OnceCounters `json:"teardown,omitzero"`
+	// Exhausted: a variable that does not begin again was used up on at least one shard.
+	Exhausted bool       `json:"exhausted,omitempty"`
+	Rate      RateResult `json:"rate"`
 	// ErrorRatio is 1 - succeeded / (sent + dropped).
 	ErrorRatio float64 `json:"errorRatio"`
 
@@ -73,6 +80,8 @@ type ChainTotals struct {
 	Completed  int64 `json:"completed"`
 	Aborted    int64 `json:"aborted"`
 	Unfinished int64 `json:"unfinished"`
+	// AbortedBy counts Aborted by reason (AbortX constants).
+	AbortedBy map[string]int64 `json:"abortedBy,omitempty"`
 }
 
 // RateResult compares what was asked with what was sent, in requests a second over the
@@ -115,18 +124,22 @@ type StageResult struct {
 
 // StepResult is one step of one chain over all shards.
 type StepResult struct {
-	Chain          string  `json:"chain"`
-	Step           string  `json:"step"`
-	Sent           int64   `json:"sent"`
-	Done           int64   `json:"done"`
-	Succeeded      int64   `json:"succeeded"`
-	FailedChecks   int64   `json:"failedChecks"`
-	TimedOut       int64   `json:"timedOut"`
-	Reset          int64   `json:"reset"`
-	ConnectionLost int64   `json:"connectionLost"`
-	InFlightAtEnd  int64   `json:"inFlightAtEnd"`
-	ErrorRatio     float64 `json:"errorRatio"`
-	ResponseTime   Times   `json:"responseTime"`
+	Chain          string `json:"chain"`
+	Step           string `json:"step"`
+	Sent           int64  `json:"sent"`
+	Done           int64  `json:"done"`
+	Succeeded      int64  `json:"succeeded"`
+	FailedChecks   int64  `json:"failedChecks"`
+	TimedOut       int64  `json:"timedOut"`
+	Reset          int64  `json:"reset"`
+	ConnectionLost int64  `json:"connectionLost"`
+	InFlightAtEnd  int64  `json:"inFlightAtEnd"`
+	// FailedBy counts FailedChecks by the first check that failed; Retries are those of Sent that
+	// followed a failure of the same step.
+	FailedBy     map[string]int64 `json:"failedBy,omitempty"`
+	Retries      int64            `json:"retries,omitempty"`
+	ErrorRatio   float64          `json:"errorRatio"`
+	ResponseTime Times            `json:"responseTime"`
 }
 
 // GeneratorResult sums up the generator's own health over all shards.

@@ -33,6 +33,15 @@ type Snapshot struct {
 	Steps []StepCounters `json:"steps,omitempty"`
 	// Chains has one entry for each chain of the plan.
 	Chains []ChainCounters `json:"chains,omitempty"`
+	// Globals has a value for each of Plan.Globals when this shard has run setup, until the start. It may hold
+	// secrets: it is handed on by Start and kept nowhere else.
+	Globals []string `json:"globals,omitempty"`
+	// Exhausted: a variable that does not begin again was used up, and a chain that draws it began no
+	// more instances, on this runner.
+	Exhausted bool `json:"exhausted,omitempty"`
+	// Causes counts problem details (RFC 9457) by their member "cause" (3GPP TS 29.500 5.2.7.2), or their
+	// "type" without one; at most MaxCauses different ones, the others under CauseOther.
+	Causes map[string]int64 `json:"causes,omitempty"`
 	// StatusCodes counts final responses by status code.
 	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
 	// ResponseTime is in every snapshot, Histograms in the final one.
@@ -44,6 +53,13 @@ type Snapshot struct {
 // SnapshotKind is the kind of a Snapshot document.
 const SnapshotKind = "Snapshot"
 
+// MaxCauses bounds Snapshot.Causes, and the length of one in octets.
+const (
+	MaxCauses      = 64
+	MaxCauseLength = 64
+	CauseOther     = "other"
+)
+
 // Problem is a short CamelCase reason.
 type Problem string
 
@@ -54,6 +70,8 @@ const (
 	ProblemPlan Problem = "PlanRejected"
 	// ProblemDeadline: the plan's deadline passed.
 	ProblemDeadline Problem = "DeadlineExceeded"
+	// ProblemSetup: a setup chain failed.
+	ProblemSetup Problem = "SetupFailed"
 	// ProblemInternal: the runner itself failed.
 	ProblemInternal Problem = "InternalError"
 )
@@ -89,11 +107,21 @@ type Counters struct {
 	// WarmUpSucceeded counts those that succeeded.
 	WarmUpSucceeded int64 `json:"warmUpSucceeded"`
 
+	// Setup and Teardown count requests of setup and teardown chains, which are in no other counter.
+	Setup    OnceCounters `json:"setup,omitzero"`
+	Teardown OnceCounters `json:"teardown,omitzero"`
+
 	BytesSent     int64 `json:"bytesSent"`
 	BytesReceived int64 `json:"bytesReceived"`
 	// Connects counts connections opened, Reconnects those opened to replace a lost one.
 	Connects   int64 `json:"connects"`
 	Reconnects int64 `json:"reconnects"`
+}
+
+// OnceCounters count the requests of chains that run once: those that were sent, and of them those that succeeded.
+type OnceCounters struct {
+	Sent      int64 `json:"sent"`
+	Succeeded int64 `json:"succeeded"`
 }
 
 // StageCounters is what one rate stage did on this runner.
@@ -120,6 +148,10 @@ type StepCounters struct {
 	Reset          int64 `json:"reset"`
 	ConnectionLost int64 `json:"connectionLost"`
 	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
+	// FailedBy counts FailedChecks by the name of the first check that failed; the sum is FailedChecks.
+	FailedBy map[string]int64 `json:"failedBy,omitempty"`
+	// Retries are those of Sent that followed a failure of the same step (OnFailure.Retries).
+	Retries int64 `json:"retries,omitempty"`
 	// StatusClasses counts final responses by class: 1xx at index 0 to 5xx at index 4.
 	StatusClasses [5]int64  `json:"statusClasses"`
 	ResponseTime  Histogram `json:"responseTime"`
@@ -131,9 +163,28 @@ type ChainCounters struct {
 	Started   int64 `json:"started"`
 	Completed int64 `json:"completed"`
 	Aborted   int64 `json:"aborted"`
+	// AbortedBy counts Aborted by reason (AbortX constants).
+	AbortedBy map[string]int64 `json:"abortedBy,omitempty"`
 	// Unfinished instances were under way when the run ended (or are, while it runs).
 	Unfinished int64 `json:"unfinished"`
 }
+
+// Why a chain instance was aborted.
+const (
+	// AbortFailedCheck: a response was no success.
+	AbortFailedCheck = "failedCheck"
+	// AbortMissingCapture: a response was a success and lacked what a capture needs.
+	AbortMissingCapture = "missingCapture"
+	AbortTimedOut       = "timedOut"
+	AbortReset          = "reset"
+	AbortConnectionLost = "connectionLost"
+	// AbortDropped: a slot of it found no stream in time.
+	AbortDropped = "dropped"
+	// AbortScript: the script that makes the request failed; nothing was sent.
+	AbortScript = "script"
+	// AbortLocation: a captured location is on an authority that cannot be followed.
+	AbortLocation = "location"
+)
 
 // Histogram is a distribution of microseconds. Counts is an HdrHistogram V2 compressed payload
 // (1 us to 1 h, 3 significant digits), base64; Min, Max and Sum are exact.

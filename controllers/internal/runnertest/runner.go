@@ -152,7 +152,7 @@ func (r *Runner) Update(ctx context.Context, m runnerv1alpha1.Update) error {
 // Start takes the instant to begin at.
 func (r *Runner) Start(ctx context.Context, m runnerv1alpha1.Start) error {
 	return r.answer(ctx, "start", func() error {
-		if r.start != nil && *r.start != m {
+		if r.start != nil && r.start.At != m.At {
 			return fmt.Errorf("%w: another start", ErrConflict)
 		}
 		if r.state() == runnerv1alpha1.StateReady {

@@ -1,0 +1,75 @@
+package v1alpha1
+
+// Files are the names of files in the plan that are not empty. Whoever has put the files elsewhere
+// than where the plan was compiled for changes the names.
+func (p *Plan) Files() []*string {
+	var f files
+	for i := range p.Targets {
+		f.target(&p.Targets[i])
+	}
+	for i := range p.Variables {
+		v := &p.Variables[i]
+		if v.CSV != nil {
+			f.content(&v.CSV.Content)
+		}
+		f.content(v.Constant)
+	}
+	for i := range p.Chains {
+		for j := range p.Chains[i].Steps {
+			f.step(&p.Chains[i].Steps[j])
+		}
+	}
+	return f
+}
+
+// files gathers names.
+type files []*string
+
+func (f *files) add(names ...*string) {
+	for _, name := range names {
+		if *name != "" {
+			*f = append(*f, name)
+		}
+	}
+}
+
+func (f *files) content(c *Content) {
+	if c != nil {
+		f.add(&c.File)
+	}
+}
+
+func (f *files) target(t *Target) {
+	if t.TLS != nil {
+		f.add(&t.TLS.CAFile, &t.TLS.CertFile, &t.TLS.KeyFile)
+	}
+	if t.Auth == nil {
+		return
+	}
+	if a := t.Auth.Basic; a != nil {
+		f.add(&a.UsernameFile, &a.PasswordFile)
+	}
+	if a := t.Auth.Bearer; a != nil {
+		f.add(&a.TokenFile)
+	}
+	if a := t.Auth.OAuth2; a != nil {
+		f.add(&a.CAFile, &a.ClientSecretFile)
+	}
+}
+
+func (f *files) step(s *Step) {
+	for i := range s.Headers {
+		for j := range s.Headers[i].Value {
+			f.content(s.Headers[i].Value[j].Content)
+		}
+	}
+	if s.BodyFrom != nil {
+		f.content(&s.BodyFrom.Content)
+	}
+	if s.Script != nil {
+		f.content(&s.Script.Content)
+	}
+	for i := range s.Expect.Checks {
+		f.content(s.Expect.Checks[i].Schema)
+	}
+}

@@ -1,0 +1,41 @@
+// Package message holds requests and responses in a form that captures, checks and scripts can look
+// at. It is off the fast path: requests that nothing looks at are never in this form.
+package message
+
+// Field is a header field; Name is lower case.
+type Field struct{ Name, Value []byte }
+
+// Message is a request or a response. All slices belong to whoever made the message, and are valid
+// as long as that one says.
+type Message struct {
+	// Method, Scheme, Authority and Path are of a request; Path has the query.
+	Method, Scheme, Authority, Path []byte
+	// Status is of a response; 0: none yet.
+	Status int
+	// Fields are the header fields without pseudo-header fields, in the order of the wire.
+	Fields []Field
+	Body   []byte
+}
+
+// Header returns the value of the first field with this lower-case name.
+func (m *Message) Header(name string) (value []byte, ok bool) {
+	for i := range m.Fields {
+		if string(m.Fields[i].Name) == name {
+			return m.Fields[i].Value, true
+		}
+	}
+	return nil, false
+}
+
+// Exchange is a response, whole, and the request it answers.
+type Exchange struct {
+	// Request is filled when the step wants it.
+	Request  *Message
+	Response *Message
+	// BodySize is the number of octets of the response's content, of which Response.Body may have
+	// only the beginning: Cut says so.
+	BodySize int64
+	Cut      bool
+	// ResponseTime is from due to done, in nanoseconds.
+	ResponseTime int64
+}
