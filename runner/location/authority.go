@@ -1,0 +1,116 @@
+package location
+
+import (
+	"bytes"
+	"strings"
+)
+
+// SameAuthority is true when two requests have the same origin: scheme, host and port, where a port
+// that is missing or empty is the scheme's default (RFC 9110 4.2.3, 4.3.1).
+func SameAuthority(schemeA, authA, schemeB, authB []byte) bool {
+	if !equalFold(schemeA, schemeB) {
+		return false
+	}
+	hostA, portA := cutPort(authA)
+	hostB, portB := cutPort(authB)
+	return equalFold(hostA, hostB) && effective(schemeA, portA) == effective(schemeB, portB)
+}
+
+func effective(scheme, port []byte) int {
+	switch {
+	case len(port) > 0:
+		return number(port)
+	case equalFold(scheme, "https"):
+		return 443
+	}
+	return 80
+}
+
+// cutPort does not look at what it cuts; a port without digits is empty.
+func cutPort(authority []byte) (host, port []byte) {
+	i := bytes.LastIndexByte(authority, ':')
+	if i < 0 || bytes.IndexByte(authority[i:], ']') >= 0 {
+		return authority, nil
+	}
+	return authority[:i], authority[i+1:]
+}
+
+// parseAuthority checks the authority of a reference: RFC 3986 3.2 without user information, RFC
+// 9110 4.2.1. A port without digits is dropped.
+func parseAuthority(a []byte) ([]byte, error) {
+	if bytes.IndexByte(a, '@') >= 0 {
+		return nil, errUserinfo
+	}
+	host, port := cutPort(a)
+	switch {
+	case len(host) == 0:
+		return nil, errNoHost
+	case number(port) < 0 || !isHost(host):
+		return nil, errAuthority
+	case len(port) == 0:
+		return host, nil
+	}
+	return a, nil
+}
+
+// number is -1 for what is no port.
+func number(port []byte) int {
+	n := 0
+	for _, c := range port {
+		if !isDigit(c) {
+			return -1
+		}
+		if n = n*10 + int(c-'0'); n > 65535 {
+			return -1
+		}
+	}
+	return n
+}
+
+// isHost is a host of RFC 3986 3.2.2 by its characters, where an address in brackets is IPv6. host is
+// not empty.
+func isHost(host []byte) bool {
+	if host[0] != '[' {
+		return consistsOf(host, 'z', "-._~%!$&'()*+,;=")
+	}
+	n := len(host) - 1
+	return n > 2 && host[n] == ']' && bytes.IndexByte(host, ':') > 0 && consistsOf(host[1:n], 'f', ":.")
+}
+
+// consistsOf allows digits, letters up to last and others.
+func consistsOf(s []byte, last byte, others string) bool {
+	for _, c := range s {
+		if l := c | 0x20; !isDigit(c) && (l < 'a' || l > last) && strings.IndexByte(others, c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+func appendLower(dst, s []byte) []byte {
+	for _, c := range s {
+		dst = append(dst, lower(c))
+	}
+	return dst
+}
+
+func equalFold[S []byte | string](a []byte, b S) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}

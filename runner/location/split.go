@@ -1,0 +1,57 @@
+package location
+
+import "bytes"
+
+// parts are those of a reference, RFC 3986 3. A nil scheme, authority or query is not there; a
+// query begins with its question mark.
+type parts struct {
+	scheme, authority, path, query []byte
+	hasAuthority                   bool
+}
+
+// split takes a reference apart and drops its fragment.
+func split(reference []byte) (p parts, err error) {
+	for _, c := range reference {
+		if c <= ' ' || c == 0x7f {
+			return p, errOctet
+		}
+	}
+	rest := reference
+	if i := bytes.IndexByte(rest, '#'); i >= 0 {
+		rest = rest[:i]
+	}
+	if i := bytes.IndexByte(rest, '?'); i >= 0 {
+		rest, p.query = rest[:i], rest[i:]
+	}
+	if i := bytes.IndexByte(rest, ':'); i >= 0 && bytes.IndexByte(rest[:i], '/') < 0 {
+		if !isScheme(rest[:i]) {
+			return p, errColon
+		}
+		p.scheme, rest = rest[:i], rest[i+1:]
+	}
+	if bytes.HasPrefix(rest, []byte("//")) {
+		p.hasAuthority = true
+		rest = rest[2:]
+		end := bytes.IndexByte(rest, '/')
+		if end < 0 {
+			end = len(rest)
+		}
+		if p.authority, err = parseAuthority(rest[:end]); err != nil {
+			return p, err
+		}
+		rest = rest[end:]
+	}
+	p.path = rest
+	return p, nil
+}
+
+// isScheme is RFC 3986 3.1.
+func isScheme(b []byte) bool {
+	for i, c := range b {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || !isDigit(c) && c != '+' && c != '-' && c != '.') {
+			return false
+		}
+	}
+	return len(b) > 0
+}
