@@ -1,0 +1,193 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+const (
+	// MaxName is the greatest length of a name and of a column's name.
+	MaxName = 50
+	// MaxFunctions is how many functions may be nested.
+	MaxFunctions = 8
+	// MaxWidth bounds pad: the longest value of a list.
+	MaxWidth = 1024
+)
+
+// functions are all there are, as messages list them.
+var functions = []rv.FunctionName{
+	rv.FunctionURLEncode, rv.FunctionBase64, rv.FunctionBase64URL, rv.FunctionJSONEscape, rv.FunctionUpper, rv.FunctionLower,
+	rv.FunctionPad, rv.FunctionSHA256, rv.FunctionHMACSHA256,
+}
+
+var (
+	errEmpty  = errors.New("${} has no name; write $${} for a literal ${}")
+	errName   = fmt.Errorf("${ is followed by what is no name (letters, digits and _, not beginning with a digit, at most %d characters); write $${ for a literal ${", MaxName)
+	errColumn = fmt.Errorf("${name. is followed by what is no name of a column (letters, digits, _ and -, not beginning with -, at most %d characters)", MaxName)
+	errNested = fmt.Errorf("at most %d functions may be nested in a ${}", MaxFunctions)
+	errWidth  = fmt.Errorf("pad takes a value, a width of 1 to %d and, if it is not to be 0, the printable ASCII character to fill up with: pad(x, 8) or pad(x, 8, c)", MaxWidth)
+	errKey    = errors.New("hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)")
+)
+
+// hole parses what stands between ${ and }.
+func hole(s string) (*Reference, error) {
+	if s == "" {
+		return nil, errEmpty
+	}
+	p := parser{rest: s}
+	ref, err := p.reference(0)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.rest == "":
+		return ref, nil
+	case p.rest[0] == ')' || p.rest[0] == ',':
+		return nil, errors.New("${ has a ) or a comma too many")
+	}
+	return nil, errName
+}
+
+// parser has what is still to be read of one hole.
+type parser struct{ rest string }
+
+func (p *parser) blanks() { p.rest = strings.TrimLeft(p.rest, " \t") }
+
+// take reads c, if it is next.
+func (p *parser) take(c byte) bool {
+	if p.rest == "" || p.rest[0] != c {
+		return false
+	}
+	p.rest = p.rest[1:]
+	return true
+}
+
+// word reads all characters of names, and those of also.
+func (p *parser) word(also string) string {
+	n := 0
+	for n < len(p.rest) && (isNameByte(p.rest[n]) || strings.IndexByte(also, p.rest[n]) >= 0) {
+		n++
+	}
+	word := p.rest[:n]
+	p.rest = p.rest[n:]
+	return word
+}
+
+func isNameByte(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}
+
+// reference reads a name, a name with a column, or a call. depth is how many calls are around it.
+func (p *parser) reference(depth int) (*Reference, error) {
+	name := p.word("")
+	switch {
+	case name == "" || len(name) > MaxName || name[0] >= '0' && name[0] <= '9':
+		return nil, errName
+	case p.take('('):
+		return p.call(name, depth)
+	case !p.take('.'):
+		return &Reference{Name: name}, nil
+	}
+	column := p.word("-")
+	if column == "" || len(column) > MaxName || column[0] == '-' {
+		return nil, errColumn
+	}
+	return &Reference{Name: name, Column: column}, nil
+}
+
+// call reads the arguments of a function and the parenthesis behind them.
+func (p *parser) call(name string, depth int) (*Reference, error) {
+	f := Function{}
+	for _, known := range functions {
+		if name == string(known) {
+			f.Name = known
+		}
+	}
+	switch {
+	case f.Name == "":
+		return nil, fmt.Errorf("there is no function %q; there are %s", name, names())
+	case depth == MaxFunctions:
+		return nil, errNested
+	}
+	p.blanks()
+	ref, err := p.reference(depth + 1)
+	if err != nil {
+		return nil, err
+	}
+	p.blanks()
+	switch f.Name {
+	case rv.FunctionPad:
+		err = p.pad(&f)
+	case rv.FunctionHMACSHA256:
+		err = p.key(&f)
+	default:
+		if !p.take(')') {
+			err = fmt.Errorf("%s takes one value: %s(x)", name, name)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	ref.Functions = append(ref.Functions, f)
+	return ref, nil
+}
+
+func names() string {
+	all := make([]string, len(functions))
+	for i, f := range functions {
+		all[i] = string(f)
+	}
+	return strings.Join(all, ", ")
+}
+
+// pad reads ", width)" or ", width, c)". A character that is all blanks is a blank.
+func (p *parser) pad(f *Function) error {
+	if !p.take(',') {
+		return errWidth
+	}
+	p.blanks()
+	width, err := strconv.Atoi(p.word(""))
+	if err != nil || width < 1 || width > MaxWidth {
+		return errWidth
+	}
+	f.Width, f.Fill = width, "0"
+	p.blanks()
+	if p.take(',') {
+		fill, rest, closed := strings.Cut(p.rest, ")")
+		if trimmed := strings.Trim(fill, " "); trimmed != "" {
+			fill = trimmed
+		} else if fill != "" {
+			fill = " "
+		}
+		if !closed || len(fill) != 1 || fill[0] < ' ' || fill[0] > '~' {
+			return errWidth
+		}
+		f.Fill, p.rest = fill, rest
+		return nil
+	}
+	if !p.take(')') {
+		return errWidth
+	}
+	return nil
+}
+
+// key reads ", name)" or ", name.column)".
+func (p *parser) key(f *Function) error {
+	if !p.take(',') {
+		return errKey
+	}
+	p.blanks()
+	key, err := p.reference(MaxFunctions) // no function fits in any more
+	if err != nil {
+		return errKey
+	}
+	p.blanks()
+	if !p.take(')') {
+		return errKey
+	}
+	f.Key = key
+	return nil
+}

@@ -1,0 +1,82 @@
+// Package text parses texts with holes, such as "/sessions/${urlEncode(id)}": those of a manifest,
+// and those that a runner finds in files.
+//
+// A hole is ${name}, ${name.column} or ${function(hole)}, functions nested at will. $$ is one dollar
+// sign, and a dollar sign before anything else stands for itself. What a name means is not known
+// here.
+package text
+
+import (
+	"errors"
+	"strings"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Piece is a part of a text: either Ref is set, or Literal is not empty.
+type Piece struct {
+	Literal string
+	Ref     *Reference
+}
+
+// Reference is a hole.
+type Reference struct {
+	Name string
+	// Column of a table; empty: none.
+	Column string
+	// Functions to apply to the value, the first one first.
+	Functions []Function
+}
+
+// Function changes a value.
+type Function struct {
+	Name rv.FunctionName
+	// Width and Fill of pad. Fill is one printable ASCII character.
+	Width int
+	Fill  string
+	// Key of hmacSha256, without functions.
+	Key *Reference
+}
+
+// Parse splits a text at its holes. Two literals never follow each other, and an empty text has no
+// pieces. An error says what to do, and quotes nothing of the text but what could be the name of a
+// function.
+func Parse(s string) ([]Piece, error) {
+	var pieces []Piece
+	var literal strings.Builder
+	flush := func() {
+		if literal.Len() > 0 {
+			pieces = append(pieces, Piece{Literal: literal.String()})
+			literal.Reset()
+		}
+	}
+	for {
+		i := strings.IndexByte(s, '$')
+		if i < 0 || i == len(s)-1 {
+			literal.WriteString(s)
+			flush()
+			return pieces, nil
+		}
+		literal.WriteString(s[:i])
+		switch s[i+1] {
+		case '$':
+			literal.WriteByte('$')
+			s = s[i+2:]
+		case '{':
+			inside, rest, closed := strings.Cut(s[i+2:], "}")
+			if !closed {
+				return nil, errors.New("${ without }; write $${ for a literal ${")
+			}
+			ref, err := hole(inside)
+			if err != nil {
+				return nil, err
+			}
+			flush()
+			pieces = append(pieces, Piece{Ref: ref})
+			s = rest
+		default:
+			literal.WriteByte('$')
+			s = s[i+1:]
+		}
+	}
+}

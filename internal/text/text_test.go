@@ -1,0 +1,180 @@
+package text_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/text"
+)
+
+func lit(s string) text.Piece { return text.Piece{Literal: s} }
+
+// hole is ${name} with functions around it.
+func hole(name string, functions ...text.Function) text.Piece {
+	name, column, _ := strings.Cut(name, ".")
+	return text.Piece{Ref: &text.Reference{Name: name, Column: column, Functions: functions}}
+}
+
+func pad(width int, fill string) text.Function {
+	return text.Function{Name: rv.FunctionPad, Width: width, Fill: fill}
+}
+
+func TestParse(t *testing.T) {
+	upper, sha := text.Function{Name: rv.FunctionUpper}, text.Function{Name: rv.FunctionSHA256}
+	for _, tc := range []struct {
+		in   string
+		want []text.Piece
+	}{
+		{"", nil},
+		{"plain", []text.Piece{lit("plain")}},
+		{"${a}", []text.Piece{hole("a")}},
+		{"${a}${b_1}", []text.Piece{hole("a"), hole("b_1")}},
+		{"x${a}y", []text.Piece{lit("x"), hole("a"), lit("y")}},
+		{"$", []text.Piece{lit("$")}},
+		{"$$", []text.Piece{lit("$")}},
+		{"$$$", []text.Piece{lit("$$")}},
+		{"$$$$", []text.Piece{lit("$$")}},
+		{"$1 and 5$", []text.Piece{lit("$1 and 5$")}},
+		{"$${a}", []text.Piece{lit("${a}")}},
+		{"$$${a}", []text.Piece{lit("$"), hole("a")}},
+		{"{a}}", []text.Piece{lit("{a}}")}},
+		{"\xff${a}\x00", []text.Piece{lit("\xff"), hole("a"), lit("\x00")}},
+
+		{"${users.name}", []text.Piece{hole("users.name")}},
+		{"${users.2nd-name}", []text.Piece{hole("users.2nd-name")}},
+		{"${upper(a)}", []text.Piece{hole("a", upper)}},
+		{"${upper( users.name\t)}", []text.Piece{hole("users.name", upper)}},
+		{"${sha256(upper(a))}", []text.Piece{hole("a", upper, sha)}},
+		{"${upper}", []text.Piece{hole("upper")}},
+		{"${pad(a,8)}", []text.Piece{hole("a", pad(8, "0"))}},
+		{"${pad(a, 8, x)}", []text.Piece{hole("a", pad(8, "x"))}},
+		{"${pad(a, 8, )}", []text.Piece{hole("a", pad(8, " "))}},
+		{"${pad(a, 8,,)}", []text.Piece{hole("a", pad(8, ","))}},
+		{"${pad(pad(a, 2), 1024)}", []text.Piece{hole("a", pad(2, "0"), pad(1024, "0"))}},
+		{"${hmacSha256(upper(a), keys.k)}", []text.Piece{hole("a", upper, text.Function{
+			Name: rv.FunctionHMACSHA256, Key: &text.Reference{Name: "keys", Column: "k"}})}},
+		{"${" + strings.Repeat("upper(", 8) + "a" + strings.Repeat(")", 8) + "}", []text.Piece{hole("a", upper, upper, upper, upper, upper, upper, upper, upper)}},
+		{"${base64(a)}${base64url(a)}${jsonEscape(a)}${lower(a)}${urlEncode(a)}", []text.Piece{
+			hole("a", text.Function{Name: rv.FunctionBase64}), hole("a", text.Function{Name: rv.FunctionBase64URL}),
+			hole("a", text.Function{Name: rv.FunctionJSONEscape}), hole("a", text.Function{Name: rv.FunctionLower}),
+			hole("a", text.Function{Name: rv.FunctionURLEncode})}},
+	} {
+		got, err := text.Parse(tc.in)
+		if err != nil {
+			t.Errorf("%q: %v", tc.in, err)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tc.in, diff)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	const (
+		name   = "${ is followed by what is no name"
+		column = "${name. is followed by what is no name of a column"
+		pad    = "pad takes a value, a width of 1 to 1024 and"
+		key    = "hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)"
+	)
+	for _, tc := range []struct{ in, want string }{
+		{"${", "${ without }; write $${ for a literal ${"},
+		{"${a", "${ without }"},
+		{"${upper(a)", "${ without }"},
+		{"a${}", "${} has no name; write $${} for a literal ${}"},
+		{"${ a}", name},
+		{"${a b}", name},
+		{"${1a}", name},
+		{"${a-b}", name},
+		{"${a+1}", name},
+		{"${" + strings.Repeat("a", 51) + "}", name},
+		{"${upper()}", name},
+		{"${upper(1)}", name},
+		{"${a.}", column},
+		{"${a.-}", column},
+		{"${a." + strings.Repeat("b", 51) + "}", column},
+		{"${a.b.c}", name},
+		{"${reverse(a)}", `there is no function "reverse"; there are urlEncode, base64, base64url, jsonEscape, upper, lower, pad, sha256, hmacSha256`},
+		{"${URLENCODE(a)}", `there is no function "URLENCODE"`},
+		{"${upper(a}", "upper takes one value: upper(x)"},
+		{"${upper(a, b)}", "upper takes one value: upper(x)"},
+		{"${upper(a))}", "${ has a ) or a comma too many"},
+		{"${a)}", "${ has a ) or a comma too many"},
+		{"${pad(a)}", pad},
+		{"${pad(a, 0)}", pad},
+		{"${pad(a, 1025)}", pad},
+		{"${pad(a, x)}", pad},
+		{"${pad(a, 99999999999999999999)}", pad},
+		{"${pad(a, 8,)}", pad},
+		{"${pad(a, 8, xy)}", pad},
+		{"${pad(a, 8, \u00fc)}", pad},
+		{"${pad(a, 8, \n)}", pad},
+		{"${pad(a, 8, x}", pad},
+		{"${pad(a, 8}", pad},
+		{"${hmacSha256(a)}", key},
+		{"${hmacSha256(a, )}", key},
+		{"${hmacSha256(a, upper(b))}", key},
+		{"${hmacSha256(a, b, c)}", key},
+		{"${" + strings.Repeat("upper(", 9) + "a" + strings.Repeat(")", 9) + "}", "at most 8 functions may be nested"},
+		{"${" + strings.Repeat("upper(", 100_000), "${ without }"},
+		{"${" + strings.Repeat("upper(", 100_000) + "}", "at most 8 functions may be nested"},
+	} {
+		got, err := text.Parse(tc.in)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%.40q gives %v, %v, want %q", tc.in, got, err, tc.want)
+		}
+	}
+}
+
+// FuzzParse: what comes out, put together again, is what went in.
+func FuzzParse(f *testing.F) {
+	f.Add("a${b}$$c$d")
+	f.Add("${a}${")
+	f.Add("${pad(hmacSha256(a.b, c.d), 7, })}")
+	f.Add("${pad(upper(a) ,7 , )}")
+	f.Fuzz(func(t *testing.T, s string) {
+		pieces, err := text.Parse(s)
+		if err != nil {
+			return
+		}
+		var again strings.Builder
+		for i, p := range pieces {
+			if (p.Literal == "") == (p.Ref == nil) || i > 0 && p.Ref == nil && pieces[i-1].Ref == nil {
+				t.Fatalf("piece %d is %+v", i, p)
+			}
+			if p.Ref != nil {
+				again.WriteString("${" + written(p.Ref) + "}")
+				continue
+			}
+			again.WriteString(strings.ReplaceAll(p.Literal, "$", "$$"))
+		}
+		back, err := text.Parse(again.String())
+		if err != nil {
+			t.Fatalf("%q became %q: %v", s, again.String(), err)
+		}
+		if diff := cmp.Diff(pieces, back); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", s, diff)
+		}
+	})
+}
+
+func written(r *text.Reference) string {
+	out := r.Name
+	if r.Column != "" {
+		out += "." + r.Column
+	}
+	for _, f := range r.Functions {
+		switch f.Name {
+		case rv.FunctionPad:
+			out = fmt.Sprintf("pad(%s,%d,%s)", out, f.Width, f.Fill)
+		case rv.FunctionHMACSHA256:
+			out = fmt.Sprintf("hmacSha256(%s,%s)", out, written(f.Key))
+		default:
+			out = fmt.Sprintf("%s(%s)", f.Name, out)
+		}
+	}
+	return out
+}
