@@ -120,6 +120,7 @@ type Step struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(c, (has(c.equals) ? 1 : 0) + (has(c.startsWith) ? 1 : 0) + (has(c.endsWith) ? 1 : 0) + (has(c.contains) ? 1 : 0) + (has(c.matches) ? 1 : 0) + (has(c.exists) ? 1 : 0) + (has(c.lessThan) ? 1 : 0) + (has(c.greaterThan) ? 1 : 0) == 1)",message="exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"
 	When []Condition `json:"when,omitempty"`
 	// repeat sends the step several times, one after another. Default: once.
 	// +optional
@@ -243,9 +244,9 @@ type ExponentialTime struct {
 	Max *metav1.Duration `json:"max,omitempty"`
 }
 
-// Condition compares a text with a value.
-//
-// +kubebuilder:validation:XValidation:rule="[has(self.equals), has(self.startsWith), has(self.endsWith), has(self.contains), has(self.matches), has(self.exists), has(self.lessThan), has(self.greaterThan)].filter(x, x).size() == 1",message="exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"
+// Condition compares a text with a value. That it has exactly one comparison is checked by the API
+// server in steps and repeat; in parallel that would cost more than CEL may (it has no way to know
+// that all steps together are 256 at most), so there the compiler alone does.
 type Condition struct {
 	// value is the text that is compared, with holes such as ${state}, at most 1024 characters. An
 	// empty text counts as no value.
@@ -269,6 +270,7 @@ type Repeat struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(c, (has(c.equals) ? 1 : 0) + (has(c.startsWith) ? 1 : 0) + (has(c.endsWith) ? 1 : 0) + (has(c.contains) ? 1 : 0) + (has(c.matches) ? 1 : 0) + (has(c.exists) ? 1 : 0) + (has(c.lessThan) ? 1 : 0) + (has(c.greaterThan) ? 1 : 0) == 1)",message="exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"
 	Until []Condition `json:"until,omitempty"`
 }
 
