@@ -9,6 +9,8 @@ const (
 	WantHeaders Want = 1 << iota
 	// WantBody asks for OnData.
 	WantBody
+	// WantErrorBody asks for OnData when the status is 400 or above.
+	WantErrorBody
 	// NoBody says that the method is HEAD: the response has no body, whatever
 	// its fields say (RFC 9112 6.3).
 	NoBody
@@ -52,7 +54,7 @@ type Handler interface {
 	// name is lower-cased in place, the value has no white space around it, and
 	// neither CR, LF nor NUL in it.
 	OnHeader(tok uint32, name, value []byte)
-	// OnData: a piece of the body, only with WantBody.
+	// OnData: a piece of the body, only with WantBody, or with WantErrorBody and such a status.
 	OnData(tok uint32, p []byte)
 	// OnDone: exactly once for each Open that was not cancelled.
 	OnDone(tok uint32, o Outcome)

@@ -97,6 +97,9 @@ func (c *Client) onInterim() *Error {
 func (c *Client) onFinal(section []byte) {
 	h, r := &c.in.head, c.queue.at(0)
 	c.frame(h, r.want)
+	if r.want&WantErrorBody != 0 && h.status >= 400 {
+		r.want |= WantBody
+	}
 	if c.closing {
 		c.draining = true
 		c.setLimit()

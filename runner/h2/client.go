@@ -17,6 +17,8 @@ const (
 	WantHeaders Want = 1 << iota
 	// WantBody asks for OnData.
 	WantBody
+	// WantErrorBody asks for OnData when the status is 400 or above.
+	WantErrorBody
 	// HeadRequest says that the method is HEAD: the response has no content,
 	// whatever its content-length says (RFC 9113 8.1.1).
 	HeadRequest
@@ -54,7 +56,7 @@ type Handler interface {
 	// OnHeader: a field of the response, only with WantHeaders; neither
 	// pseudo-header fields nor trailers.
 	OnHeader(tok uint32, name, value []byte)
-	// OnData: a piece of the body, only with WantBody.
+	// OnData: a piece of the body, only with WantBody, or with WantErrorBody and such a status.
 	OnData(tok uint32, p []byte)
 	// OnDone: exactly once for each Open that was not cancelled.
 	OnDone(tok uint32, o Outcome)

@@ -114,6 +114,9 @@ func (c *Client) onTrailers(s *stream, sum *hpack.Summary, end bool) {
 func (c *Client) onFinal(s *stream, sum *hpack.Summary, end, told bool) {
 	s.flags |= gotFinal
 	s.left = sum.ContentLength
+	if s.want&WantErrorBody != 0 && sum.Status >= 400 {
+		s.want |= WantBody
+	}
 	if s.want&HeadRequest != 0 || sum.Status == 204 || sum.Status == 304 {
 		s.left = 0 // never has content (RFC 9110 6.4.1)
 	}

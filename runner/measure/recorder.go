@@ -26,6 +26,11 @@ type Recorder struct {
 	Retried   int64
 	Abandoned int64
 
+	// Causes counts problem details by cause, at most rv.MaxCauses of them.
+	Causes Names
+	// Setup and Teardown count the requests of chains that run once.
+	Setup, Teardown Once
+
 	WarmUpSent      int64
 	WarmUpDone      int64
 	WarmUpSucceeded int64
@@ -48,12 +53,20 @@ type Step struct {
 	ResponseTime   histogram.H
 	// Classes counts final responses by status class.
 	Classes [5]int64
+	// FailedBy counts failed checks by name; Retries are requests that followed a failure.
+	FailedBy Names
+	Retries  int64
 }
 
 // Chain counts instances that began in a measured stage.
 type Chain struct {
 	Started, Completed, Aborted int64
+	// AbortedBy counts Aborted by reason.
+	AbortedBy Names
 }
+
+// Once counts the requests of chains that run once for the whole test.
+type Once struct{ Sent, Succeeded int64 }
 
 // Stage counts requests, of warm-up too, by the rate stage of their slot. SentInDrain are those of
 // Sent that left after the last stage.
@@ -79,7 +92,8 @@ func (r *Recorder) FoldInto(total *Recorder) {
 		to.Started += from.Started
 		to.Completed += from.Completed
 		to.Aborted += from.Aborted
-		*from = Chain{}
+		from.AbortedBy.foldInto(&to.AbortedBy)
+		*from = Chain{AbortedBy: from.AbortedBy}
 	}
 	for i := range r.Stages {
 		total.Stages[i].Sent += r.Stages[i].Sent
@@ -91,6 +105,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 		total.Status[i] += n
 	}
 	r.Status = [600]int64{}
+	r.Causes.foldInto(&total.Causes)
 	r.foldTimes(total)
 	r.foldCounts(total)
 }
@@ -105,9 +120,11 @@ func (s *Step) foldInto(total *Step) {
 	for i, n := range s.Classes {
 		total.Classes[i] += n
 	}
+	total.Retries += s.Retries
+	s.FailedBy.foldInto(&total.FailedBy)
 	total.ResponseTime.Merge(&s.ResponseTime)
 	s.ResponseTime.Reset()
-	*s = Step{ResponseTime: s.ResponseTime}
+	*s = Step{ResponseTime: s.ResponseTime, FailedBy: s.FailedBy}
 }
 
 // histograms lists those that are not a step's.
@@ -127,6 +144,10 @@ func (r *Recorder) foldCounts(total *Recorder) {
 	for _, p := range [][2]*int64{
 		{&r.Dropped, &total.Dropped},
 		{&r.Retried, &total.Retried},
+		{&r.Setup.Sent, &total.Setup.Sent},
+		{&r.Setup.Succeeded, &total.Setup.Succeeded},
+		{&r.Teardown.Sent, &total.Teardown.Sent},
+		{&r.Teardown.Succeeded, &total.Teardown.Succeeded},
 		{&r.Abandoned, &total.Abandoned},
 		{&r.WarmUpSent, &total.WarmUpSent},
 		{&r.WarmUpDone, &total.WarmUpDone},

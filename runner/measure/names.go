@@ -1,0 +1,61 @@
+package measure
+
+// Names counts by name. Counting allocates only for a name that is new. The zero value is empty.
+type Names struct {
+	counts map[string]*int64
+}
+
+// Add counts one.
+func (n *Names) Add(name string) { n.add(name, 1) }
+
+// AddBytes counts one by the name, or by otherwise when the name is new and there are limit names
+// already.
+func (n *Names) AddBytes(name []byte, limit int, otherwise string) {
+	if c, ok := n.counts[string(name)]; ok {
+		*c++
+		return
+	}
+	if len(n.counts) >= limit {
+		n.add(otherwise, 1)
+		return
+	}
+	n.add(string(name), 1)
+}
+
+func (n *Names) add(name string, by int64) {
+	if c, ok := n.counts[name]; ok {
+		*c += by
+		return
+	}
+	if n.counts == nil {
+		n.counts = map[string]*int64{}
+	}
+	c := new(int64)
+	*c = by
+	n.counts[name] = c
+}
+
+// Counts returns what is above zero, or nil.
+func (n *Names) Counts() map[string]int64 {
+	var out map[string]int64
+	for name, c := range n.counts {
+		if *c == 0 {
+			continue
+		}
+		if out == nil {
+			out = map[string]int64{}
+		}
+		out[name] = *c
+	}
+	return out
+}
+
+// foldInto adds everything to total and sets the counts to zero; the names stay.
+func (n *Names) foldInto(total *Names) {
+	for name, c := range n.counts {
+		if *c != 0 {
+			total.add(name, *c)
+			*c = 0
+		}
+	}
+}
