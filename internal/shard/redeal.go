@@ -19,6 +19,7 @@ const maxOf = 1 << 17
 // another, 0.4 % of its load at most. What a survivor had it keeps, first connections and the
 // order of values included; new values come behind them. Its new connections count on from its
 // first, so connection numbers are no longer unique: which endpoints they go to is not balanced.
+// Who ran setup and teardown is followed by the first that is left.
 func Redeal(shares []runnerv1alpha1.Share, lost []int) []runnerv1alpha1.Share {
 	var left, gone []runnerv1alpha1.Share
 	for i := range shares {
@@ -33,10 +34,16 @@ func Redeal(shares []runnerv1alpha1.Share, lost []int) []runnerv1alpha1.Share {
 	}
 	redealSlots(left, gone)
 	for t := range left[0].Connections {
-		redealConnections(left, gone, t)
+		redealCounts(left, gone, func(s *runnerv1alpha1.Share) *int { return &s.Connections[t] })
+	}
+	for c := range left[0].MaxInFlight {
+		redealCounts(left, gone, func(s *runnerv1alpha1.Share) *int { return &s.MaxInFlight[c] })
 	}
 	for v := range left[0].Variables {
 		redealValues(left, gone, v)
+	}
+	for i := range gone {
+		left[0].Once = left[0].Once || gone[i].Once
 	}
 	return left
 }
@@ -74,14 +81,15 @@ func fewest(shares []runnerv1alpha1.Share) *runnerv1alpha1.Slots {
 	return least
 }
 
-func redealConnections(left, gone []runnerv1alpha1.Share, target int) {
+// redealCounts deals out what the lost shares had of one number.
+func redealCounts(left, gone []runnerv1alpha1.Share, count func(*runnerv1alpha1.Share) *int) {
 	var n int64
 	for i := range gone {
-		n += int64(gone[i].Connections[target])
+		n += int64(*count(&gone[i]))
 	}
 	for i := range left {
 		from, to := cut(n, len(left), i)
-		left[i].Connections[target] += int(to - from)
+		*count(&left[i]) += int(to - from)
 	}
 }
 
@@ -118,6 +126,7 @@ func clone(s *runnerv1alpha1.Share) runnerv1alpha1.Share {
 	out.Slots.Residues = slices.Clone(s.Slots.Residues)
 	out.Connections = slices.Clone(s.Connections)
 	out.FirstConnection = slices.Clone(s.FirstConnection)
+	out.MaxInFlight = slices.Clone(s.MaxInFlight)
 	out.Variables = make([][]runnerv1alpha1.Span, len(s.Variables))
 	for i := range s.Variables {
 		out.Variables[i] = slices.Clone(s.Variables[i])

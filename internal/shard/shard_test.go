@@ -12,13 +12,19 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// plan has two targets and variables of the given sizes.
+// plan has two targets, a chain without a bound, two with one, and variables of the given sizes; a
+// size of zero is a variable that is no sequence.
 func plan(connections int, sizes ...int64) *runnerv1alpha1.Plan {
 	p := &runnerv1alpha1.Plan{Targets: []runnerv1alpha1.Target{
 		{Name: "a", Connections: connections},
 		{Name: "b", Connections: 2*connections + 1},
 	}}
+	p.Chains = []runnerv1alpha1.Chain{{Name: "free"}, {Name: "tight", MaxInFlight: connections}, {Name: "loose", MaxInFlight: 5*connections + 3}}
 	for _, size := range sizes {
+		if size == 0 {
+			p.Variables = append(p.Variables, runnerv1alpha1.Variable{UUID: true})
+			continue
+		}
 		p.Variables = append(p.Variables, runnerv1alpha1.Variable{Range: &runnerv1alpha1.Range{End: size, Step: 1}})
 	}
 	return p
@@ -57,7 +63,16 @@ func owned(t *testing.T, p *runnerv1alpha1.Plan, shares []runnerv1alpha1.Share, 
 			t.Fatalf("%d connections to target %d, want %d", n, target, len(connections))
 		}
 	}
+	bounded(t, p, shares)
 	for v := range p.Variables {
+		if p.Variables[v].Size() == 0 {
+			for i := range shares {
+				if shares[i].Variables[v] != nil {
+					t.Fatalf("owner %d has values of variable %d, which is no sequence", i, v)
+				}
+			}
+			continue
+		}
 		values := make([]int, p.Variables[v].Size())
 		for i := range shares {
 			for _, s := range shares[i].Variables[v] {
@@ -75,6 +90,34 @@ func owned(t *testing.T, p *runnerv1alpha1.Plan, shares []runnerv1alpha1.Share, 
 	}
 }
 
+// bounded fails unless the bounds of chains add up, none of them has become no bound, and exactly
+// one share runs setup and teardown.
+func bounded(t *testing.T, p *runnerv1alpha1.Plan, shares []runnerv1alpha1.Share) {
+	t.Helper()
+	for c := range p.Chains {
+		sum := 0
+		for i := range shares {
+			n := shares[i].MaxInFlight[c]
+			if (n == 0) != (p.Chains[c].MaxInFlight == 0) {
+				t.Fatalf("owner %d has a bound of %d for chain %s, which has %d", i, n, p.Chains[c].Name, p.Chains[c].MaxInFlight)
+			}
+			sum += n
+		}
+		if sum != p.Chains[c].MaxInFlight {
+			t.Fatalf("the bounds of chain %s add up to %d, want %d", p.Chains[c].Name, sum, p.Chains[c].MaxInFlight)
+		}
+	}
+	once := 0
+	for i := range shares {
+		if shares[i].Once {
+			once++
+		}
+	}
+	if once != 1 {
+		t.Fatalf("%d of %d owners run setup and teardown", once, len(shares))
+	}
+}
+
 func exactlyOnce(t *testing.T, what string, owners []int) {
 	t.Helper()
 	for i, n := range owners {
@@ -86,12 +129,15 @@ func exactlyOnce(t *testing.T, what string, owners []int) {
 
 func TestEveryThingHasOneOwner(t *testing.T) {
 	for shards := 1; shards <= 64; shards++ {
-		p := plan(shards*3+1, 1000, int64(shards), 64*8)
+		p := plan(shards*8+1, 1000, int64(shards), 0, 64*8)
 		shares, err := Split(p, shards)
 		if err != nil {
 			t.Fatal(err)
 		}
 		owned(t, p, shares, 512, int64(shards), true)
+		if !shares[0].Once {
+			t.Fatalf("%d shards: the first does not run setup", shards)
+		}
 		for workers := 1; workers <= 8; workers++ {
 			var all []runnerv1alpha1.Share
 			for i := range shares {
@@ -113,6 +159,9 @@ func TestSplitIsEven(t *testing.T) {
 			if c, least := shares[i].Connections[0], 1000/shards; c < least || c > least+1 {
 				t.Errorf("%d shards: %d connections for shard %d, want %d or one more", shards, c, i, least)
 			}
+			if c, least := shares[i].MaxInFlight[2], 5003/shards; c < least || c > least+1 {
+				t.Errorf("%d shards: %d instances for shard %d, want %d or one more", shards, c, i, least)
+			}
 			if n, least := Values(shares[i].Variables[0]), int64(999/shards); n < least || n > least+1 {
 				t.Errorf("%d shards: %d values for shard %d, want %d or one more", shards, n, i, least)
 			}
@@ -130,12 +179,14 @@ func TestSplit(t *testing.T) {
 		{
 			Shard: 0, Shards: 2, Slots: runnerv1alpha1.Slots{Of: 2, Residues: []int64{0}},
 			Connections: []int{3, 6}, FirstConnection: []int{0, 0},
-			Variables: [][]runnerv1alpha1.Span{{{From: 0, To: 2}}, {{From: 0, To: 5}}},
+			Variables:   [][]runnerv1alpha1.Span{{{From: 0, To: 2}}, {{From: 0, To: 5}}},
+			MaxInFlight: []int{0, 3, 14}, Once: true,
 		},
 		{
 			Shard: 1, Shards: 2, Slots: runnerv1alpha1.Slots{Of: 2, Residues: []int64{1}},
 			Connections: []int{2, 5}, FirstConnection: []int{3, 6},
-			Variables: [][]runnerv1alpha1.Span{{{From: 2, To: 3}}, {{From: 5, To: 10}}},
+			Variables:   [][]runnerv1alpha1.Span{{{From: 2, To: 3}}, {{From: 5, To: 10}}},
+			MaxInFlight: []int{0, 2, 14},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -176,11 +227,16 @@ func TestSplitRefuses(t *testing.T) {
 	}{
 		{"none", 0, "must be from 1"},
 		{"too many", MaxShards + 1, "must be from 1"},
+		{"fewer instances", 4, "chain loose has 3 instances for 4 shards"},
 		{"fewer connections", 5, "target a has 4 connections for 5 shards"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Split(plan(4), tt.shards)
+			p := plan(4)
+			if tt.name == "fewer instances" {
+				p.Chains[2].MaxInFlight = 3
+			}
+			_, err := Split(p, tt.shards)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
@@ -203,14 +259,20 @@ func TestWorkersTakeSlotsInTurn(t *testing.T) {
 
 func TestMaxWorkers(t *testing.T) {
 	tests := []struct {
-		connections []int
-		want        int
+		connections, maxInFlight []int
+		want                     int
 	}{
-		{[]int{4}, 4}, {[]int{4, 1}, 1}, {[]int{0}, 1}, {nil, MaxShards}, {[]int{9, 3, 7}, 3},
+		{[]int{4}, nil, 4},
+		{[]int{4, 1}, nil, 1},
+		{[]int{0}, nil, 1},
+		{nil, nil, MaxShards},
+		{[]int{9, 3, 7}, nil, 3},
+		{[]int{9}, []int{0, 2, 5}, 2},
+		{[]int{9}, []int{0, 0}, 9},
 	}
 	for _, tt := range tests {
-		if got := MaxWorkers(&runnerv1alpha1.Share{Connections: tt.connections}); got != tt.want {
-			t.Errorf("connections %v: %d workers, want %d", tt.connections, got, tt.want)
+		if got := MaxWorkers(&runnerv1alpha1.Share{Connections: tt.connections, MaxInFlight: tt.maxInFlight}); got != tt.want {
+			t.Errorf("connections %v, instances %v: %d workers, want %d", tt.connections, tt.maxInFlight, got, tt.want)
 		}
 	}
 }
@@ -268,7 +330,7 @@ func TestCountsOfABoundedStageAddUp(t *testing.T) {
 func TestRedeal(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, shards := range []int{1, 2, 3, 5, 8, 13, 64} {
-		p := plan(shards*2+1, 1000, int64(shards)*3)
+		p := plan(shards*2+1, 1000, int64(shards)*3, 0)
 		shares, err := Split(p, shards)
 		if err != nil {
 			t.Fatal(err)
@@ -320,12 +382,14 @@ func TestRedealKeepsWhatSurvivorsHave(t *testing.T) {
 		{
 			Shard: 0, Shards: 3, Slots: runnerv1alpha1.Slots{Of: 6, Residues: []int64{0, 1, 3}},
 			Connections: []int{3, 7}, FirstConnection: []int{0, 0},
-			Variables: [][]runnerv1alpha1.Span{{{From: 0, To: 3}, {From: 3, To: 5}}},
+			Variables:   [][]runnerv1alpha1.Span{{{From: 0, To: 3}, {From: 3, To: 5}}},
+			MaxInFlight: []int{0, 3, 17}, Once: true,
 		},
 		{
 			Shard: 2, Shards: 3, Slots: runnerv1alpha1.Slots{Of: 6, Residues: []int64{2, 4, 5}},
 			Connections: []int{3, 6}, FirstConnection: []int{4, 9},
-			Variables: [][]runnerv1alpha1.Span{{{From: 6, To: 9}, {From: 5, To: 6}}},
+			Variables:   [][]runnerv1alpha1.Span{{{From: 6, To: 9}, {From: 5, To: 6}}},
+			MaxInFlight: []int{0, 3, 16},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

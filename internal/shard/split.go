@@ -10,8 +10,9 @@ import (
 const MaxShards = 256
 
 // Split deals the plan out to a number of shards. It fails when the number is not in
-// [1, MaxShards] or when a target has fewer connections than there are shards: each shard sends
-// to each target.
+// [1, MaxShards], when a target has fewer connections than there are shards, for each shard sends
+// to each target, or when a bounded chain may have fewer instances than that under way: a share
+// of none cannot be told from no bound. Shard 0 runs setup and teardown.
 func Split(plan *runnerv1alpha1.Plan, shards int) ([]runnerv1alpha1.Share, error) {
 	if shards < 1 || shards > MaxShards {
 		return nil, fmt.Errorf("%d shards: must be from 1 to %d", shards, MaxShards)
@@ -19,6 +20,11 @@ func Split(plan *runnerv1alpha1.Plan, shards int) ([]runnerv1alpha1.Share, error
 	for i := range plan.Targets {
 		if t := &plan.Targets[i]; t.Connections < shards {
 			return nil, fmt.Errorf("target %s has %d connections for %d shards: each shard needs one", t.Name, t.Connections, shards)
+		}
+	}
+	for i := range plan.Chains {
+		if c := &plan.Chains[i]; c.MaxInFlight != 0 && c.MaxInFlight < shards {
+			return nil, fmt.Errorf("chain %s has %d instances for %d shards: each shard needs one", c.Name, c.MaxInFlight, shards)
 		}
 	}
 	whole := Whole(plan)
@@ -36,29 +42,43 @@ func Whole(plan *runnerv1alpha1.Plan) runnerv1alpha1.Share {
 		Slots:           runnerv1alpha1.Slots{Of: 1, Residues: []int64{0}},
 		Connections:     make([]int, len(plan.Targets)),
 		FirstConnection: make([]int, len(plan.Targets)),
+		Once:            true,
 	}
 	for i := range plan.Targets {
 		s.Connections[i] = plan.Targets[i].Connections
 	}
 	for i := range plan.Variables {
-		s.Variables = append(s.Variables, []runnerv1alpha1.Span{{To: plan.Variables[i].Size()}})
+		var spans []runnerv1alpha1.Span
+		if size := plan.Variables[i].Size(); size > 0 {
+			spans = []runnerv1alpha1.Span{{To: size}}
+		}
+		s.Variables = append(s.Variables, spans)
+	}
+	for i := range plan.Chains {
+		s.MaxInFlight = append(s.MaxInFlight, plan.Chains[i].MaxInFlight)
 	}
 	return s
 }
 
-// MaxWorkers is how many workers can work on a share: each needs a connection to each target.
-// It is at least one.
+// MaxWorkers is how many workers can work on a share: each needs a connection to each target, and
+// an instance of each bounded chain. It is at least one.
 func MaxWorkers(share *runnerv1alpha1.Share) int {
 	n := MaxShards
 	for _, c := range share.Connections {
 		n = min(n, c)
+	}
+	for _, c := range share.MaxInFlight {
+		if c > 0 {
+			n = min(n, c)
+		}
 	}
 	return max(n, 1)
 }
 
 // Workers deals a share out to the n workers of a process: the j-th slot of the share goes to
 // worker j modulo n. Shard and Shards stay those of the share. With n above MaxWorkers some workers
-// get no connection to some target, so the caller reduces n first. n must be positive.
+// get no connection to some target, or no bound of a chain that has one, so the caller reduces n
+// first. Worker 0 runs setup and teardown, if the share does. n must be positive.
 func Workers(share *runnerv1alpha1.Share, n int) []runnerv1alpha1.Share {
 	out := divide(share, n)
 	for i := range out {
@@ -79,6 +99,11 @@ func divide(share *runnerv1alpha1.Share, n int) []runnerv1alpha1.Share {
 			out[i].Connections = append(out[i].Connections, int(to-from))
 			out[i].FirstConnection = append(out[i].FirstConnection, share.FirstConnection[t]+int(from))
 		}
+		for _, c := range share.MaxInFlight {
+			from, to := cut(int64(c), n, i)
+			out[i].MaxInFlight = append(out[i].MaxInFlight, int(to-from))
+		}
+		out[i].Once = share.Once && i == 0
 		for _, spans := range share.Variables {
 			out[i].Variables = append(out[i].Variables, part(spans, n, i))
 		}
