@@ -16,6 +16,9 @@ type exchange struct {
 	// path of a POST, without query and closing slash: the location is below it. The array is
 	// kept for the next exchange.
 	path []byte
+	// call is what rules and the record need of the request; nil without them, and when the
+	// exchange is aborted and still in the queue.
+	call *keptCall
 	next uint32 // of the free list, number plus one
 }
 

@@ -3,9 +3,12 @@ package target
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/h2surge/h2surge/internal/target/rules"
 )
 
 // Options says how a Server behaves. The zero value is a server on 127.0.0.1:8080 that answers
@@ -42,6 +45,13 @@ type Options struct {
 	// connection before it is told ENHANCE_YOUR_CALM (the defence against CVE-2023-44487).
 	// 0 means the session's default, a negative rate no bound.
 	ResetsPerSecond, ResetBurst int
+	// Rules, unless nil, say what is answered, in place of the built-in behaviour. The faults
+	// above come on top: Unanswered and NotFound are drawn first, Latency and Stall are added to
+	// a rule's delay. Seed is the seed of the rules' draws too.
+	Rules *rules.Set
+	// Record, unless nil, gets a line of JSON for each complete request (see Recorded). It is
+	// written to while the Server's loop waits. The first error ends the record and Serve.
+	Record io.Writer
 }
 
 // Stall is a repeated pause: nothing is answered in the last For of every Every, counted from
@@ -80,6 +90,7 @@ func (o Options) validate() error {
 	check(isRatio(o.NotFound), "not-found: %v is not between 0 and 1", o.NotFound)
 	check(o.Latency >= 0, "latency: %v is negative", o.Latency)
 	check(o.Stall.valid(), "stall: %v in every %v: the pause must be shorter than the period", o.Stall.For, o.Stall.Every)
+	check(o.Rules == nil || o.BodySize == 0, "body-size: is for the built-in behaviour; with rules, they have the bodies")
 	check(o.BodySize <= MaxBodySize, "body-size: %d is over %d", o.BodySize, MaxBodySize)
 	check(o.MaxConcurrentStreams > 0, "max-concurrent-streams: %d is not positive", o.MaxConcurrentStreams)
 	check(o.CPU == nil || *o.CPU >= 0, "cpu: must not be negative")

@@ -75,7 +75,7 @@ func (w *crowd) read(p *peer) {
 			_ = p.nc.SetReadDeadline(time.Now().Add(lingerTime))
 		}
 		p.wake.Broadcast()
-		if s.waiting.n > 0 {
+		if s.held() > 0 {
 			w.kicked()
 		}
 		if err != nil {
@@ -86,7 +86,7 @@ func (w *crowd) read(p *peer) {
 			_ = p.nc.Close()
 			return
 		}
-		for p.h2.Congested() && !p.ending {
+		for p.h2.Congested() && !p.ending && !p.cut {
 			p.wake.Wait()
 		}
 		s.endTurn()
@@ -98,14 +98,19 @@ func (w *crowd) write(p *peer) {
 	var buf []byte
 	for {
 		s.beginTurn()
-		for len(p.h2.Pending()) == 0 && !p.ending {
+		for len(p.h2.Pending()) == 0 && !p.ending && !p.cut {
 			p.wake.Wait()
 		}
 		buf = append(buf[:0], p.h2.Pending()...)
 		p.wrote(len(buf))
 		ending := p.ending
+		cut := p.cut
 		p.wake.Broadcast()
 		s.endTurn()
+		if cut {
+			_ = p.nc.Close() // the reader sees it
+			return
+		}
 		if _, err := p.nc.Write(buf); err != nil {
 			_ = p.nc.Close() // the reader sees it
 			return

@@ -271,6 +271,10 @@ func (l *loop) flush() {
 }
 
 func (l *loop) write(c *conn) {
+	if c.cut {
+		l.drop(c)
+		return
+	}
 	for {
 		p := c.h2.Pending()
 		if len(p) == 0 {

@@ -21,10 +21,16 @@ type session struct {
 	seen h2.ServerCounts
 	// stirred is told that output may be pending because of a delayed answer.
 	stirred func()
+	number  uint64 // of the connections accepted, from 1
+	// owed is the number of open streams without a response.
+	owed int
+	// cut tells that a rule ends the connection, without a word.
+	cut bool
 }
 
 func (s *Server) newSession(stirred func()) *session {
-	c := &session{srv: s, table: emptyState, stirred: stirred}
+	s.accepted++
+	c := &session{srv: s, table: emptyState, stirred: stirred, number: s.accepted}
 	c.h2 = h2.NewServer(s.h2, c)
 	s.count.accepted++
 	s.open++
@@ -62,16 +68,21 @@ func (c *session) close() {
 // OnRequest implements h2.ServerHandler.
 func (c *session) OnRequest(id uint32, method, path []byte) (tok uint32) {
 	s := c.srv
-	if s.exchanges.full() {
+	if s.exchanges.full() || s.calls.full() {
 		s.count.refused++
 		c.h2.ResetStream(id, http2.ErrCodeRefusedStream)
 		return 0
 	}
+	c.owed++
 	tok = s.exchanges.take()
 	x := &s.exchanges.slots[tok]
 	x.conn, x.id, x.epoch = c, id, s.count.epoch
 	x.method = parseMethod(method)
 	x.hash = hashBasis
+	if s.keeps() {
+		x.call = s.calls.take()
+		x.call.Begin(method, path)
+	}
 	if q := bytes.IndexByte(path, '?'); q >= 0 {
 		path = path[:q]
 	}
@@ -86,13 +97,24 @@ func (c *session) OnRequest(id uint32, method, path []byte) (tok uint32) {
 	return tok
 }
 
-// OnHeader implements h2.ServerHandler; the session does not ask for it.
-func (c *session) OnHeader(uint32, uint32, []byte, []byte) {}
+// OnHeader implements h2.ServerHandler; it is asked for when calls are kept.
+func (c *session) OnHeader(_, tok uint32, name, value []byte) {
+	c.srv.calls.addField(c.srv.exchanges.slots[tok].call, name, value)
+}
 
 // OnData implements h2.ServerHandler.
-func (c *session) OnData(_, tok uint32, p []byte) {
-	x := &c.srv.exchanges.slots[tok]
-	x.hash = hashBytes(x.hash, p)
+func (c *session) OnData(id, tok uint32, p []byte) {
+	s := c.srv
+	x := &s.exchanges.slots[tok]
+	if s.bodies != nil {
+		x.hash = hashBytes(x.hash, p)
+	}
+	if x.call != nil && !s.calls.addBody(x.call, p) {
+		c.owed--
+		c.h2.ResetStream(id, http2.ErrCodeRefusedStream)
+		s.settle(x, &s.count.aborted)
+		s.release(tok)
+	}
 }
 
 // OnEnd implements h2.ServerHandler.
@@ -103,9 +125,16 @@ func (c *session) OnEnd(_, tok uint32) {
 		s.bodies.add(x.hash)
 	}
 	unanswered, notFound := s.faults.draw()
+	if s.keeps() {
+		if s.engine != nil && !unanswered {
+			c.answerByRules(tok, notFound)
+			return
+		}
+		s.record.write(c, x)
+	}
 	if unanswered {
 		s.settle(x, &s.count.unanswered)
-		s.exchanges.release(tok)
+		s.release(tok)
 		return
 	}
 	x.answer = answerNotFound
@@ -116,13 +145,13 @@ func (c *session) OnEnd(_, tok uint32) {
 		s.respond(tok)
 		return
 	}
-	x.due = s.delay.due(s.now)
-	s.waiting.push(tok)
+	s.hold(tok, s.delay.due(s.now))
 }
 
 // OnReset implements h2.ServerHandler. The exchange may be another's by now: that of an
 // unanswered request is let go while its stream stays open.
 func (c *session) OnReset(id, tok uint32) {
+	c.owed--
 	s := c.srv
 	x := &s.exchanges.slots[tok]
 	if x.conn != c || x.id != id {
@@ -131,8 +160,15 @@ func (c *session) OnReset(id, tok uint32) {
 	s.settle(x, &s.count.aborted)
 	if x.due != 0 {
 		x.conn = nil // the queue lets go of it
+		s.calls.release(x)
 		return
 	}
+	s.release(tok)
+}
+
+// release lets go of an exchange and of what was kept of its request.
+func (s *Server) release(tok uint32) {
+	s.calls.release(&s.exchanges.slots[tok])
 	s.exchanges.release(tok)
 }
 
@@ -188,6 +224,10 @@ func (s *Server) read(x *exchange) answer {
 
 // respond hands the answer to the session and lets go of the exchange.
 func (s *Server) respond(tok uint32) {
+	if s.engine != nil {
+		s.respondByRules(tok)
+		return
+	}
 	x := &s.exchanges.slots[tok]
 	c := x.conn
 	if size, changes := c.h2.EncoderTable(); changes != c.tableChanges {
@@ -207,6 +247,7 @@ func (s *Server) respond(tok uint32) {
 		body = s.body
 	}
 	if c.h2.Respond(x.id, buf, body) {
+		c.owed--
 		c.table = table
 		s.settle(x, &s.count.answered)
 		if x.epoch == s.count.epoch {
@@ -215,19 +256,19 @@ func (s *Server) respond(tok uint32) {
 	} else {
 		s.settle(x, &s.count.aborted)
 	}
-	s.exchanges.release(tok)
+	s.release(tok)
 }
 
 // respondDue answers what is due, and returns how long nothing more is, in nanoseconds;
 // negative means: until a request comes.
 func (s *Server) respondDue() (wait int64) {
-	for s.waiting.n > 0 {
-		tok := s.waiting.first()
+	for s.held() > 0 {
+		tok := s.nextDue()
 		x := &s.exchanges.slots[tok]
 		if x.conn != nil && x.due > s.now {
 			return x.due - s.now
 		}
-		s.waiting.pop()
+		s.popDue()
 		if x.conn == nil {
 			s.exchanges.release(tok)
 			continue
@@ -237,4 +278,32 @@ func (s *Server) respondDue() (wait int64) {
 		stirred()
 	}
 	return -1
+}
+
+// hold keeps an exchange back until it is due.
+func (s *Server) hold(tok uint32, due int64) {
+	s.exchanges.slots[tok].due = due
+	if s.engine != nil {
+		s.late.push(tok, due)
+		return
+	}
+	s.waiting.push(tok)
+}
+
+// held is the number of exchanges kept back.
+func (s *Server) held() int { return s.waiting.n + len(s.late.items) }
+
+func (s *Server) nextDue() (tok uint32) {
+	if s.engine != nil {
+		return s.late.first()
+	}
+	return s.waiting.first()
+}
+
+func (s *Server) popDue() {
+	if s.engine != nil {
+		s.late.pop()
+		return
+	}
+	s.waiting.pop()
 }

@@ -15,7 +15,8 @@ type Stats struct {
 	Requests uint64 `json:"requests"`
 	// Answered requests: the response was handed to the connection.
 	Answered uint64 `json:"answered"`
-	// Unanswered requests: drawn to get no answer.
+	// Unanswered requests: drawn to get no answer, or by a rule to be reset or to end their
+	// connection.
 	Unanswered uint64 `json:"unanswered"`
 	// Aborted requests: the client reset the stream or left before the answer was due.
 	Aborted uint64 `json:"aborted"`
@@ -50,6 +51,27 @@ type Stats struct {
 
 	// BodyStats is nil, and absent from the JSON, unless POST bodies are tracked.
 	*BodyStats
+	// RuleStats is nil, and absent from the JSON, without rules.
+	*RuleStats
+}
+
+// RuleStats tells what the rules did.
+type RuleStats struct {
+	// Unmatched requests were for no rule. Those that the target's own faults hit are neither
+	// among them nor among any rule's matches.
+	Unmatched uint64      `json:"unmatched"`
+	Rules     []RuleCount `json:"rules"`
+}
+
+// RuleCount counts the requests that a rule was for, and what became of some. Failed ones were
+// answered with 500 because the rule could not be followed.
+type RuleCount struct {
+	Name       string `json:"name"`
+	Matches    uint64 `json:"matches"`
+	Unanswered uint64 `json:"unanswered"`
+	Reset      uint64 `json:"reset"`
+	Closed     uint64 `json:"closed"`
+	Failed     uint64 `json:"failed"`
 }
 
 // BodyStats tells whether POST bodies repeat. Empty bodies count like any other; bodies of
@@ -110,10 +132,12 @@ type counters struct {
 	resets, refused, malformed     uint64
 	received, sent                 uint64
 	seconds                        seconds
+	rules                          ruleCounters
 }
 
 func (c *counters) reset() {
-	*c = counters{epoch: c.epoch + 1}
+	n := len(c.rules.byRule)
+	*c = counters{epoch: c.epoch + 1, rules: newRuleCounters(n)}
 }
 
 func (c *counters) snapshot(begin time.Time) Stats {
@@ -132,6 +156,11 @@ func (c *counters) snapshot(begin time.Time) Stats {
 	for a, n := range c.byStatus {
 		if n > 0 {
 			s.ByStatus[strconv.Itoa(answerStatus[a])] += n
+		}
+	}
+	for status, n := range c.rules.byStatus {
+		if n > 0 {
+			s.ByStatus[strconv.Itoa(status)] += n
 		}
 	}
 	s.PerSecond, s.PerSecondStart = c.seconds.list(begin)

@@ -8,16 +8,20 @@
 // and DELETE go by whether that resource exists: 200 or 204, and 404 after a DELETE. On any
 // other path GET and HEAD answer 200, and PUT, PATCH and DELETE 404. It is the id that names
 // a resource; the segments before it do not matter.
+//
+// With Options.Rules all that gives way to what a file says; package rules has the details.
 package target
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
 	"time"
 
+	"github.com/h2surge/h2surge/internal/target/rules"
 	"github.com/h2surge/h2surge/runner/h2"
 )
 
@@ -43,9 +47,17 @@ type Server struct {
 	store     *store
 	bodies    *bodySet // nil: not tracked
 	exchanges exchanges
-	waiting   tokenQueue
+	// waiting has the exchanges that are held back for equally long, late those that a rule
+	// delays. Without rules late is empty, with rules waiting is.
+	waiting tokenQueue
+	late    tokenHeap
+	engine  *rules.Engine // nil: the built-in behaviour
+	record  *recorder     // nil: none
+	calls   calls
 	// turned is the number of requests at the end of the last turn.
 	turned uint64
+	// accepted is the number of connections ever accepted.
+	accepted uint64
 }
 
 // lingerTime is how long a failed connection is kept open for its client to read why: closing
@@ -76,6 +88,7 @@ func New(opts Options) (*Server, error) {
 		},
 	}
 	s.encoder = newEncoder(len(s.body))
+	s.useRules()
 	if opts.TrackBodies {
 		s.bodies = &bodySet{}
 		s.h2.TellBody = true
@@ -110,7 +123,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // once.
 func (s *Server) Serve(ctx context.Context) error {
 	defer func() { _ = s.listener.Close() }() // may be closed already
-	return s.serve(ctx)
+	return errors.Join(s.serve(ctx), s.record.close())
 }
 
 // Close stops listening. It is for a server whose Serve was never called.
@@ -123,6 +136,10 @@ func (s *Server) Stats() Stats {
 	st := s.count.snapshot(s.begin)
 	st.OpenConnections = uint64(s.open)
 	st.Resources = s.store.live
+	if s.engine != nil {
+		st.Resources = uint64(s.engine.Documents())
+		st.RuleStats = s.count.rules.snapshot(s.opts.Rules.Names())
+	}
 	if b := s.bodies; b != nil {
 		st.BodyStats = &BodyStats{DistinctBodies: b.distinct, RepeatedBodies: b.repeated, UntrackedBodies: b.untracked}
 	}
@@ -153,5 +170,6 @@ func (s *Server) endTurn() {
 		s.count.seconds.add(s.now, n)
 		s.turned = s.count.requests
 	}
+	s.record.flush()
 	s.mu.Unlock()
 }

@@ -1,0 +1,88 @@
+package target
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// Recorded is a line of Options.Record: a request as it arrived.
+type Recorded struct {
+	// Connection counts the connections from 1; Stream is the HTTP/2 stream.
+	Connection uint64 `json:"connection"`
+	Stream     uint32 `json:"stream"`
+	Method     string `json:"method"`
+	// Path has the query.
+	Path string `json:"path"`
+	// Headers are pairs of name and value in the order in which they came, :scheme and
+	// :authority among them.
+	Headers [][2]string `json:"headers"`
+	// Body is the content if it is UTF-8, BodyBase64 if not; both are cut at MaxRecordedBody
+	// bytes, and BodyBytes is the length before that, up to 1 MiB and a byte.
+	Body       string `json:"body,omitempty"`
+	BodyBase64 string `json:"bodyBase64,omitempty"`
+	BodyBytes  int    `json:"bodyBytes"`
+	// Rule is the name of the rule that the request was for, if any.
+	Rule string `json:"rule,omitempty"`
+}
+
+// MaxRecordedBody bounds the body of a Recorded, in bytes.
+const MaxRecordedBody = 64 << 10
+
+// recorder writes Recorded. A nil one does nothing.
+type recorder struct {
+	out *bufio.Writer
+	enc *json.Encoder
+	err error
+}
+
+func newRecorder(w io.Writer) *recorder {
+	out := bufio.NewWriterSize(w, 64<<10)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	return &recorder{out: out, enc: enc}
+}
+
+func (r *recorder) write(c *session, x *exchange) {
+	if r == nil || r.err != nil {
+		return
+	}
+	call := x.call
+	line := Recorded{
+		Connection: c.number, Stream: x.id,
+		Method: string(call.Method()), Path: string(call.Target()),
+		Headers: [][2]string{}, BodyBytes: len(call.Content()),
+	}
+	call.EachField(func(name, value []byte) {
+		line.Headers = append(line.Headers, [2]string{string(name), string(value)})
+	})
+	body := call.Content()
+	body = body[:min(len(body), MaxRecordedBody)]
+	if utf8.Valid(body) {
+		line.Body = string(body)
+	} else {
+		line.BodyBase64 = base64.StdEncoding.EncodeToString(body)
+	}
+	if c.srv.engine != nil && call.Rule >= 0 {
+		line.Rule = c.srv.opts.Rules.Names()[call.Rule]
+	}
+	r.err = r.enc.Encode(line)
+}
+
+// flush hands what was recorded to the writer.
+func (r *recorder) flush() {
+	if r != nil && r.err == nil && r.out.Buffered() > 0 {
+		r.err = r.out.Flush()
+	}
+}
+
+// close returns the error that ended the record.
+func (r *recorder) close() error {
+	if r == nil || r.err == nil {
+		return nil
+	}
+	return fmt.Errorf("target: record: %w", r.err)
+}

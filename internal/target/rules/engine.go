@@ -1,0 +1,131 @@
+package rules
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/h2surge/h2surge/internal/target/documents"
+)
+
+// Engine answers by a Set. It belongs to one goroutine at a time.
+type Engine struct {
+	set      *Set
+	store    *documents.Store
+	rng      *rand.Rand
+	counters []uint64 // of requests, by rule
+	hosts    hosts
+}
+
+// maxAnswer bounds what a text or a list makes, in bytes.
+const maxAnswer = 16 << 20
+
+// NewEngine returns an engine with no documents. The same seed draws the same for the same
+// requests in the same order; 0 takes a random one.
+func NewEngine(set *Set, seed uint64) *Engine {
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	return &Engine{
+		set:      set,
+		store:    documents.New(set.maxDocuments),
+		rng:      rand.New(rand.NewPCG(seed, 1)),
+		counters: make([]uint64, len(set.names)),
+		hosts:    hosts{},
+	}
+}
+
+// Documents is the number of documents stored.
+func (e *Engine) Documents() int { return e.store.Len() }
+
+// Answer decides what becomes of a complete request, and makes the answer. now is the time that
+// texts show. Documents change at once, whatever the delay.
+func (e *Engine) Answer(c *Call, now time.Time) {
+	c.now = now
+	r := e.set.find(c)
+	if r == nil {
+		e.renderProblem(c, noMatch)
+		return
+	}
+	c.Rule = r.index
+	e.counters[r.index]++
+	c.counter = e.counters[r.index]
+	resp := r.draw(e.rng)
+	c.Delay = resp.delay.draw(e.rng)
+	if c.Fate = e.fate(resp); c.Fate != Answered {
+		return
+	}
+	if resp.problem != nil {
+		e.renderProblem(c, resp.problem)
+		return
+	}
+	status := resp.status
+	if r.resource != nil && resp.changes() {
+		if p := e.perform(r.resource, c); p != nil {
+			e.renderProblem(c, p)
+			return
+		}
+		if status == 0 {
+			status = actionStatus[r.resource.action]
+			if c.created {
+				status = 201
+			}
+		}
+	}
+	e.render(c, r, resp, status)
+}
+
+// NotFound makes a 404 for a request that the target's own faults hit.
+func (e *Engine) NotFound(c *Call, now time.Time) {
+	c.now = now
+	e.renderProblem(c, drawnNotFound)
+}
+
+// TooLarge makes a 413.
+func (e *Engine) TooLarge(c *Call, now time.Time) {
+	c.now = now
+	e.renderProblem(c, tooLarge)
+}
+
+func (e *Engine) fate(r *response) Fate {
+	if r.close == 0 {
+		return Answered
+	}
+	switch x := e.rng.Float64(); {
+	case x < r.unanswered:
+		return Unanswered
+	case x < r.reset:
+		return Reset
+	case x < r.close:
+		return Close
+	}
+	return Answered
+}
+
+// uuid is a random one (RFC 9562 section 5.4), the same throughout an answer.
+func (e *Engine) uuid(c *Call) []byte {
+	if !c.hasUUID {
+		c.hasUUID = true
+		hi, lo := e.rng.Uint64(), e.rng.Uint64()
+		hi = hi&^(0xf<<12) | 4<<12
+		lo = lo&^(3<<62) | 2<<62
+		hex := appendHex(c.uuid[:0], hi, 16)
+		hex = appendHex(hex, lo, 16)
+		const first, second, third, fourth = 8, 12, 16, 20
+		var digits [32]byte
+		copy(digits[:], hex)
+		out := append(c.uuid[:0], digits[:first]...)
+		out = append(append(out, '-'), digits[first:second]...)
+		out = append(append(out, '-'), digits[second:third]...)
+		out = append(append(out, '-'), digits[third:fourth]...)
+		_ = append(append(out, '-'), digits[fourth:]...)
+	}
+	return c.uuid[:]
+}
+
+// appendHex appends the lowest digits of v.
+func appendHex(dst []byte, v uint64, digits int) []byte {
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		dst = append(dst, "0123456789abcdef"[v>>shift&15])
+	}
+	return dst
+}

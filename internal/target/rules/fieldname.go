@@ -1,0 +1,54 @@
+package rules
+
+import "strings"
+
+// fieldNameProblem tells what is wrong with the name of a header field, and "" if nothing is.
+// HTTP/2 knows lower case only (RFC 9113 section 8.2.1).
+func fieldNameProblem(name string) string {
+	rest, pseudo := strings.CutPrefix(name, ":")
+	switch {
+	case rest == "":
+		return "is missing"
+	case pseudo && name != ":method" && name != ":path" && name != ":authority" && name != ":scheme":
+		return name + " is no pseudo-header field of a request"
+	}
+	for _, c := range []byte(rest) {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			return "must be in lower case (RFC 9113 section 8.2.1)"
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
+		default:
+			return "has a character that no field name has (RFC 9110 section 5.1)"
+		}
+	}
+	return ""
+}
+
+// connectionFields mean nothing in HTTP/2 (RFC 9113 section 8.2.2).
+var connectionFields = map[string]bool{
+	"connection": true, "proxy-connection": true, "keep-alive": true, "transfer-encoding": true, "upgrade": true,
+}
+
+// responseFieldProblem is fieldNameProblem for a response.
+func responseFieldProblem(name string) string {
+	switch {
+	case strings.HasPrefix(name, ":"):
+		return "is a pseudo-header field; the status is in status"
+	case connectionFields[name]:
+		return name + " has no place in HTTP/2 (RFC 9113 section 8.2.2)"
+	case name == "content-length":
+		return "is computed"
+	}
+	return fieldNameProblem(name)
+}
+
+// validValue reports whether a field may have that value (RFC 9113 section 8.2.1).
+func validValue(v []byte) bool {
+	for _, c := range v {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	n := len(v)
+	return n == 0 || v[0] != ' ' && v[0] != '\t' && v[n-1] != ' ' && v[n-1] != '\t'
+}

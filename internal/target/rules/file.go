@@ -1,0 +1,144 @@
+package rules
+
+// APIVersion and Kind stand at the top of a file. No cluster knows this kind: the file is for the
+// command line.
+const (
+	APIVersion = "h2surge.io/v1alpha1"
+	Kind       = "Target"
+)
+
+// File is what a file of rules holds. Its types mirror the text; Load checks it.
+type File struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string `yaml:"kind"`
+	// Listen has what flags of the command line say too; a flag that is given wins.
+	Listen *Listen `yaml:"listen,omitempty"`
+	// MaxDocuments bounds what resources store; default documents.DefaultMax.
+	MaxDocuments *int   `yaml:"maxDocuments,omitempty"`
+	Rules        []Rule `yaml:"rules"`
+}
+
+// Listen is how the target listens, and what it lets clients do.
+type Listen struct {
+	Address              string  `yaml:"address,omitempty"`
+	StatsAddress         string  `yaml:"statsAddress,omitempty"`
+	CPU                  *int    `yaml:"cpu,omitempty"`
+	MaxConcurrentStreams *int    `yaml:"maxConcurrentStreams,omitempty"`
+	ResetsPerSecond      *int    `yaml:"resetsPerSecond,omitempty"`
+	Seed                 *uint64 `yaml:"seed,omitempty"`
+}
+
+// Rule says what is answered to the requests it matches.
+type Rule struct {
+	Name      string     `yaml:"name"`
+	Match     Match      `yaml:"match,omitempty"`
+	Resource  *Resource  `yaml:"resource,omitempty"`
+	Responses []Response `yaml:"responses,omitempty"`
+}
+
+// Match is a conjunction; an empty one matches every request.
+type Match struct {
+	Method string `yaml:"method,omitempty"`
+	// Path is exact or has segments {name}, and /** at its end for all below.
+	Path    string      `yaml:"path,omitempty"`
+	Headers []Condition `yaml:"headers,omitempty"`
+	Query   []Condition `yaml:"query,omitempty"`
+	Body    []Condition `yaml:"body,omitempty"`
+}
+
+// Condition has one comparison. Name belongs to headers and query, JSONPointer to body, where
+// nil means the body as text.
+type Condition struct {
+	Name        string  `yaml:"name,omitempty"`
+	JSONPointer *string `yaml:"jsonPointer,omitempty"`
+	Equals      *string `yaml:"equals,omitempty"`
+	StartsWith  *string `yaml:"startsWith,omitempty"`
+	EndsWith    *string `yaml:"endsWith,omitempty"`
+	Contains    *string `yaml:"contains,omitempty"`
+	Matches     *string `yaml:"matches,omitempty"`
+	Exists      *bool   `yaml:"exists,omitempty"`
+}
+
+// Resource says what a rule does to stored documents.
+type Resource struct {
+	Collection string `yaml:"collection"`
+	// Action is create, put, read, update, patch, delete or list.
+	Action string `yaml:"action"`
+	// ID is a text; without it create makes one.
+	ID string `yaml:"id,omitempty"`
+	// Absent is the answer when there is no such document.
+	Absent *Problem `yaml:"absent,omitempty"`
+	// Where and Limit are for list.
+	Where []Where `yaml:"where,omitempty"`
+	Limit *int    `yaml:"limit,omitempty"`
+}
+
+// Where selects documents whose value at the pointer equals a text. An empty text selects all.
+type Where struct {
+	JSONPointer string `yaml:"jsonPointer"`
+	Equals      string `yaml:"equals"`
+}
+
+// Problem is a body of application/problem+json (RFC 9457) with the cause of 3GPP TS 29.500
+// section 5.2.7.
+type Problem struct {
+	Status int    `yaml:"status,omitempty"`
+	Cause  string `yaml:"cause,omitempty"`
+	Title  string `yaml:"title,omitempty"`
+	Detail string `yaml:"detail,omitempty"`
+}
+
+// Response is one of a rule's answers.
+type Response struct {
+	Name     string   `yaml:"name,omitempty"`
+	Weight   *int     `yaml:"weight,omitempty"`
+	Status   *int     `yaml:"status,omitempty"`
+	Headers  []Header `yaml:"headers,omitempty"`
+	Body     *string  `yaml:"body,omitempty"`
+	BodyFile string   `yaml:"bodyFile,omitempty"`
+	Problem  *Problem `yaml:"problem,omitempty"`
+	Delay    *Delay   `yaml:"delay,omitempty"`
+	// Unanswered, Reset and Close are the shares of this response that are no response.
+	Unanswered *Ratio  `yaml:"unanswered,omitempty"`
+	Reset      *Ratio  `yaml:"reset,omitempty"`
+	Close      *Ratio  `yaml:"close,omitempty"`
+	Script     *Script `yaml:"script,omitempty"`
+}
+
+// Header is a response header field; its value is a text.
+type Header struct {
+	Name  string `yaml:"name"`
+	Value string `yaml:"value"`
+}
+
+// Script is Lua that has the last word on a response.
+type Script struct {
+	Lua     string `yaml:"lua,omitempty"`
+	LuaFile string `yaml:"luaFile,omitempty"`
+}
+
+// Delay has exactly one distribution.
+type Delay struct {
+	Fixed       *Duration    `yaml:"fixed,omitempty"`
+	Uniform     *Uniform     `yaml:"uniform,omitempty"`
+	Exponential *Exponential `yaml:"exponential,omitempty"`
+	Normal      *Normal      `yaml:"normal,omitempty"`
+}
+
+// Uniform is any delay from Min to Max.
+type Uniform struct {
+	Min *Duration `yaml:"min,omitempty"`
+	Max Duration  `yaml:"max"`
+}
+
+// Exponential is a distribution with that mean, cut at Max, which is MaxDelay unless given.
+type Exponential struct {
+	Mean Duration  `yaml:"mean"`
+	Max  *Duration `yaml:"max,omitempty"`
+}
+
+// Normal is a normal distribution, cut at 0 and at MaxDelay.
+type Normal struct {
+	Mean              Duration `yaml:"mean"`
+	StandardDeviation Duration `yaml:"standardDeviation"`
+}

@@ -1,0 +1,144 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Bounds of a file.
+const (
+	// MaxFile is the largest file of rules, in bytes.
+	MaxFile = 16 << 20
+	// MaxBodyFile is the largest bodyFile or luaFile.
+	MaxBodyFile = 64 << 20
+	// MaxRules is the largest number of rules.
+	MaxRules = 10_000
+	// maxListed bounds a list's limit.
+	maxListed = 10_000
+)
+
+// Set is a checked file. It does not change.
+type Set struct {
+	// Listen is what the file says about listening.
+	Listen Listen
+
+	maxDocuments int
+	names        []string
+	collections  []string // of the rules' resources, "" without one
+	// ranked has the rules from the most to the least specific; exact are those of ranked with
+	// an exact path, by that path, in the same order.
+	exact   map[string][]*rule
+	inexact []*rule
+}
+
+// Names are the rules' names, in the order of the file. Call.Rule is a place in them.
+func (s *Set) Names() []string { return s.names }
+
+// LoadFile reads a file. Its errors other than those of reading are Mistakes.
+func LoadFile(name string) (*Set, error) {
+	data, err := readBounded(name, MaxFile)
+	if err != nil {
+		return nil, err
+	}
+	return Load(data, filepath.Dir(name))
+}
+
+func readBounded(name string, most int64) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > most {
+		return nil, fmt.Errorf("%s has %d bytes; %d are allowed", name, info.Size(), most)
+	}
+	return os.ReadFile(name)
+}
+
+// Load checks the text of a file, in YAML or JSON. The files it names are relative to dir. The
+// error is of type Mistakes.
+func Load(data []byte, dir string) (*Set, error) {
+	s := &source{lines: map[string]int{}}
+	var f File
+	s.parse(data, &f)
+	if len(s.mistakes) > 0 && len(f.Rules) == 0 {
+		return nil, s.mistakes // of another kind, or not even YAML
+	}
+	set := s.compile(&f, dir)
+	if len(s.mistakes) > 0 {
+		slices.SortStableFunc(s.mistakes, func(a, b Mistake) int { return cmp.Compare(a.Line, b.Line) })
+		return nil, s.mistakes
+	}
+	return set, nil
+}
+
+func (s *source) compile(f *File, dir string) *Set {
+	s.compileHead(f)
+	set := &Set{exact: map[string][]*rule{}, maxDocuments: defaultMaxDocuments}
+	if f.Listen != nil {
+		set.Listen = *f.Listen
+	}
+	if n := f.MaxDocuments; n != nil {
+		set.maxDocuments = *n
+		if *n < 0 {
+			s.add("maxDocuments", "is negative")
+		}
+	}
+	if len(f.Rules) > MaxRules {
+		s.add("rules", "there are %d; %d are allowed", len(f.Rules), MaxRules)
+		return set
+	}
+	seen := map[string]int{}
+	var ranked []*rule
+	for i := range f.Rules {
+		path := fmt.Sprintf("rules[%d]", i)
+		name := f.Rules[i].Name
+		if first, twice := seen[name]; twice && name != "" {
+			s.add(path+".name", "%q is the name of rules[%d] already", name, first)
+		}
+		seen[name] = i
+		r := s.compileRule(path, &f.Rules[i], i, dir)
+		ranked = append(ranked, r)
+		set.names = append(set.names, name)
+		set.collections = append(set.collections, r.collection())
+	}
+	slices.SortStableFunc(ranked, (*rule).compare)
+	for _, r := range ranked {
+		if r.path.class == exactPath {
+			set.exact[r.path.exact] = append(set.exact[r.path.exact], r)
+		} else {
+			set.inexact = append(set.inexact, r)
+		}
+	}
+	return set
+}
+
+func (s *source) compileHead(f *File) {
+	if f.APIVersion != APIVersion {
+		s.add("apiVersion", "must be %s", APIVersion)
+	}
+	if f.Kind != Kind {
+		s.add("kind", "must be %s", Kind)
+	}
+	if len(f.Rules) == 0 {
+		s.add("rules", "there are none")
+	}
+	l := f.Listen
+	if l == nil {
+		return
+	}
+	for path, address := range map[string]string{"listen.address": l.Address, "listen.statsAddress": l.StatsAddress} {
+		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
+			s.add(path, "%q is not HOST:PORT", address)
+		}
+	}
+	if l.CPU != nil && *l.CPU < 0 {
+		s.add("listen.cpu", "is negative")
+	}
+	if n := l.MaxConcurrentStreams; n != nil && (*n < 1 || *n > 1<<31-1) {
+		s.add("listen.maxConcurrentStreams", "is not between 1 and %d", 1<<31-1)
+	}
+}

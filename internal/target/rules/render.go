@@ -1,0 +1,268 @@
+package rules
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/h2surge/h2surge/internal/target/pointer"
+	"github.com/h2surge/h2surge/runner/h2/hpack"
+)
+
+// The fields that the engine adds of its own.
+var (
+	lengthPrefix   = literalPrefix("content-length")
+	locationPrefix = literalPrefix("location")
+	jsonType       = hpack.AppendLiteral(nil, hpack.Without, contentTypeIndex, "content-type", "application/json")
+	problemType    = hpack.AppendLiteral(nil, hpack.Without, contentTypeIndex, "content-type", "application/problem+json")
+)
+
+// contentTypeIndex is in the static table (RFC 7541 appendix A).
+const contentTypeIndex = 31
+
+// render makes the answer of a response. A value that no field can have makes it fail.
+func (e *Engine) render(c *Call, r *rule, resp *response, status int) {
+	if resp.script != nil {
+		e.runScript(c, r, resp, status)
+		return
+	}
+	c.Block = append(appendStatus(c.Block[:0], status), resp.block...)
+	for i := range resp.fields {
+		f := &resp.fields[i]
+		c.scratch = e.appendText(c.scratch[:0], &f.value, c)
+		if !validValue(c.scratch) {
+			e.fail(c, "header "+f.name+": a value with a control character, or a blank at an end")
+			return
+		}
+		c.Block = hpack.AppendString(append(c.Block, f.prefix...), c.scratch)
+	}
+	if needsLocation(c, r, resp, status) {
+		c.scratch = appendLocation(c.scratch[:0], c)
+		c.Block = hpack.AppendString(append(c.Block, locationPrefix...), c.scratch)
+	}
+	body := e.renderBody(c, resp, status)
+	if resp.body == nil && len(body) > 0 && !resp.hasType {
+		c.Block = append(c.Block, jsonType...)
+	}
+	c.finish(status, body)
+}
+
+func (e *Engine) renderBody(c *Call, resp *response, status int) []byte {
+	switch {
+	case noContent(status):
+		return nil
+	case resp.body == nil:
+		return c.document
+	case resp.constant != nil:
+		return resp.constant
+	}
+	c.content = e.appendText(c.content[:0], resp.body, c)
+	return c.content
+}
+
+func needsLocation(c *Call, r *rule, resp *response, status int) bool {
+	if resp.hasLocation || r.resource == nil || status != http.StatusCreated {
+		return false
+	}
+	return r.resource.action == actionCreate || c.created
+}
+
+// appendLocation appends the path of a new resource: the request's, with the id behind it unless
+// it ends with that.
+func appendLocation(dst []byte, c *Call) []byte {
+	path := bytes.TrimSuffix(c.path, []byte{'/'})
+	dst = append(dst, path...)
+	if n := len(path) - len(c.id); n > 0 && path[n-1] == '/' && bytes.Equal(path[n:], c.id) {
+		return dst
+	}
+	return append(append(dst, '/'), c.id...)
+}
+
+// finish adds the length, and leaves out the body where there must be none.
+func (c *Call) finish(status int, body []byte) {
+	c.Status = status
+	if !noContent(status) {
+		var digits [20]byte
+		c.Block = hpack.AppendString(append(c.Block, lengthPrefix...), strconv.AppendInt(digits[:0], int64(len(body)), 10))
+	}
+	if string(c.method) != http.MethodHead {
+		c.Body = body
+	}
+}
+
+func (e *Engine) renderProblem(c *Call, p *problem) {
+	c.content = e.appendText(c.content[:0], &p.body, c)
+	c.Block = append(appendStatus(c.Block[:0], p.status), problemType...)
+	c.finish(p.status, c.content)
+}
+
+// fail answers 500 and says why in a field of its own.
+func (e *Engine) fail(c *Call, why string) {
+	c.Failed = true
+	e.renderProblem(c, failed)
+	c.Block = hpack.AppendString(append(c.Block, errorPrefix...), visible(why))
+}
+
+// ErrorField tells in a response what went wrong inside the target.
+const ErrorField = "x-h2surge-error"
+
+var errorPrefix = literalPrefix(ErrorField)
+
+// visible makes a field's value of a message.
+func visible(s string) []byte {
+	const most = 500
+	b := []byte(s[:min(len(s), most)])
+	for i, c := range b {
+		if c < ' ' || c >= 0x7f {
+			b[i] = ' '
+		}
+	}
+	return bytes.TrimSpace(b)
+}
+
+func appendStatus(dst []byte, status int) []byte {
+	// RFC 7541 appendix A: :status is at 8 to 14.
+	switch status {
+	case 200:
+		return append(dst, 0x80|8)
+	case 204:
+		return append(dst, 0x80|9)
+	case 206:
+		return append(dst, 0x80|10)
+	case 304:
+		return append(dst, 0x80|11)
+	case 400:
+		return append(dst, 0x80|12)
+	case 404:
+		return append(dst, 0x80|13)
+	case 500:
+		return append(dst, 0x80|14)
+	}
+	dst = append(dst, 8, 3) // a literal that is not indexed, its name that of 8, its value of length 3
+	return strconv.AppendInt(dst, int64(status), 10)
+}
+
+// appendText fills in a text. It stops growing at maxAnswer.
+func (e *Engine) appendText(dst []byte, t *text, c *Call) []byte {
+	for i := range t.pieces {
+		p := &t.pieces[i]
+		if p.kind == literalPiece {
+			dst = append(dst, p.literal...)
+			continue
+		}
+		if len(dst) > maxAnswer {
+			break
+		}
+		at := len(dst)
+		dst = e.appendHole(dst, p, c)
+		if p.place == quoted {
+			dst = escapeFrom(dst, at)
+		}
+	}
+	return dst
+}
+
+func (e *Engine) appendHole(dst []byte, p *piece, c *Call) []byte {
+	switch p.kind {
+	case pathParam:
+		return append(dst, c.params[p.a]...)
+	case requestHeader:
+		value, _ := c.header(p.literal, 0)
+		return append(dst, value...)
+	case requestMethod:
+		return append(dst, c.method...)
+	case requestPath:
+		return append(dst, c.path...)
+	case requestBody:
+		return append(dst, c.body...)
+	case queryParam:
+		value, _ := c.queryValue(p.literal, 0)
+		return append(dst, value...)
+	case jsonValue:
+		doc, _ := c.jsonBody()
+		return appendValue(dst, p, doc)
+	case stateValue:
+		return appendValue(dst, p, c.document)
+	case uuidPiece:
+		return append(dst, e.uuid(c)...)
+	case counterPiece:
+		return strconv.AppendUint(dst, c.counter, 10)
+	case randomHex:
+		return e.appendRandomHex(dst, int(p.a))
+	case randomInt:
+		return strconv.AppendInt(dst, p.a+e.rng.Int64N(p.b-p.a+1), 10)
+	case timeRFC3339:
+		return c.now.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z07:00")
+	case timeIMF:
+		return c.now.UTC().AppendFormat(dst, http.TimeFormat)
+	case timeEpochMs:
+		return strconv.AppendInt(dst, c.now.UnixMilli(), 10)
+	}
+	return e.appendState(dst, p, c)
+}
+
+func (e *Engine) appendState(dst []byte, p *piece, c *Call) []byte {
+	switch p.kind {
+	case stateID:
+		return append(dst, c.id...)
+	case stateCount:
+		n := 0
+		if c.Rule >= 0 {
+			n = e.store.Collection(e.set.collections[c.Rule]).Len()
+		}
+		return strconv.AppendInt(dst, int64(n), 10)
+	}
+	return append(dst, c.document...) // one document, or the array of a list
+}
+
+// appendValue appends what a pointer finds in doc: as it stands where a JSON value is wanted, with
+// null for nothing, and as text elsewhere.
+func appendValue(dst []byte, p *piece, doc []byte) []byte {
+	value, ok := p.from.Find(doc)
+	switch {
+	case p.place == bare && !ok:
+		return append(dst, "null"...)
+	case p.place == bare:
+		return append(dst, value...)
+	}
+	return pointer.AppendText(dst, value)
+}
+
+func (e *Engine) appendRandomHex(dst []byte, digits int) []byte {
+	for digits > 0 {
+		n := min(digits, 16)
+		dst = appendHex(dst, e.rng.Uint64(), n)
+		digits -= n
+	}
+	return dst
+}
+
+// escapeFrom escapes what dst has from at on, as a JSON string needs it.
+func escapeFrom(dst []byte, at int) []byte {
+	clean := true
+	for _, c := range dst[at:] {
+		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return dst
+	}
+	raw := bytes.Clone(dst[at:])
+	dst = dst[:at]
+	for len(raw) > 0 {
+		r, n := utf8.DecodeRune(raw)
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r < ' ':
+			dst = appendHex(append(dst, `\u00`...), uint64(r), 2)
+		default:
+			dst = utf8.AppendRune(dst, r) // U+FFFD for what is no UTF-8
+		}
+		raw = raw[n:]
+	}
+	return dst
+}

@@ -1,0 +1,240 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/h2surge/h2surge/internal/target/documents"
+	"github.com/h2surge/h2surge/internal/target/pointer"
+)
+
+const defaultMaxDocuments = documents.DefaultMax
+
+// action is what a rule does to a collection.
+type action uint8
+
+const (
+	actionCreate action = iota
+	actionPut
+	actionRead
+	actionUpdate
+	actionPatch
+	actionDelete
+	actionList
+)
+
+var actionNames = []string{"create", "put", "read", "update", "patch", "delete", "list"}
+
+// actionStatus are the usual statuses; put answers 201 when it creates.
+var actionStatus = []int{201, 200, 200, 200, 200, 204, 200}
+
+// resource is a compiled Resource.
+type resource struct {
+	collection string
+	action     action
+	id         text
+	generated  bool
+	absent     *problem
+	where      []where
+	limit      int
+}
+
+type where struct {
+	at     pointer.Pointer
+	equals text
+}
+
+// defaultLimit is how many documents a list shows unless told otherwise; maxScanned is how many it
+// looks at, oldest first, so that a request takes a bounded time.
+const (
+	defaultLimit = 100
+	maxScanned   = 100_000
+)
+
+func (s *source) compileResource(path string, spec *Resource, sc scope) *resource {
+	r := &resource{collection: spec.Collection, limit: defaultLimit}
+	if spec.Collection == "" {
+		s.add(path+".collection", "is empty")
+	}
+	i := slices.Index(actionNames, spec.Action)
+	if i < 0 {
+		s.add(path+".action", "%q is none of %s", spec.Action, strings.Join(actionNames, ", "))
+		return r
+	}
+	r.action = action(i)
+	s.compileID(path, spec, r, sc)
+	absent := Problem{}
+	if spec.Absent != nil {
+		absent = *spec.Absent
+	}
+	if absent.Cause == "" {
+		absent.Cause = absentCause
+	}
+	r.absent = s.compileProblem(path+".absent", &absent, http.StatusNotFound, sc)
+	if r.action != actionList && (spec.Where != nil || spec.Limit != nil) {
+		s.add(path, "where and limit are for list")
+	}
+	if spec.Limit != nil {
+		r.limit = *spec.Limit
+		if r.limit < 1 || r.limit > maxListed {
+			s.add(path+".limit", "is not between 1 and %d", maxListed)
+		}
+	}
+	sc.state = false
+	for i := range spec.Where {
+		at := fmt.Sprintf("%s.where[%d]", path, i)
+		equals, err := parseText(spec.Where[i].Equals, sc)
+		s.addAll(at+".equals", err)
+		r.where = append(r.where, where{s.compilePointer(at+".jsonPointer", spec.Where[i].JSONPointer), equals})
+	}
+	return r
+}
+
+func (s *source) compileID(path string, spec *Resource, r *resource, sc scope) {
+	switch {
+	case spec.ID == "" && r.action == actionCreate:
+		r.generated = true
+	case spec.ID == "" && r.action != actionList:
+		s.add(path+".id", "is missing; only create makes one")
+	case spec.ID != "" && r.action == actionList:
+		s.add(path+".id", "list has none")
+	}
+	sc.state = false
+	var err error
+	r.id, err = parseText(spec.ID, sc)
+	s.addAll(path+".id", err)
+}
+
+// perform does what the rule asks. A problem is the answer then, and nothing has changed.
+func (e *Engine) perform(r *resource, c *Call) *problem {
+	in := e.store.Collection(r.collection)
+	if r.action == actionList {
+		c.document = e.list(r, in, c)
+		return nil
+	}
+	if r.generated {
+		c.id = append(c.id[:0], e.uuid(c)...)
+	} else if c.id = e.appendText(c.id[:0], &r.id, c); len(c.id) == 0 {
+		return noID
+	}
+	stored, ok := in.Get(c.id)
+	switch r.action {
+	case actionCreate:
+		return e.create(in, c)
+	case actionPut:
+		if !ok {
+			c.created = true
+			return e.create(in, c)
+		}
+	case actionDelete:
+		in.Delete(c.id)
+	}
+	c.document = stored
+	if !ok {
+		return r.absent
+	}
+	if r.action == actionPut || r.action == actionUpdate {
+		return e.replace(in, c)
+	}
+	if r.action == actionPatch {
+		return e.patch(in, c, stored)
+	}
+	return nil
+}
+
+// emptyDocument is stored when a request has no body.
+var emptyDocument = []byte("{}")
+
+func (c *Call) newDocument() ([]byte, *problem) {
+	switch doc, ok := c.jsonBody(); {
+	case len(c.body) == 0:
+		return emptyDocument, nil
+	case ok:
+		return doc, nil
+	}
+	return nil, notJSON
+}
+
+func (e *Engine) create(in *documents.Collection, c *Call) *problem {
+	doc, p := c.newDocument()
+	if p != nil {
+		return p
+	}
+	switch err := in.Create(c.id, doc); {
+	case errors.Is(err, documents.ErrExists):
+		return exists409
+	case err != nil:
+		return full
+	}
+	c.document, _ = in.Get(c.id)
+	return nil
+}
+
+func (e *Engine) replace(in *documents.Collection, c *Call) *problem {
+	doc, p := c.newDocument()
+	if p != nil {
+		return p
+	}
+	if _, err := in.Replace(c.id, doc); err != nil {
+		return full
+	}
+	c.document, _ = in.Get(c.id)
+	return nil
+}
+
+// patch takes a JSON patch when the content type says so, and a merge patch otherwise.
+func (e *Engine) patch(in *documents.Collection, c *Call, stored []byte) *problem {
+	apply := documents.Merge
+	if kind, _ := c.header("content-type", 0); strings.HasPrefix(string(kind), "application/json-patch+json") {
+		apply = documents.Patch
+	}
+	doc, err := apply(stored, c.body)
+	switch {
+	case errors.Is(err, documents.ErrConflict):
+		return conflict
+	case err != nil:
+		return badPatch
+	}
+	if _, err := in.Replace(c.id, doc); err != nil {
+		return full
+	}
+	c.document = doc
+	return nil
+}
+
+// list returns a JSON array of the documents that are wanted.
+func (e *Engine) list(r *resource, in *documents.Collection, c *Call) []byte {
+	want := make([][]byte, len(r.where))
+	for i := range r.where {
+		want[i] = e.appendText(nil, &r.where[i].equals, c)
+	}
+	out := []byte{'['}
+	scanned, listed := 0, 0
+	in.Each(func(_ string, doc []byte) bool {
+		scanned++
+		if selects(r.where, want, doc) {
+			if listed++; listed > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, doc...)
+		}
+		return listed < r.limit && scanned < maxScanned && len(out) < maxAnswer
+	})
+	return append(out, ']')
+}
+
+func selects(conditions []where, want [][]byte, doc []byte) bool {
+	for i := range conditions {
+		if len(want[i]) == 0 {
+			continue
+		}
+		value, ok := conditions[i].at.Find(doc)
+		if !ok || pointer.Text(value) != string(want[i]) {
+			return false
+		}
+	}
+	return true
+}

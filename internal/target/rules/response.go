@@ -1,0 +1,175 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/h2surge/h2surge/runner/h2/hpack"
+)
+
+// response is a compiled Response.
+type response struct {
+	weight int
+	// status is 0 where the resource's action decides.
+	status int
+	// block has the constant fields encoded, fields the others. With a script, fields has all.
+	block  []byte
+	fields []responseField
+	// hasLocation and hasType tell that the file gives these fields.
+	hasLocation, hasType bool
+	// body is nil where the resource's document is the body. constant is the body if it has no
+	// holes; then length is the encoded content-length.
+	body     *text
+	constant []byte
+	problem  *problem
+	delay    distribution
+	// Shares, from 0 to 1 and cumulative.
+	unanswered, reset, close float64
+	script                   *script
+}
+
+type responseField struct {
+	name   string
+	prefix []byte // the encoded name
+	value  text
+}
+
+// changes reports that the response goes with the request's effect: errors have none.
+func (r *response) changes() bool { return r.problem == nil && r.status < 400 }
+
+func (s *source) compileResponse(path string, spec *Response, sc scope, dir string) *response {
+	r := &response{weight: 1}
+	if spec.Weight != nil {
+		r.weight = *spec.Weight
+		if r.weight < 0 || r.weight > maxWeight {
+			s.add(path+".weight", "is not between 0 and %d", maxWeight)
+		}
+	}
+	s.compileFaults(path, spec, r)
+	r.delay = s.compileDelay(path+".delay", spec.Delay)
+	if spec.Problem != nil {
+		s.onlyProblem(path, spec)
+		r.problem = s.compileProblem(path+".problem", spec.Problem, 0, sc)
+		return r
+	}
+	if spec.Status != nil {
+		r.status = *spec.Status
+		if r.status < 200 || r.status > 599 {
+			s.add(path+".status", "%d is not between 200 and 599", r.status)
+		}
+	} else if !sc.state {
+		r.status = 200
+	}
+	if spec.Script != nil {
+		r.script = s.compileScript(path+".script", spec.Script, dir)
+	}
+	json := s.compileHeaders(path, spec, r, sc)
+	s.compileBody(path, spec, r, sc, json, dir)
+	return r
+}
+
+func (s *source) compileFaults(path string, spec *Response, r *response) {
+	sum := 0.0
+	add := func(share *Ratio) float64 {
+		if share != nil {
+			sum += float64(*share)
+		}
+		return sum
+	}
+	r.unanswered, r.reset, r.close = add(spec.Unanswered), add(spec.Reset), add(spec.Close)
+	if sum > 1+1e-9 {
+		s.add(path, "unanswered, reset and close are over 1 together")
+	}
+}
+
+func (s *source) onlyProblem(path string, spec *Response) {
+	if spec.Status != nil || spec.Headers != nil || spec.Body != nil || spec.BodyFile != "" || spec.Script != nil {
+		s.add(path+".problem", "goes with none of status, headers, body, bodyFile and script")
+	}
+}
+
+// compileHeaders reports whether the body is JSON: the content type says so, or nothing does and
+// the body is a stored document.
+func (s *source) compileHeaders(path string, spec *Response, r *response, sc scope) (json bool) {
+	for i := range spec.Headers {
+		h, at := &spec.Headers[i], fmt.Sprintf("%s.headers[%d]", path, i)
+		if problem := responseFieldProblem(h.Name); problem != "" {
+			s.add(at+".name", "%s", problem)
+		}
+		value, err := parseText(h.Value, sc)
+		s.addAll(at+".value", err)
+		constant, ok := value.constant()
+		if ok && !validValue([]byte(constant)) {
+			s.add(at+".value", "has a control character, or a blank at an end (RFC 9113 section 8.2.1)")
+		}
+		switch h.Name {
+		case "location":
+			r.hasLocation = true
+		case "content-type":
+			r.hasType = true
+			json = strings.Contains(constant, "json")
+		}
+		if ok && r.script == nil {
+			_, index := hpack.StaticIndex(h.Name, "")
+			r.block = hpack.AppendLiteral(r.block, hpack.Without, index, h.Name, constant)
+			continue
+		}
+		r.fields = append(r.fields, responseField{h.Name, literalPrefix(h.Name), value})
+	}
+	return json
+}
+
+// addAll notes each of joined errors.
+func (s *source) addAll(path string, err error) {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		for _, one := range joined.Unwrap() {
+			s.addAll(path, one)
+		}
+	} else if err != nil {
+		s.add(path, "%v", err)
+	}
+}
+
+func (s *source) compileBody(path string, spec *Response, r *response, sc scope, json bool, dir string) {
+	content := ""
+	switch {
+	case spec.Body != nil && spec.BodyFile != "":
+		s.add(path+".bodyFile", "body is given too")
+		return
+	case spec.Body != nil:
+		content = *spec.Body
+	case spec.BodyFile != "":
+		path += ".bodyFile"
+		data, err := readBounded(under(dir, spec.BodyFile), MaxBodyFile)
+		if err != nil {
+			s.add(path, "%v", err)
+			return
+		}
+		content = string(data)
+	case sc.state && !noContent(r.status):
+		return // the document
+	}
+	if content != "" && noContent(r.status) {
+		s.add(path, "a response with status %d has no body (RFC 9110 section 6.4.1)", r.status)
+	}
+	sc.json = json
+	t, err := parseText(content, sc)
+	s.addAll(path, err)
+	r.body = &t
+	if constant, ok := t.constant(); ok {
+		r.constant = []byte(constant)
+	}
+}
+
+func noContent(status int) bool { return status == 204 || status == 304 }
+
+// under is name, relative to dir unless it is absolute.
+func under(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}

@@ -1,0 +1,131 @@
+package target
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/h2surge/h2surge/internal/target/rules"
+)
+
+// conversation is what a client says to a sample and hears. In paths and wants, {id} stands for the
+// id at the end of the last location.
+type turn struct {
+	method, path, kind, body string
+	want                     int
+	say                      string // a regular expression for "location body"
+}
+
+const (
+	jsonType  = "application/json"
+	patchType = "application/json-patch+json"
+)
+
+var samples = map[string][]turn{
+	"target-nrf.yaml": {
+		{"GET", "/nnrf-disc/v1/nf-instances", "", "", 400, `"cause":"MANDATORY_QUERY_PARAM_MISSING"`},
+		{"PUT", "/nnrf-nfm/v1/nf-instances/4947a69a", jsonType, `{"nfInstanceId":"4947a69a","nfType":"UDM","nfStatus":"REGISTERED"}`, 201, `^/nnrf-nfm/v1/nf-instances/4947a69a .*"UDM"`},
+		{"PUT", "/nnrf-nfm/v1/nf-instances/4947a69a", jsonType, `{"nfInstanceId":"4947a69a","nfType":"UDM","nfStatus":"SUSPENDED"}`, 200, `^ .*SUSPENDED`},
+		{"GET", "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF", "", "", 200, `"nfInstances":\[\]`},
+		{"PATCH", "/nnrf-nfm/v1/nf-instances/4947a69a", patchType, `[{"op":"replace","path":"/nfStatus","value":"REGISTERED"}]`, 200, `"nfStatus":"REGISTERED"`},
+		{"GET", "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF", "", "", 200, `"nfInstances":\[\{"nfInstanceId":"4947a69a","nfStatus":"REGISTERED","nfType":"UDM"\}\]`},
+		{"GET", "/nnrf-disc/v1/nf-instances?target-nf-type=PCF&requester-nf-type=AMF", "", "", 200, `"nfInstances":\[\]`},
+		{"DELETE", "/nnrf-nfm/v1/nf-instances/4947a69a", "", "", 204, `^ $`},
+		{"PATCH", "/nnrf-nfm/v1/nf-instances/4947a69a", patchType, `[]`, 404, `"cause":"DATA_NOT_FOUND"`},
+		{"POST", "/nnrf-nfm/v1/subscriptions", jsonType, `{"nfStatusNotificationUri":"http://a/b"}`, 201, `{"nfStatusNotificationUri":"http://a/b","subscriptionId":"{id}"}$`},
+		{"DELETE", "/nnrf-nfm/v1/subscriptions/{id}", "", "", 204, ""},
+		{"DELETE", "/nnrf-nfm/v1/subscriptions/{id}", "", "", 404, "SUBSCRIPTION_NOT_FOUND"},
+		{"POST", "/oauth2/token", "application/x-www-form-urlencoded", "grant_type=client_credentials&scope=nudm-sdm", 200, `"access_token":"[0-9a-f]{64}"`},
+	},
+	"target-udm.yaml": {
+		{"GET", "/nudm-sdm/v2/imsi-001010000000001/am-data", "", "", 200, `"gpsis": \["msisdn-\d{7}"\]`},
+		{"GET", "/nudm-sdm/v2/imsi-999990000000001/am-data", "", "", 404, `"detail":"there is no imsi-999990000000001","cause":"USER_NOT_FOUND"`},
+		{"GET", "/nudm-sdm/v2/imsi-001010000000001/sm-data?dnn=internet", "", "", 200, `"dnnConfigurations":{"internet":`},
+		{"GET", "/nudm-sdm/v2/imsi-001010000000001/smf-select-data", "", "", 200, `internet`},
+		{"POST", "/nudm-sdm/v2/imsi-1/sdm-subscriptions", jsonType, `{"nfInstanceId":"x"}`, 201, `^/nudm-sdm/v2/imsi-1/sdm-subscriptions/[-0-9a-f]{36} {"nfInstanceId":"x"}`},
+		{"DELETE", "/nudm-sdm/v2/imsi-1/sdm-subscriptions/{id}", "", "", 204, ""},
+	},
+	"target-pcf.yaml": {
+		{"GET", "/npcf-policyauthorization/v1/app-sessions/none", "", "", 404, "DATA_NOT_FOUND"},
+		{"POST", "/npcf-policyauthorization/v1/app-sessions", jsonType, `{"ascReqData":{"suppFeat":"0","dnn":"ims"}}`, 201, `^/npcf-policyauthorization/v1/app-sessions/\S+ {"ascReqData"`},
+		{"PATCH", "/npcf-policyauthorization/v1/app-sessions/{id}", "application/merge-patch+json", `{"ascReqData":{"dnn":null}}`, 200, `{"ascReqData":{"suppFeat":"0"}}`},
+		{"GET", "/npcf-policyauthorization/v1/app-sessions/{id}", "", "", 200, `{"ascReqData":{"suppFeat":"0"}}`},
+		{"POST", "/npcf-policyauthorization/v1/app-sessions/{id}/delete", "", "", 204, ""},
+		{"DELETE", "/npcf-policyauthorization/v1/app-sessions/{id}", "", "", 404, "APPLICATION_SESSION_CONTEXT_NOT_FOUND"},
+	},
+	"target-smf.yaml": {
+		{"POST", "/nsmf-pdusession/v1/sm-contexts", jsonType, `{"pduSessionId":5}`, 400, "MANDATORY_IE_MISSING"},
+		{"POST", "/nsmf-pdusession/v1/sm-contexts", "multipart/related; boundary=b",
+			"--b\r\nContent-Type: application/json\r\n\r\n{\"pduSessionId\":5,\"dnn\":\"internet\",\"sNssai\":{\"sst\":1}}\r\n--b\r\nContent-Type: application/vnd.3gpp.5gnas\r\nContent-Id: n1\r\n\r\n\x2e\x05\r\n--b--\r\n",
+			201, `^http://127\S+/nsmf-pdusession/v1/sm-contexts/\S+ {"pduSessionId":5,"sNssai":{"sst":1}}`},
+		{"POST", "/nsmf-pdusession/v1/sm-contexts/{id}/modify", jsonType, `{"upCnxState":"DEACTIVATED"}`, 200, `{"upCnxState":"DEACTIVATED"}`},
+		{"POST", "/nsmf-pdusession/v1/sm-contexts/{id}/retrieve", "", "", 200, `"upCnxState":"DEACTIVATED"`},
+		{"POST", "/nsmf-pdusession/v1/sm-contexts/{id}/release", "", "", 204, ""},
+		{"POST", "/nsmf-pdusession/v1/sm-contexts/{id}/release", "", "", 404, "CONTEXT_NOT_FOUND"},
+	},
+	"target-amf.yaml": {
+		{"POST", "/namf-evts/v1/subscriptions", jsonType, `{"subscription":{}}`, 400, "MANDATORY_IE_INCORRECT"},
+		{"POST", "/namf-evts/v1/subscriptions", jsonType, `{"subscription":{"eventNotifyUri":"http://a/b","anyUE":true}}`, 201, `{"subscription":{"eventNotifyUri":"http://a/b","anyUE":true},"subscriptionId":"{id}"}`},
+		{"PATCH", "/namf-evts/v1/subscriptions/{id}", patchType, `[{"op":"replace","path":"/subscription/anyUE","value":false}]`, 200, `"anyUE":false`},
+		{"PATCH", "/namf-evts/v1/subscriptions/{id}", patchType, `[{"op":"test","path":"/subscription/anyUE","value":true}]`, 409, `"status":409`},
+		{"DELETE", "/namf-evts/v1/subscriptions/{id}", "", "", 204, ""},
+	},
+}
+
+func TestSamples(t *testing.T) {
+	files, err := filepath.Glob("../../config/samples/target-*.yaml")
+	if err != nil || len(files) != len(samples) {
+		t.Fatalf("%d samples, %d conversations, %v", len(files), len(samples), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			set, err := rules.LoadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			onBoth(t, Options{Rules: set, Seed: 2}, func(t *testing.T, s *Server) {
+				converse(t, s, samples[filepath.Base(file)])
+				checkSum(t, s)
+			})
+		})
+	}
+}
+
+func converse(t *testing.T, s *Server, turns []turn) {
+	c, id := client(t), ""
+	for i, u := range turns {
+		path := strings.ReplaceAll(u.path, "{id}", id)
+		req, err := http.NewRequestWithContext(t.Context(), u.method, "http://"+s.Addr().String()+path, strings.NewReader(u.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.kind != "" {
+			req.Header.Set("Content-Type", u.kind)
+		}
+		res, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		location := res.Header.Get("Location")
+		if location != "" {
+			id = location[strings.LastIndexByte(location, '/')+1:]
+		}
+		said := location + " " + string(body)
+		want := regexp.MustCompile(strings.ReplaceAll(u.say, "{id}", id))
+		if res.StatusCode != u.want || !want.MatchString(said) {
+			t.Errorf("turn %d, %s %s: %d %q; want %d %q", i, u.method, path, res.StatusCode, said, u.want, u.say)
+		}
+		if kind := res.Header.Get("Content-Type"); len(body) > 0 && (!strings.HasSuffix(kind, "json") || !json.Valid(body)) {
+			t.Errorf("turn %d: %q is not JSON, or %q does not say so", i, body, kind)
+		}
+	}
+}
