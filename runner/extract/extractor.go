@@ -1,0 +1,171 @@
+package extract
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/extract/jsonpointer"
+	"github.com/h2surge/h2surge/runner/message"
+)
+
+// Extractor is a Source made ready.
+type Extractor struct {
+	kind    rv.SourceKind
+	name    string
+	pointer *jsonpointer.Pointer
+	xpath   *xpathExpression
+	regex   *regexp.Regexp
+	group   int
+}
+
+// New fails when s is not a Source that the API describes. The error names the field.
+func New(s rv.Source) (*Extractor, error) {
+	e := &Extractor{kind: s.Kind, name: s.Name, group: s.Group}
+	if err := e.setKind(s); err != nil {
+		return nil, err
+	}
+	if err := e.setRegex(s); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *Extractor) setKind(s rv.Source) (err error) {
+	switch s.Kind {
+	case rv.SourceStatus, rv.SourceBody, rv.SourceBodySize, rv.SourceResponseTime,
+		rv.SourceRequestMethod, rv.SourceRequestPath, rv.SourceRequestBody:
+		return nil
+	case rv.SourceHeader, rv.SourceRequestHeader:
+		if s.Name == "" || s.Name != strings.ToLower(s.Name) {
+			return fmt.Errorf("name: %q is not the lower-case name of a header field", s.Name)
+		}
+		return nil
+	case rv.SourceJSONPointer, rv.SourceRequestJSONPointer:
+		if e.pointer, err = jsonpointer.Parse(s.Pointer); err != nil {
+			return fmt.Errorf("pointer: %w", err)
+		}
+		return nil
+	case rv.SourceXPath:
+		if e.xpath, err = newXPath(s.XPath); err != nil {
+			return fmt.Errorf("xpath: %w", err)
+		}
+		return nil
+	}
+	return fmt.Errorf("kind: unknown source %q", s.Kind)
+}
+
+func (e *Extractor) setRegex(s rv.Source) (err error) {
+	if s.Regex == "" {
+		if s.Group != 0 {
+			return errors.New("group: there is no regex that it could be a group of")
+		}
+		return nil
+	}
+	if e.regex, err = regexp.Compile(s.Regex); err != nil {
+		return fmt.Errorf("regex: %w", err)
+	}
+	if s.Group < 0 || s.Group > e.regex.NumSubexp() {
+		return fmt.Errorf("group: %d is not one of the %d groups of regex", s.Group, e.regex.NumSubexp())
+	}
+	return nil
+}
+
+// NeedsBody is true when Value looks at the response's content. A source that only counts it does not.
+func (e *Extractor) NeedsBody() bool {
+	return e.kind == rv.SourceBody || e.kind == rv.SourceJSONPointer || e.kind == rv.SourceXPath
+}
+
+// NeedsFields is true when Value looks at the response's header fields.
+func (e *Extractor) NeedsFields() bool { return e.kind == rv.SourceHeader }
+
+// NeedsRequest is true when Value looks at the request.
+func (e *Extractor) NeedsRequest() bool {
+	switch e.kind {
+	case rv.SourceRequestMethod, rv.SourceRequestPath, rv.SourceRequestHeader, rv.SourceRequestBody, rv.SourceRequestJSONPointer:
+		return true
+	}
+	return false
+}
+
+// Value returns the value that x has, or ok false when it has none: a field or member that is not
+// there, no match, a document that is not valid, a body that is needed and was cut, a part of the exchange
+// that is missing. A value may be empty.
+//
+// The value is either a part of x's slices, valid as long as they are, or it was appended to dst: then it
+// is what follows dst's length, in dst's memory if its capacity was enough, and valid until that memory is written to.
+// What dst held is unchanged. Only an XPath, a group of a regular expression above 0, and a value
+// that does not fit into dst allocate.
+func (e *Extractor) Value(dst []byte, x *message.Exchange) (value []byte, ok bool) {
+	if value, ok = e.whole(dst, x); !ok || e.regex == nil {
+		return value, ok
+	}
+	return e.part(value)
+}
+
+func (e *Extractor) whole(dst []byte, x *message.Exchange) (value []byte, ok bool) {
+	switch {
+	case e.kind == rv.SourceBodySize:
+		return strconv.AppendInt(dst, x.BodySize, 10)[len(dst):], true
+	case e.kind == rv.SourceResponseTime:
+		return strconv.AppendInt(dst, x.ResponseTime, 10)[len(dst):], true
+	case e.NeedsRequest():
+		return e.ofRequest(dst, x.Request)
+	case e.NeedsBody() && x.Cut:
+		return nil, false
+	}
+	return e.ofResponse(dst, x.Response)
+}
+
+func (e *Extractor) ofResponse(dst []byte, m *message.Message) (value []byte, ok bool) {
+	if m == nil {
+		return nil, false
+	}
+	switch e.kind {
+	case rv.SourceHeader:
+		return m.Header(e.name)
+	case rv.SourceStatus:
+		return strconv.AppendInt(dst, int64(m.Status), 10)[len(dst):], m.Status != 0
+	case rv.SourceJSONPointer:
+		return e.pointer.Find(dst, m.Body)
+	case rv.SourceXPath:
+		return e.xpath.value(dst, m.Body)
+	}
+	return m.Body, true
+}
+
+func (e *Extractor) ofRequest(dst []byte, m *message.Message) (value []byte, ok bool) {
+	if m == nil {
+		return nil, false
+	}
+	switch e.kind {
+	case rv.SourceRequestMethod:
+		return m.Method, true
+	case rv.SourceRequestPath:
+		return m.Path, true
+	case rv.SourceRequestHeader:
+		return m.Header(e.name)
+	case rv.SourceRequestJSONPointer:
+		return e.pointer.Find(dst, m.Body)
+	}
+	return m.Body, true
+}
+
+// part is what the regular expression takes of a value. Find, unlike FindSubmatchIndex, does not allocate.
+func (e *Extractor) part(value []byte) (part []byte, ok bool) {
+	if value == nil {
+		value = []byte{} // else an empty match would look like none
+	}
+	if e.group == 0 {
+		part = e.regex.Find(value)
+		return part, part != nil
+	}
+	at := e.regex.FindSubmatchIndex(value)
+	if at == nil || at[2*e.group] < 0 {
+		return nil, false
+	}
+	return value[at[2*e.group]:at[2*e.group+1]], true
+}
