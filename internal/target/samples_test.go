@@ -77,7 +77,7 @@ var samples = map[string][]turn{
 }
 
 func TestSamples(t *testing.T) {
-	files, err := filepath.Glob("../../config/samples/target-*.yaml")
+	files, err := filepath.Glob("../../config/samples/targets/*.yaml")
 	if err != nil || len(files) != len(samples) {
 		t.Fatalf("%d samples, %d conversations, %v", len(files), len(samples), err)
 	}
