@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/signal"
 	"runtime"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/target/rules"
 )
 
 const targetLong = `Serve HTTP/2 without TLS (h2c, prior knowledge) for demonstrations and tests.
@@ -29,11 +31,20 @@ With --body-size above 0, PUT and PATCH answer 200 with such a body, too.
 A request hit by --unanswered or --not-found has no effect. Its stream stays
 open until the client resets it, and counts against --max-concurrent-streams.
 
+With -f a file of rules says what is answered instead, so that the target can
+stand for a network function: docs/target.md has the format, and
+config/samples/targets has files for NRF, UDM, PCF, SMF and AMF. The faults of
+the flags come on top of what the rules do; flags that are given win over the
+file's listen options.
+
+--record writes each request, as it arrived, as a line of JSON.
+
 --stats-listen serves GET /stats (JSON counts, warm-up included) and
 POST /reset, which sets the counts to zero and keeps the resources.
 
-SIGINT and SIGTERM end it with exit code 0. A mistake in the flags is exit code
-1, an address that cannot be listened on or a CPU that cannot be had is 5.`
+SIGINT and SIGTERM end it with exit code 0. A mistake in the flags or in the
+file is exit code 1, an address that cannot be listened on, a CPU that cannot
+be had or a record that cannot be written is 5.`
 
 // targetFlags holds the flags that are not options of the target as they stand.
 type targetFlags struct {
@@ -43,6 +54,8 @@ type targetFlags struct {
 	stall       string
 	statsListen string
 	cpu         int
+	file        string
+	record      string
 }
 
 // newTargetCommand returns "h2surge target". Its errors are usage errors or failures to listen.
@@ -50,11 +63,12 @@ func newTargetCommand() *cobra.Command {
 	var f targetFlags
 	cmd := &cobra.Command{
 		Use:   "target",
-		Short: "Serve HTTP/2 for demonstrations and tests, with faults on demand",
+		Short: "Serve HTTP/2 for demonstrations and tests, with rules and faults on demand",
 		Long:  targetLong,
 		Example: `  h2surge target --listen :8080 --stats-listen 127.0.0.1:8081
   h2surge target --unanswered 3% --not-found 7% --seed 1
-  h2surge target --latency 5ms --stall 500ms/10s`,
+  h2surge target --latency 5ms --stall 500ms/10s
+  h2surge target -f config/samples/targets/nrf.yaml --record requests.jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.complete(cmd); err != nil {
@@ -71,6 +85,8 @@ func newTargetCommand() *cobra.Command {
 
 func (f *targetFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
+	fl.StringVarP(&f.file, "filename", "f", "", "`file` of rules (YAML)")
+	fl.StringVar(&f.record, "record", "", "`file` that gets a line of JSON for each request; it is made anew")
 	fl.StringVar(&f.opts.Listen, "listen", target.DefaultListen, "`address` to listen on; port 0 picks a free one, which is printed")
 	fl.IntVar(&f.cpu, "cpu", -1, "pin the serving thread to this CPU `number` (Linux)")
 	fl.StringVar(&f.unanswered, "unanswered", "0%", "`part` of all requests that get no answer, such as 3% or 0.03")
@@ -102,6 +118,11 @@ func (f *targetFlags) complete(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("cpu") {
 		f.opts.CPU = &f.cpu
 	}
+	if f.file != "" {
+		if err := f.load(cmd.Flags().Changed); err != nil {
+			return err
+		}
+	}
 	if f.opts.BodySize < 0 {
 		return errors.New("--body-size: must not be negative")
 	}
@@ -111,11 +132,50 @@ func (f *targetFlags) complete(cmd *cobra.Command) error {
 	return nil
 }
 
+// load reads the file of rules. Its options of listening are defaults for flags that are not given.
+func (f *targetFlags) load(given func(flag string) bool) error {
+	set, err := rules.LoadFile(f.file)
+	if mistakes := (rules.Mistakes)(nil); errors.As(err, &mistakes) {
+		return fmt.Errorf("%s:\n%w", f.file, err)
+	} else if err != nil {
+		return fmt.Errorf("-f: %w", err)
+	}
+	f.opts.Rules = set
+	l := set.Listen
+	if l.Address != "" && !given("listen") {
+		f.opts.Listen = l.Address
+	}
+	if l.StatsAddress != "" && !given("stats-listen") {
+		f.statsListen = l.StatsAddress
+	}
+	if l.CPU != nil && !given("cpu") {
+		f.opts.CPU = l.CPU
+	}
+	if l.MaxConcurrentStreams != nil && !given("max-concurrent-streams") {
+		f.opts.MaxConcurrentStreams = *l.MaxConcurrentStreams
+	}
+	if l.ResetsPerSecond != nil && !given("resets-per-second") {
+		f.opts.ResetsPerSecond = *l.ResetsPerSecond
+	}
+	if l.Seed != nil && !given("seed") {
+		f.opts.Seed = *l.Seed
+	}
+	return nil
+}
+
 // runTarget serves until ctx ends.
 func runTarget(ctx context.Context, f targetFlags, out io.Writer) error {
 	if f.opts.CPU != nil {
 		// The serving thread keeps its CPU while others of this process do the rest.
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	}
+	if f.record != "" {
+		file, err := os.Create(f.record)
+		if err != nil {
+			return failf("--record: %v", err)
+		}
+		defer file.Close() // written without a buffer of its own; the server tells of errors
+		f.opts.Record = file
 	}
 	srv, err := target.New(f.opts)
 	if err != nil {

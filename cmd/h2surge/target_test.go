@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,17 +57,66 @@ func TestTargetFlags(t *testing.T) {
 	}
 }
 
+// TestTargetFile: the file's options count unless a flag is given.
+func TestTargetFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "target.yaml")
+	text := "apiVersion: h2surge.io/v1alpha1\nkind: Target\n" +
+		"listen: {address: ':1', statsAddress: ':2', cpu: 3, maxConcurrentStreams: 4, resetsPerSecond: 5, seed: 6}\n" +
+		"rules: [{name: all, responses: [{status: 204}]}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	three, eight := 3, 8
+	for _, c := range []struct {
+		args, stats string
+		want        target.Options
+	}{
+		{"", ":2", target.Options{Listen: ":1", CPU: &three, MaxConcurrentStreams: 4, ResetsPerSecond: 5, Seed: 6}},
+		{
+			"--listen :9 --stats-listen :7 --cpu 8 --max-concurrent-streams 7 --resets-per-second 6 --seed 5", ":7",
+			target.Options{Listen: ":9", CPU: &eight, MaxConcurrentStreams: 7, ResetsPerSecond: 6, Seed: 5},
+		},
+	} {
+		var f targetFlags
+		cmd := newTargetCommand()
+		cmd.ResetFlags()
+		f.add(cmd)
+		if err := cmd.ParseFlags(append(strings.Fields(c.args), "-f", file)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.complete(cmd); err != nil {
+			t.Fatal(err)
+		}
+		if f.opts.Rules == nil || f.statsListen != c.stats {
+			t.Errorf("%s: rules %v, stats on %q", c.args, f.opts.Rules, f.statsListen)
+		}
+		f.opts.Rules = nil
+		if diff := cmp.Diff(c.want, f.opts); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.args, diff)
+		}
+	}
+}
+
 func TestTargetExitCodes(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer taken.Close()
+	bad := filepath.Join(t.TempDir(), "bad.yaml")
+	text := "apiVersion: h2surge.io/v1alpha1\nkind: Target\nrules:\n- name: a\n  match: {path: a}\n  response: []\n"
+	if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args string
 		want int
 		say  string
 	}{
+		{"-f " + bad, 1, "rules[0].response (line 6): there is no such field"},
+		{"-f " + bad, 1, "rules[0].match.path (line 5): \"a\" does not begin with /"},
+		{"-f " + bad + ".not", 1, "no such file"},
+		{"--listen 127.0.0.1:0 --record " + bad + "/x", 5, "--record"},
 		{"--unanswered x", 1, "--unanswered"},
 		{"--not-found 7", 1, "--not-found"},
 		{"--stall 1s", 1, "--stall"},
