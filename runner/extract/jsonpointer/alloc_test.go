@@ -1,0 +1,25 @@
+//go:build !race
+
+package jsonpointer
+
+import "testing"
+
+func TestFindAllocatesNothing(t *testing.T) {
+	doc := []byte(`{"a":[{"b":{"c":[1,2,{}]}},"plain","esc\u00e4pe \ud83d\ude00"],"\u00e4":1}`)
+	dst := make([]byte, 0, 64)
+	for pointer, want := range map[string]string{
+		"": string(doc), "/a/1": "plain", "/a/-1": "escäpe 😀", "/a/0/b/c/-3": "1", "/ä": "1", "/a/0": `{"b":{"c":[1,2,{}]}}`,
+	} {
+		p, err := Parse(pointer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		if n := testing.AllocsPerRun(100, func() { got, _ = p.Find(dst, doc) }); n != 0 {
+			t.Errorf("%q: %v allocations", pointer, n)
+		}
+		if string(got) != want {
+			t.Errorf("%q: %q, want %q", pointer, got, want)
+		}
+	}
+}

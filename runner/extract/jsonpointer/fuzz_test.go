@@ -1,0 +1,104 @@
+package jsonpointer
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// FuzzFind compares with what encoding/json makes of the document.
+func FuzzFind(f *testing.F) {
+	for _, doc := range []string{rfc6901, `{"a":[{"b":1},2],"a":{"b":"\ud83d\ude00\ud83d","c":[[],{}]}}`, "[1,-0.5e3,true,\"a\xff\"]", ` "x" `} {
+		for _, pointer := range []string{"", "/a/b", "/foo/-1", "/2", "/~0~1/"} {
+			f.Add([]byte(doc), pointer)
+		}
+	}
+	f.Fuzz(func(t *testing.T, doc []byte, pointer string) {
+		p, err := Parse(pointer)
+		if err != nil {
+			return
+		}
+		got, ok := p.Find(nil, doc)
+		want, wantOK := oracle(doc, pointer)
+		if ok != wantOK {
+			t.Fatalf("%q in %q: %v, want %v", pointer, doc, ok, wantOK)
+		}
+		if !ok {
+			return
+		}
+		if text, isString := want.(string); isString {
+			if string(got) != text {
+				t.Fatalf("%q in %q: %q, want %q", pointer, doc, got, text)
+			}
+		} else if !reflect.DeepEqual(decode(got), want) {
+			t.Fatalf("%q in %q: %q, want %v", pointer, doc, got, want)
+		}
+	})
+}
+
+func decode(doc []byte) any {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return err
+	}
+	return v
+}
+
+func oracle(doc []byte, pointer string) (v any, ok bool) {
+	if !json.Valid(doc) || depthOf(doc) > MaxDepth {
+		return nil, false
+	}
+	v = decode(doc)
+	for _, token := range strings.Split(pointer, "/")[1:] {
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		switch in := v.(type) {
+		case map[string]any:
+			if v, ok = in[token]; !ok {
+				return nil, false
+			}
+		case []any:
+			i := oracleIndex(token, len(in))
+			if i < 0 || i >= len(in) {
+				return nil, false
+			}
+			v = in[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+func oracleIndex(token string, length int) int {
+	i, err := strconv.Atoi(token)
+	if err != nil || strconv.Itoa(i) != token { // "01", "+1", "-0"
+		return math.MaxInt
+	}
+	if i < 0 {
+		return length + i
+	}
+	return i
+}
+
+func depthOf(doc []byte) int {
+	deepest, depth := 0, 0
+	for d := json.NewDecoder(bytes.NewReader(doc)); ; {
+		token, err := d.Token()
+		if err != nil {
+			return deepest
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+			deepest = max(deepest, depth)
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+	}
+}
