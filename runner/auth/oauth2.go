@@ -1,0 +1,178 @@
+package auth
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+const (
+	maxAnswer            = 64 << 10
+	defaultRefreshBefore = 30 * time.Second
+)
+
+// oauth2 is a client of a token endpoint (RFC 6749 3.2).
+type oauth2 struct {
+	config *rv.OAuth2
+	http   *http.Client
+}
+
+func newOAuth2(c *rv.OAuth2, config *tls.Config) (*oauth2, error) {
+	u, err := checkOAuth2(c)
+	if err != nil {
+		return nil, err
+	}
+	t := &http.Transport{
+		// No Proxy: as with targets, nothing of the environment comes between. Requests are minutes apart: a
+		// connection kept would only go stale.
+		DisableKeepAlives:      true,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxAnswer,
+		Protocols:              new(http.Protocols),
+	}
+	if u.Scheme == "https" {
+		t.Protocols.SetHTTP1(true)
+		t.Protocols.SetHTTP2(true)
+		if t.TLSClientConfig, err = tlsConfig(c, config); err != nil {
+			return nil, err
+		}
+	} else {
+		t.Protocols.SetHTTP1(!c.HTTP2)
+		t.Protocols.SetUnencryptedHTTP2(c.HTTP2)
+	}
+	// A redirect would take the secret elsewhere.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &oauth2{config: c, http: &http.Client{Transport: t, CheckRedirect: stay}}, nil
+}
+
+// tlsConfig leaves ALPN to the transport.
+func tlsConfig(c *rv.OAuth2, config *tls.Config) (*tls.Config, error) {
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	config = config.Clone()
+	config.NextProtos = nil
+	if c.CAFile == "" {
+		return config, nil
+	}
+	pem, err := read(c.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("oauth2.caFile: %w", err)
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("oauth2.caFile %s: no certificate in it", c.CAFile)
+	}
+	return config, nil
+}
+
+// ownFields are those that the other options make.
+var ownFields = []string{"grant_type", "scope", "client_id", "client_secret"}
+
+func checkOAuth2(c *rv.OAuth2) (*url.URL, error) {
+	u, err := url.Parse(c.TokenURL)
+	if err != nil {
+		return nil, errors.New("oauth2.tokenURL is not a URL") // which the error would repeat
+	}
+	switch {
+	case u.User != nil:
+		return nil, errors.New("oauth2.tokenURL has user information: a plan holds no secret")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return nil, fmt.Errorf("oauth2.tokenURL %q is not an absolute http or https URL", c.TokenURL)
+	case strings.Contains(c.TokenURL, "#"):
+		return nil, fmt.Errorf("oauth2.tokenURL %q has a fragment (RFC 6749 3.2)", c.TokenURL)
+	case c.ClientSecretFile != "" && c.ClientID == "":
+		return nil, errors.New("oauth2.clientSecretFile needs clientID")
+	case c.RefreshBefore < 0:
+		return nil, fmt.Errorf("oauth2.refreshBefore %s is negative", c.RefreshBefore)
+	}
+	for i, s := range c.Scopes {
+		if s == "" || strings.ContainsFunc(s, notOfScope) {
+			return nil, fmt.Errorf("oauth2.scopes[%d] %q is not a scope (RFC 6749 3.3)", i, s)
+		}
+	}
+	for name := range c.Parameters {
+		if name == "" || slices.Contains(ownFields, name) {
+			return nil, fmt.Errorf("oauth2.parameters: %q cannot be one", name)
+		}
+	}
+	return u, nil
+}
+
+func notOfScope(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
+
+// fetch asks for a token. The secret's file is read each time: it may change.
+func (o *oauth2) fetch(ctx context.Context) (grant, error) {
+	secret := ""
+	if o.config.ClientSecretFile != "" {
+		var err error
+		if secret, err = readText("oauth2.clientSecretFile", o.config.ClientSecretFile); err != nil {
+			return grant{}, err
+		}
+		if secret == "" {
+			return grant{}, fmt.Errorf("oauth2.clientSecretFile %s is empty", o.config.ClientSecretFile)
+		}
+	}
+	hidden := o.forms(secret)
+	status, body, err := o.post(ctx, secret)
+	if err != nil {
+		return grant{}, temporary{fmt.Errorf("oauth2.tokenURL %s: %w", o.config.TokenURL, hidden.strip(err))}
+	}
+	g, err := o.parse(status, body, hidden)
+	if err == nil {
+		return g, nil
+	}
+	err = fmt.Errorf("oauth2.tokenURL %s: %w", o.config.TokenURL, err)
+	if status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout {
+		err = temporary{err}
+	}
+	return grant{}, err
+}
+
+// post sends RFC 6749 4.4.2, with the client's credentials as 2.3.1 has them.
+func (o *oauth2) post(ctx context.Context, secret string) (status int, body []byte, err error) {
+	form := url.Values{"grant_type": {"client_credentials"}}
+	if len(o.config.Scopes) > 0 {
+		form.Set("scope", strings.Join(o.config.Scopes, " "))
+	}
+	for name, value := range o.config.Parameters {
+		form.Set(name, value)
+	}
+	inHeader := secret != "" && !o.config.SecretInBody
+	if !inHeader && o.config.ClientID != "" {
+		form.Set("client_id", o.config.ClientID)
+	}
+	if !inHeader && secret != "" {
+		form.Set("client_secret", secret)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, o.config.TokenURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "h2surge")
+	if inHeader {
+		r.SetBasicAuth(url.QueryEscape(o.config.ClientID), url.QueryEscape(secret))
+	}
+	response, err := o.http.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err == nil && len(body) > maxAnswer {
+		err = fmt.Errorf("the answer has more than %d octets", maxAnswer)
+	}
+	return response.StatusCode, body, err
+}
