@@ -72,8 +72,8 @@ func TestKeep(t *testing.T) {
 		},
 		{
 			name: "failures while the old one is valid", first: token("a", 5*time.Minute),
-			steps: []step{down, down, down, token("b", time.Hour)}, lasts: 10 * time.Minute,
-			want: "4m30s fetch, 4m31s fetch, 4m33s fetch, 4m37s fetch, 4m37s b",
+			steps: []step{down, down, down, token("b", 2*time.Minute), down, token("c", time.Hour)}, lasts: 10 * time.Minute,
+			want: "4m30s fetch, 4m31s fetch, 4m33s fetch, 4m37s fetch, 4m37s b, 6m7s fetch, 6m8s fetch, 6m8s c",
 		},
 		{
 			name: "expired, told once, and found again", first: token("a", time.Minute),
@@ -117,6 +117,21 @@ func TestKeepEndsInAnAttempt(t *testing.T) {
 		if got, want := strings.Join(s.log, ", "), "4s fetch"; got != want || time.Since(s.began) != 5*time.Second {
 			t.Errorf("%s after %v, want %s", got, time.Since(s.began), want)
 		}
+	})
+}
+
+// TestNoUpdateAfterTheEnd: what a source still brings is nobody's.
+func TestNoUpdateAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		late := func(ctx context.Context) (grant, error) {
+			<-ctx.Done()
+			return token("b", time.Hour).grant, nil
+		}
+		keep(ctx, late, time.Now(), token("a", 8*time.Second).grant, func(value []byte, err error) {
+			t.Errorf("%s, %v", value, err)
+		})
 	})
 }
 

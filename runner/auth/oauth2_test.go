@@ -103,6 +103,23 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
+// TestCallersTLS: what the caller offers by ALPN is for the target, and stays the caller's.
+func TestCallersTLS(t *testing.T) {
+	e := newEndpoint(t, "h2")
+	config := e.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	config.NextProtos = []string{"http/1.1"}
+	o, err := newOAuth2(&rv.OAuth2{TokenURL: e.URL, ClientID: "me"}, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err := o.fetch(t.Context()); err != nil || string(g.value) != "Bearer abc" {
+		t.Errorf("%q, %v", g.value, err)
+	}
+	if used, err := tlsConfig(o.config, config); err != nil || used.NextProtos != nil || len(config.NextProtos) != 1 {
+		t.Errorf("%q of %q, %v", used.NextProtos, config.NextProtos, err)
+	}
+}
+
 func TestRequest(t *testing.T) {
 	secretFile := write(t, t.TempDir(), "secret", "p w/ü:\n")
 	form := func(more ...string) url.Values {

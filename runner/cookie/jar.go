@@ -35,7 +35,7 @@ type cookie struct {
 
 func (c *cookie) size() int { return int(c.name) + int(c.value) + int(c.domain) + int(c.path) }
 
-// pair is the name and the value; where is the domain, in lower case, and the path.
+// pair is the name and the value; where is the domain, in any case, and the path.
 func (j *Jar) pair(c *cookie) (name, value []byte) {
 	b := j.octets[c.at:]
 	return b[:c.name], b[c.name : int(c.name)+int(c.value)]
@@ -98,7 +98,7 @@ func (j *Jar) store(now int64, s *setCookie, domain []byte, hostOnly bool) {
 		hostOnly: hostOnly, secure: s.secure,
 	}
 	j.octets = append(append(j.octets, s.name...), s.value...)
-	j.octets = append(appendLower(j.octets, domain), s.path...)
+	j.octets = append(append(j.octets, domain...), s.path...)
 	j.insert(c)
 }
 

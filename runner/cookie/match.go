@@ -83,13 +83,6 @@ func lower(c byte) byte {
 	return c
 }
 
-func appendLower(dst, s []byte) []byte {
-	for _, c := range s {
-		dst = append(dst, lower(c))
-	}
-	return dst
-}
-
 // equalFold compares without regard to the case of ASCII letters, and to nothing else: what Unicode
 // folds to a letter is another name.
 func equalFold[S []byte | string](a []byte, b S) bool {

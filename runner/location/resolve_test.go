@@ -140,6 +140,7 @@ func TestResolve(t *testing.T) {
 		{name: "bracket not closed", reference: "http://[::1/", err: errAuthority},
 		{name: "after the bracket", reference: "http://[::1]x/", err: errAuthority},
 		{name: "empty brackets", reference: "http://[]/", err: errAuthority},
+		{name: "no address in the brackets", reference: "http://[abc]/", err: errAuthority},
 		{name: "zone", reference: "http://[fe80::1%25eth0]/", err: errAuthority},
 		{name: "backslash", reference: `http://a\b/`, err: errAuthority},
 		{name: "request of another scheme", base: "ws://a/", reference: "b", err: errScheme},
