@@ -1,11 +1,17 @@
 package builder
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Rules has at least one row for each CEL rule of the API that looks at one version of an object.
 // Transition rules need two.
 func Rules() []Mutant {
-	return slices.Concat(rulesOfTargets, rulesOfTLS, rulesOfConnections, rulesOfTemplates, rulesOfRates, rulesOfThresholds)
+	return slices.Concat(
+		rulesOfTargets, rulesOfTLS, rulesOfConnections, rulesOfAuth(), rulesOfVariables, rulesOfSequences, rulesOfRequests, rulesOfChecks,
+		rulesOfCaptures, rulesOfChains(), rulesOfConditions(), rulesOfRates, rulesOfThresholds,
+	)
 }
 
 var rulesOfTargets = []Mutant{
@@ -36,29 +42,6 @@ var rulesOfTargets = []Mutant{
 	{
 		Name: "connectTimeout above an hour", Path: "spec.targets[0].connectTimeout", Want: "must be greater than 0 and at most 1h",
 		Set: map[string]any{"spec.targets[0].connectTimeout": "1h1ns"},
-	},
-}
-
-var rulesOfTemplates = []Mutant{
-	{
-		Name: "range and list", Path: "spec.variables[0]", Want: "exactly one of range and list is needed",
-		Set: map[string]any{"spec.variables[0].list": map[string]any{"values": []string{"a"}}},
-	},
-	{
-		Name: "neither range nor list", Path: "spec.variables[0]", Want: "exactly one of range and list is needed",
-		Unset: []string{"spec.variables[0].range"},
-	},
-	{
-		Name: "empty range", Path: "spec.variables[0].range", Want: "end must be greater than start",
-		Set: map[string]any{"spec.variables[0].range.start": 1000},
-	},
-	{
-		Name: "timeout of zero", Path: "spec.templates[0].timeout", Want: "must be greater than 0 and at most 1h",
-		Set: map[string]any{"spec.templates[0].timeout": "0ms"},
-	},
-	{
-		Name: "timeout above an hour", Path: "spec.templates[0].timeout", Want: "must be greater than 0 and at most 1h",
-		Set: map[string]any{"spec.templates[0].timeout": "61m"},
 	},
 }
 
@@ -135,3 +118,31 @@ var rulesOfThresholds = []Mutant{
 		Set: map[string]any{"spec.thresholds[2].max": "1.5"},
 	},
 }
+
+// choice is a place of full.yaml where exactly one of several fields is there.
+type choice struct {
+	path string
+	// has is the field that is there, other one that may be in its stead.
+	has, other string
+	value      any // of other
+	want       string
+}
+
+// rows are a mutant with two of the fields and one with none.
+func (c choice) rows() []Mutant {
+	what := strings.TrimPrefix(c.path, "spec.")
+	return []Mutant{
+		{Name: "two of " + what, Path: c.path, Want: c.want, Set: map[string]any{c.path + "." + c.other: c.value}},
+		{Name: "none of " + what, Path: c.path, Want: c.want, Unset: []string{c.path + "." + c.has}},
+	}
+}
+
+// tooLong is a mutant with a duration above its bound; no other bound is in its way.
+func tooLong(path, value, want string) Mutant {
+	return Mutant{Name: strings.TrimPrefix(path, "spec.") + " of " + value, Path: path, Want: want, Set: map[string]any{path: value}}
+}
+
+const (
+	upToAnHour   = "must be at most 1h, and not negative"
+	withinAnHour = "must be greater than 0 and at most 1h"
+)

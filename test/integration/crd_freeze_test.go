@@ -34,6 +34,10 @@ var frozen = []struct {
 	{"runner is", "spec.runner.template", nil},
 	{"activeDeadlineSeconds is", "spec.activeDeadlineSeconds", int64(1000)},
 	{"activeDeadlineSeconds is", "spec.activeDeadlineSeconds", nil},
+	{"weightBy is", "spec.weightBy", "chains"},
+	{"weightBy is", "spec.weightBy", nil},
+	{"seed is", "spec.seed", int64(2)},
+	{"seed is", "spec.seed", nil},
 }
 
 const stopMessage = "stop cannot be taken back; to run the test again, apply it under another name"

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -118,7 +117,7 @@ func TestTypedClientKeepsDefaults(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if lt.Spec.Runner.Shards != 1 || lt.Spec.Targets[0].MaxConcurrentStreams != 100 || lt.Spec.Templates[0].Method != http.MethodGet {
+	if lt.Spec.Runner.Shards != 1 || lt.Spec.Targets[0].MaxConcurrentStreams != 100 || lt.Spec.WeightBy != v1alpha1.WeightByChains {
 		t.Errorf("defaults are missing: %+v", lt.Spec)
 	}
 	if got, want := hash(t, "default/typed", &lt.Spec), hash(t, "default/typed", &builder.Minimal("typed").Build().Spec); got != want {

@@ -118,16 +118,14 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestEachRuleHasARow finds a rule that nobody tests.
+// TestEachRuleHasARow finds a rule that nobody tests. A row is of the rule at its own path or above it.
 func TestEachRuleHasARow(t *testing.T) {
-	var wants []string
-	for _, row := range builder.Rules() {
-		wants = append(wants, row.Want)
-	}
-	wants = append(wants, frozenMessages()...)
 	visit(schema(t), "", func(path string, s apiextensionsv1.JSONSchemaProps) {
 		for _, rule := range s.XValidations {
-			if !slices.ContainsFunc(wants, func(want string) bool { return strings.Contains(rule.Message, want) }) {
+			isOfRule := func(row builder.Mutant) bool {
+				return strings.HasPrefix(pattern(row.Path), path) && strings.Contains(rule.Message, row.Want)
+			}
+			if !slices.Contains(frozenMessages(), rule.Message) && !slices.ContainsFunc(builder.Rules(), isOfRule) {
 				t.Errorf("%s: no row for the rule with the message %q", path, rule.Message)
 			}
 		}
@@ -268,7 +266,7 @@ func (g *boundRows) array(s apiextensionsv1.JSONSchemaProps, path string, value 
 	}
 }
 
-// grown repeats the first entry under other names until there are n.
+// grown repeats the first entry, under other names if it has one, until there are n.
 func grown(list []any, n int) []any {
 	out := slices.Clone(list)
 	for i := len(out); i < n; i++ {
@@ -278,7 +276,9 @@ func grown(list []any, n int) []any {
 			for k, v := range first {
 				entry[k] = v
 			}
-			entry["name"] = fmt.Sprintf("n%d", i)
+			if _, named := first["name"]; named {
+				entry["name"] = fmt.Sprintf("n%d", i)
+			}
 			out = append(out, entry)
 		default:
 			out = append(out, first)
@@ -307,7 +307,7 @@ func (g *boundRows) scalar(s apiextensionsv1.JSONSchemaProps, path string, value
 		g.add(path, "maxLength", stretched(value, int(*s.MaxLength)+1))
 	}
 	if s.Pattern != "" {
-		g.add(path, "pattern", "~ ~")
+		g.add(path, "pattern", "~ \u00e9 ~")
 	}
 	if len(s.Enum) > 0 && s.Type == "string" {
 		g.add(path, "enum", "nonsense")

@@ -1,0 +1,20 @@
+package builder
+
+// The targets of full.yaml that say who asks: 0 to 3 and 4 do by OAuth 2.0, 5 and 6 by a password, 7 and 8 by a
+// token. The first of each pair has a Secret, the second files.
+
+func rulesOfAuth() []Mutant {
+	key := map[string]any{"name": "more", "key": "k"}
+	source := "exactly one of configMap, secret and file is needed"
+	out := []Mutant{tooLong("spec.targets[0].auth.oauth2.refreshBefore", "61m", upToAnHour)}
+	for _, c := range []choice{
+		{"spec.targets[0].auth", "oauth2", "bearer", map[string]any{"file": "/token"}, "exactly one of basic, bearer and oauth2 is needed"},
+		{"spec.targets[5].auth.basic", "secret", "files", map[string]any{"username": "/u", "password": "/p"}, "exactly one of secret and files is needed"},
+		{"spec.targets[7].auth.bearer", "secret", "file", "/token", "exactly one of secret and file is needed"},
+		{"spec.targets[0].auth.oauth2.clientSecret", "file", "secret", key, source},
+		{"spec.targets[2].auth.oauth2.ca", "configMap", "file", "/ca.pem", source},
+	} {
+		out = append(out, c.rows()...)
+	}
+	return out
+}

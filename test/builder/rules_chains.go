@@ -1,0 +1,58 @@
+package builder
+
+// The chain that has every field of a chain is spec.chains[6] of full.yaml: step 1 is one request, step 3 several
+// at the same time. spec.chains[7] is a setup chain.
+const everyChain = "spec.chains[6]"
+
+func rulesOfChains() []Mutant {
+	oneAt, together := everyChain+".steps[1]", everyChain+".steps[3]"
+	alone := "with parallel only thinkTime and when are possible beside it"
+	out := []Mutant{
+		{
+			Name: "maxInFlight of a setup chain", Path: "spec.chains[7]", Want: "maxInFlight and startDelay go with phase load",
+			Set: map[string]any{"spec.chains[7].maxInFlight": 2},
+		},
+		{
+			Name: "startDelay of a teardown chain", Path: "spec.chains[8]", Want: "maxInFlight and startDelay go with phase load",
+			Set: map[string]any{"spec.chains[8].startDelay": "1s"},
+		},
+		{
+			Name: "uniform the wrong way round", Path: oneAt + ".thinkTime.uniform", Want: "max must not be below min",
+			Set: map[string]any{oneAt + ".thinkTime.uniform.min": "3ms"},
+		},
+		tooLong(everyChain+".startDelay", "24h1s", "must be at most 24h, and not negative"),
+		tooLong(everyChain+".steps[0].thinkTime.fixed", "61m", upToAnHour),
+		tooLong(oneAt+".thinkTime.uniform.min", "61m", upToAnHour),
+		tooLong(oneAt+".thinkTime.uniform.max", "61m", upToAnHour),
+		tooLong(everyChain+".steps[2].thinkTime.exponential.mean", "61m", withinAnHour),
+		tooLong(everyChain+".steps[2].thinkTime.exponential.mean", "0s", withinAnHour),
+		tooLong(everyChain+".steps[2].thinkTime.exponential.max", "61m", withinAnHour),
+		tooLong(oneAt+".retry.backoff", "61m", upToAnHour),
+		tooLong(oneAt+".retry.maxBackoff", "61m", upToAnHour),
+		tooLong(together+".parallel[2].retry.backoff", "61m", upToAnHour),
+		tooLong(together+".parallel[2].retry.maxBackoff", "61m", upToAnHour),
+	}
+	for name, value := range map[string]any{
+		"name": "together", "target": "single", "repeat": map[string]any{"count": 2}, "retry": map[string]any{"attempts": 1},
+		"onFailure": "continue", "clearCookies": true,
+	} {
+		out = append(out, Mutant{Name: "parallel with " + name, Path: together, Want: alone, Set: map[string]any{together + "." + name: value}})
+	}
+	for _, c := range []choice{
+		{together, "parallel", "template", "read", "exactly one of template and parallel is needed"},
+		{everyChain + ".steps[0].thinkTime", "fixed", "exponential", map[string]any{"mean": "1ms"}, "exactly one of fixed, uniform and exponential is needed"},
+	} {
+		out = append(out, c.rows()...)
+	}
+	return out
+}
+
+// rulesOfConditions are of steps and of repeat. That of parallel would cost more than CEL may: the compiler alone
+// has it.
+func rulesOfConditions() []Mutant {
+	var out []Mutant
+	for _, path := range []string{everyChain + ".steps[2].when[0]", everyChain + ".steps[1].repeat.until[0]"} {
+		out = append(out, choice{path, "equals", "exists", true, comparing}.rows()...)
+	}
+	return out
+}

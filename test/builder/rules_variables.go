@@ -1,0 +1,54 @@
+package builder
+
+import "slices"
+
+const kinds = "exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"
+
+// rulesOfVariables are about what a variable is. The variables of full.yaml: 0 range, 1 list, 2 to 5 csv, 6 to
+// 9 random, 10 uuid, 11 counter, 12 timestamp, 13 env, 14 perShard, 15 to 18 constant.
+var rulesOfVariables = slices.Concat(
+	choice{"spec.variables[0]", "range", "list", map[string]any{"values": []string{"a"}}, kinds}.rows(),
+	choice{"spec.variables[10]", "uuid", "counter", map[string]any{}, kinds}.rows(),
+	choice{"spec.variables[2].csv", "configMap", "text", "a,b", "exactly one of configMap, secret, file and text is needed"}.rows(),
+	choice{"spec.variables[6].random", "integer", "hex", map[string]any{"length": 8}, "exactly one of integer, hex, string and choice is needed"}.rows(),
+	choice{"spec.variables[15].constant", "value", "file", "/value", "exactly one of value, configMap, secret and file is needed"}.rows(),
+	choice{"spec.variables[17].constant", "secret", "value", "", "exactly one of value, configMap, secret and file is needed"}.rows(),
+)
+
+// rulesOfSequences are about how values are drawn.
+var rulesOfSequences = []Mutant{
+	{
+		Name: "empty range", Path: "spec.variables[0].range", Want: "end must be greater than start",
+		Set: map[string]any{"spec.variables[0].range.start": 1000},
+	},
+	{
+		Name: "random integers the wrong way round", Path: "spec.variables[6].random.integer", Want: "max must not be below min",
+		Set: map[string]any{"spec.variables[6].random.integer.min": 16},
+	},
+	{
+		Name: "an order of what is no sequence", Path: "spec.variables[10]", Want: "order and atEnd go with range, list and csv",
+		Set: map[string]any{"spec.variables[10].order": "shuffled"},
+	},
+	{
+		Name: "an end of what has none", Path: "spec.variables[11]", Want: "order and atEnd go with range, list and csv",
+		Set: map[string]any{"spec.variables[11].atEnd": "stop"},
+	},
+	{
+		Name: "a scope of the environment", Path: "spec.variables[13]", Want: "env, perShard and constant have one value and no scope",
+		Set: map[string]any{"spec.variables[13].scope": "step"},
+	},
+	{
+		Name: "a global value for each shard", Path: "spec.variables[14]", Want: "env, perShard and constant have one value and no scope",
+		Set: map[string]any{"spec.variables[14].scope": "global"},
+	},
+	{
+		Name: "a scope of a constant", Path: "spec.variables[15]", Want: "env, perShard and constant have one value and no scope",
+		Set: map[string]any{"spec.variables[15].scope": "worker"},
+	},
+	{
+		Name: "a global timestamp", Path: "spec.variables[12].scope", Want: "a timestamp cannot be global: runners have no clock in common",
+		Set: map[string]any{"spec.variables[12].scope": "global"},
+	},
+	tooLong("spec.variables[12].timestamp.offset", "8760h1s", "must be between -8760h and 8760h"),
+	tooLong("spec.variables[12].timestamp.offset", "-8760h1s", "must be between -8760h and 8760h"),
+}
