@@ -25,8 +25,10 @@ const (
 )
 
 var (
-	dashName  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
-	identName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	dashName   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	columnName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
+	envName    = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
+	identName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // name checks metadata.name, the second half of "namespace/name".

@@ -1,104 +1,200 @@
 package compile
 
 import (
-	"strings"
+	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/plan"
 )
 
+const (
+	maxChains      = 64
+	maxChainWeight = 10_000
+	maxInFlight    = 10_000_000
+)
+
+var (
+	specPath  = field.NewPath("spec")
+	delaySpan = span{0, 24 * time.Hour, "must be at most 24h, and not negative"}
+	pauseSpan = span{0, time.Hour, "must be at most 1h, and not negative"}
+)
+
 func (c *compiler) chains() {
-	path := field.NewPath("spec", "chains")
-	c.items(path, len(c.spec.Chains), 1, 64)
-	c.captureRead = map[captureID]bool{}
+	path := specPath.Child("chains")
+	c.items(path, len(c.spec.Chains), 1, maxChains)
 	index := map[string]int{}
+	flat := make([][]flatStep, len(c.spec.Chains))
 	steps := 0
 	for i := range c.spec.Chains {
-		chain := &c.spec.Chains[i]
-		at := path.Index(i)
+		chain, at := &c.spec.Chains[i], path.Index(i)
 		c.dashName(at.Child("name"), chain.Name)
 		c.unique(at.Child("name"), index, chain.Name, i)
 		c.items(at.Child("steps"), len(chain.Steps), 1, plan.MaxSteps)
-		between(c, at.Child("weight"), chain.Weight, 1, 10_000)
-		steps += len(chain.Steps)
 		c.plan.Chains = append(c.plan.Chains, c.chain(at, chain))
+		flat[i] = c.flatten(at.Child("steps"), chain)
+		steps += len(flat[i])
 	}
 	if steps > plan.MaxSteps {
 		c.fail(path, "%d steps in all chains together, at most %d are possible", steps, plan.MaxSteps)
 	}
+	c.phases(path)
+	c.publish(flat)
+	for _, setup := range []bool{true, false} { // what setup chains publish is known before it is read
+		for i := range c.spec.Chains {
+			if (c.spec.Chains[i].Phase == v1alpha1.PhaseSetup) == setup {
+				c.steps(i, flat[i])
+			}
+		}
+	}
+	c.weights()
 	c.warnUnused()
 }
 
-// chainScope is what names mean at one step of a chain.
-type chainScope struct {
-	name  string
-	slots map[string]int // capture name to index of Chain.Captures
-	// maker is the template's capture that fills a slot at the step that is being compiled;
-	// only slots filled by earlier steps are in it.
-	maker map[string]captureID
-	// later names the first step that makes a capture, for messages.
-	later map[string]string
-	step  string
+// phases checks what can be seen in all chains together only.
+func (c *compiler) phases(path *field.Path) {
+	loads, prompt := 0, 0
+	for i := range c.spec.Chains {
+		if chain := &c.spec.Chains[i]; chain.Phase == v1alpha1.PhaseLoad {
+			loads++
+			if chain.StartDelay == nil || chain.StartDelay.Duration == 0 {
+				prompt++
+			}
+		}
+	}
+	switch {
+	case len(c.spec.Chains) == 0:
+	case loads == 0:
+		c.fail(path, "all chains are setup or teardown; at least one must be load")
+	case prompt == 0:
+		c.fail(path, "all chains have a startDelay; at least one must begin with the test")
+	}
 }
 
-func (c *compiler) chain(at *field.Path, chain *v1alpha1.Chain) runnerv1alpha1.Chain {
-	out := runnerv1alpha1.Chain{Name: chain.Name, Weight: int(chain.Weight)}
-	if i, ok := c.targetIndex[chain.Target]; ok {
-		out.Target = i
-	} else {
-		c.missing(at.Child("target"), "target", chain.Target)
+// chain is all of a chain but its steps.
+func (c *compiler) chain(at *field.Path, in *v1alpha1.Chain) rv.Chain {
+	out := rv.Chain{Name: in.Name, Weight: int(in.Weight), Cookies: in.Cookies}
+	between(c, at.Child("weight"), in.Weight, 1, maxChainWeight)
+	if _, ok := c.targetIndex[in.Target]; !ok {
+		c.missing(at.Child("target"), "target", in.Target)
 	}
-	scope := &chainScope{name: chain.Name, slots: map[string]int{}, maker: map[string]captureID{}, later: map[string]string{}}
-	templates := c.stepTemplates(at.Child("steps"), chain)
-	for j, t := range templates {
-		if t < 0 {
-			continue
+	switch in.Phase {
+	case v1alpha1.PhaseLoad:
+	case v1alpha1.PhaseSetup, v1alpha1.PhaseTeardown:
+		out.Phase = rv.Phase(in.Phase)
+		if in.MaxInFlight != nil || in.StartDelay != nil {
+			c.fail(at, "maxInFlight and startDelay go with phase load")
 		}
-		for _, capture := range c.requests[t].captures {
-			if _, known := scope.slots[capture.Name]; known {
+		if in.Weight != 1 {
+			c.warn(at.Child("weight"), "means nothing for a %s chain, which runs once", in.Phase)
+		}
+		return out
+	default:
+		c.fail(at.Child("phase"), "must be one of load, setup, teardown")
+	}
+	if in.StartDelay != nil {
+		out.Delay = c.duration(at.Child("startDelay"), in.StartDelay, delaySpan)
+	}
+	if in.MaxInFlight != nil {
+		out.MaxInFlight = c.inFlight(at.Child("maxInFlight"), int(*in.MaxInFlight))
+	}
+	return out
+}
+
+func (c *compiler) inFlight(at *field.Path, n int) int {
+	workers := c.plan.Shards * max(c.plan.CPUsPerShard, 1)
+	switch {
+	case !between(c, at, n, 1, maxInFlight):
+	case n < c.plan.Shards:
+		c.fail(at, "must be at least runner.shards, one for each shard")
+	case n < workers:
+		c.warn(at, "%d is below the %d workers of all shards, of which no more than that can work: each needs an instance", n, workers)
+	}
+	return n
+}
+
+// publish finds out what setup chains capture for all others.
+func (c *compiler) publish(flat [][]flatStep) {
+	c.globals = map[string]*global{}
+	for i := range c.spec.Chains {
+		if chain := &c.spec.Chains[i]; chain.Phase == v1alpha1.PhaseSetup {
+			for j := range flat[i] {
+				for _, m := range flat[i][j].request.captures {
+					if c.globals[m.name] == nil {
+						c.globals[m.name] = &global{chain: chain.Name, order: i}
+						c.plan.Globals = append(c.plan.Globals, m.name)
+					}
+				}
+			}
+		}
+	}
+	for i := range c.spec.Chains {
+		for j := range flat[i] {
+			for _, m := range flat[i][j].request.captures {
+				if g := c.globals[m.name]; g != nil && g.order != i {
+					c.fail(m.path.Child("name"), "%q is what setup chain %q captures for all chains, so that chain %q must not capture it too", m.name, g.chain, c.spec.Chains[i].Name)
+				}
+			}
+		}
+	}
+}
+
+// steps fills the steps of chain i and the slots that they share.
+func (c *compiler) steps(i int, flat []flatStep) {
+	out := &c.plan.Chains[i]
+	s := newScope(&c.spec.Chains[i], i)
+	for j := range flat {
+		for _, m := range flat[j].request.captures {
+			if _, known := s.slots[m.name]; known {
 				continue
 			}
-			scope.slots[capture.Name] = len(out.Captures)
-			scope.later[capture.Name] = chain.Steps[j].Name
-			out.Captures = append(out.Captures, capture.Name)
+			s.slots[m.name] = len(out.Captures)
+			s.later[m.name] = flat[j].name
+			out.Captures = append(out.Captures, m.name)
 		}
 	}
-	for j, t := range templates {
-		if t < 0 {
-			continue
+	for from := 0; from < len(flat); {
+		to := from + 1
+		for to < len(flat) && flat[to].group > 0 && flat[to].group == flat[from].group {
+			to++
 		}
-		scope.step = chain.Steps[j].Name
-		out.Steps = append(out.Steps, c.step(scope, t, out.Target))
+		c.together(s, flat[from:to], out)
+		from = to
 	}
-	return out
+	if len(out.Steps) > 0 {
+		out.Target = out.Steps[0].Target
+	}
+	if out.Phase != rv.PhaseSetup {
+		return
+	}
+	for _, name := range out.Captures {
+		if g := c.globals[name]; g.order == i {
+			g.makers = s.makers[name]
+		}
+		out.Publish = append(out.Publish, slices.Index(c.plan.Globals, name)+1)
+	}
 }
 
-// stepTemplates resolves the template of each step, -1 for an unknown one, and checks names.
-func (c *compiler) stepTemplates(at *field.Path, chain *v1alpha1.Chain) []int {
-	out := make([]int, len(chain.Steps))
-	index := map[string]int{}
-	for j, s := range chain.Steps {
-		i, ok := c.templateIndex[s.Template]
-		if !ok {
-			c.missing(at.Index(j).Child("template"), "template", s.Template)
-			i = -1
-		} else {
-			c.requests[i].used = true
+// together compiles steps that are sent at the same time, which read nothing of each other.
+func (c *compiler) together(s *scope, flat []flatStep, out *rv.Chain) {
+	made := map[string]string{}
+	for j := range flat {
+		for _, m := range flat[j].request.captures {
+			if other, taken := made[m.name]; taken {
+				c.fail(m.path.Child("name"), "%q is captured by steps %q and %q of chain %q, which are sent at the same time", m.name, other, flat[j].name, s.chain)
+			}
+			made[m.name] = flat[j].name
 		}
-		out[j] = i
-		if s.Name != s.Template {
-			c.dashName(at.Index(j).Child("name"), s.Name)
-		}
-		if first, taken := index[s.Name]; taken && s.Name != "" {
-			c.fail(at.Index(j).Child("name"), "%q is the name of step %d too; give one of them another name", s.Name, first)
-			continue
-		}
-		index[s.Name] = j
+		out.Steps = append(out.Steps, c.step(s, &flat[j]))
 	}
-	return out
+	for j := range flat {
+		s.made(&flat[j])
+		step := &out.Steps[len(out.Steps)-len(flat)+j]
+		step.Until = c.resolveConditions(s, &flat[j], flat[j].until)
+	}
 }
 
 func (c *compiler) missing(path *field.Path, what, name string) {
@@ -111,31 +207,72 @@ func (c *compiler) missing(path *field.Path, what, name string) {
 	}
 }
 
-func (c *compiler) step(scope *chainScope, template, target int) runnerv1alpha1.Step {
-	r := &c.requests[template]
-	out := runnerv1alpha1.Step{
-		Name:    scope.step,
-		Method:  r.method,
-		Path:    c.resolve(scope, r.target),
-		Body:    c.resolve(scope, r.body),
-		Timeout: r.timeout,
-		Expect:  r.expect,
+func (c *compiler) step(s *scope, f *flatStep) rv.Step {
+	s.step, s.guarded = f.name, len(f.when) > 0
+	r := f.request
+	if f.repeat > 1 {
+		s.again(f)
 	}
-	c.asterisk(r, target)
-	for _, h := range r.headers {
-		out.Headers = append(out.Headers, runnerv1alpha1.Header{Name: runnerv1alpha1.Text{{Literal: h.name}}, Value: c.resolve(scope, h.value)})
+	out := rv.Step{
+		Name:         f.name,
+		Target:       max(f.targetIndex, 0),
+		Expect:       c.resolveExpect(s, &r.expect),
+		Think:        f.think,
+		When:         c.resolveConditions(s, f, f.when),
+		Group:        f.group,
+		OnFailure:    f.onFailure,
+		ClearCookies: f.clearCookies,
 	}
-	for j, capture := range r.captures {
-		out.Capture = append(out.Capture, runnerv1alpha1.Capture{Slot: scope.slots[capture.Name], Source: runnerv1alpha1.Source{Kind: runnerv1alpha1.SourceHeader, Name: strings.ToLower(capture.Header)}, Location: strings.EqualFold(capture.Header, "location")})
-		scope.maker[capture.Name] = captureID{template, j}
+	if f.repeat > 1 {
+		out.Repeat = f.repeat
+	}
+	c.message(s, r, &out)
+	c.asterisk(r, f.targetIndex)
+	for _, m := range r.captures {
+		made := m.plan
+		made.Slot = s.slots[m.name]
+		out.Capture = append(out.Capture, made)
 	}
 	c.plan.Drain = max(c.plan.Drain, r.timeout)
 	return out
 }
 
+func (c *compiler) resolveExpect(s *scope, in *expectation) rv.Expect {
+	out := rv.Expect{Status: in.status}
+	for i := range in.checks {
+		made := in.checks[i].plan
+		if made.Source != nil {
+			m := c.resolveMatch(s, &in.checks[i].match)
+			made.Match = &m
+		}
+		out.Checks = append(out.Checks, made)
+	}
+	return out
+}
+
+func (c *compiler) resolveMatch(s *scope, in *match) rv.Match {
+	out := in.plan
+	if want := c.resolve(s, in.want); want != nil {
+		out.Want = want
+	}
+	return out
+}
+
+// resolveConditions resolves conditions at the place where the scope is. Empty captures are what they
+// are for.
+func (c *compiler) resolveConditions(s *scope, f *flatStep, in []condition) (out []rv.Condition) {
+	guarded := s.guarded
+	s.step, s.guarded = f.name, true
+	for i := range in {
+		out = append(out, rv.Condition{Value: c.resolve(s, in[i].value), Match: c.resolveMatch(s, &in[i].match)})
+	}
+	s.guarded = guarded
+	return out
+}
+
 // asterisk refuses "OPTIONS *" on a target with a path of its own, which would be put before it.
 func (c *compiler) asterisk(r *request, target int) {
-	if len(r.target.pieces) != 1 || r.target.pieces[0].literal != "*" || target >= len(c.plan.Targets) {
+	if literal, constant := r.target.constant(); !constant || literal != "*" || target < 0 || target >= len(c.plan.Targets) {
 		return
 	}
 	for _, e := range c.plan.Targets[target].Endpoints {
@@ -146,68 +283,40 @@ func (c *compiler) asterisk(r *request, target int) {
 	}
 }
 
-// resolve replaces the names in a text by what they mean at this step.
-func (c *compiler) resolve(scope *chainScope, t text) runnerv1alpha1.Text {
-	var out runnerv1alpha1.Text
-	for _, p := range t.pieces {
-		if p.name == "" {
-			out = append(out, runnerv1alpha1.Part{Literal: p.literal})
-			continue
-		}
-		if i, ok := c.variableIndex[p.name]; ok {
-			out = append(out, runnerv1alpha1.Part{Variable: i + 1})
-			continue
-		}
-		if !c.captured[p.name] {
-			continue // reported when the template was parsed
-		}
-		maker, made := scope.maker[p.name]
-		if !made {
-			c.notMade(scope, t.path, p.name)
-			continue
-		}
-		c.captureRead[maker] = true
-		out = append(out, runnerv1alpha1.Part{Capture: scope.slots[p.name] + 1})
-	}
-	return out
-}
-
-func (c *compiler) notMade(scope *chainScope, path *field.Path, name string) {
-	switch maker, later := scope.later[name]; {
-	case !later:
-		c.fail(path, "capture %q is made by no step of chain %q, where step %q reads it", name, scope.name, scope.step)
-	case maker == scope.step:
-		c.fail(path, "capture %q is made by step %q of chain %q itself, from the response to this request", name, maker, scope.name)
-	default:
-		c.fail(path, "capture %q is read by step %q of chain %q before step %q makes it", name, scope.step, scope.name, maker)
-	}
-}
-
 // warnUnused tells what the spec defines and nothing reads.
 func (c *compiler) warnUnused() {
-	targets := map[string]bool{}
-	for _, chain := range c.spec.Chains {
-		targets[chain.Target] = true
-	}
-	for i, t := range c.spec.Targets {
-		if !targets[t.Name] {
-			c.warn(field.NewPath("spec", "targets").Index(i), "target %q is used by no chain; its connections are opened all the same", t.Name)
+	targets := map[int]bool{}
+	for i := range c.plan.Chains {
+		for j := range c.plan.Chains[i].Steps {
+			targets[c.plan.Chains[i].Steps[j].Target] = true
 		}
 	}
-	for i, v := range c.spec.Variables {
-		if !c.variableRead[v.Name] {
-			c.warn(field.NewPath("spec", "variables").Index(i), "variable %q is never read", v.Name)
+	for i, t := range c.spec.Targets {
+		if !targets[i] {
+			c.warn(specPath.Child("targets").Index(i), "target %q is used by no chain; its connections are opened all the same", t.Name)
 		}
 	}
 	for i := range c.requests {
-		r := &c.requests[i]
-		if !r.used {
+		if r := &c.requests[i]; !r.used && !r.extended {
 			c.warn(r.path, "template %q is used by no chain", c.spec.Templates[i].Name)
-			continue
 		}
-		for j, capture := range r.captures {
-			if !c.captureRead[captureID{i, j}] {
-				c.warn(r.path.Child("capture").Index(j), "capture %q is never read", capture.Name)
+	}
+	if c.hidden {
+		return
+	}
+	for i, v := range c.spec.Variables {
+		if !c.variableRead[v.Name] {
+			c.warn(specPath.Child("variables").Index(i), "variable %q is never read", v.Name)
+		}
+	}
+	told := map[*capture]bool{} // by several templates, of which one inherits it
+	for i := range c.requests {
+		if r := &c.requests[i]; r.used {
+			for _, m := range r.captures {
+				if !m.read && !told[m] {
+					c.warn(m.path, "capture %q is never read", m.name)
+				}
+				told[m] = true
 			}
 		}
 	}

@@ -26,10 +26,13 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 		Name:       name,
 		Seed:       seedOf(name),
 	}
+	if spec.Seed != nil {
+		c.plan.Seed = uint64(*spec.Seed)
+	}
 	c.name(name)
 	c.runner()
-	c.targets()
 	c.variables()
+	c.targets()
 	c.templates()
 	c.chains()
 	c.rates()
@@ -56,12 +59,12 @@ type compiler struct {
 	templateIndex map[string]int
 	captured      map[string]bool // names that some template captures
 	requests      []request       // parsed templates, in the order of spec.templates
-	captureRead   map[captureID]bool
+	globals       map[string]*global
 	variableRead  map[string]bool
+	tables        map[int]*table // by the index of a csv variable
+	// hidden: something that only runners see, a script or a file, may read any variable or capture.
+	hidden bool
 }
-
-// captureID is spec.templates[template].capture[capture].
-type captureID struct{ template, capture int }
 
 // fail reports a mistake. The detail must not quote values that could be secret: names and
 // numbers are fine, URLs, header values and bodies are not.

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"net/http"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +15,13 @@ const (
 	defaultTimeout        = 5 * time.Second
 	defaultConnectTimeout = 5 * time.Second
 	defaultRampPeriod     = time.Second
+	defaultRefreshBefore  = 30 * time.Second
+	defaultBackoff        = 100 * time.Millisecond
+	defaultMaxBackoff     = 10 * time.Second
+	maxThink              = time.Hour
 )
+
+const defaultAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 // withDefaults returns a copy with every default applied: those of the API server again, for the
 // command line has none, and those that depend on another field.
@@ -34,27 +39,78 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 		connectionDefaults(t)
 	}
 	for i := range spec.Variables {
-		if r := spec.Variables[i].Range; r != nil {
-			orElse(&r.Step, 1)
-		}
+		variableDefaults(&spec.Variables[i])
 	}
-	for i := range spec.Templates {
-		t := &spec.Templates[i]
-		orElse(&t.Method, http.MethodGet)
-		orElse(&t.Path, "/")
-		durationOrElse(&t.Timeout, defaultTimeout)
+	for i := range spec.Templates { // the defaults of other fields are for what is not inherited
+		if from := spec.Templates[i].BodyFrom; from != nil {
+			orElse(&from.Encoding, "text")
+		}
 	}
 	for i := range spec.Chains {
 		chain := &spec.Chains[i]
 		orElse(&chain.Weight, 1)
+		orElse(&chain.Phase, v1alpha1.PhaseLoad)
 		for j := range chain.Steps {
-			orElse(&chain.Steps[j].Name, chain.Steps[j].Template)
+			stepDefaults(&chain.Steps[j])
 		}
 	}
+	orElse(&spec.WeightBy, v1alpha1.WeightByChains)
 	return spec
 }
 
+func stepDefaults(s *v1alpha1.Step) {
+	orElse(&s.Name, s.Template)
+	retryDefaults(s.Retry)
+	for i := range s.Parallel {
+		p := &s.Parallel[i]
+		orElse(&p.Name, p.Template)
+		retryDefaults(p.Retry)
+	}
+	if s.ThinkTime != nil && s.ThinkTime.Exponential != nil {
+		e := s.ThinkTime.Exponential
+		durationOrElse(&e.Max, min(10*min(e.Mean.Duration, maxThink), maxThink))
+	}
+}
+
+func retryDefaults(r *v1alpha1.Retry) {
+	if r != nil {
+		durationOrElse(&r.Backoff, defaultBackoff)
+		durationOrElse(&r.MaxBackoff, defaultMaxBackoff)
+	}
+}
+
+func variableDefaults(v *v1alpha1.Variable) {
+	orElse(&v.Scope, v1alpha1.ScopeInstance)
+	orElse(&v.Order, v1alpha1.OrderSequential)
+	orElse(&v.AtEnd, v1alpha1.EndWrap)
+	if v.Range != nil {
+		orElse(&v.Range.Step, 1)
+		orElse(&v.Range.Format, "decimal")
+	}
+	if v.CSV != nil {
+		orElse(&v.CSV.Delimiter, ",")
+	}
+	if r := v.Random; r != nil {
+		if r.String != nil {
+			orElse(&r.String.Alphabet, defaultAlphabet)
+		}
+		for i := range r.Choice {
+			orElse(&r.Choice[i].Weight, 1)
+		}
+	}
+	if v.Counter != nil {
+		orElse(&v.Counter.Step, 1)
+	}
+	if v.Timestamp != nil {
+		orElse(&v.Timestamp.Format, "rfc3339")
+	}
+}
+
 func connectionDefaults(t *v1alpha1.Target) {
+	if t.Auth != nil && t.Auth.OAuth2 != nil {
+		orElse(&t.Auth.OAuth2.SecretIn, "header")
+		durationOrElse(&t.Auth.OAuth2.RefreshBefore, defaultRefreshBefore)
+	}
 	if t.TLS != nil {
 		orElse(&t.TLS.MinVersion, v1alpha1.TLS12)
 		orElse(&t.TLS.MaxVersion, v1alpha1.TLS13)

@@ -204,6 +204,39 @@ func (c *compiler) clientCertificate(at *field.Path, own *v1alpha1.ClientCertifi
 	return mounted(Secret, own.Secret.Name, corev1.TLSCertKey), mounted(Secret, own.Secret.Name, corev1.TLSPrivateKeyKey)
 }
 
+// source is the file of what a ConfigMap, a Secret or a file holds, and how many of them there are.
+func (c *compiler) source(at *field.Path, configMap, secret *v1alpha1.KeyReference, file string) (name string, sources int) {
+	if configMap != nil {
+		sources++
+		name = c.key(at.Child("configMap"), ConfigMap, configMap)
+	}
+	if secret != nil {
+		sources++
+		name = c.key(at.Child("secret"), Secret, secret)
+	}
+	if file != "" {
+		sources++
+		name = c.file(at.Child("file"), file)
+	}
+	return name, sources
+}
+
+// contentSource is the file of what is not in the manifest.
+func (c *compiler) contentSource(at *field.Path, in *v1alpha1.ContentSource) string {
+	name, sources := c.source(at, in.ConfigMap, in.Secret, in.File)
+	if sources != 1 {
+		c.fail(at, "exactly one of configMap, secret and file is needed")
+	}
+	return name
+}
+
+func (c *compiler) key(at *field.Path, kind Kind, ref *v1alpha1.KeyReference) string {
+	if ref.Key == "" {
+		c.fail(at.Child("key"), "is needed")
+	}
+	return c.selected(at, kind, &v1alpha1.KeySelector{Name: ref.Name, Key: ref.Key})
+}
+
 func mounted(kind Kind, name, key string) string {
 	return path.Join(FilesDir, itemPath(kind, name, key))
 }

@@ -41,6 +41,11 @@ func validFieldValue(s string) bool {
 
 func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 
+// refusedNames are all for which headerProblem has something to say and which are tokens.
+var refusedNames = []string{
+	"connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade", "te", "content-length", "host",
+}
+
 // headerProblem says why a request header field cannot be sent, or nothing. The name is lower
 // case; value is the field's whole text as written.
 func headerProblem(name, value string) string {

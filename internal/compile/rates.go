@@ -67,7 +67,7 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 }
 
 // lifetime checks what ends a test from outside, and sets the runners' own deadline: the one
-// asked for, else what the stages can take at most. A test with a stage that only a number of
+// asked for, else what setup, the stages and teardown can take at most. A test with a stage that only a number of
 // requests bounds has no deadline unless it asks for one.
 func (c *compiler) lifetime() {
 	path := field.NewPath("spec")
@@ -80,6 +80,11 @@ func (c *compiler) lifetime() {
 		return
 	}
 	deadline := c.plan.Drain + deadlineSlack
+	for i := range c.plan.Chains {
+		if chain := &c.plan.Chains[i]; chain.Phase != runnerv1alpha1.PhaseLoad {
+			deadline += longest(chain)
+		}
+	}
 	for _, r := range c.plan.Rates {
 		if r.Duration == 0 {
 			return
@@ -87,4 +92,27 @@ func (c *compiler) lifetime() {
 		deadline += r.Duration
 	}
 	c.plan.Deadline = deadline
+}
+
+// maxOnce bounds what the deadline allows for one setup or teardown chain, whose repeats and retries
+// could take for ever.
+const maxOnce = time.Hour
+
+// longest is how long a chain can take when every step has its last retry and times out, but no
+// more than maxOnce.
+func longest(chain *runnerv1alpha1.Chain) (total time.Duration) {
+	for i := range chain.Steps {
+		s := &chain.Steps[i]
+		one := s.Timeout
+		if s.Think != nil {
+			one += max(s.Think.Fixed, s.Think.Max)
+		}
+		backoff := s.OnFailure.Backoff
+		for range s.OnFailure.Retries {
+			one += min(backoff, s.OnFailure.MaxBackoff) + s.Timeout
+			backoff = min(2*backoff, s.OnFailure.MaxBackoff)
+		}
+		total += min(min(one, maxOnce)*time.Duration(max(s.Repeat, 1)), maxOnce)
+	}
+	return min(total, maxOnce)
 }

@@ -1,43 +1,39 @@
 package compile
 
 import (
+	"cmp"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// text is a parsed text and where it stands.
-type text struct {
-	path   *field.Path
-	pieces []piece
-	// valid says which values may be inserted and stand in literals; nil: all.
-	valid func(string) bool
-	// place is what valid is about, for messages.
-	place string
-}
+// maxResponseBody bounds maxBodyBytes.
+const maxResponseBody = 64 << 20
 
-// request is a parsed template: all that does not depend on the chain.
+// request is a parsed template: all that does not depend on the step. What the template does not
+// say is empty until it inherits it. Entries of an heir are those of its base, not copies.
 type request struct {
-	path     *field.Path
+	path     *field.Path // spec.templates[i]
+	extends  string
 	method   string
-	target   text // path and query
+	target   *text // path and query
 	headers  []headerText
-	body     text
+	content  *content
 	timeout  time.Duration
-	expect   runnerv1alpha1.Expect
-	captures []v1alpha1.Capture
-	used     bool // by some chain
-}
+	expect   expectation
+	expects  bool
+	captures []*capture
+	maxBody  int
+	script   *rv.Script
 
-type headerText struct {
-	name  string // lower case
-	value text
+	used     bool // by some chain
+	extended bool // by some template
 }
 
 func (c *compiler) templates() {
@@ -57,25 +53,130 @@ func (c *compiler) templates() {
 		c.unique(at.Child("name"), c.templateIndex, t.Name, i)
 		c.requests = append(c.requests, c.request(at, t))
 	}
+	c.inherit()
+	sent := c.sent()
+	for i := range c.requests {
+		r := &c.requests[i]
+		if r.extended && !sent[c.spec.Templates[i].Name] {
+			continue // it need not be whole
+		}
+		c.whole(r)
+	}
 }
 
+// request parses what a template says itself.
 func (c *compiler) request(at *field.Path, t *v1alpha1.Template) request {
 	r := request{
 		path:     at,
+		extends:  t.Extends,
 		method:   t.Method,
-		target:   c.requestTarget(at.Child("path"), t),
 		headers:  c.headers(at.Child("headers"), t.Headers),
-		timeout:  c.duration(at.Child("timeout"), t.Timeout, timeoutSpan),
+		content:  c.body(at, t),
 		captures: c.captures(at.Child("capture"), t.Capture),
 	}
-	c.method(at.Child("method"), t.Method)
-	if c.length(at.Child("body"), t.Body, maxBody) {
-		r.body = c.text(at.Child("body"), t.Body, nil, "")
+	if t.Method != "" {
+		c.method(at.Child("method"), t.Method)
+	}
+	if t.Path != "" {
+		r.target = c.requestTarget(at.Child("path"), t.Path)
+	}
+	if t.Timeout != nil {
+		r.timeout = c.duration(at.Child("timeout"), t.Timeout, timeoutSpan)
 	}
 	if t.Expect != nil {
-		r.expect = c.expect(at.Child("expect", "status"), t.Expect.Status)
+		r.expects, r.expect = true, c.expect(at.Child("expect"), t.Expect)
+	}
+	if t.MaxBodyBytes != nil {
+		between(c, at.Child("maxBodyBytes"), *t.MaxBodyBytes, 1, maxResponseBody)
+		r.maxBody = int(*t.MaxBodyBytes)
+	}
+	if t.Script != nil {
+		r.script = c.script(at.Child("script"), t.Script)
 	}
 	return r
+}
+
+// sent are the names of the templates that chains send.
+func (c *compiler) sent() map[string]bool {
+	out := map[string]bool{}
+	for _, chain := range c.spec.Chains {
+		for _, s := range chain.Steps {
+			out[s.Template] = true
+			for _, p := range s.Parallel {
+				out[p.Template] = true
+			}
+		}
+	}
+	return out
+}
+
+// inherit gives each template what it does not have itself and its base has.
+func (c *compiler) inherit() {
+	done := make([]bool, len(c.requests))
+	for i := range c.requests {
+		c.inheritInto(i, nil, done)
+	}
+}
+
+// inheritInto makes template i whole, its base first. heirs are those that wait for it.
+func (c *compiler) inheritInto(i int, heirs []int, done []bool) {
+	r := &c.requests[i]
+	if done[i] {
+		return
+	}
+	done[i] = true
+	if r.extends == "" {
+		return
+	}
+	at := r.path.Child("extends")
+	base, known := c.templateIndex[r.extends]
+	heirs = append(heirs, i)
+	switch {
+	case !known:
+		c.missing(at, "template", r.extends)
+	case slices.Contains(heirs, base):
+		c.fail(at, "template %q extends itself in the end; one of them must have no base", r.extends)
+	default:
+		c.inheritInto(base, heirs, done)
+		c.requests[base].extended = true
+		r.take(&c.requests[base])
+		c.items(r.path.Child("headers"), len(r.headers), 0, maxHeaders)
+		c.items(r.path.Child("capture"), len(r.captures), 0, maxCaptures)
+	}
+}
+
+// take takes from base what r does not have.
+func (r *request) take(base *request) {
+	r.method = cmp.Or(r.method, base.method)
+	r.target = cmp.Or(r.target, base.target)
+	r.content = cmp.Or(r.content, base.content)
+	r.timeout = cmp.Or(r.timeout, base.timeout)
+	r.maxBody = cmp.Or(r.maxBody, base.maxBody)
+	r.script = cmp.Or(r.script, base.script)
+	if !r.expects {
+		r.expects, r.expect = base.expects, base.expect
+	}
+	r.headers = slices.Concat(slices.DeleteFunc(slices.Clone(base.headers), func(theirs headerText) bool {
+		return slices.ContainsFunc(r.headers, func(own headerText) bool { return own.written == theirs.written })
+	}), r.headers)
+	r.captures = slices.Concat(slices.DeleteFunc(slices.Clone(base.captures), func(theirs *capture) bool {
+		return slices.ContainsFunc(r.captures, func(own *capture) bool { return own.name == theirs.name })
+	}), r.captures)
+}
+
+// whole puts defaults where nothing is inherited, and checks what only the whole shows.
+func (c *compiler) whole(r *request) {
+	r.method = cmp.Or(r.method, http.MethodGet)
+	r.timeout = cmp.Or(r.timeout, defaultTimeout)
+	if r.target == nil {
+		r.target = c.requestTarget(r.path.Child("path"), "/")
+	}
+	if r.target.isAsterisk() && r.method != http.MethodOptions {
+		c.fail(r.target.path, "* goes with the method OPTIONS only")
+	}
+	if r.script != nil || r.content != nil && r.content.from != nil && !r.content.from.Raw {
+		c.hidden = true
+	}
 }
 
 func (c *compiler) method(path *field.Path, method string) {
@@ -91,157 +192,18 @@ func (c *compiler) method(path *field.Path, method string) {
 }
 
 // requestTarget parses the path and query of a template.
-func (c *compiler) requestTarget(path *field.Path, t *v1alpha1.Template) text {
-	if !c.length(path, t.Path, maxText) {
-		return text{}
+func (c *compiler) requestTarget(path *field.Path, s string) *text {
+	if !c.length(path, s, maxText) {
+		return &text{path: path}
 	}
-	out := c.text(path, t.Path, validPath, "a path (white space, control and non-ASCII characters and # must be percent-encoded)")
+	out := c.text(path, s, validPath, "a path (white space, control and non-ASCII characters and # must be percent-encoded)")
 	switch {
 	case len(out.pieces) == 0: // not parsed, reported already
-	case t.Path == "*" && t.Method == http.MethodOptions:
-	case t.Path == "*":
-		c.fail(path, "* goes with the method OPTIONS only")
-	case !c.beginsLikeAPath(out.pieces[0]):
+	case out.isAsterisk():
+	case !c.beginsLikeAPath(out.pieces):
 		c.fail(path, "must begin with / or with a capture")
 	}
-	return out
+	return &out
 }
 
-// beginsLikeAPath accepts "/...", a capture, and a list variable all of whose values begin with
-// a slash. An unknown name, and one that is both, is reported elsewhere.
-func (c *compiler) beginsLikeAPath(first piece) bool {
-	if first.name == "" {
-		return strings.HasPrefix(first.literal, "/")
-	}
-	i, isVariable := c.variableIndex[first.name]
-	if !isVariable || c.captured[first.name] {
-		return true
-	}
-	list := c.plan.Variables[i].List
-	for _, value := range list {
-		if !strings.HasPrefix(value, "/") {
-			return false
-		}
-	}
-	return len(list) > 0
-}
-
-func (c *compiler) headers(path *field.Path, headers []v1alpha1.Header) []headerText {
-	c.items(path, len(headers), 0, 64)
-	var out []headerText
-	for i, h := range headers {
-		at := path.Index(i)
-		name := strings.ToLower(h.Name)
-		if !c.length(at.Child("name"), h.Name, maxHeaderName) || !c.length(at.Child("value"), valueOf(h), maxText) {
-			continue
-		}
-		if problem := headerProblem(name, valueOf(h)); problem != "" {
-			c.fail(at.Child("name"), "%s", problem)
-		}
-		if v := valueOf(h); v != "" && (isBlank(v[0]) || isBlank(v[len(v)-1])) {
-			c.fail(at.Child("value"), "must not begin or end with white space (RFC 9113 8.2.1)")
-		}
-		value := c.text(at.Child("value"), valueOf(h), validFieldValue, "a header (no CR, LF, NUL or other control character)")
-		out = append(out, headerText{name: name, value: value})
-	}
-	return out
-}
-
-func (c *compiler) captures(path *field.Path, captures []v1alpha1.Capture) []v1alpha1.Capture {
-	c.items(path, len(captures), 0, 16)
-	index := map[string]int{}
-	for i := range captures {
-		at, capture := path.Index(i), &captures[i]
-		c.identName(at.Child("name"), capture.Name)
-		c.unique(at.Child("name"), index, capture.Name, i)
-		if _, taken := c.variableIndex[capture.Name]; taken {
-			c.fail(at.Child("name"), "%q is the name of a variable too", capture.Name)
-		}
-		switch header := at.Child("header"); {
-		case capture.Header == "":
-			c.fail(header, "is needed")
-		case !c.length(header, capture.Header, maxHeaderName):
-		case !isToken(capture.Header):
-			c.fail(header, "must be a token: letters, digits and !#$%%&'*+-.^_`|~ (RFC 9110 5.6.2)")
-		}
-	}
-	return captures
-}
-
-func (c *compiler) expect(path *field.Path, status []string) (out runnerv1alpha1.Expect) {
-	c.items(path, len(status), 0, 32)
-	index := map[string]int{}
-	for i, s := range status {
-		at := path.Index(i)
-		r, ok := statusRange(s)
-		if !ok {
-			c.fail(at, "must be a status code such as 201 or a class such as 2xx")
-			continue
-		}
-		c.unique(at, index, s, i)
-		out.Status = append(out.Status, r)
-	}
-	return out
-}
-
-// statusRange reads "201" and "2xx". 1xx are accepted for the sake of the pattern, though no
-// final response has one.
-func statusRange(s string) (r runnerv1alpha1.StatusRange, ok bool) {
-	if len(s) != 3 || s[0] < '1' || s[0] > '5' {
-		return r, false
-	}
-	if s[1:] == "xx" {
-		from := int(s[0]-'0') * 100
-		return runnerv1alpha1.StatusRange{From: from, To: from + 99}, true
-	}
-	code, err := strconv.ParseUint(s, 10, 16)
-	return runnerv1alpha1.StatusRange{From: int(code), To: int(code)}, err == nil
-}
-
-// text parses a text and checks its literals and the names in it. A text that cannot be parsed
-// has no pieces.
-func (c *compiler) text(path *field.Path, s string, valid func(string) bool, place string) text {
-	out := text{path: path, valid: valid, place: place}
-	pieces, err := parseText(s)
-	if err != nil {
-		c.fail(path, "%s", err.Error())
-		return out
-	}
-	out.pieces = pieces
-	for _, p := range pieces {
-		if p.name == "" {
-			if valid != nil && !valid(p.literal) {
-				c.fail(path, "has a character that is not possible in %s", place)
-			}
-			continue
-		}
-		c.reference(out, p.name)
-	}
-	return out
-}
-
-// reference checks a name that a text reads: a capture is resolved chain by chain, a variable's
-// values must be possible where the text stands.
-func (c *compiler) reference(t text, name string) {
-	i, isVariable := c.variableIndex[name]
-	if !isVariable {
-		if !c.captured[name] {
-			c.fail(t.path, "variable %q is not defined", name)
-		}
-		return
-	}
-	c.variableRead[name] = true
-	for j, value := range c.plan.Variables[i].List {
-		if t.valid != nil && !t.valid(value) {
-			c.fail(t.path, "variable %q: its value number %d has a character that is not possible in %s", name, j, t.place)
-			return
-		}
-	}
-}
-
-func valueOf(h v1alpha1.Header) string {
-	if h.Value == nil {
-		return ""
-	}
-	return *h.Value
-}
+func (t *text) isAsterisk() bool { return len(t.pieces) == 1 && t.pieces[0].Literal == "*" }

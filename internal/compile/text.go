@@ -1,64 +1,103 @@
 package compile
 
 import (
-	"errors"
-	"fmt"
-	"strings"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
-// piece is a part of a text whose name, if it has one, is not resolved yet: whether it is a
-// variable or a capture, and which one, may differ from chain to chain.
-type piece struct {
-	literal string
-	name    string
+// text is a parsed text and where it stands. What its names mean may differ from step to step.
+type text struct {
+	path   *field.Path
+	pieces []syntax.Piece
+	// valid says which values may be inserted and stand in literals; nil: all.
+	valid func(string) bool
+	// place is what valid is about, for messages.
+	place string
 }
 
-// parseText splits a text at its holes. ${name} is a hole and $$ is one dollar sign; a dollar
-// sign before anything else stands for itself.
-func parseText(s string) ([]piece, error) {
-	var pieces []piece
-	var literal strings.Builder
-	flush := func() {
-		if literal.Len() > 0 {
-			pieces = append(pieces, piece{literal: literal.String()})
-			literal.Reset()
+// text parses a text and checks its literals and the names in it. A text that cannot be parsed
+// has no pieces.
+func (c *compiler) text(path *field.Path, s string, valid func(string) bool, place string) text {
+	out := text{path: path, valid: valid, place: place}
+	pieces, err := syntax.Parse(s)
+	if err != nil {
+		c.fail(path, "%s", err.Error())
+		return out
+	}
+	out.pieces = pieces
+	for _, p := range pieces {
+		if p.Ref != nil {
+			c.reference(out, p.Ref)
+		} else if valid != nil && !valid(p.Literal) {
+			c.fail(path, "has a character that is not possible in %s", place)
 		}
 	}
-	for {
-		i := strings.IndexByte(s, '$')
-		if i < 0 || i == len(s)-1 {
-			literal.WriteString(s)
-			flush()
-			return pieces, nil
-		}
-		literal.WriteString(s[:i])
-		switch s[i+1] {
-		case '$':
-			literal.WriteByte('$')
-			s = s[i+2:]
-		case '{':
-			name, rest, closed := strings.Cut(s[i+2:], "}")
-			if err := holeProblem(name, closed); err != nil {
-				return nil, err
-			}
-			flush()
-			pieces = append(pieces, piece{name: name})
-			s = rest
-		default:
-			literal.WriteByte('$')
-			s = s[i+1:]
-		}
-	}
+	return out
 }
 
-func holeProblem(name string, closed bool) error {
+// reference checks a name that a text reads: a capture is resolved step by step, a variable's
+// values must be possible where the text stands.
+func (c *compiler) reference(t text, ref *syntax.Reference) {
+	for _, f := range ref.Functions {
+		if f.Key != nil {
+			c.reference(text{path: t.path}, f.Key)
+		}
+	}
+	i, isVariable := c.variableIndex[ref.Name]
 	switch {
-	case !closed:
-		return errors.New("${ without }; write $${ for a literal ${")
-	case name == "":
-		return errors.New("${} has no name; write $${} for a literal ${}")
-	case len(name) > maxName || !identName.MatchString(name):
-		return fmt.Errorf("${ is followed by what is no name (letters, digits and _, not beginning with a digit, at most %d characters); write $${ for a literal ${", maxName)
+	case !isVariable && !c.captured[ref.Name]:
+		c.fail(t.path, "variable %q is not defined", ref.Name)
+	case !isVariable && ref.Column != "":
+		c.fail(t.path, "capture %q has no columns; write ${%s}", ref.Name, ref.Name)
+	case isVariable:
+		c.variableRead[ref.Name] = true
+		if c.column(t.path, i, ref) && t.valid != nil {
+			c.insertable(t, i, ref)
+		}
 	}
-	return nil
+}
+
+// column checks that a reference has a column if its variable, number i, has some.
+func (c *compiler) column(path *field.Path, i int, ref *syntax.Reference) bool {
+	table := c.tables[i]
+	switch {
+	case table == nil && ref.Column != "":
+		c.fail(path, "variable %q has no columns; write ${%s}", ref.Name, ref.Name)
+	case table != nil && ref.Column == "":
+		c.fail(path, "variable %q is a table; write ${%s.column} with the name of a column", ref.Name, ref.Name)
+	case table != nil && table.columns != nil && table.index(ref.Column) < 0:
+		c.fail(path, "variable %q has no column %q", ref.Name, ref.Column)
+	default:
+		return true
+	}
+	return false
+}
+
+// insertable checks what is known of a variable's values against the place they are inserted in.
+// Runners check the rest.
+func (c *compiler) insertable(t text, i int, ref *syntax.Reference) {
+	for _, k := range c.known(i, ref.Column) {
+		if !t.valid(applied(ref.Functions, k.value)) {
+			c.fail(t.path, "variable %q: its %s has a character that is not possible in %s", ref.Name, k.what, t.place)
+			return
+		}
+	}
+}
+
+// functions turns the functions of a reference into those of the plan. named says what a key means.
+func functions(in []syntax.Function, named func(*syntax.Reference) (rv.Part, bool)) (out []rv.Function, ok bool) {
+	for _, f := range in {
+		to := rv.Function{Name: f.Name, Width: f.Width, Fill: f.Fill}
+		if f.Key != nil {
+			key, ok := named(f.Key)
+			if !ok {
+				return nil, false
+			}
+			to.Key = &key
+		}
+		out = append(out, to)
+	}
+	return out, true
 }

@@ -1,0 +1,118 @@
+package compile
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+
+	"github.com/yuin/gopher-lua/parse"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+const (
+	maxEncodedBody = 349528 // characters of base64
+	maxScript      = 65536  // characters
+)
+
+// content is a parsed body: text, or else from.
+type content struct {
+	text text
+	from *rv.BodyFrom
+}
+
+// body is what a template says itself about its content; nil when that is nothing.
+func (c *compiler) body(at *field.Path, t *v1alpha1.Template) *content {
+	var bodies []*content
+	if t.Body != "" {
+		path := at.Child("body")
+		body := &content{text: text{path: path}}
+		if c.length(path, t.Body, maxBody) {
+			body.text = c.text(path, t.Body, nil, "")
+		}
+		bodies = append(bodies, body)
+	}
+	if t.BodyBase64 != "" {
+		bodies = append(bodies, &content{from: c.encodedBody(at.Child("bodyBase64"), t.BodyBase64)})
+	}
+	if t.BodyFrom != nil {
+		bodies = append(bodies, &content{from: c.bodyFrom(at.Child("bodyFrom"), t.BodyFrom)})
+	}
+	switch len(bodies) {
+	case 0:
+		return nil
+	case 1:
+	default:
+		c.fail(at, "at most one of body, bodyBase64 and bodyFrom is possible")
+	}
+	return bodies[0]
+}
+
+func (c *compiler) encodedBody(path *field.Path, encoded string) *rv.BodyFrom {
+	out := &rv.BodyFrom{Raw: true}
+	if !c.length(path, encoded, maxEncodedBody) {
+		return out
+	}
+	decoded, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		c.fail(path, "must be base64 with padding (RFC 4648 4)")
+	}
+	out.Content.Bytes = decoded
+	return out
+}
+
+func (c *compiler) bodyFrom(at *field.Path, in *v1alpha1.BodyFrom) *rv.BodyFrom {
+	name, sources := c.source(at, in.ConfigMap, in.Secret, in.File)
+	if sources != 1 {
+		c.fail(at, "exactly one of configMap, secret and file is needed")
+	}
+	switch in.Encoding {
+	case "text", "binary", "base64":
+	default:
+		c.fail(at.Child("encoding"), "must be text, binary or base64")
+	}
+	return &rv.BodyFrom{Content: rv.Content{File: name, Base64: in.Encoding == "base64"}, Raw: in.Encoding != "text"}
+}
+
+func (c *compiler) script(at *field.Path, in *v1alpha1.Script) *rv.Script {
+	out := &rv.Script{}
+	sources := 0
+	if in.Lua != "" {
+		sources++
+		path := at.Child("lua")
+		out.Name, out.Content.Text = path.String(), in.Lua
+		if c.length(path, in.Lua, maxScript) {
+			c.lua(path, in.Lua)
+		}
+	}
+	if in.LuaFrom != nil {
+		sources++
+		path := at.Child("luaFrom")
+		out.Name, out.Content.File = path.String(), c.contentSource(path, in.LuaFrom)
+	}
+	if sources != 1 {
+		c.fail(at, "exactly one of lua and luaFrom is needed")
+	}
+	return out
+}
+
+// lua checks the syntax. What a script does only runners know. The parser is the runners', and not
+// above panics.
+func (c *compiler) lua(path *field.Path, source string) {
+	defer func() {
+		if recover() != nil {
+			c.fail(path, "is no Lua 5.1")
+		}
+	}()
+	_, err := parse.Parse(strings.NewReader(source), path.String())
+	var broken *parse.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &broken) && broken.Pos.Line > 0:
+		c.fail(path, "is no Lua 5.1: line %d: %s", broken.Pos.Line, broken.Message)
+	default:
+		c.fail(path, "is no Lua 5.1: it ends too early")
+	}
+}

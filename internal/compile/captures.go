@@ -1,0 +1,146 @@
+package compile
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+const (
+	maxCaptures = 16
+	maxDefault  = 1024
+)
+
+// capture is a parsed capture. The slot it fills differs from chain to chain.
+type capture struct {
+	path *field.Path
+	name string
+	plan rv.Capture
+	read bool // by some step
+}
+
+func (c *compiler) captures(path *field.Path, captures []v1alpha1.Capture) []*capture {
+	c.items(path, len(captures), 0, maxCaptures)
+	index := map[string]int{}
+	var out []*capture
+	for i := range captures {
+		at, in := path.Index(i), &captures[i]
+		c.identName(at.Child("name"), in.Name)
+		c.unique(at.Child("name"), index, in.Name, i)
+		if _, taken := c.variableIndex[in.Name]; taken {
+			c.fail(at.Child("name"), "%q is the name of a variable too", in.Name)
+		}
+		out = append(out, &capture{path: at, name: in.Name, plan: c.capture(at, in)})
+	}
+	return out
+}
+
+func (c *compiler) capture(at *field.Path, in *v1alpha1.Capture) rv.Capture {
+	if in.Default != nil {
+		c.length(at.Child("default"), *in.Default, maxDefault)
+		if in.Optional {
+			c.fail(at, "at most one of default and optional is possible")
+		}
+	}
+	kinds := c.sourceKinds(at, &in.ValueSource)
+	if len(kinds) != 1 {
+		c.fail(at, "exactly one of header, status, body, jsonPointer, xpath and request is needed")
+		return rv.Capture{}
+	}
+	source := c.part(at, &in.ValueSource, kinds[0])
+	return rv.Capture{
+		Source:   source,
+		Location: source.Kind == rv.SourceHeader && source.Name == "location" && source.Regex == "",
+		Default:  in.Default,
+		Optional: in.Optional,
+	}
+}
+
+// sourceKinds are the sources that are there, each of them checked.
+func (c *compiler) sourceKinds(at *field.Path, in *v1alpha1.ValueSource) (out []rv.Source) {
+	if in.Header != "" {
+		out = append(out, rv.Source{Kind: rv.SourceHeader, Name: c.fieldName(at.Child("header"), in.Header)})
+	}
+	if c.onlyTrue(at.Child("status"), in.Status) {
+		out = append(out, rv.Source{Kind: rv.SourceStatus})
+	}
+	if c.onlyTrue(at.Child("body"), in.Body) {
+		out = append(out, rv.Source{Kind: rv.SourceBody})
+	}
+	if in.JSONPointer != nil {
+		out = append(out, rv.Source{Kind: rv.SourceJSONPointer, Pointer: c.pointer(at.Child("jsonPointer"), *in.JSONPointer)})
+	}
+	if in.XPath != "" {
+		out = append(out, rv.Source{Kind: rv.SourceXPath, XPath: c.xpath(at.Child("xpath"), in.XPath)})
+	}
+	if in.Request != nil {
+		out = append(out, c.requestSource(at.Child("request"), in.Request))
+	}
+	return out
+}
+
+func (c *compiler) requestSource(at *field.Path, in *v1alpha1.RequestSource) rv.Source {
+	var out []rv.Source
+	if c.onlyTrue(at.Child("method"), in.Method) {
+		out = append(out, rv.Source{Kind: rv.SourceRequestMethod})
+	}
+	if c.onlyTrue(at.Child("path"), in.Path) {
+		out = append(out, rv.Source{Kind: rv.SourceRequestPath})
+	}
+	if in.Header != "" {
+		out = append(out, rv.Source{Kind: rv.SourceRequestHeader, Name: c.fieldName(at.Child("header"), in.Header)})
+	}
+	if c.onlyTrue(at.Child("body"), in.Body) {
+		out = append(out, rv.Source{Kind: rv.SourceRequestBody})
+	}
+	if in.JSONPointer != nil {
+		out = append(out, rv.Source{Kind: rv.SourceRequestJSONPointer, Pointer: c.pointer(at.Child("jsonPointer"), *in.JSONPointer)})
+	}
+	if len(out) != 1 {
+		c.fail(at, "exactly one of method, path, header, body and jsonPointer is needed")
+		return rv.Source{}
+	}
+	return out[0]
+}
+
+// onlyTrue reports whether a field that may only be true is there.
+func (c *compiler) onlyTrue(at *field.Path, value *bool) bool {
+	if value != nil && !*value {
+		c.fail(at, "may only be true")
+	}
+	return value != nil
+}
+
+func (c *compiler) fieldName(at *field.Path, name string) string {
+	if c.length(at, name, maxHeaderName) && !isToken(name) {
+		c.fail(at, "must be a token: letters, digits and !#$%%&'*+-.^_`|~ (RFC 9110 5.6.2)")
+	}
+	return strings.ToLower(name)
+}
+
+// part adds what regex and group say to a source.
+func (c *compiler) part(at *field.Path, in *v1alpha1.ValueSource, source rv.Source) rv.Source {
+	if in.Group != nil {
+		between(c, at.Child("group"), *in.Group, 0, 99)
+	}
+	if in.Regex == "" {
+		if in.Group != nil {
+			c.fail(at.Child("group"), "goes with regex")
+		}
+		return source
+	}
+	re := c.regex(at.Child("regex"), in.Regex)
+	if re == nil {
+		return source
+	}
+	source.Regex, source.Group = in.Regex, min(re.NumSubexp(), 1)
+	if in.Group != nil {
+		if source.Group = int(*in.Group); source.Group > re.NumSubexp() {
+			c.fail(at.Child("group"), "is beyond the %d groups of regex", re.NumSubexp())
+		}
+	}
+	return source
+}

@@ -1,0 +1,144 @@
+package compile
+
+import (
+	"regexp"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+const (
+	maxStatus = 32
+	maxChecks = 16
+)
+
+var checkName = regexp.MustCompile(`^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$`)
+
+// expectation is a parsed expect. What checks compare with may have holes, whose meaning differs
+// from chain to chain.
+type expectation struct {
+	status []rv.StatusRange
+	checks []check
+}
+
+// check is a parsed check.
+type check struct {
+	plan rv.Check // without what match says
+	match
+}
+
+func (c *compiler) expect(at *field.Path, in *v1alpha1.Expect) (out expectation) {
+	path := at.Child("status")
+	c.items(path, len(in.Status), 0, maxStatus)
+	index := map[string]int{}
+	for i, s := range in.Status {
+		at := path.Index(i)
+		r, ok := statusRange(s)
+		if !ok {
+			c.fail(at, "must be a status code such as 201 or a class such as 2xx")
+			continue
+		}
+		c.unique(at, index, s, i)
+		out.status = append(out.status, r)
+	}
+	path = at.Child("checks")
+	c.items(path, len(in.Checks), 0, maxChecks)
+	index = map[string]int{}
+	for i := range in.Checks {
+		at, in := path.Index(i), &in.Checks[i]
+		c.checkName(at.Child("name"), in.Name)
+		c.unique(at.Child("name"), index, in.Name, i)
+		out.checks = append(out.checks, c.check(at, in))
+	}
+	return out
+}
+
+// statusRange reads "201" and "2xx". 1xx are accepted for the sake of the pattern, though no
+// final response has one.
+func statusRange(s string) (r rv.StatusRange, ok bool) {
+	if len(s) != 3 || s[0] < '1' || s[0] > '5' {
+		return r, false
+	}
+	if s[1:] == "xx" {
+		from := int(s[0]-'0') * 100
+		return rv.StatusRange{From: from, To: from + 99}, true
+	}
+	code, err := strconv.ParseUint(s, 10, 16)
+	return rv.StatusRange{From: int(code), To: int(code)}, err == nil
+}
+
+func (c *compiler) checkName(at *field.Path, name string) {
+	switch {
+	case !c.matchName(at, name, checkName, "letters, digits, - and _, beginning and ending with a letter or digit"):
+	case name == rv.CheckStatus || name == rv.CheckScript || name == rv.CheckBody:
+		c.fail(at, "%q is taken: %s, %s and %s are the names of what is checked without a check", name, rv.CheckStatus, rv.CheckScript, rv.CheckBody)
+	}
+}
+
+func (c *compiler) check(at *field.Path, in *v1alpha1.Check) check {
+	out := check{plan: rv.Check{Name: in.Name}}
+	kinds := c.sourceKinds(at, &in.ValueSource)
+	if c.onlyTrue(at.Child("bodySize"), in.BodySize) {
+		kinds = append(kinds, rv.Source{Kind: rv.SourceBodySize})
+	}
+	if c.onlyTrue(at.Child("responseTime"), in.ResponseTime) {
+		kinds = append(kinds, rv.Source{Kind: rv.SourceResponseTime})
+	}
+	looksAt := len(kinds)
+	if in.JSONSchema != nil {
+		looksAt++
+		out.plan.Schema = c.jsonSchema(at.Child("jsonSchema"), in.JSONSchema)
+	}
+	if looksAt != 1 {
+		c.fail(at, "exactly one of header, status, body, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed")
+		return out
+	}
+	if in.JSONSchema != nil {
+		c.schemaAlone(at, in)
+		return out
+	}
+	source := c.part(at, &in.ValueSource, kinds[0])
+	out.plan.Source = &source
+	if source.Kind == rv.SourceResponseTime {
+		out.match = c.timeMatch(at, in)
+		return out
+	}
+	out.match = c.comparison(at, &in.Comparison, "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema")
+	return out
+}
+
+func (c *compiler) schemaAlone(at *field.Path, in *v1alpha1.Check) {
+	if comparisons(&in.Comparison) > 0 {
+		c.fail(at, "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema")
+	}
+	if in.Regex != "" || in.Group != nil || in.Not {
+		c.fail(at, "regex, group and not do not go with jsonSchema")
+	}
+}
+
+// timeMatch is the comparison of a response time, whose limit is a duration.
+func (c *compiler) timeMatch(at *field.Path, in *v1alpha1.Check) match {
+	out := match{plan: rv.Match{Op: rv.MatchLessThan, Not: in.Not}}
+	limit, path := in.LessThan, at.Child("lessThan")
+	if limit == "" {
+		out.plan.Op, limit, path = rv.MatchGreaterThan, in.GreaterThan, at.Child("greaterThan")
+	}
+	if comparisons(&in.Comparison) != 1 || limit == "" {
+		c.fail(at, "responseTime goes with exactly one of lessThan and greaterThan")
+		return out
+	}
+	if in.Regex != "" {
+		c.fail(at.Child("regex"), "does not go with responseTime")
+	}
+	d, err := time.ParseDuration(limit)
+	if err != nil || !durationPattern.MatchString(limit) {
+		c.fail(path, "must be a duration such as 20ms, without ${}")
+		return out
+	}
+	out.plan.Want = rv.Text{{Literal: strconv.FormatInt(int64(d), 10)}}
+	return out
+}

@@ -1,0 +1,128 @@
+package compile
+
+import (
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+const (
+	maxConditions     = 8
+	maxConditionValue = 1024
+	maxCompared       = 4096
+	maxNumberText     = 256
+)
+
+// numberPattern is what lessThan and greaterThan compare with: a decimal number, as JSON has them.
+var numberPattern = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+// match is a parsed comparison.
+type match struct {
+	plan rv.Match // without Want, if want is there
+	want text
+}
+
+// condition is a parsed condition.
+type condition struct {
+	value text
+	match
+}
+
+func (c *compiler) conditions(path *field.Path, in []v1alpha1.Condition) (out []condition) {
+	c.items(path, len(in), 0, maxConditions)
+	for i := range in {
+		at := path.Index(i)
+		value := at.Child("value")
+		if in[i].Value == "" {
+			c.fail(value, "is needed")
+		}
+		next := condition{match: c.comparison(at, &in[i].Comparison, "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed")}
+		if c.length(value, in[i].Value, maxConditionValue) {
+			next.value = c.text(value, in[i].Value, nil, "")
+		}
+		if in[i].Equals != nil && *in[i].Equals == "" {
+			c.warn(at.Child("equals"), "never holds, because an empty text counts as no value; exists: false holds then")
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+// comparisons is how many ways to compare are there.
+func comparisons(in *v1alpha1.Comparison) (n int) {
+	for _, there := range []bool{
+		in.Equals != nil, in.StartsWith != nil, in.EndsWith != nil, in.Contains != nil,
+		in.Matches != "", in.Exists != nil, in.LessThan != "", in.GreaterThan != "",
+	} {
+		if there {
+			n++
+		}
+	}
+	return n
+}
+
+// comparison checks every way to compare that is there; exactlyOne is what to say when they are
+// none or several.
+func (c *compiler) comparison(at *field.Path, in *v1alpha1.Comparison, exactlyOne string) (out match) {
+	out.plan.Not = in.Not
+	for _, t := range []struct {
+		op    rv.MatchOp
+		value *string
+	}{
+		{rv.MatchEquals, in.Equals},
+		{rv.MatchStartsWith, in.StartsWith},
+		{rv.MatchEndsWith, in.EndsWith},
+		{rv.MatchContains, in.Contains},
+	} {
+		if t.value != nil {
+			out.plan.Op, out.want = t.op, c.compared(at.Child(string(t.op)), *t.value, maxCompared)
+		}
+	}
+	if in.LessThan != "" {
+		out.plan.Op, out.want = rv.MatchLessThan, c.number(at.Child("lessThan"), in.LessThan)
+	}
+	if in.GreaterThan != "" {
+		out.plan.Op, out.want = rv.MatchGreaterThan, c.number(at.Child("greaterThan"), in.GreaterThan)
+	}
+	if in.Matches != "" {
+		c.regex(at.Child("matches"), in.Matches)
+		out.plan.Op, out.plan.Pattern = rv.MatchMatches, in.Matches
+	}
+	if in.Exists != nil {
+		out.plan.Op, out.plan.Not = rv.MatchExists, !*in.Exists
+		if in.Not {
+			c.fail(at.Child("not"), "does not go with exists, which may be false")
+		}
+	}
+	if comparisons(in) != 1 {
+		c.fail(at, "%s", exactlyOne)
+	}
+	return out
+}
+
+func (c *compiler) compared(at *field.Path, value string, high int) text {
+	if !c.length(at, value, high) {
+		return text{}
+	}
+	return c.text(at, value, nil, "")
+}
+
+// number is a text that is a decimal number, as far as it has no holes.
+func (c *compiler) number(at *field.Path, value string) text {
+	out := c.compared(at, value, maxNumberText)
+	if literal, constant := out.constant(); constant && !numberPattern.MatchString(literal) {
+		c.fail(at, "must be a decimal number such as 10.5")
+	}
+	return out
+}
+
+// constant returns a text without holes.
+func (t text) constant() (literal string, constant bool) {
+	if len(t.pieces) != 1 || t.pieces[0].Ref != nil {
+		return "", false
+	}
+	return t.pieces[0].Literal, true
+}

@@ -1,0 +1,164 @@
+package compile
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	syntax "github.com/h2surge/h2surge/internal/text"
+)
+
+const maxHeaders = 64
+
+// headerText is a parsed header field.
+type headerText struct {
+	// written is the name as it is written, but in lower case.
+	written string
+	name    text
+	value   text
+	// from is the value instead, if it is not in the manifest.
+	from *rv.Content
+}
+
+func (c *compiler) headers(path *field.Path, headers []v1alpha1.Header) []headerText {
+	c.items(path, len(headers), 0, maxHeaders)
+	var out []headerText
+	for i, h := range headers {
+		at := path.Index(i)
+		if (h.Value != nil) == (h.ValueFrom != nil) {
+			c.fail(at, "exactly one of value and valueFrom is needed")
+		}
+		if !c.length(at.Child("name"), h.Name, maxHeaderName) || !c.length(at.Child("value"), valueOf(h), maxText) {
+			continue
+		}
+		next := headerText{written: strings.ToLower(h.Name)}
+		next.name = c.headerName(at.Child("name"), h.Name, valueOf(h))
+		if h.Value != nil {
+			next.value = c.headerValue(at.Child("value"), *h.Value)
+		}
+		if h.ValueFrom != nil {
+			next.from = &rv.Content{File: c.contentSource(at.Child("valueFrom"), h.ValueFrom), Trim: true}
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+func valueOf(h v1alpha1.Header) string {
+	if h.Value == nil {
+		return ""
+	}
+	return *h.Value
+}
+
+func (c *compiler) headerValue(path *field.Path, value string) text {
+	if value != "" && (isBlank(value[0]) || isBlank(value[len(value)-1])) {
+		c.fail(path, "must not begin or end with white space (RFC 9113 8.2.1)")
+	}
+	return c.text(path, value, validFieldValue, "a header (no CR, LF, NUL or other control character)")
+}
+
+// namePlace is where the holes of a header's name are.
+const namePlace = "the name of a header (a token: letters, digits and !#$%&'*+-.^_`|~, RFC 9110 5.6.2)"
+
+// headerName parses a name. value is the field's text as written, which matters to some names.
+func (c *compiler) headerName(path *field.Path, name, value string) text {
+	out := text{path: path, valid: isToken, place: namePlace}
+	pieces, err := syntax.Parse(name)
+	if err != nil {
+		c.fail(path, "%s", err.Error())
+		return out
+	}
+	if len(pieces) == 0 {
+		c.fail(path, "is needed")
+	}
+	var possible strings.Builder // a regular expression
+	for _, p := range pieces {
+		if p.Ref == nil {
+			p.Literal = strings.ToLower(p.Literal)
+			possible.WriteString(regexp.QuoteMeta(p.Literal))
+			out.pieces = append(out.pieces, p)
+			continue
+		}
+		if class, ok := c.nameHole(out, p.Ref); ok {
+			possible.WriteString(class)
+			out.pieces = append(out.pieces, syntax.Piece{Ref: lowered(p.Ref)})
+		}
+	}
+	if len(out.pieces) == 1 && out.pieces[0].Ref == nil {
+		if problem := headerProblem(out.pieces[0].Literal, value); problem != "" {
+			c.fail(path, "%s", problem)
+		}
+		return out
+	}
+	c.variedName(path, out.pieces, possible.String(), value)
+	return out
+}
+
+// variedName checks a name with holes against the names that are refused.
+func (c *compiler) variedName(path *field.Path, pieces []syntax.Piece, possible, value string) {
+	for _, p := range pieces {
+		if p.Ref == nil && !isToken(p.Literal) {
+			c.fail(path, "has a character that is not possible in %s", namePlace)
+			return
+		}
+	}
+	for _, name := range refusedNames {
+		problem := headerProblem(name, value)
+		if is, err := regexp.MatchString("^(?:"+possible+")$", name); err == nil && is && problem != "" {
+			c.fail(path, "can become %s, which %s", name, problem)
+		}
+	}
+}
+
+// nameHole checks a hole of a header's name. It returns a regular expression that matches those
+// lower-case values that matter.
+func (c *compiler) nameHole(t text, ref *syntax.Reference) (class string, ok bool) {
+	i, isVariable := c.variableIndex[ref.Name]
+	if isVariable && !namesHeaders(&c.plan.Variables[i]) || c.captured[ref.Name] {
+		c.fail(t.path, "%q is not possible in the name of a header, where only range, list, counter, random, uuid, perShard and env are", ref.Name)
+		return "", false
+	}
+	c.reference(t, ref)
+	if !isVariable {
+		return "", false
+	}
+	v := &c.plan.Variables[i]
+	changed := slices.ContainsFunc(ref.Functions, func(f syntax.Function) bool { return f.Name != rv.FunctionUpper && f.Name != rv.FunctionLower })
+	values := c.known(i, "")
+	switch {
+	case changed || v.Random != nil && v.Random.String != nil:
+		return ".*", true
+	case len(values) == 0 && v.Env == nil:
+		return "[-0-9a-f]*", true
+	}
+	return alternatives(values), true
+}
+
+// namesHeaders: the values of the others are no tokens, or nobody knows before a request is made.
+func namesHeaders(v *rv.Variable) bool {
+	return v.CSV == nil && v.Timestamp == nil && v.Constant == nil
+}
+
+// alternatives matches those values that are a part of a refused name; without one nothing that is a name.
+func alternatives(values []known) string {
+	out := []string{`\x00`}
+	for _, v := range values {
+		lower := strings.ToLower(v.value)
+		if slices.ContainsFunc(refusedNames, func(name string) bool { return strings.Contains(name, lower) }) {
+			out = append(out, regexp.QuoteMeta(lower))
+		}
+	}
+	return "(?:" + strings.Join(out, "|") + ")"
+}
+
+// lowered ends in the function lower: HTTP/2 has no upper case in names (RFC 9113 8.2.1).
+func lowered(ref *syntax.Reference) *syntax.Reference {
+	out := *ref
+	out.Functions = append(slices.Clone(ref.Functions), syntax.Function{Name: rv.FunctionLower})
+	return &out
+}

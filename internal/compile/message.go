@@ -1,0 +1,24 @@
+package compile
+
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// message fills in what a step sends, and how long an answer is awaited.
+func (c *compiler) message(s *scope, r *request, out *rv.Step) {
+	out.Method = r.method
+	out.Path = c.resolve(s, *r.target)
+	for _, h := range r.headers {
+		field := rv.Header{Name: c.resolve(s, h.name), Value: c.resolve(s, h.value)}
+		if h.from != nil {
+			field.Value = rv.Text{{Content: h.from}}
+		}
+		out.Headers = append(out.Headers, field)
+	}
+	if r.content != nil {
+		out.Body, out.BodyFrom = c.resolve(s, r.content.text), r.content.from
+	}
+	out.Timeout = r.timeout
+	out.MaxBody = r.maxBody
+	out.Script = r.script
+}

@@ -1,0 +1,54 @@
+package compile
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/antchfx/xpath"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// maxPattern bounds regular expressions, JSON pointers and XPath expressions.
+const maxPattern = 1024
+
+// regex compiles a regular expression, nil when there is none. The message does not quote it.
+func (c *compiler) regex(at *field.Path, expression string) *regexp.Regexp {
+	if !c.length(at, expression, maxPattern) {
+		return nil
+	}
+	re, err := regexp.Compile(expression)
+	if err == nil {
+		return re
+	}
+	var broken *syntax.Error
+	if errors.As(err, &broken) {
+		c.fail(at, "is no regular expression (RE2 syntax): %s", broken.Code.String())
+	} else {
+		c.fail(at, "is no regular expression (RE2 syntax)")
+	}
+	return nil
+}
+
+// pointer checks the syntax of RFC 6901.
+func (c *compiler) pointer(at *field.Path, pointer string) string {
+	switch rest := strings.NewReplacer("~0", "", "~1", "").Replace(pointer); {
+	case !c.length(at, pointer, maxPattern):
+	case pointer != "" && pointer[0] != '/':
+		c.fail(at, `must be empty or begin with / (RFC 6901)`)
+	case strings.Contains(rest, "~"):
+		c.fail(at, "has a ~ without 0 or 1 behind it; ~0 is a ~ and ~1 is a / in a name (RFC 6901)")
+	}
+	return pointer
+}
+
+func (c *compiler) xpath(at *field.Path, expression string) string {
+	if !c.length(at, expression, maxPattern) {
+		return expression
+	}
+	if _, err := xpath.Compile(expression); err != nil {
+		c.fail(at, "is no expression of XPath 1.0, such as //item[1]/@id")
+	}
+	return expression
+}

@@ -1,0 +1,105 @@
+package compile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+func (c *compiler) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Content {
+	sources := 0
+	out := &rv.Content{}
+	if in.Inline != nil {
+		sources++
+		out.Text = c.inlineSchema(at.Child("inline"), in.Inline.Raw)
+	}
+	if in.ConfigMap != nil {
+		sources++
+		out.File = c.keyFile(at.Child("configMap"), ConfigMap, in.ConfigMap)
+	}
+	if in.File != "" {
+		sources++
+		out.File = c.file(at.Child("file"), in.File)
+	}
+	if sources != 1 {
+		c.fail(at, "exactly one of inline, configMap and file is needed")
+	}
+	return out
+}
+
+// keyFile is the file of a key that is mounted.
+func (c *compiler) keyFile(at *field.Path, kind Kind, ref *v1alpha1.KeyReference) string {
+	return c.selected(at, kind, &v1alpha1.KeySelector{Name: ref.Name, Key: ref.Key})
+}
+
+// inlineSchema returns the schema in one spelling, so that the same schema is the same plan.
+func (c *compiler) inlineSchema(at *field.Path, raw []byte) string {
+	doc, err := decodeGeneric(raw)
+	if err != nil {
+		c.fail(at, "is not JSON")
+		return ""
+	}
+	if _, isObject := doc.(map[string]any); !isObject {
+		c.fail(at, "must be an object")
+		return ""
+	}
+	if problem := schemaProblem(doc); problem != "" {
+		c.fail(at, "%s", problem)
+	}
+	var canonical bytes.Buffer
+	enc := json.NewEncoder(&canonical)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(doc); err != nil {
+		c.fail(at, "is not JSON")
+	}
+	return strings.TrimSuffix(canonical.String(), "\n")
+}
+
+// errOtherDocument is why nothing is loaded: a runner has no access to what a schema may name.
+var errOtherDocument = errors.New("refers to another document; put what it needs under $defs")
+
+// noDocuments refuses all that a schema refers to and that is not part of the standard.
+type noDocuments struct{}
+
+func (noDocuments) Load(string) (any, error) { return nil, errOtherDocument }
+
+// schemaURL is the base of references within a schema.
+const schemaURL = "schema:///"
+
+// schemaProblem compiles a schema as runners do, and says what is wrong with it, or nothing.
+func schemaProblem(doc any) string {
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(noDocuments{})
+	err := compiler.AddResource(schemaURL, doc)
+	if err == nil {
+		_, err = compiler.Compile(schemaURL)
+	}
+	var broken *jsonschema.SchemaValidationError
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, errOtherDocument):
+		return errOtherDocument.Error()
+	case errors.As(err, &broken):
+		return "is no JSON Schema: " + schemaFaults(broken.Err)
+	}
+	return "is no JSON Schema: " + strings.ReplaceAll(err.Error(), schemaURL, "")
+}
+
+// schemaFaults drops the names of the standard's documents, of which the library's message has many.
+func schemaFaults(err error) string {
+	var faults []string
+	for line := range strings.Lines(err.Error()) {
+		if fault, found := strings.CutPrefix(strings.TrimSpace(line), "- "); found && !strings.Contains(fault, "failed") {
+			faults = append(faults, fault)
+		}
+	}
+	return strings.Join(faults, "; ")
+}

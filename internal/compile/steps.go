@@ -1,0 +1,201 @@
+package compile
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+const (
+	minParallel = 2
+	maxParallel = 16
+	maxRepeat   = 100_000
+	maxAttempts = 100
+)
+
+// flatStep is a step, or one of those that are sent at the same time, with all that does not depend on
+// what other steps capture.
+type flatStep struct {
+	name, template, target string
+	request                *request
+	targetIndex            int // -1: unknown
+	think                  *rv.Think
+	when, until            []condition
+	repeat                 int
+	onFailure              rv.OnFailure
+	clearCookies           bool
+	group                  int
+}
+
+// mayLack says that the chain may go on without what the step captures.
+func (s *flatStep) mayLack() bool { return len(s.when) > 0 || s.onFailure.Continue }
+
+// flatten lists the requests of a chain in their order. Steps whose template is unknown are left out,
+// after having been reported.
+func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatStep) {
+	index := map[string]int{}
+	group := 0
+	for j := range chain.Steps {
+		in, at := &chain.Steps[j], at.Index(j)
+		var steps []flatStep
+		switch {
+		case (in.Template != "") == (in.Parallel != nil):
+			c.fail(at, "exactly one of template and parallel is needed")
+		case in.Parallel != nil:
+			group++
+			steps = c.parallel(at, chain, in, group)
+		default:
+			steps = []flatStep{c.single(at, chain, in)}
+		}
+		for k := range steps {
+			at := at
+			if in.Parallel != nil {
+				at = at.Child("parallel").Index(k)
+			}
+			s := &steps[k]
+			if c.find(at, s); s.request != nil {
+				out = append(out, *s)
+			}
+			if first, taken := index[s.name]; taken && s.name != "" {
+				c.fail(at.Child("name"), "%q is the name of step %d too; give one of them another name", s.name, first)
+				continue
+			}
+			index[s.name] = j
+		}
+	}
+	return out
+}
+
+// find looks a step's template and target up, and checks its name.
+func (c *compiler) find(at *field.Path, s *flatStep) {
+	if i, ok := c.templateIndex[s.template]; ok {
+		s.request = &c.requests[i]
+		s.request.used = true
+	} else {
+		c.missing(at.Child("template"), "template", s.template)
+	}
+	if s.name != s.template {
+		c.dashName(at.Child("name"), s.name)
+	}
+	i, ok := c.targetIndex[s.target]
+	if !ok {
+		i = -1
+	}
+	s.targetIndex = i
+}
+
+// stepTarget is a step's own target, or else that of its chain, which is checked there.
+func (c *compiler) stepTarget(at *field.Path, own, chains string) string {
+	if own == "" {
+		return chains
+	}
+	if _, ok := c.targetIndex[own]; !ok {
+		c.missing(at, "target", own)
+	}
+	return own
+}
+
+func (c *compiler) single(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.Step) flatStep {
+	if in.ClearCookies && !chain.Cookies {
+		c.warn(at.Child("clearCookies"), "chain %q keeps no cookies; cookies: true makes it", chain.Name)
+	}
+	out := flatStep{
+		name: in.Name, template: in.Template,
+		target:       c.stepTarget(at.Child("target"), in.Target, chain.Target),
+		think:        c.thinkTime(at.Child("thinkTime"), in.ThinkTime),
+		when:         c.conditions(at.Child("when"), in.When),
+		onFailure:    c.onFailure(at, in.Retry, in.OnFailure),
+		clearCookies: in.ClearCookies,
+	}
+	if r := in.Repeat; r != nil {
+		between(c, at.Child("repeat", "count"), r.Count, 1, maxRepeat)
+		out.repeat = int(r.Count)
+		out.until = c.conditions(at.Child("repeat", "until"), r.Until)
+	}
+	return out
+}
+
+// parallel lists the requests of a group. The first one thinks for all, and what is said about
+// the group goes for each.
+func (c *compiler) parallel(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.Step, group int) []flatStep {
+	path := at.Child("parallel")
+	if n := len(in.Parallel); n < minParallel {
+		c.fail(path, "has %d entries, at least %d are needed", n, minParallel)
+	}
+	c.items(path, len(in.Parallel), 0, maxParallel)
+	if in.Name != "" || in.Target != "" || in.Repeat != nil || in.Retry != nil || in.OnFailure != "" || in.ClearCookies {
+		c.fail(at, "with parallel only thinkTime and when are possible beside it")
+	}
+	when := c.conditions(at.Child("when"), in.When)
+	think := c.thinkTime(at.Child("thinkTime"), in.ThinkTime)
+	var out []flatStep
+	for k := range in.Parallel {
+		p, at := &in.Parallel[k], path.Index(k)
+		out = append(out, flatStep{
+			name: p.Name, template: p.Template,
+			target:    c.stepTarget(at.Child("target"), p.Target, chain.Target),
+			think:     think,
+			when:      append(when[:len(when):len(when)], c.conditions(at.Child("when"), p.When)...),
+			onFailure: c.onFailure(at, p.Retry, p.OnFailure),
+			group:     group,
+		})
+		think = nil
+	}
+	return out
+}
+
+func (c *compiler) onFailure(at *field.Path, retry *v1alpha1.Retry, action v1alpha1.FailureAction) (out rv.OnFailure) {
+	switch action {
+	case "", v1alpha1.FailureAbort:
+	case v1alpha1.FailureContinue:
+		out.Continue = true
+	default:
+		c.fail(at.Child("onFailure"), "must be abort or continue")
+	}
+	if retry == nil {
+		return out
+	}
+	at = at.Child("retry")
+	between(c, at.Child("attempts"), retry.Attempts, 1, maxAttempts)
+	out.Retries = int(retry.Attempts)
+	out.Backoff = c.duration(at.Child("backoff"), retry.Backoff, pauseSpan)
+	out.MaxBackoff = c.duration(at.Child("maxBackoff"), retry.MaxBackoff, pauseSpan)
+	if out.MaxBackoff < out.Backoff {
+		c.fail(at.Child("maxBackoff"), "%v is below the backoff of %v", out.MaxBackoff, out.Backoff)
+	}
+	return out
+}
+
+// thinkTime is nil when there is nothing to wait for.
+func (c *compiler) thinkTime(at *field.Path, in *v1alpha1.ThinkTime) *rv.Think {
+	if in == nil {
+		return nil
+	}
+	var out rv.Think
+	kinds := 0
+	if in.Fixed != nil {
+		kinds++
+		out.Fixed = c.duration(at.Child("fixed"), in.Fixed, pauseSpan)
+	}
+	if u := in.Uniform; u != nil {
+		kinds++
+		out.Min = c.duration(at.Child("uniform", "min"), &u.Min, pauseSpan)
+		out.Max = c.duration(at.Child("uniform", "max"), &u.Max, pauseSpan)
+		if out.Max < out.Min {
+			c.fail(at.Child("uniform"), "max must not be below min")
+		}
+	}
+	if e := in.Exponential; e != nil {
+		kinds++
+		out.Mean = c.duration(at.Child("exponential", "mean"), &e.Mean, timeoutSpan)
+		out.Max = c.duration(at.Child("exponential", "max"), e.Max, timeoutSpan)
+	}
+	if kinds != 1 {
+		c.fail(at, "exactly one of fixed, uniform and exponential is needed")
+	}
+	if out == (rv.Think{}) {
+		return nil
+	}
+	return &out
+}

@@ -1,0 +1,136 @@
+package compile
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+const (
+	maxInlineTable = 65536 // characters
+	maxColumns     = 256
+)
+
+// table is what is known of a csv variable before a runner reads it.
+type table struct {
+	// columns are nil when only the file has their names.
+	columns []string
+	// rows are nil unless the manifest has them.
+	rows [][]string
+}
+
+func (t *table) index(column string) int { return slices.Index(t.columns, column) }
+
+func (t *table) known(column string) (out []known) {
+	k := t.index(column)
+	for i, row := range t.rows {
+		out = append(out, known{row[k], fmt.Sprintf("value of column %q in row %d", column, i)})
+	}
+	return out
+}
+
+// csv compiles a table. The table is nil when it is not known what was meant.
+func (c *compiler) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
+	file, sources := c.source(at, in.ConfigMap, in.Secret, in.File)
+	if in.Text != "" {
+		sources++
+	}
+	sound := sources == 1
+	if !sound {
+		c.fail(at, "exactly one of configMap, secret, file and text is needed")
+	}
+	sound = c.length(at.Child("text"), in.Text, maxInlineTable) && sound
+	sound = c.columns(at.Child("columns"), in.Columns) && sound
+	delimiter, ok := c.delimiter(at.Child("delimiter"), in.Delimiter)
+	out := &rv.CSV{Content: rv.Content{Text: in.Text, File: file}, Columns: in.Columns, Delimiter: in.Delimiter}
+	if delimiter == ',' {
+		out.Delimiter = ""
+	}
+	switch {
+	case !sound || !ok:
+		return out, nil
+	case in.Text == "":
+		return out, &table{columns: in.Columns}
+	}
+	return out, c.table(at, in, delimiter)
+}
+
+func (c *compiler) columns(path *field.Path, columns []string) bool {
+	c.items(path, len(columns), 0, maxColumns)
+	index := map[string]int{}
+	sound := len(columns) <= maxColumns
+	for i, name := range columns {
+		sound = c.matchName(path.Index(i), name, columnName, "letters, digits, _ and -, not beginning with -") && sound
+		c.unique(path.Index(i), index, name, i)
+	}
+	return sound && len(index) == len(columns)
+}
+
+func (c *compiler) delimiter(path *field.Path, s string) (rune, bool) {
+	r, size := utf8.DecodeRuneInString(s)
+	switch {
+	case size != len(s) || r == utf8.RuneError:
+		c.fail(path, "must be one character")
+	case r == '"' || r == '\r' || r == '\n' || r == 0:
+		c.fail(path, "must not be a quote, a line end or NUL")
+	default:
+		return r, true
+	}
+	return 0, false
+}
+
+// table parses a table that the manifest has.
+func (c *compiler) table(at *field.Path, in *v1alpha1.CSV, delimiter rune) *table {
+	path := at.Child("text")
+	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(in.Text, "\ufeff")))
+	r.Comma = delimiter
+	rows, err := r.ReadAll()
+	var broken *csv.ParseError
+	switch {
+	case errors.As(err, &broken):
+		c.fail(path, "line %d: %s", broken.Line, tableProblem(broken))
+		return nil
+	case err != nil:
+		c.fail(path, "is no table (RFC 4180)")
+		return nil
+	}
+	out := &table{columns: in.Columns, rows: rows}
+	if len(in.Columns) == 0 && len(rows) > 0 {
+		out.columns, out.rows = rows[0], rows[1:]
+	}
+	switch {
+	case len(out.rows) == 0:
+		c.fail(path, "has no row of values")
+		return nil
+	case len(out.rows[0]) != len(out.columns):
+		c.fail(at.Child("columns"), "has %d names for %d columns", len(out.columns), len(out.rows[0]))
+		return nil
+	}
+	index := map[string]int{}
+	for i, name := range out.columns {
+		if first, taken := index[name]; taken {
+			c.fail(path, "columns %d and %d have the same name in the first row", first, i)
+			return nil
+		}
+		index[name] = i
+	}
+	return out
+}
+
+func tableProblem(err *csv.ParseError) string {
+	switch {
+	case errors.Is(err, csv.ErrFieldCount):
+		return "has another number of fields than the first row"
+	case errors.Is(err, csv.ErrBareQuote):
+		return `has a quote in a field without quotes; put the field in quotes and write "" for a quote in it (RFC 4180)`
+	}
+	return `has a quote that is not closed, or something behind a closing one; write "" for a quote in quotes (RFC 4180)`
+}

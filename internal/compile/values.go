@@ -1,0 +1,84 @@
+package compile
+
+import (
+	"encoding/json"
+	"fmt"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	syntax "github.com/h2surge/h2surge/internal/text"
+)
+
+// known is a value that a variable can have, and how messages call it.
+type known struct{ value, what string }
+
+// numbered calls values by their numbers, which messages may tell when the values may be secret.
+func numbered(what string, values []string) []known {
+	out := make([]known, len(values))
+	for i, v := range values {
+		out[i] = known{v, fmt.Sprintf("%s number %d", what, i)}
+	}
+	return out
+}
+
+// known lists what can be told of the values of variable i, or of a column of it, before a runner
+// has it. What consists of digits, letters and hyphens is possible everywhere and not listed.
+func (c *compiler) known(i int, column string) []known {
+	v := &c.plan.Variables[i]
+	switch {
+	case v.List != nil:
+		return numbered("value", v.List)
+	case v.PerShard != nil:
+		return numbered("value", v.PerShard)
+	case v.CSV != nil:
+		return c.tables[i].known(column)
+	case v.Random != nil:
+		return knownRandom(v.Random)
+	case v.Timestamp != nil && v.Timestamp.Format == rv.TimeIMFFixdate:
+		return []known{{"Fri, 02 Jan 2026 15:04:05 GMT", "format"}}
+	case v.Timestamp != nil && v.Timestamp.Format == rv.TimeRFC3339:
+		return []known{{"2026-01-02T15:04:05Z", "format"}}
+	case v.Timestamp != nil && v.Timestamp.Format == rv.TimeRFC3339Milli:
+		return []known{{"2026-01-02T15:04:05.000Z", "format"}}
+	case v.Env != nil && v.Env.Default != nil:
+		return []known{{*v.Env.Default, "default"}}
+	case v.Constant != nil && v.Constant.File == "":
+		return []known{{v.Constant.Text, "value"}}
+	}
+	return nil
+}
+
+func knownRandom(r *rv.Random) []known {
+	if r.String != nil {
+		return []known{{r.String.Alphabet, "alphabet"}}
+	}
+	values := make([]string, len(r.Choice))
+	for i, choice := range r.Choice {
+		values[i] = choice.Value
+	}
+	return numbered("choice", values)
+}
+
+// applied is what functions make of a value, as far as it matters for where the value is possible:
+// every kind of character that the result can have is in it.
+func applied(functions []syntax.Function, value string) string {
+	for _, f := range functions {
+		switch f.Name {
+		case rv.FunctionURLEncode:
+			value = "%2F-._~"
+		case rv.FunctionBase64:
+			value = "A+/="
+		case rv.FunctionBase64URL:
+			value = "A-_"
+		case rv.FunctionSHA256, rv.FunctionHMACSHA256:
+			value = "0a"
+		case rv.FunctionJSONEscape:
+			quoted, _ := json.Marshal(value) // strings always can
+			value = string(quoted[1 : len(quoted)-1])
+		case rv.FunctionPad:
+			if len(value) < f.Width {
+				value = f.Fill + value
+			}
+		}
+	}
+	return value
+}
