@@ -11,6 +11,10 @@ import (
 // entry for each.
 const MaxSteps = 256
 
+// MaxWeight bounds the weight of a chain: the sum of 64 of them is far from an overflow, and each is
+// a number that JSON can carry everywhere (RFC 8259 6).
+const MaxWeight = 1 << 48
+
 // Check verifies what the execution of a plan relies on: every index points at something, every
 // sequence has a value, every size is positive. It is no replacement for compiling: it finds
 // plans that are broken or from elsewhere, not mistakes of users. All problems are returned,
@@ -43,6 +47,16 @@ func (c *checker) require(ok bool, format string, args ...any) {
 	}
 }
 
+// count is how many of several things are there.
+func count(there ...bool) (n int) {
+	for _, t := range there {
+		if t {
+			n++
+		}
+	}
+	return n
+}
+
 func (c *checker) targets() {
 	c.require(len(c.plan.Targets) > 0, "no target")
 	for i, t := range c.plan.Targets {
@@ -51,6 +65,9 @@ func (c *checker) targets() {
 		c.require(t.MaxConcurrentStreams > 0, "targets[%d] has %d streams", i, t.MaxConcurrentStreams)
 		c.require(t.ConnectTimeout > 0, "targets[%d] has connectTimeout %v", i, t.ConnectTimeout)
 		c.connections(i, &c.plan.Targets[i])
+		if t.Auth != nil {
+			c.require(count(t.Auth.Basic != nil, t.Auth.Bearer != nil, t.Auth.OAuth2 != nil) == 1, "targets[%d].auth is not exactly one of basic, bearer and oauth2", i)
+		}
 	}
 }
 
@@ -69,74 +86,6 @@ func (c *checker) connections(i int, t *runnerv1alpha1.Target) {
 	c.require(n.RampCount == 0 || n.RampCount > 0 && n.RampPeriod > 0, "targets[%d] opens %d connections in %v", i, n.RampCount, n.RampPeriod)
 	c.require(n.MaxAge >= 0 && n.MaxRequests >= 0 && n.InactivityTimeout >= 0 && n.FailbackInterval >= 0 && t.HTTP2.PingInterval >= 0,
 		"targets[%d] has a limit below zero", i)
-}
-
-func (c *checker) variables() {
-	for i := range c.plan.Variables {
-		v := &c.plan.Variables[i]
-		if (v.Range != nil) == (len(v.List) > 0) {
-			c.require(false, "variables[%d] is not exactly one of range and list", i)
-			continue
-		}
-		if v.Range != nil && (v.Range.Step <= 0 || v.Range.Start < 0 || v.Range.End <= v.Range.Start) {
-			c.require(false, "variables[%d] has an empty range", i)
-			continue
-		}
-		c.require(v.Size() > 0, "variables[%d] has %d values", i, v.Size())
-	}
-}
-
-func (c *checker) chains() {
-	c.require(len(c.plan.Chains) > 0, "no chain")
-	steps := 0
-	for i := range c.plan.Chains {
-		chain := &c.plan.Chains[i]
-		steps += len(chain.Steps)
-		c.require(chain.Target >= 0 && chain.Target < len(c.plan.Targets), "chains[%d].target is %d", i, chain.Target)
-		c.require(chain.Weight > 0, "chains[%d].weight is %d", i, chain.Weight)
-		c.require(len(chain.Steps) > 0, "chains[%d] has no step", i)
-		for j := range chain.Steps {
-			c.step(fmt.Sprintf("chains[%d].steps[%d]", i, j), chain, &chain.Steps[j])
-		}
-	}
-	c.require(steps <= MaxSteps, "%d steps", steps)
-}
-
-func (c *checker) step(at string, chain *runnerv1alpha1.Chain, s *runnerv1alpha1.Step) {
-	c.require(s.Method != "", "%s has no method", at)
-	c.require(len(s.Path) > 0, "%s has no path", at)
-	c.require(s.Timeout > 0 && s.Timeout <= c.plan.Drain, "%s has timeout %v", at, s.Timeout)
-	c.text(at+".path", chain, s.Path)
-	c.text(at+".body", chain, s.Body)
-	for _, h := range s.Headers {
-		c.require(len(h.Name) > 0, "%s has a header without a name", at)
-		c.text(at+".headers", chain, h.Value)
-	}
-	for _, capture := range s.Capture {
-		c.require(capture.Slot >= 0 && capture.Slot < len(chain.Captures), "%s captures into slot %d", at, capture.Slot)
-		c.require(capture.Source.Kind != "", "%s captures no header", at)
-	}
-	for _, r := range s.Expect.Status {
-		c.require(r.From >= 100 && r.From <= r.To && r.To <= 599, "%s expects status %d to %d", at, r.From, r.To)
-	}
-}
-
-func (c *checker) text(at string, chain *runnerv1alpha1.Chain, text runnerv1alpha1.Text) {
-	for _, part := range text {
-		set := 0
-		if part.Literal != "" {
-			set++
-		}
-		if part.Variable != 0 {
-			set++
-			c.require(part.Variable > 0 && part.Variable <= len(c.plan.Variables), "%s reads variable %d", at, part.Variable)
-		}
-		if part.Capture != 0 {
-			set++
-			c.require(part.Capture > 0 && part.Capture <= len(chain.Captures), "%s reads capture %d", at, part.Capture)
-		}
-		c.require(set == 1, "%s has a part with %d values", at, set)
-	}
 }
 
 func (c *checker) rates() {

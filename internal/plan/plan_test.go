@@ -30,16 +30,53 @@ func sound() *runnerv1alpha1.Plan {
 		Variables: []runnerv1alpha1.Variable{
 			{Name: "r", Range: &runnerv1alpha1.Range{Start: 0, End: 10, Step: 3}},
 			{Name: "l", List: []string{"a"}},
+			{Name: "t", Scope: runnerv1alpha1.ScopeStep, CSV: &runnerv1alpha1.CSV{Content: runnerv1alpha1.Content{File: "/t"}}},
+			{Name: "n", Random: &runnerv1alpha1.Random{Choice: []runnerv1alpha1.Choice{{Value: "a", Weight: 1}}}},
+			{Name: "now", Timestamp: &runnerv1alpha1.Timestamp{Format: runnerv1alpha1.TimeRFC3339}},
 		},
-		Chains: []runnerv1alpha1.Chain{{
-			Name: "c", Weight: 1, Captures: []string{"x"},
-			Steps: []runnerv1alpha1.Step{{
-				Name: "s", Method: "GET", Path: runnerv1alpha1.Text{{Literal: "/"}, {Variable: 2}, {Capture: 1}}, Timeout: time.Second,
-				Headers: []runnerv1alpha1.Header{{Name: runnerv1alpha1.Text{{Literal: "h"}}, Value: runnerv1alpha1.Text{{Literal: "v"}}}},
-				Expect:  runnerv1alpha1.Expect{Status: []runnerv1alpha1.StatusRange{{From: 200, To: 299}}},
-				Capture: []runnerv1alpha1.Capture{{Slot: 0, Source: runnerv1alpha1.Source{Kind: runnerv1alpha1.SourceHeader, Name: "location"}, Location: true}},
-			}},
-		}},
+		Globals: []string{"g"},
+		Chains: []runnerv1alpha1.Chain{
+			{
+				Name: "begin", Phase: runnerv1alpha1.PhaseSetup, Weight: 1, Captures: []string{"g"}, Publish: []int{1},
+				Steps: []runnerv1alpha1.Step{{
+					Name: "s", Method: "GET", Path: runnerv1alpha1.Text{{Literal: "/"}}, Timeout: time.Second,
+					Capture: []runnerv1alpha1.Capture{{Source: runnerv1alpha1.Source{Kind: runnerv1alpha1.SourceXPath, XPath: "//a", Regex: "(a)", Group: 1}}},
+				}},
+			},
+			{
+				Name: "c", Weight: 1, Captures: []string{"x"}, MaxInFlight: 2,
+				Steps: []runnerv1alpha1.Step{
+					{
+						Name: "s", Method: "GET", Path: runnerv1alpha1.Text{{Literal: "/"}, {Variable: 2}, {Capture: 1}, {Global: 1}, {Variable: 3, Column: "c"}}, Timeout: time.Second,
+						Headers: []runnerv1alpha1.Header{{Name: runnerv1alpha1.Text{{Literal: "h"}}, Value: runnerv1alpha1.Text{
+							{Literal: "v"}, {Content: &runnerv1alpha1.Content{File: "/f"}}, {Variable: 1, Functions: []runnerv1alpha1.Function{
+								{Name: runnerv1alpha1.FunctionPad, Width: 3, Fill: "0"},
+								{Name: runnerv1alpha1.FunctionHMACSHA256, Key: &runnerv1alpha1.Part{Capture: 1}},
+							}},
+						}}},
+						Expect: runnerv1alpha1.Expect{
+							Status: []runnerv1alpha1.StatusRange{{From: 200, To: 299}},
+							Checks: []runnerv1alpha1.Check{
+								{
+									Name:   "fast",
+									Source: &runnerv1alpha1.Source{Kind: runnerv1alpha1.SourceResponseTime},
+									Match:  &runnerv1alpha1.Match{Op: runnerv1alpha1.MatchLessThan, Want: runnerv1alpha1.Text{{Literal: "20000000"}}},
+								},
+								{Name: "shape", Schema: &runnerv1alpha1.Content{Text: "{}"}},
+							},
+						},
+						Capture: []runnerv1alpha1.Capture{{Slot: 0, Source: runnerv1alpha1.Source{Kind: runnerv1alpha1.SourceHeader, Name: "location"}, Location: true}},
+						Think:   &runnerv1alpha1.Think{Mean: 1, Max: 10}, Repeat: 3,
+						Until: []runnerv1alpha1.Condition{{
+							Value: runnerv1alpha1.Text{{Capture: 1}}, Match: runnerv1alpha1.Match{Op: runnerv1alpha1.MatchMatches, Pattern: "a|b"},
+						}},
+						OnFailure: runnerv1alpha1.OnFailure{Retries: 1, Backoff: 1, MaxBackoff: 2},
+					},
+					{Name: "p", Method: "GET", Path: runnerv1alpha1.Text{{Literal: "/"}}, Timeout: 1, Group: 1, Think: &runnerv1alpha1.Think{Fixed: 1}},
+					{Name: "q", Method: "GET", Path: runnerv1alpha1.Text{{Literal: "/"}}, Timeout: 1, Group: 1},
+				},
+			},
+		},
 		Rates:  []runnerv1alpha1.Rate{{Name: "r", Count: 1, Period: time.Second, Duration: time.Second}},
 		Drain:  time.Second,
 		Shards: 2,
@@ -53,7 +90,7 @@ func TestBytesAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Whoever stored the hash of a plan compares it with that of a later version.
-	if want := "c91357618dcc8dff709f00027ddfcf391b0e1ea4f3568751ea67ea5b9a8a34df"; sum != want {
+	if want := "6dbc89aa413ef5e913cc0e21b3e9e9b6294f125c5d46ed74af7bdb8ce468e889"; sum != want {
 		t.Errorf("hash is %s, want %s: the canonical form has changed", sum, want)
 	}
 	if bytes.Contains(canonical, []byte(`\u003c`)) || bytes.HasSuffix(canonical, []byte("\n")) {
@@ -184,34 +221,78 @@ func TestCheck(t *testing.T) {
 		{"opens -1 connections", func(p *runnerv1alpha1.Plan) { p.Targets[0].Connecting.RampCount = -1 }},
 		{"a limit below zero", func(p *runnerv1alpha1.Plan) { p.Targets[0].Connecting.MaxAge = -1 }},
 		{"connectTimeout 0s", func(p *runnerv1alpha1.Plan) { p.Targets[0].ConnectTimeout = 0 }},
-		{"exactly one of range and list", func(p *runnerv1alpha1.Plan) { p.Variables[1].List = nil }},
-		{"exactly one of range and list", func(p *runnerv1alpha1.Plan) { p.Variables[0].List = []string{"a"} }},
+		{"targets[0].auth is not exactly one", func(p *runnerv1alpha1.Plan) { p.Targets[0].Auth = &runnerv1alpha1.Auth{} }},
+		{"variables[1] has 0 sources", func(p *runnerv1alpha1.Plan) { p.Variables[1].List = nil }},
+		{"variables[0] has 2 sources", func(p *runnerv1alpha1.Plan) { p.Variables[0].List = []string{"a"} }},
+		{"variables[0] has scope \"all\"", func(p *runnerv1alpha1.Plan) { p.Variables[0].Scope = "all" }},
+		{"variables[0] has order \"down\"", func(p *runnerv1alpha1.Plan) { p.Variables[0].Order = "down" }},
+		{"csv has several contents", func(p *runnerv1alpha1.Plan) { p.Variables[2].CSV.Content.Text = "a" }},
+		{"random has 2 kinds", func(p *runnerv1alpha1.Plan) { p.Variables[3].Random.Hex = 1 }},
+		{"random has a weight of 0", func(p *runnerv1alpha1.Plan) { p.Variables[3].Random.Choice[0].Weight = 0 }},
+		{"has format \"\"", func(p *runnerv1alpha1.Plan) { p.Variables[4].Timestamp.Format = "" }},
 		{"empty range", func(p *runnerv1alpha1.Plan) { p.Variables[0].Range.Step = 0 }},
 		{"empty range", func(p *runnerv1alpha1.Plan) { p.Variables[0].Range.End = 0 }},
 		{"variables[0] has", func(p *runnerv1alpha1.Plan) { p.Variables[0].Range.End, p.Variables[0].Range.Step = 1<<63-1, 1<<62 }},
 		{"no chain", func(p *runnerv1alpha1.Plan) { p.Chains = nil }},
-		{"target is 1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Target = 1 }},
-		{"target is -1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Target = -1 }},
-		{"weight is 0", func(p *runnerv1alpha1.Plan) { p.Chains[0].Weight = 0 }},
-		{"has no step", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps = nil }},
-		{"257 steps", func(p *runnerv1alpha1.Plan) {
-			for len(p.Chains[0].Steps) < 257 {
-				p.Chains[0].Steps = append(p.Chains[0].Steps, p.Chains[0].Steps[0])
+		{"target is 1", func(p *runnerv1alpha1.Plan) { p.Chains[1].Target = 1 }},
+		{"target is -1", func(p *runnerv1alpha1.Plan) { p.Chains[1].Target = -1 }},
+		{"steps[0].target is 1", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Target = 1 }},
+		{"is not that of its first step", func(p *runnerv1alpha1.Plan) { p.Targets = append(p.Targets, p.Targets[0]); p.Chains[1].Target = 1 }},
+		{"weight is 0", func(p *runnerv1alpha1.Plan) { p.Chains[1].Weight = 0 }},
+		{"weight is 281474976710657", func(p *runnerv1alpha1.Plan) { p.Chains[1].Weight = plan.MaxWeight + 1 }},
+		{"has no step", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps = nil }},
+		{"has phase \"later\"", func(p *runnerv1alpha1.Plan) { p.Chains[1].Phase = "later" }},
+		{"no chain that begins", func(p *runnerv1alpha1.Plan) { p.Chains[1].Delay = 1 }},
+		{"delay is -1ns", func(p *runnerv1alpha1.Plan) { p.Chains[1].Delay = -1 }},
+		{"1 instances for 2 shards", func(p *runnerv1alpha1.Plan) { p.Chains[1].MaxInFlight = 1 }},
+		{"bounds of the load", func(p *runnerv1alpha1.Plan) { p.Chains[0].MaxInFlight = 2 }},
+		{"publishes 0 of 1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Publish = nil }},
+		{"publishes global 2", func(p *runnerv1alpha1.Plan) { p.Chains[0].Publish[0] = 2 }},
+		{"publishes, and is no setup", func(p *runnerv1alpha1.Plan) { p.Chains[1].Publish = []int{1} }},
+		{"group 1, which has ended", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Group, p.Chains[1].Steps[1].Group = 1, 0 }},
+		{"a group and repeated", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[1].Repeat = 2 }},
+		{"in the middle of its group", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[2].Think = p.Chains[1].Steps[1].Think }},
+		{"no method", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Method = "" }},
+		{"no path", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Path = nil }},
+		{"timeout 2s", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Timeout = 2 * time.Second }},
+		{"maxBody -1", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].MaxBody = -1 }},
+		{"has two bodies", func(p *runnerv1alpha1.Plan) {
+			p.Chains[1].Steps[0].Body, p.Chains[1].Steps[0].BodyFrom = p.Chains[1].Steps[0].Path, &runnerv1alpha1.BodyFrom{}
+		}},
+		{"reads variable 6", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Path[1].Variable = 6 }},
+		{"reads variable -1", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Path[1].Variable = -1 }},
+		{"reads capture 2", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Path[2].Capture = 2 }},
+		{"reads global 2", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Path[3].Global = 2 }},
+		{"reads column \"\"", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Path[4].Column = "" }},
+		{"reads column \"c\"", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Path[4].Variable = 1 }},
+		{"a part with 0 values", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Headers[0].Value[0].Literal = "" }},
+		{"a part with 2 values", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Path[1].Literal = "x" }},
+		{"calls \"reverse\"", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Headers[0].Value[2].Functions[0].Name = "reverse" }},
+		{"pads to 0", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Headers[0].Value[2].Functions[0].Width = 0 }},
+		{"without a key", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Headers[0].Value[2].Functions[1].Key = nil }},
+		{"header without a name", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Headers[0].Name = nil }},
+		{"captures into slot 1", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Capture[0].Slot = 1 }},
+		{"takes its value from \"\"", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Capture[0].Source.Kind = "" }},
+		{"takes the header named \"\"", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Capture[0].Source.Name = "" }},
+		{"takes the xpath \"\"", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Capture[0].Source.XPath = "" }},
+		{"takes group 2", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Capture[0].Source.Group = 2 }},
+		{"takes group 1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Capture[0].Source.Regex = "(" }},
+		{"checks[0] has no name", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Expect.Checks[0].Name = "" }},
+		{"not exactly one of schema and match", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Expect.Checks[1].Schema = nil }},
+		{"not exactly one of schema and match", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Expect.Checks[0].Match = nil }},
+		{"compares by \"is\"", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Expect.Checks[0].Match.Op = "is" }},
+		{"a pattern that is no regular expression", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Until[0].Match.Pattern = "(" }},
+		{"think is", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Think.Max = 0 }},
+		{"think is", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Think.Fixed = 1 }},
+		{"onFailure is", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].OnFailure.MaxBackoff = 0 }},
+		{"repeated -1 times", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Repeat = -1 }},
+		{"259 steps", func(p *runnerv1alpha1.Plan) {
+			for len(p.Chains[1].Steps) < 258 {
+				p.Chains[1].Steps = append(p.Chains[1].Steps, p.Chains[1].Steps[0])
 			}
 		}},
-		{"no method", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Method = "" }},
-		{"no path", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path = nil }},
-		{"timeout 2s", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Timeout = 2 * time.Second }},
-		{"reads variable 3", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path[1].Variable = 3 }},
-		{"reads variable -1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path[1].Variable = -1 }},
-		{"reads capture 2", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path[2].Capture = 2 }},
-		{"a part with 0 values", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Headers[0].Value[0].Literal = "" }},
-		{"a part with 2 values", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Path[1].Literal = "x" }},
-		{"header without a name", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Headers[0].Name = nil }},
-		{"captures into slot 1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Capture[0].Slot = 1 }},
-		{"captures no header", func(p *runnerv1alpha1.Plan) { p.Chains[0].Steps[0].Capture[0].Source.Kind = "" }},
-		{"expects status 299 to 200", func(p *runnerv1alpha1.Plan) {
-			p.Chains[0].Steps[0].Expect.Status[0] = runnerv1alpha1.StatusRange{From: 299, To: 200}
+		{"status 299 to 200", func(p *runnerv1alpha1.Plan) {
+			p.Chains[1].Steps[0].Expect.Status[0] = runnerv1alpha1.StatusRange{From: 299, To: 200}
 		}},
 		{"not exactly one mode", func(p *runnerv1alpha1.Plan) { p.Rates[0].AsFastAsPossible = true }},
 		{"not exactly one mode", func(p *runnerv1alpha1.Plan) { p.Rates[0].Count = 0 }},
