@@ -1,6 +1,7 @@
 package jsonpointer
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -26,5 +27,12 @@ func BenchmarkFind(b *testing.B) {
 				p.Find(nil, session)
 			}
 		})
+	}
+}
+
+// BenchmarkValid is what the standard library takes to see that the document is valid.
+func BenchmarkValid(b *testing.B) {
+	for b.Loop() {
+		json.Valid(session)
 	}
 }

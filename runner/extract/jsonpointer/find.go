@@ -30,6 +30,8 @@ type walk struct {
 	tokens []token
 	// start and end of the value that was found; end is 0 before.
 	start, end int
+	// recent has where the last elements of an array begin: element k in entry k modulo their number.
+	recent [8]int
 }
 
 // value goes through the value at i, which the first depth tokens name.
@@ -93,7 +95,11 @@ func (w *walk) array(i, depth int) int {
 	if end < 0 || n < -count {
 		return end
 	}
-	end, _ = w.elements(i, depth, count+n)
+	if n += count; n >= count-len(w.recent) {
+		w.value(w.recent[n%len(w.recent)], depth+1)
+	} else {
+		w.elements(i, depth, n)
+	}
 	return end
 }
 
@@ -107,6 +113,7 @@ func (w *walk) elements(i, depth, n int) (end, count int) {
 		if count == n {
 			i = w.value(i, depth+1)
 		} else {
+			w.recent[count%len(w.recent)] = i
 			i = skipValue(w.doc, i, depth+1)
 		}
 		if i < 0 {

@@ -72,6 +72,8 @@ func TestFind(t *testing.T) {
 		{"before the last", "/a/-2", nested, "x"},
 		{"first from the end", "/a/-3/b/-1/-1/c", nested, "d"},
 		{"before the first", "/a/-4", nested, none},
+		{"the eighth from the end", "/-8", "[0,1,2,3,4,5,6,7,8,9,10]", "3"},
+		{"the ninth from the end", "/-9", "[0,1,2,3,4,5,6,7,8,9,10]", "2"},
 		{"-0", "/a/-0", nested, none},
 		{"-01", "/a/-01", nested, none},
 		{"a name in an object", "/-1", nested, "minus"},

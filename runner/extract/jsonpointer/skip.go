@@ -35,65 +35,60 @@ func skipValue(doc []byte, i, depth int) int {
 // nesting remembers which of the open containers are objects: one bit each.
 type nesting [MaxDepth / 64]uint64
 
-func (n *nesting) set(level int, object bool) {
-	if object {
-		n[level/64] |= 1 << (level % 64)
-	} else {
-		n[level/64] &^= 1 << (level % 64)
+func (n *nesting) open(level int, object bool) {
+	bit := uint64(1) << (level % 64)
+	if n[level/64] &^= bit; object {
+		n[level/64] |= bit
 	}
 }
 
-func (n *nesting) object(level int) bool { return n[level/64]&(1<<(level%64)) != 0 }
+// end is what a container ends with.
+func (n *nesting) end(level int) byte {
+	if n[level/64]>>(level%64)&1 != 0 {
+		return '}'
+	}
+	return ']'
+}
 
 // skipContainer goes through an object or an array with at most limit levels, itself being one.
 func skipContainer(doc []byte, i, limit int) int {
-	var objects nesting
+	var open nesting
+	var end byte
 	for level := -1; ; {
 		c := at(doc, i)
 		if c == '{' || c == '[' {
 			if level++; level >= limit {
 				return -1
 			}
-			objects.set(level, c == '{')
-			i = skipSpace(doc, i+1)
-			if end := c + 2; at(doc, i) != end { // '}' is '{'+2 and ']' is '['+2
-				if c == '{' {
-					i = skipName(doc, i)
-				}
+			open.open(level, c == '{')
+			i, end = skipSpace(doc, i+1), c+2 // '}' is '{'+2 and ']' is '['+2
+			if at(doc, i) != end {
+				i = skipToValue(doc, i, end)
 				continue
 			}
 		} else if i = skipScalar(doc, i); i < 0 {
 			return -1
 		}
-		if i, level = skipEnds(doc, i, level, &objects); level < 0 {
-			return i
+		for i = skipSpace(doc, i); at(doc, i) != ','; i = skipSpace(doc, i) {
+			if at(doc, i) != end {
+				return -1
+			}
+			i++
+			if level--; level < 0 {
+				return i
+			}
+			end = open.end(level)
 		}
-		if at(doc, i) != ',' {
-			return -1
-		}
-		if i = skipSpace(doc, i+1); objects.object(level) {
-			i = skipName(doc, i)
-		}
+		i = skipToValue(doc, skipSpace(doc, i+1), end)
 	}
 }
 
-// skipEnds goes through white space and the ends of containers behind a value. Below level 0, i is the
-// place after the outermost one.
-func skipEnds(doc []byte, i, level int, objects *nesting) (next, outer int) {
-	for {
-		i = skipSpace(doc, i)
-		end := byte(']')
-		if objects.object(level) {
-			end = '}'
-		}
-		if at(doc, i) != end {
-			return i, level
-		}
-		i++
-		if level--; level < 0 {
-			return i, level
-		}
+// skipToValue goes through a member's name in a container with this end, if it is an object.
+func skipToValue(doc []byte, i int, end byte) int {
+	if end == '}' {
+		return skipName(doc, i)
 	}
+	return i
 }
 
 // skipName goes through a member's name and colon, and the white space behind.
@@ -180,9 +175,12 @@ func skipString(doc []byte, i int) (end int, plain bool) {
 		return -1, false
 	}
 	plain = true
-	for i++; ; {
-		if i = skipPlain(doc, i); i >= len(doc) {
-			return -1, false
+	for i++; i < len(doc); {
+		if i+8 <= len(doc) {
+			n := ordinary(binary.LittleEndian.Uint64(doc[i:]))
+			if i += n; n == 8 {
+				continue
+			}
 		}
 		switch c := doc[i]; {
 		case c == '"':
@@ -194,29 +192,21 @@ func skipString(doc []byte, i int) (end int, plain bool) {
 			}
 		case c < ' ':
 			return -1, false
-		case c >= 0x80:
-			plain = false
-			i++
 		default:
+			plain = plain && c < 0x80
 			i++
 		}
 	}
+	return -1, false
 }
 
-// skipPlain returns a place at or before the first octet that is a quote, a backslash, a control character or
-// above 127. It looks at eight octets at once, and leaves the last seven of the document alone.
-func skipPlain(doc []byte, i int) int {
-	for i+8 <= len(doc) {
-		x := binary.LittleEndian.Uint64(doc[i:])
-		// The subtraction sets the high bit of octets that become negative; a borrow makes mistakes only
-		// behind, that is in higher bits than, the first of them.
-		special := x | (x - each(' ')) | ((x ^ each('"')) - each(1)) | ((x ^ each('\\')) - each(1))
-		if special &= each(0x80); special != 0 {
-			return i + bits.TrailingZeros64(special)/8
-		}
-		i += 8
-	}
-	return i
+// ordinary is how many of eight octets, the first one being the lowest, come before one that is a quote, a
+// backslash, a control character or above 127.
+func ordinary(x uint64) int {
+	// A subtraction sets the high bit of octets that become negative. Its borrow makes mistakes only in
+	// octets behind such a one.
+	special := x | (x - each(' ')) | ((x ^ each('"')) - each(1)) | ((x ^ each('\\')) - each(1))
+	return bits.TrailingZeros64(special&each(0x80)) / 8
 }
 
 // skipEscape goes through a backslash and what belongs to it (RFC 8259 section 7).
