@@ -1,0 +1,251 @@
+package script
+
+import (
+	"math"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// kept are the interpreter's own functions that scripts have; everything else is ours or absent.
+var (
+	keptBase = []string{"_G", "assert", "error", "ipairs", "pcall", "rawequal", "select", "type", "xpcall"}
+	keptMath = []string{
+		"abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "deg", "exp", "floor", "fmod", "frexp", "ldexp", "log",
+		"log10", "max", "min", "mod", "modf", "pi", "pow", "rad", "sin", "sinh", "sqrt", "tan", "tanh",
+	}
+)
+
+func (s *state) openLibraries() {
+	L := s.L
+	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenMath, lua.OpenOs} {
+		open(L)
+		L.SetTop(0)
+	}
+	globals := L.G.Global
+	math, os := globals.RawGetString("math").(*lua.LTable), globals.RawGetString("os").(*lua.LTable)
+	keep(globals, keptBase)
+	globals.RawSetString("_VERSION", lua.LString(lua.LuaVersion))
+	s.define(globals, map[string]lua.LGFunction{
+		"collectgarbage": s.collectGarbage, "getmetatable": s.getMetatable, "next": s.next, "pairs": s.pairs,
+		"print": func(*lua.LState) int { return 0 }, "rawget": s.rawGet, "rawset": s.rawSet, "require": s.require,
+		"setmetatable": s.setMetatable, "tonumber": s.toNumber, "tostring": s.toString, "unpack": s.unpack,
+	})
+	globals.RawSetString("math", s.mathLibrary(math))
+	globals.RawSetString("os", s.clockLibrary(os))
+	globals.RawSetString("string", s.stringLibrary())
+	globals.RawSetString("table", s.tableLibrary())
+	s.json.open(s)
+	globals.RawSetString("json", s.json.table)
+	globals.RawSetString("rapidjson", s.json.table)
+	// What the interpreter's own libraries have registered is out of reach, and of use to nobody.
+	keep(L.G.Registry, nil)
+}
+
+// keep removes all but some names from a table.
+func keep(t *lua.LTable, names []string) {
+	values := make([]lua.LValue, len(names))
+	for i, n := range names {
+		values[i] = t.RawGetString(n)
+	}
+	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(lua.LNil) {
+		t.RawSet(k, lua.LNil)
+	}
+	for i, n := range names {
+		t.RawSetString(n, values[i])
+	}
+}
+
+func (s *state) define(t *lua.LTable, functions map[string]lua.LGFunction) *lua.LTable {
+	for name, fn := range functions {
+		t.RawSetString(name, s.L.NewFunction(fn))
+	}
+	return t
+}
+
+func (s *state) collectGarbage(L *lua.LState) int {
+	L.Push(lua.LNumber(0))
+	return 1
+}
+
+func (s *state) require(L *lua.LState) int {
+	name := arg(L, 1)
+	if name != "json" && name != "rapidjson" {
+		L.RaiseError("module %q not found: there are json and rapidjson", shorten(name))
+	}
+	L.Push(s.json.table)
+	return 1
+}
+
+func (s *state) getMetatable(L *lua.LState) int {
+	L.Push(L.GetMetatable(L.CheckAny(1)))
+	return 1
+}
+
+func (s *state) setMetatable(L *lua.LState) int {
+	t := L.CheckTable(1)
+	L.CheckTypes(2, lua.LTNil, lua.LTTable)
+	if L.GetMetaField(t, "__metatable") != lua.LNil {
+		L.RaiseError("cannot change a protected metatable")
+	}
+	t.Metatable = L.Get(2)
+	L.SetTop(1)
+	return 1
+}
+
+// next is one of the places that know header tables: see headers.
+func (s *state) next(L *lua.LState) int {
+	t := L.CheckTable(1)
+	var k, v lua.LValue
+	if h := s.headersOf(L, t); h != nil {
+		k, v = h.next(L, L.Get(2))
+	} else {
+		k, v = t.Next(L.Get(2))
+	}
+	L.Push(k)
+	if k == lua.LNil {
+		return 1
+	}
+	L.Push(v)
+	return 2
+}
+
+func (s *state) pairs(L *lua.LState) int {
+	t := L.CheckTable(1)
+	L.Push(s.native.nextFunction)
+	L.Push(t)
+	L.Push(lua.LNil)
+	return 3
+}
+
+func (s *state) rawGet(L *lua.LState) int {
+	t := L.CheckTable(1)
+	if h := s.headersOf(L, t); h != nil {
+		L.Push(h.get(L.Get(2)))
+		return 1
+	}
+	L.Push(t.RawGet(L.CheckAny(2)))
+	return 1
+}
+
+func (s *state) rawSet(L *lua.LState) int {
+	t, key, value := L.CheckTable(1), L.CheckAny(2), L.CheckAny(3)
+	L.SetTop(1)
+	if h := s.headersOf(L, t); h != nil {
+		h.set(L, key, value)
+		return 1
+	}
+	if n, ok := key.(lua.LNumber); ok {
+		s.stretch(L, t, n)
+	}
+	L.RawSet(t, key, value)
+	return 1
+}
+
+func (s *state) toNumber(L *lua.LState) int {
+	v := L.CheckAny(1)
+	if base := optInt(L, 2, 10); base != 10 {
+		if base < 2 || base > 36 {
+			L.ArgError(2, "base out of range")
+		}
+		return pushNumber(L, func() (float64, bool) { return parseInBase(arg(L, 1), base) })
+	}
+	if n, ok := v.(lua.LString); ok {
+		s.budget.charge(L, len(n))
+	}
+	return pushNumber(L, func() (float64, bool) { return number(v) })
+}
+
+func pushNumber(L *lua.LState, parse func() (float64, bool)) int {
+	if f, ok := parse(); ok {
+		L.Push(lua.LNumber(f))
+	} else {
+		L.Push(lua.LNil)
+	}
+	return 1
+}
+
+func (s *state) toString(L *lua.LState) int {
+	L.Push(s.display(L, L.CheckAny(1)))
+	return 1
+}
+
+// display is what tostring gives.
+func (s *state) display(L *lua.LState, v lua.LValue) lua.LValue {
+	switch v := v.(type) {
+	case lua.LString:
+		return v
+	case lua.LNumber:
+		return lua.LString(numberText(v))
+	}
+	if op := L.GetMetaField(v, "__tostring"); op != lua.LNil {
+		L.Push(op)
+		L.Push(v)
+		L.Call(1, 1)
+		out := L.Get(-1)
+		L.Pop(1)
+		if out.Type() != lua.LTString {
+			L.RaiseError("'tostring' must return a string")
+		}
+		return out
+	}
+	return lua.LString(v.String())
+}
+
+func (s *state) unpack(L *lua.LState) int {
+	t := L.CheckTable(1)
+	from, to := optInt(L, 2, 1), optInt(L, 3, t.Len())
+	if from > to {
+		return 0
+	}
+	if to-from >= maxPushed {
+		L.RaiseError("too many results to unpack")
+	}
+	for i := from; i <= to; i++ {
+		L.Push(t.RawGet(lua.LNumber(i)))
+	}
+	return to - from + 1
+}
+
+// maxPushed is how many values a function may return.
+const maxPushed = 8000
+
+func (s *state) mathLibrary(t *lua.LTable) *lua.LTable {
+	keep(t, keptMath)
+	t.RawSetString("huge", lua.LNumber(math.Inf(1)))
+	return s.define(t, map[string]lua.LGFunction{"random": s.random, "randomseed": s.randomSeed})
+}
+
+func (s *state) random(L *lua.LState) int {
+	if L.GetTop() == 0 {
+		L.Push(lua.LNumber(s.rng.Float64()))
+		return 1
+	}
+	low, high := 1, intArg(L, 1)
+	if L.GetTop() > 1 {
+		low, high = high, intArg(L, 2)
+	}
+	if low > high {
+		L.ArgError(L.GetTop(), "interval is empty")
+	}
+	L.Push(lua.LNumber(low + int(s.rng.Uint64N(uint64(high-low)+1))))
+	return 1
+}
+
+// randomSeed begins the script's own sequence anew.
+func (s *state) randomSeed(L *lua.LState) int {
+	s.rng = newRandom(uint64(intArg(L, 1)), 0)
+	return 0
+}
+
+// clockLibrary has nothing of os but the time.
+func (s *state) clockLibrary(t *lua.LTable) *lua.LTable {
+	date := t.RawGetString("date").(*lua.LFunction).GFunction
+	keep(t, []string{"time", "clock"})
+	return s.define(t, map[string]lua.LGFunction{"date": func(L *lua.LState) int {
+		const most = 1024
+		if len(L.OptString(1, "")) > most {
+			L.ArgError(1, "the format is too long")
+		}
+		return date(L)
+	}})
+}

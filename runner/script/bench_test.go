@@ -1,0 +1,150 @@
+package script
+
+import (
+	"strings"
+	"testing"
+
+	lua "github.com/yuin/gopher-lua"
+	"golang.org/x/sys/unix"
+)
+
+const compatSource = `
+function make_request(response_header, response_payload, headers, payload)
+  local location = response_header["location"]
+  if location then
+    headers[":path"] = location
+  end
+  payload = string.gsub(payload, "callback%-uri", "http://10.0.0.1/notify")
+  return headers, payload
+end
+
+function validate_response(response_header, response_payload)
+  if response_header[":status"] ~= "201" then
+    return false
+  end
+  return string.find(response_payload, "subscriptionId", 1, true) ~= nil
+end
+`
+
+const nativeSource = `
+function on_request(req, prev)
+  local location = prev and prev:header("location")
+  if location then
+    req.path = location
+  end
+  req.body = string.gsub(req.body, "callback%-uri", "http://10.0.0.1/notify")
+end
+
+function on_response(res)
+  if res.status ~= 201 then
+    return false, "status"
+  end
+  return string.find(res.body, "subscriptionId", 1, true) ~= nil
+end
+`
+
+func fields(pairs ...string) []Field {
+	var out []Field
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, Field{[]byte(pairs[i]), []byte(pairs[i+1])})
+	}
+	return out
+}
+
+func benchRequest() *Message {
+	return &Message{
+		Method: []byte("POST"), Scheme: []byte("http"), Authority: []byte("udm.example:8080"), Path: []byte("/nudm-ee/v1/imsi-1/subscriptions"),
+		Fields: fields("content-type", "application/json", "accept", "application/json", "user-agent", "h2surge", "x-trace", "abc"),
+		Body:   []byte(`{"callback":"callback-uri","filler":"` + strings.Repeat("x", 250) + `"}`),
+	}
+}
+
+func benchResponse() *Message {
+	return &Message{
+		Status: 201,
+		Fields: fields("location", "/nudm-ee/v1/imsi-1/subscriptions/4711", "content-type", "application/json",
+			"server", "nghttpd", "date", "Sat, 21 Nov 2026 19:00:00 GMT", "x-request-id", "1"),
+		Body: []byte(`{"filler":"` + strings.Repeat("y", 250) + `","subscriptionId":"4711"}`),
+	}
+}
+
+func benchHost(tb testing.TB, source string) *Host {
+	tb.Helper()
+	sc, err := Compile("bench.lua", source)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h, err := NewHost([]*Script{sc}, Limits{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(h.Close)
+	return h
+}
+
+// benchStep runs both functions as a chain's step does. What each step brings anew (location, request body, response
+// body) differs, so that nothing is found in a cache that would not be in a test.
+func benchStep(b *testing.B, source string) {
+	h := benchHost(b, source)
+	prevReq, res := benchRequest(), benchResponse()
+	location := res.Fields[0].Value
+	template := benchRequest()
+	body := template.Body
+	b.ReportAllocs()
+	from := cpuTime(b)
+	for i := 0; b.Loop(); i++ {
+		digit := byte('0' + i%10)
+		location[len(location)-1], body[len(body)-5], res.Body[20] = digit, digit, digit
+		req := *template
+		if err := h.Request(0, prevReq, res, &req, nil); err != nil {
+			b.Fatal(err)
+		}
+		if ok, err := h.Response(0, &req, res, nil); !ok || err != nil {
+			b.Fatal(ok, err)
+		}
+	}
+	b.ReportMetric(float64(cpuTime(b)-from)/float64(b.N), "cpu-ns/op")
+}
+
+// cpuTime is what the process has used, the collector's share too; the machine may be busy with other things.
+func cpuTime(b *testing.B) int64 {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+func BenchmarkCompatible(b *testing.B) { benchStep(b, compatSource) }
+func BenchmarkNative(b *testing.B)     { benchStep(b, nativeSource) }
+
+// BenchmarkBudget compares ways to bound instructions, per turn of a loop of four.
+func BenchmarkBudget(b *testing.B) {
+	const source = `local n, sum = 1000, 0 for i = 1, n do if i % 3 == 0 then sum = sum + i end end return sum`
+	for name, prepare := range map[string]func(*lua.LState){
+		"none":    func(*lua.LState) {},
+		"context": func(L *lua.LState) { L.SetContext(endless()) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			L := lua.NewState()
+			defer L.Close()
+			prepare(L)
+			fn, err := L.LoadString(source)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				L.Push(fn)
+				L.Call(0, 0)
+			}
+		})
+	}
+}
+
+func endless() *budget {
+	l := Limits{}.withDefaults()
+	l.Instructions, l.Time = 1<<62, 1<<62
+	bud := newBudget(l, func(int64) int64 { return 0 })
+	bud.begin()
+	return bud
+}

@@ -1,0 +1,93 @@
+package script
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// numberText is a number as Lua 5.1 writes it: "%.14g".
+func numberText(n lua.LNumber) string {
+	var buf [32]byte
+	return string(appendNumber(buf[:0], float64(n)))
+}
+
+func appendNumber(buf []byte, f float64) []byte {
+	const exact = 1e14 // "%.14g" has an exponent from here on
+	switch {
+	case f == math.Trunc(f) && math.Abs(f) < exact:
+		return strconv.AppendInt(buf, int64(f), 10)
+	case math.IsNaN(f):
+		return append(buf, "nan"...)
+	case math.IsInf(f, 1):
+		return append(buf, "inf"...)
+	case math.IsInf(f, -1):
+		return append(buf, "-inf"...)
+	}
+	return strconv.AppendFloat(buf, f, 'g', 14, 64)
+}
+
+// text is a string or a number as a string.
+func text(v lua.LValue) (string, bool) {
+	switch v := v.(type) {
+	case lua.LString:
+		return string(v), true
+	case lua.LNumber:
+		return numberText(v), true
+	}
+	return "", false
+}
+
+// parseNumber reads a number as Lua writes them: decimal, or hexadecimal with 0x.
+func parseNumber(s string) (float64, bool) {
+	s = strings.Trim(s, " \t\n\v\f\r")
+	digits := strings.TrimLeft(s, "+-")
+	if len(s)-len(digits) > 1 || strings.ContainsAny(digits, "_pPiInN") {
+		return 0, false
+	}
+	if len(digits) > 1 && digits[0] == '0' && digits[1]|0x20 == 'x' {
+		n, err := strconv.ParseUint(digits[2:], 16, 64)
+		if err != nil {
+			return 0, false
+		}
+		if s[0] == '-' {
+			return -float64(n), true
+		}
+		return float64(n), true
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil && !math.IsInf(f, 0) {
+		return 0, false
+	}
+	return f, true
+}
+
+// parseInBase reads an integer in a base of 2 to 36.
+func parseInBase(s string, base int) (float64, bool) {
+	s = strings.ToLower(strings.Trim(s, " \t\n\v\f\r"))
+	if base == 16 {
+		s = strings.TrimPrefix(s, "0x")
+	}
+	if strings.ContainsRune(s, '_') {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, base, 64)
+	return float64(n), err == nil
+}
+
+// integers are boxed once: most places and counts are small.
+var integers = func() (t [1024]lua.LValue) {
+	for i := range t {
+		t[i] = lua.LNumber(i)
+	}
+	return t
+}()
+
+func integer(i int) lua.LValue {
+	if i >= 0 && i < len(integers) {
+		return integers[i]
+	}
+	return lua.LNumber(i)
+}

@@ -1,0 +1,460 @@
+package script
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+)
+
+// matcher finds Lua patterns (reference manual of Lua 5.1, section 5.4.1). The interpreter's own compiles a pattern at
+// each call and its backtracking has no end that a budget could set; this one allocates nothing and counts its steps.
+type matcher struct {
+	src, pat string
+	// steps are what may still be done; below 0 the match is given up.
+	steps    int64
+	depth    int
+	captures [maxCaptures]capture
+	n        int
+	err      error
+}
+
+type capture struct{ start, length int }
+
+const (
+	maxCaptures  = 32
+	maxMatches   = 200 // recursion of one match
+	openCapture  = -1
+	placeCapture = -2
+)
+
+var (
+	errPatternSteps   = errors.New("the pattern takes too many steps")
+	errPatternDepth   = errors.New("pattern too complex")
+	errPatternEnds    = errors.New("malformed pattern (ends with '%')")
+	errPatternBracket = errors.New("malformed pattern (missing ']')")
+	errPatternB       = errors.New("unbalanced pattern")
+	errPatternF       = errors.New("missing '[' after '%f' in pattern")
+	errCaptureIndex   = errors.New("invalid capture index")
+	errCaptureEnd     = errors.New("invalid pattern capture")
+	errCaptureMany    = errors.New("too many captures")
+	errCaptureOpen    = errors.New("unfinished capture")
+)
+
+// find looks for pat in src from byte init on; start < 0 when there is none.
+func (m *matcher) find(src, pat string, init int, steps int64) (start, end int) {
+	m.src, m.pat, m.steps, m.err = src, pat, steps, nil
+	p, anchored := 0, false
+	if strings.HasPrefix(pat, "^") {
+		p, anchored = 1, true
+	}
+	prefix := literal(pat[p:])
+	for s := init; s <= len(src); s++ {
+		if prefix != "" && !anchored {
+			skip := strings.Index(src[s:], prefix)
+			if skip < 0 {
+				m.steps -= int64(len(src)-s) / 16
+				break
+			}
+			m.steps -= int64(skip) / 16
+			s += skip
+		}
+		m.n, m.depth = 0, 0
+		if e := m.match(s, p); e >= 0 || m.err != nil {
+			return s, e
+		}
+		if anchored {
+			break
+		}
+	}
+	return -1, -1
+}
+
+// literal is what each match of a pattern begins with.
+func literal(pat string) string {
+	n := strings.IndexAny(pat, specials)
+	if n < 0 {
+		return pat
+	}
+	if n > 0 && strings.IndexByte("*?-", pat[n]) >= 0 {
+		n--
+	}
+	return pat[:n]
+}
+
+func (m *matcher) fail(err error) int {
+	if m.err == nil {
+		m.err = err
+	}
+	return -1
+}
+
+// match is the end of a match of the pattern from p on at s, or -1.
+func (m *matcher) match(s, p int) int {
+	if m.depth++; m.depth > maxMatches {
+		return m.fail(errPatternDepth)
+	}
+	e := m.walk(s, p)
+	m.depth--
+	return e
+}
+
+func (m *matcher) walk(s, p int) int {
+	for m.err == nil {
+		if m.steps--; m.steps < 0 {
+			return m.fail(errPatternSteps)
+		}
+		if p == len(m.pat) {
+			return s
+		}
+		next, nextP, done := m.item(s, p)
+		if done {
+			return next
+		}
+		s, p = next, nextP
+	}
+	return -1
+}
+
+// item matches one item of a pattern. done: s is the result of the whole match, otherwise it goes on at s and p.
+func (m *matcher) item(s, p int) (int, int, bool) {
+	switch c := m.pat[p]; {
+	case c == '(':
+		return m.open(s, p), 0, true
+	case c == ')':
+		return m.close(s, p+1), 0, true
+	case c == '$' && p+1 == len(m.pat):
+		if s == len(m.src) {
+			return s, 0, true
+		}
+		return -1, 0, true
+	case c == '%' && p+1 < len(m.pat):
+		switch n := m.pat[p+1]; {
+		case n == 'b':
+			return m.balance(s, p+2)
+		case n == 'f':
+			return m.frontier(s, p+2)
+		case '0' <= n && n <= '9':
+			return m.again(s, p)
+		}
+	}
+	return m.single(s, p)
+}
+
+func (m *matcher) open(s, p int) int {
+	if m.n == maxCaptures {
+		return m.fail(errCaptureMany)
+	}
+	kind := openCapture
+	p++
+	if p < len(m.pat) && m.pat[p] == ')' {
+		kind = placeCapture
+		p++
+	}
+	m.captures[m.n] = capture{s, kind}
+	m.n++
+	e := m.match(s, p)
+	if e < 0 {
+		m.n--
+	}
+	return e
+}
+
+func (m *matcher) close(s, p int) int {
+	for i := m.n - 1; i >= 0; i-- {
+		if m.captures[i].length != openCapture {
+			continue
+		}
+		m.captures[i].length = s - m.captures[i].start
+		e := m.match(s, p)
+		if e < 0 {
+			m.captures[i].length = openCapture
+		}
+		return e
+	}
+	return m.fail(errCaptureEnd)
+}
+
+// balance is %bxy.
+func (m *matcher) balance(s, p int) (int, int, bool) {
+	if p+1 >= len(m.pat) {
+		return m.fail(errPatternB), 0, true
+	}
+	if s >= len(m.src) || m.src[s] != m.pat[p] {
+		return -1, 0, true
+	}
+	from, level := s, 1
+	for s++; s < len(m.src); s++ {
+		switch m.src[s] {
+		case m.pat[p+1]:
+			if level--; level == 0 {
+				m.steps -= int64(s - from)
+				return s + 1, p + 2, false
+			}
+		case m.pat[p]:
+			level++
+		}
+	}
+	m.steps -= int64(s - from)
+	return -1, 0, true
+}
+
+// frontier is %f[set].
+func (m *matcher) frontier(s, p int) (int, int, bool) {
+	if p >= len(m.pat) || m.pat[p] != '[' {
+		return m.fail(errPatternF), 0, true
+	}
+	end := m.classEnd(p)
+	if end < 0 {
+		return -1, 0, true
+	}
+	var before, here byte
+	if s > 0 {
+		before = m.src[s-1]
+	}
+	if s < len(m.src) {
+		here = m.src[s]
+	}
+	if !m.inSet(before, p, end-1) && m.inSet(here, p, end-1) {
+		return s, end, false
+	}
+	return -1, 0, true
+}
+
+// again is %1 to %9: what a capture has matched.
+func (m *matcher) again(s, p int) (int, int, bool) {
+	i := int(m.pat[p+1]) - '1'
+	if i < 0 || i >= m.n || m.captures[i].length == openCapture {
+		return m.fail(errCaptureIndex), 0, true
+	}
+	c := m.captures[i]
+	want := m.src[c.start : c.start+max(c.length, 0)]
+	m.steps -= int64(len(want)) / 16
+	if !strings.HasPrefix(m.src[s:], want) {
+		return -1, 0, true
+	}
+	return s + len(want), p + 2, false
+}
+
+// single is a class of one character and what may repeat it.
+func (m *matcher) single(s, p int) (int, int, bool) {
+	end := m.classEnd(p)
+	if end < 0 {
+		return -1, 0, true
+	}
+	repeat := byte(0)
+	if end < len(m.pat) {
+		repeat = m.pat[end]
+	}
+	switch repeat {
+	case '?':
+		if m.one(s, p, end) {
+			if e := m.match(s+1, end+1); e >= 0 || m.err != nil {
+				return e, 0, true
+			}
+		}
+		return s, end + 1, false
+	case '+':
+		if !m.one(s, p, end) {
+			return -1, 0, true
+		}
+		return m.longest(s, s+1, p, end), 0, true
+	case '*':
+		return m.longest(s, s, p, end), 0, true
+	case '-':
+		return m.shortest(s, p, end), 0, true
+	}
+	if !m.one(s, p, end) {
+		return -1, 0, true
+	}
+	return s + 1, end, false
+}
+
+// longest tries the most repetitions first, down to an end at least.
+func (m *matcher) longest(s, least, p, end int) int {
+	e := s
+	for m.one(e, p, end) {
+		e++
+	}
+	m.steps -= int64(e - s)
+	if end+1 == len(m.pat) { // nothing follows
+		return e
+	}
+	for ; e >= least && m.err == nil; e-- {
+		if r := m.match(e, end+1); r >= 0 {
+			return r
+		}
+	}
+	return -1
+}
+
+func (m *matcher) shortest(s, p, end int) int {
+	for m.err == nil {
+		if e := m.match(s, end+1); e >= 0 {
+			return e
+		}
+		if !m.one(s, p, end) {
+			return -1
+		}
+		s++
+	}
+	return -1
+}
+
+// classEnd is where the class that begins at p ends.
+func (m *matcher) classEnd(p int) int {
+	c := m.pat[p]
+	p++
+	switch c {
+	case '%':
+		if p == len(m.pat) {
+			return m.fail(errPatternEnds)
+		}
+		return p + 1
+	case '[':
+		if p < len(m.pat) && m.pat[p] == '^' {
+			p++
+		}
+		for first := true; first || p >= len(m.pat) || m.pat[p] != ']'; first = false {
+			if p >= len(m.pat) {
+				return m.fail(errPatternBracket)
+			}
+			if m.pat[p] == '%' {
+				p++
+			}
+			p++
+		}
+		return p + 1
+	}
+	return p
+}
+
+// one is true when the byte at s is in the class from p to end.
+func (m *matcher) one(s, p, end int) bool {
+	if s >= len(m.src) {
+		return false
+	}
+	c := m.src[s]
+	switch m.pat[p] {
+	case '.':
+		return true
+	case '%':
+		return inClass(c, m.pat[p+1])
+	case '[':
+		m.steps -= int64(end-p) / 8
+		return m.inSet(c, p, end-1)
+	}
+	return m.pat[p] == c
+}
+
+// inSet is for [set]; last is the place of its "]".
+func (m *matcher) inSet(c byte, p, last int) bool {
+	in := true
+	p++
+	if m.pat[p] == '^' {
+		in = false
+		p++
+	}
+	for ; p < last; p++ {
+		switch {
+		case m.pat[p] == '%':
+			p++
+			if inClass(c, m.pat[p]) {
+				return in
+			}
+		case p+2 < last && m.pat[p+1] == '-':
+			if m.pat[p] <= c && c <= m.pat[p+2] {
+				return in
+			}
+			p += 2
+		case m.pat[p] == c:
+			return in
+		}
+	}
+	return !in
+}
+
+func inClass(c, class byte) bool {
+	in := false
+	switch class | 0x20 {
+	case 'a':
+		in = isLetter(c)
+	case 'd':
+		in = isDigit(c)
+	case 'l':
+		in = 'a' <= c && c <= 'z'
+	case 'u':
+		in = 'A' <= c && c <= 'Z'
+	case 's':
+		in = c == ' ' || '\t' <= c && c <= '\r'
+	case 'w':
+		in = isLetter(c) || isDigit(c)
+	case 'x':
+		in = isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f'
+	case 'p':
+		in = '!' <= c && c <= '~' && !isLetter(c) && !isDigit(c)
+	case 'c':
+		in = c < ' ' || c == 0x7f
+	case 'z':
+		in = c == 0
+	default:
+		return c == class
+	}
+	if !isLetter(class) {
+		return c == class
+	}
+	return in != (class&0x20 == 0)
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+
+// plain patterns match only themselves.
+func plain(pat string) bool { return !strings.ContainsAny(pat, specials) }
+
+const specials = "^$*+?.()[%-"
+
+// expand adds a replacement to dst: %0 to %9 are the match and its captures.
+func (m *matcher) expand(dst *bytes.Buffer, repl string, start, end int) error {
+	for i := 0; i < len(repl); i++ {
+		c := repl[i]
+		if c != '%' || i+1 == len(repl) {
+			dst.WriteByte(c)
+			continue
+		}
+		i++
+		switch c = repl[i]; {
+		case c == '0':
+			dst.WriteString(m.src[start:end])
+		case isDigit(c):
+			s, place, err := m.captured(int(c-'1'), start, end)
+			if err != nil {
+				return err
+			}
+			if place > 0 {
+				s = string(appendNumber(nil, float64(place)))
+			}
+			dst.WriteString(s)
+		default:
+			dst.WriteByte(c)
+		}
+	}
+	return nil
+}
+
+// captured is capture i: a string, or a place > 0. Without captures, capture 0 is the whole match.
+func (m *matcher) captured(i, start, end int) (s string, place int, err error) {
+	if i == 0 && m.n == 0 {
+		return m.src[start:end], 0, nil
+	}
+	if i >= m.n {
+		return "", 0, errCaptureIndex
+	}
+	switch c := m.captures[i]; c.length {
+	case openCapture:
+		return "", 0, errCaptureOpen
+	case placeCapture:
+		return "", c.start + 1, nil
+	default:
+		return m.src[c.start : c.start+c.length], 0, nil
+	}
+}

@@ -1,0 +1,146 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
+	"github.com/yuin/gopher-lua/parse"
+)
+
+// maxSource is the most bytes of a script's source.
+const maxSource = 256 << 10
+
+// The functions that a script may define.
+const (
+	makeRequest      = "make_request"
+	validateResponse = "validate_response"
+	onRequest        = "on_request"
+	onResponse       = "on_response"
+)
+
+// Script is a compiled script. It is read-only: all workers may use it.
+type Script struct {
+	name      string
+	proto     *lua.FunctionProto
+	defines   map[string]bool
+	wantsBody bool
+}
+
+// Compile reads a script. Its top level is run once, under the default limits, to see which functions it defines. name
+// stands in messages, for example "templates[2].script.lua"; an error of syntax is "name:line: ...".
+func Compile(name, source string) (*Script, error) {
+	proto, err := compile(name, source)
+	if err != nil {
+		return nil, err
+	}
+	s := &Script{name: name, proto: proto}
+	st, err := newStateAlone(s)
+	if err != nil {
+		return nil, err
+	}
+	defer st.L.Close()
+	if err := s.inspect(st.L.G.Global); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// newStateAlone runs a script where nothing else is.
+func newStateAlone(s *Script) (*state, error) {
+	h := &Host{}
+	h.budget = newBudget(Limits{}.withDefaults(), h.measure)
+	return newState(s, h.budget, 0)
+}
+
+func (s *Script) inspect(globals *lua.LTable) error {
+	s.defines = map[string]bool{}
+	for _, name := range []string{makeRequest, validateResponse, onRequest, onResponse} {
+		fn, ok := globals.RawGetString(name).(*lua.LFunction)
+		if !ok {
+			continue
+		}
+		s.defines[name] = true
+		s.wantsBody = s.wantsBody || takesBody(name, fn)
+	}
+	switch {
+	case len(s.defines) == 0:
+		return fmt.Errorf("the script defines none of %s, %s, %s and %s", makeRequest, validateResponse, onRequest, onResponse)
+	case s.defines[makeRequest] && s.defines[onRequest]:
+		return fmt.Errorf("the script defines both %s and %s: one of them changes requests", makeRequest, onRequest)
+	case s.defines[validateResponse] && s.defines[onResponse]:
+		return fmt.Errorf("the script defines both %s and %s: one of them judges responses", validateResponse, onResponse)
+	}
+	if s.defines[onRequest] || s.defines[onResponse] {
+		s.wantsBody = s.wantsBody || mentions(s.proto, "body")
+	}
+	return nil
+}
+
+// takesBody: the compatible functions have the payload as their second parameter.
+func takesBody(name string, fn *lua.LFunction) bool {
+	if name != makeRequest && name != validateResponse {
+		return false
+	}
+	return fn.IsG || fn.Proto.NumParameters > 1 || fn.Proto.IsVarArg != 0
+}
+
+// mentions is true when a string stands somewhere in a function or those inside.
+func mentions(p *lua.FunctionProto, s string) bool {
+	return slices.Contains(p.Constants, lua.LValue(lua.LString(s))) ||
+		slices.ContainsFunc(p.FunctionPrototypes, func(f *lua.FunctionProto) bool { return mentions(f, s) })
+}
+
+// Makes tells whether the script changes requests.
+func (s *Script) Makes() bool { return s.defines[makeRequest] || s.defines[onRequest] }
+
+// Validates tells whether the script judges responses.
+func (s *Script) Validates() bool { return s.defines[validateResponse] || s.defines[onResponse] }
+
+// WantsBody tells whether the script may read the bodies of responses: a compatible function takes the payload, or the
+// word "body" stands in a script of the native form. A response without its body may be handed to any other script.
+func (s *Script) WantsBody() bool { return s.wantsBody }
+
+func compile(name, source string) (proto *lua.FunctionProto, err error) {
+	if len(source) > maxSource {
+		return nil, fmt.Errorf("%s: the source has %d bytes, more than %d", name, len(source), maxSource)
+	}
+	defer func() {
+		// The parser and the compiler panic with more than their own errors.
+		if r := recover(); r != nil {
+			proto, err = nil, fmt.Errorf("%s: the script cannot be compiled: %v", name, r)
+		}
+	}()
+	chunk, err := parse.Parse(strings.NewReader(source), name)
+	if err != nil {
+		return nil, syntaxError(name, source, err)
+	}
+	return link(name, chunk)
+}
+
+func link(name string, chunk []ast.Stmt) (*lua.FunctionProto, error) {
+	chunk, err := rewrite(chunk)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	proto, err := lua.Compile(chunk, name)
+	var bad *lua.CompileError
+	if errors.As(err, &bad) {
+		return nil, fmt.Errorf("%s:%d: %s", name, bad.Line, bad.Message)
+	}
+	return proto, err
+}
+
+func syntaxError(name, source string, err error) error {
+	var bad *parse.Error
+	if !errors.As(err, &bad) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if bad.Pos.Line == parse.EOF {
+		return fmt.Errorf("%s:%d: %s at the end", name, 1+strings.Count(source, "\n"), bad.Message)
+	}
+	return fmt.Errorf("%s:%d: %s near %q", name, bad.Pos.Line, bad.Message, shorten(bad.Token))
+}

@@ -1,0 +1,266 @@
+package script
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// state is one script in one Host.
+type state struct {
+	script *Script
+	L      *lua.LState
+	budget *budget
+	rng    *rand.Rand
+	match  matcher
+	json   jsonLibrary
+	// spare is gsub's buffer.
+	spare *bytes.Buffer
+	// values are the chain instance's while a call runs, nil otherwise.
+	values Values
+
+	compat compat
+	native native
+}
+
+const (
+	callStack = 200
+	// stackSlots is what the Lua stack begins with; it grows up to maxStackSlots.
+	stackSlots, maxStackSlots = 512, 64 << 10
+)
+
+func init() {
+	// Above this index, a number is a key of the table's hash part and costs what it holds. The package's default lets
+	// one assignment fill a gigabyte. It is a variable of the package: nothing else in this program uses it.
+	lua.MaxArrayIndex = 1 << 20
+}
+
+// newState runs the script's top level. place is the script's index, for its random numbers.
+func newState(sc *Script, b *budget, place int) (*state, error) {
+	s := &state{script: sc, budget: b, rng: newRandom(b.limits.Seed, uint64(place))}
+	s.L = lua.NewState(lua.Options{
+		SkipOpenLibs: true, CallStackSize: callStack, RegistrySize: stackSlots, RegistryMaxSize: maxStackSlots,
+		RegistryGrowStep: stackSlots,
+	})
+	s.L.SetContext(b)
+	s.openLibraries()
+	s.openProxies()
+	chunk := s.L.NewFunctionFromProto(sc.proto)
+	s.L.Push(chunk)
+	for _, fn := range []lua.LGFunction{s.concat, s.setIndex, s.newKey} {
+		s.L.Push(s.L.NewFunction(fn))
+	}
+	if err := s.run(3, 0); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// run calls the function below the nargs arguments on the stack, under the budget.
+func (s *state) run(nargs, nret int) error {
+	s.budget.begin()
+	err := s.L.PCall(nargs, nret, nil)
+	s.budget.end()
+	if err == nil {
+		return nil
+	}
+	s.L.SetTop(0)
+	return s.explain(err)
+}
+
+// explain turns the interpreter's error into one that names the script. A budget that is used up explains everything.
+func (s *state) explain(err error) error {
+	msg := err.Error()
+	var api *lua.ApiError
+	if errors.As(err, &api) {
+		if m, ok := text(api.Object); ok {
+			msg = m
+		} else {
+			msg = "the error is a " + api.Object.Type().String()
+		}
+	}
+	if !strings.HasPrefix(msg, s.script.name+":") {
+		msg = s.script.name + ": " + msg
+	}
+	if why := s.budget.why; why != nil {
+		place, ok := strings.CutSuffix(msg, why.Error())
+		if !ok {
+			place = s.script.name + ": "
+		}
+		return fmt.Errorf("%s%w", place, why)
+	}
+	return errors.New(msg)
+}
+
+// fail is an error about what a script returned.
+func (s *state) fail(function, format string, args ...any) error {
+	return fmt.Errorf("%s: %s: %w", s.script.name, function, fmt.Errorf(format, args...))
+}
+
+// function is a global function, looked up at each call: a script may replace it.
+func (s *state) function(name string) (*lua.LFunction, error) {
+	fn, ok := s.L.G.Global.RawGetString(name).(*lua.LFunction)
+	if !ok {
+		return nil, fmt.Errorf("%s: %s is no longer a function", s.script.name, name)
+	}
+	return fn, nil
+}
+
+// concat is the operator "..", see guard.go.
+func (s *state) concat(L *lua.LState) int {
+	n := L.GetTop()
+	size, plain := 0, true
+	for i := 1; i <= n; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			size += len(v)
+		case lua.LNumber:
+			size += 24
+		default:
+			plain = false
+		}
+	}
+	s.budget.reserveString(L, size)
+	if !plain {
+		return s.concatMeta(L, n)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i := 1; i <= n; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			b.WriteString(string(v))
+		case lua.LNumber:
+			var buf [32]byte
+			b.Write(appendNumber(buf[:0], float64(v)))
+		}
+	}
+	L.Push(lua.LString(b.String()))
+	return 1
+}
+
+// concatMeta goes the interpreter's way, with __concat and its errors.
+func (s *state) concatMeta(L *lua.LState, n int) int {
+	rhs := L.Get(n)
+	for i := n - 1; i >= 1; i-- {
+		lhs := L.Get(i)
+		a, okA := text(lhs)
+		b, okB := text(rhs)
+		if okA && okB {
+			s.budget.reserveString(L, len(a)+len(b))
+			rhs = lua.LString(a + b)
+			continue
+		}
+		rhs = s.callConcat(L, lhs, rhs)
+	}
+	L.Push(rhs)
+	return 1
+}
+
+func (s *state) callConcat(L *lua.LState, lhs, rhs lua.LValue) lua.LValue {
+	op := L.GetMetaField(lhs, "__concat")
+	if op == lua.LNil {
+		op = L.GetMetaField(rhs, "__concat")
+	}
+	if op == lua.LNil {
+		bad := lhs
+		if _, ok := text(lhs); ok {
+			bad = rhs
+		}
+		L.RaiseError("attempt to concatenate a %s value", bad.Type())
+	}
+	L.Push(op)
+	L.Push(lhs)
+	L.Push(rhs)
+	L.Call(2, 1)
+	v := L.Get(-1)
+	L.Pop(1)
+	return v
+}
+
+// setIndex is t[k] = v, see guard.go.
+func (s *state) setIndex(L *lua.LState) int {
+	t, key, value := L.Get(1), L.Get(2), L.Get(3)
+	if tb, ok := t.(*lua.LTable); ok {
+		if n, ok := key.(lua.LNumber); ok && n > smallIndex {
+			s.stretch(L, tb, n)
+		}
+	}
+	L.SetTable(t, key, value)
+	return 0
+}
+
+// stretch reserves what an assignment to t[n] adds to the array.
+func (s *state) stretch(L *lua.LState, t *lua.LTable, n lua.LNumber) {
+	if n >= lua.LNumber(lua.MaxArrayIndex) {
+		return
+	}
+	if hole := int(n) - t.Len(); hole > smallIndex {
+		s.budget.reserve(L, 2*hole*slotBytes)
+	}
+}
+
+// newKey is the key of a constructor's [k] = v, see guard.go.
+func (s *state) newKey(L *lua.LState) int {
+	if n, ok := L.Get(1).(lua.LNumber); ok && n > smallIndex && n < lua.LNumber(lua.MaxArrayIndex) {
+		s.budget.reserve(L, 2*int(n)*slotBytes)
+	}
+	L.SetTop(1)
+	return 1
+}
+
+// arg is an argument that is a string or a number.
+func arg(L *lua.LState, n int) string {
+	v, ok := text(L.Get(n))
+	if !ok {
+		L.TypeError(n, lua.LTString)
+	}
+	return v
+}
+
+// intArg is an argument that is a number or the text of one, cut to an integer.
+func intArg(L *lua.LState, n int) int {
+	v := L.Get(n)
+	if f, ok := number(v); ok {
+		return clampInt(f)
+	}
+	L.TypeError(n, lua.LTNumber)
+	return 0
+}
+
+func optInt(L *lua.LState, n, def int) int {
+	if L.Get(n) == lua.LNil {
+		return def
+	}
+	return intArg(L, n)
+}
+
+func number(v lua.LValue) (float64, bool) {
+	switch v := v.(type) {
+	case lua.LNumber:
+		return float64(v), true
+	case lua.LString:
+		return parseNumber(string(v))
+	}
+	return 0, false
+}
+
+// clampInt keeps what does not fit an int from becoming something else.
+func clampInt(f float64) int {
+	const most = 1 << 53
+	switch {
+	case f != f:
+		return 0
+	case f > most:
+		return most
+	case f < -most:
+		return -most
+	}
+	return int(f)
+}
+
+func newRandom(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
