@@ -40,19 +40,41 @@ func (m Mistakes) Error() string {
 type source struct {
 	lines    map[string]int
 	mistakes Mistakes
+	// unread are the paths whose values could not be read: what is wrong with them was said.
+	unread map[string]bool
 }
 
-// add notes a mistake at a path, whose line is that of the nearest one that the file has.
+func newSource() *source { return &source{lines: map[string]int{}, unread: map[string]bool{}} }
+
+// add notes a mistake at a path, whose line is that of the nearest one that the file has. It says
+// nothing of what could not be read.
 func (s *source) add(path, format string, args ...any) {
-	line, at := 0, path
-	for at != "" {
-		if n, ok := s.lines[at]; ok {
-			line = n
-			break
+	line := 0
+	for at := path; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		if s.unread[at] {
+			return
 		}
-		at = at[:max(0, strings.LastIndexAny(at, ".["))]
+		if n, ok := s.lines[at]; ok && line == 0 {
+			line = n
+		}
 	}
 	s.mistakes = append(s.mistakes, Mistake{path, line, fmt.Sprintf(format, args...)})
+}
+
+// misread notes that the value at a path cannot be read.
+func (s *source) misread(path, format string, args ...any) {
+	s.add(path, format, args...)
+	s.unread[path] = true
+}
+
+// isRead reports that all below a path could be read.
+func (s *source) isRead(path string) bool {
+	for at := range s.unread {
+		if strings.HasPrefix(at, path) {
+			return false
+		}
+	}
+	return true
 }
 
 // parse decodes YAML strictly: a field that is unknown or given twice, or a value of another type,
@@ -80,7 +102,7 @@ type parser interface{ parse(string) error }
 func (s *source) decode(n *yaml.Node, v reflect.Value, path string) {
 	s.lines[path] = n.Line
 	if n.Kind == yaml.AliasNode {
-		s.add(path, "aliases are not supported")
+		s.misread(path, "aliases are not supported")
 		return
 	}
 	if p, ok := v.Addr().Interface().(parser); ok {
@@ -90,7 +112,7 @@ func (s *source) decode(n *yaml.Node, v reflect.Value, path string) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if n.Tag == "!!null" {
-			s.add(path, "has no value")
+			s.misread(path, "has no value")
 			return
 		}
 		v.Set(reflect.New(v.Type().Elem()))
@@ -129,17 +151,17 @@ func numberError(text string, err error) error {
 
 func (s *source) decodeScalar(n *yaml.Node, path, want string, set func(string) error, tags ...string) {
 	if n.Kind != yaml.ScalarNode || !slices.Contains(tags, n.Tag) {
-		s.add(path, "must be %s", want)
+		s.misread(path, "must be %s", want)
 		return
 	}
 	if err := set(n.Value); err != nil {
-		s.add(path, "%v", err)
+		s.misread(path, "%v", err)
 	}
 }
 
 func (s *source) decodeSlice(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.SequenceNode {
-		s.add(path, "must be a list")
+		s.misread(path, "must be a list")
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
@@ -150,7 +172,7 @@ func (s *source) decodeSlice(n *yaml.Node, v reflect.Value, path string) {
 
 func (s *source) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.MappingNode {
-		s.add(path, "must be a mapping")
+		s.misread(path, "must be a mapping")
 		return
 	}
 	fields := fieldsOf(v.Type())
@@ -164,16 +186,17 @@ func (s *source) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 		switch {
 		case !known:
 			s.lines[at] = key.Line
-			s.add(at, "there is no such field; fields are %s", strings.Join(names(v.Type()), ", "))
+			s.misread(at, "there is no such field; fields are %s", strings.Join(names(v.Type()), ", "))
 		case twice:
 			s.add(at, "is given again in line %d; first in line %d", key.Line, first)
 		default:
 			s.decode(value, v.Field(index), at)
 		}
 	}
-	for name, index := range fields {
-		if _, given := seen[name]; !given && !optional(v.Type().Field(index)) {
-			s.add(strings.TrimPrefix(path+"."+name, "."), "is missing")
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if name := fieldName(f); seen[name] == 0 && !optional(f) {
+			s.misread(strings.TrimPrefix(path+"."+name, "."), "is missing")
 		}
 	}
 }

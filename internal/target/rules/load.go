@@ -61,7 +61,7 @@ func readBounded(name string, most int64) ([]byte, error) {
 // Load checks the text of a file, in YAML or JSON. The files it names are relative to dir. The
 // error is of type Mistakes.
 func Load(data []byte, dir string) (*Set, error) {
-	s := &source{lines: map[string]int{}}
+	s := newSource()
 	var f File
 	s.parse(data, &f)
 	if len(s.mistakes) > 0 && len(f.Rules) == 0 {
@@ -130,15 +130,18 @@ func (s *source) compileHead(f *File) {
 	if l == nil {
 		return
 	}
-	for path, address := range map[string]string{"listen.address": l.Address, "listen.statsAddress": l.StatsAddress} {
-		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
-			s.add(path, "%q is not HOST:PORT", address)
-		}
-	}
+	s.checkAddress("listen.address", l.Address)
+	s.checkAddress("listen.statsAddress", l.StatsAddress)
 	if l.CPU != nil && *l.CPU < 0 {
 		s.add("listen.cpu", "is negative")
 	}
 	if n := l.MaxConcurrentStreams; n != nil && (*n < 1 || *n > 1<<31-1) {
 		s.add("listen.maxConcurrentStreams", "is not between 1 and %d", 1<<31-1)
+	}
+}
+
+func (s *source) checkAddress(path, address string) {
+	if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
+		s.add(path, "%q is not HOST:PORT", address)
 	}
 }

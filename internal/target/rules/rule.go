@@ -97,7 +97,7 @@ func (s *source) compileRule(path string, spec *Rule, index int, dir string) *ru
 	}
 	list := spec.Responses
 	switch {
-	case len(list) == 0 && spec.Resource == nil:
+	case len(list) == 0 && spec.Resource == nil && s.isRead(path):
 		s.add(path, "has neither responses nor a resource")
 	case len(list) == 0:
 		list = []Response{{}}

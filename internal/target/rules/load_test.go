@@ -1,0 +1,185 @@
+package rules
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMistakes: all of them are told, each with path and line.
+func TestMistakes(t *testing.T) {
+	const text = `apiVersion: h2surge.io/v1
+kind: target
+listen: {address: "8080", cpu: -1, maxConcurrentStreams: 0, port: 1}
+maxDocuments: -1
+rules:
+- name: a
+  match:
+    method: "G T"
+    path: /a?b
+    headers:
+    - {name: Accept, equals: x}
+    - {name: a, equals: x, contains: y}
+    - {name: a, matches: "("}
+    query:
+    - {equals: x}
+    - {name: a, jsonPointer: /a, exists: yes}
+    body:
+    - {jsonPointer: a, equals: x}
+    - {name: x, equals: 5}
+  responses:
+  - status: 99
+    status: 200
+- name: a
+  responses:
+  - weight: -1
+    headers:
+    - {name: ":status", value: x}
+    - {name: content-length, value: x}
+    - {name: connection, value: x}
+    - {name: x, value: " x"}
+    - {name: x, value: "${path.id} ${uid} ${state.id} ${random.hex(0)} ${random.int(2,1)} ${random.int(x)} ${request.header.A B} ${json:a} ${"}
+    body: x
+    bodyFile: y
+    delay: {fixed: 5, uniform: {min: 2s, max: 1s}, exponential: {max: 2h}, normal: {mean: -1s, standardDeviation: 1s}}
+    unanswered: 60%
+    reset: 0.5
+    close: 2
+  - {status: 204, body: x}
+  - {problem: {status: 200}, body: x}
+  - {bodyFile: none.txt}
+- name: b
+  match: {path: "/a/{x}/{x}"}
+- name: c
+  match: {path: "/a/**/b"}
+  resource: {collection: "", action: erase}
+- name: d
+  resource: {collection: c, action: list, id: x, limit: 0, where: [{jsonPointer: x, equals: "${state.id}"}]}
+- name: e
+  resource: {collection: c, action: read, limit: 3}
+  responses: [{weight: 0}]
+- responses:
+- [x]
+`
+	_, err := Load([]byte(text), t.TempDir())
+	var got []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if at := strings.Index(line, "none.txt: no such"); at > 0 {
+			line = line[:strings.Index(line, ": stat")] + ": stat none.txt" // without the directory
+		}
+		got = append(got, line)
+	}
+	golden, err := os.ReadFile("testdata/mistakes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSpace(string(golden)), "\n")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNotEvenRules(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                          "the file is empty",
+		"a: [":                      "did not find",
+		"[]":                        "must be a mapping",
+		head + "rules: []\n---\n{}": "more than one document",
+		head + "rules: &a [*a]":     "rules[0] (line 3): aliases are not supported",
+		head:                        "rules: is missing",
+		"\x00":                      "control characters",
+	} {
+		_, err := Load([]byte(text), ".")
+		var m Mistakes
+		if !errors.As(err, &m) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestScalars(t *testing.T) {
+	var d Duration
+	var r Ratio
+	for _, s := range []string{"", "5", "x", "5 ms"} {
+		if d.parse(s) == nil {
+			t.Errorf("%q was taken for a duration", s)
+		}
+	}
+	for _, s := range []string{"", "x", "-1", "1.01", "101%", "NaN", "%"} {
+		if r.parse(s) == nil {
+			t.Errorf("%q was taken for a ratio", s)
+		}
+	}
+	if d.parse("1.5s") != nil || d != Duration(1500*time.Millisecond) || r.parse("3%") != nil || r != 0.03 {
+		t.Error(d, r)
+	}
+}
+
+const fuzzFile = head + `listen: {address: ":1", seed: 1}
+rules:
+- name: a
+  match: {method: GET, path: '/a/{x}/**', headers: [{name: h, matches: "a+"}], query: [{name: q, exists: true}], body: [{jsonPointer: /a, equals: b}]}
+  resource: {collection: c, action: put, id: '${path.x}', absent: {cause: X}}
+  responses:
+  - {weight: 3, status: 201, headers: [{name: content-type, value: application/json}, {name: h, value: '${request.header.h}${uuid}'}], body: '{"a":"${json:/a}","b":${json:/b}}', delay: {uniform: {min: 1ms, max: 2ms}}, unanswered: 3%}
+  - {problem: {status: 403, cause: C, detail: '${request.path}'}}
+`
+
+// FuzzLoad: whatever a file holds, Load ends, and what it takes answers requests.
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(fuzzFile), "GET", "/a/b/c?q=1", []byte(`{"a":"b"}`))
+	f.Add([]byte(head+"rules: [{name: r, resource: {collection: c, action: list}}]"), "POST", "/", []byte("x"))
+	f.Fuzz(func(t *testing.T, data []byte, method, path string, body []byte) {
+		set, err := Load(data, "/nonexistent")
+		if err != nil {
+			if m := (Mistakes)(nil); !errors.As(err, &m) || len(m) == 0 {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		e := NewEngine(set, 1)
+		c := &Call{}
+		for range 2 {
+			c.Begin([]byte(method), []byte(path))
+			c.AddField([]byte("h"), []byte("aa"))
+			c.AddBody(body)
+			e.Answer(c, clock)
+			if c.Fate == Answered {
+				answer(t, c)
+			}
+		}
+	})
+}
+
+func FuzzText(f *testing.F) {
+	f.Add(`a$${"${path.x}":${json:/a/b}"${random.int(1,2)}$`)
+	f.Add(`${state:/x}${query.a}${request.header.b}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, json := range []bool{false, true} {
+			parsed, err := parseText(s, scope{params: []string{"x"}, state: true, json: json})
+			if err != nil {
+				continue
+			}
+			if !strings.Contains(s, "$") {
+				if got, ok := parsed.constant(); !ok || got != s {
+					t.Errorf("%q became %q, %v", s, got, ok)
+				}
+			}
+			e := NewEngine(&Set{names: []string{"r"}, collections: []string{"c"}}, 1)
+			c := request("GET /a\nb: c\n\n{}")
+			c.params, c.Rule = [][]byte{[]byte("v")}, 0
+			e.appendText(nil, &parsed, c)
+		}
+	})
+}
