@@ -1,0 +1,44 @@
+//go:build !race
+
+package extract
+
+import (
+	"testing"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+func TestValueAllocatesNothing(t *testing.T) {
+	x, dst := exchange(), make([]byte, 0, 64)
+	for _, s := range []rv.Source{
+		{Kind: rv.SourceHeader, Name: "location"},
+		{Kind: rv.SourceHeader, Name: "location", Regex: "[0-9]+"},
+		{Kind: rv.SourceStatus},
+		{Kind: rv.SourceBody},
+		{Kind: rv.SourceBodySize},
+		{Kind: rv.SourceResponseTime},
+		{Kind: rv.SourceJSONPointer, Pointer: "/a/b"},
+		{Kind: rv.SourceJSONPointer, Pointer: "/n/-1"},
+		{Kind: rv.SourceRequestMethod},
+		{Kind: rv.SourceRequestPath},
+		{Kind: rv.SourceRequestHeader, Name: "accept"},
+		{Kind: rv.SourceRequestBody},
+		{Kind: rv.SourceRequestJSONPointer, Pointer: "/id/0"},
+	} {
+		e, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok := false
+		if n := testing.AllocsPerRun(100, func() { _, ok = e.Value(dst, x) }); n != 0 || !ok {
+			t.Errorf("%+v: %v allocations, a value %v", s, n, ok)
+		}
+	}
+}
+
+func TestCauseAllocatesNothing(t *testing.T) {
+	m, dst := problem("application/problem+json; charset=utf-8", `{"cause":"INVALID\u005fAPI","type":"/x"}`), make([]byte, 0, 128)
+	if n := testing.AllocsPerRun(100, func() { Cause(dst, m) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,68 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+)
+
+const session = `{
+  "type": "object",
+  "required": ["id"],
+  "properties": {"id": {"type": "string", "pattern": "^[a-z]+$"}, "n": {"type": "integer", "maximum": 10}, "next": {"$ref": "#"}},
+  "additionalProperties": false
+}`
+
+func TestSchema(t *testing.T) {
+	for _, tc := range []struct {
+		name, schema, body string
+		want               bool
+	}{
+		{"valid", session, `{"id":"abc","n":10}`, true},
+		{"recursion", session, `{"id":"abc","next":{"id":"d","next":{}}}`, false},
+		{"pattern", session, `{"id":"ABC"}`, false},
+		{"required", session, `{}`, false},
+		{"additional", session, `{"id":"a","x":1}`, false},
+		{"integer of 2020-12", session, `{"id":"a","n":1.0}`, true},
+		{"maximum", session, `{"id":"a","n":11}`, false},
+		{"number too large for anything", session, `{"id":"a","n":1e1000000000}`, false},
+		{"not JSON", session, `{"id":"a"`, false},
+		{"two documents", session, `{"id":"a"} {}`, false},
+		{"empty", session, ``, false},
+		{"too deep", `true`, strings.Repeat("[", 20000) + strings.Repeat("]", 20000), false},
+		{"true", `true`, `1`, true},
+		{"false", `false`, `1`, false},
+		{"2020-12 without $schema", `{"prefixItems":[{"type":"string"}]}`, `[1]`, false},
+		{"draft 7", `{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}`, `[1]`, false},
+		{"own $id", `{"$id":"https://example.com/a","$defs":{"b":{"$id":"b","type":"null"}},"$ref":"b"}`, `null`, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, err := NewSchema([]byte(tc.schema))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Valid([]byte(tc.body)); got != tc.want {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSchemaErrors(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{`:                                     "JSON Schema: unexpected EOF",
+		``:                                      "JSON Schema: EOF",
+		`{"type":"text"}`:                       "JSON Schema: ",
+		`{"pattern":"("}`:                       "JSON Schema: ",
+		`1`:                                     "JSON Schema: ",
+		`{"$ref":"other.json"}`:                 `references to other documents are refused: "schema:///other.json"`,
+		`{"$ref":"file:///etc/passwd"}`:         `references to other documents are refused: "file:///etc/passwd"`,
+		`{"$ref":"https://example.com/x#/a"}`:   `references to other documents are refused: "https://example.com/x"`,
+		`{"$schema":"https://example.com/own"}`: `references to other documents are refused: "https://example.com/own"`,
+		`{"$ref":"#/$defs/none"}`:               "JSON Schema: ",
+		`{"$id":"file:///a/b","$ref":"c"}`:      `references to other documents are refused: "file:///a/c"`,
+	} {
+		if _, err := NewSchema([]byte(schema)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", schema, err, want)
+		}
+	}
+}

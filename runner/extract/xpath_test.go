@@ -1,0 +1,128 @@
+package extract
+
+import (
+	"strings"
+	"sync"
+	"testing"
+)
+
+const soap = `<?xml version="1.0" encoding="UTF-8"?>
+<!-- first -->
+<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">
+  <soap:Body>
+    <Result xmlns="urn:example" code="7"><Item n="1">one</Item><Item n="2">t<b>w</b><!-- no -->o</Item><Price>10.50</Price></Result>
+    <c>a<![CDATA[<b>&]]>c &amp; d</c><empty/>
+  </soap:Body>
+</soap:Envelope>`
+
+func xpathValue(t *testing.T, expression, document string) string {
+	t.Helper()
+	e, err := newXPath(expression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := e.value([]byte("kept"), []byte(document))
+	if !ok {
+		return none
+	}
+	return string(got)
+}
+
+func TestXPath(t *testing.T) {
+	for _, tc := range []struct{ name, expression, want string }{
+		{"first of several", "//Item", "one"},
+		{"second", "//Item[2]", "two"},
+		{"last", "//Item[last()]", "two"},
+		{"attribute", "//Result/@code", "7"},
+		{"by an attribute", "//Item[@n='2']", "two"},
+		{"text of an element with others", "//Item[2]/text()", "t"},
+		{"comment", "//Item[2]/comment()", " no "},
+		{"prefix of the document", "/soap:Envelope/soap:Body/Result/Price", "10.50"},
+		{"no prefix", "/Envelope", none},
+		{"local name", "//*[local-name()='Body']/*[local-name()='Result']/@code", "7"},
+		{"namespace", "//*[namespace-uri()='urn:example' and local-name()='Price']", "10.50"},
+		{"CDATA", "//c", "a<b>&c & d"},
+		{"CDATA is text", "//c/text()", "a<b>&c & d"},
+		{"CDATA in a function", "string-length(//c/text())", "10"},
+		{"empty element", "//empty", ""},
+		{"nothing", "//none", none},
+		{"string", "string(//Item[2])", "two"},
+		{"string of nothing", "string(//none)", ""},
+		{"concat", "concat(//Item[1], '-', //Result/@code)", "one-7"},
+		{"count", "count(//Item)", "2"},
+		{"number", "number(//Price)", "10.5"},
+		{"sum", "sum(//Item/@n)", "3"},
+		{"not a number", "number(//Item[1])", "NaN"},
+		{"division", "1 div 0", "Infinity"},
+		{"negative infinity", "-1 div 0", "-Infinity"},
+		{"large", "1000000 * 1000000 * 1000000 * 1000000", "1000000000000000000000000"},
+		{"small", "1 div 8", "0.125"},
+		{"boolean", "count(//Item) = 2", "true"},
+		{"boolean function", "boolean(//none)", "false"},
+		{"union", "//Price | //Result/@code", "10.50"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := xpathValue(t, tc.expression, soap); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestNotXML(t *testing.T) {
+	for _, document := range []string{"", "text", "{}", "<a>", "<a></b>", "<a/><b", "<a>&none;</a>", "<a b></a>", "<!-- -->"} {
+		if got := xpathValue(t, "/a", document); got != none {
+			t.Errorf("%q: %q", document, got)
+		}
+	}
+}
+
+func TestXMLBounds(t *testing.T) {
+	nested := func(depth int) string { return strings.Repeat("<a>", depth) + "x" + strings.Repeat("</a>", depth) }
+	for _, tc := range []struct {
+		name, document, want string
+	}{
+		{"deepest", nested(maxXMLDepth), "x"},
+		{"too deep", nested(maxXMLDepth + 1), none},
+		{"wide", "<a>" + strings.Repeat("<b/>", 2*maxXMLDepth) + "x</a>", "x"},
+		{"too wide", "<a>" + strings.Repeat("<b/>", maxXMLMarkup) + "x</a>", none},
+		{"markup in CDATA", "<a><![CDATA[" + strings.Repeat("<a>", 2*maxXMLDepth) + "]]></a>", strings.Repeat("<a>", 2*maxXMLDepth)},
+	} {
+		if got := xpathValue(t, "/a", tc.document); got != tc.want {
+			t.Errorf("%s: %.20q", tc.name, got)
+		}
+	}
+}
+
+// TestXPathManyTimes: an expression has no memory of the document before, and many may use it.
+func TestXPathManyTimes(t *testing.T) {
+	for _, expression := range []string{"//b[2]", "string(//b[2])", "concat(//b[2], '')", "//b[position()=2]"} {
+		e, err := newXPath(expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for _, want := range []string{"2", "x", "2"} {
+					if got, ok := e.value(nil, []byte("<a><b>1</b><b>"+want+"</b></a>")); !ok || string(got) != want {
+						t.Errorf("%s: %q %v, want %q", expression, got, ok, want)
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+// FuzzXPath: whatever expression and document come, there is no panic.
+func FuzzXPath(f *testing.F) {
+	f.Add("//Item[2]", soap)
+	f.Add("concat(string(/a), count(//@b))", "<a b='c'><![CDATA[x]]>y</a>")
+	f.Add("substring-after(., 'x') | ../a[b=1]", "<a><?p q?><b/></a>")
+	f.Fuzz(func(_ *testing.T, expression, document string) {
+		if e, err := newXPath(expression); err == nil {
+			e.value(nil, []byte(document))
+		}
+	})
+}
