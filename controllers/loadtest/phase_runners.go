@@ -253,8 +253,13 @@ func (r *reconciler) startFailure(s *scope) *failure {
 		return nil
 	}
 	for i := range s.view.Shards {
-		if snap := s.view.Shards[i].Snapshot; snap != nil && snap.Problem == runnerv1alpha1.ProblemPlan {
+		snap := s.view.Shards[i].Snapshot
+		switch {
+		case snap == nil:
+		case snap.Problem == runnerv1alpha1.ProblemPlan:
 			return &failure{string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "a runner cannot execute the plan")}
+		case snap.Problem == runnerv1alpha1.ProblemSetup:
+			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "a setup chain failed")}
 		}
 	}
 	if why := s.lostBeforeStart(); why != "" && number(s.job, desired.AnnotationLosses)+1 >= r.cfg.Runner.StartAttempts {

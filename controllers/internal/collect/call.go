@@ -29,6 +29,7 @@ type request struct {
 	// it was told before.
 	start   int64
 	startAt int64
+	globals []string
 	clock   func() int64 // ours
 	timeout time.Duration
 }
@@ -65,6 +66,8 @@ func perform(ctx context.Context, r request) outcome {
 		out.err = r.client.Update(ctx, r.update)
 	case callStop:
 		out.err = r.client.Stop(ctx, r.stop)
+	case callTeardown:
+		out.err = r.client.Teardown(ctx, runnerv1alpha1.Teardown{})
 	case callStart:
 		out.err = out.startCall(ctx, r)
 	case callAck:
@@ -90,7 +93,7 @@ func (o *outcome) startCall(ctx context.Context, r request) error {
 		}
 		o.startAt = r.start - o.best.offset
 	}
-	return r.client.Start(ctx, runnerv1alpha1.Start{At: o.startAt})
+	return r.client.Start(ctx, runnerv1alpha1.Start{At: o.startAt, Globals: r.globals})
 }
 
 func (o *outcome) look(ctx context.Context, r request) error {

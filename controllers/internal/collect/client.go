@@ -22,6 +22,7 @@ type Client interface {
 	Update(context.Context, runnerv1alpha1.Update) error
 	Start(context.Context, runnerv1alpha1.Start) error
 	Stop(context.Context, runnerv1alpha1.Stop) error
+	Teardown(context.Context, runnerv1alpha1.Teardown) error
 	Ack(context.Context, runnerv1alpha1.Ack) error
 	Snapshot(context.Context) (*runnerv1alpha1.Snapshot, error)
 	// Close gives the connection up.
@@ -70,6 +71,10 @@ func (c *httpClient) Start(ctx context.Context, m runnerv1alpha1.Start) error {
 
 func (c *httpClient) Stop(ctx context.Context, m runnerv1alpha1.Stop) error {
 	return c.put(ctx, runnerv1alpha1.PathStop, m)
+}
+
+func (c *httpClient) Teardown(ctx context.Context, m runnerv1alpha1.Teardown) error {
+	return c.put(ctx, runnerv1alpha1.PathTeardown, m)
 }
 
 func (c *httpClient) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {

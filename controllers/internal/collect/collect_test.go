@@ -98,6 +98,10 @@ func (c client) Stop(ctx context.Context, m runnerv1alpha1.Stop) error {
 	return c.f.runners[c.i].Stop(ctx, m)
 }
 
+func (c client) Teardown(ctx context.Context, m runnerv1alpha1.Teardown) error {
+	return c.f.runners[c.i].Teardown(ctx, m)
+}
+
 func (c client) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 	return c.f.runners[c.i].Ack(ctx, m)
 }
@@ -427,9 +431,38 @@ func TestNext(t *testing.T) {
 			if name != "no pod" {
 				tt.s.pod.Address = "x"
 			}
-			if got := tt.s.next(&tt.d, tt.start); got != tt.want {
+			if got := tt.s.next(&tt.d, tt.start, false); got != tt.want {
 				t.Errorf("call %d, want %d", got, tt.want)
 			}
 		})
 	}
+}
+
+func TestSetupAndTeardown(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, f *fleet) {
+		f.plan.Globals = []string{"token"}
+		f.plan.Chains = append(f.plan.Chains,
+			runnerv1alpha1.Chain{Name: "login", Phase: runnerv1alpha1.PhaseSetup}, runnerv1alpha1.Chain{Name: "logout", Phase: runnerv1alpha1.PhaseTeardown})
+		f.wait(3 * time.Second)
+		f.operator() // the values are told again to whoever takes over
+		v := f.run()
+		for i, r := range f.runners {
+			if diff := cmp.Diff([]string{runnertest.Captured}, r.Globals()); diff != "" {
+				t.Errorf("runner %d was told (-want +got):\n%s", i, diff)
+			}
+			if v.Shards[i].Snapshot.Globals != nil {
+				t.Error("what setup has captured is in the view")
+			}
+			if slices.Contains(r.Calls(), "teardown") {
+				t.Errorf("runner %d was told to tear down while others work", i)
+			}
+		}
+		v = f.wait(time.Hour)
+		if !v.Every((*Shard).Final) || len(losses(v)) != 0 {
+			t.Fatalf("states %v losses %v, want all done and none lost", states(v), losses(v))
+		}
+		if !slices.Contains(f.runners[0].Calls(), "teardown") || slices.Contains(f.runners[1].Calls(), "teardown") {
+			t.Errorf("calls %v and %v: only the first runs teardown", f.runners[0].Calls(), f.runners[1].Calls())
+		}
+	})
 }

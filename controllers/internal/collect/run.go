@@ -164,14 +164,14 @@ func (s *stateful) see(p Pod) {
 // returns the time until there is something to do.
 func (r *run) advance(ctx context.Context, now time.Time) time.Duration {
 	changed := r.judge(now)
-	startNow := r.startNow()
+	startNow, allDrained := r.startNow(), r.allDrained()
 	pause := r.opts.Interval
 	for i, s := range r.shards {
 		if s.dueAt.After(now) {
 			pause = min(pause, s.dueAt.Sub(now))
 			continue
 		}
-		if c := s.next(&r.d, startNow); c != callNone {
+		if c := s.next(&r.d, startNow, allDrained); c != callNone {
 			s.busy = true
 			r.begin(ctx, r.request(i, c))
 		}
@@ -219,6 +219,26 @@ func (r *run) startNow() bool {
 	return waiting
 }
 
+// globals are what setup has captured, by the shard that ran it.
+func (r *run) globals() []string {
+	for _, s := range r.shards {
+		if s.globals != nil {
+			return s.globals
+		}
+	}
+	return nil
+}
+
+// allDrained: nobody has a request of the load in flight any more, so that teardown may begin.
+func (r *run) allDrained() bool {
+	for _, s := range r.shards {
+		if s.lost == nil && !s.isDone() && (s.snapshot == nil || s.snapshot.State != runnerv1alpha1.StateDrained) {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *stateful) isDone() bool {
 	return s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateDone
 }
@@ -250,7 +270,7 @@ func (r *run) request(i int, c call) request {
 		index: i, call: c, client: s.client, clock: r.clock, timeout: r.opts.Timeout,
 		update: runnerv1alpha1.Update{Revision: revision, Share: s.share},
 		stop:   runnerv1alpha1.Stop{Reason: r.d.Stop, Drain: true},
-		start:  r.startAt, startAt: s.startAt,
+		start:  r.startAt, startAt: s.startAt, globals: r.globals(),
 	}
 	if s.snapshot != nil {
 		q.sequence = s.snapshot.Sequence

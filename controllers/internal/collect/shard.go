@@ -21,6 +21,9 @@ type stateful struct {
 	startAt  int64     // in the runner's clock, as it was told; zero: not yet
 	acked    bool
 	rate     float64
+	// globals are what setup has captured, if this shard has run it. They may be secret, so they are
+	// kept here and taken out of the snapshot, which others store.
+	globals []string
 
 	// offset is added to the runner's clock to get ours; rtt is the round trip it was measured
 	// in, zero: not measured. Half of rtt bounds the error.
@@ -37,13 +40,14 @@ const (
 	callUpdate
 	callStart
 	callStop
+	callTeardown
 	callAck
 )
 
 // next is what to ask of a runner now. It looks at what the runner said last, never at what we
 // have sent: messages are idempotent, answers can be lost, and a process that takes over has
 // sent nothing.
-func (s *stateful) next(d *Desired, startNow bool) call {
+func (s *stateful) next(d *Desired, startNow, allDrained bool) call {
 	switch {
 	case s.lost != nil || s.busy || s.pod.Address == "" || s.pod.Ended:
 		return callNone
@@ -60,6 +64,8 @@ func (s *stateful) next(d *Desired, startNow bool) call {
 		return callStart
 	case d.Stop != "" && d.MayStart && s.snapshot.Stopped == "":
 		return callStop
+	case allDrained && s.snapshot.State == runnerv1alpha1.StateDrained:
+		return callTeardown
 	}
 	return callSnapshot
 }
@@ -108,6 +114,9 @@ func (s *stateful) take(n *runnerv1alpha1.Snapshot) error {
 		return nil // overtaken
 	}
 	s.rate = rate(old, n)
+	if n.Globals != nil {
+		s.globals, n.Globals = n.Globals, nil
+	}
 	s.snapshot = n
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type Runner struct {
 	stop     *runnerv1alpha1.Stop
 	stopped  time.Time
 	acked    bool
+	torn     bool // teardown may begin
 	gone     bool
 	problem  runnerv1alpha1.Problem
 	message  string
@@ -173,6 +175,33 @@ func (r *Runner) Stop(ctx context.Context, m runnerv1alpha1.Stop) error {
 	})
 }
 
+// Teardown ends a runner that waits for it.
+func (r *Runner) Teardown(ctx context.Context, _ runnerv1alpha1.Teardown) error {
+	return r.answer(ctx, "teardown", func() error {
+		r.torn = true
+		return nil
+	})
+}
+
+// Globals are what the runner was told at the start.
+func (r *Runner) Globals() (values []string) {
+	r.locked(func() {
+		if r.start != nil {
+			values = r.start.Globals
+		}
+	})
+	return
+}
+
+// Captured is what the runner that runs setup captures for each of the plan's globals.
+const Captured = "captured by setup"
+
+// once says that the shard runs chains of a phase.
+func (r *Runner) once(phase runnerv1alpha1.Phase) bool {
+	return r.share != nil && r.share.Share.Once &&
+		slices.ContainsFunc(r.plan.Chains, func(c runnerv1alpha1.Chain) bool { return c.Phase == phase })
+}
+
 // Ack lets the runner go.
 func (r *Runner) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 	return r.answer(ctx, "ack", func() error {
@@ -210,6 +239,8 @@ func (r *Runner) state() runnerv1alpha1.State {
 		return runnerv1alpha1.StateReady
 	case r.worked() < r.length():
 		return runnerv1alpha1.StateRunning
+	case r.once(runnerv1alpha1.PhaseTeardown) && !r.torn:
+		return runnerv1alpha1.StateDrained
 	}
 	return runnerv1alpha1.StateDone
 }
@@ -247,6 +278,11 @@ func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
 	}
 	if r.stop != nil {
 		s.Stopped = r.stop.Reason
+	}
+	if r.once(runnerv1alpha1.PhaseSetup) && s.State != runnerv1alpha1.StateDone {
+		for range r.plan.Globals {
+			s.Globals = append(s.Globals, Captured)
+		}
 	}
 	r.count(s)
 	return s
