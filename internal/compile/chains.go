@@ -180,13 +180,13 @@ func (c *compiler) steps(i int, flat []flatStep) {
 
 // together compiles steps that are sent at the same time, which read nothing of each other.
 func (c *compiler) together(s *scope, flat []flatStep, out *rv.Chain) {
-	made := map[string]string{}
+	made := map[string]int{}
 	for j := range flat {
 		for _, m := range flat[j].request.captures {
-			if other, taken := made[m.name]; taken {
-				c.fail(m.path.Child("name"), "%q is captured by steps %q and %q of chain %q, which are sent at the same time", m.name, other, flat[j].name, s.chain)
+			if k, taken := made[m.name]; taken && k != j {
+				c.fail(m.path.Child("name"), "%q is captured by steps %q and %q of chain %q, which are sent at the same time", m.name, flat[k].name, flat[j].name, s.chain)
 			}
-			made[m.name] = flat[j].name
+			made[m.name] = j
 		}
 		out.Steps = append(out.Steps, c.step(s, &flat[j]))
 	}

@@ -49,7 +49,7 @@ func TestErrors(t *testing.T) {
 		{"unknown template", func(s *spec) { s.Chains[0].Steps[1].Template = "patch" },
 			[]string{`spec.chains[0].steps[1].template: there is no template "patch"`}},
 		{"no template", func(s *spec) { s.Chains[0].Steps[1].Template = "" },
-			[]string{`spec.chains[0].steps[1].template: is needed`}},
+			[]string{`spec.chains[0].steps[1]: exactly one of template and parallel is needed`}},
 		{"unknown target", func(s *spec) { s.Chains[0].Target = "elsewhere" },
 			[]string{`spec.chains[0].target: there is no target "elsewhere"`}},
 		{"two targets of one name", func(s *spec) { s.Targets = append(s.Targets, s.Targets[0]) },
@@ -311,9 +311,9 @@ func TestWarnings(t *testing.T) {
 		`spec.variables[1]: variable "two" has 2 values for 4 shards, so every shard uses all of them`,
 		`spec.templates[1].method: methods are case-sensitive, and this one is not all upper case`,
 		`spec.targets[1]: target "spare" is used by no chain; its connections are opened all the same`,
+		`spec.templates[3]: template "unused" is used by no chain`,
 		`spec.variables[1]: variable "two" is never read`,
 		`spec.templates[0].capture[0]: capture "session" is never read`,
-		`spec.templates[3]: template "unused" is used by no chain`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

@@ -51,19 +51,22 @@ type Item struct {
 }
 
 // Mounts lists what must be below FilesDir for the plan of a spec that compiles: ConfigMaps first,
-// then Secrets, each kind by name. The same spec gives the same list.
+// then Secrets, each kind by name. A key that several fields ask for is one item. The same spec gives
+// the same list.
 func Mounts(spec *v1alpha1.LoadTestSpec) []Mount {
 	m := map[Kind]map[string]map[string]*field.Path{ConfigMap: {}, Secret: {}}
-	for i := range spec.Targets {
-		references(&spec.Targets[i], field.NewPath("spec", "targets").Index(i), func(kind Kind, name, key string, at *field.Path) {
-			if m[kind][name] == nil {
-				m[kind][name] = map[string]*field.Path{}
-			}
-			if m[kind][name][key] == nil {
-				m[kind][name][key] = at
-			}
-		})
-	}
+	sources(spec, func(s source) {
+		if s.file != "" {
+			return
+		}
+		keys := m[s.kind]
+		if keys[s.name] == nil {
+			keys[s.name] = map[string]*field.Path{}
+		}
+		if keys[s.name][s.key] == nil {
+			keys[s.name][s.key] = s.at
+		}
+	})
 	var out []Mount
 	for _, kind := range []Kind{ConfigMap, Secret} {
 		for _, name := range slices.Sorted(maps.Keys(m[kind])) {
@@ -136,23 +139,23 @@ func (m *Manifest) data(kind Kind, name string) (data map[string][]byte, found b
 	return data, found
 }
 
-// references tells each key that a target needs.
-func references(t *v1alpha1.Target, at *field.Path, tell func(kind Kind, name, key string, at *field.Path)) {
-	if t.TLS == nil {
-		return
-	}
-	at = at.Child("tls")
-	if ca := t.TLS.CA; ca != nil && ca.ConfigMap != nil {
-		tell(ConfigMap, ca.ConfigMap.Name, keyOf(ca.ConfigMap), at.Child("ca", "configMap"))
-	}
-	if ca := t.TLS.CA; ca != nil && ca.Secret != nil {
-		tell(Secret, ca.Secret.Name, keyOf(ca.Secret), at.Child("ca", "secret"))
-	}
-	if own := t.TLS.Certificate; own != nil && own.Secret != nil {
-		at = at.Child("certificate", "secret")
-		tell(Secret, own.Secret.Name, corev1.TLSCertKey, at)
-		tell(Secret, own.Secret.Name, corev1.TLSPrivateKeyKey, at)
-	}
+// OwnFile is a file that a spec names itself.
+type OwnFile struct {
+	// Path is where the runner runs, as it is written.
+	Path string
+	// Field of the spec that asks for it.
+	Field *field.Path
+}
+
+// OwnFiles lists the files that a spec names itself, in the order of the spec, for those who run
+// where the files are.
+func OwnFiles(spec *v1alpha1.LoadTestSpec) (out []OwnFile) {
+	sources(spec, func(s source) {
+		if s.file != "" {
+			out = append(out, OwnFile{s.file, s.at})
+		}
+	})
+	return out
 }
 
 // defaultAuthorityKey is where cert-manager and Kubernetes put certificates of authorities.

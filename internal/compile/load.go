@@ -45,37 +45,6 @@ type ManifestError struct{ Errors field.ErrorList }
 
 func (e *ManifestError) Error() string { return strings.Join(ErrorLines(e.Errors), "\n") }
 
-// strictLoadTest is the part of the CRD's schema that Go's types do not show. A test compares it
-// with the CRD.
-var strictLoadTest = &strictness{
-	notZero: map[string]bool{
-		"spec.targets[].url":                  true,
-		"spec.targets[].connectTo":            true,
-		"spec.targets[].protocol":             true,
-		"spec.targets[].maxConcurrentStreams": true,
-		"spec.targets[].tls.serverName":       true,
-		"spec.targets[].tls.minVersion":       true,
-		"spec.targets[].tls.maxVersion":       true,
-		"spec.targets[].tls.ca.file":          true,
-		"spec.targets[].tls.ca.configMap.key": true,
-		"spec.targets[].tls.ca.secret.key":    true,
-		"spec.targets[].http1.pipeline":       true,
-		"spec.variables[].range.step":         true,
-		"spec.templates[].method":             true,
-		"spec.templates[].path":               true,
-		"spec.chains[].weight":                true,
-		"spec.chains[].steps[].name":          true,
-		"spec.thresholds[].quantile":          true,
-		"spec.thresholds[].max":               true,
-		"spec.thresholds[].min":               true,
-		"spec.runner.shards":                  true,
-	},
-	required: map[string][]string{
-		"":                           {"spec"},
-		"spec.templates[].headers[]": {"value"},
-	},
-}
-
 // Load reads a manifest of one or more YAML or JSON documents: exactly one LoadTest and any
 // number of ConfigMaps and Secrets. Decoding is strict: an unknown field, a field given twice or a value of
 // the wrong type is an error. A *ManifestError holds all that is wrong, in the order of the

@@ -11,6 +11,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
 // maxSocketPath is what sockaddr_un of Linux takes, its final zero byte aside.
@@ -50,6 +51,10 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 	c.http2(at.Child("http2"), t.HTTP2, &out)
 	c.http1(at.Child("http1"), t.HTTP1, &out)
 	c.connecting(at.Child("connecting"), t, &out)
+	out.FollowAuthority = t.FollowAuthority
+	if t.Auth != nil {
+		out.Auth = c.auth(at.Child("auth"), t.Auth)
+	}
 	return out
 }
 
@@ -85,6 +90,7 @@ func (c *compiler) endpoints(at *field.Path, t *v1alpha1.Target) []runnerv1alpha
 	return out
 }
 
+// endpoint takes a URL apart, unless it has holes: then runners do.
 func (c *compiler) endpoint(path *field.Path, raw string) (e runnerv1alpha1.Endpoint, ok bool) {
 	if !c.length(path, raw, maxURL) {
 		return e, false
@@ -93,12 +99,16 @@ func (c *compiler) endpoint(path *field.Path, raw string) (e runnerv1alpha1.Endp
 		c.fail(path, "is needed")
 		return e, false
 	}
-	u, err := url.Parse(raw)
-	if err != nil { // its text would quote the URL, and with it a password
-		c.fail(path, "is not a URL of the form http://host:port/path")
+	pieces, err := syntax.Parse(raw)
+	if err != nil {
+		c.fail(path, "%s", err.Error())
 		return e, false
 	}
-	if problem := urlProblem(u); problem != "" {
+	if len(pieces) != 1 || pieces[0].Ref != nil {
+		return c.variedEndpoint(path, pieces)
+	}
+	u, problem := parseURL(pieces[0].Literal)
+	if problem != "" {
 		c.fail(path, "%s", problem)
 		return e, false
 	}
@@ -112,6 +122,15 @@ func (c *compiler) endpoint(path *field.Path, raw string) (e runnerv1alpha1.Endp
 		Address:   net.JoinHostPort(u.Hostname(), port),
 		BasePath:  strings.TrimRight(u.EscapedPath(), "/"),
 	}, true
+}
+
+// parseURL says what keeps a URL from being the base of requests, or nothing.
+func parseURL(raw string) (*url.URL, string) {
+	u, err := url.Parse(raw)
+	if err != nil { // its text would quote the URL, and with it a password
+		return nil, "is not a URL of the form http://host:port/path"
+	}
+	return u, urlProblem(u)
 }
 
 // urlProblem says what keeps a URL from being the base of requests, or nothing.

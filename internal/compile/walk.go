@@ -32,6 +32,8 @@ type strictness struct {
 	notZero map[string]bool
 	// required fields may be empty but not omitted; by the path of the object they are in.
 	required map[string][]string
+	// negative durations are possible.
+	negative map[string]bool
 }
 
 // place is where the walker is.
@@ -102,8 +104,11 @@ func (w *walker) selfDecoding(at place, raw any, t reflect.Type) {
 	if err == nil {
 		err = json.Unmarshal(b, reflect.New(t).Interface())
 	}
-	_, isString := raw.(string)
-	if t == reflect.TypeFor[metav1.Duration]() && (!isString || err == nil && !durationPattern.MatchString(raw.(string))) {
+	written, isString := raw.(string)
+	if w.strict != nil && w.strict.negative[at.pattern] {
+		written = strings.TrimPrefix(written, "-")
+	}
+	if t == reflect.TypeFor[metav1.Duration]() && (!isString || err == nil && !durationPattern.MatchString(written)) {
 		w.fail(at, formats[t])
 		return
 	}

@@ -1,0 +1,120 @@
+package compile
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	syntax "github.com/h2surge/h2surge/internal/text"
+)
+
+// variedEndpoint is a URL with holes. Its scheme is literal, because it decides on TLS; the rest is
+// tried with what is known of the values that fill the holes.
+func (c *compiler) variedEndpoint(path *field.Path, pieces []syntax.Piece) (e rv.Endpoint, ok bool) {
+	scheme, _, literal := strings.Cut(pieces[0].Literal, "://")
+	scheme = strings.ToLower(scheme)
+	if !literal || scheme != "http" && scheme != "https" {
+		c.fail(path, "must begin with http:// or https://, without ${} before the host")
+		return e, false
+	}
+	t := text{path: path, pieces: pieces}
+	before := len(c.errs)
+	for _, p := range pieces {
+		if p.Ref == nil {
+			continue
+		}
+		c.urlHole(t, p.Ref)
+		for _, f := range p.Ref.Functions {
+			if f.Key != nil {
+				c.urlHole(t, f.Key)
+			}
+		}
+	}
+	if len(c.errs) > before {
+		return e, false
+	}
+	for s := range int(c.spec.Runner.Shards) {
+		if problem := c.triedURL(pieces, s); problem != "" {
+			c.fail(path, "%s, with the values of shard %d", problem, s)
+			return e, false
+		}
+	}
+	return rv.Endpoint{Scheme: scheme, URL: c.constantText(pieces)}, true
+}
+
+// urlHole checks that a variable has one value on a runner.
+func (c *compiler) urlHole(t text, ref *syntax.Reference) {
+	i, isVariable := c.variableIndex[ref.Name]
+	if !isVariable {
+		c.fail(t.path, "variable %q is not defined", ref.Name)
+		return
+	}
+	if v := &c.plan.Variables[i]; v.Env == nil && v.PerShard == nil && v.Constant == nil && v.Scope != rv.ScopeGlobal {
+		c.fail(t.path, "variable %q has many values, and a url is the same for the whole run; env, perShard, constant and those of scope global are possible", ref.Name)
+		return
+	}
+	c.variableRead[ref.Name] = true
+	c.column(t.path, i, ref)
+}
+
+// stand-ins for values that only runners know, one of which makes a URL of what can become one.
+var standIns = []string{"1", "/1", ":1", "::1"}
+
+// triedURL says what is wrong with the URL of a shard, or nothing.
+func (c *compiler) triedURL(pieces []syntax.Piece, shard int) (problem string) {
+	for i, standIn := range standIns {
+		var url strings.Builder
+		for _, p := range pieces {
+			if p.Ref == nil {
+				url.WriteString(p.Literal)
+			} else {
+				url.WriteString(c.valueOn(shard, p.Ref, standIn))
+			}
+		}
+		_, tried := parseURL(url.String())
+		if tried == "" {
+			return ""
+		}
+		if i == 0 {
+			problem = tried
+		}
+	}
+	return problem
+}
+
+// valueOn is what a hole becomes on a shard, or else the stand-in.
+func (c *compiler) valueOn(shard int, ref *syntax.Reference, standIn string) string {
+	v := &c.plan.Variables[c.variableIndex[ref.Name]]
+	value := ""
+	switch {
+	case len(v.PerShard) > 0:
+		value = v.PerShard[shard%len(v.PerShard)]
+	case v.Constant != nil && v.Constant.File == "":
+		value = v.Constant.Text
+	default:
+		return standIn
+	}
+	changed := func(f syntax.Function) bool { return f.Name != rv.FunctionUpper && f.Name != rv.FunctionLower }
+	if slices.ContainsFunc(ref.Functions, changed) {
+		return standIn
+	}
+	return value
+}
+
+// constantText is a text of variables only, which mean the same everywhere.
+func (c *compiler) constantText(pieces []syntax.Piece) (out rv.Text) {
+	named := func(ref *syntax.Reference) (rv.Part, bool) {
+		return rv.Part{Variable: c.variableIndex[ref.Name] + 1, Column: ref.Column}, true
+	}
+	for _, p := range pieces {
+		part := rv.Part{Literal: p.Literal}
+		if p.Ref != nil {
+			part, _ = named(p.Ref)
+			part.Functions, _ = functions(p.Ref.Functions, named)
+		}
+		out = append(out, part)
+	}
+	return out
+}
