@@ -58,12 +58,9 @@ func program(t *testing.T, p *rv.Plan) *Program {
 	return g
 }
 
-func cursors(g *Program) []Cursor {
-	var out []Cursor
-	for i := range g.Variables {
-		out = append(out, NewCursor([]rv.Span{{From: 0, To: g.Variables[i].size}}))
-	}
-	return out
+// sources is the only worker of a test.
+func sources(g *Program) *Sources {
+	return NewSources(g, &rv.Share{Slots: rv.Slots{Of: 1, Residues: []int64{0}}}, 0)
 }
 
 // request renders a step as its sender would and reads it back with an independent decoder.
@@ -71,7 +68,7 @@ func request(t *testing.T, e *Encoder, d *hpack.Decoder, s *Step, in *Instance, 
 	t.Helper()
 	body := s.AppendBody(nil, e.g, in)
 	prefix := []byte("prefix")
-	block, next := e.AppendHeaders(prefix, s, in, len(body), state)
+	block, next := e.AppendHeaders(prefix, s, in, len(body), state, nil)
 	if string(block[:6]) != "prefix" {
 		t.Fatal("AppendHeaders does not append")
 	}
@@ -88,13 +85,13 @@ func request(t *testing.T, e *Encoder, d *hpack.Decoder, s *Step, in *Instance, 
 
 func TestRequestsOfAChain(t *testing.T) {
 	g := program(t, lifeCycle())
-	cs := cursors(g)
+	src := sources(g)
 	e := NewEncoder(g, 0, &g.Targets[0].Endpoints[0])
 	d := hpack.NewDecoder(MaxTable, nil)
 	var in Instance
 	state := e.Begin(MaxTable)
 	for round, ue := range []string{"000005", "000010"} {
-		in.Begin(g, 0, cs)
+		in.Start(g, 0, src, 0)
 		var got [][]string
 		for i := range 3 {
 			fields, body, next := request(t, e, d, &g.Steps[i], &in, state)
@@ -129,7 +126,7 @@ func TestRequestsOfAChain(t *testing.T) {
 // different states but share one encoder.
 func TestEveryOrderDecodes(t *testing.T) {
 	g := program(t, lifeCycle())
-	cs := cursors(g)
+	src := sources(g)
 	e := NewEncoder(g, 0, &g.Targets[0].Endpoints[0])
 	r := rand.New(rand.NewPCG(3, 4))
 	type connection struct {
@@ -148,9 +145,9 @@ func TestEveryOrderDecodes(t *testing.T) {
 	for range 500 {
 		c := conns[r.IntN(len(conns))]
 		s := &g.Steps[r.IntN(len(g.Steps))]
-		in.Begin(g, s.Chain, cs)
+		in.Start(g, s.Chain, src, 0)
 		path := "/x/" + strings.Repeat("y", r.IntN(400))
-		if len(g.Chains[s.Chain].Variables) > 0 && g.Chains[s.Chain].Captures > 0 {
+		if g.Chains[s.Chain].Captures > 0 {
 			in.Capture(0, []byte(path))
 		}
 		fields, _, next := request(t, e, c.dec, s, &in, c.state)
@@ -165,7 +162,7 @@ func TestCapturedPathIsEncoded(t *testing.T) {
 	g := program(t, lifeCycle())
 	e := NewEncoder(g, 0, &g.Targets[0].Endpoints[0])
 	var in Instance
-	in.Begin(g, 0, cursors(g))
+	in.Start(g, 0, sources(g), 0)
 	in.Capture(0, []byte("/a b\x7f/%20\xc3\xa9"))
 	fields, _, _ := request(t, e, hpack.NewDecoder(MaxTable, nil), &g.Steps[2], &in, Static)
 	if want := ":path: /a%20b%7F/%20%C3%A9"; fields[3] != want {
@@ -175,18 +172,18 @@ func TestCapturedPathIsEncoded(t *testing.T) {
 
 func TestRenderingAllocatesNothing(t *testing.T) {
 	g := program(t, lifeCycle())
-	cs := cursors(g)
+	src := sources(g)
 	e := NewEncoder(g, 0, &g.Targets[0].Endpoints[0])
 	var in Instance
-	in.Begin(g, 0, cs)
+	in.Start(g, 0, src, 0)
 	in.Capture(0, []byte("/s/1"))
 	buf, body, state := make([]byte, 0, 1024), make([]byte, 0, 1024), TableState(0)
 	round := func() {
-		in.Begin(g, 0, cs)
+		in.Start(g, 0, src, 0)
 		in.Capture(0, []byte("/s/1"))
 		for i := range 3 {
 			body = g.Steps[i].AppendBody(body[:0], g, &in)
-			buf, state = e.AppendHeaders(buf[:0], &g.Steps[i], &in, len(body), state)
+			buf, state = e.AppendHeaders(buf[:0], &g.Steps[i], &in, len(body), state, nil)
 		}
 	}
 	round()
@@ -250,33 +247,10 @@ func TestCursorWalksItsSpansAndWraps(t *testing.T) {
 	}
 }
 
-func TestSequenceValues(t *testing.T) {
-	for _, tt := range []struct {
-		v    rv.Variable
-		i    int64
-		want string
-	}{
-		{rv.Variable{Range: &rv.Range{Start: 0, End: 10, Step: 1}}, 0, "0"},
-		{rv.Variable{Range: &rv.Range{Start: 0, End: 10, Step: 1, Width: 3}}, 0, "000"},
-		{rv.Variable{Range: &rv.Range{Start: 7, End: 100, Step: 10, Width: 3}}, 2, "027"},
-		{rv.Variable{Range: &rv.Range{Start: 99, End: 1e18, Step: 1, Width: 2}}, 1, "100"},
-		{rv.Variable{Range: &rv.Range{Start: 1e18 - 1, End: 1e18, Step: 1, Width: 19}}, 0, "0999999999999999999"},
-		{rv.Variable{List: []string{"a", ""}}, 1, ""},
-	} {
-		s, err := newSequence(&tt.v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(s.append(nil, tt.i)); got != tt.want {
-			t.Errorf("%+v [%d] = %q, want %q", tt.v, tt.i, got, tt.want)
-		}
-	}
-}
-
 func TestCapturesAreBounded(t *testing.T) {
 	g := program(t, lifeCycle())
 	var in Instance
-	in.Begin(g, 0, cursors(g))
+	in.Start(g, 0, sources(g), 0)
 	if in.Has(0) {
 		t.Error("a new instance has captured something")
 	}
@@ -306,7 +280,7 @@ func TestCompileTellsTheFault(t *testing.T) {
 		{"method", func(p *rv.Plan) { p.Chains[0].Steps[0].Method = "A B" }, `chains[0].steps[0].method: "A B" is no token`},
 		{"header", func(p *rv.Plan) { p.Chains[0].Steps[0].Headers[0].Name = lit("a:b") }, `chains[0].steps[0].headers[0].name: "a:b" is no token`},
 		{"path", func(p *rv.Plan) { p.Chains[0].Steps[0].Path = nil }, "chains[0].steps[0].path: empty"},
-		{"range", func(p *rv.Plan) { p.Variables[0].Range.Step = 0 }, fmt.Sprintf("variables[0]: range: %+v is empty or out of bounds", rv.Range{Start: 5, End: 1000, Width: 6})},
+		{"range", func(p *rv.Plan) { p.Variables[0].Range.Step = 0 }, fmt.Sprintf("variables[0] (ue).range: %+v is empty or out of bounds", rv.Range{Start: 5, End: 1000, Width: 6})},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := lifeCycle()

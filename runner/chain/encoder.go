@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -19,6 +20,7 @@ import (
 // state); values with holes are never inserted.
 type Encoder struct {
 	g      *Program
+	target int
 	steps  [][]field // by Step.Order
 	needed int       // size of the table that all insertions together need
 	blocks [][]block // by Step.Order, then by TableState+1
@@ -33,9 +35,10 @@ const Static TableState = -1
 
 // field is a request header field at an endpoint.
 type field struct {
-	name   string
-	value  text
-	length bool // the value is the body's length
+	name  string
+	holes text // the name, when it has some
+	kind  fieldKind
+	value text
 }
 
 // block is an encoded header block with holes.
@@ -45,28 +48,25 @@ type block struct {
 	made bool
 }
 
-// op appends literal, and then, when it is a hole, a string literal made from value or from the
-// body's length.
+// op appends literal, and then, when there is a hole, a string literal that is made for it.
 type op struct {
 	literal []byte
-	hole    bool
+	hole    holeKind
 	value   text
-	length  bool
-	// target: the value is a path with something captured in it, which may hold what a path
-	// must not (RFC 9113 8.3.1); it is percent-encoded as Head does.
-	target bool
+	// plain values need no neutralising (RFC 9113 8.2.1, 8.3.1).
+	plain bool
 }
 
 // NewEncoder makes an encoder for the steps that go to an endpoint of a target.
 func NewEncoder(g *Program, target int, e *rv.Endpoint) *Encoder {
-	enc := &Encoder{g: g}
+	enc := &Encoder{g: g, target: target}
 	for i := range g.Steps {
 		if g.Steps[i].Target != target {
 			continue
 		}
 		var fields []field
 		for _, f := range g.Steps[i].fields {
-			fields = append(fields, field{name: f.name, value: f.at(e), length: f.kind == fieldLength})
+			fields = append(fields, field{name: f.name, holes: f.holes, kind: f.kind, value: f.at(e).harmless(f.kind)})
 		}
 		enc.steps = append(enc.steps, fields)
 	}
@@ -93,8 +93,8 @@ func (e *Encoder) Begin(tableSize uint32) TableState {
 }
 
 // AppendHeaders appends the header block of a step and returns the connection's new state.
-// bodyLen is the length of the rendered body.
-func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int, state TableState) ([]byte, TableState) {
+// bodyLen is the length of the rendered body. A cookie that is not empty makes a field.
+func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int, state TableState, cookie ...[]byte) ([]byte, TableState) {
 	b := &e.blocks[s.Order][state+1]
 	if !b.made {
 		*b = e.make(s.Order, state)
@@ -102,22 +102,47 @@ func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int
 	for i := range b.ops {
 		o := &b.ops[i]
 		dst = append(dst, o.literal...)
-		if !o.hole {
-			continue
+		switch o.hole {
+		case noHole:
+		case authorizationHole:
+			dst = appendSecret(dst, authorizationPrefix, inst.src.authorizations[e.target])
+		case lengthHole:
+			at := len(dst)
+			dst = closeString(strconv.AppendInt(append(dst, 0), int64(bodyLen), 10), at)
+		default:
+			at := len(dst)
+			dst = o.value.appendTo(append(dst, 0), inst)
+			if !o.plain {
+				dst = neutralise2(dst, at+1, o.hole)
+			}
+			dst = closeString(dst, at)
 		}
-		at := len(dst)
-		dst = append(dst, 0)
-		if o.length {
-			dst = strconv.AppendInt(dst, int64(bodyLen), 10)
-		} else {
-			dst = o.value.appendTo(dst, e.g, inst)
-		}
-		if o.target {
-			dst = neutralise(dst, at+1, targetHole)
-		}
-		dst = closeString(dst, at)
+	}
+	if len(cookie) > 0 {
+		dst = appendSecret(dst, cookiePrefix, cookie[0])
 	}
 	return dst, b.next
+}
+
+var (
+	authorizationPrefix = secretPrefix("authorization")
+	cookiePrefix        = secretPrefix("cookie")
+)
+
+func secretPrefix(name string) []byte {
+	_, i := hpack.StaticIndex(name, "")
+	return hpack.AppendLiteralPrefix(nil, hpack.Never, i, name)
+}
+
+// appendSecret appends a field that nobody may index, unless it is empty.
+func appendSecret(dst, prefix, value []byte) []byte {
+	if len(value) == 0 {
+		return dst
+	}
+	dst = append(dst, prefix...)
+	at := len(dst)
+	dst = append(append(dst, 0), value...)
+	return closeString(neutralise2(dst, at+1, valueHole), at)
 }
 
 // closeString fills in the length of the string that begins behind dst[at]. One byte is reserved
@@ -149,13 +174,18 @@ func (e *Encoder) inserted(state int) []field {
 	return table
 }
 
-// indexable fields are constant and not in the static table whole.
+// indexable fields are constant, no secrets, and not in the static table whole.
 func (f *field) indexable() bool {
-	if f.length || !f.value.constant() {
+	if f.dynamic() || secret(f.name) {
 		return false
 	}
 	full, _ := hpack.StaticIndex(f.name, f.value.literal())
 	return full == 0
+}
+
+// dynamic fields differ from request to request.
+func (f *field) dynamic() bool {
+	return f.holes != nil || f.kind == fieldLength || f.kind == fieldAuthorization || !f.value.constant()
 }
 
 func find(table []field, f field) int {
@@ -183,22 +213,21 @@ func (e *Encoder) make(order int, state TableState) block {
 	}
 	var lit []byte
 	for _, f := range e.steps[order] {
-		full, name := 0, 0
-		if f.length || !f.value.constant() {
-			_, name = hpack.StaticIndex(f.name, "")
-			lit = hpack.AppendLiteralPrefix(lit, hpack.Without, name, f.name)
-			b.ops = append(b.ops, op{literal: lit, hole: true, value: f.value, length: f.length, target: f.name == ":path" && f.value.captures()})
+		if f.dynamic() {
+			b.ops = append(b.ops, f.ops(lit)...)
 			lit = nil
 			continue
 		}
 		value := f.value.literal()
-		full, name = hpack.StaticIndex(f.name, value)
+		full, name := hpack.StaticIndex(f.name, value)
 		at := find(table, f)
 		switch {
 		case full > 0:
 			lit = hpack.AppendIndexed(lit, full)
 		case at >= 0:
 			lit = hpack.AppendIndexed(lit, staticEntries+len(table)-at)
+		case secret(f.name):
+			lit = hpack.AppendLiteral(lit, hpack.Never, name, f.name, value)
 		case inserting:
 			lit = hpack.AppendLiteral(lit, hpack.Incremental, name, f.name, value)
 			table = append(table, f)
@@ -210,4 +239,49 @@ func (e *Encoder) make(order int, state TableState) block {
 		b.ops = append(b.ops, op{literal: lit})
 	}
 	return b
+}
+
+// ops encodes a dynamic field behind literal.
+func (f *field) ops(literal []byte) []op {
+	value := op{hole: valueHole, value: f.value, plain: f.value.plain()}
+	switch {
+	case f.kind == fieldAuthorization:
+		return []op{{literal: literal, hole: authorizationHole}}
+	case f.holes != nil:
+		// A literal without indexing whose name is a string too (RFC 7541 6.2.2).
+		return []op{{literal: append(literal, 0), hole: nameHole, value: f.holes}, value}
+	case f.kind == fieldLength:
+		value.hole = lengthHole
+	case f.kind == fieldPath:
+		value.hole = targetHole
+	}
+	indexing := hpack.Without
+	if secret(f.name) {
+		indexing = hpack.Never
+	}
+	_, name := hpack.StaticIndex(f.name, "")
+	value.literal = hpack.AppendLiteralPrefix(literal, indexing, name, f.name)
+	return []op{value}
+}
+
+// harmless neutralises the literals of a field's value.
+func (t text) harmless(kind fieldKind) text {
+	place := valueHole
+	if kind == fieldPath {
+		place = targetHole
+	}
+	var out text
+	for _, p := range t {
+		if p.kind == pieceLiteral {
+			p.literal = neutralise(bytes.Clone(p.literal), 0, place)
+		}
+		out = append(out, p)
+	}
+	if out.constant() && len(out) > 0 {
+		out[0].literal = neutralise2(out[0].literal, 0, place)
+		if len(out[0].literal) == 0 {
+			return nil
+		}
+	}
+	return out
 }

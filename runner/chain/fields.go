@@ -3,7 +3,6 @@ package chain
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -14,16 +13,19 @@ import (
 type fieldKind uint8
 
 const (
-	fieldText      fieldKind = iota // the plan
-	fieldScheme                     // the endpoint
-	fieldAuthority                  // the endpoint
-	fieldPath                       // the endpoint's base path, then the plan
-	fieldLength                     // the length of the body with holes
+	fieldText          fieldKind = iota // the plan
+	fieldScheme                         // the endpoint
+	fieldAuthority                      // the endpoint
+	fieldPath                           // the endpoint's base path, then the plan
+	fieldAuthorization                  // the target's authorization
+	fieldLength                         // the length of the body with holes
 )
 
 // fieldSource is a request header field before the endpoint is known.
 type fieldSource struct {
-	name  string
+	name string
+	// holes are the name instead, when it has some.
+	holes text
 	kind  fieldKind
 	value text
 }
@@ -33,7 +35,7 @@ const UserAgent = "h2surge"
 
 // requestFields lists the fields of a step in the order in which they are sent: pseudo-header
 // fields first (RFC 9113 8.3), content-length last.
-func requestFields(in *rv.Step, b *textBuilder, body text) ([]fieldSource, error) {
+func requestFields(in *rv.Step, b *builder, body text) ([]fieldSource, error) {
 	if !httpguts.ValidHeaderFieldName(in.Method) {
 		return nil, fmt.Errorf("method: %q is no token", in.Method)
 	}
@@ -45,78 +47,93 @@ func requestFields(in *rv.Step, b *textBuilder, body text) ([]fieldSource, error
 		return nil, fmt.Errorf("path: empty")
 	}
 	out := []fieldSource{
-		{name: ":method", value: text{}.join(in.Method)},
+		{name: ":method", value: literalText(in.Method)},
 		{name: ":scheme", kind: fieldScheme},
 		{name: ":authority", kind: fieldAuthority},
 		{name: ":path", kind: fieldPath, value: path},
 	}
-	agent := false
-	for i, h := range in.Headers {
-		name, err := b.name(h.Name)
+	has := map[string]bool{}
+	for i := range in.Headers {
+		f, err := b.header(&in.Headers[i])
 		if err != nil {
-			return nil, fmt.Errorf("headers[%d].name%w", i, err)
+			return nil, fmt.Errorf("headers[%d].%w", i, err)
 		}
-		value, err := b.build(h.Value)
-		if err != nil {
-			return nil, fmt.Errorf("headers[%d].value%w", i, err)
-		}
-		agent = agent || name == "user-agent"
-		out = append(out, fieldSource{name: name, value: value})
+		has[f.name] = true
+		out = append(out, f)
 	}
-	if !agent {
-		out = append(out, fieldSource{name: "user-agent", value: text{}.join(UserAgent)})
+	if !has["user-agent"] {
+		out = append(out, fieldSource{name: "user-agent", value: literalText(UserAgent)})
+	}
+	if b.g.Targets[in.Target].Auth != nil && !has["authorization"] {
+		out = append(out, fieldSource{name: "authorization", kind: fieldAuthorization})
 	}
 	return appendLength(out, in.Method, body), nil
 }
 
-// name is the name of a header field.
-func (b *textBuilder) name(in rv.Text) (string, error) {
-	t, err := b.build(in)
+func (b *builder) header(h *rv.Header) (fieldSource, error) {
+	var f fieldSource
+	name, err := b.build(h.Name)
 	if err != nil {
-		return "", err
+		return f, fmt.Errorf("name%w", err)
 	}
-	name := strings.ToLower(t.literal())
-	if !httpguts.ValidHeaderFieldName(name) {
-		return "", fmt.Errorf(": %q is no token", name)
+	if f.value, err = b.build(h.Value); err != nil {
+		return f, fmt.Errorf("value%w", err)
 	}
-	return name, nil
+	if !name.constant() {
+		f.holes = name
+		return f, nil
+	}
+	lowered := []byte(name.literal())
+	lower(lowered)
+	if f.name = string(lowered); !httpguts.ValidHeaderFieldName(f.name) {
+		return f, fmt.Errorf("name: %q is no token", f.name)
+	}
+	return f, nil
 }
 
 // appendLength adds content-length where there is a body, and where the method's meaning makes
 // one expected (RFC 9110 8.6).
 func appendLength(out []fieldSource, method string, body text) []fieldSource {
-	expected := method == "POST" || method == "PUT" || method == "PATCH"
 	switch {
 	case !body.constant():
 		return append(out, fieldSource{name: "content-length", kind: fieldLength})
-	case len(body) > 0 || expected:
+	case len(body) > 0 || expectsContent(method):
 		n := strconv.Itoa(len(body.literal()))
-		return append(out, fieldSource{name: "content-length", value: text{}.join(n)})
+		return append(out, fieldSource{name: "content-length", value: literalText(n)})
 	}
 	return out
+}
+
+func expectsContent(method string) bool {
+	return method == "POST" || method == "PUT" || method == "PATCH"
 }
 
 // at resolves the field for an endpoint.
 func (f *fieldSource) at(e *rv.Endpoint) text {
 	switch f.kind {
 	case fieldScheme:
-		return text{}.join(e.Scheme)
+		return literalText(e.Scheme)
 	case fieldAuthority:
-		return text{}.join(e.Authority)
+		return literalText(e.Authority)
 	case fieldPath:
-		// A path that begins with a captured value is the peer's own and complete.
-		if f.value[0].capture > 0 || e.BasePath == "" {
+		if f.value.complete() {
 			return f.value
 		}
-		joined := text{}.join(e.BasePath)
+		joined := literalText(e.BasePath)
 		for _, p := range f.value {
-			if p.literal != nil {
-				joined = joined.join(string(p.literal))
-			} else {
-				joined = append(joined, p)
-			}
+			joined = joined.add(p)
 		}
 		return joined
 	}
 	return f.value
+}
+
+// complete: a path that begins with a captured value is the peer's own, base path included.
+func (t text) complete() bool {
+	return len(t) > 0 && (t[0].kind == pieceCapture || t[0].kind == pieceGlobal)
+}
+
+// secret fields are not to be indexed by anybody (RFC 7541 7.1.3).
+func secret(name string) bool {
+	return name == "authorization" || name == "cookie" || name == "proxy-authorization"
 }

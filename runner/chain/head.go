@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"bytes"
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -21,10 +20,13 @@ import (
 //     already is left alone.
 //   - In a field value, CR, LF and NUL become spaces (RFC 9110 5.5).
 //
-// Methods and names of fields are tokens (see requestFields) and have no holes.
+// Methods and names of fields are tokens (see requestFields); in names with holes, everything else
+// becomes "-".
 type Head struct {
-	g     *Program
-	steps [][]headOp // by Step.Order
+	g         *Program
+	target    int
+	keepAlive bool
+	steps     [][]headOp // by Step.Order
 }
 
 // headOp appends literal, and then what fills the hole.
@@ -37,16 +39,21 @@ type headOp struct {
 type holeKind uint8
 
 const (
-	noHole     holeKind = iota
-	targetHole          // a part of the path
-	valueHole           // a part of a field value
-	lengthHole          // the length of the body
+	noHole            holeKind = iota
+	targetHole                 // a part of the path
+	nameHole                   // the name of a field
+	tokenHole                  // a method, or a name that is in lower case already
+	valueHole                  // a part of a field value
+	lengthHole                 // the length of the body
+	authorizationHole          // the field with the target's authorization, if there is one
+	cookieHole                 // the field with the instance's cookies, if there are any
+	cookieTailHole             // the same, behind cookies of the template's own
 )
 
 // NewHead makes the renderer for the steps that go to an endpoint of a target. Without keepAlive
 // each request says that it is the connection's last (RFC 9112 9.6).
 func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
-	h := &Head{g: g}
+	h := &Head{g: g, target: target, keepAlive: keepAlive}
 	for i := range g.Steps {
 		if g.Steps[i].Target == target {
 			h.steps = append(h.steps, headOps(g.Steps[i].fields, e, keepAlive))
@@ -70,18 +77,29 @@ func headOps(fields []fieldSource, e *rv.Endpoint, keepAlive bool) []headOp {
 			}
 		}
 	}
+	cookies := cookieHole
 	for i := range fields {
 		f := &fields[i]
 		switch {
-		case f.name[0] == ':':
+		case f.holes == nil && f.name[0] == ':':
+			continue
+		case f.kind == fieldAuthorization:
+			b.hole(authorizationHole, nil)
 			continue
 		case f.name == "te": // RFC 9110 10.1.4: named by connection
 			connection = join(connection, "te")
+		case f.name == "cookie": // RFC 6265 5.4: there is one field
+			b.field(f, e, cookies)
+			cookies = noHole
+			continue
 		}
-		b.field(f.name, f.at(e), f.kind == fieldLength)
+		b.field(f, e, noHole)
+	}
+	if cookies == cookieHole {
+		b.hole(cookieHole, nil)
 	}
 	if connection != "" {
-		b.field("connection", text{}.join(connection), false)
+		b.literal = append(append(append(b.literal, "connection: "...), connection...), "\r\n"...)
 	}
 	return b.end()
 }
@@ -108,23 +126,32 @@ func (b *headBuilder) pseudo(name string, t text) {
 		b.text(t, targetHole)
 		b.literal = append(b.literal, " HTTP/1.1\r\n"...)
 	case ":authority":
-		b.field("host", t, false)
+		b.literal = append(b.literal, "host: "...)
+		b.text(t, valueHole)
+		b.literal = append(b.literal, "\r\n"...)
 	}
 }
 
-func (b *headBuilder) field(name string, t text, length bool) {
-	b.literal = append(append(b.literal, name...), ": "...)
-	if length {
+// field adds a line. cookies is cookieHole where those of the instance go behind the value.
+func (b *headBuilder) field(f *fieldSource, e *rv.Endpoint, cookies holeKind) {
+	if f.holes != nil {
+		b.hole(nameHole, f.holes)
+	}
+	b.literal = append(append(b.literal, f.name...), ": "...)
+	if f.kind == fieldLength {
 		b.hole(lengthHole, nil)
 	} else {
-		b.text(t, valueHole)
+		b.text(f.at(e), valueHole)
+	}
+	if cookies == cookieHole {
+		b.hole(cookieTailHole, nil)
 	}
 	b.literal = append(b.literal, "\r\n"...)
 }
 
 func (b *headBuilder) text(t text, kind holeKind) {
 	for i := range t {
-		if t[i].literal == nil {
+		if t[i].kind != pieceLiteral {
 			b.hole(kind, t[i:i+1])
 			continue
 		}
@@ -144,8 +171,8 @@ func (b *headBuilder) end() []headOp {
 }
 
 // AppendHead appends the head of a step's request, with the empty line that ends it. bodyLen is
-// the length of the rendered body.
-func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int) []byte {
+// the length of the rendered body. A cookie that is not empty makes a field.
+func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cookie ...[]byte) []byte {
 	ops := h.steps[s.Order]
 	for i := range ops {
 		o := &ops[i]
@@ -154,48 +181,31 @@ func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int) []by
 		case noHole:
 		case lengthHole:
 			dst = strconv.AppendInt(dst, int64(bodyLen), 10)
+		case authorizationHole:
+			dst = appendLine(dst, "authorization: ", inst.src.authorizations[h.target], "\r\n")
+		case cookieHole:
+			if len(cookie) > 0 {
+				dst = appendLine(dst, "cookie: ", cookie[0], "\r\n")
+			}
+		case cookieTailHole:
+			if len(cookie) > 0 {
+				dst = appendLine(dst, "; ", cookie[0], "")
+			}
 		default:
 			at := len(dst)
-			dst = neutralise(o.value.appendTo(dst, h.g, inst), at, o.hole)
+			dst = neutralise(o.value.appendTo(dst, inst), at, o.hole)
 		}
 	}
 	return dst
 }
 
-// neutralise makes the value that begins at dst[at] harmless in its place; see Head.
-func neutralise(dst []byte, at int, place holeKind) []byte {
-	if place == targetHole {
-		for i, c := range dst[at:] {
-			if !targetOctet(c) {
-				return encodeTarget(dst, at+i)
-			}
-		}
+// appendLine appends a value between two texts, and nothing for an empty one.
+func appendLine(dst []byte, before string, value []byte, after string) []byte {
+	if len(value) == 0 {
 		return dst
 	}
-	for i, c := range dst[at:] {
-		if c == '\r' || c == '\n' || c == 0 {
-			dst[at+i] = ' '
-		}
-	}
-	return dst
-}
-
-// targetOctet tells what may stand in a request target. That is more than RFC 3986 has: a peer
-// that gives out paths with brackets or quotes gets them back.
-func targetOctet(c byte) bool { return ' ' < c && c < 0x7f }
-
-// encodeTarget percent-encodes what must not be in dst[at:]. Peers that send such are rare, so
-// that it may allocate.
-func encodeTarget(dst []byte, at int) []byte {
-	const digits = "0123456789ABCDEF"
-	raw := bytes.Clone(dst[at:])
-	dst = dst[:at]
-	for _, c := range raw {
-		if targetOctet(c) {
-			dst = append(dst, c)
-		} else {
-			dst = append(dst, '%', digits[c>>4], digits[c&15])
-		}
-	}
-	return dst
+	dst = append(dst, before...)
+	at := len(dst)
+	dst = neutralise(append(dst, value...), at, valueHole)
+	return append(dst, after...)
 }

@@ -25,7 +25,7 @@ import (
 func parsed(t *testing.T, h *Head, s *Step, in *Instance) []string {
 	t.Helper()
 	body := s.AppendBody(nil, h.g, in)
-	raw := string(h.AppendHead([]byte("prefix"), s, in, len(body)))
+	raw := string(h.AppendHead([]byte("prefix"), s, in, len(body), nil))
 	raw, ok := strings.CutPrefix(raw, "prefix")
 	if !ok {
 		t.Fatal("AppendHead does not append")
@@ -55,11 +55,11 @@ func parsed(t *testing.T, h *Head, s *Step, in *Instance) []string {
 
 func TestHeadsOfAChain(t *testing.T) {
 	g := program(t, lifeCycle())
-	cs := cursors(g)
+	src := sources(g)
 	for _, keepAlive := range []bool{true, false} {
 		h := NewHead(g, 0, &g.Targets[0].Endpoints[0], keepAlive)
 		var in Instance
-		in.Begin(g, 0, cs)
+		in.Start(g, 0, src, 0)
 		ue, colour := "000005", "red"
 		if !keepAlive {
 			ue, colour = "000010", "green"
@@ -94,11 +94,11 @@ func TestHeadIsExact(t *testing.T) {
 	p.Chains[1].Steps[0].Headers = append(p.Chains[1].Steps[0].Headers, rv.Header{Name: rv.Text{{Literal: "TE"}}, Value: lit("trailers")}, rv.Header{Name: rv.Text{{Literal: "x-empty"}}})
 	g := program(t, p)
 	var in Instance
-	in.Begin(g, 1, cursors(g))
+	in.Start(g, 1, sources(g), 0)
 	for keepAlive, connection := range map[bool]string{true: "te", false: "close, te"} {
 		h := NewHead(g, 0, &rv.Endpoint{Scheme: "http", Authority: "[::1]:8080"}, keepAlive)
 		want := "GET /red HTTP/1.1\r\nhost: [::1]:8080\r\nuser-agent: own\r\nte: trailers\r\nx-empty: \r\nconnection: " + connection + "\r\n\r\n"
-		if got := string(h.AppendHead(nil, &g.Steps[3], &in, 0)); got != want {
+		if got := string(h.AppendHead(nil, &g.Steps[3], &in, 0, nil)); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -144,9 +144,9 @@ func TestNoValueSplitsARequest(t *testing.T) {
 		g := program(t, hostile(v))
 		h := NewHead(g, 0, &g.Targets[0].Endpoints[0], true)
 		var in Instance
-		in.Begin(g, 0, cursors(g))
+		in.Start(g, 0, sources(g), 0)
 		in.Capture(0, []byte(v))
-		raw := string(h.AppendHead(nil, &g.Steps[1], &in, 2))
+		raw := string(h.AppendHead(nil, &g.Steps[1], &in, 2, nil))
 		line, fields, _ := strings.Cut(raw, "\r\n")
 		encoded := percentEncoded(v)
 		if want := "PATCH /base/a/" + encoded + "/b?" + encoded + "=" + encoded + " HTTP/1.1"; line != want {
@@ -180,7 +180,7 @@ func TestHostileHeadIsOneRequest(t *testing.T) {
 		g := program(t, hostile(v))
 		h := NewHead(g, 0, &g.Targets[0].Endpoints[0], true)
 		var in Instance
-		in.Begin(g, 0, cursors(g))
+		in.Start(g, 0, sources(g), 0)
 		in.Capture(0, []byte(v))
 		if got := parsed(t, h, &g.Steps[1], &in); len(got) != 8 || got[1] != "host: t.example:80" || got[2] != "content-length: 2" {
 			t.Errorf("%q: read as %q", v, got)
@@ -249,16 +249,16 @@ func TestSessionsHandOnNoSplitter(t *testing.T) {
 
 func TestHeadsAllocateNothing(t *testing.T) {
 	g := program(t, lifeCycle())
-	cs := cursors(g)
+	src := sources(g)
 	h := NewHead(g, 0, &g.Targets[0].Endpoints[0], true)
 	var in Instance
 	buf, body := make([]byte, 0, 1024), make([]byte, 0, 1024)
 	round := func() {
-		in.Begin(g, 0, cs)
+		in.Start(g, 0, src, 0)
 		in.Capture(0, []byte("/s/1"))
 		for i := range 3 {
 			body = g.Steps[i].AppendBody(body[:0], g, &in)
-			buf = h.AppendHead(buf[:0], &g.Steps[i], &in, len(body))
+			buf = h.AppendHead(buf[:0], &g.Steps[i], &in, len(body), nil)
 		}
 	}
 	round()
@@ -275,10 +275,10 @@ func BenchmarkHead(b *testing.B) {
 	}
 	h := NewHead(g, 0, &g.Targets[0].Endpoints[0], true)
 	var in Instance
-	in.Begin(g, 0, cursors(g))
+	in.Start(g, 0, sources(g), 0)
 	in.Capture(0, []byte("/npcf-policyauthorization/v1/app-sessions/0123456789abcdef"))
 	var buf []byte
 	for b.Loop() {
-		buf = h.AppendHead(buf[:0], &g.Steps[1], &in, 2)
+		buf = h.AppendHead(buf[:0], &g.Steps[1], &in, 2, nil)
 	}
 }

@@ -1,60 +1,163 @@
 package chain
 
+import (
+	"slices"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
 // Instance is one run through a chain: its variables' values and what it captured. It is owned by
-// one worker and used again for another run by Begin.
+// one worker and used again for another run by Start.
 type Instance struct {
 	Chain int32
 	// Step is the position of the next step in the chain.
 	Step int32
 
-	variables []int64
-	captures  []span
-	buf       []byte
+	src *Sources
+	// cells are the drawn values: one for each variable of scope instance, and one for each variable
+	// of scope step in each step.
+	cells       []int64
+	captures    []captured
+	buf         []byte
+	authorities []authority
 }
 
-// span is a piece of Instance.buf; length 0 means not captured.
-type span struct{ from, to uint32 }
+// captured is the piece of Instance.buf that a slot has.
+type captured struct {
+	from, to uint32
+	set      bool
+}
+
+// authority is where a captured location leads that is not where its request went.
+type authority struct {
+	slot              int
+	scheme, authority []byte
+}
 
 // MaxCaptured bounds the bytes one instance keeps of captured values, so that a peer cannot fill
 // the memory. What does not fit counts as not captured.
 const MaxCaptured = 64 << 10
 
-// Begin makes the instance a new run of a chain and draws its variables.
-func (in *Instance) Begin(g *Program, chain int, cursors []Cursor) {
+// Start makes the instance a new run of a chain and draws its variables. wall is the time in
+// nanoseconds since 1970. The instance uses src from now on.
+func (in *Instance) Start(g *Program, chain int, src *Sources, wall int64) {
 	c := &g.Chains[chain]
-	in.Chain, in.Step = int32(chain), 0
-	in.variables = in.variables[:0]
-	for _, v := range c.Variables {
-		in.variables = append(in.variables, cursors[v].Next())
+	in.Chain, in.Step, in.src = int32(chain), 0, src
+	in.cells = slices.Grow(in.cells[:0], c.cells)[:c.cells]
+	clear(in.cells)
+	in.draw(c.draws, wall)
+	for _, v := range c.settles {
+		src.variables[v].settle(wall)
 	}
-	in.captures = in.captures[:0]
-	for range c.Captures {
-		in.captures = append(in.captures, span{})
-	}
-	in.buf = in.buf[:0]
+	in.forget(c.Captures)
 }
 
-// Capture keeps a copy of value in a slot. It returns false when there is no room.
+// BeginStep draws the variables of scope step for a request, which keeps them until the next
+// BeginStep of the same step.
+func (in *Instance) BeginStep(_ *Program, s *Step, _ *Sources, wall int64) { in.draw(s.draws, wall) }
+
+func (in *Instance) draw(draws []draw, wall int64) {
+	for _, d := range draws {
+		in.cells[d.cell] = in.src.variables[d.variable].next(wall)
+	}
+}
+
+func (in *Instance) forget(captures int) {
+	in.captures = slices.Grow(in.captures[:0], captures)[:captures]
+	clear(in.captures)
+	in.buf, in.authorities = in.buf[:0], in.authorities[:0]
+}
+
+// Begin makes the instance a new run of a chain whose variables are all sequences.
+func (in *Instance) Begin(g *Program, chain int, cursors []Cursor) {
+	if in.src == nil {
+		in.src = NewSources(g, &rv.Share{}, 0)
+	}
+	in.Start(g, chain, in.src, 0)
+	for _, d := range g.Chains[chain].draws {
+		in.cells[d.cell] = cursors[d.variable].Next()
+	}
+}
+
+// Capture keeps a copy of value in a slot. It returns false when there is no room. value is no part
+// of what the instance has captured.
 func (in *Instance) Capture(slot int, value []byte) bool {
-	from := len(in.buf)
-	if from+len(value) > MaxCaptured {
+	c := &in.captures[slot]
+	in.dropAuthority(slot)
+	if n := len(value); c.set && n <= int(c.to-c.from) {
+		copy(in.buf[c.from:], value)
+		c.to = c.from + uint32(n)
+		return true
+	}
+	*c = captured{}
+	if len(in.buf)+len(value) > MaxCaptured {
+		in.compact()
+	}
+	if len(in.buf)+len(value) > MaxCaptured {
 		return false
 	}
+	from := len(in.buf)
 	in.buf = append(in.buf, value...)
-	in.captures[slot] = span{uint32(from), uint32(len(in.buf))}
+	*c = captured{uint32(from), uint32(len(in.buf)), true}
 	return true
+}
+
+// compact drops the values that others have replaced. Steps that are repeated often come here.
+func (in *Instance) compact() {
+	kept := make([]byte, 0, len(in.buf))
+	for i := range in.captures {
+		c := &in.captures[i]
+		from := len(kept)
+		kept = append(kept, in.buf[c.from:c.to]...)
+		c.from, c.to = uint32(from), uint32(len(kept))
+	}
+	in.buf = append(in.buf[:0], kept...)
+}
+
+// release makes a slot empty again.
+func (in *Instance) release(slot int) {
+	in.captures[slot] = captured{}
+	in.dropAuthority(slot)
 }
 
 // Has says whether a slot has a value; an empty one counts as none.
 func (in *Instance) Has(slot int) bool { return in.captures[slot].to > in.captures[slot].from }
 
-// Captured returns the value in a slot, valid until the next Capture or Begin.
+// Captured returns the value in a slot, valid until the next Capture or Start.
 func (in *Instance) Captured(slot int) []byte {
-	s := in.captures[slot]
-	return in.buf[s.from:s.to]
+	c := in.captures[slot]
+	return in.buf[c.from:c.to]
 }
 
-func (in *Instance) appendVariable(dst []byte, g *Program, i int) []byte {
-	v := g.Chains[in.Chain].Variables[i]
-	return g.Variables[v].append(dst, in.variables[i])
+// Authority is where the location in a slot leads, when that is another origin than that of the request
+// whose response had it.
+func (in *Instance) Authority(slot int) (scheme, authority []byte, ok bool) {
+	for i := range in.authorities {
+		if a := &in.authorities[i]; a.slot == slot {
+			return a.scheme, a.authority, true
+		}
+	}
+	return nil, nil, false
+}
+
+// setAuthority keeps copies. Entries behind the end of the slice have buffers to be used again.
+func (in *Instance) setAuthority(slot int, scheme, auth []byte) {
+	if n := len(in.authorities); n < cap(in.authorities) {
+		in.authorities = in.authorities[:n+1]
+	} else {
+		in.authorities = append(in.authorities, authority{})
+	}
+	a := &in.authorities[len(in.authorities)-1]
+	a.slot, a.scheme, a.authority = slot, append(a.scheme[:0], scheme...), append(a.authority[:0], auth...)
+}
+
+func (in *Instance) dropAuthority(slot int) {
+	for i := range in.authorities {
+		if in.authorities[i].slot == slot {
+			last := len(in.authorities) - 1
+			in.authorities[i], in.authorities[last] = in.authorities[last], in.authorities[i]
+			in.authorities = in.authorities[:last]
+			return
+		}
+	}
 }

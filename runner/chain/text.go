@@ -1,8 +1,8 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -10,67 +10,194 @@ import (
 // text is a string with holes, as pieces to be appended one after another.
 type text []piece
 
-// piece is literal bytes, or one of the instance's variables or captures.
+// piece is literal bytes, or a hole.
 type piece struct {
-	literal  []byte
-	variable int // 1 + index into Chain.Variables
-	capture  int // 1 + capture slot
+	literal []byte
+	kind    pieceKind
+	// index is a cell, a variable, a capture slot or a global, as kind says.
+	index int
+	// values and column of a variable.
+	values    values
+	column    int
+	constant  []byte // of pieceConstant
+	functions []function
 }
 
-// textBuilder resolves the parts of one chain's texts and notes which variables they use.
-type textBuilder struct {
-	variables int
-	captures  int
-	used      *[]int
+type pieceKind uint8
+
+const (
+	pieceLiteral  pieceKind = iota
+	pieceCell               // drawn for the instance or the step
+	pieceWorker             // drawn once for the worker
+	pieceCapture            // captured by the instance
+	pieceGlobal             // captured by setup
+	pieceConstant           // literal, with functions whose key is a hole
+)
+
+// draw puts a variable's next value into a cell of the instance.
+type draw struct{ variable, cell int }
+
+// builder resolves the parts of one chain's texts and notes what they draw.
+type builder struct {
+	g     *Program
+	res   *Resources
+	chain *Chain
+	// captures are the chain's names.
+	captures []string
+	// step takes the draws of scope step, which have no value beforeRequest.
+	step          *Step
+	beforeRequest bool
 }
 
-func (b *textBuilder) build(in rv.Text) (text, error) {
+func (b *builder) build(in rv.Text) (text, error) {
 	var out text
-	for i, p := range in {
-		switch {
-		case p.Variable < 0 || p.Variable > b.variables:
-			return nil, fmt.Errorf("[%d]: there is no variable %d", i, p.Variable)
-		case p.Capture < 0 || p.Capture > b.captures:
-			return nil, fmt.Errorf("[%d]: there is no capture %d", i, p.Capture)
-		case p.Variable > 0:
-			out = append(out, piece{variable: 1 + b.use(p.Variable-1)})
-		case p.Capture > 0:
-			out = append(out, piece{capture: p.Capture})
-		default:
-			out = out.join(p.Literal)
+	for i := range in {
+		p, err := b.part(&in[i])
+		if err != nil {
+			return nil, fmt.Errorf("[%d]%w", i, err)
 		}
+		out = out.add(p)
 	}
 	return out, nil
 }
 
-func (b *textBuilder) use(variable int) int {
-	i := slices.Index(*b.used, variable)
-	if i < 0 {
-		i = len(*b.used)
-		*b.used = append(*b.used, variable)
+// part builds one piece. Errors begin with a colon, or with the field.
+func (b *builder) part(in *rv.Part) (piece, error) {
+	p, err := b.reference(in)
+	if err != nil || len(in.Functions) == 0 {
+		return p, err
 	}
-	return i
+	if p.kind == pieceLiteral {
+		p = piece{kind: pieceConstant, constant: p.literal}
+	}
+	for i := range in.Functions {
+		f, err := b.function(&in.Functions[i])
+		if err != nil {
+			return p, fmt.Errorf(".functions[%d]%w", i, err)
+		}
+		p.functions = append(p.functions, f)
+	}
+	return p.fold(), nil
 }
 
-// join appends a literal, to the last piece if that is one too.
-func (t text) join(literal string) text {
-	if literal == "" {
+func (b *builder) reference(in *rv.Part) (piece, error) {
+	switch {
+	case in.Variable < 0 || in.Variable > len(b.g.variables):
+		return piece{}, fmt.Errorf(": there is no variable %d", in.Variable)
+	case in.Capture < 0 || in.Capture > len(b.captures):
+		return piece{}, fmt.Errorf(": there is no capture %d", in.Capture)
+	case in.Global < 0 || in.Global > len(b.g.Globals):
+		return piece{}, fmt.Errorf(": there is no global %d", in.Global)
+	case in.Variable > 0:
+		return b.variable(in.Variable-1, in.Column)
+	case in.Capture > 0:
+		return piece{kind: pieceCapture, index: in.Capture - 1}, nil
+	case in.Global > 0:
+		return piece{kind: pieceGlobal, index: in.Global - 1}, nil
+	case in.Content != nil:
+		content, err := b.res.content(in.Content)
+		if err != nil {
+			return piece{}, fmt.Errorf(".content: %w", err)
+		}
+		return piece{literal: content}, nil
+	}
+	return piece{literal: []byte(in.Literal)}, nil
+}
+
+func (b *builder) variable(i int, column string) (piece, error) {
+	v := b.g.variables[i]
+	c, err := v.column(column)
+	if err != nil {
+		return piece{}, fmt.Errorf(": %w", err)
+	}
+	p := piece{kind: pieceCell, values: v.values, column: c}
+	switch {
+	case v.fixed:
+		return piece{literal: v.values.append(nil, v.value, c)}, nil
+	case b.chain == nil:
+		return piece{}, fmt.Errorf(": the variable %s has no value that is constant on a runner", v.name)
+	case v.scope == rv.ScopeWorker:
+		b.chain.settle(i)
+		p.kind, p.index = pieceWorker, i
+	case v.scope == rv.ScopeStep && b.beforeRequest:
+		return piece{}, fmt.Errorf(": the variable %s is drawn for the request, which is not made yet here", v.name)
+	case v.scope == rv.ScopeStep:
+		p.index = b.chain.draw(&b.step.draws, i, v.stop)
+	default:
+		p.index = b.chain.draw(&b.chain.draws, i, v.stop)
+	}
+	return p, nil
+}
+
+// draw finds or makes the cell of a variable in a list of draws.
+func (c *Chain) draw(draws *[]draw, variable int, stop bool) (cell int) {
+	for _, d := range *draws {
+		if d.variable == variable {
+			return d.cell
+		}
+	}
+	cell = c.cells
+	c.cells++
+	*draws = append(*draws, draw{variable, cell})
+	if stop {
+		c.stops = append(c.stops, variable)
+	}
+	return cell
+}
+
+func (c *Chain) settle(variable int) {
+	for _, v := range c.settles {
+		if v == variable {
+			return
+		}
+	}
+	c.settles = append(c.settles, variable)
+}
+
+var errNotConstant = errors.New(": only what is constant on a runner is possible here")
+
+// constant builds a text without holes.
+func (b *builder) constant(in rv.Text) (string, error) {
+	t, err := b.build(in)
+	if err == nil && !t.constant() {
+		err = errNotConstant
+	}
+	return t.literal(), err
+}
+
+// add appends a piece, a literal to the last piece if that is one too.
+func (t text) add(p piece) text {
+	if p.kind != pieceLiteral {
+		return append(t, p)
+	}
+	return t.join(p.literal)
+}
+
+func literalText(s string) text { return text(nil).join([]byte(s)) }
+
+func (t text) join(literal []byte) text {
+	if len(literal) == 0 {
 		return t
 	}
-	if n := len(t); n > 0 && t[n-1].literal != nil {
-		t[n-1].literal = append(t[n-1].literal, literal...)
+	if n := len(t); n > 0 && t[n-1].kind == pieceLiteral {
+		t[n-1].literal = append(t[n-1].literal[:len(t[n-1].literal):len(t[n-1].literal)], literal...)
 		return t
 	}
-	return append(t, piece{literal: []byte(literal)})
+	return append(t, piece{literal: literal[:len(literal):len(literal)]})
 }
 
 func (t text) constant() bool {
-	return len(t) == 0 || len(t) == 1 && t[0].literal != nil
+	return len(t) == 0 || len(t) == 1 && t[0].kind == pieceLiteral
 }
 
-// captures says whether something captured is in it.
-func (t text) captures() bool {
-	return slices.ContainsFunc(t, func(p piece) bool { return p.capture > 0 })
+// plain says that the holes need no neutralising; literals have had it.
+func (t text) plain() bool {
+	for i := range t {
+		if p := &t[i]; p.kind != pieceLiteral && (p.values == nil || !p.values.plain() || len(p.functions) > 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // literal is the whole text when it is constant.
@@ -82,22 +209,41 @@ func (t text) literal() string {
 }
 
 // appendTo appends the text with its holes filled from the instance.
-func (t text) appendTo(dst []byte, g *Program, inst *Instance) []byte {
+func (t text) appendTo(dst []byte, in *Instance) []byte {
 	for i := range t {
 		p := &t[i]
-		switch {
-		case p.literal != nil:
+		if p.kind == pieceLiteral {
 			dst = append(dst, p.literal...)
-		case p.variable > 0:
-			dst = inst.appendVariable(dst, g, p.variable-1)
-		default:
-			dst = append(dst, inst.Captured(p.capture-1)...)
+		} else {
+			dst = p.appendTo(dst, in)
 		}
 	}
 	return dst
 }
 
+func (p *piece) appendTo(dst []byte, in *Instance) []byte {
+	at := len(dst)
+	switch p.kind {
+	case pieceCell:
+		dst = p.values.append(dst, in.cells[p.index], p.column)
+	case pieceCapture:
+		dst = append(dst, in.Captured(p.index)...)
+	case pieceWorker:
+		dst = p.values.append(dst, in.src.variables[p.index].value, p.column)
+	case pieceGlobal:
+		dst = append(dst, in.src.globals[p.index]...)
+	case pieceConstant:
+		dst = append(dst, p.constant...)
+	case pieceLiteral:
+		dst = append(dst, p.literal...)
+	}
+	for i := range p.functions {
+		dst = p.functions[i].apply(dst, at, in)
+	}
+	return dst
+}
+
 // AppendBody appends the step's body for an instance.
-func (s *Step) AppendBody(dst []byte, g *Program, inst *Instance) []byte {
-	return s.body.appendTo(dst, g, inst)
+func (s *Step) AppendBody(dst []byte, _ *Program, inst *Instance) []byte {
+	return s.body.appendTo(dst, inst)
 }

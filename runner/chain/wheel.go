@@ -1,34 +1,40 @@
 package chain
 
-// Wheel picks chains in proportion to their weights, as evenly spread as whole numbers allow and
+import rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+
+// Wheel picks load chains in proportion to their weights, as evenly spread as whole numbers allow and
 // always in the same order: each pick raises every chain by its weight and takes the highest,
 // which pays back the sum. After a number of picks that is a multiple of the sum of weights,
 // the proportions are exact.
 type Wheel struct {
+	// chains are indices into Program.Chains.
+	chains  []int
 	weights []int64
 	credit  []int64
-	sum     int64
 }
 
-// NewWheel makes a wheel over the program's chains.
+// NewWheel makes a wheel over the program's load chains.
 func NewWheel(g *Program) *Wheel {
-	w := &Wheel{credit: make([]int64, len(g.Chains))}
+	w := &Wheel{}
 	for i := range g.Chains {
-		w.weights = append(w.weights, int64(g.Chains[i].Weight))
-		w.sum += int64(g.Chains[i].Weight)
+		if c := &g.Chains[i]; c.Phase == rv.PhaseLoad {
+			w.chains = append(w.chains, i)
+			w.weights = append(w.weights, int64(c.Weight))
+		}
 	}
+	w.credit = make([]int64, len(w.chains))
 	return w
 }
 
 // Next picks a chain among those that may says yes to; nil means all. It returns -1 when none
 // may.
 func (w *Wheel) Next(may func(chain int) bool) int {
-	if len(w.weights) == 1 && may == nil {
-		return 0
+	if len(w.chains) == 1 && may == nil {
+		return w.chains[0]
 	}
 	best, sum := -1, int64(0)
 	for i, weight := range w.weights {
-		if may != nil && !may(i) {
+		if may != nil && !may(w.chains[i]) {
 			continue
 		}
 		w.credit[i] += weight
@@ -37,8 +43,9 @@ func (w *Wheel) Next(may func(chain int) bool) int {
 			best = i
 		}
 	}
-	if best >= 0 {
-		w.credit[best] -= sum
+	if best < 0 {
+		return -1
 	}
-	return best
+	w.credit[best] -= sum
+	return w.chains[best]
 }

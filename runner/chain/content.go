@@ -1,0 +1,77 @@
+package chain
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Resources are what a plan needs of the machine that executes it.
+type Resources struct {
+	// Share tells the shard; nil: the first one.
+	Share *rv.Share
+	// Env looks a variable of the environment up; nil: there are none.
+	Env func(string) (string, bool)
+	// ReadFile reads a file that the plan names; nil: there are none.
+	ReadFile func(string) ([]byte, error)
+}
+
+func (r *Resources) env(name string) (string, bool) {
+	if r.Env == nil {
+		return "", false
+	}
+	return r.Env(name)
+}
+
+// shard is the number by which perShard is indexed.
+func (r *Resources) shard() int {
+	if r.Share == nil {
+		return 0
+	}
+	return r.Share.Shard
+}
+
+// content is the octets that c stands for. They may be the plan's own and are not to be changed.
+func (r *Resources) content(c *rv.Content) ([]byte, error) {
+	switch {
+	case c.File != "":
+		return r.file(c)
+	case c.Bytes != nil:
+		return c.Bytes, nil
+	}
+	return []byte(c.Text), nil
+}
+
+// file never quotes what the file holds: it may be secret.
+func (r *Resources) file(c *rv.Content) ([]byte, error) {
+	if r.ReadFile == nil {
+		return nil, fmt.Errorf("file %s: there are no files here", c.File)
+	}
+	b, err := r.ReadFile(c.File)
+	if err != nil {
+		return nil, fmt.Errorf("file: %w", err)
+	}
+	if c.Trim {
+		b = trimLineEnd(b)
+	}
+	if !c.Base64 {
+		return b, nil
+	}
+	out, err := base64.StdEncoding.AppendDecode(nil, b)
+	var bad base64.CorruptInputError
+	if errors.As(err, &bad) {
+		return nil, fmt.Errorf("file %s: octet %d is not base64 (RFC 4648 4)", c.File, int64(bad))
+	}
+	return out, err
+}
+
+func trimLineEnd(b []byte) []byte {
+	b, found := bytes.CutSuffix(b, []byte("\n"))
+	if found {
+		b, _ = bytes.CutSuffix(b, []byte("\r"))
+	}
+	return b
+}

@@ -1,0 +1,67 @@
+package chain
+
+import (
+	"math/bits"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Cursor walks over the part of a sequence that one worker owns, and begins again at its end.
+type Cursor struct {
+	spans []rv.Span
+	span  int
+	next  int64
+	// wrapped: every value has been given once.
+	wrapped bool
+}
+
+// NewCursor starts at the first value. Without spans the cursor has no value to give, and the
+// owner must not call Next.
+func NewCursor(spans []rv.Span) Cursor {
+	c := Cursor{}
+	for _, s := range spans {
+		if s.To > s.From {
+			c.spans = append(c.spans, s)
+		}
+	}
+	if len(c.spans) > 0 {
+		c.next = c.spans[0].From
+	}
+	return c
+}
+
+// Empty says that no value is owned.
+func (c *Cursor) Empty() bool { return len(c.spans) == 0 }
+
+// Next returns the index of the next value.
+func (c *Cursor) Next() int64 {
+	v := c.next
+	c.next++
+	if c.next >= c.spans[c.span].To {
+		c.span++
+		if c.span == len(c.spans) {
+			c.span, c.wrapped = 0, true
+		}
+		c.next = c.spans[c.span].From
+	}
+	return v
+}
+
+// rowsOf turns spans of rv.Parts into spans of rows. Since both ends of a span are rounded the same way
+// as the ends of those next to it, spans that cover all parts once cover all rows once.
+func rowsOf(spans []rv.Span, rows int64) []rv.Span {
+	var out []rv.Span
+	for _, s := range spans {
+		if from, to := rowAt(s.From, rows), rowAt(s.To, rows); from < to {
+			out = append(out, rv.Span{From: from, To: to})
+		}
+	}
+	return out
+}
+
+// rowAt is rows*part/rv.Parts; the product may have more than 64 bits.
+func rowAt(part, rows int64) int64 {
+	high, low := bits.Mul64(uint64(part), uint64(rows))
+	q, _ := bits.Div64(high, low, rv.Parts)
+	return int64(q)
+}

@@ -1,0 +1,119 @@
+package chain
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Flow is what happens before and after a step's request.
+type Flow struct {
+	// Think is the pause before the step; nil: none.
+	Think *Think
+	// When must hold, or the step is skipped.
+	When []Condition
+	// Repeat is how often the step is sent, at least 1. Until ends it earlier; empty: nothing does.
+	Repeat int
+	Until  []Condition
+	// Group is the number of the steps that are sent at the same time, and 0 for a step by itself.
+	// GroupEnd is the index into Program.Steps of the first step behind them, or behind the step.
+	Group, GroupEnd int
+	// Retries after a failure.
+	Retries int
+	// Continue with the next step after a failure.
+	Continue bool
+	// ClearCookies before the request.
+	ClearCookies bool
+
+	backoff, maxBackoff int64
+}
+
+// Backoff is the pause before a retry, in nanoseconds. n is the number of retries before it.
+func (f *Flow) Backoff(n int) int64 {
+	pause := f.backoff
+	for ; n > 0 && pause < f.maxBackoff; n-- {
+		pause *= 2
+	}
+	return min(pause, f.maxBackoff)
+}
+
+// Think is a pause of random or fixed length.
+type Think struct{ fixed, mean, min, max int64 }
+
+// Draw draws a length in nanoseconds.
+func (t *Think) Draw(src *Sources) int64 {
+	switch {
+	case t.mean > 0:
+		return int64(math.Min(src.thinking.ExpFloat64()*float64(t.mean), float64(t.max)))
+	case t.max > 0:
+		return t.min + src.thinking.Int64N(t.max-t.min+1)
+	}
+	return t.fixed
+}
+
+// longestPause bounds all pauses.
+const longestPause = 24 * time.Hour
+
+func newThink(t *rv.Think) (*Think, error) {
+	if t == nil {
+		return nil, nil
+	}
+	for _, d := range []time.Duration{t.Fixed, t.Mean, t.Min, t.Max} {
+		if d < 0 || d > longestPause {
+			return nil, fmt.Errorf("think: %v is not between 0 and %v", d, longestPause)
+		}
+	}
+	out := &Think{fixed: int64(t.Fixed), mean: int64(t.Mean), min: int64(t.Min), max: int64(t.Max)}
+	switch {
+	case t.Mean > 0 && t.Max == 0:
+		out.max = int64(longestPause)
+	case t.Max > 0 && t.Max < t.Min:
+		return nil, fmt.Errorf("think: max %v is below min %v", t.Max, t.Min)
+	}
+	return out, nil
+}
+
+// flow reads all of a step but how it is sent and judged.
+func (b *builder) flow(in *rv.Step) (Flow, error) {
+	f := Flow{
+		Repeat: max(1, in.Repeat), Group: in.Group, Retries: in.OnFailure.Retries,
+		Continue: in.OnFailure.Continue, ClearCookies: in.ClearCookies,
+		backoff: int64(in.OnFailure.Backoff), maxBackoff: int64(in.OnFailure.MaxBackoff),
+	}
+	if f.maxBackoff == 0 {
+		f.maxBackoff = int64(longestPause)
+	}
+	switch {
+	case f.Retries < 0 || f.backoff < 0 || f.maxBackoff < 0 || f.maxBackoff > int64(longestPause):
+		return f, fmt.Errorf("onFailure: %+v is out of bounds", in.OnFailure)
+	case f.Group < 0:
+		return f, fmt.Errorf("group: %d is negative", f.Group)
+	}
+	var err error
+	if f.Think, err = newThink(in.Think); err != nil {
+		return f, err
+	}
+	b.beforeRequest = true
+	f.When, err = b.conditions(in.When)
+	b.beforeRequest = false
+	if err != nil {
+		return f, fmt.Errorf("when%w", err)
+	}
+	if f.Until, err = b.conditions(in.Until); err != nil {
+		return f, fmt.Errorf("until%w", err)
+	}
+	return f, nil
+}
+
+// setGroupEnds finds out where the groups end of the chain whose steps begin at first.
+func setGroupEnds(steps []Step, first int) {
+	for i := len(steps) - 1; i >= first; i-- {
+		s := &steps[i]
+		s.GroupEnd = i + 1
+		if next := i + 1; s.Group > 0 && next < len(steps) && steps[next].Group == s.Group {
+			s.GroupEnd = steps[next].GroupEnd
+		}
+	}
+}

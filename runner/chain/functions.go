@@ -1,0 +1,175 @@
+package chain
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"unicode/utf8"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// function changes the value that has just been appended, in its place.
+type function struct {
+	name  rv.FunctionName
+	width int
+	fill  string
+	key   text
+}
+
+// maxPad is what the language of texts allows.
+const maxPad = 1024
+
+func (b *builder) function(in *rv.Function) (function, error) {
+	f := function{name: in.Name, width: in.Width, fill: in.Fill}
+	switch in.Name {
+	case rv.FunctionURLEncode, rv.FunctionBase64, rv.FunctionBase64URL, rv.FunctionJSONEscape,
+		rv.FunctionUpper, rv.FunctionLower, rv.FunctionSHA256:
+	case rv.FunctionPad:
+		if in.Width < 1 || in.Width > maxPad || utf8.RuneCountInString(in.Fill) != 1 {
+			return f, fmt.Errorf(": pad needs a width of 1 to %d and one character", maxPad)
+		}
+	case rv.FunctionHMACSHA256:
+		if in.Key == nil || len(in.Key.Functions) > 0 {
+			return f, fmt.Errorf(".key: a reference without functions is needed")
+		}
+		key, err := b.reference(in.Key)
+		if err != nil {
+			return f, fmt.Errorf(".key%w", err)
+		}
+		f.key = f.key.add(key)
+	default:
+		return f, fmt.Errorf(": there is no function %q", in.Name)
+	}
+	return f, nil
+}
+
+// fold makes a literal of what has no hole left.
+func (p piece) fold() piece {
+	if p.kind != pieceConstant {
+		return p
+	}
+	for i := range p.functions {
+		if !p.functions[i].key.constant() {
+			return p
+		}
+	}
+	return piece{literal: p.appendTo(nil, &Instance{src: &Sources{}})}
+}
+
+// apply changes dst[at:]. What it works in belongs to the instance's sources.
+func (f *function) apply(dst []byte, at int, in *Instance) []byte {
+	switch f.name {
+	case rv.FunctionUpper:
+		upper(dst[at:])
+		return dst
+	case rv.FunctionLower:
+		lower(dst[at:])
+		return dst
+	}
+	in.src.text = append(in.src.text[:0], dst[at:]...)
+	value := in.src.text
+	dst = dst[:at]
+	switch f.name {
+	case rv.FunctionURLEncode:
+		return appendURLEncoded(dst, value)
+	case rv.FunctionBase64:
+		return base64.StdEncoding.AppendEncode(dst, value)
+	case rv.FunctionBase64URL:
+		return base64.RawURLEncoding.AppendEncode(dst, value)
+	case rv.FunctionJSONEscape:
+		return appendJSONEscaped(dst, value)
+	case rv.FunctionPad:
+		for n := utf8.RuneCount(value); n < f.width; n++ {
+			dst = append(dst, f.fill...)
+		}
+		return append(dst, value...)
+	case rv.FunctionSHA256:
+		sum := sha256.Sum256(value)
+		return hex.AppendEncode(dst, sum[:])
+	case rv.FunctionHMACSHA256:
+		return f.appendHMAC(dst, in)
+	}
+	return dst
+}
+
+func upper(b []byte) {
+	for i, c := range b {
+		if 'a' <= c && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+	}
+}
+
+func lower(b []byte) {
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c - 'A' + 'a'
+		}
+	}
+}
+
+const upperHex = "0123456789ABCDEF"
+
+func appendURLEncoded(dst, value []byte) []byte {
+	for _, c := range value {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if letter || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~' {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+		}
+	}
+	return dst
+}
+
+// appendJSONEscaped writes what is not UTF-8 as U+FFFD: a JSON text is UTF-8 (RFC 8259 8.1).
+func appendJSONEscaped(dst, value []byte) []byte {
+	for len(value) > 0 {
+		r, n := utf8.DecodeRune(value)
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == '\n':
+			dst = append(dst, '\\', 'n')
+		case r == '\r':
+			dst = append(dst, '\\', 'r')
+		case r == '\t':
+			dst = append(dst, '\\', 't')
+		case r < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', upperHex[r>>4], upperHex[r&15])
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+		value = value[n:]
+	}
+	return dst
+}
+
+// appendHMAC is RFC 2104 over in.src.text: H(K xor opad, H(K xor ipad, text)), where a block of SHA-256
+// has 64 octets.
+func (f *function) appendHMAC(dst []byte, in *Instance) []byte {
+	const block = sha256.BlockSize
+	s := in.src
+	s.key = f.key.appendTo(s.key[:0], in)
+	if len(s.key) > block {
+		sum := sha256.Sum256(s.key)
+		s.key = append(s.key[:0], sum[:]...)
+	}
+	for len(s.key) < block {
+		s.key = append(s.key, 0)
+	}
+	for i := range s.key {
+		s.key[i] ^= 0x36
+	}
+	s.key = append(s.key, s.text...)
+	inner := sha256.Sum256(s.key)
+	s.key = s.key[:block]
+	for i := range s.key {
+		s.key[i] ^= 0x36 ^ 0x5c
+	}
+	s.key = append(s.key, inner[:]...)
+	outer := sha256.Sum256(s.key)
+	return hex.AppendEncode(dst, outer[:])
+}

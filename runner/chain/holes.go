@@ -1,0 +1,72 @@
+package chain
+
+import (
+	"fmt"
+	"slices"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	holes "github.com/h2surge/h2surge/internal/text"
+)
+
+// bodyFrom builds a body that is not in the plan.
+func (b *builder) bodyFrom(in *rv.BodyFrom) (text, error) {
+	content, err := b.res.content(&in.Content)
+	if err != nil {
+		return nil, fmt.Errorf("content: %w", err)
+	}
+	if in.Raw {
+		return text(nil).join(content), nil
+	}
+	pieces, err := holes.Parse(string(content))
+	if err != nil {
+		return nil, fmt.Errorf("content: %w", err)
+	}
+	var out text
+	for _, p := range pieces {
+		part := rv.Part{Literal: p.Literal}
+		if p.Ref != nil {
+			if part, err = b.resolve(p.Ref); err != nil {
+				return nil, fmt.Errorf("content: %w", err)
+			}
+		}
+		built, err := b.part(&part)
+		if err != nil {
+			return nil, fmt.Errorf("content, a hole%w", err)
+		}
+		out = out.add(built)
+	}
+	return out, nil
+}
+
+// resolve finds out what a name means: a capture of the chain, a variable, or what setup captures.
+func (b *builder) resolve(ref *holes.Reference) (rv.Part, error) {
+	part := rv.Part{
+		Capture:  1 + slices.Index(b.captures, ref.Name),
+		Variable: 1 + slices.IndexFunc(b.g.variables, func(v *variable) bool { return v.name == ref.Name }),
+		Global:   1 + slices.Index(b.g.Globals, ref.Name),
+		Column:   ref.Column,
+	}
+	switch {
+	case part.Capture > 0:
+		part.Variable, part.Global = 0, 0
+	case part.Variable > 0:
+		part.Global = 0
+	case part.Global == 0:
+		return part, fmt.Errorf("${%s} is no variable, and no capture of the chain", ref.Name)
+	}
+	if part.Column != "" && part.Variable == 0 {
+		return part, fmt.Errorf("${%s.%s}: only variables of type csv have columns", ref.Name, ref.Column)
+	}
+	for _, f := range ref.Functions {
+		out := rv.Function{Name: f.Name, Width: f.Width, Fill: f.Fill}
+		if f.Key != nil {
+			key, err := b.resolve(f.Key)
+			if err != nil {
+				return part, err
+			}
+			out.Key = &key
+		}
+		part.Functions = append(part.Functions, out)
+	}
+	return part, nil
+}

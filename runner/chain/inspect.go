@@ -1,0 +1,296 @@
+package chain
+
+import (
+	"fmt"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/extract"
+	"github.com/h2surge/h2surge/runner/location"
+	"github.com/h2surge/h2surge/runner/message"
+)
+
+// Inspection is what is looked at in a response, and what has to be gathered for it.
+type Inspection struct {
+	// Inspect: the exchange is gathered, and Judge and TakeCaptures look at it. Otherwise Accepts and
+	// Captures are all there is, and nothing is gathered.
+	Inspect bool
+	// WantFields and WantBody are the parts of the response to be gathered, WantRequest the request.
+	WantFields, WantBody, WantRequest bool
+	// MaxBody bounds the body that is gathered, in octets.
+	MaxBody int
+	// Script is an index into Program.Scripts, or -1.
+	Script int
+	// WantHeaders: somebody reads response header fields.
+	WantHeaders bool
+	// Captures of response header fields, of a step that is not inspected.
+	Captures []Capture
+
+	accept   statusSet
+	checks   []check
+	captures []capture
+	// needsBody: a body that was cut is a failure.
+	needsBody bool
+}
+
+// Capture copies a response header field into a slot of the instance.
+type Capture struct {
+	Slot   int
+	Header string
+	// Location values are references, for Step.CaptureLocation.
+	Location bool
+	without  without
+}
+
+// capture takes a value out of an exchange.
+type capture struct {
+	slot     int
+	source   *extract.Extractor
+	location bool
+	without  without
+}
+
+// check compares a value of an exchange, or validates the body.
+type check struct {
+	name   string
+	source *extract.Extractor
+	schema *extract.Schema
+	comparison
+}
+
+// defaultMaxBody is that of rv.Step.MaxBody.
+const defaultMaxBody = 1 << 20
+
+// inspection reads what a step makes of responses, but for its script.
+func (b *builder) inspection(in *rv.Step) (Inspection, error) {
+	s := Inspection{MaxBody: in.MaxBody, Script: -1}
+	if s.MaxBody == 0 {
+		s.MaxBody = defaultMaxBody
+	}
+	if s.MaxBody < 0 {
+		return s, fmt.Errorf("maxBody: %d is negative", s.MaxBody)
+	}
+	var err error
+	if s.accept, err = newStatusSet(in.Expect.Status); err != nil {
+		return s, fmt.Errorf("expect.status%w", err)
+	}
+	for i := range in.Expect.Checks {
+		c, err := b.check(&in.Expect.Checks[i])
+		if err != nil {
+			return s, fmt.Errorf("expect.checks[%d].%w", i, err)
+		}
+		s.checks = append(s.checks, c)
+	}
+	for i := range in.Capture {
+		c, err := b.capture(&in.Capture[i])
+		if err != nil {
+			return s, fmt.Errorf("capture[%d].%w", i, err)
+		}
+		s.captures = append(s.captures, c)
+	}
+	s.gather(in)
+	return s, nil
+}
+
+// gather finds out what has to be gathered. Steps that only capture header fields are spared it.
+func (s *Inspection) gather(in *rv.Step) {
+	simple := len(s.checks) == 0
+	for i := range in.Capture {
+		c, source := &s.captures[i], &in.Capture[i].Source
+		simple = simple && source.Kind == rv.SourceHeader && source.Regex == ""
+		s.Captures = append(s.Captures, Capture{Slot: c.slot, Header: source.Name, Location: c.location, without: c.without})
+	}
+	s.WantHeaders = len(s.Captures) > 0
+	if !simple {
+		s.inspect()
+	}
+}
+
+// inspect makes the step one that is inspected.
+func (s *Inspection) inspect() {
+	s.Inspect, s.Captures = true, nil
+	for i := range s.checks {
+		c := &s.checks[i]
+		s.needsBody = s.needsBody || c.schema != nil
+		if c.source != nil {
+			s.need(c.source)
+		}
+	}
+	for i := range s.captures {
+		c := &s.captures[i]
+		s.need(c.source)
+		s.WantRequest = s.WantRequest || c.location
+	}
+	s.WantBody, s.WantHeaders = s.needsBody, s.WantFields
+}
+
+func (s *Inspection) need(e *extract.Extractor) {
+	s.needsBody = s.needsBody || e.NeedsBody()
+	s.WantFields = s.WantFields || e.NeedsFields()
+	s.WantRequest = s.WantRequest || e.NeedsRequest()
+}
+
+func (b *builder) check(in *rv.Check) (c check, err error) {
+	c.name = in.Name
+	switch {
+	case in.Name == "" || in.Name == rv.CheckStatus || in.Name == rv.CheckBody || in.Name == rv.CheckScript:
+		return c, fmt.Errorf("name: %q is taken", in.Name)
+	case in.Schema != nil:
+		content, err := b.res.content(in.Schema)
+		if err != nil {
+			return c, fmt.Errorf("schema: %w", err)
+		}
+		if c.schema, err = extract.NewSchema(content); err != nil {
+			return c, fmt.Errorf("schema: %w", err)
+		}
+		return c, nil
+	case in.Source == nil || in.Match == nil:
+		return c, fmt.Errorf("source: it and match, or schema, are needed")
+	}
+	if c.source, err = extract.New(*in.Source); err != nil {
+		return c, fmt.Errorf("source.%w", err)
+	}
+	if c.comparison, err = b.comparison(in.Match); err != nil {
+		return c, fmt.Errorf("match.%w", err)
+	}
+	return c, nil
+}
+
+func (b *builder) capture(in *rv.Capture) (capture, error) {
+	c := capture{slot: in.Slot, location: in.Location, without: without{in.Default, in.Optional}}
+	if in.Slot < 0 || in.Slot >= len(b.captures) {
+		return c, fmt.Errorf("slot: there is no slot %d", in.Slot)
+	}
+	var err error
+	if c.source, err = extract.New(in.Source); err != nil {
+		return c, fmt.Errorf("source.%w", err)
+	}
+	return c, nil
+}
+
+// Accepts says whether a response with this status is a success, as far as the status goes.
+func (s *Inspection) Accepts(status int) bool { return s.accept.has(status) }
+
+// Judge looks at a whole exchange. It returns the name under which its failure is counted, or "" for a
+// success. What a script says comes after it.
+func (s *Step) Judge(_ *Program, inst *Instance, src *Sources, x *message.Exchange) (failed string) {
+	switch {
+	case !s.accept.has(x.Response.Status):
+		return rv.CheckStatus
+	case s.needsBody && x.Cut:
+		return rv.CheckBody
+	}
+	for i := range s.checks {
+		if c := &s.checks[i]; !c.passes(inst, src, x) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+func (c *check) passes(inst *Instance, src *Sources, x *message.Exchange) bool {
+	if c.schema != nil {
+		return c.schema.Valid(x.Response.Body)
+	}
+	value, ok := src.extract(c.source, x)
+	return c.holds(inst, value, ok)
+}
+
+// extract uses the sources' value, and makes room there for what did not fit.
+func (s *Sources) extract(e *extract.Extractor, x *message.Exchange) (value []byte, ok bool) {
+	value, ok = e.Value(s.value[:0], x)
+	if n := len(value); n > cap(s.value) && n <= MaxCaptured {
+		s.value = make([]byte, 0, n)
+	}
+	return value, ok
+}
+
+// TakeCaptures takes all that the step captures out of an exchange. missing says that something is not
+// there that must be.
+func (s *Step) TakeCaptures(_ *Program, inst *Instance, src *Sources, x *message.Exchange) (missing bool) {
+	for i := range s.captures {
+		c := &s.captures[i]
+		value, ok := src.extract(c.source, x)
+		switch {
+		case ok && c.location:
+			ok = inst.captureLocation(c.slot, x.Request.Scheme, x.Request.Authority, x.Request.Path, value)
+		case ok:
+			ok = inst.Capture(c.slot, value)
+		}
+		if !ok && !c.without.take(inst, c.slot) {
+			missing = true
+		}
+	}
+	return missing
+}
+
+// without is what becomes of a capture when there is no value.
+type without struct {
+	fallback *string
+	optional bool
+}
+
+// take says whether that is good.
+func (w *without) take(inst *Instance, slot int) bool {
+	inst.release(slot)
+	if w.fallback != nil {
+		inst.src.value = append(inst.src.value[:0], *w.fallback...)
+		return inst.Capture(slot, inst.src.value)
+	}
+	return w.optional
+}
+
+// Otherwise does what is to be done when a response has no such field, and says whether that is good.
+func (c *Capture) Otherwise(inst *Instance) bool { return c.without.take(inst, c.Slot) }
+
+// CaptureLocation resolves a reference of a response to the request, which went to an endpoint with this
+// path, and captures its path and query (RFC 9110 10.2.2). It returns false when that cannot be, or
+// when there is no room.
+func (in *Instance) CaptureLocation(slot int, e *rv.Endpoint, path, reference []byte) bool {
+	src := in.src
+	src.value = append(append(src.value[:0], e.Scheme...), e.Authority...)
+	n := len(e.Scheme)
+	return in.captureLocation(slot, src.value[:n], src.value[n:], path, reference)
+}
+
+// captureLocation uses the sources' want.
+func (in *Instance) captureLocation(slot int, scheme, authority, path, reference []byte) bool {
+	if len(reference) == 0 {
+		return false
+	}
+	out, found, err := location.AppendResolved(in.src.want[:0], scheme, authority, path, reference)
+	if err != nil {
+		return false
+	}
+	in.src.want = out
+	if !in.Capture(slot, found.Path) {
+		return false
+	}
+	if !location.SameAuthority(scheme, authority, found.Scheme, found.Authority) {
+		in.setAuthority(slot, found.Scheme, found.Authority)
+	}
+	return true
+}
+
+// statusSet holds status codes 0 to 639.
+type statusSet [10]uint64
+
+// newStatusSet takes inclusive ranges; none at all means below 400.
+func newStatusSet(ranges []rv.StatusRange) (statusSet, error) {
+	var s statusSet
+	if len(ranges) == 0 {
+		ranges = []rv.StatusRange{{From: 100, To: 399}}
+	}
+	for i, r := range ranges {
+		if r.From < 100 || r.To > 599 || r.From > r.To {
+			return s, fmt.Errorf("[%d]: %d to %d is no range of status codes", i, r.From, r.To)
+		}
+		for c := r.From; c <= r.To; c++ {
+			s[c/64] |= 1 << (c % 64)
+		}
+	}
+	return s, nil
+}
+
+func (s *statusSet) has(code int) bool {
+	return uint(code) < 640 && s[code/64]&(1<<(code%64)) != 0
+}

@@ -1,0 +1,198 @@
+package chain
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/endpoint"
+)
+
+// Compile is Load for a plan that needs nothing of the machine.
+func Compile(p *rv.Plan) (*Program, error) { return Load(p, Resources{}) }
+
+// Load checks what a runner relies on, reads what the plan leaves to the machine, and builds the program.
+// A plan made by this project's compiler always passes, if all of that is there; one from elsewhere is
+// told its first fault, by its place in the plan. What the program refers to of the plan must not change.
+//
+// Files are read whole, and kept as long as the program. A table may have 1 GiB; see table.
+func Load(p *rv.Plan, r Resources) (*Program, error) {
+	if len(p.Targets) == 0 || len(p.Chains) == 0 || len(p.Rates) == 0 {
+		return nil, fmt.Errorf("the plan needs targets, chains and rates")
+	}
+	g := &Program{Globals: p.Globals, Timeouts: timeouts(p), Seed: p.Seed}
+	for i := range p.Variables {
+		v, err := newVariable(&p.Variables[i], seedOf(p.Seed, uint64(i)), &r)
+		if err != nil {
+			return nil, fmt.Errorf("variables[%d] (%s).%w", i, p.Variables[i].Name, err)
+		}
+		g.variables = append(g.variables, v)
+	}
+	if err := g.addTargets(p.Targets, &r); err != nil {
+		return nil, err
+	}
+	order := make([]int, len(p.Targets))
+	load := false
+	for i := range p.Chains {
+		if err := g.addChain(&p.Chains[i], order, &r); err != nil {
+			return nil, fmt.Errorf("chains[%d].%w", i, err)
+		}
+		load = load || p.Chains[i].Phase == rv.PhaseLoad
+	}
+	if !load {
+		return nil, fmt.Errorf("chains: all are of setup or teardown, none makes load")
+	}
+	return g, nil
+}
+
+func timeouts(p *rv.Plan) []int64 {
+	var all []int64
+	for i := range p.Chains {
+		for j := range p.Chains[i].Steps {
+			all = append(all, int64(p.Chains[i].Steps[j].Timeout))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// addTargets copies the targets and makes their endpoints of texts.
+func (g *Program) addTargets(targets []rv.Target, r *Resources) error {
+	g.Targets = slices.Clone(targets)
+	b := builder{g: g, res: r}
+	for i := range g.Targets {
+		t := &g.Targets[i]
+		if len(t.Endpoints) == 0 {
+			return fmt.Errorf("targets[%d].endpoints: empty", i)
+		}
+		t.Endpoints = slices.Clone(t.Endpoints)
+		for j := range t.Endpoints {
+			if err := b.endpoint(&t.Endpoints[j], t); err != nil {
+				return fmt.Errorf("targets[%d].endpoints[%d].url%w", i, j, err)
+			}
+		}
+	}
+	return nil
+}
+
+// endpoint fills in what an URL says. Whether there is TLS is settled with the protocol, in the plan.
+func (b *builder) endpoint(e *rv.Endpoint, t *rv.Target) error {
+	if len(e.URL) == 0 {
+		return nil
+	}
+	raw, err := b.constant(e.URL)
+	if err != nil {
+		return err
+	}
+	found, err := endpoint.Parse(raw)
+	if err != nil {
+		return fmt.Errorf(": %w", err)
+	}
+	if e.Address != "" {
+		found.Address = e.Address
+	}
+	if secure := found.Scheme == "https"; secure != (t.TLS != nil) {
+		return fmt.Errorf(": the scheme is %s, which is not what the target's other settings are made for", found.Scheme)
+	}
+	*e = found
+	return nil
+}
+
+func (g *Program) addChain(c *rv.Chain, order []int, r *Resources) error {
+	if err := g.checkChain(c); err != nil {
+		return err
+	}
+	out := Chain{
+		Name: c.Name, Phase: c.Phase, Target: c.Target, Weight: c.Weight, First: len(g.Steps), Len: len(c.Steps), Captures: len(c.Captures),
+		Publish: c.Publish, Delay: int64(c.Delay), MaxInFlight: c.MaxInFlight, Cookies: c.Cookies,
+	}
+	b := builder{g: g, res: r, chain: &out, captures: c.Captures}
+	for i := range c.Steps {
+		s, err := b.buildStep(&c.Steps[i])
+		if err != nil {
+			return fmt.Errorf("steps[%d].%w", i, err)
+		}
+		s.Index, s.Chain = len(g.Steps), len(g.Chains)
+		s.Order, s.Last = order[s.Target], i == len(c.Steps)-1
+		order[s.Target]++
+		g.Steps = append(g.Steps, s)
+	}
+	setGroupEnds(g.Steps, out.First)
+	out.Ends = len(out.stops) > 0
+	g.remember(&out)
+	g.Chains = append(g.Chains, out)
+	return nil
+}
+
+func (g *Program) checkChain(c *rv.Chain) error {
+	switch {
+	case c.Target < 0 || c.Target >= len(g.Targets):
+		return fmt.Errorf("target: there is no target %d", c.Target)
+	case c.Phase != rv.PhaseLoad && c.Phase != rv.PhaseSetup && c.Phase != rv.PhaseTeardown:
+		return fmt.Errorf("phase: there is no %q", c.Phase)
+	case c.Phase == rv.PhaseLoad && c.Weight < 1:
+		return fmt.Errorf("weight: %d is below 1", c.Weight)
+	case c.Delay < 0 || c.MaxInFlight < 0:
+		return fmt.Errorf("delay, maxInFlight: %v and %d must not be negative", c.Delay, c.MaxInFlight)
+	case len(c.Steps) == 0:
+		return fmt.Errorf("steps: empty")
+	case len(c.Publish) > len(c.Captures):
+		return fmt.Errorf("publish: has %d entries for %d captures", len(c.Publish), len(c.Captures))
+	}
+	for i, global := range c.Publish {
+		if global < 0 || global > len(g.Globals) {
+			return fmt.Errorf("publish[%d]: there is no global %d", i, global)
+		}
+	}
+	return nil
+}
+
+func (b *builder) buildStep(in *rv.Step) (Step, error) {
+	s := Step{Name: in.Name, Target: in.Target, method: in.Method}
+	b.step = &s
+	switch {
+	case in.Target < 0 || in.Target >= len(b.g.Targets):
+		return s, fmt.Errorf("target: there is no target %d", in.Target)
+	case in.Timeout <= 0 || in.Timeout > 24*time.Hour:
+		return s, fmt.Errorf("timeout: %v is not between 0 and 24h", in.Timeout)
+	}
+	s.TimeoutClass, _ = slices.BinarySearch(b.g.Timeouts, int64(in.Timeout))
+	s.Head = in.Method == "HEAD" //nolint:usestdlibvars // net/http is not worth linking for a word
+	if err := b.request(in, &s); err != nil {
+		return s, err
+	}
+	var err error
+	if s.Flow, err = b.flow(in); err != nil {
+		return s, err
+	}
+	if s.Inspection, err = b.inspection(in); err != nil {
+		return s, err
+	}
+	err = b.script(in.Script, &s)
+	return s, err
+}
+
+// request builds what is sent.
+func (b *builder) request(in *rv.Step, s *Step) error {
+	var err error
+	if in.BodyFrom != nil {
+		if s.body, err = b.bodyFrom(in.BodyFrom); err != nil {
+			return fmt.Errorf("bodyFrom.%w", err)
+		}
+	} else if s.body, err = b.build(in.Body); err != nil {
+		return fmt.Errorf("body%w", err)
+	}
+	if s.fields, err = requestFields(in, b, s.body); err != nil {
+		return err
+	}
+	for i := range s.fields {
+		if f := &s.fields[i]; f.kind == fieldPath {
+			s.path = f.value
+		}
+	}
+	if first := s.path[0]; first.kind == pieceCapture && len(first.functions) == 0 {
+		s.PathCapture = 1 + first.index
+	}
+	return nil
+}

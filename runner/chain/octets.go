@@ -1,0 +1,113 @@
+package chain
+
+import (
+	"bytes"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// neutralise makes the value that begins at dst[at] harmless in its place; see Head.
+func neutralise(dst []byte, at int, place holeKind) []byte {
+	switch place {
+	case targetHole:
+		for i, c := range dst[at:] {
+			if !targetOctet(c) {
+				return encodeTarget(dst, at+i)
+			}
+		}
+		return dst
+	case nameHole:
+		return neutraliseName(dst, at)
+	case tokenHole:
+		return neutraliseToken(dst, at)
+	}
+	for i, c := range dst[at:] {
+		if c == '\r' || c == '\n' || c == 0 {
+			dst[at+i] = ' '
+		}
+	}
+	return dst
+}
+
+// neutralise2 is neutralise for HTTP/2, where a field value neither begins nor ends in white space
+// (RFC 9113 8.2.1).
+func neutralise2(dst []byte, at int, place holeKind) []byte {
+	dst = neutralise(dst, at, place)
+	if place != valueHole {
+		return dst
+	}
+	end := len(dst)
+	for end > at && isBlank(dst[end-1]) {
+		end--
+	}
+	begin := at
+	for begin < end && isBlank(dst[begin]) {
+		begin++
+	}
+	if begin > at {
+		copy(dst[at:], dst[begin:end])
+	}
+	return dst[:end-(begin-at)]
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// targetOctet tells what may stand in a request target. That is more than RFC 3986 has: a peer
+// that gives out paths with brackets or quotes gets them back.
+func targetOctet(c byte) bool { return ' ' < c && c < 0x7f }
+
+// encodeTarget percent-encodes what must not be in dst[at:]. Peers that send such are rare, so
+// that it may allocate.
+func encodeTarget(dst []byte, at int) []byte {
+	raw := bytes.Clone(dst[at:])
+	dst = dst[:at]
+	for _, c := range raw {
+		if targetOctet(c) {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+		}
+	}
+	return dst
+}
+
+// neutraliseName makes a token in lower case of the name that begins at dst[at]. One that would change
+// how the message is framed or routed loses its first character.
+func neutraliseName(dst []byte, at int) []byte {
+	lower(dst[at:])
+	dst = neutraliseToken(dst, at)
+	if reserved(dst[at:]) {
+		dst[at] = '-'
+	}
+	return dst
+}
+
+// neutraliseToken makes a token (RFC 9110 5.6.2) of what begins at dst[at].
+func neutraliseToken(dst []byte, at int) []byte {
+	if len(dst) == at {
+		return append(dst, '-')
+	}
+	for i, c := range dst[at:] {
+		if !httpguts.IsTokenRune(rune(c)) {
+			dst[at+i] = '-'
+		}
+	}
+	return dst
+}
+
+// reserved names are set by the engine, or belong to a connection (RFC 9110 7.6.1, RFC 9113 8.2.2).
+func reserved(name []byte) bool {
+	switch string(name) {
+	case "host", "content-length", "te":
+		return true
+	}
+	return ofConnection(name)
+}
+
+func ofConnection(name []byte) bool {
+	switch string(name) {
+	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
+		return true
+	}
+	return false
+}

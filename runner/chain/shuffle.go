@@ -1,0 +1,58 @@
+package chain
+
+import "math/bits"
+
+// permutation is a bijection of 0 to size-1 onto itself: a Feistel network over the next power of four,
+// whose results beyond the size are put through it again until one is inside (cycle walking: Black and
+// Rogaway, Ciphers with Arbitrary Finite Domains, 2002). That takes four goes at worst on average,
+// and no memory.
+type permutation struct {
+	size uint64
+	half uint
+	keys [6]uint64
+}
+
+func newPermutation(size int64, seed uint64) permutation {
+	p := permutation{size: uint64(size)}
+	p.half = uint(bits.Len64(p.size-1)+1) / 2
+	for i := range p.keys {
+		p.keys[i] = mix(seed + uint64(i+1)*golden)
+	}
+	return p
+}
+
+// at is where i goes, 0 <= i < size.
+func (p *permutation) at(i int64) int64 {
+	mask := uint64(1)<<p.half - 1
+	x := uint64(i)
+	for {
+		left, right := x>>p.half, x&mask
+		for _, k := range p.keys {
+			left, right = right, left^mix(right+k)&mask
+		}
+		if x = left<<p.half | right; x < p.size {
+			return int64(x)
+		}
+	}
+}
+
+// golden is 2^64 divided by the golden ratio, the step of SplitMix64 (Steele, Lea and Flood, Fast
+// Splittable Pseudorandom Number Generators, 2014).
+const golden = 0x9e3779b97f4a7c15
+
+// mix is a bijection of 64 bits onto themselves in which each bit depends on all: the finalizer of
+// SplitMix64.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// seedOf derives a seed from others.
+func seedOf(parts ...uint64) uint64 {
+	seed := uint64(0)
+	for _, p := range parts {
+		seed = mix(seed + golden + p)
+	}
+	return seed
+}

@@ -1,0 +1,140 @@
+package chain
+
+import (
+	"math/rand/v2"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// Sources are one worker's part of everything that fills holes: the variables, the values that setup
+// has captured, the authorizations. They belong to one goroutine.
+type Sources struct {
+	program   *Program
+	variables []source
+	globals   [][]byte
+	// authorizations are by target; empty: none.
+	authorizations [][]byte
+	// thinking draws pauses.
+	thinking *rand.Rand
+	// text and key are what functions work in, and value and want what is compared.
+	text, key, value, want []byte
+}
+
+// NewSources makes the sources of a worker. share is the worker's own part, and worker its number
+// within the shard: with the plan's seed they decide all values. A variable of which the share has
+// nothing is taken whole.
+func NewSources(g *Program, share *rv.Share, worker int) *Sources {
+	s := &Sources{
+		program:        g,
+		globals:        make([][]byte, len(g.Globals)),
+		authorizations: make([][]byte, len(g.Targets)),
+		thinking:       newRand(g.Seed, share, worker),
+	}
+	for i, v := range g.variables {
+		s.variables = append(s.variables, newSource(v, share, i, worker))
+	}
+	return s
+}
+
+// newRand is a generator that no other worker has.
+func newRand(seed uint64, share *rv.Share, worker int) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, seedOf(uint64(share.Shard), uint64(worker))))
+}
+
+// SetGlobals sets what setup has captured: a value for each of Plan.Globals. Before, they are empty.
+func (s *Sources) SetGlobals(values []string) {
+	for i := range s.globals {
+		if i < len(values) {
+			s.globals[i] = []byte(values[i])
+		}
+	}
+}
+
+// SetAuthorization sets the value of the Authorization field of requests to a target; an empty one
+// leaves the field out. value is copied.
+func (s *Sources) SetAuthorization(target int, value []byte) {
+	s.authorizations[target] = append([]byte(nil), value...)
+}
+
+// Ended says that a variable that the chain draws, and that stops at its end, is used up: no further
+// instance of the chain is to begin. A chain that draws such a variable for each step may use it up
+// on its way; it then begins with the first values again.
+func (s *Sources) Ended(chain int) bool {
+	for _, v := range s.program.Chains[chain].stops {
+		if s.variables[v].cursor.wrapped {
+			return true
+		}
+	}
+	return false
+}
+
+// source is a worker's part of a variable.
+type source struct {
+	v      *variable
+	cursor Cursor
+	rand   *rand.Rand
+	slots  rv.Slots
+	taken  int64
+	// settled: a variable of scope worker has its value.
+	settled bool
+	value   int64
+}
+
+func newSource(v *variable, share *rv.Share, index, worker int) source {
+	s := source{v: v, settled: v.fixed, value: v.value}
+	switch v.drawing {
+	case drawSequential, drawShuffled:
+		s.cursor = NewCursor(v.spans(share, index))
+		if s.cursor.Empty() {
+			s.cursor = NewCursor([]rv.Span{{To: v.size}})
+		}
+	case drawAny, drawRandom:
+		s.rand = newRand(v.seed, share, worker)
+	case drawSlot:
+		s.slots = share.Slots
+		if !shard.Valid(s.slots) {
+			s.slots = rv.Slots{Of: 1, Residues: []int64{0}}
+		}
+	case drawConstant, drawTime:
+	}
+	return s
+}
+
+func (v *variable) spans(share *rv.Share, index int) []rv.Span {
+	switch {
+	case index >= len(share.Variables):
+		return nil
+	case v.inParts:
+		return rowsOf(share.Variables[index], v.size)
+	}
+	return share.Variables[index]
+}
+
+// next draws a value. wall is the time in nanoseconds since 1970.
+func (s *source) next(wall int64) int64 {
+	switch s.v.drawing {
+	case drawSequential:
+		return s.cursor.Next()
+	case drawShuffled:
+		return s.v.shuffle.at(s.cursor.Next())
+	case drawAny:
+		return s.rand.Int64N(s.v.size)
+	case drawRandom:
+		return s.v.random.draw(s.rand)
+	case drawSlot:
+		s.taken++
+		return shard.Nth(s.slots, s.taken-1)
+	case drawTime:
+		return wall
+	case drawConstant:
+	}
+	return 0
+}
+
+// settle draws the value of a variable of scope worker, once.
+func (s *source) settle(wall int64) {
+	if !s.settled {
+		s.value, s.settled = s.next(wall), true
+	}
+}

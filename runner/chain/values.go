@@ -1,0 +1,95 @@
+package chain
+
+import (
+	"fmt"
+	"strconv"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// values writes what is drawn. A drawn value is a number all along, which an instance keeps; what it
+// means is known here. It is read-only and shared by all workers.
+type values interface {
+	// append appends the value that v stands for. column counts from 0, and has a meaning for tables.
+	append(dst []byte, v int64, column int) []byte
+	// plain: no value has an octet that a request target or a field value cannot have.
+	plain() bool
+}
+
+// numbers are start + v*step.
+type numbers struct {
+	start, step int64
+	width       int
+	hex         bool
+}
+
+func newRange(r *rv.Range) (numbers, error) {
+	if r.Step < 1 || r.End <= r.Start || r.Start < 0 || r.Width < 0 || r.Width > maxWidth {
+		return numbers{}, fmt.Errorf("range: %+v is empty or out of bounds", *r)
+	}
+	return numbers{start: r.Start, step: r.Step, width: r.Width, hex: r.Hex}, nil
+}
+
+// maxWidth is as many digits as an int64 has.
+const maxWidth = 19
+
+func (s numbers) plain() bool { return true }
+
+func (s numbers) append(dst []byte, v int64, _ int) []byte {
+	v = s.start + v*s.step
+	switch {
+	case s.hex:
+		return appendHex(dst, v, s.width)
+	case s.width == 0:
+		return strconv.AppendInt(dst, v, 10)
+	}
+	return appendPadded(dst, v, s.width)
+}
+
+// appendPadded appends v, which is not negative, in at least width decimal digits.
+func appendPadded(dst []byte, v int64, width int) []byte {
+	var digits [20]byte
+	i := len(digits)
+	for v > 0 || len(digits)-i < width {
+		i--
+		digits[i] = byte('0' + v%10)
+		v /= 10
+	}
+	return append(dst, digits[i:]...)
+}
+
+// appendHex appends v, which is not negative, in at least width hexadecimal digits.
+func appendHex(dst []byte, v int64, width int) []byte {
+	for n := digitsHex(v); n < width; n++ {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendInt(dst, v, 16)
+}
+
+func digitsHex(v int64) int {
+	n := 1
+	for v >>= 4; v > 0; v >>= 4 {
+		n++
+	}
+	return n
+}
+
+// list is values by index.
+type list struct {
+	items []string
+	safe  bool
+}
+
+func newList(items []string) list {
+	l := list{items: items, safe: true}
+	for _, s := range items {
+		for i := range len(s) {
+			l.safe = l.safe && targetOctet(s[i])
+		}
+	}
+	return l
+}
+
+func (l list) plain() bool { return l.safe }
+
+func (l list) append(dst []byte, v int64, _ int) []byte { return append(dst, l.items[v]...) }

@@ -1,0 +1,182 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// drawing is how the next value of a variable is found.
+type drawing uint8
+
+const (
+	drawConstant   drawing = iota // there is one value
+	drawSequential                // the next of the worker's part
+	drawShuffled                  // the same, put through a permutation of the whole
+	drawAny                       // any of the whole
+	drawRandom                    // of a generator
+	drawSlot                      // the number of the worker's next slot
+	drawTime                      // the time
+)
+
+// variable is a source of values, the same for all workers; source is a worker's part of it.
+type variable struct {
+	name    string
+	scope   rv.Scope
+	drawing drawing
+	stop    bool
+	values  values
+	// size is the number of values of a sequence; inParts: shares count rv.Parts instead.
+	size    int64
+	inParts bool
+	shuffle permutation
+	random  random
+	// seed is the plan's and the variable's.
+	seed uint64
+	// fixed: the value is the same everywhere on this runner, and is known.
+	fixed bool
+	value int64
+}
+
+// newVariable resolves what is constant on the runner. Errors begin with the field.
+func newVariable(v *rv.Variable, seed uint64, r *Resources) (*variable, error) {
+	out := &variable{name: v.Name, scope: v.Scope, stop: v.Stop, seed: seed}
+	if err := out.kind(v, r); err != nil {
+		return nil, err
+	}
+	if out.size > 0 {
+		if err := out.order(v.Order); err != nil {
+			return nil, err
+		}
+	}
+	switch v.Scope {
+	case rv.ScopeInstance, rv.ScopeStep, rv.ScopeWorker:
+		out.fixed = out.drawing == drawConstant
+	case rv.ScopeGlobal:
+		return out, out.settle()
+	default:
+		return nil, fmt.Errorf("scope: there is no %q", v.Scope)
+	}
+	return out, nil
+}
+
+func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
+	switch {
+	case v.Range != nil:
+		if out.values, err = newRange(v.Range); err == nil {
+			out.size = v.Size()
+		}
+	case len(v.List) > 0:
+		out.values, out.size = newList(v.List), v.Size()
+	case v.CSV != nil:
+		return out.csv(v.CSV, r)
+	case v.Random != nil:
+		if out.random, err = newRandom(v.Random); err != nil {
+			return fmt.Errorf("random.%w", err)
+		}
+		out.drawing, out.values = drawRandom, out.random
+	case v.UUID:
+		out.drawing, out.values = drawSlot, uuids{seed: out.seed}
+	case v.Counter != nil:
+		c := v.Counter
+		if c.Start < 0 || c.Step < 1 || c.Width < 0 || c.Width > maxWidth {
+			return fmt.Errorf("counter: %+v is out of bounds", *c)
+		}
+		out.drawing, out.values = drawSlot, numbers{start: c.Start, step: c.Step, width: c.Width}
+	case v.Timestamp != nil:
+		if out.values, err = newTimestamps(v.Timestamp); err != nil {
+			return fmt.Errorf("timestamp.%w", err)
+		}
+		out.drawing = drawTime
+	default:
+		return out.constant(v, r)
+	}
+	return err
+}
+
+func (out *variable) csv(c *rv.CSV, r *Resources) error {
+	content, err := r.content(&c.Content)
+	if err != nil {
+		return fmt.Errorf("csv.content: %w", err)
+	}
+	t, err := newTable(c, content)
+	if err != nil {
+		return fmt.Errorf("csv: %w", err)
+	}
+	out.values, out.size, out.inParts = t, t.rows(), true
+	return nil
+}
+
+// constant is a list of one value.
+func (out *variable) constant(v *rv.Variable, r *Resources) error {
+	var value string
+	switch {
+	case v.Env != nil:
+		found, ok := r.env(v.Env.Name)
+		switch {
+		case ok:
+			value = found
+		case v.Env.Default == nil:
+			return fmt.Errorf("env: %s is not set in the runner's environment, and there is no default", v.Env.Name)
+		default:
+			value = *v.Env.Default
+		}
+	case len(v.PerShard) > 0:
+		value = v.PerShard[r.shard()%len(v.PerShard)]
+	case v.Constant != nil:
+		b, err := r.content(v.Constant)
+		if err != nil {
+			return fmt.Errorf("constant: %w", err)
+		}
+		value = string(b)
+	default:
+		return errors.New("there is no source of values")
+	}
+	out.values = newList([]string{value})
+	return nil
+}
+
+func (out *variable) order(o rv.Order) error {
+	switch o {
+	case rv.OrderSequential:
+		out.drawing = drawSequential
+	case rv.OrderShuffled:
+		out.drawing, out.shuffle = drawShuffled, newPermutation(out.size, out.seed)
+	case rv.OrderRandom:
+		out.drawing = drawAny
+	default:
+		return fmt.Errorf("order: there is no %q", o)
+	}
+	return nil
+}
+
+// settle draws the one value of a global variable, as every runner does.
+func (out *variable) settle() error {
+	if out.drawing == drawTime {
+		return errors.New("scope: a timestamp cannot be global, runners have different clocks")
+	}
+	whole := rv.Share{Slots: rv.Slots{Of: 1, Residues: []int64{0}}}
+	s := newSource(out, &whole, 0, 0)
+	out.value, out.fixed = s.next(0), true
+	return nil
+}
+
+// column finds a column by its name, which other variables than tables do not have.
+func (out *variable) column(name string) (int, error) {
+	t, isTable := out.values.(*table)
+	switch {
+	case !isTable && name == "":
+		return 0, nil
+	case !isTable:
+		return 0, fmt.Errorf("the variable %s has no columns", out.name)
+	case name == "":
+		return 0, fmt.Errorf("the variable %s is a table: a column is needed, one of %q", out.name, t.columns)
+	}
+	for i, c := range t.columns {
+		if c == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("the variable %s has no column %q, but %q", out.name, name, t.columns)
+}
