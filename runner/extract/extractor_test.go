@@ -150,6 +150,8 @@ func TestNewErrors(t *testing.T) {
 		{rv.Source{Kind: rv.SourceJSONPointer, Pointer: "a"}, `pointer: JSON pointer "a" does not begin with /`},
 		{rv.Source{Kind: rv.SourceRequestJSONPointer, Pointer: "/~"}, `pointer: JSON pointer "/~": ~ is followed`},
 		{rv.Source{Kind: rv.SourceXPath, XPath: "//a["}, `xpath: "//a[": `},
+		{rv.Source{Kind: rv.SourceXPath, XPath: "//processing-instruction()"}, `processing instructions cannot be selected`},
+		{rv.Source{Kind: rv.SourceXPath, XPath: "id('x')"}, `xpath: "id('x')": `},
 		{rv.Source{Kind: rv.SourceXPath}, `xpath: "": `},
 		{rv.Source{Kind: rv.SourceBody, Regex: "("}, "regex: error parsing regexp"},
 		{rv.Source{Kind: rv.SourceBody, Regex: "(a)", Group: 2}, "group: 2 is not one of the 1 groups of regex"},

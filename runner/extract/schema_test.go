@@ -66,3 +66,14 @@ func TestSchemaErrors(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkSchema(b *testing.B) {
+	s, err := NewSchema([]byte(session))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Valid([]byte(`{"id":"abc","n":10}`))
+	}
+}

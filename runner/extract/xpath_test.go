@@ -59,6 +59,11 @@ func TestXPath(t *testing.T) {
 		{"small", "1 div 8", "0.125"},
 		{"boolean", "count(//Item) = 2", "true"},
 		{"boolean function", "boolean(//none)", "false"},
+		{"root", "normalize-space(/)", "onetwo10.50 a<b>&c & d"},
+		{"context is the root", "contains(., 'two')", "true"},
+		{"namespaces are no attributes", "//Result/@*", "7"},
+		{"prefixed namespaces neither", "/*/@*", none},
+		{"nearest ancestor", "name(//Price/ancestor::*)", "Result"},
 		{"union", "//Price | //Result/@code", "10.50"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -69,8 +74,29 @@ func TestXPath(t *testing.T) {
 	}
 }
 
+// TestXMLTree: the tree is that of XPath 1.0 section 5.
+func TestXMLTree(t *testing.T) {
+	for _, tc := range []struct{ document, expression, want string }{
+		{"<?xml version='1.0'?><?xml-stylesheet href='x'?><a>1</a>", "name(/*)", "a"},
+		{"<?p q?><a>1<?p q?>2<b/></a>", "/a/text()", "12"},
+		{"<!DOCTYPE a><a>1</a>", "/text()", none},
+		{"<a>1<!-- c --><b/></a>", "count(/a/node())", "3"},
+		{"<!-- c --><a>1</a>", "/*", "1"},
+		{"<!-- c --> <!-- d --><a>1</a>", "/comment()[2]", " d "},
+		{"<a>1</a><!-- c -->", "/comment()", " c "},
+		{" \n<a>1</a>\n", "string(/a)", "1"},
+		{"\ufeff<a>1</a>", "/a", "1"},
+		{"<?xml version='1.0' encoding='ISO-8859-1'?><a>\xe4</a>", "/a", "ä"},
+		{"<a>&lt;&#65;</a>", "/a", "<A"},
+	} {
+		if got := xpathValue(t, tc.expression, tc.document); got != tc.want {
+			t.Errorf("%s of %q: %q, want %q", tc.expression, tc.document, got, tc.want)
+		}
+	}
+}
+
 func TestNotXML(t *testing.T) {
-	for _, document := range []string{"", "text", "{}", "<a>", "<a></b>", "<a/><b", "<a>&none;</a>", "<a b></a>", "<!-- -->"} {
+	for _, document := range []string{"", "text", "{}", "<a>", "<a></b>", "<a/><b", "<a>&none;</a>", "<a b></a>", "<!-- -->", "<a/><a/>", "<a/>x", "x<a/>"} {
 		if got := xpathValue(t, "/a", document); got != none {
 			t.Errorf("%q: %q", document, got)
 		}
@@ -125,4 +151,15 @@ func FuzzXPath(f *testing.F) {
 			e.value(nil, []byte(document))
 		}
 	})
+}
+
+func BenchmarkXPath(b *testing.B) {
+	e, err := newXPath("//*[local-name()='Result']/@code")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		e.value(nil, []byte(soap))
+	}
 }

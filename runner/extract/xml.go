@@ -1,0 +1,140 @@
+package extract
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/antchfx/xmlquery"
+	"github.com/antchfx/xpath"
+)
+
+const (
+	// maxXMLDepth is how deep elements may be nested: the string value is made by recursion.
+	maxXMLDepth = 512
+	// maxXMLMarkup bounds the octets '<' of a document, each of which may become a node of some 200 octets.
+	maxXMLMarkup = 1 << 18
+)
+
+var (
+	errXMLTooLarge = errors.New("XML document is too deep or has too many elements")
+	errXMLRoot     = errors.New("XML document is not one element (XML 1.0 section 2.1)")
+)
+
+// parseXML makes the tree that XPath 1.0 section 5 describes.
+func parseXML(document []byte) (*xmlquery.Node, error) {
+	markup := bytes.Count(document, []byte("<"))
+	if markup > maxXMLMarkup || markup > maxXMLDepth && xmlDepth(document) > maxXMLDepth {
+		return nil, errXMLTooLarge
+	}
+	root, err := xmlquery.Parse(bytes.NewReader(document))
+	if err != nil {
+		return nil, err
+	}
+	adopt(root)
+	prune(root)
+	if !hasOneElement(root) {
+		return nil, errXMLRoot
+	}
+	return root, nil
+}
+
+// xmlDepth is how deep elements are nested, as far as the document can be read.
+func xmlDepth(document []byte) int {
+	deepest, depth := 0, 0
+	for d := xml.NewDecoder(bytes.NewReader(document)); ; {
+		token, err := d.RawToken()
+		if err != nil {
+			return deepest
+		}
+		switch token.(type) {
+		case xml.StartElement:
+			depth++
+			deepest = max(deepest, depth)
+		case xml.EndElement:
+			depth--
+		}
+	}
+}
+
+// adopt makes children of what the library puts beside the root: comments and text before the first element.
+func adopt(root *xmlquery.Node) {
+	first, child := root.NextSibling, root.FirstChild
+	if first == nil || child == nil {
+		return
+	}
+	last := first
+	for last.Parent = root; last.NextSibling != nil; last.Parent = root {
+		last = last.NextSibling
+	}
+	root.NextSibling, root.FirstChild, first.PrevSibling = nil, first, nil
+	last.NextSibling, child.PrevSibling = child, last
+}
+
+// prune removes what the library takes for elements, text or attributes though it is none: declarations, processing
+// instructions and the xmlns attributes. Of text and CDATA sections that follow each other it makes
+// one node.
+func prune(n *xmlquery.Node) {
+	n.Attr = slices.DeleteFunc(n.Attr, func(a xmlquery.Attr) bool {
+		return a.NamespaceURI == "xmlns" || a.NamespaceURI == "" && a.Name.Local == "xmlns"
+	})
+	var next *xmlquery.Node
+	for child := n.FirstChild; child != nil; child = next {
+		next = child.NextSibling
+		switch child.Type {
+		case xmlquery.DeclarationNode, xmlquery.NotationNode, xmlquery.ProcessingInstruction:
+			xmlquery.RemoveFromTree(child)
+		case xmlquery.TextNode, xmlquery.CharDataNode:
+			child.Type = xmlquery.TextNode
+			if before := child.PrevSibling; before != nil && before.Type == xmlquery.TextNode {
+				child.Data = before.Data + child.Data
+				xmlquery.RemoveFromTree(before)
+			}
+		default:
+			prune(child)
+		}
+	}
+}
+
+func hasOneElement(root *xmlquery.Node) bool {
+	elements := 0
+	for n := root.FirstChild; n != nil; n = n.NextSibling {
+		switch n.Type {
+		case xmlquery.ElementNode:
+			elements++
+		case xmlquery.TextNode:
+			if strings.Trim(n.Data, " \t\r\n\ufeff") != "" {
+				return false
+			}
+		}
+	}
+	return elements == 1
+}
+
+// navigator gives the root its string value (XPath 1.0 section 5.1), which the library's own lacks.
+type navigator struct{ *xmlquery.NodeNavigator }
+
+func newNavigator(root *xmlquery.Node) navigator {
+	return navigator{xmlquery.CreateXPathNavigator(root)}
+}
+
+// Value is the string value of the node.
+func (n navigator) Value() string {
+	if node := n.Current(); node.Type == xmlquery.DocumentNode {
+		return node.InnerText()
+	}
+	return n.NodeNavigator.Value()
+}
+
+// Copy returns one that moves by itself.
+func (n navigator) Copy() xpath.NodeNavigator {
+	return navigator{n.NodeNavigator.Copy().(*xmlquery.NodeNavigator)}
+}
+
+// MoveTo goes where another one is, if it is in the same document.
+func (n navigator) MoveTo(other xpath.NodeNavigator) bool {
+	to, ok := other.(navigator)
+	return ok && n.NodeNavigator.MoveTo(to.NodeNavigator)
+}
