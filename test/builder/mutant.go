@@ -6,23 +6,28 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
 //go:embed full.yaml
-var full []byte
+var fullYAML []byte
 
-// Full is a fresh copy of a valid LoadTest in which every field occurs at least once, as generic
-// JSON: only so can a field be there and empty, or of the wrong type.
-func Full() map[string]any {
+// full is what Full copies.
+var full = sync.OnceValue(func() map[string]any {
 	var doc map[string]any
-	if err := yaml.Unmarshal(full, &doc); err != nil {
+	if err := yaml.Unmarshal(fullYAML, &doc); err != nil {
 		panic(err) // the file is part of this package
 	}
 	return doc
-}
+})
+
+// Full is a fresh copy of a valid LoadTest in which every field occurs at least once, as generic
+// JSON: only so can a field be there and empty, or of the wrong type.
+func Full() map[string]any { return runtime.DeepCopyJSON(full()) }
 
 // Mutant is a LoadTest that is wrong in one way.
 type Mutant struct {

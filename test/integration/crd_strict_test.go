@@ -17,6 +17,20 @@ import (
 	"github.com/h2surge/h2surge/test/builder"
 )
 
+// everyField lists one place of each field and list entry of a document, in order.
+func everyField(doc map[string]any) (out []string) {
+	paths := everyPath(doc["spec"], "spec")
+	slices.Sort(paths)
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if !seen[pattern(path)] {
+			seen[pattern(path)] = true
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
 // everyPath lists all places below v, in no order.
 func everyPath(v any, path string) (out []string) {
 	switch x := v.(type) {
@@ -33,15 +47,13 @@ func everyPath(v any, path string) (out []string) {
 	return out
 }
 
-// TestCommandLineIsAsStrict puts odd values into every place of a LoadTest. What the API server
+// TestCommandLineIsAsStrict puts odd values into every field of a LoadTest. What the API server
 // refuses the command line refuses; what both take is the same plan.
 func TestCommandLineIsAsStrict(t *testing.T) {
 	c := newClient(t)
 	odd := map[string]any{"null": nil, "an empty object": map[string]any{}, "an empty list": []any{}, "0": 0, "an empty text": "", "1.5": 1.5}
-	paths := everyPath(builder.Full()["spec"], "spec")
-	slices.Sort(paths)
 	taken := 0
-	for _, path := range paths {
+	for _, path := range everyField(builder.Full()) {
 		rows := []builder.Mutant{}
 		if !strings.HasSuffix(path, "]") {
 			rows = append(rows, builder.Mutant{Name: "omitted", Unset: []string{path}})
