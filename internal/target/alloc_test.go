@@ -121,3 +121,70 @@ func BenchmarkChain(b *testing.B) {
 		}
 	}
 }
+
+const tenRules = `
+rules:
+- {name: r1, match: {method: GET, path: "/a/{x}/one"}, responses: [{status: 200}]}
+- {name: r2, match: {method: GET, path: "/a/{x}/two"}, responses: [{status: 200}]}
+- {name: r3, match: {method: GET, path: "/a/{x}/three"}, responses: [{status: 200}]}
+- {name: r4, match: {method: PUT, path: "/b/{x}/{y}"}, responses: [{status: 200}]}
+- {name: r5, match: {method: POST, path: "/b/**"}, responses: [{status: 200}]}
+- {name: r6, match: {path: "/c/**", headers: [{name: x-a, equals: b}]}, responses: [{status: 200}]}
+- {name: r7, match: {path: "/d", query: [{name: x-a, equals: b}]}, responses: [{status: 200}]}
+- {name: r8, match: {method: GET, path: "/nudm-sdm/v2/{supi}/sm-data"}, responses: [{status: 200}]}
+- {name: r9, match: {method: GET, path: "/e/{x}"}, responses: [{status: 200}]}
+- name: r10
+  match: {method: GET, path: "/nudm-sdm/v2/{supi}/am-data", headers: [{name: h, startsWith: v}]}
+  responses:
+  - headers: [{name: content-type, value: application/json}, {name: location, value: "/x/${path.supi}/${uuid}"}]
+    body: '{"supi":"${path.supi}","n":${random.int(1,1000)},"h":"${request.header.h}","t":"${time.rfc3339}"}'
+    delay: {uniform: {max: 1ms}}
+`
+
+// ruleTurn is a batch of requests that are answered in the same turn.
+func ruleTurn(tb testing.TB, m *memory, path string) (turn func()) {
+	var in []byte
+	first := m.id
+	for range chainStreams {
+		in = append(in, m.request("GET", path)...)
+	}
+	s := m.c.srv
+	return func() {
+		s.beginTurn()
+		if err := m.c.receive(in); err != nil {
+			tb.Fatal(err)
+		}
+		s.now += int64(opsLatency)
+		s.respondDue()
+		m.c.wrote(len(m.c.h2.Pending()))
+		s.endTurn()
+		for at := 0; at < len(in); { // the same requests on the next streams
+			length := int(in[at])<<16 | int(in[at+1])<<8 | int(in[at+2])
+			id := binary.BigEndian.Uint32(in[at+5:])
+			binary.BigEndian.PutUint32(in[at+5:], id+m.id-first)
+			at += h2.FrameHeaderLen + length
+		}
+	}
+}
+
+func TestRulesDoNotAllocate(t *testing.T) {
+	m := newMemory(t, Options{Rules: ruleSet(t, tenRules)})
+	turn := ruleTurn(t, m, "/nudm-sdm/v2/imsi-001010000000001/am-data")
+	turn()
+	if n := testing.AllocsPerRun(50, turn); n != 0 {
+		t.Errorf("%v allocations in a turn of %d requests, want 0", n, chainStreams)
+	}
+	if st := m.c.srv.Stats(); st.ByStatus["200"] != 52*chainStreams || st.Rules[9].Matches != 52*chainStreams {
+		t.Errorf("%+v", st)
+	}
+}
+
+// BenchmarkRules measures a request among ten rules, with texts in headers and body, without I/O.
+func BenchmarkRules(b *testing.B) {
+	m := newMemory(b, Options{Rules: ruleSet(b, tenRules)})
+	turn := ruleTurn(b, m, "/nudm-sdm/v2/imsi-001010000000001/am-data")
+	b.ReportAllocs()
+	for i := 0; i < b.N; i += chainStreams {
+		turn()
+	}
+}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"fmt"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -32,7 +33,7 @@ type calls struct {
 func (k *calls) full() bool { return k.kept >= maxKept }
 
 // maxFree bounds the calls that wait to be used again.
-const maxFree = 4096
+const maxFree = 1024
 
 func (k *calls) take() *keptCall {
 	n := len(k.free)
@@ -82,9 +83,12 @@ func (k *calls) release(x *exchange) {
 func (s *Server) keeps() bool { return s.h2.TellHeaders }
 
 // useRules makes ready for Options.Rules and Options.Record.
-func (s *Server) useRules() {
+func (s *Server) useRules() error {
 	if s.opts.Rules != nil {
-		s.engine = rules.NewEngine(s.opts.Rules, s.opts.Seed)
+		var err error
+		if s.engine, err = rules.NewEngine(s.opts.Rules, s.opts.Seed); err != nil {
+			return fmt.Errorf("target: %w", err)
+		}
 		s.count.rules = newRuleCounters(len(s.opts.Rules.Names()))
 	}
 	if s.opts.Record != nil {
@@ -93,6 +97,7 @@ func (s *Server) useRules() {
 	if s.engine != nil || s.record != nil {
 		s.h2.TellHeaders, s.h2.TellBody = true, true
 	}
+	return nil
 }
 
 // answerByRules decides what becomes of a complete request.

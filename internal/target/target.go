@@ -88,7 +88,9 @@ func New(opts Options) (*Server, error) {
 		},
 	}
 	s.encoder = newEncoder(len(s.body))
-	s.useRules()
+	if err := s.useRules(); err != nil {
+		return nil, err
+	}
 	if opts.TrackBodies {
 		s.bodies = &bodySet{}
 		s.h2.TellBody = true
@@ -123,6 +125,9 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // once.
 func (s *Server) Serve(ctx context.Context) error {
 	defer func() { _ = s.listener.Close() }() // may be closed already
+	if s.engine != nil {
+		defer s.engine.Close()
+	}
 	return errors.Join(s.serve(ctx), s.record.close())
 }
 

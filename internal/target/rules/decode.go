@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/h2surge/h2surge/runner/script"
 )
 
 // Mistake is something wrong at a place of a file.
@@ -42,6 +44,8 @@ type source struct {
 	mistakes Mistakes
 	// unread are the paths whose values could not be read: what is wrong with them was said.
 	unread map[string]bool
+	// scripts are those compiled so far.
+	scripts []*script.Script
 }
 
 func newSource() *source { return &source{lines: map[string]int{}, unread: map[string]bool{}} }

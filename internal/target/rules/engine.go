@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/h2surge/h2surge/internal/target/documents"
+	"github.com/h2surge/h2surge/runner/script"
 )
 
 // Engine answers by a Set. It belongs to one goroutine at a time.
@@ -12,25 +13,37 @@ type Engine struct {
 	set      *Set
 	store    *documents.Store
 	rng      *rand.Rand
-	counters []uint64 // of requests, by rule
-	hosts    hosts
+	counters []uint64     // of requests, by rule
+	host     *script.Host // nil: no response has a script
 }
 
 // maxAnswer bounds what a text or a list makes, in bytes.
 const maxAnswer = 16 << 20
 
 // NewEngine returns an engine with no documents. The same seed draws the same for the same
-// requests in the same order; 0 takes a random one.
-func NewEngine(set *Set, seed uint64) *Engine {
+// requests in the same order; 0 takes a random one. The error is that of a script whose top level
+// fails.
+func NewEngine(set *Set, seed uint64) (*Engine, error) {
 	if seed == 0 {
 		seed = rand.Uint64()
+	}
+	host, err := newHost(set.scripts, seed)
+	if err != nil {
+		return nil, err
 	}
 	return &Engine{
 		set:      set,
 		store:    documents.New(set.maxDocuments),
 		rng:      rand.New(rand.NewPCG(seed, 1)),
 		counters: make([]uint64, len(set.names)),
-		hosts:    hosts{},
+		host:     host,
+	}, nil
+}
+
+// Close frees what scripts hold. The engine cannot be used any more.
+func (e *Engine) Close() {
+	if e.host != nil {
+		e.host.Close()
 	}
 }
 

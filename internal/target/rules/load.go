@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/h2surge/h2surge/runner/script"
 )
 
 // Bounds of a file.
@@ -31,6 +33,7 @@ type Set struct {
 	collections  []string // of the rules' resources, "" without one
 	// ranked has the rules from the most to the least specific; exact are those of ranked with
 	// an exact path, by that path, in the same order.
+	scripts []*script.Script
 	exact   map[string][]*rule
 	inexact []*rule
 }
@@ -113,6 +116,7 @@ func (s *source) compile(f *File, dir string) *Set {
 			set.inexact = append(set.inexact, r)
 		}
 	}
+	set.scripts = s.scripts
 	return set
 }
 

@@ -148,7 +148,7 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
-		e := NewEngine(set, 1)
+		e := started(t, set)
 		c := &Call{}
 		for range 2 {
 			c.Begin([]byte(method), []byte(path))
@@ -176,7 +176,7 @@ func FuzzText(f *testing.F) {
 					t.Errorf("%q became %q, %v", s, got, ok)
 				}
 			}
-			e := NewEngine(&Set{names: []string{"r"}, collections: []string{"c"}}, 1)
+			e := started(t, &Set{names: []string{"r"}, collections: []string{"c"}})
 			c := request("GET /a\nb: c\n\n{}")
 			c.params, c.Rule = [][]byte{[]byte("v")}, 0
 			e.appendText(nil, &parsed, c)

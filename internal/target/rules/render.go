@@ -23,7 +23,7 @@ const contentTypeIndex = 31
 
 // render makes the answer of a response. A value that no field can have makes it fail.
 func (e *Engine) render(c *Call, r *rule, resp *response, status int) {
-	if resp.script != nil {
+	if resp.script != noScript {
 		e.runScript(c, r, resp, status)
 		return
 	}
@@ -32,7 +32,7 @@ func (e *Engine) render(c *Call, r *rule, resp *response, status int) {
 		f := &resp.fields[i]
 		c.scratch = e.appendText(c.scratch[:0], &f.value, c)
 		if !validValue(c.scratch) {
-			e.fail(c, "header "+f.name+": a value with a control character, or a blank at an end")
+			e.fail(c, badValue(f.name))
 			return
 		}
 		c.Block = hpack.AppendString(append(c.Block, f.prefix...), c.scratch)
@@ -46,6 +46,10 @@ func (e *Engine) render(c *Call, r *rule, resp *response, status int) {
 		c.Block = append(c.Block, jsonType...)
 	}
 	c.finish(status, body)
+}
+
+func badValue(name string) string {
+	return "header " + name + ": a value with a control character, or a blank at an end"
 }
 
 func (e *Engine) renderBody(c *Call, resp *response, status int) []byte {

@@ -27,8 +27,11 @@ type response struct {
 	delay    distribution
 	// Shares, from 0 to 1 and cumulative.
 	unanswered, reset, close float64
-	script                   *script
+	// script is a number of Set.scripts; noScript: none.
+	script int
 }
+
+const noScript = -1
 
 type responseField struct {
 	name   string
@@ -40,7 +43,7 @@ type responseField struct {
 func (r *response) changes() bool { return r.problem == nil && r.status < 400 }
 
 func (s *source) compileResponse(path string, spec *Response, sc scope, dir string) *response {
-	r := &response{weight: 1}
+	r := &response{weight: 1, script: noScript}
 	if spec.Weight != nil {
 		r.weight = *spec.Weight
 		if r.weight < 0 || r.weight > maxWeight {
@@ -63,7 +66,9 @@ func (s *source) compileResponse(path string, spec *Response, sc scope, dir stri
 		r.status = 200
 	}
 	if spec.Script != nil {
-		r.script = s.compileScript(path+".script", spec.Script, dir)
+		if number, ok := s.compileScript(path+".script", spec.Script, dir); ok {
+			r.script = number
+		}
 	}
 	json := s.compileHeaders(path, spec, r, sc)
 	s.compileBody(path, spec, r, sc, json, dir)
@@ -111,7 +116,7 @@ func (s *source) compileHeaders(path string, spec *Response, r *response, sc sco
 			r.hasType = true
 			json = strings.Contains(constant, "json")
 		}
-		if ok && r.script == nil {
+		if ok && r.script == noScript {
 			_, index := hpack.StaticIndex(h.Name, "")
 			r.block = hpack.AppendLiteral(r.block, hpack.Without, index, h.Name, constant)
 			continue

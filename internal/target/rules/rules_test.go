@@ -22,7 +22,17 @@ func engine(t testing.TB, rules string) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewEngine(set, 1)
+	return started(t, set)
+}
+
+func started(t testing.TB, set *Set) *Engine {
+	t.Helper()
+	e, err := NewEngine(set, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
 }
 
 // request is "METHOD PATH", fields as "name: value", an empty line, and the body.
@@ -420,7 +430,7 @@ func TestBodyFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := NewEngine(set, 1)
+	e := started(t, set)
 	ask(t, e, "GET /")
 	if diff := cmp.Diff("200\n\nn 2", ask(t, e, "GET /")); diff != "" {
 		t.Error(diff)
