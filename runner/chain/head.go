@@ -33,7 +33,11 @@ type Head struct {
 type headOp struct {
 	literal []byte
 	hole    holeKind
-	value   text
+	// plain values need no neutralising.
+	plain bool
+	value *piece
+	// name is the whole name of a field: it is a token as a whole.
+	name text
 }
 
 type holeKind uint8
@@ -56,7 +60,8 @@ func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
 	h := &Head{g: g, target: target, keepAlive: keepAlive}
 	for i := range g.Steps {
 		if g.Steps[i].Target == target {
-			h.steps = append(h.steps, headOps(g.Steps[i].fields, e, keepAlive))
+			s := &g.Steps[i]
+			h.steps = append(h.steps, headOps(s.fields, e, keepAlive, g.Chains[s.Chain].Cookies))
 		}
 	}
 	return h
@@ -64,7 +69,7 @@ func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
 
 // headOps lays out a head: the pseudo-header fields become request line and host, which comes
 // first (RFC 9110 7.2).
-func headOps(fields []fieldSource, e *rv.Endpoint, keepAlive bool) []headOp {
+func headOps(fields []fieldSource, e *rv.Endpoint, keepAlive, hasCookies bool) []headOp {
 	var b headBuilder
 	connection := ""
 	if !keepAlive {
@@ -77,7 +82,10 @@ func headOps(fields []fieldSource, e *rv.Endpoint, keepAlive bool) []headOp {
 			}
 		}
 	}
-	cookies := cookieHole
+	cookies := noHole
+	if hasCookies {
+		cookies = cookieHole
+	}
 	for i := range fields {
 		f := &fields[i]
 		switch {
@@ -135,7 +143,8 @@ func (b *headBuilder) pseudo(name string, t text) {
 // field adds a line. cookies is cookieHole where those of the instance go behind the value.
 func (b *headBuilder) field(f *fieldSource, e *rv.Endpoint, cookies holeKind) {
 	if f.holes != nil {
-		b.hole(nameHole, f.holes)
+		b.ops = append(b.ops, headOp{literal: b.literal, hole: nameHole, name: f.holes})
+		b.literal = nil
 	}
 	b.literal = append(append(b.literal, f.name...), ": "...)
 	if f.kind == fieldLength {
@@ -152,7 +161,7 @@ func (b *headBuilder) field(f *fieldSource, e *rv.Endpoint, cookies holeKind) {
 func (b *headBuilder) text(t text, kind holeKind) {
 	for i := range t {
 		if t[i].kind != pieceLiteral {
-			b.hole(kind, t[i:i+1])
+			b.hole(kind, &t[i])
 			continue
 		}
 		at := len(b.literal)
@@ -160,8 +169,8 @@ func (b *headBuilder) text(t text, kind holeKind) {
 	}
 }
 
-func (b *headBuilder) hole(kind holeKind, t text) {
-	b.ops = append(b.ops, headOp{literal: b.literal, hole: kind, value: t})
+func (b *headBuilder) hole(kind holeKind, p *piece) {
+	b.ops = append(b.ops, headOp{literal: b.literal, hole: kind, plain: p != nil && p.plain(), value: p})
 	b.literal = nil
 }
 
@@ -181,6 +190,9 @@ func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cook
 		case noHole:
 		case lengthHole:
 			dst = strconv.AppendInt(dst, int64(bodyLen), 10)
+		case nameHole:
+			at := len(dst)
+			dst = neutraliseName(o.name.appendTo(dst, inst), at)
 		case authorizationHole:
 			dst = appendLine(dst, "authorization: ", inst.src.authorizations[h.target], "\r\n")
 		case cookieHole:
@@ -193,7 +205,9 @@ func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cook
 			}
 		default:
 			at := len(dst)
-			dst = neutralise(o.value.appendTo(dst, inst), at, o.hole)
+			if dst = o.value.appendTo(dst, inst); !o.plain {
+				dst = neutralise(dst, at, o.hole)
+			}
 		}
 	}
 	return dst

@@ -2,24 +2,22 @@ package chain
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"golang.org/x/net/http/httpguts"
 )
 
 // neutralise makes the value that begins at dst[at] harmless in its place; see Head.
 func neutralise(dst []byte, at int, place holeKind) []byte {
-	switch place {
-	case targetHole:
-		for i, c := range dst[at:] {
-			if !targetOctet(c) {
-				return encodeTarget(dst, at+i)
-			}
-		}
-		return dst
-	case nameHole:
+	switch {
+	case place == nameHole:
 		return neutraliseName(dst, at)
-	case tokenHole:
+	case place == tokenHole:
 		return neutraliseToken(dst, at)
+	case visible(dst[at:]):
+		return dst
+	case place == targetHole:
+		return encodeTarget(dst, at)
 	}
 	for i, c := range dst[at:] {
 		if c == '\r' || c == '\n' || c == 0 {
@@ -51,6 +49,25 @@ func neutralise2(dst []byte, at int, place holeKind) []byte {
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// visible says whether b has target octets only, eight at a time: nearly all values do.
+func visible(b []byte) bool {
+	const each = 0x0101010101010101
+	for ; len(b) >= 8; b = b[8:] {
+		w := binary.LittleEndian.Uint64(b)
+		// The top bit of an octet is set in the first term if it is above 0x7e, in the second if below 0x21;
+		// what carries and borrows add comes with a true one.
+		if (w|(w+each)|(w-0x21*each)&^w)&(0x80*each) != 0 {
+			return false
+		}
+	}
+	for _, c := range b {
+		if !targetOctet(c) {
+			return false
+		}
+	}
+	return true
+}
 
 // targetOctet tells what may stand in a request target. That is more than RFC 3986 has: a peer
 // that gives out paths with brackets or quotes gets them back.

@@ -100,7 +100,7 @@ func newChoice(all []rv.Choice) (*choice, error) {
 		items = append(items, all[i].Value)
 		c.below = append(c.below, sum)
 	}
-	c.list = newList(items)
+	c.list = *newList(items)
 	return c, nil
 }
 

@@ -193,11 +193,15 @@ func (t text) constant() bool {
 // plain says that the holes need no neutralising; literals have had it.
 func (t text) plain() bool {
 	for i := range t {
-		if p := &t[i]; p.kind != pieceLiteral && (p.values == nil || !p.values.plain() || len(p.functions) > 0) {
+		if !t[i].plain() {
 			return false
 		}
 	}
 	return true
+}
+
+func (p *piece) plain() bool {
+	return p.kind == pieceLiteral || p.values != nil && p.values.plain() && len(p.functions) == 0
 }
 
 // literal is the whole text when it is constant.
@@ -236,6 +240,9 @@ func (p *piece) appendTo(dst []byte, in *Instance) []byte {
 		dst = append(dst, p.constant...)
 	case pieceLiteral:
 		dst = append(dst, p.literal...)
+	}
+	if p.functions == nil {
+		return dst
 	}
 	for i := range p.functions {
 		dst = p.functions[i].apply(dst, at, in)

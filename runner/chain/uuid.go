@@ -10,9 +10,9 @@ import (
 // UUIDs: 64 of the 122 bits are a bijection of the number.
 type uuids struct{ seed uint64 }
 
-func (uuids) plain() bool { return true }
+func (*uuids) plain() bool { return true }
 
-func (u uuids) append(dst []byte, v int64, _ int) []byte {
+func (u *uuids) append(dst []byte, v int64, _ int) []byte {
 	a := mix(uint64(v) ^ u.seed)
 	b := mix(a + golden ^ u.seed)
 	var id [16]byte

@@ -23,19 +23,19 @@ type numbers struct {
 	hex         bool
 }
 
-func newRange(r *rv.Range) (numbers, error) {
+func newRange(r *rv.Range) (*numbers, error) {
 	if r.Step < 1 || r.End <= r.Start || r.Start < 0 || r.Width < 0 || r.Width > maxWidth {
-		return numbers{}, fmt.Errorf("range: %+v is empty or out of bounds", *r)
+		return nil, fmt.Errorf("range: %+v is empty or out of bounds", *r)
 	}
-	return numbers{start: r.Start, step: r.Step, width: r.Width, hex: r.Hex}, nil
+	return &numbers{start: r.Start, step: r.Step, width: r.Width, hex: r.Hex}, nil
 }
 
 // maxWidth is as many digits as an int64 has.
 const maxWidth = 19
 
-func (s numbers) plain() bool { return true }
+func (s *numbers) plain() bool { return true }
 
-func (s numbers) append(dst []byte, v int64, _ int) []byte {
+func (s *numbers) append(dst []byte, v int64, _ int) []byte {
 	v = s.start + v*s.step
 	switch {
 	case s.hex:
@@ -80,8 +80,8 @@ type list struct {
 	safe  bool
 }
 
-func newList(items []string) list {
-	l := list{items: items, safe: true}
+func newList(items []string) *list {
+	l := &list{items: items, safe: true}
 	for _, s := range items {
 		for i := range len(s) {
 			l.safe = l.safe && targetOctet(s[i])
@@ -90,6 +90,6 @@ func newList(items []string) list {
 	return l
 }
 
-func (l list) plain() bool { return l.safe }
+func (l *list) plain() bool { return l.safe }
 
-func (l list) append(dst []byte, v int64, _ int) []byte { return append(dst, l.items[v]...) }
+func (l *list) append(dst []byte, v int64, _ int) []byte { return append(dst, l.items[v]...) }

@@ -64,8 +64,9 @@ func newVariable(v *rv.Variable, seed uint64, r *Resources) (*variable, error) {
 func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 	switch {
 	case v.Range != nil:
-		if out.values, err = newRange(v.Range); err == nil {
-			out.size = v.Size()
+		var r *numbers
+		if r, err = newRange(v.Range); err == nil {
+			out.values, out.size = r, v.Size()
 		}
 	case len(v.List) > 0:
 		out.values, out.size = newList(v.List), v.Size()
@@ -77,18 +78,19 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 		}
 		out.drawing, out.values = drawRandom, out.random
 	case v.UUID:
-		out.drawing, out.values = drawSlot, uuids{seed: out.seed}
+		out.drawing, out.values = drawSlot, &uuids{seed: out.seed}
 	case v.Counter != nil:
 		c := v.Counter
 		if c.Start < 0 || c.Step < 1 || c.Width < 0 || c.Width > maxWidth {
 			return fmt.Errorf("counter: %+v is out of bounds", *c)
 		}
-		out.drawing, out.values = drawSlot, numbers{start: c.Start, step: c.Step, width: c.Width}
+		out.drawing, out.values = drawSlot, &numbers{start: c.Start, step: c.Step, width: c.Width}
 	case v.Timestamp != nil:
-		if out.values, err = newTimestamps(v.Timestamp); err != nil {
+		t, err := newTimestamps(v.Timestamp)
+		if err != nil {
 			return fmt.Errorf("timestamp.%w", err)
 		}
-		out.drawing = drawTime
+		out.drawing, out.values = drawTime, &t
 	default:
 		return out.constant(v, r)
 	}
