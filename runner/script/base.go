@@ -24,6 +24,10 @@ func (s *state) openLibraries() {
 	globals := L.G.Global
 	math, os := globals.RawGetString("math").(*lua.LTable), globals.RawGetString("os").(*lua.LTable)
 	keep(globals, keptBase)
+	for _, name := range []string{"pcall", "xpcall"} {
+		protected := globals.RawGetString(name).(*lua.LFunction).GFunction
+		globals.RawSetString(name, L.NewFunction(s.protect(protected)))
+	}
 	globals.RawSetString("_VERSION", lua.LString(lua.LuaVersion))
 	s.define(globals, map[string]lua.LGFunction{
 		"collectgarbage": s.collectGarbage, "getmetatable": s.getMetatable, "next": s.next, "pairs": s.pairs,
@@ -60,6 +64,22 @@ func (s *state) define(t *lua.LTable, functions map[string]lua.LGFunction) *lua.
 		t.RawSetString(name, s.L.NewFunction(fn))
 	}
 	return t
+}
+
+// protect charges for errors that are caught: the interpreter writes a trace of the whole stack for each.
+func (s *state) protect(call lua.LGFunction) lua.LGFunction {
+	const perFrame = 16 * bytesPerInstruction
+	return func(L *lua.LState) int {
+		n := call(L)
+		if n > 0 && L.Get(-n) == lua.LFalse {
+			frames := 8
+			for _, deeper := L.GetStack(frames); deeper && frames < callStack; _, deeper = L.GetStack(frames) {
+				frames *= 2
+			}
+			s.budget.charge(L, frames*perFrame)
+		}
+		return n
+	}
 }
 
 func (s *state) collectGarbage(L *lua.LState) int {

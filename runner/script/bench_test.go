@@ -46,7 +46,7 @@ end
 func fields(pairs ...string) []Field {
 	var out []Field
 	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, Field{[]byte(pairs[i]), []byte(pairs[i+1])})
+		out = append(out, Field{Name: []byte(pairs[i]), Value: []byte(pairs[i+1])})
 	}
 	return out
 }

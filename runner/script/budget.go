@@ -144,6 +144,13 @@ func (b *budget) charge(L *lua.LState, n int) {
 	}
 }
 
+// exhaust takes what is left.
+func (b *budget) exhaust(L *lua.LState) {
+	b.left, b.total = -1, 0
+	b.step()
+	b.raise(L)
+}
+
 // reserve charges for n bytes that are about to be allocated and checks that they fit.
 func (b *budget) reserve(L *lua.LState, n int) {
 	if b.why == nil {

@@ -27,7 +27,7 @@ const contentLength = "content-length"
 
 func (h *headers) addPseudo(m *Message) {
 	for i, name := range pseudoNames {
-		if v := *m.pseudo(name[1:]); len(v) > 0 {
+		if v := *pseudoOf(m, name[1:]); len(v) > 0 {
 			h.add(pseudoBytes[i], v)
 		}
 	}
@@ -126,7 +126,7 @@ func (s *state) takeHeaders(m *made, t *lua.LTable, out *Message) error {
 		return h.err
 	}
 	for _, name := range pseudoNames {
-		if len(*given.pseudo(name[1:])) > 0 && len(*out.pseudo(name[1:])) == 0 {
+		if len(*pseudoOf(&given, name[1:])) > 0 && len(*pseudoOf(out, name[1:])) == 0 {
 			return fmt.Errorf("the returned headers have no %q", name)
 		}
 	}
@@ -143,7 +143,7 @@ type taker struct {
 
 func (h *taker) clear() {
 	for _, name := range pseudoNames {
-		*h.out.pseudo(name[1:]) = nil
+		*pseudoOf(h.out, name[1:]) = nil
 	}
 }
 
@@ -172,7 +172,7 @@ func (h *taker) same(s *slot) {
 		h.field(s.name, s.value)
 		return
 	}
-	if p := h.out.pseudo(string(s.name[1:])); p != nil {
+	if p := pseudoOf(h.out, string(s.name[1:])); p != nil {
 		*p = s.value
 	} else {
 		h.fail(fmt.Errorf("unknown pseudo-header %q", s.name))
@@ -208,7 +208,7 @@ func (h *taker) one(key, v lua.LValue) {
 }
 
 func (h *taker) pseudo(name, value string) {
-	p := h.out.pseudo(name[1:])
+	p := pseudoOf(h.out, name[1:])
 	if p == nil {
 		h.fail(fmt.Errorf("unknown pseudo-header %q", shorten(name)))
 		return
@@ -233,7 +233,7 @@ func (h *taker) field(name, value []byte) {
 			return
 		}
 	}
-	h.made.fields = append(h.made.fields, Field{name, value})
+	h.made.fields = append(h.made.fields, Field{Name: name, Value: value})
 }
 
 // grow adds up sizes as HPACK does (RFC 7541 section 4.1).

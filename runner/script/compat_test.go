@@ -29,7 +29,7 @@ func newHost(t testing.TB, l Limits, sources ...string) *Host {
 }
 
 // text of a message, to compare.
-func (m *Message) String() string {
+func shown(m *Message) string {
 	var b strings.Builder
 	if m.Status != 0 {
 		fmt.Fprintf(&b, "%d\n", m.Status)
@@ -129,7 +129,7 @@ func TestMakeRequest(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, req.String()); diff != "" {
+			if diff := cmp.Diff(tc.want, shown(req)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
@@ -192,7 +192,7 @@ func TestCalls(t *testing.T) {
 		if i == 3 {
 			want += "x-odd: 1\n"
 		}
-		if diff := cmp.Diff(want+"\nhi", req.String()); diff != "" {
+		if diff := cmp.Diff(want+"\nhi", shown(req)); diff != "" {
 			t.Errorf("call %d: -want +got\n%s", i, diff)
 		}
 	}

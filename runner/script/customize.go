@@ -84,7 +84,7 @@ func (s *state) takeResponse(m *made, table, payload lua.LValue, res *Message) e
 		return s.fail(customizeResponse, "%w", err)
 	}
 	for _, name := range pseudoNames {
-		if len(*out.pseudo(name[1:])) > 0 {
+		if len(*pseudoOf(&out, name[1:])) > 0 {
 			return s.fail(customizeResponse, "a response has no %q", name)
 		}
 	}

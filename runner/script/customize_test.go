@@ -19,9 +19,9 @@ func customize(t *testing.T, source string) (*Message, error) {
 	defer h.Close()
 	req := &Message{
 		Method: []byte("POST"), Scheme: []byte("http"), Authority: []byte("a"), Path: []byte("/p?q"),
-		Fields: []Field{{[]byte("h"), []byte("1")}, {[]byte("h"), []byte("2")}}, Body: []byte("ask"),
+		Fields: []Field{{Name: []byte("h"), Value: []byte("1")}, {Name: []byte("h"), Value: []byte("2")}}, Body: []byte("ask"),
 	}
-	res := &Message{Status: 200, Fields: []Field{{[]byte("k"), []byte("v")}}, Body: []byte("say")}
+	res := &Message{Status: 200, Fields: []Field{{Name: []byte("k"), Value: []byte("v")}}, Body: []byte("say")}
 	err = h.Customize(0, req, res)
 	return res, err
 }

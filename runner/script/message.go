@@ -3,24 +3,16 @@ package script
 import (
 	"fmt"
 	"strings"
+
+	"github.com/h2surge/h2surge/runner/message"
 )
 
 // Field is a header field; Name is lower case.
-type Field struct {
-	Name, Value []byte
-}
+type Field = message.Field
 
 // Message is a request or a response as a script sees it. The host may replace any slice; slices it sets stay valid
 // until the next call of the Host.
-type Message struct {
-	// Method, Scheme, Authority and Path are of requests.
-	Method, Scheme, Authority, Path []byte
-	// Status is of responses; 0: none yet.
-	Status int
-	// Fields are without pseudo-headers.
-	Fields []Field
-	Body   []byte
-}
+type Message = message.Message
 
 // Values are the variables and captures of a chain instance.
 type Values interface {
@@ -108,8 +100,8 @@ func shorten(s string) string {
 	return s
 }
 
-// pseudo is the part of a request that a pseudo-header names, without its colon; nil for others.
-func (m *Message) pseudo(name string) *[]byte {
+// pseudoOf is the part of a request that a pseudo-header names, without its colon; nil for others.
+func pseudoOf(m *Message, name string) *[]byte {
 	switch name {
 	case "method":
 		return &m.Method

@@ -108,10 +108,12 @@ func (m *meter) text(s string) {
 func (m *meter) table(t *lua.LTable) {
 	m.bytes += tableBytes + reserved(t)
 	m.add(t.Metatable)
-	t.ForEach(func(k, v lua.LValue) {
-		m.add(k)
-		m.add(v)
-	})
+	// The table remembers each key it ever had, so ForEach does not show all that it holds.
+	keys := reflect.ValueOf(t).Elem().Field(keysField)
+	for i := range keys.Len() {
+		m.slot(keys.Index(i))
+	}
+	t.ForEach(func(_, v lua.LValue) { m.add(v) })
 }
 
 func (m *meter) function(f *lua.LFunction) {

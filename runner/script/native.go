@@ -149,7 +149,7 @@ func (s *state) writeProxy(L *lua.LState) int {
 		p.m.Body = s.hold(L, p, value)
 		return 0
 	}
-	part := p.m.pseudo(string(key))
+	part := pseudoOf(p.m, string(key))
 	if part == nil {
 		L.RaiseError("req.%s cannot be set: there are method, scheme, authority, path and body", shorten(string(key)))
 	}
@@ -180,7 +180,7 @@ func (s *state) hold(L *lua.LState, p *proxy, text string) []byte {
 func (s *state) checkSize(L *lua.LState, p *proxy, n int) {
 	t := taker{most: s.budget.limits.Fields}
 	for _, name := range pseudoNames {
-		t.grow(len(name) + len(*p.m.pseudo(name[1:])))
+		t.grow(len(name) + len(*pseudoOf(p.m, name[1:])))
 	}
 	for _, f := range p.m.Fields {
 		t.grow(len(f.Name) + len(f.Value))
@@ -263,7 +263,7 @@ func (s *state) setHeader(L *lua.LState) int {
 		fields[i].Value = s.hold(L, p, value)
 		fields = append(fields[:i+1], slices.DeleteFunc(fields[i+1:], is)...)
 	} else {
-		fields = append(fields, Field{s.hold(L, p, name), s.hold(L, p, value)})
+		fields = append(fields, Field{Name: s.hold(L, p, name), Value: s.hold(L, p, value)})
 	}
 	p.setFields(fields)
 	return 0
@@ -273,7 +273,7 @@ func (s *state) addHeader(L *lua.LState) int {
 	p := writable(L)
 	name, value := field(L)
 	s.checkSize(L, p, len(name)+len(value))
-	p.setFields(append(p.fields(), Field{s.hold(L, p, name), s.hold(L, p, value)}))
+	p.setFields(append(p.fields(), Field{Name: s.hold(L, p, name), Value: s.hold(L, p, value)}))
 	return 0
 }
 

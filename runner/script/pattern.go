@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+
+	lua "github.com/yuin/gopher-lua"
 )
 
 // matcher finds Lua patterns (reference manual of Lua 5.1, section 5.4.1). The interpreter's own compiles a pattern at
@@ -413,32 +415,39 @@ func plain(pat string) bool { return !strings.ContainsAny(pat, specials) }
 
 const specials = "^$*+?.()[%-"
 
-// expand adds a replacement to dst: %0 to %9 are the match and its captures.
-func (m *matcher) expand(dst *bytes.Buffer, repl string, start, end int) error {
-	for i := 0; i < len(repl); i++ {
-		c := repl[i]
-		if c != '%' || i+1 == len(repl) {
-			dst.WriteByte(c)
-			continue
+// expand adds a replacement to dst: %0 to %9 are the match and its captures. grow is called before dst does.
+func (m *matcher) expand(dst *bytes.Buffer, repl string, start, end int, grow func(int)) error {
+	for {
+		i := strings.IndexByte(repl, '%')
+		if i < 0 || i+1 == len(repl) {
+			grow(len(repl))
+			dst.WriteString(repl)
+			return nil
 		}
-		i++
-		switch c = repl[i]; {
-		case c == '0':
-			dst.WriteString(m.src[start:end])
-		case isDigit(c):
-			s, place, err := m.captured(int(c-'1'), start, end)
-			if err != nil {
-				return err
-			}
-			if place > 0 {
-				s = string(appendNumber(nil, float64(place)))
-			}
-			dst.WriteString(s)
-		default:
-			dst.WriteByte(c)
+		part, err := m.directive(repl[i+1], start, end)
+		if err != nil {
+			return err
 		}
+		grow(i + len(part) + 1)
+		dst.WriteString(repl[:i])
+		dst.WriteString(part)
+		repl = repl[i+2:]
 	}
-	return nil
+}
+
+// directive is what %c stands for.
+func (m *matcher) directive(c byte, start, end int) (string, error) {
+	switch {
+	case c == '0':
+		return m.src[start:end], nil
+	case isDigit(c):
+		s, place, err := m.captured(int(c-'1'), start, end)
+		if place > 0 {
+			s = numberText(lua.LNumber(place))
+		}
+		return s, err
+	}
+	return string([]byte{c}), nil
 }
 
 // captured is capture i: a string, or a place > 0. Without captures, capture 0 is the whole match.

@@ -2,6 +2,7 @@ package script
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -130,7 +131,10 @@ func (s *state) lookFor(L *lua.LState, str, pat string, from int) (start, end in
 	start, end = s.match.find(str, pat, from, steps)
 	used := steps - s.match.steps
 	s.budget.charge(L, int(min(used, 1<<40))*(bytesPerInstruction/stepsPerInstruction))
-	if err := s.match.err; err != nil {
+	switch err := s.match.err; {
+	case errors.Is(err, errPatternSteps):
+		s.budget.exhaust(L)
+	case err != nil:
 		L.RaiseError("%s", err.Error())
 	}
 	return start, end
@@ -295,11 +299,9 @@ func (s *state) replace(L *lua.LState, out *bytes.Buffer, repl lua.LValue, start
 	m := &s.match
 	whole := m.src[start:end]
 	if r, ok := text(repl); ok {
-		s.grow(L, out, len(r)+end-start)
-		if err := m.expand(out, r, start, end); err != nil {
+		if err := m.expand(out, r, start, end, func(n int) { s.grow(L, out, n) }); err != nil {
 			L.RaiseError("%s in replacement string", err.Error())
 		}
-		s.grow(L, out, 0)
 		return
 	}
 	var v lua.LValue
