@@ -418,7 +418,7 @@ func TestGoldens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files = append(files, filepath.Join("..", "..", "test", "builder", "full.yaml"))
+	files = append(files, filepath.Join("..", "..", "test", "builder", "full.yaml"), filepath.Join("testdata", "manifests", "chains.yaml"))
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		if name == "kustomization" {

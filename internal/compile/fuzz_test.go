@@ -22,7 +22,7 @@ func FuzzManifest(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, file := range append(files, filepath.Join("..", "..", "test", "builder", "full.yaml")) {
+	for _, file := range append(files, filepath.Join("..", "..", "test", "builder", "full.yaml"), filepath.Join("testdata", "manifests", "chains.yaml")) {
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)

@@ -82,10 +82,11 @@ func schemaProblem(doc any) string {
 		_, err = compiler.Compile(schemaURL)
 	}
 	var broken *jsonschema.SchemaValidationError
+	var elsewhere *jsonschema.LoadURLError
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, errOtherDocument):
+	case errors.As(err, &elsewhere):
 		return errOtherDocument.Error()
 	case errors.As(err, &broken):
 		return "is no JSON Schema: " + schemaFaults(broken.Err)

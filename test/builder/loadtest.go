@@ -163,3 +163,87 @@ func P99(limit string) v1alpha1.Threshold {
 func ErrorRatio(limit string) v1alpha1.Threshold {
 	return v1alpha1.Threshold{Name: "errors", Metric: "errorRatio", Max: limit}
 }
+
+// When is a condition: value, which may have holes, equals want.
+func When(value, want string) v1alpha1.Condition {
+	return v1alpha1.Condition{Value: value, Comparison: v1alpha1.Comparison{Equals: &want}}
+}
+
+// Once is a chain of one phase, setup or teardown, that sends a template of its name.
+func (b *LoadTest) Once(phase v1alpha1.ChainPhase, t v1alpha1.Template) *LoadTest {
+	b.Template(t)
+	b.lt.Spec.Chains[len(b.lt.Spec.Chains)-1].Phase = phase
+	return b
+}
+
+// WeightBy says what weights divide up.
+func (b *LoadTest) WeightBy(by v1alpha1.WeightBy) *LoadTest {
+	b.lt.Spec.WeightBy = by
+	return b
+}
+
+// Seed decides what is random.
+func (b *LoadTest) Seed(seed int64) *LoadTest {
+	b.lt.Spec.Seed = &seed
+	return b
+}
+
+// Chain changes the chain with a name.
+func (b *LoadTest) Chain(name string, edit func(*v1alpha1.Chain)) *LoadTest {
+	for i := range b.lt.Spec.Chains {
+		if c := &b.lt.Spec.Chains[i]; c.Name == name {
+			edit(c)
+		}
+	}
+	return b
+}
+
+// Step changes a step of any chain, by its name or that of its template.
+func (b *LoadTest) Step(name string, edit func(*v1alpha1.Step)) *LoadTest {
+	for i := range b.lt.Spec.Chains {
+		steps := b.lt.Spec.Chains[i].Steps
+		for j := range steps {
+			if steps[j].Name == name || steps[j].Name == "" && steps[j].Template == name {
+				edit(&steps[j])
+			}
+		}
+	}
+	return b
+}
+
+// Capture adds one to the template with a name.
+func (b *LoadTest) Capture(template, name string, from v1alpha1.ValueSource) *LoadTest {
+	return b.template(template, func(t *v1alpha1.Template) {
+		t.Capture = append(t.Capture, v1alpha1.Capture{Name: name, ValueSource: from})
+	})
+}
+
+// Check adds one to the template with a name.
+func (b *LoadTest) Check(template string, check v1alpha1.Check) *LoadTest {
+	return b.template(template, func(t *v1alpha1.Template) {
+		if t.Expect == nil {
+			t.Expect = &v1alpha1.Expect{}
+		}
+		t.Expect.Checks = append(t.Expect.Checks, check)
+	})
+}
+
+func (b *LoadTest) template(name string, edit func(*v1alpha1.Template)) *LoadTest {
+	for i := range b.lt.Spec.Templates {
+		if t := &b.lt.Spec.Templates[i]; t.Name == name {
+			edit(t)
+		}
+	}
+	return b
+}
+
+// Header and JSON say where a value is taken from in a response.
+func Header(name string) v1alpha1.ValueSource { return v1alpha1.ValueSource{Header: name} }
+
+// JSON is a JSON pointer into the body.
+func JSON(pointer string) v1alpha1.ValueSource { return v1alpha1.ValueSource{JSONPointer: &pointer} }
+
+// Equals is a check that a value of the response is want, which may have holes.
+func Equals(name string, of v1alpha1.ValueSource, want string) v1alpha1.Check {
+	return v1alpha1.Check{Name: name, ValueSource: of, Comparison: v1alpha1.Comparison{Equals: &want}}
+}
