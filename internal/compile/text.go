@@ -78,7 +78,11 @@ func (c *compiler) column(path *field.Path, i int, ref *syntax.Reference) bool {
 // insertable checks what is known of a variable's values against the place they are inserted in.
 // Runners check the rest.
 func (c *compiler) insertable(t text, i int, ref *syntax.Reference) {
-	for _, k := range c.known(i, ref.Column) {
+	values := c.known(i, ref.Column)
+	if len(values) == 0 { // what it has is possible everywhere, or only known to runners
+		values = []known{{"0", "value"}}
+	}
+	for _, k := range values {
 		if !t.valid(applied(ref.Functions, k.value)) {
 			c.fail(t.path, "variable %q: its %s has a character that is not possible in %s", ref.Name, k.what, t.place)
 			return

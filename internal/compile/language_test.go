@@ -1,0 +1,174 @@
+package compile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+)
+
+// parts are the lists of a manifest, in YAML's flow style; an empty one has what is needed at least.
+type parts struct{ targets, variables, templates, steps string }
+
+func (p parts) manifest() string {
+	or := func(s, fallback string) string {
+		if s == "" {
+			return fallback
+		}
+		return s
+	}
+	return fmt.Sprintf(`
+apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: small}
+spec:
+  targets: [%s]
+  variables: [%s]
+  templates: [%s]
+  chains: [{name: gets, target: target, steps: [%s]}]
+  rates: [{name: steady, requestsPerSecond: 10, duration: 1s}]
+  runner: {shards: 2}
+`, or(p.targets, "{name: target, url: http://target.example, connections: 2}"), p.variables, or(p.templates, "{name: get}"), or(p.steps, "{template: get}"))
+}
+
+func (p parts) plan(t *testing.T) (*rv.Plan, []string) {
+	t.Helper()
+	m, err := compile.Load(strings.NewReader(p.manifest()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
+	if len(errs) > 0 {
+		t.Fatal(compile.ErrorLines(errs))
+	}
+	return out, warnings
+}
+
+// mistake is a manifest and all that is wrong with it.
+type mistake struct {
+	name  string
+	parts parts
+	want  []string
+}
+
+func checkMistakes(t *testing.T, rows []mistake) {
+	t.Helper()
+	for _, tc := range rows {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, linesOf(t, tc.parts.manifest())); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// variable is one called v that the path /${hole} reads.
+func variable(what, hole string) parts {
+	return parts{variables: "{name: v, " + what + "}", templates: `{name: get, path: '/${` + hole + `}'}`}
+}
+
+const inPath = "a path (white space, control and non-ASCII characters and # must be percent-encoded)"
+
+func TestMistakesInVariables(t *testing.T) {
+	const v, path = "spec.variables[0]", "spec.templates[0].path"
+	checkMistakes(t, []mistake{
+		{"no kind", variable("scope: step", "v"), []string{v + ": exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
+		{"two kinds", variable("uuid: {}, counter: {}", "v"), []string{v + ": exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
+		{"scope", variable("uuid: {}, scope: chain", "v"), []string{v + ".scope: must be one of instance, step, worker, global"}},
+		{"order", variable("list: {values: [a]}, order: sorted", "v"), []string{v + ".order: must be one of sequential, shuffled, random"}},
+		{"end", variable("list: {values: [a]}, atEnd: fail", "v"), []string{v + ".atEnd: must be wrap or stop"}},
+		{"order of random", variable("random: {hex: {length: 2}}, order: shuffled", "v"), []string{v + ": order and atEnd go with range, list and csv"}},
+		{"scope of a constant", variable("constant: {value: a}, scope: global", "v"), []string{v + ": env, perShard and constant have one value and no scope"}},
+		{"global timestamp", variable("timestamp: {}, scope: global", "v"), []string{v + ".scope: a timestamp cannot be global: runners have no clock in common"}},
+
+		{"format", variable("range: {end: 5, format: octal}", "v"), []string{v + ".range.format: must be decimal or hex"}},
+		{"width of hexadecimal digits", variable("range: {end: 257, format: hex, width: 2}", "v"), []string{v + ".range.width: is smaller than the 3 digits of the largest value"}},
+		{"long width", variable("counter: {width: 20}", "v"), []string{v + ".counter.width: must be between 0 and 19"}},
+		{"long step", variable("counter: {step: 1000001}", "v"), []string{v + ".counter.step: must be between 1 and 1000000"}},
+		{"no max", variable("random: {integer: {min: 0}}", "v"), []string{v + ".random.integer.max: is needed"}},
+		{"long hex", variable("random: {hex: {length: 1025}}", "v"), []string{v + ".random.hex.length: must be between 1 and 1024"}},
+		{"no length", variable("random: {string: {}}", "v"), []string{v + ".random.string.length: must be between 1 and 1024"}},
+		{"alphabet", variable(`random: {string: {length: 1, alphabet: "a\u00e4"}}`, "urlEncode(v)"), []string{v + ".random.string.alphabet: must be printable ASCII characters"}},
+		{"no choice", variable("random: {choice: []}", "v"), []string{v + ".random.choice: at least 1 is needed"}},
+		{"choice without a value", variable("random: {choice: [{weight: 1}]}", "v"), []string{v + ".random.choice[0].value: is needed"}},
+		{"heavy choice", variable("random: {choice: [{value: a, weight: 10001}]}", "v"), []string{v + ".random.choice[0].weight: must be between 1 and 10000"}},
+		{"time", variable("timestamp: {format: unix}", "v"), []string{v + ".timestamp.format: must be one of rfc3339, rfc3339Milli, epochSeconds, epochMilliseconds, imfFixdate"}},
+		{"offset", variable("timestamp: {offset: -8761h}", "v"), []string{v + ".timestamp.offset: must be between -8760h and 8760h"}},
+		{"offset without a unit", variable(`timestamp: {offset: "-1"}`, "v"), []string{v + ".timestamp.offset: must be a duration such as 500ms or 1m30s"}},
+		{"no name in the environment", variable("env: {}", "v"), []string{v + ".env.name: is needed"}},
+		{"name in the environment", variable("env: {name: 1a}", "v"), []string{v + ".env.name: must be letters, digits, -, _ and dots, not beginning with a digit"}},
+		{"no value for a shard", variable("perShard: {values: []}", "v"), []string{v + ".perShard.values: at least 1 is needed"}},
+		{"constant of two", variable("constant: {value: a, file: b}", "v"), []string{v + ".constant: exactly one of value, configMap, secret and file is needed"}},
+		{"key", variable("constant: {secret: {name: s}}", "v"), []string{v + ".constant.secret.key: is needed"}},
+		{"key that could be elsewhere", variable("constant: {secret: {name: s, key: ../a}}", "v"), []string{v + ".constant.secret.key: must be letters, digits, -, _ and dots, and not begin with two dots"}},
+
+		{"table of two", variable("csv: {text: 'a', file: b}", "v.a"), []string{v + ".csv: exactly one of configMap, secret, file and text is needed"}},
+		{"table without rows", variable(`csv: {text: "a,b\n"}`, "v.a"), []string{v + ".csv.text: has no row of values"}},
+		{"table with a short row", variable(`csv: {text: "a,b\n1,2\n3\n"}`, "v.a"), []string{v + ".csv.text: line 3: has another number of fields than the first row"}},
+		{"table with a quote", variable(`csv: {text: "a\nb\"c\n"}`, "v.a"), []string{v + `.csv.text: line 2: has a quote in a field without quotes; put the field in quotes and write "" for a quote in it (RFC 4180)`}},
+		{"table with an open quote", variable(`csv: {text: "a\n\"c\n"}`, "v.a"), []string{v + `.csv.text: line 2: has a quote that is not closed, or something behind a closing one; write "" for a quote in quotes (RFC 4180)`}},
+		{"columns of one name", variable(`csv: {text: "a,a\n1,2\n"}`, "v.a"), []string{v + ".csv.text: columns 0 and 1 have the same name in the first row"}},
+		{"columns given twice", variable(`csv: {text: "1,2\n", columns: [a, a]}`, "v.a"), []string{v + `.csv.columns[1]: "a" is the name of entry 0 too`}},
+		{"column", variable(`csv: {text: "1\n", columns: [-a]}`, "v.a"), []string{v + ".csv.columns[0]: must be letters, digits, _ and -, not beginning with -"}},
+		{"too few columns", variable(`csv: {text: "1,2\n", columns: [a]}`, "v.a"), []string{v + ".csv.columns: has 1 names for 2 columns"}},
+		{"delimiter of two", variable(`csv: {text: "a\n1\n", delimiter: ab}`, "v.a"), []string{v + ".csv.delimiter: must be one character"}},
+		{"delimiter", variable(`csv: {text: "a\n1\n", delimiter: '"'}`, "v.a"), []string{v + ".csv.delimiter: must not be a quote, a line end or NUL"}},
+		{"no column", variable(`csv: {text: "a\n1\n"}`, "v"), []string{path + `: variable "v" is a table; write ${v.column} with the name of a column`}},
+		{"no column of a file", variable(`csv: {file: a.csv}`, "v"), []string{path + `: variable "v" is a table; write ${v.column} with the name of a column`}},
+		{"unknown column", variable(`csv: {text: "a\n1\n"}`, "v.b"), []string{path + `: variable "v" has no column "b"`}},
+		{"unknown column of a file", variable(`csv: {file: a.csv, columns: [a]}`, "v.b"), []string{path + `: variable "v" has no column "b"`}},
+		{"column of a range", variable("range: {end: 2}", "v.a"), []string{path + `: variable "v" has no columns; write ${v}`}},
+		{"key that is a table", variable(`csv: {text: "a\n1\n"}`, "hmacSha256(v.a, v)"), []string{path + `: variable "v" is a table; write ${v.column} with the name of a column`}},
+		{"key that is unknown", variable("uuid: {}", "hmacSha256(v, k)"), []string{path + `: variable "k" is not defined`}},
+
+		{"list in a path", variable(`list: {values: ["a b"]}`, "v"), []string{path + `: variable "v": its value number 0 has a character that is not possible in ` + inPath}},
+		{"list in a path, escaped for JSON", variable(`list: {values: ["a b"]}`, "jsonEscape(v)"), []string{path + `: variable "v": its value number 0 has a character that is not possible in ` + inPath}},
+		{"padding in a path", variable(`list: {values: [abc]}`, "pad(v, 4, #)"), []string{path + `: variable "v": its value number 0 has a character that is not possible in ` + inPath}},
+		{"cell in a path", variable(`csv: {text: "a,b\n1,2\n1,2 3\n"}`, "v.b"), []string{path + `: variable "v": its value of column "b" in row 1 has a character that is not possible in ` + inPath}},
+		{"choice in a path", variable("random: {choice: [{value: a}, {value: b c}]}", "v"), []string{path + `: variable "v": its choice number 1 has a character that is not possible in ` + inPath}},
+		{"alphabet in a path", variable("random: {string: {length: 1, alphabet: 'a #'}}", "v"), []string{path + `: variable "v": its alphabet has a character that is not possible in ` + inPath}},
+		{"date in a path", variable("timestamp: {format: imfFixdate}", "v"), []string{path + `: variable "v": its format has a character that is not possible in ` + inPath}},
+		{"default in a path", variable("env: {name: A, default: a b}", "v"), []string{path + `: variable "v": its default has a character that is not possible in ` + inPath}},
+		{"constant in a path", variable("constant: {value: a b}", "v"), []string{path + `: variable "v": its value has a character that is not possible in ` + inPath}},
+	})
+}
+
+// TestValuesInPaths: what is possible, functions help, and what only runners know is theirs to check.
+func TestValuesInPaths(t *testing.T) {
+	for _, p := range []parts{
+		variable(`list: {values: ["a b"]}`, "urlEncode(v)"),
+		variable(`list: {values: ["a b"]}`, "base64url(v)"),
+		variable(`list: {values: ["a b"]}`, "pad(sha256(v), 80, x)"),
+		variable(`list: {values: ["abcd"]}`, "pad(v, 4, #)"),
+		variable(`list: {values: ["a b"]}`, "hmacSha256(v, v)"),
+		variable(`csv: {text: "a,b\n1,2\n1,2 3\n"}`, "v.a"),
+		variable("timestamp: {offset: -8760h}", "v"),
+		variable("env: {name: A}", "v"),
+		variable("constant: {file: a}", "v"),
+	} {
+		p.plan(t)
+	}
+}
+
+func TestWarningsOfVariables(t *testing.T) {
+	for _, tc := range []struct{ variable, want string }{
+		{`csv: {text: "a\n1\n"}`, `spec.variables[0]: variable "v" has 1 values for 2 shards, so every shard uses all of them`},
+		{`csv: {text: "a\n1\n"}, order: random`, ""},
+		{"range: {end: 1}", `spec.variables[0]: variable "v" has 1 values for 2 shards, so every shard uses all of them`},
+		{"range: {end: 1}, scope: worker", ""},
+		{"perShard: {values: [a]}", ""},
+		{"csv: {file: a}", ""},
+	} {
+		hole := "v"
+		if strings.HasPrefix(tc.variable, "csv") {
+			hole = "v.a"
+		}
+		if _, got := variable(tc.variable, hole).plan(t); strings.Join(got, "\n") != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.variable, got, tc.want)
+		}
+	}
+}

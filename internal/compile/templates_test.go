@@ -1,0 +1,208 @@
+package compile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+)
+
+// template is a template of which the chain sends the one called get.
+func template(what string) parts { return parts{templates: "{name: get, " + what + "}"} }
+
+// named is a header whose name has a hole for a variable v.
+func named(variable, name string) parts {
+	return parts{variables: "{name: v, " + variable + "}", templates: `{name: get, headers: [{name: '` + name + `', value: trailers}]}`}
+}
+
+const inName = "the name of a header (a token: letters, digits and !#$%&'*+-.^_`|~, RFC 9110 5.6.2)"
+
+func TestMistakesInTemplates(t *testing.T) {
+	const at = "spec.templates[0]"
+	const noName = at + `.headers[0].name: "v" is not possible in the name of a header, where only range, list, counter, random, uuid, perShard and env are`
+	checkMistakes(t, []mistake{
+		{"unknown base", template("extends: other"), []string{at + `.extends: there is no template "other"`}},
+		{"its own base", template("extends: get"), []string{at + `.extends: template "get" extends itself in the end; one of them must have no base`}},
+		{"a circle", parts{templates: "{name: get, extends: b}, {name: b, extends: c}, {name: c, extends: get}"},
+			[]string{`spec.templates[2].extends: template "get" extends itself in the end; one of them must have no base`}},
+		{"a mistake in a base is told once", parts{templates: "{name: get, extends: b}, {name: c, extends: b}, {name: b, path: a}"},
+			[]string{"spec.templates[2].path: must begin with / or with a capture"}},
+		{"* inherited for GET", parts{templates: "{name: get, extends: b}, {name: b, path: '*'}"},
+			[]string{"spec.templates[1].path: * goes with the method OPTIONS only"}},
+		{"many headers with those of the base", parts{templates: "{name: get, extends: b, headers: [" + many("a", 40) + "]}, {name: b, headers: [" + many("b", 40) + "]}"},
+			[]string{at + ".headers: has 80 entries, at most 64 are possible"}},
+		{"body size", template("maxBodyBytes: 67108865"), []string{at + ".maxBodyBytes: must be between 1 and 67108864"}},
+		{"no body size", template("maxBodyBytes: 0"), []string{at + ".maxBodyBytes: must be between 1 and 67108864"}},
+
+		{"two bodies", template("body: a, bodyFrom: {file: a}"), []string{at + ": at most one of body, bodyBase64 and bodyFrom is possible"}},
+		{"base64", template("bodyBase64: a"), []string{at + ".bodyBase64: must be base64 with padding (RFC 4648 4)"}},
+		{"body from nowhere", template("bodyFrom: {}"), []string{at + ".bodyFrom: exactly one of configMap, secret and file is needed"}},
+		{"encoding", template("bodyFrom: {file: a, encoding: hex}"), []string{at + ".bodyFrom.encoding: must be text, binary or base64"}},
+		{"file among those of Secrets", template("bodyFrom: {file: /etc/h2surge/files/a}"), []string{at + ".bodyFrom.file: must not be below /etc/h2surge/files, which is for what ConfigMaps and Secrets hold"}},
+		{"functions", template("body: '${upper(x, 3)}'"), []string{at + ".body: upper takes one value: upper(x)"}},
+		{"column of a capture", parts{templates: "{name: get, capture: [{name: c, header: a}]}, {name: b, body: '${c.d}'}", steps: "{template: get}, {template: b}"},
+			[]string{`spec.templates[1].body: capture "c" has no columns; write ${c}`}},
+		{"a path of a digest", parts{templates: "{name: get, capture: [{name: c, header: a}]}, {name: b, path: '${sha256(c)}'}", steps: "{template: get}, {template: b}"},
+			[]string{`spec.templates[1].path: must begin with / or with a capture`}},
+
+		{"no script", template("script: {}"), []string{at + ".script: exactly one of lua and luaFrom is needed"}},
+		{"two scripts", template("script: {lua: 'x = 1', luaFrom: {file: a}}"), []string{at + ".script: exactly one of lua and luaFrom is needed"}},
+		{"Lua", template(`script: {lua: "x = 1\nend\n"}`), []string{at + ".script.lua: is no Lua 5.1: line 2: syntax error"}},
+		{"Lua without an end", template(`script: {lua: "function f()\n"}`), []string{at + ".script.lua: is no Lua 5.1: it ends too early"}},
+
+		{"value of two", template("headers: [{name: a, value: b, valueFrom: {file: c}}]"), []string{at + ".headers[0]: exactly one of value and valueFrom is needed"}},
+		{"no value", template("headers: [{name: a}]"), []string{at + ".headers[0]: exactly one of value and valueFrom is needed"}},
+		{"value of a key without a name", template("headers: [{name: a, valueFrom: {secret: {key: k}}}]"), []string{at + ".headers[0].valueFrom.secret.name: is needed"}},
+		{"te from a file", template("headers: [{name: te, valueFrom: {file: c}}]"), []string{at + ".headers[0].name: may only have the value trailers (RFC 9113 8.2.2)"}},
+
+		{"name of a table", named(`csv: {text: "a\n1\n"}`, "x-${v.a}"), []string{noName}},
+		{"name of a constant", named("constant: {value: a}", "x-${v}"), []string{noName}},
+		{"name of a timestamp", named("timestamp: {}", "x-${v}"), []string{noName}},
+		{"name of a capture", parts{templates: "{name: get, capture: [{name: v, header: a}], headers: [{name: '${v}', value: a}]}"}, []string{noName}},
+		{"name of nothing", template("headers: [{name: 'x-${v}', value: a}]"), []string{at + `.headers[0].name: variable "v" is not defined`}},
+		{"name with a space", named("list: {values: [a, 'b c']}", "x-${v}"), []string{at + `.headers[0].name: variable "v": its value number 1 has a character that is not possible in ` + inName}},
+		{"name that is empty", named("list: {values: ['']}", "x-${v}"), []string{at + `.headers[0].name: variable "v": its value number 0 has a character that is not possible in ` + inName}},
+		{"name with slashes of base64", named("uuid: {}", "x-${base64(v)}"), []string{at + `.headers[0].name: variable "v": its value has a character that is not possible in ` + inName}},
+		{"name with literal space", named("uuid: {}", "x ${v}"), []string{at + ".headers[0].name: has a character that is not possible in " + inName}},
+		{"name that becomes Host", named("list: {values: [a, ST]}", "ho${v}"), []string{at + ".headers[0].name: can become host, which is set from the target's url; to dial another address than the url's, use connectTo"}},
+		{"name that becomes Content-Length", named("perShard: {values: [content-length]}", "${v}"), []string{at + ".headers[0].name: can become content-length, which is set from the body"}},
+		{"name that a function may make Upgrade", named("list: {values: [u]}", "${pad(v, 7, x)}"), []string{
+			at + ".headers[0].name: can become connection, which is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)",
+			at + ".headers[0].name: can become proxy-connection, which is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)",
+			at + ".headers[0].name: can become keep-alive, which is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)",
+			at + ".headers[0].name: can become transfer-encoding, which is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)",
+			at + ".headers[0].name: can become upgrade, which is specific to a connection and is not possible in HTTP/2 (RFC 9113 8.2.2)",
+			at + ".headers[0].name: can become content-length, which is set from the body",
+			at + ".headers[0].name: can become host, which is set from the target's url; to dial another address than the url's, use connectTo",
+		}},
+	})
+}
+
+// many are n headers.
+func many(name string, n int) string {
+	var out []string
+	for i := range n {
+		out = append(out, "{name: "+name+strings.Repeat("x", i)+", value: a}")
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestInheritance: an heir has what it says itself, else what its base has, else the defaults.
+func TestInheritance(t *testing.T) {
+	p, warnings := parts{
+		templates: `
+    {name: get, extends: middle, path: /own, headers: [{name: B, value: own}, {name: c, value: own}], capture: [{name: two, status: true}]},
+    {name: middle, extends: root, timeout: 1s, headers: [{name: b, value: middle}], expect: {status: ["200"]}, bodyBase64: AA==},
+    {name: root, method: PUT, path: /root, timeout: 2s, body: root, maxBodyBytes: 7, headers: [{name: a, value: root}, {name: B, value: root}],
+     capture: [{name: one, header: one}, {name: two, header: two}], script: {lua: "x = 1"}},
+    {name: last, path: "/${one}/${two}"}`,
+		steps: "{template: get}, {template: last}, {template: root}",
+	}.plan(t)
+	if len(warnings) > 0 {
+		t.Errorf("warnings: %q", warnings)
+	}
+	text := func(s string) rv.Text { return rv.Text{{Literal: s}} }
+	own, root := p.Chains[0].Steps[0], p.Chains[0].Steps[2]
+	want := rv.Step{
+		Name: "get", Method: "PUT", Path: text("/own"), Timeout: time.Second, MaxBody: 7,
+		Headers:  []rv.Header{{Name: text("a"), Value: text("root")}, {Name: text("b"), Value: text("own")}, {Name: text("c"), Value: text("own")}},
+		BodyFrom: &rv.BodyFrom{Content: rv.Content{Bytes: []byte{0}}, Raw: true},
+		Expect:   rv.Expect{Status: []rv.StatusRange{{From: 200, To: 200}}},
+		Capture: []rv.Capture{
+			{Slot: 0, Source: rv.Source{Kind: rv.SourceHeader, Name: "one"}}, {Slot: 1, Source: rv.Source{Kind: rv.SourceStatus}},
+		},
+		Script: &rv.Script{Name: "spec.templates[2].script.lua", Content: rv.Content{Text: "x = 1"}},
+	}
+	if diff := cmp.Diff(want, own); diff != "" {
+		t.Errorf("heir (-want +got):\n%s", diff)
+	}
+	if root.Method != "PUT" || root.Timeout != 2*time.Second || len(root.Headers) != 2 || len(root.Body) != 1 || root.Capture[1].Source.Name != "two" {
+		t.Errorf("base: %+v", root)
+	}
+}
+
+// TestBasesNeedNotBeWhole: a template that is only a base is not sent, and not unused.
+func TestBasesNeedNotBeWhole(t *testing.T) {
+	p, warnings := parts{templates: "{name: get, extends: b, method: OPTIONS}, {name: b, path: '*'}"}.plan(t)
+	if s := p.Chains[0].Steps[0]; s.Path[0].Literal != "*" || len(warnings) > 0 {
+		t.Errorf("%+v, warnings %q", s, warnings)
+	}
+}
+
+// TestHeaderNames: their holes end in lower case, because HTTP/2 has no upper case in names.
+func TestHeaderNames(t *testing.T) {
+	lower := rv.Function{Name: rv.FunctionLower}
+	for _, tc := range []struct {
+		variable, name string
+		want           rv.Text
+	}{
+		{"list: {values: [A]}", "X-${v}", rv.Text{{Literal: "x-"}, {Variable: 1, Functions: []rv.Function{lower}}}},
+		{"env: {name: A}", "${v}", rv.Text{{Variable: 1, Functions: []rv.Function{lower}}}},
+		{"counter: {}", "${v}", rv.Text{{Variable: 1, Functions: []rv.Function{lower}}}},
+		{"uuid: {}", "x-${base64url(v)}", rv.Text{{Literal: "x-"}, {Variable: 1, Functions: []rv.Function{{Name: rv.FunctionBase64URL}, lower}}}},
+		{"list: {values: [Host]}", "x-${v}", rv.Text{{Literal: "x-"}, {Variable: 1, Functions: []rv.Function{lower}}}},
+		{"list: {values: [E]}", "t${v}", rv.Text{{Literal: "t"}, {Variable: 1, Functions: []rv.Function{lower}}}}, // te: trailers
+	} {
+		p, _ := named(tc.variable, tc.name).plan(t)
+		if diff := cmp.Diff(tc.want, p.Chains[0].Steps[0].Headers[0].Name); diff != "" {
+			t.Errorf("%s, %s (-want +got):\n%s", tc.variable, tc.name, diff)
+		}
+	}
+}
+
+// TestHiddenReaders: a file or a script may read what nothing else does.
+func TestHiddenReaders(t *testing.T) {
+	for what, want := range map[string]int{
+		"path: /":                                    1,
+		"bodyFrom: {file: a}":                        0,
+		"bodyFrom: {file: a, encoding: binary}":      1,
+		"script: {lua: 'x = 1'}":                     0,
+		"headers: [{name: a, valueFrom: {file: b}}]": 1,
+	} {
+		p := template(what)
+		p.variables = "{name: v, uuid: {}}"
+		if _, got := p.plan(t); len(got) != want {
+			t.Errorf("%s: %q, want %d", what, got, want)
+		}
+	}
+}
+
+// TestScriptsAreNotQuoted: they may hold what is secret.
+func TestScriptsAreNotQuoted(t *testing.T) {
+	for _, script := range []string{`hunter2 hunter2`, `x = 'hunter2`, `x = [[hunter2`, `x = 1 hunter2 =`, `hunter2 = = 1`, `x = "hunter2\300"`} {
+		for _, line := range linesOf(t, template("script: {lua: '"+strings.ReplaceAll(script, "'", "''")+"'}").manifest()) {
+			if strings.Contains(line, "hunter2") || !strings.HasPrefix(line, "spec.templates[0].script.lua: is no Lua 5.1") {
+				t.Error(line)
+			}
+		}
+	}
+}
+
+func TestOwnFiles(t *testing.T) {
+	m, err := compile.Load(strings.NewReader(parts{
+		targets:   "{name: target, url: https://t.example, connections: 2, tls: {ca: {file: ca}, certificate: {files: {certificate: c, key: k}}}, auth: {basic: {files: {username: u, password: p}}}}",
+		variables: "{name: v, csv: {file: v}}, {name: w, constant: {file: w}}",
+		templates: "{name: get, headers: [{name: a, valueFrom: {file: h}}], bodyFrom: {file: b}, expect: {checks: [{name: s, jsonSchema: {file: s}}]}, script: {luaFrom: {file: l}}}",
+	}.manifest()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range compile.OwnFiles(&m.LoadTest.Spec) {
+		got = append(got, f.Path+" "+f.Field.String())
+	}
+	want := []string{
+		"ca spec.targets[0].tls.ca.file", "c spec.targets[0].tls.certificate.files.certificate", "k spec.targets[0].tls.certificate.files.key",
+		"u spec.targets[0].auth.basic.files.username", "p spec.targets[0].auth.basic.files.password",
+		"v spec.variables[0].csv.file", "w spec.variables[1].constant.file",
+		"h spec.templates[0].headers[0].valueFrom.file", "b spec.templates[0].bodyFrom.file",
+		"s spec.templates[0].expect.checks[0].jsonSchema.file", "l spec.templates[0].script.luaFrom.file",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
