@@ -11,6 +11,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
@@ -37,12 +38,16 @@ type member struct {
 
 // hire makes the workers for a share and lets them connect.
 func (r *Runner) hire(s *rv.Share) (*crew, error) {
+	program, err := r.programFor(s)
+	if err != nil {
+		return nil, err
+	}
 	n := min(r.opts.Workers, shard.MaxWorkers(s))
 	ctx, cancel := context.WithCancel(r.ctx)
 	c := &crew{cancel: cancel}
-	d := &dialer{ctx: ctx, slots: make(chan struct{}, maxDialling), targets: r.plan.Targets, tls: r.tls}
+	d := &dialer{ctx: ctx, slots: make(chan struct{}, maxDialling), tls: r.tls}
 	for i, part := range shard.Workers(s, n) {
-		m, release, err := r.member(i, part, d)
+		m, release, err := r.member(c, i, program, part, d)
 		if err != nil {
 			cancel()
 			c.wait()
@@ -56,18 +61,19 @@ func (r *Runner) hire(s *rv.Share) (*crew, error) {
 			close(m.ended)
 		})
 	}
+	r.authorize(ctx, c)
 	go r.await(c)
 	return c, nil
 }
 
-func (r *Runner) member(i int, part rv.Share, d *dialer) (*member, func(), error) {
+func (r *Runner) member(c *crew, i int, program *chain.Program, part rv.Share, d *dialer) (*member, func(), error) {
 	n, release, err := loop.NewNet()
 	if err != nil {
 		return nil, nil, err
 	}
 	m := &member{ended: make(chan struct{}), spare: r.newRecorder()}
 	cfg := loop.Config{
-		Program: r.program, Rates: r.plan.Rates, Share: part,
+		Program: program, Rates: r.plan.Rates, Share: part, Number: i,
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline,
 		Grain: r.opts.Grain, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
 	}
@@ -76,8 +82,16 @@ func (r *Runner) member(i int, part rv.Share, d *dialer) (*member, func(), error
 		to := r.cpus[i%len(r.cpus)]
 		cfg.Pin = func() error { return errors.Join(poll.PreciseTimers(), poll.Pin(to)) }
 	}
-	cfg.Changed = func() { m.phase.Store(uint32(m.worker.Phase())) }
-	m.worker = loop.New(cfg)
+	cfg.Changed = func() {
+		m.phase.Store(uint32(m.worker.Phase()))
+		if r.alone && c.least() >= loop.Drained {
+			c.teardown()
+		}
+	}
+	if m.worker, err = loop.New(cfg); err != nil {
+		release()
+		return nil, nil, err
+	}
 	return m, release, nil
 }
 
@@ -97,6 +111,8 @@ func (r *Runner) await(c *crew) {
 		switch {
 		case m.err != nil:
 			r.problem, r.message = rv.ProblemInternal, fmt.Sprintf("worker %d: %v", i, m.err)
+		case m.worker.SetupFailure() != "":
+			r.problem, r.message = rv.ProblemSetup, m.worker.SetupFailure()
 		case m.worker.DeadlineExceeded() && r.problem == "":
 			r.problem, r.message = rv.ProblemDeadline, fmt.Sprintf("the plan's deadline of %v has passed", r.plan.Deadline)
 		}
@@ -119,9 +135,15 @@ func (c *crew) least() loop.Phase {
 
 func (c *crew) allReady() bool { return c.least() >= loop.Ready }
 
-func (c *crew) start(at int64) {
+func (c *crew) start(s rv.Start) {
 	for _, m := range c.members {
-		m.worker.Do(func(w *loop.Worker) { w.Start(at) })
+		m.worker.Do(func(w *loop.Worker) { w.Start(s.At, s.Globals) })
+	}
+}
+
+func (c *crew) teardown() {
+	for _, m := range c.members {
+		m.worker.Do(func(w *loop.Worker) { w.Teardown() })
 	}
 }
 
@@ -133,10 +155,9 @@ func (c *crew) stop(drain bool) {
 
 // dialer opens connections for all workers of a crew.
 type dialer struct {
-	ctx     context.Context
-	slots   chan struct{}
-	targets []rv.Target
-	tls     []*tls.Config // by target; nil: cleartext
+	ctx   context.Context
+	slots chan struct{}
+	tls   []*tls.Config // by target of the plan; nil: cleartext
 }
 
 // maxDialling bounds the connects under way: enough to hide round trips, few enough not to
@@ -145,10 +166,10 @@ const maxDialling = 64
 
 // Dial implements loop.Dialer.
 func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
-	t := &d.targets[r.Target]
+	t := r.Target
 	req := &dial.Request{
 		Endpoint: &t.Endpoints[r.Endpoint], Protocol: t.Protocol, Timeout: t.ConnectTimeout,
-		TLS: d.tls[r.Target], Number: r.Number + r.Attempt, LocalAddresses: t.Connecting.LocalAddresses,
+		TLS: d.tls[r.Origin], Number: r.Number + r.Attempt, LocalAddresses: t.Connecting.LocalAddresses,
 	}
 	go func() {
 		if !d.pause(r.Delay) {

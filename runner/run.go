@@ -26,13 +26,18 @@ func Run(ctx context.Context, plan *rv.Plan, share rv.Share, o Options, every fu
 		return nil, err
 	}
 	defer r.Close() //nolint:errcheck // never fails
+	r.alone = true
 	if err := r.Update(rv.Update{Revision: 1, Share: share}); err != nil {
 		return nil, err
 	}
 	if err := r.awaitReady(ctx); err != nil {
 		return r.Snapshot(), err
 	}
-	if err := r.Start(rv.Start{At: rv.Clock() + int64(headStart)}); err != nil {
+	start := rv.Start{At: rv.Clock() + int64(headStart)}
+	if len(plan.Globals) > 0 {
+		start.Globals = r.Snapshot().Globals
+	}
+	if err := r.Start(start); err != nil {
 		return r.Snapshot(), err
 	}
 	return r.watch(ctx, every), nil

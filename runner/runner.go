@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"reflect"
 	"sync"
 	"time"
@@ -49,7 +50,8 @@ const DefaultGrain = 500 * time.Microsecond
 
 // Runner executes a plan. All methods may be called from any goroutine.
 type Runner struct {
-	plan    *rv.Plan
+	plan *rv.Plan
+	// program is the plan's, for shard 0 before there is a share.
 	program *chain.Program
 	opts    Options
 	boot    string
@@ -64,6 +66,9 @@ type Runner struct {
 	revision int64
 	share    *rv.Share
 	startAt  int64
+	tornDown bool // the message has come
+	// alone: no other shard has to end before teardown, so it follows at once. Set before Update.
+	alone    bool
 	stopped  string
 	crew     *crew // nil before the first share
 	problem  rv.Problem
@@ -78,7 +83,7 @@ type Runner struct {
 
 // New checks the plan and makes a runner that waits for its share. It starts nothing.
 func New(plan *rv.Plan, o Options) (*Runner, error) {
-	program, err := chain.Compile(plan)
+	program, err := chain.Load(plan, resources(nil))
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
@@ -104,6 +109,21 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.total = measure.New(len(program.Steps), len(program.Chains), len(plan.Rates))
 	return r, nil
+}
+
+// resources is what the program takes from this process and machine.
+func resources(s *rv.Share) chain.Resources {
+	return chain.Resources{Share: s, Env: os.LookupEnv, ReadFile: os.ReadFile}
+}
+
+// programFor is the program of a share: what differs from one shard to another is constant in it.
+func (r *Runner) programFor(s *rv.Share) (*chain.Program, error) {
+	for i := range r.plan.Variables {
+		if len(r.plan.Variables[i].PerShard) > 0 {
+			return chain.Load(r.plan, resources(s))
+		}
+	}
+	return r.program, nil
 }
 
 func checkRates(rates []rv.Rate) error {
@@ -185,6 +205,8 @@ func (r *Runner) checkShare(s *rv.Share) error {
 		return fmt.Errorf("connections: the plan has %d targets", n)
 	case len(s.Variables) != len(r.plan.Variables):
 		return fmt.Errorf("variables: the plan has %d", len(r.plan.Variables))
+	case len(s.MaxInFlight) != 0 && len(s.MaxInFlight) != len(r.plan.Chains):
+		return fmt.Errorf("maxInFlight: the plan has %d chains", len(r.plan.Chains))
 	}
 	for i, c := range s.Connections {
 		if c < 1 || s.FirstConnection[i] < 0 {
@@ -198,7 +220,7 @@ func (r *Runner) checkShare(s *rv.Share) error {
 				return fmt.Errorf("variables[%d]: [%d, %d) is not within [0, %d)", i, sp.From, sp.To, size)
 			}
 		}
-		if len(spans) == 0 {
+		if len(spans) == 0 && size > 0 {
 			return fmt.Errorf("variables[%d]: no values", i)
 		}
 	}
@@ -218,9 +240,24 @@ func (r *Runner) Start(s rv.Start) error {
 		return fmt.Errorf("already started at %d: %w", r.startAt, ErrConflict)
 	case r.crew == nil || !r.crew.allReady():
 		return fmt.Errorf("not ready: %w", ErrConflict)
+	case len(s.Globals) != len(r.plan.Globals):
+		return fmt.Errorf("globals: the plan has %d", len(r.plan.Globals))
 	}
 	r.startAt = s.At
-	r.crew.start(s.At)
+	r.crew.start(s)
+	return nil
+}
+
+// Teardown lets the shard that runs the teardown chains do so, once its last response has come. Every
+// shard must have had its last by then.
+func (r *Runner) Teardown(rv.Teardown) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.crew == nil || r.startAt == 0 {
+		return fmt.Errorf("not started: %w", ErrConflict)
+	}
+	r.tornDown = true
+	r.crew.teardown()
 	return nil
 }
 

@@ -75,13 +75,20 @@ func (r *Runner) state() rv.State {
 	if r.crew == nil {
 		return rv.StateWaiting
 	}
-	switch least := r.crew.least(); {
+	least := r.crew.least()
+	switch {
+	case least >= loop.TearingDown || least == loop.Drained && r.tornDown:
+		return rv.StateTearingDown
+	case least >= loop.Drained:
+		return rv.StateDrained
 	case least >= loop.Draining:
 		return rv.StateDraining
 	case r.startAt != 0:
 		return rv.StateRunning
 	case least >= loop.Ready:
 		return rv.StateReady
+	case least == loop.SettingUp:
+		return rv.StateSettingUp
 	}
 	return rv.StateConnecting
 }
@@ -124,6 +131,9 @@ func (r *Runner) visit(m *member, w *loop.Worker, s *rv.Snapshot, g *gauges) {
 	if p := w.Problem(); p != "" && s.Problem == "" && s.State == rv.StateConnecting {
 		s.Problem, s.Message = rv.ProblemConnect, p
 	}
+	if values, ok := w.Globals(); ok && s.State != rv.StateDone {
+		s.Globals = values
+	}
 	full.FoldInto(r.total)
 }
 
@@ -150,6 +160,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 	s.Counters = rv.Counters{
 		Dropped: t.Dropped, Retried: t.Retried, Abandoned: t.Abandoned,
 		WarmUpSent: t.WarmUpSent, WarmUpInFlight: g.warmUp, WarmUpSucceeded: t.WarmUpSucceeded,
+		Setup: rv.OnceCounters(t.Setup), Teardown: rv.OnceCounters(t.Teardown),
 		BytesSent: t.BytesSent, BytesReceived: t.BytesReceived,
 		Connects: t.Connects, Reconnects: t.Reconnects,
 	}
@@ -165,7 +176,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 		c := &t.Chains[i]
 		s.Chains = append(s.Chains, rv.ChainCounters{
 			Started: c.Started, Completed: c.Completed, Aborted: c.Aborted,
-			Unfinished: c.Started - c.Completed - c.Aborted,
+			AbortedBy: c.AbortedBy.Counts(), Unfinished: c.Started - c.Completed - c.Aborted,
 		})
 	}
 	for i := range t.Stages {
@@ -173,7 +184,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 		g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Sent, st.Dropped, st.SentInDrain
 	}
 	s.Stages = g.stages
-	s.StatusCodes = statusCodes(t)
+	s.StatusCodes, s.Causes, s.Exhausted = statusCodes(t), t.Causes.Counts(), t.Exhausted
 	s.Generator.LagP99 = t.Lag.Quantile(0.99)
 	if s.State == rv.StateDone {
 		s.Histograms = &rv.Histograms{
@@ -187,7 +198,7 @@ func stepCounters(st *measure.Step, inFlight int64) rv.StepCounters {
 	return rv.StepCounters{
 		Sent: st.Sent, Done: st.Done, Succeeded: st.Succeeded, FailedChecks: st.Done - st.Succeeded,
 		TimedOut: st.TimedOut, Reset: st.Reset, ConnectionLost: st.ConnectionLost,
-		InFlightAtEnd: inFlight, StatusClasses: st.Classes, ResponseTime: st.ResponseTime.Encode(),
+		InFlightAtEnd: inFlight, FailedBy: st.FailedBy.Counts(), Retries: st.Retries, StatusClasses: st.Classes, ResponseTime: st.ResponseTime.Encode(),
 	}
 }
 

@@ -57,11 +57,12 @@ func newRejected(err error) *rejected {
 	return r
 }
 
-func (r *rejected) Update(rv.Update) error { return r.err }
-func (r *rejected) Start(rv.Start) error   { return r.err }
-func (r *rejected) Stop(rv.Stop) error     { return nil }
-func (r *rejected) Done() <-chan struct{}  { return r.done }
-func (r *rejected) Close() error           { return nil }
+func (r *rejected) Update(rv.Update) error     { return r.err }
+func (r *rejected) Start(rv.Start) error       { return r.err }
+func (r *rejected) Stop(rv.Stop) error         { return nil }
+func (r *rejected) Teardown(rv.Teardown) error { return r.err }
+func (r *rejected) Done() <-chan struct{}      { return r.done }
+func (r *rejected) Close() error               { return nil }
 
 // Snapshot is the only one there will be, so it is number one however often it is read.
 func (r *rejected) Snapshot() *rv.Snapshot {

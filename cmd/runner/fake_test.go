@@ -44,6 +44,8 @@ func (e *fakeEngine) Stop(s rv.Stop) error {
 	return nil
 }
 
+func (e *fakeEngine) Teardown(rv.Teardown) error { return nil }
+
 func (e *fakeEngine) finish() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -60,6 +60,15 @@ func (e *fakeEngine) Stop(s rv.Stop) error {
 	return nil
 }
 
+func (e *fakeEngine) Teardown(rv.Teardown) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.start.At == 0 {
+		return fmt.Errorf("not started: %w", errContradiction)
+	}
+	return nil
+}
+
 func (e *fakeEngine) Snapshot() *rv.Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()

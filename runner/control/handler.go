@@ -29,6 +29,7 @@ var routes = map[string]route{
 	rv.PathUpdate:   {http.MethodPut, put(validUpdate, func(s *Server, u *rv.Update) error { return s.engine.Update(*u) })},
 	rv.PathStart:    {http.MethodPut, put(validStart, func(s *Server, m *rv.Start) error { return s.engine.Start(*m) })},
 	rv.PathStop:     {http.MethodPut, put(validStop, func(s *Server, m *rv.Stop) error { return s.engine.Stop(*m) })},
+	rv.PathTeardown: {http.MethodPut, put(nil, func(s *Server, m *rv.Teardown) error { return s.engine.Teardown(*m) })},
 	rv.PathAck:      {http.MethodPut, put(nil, func(s *Server, m *rv.Ack) error { return s.final.ack(m.Sequence) })},
 	rv.PathSnapshot: {http.MethodGet, (*Server).snapshot},
 }

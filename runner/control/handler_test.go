@@ -90,6 +90,10 @@ func TestIdempotency(t *testing.T) {
 			{rv.PathUpdate, update(1), 204, 1}, {rv.PathStart, `{"at":10}`, 204, 2}, {rv.PathStart, `{"at":10}`, 204, 2},
 			{rv.PathStart, `{"at":11}`, 409, 2},
 		},
+		"a teardown follows a start, as often as it is told": {
+			{rv.PathTeardown, `{}`, 409, 0}, {rv.PathUpdate, update(1), 204, 1}, {rv.PathStart, `{"at":10}`, 204, 2},
+			{rv.PathTeardown, `{}`, 204, 2}, {rv.PathTeardown, `{}`, 204, 2},
+		},
 		"a start before a share is a conflict": {
 			{rv.PathStart, `{"at":10}`, 409, 0},
 		},

@@ -21,6 +21,7 @@ type Engine interface {
 	Update(rv.Update) error
 	Start(rv.Start) error
 	Stop(rv.Stop) error
+	Teardown(rv.Teardown) error
 	Snapshot() *rv.Snapshot
 }
 

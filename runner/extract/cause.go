@@ -1,13 +1,11 @@
 package extract
 
 import (
-	"bytes"
 	"unicode"
 	"unicode/utf8"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/extract/jsonpointer"
-	"github.com/h2surge/h2surge/runner/message"
 )
 
 var (
@@ -23,30 +21,22 @@ func mustPointer(s string) *jsonpointer.Pointer {
 	return p
 }
 
-// Cause tells why a response is an error, if its content is problem details (RFC 9457): the member "cause"
-// (3GPP TS 29.500 5.2.7.2), or without one the "type", unless that is about:blank. ok is false when there is
-// neither as a string that is not empty.
+// Cause tells why a response is an error, if its content is problem details (RFC 9457) or another JSON
+// object like them: the member "cause" (3GPP TS 29.500 5.2.7.2), or without one the "type", unless that is
+// about:blank. ok is false when there is neither as a string that is not empty. The media type is not
+// looked at: that would cost every request the decoding of its response's fields.
 //
 // The cause is appended to dst, and is what follows dst's length: at most rv.MaxCauseLength octets of UTF-8, in
 // which U+FFFD stands for what cannot be printed. Nothing is allocated if dst has room for it, and for the
 // member's characters where it has escapes.
-func Cause(dst []byte, m *message.Message) (cause []byte, ok bool) {
-	if t, ok := m.Header("content-type"); !ok || !isProblem(t) {
-		return nil, false
-	}
-	if text := stringAt(dst, causePointer, m.Body); len(text) > 0 {
+func Cause(dst, body []byte) (cause []byte, ok bool) {
+	if text := stringAt(dst, causePointer, body); len(text) > 0 {
 		return printable(dst, text), true
 	}
-	if text := stringAt(dst, typePointer, m.Body); len(text) > 0 && string(text) != "about:blank" {
+	if text := stringAt(dst, typePointer, body); len(text) > 0 && string(text) != "about:blank" {
 		return printable(dst, text), true
 	}
 	return nil, false
-}
-
-// isProblem compares a media type without its parameters (RFC 9110 8.3.1).
-func isProblem(contentType []byte) bool {
-	media, _, _ := bytes.Cut(contentType, []byte(";"))
-	return bytes.EqualFold(bytes.Trim(media, " \t"), []byte("application/problem+json"))
 }
 
 // stringAt is empty when there is no string.

@@ -124,9 +124,12 @@ func cannedWorker(tb testing.TB, p *rv.Plan) *Worker {
 		tb.Fatal(err)
 	}
 	n := &canned{clock: 1}
-	w := New(Config{Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler)})
+	w, err := New(Config{Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	w.connectAll()
-	w.Start(1)
+	w.Start(1, nil)
 	for range 5000 {
 		if err := w.turn(); err != nil {
 			tb.Fatal(err)

@@ -35,7 +35,7 @@ func (w *Worker) dial(c *conn, delay time.Duration) {
 		return
 	}
 	w.cfg.Dialer.Dial(w, DialRequest{
-		Conn: c.index, Generation: c.generation, Target: c.target, Endpoint: c.endpoint,
+		Conn: c.index, Generation: c.generation, Target: t, Endpoint: int(c.endpoint), Origin: int(w.targets[c.target].origin),
 		Number: int(c.number), Attempt: int(c.failures), Delay: delay,
 	})
 }

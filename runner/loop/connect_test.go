@@ -68,7 +68,7 @@ func TestFailoverAndReturn(t *testing.T) {
 	p := group(perSecond(100, 10*time.Second))
 	p.Targets[0].Connecting.FailbackInterval = time.Second
 	b := newBench(t, p, ok(time.Millisecond))
-	b.down = map[int32]bool{1: true}
+	b.down = map[int]bool{1: true}
 	b.in(4*time.Second, func() { b.down[1] = false })
 	got := b.run()
 	if got.Done != 1000 || got.Lost != 0 {
@@ -95,7 +95,7 @@ func TestNoFailoverKeepsToItsEndpoint(t *testing.T) {
 	p := group(perSecond(100, time.Second))
 	p.Targets[0].Connecting.NoFailover = true
 	b := newBench(t, p, ok(time.Millisecond))
-	b.down = map[int32]bool{1: true}
+	b.down = map[int]bool{1: true}
 	b.in(3*time.Second, func() { b.down[1] = false })
 	b.run()
 	if b.startAt < int64(3*time.Second) {
@@ -159,7 +159,7 @@ func TestHTTP2SettingsAreAnnounced(t *testing.T) {
 }
 
 func TestTimersHeap(t *testing.T) {
-	var h timers
+	var h dueHeap[timer]
 	for _, at := range []int64{5, 3, 9, 1, 7, 3, 8, 2} {
 		h.push(timer{at: at})
 	}

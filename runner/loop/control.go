@@ -9,8 +9,13 @@ import (
 // Phase is where the worker is.
 func (w *Worker) Phase() Phase { return w.phase }
 
-// Start sets the instant of the first stage.
-func (w *Worker) Start(at int64) { w.startAt = at }
+// Start sets the instant of the first stage, and the values that setup has captured.
+func (w *Worker) Start(at int64, globals []string) {
+	w.startAt = at
+	if len(globals) > 0 {
+		w.sources.SetGlobals(globals)
+	}
+}
 
 // Started is when the worker first saw that the start instant had passed, and Ended when its
 // last stage ended; zero: not yet.
@@ -56,7 +61,7 @@ func (w *Worker) Gauge() Gauges {
 	g := Gauges{Stage: w.stage.index, InFlight: make([]int64, len(w.program.Steps))}
 	for i := range w.requests.all {
 		r := &w.requests.all[i]
-		if r.state != inFlight && (r.state != waiting || !r.retried) {
+		if r.stage < 0 || r.state != inFlight && (r.state != waiting || !r.retried) {
 			continue
 		}
 		if w.warm(r) {
@@ -72,9 +77,31 @@ func (w *Worker) Gauge() Gauges {
 
 // Swap hands out what has been recorded and goes on recording into spare, which is empty.
 func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
+	w.setWall()
 	full := w.rec
 	w.rec = spare
 	return full
 }
 
+// warm says that a request is of a warm-up stage; it must be of a rate stage.
 func (w *Worker) warm(r *request) bool { return w.stage.rates[r.stage].WarmUp }
+
+// measured says that a request counts in the results.
+func (w *Worker) measured(r *request) bool { return r.stage >= 0 && !w.warm(r) }
+
+// SetAuthorization gives the worker the value of the Authorization field for a target, anew whenever
+// it changes.
+func (w *Worker) SetAuthorization(target int, value []byte) {
+	if t := &w.targets[target]; !t.authorized {
+		t.authorized = true
+		w.unauthorized--
+	}
+	w.sources.SetAuthorization(target, value)
+}
+
+// Unauthorized says why a target has no Authorization field yet; it is what Problem tells.
+func (w *Worker) Unauthorized(why string) {
+	if w.unauthorized > 0 {
+		w.problem = why
+	}
+}

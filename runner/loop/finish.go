@@ -1,5 +1,10 @@
 package loop
 
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/chain"
+)
+
 // failure is an outcome of a request that got no whole response.
 type failure uint8
 
@@ -9,45 +14,111 @@ const (
 	byLoss
 )
 
+// abortReason says why a chain instance ends by such an outcome.
+var abortReason = [...]string{byTimeout: rv.AbortTimedOut, byReset: rv.AbortReset, byLoss: rv.AbortConnectionLost}
+
 // finishDone gives a request with a whole response its outcome and its chain the next step.
 func (w *Worker) finishDone(tok int32) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
-	good := s.Accepts(int(r.status))
+	failed := w.judge(r, s)
 	w.observe(w.now - r.sent)
-	w.countDone(r, good)
-	for i := range s.Captures {
-		good = good && r.captured(i)
+	w.countDone(r, failed)
+	why := ""
+	switch {
+	case failed != "":
+		why = rv.AbortFailedCheck
+	case w.lacksCapture(r, s):
+		why = rv.AbortMissingCapture
 	}
 	c := &w.conns[r.conn]
 	c.worked, c.failures = true, 0
-	i := r.instance
+	a := r.activation
+	w.remember(r)
 	w.expiries[s.TimeoutClass].remove(&w.requests, tok)
-	w.requests.release(tok)
-	switch {
-	case !good:
-		w.end(i, false)
-	case s.Last:
-		w.end(i, true)
-	default:
-		w.instances.all[i].Step++
-		w.targets[s.Target].ready.push(readyInstance{i, w.now})
+	w.releaseRequest(tok)
+	w.stepEnded(a, why)
+}
+
+// judge says under which name a response has failed, or "".
+func (w *Worker) judge(r *request, s *chain.Step) string {
+	if !s.Inspect && r.exchange == nil {
+		if s.Accepts(int(r.status)) {
+			return ""
+		}
+		return rv.CheckStatus
 	}
+	x := r.exchange.complete(int(r.status), w.now-r.due)
+	if r.status >= 400 {
+		w.countCause(x)
+	}
+	if !s.Inspect {
+		if s.Accepts(int(r.status)) {
+			return ""
+		}
+		return rv.CheckStatus
+	}
+	in := w.instances.all[r.instance]
+	failed := s.Judge(w.program, &in.Instance, w.sources, x)
+	if failed == "" && s.Script >= 0 && w.program.Scripts[s.Script].Validates() && !w.validate(in, s, x) {
+		return rv.CheckScript
+	}
+	return failed
+}
+
+// lacksCapture takes the captures that look at a whole response, and says whether one that must be
+// there is not.
+func (w *Worker) lacksCapture(r *request, s *chain.Step) bool {
+	if s.Inspect {
+		in := w.instances.all[r.instance]
+		return s.TakeCaptures(w.program, &in.Instance, w.sources, &r.exchange.Exchange)
+	}
+	for i := range s.Captures {
+		if !r.captured(i) && !s.Captures[i].Otherwise(&w.instances.all[r.instance].Instance) {
+			return true
+		}
+	}
+	return false
+}
+
+// remember keeps the exchange for the scripts of the instance's next steps.
+func (w *Worker) remember(r *request) {
+	in := w.instances.all[r.instance]
+	if !w.program.Chains[in.Chain].Scripted {
+		return
+	}
+	w.exchanges.release(in.previous)
+	in.previous, r.exchange = r.exchange, nil
+}
+
+// releaseRequest ends a request's record.
+func (w *Worker) releaseRequest(tok int32) {
+	w.exchanges.release(w.requests.all[tok].exchange)
+	w.requests.release(tok)
 }
 
 // countDone records a whole response. Its times are those of the measured stages only.
-func (w *Worker) countDone(r *request, good bool) {
-	if w.warm(r) {
+func (w *Worker) countDone(r *request, failed string) {
+	switch {
+	case r.stage < 0:
+		w.onceFailed, w.onceStatus = failed, int(r.status)
+		if failed == "" {
+			w.onceCounters(r.stage).Succeeded++
+		}
+		return
+	case w.warm(r):
 		w.rec.WarmUpDone++
-		if good {
+		if failed == "" {
 			w.rec.WarmUpSucceeded++
 		}
 		return
 	}
 	st := &w.rec.Steps[r.step]
 	st.Done++
-	if good {
+	if failed == "" {
 		st.Succeeded++
+	} else {
+		st.FailedBy.Add(failed)
 	}
 	w.rec.Status[r.status]++
 	if class := r.status/100 - 1; class >= 0 && class < 5 {
@@ -58,18 +129,21 @@ func (w *Worker) countDone(r *request, good bool) {
 	w.rec.TimeToFirstByte.Record((r.first - r.sent) / 1000)
 }
 
-// finishFailed gives a request without a whole response its outcome and aborts its chain.
+// finishFailed gives a request without a whole response its outcome, and the chain the failure.
 func (w *Worker) finishFailed(tok int32, why failure) {
 	r := &w.requests.all[tok]
 	w.countFailed(r, why)
-	i := r.instance
+	a := r.activation
 	w.expiries[w.program.Steps[r.step].TimeoutClass].remove(&w.requests, tok)
-	w.requests.release(tok)
-	w.end(i, false)
+	w.releaseRequest(tok)
+	w.stepEnded(a, abortReason[why])
 }
 
 func (w *Worker) countFailed(r *request, why failure) {
-	if w.warm(r) {
+	switch {
+	case r.stage < 0:
+		return
+	case w.warm(r):
 		w.rec.WarmUpDone++
 		return
 	}
@@ -98,10 +172,11 @@ func (w *Worker) expire() {
 func (w *Worker) timeOut(tok int32) {
 	r := &w.requests.all[tok]
 	c := &w.conns[r.conn]
-	if !c.session.Cancel(r.stream, w.now) && !w.warm(r) {
+	if !c.session.Cancel(r.stream, w.now) && w.measured(r) {
 		w.rec.Abandoned++
 	}
 	w.finishFailed(tok, byTimeout)
+	w.again = true // a stream has come free after this turn's requests were made
 	if c.broken() {
 		w.lose(c, "a request timed out")
 		return

@@ -1,23 +1,40 @@
 package loop
 
-import "github.com/h2surge/h2surge/runner/chain"
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/cookie"
+)
 
 // instance is a chain instance with the worker's bookkeeping.
 type instance struct {
 	chain.Instance
+	// stage is setupStage or teardownStage for the chains that run once, and else not negative.
+	stage int16
+	// outstanding counts the activations; see activation.
+	outstanding int16
+	// repeated counts how often the present step has succeeded and been repeated.
+	repeated int32
 	// measured: it began in a measured stage.
 	measured bool
+	// begun: a request of it has been made.
+	begun bool
+	// aborted is why the instance ends when nothing is outstanding any more; "": it does not.
+	aborted string
+	cookies cookie.Jar
+	// previous is the last exchange, which scripts look at; nil where none does.
+	previous *exchange
 }
 
 // instances keeps chain instances and uses them again, buffers included.
 type instances struct {
 	all  []*instance
 	idle []int32
-	live int
+	// live counts those under way, by chain.
+	live []int
 }
 
 func (s *instances) alloc() int32 {
-	s.live++
 	if n := len(s.idle); n > 0 {
 		i := s.idle[n-1]
 		s.idle = s.idle[:n-1]
@@ -27,38 +44,100 @@ func (s *instances) alloc() int32 {
 	return int32(len(s.all) - 1)
 }
 
-func (s *instances) release(i int32) {
-	s.idle = append(s.idle, i)
-	s.live--
-}
-
-// begin starts an instance of a chain.
-func (w *Worker) begin(c int) int32 {
-	i := w.instances.alloc()
+// beginNext starts an instance of the chain whose turn it is among those that may; false: none
+// may.
+func (w *Worker) beginNext(may func(chain int) bool) bool {
+	c := w.wheel.Next(may)
+	if c < 0 {
+		return false
+	}
+	i := w.begin(c, 0)
 	in := w.instances.all[i]
-	in.Begin(w.program, c, w.cursors)
 	in.measured = !w.stage.warmUp()
 	if in.measured {
 		w.rec.Chains[c].Started++
 	}
+	w.proceed(i)
+	return true
+}
+
+// begin makes an instance of a chain.
+func (w *Worker) begin(c int, stage int16) int32 {
+	i := w.instances.alloc()
+	w.instances.live[c]++
+	in := w.instances.all[i]
+	in.Start(w.program, c, w.sources, w.wall())
+	in.cookies.Clear()
+	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.aborted = stage, 0, 0, false, false, ""
 	return i
 }
 
-// end releases an instance; done says that it ran all its steps.
-func (w *Worker) end(i int32, done bool) {
+// end releases an instance; why says what aborted it, "" that it ran to its end.
+func (w *Worker) end(i int32, why string) {
 	in := w.instances.all[i]
-	if in.measured {
-		if done {
-			w.rec.Chains[in.Chain].Completed++
-		} else {
-			w.rec.Chains[in.Chain].Aborted++
-		}
+	w.exchanges.release(in.previous)
+	in.previous = nil
+	w.instances.live[in.Chain]--
+	w.instances.idle = append(w.instances.idle, i)
+	if in.stage < 0 {
+		w.onceEnded(in, why)
+		return
 	}
-	w.instances.release(i)
+	if !in.measured {
+		return
+	}
+	c := &w.rec.Chains[in.Chain]
+	if why == "" {
+		c.Completed++
+		return
+	}
+	c.Aborted++
+	c.AbortedBy.Add(why)
 }
 
-// stepOf is the step an instance does next.
-func (w *Worker) stepOf(i int32) *chain.Step {
-	in := w.instances.all[i]
-	return &w.program.Steps[w.program.Chains[in.Chain].First+int(in.Step)]
+// limits prepares mayBegin, which stays nil when every chain may begin at any time.
+func (w *Worker) limits() {
+	w.instances.live = make([]int, len(w.program.Chains))
+	for i := range w.program.Chains {
+		c := &w.program.Chains[i]
+		if c.Phase == rv.PhaseLoad && (c.Delay > 0 || w.maxInFlight(i) != 0 || c.Ends) {
+			w.mayBegin = w.chainMayBegin
+		}
+	}
+}
+
+// maxInFlight is the bound on a chain's instances on this worker; zero: none.
+func (w *Worker) maxInFlight(c int) int {
+	if len(w.cfg.Share.MaxInFlight) == 0 {
+		return 0
+	}
+	return w.cfg.Share.MaxInFlight[c]
+}
+
+// chainMayBegin says whether an instance of a chain may begin now.
+func (w *Worker) chainMayBegin(c int) bool {
+	p := &w.program.Chains[c]
+	most := w.maxInFlight(c)
+	return (most == 0 || w.instances.live[c] < most) && w.now >= w.startAt+p.Delay && !(p.Ends && w.sources.Ended(c))
+}
+
+// exhausted says that no chain will ever begin an instance again, because each lacks the values of
+// a variable that does not begin again.
+func (w *Worker) exhausted() bool {
+	for i := range w.program.Chains {
+		if c := &w.program.Chains[i]; c.Phase == rv.PhaseLoad && !(c.Ends && w.sources.Ended(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// underWay says whether an instance of a load chain is.
+func (w *Worker) underWay() bool {
+	for i, n := range w.instances.live {
+		if n > 0 && w.program.Chains[i].Phase == rv.PhaseLoad {
+			return true
+		}
+	}
+	return false
 }

@@ -3,6 +3,7 @@ package loop
 import (
 	"time"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
@@ -64,8 +65,11 @@ type DialRequest struct {
 	// Conn and Generation name the worker's record.
 	Conn       int32
 	Generation uint32
-	// Target and Endpoint are indices into the plan.
-	Target, Endpoint int32
+	// Target is what to connect to, and Endpoint which of its endpoints. Origin is the index of the
+	// plan's target that it is, or was followed from.
+	Target   *rv.Target
+	Endpoint int
+	Origin   int
 	// Number is the connection's in the whole test; Attempt counts failures in a row. Together
 	// they choose among several addresses of a host.
 	Number, Attempt int

@@ -55,15 +55,18 @@ func TestPlainNet(t *testing.T) {
 	}
 	n := newPlainNet()
 	var w *Worker
-	w = New(Config{
+	w, err = New(Config{
 		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n,
 		Dialer: plainDialer{l.Addr().String()}, Log: slog.New(slog.DiscardHandler),
 		Changed: func() {
 			if w.Phase() == Ready {
-				w.Start(n.Now())
+				w.Start(n.Now(), nil)
 			}
 		},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

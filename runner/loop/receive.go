@@ -3,7 +3,11 @@ package loop
 import (
 	"golang.org/x/net/http2"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/extract"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/message"
 )
 
 // ready handles one ready connection.
@@ -125,26 +129,58 @@ func (w *Worker) OnStatus(tok uint32, status int) {
 func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
+	in := w.instances.all[r.instance]
+	if w.program.Chains[in.Chain].Cookies && string(name) == "set-cookie" {
+		e := w.endpoint(&w.conns[r.conn])
+		w.scratch = w.appendPath(w.scratch[:0], r, in, s, e)
+		w.authority = append(w.authority[:0], e.Authority...)
+		in.cookies.Set(w.wall(), e.Scheme == "https", w.authority, w.scratch, value)
+	}
+	if s.Inspect {
+		r.exchange.field(name, value)
+		return
+	}
 	for i := range s.Captures {
 		c := &s.Captures[i]
-		if string(name) != c.Header {
-			continue
-		}
-		in := w.instances.all[r.instance]
-		if r.captured(i) {
+		if string(name) != c.Header || r.captured(i) {
 			continue
 		}
 		if c.Location {
-			value = pathOf(value)
-		}
-		if in.Capture(c.Slot, value) {
+			if w.captureLocation(r, in, s, c.Slot, value) {
+				r.markCaptured(i)
+			}
+		} else if in.Capture(c.Slot, value) {
 			r.markCaptured(i)
 		}
 	}
 }
 
-// OnData implements h2.Handler; no check looks at bodies yet.
-func (w *Worker) OnData(uint32, []byte) {}
+// captureLocation keeps a reference resolved against the request's target (RFC 9110 10.2.2).
+func (w *Worker) captureLocation(r *request, in *instance, s *chain.Step, slot int, value []byte) bool {
+	e := w.endpoint(&w.conns[r.conn])
+	w.scratch = w.appendPath(w.scratch[:0], r, in, s, e)
+	return in.CaptureLocation(slot, e, w.scratch, value)
+}
+
+// causeLimit bounds what is kept of the body of an error that nothing but the count of causes looks at.
+const causeLimit = 8 << 10
+
+// OnData implements h2.Handler.
+func (w *Worker) OnData(tok uint32, p []byte) {
+	r := &w.requests.all[tok]
+	if r.exchange == nil {
+		r.exchange = w.exchanges.alloc(causeLimit)
+	}
+	r.exchange.data(p)
+}
+
+// countCause counts problem details by their cause.
+func (w *Worker) countCause(x *message.Exchange) {
+	cause, ok := extract.Cause(w.scratch[:0], x.Response.Body)
+	if ok {
+		w.rec.Causes.AddBytes(cause, rv.MaxCauses, rv.CauseOther)
+	}
+}
 
 // OnDone implements h2.Handler.
 func (w *Worker) OnDone(tok uint32, o h2.Outcome) {
@@ -184,9 +220,12 @@ func (w *Worker) retry(tok int32) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
 	w.expiries[s.TimeoutClass].remove(&w.requests, tok)
-	if !r.retried && !w.warm(r) {
+	if !r.retried && w.measured(r) {
 		w.rec.Retried++
 	}
 	r.retried, r.state, r.first, r.status, r.captures = true, waiting, 0, 0, 0
-	w.targets[s.Target].waiting.pushFront(tok)
+	if r.exchange != nil {
+		r.exchange.clear()
+	}
+	w.targets[r.target].waiting.pushFront(tok)
 }

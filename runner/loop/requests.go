@@ -6,21 +6,25 @@ type request struct {
 	// sent, when response headers came (0: not yet).
 	due, picked, sent, first int64
 
-	stream   uint32
-	conn     int32
-	instance int32
-	step     int32
+	activation
+	stream uint32
+	conn   int32
+	// target is an index into Worker.targets: the step's, or one that was followed.
+	target int32
 	// next and prev link the timeout list; next links the free list.
 	next, prev int32
 	status     int16
-	stage      int16
-	state      requestState
+	// stage is the rate stage of its slot; setupStage and teardownStage are below all of them.
+	stage int16
+	state requestState
 	// captures has a bit for each of the step's captures that the response has filled.
 	captures uint16
 	// retried: the peer has given it back once already.
 	retried bool
 	// refused: the peer has refused it once already.
 	refused bool
+	// exchange gathers what the step looks at; nil when that is the status and header fields only.
+	exchange *exchange
 }
 
 type requestState uint8

@@ -1,5 +1,7 @@
 package loop
 
+import rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free.
 func (w *Worker) sendWaiting() {
 	for i := range w.targets {
@@ -15,16 +17,21 @@ func (w *Worker) sendWaiting() {
 	w.dropWaiting(w.now)
 }
 
-// send renders a request on a connection that has a free stream.
-func (w *Worker) send(tok, ci int32) {
+// send renders a request on a connection that has a free stream. It returns false when a script that
+// makes the request failed, so that there is none.
+func (w *Worker) send(tok, ci int32) bool {
 	r, c := &w.requests.all[tok], &w.conns[ci]
 	s := &w.program.Steps[r.step]
-	in := w.instances.all[r.instance]
-	r.stream = c.openRequest(w, uint32(tok), s, &in.Instance)
-	r.conn, r.state, r.sent = ci, inFlight, w.now
+	stream, ok := w.open(c, tok)
+	if !ok {
+		w.offer(ci)
+		w.dropRequest(tok, rv.AbortScript)
+		return false
+	}
+	r.stream, r.conn, r.state, r.sent = stream, ci, inFlight, w.now
 	w.expiries[s.TimeoutClass].append(&w.requests, tok)
 	w.touch(c)
-	if c.opened++; c.opened == w.targets[s.Target].plan.Connecting.MaxRequests {
+	if c.opened++; c.opened == w.targets[c.target].plan.Connecting.MaxRequests {
 		w.retiring = append(w.retiring, ci)
 	} else {
 		w.offer(ci)
@@ -32,9 +39,14 @@ func (w *Worker) send(tok, ci int32) {
 	if !r.retried {
 		w.countSent(r)
 	}
+	return true
 }
 
 func (w *Worker) countSent(r *request) {
+	if r.stage < 0 {
+		w.onceCounters(r.stage).Sent++
+		return
+	}
 	st := &w.rec.Stages[r.stage]
 	st.Sent++
 	if w.stage.over() {
@@ -45,6 +57,9 @@ func (w *Worker) countSent(r *request) {
 		return
 	}
 	w.rec.Steps[r.step].Sent++
+	if r.attempt > 0 {
+		w.rec.Steps[r.step].Retries++
+	}
 	w.rec.Blocked.Record((r.sent - r.picked) / 1000)
 }
 
@@ -58,22 +73,25 @@ func (w *Worker) dropWaiting(at int64) {
 				break
 			}
 			t.waiting.pop()
-			w.drop(tok)
+			w.dropRequest(tok, rv.AbortDropped)
 		}
 	}
 }
 
-// drop gives up a request that no stream came free for. One that the peer has given back was
+// dropRequest gives up a request that is not on any connection. One that the peer has given back was
 // sent, so it is lost.
-func (w *Worker) drop(tok int32) {
+func (w *Worker) dropRequest(tok int32, why string) {
 	r := &w.requests.all[tok]
-	if r.retried {
+	switch {
+	case r.retried:
 		w.countFailed(r, byLoss)
-	} else {
+		why = rv.AbortConnectionLost
+	case r.stage >= 0:
 		w.countDropped(int(r.stage))
 	}
-	w.end(r.instance, false)
-	w.requests.release(tok)
+	i := r.instance
+	w.releaseRequest(tok)
+	w.abortStep(i, why)
 }
 
 // nextDrop is when the first waiting request has waited too long.

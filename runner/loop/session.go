@@ -42,36 +42,104 @@ func (c *conn) free() int {
 	return c.h1.Free()
 }
 
-// openRequest renders a request into the session.
-func (c *conn) openRequest(w *Worker, tok uint32, s *chain.Step, in *chain.Instance) uint32 {
-	w.body = s.AppendBody(w.body[:0], w.program, in)
-	if c.h2 != nil {
-		return c.openH2(w, tok, s, in)
+// open renders a request into a session. It returns false when a script that makes the request failed.
+func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
+	r := &w.requests.all[tok]
+	s := &w.program.Steps[r.step]
+	in := w.instances.all[r.instance]
+	e := w.endpoint(c)
+	w.cookie = w.appendCookie(w.cookie[:0], c, in, s, e)
+	w.body = s.AppendBody(w.body[:0], w.program, &in.Instance)
+	if s.Inspect {
+		if r.exchange == nil {
+			r.exchange = w.exchanges.alloc(s.MaxBody)
+		}
+		if s.WantRequest || w.makes(s) {
+			return w.openWhole(c, tok, in, s, e)
+		}
 	}
-	var want h1.Want
-	if s.WantHeaders {
-		want = h1.WantHeaders
+	if c.h1 != nil {
+		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(w.body), w.cookie), uint32(tok), w.body, w.wantH1(s)), true
+	}
+	c.checkTable()
+	var buf []byte
+	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, len(w.body), c.table, w.cookie)
+	return c.h2.Open(buf, uint32(tok), w.body, w.wantH2(s)), true
+}
+
+// openWhole renders a request as a message first, which a script may change and captures may look at
+// later. One that is sent again stays what it was.
+func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint) (stream uint32, ok bool) {
+	x := w.requests.all[tok].exchange
+	if x.Request == nil {
+		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, w.body, w.cookie)
+		if w.makes(s) && !w.make(in, s, x) {
+			return 0, false
+		}
+		x.keepRequest()
+	}
+	m := x.Request
+	if c.h1 != nil {
+		return c.h1.Open(c.head.AppendMessage(c.h1.Begin(), m, len(m.Body)), uint32(tok), m.Body, w.wantH1(s)), true
+	}
+	c.checkTable()
+	return c.h2.Open(c.encoder.AppendMessage(c.h2.Begin(), m, len(m.Body)), uint32(tok), m.Body, w.wantH2(s)), true
+}
+
+// checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).
+func (c *conn) checkTable() {
+	if c.h2.EncoderTableEpoch() != c.tableEpoch {
+		c.table = chain.Static
+	}
+}
+
+func (w *Worker) wantH1(s *chain.Step) h1.Want {
+	want := h1.WantErrorBody
+	if s.WantHeaders || w.program.Chains[s.Chain].Cookies {
+		want |= h1.WantHeaders
+	}
+	if s.WantBody {
+		want |= h1.WantBody
 	}
 	if s.Head {
 		want |= h1.NoBody
 	}
-	return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, in, len(w.body)), tok, w.body, want)
+	return want
 }
 
-func (c *conn) openH2(w *Worker, tok uint32, s *chain.Step, in *chain.Instance) uint32 {
-	if c.h2.EncoderTableEpoch() != c.tableEpoch {
-		c.table = chain.Static // the peer has shrunk its table: RFC 7541 4.2
+func (w *Worker) wantH2(s *chain.Step) h2.Want {
+	want := h2.WantErrorBody
+	if s.WantHeaders || w.program.Chains[s.Chain].Cookies {
+		want |= h2.WantHeaders
 	}
-	var buf []byte
-	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, in, len(w.body), c.table)
-	var want h2.Want
-	if s.WantHeaders {
-		want = h2.WantHeaders
+	if s.WantBody {
+		want |= h2.WantBody
 	}
 	if s.Head {
 		want |= h2.HeadRequest
 	}
-	return c.h2.Open(buf, tok, w.body, want)
+	return want
+}
+
+// appendCookie appends the value of the Cookie field of an instance that keeps cookies.
+func (w *Worker) appendCookie(dst []byte, c *conn, in *instance, s *chain.Step, e *rv.Endpoint) []byte {
+	if !w.program.Chains[in.Chain].Cookies {
+		return dst
+	}
+	if s.ClearCookies {
+		in.cookies.Clear()
+	}
+	w.scratch = s.AppendPath(w.scratch[:0], w.program, &in.Instance, e)
+	w.authority = append(w.authority[:0], e.Authority...)
+	return in.cookies.AppendHeader(dst, w.wall(), c.secure != nil, w.authority, w.scratch)
+}
+
+// appendPath appends the path that a request was sent with.
+func (w *Worker) appendPath(dst []byte, r *request, in *instance, s *chain.Step, e *rv.Endpoint) []byte {
+	if r.exchange != nil && r.exchange.Request != nil {
+		return append(dst, r.exchange.Request.Path...)
+	}
+	return s.AppendPath(dst, w.program, &in.Instance, e)
 }
 
 // beginTable sets the encoder up for what the peer allows.

@@ -41,7 +41,7 @@ type sim struct {
 	// dialled are all attempts to connect.
 	dialled []DialRequest
 	// down endpoints refuse connections.
-	down map[int32]bool
+	down map[int]bool
 	// refuse makes the next n connects fail.
 	refuse int
 	// silent makes the next n peers accept and say nothing.
@@ -89,7 +89,7 @@ type simConn struct {
 	closed   bool // by the peer
 	hungUp   bool // by the worker
 	goodbye  bool // the worker has sent GOAWAY
-	endpoint int32
+	endpoint int
 	watching bool
 }
 
@@ -348,6 +348,8 @@ type bench struct {
 	w *Worker
 	// startAt is the start instant, once given.
 	startAt int64
+	// drainedAt is when the worker waited for Teardown.
+	drainedAt int64
 }
 
 func newBench(t *testing.T, p *rv.Plan, serve func(*simRequest) reply) *bench {
@@ -358,16 +360,24 @@ func newBench(t *testing.T, p *rv.Plan, serve func(*simRequest) reply) *bench {
 	}
 	s := &sim{t: t, serve: serve, clock: 1000}
 	b := &bench{sim: s}
-	b.w = New(Config{
+	b.w, err = New(Config{
 		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Deadline: p.Deadline,
 		Net: s, Dialer: s, Log: slog.New(slog.DiscardHandler),
 		Changed: func() {
-			if b.w.Phase() == Ready && b.startAt == 0 {
+			switch {
+			case b.w.Phase() == Ready && b.startAt == 0:
 				b.startAt = s.clock + int64(10*time.Millisecond)
-				b.w.Start(b.startAt)
+				values, _ := b.w.Globals()
+				b.w.Start(b.startAt, values)
+			case b.w.Phase() == Drained:
+				b.drainedAt = s.clock
+				b.w.Do(func(w *Worker) { w.Teardown() })
 			}
 		},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return b
 }
 
@@ -408,8 +418,27 @@ func (b *bench) totals() *rvTotals {
 	if out.Sent != out.Done+out.TimedOut+out.Reset+out.Lost+out.InFlight {
 		b.t.Errorf("the counting law is broken: %+v", out)
 	}
+	for i := range b.w.rec.Steps {
+		s := &b.w.rec.Steps[i]
+		if n := sum(s.FailedBy.Counts()); n != s.Done-s.Succeeded {
+			b.t.Errorf("step %d: %d failed checks have a name, of %d", i, n, s.Done-s.Succeeded)
+		}
+	}
+	for i := range b.w.rec.Chains {
+		c := &b.w.rec.Chains[i]
+		if n := sum(c.AbortedBy.Counts()); n != c.Aborted {
+			b.t.Errorf("chain %d: %d aborted instances have a reason, of %d", i, n, c.Aborted)
+		}
+	}
 	if n := b.w.rec.Blocked.Count(); n != out.Sent {
 		b.t.Errorf("%d blocked times of %d requests", n, out.Sent)
 	}
 	return &out
+}
+
+func sum(counts map[string]int64) (n int64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
 }

@@ -103,8 +103,9 @@ func (w *Worker) pickUp() {
 	}
 	for !w.stage.over() {
 		for w.stage.nextDue <= w.now && w.stage.nextDue < w.stage.end {
-			w.assign(w.stage.nextDue)
+			due := w.stage.nextDue
 			w.stage.take()
+			w.assign(due) // which may end the stage
 		}
 		switch {
 		case w.now >= w.stage.end:
@@ -133,7 +134,8 @@ func (w *Worker) enterStage(i int, at int64) {
 // 100 MB. Slots that come due beyond it are dropped at once.
 const maxWaiting = 1 << 20
 
-// assign gives a slot to the step that has been ready longest, or else to a new chain instance.
+// assign gives a slot to the step that has been ready longest, or else to a new chain instance. A
+// slot that no chain may take is dropped, unless the values of the chains have ended.
 func (w *Worker) assign(due int64) {
 	measured := !w.stage.warmUp()
 	if measured {
@@ -143,35 +145,36 @@ func (w *Worker) assign(due int64) {
 		w.countDropped(w.stage.index)
 		return
 	}
-	i := w.longestReady()
-	if i == none {
-		i = w.begin(w.wheel.Next(nil))
+	a, t := w.nextStep()
+	switch {
+	case t != none:
+		w.targets[t].waiting.push(w.newRequest(a, t, due, int16(w.stage.index)))
+	case !w.exhaust():
+		w.countDropped(w.stage.index)
 	}
-	tok := w.newRequest(i, due)
-	t := &w.targets[w.program.Steps[w.requests.all[tok].step].Target]
-	t.waiting.push(tok)
 }
 
-// longestReady takes the instance whose next step has been ready longest.
-func (w *Worker) longestReady() int32 {
-	var best *target
-	for i := range w.targets {
-		t := &w.targets[i]
-		if t.ready.len() > 0 && (best == nil || t.ready.front().since < best.ready.front().since) {
-			best = t
-		}
+// exhaust notes that the values have ended, and ends the load once the last instance has. It returns
+// false when chains may begin again later.
+func (w *Worker) exhaust() bool {
+	if w.mayBegin == nil || !w.exhausted() {
+		return false
 	}
-	if best == nil {
-		return none
+	w.rec.Exhausted = true
+	if !w.underWay() {
+		w.enterStage(len(w.stage.rates), w.now)
 	}
-	return best.ready.pop().instance
+	return true
 }
 
-// newRequest makes the request of an instance's next step.
-func (w *Worker) newRequest(i int32, due int64) int32 {
+// newRequest makes the request of a step. Due is the instant of its slot.
+func (w *Worker) newRequest(a activation, target int32, due int64, stage int16) int32 {
 	tok := w.requests.alloc()
 	r := &w.requests.all[tok]
-	*r = request{due: due, picked: w.now, instance: i, step: int32(w.stepOf(i).Index), stage: int16(w.stage.index), state: waiting}
+	*r = request{activation: a, target: target, due: due, picked: w.now, stage: stage, state: waiting}
+	in, s := w.instances.all[a.instance], &w.program.Steps[a.step]
+	in.begun = true
+	in.BeginStep(w.program, s, w.sources, w.wall())
 	return tok
 }
 
@@ -184,18 +187,18 @@ func (w *Worker) closedLoop() {
 			if c == none {
 				break
 			}
-			var inst int32
-			if t.ready.len() > 0 {
-				inst = t.ready.pop().instance
-			} else if ch := w.wheel.Next(t.serves); ch >= 0 {
-				inst = w.begin(ch)
-			} else {
+			a, ok := w.nextStepOf(int32(i))
+			if !ok {
 				w.offer(c)
+				w.exhaust()
 				break
 			}
-			tok := w.newRequest(inst, w.now)
+			tok := w.newRequest(a, int32(i), w.now, int16(w.stage.index))
 			w.stage.take()
-			w.send(tok, c)
+			if !w.send(tok, c) {
+				w.again = true // let time pass: this may go on forever
+				break
+			}
 		}
 	}
 	if w.stage.exhausted() {

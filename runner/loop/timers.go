@@ -28,50 +28,7 @@ type timer struct {
 	kind       timerKind
 }
 
-// timers is a binary heap, the earliest first.
-type timers []timer
-
-func (h *timers) push(t timer) {
-	*h = append(*h, t)
-	a := *h
-	for i := len(a) - 1; i > 0; {
-		up := (i - 1) / 2
-		if a[up].at <= a[i].at {
-			return
-		}
-		a[up], a[i] = a[i], a[up]
-		i = up
-	}
-}
-
-func (h *timers) pop() timer {
-	a := *h
-	top := a[0]
-	last := len(a) - 1
-	a[0] = a[last]
-	*h = a[:last]
-	a = *h
-	for i := 0; ; {
-		least := i
-		for _, k := range [2]int{2*i + 1, 2*i + 2} {
-			if k < len(a) && a[k].at < a[least].at {
-				least = k
-			}
-		}
-		if least == i {
-			return top
-		}
-		a[least], a[i] = a[i], a[least]
-		i = least
-	}
-}
-
-func (h timers) next() int64 {
-	if len(h) == 0 {
-		return never
-	}
-	return h[0].at
-}
+func (t timer) due() int64 { return t.at }
 
 // arm sets a timer for a connection unless it is set already or d is zero.
 func (w *Worker) arm(c *conn, kind timerKind, d time.Duration) {

@@ -11,12 +11,15 @@ import (
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/measure"
+	"github.com/h2surge/h2surge/runner/script"
 )
 
 // Config is what a worker is made from.
 type Config struct {
 	Program *chain.Program
 	Rates   []rv.Rate
+	// Number is the worker's among those of its process.
+	Number int
 	// Share is the worker's own part: its slots, connections and variable ranges.
 	Share rv.Share
 	// MaxWait is how long a request waits for a free stream before it is dropped, and how long
@@ -40,14 +43,20 @@ type Config struct {
 type Phase uint8
 
 const (
-	// Connecting: not every connection is open.
+	// Connecting: not every connection is open, or a target has no authorization yet.
 	Connecting Phase = iota
-	// Ready: every connection has the peer's SETTINGS.
+	// SettingUp: the setup chains run.
+	SettingUp
+	// Ready: every connection has the peer's SETTINGS, and setup is done.
 	Ready
 	// Running: the start instant has passed.
 	Running
 	// Draining: the last slot has passed.
 	Draining
+	// Drained: the last response has come; Teardown is awaited.
+	Drained
+	// TearingDown: the teardown chains run.
+	TearingDown
 	// Done: the worker has ended.
 	Done
 )
@@ -63,9 +72,14 @@ type Worker struct {
 	phase   Phase
 	stage   stage
 	wheel   *chain.Wheel
-	cursors []chain.Cursor
+	sources *chain.Sources
+	// wallOffset is what the wall clock, in nanoseconds since 1970, is ahead of now.
+	wallOffset int64
 
-	targets   []target
+	// targets are those of the plan, then those that are followed.
+	targets []target
+	// followed are targets that wait for their connections.
+	followed  []int32
 	conns     []conn
 	freeConns []int32
 	// closing are connection records to be freed after the turn: events of this turn may still
@@ -74,7 +88,7 @@ type Worker struct {
 	dirty   []int32
 	// retiring are open connections to be replaced at the end of this turn.
 	retiring []int32
-	timers   timers
+	timers   dueHeap[timer]
 	current  *conn // whose bytes are being parsed
 
 	// service is the average service time of late, doneInTurn how many responses this turn has
@@ -84,8 +98,26 @@ type Worker struct {
 
 	requests  slab
 	instances instances
+	exchanges exchanges
+	sleepers  dueHeap[sleeper]
 	expiries  []expiry
 	rec       *measure.Recorder
+	scripts   *script.Host // nil without scripts
+	// scriptFailures counts errors of scripts; scriptValues is what the script that runs sees.
+	scriptFailures int
+	scriptValues   chain.Values
+	// mayBegin says which chains may begin an instance; nil: all.
+	mayBegin func(chain int) bool
+	// again: the next turn must not wait.
+	again bool
+
+	setup, teardown once
+	// loadOver: the last response of the load has come, or been waited for. Teardown awaits mayTearDown.
+	loadOver, mayTearDown bool
+	globals               []string
+	// onceFailed and onceStatus tell of the last response of a chain that runs once.
+	onceFailed string
+	onceStatus int
 
 	startAt         int64
 	startedAt       int64
@@ -98,18 +130,28 @@ type Worker struct {
 	endedByDeadline bool
 	// problem is the last connection failure, while not ready.
 	problem string
-	// unready counts connections that have not been ready yet.
-	unready int
+	// unready counts connections that have not been ready yet, unauthorized targets that have no
+	// Authorization field yet.
+	unready, unauthorized int
 
 	events [256]Event
 	read   []byte
 	plain  []byte // made when the first TLS connection joins
 	body   []byte
+	cookie []byte
+	// authority of the endpoint, as bytes.
+	authority []byte
+	// scratch is for what is looked at at once.
+	scratch []byte
 }
 
 // target is a worker's connections and queues for one target.
 type target struct {
 	plan *rv.Target
+	// origin is the target of the plan that this one was followed from, or itself.
+	origin int32
+	// authorized: the Authorization field is known, or none is needed.
+	authorized bool
 	// encoders and heads render requests, by endpoint.
 	encoders []*chain.Encoder
 	heads    []*chain.Head
@@ -123,13 +165,8 @@ type target struct {
 	available ring[int32]
 	// waiting requests have a slot but no stream yet, oldest first.
 	waiting ring[int32]
-	// ready instances wait for a slot.
-	ready ring[readyInstance]
-}
-
-type readyInstance struct {
-	instance int32
-	since    int64
+	// ready steps wait for a slot.
+	ready ring[readyStep]
 }
 
 // readSize is the worker's one read buffer: large enough to take a burst of responses over many
@@ -137,43 +174,65 @@ type readyInstance struct {
 const readSize = 256 << 10
 
 // New makes a worker; Run sets it to work.
-func New(cfg Config) *Worker {
+func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
 		wheel:       chain.NewWheel(p),
+		sources:     chain.NewSources(p, &cfg.Share, cfg.Number),
 		requests:    slab{free: none},
 		rec:         measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates)),
 		startAt:     never,
 		stageBegins: make([]int64, len(cfg.Rates)),
 		stageEnds:   make([]int64, len(cfg.Rates)),
 		read:        make([]byte, readSize),
+		globals:     make([]string, len(p.Globals)),
 	}
 	w.stage = stage{index: -1, rates: cfg.Rates, slots: cfg.Share.Slots, end: never, nextDue: never}
-	for _, spans := range cfg.Share.Variables {
-		w.cursors = append(w.cursors, chain.NewCursor(spans))
-	}
 	for _, t := range p.Timeouts {
 		w.expiries = append(w.expiries, expiry{timeout: t, first: none, last: none})
 	}
-	w.targets = make([]target, len(p.Targets))
+	w.limits()
+	w.setup, w.teardown = w.newOnce(rv.PhaseSetup, setupStage), w.newOnce(rv.PhaseTeardown, teardownStage)
+	w.targets = make([]target, len(p.Targets), len(p.Targets)+maxFollowed)
 	for i := range p.Targets {
-		w.initTarget(i)
+		w.targets[i] = w.newTarget(&p.Targets[i], int32(i))
+		w.targets[i].serves = w.servesTarget(i)
+		if !w.targets[i].authorized {
+			w.unauthorized++
+		}
 	}
-	return w
+	return w, w.initScripts()
 }
 
-func (w *Worker) initTarget(i int) {
-	t := &w.targets[i]
-	t.plan = &w.program.Targets[i]
-	t.http2, t.encoderTable = http2Config(t.plan)
-	t.http1 = h1.Config{Pipeline: t.plan.HTTP1.Pipeline, NoKeepAlive: t.plan.HTTP1.NoKeepAlive}
-	t.serves = func(c int) bool { return w.program.Chains[c].Target == i }
-	for e := range t.plan.Endpoints {
-		t.encoders = append(t.encoders, chain.NewEncoder(w.program, i, &t.plan.Endpoints[e]))
-		t.heads = append(t.heads, chain.NewHead(w.program, i, &t.plan.Endpoints[e], !t.plan.HTTP1.NoKeepAlive))
+func (w *Worker) newTarget(plan *rv.Target, origin int32) target {
+	t := target{plan: plan, origin: origin, authorized: plan.Auth == nil}
+	t.http2, t.encoderTable = http2Config(plan)
+	t.http1 = h1.Config{Pipeline: plan.HTTP1.Pipeline, NoKeepAlive: plan.HTTP1.NoKeepAlive}
+	for e := range plan.Endpoints {
+		t.encoders = append(t.encoders, chain.NewEncoder(w.program, int(origin), &plan.Endpoints[e]))
+		t.heads = append(t.heads, chain.NewHead(w.program, int(origin), &plan.Endpoints[e], !plan.HTTP1.NoKeepAlive))
+	}
+	return t
+}
+
+// servesTarget says which chains may begin with a request to a target.
+func (w *Worker) servesTarget(i int) func(chain int) bool {
+	return func(c int) bool {
+		return w.program.Chains[c].Target == i && (w.mayBegin == nil || w.mayBegin(c))
 	}
 }
+
+// endpoint is what a connection is to.
+func (w *Worker) endpoint(c *conn) *rv.Endpoint {
+	return &w.targets[c.target].plan.Endpoints[c.endpoint]
+}
+
+// setWall reads the wall clock, which may be set while the worker runs.
+func (w *Worker) setWall() { w.wallOffset = time.Now().UnixNano() - w.net.Now() }
+
+// wall is the time of the turn in nanoseconds since 1970.
+func (w *Worker) wall() int64 { return w.now + w.wallOffset }
 
 // http2Config is the session's configuration and the bound on our encoder's table.
 func http2Config(t *rv.Target) (h2.Config, uint32) {
@@ -206,6 +265,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.abort = true }) })
 	defer stop()
 	w.now = w.net.Now()
+	w.setWall()
+	if w.scripts != nil {
+		defer w.scripts.Close()
+	}
 	w.connectAll()
 	for w.phase != Done {
 		if err := w.turn(); err != nil {
@@ -235,12 +298,15 @@ func (w *Worker) turn() error {
 	for i := range n {
 		w.ready(&w.events[i])
 	}
+	w.again = false
 	if w.now < w.deadline() {
+		w.wakeSleepers()
 		w.generate()
 	}
 	w.expire()
 	w.fireTimers()
 	w.retireAll()
+	w.connectFollowed()
 	w.flush()
 	w.freeConnections()
 	w.advance()
@@ -265,7 +331,10 @@ func (w *Worker) generate() {
 
 // idleFor is how long nothing will happen by itself.
 func (w *Worker) idleFor() time.Duration {
-	next := w.nextPickUp()
+	if w.again {
+		return 0
+	}
+	next := min(w.nextPickUp(), w.sleepers.next())
 	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline())
 	if w.stage.over() {
 		next = min(next, w.endedAt+int64(w.cfg.MaxWait))
@@ -290,16 +359,21 @@ func (w *Worker) advance() {
 	case w.now >= w.deadline():
 		w.endedByDeadline = true
 		w.finish()
-	case w.abort || w.stopped():
+	case w.abort || w.setup.failure != "":
 		w.finish()
+	case w.stopped():
+		w.tearDown()
 	case w.stage.over():
 		w.phase = Draining
 	case w.stage.index >= 0:
 		w.phase = Running
-	case w.unready == 0:
-		w.phase = Ready
-	default:
+	case w.unready > 0 || w.unauthorized > 0:
 		w.phase = Connecting
+	case !w.setup.over():
+		w.phase = SettingUp
+		w.runOnce(&w.setup)
+	default:
+		w.phase = Ready
 	}
 	if w.phase != was && w.cfg.Changed != nil {
 		w.cfg.Changed()
@@ -309,7 +383,21 @@ func (w *Worker) advance() {
 // stopped says that nothing more will come: all stages are over and each request has its
 // outcome, or has had the time for one.
 func (w *Worker) stopped() bool {
-	return w.stage.over() && (w.requests.inUse == 0 || w.now >= w.endedAt+int64(w.cfg.MaxWait))
+	return w.loadOver || w.stage.over() && (w.requests.inUse == 0 || w.now >= w.endedAt+int64(w.cfg.MaxWait))
+}
+
+// tearDown runs the teardown chains, once every shard has had its last response, and ends.
+func (w *Worker) tearDown() {
+	w.loadOver = true
+	switch {
+	case w.teardown.over():
+		w.finish()
+	case w.mayTearDown:
+		w.phase = TearingDown
+		w.runOnce(&w.teardown)
+	default:
+		w.phase = Drained
+	}
 }
 
 // finish closes everything. Requests still in flight stay so in the counts.

@@ -363,21 +363,3 @@ func TestMalformedBytesLoseTheConnectionOnly(t *testing.T) {
 		t.Errorf("%d connections", len(b.conns))
 	}
 }
-
-func TestPathOf(t *testing.T) {
-	for in, want := range map[string]string{
-		"/a/b":                 "/a/b",
-		"/a?b#c":               "/a?b",
-		"http://h:1/a/b?c":     "/a/b?c",
-		"https://h":            "/",
-		"//h/x":                "/x",
-		"a/http://x":           "a/http://x",
-		"":                     "",
-		"h2c+x.y-1://[::1]/p#": "/p",
-		"1http://h/p":          "1http://h/p",
-	} {
-		if got := string(pathOf([]byte(in))); got != want {
-			t.Errorf("pathOf(%q) = %q, want %q", in, got, want)
-		}
-	}
-}

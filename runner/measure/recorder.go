@@ -28,6 +28,8 @@ type Recorder struct {
 
 	// Causes counts problem details by cause, at most rv.MaxCauses of them.
 	Causes Names
+	// Exhausted: chains have begun no more instances for want of values.
+	Exhausted bool
 	// Setup and Teardown count the requests of chains that run once.
 	Setup, Teardown Once
 
@@ -106,6 +108,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 	}
 	r.Status = [600]int64{}
 	r.Causes.foldInto(&total.Causes)
+	total.Exhausted = total.Exhausted || r.Exhausted
 	r.foldTimes(total)
 	r.foldCounts(total)
 }

@@ -33,7 +33,7 @@ type Snapshot struct {
 	Steps []StepCounters `json:"steps,omitempty"`
 	// Chains has one entry for each chain of the plan.
 	Chains []ChainCounters `json:"chains,omitempty"`
-	// Globals has a value for each of Plan.Globals when this shard has run setup, until the start. It may hold
+	// Globals has a value for each of Plan.Globals when this shard has run setup, until it is done. It may hold
 	// secrets: it is handed on by Start and kept nowhere else.
 	Globals []string `json:"globals,omitempty"`
 	// Exhausted: a variable that does not begin again was used up, and a chain that draws it began no

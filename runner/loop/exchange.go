@@ -1,0 +1,111 @@
+package loop
+
+import (
+	"github.com/h2surge/h2surge/runner/message"
+)
+
+// exchange gathers a response, and the request it answers, for steps that look at more than the
+// status and single header fields. It is used again, buffers included.
+type exchange struct {
+	message.Exchange
+	request  message.Message
+	response message.Message
+	// rendered is what the request was rendered into, kept what it was at last.
+	rendered, kept []byte
+	parts          []*[]byte
+	// fields are the places of names and values in octets.
+	fields []fieldSpan
+	octets []byte
+	body   []byte
+	// limit bounds body; what is beyond is counted only.
+	limit int
+}
+
+type fieldSpan struct{ name, value, end int }
+
+// exchanges keeps those that are not in use.
+type exchanges struct {
+	idle []*exchange
+}
+
+func (s *exchanges) alloc(limit int) *exchange {
+	var x *exchange
+	if n := len(s.idle); n > 0 {
+		x = s.idle[n-1]
+		s.idle = s.idle[:n-1]
+	} else {
+		x = &exchange{}
+	}
+	x.limit = limit
+	x.Request = nil
+	x.clear()
+	return x
+}
+
+// largestIdleBody is the largest buffer that is kept for the next response.
+const largestIdleBody = 1 << 20
+
+func (s *exchanges) release(x *exchange) {
+	if x == nil {
+		return
+	}
+	if cap(x.body) > largestIdleBody {
+		x.body = nil
+	}
+	s.idle = append(s.idle, x)
+}
+
+// keepRequest copies the request, whose parts a script may have made of what is valid for its own
+// call only, into octets of the exchange.
+func (x *exchange) keepRequest() {
+	m, kept := &x.request, x.kept[:0]
+	parts := x.parts[:0]
+	parts = append(parts, &m.Method, &m.Scheme, &m.Authority, &m.Path, &m.Body)
+	for i := range m.Fields {
+		parts = append(parts, &m.Fields[i].Name, &m.Fields[i].Value)
+	}
+	for _, p := range parts {
+		kept = append(kept, *p...)
+	}
+	at := 0
+	for _, p := range parts {
+		end := at + len(*p)
+		*p, at = kept[at:end:end], end
+	}
+	x.kept, x.parts, x.Request = kept, parts, m
+}
+
+// clear forgets the response, not the request.
+func (x *exchange) clear() {
+	x.fields, x.octets, x.body = x.fields[:0], x.octets[:0], x.body[:0]
+	x.BodySize, x.Cut, x.ResponseTime = 0, false, 0
+}
+
+func (x *exchange) field(name, value []byte) {
+	f := fieldSpan{name: len(x.octets)}
+	x.octets = append(x.octets, name...)
+	f.value = len(x.octets)
+	x.octets = append(x.octets, value...)
+	f.end = len(x.octets)
+	x.fields = append(x.fields, f)
+}
+
+func (x *exchange) data(p []byte) {
+	x.BodySize += int64(len(p))
+	if room := x.limit - len(x.body); len(p) > room {
+		x.Cut = true
+		p = p[:room]
+	}
+	x.body = append(x.body, p...)
+}
+
+// complete makes the response out of what has come.
+func (x *exchange) complete(status int, responseTime int64) *message.Exchange {
+	r := &x.response
+	r.Status, r.Body, r.Fields = status, x.body, r.Fields[:0]
+	for _, f := range x.fields {
+		r.Fields = append(r.Fields, message.Field{Name: x.octets[f.name:f.value], Value: x.octets[f.value:f.end]})
+	}
+	x.Response, x.ResponseTime = r, responseTime
+	return &x.Exchange
+}

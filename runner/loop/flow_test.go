@@ -1,0 +1,420 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+func lit(s string) rv.Text { return rv.Text{{Literal: s}} }
+
+// step is a GET of /name that may take a second.
+func step(name string, change ...func(*rv.Step)) rv.Step {
+	s := rv.Step{Name: name, Method: "GET", Path: lit("/" + name), Timeout: time.Second}
+	for _, f := range change {
+		f(&s)
+	}
+	return s
+}
+
+// steps is a plan of one chain, one instance after another.
+func steps(rate rv.Rate, s ...rv.Step) *rv.Plan {
+	p := gets(rate)
+	p.Chains[0].Steps = s
+	return p
+}
+
+func header(name string) rv.Source { return rv.Source{Kind: rv.SourceHeader, Name: name} }
+
+func equals(capture int, want string) []rv.Condition {
+	return []rv.Condition{{Value: rv.Text{{Capture: capture}}, Match: rv.Match{Op: rv.MatchEquals, Want: lit(want)}}}
+}
+
+// trace is what the peer has seen: the time since the start, in ms, and the path.
+func (b *bench) trace() (out []string) {
+	for _, r := range b.served {
+		out = append(out, fmt.Sprintf("%d %s", (r.at-time.Duration(b.startAt)).Milliseconds(), r.fields[":path"]))
+	}
+	return out
+}
+
+// slots is n slots, 10 ms apart.
+func slots(n int64) rv.Rate {
+	return rv.Rate{Name: "r", Count: 100, Period: time.Second, Requests: n}
+}
+
+func TestFlow(t *testing.T) {
+	think := func(d time.Duration) func(*rv.Step) {
+		return func(s *rv.Step) { s.Think = &rv.Think{Fixed: d} }
+	}
+	group := func(n int) func(*rv.Step) { return func(s *rv.Step) { s.Group = n } }
+	captureX := func(s *rv.Step) {
+		s.Capture = []rv.Capture{{Source: header("x"), Optional: true}}
+	}
+	fails := func(path string, n int) func(*simRequest) reply {
+		return func(r *simRequest) reply {
+			if r.fields[":path"] == path && n > 0 {
+				n--
+				return reply{status: 503, after: time.Millisecond}
+			}
+			return reply{status: 200, after: time.Millisecond, headers: []string{"x", "go"}}
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		plan  *rv.Plan
+		serve func(*simRequest) reply
+		want  []string
+		chain string
+	}{
+		{
+			"no thinking before the first request, but before each further one",
+			steps(slots(10), step("a", think(time.Second)), step("b", think(25*time.Millisecond))), fails("", 0),
+			[]string{"0 /a", "10 /a", "20 /a", "30 /b", "40 /b", "50 /b", "60 /a", "70 /a", "80 /a", "90 /b"}, "6 4 0",
+		},
+		{
+			"a step is repeated",
+			steps(slots(4), step("a", func(s *rv.Step) { s.Repeat = 3 }), step("b")), fails("", 0),
+			[]string{"0 /a", "10 /a", "20 /a", "30 /b"}, "1 1 0",
+		},
+		{
+			"until what the response says",
+			steps(slots(4), step("a", captureX, func(s *rv.Step) { s.Repeat, s.Until = 100, equals(1, "go") }), step("b")),
+			func(r *simRequest) reply {
+				if r.at.Milliseconds() > 40 {
+					return reply{status: 200, headers: []string{"x", "go"}}
+				}
+				return reply{status: 200}
+			},
+			[]string{"0 /a", "10 /a", "20 /a", "30 /a"}, "1 0 0",
+		},
+		{
+			"a step whose condition does not hold is skipped",
+			steps(slots(4), step("a", captureX), step("b", func(s *rv.Step) { s.When = equals(1, "stop") }), step("c", func(s *rv.Step) { s.When = equals(1, "go") })), fails("", 0),
+			[]string{"0 /a", "10 /c", "20 /a", "30 /c"}, "2 2 0",
+		},
+		{
+			"a chain none of whose steps is sent leaves its slot to nobody",
+			steps(slots(2), step("a", func(s *rv.Step) { s.When = equals(1, "go") })), fails("", 0),
+			nil, "32 32 0",
+		},
+		{
+			"a group goes out in the slots that follow, and the next step when all have answered",
+			steps(slots(5), step("a", group(1)), step("b", group(1)), step("c")),
+			func(r *simRequest) reply {
+				if r.fields[":path"] == "/a" {
+					return reply{status: 200, after: 15 * time.Millisecond}
+				}
+				return reply{status: 200, after: time.Millisecond}
+			},
+			[]string{"0 /a", "10 /b", "20 /c", "30 /a", "40 /b"}, "2 1 0",
+		},
+		{
+			"a failure in a group keeps back what has no slot yet",
+			steps(slots(3), step("a", group(1)), step("b", group(1)), step("c")), fails("/a", 1),
+			[]string{"0 /a", "10 /a", "20 /b"}, "2 0 1",
+		},
+		{
+			"retries wait longer and longer, and then succeed",
+			steps(slots(12), step("a", func(s *rv.Step) {
+				s.OnFailure = rv.OnFailure{Retries: 2, Backoff: 25 * time.Millisecond, MaxBackoff: time.Second}
+			}), step("b")), func() func(*simRequest) reply {
+				seen := map[string]int{}
+				return func(r *simRequest) reply {
+					k := r.fields[":path"]
+					if seen[k]++; k == "/a" && seen[k] == 1 {
+						return reply{status: 503}
+					}
+					return reply{status: 200}
+				}
+			}(),
+			[]string{"0 /a", "10 /a", "20 /b", "30 /a", "40 /b", "50 /a", "60 /b", "70 /a", "80 /b", "90 /a", "100 /b", "110 /a"}, "6 5 0",
+		},
+		{
+			"retries are used up",
+			steps(slots(2), step("a", func(s *rv.Step) { s.OnFailure.Retries = 1 }), step("b")), fails("/a", 9),
+			[]string{"0 /a", "10 /a"}, "1 0 1",
+		},
+		{
+			"a failure may not matter",
+			steps(slots(4), step("a", func(s *rv.Step) { s.OnFailure.Continue = true }), step("b")), fails("/a", 9),
+			[]string{"0 /a", "10 /b", "20 /a", "30 /b"}, "2 2 0",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.plan.Chains[0].Captures = []string{"x"}
+			b := newBench(t, tt.plan, tt.serve)
+			b.run()
+			if diff := cmp.Diff(tt.want, b.trace()); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			c := b.w.rec.Chains[0]
+			if got := fmt.Sprint(c.Started, c.Completed, c.Aborted); got != tt.chain {
+				t.Errorf("started, completed, aborted: %s, want %s", got, tt.chain)
+			}
+		})
+	}
+}
+
+func TestRetriesAreCounted(t *testing.T) {
+	p := steps(slots(10), step("a", func(s *rv.Step) { s.OnFailure.Retries = 4 }))
+	b := newBench(t, p, func(*simRequest) reply { return reply{status: 500} })
+	got := b.run()
+	s := b.w.rec.Steps[0]
+	if got.Sent != 10 || s.Retries != 8 || s.FailedBy.Counts()[rv.CheckStatus] != 10 {
+		t.Errorf("got %+v, %d retries, failed %v", got, s.Retries, s.FailedBy.Counts())
+	}
+	if diff := cmp.Diff(map[string]int64{rv.AbortFailedCheck: 2}, b.w.rec.Chains[0].AbortedBy.Counts()); diff != "" {
+		t.Errorf("aborted (-want +got):\n%s", diff)
+	}
+}
+
+func TestMaxInFlight(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		rate := slots(50)
+		if closed {
+			rate = rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Second}
+		}
+		p := steps(rate, step("a"))
+		p.Chains[0].MaxInFlight = 3
+		open, most := 0, 0
+		var b *bench
+		b = newBench(t, p, func(*simRequest) reply {
+			open++
+			most = max(most, open)
+			b.in(100*time.Millisecond, func() { open-- })
+			return reply{status: 200, after: 100 * time.Millisecond}
+		})
+		got := b.run()
+		if most != 3 || !closed && got.Sent+got.Dropped != 50 || got.Sent < 14 {
+			t.Errorf("closed loop %v: %d at once, %+v", closed, most, got)
+		}
+	}
+}
+
+func TestStartDelay(t *testing.T) {
+	p := steps(slots(20), step("a"))
+	p.Chains = append(p.Chains, rv.Chain{Name: "late", Weight: 1, Delay: 100 * time.Millisecond, Steps: []rv.Step{step("b")}})
+	b := newBench(t, p, ok(0))
+	b.run()
+	first := slices.IndexFunc(b.served, func(r *simRequest) bool { return r.fields[":path"] == "/b" })
+	if at := (b.served[first].at - time.Duration(b.startAt)).Milliseconds(); at < 100 || at > 110 || len(b.served) != 20 {
+		t.Errorf("the late chain began after %d ms; %d requests", at, len(b.served))
+	}
+}
+
+func TestStopWhenValuesEnd(t *testing.T) {
+	for name, rate := range map[string]rv.Rate{
+		"paced": perSecond(100, 10*time.Second), "as fast as possible": {Name: "r", AsFastAsPossible: true, Duration: 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := steps(rate, step("a"), step("b", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/"}, {Variable: 1}} }))
+			p.Variables = []rv.Variable{{Name: "v", Stop: true, List: []string{"x", "y", "z"}}}
+			b := newBench(t, p, ok(time.Millisecond))
+			got := b.run()
+			if got.Sent != 6 || got.Dropped != 0 || !b.w.rec.Exhausted {
+				t.Errorf("got %+v, exhausted %v", got, b.w.rec.Exhausted)
+			}
+			if took := time.Duration(b.w.Ended() - b.startAt); took > time.Second {
+				t.Errorf("the load ended after %v", took)
+			}
+			if c := b.w.rec.Chains[0]; c.Completed != 3 {
+				t.Errorf("chains %+v", c)
+			}
+		})
+	}
+}
+
+func TestSetupAndTeardown(t *testing.T) {
+	p := steps(slots(3), step("load", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/load/"}, {Global: 1}} }))
+	p.Globals = []string{"token"}
+	p.Chains = append(p.Chains,
+		rv.Chain{Name: "login", Phase: rv.PhaseSetup, Captures: []string{"token"}, Publish: []int{1}, Steps: []rv.Step{
+			step("login", func(s *rv.Step) { s.Capture = []rv.Capture{{Source: header("x")}} }), step("warm")}},
+		rv.Chain{Name: "second", Phase: rv.PhaseSetup, Steps: []rv.Step{step("second", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/second/"}, {Global: 1}} })}},
+		rv.Chain{Name: "logout", Phase: rv.PhaseTeardown, Steps: []rv.Step{step("gone", func(s *rv.Step) { s.OnFailure.Retries = 1 }), step("never")}},
+		rv.Chain{Name: "clean", Phase: rv.PhaseTeardown, Steps: []rv.Step{step("clean", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/clean/"}, {Global: 1}} })}},
+	)
+	b := newBench(t, p, func(r *simRequest) reply {
+		if r.fields[":path"] == "/gone" {
+			return reply{status: 500}
+		}
+		return reply{status: 200, after: 5 * time.Millisecond, headers: []string{"x", "t0"}}
+	})
+	got := b.run()
+	var paths []string
+	for _, r := range b.served {
+		paths = append(paths, r.fields[":path"])
+	}
+	want := strings.Fields("/login /warm /second/t0 /load/t0 /load/t0 /load/t0 /gone /gone /clean/t0")
+	if diff := cmp.Diff(want, paths); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if got.Sent != 3 || b.w.rec.Setup.Sent != 3 || b.w.rec.Setup.Succeeded != 3 || b.w.rec.Teardown.Sent != 3 || b.w.rec.Teardown.Succeeded != 1 {
+		t.Errorf("got %+v, setup %+v, teardown %+v", got, b.w.rec.Setup, b.w.rec.Teardown)
+	}
+	if b.drainedAt == 0 {
+		t.Error("teardown was not waited for")
+	}
+}
+
+func TestSetupFails(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reply reply
+		want  string
+	}{
+		"status":     {reply{status: 403}, "setup chain login: step login: failed check status (status 403)"},
+		"no answer":  {reply{}, "setup chain login: step login: timedOut"},
+		"no capture": {reply{status: 200}, "setup chain login: step login: missingCapture"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := steps(slots(3), step("load"))
+			p.Globals = []string{"token"}
+			p.Chains = append(p.Chains, rv.Chain{Name: "login", Phase: rv.PhaseSetup, Captures: []string{"token"}, Publish: []int{1}, Steps: []rv.Step{
+				step("login", func(s *rv.Step) { s.Capture = []rv.Capture{{Source: header("x")}} })}})
+			b := newBench(t, p, func(*simRequest) reply { return tt.reply })
+			got := b.run()
+			if got.Sent != 0 || b.w.SetupFailure() != tt.want {
+				t.Errorf("got %+v, %q, want %q", got, b.w.SetupFailure(), tt.want)
+			}
+		})
+	}
+}
+
+func TestChecksAndCaptures(t *testing.T) {
+	pointer := func(p string) *rv.Source { return &rv.Source{Kind: rv.SourceJSONPointer, Pointer: p} }
+	equal := func(want string) *rv.Match { return &rv.Match{Op: rv.MatchEquals, Want: lit(want)} }
+	p := steps(slots(8),
+		step("a", func(s *rv.Step) {
+			s.Expect.Checks = []rv.Check{{Name: "state", Source: pointer("/state"), Match: equal("up")}, {Name: "kind", Source: &rv.Source{Kind: rv.SourceHeader, Name: "kind"}, Match: equal("json")}}
+			s.Capture = []rv.Capture{{Source: *pointer("/ids/-1")}}
+		}),
+		step("b", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/b/"}, {Capture: 1}} }))
+	p.Chains[0].Captures = []string{"id"}
+	bodies := []string{`{"state":"up","ids":[1,2,3]}`, `{"state":"down","ids":[1]}`, `{"state":"up","ids":[]}`, `not json`, `{"ids":["last"],"state":"up"}`}
+	n := 0
+	b := newBench(t, p, func(r *simRequest) reply {
+		if r.fields[":path"] != "/a" {
+			return reply{status: 404, body: []byte(`{"cause":"USER_NOT_FOUND"}`)}
+		}
+		n++
+		kind := "json"
+		if n == 5 {
+			kind = "xml"
+		}
+		return reply{status: 200, headers: []string{"kind", kind}, body: []byte(bodies[(n-1)%len(bodies)])}
+	})
+	b.run()
+	if diff := cmp.Diff([]string{"0 /a", "10 /b/3", "20 /a", "30 /a", "40 /a", "50 /a", "60 /a", "70 /b/3"}, b.trace()); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int64{"state": 2, "kind": 1}, b.w.rec.Steps[0].FailedBy.Counts()); diff != "" {
+		t.Errorf("failed checks (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int64{rv.AbortFailedCheck: 5, rv.AbortMissingCapture: 1}, b.w.rec.Chains[0].AbortedBy.Counts()); diff != "" {
+		t.Errorf("aborted (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int64{"USER_NOT_FOUND": 2}, b.w.rec.Causes.Counts()); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	p := steps(slots(2), step("a", func(s *rv.Step) {
+		s.MaxBody = 10
+		s.Expect.Checks = []rv.Check{{Name: "full", Source: &rv.Source{Kind: rv.SourceBody}, Match: &rv.Match{Op: rv.MatchContains, Want: lit("x")}}}
+	}))
+	n := 9
+	b := newBench(t, p, func(*simRequest) reply {
+		n++
+		return reply{status: 200, body: []byte(strings.Repeat("x", n))}
+	})
+	got := b.run()
+	if got.Succeeded != 1 || b.w.rec.Steps[0].FailedBy.Counts()[rv.CheckBody] != 1 {
+		t.Errorf("got %+v, failed %v", got, b.w.rec.Steps[0].FailedBy.Counts())
+	}
+}
+
+func TestCookies(t *testing.T) {
+	p := steps(slots(5), step("login"), step("use"), step("fresh", func(s *rv.Step) { s.ClearCookies = true }))
+	p.Chains[0].Cookies = true
+	n := 0
+	b := newBench(t, p, func(r *simRequest) reply {
+		if r.fields[":path"] != "/login" {
+			return reply{status: 200}
+		}
+		n++
+		return reply{status: 200, headers: []string{"set-cookie", fmt.Sprintf("id=%d; Path=/", n)}}
+	})
+	b.run()
+	var got []string
+	for _, r := range b.served {
+		got = append(got, r.fields["cookie"])
+	}
+	if diff := cmp.Diff([]string{"", "id=1", "", "", "id=2"}, got); diff != "" {
+		t.Errorf("cookies (-want +got):\n%s", diff)
+	}
+}
+
+func TestFollowAuthority(t *testing.T) {
+	for _, follow := range []bool{true, false} {
+		p := steps(slots(4), step("a", func(s *rv.Step) {
+			s.Capture = []rv.Capture{{Source: header("location"), Location: true}}
+		}), step("b", func(s *rv.Step) { s.Path = rv.Text{{Capture: 1}, {Literal: "/b"}} }))
+		p.Chains[0].Captures = []string{"at"}
+		p.Targets[0].FollowAuthority = follow
+		b := newBench(t, p, func(r *simRequest) reply {
+			return reply{status: 200, headers: []string{"location", "http://Other:81/x/../y"}}
+		})
+		got := b.run()
+		want := []string{"t /a", "t /y/b", "t /a", "t /y/b"}
+		if follow {
+			want = []string{"t /a", "other:81 /y/b", "t /a", "other:81 /y/b"}
+		}
+		var seen []string
+		for _, r := range b.served {
+			seen = append(seen, r.fields[":authority"]+" "+r.fields[":path"])
+		}
+		if diff := cmp.Diff(want, seen); diff != "" || got.Succeeded != 4 {
+			t.Errorf("following %v: %+v\n%s", follow, got, diff)
+		}
+		if follow && (len(b.dialled) != 2 || b.dialled[1].Target.Endpoints[0].Address != "other:81") {
+			t.Errorf("dialled %+v", b.dialled)
+		}
+	}
+}
+
+func TestScripts(t *testing.T) {
+	script := func(lua string) func(*rv.Step) {
+		return func(s *rv.Step) { s.Script = &rv.Script{Name: "script", Content: rv.Content{Text: lua}} }
+	}
+	p := steps(slots(5),
+		step("a", script(`
+			function make_request(headers, body, request, payload)
+				request["x-before"] = headers[":status"] or "none"
+				request[":path"] = request[":path"] .. "?from=lua"
+				return request, payload .. "body"
+			end
+			function validate_response(headers, body) return body == "good" end`), func(s *rv.Step) { s.Method = "POST" }),
+		step("b", script(`function on_request(req, prev) req:set_header("x-before", prev.body) end`)),
+		step("c", script(`function on_request(req, prev) error("no") end`)))
+	b := newBench(t, p, func(r *simRequest) reply { return reply{status: 200, body: []byte("good")} })
+	got := b.run()
+	var seen []string
+	for _, r := range b.served {
+		seen = append(seen, fmt.Sprintf("%s %s %q", r.fields[":path"], r.fields["x-before"], r.body))
+	}
+	want := []string{`/a?from=lua none "body"`, `/b good ""`, `/a?from=lua none "body"`, `/b good ""`}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if got.Sent != 4 || got.Dropped != 1 || b.w.rec.Chains[0].AbortedBy.Counts()[rv.AbortScript] != 1 {
+		t.Errorf("got %+v, aborted %v", got, b.w.rec.Chains[0].AbortedBy.Counts())
+	}
+}

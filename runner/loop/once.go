@@ -1,0 +1,113 @@
+package loop
+
+import (
+	"fmt"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/measure"
+)
+
+// The stages of requests that run once for the whole test, outside of all rate stages.
+const (
+	setupStage    int16 = -1
+	teardownStage int16 = -2
+)
+
+// once runs the setup or teardown chains, one instance of each, one after another. Their steps need
+// no slot.
+type once struct {
+	stage  int16
+	chains []int
+	// next is the chain that begins when the one under way has ended.
+	next    int
+	running bool
+	// failure says what went wrong; "": nothing so far.
+	failure string
+}
+
+// newOnce gathers the chains of a phase, for the worker that runs them.
+func (w *Worker) newOnce(phase rv.Phase, stage int16) once {
+	o := once{stage: stage}
+	if !w.cfg.Share.Once {
+		return o
+	}
+	for i := range w.program.Chains {
+		if w.program.Chains[i].Phase == phase {
+			o.chains = append(o.chains, i)
+		}
+	}
+	return o
+}
+
+// over says that nothing is left to do.
+func (o *once) over() bool {
+	return !o.running && (o.failure != "" || o.next == len(o.chains))
+}
+
+// runOnce begins the next chain when none is under way.
+func (w *Worker) runOnce(o *once) {
+	if o.running || o.over() {
+		return
+	}
+	o.running = true
+	c := o.chains[o.next]
+	o.next++
+	w.proceed(w.begin(c, o.stage))
+}
+
+// onceEnded takes what a chain that runs once has come to. A setup chain that fails is the end of the
+// test; after a teardown chain that fails the others are tried all the same.
+func (w *Worker) onceEnded(in *instance, why string) {
+	o := &w.setup
+	if in.stage == teardownStage {
+		o = &w.teardown
+	}
+	o.running = false
+	c := &w.program.Chains[in.Chain]
+	switch {
+	case why != "" && in.stage == setupStage:
+		o.failure = fmt.Sprintf("setup chain %s: step %s: %s", c.Name, w.program.Steps[c.First+int(in.Step)].Name, w.onceProblem(why))
+	case why != "":
+		w.cfg.Log.Warn("a teardown chain failed", "chain", c.Name, "why", w.onceProblem(why))
+	case in.stage == setupStage:
+		w.publish(in)
+	}
+	w.runOnce(o)
+}
+
+// onceProblem says more about a response that was no success.
+func (w *Worker) onceProblem(why string) string {
+	if why == rv.AbortFailedCheck && w.onceFailed != "" {
+		return fmt.Sprintf("failed check %s (status %d)", w.onceFailed, w.onceStatus)
+	}
+	return why
+}
+
+// publish keeps what a setup chain has captured for all other chains.
+func (w *Worker) publish(in *instance) {
+	for slot, global := range w.program.Chains[in.Chain].Publish {
+		if global > 0 {
+			w.globals[global-1] = string(in.Captured(slot))
+		}
+	}
+	w.sources.SetGlobals(w.globals)
+}
+
+// counters of the chains that run once.
+func (w *Worker) onceCounters(stage int16) *measure.Once {
+	if stage == teardownStage {
+		return &w.rec.Teardown
+	}
+	return &w.rec.Setup
+}
+
+// Globals are what setup has captured, and whether this worker has run it to its end.
+func (w *Worker) Globals() (values []string, ok bool) {
+	return w.globals, len(w.setup.chains) > 0 && w.setup.over() && w.setup.failure == ""
+}
+
+// SetupFailure says why the setup chains ended the worker; "": they did not.
+func (w *Worker) SetupFailure() string { return w.setup.failure }
+
+// Teardown lets the worker go on from Drained.
+func (w *Worker) Teardown() { w.mayTearDown = true }

@@ -1,0 +1,63 @@
+package loop
+
+import (
+	"fmt"
+
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/message"
+	"github.com/h2surge/h2surge/runner/script"
+)
+
+// initScripts makes the worker's own Lua state.
+func (w *Worker) initScripts() error {
+	if len(w.program.Scripts) == 0 {
+		return nil
+	}
+	var err error
+	w.scripts, err = script.NewHost(w.program.Scripts, script.Limits{Seed: w.program.Seed + uint64(w.cfg.Number)})
+	if err != nil {
+		return fmt.Errorf("scripts: %w", err)
+	}
+	return nil
+}
+
+// makes says whether a script makes the step's request.
+func (w *Worker) makes(s *chain.Step) bool {
+	return s.Script >= 0 && w.program.Scripts[s.Script].Makes()
+}
+
+// make lets the step's script change the request that x has.
+func (w *Worker) make(in *instance, s *chain.Step, x *exchange) bool {
+	var request, response *message.Message
+	if p := in.previous; p != nil {
+		request, response = p.Request, p.Response
+	}
+	err := w.scripts.Request(s.Script, request, response, &x.request, w.values(in, s))
+	if err != nil {
+		w.scriptFailed(err)
+	}
+	return err == nil
+}
+
+// validate lets the step's script judge a response.
+func (w *Worker) validate(in *instance, s *chain.Step, x *message.Exchange) bool {
+	ok, err := w.scripts.Response(s.Script, x.Request, x.Response, w.values(in, s))
+	if err != nil {
+		w.scriptFailed(err)
+	}
+	return ok && err == nil
+}
+
+// scriptFailed logs the first failures; they are all counted.
+func (w *Worker) scriptFailed(err error) {
+	const logged = 10
+	if w.scriptFailures++; w.scriptFailures <= logged {
+		w.cfg.Log.Warn("a script failed", "err", err)
+	}
+}
+
+// values are what a script sees of its chain instance.
+func (w *Worker) values(in *instance, s *chain.Step) script.Values {
+	w.scriptValues.Instance, w.scriptValues.Step = &in.Instance, s
+	return &w.scriptValues
+}
