@@ -1,14 +1,35 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
 )
+
+// missing says which of the files that a manifest names itself are not there. Runners say so too,
+// but not at which field, and only one at a time. Names are relative to the working directory.
+func missing(files []compile.OwnFile) (lines []string) {
+	for _, f := range files {
+		info, err := os.Stat(f.Path)
+		var cause *fs.PathError
+		switch {
+		case errors.As(err, &cause):
+			lines = append(lines, fmt.Sprintf("%s: file %s: %v", f.Field, f.Path, cause.Err))
+		case err != nil:
+			lines = append(lines, fmt.Sprintf("%s: file %s: %v", f.Field, f.Path, err))
+		case info.IsDir():
+			lines = append(lines, fmt.Sprintf("%s: file %s: is a directory", f.Field, f.Path))
+		}
+	}
+	return lines
+}
 
 // materialise does what the kubelet does for runner pods: it puts the files that a plan names
 // where nobody else can read them. It returns a plan that names them there, and removes them when
@@ -28,12 +49,11 @@ func materialise(plan *rv.Plan, files []compile.File) (placed *rv.Plan, remove f
 			return nil, nil, err
 		}
 	}
-	p := *plan
-	p.Targets = slices.Clone(plan.Targets)
-	for i := range p.Targets {
-		moved(&p.Targets[i], dir)
+	if placed, err = moved(plan, dir); err != nil {
+		remove()
+		return nil, nil, err
 	}
-	return &p, remove, nil
+	return placed, remove, nil
 }
 
 // writeBelow relies on compile, which lets no path lead out of the directory.
@@ -45,17 +65,21 @@ func writeBelow(dir string, f compile.File) error {
 	return os.WriteFile(name, f.Content, 0o600)
 }
 
-func moved(t *rv.Target, dir string) {
-	if t.TLS == nil {
-		return
+// moved is a deep copy of a plan, which names in dir what is below compile.FilesDir in the
+// original.
+func moved(plan *rv.Plan, dir string) (*rv.Plan, error) {
+	b, err := json.Marshal(plan)
+	if err != nil {
+		return nil, err
 	}
-	own := *t.TLS
-	t.TLS = &own
-	for _, name := range tlsFiles(t) {
+	out := &rv.Plan{}
+	if err := json.Unmarshal(b, out); err != nil {
+		return nil, err
+	}
+	for _, name := range out.Files() {
 		if below, ok := strings.CutPrefix(*name, compile.FilesDir+"/"); ok {
 			*name = filepath.Join(dir, filepath.FromSlash(below))
 		}
 	}
+	return out, nil
 }
-
-func tlsFiles(t *rv.Target) []*string { return []*string{&t.TLS.CAFile, &t.TLS.CertFile, &t.TLS.KeyFile} }

@@ -61,6 +61,9 @@ func (s *source) compile() (*job, error) {
 	if len(errs) > 0 {
 		return nil, &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(errs)}
 	}
+	if lines := missing(compile.OwnFiles(&m.LoadTest.Spec)); len(lines) > 0 {
+		return nil, &exitError{code: verdict.ExitUsage, lines: lines}
+	}
 	j, err := newJob(p, warnings)
 	if err == nil {
 		j.files = files

@@ -176,8 +176,8 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 	if err != nil {
 		return nil, err
 	}
+	defer removeFiles() // not before the end: secrets of token endpoints are read again
 	e, err := parts.newEngine(plan, len(cpus), cpus)
-	removeFiles() // the engine has read them
 	if err != nil {
 		return nil, err
 	}
