@@ -48,18 +48,17 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 		Stopped:     stopped(snapshots),
 		Requests:    requests(&sum.counters),
 		WarmUp:      runnerv1alpha1.WarmUp{Sent: sum.counters.WarmUpSent},
+		Setup:       sum.counters.Setup,
+		Teardown:    sum.counters.Teardown,
+		Causes:      Causes(sum.causes),
+		Exhausted:   exhausted(snapshots),
 		StatusCodes: sum.statusCodes,
 		Bytes:       runnerv1alpha1.Bytes{Sent: sum.counters.BytesSent, Received: sum.counters.BytesReceived},
 		Stages:      stages(in.Plan, snapshots),
 		Rate:        rate(in.Plan, snapshots),
 		Steps:       sum.stepResults(in.Plan),
 	}
-	for _, c := range sum.chains {
-		r.Chains.Started += c.Started
-		r.Chains.Completed += c.Completed
-		r.Chains.Aborted += c.Aborted
-		r.Chains.Unfinished += c.Unfinished
-	}
+	r.Chains = sum.chainTotals()
 	r.ErrorRatio = ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped)
 	sum.setTimes(r)
 	r.Generator = generator(snapshots, in.Lost)
@@ -116,6 +115,10 @@ func stopped(snapshots []runnerv1alpha1.Snapshot) string {
 	return ""
 }
 
+func exhausted(snapshots []runnerv1alpha1.Snapshot) bool {
+	return slices.ContainsFunc(snapshots, func(s runnerv1alpha1.Snapshot) bool { return s.Exhausted })
+}
+
 func instant(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -131,11 +134,23 @@ func ratio(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Fits says what of a snapshot cannot belong to the plan, or cannot be read. Build refuses such
-// a snapshot, so whoever collects them should refuse it first.
+// Fits says what of a snapshot cannot belong to the plan, cannot be read, or contradicts itself. Build
+// refuses the first two, so whoever collects snapshots should refuse them first.
 func Fits(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
-	_, err := add(plan, []runnerv1alpha1.Snapshot{*s})
-	return err
+	if _, err := add(plan, []runnerv1alpha1.Snapshot{*s}); err != nil {
+		return err
+	}
+	for i := range s.Steps {
+		if err := sumsTo(fmt.Sprintf("failedBy of step %d", i), s.Steps[i].FailedBy, s.Steps[i].FailedChecks); err != nil {
+			return err
+		}
+	}
+	for i := range s.Chains {
+		if err := sumsTo(fmt.Sprintf("abortedBy of chain %d", i), s.Chains[i].AbortedBy, s.Chains[i].Aborted); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkShape: a runner that has not begun may have left out what has no entry yet.

@@ -14,17 +14,20 @@ import (
 //	done = succeeded + failedChecks
 //
 // for the totals and each step; the steps and the measured stages add up to the totals, the
-// warm-up stages to warmUp.sent; started chains are completed, aborted or unfinished; there is a
-// status code for each request that is done, and nothing is known of more requests than were
-// sent.
+// warm-up stages to warmUp.sent; started chains are completed, aborted or unfinished; what is counted
+// by name, when it is, is all of failed checks and of aborted chains; there is a status code for each
+// request that is done, and nothing is known of more requests than were sent.
 func Check(r *runnerv1alpha1.Report) error {
 	total := stepOf(&r.Requests)
 	errs := []error{law("requests", &total)}
 	var steps runnerv1alpha1.StepResult
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		errs = append(errs, law(fmt.Sprintf("step %s/%s", s.Chain, s.Step), s),
-			atMost(fmt.Sprintf("step %s/%s: response times", s.Chain, s.Step), s.ResponseTime.Count, s.Sent))
+		what := fmt.Sprintf("step %s/%s", s.Chain, s.Step)
+		errs = append(errs, law(what, s),
+			sumsTo(what+": failedBy", s.FailedBy, s.FailedChecks),
+			atMost(what+": retries", s.Retries, s.Sent),
+			atMost(what+": response times", s.ResponseTime.Count, s.Sent))
 		accumulate(&steps, s)
 	}
 	errs = append(errs, compareSteps(&steps, &total))
@@ -37,6 +40,9 @@ func Check(r *runnerv1alpha1.Report) error {
 		atMost("done", total.Done, codes),
 		atMost("status codes", codes, total.Sent),
 		equal("chains started", r.Chains.Started, r.Chains.Completed+r.Chains.Aborted+r.Chains.Unfinished),
+		sumsTo("chains aborted by reason", r.Chains.AbortedBy, r.Chains.Aborted),
+		atMost("succeeded in setup", r.Setup.Succeeded, r.Setup.Sent),
+		atMost("succeeded in teardown", r.Teardown.Succeeded, r.Teardown.Sent),
 		atMost("response times", r.ResponseTime.Count, total.Sent))
 	return errors.Join(errs...)
 }

@@ -13,7 +13,7 @@ import (
 type Live struct {
 	// State is that of the shard that is furthest behind.
 	State runnerv1alpha1.State
-	// Ready shards have all their connections, also when they have begun or ended since.
+	// Ready shards have all their connections and are past setup, also when they have begun or ended since.
 	Ready int
 	// Stage is the name of the rate stage in force, "" before the first and after the last one.
 	Stage  string
@@ -87,14 +87,20 @@ func order(s runnerv1alpha1.State) int {
 	switch s {
 	case runnerv1alpha1.StateConnecting:
 		return 1
-	case runnerv1alpha1.StateReady:
+	case runnerv1alpha1.StateSettingUp:
 		return 2
-	case runnerv1alpha1.StateRunning:
+	case runnerv1alpha1.StateReady:
 		return 3
-	case runnerv1alpha1.StateDraining:
+	case runnerv1alpha1.StateRunning:
 		return 4
-	case runnerv1alpha1.StateDone:
+	case runnerv1alpha1.StateDraining:
 		return 5
+	case runnerv1alpha1.StateDrained:
+		return 6
+	case runnerv1alpha1.StateTearingDown:
+		return 7
+	case runnerv1alpha1.StateDone:
+		return 8
 	}
 	return 0
 }

@@ -101,6 +101,24 @@ func TestLiveStages(t *testing.T) {
 		{"nobody", nil, Live{}},
 		{"connecting", []runnerv1alpha1.Snapshot{waiting}, Live{State: runnerv1alpha1.StateConnecting}},
 		{
+			"one sets up, the other is ready", []runnerv1alpha1.Snapshot{
+				{State: runnerv1alpha1.StateSettingUp, Clock: 5}, {Shard: 1, State: runnerv1alpha1.StateReady, Clock: 5},
+			},
+			Live{State: runnerv1alpha1.StateSettingUp, Ready: 1},
+		},
+		{
+			"one tears down, the other is done", []runnerv1alpha1.Snapshot{
+				{Shard: 1, State: runnerv1alpha1.StateDone}, {State: runnerv1alpha1.StateTearingDown},
+			},
+			Live{State: runnerv1alpha1.StateTearingDown, Ready: 2},
+		},
+		{
+			"one has drained", []runnerv1alpha1.Snapshot{
+				{Shard: 1, State: runnerv1alpha1.StateDraining}, {State: runnerv1alpha1.StateDrained},
+			},
+			Live{State: runnerv1alpha1.StateDraining, Ready: 2},
+		},
+		{
 			"warm-up", []runnerv1alpha1.Snapshot{warm.done()},
 			Live{
 				State: runnerv1alpha1.StateRunning, Ready: 1, Stage: "warm", WarmUp: true, Elapsed: time.Second / 2,

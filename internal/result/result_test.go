@@ -88,6 +88,9 @@ func (r *recorder) request(step int, outcome string, us int64) {
 		s.Done++
 		c.FailedChecks++
 		s.FailedChecks++
+		addTo(&s.FailedBy, [...]string{"status", "fast"}[us%2], 1)
+		addTo(&r.snapshot.Causes, fmt.Sprint("CAUSE_", us%3), 1)
+		s.Retries += us % 2
 		r.snapshot.StatusCodes["503"]++
 		s.StatusClasses[4]++
 	case "timedOut":
@@ -114,6 +117,18 @@ func (r *recorder) request(step int, outcome string, us int64) {
 func (r *recorder) chain(i int) {
 	r.snapshot.Chains[i].Started++
 	r.snapshot.Chains[i].Completed++
+}
+
+func (r *recorder) aborted(i int, why string) {
+	r.snapshot.Chains[i].Started++
+	r.snapshot.Chains[i].Aborted++
+	addTo(&r.snapshot.Chains[i].AbortedBy, why, 1)
+}
+
+func (r *recorder) once() {
+	c := &r.snapshot.Counters
+	c.Setup.Sent, c.Setup.Succeeded = c.Setup.Sent+2, c.Setup.Succeeded+2
+	c.Teardown.Sent, c.Teardown.Succeeded = c.Teardown.Sent+3, c.Teardown.Succeeded+1
 }
 
 func (r *recorder) done() runnerv1alpha1.Snapshot {
@@ -153,7 +168,9 @@ func TestMergeIsOneRunnerThatDidAll(t *testing.T) {
 			for _, to := range []*recorder{whole, part} {
 				to.request(step, outcome, us)
 				to.chain(step / 2)
+				to.aborted(step/2, outcome)
 				to.warmUp()
+				to.once()
 				to.conn.Record(us)
 			}
 		}
@@ -387,6 +404,10 @@ func TestStages(t *testing.T) {
 			[][]counters{{{Sent: 10, Ended: second}, {}}}, 10, 10, 1,
 		},
 		{
+			"values used up on two shards: until the last has sent", []runnerv1alpha1.Rate{rate(10, 10*time.Second, 0), rate(50, time.Second, 0)},
+			[][]counters{{{Sent: 10, Ended: 2 * second}, {}}, {{Sent: 20, Ended: 4 * second}, {}}}, 10, 7.5, 4,
+		},
+		{
 			"lost in the stage: as long as is known", []runnerv1alpha1.Rate{rate(10, 10*time.Second, 0)},
 			[][]counters{{{Sent: 20}}}, 10, 2, 10,
 		},
@@ -435,6 +456,12 @@ func TestCheckFinds(t *testing.T) {
 		{"status codes missing", func(r *runnerv1alpha1.Report) { delete(r.StatusCodes, "503") }, "done is"},
 		{"too many status codes", func(r *runnerv1alpha1.Report) { r.StatusCodes["200"] = 1000 }, "status codes is"},
 		{"chains", func(r *runnerv1alpha1.Report) { r.Chains.Aborted++ }, "chains started is"},
+		{"aborted by reason", func(r *runnerv1alpha1.Report) { r.Chains.AbortedBy["reset"]++ }, "chains aborted by reason is 2, want 1"},
+		{"failed by", func(r *runnerv1alpha1.Report) { r.Steps[0].FailedBy["x"]++ }, "step session/create: failedBy is"},
+		{"failed by a negative count", func(r *runnerv1alpha1.Report) { r.Steps[0].FailedBy["x"] = -1 }, `step session/create: failedBy "x" is -1`},
+		{"retries", func(r *runnerv1alpha1.Report) { r.Steps[0].Retries = 1000 }, "step session/create: retries is 1000"},
+		{"setup", func(r *runnerv1alpha1.Report) { r.Setup.Succeeded++ }, "succeeded in setup is 3"},
+		{"teardown", func(r *runnerv1alpha1.Report) { r.Teardown.Succeeded = 4 }, "succeeded in teardown is 4"},
 		{"response times", func(r *runnerv1alpha1.Report) { r.ResponseTime.Count = 1000 }, "response times is 1000"},
 		{"response times of a step", func(r *runnerv1alpha1.Report) { r.Steps[2].ResponseTime.Count = 1000 }, "step ping/get: response times"},
 	}
@@ -446,6 +473,8 @@ func TestCheckFinds(t *testing.T) {
 				rec.request(i%3, outcomes[i/3%len(outcomes)], 10)
 			}
 			rec.warmUp()
+			rec.once()
+			rec.aborted(1, "reset")
 			r := build(t, Input{Plan: plan, Snapshots: []runnerv1alpha1.Snapshot{rec.done()}})
 			if err := Check(r); err != nil {
 				t.Fatalf("before: %v", err)

@@ -13,6 +13,7 @@ type sum struct {
 	steps       []step
 	chains      []runnerv1alpha1.ChainCounters
 	statusCodes map[string]int64
+	causes      map[string]int64
 	times       distributions
 }
 
@@ -43,6 +44,7 @@ func (s *sum) add(plan *runnerv1alpha1.Plan, from *runnerv1alpha1.Snapshot) erro
 	for code, n := range from.StatusCodes {
 		s.statusCodes[code] += n
 	}
+	addCounts(&s.causes, from.Causes)
 	for i := range from.Chains {
 		addChain(&s.chains[i], &from.Chains[i])
 	}
@@ -105,10 +107,17 @@ func addCounters(to, from *runnerv1alpha1.Counters) {
 	to.WarmUpSent += from.WarmUpSent
 	to.WarmUpInFlight += from.WarmUpInFlight
 	to.WarmUpSucceeded += from.WarmUpSucceeded
+	addOnce(&to.Setup, &from.Setup)
+	addOnce(&to.Teardown, &from.Teardown)
 	to.BytesSent += from.BytesSent
 	to.BytesReceived += from.BytesReceived
 	to.Connects += from.Connects
 	to.Reconnects += from.Reconnects
+}
+
+func addOnce(to, from *runnerv1alpha1.OnceCounters) {
+	to.Sent += from.Sent
+	to.Succeeded += from.Succeeded
 }
 
 func addStep(to, from *runnerv1alpha1.StepCounters) {
@@ -120,6 +129,8 @@ func addStep(to, from *runnerv1alpha1.StepCounters) {
 	to.Reset += from.Reset
 	to.ConnectionLost += from.ConnectionLost
 	to.InFlightAtEnd += from.InFlightAtEnd
+	addCounts(&to.FailedBy, from.FailedBy)
+	to.Retries += from.Retries
 	for i, n := range from.StatusClasses {
 		to.StatusClasses[i] += n
 	}
@@ -130,6 +141,18 @@ func addChain(to, from *runnerv1alpha1.ChainCounters) {
 	to.Completed += from.Completed
 	to.Aborted += from.Aborted
 	to.Unfinished += from.Unfinished
+	addCounts(&to.AbortedBy, from.AbortedBy)
+}
+
+func (s *sum) chainTotals() runnerv1alpha1.ChainTotals {
+	var all runnerv1alpha1.ChainCounters
+	for i := range s.chains {
+		addChain(&all, &s.chains[i])
+	}
+	return runnerv1alpha1.ChainTotals{
+		Started: all.Started, Completed: all.Completed, Aborted: all.Aborted, Unfinished: all.Unfinished,
+		AbortedBy: all.AbortedBy,
+	}
 }
 
 func requests(c *runnerv1alpha1.Counters) runnerv1alpha1.Requests {
@@ -150,9 +173,9 @@ func (s *sum) stepResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.StepResult
 				Chain: plan.Chains[c].Name, Step: plan.Chains[c].Steps[i].Name,
 				Sent: n.Sent, Done: n.Done, Succeeded: n.Succeeded, FailedChecks: n.FailedChecks,
 				TimedOut: n.TimedOut, Reset: n.Reset, ConnectionLost: n.ConnectionLost,
-				InFlightAtEnd: n.InFlightAtEnd,
-				ErrorRatio:    ratio(n.Sent-n.Succeeded, n.Sent),
-				ResponseTime:  from.responseTime.Times(),
+				InFlightAtEnd: n.InFlightAtEnd, FailedBy: n.FailedBy, Retries: n.Retries,
+				ErrorRatio:   ratio(n.Sent-n.Succeeded, n.Sent),
+				ResponseTime: from.responseTime.Times(),
 			})
 		}
 	}
