@@ -4,6 +4,7 @@
 //	outcome       reason             when
 //	Error         PlanRejected,      a runner told this problem, whatever else happened
 //	              InternalError
+//	Error         SetupFailed        a setup chain failed, so the load did not start
 //	Error         TargetUnreachable  a runner could not connect to a target
 //	Error         RunnerLost         a shard was lost: thresholds are compared, but decide nothing
 //	Error         DeadlineExceeded   the plan's deadline ended the run
@@ -34,7 +35,8 @@
 // threshold on it the run passes. A test that only goes as fast as possible asks for no rate and
 // excuses nothing, unless it has a rate threshold.
 //
-// That exclusive CPUs were wanted and not there is no reason by itself; the message says so.
+// That exclusive CPUs were wanted and not there, or that a variable was used up, is no reason by itself;
+// the message says so. The rate of a load that ended for want of values is over the time until then.
 //
 // ThresholdResult.Observed is exact: microseconds are written out in the limit's unit, without
 // rounding, so that a value beside its limit shows on which side it is.

@@ -35,6 +35,7 @@ const (
 	ReasonTargetUnreachable = "TargetUnreachable"
 	ReasonDeadlineExceeded  = "DeadlineExceeded"
 	ReasonPlanRejected      = "PlanRejected"
+	ReasonSetupFailed       = "SetupFailed"
 	ReasonInternalError     = "InternalError"
 )
 
@@ -75,6 +76,9 @@ type check func(*input) *runnerv1alpha1.Verdict
 // chain is ordered: the first verdict counts. The package comment has it as a table.
 var chain = []check{problem, lost, deadline, stoppedAtOnce, noSuccess, stopped, breached, generatorBound, partial}
 
+// usedUp is no failure: the test asked for it.
+const usedUp = "a variable was used up, and chains that draw it began no more instances"
+
 // Judge returns the verdict of a run. It changes neither argument. The error is about a
 // threshold that cannot be read, which compile refuses, or the report's histograms.
 func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts) (runnerv1alpha1.Verdict, error) {
@@ -90,6 +94,9 @@ func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts
 			out = v
 			break
 		}
+	}
+	if report.Exhausted {
+		out.Message += "; " + usedUp
 	}
 	for i := range thresholds {
 		out.Thresholds = append(out.Thresholds, thresholds[i].result)
@@ -109,6 +116,8 @@ func problem(in *input) *runnerv1alpha1.Verdict {
 		return in.failed(ReasonTargetUnreachable, "a target could not be reached")
 	case runnerv1alpha1.ProblemPlan:
 		return in.failed(ReasonPlanRejected, "a runner cannot execute the plan")
+	case runnerv1alpha1.ProblemSetup:
+		return in.failed(ReasonSetupFailed, "setup failed")
 	}
 	return in.failed(ReasonInternalError, "a runner failed")
 }

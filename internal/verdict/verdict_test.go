@@ -87,6 +87,9 @@ func TestJudge(t *testing.T) {
 		// Problems.
 		{"unreachable", func(r *run) { r.facts = Facts{Problem: runnerv1alpha1.ProblemConnect, Message: "connection refused"} }, broken, ReasonTargetUnreachable, "could not be reached: connection refused", 5},
 		{"plan rejected", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemPlan }, broken, ReasonPlanRejected, "cannot execute", 5},
+		{"setup failed", func(r *run) {
+			r.facts = Facts{Problem: runnerv1alpha1.ProblemSetup, Message: "setup chain login: step token: timedOut"}
+		}, broken, ReasonSetupFailed, "setup failed: setup chain login: step token: timedOut", 5},
 		{"internal", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemInternal }, broken, ReasonInternalError, "failed", 5},
 		{"unknown problem", func(r *run) { r.facts.Problem = "Other" }, broken, ReasonInternalError, "failed", 5},
 		{"deadline", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemDeadline }, broken, ReasonDeadlineExceeded, "deadline", 5},
@@ -115,6 +118,11 @@ func TestJudge(t *testing.T) {
 		{"stopped", func(r *run) { r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "spec.stop", 4},
 		{"interrupted", func(r *run) { r.facts.Interrupted = true; r.report.Stopped = "SIGINT" }, halted, ReasonInterrupted, "", 4},
 		{"stopped and breached", func(r *run) { r.report.Stopped = "spec.stop"; r.slowResponses() }, halted, ReasonStopped, "", 4},
+
+		// A variable that was used up.
+		{"used up", func(r *run) { r.report.Exhausted = true }, pass, ReasonPassed, "every threshold holds; a variable was used up", 0},
+		{"used up and breached", func(r *run) { r.report.Exhausted = true; r.slowResponses() }, failed, ReasonBreached, "want <= 20ms; a variable was used up", 2},
+		{"used up, no success", func(r *run) { r.report.Exhausted = true; r.report.Requests = runnerv1alpha1.Requests{} }, broken, ReasonNoSuccess, "; a variable was used up", 5},
 
 		// Thresholds, on both sides.
 		{"time above", (*run).slowResponses, failed, ReasonBreached, "fast: responseTime at 0.99 is 20.001ms, want <= 20ms", 2},
