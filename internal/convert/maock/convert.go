@@ -1,0 +1,177 @@
+package maock
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/h2surge/h2surge/internal/target/rules"
+)
+
+// header stands above what is converted.
+const header = "# Converted from a configuration of maock. Rules are in the order in which maock tries them.\n"
+
+// converter collects what is wrong with a configuration and what is lost.
+type converter struct {
+	dir      string
+	warnings []string
+	mistakes []error
+}
+
+func (c *converter) warn(path, format string, args ...any) {
+	c.warnings = append(c.warnings, path+": "+fmt.Sprintf(format, args...))
+}
+
+func (c *converter) mistake(path, format string, args ...any) {
+	c.mistakes = append(c.mistakes, fmt.Errorf("%s: %w", path, fmt.Errorf(format, args...)))
+}
+
+// Convert turns a configuration (JSON) into a file of rules. Files that it names, of payloads and
+// scripts, are relative to dir and become part of the result. The warnings name what has no
+// counterpart, each with its path. The error has everything that is wrong with the configuration,
+// a line each.
+func Convert(config []byte, dir string) (yaml []byte, warnings []string, err error) {
+	if !json.Valid(config) {
+		var v any
+		return nil, nil, fmt.Errorf("maock: %w", json.Unmarshal(config, &v))
+	}
+	c := &converter{dir: dir}
+	file := c.file(c.object("", config))
+	if len(c.mistakes) > 0 {
+		return nil, c.warnings, fmt.Errorf("maock: %w", errors.Join(c.mistakes...))
+	}
+	text, err := encode(file)
+	if err != nil {
+		return nil, c.warnings, fmt.Errorf("maock: %w", err)
+	}
+	if _, err := rules.Load(text, dir); err != nil {
+		return nil, c.warnings, fmt.Errorf("maock: what it says cannot be a file of rules: %w", err)
+	}
+	return text, c.warnings, nil
+}
+
+func encode(file *rules.File) ([]byte, error) {
+	out := bytes.NewBufferString(header)
+	enc := yaml.NewEncoder(out)
+	enc.SetIndent(2)
+	if err := enc.Encode(file); err != nil {
+		return nil, err
+	}
+	if err := enc.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func (c *converter) file(top *object) *rules.File {
+	file := &rules.File{APIVersion: rules.APIVersion, Kind: rules.Kind, Listen: c.listen(top)}
+	c.withoutCounterpart(top)
+	var services []*service
+	for _, s := range top.list("Service") {
+		if one := c.service(s); one != nil {
+			services = append(services, one)
+		}
+	}
+	top.end()
+	if len(services) == 0 {
+		c.mistake("Service", "there is none that can be converted")
+	}
+	rank(services)
+	c.uniqueNames(services)
+	plain := everyMethodOnce(services)
+	for _, s := range services {
+		file.Rules = append(file.Rules, s.rule(plain))
+	}
+	file.Rules = append(file.Rules, unmatched())
+	return file
+}
+
+// unmatched is maock's answer to what is for no service.
+func unmatched() rules.Rule {
+	status := 404
+	return rules.Rule{Name: "UNMATCHED", Responses: []rules.Response{{
+		Status: &status, Headers: []rules.Header{{Name: "reason", Value: "no match found"}},
+	}}}
+}
+
+// The defaults of maock's listener.
+const (
+	defaultAddress = "0.0.0.0"
+	defaultPort    = 80
+)
+
+func (c *converter) listen(top *object) *rules.Listen {
+	address := top.text("address")
+	if address == "" {
+		address = defaultAddress
+	}
+	l := &rules.Listen{Address: net.JoinHostPort(address, strconv.Itoa(top.whole("port", defaultPort)))}
+	if n := top.whole("max-concurrent-streams", 0); n > 0 {
+		l.MaxConcurrentStreams = &n
+	}
+	return l
+}
+
+// withoutCounterpart names what the target has no like of.
+func (c *converter) withoutCounterpart(top *object) {
+	if n := top.whole("threads", 1); n != 1 {
+		c.warn("threads", "the target has one serving thread")
+	}
+	for _, name := range []string{"private-key-file", "cert-file", "caCert-file", "ciphers"} {
+		if top.text(name) != "" {
+			c.warn(name, "the target has no TLS; left out")
+		}
+	}
+	if top.flag("mTLS") {
+		c.warn("mTLS", "the target has no TLS; left out")
+	}
+	if p := top.text("no-tls-proto"); p != "" && p != "h2c" {
+		c.warn("no-tls-proto", "the target speaks HTTP/2 with prior knowledge (h2c) only")
+	}
+	for _, name := range []string{
+		"header-table-size", "encoder-header-table-size", "window-bits", "connection-window-bits",
+		"socket-receive-buffer-size", "socket-send-buffer-size",
+	} {
+		if top.has(name) {
+			top.whole(name, 0)
+			c.warn(name, "has no counterpart; left out")
+		}
+	}
+	if top.flag("verbose") {
+		c.warn("verbose", "has no counterpart; h2surge target --record shows requests")
+	}
+	if top.has("statistics-file") || top.has("statistics-interval") {
+		top.text("statistics-file")
+		top.number("statistics-interval", 0)
+		c.warn("statistics-file, statistics-interval", "have no counterpart; h2surge target --stats-listen shows counts of each rule")
+	}
+}
+
+// fileOr returns the content of the file that text names, and text itself when it names none: maock
+// takes both in one field.
+func (c *converter) fileOr(text string) string {
+	const longestName = 4096
+	if text == "" || len(text) > longestName || bytes.IndexByte([]byte(text), 0) >= 0 {
+		return text
+	}
+	name := text
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(c.dir, name)
+	}
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > rules.MaxFile {
+		return text
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return text
+	}
+	return string(content)
+}

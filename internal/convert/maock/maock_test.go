@@ -1,0 +1,152 @@
+package maock
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/h2surge/h2surge/internal/target/rules"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+func TestGoldens(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		config, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, warnings, err := Convert(config, "testdata")
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		base := strings.TrimSuffix(file, ".json")
+		for name, got := range map[string]string{base + ".yaml": string(text), base + ".warnings": strings.Join(warnings, "\n") + "\n"} {
+			if *update {
+				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+	}
+}
+
+// TestBehaviour: the rules answer as maock does.
+func TestBehaviour(t *testing.T) {
+	config, err := os.ReadFile("testdata/services.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, err := Convert(config, "testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := rules.Load(text, "testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := rules.NewEngine(set, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for _, c := range []struct{ method, path, body, want string }{
+		{"POST", "/nudm-ee/v1/imsi-1/ee-subscriptions", `{"callbackReference":"http://a","monitoringConfigurations":{}}`, "subscribe"},
+		{"POST", "/nudm-ee/v1/imsi-1/ee-subscriptions", `{"callbackReference":"ftp://a","monitoringConfigurations":{}}`, "UNMATCHED"},
+		{"PATCH", "/nudm-ee/v1/imsi-1/ee-subscriptions/1", "", "update"},
+		{"PATCH", "/nudm-ee/v1/group-1/ee-subscriptions/1", "", "update-group"},
+		{"DELETE", "/nudm-ee/v1/imsi-1/ee-subscriptions/1", "", "UNMATCHED"},
+	} {
+		call := &rules.Call{}
+		call.Begin([]byte(c.method), []byte(c.path))
+		call.AddField([]byte("content-type"), []byte("application/json"))
+		call.AddBody([]byte(c.body))
+		e.Answer(call, time.Unix(0, 0))
+		if got := set.Names()[call.Rule]; got != c.want {
+			t.Errorf("%s %s %s: %s, want %s", c.method, c.path, c.body, got, c.want)
+		}
+	}
+}
+
+func TestFilesBecomePartOfTheResult(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"body.json": `{"a":1}`, "x.lua": "function customize_response(a, b, c, d) return c, d end"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const config = `{"address":"h","port":1,"threads":1,"Service":[{"Request":{"name":"a","headers":[{"header-name":":path","matchType":"EqualsTo","input":"/"}]},
+		"Responses":[{"name":"b","weight":1,"payload":{"msg-payload":"body.json"},"luaScript":"x.lua"}]}]}`
+	text, warnings, err := Convert([]byte(config), dir)
+	if err != nil || len(warnings) > 0 || !strings.Contains(string(text), `{"a":1}`) || !strings.Contains(string(text), "function customize_response") {
+		t.Errorf("%s\n%q, %v", text, warnings, err)
+	}
+}
+
+// TestMistakes: all of them are told, each with its path.
+func TestMistakes(t *testing.T) {
+	const config = `{"port":"80","Service":[
+		{"Request":{"name":"a","headers":[{"header-name":"h","matchType":"Like","input":"x"}]},"Responses":[]},
+		{"Request":{"name":"b","headers":[{"header-name":"h","matchType":"EqualsTo","input":"x"}]},"Responses":[
+			{"weight":1,"throttle-ratio":200,"payload":{"msg-payload":"V","placeholder":"V"},"additonalHeaders":[{"header":"x"},{"header":"aV: b","placeholder":"V"}]},
+			{"weight":1,"payload":{"msg-payload":"VV","placeholder":"V","arguments":[{"type-of-value":"Header"},{"type-of-value":"X"}]}}]},
+		5]}`
+	_, _, err := Convert([]byte(config), ".")
+	const want = `maock: port: must be a whole number
+Service[2]: is not an object
+Service[0].Request.headers[0].matchType: "Like" is none of EqualsTo, StartsWith, EndsWith, Contains, RegexMatch
+Service[0].Responses: there are none
+Service[1].Responses[0].throttle-ratio: is not between 0 and 100
+Service[1].Responses[0].additonalHeaders[0].header: "x" is not NAME:VALUE
+Service[1].Responses[0].additonalHeaders[1].header: a placeholder in the name of a header has no counterpart
+Service[1].Responses[0].payload.arguments: there are 0 for 1 placeholders
+Service[1].Responses[1].payload.arguments[0].value-identifier: "" is no name of a header
+Service[1].Responses[1].payload.arguments[1].type-of-value: "X" is none of JsonPointer, Header, RandomHex, TimeStamp, Pseudo-UUID, RawPayload
+Service[2].Responses: there are none`
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, text := range []string{"", "{", "[]", "null", `{"Service":[]}`} {
+		if _, _, err := Convert([]byte(text), "."); err == nil {
+			t.Errorf("%q was converted", text)
+		}
+	}
+}
+
+// FuzzConvert: whatever a configuration holds, Convert ends, and what it makes can be loaded (it
+// checks that itself).
+func FuzzConvert(f *testing.F) {
+	for _, name := range []string{"services", "losses"} {
+		config, err := os.ReadFile("testdata/" + name + ".json")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(config)
+	}
+	f.Fuzz(func(t *testing.T, config []byte) {
+		text, _, err := Convert(config, "/nonexistent")
+		if err == nil && len(text) == 0 {
+			t.Error("neither text nor error")
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package maock
+
+import (
+	"strings"
+)
+
+// texts fills the placeholders of one response with holes.
+type texts struct {
+	c     *converter
+	uuids int
+}
+
+// fill is fillWith for an object whose placeholder is not read yet.
+func (t *texts) fill(o *object, text string) string {
+	return t.fillWith(o, text, o.text("placeholder"))
+}
+
+// fillWith puts the n-th argument in the place of the n-th placeholder.
+func (t *texts) fillWith(o *object, text, placeholder string) string {
+	args := o.list("arguments")
+	parts := []string{text}
+	if placeholder != "" {
+		parts = strings.Split(text, placeholder)
+	}
+	if len(parts)-1 != len(args) {
+		t.c.mistake(o.at("arguments"), "there are %d for %d placeholders", len(args), len(parts)-1)
+		return ""
+	}
+	var out strings.Builder
+	for i, part := range parts {
+		out.WriteString(strings.ReplaceAll(part, "$", "$$"))
+		if i < len(args) {
+			out.WriteString(t.argument(args[i]))
+		}
+	}
+	return out.String()
+}
+
+// argument returns a hole.
+func (t *texts) argument(o *object) string {
+	defer o.end()
+	kind, from := o.text("type-of-value"), o.text("value-identifier")
+	if regex := o.text("regex"); regex != "" && regex != ".*" {
+		t.c.warn(o.at("regex"), "%q has no counterpart: the whole value is taken", regex)
+	}
+	if start, length := o.whole("sub-string-start", 0), o.whole("sub-string-length", -1); start > 0 || length >= 0 {
+		t.c.warn(o.at("sub-string-start, sub-string-length"), "%d and %d have no counterpart: the whole value is taken", start, length)
+	}
+	switch kind {
+	case "JsonPointer":
+		if strings.Contains(from, "}") {
+			t.c.warn(o.at("value-identifier"), "%q: a } has no counterpart; nothing is put there", from)
+			return ""
+		}
+		if !t.c.checkPointer(o.at("value-identifier"), from) {
+			return ""
+		}
+		return "${json:" + from + "}"
+	case "Header":
+		if from == "" || strings.ContainsAny(from, "{} ") {
+			t.c.mistake(o.at("value-identifier"), "%q is no name of a header", from)
+			return ""
+		}
+		return "${request.header." + strings.ToLower(from) + "}"
+	case "RandomHex":
+		return "${random.hex(1)}"
+	case "TimeStamp":
+		return "${time.imf}"
+	case "Pseudo-UUID":
+		return t.uuid()
+	case "RawPayload":
+		return "${request.body}"
+	}
+	t.c.mistake(o.at("type-of-value"), "%q is none of JsonPointer, Header, RandomHex, TimeStamp, Pseudo-UUID, RawPayload", kind)
+	return ""
+}
+
+// uuid makes each one another: ${uuid} is the same throughout a response.
+func (t *texts) uuid() string {
+	if t.uuids++; t.uuids == 1 {
+		return "${uuid}"
+	}
+	return "${random.hex(8)}-${random.hex(4)}-4${random.hex(3)}-a${random.hex(3)}-${random.hex(12)}"
+}
