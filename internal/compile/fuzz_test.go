@@ -22,7 +22,11 @@ func FuzzManifest(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, file := range append(files, filepath.Join("..", "..", "test", "builder", "full.yaml"), filepath.Join("testdata", "manifests", "chains.yaml")) {
+	own, err := filepath.Glob(filepath.Join("testdata", "manifests", "*.yaml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range append(append(files, own...), filepath.Join("..", "..", "test", "builder", "full.yaml")) {
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)

@@ -84,10 +84,15 @@ func (c *compiler) headerName(path *field.Path, name, value string) text {
 			out.pieces = append(out.pieces, p)
 			continue
 		}
-		if class, ok := c.nameHole(out, p.Ref); ok {
-			possible.WriteString(class)
-			out.pieces = append(out.pieces, syntax.Piece{Ref: lowered(p.Ref)})
+		class, ok := c.nameHole(out, p.Ref)
+		if !ok {
+			continue
 		}
+		possible.WriteString(class)
+		if class != digits || len(p.Ref.Functions) > 0 {
+			p.Ref = lowered(p.Ref)
+		}
+		out.pieces = append(out.pieces, p)
 	}
 	if len(out.pieces) == 1 && out.pieces[0].Ref == nil {
 		if problem := headerProblem(out.pieces[0].Literal, value); problem != "" {
@@ -115,6 +120,9 @@ func (c *compiler) variedName(path *field.Path, pieces []syntax.Piece, possible,
 	}
 }
 
+// digits matches what numbers and UUIDs consist of.
+const digits = "[-0-9a-f]*"
+
 // nameHole checks a hole of a header's name. It returns a regular expression that matches those
 // lower-case values that matter.
 func (c *compiler) nameHole(t text, ref *syntax.Reference) (class string, ok bool) {
@@ -134,7 +142,7 @@ func (c *compiler) nameHole(t text, ref *syntax.Reference) (class string, ok boo
 	case changed || v.Random != nil && v.Random.String != nil:
 		return ".*", true
 	case len(values) == 0 && v.Env == nil:
-		return "[-0-9a-f]*", true
+		return digits, true
 	}
 	return alternatives(values), true
 }

@@ -37,7 +37,7 @@ func (t *table) known(column string) (out []known) {
 	return out
 }
 
-// csv compiles a table. The table is nil when it is not known what was meant.
+// csv compiles a table. Nothing is known of one that is wrong.
 func (c *compiler) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
 	file, sources := c.source(at, in.ConfigMap, in.Secret, in.File)
 	if in.Text != "" {
@@ -56,7 +56,7 @@ func (c *compiler) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
 	}
 	switch {
 	case !sound || !ok:
-		return out, nil
+		return out, &table{}
 	case in.Text == "":
 		return out, &table{columns: in.Columns}
 	}
@@ -97,10 +97,10 @@ func (c *compiler) table(at *field.Path, in *v1alpha1.CSV, delimiter rune) *tabl
 	switch {
 	case errors.As(err, &broken):
 		c.fail(path, "line %d: %s", broken.Line, tableProblem(broken))
-		return nil
+		return &table{}
 	case err != nil:
 		c.fail(path, "is no table (RFC 4180)")
-		return nil
+		return &table{}
 	}
 	out := &table{columns: in.Columns, rows: rows}
 	if len(in.Columns) == 0 && len(rows) > 0 {
@@ -109,16 +109,16 @@ func (c *compiler) table(at *field.Path, in *v1alpha1.CSV, delimiter rune) *tabl
 	switch {
 	case len(out.rows) == 0:
 		c.fail(path, "has no row of values")
-		return nil
+		return &table{}
 	case len(out.rows[0]) != len(out.columns):
 		c.fail(at.Child("columns"), "has %d names for %d columns", len(out.columns), len(out.rows[0]))
-		return nil
+		return &table{}
 	}
 	index := map[string]int{}
 	for i, name := range out.columns {
 		if first, taken := index[name]; taken {
 			c.fail(path, "columns %d and %d have the same name in the first row", first, i)
-			return nil
+			return &table{}
 		}
 		index[name] = i
 	}

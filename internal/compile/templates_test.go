@@ -142,7 +142,8 @@ func TestHeaderNames(t *testing.T) {
 	}{
 		{"list: {values: [A]}", "X-${v}", rv.Text{{Literal: "x-"}, {Variable: 1, Functions: []rv.Function{lower}}}},
 		{"env: {name: A}", "${v}", rv.Text{{Variable: 1, Functions: []rv.Function{lower}}}},
-		{"counter: {}", "${v}", rv.Text{{Variable: 1, Functions: []rv.Function{lower}}}},
+		{"counter: {}", "${v}", rv.Text{{Variable: 1}}},
+		{"uuid: {}", "x-${upper(v)}", rv.Text{{Literal: "x-"}, {Variable: 1, Functions: []rv.Function{{Name: rv.FunctionUpper}, lower}}}},
 		{"uuid: {}", "x-${base64url(v)}", rv.Text{{Literal: "x-"}, {Variable: 1, Functions: []rv.Function{{Name: rv.FunctionBase64URL}, lower}}}},
 		{"list: {values: [Host]}", "x-${v}", rv.Text{{Literal: "x-"}, {Variable: 1, Functions: []rv.Function{lower}}}},
 		{"list: {values: [E]}", "t${v}", rv.Text{{Literal: "t"}, {Variable: 1, Functions: []rv.Function{lower}}}}, // te: trailers

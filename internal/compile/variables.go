@@ -89,13 +89,8 @@ func (c *compiler) values(at *field.Path, i int, v *v1alpha1.Variable, out *rv.V
 		n = int64(len(out.List))
 	}
 	if kind(v.CSV != nil) {
-		t := &table{}
-		if out.CSV, t = c.csv(at.Child("csv"), v.CSV); t != nil {
-			n = int64(len(t.rows))
-		} else {
-			t = &table{}
-		}
-		c.tables[i] = t
+		out.CSV, c.tables[i] = c.csv(at.Child("csv"), v.CSV)
+		n = int64(len(c.tables[i].rows))
 	}
 	if kind(v.Random != nil) {
 		out.Random = c.random(at.Child("random"), v.Random)
