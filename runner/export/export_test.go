@@ -47,8 +47,15 @@ func full() *runnerv1alpha1.Report {
 			Sent: 3_600_000, Done: 3_599_990, Succeeded: 3_599_000, FailedChecks: 990, TimedOut: 7, Reset: 2,
 			ConnectionLost: 1, Dropped: 12, Retried: 5, Abandoned: 3,
 		},
-		WarmUp:      runnerv1alpha1.WarmUp{Sent: 100_000},
-		Chains:      runnerv1alpha1.ChainTotals{Started: 1_200_000, Completed: 1_199_000, Aborted: 990, Unfinished: 10},
+		WarmUp:    runnerv1alpha1.WarmUp{Sent: 100_000},
+		Setup:     runnerv1alpha1.OnceCounters{Sent: 2, Succeeded: 2},
+		Teardown:  runnerv1alpha1.OnceCounters{Sent: 3, Succeeded: 1},
+		Exhausted: true,
+		Chains: runnerv1alpha1.ChainTotals{
+			Started: 1_200_000, Completed: 1_199_000, Aborted: 990, Unfinished: 10,
+			AbortedBy: map[string]int64{"failedCheck": 900, "missingCapture": 80, "timedOut": 7, "reset": 2, "connectionLost": 1},
+		},
+		Causes:      manyCauses(),
 		StatusCodes: map[string]int64{"201": 1_200_000, "204": 2_399_000, "503": 990},
 		Rate:        runnerv1alpha1.RateResult{Asked: 60_000, Achieved: 59_999.8, WindowSeconds: 60},
 		ErrorRatio:  1012. / 3_600_012,
@@ -65,8 +72,14 @@ func full() *runnerv1alpha1.Report {
 			{Name: "a-stage-with-a-name-longer-than-its-column-is", Achieved: 0.25, Sent: 1000},
 		},
 		Steps: []runnerv1alpha1.StepResult{
-			{Chain: "app-session", Step: "create", Sent: 1_200_000, ErrorRatio: 0.0002, ResponseTime: times},
-			{Chain: "app-session", Step: "update-with-a-rather-long-name", Sent: 1_200_000, ResponseTime: times},
+			{
+				Chain: "app-session", Step: "create", Sent: 1_200_000, ErrorRatio: 0.0002, ResponseTime: times, Retries: 120,
+				FailedChecks: 985, FailedBy: map[string]int64{"status": 900, "fast": 85},
+			},
+			{
+				Chain: "app-session", Step: "update-with-a-rather-long-name", Sent: 1_200_000, ResponseTime: times,
+				FailedChecks: 5, FailedBy: map[string]int64{"a-check-with-a-rather-long-name": 5},
+			},
 			{Chain: "app-session", Step: "delete", ErrorRatio: 0},
 		},
 		Generator: runnerv1alpha1.GeneratorResult{
@@ -82,6 +95,18 @@ func full() *runnerv1alpha1.Report {
 			},
 		},
 	}
+}
+
+// manyCauses are more than are listed; some of them are odd.
+func manyCauses() map[string]int64 {
+	out := map[string]int64{
+		"SUBSCRIPTION_NOT_FOUND": 400, "\x1b[2J": 300, "": 20, "with a blank": 10, "other": 250, "caf\u00e9": 9,
+		strings.Repeat("\u00e9", 32): 8, strings.Repeat("x", 64): 8,
+	}
+	for i := range 5 {
+		out["CAUSE_"+string(rune('A'+i))] = int64(i + 1)
+	}
+	return out
 }
 
 // bare is what comes of a run that never began.
@@ -176,6 +201,11 @@ func TestProgressLine(t *testing.T) {
 		{"running", running, "  12s  60003 of  60000/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"nothing yet", result.Live{}, "   0s connecting"},
 		{"connecting", result.Live{State: runnerv1alpha1.StateConnecting}, "   0s connecting"},
+		{"setting up", result.Live{State: runnerv1alpha1.StateSettingUp}, "   0s setting up"},
+		{"tearing down", with(func(l *result.Live) { l.State = runnerv1alpha1.StateTearingDown }), "  12s tearing down"},
+		{"drained", with(func(l *result.Live) {
+			l.Stage, l.Achieved, l.InFlight, l.State = "", 0, 0, runnerv1alpha1.StateDrained
+		}), "  12s      0 of      -/s     0 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"connected", result.Live{State: runnerv1alpha1.StateReady}, "   0s connected"},
 		{"no response in the interval", with(func(l *result.Live) { l.Interval = runnerv1alpha1.Times{} }), "  12s  60003 of  60000/s    64 in flight  p50 -      p99 -      errors 0.02%"},
 		{"as fast as possible", with(func(l *result.Live) { l.Asked = 0 }), "  12s  60003 of    max/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},

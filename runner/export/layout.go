@@ -3,8 +3,25 @@ package export
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 )
+
+// maxPrintable bounds a name that somebody else has chosen, in columns.
+const maxPrintable = 60
+
+// printable quotes a name that is not plain ASCII: it may come from a target, and must not steer a
+// terminal.
+func printable(name string) string {
+	plain := strings.IndexFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+	if !plain || name == "" {
+		name = strconv.QuoteToASCII(name)
+	}
+	if len(name) > maxPrintable {
+		name = name[:maxPrintable-3] + "..."
+	}
+	return name
+}
 
 func section(b *bytes.Buffer, title string) {
 	b.WriteByte('\n')

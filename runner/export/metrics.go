@@ -31,6 +31,23 @@ var (
 
 	descEnded = desc("chains_total", "Chain instances that ended: completed or aborted.", "chain", "outcome")
 
+	descFailedChecks = desc("failed_checks_total",
+		"Responses to requests of measured stages that failed, by the first check that did not hold.", "chain", "step", "check")
+
+	descStepRetries = desc("step_retries_total", "Requests of measured stages that followed a failure of the same step.", "chain", "step")
+
+	descAborted = desc("aborted_instances_total", "Chain instances that were aborted, by reason.", "chain", "reason")
+
+	descCauses = desc("problem_causes_total",
+		"Problem details (RFC 9457) in responses, by their cause; those beyond a bound are counted as other.", "cause")
+
+	descOnceSent = desc("once_requests_sent_total",
+		"Requests of setup and teardown chains that were sent; they are in no other metric of requests.", "phase")
+
+	descOnceSucceeded = desc("once_requests_succeeded_total", "Requests of setup and teardown chains that succeeded.", "phase")
+
+	descExhausted = desc("exhausted", "1 when a variable was used up and chains that draw it begin no more instances, else 0.")
+
 	descDropped = desc("requests_dropped_total", "Requests that were due and never sent, because no stream came free in time.")
 
 	descRetried = desc("requests_retried_total", "Requests that the peer gave back unprocessed and that were sent again.")
@@ -63,8 +80,9 @@ var (
 )
 
 var states = []runnerv1alpha1.State{
-	runnerv1alpha1.StateWaiting, runnerv1alpha1.StateConnecting, runnerv1alpha1.StateReady,
-	runnerv1alpha1.StateRunning, runnerv1alpha1.StateDraining, runnerv1alpha1.StateDone,
+	runnerv1alpha1.StateWaiting, runnerv1alpha1.StateConnecting, runnerv1alpha1.StateSettingUp,
+	runnerv1alpha1.StateReady, runnerv1alpha1.StateRunning, runnerv1alpha1.StateDraining,
+	runnerv1alpha1.StateDrained, runnerv1alpha1.StateTearingDown, runnerv1alpha1.StateDone,
 }
 
 var classes = [5]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
@@ -79,6 +97,8 @@ var classicBuckets = []int64{
 var descs = []*prometheus.Desc{
 	descInfo, descState, descSent, descOutcomes,
 	descResponses, descResponseTime, descStarted, descEnded,
+	descFailedChecks, descStepRetries, descAborted, descCauses,
+	descOnceSent, descOnceSucceeded, descExhausted,
 	descDropped, descRetried, descWarmUp, descInFlight,
 	descAsked, descAchieved, descSentBytes, descReceivedBytes,
 	descConnects, descReconnects, descWorkers, descLag,

@@ -19,8 +19,12 @@ func ProgressLine(l result.Live) string {
 	switch l.State {
 	case "", runnerv1alpha1.StateWaiting, runnerv1alpha1.StateConnecting:
 		return fmt.Sprintf("%5s connecting", elapsed)
+	case runnerv1alpha1.StateSettingUp:
+		return fmt.Sprintf("%5s setting up", elapsed)
 	case runnerv1alpha1.StateReady:
 		return fmt.Sprintf("%5s connected", elapsed)
+	case runnerv1alpha1.StateTearingDown:
+		return fmt.Sprintf("%5s tearing down", elapsed)
 	}
 	asked := "-"
 	if l.Stage != "" {

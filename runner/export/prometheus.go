@@ -3,6 +3,7 @@ package export
 import (
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 )
 
 // Prometheus serves a runner's metrics. Each scrape takes one snapshot; nil: there is none yet.
-// The labels are the plan's chains and steps, of which there are 256 at most.
+// The labels are the plan's chains, steps, of which there are 256 at most, and checks; and causes, of
+// which there are MaxCauses and one.
 func Prometheus(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) http.Handler {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(NewCollector(plan, snapshot))
@@ -89,6 +91,25 @@ func collectTotals(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
 	counter(to, descReceivedBytes, float64(c.BytesReceived))
 	counter(to, descConnects, float64(c.Connects))
 	counter(to, descReconnects, float64(c.Reconnects))
+	for phase, n := range map[runnerv1alpha1.Phase]*runnerv1alpha1.OnceCounters{
+		runnerv1alpha1.PhaseSetup: &c.Setup, runnerv1alpha1.PhaseTeardown: &c.Teardown,
+	} {
+		counter(to, descOnceSent, float64(n.Sent), string(phase))
+		counter(to, descOnceSucceeded, float64(n.Succeeded), string(phase))
+	}
+	exhausted := 0.0
+	if s.Exhausted {
+		exhausted = 1
+	}
+	gauge(to, descExhausted, exhausted)
+	counters(to, descCauses, result.Causes(s.Causes))
+}
+
+// counters has one counter for each name, as the last label.
+func counters(to chan<- prometheus.Metric, d *prometheus.Desc, counts map[string]int64, labels ...string) {
+	for name, n := range counts {
+		counter(to, d, float64(n), append(slices.Clip(labels), name)...)
+	}
 }
 
 func collectGenerator(to chan<- prometheus.Metric, g *runnerv1alpha1.Generator) {
@@ -152,6 +173,7 @@ func collectChain(to chan<- prometheus.Metric, chain string, c *runnerv1alpha1.C
 	counter(to, descStarted, float64(c.Started), chain)
 	counter(to, descEnded, float64(c.Completed), chain, "completed")
 	counter(to, descEnded, float64(c.Aborted), chain, "aborted")
+	counters(to, descAborted, c.AbortedBy, chain)
 }
 
 func collectStep(to chan<- prometheus.Metric, chain, step string, s *runnerv1alpha1.StepCounters) {
@@ -171,6 +193,8 @@ func collectStep(to chan<- prometheus.Metric, chain, step string, s *runnerv1alp
 	for i, class := range classes {
 		counter(to, descResponses, float64(s.StatusClasses[i]), chain, step, class)
 	}
+	counter(to, descStepRetries, float64(s.Retries), chain, step)
+	counters(to, descFailedChecks, s.FailedBy, chain, step)
 	to <- responseTime(chain, step, &s.ResponseTime)
 }
 

@@ -36,14 +36,19 @@ func metricsSnapshot(clock time.Duration, sent int64) *runnerv1alpha1.Snapshot {
 		Boot: "b", State: runnerv1alpha1.StateRunning, Clock: int64(clock) + 1, StartedAt: 1, Sequence: uint64(clock),
 		Counters: runnerv1alpha1.Counters{
 			Sent: sent, Done: 5, Succeeded: 4, FailedChecks: 1, InFlightAtEnd: 2, Dropped: 3, Retried: 1,
+			Setup:      runnerv1alpha1.OnceCounters{Sent: 2, Succeeded: 1},
 			WarmUpSent: 0, WarmUpInFlight: 1, BytesSent: 1000, BytesReceived: 2000, Connects: 4, Reconnects: 1,
 		},
 		Stages: []runnerv1alpha1.StageCounters{{Sent: sent}},
 		Steps: []runnerv1alpha1.StepCounters{
-			{Sent: 10, Done: 5, Succeeded: 4, FailedChecks: 1, TimedOut: 1, Reset: 2, ConnectionLost: 1, StatusClasses: [5]int64{1: 4, 4: 1}, ResponseTime: h.Encode()},
+			{Sent: 10, Done: 5, Succeeded: 4, FailedChecks: 1, TimedOut: 1, Reset: 2, ConnectionLost: 1, StatusClasses: [5]int64{1: 4, 4: 1}, ResponseTime: h.Encode(), FailedBy: map[string]int64{"status": 1}, Retries: 3},
 			{}, {},
 		},
-		Chains:       []runnerv1alpha1.ChainCounters{{Started: 7, Completed: 4, Aborted: 2, Unfinished: 1}, {}},
+		Chains: []runnerv1alpha1.ChainCounters{
+			{Started: 7, Completed: 4, Aborted: 2, Unfinished: 1, AbortedBy: map[string]int64{"failedCheck": 1, "reset": 1}}, {},
+		},
+		Exhausted:    true,
+		Causes:       map[string]int64{"NOT_FOUND": 1, "a\xff": 2, "a\xfe": 3},
 		ResponseTime: h.Encode(),
 		Generator: runnerv1alpha1.Generator{
 			Workers: 2, CPUSeconds: 1.5, ThrottledMicroseconds: 2500, LagP99: 120, GCPauseMicroseconds: 300,
@@ -85,10 +90,40 @@ h2surge_runner_chains_total{chain="session",outcome="completed"} 4
 # TYPE h2surge_runner_state gauge
 h2surge_runner_state{state="Connecting"} 0
 h2surge_runner_state{state="Done"} 0
+h2surge_runner_state{state="Drained"} 0
 h2surge_runner_state{state="Draining"} 0
 h2surge_runner_state{state="Ready"} 0
 h2surge_runner_state{state="Running"} 1
+h2surge_runner_state{state="SettingUp"} 0
+h2surge_runner_state{state="TearingDown"} 0
 h2surge_runner_state{state="Waiting"} 0
+# HELP h2surge_runner_failed_checks_total Responses to requests of measured stages that failed, by the first check that did not hold.
+# TYPE h2surge_runner_failed_checks_total counter
+h2surge_runner_failed_checks_total{chain="session",check="status",step="create"} 1
+# HELP h2surge_runner_step_retries_total Requests of measured stages that followed a failure of the same step.
+# TYPE h2surge_runner_step_retries_total counter
+h2surge_runner_step_retries_total{chain="ping",step="get"} 0
+h2surge_runner_step_retries_total{chain="session",step="create"} 3
+h2surge_runner_step_retries_total{chain="session",step="delete"} 0
+# HELP h2surge_runner_aborted_instances_total Chain instances that were aborted, by reason.
+# TYPE h2surge_runner_aborted_instances_total counter
+h2surge_runner_aborted_instances_total{chain="session",reason="failedCheck"} 1
+h2surge_runner_aborted_instances_total{chain="session",reason="reset"} 1
+# HELP h2surge_runner_problem_causes_total Problem details (RFC 9457) in responses, by their cause; those beyond a bound are counted as other.
+# TYPE h2surge_runner_problem_causes_total counter
+h2surge_runner_problem_causes_total{cause="NOT_FOUND"} 1
+h2surge_runner_problem_causes_total{cause="a�"} 5
+# HELP h2surge_runner_once_requests_sent_total Requests of setup and teardown chains that were sent; they are in no other metric of requests.
+# TYPE h2surge_runner_once_requests_sent_total counter
+h2surge_runner_once_requests_sent_total{phase="setup"} 2
+h2surge_runner_once_requests_sent_total{phase="teardown"} 0
+# HELP h2surge_runner_once_requests_succeeded_total Requests of setup and teardown chains that succeeded.
+# TYPE h2surge_runner_once_requests_succeeded_total counter
+h2surge_runner_once_requests_succeeded_total{phase="setup"} 1
+h2surge_runner_once_requests_succeeded_total{phase="teardown"} 0
+# HELP h2surge_runner_exhausted 1 when a variable was used up and chains that draw it begin no more instances, else 0.
+# TYPE h2surge_runner_exhausted gauge
+h2surge_runner_exhausted 1
 # HELP h2surge_runner_requests_in_flight Requests that were sent and have no outcome yet, warm-up included.
 # TYPE h2surge_runner_requests_in_flight gauge
 h2surge_runner_requests_in_flight 3
@@ -110,6 +145,9 @@ h2surge_runner_throttled_seconds_total 0.0025
 `
 	if err := testutil.CollectAndCompare(c, strings.NewReader(want),
 		"h2surge_runner_requests_total", "h2surge_runner_chains_total", "h2surge_runner_state",
+		"h2surge_runner_failed_checks_total", "h2surge_runner_step_retries_total", "h2surge_runner_aborted_instances_total",
+		"h2surge_runner_problem_causes_total", "h2surge_runner_once_requests_sent_total", "h2surge_runner_once_requests_succeeded_total",
+		"h2surge_runner_exhausted",
 		"h2surge_runner_requests_in_flight", "h2surge_runner_requests_dropped_total",
 		"h2surge_runner_asked_requests_per_second", "h2surge_runner_achieved_requests_per_second",
 		"h2surge_runner_lag_p99_seconds", "h2surge_runner_throttled_seconds_total"); err != nil {

@@ -20,7 +20,7 @@ const columns = 80
 func Text(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	for _, section := range []func(*bytes.Buffer, *runnerv1alpha1.Report){
-		head, verdict, requests, rates, times, steps, statusCodes, generator,
+		head, verdict, requests, rates, times, steps, statusCodes, causes, generator,
 	} {
 		section(&b, r)
 	}
@@ -87,10 +87,30 @@ func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		row("abandoned", q.Abandoned, "timed out, stream left open")
 	}
 	row("warm-up", r.WarmUp.Sent, "in no other figure")
+	if n := r.Setup; n.Sent > 0 {
+		row("setup", n.Sent, fmt.Sprintf("in no other figure; %d succeeded", n.Succeeded))
+	}
+	if n := r.Teardown; n.Sent > 0 {
+		row("teardown", n.Sent, fmt.Sprintf("in no other figure; %d succeeded", n.Succeeded))
+	}
 	line(b, "  %-20s %14s  %s", "error ratio", result.FormatPercent(r.ErrorRatio), "1 - succeeded / (sent + dropped)")
+	chains(b, r)
+}
+
+func chains(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	c := &r.Chains
 	wrap(b, "  ", fmt.Sprintf("chains: %d started = %d completed + %d aborted + %d unfinished",
 		c.Started, c.Completed, c.Aborted, c.Unfinished))
+	var reasons []string
+	for _, by := range result.MostFrequent(c.AbortedBy, len(c.AbortedBy)) {
+		reasons = append(reasons, fmt.Sprintf("%d %s", by.Count, printable(by.Name)))
+	}
+	if len(reasons) > 0 {
+		wrap(b, "  ", "aborted by: "+strings.Join(reasons, ", "))
+	}
+	if r.Exhausted {
+		wrap(b, "  ", "exhausted: a variable was used up; chains that draw it began no more")
+	}
 }
 
 func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
@@ -135,6 +155,9 @@ func times(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	}
 }
 
+// stepNames is the width of the names in the table of steps.
+const stepNames = 26
+
 func steps(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	section(b, "Steps (response time)")
 	row := func(name, sent, errors string, times ...string) {
@@ -142,7 +165,7 @@ func steps(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		for _, t := range times {
 			figures += fmt.Sprintf("%8s", t)
 		}
-		named(b, 26, name, figures)
+		named(b, stepNames, name, figures)
 	}
 	row("", "sent", "errors", "p50", "p99", "p99.9", "max")
 	for i := range r.Steps {
@@ -152,6 +175,18 @@ func steps(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 			f = []string{result.FormatTime(t.P50), result.FormatTime(t.P99), result.FormatTime(t.P999), result.FormatTime(t.Max)}
 		}
 		row(s.Chain+"/"+s.Step, decimal(s.Sent), result.FormatPercent(s.ErrorRatio), f...)
+		stepDetails(b, s)
+	}
+}
+
+// stepDetails are below the row of a step, their numbers below its own.
+func stepDetails(b *bytes.Buffer, s *runnerv1alpha1.StepResult) {
+	row := func(name string, n int64) { named(b, stepNames, "  "+name, fmt.Sprintf("%11d", n)) }
+	if s.Retries > 0 {
+		row("of them retries", s.Retries)
+	}
+	for _, by := range result.MostFrequent(s.FailedBy, len(s.FailedBy)) {
+		row("failed "+printable(by.Name), by.Count)
 	}
 }
 
@@ -162,6 +197,22 @@ func statusCodes(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	section(b, "Status codes")
 	for _, code := range slices.Sorted(maps.Keys(r.StatusCodes)) {
 		line(b, "  %-20s %14d", code, r.StatusCodes[code])
+	}
+}
+
+// maxCauses is how many causes are listed.
+const maxCauses = 10
+
+func causes(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	if len(r.Causes) == 0 {
+		return
+	}
+	section(b, "Problem causes")
+	for _, c := range result.MostFrequent(r.Causes, maxCauses) {
+		named(b, 40, printable(c.Name), fmt.Sprintf("%11d", c.Count))
+	}
+	if more := len(r.Causes) - maxCauses; more > 0 {
+		line(b, "  and %d more", more)
 	}
 }
 
