@@ -1,6 +1,8 @@
 package maock
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -40,12 +42,7 @@ func (t *texts) fillWith(o *object, text, placeholder string) string {
 func (t *texts) argument(o *object) string {
 	defer o.end()
 	kind, from := o.text("type-of-value"), o.text("value-identifier")
-	if regex := o.text("regex"); regex != "" && regex != ".*" {
-		t.c.warn(o.at("regex"), "%q has no counterpart: the whole value is taken", regex)
-	}
-	if start, length := o.whole("sub-string-start", 0), o.whole("sub-string-length", -1); start > 0 || length >= 0 {
-		t.c.warn(o.at("sub-string-start, sub-string-length"), "%d and %d have no counterpart: the whole value is taken", start, length)
-	}
+	filters := t.filters(o)
 	switch kind {
 	case "JsonPointer":
 		if strings.Contains(from, "}") {
@@ -55,30 +52,53 @@ func (t *texts) argument(o *object) string {
 		if !t.c.checkPointer(o.at("value-identifier"), from) {
 			return ""
 		}
-		return "${json:" + from + "}"
+		return "${json:" + from + filters + "}"
 	case "Header":
 		if from == "" || strings.ContainsAny(from, "{} ") {
 			t.c.mistake(o.at("value-identifier"), "%q is no name of a header", from)
 			return ""
 		}
-		return "${request.header." + strings.ToLower(from) + "}"
+		return "${request.header." + strings.ToLower(from) + filters + "}"
 	case "RandomHex":
-		return "${random.hex(1)}"
+		return "${random.hex(1)" + filters + "}"
 	case "TimeStamp":
-		return "${time.imf}"
+		return "${time.imf" + filters + "}"
 	case "Pseudo-UUID":
-		return t.uuid()
+		return t.uuid(filters)
 	case "RawPayload":
-		return "${request.body}"
+		return "${request.body" + filters + "}"
 	}
 	t.c.mistake(o.at("type-of-value"), "%q is none of JsonPointer, Header, RandomHex, TimeStamp, Pseudo-UUID, RawPayload", kind)
 	return ""
 }
 
+// filters are what the regular expression and the range of an argument become. maock takes all that
+// the expression matches, whatever its groups.
+func (t *texts) filters(o *object) string {
+	out := ""
+	if expr := o.text("regex"); expr != "" && expr != ".*" {
+		if _, err := regexp.Compile(expr); err != nil || strings.Contains(expr, "'") {
+			t.c.warn(o.at("regex"), "%q has no counterpart: the whole value is taken", expr)
+		} else {
+			out += "|match('(" + expr + ")')"
+		}
+	}
+	start, length := o.whole("sub-string-start", 0), o.whole("sub-string-length", -1)
+	if start > 0 || length >= 0 {
+		out += fmt.Sprintf("|slice(%d,%d)", max(start, 0), max(length, -1))
+	}
+	return out
+}
+
 // uuid makes each one another: ${uuid} is the same throughout a response.
-func (t *texts) uuid() string {
+func (t *texts) uuid(filters string) string {
 	if t.uuids++; t.uuids == 1 {
-		return "${uuid}"
+		return "${uuid" + filters + "}"
+	}
+	if filters != "" {
+		// The pieces below are several holes, which no filter spans.
+		t.c.warn("Pseudo-UUID", "a part of a UUID other than the first of a response becomes random digits")
+		return "${random.hex(32)" + filters + "}"
 	}
 	return "${random.hex(8)}-${random.hex(4)}-4${random.hex(3)}-a${random.hex(3)}-${random.hex(12)}"
 }

@@ -49,7 +49,7 @@ rules:
     - {name: content-length, value: x}
     - {name: connection, value: x}
     - {name: x, value: " x"}
-    - {name: x, value: "${path.id} ${uid} ${state.id} ${random.hex(0)} ${random.int(2,1)} ${random.int(x)} ${request.header.A B} ${json:a} ${"}
+    - {name: x, value: "${path.id} ${uid} ${state.id} ${random.hex(0)} ${random.int(2,1)} ${random.int(x)} ${request.header.A B} ${json:a} ${uuid|match('(')} ${uuid|slice(1)} ${"}
     body: x
     bodyFile: y
     delay: {fixed: 5, uniform: {min: 2s, max: 1s}, exponential: {max: 2h}, normal: {mean: -1s, standardDeviation: 1s}}
@@ -164,6 +164,7 @@ func FuzzLoad(f *testing.F) {
 
 func FuzzText(f *testing.F) {
 	f.Add(`a$${"${path.x}":${json:/a/b}"${random.int(1,2)}$`)
+	f.Add(`${uuid|match('a{2}')|slice(1,2)}${json:/a|b}`)
 	f.Add(`${state:/x}${query.a}${request.header.b}`)
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, json := range []bool{false, true} {

@@ -160,6 +160,9 @@ func (e *Engine) appendText(dst []byte, t *text, c *Call) []byte {
 		}
 		at := len(dst)
 		dst = e.appendHole(dst, p, c)
+		for i := range p.filters {
+			dst = p.filters[i].apply(dst, at)
+		}
 		if p.place == quoted {
 			dst = escapeFrom(dst, at)
 		}
@@ -225,12 +228,12 @@ func (e *Engine) appendState(dst []byte, p *piece, c *Call) []byte {
 func appendValue(dst []byte, p *piece, doc []byte) []byte {
 	value, ok := p.from.Find(doc)
 	switch {
-	case p.place == bare && !ok:
+	case p.place != bare || p.filters != nil: // filters are for text
+		return pointer.AppendText(dst, value)
+	case !ok:
 		return append(dst, "null"...)
-	case p.place == bare:
-		return append(dst, value...)
 	}
-	return pointer.AppendText(dst, value)
+	return append(dst, value...)
 }
 
 func (e *Engine) appendRandomHex(dst []byte, digits int) []byte {

@@ -206,9 +206,18 @@ func TestTexts(t *testing.T) {
 		{"${time.rfc3339}", "2026-03-04T04:06:07.089Z"},
 		{"${time.imf}", "Wed, 04 Mar 2026 04:06:07 GMT"},
 		{"${time.epochMs}", "1772597167089"},
+		{"${request.path|match(''[^/]{3}$'')}", ""},
+		{"${request.path|match(''[^/]{1,3}$'')}", "b"},
+		{"${request.path | match(''/a/(.).*'')}.", "i."},
+		{"${request.path|match(''(x)|a'')}.", "."},
+		{"${request.method|slice(1,2)}", "OS"},
+		{"${request.method|slice(1,-1)|slice(0,1)}", "O"},
+		{"${request.method|slice(9,9)}.", "."},
+		{"${json:/p|q}", "pipe"},
+		{"${json:/s|match(''y.'')}", ""},
 	} {
 		e := engine(t, "rules: [{name: r, match: {path: '/a/{id}/{x}'}, responses: [{headers: [{name: h, value: '"+c.text+"'}]}]}]")
-		got := ask(t, e, "POST /a/i 1/b?q=1%202\n:authority: h:1\nuser-agent: me\n\n"+`{"a":[1],"s":"x\"y","o":{"k":[]}}`)
+		got := ask(t, e, "POST /a/i 1/b?q=1%202\n:authority: h:1\nuser-agent: me\n\n"+`{"a":[1],"s":"x\"y","o":{"k":[]},"p|q":"pipe"}`)
 		if want := "200\nh: " + c.want; got != want {
 			t.Errorf("%s: %q, want %q", c.text, got, want)
 		}

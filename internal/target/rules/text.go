@@ -23,6 +23,7 @@ type piece struct {
 	from    pointer.Pointer
 	a, b    int64
 	place   place
+	filters []filter
 }
 
 // place is where in a JSON document a hole is.
@@ -89,7 +90,7 @@ func parseText(s string, sc scope) (text, error) {
 			literal.WriteByte('$')
 			s = s[i+2:]
 		case '{':
-			name, rest, closed := strings.Cut(s[i+2:], "}")
+			name, rest, closed := cutHole(s[i+2:])
 			if !closed {
 				return text{}, errors.Join(append(errs, errors.New("${ without }; write $${ for a literal ${"))...)
 			}
@@ -120,7 +121,17 @@ var simpleHoles = map[string]pieceKind{
 	"state.id": stateID, "state.count": stateCount, "state.document": stateDocument, "state.documents": stateDocuments,
 }
 
-func parseHole(name string, sc scope) (piece, error) {
+func parseHole(hole string, sc scope) (piece, error) {
+	source, filters, err := cutFilters(hole)
+	if err != nil {
+		return piece{}, err
+	}
+	p, err := parseSource(source, sc)
+	p.filters = filters
+	return p, err
+}
+
+func parseSource(name string, sc scope) (piece, error) {
 	if strings.HasPrefix(name, "state") && !sc.state {
 		return piece{}, fmt.Errorf("${%s}: the rule has no resource", name)
 	}
