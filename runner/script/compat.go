@@ -15,6 +15,8 @@ type compat struct {
 	meta                      *lua.LTable
 	request, response         headers
 	requestBody, responseBody boxed
+	// work is the request while it is taken from what a script has returned.
+	work Message
 }
 
 var (
@@ -81,8 +83,9 @@ func (s *state) takeRequest(m *made, table, payload lua.LValue, req *Message) er
 	if !ok {
 		return s.fail(makeRequest, "the second result is a %s, want the payload, a string", payload.Type())
 	}
-	out := *req
-	if err := s.takeHeaders(m, t, &out); err != nil {
+	out := &s.compat.work
+	*out = *req
+	if err := s.takeHeaders(m, t, out); err != nil {
 		return s.fail(makeRequest, "%w", err)
 	}
 	if body != s.compat.requestBody.s {
@@ -91,7 +94,7 @@ func (s *state) takeRequest(m *made, table, payload lua.LValue, req *Message) er
 		}
 		out.Body = m.add(body)
 	}
-	*req = out
+	*req = *out
 	return nil
 }
 

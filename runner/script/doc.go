@@ -50,5 +50,9 @@
 // checked before they allocate, and a string is at most Limits.Memory/16 long. The Lua stack has 200 calls and 64 Ki
 // slots. A source is at most 256 KiB, nested at most 500 deep.
 //
+// One fault of the interpreter is known (gopher-lua issue 448): an error that pcall catches separates the local
+// variables of functions that are running from the closures that share them. Locals at the top level of a script, which
+// all its functions share, are not concerned.
+//
 // A runtime error, a limit and a panic of the interpreter are errors of the one call: the Host goes on.
 package script

@@ -33,13 +33,11 @@ func (m *made) add(s string) []byte {
 func NewHost(scripts []*Script, l Limits) (*Host, error) {
 	h := &Host{}
 	h.budget = newBudget(l.withDefaults(), h.measure)
-	for i, sc := range scripts {
-		s, err := newState(sc, h.budget, i)
-		if err != nil {
+	for _, sc := range scripts {
+		if _, err := h.add(sc); err != nil {
 			h.Close()
 			return nil, err
 		}
-		h.states = append(h.states, s)
 	}
 	return h, nil
 }
@@ -96,6 +94,7 @@ func (h *Host) Response(i int, req, res *Message, v Values) (ok bool, err error)
 		return s.validateResponse(&h.made[h.turn], res)
 	case s.script.defines[onResponse]:
 		ok, h.reason, err = s.onResponse(req, res)
+		h.reason = clip(h.reason)
 		return ok, err
 	}
 	return false, fmt.Errorf("%s: responses: %w", s.script.name, errNoFunction)

@@ -138,7 +138,7 @@ func TestEscapes(t *testing.T) {
 				limits.Time = 300 * time.Millisecond
 			}
 			if tc.want == "bytes of memory" {
-				limits.Instructions = 0
+				limits.Instructions = 50_000_000
 			}
 			h := newHost(t, limits, "local stop = true function on_request(req) if stop then stop = false "+tc.body+" end end", nativeSource)
 			var before runtime.MemStats

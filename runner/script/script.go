@@ -53,7 +53,7 @@ func Compile(name, source string) (*Script, error) {
 func newStateAlone(s *Script) (*state, error) {
 	h := &Host{}
 	h.budget = newBudget(Limits{}.withDefaults(), h.measure)
-	return newState(s, h.budget, 0)
+	return h.add(s)
 }
 
 func (s *Script) inspect(globals *lua.LTable) error {

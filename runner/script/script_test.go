@@ -44,6 +44,8 @@ func TestCompileErrors(t *testing.T) {
 		{"break", "\nbreak", "t[2].lua:"},
 		{"runtime", "\nlocal x = nil + 1", "t[2].lua:2: cannot perform add"},
 		{"endless", "while true do end", "t[2].lua:1: the script's limit of 10000000 instructions"},
+		{"much memory", `t = {} for i = 1, 1e9 do t[i] = ("x"):rep(1000) .. i end`, "t[2].lua:1: the script's limit of 67108864 bytes of memory"},
+		{"long error", `error(("x"):rep(1e6))`, "xxx..."},
 		{"call at the top level", "local x = vars.name", "t[2].lua:1: vars is there during calls only"},
 		{"too long", strings.Repeat(" ", maxSource+1), "more than 262144"},
 		{"deep parentheses", "x = " + strings.Repeat("-", 0) + strings.Repeat("{", 100000) + strings.Repeat("}", 100000), "nested too deeply"},
@@ -59,7 +61,7 @@ func TestCompileErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
-			if err != nil && (len(err.Error()) > 500 || strings.Contains(err.Error(), "\n")) {
+			if err != nil && (len(err.Error()) > 1100 || strings.Contains(err.Error(), "\n")) {
 				t.Errorf("unreadable: %q", err)
 			}
 		})

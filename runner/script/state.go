@@ -39,14 +39,15 @@ func init() {
 	lua.MaxArrayIndex = 1 << 20
 }
 
-// newState runs the script's top level. place is the script's index, for its random numbers.
-func newState(sc *Script, b *budget, place int) (*state, error) {
-	s := &state{script: sc, budget: b, rng: newRandom(b.limits.Seed, uint64(place))}
+// add makes a script's state and runs its top level. The state counts as part of the Host from the beginning.
+func (h *Host) add(sc *Script) (*state, error) {
+	s := &state{script: sc, budget: h.budget, rng: newRandom(h.budget.limits.Seed, uint64(len(h.states)))}
 	s.L = lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: callStack, RegistrySize: stackSlots, RegistryMaxSize: maxStackSlots,
 		RegistryGrowStep: stackSlots,
 	})
-	s.L.SetContext(b)
+	h.states = append(h.states, s)
+	s.L.SetContext(h.budget)
 	s.openLibraries()
 	s.openProxies()
 	chunk := s.L.NewFunctionFromProto(sc.proto)
@@ -88,12 +89,21 @@ func (s *state) explain(err error) error {
 	}
 	if why := s.budget.why; why != nil {
 		place, ok := strings.CutSuffix(msg, why.Error())
-		if !ok {
+		if !ok || place != clip(place) {
 			place = s.script.name + ": "
 		}
 		return fmt.Errorf("%s%w", place, why)
 	}
-	return errors.New(msg)
+	return errors.New(clip(msg))
+}
+
+// clip bounds what a script can say.
+func clip(msg string) string {
+	const most = 1024
+	if len(msg) > most {
+		return msg[:most] + "..."
+	}
+	return msg
 }
 
 // fail is an error about what a script returned.
