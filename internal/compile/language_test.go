@@ -112,6 +112,7 @@ func TestMistakesInVariables(t *testing.T) {
 		{"table with a quote", variable(`csv: {text: "a\nb\"c\n"}`, "v.a"), []string{v + `.csv.text: line 2: has a quote in a field without quotes; put the field in quotes and write "" for a quote in it (RFC 4180)`}},
 		{"table with an open quote", variable(`csv: {text: "a\n\"c\n"}`, "v.a"), []string{v + `.csv.text: line 2: has a quote that is not closed, or something behind a closing one; write "" for a quote in quotes (RFC 4180)`}},
 		{"columns of one name", variable(`csv: {text: "a,a\n1,2\n"}`, "v.a"), []string{v + ".csv.text: columns 0 and 1 have the same name in the first row"}},
+		{"column without a name", variable(`csv: {text: "a,\n1,2\n"}`, "v.a"), []string{v + ".csv.text: column 1 has no name in the first row"}},
 		{"columns given twice", variable(`csv: {text: "1,2\n", columns: [a, a]}`, "v.a"), []string{v + `.csv.columns[1]: "a" is the name of entry 0 too`}},
 		{"column", variable(`csv: {text: "1\n", columns: [-a]}`, "v.a"), []string{v + ".csv.columns[0]: must be letters, digits, _ and -, not beginning with -"}},
 		{"too few columns", variable(`csv: {text: "1,2\n", columns: [a]}`, "v.a"), []string{v + ".csv.columns: has 1 names for 2 columns"}},

@@ -116,6 +116,10 @@ func (c *compiler) table(at *field.Path, in *v1alpha1.CSV, delimiter rune) *tabl
 	}
 	index := map[string]int{}
 	for i, name := range out.columns {
+		if name == "" {
+			c.fail(path, "column %d has no name in the first row", i)
+			return &table{}
+		}
 		if first, taken := index[name]; taken {
 			c.fail(path, "columns %d and %d have the same name in the first row", first, i)
 			return &table{}
