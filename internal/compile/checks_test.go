@@ -109,6 +109,7 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"no pattern", compared(v1alpha1.Comparison{Matches: "a**"}), []string{expected + ".matches: is no regular expression (RE2 syntax): invalid nested repetition operator"}},
 		{"no number", compared(v1alpha1.Comparison{LessThan: "20ms"}), []string{expected + ".lessThan: must be a decimal number such as 10.5"}},
 		{"hexadecimal number", compared(v1alpha1.Comparison{GreaterThan: "0x1f"}), []string{expected + ".greaterThan: must be a decimal number such as 10.5"}},
+		{"number without an end", compared(v1alpha1.Comparison{GreaterThan: "1e1000000000"}), []string{expected + ".greaterThan: must be a decimal number such as 10.5"}},
 		{"number with a hole", compared(v1alpha1.Comparison{GreaterThan: "${limit}"}), []string{expected + `.greaterThan: variable "limit" is not defined`}},
 		{"long number", compared(v1alpha1.Comparison{GreaterThan: strings.Repeat("1", 257)}),
 			[]string{expected + ".greaterThan: has 257 characters, at most 256 are possible"}},
@@ -173,7 +174,7 @@ func TestSources(t *testing.T) {
 		{"last element", source(builder.JSON("/a~1b/-1/~0")), rv.Capture{Source: rv.Source{Kind: "jsonPointer", Pointer: "/a~1b/-1/~0"}}},
 		{"a number", compared(v1alpha1.Comparison{LessThan: "-1.5e3"}), rv.Match{Op: "lessThan", Want: rv.Text{{Literal: "-1.5e3"}}}},
 		{"an empty text", compared(v1alpha1.Comparison{Equals: ptr.To("")}), rv.Match{Op: "equals"}},
-		{"absent", compared(v1alpha1.Comparison{Exists: ptr.To(false)}), rv.Match{Op: "exists", Not: true}},
+		{"absent", compared(v1alpha1.Comparison{Exists: ptr.To(false)}), rv.Match{Op: "exists", Want: rv.Text{{Literal: "false"}}}},
 		{"slow", timed(v1alpha1.Comparison{LessThan: "1.5ms", Not: true}), rv.Match{Op: "lessThan", Want: rv.Text{{Literal: "1500000"}}, Not: true}},
 	} {
 		lt := builder.Minimal("test").Edit(func(s *spec) { tc.edit(&s.Templates[0]) }).Build()

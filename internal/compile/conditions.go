@@ -2,6 +2,7 @@ package compile
 
 import (
 	"regexp"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -17,7 +18,7 @@ const (
 )
 
 // numberPattern is what lessThan and greaterThan compare with: a decimal number, as JSON has them.
-var numberPattern = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+var numberPattern = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,9})?$`)
 
 // match is a parsed comparison.
 type match struct {
@@ -92,7 +93,7 @@ func (c *compiler) comparison(at *field.Path, in *v1alpha1.Comparison, exactlyOn
 		out.plan.Op, out.plan.Pattern = rv.MatchMatches, in.Matches
 	}
 	if in.Exists != nil {
-		out.plan.Op, out.plan.Not = rv.MatchExists, !*in.Exists
+		out.plan.Op, out.plan.Want = rv.MatchExists, rv.Text{{Literal: strconv.FormatBool(*in.Exists)}}
 		if in.Not {
 			c.fail(at.Child("not"), "does not go with exists, which may be false")
 		}

@@ -62,6 +62,10 @@ var ops = []runnerv1alpha1.MatchOp{
 func (c *checker) match(at string, chain *runnerv1alpha1.Chain, m *runnerv1alpha1.Match) {
 	c.require(slices.Contains(ops, m.Op), "%s compares by %q", at, m.Op)
 	c.text(at, chain, m.Want)
+	if m.Op == runnerv1alpha1.MatchExists {
+		c.require(!m.Not && len(m.Want) == 1 && (m.Want[0].Literal == "true" || m.Want[0].Literal == "false"), "%s does not want exists true or false", at)
+	}
+	c.require((m.Op == runnerv1alpha1.MatchMatches) == (m.Pattern != ""), "%s compares by %s with the pattern %q", at, m.Op, m.Pattern)
 	_, err := regexp.Compile(m.Pattern)
 	c.require(err == nil, "%s has a pattern that is no regular expression", at)
 }

@@ -282,6 +282,10 @@ func TestCheck(t *testing.T) {
 		{"not exactly one of schema and match", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Expect.Checks[0].Match = nil }},
 		{"compares by \"is\"", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Expect.Checks[0].Match.Op = "is" }},
 		{"a pattern that is no regular expression", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Until[0].Match.Pattern = "(" }},
+		{"with the pattern", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Until[0].Match.Pattern = "" }},
+		{"does not want exists", func(p *runnerv1alpha1.Plan) {
+			p.Chains[1].Steps[0].Expect.Checks[0].Match.Op = runnerv1alpha1.MatchExists
+		}},
 		{"think is", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Think.Max = 0 }},
 		{"think is", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Think.Fixed = 1 }},
 		{"onFailure is", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].OnFailure.MaxBackoff = 0 }},
