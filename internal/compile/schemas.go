@@ -22,7 +22,7 @@ func (c *compiler) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Conte
 	}
 	if in.ConfigMap != nil {
 		sources++
-		out.File = c.keyFile(at.Child("configMap"), ConfigMap, in.ConfigMap)
+		out.File = c.key(at.Child("configMap"), ConfigMap, in.ConfigMap)
 	}
 	if in.File != "" {
 		sources++
@@ -32,11 +32,6 @@ func (c *compiler) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Conte
 		c.fail(at, "exactly one of inline, configMap and file is needed")
 	}
 	return out
-}
-
-// keyFile is the file of a key that is mounted.
-func (c *compiler) keyFile(at *field.Path, kind Kind, ref *v1alpha1.KeyReference) string {
-	return c.selected(at, kind, &v1alpha1.KeySelector{Name: ref.Name, Key: ref.Key})
 }
 
 // inlineSchema returns the schema in one spelling, so that the same schema is the same plan.
