@@ -42,6 +42,10 @@ func (e *Engine) render(c *Call, r *rule, resp *response, status int) {
 		c.Block = hpack.AppendString(append(c.Block, locationPrefix...), c.scratch)
 	}
 	body := e.renderBody(c, resp, status)
+	if tooLong(resp, body) {
+		e.fail(c, errTooLong)
+		return
+	}
 	if resp.body == nil && len(body) > 0 && !resp.hasType {
 		c.Block = append(c.Block, jsonType...)
 	}
@@ -50,6 +54,13 @@ func (e *Engine) render(c *Call, r *rule, resp *response, status int) {
 
 func badValue(name string) string {
 	return "header " + name + ": a value with a control character, or a blank at an end"
+}
+
+const errTooLong = "body: the holes make it longer than 16 MiB"
+
+// tooLong reports that a body with holes is over maxAnswer, and perhaps cut.
+func tooLong(resp *response, body []byte) bool {
+	return resp.body != nil && resp.constant == nil && len(body) > maxAnswer
 }
 
 func (e *Engine) renderBody(c *Call, resp *response, status int) []byte {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -443,5 +444,32 @@ func TestBodyFile(t *testing.T) {
 	ask(t, e, "GET /")
 	if diff := cmp.Diff("200\n\nn 2", ask(t, e, "GET /")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestAnswersAreBounded: a body that grows with the request ends at a bound, and is no answer then.
+func TestAnswersAreBounded(t *testing.T) {
+	e := engine(t, "rules: [{name: r, responses: [{body: '"+strings.Repeat("${request.body}", 100)+"'}]}]")
+	c := request("POST /\n\n" + strings.Repeat("x", 1<<20))
+	e.Answer(c, clock)
+	if c.Status != 500 || !c.Failed || cap(c.content) > 64<<20 {
+		t.Errorf("status %d, %d bytes of memory", c.Status, cap(c.content))
+	}
+	c = request("POST /\n\n" + strings.Repeat("x", 1<<10))
+	if e.Answer(c, clock); c.Status != 200 || len(c.Body) != 100<<10 {
+		t.Errorf("status %d, %d bytes", c.Status, len(c.Body))
+	}
+}
+
+// TestDocumentation: the file that the docs show is one.
+func TestDocumentation(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/target.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```yaml\napiVersion")
+	file, _, _ := strings.Cut(rest, "```")
+	if _, err := Load([]byte("apiVersion"+file), t.TempDir()); err != nil {
+		t.Error(err)
 	}
 }

@@ -67,7 +67,10 @@ func (e *Engine) runScript(c *Call, r *rule, resp *response, status int) {
 		e.fail(c, why)
 		return
 	}
-	res.Body = e.renderBody(c, resp, status)
+	if res.Body = e.renderBody(c, resp, status); tooLong(resp, res.Body) {
+		e.fail(c, errTooLong)
+		return
+	}
 	if err := e.host.Customize(resp.script, &req, &res); err != nil {
 		e.fail(c, err.Error())
 		return
