@@ -34,7 +34,9 @@ func (w *Worker) finishDone(tok int32) {
 	c := &w.conns[r.conn]
 	c.worked, c.failures = true, 0
 	a := r.activation
-	w.remember(r)
+	if s.Inspect {
+		w.remember(r)
+	}
 	w.expiries[s.TimeoutClass].remove(&w.requests, tok)
 	w.releaseRequest(tok)
 	w.stepEnded(a, why)

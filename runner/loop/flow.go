@@ -106,9 +106,14 @@ const maxBegins = 16
 func (w *Worker) nextStep() (a activation, t int32) {
 	for begins := 0; ; {
 		if a, t = w.longestReady(); t == none {
-			if begins++; begins > maxBegins || !w.beginNext(w.mayBegin) {
+			c := w.wheel.Next(w.mayBegin)
+			switch begins++; {
+			case c < 0 || begins > maxBegins:
 				return a, none
+			case w.straight[c]:
+				return w.beginStraight(c), int32(w.program.Chains[c].Target)
 			}
+			w.beginNext(c)
 			continue
 		}
 		if w.instances.all[a.instance].aborted == "" {
@@ -123,9 +128,14 @@ func (w *Worker) nextStepOf(i int32) (a activation, ok bool) {
 	t := &w.targets[i]
 	for begins := 0; ; {
 		if t.ready.len() == 0 {
-			if begins++; begins > maxBegins || !w.beginNext(t.serves) {
+			c := w.wheel.Next(t.serves)
+			switch begins++; {
+			case c < 0 || begins > maxBegins:
 				return a, false
+			case w.straight[c]:
+				return w.beginStraight(c), true
 			}
+			w.beginNext(c)
 			continue
 		}
 		if a = t.ready.pop().activation; w.instances.all[a.instance].aborted == "" {
@@ -142,6 +152,7 @@ func (w *Worker) stepEnded(a activation, why string) {
 	s := &w.program.Steps[a.step]
 	in.outstanding--
 	switch {
+	case why == "" && in.aborted == "" && s.Repeat < 2: // the usual
 	case in.aborted != "":
 	case why != "" && int(a.attempt) < s.Retries:
 		backoff := s.Backoff(int(a.attempt))
@@ -174,6 +185,8 @@ func (w *Worker) goOn(i int32, s *chain.Step) {
 	case in.outstanding > 0:
 	case in.aborted != "":
 		w.end(i, in.aborted)
+	case s.Last:
+		w.end(i, "")
 	default:
 		in.Step, in.repeated = int32(s.GroupEnd-w.program.Chains[in.Chain].First), 0
 		w.proceed(i)

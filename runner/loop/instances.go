@@ -44,21 +44,24 @@ func (s *instances) alloc() int32 {
 	return int32(len(s.all) - 1)
 }
 
-// beginNext starts an instance of the chain whose turn it is among those that may; false: none
-// may.
-func (w *Worker) beginNext(may func(chain int) bool) bool {
-	c := w.wheel.Next(may)
-	if c < 0 {
-		return false
-	}
+// beginNext starts an instance of a load chain.
+func (w *Worker) beginNext(c int) { w.proceed(w.beginLoad(c)) }
+
+// beginStraight starts an instance of a chain whose first step is always sent, by itself, and to the
+// chain's target. It need not wait to be ready.
+func (w *Worker) beginStraight(c int) activation {
+	i := w.beginLoad(c)
+	w.instances.all[i].outstanding = 1
+	return activation{instance: i, step: int32(w.program.Chains[c].First)}
+}
+
+func (w *Worker) beginLoad(c int) int32 {
 	i := w.begin(c, 0)
-	in := w.instances.all[i]
-	in.measured = !w.stage.warmUp()
-	if in.measured {
+	if !w.stage.warmUp() {
+		w.instances.all[i].measured = true
 		w.rec.Chains[c].Started++
 	}
-	w.proceed(i)
-	return true
+	return i
 }
 
 // begin makes an instance of a chain.
@@ -98,8 +101,11 @@ func (w *Worker) end(i int32, why string) {
 // limits prepares mayBegin, which stays nil when every chain may begin at any time.
 func (w *Worker) limits() {
 	w.instances.live = make([]int, len(w.program.Chains))
+	w.straight = make([]bool, len(w.program.Chains))
 	for i := range w.program.Chains {
 		c := &w.program.Chains[i]
+		first := &w.program.Steps[c.First]
+		w.straight[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && first.PathCapture == 0
 		if c.Phase == rv.PhaseLoad && (c.Delay > 0 || w.maxInFlight(i) != 0 || c.Ends) {
 			w.mayBegin = w.chainMayBegin
 		}

@@ -130,7 +130,7 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
 	in := w.instances.all[r.instance]
-	if w.program.Chains[in.Chain].Cookies && string(name) == "set-cookie" {
+	if s.Cookies && string(name) == "set-cookie" {
 		e := w.endpoint(&w.conns[r.conn])
 		w.scratch = w.appendPath(w.scratch[:0], r, in, s, e)
 		w.authority = append(w.authority[:0], e.Authority...)
@@ -157,9 +157,28 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 
 // captureLocation keeps a reference resolved against the request's target (RFC 9110 10.2.2).
 func (w *Worker) captureLocation(r *request, in *instance, s *chain.Step, slot int, value []byte) bool {
+	if isResolved(value) {
+		return in.Capture(slot, value)
+	}
 	e := w.endpoint(&w.conns[r.conn])
 	w.scratch = w.appendPath(w.scratch[:0], r, in, s, e)
 	return in.CaptureLocation(slot, e, w.scratch, value)
+}
+
+// isResolved says that a reference is the path and query that it resolves to, as most are: it has
+// neither scheme nor authority, dot segments, a fragment, nor what would be percent-encoded.
+func isResolved(value []byte) bool {
+	if len(value) == 0 || value[0] != '/' || len(value) > 1 && value[1] == '/' {
+		return false
+	}
+	before := byte(0)
+	for _, c := range value {
+		if c <= ' ' || c >= 0x7f || c == '#' || c == '.' && before == '/' {
+			return false
+		}
+		before = c
+	}
+	return true
 }
 
 // causeLimit bounds what is kept of the body of an error that nothing but the count of causes looks at.

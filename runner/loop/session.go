@@ -48,7 +48,10 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	s := &w.program.Steps[r.step]
 	in := w.instances.all[r.instance]
 	e := w.endpoint(c)
-	w.cookie = w.appendCookie(w.cookie[:0], c, in, s, e)
+	w.cookie = w.cookie[:0]
+	if s.Cookies {
+		w.cookie = w.appendCookie(w.cookie, c, in, s, e)
+	}
 	w.body = s.AppendBody(w.body[:0], w.program, &in.Instance)
 	if s.Inspect {
 		if r.exchange == nil {
@@ -59,12 +62,12 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		}
 	}
 	if c.h1 != nil {
-		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(w.body), w.cookie), uint32(tok), w.body, w.wantH1(s)), true
+		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(w.body), w.cookie), uint32(tok), w.body, wantH1(s)), true
 	}
 	c.checkTable()
 	var buf []byte
 	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, len(w.body), c.table, w.cookie)
-	return c.h2.Open(buf, uint32(tok), w.body, w.wantH2(s)), true
+	return c.h2.Open(buf, uint32(tok), w.body, wantH2(s)), true
 }
 
 // openWhole renders a request as a message first, which a script may change and captures may look at
@@ -80,10 +83,10 @@ func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *r
 	}
 	m := x.Request
 	if c.h1 != nil {
-		return c.h1.Open(c.head.AppendMessage(c.h1.Begin(), m, len(m.Body)), uint32(tok), m.Body, w.wantH1(s)), true
+		return c.h1.Open(c.head.AppendMessage(c.h1.Begin(), m, len(m.Body)), uint32(tok), m.Body, wantH1(s)), true
 	}
 	c.checkTable()
-	return c.h2.Open(c.encoder.AppendMessage(c.h2.Begin(), m, len(m.Body)), uint32(tok), m.Body, w.wantH2(s)), true
+	return c.h2.Open(c.encoder.AppendMessage(c.h2.Begin(), m, len(m.Body)), uint32(tok), m.Body, wantH2(s)), true
 }
 
 // checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).
@@ -93,9 +96,9 @@ func (c *conn) checkTable() {
 	}
 }
 
-func (w *Worker) wantH1(s *chain.Step) h1.Want {
+func wantH1(s *chain.Step) h1.Want {
 	want := h1.WantErrorBody
-	if s.WantHeaders || w.program.Chains[s.Chain].Cookies {
+	if s.WantHeaders || s.Cookies {
 		want |= h1.WantHeaders
 	}
 	if s.WantBody {
@@ -107,9 +110,9 @@ func (w *Worker) wantH1(s *chain.Step) h1.Want {
 	return want
 }
 
-func (w *Worker) wantH2(s *chain.Step) h2.Want {
+func wantH2(s *chain.Step) h2.Want {
 	want := h2.WantErrorBody
-	if s.WantHeaders || w.program.Chains[s.Chain].Cookies {
+	if s.WantHeaders || s.Cookies {
 		want |= h2.WantHeaders
 	}
 	if s.WantBody {
@@ -121,11 +124,8 @@ func (w *Worker) wantH2(s *chain.Step) h2.Want {
 	return want
 }
 
-// appendCookie appends the value of the Cookie field of an instance that keeps cookies.
+// appendCookie appends the value of the Cookie field of an instance, which keeps cookies.
 func (w *Worker) appendCookie(dst []byte, c *conn, in *instance, s *chain.Step, e *rv.Endpoint) []byte {
-	if !w.program.Chains[in.Chain].Cookies {
-		return dst
-	}
 	if s.ClearCookies {
 		in.cookies.Clear()
 	}

@@ -108,6 +108,8 @@ type Worker struct {
 	scriptValues   chain.Values
 	// mayBegin says which chains may begin an instance; nil: all.
 	mayBegin func(chain int) bool
+	// straight says for each chain whether beginStraight may be used.
+	straight []bool
 	// again: the next turn must not wait.
 	again bool
 
