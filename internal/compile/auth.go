@@ -131,7 +131,7 @@ func (c *compiler) scopes(path *field.Path, scopes []string) []string {
 		}
 		c.unique(at, index, scope, i)
 	}
-	return scopes
+	return orNil(scopes)
 }
 
 func isScope(s string) bool { return isPrintable(s) && !strings.ContainsAny(s, ` "\`) }

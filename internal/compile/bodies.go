@@ -59,7 +59,7 @@ func (c *compiler) encodedBody(path *field.Path, encoded string) *rv.BodyFrom {
 	if err != nil {
 		c.fail(path, "must be base64 with padding (RFC 4648 4)")
 	}
-	out.Content.Bytes = decoded
+	out.Content.Bytes = orNil(decoded)
 	return out
 }
 

@@ -99,6 +99,15 @@ func (c *compiler) length(path *field.Path, value string, high int) bool {
 	return true
 }
 
+// orNil makes an empty list what a list is that is not there, as a plan that was written and read
+// again has it.
+func orNil[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
 // span bounds a duration. The text is the one of the API's rule.
 type span struct {
 	low, high time.Duration

@@ -173,3 +173,50 @@ func TestWarningsOfVariables(t *testing.T) {
 		}
 	}
 }
+
+// TestValuesAreNotQuoted: an error says where it is, not what stands there.
+func TestValuesAreNotQuoted(t *testing.T) {
+	for _, p := range []parts{
+		variable(`constant: {value: "hunter2 "}`, "v"),
+		variable(`list: {values: ["hunter2 "]}`, "v"),
+		variable(`perShard: {values: ["hunter2 "]}`, "v"),
+		variable(`env: {name: A, default: "hunter2 "}`, "v"),
+		variable(`random: {choice: [{value: "hunter2 "}]}`, "v"),
+		variable(`random: {string: {length: 1, alphabet: "hunter2 "}}`, "v"),
+		variable(`csv: {text: "a\nhunter2 \n"}`, "v.a"),
+		variable(`csv: {text: "a\nhunter2\"\n"}`, "v.a"),
+		variable(`csv: {text: "a\n\"hunter2\n"}`, "v.a"),
+		variable(`csv: {text: "a\nhunter2,hunter2\n"}`, "v.a"),
+		variable(`csv: {text: "hunter2,hunter2\na,b\n"}`, "v.hunter2"),
+		variable("csv: {text: a, delimiter: hunter2}", "v.a"),
+		template("bodyBase64: hunter2,"),
+		template("body: '${hunter2 + 1}'"),
+		template("headers: [{name: 'hunter2 ${v}', value: a}]"),
+		located("http://hunter2:${v}@a", "constant: {value: hunter2}"),
+		located("http://${v}", `constant: {value: "hunter2 "}`),
+		asking("{oauth2: {tokenURL: 'http://a:hunter2@nrf.example', clientID: a, secretIn: hunter2}}"),
+		asking("{oauth2: {tokenURL: 'http://a:hunter2', clientID: a}}"),
+		asking("{oauth2: {tokenURL: 'http://a', clientID: a, scopes: [hunter2 a], parameters: [{name: scope, value: hunter2}]}}"),
+	} {
+		lines := linesOf(t, p.manifest())
+		if len(lines) == 0 {
+			t.Errorf("nothing is wrong with\n%s", p.manifest())
+		}
+		for _, line := range lines {
+			if strings.Contains(line, "hunter2") {
+				t.Error(line)
+			}
+		}
+	}
+}
+
+// TestEmptyListsAreNone: a plan that was written and read again is the same.
+func TestEmptyListsAreNone(t *testing.T) {
+	p := parts{
+		targets:   "{name: target, url: https://a, connections: 2, tls: {cipherSuites: [], curves: []}, auth: {oauth2: {tokenURL: http://b, clientID: a, scopes: [], parameters: []}}}",
+		variables: `{name: v, csv: {text: "a\nb\n", columns: []}, order: random}`,
+		templates: `{name: get, headers: [{name: a, value: "${v.a}"}], capture: [], expect: {status: []}, bodyBase64: "\n"}`,
+	}
+	out, _ := p.plan(t)
+	sound(t, out)
+}

@@ -50,7 +50,7 @@ func (c *compiler) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
 	sound = c.length(at.Child("text"), in.Text, maxInlineTable) && sound
 	sound = c.columns(at.Child("columns"), in.Columns) && sound
 	delimiter, ok := c.delimiter(at.Child("delimiter"), in.Delimiter)
-	out := &rv.CSV{Content: rv.Content{Text: in.Text, File: file}, Columns: in.Columns, Delimiter: in.Delimiter}
+	out := &rv.CSV{Content: rv.Content{Text: in.Text, File: file}, Columns: orNil(in.Columns), Delimiter: in.Delimiter}
 	if delimiter == ',' {
 		out.Delimiter = ""
 	}
@@ -58,7 +58,7 @@ func (c *compiler) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
 	case !sound || !ok:
 		return out, &table{}
 	case in.Text == "":
-		return out, &table{columns: in.Columns}
+		return out, &table{columns: out.Columns}
 	}
 	return out, c.table(at, in, delimiter)
 }

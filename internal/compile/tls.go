@@ -103,7 +103,7 @@ func (c *compiler) cipherSuites(path *field.Path, given *v1alpha1.TLS) []string 
 		}
 		c.unique(at, index, name, i)
 	}
-	return given.CipherSuites
+	return orNil(given.CipherSuites)
 }
 
 // curves are those that runner/dial knows.
@@ -118,7 +118,7 @@ func (c *compiler) curves(path *field.Path, names []string) []string {
 		}
 		c.unique(path.Index(i), index, name, i)
 	}
-	return names
+	return orNil(names)
 }
 
 // alpn is what is offered: what the spec says, else what fits the protocol (RFC 7301 3.1).
