@@ -186,6 +186,9 @@ func TestWarningsOfChains(t *testing.T) {
 		}, []string{"spec.chains[1].weight: means nothing for a setup chain, which runs once"}},
 		{"fewer instances than workers", func(s *spec) { s.Chains[0].MaxInFlight, s.Runner.CPUsPerShard = ptr.To[int32](3), ptr.To[int32](4) },
 			[]string{"spec.chains[0].maxInFlight: 3 is below the 4 workers of all shards, of which no more than that can work: each needs an instance"}},
+		{"a delay beyond the end", func(s *spec) {
+			s.Chains = append(s.Chains, v1alpha1.Chain{Name: "late", Target: "target", StartDelay: duration(time.Second), Steps: []v1alpha1.Step{{Template: "create"}}})
+		}, []string{"spec.chains[1].startDelay: the chain never starts, because the stages end after 1s"}},
 		{"no cookies to clear", step(1, func(s *v1alpha1.Step) { s.ClearCookies = true }),
 			[]string{`spec.chains[0].steps[1].clearCookies: chain "session" keeps no cookies; cookies: true makes it`}},
 		{"a condition that never holds", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("${session}", "")} }),
@@ -213,6 +216,12 @@ func TestWarningsOfChains(t *testing.T) {
 			s.Chains[0].Steps[1].When = []v1alpha1.Condition{builder.When("${state}", "${count}")}
 			s.Chains[0].Steps[1].Repeat = &v1alpha1.Repeat{Count: 2, Until: []v1alpha1.Condition{builder.When("${round}", "2")}}
 		}, nil},
+		{"told once", func(s *spec) {
+			s.Chains[0].Steps[0].OnFailure = "continue"
+			s.Templates[1].Path, s.Templates[1].Body = "/", "${session} ${session}"
+			s.Chains[0].Steps = s.Chains[0].Steps[:2]
+			s.Templates = s.Templates[:2]
+		}, []string{`spec.templates[1].body: capture "session" is empty in step "update" of chain "session" when step "create", which makes it, was skipped or has failed; a condition (when) can say what to do then`}},
 		{"a global that nobody reads", func(s *spec) { setup(s, "setup", v1alpha1.Template{Name: "begin", Capture: captures("token")}) },
 			[]string{`spec.templates[3].capture[0]: capture "token" is never read`}},
 		{"a global that teardown reads", func(s *spec) {

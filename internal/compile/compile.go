@@ -84,7 +84,11 @@ func (c *compiler) report(errs field.ErrorList) {
 }
 
 func (c *compiler) warn(path *field.Path, format string, args ...any) {
-	c.warnings = append(c.warnings, path.String()+": "+fmt.Sprintf(format, args...))
+	line := path.String() + ": " + fmt.Sprintf(format, args...)
+	if told := "warning: " + line; !c.seen[told] {
+		c.seen[told] = true
+		c.warnings = append(c.warnings, line)
+	}
 }
 
 // seedOf makes a LoadTest repeatable without asking the user for a number.

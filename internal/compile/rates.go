@@ -66,32 +66,44 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 	return out
 }
 
-// lifetime checks what ends a test from outside, and sets the runners' own deadline: the one
-// asked for, else what setup, the stages and teardown can take at most. A test with a stage that only a number of
-// requests bounds has no deadline unless it asks for one.
+// lifetime checks what ends a test from outside, and sets the runners' own deadline: the one asked
+// for, else what setup, the stages and teardown can take at most. A test with a stage that only a
+// number of requests bounds has no deadline unless it asks for one.
 func (c *compiler) lifetime() {
-	path := field.NewPath("spec")
 	if ttl := c.spec.TTLSecondsAfterFinished; ttl != nil && *ttl < 0 {
-		c.fail(path.Child("ttlSecondsAfterFinished"), "must not be negative")
+		c.fail(specPath.Child("ttlSecondsAfterFinished"), "must not be negative")
+	}
+	stages, bounded := c.stages()
+	for i := range c.plan.Chains {
+		if delay := c.plan.Chains[i].Delay; bounded && delay > 0 && delay >= stages {
+			c.warn(specPath.Child("chains").Index(i).Child("startDelay"), "the chain never starts, because the stages end after %v", stages)
+		}
 	}
 	if d := c.spec.ActiveDeadlineSeconds; d != nil {
-		between(c, path.Child("activeDeadlineSeconds"), *d, 1, maxDeadline)
+		between(c, specPath.Child("activeDeadlineSeconds"), *d, 1, maxDeadline)
 		c.plan.Deadline = time.Duration(*d) * time.Second
 		return
 	}
-	deadline := c.plan.Drain + deadlineSlack
+	if !bounded {
+		return
+	}
+	c.plan.Deadline = stages + c.plan.Drain + deadlineSlack
 	for i := range c.plan.Chains {
 		if chain := &c.plan.Chains[i]; chain.Phase != runnerv1alpha1.PhaseLoad {
-			deadline += longest(chain)
+			c.plan.Deadline += longest(chain)
 		}
 	}
+}
+
+// stages is how long all stages can take, if each has a duration.
+func (c *compiler) stages() (total time.Duration, bounded bool) {
 	for _, r := range c.plan.Rates {
 		if r.Duration == 0 {
-			return
+			return 0, false
 		}
-		deadline += r.Duration
+		total += r.Duration
 	}
-	c.plan.Deadline = deadline
+	return total, true
 }
 
 // maxOnce bounds what the deadline allows for one setup or teardown chain, whose repeats and retries
