@@ -25,7 +25,7 @@ func Load(p *rv.Plan, r Resources) (*Program, error) {
 	for i := range p.Variables {
 		v, err := newVariable(&p.Variables[i], seedOf(p.Seed, uint64(i)), &r)
 		if err != nil {
-			return nil, fmt.Errorf("variables[%d] (%s).%w", i, p.Variables[i].Name, err)
+			return nil, fmt.Errorf("variables[%d] (%s): %w", i, p.Variables[i].Name, err)
 		}
 		g.variables = append(g.variables, v)
 	}
@@ -113,7 +113,7 @@ func (g *Program) addChain(c *rv.Chain, order []int, r *Resources) error {
 		if err != nil {
 			return fmt.Errorf("steps[%d].%w", i, err)
 		}
-		s.Index, s.Chain, s.Cookies = len(g.Steps), len(g.Chains), c.Cookies
+		s.Index, s.Chain = len(g.Steps), len(g.Chains)
 		s.Order, s.Last = order[s.Target], i == len(c.Steps)-1
 		order[s.Target]++
 		g.Steps = append(g.Steps, s)

@@ -1,0 +1,80 @@
+//go:build !race
+
+package chain
+
+import (
+	"testing"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/message"
+)
+
+// everything is a plan whose first step has each kind of hole and of function.
+func everything() *rv.Plan {
+	p := lifeCycle()
+	p.Globals = []string{"g"}
+	p.Targets[0].Auth = &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: "/t"}}
+	p.Variables = append(p.Variables,
+		rv.Variable{Name: "t", CSV: &rv.CSV{Content: rv.Content{Text: "a,b\n1,2\n3,\"x y\"\n"}}, Order: rv.OrderShuffled},
+		rv.Variable{Name: "r", Random: &rv.Random{Integer: &rv.RandomInteger{Max: 1e6}}, Scope: rv.ScopeStep},
+		rv.Variable{Name: "h", Random: &rv.Random{Hex: 20}},
+		rv.Variable{Name: "c", Random: &rv.Random{Choice: []rv.Choice{{Value: "x", Weight: 1}, {Value: "y", Weight: 2}}}},
+		rv.Variable{Name: "u", UUID: true},
+		rv.Variable{Name: "n", Counter: &rv.Counter{Step: 1, Width: 9}, Scope: rv.ScopeWorker},
+		rv.Variable{Name: "ts", Timestamp: &rv.Timestamp{Format: rv.TimeIMFFixdate}},
+		rv.Variable{Name: "a", List: []string{"1", "2"}, Order: rv.OrderRandom},
+	)
+	s := &p.Chains[0].Steps[0]
+	s.Body = rv.Text{{Variable: 3, Column: "b"}, {Variable: 4}, {Variable: 5}, {Variable: 6}, {Variable: 7}, {Variable: 8}, {Variable: 9}, {Variable: 10}, {Global: 1}, {Capture: 1}}
+	for _, f := range []rv.Function{
+		{Name: rv.FunctionURLEncode}, {Name: rv.FunctionBase64}, {Name: rv.FunctionBase64URL}, {Name: rv.FunctionJSONEscape}, {Name: rv.FunctionUpper},
+		{Name: rv.FunctionLower}, {Name: rv.FunctionPad, Width: 200, Fill: "0"}, {Name: rv.FunctionSHA256}, {Name: rv.FunctionHMACSHA256, Key: &rv.Part{Variable: 7}},
+	} {
+		s.Body = append(s.Body, rv.Part{Variable: 9, Functions: []rv.Function{f}})
+	}
+	s.Headers = append(s.Headers, rv.Header{Name: rv.Text{{Literal: "X-"}, {Variable: 2}}, Value: rv.Text{{Variable: 9}}})
+	s.Expect.Checks = []rv.Check{
+		checkOf("etag", rv.Source{Kind: rv.SourceHeader, Name: "etag", Regex: "v-[0-9]+"}, rv.Match{Op: rv.MatchEquals, Want: rv.Text{{Literal: "v-17"}}}),
+		checkOf("p", rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/a"}, rv.Match{Op: rv.MatchEquals, Want: lit("b")}),
+	}
+	p.Chains[0].Steps[1].When = []rv.Condition{{Value: rv.Text{{Capture: 1}}, Match: rv.Match{Op: rv.MatchStartsWith, Want: lit("/")}}}
+	p.Chains[0].Steps[1].Think = &rv.Think{Mean: 5, Max: 50}
+	return p
+}
+
+func TestEverythingAllocatesNothing(t *testing.T) {
+	g := program(t, everything())
+	e := &g.Targets[0].Endpoints[0]
+	enc, head := NewEncoder(g, 0, e), NewHead(g, 0, e, true)
+	src := sources(g)
+	src.SetAuthorization(0, []byte("Bearer token"))
+	src.SetGlobals([]string{"global"})
+	x := exchange(201, `{"a":"b"}`)
+	x.Request = &message.Message{}
+	cookie := []byte("a=b")
+	var in Instance
+	buf, body, kept, state := make([]byte, 0, 4096), make([]byte, 0, 4096), make([]byte, 0, 8192), TableState(0)
+	wall := int64(1e18)
+	s := &g.Steps[0]
+	round := func() {
+		wall += 1e9
+		in.Start(g, 0, src, wall)
+		in.BeginStep(g, s, src, wall)
+		body = s.AppendBody(body[:0], g, &in)
+		buf, state = enc.AppendHeaders(buf[:0], s, &in, len(body), state, cookie)
+		buf = head.AppendHead(buf[:0], s, &in, len(body), cookie)
+		kept = s.RenderMessage(x.Request, kept[:0], g, &in, e, body, cookie)
+		buf = enc.AppendMessage(buf[:0], x.Request, len(body))
+		buf = head.AppendMessage(buf[:0], x.Request, len(body))
+		if failed := s.Judge(g, &in, src, x); failed != "" || s.TakeCaptures(g, &in, src, x) {
+			t.Fatal("the exchange fails: ", failed)
+		}
+		if !g.Holds(g.Steps[1].When, &in, src) || g.Steps[1].Think.Draw(src) > 50 {
+			t.Fatal("the next step is not to be sent")
+		}
+	}
+	round()
+	if n := testing.AllocsPerRun(1000, round); n != 0 {
+		t.Errorf("%v allocations a request", n)
+	}
+}
