@@ -12,7 +12,7 @@ import (
 // What a script may use. A call holds up all connections of the target, so it is short.
 const (
 	scriptInstructions = 1_000_000
-	scriptTime         = 100 * time.Millisecond
+	scriptTime         = time.Second
 	scriptMemory       = 64 << 20
 )
 
