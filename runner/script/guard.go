@@ -255,12 +255,12 @@ func (g *guard) assign(s *ast.AssignStmt) (ast.Stmt, error) {
 	if err := cmp.Or(g.list(s.Lhs), g.list(s.Rhs)); err != nil {
 		return nil, err
 	}
-	any := false
+	found := false
 	for _, l := range s.Lhs {
 		_, ok := guarded(l)
-		any = any || ok
+		found = found || ok
 	}
-	if !any {
+	if !found {
 		return s, nil
 	}
 	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {

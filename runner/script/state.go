@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 
@@ -263,7 +264,7 @@ func number(v lua.LValue) (float64, bool) {
 func clampInt(f float64) int {
 	const most = 1 << 53
 	switch {
-	case f != f:
+	case math.IsNaN(f):
 		return 0
 	case f > most:
 		return most

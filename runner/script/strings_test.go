@@ -84,7 +84,7 @@ func TestLibrary(t *testing.T) {
 		{`("%x %u"):format(-1, -1)`, "ffffffffffffffff 18446744073709551615"},
 		{`("%s %s %s %s"):format("a", 1, nil, true), ("%10s|%-10s|%.2s"):format("abc", "abc", "abc")`, "a 1 nil true|       abc|abc       |ab"},
 		{`("%f %.2f %e %g %g %g"):format(1.5, 1.005, 12345.678, 0.1, 1e20, 100000)`, "1.500000 1.00 1.234568e+04 0.1 1e+20 100000"},
-		{`("%g %g %.3g %5.1f"):format(1/0, -1/0, 2/3, 3.14159)`, "inf|-inf|0.667|  3.1"},
+		{`("%g %g %.3g %5.1f"):format(1/0, -1/0, 2/3, 3.14159)`, "inf -inf 0.667   3.1"},
 		{`("%q"):format('a "b"\n\\')`, `"a \"b\"\` + "\n" + `\\"`},
 		{`("100%%"):format(), ("%5s"):format("ä")`, "100%|   ä"},
 		{`("%d"):format("10"), ("%s"):format(setmetatable({}, {__tostring = function() return "T" end}))`, "10|T"},
@@ -117,9 +117,8 @@ func TestLibrary(t *testing.T) {
 		{`#"a" .. "b" == "1b", 2 .. 3 == "23", "a" < "b", "a" .. 1 + 2`, "true|true|true|a3"},
 	} {
 		got, err := eval(t, tc.expr)
-		want := strings.ReplaceAll(tc.want, "inf|-inf|0.667|  3.1", "inf -inf 0.667   3.1")
-		if err != nil || got != want {
-			t.Errorf("%s\n got %q (%v)\nwant %q", tc.expr, got, err, want)
+		if err != nil || got != tc.want {
+			t.Errorf("%s\n got %q (%v)\nwant %q", tc.expr, got, err, tc.want)
 		}
 	}
 }
