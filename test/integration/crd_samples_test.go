@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -71,22 +72,28 @@ func load(t *testing.T, file string) *compile.Manifest {
 	return m
 }
 
+// applied stores all that a file holds and returns the LoadTest among it.
 func applied(t *testing.T, c client.Client, file string) *v1alpha1.LoadTest {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var doc map[string]any
-	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		t.Fatal(err)
-	}
-	u := &unstructured.Unstructured{Object: doc}
-	u.SetNamespace("default")
-	create(t, c, u.Object)
 	lt := &v1alpha1.LoadTest{}
-	if err := c.Get(context.Background(), client.ObjectKeyFromObject(u), lt); err != nil {
-		t.Fatal(err)
+	for text := range strings.SplitSeq(string(raw), "\n---\n") {
+		var doc map[string]any
+		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		u := &unstructured.Unstructured{Object: doc}
+		u.SetNamespace("default")
+		create(t, c, u.Object)
+		if u.GetKind() != "LoadTest" {
+			continue
+		}
+		if err := c.Get(context.Background(), client.ObjectKeyFromObject(u), lt); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return lt
 }
