@@ -6,7 +6,7 @@ const (
 	// ConditionPlanReady: the spec has been compiled. False says what is wrong with it, with
 	// the field's path.
 	ConditionPlanReady = "PlanReady"
-	// ConditionRunnersReady: every runner has its share and all its connections.
+	// ConditionRunnersReady: every runner has its share and all its connections, and setup is done.
 	ConditionRunnersReady = "RunnersReady"
 	// ConditionRunning: load is being sent.
 	ConditionRunning = "Running"
@@ -48,6 +48,8 @@ const (
 	ReasonWaitingForPods = "WaitingForPods"
 	// ReasonConnecting: not every runner has opened its connections.
 	ReasonConnecting = "Connecting"
+	// ReasonSettingUp: a runner runs the setup chains.
+	ReasonSettingUp = "SettingUp"
 	// ReasonAllReady: every runner is ready.
 	ReasonAllReady = "AllReady"
 	// ReasonRunnerLost: a runner ended before its time.
@@ -65,7 +67,8 @@ const (
 	ReasonNotStarted = "NotStarted"
 	// ReasonLoadRunning: load is being sent.
 	ReasonLoadRunning = "LoadRunning"
-	// ReasonDraining: the last request was sent, responses are awaited.
+	// ReasonDraining: the last request of the load was sent; responses are awaited, or the teardown
+	// chains run.
 	ReasonDraining = "Draining"
 	// ReasonInProgress: the run has not ended yet.
 	ReasonInProgress = "InProgress"

@@ -108,16 +108,7 @@ func (s *scope) merge() error {
 	if err != nil {
 		return fmt.Errorf("merging snapshots: %w", err)
 	}
-	s.report, s.errorsSoFar = report, live.ErrorRatio
-	s.chains = make([]runnerv1alpha1.ChainCounters, len(s.plan.Chains))
-	for i := range snapshots {
-		for c := range snapshots[i].Chains {
-			from := &snapshots[i].Chains[c]
-			s.chains[c].Started += from.Started
-			s.chains[c].Completed += from.Completed
-			s.chains[c].Aborted += from.Aborted
-		}
-	}
+	s.report, s.errorsSoFar, s.chains = report, live.ErrorRatio, result.Chains(s.plan, snapshots)
 	return nil
 }
 

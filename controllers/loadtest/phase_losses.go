@@ -36,7 +36,9 @@ func (r *reconciler) storeLoss(ctx context.Context, s *scope, shard int, seen *c
 	}
 	var gz []byte
 	if seen.Snapshot != nil {
-		if gz, _, err = fit(*seen.Snapshot, r.cfg.Report.MaxBytes, snapshotDetails); err != nil {
+		last := *seen.Snapshot
+		last.Globals = nil // they may be secret; the collector does not show them either
+		if gz, _, err = fit(last, r.cfg.Report.MaxBytes, snapshotDetails); err != nil {
 			return fmt.Errorf("storing the last snapshot of runner %d: %w", shard, err)
 		}
 	}

@@ -295,15 +295,15 @@ func (r *reconciler) tooLate(s *scope) *failure {
 	return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%d of %d runners were ready after %s%s", n, s.plan.Shards, limit, firstTrouble(s.view))}
 }
 
-// readyWithin is the configured limit and, on top, the longest ramp of connections, which is no
-// trouble.
+// readyWithin is the configured limit and, on top, the longest ramp of connections and the setup
+// chains, which are no trouble.
 func readyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Duration {
 	var ramp time.Duration
 	for i := range plan.Targets {
 		t := &plan.Targets[i]
 		ramp = max(ramp, t.ConnectWithin()-t.ConnectTimeout)
 	}
-	return configured + ramp
+	return configured + ramp + plan.SetupWithin()
 }
 
 func unreachableTarget(s *scope) string {

@@ -32,12 +32,30 @@ func (s *scope) results() *v1alpha1.Results {
 			InFlightAtEnd: q.InFlightAtEnd, Dropped: q.Dropped, Retried: q.Retried,
 		},
 		WarmUpSent:   r.WarmUp.Sent,
+		Setup:        v1alpha1.OnceResult(r.Setup),
+		Teardown:     v1alpha1.OnceResult(r.Teardown),
+		Causes:       mostFrequent(r.Causes, maxCauses),
+		Exhausted:    r.Exhausted,
 		Rate:         v1alpha1.RateStatus{Asked: decimal(r.Rate.Asked), Achieved: decimal(r.Rate.Achieved)},
 		ErrorRatio:   decimal(r.ErrorRatio),
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Chains:       s.chainResults(),
 		Partial:      s.anyLost(),
 	}
+}
+
+// How many counts by name there are in status; the report has all of them. A test can have 256 steps.
+const (
+	maxCauses   = 16
+	maxReasons  = 16
+	maxFailedBy = 8
+)
+
+func mostFrequent(counts map[string]int64, limit int) (out []v1alpha1.NamedCount) {
+	for _, c := range result.MostFrequent(counts, limit) {
+		out = append(out, v1alpha1.NamedCount(c))
+	}
+	return out
 }
 
 func compactTimes(t *runnerv1alpha1.Times) v1alpha1.Times {
@@ -52,6 +70,7 @@ func (s *scope) chainResults() []v1alpha1.ChainResult {
 		chain := v1alpha1.ChainResult{
 			Name: s.plan.Chains[i].Name, Started: s.chains[i].Started,
 			Completed: s.chains[i].Completed, Aborted: s.chains[i].Aborted,
+			AbortedBy: mostFrequent(s.chains[i].AbortedBy, maxReasons),
 		}
 		for range s.plan.Chains[i].Steps {
 			step := &s.report.Steps[next]
@@ -59,6 +78,7 @@ func (s *scope) chainResults() []v1alpha1.ChainResult {
 			chain.Steps = append(chain.Steps, v1alpha1.StepResult{
 				Name: step.Step, Sent: step.Sent, Succeeded: step.Succeeded,
 				Failed:       step.Sent - step.Succeeded - step.InFlightAtEnd,
+				FailedBy:     mostFrequent(step.FailedBy, maxFailedBy),
 				ErrorRatio:   decimal(step.ErrorRatio),
 				ResponseTime: compactTimes(&step.ResponseTime),
 			})

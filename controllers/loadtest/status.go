@@ -98,7 +98,23 @@ func loading(s *scope) bool {
 		return true // just taken over: nobody has been asked yet
 	}
 	return slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
-		return !sh.Final() && (sh.Snapshot == nil || sh.Snapshot.State != runnerv1alpha1.StateDraining)
+		return !sh.Final() && (sh.Snapshot == nil || !sentAll(sh.Snapshot.State))
+	})
+}
+
+// sentAll: the last request of the load has left the runner.
+func sentAll(state runnerv1alpha1.State) bool {
+	switch state {
+	case runnerv1alpha1.StateDraining, runnerv1alpha1.StateDrained, runnerv1alpha1.StateTearingDown, runnerv1alpha1.StateDone:
+		return true
+	}
+	return false
+}
+
+// runnerIn is the lowest shard whose runner is in a state; -1: none is.
+func runnerIn(s *scope, state runnerv1alpha1.State) int {
+	return slices.IndexFunc(s.view.Shards, func(sh collect.Shard) bool {
+		return sh.Lost == nil && sh.Snapshot != nil && sh.Snapshot.State == state
 	})
 }
 
@@ -170,6 +186,8 @@ func runnersReady(s *scope, c *conditions) {
 		reason, message = v1alpha1.ReasonPodTrouble, s.trouble
 	case s.job != nil && s.plan != nil && unreachableTarget(s) != "":
 		reason, message = v1alpha1.ReasonTargetUnreachable, unreachableTarget(s)
+	case s.job != nil && s.plan != nil && runnerIn(s, runnerv1alpha1.StateSettingUp) >= 0:
+		reason, message = v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", runnerIn(s, runnerv1alpha1.StateSettingUp))
 	case s.job != nil && s.plan != nil && !allRunning(s).IsZero():
 		reason, message = v1alpha1.ReasonConnecting, fmt.Sprintf("%d of %d runners are ready", n.Ready, n.Desired)
 	case s.job != nil:
@@ -204,6 +222,9 @@ func running(s *scope, c *conditions) {
 		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, s.end.Reason, "the run has ended")
 	case !s.mayStart():
 		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonNotStarted, "no load has been sent yet")
+	case runnerIn(s, runnerv1alpha1.StateTearingDown) >= 0 && !loading(s):
+		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonDraining,
+			fmt.Sprintf("the load has ended; runner %d runs the teardown chains", runnerIn(s, runnerv1alpha1.StateTearingDown)))
 	case !loading(s):
 		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonDraining, "the last request was sent; responses and results are awaited")
 	default:

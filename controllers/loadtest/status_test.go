@@ -65,7 +65,7 @@ func runnersAre(states ...runnerv1alpha1.State) func(*scope) {
 	return func(s *scope) {
 		for i, state := range states {
 			snap := &runnerv1alpha1.Snapshot{Shard: i, Boot: "boot", Sequence: 1, State: state, Clock: int64(time.Minute)}
-			if state != runnerv1alpha1.StateConnecting && state != runnerv1alpha1.StateReady {
+			if state != connecting && state != settingUp && state != readyState {
 				snap.StartedAt = 1
 				snap.Counters = runnerv1alpha1.Counters{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}
 			}
@@ -110,11 +110,14 @@ var (
 )
 
 const (
-	connecting = runnerv1alpha1.StateConnecting
-	readyState = runnerv1alpha1.StateReady
-	runs       = runnerv1alpha1.StateRunning
-	drains     = runnerv1alpha1.StateDraining
-	done       = runnerv1alpha1.StateDone
+	connecting  = runnerv1alpha1.StateConnecting
+	settingUp   = runnerv1alpha1.StateSettingUp
+	readyState  = runnerv1alpha1.StateReady
+	runs        = runnerv1alpha1.StateRunning
+	drains      = runnerv1alpha1.StateDraining
+	drained     = runnerv1alpha1.StateDrained
+	tearingDown = runnerv1alpha1.StateTearingDown
+	done        = runnerv1alpha1.StateDone
 )
 
 // states are those of the truth table in docs/spec/loadtest.md, by its first column. Where a
@@ -136,9 +139,11 @@ func states() map[string][]*scope {
 		"starting: a pod cannot run":  {starting(inTrouble)},
 		"starting: connecting":        {starting(podsRun, runnersAre(readyState, connecting))},
 		"starting: no connection yet": {starting(podsRun, runnersAre(connecting, readyState), noTarget)},
+		"starting: setting up":        {starting(podsRun, runnersAre(settingUp, readyState)), starting(podsRun, runnersAre(settingUp, connecting))},
 		"running":                     {started(runnersAre(runs, runs)), started(runnersAre(runs, drains)), started(runnersAre(done, runs))},
 		"running, a runner was lost":  {started(runnersAre(runs, runs), shardLost(1))},
 		"draining":                    {started(runnersAre(drains, drains)), started(runnersAre(done, drains)), started(bothDone)},
+		"tearing down":                {started(runnersAre(tearingDown, done)), started(runnersAre(drained, drains)), started(runnersAre(drained, done))},
 		"finished, passed":            {started(bothDone, over(passed, "Passed", met))},
 		"finished, no thresholds":     {started(bothDone, over(passed, "NoThresholds"))},
 		"finished, threshold breached": {
@@ -152,6 +157,7 @@ func states() map[string][]*scope {
 		"ended with a runner lost":   {started(bothDone, shardLost(1), over(erred, "RunnerLost", met))},
 		"deadline, while running":    {started(bothDone, over(erred, "DeadlineExceeded"))},
 		"deadline, before the start": {starting(over(erred, "DeadlineExceeded"))},
+		"setup failed":               {starting(podsRun, runnersAre(done, readyState), over(erred, "SetupFailed"))},
 		"target unreachable":         {starting(over(erred, "TargetUnreachable"))},
 		"pods never ran":             {starting(over(erred, "PodTrouble"))},
 		"not one success":            {started(bothDone, over(erred, "NoSuccess"))},
@@ -315,6 +321,11 @@ func TestHappenings(t *testing.T) {
 			[]string{"pending", "starting: pods", "starting: connecting", "running", "running", "draining", "finished, passed", "finished, passed"},
 			[]string{"PlanReady", "RunnersReady", "Started", "Completed"},
 		},
+		"set up and torn down": {
+			[]string{"starting: pods", "starting: connecting", "starting: setting up", "running", "draining", "tearing down", "finished, passed"},
+			[]string{"PlanReady", "RunnersReady", "Started", "Completed"},
+		},
+		"setup failed":       {[]string{"starting: setting up", "setup failed"}, []string{"PlanReady", "!SetupFailed"}},
 		"everything at once": {[]string{"finished, passed"}, []string{"PlanReady", "RunnersReady", "Started", "Completed"}},
 		"mended":             {[]string{"invalid", "invalid", "pending"}, []string{"!InvalidSpec", "PlanReady"}},
 		"trouble that passes": {
@@ -490,12 +501,32 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-func TestRampExtendsTheTimeToGetReady(t *testing.T) {
+func TestRampAndSetupExtendTheTimeToGetReady(t *testing.T) {
 	plan := &runnerv1alpha1.Plan{Targets: []runnerv1alpha1.Target{
 		{Connections: 10, ConnectTimeout: 5 * time.Second},
 		{Connections: 100, ConnectTimeout: time.Second, Connecting: runnerv1alpha1.Connecting{RampCount: 10, RampPeriod: time.Minute}},
 	}}
 	if got, want := readyWithin(plan, 2*time.Minute), 11*time.Minute; got != want {
 		t.Errorf("%v, want %v: nine periods of the ramp on top", got, want)
+	}
+	plan.Chains = []runnerv1alpha1.Chain{
+		{Phase: runnerv1alpha1.PhaseSetup, Steps: []runnerv1alpha1.Step{{Timeout: time.Second, Repeat: 30}}},
+		{Steps: []runnerv1alpha1.Step{{Timeout: time.Second}}},
+	}
+	if got, want := readyWithin(plan, 2*time.Minute), 11*time.Minute+30*time.Second; got != want {
+		t.Errorf("%v, want %v: thirty requests of setup on top", got, want)
+	}
+}
+
+func TestWhoRunsOnceIsTold(t *testing.T) {
+	all := states()
+	for state, want := range map[string][2]string{
+		"starting: setting up": {v1alpha1.ConditionRunnersReady, "runner 0 runs the setup chains"},
+		"tearing down":         {v1alpha1.ConditionRunning, "the load has ended; runner 0 runs the teardown chains"},
+	} {
+		c := meta.FindStatusCondition(statusOf(all[state][0], now).Conditions, want[0])
+		if c == nil || c.Message != want[1] {
+			t.Errorf("%s: %+v, want %q", state, c, want[1])
+		}
 	}
 }

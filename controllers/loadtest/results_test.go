@@ -1,0 +1,92 @@
+package loadtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// byName gives shard i what is counted by name.
+func byName(i int, failed, aborted, causes map[string]int64) func(*scope) {
+	sum := func(counts map[string]int64) (n int64) {
+		for _, c := range counts {
+			n += c
+		}
+		return n
+	}
+	return func(s *scope) {
+		snap := s.view.Shards[i].Snapshot
+		snap.Steps = []runnerv1alpha1.StepCounters{{FailedChecks: sum(failed), FailedBy: failed}, {}}
+		snap.Chains = []runnerv1alpha1.ChainCounters{{Aborted: sum(aborted), AbortedBy: aborted}}
+		snap.Causes = causes
+		snap.Counters.Setup = runnerv1alpha1.OnceCounters{Sent: 2, Succeeded: 2}
+		snap.Counters.Teardown = runnerv1alpha1.OnceCounters{Sent: 3, Succeeded: 1}
+		snap.Exhausted = true
+		if err := s.merge(); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func TestResultsByName(t *testing.T) {
+	type counts = map[string]int64
+	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs),
+		byName(0, counts{"status": 3, "fast": 2}, counts{"reset": 1, "timedOut": 1}, counts{"B": 1, "A": 1}),
+		byName(1, counts{"fast": 5}, counts{"timedOut": 1}, counts{"B": 1, "other": 7}))
+	got := statusOf(s, now).Results
+	once := func(sent, succeeded int64) v1alpha1.OnceResult {
+		return v1alpha1.OnceResult{Sent: sent, Succeeded: succeeded}
+	}
+	if !got.Exhausted || got.Setup != once(4, 4) || got.Teardown != once(6, 2) {
+		t.Errorf("exhausted %v, setup %+v, teardown %+v", got.Exhausted, got.Setup, got.Teardown)
+	}
+	for what, tt := range map[string]struct{ got, want []v1alpha1.NamedCount }{
+		"failed by":   {got.Chains[0].Steps[0].FailedBy, []v1alpha1.NamedCount{{Name: "fast", Count: 7}, {Name: "status", Count: 3}}},
+		"none failed": {got.Chains[0].Steps[1].FailedBy, nil},
+		"aborted by":  {got.Chains[0].AbortedBy, []v1alpha1.NamedCount{{Name: "timedOut", Count: 2}, {Name: "reset", Count: 1}}},
+		"causes":      {got.Causes, []v1alpha1.NamedCount{{Name: "other", Count: 7}, {Name: "B", Count: 2}, {Name: "A", Count: 1}}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
+// TestResultsAreBounded: the API server refuses lists that are longer than the CRD allows.
+func TestResultsAreBounded(t *testing.T) {
+	many := map[string]int64{}
+	for i := range 100 {
+		many[fmt.Sprintf("n%02d", i)] = int64(100 + i)
+	}
+	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs), byName(1, many, many, many))
+	got := statusOf(s, now).Results
+	chain := got.Chains[0]
+	if len(got.Causes) != 16 || len(chain.AbortedBy) != 16 || len(chain.Steps[0].FailedBy) != 8 {
+		t.Errorf("%d causes, %d reasons, %d checks", len(got.Causes), len(chain.AbortedBy), len(chain.Steps[0].FailedBy))
+	}
+	if first := chain.Steps[0].FailedBy[0]; first.Name != "n99" || got.Causes[0].Name != "other" {
+		t.Errorf("the most frequent are %+v and %+v", first, got.Causes[0])
+	}
+}
+
+// TestSetupIsLeftOut: a status without what a test does not have stays as small as it was.
+func TestSetupIsLeftOut(t *testing.T) {
+	raw, err := json.Marshal(statusOf(newScope(withJob, podsRun, decided, runnersAre(runs, runs)), now).Results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"setup", "teardown", "causes", "exhausted"} {
+		if v, ok := fields[name]; ok {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+}
