@@ -322,6 +322,27 @@ func TestDeadlineOfOnce(t *testing.T) {
 	}
 }
 
+// TestRetries: a bound below the default backoff bounds that too.
+func TestRetries(t *testing.T) {
+	for _, tc := range []struct {
+		in   v1alpha1.Retry
+		want rv.OnFailure
+	}{
+		{v1alpha1.Retry{Attempts: 2}, rv.OnFailure{Retries: 2, Backoff: 100 * time.Millisecond, MaxBackoff: 10 * time.Second}},
+		{v1alpha1.Retry{Attempts: 2, MaxBackoff: duration(7)}, rv.OnFailure{Retries: 2, Backoff: 7, MaxBackoff: 7}},
+		{v1alpha1.Retry{Attempts: 2, Backoff: duration(0)}, rv.OnFailure{Retries: 2, MaxBackoff: 10 * time.Second}},
+	} {
+		lt := builder.Sessions("test", "http://target.example").Edit(retry(tc.in)).Build()
+		p, _, errs := compile.Compile("default/test", &lt.Spec)
+		if len(errs) > 0 {
+			t.Fatal(compile.ErrorLines(errs))
+		}
+		if diff := cmp.Diff(tc.want, p.Chains[0].Steps[1].OnFailure); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
 // TestThinkTimes: what a plan says of each kind.
 func TestThinkTimes(t *testing.T) {
 	for _, tc := range []struct {

@@ -74,8 +74,8 @@ func stepDefaults(s *v1alpha1.Step) {
 
 func retryDefaults(r *v1alpha1.Retry) {
 	if r != nil {
-		durationOrElse(&r.Backoff, defaultBackoff)
 		durationOrElse(&r.MaxBackoff, defaultMaxBackoff)
+		durationOrElse(&r.Backoff, min(defaultBackoff, r.MaxBackoff.Duration))
 	}
 }
 
