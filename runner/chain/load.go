@@ -113,7 +113,7 @@ func (g *Program) addChain(c *rv.Chain, order []int, r *Resources) error {
 		if err != nil {
 			return fmt.Errorf("steps[%d].%w", i, err)
 		}
-		s.Index, s.Chain = len(g.Steps), len(g.Chains)
+		s.Index, s.Chain, s.Cookies = len(g.Steps), len(g.Chains), c.Cookies
 		s.Order, s.Last = order[s.Target], i == len(c.Steps)-1
 		order[s.Target]++
 		g.Steps = append(g.Steps, s)

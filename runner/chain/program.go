@@ -71,6 +71,8 @@ type Step struct {
 	Last  bool
 	// Head: the method is HEAD, and responses have no content.
 	Head bool
+	// Cookies: the chain keeps cookies.
+	Cookies bool
 	// TimeoutClass is an index into Program.Timeouts.
 	TimeoutClass int
 	// PathCapture is 1 + the slot whose value the path begins with, or 0; see Instance.Authority.
