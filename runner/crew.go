@@ -84,7 +84,7 @@ func (r *Runner) member(c *crew, i int, program *chain.Program, part rv.Share, d
 	}
 	cfg.Changed = func() {
 		m.phase.Store(uint32(m.worker.Phase()))
-		if r.alone && c.least() >= loop.Drained {
+		if r.opts.Alone && c.least() >= loop.Drained {
 			c.teardown()
 		}
 	}

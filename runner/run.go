@@ -21,12 +21,12 @@ const headStart = 20 * time.Millisecond
 // responses in flight are awaited; the snapshot says so in Stopped. The snapshot is nil only when
 // the plan itself is rejected.
 func Run(ctx context.Context, plan *rv.Plan, share rv.Share, o Options, every func(*rv.Snapshot)) (*rv.Snapshot, error) {
+	o.Alone = true
 	r, err := New(plan, o)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close() //nolint:errcheck // never fails
-	r.alone = true
 	if err := r.Update(rv.Update{Revision: 1, Share: share}); err != nil {
 		return nil, err
 	}

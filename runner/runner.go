@@ -38,6 +38,8 @@ type Options struct {
 	// Grain is the least time between two bursts of paced requests of a worker; 0 takes
 	// DefaultGrain, a negative one sends each when it is due.
 	Grain time.Duration
+	// Alone: there is no other shard that has to end before teardown, so it follows at once.
+	Alone bool
 	// Logger; nil drops all logs.
 	Logger *slog.Logger
 	// Node and Pod are told in snapshots.
@@ -67,8 +69,6 @@ type Runner struct {
 	share    *rv.Share
 	startAt  int64
 	tornDown bool // the message has come
-	// alone: no other shard has to end before teardown, so it follows at once. Set before Update.
-	alone    bool
 	stopped  string
 	crew     *crew // nil before the first share
 	problem  rv.Problem

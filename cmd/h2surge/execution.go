@@ -42,6 +42,8 @@ type execution struct {
 	every func(*rv.Snapshot)
 
 	interrupted int
+	// globals are what setup has captured.
+	globals []string
 }
 
 // run returns the final snapshot. What kept the run from being a whole one stands in it; an
@@ -58,7 +60,7 @@ func (x *execution) run() (*rv.Snapshot, error) {
 		return x.unreachable()
 	}
 	if ready {
-		if err := x.engine.Start(rv.Start{At: rv.Clock() + int64(headStart)}); err != nil {
+		if err := x.engine.Start(rv.Start{At: rv.Clock() + int64(headStart), Globals: x.globals}); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +85,8 @@ func (x *execution) awaitReady() (bool, error) {
 		case <-limit.C:
 			return false, nil
 		case <-tick.C:
-			if x.engine.Snapshot().State == rv.StateReady {
+			if s := x.engine.Snapshot(); s.State == rv.StateReady {
+				x.globals = s.Globals
 				return true, nil
 			}
 		}

@@ -24,7 +24,7 @@ func main() {
 func parts() linked {
 	return linked{
 		newEngine: func(plan *rv.Plan, workers int, cpus []int) (engine, error) {
-			return runner.New(plan, runner.Options{Workers: workers, CPUs: cpus})
+			return runner.New(plan, runner.Options{Workers: workers, CPUs: cpus, Alone: true})
 		},
 		interrupts: interrupts,
 		allowed:    cpu.Allowed,

@@ -48,7 +48,8 @@
 // added up. Between two looks a Host may thus hold up to twice the limit, and garbage that Go has not yet collected
 // comes on top. No single step leaps past it: concatenations, assignments to far indices and the library's results are
 // checked before they allocate, and a string is at most Limits.Memory/16 long. The Lua stack has 200 calls and 64 Ki
-// slots. A source is at most 256 KiB, nested at most 500 deep.
+// slots; an error after millions of tail calls makes the interpreter write a trace of them, some 200 MiB of garbage at the
+// default number of instructions. A source is at most 256 KiB, nested at most 500 deep.
 //
 // One fault of the interpreter is known (gopher-lua issue 448): an error that pcall catches separates the local
 // variables of functions that are running from the closures that share them. Locals at the top level of a script, which
