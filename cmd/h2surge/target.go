@@ -63,7 +63,7 @@ func newTargetCommand() *cobra.Command {
 	var f targetFlags
 	cmd := &cobra.Command{
 		Use:   "target",
-		Short: "Serve HTTP/2 for demonstrations and tests, with rules and faults on demand",
+		Short: "Serve HTTP/2 for demonstrations and tests, with faults on demand",
 		Long:  targetLong,
 		Example: `  h2surge target --listen :8080 --stats-listen 127.0.0.1:8081
   h2surge target --unanswered 3% --not-found 7% --seed 1
