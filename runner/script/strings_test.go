@@ -170,6 +170,27 @@ func TestLibraryErrors(t *testing.T) {
 	}
 }
 
+// TestExtremes: numbers far from all sense give an error or a result, never a panic or a hang.
+func TestExtremes(t *testing.T) {
+	for _, f := range []string{
+		`select(n, 1, 2)`, `("x"):sub(n)`, `("x"):sub(n, n)`, `("x"):byte(n, n)`, `("x"):byte(1, n)`, `("x"):rep(n)`, `string.char(n)`,
+		`("xy"):find("y", n)`, `("xy"):match("y", n)`, `("xy"):gsub("y", "", n)`, `("%d %x %c %g %5.2f"):format(n, n, n, n, n)`,
+		`unpack({}, n, n)`, `unpack({}, n)`, `unpack({}, 1, n)`, `table.concat({1}, ",", n, n)`, `table.concat({1}, ",", n)`,
+		`table.insert({1}, n, 1)`, `table.remove({1}, n)`, `rawset({}, n, 1)`, `rawget({}, n)`, `({})[n]`, `next({[n] = 1})`,
+		`math.random(n)`, `math.random(n, n)`, `math.random(-n, n)`, `math.randomseed(n)`, `math.ldexp(1, n)`, `math.fmod(n, 0)`, `math.floor(n)`,
+		`os.date("%c", n)`, `os.date("*t", n)`, `os.time({year = n, month = n, day = n, hour = n})`, `tonumber("1", n)`, `tonumber(n)`, `tostring(n)`,
+		`json.encode(n)`, `json.encode({[n] = 1})`, `error("x", n)`, `(function() local t = {} t[n] = 1 t[n], t[1] = 2, 3 return t[n] end)()`,
+		`(function() for i = n, n do return i end end)()`, `(function() for i = 1, 2, n do return i end end)()`,
+	} {
+		for _, n := range []string{"1e300", "-1e300", "1/0", "-1/0", "0/0", "2^53", "-2^53", "2^63", "2^31", "0.5", "-1", "0"} {
+			got, err := eval(t, strings.ReplaceAll(`pcall(function() local n = `+n+` return `+f+` end)`, "return error", "error"))
+			if err != nil && !strings.Contains(err.Error(), "too many results") || strings.Contains(got, "runtime error") {
+				t.Errorf("n = %s, %s: %q, %v", n, f, got, err)
+			}
+		}
+	}
+}
+
 // FuzzPattern: no pattern panics or goes on for ever, and what is found lies within the text.
 func FuzzPattern(f *testing.F) {
 	for _, s := range []string{"(%w+)=(.-)$", "[^%]-x]*%b()%f[%a]", "%1", "()", "^a-b?c+$"} {
