@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/internal/target/rules"
 )
 
-// conversation is what a client says to a sample and hears. In paths and wants, {id} stands for the
+// turn is what a client says to a sample and what it hears. In paths and wants, {id} stands for the
 // id at the end of the last location.
 type turn struct {
 	method, path, kind, body string

@@ -40,7 +40,7 @@ func Parse(s string) (Pointer, error) {
 }
 
 func unescape(part string) (string, error) {
-	for i := 0; i < len(part); i++ {
+	for i := range len(part) {
 		if part[i] == '~' && (i+1 == len(part) || part[i+1] != '0' && part[i+1] != '1') {
 			return "", fmt.Errorf("~ is followed by neither 0 nor 1 (RFC 6901 section 3)")
 		}

@@ -45,7 +45,7 @@ func (f *filter) find(value []byte) (from, to int) {
 // does not end the hole.
 func cutHole(s string) (hole, rest string, closed bool) {
 	quoted, filtered := false, false
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch {
 		case s[i] == '|':
 			filtered = true
