@@ -112,7 +112,7 @@ type Step struct {
 	// +kubebuilder:validation:MaxLength=50
 	Target string `json:"target,omitempty"`
 	// thinkTime is waited before the step, counted from the end of the step before it. Before the
-	// first step of a chain it is waited after the instance has begun. Default: none.
+	// first request of an instance none is waited. Default: none.
 	// +optional
 	ThinkTime *ThinkTime `json:"thinkTime,omitempty"`
 	// when lists up to 8 conditions that must all hold; otherwise the step is skipped, which is no
