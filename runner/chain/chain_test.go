@@ -281,3 +281,25 @@ func TestCompileTellsTheFault(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkChain measures an instance of three requests over HTTP/2.
+func BenchmarkChain(b *testing.B) {
+	g, err := Compile(lifeCycle())
+	if err != nil {
+		b.Fatal(err)
+	}
+	src, e := sources(g), NewEncoder(g, 0, &g.Targets[0].Endpoints[0])
+	var in Instance
+	var buf, body []byte
+	state := TableState(0)
+	session := []byte("/npcf-policyauthorization/v1/app-sessions/0123456789abcdef")
+	for b.Loop() {
+		in.Start(g, 0, src, 0)
+		in.Capture(0, session)
+		for i := range 3 {
+			in.BeginStep(g, &g.Steps[i], src, 0)
+			body = g.Steps[i].AppendBody(body[:0], g, &in)
+			buf, state = e.AppendHeaders(buf[:0], &g.Steps[i], &in, len(body), state, nil)
+		}
+	}
+}

@@ -6,8 +6,8 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Cursor walks over the part of a sequence that one worker owns, and begins again at its end.
-type Cursor struct {
+// cursor walks over the part of a sequence that one worker owns, and begins again at its end.
+type cursor struct {
 	spans []rv.Span
 	span  int
 	next  int64
@@ -15,10 +15,9 @@ type Cursor struct {
 	wrapped bool
 }
 
-// NewCursor starts at the first value. Without spans the cursor has no value to give, and the
-// owner must not call Next.
-func NewCursor(spans []rv.Span) Cursor {
-	c := Cursor{}
+// newCursor starts at the first value. Without spans the cursor is empty and has no value to give.
+func newCursor(spans []rv.Span) cursor {
+	c := cursor{}
 	for _, s := range spans {
 		if s.To > s.From {
 			c.spans = append(c.spans, s)
@@ -30,11 +29,11 @@ func NewCursor(spans []rv.Span) Cursor {
 	return c
 }
 
-// Empty says that no value is owned.
-func (c *Cursor) Empty() bool { return len(c.spans) == 0 }
+// empty says that no value is owned.
+func (c *cursor) empty() bool { return len(c.spans) == 0 }
 
-// Next returns the index of the next value.
-func (c *Cursor) Next() int64 {
+// pull returns the index of the next value.
+func (c *cursor) pull() int64 {
 	v := c.next
 	c.next++
 	if c.next >= c.spans[c.span].To {

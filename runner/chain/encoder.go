@@ -94,7 +94,7 @@ func (e *Encoder) Begin(tableSize uint32) TableState {
 
 // AppendHeaders appends the header block of a step and returns the connection's new state.
 // bodyLen is the length of the rendered body. A cookie that is not empty makes a field.
-func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int, state TableState, cookie ...[]byte) ([]byte, TableState) {
+func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int, state TableState, cookie []byte) ([]byte, TableState) {
 	b := &e.blocks[s.Order][state+1]
 	if !b.made {
 		*b = e.make(s.Order, state)
@@ -118,10 +118,7 @@ func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int
 			dst = closeString(dst, at)
 		}
 	}
-	if len(cookie) > 0 {
-		dst = appendSecret(dst, cookiePrefix, cookie[0])
-	}
-	return dst, b.next
+	return appendSecret(dst, cookiePrefix, cookie), b.next
 }
 
 var (
@@ -243,7 +240,7 @@ func (e *Encoder) make(order int, state TableState) block {
 
 // ops encodes a dynamic field behind literal.
 func (f *field) ops(literal []byte) []op {
-	value := op{hole: valueHole, value: f.value, plain: f.value.plain()}
+	value := op{hole: valueHole, value: f.value, plain: f.value.plain() && !f.value.blankEnds()}
 	switch {
 	case f.kind == fieldAuthorization:
 		return []op{{literal: literal, hole: authorizationHole}}
@@ -262,6 +259,15 @@ func (f *field) ops(literal []byte) []op {
 	_, name := hpack.StaticIndex(f.name, "")
 	value.literal = hpack.AppendLiteralPrefix(literal, indexing, name, f.name)
 	return []op{value}
+}
+
+// blankEnds says that the text begins or ends in white space of its own.
+func (t text) blankEnds() bool {
+	if len(t) == 0 {
+		return false
+	}
+	first, last := t[0].literal, t[len(t)-1].literal
+	return len(first) > 0 && isBlank(first[0]) || len(last) > 0 && isBlank(last[len(last)-1])
 }
 
 // harmless neutralises the literals of a field's value.

@@ -128,9 +128,16 @@ func (f *fieldSource) at(e *rv.Endpoint) text {
 	return f.value
 }
 
-// complete: a path that begins with a captured value is the peer's own, base path included.
+// complete: a path that begins with a captured value is the peer's own, base path included, and that of
+// OPTIONS for a whole server is no path (RFC 9110 9.3.7).
 func (t text) complete() bool {
-	return len(t) > 0 && (t[0].kind == pieceCapture || t[0].kind == pieceGlobal)
+	switch t[0].kind {
+	case pieceCapture, pieceGlobal:
+		return true
+	case pieceLiteral:
+		return len(t) == 1 && string(t[0].literal) == "*"
+	}
+	return false
 }
 
 // secret fields are not to be indexed by anybody (RFC 7541 7.1.3).

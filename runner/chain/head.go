@@ -61,7 +61,7 @@ func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
 	for i := range g.Steps {
 		if g.Steps[i].Target == target {
 			s := &g.Steps[i]
-			h.steps = append(h.steps, headOps(s.fields, e, keepAlive, g.Chains[s.Chain].Cookies))
+			h.steps = append(h.steps, headOps(s.fields, e, keepAlive, s.Cookies))
 		}
 	}
 	return h
@@ -180,8 +180,9 @@ func (b *headBuilder) end() []headOp {
 }
 
 // AppendHead appends the head of a step's request, with the empty line that ends it. bodyLen is
-// the length of the rendered body. A cookie that is not empty makes a field.
-func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cookie ...[]byte) []byte {
+// the length of the rendered body. A cookie that is not empty makes a field, if the chain keeps
+// cookies.
+func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cookie []byte) []byte {
 	ops := h.steps[s.Order]
 	for i := range ops {
 		o := &ops[i]
@@ -196,13 +197,9 @@ func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cook
 		case authorizationHole:
 			dst = appendLine(dst, "authorization: ", inst.src.authorizations[h.target], "\r\n")
 		case cookieHole:
-			if len(cookie) > 0 {
-				dst = appendLine(dst, "cookie: ", cookie[0], "\r\n")
-			}
+			dst = appendLine(dst, "cookie: ", cookie, "\r\n")
 		case cookieTailHole:
-			if len(cookie) > 0 {
-				dst = appendLine(dst, "; ", cookie[0], "")
-			}
+			dst = appendLine(dst, "; ", cookie, "")
 		default:
 			at := len(dst)
 			if dst = o.value.appendTo(dst, inst); !o.plain {

@@ -1,10 +1,6 @@
 package chain
 
-import (
-	"slices"
-
-	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-)
+import "slices"
 
 // Instance is one run through a chain: its variables' values and what it captured. It is owned by
 // one worker and used again for another run by Start.
@@ -54,7 +50,11 @@ func (in *Instance) Start(g *Program, chain int, src *Sources, wall int64) {
 
 // BeginStep draws the variables of scope step for a request, which keeps them until the next
 // BeginStep of the same step.
-func (in *Instance) BeginStep(_ *Program, s *Step, _ *Sources, wall int64) { in.draw(s.draws, wall) }
+func (in *Instance) BeginStep(_ *Program, s *Step, _ *Sources, wall int64) {
+	if len(s.draws) > 0 {
+		in.draw(s.draws, wall)
+	}
+}
 
 func (in *Instance) draw(draws []draw, wall int64) {
 	for _, d := range draws {
@@ -66,17 +66,6 @@ func (in *Instance) forget(captures int) {
 	in.captures = slices.Grow(in.captures[:0], captures)[:captures]
 	clear(in.captures)
 	in.buf, in.authorities = in.buf[:0], in.authorities[:0]
-}
-
-// Begin makes the instance a new run of a chain whose variables are all sequences.
-func (in *Instance) Begin(g *Program, chain int, cursors []Cursor) {
-	if in.src == nil {
-		in.src = NewSources(g, &rv.Share{}, 0)
-	}
-	in.Start(g, chain, in.src, 0)
-	for _, d := range g.Chains[chain].draws {
-		in.cells[d.cell] = cursors[d.variable].Next()
-	}
 }
 
 // Capture keeps a copy of value in a slot. It returns false when there is no room. value is no part

@@ -88,11 +88,3 @@ type Step struct {
 	draws  []draw
 	names  map[string]text // of what a script may read
 }
-
-// BodyLen is the length of the body that AppendBody makes when the body has no holes, or -1.
-func (s *Step) BodyLen() int {
-	if s.body.constant() {
-		return len(s.body.literal())
-	}
-	return -1
-}

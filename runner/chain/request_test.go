@@ -224,6 +224,27 @@ func TestHostileValuesInHTTP2(t *testing.T) {
 	}
 }
 
+// TestConstantsAtTheEnds: a blank that an empty value leaves at an end is not sent over HTTP/2.
+func TestConstantsAtTheEnds(t *testing.T) {
+	p := lifeCycle()
+	p.Variables = append(p.Variables, rv.Variable{Name: "none", Constant: &rv.Content{}})
+	s := &p.Chains[1].Steps[0]
+	s.Headers[0].Value = rv.Text{{Variable: 3}, {Literal: " "}, {Variable: 1}, {Literal: "\t"}, {Variable: 3}}
+	s.Method, s.Path = "OPTIONS", lit("*")
+	g := program(t, p)
+	var in Instance
+	in.Start(g, 1, sources(g), 0)
+	e := &g.Targets[0].Endpoints[0]
+	block, _ := NewEncoder(g, 0, e).AppendHeaders(nil, &g.Steps[3], &in, 0, 0, nil)
+	want := []string{":method: OPTIONS", ":scheme: http", ":authority: t.example:80", ":path: *", "user-agent: 000005"}
+	if diff := cmp.Diff(want, decoded(t, block)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := string(g.Steps[3].AppendPath(nil, g, &in, e)); got != "*" {
+		t.Errorf("path %q", got)
+	}
+}
+
 func TestStepsGoToTheirOwnTargets(t *testing.T) {
 	p := lifeCycle()
 	p.Targets = append(p.Targets, p.Targets[0])

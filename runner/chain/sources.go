@@ -72,7 +72,7 @@ func (s *Sources) Ended(chain int) bool {
 // source is a worker's part of a variable.
 type source struct {
 	v      *variable
-	cursor Cursor
+	cursor cursor
 	rand   *rand.Rand
 	slots  rv.Slots
 	taken  int64
@@ -85,9 +85,9 @@ func newSource(v *variable, share *rv.Share, index, worker int) source {
 	s := source{v: v, settled: v.fixed, value: v.value}
 	switch v.drawing {
 	case drawSequential, drawShuffled:
-		s.cursor = NewCursor(v.spans(share, index))
-		if s.cursor.Empty() {
-			s.cursor = NewCursor([]rv.Span{{To: v.size}})
+		s.cursor = newCursor(v.spans(share, index))
+		if s.cursor.empty() {
+			s.cursor = newCursor([]rv.Span{{To: v.size}})
 		}
 	case drawAny, drawRandom:
 		s.rand = newRand(v.seed, share, worker)
@@ -115,9 +115,9 @@ func (v *variable) spans(share *rv.Share, index int) []rv.Span {
 func (s *source) next(wall int64) int64 {
 	switch s.v.drawing {
 	case drawSequential:
-		return s.cursor.Next()
+		return s.cursor.pull()
 	case drawShuffled:
-		return s.v.shuffle.at(s.cursor.Next())
+		return s.v.shuffle.at(s.cursor.pull())
 	case drawAny:
 		return s.rand.Int64N(s.v.size)
 	case drawRandom:

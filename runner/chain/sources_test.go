@@ -281,10 +281,10 @@ func TestSequencesAcrossChainsShareACursor(t *testing.T) {
 }
 
 func TestCursorWalksItsSpansAndWraps(t *testing.T) {
-	c := NewCursor([]rv.Span{{From: 3, To: 5}, {From: 7, To: 7}, {From: 9, To: 10}})
+	c := newCursor([]rv.Span{{From: 3, To: 5}, {From: 7, To: 7}, {From: 9, To: 10}})
 	var got []int64
 	for range 7 {
-		got = append(got, c.Next())
+		got = append(got, c.pull())
 	}
 	if diff := cmp.Diff([]int64{3, 4, 9, 3, 4, 9, 3}, got); diff != "" {
 		t.Error(diff)
