@@ -50,7 +50,8 @@ type Options struct {
 	// a rule's delay. Seed is the seed of the rules' draws too.
 	Rules *rules.Set
 	// Record, unless nil, gets a line of JSON for each complete request (see Recorded). It is
-	// written to while the Server's loop waits. The first error ends the record and Serve.
+	// written to while the Server's loop waits. The first error ends the record; Serve returns it
+	// in the end.
 	Record io.Writer
 }
 

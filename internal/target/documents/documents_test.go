@@ -153,6 +153,10 @@ func TestPatchIsBounded(t *testing.T) {
 	if _, err := Patch([]byte(`{"x":"y"}`), []byte(patch)); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "copies over") {
 		t.Errorf("error %v", err)
 	}
+	patch = "[" + strings.Repeat(`{"op":"test","path":""},`, maxOperations) + `{"op":"test","path":""}]`
+	if _, err := Patch([]byte("null"), []byte(patch)); err == nil || errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "1001 operations") {
+		t.Errorf("error %v", err)
+	}
 }
 
 func FuzzPatch(f *testing.F) {

@@ -33,6 +33,9 @@ func Patch(doc, patch []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("document: %w", err)
 	}
+	if len(list) > maxOperations {
+		return nil, fmt.Errorf("JSON patch: %d operations; %d are allowed", len(list), maxOperations)
+	}
 	room := maxCopied
 	for i, op := range list {
 		if root, err = op.apply(root, &room); err != nil {
@@ -51,6 +54,9 @@ func encode(v any) ([]byte, error) {
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), nil
 }
+
+// maxOperations bounds the time that a patch takes: each may move a long array.
+const maxOperations = 1000
 
 // maxCopied bounds what the copies of one patch come to, in bytes or so: each may double the document.
 const maxCopied = 1 << 20
