@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -21,6 +23,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/runnertest"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -419,6 +422,114 @@ func TestPlanRejected(t *testing.T) {
 	w.runner("rejected-1-0").Fail(runnerv1alpha1.ProblemPlan, "a newer runner is needed")
 	lt := w.awaitPhase("rejected", v1alpha1.PhaseFailed)
 	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, string(runnerv1alpha1.ProblemPlan))
+}
+
+// withOnce adds a chain that captures a token before the load, which sends it, and one that runs after
+// the load.
+func withOnce(b *builder.LoadTest) *builder.LoadTest {
+	return b.Template(v1alpha1.Template{Name: "login"}).Template(v1alpha1.Template{Name: "logout"}).
+		Capture("login", "token", v1alpha1.ValueSource{Header: "x-token"}).
+		Edit(func(s *v1alpha1.LoadTestSpec) {
+			s.Templates[0].Path = "/${token}"
+			s.Chains[1].Phase, s.Chains[2].Phase = v1alpha1.PhaseSetup, v1alpha1.PhaseTeardown
+		})
+}
+
+// wantNowhere looks for a text in everything that the operator has written.
+func (w *world) wantNowhere(secret string) {
+	w.Helper()
+	var maps corev1.ConfigMapList
+	w.must(w.client.List(w.ctx, &maps, client.InNamespace(w.ns)))
+	for i := range maps.Items {
+		for key, gz := range maps.Items[i].BinaryData {
+			z, err := gzip.NewReader(bytes.NewReader(gz))
+			w.must(err)
+			plain, err := io.ReadAll(z)
+			w.must(err)
+			maps.Items[i].BinaryData[key] = plain
+			if bytes.Contains(plain, []byte(secret)) {
+				w.Errorf("%s of ConfigMap %s has it", key, maps.Items[i].Name)
+			}
+		}
+	}
+	for _, list := range []client.ObjectList{
+		&maps, &v1alpha1.LoadTestList{}, &eventsv1.EventList{}, &batchv1.JobList{}, &corev1.PodList{}, &corev1.SecretList{},
+	} {
+		if list != &maps {
+			w.must(w.client.List(w.ctx, list, client.InNamespace(w.ns)))
+		}
+		raw, err := json.Marshal(list)
+		w.must(err)
+		if len(raw) < 300 {
+			w.Errorf("nothing to look at in a %T: %s", list, raw)
+		}
+		if bytes.Contains(raw, []byte(secret)) {
+			w.Errorf("a %T has it", list)
+		}
+	}
+}
+
+func TestSetupAndTeardown(t *testing.T) {
+	w := newWorld(t)
+	w.apply(withOnce(twoShards("once", 2*time.Second)).Build())
+	lt := w.awaitPhase("once", v1alpha1.PhaseCompleted)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	for pod, want := range map[string][]string{
+		"once-1-0": {"update", "start", "teardown", "ack"}, "once-1-1": {"update", "start", "ack"},
+	} {
+		r := w.runner(pod)
+		w.Eventually(r.Acked).Should(gomega.BeTrue())
+		if diff := cmp.Diff([]string{runnertest.Captured}, r.Globals()); diff != "" {
+			t.Errorf("globals of %s (-want +got):\n%s", pod, diff)
+		}
+		if diff := cmp.Diff(want, r.Calls()); diff != "" {
+			t.Errorf("calls to %s (-want +got):\n%s", pod, diff)
+		}
+	}
+	once := v1alpha1.OnceResult{Sent: 1, Succeeded: 1}
+	if r := lt.Status.Results; r.Setup != once || r.Teardown != once || r.Requests.Sent != 2000 {
+		t.Errorf("setup %+v, teardown %+v, sent %d; want one, one and 2000", r.Setup, r.Teardown, r.Requests.Sent)
+	}
+	w.wantEvents("once", "PlanReady", "RunnersReady", "Started", "Completed")
+	w.wantNowhere(runnertest.Captured)
+}
+
+// A runner that is lost leaves its last snapshot behind, but not what setup has captured.
+func TestRunnerThatRanSetupIsLost(t *testing.T) {
+	w := newWorld(t)
+	w.apply(withOnce(twoShards("bereft", 3*time.Second)).Build())
+	w.awaitLoad("bereft", 500)
+	w.kill("bereft-1-0")
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	lt := w.awaitPhase("bereft", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
+	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: "bereft-lost-0"}, &corev1.ConfigMap{}))
+	if r := lt.Status.Results; r.Setup.Sent != 1 || r.Teardown.Sent != 0 {
+		t.Errorf("setup %+v, teardown %+v", r.Setup, r.Teardown)
+	}
+	w.wantNowhere(runnertest.Captured)
+}
+
+func TestSetupFailed(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
+	w.apply(withOnce(twoShards("unset", time.Second)).Build())
+	w.runner("unset-1-0").Fail(runnerv1alpha1.ProblemSetup, "setup chain login: step login: timedOut")
+	w.holding(nil)
+	lt := w.awaitPhase("unset", v1alpha1.PhaseFailed)
+	for kind, status := range map[string]metav1.ConditionStatus{
+		v1alpha1.ConditionFinished: metav1.ConditionTrue, v1alpha1.ConditionStalled: metav1.ConditionTrue,
+		v1alpha1.ConditionSucceeded: metav1.ConditionFalse, v1alpha1.ConditionRunnersReady: metav1.ConditionFalse,
+	} {
+		w.wantCondition(lt, kind, status, v1alpha1.ReasonSetupFailed)
+	}
+	if v := lt.Status.Verdict; v.Reason != v1alpha1.ReasonSetupFailed || v.Message != "setup chain login: step login: timedOut" || lt.Status.StartTime != nil {
+		t.Errorf("verdict %+v, start %v", v, lt.Status.StartTime)
+	}
+	if !w.runner("unset-1-0").Begun().IsZero() {
+		t.Error("the load began")
+	}
+	w.wantEvents("unset", "PlanReady", "SetupFailed")
 }
 
 func TestTargetUnreachable(t *testing.T) {

@@ -202,6 +202,22 @@ func (r *Runner) once(phase runnerv1alpha1.Phase) bool {
 		slices.ContainsFunc(r.plan.Chains, func(c runnerv1alpha1.Chain) bool { return c.Phase == phase })
 }
 
+// sentOnce has a request for each chain of a phase, once it is over.
+func (r *Runner) sentOnce(phase runnerv1alpha1.Phase) (c runnerv1alpha1.OnceCounters) {
+	state := r.state()
+	switch {
+	case !r.once(phase), phase == runnerv1alpha1.PhaseTeardown && (!r.torn || r.start == nil):
+	case state == runnerv1alpha1.StateWaiting, state == runnerv1alpha1.StateConnecting, r.problem == runnerv1alpha1.ProblemSetup:
+	default:
+		for i := range r.plan.Chains {
+			if r.plan.Chains[i].Phase == phase {
+				c.Sent, c.Succeeded = c.Sent+1, c.Succeeded+1
+			}
+		}
+	}
+	return c
+}
+
 // Ack lets the runner go.
 func (r *Runner) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 	return r.answer(ctx, "ack", func() error {
@@ -229,7 +245,8 @@ func (r *Runner) clock() int64 { return int64(time.Since(r.clockZero)) }
 
 func (r *Runner) state() runnerv1alpha1.State {
 	switch {
-	case r.problem == runnerv1alpha1.ProblemPlan || r.problem == runnerv1alpha1.ProblemInternal || r.stop != nil:
+	case r.problem == runnerv1alpha1.ProblemPlan || r.problem == runnerv1alpha1.ProblemSetup ||
+		r.problem == runnerv1alpha1.ProblemInternal || r.stop != nil:
 		return runnerv1alpha1.StateDone
 	case r.share == nil:
 		return runnerv1alpha1.StateWaiting
@@ -284,6 +301,7 @@ func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
 			s.Globals = append(s.Globals, Captured)
 		}
 	}
+	s.Counters.Setup, s.Counters.Teardown = r.sentOnce(runnerv1alpha1.PhaseSetup), r.sentOnce(runnerv1alpha1.PhaseTeardown)
 	r.count(s)
 	return s
 }

@@ -68,6 +68,8 @@ func (r *Runner) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		err = put(req, r.Start)
 	case "PUT " + runnerv1alpha1.PathStop:
 		err = put(req, r.Stop)
+	case "PUT " + runnerv1alpha1.PathTeardown:
+		err = put(req, r.Teardown)
 	case "PUT " + runnerv1alpha1.PathAck:
 		err = put(req, r.Ack)
 	case "GET " + runnerv1alpha1.PathSnapshot:
