@@ -17,6 +17,7 @@ const (
 	// Reasons of a Stop.
 	reasonInterrupted = "interrupted"
 	reasonUnreachable = "cannot connect"
+	reasonSetup       = "setup takes too long"
 )
 
 // engine is what package runner makes of a plan.
@@ -33,15 +34,16 @@ type engine interface {
 type execution struct {
 	engine engine
 	share  rv.Share
-	// connect bounds the time until all connections are open.
-	connect time.Duration
+	// connect bounds the time until all connections are open, setup what the setup chains take then.
+	connect, setup time.Duration
 	// interrupts are the user's: the first ends sending and awaits responses in flight, the
 	// second ends that too.
 	interrupts <-chan os.Signal
-	// every gets a snapshot once a second from the start on.
+	// every gets a snapshot once a second from the start on, and one when setup begins.
 	every func(*rv.Snapshot)
 
 	interrupted int
+	settingUp   bool
 	// globals are what setup has captured.
 	globals []string
 }
@@ -57,7 +59,7 @@ func (x *execution) run() (*rv.Snapshot, error) {
 		return nil, err
 	}
 	if !ready && x.interrupted == 0 {
-		return x.unreachable()
+		return x.neverReady()
 	}
 	if ready {
 		if err := x.engine.Start(rv.Start{At: rv.Clock() + int64(headStart), Globals: x.globals}); err != nil {
@@ -85,23 +87,41 @@ func (x *execution) awaitReady() (bool, error) {
 		case <-limit.C:
 			return false, nil
 		case <-tick.C:
-			if s := x.engine.Snapshot(); s.State == rv.StateReady {
+			s := x.engine.Snapshot()
+			switch {
+			case s.State == rv.StateReady:
 				x.globals = s.Globals
 				return true, nil
+			case s.State == rv.StateSettingUp && !x.settingUp:
+				x.settingUp = true
+				limit.Reset(x.setup + x.connect) // a connection may be lost on the way
+				x.every(s)
 			}
 		}
 	}
 }
 
-// unreachable ends an engine that has not become ready. Why, it tells only while it tries.
-func (x *execution) unreachable() (*rv.Snapshot, error) {
+// neverReady ends an engine that has not become ready. Why it cannot connect, it tells only while it
+// tries.
+func (x *execution) neverReady() (*rv.Snapshot, error) {
 	why := x.engine.Snapshot()
-	if err := x.engine.Stop(rv.Stop{Reason: reasonUnreachable}); err != nil {
+	if why.State == rv.StateDone && why.Problem != "" {
+		return why, nil
+	}
+	reason := reasonUnreachable
+	if x.settingUp {
+		reason = reasonSetup
+	}
+	if err := x.engine.Stop(rv.Stop{Reason: reason}); err != nil {
 		return nil, err
 	}
 	<-x.engine.Done()
 	s := *x.engine.Snapshot()
-	if s.Problem == "" {
+	switch {
+	case s.Problem != "":
+	case x.settingUp:
+		s.Problem, s.Message = rv.ProblemSetup, fmt.Sprintf("the setup chains were not done within %v", x.setup+x.connect)
+	default:
 		s.Problem, s.Message = rv.ProblemConnect, why.Message
 	}
 	if s.Message == "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -32,6 +33,7 @@ func TestExecution(t *testing.T) {
 		shown   int // snapshots
 		began   bool
 		problem rv.Problem
+		globals []string
 	}{
 		{name: "to its end", engine: func(*fakeEngine) {}, began: true},
 		{
@@ -58,6 +60,23 @@ func TestExecution(t *testing.T) {
 			name: "cannot connect", engine: func(e *fakeEngine) { e.dead = true },
 			stops: []rv.Stop{{Reason: reasonUnreachable}}, problem: rv.ProblemConnect,
 		},
+		{
+			name: "setup, longer than connecting may take", engine: func(e *fakeEngine) { e.setup = 12 * time.Second }, began: true, shown: 1,
+			globals: []string{"token"},
+		},
+		{
+			name: "setup that fails", engine: func(e *fakeEngine) { e.setup, e.fails = time.Second, true }, shown: 1,
+			problem: rv.ProblemSetup,
+		},
+		{
+			name: "setup without end", engine: func(e *fakeEngine) { e.setup = time.Hour }, shown: 1,
+			stops: []rv.Stop{{Reason: reasonSetup}}, problem: rv.ProblemSetup,
+		},
+		{
+			name: "interrupted in setup", engine: func(e *fakeEngine) { e.setup = time.Hour }, shown: 1,
+			user:  func(c chan<- os.Signal) { time.Sleep(time.Second); c <- os.Interrupt },
+			stops: []rv.Stop{drain},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -71,7 +90,10 @@ func TestExecution(t *testing.T) {
 					go tc.user(signals)
 				}
 				shown := 0
-				x := &execution{engine: e, connect: 5 * time.Second, interrupts: signals, every: func(*rv.Snapshot) { shown++ }}
+				x := &execution{
+					engine: e, connect: 5 * time.Second, setup: 8 * time.Second,
+					interrupts: signals, every: func(*rv.Snapshot) { shown++ },
+				}
 				s, err := x.run()
 				if err != nil {
 					t.Fatal(err)
@@ -79,11 +101,26 @@ func TestExecution(t *testing.T) {
 				if diff := cmp.Diff(tc.stops, e.stops); diff != "" {
 					t.Errorf("stops (-want +got):\n%s", diff)
 				}
+				if diff := cmp.Diff(tc.globals, e.start.Globals); diff != "" {
+					t.Errorf("globals (-want +got):\n%s", diff)
+				}
 				if shown != tc.shown || (s.StartedAt > 0) != tc.began || s.Problem != tc.problem || s.State != rv.StateDone {
 					t.Errorf("shown %d, began at %d, problem %q, state %q", shown, s.StartedAt, s.Problem, s.State)
 				}
 			})
 		})
+	}
+}
+
+func TestSetupFailureIsTold(t *testing.T) {
+	e := newFakeEngine(nil)
+	e.setup, e.fails = time.Nanosecond, true
+	got := h2surge(t, e, nil, "run", "-f", "-", "-o", "json")
+	if got.code != 5 || !strings.Contains(got.errors, "setup failed: setup chain login: timedOut") || !strings.Contains(got.out, `"reason": "SetupFailed"`) {
+		t.Errorf("exit code %d, %s%s", got.code, got.out, got.errors)
+	}
+	if strings.Contains(got.out, "token") {
+		t.Error("the report has what setup captured")
 	}
 }
 

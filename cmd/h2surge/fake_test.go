@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
@@ -24,10 +25,14 @@ type fakeEngine struct {
 	// dead never becomes ready; lasting is not done before a Stop, stubborn not before a Stop
 	// without drain.
 	dead, lasting, stubborn bool
-	refuse                  error // of Update
-	stops                   []rv.Stop
-	started                 chan struct{}
-	done                    chan struct{}
+	// setup is how long setup takes; fails ends it badly.
+	setup   time.Duration
+	fails   bool
+	refuse  error // of Update
+	start   rv.Start
+	stops   []rv.Stop
+	started chan struct{}
+	done    chan struct{}
 }
 
 // startedAt does not depend on the clock, which is below zero under fake time.
@@ -57,12 +62,31 @@ func (e *fakeEngine) Update(u rv.Update) error {
 	if e.dead {
 		e.snapshot.State, e.snapshot.Problem, e.snapshot.Message = rv.StateConnecting, rv.ProblemConnect, "connection refused"
 	}
+	if e.setup > 0 {
+		e.snapshot.State = rv.StateSettingUp
+		time.AfterFunc(e.setup, e.setUp)
+	}
 	return nil
 }
 
-func (e *fakeEngine) Start(rv.Start) error {
+// setUp is the end of setup.
+func (e *fakeEngine) setUp() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	switch {
+	case e.snapshot.State != rv.StateSettingUp:
+	case e.fails:
+		e.snapshot.Problem, e.snapshot.Message = rv.ProblemSetup, "setup chain login: timedOut"
+		e.end()
+	default:
+		e.snapshot.State, e.snapshot.Globals = rv.StateReady, []string{"token"}
+	}
+}
+
+func (e *fakeEngine) Start(s rv.Start) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.start = s
 	e.snapshot.State, e.snapshot.StartedAt = rv.StateRunning, startedAt
 	close(e.started)
 	if !e.lasting {

@@ -64,8 +64,12 @@ func doing(l result.Live) string {
 	switch l.State {
 	case rv.StateConnecting, rv.StateWaiting:
 		return "connecting"
+	case rv.StateSettingUp:
+		return "setting up"
 	case rv.StateDraining:
 		return "awaiting the last responses"
+	case rv.StateDrained, rv.StateTearingDown:
+		return "tearing down"
 	}
 	return l.Stage
 }

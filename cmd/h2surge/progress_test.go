@@ -39,6 +39,17 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+func TestDoing(t *testing.T) {
+	for state, want := range map[rv.State]string{
+		rv.StateWaiting: "connecting", rv.StateConnecting: "connecting", rv.StateSettingUp: "setting up", rv.StateReady: "hold", rv.StateRunning: "hold",
+		rv.StateDraining: "awaiting the last responses", rv.StateDrained: "tearing down", rv.StateTearingDown: "tearing down",
+	} {
+		if got := doing(result.Live{State: state, Stage: "hold"}); got != want {
+			t.Errorf("%s: %q, want %q", state, got, want)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
 	for _, tc := range []struct {
 		args []string

@@ -185,7 +185,10 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 	signals, release := parts.interrupts()
 	defer release()
 	shown := o.progress(j.plan, stderr)
-	x := &execution{engine: e, share: share, connect: connectTimeout(j.plan), interrupts: signals, every: shown.every}
+	x := &execution{
+		engine: e, share: share, connect: connectTimeout(j.plan), setup: j.plan.SetupWithin(),
+		interrupts: signals, every: shown.every,
+	}
 	shown.begin()
 	s, err := x.run()
 	shown.end()

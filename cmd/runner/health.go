@@ -33,14 +33,14 @@ func newMetricsServer(snapshot func() *rv.Snapshot, metrics http.Handler, log *s
 	}
 }
 
-// ready holds from when every connection is open. A runner whose plan was rejected is done, but
-// has never been ready.
+// ready holds from when every connection is open and setup is done. A runner whose plan was rejected,
+// or whose setup failed, is done, but has never been ready.
 func ready(s *rv.Snapshot) bool {
 	switch s.State {
-	case rv.StateReady, rv.StateRunning, rv.StateDraining:
+	case rv.StateReady, rv.StateRunning, rv.StateDraining, rv.StateDrained, rv.StateTearingDown:
 		return true
 	case rv.StateDone:
-		return s.Problem != rv.ProblemPlan
+		return s.Problem != rv.ProblemPlan && s.Problem != rv.ProblemSetup
 	}
 	return false
 }
