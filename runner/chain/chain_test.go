@@ -66,7 +66,7 @@ func sources(g *Program) *Sources {
 // request renders a step as its sender would and reads it back with an independent decoder.
 func request(t *testing.T, e *Encoder, d *hpack.Decoder, s *Step, in *Instance, state TableState) ([]string, string, TableState) {
 	t.Helper()
-	body := s.AppendBody(nil, e.g, in)
+	body := s.AppendBody(nil, nil, in)
 	prefix := []byte("prefix")
 	block, next := e.AppendHeaders(prefix, s, in, len(body), state, nil)
 	if string(block[:6]) != "prefix" {

@@ -19,7 +19,6 @@ import (
 // step has been sent once, in order, the table stays as it is. Blocks are kept per (step,
 // state); values with holes are never inserted.
 type Encoder struct {
-	g      *Program
 	target int
 	steps  [][]field // by Step.Order
 	needed int       // size of the table that all insertions together need
@@ -59,7 +58,7 @@ type op struct {
 
 // NewEncoder makes an encoder for the steps that go to an endpoint of a target.
 func NewEncoder(g *Program, target int, e *rv.Endpoint) *Encoder {
-	enc := &Encoder{g: g, target: target}
+	enc := &Encoder{target: target}
 	for i := range g.Steps {
 		if g.Steps[i].Target != target {
 			continue

@@ -23,7 +23,6 @@ import (
 // Methods and names of fields are tokens (see requestFields); in names with holes, everything else
 // becomes "-".
 type Head struct {
-	g         *Program
 	target    int
 	keepAlive bool
 	steps     [][]headOp // by Step.Order
@@ -57,7 +56,7 @@ const (
 // NewHead makes the renderer for the steps that go to an endpoint of a target. Without keepAlive
 // each request says that it is the connection's last (RFC 9112 9.6).
 func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
-	h := &Head{g: g, target: target, keepAlive: keepAlive}
+	h := &Head{target: target, keepAlive: keepAlive}
 	for i := range g.Steps {
 		if g.Steps[i].Target == target {
 			s := &g.Steps[i]

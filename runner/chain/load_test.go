@@ -122,6 +122,42 @@ func TestBodyFromHasItsHolesFilled(t *testing.T) {
 	}
 }
 
+// TestTextsDoNotShareMemory: what one text adds to a file's content is not in another one.
+func TestTextsDoNotShareMemory(t *testing.T) {
+	content := append(make([]byte, 0, 64), "same "...)
+	p := lifeCycle()
+	r := machine(0)
+	r.ReadFile = func(string) ([]byte, error) { return content, nil }
+	steps := p.Chains[0].Steps
+	for i, end := range []string{"one", "two"} {
+		steps[i].Body = rv.Text{{Content: &rv.Content{File: "/f"}}, {Literal: end}}
+	}
+	g, err := Load(p, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := g.Steps[0].body.literal(), g.Steps[1].body.literal(); a != "same one" || b != "same two" {
+		t.Errorf("bodies %q and %q", a, b)
+	}
+}
+
+// TestNamesInFiles: what the chain captures hides a variable, which hides what setup captures.
+func TestNamesInFiles(t *testing.T) {
+	p := lifeCycle()
+	p.Globals = []string{"session", "ue", "only"}
+	p.Variables[1].Name = "session"
+	p.Chains[0].Steps[1].BodyFrom = &rv.BodyFrom{Content: *text1("${session} ${ue} ${only}")}
+	g := program(t, p)
+	src := sources(g)
+	src.SetGlobals([]string{"g1", "g2", "g3"})
+	var in Instance
+	in.Start(g, 0, src, 0)
+	in.Capture(0, []byte("captured"))
+	if got, want := string(g.Steps[1].AppendBody(nil, g, &in)), "captured 000005 g3"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestEndpointsOfTexts(t *testing.T) {
 	p := lifeCycle()
 	p.Variables = []rv.Variable{{Name: "host", Env: &rv.Env{Name: "HOST"}}, {Name: "path", PerShard: []string{"/a", "/b/"}}, {Name: "unused", List: []string{"x"}}}

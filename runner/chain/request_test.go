@@ -100,6 +100,38 @@ func TestSecretsAndNamesWithHoles(t *testing.T) {
 	}
 }
 
+// TestSecretsAreInNoTable: the peer's table, which grows as blocks come, has nothing secret in it.
+func TestSecretsAreInNoTable(t *testing.T) {
+	p := secured()
+	c := &p.Chains[0]
+	c.Steps = append(c.Steps, rv.Step{Name: "c", Method: "GET", Path: lit("/c"), Timeout: 1, Headers: []rv.Header{{Name: lit("x"), Value: lit("y")}, {Name: lit("authorization"), Value: lit("own")}}})
+	g := program(t, p)
+	src := sources(g)
+	src.SetAuthorization(0, []byte("token"))
+	enc, dec := NewEncoder(g, 0, &g.Targets[0].Endpoints[0]), hpack.NewDecoder(MaxTable, nil)
+	var in Instance
+	state := enc.Begin(MaxTable)
+	for range 3 {
+		in.Start(g, 0, src, 0)
+		for i := range g.Steps {
+			var block []byte
+			block, state = enc.AppendHeaders(nil, &g.Steps[i], &in, 0, state, []byte("a=b"))
+			fields, err := dec.DecodeFull(block)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range fields {
+				if f.Sensitive != (f.Name == "authorization" || f.Name == "cookie") {
+					t.Errorf("step %d: %v", i, f)
+				}
+			}
+		}
+	}
+	if state != 3 {
+		t.Errorf("the table is in state %d, want 3", state)
+	}
+}
+
 // fieldsOf lists a message as decoded does.
 func fieldsOf(m *message.Message) []string {
 	out := []string{":method: " + string(m.Method), ":scheme: " + string(m.Scheme), ":authority: " + string(m.Authority), ":path: " + string(m.Path)}

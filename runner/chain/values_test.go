@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -112,7 +114,21 @@ func TestUUIDsAreVersion4(t *testing.T) {
 			t.Fatalf("%d: %s, seen %v", i, id, seen[id])
 		}
 		seen[id] = true
+		if a := keyOf(t, id); a != mix(uint64(i)^v.seed) {
+			t.Fatalf("%d: %s has lost bits of what makes it the only one: %x", i, id, a)
+		}
 	}
+}
+
+// keyOf is the bijection of the number that a UUID was made of: all but 64 bits left out.
+func keyOf(t *testing.T, id string) uint64 {
+	t.Helper()
+	b, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	high, low := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
+	return high>>16<<16 | high&0xfff<<4 | low>>58&15
 }
 
 func TestTimestamps(t *testing.T) {
