@@ -1,0 +1,190 @@
+package h2loadrunner
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/convert"
+)
+
+// anyStatus: something else decides.
+var anyStatus = []string{"2xx", "3xx", "4xx", "5xx"}
+
+// expect makes what is a success. There one thing decides: the script, else response-match, else
+// the status.
+func (r *request) expect() {
+	status := r.in.whole("expected-status-code", 0)
+	checks, matched := r.checks()
+	if status > 999 {
+		r.Fail(r.in.at("expected-status-code"), "is no status code")
+		return
+	}
+	switch {
+	case r.judged:
+		r.self().Expect = &v1alpha1.Expect{Status: anyStatus}
+		if matched || status > 0 {
+			r.WarnAt(r.at+".expect", r.in.at("luaScript"), "validate_response alone decides, so response-match and expected-status-code are left out")
+		}
+	case matched:
+		r.self().Expect = &v1alpha1.Expect{Status: anyStatus, Checks: checks}
+		if status > 0 {
+			r.WarnAt(r.at+".expect", r.in.at("expected-status-code"), "has no meaning beside response-match and is left out")
+		}
+	case status > 0:
+		r.self().Expect = &v1alpha1.Expect{Status: []string{fmt.Sprint(status)}}
+	}
+}
+
+// checks are those of response-match. matched says that there are some, also if none can be kept.
+func (r *request) checks() (out []v1alpha1.Check, matched bool) {
+	match := r.in.child("response-match")
+	if match == nil {
+		return nil, false
+	}
+	for i, rule := range match.list("headers") {
+		matched = true
+		name := strings.ToLower(rule.text("header-name"))
+		check := v1alpha1.Check{Name: fmt.Sprintf("header-%d", i+1)}
+		switch {
+		case name == ":status":
+			check.Status = new(true)
+		case name == "" || strings.HasPrefix(name, ":"):
+			r.Fail(rule.at("header-name"), "must be the name of a response header or :status")
+		default:
+			check.Header = name
+		}
+		out = r.compared(out, rule, check)
+	}
+	for i, rule := range match.list("payload") {
+		matched = true
+		pointer := rule.text("JsonPointer")
+		check := v1alpha1.Check{Name: fmt.Sprintf("payload-%d", i+1)}
+		check.JSONPointer = &pointer
+		if extended(pointer) {
+			r.WarnAt(r.at+".expect", rule.at("JsonPointer"), "%s is no JSON Pointer of RFC 6901 (name or value of a member by its number) and cannot be expressed; the check is left out", pointer)
+			rule.text("matchType")
+			rule.text("input")
+			rule.end()
+			continue
+		}
+		out = r.compared(out, rule, check)
+	}
+	match.end()
+	return out, matched
+}
+
+// extended is theirs: /~#N#name or /~#N#value.
+func extended(pointer string) bool { return strings.Contains(pointer, "~#") }
+
+// compared adds the check with the comparison of a rule.
+func (r *request) compared(list []v1alpha1.Check, rule *object, check v1alpha1.Check) []v1alpha1.Check {
+	input := convert.Literal(rule.text("input"))
+	switch kind := rule.text("matchType"); kind {
+	case "EqualsTo":
+		check.Equals = &input
+	case "StartsWith":
+		check.StartsWith = &input
+	case "EndsWith":
+		check.EndsWith = &input
+	case "Contains":
+		check.Contains = &input
+	case "RegexMatch":
+		pattern := "^(?:" + rule.text("input") + ")$"
+		if !r.expressible(rule.at("input"), rule.text("input"), "check") {
+			rule.end()
+			return list
+		}
+		check.Matches = pattern
+	default:
+		r.Fail(rule.at("matchType"), "%q is not known; EqualsTo, StartsWith, EndsWith, Contains and RegexMatch are", kind)
+	}
+	rule.end()
+	return append(list, check)
+}
+
+// expressible tells where ECMAScript has what RE2 has not.
+func (r *request) expressible(from, pattern, what string) bool {
+	if _, err := regexp.Compile(pattern); err != nil {
+		r.WarnAt(r.at, from, "is a regular expression that RE2 does not have (lookaround, back references, \\u); the %s is left out", what)
+		return false
+	}
+	if strings.Contains(pattern, `\s`) || strings.Contains(pattern, `\S`) {
+		r.WarnAt(r.at, from, `\s is ASCII white space in RE2, without the vertical tab and Unicode's`)
+	}
+	return true
+}
+
+// pick makes captures of value-pickers. What they pick up, later requests of the chain may use.
+func (r *request) pick() {
+	for _, p := range r.in.list("value-pickers") {
+		source, ok := r.sourceOf(p)
+		name, pattern := p.text("save-to-variable"), p.text("regexp")
+		p.end()
+		if name == "" {
+			r.Fail(p.at("save-to-variable"), "is needed")
+			continue
+		}
+		if !ok || pattern != "" && !r.expressible(p.at("regexp"), pattern, "capture") {
+			continue
+		}
+		if pattern != "" {
+			source.Regex, source.Group = pattern, new(int32(0))
+		}
+		our := r.picked[name]
+		if our == "" {
+			our = r.Unique("variable", convert.WordName(name))
+			r.picked[name] = our
+		}
+		r.capture(v1alpha1.Capture{Name: our, ValueSource: source, Optional: true})
+		r.values[name] = hole(our)
+	}
+}
+
+// sourceOf says where one picker takes its value from.
+func (r *request) sourceOf(p *object) (s v1alpha1.ValueSource, ok bool) {
+	source := p.text("source")
+	from := p.at("source")
+	if source == "" && !strings.HasPrefix(p.text("where-to-pickup-from"), "Json") {
+		r.Fail(from, "is needed")
+		return s, false
+	}
+	switch where := p.text("where-to-pickup-from"); where {
+	case "Response-Header":
+		s.Header = strings.ToLower(source)
+		if s.Header == ":status" {
+			s.Header, s.Status = "", new(true)
+		}
+	case "Request-Header":
+		return r.fromRequest(from, strings.ToLower(source))
+	case "Json-Pointer-In-Response-Payload", "Json-Pointer-In-Request-Payload":
+		if extended(source) {
+			r.WarnAt(r.at+".capture", from, "%s is no JSON Pointer of RFC 6901 and cannot be expressed; the capture is left out", source)
+			return s, false
+		}
+		if s.JSONPointer = &source; where == "Json-Pointer-In-Request-Payload" {
+			s = v1alpha1.ValueSource{Request: &v1alpha1.RequestSource{JSONPointer: &source}}
+		}
+	default:
+		r.Fail(p.at("where-to-pickup-from"), "%q is not known", where)
+		return s, false
+	}
+	return s, true
+}
+
+func (r *request) fromRequest(from, name string) (s v1alpha1.ValueSource, ok bool) {
+	s.Request = &v1alpha1.RequestSource{}
+	switch name {
+	case ":path":
+		s.Request.Path = new(true)
+	case ":method":
+		s.Request.Method = new(true)
+	case ":scheme", ":authority":
+		r.WarnAt(r.at+".capture", from, "%s cannot be captured; the capture is left out", name)
+		return s, false
+	default:
+		s.Request.Header = name
+	}
+	return s, true
+}

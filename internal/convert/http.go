@@ -1,0 +1,108 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// Header makes a header field. value has holes where the template has some. It is false for what
+// the engine sets itself and for what belongs to a connection, which is told, as is white space at
+// the ends of the value, which is taken off (RFC 9113 8.2.1).
+func (d *Draft) Header(at, from, name, value string) (h v1alpha1.Header, ok bool) {
+	trimmed := strings.Trim(value, " \t")
+	if trimmed != value {
+		d.WarnAt(at, from, "the white space around the value of %s is taken off (RFC 9113 8.2.1)", name)
+	}
+	switch strings.ToLower(name) {
+	case "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade", "http2-settings":
+		d.WarnAt(at, from, "%s belongs to a connection and is left out", name)
+		return h, false
+	case "te":
+		if !strings.EqualFold(trimmed, "trailers") {
+			d.WarnAt(at, from, "te with another value than trailers is left out (RFC 9113 8.2.2)")
+			return h, false
+		}
+	case "content-length":
+		d.WarnAt(at, from, "content-length is set from the body and left out")
+		return h, false
+	case "authorization", "proxy-authorization":
+		d.WarnAt(at, from, "the value of %s stands in the manifest, where anybody who may read it sees it; valueFrom or auth of the target hide it", name)
+	}
+	return v1alpha1.Header{Name: name, Value: &trimmed}, true
+}
+
+// URL is the parts of one that a manifest has in different places.
+type URL struct {
+	// Scheme is http or https, Authority the host, in lower case, and the port unless it is the
+	// scheme's.
+	Scheme, Authority string
+	// Path begins with a slash and has the query.
+	Path string
+}
+
+// Base is the URL of a target.
+func (u URL) Base() string { return u.Scheme + "://" + u.Authority }
+
+// SplitURL reads an absolute URL of http or https. The fragment, which is never sent (RFC 9110
+// 7.1), is dropped, and so is the user, of whom it tells.
+func SplitURL(raw string) (u URL, user *url.Userinfo, err error) {
+	scheme, rest, found := strings.Cut(raw, "://")
+	u.Scheme = strings.ToLower(scheme)
+	if !found || u.Scheme != "http" && u.Scheme != "https" {
+		return u, nil, errors.New("must be a URL that begins with http:// or https://")
+	}
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		end = i
+	}
+	parsed, err := url.Parse(u.Scheme + "://" + rest[:end])
+	if err != nil || parsed.Hostname() == "" {
+		return u, nil, errors.New("has no host, or one that cannot be")
+	}
+	u.Authority = Authority(u.Scheme, parsed.Hostname(), parsed.Port())
+	path, _, _ := strings.Cut(rest[end:], "#")
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	u.Path = EscapePath(path)
+	return u, parsed.User, nil
+}
+
+// Authority puts host and port together. The port is left out when it is empty or the scheme's.
+func Authority(scheme, host, port string) string {
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if port == "" || port == DefaultPort(scheme) {
+		if strings.Contains(host, ":") {
+			return "[" + host + "]"
+		}
+		return host
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// DefaultPort is that of a scheme (RFC 9110 4.2).
+func DefaultPort(scheme string) string {
+	if scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+// EscapePath percent-encodes what no path or query may have: white space, control characters, #
+// and all that is not ASCII.
+func EscapePath(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		if c := path[i]; c <= ' ' || c >= 0x7f || c == '#' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

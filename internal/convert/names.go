@@ -1,0 +1,76 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxName bounds the names of targets, templates, chains, steps, variables and captures.
+const maxName = 50
+
+// DashName makes of any text what may be the name of a LoadTest, a target, a template, a chain, a
+// step or a rate.
+func DashName(s string) string {
+	out := mapped(strings.ToLower(s), '-', func(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' })
+	if len(out) > maxName {
+		out = strings.Trim(out[:maxName], "-")
+	}
+	if out == "" {
+		return "x"
+	}
+	return out
+}
+
+// WordName makes of any text what may be the name of a variable or a capture.
+func WordName(s string) string {
+	out := mapped(s, '_', isWord)
+	if out == "" || '0' <= out[0] && out[0] <= '9' {
+		out = "v" + out
+	}
+	if len(out) > maxName {
+		out = strings.Trim(out[:maxName], "_")
+	}
+	return out
+}
+
+func isWord(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_'
+}
+
+// mapped puts one filler in place of each run of other bytes, and none at the ends.
+func mapped(s string, filler byte, keep func(byte) bool) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch {
+		case keep(s[i]):
+			b.WriteByte(s[i])
+		case b.Len() > 0 && b.String()[b.Len()-1] != filler:
+			b.WriteByte(filler)
+		}
+	}
+	return strings.Trim(b.String(), string(filler))
+}
+
+// Unique makes a name different from all others of its kind, such as "template", by a number at its
+// end.
+func (d *Draft) Unique(kind, name string) string {
+	taken := d.names[kind]
+	if taken == nil {
+		taken = map[string]bool{}
+		d.names[kind] = taken
+	}
+	separator := "-"
+	if kind == "variable" {
+		separator = "_"
+	}
+	out := name
+	for n := 2; taken[out]; n++ {
+		end := fmt.Sprintf("%s%d", separator, n)
+		out = name[:min(len(name), maxName-len(end))] + end
+	}
+	taken[out] = true
+	return out
+}
+
+// Literal keeps a text from being read as one with holes.
+func Literal(s string) string { return strings.ReplaceAll(s, "$", "$$") }

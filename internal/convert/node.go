@@ -1,0 +1,132 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ordered is a value as YAML, with the fields in the order of its type. What is null is left out.
+func ordered(v any) (*yaml.Node, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(&b)
+	dec.UseNumber()
+	n, err := node(dec)
+	if errors.Is(err, io.EOF) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c := n.Content; len(c) > 3 && c[0].Value == "kind" && c[2].Value == "apiVersion" {
+		c[0], c[1], c[2], c[3] = c[2], c[3], c[0], c[1] // as everybody writes it
+	}
+	return n, nil
+}
+
+// node reads one value; nil is null.
+func node(dec *json.Decoder) (*yaml.Node, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch v := token.(type) {
+	case json.Delim:
+		if v == '{' {
+			return mapping(dec)
+		}
+		return sequence(dec)
+	case string:
+		return scalar(v), nil
+	case json.Number:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}, nil
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatBool(v)}, nil
+	}
+	return nil, nil
+}
+
+func mapping(dec *json.Decoder) (*yaml.Node, error) {
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		value, err := node(dec)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			out.Content = append(out.Content, scalar(fmt.Sprint(key)), value)
+		}
+	}
+	_, err := dec.Token()
+	return out, err
+}
+
+func sequence(dec *json.Decoder) (*yaml.Node, error) {
+	out := &yaml.Node{Kind: yaml.SequenceNode}
+	for dec.More() {
+		value, err := node(dec)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			out.Content = append(out.Content, value)
+		}
+	}
+	_, err := dec.Token()
+	return out, err
+}
+
+var (
+	// bare are texts that every YAML reads as texts without quotes: no numbers, dates, indicators.
+	bare = regexp.MustCompile(`^([A-Za-z/$][-A-Za-z0-9_./$?=+{}&,%]*(:[-A-Za-z0-9_./$?=+{}&,%]+)*|[1-5]xx|([0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h))+)$`)
+	// words are those that YAML 1.1 reads as something else.
+	words = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true}
+)
+
+// scalar is a text, quoted where it must be. Lines stand as lines.
+func scalar(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
+	switch {
+	case bare.MatchString(s) && !words[strings.ToLower(s)]:
+		n.Style = 0
+	case strings.Contains(s, "\n") && asLines(s):
+		n.Style = yaml.LiteralStyle
+	case printable(s):
+		n.Style = yaml.SingleQuotedStyle
+	}
+	return n
+}
+
+// asLines: a literal block has no escapes, and is odd about white space at its ends.
+func asLines(s string) bool {
+	if s[0] == ' ' || s[0] == '\n' || strings.HasSuffix(s, "\n\n") || strings.Contains(s, " \n") || strings.HasSuffix(s, " ") {
+		return false
+	}
+	return printable(strings.ReplaceAll(s, "\n", ""))
+}
+
+// printable is narrow: what else there is, is written with escapes.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

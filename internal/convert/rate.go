@@ -1,0 +1,71 @@
+package convert
+
+import (
+	"math"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// longestPeriod is that of requestsPer, in seconds.
+const longestPeriod = 24 * 60 * 60
+
+// SetRate makes perSecond requests a second the mode of a stage; 0 is as fast as possible. It
+// returns false when that is no rate that a stage can have.
+func SetRate(r *v1alpha1.Rate, perSecond float64) bool {
+	switch {
+	case math.IsNaN(perSecond) || perSecond < 0 || perSecond > 1e8:
+		return false
+	case perSecond == 0:
+		r.AsFastAsPossible = new(true)
+		return true
+	case perSecond == math.Trunc(perSecond):
+		r.RequestsPerSecond = new(int64(perSecond))
+		return true
+	}
+	for period := 2.0; period <= longestPeriod; period++ {
+		count := math.Round(perSecond * period)
+		if count >= 1 && count <= 1e8 && math.Abs(count-perSecond*period) <= 1e-9*period*perSecond {
+			r.RequestsPer = &v1alpha1.RequestsPer{Count: int64(count), Period: metav1.Duration{Duration: time.Duration(period) * time.Second}}
+			return true
+		}
+	}
+	return false
+}
+
+// Seconds is a duration; what no duration can hold is refused.
+func Seconds(s float64) (time.Duration, bool) {
+	ns := s * float64(time.Second)
+	if math.IsNaN(ns) || ns < 0 || ns >= math.MaxInt64 {
+		return 0, false
+	}
+	return time.Duration(math.Round(ns)), true
+}
+
+// Given is a duration of the API.
+func Given(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+
+// Stages are a warm-up, if there is one, and the load: as long as duration if there is one, else as
+// many as requests. The mode is still to be set.
+func Stages(warmUp, duration time.Duration, requests int64) []v1alpha1.Rate {
+	load := v1alpha1.Rate{Name: "load"}
+	if duration > 0 {
+		load.Duration = Given(duration)
+	} else {
+		load.Requests = &requests
+	}
+	if warmUp <= 0 {
+		return []v1alpha1.Rate{load}
+	}
+	return []v1alpha1.Rate{{Name: "warm-up", WarmUp: true, Duration: Given(warmUp)}, load}
+}
+
+// Window is 2^bits-1 octets, a flow control window as h2load has it.
+func Window(bits int64) (octets int32, ok bool) {
+	if bits < 1 || bits > 31 {
+		return 0, false
+	}
+	return int32(int64(1)<<bits - 1), true
+}
