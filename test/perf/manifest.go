@@ -44,6 +44,82 @@ spec:
 `, url, chainBody(), mode, seconds)
 }
 
+// luaManifest is the chain of h2loadrunner's users: a script makes every request from the response before, and
+// judges every response.
+func luaManifest(url string, seconds int) string {
+	return fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: lua}
+spec:
+  targets: [{name: target, url: %q, connections: 4, maxConcurrentStreams: 64}]
+  variables: [{name: ue, range: {start: 0, end: 1000000000, width: 10}}]
+  templates:
+    - name: scripted
+      headers: [{name: content-type, value: application/json}]
+      body: '%s'
+      timeout: 2s
+      script:
+        lua: |
+          function make_request(response_headers, response_body, headers, payload)
+            local location = response_headers["location"]
+            if location then headers[":path"] = location end
+            headers["x-length"] = tostring(#payload)
+            return headers, payload
+          end
+          function validate_response(headers, payload)
+            local status = headers[":status"]
+            return status == "201" or status == "204" or status == "200"
+          end
+    - {name: create, extends: scripted, method: POST, path: /npcf-policyauthorization/v1/app-sessions, capture: [{name: session, header: location}]}
+    - {name: update, extends: scripted, method: PATCH, path: "${session}"}
+    - {name: delete, extends: scripted, method: DELETE, path: "${session}"}
+  chains: [{name: session, target: target, steps: [{template: create}, {template: update}, {template: delete}]}]
+  rates: [{name: load, asFastAsPossible: true, duration: %ds}]
+`, url, chainBody(), seconds)
+}
+
+// languageManifest has what tests of real services use of the language.
+func languageManifest(url string, seconds int) string {
+	return fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: language}
+spec:
+  targets: [{name: target, url: %q, connections: 4, maxConcurrentStreams: 64}]
+  variables:
+    - {name: ue, range: {start: 0, end: 1000000000, width: 10}, order: shuffled}
+    - {name: trace, random: {hex: {length: 32}}, scope: step}
+    - {name: id, uuid: {}}
+    - {name: now, timestamp: {format: rfc3339Milli}, scope: step}
+    - {name: user, csv: {text: "imsi,name\n001,Ada\n002,Grace\n003,Edith\n"}}
+    - {name: number, counter: {width: 8}}
+  templates:
+    - name: common
+      headers:
+        - {name: content-type, value: application/json}
+        - {name: x-trace, value: "00-${trace}-01"}
+        - {name: x-user, value: "${urlEncode(user.name)}"}
+      timeout: 2s
+    - name: create
+      extends: common
+      method: POST
+      path: /sessions
+      body: '{"gpsi":"msisdn-${ue}","id":"${id}","at":"${now}","user":"${jsonEscape(user.name)}","number":"${number}"}'
+      expect: {status: ["201"], checks: [{name: where, header: location, startsWith: /sessions/}]}
+      capture: [{name: session, header: location}, {name: id_there, header: location, regex: "/([0-9a-f]+)$"}]
+    - name: read
+      extends: common
+      path: ${session}?id=${id_there}
+      expect: {checks: [{name: object, jsonPointer: "", startsWith: "{"}, {name: soon, responseTime: true, lessThan: 1s}]}
+      capture: [{name: whole, jsonPointer: ""}]
+    - {name: delete, extends: common, method: DELETE, path: "${session}", expect: {status: ["204"]}}
+  chains:
+    - name: session
+      target: target
+      steps: [{template: create}, {template: read, when: [{value: "${id_there}", exists: true}]}, {template: delete}]
+  rates: [{name: load, asFastAsPossible: true, duration: %ds}]
+`, url, seconds)
+}
+
 // getManifest spreads GETs over a load-share group.
 func getManifest(urls []string, workers, connections, streams, seconds int) string {
 	return fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1

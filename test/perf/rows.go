@@ -37,6 +37,9 @@ func markRows() []row {
 		chainRow("chain-60k", "the same chain at a fixed 60 000/s", "requestsPerSecond: 60000",
 			cpuMicros(2.0, 1.2),
 			goal{what: "p99 in ms", mark: 1, of: func(r result) spread { return r.ourP99() }}),
+		// 6.8 us is what h2loadrunner 2.1.7 with LuaJIT needs for this work on this kind of machine.
+		languageRow("chain-lua", "the same chain with Lua's make_request and validate_response in every step", luaManifest, cpuMicros(6.8, 4)),
+		languageRow("chain-language", "the same chain with six variables, functions, JSON pointers and checks in every step", languageManifest, cpuMicros(2.0, 1.0)),
 	}
 }
 
@@ -50,6 +53,13 @@ func chainRow(name, work, mode string, goals ...goal) row {
 		return chainManifest(urls[0], mode, seconds)
 	}}
 	return row{name: name, group: groupMarks, work: work, server: target, ours: side{client: h2surge{}, load: l}, goals: goals}
+}
+
+// languageRow is the chain with more of the language in every step.
+func languageRow(name, work string, manifest func(url string, seconds int) string, goals ...goal) row {
+	r := chainRow(name, work, "", goals...)
+	r.ours.load.manifest = func(urls []string, seconds int) string { return manifest(urls[0], seconds) }
+	return r
 }
 
 // scalingRows put two workers and two servers beside one worker: in requests a second with one

@@ -17,7 +17,7 @@ func TestRows(t *testing.T) {
 	want := map[string]bounds{
 		"h2c-m100": {"h2load", 0.60, 0.45}, "tls-m100": {"h2load", 0.60, 0.45}, "h2c-m100-nginx": {"h2load", 0.85, 0.60},
 		"h2c-m1": {"h2load", 0.85, 0.75}, "http1": {"wrk", 1.00, 0.90}, "http1-no-keep-alive": {"ab", 0.70, 0.50},
-		"chain": {"", 0.60, 0.35}, "chain-60k": {"", 2.0, 1.2},
+		"chain": {"", 0.60, 0.35}, "chain-60k": {"", 2.0, 1.2}, "chain-lua": {"", 6.8, 4}, "chain-language": {"", 2.0, 1.0},
 	}
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, r := range rows() {
@@ -100,8 +100,8 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	if n != 6 {
-		t.Errorf("%d manifests, want those of two chains and two rows of two sides", n)
+	if n != 8 {
+		t.Errorf("%d manifests, want those of four chains and two rows of two sides", n)
 	}
 }
 
