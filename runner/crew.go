@@ -21,8 +21,10 @@ import (
 // crew is the workers of one share.
 type crew struct {
 	members []*member
-	cancel  context.CancelFunc
-	group   sync.WaitGroup
+	// failed: setup has failed; the crew ends and is never ready.
+	failed atomic.Bool
+	cancel context.CancelFunc
+	group  sync.WaitGroup
 }
 
 // member is a worker and what is kept about it outside its goroutine.
@@ -83,6 +85,10 @@ func (r *Runner) member(c *crew, i int, program *chain.Program, part rv.Share, d
 		cfg.Pin = func() error { return errors.Join(poll.PreciseTimers(), poll.Pin(to)) }
 	}
 	cfg.Changed = func() {
+		if m.worker.SetupFailure() != "" {
+			c.failed.Store(true) // before anybody sees that the worker is no longer in the way
+			c.abort()
+		}
 		m.phase.Store(uint32(m.worker.Phase()))
 		if r.opts.Alone && c.least() >= loop.Drained {
 			c.teardown()
@@ -133,7 +139,7 @@ func (c *crew) least() loop.Phase {
 	return p
 }
 
-func (c *crew) allReady() bool { return c.least() >= loop.Ready }
+func (c *crew) allReady() bool { return c.least() >= loop.Ready && !c.failed.Load() }
 
 func (c *crew) start(s rv.Start) {
 	for _, m := range c.members {

@@ -85,10 +85,10 @@ func (r *Runner) state() rv.State {
 		return rv.StateDraining
 	case r.startAt != 0:
 		return rv.StateRunning
+	case r.crew.failed.Load() || least == loop.SettingUp:
+		return rv.StateSettingUp
 	case least >= loop.Ready:
 		return rv.StateReady
-	case least == loop.SettingUp:
-		return rv.StateSettingUp
 	}
 	return rv.StateConnecting
 }
@@ -191,6 +191,8 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 			ServiceTime: t.ServiceTime.Encode(), TimeToFirstByte: t.TimeToFirstByte.Encode(),
 			Lag: t.Lag.Encode(), Blocked: t.Blocked.Encode(), Connect: t.Connect.Encode(),
 		}
+	} else {
+		s.Lag = t.Lag.Encode()
 	}
 }
 

@@ -104,7 +104,7 @@ func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int
 		switch o.hole {
 		case noHole:
 		case authorizationHole:
-			dst = appendSecret(dst, authorizationPrefix, inst.src.authorizations[e.target])
+			dst = appendSecret(dst, authorizationPrefix, inst.src.authorization(e.target))
 		case lengthHole:
 			at := len(dst)
 			dst = closeString(strconv.AppendInt(append(dst, 0), int64(bodyLen), 10), at)

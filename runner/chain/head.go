@@ -194,7 +194,7 @@ func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cook
 			at := len(dst)
 			dst = neutraliseName(o.name.appendTo(dst, inst), at)
 		case authorizationHole:
-			dst = appendLine(dst, "authorization: ", inst.src.authorizations[h.target], "\r\n")
+			dst = appendLine(dst, "authorization: ", inst.src.authorization(h.target), "\r\n")
 		case cookieHole:
 			dst = appendLine(dst, "cookie: ", cookie, "\r\n")
 		case cookieTailHole:

@@ -59,7 +59,7 @@ func (f *fieldSource) render(m *message.Message, buf []byte, inst *Instance, tar
 	}
 	at := len(buf)
 	if f.kind == fieldAuthorization {
-		buf = append(buf, inst.src.authorizations[target]...)
+		buf = append(buf, inst.src.authorization(target)...)
 		if len(buf) == at {
 			return buf
 		}

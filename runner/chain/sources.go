@@ -15,6 +15,8 @@ type Sources struct {
 	globals   [][]byte
 	// authorizations are by target; empty: none.
 	authorizations [][]byte
+	// elsewhere: see Elsewhere.
+	elsewhere bool
 	// thinking draws pauses.
 	thinking *rand.Rand
 	// text and key are what functions work in, and value and want what is compared.
@@ -55,6 +57,18 @@ func (s *Sources) SetGlobals(values []string) {
 // leaves the field out. value is copied.
 func (s *Sources) SetAuthorization(target int, value []byte) {
 	s.authorizations[target] = append([]byte(nil), value...)
+}
+
+// Elsewhere says whether the next request that is rendered goes to an authority that a peer has named and
+// the plan has not. Such a one is not given the Authorization of the target.
+func (s *Sources) Elsewhere(yes bool) { s.elsewhere = yes }
+
+// authorization is the value of the field for a target; empty: there is none.
+func (s *Sources) authorization(target int) []byte {
+	if s.elsewhere {
+		return nil
+	}
+	return s.authorizations[target]
 }
 
 // Ended says that a variable that the chain draws, and that stops at its end, is used up: no further

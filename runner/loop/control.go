@@ -24,8 +24,13 @@ func (w *Worker) Started() int64 { return w.startedAt }
 // Ended is when the last stage ended, or the worker if that came first; zero: not yet.
 func (w *Worker) Ended() int64 { return w.endedAt }
 
-// Problem is the last failure to connect; empty once all connections are ready.
-func (w *Worker) Problem() string { return w.problem }
+// Problem is the last failure to connect or to get an authorization; empty once the worker is ready.
+func (w *Worker) Problem() string {
+	if w.problem == "" && w.unauthorized > 0 {
+		return w.noAuthorization
+	}
+	return w.problem
+}
 
 // DeadlineExceeded says that the plan's deadline ended the worker.
 func (w *Worker) DeadlineExceeded() bool { return w.phase == Done && w.endedByDeadline }
@@ -100,8 +105,4 @@ func (w *Worker) SetAuthorization(target int, value []byte) {
 }
 
 // Unauthorized says why a target has no Authorization field yet; it is what Problem tells.
-func (w *Worker) Unauthorized(why string) {
-	if w.unauthorized > 0 {
-		w.problem = why
-	}
-}
+func (w *Worker) Unauthorized(why string) { w.noAuthorization = why }

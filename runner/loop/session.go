@@ -48,6 +48,9 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	s := &w.program.Steps[r.step]
 	in := w.instances.all[r.instance]
 	e := w.endpoint(c)
+	if len(w.targets) > len(w.program.Targets) {
+		w.sources.Elsewhere(int(c.target) >= len(w.program.Targets))
+	}
 	w.cookie = w.cookie[:0]
 	if s.Cookies {
 		w.cookie = w.appendCookie(w.cookie, c, in, s, e)

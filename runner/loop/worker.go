@@ -132,6 +132,8 @@ type Worker struct {
 	endedByDeadline bool
 	// problem is the last connection failure, while not ready.
 	problem string
+	// noAuthorization is why a target has no Authorization field yet.
+	noAuthorization string
 	// unready counts connections that have not been ready yet, unauthorized targets that have no
 	// Authorization field yet.
 	unready, unauthorized int

@@ -43,6 +43,10 @@ type Report struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 	// Stages has one entry for each rate stage.
 	Stages []StageResult `json:"stages"`
+	// Windows tell the run from second to second. WindowsFrom, in milliseconds since the start, says
+	// from when on when the part before it was not watched.
+	Windows     []Window `json:"windows,omitempty"`
+	WindowsFrom int64    `json:"windowsFrom,omitempty"`
 	// Steps has one entry for each step of each chain.
 	Steps     []StepResult    `json:"steps"`
 	Generator GeneratorResult `json:"generator"`

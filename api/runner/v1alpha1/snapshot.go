@@ -45,8 +45,10 @@ type Snapshot struct {
 	// StatusCodes counts final responses by status code.
 	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
 	// ResponseTime is in every snapshot, Histograms in the final one.
-	ResponseTime Histogram   `json:"responseTime"`
-	Histograms   *Histograms `json:"histograms,omitempty"`
+	ResponseTime Histogram `json:"responseTime"`
+	// Lag is in every snapshot but the final one, whose Histograms have it.
+	Lag        Histogram   `json:"lag,omitzero"`
+	Histograms *Histograms `json:"histograms,omitempty"`
 	Generator    Generator   `json:"generator"`
 }
 
