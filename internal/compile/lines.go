@@ -21,9 +21,8 @@ func errorLine(err *field.Error) string {
 	if detail == "" {
 		detail = err.Type.String()
 	}
-	detail = strings.Join(strings.Fields(detail), " ")
-	if err.Field == "" {
-		return detail
+	if err.Field != "" {
+		detail = err.Field + ": " + detail
 	}
-	return err.Field + ": " + detail
+	return strings.Join(strings.Fields(detail), " ")
 }

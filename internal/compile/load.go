@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,12 +29,16 @@ const MaxManifest = 16 << 20
 // defaultNamespace is where an object without a namespace is, as kubectl has it.
 const defaultNamespace = "default"
 
+const loadTestKind = "LoadTest"
+
 // Manifest is what a file for the command line holds.
 type Manifest struct {
 	LoadTest *v1alpha1.LoadTest
 	// ConfigMaps and Secrets are those the LoadTest may refer to.
 	ConfigMaps []corev1.ConfigMap
 	Secrets    []corev1.Secret
+	// Positions are those of all fields.
+	Positions *Positions
 }
 
 // Name is "namespace/name" of the LoadTest.
@@ -41,42 +47,70 @@ func (m *Manifest) Name() string {
 }
 
 // ManifestError is everything that is wrong with a manifest.
-type ManifestError struct{ Errors field.ErrorList }
+type ManifestError struct {
+	Errors field.ErrorList
+	// Warnings are those of Compile, if it came to that.
+	Warnings []string
+	// Positions are those of all fields.
+	Positions *Positions
+}
 
 func (e *ManifestError) Error() string { return strings.Join(ErrorLines(e.Errors), "\n") }
 
 // Load reads a manifest of one or more YAML or JSON documents: exactly one LoadTest and any
 // number of ConfigMaps and Secrets. Decoding is strict: an unknown field, a field given twice or a value of
 // the wrong type is an error. A *ManifestError holds all that is wrong, in the order of the
-// documents; any other error is one of reading.
+// documents, and what Compile says; any other error is one of reading.
 func Load(r io.Reader) (*Manifest, error) {
 	input, err := io.ReadAll(io.LimitReader(r, MaxManifest+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading the manifest: %w", err)
 	}
-	l := &loader{manifest: &Manifest{}}
+	l := &loader{manifest: &Manifest{}, positions: &Positions{told: map[*field.Error]int{}}}
 	if len(input) > MaxManifest {
 		l.failf("", "the manifest has more than %d bytes", MaxManifest)
-		return nil, &ManifestError{l.errs}
+		return nil, l.mistakes()
 	}
 	l.documents(input)
 	if l.manifest.LoadTest == nil && len(l.errs) == 0 {
 		l.failf("", "the manifest has no LoadTest")
 	}
 	if len(l.errs) > 0 {
-		return nil, &ManifestError{l.errs}
+		return nil, l.mistakes()
 	}
+	l.manifest.Positions = l.positions
 	return l.manifest, nil
 }
 
 type loader struct {
-	manifest *Manifest
-	errs     field.ErrorList
-	document int // counts from 1
+	manifest  *Manifest
+	positions *Positions
+	errs      field.ErrorList
+	document  int // counts from 1
+	// decoded: there is a LoadTest, though not all that was written may be in it.
+	decoded bool
 }
 
-func (l *loader) failf(path, format string, args ...any) {
-	l.errs = append(l.errs, &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)})
+// mistakes are all there are. A manifest that cannot be loaded will not be compiled: what the compiler
+// would say is told here.
+func (l *loader) mistakes() *ManifestError {
+	out := &ManifestError{Errors: l.errs, Positions: l.positions}
+	if l.decoded {
+		_, warnings, errs := Compile(l.manifest.Name(), &l.manifest.LoadTest.Spec)
+		out.Errors, out.Warnings = append(out.Errors, errs...), warnings
+	}
+	return out
+}
+
+func (l *loader) failf(path, format string, args ...any) *field.Error {
+	err := &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)}
+	l.errs = append(l.errs, err)
+	return err
+}
+
+// failAt is failf for what stands in a line of the manifest that its path does not tell.
+func (l *loader) failAt(line int, path, format string, args ...any) {
+	l.positions.told[l.failf(path, format, args...)] = line
 }
 
 func (l *loader) here() string { return fmt.Sprintf("document %d", l.document) }
@@ -87,28 +121,76 @@ func (l *loader) documents(input []byte) {
 		return
 	}
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(input)))
-	for {
+	for line := 1; ; {
 		doc, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return
 		}
 		l.document++
+		l.positions.add(doc, line, false)
 		if err != nil {
 			l.failf(l.here(), "%s", err.Error())
 			return
 		}
-		asJSON, err := yaml.YAMLToJSONStrict(doc)
-		if err != nil {
-			l.failf(l.here(), "%s", strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "))
-			continue
-		}
+		l.yamlDocument(doc)
+		line += bytes.Count(doc, []byte("\n")) + 1 // with the separator behind it
+	}
+}
+
+func (l *loader) yamlDocument(doc []byte) {
+	asJSON, err := yaml.YAMLToJSONStrict(doc)
+	if err != nil {
+		asJSON = l.despite(doc, err)
+	}
+	if asJSON != nil {
 		l.object(asJSON)
 	}
+}
+
+// despite reports what is wrong with a document. When that is nothing but keys given twice, the rest
+// can be looked at all the same.
+func (l *loader) despite(doc []byte, wrong error) []byte {
+	if asJSON, err := yaml.YAMLToJSON(doc); err == nil && l.repeated() {
+		return asJSON
+	}
+	d := l.positions.documents[l.document-1]
+	merged := mergedTwice.FindAllStringSubmatch(wrong.Error(), -1)
+	for _, m := range merged {
+		n, _ := strconv.Atoi(m[1])
+		l.failAt(d.line-1+n, l.here(), `key %s is set here and by "<<"; write it without "<<"`, m[2])
+	}
+	if len(merged) == 0 {
+		message, line := d.syntax(strings.TrimPrefix(wrong.Error(), "error converting YAML to JSON: "))
+		l.failAt(line, l.here(), "%s", message)
+	}
+	return nil
+}
+
+// mergedTwice is how the YAML decoder tells a key that it has seen: after repeated has looked, this
+// is one that "<<" brings, and it would be the order that decides.
+var mergedTwice = regexp.MustCompile(`line (\d+): key (".*?") already set in map`)
+
+// repeated reports the keys of the present document that are given twice, and whether there are any.
+func (l *loader) repeated() bool {
+	d, before := l.positions.documents[l.document-1], len(l.errs)
+	root := d.node()
+	if root == nil {
+		return false
+	}
+	prefix := l.here() + ": "
+	if kind, _ := lookUp(root, "kind", 0); kind.node != nil && kind.node.Value == loadTestKind {
+		prefix = ""
+	}
+	twice(root, "", func(path string, line, first int) {
+		l.failAt(d.line-1+line, prefix+path, "is given twice, first in line %d; remove one of them", d.line-1+first)
+	})
+	return len(l.errs) > before
 }
 
 // jsonDocuments reports false when the input is not JSON after all: YAML may begin with a brace.
 func (l *loader) jsonDocuments(input []byte) bool {
 	var docs []json.RawMessage
+	var ends []int64
 	dec := json.NewDecoder(bytes.NewReader(input))
 	for {
 		var doc json.RawMessage
@@ -117,10 +199,11 @@ func (l *loader) jsonDocuments(input []byte) bool {
 		} else if err != nil {
 			return false
 		}
-		docs = append(docs, doc)
+		docs, ends = append(docs, doc), append(ends, dec.InputOffset())
 	}
-	for _, doc := range docs {
+	for i, doc := range docs {
 		l.document++
+		l.positions.add(doc, 1+bytes.Count(input[:int(ends[i])-len(doc)], []byte("\n")), true)
 		l.object(doc)
 	}
 	return true
@@ -144,7 +227,7 @@ func (l *loader) object(doc []byte) {
 	meta.APIVersion, _ = m["apiVersion"].(string)
 	meta.Kind, _ = m["kind"].(string)
 	switch {
-	case meta.APIVersion == v1alpha1.GroupVersion.String() && meta.Kind == "LoadTest":
+	case meta.APIVersion == v1alpha1.GroupVersion.String() && meta.Kind == loadTestKind:
 		l.loadTest(doc, generic)
 	case meta.APIVersion == "v1" && meta.Kind == "ConfigMap":
 		l.manifest.ConfigMaps = append(l.manifest.ConfigMaps, *decodeObject[corev1.ConfigMap](l, doc, generic))
@@ -163,16 +246,12 @@ func (l *loader) loadTest(doc []byte, generic any) {
 		return
 	}
 	lt := &v1alpha1.LoadTest{}
-	l.manifest.LoadTest = lt
+	l.manifest.LoadTest, l.positions.loadTest = lt, l.document
 	w := &walker{strict: strictLoadTest}
 	w.value(place{}, generic, reflect.TypeFor[v1alpha1.LoadTest]())
 	l.errs = append(l.errs, w.errs...)
-	decoded := l.decode(doc, lt, len(w.errs) == 0)
+	l.decoded = l.decode(doc, lt, len(w.errs) == 0)
 	orElse(&lt.Namespace, defaultNamespace)
-	if decoded && len(w.errs) > 0 { // it will not be compiled: tell the rest of it here
-		_, _, errs := Compile(l.manifest.Name(), &lt.Spec)
-		l.errs = append(l.errs, errs...)
-	}
 }
 
 // decodeObject reads a ConfigMap or a Secret.
@@ -201,9 +280,11 @@ func decodeObject[T any, P interface {
 // decode fills the object. What the walker did not complain about cannot fail but for fields
 // that JSON has twice.
 func (l *loader) decode(doc []byte, into any, sound bool) bool {
-	twice, err := kjson.UnmarshalStrict(doc, into, kjson.DisallowDuplicateFields)
-	for _, d := range twice {
-		l.failf(l.here(), "%s", d.Error())
+	duplicates, err := kjson.UnmarshalStrict(doc, into, kjson.DisallowDuplicateFields)
+	if len(duplicates) > 0 && !l.repeated() {
+		for _, d := range duplicates {
+			l.failf(l.here(), "%s", d.Error())
+		}
 	}
 	if err != nil && sound {
 		l.failf(l.here(), "cannot be decoded: %s", err.Error())

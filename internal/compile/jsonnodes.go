@@ -1,0 +1,63 @@
+package compile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// jsonNodes reads JSON as YAML nodes with their lines. YAML's own parser does not take all JSON: it
+// knows no surrogate pairs, and keys of 1024 characters at most. nil: it is no JSON.
+func jsonNodes(source []byte) *yaml.Node {
+	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(source)), source: source, line: 1}
+	r.dec.UseNumber()
+	n, err := r.value()
+	if err != nil {
+		return nil
+	}
+	return n
+}
+
+type jsonReader struct {
+	dec    *json.Decoder
+	source []byte
+	offset int // up to which lines are counted
+	line   int
+}
+
+func (r *jsonReader) token() (json.Token, error) {
+	t, err := r.dec.Token()
+	end := int(r.dec.InputOffset())
+	r.line += bytes.Count(r.source[r.offset:end], []byte("\n"))
+	r.offset = end
+	return t, err
+}
+
+// value reads one; a token has no line end in it, so that it ends in the line in which it begins.
+func (r *jsonReader) value() (*yaml.Node, error) {
+	t, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	n := &yaml.Node{Line: r.line, Kind: yaml.ScalarNode}
+	switch t {
+	case json.Delim('{'):
+		n.Kind = yaml.MappingNode
+	case json.Delim('['):
+		n.Kind = yaml.SequenceNode
+	default:
+		n.Value = fmt.Sprint(t)
+		return n, nil
+	}
+	for r.dec.More() {
+		part, err := r.value()
+		if err != nil {
+			return nil, err
+		}
+		n.Content = append(n.Content, part)
+	}
+	_, err = r.token() // what closes it
+	return n, err
+}

@@ -1,0 +1,230 @@
+package compile
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Positions tells in which lines of a manifest its fields stand. Lines count from 1; 0 means that
+// the line is not known.
+type Positions struct {
+	documents []*document
+	loadTest  int // number of its document; 0: there is none
+	// told are the lines of errors that are not found by their field: those of syntax.
+	told map[*field.Error]int
+}
+
+// document is one of a manifest. It is parsed for its lines when the first is asked for.
+type document struct {
+	source []byte
+	line   int // of its first byte
+	json   bool
+	parsed bool
+	root   *yaml.Node // nil: it cannot be parsed
+}
+
+func (p *Positions) add(source []byte, line int, json bool) {
+	p.documents = append(p.documents, &document{source: source, line: line, json: json})
+}
+
+// ErrorLines renders errors as ErrorLines does, each with the name of the file and the line before it.
+func (p *Positions) ErrorLines(file string, errs field.ErrorList) []string {
+	lines := make([]string, 0, len(errs))
+	for _, err := range errs {
+		lines = append(lines, Place(file, p.OfError(err))+errorLine(err))
+	}
+	return lines
+}
+
+// Place is what stands before a message about a line of a file.
+func Place(file string, line int) string {
+	if line == 0 {
+		return file + ": "
+	}
+	return fmt.Sprintf("%s:%d: ", file, line)
+}
+
+// OfError is the line of what an error is about.
+func (p *Positions) OfError(err *field.Error) int {
+	if line := p.told[err]; line > 0 {
+		return line
+	}
+	return p.Line(err.Field)
+}
+
+var (
+	documentPath  = regexp.MustCompile(`^document (\d+)(?:: (.*))?$`)
+	lineOfSyntax  = regexp.MustCompile(`^yaml: line (\d+): `)
+	leadingNumber = regexp.MustCompile(`^\[(\d+)\]`)
+)
+
+// Line is the line of a field such as "spec.targets[0].url" of the LoadTest, or "document 2:
+// metadata.name" of another document. Of a field that is not there it is the line of the nearest
+// one around it that is.
+func (p *Positions) Line(path string) int {
+	number := p.loadTest
+	if m := documentPath.FindStringSubmatch(path); m != nil {
+		number, _ = strconv.Atoi(m[1])
+		path = m[2]
+	}
+	if path == "" && number == p.loadTest || number < 1 || number > len(p.documents) {
+		return 0
+	}
+	return p.documents[number-1].find(path)
+}
+
+// syntax turns the line that a parser tells within a document into one of the manifest.
+func (d *document) syntax(message string) (absolute string, line int) {
+	m := lineOfSyntax.FindStringSubmatch(message)
+	if m == nil {
+		return message, 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	line = d.line - 1 + min(n, max(1, bytes.Count(d.source, []byte("\n")))) // not the one behind the last
+	return fmt.Sprintf("yaml: line %d: %s", line, message[len(m[0]):]), line
+}
+
+func (d *document) node() *yaml.Node {
+	if d.parsed {
+		return d.root
+	}
+	d.parsed = true
+	if d.json {
+		d.root = jsonNodes(d.source)
+		return d.root
+	}
+	var n yaml.Node
+	if yaml.Unmarshal(d.source, &n) == nil && len(n.Content) == 1 {
+		d.root = n.Content[0]
+	}
+	return d.root
+}
+
+// find follows a path as far as there is something.
+func (d *document) find(path string) int {
+	at, line := d.node(), 1
+	if at != nil {
+		line = at.Line
+	}
+	for at != nil && path != "" {
+		child, rest := step(at, path)
+		if child.node == nil {
+			break
+		}
+		line, at, path = child.line, child.node, rest
+	}
+	return d.line - 1 + line
+}
+
+// entry is a part of a node, and the line in which it begins: that of its key, if it has one.
+type entry struct {
+	node *yaml.Node
+	line int
+}
+
+// step takes one name, index or key off a path.
+func step(at *yaml.Node, path string) (found entry, rest string) {
+	path = strings.TrimPrefix(path, ".")
+	at = dereference(at)
+	if at.Kind == yaml.SequenceNode {
+		m := leadingNumber.FindStringSubmatch(path)
+		if m == nil {
+			return entry{}, ""
+		}
+		i, err := strconv.Atoi(m[1])
+		if err != nil || i >= len(at.Content) {
+			return entry{}, ""
+		}
+		return entry{at.Content[i], at.Content[i].Line}, path[len(m[0]):]
+	}
+	return lookUp(at, path, maxMerges)
+}
+
+// maxMerges bounds how deep "<<" is followed; a mapping may merge itself.
+const maxMerges = 16
+
+// lookUp finds the longest key that a path begins with: names may have dots in them, and what a path
+// has in brackets may be a key too.
+func lookUp(at *yaml.Node, path string, merges int) (found entry, rest string) {
+	at = dereference(at)
+	if at.Kind != yaml.MappingNode {
+		return entry{}, ""
+	}
+	longest := 0
+	for i := 0; i+1 < len(at.Content); i += 2 {
+		key := at.Content[i]
+		n := cmp.Or(begins(path, key.Value), begins(path, "["+key.Value+"]"))
+		if key.Value != "" && n > longest {
+			longest, found = n, entry{at.Content[i+1], key.Line}
+		}
+	}
+	if longest > 0 {
+		return found, path[longest:]
+	}
+	for i := 0; i+1 < len(at.Content) && merges > 0; i += 2 {
+		if at.Content[i].Value != "<<" {
+			continue
+		}
+		for _, base := range bases(at.Content[i+1]) {
+			if found, rest = lookUp(base, path, merges-1); found.node != nil {
+				return found, rest
+			}
+		}
+	}
+	return entry{}, ""
+}
+
+// begins is the length of name if it is the first part of path, else 0.
+func begins(path, name string) int {
+	rest, ok := strings.CutPrefix(path, name)
+	if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
+		return 0
+	}
+	return len(name)
+}
+
+// bases are the mappings that "<<" takes in.
+func bases(n *yaml.Node) []*yaml.Node {
+	if n = dereference(n); n.Kind == yaml.SequenceNode {
+		return n.Content
+	}
+	return []*yaml.Node{n}
+}
+
+// dereference needs no bound: an alias stands for no other alias.
+func dereference(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
+// twice tells each key that a mapping has more than once, with its path and lines within the document.
+func twice(n *yaml.Node, path string, tell func(path string, line, first int)) {
+	switch n.Kind {
+	case yaml.SequenceNode, yaml.DocumentNode:
+		for i, item := range n.Content {
+			twice(item, fmt.Sprintf("%s[%d]", path, i), tell)
+		}
+	case yaml.MappingNode:
+		type name struct{ tag, value string }
+		first := map[name]int{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			at := strings.TrimPrefix(path+"."+key.Value, ".")
+			if line, taken := first[name{key.ShortTag(), key.Value}]; taken && key.Kind == yaml.ScalarNode {
+				tell(at, key.Line, line)
+			} else {
+				first[name{key.ShortTag(), key.Value}] = key.Line
+			}
+			twice(n.Content[i+1], at, tell)
+		}
+	}
+}
