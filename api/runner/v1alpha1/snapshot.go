@@ -49,7 +49,7 @@ type Snapshot struct {
 	// Lag is in every snapshot but the final one, whose Histograms have it.
 	Lag        Histogram   `json:"lag,omitzero"`
 	Histograms *Histograms `json:"histograms,omitempty"`
-	Generator    Generator   `json:"generator"`
+	Generator  Generator   `json:"generator"`
 }
 
 // SnapshotKind is the kind of a Snapshot document.

@@ -1,0 +1,115 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// window is one with what it takes to merge it with another.
+type window struct {
+	from, to time.Duration
+	// stage is an index into the plan's rates, -1: none; it lasted for inStage of the window.
+	stage   int
+	inStage time.Duration
+	name    string
+	warmUp  bool
+	// slots came due; fast: a part went as fast as possible.
+	slots    float64
+	fast     bool
+	revision int64
+	achieved float64 // requests a second
+	counters tally
+	inFlight int64
+	shards   int
+
+	responseTime, lag spectrum
+}
+
+// add is what a shard has done between two looks.
+func (o *window) add(p *watched) error {
+	o.inFlight += p.last.Counters.InFlightAtEnd + p.last.Counters.WarmUpInFlight
+	o.revision = max(o.revision, p.last.Revision)
+	if p.span() <= 0 {
+		return nil
+	}
+	c := since(&p.last.Counters, &p.base.Counters)
+	o.counters.add(&c)
+	o.shards++
+	o.achieved += perSecond(c.sent, p.span())
+	if err := o.responseTime.addSince(&p.last.ResponseTime, &p.base.ResponseTime); err != nil {
+		return fmt.Errorf("response time: %w", err)
+	}
+	if err := o.lag.addSince(&p.last.Lag, &p.base.Lag); err != nil {
+		return fmt.Errorf("lag: %w", err)
+	}
+	return nil
+}
+
+// join adds the window that follows.
+func (o *window) join(next *window) {
+	whole := next.to - o.from
+	if whole > 0 {
+		o.achieved = (o.achieved*float64(o.to-o.from) + next.achieved*float64(next.to-next.from)) / float64(whole)
+	}
+	if next.inStage > o.inStage {
+		o.stage, o.inStage, o.name, o.warmUp = next.stage, next.inStage, next.name, next.warmUp
+	}
+	o.to, o.slots, o.fast = next.to, o.slots+next.slots, o.fast || next.fast
+	o.revision, o.inFlight, o.shards = max(o.revision, next.revision), next.inFlight, max(o.shards, next.shards)
+	o.counters.add(&next.counters)
+	o.responseTime = joined(o.responseTime, next.responseTime)
+	o.lag = joined(o.lag, next.lag)
+}
+
+func (o *window) figures() runnerv1alpha1.Window {
+	out := runnerv1alpha1.Window{
+		From: o.from.Milliseconds(), To: o.to.Milliseconds(), Stage: o.name, WarmUp: o.warmUp, Revision: o.revision,
+		Achieved: cents(o.achieved), Sent: o.counters.sent, Succeeded: o.counters.succeeded,
+		FailedChecks: o.counters.failedChecks, TimedOut: o.counters.timedOut, Reset: o.counters.reset,
+		ConnectionLost: o.counters.connectionLost, Dropped: o.counters.dropped,
+		InFlight: o.inFlight, Connects: o.counters.connects, Shards: o.shards,
+	}
+	if !o.fast {
+		out.Asked = cents(o.slots / (o.to - o.from).Seconds())
+	}
+	if t := o.responseTime.times(); t.Count > 0 {
+		out.ResponseTime = runnerv1alpha1.WindowTimes{Count: t.Count, P50: t.P50, P90: t.P90, P99: t.P99, Max: t.Max}
+	}
+	out.LagP99 = o.lag.times().P99
+	return out
+}
+
+// cents: more digits of a rate say nothing.
+func cents(v float64) float64 { return math.Round(v*100) / 100 }
+
+// tally is what a window counts.
+type tally struct {
+	sent, succeeded, failedChecks, timedOut, reset, connectionLost, dropped, connects int64
+}
+
+func since(now, base *runnerv1alpha1.Counters) tally {
+	return tally{
+		sent:           now.Sent + now.WarmUpSent - base.Sent - base.WarmUpSent,
+		succeeded:      now.Succeeded + now.WarmUpSucceeded - base.Succeeded - base.WarmUpSucceeded,
+		failedChecks:   now.FailedChecks - base.FailedChecks,
+		timedOut:       now.TimedOut - base.TimedOut,
+		reset:          now.Reset - base.Reset,
+		connectionLost: now.ConnectionLost - base.ConnectionLost,
+		dropped:        now.Dropped - base.Dropped,
+		connects:       now.Connects - base.Connects,
+	}
+}
+
+func (t *tally) add(other *tally) {
+	t.sent += other.sent
+	t.succeeded += other.succeeded
+	t.failedChecks += other.failedChecks
+	t.timedOut += other.timedOut
+	t.reset += other.reset
+	t.connectionLost += other.connectionLost
+	t.dropped += other.dropped
+	t.connects += other.connects
+}

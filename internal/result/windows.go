@@ -1,0 +1,269 @@
+package result
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Windows turns the snapshots of a run, as they come in, into a series of windows of one second,
+// and of more when the run is long. It holds the distributions of at most MaxWindows windows, some
+// kilobytes each, so that those of longer windows are merged and not guessed.
+//
+// It is not safe for concurrent use.
+type Windows struct {
+	plan   *runnerv1alpha1.Plan
+	shards map[int]*watched
+	// expected is how many shards there will be, unless some are lost.
+	expected int
+	closed   []window
+	// width is an index into widths.
+	width int
+	// from is the end of the last closed window, first the beginning of the first one.
+	from, first time.Duration
+	// changes of the rates, in the order of time; the first is the plan.
+	changes []change
+}
+
+// watched is one shard: what it had counted when the last window was closed, and what it has now.
+type watched struct {
+	base, last runnerv1alpha1.Snapshot
+	// silent: nothing was heard in the last window, so that the next ones do not wait for it.
+	silent bool
+}
+
+type change struct {
+	at    time.Duration
+	rates []runnerv1alpha1.Rate
+}
+
+const (
+	// early is how much less than its width a window may last: looks are never exactly a second apart.
+	early = 250 * time.Millisecond
+	// missed: when the first look at a shard is later than this, what was before is given up, for it
+	// is not known when it was.
+	missed = 5 * time.Second
+)
+
+// NewWindows returns an empty series for a run of the plan, whose snapshots come of so many shards: on
+// a laptop it is one, whatever the plan says.
+func NewWindows(plan *runnerv1alpha1.Plan, shards int) *Windows {
+	return &Windows{plan: plan, shards: map[int]*watched{}, expected: shards, changes: []change{{rates: plan.Rates}}}
+}
+
+// Change says that other rates are in force from an offset on, later than those of all changes
+// before; they have the plan's stages.
+func (w *Windows) Change(at time.Duration, rates []runnerv1alpha1.Rate) {
+	w.changes = append(w.changes, change{at, rates})
+}
+
+// Add takes in a snapshot, which must fit the plan (Fits) and is not kept. Snapshots of a shard that
+// has not begun, and those that were overtaken, change nothing. The error says that a distribution
+// cannot be read.
+func (w *Windows) Add(s *runnerv1alpha1.Snapshot) error {
+	if s.StartedAt == 0 || offset(s) < 0 {
+		return nil
+	}
+	known := w.shards[s.Shard]
+	if known != nil && known.last.Boot == s.Boot && s.Sequence <= known.last.Sequence {
+		return nil
+	}
+	if known == nil || known.last.Boot != s.Boot {
+		known = w.meet(s)
+		w.shards[s.Shard] = known
+	}
+	known.last, known.silent = slim(s), false
+	if !w.isDue() {
+		return nil
+	}
+	return w.close()
+}
+
+// meet decides from when on a shard is watched.
+func (w *Windows) meet(s *runnerv1alpha1.Snapshot) *watched {
+	if offset(s) <= missed {
+		return &watched{base: runnerv1alpha1.Snapshot{StartedAt: s.StartedAt, Clock: s.StartedAt}}
+	}
+	if len(w.shards) == 0 {
+		w.from, w.first = offset(s), offset(s)
+	}
+	return &watched{base: slim(s)}
+}
+
+// slim is what windows need of a snapshot; steps may hold megabytes.
+func slim(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
+	out := runnerv1alpha1.Snapshot{
+		Shard: s.Shard, Boot: s.Boot, Sequence: s.Sequence, Revision: s.Revision, State: s.State, Clock: s.Clock,
+		StartedAt: s.StartedAt, EndedAt: s.EndedAt, Counters: s.Counters, Stages: s.Stages,
+		ResponseTime: s.ResponseTime, Lag: s.Lag,
+	}
+	if s.Histograms != nil {
+		out.Lag = s.Histograms.Lag
+	}
+	return out
+}
+
+// offset of a snapshot since the start of its shard.
+func offset(s *runnerv1alpha1.Snapshot) time.Duration { return time.Duration(s.Clock - s.StartedAt) }
+
+func (p *watched) span() time.Duration { return offset(&p.last) - offset(&p.base) }
+
+// isDue: every shard that is awaited has been looked at late enough, or one of them so late that the
+// others are not waited for.
+func (w *Windows) isDue() bool {
+	wanted := widths(w.width) - early
+	all := len(w.shards) >= w.expected || len(w.closed) > 0
+	for _, p := range w.shards {
+		if p.span() >= 2*widths(w.width) {
+			return true
+		}
+		if !p.silent && p.last.State != runnerv1alpha1.StateDone && p.span() < wanted {
+			all = false
+		}
+	}
+	return all && w.end()-w.from >= wanted
+}
+
+// end is how far the shards are.
+func (w *Windows) end() time.Duration {
+	end := w.from
+	for _, p := range w.shards {
+		end = max(end, offset(&p.last))
+	}
+	return end
+}
+
+// close ends the open window and begins the next one.
+func (w *Windows) close() error {
+	open, err := w.open()
+	if err != nil {
+		return err
+	}
+	for _, p := range w.shards {
+		p.silent = p.span() == 0
+		p.base = p.last
+	}
+	w.from = w.end()
+	w.closed = append(w.closed, open)
+	for len(w.closed) > runnerv1alpha1.MaxWindows {
+		w.width++
+		w.closed = widen(w.closed, widths(w.width))
+	}
+	return nil
+}
+
+// List returns the windows, the one that is still open included when something happened in it, and
+// from when on there are some, in milliseconds; zero: from the start. The error says that a
+// distribution cannot be read.
+func (w *Windows) List() ([]runnerv1alpha1.Window, int64, error) {
+	all := slices.Clone(w.closed)
+	if w.end() > w.from {
+		open, err := w.open()
+		if err != nil {
+			return nil, 0, err
+		}
+		all = append(all, open)
+	}
+	for width := w.width + 1; len(all) > runnerv1alpha1.MaxWindows; width++ {
+		all = widen(all, widths(width))
+	}
+	out := make([]runnerv1alpha1.Window, len(all))
+	for i := range all {
+		out[i] = all[i].figures()
+	}
+	return out, w.first.Milliseconds(), nil
+}
+
+// open is the window since the last one.
+func (w *Windows) open() (window, error) {
+	out := window{from: w.from, to: w.end()}
+	for _, shard := range slices.Sorted(maps.Keys(w.shards)) {
+		if err := out.add(w.shards[shard]); err != nil {
+			return window{}, fmt.Errorf("window of shard %d: %w", shard, err)
+		}
+	}
+	w.setStage(&out)
+	return out, nil
+}
+
+// setStage finds what was asked: each stage that was in force counts as long as it was.
+func (w *Windows) setStage(o *window) {
+	for i := range w.plan.Rates {
+		begun, end, ok := w.stage(i)
+		from, to := max(begun, o.from), min(end, o.to)
+		if !ok || to <= from {
+			continue
+		}
+		if to-from > o.inStage {
+			o.stage, o.inStage = i, to-from
+		}
+		slots, fast := w.slots(i, from, to)
+		o.slots += slots
+		o.fast = o.fast || fast
+	}
+	if o.inStage == 0 {
+		o.stage = -1
+	} else {
+		o.name, o.warmUp = w.plan.Rates[o.stage].Name, w.plan.Rates[o.stage].WarmUp
+	}
+}
+
+// stage i lasts, over all shards, from the first that began it to the last that ended it.
+func (w *Windows) stage(i int) (begun, ended time.Duration, ok bool) {
+	for _, p := range w.shards {
+		if !hasBegun(&p.last, i) {
+			continue
+		}
+		b := time.Duration(p.last.Stages[i].Begun)
+		if !ok || b < begun {
+			begun = b
+		}
+		ok = true
+		ended = max(ended, time.Duration(end(&w.plan.Rates[i], &p.last, i)))
+	}
+	return begun, ended, ok
+}
+
+// slots that came due in stage i between two offsets, and whether it went as fast as possible.
+func (w *Windows) slots(i int, from, to time.Duration) (slots float64, fast bool) {
+	for k, c := range w.changes {
+		until := to
+		if k+1 < len(w.changes) {
+			until = min(to, w.changes[k+1].at)
+		}
+		if lasts := until - max(from, c.at); lasts > 0 {
+			slots += Asked(&c.rates[i]) * lasts.Seconds()
+			fast = fast || c.rates[i].AsFastAsPossible
+		}
+	}
+	return slots, fast
+}
+
+// widths are the lengths of windows, from one second up.
+func widths(i int) time.Duration {
+	seconds := []time.Duration{1, 2, 5, 10, 20, 30, 60}
+	if i < len(seconds) {
+		return seconds[i] * time.Second
+	}
+	return time.Minute << (i - len(seconds) + 1)
+}
+
+// widen merges neighbours whose middles are in the same multiple of the width.
+func widen(all []window, width time.Duration) []window {
+	var out []window
+	cell := time.Duration(math.MinInt64)
+	for i := range all {
+		in := (all[i].from + all[i].to) / 2 / width
+		if in == cell {
+			out[len(out)-1].join(&all[i])
+			continue
+		}
+		cell = in
+		out = append(out, all[i])
+	}
+	return out
+}
