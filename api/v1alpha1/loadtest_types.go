@@ -279,8 +279,8 @@ type Target struct {
 	// followAuthority opens connections to another authority when a captured location is an
 	// absolute URL that names it, as many as to this target, and sends the requests whose path
 	// begins with that capture there. At most 64 of them are followed on each worker; scheme and
-	// all else are as for this target, but the authorization of auth is not sent there. Default false: of an absolute URL the path and query are
-	// taken, and the request goes to this target.
+	// all else are as for this target, but the authorization of auth is not sent there. Default
+	// false: of an absolute URL the path and query are taken, and the request goes to this target.
 	// +optional
 	FollowAuthority bool `json:"followAuthority,omitempty"`
 	// connecting is how connections are opened, given up and replaced.
