@@ -18,8 +18,9 @@ type conclusion struct {
 	lines []string
 }
 
-// conclude makes the report of a run. Now is the wall clock at the time of the snapshot.
-func conclude(j *job, s *rv.Snapshot, interrupted bool, now time.Time) (*conclusion, error) {
+// conclude makes the report of a run of its last snapshot and the windows so far. Now is the wall
+// clock at the time of the snapshot.
+func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool, now time.Time) (*conclusion, error) {
 	snapshots := []rv.Snapshot{*s}
 	in := result.Input{
 		Plan: j.plan, PlanHash: j.hash, Version: version.Get().Version,
@@ -30,6 +31,12 @@ func conclude(j *job, s *rv.Snapshot, interrupted bool, now time.Time) (*conclus
 	}
 	report, err := result.Build(in)
 	if err != nil {
+		return nil, err
+	}
+	if err := windows.Add(s); err != nil {
+		return nil, err
+	}
+	if report.Windows, report.WindowsFrom, err = windows.List(); err != nil {
 		return nil, err
 	}
 	facts := verdict.FactsOf(snapshots)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/export"
 	"github.com/h2surge/h2surge/runner/tune"
@@ -184,10 +185,13 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 	defer e.Close() //nolint:errcheck // never fails
 	signals, release := parts.interrupts()
 	defer release()
-	shown := o.progress(j.plan, stderr)
+	shown, windows := o.progress(j.plan, stderr), result.NewWindows(j.plan, 1)
 	x := &execution{
 		engine: e, share: share, connect: connectTimeout(j.plan), setup: j.plan.SetupWithin(),
-		interrupts: signals, every: shown.every,
+		interrupts: signals, every: func(s *rv.Snapshot) {
+			_ = windows.Add(s) // what this process has encoded it can read
+			shown.every(s)
+		},
 	}
 	shown.begin()
 	s, err := x.run()
@@ -195,7 +199,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 	if err != nil {
 		return nil, err
 	}
-	return conclude(j, s, x.interrupted > 0, time.Now())
+	return conclude(j, s, windows, x.interrupted > 0, time.Now())
 }
 
 func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {
