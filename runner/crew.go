@@ -147,6 +147,12 @@ func (c *crew) start(s rv.Start) {
 	}
 }
 
+func (c *crew) change(change loop.Change) {
+	for _, m := range c.members {
+		m.worker.Do(func(w *loop.Worker) { w.Change(change) })
+	}
+}
+
 func (c *crew) teardown() {
 	for _, m := range c.members {
 		m.worker.Do(func(w *loop.Worker) { w.Teardown() })

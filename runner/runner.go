@@ -17,6 +17,7 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cpu"
+	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
 )
 
@@ -157,41 +158,84 @@ func pinTo(plan *rv.Plan, o Options) []int {
 	return cpu.Allowed()
 }
 
-// Update puts a share in force. The first one makes the runner connect. Until the start a newer
-// one makes it connect anew; after it, a share cannot be changed.
+// Update puts a share in force. The first one makes the runner connect. Until the start one with
+// another share makes it connect anew; after it a share cannot be changed, only rates can, and
+// whether the test is suspended.
 func (r *Runner) Update(u rv.Update) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	known := r.share != nil && reflect.DeepEqual(u.Share, *r.share)
 	switch {
 	case u.Revision < 1:
 		return fmt.Errorf("revision: %d is not positive", u.Revision)
-	case u.Revision == r.revision && reflect.DeepEqual(u.Share, *r.share):
+	case u.Revision == r.revision && known:
 		return nil
 	case u.Revision <= r.revision:
 		return fmt.Errorf("revision %d is not newer than %d: %w", u.Revision, r.revision, ErrConflict)
-	case r.startAt != 0:
+	case r.startAt != 0 && !known:
 		return fmt.Errorf("the share cannot change after the start: %w", ErrConflict)
-	case len(u.Rates) > 0:
-		return errors.New("rates: cannot be replaced yet")
 	case r.ctx.Err() != nil:
 		return fmt.Errorf("the runner has ended: %w", ErrConflict)
 	}
 	if err := r.checkShare(&u.Share); err != nil {
 		return fmt.Errorf("share.%w", err)
 	}
+	rates, err := r.ratesOf(&u)
+	if err != nil {
+		return err
+	}
+	if !known {
+		if err := r.employ(&u.Share); err != nil {
+			return err
+		}
+	}
+	r.revision = u.Revision
+	if u.At == 0 {
+		u.At = rv.Clock()
+	}
+	if known || len(u.Rates) > 0 || u.Suspended {
+		r.crew.change(loop.Change{At: u.At, Rates: rates, Suspended: u.Suspended})
+	}
+	return nil
+}
+
+// employ makes workers for a share, in the place of those that another one had.
+func (r *Runner) employ(s *rv.Share) error {
 	if r.crew != nil {
 		r.crew.abort()
 	} else {
 		r.cpuZero = cpu.SelfSeconds()
 		r.throttle, _ = cpu.Throttled()
 	}
-	c, err := r.hire(&u.Share)
+	c, err := r.hire(s)
 	if err != nil {
 		r.problem, r.message = rv.ProblemInternal, err.Error()
 		return err
 	}
-	r.revision, r.share, r.crew = u.Revision, &u.Share, c
+	r.share, r.crew = s, c
 	return nil
+}
+
+// ratesOf are the rates that an update puts in force. Only counts and periods may differ from the
+// plan's.
+func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
+	if len(u.Rates) == 0 {
+		return r.plan.Rates, nil
+	}
+	if err := checkRates(u.Rates); err != nil {
+		return nil, err
+	}
+	if len(u.Rates) != len(r.plan.Rates) {
+		return nil, fmt.Errorf("rates: the plan has %d", len(r.plan.Rates))
+	}
+	for i := range u.Rates {
+		was, is := r.plan.Rates[i], u.Rates[i]
+		is.Count, is.Period = was.Count, was.Period
+		if was != is {
+			return nil, fmt.Errorf("rates[%d]: only count and period may change", i)
+		}
+	}
+	return u.Rates, nil
 }
 
 func (r *Runner) checkShare(s *rv.Share) error {

@@ -194,8 +194,9 @@ func TestProtocolOfControl(t *testing.T) {
 	}
 	newer := u
 	newer.Revision = 3
+	newer.Share.Slots.Of, newer.Share.Slots.Residues = 2, []int64{1}
 	if err := r.Update(newer); !errors.Is(err, ErrConflict) {
-		t.Errorf("a share after the start: %v", err)
+		t.Errorf("another share after the start: %v", err)
 	}
 	await(t, r, rv.StateRunning)
 	if err := r.Stop(rv.Stop{Reason: "spec.stop", Drain: true}); err != nil {
@@ -345,4 +346,71 @@ func TestDeadlineIsTold(t *testing.T) {
 		t.Errorf("problem %q", s.Problem)
 	}
 	law(t, s)
+}
+
+func TestLiveRates(t *testing.T) {
+	p := newPeer(t, 0)
+	rate := func(n int64) []rv.Rate {
+		return []rv.Rate{{Name: "r", Count: n, Period: time.Second, Duration: time.Second}}
+	}
+	plan := lifeCycle(p.address, rate(500)...)
+	r, err := New(plan, Options{Workers: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // never fails
+	u := rv.Update{Revision: 1, Share: shard.Whole(plan)}
+	if err := r.Update(u); err != nil {
+		t.Fatal(err)
+	}
+	await(t, r, rv.StateReady)
+	at := rv.Clock() + int64(50*time.Millisecond)
+	if err := r.Start(rv.Start{At: at}); err != nil {
+		t.Fatal(err)
+	}
+	// 400 ms of 500/s, 200 of 1500/s, a pause of 200, and 400 of 1500/s again.
+	for i, c := range []rv.Update{
+		{At: at + int64(400*time.Millisecond), Rates: rate(1500)},
+		{At: at + int64(600*time.Millisecond), Rates: rate(1500), Suspended: true},
+		{At: at + int64(800*time.Millisecond), Rates: rate(1500)},
+	} {
+		c.Revision, c.Share = int64(i+2), u.Share
+		if err := r.Update(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-r.Done()
+	s := r.Snapshot()
+	law(t, s)
+	st := s.Stages[0]
+	if s.Revision != 4 || !s.Changed || s.Suspended || st.Slots != 1100 || st.Sent+st.Dropped != 1100 || p.requests.Load() != st.Sent {
+		t.Errorf("snapshot %+v, the peer counted %d", s, p.requests.Load())
+	}
+	if st.Paused != int64(200*time.Millisecond) || st.Ended-st.Begun < int64(1200*time.Millisecond) {
+		t.Errorf("stage %+v", st)
+	}
+}
+
+func TestUpdatesThatAreRefused(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Minute})
+	r, err := New(plan, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // never fails
+	for want, rates := range map[string][]rv.Rate{
+		"rates: the plan has 1":                                         {plan.Rates[0], plan.Rates[0]},
+		"rates[0]: only count and period may change":                    {{Name: "r", Count: 100, Period: time.Second, Duration: time.Hour}},
+		"rates[0]: exactly one of asFastAsPossible and count is needed": {{Name: "r", Duration: time.Minute}},
+		"rates[0]: count and period must be positive":                   {{Name: "r", Count: 1, Duration: time.Minute}},
+		"rates[0]: a positive duration or number of requests is needed": {{Name: "r", Count: 1, Period: 1}},
+	} {
+		if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(plan), Rates: rates}); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	if s := r.Snapshot(); s.State != rv.StateWaiting {
+		t.Errorf("state %s", s.State)
+	}
 }

@@ -98,6 +98,8 @@ type gauges struct {
 	inFlight []int64
 	warmUp   int64
 	stages   []rv.StageCounters
+	// suspended and changed are of any worker: an update reaches all.
+	suspended, changed bool
 	// begun tells a stage that began at 0 from one that has not begun.
 	begun []bool
 }
@@ -134,6 +136,7 @@ func (r *Runner) visit(m *member, w *loop.Worker, s *rv.Snapshot, g *gauges) {
 	if values, ok := w.Globals(); ok && s.State != rv.StateDone {
 		s.Globals = values
 	}
+	s.Suspended, s.Changed = s.Suspended || g.suspended, s.Changed || g.changed
 	full.FoldInto(r.total)
 }
 
@@ -142,6 +145,7 @@ func (g *gauges) add(w loop.Gauges) {
 		g.inFlight[i] += n
 	}
 	g.warmUp += w.WarmUpInFlight
+	g.suspended, g.changed = g.suspended || w.Suspended, g.changed || w.Changed
 	for i := range g.stages {
 		if i > w.Stage {
 			continue // this worker has not come to it yet
@@ -151,6 +155,7 @@ func (g *gauges) add(w loop.Gauges) {
 			st.Begun, g.begun[i] = b, true
 		}
 		st.Ended = max(st.Ended, w.Ended[i])
+		st.Paused = max(st.Paused, w.Paused[i])
 	}
 }
 
@@ -181,7 +186,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 	}
 	for i := range t.Stages {
 		st := &t.Stages[i]
-		g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Sent, st.Dropped, st.SentInDrain
+		g.stages[i].Slots, g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Slots, st.Sent, st.Dropped, st.SentInDrain
 	}
 	s.Stages = g.stages
 	s.StatusCodes, s.Causes, s.Exhausted = statusCodes(t), t.Causes.Counts(), t.Exhausted

@@ -54,8 +54,11 @@ type Gauges struct {
 	// InFlight requests of measured stages by step, and of warm-up stages in all.
 	InFlight       []int64
 	WarmUpInFlight int64
-	// Begun and Ended of each stage, as offsets from the start; Ended 0: not yet.
-	Begun, Ended []int64
+	// Begun and Ended of each stage, as offsets from the start; Ended 0: not yet. Paused is for how long
+	// the stage was suspended.
+	Begun, Ended, Paused []int64
+	// Suspended: nothing comes due. Changed: a change has come into force since the start.
+	Suspended, Changed bool
 	// Stage is the one in force: -1 before the start, their number after the last.
 	Stage int
 }
@@ -77,6 +80,11 @@ func (w *Worker) Gauge() Gauges {
 	}
 	g.Begun = append(g.Begun, w.stageBegins...)
 	g.Ended = append(g.Ended, w.stageEnds...)
+	g.Paused = append(g.Paused, w.stagePauses...)
+	if i := w.stage.index; i >= 0 && !w.stage.over() {
+		g.Paused[i] = w.stage.pausedBy(w.now)
+	}
+	g.Suspended, g.Changed = w.stage.suspended && !w.stage.over(), w.changed
 	return g
 }
 

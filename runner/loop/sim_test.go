@@ -348,11 +348,18 @@ type bench struct {
 	w *Worker
 	// startAt is the start instant, once given.
 	startAt int64
+	// onStart is done once the start instant is known.
+	onStart []func()
 	// drainedAt is when the worker waited for Teardown.
 	drainedAt int64
 }
 
 func newBench(t *testing.T, p *rv.Plan, serve func(*simRequest) reply) *bench {
+	t.Helper()
+	return newBenchOf(t, p, shard.Whole(p), serve)
+}
+
+func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest) reply) *bench {
 	t.Helper()
 	g, err := chain.Compile(p)
 	if err != nil {
@@ -361,7 +368,7 @@ func newBench(t *testing.T, p *rv.Plan, serve func(*simRequest) reply) *bench {
 	s := &sim{t: t, serve: serve, clock: 1000}
 	b := &bench{sim: s}
 	b.w, err = New(Config{
-		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Deadline: p.Deadline,
+		Program: g, Rates: p.Rates, Share: share, MaxWait: p.Drain, Deadline: p.Deadline,
 		Net: s, Dialer: s, Log: slog.New(slog.DiscardHandler),
 		Changed: func() {
 			switch {
@@ -369,6 +376,9 @@ func newBench(t *testing.T, p *rv.Plan, serve func(*simRequest) reply) *bench {
 				b.startAt = s.clock + int64(10*time.Millisecond)
 				values, _ := b.w.Globals()
 				b.w.Start(b.startAt, values)
+				for _, f := range b.onStart {
+					f()
+				}
 			case b.w.Phase() == Drained:
 				b.drainedAt = s.clock
 				b.w.Do(func(w *Worker) { w.Teardown() })

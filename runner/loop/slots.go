@@ -15,12 +15,17 @@ type stage struct {
 	rates []rv.Rate
 	slots rv.Slots
 	begin int64
-	end   int64 // math.MaxInt64: bounded by requests only, as fast as possible
-	line  pace.Line
+	// planned is when the stage's duration is over, pauses added; end also knows its bound on
+	// requests. Never: bounded by requests only, as fast as possible, or suspended.
+	planned, end int64
+	line         pace.Line
 	// next is the number, among this worker's own slots of the stage, of the next one; quota is
 	// how many of them the stage's bound on requests allows.
 	next, quota int64
 	nextDue     int64
+	// suspended since pausedAt: nothing comes due. paused is how long earlier pauses of the stage were.
+	suspended        bool
+	pausedAt, paused int64
 }
 
 const never = math.MaxInt64
@@ -31,29 +36,42 @@ func (s *stage) warmUp() bool {
 
 func (s *stage) over() bool { return s.index >= len(s.rates) }
 
+// closedLoop says that requests are sent as fast as possible now.
 func (s *stage) closedLoop() bool {
-	return s.index >= 0 && !s.over() && s.rates[s.index].AsFastAsPossible
+	return s.index >= 0 && !s.over() && s.rates[s.index].AsFastAsPossible && !s.suspended
 }
 
 // enter makes stage i begin at an instant. A closed loop without a bound on requests never runs
 // out of slots.
 func (s *stage) enter(i int, at int64) {
-	s.index, s.begin, s.end = i, at, never
-	s.next, s.quota, s.nextDue = 0, never, never
+	s.index, s.begin, s.planned, s.end = i, at, never, never
+	s.next, s.quota, s.nextDue, s.pausedAt, s.paused = 0, never, never, at, 0
 	if s.over() {
 		return
 	}
 	r := &s.rates[i]
 	if r.Duration > 0 {
-		s.end = at + int64(r.Duration)
+		s.planned = at + int64(r.Duration)
 	}
 	if r.Requests > 0 {
 		s.quota = shard.CountBelow(s.slots, r.Requests)
 	}
-	if r.AsFastAsPossible {
+	s.line = pace.Line{At: at, Count: r.Count, Period: int64(r.Period)}
+	s.schedule()
+}
+
+// schedule finds out when the stage ends and its next slot is due.
+func (s *stage) schedule() {
+	r := &s.rates[s.index]
+	if s.suspended {
+		s.end, s.nextDue = never, never
 		return
 	}
-	s.line = pace.Line{At: at, Count: r.Count, Period: int64(r.Period)}
+	s.end = s.planned
+	if r.AsFastAsPossible {
+		s.nextDue = never
+		return
+	}
 	if r.Requests > 0 {
 		s.end = min(s.end, s.line.Due(r.Requests))
 	}
@@ -91,24 +109,32 @@ func (w *Worker) nextPickUp() int64 {
 	return max(next, w.pickedUpAt+int64(w.cfg.Grain))
 }
 
-// pickUp assigns every slot that has come due, stage after stage.
+// pickUp assigns every slot that has come due.
 func (w *Worker) pickUp() {
 	if w.now < w.nextPickUp() {
 		return
 	}
 	w.pickedUpAt = w.now
+	w.pickUpBefore(w.now + 1)
+}
+
+// pickUpBefore assigns every slot that is due before an instant, stage after stage.
+func (w *Worker) pickUpBefore(until int64) {
 	if w.stage.index < 0 {
+		if w.startAt >= until {
+			return
+		}
 		w.startedAt = w.now
 		w.enterStage(0, w.startAt)
 	}
 	for !w.stage.over() {
-		for w.stage.nextDue <= w.now && w.stage.nextDue < w.stage.end {
+		for w.stage.nextDue < until && w.stage.nextDue < w.stage.end {
 			due := w.stage.nextDue
 			w.stage.take()
 			w.assign(due) // which may end the stage
 		}
 		switch {
-		case w.now >= w.stage.end:
+		case w.stage.end < until:
 			w.enterStage(w.stage.index+1, w.stage.end)
 		case w.stage.exhausted():
 			w.enterStage(w.stage.index+1, w.now)
@@ -119,8 +145,9 @@ func (w *Worker) pickUp() {
 }
 
 func (w *Worker) enterStage(i int, at int64) {
-	if w.stage.index >= 0 {
-		w.stageEnds[w.stage.index] = at - w.startAt
+	if was := w.stage.index; was >= 0 && was < len(w.stageEnds) {
+		w.stageEnds[was] = at - w.startAt
+		w.stagePauses[was] = w.stage.pausedBy(at)
 	}
 	w.stage.enter(i, at)
 	if w.stage.over() {
@@ -137,8 +164,8 @@ const maxWaiting = 1 << 20
 // assign gives a slot to the step that has been ready longest, or else to a new chain instance. A
 // slot that no chain may take is dropped, unless the values of the chains have ended.
 func (w *Worker) assign(due int64) {
-	measured := !w.stage.warmUp()
-	if measured {
+	w.rec.Stages[w.stage.index].Slots++
+	if !w.stage.warmUp() {
 		w.rec.Lag.Record((w.now - due) / 1000)
 	}
 	if w.requests.inUse >= maxWaiting {

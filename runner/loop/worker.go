@@ -121,12 +121,16 @@ type Worker struct {
 	onceFailed string
 	onceStatus int
 
-	startAt         int64
-	startedAt       int64
-	endedAt         int64
-	pickedUpAt      int64
-	stageBegins     []int64
-	stageEnds       []int64
+	startAt     int64
+	startedAt   int64
+	endedAt     int64
+	pickedUpAt  int64
+	stageBegins []int64
+	stageEnds   []int64
+	stagePauses []int64
+	// changes wait for their instants; changed: one has come into force since the start.
+	changes         []Change
+	changed         bool
 	stopping        bool
 	abort           bool
 	endedByDeadline bool
@@ -189,6 +193,7 @@ func New(cfg Config) (*Worker, error) {
 		startAt:     never,
 		stageBegins: make([]int64, len(cfg.Rates)),
 		stageEnds:   make([]int64, len(cfg.Rates)),
+		stagePauses: make([]int64, len(cfg.Rates)),
 		read:        make([]byte, readSize),
 		globals:     make([]string, len(p.Globals)),
 	}
@@ -305,6 +310,7 @@ func (w *Worker) turn() error {
 	w.again = false
 	if w.now < w.deadline() {
 		w.wakeSleepers()
+		w.applyChanges()
 		w.generate()
 	}
 	w.expire()
@@ -338,7 +344,7 @@ func (w *Worker) idleFor() time.Duration {
 	if w.again {
 		return 0
 	}
-	next := min(w.nextPickUp(), w.sleepers.next())
+	next := min(w.nextPickUp(), w.sleepers.next(), w.nextChange())
 	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline())
 	if w.stage.over() {
 		next = min(next, w.endedAt+int64(w.cfg.MaxWait))
@@ -353,7 +359,14 @@ func (w *Worker) deadline() int64 {
 	if w.cfg.Deadline == 0 || w.startAt == never {
 		return never
 	}
-	return w.startAt + int64(w.cfg.Deadline)
+	if w.stage.suspended && !w.stage.over() {
+		return never // whoever has suspended the test will let it go on, or end it
+	}
+	pauses := w.stage.paused
+	for _, p := range w.stagePauses {
+		pauses += p
+	}
+	return w.startAt + int64(w.cfg.Deadline) + pauses
 }
 
 // advance derives the phase from what is there.
@@ -414,6 +427,7 @@ func (w *Worker) finish() {
 	}
 	if !w.stage.over() && w.stage.index >= 0 {
 		w.stageEnds[w.stage.index] = w.now - w.startAt
+		w.stagePauses[w.stage.index] = w.stage.pausedBy(w.now)
 	}
 	w.dropWaiting(never)
 	w.closeAll()

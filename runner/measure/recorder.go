@@ -71,9 +71,9 @@ type Chain struct {
 type Once struct{ Sent, Succeeded int64 }
 
 // Stage counts requests, of warm-up too, by the rate stage of their slot. SentInDrain are those of
-// Sent that left after the last stage.
+// Sent that left after the last stage. Slots have come due.
 type Stage struct {
-	Sent, Dropped, SentInDrain int64
+	Slots, Sent, Dropped, SentInDrain int64
 }
 
 // New makes an empty recorder for a program of this shape.
@@ -98,6 +98,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 		*from = Chain{AbortedBy: from.AbortedBy}
 	}
 	for i := range r.Stages {
+		total.Stages[i].Slots += r.Stages[i].Slots
 		total.Stages[i].Sent += r.Stages[i].Sent
 		total.Stages[i].Dropped += r.Stages[i].Dropped
 		total.Stages[i].SentInDrain += r.Stages[i].SentInDrain

@@ -73,8 +73,13 @@ type Update struct {
 	// At is the instant in the runner's own clock (Snapshot.Clock); zero or past: at once.
 	At    int64 `json:"at,omitempty"`
 	Share Share `json:"share"`
-	// Rates replaces the rates of Plan when it is not empty: same number, same bounds.
+	// Rates replaces the rates of Plan when it is not empty: only Count and Period may differ, and not
+	// the mode. The stage in force bends at At: what was due before stays so, the next slot is due at
+	// At, and from then on the new rate counts.
 	Rates []Rate `json:"rates,omitempty"`
+	// Suspended: from At on nothing comes due. An Update without it lets the stage in force go on
+	// where it was; it lasts longer by the pause.
+	Suspended bool `json:"suspended,omitempty"`
 }
 
 // Start begins the test.

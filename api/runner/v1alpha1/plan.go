@@ -486,8 +486,8 @@ type Step struct {
 	// that need a body that is larger fail. Zero: 1 MiB.
 	MaxBody int `json:"maxBody,omitempty"`
 
-	// Think is waited before the step, after the step before it, or after the slot in which the
-	// instance begins.
+	// Think is waited before the step, after the one before it; nothing is before the first request of an
+	// instance.
 	Think *Think `json:"think,omitempty"`
 	// When lists conditions that must all hold, or the step is skipped.
 	When []Condition `json:"when,omitempty"`

@@ -26,6 +26,11 @@ type Snapshot struct {
 	// Stopped is the reason of the Stop that ended the run early; empty: it ran to its end.
 	Stopped string `json:"stopped,omitempty"`
 
+	// Suspended: nothing comes due at present. Changed: rates have changed since the start, or a pause was
+	// made, so that Plan.Rates does not tell what was asked for.
+	Suspended bool `json:"suspended,omitempty"`
+	Changed   bool `json:"changed,omitempty"`
+
 	Counters Counters `json:"counters"`
 	// Stages has one entry for each of Plan.Rates.
 	Stages []StageCounters `json:"stages,omitempty"`
@@ -134,6 +139,11 @@ type StageCounters struct {
 	// SentInDrain are those of Sent that had waited for a stream and left only after the last
 	// stage had ended; the achieved rate leaves them out.
 	SentInDrain int64 `json:"sentInDrain,omitempty"`
+	// Slots of the stage have come due. It is what was asked for, also where the rate has changed on the
+	// way.
+	Slots int64 `json:"slots,omitempty"`
+	// Paused is how long nothing came due because the test was suspended, in nanoseconds.
+	Paused int64 `json:"paused,omitempty"`
 	// Begun and Ended are offsets from the start instant, in nanoseconds. Ended is zero while
 	// the stage lasts.
 	Begun int64 `json:"begun"`

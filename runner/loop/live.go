@@ -1,0 +1,79 @@
+package loop
+
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/pace"
+)
+
+// Change is what changes of a run from an instant of the worker's clock on. Every worker of every shard
+// gets the same, and comes to the same instants for all slots; one that hears of it late catches up.
+type Change struct {
+	At int64
+	// Rates are those of all stages; only counts and periods differ from the ones before.
+	Rates []rv.Rate
+	// Suspended: nothing comes due until a Change without it.
+	Suspended bool
+}
+
+// Change puts a change in force when its instant has come. Changes come in the order of their instants.
+func (w *Worker) Change(c Change) { w.changes = append(w.changes, c) }
+
+// nextChange is when the next change comes into force.
+func (w *Worker) nextChange() int64 {
+	if len(w.changes) == 0 {
+		return never
+	}
+	return w.changes[0].At
+}
+
+// applyChanges puts in force what has come to its instant: what was due before is assigned first.
+func (w *Worker) applyChanges() {
+	for w.nextChange() <= w.now {
+		c := w.changes[0]
+		w.changes = w.changes[1:]
+		w.pickUpBefore(c.At)
+		w.stage.change(c)
+		w.changed = w.changed || w.stage.index >= 0
+	}
+}
+
+// change bends the stage in force at an instant, lets it pause, or lets it go on.
+func (s *stage) change(c Change) {
+	s.rates = c.Rates
+	resumed := s.suspended && !c.Suspended
+	paused := !s.suspended && c.Suspended
+	s.suspended = c.Suspended
+	if s.index < 0 || s.over() {
+		return
+	}
+	r := &s.rates[s.index]
+	switch {
+	case resumed:
+		s.resume(c.At, r)
+	case paused:
+		s.pausedAt = c.At
+	case !s.suspended && !r.AsFastAsPossible && (r.Count != s.line.Count || int64(r.Period) != s.line.Period):
+		s.line = s.line.Bend(c.At, r.Count, int64(r.Period))
+	}
+	s.schedule()
+}
+
+// resume lets the stage go on where it was paused, later by the pause.
+func (s *stage) resume(at int64, r *rv.Rate) {
+	pause := at - s.pausedAt
+	s.paused += pause
+	if s.planned != never {
+		s.planned += pause
+	}
+	if !r.AsFastAsPossible {
+		s.line = pace.Line{At: at, First: s.line.Before(s.pausedAt), Count: r.Count, Period: int64(r.Period)}
+	}
+}
+
+// pausedBy is how long the stage was paused up to an instant.
+func (s *stage) pausedBy(at int64) int64 {
+	if s.suspended && s.index >= 0 && !s.over() {
+		return s.paused + at - s.pausedAt
+	}
+	return s.paused
+}

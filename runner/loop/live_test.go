@@ -1,0 +1,158 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// at makes a change at an offset from the start, told that much late.
+func (b *bench) change(at, late time.Duration, suspended bool, rates ...rv.Rate) {
+	b.onStart = append(b.onStart, func() {
+		c := Change{At: b.startAt + int64(at), Rates: rates, Suspended: suspended}
+		b.in(time.Duration(c.At+int64(late)-b.clock), func() { b.w.Do(func(w *Worker) { w.Change(c) }) })
+	})
+}
+
+// perHundred counts what the peer has seen in each 100 ms.
+func (b *bench) perHundred() (out []int) {
+	for _, r := range b.served {
+		i := int((r.at - time.Duration(b.startAt)) / (100 * time.Millisecond))
+		for len(out) <= i {
+			out = append(out, 0)
+		}
+		out[i]++
+	}
+	return out
+}
+
+func TestChangesOfARun(t *testing.T) {
+	const ms = time.Millisecond
+	rate := func(n int64, change ...func(*rv.Rate)) rv.Rate {
+		r := perSecond(n, time.Second)
+		for _, f := range change {
+			f(&r)
+		}
+		return r
+	}
+	requests := func(n int64) func(*rv.Rate) { return func(r *rv.Rate) { r.Requests = n } }
+	type change struct {
+		at, late  time.Duration
+		suspended bool
+		rates     []rv.Rate
+	}
+	for _, tt := range []struct {
+		name    string
+		rates   []rv.Rate
+		changes []change
+		want    []int // in each 100 ms
+		end     time.Duration
+		paused  time.Duration
+	}{
+		{"faster", []rv.Rate{rate(100)}, []change{{at: 500 * ms, rates: []rv.Rate{rate(300)}}},
+			[]int{10, 10, 10, 10, 10, 30, 30, 30, 30, 30}, time.Second, 0},
+		{"slower, told late", []rv.Rate{rate(300)}, []change{{at: 500 * ms, late: 50 * ms, rates: []rv.Rate{rate(100)}}},
+			// 15 were sent in the 50 ms; they count for what was due until 650 ms.
+			[]int{30, 30, 30, 30, 30, 15, 5, 10, 10, 10}, time.Second, 0},
+		{"faster, told late", []rv.Rate{rate(100)}, []change{{at: 500 * ms, late: 50 * ms, rates: []rv.Rate{rate(300)}}},
+			[]int{10, 10, 10, 10, 10, 30, 30, 30, 30, 30}, time.Second, 0},
+		{"a later stage", []rv.Rate{rate(100), rate(100)}, []change{{at: 500 * ms, rates: []rv.Rate{rate(100), rate(200)}}},
+			[]int{10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20}, 2 * time.Second, 0},
+		{"a stage that is over", []rv.Rate{rate(100), rate(100)}, []change{{at: 1500 * ms, rates: []rv.Rate{rate(900), rate(100)}}},
+			slices.Repeat([]int{10}, 20), 2 * time.Second, 0},
+		{"before the start", []rv.Rate{rate(100)}, []change{{at: -5 * ms, rates: []rv.Rate{rate(200)}}},
+			slices.Repeat([]int{20}, 10), time.Second, 0},
+		{"a pause", []rv.Rate{rate(100)}, []change{{at: 300 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 600 * ms, rates: []rv.Rate{rate(100)}}},
+			[]int{10, 10, 10, 0, 0, 0, 10, 10, 10, 10, 10, 10, 10}, 1300 * ms, 300 * ms},
+		{"a pause with another rate after it", []rv.Rate{rate(100)}, []change{{at: 300 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 600 * ms, rates: []rv.Rate{rate(200)}}},
+			[]int{10, 10, 10, 0, 0, 0, 20, 20, 20, 20, 20, 20, 20}, 1300 * ms, 300 * ms},
+		{"a pause told late", []rv.Rate{rate(100)}, []change{{at: 300 * ms, late: 50 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 600 * ms, rates: []rv.Rate{rate(100)}}},
+			[]int{10, 10, 10, 5, 0, 0, 5, 10, 10, 10, 10, 10, 10}, 1300 * ms, 300 * ms},
+		{"suspended from the start", []rv.Rate{rate(100)}, []change{{at: -5 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 200 * ms, rates: []rv.Rate{rate(100)}}},
+			[]int{0, 0, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10}, 1200 * ms, 200 * ms},
+		{"a bound on requests", []rv.Rate{rate(100, requests(50))}, []change{{at: 100 * ms, rates: []rv.Rate{rate(200, requests(50))}}},
+			[]int{10, 20, 20}, 300 * ms, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, gets(tt.rates...), ok(0))
+			for _, c := range tt.changes {
+				b.change(c.at, c.late, c.suspended, c.rates...)
+			}
+			b.run()
+			if diff := cmp.Diff(tt.want, b.perHundred()); diff != "" {
+				t.Errorf("requests in each 100 ms (-want +got):\n%s", diff)
+			}
+			g := b.w.Gauge()
+			var slots, paused int64
+			for i := range g.Paused {
+				slots += b.w.rec.Stages[i].Slots
+				paused += g.Paused[i]
+			}
+			if end := time.Duration(b.w.Ended() - b.startAt); end != tt.end || time.Duration(paused) != tt.paused || slots != int64(len(b.served)) {
+				t.Errorf("ended after %v, paused for %v, %d slots", end, time.Duration(paused), slots)
+			}
+		})
+	}
+}
+
+func TestSuspendedClosedLoop(t *testing.T) {
+	b := newBench(t, gets(rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Second}), ok(time.Millisecond))
+	same := []rv.Rate{{Name: "r", AsFastAsPossible: true, Duration: time.Second}}
+	b.change(300*time.Millisecond, 0, true, same...)
+	b.change(500*time.Millisecond, 0, false, same...)
+	b.run()
+	got := b.perHundred()
+	if len(got) != 12 || got[2] == 0 || got[3] != 0 || got[4] != 0 || got[5] == 0 {
+		t.Errorf("requests in each 100 ms: %v", got)
+	}
+}
+
+func TestSuspensionOutlastsTheDeadline(t *testing.T) {
+	p := gets(perSecond(100, time.Second))
+	p.Deadline = 1500 * time.Millisecond
+	b := newBench(t, p, ok(0))
+	b.change(500*time.Millisecond, 0, true, p.Rates...)
+	b.change(5*time.Second, 0, false, p.Rates...)
+	if got := b.run(); got.Sent != 100 || b.w.DeadlineExceeded() {
+		t.Errorf("got %+v, deadline exceeded %v", got, b.w.DeadlineExceeded())
+	}
+}
+
+// TestChangesKeepTheSlotsWhole: whatever changes, and however late each shard hears of it, all shards
+// together send what one would.
+func TestChangesKeepTheSlotsWhole(t *testing.T) {
+	p := gets(perSecond(997, time.Second), perSecond(501, time.Second))
+	p.Targets[0].Connections = 3
+	faster := []rv.Rate{perSecond(1993, time.Second), perSecond(501, time.Second)}
+	slower := []rv.Rate{perSecond(1993, time.Second), perSecond(101, time.Second)}
+	run := func(share rv.Share, lateness time.Duration) (sent int) {
+		b := newBenchOf(t, p, share, ok(0))
+		b.change(301*time.Millisecond, lateness, false, faster...)
+		b.change(503*time.Millisecond, lateness, true, faster...)
+		b.change(703*time.Millisecond, 0, false, faster...)
+		b.change(1403*time.Millisecond, lateness, false, slower...)
+		b.run()
+		return len(b.served)
+	}
+	want := run(shard.Whole(p), 0)
+	shares, err := shard.Split(p, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := 0
+	var each []string
+	for i, s := range shares {
+		n := run(s, time.Duration(i)*7*time.Millisecond)
+		got += n
+		each = append(each, fmt.Sprint(n))
+	}
+	if got != want {
+		t.Errorf("three shards have sent %v = %d, one sends %d", each, got, want)
+	}
+}
