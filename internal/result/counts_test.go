@@ -114,6 +114,7 @@ func TestGlobalsStayOut(t *testing.T) {
 
 func TestExhaustedAndOnce(t *testing.T) {
 	plan := testPlan()
+	plan.Chains[1].Phase = runnerv1alpha1.PhaseTeardown
 	a, b := newRecorder(plan, 0), newRecorder(plan, 1)
 	a.once()
 	b.snapshot.Exhausted = true
@@ -123,6 +124,9 @@ func TestExhaustedAndOnce(t *testing.T) {
 	}
 	if !got.Exhausted || got.Setup != once(2, 2) || got.Teardown != once(3, 1) || got.Requests.Sent != 0 {
 		t.Errorf("exhausted %v, setup %+v, teardown %+v, requests %+v", got.Exhausted, got.Setup, got.Teardown, got.Requests)
+	}
+	if got.Steps[0].Phase != runnerv1alpha1.PhaseLoad || got.Steps[2].Phase != runnerv1alpha1.PhaseTeardown {
+		t.Errorf("phases of steps: %+v", got.Steps)
 	}
 	if build(t, Input{Plan: plan, Snapshots: []runnerv1alpha1.Snapshot{a.done()}}).Exhausted {
 		t.Error("exhausted by nothing")

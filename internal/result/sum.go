@@ -182,7 +182,7 @@ func (s *sum) stepResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.StepResult
 			from := &s.steps[len(out)]
 			n := &from.counters
 			out = append(out, runnerv1alpha1.StepResult{
-				Chain: plan.Chains[c].Name, Step: plan.Chains[c].Steps[i].Name,
+				Chain: plan.Chains[c].Name, Step: plan.Chains[c].Steps[i].Name, Phase: plan.Chains[c].Phase,
 				Sent: n.Sent, Done: n.Done, Succeeded: n.Succeeded, FailedChecks: n.FailedChecks,
 				TimedOut: n.TimedOut, Reset: n.Reset, ConnectionLost: n.ConnectionLost,
 				InFlightAtEnd: n.InFlightAtEnd, FailedBy: n.FailedBy, Retries: n.Retries,

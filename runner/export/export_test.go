@@ -81,6 +81,7 @@ func full() *runnerv1alpha1.Report {
 				FailedChecks: 5, FailedBy: map[string]int64{"a-check-with-a-rather-long-name": 5},
 			},
 			{Chain: "app-session", Step: "delete", ErrorRatio: 0},
+			{Chain: "login", Step: "token", Phase: runnerv1alpha1.PhaseSetup},
 		},
 		Generator: runnerv1alpha1.GeneratorResult{
 			Shards: 2, Workers: 4, CPUs: []int{2, 3, 6, 7}, ExclusiveShards: 1, ExclusiveWanted: true,

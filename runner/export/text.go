@@ -170,6 +170,9 @@ func steps(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	row("", "sent", "errors", "p50", "p99", "p99.9", "max")
 	for i := range r.Steps {
 		s := &r.Steps[i]
+		if s.Phase != runnerv1alpha1.PhaseLoad {
+			continue // it counts nothing
+		}
 		f := []string{"-", "-", "-", "-"}
 		if t := &s.ResponseTime; t.Count > 0 {
 			f = []string{result.FormatTime(t.P50), result.FormatTime(t.P99), result.FormatTime(t.P999), result.FormatTime(t.Max)}

@@ -128,16 +128,19 @@ type StageResult struct {
 
 // StepResult is one step of one chain over all shards.
 type StepResult struct {
-	Chain          string `json:"chain"`
-	Step           string `json:"step"`
-	Sent           int64  `json:"sent"`
-	Done           int64  `json:"done"`
-	Succeeded      int64  `json:"succeeded"`
-	FailedChecks   int64  `json:"failedChecks"`
-	TimedOut       int64  `json:"timedOut"`
-	Reset          int64  `json:"reset"`
-	ConnectionLost int64  `json:"connectionLost"`
-	InFlightAtEnd  int64  `json:"inFlightAtEnd"`
+	Chain string `json:"chain"`
+	Step  string `json:"step"`
+	// Phase of the chain. What chains of setup and teardown send is in Report.Setup and Teardown
+	// only, so their entries count nothing.
+	Phase          Phase `json:"phase,omitempty"`
+	Sent           int64 `json:"sent"`
+	Done           int64 `json:"done"`
+	Succeeded      int64 `json:"succeeded"`
+	FailedChecks   int64 `json:"failedChecks"`
+	TimedOut       int64 `json:"timedOut"`
+	Reset          int64 `json:"reset"`
+	ConnectionLost int64 `json:"connectionLost"`
+	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
 	// FailedBy counts FailedChecks by the first check that failed; Retries are those of Sent that
 	// followed a failure of the same step.
 	FailedBy     map[string]int64 `json:"failedBy,omitempty"`
