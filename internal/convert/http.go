@@ -106,3 +106,11 @@ func EscapePath(path string) string {
 	}
 	return b.String()
 }
+
+// Dialled is host and port of the URL, for connectTo.
+func (u URL) Dialled() string {
+	if _, _, err := net.SplitHostPort(u.Authority); err == nil {
+		return u.Authority
+	}
+	return net.JoinHostPort(strings.Trim(u.Authority, "[]"), DefaultPort(u.Scheme))
+}

@@ -36,6 +36,16 @@ func ordered(v any) (*yaml.Node, error) {
 	return n, nil
 }
 
+// ParseJSON reads a JSON value as YAML would, tabs and all; what is null is left out.
+func ParseJSON(text []byte) (*yaml.Node, error) {
+	if !json.Valid(text) { // which bounds the depth, too
+		return nil, errors.New("is no JSON")
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return node(dec)
+}
+
 // node reads one value; nil is null.
 func node(dec *json.Decoder) (*yaml.Node, error) {
 	token, err := dec.Token()

@@ -1,0 +1,96 @@
+package ab
+
+import (
+	"strings"
+	"time"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/convert"
+)
+
+func (c *converter) template() {
+	t := v1alpha1.Template{
+		Name: "request", Method: c.method(), Path: convert.Literal(c.url.Path),
+		Timeout: convert.Given(time.Duration(c.whole("-s", timeout)) * time.Second),
+	}
+	at := "spec.templates[0]"
+	c.Origin(at, "-H")
+	c.Origin(at+".path", "URL")
+	c.Origin(at+".method", "-m")
+	c.Origin(at+".timeout", "-s")
+	for _, flag := range []string{"-p", "-u"} {
+		if file := c.last[flag]; file != "" {
+			if content, ok := c.Read(flag, file); ok {
+				c.Body(&t, flag, file, content)
+			}
+			c.Origin(at+".body", flag)
+		}
+	}
+	c.headers(&t)
+	if cookies := c.all["-C"]; len(cookies) > 0 {
+		t.Headers = append(t.Headers, v1alpha1.Header{Name: "cookie", Value: new(convert.Literal(strings.Join(cookies, "; ")))})
+	}
+	if !c.has("-l") {
+		c.WarnAt(at, "-l", "is not there, so ab counts responses of another length than the first as failed; here their length does not matter, unless expect.checks has a bodySize")
+	}
+	c.WarnAt(at, "Non-2xx responses", "are no failures to ab; here those of status 400 and above are")
+	c.Spec().Templates = []v1alpha1.Template{t}
+}
+
+func (c *converter) method() string {
+	method := "GET"
+	switch {
+	case c.has("-i"):
+		method = "HEAD"
+	case c.has("-p"):
+		method = "POST"
+	case c.has("-u"):
+		method = "PUT"
+	}
+	if c.has("-p") && c.has("-u") {
+		c.Fail("-u", "excludes -p")
+	}
+	if c.has("-m") {
+		method = c.last["-m"]
+	}
+	return method
+}
+
+func (c *converter) headers(t *v1alpha1.Template) {
+	at := "spec.templates[0].headers"
+	typed := false
+	for _, line := range c.all["-H"] {
+		name, value, found := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		if !found || name == "" {
+			c.Fail("-H", "must be of the form 'name: value'") // not quoted: it may be a secret
+			continue
+		}
+		if strings.EqualFold(name, "host") {
+			c.host(value)
+			continue
+		}
+		typed = typed || strings.EqualFold(name, "content-type")
+		if h, ok := c.Header(at, "-H", name, convert.Literal(strings.TrimSpace(value))); ok {
+			t.Headers = append(t.Headers, h)
+		}
+	}
+	if kind := c.last["-T"]; kind != "" || (c.has("-p") || c.has("-u")) && !typed {
+		if kind == "" {
+			kind = "text/plain" // ab's own default
+		}
+		t.Headers = append(t.Headers, v1alpha1.Header{Name: "content-type", Value: new(convert.Literal(kind))})
+	}
+}
+
+// host is what requests name in place of the host that is dialled.
+func (c *converter) host(value string) {
+	u, user, err := convert.SplitURL(c.url.Scheme + "://" + strings.TrimSpace(value))
+	if err != nil || user != nil || u.Path != "/" {
+		c.Fail("-H", "the host cannot be one")
+		return
+	}
+	t := &c.Spec().Targets[0]
+	t.ConnectTo, t.URL = c.url.Dialled(), u.Base()
+	c.WarnAt("spec.targets[0].url", "-H", "the host that requests name is that of the target's url; connectTo says where it is")
+}

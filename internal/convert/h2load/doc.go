@@ -1,0 +1,3 @@
+// Package h2load turns command lines of h2load (nghttp2) into LoadTests. docs/convert.md says what
+// becomes of each flag.
+package h2load

@@ -1,0 +1,160 @@
+package har
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/convert"
+)
+
+// Options say more than the archive.
+type Options struct {
+	convert.Options
+	// Think makes think times of the pauses between a response and the next request of its page.
+	Think bool
+}
+
+type converter struct {
+	*convert.Draft
+	think   bool
+	targets map[string]string // by URL
+	chains  map[string]int    // by page
+	// last entry of each chain.
+	last map[int]*entry
+}
+
+// Convert turns an archive into a manifest: a template for each request, in the order in which they
+// were sent, and a chain for each page. Each warning begins with the path of a field, and so does
+// each line of the error.
+func Convert(input []byte, o Options) (yaml []byte, warnings []string, err error) {
+	a, err := parse(input)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the archive cannot be read: %w", err)
+	}
+	d := convert.New("Converted from an HTTP archive (HAR).", o.Options)
+	c := &converter{Draft: d, think: o.Think, targets: map[string]string{}, chains: map[string]int{}, last: map[int]*entry{}}
+	if a.Log == nil || len(a.Log.Entries) == 0 {
+		c.Fail("log.entries", "there is none")
+		return d.Manifest()
+	}
+	c.pages(a.Log.Pages)
+	c.entries(a.Log.Entries)
+	c.rate()
+	return d.Manifest()
+}
+
+// maxSteps is the most requests of a LoadTest.
+const maxSteps = 256
+
+// pages names the chains, when there are pages.
+func (c *converter) pages(pages []page) {
+	for _, p := range pages {
+		if _, has := c.chains[p.ID]; has || p.ID == "" {
+			continue
+		}
+		name := p.Title
+		if convert.DashName(name) == "x" || len(name) > 60 {
+			name = p.ID
+		}
+		c.chain(p.ID, name)
+	}
+}
+
+// chain begins one.
+func (c *converter) chain(id, name string) int {
+	i := len(c.Spec().Chains)
+	c.Spec().Chains = append(c.Spec().Chains, v1alpha1.Chain{Name: c.Unique("chain", convert.DashName(name)), Cookies: true})
+	c.chains[id] = i
+	return i
+}
+
+func (c *converter) entries(entries []entry) {
+	order := make([]int, len(entries))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return entries[a].begin().Compare(entries[b].begin()) })
+	for _, i := range order {
+		c.entry(fmt.Sprintf("log.entries[%d]", i), &entries[i])
+	}
+	c.Spec().Chains = slices.DeleteFunc(c.Spec().Chains, func(ch v1alpha1.Chain) bool { return len(ch.Steps) == 0 })
+	if len(c.Spec().Chains) == 0 {
+		c.Fail("log.entries", "none of them can be sent")
+	}
+	c.WarnAt("spec.chains[0].cookies", "cookies", "Cookie headers are left out; cookies keeps what responses set, as a browser does")
+}
+
+func (c *converter) entry(from string, e *entry) {
+	if e.Request == nil {
+		c.Fail(from+".request", "is needed")
+		return
+	}
+	u, user, err := convert.SplitURL(e.Request.URL)
+	if err != nil {
+		c.Warn(from+".request.url", "%v; the entry is left out", err)
+		return
+	}
+	if user != nil {
+		c.Warn(from+".request.url", "user and password are left out")
+	}
+	if e.Request.Method == "CONNECT" {
+		c.Warn(from+".request.method", "CONNECT opens a tunnel and is left out")
+		return
+	}
+	if len(c.Spec().Templates) == maxSteps {
+		c.Warn("log.entries", "a LoadTest has %d requests at most; later ones are left out", maxSteps)
+		return
+	}
+	i, known := c.chains[e.Pageref]
+	if !known {
+		i = c.chain(e.Pageref, "session")
+	}
+	chain := &c.Spec().Chains[i]
+	step := v1alpha1.Step{Template: c.template(from, e, u)}
+	if target := c.target(from, u, e.Request.HTTPVersion); chain.Target == "" {
+		chain.Target = target
+	} else if chain.Target != target {
+		step.Target = target
+	}
+	step.ThinkTime = c.pause(e, c.last[i])
+	c.last[i] = e
+	chain.Steps = append(chain.Steps, step)
+}
+
+// longestPause is that of a think time.
+const longestPause = time.Hour
+
+// pause is the time from one response to the next request.
+func (c *converter) pause(e, before *entry) *v1alpha1.ThinkTime {
+	if !c.think || before == nil || e.begin().IsZero() || before.begin().IsZero() {
+		return nil
+	}
+	gap := e.begin().Sub(before.end()).Round(time.Millisecond)
+	if gap <= 0 {
+		return nil
+	}
+	return &v1alpha1.ThinkTime{Fixed: convert.Given(min(gap, longestPause))}
+}
+
+// target of an origin. Browsers open at most six connections of HTTP/1.1 to one.
+func (c *converter) target(from string, u convert.URL, version string) string {
+	if name := c.targets[u.Base()]; name != "" {
+		return name
+	}
+	t := v1alpha1.Target{Name: c.Unique("target", convert.DashName(u.Authority)), URL: u.Base()}
+	if u.Scheme == "http" && version != "h2c" {
+		t.Protocol = v1alpha1.ProtocolHTTP1
+	}
+	c.Origin(fmt.Sprintf("spec.targets[%d]", len(c.Spec().Targets)), from+".request.url")
+	c.Spec().Targets = append(c.Spec().Targets, t)
+	c.targets[u.Base()] = t.Name
+	return t.Name
+}
+
+// rate is a start: an archive says nothing of how many users there are.
+func (c *converter) rate() {
+	c.WarnAt("spec.rates", "rates", "an archive says what one user did; say here how much of it is to be sent")
+	c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)), Duration: convert.Given(time.Minute)}}
+}

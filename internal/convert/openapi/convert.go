@@ -1,0 +1,264 @@
+package openapi
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/convert"
+)
+
+// Options say more than the description.
+type Options struct {
+	convert.Options
+	// File is the name of the description, which references are relative to.
+	File string
+	// Target is the URL of the service. Default: the description's first server.
+	Target string
+	// Operations are the operationIds to convert, or "GET /path". Default: all.
+	Operations []string
+	// Resources makes chains that create, read, change and delete a resource, in place of one for
+	// each operation.
+	Resources bool
+}
+
+type converter struct {
+	*documents
+	o    Options
+	root value
+	// base is the URL of the target, without the path.
+	base       convert.URL
+	operations []*operation
+	// variables are the names of those of path parameters.
+	variables map[string]string
+	// location is the capture of what a POST created.
+	location string
+}
+
+// Convert turns a description into a manifest. Each warning and each line of the error begins with
+// what it is about: an operation, or a part of the document.
+func Convert(input []byte, o Options) (out []byte, warnings []string, err error) {
+	d := convert.New("Converted from an OpenAPI description.", o.Options)
+	c := &converter{documents: &documents{Draft: d, files: map[string]*yaml.Node{}}, o: o, variables: map[string]string{}}
+	c.root = value{file: o.File}
+	c.root = c.root.at(c.parse(o.File, input))
+	if !c.version() {
+		return d.Manifest()
+	}
+	c.target()
+	c.list()
+	c.choose()
+	if len(c.operations) == 0 {
+		c.Fail("paths", "there is no operation")
+		return d.Manifest()
+	}
+	c.requests()
+	c.security()
+	c.WarnAt("spec.rates", "rates", "a description does not say how much load is meant; say it here")
+	c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)), Duration: convert.Given(time.Minute)}}
+	return d.Manifest()
+}
+
+func (c *converter) version() bool {
+	v := c.root.raw("openapi").text()
+	switch {
+	case c.Failed():
+		return false
+	case strings.HasPrefix(v, "3.0") || strings.HasPrefix(v, "3.1"):
+		return true
+	case c.root.raw("swagger").is():
+		c.Fail("swagger", "OpenAPI 2.0 is not read; 3.0 and 3.1 are")
+	default:
+		c.Fail("openapi", "must be 3.0 or 3.1, with paths below")
+	}
+	return false
+}
+
+// target makes the one target: scheme and authority of --target or the server, and the path of both.
+func (c *converter) target() {
+	from, raw := "servers[0].url", c.server()
+	path := ""
+	if u, _, err := convert.SplitURL(raw); err == nil {
+		c.base, path = u, u.Path
+	} else if !strings.Contains(raw, "://") {
+		path = "/" + strings.TrimPrefix(raw, "/")
+	}
+	if c.o.Target != "" {
+		from = "--target"
+		u, user, err := convert.SplitURL(c.o.Target)
+		if err != nil || user != nil {
+			c.Fail(from, "must be a URL such as http://host:8080, without a user")
+			return
+		}
+		c.base, path = u, strings.TrimRight(u.Path, "/")+path
+	}
+	if c.base.Authority == "" {
+		c.Fail("servers[0].url", "has no host; --target says where the service is")
+		return
+	}
+	if i := strings.IndexByte(path, '?'); i >= 0 {
+		path = path[:i]
+	}
+	c.Origin("spec.targets[0]", from)
+	c.Spec().Targets = []v1alpha1.Target{{Name: "target", URL: c.base.Base() + convert.Literal(strings.TrimRight(path, "/"))}}
+	if c.o.Target == "" {
+		c.WarnAt("spec.targets[0].url", from, "is the description's; say where the service under test is")
+	}
+	if n := len(c.root.raw("servers").items()); n > 1 {
+		c.WarnAt("spec.targets[0].url", "servers", "the first of %d is taken", n)
+	}
+}
+
+// server is the URL of the first, with the defaults of its variables.
+func (c *converter) server() string {
+	servers := c.root.raw("servers").items()
+	if len(servers) == 0 {
+		return "/"
+	}
+	raw := servers[0].raw("url").text()
+	variables := servers[0].raw("variables")
+	for _, name := range variables.names() {
+		raw = strings.ReplaceAll(raw, "{"+name+"}", variables.raw(name).raw("default").text())
+	}
+	if after, found := strings.CutPrefix(raw, "{apiRoot}"); found { // TS 29.501 4.4.1, where it has no default
+		raw = after
+	}
+	return raw
+}
+
+// choose keeps what --operation says.
+func (c *converter) choose() {
+	if len(c.o.Operations) == 0 {
+		return
+	}
+	var out []*operation
+	for _, id := range c.o.Operations {
+		i := slices.IndexFunc(c.operations, func(op *operation) bool { return op.id == id || place(op.method, op.path) == id })
+		if i < 0 {
+			c.Fail("--operation", "%s is not in the description", id)
+			continue
+		}
+		if !slices.Contains(out, c.operations[i]) {
+			out = append(out, c.operations[i])
+		}
+	}
+	c.operations = out
+}
+
+// maxChains is that of a LoadTest.
+const maxChains = 64
+
+// requests makes templates and chains.
+func (c *converter) requests() {
+	groups := c.each()
+	if c.o.Resources {
+		groups = c.byResource()
+	}
+	if len(groups) > maxChains {
+		c.Fail("paths", "there are %d operations, and a LoadTest has %d chains; --operation says which ones", len(groups), maxChains)
+		return
+	}
+	for _, group := range groups {
+		name := group[0].name
+		if len(group) > 1 {
+			name = convert.DashName(lastWord(group[0].path))
+			if c.location == "" {
+				c.location = c.Unique("variable", "location")
+			}
+		}
+		chain := v1alpha1.Chain{Name: c.Unique("chain", name), Target: "target"}
+		for i, op := range group {
+			chain.Steps = append(chain.Steps, v1alpha1.Step{Template: c.template(op, len(group) > 1, i > 0)})
+		}
+		c.Spec().Chains = append(c.Spec().Chains, chain)
+	}
+}
+
+func lastWord(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+func (c *converter) each() (out [][]*operation) {
+	for _, op := range c.operations {
+		out = append(out, []*operation{op})
+	}
+	return out
+}
+
+// lifetime is the order in which a resource is used.
+var lifetime = []string{"GET", "HEAD", "PATCH", "PUT", "DELETE"}
+
+// byResource puts the operations on an item behind the POST on its collection.
+func (c *converter) byResource() (out [][]*operation) {
+	taken := map[*operation]bool{}
+	for _, post := range c.operations {
+		if post.method != "POST" {
+			continue
+		}
+		group := []*operation{post}
+		for _, method := range lifetime {
+			for _, op := range c.operations {
+				if op.method == method && isItem(post.path, op.path) && !taken[op] {
+					group = append(group, op)
+				}
+			}
+		}
+		if len(group) == 1 {
+			continue
+		}
+		for _, op := range group {
+			taken[op] = true
+		}
+		out = append(out, group)
+	}
+	for _, op := range c.operations {
+		if !taken[op] {
+			out = append(out, []*operation{op})
+		}
+	}
+	return out
+}
+
+// isItem: one more segment, which is a parameter.
+func isItem(collection, item string) bool {
+	rest, found := strings.CutPrefix(item, strings.TrimRight(collection, "/")+"/")
+	return found && strings.HasPrefix(rest, "{") && strings.HasSuffix(rest, "}") && !strings.Contains(rest, "/")
+}
+
+// security tells what is needed: nobody's secrets are in a description.
+func (c *converter) security() {
+	var names []string
+	add := func(list value) {
+		for _, needed := range list.items() {
+			for _, name := range needed.names() {
+				if !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	for _, op := range c.operations {
+		if own := op.in.raw("security"); own.is() {
+			add(own)
+		} else {
+			add(c.root.raw("security"))
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	schemes := c.get(c.get(c.root, "components"), "securitySchemes")
+	for _, name := range names {
+		scheme := c.get(schemes, name)
+		what := strings.TrimSpace(scheme.raw("type").text() + " " + scheme.raw("scheme").text())
+		if flow := scheme.raw("flows").raw("clientCredentials"); flow.is() {
+			what += ", tokens from " + flow.raw("tokenUrl").text()
+		}
+		c.WarnAt("spec.targets[0]", "security", "%s (%s) is asked for; auth of the target makes it", name, what)
+	}
+}
+
+// escape makes a value fit for any place of a path or query.
+func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

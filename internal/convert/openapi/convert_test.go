@@ -1,0 +1,118 @@
+package openapi
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/h2surge/h2surge/internal/convert"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", name, diff)
+	}
+}
+
+func files(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join("testdata", filepath.Base(name)))
+}
+
+// Convert compiles what it makes, so a golden file is a manifest that runs.
+func TestConvert(t *testing.T) {
+	for _, tc := range []struct {
+		name, file string
+		o          Options
+	}{
+		{"sessions", "sessions.yaml", Options{}},
+		{"sessions-resources", "sessions.yaml", Options{Resources: true, Target: "http://pcf.core.svc:8080/scp"}},
+		{"petty", "petty.json", Options{Target: "http://127.0.0.1:8080", Operations: []string{"readItem", "POST /items"}}},
+		{"petty-resources", "petty.json", Options{Target: "http://127.0.0.1:8080", Resources: true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			input, err := files(tc.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.o.Options, tc.o.File = convert.Options{Name: tc.name, Read: files}, tc.file
+			out, _, err := Convert(input, tc.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "testdata/golden-"+tc.name+".yaml", string(out))
+		})
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for _, tc := range []struct {
+		input string
+		o     Options
+		want  string
+	}{
+		{"", Options{}, "openapi: must be 3.0 or 3.1, with paths below"},
+		{"a: [", Options{File: "a.yaml"}, "a.yaml: cannot be read: yaml: line 1: did not find expected node content"},
+		{"swagger: '2.0'", Options{}, "swagger: OpenAPI 2.0 is not read; 3.0 and 3.1 are"},
+		{"openapi: 3.0.3\nservers: [{url: 'http://a'}]", Options{}, "paths: there is no operation"},
+		{"openapi: 3.0.3\npaths: {/: {get: {}}}", Options{}, "servers[0].url: has no host; --target says where the service is"},
+		{"openapi: 3.0.3\npaths: {/: {get: {}}}", Options{Target: "here"}, "--target: must be a URL such as http://host:8080, without a user"},
+		{"openapi: 3.0.3\npaths: {/: {get: {}}}", Options{Target: "http://a", Operations: []string{"b"}}, "--operation: b is not in the description\npaths: there is no operation"},
+		{"openapi: 3.0.3\npaths: {'/{': {get: {}}}", Options{Target: "http://a"}, "GET /{: has a brace that is not closed"},
+	} {
+		_, _, err := Convert([]byte(tc.input), tc.o)
+		if err == nil || err.Error() != tc.want {
+			t.Errorf("%q: %v, want %s", tc.input, err, tc.want)
+		}
+	}
+}
+
+func TestMatching(t *testing.T) {
+	for _, pattern := range []string{
+		`^[0-9]{5,6}$`, `^(nai-.+|.+)$`, `^[A-Fa-f0-9]*$`, `^[0-9]{3}-[0-9]{2,3}$`, `\d+ (bps|Kbps)`, `^((:|(0?|([1-9a-f][0-9a-f]{0,3}))):)((0?|([1-9a-f][0-9a-f]{0,3})):){0,6}(:|(0?|([1-9a-f][0-9a-f]{0,3})))$`,
+	} {
+		got := matching(pattern)
+		if !regexp.MustCompile(pattern).MatchString(got) {
+			t.Errorf("%s: %q does not match", pattern, got)
+		}
+	}
+	for _, pattern := range []string{`(?=a)`, `[`, `(a{1000}){1000}`, `$.^`} {
+		if got := matching(pattern); got != "" {
+			t.Errorf("%s: %q, want none", pattern, got)
+		}
+	}
+}
+
+func FuzzConvert(f *testing.F) {
+	for _, name := range []string{"sessions.yaml", "petty.json"} {
+		if input, err := files(name); err == nil {
+			f.Add(string(input), true)
+		}
+	}
+	f.Add("openapi: 3.0.0\npaths: &a {/a: {post: {requestBody: {content: {application/json: {schema: {$ref: '#/paths/~1a/post/requestBody/content/application~1json/schema'}}}}}}, /a/{b}: *a}", true)
+	f.Fuzz(func(t *testing.T, input string, resources bool) {
+		out, _, err := Convert([]byte(input), Options{Target: "http://a", Resources: resources, Options: convert.Options{Read: files}})
+		if (err == nil) == (out == nil) {
+			t.Errorf("%v, and %d bytes", err, len(out))
+		}
+		if err != nil && strings.Contains(err.Error(), "fault of the conversion") {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,275 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// maxDepth bounds how deep examples are nested.
+	maxDepth = 16
+	// maxWork bounds the nodes that are looked at for one example.
+	maxWork = 20000
+	// maxItems and maxCharacters bound what minItems and minLength may ask for.
+	maxItems, maxCharacters = 64, 4096
+)
+
+// generator makes values that a schema allows, as well as it can: what patterns, lengths and
+// dependencies ask for together it may miss.
+type generator struct {
+	*documents
+	work int
+}
+
+// spend is false when too much was looked at.
+func (g *generator) spend() bool {
+	g.work++
+	return g.work <= maxWork
+}
+
+// example is JSON for a schema; nil: there is none.
+func (d *documents) example(schema value) json.RawMessage {
+	g := &generator{documents: d}
+	return g.make(schema, nil)
+}
+
+// make goes down. above are the schemas that the value is in.
+func (g *generator) make(schema value, above []*yaml.Node) json.RawMessage {
+	schema, ok := g.follow(schema)
+	if !ok || len(above) > maxDepth || !g.spend() {
+		return nil
+	}
+	for _, n := range above {
+		if n == schema.node {
+			return nil // a circle
+		}
+	}
+	above = append(above, schema.node)
+	s := g.shapeOf(schema)
+	if given := g.given(s); given != nil {
+		return given
+	}
+	switch s.kind() {
+	case "object":
+		return g.object(s, above)
+	case "array":
+		return g.array(s, above)
+	case "string":
+		return quote(text(s))
+	case "integer", "number":
+		return number(s)
+	case "boolean":
+		return json.RawMessage("true")
+	case "null":
+		return json.RawMessage("null")
+	}
+	return json.RawMessage("{}")
+}
+
+// given is what the schema itself says.
+func (g *generator) given(s *shape) json.RawMessage {
+	if len(s.order) > 0 && len(s.parts) > 1 {
+		s = &shape{parts: s.parts[:1]} // the example of a part is not one of the whole
+	}
+	for _, name := range []string{"example", "const", "default"} {
+		if v := s.keyword(name); v.is() && !isNull(v) {
+			if out := g.literal(v); out != nil {
+				return out
+			}
+		}
+	}
+	for _, name := range []string{"examples", "enum"} {
+		for _, v := range s.keyword(name).items() {
+			if !isNull(v) {
+				return g.literal(v)
+			}
+		}
+	}
+	return nil
+}
+
+// literal is a node as JSON; nil: it has no place in JSON, or is too large.
+func (d *documents) literal(v value) json.RawMessage {
+	g := &generator{documents: d}
+	var b bytes.Buffer
+	if !g.append(&b, v, 0) {
+		return nil
+	}
+	return b.Bytes()
+}
+
+func (g *generator) append(b *bytes.Buffer, v value, depth int) bool {
+	if !v.is() || depth > 100 || !g.spend() {
+		return false
+	}
+	switch v.node.Kind {
+	case yaml.MappingNode:
+		b.WriteByte('{')
+		for i, name := range v.names() {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.Write(quote(name))
+			b.WriteByte(':')
+			if !g.append(b, v.at(v.node.Content[2*i+1]), depth+1) {
+				return false
+			}
+		}
+		b.WriteByte('}')
+	case yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, item := range v.items() {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if !g.append(b, item, depth+1) {
+				return false
+			}
+		}
+		b.WriteByte(']')
+	default:
+		return scalar(b, v.node)
+	}
+	return true
+}
+
+// scalar writes numbers and the like as JSON has them; all else, dates too, is a string.
+func scalar(b *bytes.Buffer, n *yaml.Node) bool {
+	switch n.ShortTag() {
+	case "!!int", "!!float", "!!bool", "!!null":
+		var v any
+		if n.Decode(&v) == nil {
+			if out, err := json.Marshal(v); err == nil {
+				b.Write(out)
+				return true
+			}
+		}
+	}
+	b.Write(quote(n.Value))
+	return true
+}
+
+func quote(s string) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always can be
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+func (g *generator) object(s *shape, above []*yaml.Node) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	count := 0
+	add := func(name string, v json.RawMessage) {
+		if v == nil {
+			return
+		}
+		if count++; count > 1 {
+			b.WriteByte(',')
+		}
+		b.Write(quote(name))
+		b.WriteByte(':')
+		b.Write(v)
+	}
+	least, _ := s.keyword("minProperties").number()
+	for _, name := range s.order {
+		if p := s.properties[name]; s.required[name] && !g.readOnly(p) {
+			add(name, g.make(p, above))
+		}
+	}
+	for _, name := range s.order { // minProperties wants more than required has
+		if p := s.properties[name]; float64(count) < least && !s.required[name] && !g.readOnly(p) {
+			add(name, g.make(p, above))
+		}
+	}
+	if more := s.keyword("additionalProperties"); float64(count) < least && more.kind(yaml.MappingNode) {
+		add("key", g.make(more, above))
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// readOnly properties are not sent.
+func (g *generator) readOnly(schema value) bool {
+	followed, ok := g.follow(schema)
+	return ok && followed.raw("readOnly").yes()
+}
+
+func (g *generator) array(s *shape, above []*yaml.Node) json.RawMessage {
+	least, _ := s.keyword("minItems").number()
+	item := g.make(s.keyword("items"), above)
+	if item == nil {
+		return json.RawMessage("[]")
+	}
+	n := int(max(1, min(least, maxItems)))
+	if most, has := s.keyword("maxItems").number(); has && most < 1 {
+		n = 0
+	}
+	items := make([][]byte, n)
+	for i := range items {
+		items[i] = item
+	}
+	return append(append([]byte("["), bytes.Join(items, []byte(","))...), ']')
+}
+
+// formats are those of OpenAPI and JSON Schema. Addresses and names are those for documentation.
+var formats = map[string]string{
+	"date-time": "2030-01-01T00:00:00Z",
+	"date":      "2030-01-01",
+	"time":      "00:00:00Z",
+	"duration":  "PT1M",
+	"uuid":      "3f1c2d4e-5a6b-4c7d-8e9f-0a1b2c3d4e5f",
+	"ipv4":      "192.0.2.1",
+	"ipv6":      "2001:db8::1",
+	"uri":       "http://example.com/",
+	"url":       "http://example.com/",
+	"hostname":  "example.com",
+	"email":     "user@example.com",
+	"byte":      "AA==",
+}
+
+func text(s *shape) string {
+	least, _ := s.keyword("minLength").number()
+	if pattern := s.keyword("pattern").text(); pattern != "" {
+		if out := matching(pattern); out != "" {
+			return out
+		}
+	}
+	if out := formats[s.keyword("format").text()]; out != "" {
+		return out
+	}
+	out := "string"
+	if most, has := s.keyword("maxLength").number(); has && most >= 0 && most < float64(len(out)) {
+		out = out[:int(most)]
+	}
+	return out + strings.Repeat("a", max(0, int(min(least, maxCharacters))-len(out)))
+}
+
+func number(s *shape) json.RawMessage {
+	n := 0.0
+	if most, has := s.keyword("maximum").number(); has && most < n {
+		n = most
+	}
+	if least, has := s.keyword("minimum").number(); has {
+		n = least
+		if s.keyword("exclusiveMinimum").yes() { // 3.0
+			n++
+		}
+	}
+	if least, has := s.keyword("exclusiveMinimum").number(); has { // 3.1
+		n = least + 1
+	}
+	if s.kind() == "integer" {
+		n = math.Ceil(n)
+	}
+	out, err := json.Marshal(n)
+	if err != nil {
+		return json.RawMessage("0")
+	}
+	return out
+}

@@ -1,0 +1,325 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/convert"
+)
+
+// operation is one of the description.
+type operation struct {
+	method, path, id string
+	// name is what its template is called.
+	name string
+	in   value
+	// parameters are those of the path and its own.
+	parameters []value
+}
+
+var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+
+// list finds the operations, in the order of the document.
+func (c *converter) list() {
+	paths := c.get(c.root, "paths")
+	for _, path := range paths.names() {
+		item, ok := c.follow(paths.raw(path))
+		if !ok || !strings.HasPrefix(path, "/") {
+			continue
+		}
+		for _, key := range item.names() {
+			if in := item.raw(key); isMethod(key) && in.is() {
+				c.add(strings.ToUpper(key), path, in, item)
+			}
+		}
+	}
+	if c.root.raw("webhooks").is() {
+		c.Warn("webhooks", "are requests to us, and left out")
+	}
+}
+
+func isMethod(key string) bool {
+	for _, m := range methods {
+		if m == key {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *converter) add(method, path string, in, item value) {
+	op := &operation{method: method, path: path, id: in.raw("operationId").text(), in: in}
+	op.name = dashed(op.id)
+	if op.id == "" {
+		op.name = convert.DashName(method + "-" + path)
+	}
+	seen := map[string]bool{}
+	for _, list := range []value{in.raw("parameters"), item.raw("parameters")} {
+		for _, p := range list.items() {
+			p, ok := c.follow(p)
+			key := p.raw("in").text() + " " + p.raw("name").text()
+			if ok && !seen[key] {
+				seen[key] = true
+				op.parameters = append(op.parameters, p)
+			}
+		}
+	}
+	if in.raw("callbacks").is() {
+		c.Warn(place(method, path), "callbacks are requests to us, and left out")
+	}
+	if in.raw("servers").is() || item.raw("servers").is() {
+		c.Warn(place(method, path), "servers of its own are left out")
+	}
+	c.operations = append(c.operations, op)
+}
+
+// dashed parts the words of a name such as postAppSessions.
+func dashed(id string) string {
+	var b strings.Builder
+	for i := range len(id) {
+		if i > 0 && 'A' <= id[i] && id[i] <= 'Z' && 'a' <= id[i-1] && id[i-1] <= 'z' {
+			b.WriteByte('-')
+		}
+		b.WriteByte(id[i])
+	}
+	return convert.DashName(b.String())
+}
+
+// template makes one and returns its name. captures: it is in a chain of a resource; item: behind the
+// POST.
+func (c *converter) template(op *operation, captures, item bool) string {
+	i := len(c.Spec().Templates)
+	at := fmt.Sprintf("spec.templates[%d]", i)
+	c.Origin(at, place(op.method, op.path))
+	t := v1alpha1.Template{Name: c.Unique("template", op.name), Method: op.method, Path: c.path(op, item)}
+	c.parameters(&t, at, op)
+	c.body(&t, at, op)
+	if status := c.statuses(op); len(status) > 0 {
+		t.Expect = &v1alpha1.Expect{Status: status}
+	}
+	if captures && !item {
+		t.Capture = []v1alpha1.Capture{{Name: c.location, ValueSource: v1alpha1.ValueSource{Header: "location"}}}
+	}
+	c.Spec().Templates = append(c.Spec().Templates, t)
+	return t.Name
+}
+
+// path puts variables in place of parameters.
+func (c *converter) path(op *operation, item bool) string {
+	if item {
+		return "${" + c.location + "}"
+	}
+	var b strings.Builder
+	rest := op.path
+	for {
+		before, after, found := strings.Cut(rest, "{")
+		b.WriteString(convert.Literal(convert.EscapePath(before)))
+		name, behind, closed := strings.Cut(after, "}")
+		if !found {
+			return b.String()
+		}
+		if !closed {
+			c.Fail(place(op.method, op.path), "has a brace that is not closed")
+			return b.String()
+		}
+		b.WriteString("${" + c.variable(op, name) + "}")
+		rest = behind
+	}
+}
+
+// variable of a path parameter: operations share it by its name.
+func (c *converter) variable(op *operation, name string) string {
+	if our := c.variables[name]; our != "" {
+		return our
+	}
+	our := c.Unique("variable", convert.WordName(name))
+	c.variables[name] = our
+	var parameter value
+	for _, p := range op.parameters {
+		if p.raw("in").text() == "path" && p.raw("name").text() == name {
+			parameter = p
+		}
+	}
+	made, invented := c.parameterValue(parameter)
+	if made == "" {
+		made = "1"
+	}
+	at := fmt.Sprintf("spec.variables[%d]", len(c.Spec().Variables))
+	c.Origin(at, place(op.method, op.path))
+	if invented {
+		c.WarnAt(at, name, "the value is made from the schema; put real ones in its place, as a range, list or csv")
+	}
+	c.Spec().Variables = append(c.Spec().Variables, v1alpha1.Variable{Name: our, Constant: &v1alpha1.Constant{Value: new(escape(made))}})
+	return our
+}
+
+// parameterValue is the text of a parameter. invented: no example says it.
+func (c *converter) parameterValue(p value) (out string, invented bool) {
+	if v := c.exampleOf(p); v != nil {
+		return plainText(v), false
+	}
+	schema := p.raw("schema")
+	if !schema.is() {
+		if content := p.raw("content"); len(content.names()) > 0 {
+			schema = content.raw(content.names()[0]).raw("schema")
+		}
+	}
+	followed, ok := c.follow(schema)
+	if !ok {
+		return "", true
+	}
+	return plainText(c.example(followed)), !followed.raw("example").is()
+}
+
+// exampleOf is what example or examples beside a schema say.
+func (c *converter) exampleOf(v value) json.RawMessage {
+	if e := v.raw("example"); e.is() && !isNull(e) {
+		return c.literal(e)
+	}
+	examples := v.raw("examples")
+	for _, name := range examples.names() {
+		one, ok := c.follow(examples.raw(name))
+		if e := one.raw("value"); ok && e.is() {
+			return c.literal(e)
+		}
+	}
+	return nil
+}
+
+// plainText is what style simple makes of a value (RFC 6570 3.2.2); objects stay JSON.
+func plainText(v json.RawMessage) string {
+	var s string
+	if json.Unmarshal(v, &s) == nil {
+		return s
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(v, &list) == nil {
+		parts := make([]string, len(list))
+		for i := range list {
+			parts[i] = plainText(list[i])
+		}
+		return strings.Join(parts, ",")
+	}
+	return string(v)
+}
+
+// parameters adds those that are required to query and headers.
+func (c *converter) parameters(t *v1alpha1.Template, at string, op *operation) {
+	separator := "?"
+	var cookies []string
+	for _, p := range op.parameters {
+		name := p.raw("name").text()
+		if !p.raw("required").yes() || name == "" {
+			continue
+		}
+		switch made, _ := c.parameterValue(p); p.raw("in").text() {
+		case "query":
+			t.Path += separator + convert.Literal(escape(name)+"="+escape(made))
+			separator = "&"
+		case "header":
+			lower := strings.ToLower(name)
+			if lower == "accept" || lower == "content-type" || lower == "authorization" {
+				continue // said elsewhere
+			}
+			if h, ok := c.Header(at+".headers", place(op.method, op.path), lower, convert.Literal(made)); ok {
+				t.Headers = append(t.Headers, h)
+			}
+		case "cookie":
+			cookies = append(cookies, name+"="+made)
+		}
+	}
+	if len(cookies) > 0 {
+		t.Headers = append(t.Headers, v1alpha1.Header{Name: "cookie", Value: new(convert.Literal(strings.Join(cookies, "; ")))})
+	}
+}
+
+// body makes the content of the first media type that there is a way to write.
+func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
+	content := c.get(op.in, "requestBody").raw("content")
+	kind := mediaType(content.names())
+	if kind == "" {
+		return
+	}
+	from := place(op.method, op.path)
+	media := content.raw(kind)
+	given := c.exampleOf(media)
+	made := given
+	if made == nil && media.raw("schema").is() {
+		made = c.example(media.raw("schema"))
+	}
+	if made == nil {
+		c.WarnAt(at, from, "there is no way to make a body of %s; it is sent without one", kind)
+		return
+	}
+	var body []byte
+	switch {
+	case isJSON(kind):
+		body = made
+	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"):
+		body = form(made)
+	case given != nil:
+		body = []byte(plainText(given))
+	default:
+		c.WarnAt(at, from, "there is no example of %s, which cannot be made from a schema; it is sent without a body", kind)
+		return
+	}
+	t.Headers = append(t.Headers, v1alpha1.Header{Name: "content-type", Value: new(convert.Literal(kind))})
+	c.Body(t, from, "", body)
+}
+
+func isJSON(kind string) bool {
+	kind, _, _ = strings.Cut(strings.ToLower(kind), ";")
+	return strings.HasSuffix(strings.TrimSpace(kind), "json")
+}
+
+// mediaType prefers JSON, then forms.
+func mediaType(names []string) string {
+	for _, fits := range []func(string) bool{
+		func(n string) bool { return strings.EqualFold(n, "application/json") },
+		isJSON,
+		func(n string) bool { return strings.HasPrefix(n, "application/x-www-form-urlencoded") },
+		func(n string) bool { return !strings.Contains(n, "*") },
+	} {
+		for _, n := range names {
+			if fits(n) {
+				return n
+			}
+		}
+	}
+	return ""
+}
+
+// form is application/x-www-form-urlencoded of an object, in its order.
+func form(object json.RawMessage) []byte {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return nil
+	}
+	var parts []string
+	for dec.More() {
+		name, err := dec.Token()
+		var v json.RawMessage
+		if err != nil || dec.Decode(&v) != nil {
+			break
+		}
+		parts = append(parts, url.QueryEscape(fmt.Sprint(name))+"="+url.QueryEscape(plainText(v)))
+	}
+	return []byte(strings.Join(parts, "&"))
+}
+
+var successCode = regexp.MustCompile(`^2([0-9]{2}|[xX]{2})$`)
+
+// statuses are the declared successes.
+func (c *converter) statuses(op *operation) (out []string) {
+	for _, code := range op.in.raw("responses").names() {
+		if successCode.MatchString(code) {
+			out = append(out, strings.ToLower(code))
+		}
+	}
+	return out
+}
