@@ -1,6 +1,7 @@
 package compile_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -120,7 +121,7 @@ func TestInheritance(t *testing.T) {
 	if diff := cmp.Diff(want, own); diff != "" {
 		t.Errorf("heir (-want +got):\n%s", diff)
 	}
-	if root.Method != "PUT" || root.Timeout != 2*time.Second || len(root.Headers) != 2 || len(root.Body) != 1 || root.Capture[1].Source.Name != "two" {
+	if root.Method != http.MethodPut || root.Timeout != 2*time.Second || len(root.Headers) != 2 || len(root.Body) != 1 || root.Capture[1].Source.Name != "two" {
 		t.Errorf("base: %+v", root)
 	}
 }

@@ -124,14 +124,17 @@ func (w *Worker) maxInFlight(c int) int {
 func (w *Worker) chainMayBegin(c int) bool {
 	p := &w.program.Chains[c]
 	most := w.maxInFlight(c)
-	return (most == 0 || w.instances.live[c] < most) && w.now >= w.startAt+p.Delay && !(p.Ends && w.sources.Ended(c))
+	return (most == 0 || w.instances.live[c] < most) && w.now >= w.startAt+p.Delay && !w.chainEnded(c)
 }
+
+// chainEnded says that the values of a chain have been used up.
+func (w *Worker) chainEnded(c int) bool { return w.program.Chains[c].Ends && w.sources.Ended(c) }
 
 // exhausted says that no chain will ever begin an instance again, because each lacks the values of
 // a variable that does not begin again.
 func (w *Worker) exhausted() bool {
 	for i := range w.program.Chains {
-		if c := &w.program.Chains[i]; c.Phase == rv.PhaseLoad && !(c.Ends && w.sources.Ended(i)) {
+		if c := &w.program.Chains[i]; c.Phase == rv.PhaseLoad && !w.chainEnded(i) {
 			return false
 		}
 	}

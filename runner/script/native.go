@@ -78,10 +78,10 @@ func self(L *lua.LState) *proxy {
 	if ud != nil {
 		p, _ = ud.Value.(*proxy)
 	}
-	if p == nil {
+	switch {
+	case p == nil: // RaiseError does not return
 		L.RaiseError("want a request or response as the first argument: write req:header(name), with a colon")
-	}
-	if p.m == nil {
+	case p.m == nil:
 		L.RaiseError("%s is used after its call: copy what is needed later", p.what)
 	}
 	return p
@@ -150,12 +150,13 @@ func (s *state) writeProxy(L *lua.LState) int {
 		return 0
 	}
 	part := pseudoOf(p.m, string(key))
-	if part == nil {
-		L.RaiseError("req.%s cannot be set: there are method, scheme, authority, path and body", shorten(string(key)))
+	if part != nil {
+		raise(L, checkPseudo(string(key), value))
+		s.checkSize(L, p, len(value))
+		*part = s.hold(L, p, value)
+		return 0
 	}
-	raise(L, checkPseudo(string(key), value))
-	s.checkSize(L, p, len(value))
-	*part = s.hold(L, p, value)
+	L.RaiseError("req.%s cannot be set: there are method, scheme, authority, path and body", shorten(string(key)))
 	return 0
 }
 

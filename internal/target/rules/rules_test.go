@@ -427,7 +427,7 @@ func TestDelays(t *testing.T) {
 			}
 			sum += call.Delay / n
 		}
-		if sum += 1; sum < c.meanLeast || sum > c.meanMost+1 {
+		if sum++; sum < c.meanLeast || sum > c.meanMost+1 {
 			t.Errorf("%s: the mean is %v", c.delay, sum)
 		}
 	}

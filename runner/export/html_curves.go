@@ -1,0 +1,154 @@
+package export
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+// distribution is one of the report's times.
+type distribution struct {
+	name, class string
+	times       *runnerv1alpha1.Times
+	h           *histogram.H // nil: the report has lost it, or never had it
+}
+
+// distributions reads the histograms. A report may have none; one that cannot be read is an error.
+func distributions(r *runnerv1alpha1.Report) ([]distribution, error) {
+	stored := r.Histograms
+	if stored == nil {
+		stored = &runnerv1alpha1.ReportHistograms{}
+	}
+	out := []distribution{
+		{"response time", "c1", &r.ResponseTime, nil},
+		{"service time", "c2", &r.ServiceTime, nil},
+		{"first byte", "c3", &r.TimeToFirstByte, nil},
+		{"lag", "c4", &r.Lag, nil},
+		{"blocked", "c5", &r.Blocked, nil},
+		{"connect", "c6", &r.Connect, nil},
+	}
+	for i, from := range []*runnerv1alpha1.Histogram{
+		&stored.ResponseTime, &stored.ServiceTime, &stored.TimeToFirstByte, &stored.Lag, &stored.Blocked, &stored.Connect,
+	} {
+		if from.Count == 0 {
+			continue
+		}
+		h, err := histogram.Decode(*from)
+		if err != nil {
+			return nil, fmt.Errorf("histogram of %s: %w", out[i].name, err)
+		}
+		out[i].h = h
+	}
+	return out, nil
+}
+
+// maxDecades bounds the axis of quantiles: 99.9999 %.
+const maxDecades = 6
+
+// distributionPlot has 1/(1-q) on a logarithmic axis, as the tails are what one looks for. It is nil
+// when there is nothing to draw.
+func distributionPlot(r *runnerv1alpha1.Report, all []distribution) *plot {
+	var shown []distribution
+	var values int64
+	least, most := int64(math.MaxInt64), int64(0)
+	for _, d := range all[:2] { // response and service time
+		if d.h == nil {
+			continue
+		}
+		shown = append(shown, d)
+		values = max(values, d.h.Count())
+		least, most = min(least, d.h.Quantile(0)), max(most, d.h.Max())
+	}
+	if len(shown) == 0 {
+		return nil
+	}
+	p := &plot{ID: "distribution", Title: "Percentile distribution", Unit: "logarithmic", Along: "percentile"}
+	decades := min(max(math.Log10(float64(values)), 1), maxDecades)
+	p.setX(scale{max: decades}, quantileTicks(decades), func(v float64) string { return percent(1 - math.Pow(10, -v)) })
+	p.setTimes(float64(least), float64(most))
+	for _, d := range shown {
+		p.Series = append(p.Series, series{Name: d.name, Class: d.class, Path: quantiles(p, d.h, decades)})
+	}
+	for _, t := range timeLimits(r, runnerv1alpha1.MetricResponseTime, runnerv1alpha1.MetricServiceTime) {
+		p.addLimit(t.us, fmt.Sprintf("%s: p%s %s", t.name, percent(t.q), micro(int64(t.us))))
+	}
+	p.Desc = fmt.Sprintf("How long the slowest part of the requests took. Response time: p50 %s, p99 %s, p99.9 %s, maximum %s.",
+		micro(r.ResponseTime.P50), micro(r.ResponseTime.P99), micro(r.ResponseTime.P999), micro(r.ResponseTime.Max))
+	return p
+}
+
+// quantileTicks are 0, 50 and 90 %, and one for each nine.
+func quantileTicks(decades float64) []float64 {
+	out := []float64{0, math.Log10(2)}
+	for d := 1.0; d <= decades+1e-9; d++ {
+		out = append(out, d)
+	}
+	return out
+}
+
+// quantiles is the curve at every second unit of the plot.
+func quantiles(p *plot, h *histogram.H, decades float64) string {
+	const steps = (plotRight - plotLeft) / 2
+	own := min(decades, math.Log10(float64(h.Count())))
+	var d path
+	for i := range steps + 1 {
+		v := own * float64(i) / steps
+		d.to(p.x.at(v), p.y.at(float64(h.Quantile(1-math.Pow(10, -v)))))
+	}
+	return d.String()
+}
+
+// percent writes a quantile: "99.9".
+func percent(q float64) string { return strconv.FormatFloat(math.Round(q*1e8)/1e6, 'f', -1, 64) }
+
+// quantileTable has what the percentile plot shows, and the times that it does not.
+func quantileTable(all []distribution) *table {
+	t := &table{ID: "quantiles", Caption: "Times", Left: 1, Head: []string{"", "count", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"}}
+	for _, d := range all {
+		row := []string{d.name, grouped(d.times.Count)}
+		for _, us := range []int64{d.times.Min, d.times.Mean, d.times.P50, d.times.P90, d.times.P95, d.times.P99, d.times.P999} {
+			row = append(row, measured(d.times.Count, us))
+		}
+		further := "-"
+		if d.h != nil {
+			further = micro(d.h.Quantile(0.9999))
+		}
+		row = append(row, further, measured(d.times.Count, d.times.Max))
+		t.Rows = append(t.Rows, tableRow{Cells: row})
+	}
+	return t
+}
+
+func measured(count, us int64) string {
+	if count == 0 {
+		return "-"
+	}
+	return micro(us)
+}
+
+// timeLimit is a threshold that can be drawn.
+type timeLimit struct {
+	name  string
+	q, us float64
+}
+
+// timeLimits are the greatest times that thresholds on the metrics allow.
+func timeLimits(r *runnerv1alpha1.Report, metrics ...runnerv1alpha1.Metric) (out []timeLimit) {
+	for i := range r.Verdict.Thresholds {
+		t := &r.Verdict.Thresholds[i]
+		for _, m := range metrics {
+			text, isMax := strings.CutPrefix(t.Limit, "<= ")
+			limit, err := time.ParseDuration(text)
+			q, errQ := strconv.ParseFloat(t.Quantile, 64)
+			if t.Metric == m && isMax && err == nil && errQ == nil {
+				out = append(out, timeLimit{t.Name, q, float64(limit.Microseconds())})
+			}
+		}
+	}
+	return out
+}
