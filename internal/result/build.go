@@ -58,6 +58,9 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 		Rate:        rate(in.Plan, snapshots),
 		Steps:       sum.stepResults(in.Plan),
 	}
+	if r.Shards, err = shards(snapshots, in.Lost, in.ClockOffsets); err != nil {
+		return nil, err
+	}
 	r.Chains = sum.chainTotals()
 	r.ErrorRatio = ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped)
 	sum.setTimes(r)

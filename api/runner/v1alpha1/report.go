@@ -50,7 +50,9 @@ type Report struct {
 	// Steps has one entry for each step of each chain.
 	Steps     []StepResult    `json:"steps"`
 	Generator GeneratorResult `json:"generator"`
-	Verdict   Verdict         `json:"verdict"`
+	// Shards has one entry for each shard.
+	Shards  []ShardResult `json:"shards,omitempty"`
+	Verdict Verdict       `json:"verdict"`
 	// Histograms are the merged distributions, for whoever wants other quantiles.
 	Histograms *ReportHistograms `json:"histograms,omitempty"`
 }

@@ -1,0 +1,28 @@
+package v1alpha1
+
+// ShardResult is what one shard did, and how it was doing.
+type ShardResult struct {
+	Shard int `json:"shard"`
+	// Pod and Node say where it ran, when it knew.
+	Pod  string `json:"pod,omitempty"`
+	Node string `json:"node,omitempty"`
+	// Lost: it ended before its time; its figures are those of its last snapshot, if there was one.
+	Lost    bool  `json:"lost,omitempty"`
+	Workers int   `json:"workers"`
+	CPUs    []int `json:"cpus,omitempty"`
+	// Exclusive: it had its CPUs for itself.
+	Exclusive bool  `json:"exclusive,omitempty"`
+	Sent      int64 `json:"sent"`
+	Succeeded int64 `json:"succeeded"`
+	Dropped   int64 `json:"dropped,omitempty"`
+	// ResponseTime is of this shard alone.
+	ResponseTime          Times   `json:"responseTime"`
+	LagP99Microseconds    int64   `json:"lagP99Microseconds"`
+	ThrottledMicroseconds int64   `json:"throttledMicroseconds"`
+	GCPauseMicroseconds   int64   `json:"gcPauseMicroseconds"`
+	CPUSeconds            float64 `json:"cpuSeconds"`
+	// StartSkewMicroseconds is how long after the first shard it began.
+	StartSkewMicroseconds int64 `json:"startSkewMicroseconds"`
+	Connects              int64 `json:"connects"`
+	Reconnects            int64 `json:"reconnects"`
+}

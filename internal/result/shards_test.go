@@ -1,0 +1,45 @@
+package result
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+func TestShards(t *testing.T) {
+	first, second := newSimulated(0, 0), newSimulated(2, 0)
+	first.Generator = runnerv1alpha1.Generator{
+		Workers: 2, CPUs: []int{2, 3}, Exclusive: true, Pod: "p-0", Node: "n", LagP99: 70, ThrottledMicroseconds: 5,
+		GCPauseMicroseconds: 6, CPUSeconds: 1.5,
+	}
+	first.Counters.Dropped, first.Counters.Connects, first.Counters.Reconnects = 1, 5, 1
+	first.do(10, 1000)
+	second.do(1, 2000)
+	times := func(n, us int64) runnerv1alpha1.Times {
+		return runnerv1alpha1.Times{Count: n, Min: us, Mean: us, P50: us, P90: us, P95: us, P99: us, P999: us, Max: us}
+	}
+	snapshots := []runnerv1alpha1.Snapshot{*first.at(time.Second), *second.at(time.Second)}
+	got, err := shards(snapshots, []int{1, 2}, map[int]int64{0: 3_000_000, 2: 5_000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []runnerv1alpha1.ShardResult{
+		{
+			Shard: 0, Pod: "p-0", Node: "n", Workers: 2, CPUs: []int{2, 3}, Exclusive: true, Sent: 10, Succeeded: 10, Dropped: 1,
+			ResponseTime: times(10, 1000), LagP99Microseconds: 70, ThrottledMicroseconds: 5, GCPauseMicroseconds: 6,
+			CPUSeconds: 1.5, Connects: 5, Reconnects: 1,
+		},
+		{Shard: 1, Lost: true},
+		{Shard: 2, Lost: true, Sent: 1, Succeeded: 1, ResponseTime: times(1, 2000), StartSkewMicroseconds: 2000},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	snapshots[0].ResponseTime.Counts = "!"
+	if _, err := shards(snapshots, nil, nil); err == nil {
+		t.Error("a distribution that cannot be read is no error")
+	}
+}
