@@ -50,6 +50,7 @@ func (r *Runner) awaitReady(ctx context.Context) error {
 	for i := range r.plan.Targets {
 		limit = max(limit, r.plan.Targets[i].ConnectWithin())
 	}
+	limit += r.plan.SetupWithin()
 	deadline := time.NewTimer(limit + limit/4)
 	defer deadline.Stop()
 	tick := time.NewTicker(2 * time.Millisecond)

@@ -21,7 +21,7 @@ func (r *Runner) Snapshot() *rv.Snapshot {
 		Boot: r.boot, Sequence: r.sequence,
 	}
 	c := r.describe(s)
-	g := gauges{inFlight: make([]int64, len(r.program.Steps)), stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates))}
+	g := gauges{inFlight: make([]int64, len(r.program.Steps)), stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)), lasts: make([]bool, len(r.plan.Rates))}
 	if c != nil {
 		for _, m := range c.members {
 			r.fold(m, s, &g)
@@ -100,8 +100,10 @@ type gauges struct {
 	stages   []rv.StageCounters
 	// suspended and changed are of any worker: an update reaches all.
 	suspended, changed bool
-	// begun tells a stage that began at 0 from one that has not begun.
-	begun []bool
+	// begun tells a stage that began at 0 from one that has not begun; lasts that it has not ended on
+	// every worker, and sending that not every worker has ended its last.
+	begun, lasts []bool
+	sending      bool
 }
 
 // fold adds what a worker has recorded since the last snapshot to the total.
@@ -127,9 +129,8 @@ func (r *Runner) visit(m *member, w *loop.Worker, s *rv.Snapshot, g *gauges) {
 	if at := w.Started(); at != 0 && (s.StartedAt == 0 || at < s.StartedAt) {
 		s.StartedAt = at
 	}
-	if at := w.Ended(); at > s.EndedAt {
-		s.EndedAt = at
-	}
+	at := w.Ended()
+	s.EndedAt, g.sending = max(s.EndedAt, at), g.sending || at == 0
 	if p := w.Problem(); p != "" && s.Problem == "" && s.State == rv.StateConnecting {
 		s.Problem, s.Message = rv.ProblemConnect, p
 	}
@@ -147,6 +148,7 @@ func (g *gauges) add(w loop.Gauges) {
 	g.warmUp += w.WarmUpInFlight
 	g.suspended, g.changed = g.suspended || w.Suspended, g.changed || w.Changed
 	for i := range g.stages {
+		g.lasts[i] = g.lasts[i] || w.Ended[i] == 0
 		if i > w.Stage {
 			continue // this worker has not come to it yet
 		}
@@ -184,7 +186,13 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 			AbortedBy: c.AbortedBy.Counts(), Unfinished: c.Started - c.Completed - c.Aborted,
 		})
 	}
+	if g.sending {
+		s.EndedAt = 0
+	}
 	for i := range t.Stages {
+		if g.lasts[i] {
+			g.stages[i].Ended = 0
+		}
 		st := &t.Stages[i]
 		g.stages[i].Slots, g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Slots, st.Sent, st.Dropped, st.SentInDrain
 	}

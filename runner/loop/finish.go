@@ -51,7 +51,7 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 		return rv.CheckStatus
 	}
 	x := r.exchange.complete(int(r.status), w.now-r.due)
-	if r.status >= 400 {
+	if r.status >= 400 && w.measured(r) {
 		w.countCause(x)
 	}
 	if !s.Inspect {

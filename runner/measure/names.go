@@ -51,11 +51,19 @@ func (n *Names) Counts() map[string]int64 {
 }
 
 // foldInto adds everything to total and sets the counts to zero; the names stay.
-func (n *Names) foldInto(total *Names) {
+func (n *Names) foldInto(total *Names) { n.foldBounded(total, len(total.counts)+len(n.counts), "") }
+
+// foldBounded is foldInto; names that are new to a total with limit names are counted as otherwise.
+func (n *Names) foldBounded(total *Names, limit int, otherwise string) {
 	for name, c := range n.counts {
-		if *c != 0 {
-			total.add(name, *c)
-			*c = 0
+		if *c == 0 {
+			continue
 		}
+		if _, known := total.counts[name]; !known && len(total.counts) >= limit {
+			total.add(otherwise, *c)
+		} else {
+			total.add(name, *c)
+		}
+		*c = 0
 	}
 }

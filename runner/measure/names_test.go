@@ -24,6 +24,13 @@ func TestNames(t *testing.T) {
 	if diff := cmp.Diff(want, total.Counts()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	n.Add("e")
+	n.Add("a")
+	n.foldBounded(&total, 4, "other")
+	want["a"], want["other"] = 4, 2
+	if diff := cmp.Diff(want, total.Counts()); diff != "" {
+		t.Errorf("bounded (-want +got):\n%s", diff)
+	}
 	name := []byte("c")
 	if allocs := testing.AllocsPerRun(10, func() { n.AddBytes(name, 3, "other"); n.Add("a") }); allocs != 0 {
 		t.Errorf("counting known names makes %v allocations", allocs)

@@ -4,6 +4,7 @@
 package measure
 
 import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
@@ -108,7 +109,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 		total.Status[i] += n
 	}
 	r.Status = [600]int64{}
-	r.Causes.foldInto(&total.Causes)
+	r.Causes.foldBounded(&total.Causes, rv.MaxCauses, rv.CauseOther)
 	total.Exhausted = total.Exhausted || r.Exhausted
 	r.foldTimes(total)
 	r.foldCounts(total)
