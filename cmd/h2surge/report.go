@@ -12,18 +12,22 @@ import (
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/verdict"
 )
 
 func newReportCommand() *cobra.Command {
-	output := outputText
+	output, asRun := outputText, false
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a saved report",
 		Long: `Show a report that "h2surge run --report" saved, or that the operator keeps in a
 ConfigMap. The file may be compressed by gzip; - is standard input. The exit code does
-not depend on the verdict: 0, or 1 when there is no report in the file.`,
+not depend on the verdict, unless --exit-code asks for the one of "h2surge run": 0, or 1
+when there is no report in the file.`,
 		Example: `  h2surge report result.json
-  h2surge report result.json.gz -o json`,
+  h2surge report result.json.gz -o json
+  kubectl get configmap NAME-report -o jsonpath='{.binaryData.report\.json\.gz}' |
+    base64 -d | h2surge report - --exit-code`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkOutput(output); err != nil {
@@ -33,11 +37,25 @@ not depend on the verdict: 0, or 1 when there is no report in the file.`,
 			if err != nil {
 				return usagef("%v", err)
 			}
-			return writeReport(cmd.OutOrStdout(), output, r)
+			if err := writeReport(cmd.OutOrStdout(), output, r); err != nil || !asRun {
+				return err
+			}
+			return asVerdict(r)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or h2load")
+	cmd.Flags().BoolVar(&asRun, "exit-code", false, "end as \"h2surge run\" would have with this verdict")
 	return cmd
+}
+
+// asVerdict is nil for a run that passed. A report is judged as it is written: whether there were
+// thresholds shows in its verdict.
+func asVerdict(r *rv.Report) error {
+	code := verdict.ExitCode(r.Verdict, len(r.Verdict.Thresholds) > 0)
+	if code == verdict.ExitPassed {
+		return nil
+	}
+	return &exitError{code: code, lines: []string{fmt.Sprintf("%s (%s): %s", r.Verdict.Outcome, r.Verdict.Reason, r.Verdict.Message)}}
 }
 
 // maxReport bounds a report, in bytes, before and after decompression. The largest there can be,
