@@ -205,7 +205,7 @@ func TestLoadTellsTheFault(t *testing.T) {
 		{"scope", variable(rv.Variable{Name: "n", List: []string{"a"}, Scope: "up"}), `variables[1] (n): scope: there is no "up"`},
 		{"global time", variable(rv.Variable{Name: "n", Timestamp: &rv.Timestamp{Format: rv.TimeRFC3339}, Scope: rv.ScopeGlobal}), "variables[1] (n): scope: a timestamp cannot be global, runners have different clocks"},
 		{"random", variable(rv.Variable{Name: "n", Random: &rv.Random{Choice: []rv.Choice{{Value: "a"}}}}), "variables[1] (n): random.choice[0].weight: 0 is out of bounds"},
-		{"no column", variable(rv.Variable{Name: "colour", CSV: table}), `chains[0].steps[1].headers[1].value[1]: the variable colour is a table: a column is needed, one of ["imsi" "key"]`},
+		{"no column", variable(rv.Variable{Name: "colour", CSV: table}), `chains[0].steps[1].headers[1].value[1]: the variable colour is a table: a column is needed; the first row names 2`},
 		{"a column", step(func(s *rv.Step) { s.Path = rv.Text{{Variable: 1, Column: "x"}} }), "chains[0].steps[1].path[0]: the variable ue has no columns"},
 		{"global", step(func(s *rv.Step) { s.Body = rv.Text{{Global: 1}} }), "chains[0].steps[1].body[0]: there is no global 1"},
 		{"function", step(func(s *rv.Step) { s.Body = rv.Text{{Variable: 1, Functions: []rv.Function{{Name: "rot13"}}}} }), `chains[0].steps[1].body[0].functions[0]: there is no function "rot13"`},

@@ -20,7 +20,9 @@ const maxTable = 1 << 30
 // four octets more for each field: some 6 MB for 100000 rows of three fields of 16 octets.
 type table struct {
 	columns []string
-	octets  []byte
+	// ownNames: they are the table's first row.
+	ownNames bool
+	octets   []byte
 	// ends[row*len(columns)+column] is where a field ends in octets; it begins where the one before ends.
 	ends []uint32
 	safe bool
@@ -43,6 +45,7 @@ func newTable(c *rv.CSV, content []byte) (*table, error) {
 	r.Comma, r.ReuseRecord, r.FieldsPerRecord = comma, true, len(c.Columns)
 	t := &table{columns: c.Columns, safe: true}
 	if len(t.columns) == 0 {
+		t.ownNames = true
 		if err := t.header(r); err != nil {
 			return nil, err
 		}
@@ -62,13 +65,22 @@ func (t *table) header(r *csv.Reader) error {
 	return nil
 }
 
+// names tells the columns that the plan names. Those of a file's first row are counted only: when the
+// row is forgotten, it is data that stands there, and the file may be secret.
+func (t *table) names() string {
+	if t.ownNames {
+		return fmt.Sprintf("the first row names %d", len(t.columns))
+	}
+	return fmt.Sprintf("there are %q", t.columns)
+}
+
 func checkColumns(names []string) error {
 	for i, name := range names {
 		switch {
 		case name == "":
 			return fmt.Errorf("column %d has no name", i+1)
 		case slices.Contains(names[:i], name):
-			return fmt.Errorf("two columns have the name %q", name)
+			return fmt.Errorf("columns %d and %d have the same name", slices.Index(names, name)+1, i+1)
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func TestTablesThatAreNone(t *testing.T) {
 		{rv.CSV{}, "a,b\n1\n", "line 2: wrong number of fields"},
 		{rv.CSV{Columns: []string{"a", "b"}}, "1,2\n1,2,3\n", "line 2: wrong number of fields"},
 		{rv.CSV{}, "a\n\"x\n", `line 2: extraneous or missing " in quoted-field`},
-		{rv.CSV{}, "a,a\n1,2\n", `two columns have the name "a"`},
+		{rv.CSV{}, "a,a\n1,2\n", "columns 1 and 2 have the same name"},
 		{rv.CSV{}, "a,\n1,2\n", "column 2 has no name"},
 		{rv.CSV{Delimiter: "::"}, "a\n1\n", `delimiter: "::" is not one character that may stand between fields`},
 		{rv.CSV{Delimiter: "\n"}, "a\n1\n", `delimiter: "\n" is not one character that may stand between fields`},
@@ -68,6 +68,27 @@ func TestTablesThatAreNone(t *testing.T) {
 		_, err := newTable(&tt.csv, []byte(tt.content))
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%+v %q: %v, want %s", tt.csv, tt.content, err, tt.want)
+		}
+	}
+}
+
+// A table without the row of names has data there, which may be secret.
+func TestColumnsThatAreNone(t *testing.T) {
+	for _, tt := range []struct {
+		csv          rv.CSV
+		column, want string
+	}{
+		{rv.CSV{}, "key", `the variable user has no column "key"; the first row names 2`},
+		{rv.CSV{}, "", "the variable user is a table: a column is needed; the first row names 2"},
+		{rv.CSV{Columns: []string{"name", "token"}}, "key", `the variable user has no column "key"; there are ["name" "token"]`},
+	} {
+		table, err := newTable(&tt.csv, []byte("anna,hidden\nbert,hidden\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = (&variable{name: "user", values: table}).column(tt.column)
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("%+v, column %q: %v, want %s", tt.csv, tt.column, err, tt.want)
 		}
 	}
 }

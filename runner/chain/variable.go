@@ -173,12 +173,12 @@ func (out *variable) column(name string) (int, error) {
 	case !isTable:
 		return 0, fmt.Errorf("the variable %s has no columns", out.name)
 	case name == "":
-		return 0, fmt.Errorf("the variable %s is a table: a column is needed, one of %q", out.name, t.columns)
+		return 0, fmt.Errorf("the variable %s is a table: a column is needed; %s", out.name, t.names())
 	}
 	for i, c := range t.columns {
 		if c == name {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("the variable %s has no column %q, but %q", out.name, name, t.columns)
+	return 0, fmt.Errorf("the variable %s has no column %q; %s", out.name, name, t.names())
 }
