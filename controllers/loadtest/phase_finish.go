@@ -51,7 +51,11 @@ func (r *reconciler) neverStarted(s *scope) *failure {
 	case stopBySpec:
 		return &failure{v1alpha1.ReasonStopped, "stopped by spec.stop before the start"}
 	case stopByDeadline:
-		return &failure{v1alpha1.ReasonDeadlineExceeded, fmt.Sprintf("spec.activeDeadlineSeconds (%d) have passed before the start", *s.lt.Spec.ActiveDeadlineSeconds)}
+		why := fmt.Sprintf("spec.activeDeadlineSeconds (%d) have passed before the start", *s.lt.Spec.ActiveDeadlineSeconds)
+		if s.trouble != "" {
+			why += ": " + s.trouble
+		}
+		return &failure{v1alpha1.ReasonDeadlineExceeded, why}
 	}
 	if s.waiting != "" {
 		return nil

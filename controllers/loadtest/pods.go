@@ -14,6 +14,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/internal/compile"
 )
 
 // controlAddress is where a runner pod answers.
@@ -111,7 +112,11 @@ const podsGrace = 10 * time.Second
 func diagnose(s *scope) string {
 	lines := map[string][]int{}
 	for shard, pod := range s.pods {
-		if why := podTrouble(pod); why != "" {
+		why := podTrouble(pod)
+		if why == "" {
+			why = s.filesTrouble(pod)
+		}
+		if why != "" {
 			lines[why] = append(lines[why], shard)
 		}
 	}
@@ -143,6 +148,42 @@ func podTrouble(pod *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// filesGrace is how long the kubelet may take to mount a pod's volumes before that is worth telling.
+const filesGrace = 10 * time.Second
+
+// filesTrouble tells of a pod on a node whose volumes are not there. Which object or key is missing
+// the kubelet says in an event only; in the pod's status is no more than that it cannot begin.
+func (s *scope) filesTrouble(pod *corev1.Pod) string {
+	var files []string
+	for _, m := range compile.Mounts(&s.lt.Spec) {
+		for _, item := range m.Items {
+			files = append(files, fmt.Sprintf("%s %s (key %s)", m.Kind, m.Name, item.Key))
+		}
+	}
+	since, waits := waitsForVolumes(pod)
+	if len(files) == 0 || !waits {
+		return ""
+	}
+	if left := since.Add(filesGrace).Sub(s.now); left > 0 {
+		s.again(left)
+		return ""
+	}
+	return clip("cannot be started: one of these seems to be missing, the events of the pod say which: "+strings.Join(files, ", "), 1024)
+}
+
+// waitsForVolumes: a pod has a node, and no sandbox, which is made when its volumes are mounted.
+func waitsForVolumes(pod *corev1.Pod) (since time.Time, waits bool) {
+	for _, c := range pod.Status.Conditions {
+		switch {
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue:
+			since = c.LastTransitionTime.Time
+		case c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionFalse:
+			waits = pod.Status.Phase == corev1.PodPending
+		}
+	}
+	return since, waits && !since.IsZero()
 }
 
 // waitingTrouble leaves out what the kubelet counts, such as the length of a back-off: it would

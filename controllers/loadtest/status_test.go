@@ -423,6 +423,39 @@ func TestPodTroubleWords(t *testing.T) {
 	}
 }
 
+func TestFilesTrouble(t *testing.T) {
+	table := v1alpha1.Variable{Name: "user", CSV: &v1alpha1.CSV{Secret: &v1alpha1.KeyReference{Name: "users", Key: "users.csv"}}}
+	pod := func(ready corev1.ConditionStatus, scheduled time.Duration) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReadyToStartContainers, Status: ready},
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-scheduled))},
+		}}}
+	}
+	const told = "2 of 2 pods: cannot be started: one of these seems to be missing, the events of the pod say which: Secret users (key users.csv)"
+	tests := map[string]struct {
+		pod       *corev1.Pod
+		variables []v1alpha1.Variable
+		want      string
+		again     time.Duration
+	}{
+		"no node yet":         {&corev1.Pod{}, []v1alpha1.Variable{table}, "", 0},
+		"a moment ago":        {pod(corev1.ConditionFalse, 4*time.Second), []v1alpha1.Variable{table}, "", 6 * time.Second},
+		"for long":            {pod(corev1.ConditionFalse, 10*time.Second), []v1alpha1.Variable{table}, told, 0},
+		"its image is pulled": {pod(corev1.ConditionTrue, time.Minute), []v1alpha1.Variable{table}, "", 0},
+		"no files":            {pod(corev1.ConditionFalse, time.Minute), nil, "", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(withJob)
+			s.lt.Spec.Variables = tt.variables
+			s.pods[0], s.pods[1] = tt.pod, tt.pod
+			if got := diagnose(s); got != tt.want || s.requeue != tt.again {
+				t.Errorf("%q, again in %v; want %q, again in %v", got, s.requeue, tt.want, tt.again)
+			}
+		})
+	}
+}
+
 func TestLastWords(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                           "",
