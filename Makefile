@@ -37,9 +37,10 @@ generate: $(TOOLS)/controller-gen ## Regenerate deep copies.
 	$(TOOLS)/controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 
 .PHONY: manifests
-manifests: $(TOOLS)/controller-gen ## Regenerate the CRD and the operator's RBAC role.
+manifests: $(TOOLS)/controller-gen ## Regenerate the CRD and the operator's RBAC role, in config/ and in the chart.
 	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	$(TOOLS)/controller-gen rbac:roleName=h2surge-manager paths=./controllers/... output:rbac:dir=config/rbac
+	hack/chart.sh
 
 .PHONY: docs
 docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md.
@@ -71,6 +72,11 @@ run: bin/manager ## Run the operator on this machine against the current kubectl
 .PHONY: test
 test: ## Unit tests with the race detector, envtest, zero-allocation tests.
 	hack/test.sh
+
+.PHONY: chart-test
+chart-test: $(TOOLS)/helm ## Lint and render the Helm chart; builds Helm first, once, some 3 minutes of CPU.
+	$(TOOLS)/helm lint --strict charts/h2surge
+	go test -count=1 ./test/chart
 
 .PHONY: e2e
 e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster.
@@ -121,6 +127,10 @@ image: $(TOOLS)/image ## Make the image without a container engine: dist/h2surge
 	done
 	$(TOOLS)/image -o dist/h2surge.tar -t $(IMG) -version $(VERSION) -entrypoint /h2surge-manager $(foreach p,$(PLATFORMS),$(p)=dist/root/$(p))
 
+.PHONY: chart
+chart: $(TOOLS)/helm ## Package the Helm chart: dist/h2surge-VERSION.tgz.
+	$(TOOLS)/helm package charts/h2surge --destination dist
+
 .PHONY: docker-build
 docker-build: ## Make the image with Docker.
 	docker build --build-arg VERSION=$(VERSION) -t $(IMG) .
@@ -161,5 +171,7 @@ $(TOOLS)/controller-gen $(TOOLS)/setup-envtest $(TOOLS)/crd-ref-docs: hack/tools
 	cd hack/tools && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
 $(TOOLS)/image: hack/tools/go.mod $(wildcard hack/tools/image/*.go)
 	cd hack/tools && go build -o $(CURDIR)/$@ ./image
+$(TOOLS)/helm: hack/tools/helm/go.mod
+	cd hack/tools/helm && go build -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm
 $(TOOLS)/golangci-lint: hack/tools/lint/go.mod
 	cd hack/tools/lint && go build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -1,0 +1,114 @@
+{{- define "h2surge.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* 40 characters leave room for "-controller-manager" within 63. */ -}}
+{{- define "h2surge.fullname" -}}
+{{- $name := include "h2surge.name" . }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "h2surge.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "h2surge.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: manager
+{{- end }}
+
+{{- define "h2surge.labels" -}}
+app.kubernetes.io/name: {{ include "h2surge.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/part-of: h2surge
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* What the operator puts on every runner pod (controllers/internal/desired). */ -}}
+{{- define "h2surge.runnerLabels" -}}
+app.kubernetes.io/managed-by: h2surge
+app.kubernetes.io/component: runner
+{{- end }}
+
+{{- define "h2surge.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- .Values.serviceAccount.name | default (printf "%s-controller-manager" (include "h2surge.fullname" .)) }}
+{{- else }}
+{{- .Values.serviceAccount.name | default "default" }}
+{{- end }}
+{{- end }}
+
+{{- define "h2surge.subjects" -}}
+- kind: ServiceAccount
+  name: {{ include "h2surge.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{- define "h2surge.image" -}}
+{{- with .Values.image }}
+{{- if .digest }}
+{{- printf "%s%s@%s" .repository (ternary (print ":" .tag) "" (ne .tag "")) .digest }}
+{{- else }}
+{{- printf "%s:%s" .repository (.tag | default $.Chart.AppVersion) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* The operator's configuration. Health and metrics ports are those of the Deployment. */ -}}
+{{- define "h2surge.config" -}}
+apiVersion: config.h2surge.io/v1alpha1
+kind: OperatorConfig
+{{- with .Values.watchNamespaces }}
+namespaces:
+{{- toYaml . | nindent 2 }}
+{{- end }}
+leaderElection:
+  enabled: {{ .Values.leaderElection.enabled }}
+metrics:
+  bindAddress: {{ ternary ":8443" "0" .Values.metrics.enabled | quote }}
+  secure: {{ .Values.metrics.secure }}
+health:
+  bindAddress: :8081
+{{- with .Values.config }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "h2surge.testNamespace" -}}
+{{- .Values.test.namespace | default (first (append .Values.watchNamespaces .Release.Namespace)) }}
+{{- end }}
+
+{{- /* The namespaces that get a NetworkPolicy for runners, as JSON. */ -}}
+{{- define "h2surge.runnerNamespaces" -}}
+{{- .Values.networkPolicy.runnerNamespaces | default .Values.watchNamespaces | toJson }}
+{{- end }}
+
+{{- /* Values that are right one by one and make no sense together. */ -}}
+{{- define "h2surge.check" -}}
+{{- if and (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
+{{- fail "replicas: more than one needs leaderElection.enabled=true, else each of them runs every LoadTest" }}
+{{- end }}
+{{- if and .Values.watchNamespaces .Values.metrics.enabled .Values.metrics.secure }}
+{{- fail "watchNamespaces: checking who reads the metrics needs a ClusterRole, which this mode does without: set metrics.secure=false (plain HTTP) or metrics.enabled=false" }}
+{{- end }}
+{{- if and .Values.metrics.readers (not .Values.metrics.secure) }}
+{{- fail "metrics.readers: everybody may read metrics with metrics.secure=false" }}
+{{- end }}
+{{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
+{{- fail "metrics.serviceMonitor.enabled: there is nothing to scrape with metrics.enabled=false" }}
+{{- end }}
+{{- if and .Values.networkPolicy.enabled (not .Values.watchNamespaces) (not .Values.networkPolicy.runnerNamespaces) }}
+{{- fail "networkPolicy.enabled: a policy is in a namespace: list those of LoadTests in networkPolicy.runnerNamespaces" }}
+{{- end }}
+{{- if and .Values.test.enabled .Values.watchNamespaces (not (has (include "h2surge.testNamespace" .) .Values.watchNamespaces)) }}
+{{- fail (printf "test.namespace: %s is not among watchNamespaces, so its LoadTest would never run" .Values.test.namespace) }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,183 @@
+package chart
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/runner/export"
+)
+
+// libraries are metrics of controller-runtime that dashboards and alerts use.
+var libraries = []string{
+	"controller_runtime_reconcile_errors_total", "controller_runtime_reconcile_time_seconds", "controller_runtime_reconcile_total",
+	"leader_election_master_status", "workqueue_depth",
+}
+
+var (
+	metricName   = regexp.MustCompile(`\b(h2surge_(?:runner|loadtest)|controller_runtime|leader_election|workqueue)_[a-z0-9_]+`)
+	operatorName = regexp.MustCompile(`(?m)gauge\("([a-z0-9_]+)"|Name: "(h2surge_loadtest_[a-z0-9_]+)"`)
+	fqName       = regexp.MustCompile(`fqName: "([a-z0-9_]+)"`)
+)
+
+// metrics are the names of all metrics that there are.
+func metrics(t *testing.T) []string {
+	t.Helper()
+	out := slices.Clone(libraries)
+	descs := make(chan *prometheus.Desc, 100)
+	export.NewCollector(&runnerv1alpha1.Plan{}, nil).Describe(descs)
+	close(descs)
+	for d := range descs {
+		out = append(out, fqName.FindStringSubmatch(d.String())[1])
+	}
+	for _, m := range operatorName.FindAllStringSubmatch(read(t, "controllers/loadtest/metrics.go"), -1) {
+		if m[1] != "" {
+			m[2] = "h2surge_loadtest_" + m[1]
+		}
+		out = append(out, m[2])
+	}
+	return out
+}
+
+// A dashboard or an alert with the name of no metric would be silent for ever.
+func TestMetricsExist(t *testing.T) {
+	known := metrics(t)
+	files, err := filepath.Glob(chartDir + "/dashboards/*.json")
+	if err != nil || len(files) != 2 {
+		t.Fatalf("dashboards: %v, %v", files, err)
+	}
+	for _, file := range append(files, chartDir+"/templates/alerts.yaml") {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := metricName.FindAllString(string(raw), -1)
+		if len(used) == 0 {
+			t.Errorf("%s uses no metric", file)
+		}
+		for _, name := range used {
+			if !slices.Contains(known, strings.TrimSuffix(name, "_bucket")) {
+				t.Errorf("%s: there is no metric %s", file, name)
+			}
+		}
+	}
+}
+
+func TestDashboards(t *testing.T) {
+	for _, o := range objects(t, render(t, cases["full"])) {
+		if o.GetLabels()["grafana_dashboard"] == "" {
+			continue
+		}
+		for name, text := range field[map[string]any](t, o.Object, "data") {
+			var board struct {
+				UID    string
+				Panels []struct {
+					ID      int
+					Title   string
+					GridPos struct{ X, Y, W, H int }
+				}
+			}
+			if err := json.Unmarshal([]byte(text.(string)), &board); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if board.UID+".json" != name || len(board.Panels) < 5 {
+				t.Errorf("%s: uid %s, %d panels", name, board.UID, len(board.Panels))
+			}
+			for i, p := range board.Panels {
+				if p.ID != i+1 || p.GridPos.X+p.GridPos.W > 24 {
+					t.Errorf("%s: panel %q: %+v", name, p.Title, p)
+				}
+			}
+		}
+	}
+}
+
+// The alert warns of what the verdict will say.
+func TestGeneratorBoundIsTheVerdicts(t *testing.T) {
+	alerts := read(t, "charts/h2surge/templates/alerts.yaml")
+	for _, want := range []string{
+		"(h2surge_runner_lag_p99_seconds) > " + strconv.FormatFloat(float64(verdict.MaxLag)/1e6, 'g', -1, 64),
+		"(rate(h2surge_runner_throttled_seconds_total[1m])) > " + strconv.FormatFloat(verdict.MaxThrottled, 'g', -1, 64),
+	} {
+		if !strings.Contains(alerts, want+"\n") {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+// What "helm test" applies compiles, without a warning.
+func TestLoadTestOfHelmTest(t *testing.T) {
+	for name, values := range cases {
+		for _, o := range objects(t, render(t, values)) {
+			if o.GetKind() != "LoadTest" {
+				continue
+			}
+			raw, err := json.Marshal(o.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lt := &v1alpha1.LoadTest{}
+			if err := json.Unmarshal(raw, lt); err != nil {
+				t.Fatal(err)
+			}
+			if _, warnings, errs := compile.Compile(lt.Name, &lt.Spec); len(errs) > 0 || len(warnings) > 0 {
+				t.Errorf("%s: %v, %v", name, errs, warnings)
+			}
+			// By this name the pod waits for the report.
+			pod := find(t, objects(t, render(t, values)), "Pod", lt.Name)
+			volumes := field[[]any](t, pod.Object, "spec", "volumes")
+			if got := field[string](t, volumes[0].(map[string]any), "configMap", "name"); got != lt.Name+"-report" {
+				t.Errorf("%s: the pod waits for %s", name, got)
+			}
+		}
+	}
+}
+
+// maxRelease leaves half of a Secret (1 MiB) for values and for the chart to grow.
+const maxRelease = 512 << 10
+
+// Helm stores a release as gzip of JSON with the chart's files and the manifest, in base64, which
+// the Secret has in base64 once more only on the wire.
+func TestReleaseFitsIntoASecret(t *testing.T) {
+	files := map[string][]byte{}
+	err := filepath.WalkDir(chartDir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files[path], err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(map[string]any{"chart": files, "manifest": render(t, cases["full"])})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gz bytes.Buffer
+	w := gzip.NewWriter(&gz)
+	if _, err := w.Write(raw); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	size := base64.StdEncoding.EncodedLen(gz.Len())
+	t.Logf("a release is some %d KiB", size>>10)
+	if size > maxRelease {
+		t.Errorf("a release is some %d bytes, at most %d are allowed", size, maxRelease)
+	}
+}

@@ -1,0 +1,123 @@
+package chart
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// cases are the values whose objects are in testdata/NAME.yaml, all but the CRD.
+var cases = map[string]string{
+	"default":    "",
+	"namespaced": valuesFile("values-namespaced.yaml"),
+	"full":       valuesFile("values-full.yaml"),
+}
+
+func valuesFile(name string) string {
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		panic(err) // the file is beside this one
+	}
+	return string(raw)
+}
+
+func TestGolden(t *testing.T) {
+	for name, values := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := render(t, values+"\ncrd: {install: false}\n")
+			golden := filepath.Join("testdata", name+".yaml")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", golden, diff)
+			}
+		})
+	}
+}
+
+// Fields that the API does not have would be dropped in silence by an API server.
+func TestObjectsAreOfTheAPI(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	for name, values := range cases {
+		for _, o := range objects(t, render(t, values)) {
+			if o.GroupVersionKind().Group == "monitoring.coreos.com" {
+				continue // no dependency of ours has these types
+			}
+			raw, err := yaml.Marshal(o.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := decoder.Decode(raw, nil, nil); err != nil {
+				t.Errorf("%s: %s %s: %v", name, o.GetKind(), o.GetName(), err)
+			}
+		}
+	}
+}
+
+// With watchNamespaces an installation needs rights in namespaces only.
+func TestNamespacedIsNamespaced(t *testing.T) {
+	for _, o := range objects(t, render(t, cases["namespaced"]+"\ncrd: {install: false}\n")) {
+		if o.GetNamespace() == "" {
+			t.Errorf("%s %s is in no namespace", o.GetKind(), o.GetName())
+		}
+		if strings.HasPrefix(o.GetKind(), "Cluster") {
+			t.Errorf("there is a %s", o.GetKind())
+		}
+	}
+}
+
+// No two objects may be the same one, and all carry the labels that say whose they are.
+func TestObjectsAreTold(t *testing.T) {
+	for name, values := range cases {
+		var seen []string
+		for _, o := range objects(t, render(t, values)) {
+			id := o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
+			if slices.Contains(seen, id) {
+				t.Errorf("%s: %s is there twice", name, id)
+			}
+			seen = append(seen, id)
+			if o.GetLabels()["team"] == "extra" {
+				continue // of extraObjects
+			}
+			if l := o.GetLabels(); l["app.kubernetes.io/instance"] != release || l["app.kubernetes.io/managed-by"] != "Helm" {
+				t.Errorf("%s: labels of %s: %v", name, id, l)
+			}
+		}
+	}
+}
+
+func TestLint(t *testing.T) {
+	touch(t)
+	for name, values := range cases {
+		if _, err := helm(t, values, "lint", "--strict", "--quiet", chartDir); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
