@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Flag is one that a tool has.
@@ -33,6 +34,12 @@ type SetFlag struct {
 // once, by = or as the next argument, long names may be cut short, and operands may stand anywhere.
 // A flag that is not known is told of with what looks like its value, and left out.
 func (d *Draft) Flags(args []string, known []Flag) (given []SetFlag, operands []string) {
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			d.Fail(fmt.Sprintf("argument %d", i+1), "is no UTF-8 text, which is all that a manifest holds")
+			return nil, nil
+		}
+	}
 	p := flagParser{draft: d, rest: args, known: known}
 	for len(p.rest) > 0 {
 		arg := p.rest[0]
