@@ -153,6 +153,29 @@ func (c *crew) change(change loop.Change) {
 	}
 }
 
+// deal is change with another share, of which each worker gets its part. There may be more workers than
+// connections to a target; those too many get nothing.
+func (c *crew) deal(change loop.Change, s *rv.Share) {
+	parts := shard.Workers(s, min(len(c.members), shard.MaxWorkers(s)))
+	for i, m := range c.members {
+		own := change
+		if i < len(parts) {
+			own.Share = &parts[i]
+		} else {
+			own.Share = nothing(s)
+		}
+		m.worker.Do(func(w *loop.Worker) { w.Change(own) })
+	}
+}
+
+// nothing is a part of a share that has nothing in it.
+func nothing(s *rv.Share) *rv.Share {
+	return &rv.Share{
+		Shard: s.Shard, Shards: s.Shards, Slots: rv.Slots{Of: 1}, Connections: make([]int, len(s.Connections)),
+		FirstConnection: s.FirstConnection, Variables: s.Variables, MaxInFlight: s.MaxInFlight,
+	}
+}
+
 func (c *crew) teardown() {
 	for _, m := range c.members {
 		m.worker.Do(func(w *loop.Worker) { w.Teardown() })

@@ -158,9 +158,9 @@ func pinTo(plan *rv.Plan, o Options) []int {
 	return cpu.Allowed()
 }
 
-// Update puts a share in force. The first one makes the runner connect. Until the start one with
-// another share makes it connect anew; after it a share cannot be changed, only rates can, and
-// whether the test is suspended.
+// Update puts a share, rates and whether the test is suspended in force. The first one makes the runner
+// connect. Until the start one with another share makes it connect anew; after it such a one must come
+// before its instant, so that no slot is two runners'.
 func (r *Runner) Update(u rv.Update) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,8 +172,8 @@ func (r *Runner) Update(u rv.Update) error {
 		return nil
 	case u.Revision <= r.revision:
 		return fmt.Errorf("revision %d is not newer than %d: %w", u.Revision, r.revision, ErrConflict)
-	case r.startAt != 0 && !known:
-		return fmt.Errorf("the share cannot change after the start: %w", ErrConflict)
+	case r.startAt != 0 && !known && u.At <= rv.Clock():
+		return fmt.Errorf("another share is too late for its instant: %w", ErrConflict)
 	case r.ctx.Err() != nil:
 		return fmt.Errorf("the runner has ended: %w", ErrConflict)
 	}
@@ -184,17 +184,22 @@ func (r *Runner) Update(u rv.Update) error {
 	if err != nil {
 		return err
 	}
-	if !known {
+	dealt := !known && r.startAt != 0
+	if !known && !dealt {
 		if err := r.employ(&u.Share); err != nil {
 			return err
 		}
 	}
-	r.revision = u.Revision
+	r.revision, r.share = u.Revision, &u.Share
 	if u.At == 0 {
 		u.At = rv.Clock()
 	}
-	if known || len(u.Rates) > 0 || u.Suspended {
-		r.crew.change(loop.Change{At: u.At, Rates: rates, Suspended: u.Suspended})
+	change := loop.Change{At: u.At, Rates: rates, Suspended: u.Suspended}
+	switch {
+	case dealt:
+		r.crew.deal(change, &u.Share)
+	case known || len(u.Rates) > 0 || u.Suspended:
+		r.crew.change(change)
 	}
 	return nil
 }
@@ -243,7 +248,7 @@ func (r *Runner) checkShare(s *rv.Share) error {
 	switch {
 	case s.Shards < 1 || s.Shard < 0 || s.Shard >= s.Shards:
 		return fmt.Errorf("shard: %d of %d", s.Shard, s.Shards)
-	case !shard.Valid(s.Slots):
+	case len(s.Slots.Residues) > 0 && !shard.Valid(s.Slots):
 		return fmt.Errorf("slots: residues must be sorted and below %d", s.Slots.Of)
 	case len(s.Connections) != n || len(s.FirstConnection) != n:
 		return fmt.Errorf("connections: the plan has %d targets", n)

@@ -194,9 +194,9 @@ func TestProtocolOfControl(t *testing.T) {
 	}
 	newer := u
 	newer.Revision = 3
-	newer.Share.Slots.Of, newer.Share.Slots.Residues = 2, []int64{1}
+	newer.At, newer.Share.Slots.Of, newer.Share.Slots.Residues = 1, 2, []int64{1}
 	if err := r.Update(newer); !errors.Is(err, ErrConflict) {
-		t.Errorf("another share after the start: %v", err)
+		t.Errorf("another share after its instant: %v", err)
 	}
 	await(t, r, rv.StateRunning)
 	if err := r.Stop(rv.Stop{Reason: "spec.stop", Drain: true}); err != nil {
@@ -412,5 +412,54 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 	}
 	if s := r.Snapshot(); s.State != rv.StateWaiting {
 		t.Errorf("state %s", s.State)
+	}
+}
+
+// TestShareIsDealtAgainWhileRunning: one of two runners takes the whole over from the other at an
+// instant, and gives half of it back.
+func TestShareIsDealtAgainWhileRunning(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Duration: 1200 * time.Millisecond})
+	halves, err := shard.Split(plan, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	idle := halves[1]
+	idle.Slots.Residues = nil
+	runners := make([]*Runner, 2)
+	for i := range runners {
+		if runners[i], err = New(plan, Options{Workers: 2}); err != nil {
+			t.Fatal(err)
+		}
+		defer runners[i].Close() //nolint:errcheck // never fails
+		if err := runners[i].Update(rv.Update{Revision: 1, Share: halves[i]}); err != nil {
+			t.Fatal(err)
+		}
+		await(t, runners[i], rv.StateReady)
+	}
+	at := rv.Clock() + int64(50*time.Millisecond)
+	whole := shard.Redeal(halves, []int{1})[0]
+	for i, r := range runners {
+		if err := r.Start(rv.Start{At: at}); err != nil {
+			t.Fatal(err)
+		}
+		for k, share := range [][2]rv.Share{{whole, idle}, {halves[0], halves[1]}} {
+			u := rv.Update{Revision: int64(k + 2), At: at + int64(k+1)*int64(400*time.Millisecond), Share: share[i]}
+			if err := r.Update(u); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var slots [2]int64
+	var sent int64
+	for i, r := range runners {
+		<-r.Done()
+		s := r.Snapshot()
+		law(t, s)
+		slots[i], sent = s.Stages[0].Slots, sent+s.Counters.Sent
+	}
+	// 400 ms of halves, 400 of all and nothing, 400 of halves again.
+	if slots != [2]int64{800, 400} || p.requests.Load() != sent {
+		t.Errorf("slots %v, sent %d, the peer counted %d", slots, sent, p.requests.Load())
 	}
 }

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"math/bits"
+	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -44,6 +45,26 @@ func (c *cursor) pull() int64 {
 		c.next = c.spans[c.span].From
 	}
 	return v
+}
+
+// deal gives the cursor other spans. It goes on where it is if that is still its own, else at its first
+// value. One that has given all its values goes on with those behind them, if it had the others before.
+func (c *cursor) deal(spans []rv.Span) {
+	n := newCursor(spans)
+	if n.empty() {
+		return
+	}
+	had := len(c.spans)
+	behind := c.wrapped && len(n.spans) > had && slices.Equal(n.spans[:had], c.spans)
+	for i, s := range n.spans {
+		switch {
+		case behind && i == had:
+			n.span, n.next = i, s.From
+		case !behind && s.From <= c.next && c.next < s.To:
+			n.span, n.next = i, c.next
+		}
+	}
+	*c = n
 }
 
 // rowsOf turns spans of rv.Parts into spans of rows. Since both ends of a span are rounded the same way

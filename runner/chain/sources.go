@@ -71,6 +71,23 @@ func (s *Sources) authorization(target int) []byte {
 	return s.authorizations[target]
 }
 
+// Deal gives the worker another part of all variables. What it has drawn stays drawn.
+func (s *Sources) Deal(share *rv.Share) {
+	for i := range s.variables {
+		v := &s.variables[i]
+		switch v.v.drawing {
+		case drawSequential, drawShuffled:
+			v.cursor.deal(v.v.spans(share, i))
+		case drawSlot:
+			if shard.Valid(share.Slots) {
+				v.taken = shard.CountBelow(share.Slots, shard.Nth(v.slots, v.taken))
+				v.slots = share.Slots
+			}
+		case drawAny, drawRandom, drawConstant, drawTime:
+		}
+	}
+}
+
 // Ended says that a variable that the chain draws, and that stops at its end, is used up: no further
 // instance of the chain is to begin. A chain that draws such a variable for each step may use it up
 // on its way; it then begins with the first values again.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/pace"
 )
 
@@ -13,6 +14,9 @@ type Change struct {
 	Rates []rv.Rate
 	// Suspended: nothing comes due until a Change without it.
 	Suspended bool
+	// Share is the worker's own part from At on; nil: it stays the same. A worker that hears of it after
+	// At may send what another one sends too.
+	Share *rv.Share
 }
 
 // Change puts a change in force when its instant has come. Changes come in the order of their instants.
@@ -33,6 +37,9 @@ func (w *Worker) applyChanges() {
 		w.changes = w.changes[1:]
 		w.pickUpBefore(c.At)
 		w.stage.change(c)
+		if c.Share != nil {
+			w.takeShare(c.Share, c.At)
+		}
 		w.changed = w.changed || w.stage.index >= 0
 	}
 }
@@ -76,4 +83,67 @@ func (s *stage) pausedBy(at int64) int64 {
 		return s.paused + at - s.pausedAt
 	}
 	return s.paused
+}
+
+// takeShare makes another part of everything the worker's own from an instant on.
+func (w *Worker) takeShare(s *rv.Share, at int64) {
+	once := w.cfg.Share.Once
+	w.cfg.Share = *s
+	w.stage.deal(s.Slots, at)
+	for w.stage.exhausted() { // nothing of it is the worker's any more
+		w.enterStage(w.stage.index+1, w.now)
+	}
+	w.sources.Deal(s)
+	for t := range s.Connections {
+		w.haveConnections(int32(t), s.Connections[t], s.FirstConnection[t])
+	}
+	if s.Once && !once { // whoever ran setup is lost, and teardown is still to come
+		w.teardown = w.newOnce(rv.PhaseTeardown, teardownStage)
+	}
+}
+
+// deal gives the stage in force other slots. Of those that are not due before an instant the worker
+// has its own to come. As fast as possible, slots have no instants; all workers are taken to be equally far.
+func (s *stage) deal(slots rv.Slots, at int64) {
+	was := s.slots
+	s.slots = slots
+	if s.index < 0 || s.over() {
+		return
+	}
+	r := &s.rates[s.index]
+	switch {
+	case !r.AsFastAsPossible:
+		if s.suspended {
+			at = s.pausedAt
+		}
+		s.next = shard.CountBelow(slots, s.line.Before(at))
+	case r.Requests > 0 && len(was.Residues) > 0:
+		s.next = shard.CountBelow(slots, shard.Nth(was, s.next))
+	}
+	if r.Requests > 0 {
+		s.quota = shard.CountBelow(slots, r.Requests)
+	}
+	s.schedule()
+}
+
+// haveConnections opens connections to a target, or retires some, until there are so many. New ones are
+// numbered on from first.
+func (w *Worker) haveConnections(t int32, want, first int) {
+	var have []int32
+	for i := range w.conns {
+		if c := &w.conns[i]; c.target == t && (c.state == dialling || c.state == open) && c.replaces == none {
+			have = append(have, int32(i))
+		}
+	}
+	for k := len(have); k < want; k++ {
+		w.unready++
+		w.dial(w.newConn(t, int32(first+k)), 0)
+	}
+	for k := want; k < len(have); k++ {
+		if c := &w.conns[have[k]]; c.state == dialling {
+			w.discard(c)
+		} else {
+			w.retire(c, false)
+		}
+	}
 }

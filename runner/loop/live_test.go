@@ -156,3 +156,119 @@ func TestChangesKeepTheSlotsWhole(t *testing.T) {
 		t.Errorf("three shards have sent %v = %d, one sends %d", each, got, want)
 	}
 }
+
+// TestSharesAreDealtAgain: when a shard ends and the others get what it had at the same instant, no slot
+// is lost or sent twice, whatever the stage, and no value is used twice.
+func TestSharesAreDealtAgain(t *testing.T) {
+	for name, rates := range map[string][]rv.Rate{
+		"paced":               {perSecond(997, time.Second), perSecond(501, time.Second)},
+		"bounded by requests": {{Name: "r", Count: 997, Period: time.Second, Requests: 1500}},
+		"later stage":         {perSecond(997, 300*time.Millisecond), perSecond(501, time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := gets(rates...)
+			p.Targets[0].Connections = 5
+			p.Chains[0].Steps[0].Path = rv.Text{{Literal: "/"}, {Variable: 1}, {Literal: "/"}, {Variable: 2}}
+			p.Variables = []rv.Variable{{Name: "v", Range: &rv.Range{End: 1_000_000, Step: 1}}, {Name: "n", Counter: &rv.Counter{Step: 1}}}
+			const at = 403 * time.Millisecond
+			shares, err := shard.Split(p, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			survivors := shard.Redeal(shares, []int{1})
+			paths, counters := map[string]int{}, map[string]int{}
+			sent := 0
+			run := func(share rv.Share, prepare func(b *bench)) {
+				b := newBenchOf(t, p, share, ok(0))
+				prepare(b)
+				b.run()
+				sent += len(b.served)
+				for _, r := range b.served {
+					var v, n int
+					if _, err := fmt.Sscanf(r.fields[":path"], "/%d/%d", &v, &n); err != nil {
+						t.Fatal(err)
+					}
+					paths[fmt.Sprint(v)]++
+					counters[fmt.Sprint(n)]++
+				}
+			}
+			for _, own := range survivors {
+				run(shares[own.Shard], func(b *bench) {
+					b.onStart = append(b.onStart, func() {
+						b.w.Change(Change{At: b.startAt + int64(at), Rates: rates, Share: &own})
+					})
+				})
+			}
+			run(shares[1], func(b *bench) {
+				b.onStart = append(b.onStart, func() {
+					gone := shares[1]
+					gone.Slots, gone.Connections = rv.Slots{Of: 1}, []int{0}
+					b.w.Change(Change{At: b.startAt + int64(at), Rates: rates, Share: &gone})
+				})
+			})
+			whole := newBench(t, p, ok(0))
+			whole.run()
+			if want := len(whole.served); sent != want {
+				t.Errorf("the shards have sent %d, one alone sends %d", sent, want)
+			}
+			for what, seen := range map[string]map[string]int{"value": paths, "number": counters} {
+				for v, n := range seen {
+					if n != 1 {
+						t.Fatalf("%s %s was used %d times", what, v, n)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestConnectionsFollowTheShare(t *testing.T) {
+	p := gets(perSecond(200, time.Second))
+	p.Targets[0].Connections = 2
+	more, fewer := shard.Whole(p), shard.Whole(p)
+	more.Connections, fewer.Connections = []int{5}, []int{1}
+	b := newBench(t, p, ok(time.Millisecond))
+	b.onStart = append(b.onStart, func() {
+		b.w.Change(Change{At: b.startAt + int64(300*time.Millisecond), Rates: p.Rates, Share: &more})
+		b.w.Change(Change{At: b.startAt + int64(600*time.Millisecond), Rates: p.Rates, Share: &fewer})
+	})
+	got := b.run()
+	if got.Sent != 200 || got.Done != 200 || len(b.conns) != 5 {
+		t.Errorf("got %+v over %d connections", got, len(b.conns))
+	}
+	used := map[int]bool{}
+	for _, r := range b.served[len(b.served)-50:] {
+		used[r.conn] = true
+	}
+	if len(used) != 1 {
+		t.Errorf("the last requests went over %d connections", len(used))
+	}
+}
+
+func TestClosedLoopIsDealtAgain(t *testing.T) {
+	rate := rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 3000}
+	p := gets(rate)
+	p.Targets[0].Connections = 2
+	shares, err := shard.Split(p, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(change func(b *bench) rv.Share) int {
+		var b *bench
+		b = newBenchOf(t, p, shares[0], ok(10*time.Millisecond))
+		b.onStart = append(b.onStart, func() {
+			s := change(b)
+			b.w.Change(Change{At: b.startAt + int64(50*time.Millisecond), Rates: p.Rates, Share: &s})
+		})
+		b.run()
+		return len(b.served)
+	}
+	all := run(func(*bench) rv.Share { return shard.Redeal(shares, []int{1})[0] })
+	none := run(func(*bench) rv.Share {
+		return rv.Share{Shards: 2, Slots: rv.Slots{Of: 1}, Connections: []int{0}, FirstConnection: []int{0}}
+	})
+	// In 50 ms a connection of 100 streams has sent 500; the one that is left does 3000 less the other's 500.
+	if all < 2300 || all > 2700 || none < 300 || none > 700 {
+		t.Errorf("the one that is left has sent %d, the one that is not %d", all, none)
+	}
+}

@@ -38,6 +38,10 @@ func (s *stage) over() bool { return s.index >= len(s.rates) }
 
 // closedLoop says that requests are sent as fast as possible now.
 func (s *stage) closedLoop() bool {
+	return s.fast() && len(s.slots.Residues) > 0
+}
+
+func (s *stage) fast() bool {
 	return s.index >= 0 && !s.over() && s.rates[s.index].AsFastAsPossible && !s.suspended
 }
 
@@ -80,7 +84,7 @@ func (s *stage) schedule() {
 
 // due is when the next slot is, or never.
 func (s *stage) due() int64 {
-	if s.next >= s.quota {
+	if s.next >= s.quota || len(s.slots.Residues) == 0 {
 		return never
 	}
 	return s.line.Due(shard.Nth(s.slots, s.next))
@@ -95,7 +99,7 @@ func (s *stage) take() {
 }
 
 // exhausted says that a closed loop has sent all it may.
-func (s *stage) exhausted() bool { return s.closedLoop() && s.next >= s.quota }
+func (s *stage) exhausted() bool { return s.fast() && s.next >= s.quota }
 
 // nextPickUp is when pickUp has something to do.
 func (w *Worker) nextPickUp() int64 {
