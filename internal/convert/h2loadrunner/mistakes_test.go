@@ -1,0 +1,79 @@
+package h2loadrunner
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/h2surge/h2surge/internal/convert"
+)
+
+// one is a configuration with one request and one more field of it.
+func one(field string) string {
+	return fmt.Sprintf(`{"schema":"http","host":"a","port":1,"duration":1,"Scenarios":[{"name":"s","Requests":[{"method":"GET","uri":{"typeOfAction":"input","input":"/"}%s}]}]}`, field)
+}
+
+func TestMistakes(t *testing.T) {
+	for _, tc := range []struct{ config, want string }{
+		{"", "the configuration is no JSON: unexpected end of JSON input"},
+		{"[]", "the configuration: must be an object\nhost: is needed\nScenarios: there is none"},
+		{`{"schema":"ftp","host":1,"clients":-1,"port":65536.5,"Scenarios":{}}`,
+			"schema: must be http or https\nhost: must be a string\nhost: is needed\nport: must be a whole number up to 2^53\nclients: must not be negative\nScenarios: must be an array\nScenarios: there is none"},
+		{one(`,"payload":"${who}"`), `Scenarios[0].Requests[0].payload: variable "who" is not defined, or not yet picked up, in scenario "s"`},
+		{one(`,"additonalHeaders":["none"]`), "Scenarios[0].Requests[0].additonalHeaders[0]: must be of the form name:value"},
+		{one(`,"additonalHeaders":["a b:c"]`), "Scenarios[0].Requests[0]: cannot be converted: spec.templates[0].headers[0].name: must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"},
+		{one(`,"luaScript":"none.lua"`), "Scenarios[0].Requests[0].luaScript: files cannot be read here"},
+		{one(`,"response-match":{"headers":[{"header-name":"a","matchType":"Is","input":"b"}]}`), `Scenarios[0].Requests[0].response-match.headers[0].matchType: "Is" is not known; EqualsTo, StartsWith, EndsWith, Contains and RegexMatch are`},
+		{one(`,"value-pickers":[{"where-to-pickup-from":"Nowhere","source":"a","save-to-variable":"b"}]`), `Scenarios[0].Requests[0].value-pickers[0].where-to-pickup-from: "Nowhere" is not known`},
+		{strings.Replace(one(""), `"input","input":"/"`, `"sameWithLastOne"`, 1), "Scenarios[0].Requests[0].uri: there is no request before it"},
+		{strings.Replace(one(""), `"input":"/"`, `"input":"http://${h}/"`, 1), "Scenarios[0].Requests[0].uri.input: a variable in the authority is not possible: targets are the same for the whole test"},
+		{strings.Replace(one(""), `"name":"s"`, `"name":"s","user-variables-input-file":"x.csv"`, 1), "Scenarios[0].user-variables-input-file: files cannot be read here"},
+		{strings.Replace(one(""), `"name":"s"`, `"name":"s","weight":0`, 1), "Scenarios: none of them is ever run"},
+		{strings.Replace(one(""), `"duration":1`, `"request-per-second":1e9`, 1), "request-per-second: 1e+09 for each of 1 connections is a rate that no stage can have"},
+		{strings.Replace(one(""), `"duration":1`, `"clients":0,"duration":1`, 1), "clients: cannot be converted: spec.targets[0].connections: must be between 1 and 1000000"},
+	} {
+		_, _, err := Convert([]byte(tc.config), convert.Options{})
+		if err == nil || err.Error() != tc.want {
+			t.Errorf("%s:\n%v\nwant %s", tc.config, err, tc.want)
+		}
+	}
+}
+
+// Each documented field is read: none is told to be unknown.
+func TestFieldsAreKnown(t *testing.T) {
+	for _, name := range []string{"sessions", "everything"} {
+		config, err := os.ReadFile("testdata/" + name + "/config.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, warnings, err := Convert(config, convert.Options{Read: below("testdata/" + name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range warnings {
+			if strings.Contains(w, "is no field of h2loadrunner") && !strings.HasPrefix(w, "verbose: ") {
+				t.Error(w)
+			}
+		}
+	}
+}
+
+func FuzzConvert(f *testing.F) {
+	for _, name := range []string{"sessions", "everything"} {
+		if config, err := os.ReadFile("testdata/" + name + "/config.json"); err == nil {
+			f.Add(string(config))
+		}
+	}
+	f.Add(one(`,"payload":"a\u0000\n b","delay-before-executing-next":9e15`))
+	f.Add(one(`,"value-pickers":[{"where-to-pickup-from":"Request-Header","source":":method","regexp":"(","save-to-variable":"1 2"}]`))
+	f.Fuzz(func(t *testing.T, config string) {
+		out, _, err := Convert([]byte(config), convert.Options{Read: below("testdata/everything")})
+		if (err == nil) == (out == nil) {
+			t.Errorf("%v, and %d bytes", err, len(out))
+		}
+		if err != nil && strings.Contains(err.Error(), "fault of the conversion") {
+			t.Error(err)
+		}
+	})
+}
