@@ -3,12 +3,15 @@ package compile
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,8 +90,9 @@ type loader struct {
 	positions *Positions
 	errs      field.ErrorList
 	document  int // counts from 1
-	// decoded: there is a LoadTest, though not all that was written may be in it.
+	// decoded: there is a LoadTest, though without what is in misfits.
 	decoded bool
+	misfits field.ErrorList
 }
 
 // mistakes are all there are. A manifest that cannot be loaded will not be compiled: what the compiler
@@ -97,9 +101,17 @@ func (l *loader) mistakes() *ManifestError {
 	out := &ManifestError{Errors: l.errs, Positions: l.positions}
 	if l.decoded {
 		_, warnings, errs := Compile(l.manifest.Name(), &l.manifest.LoadTest.Spec)
+		errs = slices.DeleteFunc(errs, l.follows)
 		out.Errors, out.Warnings = append(out.Errors, errs...), warnings
 	}
 	return out
+}
+
+// follows says that an error is about what could not be decoded, or about what is around it.
+func (l *loader) follows(err *field.Error) bool {
+	return slices.ContainsFunc(l.misfits, func(m *field.Error) bool {
+		return begins(m.Field, err.Field) > 0 || begins(err.Field, m.Field) > 0
+	})
 }
 
 func (l *loader) failf(path, format string, args ...any) *field.Error {
@@ -251,7 +263,60 @@ func (l *loader) loadTest(doc []byte, generic any) {
 	w.value(place{}, generic, reflect.TypeFor[v1alpha1.LoadTest]())
 	l.errs = append(l.errs, w.errs...)
 	l.decoded = l.decode(doc, lt, len(w.errs) == 0)
+	if !l.decoded && len(w.errs) > 0 {
+		l.decodeRest(generic, w.errs)
+	}
 	orElse(&lt.Namespace, defaultNamespace)
+}
+
+// decodeRest decodes a LoadTest without what does not fit. Without a name it would be of no use: what
+// refers to that would seem to be wrong.
+func (l *loader) decodeRest(generic any, misfits field.ErrorList) {
+	for _, err := range misfits {
+		if strings.HasSuffix(err.Field, ".name") {
+			return
+		}
+		prune(generic, err.Field)
+	}
+	doc, err := json.Marshal(generic)
+	if err != nil {
+		return
+	}
+	rest := &v1alpha1.LoadTest{}
+	if json.Unmarshal(doc, rest) == nil {
+		*l.manifest.LoadTest, l.decoded, l.misfits = *rest, true, misfits
+	}
+}
+
+// prune takes a field out, and an item of a list by making it null.
+func prune(v any, path string) {
+	path = strings.TrimPrefix(path, ".")
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			n := cmp.Or(begins(path, k), begins(path, "["+k+"]"))
+			switch {
+			case n == 0:
+			case n == len(path):
+				delete(v, k)
+			default:
+				prune(v[k], path[n:])
+			}
+		}
+	case []any:
+		m := leadingNumber.FindStringSubmatch(path)
+		if m == nil {
+			return
+		}
+		i, err := strconv.Atoi(m[1])
+		switch {
+		case err != nil || i >= len(v):
+		case len(m[0]) == len(path):
+			v[i] = nil
+		default:
+			prune(v[i], path[len(m[0]):])
+		}
+	}
 }
 
 // decodeObject reads a ConfigMap or a Secret.

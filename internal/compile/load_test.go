@@ -96,6 +96,8 @@ spec:
 			"spec.targets[0].maxConcurrentStreams: must be an integer",
 			"spec.templates[0].timeout: must be a duration such as 500ms or 1m30s",
 			"spec.templates[1].Name: unknown field",
+			`spec.templates[0].path: variable "x" is not defined`,
+			"spec.templates[1].name: is needed",
 		}},
 		{"unknown fields beside what the compiler finds", strings.Replace(minimal, "templates: [{name: get}]", `templates: [{name: get, path: "/${x}", pth: /}]`, 1),
 			[]string{"spec.templates[0].pth: unknown field", `spec.templates[0].path: variable "x" is not defined`}},
