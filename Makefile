@@ -43,8 +43,10 @@ manifests: $(TOOLS)/controller-gen ## Regenerate the CRD and the operator's RBAC
 	hack/chart.sh
 
 .PHONY: docs
-docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md.
+docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md and the JSON Schema for editors.
 	$(TOOLS)/crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --output-path=docs/api.md --log-level=ERROR
+	@mkdir -p dist docs/schema
+	go run ./cmd/h2surge schema > dist/loadtest.json.new && mv dist/loadtest.json.new docs/schema/loadtest.json
 
 .PHONY: fmt
 fmt: ## Format the Go code.

@@ -9,26 +9,31 @@ import (
 	"path/filepath"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
 // missing says which of the files that a manifest names itself are not there. Runners say so too,
 // but not at which field, and only one at a time. Names are relative to the working directory.
-func missing(files []compile.OwnFile) (lines []string) {
+func missing(files []compile.OwnFile) (errs field.ErrorList) {
+	wrong := func(f compile.OwnFile, what any) {
+		errs = append(errs, field.Invalid(f.Field, field.OmitValueType{}, fmt.Sprintf("file %s: %v", f.Path, what)))
+	}
 	for _, f := range files {
 		info, err := os.Stat(f.Path)
 		var cause *fs.PathError
 		switch {
 		case errors.As(err, &cause):
-			lines = append(lines, fmt.Sprintf("%s: file %s: %v", f.Field, f.Path, cause.Err))
+			wrong(f, cause.Err)
 		case err != nil:
-			lines = append(lines, fmt.Sprintf("%s: file %s: %v", f.Field, f.Path, err))
+			wrong(f, err)
 		case info.IsDir():
-			lines = append(lines, fmt.Sprintf("%s: file %s: is a directory", f.Field, f.Path))
+			wrong(f, "is a directory")
 		}
 	}
-	return lines
+	return errs
 }
 
 // materialise does what the kubelet does for runner pods: it puts the files that a plan names

@@ -104,7 +104,7 @@ func TestMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := field.NewPath("spec", "targets").Index(0)
-	got := missing([]compile.OwnFile{{Path: there, Field: at}, {Path: there + "/not", Field: at}, {Path: dir, Field: at}, {Path: dir + "/not", Field: at}})
+	got := compile.ErrorLines(missing([]compile.OwnFile{{Path: there, Field: at}, {Path: there + "/not", Field: at}, {Path: dir, Field: at}, {Path: dir + "/not", Field: at}}))
 	want := []string{
 		"spec.targets[0]: file " + there + "/not: not a directory",
 		"spec.targets[0]: file " + dir + ": is a directory",

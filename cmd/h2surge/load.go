@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
@@ -55,14 +57,14 @@ func (s *source) compile() (*job, error) {
 	}
 	p, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
 	if len(errs) > 0 {
-		return nil, &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(errs)}
+		return nil, s.mistakes(m.Positions, errs)
 	}
 	files, errs := compile.Files(m)
 	if len(errs) > 0 {
-		return nil, &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(errs)}
+		return nil, s.mistakes(m.Positions, errs)
 	}
-	if lines := missing(compile.OwnFiles(&m.LoadTest.Spec)); len(lines) > 0 {
-		return nil, &exitError{code: verdict.ExitUsage, lines: lines}
+	if errs := missing(compile.OwnFiles(&m.LoadTest.Spec)); len(errs) > 0 {
+		return nil, s.mistakes(m.Positions, errs)
 	}
 	j, err := newJob(p, warnings)
 	if err == nil {
@@ -108,12 +110,25 @@ func newJob(p *rv.Plan, warnings []string) (*job, error) {
 func (s *source) manifest() (*compile.Manifest, error) {
 	m, err := s.load()
 	if wrong := new(compile.ManifestError); errors.As(err, &wrong) {
-		return nil, &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(wrong.Errors)}
+		return nil, s.mistakes(wrong.Positions, wrong.Errors)
 	}
 	if err != nil {
 		return nil, usagef("-f: %v", err)
 	}
 	return m, nil
+}
+
+// mistakes tells errors with their lines in the manifest.
+func (s *source) mistakes(at *compile.Positions, errs field.ErrorList) error {
+	return &exitError{code: verdict.ExitUsage, lines: at.ErrorLines(shownName(s.file), errs)}
+}
+
+// shownName is how messages call the file of a manifest.
+func shownName(file string) string {
+	if file == "-" {
+		return "stdin"
+	}
+	return file
 }
 
 func (s *source) load() (*compile.Manifest, error) {

@@ -305,8 +305,9 @@ spec.targets[0].tls.certificate.secret: there is no Secret "client" of namespace
 spec.targets[0].tls.certificate.secret: Secret "client" has no key "tls.key"
 `},
 	} {
-		got := h2surge(t, nil, nil, "run", "-f", file(t, "m.yaml", head+tc.secret))
-		if got.code != 1 || got.errors != tc.want {
+		at := file(t, "m.yaml", head+tc.secret)
+		got := h2surge(t, nil, nil, "run", "-f", at)
+		if got.errors = strings.ReplaceAll(got.errors, at+":6: ", ""); got.code != 1 || got.errors != tc.want {
 			t.Errorf("%s: exit code %d\n%swant\n%s", name, got.code, got.errors, tc.want)
 		}
 	}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const explainLong = `Tell what a field of a LoadTest means: its type, what values it may have, and the fields
+below it. It is "kubectl explain" without a cluster. PATH is the names from the top, with
+dots between them; loadtest. before them, and indices, may be there.`
+
+func newExplainCommand() *cobra.Command {
+	recursive := false
+	cmd := &cobra.Command{
+		Use:   "explain [PATH]",
+		Short: "Tell what a field of a manifest means",
+		Long:  explainLong,
+		Example: `  h2surge explain
+  h2surge explain spec.templates.capture.jsonPointer
+  h2surge explain loadtest.spec.chains --recursive`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, apiVersion, err := loadTestSchema()
+			if err != nil {
+				return failf("%v", err)
+			}
+			f, err := findField(root, strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), f.explain(apiVersion, recursive))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&recursive, "recursive", false, "list all fields below, not only the next ones")
+	return cmd
+}
+
+// explained is a field and its place.
+type explained struct {
+	*openAPI
+	path     string
+	required bool
+}
+
+var (
+	indices   = regexp.MustCompile(`\[[^\]]*\]`)
+	rootNames = []string{"loadtest", "loadtests", "lt"}
+)
+
+// findField walks from the root.
+func findField(root *openAPI, path string) (explained, error) {
+	names := strings.Split(indices.ReplaceAllString(strings.TrimSuffix(path, "."), ""), ".")
+	if slices.Contains(rootNames, strings.ToLower(names[0])) || names[0] == "" {
+		names = names[1:]
+	}
+	at := explained{openAPI: root}
+	for _, name := range names {
+		inside := at.inside()
+		child := inside.Properties[name]
+		if child == nil {
+			return at, noField(root, at, name)
+		}
+		at = explained{child, strings.TrimPrefix(at.path+"."+name, "."), slices.Contains(inside.Required, name)}
+	}
+	return at, nil
+}
+
+func noField(root *openAPI, parent explained, name string) error {
+	inside := parent.inside()
+	where := "a LoadTest"
+	if parent.path != "" {
+		where = parent.path
+	}
+	if len(inside.Properties) == 0 {
+		if inside.Open {
+			return usagef("%s is as Kubernetes has it: kubectl explain tells what is in it", where)
+		}
+		return usagef("%s has no fields, it is of type %s", where, parent.typeName())
+	}
+	names := slices.Sorted(maps.Keys(inside.Properties))
+	lines := []string{fmt.Sprintf("%s has no field %q; it has %s", where, name, strings.Join(names, ", "))}
+	if near := nearest(name, names); near != "" {
+		lines[0] = fmt.Sprintf("%s has no field %q; did you mean %s?", where, name, near)
+	}
+	if elsewhere := pathsTo(root, name); len(elsewhere) > 0 {
+		lines = append(lines, fmt.Sprintf("%q is at %s", name, strings.Join(elsewhere[:min(len(elsewhere), 5)], ", ")))
+	}
+	return &exitError{code: 1, lines: lines}
+}
+
+// pathsTo are all fields with a name.
+func pathsTo(root *openAPI, name string) (out []string) {
+	var walk func(s *openAPI, path string)
+	walk = func(s *openAPI, path string) {
+		inside := s.inside()
+		for _, n := range slices.Sorted(maps.Keys(inside.Properties)) {
+			if n == name {
+				out = append(out, path+n)
+			}
+			walk(inside.Properties[n], path+n+".")
+		}
+	}
+	walk(root, "")
+	return out
+}
+
+// nearest is the name that needs the fewest changes, if they are few.
+func nearest(name string, names []string) string {
+	best, least := "", 1+max(1, len(name)/3)
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance is the number of characters to insert, delete or replace (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/text"
+)
+
+// stepTemplates are the templates of a chain's requests, in the order that they have in a plan.
+func stepTemplates(c *v1alpha1.Chain) (out []string) {
+	for i := range c.Steps {
+		if s := &c.Steps[i]; s.Parallel == nil {
+			out = append(out, s.Template)
+		} else {
+			for j := range s.Parallel {
+				out = append(out, s.Parallel[j].Template)
+			}
+		}
+	}
+	return out
+}
+
+// templateField is the field that a place in a step comes from: that of the template itself, or of the
+// one it extends.
+func templateField(spec *v1alpha1.LoadTestSpec, template, place string, s *rv.Step) string {
+	kind, _, _ := strings.Cut(place, ".")
+	kind, index, _ := strings.Cut(kind, "[")
+	for range spec.Templates {
+		i := slices.IndexFunc(spec.Templates, func(t v1alpha1.Template) bool { return t.Name == template })
+		if i < 0 {
+			break
+		}
+		at := field.NewPath("spec", "templates").Index(i)
+		t := &spec.Templates[i]
+		if below := own(t, kind, strings.TrimSuffix(index, "]"), place, s); below != "" {
+			return at.String() + "." + below
+		}
+		if t.Extends == "" {
+			return at.String()
+		}
+		template = t.Extends
+	}
+	return "spec.templates"
+}
+
+// own is the field of a template that a place in the plan comes from, if it has one itself.
+func own(t *v1alpha1.Template, kind, index, place string, s *rv.Step) string {
+	switch {
+	case kind == "path" && t.Path != "", kind == "body" && t.Body != "":
+		return kind
+	case kind == "bodyFrom" && t.BodyFrom != nil:
+		return kind
+	case kind == "bodyFrom" && t.BodyBase64 != "":
+		return "bodyBase64"
+	case kind == "script" && t.Script != nil && t.Script.LuaFrom != nil:
+		return "script.luaFrom"
+	case kind == "script" && t.Script != nil:
+		return "script.lua"
+	case kind == "expect" && t.Expect != nil:
+		return strings.TrimSuffix(strings.Replace(place, ".schema", ".jsonSchema", 1), ".content")
+	case kind == "headers":
+		return ownHeader(t, index, s)
+	}
+	return ""
+}
+
+func ownHeader(t *v1alpha1.Template, index string, s *rv.Step) string {
+	n, err := strconv.Atoi(index)
+	if err != nil || n >= len(s.Headers) || len(s.Headers[n].Name) != 1 {
+		return ""
+	}
+	name := s.Headers[n].Name[0].Literal
+	for i := range t.Headers {
+		if strings.EqualFold(t.Headers[i].Name, name) {
+			return "headers[" + strconv.Itoa(i) + "]"
+		}
+	}
+	return ""
+}
+
+// firstRow is the row with the names of the columns.
+func firstRow(c *rv.CSV) []string {
+	var content io.Reader = strings.NewReader(c.Content.Text)
+	if c.Content.File != "" {
+		f, err := os.Open(c.Content.File)
+		if err != nil {
+			return nil
+		}
+		defer f.Close() //nolint:errcheck // it was only read
+		content = f
+	}
+	r := csv.NewReader(withoutMark(content))
+	if c.Delimiter != "" {
+		r.Comma, _ = utf8.DecodeRuneInString(c.Delimiter)
+	}
+	names, err := r.Read()
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+// withoutMark takes a byte order mark away.
+func withoutMark(r io.Reader) io.Reader {
+	begin := make([]byte, 3)
+	n, _ := io.ReadFull(r, begin)
+	return io.MultiReader(bytes.NewReader(bytes.TrimPrefix(begin[:n], []byte("\uFEFF"))), r)
+}
+
+// columnsRead are the columns of a variable that anything in the plan reads. There is at least one.
+func (p *programLint) columnsRead(v *rv.Variable) []string {
+	out := []string{"x"}
+	add := func(column string) {
+		if column != "" && !slices.Contains(out, column) {
+			out = append(out, column)
+		}
+	}
+	number := 1 + slices.IndexFunc(p.plan.Variables, func(o rv.Variable) bool { return o.Name == v.Name })
+	eachPart(reflect.ValueOf(p.plan), func(part *rv.Part) {
+		if part.Variable == number {
+			add(part.Column)
+		}
+	})
+	for i := range p.plan.Chains {
+		for j := range p.plan.Chains[i].Steps {
+			if from := p.plan.Chains[i].Steps[j].BodyFrom; from != nil && !from.Raw && from.Content.File != "" {
+				inFile(from.Content.File, v.Name, add)
+			}
+		}
+	}
+	return out
+}
+
+// inFile tells the columns that a body's holes take of a variable.
+func inFile(file, variable string, add func(string)) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return // told already
+	}
+	pieces, err := text.Parse(string(content))
+	if err != nil {
+		return // told at the step
+	}
+	for _, piece := range pieces {
+		if piece.Ref == nil {
+			continue
+		}
+		if piece.Ref.Name == variable {
+			add(piece.Ref.Column)
+		}
+		for _, f := range piece.Ref.Functions {
+			if f.Key != nil && f.Key.Name == variable {
+				add(f.Key.Column)
+			}
+		}
+	}
+}
+
+var partType = reflect.TypeFor[rv.Part]()
+
+// eachPart visits all parts of texts in a plan, those in functions too.
+func eachPart(v reflect.Value, visit func(*rv.Part)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachPart(v.Elem(), visit)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachPart(v.Index(i), visit)
+		}
+	case reflect.Struct:
+		if v.Type() == partType {
+			visit(v.Addr().Interface().(*rv.Part))
+		}
+		for i := range v.NumField() {
+			eachPart(v.Field(i), visit)
+		}
+	}
+}

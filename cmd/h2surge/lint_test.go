@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// golden compares with a file, or writes it with -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	name = filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", name, diff)
+	}
+}
+
+func TestLint(t *testing.T) {
+	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0} {
+		got := h2surge(t, nil, nil, "lint", "testdata/lint/"+name+".yaml")
+		if got.code != code || got.errors != "" {
+			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)
+		}
+		golden(t, "lint/"+name+".txt", got.out)
+	}
+}
+
+func TestLintOfManyAndStrict(t *testing.T) {
+	warnings, err := os.ReadFile("testdata/lint/warnings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, want string
+		code       int
+		args       []string
+	}{
+		{"strict", string(warnings), 1, []string{"--strict", "testdata/lint/sound.yaml", "testdata/lint/warnings.yaml"}},
+		{"nothing at all", "", 0, []string{"--strict", "testdata/lint/sound.yaml"}},
+		{"one cannot be read", "/does/not/exist: no such file or directory\n" + string(warnings), 1, []string{"/does/not/exist", "testdata/lint/warnings.yaml"}},
+		{"standard input", "", 0, []string{"-"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := h2surge(t, nil, nil, append([]string{"lint"}, tc.args...)...)
+			if got.code != tc.code || got.out != tc.want || got.errors != "" {
+				t.Errorf("exit code %d, output\n%serrors %q", got.code, got.out, got.errors)
+			}
+		})
+	}
+	if got := h2surge(t, nil, nil, "lint"); got.code != 1 || !strings.HasPrefix(got.errors, "requires at least 1 arg") {
+		t.Errorf("exit code %d: %s", got.code, got.errors)
+	}
+}
+
+// TestLintOfSamples: they are what people begin with.
+func TestLintOfSamples(t *testing.T) {
+	for _, name := range samples(t) {
+		if got := h2surge(t, nil, nil, "lint", name); got.code != 0 {
+			t.Errorf("%s", got.out)
+		}
+	}
+}
+
+// samples are the manifests in config/samples.
+func samples(t *testing.T) (out []string) {
+	t.Helper()
+	all, err := filepath.Glob("../../config/samples/*.yaml")
+	if err != nil || len(all) < 5 {
+		t.Fatal(all, err)
+	}
+	for _, name := range all {
+		if filepath.Base(name) != "kustomization.yaml" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// FuzzLint: whatever the manifest, nothing panics, and each mistake is a line of its own.
+func FuzzLint(f *testing.F) {
+	for _, name := range []string{"mistakes", "files", "sound", "warnings"} {
+		b, err := os.ReadFile("testdata/lint/" + name + ".yaml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(b))
+	}
+	f.Fuzz(func(t *testing.T, manifest string) {
+		if strings.Contains(manifest, "file") {
+			return // of this machine
+		}
+		for _, m := range lintManifest(strings.NewReader(manifest)) {
+			if line := m.in("f"); strings.Contains(line, "\n") || m.line < 0 || m.line > 1+strings.Count(manifest, "\n") {
+				t.Errorf("%q", line)
+			}
+		}
+	})
+}
