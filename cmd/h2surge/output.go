@@ -15,13 +15,15 @@ const (
 	outputText   = "text"
 	outputJSON   = "json"
 	outputH2load = "h2load"
+	outputHTML   = "html"
 )
 
 func checkOutput(format string) error {
-	if format != outputText && format != outputJSON && format != outputH2load {
-		return usagef("-o: %q is not possible; text, json and h2load are", format)
+	switch format {
+	case outputText, outputJSON, outputH2load, outputHTML:
+		return nil
 	}
-	return nil
+	return usagef("-o: %q is not possible; text, json, html and h2load are", format)
 }
 
 func writeReport(w io.Writer, format string, r *rv.Report) error {
@@ -30,6 +32,8 @@ func writeReport(w io.Writer, format string, r *rv.Report) error {
 		return export.JSON(w, r)
 	case outputH2load:
 		return writeH2load(w, r)
+	case outputHTML:
+		return export.HTML(w, r)
 	}
 	return export.Text(w, r)
 }

@@ -26,6 +26,7 @@ not depend on the verdict, unless --exit-code asks for the one of "h2surge run":
 when there is no report in the file.`,
 		Example: `  h2surge report result.json
   h2surge report result.json.gz -o json
+  h2surge report result.json -o html > result.html
   kubectl get configmap NAME-report -o jsonpath='{.binaryData.report\.json\.gz}' |
     base64 -d | h2surge report - --exit-code`,
 		Args: cobra.ExactArgs(1),
@@ -43,7 +44,7 @@ when there is no report in the file.`,
 			return asVerdict(r)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or h2load")
+	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json, html or h2load")
 	cmd.Flags().BoolVar(&asRun, "exit-code", false, "end as \"h2surge run\" would have with this verdict")
 	return cmd
 }

@@ -29,6 +29,17 @@ func openReportFile(name string) (*reportFile, error) {
 	return &reportFile{name: name, file: f, temp: true}, err
 }
 
+// format is that of the name.
+func (r *reportFile) format() string {
+	switch filepath.Ext(strings.TrimSuffix(r.name, ".gz")) {
+	case ".html":
+		return outputHTML
+	case ".txt":
+		return outputText
+	}
+	return outputJSON
+}
+
 // save writes the document, compressed when the name ends in .gz, and puts it in its place.
 func (r *reportFile) save(write func(io.Writer) error) error {
 	err := r.write(write)

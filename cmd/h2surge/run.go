@@ -81,8 +81,8 @@ func newRunCommand(parts linked) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&o.source.file, "filename", "f", "", "`file` with the manifest, YAML or JSON; - is standard input")
-	flags.StringVarP(&o.output, "output", "o", outputText, "`format` of the report on standard output: text, json, or h2load for text as h2load has it")
-	flags.StringVar(&o.report, "report", "", "`file` to save the report in as JSON, compressed when its name ends in .gz")
+	flags.StringVarP(&o.output, "output", "o", outputText, "`format` of the report on standard output: text, json, html, or h2load for text as h2load has it")
+	flags.StringVar(&o.report, "report", "", "`file` to save the report in: as a page when its name ends in .html, as text when in .txt, else as JSON; compressed when .gz follows")
 	flags.BoolVar(&o.histogram, "histogram", false, "show the distribution of response times below the report")
 	flags.StringArrayVar(&o.source.overrides, "target-url", nil, "`[NAME=]URL` of the target NAME, else of every target, in place of the manifest's; may be repeated")
 	flags.BoolVar(&o.demo, "demo", false, "start h2surge's own target for this run and point all targets at it")
@@ -122,8 +122,8 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	if o.demo && o.source.file == "" {
 		return usagef("--demo goes with a manifest (-f)")
 	}
-	if o.histogram && o.output == outputJSON {
-		return usagef("--histogram: goes with the text formats; the JSON report has the distribution in histograms")
+	if o.histogram && (o.output == outputJSON || o.output == outputHTML) {
+		return usagef("--histogram: goes with the text formats; the other reports have the distribution anyway")
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func connectTimeout(plan *rv.Plan) time.Duration {
 // publish writes the report, and ends with the verdict's exit code.
 func (o *runOptions) publish(c *conclusion, file *reportFile, stdout io.Writer) error {
 	if file != nil {
-		if err := file.save(func(w io.Writer) error { return writeReport(w, outputJSON, c.report) }); err != nil {
+		if err := file.save(func(w io.Writer) error { return writeReport(w, file.format(), c.report) }); err != nil {
 			return failf("%v", err)
 		}
 	}

@@ -11,20 +11,20 @@ import (
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
-// distribution is one of the report's times.
-type distribution struct {
+// timed is one of the report's times.
+type timed struct {
 	name, class string
 	times       *runnerv1alpha1.Times
 	h           *histogram.H // nil: the report has lost it, or never had it
 }
 
 // distributions reads the histograms. A report may have none; one that cannot be read is an error.
-func distributions(r *runnerv1alpha1.Report) ([]distribution, error) {
+func distributions(r *runnerv1alpha1.Report) ([]timed, error) {
 	stored := r.Histograms
 	if stored == nil {
 		stored = &runnerv1alpha1.ReportHistograms{}
 	}
-	out := []distribution{
+	out := []timed{
 		{"response time", "c1", &r.ResponseTime, nil},
 		{"service time", "c2", &r.ServiceTime, nil},
 		{"first byte", "c3", &r.TimeToFirstByte, nil},
@@ -52,8 +52,8 @@ const maxDecades = 6
 
 // distributionPlot has 1/(1-q) on a logarithmic axis, as the tails are what one looks for. It is nil
 // when there is nothing to draw.
-func distributionPlot(r *runnerv1alpha1.Report, all []distribution) *plot {
-	var shown []distribution
+func distributionPlot(r *runnerv1alpha1.Report, all []timed) *plot {
+	var shown []timed
 	var values int64
 	least, most := int64(math.MaxInt64), int64(0)
 	for _, d := range all[:2] { // response and service time
@@ -107,7 +107,7 @@ func quantiles(p *plot, h *histogram.H, decades float64) string {
 func percent(q float64) string { return strconv.FormatFloat(math.Round(q*1e8)/1e6, 'f', -1, 64) }
 
 // quantileTable has what the percentile plot shows, and the times that it does not.
-func quantileTable(all []distribution) *table {
+func quantileTable(all []timed) *table {
 	t := &table{ID: "quantiles", Caption: "Times", Left: 1, Head: []string{"", "count", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"}}
 	for _, d := range all {
 		row := []string{d.name, grouped(d.times.Count)}

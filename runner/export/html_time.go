@@ -8,7 +8,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/result"
-	"github.com/h2surge/h2surge/internal/verdict"
+	judge "github.com/h2surge/h2surge/internal/verdict"
 )
 
 // windowColumn is a column of the table of windows, and a curve of a plot.
@@ -76,7 +76,11 @@ func clock(seconds float64) string {
 	if seconds < 60 {
 		return strconv.FormatFloat(seconds, 'g', 4, 64) + " s"
 	}
-	return strings.TrimSuffix(time.Duration(seconds*float64(time.Second)).Round(time.Second).String(), "0s")
+	out := time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
+	if whole, ok := strings.CutSuffix(out, "m0s"); ok {
+		return whole + "m"
+	}
+	return out
 }
 
 // bands are neighbouring windows of one stage.
@@ -226,10 +230,10 @@ func lagPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "lag", "Lag of the generator, p99")
 	p.Unit = "logarithmic"
 	least, top := most(columnsLag, r.Windows)
-	p.setTimes(max(1, least), max(top, float64(verdict.MaxLag)))
+	p.setTimes(max(1, least), max(top, float64(judge.MaxLag)))
 	p.Desc = fmt.Sprintf("How late requests were picked up, which is the generator's own fault. Of the worst shard over the whole test %s; above %s the result is in doubt.",
-		micro(r.Generator.LagP99Microseconds), micro(verdict.MaxLag))
-	p.addLimit(float64(verdict.MaxLag), "in doubt above "+micro(verdict.MaxLag))
+		micro(r.Generator.LagP99Microseconds), micro(judge.MaxLag))
+	p.addLimit(float64(judge.MaxLag), "in doubt above "+micro(judge.MaxLag))
 	return p.lines(columnsLag, r.Windows)
 }
 

@@ -1,0 +1,171 @@
+package export
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the page's parts
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+var (
+	//go:embed html/page.html.tmpl
+	pageTemplate string
+	//go:embed html/page.css
+	pageStyle string
+	//go:embed html/page.js
+	pageScript string
+)
+
+var pageParsed = template.Must(template.New("page").Parse(pageTemplate))
+
+// HTML writes the report as one page that needs nothing else: no network, no other file. Names and
+// messages are escaped, and the page's policy lets only its own style and script in. The error says
+// that a histogram of the report cannot be read, or that w failed.
+func HTML(w io.Writer, r *runnerv1alpha1.Report) error {
+	p, err := newPage(r)
+	if err != nil {
+		return fmt.Errorf("writing the report as HTML: %w", err)
+	}
+	var b bytes.Buffer
+	if err := pageParsed.Execute(&b, p); err != nil {
+		return fmt.Errorf("writing the report as HTML: %w", err)
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("writing the report as HTML: %w", err)
+	}
+	return nil
+}
+
+// page is what the template shows.
+type page struct {
+	Report *runnerv1alpha1.Report
+	Style  template.CSS
+	Script template.JS
+	Policy string
+	// Notes are what one must know before believing a figure.
+	Notes              []string
+	Figures            []figure
+	Rate, Times, Tails []*plot
+	Errors, Health     []*plot
+	Stages, Quantiles  *table
+	Kinds              []errorKind
+	Steps, Checks      *table
+	Chains             *table
+	Codes, Causes      *table
+	Generator, Shards  *table
+	Windows            *table
+}
+
+// figure is one of those that one looks for first.
+type figure struct{ Name, Value, Note string }
+
+func newPage(r *runnerv1alpha1.Report) (*page, error) {
+	all, err := distributions(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &page{
+		Report: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(),
+		Notes: notes(r), Figures: keyFigures(r), Kinds: errorKinds(r),
+		Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Checks: checkTable(r), Chains: chainTable(r),
+		Codes: statusTable(r), Causes: causeTable(r), Generator: healthTable(r), Shards: shardTable(r),
+	}
+	if d := distributionPlot(r, all); d != nil {
+		p.Tails = []*plot{d}
+	}
+	if len(r.Windows) > 0 {
+		p.Rate = []*plot{ratePlot(r), inFlightPlot(r)}
+		p.Times = []*plot{timesPlot(r)}
+		p.Errors = []*plot{errorsPlot(r)}
+		p.Health = []*plot{lagPlot(r)}
+		if r.Generator.Shards > 1 {
+			p.Health = append(p.Health, shardsPlot(r))
+		}
+		p.Windows = windowTable(r)
+	}
+	return p, nil
+}
+
+// policy is the page's Content-Security-Policy (W3C CSP Level 3): nothing is loaded, and only this
+// style and this script are taken, whatever else a name may smuggle in.
+func policy() string {
+	hash := func(s string) string {
+		sum := sha256.Sum256([]byte(s))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; img-src data:; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript)
+}
+
+func notes(r *runnerv1alpha1.Report) (out []string) {
+	if r.Partial {
+		out = append(out, "Partial: a part of the result is missing.")
+	}
+	if r.Stopped != "" {
+		out = append(out, "It was ended early: "+r.Stopped+".")
+	}
+	if r.Exhausted {
+		out = append(out, "A variable was used up; chains that draw it began no more.")
+	}
+	if r.WindowsFrom > 0 {
+		out = append(out, "Nobody watched the first "+moment(r.WindowsFrom)+": they are in all sums, and not in what is shown over time.")
+	}
+	if len(r.Windows) == 0 {
+		out = append(out, "The report has no windows, so that nothing is shown over time.")
+	}
+	if n := r.Setup; n.Sent > 0 {
+		out = append(out, fmt.Sprintf("Setup sent %s requests, %s succeeded; they are in no other figure.", grouped(n.Sent), grouped(n.Succeeded)))
+	}
+	if n := r.Teardown; n.Sent > 0 {
+		out = append(out, fmt.Sprintf("Teardown sent %s requests, %s succeeded; they are in no other figure.", grouped(n.Sent), grouped(n.Succeeded)))
+	}
+	return out
+}
+
+func keyFigures(r *runnerv1alpha1.Report) []figure {
+	t, q := &r.ResponseTime, &r.Requests
+	goal := "of " + asked(r.Rate.Asked) + " requests a second"
+	if r.Rate.Asked == 0 {
+		goal = "requests a second, as fast as possible"
+	}
+	return []figure{
+		{"Rate", result.FormatRate(r.Rate.Achieved), goal},
+		{"Median", measured(t.Count, t.P50), "response time"},
+		{"99th percentile", measured(t.Count, t.P99), "response time"},
+		{"Maximum", measured(t.Count, t.Max), "response time"},
+		{"Errors", result.FormatPercent(r.ErrorRatio), grouped(q.Sent+q.Dropped-q.Succeeded) + " of " + grouped(q.Sent+q.Dropped)},
+		{"Requests", grouped(q.Sent), "in " + lasting(r.Rate.WindowSeconds) + ", and " + grouped(r.WarmUp.Sent) + " of warm-up"},
+		{"Generator's lag", micro(r.Generator.LagP99Microseconds), "99th percentile, worst shard"},
+	}
+}
+
+// Mood is the verdict's colour.
+func (p *page) Mood() string {
+	switch p.Report.Verdict.Outcome {
+	case runnerv1alpha1.OutcomePassed:
+		return "good"
+	case runnerv1alpha1.OutcomeFailed, runnerv1alpha1.OutcomeError:
+		return "bad"
+	}
+	return "unsure"
+}
+
+// Sign of the verdict, for those who do not see colours.
+func (p *page) Sign() string {
+	return map[string]string{"good": "\u2713", "bad": "\u2717", "unsure": "?"}[p.Mood()]
+}
+
+// Title is the page's.
+func (p *page) Title() string {
+	out := "h2surge: " + p.Report.Name
+	if o := p.Report.Verdict.Outcome; o != "" {
+		out += ", " + strings.ToLower(string(o))
+	}
+	return out
+}

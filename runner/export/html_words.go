@@ -1,0 +1,59 @@
+package export
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// asked is a rate that may be none.
+func asked(perSecond float64) string {
+	if perSecond == 0 {
+		return "as fast as possible"
+	}
+	return result.FormatRate(perSecond)
+}
+
+// micro is a time, with the sign of the micro that ASCII lacks.
+func micro(us int64) string {
+	out := result.FormatTime(us)
+	if digits, ok := strings.CutSuffix(out, "us"); ok {
+		return digits + " \u00b5s"
+	}
+	if digits, ok := strings.CutSuffix(out, "ms"); ok {
+		return digits + " ms"
+	}
+	if digits, ok := strings.CutSuffix(out, "s"); ok && !strings.Contains(digits, "m") {
+		return digits + " s"
+	}
+	return out
+}
+
+func lasting(seconds float64) string { return micro(int64(seconds * 1e6)) }
+
+// grouped writes thousands apart.
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	var b strings.Builder
+	for i, d := range digits {
+		if left := len(digits) - i; i > 0 && left%3 == 0 && digits[i-1] != '-' {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
+
+// short is a figure on an axis: "1.5k".
+func short(v float64) string {
+	for _, unit := range []struct {
+		of   float64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if v >= unit.of {
+			return strconv.FormatFloat(v/unit.of, 'g', 4, 64) + unit.name
+		}
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
