@@ -86,6 +86,22 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// docs/convert.md has every flag.
+func TestDocs(t *testing.T) {
+	docs, err := os.ReadFile("../../../docs/convert.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(docs), "\n## ab\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, f := range known {
+		long, short := f.Long != "" && strings.Contains(section, "`--"+f.Long+"`"), f.Short != 0 && strings.Contains(section, "`-"+string(f.Short)+"`")
+		if !found || !long && !short {
+			t.Errorf("--%s, -%c is not in docs/convert.md", f.Long, f.Short)
+		}
+	}
+}
+
 func FuzzConvert(f *testing.F) {
 	f.Add("-n 1 -kc1 -H a:b -t 1 http://a/b?c=${d}")
 	f.Add("-p body.bin -T x -C a -A u https://[::1]:1/")

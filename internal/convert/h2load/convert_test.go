@@ -101,6 +101,22 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// docs/convert.md has every flag.
+func TestDocs(t *testing.T) {
+	docs, err := os.ReadFile("../../../docs/convert.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(docs), "\n## h2load\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, f := range known {
+		long, short := f.Long != "" && strings.Contains(section, "`--"+f.Long+"`"), f.Short != 0 && strings.Contains(section, "`-"+string(f.Short)+"`")
+		if !found || !long && !short {
+			t.Errorf("--%s, -%c is not in docs/convert.md", f.Long, f.Short)
+		}
+	}
+}
+
 func FuzzConvert(f *testing.F) {
 	f.Add("-n 1 -c 1 -H a:b --rps 0.3 -D 1 http://a/b?c=${d}")
 	f.Add("-B unix:/x --h1 -m9 -d body.bin -i uris.txt https://[::1]:1/")

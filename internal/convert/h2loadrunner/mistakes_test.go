@@ -59,6 +59,45 @@ func TestFieldsAreKnown(t *testing.T) {
 	}
 }
 
+// fields are those that h2loadrunner documents or reads.
+var fields = map[string]string{
+	"": `schema host port load-share-hosts open-new-connection-based-on-authority-header connection-retry switch-back-after-connection-retry
+		threads clients duration total-requests warm-up-time max-concurrent-streams request-per-second request-per-second-feed-file rate
+		rate-period stream-timeout ciphers caCert cert privateKey certVerificationMode max-tls-version no-tls-proto
+		connection-active-timeout connection-inactivity-timeout connection-inactive-timeout interval-between-ping-frames npn-list
+		header-table-size encoder-header-table-size log-file failed-request-log-file statistics-interval statistics-file
+		builtin-server-listening-port window-bits connection-window-bits socket-receive-buffer-size socket-send-buffer-size Scenarios`,
+	"Scenarios[0].": `name weight interval-to-wait-before-start user-id-variable-in-path-and-data user-id-range-start user-id-range-end
+		user-id-list-file user-id-range-slicing run-requests-in-parallel range-based-variables two-dimensional-variables
+		user-variables-input-file Requests`,
+	"Scenarios[0].Requests[0].": `uri method payload additonalHeaders clear-old-cookies luaScript expected-status-code response-match
+		value-pickers delay-before-executing-next`,
+}
+
+// Each of them is read, and in docs/convert.md.
+func TestEveryField(t *testing.T) {
+	docs, err := os.ReadFile("../../../docs/convert.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, names := range fields {
+		for name := range strings.FieldsSeq(names) {
+			if short := strings.TrimPrefix(name, "user-id-range"); name != "Scenarios" && name != "Requests" &&
+				!strings.Contains(string(docs), "`"+name+"`") && !strings.Contains(string(docs), "`"+short+"`") {
+				t.Errorf("%s is not in docs/convert.md", name)
+			}
+			field := fmt.Sprintf("%q:null", name)
+			config := map[string]string{"": "{" + field + "}", "Scenarios[0].": `{"Scenarios":[{` + field + `}]}`, "Scenarios[0].Requests[0].": `{"Scenarios":[{"Requests":[{` + field + `}]}]}`}[path]
+			_, warnings, _ := Convert([]byte(config), convert.Options{})
+			for _, w := range warnings {
+				if strings.HasPrefix(w, path+name+": is no field") {
+					t.Error(w)
+				}
+			}
+		}
+	}
+}
+
 func FuzzConvert(f *testing.F) {
 	for _, name := range []string{"sessions", "everything"} {
 		if config, err := os.ReadFile("testdata/" + name + "/config.json"); err == nil {

@@ -34,7 +34,11 @@ func (g *generator) spend() bool {
 // example is JSON for a schema; nil: there is none.
 func (d *documents) example(schema value) json.RawMessage {
 	g := &generator{documents: d}
-	return g.make(schema, nil)
+	out := g.make(schema, nil)
+	if g.work > maxWork {
+		d.Warn("components.schemas", "one is too large to make all of a value; what is left out may be required")
+	}
+	return out
 }
 
 // make goes down. above are the schemas that the value is in.
