@@ -25,8 +25,8 @@ const (
 	// ConditionStalled is what kstatus looks at: present and True when nothing will change
 	// without the user.
 	ConditionStalled = "Stalled"
-	// ConditionSpecChanged: True when the spec was edited after the run had finished; the edit
-	// reruns nothing.
+	// ConditionSpecChanged: True when the spec was edited in a way that the run does not follow: after
+	// it had finished, for the edit reruns nothing, or in the moment of its start.
 	ConditionSpecChanged = "SpecChanged"
 )
 
@@ -65,6 +65,8 @@ const (
 const (
 	// ReasonNotStarted: no load has been sent yet.
 	ReasonNotStarted = "NotStarted"
+	// ReasonSuspended: spec.suspend keeps the test from starting, or pauses it.
+	ReasonSuspended = "Suspended"
 	// ReasonLoadRunning: load is being sent.
 	ReasonLoadRunning = "LoadRunning"
 	// ReasonDraining: the last request of the load was sent; responses are awaited, or the teardown
@@ -111,4 +113,7 @@ const (
 const (
 	// ReasonEditedAfterFinish: apply the LoadTest under another name to run the new spec.
 	ReasonEditedAfterFinish = "EditedAfterFinish"
+	// ReasonNotInForce: the spec differs from what runs in more than may change live, because it was
+	// edited in the moment of the start; the run goes on as it was.
+	ReasonNotInForce = "NotInForce"
 )

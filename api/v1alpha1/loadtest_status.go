@@ -5,7 +5,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Phase is the state of a run in one word, for people. Programs read conditions: a phase is
 // derived from them and steers nothing.
 //
-// +kubebuilder:validation:Enum=Pending;Invalid;Starting;Running;Finishing;Completed;Stopped;Failed
+// +kubebuilder:validation:Enum=Pending;Invalid;Starting;Running;Suspended;Finishing;Completed;Stopped;Failed
 type Phase string
 
 const (
@@ -17,6 +17,8 @@ const (
 	PhaseStarting Phase = "Starting"
 	// PhaseRunning: load is being sent.
 	PhaseRunning Phase = "Running"
+	// PhaseSuspended: spec.suspend keeps the test from starting, or pauses it.
+	PhaseSuspended Phase = "Suspended"
 	// PhaseFinishing: the last request was sent; responses and results are being collected.
 	PhaseFinishing Phase = "Finishing"
 	// PhaseCompleted: executed whole.
@@ -35,8 +37,8 @@ type LoadTestStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// phase is the state in one word: Pending, Invalid, Starting, Running, Finishing, Completed,
-	// Stopped or Failed. It is for people; programs read conditions.
+	// phase is the state in one word: Pending, Invalid, Starting, Running, Suspended, Finishing,
+	// Completed, Stopped or Failed. It is for people; programs read conditions.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 	// conditions are PlanReady, RunnersReady, Running, ThresholdsMet, Finished, Succeeded,
@@ -48,7 +50,8 @@ type LoadTestStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// startTime is the instant at which the runners were told to begin, all together. From then
-	// until completionTime the spec is frozen. Absent: no load has been asked for yet.
+	// until completionTime the spec is frozen, but for what may change live. Absent: no load has been
+	// asked for yet.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// completionTime is when the run ended, in whatever way, and its result was stored. Absent:
@@ -64,8 +67,9 @@ type LoadTestStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	PlanHash string `json:"planHash,omitempty"`
-	// startedGeneration is the generation of the spec that was run. A later generation has
-	// been accepted but changes nothing; condition SpecChanged says so.
+	// startedGeneration is the generation of the spec that was run. What later generations changed
+	// while the test ran is in changes; after the end an edit changes nothing, and condition
+	// SpecChanged says so.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	StartedGeneration int64 `json:"startedGeneration,omitempty"`
@@ -89,9 +93,43 @@ type LoadTestStatus struct {
 	// is, by how much the shards missed their common start. Absent: not known yet.
 	// +optional
 	StartSkewMicroseconds *int64 `json:"startSkewMicroseconds,omitempty"`
+	// changes are those of the spec that were put in force while the test ran, the newest last. At
+	// most 32 are kept; of more, those go first that a newer one of the same field has overtaken.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Changes []Change `json:"changes,omitempty"`
 	// reportRef names the ConfigMap with the whole Report. Absent: there is none yet.
 	// +optional
 	ReportRef *ReportReference `json:"reportRef,omitempty"`
+}
+
+// Change is one field of spec that changed while the test ran.
+type Change struct {
+	// generation of the spec that has the new value. Runners tell it as their revision.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Generation int64 `json:"generation"`
+	// time at which the operator saw it.
+	// +required
+	Time metav1.MicroTime `json:"time"`
+	// field that changed: suspend, or a rate such as rates[1].requestsPerSecond.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Field string `json:"field"`
+	// from is the old value: true or false, requests a second such as "1000", or count and period
+	// such as "1 per 1m0s".
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	From string `json:"from"`
+	// to is the new value.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	To string `json:"to"`
+	// appliedAt is the one instant from which it, or a newer one that overtook it, was in force on
+	// all runners; after a restart of the operator in between, when that was seen. Absent: not yet.
+	// +optional
+	AppliedAt *metav1.MicroTime `json:"appliedAt,omitempty"`
 }
 
 // ShardCounts counts runners. Lost ones are not ready.

@@ -8,9 +8,10 @@ import (
 // LoadTest describes a load on HTTP services and, once applied, what came of it. It runs once:
 // to run it again, apply it under another name, or delete it and apply it anew.
 //
-// While it runs its spec is frozen, because a change would leave figures that belong to neither
-// the old spec nor the new one. Only stop may become true and ttlSecondsAfterFinished may change.
-// After the end every edit is accepted again and reruns nothing; condition SpecChanged says so.
+// While it runs only what acts on the load as a whole may change: the rates of its stages, suspend,
+// stop and ttlSecondsAfterFinished. Anything else would leave figures that belong to neither the
+// old spec nor the new one. After the end every edit is accepted again and reruns nothing;
+// condition SpecChanged says so.
 //
 // Runner pods are named after the LoadTest, and a host name has 63 characters at most: hence the
 // limit of 50 and no dots in its name.
@@ -29,23 +30,23 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 50",message="metadata.name must have at most 50 characters"
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.')",message="metadata.name must be lower-case letters, digits and -, without dots"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.targets == oldSelf.spec.targets",message="targets are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.targets"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.variables) == has(oldSelf.spec.variables) && (!has(self.spec.variables) || self.spec.variables == oldSelf.spec.variables))",message="variables are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.variables"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.templates == oldSelf.spec.templates",message="templates are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.templates"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.chains == oldSelf.spec.chains",message="chains are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.chains"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.rates == oldSelf.spec.rates",message="rates are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.rates"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.thresholds) == has(oldSelf.spec.thresholds) && (!has(self.spec.thresholds) || self.spec.thresholds == oldSelf.spec.thresholds))",message="thresholds are frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.thresholds"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.runner) == has(oldSelf.spec.runner) && (!has(self.spec.runner) || self.spec.runner == oldSelf.spec.runner))",message="runner is frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.runner"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="activeDeadlineSeconds is frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.activeDeadlineSeconds"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.weightBy) == has(oldSelf.spec.weightBy) && (!has(self.spec.weightBy) || self.spec.weightBy == oldSelf.spec.weightBy))",message="weightBy is frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.weightBy"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.seed) == has(oldSelf.spec.seed) && (!has(self.spec.seed) || self.spec.seed == oldSelf.spec.seed))",message="seed is frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change",fieldPath=".spec.seed"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.targets == oldSelf.spec.targets",message="targets are frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change",fieldPath=".spec.targets"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.variables) == has(oldSelf.spec.variables) && (!has(self.spec.variables) || self.spec.variables == oldSelf.spec.variables))",message="variables are frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change",fieldPath=".spec.variables"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.templates == oldSelf.spec.templates",message="templates are frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change",fieldPath=".spec.templates"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.chains == oldSelf.spec.chains",message="chains are frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change",fieldPath=".spec.chains"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.rates.size() == oldSelf.spec.rates.size() && self.spec.rates.all(i, r, r.name == oldSelf.spec.rates[i].name && has(r.asFastAsPossible) == has(oldSelf.spec.rates[i].asFastAsPossible) && has(r.duration) == has(oldSelf.spec.rates[i].duration) && (!has(r.duration) || r.duration == oldSelf.spec.rates[i].duration) && has(r.requests) == has(oldSelf.spec.rates[i].requests) && (!has(r.requests) || r.requests == oldSelf.spec.rates[i].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.rates[i].warmUp) && oldSelf.spec.rates[i].warmUp)))",message="while the test runs only requestsPerSecond and requestsPer of a stage may change, beside stop, suspend and ttlSecondsAfterFinished",fieldPath=".spec.rates"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.thresholds) == has(oldSelf.spec.thresholds) && (!has(self.spec.thresholds) || self.spec.thresholds == oldSelf.spec.thresholds))",message="thresholds are frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change",fieldPath=".spec.thresholds"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.runner) == has(oldSelf.spec.runner) && (!has(self.spec.runner) || self.spec.runner == oldSelf.spec.runner))",message="runner is frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change",fieldPath=".spec.runner"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="activeDeadlineSeconds is frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change",fieldPath=".spec.activeDeadlineSeconds"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.weightBy) == has(oldSelf.spec.weightBy) && (!has(self.spec.weightBy) || self.spec.weightBy == oldSelf.spec.weightBy))",message="weightBy is frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change",fieldPath=".spec.weightBy"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.seed) == has(oldSelf.spec.seed) && (!has(self.spec.seed) || self.spec.seed == oldSelf.spec.seed))",message="seed is frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change",fieldPath=".spec.seed"
 // +kubebuilder:validation:XValidation:rule="(has(oldSelf.status) && has(oldSelf.status.completionTime)) || !has(oldSelf.spec.stop) || !oldSelf.spec.stop || (has(self.spec.stop) && self.spec.stop)",message="stop cannot be taken back; to run the test again, apply it under another name",fieldPath=".spec.stop"
 type LoadTest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the load to apply. While the test runs it is frozen: only stop may become true,
-	// and ttlSecondsAfterFinished may change.
+	// spec is the load to apply. While the test runs it is frozen but for stop, suspend, the rates
+	// of stages and ttlSecondsAfterFinished.
 	// +required
 	Spec LoadTestSpec `json:"spec"`
 	// status is what has been observed. The operator alone writes it; what anybody else writes
@@ -118,7 +119,9 @@ type LoadTestSpec struct {
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
 	// rates are the stages of the load, 1 to 64 of them, run one after another without a gap.
-	// Warm-up stages come first; at least one stage is none.
+	// Warm-up stages come first; at least one stage is none. While the test runs, requestsPerSecond
+	// and requestsPer may change, in the stage in force and in those to come; a stage that went by
+	// stays as it was.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -144,6 +147,12 @@ type LoadTestSpec struct {
 	// taken back. Set from the beginning, the test ends without sending anything. Default false.
 	// +optional
 	Stop bool `json:"stop,omitempty"`
+	// suspend keeps a test that has not started from starting: no runner pods are made, and those
+	// that were are deleted. While the test runs nothing comes due as long as it is true; requests in
+	// flight go on, connections stay open, and the stage in force lasts longer by the pause. It may
+	// change at any time. activeDeadlineSeconds counts on meanwhile. Default false.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
 	// ttlSecondsAfterFinished deletes the LoadTest, and with it all that it owns (pods and the
 	// report), this many seconds after its end; 0 means at once. It may be changed at any time.
 	// Default: the LoadTest is kept until somebody deletes it.

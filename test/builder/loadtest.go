@@ -109,6 +109,12 @@ func (b *LoadTest) Stopped() *LoadTest {
 	return b
 }
 
+// Suspended keeps it from starting.
+func (b *LoadTest) Suspended() *LoadTest {
+	b.lt.Spec.Suspend = true
+	return b
+}
+
 // TTL and Deadline are in seconds.
 func (b *LoadTest) TTL(seconds int32) *LoadTest {
 	b.lt.Spec.TTLSecondsAfterFinished = &seconds

@@ -11,33 +11,42 @@ import (
 	"github.com/h2surge/h2surge/test/builder"
 )
 
-const mayChange = "frozen while the test runs; only stop may become true and ttlSecondsAfterFinished may change"
+const mayChange = " frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change"
+
+// ratesMessage says what of a stage may change.
+const ratesMessage = "while the test runs only requestsPerSecond and requestsPer of a stage may change, beside stop, suspend and ttlSecondsAfterFinished"
 
 // frozen has an edit of each field that must not change while a test runs.
 var frozen = []struct {
-	field string
+	want  string
 	path  string
 	value any
 }{
-	{"targets are", "spec.targets[0].maxConcurrentStreams", int64(7)},
-	{"variables are", "spec.variables[0].range.end", int64(2000)},
-	{"variables are", "spec.variables", nil},
-	{"templates are", "spec.templates[0].body", "other"},
-	{"chains are", "spec.chains[0].weight", int64(9)},
-	{"rates are", "spec.rates[1].requestsPerSecond", int64(200)},
-	{"rates are", "spec.rates[1].duration", "11s"},
-	{"thresholds are", "spec.thresholds[0].max", "21ms"},
-	{"thresholds are", "spec.thresholds", nil},
-	{"runner is", "spec.runner.cpusPerShard", nil},
-	{"runner is", "spec.runner.shards", int64(1)},
-	{"runner is", "spec.runner.template.spec.nodeSelector.disk", "ssd"},
-	{"runner is", "spec.runner.template", nil},
-	{"activeDeadlineSeconds is", "spec.activeDeadlineSeconds", int64(1000)},
-	{"activeDeadlineSeconds is", "spec.activeDeadlineSeconds", nil},
-	{"weightBy is", "spec.weightBy", "chains"},
-	{"weightBy is", "spec.weightBy", nil},
-	{"seed is", "spec.seed", int64(2)},
-	{"seed is", "spec.seed", nil},
+	{"targets are" + mayChange, "spec.targets[0].maxConcurrentStreams", int64(7)},
+	{"variables are" + mayChange, "spec.variables[0].range.end", int64(2000)},
+	{"variables are" + mayChange, "spec.variables", nil},
+	{"templates are" + mayChange, "spec.templates[0].body", "other"},
+	{"chains are" + mayChange, "spec.chains[0].weight", int64(9)},
+	{ratesMessage, "spec.rates[1].name", "other"},
+	{ratesMessage, "spec.rates[1].duration", "11s"},
+	{ratesMessage, "spec.rates[1].requests", int64(7)},
+	{ratesMessage, "spec.rates[0].warmUp", false},
+	{ratesMessage, "spec.rates[1]", map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s"}},
+	{ratesMessage, "spec.rates[1]", map[string]any{"name": "steady", "asFastAsPossible": true, "duration": "10s", "requests": int64(500)}},
+	{ratesMessage, "spec.rates[2]", map[string]any{"name": "most", "requestsPerSecond": int64(100), "requests": int64(1000)}},
+	{ratesMessage, "spec.rates", []any{map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s", "requests": int64(500)}}},
+	{"thresholds are" + mayChange, "spec.thresholds[0].max", "21ms"},
+	{"thresholds are" + mayChange, "spec.thresholds", nil},
+	{"runner is" + mayChange, "spec.runner.cpusPerShard", nil},
+	{"runner is" + mayChange, "spec.runner.shards", int64(1)},
+	{"runner is" + mayChange, "spec.runner.template.spec.nodeSelector.disk", "ssd"},
+	{"runner is" + mayChange, "spec.runner.template", nil},
+	{"activeDeadlineSeconds is" + mayChange, "spec.activeDeadlineSeconds", int64(1000)},
+	{"activeDeadlineSeconds is" + mayChange, "spec.activeDeadlineSeconds", nil},
+	{"weightBy is" + mayChange, "spec.weightBy", "chains"},
+	{"weightBy is" + mayChange, "spec.weightBy", nil},
+	{"seed is" + mayChange, "spec.seed", int64(2)},
+	{"seed is" + mayChange, "spec.seed", nil},
 }
 
 const stopMessage = "stop cannot be taken back; to run the test again, apply it under another name"
@@ -45,7 +54,7 @@ const stopMessage = "stop cannot be taken back; to run the test again, apply it 
 func frozenMessages() []string {
 	out := []string{stopMessage}
 	for _, row := range frozen {
-		out = append(out, row.field+" "+mayChange)
+		out = append(out, row.want)
 	}
 	return out
 }
@@ -97,17 +106,32 @@ func TestSpecIsFrozenWhileRunning(t *testing.T) {
 	setStatus(t, c, u, map[string]any{"startTime": "2026-01-02T15:04:05Z"})
 	for _, row := range frozen {
 		err := c.Update(context.Background(), edited(t, c, u, row.path, row.value), client.DryRunAll)
-		if want := row.field + " " + mayChange; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", row.path, err, want)
+		if err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: got %v, want %q", row.path, err, row.want)
 		}
 	}
 	for _, row := range []struct {
 		path  string
 		value any
-	}{{"spec.ttlSecondsAfterFinished", int64(5)}, {"spec.ttlSecondsAfterFinished", nil}, {"metadata.labels", map[string]any{"a": "b"}}, {"spec.stop", true}} {
+	}{
+		{"spec.ttlSecondsAfterFinished", int64(5)},
+		{"spec.ttlSecondsAfterFinished", nil},
+		{"metadata.labels", map[string]any{"a": "b"}},
+		{"spec.rates[1].requestsPerSecond", int64(200)},
+		{"spec.rates[0].requestsPer", map[string]any{"count": int64(7), "period": "2s"}},
+		{"spec.rates[1]", map[string]any{"name": "steady", "requestsPer": map[string]any{"count": int64(1), "period": "1m"}, "duration": "10s", "requests": int64(500), "warmUp": false}},
+		{"spec.suspend", true},
+		{"spec.suspend", false},
+		{"spec.suspend", nil},
+		{"spec.stop", true},
+	} {
 		if err := c.Update(context.Background(), edited(t, c, u, row.path, row.value)); err != nil {
 			t.Errorf("%s: %v", row.path, err)
 		}
+	}
+	// A rate keeps to its bounds.
+	if err := c.Update(context.Background(), edited(t, c, u, "spec.rates[0].requestsPer.count", int64(0)), client.DryRunAll); err == nil {
+		t.Error("a rate of nothing was accepted")
 	}
 	for _, value := range []any{false, nil} {
 		err := c.Update(context.Background(), edited(t, c, u, "spec.stop", value), client.DryRunAll)
