@@ -8,6 +8,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/endpoint"
 )
 
 const (
@@ -103,17 +104,17 @@ func (c *compiler) tokenURL(path *field.Path, raw string) (secure bool) {
 	case raw == "":
 		c.fail(path, "is needed")
 	case c.length(path, raw, maxURL):
-		u, problem := parseURL(raw)
-		if u == nil {
-			c.fail(path, "%s", problem)
-			return false
+		base, query, _ := strings.Cut(raw, "?") // it may have a query (RFC 6749 3.2)
+		e, err := endpoint.Parse(base)
+		switch {
+		case err != nil:
+			c.fail(path, "%s", err.Error())
+		case strings.Contains(query, "#"):
+			c.fail(path, "must not have a fragment (#)")
+		case !validPath(query):
+			c.fail(path, "has a character in its query which must be percent-encoded")
 		}
-		base := *u
-		base.RawQuery, base.ForceQuery = "", false // it may have a query (RFC 6749 3.2)
-		if problem := urlProblem(&base); problem != "" {
-			c.fail(path, "%s", problem)
-		}
-		return u.Scheme == "https"
+		return e.Scheme == "https"
 	}
 	return false
 }

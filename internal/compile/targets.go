@@ -2,22 +2,18 @@ package compile
 
 import (
 	"net"
-	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/endpoint"
 	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
 // maxSocketPath is what sockaddr_un of Linux takes, its final zero byte aside.
 const maxSocketPath = 107
-
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([-A-Za-z0-9_.]*[A-Za-z0-9_.])?$`)
 
 func (c *compiler) targets() {
 	path := field.NewPath("spec", "targets")
@@ -107,65 +103,10 @@ func (c *compiler) endpoint(path *field.Path, raw string) (e runnerv1alpha1.Endp
 	if len(pieces) != 1 || pieces[0].Ref != nil {
 		return c.variedEndpoint(path, pieces)
 	}
-	u, problem := parseURL(pieces[0].Literal)
-	if problem != "" {
-		c.fail(path, "%s", problem)
-		return e, false
+	if e, err = endpoint.Parse(pieces[0].Literal); err != nil {
+		c.fail(path, "%s", err.Error())
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return runnerv1alpha1.Endpoint{
-		Scheme:    u.Scheme,
-		Authority: u.Host,
-		Address:   net.JoinHostPort(u.Hostname(), port),
-		BasePath:  strings.TrimRight(u.EscapedPath(), "/"),
-	}, true
-}
-
-// parseURL says what keeps a URL from being the base of requests, or nothing.
-func parseURL(raw string) (*url.URL, string) {
-	u, err := url.Parse(raw)
-	if err != nil { // its text would quote the URL, and with it a password
-		return nil, "is not a URL of the form http://host:port/path"
-	}
-	return u, urlProblem(u)
-}
-
-// urlProblem says what keeps a URL from being the base of requests, or nothing.
-func urlProblem(u *url.URL) string {
-	switch {
-	case u.Scheme != "http" && u.Scheme != "https":
-		return "must begin with http:// or https://"
-	case u.Opaque != "" || u.Hostname() == "":
-		return "must have a host"
-	case u.User != nil:
-		return "must not have a user or password; send an authorization header instead"
-	case u.Fragment != "" || u.RawFragment != "":
-		return "must not have a fragment (#)"
-	case u.RawQuery != "" || u.ForceQuery:
-		return "must not have a query (?); it belongs to the path of a template"
-	case !validHost(u):
-		return "has a host which is neither a name nor an IP address"
-	case strings.HasSuffix(u.Host, ":") || u.Port() != "" && !validPort(u.Port()):
-		return "has a port which is no number between 1 and 65535"
-	case !validPath(u.EscapedPath()):
-		return "has a character in its path which must be percent-encoded"
-	}
-	return ""
-}
-
-func validHost(u *url.URL) bool {
-	if strings.HasPrefix(u.Host, "[") {
-		return net.ParseIP(u.Hostname()) != nil && strings.Contains(u.Hostname(), ":")
-	}
-	return len(u.Hostname()) <= 253 && hostName.MatchString(u.Hostname())
-}
-
-func validPort(port string) bool {
-	n, err := strconv.ParseUint(port, 10, 16)
-	return err == nil && n > 0
+	return e, err == nil
 }
 
 // connectTo checks an address to dial; it is empty when there is none or it is wrong.
@@ -185,7 +126,7 @@ func (c *compiler) connectTo(path *field.Path, address string) string {
 		return address
 	}
 	host, port, err := net.SplitHostPort(address)
-	if err != nil || !validPort(port) || net.ParseIP(host) == nil && !hostName.MatchString(host) {
+	if err != nil || !endpoint.ValidPort(port) || net.ParseIP(host) == nil && !endpoint.HostName.MatchString(host) {
 		c.fail(path, "must be host:port (an IPv6 host in brackets) or unix:/path")
 		return ""
 	}

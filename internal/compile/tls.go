@@ -10,6 +10,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/endpoint"
 )
 
 const (
@@ -69,7 +70,7 @@ func (c *compiler) serverName(path *field.Path, name string) string {
 	if name == "" || !c.length(path, name, maxServerName) {
 		return name
 	}
-	if _, err := netip.ParseAddr(name); err != nil && !hostName.MatchString(name) {
+	if _, err := netip.ParseAddr(name); err != nil && !endpoint.HostName.MatchString(name) {
 		c.fail(path, "must be a host name or an IP address, without a port")
 	}
 	return name

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/endpoint"
 	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
@@ -73,12 +74,12 @@ func (c *compiler) triedURL(pieces []syntax.Piece, shard int) (problem string) {
 				url.WriteString(c.valueOn(shard, p.Ref, standIn))
 			}
 		}
-		_, tried := parseURL(url.String())
-		if tried == "" {
+		_, err := endpoint.Parse(url.String())
+		if err == nil {
 			return ""
 		}
 		if i == 0 {
-			problem = tried
+			problem = err.Error()
 		}
 	}
 	return problem
