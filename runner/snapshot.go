@@ -205,7 +205,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 			Lag: t.Lag.Encode(), Blocked: t.Blocked.Encode(), Connect: t.Connect.Encode(),
 		}
 	} else {
-		s.Lag = t.Lag.Encode()
+		s.Lag, s.ServiceTime = t.Lag.Encode(), t.ServiceTime.Encode()
 	}
 }
 

@@ -1,82 +1,89 @@
 package export
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/metric"
 )
 
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("h2surge_runner_"+name, help, labels, nil)
-}
+// own are the metrics of a runner.
+var own = metric.NewSet("h2surge_runner_")
+
+// Families are the metrics that a Collector has.
+func Families() []metric.Family { return own.Families() }
 
 var (
-	descInfo = desc("info", "The h2surge that runs here; always 1.", "version", "commit", "go")
+	descInfo = own.Gauge("info", "The h2surge that runs here; always 1.", "version", "commit", "go")
 
-	descState = desc("state", "1 for the state the runner is in, 0 for the others.", "state")
+	descState = own.Gauge("state", "1 for the state the runner is in, 0 for the others.", "state")
 
-	descSent = desc("requests_sent_total", "Requests of measured stages that were sent.", "chain", "step")
+	descSent = own.Counter("requests_sent_total", "Requests of measured stages that were sent.", "chain", "step")
 
-	descOutcomes = desc("requests_total",
+	descOutcomes = own.Counter("requests_total",
 		"Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost. The rest of those sent are in flight.",
 		"chain", "step", "outcome")
 
-	descResponses = desc("responses_total", "Final responses to requests of measured stages, by class of status code.",
+	descResponses = own.Counter("responses_total", "Final responses to requests of measured stages, by class of status code.",
 		"chain", "step", "class")
 
-	descResponseTime = desc("response_time_seconds",
+	descResponseTime = own.Histogram("response_time_seconds",
 		"Time from when a request was due to when its response was whole. Buckets are exact to 0.1 %.", "chain", "step")
 
-	descStarted = desc("chains_started_total", "Chain instances that began in measured stages.", "chain")
+	descServiceTime = own.Histogram("service_time_seconds",
+		"Time from when a request was sent to when its response was whole, over all steps. Buckets are exact to 0.1 %.")
 
-	descEnded = desc("chains_total", "Chain instances that ended: completed or aborted.", "chain", "outcome")
+	descLag = own.Histogram("lag_seconds",
+		"How late the runner itself was in taking up requests that were due, over all steps. Buckets are exact to 0.1 %.")
 
-	descFailedChecks = desc("failed_checks_total",
+	descStarted = own.Counter("chains_started_total", "Chain instances that began in measured stages.", "chain")
+
+	descEnded = own.Counter("chains_total", "Chain instances that ended: completed or aborted.", "chain", "outcome")
+
+	descFailedChecks = own.Counter("failed_checks_total",
 		"Responses to requests of measured stages that failed, by the first check that did not hold.", "chain", "step", "check")
 
-	descStepRetries = desc("step_retries_total", "Requests of measured stages that followed a failure of the same step.", "chain", "step")
+	descStepRetries = own.Counter("step_retries_total", "Requests of measured stages that followed a failure of the same step.", "chain", "step")
 
-	descAborted = desc("aborted_instances_total", "Chain instances that were aborted, by reason.", "chain", "reason")
+	descAborted = own.Counter("aborted_instances_total", "Chain instances that were aborted, by reason.", "chain", "reason")
 
-	descCauses = desc("problem_causes_total",
+	descCauses = own.Counter("problem_causes_total",
 		"Problem details (RFC 9457) in responses, by their cause; those beyond a bound are counted as other.", "cause")
 
-	descOnceSent = desc("once_requests_sent_total",
+	descOnceSent = own.Counter("once_requests_sent_total",
 		"Requests of setup and teardown chains that were sent; they are in no other metric of requests.", "phase")
 
-	descOnceSucceeded = desc("once_requests_succeeded_total", "Requests of setup and teardown chains that succeeded.", "phase")
+	descOnceSucceeded = own.Counter("once_requests_succeeded_total", "Requests of setup and teardown chains that succeeded.", "phase")
 
-	descExhausted = desc("exhausted", "1 when a variable was used up and chains that draw it begin no more instances, else 0.")
+	descExhausted = own.Gauge("exhausted", "1 when a variable was used up and chains that draw it begin no more instances, else 0.")
 
-	descDropped = desc("requests_dropped_total", "Requests that were due and never sent, because no stream came free in time.")
+	descDropped = own.Counter("requests_dropped_total", "Requests that were due and never sent, because no stream came free in time.")
 
-	descRetried = desc("requests_retried_total", "Requests that the peer gave back unprocessed and that were sent again.")
+	descRetried = own.Counter("requests_retried_total", "Requests that the peer gave back unprocessed and that were sent again.")
 
-	descWarmUp = desc("warm_up_requests_sent_total", "Requests of warm-up stages that were sent; they are in no other metric of requests.")
+	descWarmUp = own.Counter("warm_up_requests_sent_total", "Requests of warm-up stages that were sent; they are in no other metric of requests.")
 
-	descInFlight = desc("requests_in_flight", "Requests that were sent and have no outcome yet, warm-up included.")
+	descInFlight = own.Gauge("requests_in_flight", "Requests that were sent and have no outcome yet, warm-up included.")
 
-	descAsked = desc("asked_requests_per_second", "This runner's part of the rate that the stage in force asks for; 0: as fast as possible, or no stage.")
+	descAsked = own.Gauge("asked_requests_per_second", "This runner's part of the rate that the stage in force asks for; 0: as fast as possible, or no stage.")
 
-	descAchieved = desc("achieved_requests_per_second", "Requests sent a second since the scrape before, warm-up included.")
+	descAchieved = own.Gauge("achieved_requests_per_second", "Requests sent a second since the scrape before, warm-up included.")
 
-	descSentBytes = desc("sent_bytes_total", "Bytes written to the sockets.")
+	descSentBytes = own.Counter("sent_bytes_total", "Bytes written to the sockets.")
 
-	descReceivedBytes = desc("received_bytes_total", "Bytes read from the sockets.")
+	descReceivedBytes = own.Counter("received_bytes_total", "Bytes read from the sockets.")
 
-	descConnects = desc("connections_opened_total", "Connections opened.")
+	descConnects = own.Counter("connections_opened_total", "Connections opened.")
 
-	descReconnects = desc("connections_reopened_total", "Connections opened to replace a lost one; they are among those opened.")
+	descReconnects = own.Counter("connections_reopened_total", "Connections opened to replace a lost one; they are among those opened.")
 
-	descWorkers = desc("workers", "Pinned threads that send requests.")
+	descWorkers = own.Gauge("workers", "Pinned threads that send requests.")
 
-	descLag = desc("lag_p99_seconds", "How late the runner itself is in taking up due requests, 99th percentile since the start.")
+	descLagP99 = own.Gauge("lag_p99_seconds", "How late the runner itself is in taking up due requests, 99th percentile since the start.")
 
-	descCPU = desc("cpu_seconds_total", "User and system time of the process since it began to connect.")
+	descCPU = own.Counter("cpu_seconds_total", "User and system time of the process since it began to connect.")
 
-	descThrottled = desc("throttled_seconds_total", "How long the CPU quota kept the process from running.")
+	descThrottled = own.Counter("throttled_seconds_total", "How long the CPU quota kept the process from running.")
 
-	descGCPause = desc("gc_pause_seconds_total", "Stop-the-world pauses of the Go runtime.")
+	descGCPause = own.Counter("gc_pause_seconds_total", "Stop-the-world pauses of the Go runtime.")
 )
 
 var states = []runnerv1alpha1.State{
@@ -91,16 +98,4 @@ var classes = [5]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
 // default timeout.
 var classicBuckets = []int64{
 	100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000,
-}
-
-// descs is every metric of a runner; the registry refuses one that is not in it.
-var descs = []*prometheus.Desc{
-	descInfo, descState, descSent, descOutcomes,
-	descResponses, descResponseTime, descStarted, descEnded,
-	descFailedChecks, descStepRetries, descAborted, descCauses,
-	descOnceSent, descOnceSucceeded, descExhausted,
-	descDropped, descRetried, descWarmUp, descInFlight,
-	descAsked, descAchieved, descSentBytes, descReceivedBytes,
-	descConnects, descReconnects, descWorkers, descLag,
-	descCPU, descThrottled, descGCPause,
 }

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -9,13 +8,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	dto "github.com/prometheus/client_model/go"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/histogram"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/version"
 )
+
+// maxScrapes at the same time; more are refused with 503. A scrape is work on the CPUs that send
+// requests, and whoever reaches the port may scrape.
+const maxScrapes = 2
 
 // Prometheus serves a runner's metrics. Each scrape takes one snapshot; nil: there is none yet.
 // The labels are the plan's chains, steps, of which there are 256 at most, and checks; and causes, of
@@ -23,7 +24,7 @@ import (
 func Prometheus(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) http.Handler {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(NewCollector(plan, snapshot))
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes})
 }
 
 // Collector makes metrics of snapshots. It may be used by several goroutines at once.
@@ -52,16 +53,13 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	collectState(to, s)
 	collectTotals(to, s)
 	collectGenerator(to, &s.Generator)
+	collectTimes(to, s)
 	c.collectRate(to, s)
 	c.collectChains(to, s)
 }
 
 // Describe implements prometheus.Collector.
-func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range descs {
-		to <- d
-	}
-}
+func (c *Collector) Describe(to chan<- *prometheus.Desc) { own.Describe(to) }
 
 func counter(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
@@ -114,7 +112,7 @@ func counters(to chan<- prometheus.Metric, d *prometheus.Desc, counts map[string
 
 func collectGenerator(to chan<- prometheus.Metric, g *runnerv1alpha1.Generator) {
 	gauge(to, descWorkers, float64(g.Workers))
-	gauge(to, descLag, micros(g.LagP99))
+	gauge(to, descLagP99, micros(g.LagP99))
 	counter(to, descCPU, g.CPUSeconds)
 	counter(to, descThrottled, micros(g.ThrottledMicroseconds))
 	counter(to, descGCPause, micros(g.GCPauseMicroseconds))
@@ -195,65 +193,5 @@ func collectStep(to chan<- prometheus.Metric, chain, step string, s *runnerv1alp
 	}
 	counter(to, descStepRetries, float64(s.Retries), chain, step)
 	counters(to, descFailedChecks, s.FailedBy, chain, step)
-	to <- responseTime(chain, step, &s.ResponseTime)
-}
-
-func responseTime(chain, step string, encoded *runnerv1alpha1.Histogram) prometheus.Metric {
-	h, err := histogram.Decode(*encoded)
-	if err != nil {
-		return prometheus.NewInvalidMetric(descResponseTime, err)
-	}
-	classic := map[float64]uint64{}
-	for _, us := range classicBuckets {
-		classic[micros(us)] = uint64(h.Below(us))
-	}
-	count, sum := uint64(h.Count()), micros(h.Sum())
-	buckets, zeros := native(h)
-	n, err := prometheus.NewConstNativeHistogram(descResponseTime, count, sum, buckets, nil, zeros,
-		nativeSchema, nativeZero, time.Unix(0, 0), chain, step)
-	if err != nil {
-		return prometheus.NewInvalidMetric(descResponseTime, err)
-	}
-	return &both{n, prometheus.MustNewConstHistogram(descResponseTime, count, sum, classic, chain, step)}
-}
-
-// both is one histogram with native and classic buckets, so that a server takes what it knows.
-type both struct {
-	prometheus.Metric
-	classic prometheus.Metric
-}
-
-// Write implements prometheus.Metric.
-func (b *both) Write(to *dto.Metric) error {
-	var classic dto.Metric
-	if err := b.classic.Write(&classic); err != nil {
-		return err
-	}
-	if err := b.Metric.Write(to); err != nil {
-		return err
-	}
-	to.Histogram.Bucket = classic.Histogram.Bucket
-	to.Histogram.CreatedTimestamp = nil
-	return nil
-}
-
-const (
-	// nativeSchema 3 has 8 buckets for each power of two: 9 % wide, 256 from 1 us to 1 h.
-	nativeSchema = 3
-	// nativeZero, in seconds: what counts as zero. One microsecond is the resolution.
-	nativeZero = 1e-6
-)
-
-// native sorts the values into buckets whose upper bounds are 2^(i/8) seconds.
-func native(h *histogram.H) (buckets map[int]int64, zeros uint64) {
-	buckets = map[int]int64{}
-	h.Each(func(highest, count int64) {
-		s := micros(highest)
-		if s <= nativeZero {
-			zeros += uint64(count)
-			return
-		}
-		buckets[int(math.Ceil(math.Log2(s)*(1<<nativeSchema)))] += count
-	})
-	return buckets, zeros
+	to <- histogramOf(descResponseTime, &s.ResponseTime, chain, step)
 }

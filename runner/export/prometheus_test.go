@@ -1,8 +1,10 @@
 package export
 
 import (
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +207,46 @@ func TestResponseTimeHistogram(t *testing.T) {
 	}
 }
 
+// Until the final snapshot, service time and lag have places of their own.
+func TestTimesOfAllRequests(t *testing.T) {
+	h := histogram.New()
+	h.RecordN(300, 7)
+	for name, change := range map[string]func(*runnerv1alpha1.Snapshot){
+		"running": func(s *runnerv1alpha1.Snapshot) { s.ServiceTime, s.Lag = h.Encode(), h.Encode() },
+		"done": func(s *runnerv1alpha1.Snapshot) {
+			s.Histograms = &runnerv1alpha1.Histograms{ServiceTime: h.Encode(), Lag: h.Encode()}
+		},
+	} {
+		s := metricsSnapshot(time.Second, 1)
+		change(s)
+		c := NewCollector(metricsPlan(), fixed(s))
+		for _, metric := range []string{"service_time_seconds", "lag_seconds"} {
+			if n := gather(t, c, metric)[0].GetHistogram().GetSampleCount(); n != 7 {
+				t.Errorf("%s: %s has %d values, want 7", name, metric, n)
+			}
+		}
+	}
+}
+
+// Each bucket of the native histogram is at most a tenth wider than the one before.
+func TestNativeResolution(t *testing.T) {
+	if factor := math.Exp2(math.Exp2(-nativeSchema)); factor > 1.1 {
+		t.Errorf("buckets grow by %v", factor)
+	}
+	for us := int64(2); us < 10_000_000; us = us*5/4 + 1 {
+		h := histogram.New()
+		h.Record(us)
+		buckets, _ := native(h)
+		for i := range buckets {
+			low, high := math.Exp2(float64(i-1)/8), math.Exp2(float64(i)/8)
+			// A bucket of ours that has a bound of theirs in it counts above: it is 0.1 % wide.
+			if s := micros(us); s > high || s*1.001 <= low {
+				t.Errorf("%v s is in (%v, %v]", s, low, high)
+			}
+		}
+	}
+}
+
 func TestAchievedRateIsSinceTheScrapeBefore(t *testing.T) {
 	clock := []time.Duration{10 * time.Second, 15 * time.Second, 15100 * time.Millisecond, 20 * time.Second}
 	sent := []int64{500, 1500, 1600, 1700}
@@ -244,5 +286,28 @@ func TestHandler(t *testing.T) {
 	bad.Steps[0].ResponseTime.Counts = "?"
 	if w := get(bad); w.Code != 500 {
 		t.Errorf("a histogram that cannot be read: %d", w.Code)
+	}
+}
+
+// BenchmarkScrape is of a plan with the most steps there may be, each with response times over
+// two decades.
+func BenchmarkScrape(b *testing.B) {
+	h := histogram.New()
+	for us := int64(100); us < 10_000; us += 3 {
+		h.Record(us)
+	}
+	plan := metricsPlan()
+	plan.Chains = []runnerv1alpha1.Chain{{Name: "all", Steps: make([]runnerv1alpha1.Step, 256)}}
+	s := metricsSnapshot(time.Second, 1)
+	s.Steps = make([]runnerv1alpha1.StepCounters, 256)
+	for i := range s.Steps {
+		plan.Chains[0].Steps[i].Name = strconv.Itoa(i)
+		s.Steps[i].ResponseTime = h.Encode()
+	}
+	handler := Prometheus(plan, fixed(s))
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		b.SetBytes(int64(w.Body.Len()))
 	}
 }

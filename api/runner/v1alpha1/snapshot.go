@@ -51,10 +51,11 @@ type Snapshot struct {
 	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
 	// ResponseTime is in every snapshot, Histograms in the final one.
 	ResponseTime Histogram `json:"responseTime"`
-	// Lag is in every snapshot but the final one, whose Histograms have it.
-	Lag        Histogram   `json:"lag,omitzero"`
-	Histograms *Histograms `json:"histograms,omitempty"`
-	Generator  Generator   `json:"generator"`
+	// Lag and ServiceTime are in every snapshot but the final one, whose Histograms have them.
+	Lag         Histogram   `json:"lag,omitzero"`
+	ServiceTime Histogram   `json:"serviceTime,omitzero"`
+	Histograms  *Histograms `json:"histograms,omitempty"`
+	Generator   Generator   `json:"generator"`
 }
 
 // SnapshotKind is the kind of a Snapshot document.
