@@ -100,6 +100,7 @@ images() {
 deploy() {
   hack/overlay.sh "$img" dist/e2e/deploy
   hack/overlay.sh "$img" dist/e2e/target config/target
+  hack/overlay.sh "$img" dist/e2e/target-rules config/target-rules
   kubectl apply -k dist/e2e/deploy
   kubectl -n h2surge-system wait --for=condition=Available deployment --all --timeout=120s || {
     kubectl -n h2surge-system describe pods
@@ -122,5 +123,6 @@ images
 step "deploying config/default"
 deploy
 step "stories"
-E2E_PROBE_IMG=$probe E2E_TARGET_DIR=$PWD/dist/e2e/target \
-  go test -tags e2e -count=1 -timeout 30m -v -run "${RUN:-.}" ./test/e2e
+# -parallel: as many stories of the language at a time as have room, with their targets, on a node of two CPUs
+E2E_PROBE_IMG=$probe E2E_TARGET_DIR=$PWD/dist/e2e/target E2E_TARGET_RULES_DIR=$PWD/dist/e2e/target-rules \
+  go test -tags e2e -count=1 -parallel 4 -timeout 30m -v -run "${RUN:-.}" ./test/e2e

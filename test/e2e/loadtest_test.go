@@ -60,7 +60,7 @@ func (s *story) report(lt *v1alpha1.LoadTest) runnerv1.Report {
 }
 
 // wantCounts checks that the run's numbers add up, in status and in the report, and returns all
-// that was sent, warm-up included.
+// that was sent: warm-up, setup and teardown included.
 func (s *story) wantCounts(lt *v1alpha1.LoadTest) uint64 {
 	s.Helper()
 	if lt.Status.Results == nil {
@@ -83,5 +83,6 @@ func (s *story) wantCounts(lt *v1alpha1.LoadTest) uint64 {
 	if steps != n.Sent {
 		s.Errorf("the steps' requests sum up to %d, sent is %d", steps, n.Sent)
 	}
-	return uint64(n.Sent + lt.Status.Results.WarmUpSent)
+	once := lt.Status.Results.Setup.Sent + lt.Status.Results.Teardown.Sent
+	return uint64(n.Sent + lt.Status.Results.WarmUpSent + once)
 }

@@ -31,9 +31,10 @@ const ours = "h2surge.io/e2e"
 var (
 	objects client.Client
 	core    kubernetes.Interface
-	// targetDir is a kustomization of the target with the image under test, probeImage what the
-	// stories' own pods run. hack/e2e.sh makes both.
+	// targetDir and rulesDir are kustomizations of the target and of the one with rules, with the
+	// image under test; probeImage is what the stories' own pods run. hack/e2e.sh makes them.
 	targetDir  = os.Getenv("E2E_TARGET_DIR")
+	rulesDir   = os.Getenv("E2E_TARGET_RULES_DIR")
 	probeImage = os.Getenv("E2E_PROBE_IMG")
 )
 
@@ -46,8 +47,8 @@ func TestMain(m *testing.M) {
 }
 
 func connect() error {
-	if targetDir == "" || probeImage == "" {
-		return fmt.Errorf("E2E_TARGET_DIR and E2E_PROBE_IMG are not set: run make e2e")
+	if targetDir == "" || rulesDir == "" || probeImage == "" {
+		return fmt.Errorf("E2E_TARGET_DIR, E2E_TARGET_RULES_DIR and E2E_PROBE_IMG are not set: run make e2e")
 	}
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
 	if err != nil {

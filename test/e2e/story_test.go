@@ -258,3 +258,12 @@ func tail(text string, n int) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
+
+// lacks is empty when a condition has a reason and a part of a message.
+func lacks(lt *v1alpha1.LoadTest, condition, reason, part string) string {
+	c := meta.FindStatusCondition(lt.Status.Conditions, condition)
+	if c != nil && c.Reason == reason && strings.Contains(c.Message, part) {
+		return ""
+	}
+	return fmt.Sprintf("want %s %s with %q in its message; conditions are\n%s", condition, reason, part, conditions(lt))
+}

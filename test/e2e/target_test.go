@@ -5,15 +5,37 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/internal/target"
 )
 
-// withTarget deploys config/target, whose Service is "target", and waits until it answers.
-func (s *story) withTarget() *story {
+// withTarget deploys config/target, whose Service is "target", with more arguments if need be, and
+// waits until it answers.
+func (s *story) withTarget(args ...string) *story {
 	s.Helper()
-	s.mustKubectl("", "apply", "-k", targetDir)
+	s.deployTarget(targetDir, args)
+	return s
+}
+
+// withRules deploys config/target-rules with the rules of a file.
+func (s *story) withRules(file string) *story {
+	s.Helper()
+	s.mustKubectl("", "create", "configmap", "target-rules", "--from-file=rules.yaml="+file)
+	s.deployTarget(rulesDir, nil)
+	return s
+}
+
+func (s *story) deployTarget(dir string, args []string) {
+	s.Helper()
+	for doc := range strings.SplitSeq(s.mustKubectl("", "kustomize", dir), "\n---\n") {
+		s.mustKubectl(s.withArguments(doc, args), "apply", "-f", "-")
+	}
 	s.mustKubectl("", "rollout", "status", "deployment/target", "--timeout", short.String())
 	s.eventually(short, func() string {
 		if _, err := s.tryStats(); err != nil {
@@ -21,7 +43,21 @@ func (s *story) withTarget() *story {
 		}
 		return ""
 	})
-	return s
+}
+
+// withArguments adds arguments to the first container of a Deployment; other objects stay as they are.
+func (s *story) withArguments(doc string, args []string) string {
+	s.Helper()
+	var kind metav1.TypeMeta
+	s.must(yaml.Unmarshal([]byte(doc), &kind))
+	if kind.Kind != "Deployment" || len(args) == 0 {
+		return doc
+	}
+	var d appsv1.Deployment
+	s.must(yaml.UnmarshalStrict([]byte(doc), &d))
+	c := &d.Spec.Template.Spec.Containers[0]
+	c.Args = append(c.Args, args...)
+	return s.manifest(&d)
 }
 
 // stats asks the target what it has received, by way of the API server.

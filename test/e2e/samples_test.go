@@ -1,0 +1,239 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// samplesDir has what users start from; its folder targets has rules for the target.
+const samplesDir = "../../config/samples"
+
+// samples says of each LoadTest in config/samples what it runs against.
+var samples = map[string]struct {
+	// rules is a file of config/samples/targets; "": config/target as it is.
+	rules string
+	// alone: it needs an exclusive CPU, so it gets the cluster for itself.
+	alone bool
+	// elsewhere says why it is not run here.
+	elsewhere string
+}{
+	"amf-event-subscription": {},
+	"as-fast-as-possible":    {alone: true},
+	"language":               {},
+	"load-share":             {elsewhere: "its target is two pods of a StatefulSet, and config/target is one of a Deployment"},
+	"mtls":                   {elsewhere: "the target speaks no TLS; test/conformance and the tests of runner/dial do"},
+	"nrf-registration":       {rules: "nrf.yaml"},
+	"pcf-app-sessions":       {},
+	"quickstart":             {elsewhere: "TestQuickstart applies it as it is"},
+	"slow-rate":              {},
+	"smf-pdu-session":        {rules: "smf.yaml"},
+	"udm-sdm-get":            {rules: "udm.yaml"},
+}
+
+// TestSamples runs what is in config/samples, with less load than it asks for, and compares what
+// the runners say with what the target has counted.
+func TestSamples(t *testing.T) {
+	var together []string
+	for _, name := range sampleNames(t) {
+		c, known := samples[name]
+		switch {
+		case !known:
+			t.Errorf("%s: the table does not say what it runs against", name)
+		case c.elsewhere != "":
+			t.Logf("%s: %s", name, c.elsewhere)
+		case c.alone:
+			t.Run(name, func(t *testing.T) { runSample(t, name, c.rules) })
+		default:
+			together = append(together, name)
+		}
+	}
+	for _, name := range together {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runSample(t, name, samples[name].rules)
+		})
+	}
+}
+
+// sampleNames are those of the files, which are those of the LoadTests in them, too.
+func sampleNames(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(samplesDir, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if name := strings.TrimSuffix(filepath.Base(f), ".yaml"); name != "kustomization" {
+			names = append(names, name)
+		}
+	}
+	if len(names) < len(samples) {
+		t.Errorf("%s has %q only", samplesDir, names)
+	}
+	return names
+}
+
+func runSample(t *testing.T, name, rules string) {
+	s := newStory(t, "sample-"+name)
+	if rules == "" {
+		s.withTarget()
+	} else {
+		s.withRules(filepath.Join(samplesDir, "targets", rules))
+	}
+	s.applySample(name, lessLoad, patient)
+	lt := s.awaitFinished(name)
+	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
+	s.wantFlawless(lt)
+	s.wantReceived(lt)
+}
+
+// applySample applies the file: the LoadTest with changes, other objects as they are.
+func (s *story) applySample(name string, change ...func(*v1alpha1.LoadTestSpec)) {
+	s.Helper()
+	text, err := os.ReadFile(filepath.Join(samplesDir, name+".yaml"))
+	s.must(err)
+	docs := strings.Split(string(text), "\n---\n")
+	slices.Reverse(docs) // the LoadTest comes first in the file and refers to the others
+	for _, doc := range docs {
+		var kind metav1.TypeMeta
+		s.must(yaml.Unmarshal([]byte(doc), &kind))
+		if kind.Kind == "LoadTest" {
+			lt := &v1alpha1.LoadTest{}
+			s.must(yaml.UnmarshalStrict([]byte(doc), lt))
+			for _, f := range change {
+				f(&lt.Spec)
+			}
+			doc = s.manifest(lt)
+		}
+		s.mustKubectl(doc, "apply", "-f", "-")
+	}
+}
+
+// awaitFinished waits for the end of a test, whatever that is.
+func (s *story) awaitFinished(name string) *v1alpha1.LoadTest {
+	s.Helper()
+	s.mustKubectl("", "wait", "--for=condition=Finished", "loadtest/"+name, "--timeout=3m")
+	return s.loadTest(name)
+}
+
+// lessLoad is as much as a busy machine of two CPUs has for several tests at a time.
+func lessLoad(spec *v1alpha1.LoadTestSpec) {
+	const rate, requests, warmUp, measured = 500, 20_000, time.Second, 2 * time.Second
+	for i := range spec.Rates {
+		r := &spec.Rates[i]
+		if r.AsFastAsPossible != nil {
+			r.Requests = lower(r.Requests, requests)
+		}
+		if r.RequestsPerSecond != nil {
+			r.RequestsPerSecond = lower(r.RequestsPerSecond, rate)
+		}
+		if r.Duration == nil {
+			continue
+		}
+		whole := r.Duration.Duration
+		r.Duration = &metav1.Duration{Duration: min(whole, measured)}
+		if r.WarmUp {
+			r.Duration = &metav1.Duration{Duration: min(whole, warmUp)}
+		}
+		if p := r.RequestsPer; p != nil { // as many in less time
+			shorter := float64(r.Duration.Duration) / float64(whole)
+			p.Period.Duration = max(time.Second, time.Duration(float64(p.Period.Duration)*shorter))
+		}
+	}
+}
+
+// lower is the smaller one of what is asked for, if anything is, and a bound.
+func lower(asked *int64, bound int64) *int64 {
+	if asked != nil && *asked < bound {
+		bound = *asked
+	}
+	return &bound
+}
+
+// patient takes away what fails on a machine that does something else for a while: the samples
+// are run to see what they send, not how fast it is answered.
+func patient(spec *v1alpha1.LoadTestSpec) {
+	const long = 10 * time.Second
+	for i := range spec.Templates {
+		t := &spec.Templates[i]
+		if t.Timeout != nil {
+			t.Timeout = &metav1.Duration{Duration: max(long, t.Timeout.Duration)}
+		}
+		if t.Expect == nil {
+			continue
+		}
+		for k := range t.Expect.Checks {
+			if c := &t.Expect.Checks[k]; c.ResponseTime != nil {
+				c.LessThan = long.String()
+			}
+		}
+	}
+	for i := range spec.Thresholds {
+		if t := &spec.Thresholds[i]; t.Quantile != "" {
+			t.Max = long.String()
+		}
+	}
+}
+
+// wantFlawless: each request was sent and answered as expected, no instance was aborted, all
+// thresholds hold.
+func (s *story) wantFlawless(lt *v1alpha1.LoadTest) {
+	s.Helper()
+	r := lt.Status.Results
+	if r == nil {
+		s.Fatalf("status.results is not set:\n%s", conditions(lt))
+	}
+	if n := r.Requests; n.Sent == 0 || n.Succeeded != n.Sent || n.Dropped != 0 || r.ErrorRatio != "0" || r.Partial {
+		s.Errorf("errorRatio %s, partial %v, requests %+v; want all to succeed", r.ErrorRatio, r.Partial, n)
+	}
+	if r.Setup.Succeeded != r.Setup.Sent || r.Teardown.Succeeded != r.Teardown.Sent {
+		s.Errorf("setup %+v, teardown %+v; want all to succeed", r.Setup, r.Teardown)
+	}
+	for i, c := range r.Chains {
+		// What runs once is counted apart.
+		ran := c.Started > 0 || lt.Spec.Chains[i].Phase != v1alpha1.PhaseLoad
+		if !ran || c.Aborted != 0 || len(c.AbortedBy) != 0 {
+			s.Errorf("chain %s: %d started, %d aborted by %+v", c.Name, c.Started, c.Aborted, c.AbortedBy)
+		}
+		for _, step := range c.Steps {
+			if step.Failed != 0 || len(step.FailedBy) != 0 {
+				s.Errorf("step %s of chain %s: %d failed by %+v", step.Name, c.Name, step.Failed, step.FailedBy)
+			}
+		}
+	}
+	if lt.Status.Verdict == nil {
+		s.Fatal("status.verdict is not set")
+	}
+	for _, t := range lt.Status.Verdict.Thresholds {
+		if !t.Passed {
+			s.Errorf("threshold %s: %s, want %s", t.Name, t.Observed, t.Limit)
+		}
+	}
+}
+
+// wantReceived: what the runners say they sent is what the target has received.
+func (s *story) wantReceived(lt *v1alpha1.LoadTest) {
+	s.Helper()
+	sent, st := s.wantCounts(lt), s.stats()
+	if st.Requests != sent || st.Answered != sent {
+		s.Errorf("the runners sent %d requests, the target received %d and answered %d", sent, st.Requests, st.Answered)
+	}
+	if st.RuleStats != nil && st.Unmatched != 0 {
+		s.Errorf("%d requests were for no rule", st.Unmatched)
+	}
+	r := lt.Status.Results
+	s.Logf("sent %d, warm-up %d, setup %d, teardown %d; received %d: %v", r.Requests.Sent, r.WarmUpSent, r.Setup.Sent, r.Teardown.Sent,
+		st.Requests, fmt.Sprint(st.ByMethod, st.ByStatus))
+}
