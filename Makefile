@@ -76,9 +76,9 @@ test: ## Unit tests with the race detector, envtest, zero-allocation tests.
 	hack/test.sh
 
 .PHONY: chart-test
-chart-test: $(TOOLS)/helm ## Lint and render the Helm chart; builds Helm first, once, some 3 minutes of CPU.
+chart-test: $(TOOLS)/helm ## Lint, render and install the Helm chart (envtest); builds Helm first, once, some 3 minutes of CPU.
 	$(TOOLS)/helm lint --strict charts/h2surge
-	go test -count=1 ./test/chart
+	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -count=1 ./test/chart
 
 .PHONY: e2e
 e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster.

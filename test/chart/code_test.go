@@ -77,10 +77,17 @@ func TestMetricsExist(t *testing.T) {
 	}
 }
 
+// dashboards are in no golden file, which would have them once more.
+const dashboards = "metrics: {dashboards: {enabled: true, annotations: {folder: Load}}}"
+
 func TestDashboards(t *testing.T) {
-	for _, o := range objects(t, render(t, cases["full"])) {
+	count := 0
+	for _, o := range objects(t, render(t, dashboards)) {
 		if o.GetLabels()["grafana_dashboard"] == "" {
 			continue
+		}
+		if count++; o.GetAnnotations()["folder"] != "Load" {
+			t.Errorf("annotations of %s: %v", o.GetName(), o.GetAnnotations())
 		}
 		for name, text := range field[map[string]any](t, o.Object, "data") {
 			var board struct {
@@ -103,6 +110,9 @@ func TestDashboards(t *testing.T) {
 				}
 			}
 		}
+	}
+	if count != 2 {
+		t.Errorf("%d dashboards", count)
 	}
 }
 
@@ -163,7 +173,7 @@ func TestReleaseFitsIntoASecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := json.Marshal(map[string]any{"chart": files, "manifest": render(t, cases["full"])})
+	raw, err := json.Marshal(map[string]any{"chart": files, "manifest": render(t, cases["full"]) + render(t, dashboards+"\ncrd: {install: false}")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,22 @@ const (
 // helm runs the pinned Helm, away from any configuration or cluster of who runs the tests.
 func helm(t *testing.T, values string, args ...string) (string, error) {
 	t.Helper()
+	return helmAt(t, "/dev/null", append(args, "--values", valuesOf(t, values))...)
+}
+
+// valuesOf writes a file of values.
+func valuesOf(t *testing.T, values string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// helmAt is the same for a command that takes no values; kubeconfig is a file.
+func helmAt(t *testing.T, kubeconfig string, args ...string) (string, error) {
+	t.Helper()
 	binary, err := filepath.Abs(root + "/bin/tools/helm")
 	if err != nil {
 		t.Fatal(err)
@@ -30,13 +46,8 @@ func helm(t *testing.T, values string, args ...string) (string, error) {
 	if _, err := os.Stat(binary); err != nil {
 		t.Skip("SKIPPED: bin/tools/helm is not there; make chart-test builds it")
 	}
-	home := t.TempDir()
-	file := filepath.Join(home, "values.yaml")
-	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(binary, append(args, "--values", file)...)
-	cmd.Env = []string{"HOME=" + home, "KUBECONFIG=" + filepath.Join(home, "none")}
+	cmd := exec.Command(binary, args...)
+	cmd.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=" + kubeconfig}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -20,7 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// cases are the values whose objects are in testdata/NAME.yaml, all but the CRD.
+// cases are the values whose objects are in testdata/NAME.yaml, all but the CRD and the
+// dashboards.
 var cases = map[string]string{
 	"default":    "",
 	"namespaced": valuesFile("values-namespaced.yaml"),

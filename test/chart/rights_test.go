@@ -1,0 +1,112 @@
+package chart
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers"
+	"github.com/h2surge/h2surge/test/builder"
+)
+
+// The operator, as the ServiceAccount and with the configuration that the chart installs, leads and
+// takes a LoadTest as far as an API server without nodes lets it: to its Job. With watchNamespaces
+// it does so in those namespaces only, without rights elsewhere.
+func TestOperatorHasItsRights(t *testing.T) {
+	c := startCluster(t)
+	for _, tc := range []struct {
+		name, values string
+		elsewhere    bool
+	}{
+		{"cluster", "", true},
+		{"namespaced", "{watchNamespaces: [rights-namespaced-a, rights-namespaced-b], metrics: {secure: false}}", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			own, a, b, other := "rights-"+tc.name, "rights-"+tc.name+"-a", "rights-"+tc.name+"-b", "rights-"+tc.name+"-other"
+			c.namespace(t, own, a, b, other)
+			c.install(t, own, tc.values)
+			stop := c.operate(t, own)
+			for _, ns := range []string{other, a, b} {
+				if err := c.Create(t.Context(), builder.Minimal("test").Namespace(ns).Build()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, ns := range []string{a, b} {
+				eventually(t, "a Job in "+ns, func(ctx context.Context) bool { return c.jobs(ctx, t, ns) == 1 })
+			}
+			if tc.elsewhere {
+				eventually(t, "a Job elsewhere", func(ctx context.Context) bool { return c.jobs(ctx, t, other) == 1 })
+			} else if lt := (&v1alpha1.LoadTest{}); c.get(t, lt, other, "test") != nil || lt.Status.Phase != "" {
+				t.Errorf("elsewhere the LoadTest is %q", lt.Status.Phase)
+			}
+			stop()
+			c.helm(t, "uninstall", release, "--namespace", own)
+		})
+	}
+}
+
+func (c *cluster) jobs(ctx context.Context, t *testing.T, namespace string) int {
+	t.Helper()
+	list := &batchv1.JobList{}
+	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		t.Error(err)
+	}
+	return len(list.Items)
+}
+
+func (c *cluster) install(t *testing.T, namespace, values string) {
+	t.Helper()
+	// The CRD may be there, kept by another installation.
+	args := []string{"install", release, chartDir, "--namespace", namespace, "--take-ownership"}
+	if values != "" {
+		args = append(args, "--values", valuesOf(t, values))
+	}
+	c.helm(t, args...)
+}
+
+// operate runs the operator as if in its pod, until stop is called.
+func (c *cluster) operate(t *testing.T, namespace string) (stop func()) {
+	t.Helper()
+	installed := &corev1.ConfigMap{}
+	if err := c.get(t, installed, namespace, "h2surge-config"); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := configv1alpha1.Load([]byte(installed.Data["config.yaml"]), configv1alpha1.Environment{Image: "h2surge:dev", Namespace: namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Metrics.BindAddress, cfg.Health.BindAddress = "0", "0" // ports of this machine
+	options := controllers.ManagerOptions(cfg)
+	options.Logger = logr.Discard()
+	options.Controller.SkipNameValidation = ptr.To(true) // one after another
+	as := rest.CopyConfig(c.config)
+	as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:h2surge-controller-manager", namespace)
+	as.Impersonate.Groups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
+	mgr, err := ctrl.NewManager(as, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := controllers.Setup(ctx, mgr, cfg, controllers.Options{}); err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the operator: %v", err)
+		}
+	}
+}
