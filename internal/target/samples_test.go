@@ -26,7 +26,7 @@ const (
 )
 
 var samples = map[string][]turn{
-	"target-nrf.yaml": {
+	"nrf.yaml": {
 		{"GET", "/nnrf-disc/v1/nf-instances", "", "", 400, `"cause":"MANDATORY_QUERY_PARAM_MISSING"`},
 		{"PUT", "/nnrf-nfm/v1/nf-instances/4947a69a", jsonType, `{"nfInstanceId":"4947a69a","nfType":"UDM","nfStatus":"REGISTERED"}`, 201, `^/nnrf-nfm/v1/nf-instances/4947a69a .*"UDM"`},
 		{"PUT", "/nnrf-nfm/v1/nf-instances/4947a69a", jsonType, `{"nfInstanceId":"4947a69a","nfType":"UDM","nfStatus":"SUSPENDED"}`, 200, `^ .*SUSPENDED`},
@@ -41,7 +41,7 @@ var samples = map[string][]turn{
 		{"DELETE", "/nnrf-nfm/v1/subscriptions/{id}", "", "", 404, "SUBSCRIPTION_NOT_FOUND"},
 		{"POST", "/oauth2/token", "application/x-www-form-urlencoded", "grant_type=client_credentials&scope=nudm-sdm", 200, `"access_token":"[0-9a-f]{64}"`},
 	},
-	"target-udm.yaml": {
+	"udm.yaml": {
 		{"GET", "/nudm-sdm/v2/imsi-001010000000001/am-data", "", "", 200, `"gpsis": \["msisdn-\d{7}"\]`},
 		{"GET", "/nudm-sdm/v2/imsi-999990000000001/am-data", "", "", 404, `"detail":"there is no imsi-999990000000001","cause":"USER_NOT_FOUND"`},
 		{"GET", "/nudm-sdm/v2/imsi-001010000000001/sm-data?dnn=internet", "", "", 200, `"dnnConfigurations":{"internet":`},
@@ -49,7 +49,7 @@ var samples = map[string][]turn{
 		{"POST", "/nudm-sdm/v2/imsi-1/sdm-subscriptions", jsonType, `{"nfInstanceId":"x"}`, 201, `^/nudm-sdm/v2/imsi-1/sdm-subscriptions/[-0-9a-f]{36} {"nfInstanceId":"x"}`},
 		{"DELETE", "/nudm-sdm/v2/imsi-1/sdm-subscriptions/{id}", "", "", 204, ""},
 	},
-	"target-pcf.yaml": {
+	"pcf.yaml": {
 		{"GET", "/npcf-policyauthorization/v1/app-sessions/none", "", "", 404, "DATA_NOT_FOUND"},
 		{"POST", "/npcf-policyauthorization/v1/app-sessions", jsonType, `{"ascReqData":{"suppFeat":"0","dnn":"ims"}}`, 201, `^/npcf-policyauthorization/v1/app-sessions/\S+ {"ascReqData"`},
 		{"PATCH", "/npcf-policyauthorization/v1/app-sessions/{id}", "application/merge-patch+json", `{"ascReqData":{"dnn":null}}`, 200, `{"ascReqData":{"suppFeat":"0"}}`},
@@ -57,7 +57,7 @@ var samples = map[string][]turn{
 		{"POST", "/npcf-policyauthorization/v1/app-sessions/{id}/delete", "", "", 204, ""},
 		{"DELETE", "/npcf-policyauthorization/v1/app-sessions/{id}", "", "", 404, "APPLICATION_SESSION_CONTEXT_NOT_FOUND"},
 	},
-	"target-smf.yaml": {
+	"smf.yaml": {
 		{"POST", "/nsmf-pdusession/v1/sm-contexts", jsonType, `{"pduSessionId":5}`, 400, "MANDATORY_IE_MISSING"},
 		{"POST", "/nsmf-pdusession/v1/sm-contexts", "multipart/related; boundary=b",
 			"--b\r\nContent-Type: application/json\r\n\r\n{\"pduSessionId\":5,\"dnn\":\"internet\",\"sNssai\":{\"sst\":1}}\r\n--b\r\nContent-Type: application/vnd.3gpp.5gnas\r\nContent-Id: n1\r\n\r\n\x2e\x05\r\n--b--\r\n",
@@ -67,7 +67,7 @@ var samples = map[string][]turn{
 		{"POST", "/nsmf-pdusession/v1/sm-contexts/{id}/release", "", "", 204, ""},
 		{"POST", "/nsmf-pdusession/v1/sm-contexts/{id}/release", "", "", 404, "CONTEXT_NOT_FOUND"},
 	},
-	"target-amf.yaml": {
+	"amf.yaml": {
 		{"POST", "/namf-evts/v1/subscriptions", jsonType, `{"subscription":{}}`, 400, "MANDATORY_IE_INCORRECT"},
 		{"POST", "/namf-evts/v1/subscriptions", jsonType, `{"subscription":{"eventNotifyUri":"http://a/b","anyUE":true}}`, 201, `{"subscription":{"eventNotifyUri":"http://a/b","anyUE":true},"subscriptionId":"{id}"}`},
 		{"PATCH", "/namf-evts/v1/subscriptions/{id}", patchType, `[{"op":"replace","path":"/subscription/anyUE","value":false}]`, 200, `"anyUE":false`},
@@ -83,6 +83,9 @@ func TestSamples(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
+			if len(samples[filepath.Base(file)]) == 0 {
+				t.Fatal("there is no conversation with it")
+			}
 			set, err := rules.LoadFile(file)
 			if err != nil {
 				t.Fatal(err)
