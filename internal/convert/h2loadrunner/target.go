@@ -78,6 +78,12 @@ func (c *converter) share() {
 	retry := c.top.flag("connection-retry", false)
 	back := c.top.flag("switch-back-after-connection-retry", false)
 	hosts := c.top.list("load-share-hosts")
+	if !retry && c.top.has("connection-retry") {
+		c.Warn("connection-retry", "false leaves lost connections closed; here each is opened again, so that the load goes on")
+	}
+	if back && (!retry || len(hosts) == 0) {
+		c.Warn("switch-back-after-connection-retry", "has no meaning without connection-retry and load-share-hosts and is left out")
+	}
 	if len(hosts) == 0 {
 		return
 	}
@@ -96,9 +102,6 @@ func (c *converter) share() {
 	switch {
 	case !retry:
 		n.Failover = new(false)
-		if back {
-			c.Warn("switch-back-after-connection-retry", "has no meaning without connection-retry and is left out")
-		}
 	case back:
 		n.FailbackInterval = convert.Given(time.Second)
 	default:

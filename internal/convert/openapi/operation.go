@@ -247,6 +247,9 @@ func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
 	}
 	from := place(op.method, op.path)
 	media := content.raw(kind)
+	if strings.Contains(kind, "*") {
+		kind = "application/json" // is as good as any
+	}
 	given := c.exampleOf(media)
 	made := given
 	if made == nil && media.raw("schema").is() {
@@ -284,6 +287,7 @@ func mediaType(names []string) string {
 		isJSON,
 		func(n string) bool { return strings.HasPrefix(n, "application/x-www-form-urlencoded") },
 		func(n string) bool { return !strings.Contains(n, "*") },
+		func(n string) bool { return n == "*/*" || n == "application/*" },
 	} {
 		for _, n := range names {
 			if fits(n) {
