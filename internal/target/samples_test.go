@@ -72,7 +72,9 @@ var samples = map[string][]turn{
 		{"POST", "/namf-evts/v1/subscriptions", jsonType, `{"subscription":{"eventNotifyUri":"http://a/b","anyUE":true}}`, 201, `{"subscription":{"eventNotifyUri":"http://a/b","anyUE":true},"subscriptionId":"{id}"}`},
 		{"PATCH", "/namf-evts/v1/subscriptions/{id}", patchType, `[{"op":"replace","path":"/subscription/anyUE","value":false}]`, 200, `"anyUE":false`},
 		{"PATCH", "/namf-evts/v1/subscriptions/{id}", patchType, `[{"op":"test","path":"/subscription/anyUE","value":true}]`, 409, `"status":409`},
+		{"PATCH", "/namf-evts/v1/subscriptions/{id}", patchType, `[{"op":"replace","path":"/options/expiry","value":"2026-03-04T04:06:07Z"}]`, 200, `"anyUE":false`},
 		{"DELETE", "/namf-evts/v1/subscriptions/{id}", "", "", 204, ""},
+		{"PATCH", "/namf-evts/v1/subscriptions/{id}", patchType, `[{"op":"replace","path":"/options/expiry","value":"2026-03-04T04:06:07Z"}]`, 404, "SUBSCRIPTION_NOT_FOUND"},
 	},
 }
 

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,17 +87,17 @@ func (s *story) wantShop(all []target.Recorded) []target.Recorded {
 		s.Fatalf("%d requests, want setup, load and teardown", len(all))
 	}
 	first, last, sales := all[0], all[len(all)-1], all[1:len(all)-1]
-	if first.Method != "POST" || first.Path != "/shops" {
+	if first.Method != http.MethodPost || first.Path != "/shops" {
 		s.Errorf("the first request is %s %s, want that of setup", first.Method, first.Path)
 	}
-	if last.Method != "DELETE" || !strings.HasPrefix(last.Path, "/shops/") {
+	if last.Method != http.MethodDelete || !strings.HasPrefix(last.Path, "/shops/") {
 		s.Errorf("the last request is %s %s, want that of teardown", last.Method, last.Path)
 	}
 	if first.Connection != last.Connection {
 		s.Errorf("setup came on connection %d, teardown on %d; want the same shard to run both", first.Connection, last.Connection)
 	}
 	for i, r := range sales {
-		if r.Method != "POST" || r.Path != last.Path+"/sales" || field(r, "x-run") != first.Body {
+		if r.Method != http.MethodPost || r.Path != last.Path+"/sales" || field(r, "x-run") != first.Body {
 			s.Fatalf("request %d is %s %s of run %q, want a sale in %s of run %q", i, r.Method, r.Path, field(r, "x-run"), last.Path, first.Body)
 		}
 	}

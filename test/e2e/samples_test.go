@@ -29,7 +29,7 @@ var samples = map[string]struct {
 	// elsewhere says why it is not run here.
 	elsewhere string
 }{
-	"amf-event-subscription": {},
+	"amf-event-subscription": {rules: "amf.yaml"},
 	"as-fast-as-possible":    {alone: true},
 	"language":               {},
 	"load-share":             {elsewhere: "its target is two pods of a StatefulSet, and config/target is one of a Deployment"},
