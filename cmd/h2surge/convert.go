@@ -121,6 +121,7 @@ func beside(name string) convert.Reader {
 	}
 }
 
+// readFile reads a file, or standard input where there is one.
 func readFile(stdin io.Reader, dir, name string) ([]byte, error) {
 	if name == "-" {
 		return limited("standard input", stdin)
@@ -128,14 +129,19 @@ func readFile(stdin io.Reader, dir, name string) ([]byte, error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
 	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	// What an input names must be a file: texts are tried as names, and opening a pipe would wait.
+	if info.IsDir() || stdin == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", name)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	if info, err := f.Stat(); err != nil || info.IsDir() {
-		return nil, fmt.Errorf("%s is no file", name)
-	}
 	return limited(name, f)
 }
 

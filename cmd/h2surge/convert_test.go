@@ -105,6 +105,32 @@ func TestConvertedH2loadrunnerRuns(t *testing.T) {
 	}
 }
 
+// Without the header the rest of a chain is not sent; a step that fails ends nothing.
+func TestConvertedChainNeedsItsLocation(t *testing.T) {
+	record := &lockedBuffer{}
+	peer := serve(t, target.Options{Record: record, NotFound: 0.4, Seed: 3})
+	_, port, err := net.SplitHostPort(peer.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := strings.ReplaceAll(`{"schema": "http", "host": "127.0.0.1", "port": PORT, "total-requests": 100, "Scenarios": [{"name": "life", "Requests": [
+	  {"uri": {"typeOfAction": "input", "input": "/sessions"}, "method": "POST"},
+	  {"uri": {"typeOfAction": "fromResponseHeader", "input": "location"}, "method": "PATCH"},
+	  {"uri": {"typeOfAction": "sameWithLastOne"}, "method": "DELETE"}]}]}`, "PORT", port)
+	convertAndRun(t, "h2loadrunner", file(t, "config.json", config))
+	counts := map[string]int{}
+	for _, r := range record.recorded(t) {
+		counts[r.Method]++
+		if r.Method != http.MethodPost && !strings.HasPrefix(r.Path, "/sessions/") {
+			t.Errorf("%s %s, want what location said", r.Method, r.Path)
+		}
+	}
+	patch, post := counts[http.MethodPatch], counts[http.MethodPost]
+	if patch == 0 || patch >= post || counts[http.MethodDelete] < patch-1 {
+		t.Errorf("%v, want fewer PATCH than POST, and a DELETE for each PATCH", counts)
+	}
+}
+
 func TestConvertedH2loadRuns(t *testing.T) {
 	record := &lockedBuffer{}
 	peer := serve(t, target.Options{Record: record})

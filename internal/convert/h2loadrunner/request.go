@@ -13,6 +13,7 @@ type request struct {
 	*scenario
 	in       *object
 	index    int
+	slot     int    // among the templates
 	at       string // of the template in the LoadTest
 	parallel bool
 
@@ -31,22 +32,11 @@ func (r *request) otherTarget() string {
 }
 
 // self is the template. Pointers to it do not outlive the next request.
-func (r *request) self() *v1alpha1.Template { return r.templateAt(r.templateIndex()) }
-
-func (r *request) templateIndex() int {
-	for i := range r.Spec().Templates {
-		if r.Spec().Templates[i].Name == r.template {
-			return i
-		}
-	}
-	return -1
-}
-
-func (r *request) templateAt(i int) *v1alpha1.Template { return &r.Spec().Templates[i] }
+func (r *request) self() *v1alpha1.Template { return &r.Spec().Templates[r.slot] }
 
 func (s *scenario) request(in *object, index int, parallel bool) *request {
-	r := &request{scenario: s, in: in, index: index, parallel: parallel, target: mainTarget}
-	r.at = fmt.Sprintf("spec.templates[%d]", len(s.Spec().Templates))
+	r := &request{scenario: s, in: in, index: index, parallel: parallel, target: mainTarget, slot: len(s.Spec().Templates)}
+	r.at = fmt.Sprintf("spec.templates[%d]", r.slot)
 	s.Origin(r.at, in.path)
 	// The names of results there are the scenario's and the number of the request.
 	short := strings.TrimRight(s.chain.Name[:min(len(s.chain.Name), 44)], "-")

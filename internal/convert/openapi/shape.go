@@ -12,8 +12,7 @@ type shape struct {
 	required   map[string]bool
 }
 
-// shapeOf puts a schema together. nested are the schemas that are being put together, so that circles
-// end.
+// shapeOf puts a schema together. Each part is taken once, so that circles end.
 func (g *generator) shapeOf(schema value) *shape {
 	s := &shape{properties: map[string]value{}, required: map[string]bool{}}
 	g.gather(s, schema, map[*yaml.Node]bool{})
