@@ -220,7 +220,10 @@ func healthTable(r *runnerv1alpha1.Report) *table {
 	row("lag, p99 of the worst shard", "%s", micro(g.LagP99Microseconds))
 	row("throttled", "%s", micro(g.ThrottledMicroseconds))
 	row("garbage collection", "paused it for %s", micro(g.GCPauseMicroseconds))
-	row("CPU time", "%s", cpuTime(r))
+	row("CPU time", "%s", lasting(r.CPUSeconds))
+	if n := r.Requests.Sent + r.WarmUp.Sent; n > 0 {
+		row("CPU time of a request", "%.2f \u00b5s, warm-up included", r.CPUSeconds/float64(n)*1e6)
+	}
 	row("start skew", "%s", micro(g.StartSkewMicroseconds))
 	row("connections", "%s opened, %s of them again", grouped(g.Connects), grouped(g.Reconnects))
 	row("bytes", "%s sent, %s received", grouped(r.Bytes.Sent), grouped(r.Bytes.Received))

@@ -56,6 +56,9 @@ var (
 	}
 )
 
+// headroom keeps a curve off the names of the stages.
+const headroom = 1.05
+
 // overTime begins a plot over the windows.
 func overTime(r *runnerv1alpha1.Report, id, title string) *plot {
 	over := r.Windows[len(r.Windows)-1].To
@@ -152,7 +155,7 @@ func ratePlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "rate", "Rate")
 	p.Unit = "requests a second"
 	_, top := most(columnsRate, r.Windows)
-	s, ticks := linear(top, 5)
+	s, ticks := linear(top*headroom, 5)
 	p.setY(s, ticks, short)
 	p.Desc = fmt.Sprintf("What was asked and what was sent, from window to window. Over the measured stages %s requests a second of %s.",
 		result.FormatRate(r.Rate.Achieved), asked(r.Rate.Asked))
@@ -192,7 +195,7 @@ func errorsPlot(r *runnerv1alpha1.Report) *plot {
 		}
 		top = max(top, perSecond(&r.Windows[i], sum))
 	}
-	s, ticks := linear(top, 5)
+	s, ticks := linear(top*headroom, 5)
 	p.setY(s, ticks, short)
 	p.Desc = "Requests that failed, by kind, on top of each other. " + errorSentence(r)
 	floor := make([]float64, len(r.Windows))
@@ -220,7 +223,7 @@ func inFlightPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "inflight", "Requests in flight")
 	p.Unit = "at the end of a window"
 	_, top := most(columnsInFlight, r.Windows)
-	s, ticks := linear(top, 5)
+	s, ticks := linear(top*headroom, 5)
 	p.setY(s, ticks, short)
 	p.Desc = fmt.Sprintf("Requests that were sent and had no outcome yet, warm-up included; at most %.0f.", top)
 	return p.lines(columnsInFlight, r.Windows)
@@ -230,7 +233,7 @@ func lagPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "lag", "Lag of the generator, p99")
 	p.Unit = "logarithmic"
 	least, top := most(columnsLag, r.Windows)
-	p.setTimes(max(1, least), max(top, float64(judge.MaxLag)))
+	p.setTimes(max(1, least), max(top, 2*float64(judge.MaxLag)))
 	p.Desc = fmt.Sprintf("How late requests were picked up, which is the generator's own fault. Of the worst shard over the whole test %s; above %s the result is in doubt.",
 		micro(r.Generator.LagP99Microseconds), micro(judge.MaxLag))
 	p.addLimit(float64(judge.MaxLag), "in doubt above "+micro(judge.MaxLag))
@@ -240,7 +243,7 @@ func lagPlot(r *runnerv1alpha1.Report) *plot {
 func shardsPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "alive", "Shards heard of")
 	p.Unit = "in a window"
-	s, ticks := linear(float64(max(2, r.Generator.Shards)), min(5, max(2, r.Generator.Shards)))
+	s, ticks := linear(float64(r.Generator.Shards)*headroom, min(5, r.Generator.Shards))
 	p.setY(s, ticks, short)
 	p.Desc = fmt.Sprintf("%d shards, of which %d were lost.", r.Generator.Shards, r.Generator.ShardsLost)
 	return p.lines(columnsShards, r.Windows)
