@@ -8,8 +8,8 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// revision of the only share there is so far.
-const revision = 1
+// firstRevision is the least that a runner takes.
+const firstRevision = 1
 
 // reasonDeleted is told to runners whose LoadTest was deleted.
 const reasonDeleted = "deleted"
@@ -19,10 +19,12 @@ var errRestarted = errors.New("the runner has been restarted")
 
 // request is everything a call needs; it shares nothing with the run's state.
 type request struct {
-	index    int
-	call     call
-	client   Client
-	update   runnerv1alpha1.Update
+	index  int
+	call   call
+	client Client
+	update runnerv1alpha1.Update
+	// changeAt is the instant of the update, in our clock; zero: at once.
+	changeAt int64
 	stop     runnerv1alpha1.Stop
 	sequence uint64
 	// start is the instant to begin at, in our clock; startAt the same in the runner's, when
@@ -43,6 +45,8 @@ type outcome struct {
 	startAt  int64
 	best     sample
 	err      error
+	// refused is what the runner had against an update, although it answers.
+	refused error
 }
 
 // sample is one measurement of a runner's clock.
@@ -63,7 +67,7 @@ func perform(ctx context.Context, r request) outcome {
 	out := outcome{index: r.index, call: r.call, client: r.client, startAt: r.startAt}
 	switch r.call {
 	case callUpdate:
-		out.err = r.client.Update(ctx, r.update)
+		return out.updateCall(ctx, r)
 	case callStop:
 		out.err = r.client.Stop(ctx, r.stop)
 	case callTeardown:
@@ -81,19 +85,47 @@ func perform(ctx context.Context, r request) outcome {
 	return out
 }
 
+// updateCall looks at the runner even when it refuses: one that cannot change what it does is not
+// out of reach.
+func (o outcome) updateCall(ctx context.Context, r request) outcome {
+	if r.changeAt != 0 {
+		if o.err = o.measure(ctx, r); o.err != nil {
+			return o
+		}
+		r.update.At = max(1, r.changeAt-o.best.offset)
+	}
+	err := r.client.Update(ctx, r.update)
+	if o.err = o.look(ctx, r); o.err != nil {
+		o.err = errors.Join(err, o.err)
+		return o
+	}
+	if err != nil && !errors.Is(err, ErrConflict) {
+		o.refused = err
+	}
+	return o
+}
+
 // startCall measures the runner's clock right before it is told the instant. An instant that was
 // told once stays the same: another one would contradict it.
 func (o *outcome) startCall(ctx context.Context, r request) error {
-	const measurements = 3
 	if o.startAt == 0 {
-		for range measurements {
-			if err := o.look(ctx, r); err != nil {
-				return err
-			}
+		if err := o.measure(ctx, r); err != nil {
+			return err
 		}
 		o.startAt = r.start - o.best.offset
 	}
 	return r.client.Start(ctx, runnerv1alpha1.Start{At: o.startAt, Globals: r.globals})
+}
+
+// measure compares the runner's clock with ours. A measurement of long ago would not do: clocks drift.
+func (o *outcome) measure(ctx context.Context, r request) error {
+	const measurements = 3
+	for range measurements {
+		if err := o.look(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *outcome) look(ctx context.Context, r request) error {

@@ -404,34 +404,38 @@ func TestNext(t *testing.T) {
 	stopping := snap(runnerv1alpha1.StateDraining, 1)
 	stopping.Stopped = "spec.stop"
 	tests := map[string]struct {
-		s     stateful
-		d     Desired
-		start bool
-		want  call
+		s      stateful
+		d      Desired
+		start  bool
+		want   call
+		change bool
 	}{
-		"no pod":                    {stateful{}, Desired{}, false, callNone},
-		"the first look":            {stateful{}, Desired{}, false, callSnapshot},
-		"a call is under way":       {stateful{busy: true}, Desired{}, false, callNone},
-		"no share yet":              {stateful{snapshot: snap(runnerv1alpha1.StateWaiting, 0)}, Desired{}, true, callUpdate},
-		"connecting":                {stateful{snapshot: snap(runnerv1alpha1.StateConnecting, 1)}, Desired{}, true, callSnapshot},
-		"ready":                     {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{}, false, callSnapshot},
-		"ready, start":              {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{}, true, callStart},
-		"ready, start and stop":     {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{MayStart: true, Stop: "x"}, true, callStop},
-		"running":                   {stateful{snapshot: running}, Desired{}, true, callSnapshot},
-		"running, stop":             {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, false, callStop},
-		"draining after a stop":     {stateful{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, false, callSnapshot},
-		"done":                      {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1)}, Desired{}, false, callNone},
-		"done and stored":           {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1)}, Desired{Stored: true}, false, callAck},
-		"done, stored and told":     {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1), acked: true}, Desired{Stored: true}, false, callNone},
-		"lost":                      {stateful{snapshot: running, lost: &Loss{}}, Desired{}, false, callNone},
-		"its pod has ended already": {stateful{snapshot: running, pod: Pod{Ended: true}}, Desired{}, false, callNone},
+		"no pod":                    {stateful{}, Desired{}, false, callNone, false},
+		"the first look":            {stateful{}, Desired{}, false, callSnapshot, false},
+		"a call is under way":       {stateful{busy: true}, Desired{}, false, callNone, false},
+		"no share yet":              {stateful{snapshot: snap(runnerv1alpha1.StateWaiting, 0)}, Desired{}, true, callUpdate, false},
+		"connecting":                {stateful{snapshot: snap(runnerv1alpha1.StateConnecting, 1)}, Desired{}, true, callSnapshot, false},
+		"ready":                     {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{}, false, callSnapshot, false},
+		"ready, start":              {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{}, true, callStart, false},
+		"ready, start and stop":     {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{MayStart: true, Stop: "x"}, true, callStop, false},
+		"running":                   {stateful{snapshot: running}, Desired{}, true, callSnapshot, false},
+		"running, stop":             {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, false, callStop, false},
+		"draining after a stop":     {stateful{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, false, callSnapshot, false},
+		"done":                      {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1)}, Desired{}, false, callNone, false},
+		"done and stored":           {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1)}, Desired{Stored: true}, false, callAck, false},
+		"done, stored and told":     {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1), acked: true}, Desired{Stored: true}, false, callNone, false},
+		"lost":                      {stateful{snapshot: running, lost: &Loss{}}, Desired{}, false, callNone, false},
+		"its pod has ended already": {stateful{snapshot: running, pod: Pod{Ended: true}}, Desired{}, false, callNone, false},
+		"a change":                  {stateful{snapshot: running}, Desired{}, false, callUpdate, true},
+		"a change and a start":      {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{}, true, callStart, true},
+		"a change and a stop":       {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, false, callStop, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			if name != "no pod" {
 				tt.s.pod.Address = "x"
 			}
-			if got := tt.s.next(&tt.d, tt.start, false); got != tt.want {
+			if got := tt.s.next(&tt.d, tt.start, false, tt.change); got != tt.want {
 				t.Errorf("call %d, want %d", got, tt.want)
 			}
 		})

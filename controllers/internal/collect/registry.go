@@ -32,6 +32,7 @@ type entry struct {
 	*run
 	name    types.NamespacedName
 	attempt int
+	job     types.UID
 }
 
 // NewRegistry returns an empty Registry. wake is called with the name of a run whose view has
@@ -62,7 +63,7 @@ func (r *Registry) Ensure(d Desired) (*View, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.runs[d.UID]
-	if e != nil && e.attempt == d.Attempt {
+	if e != nil && e.attempt == d.Attempt && e.job == d.Job {
 		e.want(d)
 		return e.view.Load(), nil
 	}
@@ -74,13 +75,23 @@ func (r *Registry) Ensure(d Desired) (*View, error) {
 		e.cancel()
 	}
 	log := r.log.WithValues("loadTest", d.Name, "attempt", d.Attempt)
-	e = &entry{name: d.Name, attempt: d.Attempt}
+	e = &entry{name: d.Name, attempt: d.Attempt, job: d.Job}
 	e.run = newRun(d, shares, r.opts, r.dial, log, func() { r.wake(d.Name) })
 	ctx, cancel := context.WithCancel(r.ctx)
 	e.run.cancel = cancel
 	r.runs[d.UID] = e
 	r.alive.Go(func() { e.loop(ctx) })
 	return e.view.Load(), nil
+}
+
+// View is what is known of a run; nil: it is not collected.
+func (r *Registry) View(uid types.UID) *View {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.runs[uid]; e != nil {
+		return e.view.Load()
+	}
+	return nil
 }
 
 // Abort ends the load of every run of that name but the one of keep (empty: of all), at once,

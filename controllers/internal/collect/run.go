@@ -1,8 +1,10 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +54,10 @@ type run struct {
 	zero     time.Time // of our clock
 	startAt  int64     // in our clock, of the runners that are told to start together
 	nextWake time.Time
+	// changes are those that not every runner has accepted yet, oldest first, and the last one that
+	// every one has; applied are those that were told, oldest first.
+	changes []scheduled
+	applied []Applied
 }
 
 func newRun(d Desired, shares []runnerv1alpha1.Share, opts Options, dial Dial, log logr.Logger, wake func()) *run {
@@ -130,6 +136,7 @@ func (r *run) accept() {
 	r.mu.Lock()
 	r.d = r.wanted
 	r.mu.Unlock()
+	r.enqueue()
 	for i, s := range r.shards {
 		if rec, ok := r.d.Recorded[i]; ok && s.lost == nil {
 			s.lost, s.snapshot = &rec.Loss, orSnapshot(s.snapshot, rec.Snapshot)
@@ -165,13 +172,15 @@ func (s *stateful) see(p Pod) {
 func (r *run) advance(ctx context.Context, now time.Time) time.Duration {
 	changed := r.judge(now)
 	startNow, allDrained := r.startNow(), r.allDrained()
+	r.settle()
+	r.schedule()
 	pause := r.opts.Interval
 	for i, s := range r.shards {
 		if s.dueAt.After(now) {
 			pause = min(pause, s.dueAt.Sub(now))
 			continue
 		}
-		if c := s.next(&r.d, startNow, allDrained); c != callNone {
+		if c := s.next(&r.d, startNow, allDrained, r.due(s) != nil); c != callNone {
 			s.busy = true
 			r.begin(ctx, r.request(i, c))
 		}
@@ -254,6 +263,9 @@ func (r *run) anyStarted() bool {
 
 func (r *run) interval(s *stateful) time.Duration {
 	working := s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateRunning && r.d.Stop == "" && !s.pod.Terminating
+	if r.pending(s) != nil {
+		working = false
+	}
 	// A container whose endpoint does not listen yet refuses connections: no reason to hammer.
 	if working || s.trouble != "" && s.snapshot == nil && time.Since(r.zero) > time.Minute {
 		return r.opts.Interval
@@ -268,10 +280,10 @@ func (r *run) request(i int, c call) request {
 	}
 	q := request{
 		index: i, call: c, client: s.client, clock: r.clock, timeout: r.opts.Timeout,
-		update: runnerv1alpha1.Update{Revision: revision, Share: s.share},
-		stop:   runnerv1alpha1.Stop{Reason: r.d.Stop, Drain: true},
-		start:  r.startAt, startAt: s.startAt, globals: r.globals(),
+		stop:  runnerv1alpha1.Stop{Reason: r.d.Stop, Drain: true},
+		start: r.startAt, startAt: s.startAt, globals: r.globals(),
 	}
+	q.update, q.changeAt = r.update(s)
 	if s.snapshot != nil {
 		q.sequence = s.snapshot.Sequence
 	}
@@ -308,7 +320,7 @@ func (r *run) learn(o outcome) {
 	if errors.Is(err, errRestarted) {
 		s.pod.Ended, s.pod.Why = true, err.Error()
 	}
-	if err != nil {
+	if err = cmp.Or(err, o.refused); err != nil {
 		s.trouble = err.Error()
 	}
 	if s.snapshot != nil && (before == nil || s.snapshot.State != before.State) {
@@ -336,6 +348,8 @@ func (r *run) publish(now time.Time, changed bool) {
 			}
 		}
 	}
+	v.Revision, v.Newest = r.revisions()
+	v.Applied = slices.Clone(r.applied)
 	r.view.Store(v)
 	if changed || !r.nextWake.After(now) {
 		r.nextWake = now.Add(r.opts.Interval)

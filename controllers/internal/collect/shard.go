@@ -47,7 +47,7 @@ const (
 // next is what to ask of a runner now. It looks at what the runner said last, never at what we
 // have sent: messages are idempotent, answers can be lost, and a process that takes over has
 // sent nothing.
-func (s *stateful) next(d *Desired, startNow, allDrained bool) call {
+func (s *stateful) next(d *Desired, startNow, allDrained, change bool) call {
 	switch {
 	case s.lost != nil || s.busy || s.pod.Address == "" || s.pod.Ended:
 		return callNone
@@ -64,6 +64,8 @@ func (s *stateful) next(d *Desired, startNow, allDrained bool) call {
 		return callStart
 	case d.Stop != "" && d.MayStart && s.snapshot.Stopped == "":
 		return callStop
+	case change:
+		return callUpdate
 	case allDrained && s.snapshot.State == runnerv1alpha1.StateDrained:
 		return callTeardown
 	}

@@ -12,8 +12,9 @@ import (
 type Desired struct {
 	Name types.NamespacedName
 	UID  types.UID
-	// Attempt numbers the Jobs of the run; another one begins from nothing.
+	// Attempt numbers the Jobs of the run, Job is the UID; another one begins from nothing.
 	Attempt int
+	Job     types.UID
 	// Plan has been checked; it is shared and must not be changed.
 	Plan *runnerv1alpha1.Plan
 	// Pods by shard. A shard without an entry has no pod.
@@ -23,6 +24,8 @@ type Desired struct {
 	// MayStart: the decision to start has been stored. From then on a shard without a pod is
 	// lost.
 	MayStart bool
+	// Live is what may change while the test runs. The first share goes with it too.
+	Live Live
 	// Stop is the reason to end the run early; empty: none.
 	Stop string
 	// Stored: the results are safe, runners may go.
@@ -66,6 +69,11 @@ type View struct {
 	StartedAt time.Time
 	// Offsets, by shard, are what is added to a runner's clock to get this process's.
 	Offsets map[int]int64
+	// Revision is the one that every runner has accepted that still sends; zero: not every one has been
+	// asked yet. Newest is the newest that any has.
+	Revision, Newest int64
+	// Applied are the last changes that this process told and every runner accepted, oldest first.
+	Applied []Applied
 	// Rate is the requests sent a second, by the last two looks at each runner.
 	Rate float64
 }

@@ -33,6 +33,8 @@ type Runner struct {
 	mu       sync.Mutex
 	share    *runnerv1alpha1.Update
 	updated  time.Time
+	refusal  error
+	changes  []runnerv1alpha1.Update // the first share is the first
 	start    *runnerv1alpha1.Start
 	stop     *runnerv1alpha1.Stop
 	stopped  time.Time
@@ -63,6 +65,9 @@ func (r *Runner) Latency(d time.Duration) *Runner {
 
 // Silence makes all further calls fail, as of a process that was killed.
 func (r *Runner) Silence() { r.locked(func() { r.gone = true }) }
+
+// Wake ends a silence.
+func (r *Runner) Wake() { r.locked(func() { r.gone = false }) }
 
 // Fail ends the runner with a problem.
 func (r *Runner) Fail(p runnerv1alpha1.Problem, message string) {
@@ -138,17 +143,6 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	}
-}
-
-// Update takes a share.
-func (r *Runner) Update(ctx context.Context, m runnerv1alpha1.Update) error {
-	return r.answer(ctx, "update", func() error {
-		if r.share != nil && m.Revision <= r.share.Revision {
-			return nil
-		}
-		r.share, r.updated = &m, time.Now()
-		return nil
-	})
 }
 
 // Start takes the instant to begin at.
@@ -254,32 +248,12 @@ func (r *Runner) state() runnerv1alpha1.State {
 		return runnerv1alpha1.StateConnecting
 	case r.start == nil:
 		return runnerv1alpha1.StateReady
-	case r.worked() < r.length():
+	case !r.load().over:
 		return runnerv1alpha1.StateRunning
 	case r.once(runnerv1alpha1.PhaseTeardown) && !r.torn:
 		return runnerv1alpha1.StateDrained
 	}
 	return runnerv1alpha1.StateDone
-}
-
-// length is that of the plan, whose stages all have a duration here.
-func (r *Runner) length() (d time.Duration) {
-	for i := range r.plan.Rates {
-		d += r.plan.Rates[i].Duration
-	}
-	return d
-}
-
-// worked is how long the load has lasted.
-func (r *Runner) worked() time.Duration {
-	if r.start == nil {
-		return 0
-	}
-	end := r.clock()
-	if !r.stopped.IsZero() {
-		end = min(end, int64(r.stopped.Sub(r.clockZero)))
-	}
-	return min(max(0, time.Duration(end-r.start.At)), r.length())
 }
 
 func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
@@ -309,27 +283,21 @@ func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
 // count fills in what a shard has done after a while: its part of each stage's slots, all
 // answered 200 after 1 ms.
 func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
-	worked := r.worked()
+	load := r.load()
 	h := histogram.New()
-	if worked > 0 {
+	if load.lasted > 0 {
 		s.StartedAt = max(1, r.start.At)
 	}
-	var begun time.Duration
-	for i := range r.plan.Rates {
-		stage := r.plan.Rates[i]
-		in := min(max(0, worked-begun), stage.Duration)
-		n := r.part(int64(float64(stage.Count) * in.Seconds() / stage.Period.Seconds()))
-		c := runnerv1alpha1.StageCounters{Sent: n, Begun: int64(begun)}
-		begun += stage.Duration
-		if worked >= begun {
-			c.Ended = int64(begun)
-		}
+	s.Suspended, s.Changed = load.suspended, load.changed
+	for i, c := range load.stages {
+		c.Slots, c.Begun = r.part(c.Slots), max(0, c.Begun)
+		c.Sent = c.Slots
 		s.Stages = append(s.Stages, c)
-		if stage.WarmUp {
-			s.Counters.WarmUpSent += n
+		if r.plan.Rates[i].WarmUp {
+			s.Counters.WarmUpSent += c.Sent
 			continue
 		}
-		s.Counters.Sent += n
+		s.Counters.Sent += c.Sent
 	}
 	s.Counters.Done, s.Counters.Succeeded = s.Counters.Sent, s.Counters.Sent
 	h.RecordN(1000, s.Counters.Sent)
@@ -350,7 +318,7 @@ func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
 		}
 	}
 	if s.State == runnerv1alpha1.StateDone && s.StartedAt != 0 {
-		s.EndedAt = s.StartedAt + int64(worked)
+		s.EndedAt = s.StartedAt + int64(load.lasted)
 		s.Histograms = &runnerv1alpha1.Histograms{ServiceTime: s.ResponseTime, TimeToFirstByte: s.ResponseTime}
 	}
 }
