@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -259,6 +258,3 @@ func (c *converter) security() {
 		c.WarnAt("spec.targets[0]", "security", "%s (%s) is asked for; auth of the target makes it", name, what)
 	}
 }
-
-// escape makes a value fit for any place of a path or query.
-func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

@@ -1,10 +1,7 @@
 package openapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strings"
 
@@ -145,7 +142,8 @@ func (c *converter) variable(op *operation, name string) string {
 			parameter = p
 		}
 	}
-	made, invented := c.parameterValue(parameter)
+	v, invented := c.parameterValue(parameter)
+	made := simple(v, escape)
 	if made == "" {
 		made = "1"
 	}
@@ -154,58 +152,8 @@ func (c *converter) variable(op *operation, name string) string {
 	if invented {
 		c.WarnAt(at, name, "the value is made from the schema; put real ones in its place, as a range, list or csv")
 	}
-	c.Spec().Variables = append(c.Spec().Variables, v1alpha1.Variable{Name: our, Constant: &v1alpha1.Constant{Value: new(escape(made))}})
+	c.Spec().Variables = append(c.Spec().Variables, v1alpha1.Variable{Name: our, Constant: &v1alpha1.Constant{Value: new(made)}})
 	return our
-}
-
-// parameterValue is the text of a parameter. invented: no example says it.
-func (c *converter) parameterValue(p value) (out string, invented bool) {
-	if v := c.exampleOf(p); v != nil {
-		return plainText(v), false
-	}
-	schema := p.raw("schema")
-	if !schema.is() {
-		if content := p.raw("content"); len(content.names()) > 0 {
-			schema = content.raw(content.names()[0]).raw("schema")
-		}
-	}
-	followed, ok := c.follow(schema)
-	if !ok {
-		return "", true
-	}
-	return plainText(c.example(followed)), !followed.raw("example").is()
-}
-
-// exampleOf is what example or examples beside a schema say.
-func (c *converter) exampleOf(v value) json.RawMessage {
-	if e := v.raw("example"); e.is() && !isNull(e) {
-		return c.literal(e)
-	}
-	examples := v.raw("examples")
-	for _, name := range examples.names() {
-		one, ok := c.follow(examples.raw(name))
-		if e := one.raw("value"); ok && e.is() {
-			return c.literal(e)
-		}
-	}
-	return nil
-}
-
-// plainText is what style simple makes of a value (RFC 6570 3.2.2); objects stay JSON.
-func plainText(v json.RawMessage) string {
-	var s string
-	if json.Unmarshal(v, &s) == nil {
-		return s
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(v, &list) == nil {
-		parts := make([]string, len(list))
-		for i := range list {
-			parts[i] = plainText(list[i])
-		}
-		return strings.Join(parts, ",")
-	}
-	return string(v)
 }
 
 // parameters adds those that are required to query and headers.
@@ -217,20 +165,23 @@ func (c *converter) parameters(t *v1alpha1.Template, at string, op *operation) {
 		if !p.raw("required").yes() || name == "" {
 			continue
 		}
-		switch made, _ := c.parameterValue(p); p.raw("in").text() {
+		v, _ := c.parameterValue(p)
+		switch p.raw("in").text() {
 		case "query":
-			t.Path += separator + convert.Literal(escape(name)+"="+escape(made))
-			separator = "&"
+			if made := query(p, name, v); made != "" {
+				t.Path += separator + convert.Literal(made)
+				separator = "&"
+			}
 		case "header":
 			lower := strings.ToLower(name)
 			if lower == "accept" || lower == "content-type" || lower == "authorization" {
 				continue // said elsewhere
 			}
-			if h, ok := c.Header(at+".headers", place(op.method, op.path), lower, convert.Literal(made)); ok {
+			if h, ok := c.Header(at+".headers", place(op.method, op.path), lower, convert.Literal(simple(v, asIs))); ok {
 				t.Headers = append(t.Headers, h)
 			}
 		case "cookie":
-			cookies = append(cookies, name+"="+made)
+			cookies = append(cookies, name+"="+simple(v, asIs))
 		}
 	}
 	if len(cookies) > 0 {
@@ -296,24 +247,6 @@ func mediaType(names []string) string {
 		}
 	}
 	return ""
-}
-
-// form is application/x-www-form-urlencoded of an object, in its order.
-func form(object json.RawMessage) []byte {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return nil
-	}
-	var parts []string
-	for dec.More() {
-		name, err := dec.Token()
-		var v json.RawMessage
-		if err != nil || dec.Decode(&v) != nil {
-			break
-		}
-		parts = append(parts, url.QueryEscape(fmt.Sprint(name))+"="+url.QueryEscape(plainText(v)))
-	}
-	return []byte(strings.Join(parts, "&"))
 }
 
 var successCode = regexp.MustCompile(`^2([0-9]{2}|[xX]{2})$`)

@@ -32,7 +32,7 @@ func write(b *strings.Builder, re *syntax.Regexp) {
 	case syntax.OpLiteral:
 		b.WriteString(string(re.Rune))
 	case syntax.OpCharClass:
-		b.WriteRune(member(re.Rune))
+		b.WriteRune(ofClass(re.Rune))
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		b.WriteByte('a')
 	case syntax.OpCapture, syntax.OpConcat:
@@ -50,8 +50,8 @@ func write(b *strings.Builder, re *syntax.Regexp) {
 	}
 }
 
-// member of a class, given as pairs of bounds: an ordinary one if there is one.
-func member(ranges []rune) rune {
+// ofClass is a member of a class, given as pairs of bounds: an ordinary one if there is one.
+func ofClass(ranges []rune) rune {
 	for _, r := range "0aA1b-_" {
 		for i := 0; i+1 < len(ranges); i += 2 {
 			if ranges[i] <= r && r <= ranges[i+1] {

@@ -1,0 +1,149 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// parameterValue is the value of a parameter; nil: none can be made. invented: no example says it.
+func (c *converter) parameterValue(p value) (v json.RawMessage, invented bool) {
+	if v := c.exampleOf(p); v != nil {
+		return v, false
+	}
+	schema := p.raw("schema")
+	if content := p.raw("content"); !schema.is() && len(content.names()) > 0 {
+		media := content.raw(content.names()[0])
+		if v := c.exampleOf(media); v != nil {
+			return v, false
+		}
+		schema = media.raw("schema")
+	}
+	followed, ok := c.follow(schema)
+	if !ok {
+		return nil, true
+	}
+	return c.example(followed), !followed.raw("example").is()
+}
+
+// exampleOf is what example or examples beside a schema say.
+func (c *converter) exampleOf(v value) json.RawMessage {
+	if e := v.raw("example"); e.is() && !isNull(e) {
+		return c.literal(e)
+	}
+	examples := v.raw("examples")
+	for _, name := range examples.names() {
+		one, ok := c.follow(examples.raw(name))
+		if e := one.raw("value"); ok && e.is() {
+			return c.literal(e)
+		}
+	}
+	return nil
+}
+
+// query is a parameter of a query, as its style says: form, exploded unless it says otherwise, or
+// deepObject. One with a content is JSON.
+func query(p value, name string, v json.RawMessage) string {
+	if p.raw("content").is() {
+		return escape(name) + "=" + escape(string(v))
+	}
+	explode := p.raw("explode").text() != "false"
+	var parts []string
+	members, isObject := membersOf(v)
+	items, isArray := itemsOf(v)
+	switch {
+	case isObject && p.raw("style").text() == "deepObject":
+		for _, m := range members {
+			parts = append(parts, escape(name+"["+m.name+"]")+"="+escape(plainText(m.value)))
+		}
+	case isObject && explode:
+		for _, m := range members {
+			parts = append(parts, escape(m.name)+"="+escape(plainText(m.value)))
+		}
+	case isArray && explode:
+		for _, item := range items {
+			parts = append(parts, escape(name)+"="+escape(plainText(item)))
+		}
+	default:
+		return escape(name) + "=" + simple(v, escape)
+	}
+	return strings.Join(parts, "&")
+}
+
+// simple is the style of paths and headers (RFC 6570 3.2.2), not exploded. encode is done to each
+// part.
+func simple(v json.RawMessage, encode func(string) string) string {
+	var parts []string
+	members, isObject := membersOf(v)
+	items, isArray := itemsOf(v)
+	switch {
+	case isObject:
+		for _, m := range members {
+			parts = append(parts, encode(m.name), encode(plainText(m.value)))
+		}
+	case isArray:
+		for _, item := range items {
+			parts = append(parts, encode(plainText(item)))
+		}
+	default:
+		return encode(plainText(v))
+	}
+	return strings.Join(parts, ",")
+}
+
+// escape makes a text fit for any place of a path or query.
+func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+
+// asIs is for headers.
+func asIs(s string) string { return s }
+
+// plainText is a string's characters, and the JSON of anything else.
+func plainText(v json.RawMessage) string {
+	var s string
+	if json.Unmarshal(v, &s) == nil {
+		return s
+	}
+	return string(v)
+}
+
+func itemsOf(v json.RawMessage) (items []json.RawMessage, is bool) {
+	if len(v) == 0 || v[0] != '[' {
+		return nil, false
+	}
+	return items, json.Unmarshal(v, &items) == nil
+}
+
+// member is one of an object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// membersOf are those of an object, in its order.
+func membersOf(v json.RawMessage) (out []member, is bool) {
+	dec := json.NewDecoder(bytes.NewReader(v))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return nil, false
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		m := member{name: fmt.Sprint(name)}
+		if err != nil || dec.Decode(&m.value) != nil {
+			return nil, false
+		}
+		out = append(out, m)
+	}
+	return out, true
+}
+
+// form is application/x-www-form-urlencoded of an object.
+func form(object json.RawMessage) []byte {
+	var parts []string
+	members, _ := membersOf(object)
+	for _, m := range members {
+		parts = append(parts, url.QueryEscape(m.name)+"="+url.QueryEscape(plainText(m.value)))
+	}
+	return []byte(strings.Join(parts, "&"))
+}
