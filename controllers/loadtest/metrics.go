@@ -2,94 +2,220 @@ package loadtest
 
 import (
 	"errors"
+	"slices"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/metric"
 )
 
-// metrics of the operator. The series of a LoadTest go when it goes, so that there are never
-// more than there are LoadTests.
-type metrics struct {
-	runs   *prometheus.CounterVec
-	phase  *prometheus.GaugeVec
-	rate   *prometheus.GaugeVec
-	p99    *prometheus.GaugeVec
-	errors *prometheus.GaugeVec
-	lost   *prometheus.GaugeVec
-	passed *prometheus.GaugeVec
+// own are the operator's metrics of LoadTests.
+var own = metric.NewSet("h2surge_loadtest_")
+
+// Families are the metrics that a Collector has.
+func Families() []metric.Family { return own.Families() }
+
+// gauge and counter have one series for each LoadTest, or as many as the further labels have values.
+func gauge(name, help string, labels ...string) *prometheus.Desc {
+	return own.Gauge(name, help, append([]string{"namespace", "loadtest"}, labels...)...)
 }
 
-// newMetrics registers the metrics, or takes those that are there: a process may have several
-// managers, one after another.
-func newMetrics(reg prometheus.Registerer) *metrics {
-	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "h2surge_loadtest_" + name, Help: help,
-		}, append([]string{"namespace", "name"}, labels...)))
-	}
-	return &metrics{
-		runs: register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "h2surge_loadtest_runs_total", Help: "Runs that ended while this process led, by the verdict's outcome.",
-		}, []string{"outcome"})),
-		phase:  gauge("phase", "1 for the phase that the LoadTest is in.", "phase"),
-		rate:   gauge("rate_requests_per_second", "Requests sent a second, measured stages only, since their start."),
-		p99:    gauge("response_time_p99_seconds", "99th percentile of the response time, over all shards, so far."),
-		errors: gauge("error_ratio", "1 - succeeded / (sent + dropped), so far."),
-		lost:   gauge("runners_lost", "Runners that ended before their time."),
-		passed: gauge("passed", "1 when the condition Passed is True, 0 when it is False; absent in flight and when inconclusive."),
-	}
+func counter(name, help string, labels ...string) *prometheus.Desc {
+	return own.Counter(name, help, append([]string{"namespace", "loadtest"}, labels...)...)
 }
 
-func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
+var (
+	descRuns = own.Counter("runs_total", "Runs that ended while this process led, by the verdict's outcome.", "outcome")
+
+	descPhase    = gauge("phase", "1 for the phase that the LoadTest is in.", "phase")
+	descVerdict  = gauge("verdict", "1 for the outcome of the verdict; absent until the run has ended.", "outcome")
+	descPassed   = gauge("passed", "1 when the condition Passed is True, 0 when it is False; absent in flight and when inconclusive.")
+	descDuration = gauge("duration_seconds", "Time from the start to the end of the run, or to now; absent before the start.")
+	descLost     = gauge("runners_lost", "Runners that ended before their time.")
+
+	descSent    = counter("requests_sent_total", "Requests of measured stages that were sent, over all shards, so far.")
+	descOutcome = counter("requests_total",
+		"Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost; over all shards, so far.", "outcome")
+	descDropped = counter("requests_dropped_total", "Requests of measured stages that were due and never sent, so far.")
+	descAsked   = gauge("asked_requests_per_second", "The rate of the spec over the measured stages; 0: as fast as possible.")
+	descRate    = gauge("rate_requests_per_second", "Requests sent a second, measured stages only, since their start.")
+	descTimes   = gauge("response_time_seconds", "Response time over all shards, so far, by percentile; 100 is the greatest. Exact to 0.1 %.", "percentile")
+	descErrors  = gauge("error_ratio", "1 - succeeded / (sent + dropped), so far.")
+)
+
+// outcomes of a verdict, so that counters are there before the first run ends.
+var outcomes = []runnerv1alpha1.Outcome{
+	runnerv1alpha1.OutcomePassed, runnerv1alpha1.OutcomeFailed, runnerv1alpha1.OutcomeInconclusive,
+	runnerv1alpha1.OutcomeError, runnerv1alpha1.OutcomeStopped,
+}
+
+// Collector has the metrics of LoadTests. Those of a LoadTest that has not ended are there as long
+// as it is. Those of one that has, stay for a time and up to a number of such LoadTests, deleted or
+// not: a last scrape comes later than the end, and pods are gone by then. It may be used by several
+// goroutines at once.
+type Collector struct {
+	keep  time.Duration
+	most  int
+	clock func() time.Time
+
+	mu    sync.Mutex
+	ended map[string]int64                                  // runs by outcome; guarded by mu
+	tests map[types.NamespacedName]*v1alpha1.LoadTestStatus // guarded by mu
+}
+
+// NewCollector keeps what has ended for the time keep, and of no more than most LoadTests.
+func NewCollector(keep time.Duration, most int, clock func() time.Time) *Collector {
+	c := &Collector{
+		keep: keep, most: most, clock: clock,
+		ended: map[string]int64{}, tests: map[types.NamespacedName]*v1alpha1.LoadTestStatus{},
+	}
+	for _, o := range outcomes {
+		c.ended[string(o)] = 0
+	}
+	return c
+}
+
+// register adds c, or returns the one that is there: a process may have several managers, one after
+// another.
+func (c *Collector) register(reg prometheus.Registerer) *Collector {
 	var already prometheus.AlreadyRegisteredError
 	if err := reg.Register(c); errors.As(err, &already) {
-		return already.ExistingCollector.(C)
+		return already.ExistingCollector.(*Collector)
 	} else if err != nil {
 		panic(err) // two metrics of one name: a mistake in this file
 	}
 	return c
 }
 
-// observe updates the series of a LoadTest after its status has been written.
-func (m *metrics) observe(key types.NamespacedName, before, after *v1alpha1.LoadTestStatus) {
-	if before.Phase != after.Phase {
-		m.phase.DeletePartialMatch(seriesOf(key))
-	}
-	m.phase.WithLabelValues(key.Namespace, key.Name, string(after.Phase)).Set(1)
+// Observe takes the status of a LoadTest, which must not be changed any more. A run counts as ended
+// when before has no end and after has one.
+func (c *Collector) Observe(key types.NamespacedName, before, after *v1alpha1.LoadTestStatus) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if before.CompletionTime == nil && after.CompletionTime != nil {
-		m.runs.WithLabelValues(after.Verdict.Outcome).Inc()
+		c.ended[after.Verdict.Outcome]++
 	}
-	if after.Shards != nil {
-		m.lost.WithLabelValues(key.Namespace, key.Name).Set(float64(after.Shards.Lost))
-	}
-	if r := after.Results; r != nil {
-		m.rate.WithLabelValues(key.Namespace, key.Name).Set(number64(r.Rate.Achieved))
-		m.p99.WithLabelValues(key.Namespace, key.Name).Set(float64(r.ResponseTime.P99) / 1e6)
-		m.errors.WithLabelValues(key.Namespace, key.Name).Set(number64(r.ErrorRatio))
-	}
-	switch c := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionPassed); {
-	case c == nil || c.Status == metav1.ConditionUnknown:
-		m.passed.DeletePartialMatch(seriesOf(key))
-	case c.Status == metav1.ConditionTrue:
-		m.passed.WithLabelValues(key.Namespace, key.Name).Set(1)
-	default:
-		m.passed.WithLabelValues(key.Namespace, key.Name).Set(0)
+	c.tests[key] = after
+	c.prune()
+}
+
+// Forget says that the LoadTest was deleted.
+func (c *Collector) Forget(key types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if st := c.tests[key]; st != nil && st.CompletionTime == nil {
+		delete(c.tests, key)
 	}
 }
 
-func (m *metrics) forget(key types.NamespacedName) {
-	for _, g := range []*prometheus.GaugeVec{m.phase, m.rate, m.p99, m.errors, m.lost, m.passed} {
-		g.DeletePartialMatch(seriesOf(key))
+// prune drops what ended too long ago, and the earliest of what is too many. The caller holds mu.
+func (c *Collector) prune() {
+	var ended []types.NamespacedName
+	for key, st := range c.tests {
+		switch {
+		case st.CompletionTime == nil:
+		case c.clock().Sub(st.CompletionTime.Time) >= c.keep:
+			delete(c.tests, key)
+		default:
+			ended = append(ended, key)
+		}
+	}
+	if len(ended) <= c.most {
+		return
+	}
+	slices.SortFunc(ended, func(a, b types.NamespacedName) int {
+		return c.tests[b].CompletionTime.Compare(c.tests[a].CompletionTime.Time)
+	})
+	for _, key := range ended[c.most:] {
+		delete(c.tests, key)
 	}
 }
 
-func seriesOf(key types.NamespacedName) prometheus.Labels {
-	return prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) { own.Describe(to) }
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.prune()
+	for outcome, n := range c.ended {
+		to <- prometheus.MustNewConstMetric(descRuns, prometheus.CounterValue, float64(n), outcome)
+	}
+	for key, st := range c.tests {
+		s := seriesOf{to, key}
+		s.life(st, c.clock())
+		if st.Results != nil {
+			s.results(st.Results)
+		}
+	}
+}
+
+// seriesOf are those of a LoadTest.
+type seriesOf struct {
+	to  chan<- prometheus.Metric
+	key types.NamespacedName
+}
+
+func (s seriesOf) gauge(d *prometheus.Desc, v float64, labels ...string) {
+	s.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{s.key.Namespace, s.key.Name}, labels...)...)
+}
+
+func (s seriesOf) counter(d *prometheus.Desc, n int64, labels ...string) {
+	s.to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), append([]string{s.key.Namespace, s.key.Name}, labels...)...)
+}
+
+func (s seriesOf) life(st *v1alpha1.LoadTestStatus, now time.Time) {
+	s.gauge(descPhase, 1, string(st.Phase))
+	if st.Shards != nil {
+		s.gauge(descLost, float64(st.Shards.Lost))
+	}
+	if st.Verdict != nil {
+		s.gauge(descVerdict, 1, st.Verdict.Outcome)
+	}
+	if st.StartTime != nil {
+		end := now
+		if st.CompletionTime != nil {
+			end = st.CompletionTime.Time
+		}
+		s.gauge(descDuration, max(0, end.Sub(st.StartTime.Time).Seconds()))
+	}
+	if p := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionPassed); p != nil && p.Status != metav1.ConditionUnknown {
+		passed := 0.0
+		if p.Status == metav1.ConditionTrue {
+			passed = 1
+		}
+		s.gauge(descPassed, passed)
+	}
+}
+
+func (s seriesOf) results(r *v1alpha1.Results) {
+	n := &r.Requests
+	s.counter(descSent, n.Sent)
+	s.counter(descOutcome, n.Succeeded, "succeeded")
+	s.counter(descOutcome, n.FailedChecks, "failed_checks")
+	s.counter(descOutcome, n.TimedOut, "timed_out")
+	s.counter(descOutcome, n.Reset, "reset")
+	s.counter(descOutcome, n.ConnectionLost, "connection_lost")
+	s.counter(descDropped, n.Dropped)
+	s.gauge(descAsked, number64(r.Rate.Asked))
+	s.gauge(descRate, number64(r.Rate.Achieved))
+	s.gauge(descErrors, number64(r.ErrorRatio))
+	t := &r.ResponseTime
+	for _, q := range []struct {
+		percentile string
+		us         int64
+	}{{"50", t.P50}, {"90", t.P90}, {"95", t.P95}, {"99", t.P99}, {"99.9", t.P999}, {"100", t.Max}} {
+		s.gauge(descTimes, float64(q.us)/1e6, q.percentile)
+	}
 }
 
 func number64(decimal string) float64 {

@@ -1,10 +1,16 @@
 package loadtest
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -41,27 +47,46 @@ func counted(t *testing.T, reg *prometheus.Registry, name string) (sum float64) 
 	return sum
 }
 
-func TestMetricsComeAndGo(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	m := newMetrics(reg)
-	if again := newMetrics(reg); again.runs != m.runs {
+var pcf = types.NamespacedName{Namespace: "core", Name: "pcf"}
+
+// endedAt is the status of a run that has passed.
+func endedAt(end time.Time) *v1alpha1.LoadTestStatus {
+	s := states()["finished, passed"][0]
+	s.lt.Status = *statusOf(states()["running"][0], now)
+	st := statusOf(s, now)
+	st.CompletionTime = &metav1.Time{Time: end}
+	return st
+}
+
+// registered returns a collector, what it is scraped by, and its clock.
+func registered(keep time.Duration, most int) (*Collector, *prometheus.Registry, *time.Time) {
+	clock := now
+	c := NewCollector(keep, most, func() time.Time { return clock })
+	reg := prometheus.NewPedanticRegistry()
+	return c.register(reg), reg, &clock
+}
+
+func TestMetricsOfARun(t *testing.T) {
+	c, reg, _ := registered(time.Minute, 10)
+	if again := NewCollector(time.Minute, 10, time.Now).register(reg); again != c {
 		t.Error("a second manager has counters of its own")
 	}
 	all := states()
-	key := types.NamespacedName{Namespace: "core", Name: "pcf"}
 	status := &v1alpha1.LoadTestStatus{}
 	for _, state := range []string{"pending", "starting: pods", "running", "draining", "finished, passed", "finished, passed"} {
 		s := all[state][0]
 		s.lt = s.lt.DeepCopy()
 		s.lt.Status = *status
 		next := statusOf(s, now)
-		m.observe(key, status, next)
+		c.Observe(pcf, status, next)
 		status = next
 	}
 	want := map[string]int{
-		"h2surge_loadtest_runs_total": 1, "h2surge_loadtest_phase": 1, "h2surge_loadtest_passed": 1,
-		"h2surge_loadtest_rate_requests_per_second": 1, "h2surge_loadtest_response_time_p99_seconds": 1,
-		"h2surge_loadtest_error_ratio": 1, "h2surge_loadtest_runners_lost": 1,
+		"h2surge_loadtest_runs_total": 5, "h2surge_loadtest_phase": 1, "h2surge_loadtest_passed": 1,
+		"h2surge_loadtest_verdict": 1, "h2surge_loadtest_duration_seconds": 1, "h2surge_loadtest_runners_lost": 1,
+		"h2surge_loadtest_requests_sent_total": 1, "h2surge_loadtest_requests_total": 5, "h2surge_loadtest_requests_dropped_total": 1,
+		"h2surge_loadtest_asked_requests_per_second": 1, "h2surge_loadtest_rate_requests_per_second": 1,
+		"h2surge_loadtest_response_time_seconds": 6, "h2surge_loadtest_error_ratio": 1,
 	}
 	if diff := cmp.Diff(want, series(t, reg)); diff != "" {
 		t.Errorf("series of a finished run (-want +got):\n%s", diff)
@@ -69,8 +94,119 @@ func TestMetricsComeAndGo(t *testing.T) {
 	if n := counted(t, reg, "h2surge_loadtest_runs_total"); n != 1 {
 		t.Errorf("the run was counted %v times", n)
 	}
-	m.forget(key)
-	if diff := cmp.Diff(map[string]int{"h2surge_loadtest_runs_total": 1}, series(t, reg)); diff != "" {
-		t.Errorf("series after the LoadTest has gone (-want +got):\n%s", diff)
+}
+
+func TestMetricsAreThoseOfTheStatus(t *testing.T) {
+	c, reg, _ := registered(time.Minute, 10)
+	st := endedAt(now.Add(90 * time.Second))
+	st.StartTime = &metav1.Time{Time: now}
+	st.Results = &v1alpha1.Results{
+		Requests:   v1alpha1.RequestCounts{Sent: 100, Succeeded: 80, FailedChecks: 8, TimedOut: 5, Reset: 4, ConnectionLost: 3, Dropped: 2},
+		Rate:       v1alpha1.RateStatus{Asked: "50", Achieved: "49.5"},
+		ErrorRatio: "0.2157", ResponseTime: v1alpha1.Times{P50: 1100, P90: 2000, P95: 3000, P99: 8420, P999: 9000, Max: 9999},
+	}
+	c.Observe(pcf, &v1alpha1.LoadTestStatus{}, st)
+	want := `
+# HELP h2surge_loadtest_duration_seconds Time from the start to the end of the run, or to now; absent before the start.
+# TYPE h2surge_loadtest_duration_seconds gauge
+h2surge_loadtest_duration_seconds{loadtest="pcf",namespace="core"} 90
+# HELP h2surge_loadtest_error_ratio 1 - succeeded / (sent + dropped), so far.
+# TYPE h2surge_loadtest_error_ratio gauge
+h2surge_loadtest_error_ratio{loadtest="pcf",namespace="core"} 0.2157
+# HELP h2surge_loadtest_rate_requests_per_second Requests sent a second, measured stages only, since their start.
+# TYPE h2surge_loadtest_rate_requests_per_second gauge
+h2surge_loadtest_rate_requests_per_second{loadtest="pcf",namespace="core"} 49.5
+# HELP h2surge_loadtest_requests_total Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost; over all shards, so far.
+# TYPE h2surge_loadtest_requests_total counter
+h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="connection_lost"} 3
+h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="failed_checks"} 8
+h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="reset"} 4
+h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="succeeded"} 80
+h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="timed_out"} 5
+# HELP h2surge_loadtest_response_time_seconds Response time over all shards, so far, by percentile; 100 is the greatest. Exact to 0.1 %.
+# TYPE h2surge_loadtest_response_time_seconds gauge
+h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="50"} 0.0011
+h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="90"} 0.002
+h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="95"} 0.003
+h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="99"} 0.00842
+h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="99.9"} 0.009
+h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="100"} 0.009999
+# HELP h2surge_loadtest_verdict 1 for the outcome of the verdict; absent until the run has ended.
+# TYPE h2surge_loadtest_verdict gauge
+h2surge_loadtest_verdict{loadtest="pcf",namespace="core",outcome="Passed"} 1
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want),
+		"h2surge_loadtest_duration_seconds", "h2surge_loadtest_error_ratio", "h2surge_loadtest_rate_requests_per_second",
+		"h2surge_loadtest_requests_total", "h2surge_loadtest_response_time_seconds", "h2surge_loadtest_verdict"); err != nil {
+		t.Error(err)
+	}
+	problems, err := testutil.GatherAndLint(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestLastValuesStayForATime(t *testing.T) {
+	c, reg, clock := registered(15*time.Minute, 10)
+	running := statusOf(states()["running"][0], now)
+	phases := func() int { return series(t, reg)["h2surge_loadtest_phase"] }
+
+	c.Observe(pcf, &v1alpha1.LoadTestStatus{}, running)
+	*clock = clock.Add(time.Hour)
+	if n := phases(); n != 1 {
+		t.Errorf("%d series of a run that goes on", n)
+	}
+	c.Observe(pcf, running, endedAt(*clock))
+	c.Forget(pcf)
+	*clock = clock.Add(15*time.Minute - 1)
+	if n := phases(); n != 1 {
+		t.Errorf("%d series of a deleted LoadTest within the time", n)
+	}
+	*clock = clock.Add(1)
+	if n := phases(); n != 0 {
+		t.Errorf("%d series after the time", n)
+	}
+	c.Observe(pcf, endedAt(now), endedAt(now)) // an operator that begins sees old runs
+	if n := phases(); n != 0 {
+		t.Errorf("%d series of a run that ended long ago", n)
+	}
+	c.Observe(pcf, &v1alpha1.LoadTestStatus{}, running)
+	c.Forget(pcf)
+	if n := phases(); n != 0 {
+		t.Errorf("%d series of a LoadTest that was deleted before its end", n)
+	}
+	if n := counted(t, reg, "h2surge_loadtest_runs_total"); n != 1 {
+		t.Errorf("%v runs were counted", n)
+	}
+}
+
+func TestLastValuesAreBounded(t *testing.T) {
+	c, reg, _ := registered(time.Hour, 3)
+	running := statusOf(states()["running"][0], now)
+	for i := range 5 {
+		key := types.NamespacedName{Namespace: "core", Name: strconv.Itoa(i)}
+		c.Observe(key, running, endedAt(now.Add(time.Duration(i)*time.Second)))
+		c.Observe(types.NamespacedName{Namespace: "runs", Name: strconv.Itoa(i)}, running, running)
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range families {
+		if f.GetName() != "h2surge_loadtest_phase" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			got = append(got, m.GetLabel()[1].GetValue()+"/"+m.GetLabel()[0].GetValue())
+		}
+	}
+	slices.Sort(got)
+	want := []string{"core/2", "core/3", "core/4", "runs/0", "runs/1", "runs/2", "runs/3", "runs/4"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("LoadTests with series (-want +got):\n%s", diff)
 	}
 }

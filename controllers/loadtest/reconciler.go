@@ -30,7 +30,7 @@ type reconciler struct {
 	registry *collect.Registry
 	pki      *pki.Store
 	events   events.EventRecorder
-	metrics  *metrics
+	metrics  *Collector
 	memory   *memory
 	address  func(*corev1.Pod) string
 	clock    func() time.Time
@@ -85,7 +85,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *reconciler) vanish(req ctrl.Request) {
 	r.registry.Abort(req.NamespacedName, "")
 	r.memory.forget(req.NamespacedName)
-	r.metrics.forget(req.NamespacedName)
+	r.metrics.Forget(req.NamespacedName)
 }
 
 func (r *reconciler) run(ctx context.Context, s *scope) error {
@@ -106,6 +106,7 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 	before := s.lt.Status.DeepCopy()
 	after := statusOf(s, s.now)
 	if equality.Semantic.DeepEqual(before, after) {
+		r.metrics.Observe(s.key(), before, after) // an operator that has just begun knows nothing yet
 		return nil
 	}
 	written := s.lt.DeepCopy()
@@ -119,6 +120,6 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 	}
 	r.memory.wrote(s.lt, written)
 	r.tell(written, happenings(before, after))
-	r.metrics.observe(s.key(), before, after)
+	r.metrics.Observe(s.key(), before, after)
 	return nil
 }

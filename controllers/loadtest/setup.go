@@ -47,7 +47,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		cfg: cfg, client: mgr.GetClient(), reader: mgr.GetAPIReader(),
 		pki:     pki.NewStore(mgr.GetAPIReader(), mgr.GetClient(), cfg.OperatorNamespace, time.Now),
 		events:  mgr.GetEventRecorder("h2surge"),
-		metrics: newMetrics(ctrlmetrics.Registry),
+		metrics: NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry),
 		memory:  &memory{runs: map[types.NamespacedName]*recollection{}},
 		address: opts.ControlAddress, clock: time.Now,
 	}

@@ -26,6 +26,8 @@ func (c *OperatorConfig) SetDefaults(env Environment) {
 	orString(&c.LeaderElection.ID, "manager.h2surge.io")
 	orString(&c.Metrics.BindAddress, ":8443")
 	orTrue(&c.Metrics.Secure)
+	orDuration(&c.Metrics.KeepFinished, 15*time.Minute)
+	orInt(&c.Metrics.MaxFinished, 100)
 	orString(&c.Health.BindAddress, ":8081")
 	orString(&c.Logging.Level, "info")
 	orString(&c.Logging.Format, "json")

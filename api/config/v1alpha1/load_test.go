@@ -30,6 +30,9 @@ func TestLoadDefaults(t *testing.T) {
 			if !*cfg.LeaderElection.Enabled || !*cfg.Metrics.Secure {
 				t.Error("leader election and secure metrics are on by default")
 			}
+			if m := &cfg.Metrics; m.KeepFinished.Duration != 15*time.Minute || m.MaxFinished != 100 {
+				t.Errorf("the last values of %d runs are kept for %v, want 100 and 15m", m.MaxFinished, m.KeepFinished.Duration)
+			}
 		})
 	}
 }
@@ -70,6 +73,8 @@ func TestLoadRefuses(t *testing.T) {
 		"bad quantity":       {head + "runner: {memoryPerCPU: lots}\n", "runner.memoryPerCPU"},
 		"short interval":     {head + "runner: {snapshotInterval: 1ms}\n", "runner.snapshotInterval"},
 		"report too large":   {head + "report: {maxBytes: 2000000}\n", "report.maxBytes"},
+		"kept for no time":   {head + "metrics: {keepFinished: 1ms}\n", "metrics.keepFinished"},
+		"none is kept":       {head + "metrics: {maxFinished: -1}\n", "metrics.maxFinished"},
 		"negative":           {head + "maxConcurrentReconciles: -1\n", "maxConcurrentReconciles"},
 		"two at once":        {head + "namespaces: [A]\nlogging: {format: xml}\n", "logging.format"},
 	}

@@ -44,6 +44,12 @@ type Metrics struct {
 	// secure: HTTPS, and only for whom the API server's TokenReview and SubjectAccessReview
 	// let in (get on the non-resource URL /metrics). Default true.
 	Secure *bool `json:"secure,omitempty"`
+	// keepFinished is how long the last values of a run stay after its end, also when its LoadTest
+	// is deleted. Default 15m.
+	KeepFinished metav1.Duration `json:"keepFinished,omitzero"`
+	// maxFinished bounds how many ended runs there are values of; those that ended first go
+	// first. Default 100.
+	MaxFinished int `json:"maxFinished,omitempty"`
 }
 
 // Health has the endpoints /healthz and /readyz.

@@ -22,6 +22,8 @@ func (c *OperatorConfig) Validate() field.ErrorList {
 	errs = append(errs, namespace(field.NewPath("operatorNamespace"), c.OperatorNamespace)...)
 	errs = append(errs, atLeast(field.NewPath("maxConcurrentReconciles"), c.MaxConcurrentReconciles, 1)...)
 	errs = append(errs, address(field.NewPath("metrics", "bindAddress"), c.Metrics.BindAddress)...)
+	errs = append(errs, noShorter(field.NewPath("metrics", "keepFinished"), c.Metrics.KeepFinished, time.Second)...)
+	errs = append(errs, atLeast(field.NewPath("metrics", "maxFinished"), c.Metrics.MaxFinished, 1)...)
 	errs = append(errs, address(field.NewPath("health", "bindAddress"), c.Health.BindAddress)...)
 	errs = append(errs, oneOf(field.NewPath("logging", "level"), c.Logging.Level, "debug", "info", "error")...)
 	errs = append(errs, oneOf(field.NewPath("logging", "format"), c.Logging.Format, "json", "text")...)
