@@ -73,12 +73,8 @@ func writeBelow(dir string, f compile.File) error {
 // moved is a deep copy of a plan, which names in dir what is below compile.FilesDir in the
 // original.
 func moved(plan *rv.Plan, dir string) (*rv.Plan, error) {
-	b, err := json.Marshal(plan)
+	out, err := copyOf(plan)
 	if err != nil {
-		return nil, err
-	}
-	out := &rv.Plan{}
-	if err := json.Unmarshal(b, out); err != nil {
 		return nil, err
 	}
 	for _, name := range out.Files() {
@@ -87,4 +83,14 @@ func moved(plan *rv.Plan, dir string) (*rv.Plan, error) {
 		}
 	}
 	return out, nil
+}
+
+// copyOf is a deep copy.
+func copyOf(plan *rv.Plan) (*rv.Plan, error) {
+	b, err := json.Marshal(plan)
+	if err != nil {
+		return nil, err
+	}
+	out := &rv.Plan{}
+	return out, json.Unmarshal(b, out)
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+)
+
+// standIns take the place of values that are not known, or not to be shown, while requests are
+// rendered. A stand-in is a number that nothing changes which the language can do in places (upper,
+// urlEncode, jsonEscape, what makes paths and header fields harmless); in what is shown, its
+// description is put in its place.
+type standIns struct {
+	numbers  map[string]string // by description
+	pairs    []string          // for the replacer
+	replacer *strings.Replacer
+}
+
+// of is the stand-in for what a description describes.
+func (s *standIns) of(description string) string {
+	if n, ok := s.numbers[description]; ok {
+		return n
+	}
+	if s.numbers == nil {
+		s.numbers = map[string]string{}
+	}
+	n := fmt.Sprintf("860281574129%08d", len(s.numbers))
+	s.numbers[description] = n
+	sum := sha256.Sum256([]byte(n))
+	for _, made := range [][2]string{
+		{n, ""},
+		{base64.StdEncoding.EncodeToString([]byte(n)), "base64 of "}, // before what it begins with
+		{base64.RawURLEncoding.EncodeToString([]byte(n)), "base64url of "},
+		{hex.EncodeToString(sum[:]), "sha256 of "},
+	} {
+		s.pairs = append(s.pairs, made[0], "<"+made[1]+description+">")
+	}
+	s.replacer = nil
+	return n
+}
+
+// show puts the descriptions into a text.
+func (s *standIns) show(text string) string {
+	if s.replacer == nil {
+		s.replacer = strings.NewReplacer(s.pairs...)
+	}
+	return s.replacer.Replace(text)
+}
+
+// masks replaces the content of Secrets that requests show.
+type masks struct {
+	*standIns
+	files map[string][]byte // by path in the plan
+}
+
+// secretName is "name/key" of a file that a Secret's key becomes.
+func secretName(file string) (name string, ok bool) {
+	return strings.CutPrefix(file, path.Join(compile.FilesDir, "secrets")+"/")
+}
+
+func (m *masks) plan(p *rv.Plan) error {
+	for i := range p.Variables {
+		v := &p.Variables[i]
+		m.content(v.Constant)
+		if v.CSV == nil {
+			continue
+		}
+		if name, ok := secretName(v.CSV.Content.File); ok {
+			if err := m.table(v.CSV, name); err != nil {
+				return fmt.Errorf("spec.variables[%d].csv: %w", i, err)
+			}
+		}
+	}
+	for i := range p.Chains {
+		for j := range p.Chains[i].Steps {
+			s := &p.Chains[i].Steps[j]
+			if s.BodyFrom != nil {
+				m.content(&s.BodyFrom.Content)
+			}
+			for k := range s.Headers {
+				for l := range s.Headers[k].Value {
+					m.content(s.Headers[k].Value[l].Content)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (m *masks) content(c *rv.Content) {
+	if c == nil {
+		return
+	}
+	if name, ok := secretName(c.File); ok {
+		*c = rv.Content{Text: m.of("secret " + name)}
+	}
+}
+
+// table keeps the shape.
+func (m *masks) table(c *rv.CSV, name string) error {
+	content, ok := m.files[c.Content.File]
+	if !ok {
+		return fmt.Errorf("the Secret %s is not in the manifest", path.Dir(name))
+	}
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\uFEFF"))))
+	var out strings.Builder
+	w := csv.NewWriter(&out)
+	if c.Delimiter != "" {
+		r.Comma, _ = utf8.DecodeRuneInString(c.Delimiter)
+		w.Comma = r.Comma
+	}
+	rows, err := r.ReadAll()
+	if err != nil || len(rows) == 0 {
+		return fmt.Errorf("the Secret's %s is no table", path.Base(name)) // a message of csv's could quote it
+	}
+	columns := c.Columns
+	if len(columns) == 0 {
+		columns = rows[0]
+	}
+	for i, row := range rows {
+		for j := range row {
+			if (i > 0 || len(c.Columns) > 0) && j < len(columns) {
+				row[j] = m.of("secret " + name + " column " + columns[j])
+			}
+		}
+	}
+	if err := w.WriteAll(rows); err != nil {
+		return err
+	}
+	c.Content = rv.Content{Text: out.String()}
+	return nil
+}
