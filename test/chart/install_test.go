@@ -1,21 +1,24 @@
 package chart
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
 // previous writes a chart of an earlier version, which lacks what came later: the short name of
-// the CRD and the second replica.
+// the CRD.
 func previous(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "h2surge")
@@ -64,7 +67,7 @@ func TestLifecycle(t *testing.T) {
 		}
 	}
 
-	c.helm(t, on("install", release, previous(t))...)
+	c.helm(t, on("install", release, previous(t), "--take-ownership")...)
 	state("", 1)
 	c.helm(t, on("upgrade", release, chartDir, "--set", "replicas=2")...)
 	state("lt", 2)
@@ -87,4 +90,38 @@ func TestLifecycle(t *testing.T) {
 	c.helm(t, on("install", release, chartDir)...) // takes the CRD that is there
 	state("lt", 1)
 	c.helm(t, on("uninstall", release)...)
+}
+
+// "helm test" ends as its pod does, whose end is played here, and leaves no LoadTest behind whose
+// report the next test would find.
+func TestHelmTest(t *testing.T) {
+	c := startCluster(t)
+	const ns = "h2surge-tested"
+	c.namespace(t, ns)
+	c.install(t, ns, "")
+	for _, phase := range []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed, corev1.PodSucceeded} {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := helmAt(t, c.kubeconfig, "test", release, "--namespace", ns, "--timeout", "60s")
+			ended <- err
+		}()
+		pod := &corev1.Pod{}
+		eventually(t, "a new pod", func(ctx context.Context) bool {
+			return c.Get(ctx, client.ObjectKey{Namespace: ns, Name: "h2surge-test"}, pod) == nil && pod.Status.Phase == corev1.PodPending
+		})
+		if err := c.get(t, &v1alpha1.LoadTest{}, ns, "h2surge-test"); err != nil {
+			t.Errorf("the LoadTest beside the pod: %v", err)
+		}
+		pod.Status.Phase = phase
+		if err := c.Status().Update(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; (err == nil) != (phase == corev1.PodSucceeded) {
+			t.Errorf("pod %s: %v", phase, err)
+		}
+		if err := c.get(t, &v1alpha1.LoadTest{}, ns, "h2surge-test"); !apierrors.IsNotFound(err) {
+			t.Errorf("the LoadTest afterwards: %v", err)
+		}
+	}
+	c.helm(t, "uninstall", release, "--namespace", ns)
 }
