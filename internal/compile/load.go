@@ -114,15 +114,14 @@ func (l *loader) follows(err *field.Error) bool {
 	})
 }
 
-func (l *loader) failf(path, format string, args ...any) *field.Error {
-	err := &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)}
-	l.errs = append(l.errs, err)
-	return err
+func (l *loader) failf(path, format string, args ...any) {
+	l.errs = append(l.errs, &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)})
 }
 
 // failAt is failf for what stands in a line of the manifest that its path does not tell.
 func (l *loader) failAt(line int, path, format string, args ...any) {
-	l.positions.told[l.failf(path, format, args...)] = line
+	l.failf(path, format, args...)
+	l.positions.told[l.errs[len(l.errs)-1]] = line
 }
 
 func (l *loader) here() string { return fmt.Sprintf("document %d", l.document) }
