@@ -54,6 +54,6 @@ cluster, or with a URL and the flags of h2load.`,
 	if strings.HasPrefix(filepath.Base(program), "kubectl-h2surge") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl h2surge"}
 	}
-	root.AddCommand(newRunCommand(l), newLintCommand(), newExplainCommand(), newSchemaCommand(), newTargetCommand(), newConvertCommand(), newReportCommand(), newVersionCommand(), newDemoTargetCommand())
+	root.AddCommand(newRunCommand(l), newLintCommand(), newRenderCommand(), newExplainCommand(), newSchemaCommand(), newTargetCommand(), newConvertCommand(), newReportCommand(), newVersionCommand(), newDemoTargetCommand())
 	return root
 }
