@@ -108,6 +108,7 @@ func (s *scope) merge() error {
 	if err != nil {
 		return fmt.Errorf("merging snapshots: %w", err)
 	}
+	report.Windows, report.WindowsFrom = s.view.Windows, s.view.WindowsFrom
 	live, err := result.NewLive(s.plan, nil, snapshots)
 	if err != nil {
 		return fmt.Errorf("merging snapshots: %w", err)
@@ -187,6 +188,14 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *ending) (bool, er
 var reportDetails = []detail[runnerv1alpha1.Report]{
 	{"histograms", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
 		r.Histograms = nil
+		return r
+	}},
+	{"windows", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Windows, r.WindowsFrom = nil, 0
+		return r
+	}},
+	{"shards", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Shards = nil
 		return r
 	}},
 	{"steps", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {

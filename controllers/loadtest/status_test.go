@@ -380,7 +380,7 @@ func TestFit(t *testing.T) {
 		t.Fatalf("dropped %v (%v) although all fits", dropped, err)
 	}
 	small, dropped, err := fit(report, len(whole)/2, reportDetails)
-	if err != nil || len(small) > len(whole)/2 || !slices.Equal(dropped, []string{"histograms", "steps"}) {
+	if err != nil || len(small) > len(whole)/2 || !slices.Equal(dropped, []string{"histograms", "windows", "shards", "steps"}) {
 		t.Errorf("%d bytes, dropped %v (%v)", len(small), dropped, err)
 	}
 	var back runnerv1alpha1.Report

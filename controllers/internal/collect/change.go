@@ -45,6 +45,9 @@ type scheduled struct {
 func (r *run) enqueue() {
 	if n := len(r.changes); n == 0 || r.d.Live.Revision > r.changes[n-1].Revision {
 		r.changes = append(r.changes, scheduled{Live: r.d.Live})
+		if n == 0 {
+			r.note(&r.d.Live, 0)
+		}
 	}
 }
 
@@ -100,6 +103,7 @@ func (r *run) schedule() {
 				c.at += int64(changeLead)
 			}
 			c.at = max(c.at, last+int64(changeGap))
+			r.note(&c.Live, r.sinceStart(c.at))
 			r.log.Info("Changing the load", "revision", c.Revision, "suspended", c.Suspended)
 		}
 		last = max(last, c.at)

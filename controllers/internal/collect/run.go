@@ -51,6 +51,7 @@ type run struct {
 	shards   []*stateful
 	outcomes chan outcome
 	calls    sync.WaitGroup
+	windows  *series
 	zero     time.Time // of our clock
 	startAt  int64     // in our clock, of the runners that are told to start together
 	nextWake time.Time
@@ -64,7 +65,7 @@ func newRun(d Desired, shares []runnerv1alpha1.Share, opts Options, dial Dial, l
 	r := &run{
 		opts: opts, dial: dial, log: log, wake: wake, wanted: d,
 		signal: make(chan struct{}, 1), aborts: make(chan struct{}),
-		outcomes: make(chan outcome), zero: time.Now(),
+		outcomes: make(chan outcome), zero: time.Now(), windows: newSeries(&d, len(shares)),
 	}
 	for i := range shares {
 		r.shards = append(r.shards, &stateful{share: shares[i], lastSeen: r.zero})
@@ -317,6 +318,9 @@ func (r *run) learn(o outcome) {
 		s.lastSeen = time.Now()
 		err = s.take(o.snapshot)
 	}
+	if err == nil {
+		err = r.windows.Add(o.snapshot)
+	}
 	if errors.Is(err, errRestarted) {
 		s.pod.Ended, s.pod.Why = true, err.Error()
 	}
@@ -350,6 +354,7 @@ func (r *run) publish(now time.Time, changed bool) {
 	}
 	v.Revision, v.Newest = r.revisions()
 	v.Applied = slices.Clone(r.applied)
+	v.Windows, v.WindowsFrom = r.windows.of(v)
 	r.view.Store(v)
 	if changed || !r.nextWake.After(now) {
 		r.nextWake = now.Add(r.opts.Interval)

@@ -76,6 +76,9 @@ type View struct {
 	Applied []Applied
 	// Rate is the requests sent a second, by the last two looks at each runner.
 	Rate float64
+	// Windows are there when every shard is final; see Report. They must not be changed.
+	Windows     []runnerv1alpha1.Window
+	WindowsFrom int64
 }
 
 // Shard is what is known of one shard.
