@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const explainLong = `Tell what a field of a LoadTest means: its type, what values it may have, and the fields
-below it. It is "kubectl explain" without a cluster. PATH is the names from the top, with
-dots between them; loadtest. before them, and indices, may be there.`
+const explainLong = `Tell what a field of a LoadTest means: its type, what values it may have, and the
+fields below it. It is "kubectl explain" without a cluster. PATH is the names from the
+top, with dots between them; loadtest. before them, and indices, may be there.`
 
 func newExplainCommand() *cobra.Command {
 	recursive := false

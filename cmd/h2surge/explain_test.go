@@ -37,7 +37,7 @@ func TestExplainTop(t *testing.T) {
 
 func TestExplainUnknown(t *testing.T) {
 	for path, want := range map[string]string{
-		"spec.templatez":                    "spec has no field \"templatez\"; did you mean templates?\n",
+		"spec.templatez":                   "spec has no field \"templatez\"; did you mean templates?\n",
 		"spec.template":                    "spec has no field \"template\"; did you mean templates?\n\"template\" is at spec.chains.steps.parallel.template, spec.chains.steps.template, spec.runner.template\n",
 		"spec.chains.jsonpointer":          "spec.chains has no field \"jsonpointer\"; it has cookies, maxInFlight, ...",
 		"spec.runner.template.spec":        "spec.runner.template is as Kubernetes has it: kubectl explain tells what is in it\n",

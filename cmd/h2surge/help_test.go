@@ -17,6 +17,10 @@ func TestHelp(t *testing.T) {
 		"help.txt":         {"h2surge", "--help"},
 		"help-run.txt":     {"h2surge", "run", "--help"},
 		"help-report.txt":  {"h2surge", "report", "--help"},
+		"help-lint.txt":    {"h2surge", "lint", "--help"},
+		"help-render.txt":  {"h2surge", "render", "--help"},
+		"help-explain.txt": {"h2surge", "explain", "--help"},
+		"help-schema.txt":  {"h2surge", "schema", "--help"},
 		"help-kubectl.txt": {"/usr/local/bin/kubectl-h2surge", "run", "--help"},
 	} {
 		var out strings.Builder

@@ -16,14 +16,14 @@ import (
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
-const lintLong = `Check manifests without running them, and tell all that is wrong with them at once, one
-line for each mistake:
+const lintLong = `Check manifests without running them, and tell all that is wrong with them at once,
+one line for each mistake:
 
   FILE:LINE: FIELD: what is wrong
 
-Checked is all that can be seen without a connection: the fields, the names that refer to
-each other, and what the manifest's own ConfigMaps and Secrets and the files it names
-hold: tables, bodies with holes, scripts, JSON Schemas, certificates.
+Checked is all that can be seen without a connection: the fields, the names that refer
+to each other, and what the manifest's own ConfigMaps and Secrets and the files it
+names hold: tables, bodies with holes, scripts, JSON Schemas, certificates.
 
 Warnings are about what is odd but possible, and what is not here to be checked: a
 ConfigMap that only the cluster has, a variable of the environment.

@@ -10,18 +10,18 @@ import (
 )
 
 const renderLong = `Print the requests of a manifest as they would be sent, without sending them: for some
-instances of its chains, in the order in which they begin, each step with its method and
-URL, all header fields in the order of the wire, and the body. Setup and teardown chains
-are there too.
+instances of its chains, in the order in which they begin, each step with its method
+and URL, all header fields in the order of the wire, and the body. Setup and teardown
+chains are there too.
 
 Nothing is connected to and no response comes, so that what is captured is shown as
 <capture NAME of step STEP>. What Secrets hold is shown as <secret NAME/KEY> and
-<authorization of target NAME>, unless --show-secrets is given. Scripts that make requests
-get an empty previous response of status 200. What is made of such a value with hmacSha256 is made of
-a number that stands for it.
+<authorization of target NAME>, unless --show-secrets is given; a number stands for it
+while requests are made. Scripts that make requests get an empty previous response of
+status 200.
 
-Values are those of a single worker: "run" deals them out to its workers. The same manifest
-gives the same output each time, but for the time: see --at.`
+Values are those of a single worker: "run" deals them out to its workers. The same
+manifest gives the same output each time, but for the time: see --at.`
 
 // Formats of "h2surge render".
 const outputCurl = "curl"
@@ -50,7 +50,8 @@ func newRenderCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.source.file, o.source.stdin = args[0], cmd.InOrStdin()
-			if err := o.complete(cmd.Flags().Changed("shard")); err != nil {
+			whole := !cmd.Flags().Changed("shard")
+			if err := o.complete(whole); err != nil {
 				return err
 			}
 			return o.run(cmd.OutOrStdout())
@@ -58,26 +59,32 @@ func newRenderCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.IntVar(&o.count, "count", 5, "`number` of chain instances, without setup and teardown")
-	flags.IntVar(&o.shard, "shard", -1, "`number` of the shard, from 0, whose part to print; without it, of the whole test")
-	flags.Lookup("shard").DefValue = ""
-	flags.StringVar(&o.step, "step", "", "`name` of the steps to print; without it, all")
+	flags.IntVar(&o.count, "count", 5, "`number` of chain instances beside setup and teardown")
+	flags.IntVar(&o.shard, "shard", 0, "only the part of the shard with this `number`, from 0")
+	flags.StringVar(&o.step, "step", "", "only the steps with this `name`")
 	flags.StringVarP(&o.output, "output", "o", outputText, "`format`: text, json or curl")
-	flags.BoolVar(&o.showSecrets, "show-secrets", false, "show what Secrets hold; tokens that an OAuth 2.0 server gives are not fetched")
-	flags.StringVar(&o.at, "at", "", "`time` that it is, such as 2026-01-02T15:04:05Z; without it, now")
+	flags.BoolVar(&o.showSecrets, "show-secrets", false, "show what Secrets hold; OAuth 2.0 tokens are not fetched")
+	flags.StringVar(&o.at, "at", "", "`time` instead of now, such as 2026-01-02T15:04:05Z")
 	return cmd
 }
+
+// allShards is the value of --shard that is not given.
+const allShards = -1
 
 // maxRendered bounds --count: all is kept until it is printed.
 const maxRendered = 100_000
 
-func (o *renderOptions) complete(shardGiven bool) error {
+// whole: all shards' parts are wanted.
+func (o *renderOptions) complete(whole bool) error {
+	if whole {
+		o.shard = allShards
+	}
 	switch {
 	case o.output != outputText && o.output != outputJSON && o.output != outputCurl:
 		return usagef("-o: %q is not possible; text, json and curl are", o.output)
 	case o.count < 0 || o.count > maxRendered:
 		return usagef("--count: must be between 0 and %d", maxRendered)
-	case shardGiven && o.shard < 0:
+	case !whole && o.shard < 0:
 		return usagef("--shard: must not be negative")
 	}
 	o.wall = time.Now().UnixNano()

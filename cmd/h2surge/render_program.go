@@ -82,7 +82,7 @@ func (o *renderOptions) cannotLoad(err error, at *compile.Positions, absent fiel
 
 // share is the whole test's, or one shard's.
 func (o *renderOptions) share(plan *rv.Plan) (rv.Share, error) {
-	if o.shard < 0 {
+	if o.shard == allShards {
 		return shard.Whole(plan), nil
 	}
 	if o.shard >= plan.Shards {

@@ -127,7 +127,7 @@ func FuzzRender(f *testing.F) {
 		if strings.Contains(manifest, "file") {
 			return // of this machine
 		}
-		o := &renderOptions{source: source{file: "-", stdin: strings.NewReader(manifest)}, shard: -1, wall: 1}
+		o := &renderOptions{source: source{file: "-", stdin: strings.NewReader(manifest)}, shard: allShards, wall: 1}
 		r, err := o.newRenderer()
 		if err != nil {
 			return
