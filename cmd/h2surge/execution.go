@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -14,6 +15,8 @@ const (
 	headStart = 20 * time.Millisecond
 	// readyEvery is how often it is looked whether the connections are open.
 	readyEvery = 5 * time.Millisecond
+	// firstRevision is that of the share a run begins with.
+	firstRevision = 1
 	// Reasons of a Stop.
 	reasonInterrupted = "interrupted"
 	reasonUnreachable = "cannot connect"
@@ -36,9 +39,12 @@ type execution struct {
 	share  rv.Share
 	// connect bounds the time until all connections are open, setup what the setup chains take then.
 	connect, setup time.Duration
-	// interrupts are the user's: the first ends sending and awaits responses in flight, the
-	// second ends that too.
-	interrupts <-chan os.Signal
+	// signals are the user's: the first interrupt ends sending and awaits responses in flight, the
+	// second ends that too. SIGHUP is live's, else it is an interrupt as well.
+	signals <-chan os.Signal
+	// keys are pressed while it runs; one of them is an interrupt, the others are live's.
+	keys <-chan byte
+	live *live
 	// every gets a snapshot once a second from the start on, and one when setup begins.
 	every func(*rv.Snapshot)
 
@@ -51,7 +57,7 @@ type execution struct {
 // run returns the final snapshot. What kept the run from being a whole one stands in it; an
 // error is one of the engine itself.
 func (x *execution) run() (*rv.Snapshot, error) {
-	if err := x.engine.Update(rv.Update{Revision: 1, Share: x.share}); err != nil {
+	if err := x.engine.Update(rv.Update{Revision: firstRevision, Share: x.share}); err != nil {
 		return nil, err
 	}
 	ready, err := x.awaitReady()
@@ -62,9 +68,11 @@ func (x *execution) run() (*rv.Snapshot, error) {
 		return x.neverReady()
 	}
 	if ready {
-		if err := x.engine.Start(rv.Start{At: rv.Clock() + int64(headStart), Globals: x.globals}); err != nil {
+		at := rv.Clock() + int64(headStart)
+		if err := x.engine.Start(rv.Start{At: at, Globals: x.globals}); err != nil {
 			return nil, err
 		}
+		x.live.begin(at)
 	}
 	if err := x.watch(); err != nil {
 		return nil, err
@@ -79,9 +87,15 @@ func (x *execution) awaitReady() (bool, error) {
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()
 	for {
+		if x.interrupted > 0 {
+			return false, nil
+		}
+		var err error
 		select {
-		case <-x.interrupts:
-			return false, x.interrupt()
+		case s := <-x.signals:
+			err = x.signal(s)
+		case key := <-x.keys:
+			err = x.press(key)
 		case <-x.engine.Done():
 			return false, nil
 		case <-limit.C:
@@ -97,6 +111,9 @@ func (x *execution) awaitReady() (bool, error) {
 				limit.Reset(x.setup + x.connect) // a connection may be lost on the way
 				x.every(s)
 			}
+		}
+		if err != nil {
+			return false, err
 		}
 	}
 }
@@ -134,17 +151,37 @@ func (x *execution) watch() error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
+		var err error
 		select {
 		case <-x.engine.Done():
 			return nil
-		case <-x.interrupts:
-			if err := x.interrupt(); err != nil {
-				return err
-			}
+		case s := <-x.signals:
+			err = x.signal(s)
+		case key := <-x.keys:
+			err = x.press(key)
 		case <-tick.C:
 			x.every(x.engine.Snapshot())
 		}
+		if err != nil {
+			return err
+		}
 	}
+}
+
+// signal: when a terminal goes away, both the system and the shell may tell; that is one wish to end.
+func (x *execution) signal(s os.Signal) error {
+	if s == syscall.SIGHUP && (x.live.again() || x.interrupted > 0) {
+		return nil
+	}
+	return x.interrupt()
+}
+
+func (x *execution) press(key byte) error {
+	if key == keyEnd {
+		return x.interrupt()
+	}
+	x.live.press(key)
+	return nil
 }
 
 // interrupt drains at the first call and ends at once at the next.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -90,9 +91,11 @@ func TestExecution(t *testing.T) {
 					go tc.user(signals)
 				}
 				shown := 0
+				shows := &progress{w: io.Discard, errs: io.Discard}
 				x := &execution{
 					engine: e, connect: 5 * time.Second, setup: 8 * time.Second,
-					interrupts: signals, every: func(*rv.Snapshot) { shown++ },
+					signals: signals, every: func(*rv.Snapshot) { shown++ },
+					live: newLive(e, rv.Share{}, &job{plan: testPlan()}, shows),
 				}
 				s, err := x.run()
 				if err != nil {
@@ -125,14 +128,23 @@ func TestSetupFailureIsTold(t *testing.T) {
 }
 
 func TestInterruptsDeliversSignals(t *testing.T) {
-	wish, release := interrupts()
+	last := make(chan struct{})
+	wish, release := interrupts(signals{last: func() { close(last) }})
 	defer release()
-	for range 2 {
-		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
+		select {
+		case <-last:
+			t.Fatalf("the last one before %v", s)
+		default:
+		}
+		if err := syscall.Kill(os.Getpid(), s); err != nil {
 			t.Fatal(err)
 		}
-		<-wish
+		if got := <-wish; got != s {
+			t.Fatalf("%v, want %v", got, s)
+		}
 	}
+	<-last // the next one would end the process
 }
 
 func TestPlace(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,8 @@ type fakeEngine struct {
 	setup   time.Duration
 	fails   bool
 	refuse  error // of Update
+	updates []rv.Update
+	keys    chan byte // of the terminal
 	start   rv.Start
 	stops   []rv.Stop
 	started chan struct{}
@@ -58,7 +61,11 @@ func (e *fakeEngine) Update(u rv.Update) error {
 	if e.refuse != nil {
 		return e.refuse
 	}
-	e.snapshot.Revision, e.snapshot.State = u.Revision, rv.StateReady
+	e.updates = append(e.updates, u)
+	if e.snapshot.Revision, e.snapshot.Suspended = u.Revision, u.Suspended; u.Revision > 1 {
+		return nil
+	}
+	e.snapshot.State = rv.StateReady
 	if e.dead {
 		e.snapshot.State, e.snapshot.Problem, e.snapshot.Message = rv.StateConnecting, rv.ProblemConnect, "connection refused"
 	}
@@ -88,6 +95,7 @@ func (e *fakeEngine) Start(s rv.Start) error {
 	defer e.mu.Unlock()
 	e.start = s
 	e.snapshot.State, e.snapshot.StartedAt = rv.StateRunning, startedAt
+	e.snapshot.Stages = make([]rv.StageCounters, len(e.plan.Rates))
 	close(e.started)
 	if !e.lasting {
 		e.end()
@@ -172,7 +180,8 @@ func h2surge(t *testing.T, e *fakeEngine, interrupts <-chan os.Signal, args ...s
 			}
 			return e.given(plan, workers, cpus)
 		},
-		interrupts: func() (<-chan os.Signal, func()) { return interrupts, func() {} },
+		interrupts: func(signals) (<-chan os.Signal, func()) { return interrupts, func() {} },
+		keyboard:   func(io.Reader, io.Writer) (<-chan byte, func()) { return e.keys, func() {} },
 		allowed:    func() []int { return []int{4, 5} },
 	}
 	var out, errors bytes.Buffer

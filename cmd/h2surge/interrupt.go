@@ -6,23 +6,42 @@ import (
 	"syscall"
 )
 
-// interrupts delivers the user's wish to end. The third one ends the process as it would any
-// other program, so that nobody is locked in by a run that does not end.
-func interrupts() (<-chan os.Signal, func()) {
-	wish := make(chan os.Signal, 2)
+// signals are the user's wishes.
+type signals struct {
+	// rereads: SIGHUP means that the manifest is to be read again. Otherwise it ends the run, unless the
+	// user has it ignored (nohup).
+	rereads bool
+	// last is called before the process ends there and then.
+	last func()
+}
+
+// interrupts delivers the user's wish to end, and SIGHUP. The third wish to end ends the process as it
+// would any other program, so that nobody is locked in by a run that does not end.
+func interrupts(o signals) (<-chan os.Signal, func()) {
+	wish := make(chan os.Signal, 4)
 	got := make(chan os.Signal, 2)
 	stop := make(chan struct{})
-	signal.Notify(got, os.Interrupt, syscall.SIGTERM)
+	caught := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if o.rereads || !signal.Ignored(syscall.SIGHUP) {
+		caught = append(caught, syscall.SIGHUP)
+	}
+	signal.Notify(got, caught...)
 	go func() {
-		for range 2 {
+		for ends := 0; ends < 2; {
 			select {
 			case s := <-got:
-				wish <- s
+				if s != syscall.SIGHUP {
+					ends++
+					wish <- s
+				} else if len(wish) < cap(wish)-2 { // there is always room for two wishes to end
+					wish <- s
+				}
 			case <-stop:
 				return
 			}
 		}
-		signal.Reset(os.Interrupt, syscall.SIGTERM)
+		o.last()
+		signal.Reset(caught...)
 	}()
 	return wish, func() {
 		signal.Stop(got)

@@ -22,6 +22,8 @@ type job struct {
 	threads int
 	// files are what the plan takes from ConfigMaps and Secrets of the manifest.
 	files []compile.File
+	// manifest is what the plan was made of; nil: it was made of flags.
+	manifest *compile.Manifest
 }
 
 // source says where a LoadTest comes from: a manifest, or else flags and a URL.
@@ -68,7 +70,7 @@ func (s *source) compile() (*job, error) {
 	}
 	j, err := newJob(p, warnings)
 	if err == nil {
-		j.files = files
+		j.files, j.manifest = files, m
 	}
 	return j, err
 }

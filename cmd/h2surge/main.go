@@ -27,6 +27,7 @@ func parts() linked {
 			return runner.New(plan, runner.Options{Workers: workers, CPUs: cpus, Alone: true})
 		},
 		interrupts: interrupts,
+		keyboard:   keyboard,
 		allowed:    cpu.Allowed,
 	}
 }

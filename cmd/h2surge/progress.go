@@ -16,8 +16,14 @@ type progress struct {
 	terminal bool
 	plan     *rv.Plan
 	line     func(result.Live) string
+	// errs is for what must be seen, also when no progress is wanted.
+	errs io.Writer
+	// hint is shown first; empty: none.
+	hint string
 
 	previous []rv.Snapshot
+	// bar is the last one, "" where there is none.
+	bar string
 }
 
 // clearLine goes to the first column and erases to the end of the line (ECMA-48 CR, EL).
@@ -38,15 +44,44 @@ func (p *progress) every(s *rv.Snapshot) {
 		fmt.Fprintln(p.w, p.line(live))
 		return
 	}
-	fmt.Fprintf(p.w, "%s%s\n%s", clearLine, p.line(live), bar(live))
+	p.bar = bar(live, s.Suspended)
+	fmt.Fprintf(p.w, "%s%s\n%s", clearLine, p.line(live), p.bar)
 }
 
 // begin shows the bar before the first second is over.
 func (p *progress) begin() {
+	if p.hint != "" {
+		fmt.Fprintln(p.w, p.hint)
+	}
 	if p.terminal {
-		fmt.Fprint(p.w, bar(result.Live{State: rv.StateConnecting}))
+		p.bar = bar(result.Live{State: rv.StateConnecting}, false)
+		fmt.Fprint(p.w, p.bar)
 	}
 }
+
+// tell shows what happened, above the bar.
+func (p *progress) tell(what string) { p.above(p.w, what) }
+
+// warn shows what did not happen.
+func (p *progress) warn(what string) { p.above(p.errs, what) }
+
+func (p *progress) above(w io.Writer, what string) {
+	if !p.terminal {
+		fmt.Fprintln(w, what)
+		return
+	}
+	fmt.Fprintf(w, "%s%s\n%s", clearLine, what, p.bar)
+}
+
+// ask makes the rates those that are shown as asked for.
+func (p *progress) ask(rates []rv.Rate) {
+	plan := *p.plan
+	plan.Rates = rates
+	p.plan = &plan
+}
+
+// gone says that there was a terminal, and is none any more.
+func (p *progress) gone() bool { return p.terminal && !isTerminal(p.errs) }
 
 // end takes the bar away, so that what follows begins in the first column.
 func (p *progress) end() {
@@ -55,12 +90,12 @@ func (p *progress) end() {
 	}
 }
 
-func bar(l result.Live) string {
+func bar(l result.Live, paused bool) string {
 	full := int(min(1, max(0, l.Progress)) * barWidth)
-	return fmt.Sprintf("[%s%s] %3.0f%%  %s", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), l.Progress*100, doing(l))
+	return fmt.Sprintf("[%s%s] %3.0f%%  %s", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), l.Progress*100, doing(l, paused))
 }
 
-func doing(l result.Live) string {
+func doing(l result.Live, paused bool) string {
 	switch l.State {
 	case rv.StateConnecting, rv.StateWaiting:
 		return "connecting"
@@ -70,6 +105,9 @@ func doing(l result.Live) string {
 		return "awaiting the last responses"
 	case rv.StateDrained, rv.StateTearingDown:
 		return "tearing down"
+	}
+	if paused {
+		return l.Stage + ", paused"
 	}
 	return l.Stage
 }

@@ -44,7 +44,7 @@ func TestDoing(t *testing.T) {
 		rv.StateWaiting: "connecting", rv.StateConnecting: "connecting", rv.StateSettingUp: "setting up", rv.StateReady: "hold", rv.StateRunning: "hold",
 		rv.StateDraining: "awaiting the last responses", rv.StateDrained: "tearing down", rv.StateTearingDown: "tearing down",
 	} {
-		if got := doing(result.Live{State: state, Stage: "hold"}); got != want {
+		if got := doing(result.Live{State: state, Stage: "hold"}, false); got != want {
 			t.Errorf("%s: %q, want %q", state, got, want)
 		}
 	}

@@ -31,7 +31,9 @@ connection; and certificates are verified, which h2load never does (--insecure).
 
 The report goes to standard output; progress, warnings and errors go to standard error.
 An interrupt (Ctrl-C) ends sending and awaits the responses in flight; a second one ends
-at once. Both write the report.
+at once. Both write the report. On a terminal there are keys: + and - change the rate of
+the stage in force, p pauses and goes on, q is an interrupt. SIGHUP reads the file of -f
+again and puts its rates in force; nothing else of it may have changed.
 
 ` + exitCodes
 
@@ -48,7 +50,8 @@ const runExample = `  h2surge run -f loadtest.yaml
 // linked are the parts of a run that tests replace.
 type linked struct {
 	newEngine  func(plan *rv.Plan, workers int, cpus []int) (engine, error)
-	interrupts func() (<-chan os.Signal, func())
+	interrupts func(signals) (<-chan os.Signal, func())
+	keyboard   func(io.Reader, io.Writer) (<-chan byte, func())
 	allowed    func() []int
 }
 
@@ -183,12 +186,19 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 		return nil, err
 	}
 	defer e.Close() //nolint:errcheck // never fails
-	signals, release := parts.interrupts()
-	defer release()
 	shown, windows := o.progress(j.plan, stderr), result.NewWindows(j.plan, 1)
+	l := newLive(e, share, j, shown)
+	l.bent = windows.Change
+	if o.source.file != "" && o.source.file != "-" {
+		l.name, l.reread = o.source.file, o.source.compile
+	}
+	keys, restore := o.keys(parts, shown)
+	defer restore()
+	wishes, release := parts.interrupts(signals{rereads: l.reread != nil, last: restore})
+	defer release()
 	x := &execution{
 		engine: e, share: share, connect: connectTimeout(j.plan), setup: j.plan.SetupWithin(),
-		interrupts: signals, every: func(s *rv.Snapshot) {
+		signals: wishes, keys: keys, live: l, every: func(s *rv.Snapshot) {
 			_ = windows.Add(s) // what this process has encoded it can read
 			shown.every(s)
 		},
@@ -203,11 +213,24 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 }
 
 func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {
-	p := &progress{w: stderr, plan: plan, line: export.ProgressLine, terminal: isTerminal(stderr)}
+	p := &progress{w: stderr, plan: plan, line: export.ProgressLine, terminal: isTerminal(stderr), errs: stderr}
 	if o.quiet {
 		p.w, p.terminal = io.Discard, false
 	}
 	return p
+}
+
+// keys are those of the terminal, and how to give it back. Without progress nothing would tell what
+// they do.
+func (o *runOptions) keys(parts linked, shown *progress) (<-chan byte, func()) {
+	if o.quiet {
+		return nil, func() {}
+	}
+	keys, restore := parts.keyboard(o.source.stdin, shown.errs)
+	if keys != nil {
+		shown.hint = keysHint
+	}
+	return keys, restore
 }
 
 // connectTimeout is that of the slowest target, its ramp included.

@@ -1,0 +1,48 @@
+package main
+
+import "io"
+
+// The keys that a run obeys. Ctrl-C and Ctrl-Z are the terminal's.
+const (
+	keyFaster = '+'
+	keySlower = '-'
+	keyPause  = 'p'
+	keyEnd    = 'q'
+	keyHelp   = '?'
+)
+
+const (
+	keysHint = "keys: + - rate, p pause, q end, ? help"
+	keysHelp = "keys: + and - change the rate of this stage by a tenth; p pauses and goes on;\n" +
+		"      q ends with the report, twice at once; ? shows this"
+)
+
+// escape begins what arrow and function keys send.
+const escape = 0x1b
+
+// readKeys delivers what is pressed until reading fails for good, which retry decides. What nobody
+// takes in time is lost.
+func readKeys(in io.Reader, keys chan<- byte, retry func() bool) {
+	var b [64]byte
+	for {
+		n, err := in.Read(b[:])
+		if n > 0 && b[0] != escape {
+			deliver(keys, b[:n])
+		}
+		if err != nil && !retry() {
+			return
+		}
+	}
+}
+
+func deliver(keys chan<- byte, pressed []byte) {
+	for _, key := range pressed {
+		select {
+		case keys <- key:
+		default:
+		}
+	}
+}
+
+// keysAhead is how many keys may be pressed before the first of them is obeyed.
+const keysAhead = 16

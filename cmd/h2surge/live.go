@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// live changes a test while it runs: the rate of the stage in force, a pause, or all rates from the
+// file, read again. It belongs to the goroutine that runs the execution.
+type live struct {
+	engine engine
+	share  rv.Share
+	job    *job
+	shown  *progress
+	// reread compiles the manifest, which is called name, again; nil: there is none that could be read
+	// twice.
+	reread func() (*job, error)
+	name   string
+	// bent hears of other rates from an offset on; zero counts are a pause.
+	bent func(at time.Duration, rates []rv.Rate)
+
+	// file has the rates as the manifest says, steps how far keys have moved each of them, and rates
+	// what is in force.
+	file, rates []rv.Rate
+	steps       []int
+	suspended   bool
+	revision    int64
+	// startAt is on the engine's clock. Before begin, the file is not read but noted to be.
+	begun, noted bool
+	startAt      int64
+}
+
+// newLive is for an engine that has had the share's first revision.
+func newLive(e engine, share rv.Share, j *job, shown *progress) *live {
+	return &live{
+		engine: e, share: share, job: j, shown: shown, bent: func(time.Duration, []rv.Rate) {},
+		file: j.plan.Rates, rates: j.plan.Rates, steps: make([]int, len(j.plan.Rates)), revision: firstRevision,
+	}
+}
+
+// begin is called once the start instant is known.
+func (l *live) begin(at int64) {
+	l.begun, l.startAt = true, at
+	if l.noted {
+		l.again()
+	}
+}
+
+// press does what a key asks for.
+func (l *live) press(key byte) {
+	switch key {
+	case keyFaster:
+		l.turn(1)
+	case keySlower:
+		l.turn(-1)
+	case keyPause:
+		l.pause()
+	case keyHelp:
+		l.shown.tell(keysHelp)
+	}
+}
+
+// stage is the index of the one in force; -1: none.
+func (l *live) stage() int {
+	now, err := result.NewLive(l.job.plan, nil, []rv.Snapshot{*l.engine.Snapshot()})
+	if err != nil || now.Stage == "" {
+		return -1
+	}
+	return slices.IndexFunc(l.rates, func(r rv.Rate) bool { return r.Name == now.Stage })
+}
+
+// turn moves the rate of the stage in force by steps.
+func (l *live) turn(by int) {
+	i := l.stage()
+	switch {
+	case i < 0:
+		l.shown.tell("no stage is in force: there is no rate to change")
+		return
+	case l.file[i].AsFastAsPossible:
+		l.shown.tell(fmt.Sprintf("stage %s goes as fast as possible: there is no rate to change", l.file[i].Name))
+		return
+	}
+	rate, ok := stepped(l.file[i], l.steps[i]+by)
+	if !ok {
+		l.shown.tell(fmt.Sprintf("rate %s: this is as far as keys go", l.rateOf(i)))
+		return
+	}
+	rates := slices.Clone(l.rates)
+	rates[i] = rate
+	if l.put(rates, l.suspended) {
+		l.steps[i] += by
+		l.shown.tell("rate " + l.rateOf(i))
+	}
+}
+
+// rateOf is how a stage's rate is shown.
+func (l *live) rateOf(i int) string {
+	return result.FormatRate(result.Asked(&l.rates[i])) + "/s" + map[bool]string{true: ", paused"}[l.suspended]
+}
+
+func (l *live) pause() {
+	i := l.stage()
+	if i < 0 {
+		l.shown.tell("no stage is in force: there is nothing to pause")
+		return
+	}
+	if !l.put(l.rates, !l.suspended) {
+		return
+	}
+	switch {
+	case l.suspended:
+		l.shown.tell("paused")
+	case l.rates[i].AsFastAsPossible:
+		l.shown.tell("goes on, as fast as possible")
+	default:
+		l.shown.tell("goes on, rate " + l.rateOf(i))
+	}
+}
+
+// again puts the rates of the file in force. It is false when there is no file to read, or when nobody
+// is there any more to have changed it. Mistakes in it are shown, and the test goes on as it was.
+func (l *live) again() bool {
+	if l.reread == nil || l.shown.gone() {
+		return false
+	}
+	if l.noted = !l.begun; l.noted {
+		l.shown.tell("the manifest will be read again at the start")
+		return true
+	}
+	j, err := l.reread()
+	if err == nil {
+		err = refusal(l.name, l.job, j)
+	}
+	if err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			l.shown.warn(oneLine(line))
+		}
+		l.shown.warn("the test goes on as it was")
+		return true
+	}
+	l.adopt(j.plan.Rates)
+	return true
+}
+
+// adopt takes the rates of a manifest that was read again; what keys have changed is over.
+func (l *live) adopt(rates []rv.Rate) {
+	var changes []string
+	for i := range rates {
+		if was := l.rates[i]; was != rates[i] {
+			changes = append(changes, fmt.Sprintf("stage %s: rate %s/s, was %s/s", was.Name,
+				result.FormatRate(result.Asked(&rates[i])), result.FormatRate(result.Asked(&was))))
+		}
+	}
+	if len(changes) == 0 {
+		l.shown.tell("the manifest has the rates that are in force")
+		return
+	}
+	if !l.put(rates, l.suspended) {
+		return
+	}
+	l.file, l.steps = rates, make([]int, len(rates))
+	for _, line := range changes {
+		l.shown.tell(line)
+	}
+}
+
+// put makes the engine change at once, but not before the start: the rates of the plan are what was
+// asked for until something has changed.
+func (l *live) put(rates []rv.Rate, suspended bool) bool {
+	at := max(rv.Clock(), l.startAt+1)
+	u := rv.Update{Revision: l.revision + 1, At: at, Share: l.share, Rates: rates, Suspended: suspended}
+	if err := l.engine.Update(u); err != nil { // such as that the run has just ended
+		l.shown.warn("not changed: " + oneLine(err.Error()))
+		return false
+	}
+	l.revision, l.rates, l.suspended = u.Revision, rates, suspended
+	l.shown.ask(rates)
+	l.bent(time.Duration(at-l.startAt), asked(rates, suspended))
+	return true
+}
+
+// asked is what comes due: nothing in a pause.
+func asked(rates []rv.Rate, suspended bool) []rv.Rate {
+	if !suspended {
+		return rates
+	}
+	out := slices.Clone(rates)
+	for i := range out {
+		out[i].Count, out[i].AsFastAsPossible = 0, false
+	}
+	return out
+}
+
+// maxRate is the greatest that a manifest may ask for, in requests a second.
+const maxRate = 100_000_000
+
+// stepped is a manifest's rate so many steps up or down. A step is a tenth of it, and at least 1/s. It
+// is false where the step leads below 1/s or above what a manifest could say.
+func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
+	if steps == 0 {
+		return r, true
+	}
+	perSecond := int64((10*r.Period + time.Second - 1) / time.Second)
+	out := r
+	out.Count, out.Period = 10*r.Count+int64(steps)*max(r.Count, perSecond), 10*r.Period
+	within := out.Count >= perSecond || steps > 0
+	return out, within && result.Asked(&out) <= maxRate
+}
