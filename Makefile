@@ -89,6 +89,11 @@ conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, ca
 	test/conformance/install.sh
 	go test -tags conformance -count=1 -v ./test/conformance | awk '/^ *--- (FAIL|SKIP)|SKIPPED|FIGURE|^(ok|FAIL|panic)/ {print}'
 
+.PHONY: html
+html: ## Look at the HTML report in headless Chromium, installed as root; its pictures are in dist/html.
+	test/html/install.sh
+	go test -count=1 -v ./test/html
+
 .PHONY: cover
 cover: ## Test coverage by function, in dist/cover.html too.
 	@mkdir -p dist

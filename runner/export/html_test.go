@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"regexp"
 	"strings"
@@ -77,7 +78,7 @@ func elements(t *testing.T, page string) (out []element) {
 	for z := html.NewTokenizer(strings.NewReader(page)); ; {
 		switch z.Next() {
 		case html.ErrorToken:
-			if z.Err() != io.EOF {
+			if !errors.Is(z.Err(), io.EOF) {
 				t.Fatal(z.Err())
 			}
 			return out
