@@ -43,10 +43,11 @@ manifests: $(TOOLS)/controller-gen ## Regenerate the CRD and the operator's RBAC
 	hack/chart.sh
 
 .PHONY: docs
-docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md and the JSON Schema for editors.
+docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md, docs/metrics.md and the JSON Schema for editors.
 	$(TOOLS)/crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --output-path=docs/api.md --log-level=ERROR
 	@mkdir -p dist docs/schema
 	go run ./cmd/h2surge schema > dist/loadtest.json.new && mv dist/loadtest.json.new docs/schema/loadtest.json
+	go run ./hack/metrics > dist/metrics.md.new && mv dist/metrics.md.new docs/metrics.md
 
 .PHONY: fmt
 fmt: ## Format the Go code.
@@ -79,6 +80,11 @@ test: ## Unit tests with the race detector, envtest, zero-allocation tests.
 chart-test: $(TOOLS)/helm ## Lint, render and install the Helm chart (envtest); builds Helm first, once, some 3 minutes of CPU.
 	$(TOOLS)/helm lint --strict charts/h2surge
 	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -count=1 ./test/chart
+
+.PHONY: prometheus-test
+prometheus-test: $(TOOLS)/helm ## Scrape a real run with a real Prometheus: quantiles, dashboards, alerts; installs its package as root.
+	test/prometheus/install.sh
+	go test -tags prometheus -count=1 -v ./test/prometheus | awk '/^ *--- (FAIL|SKIP)|SKIPPED|FIGURE|^ +[a-z_]+_test.go|^(ok|FAIL|panic)/ {print}'
 
 .PHONY: e2e
 e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster.
