@@ -233,7 +233,7 @@ func lagPlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "lag", "Lag of the generator, p99")
 	p.Unit = "logarithmic"
 	least, top := most(columnsLag, r.Windows)
-	p.setTimes(max(1, least), max(top, 2*float64(judge.MaxLag)))
+	p.setTimes(max(1, least), max(top, 10*float64(judge.MaxLag)))
 	p.Desc = fmt.Sprintf("How late requests were picked up, which is the generator's own fault. Of the worst shard over the whole test %s; above %s the result is in doubt.",
 		micro(r.Generator.LagP99Microseconds), micro(judge.MaxLag))
 	p.addLimit(float64(judge.MaxLag), "in doubt above "+micro(judge.MaxLag))
