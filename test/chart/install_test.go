@@ -123,5 +123,4 @@ func TestHelmTest(t *testing.T) {
 			t.Errorf("the LoadTest afterwards: %v", err)
 		}
 	}
-	c.helm(t, "uninstall", release, "--namespace", ns)
 }

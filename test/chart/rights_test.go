@@ -35,7 +35,7 @@ func TestOperatorHasItsRights(t *testing.T) {
 			own, a, b, other := "rights-"+tc.name, "rights-"+tc.name+"-a", "rights-"+tc.name+"-b", "rights-"+tc.name+"-other"
 			c.namespace(t, own, a, b, other)
 			c.install(t, own, tc.values)
-			stop := c.operate(t, own)
+			c.operate(t, own)
 			for _, ns := range []string{other, a, b} {
 				if err := c.Create(t.Context(), builder.Minimal("test").Namespace(ns).Build()); err != nil {
 					t.Fatal(err)
@@ -49,8 +49,6 @@ func TestOperatorHasItsRights(t *testing.T) {
 			} else if lt := (&v1alpha1.LoadTest{}); c.get(t, lt, other, "test") != nil || lt.Status.Phase != "" {
 				t.Errorf("elsewhere the LoadTest is %q", lt.Status.Phase)
 			}
-			stop()
-			c.helm(t, "uninstall", release, "--namespace", own)
 		})
 	}
 }
@@ -72,10 +70,12 @@ func (c *cluster) install(t *testing.T, namespace, values string) {
 		args = append(args, "--values", valuesOf(t, values))
 	}
 	c.helm(t, args...)
+	t.Cleanup(func() { c.helm(t, "uninstall", release, "--namespace", namespace) })
+	eventually(t, "the CRD is served", func(ctx context.Context) bool { return c.List(ctx, &v1alpha1.LoadTestList{}) == nil })
 }
 
-// operate runs the operator as if in its pod, until stop is called.
-func (c *cluster) operate(t *testing.T, namespace string) (stop func()) {
+// operate runs the operator as if in its pod, until the test ends.
+func (c *cluster) operate(t *testing.T, namespace string) {
 	t.Helper()
 	installed := &corev1.ConfigMap{}
 	if err := c.get(t, installed, namespace, "h2surge-config"); err != nil {
@@ -103,10 +103,10 @@ func (c *cluster) operate(t *testing.T, namespace string) (stop func()) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	return func() {
+	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("the operator: %v", err)
 		}
-	}
+	})
 }
