@@ -32,7 +32,7 @@ var samples = map[string]struct {
 	"amf-event-subscription": {rules: "amf.yaml"},
 	"as-fast-as-possible":    {alone: true},
 	"language":               {},
-	"load-share":             {elsewhere: "its target is two pods of a StatefulSet, and config/target is one of a Deployment"},
+	"load-share":             {elsewhere: "TestLoadShare runs it: its target is two pods of a StatefulSet"},
 	"mtls":                   {elsewhere: "the target speaks no TLS; test/conformance and the tests of runner/dial do"},
 	"nrf-registration":       {rules: "nrf.yaml"},
 	"pcf-app-sessions":       {},
