@@ -5,9 +5,10 @@
 // no quantile is ever an average of quantiles. The order of the snapshots does not matter.
 //
 // The measured window of a stage begins when the first shard began it and ends when the last
-// shard sent its last request; the drain is not in it. A stage with a rate that is bounded by a
+// shard sent its last request; neither the drain nor pauses are in it. A stage with a rate that is bounded by a
 // number of requests lasts, for its rate, as long as its slots do: ten slots at ten a second are
-// one second, though the tenth is due after 0.9 s.
+// one second, though the tenth is due after 0.9 s. When rates changed on the way, or the test was
+// paused, what was asked for is what came due on the runners.
 //
 // The functions here are pure: the caller owns clocks, clients and logs.
 package result

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -11,8 +12,10 @@ type stage struct {
 	sent, dropped int64
 	// inTime is sent without what left only in the drain.
 	inTime int64
-	// window is how long it lasted; see the package comment.
-	window time.Duration
+	// window is how long it lasted, without paused; see the package comment.
+	window, paused time.Duration
+	// asked is in requests a second; zero when as fast as possible.
+	asked float64
 }
 
 // Asked is the rate of a stage in requests a second; zero when as fast as possible.
@@ -26,7 +29,7 @@ func Asked(r *runnerv1alpha1.Rate) float64 {
 // addStage is stage i over all shards.
 func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i int) stage {
 	var out stage
-	var first, last int64
+	var first, last, slots int64
 	begun := false
 	for k := range snapshots {
 		s := &snapshots[k]
@@ -42,9 +45,19 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 		}
 		begun = true
 		last = max(last, end(&plan.Rates[i], s, i))
+		out.paused = max(out.paused, time.Duration(c.Paused))
+		slots += c.Slots
 	}
-	out.window = max(0, time.Duration(last-first))
+	out.window = max(0, time.Duration(last-first)-out.paused)
 	rate := &plan.Rates[i]
+	out.asked = Asked(rate)
+	if changed(snapshots) {
+		// What came due tells what was asked for, whatever the rates were and when.
+		if out.window > 0 && !rate.AsFastAsPossible {
+			out.asked = perSecond(slots, out.window)
+		}
+		return out
+	}
 	if slots := out.sent + out.dropped; rate.Requests > 0 && slots == rate.Requests && Asked(rate) > 0 {
 		if planned := time.Duration(float64(slots) / Asked(rate) * float64(time.Second)); out.window <= planned+time.Duration(lateEnd) {
 			out.window = planned
@@ -53,13 +66,18 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 	return out
 }
 
+// changed: the plan does not tell what was asked for.
+func changed(snapshots []runnerv1alpha1.Snapshot) bool {
+	return slices.ContainsFunc(snapshots, func(s runnerv1alpha1.Snapshot) bool { return s.Changed })
+}
+
 // hasBegun: Begun is zero both for the first stage and for one that has not begun.
 func hasBegun(s *runnerv1alpha1.Snapshot, i int) bool {
 	if i >= len(s.Stages) || s.StartedAt == 0 {
 		return false
 	}
 	c := &s.Stages[i]
-	return i == 0 || c.Begun > 0 || c.Ended > 0 || c.Sent > 0 || c.Dropped > 0
+	return i == 0 || c.Begun > 0 || c.Ended > 0 || c.Sent > 0 || c.Dropped > 0 || c.Slots > 0
 }
 
 // lateEnd is how late the end of a stage may be noticed and still count as on time, in nanoseconds:
@@ -71,7 +89,7 @@ const lateEnd = int64(10 * time.Millisecond)
 // it, how far the snapshot knows, within the stage's bound.
 func end(rate *runnerv1alpha1.Rate, s *runnerv1alpha1.Snapshot, i int) int64 {
 	c := &s.Stages[i]
-	planned := c.Begun + int64(rate.Duration)
+	planned := c.Begun + int64(rate.Duration) + c.Paused
 	if rate.Duration > 0 && c.Ended > planned && c.Ended <= planned+lateEnd {
 		return planned
 	}
@@ -96,10 +114,11 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 		out = append(out, runnerv1alpha1.StageResult{
 			Name:     plan.Rates[i].Name,
 			WarmUp:   plan.Rates[i].WarmUp,
-			Asked:    Asked(&plan.Rates[i]),
+			Asked:    s.asked,
 			Achieved: perSecond(s.inTime, s.window),
 			Sent:     s.sent,
 			Dropped:  s.dropped,
+			Paused:   s.paused.Seconds(),
 		})
 	}
 	return out
@@ -120,7 +139,7 @@ func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runner
 		}
 		sent += s.inTime
 		window += s.window
-		slots += Asked(r) * s.window.Seconds()
+		slots += s.asked * s.window.Seconds()
 		asked = asked && !r.AsFastAsPossible
 	}
 	out := runnerv1alpha1.RateResult{WindowSeconds: window.Seconds(), Achieved: perSecond(sent, window)}

@@ -91,7 +91,7 @@ type ChainTotals struct {
 }
 
 // RateResult compares what was asked with what was sent, in requests a second over the
-// measured window, drain excluded. Asked is zero when the load was as fast as possible.
+// measured window, drain and pauses excluded. Asked is zero when the load was as fast as possible.
 type RateResult struct {
 	Asked    float64 `json:"asked"`
 	Achieved float64 `json:"achieved"`
@@ -126,6 +126,9 @@ type StageResult struct {
 	Achieved float64 `json:"achieved"`
 	Sent     int64   `json:"sent"`
 	Dropped  int64   `json:"dropped"`
+	// Paused is for how long nothing came due because the test was suspended, in seconds. It is in
+	// neither rate.
+	Paused float64 `json:"paused,omitempty"`
 }
 
 // StepResult is one step of one chain over all shards.
