@@ -115,7 +115,7 @@ spec:
   chains:
     - name: session
       target: target
-      steps: [{template: create}, {template: read, when: [{value: "${id_there}", exists: true}]}, {template: delete}]
+      steps: [{template: create}, {template: read, when: [{value: "${id_there}", exists: true}]}, {template: delete, when: [{value: "${whole}", startsWith: "{"}]}]
   rates: [{name: load, asFastAsPossible: true, duration: %ds}]
 `, url, seconds)
 }
