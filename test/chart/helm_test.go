@@ -18,6 +18,9 @@ const (
 	// release and namespace are those for which the chart's names are the names of config/.
 	release   = "h2surge"
 	namespace = "h2surge-system"
+	// oldest is the lowest version of Kubernetes that the chart takes. Without it Helm renders for
+	// the version that it was built with.
+	oldest = "--kube-version=1.33.0"
 )
 
 // helm runs the pinned Helm, away from any configuration or cluster of who runs the tests.
@@ -67,7 +70,7 @@ func (e *helmError) Error() string { return e.err.Error() + ": " + e.output }
 func render(t *testing.T, values string) string {
 	t.Helper()
 	touch(t)
-	out, err := helm(t, values, "template", release, chartDir, "--namespace", namespace)
+	out, err := helm(t, values, "template", release, chartDir, oldest, "--namespace", namespace)
 	if err != nil {
 		t.Fatal(err)
 	}

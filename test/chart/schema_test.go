@@ -60,7 +60,7 @@ func TestRefused(t *testing.T) {
 		{"test where nobody looks", "{watchNamespaces: [a], metrics: {secure: false}, test: {namespace: b}}", "test.namespace: b is not among watchNamespaces"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := helm(t, tc.values, "template", release, chartDir)
+			_, err := helm(t, tc.values, "template", release, chartDir, oldest)
 			if err == nil {
 				t.Fatal("it was taken")
 			}
