@@ -140,6 +140,9 @@ func (l *loop) turn(events []poll.Event) (wait time.Duration) {
 			continue
 		}
 		c := l.conns[ev.Data]
+		if c == nil { // closed, but a child that this process forks holds the socket until it executes
+			continue
+		}
 		if ev.Writable {
 			l.stir(c)
 		}
