@@ -53,8 +53,9 @@ cluster, or with a URL and the flags of h2load.`,
 		SilenceUsage:  true,
 	}
 	if strings.HasPrefix(filepath.Base(program), "kubectl-h2surge") {
-		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl h2surge"}
+		addPlugin(root, newKube(l))
+		return root
 	}
-	root.AddCommand(newRunCommand(l), newLintCommand(), newRenderCommand(), newExplainCommand(), newSchemaCommand(), newTargetCommand(), newConvertCommand(), newReportCommand(), newVersionCommand(), newDemoTargetCommand())
+	root.AddCommand(newRunCommand(l), newLintCommand(), newRenderCommand(), newExplainCommand(), newSchemaCommand(), newTargetCommand(), newConvertCommand(), newReportCommand(), newKubeCommand(newKube(l)), newVersionCommand(), newDemoTargetCommand())
 	return root
 }

@@ -50,7 +50,7 @@ func (r *reportFile) save(write func(io.Writer) error) error {
 		err = os.Rename(r.file.Name(), r.name)
 	}
 	if err != nil {
-		return fmt.Errorf("--report: %w", err)
+		return fmt.Errorf("%s: %w", r.name, err)
 	}
 	r.saved = true
 	return nil

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/h2surge/h2surge/internal/cluster"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+// kube is what the commands of the cluster share; tests replace its functions.
+type kube struct {
+	connect    func(cluster.Options) (*cluster.Cluster, error)
+	interrupts func(signals) (<-chan os.Signal, func())
+	keyboard   func(io.Reader, io.Writer) (<-chan byte, func())
+	// ticks come once in an interval, until stop is called.
+	ticks func(time.Duration) (ticks <-chan time.Time, stop func())
+	now   func() time.Time
+	// size of the terminal that w is; false: it is none.
+	size func(w io.Writer) (cluster.Size, bool)
+}
+
+func newKube(l linked) *kube {
+	return &kube{
+		connect: cluster.Connect, interrupts: l.interrupts, keyboard: l.keyboard, now: time.Now, size: terminalSize,
+		ticks: func(d time.Duration) (<-chan time.Time, func()) {
+			t := time.NewTicker(d)
+			return t.C, t.Stop
+		},
+	}
+}
+
+func terminalSize(w io.Writer) (cluster.Size, bool) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return cluster.Size{}, false
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	return cluster.Size{Width: width, Height: height}, err == nil && width > 0 && height > 0
+}
+
+const kubeLong = `Run load tests in a cluster that has the operator, follow them, change them while they
+run, and fetch their reports. Which cluster and namespace is meant is found out as
+kubectl does it. Installed as kubectl-h2surge on the path, the same commands are those
+of "kubectl h2surge". To list tests and to delete them, use kubectl:
+kubectl get loadtests.`
+
+// newKubeCommand is "h2surge kube".
+func newKubeCommand(k *kube) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "kube",
+		Short: "Run and watch load tests in a cluster",
+		Long:  kubeLong,
+		Args:  cobra.NoArgs,
+	}
+	cmd.AddCommand(k.commands()...)
+	return cmd
+}
+
+// addPlugin makes a root command that of the plugin of kubectl.
+func addPlugin(root *cobra.Command, k *kube) {
+	const inCluster, local = "cluster", "local"
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl h2surge"}
+	root.Short, root.Long = "Load-test HTTP services in a cluster", kubeLong
+	root.AddGroup(&cobra.Group{ID: inCluster, Title: "In the cluster:"}, &cobra.Group{ID: local, Title: "Without a cluster:"})
+	for _, cmd := range k.commands() {
+		cmd.GroupID = inCluster
+		root.AddCommand(cmd)
+	}
+	for _, cmd := range []*cobra.Command{newLintCommand(), newRenderCommand(), newExplainCommand(), newSchemaCommand(), newConvertCommand(), newVersionCommand()} {
+		cmd.GroupID = local
+		root.AddCommand(cmd)
+	}
+}
+
+func (k *kube) commands() []*cobra.Command {
+	return []*cobra.Command{
+		k.newRun(), k.newStatus(), k.newWatch(), k.newReport(), k.newStop(), k.newSuspend(), k.newResume(), k.newRate(),
+	}
+}
+
+// where are the flags of every command of the cluster.
+type where struct{ options cluster.Options }
+
+func (w *where) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&w.options.Namespace, "namespace", "n", "", "`namespace`; default that of the kubeconfig")
+	flags.StringVar(&w.options.Context, "context", "", "`name` of the kubeconfig's context to use")
+	flags.StringVar(&w.options.Kubeconfig, "kubeconfig", "", "`file` to use in place of $KUBECONFIG and ~/.kube/config")
+}
+
+func (w *where) connect(k *kube, cmd *cobra.Command) (*cluster.Cluster, error) {
+	w.options.Warnings = cmd.ErrOrStderr()
+	c, err := k.connect(w.options)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return c, nil
+}
+
+// again is the command line of another command for a test, in the same cluster and namespace.
+func (w *where) again(cmd *cobra.Command, c *cluster.Cluster, name string) func(string) string {
+	return func(command string) string {
+		parts := []string{cmd.Parent().CommandPath(), command, name}
+		if w.options.Namespace != "" || c.Namespace != "default" {
+			parts = append(parts, "-n", c.Namespace)
+		}
+		if w.options.Context != "" {
+			parts = append(parts, "--context", w.options.Context)
+		}
+		if w.options.Kubeconfig != "" {
+			parts = append(parts, "--kubeconfig", w.options.Kubeconfig)
+		}
+		return strings.Join(parts, " ")
+	}
+}
+
+// kubeError tells a mistake of the user's from a cluster that cannot be reached or does not work.
+func kubeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var status apierrors.APIStatus
+	var network *url.Error
+	if errors.As(err, &network) || errors.As(err, &status) && status.Status().Code >= 500 {
+		return failf("%v", err)
+	}
+	return &exitError{code: verdict.ExitUsage, lines: []string{err.Error()}}
+}

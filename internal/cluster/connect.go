@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // kubeconfigs that sign in by OpenID Connect
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// FieldOwner is the name under which objects are applied and changed.
+const FieldOwner = "kubectl-h2surge"
+
+// requestTimeout bounds each request: a server that is silent is told of, and asked again.
+const requestTimeout = 10 * time.Second
+
+// Options are the flags that say which cluster and which namespace is meant. What is empty is as
+// kubectl has it: $KUBECONFIG, ~/.kube/config, else the cluster that this process is in.
+type Options struct {
+	Kubeconfig, Context, Namespace string
+	// Warnings is where those of the API server go.
+	Warnings io.Writer
+}
+
+// Cluster is one namespace of a cluster.
+type Cluster struct {
+	client    client.Client
+	Namespace string
+	// strict: the namespace was asked for, so a manifest may name no other.
+	strict bool
+}
+
+// New is the namespace of a cluster that a client speaks to. Strict says that nothing may be created
+// in another one.
+func New(c client.Client, namespace string, strict bool) *Cluster {
+	return &Cluster{client: c, Namespace: namespace, strict: strict}
+}
+
+// Connect reads the kubeconfig. It sends nothing.
+func Connect(o Options) (*Cluster, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.Kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.Context}
+	overrides.Context.Namespace = o.Namespace
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err := loaded.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("no cluster is configured; name a kubeconfig by --kubeconfig or $KUBECONFIG")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	namespace, _, err := loaded.Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	config.UserAgent = FieldOwner
+	config.Timeout = requestTimeout
+	config.WarningHandler = rest.NewWarningWriter(o.Warnings, rest.WarningWriterOptions{Deduplicate: true})
+	c, err := client.New(config, client.Options{Scheme: Scheme(), Mapper: mapper()})
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return New(c, namespace, o.Namespace != ""), nil
+}
+
+// Scheme has the kinds that this package reads and writes.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err) // two types of one kind, which no input can bring about
+		}
+	}
+	return s
+}
+
+// mapper knows the few kinds there are, so that no discovery is needed.
+func mapper() meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	m.Add(v1alpha1.GroupVersion.WithKind("LoadTest"), meta.RESTScopeNamespace)
+	m.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+	m.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
+	return m
+}
+
+func (c *Cluster) key(name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: c.Namespace, Name: name}
+}
+
+// Get fetches a LoadTest.
+func (c *Cluster) Get(ctx context.Context, name string) (*v1alpha1.LoadTest, error) {
+	lt := &v1alpha1.LoadTest{}
+	if err := c.client.Get(ctx, c.key(name), lt); err != nil {
+		return nil, c.explain(err)
+	}
+	return lt, nil
+}
+
+// explain makes of a "not found" without a name what it means: the API server has no such kind.
+func (c *Cluster) explain(err error) error {
+	status := apierrors.APIStatus(nil)
+	if apierrors.IsNotFound(err) && errors.As(err, &status) {
+		if d := status.Status().Details; d == nil || d.Name == "" {
+			return fmt.Errorf("this cluster has no LoadTests: is h2surge installed in it? (%w)", err)
+		}
+	}
+	return err
+}

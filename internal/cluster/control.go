@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// Stop ends a test; what was measured is kept. It returns what there is to tell.
+func (c *Cluster) Stop(ctx context.Context, name string) (string, error) {
+	lt, err := c.Get(ctx, name)
+	switch {
+	case err != nil:
+		return "", err
+	case Finished(lt):
+		return fmt.Sprintf("%s has ended already: %s", name, lt.Status.Phase), nil
+	case lt.Spec.Stop:
+		return name + " is being stopped already", nil
+	}
+	return name + " is being stopped; what was measured is kept", c.merge(ctx, lt, `{"spec":{"stop":true}}`)
+}
+
+// Suspend keeps a test from starting or pauses it. It returns what there is to tell.
+func (c *Cluster) Suspend(ctx context.Context, name string) (string, error) {
+	lt, err := c.Get(ctx, name)
+	switch {
+	case err != nil:
+		return "", err
+	case Finished(lt):
+		return fmt.Sprintf("%s has ended already: %s", name, lt.Status.Phase), nil
+	case lt.Spec.Suspend:
+		return name + " is suspended already", nil
+	case lt.Status.StartTime == nil:
+		return name + " does not start before it is resumed", c.merge(ctx, lt, `{"spec":{"suspend":true}}`)
+	}
+	return name + " is being paused; requests in flight go on", c.merge(ctx, lt, `{"spec":{"suspend":true}}`)
+}
+
+// Resume takes Suspend back. It returns what there is to tell.
+func (c *Cluster) Resume(ctx context.Context, name string) (string, error) {
+	lt, err := c.Get(ctx, name)
+	switch {
+	case err != nil:
+		return "", err
+	case Finished(lt):
+		return fmt.Sprintf("%s has ended already: %s", name, lt.Status.Phase), nil
+	case !lt.Spec.Suspend:
+		return name + " is not suspended", nil
+	}
+	return name + " goes on", c.merge(ctx, lt, `{"spec":{"suspend":false}}`)
+}
+
+func (c *Cluster) merge(ctx context.Context, lt *v1alpha1.LoadTest, patch string) error {
+	return c.client.Patch(ctx, lt, client.RawPatch("application/merge-patch+json", []byte(patch)), client.FieldOwner(FieldOwner))
+}
+
+// Finished is true at any end, and for a spec that cannot be run.
+func Finished(lt *v1alpha1.LoadTest) bool {
+	return lt.Status.CompletionTime != nil || Invalid(lt)
+}
+
+// Invalid: the operator has looked at this very spec, and it cannot be run.
+func Invalid(lt *v1alpha1.LoadTest) bool {
+	return lt.Status.CompletionTime == nil && lt.Status.ObservedGeneration == lt.Generation &&
+		meta.IsStatusConditionTrue(lt.Status.Conditions, v1alpha1.ConditionFinished)
+}

@@ -1,0 +1,188 @@
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// plain makes one line of a text and takes out what a terminal would obey: part of what is shown comes
+// from other machines.
+func plain(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// since is the time from an instant until now in whole seconds; clocks may differ, so it is never negative.
+func since(t, now time.Time) time.Duration { return max(0, now.Sub(t)).Round(time.Second) }
+
+// age of a test counts from its start, or, when it has not begun, from its creation, until its end.
+func age(lt *v1alpha1.LoadTest, now time.Time) time.Duration {
+	from := lt.CreationTimestamp.Time
+	if lt.Status.StartTime != nil {
+		from = lt.Status.StartTime.Time
+	}
+	if lt.Status.CompletionTime != nil {
+		now = lt.Status.CompletionTime.Time
+	}
+	return since(from, now)
+}
+
+func phase(lt *v1alpha1.LoadTest) string {
+	if lt.Status.Phase == "" {
+		return "not seen by the operator yet"
+	}
+	return plain(string(lt.Status.Phase))
+}
+
+// sending: the load has begun and has not ended.
+func sending(lt *v1alpha1.LoadTest) bool {
+	return lt.Status.StartTime != nil && lt.Status.CompletionTime == nil && lt.Status.Phase != v1alpha1.PhaseFinishing
+}
+
+// stageText is "hold (2 of 2), 51s of 1m0s"; empty: no load is sent, or the stage is not known.
+func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
+	if !sending(lt) {
+		return ""
+	}
+	s := StageAt(lt, now)
+	if !s.Known || s.Over {
+		return ""
+	}
+	r := &lt.Spec.Rates[s.Index]
+	text := fmt.Sprintf("%s (%d of %d), %s", plain(r.Name), s.Index+1, len(lt.Spec.Rates), s.Elapsed.Round(time.Second))
+	if s.Lasts > 0 {
+		text += " of " + s.Lasts.Round(time.Second).String()
+	}
+	if r.WarmUp {
+		text += ", warm-up"
+	}
+	return text
+}
+
+// askedNow is the rate asked for: that of the stage in force while load is sent, else that of the whole.
+func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
+	if !sending(lt) {
+		if lt.Status.Results == nil {
+			return "-"
+		}
+		return rateText(lt.Status.Results.Rate.Asked)
+	}
+	if lt.Status.Phase == v1alpha1.PhaseSuspended {
+		return "0"
+	}
+	s := StageAt(lt, now)
+	if !s.Known {
+		return "-"
+	}
+	if rate := perSecond(&lt.Spec.Rates[s.Index]); rate > 0 {
+		return result.FormatRate(rate)
+	}
+	return "max"
+}
+
+// rateText shortens a decimal of status; "0" is as fast as possible.
+func rateText(decimal string) string {
+	v, err := strconv.ParseFloat(decimal, 64)
+	switch {
+	case err != nil:
+		return "-"
+	case v == 0:
+		return "max"
+	}
+	return result.FormatRate(v)
+}
+
+// achieved is the rate of the last second while load is sent, else that of the whole.
+func achieved(lt *v1alpha1.LoadTest) string {
+	if s := lt.Status.Summary; s != nil && s.Rate != "" {
+		return plain(s.Rate)
+	}
+	return "-"
+}
+
+func timeText(us int64) string {
+	if us == 0 {
+		return "-"
+	}
+	return result.FormatTime(us)
+}
+
+func ratioText(decimal string) string {
+	v, err := strconv.ParseFloat(decimal, 64)
+	if err != nil {
+		return "-"
+	}
+	return result.FormatPercent(v)
+}
+
+// errorKinds counts what did not succeed, the most frequent first.
+func errorKinds(r *v1alpha1.Results) []result.Named {
+	counts := map[string]int64{}
+	q := &r.Requests
+	for _, k := range []result.Named{
+		{Name: "failed checks", Count: q.FailedChecks}, {Name: "timed out", Count: q.TimedOut}, {Name: "reset", Count: q.Reset},
+		{Name: "connection lost", Count: q.ConnectionLost}, {Name: "dropped", Count: q.Dropped},
+	} {
+		if k.Count > 0 {
+			counts[k.Name] = k.Count
+		}
+	}
+	return result.MostFrequent(counts, len(counts))
+}
+
+func namedText(all []result.Named) string {
+	parts := make([]string, 0, len(all))
+	for _, n := range all {
+		parts = append(parts, fmt.Sprintf("%s %d", plain(n.Name), n.Count))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// worthTelling are the conditions that say more than the phase does: what is in the way, what is odd, and
+// the compiler's warnings.
+func worthTelling(lt *v1alpha1.LoadTest) []metav1.Condition {
+	var out []metav1.Condition
+	ended := lt.Status.CompletionTime != nil
+	for _, c := range lt.Status.Conditions {
+		tell := false
+		switch c.Type {
+		case v1alpha1.ConditionPlanReady:
+			tell = c.Status != metav1.ConditionTrue || strings.Contains(c.Message, "warnings:")
+		case v1alpha1.ConditionRunnersReady:
+			tell = c.Status != metav1.ConditionTrue && (!ended || c.Reason == v1alpha1.ReasonRunnerLost)
+		case v1alpha1.ConditionSucceeded, v1alpha1.ConditionThresholdsMet:
+			tell = c.Status == metav1.ConditionFalse && ended
+		case v1alpha1.ConditionSpecChanged:
+			tell = c.Status == metav1.ConditionTrue
+		}
+		if tell {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// obstacle is what keeps a test from starting, in a few words.
+func obstacle(lt *v1alpha1.LoadTest) string {
+	for _, kind := range []string{v1alpha1.ConditionPlanReady, v1alpha1.ConditionRunnersReady} {
+		if c := meta.FindStatusCondition(lt.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
+			return plain(c.Message)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// Line is a test at an instant in one line, without a newline:
+//
+//	12s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold
+//
+// The rate is that of the last second, times and errors are those since the start.
+func Line(lt *v1alpha1.LoadTest, now time.Time) string {
+	elapsed := age(lt, now)
+	if lt.Status.StartTime == nil || lt.Status.Summary == nil || Finished(lt) {
+		text := fmt.Sprintf("%5s %s", elapsed, strings.ToLower(phase(lt)))
+		if why := obstacle(lt); why != "" && !Finished(lt) {
+			text += ": " + why
+		}
+		return text
+	}
+	s := lt.Status.Summary
+	p50, p99 := s.P50, s.P99
+	stage := strings.ToLower(phase(lt))
+	if at := StageAt(lt, now); lt.Status.Phase == v1alpha1.PhaseRunning && at.Known {
+		stage = plain(lt.Spec.Rates[at.Index].Name)
+	}
+	return strings.TrimRight(fmt.Sprintf("%5s %6s of %6s/s  p50 %-6s p99 %-6s errors %-6s %s", elapsed, achieved(lt), askedNow(lt, now),
+		orDash(p50), orDash(p99), orDash(s.Errors), stage), " ")
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return plain(s)
+}

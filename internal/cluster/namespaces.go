@@ -1,0 +1,46 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/h2surge/h2surge/internal/compile"
+)
+
+// Place moves the objects of a manifest that name no namespace into the cluster's; source is what the
+// manifest was loaded from. It fails when a namespace was asked for and an object names another, as
+// kubectl does.
+func (c *Cluster) Place(m *compile.Manifest, source []byte) error {
+	configMaps, secrets := m.ConfigMaps, m.Secrets
+	documents := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(source), 4096)
+	for {
+		var o metav1.PartialObjectMetadata
+		if err := documents.Decode(&o); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("reading the manifest: %w", err)
+		}
+		var at *metav1.ObjectMeta
+		switch {
+		case o.Kind == "LoadTest":
+			at = &m.LoadTest.ObjectMeta
+		case o.Kind == "ConfigMap" && len(configMaps) > 0:
+			at, configMaps = &configMaps[0].ObjectMeta, configMaps[1:]
+		case o.Kind == "Secret" && len(secrets) > 0:
+			at, secrets = &secrets[0].ObjectMeta, secrets[1:]
+		default:
+			continue // nothing but comments
+		}
+		if o.Namespace == "" {
+			at.Namespace = c.Namespace
+		}
+		if c.strict && at.Namespace != c.Namespace {
+			return fmt.Errorf("%s %s is of namespace %q, and -n says %q", o.Kind, at.Name, at.Namespace, c.Namespace)
+		}
+	}
+}

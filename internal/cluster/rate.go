@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// Bounds of requestsPerSecond.
+const (
+	minRate = 1
+	maxRate = 100_000_000
+)
+
+// RateChange is a new rate, or one in proportion to the present one.
+type RateChange struct {
+	rate    int64
+	percent float64
+}
+
+// ParseRate reads requests a second, such as 5000, or a change by a share, such as +10% or -2.5%.
+func ParseRate(s string) (RateChange, error) {
+	if share, is := strings.CutSuffix(s, "%"); is {
+		p, err := strconv.ParseFloat(share, 64)
+		if err != nil || !strings.HasPrefix(share, "+") && !strings.HasPrefix(share, "-") || math.Abs(p) > 1e6 || math.IsNaN(p) {
+			return RateChange{}, fmt.Errorf("RATE: %q is not possible; +10%% and -10%% are", s)
+		}
+		return RateChange{percent: p}, nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < minRate || n > maxRate {
+		return RateChange{}, fmt.Errorf("RATE: %q is not possible; requests a second from %d to %d are, and changes such as +10%% and -10%%", s, minRate, maxRate)
+	}
+	return RateChange{rate: n}, nil
+}
+
+// of is the new rate; it keeps to the bounds, and a change by a share changes it by one at least.
+func (r RateChange) of(old int64) int64 {
+	if r.rate > 0 {
+		return r.rate
+	}
+	n := int64(math.Round(float64(old) * (1 + r.percent/100)))
+	switch {
+	case n == old && r.percent > 0:
+		n++
+	case n == old && r.percent < 0:
+		n--
+	}
+	return min(max(n, minRate), maxRate)
+}
+
+// ChangeRate changes requestsPerSecond of a stage; an empty stage is the one in force at now, or else the
+// only one that is measured. It returns what there is to tell.
+func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change RateChange, now time.Time) (string, error) {
+	lt, err := c.Get(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if Finished(lt) {
+		return "", fmt.Errorf("%s has ended already: %s", name, lt.Status.Phase)
+	}
+	i, err := chooseStage(lt, stage, now)
+	if err != nil {
+		return "", err
+	}
+	r := &lt.Spec.Rates[i]
+	switch {
+	case r.RequestsPer != nil:
+		return "", fmt.Errorf("stage %s has requestsPer (%d in %s); this command changes requestsPerSecond only: kubectl edit loadtest %s", r.Name, r.RequestsPer.Count, r.RequestsPer.Period.Duration, name)
+	case r.RequestsPerSecond == nil:
+		return "", fmt.Errorf("stage %s goes as fast as possible; it has no rate", r.Name)
+	}
+	old := *r.RequestsPerSecond
+	rate := change.of(old)
+	if rate == old {
+		return fmt.Sprintf("stage %s of %s has %d/s already", r.Name, name, old), nil
+	}
+	patch, err := ratePatch(i, r.Name, old, rate)
+	if err != nil {
+		return "", err
+	}
+	if err := c.client.Patch(ctx, lt, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("stage %s of %s: %d/s -> %d/s", r.Name, name, old, rate), nil
+}
+
+// ratePatch is a JSON patch (RFC 6902) that fails when the stage has moved or its rate is no more what the
+// new one was made of.
+func ratePatch(i int, stage string, old, rate int64) ([]byte, error) {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	at := fmt.Sprintf("/spec/rates/%d/", i)
+	return json.Marshal([]operation{
+		{"test", at + "name", stage},
+		{"test", at + "requestsPerSecond", old},
+		{"replace", at + "requestsPerSecond", rate},
+	})
+}
+
+func chooseStage(lt *v1alpha1.LoadTest, name string, now time.Time) (int, error) {
+	var names, measured []string
+	only := 0
+	for i, r := range lt.Spec.Rates {
+		if r.Name == name {
+			return i, nil
+		}
+		names = append(names, r.Name)
+		if !r.WarmUp {
+			measured, only = append(measured, r.Name), i
+		}
+	}
+	if name != "" {
+		return 0, fmt.Errorf("there is no stage %q; there are %s", name, strings.Join(names, ", "))
+	}
+	if lt.Status.StartTime != nil {
+		if s := StageAt(lt, now); s.Known {
+			return s.Index, nil
+		}
+	}
+	if len(measured) > 1 {
+		return 0, fmt.Errorf("name the stage; there are %s", strings.Join(names, ", "))
+	}
+	return only, nil
+}

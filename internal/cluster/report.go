@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// reportKey is where a ConfigMap has the Report, compressed by gzip.
+const reportKey = "report.json.gz"
+
+// Report fetches the Report that status names, as it is stored: JSON compressed by gzip.
+func (c *Cluster) Report(ctx context.Context, lt *v1alpha1.LoadTest) ([]byte, error) {
+	ref := lt.Status.ReportRef
+	if ref == nil {
+		return nil, fmt.Errorf("%s has no report: %s", lt.Name, withoutReport(lt))
+	}
+	cm := &corev1.ConfigMap{}
+	if err := c.client.Get(ctx, c.key(ref.Name), cm); err != nil {
+		return nil, fmt.Errorf("the report of %s: %w", lt.Name, err)
+	}
+	b, has := cm.BinaryData[reportKey]
+	if !has {
+		return nil, fmt.Errorf("the report of %s: ConfigMap %s has no key %s", lt.Name, ref.Name, reportKey)
+	}
+	return b, nil
+}
+
+func withoutReport(lt *v1alpha1.LoadTest) string {
+	switch {
+	case Invalid(lt):
+		return "its spec cannot be run"
+	case Finished(lt):
+		return "nothing was measured"
+	case lt.Status.Phase == "":
+		return "the operator has not seen it yet"
+	}
+	return fmt.Sprintf("it has not ended (%s)", lt.Status.Phase)
+}

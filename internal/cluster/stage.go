@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// Stage is where in its rates a test is.
+type Stage struct {
+	// Index is that in spec.rates.
+	Index int
+	// Known: it follows from durations and rates alone. It does not while a stage lasts as long as a
+	// number of requests takes, which go as fast as possible.
+	Known bool
+	// Elapsed of the stage, and how long it will take; zero: not known. Pauses do not count.
+	Elapsed, Lasts time.Duration
+	// Over: all stages have gone by.
+	Over bool
+}
+
+// StageAt reckons the stage in force at an instant after the start from the spec, for status does not tell.
+func StageAt(lt *v1alpha1.LoadTest, now time.Time) Stage {
+	if lt.Status.StartTime == nil || len(lt.Spec.Rates) == 0 {
+		return Stage{}
+	}
+	left := max(0, now.Sub(lt.Status.StartTime.Time)-pausedFor(lt, now))
+	for i := range lt.Spec.Rates {
+		lasts := length(&lt.Spec.Rates[i])
+		if lasts == 0 {
+			return Stage{Index: i, Elapsed: left, Known: len(lt.Spec.Rates) == 1}
+		}
+		if left < lasts {
+			return Stage{Index: i, Elapsed: left, Lasts: lasts, Known: true}
+		}
+		left -= lasts
+	}
+	last := len(lt.Spec.Rates) - 1
+	lasts := length(&lt.Spec.Rates[last])
+	return Stage{Index: last, Elapsed: lasts, Lasts: lasts, Known: true, Over: true}
+}
+
+// length of a stage without pauses; zero: not known before.
+func length(r *v1alpha1.Rate) time.Duration {
+	var d time.Duration
+	if r.Duration != nil {
+		d = r.Duration.Duration
+	}
+	if r.Requests == nil {
+		return d
+	}
+	rate := perSecond(r)
+	if rate == 0 {
+		return 0 // it may end before its duration
+	}
+	n := time.Duration(float64(*r.Requests) / rate * float64(time.Second))
+	if d == 0 || n < d {
+		return n
+	}
+	return d
+}
+
+// perSecond is the rate asked for; zero: as fast as possible.
+func perSecond(r *v1alpha1.Rate) float64 {
+	switch {
+	case r.RequestsPerSecond != nil:
+		return float64(*r.RequestsPerSecond)
+	case r.RequestsPer != nil && r.RequestsPer.Period.Duration > 0:
+		return float64(r.RequestsPer.Count) / r.RequestsPer.Period.Seconds()
+	}
+	return 0
+}
+
+// pausedFor is the time since the start during which the test was suspended, by the history of changes.
+func pausedFor(lt *v1alpha1.LoadTest, now time.Time) time.Duration {
+	var total time.Duration
+	var since time.Time
+	start := lt.Status.StartTime.Time
+	for i := range lt.Status.Changes {
+		c := &lt.Status.Changes[i]
+		if c.Field != "suspend" || c.AppliedAt == nil {
+			continue
+		}
+		at := c.AppliedAt.Time
+		if at.Before(start) {
+			at = start
+		}
+		switch {
+		case c.To == "true" && since.IsZero():
+			since = at
+		case c.To != "true" && !since.IsZero():
+			total, since = total+at.Sub(since), time.Time{}
+		}
+	}
+	if !since.IsZero() && now.After(since) {
+		total += now.Sub(since)
+	}
+	return total
+}

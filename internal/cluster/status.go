@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// Status is a test at an instant, for people. Next makes the command line of one of the plugin's
+// commands for this test.
+func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) string) []string {
+	t := &told{}
+	t.add("name", lt.Namespace+"/"+lt.Name)
+	t.add("phase", phaseText(lt, now))
+	st := &lt.Status
+	if n := st.Shards; n != nil {
+		text := fmt.Sprintf("%d of %d ready", n.Ready, n.Desired)
+		if n.Lost > 0 {
+			text += fmt.Sprintf(", %d lost", n.Lost)
+		}
+		t.add("shards", text)
+	}
+	t.results(lt, now)
+	for _, c := range worthTelling(lt) {
+		first, rest, _ := strings.Cut(c.Message, "\n")
+		t.add("condition", fmt.Sprintf("%s %s, %s: %s", c.Type, c.Status, plain(c.Reason), plain(first)))
+		for line := range strings.Lines(rest) {
+			t.add("condition", "  "+plain(line))
+		}
+	}
+	for i := range st.Runners {
+		if r := &st.Runners[i]; r.Message != "" {
+			t.add("runner", fmt.Sprintf("%d (%s on %s): %s", r.Shard, plain(r.Pod), plain(r.Node), plain(r.Message)))
+		}
+	}
+	for i := range st.Changes {
+		t.add("change", changeText(&st.Changes[i]))
+	}
+	t.verdict(lt)
+	t.add("next", nextStep(lt, next))
+	return t.lines
+}
+
+// told are lines of a name and a value; a name that comes again is not written again.
+type told struct {
+	lines []string
+	last  string
+}
+
+func (t *told) add(name, value string) {
+	shown := name
+	if name == t.last {
+		shown = ""
+	}
+	t.last = name
+	t.lines = append(t.lines, fmt.Sprintf("%-10s %s", shown, value))
+}
+
+func (t *told) results(lt *v1alpha1.LoadTest, now time.Time) {
+	r := lt.Status.Results
+	if r == nil {
+		return
+	}
+	t.add("rate", fmt.Sprintf("%s/s of %s/s asked for", achieved(lt), askedNow(lt, now)))
+	t.add("times", timesText(&r.ResponseTime))
+	t.add("requests", fmt.Sprintf("%d sent, %d succeeded", r.Requests.Sent, r.Requests.Succeeded))
+	errs := ratioText(r.ErrorRatio)
+	if kinds := errorKinds(r); len(kinds) > 0 {
+		errs += ": " + namedText(kinds)
+	}
+	t.add("errors", errs)
+	if r.Partial {
+		t.add("partial", "a runner was lost; what it did last is missing")
+	}
+}
+
+func (t *told) verdict(lt *v1alpha1.LoadTest) {
+	v := lt.Status.Verdict
+	if v == nil {
+		return
+	}
+	t.add("verdict", fmt.Sprintf("%s, %s: %s", plain(v.Outcome), plain(v.Reason), plain(v.Message)))
+	for _, limit := range v.Thresholds {
+		word := "holds"
+		if !limit.Passed {
+			word = "BREACHED"
+		}
+		t.add("threshold", fmt.Sprintf("%-8s %s: %s, limit %s", word, plain(limit.Name), plain(limit.Observed), plain(limit.Limit)))
+	}
+	if ref := lt.Status.ReportRef; ref != nil {
+		text := "ConfigMap " + plain(ref.Name)
+		if len(ref.Dropped) > 0 {
+			text += ", without " + plain(strings.Join(ref.Dropped, ", "))
+		}
+		t.add("report", text)
+	}
+}
+
+func phaseText(lt *v1alpha1.LoadTest, now time.Time) string {
+	text := phase(lt)
+	switch {
+	case lt.Status.CompletionTime != nil && lt.Status.StartTime != nil:
+		return fmt.Sprintf("%s after %s, %s ago", text, age(lt, now), since(lt.Status.CompletionTime.Time, now))
+	case lt.Status.CompletionTime != nil:
+		return fmt.Sprintf("%s, %s ago", text, since(lt.Status.CompletionTime.Time, now))
+	}
+	text += ", " + age(lt, now).String()
+	if stage := stageText(lt, now); stage != "" {
+		text += ", stage " + stage
+	}
+	return text
+}
+
+func timesText(t *v1alpha1.Times) string {
+	return fmt.Sprintf("p50 %s  p90 %s  p95 %s  p99 %s  p99.9 %s  max %s",
+		timeText(t.P50), timeText(t.P90), timeText(t.P95), timeText(t.P99), timeText(t.P999), timeText(t.Max))
+}
+
+func changeText(c *v1alpha1.Change) string {
+	text := fmt.Sprintf("%s %s: %s -> %s", c.Time.UTC().Format(time.TimeOnly), plain(c.Field), plain(c.From), plain(c.To))
+	if c.AppliedAt == nil {
+		return text + ", not in force yet"
+	}
+	return text + ", in force at " + c.AppliedAt.UTC().Format("15:04:05.000")
+}
+
+func nextStep(lt *v1alpha1.LoadTest, next func(command string) string) string {
+	switch {
+	case lt.Status.ReportRef != nil:
+		return next("report")
+	case Invalid(lt):
+		return "mend the spec and apply it again; nothing has run"
+	case Finished(lt):
+		return fmt.Sprintf("kubectl describe -n %s loadtest %s", lt.Namespace, lt.Name)
+	case lt.Spec.Suspend:
+		return next("resume")
+	case lt.Status.Phase == "":
+		return "if this stays so, see whether the operator runs"
+	}
+	return next("watch")
+}

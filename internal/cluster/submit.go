@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+)
+
+// Submit applies the ConfigMaps and Secrets of a manifest and creates its LoadTest, which is returned as
+// the API server has it. When there is a LoadTest of that name, nothing is written. The namespace of the
+// LoadTest is the cluster's from then on.
+func (c *Cluster) Submit(ctx context.Context, m *compile.Manifest) (*v1alpha1.LoadTest, error) {
+	c.Namespace = m.LoadTest.Namespace
+	switch _, err := c.Get(ctx, m.LoadTest.Name); {
+	case err == nil:
+		return nil, c.exists(m.LoadTest.Name)
+	case !named(err):
+		return nil, err
+	}
+	for i := range m.ConfigMaps {
+		if err := c.apply(ctx, "ConfigMap", &m.ConfigMaps[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range m.Secrets {
+		if err := c.apply(ctx, "Secret", &m.Secrets[i]); err != nil {
+			return nil, err
+		}
+	}
+	lt := m.LoadTest.DeepCopy()
+	lt.Status = v1alpha1.LoadTestStatus{}
+	err := c.client.Create(ctx, lt, client.FieldOwner(FieldOwner))
+	if apierrors.IsAlreadyExists(err) {
+		return nil, c.exists(lt.Name)
+	}
+	return lt, err
+}
+
+func (c *Cluster) exists(name string) error {
+	return fmt.Errorf("LoadTest %s/%s exists, and a LoadTest runs once: give the new one another name by --name, or delete that one (kubectl delete -n %s loadtest %s)",
+		c.Namespace, name, c.Namespace, name)
+}
+
+// named: the error is about an object that is not there, not about a kind.
+func named(err error) bool {
+	_, is := err.(apierrors.APIStatus) //nolint:errorlint // explain has wrapped those about a kind
+	return is && apierrors.IsNotFound(err)
+}
+
+// apply does it on the server's side. Fields that somebody else manages with other values are an error,
+// which names them.
+func (c *Cluster) apply(ctx context.Context, kind string, object metav1.Object) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", kind, object.GetName(), err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Version: corev1.SchemeGroupVersion.Version, Kind: kind})
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	if err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner)); err != nil {
+		return fmt.Errorf("%s %s: %w", kind, object.GetName(), err)
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// Moment is all that a view shows.
+type Moment struct {
+	Look
+	History History
+	// Report is there after the end: it has what status has not, such as the lag of each shard.
+	Report *rv.Report
+	Now    time.Time
+}
+
+// Size of a terminal, in characters.
+type Size struct{ Width, Height int }
+
+// View draws a test as at most Height lines of at most Width characters. What matters most comes first;
+// lists share the lines that are left, and say how much of them is not shown.
+func View(m *Moment, size Size) []string {
+	lt := m.Test
+	lines := header(m, size)
+	lists := []list{errorList(lt), stepList(lt), shardList(m), healthList(m), changeList(lt)}
+	lists = slices.DeleteFunc(lists, func(l list) bool { return len(l.rows) == 0 })
+	lines = append(lines, fit(lists, size.Height-len(lines))...)
+	lines = lines[:min(len(lines), max(size.Height, 0))]
+	for i := range lines {
+		lines[i] = cut(strings.TrimRight(lines[i], " "), size.Width)
+	}
+	return lines
+}
+
+func header(m *Moment, size Size) []string {
+	lt := m.Test
+	title := fmt.Sprintf("%s/%s  %s  %s", lt.Namespace, lt.Name, phase(lt), age(lt, m.Now))
+	if stage := stageText(lt, m.Now); stage != "" {
+		title += "  stage " + stage
+	}
+	lines := []string{title}
+	if m.Trouble != nil {
+		lines = append(lines, "not seen just now: "+plain(m.Trouble.Error()))
+	}
+	if v := lt.Status.Verdict; v != nil {
+		lines = append(lines, fmt.Sprintf("%s, %s: %s", plain(v.Outcome), plain(v.Reason), plain(v.Message)))
+	}
+	for _, c := range worthTelling(lt) {
+		lines = append(lines, fmt.Sprintf("%s %s: %s", c.Type, plain(c.Reason), plain(c.Message)))
+	}
+	r := lt.Status.Results
+	if r == nil {
+		return lines
+	}
+	rate := fmt.Sprintf("rate     %s/s of %s/s", achieved(lt), askedNow(lt, m.Now))
+	if graph := sparkline(m.History.rates, size.Width-utf8.RuneCountInString(rate)-2); graph != "" {
+		rate += "  " + graph
+	}
+	return append(lines, "", rate,
+		"times    "+timesText(&r.ResponseTime),
+		fmt.Sprintf("requests %d sent, %d succeeded, %d in flight, errors %s", r.Requests.Sent, r.Requests.Succeeded, r.Requests.InFlightAtEnd, ratioText(r.ErrorRatio)))
+}
+
+// list is a title and rows of which not all need to be shown.
+type list struct {
+	title string
+	rows  []string
+}
+
+// fit gives each list an empty line, its title and a row as long as there is room, the first lists
+// first, and shares what is left.
+func fit(lists []list, height int) []string {
+	const least = 3
+	if n := max(0, height) / least; len(lists) > n {
+		lists = lists[:n]
+	}
+	shown := make([]int, len(lists))
+	left := height - least*len(lists)
+	for i := range shown {
+		shown[i] = 1
+	}
+	for again := true; again && left > 0; {
+		again = false
+		for i := range lists {
+			if left > 0 && shown[i] < len(lists[i].rows) {
+				shown[i]++
+				left--
+				again = true
+			}
+		}
+	}
+	var lines []string
+	for i, l := range lists {
+		lines = append(lines, "", l.title)
+		rows := l.rows[:shown[i]]
+		if hidden := len(l.rows) - shown[i]; hidden > 0 {
+			rows = slices.Clone(rows)
+			rows[len(rows)-1] = fmt.Sprintf("... %d more", hidden+1)
+		}
+		lines = append(lines, rows...)
+	}
+	return lines
+}
+
+func cut(s string, width int) string {
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	return string([]rune(s)[:max(width, 0)])
+}
+
+func errorList(lt *v1alpha1.LoadTest) list {
+	out := list{title: fmt.Sprintf("%-40s %12s", "ERRORS", "COUNT")}
+	r := lt.Status.Results
+	if r == nil {
+		return out
+	}
+	for _, k := range errorKinds(r) {
+		out.rows = append(out.rows, fmt.Sprintf("%-40s %12d", k.Name, k.Count))
+	}
+	for _, c := range r.Causes {
+		out.rows = append(out.rows, fmt.Sprintf("%-40s %12d", cut("cause "+plain(c.Name), 40), c.Count))
+	}
+	return out
+}
+
+// stepList has those that failed most first; equal ones stay in the order of the spec.
+func stepList(lt *v1alpha1.LoadTest) list {
+	out := list{title: fmt.Sprintf("%-26s %11s %9s %8s %8s %8s  %s", "STEP", "SENT", "FAILED", "ERRORS", "P50", "P99", "FAILED BY")}
+	if lt.Status.Results == nil {
+		return out
+	}
+	type step struct {
+		chain string
+		*v1alpha1.StepResult
+	}
+	var steps []step
+	for i := range lt.Status.Results.Chains {
+		c := &lt.Status.Results.Chains[i]
+		for k := range c.Steps {
+			steps = append(steps, step{c.Name, &c.Steps[k]})
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.Failed, a.Failed) })
+	for _, s := range steps {
+		by := ""
+		if len(s.FailedBy) > 0 {
+			by = namedText([]result.Named{{Name: s.FailedBy[0].Name, Count: s.FailedBy[0].Count}})
+		}
+		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %9d %8s %8s %8s  %s", cut(plain(s.chain+"/"+s.Name), 26), s.Sent, s.Failed,
+			ratioText(s.ErrorRatio), timeText(s.ResponseTime.P50), timeText(s.ResponseTime.P99), by))
+	}
+	return out
+}
+
+// shardList has the shards with trouble first.
+func shardList(m *Moment) list {
+	out := list{title: fmt.Sprintf("%5s  %-12s %-24s %-12s %8s  %s", "SHARD", "STATE", "NODE", "CPUS", "LAG P99", "")}
+	runners := slices.Clone(m.Test.Status.Runners)
+	slices.SortStableFunc(runners, func(a, b v1alpha1.RunnerStatus) int { return cmp.Compare(trouble(&b), trouble(&a)) })
+	for i := range runners {
+		r := &runners[i]
+		cpus := r.CPUs
+		if r.Exclusive {
+			cpus += " own"
+		}
+		out.rows = append(out.rows, fmt.Sprintf("%5d  %-12s %-24s %-12s %8s  %s", r.Shard, cut(orDash(r.State), 12), cut(orDash(r.Node), 24),
+			cut(orDash(cpus), 12), m.lag(int(r.Shard)), plain(r.Message)))
+	}
+	return out
+}
+
+func trouble(r *v1alpha1.RunnerStatus) int {
+	switch {
+	case r.State == "Lost":
+		return 2
+	case r.Message != "":
+		return 1
+	}
+	return 0
+}
+
+// lag of a shard is in the report only.
+func (m *Moment) lag(shard int) string {
+	if m.Report == nil {
+		return "-"
+	}
+	for i := range m.Report.Shards {
+		if s := &m.Report.Shards[i]; s.Shard == shard {
+			return result.FormatTime(s.LagP99Microseconds)
+		}
+	}
+	return "-"
+}
+
+// healthList says whether the generator could do what was asked of it.
+func healthList(m *Moment) list {
+	st := &m.Test.Status
+	out := list{title: "GENERATOR"}
+	if len(st.Runners) == 0 {
+		return out
+	}
+	exclusive := 0
+	for i := range st.Runners {
+		if st.Runners[i].Exclusive {
+			exclusive++
+		}
+	}
+	text := fmt.Sprintf("shards with CPUs of their own %d of %d", exclusive, len(st.Runners))
+	if n := st.Shards; n != nil {
+		text += fmt.Sprintf(", ready %d of %d, lost %d", n.Ready, n.Desired, n.Lost)
+	}
+	if st.StartSkewMicroseconds != nil {
+		text += ", start skew " + result.FormatTime(*st.StartSkewMicroseconds)
+	}
+	out.rows = []string{text}
+	if st.Results != nil {
+		out.rows[0] += ", dropped " + strconv.FormatInt(st.Results.Requests.Dropped, 10)
+	}
+	if m.Report != nil {
+		g := &m.Report.Generator
+		out.rows = append(out.rows, fmt.Sprintf("lag p99 %s, throttled %s, collecting garbage %s, reconnects %d",
+			result.FormatTime(g.LagP99Microseconds), result.FormatTime(g.ThrottledMicroseconds), result.FormatTime(g.GCPauseMicroseconds), g.Reconnects))
+	}
+	return out
+}
+
+// changeList has the newest first.
+func changeList(lt *v1alpha1.LoadTest) list {
+	out := list{title: "CHANGES"}
+	for i := range lt.Status.Changes {
+		out.rows = append(out.rows, changeText(&lt.Status.Changes[i]))
+	}
+	slices.Reverse(out.rows)
+	return out
+}

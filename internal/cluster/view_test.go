@@ -1,0 +1,246 @@
+package cluster
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func writeFile(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func golden(t *testing.T, name string, lines []string) {
+	t.Helper()
+	got := strings.Join(lines, "\n") + "\n"
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", file, diff)
+	}
+}
+
+// busy has figures, errors, a change of the rate and a runner that does not answer.
+func busy() *v1alpha1.LoadTest {
+	lt := running()
+	st := &lt.Status
+	times := v1alpha1.Times{P50: 1100, P90: 2900, P95: 4200, P99: 8420, P999: 15100, Max: 41204}
+	st.Results = &v1alpha1.Results{
+		Requests: v1alpha1.RequestCounts{Sent: 3000012, Done: 2999910, Succeeded: 2999310, FailedChecks: 600, TimedOut: 30, InFlightAtEnd: 72, Dropped: 8},
+		Rate:     v1alpha1.RateStatus{Asked: "60000", Achieved: "60000.24"}, ErrorRatio: "0.000209", ResponseTime: times,
+		Causes: []v1alpha1.NamedCount{{Name: "CONTEXT_NOT_FOUND", Count: 600}},
+		Chains: []v1alpha1.ChainResult{{Name: "app-session", Steps: []v1alpha1.StepResult{
+			{Name: "create", Sent: 1000010, Succeeded: 999980, ErrorRatio: "0.00003", Failed: 30, ResponseTime: times},
+			{Name: "update", Sent: 1000001, Succeeded: 999401, ErrorRatio: "0.0006", Failed: 600, FailedBy: []v1alpha1.NamedCount{{Name: "status", Count: 600}}, ResponseTime: times},
+			{Name: "delete", Sent: 1000001, Succeeded: 1000001, ErrorRatio: "0", ResponseTime: times},
+		}}},
+	}
+	st.StartSkewMicroseconds = ptr(int64(812))
+	st.Runners = []v1alpha1.RunnerStatus{
+		{Shard: 0, Pod: "pcf-1-0", Node: "worker-a", State: "Running", CPUs: "2,3", Exclusive: true},
+		{Shard: 1, Pod: "pcf-1-1", Node: "worker-b", State: "Running", CPUs: "2,3", Message: "it does not answer\x1b[31m"},
+	}
+	st.Conditions = []metav1.Condition{
+		{Type: v1alpha1.ConditionPlanReady, Status: metav1.ConditionTrue, Reason: "Compiled", Message: "the spec has been compiled"},
+		{Type: v1alpha1.ConditionRunnersReady, Status: metav1.ConditionTrue, Reason: "AllReady"},
+	}
+	applied := metav1.NewMicroTime(at(31))
+	st.Changes = []v1alpha1.Change{
+		{Field: "rates[1].requestsPerSecond", From: "50000", To: "60000", Time: metav1.NewMicroTime(at(30)), AppliedAt: &applied},
+		{Field: "rates[2].requestsPer", From: "1 per 1m0s", To: "2 per 1m0s", Time: metav1.NewMicroTime(at(59))},
+	}
+	return lt
+}
+
+// judged has ended, breached a threshold, and lost nothing.
+func judged() *v1alpha1.LoadTest {
+	lt := busy()
+	st := &lt.Status
+	st.Phase, st.CompletionTime, st.Changes = v1alpha1.PhaseCompleted, ptr(metav1.NewTime(at(190))), st.Changes[:1]
+	st.Runners[0].State, st.Runners[1].State, st.Runners[1].Message = "Done", "Done", ""
+	st.Verdict = &v1alpha1.Verdict{Outcome: "Failed", Reason: "Breached", Message: "1 of 2 thresholds is breached", Thresholds: []v1alpha1.ThresholdStatus{
+		{Name: "fast", Limit: "<= 5ms", Observed: "8.42ms"}, {Name: "clean", Limit: "<= 0.001", Observed: "0.000209", Passed: true},
+	}}
+	st.Conditions = append(st.Conditions, metav1.Condition{Type: v1alpha1.ConditionThresholdsMet, Status: metav1.ConditionFalse, Reason: "Breached", Message: "fast: 8.42ms, want <= 5ms"})
+	st.ReportRef = &v1alpha1.ReportReference{Name: "pcf-report", Dropped: []string{"histograms"}}
+	return lt
+}
+
+func starting() *v1alpha1.LoadTest {
+	lt := running()
+	lt.Status = v1alpha1.LoadTestStatus{
+		Phase: v1alpha1.PhaseStarting, Shards: &v1alpha1.ShardCounts{Desired: 2, Ready: 1},
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionRunnersReady, Status: metav1.ConditionFalse, Reason: "Connecting", Message: "1 of 2 runners are ready"}},
+		Runners:    []v1alpha1.RunnerStatus{{Shard: 0, State: "Ready", Node: "worker-a"}, {Shard: 1, State: "Connecting", Node: "worker-b"}},
+	}
+	return lt
+}
+
+func invalid() *v1alpha1.LoadTest {
+	lt := running()
+	lt.Status = v1alpha1.LoadTestStatus{Phase: v1alpha1.PhaseInvalid, Conditions: []metav1.Condition{
+		{Type: v1alpha1.ConditionPlanReady, Status: metav1.ConditionFalse, Reason: "InvalidSpec", Message: "spec.chains[0].target: there is no target \"pfc\"\nspec.rates: x"},
+		{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: "InvalidSpec", Message: "the spec cannot be run; see PlanReady"},
+	}}
+	return lt
+}
+
+func minute() (h History) {
+	for i := range 70 {
+		lt := running()
+		lt.Status.Summary.Rate = []string{"1000", "60000", "60003", "59000", "30000"}[min(i/14, 4)]
+		h.Add(lt)
+	}
+	return h
+}
+
+func TestView(t *testing.T) {
+	report := &rv.Report{
+		Shards:    []rv.ShardResult{{Shard: 0, LagP99Microseconds: 180}, {Shard: 1, LagP99Microseconds: 2300}},
+		Generator: rv.GeneratorResult{LagP99Microseconds: 2300, ThrottledMicroseconds: 12000, GCPauseMicroseconds: 900, Reconnects: 3},
+	}
+	for name, tc := range map[string]struct {
+		moment Moment
+		size   Size
+	}{
+		"view-running":  {Moment{Look: Look{Test: busy()}, History: minute(), Now: at(60)}, Size{100, 40}},
+		"view-small":    {Moment{Look: Look{Test: busy()}, History: minute(), Now: at(60)}, Size{60, 16}},
+		"view-tiny":     {Moment{Look: Look{Test: busy()}, Now: at(60)}, Size{20, 3}},
+		"view-trouble":  {Moment{Look: Look{Test: running(), Trouble: errors.New("connection\nrefused")}, Now: at(60)}, Size{80, 24}},
+		"view-starting": {Moment{Look: Look{Test: starting()}, Now: at(-3)}, Size{80, 24}},
+		"view-ended":    {Moment{Look: Look{Test: judged()}, Report: report, Now: at(200)}, Size{100, 40}},
+	} {
+		lines := View(&tc.moment, tc.size)
+		golden(t, name+".txt", lines)
+		if len(lines) > tc.size.Height {
+			t.Errorf("%s: %d lines", name, len(lines))
+		}
+		for _, line := range lines {
+			if utf8.RuneCountInString(line) > tc.size.Width || strings.ContainsRune(line, '\x1b') {
+				t.Errorf("%s: %q", name, line)
+			}
+		}
+	}
+}
+
+// No size makes it fail.
+func TestViewSizes(t *testing.T) {
+	m := Moment{Look: Look{Test: busy()}, History: minute(), Now: at(60)}
+	for height := range 50 {
+		for _, width := range []int{0, 1, 20, 39, 80, 300} {
+			if n := len(View(&m, Size{width, height})); n > height {
+				t.Errorf("%dx%d: %d lines", width, height, n)
+			}
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	next := func(command string) string { return "kubectl h2surge " + command + " pcf -n core" }
+	held := starting()
+	held.Spec.Suspend, held.Status.Phase = true, v1alpha1.PhaseSuspended
+	fresh := running()
+	fresh.Status = v1alpha1.LoadTestStatus{}
+	for name, tc := range map[string]struct {
+		lt  *v1alpha1.LoadTest
+		now time.Time
+	}{
+		"status-running": {busy(), at(60)}, "status-ended": {judged(), at(250)}, "status-starting": {starting(), at(-3)},
+		"status-invalid": {invalid(), at(5)}, "status-suspended": {held, at(5)}, "status-fresh": {fresh, at(5)},
+	} {
+		golden(t, name+".txt", Status(tc.lt, tc.now, next))
+	}
+}
+
+func TestLine(t *testing.T) {
+	paused := running()
+	paused.Status.Phase = v1alpha1.PhaseSuspended
+	for _, tc := range []struct {
+		lt   *v1alpha1.LoadTest
+		now  time.Time
+		want string
+	}{
+		{running(), at(60), " 1m0s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold"},
+		{paused, at(60), " 1m0s  60003 of      0/s  p50 1.1ms  p99 8.42ms errors 0.02%  suspended"},
+		{running(), at(135), "2m15s  60003 of 0.0167/s  p50 1.1ms  p99 8.42ms errors 0.02%  slow"},
+		{starting(), at(-3), "   7s starting: 1 of 2 runners are ready"},
+		{ended(), at(300), "3m10s completed"},
+		{invalid(), at(5), "  15s invalid"},
+		{&v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(9))}}, at(5), "   0s not seen by the operator yet"},
+	} {
+		if got := Line(tc.lt, tc.now); got != tc.want {
+			t.Errorf("got  %q\nwant %q", got, tc.want)
+		}
+	}
+}
+
+func TestStageAt(t *testing.T) {
+	pause := func(to string, seconds int) v1alpha1.Change {
+		applied := metav1.NewMicroTime(at(seconds))
+		return v1alpha1.Change{Field: "suspend", To: to, AppliedAt: &applied}
+	}
+	counted := running()
+	counted.Spec.Rates[0] = v1alpha1.Rate{Name: "warm", RequestsPerSecond: ptr(int64(100)), Requests: ptr(int64(2000))}
+	fast := running()
+	fast.Spec.Rates[0] = v1alpha1.Rate{Name: "warm", AsFastAsPossible: ptr(true), Requests: ptr(int64(2000))}
+	paused := running()
+	paused.Status.Changes = []v1alpha1.Change{pause("true", 5), pause("false", 25), pause("true", 40)}
+	for _, tc := range []struct {
+		name string
+		lt   *v1alpha1.LoadTest
+		now  int
+		want Stage
+	}{
+		{"before", running(), -1, Stage{Index: 0, Known: true, Lasts: 10 * time.Second}},
+		{"first", running(), 9, Stage{Index: 0, Known: true, Elapsed: 9 * time.Second, Lasts: 10 * time.Second}},
+		{"second", running(), 10, Stage{Index: 1, Known: true, Lasts: 2 * time.Minute}},
+		{"over", running(), 500, Stage{Index: 2, Known: true, Elapsed: time.Minute, Lasts: time.Minute, Over: true}},
+		{"counted", counted, 19, Stage{Index: 0, Known: true, Elapsed: 19 * time.Second, Lasts: 20 * time.Second}},
+		{"as fast as possible", fast, 19, Stage{Index: 0, Elapsed: 19 * time.Second}},
+		{"went on", paused, 32, Stage{Index: 1, Known: true, Elapsed: 2 * time.Second, Lasts: 2 * time.Minute}},
+		{"paused again", paused, 400, Stage{Index: 1, Known: true, Elapsed: 10 * time.Second, Lasts: 2 * time.Minute}},
+	} {
+		if diff := cmp.Diff(tc.want, StageAt(tc.lt, at(tc.now))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+}
+
+func TestSparkline(t *testing.T) {
+	for _, tc := range []struct {
+		values []float64
+		width  int
+		want   string
+	}{
+		{nil, 10, ""}, {[]float64{1, 2, 3}, 0, ""}, {[]float64{1, 2, 3}, -4, ""}, {[]float64{0, 0}, 9, "▁▁"},
+		{[]float64{0, 1, 2, 4, 8}, 9, "▁▂▃▅█"}, {[]float64{8, 1, 2}, 2, "▅█"},
+	} {
+		if got := sparkline(tc.values, tc.width); got != tc.want {
+			t.Errorf("%v in %d: %q, want %q", tc.values, tc.width, got, tc.want)
+		}
+	}
+}
