@@ -94,7 +94,7 @@ type LoadTestStatus struct {
 	// +optional
 	StartSkewMicroseconds *int64 `json:"startSkewMicroseconds,omitempty"`
 	// changes are those of the spec that were put in force while the test ran, the newest last. At
-	// most 32 are kept; of more, those go first that a newer one of the same field has overtaken.
+	// most 32 are kept; of more, those go first that are neither the first nor the last of their field.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

@@ -2,6 +2,8 @@ package loadtest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -60,6 +62,18 @@ func eventFinished(reason string, v *v1alpha1.Verdict) happening {
 	return happening{warning: warning, reason: reason, action: actionFinish, note: v.Outcome + ": " + v.Message}
 }
 
+func eventRateChanged(note string) happening {
+	return happening{reason: "RateChanged", action: actionRun, note: note}
+}
+
+func eventSuspended(note string) happening {
+	return happening{reason: v1alpha1.ReasonSuspended, action: actionRun, note: note}
+}
+
+func eventResumed(note string) happening {
+	return happening{reason: "Resumed", action: actionRun, note: note}
+}
+
 func eventSpecChanged(note string) happening {
 	return happening{warning: true, reason: v1alpha1.ConditionSpecChanged, action: actionFinish, note: note}
 }
@@ -75,7 +89,9 @@ func happenings(before, after *v1alpha1.LoadTestStatus) []happening {
 			out = append(out, eventObstacle(c.Reason, c.Message))
 		}
 	}
+	out = append(out, holdHappenings(before, after)...)
 	out = append(out, runnerHappenings(before, after)...)
+	out = append(out, changeHappenings(before, after)...)
 	if before.CompletionTime == nil && after.CompletionTime != nil {
 		c := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionFinished)
 		out = append(out, eventFinished(c.Reason, after.Verdict))
@@ -103,6 +119,48 @@ func runnerHappenings(before, after *v1alpha1.LoadTestStatus) []happening {
 	}
 	if after.Shards != nil && after.Shards.Lost > lostIn(before) {
 		out = append(out, eventLost(lostMessage(after.Runners)))
+	}
+	return out
+}
+
+// holdHappenings are those of spec.suspend before the start.
+func holdHappenings(before, after *v1alpha1.LoadTestStatus) []happening {
+	c := turned(before, after, v1alpha1.ConditionRunning)
+	if c == nil || before.StartTime != nil || after.CompletionTime != nil {
+		return nil
+	}
+	old := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionRunning)
+	switch {
+	case c.Reason == v1alpha1.ReasonSuspended && after.StartTime == nil:
+		return []happening{eventSuspended(c.Message)}
+	case old != nil && old.Reason == v1alpha1.ReasonSuspended:
+		return []happening{eventResumed("the test may start")}
+	}
+	return nil
+}
+
+// changeHappenings are the changes that have come into force. One of several rates is one.
+func changeHappenings(before, after *v1alpha1.LoadTestStatus) (out []happening) {
+	told := func(c *v1alpha1.Change) bool {
+		return slices.ContainsFunc(before.Changes, func(b v1alpha1.Change) bool {
+			return b.AppliedAt != nil && b.Generation == c.Generation && b.Field == c.Field
+		})
+	}
+	var rates []string
+	for i := range after.Changes {
+		c := &after.Changes[i]
+		switch {
+		case c.AppliedAt == nil || told(c):
+		case c.Field != fieldSuspend:
+			rates = append(rates, fmt.Sprintf("%s: %s, was %s", c.Field, c.To, c.From))
+		case c.To == "true":
+			out = append(out, eventSuspended("nothing comes due until spec.suspend is false"))
+		default:
+			out = append(out, eventResumed("the load goes on where it was"))
+		}
+	}
+	if len(rates) > 0 {
+		out = append([]happening{eventRateChanged(strings.Join(rates, "; "))}, out...)
 	}
 	return out
 }

@@ -31,6 +31,8 @@ type recollection struct {
 	// plan as stored in planName.
 	planName string
 	plan     *runnerv1alpha1.Plan
+	// present is what the spec of a generation says of the rates.
+	present *present
 }
 
 // of returns what is remembered of a run. A pass is the only one at work on its LoadTest, so

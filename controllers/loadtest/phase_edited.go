@@ -8,7 +8,7 @@ import (
 )
 
 // editedPhase finds out whether the spec of an ended run was edited so that it describes another
-// test. An edit of the TTL, for instance, does not.
+// test. An edit of the TTL, for instance, does not, and neither does what had changed while it ran.
 func editedPhase(_ context.Context, s *scope) (bool, error) {
 	ran, hash := s.lt.Status.StartedGeneration, s.lt.Status.PlanHash
 	switch {
@@ -25,6 +25,12 @@ func editedPhase(_ context.Context, s *scope) (bool, error) {
 		s.edited = true
 		return true, nil
 	}
+	rates, same := undone(compiled.Rates, s.lt.Status.Changes)
+	if !same {
+		s.edited = true
+		return true, nil
+	}
+	compiled.Rates = rates
 	_, now, err := plan.Canonical(compiled)
 	s.edited = now != hash
 	return err == nil, err

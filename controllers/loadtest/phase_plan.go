@@ -115,13 +115,18 @@ func (r *reconciler) decodePlan(ctx context.Context, s *scope, name string, cm *
 	return decoded, nil
 }
 
-// recompile makes the plan of a run anew whose ConfigMap is gone. The spec is frozen while a test
-// runs, so it gives the same plan, as the hash proves; if not, the error stands.
+// recompile makes the plan of a run anew whose ConfigMap is gone. But for recorded changes the spec is
+// frozen while a test runs, so it gives the same plan, as the hash proves; if not, the error stands.
 func recompile(s *scope, gone error) (*runnerv1alpha1.Plan, error) {
 	compiled, _, errs := compile.Compile(s.key().String(), &s.lt.Spec)
 	if len(errs) > 0 {
 		return nil, gone
 	}
+	rates, same := undone(compiled.Rates, s.lt.Status.Changes)
+	if !same {
+		return nil, gone
+	}
+	compiled.Rates = rates
 	if _, hash, err := plan.Canonical(compiled); err != nil || hash != s.planHash {
 		return nil, errors.Join(gone, err)
 	}

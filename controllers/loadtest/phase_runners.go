@@ -32,7 +32,13 @@ func (r *reconciler) runnersPhase(ctx context.Context, s *scope) (bool, error) {
 	if s.end != nil || s.plan == nil || s.obstacle != nil || s.waiting != "" {
 		return true, nil
 	}
-	if !s.mayStart() && s.stop() == "" {
+	switch {
+	case s.mayStart() || s.stop() != "":
+	case s.held():
+		if err := r.hold(ctx, s); err != nil {
+			return false, err
+		}
+	default:
 		if err := r.ensureJob(ctx, s); err != nil {
 			return s.refuse(err)
 		}
@@ -43,6 +49,28 @@ func (r *reconciler) runnersPhase(ctx context.Context, s *scope) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// hold takes the runners of a suspended test away that has not started. A Job that has changed since it
+// was read stays for the moment: it may have been told to start.
+func (r *reconciler) hold(ctx context.Context, s *scope) error {
+	if s.job == nil {
+		return nil
+	}
+	if s.job.DeletionTimestamp == nil {
+		err := r.client.Delete(ctx, s.job, client.PropagationPolicy(metav1.DeletePropagationBackground),
+			client.Preconditions{UID: &s.job.UID, ResourceVersion: &s.job.ResourceVersion})
+		if apierrors.IsConflict(err) {
+			s.again(remainsInterval)
+			return nil
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting Job %s of a suspended test: %w", s.job.Name, err)
+		}
+	}
+	r.registry.Forget(s.lt.UID)
+	s.job, s.pods = nil, map[int]*corev1.Pod{}
+	return nil
 }
 
 // refuse records what the API server has against the Job. A Job that it takes for invalid comes
@@ -100,6 +128,11 @@ func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput)
 	found, err := r.existing(ctx, s.lt, existing)
 	if err != nil {
 		return err
+	}
+	if found && existing.DeletionTimestamp != nil {
+		s.waiting = fmt.Sprintf("Job %s, which was taken away, is still being deleted", job.Name)
+		s.again(remainsInterval)
+		return nil
 	}
 	if !found {
 		if err := r.makeSecret(ctx, s.lt); err != nil {
@@ -214,8 +247,11 @@ func (r *reconciler) look(s *scope) error {
 // wanted is what the collector is to know of the run. It shares nothing that changes.
 func (r *reconciler) wanted(s *scope) collect.Desired {
 	d := collect.Desired{
-		Name: s.key(), UID: s.lt.UID, Attempt: attemptOf(s.job), Plan: s.plan,
+		Name: s.key(), UID: s.lt.UID, Attempt: attemptOf(s.job), Job: s.job.UID, Plan: s.plan,
 		Pods: map[int]collect.Pod{}, Recorded: maps.Clone(s.lost), MayStart: s.mayStart(), Stored: s.end != nil,
+	}
+	if d.Live = s.live; !d.MayStart {
+		d.Live = s.beforeStart()
 	}
 	for shard, pod := range s.pods {
 		d.Pods[shard] = r.observe(pod)
@@ -227,7 +263,7 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 // anybody is told: should this process end in between, the next one knows that the test may have
 // begun, and never begins it again.
 func (r *reconciler) startPhase(ctx context.Context, s *scope) (bool, error) {
-	if s.job == nil || s.plan == nil || s.end != nil || s.mayStart() || s.obstacle != nil || s.stop() != "" {
+	if s.job == nil || s.plan == nil || s.end != nil || s.mayStart() || s.obstacle != nil || s.stop() != "" || s.held() {
 		return true, nil
 	}
 	if !s.view.Every((*collect.Shard).Ready) || s.lostBeforeStart() != "" {

@@ -43,7 +43,7 @@ type phase func(context.Context, *scope) (bool, error)
 // phases in the order of a run.
 func (r *reconciler) phases() []phase {
 	return []phase{
-		r.planPhase, r.runnersPhase, r.collectPhase, r.startPhase, r.lossesPhase,
+		r.planPhase, r.livePhase, r.runnersPhase, r.collectPhase, r.startPhase, r.lossesPhase,
 		r.finishPhase, r.releasePhase, editedPhase, r.ttlPhase,
 	}
 }

@@ -40,6 +40,13 @@ type scope struct {
 	// waiting says what is in the way for a moment; empty: nothing.
 	waiting string
 
+	// live is what the runners are to have in force; a revision of zero: nothing is to be told.
+	live collect.Live
+	// changes of the spec that this pass has found, while the test runs.
+	changes []v1alpha1.Change
+	// notInForce says why the spec's rates are not those of the run; empty: they are.
+	notInForce string
+
 	// refused is why the API server did not take the Job; empty: it did, or was not asked.
 	refused string
 	// trouble is what is wrong with pods before the start; empty: nothing is known to be.
@@ -88,6 +95,11 @@ func (s *scope) startDecided() time.Time {
 
 // mayStart: from then on the run is under way whatever the runners say: it cannot begin again.
 func (s *scope) mayStart() bool { return !s.startDecided().IsZero() }
+
+// held: spec.suspend keeps the test from starting.
+func (s *scope) held() bool {
+	return s.lt.Spec.Suspend && !s.mayStart() && s.end == nil && s.obstacle == nil
+}
 
 // firstSeen is when the first plan was stored, which is when the run began to exist for us.
 func (s *scope) firstSeen() time.Time {

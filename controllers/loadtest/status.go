@@ -30,7 +30,12 @@ func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
 	} else {
 		s.liveStatus(st)
 	}
-	st.Phase = phaseOf(s)
+	if changes := s.history(); len(changes) > 0 {
+		st.Changes = changes
+	}
+	if st.Phase != v1alpha1.PhaseSuspended || !s.takenOver() {
+		st.Phase = phaseOf(s)
+	}
 	for _, set := range []func(*scope, *conditions){
 		planReady, runnersReady, running, finished, succeeded, thresholdsMet, passed, reconciling, stalled,
 	} {
@@ -57,8 +62,8 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 		t := metav1.NewTime(start)
 		st.StartTime = &t
 	}
-	if s.mayStart() && !s.view.Every(known) {
-		return // just taken over: figures of a part of the runners would be a step back
+	if s.takenOver() {
+		return // figures of a part of the runners would be a step back
 	}
 	counts := s.counts()
 	st.Shards, st.Summary, st.Runners = &counts, s.summary(), s.runners()
@@ -66,6 +71,11 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	if s.mayStart() && s.report != nil {
 		st.Results, st.StartSkewMicroseconds = s.results(), s.skew()
 	}
+}
+
+// takenOver: another process has started the run, and this one has not asked every runner yet.
+func (s *scope) takenOver() bool {
+	return s.end == nil && s.mayStart() && !s.view.Every(known)
 }
 
 // known: the runner has been asked, or there is nobody left to ask.
@@ -82,10 +92,14 @@ func phaseOf(s *scope) v1alpha1.Phase {
 		return v1alpha1.PhaseFailed
 	case s.mayStart() && !loading(s):
 		return v1alpha1.PhaseFinishing
+	case s.mayStart() && paused(s):
+		return v1alpha1.PhaseSuspended
 	case s.mayStart():
 		return v1alpha1.PhaseRunning
 	case s.obstacle != nil && s.obstacle.invalid:
 		return v1alpha1.PhaseInvalid
+	case s.held():
+		return v1alpha1.PhaseSuspended
 	case s.job != nil:
 		return v1alpha1.PhaseStarting
 	}
@@ -100,6 +114,22 @@ func loading(s *scope) bool {
 	return slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
 		return !sh.Final() && (sh.Snapshot == nil || !sentAll(sh.Snapshot.State))
 	})
+}
+
+// paused: every runner that still has requests to send is suspended.
+func paused(s *scope) bool {
+	found := false
+	for i := range s.view.Shards {
+		sh := &s.view.Shards[i]
+		if sh.Final() || sh.Snapshot != nil && sentAll(sh.Snapshot.State) {
+			continue
+		}
+		if sh.Snapshot == nil || !sh.Snapshot.Suspended {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 // sentAll: the last request of the load has left the runner.
@@ -141,6 +171,13 @@ func (c *conditions) keep(kind string) bool {
 	return old != nil
 }
 
+func (c *conditions) reason(kind string) string {
+	if old := meta.FindStatusCondition(c.status.Conditions, kind); old != nil {
+		return old.Reason
+	}
+	return ""
+}
+
 func (c *conditions) remove(kind string) { meta.RemoveStatusCondition(&c.status.Conditions, kind) }
 
 func planReady(s *scope, c *conditions) {
@@ -162,8 +199,8 @@ func planMessage(warnings string) string {
 }
 
 func runnersReady(s *scope, c *conditions) {
-	if s.end == nil && s.mayStart() && !s.view.Every(known) && c.keep(v1alpha1.ConditionRunnersReady) {
-		return // just taken over
+	if s.takenOver() && c.keep(v1alpha1.ConditionRunnersReady) {
+		return
 	}
 	status, reason, message := metav1.ConditionFalse, v1alpha1.ReasonWaitingForPods, "no runner exists yet"
 	n := s.counts()
@@ -174,6 +211,8 @@ func runnersReady(s *scope, c *conditions) {
 		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.end.Runners)
 	case s.end != nil:
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, "every runner was ready"
+	case s.held():
+		reason, message = v1alpha1.ReasonSuspended, "spec.suspend is true: no runner is made"
 	case n.Lost > 0:
 		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.runners())
 	case s.view.Every((*collect.Shard).Ready):
@@ -217,9 +256,14 @@ func lostMessage(runners []v1alpha1.RunnerStatus) string {
 }
 
 func running(s *scope, c *conditions) {
+	if s.takenOver() && c.reason(v1alpha1.ConditionRunning) == v1alpha1.ReasonSuspended && c.keep(v1alpha1.ConditionRunning) {
+		return
+	}
 	switch {
 	case s.end != nil:
 		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, s.end.Reason, "the run has ended")
+	case s.held():
+		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonSuspended, "spec.suspend is true: the test does not start")
 	case !s.mayStart():
 		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonNotStarted, "no load has been sent yet")
 	case runnerIn(s, runnerv1alpha1.StateTearingDown) >= 0 && !loading(s):
@@ -227,6 +271,8 @@ func running(s *scope, c *conditions) {
 			fmt.Sprintf("the load has ended; runner %d runs the teardown chains", runnerIn(s, runnerv1alpha1.StateTearingDown)))
 	case !loading(s):
 		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonDraining, "the last request was sent; responses and results are awaited")
+	case paused(s):
+		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonSuspended, "spec.suspend is true: nothing comes due")
 	default:
 		c.set(v1alpha1.ConditionRunning, metav1.ConditionTrue, v1alpha1.ReasonLoadRunning, "load is being sent")
 	}
@@ -327,12 +373,16 @@ func stalled(s *scope, c *conditions) {
 	}
 }
 
-// specChanged tells of an edit after the end.
+// specChanged tells of an edit after the end, and of one that the run does not follow.
 func specChanged(s *scope, c *conditions) {
-	if !s.edited {
+	switch {
+	case s.edited:
+		c.set(v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonEditedAfterFinish,
+			"the spec was edited after the end; this reruns nothing: apply it under another name")
+	case s.notInForce != "":
+		c.set(v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonNotInForce,
+			"the run goes on with the rates that it was started with: "+s.notInForce)
+	default:
 		c.remove(v1alpha1.ConditionSpecChanged)
-		return
 	}
-	c.set(v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonEditedAfterFinish,
-		"the spec was edited after the end; this reruns nothing: apply it under another name")
 }

@@ -93,6 +93,15 @@ func over(outcome runnerv1alpha1.Outcome, reason string, thresholds ...runnerv1a
 	}
 }
 
+func suspendedBySpec(s *scope) { s.lt.Spec.Suspend = true }
+
+// nothingIsDue makes the runners that have requests to send say so.
+func nothingIsDue(s *scope) {
+	for i := range s.view.Shards {
+		s.view.Shards[i].Snapshot.Suspended = s.view.Shards[i].Snapshot.State == runs
+	}
+}
+
 func has(o *obstacle) func(*scope) {
 	return func(s *scope) { s.obstacle, s.plan, s.planHash = o, nil, "" }
 }
@@ -135,6 +144,7 @@ func states() map[string][]*scope {
 		"invalid":                     {newScope(has(invalid(v1alpha1.ReasonInvalidSpec, "x")))},
 		"plan too large":              {newScope(has(invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
 		"a name is taken":             {newScope(has(&obstacle{reason: v1alpha1.ReasonNameConflict}))},
+		"suspended before the start":  {newScope(suspendedBySpec), starting(suspendedBySpec)},
 		"starting: pods":              {starting()},
 		"starting: a pod cannot run":  {starting(inTrouble)},
 		"starting: connecting":        {starting(podsRun, runnersAre(readyState, connecting))},
@@ -142,6 +152,7 @@ func states() map[string][]*scope {
 		"starting: setting up":        {starting(podsRun, runnersAre(settingUp, readyState)), starting(podsRun, runnersAre(settingUp, connecting))},
 		"running":                     {started(runnersAre(runs, runs)), started(runnersAre(runs, drains)), started(runnersAre(done, runs))},
 		"running, a runner was lost":  {started(runnersAre(runs, runs), shardLost(1))},
+		"suspended":                   {started(runnersAre(runs, runs), nothingIsDue), started(runnersAre(done, runs), nothingIsDue, suspendedBySpec)},
 		"draining":                    {started(runnersAre(drains, drains)), started(runnersAre(done, drains)), started(bothDone)},
 		"tearing down":                {started(runnersAre(tearingDown, done)), started(runnersAre(drained, drains)), started(runnersAre(drained, done))},
 		"finished, passed":            {started(bothDone, over(passed, "Passed", met))},
@@ -336,7 +347,12 @@ func TestHappenings(t *testing.T) {
 			[]string{"running", "running, a runner was lost", "running, a runner was lost", "ended with a runner lost"},
 			[]string{"PlanReady", "RunnersReady", "Started", "!RunnerLost", "!RunnerLost"},
 		},
-		"stopped":      {[]string{"running", "stopped"}, []string{"PlanReady", "RunnersReady", "Started", "Stopped"}},
+		"stopped": {[]string{"running", "stopped"}, []string{"PlanReady", "RunnersReady", "Started", "Stopped"}},
+		"suspended at first": {
+			[]string{"suspended before the start", "suspended before the start", "starting: pods", "running"},
+			[]string{"PlanReady", "Suspended", "Resumed", "RunnersReady", "Started"},
+		},
+		"stopped while suspended before the start": {[]string{"suspended before the start", "stopped before the start"}, []string{"PlanReady", "Suspended", "Stopped"}},
 		"breached":     {[]string{"draining", "finished, threshold breached"}, []string{"PlanReady", "RunnersReady", "Started", "!Completed"}},
 		"never began":  {[]string{"starting: pods", "pods never ran"}, []string{"PlanReady", "!PodTrouble"}},
 		"name is free": {[]string{"a name is taken", "starting: pods"}, []string{"!NameConflict", "PlanReady"}},
