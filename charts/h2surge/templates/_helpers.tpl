@@ -75,6 +75,8 @@ leaderElection:
 metrics:
   bindAddress: {{ ternary ":8443" "0" .Values.metrics.enabled | quote }}
   secure: {{ .Values.metrics.secure }}
+  keepFinished: {{ .Values.metrics.keepFinished }}
+  maxFinished: {{ .Values.metrics.maxFinished }}
 health:
   bindAddress: :8081
 {{- with .Values.config }}
