@@ -57,7 +57,8 @@ func tell(t *testing.T) *story {
 	scraped(t, s, `h2surge_loadtest_verdict`)
 	scraped(t, s, fmt.Sprintf("sum(h2surge_runner_requests_sent_total) == %d", s.report.Requests.Sent))
 	s.to = time.Now().Add(time.Second) // the last step of a range query is at or before it
-	t.Logf("FIGURE %d requests, %.0f a second; verdict %s", s.report.Requests.Sent, s.report.Rate.Achieved, s.report.Verdict.Outcome)
+	t.Logf("FIGURE %d requests, %.0f a second, lag p99 %d us with a scrape each half second; verdict %s", s.report.Requests.Sent,
+		s.report.Rate.Achieved, s.report.Lag.P99, s.report.Verdict.Outcome)
 	return s
 }
 
