@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -274,12 +279,24 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+// server is a Cluster as Connect makes it, of an API server that answers as told.
+func server(t *testing.T, answer http.HandlerFunc, warnings io.Writer) *Cluster {
+	t.Helper()
+	s := httptest.NewServer(answer)
+	t.Cleanup(s.Close)
+	file := t.TempDir() + "/config"
+	writeFile(t, file, `{"apiVersion": "v1", "kind": "Config", "current-context": "a", "users": [{"name": "u", "user": {}}],
+		"clusters": [{"name": "c", "cluster": {"server": "`+s.URL+`"}}],
+		"contexts": [{"name": "a", "context": {"cluster": "c", "user": "u", "namespace": "core"}}]}`)
+	c, err := Connect(Options{Kubeconfig: file, Warnings: warnings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestNotInstalled(t *testing.T) {
-	c := New(builder().WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-			return apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "", "", 0, true)
-		},
-	}).Build(), "core", false)
+	c := server(t, http.NotFound, io.Discard)
 	_, err := c.Get(t.Context(), "pcf")
 	if err == nil || !strings.Contains(err.Error(), "is h2surge installed") {
 		t.Errorf("%v", err)
@@ -287,6 +304,39 @@ func TestNotInstalled(t *testing.T) {
 	m := placed(t, c, manifest)
 	if _, err := c.Submit(t.Context(), m); err == nil || !strings.Contains(err.Error(), "is h2surge installed") {
 		t.Errorf("submit: %v", err)
+	}
+}
+
+// What goes over the wire: no discovery, the paths and media types of the API, and its warnings.
+func TestRequests(t *testing.T) {
+	var requests []string
+	var warnings strings.Builder
+	c := server(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		requests = append(requests, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+r.Header.Get("Content-Type")+" "+string(body)))
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Warning", `299 - "odd but possible"`)
+		json.NewEncoder(w).Encode(running())
+	}, &warnings)
+	if _, err := c.Stop(t.Context(), "pcf"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.ChangeRate(t.Context(), "pcf", "hold", RateChange{rate: 5}, at(0)); err != nil {
+		t.Fatal(err)
+	}
+	const path = "/apis/h2surge.io/v1alpha1/namespaces/core/loadtests/pcf"
+	want := []string{
+		"GET " + path,
+		"PATCH " + path + ` application/merge-patch+json {"spec":{"stop":true}}`,
+		"GET " + path,
+		"PATCH " + path + ` application/json-patch+json [{"op":"test","path":"/spec/rates/1/name","value":"hold"},` +
+			`{"op":"test","path":"/spec/rates/1/requestsPerSecond","value":60000},{"op":"replace","path":"/spec/rates/1/requestsPerSecond","value":5}]`,
+	}
+	if diff := cmp.Diff(want, requests); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := warnings.String(); got != "Warning: odd but possible\n" {
+		t.Errorf("warnings: %q", got)
 	}
 }
 

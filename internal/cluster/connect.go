@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // kubeconfigs that sign in by OpenID Connect
 	"k8s.io/client-go/rest"
@@ -108,13 +109,10 @@ func (c *Cluster) Get(ctx context.Context, name string) (*v1alpha1.LoadTest, err
 	return lt, nil
 }
 
-// explain makes of a "not found" without a name what it means: the API server has no such kind.
+// explain makes of a "not found" that is about no object what it means: the API server has no such kind.
 func (c *Cluster) explain(err error) error {
-	status := apierrors.APIStatus(nil)
-	if apierrors.IsNotFound(err) && errors.As(err, &status) {
-		if d := status.Status().Details; d == nil || d.Name == "" {
-			return fmt.Errorf("this cluster has no LoadTests: is h2surge installed in it? (%w)", err)
-		}
+	if apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return fmt.Errorf("this cluster has no LoadTests: is h2surge installed in it? (%w)", err)
 	}
 	return err
 }

@@ -62,7 +62,7 @@ func busy() *v1alpha1.LoadTest {
 	st.StartSkewMicroseconds = ptr(int64(812))
 	st.Runners = []v1alpha1.RunnerStatus{
 		{Shard: 0, Pod: "pcf-1-0", Node: "worker-a", State: "Running", CPUs: "2,3", Exclusive: true},
-		{Shard: 1, Pod: "pcf-1-1", Node: "worker-b", State: "Running", CPUs: "2,3", Message: "it does not answer\x1b[31m"},
+		{Shard: 1, Pod: "pcf-1-1", Node: "worker-b", State: "Running", CPUs: "2,3", Message: "it does not answer"},
 	}
 	st.Conditions = []metav1.Condition{
 		{Type: v1alpha1.ConditionPlanReady, Status: metav1.ConditionTrue, Reason: "Compiled", Message: "the spec has been compiled"},
@@ -143,6 +143,38 @@ func TestView(t *testing.T) {
 			if utf8.RuneCountInString(line) > tc.size.Width || strings.ContainsRune(line, '\x1b') {
 				t.Errorf("%s: %q", name, line)
 			}
+		}
+	}
+}
+
+// What other machines say does not reach the terminal's own language.
+func TestPlain(t *testing.T) {
+	lt := busy()
+	lt.Status.Runners[0].Message = "red \x1b[31m\u009b31m\u202e\nline"
+	want := "red ?[31m?31m? line"
+	m := Moment{Look: Look{Test: lt}, Now: at(60)}
+	for name, lines := range map[string][]string{
+		"view": View(&m, Size{120, 50}), "status": Status(lt, at(60), func(command string) string { return command }),
+	} {
+		if text := strings.Join(lines, "\n"); !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in\n%s", name, want, text)
+		}
+	}
+}
+
+// The manual shows what is shown.
+func TestManual(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/kubectl.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"status-running", "status-ended", "view-running", "status-invalid"} {
+		output, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(manual), string(output)) {
+			t.Errorf("docs/kubectl.md does not have testdata/%s.txt", name)
 		}
 	}
 }
