@@ -72,8 +72,8 @@ func (o *window) figures() runnerv1alpha1.Window {
 		ConnectionLost: o.counters.connectionLost, Dropped: o.counters.dropped,
 		InFlight: o.inFlight, Connects: o.counters.connects, Shards: o.shards,
 	}
-	if !o.fast {
-		out.Asked = cents(o.slots / (o.to - o.from).Seconds())
+	if lasts := o.to - o.from; lasts > 0 && !o.fast {
+		out.Asked = cents(o.slots / lasts.Seconds())
 	}
 	if t := o.responseTime.times(); t.Count > 0 {
 		out.ResponseTime = runnerv1alpha1.WindowTimes{Count: t.Count, P50: t.P50, P90: t.P90, P99: t.P99, Max: t.Max}

@@ -119,7 +119,7 @@ func (w *Windows) isDue() bool {
 	all := len(w.shards) >= w.expected || len(w.closed) > 0
 	for _, p := range w.shards {
 		if p.span() >= 2*widths(w.width) {
-			return true
+			return w.end() > w.from
 		}
 		if !p.silent && p.last.State != runnerv1alpha1.StateDone && p.span() < wanted {
 			all = false

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -203,6 +204,23 @@ func TestWindowsChange(t *testing.T) {
 	}
 	if last := all[len(all)-1]; last.Stage != "" {
 		t.Errorf("the drain is in stage %q", last.Stage)
+	}
+}
+
+// TestWindowsMetAroundTheLimit: of two shards that are first looked at when the run is over, one just
+// before and one just after the time up to which what was before is taken in.
+func TestWindowsMetAroundTheLimit(t *testing.T) {
+	w, first, second := NewWindows(windowPlan(), 2), newSimulated(0, 2), newSimulated(1, 2)
+	for _, s := range []*simulated{first, second} {
+		s.State, s.EndedAt = runnerv1alpha1.StateDone, simulatedStart+int64(4*time.Second)
+		s.do(10, 1000)
+	}
+	feed(t, w, first.at(missed+time.Millisecond), second.at(missed-time.Millisecond))
+	all, _ := list(t, w)
+	for _, x := range all {
+		if math.IsNaN(x.Asked) || math.IsNaN(x.Achieved) || x.To <= x.From {
+			t.Errorf("window %+v", x)
+		}
 	}
 }
 
