@@ -15,6 +15,8 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/test/builder"
 )
 
 func perSecond(n int64) runnerv1alpha1.Rate {
@@ -86,6 +88,37 @@ func TestUnlike(t *testing.T) {
 		if got := unlike(base, tt.now); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+	}
+}
+
+// TestPresent: an edit in the moment of the start is not held back by the API server.
+func TestPresent(t *testing.T) {
+	tests := map[string]struct {
+		edit func(*v1alpha1.LoadTestSpec)
+		want int64  // requests a second
+		why  string // a part
+	}{
+		"another rate":      {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](7) }, 7, ""},
+		"another template":  {func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" }, 100, ""},
+		"another stage":     {func(s *v1alpha1.LoadTestSpec) { s.Rates = append(s.Rates, builder.PerSecond("more", 1, time.Second)) }, 100, "started with 1 stages"},
+		"another duration":  {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].Duration.Duration = time.Hour }, 100, "spec.rates[0]"},
+		"a rate of nothing": {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](0) }, 100, "spec.rates[0].requestsPerSecond"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(withJob, decided)
+			s.lt = builder.Minimal("pcf").Edit(tt.edit).Build()
+			s.lt.Generation = 2
+			started, _, errs := compile.Compile("core/pcf", &builder.Minimal("pcf").Build().Spec)
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			s.plan = started
+			got := presentOf(s)
+			if got.rates[0].Count != tt.want || (got.why == "") != (tt.why == "") || !strings.Contains(got.why, tt.why) {
+				t.Errorf("%d a second, %q; want %d, %q", got.rates[0].Count, got.why, tt.want, tt.why)
+			}
+		})
 	}
 }
 

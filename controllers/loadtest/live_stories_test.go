@@ -275,9 +275,8 @@ func TestWhatMayNotChange(t *testing.T) {
 	w := newWorld(t)
 	w.apply(twoShards("frozen", 5*time.Minute).Build())
 	w.awaitLoad("frozen", 100)
-	lt := w.get("frozen")
-	lt.Spec.Rates[0].Duration.Duration = time.Minute
-	err := w.client.Update(w.ctx, lt)
+	lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "frozen"}}
+	err := w.client.Patch(w.ctx, lt, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/rates/0/duration","value":"1m"}]`)))
 	if err == nil || !strings.Contains(err.Error(), "while the test runs only requestsPerSecond and requestsPer of a stage may change") {
 		t.Errorf("got %v, want a refusal that says what may change", err)
 	}

@@ -250,7 +250,7 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 		Name: s.key(), UID: s.lt.UID, Attempt: attemptOf(s.job), Job: s.job.UID, Plan: s.plan,
 		Pods: map[int]collect.Pod{}, Recorded: maps.Clone(s.lost), MayStart: s.mayStart(), Stored: s.end != nil,
 	}
-	if d.Live = s.live; !d.MayStart {
+	if d.Live = s.live; d.Live.Revision == 0 {
 		d.Live = s.beforeStart()
 	}
 	for shard, pod := range s.pods {
