@@ -33,6 +33,8 @@ type member struct {
 	// phase is the worker's, for those who must not wait for its next turn.
 	phase atomic.Uint32
 	ended chan struct{} // closed after the worker's last turn
+	// release gives up what the worker holds of the system.
+	release func()
 	err   error         // valid when ended
 	// spare is owned by whoever holds Runner.foldMu.
 	spare *measure.Recorder
@@ -49,15 +51,19 @@ func (r *Runner) hire(s *rv.Share) (*crew, error) {
 	c := &crew{cancel: cancel}
 	d := &dialer{ctx: ctx, slots: make(chan struct{}, maxDialling), tls: r.tls}
 	for i, part := range shard.Workers(s, n) {
-		m, release, err := r.member(c, i, program, part, d)
+		m, err := r.member(c, i, program, part, d)
 		if err != nil {
 			cancel()
-			c.wait()
+			for _, m := range c.members {
+				m.release()
+			}
 			return nil, err
 		}
 		c.members = append(c.members, m)
+	}
+	for _, m := range c.members { // each looks at all, so none begins before the last is there
 		c.group.Go(func() {
-			defer release()
+			defer m.release()
 			m.err = m.worker.Run(ctx)
 			m.phase.Store(uint32(loop.Done))
 			close(m.ended)
@@ -68,12 +74,12 @@ func (r *Runner) hire(s *rv.Share) (*crew, error) {
 	return c, nil
 }
 
-func (r *Runner) member(c *crew, i int, program *chain.Program, part rv.Share, d *dialer) (*member, func(), error) {
+func (r *Runner) member(c *crew, i int, program *chain.Program, part rv.Share, d *dialer) (*member, error) {
 	n, release, err := loop.NewNet()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	m := &member{ended: make(chan struct{}), spare: r.newRecorder()}
+	m := &member{ended: make(chan struct{}), spare: r.newRecorder(), release: release}
 	cfg := loop.Config{
 		Program: program, Rates: r.plan.Rates, Share: part, Number: i,
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline,
@@ -96,9 +102,9 @@ func (r *Runner) member(c *crew, i int, program *chain.Program, part rv.Share, d
 	}
 	if m.worker, err = loop.New(cfg); err != nil {
 		release()
-		return nil, nil, err
+		return nil, err
 	}
-	return m, release, nil
+	return m, nil
 }
 
 func (r *Runner) newRecorder() *measure.Recorder {

@@ -30,6 +30,12 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 // recorded are the requests that a target got.
 func (l *lockedBuffer) recorded(t *testing.T) (out []target.Recorded) {
 	t.Helper()

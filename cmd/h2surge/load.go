@@ -58,6 +58,9 @@ func (s *source) compile() (*job, error) {
 		}
 	}
 	p, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
+	if m.LoadTest.Spec.Stop || m.LoadTest.Spec.Suspend {
+		warnings = append(warnings, "spec: stop and suspend steer a test in a cluster; here it runs")
+	}
 	if len(errs) > 0 {
 		return nil, s.mistakes(m.Positions, errs)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -45,7 +44,7 @@ spec:
 
 // TestRenderIsWhatIsSent: the target gets what was printed.
 func TestRenderIsWhatIsSent(t *testing.T) {
-	var record bytes.Buffer
+	var record lockedBuffer
 	peer := serve(t, target.Options{Record: &record})
 	manifest := strings.Replace(ordered, "URL", peer.Addr().String(), 1)
 	name := file(t, "ordered.yaml", manifest)

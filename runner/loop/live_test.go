@@ -254,8 +254,7 @@ func TestClosedLoopIsDealtAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(change func(b *bench) rv.Share) int {
-		var b *bench
-		b = newBenchOf(t, p, shares[0], ok(10*time.Millisecond))
+		b := newBenchOf(t, p, shares[0], ok(10*time.Millisecond))
 		b.onStart = append(b.onStart, func() {
 			s := change(b)
 			b.w.Change(Change{At: b.startAt + int64(50*time.Millisecond), Rates: p.Rates, Share: &s})

@@ -226,7 +226,7 @@ func TestMemoryOverCalls(t *testing.T) {
 
 // TestGarbage: a script that keeps nothing may make as much as it likes.
 func TestGarbage(t *testing.T) {
-	h := newHost(t, Limits{Memory: 8 << 20}, `
+	h := newHost(t, Limits{Memory: 8 << 20, Time: time.Minute}, `
 		function on_request() for i = 1, 2000 do local s = ("x"):rep(1e5) .. i local t = {s, {}} t.x = s end end`)
 	if err := h.Request(0, nil, nil, get(), nil); err != nil {
 		t.Fatal(err)

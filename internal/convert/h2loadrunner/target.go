@@ -37,7 +37,7 @@ func (c *converter) target() {
 	c.port = c.portOf(top, "port", 80)
 	t.URL = c.scheme + "://" + convert.Authority(c.scheme, c.host, c.port)
 	c.clients = top.whole("clients", 1)
-	t.Connections = new(int32(clamp(c.clients)))
+	t.Connections = new(clamp(c.clients))
 	t.MaxConcurrentStreams = clamp(top.whole("max-concurrent-streams", 1))
 	if !top.has("max-concurrent-streams") {
 		c.WarnAt("spec.targets[0].maxConcurrentStreams", "max-concurrent-streams", "is not there; h2loadrunner takes 1 then, though its schema says 32")

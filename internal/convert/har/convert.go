@@ -2,6 +2,7 @@ package har
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -99,7 +100,7 @@ func (c *converter) entry(from string, e *entry) {
 	if user != nil {
 		c.Warn(from+".request.url", "user and password are left out")
 	}
-	if e.Request.Method == "CONNECT" {
+	if e.Request.Method == http.MethodConnect {
 		c.Warn(from+".request.method", "CONNECT opens a tunnel and is left out")
 		return
 	}
