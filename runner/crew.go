@@ -35,7 +35,7 @@ type member struct {
 	ended chan struct{} // closed after the worker's last turn
 	// release gives up what the worker holds of the system.
 	release func()
-	err   error         // valid when ended
+	err     error // valid when ended
 	// spare is owned by whoever holds Runner.foldMu.
 	spare *measure.Recorder
 }
