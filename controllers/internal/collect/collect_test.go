@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -114,7 +115,9 @@ func (c client) Close() {}
 
 func (f *fleet) view() *View {
 	f.t.Helper()
-	v, err := f.registry.Ensure(f.desired)
+	d := f.desired // the registry keeps it, so a test must not change what it has
+	d.Pods, d.Recorded = maps.Clone(d.Pods), maps.Clone(d.Recorded)
+	v, err := f.registry.Ensure(d)
 	if err != nil {
 		f.t.Fatal(err)
 	}

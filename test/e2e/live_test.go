@@ -1,0 +1,123 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// TestLiveRate: a patch of the rate reaches both shards within two seconds, in the pods that run, and
+// the target sees it.
+func TestLiveRate(t *testing.T) {
+	s := newStory(t, "live-rate").withTarget()
+	s.apply(s.quickstart("live", 2, hold(1000, 12*time.Second), withoutThresholds))
+	s.awaitLoad(3000, short)
+	before := podIDs(s.runners())
+
+	patched := time.Now()
+	s.mustKubectl("", "patch", "loadtest", "live", "--type=json", "-p",
+		`[{"op": "replace", "path": "/spec/rates/0/requestsPerSecond", "value": 3000}]`)
+	c := s.awaitChange("live", "rates[0].requestsPerSecond")
+	if took := c.AppliedAt.Sub(patched); took > 2*time.Second {
+		t.Errorf("the new rate was in force after %v", took)
+	}
+	s.eventually(3*time.Second, func() string { return s.targetSees(2500, 3500) })
+
+	lt := s.awaitCondition("live", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
+	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "")
+	if after := podIDs(s.runners()); !slices.Equal(before, after) {
+		t.Errorf("the runners were %v and are %v", before, after)
+	}
+	s.wantSameAsTarget(lt)
+	if sent := lt.Status.Results.Requests.Sent; sent < 15_000 || sent > 33_000 {
+		t.Errorf("sent %d requests in 12 s of 1000/s and then 3000/s", sent)
+	}
+}
+
+// TestSuspend: a suspended test sends nothing, keeps its pods, and does the whole of its load after it
+// goes on.
+func TestSuspend(t *testing.T) {
+	s := newStory(t, "suspend").withTarget()
+	s.apply(s.quickstart("paused", 2, hold(1000, 6*time.Second), withoutThresholds))
+	s.awaitLoad(2000, short)
+	before := podIDs(s.runners())
+
+	s.suspend("paused", true)
+	s.awaitChange("paused", "suspend")
+	s.eventually(3*time.Second, func() string { return s.targetSees(0, 0) })
+	if phase := s.loadTest("paused").Status.Phase; phase != v1alpha1.PhaseSuspended {
+		t.Errorf("phase %s, want %s", phase, v1alpha1.PhaseSuspended)
+	}
+	if after := podIDs(s.runners()); !slices.Equal(before, after) {
+		t.Errorf("the runners were %v and are %v", before, after)
+	}
+
+	s.suspend("paused", false)
+	lt := s.awaitCondition("paused", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
+	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "")
+	s.wantSameAsTarget(lt)
+	if sent := lt.Status.Results.Requests.Sent; sent != 6000 {
+		t.Errorf("sent %d of 6000 requests", sent)
+	}
+}
+
+// TestSuspendedFromTheBeginning: no pods before it goes on.
+func TestSuspendedFromTheBeginning(t *testing.T) {
+	s := newStory(t, "suspended").withTarget()
+	s.apply(s.quickstart("later", 1, hold(500, 2*time.Second), withoutThresholds, func(spec *v1alpha1.LoadTestSpec) { spec.Suspend = true }))
+	s.awaitCondition("later", v1alpha1.ConditionPlanReady, metav1.ConditionTrue, short)
+	time.Sleep(2 * time.Second) // nothing is to happen, which takes a while to see
+	if n := len(s.runners()); n != 0 {
+		t.Errorf("%d runner pods of a suspended test", n)
+	}
+	s.suspend("later", false)
+	lt := s.awaitCondition("later", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
+	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "")
+}
+
+func (s *story) suspend(name string, yes bool) {
+	s.Helper()
+	patch := map[bool]string{true: `{"spec":{"suspend":true}}`, false: `{"spec":{"suspend":false}}`}[yes]
+	s.mustKubectl("", "patch", "loadtest", name, "--type=merge", "-p", patch)
+}
+
+// awaitChange waits until a change of a field is in force.
+func (s *story) awaitChange(name, field string) (c v1alpha1.Change) {
+	s.Helper()
+	s.eventually(5*time.Second, func() string {
+		for _, c = range s.loadTest(name).Status.Changes {
+			if c.Field == field && c.AppliedAt != nil {
+				return ""
+			}
+		}
+		return "no change of " + field + " is in force"
+	})
+	return c
+}
+
+// targetSees says what is wrong when the target does not get from least to most requests a second.
+func (s *story) targetSees(least, most float64) string {
+	s.Helper()
+	before, at := s.stats().Requests, time.Now()
+	time.Sleep(500 * time.Millisecond)
+	rate := float64(s.stats().Requests-before) / time.Since(at).Seconds()
+	if rate < least || rate > most {
+		return fmt.Sprintf("the target gets %.0f requests a second, not %.0f to %.0f", rate, least, most)
+	}
+	return ""
+}
+
+func podIDs(pods []corev1.Pod) (ids []string) {
+	for _, p := range pods {
+		ids = append(ids, string(p.UID))
+	}
+	return ids
+}
