@@ -3,7 +3,6 @@ package loop
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/runner/pace"
 )
 
 // Change is what changes of a run from an instant of the worker's clock on. Every worker of every shard
@@ -59,21 +58,28 @@ func (s *stage) change(c Change) {
 		s.resume(c.At, r)
 	case paused:
 		s.pausedAt = c.At
-	case !s.suspended && !r.AsFastAsPossible && (r.Count != s.line.Count || int64(r.Period) != s.line.Period):
-		s.line = s.line.Bend(c.At, r.Count, int64(r.Period))
+	case !s.suspended:
+		s.bend(c.At, r)
 	}
 	s.schedule()
 }
 
-// resume lets the stage go on where it was paused, later by the pause.
+// resume lets the stage go on where it was paused, later by the pause: so is every slot that was still to
+// come, and no slot more or less fits in.
 func (s *stage) resume(at int64, r *rv.Rate) {
 	pause := at - s.pausedAt
 	s.paused += pause
 	if s.planned != never {
 		s.planned += pause
 	}
-	if !r.AsFastAsPossible {
-		s.line = pace.Line{At: at, First: s.line.Before(s.pausedAt), Count: r.Count, Period: int64(r.Period)}
+	s.line.At += pause
+	s.bend(at, r)
+}
+
+// bend goes on from an instant with the rate r, if that is another one.
+func (s *stage) bend(at int64, r *rv.Rate) {
+	if !r.AsFastAsPossible && (r.Count != s.line.Count || int64(r.Period) != s.line.Period) {
+		s.line = s.line.Bend(at, r.Count, int64(r.Period))
 	}
 }
 

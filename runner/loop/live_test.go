@@ -70,6 +70,8 @@ func TestChangesOfARun(t *testing.T) {
 			slices.Repeat([]int{20}, 10), time.Second, 0},
 		{"a pause", []rv.Rate{rate(100)}, []change{{at: 300 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 600 * ms, rates: []rv.Rate{rate(100)}}},
 			[]int{10, 10, 10, 0, 0, 0, 10, 10, 10, 10, 10, 10, 10}, 1300 * ms, 300 * ms},
+		{"a pause between two slots", []rv.Rate{rate(100)}, []change{{at: 305 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 608 * ms, rates: []rv.Rate{rate(100)}}},
+			[]int{10, 10, 10, 1, 0, 0, 9, 10, 10, 10, 10, 10, 10}, 1303 * ms, 303 * ms},
 		{"a pause with another rate after it", []rv.Rate{rate(100)}, []change{{at: 300 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 600 * ms, rates: []rv.Rate{rate(200)}}},
 			[]int{10, 10, 10, 0, 0, 0, 20, 20, 20, 20, 20, 20, 20}, 1300 * ms, 300 * ms},
 		{"a pause told late", []rv.Rate{rate(100)}, []change{{at: 300 * ms, late: 50 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 600 * ms, rates: []rv.Rate{rate(100)}}},
