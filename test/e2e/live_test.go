@@ -53,9 +53,12 @@ func TestSuspend(t *testing.T) {
 	s.suspend("paused", true)
 	s.awaitChange("paused", "suspend")
 	s.eventually(3*time.Second, func() string { return s.targetSees(0, 0) })
-	if phase := s.loadTest("paused").Status.Phase; phase != v1alpha1.PhaseSuspended {
-		t.Errorf("phase %s, want %s", phase, v1alpha1.PhaseSuspended)
-	}
+	s.eventually(3*time.Second, func() string {
+		if phase := s.loadTest("paused").Status.Phase; phase != v1alpha1.PhaseSuspended {
+			return "phase " + string(phase)
+		}
+		return ""
+	})
 	if after := podIDs(s.runners()); !slices.Equal(before, after) {
 		t.Errorf("the runners were %v and are %v", before, after)
 	}
