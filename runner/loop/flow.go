@@ -31,17 +31,21 @@ func (w *Worker) proceed(i int32) {
 		first := c.First + int(in.Step)
 		end := w.program.Steps[first].GroupEnd
 		pause := w.pauseBefore(in, &w.program.Steps[first])
+		in.outstanding++ // a step that comes to nothing must not end the instance here
 		for s := first; s < end; s++ {
 			if when := w.program.Steps[s].When; len(when) == 0 || w.program.Holds(when, &in.Instance, w.sources) {
 				w.activate(activation{instance: i, step: int32(s)}, pause)
 			}
 		}
-		if in.outstanding > 0 {
+		if in.outstanding--; in.outstanding > 0 {
 			return
+		}
+		if in.aborted != "" {
+			break
 		}
 		in.Step = int32(end - c.First)
 	}
-	w.end(i, "")
+	w.end(i, in.aborted)
 }
 
 // pauseBefore is the think time before a step; an instance does not think before its first

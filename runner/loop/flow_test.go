@@ -418,3 +418,20 @@ func TestScripts(t *testing.T) {
 		t.Errorf("got %+v, aborted %v", got, b.w.rec.Chains[0].AbortedBy.Counts())
 	}
 }
+
+// TestLocationThatCannotBeFollowed: the instance ends once, and is counted once.
+func TestLocationThatCannotBeFollowed(t *testing.T) {
+	p := steps(slots(4), step("a", func(s *rv.Step) {
+		s.Capture = []rv.Capture{{Source: header("location"), Location: true}}
+	}), step("b", func(s *rv.Step) { s.Path = rv.Text{{Capture: 1}} }))
+	p.Chains[0].Captures = []string{"at"}
+	p.Targets[0].FollowAuthority = true
+	b := newBench(t, p, func(*simRequest) reply {
+		return reply{status: 200, headers: []string{"location", "https://other/x"}} // the target has no TLS
+	})
+	b.run()
+	c := b.w.rec.Chains[0]
+	if c.Started != 4 || c.Completed != 0 || c.AbortedBy.Counts()[rv.AbortLocation] != 4 || b.w.instances.live[0] != 0 || len(b.w.instances.idle) != 1 {
+		t.Errorf("chains %+v, %v, %d live, %d idle", c, c.AbortedBy.Counts(), b.w.instances.live[0], len(b.w.instances.idle))
+	}
+}
