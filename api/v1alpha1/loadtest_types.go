@@ -169,6 +169,20 @@ type LoadTestSpec struct {
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
 }
 
+// ShardLostAction says what becomes of a test that has lost a shard.
+//
+// +kubebuilder:validation:Enum=fail;continue;redeal
+type ShardLostAction string
+
+const (
+	// ShardLostFail ends the test.
+	ShardLostFail ShardLostAction = "fail"
+	// ShardLostContinue lets the other shards go on with their own parts.
+	ShardLostContinue ShardLostAction = "continue"
+	// ShardLostRedeal deals the lost shard's part out to the others.
+	ShardLostRedeal ShardLostAction = "redeal"
+)
+
 // WeightBy says what the weights of chains divide up.
 //
 // +kubebuilder:validation:Enum=chains;requests
@@ -414,12 +428,43 @@ type Threshold struct {
 // Runner says where the load comes from.
 type Runner struct {
 	// shards is the number of runner pods, 1 to 256, each with an exact part of rates,
-	// connections and variables. Default 1.
+	// connections and variables. It may change while the test runs (kubectl scale does): pods are
+	// added, or the last ones leave, and the load is dealt anew to all at one instant. What is
+	// added has no part before it is ready, so the rate stays whole; what leaves awaits its
+	// responses first, and its counts are kept. A test with a stage that is asFastAsPossible and
+	// bounded by requests keeps its number. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Shards int32 `json:"shards,omitempty"`
+	// minShards is with how many ready shards the test starts when startTimeout is over, 1 to
+	// shards; those that come later join. While it runs, fewer that are left end it as onShardLost
+	// fail does. Default: the start waits for all shards, and onShardLost alone decides afterwards.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	MinShards *int32 `json:"minShards,omitempty"`
+	// startTimeout is how long all shards together may take to get ready, from the moment their
+	// pods are asked for, 1s to 24h; the longest ramp of connections and the setup chains come on
+	// top. Then the test starts with at least minShards of them, or ends with condition Succeeded
+	// False. Default: as the operator is configured, 10m for the pods to run and 2m to get ready.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be from 1s to 24h"
+	StartTimeout *metav1.Duration `json:"startTimeout,omitempty"`
+	// onShardLost says what becomes of a test whose runner is lost while it runs: fail ends it at
+	// once, the others await their responses and the results so far are kept; continue lets the
+	// others go on with their own parts; redeal gives its part to the others, so that the rate is
+	// whole again. After continue and redeal the result is marked partial, for what the lost runner
+	// did after its last snapshot is not known, and Passed is not True. redeal does not go with a
+	// stage that is asFastAsPossible and bounded by requests. Default fail.
+	// +optional
+	// +kubebuilder:default=fail
+	OnShardLost ShardLostAction `json:"onShardLost,omitempty"`
 	// cpusPerShard makes a runner pod Guaranteed with this many whole CPUs, 1 to 256, and one
 	// pinned worker for each. Where the node's CPU manager policy is static these CPUs are the
 	// runner's alone, which it verifies and status tells. Default: one worker, a small CPU

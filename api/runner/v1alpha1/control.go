@@ -9,6 +9,7 @@ import "time"
 //	PUT  PathStop      Stop      end now, keep the results
 //	PUT  PathTeardown  Teardown  every runner has had its last response: run the teardown chains
 //	GET  PathSnapshot  Snapshot  what has happened so far
+//	GET  PathChanges   Changes   the updates that were accepted so far
 //	PUT  PathAck       Ack       the final snapshot is safe, the runner may exit
 //
 // Every message is idempotent: the same one twice is one. A message that contradicts what was
@@ -19,6 +20,7 @@ const (
 	PathStop     = "/v1alpha1/stop"
 	PathTeardown = "/v1alpha1/teardown"
 	PathSnapshot = "/v1alpha1/snapshot"
+	PathChanges  = "/v1alpha1/changes"
 	PathAck      = "/v1alpha1/ack"
 )
 
@@ -70,9 +72,22 @@ type Update struct {
 	// Revision orders updates: a runner refuses one that is not newer than what it has, and
 	// takes the same one twice for one.
 	Revision int64 `json:"revision"`
-	// At is the instant in the runner's own clock (Snapshot.Clock); zero or past: at once.
-	At    int64 `json:"at,omitempty"`
-	Share Share `json:"share"`
+	// Generation of the spec that the update follows. A runner only remembers and tells it.
+	Generation int64 `json:"generation,omitempty"`
+	// At is an offset from the start instant, in nanoseconds. It is the same number for every shard,
+	// so that all agree on which slots come before it, however well their clocks were compared. One
+	// that hears of it late catches up: with another share it may then send what is another's by now.
+	// Zero: at once, which fits what comes before the start, and a test of one shard.
+	At int64 `json:"at,omitempty"`
+	// Members are the shards that have a part of the load from At on, sorted. A runner only remembers
+	// and tells them.
+	Members []int `json:"members,omitempty"`
+	// Share of this runner from At on. One without residues has no slots: a runner with such a one
+	// waits for another, or for the end of the test.
+	Share Share `json:"share,omitzero"`
+	// Leave ends the runner's load at At, as if the last stage had ended then: nothing more comes due,
+	// responses in flight are awaited, and it is done.
+	Leave bool `json:"leave,omitempty"`
 	// Rates replaces the rates of Plan when it is not empty: only Count and Period may differ, and not
 	// the mode. The stage in force bends at At: what was due before stays so, the next slot is due at
 	// At, and from then on the new rate counts.
@@ -88,6 +103,15 @@ type Start struct {
 	At int64 `json:"at"`
 	// Globals has a value for each of Plan.Globals: what setup captured.
 	Globals []string `json:"globals,omitempty"`
+	// Changes are what a runner has missed that begins after At has passed, oldest first, without
+	// shares: it comes to the same instants for all slots as those that were there.
+	Changes []Update `json:"changes,omitempty"`
+}
+
+// Changes are the updates that a runner has accepted, oldest first, without shares. Whoever takes over
+// from another operator learns from them what the runners were told.
+type Changes struct {
+	Changes []Update `json:"changes,omitempty"`
 }
 
 // Teardown lets the shard that runs setup and teardown go on from StateDrained. Without teardown
@@ -140,6 +164,10 @@ const (
 
 // Clock reads the monotonic clock that Start.At and Update.At refer to. Its zero is arbitrary
 // and differs between processes.
-func Clock() int64 { return int64(time.Since(clockZero)) + 1 }
+func Clock() int64 { return int64(time.Since(clockZero)) + clockBase }
+
+// clockBase keeps instants from before a process began positive: a runner can join a test that has run
+// for years.
+const clockBase = int64(10 * 365 * 24 * time.Hour)
 
 var clockZero = time.Now()

@@ -10,11 +10,15 @@ type Snapshot struct {
 	Boot string `json:"boot"`
 	// Sequence grows by one with each snapshot of a boot.
 	Sequence uint64 `json:"sequence"`
-	// Revision of the share in force; zero: none yet.
-	Revision int64 `json:"revision"`
-	State    State `json:"state"`
+	// Revision of the last update that was accepted; zero: none yet. Generation is what that one said.
+	Revision   int64 `json:"revision"`
+	Generation int64 `json:"generation,omitempty"`
+	State      State `json:"state"`
 	// Clock is the runner's monotonic clock, in nanoseconds, when the snapshot was taken.
 	Clock int64 `json:"clock"`
+	// StartAt is the start instant as it was told, in the runner's clock; zero: not yet. All offsets
+	// count from it. It lies before StartedAt for as long as a runner joined late.
+	StartAt int64 `json:"startAt,omitempty"`
 	// StartedAt is the runner's clock at its first turn at or after the start instant; EndedAt
 	// when it sent nothing more. Zero: not yet.
 	StartedAt int64 `json:"startedAt,omitempty"`
