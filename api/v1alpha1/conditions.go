@@ -6,7 +6,8 @@ const (
 	// ConditionPlanReady: the spec has been compiled. False says what is wrong with it, with
 	// the field's path.
 	ConditionPlanReady = "PlanReady"
-	// ConditionRunnersReady: every runner has its share and all its connections, and setup is done.
+	// ConditionRunnersReady: every runner that the test was started with, or is to have by now, has its
+	// share and all its connections, and setup is done.
 	ConditionRunnersReady = "RunnersReady"
 	// ConditionRunning: load is being sent.
 	ConditionRunning = "Running"
@@ -50,8 +51,11 @@ const (
 	ReasonConnecting = "Connecting"
 	// ReasonSettingUp: a runner runs the setup chains.
 	ReasonSettingUp = "SettingUp"
-	// ReasonAllReady: every runner is ready.
+	// ReasonAllReady: every runner that the test is to have is ready.
 	ReasonAllReady = "AllReady"
+	// ReasonJoining: the test runs, and a runner that it is to have by now is not ready yet, because the
+	// test was scaled up or started with fewer than all (minShards).
+	ReasonJoining = "Joining"
 	// ReasonRunnerLost: a runner ended before its time.
 	ReasonRunnerLost = "RunnerLost"
 	// ReasonPodTrouble: a pod cannot be scheduled, its image cannot be pulled, or it fails.
@@ -74,7 +78,8 @@ const (
 	ReasonDraining = "Draining"
 	// ReasonInProgress: the run has not ended yet.
 	ReasonInProgress = "InProgress"
-	// ReasonCompleted: the plan was executed whole.
+	// ReasonCompleted: the plan was executed whole. With onShardLost continue or redeal that holds also
+	// when a runner was lost on the way: then Succeeded and Passed have the reason PartialResult.
 	ReasonCompleted = "Completed"
 	// ReasonStopped: spec.stop ended the run.
 	ReasonStopped = "Stopped"
@@ -103,7 +108,7 @@ const (
 	ReasonPassed = "Passed"
 	// ReasonGeneratorBound: the generator was the bottleneck.
 	ReasonGeneratorBound = "GeneratorBound"
-	// ReasonPartialResult: a shard's last part is missing.
+	// ReasonPartialResult: a shard was lost, which onShardLost tolerates, and its last part is missing.
 	ReasonPartialResult = "PartialResult"
 	// ReasonNotSucceeded: the plan was not executed whole.
 	ReasonNotSucceeded = "NotSucceeded"

@@ -58,7 +58,8 @@ type LoadTestStatus struct {
 	// it has not ended.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	// shards counts runners: how many there should be, are ready, were lost.
+	// shards counts runners: how many there should be, are ready, were lost. Those that left because
+	// the test was scaled down are in none of them.
 	// +optional
 	Shards *ShardCounts `json:"shards,omitempty"`
 	// planHash is the SHA-256 of the plan's canonical bytes, in hexadecimal. Two runs with the
@@ -83,7 +84,8 @@ type LoadTestStatus struct {
 	// verdict is the judgement. Absent until the run has finished.
 	// +optional
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// runners has one entry for each shard, in the order of the shards.
+	// runners has one entry for each shard, in the order of the shards, also for one that was scaled
+	// away. Of a shard that has had several runners it is about the newest.
 	// +optional
 	// +listType=map
 	// +listMapKey=shard
@@ -113,12 +115,12 @@ type Change struct {
 	// time at which the operator saw it.
 	// +required
 	Time metav1.MicroTime `json:"time"`
-	// field that changed: suspend, or a rate such as rates[1].requestsPerSecond.
+	// field that changed: suspend, runner.shards, or a rate such as rates[1].requestsPerSecond.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Field string `json:"field"`
-	// from is the old value: true or false, requests a second such as "1000", or count and period
-	// such as "1 per 1m0s".
+	// from is the old value: true or false, a number of shards, requests a second such as "1000", or
+	// count and period such as "1 per 1m0s".
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	From string `json:"from"`
@@ -127,14 +129,16 @@ type Change struct {
 	// +kubebuilder:validation:MaxLength=64
 	To string `json:"to"`
 	// appliedAt is the one instant from which it, or a newer one that overtook it, was in force on
-	// all runners; after a restart of the operator in between, when that was seen. Absent: not yet.
+	// all runners; after a restart of the operator in between, when that was seen. Of runner.shards it
+	// is the instant from which all of these shards, but lost ones, have a part of the load, and none
+	// beyond. Absent: not yet.
 	// +optional
 	AppliedAt *metav1.MicroTime `json:"appliedAt,omitempty"`
 }
 
 // ShardCounts counts runners. Lost ones are not ready.
 type ShardCounts struct {
-	// desired is spec.runner.shards of the generation that runs.
+	// desired is spec.runner.shards, as far as it is in force.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Desired int32 `json:"desired"`
@@ -142,7 +146,7 @@ type ShardCounts struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Ready int32 `json:"ready"`
-	// lost runners ended before they had returned their final snapshot.
+	// lost runners had a part of the load and ended before they had returned their final snapshot.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Lost int32 `json:"lost"`
@@ -215,8 +219,8 @@ type Results struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Chains []ChainResult `json:"chains,omitempty"`
-	// partial is true when a shard was lost, so that what it did after its last snapshot is
-	// missing.
+	// partial is true when a shard with a part of the load was lost, so that what it did after its
+	// last snapshot is missing.
 	// +optional
 	Partial bool `json:"partial,omitempty"`
 }
@@ -414,7 +418,8 @@ type RunnerStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node,omitempty"`
 	// state is Waiting, Connecting, SettingUp, Ready, Running, Draining, Drained, TearingDown or
-	// Done, as the runner tells it, or Lost, as the operator found it.
+	// Done, as the runner tells it, or, as the operator finds it: Joining (the test runs, and it has
+	// no part of the load yet), Left (scaled away, with its counts kept) or Lost.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	State string `json:"state,omitempty"`
@@ -425,6 +430,15 @@ type RunnerStatus struct {
 	// exclusive is true when the runner verified that these CPUs are its own.
 	// +optional
 	Exclusive bool `json:"exclusive,omitempty"`
+	// lagP99Microseconds is the 99th percentile of lag on it so far: how late its workers pick up
+	// what is due.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	LagP99Microseconds int64 `json:"lagP99Microseconds,omitempty"`
+	// throttledMicroseconds is how long the CPU quota has kept it from running so far.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ThrottledMicroseconds int64 `json:"throttledMicroseconds,omitempty"`
 	// message says what is wrong with it; empty: nothing.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32768

@@ -117,6 +117,7 @@ type span struct {
 var (
 	timeoutSpan = span{1, time.Hour, "must be greater than 0 and at most 1h"} // the histograms end there
 	stageSpan   = span{1, 30 * 24 * time.Hour, "must be greater than 0 and at most 720h"}
+	startSpan   = span{time.Second, 24 * time.Hour, "must be from 1s to 24h"}
 	periodSpan  = span{time.Second, 24 * time.Hour, "must be at least 1s and at most 24h"}
 	pingSpan    = span{100 * time.Millisecond, time.Hour, "must be at least 100ms and at most 1h"}
 )

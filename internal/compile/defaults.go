@@ -28,6 +28,7 @@ const defaultAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	spec := in.DeepCopy()
 	orElse(&spec.Runner.Shards, 1)
+	orElse(&spec.Runner.OnShardLost, v1alpha1.ShardLostFail)
 	for i := range spec.Targets {
 		t := &spec.Targets[i]
 		orElse(&t.Protocol, v1alpha1.ProtocolAuto)

@@ -22,6 +22,7 @@ var strictLoadTest = &strictness{
 		"spec.chains[].steps[].when[].lessThan":               true,
 		"spec.chains[].steps[].when[].matches":                true,
 		"spec.chains[].weight":                                true,
+		"spec.runner.onShardLost":                             true,
 		"spec.runner.shards":                                  true,
 		"spec.targets[].auth.bearer.file":                     true,
 		"spec.targets[].auth.oauth2.ca.configMap.key":         true,

@@ -10,7 +10,7 @@ import (
 func Rules() []Mutant {
 	return slices.Concat(
 		rulesOfTargets, rulesOfTLS, rulesOfConnections, rulesOfAuth(), rulesOfVariables, rulesOfSequences, rulesOfRequests, rulesOfChecks,
-		rulesOfCaptures, rulesOfChains(), rulesOfConditions(), rulesOfRates, rulesOfThresholds,
+		rulesOfCaptures, rulesOfChains(), rulesOfConditions(), rulesOfRates, rulesOfThresholds, rulesOfRunner,
 	)
 }
 
@@ -146,3 +146,26 @@ const (
 	upToAnHour   = "must be at most 1h, and not negative"
 	withinAnHour = "must be greater than 0 and at most 1h"
 )
+
+var rulesOfRunner = []Mutant{
+	{
+		Name: "more at least than at all", Path: "spec.runner.minShards", Want: "minShards must be at most runner.shards",
+		Set: map[string]any{"spec.runner.minShards": 3},
+	},
+	{
+		Name: "fewer for divided requests", Path: "spec.runner.minShards", Want: "minShards below runner.shards does not go with a stage that is asFastAsPossible and bounded by requests",
+		Set: map[string]any{"spec.runner.minShards": 1},
+	},
+	{
+		Name: "divided requests dealt anew", Path: "spec.runner.onShardLost", Want: "redeal does not go with a stage that is asFastAsPossible and bounded by requests",
+		Set: map[string]any{"spec.runner.onShardLost": "redeal"},
+	},
+	{
+		Name: "short startTimeout", Path: "spec.runner.startTimeout", Want: "must be from 1s to 24h",
+		Set: map[string]any{"spec.runner.startTimeout": "999ms"},
+	},
+	{
+		Name: "long startTimeout", Path: "spec.runner.startTimeout", Want: "must be from 1s to 24h",
+		Set: map[string]any{"spec.runner.startTimeout": "24h1s"},
+	},
+}

@@ -2,19 +2,26 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/test/builder"
 )
 
-const mayChange = " frozen while the test runs; only stop, suspend, the rates of stages and ttlSecondsAfterFinished may change"
+const mayChange = " frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change"
 
 // ratesMessage says what of a stage may change.
-const ratesMessage = "while the test runs only requestsPerSecond and requestsPer of a stage may change, beside stop, suspend and ttlSecondsAfterFinished"
+const ratesMessage = "while the test runs only requestsPerSecond and requestsPer of a stage may change, beside stop, suspend, runner.shards and ttlSecondsAfterFinished"
+
+const (
+	runnerMessage  = "runner is frozen while the test runs but for shards; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change"
+	dividedMessage = "runner.shards is frozen while the test runs, because a stage is asFastAsPossible and bounded by requests, which only the shards that began with it can divide"
+)
 
 // frozen has an edit of each field that must not change while a test runs.
 var frozen = []struct {
@@ -37,10 +44,15 @@ var frozen = []struct {
 	{ratesMessage, "spec.rates", []any{map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s", "requests": int64(500)}}},
 	{"thresholds are" + mayChange, "spec.thresholds[0].max", "21ms"},
 	{"thresholds are" + mayChange, "spec.thresholds", nil},
-	{"runner is" + mayChange, "spec.runner.cpusPerShard", nil},
-	{"runner is" + mayChange, "spec.runner.shards", int64(1)},
-	{"runner is" + mayChange, "spec.runner.template.spec.nodeSelector.disk", "ssd"},
-	{"runner is" + mayChange, "spec.runner.template", nil},
+	{runnerMessage, "spec.runner.cpusPerShard", nil},
+	{runnerMessage, "spec.runner.minShards", nil},
+	{runnerMessage, "spec.runner.startTimeout", "91s"},
+	{runnerMessage, "spec.runner.startTimeout", nil},
+	{runnerMessage, "spec.runner.onShardLost", "fail"},
+	{runnerMessage, "spec.runner.onShardLost", nil}, // the default comes in its place
+	{runnerMessage, "spec.runner.template.spec.nodeSelector.disk", "ssd"},
+	{runnerMessage, "spec.runner.template", nil},
+	{dividedMessage, "spec.runner", map[string]any{"shards": int64(1)}},
 	{"activeDeadlineSeconds is" + mayChange, "spec.activeDeadlineSeconds", int64(1000)},
 	{"activeDeadlineSeconds is" + mayChange, "spec.activeDeadlineSeconds", nil},
 	{"weightBy is" + mayChange, "spec.weightBy", "chains"},
@@ -138,6 +150,41 @@ func TestSpecIsFrozenWhileRunning(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), stopMessage) {
 			t.Errorf("stop set to %v: got %v, want %q", value, err, stopMessage)
 		}
+	}
+}
+
+// TestScaleWhileRunning goes by the spec and, as kubectl scale does, by the subresource.
+func TestScaleWhileRunning(t *testing.T) {
+	c := newClient(t)
+	doc := named("scaled")
+	builder.Put(doc, "spec.rates[2]", map[string]any{"name": "most", "asFastAsPossible": true, "duration": "10s"})
+	builder.Put(doc, "spec.runner.minShards", int64(1))
+	u := create(t, c, doc)
+	setStatus(t, c, u, map[string]any{"startTime": "2026-01-02T15:04:05Z"})
+	bySpec := func(n int64) error { return c.Update(context.Background(), edited(t, c, u, "spec.runner.shards", n)) }
+	byScale := func(n int32) error {
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n))
+		return c.SubResource("scale").Patch(context.Background(), edited(t, c, u, "metadata.labels", map[string]any{}), patch)
+	}
+	for _, n := range []int32{1, 2} {
+		if err := byScale(n); err != nil {
+			t.Errorf("scaled to %d: %v", n, err)
+		}
+		if got, _, _ := unstructured.NestedInt64(edited(t, c, u, "kind", "LoadTest").Object, "spec", "runner", "shards"); got != int64(n) {
+			t.Errorf("%d shards, want %d", got, n)
+		}
+	}
+	if err := bySpec(1); err != nil {
+		t.Errorf("one shard: %v", err)
+	}
+	const fewConnections = "connections must be at least runner.shards, one for each shard"
+	for name, err := range map[string]error{fewConnections: bySpec(3), "should be greater than or equal to 1": bySpec(0)} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want %q", err, name)
+		}
+	}
+	if err := byScale(3); err == nil || !strings.Contains(err.Error(), fewConnections) {
+		t.Errorf("scaled to 3: got %v, want %q", err, fewConnections)
 	}
 }
 
