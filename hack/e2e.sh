@@ -94,6 +94,8 @@ images() {
   make -s image IMG="$img"
   rm -rf dist/e2e/root
   CGO_ENABLED=0 go build -ldflags '-s -w' -o dist/e2e/root/probe ./test/e2e/probe
+  mkdir -p dist/e2e/bin
+  ln -sfn "$PWD/dist/root/linux/$(go env GOARCH)/h2surge" dist/e2e/bin/kubectl-h2surge # the image's own program, for kubectl to find
   bin/tools/image -o dist/e2e/probe.tar -t "$probe" -entrypoint /probe "linux/$(go env GOARCH)=dist/e2e/root"
 }
 
@@ -124,5 +126,5 @@ step "deploying config/default"
 deploy
 step "stories"
 # -parallel: as many stories of the language at a time as have room, with their targets, on a node of two CPUs
-E2E_PROBE_IMG=$probe E2E_TARGET_DIR=$PWD/dist/e2e/target E2E_TARGET_RULES_DIR=$PWD/dist/e2e/target-rules \
+E2E_PROBE_IMG=$probe E2E_PLUGIN_DIR=$PWD/dist/e2e/bin E2E_TARGET_DIR=$PWD/dist/e2e/target E2E_TARGET_RULES_DIR=$PWD/dist/e2e/target-rules \
   go test -tags e2e -count=1 -parallel 4 -timeout 30m -v -run "${RUN:-.}" ./test/e2e
