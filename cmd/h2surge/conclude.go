@@ -24,7 +24,7 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool,
 	snapshots := []rv.Snapshot{*s}
 	in := result.Input{
 		Plan: j.plan, PlanHash: j.hash, Version: version.Get().Version,
-		Snapshots: snapshots, ClockOffsets: map[int]int64{s.Shard: 0},
+		Snapshots: snapshots, ClockOffsets: map[result.Runner]int64{{Shard: s.Shard, Boot: s.Boot}: 0},
 	}
 	if s.StartedAt > 0 {
 		in.StartWall, in.EndWall = onWall(s, s.StartedAt, now), onWall(s, s.EndedAt, now)

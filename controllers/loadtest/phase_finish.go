@@ -96,12 +96,16 @@ func (s *scope) merge() error {
 	snapshots := s.snapshots()
 	in := result.Input{
 		Plan: s.plan, PlanHash: s.planHash, Version: version.Get().Version,
-		Snapshots: snapshots, ClockOffsets: s.view.Offsets,
+		Snapshots: snapshots, ClockOffsets: map[result.Runner]int64{},
 		StartWall: s.view.StartedAt, EndWall: s.lastRequest(),
 	}
 	for i := range s.view.Shards {
+		who := runnerOf(i, &s.view.Shards[i])
+		if offset, known := s.view.Offsets[i]; known {
+			in.ClockOffsets[who] = offset
+		}
 		if s.view.Shards[i].Lost != nil {
-			in.Lost = append(in.Lost, i)
+			in.Lost = append(in.Lost, who)
 		}
 	}
 	report, err := result.Build(in)
@@ -115,6 +119,14 @@ func (s *scope) merge() error {
 	}
 	s.report, s.errorsSoFar, s.chains = report, live.ErrorRatio, result.Chains(s.plan, snapshots)
 	return nil
+}
+
+func runnerOf(shard int, sh *collect.Shard) result.Runner {
+	who := result.Runner{Shard: shard}
+	if sh.Snapshot != nil {
+		who.Boot = sh.Snapshot.Boot
+	}
+	return who
 }
 
 // lastRequest is the instant of the last request of all; zero: not known.

@@ -19,11 +19,11 @@ type Input struct {
 	// boot the one with the greater sequence counts; two boots of a shard both count, for both
 	// sent.
 	Snapshots []runnerv1alpha1.Snapshot
-	// Lost are the shards whose last part is missing. They may have a snapshot or not.
-	Lost []int
-	// ClockOffsets, by shard, are what is added to a runner's clock to get a common one, in
-	// nanoseconds. Shards without an entry do not count for the start skew.
-	ClockOffsets map[int]int64
+	// Lost are the runners whose last part is missing. They may have a snapshot or not.
+	Lost []Runner
+	// ClockOffsets are what is added to a runner's clock to get a common one, in nanoseconds. Runners
+	// without an entry do not count for the start skew.
+	ClockOffsets map[Runner]int64
 	// StartWall and EndWall are the instants of the first and the last request; zero: not known.
 	StartWall, EndWall time.Time
 }
@@ -58,15 +58,13 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 		Rate:        rate(in.Plan, snapshots),
 		Steps:       sum.stepResults(in.Plan),
 	}
-	if r.Shards, err = shards(snapshots, in.Lost, in.ClockOffsets); err != nil {
+	if r.Shards, err = shards(&in, snapshots); err != nil {
 		return nil, err
 	}
 	r.Chains = sum.chainTotals()
 	r.ErrorRatio = ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped)
 	sum.setTimes(r)
-	r.Generator = generator(snapshots, in.Lost)
-	r.Generator.Connects, r.Generator.Reconnects = sum.counters.Connects, sum.counters.Reconnects
-	r.Generator.StartSkewMicroseconds = startSkew(snapshots, in.ClockOffsets)
+	r.Generator = generator(r.Shards, snapshots)
 	for i := range snapshots {
 		r.CPUSeconds += snapshots[i].Generator.CPUSeconds
 	}
@@ -75,13 +73,9 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 
 // latest drops superseded snapshots and sorts the rest, so that nothing depends on their order.
 func latest(all []runnerv1alpha1.Snapshot) []runnerv1alpha1.Snapshot {
-	type key struct {
-		shard int
-		boot  string
-	}
-	newest := map[key]*runnerv1alpha1.Snapshot{}
+	newest := map[Runner]*runnerv1alpha1.Snapshot{}
 	for i := range all {
-		k := key{all[i].Shard, all[i].Boot}
+		k := runnerOf(&all[i])
 		if old := newest[k]; old == nil || all[i].Sequence > old.Sequence {
 			newest[k] = &all[i]
 		}
@@ -103,7 +97,7 @@ func latest(all []runnerv1alpha1.Snapshot) []runnerv1alpha1.Snapshot {
 }
 
 // partial: something was sent, or should have been, that is not in the snapshots.
-func partial(snapshots []runnerv1alpha1.Snapshot, lost []int) bool {
+func partial(snapshots []runnerv1alpha1.Snapshot, lost []Runner) bool {
 	return len(lost) > 0 || slices.ContainsFunc(snapshots, func(s runnerv1alpha1.Snapshot) bool {
 		return s.State != runnerv1alpha1.StateDone
 	})
@@ -181,44 +175,42 @@ func countSteps(plan *runnerv1alpha1.Plan) int {
 	return n
 }
 
-// generator sums up the generators' health.
-func generator(snapshots []runnerv1alpha1.Snapshot, lost []int) runnerv1alpha1.GeneratorResult {
+// generator sums up the generators' health over all runners.
+func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.Snapshot) runnerv1alpha1.GeneratorResult {
 	out := runnerv1alpha1.GeneratorResult{CPUs: []int{}}
-	shards := map[int]bool{}
-	for _, shard := range lost {
-		shards[shard] = true
+	exclusive, lost := map[int]bool{}, map[int]bool{}
+	for i := range runners {
+		r := &runners[i]
+		others, known := exclusive[r.Shard]
+		exclusive[r.Shard] = r.Exclusive && (others || !known)
+		lost[r.Shard] = lost[r.Shard] || r.Lost
+		out.ShardsJoined += one(r.Joined > 0)
+		out.ShardsLeft += one(r.Left > 0)
+		out.Workers += r.Workers
+		out.CPUs = append(out.CPUs, r.CPUs...)
+		out.LagP99Microseconds = max(out.LagP99Microseconds, r.LagP99Microseconds)
+		out.ThrottledMicroseconds += r.ThrottledMicroseconds
+		out.GCPauseMicroseconds += r.GCPauseMicroseconds
+		out.StartSkewMicroseconds = max(out.StartSkewMicroseconds, r.StartSkewMicroseconds)
+		out.Connects += r.Connects
+		out.Reconnects += r.Reconnects
 	}
-	out.ShardsLost = len(shards)
+	out.Shards = len(exclusive)
+	for shard := range exclusive {
+		out.ExclusiveShards += one(exclusive[shard])
+		out.ShardsLost += one(lost[shard])
+	}
 	for i := range snapshots {
-		g := &snapshots[i].Generator
-		shards[snapshots[i].Shard] = true
-		out.Workers += g.Workers
-		out.CPUs = append(out.CPUs, g.CPUs...)
-		if g.Exclusive {
-			out.ExclusiveShards++
-		}
-		out.ExclusiveWanted = out.ExclusiveWanted || g.ExclusiveWanted
-		out.LagP99Microseconds = max(out.LagP99Microseconds, g.LagP99)
-		out.ThrottledMicroseconds += g.ThrottledMicroseconds
-		out.GCPauseMicroseconds += g.GCPauseMicroseconds
+		out.ExclusiveWanted = out.ExclusiveWanted || snapshots[i].Generator.ExclusiveWanted
 	}
-	out.Shards = len(shards)
 	return out
 }
 
-// startSkew is the time between the first and the last shard's first turn, in microseconds.
-func startSkew(snapshots []runnerv1alpha1.Snapshot, offsets map[int]int64) int64 {
-	var starts []int64
-	for i := range snapshots {
-		offset, known := offsets[snapshots[i].Shard]
-		if known && snapshots[i].StartedAt != 0 {
-			starts = append(starts, snapshots[i].StartedAt+offset)
-		}
+func one(is bool) int {
+	if is {
+		return 1
 	}
-	if len(starts) == 0 {
-		return 0
-	}
-	return (slices.Max(starts) - slices.Min(starts)) / int64(time.Microsecond)
+	return 0
 }
 
 // distributions are those of the whole test.

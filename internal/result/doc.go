@@ -10,5 +10,9 @@
 // one second, though the tenth is due after 0.9 s. When rates changed on the way, or the test was
 // paused, what was asked for is what came due on the runners.
 //
+// All offsets count from the start instant as each runner was told it, so a runner that joined late and
+// passed the stages before it in its first turn agrees with the others on when they were. A shard that
+// left and came back has had two runners, which both count.
+//
 // The functions here are pure: the caller owns clocks, clients and logs.
 package result

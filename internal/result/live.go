@@ -1,6 +1,7 @@
 package result
 
 import (
+	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -11,18 +12,21 @@ import (
 // between two sets of snapshots, and count warm-up too; times are given for the last interval
 // and since the start, in microseconds, without warm-up.
 type Live struct {
-	// State is that of the shard that is furthest behind.
+	// State is that of the shard that is furthest behind; those that are on their way to join a test
+	// that has begun do not count.
 	State runnerv1alpha1.State
 	// Ready shards have all their connections and are past setup, also when they have begun or ended since.
 	Ready int
 	// Stage is the name of the rate stage in force, "" before the first and after the last one.
 	Stage  string
 	WarmUp bool
+	// Suspended: nothing comes due at present.
+	Suspended bool
 	// Elapsed since the start instant, by the shard that is furthest.
 	Elapsed time.Duration
 	// Progress through the plan, from 0 to 1.
 	Progress float64
-	// Asked is the rate of the stage in force, zero when as fast as possible.
+	// Asked is the rate of the stage in force, zero when as fast as possible and while Suspended.
 	Asked    float64
 	Achieved float64
 	InFlight int64
@@ -37,29 +41,24 @@ type Live struct {
 }
 
 // NewLive compares the latest snapshots with those of about a second ago; previous may lack
-// shards or be empty, then the interval reaches back to the start. It reads the total
-// response time only, so it takes 0.2 ms a shard at most.
+// shards or be empty, then the interval reaches back to the start. Plan.Rates are those in force: whoever
+// changes them gives a plan with the new ones. NewLive reads the total response time only, so it takes
+// 0.2 ms a shard at most.
 func NewLive(plan *runnerv1alpha1.Plan, previous, current []runnerv1alpha1.Snapshot) (Live, error) {
-	current, before := latest(current), byShard(previous)
+	current, before := latest(current), byRunner(previous)
 	var counters runnerv1alpha1.Counters
 	var total, interval histogram.H
-	out := Live{}
+	out := Live{State: leastState(current), Suspended: suspended(current)}
 	for i := range current {
 		s := &current[i]
 		addCounters(&counters, &s.Counters)
 		if s.StartedAt > 0 {
-			out.Elapsed = max(out.Elapsed, time.Duration(s.Clock-s.StartedAt))
-		}
-		if i == 0 || order(s.State) < order(out.State) {
-			out.State = s.State
+			out.Elapsed = max(out.Elapsed, offset(s))
 		}
 		if order(s.State) >= order(runnerv1alpha1.StateReady) {
 			out.Ready++
 		}
-		p := before[s.Shard]
-		if p != nil && p.Boot != s.Boot {
-			p = nil
-		}
+		p := before[runnerOf(s)]
 		out.Achieved += achieved(p, s)
 		if err := addResponseTime(&total, &interval, p, s); err != nil {
 			return Live{}, err
@@ -73,13 +72,42 @@ func NewLive(plan *runnerv1alpha1.Plan, previous, current []runnerv1alpha1.Snaps
 	return out, nil
 }
 
-func byShard(snapshots []runnerv1alpha1.Snapshot) map[int]*runnerv1alpha1.Snapshot {
-	out := map[int]*runnerv1alpha1.Snapshot{}
+func byRunner(snapshots []runnerv1alpha1.Snapshot) map[Runner]*runnerv1alpha1.Snapshot {
+	out := map[Runner]*runnerv1alpha1.Snapshot{}
 	sorted := latest(snapshots)
 	for i := range sorted {
-		out[sorted[i].Shard] = &sorted[i]
+		out[runnerOf(&sorted[i])] = &sorted[i]
 	}
 	return out
+}
+
+func leastState(snapshots []runnerv1alpha1.Snapshot) (least runnerv1alpha1.State) {
+	begun := slices.ContainsFunc(snapshots, func(s runnerv1alpha1.Snapshot) bool { return s.StartedAt > 0 })
+	found := false
+	for i := range snapshots {
+		s := &snapshots[i]
+		if begun && s.StartedAt == 0 {
+			continue
+		}
+		if !found || order(s.State) < order(least) {
+			least, found = s.State, true
+		}
+	}
+	return least
+}
+
+// suspended: all runners that have load to send are.
+func suspended(snapshots []runnerv1alpha1.Snapshot) bool {
+	found := false
+	for i := range snapshots {
+		if s := &snapshots[i]; s.StartedAt > 0 && s.EndedAt == 0 {
+			if !s.Suspended {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 // order of a state on a runner's way.
@@ -163,6 +191,9 @@ func (l *Live) setStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Sn
 		switch {
 		case begun && lasts:
 			l.Stage, l.WarmUp, l.Asked = plan.Rates[i].Name, plan.Rates[i].WarmUp, Asked(&plan.Rates[i])
+			if l.Suspended {
+				l.Asked = 0
+			}
 			passed += weight * fraction(&plan.Rates[i], addStage(plan, snapshots, i))
 		case begun:
 			passed += weight

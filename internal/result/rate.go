@@ -100,7 +100,7 @@ func end(rate *runnerv1alpha1.Rate, s *runnerv1alpha1.Snapshot, i int) int64 {
 	if s.EndedAt > 0 {
 		until = min(until, s.EndedAt)
 	}
-	now := max(c.Begun, until-s.StartedAt)
+	now := max(c.Begun, until-origin(s))
 	if rate.Duration > 0 {
 		now = min(now, planned)
 	}

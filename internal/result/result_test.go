@@ -217,7 +217,7 @@ func TestBuildFields(t *testing.T) {
 	got := build(t, Input{
 		Plan: plan, PlanHash: "abc", Version: "v1",
 		Snapshots:    []runnerv1alpha1.Snapshot{b.done(), a.done()},
-		ClockOffsets: map[int]int64{0: 1000, 1: 3000},
+		ClockOffsets: map[Runner]int64{{0, "boot0"}: 1000, {1, "boot1"}: 3000},
 		StartWall:    start, EndWall: start.Add(time.Minute),
 	})
 	if got.StartTime != "2026-01-02T02:04:05.678Z" || got.EndTime != "2026-01-02T02:05:05.678Z" {
@@ -273,16 +273,16 @@ func TestPartial(t *testing.T) {
 	tests := []struct {
 		name      string
 		snapshots []runnerv1alpha1.Snapshot
-		lost      []int
+		lost      []Runner
 		want      bool
 		shards    int
 		gone      int
 	}{
 		{"whole", []runnerv1alpha1.Snapshot{whole.done()}, nil, false, 1, 0},
 		{"not final", []runnerv1alpha1.Snapshot{whole.done(), running.done()}, nil, true, 2, 0},
-		{"lost with a snapshot", []runnerv1alpha1.Snapshot{whole.done(), running.done()}, []int{1}, true, 2, 1},
-		{"lost without", []runnerv1alpha1.Snapshot{whole.done()}, []int{1, 1}, true, 2, 1},
-		{"nothing at all", nil, []int{0}, true, 1, 1},
+		{"lost with a snapshot", []runnerv1alpha1.Snapshot{whole.done(), running.done()}, []Runner{{1, "boot1"}}, true, 2, 1},
+		{"lost without", []runnerv1alpha1.Snapshot{whole.done()}, []Runner{{Shard: 1}, {Shard: 1}}, true, 2, 1},
+		{"nothing at all", nil, []Runner{{}}, true, 1, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

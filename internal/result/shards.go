@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -9,34 +10,38 @@ import (
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
-// shards has one entry for each shard that is known of, in their order; several processes of one shard
-// have one each.
-func shards(snapshots []runnerv1alpha1.Snapshot, lost []int, offsets map[int]int64) ([]runnerv1alpha1.ShardResult, error) {
+// shards has one entry for each runner that is known of, in the order of their shards and, of one shard,
+// of their coming.
+func shards(in *Input, snapshots []runnerv1alpha1.Snapshot) ([]runnerv1alpha1.ShardResult, error) {
 	var out []runnerv1alpha1.ShardResult
-	var first int64
-	for i := range snapshots {
-		if at, ok := started(&snapshots[i], offsets); ok && (first == 0 || at < first) {
-			first = at
-		}
+	silent := map[Runner]bool{}
+	for _, r := range in.Lost {
+		silent[r] = true
 	}
-	silent := slices.Clone(lost)
+	first, last := firstStart(snapshots, in.ClockOffsets), lastEnd(snapshots)
 	for i := range snapshots {
 		s := &snapshots[i]
 		one, err := shardResult(s)
 		if err != nil {
 			return nil, fmt.Errorf("snapshot of shard %d: response time: %w", s.Shard, err)
 		}
-		one.Lost = slices.Contains(lost, s.Shard)
-		if at, ok := started(s, offsets); ok {
+		one.Lost = slices.Contains(in.Lost, runnerOf(s))
+		delete(silent, runnerOf(s))
+		one.Joined = joinedAt(s).Milliseconds()
+		if !one.Lost {
+			one.Left = leftAt(s, in.Plan, last).Milliseconds()
+		}
+		if at, ok := started(s, in.ClockOffsets); ok {
 			one.StartSkewMicroseconds = (at - first) / int64(time.Microsecond)
 		}
 		out = append(out, one)
-		silent = slices.DeleteFunc(silent, func(shard int) bool { return shard == s.Shard })
 	}
-	for _, shard := range silent {
-		out = append(out, runnerv1alpha1.ShardResult{Shard: shard, Lost: true})
+	for r := range silent {
+		out = append(out, runnerv1alpha1.ShardResult{Shard: r.Shard, Lost: true})
 	}
-	slices.SortStableFunc(out, func(a, b runnerv1alpha1.ShardResult) int { return a.Shard - b.Shard })
+	slices.SortStableFunc(out, func(a, b runnerv1alpha1.ShardResult) int {
+		return cmp.Or(a.Shard-b.Shard, cmp.Compare(a.Joined, b.Joined))
+	})
 	return out, nil
 }
 
@@ -55,8 +60,20 @@ func shardResult(s *runnerv1alpha1.Snapshot) (runnerv1alpha1.ShardResult, error)
 	}, nil
 }
 
-// started is when a shard began, in the common clock, if that is known.
-func started(s *runnerv1alpha1.Snapshot, offsets map[int]int64) (int64, bool) {
-	offset, known := offsets[s.Shard]
-	return s.StartedAt + offset, known && s.StartedAt != 0
+// started is when a runner that was there at the start began, in the common clock, if that is known.
+func started(s *runnerv1alpha1.Snapshot, offsets map[Runner]int64) (int64, bool) {
+	offset, known := offsets[runnerOf(s)]
+	return s.StartedAt + offset, known && s.StartedAt != 0 && joinedAt(s) == 0
+}
+
+// firstStart is when the first runner began.
+func firstStart(snapshots []runnerv1alpha1.Snapshot, offsets map[Runner]int64) int64 {
+	var first int64
+	found := false
+	for i := range snapshots {
+		if at, ok := started(&snapshots[i], offsets); ok && (!found || at < first) {
+			first, found = at, true
+		}
+	}
+	return first
 }

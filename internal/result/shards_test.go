@@ -22,7 +22,9 @@ func TestShards(t *testing.T) {
 		return runnerv1alpha1.Times{Count: n, Min: us, Mean: us, P50: us, P90: us, P95: us, P99: us, P999: us, Max: us}
 	}
 	snapshots := []runnerv1alpha1.Snapshot{*first.at(time.Second), *second.at(time.Second)}
-	got, err := shards(snapshots, []int{1, 2}, map[int]int64{0: 3_000_000, 2: 5_000_000})
+	got, err := shards(&Input{
+		Plan: testPlan(), Lost: []Runner{{Shard: 1}, {2, "b"}}, ClockOffsets: map[Runner]int64{{0, "b"}: 3_000_000, {2, "b"}: 5_000_000},
+	}, snapshots)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,7 @@ func TestShards(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	snapshots[0].ResponseTime.Counts = "!"
-	if _, err := shards(snapshots, nil, nil); err == nil {
+	if _, err := shards(&Input{Plan: testPlan()}, snapshots); err == nil {
 		t.Error("a distribution that cannot be read is no error")
 	}
 }

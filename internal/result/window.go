@@ -24,16 +24,25 @@ type window struct {
 	counters tally
 	inFlight int64
 	shards   int
+	// working shards had load to send; paused are those of them that did not because they were suspended.
+	working, paused int
 
 	responseTime, lag spectrum
 }
 
 // add is what a shard has done between two looks.
 func (o *window) add(p *watched) error {
-	o.inFlight += p.last.Counters.InFlightAtEnd + p.last.Counters.WarmUpInFlight
 	o.revision = max(o.revision, p.last.Revision)
+	if p.over() {
+		return nil // what it has in flight it had at its end
+	}
+	o.inFlight += p.last.Counters.InFlightAtEnd + p.last.Counters.WarmUpInFlight
 	if p.span() <= 0 {
 		return nil
+	}
+	if p.base.EndedAt == 0 {
+		o.working++
+		o.paused += one(p.paused())
 	}
 	c := since(&p.last.Counters, &p.base.Counters)
 	o.counters.add(&c)
@@ -58,6 +67,7 @@ func (o *window) join(next *window) {
 		o.stage, o.inStage, o.name, o.warmUp = next.stage, next.inStage, next.name, next.warmUp
 	}
 	o.to, o.slots, o.fast = next.to, o.slots+next.slots, o.fast || next.fast
+	o.working, o.paused = o.working+next.working, o.paused+next.paused
 	o.revision, o.inFlight, o.shards = max(o.revision, next.revision), next.inFlight, max(o.shards, next.shards)
 	o.counters.add(&next.counters)
 	o.responseTime = joined(o.responseTime, next.responseTime)
@@ -67,7 +77,8 @@ func (o *window) join(next *window) {
 func (o *window) figures() runnerv1alpha1.Window {
 	out := runnerv1alpha1.Window{
 		From: o.from.Milliseconds(), To: o.to.Milliseconds(), Stage: o.name, WarmUp: o.warmUp, Revision: o.revision,
-		Achieved: cents(o.achieved), Sent: o.counters.sent, Succeeded: o.counters.succeeded,
+		Suspended: o.paused > 0 && o.paused == o.working,
+		Achieved:  cents(o.achieved), Sent: o.counters.sent, Succeeded: o.counters.succeeded,
 		FailedChecks: o.counters.failedChecks, TimedOut: o.counters.timedOut, Reset: o.counters.reset,
 		ConnectionLost: o.counters.connectionLost, Dropped: o.counters.dropped,
 		InFlight: o.inFlight, Connects: o.counters.connects, Shards: o.shards,

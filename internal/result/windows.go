@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -16,9 +17,9 @@ import (
 //
 // It is not safe for concurrent use.
 type Windows struct {
-	plan   *runnerv1alpha1.Plan
-	shards map[int]*watched
-	// expected is how many shards there will be, unless some are lost.
+	plan    *runnerv1alpha1.Plan
+	runners map[Runner]*watched
+	// expected is how many shards there will be at the start, unless some are lost.
 	expected int
 	closed   []window
 	// width is an index into widths.
@@ -29,11 +30,30 @@ type Windows struct {
 	changes []change
 }
 
-// watched is one shard: what it had counted when the last window was closed, and what it has now.
+// watched is one runner: what it had counted when the last window was closed, and what it has now.
 type watched struct {
 	base, last runnerv1alpha1.Snapshot
 	// silent: nothing was heard in the last window, so that the next ones do not wait for it.
 	silent bool
+}
+
+func (p *watched) span() time.Duration { return offset(&p.last) - offset(&p.base) }
+
+// over: it had told its last before the window began, or was not heard of any more.
+func (p *watched) over() bool {
+	return p.base.State == runnerv1alpha1.StateDone || p.silent && p.span() == 0
+}
+
+// paused: the runner was suspended at either look, and nothing came due in between.
+func (p *watched) paused() bool {
+	return p.base.Suspended && p.last.Suspended && slotsOf(&p.base) == slotsOf(&p.last)
+}
+
+func slotsOf(s *runnerv1alpha1.Snapshot) (n int64) {
+	for i := range s.Stages {
+		n += s.Stages[i].Slots
+	}
+	return n
 }
 
 type change struct {
@@ -44,15 +64,16 @@ type change struct {
 const (
 	// early is how much less than its width a window may last: looks are never exactly a second apart.
 	early = 250 * time.Millisecond
-	// missed: when the first look at a shard is later than this, what was before is given up, for it
-	// is not known when it was.
+	// missed: when the first look at a runner is later than this after its first turn, what was before
+	// is given up, for it is not known when it was.
 	missed = 5 * time.Second
 )
 
-// NewWindows returns an empty series for a run of the plan, whose snapshots come of so many shards: on
-// a laptop it is one, whatever the plan says.
+// NewWindows returns an empty series for a run of the plan that begins with so many shards: on a laptop it
+// is one, whatever the plan says. Others may join later, leave, and come back; only the first window waits
+// for all of them, and for two seconds at most.
 func NewWindows(plan *runnerv1alpha1.Plan, shards int) *Windows {
-	return &Windows{plan: plan, shards: map[int]*watched{}, expected: shards, changes: []change{{rates: plan.Rates}}}
+	return &Windows{plan: plan, runners: map[Runner]*watched{}, expected: shards, changes: []change{{rates: plan.Rates}}}
 }
 
 // Change says that other rates are in force from an offset on, later than those of all changes
@@ -61,20 +82,19 @@ func (w *Windows) Change(at time.Duration, rates []runnerv1alpha1.Rate) {
 	w.changes = append(w.changes, change{at, rates})
 }
 
-// Add takes in a snapshot, which must fit the plan (Fits) and is not kept. Snapshots of a shard that
+// Add takes in a snapshot, which must fit the plan (Fits) and is not kept. Snapshots of a runner that
 // has not begun, and those that were overtaken, change nothing. The error says that a distribution
 // cannot be read.
 func (w *Windows) Add(s *runnerv1alpha1.Snapshot) error {
 	if s.StartedAt == 0 || offset(s) < 0 {
 		return nil
 	}
-	known := w.shards[s.Shard]
-	if known != nil && known.last.Boot == s.Boot && s.Sequence <= known.last.Sequence {
-		return nil
-	}
-	if known == nil || known.last.Boot != s.Boot {
+	known := w.runners[runnerOf(s)]
+	if known == nil {
 		known = w.meet(s)
-		w.shards[s.Shard] = known
+		w.runners[runnerOf(s)] = known
+	} else if s.Sequence <= known.last.Sequence {
+		return nil
 	}
 	known.last, known.silent = slim(s), false
 	if !w.isDue() {
@@ -83,12 +103,13 @@ func (w *Windows) Add(s *runnerv1alpha1.Snapshot) error {
 	return w.close()
 }
 
-// meet decides from when on a shard is watched.
+// meet decides from when on a runner is watched: from its first turn, which for one that joined is not the
+// start of the test, if that was not long ago.
 func (w *Windows) meet(s *runnerv1alpha1.Snapshot) *watched {
-	if offset(s) <= missed {
-		return &watched{base: runnerv1alpha1.Snapshot{StartedAt: s.StartedAt, Clock: s.StartedAt}}
+	if time.Duration(s.Clock-s.StartedAt) <= missed {
+		return &watched{base: runnerv1alpha1.Snapshot{StartAt: s.StartAt, StartedAt: s.StartedAt, Clock: s.StartedAt, Suspended: s.Suspended}}
 	}
-	if len(w.shards) == 0 {
+	if len(w.runners) == 0 {
 		w.from, w.first = offset(s), offset(s)
 	}
 	return &watched{base: slim(s)}
@@ -98,7 +119,7 @@ func (w *Windows) meet(s *runnerv1alpha1.Snapshot) *watched {
 func slim(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
 	out := runnerv1alpha1.Snapshot{
 		Shard: s.Shard, Boot: s.Boot, Sequence: s.Sequence, Revision: s.Revision, State: s.State, Clock: s.Clock,
-		StartedAt: s.StartedAt, EndedAt: s.EndedAt, Counters: s.Counters, Stages: s.Stages,
+		StartAt: s.StartAt, StartedAt: s.StartedAt, EndedAt: s.EndedAt, Suspended: s.Suspended, Counters: s.Counters, Stages: s.Stages,
 		ResponseTime: s.ResponseTime, Lag: s.Lag,
 	}
 	if s.Histograms != nil {
@@ -107,17 +128,12 @@ func slim(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
 	return out
 }
 
-// offset of a snapshot since the start of its shard.
-func offset(s *runnerv1alpha1.Snapshot) time.Duration { return time.Duration(s.Clock - s.StartedAt) }
-
-func (p *watched) span() time.Duration { return offset(&p.last) - offset(&p.base) }
-
 // isDue: every shard that is awaited has been looked at late enough, or one of them so late that the
 // others are not waited for.
 func (w *Windows) isDue() bool {
 	wanted := widths(w.width) - early
-	all := len(w.shards) >= w.expected || len(w.closed) > 0
-	for _, p := range w.shards {
+	all := len(w.runners) >= w.expected || len(w.closed) > 0
+	for _, p := range w.runners {
 		if p.span() >= 2*widths(w.width) {
 			return w.end() > w.from
 		}
@@ -131,7 +147,7 @@ func (w *Windows) isDue() bool {
 // end is how far the shards are.
 func (w *Windows) end() time.Duration {
 	end := w.from
-	for _, p := range w.shards {
+	for _, p := range w.runners {
 		end = max(end, offset(&p.last))
 	}
 	return end
@@ -143,7 +159,7 @@ func (w *Windows) close() error {
 	if err != nil {
 		return err
 	}
-	for _, p := range w.shards {
+	for _, p := range w.runners {
 		p.silent = p.span() == 0
 		p.base = p.last
 	}
@@ -161,12 +177,14 @@ func (w *Windows) close() error {
 // distribution cannot be read.
 func (w *Windows) List() ([]runnerv1alpha1.Window, int64, error) {
 	all := slices.Clone(w.closed)
-	if w.end() > w.from {
-		open, err := w.open()
-		if err != nil {
-			return nil, 0, err
-		}
+	open, err := w.open()
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case open.to > open.from:
 		all = append(all, open)
+	case len(all) > 0 && open.shards > 0: // looked at later, but as of the same instant
+		all[len(all)-1].join(&open)
 	}
 	for width := w.width + 1; len(all) > runnerv1alpha1.MaxWindows; width++ {
 		all = widen(all, widths(width))
@@ -181,9 +199,10 @@ func (w *Windows) List() ([]runnerv1alpha1.Window, int64, error) {
 // open is the window since the last one.
 func (w *Windows) open() (window, error) {
 	out := window{from: w.from, to: w.end()}
-	for _, shard := range slices.Sorted(maps.Keys(w.shards)) {
-		if err := out.add(w.shards[shard]); err != nil {
-			return window{}, fmt.Errorf("window of shard %d: %w", shard, err)
+	byShard := func(a, b Runner) int { return cmp.Or(a.Shard-b.Shard, cmp.Compare(a.Boot, b.Boot)) }
+	for _, r := range slices.SortedFunc(maps.Keys(w.runners), byShard) {
+		if err := out.add(w.runners[r]); err != nil {
+			return window{}, fmt.Errorf("window of shard %d: %w", r.Shard, err)
 		}
 	}
 	w.setStage(&out)
@@ -214,7 +233,7 @@ func (w *Windows) setStage(o *window) {
 
 // stage i lasts, over all shards, from the first that began it to the last that ended it.
 func (w *Windows) stage(i int) (begun, ended time.Duration, ok bool) {
-	for _, p := range w.shards {
+	for _, p := range w.runners {
 		if !hasBegun(&p.last, i) {
 			continue
 		}

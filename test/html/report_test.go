@@ -173,7 +173,7 @@ func canned() (*runnerv1alpha1.Report, error) {
 		}
 	}
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	in := result.Input{Plan: p, PlanHash: "3f1c9a50d2b84e67", Version: "v0.0.0", ClockOffsets: map[int]int64{0: 0, 1: 0, 2: 0}, StartWall: start, EndWall: start.Add(seconds * time.Second)}
+	in := result.Input{Plan: p, PlanHash: "3f1c9a50d2b84e67", Version: "v0.0.0", ClockOffsets: map[result.Runner]int64{{Shard: 0, Boot: "b"}: 0, {Shard: 1, Boot: "b"}: 0, {Shard: 2, Boot: "b"}: 0}, StartWall: start, EndWall: start.Add(seconds * time.Second)}
 	for _, m := range members {
 		in.Snapshots = append(in.Snapshots, m.done())
 	}

@@ -50,7 +50,7 @@ type Report struct {
 	// Steps has one entry for each step of each chain.
 	Steps     []StepResult    `json:"steps"`
 	Generator GeneratorResult `json:"generator"`
-	// Shards has one entry for each shard.
+	// Shards has one entry for each runner: more than one of a shard that left and came back.
 	Shards  []ShardResult `json:"shards,omitempty"`
 	Verdict Verdict       `json:"verdict"`
 	// Histograms are the merged distributions, for whoever wants other quantiles.
@@ -156,9 +156,17 @@ type StepResult struct {
 
 // GeneratorResult sums up the generator's own health over all shards.
 type GeneratorResult struct {
-	Shards     int `json:"shards"`
+	// Shards had a part of the test, or should have had. A shard that left and came back is one: with 1,
+	// then 2, then 1 it is 2, the most there were at one time, for it is always the last that leave.
+	Shards int `json:"shards"`
+	// ShardsLost are those of Shards of which a runner ended before its time.
 	ShardsLost int `json:"shardsLost"`
-	Workers    int `json:"workers"`
+	// ShardsJoined and ShardsLeft count the runners that began more than a second after the start
+	// instant, and those that left before the load ended.
+	ShardsJoined int `json:"shardsJoined,omitempty"`
+	ShardsLeft   int `json:"shardsLeft,omitempty"`
+	// Workers of all runners.
+	Workers int `json:"workers"`
 	// CPUs of all workers that were pinned, shard after shard.
 	CPUs []int `json:"cpus"`
 	// ExclusiveShards had their CPUs for themselves; ExclusiveWanted: the plan asked for it.
@@ -169,7 +177,8 @@ type GeneratorResult struct {
 	LagP99Microseconds    int64 `json:"lagP99Microseconds"`
 	ThrottledMicroseconds int64 `json:"throttledMicroseconds"`
 	GCPauseMicroseconds   int64 `json:"gcPauseMicroseconds"`
-	// StartSkewMicroseconds is the time between the first and the last shard's start.
+	// StartSkewMicroseconds is the time between the first and the last shard's start, without those that
+	// joined later.
 	StartSkewMicroseconds int64 `json:"startSkewMicroseconds"`
 	Connects              int64 `json:"connects"`
 	Reconnects            int64 `json:"reconnects"`

@@ -11,6 +11,8 @@ type Window struct {
 	// Stage is the rate stage that lasted longest within the window; empty: none, as in the drain.
 	Stage  string `json:"stage,omitempty"`
 	WarmUp bool   `json:"warmUp,omitempty"`
+	// Suspended: nothing came due in the whole of it, because the test was paused.
+	Suspended bool `json:"suspended,omitempty"`
 	// Revision is that of the share in force at the end: where it differs from the window before,
 	// the load was changed while it ran.
 	Revision int64 `json:"revision,omitempty"`
