@@ -6,7 +6,8 @@
 //	              InternalError
 //	Error         SetupFailed        a setup chain failed, so the load did not start
 //	Error         TargetUnreachable  a runner could not connect to a target
-//	Error         RunnerLost         a shard was lost: thresholds are compared, but decide nothing
+//	Error         RunnerLost         a shard was lost, and losses are not tolerated: thresholds are
+//	                                 compared, but decide nothing
 //	Error         DeadlineExceeded   the plan's deadline ended the run
 //	Stopped       Interrupted,       ended early on request before any measured request had an
 //	              Stopped            outcome
@@ -15,8 +16,8 @@
 //	              Stopped            there is, but decide nothing
 //	Failed        Breached           a threshold is breached, and the generator is no excuse
 //	Inconclusive  GeneratorBound     the generator was the bottleneck, see below
-//	Inconclusive  PartialResult      a final snapshot is missing though no shard was lost; a
-//	                                 breach on the part there is stays Failed
+//	Inconclusive  PartialResult      a final snapshot is missing, or a loss was tolerated; a breach
+//	                                 on the part there is stays Failed
 //	Passed        Passed             all thresholds hold
 //	Passed        NoThresholds       there are none
 //
@@ -34,6 +35,11 @@
 // while the generator was well is the target's doing and no reason for Inconclusive: without a
 // threshold on it the run passes. A test that only goes as fast as possible asks for no rate and
 // excuses nothing, unless it has a rate threshold.
+//
+// Where the loss of a shard was tolerated, the rate is evidence of nothing that is too slow: the others may
+// not have been asked for the lost part, and what it sent last is not counted, so that the rate is at
+// least what was observed. A stage that fell short does not make the generator the bottleneck then, and a
+// breached minimum of the rate is told, but no Failed. All other thresholds are judged on what there is.
 //
 // That exclusive CPUs were wanted and not there, or that a variable was used up, is no reason by itself;
 // the message says so. The rate of a load that ended for want of values is over the time until then.

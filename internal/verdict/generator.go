@@ -51,8 +51,11 @@ func throttled(r *runnerv1alpha1.Report) float64 {
 	return float64(r.Generator.ThrottledMicroseconds) / 1e6 / window
 }
 
-// excused: the generator may be what breached the threshold.
+// excused: something else than the target may be what breached the threshold.
 func (in *input) excused(c *comparison) bool {
+	if in.tooFew(c) {
+		return true
+	}
 	if in.cause == "" {
 		return false
 	}
@@ -63,4 +66,9 @@ func (in *input) excused(c *comparison) bool {
 		return false
 	}
 	return !c.isMinimum
+}
+
+// tooFew: the threshold is a minimum of the rate, of which a lost shard's part is missing.
+func (in *input) tooFew(c *comparison) bool {
+	return in.tolerated() && c.result.Metric == runnerv1alpha1.MetricRate && c.isMinimum
 }

@@ -43,6 +43,8 @@ const (
 type Facts struct {
 	// Interrupted: the user ended the command line's run by a signal.
 	Interrupted bool
+	// LossTolerated: the test was to go on when a shard is lost.
+	LossTolerated bool
 	// Problem and Message of the runner that had one; FactsOf finds it.
 	Problem runnerv1alpha1.Problem
 	Message string
@@ -138,12 +140,20 @@ func (in *input) failed(reason, what string) *runnerv1alpha1.Verdict {
 }
 
 func lost(in *input) *runnerv1alpha1.Verdict {
-	g := &in.report.Generator
-	if g.ShardsLost == 0 {
+	if in.report.Generator.ShardsLost == 0 || in.facts.LossTolerated {
 		return nil
 	}
-	return verdict(runnerv1alpha1.OutcomeError, ReasonRunnerLost,
-		"%d of %d shards were lost; what they did after their last snapshot is missing", g.ShardsLost, g.Shards)
+	return verdict(runnerv1alpha1.OutcomeError, ReasonRunnerLost, "%s", in.loss())
+}
+
+func (in *input) loss() string {
+	g := &in.report.Generator
+	return fmt.Sprintf("%d of %d shards were lost; what they did after their last snapshot is missing", g.ShardsLost, g.Shards)
+}
+
+// tolerated: a shard was lost, and the test went on without it.
+func (in *input) tolerated() bool {
+	return in.facts.LossTolerated && in.report.Generator.ShardsLost > 0
 }
 
 func stoppedAtOnce(in *input) *runnerv1alpha1.Verdict {
@@ -192,24 +202,34 @@ func generatorBound(in *input) *runnerv1alpha1.Verdict {
 	if in.cause == "" {
 		return nil
 	}
-	var what []string
-	for i := range in.report.Stages {
-		s := &in.report.Stages[i]
-		if !s.WarmUp && s.Asked > 0 && ran(s) && s.Achieved < MinAchieved*s.Asked {
-			what = append(what, fmt.Sprintf("stage %s reached %s of %s requests a second",
-				s.Name, result.FormatRate(s.Achieved), result.FormatRate(s.Asked)))
-		}
-	}
-	for i := range in.thresholds {
-		if c := &in.thresholds[i]; !c.result.Passed {
-			what = append(what, c.said())
-		}
-	}
+	what := append(in.shortStages(), in.unproven(func(c *comparison) bool { return !in.tooFew(c) })...)
 	if len(what) == 0 {
 		return nil
 	}
 	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound,
 		"the generator was the bottleneck, %s: %s", in.cause, strings.Join(what, "; "))
+}
+
+// shortStages are those that did not reach their rate.
+func (in *input) shortStages() (what []string) {
+	for i := range in.report.Stages {
+		s := &in.report.Stages[i]
+		if !in.tolerated() && !s.WarmUp && s.Asked > 0 && ran(s) && s.Achieved < MinAchieved*s.Asked {
+			what = append(what, fmt.Sprintf("stage %s reached %s of %s requests a second",
+				s.Name, result.FormatRate(s.Achieved), result.FormatRate(s.Asked)))
+		}
+	}
+	return what
+}
+
+// unproven are the thresholds that do not hold and were excused.
+func (in *input) unproven(of func(*comparison) bool) (what []string) {
+	for i := range in.thresholds {
+		if c := &in.thresholds[i]; !c.result.Passed && of(c) {
+			what = append(what, c.said())
+		}
+	}
+	return what
 }
 
 // ran: a stage that never began reached nothing, and that is not the generator's slowness.
@@ -219,7 +239,12 @@ func partial(in *input) *runnerv1alpha1.Verdict {
 	if !in.report.Partial {
 		return nil
 	}
-	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonPartialResult, "a part of the result is missing")
+	missing := "a part of the result is missing"
+	if in.tolerated() {
+		missing = in.loss()
+	}
+	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonPartialResult, "%s",
+		strings.Join(append([]string{missing}, in.unproven(in.tooFew)...), "; "))
 }
 
 func passed(in *input) *runnerv1alpha1.Verdict {

@@ -56,6 +56,12 @@ func (r *run) shortOfRate(achieved float64) {
 	r.report.Stages[0].Achieved = achieved
 }
 
+// losesOne and goes on.
+func (r *run) losesOne() {
+	r.facts.LossTolerated = true
+	r.report.Generator.ShardsLost, r.report.Partial = 1, true
+}
+
 func (r *run) noThresholds() { r.plan.Thresholds = nil }
 
 func (r *run) lags() { r.report.Lag.P99 = MaxLag + 1 }
@@ -100,6 +106,20 @@ func TestJudge(t *testing.T) {
 		{"lost", func(r *run) { r.report.Generator.ShardsLost = 1; r.report.Partial = true }, broken, ReasonRunnerLost, "1 of 2 shards", 5},
 		{"lost and breached", func(r *run) { r.report.Generator.ShardsLost = 1; r.slowResponses() }, broken, ReasonRunnerLost, "", 5},
 		{"lost and stopped", func(r *run) { r.report.Generator.ShardsLost = 1; r.report.Stopped = "spec.stop" }, broken, ReasonRunnerLost, "", 5},
+
+		// A lost shard that can be done without.
+		{"tolerated", (*run).losesOne, inconclusive, ReasonPartialResult, "1 of 2 shards were lost; what they did after their last snapshot is missing", 3},
+		{"tolerated, no thresholds", func(r *run) { r.losesOne(); r.noThresholds() }, inconclusive, ReasonPartialResult, "1 of 2", 3},
+		{"tolerated and breached", func(r *run) { r.losesOne(); r.slowResponses() }, failed, ReasonBreached, "fast", 2},
+		{"tolerated, too many errors", func(r *run) { r.losesOne(); r.report.ErrorRatio = 0.1 }, failed, ReasonBreached, "clean", 2},
+		{"tolerated, too few requests", func(r *run) { r.losesOne(); r.shortOfRate(50) }, inconclusive, ReasonPartialResult, "is missing; much: rate is 50, want >= 100", 3},
+		{"tolerated, too many requests", func(r *run) { r.losesOne(); r.shortOfRate(101) }, failed, ReasonBreached, "few", 2},
+		{"tolerated, the generator lags", func(r *run) { r.losesOne(); r.lags(); r.slowResponses() }, inconclusive, ReasonGeneratorBound, "fast", 3},
+		{"tolerated, too few requests, the generator lags", func(r *run) { r.losesOne(); r.lags(); r.shortOfRate(50) }, inconclusive, ReasonPartialResult, "much", 3},
+		{"tolerated and stopped", func(r *run) { r.losesOne(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
+		{"tolerated, no success", func(r *run) { r.losesOne(); r.report.Requests.Succeeded = 0 }, broken, ReasonNoSuccess, "", 5},
+		{"tolerated, and the deadline", func(r *run) { r.losesOne(); r.facts.Problem = runnerv1alpha1.ProblemDeadline }, broken, ReasonDeadlineExceeded, "", 5},
+		{"tolerated, and none lost", func(r *run) { r.facts.LossTolerated = true; r.shortOfRate(50) }, failed, ReasonBreached, "much", 2},
 
 		// Not one success.
 		{"no success", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Requests.FailedChecks = 1000 }, broken, ReasonNoSuccess, "not one of 1000 requests succeeded: 1000 failed", 5},
