@@ -18,6 +18,7 @@ type plot struct {
 	Unit, Along    string
 	XTicks, YTicks []tick
 	Bands          []band
+	Pauses         []band
 	Series         []series
 	Limits         []limit
 	Changes        []tick
@@ -31,7 +32,7 @@ type plot struct {
 // tick is a place on an axis.
 type tick struct{ At, Label string }
 
-// band is a rate stage behind the curves.
+// band is a rate stage, or a pause, behind the curves.
 type band struct {
 	X, Width, Middle, Label string
 	Odd, WarmUp             bool

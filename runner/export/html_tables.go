@@ -83,6 +83,9 @@ func stageTable(r *runnerv1alpha1.Report) *table {
 		if s.WarmUp {
 			name += " (warm-up)"
 		}
+		if s.Paused > 0 {
+			name += ", paused for " + lasting(s.Paused)
+		}
 		t.Rows = append(t.Rows, tableRow{Cells: []string{name, asked(s.Asked), result.FormatRate(s.Achieved), grouped(s.Sent), grouped(s.Dropped)}, Bad: s.Dropped > 0})
 	}
 	t.Rows = append(t.Rows, tableRow{Cells: []string{"measured, " + lasting(r.Rate.WindowSeconds), asked(r.Rate.Asked), result.FormatRate(r.Rate.Achieved), grouped(r.Requests.Sent), grouped(r.Requests.Dropped)}})
@@ -170,18 +173,33 @@ func shardTable(r *runnerv1alpha1.Report) *table {
 	}}
 	for i := range r.Shards {
 		s := &r.Shards[i]
-		name := strconv.Itoa(s.Shard)
-		if s.Lost {
-			name += " (lost)"
-		}
 		t.Rows = append(t.Rows, tableRow{Bad: s.Lost, Cells: []string{
-			name, whereabouts(s), shardCPUs(s), grouped(s.Sent), grouped(s.Succeeded),
+			shardName(s), whereabouts(s), shardCPUs(s), grouped(s.Sent), grouped(s.Succeeded),
 			measured(s.ResponseTime.Count, s.ResponseTime.P50), measured(s.ResponseTime.Count, s.ResponseTime.P99),
 			micro(s.LagP99Microseconds), micro(s.ThrottledMicroseconds), micro(s.GCPauseMicroseconds),
 			lasting(s.CPUSeconds), micro(s.StartSkewMicroseconds), grouped(s.Connects),
 		}})
 	}
 	return unlessEmpty(t)
+}
+
+// shardName is "3 (joined at 12.00 s, lost)".
+func shardName(s *runnerv1alpha1.ShardResult) string {
+	var what []string
+	if s.Joined > 0 {
+		what = append(what, "joined at "+moment(s.Joined))
+	}
+	if s.Left > 0 {
+		what = append(what, "left at "+moment(s.Left))
+	}
+	if s.Lost {
+		what = append(what, "lost")
+	}
+	name := strconv.Itoa(s.Shard)
+	if len(what) > 0 {
+		name += " (" + strings.Join(what, ", ") + ")"
+	}
+	return name
 }
 
 func whereabouts(s *runnerv1alpha1.ShardResult) string {
@@ -215,7 +233,7 @@ func healthTable(r *runnerv1alpha1.Report) *table {
 	row := func(name, format string, args ...any) {
 		t.Rows = append(t.Rows, tableRow{Cells: []string{name, fmt.Sprintf(format, args...)}})
 	}
-	row("shards", "%d, %d lost; %s", g.Shards, g.ShardsLost, exclusive(g))
+	row("shards", "%d, %s; %s", g.Shards, comings(g), exclusive(g))
 	row("workers", "%d, %s", g.Workers, cpus(g.CPUs))
 	row("lag, p99 of the worst shard", "%s", micro(g.LagP99Microseconds))
 	row("throttled", "%s", micro(g.ThrottledMicroseconds))

@@ -35,10 +35,13 @@ func watchedReport() *runnerv1alpha1.Report {
 		}
 		r.Windows = append(r.Windows, w)
 	}
+	r.Windows[3].Suspended, r.Windows[4].Suspended = true, true
+	r.Stages[1].Paused = 2.5
+	r.Generator.ShardsJoined, r.Generator.ShardsLeft = 1, 1
 	r.WindowsFrom = 4000
 	r.Shards = []runnerv1alpha1.ShardResult{
 		{Shard: 0, Pod: "p-0", Node: "n-1", Workers: 2, CPUs: []int{2, 3}, Exclusive: true, Sent: 1_800_000, Succeeded: 1_799_000, ResponseTime: r.ResponseTime},
-		{Shard: 1, Lost: true},
+		{Shard: 1, Left: 2000}, {Shard: 1, Joined: 4500, Lost: true},
 	}
 	return r
 }
@@ -65,6 +68,18 @@ func structure(page string) string {
 func TestHTML(t *testing.T) {
 	golden(t, "full.html", []byte(structure(written(t, watchedReport()))))
 	golden(t, "bare.html", []byte(structure(written(t, bare()))))
+}
+
+func TestTextOfAScaledRun(t *testing.T) {
+	var b bytes.Buffer
+	if err := Text(&b, watchedReport()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"hold, paused 2.5s", "1 joined late, 1 left early, 0 lost; "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
 }
 
 // element is one of a page: its name, and its attributes with their values.

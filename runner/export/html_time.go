@@ -29,7 +29,7 @@ func count(f func(*runnerv1alpha1.Window) int64) func(*runnerv1alpha1.Window) fl
 
 var (
 	columnsRate = []windowColumn{
-		{"asked", "asked", func(w *runnerv1alpha1.Window) float64 { return w.Asked }, func(w *runnerv1alpha1.Window) bool { return w.Asked > 0 || w.Stage == "" }, true},
+		{"asked", "asked", func(w *runnerv1alpha1.Window) float64 { return w.Asked }, func(w *runnerv1alpha1.Window) bool { return w.Asked > 0 || w.Stage == "" || w.Suspended }, true},
 		{"achieved", "c1", func(w *runnerv1alpha1.Window) float64 { return w.Achieved }, always, false},
 	}
 	columnsTimes = []windowColumn{
@@ -65,7 +65,7 @@ func overTime(r *runnerv1alpha1.Report, id, title string) *plot {
 	p := &plot{ID: id, Title: title, Along: "time since the start", Over: over}
 	s, ticks := span(float64(over)/1000, 7)
 	p.setX(s, ticks, clock)
-	p.Bands = bands(p, r.Windows)
+	p.Bands, p.Pauses = bands(p, r.Windows), pauses(p, r.Windows)
 	for i := range r.Windows[1:] {
 		if before, w := &r.Windows[i], &r.Windows[i+1]; w.Revision != before.Revision {
 			p.Changes = append(p.Changes, tick{coordinate(p.x.at(float64(w.From) / 1000)), "load changed"})
@@ -88,23 +88,41 @@ func clock(seconds float64) string {
 
 // bands are neighbouring windows of one stage.
 func bands(p *plot, windows []runnerv1alpha1.Window) (out []band) {
-	const letter = 6.2 // the width of one, about
 	for i := 0; i < len(windows); {
 		k := i
 		for k < len(windows) && windows[k].Stage == windows[i].Stage {
 			k++
 		}
-		from, to := p.x.at(float64(windows[i].From)/1000), p.x.at(float64(windows[k-1].To)/1000)
-		b := band{
-			X: coordinate(from), Width: coordinate(to - from), Middle: coordinate((from + to) / 2),
-			Label: windows[i].Stage, Odd: len(out)%2 == 1, WarmUp: windows[i].WarmUp,
-		}
-		if float64(len(b.Label))*letter > to-from {
-			b.Label = ""
-		}
+		b := bandOf(p, windows[i:k], windows[i].Stage)
+		b.Odd, b.WarmUp = len(out)%2 == 1, windows[i].WarmUp
 		out, i = append(out, b), k
 	}
 	return out
+}
+
+// pauses are neighbouring windows in which nothing came due.
+func pauses(p *plot, windows []runnerv1alpha1.Window) (out []band) {
+	for i := 0; i < len(windows); {
+		k := i
+		for k < len(windows) && windows[k].Suspended {
+			k++
+		}
+		if k > i {
+			out = append(out, bandOf(p, windows[i:k], "paused"))
+		}
+		i = k + 1
+	}
+	return out
+}
+
+// bandOf leaves the label out where it has no room.
+func bandOf(p *plot, windows []runnerv1alpha1.Window, label string) band {
+	const letter = 6.2 // the width of one, about
+	from, to := p.x.at(float64(windows[0].From)/1000), p.x.at(float64(windows[len(windows)-1].To)/1000)
+	if float64(len(label))*letter > to-from {
+		label = ""
+	}
+	return band{X: coordinate(from), Width: coordinate(to - from), Middle: coordinate((from + to) / 2), Label: label}
 }
 
 // line is a curve through the middles of the windows; what is asked goes in steps, from the
@@ -245,7 +263,7 @@ func shardsPlot(r *runnerv1alpha1.Report) *plot {
 	p.Unit = "in a window"
 	s, ticks := linear(float64(r.Generator.Shards)*headroom, min(5, r.Generator.Shards))
 	p.setY(s, ticks, short)
-	p.Desc = fmt.Sprintf("%d shards, of which %d were lost.", r.Generator.Shards, r.Generator.ShardsLost)
+	p.Desc = fmt.Sprintf("%d shards, %s.", r.Generator.Shards, comings(&r.Generator))
 	return p.lines(columnsShards, r.Windows)
 }
 
@@ -264,6 +282,9 @@ func windowTable(r *runnerv1alpha1.Report) *table {
 		stage := w.Stage
 		if w.WarmUp {
 			stage += " (warm-up)"
+		}
+		if w.Suspended {
+			stage += " (paused)"
 		}
 		row := []string{moment(w.From), moment(w.To), stage, grouped(w.Sent), grouped(w.Succeeded)}
 		for k := range columns {

@@ -27,7 +27,10 @@ func ProgressLine(l result.Live) string {
 		return fmt.Sprintf("%5s tearing down", elapsed)
 	}
 	asked := "-"
-	if l.Stage != "" {
+	switch {
+	case l.Suspended:
+		asked = "0" // paused
+	case l.Stage != "":
 		asked = askedRate(l.Asked)
 	}
 	times := fmt.Sprintf("%-21s", "warm-up")

@@ -122,7 +122,8 @@ func micros(us int64) float64 { return float64(us) / 1e6 }
 
 func (c *Collector) collectRate(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
 	var previous []runnerv1alpha1.Snapshot
-	if base := c.interval(s); base != nil {
+	base := c.interval(s)
+	if base != nil {
 		previous = append(previous, *base)
 	}
 	live, err := result.NewLive(c.plan, previous, []runnerv1alpha1.Snapshot{*s})
@@ -130,8 +131,7 @@ func (c *Collector) collectRate(to chan<- prometheus.Metric, s *runnerv1alpha1.S
 		to <- prometheus.NewInvalidMetric(descAchieved, err)
 		return
 	}
-	// Shards have equal parts of the rate until one is lost.
-	gauge(to, descAsked, live.Asked/float64(max(1, c.plan.Shards)))
+	gauge(to, descAsked, askedOf(c.plan, base, s, &live))
 	gauge(to, descAchieved, live.Achieved)
 }
 

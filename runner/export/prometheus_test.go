@@ -15,6 +15,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 func metricsPlan() *runnerv1alpha1.Plan {
@@ -132,7 +133,7 @@ h2surge_runner_requests_in_flight 3
 # HELP h2surge_runner_requests_dropped_total Requests that were due and never sent, because no stream came free in time.
 # TYPE h2surge_runner_requests_dropped_total counter
 h2surge_runner_requests_dropped_total 3
-# HELP h2surge_runner_asked_requests_per_second This runner's part of the rate that the stage in force asks for; 0: as fast as possible, or no stage.
+# HELP h2surge_runner_asked_requests_per_second This runner's part of the rate that the stage in force asks for; once the load was changed, what came due a second since the scrape before. 0: paused, as fast as possible, or no stage.
 # TYPE h2surge_runner_asked_requests_per_second gauge
 h2surge_runner_asked_requests_per_second 50
 # HELP h2surge_runner_achieved_requests_per_second Requests sent a second since the scrape before, warm-up included.
@@ -266,6 +267,49 @@ func TestAchievedRateIsSinceTheScrapeBefore(t *testing.T) {
 		}
 		if diff := got - want[k]; diff > 1e-6 || diff < -1e-6 {
 			t.Errorf("scrape %d: %v a second, want %v", k, got, want[k])
+		}
+	}
+}
+
+// TestAskedRateFollowsChanges: a plan of 100 a second for two shards, whose rate and shares are changed.
+func TestAskedRateFollowsChanges(t *testing.T) {
+	const second = int64(time.Second)
+	at := func(offset, slots, paused int64) *runnerv1alpha1.Snapshot {
+		s := metricsSnapshot(time.Duration(offset*second), slots)
+		s.StartAt, s.StartedAt, s.Revision, s.Changed = 1, 1, 2, true
+		s.Stages[0].Slots, s.Stages[0].Paused = slots, paused*second
+		return s
+	}
+	joined := at(100, 300, 0)
+	joined.StartedAt = 90*second + 1
+	paused := at(30, 300, 5)
+	paused.Suspended = true
+	other := at(20, 900, 0)
+	other.Boot = "of another process"
+	first := at(10, 500, 0)
+	first.Revision, first.Changed = 1, false
+	ended := at(10, 500, 0)
+	ended.Stages[0].Ended, ended.EndedAt = 10*second, 10*second
+	for name, tc := range map[string]struct {
+		base, s *runnerv1alpha1.Snapshot
+		want    float64
+	}{
+		"not changed":             {nil, first, 50},
+		"changed, first scrape":   {nil, at(10, 200, 0), 20},
+		"since the scrape before": {at(10, 200, 0), at(15, 700, 0), 100},
+		"without the pause":       {at(10, 200, 0), at(20, 500, 4), 50},
+		"nothing but the pause":   {at(10, 200, 0), at(20, 200, 10), 0},
+		"paused":                  {at(10, 200, 0), paused, 0},
+		"joined":                  {nil, joined, 30},
+		"another process":         {other, at(30, 300, 0), 10},
+		"no stage":                {nil, ended, 0},
+	} {
+		live, err := result.NewLive(metricsPlan(), nil, []runnerv1alpha1.Snapshot{*tc.s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := askedOf(metricsPlan(), tc.base, tc.s, &live); math.Abs(got-tc.want) > 1e-6 {
+			t.Errorf("%s: %v a second, want %v", name, got, tc.want)
 		}
 	}
 }

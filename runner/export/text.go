@@ -125,6 +125,9 @@ func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		if s.WarmUp {
 			name += " (warm-up)"
 		}
+		if s.Paused > 0 {
+			name += ", paused " + seconds(s.Paused)
+		}
 		row(name, askedRate(s.Asked), result.FormatRate(s.Achieved), decimal(s.Sent), decimal(s.Dropped))
 	}
 	row("measured, "+seconds(r.Rate.WindowSeconds), askedRate(r.Rate.Asked), result.FormatRate(r.Rate.Achieved),
@@ -225,7 +228,7 @@ func generator(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	row := func(name, format string, args ...any) {
 		wrapNamed(b, name, fmt.Sprintf(format, args...))
 	}
-	row("shards", "%d, %d lost; %s", g.Shards, g.ShardsLost, exclusive(g))
+	row("shards", "%d, %s; %s", g.Shards, comings(g), exclusive(g))
 	row("workers", "%d, %s", g.Workers, cpus(g.CPUs))
 	row("CPU time", "%s", cpuTime(r))
 	row("throttled", "%s; garbage collection paused it for %s",
@@ -234,6 +237,18 @@ func generator(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	row("start skew", "%s", result.FormatTime(g.StartSkewMicroseconds))
 	row("connections", "%d opened, %d of them again", g.Connects, g.Reconnects)
 	row("bytes", "%d sent, %d received", r.Bytes.Sent, r.Bytes.Received)
+}
+
+// comings is "1 joined late, 2 left early, 0 lost".
+func comings(g *runnerv1alpha1.GeneratorResult) string {
+	var out string
+	if g.ShardsJoined > 0 {
+		out += fmt.Sprintf("%d joined late, ", g.ShardsJoined)
+	}
+	if g.ShardsLeft > 0 {
+		out += fmt.Sprintf("%d left early, ", g.ShardsLeft)
+	}
+	return out + fmt.Sprintf("%d lost", g.ShardsLost)
 }
 
 func exclusive(g *runnerv1alpha1.GeneratorResult) string {

@@ -1,0 +1,40 @@
+package export
+
+import (
+	"slices"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// firstRevision is that of a share that was not changed: then the plan tells the rate.
+const firstRevision = 1
+
+// askedOf is the rate asked of the runner alone. Once its load was changed, neither its rates nor its part
+// are those of the plan; then it is what came due, pauses left out, since base or, without one that was in
+// the same stage, since the stage began.
+func askedOf(plan *runnerv1alpha1.Plan, base, s *runnerv1alpha1.Snapshot, live *result.Live) float64 {
+	i := slices.IndexFunc(plan.Rates, func(r runnerv1alpha1.Rate) bool { return r.Name == live.Stage })
+	if i < 0 || live.Asked == 0 {
+		return 0
+	}
+	if s.Revision <= firstRevision && !s.Changed {
+		return live.Asked / float64(max(1, plan.Shards))
+	}
+	now := &s.Stages[i]
+	slots, lasts := now.Slots, s.Clock-max(s.StartedAt, s.StartAt+now.Begun)-now.Paused
+	if then := stageOf(base, i); then != nil && then.Slots > 0 && base.Boot == s.Boot {
+		slots, lasts = slots-then.Slots, s.Clock-base.Clock-(now.Paused-then.Paused)
+	}
+	if lasts <= 0 {
+		return 0
+	}
+	return float64(slots) / micros(lasts/1000)
+}
+
+func stageOf(s *runnerv1alpha1.Snapshot, i int) *runnerv1alpha1.StageCounters {
+	if s == nil || i >= len(s.Stages) {
+		return nil
+	}
+	return &s.Stages[i]
+}
