@@ -14,17 +14,20 @@ const firstRevision = 1
 // reasonDeleted is told to runners whose LoadTest was deleted.
 const reasonDeleted = "deleted"
 
+// reasonTooLate is told to runners that were on their way when the test ended.
+const reasonTooLate = "the test is over"
+
 // errRestarted: the process behind an address is another one than before.
 var errRestarted = errors.New("the runner has been restarted")
 
 // request is everything a call needs; it shares nothing with the run's state.
 type request struct {
-	index  int
+	of     *stateful // only its goroutine may look into it
 	call   call
 	client Client
 	update runnerv1alpha1.Update
-	// changeAt is the instant of the update, in our clock; zero: at once.
-	changeAt int64
+	// missed are the changes since the start that a runner gets with it.
+	missed   []runnerv1alpha1.Update
 	stop     runnerv1alpha1.Stop
 	sequence uint64
 	// start is the instant to begin at, in our clock; startAt the same in the runner's, when
@@ -38,10 +41,10 @@ type request struct {
 
 // outcome is what came of a call.
 type outcome struct {
-	index    int
+	of       *stateful
 	call     call
-	client   Client // tells an answer of a former pod from one of the present
 	snapshot *runnerv1alpha1.Snapshot
+	told     []runnerv1alpha1.Update
 	startAt  int64
 	best     sample
 	err      error
@@ -64,10 +67,13 @@ func (s sample) better(than sample) bool {
 func perform(ctx context.Context, r request) outcome {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	out := outcome{index: r.index, call: r.call, client: r.client, startAt: r.startAt}
+	out := outcome{of: r.of, call: r.call, startAt: r.startAt}
 	switch r.call {
 	case callUpdate:
 		return out.updateCall(ctx, r)
+	case callChanges:
+		out.told, out.err = r.client.Changes(ctx)
+		return out
 	case callStop:
 		out.err = r.client.Stop(ctx, r.stop)
 	case callTeardown:
@@ -88,12 +94,6 @@ func perform(ctx context.Context, r request) outcome {
 // updateCall looks at the runner even when it refuses: one that cannot change what it does is not
 // out of reach.
 func (o outcome) updateCall(ctx context.Context, r request) outcome {
-	if r.changeAt != 0 {
-		if o.err = o.measure(ctx, r); o.err != nil {
-			return o
-		}
-		r.update.At = max(1, r.changeAt-o.best.offset)
-	}
 	err := r.client.Update(ctx, r.update)
 	if o.err = o.look(ctx, r); o.err != nil {
 		o.err = errors.Join(err, o.err)
@@ -114,7 +114,7 @@ func (o *outcome) startCall(ctx context.Context, r request) error {
 		}
 		o.startAt = r.start - o.best.offset
 	}
-	return r.client.Start(ctx, runnerv1alpha1.Start{At: o.startAt, Globals: r.globals})
+	return r.client.Start(ctx, runnerv1alpha1.Start{At: o.startAt, Globals: r.globals, Changes: r.missed})
 }
 
 // measure compares the runner's clock with ours. A measurement of long ago would not do: clocks drift.

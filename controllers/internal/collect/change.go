@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -9,9 +10,8 @@ import (
 const (
 	// changeLead lies between the choice of the instant of a change and the instant, so that every
 	// runner hears of it before. One that does not makes up for it.
-	changeLead = 400 * time.Millisecond
-	// changeGap keeps the instants of two changes in their order on every runner's clock, however
-	// well that was measured.
+	changeLead = 500 * time.Millisecond
+	// changeGap keeps the instants of two changes in their order.
 	changeGap = 10 * time.Millisecond
 	// maxApplied bounds View.Applied; status keeps no more.
 	maxApplied = 32
@@ -19,41 +19,119 @@ const (
 
 // Live is what of a run may change while it runs.
 type Live struct {
-	// Revision orders changes. Zero: there is nothing to tell.
-	Revision int64
+	// Generation of the spec orders changes. Zero: there is nothing to tell.
+	Generation int64
 	// Rates are those of all stages; they must not be changed.
 	Rates     []runnerv1alpha1.Rate
 	Suspended bool
 }
 
-// Applied is a change that every runner has accepted, with the instant from which it is in force.
+// Applied is a change that every runner has accepted, with the instant from which it is in force and the
+// shards that have a part since.
 type Applied struct {
-	Revision int64
-	At       time.Time
+	Generation int64
+	Members    []int
+	At         time.Time
 }
 
-// scheduled is a change of a run.
-type scheduled struct {
-	Live
-	at int64 // in our clock; zero: nobody had to be told yet
+// change is one update as all runners get it, but for their shares. Those before the start have no
+// instant; later ones are told when theirs has been chosen.
+type change struct {
+	runnerv1alpha1.Update
+	// early: it was made before the start, and is in force at once.
+	early bool
 	// accepted by every runner that still works.
 	accepted bool
+	// shares of the members, by shard; made when they are needed first.
+	shares map[int]runnerv1alpha1.Share
 }
 
-// enqueue takes over what is desired, when it is newer than what was. Changes stay until every runner
-// has accepted them, so that one that hears late does the same as the others in the same order.
-func (r *run) enqueue() {
-	if n := len(r.changes); n == 0 || r.d.Live.Revision > r.changes[n-1].Revision {
-		r.changes = append(r.changes, scheduled{Live: r.d.Live})
-		if n == 0 {
-			r.note(&r.d.Live, 0)
+func (r *run) newest() *change { return r.changes[len(r.changes)-1] }
+
+// add puts a change behind all others. It is told at once before the start, else when its instant is chosen.
+func (r *run) add(u runnerv1alpha1.Update) {
+	u.Revision = r.newest().Revision + 1
+	c := &change{Update: u, early: r.startAt == 0}
+	r.changes = append(r.changes, c)
+	if c.early { // nobody has had a part yet
+		for _, s := range r.shards {
+			s.member = false
+		}
+	}
+	r.enlist(u.Members)
+	r.hasten()
+}
+
+// enlist notes that shards have a part of the load.
+func (r *run) enlist(members []int) {
+	for _, i := range members {
+		if s := r.at(i); !s.over() {
+			s.member = true
 		}
 	}
 }
 
-// works says that a change matters to the shard: it has requests of the load to send.
+// enqueue takes over what is desired, when it is newer than what was. Changes stay, so that one that hears
+// late, or joins, does the same as the others in the same order.
+func (r *run) enqueue() {
+	last := r.newest()
+	if r.changes[0].Generation == 0 && !r.d.MayStart {
+		r.changes[0].Generation = r.d.Live.Generation // nobody was told anything else
+	}
+	if !r.mayTell() || r.changes[0].Generation == 0 || r.d.Live.Generation <= last.Generation {
+		return
+	}
+	r.add(runnerv1alpha1.Update{
+		Generation: r.d.Live.Generation, Members: last.Members, Rates: r.d.Live.Rates, Suspended: r.d.Live.Suspended,
+	})
+}
+
+// mayTell: everything that the runners have heard is known, so that a new change comes after it.
+func (r *run) mayTell() bool {
+	for _, s := range r.shards {
+		switch {
+		case s.over() || s.pod.Address == "" || s.pod.Ended:
+		case s.snapshot == nil && s.trouble == "":
+			return false
+		case s.snapshot != nil && s.snapshot.Revision > r.newest().Revision:
+			return false
+		}
+	}
+	return true
+}
+
+// begun: the start instant is known, and some runner was told it.
+func (r *run) begun() bool {
+	return r.startAt != 0 && slices.ContainsFunc(r.shards, func(s *stateful) bool { return s.hasStart() })
+}
+
+// schedule chooses the instants of changes that have none, once for all.
+func (r *run) schedule() {
+	if !r.begun() {
+		return
+	}
+	last := int64(0)
+	for _, c := range r.changes {
+		if c.At == 0 && !c.early {
+			c.At = max(r.clock()-r.startAt+int64(changeLead), last+int64(changeGap))
+			r.note(c)
+			r.hasten()
+			r.log.Info("Changing the load", "revision", c.Revision, "generation", c.Generation, "suspended", c.Suspended, "shards", c.Members)
+		}
+		last = max(last, c.At)
+	}
+}
+
+// hasten makes every runner be asked or told without delay.
+func (r *run) hasten() {
+	for _, s := range r.shards {
+		s.dueAt = time.Time{}
+	}
+}
+
+// works says that a change matters to the shard: it may have requests of the load to send.
 func (s *stateful) works() bool {
-	if s.lost != nil {
+	if s.over() {
 		return false
 	}
 	if s.snapshot == nil {
@@ -66,131 +144,66 @@ func (s *stateful) works() bool {
 	return true
 }
 
-// pending is the oldest change that a shard with a share has not accepted; nil: none.
-func (r *run) pending(s *stateful) *scheduled {
+// pending is the oldest change that a shard with a share has not accepted; nil: none. What was changed
+// after the start is told to those that have started; the others hear of it with their start.
+func (r *run) pending(s *stateful) *change {
 	if !s.works() || s.snapshot == nil || s.snapshot.Revision == 0 {
 		return nil
 	}
-	for i := range r.changes {
-		if r.changes[i].Revision > s.snapshot.Revision {
-			return &r.changes[i]
+	for _, c := range r.changes {
+		if c.Revision > s.snapshot.Revision && c.early != s.hasStart() {
+			return c
 		}
 	}
 	return nil
 }
 
 // due is the change to tell a shard now; nil: none.
-func (r *run) due(s *stateful) *scheduled {
-	if c := r.pending(s); c != nil && c.at != 0 {
+func (r *run) due(s *stateful) *change {
+	if c := r.pending(s); c != nil && (c.early || c.At != 0) {
 		return c
 	}
 	return nil
 }
 
-// schedule chooses the instant of each change that somebody has to be told, once for all. A change
-// that some runner has already was told by an earlier process, which knew the instant: the others
-// get it at once.
-func (r *run) schedule() {
-	if !r.asked() {
-		return
-	}
-	var last int64
-	for i := range r.changes {
-		c := &r.changes[i]
-		if c.at == 0 && r.anyPending(c) {
-			c.at = r.clock()
-			if !r.anyHas(c.Revision) {
-				c.at += int64(changeLead)
-			}
-			c.at = max(c.at, last+int64(changeGap))
-			r.note(&c.Live, r.sinceStart(c.at))
-			r.log.Info("Changing the load", "revision", c.Revision, "suspended", c.Suspended)
-		}
-		last = max(last, c.at)
-	}
-}
-
-// asked: every shard has been looked at, or does not answer.
-func (r *run) asked() bool {
-	for _, s := range r.shards {
-		if s.lost == nil && s.snapshot == nil && s.trouble == "" {
-			return false
-		}
-	}
-	return true
-}
-
-func (r *run) anyPending(c *scheduled) bool {
-	for _, s := range r.shards {
-		if r.pending(s) == c {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *run) anyHas(revision int64) bool {
-	for _, s := range r.shards {
-		if s.lost == nil && s.snapshot != nil && s.snapshot.Revision >= revision {
-			return true
-		}
-	}
-	return false
-}
-
-// settle notes which changes every runner has accepted, and forgets those that newer ones follow.
+// settle notes which changes every runner has accepted. One that is made before the start is in force at
+// the start.
 func (r *run) settle() {
-	for i := range r.changes {
-		c := &r.changes[i]
-		if c.accepted || !r.allHave(c.Revision) {
+	for _, c := range r.changes {
+		if c.accepted || !c.early && c.At == 0 || !r.allHave(c.Revision) {
 			continue
 		}
 		c.accepted = true
-		if c.at != 0 {
-			r.applied = append(r.applied, Applied{c.Revision, r.zero.Add(time.Duration(c.at))})
+		r.nextWake = time.Time{}
+		if c.At != 0 {
+			r.applied = append(r.applied, Applied{c.Generation, c.Members, r.zero.Add(time.Duration(r.startAt + c.At))})
 		}
 	}
 	r.applied = r.applied[max(0, len(r.applied)-maxApplied):]
-	for len(r.changes) > 1 && r.changes[0].accepted {
-		r.changes = r.changes[1:]
-	}
 }
 
-// allHave: every shard that still works has accepted a revision.
+// allHave: every shard that has a part and still works has accepted a revision.
 func (r *run) allHave(revision int64) bool {
 	for _, s := range r.shards {
-		if s.works() && (s.snapshot == nil || s.snapshot.Revision < revision) {
+		if s.member && s.works() && (s.snapshot == nil || s.snapshot.Revision < revision) {
 			return false
 		}
 	}
 	return true
 }
 
-// update is what to tell a shard: its share, with what is desired now, or the change that comes next.
-func (r *run) update(s *stateful) (u runnerv1alpha1.Update, at int64) {
-	c := r.due(s)
-	if c == nil {
-		c = &r.changes[len(r.changes)-1]
-	} else {
-		at = c.at
-	}
-	return runnerv1alpha1.Update{
-		Revision: max(firstRevision, c.Revision), Share: s.share, Rates: c.Rates, Suspended: c.Suspended,
-	}, at
-}
-
-// revisions are the least and the greatest that the shards have which still work, or, when none does,
+// generations are the least and the greatest that the shards have which still work, or, when none does,
 // that all have. Zero: one of them was not asked yet.
-func (r *run) revisions() (least, greatest int64) {
+func (r *run) generations() (least, greatest int64) {
 	first := true
 	for _, all := range []bool{false, true} {
 		for _, s := range r.shards {
-			if s.lost != nil || !all && !s.works() {
+			if !s.member || s.over() || !all && !s.works() {
 				continue
 			}
 			var has int64
 			if s.snapshot != nil {
-				has = s.snapshot.Revision
+				has = s.snapshot.Generation
 			}
 			if first || has < least {
 				least = has

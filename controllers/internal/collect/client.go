@@ -25,6 +25,8 @@ type Client interface {
 	Teardown(context.Context, runnerv1alpha1.Teardown) error
 	Ack(context.Context, runnerv1alpha1.Ack) error
 	Snapshot(context.Context) (*runnerv1alpha1.Snapshot, error)
+	// Changes are the updates that it has accepted.
+	Changes(context.Context) ([]runnerv1alpha1.Update, error)
 	// Close gives the connection up.
 	Close()
 }
@@ -82,18 +84,28 @@ func (c *httpClient) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 }
 
 func (c *httpClient) Snapshot(ctx context.Context) (*runnerv1alpha1.Snapshot, error) {
-	body, err := c.do(ctx, http.MethodGet, runnerv1alpha1.PathSnapshot, nil)
-	if err != nil {
-		return nil, err
-	}
 	out := &runnerv1alpha1.Snapshot{}
-	if err := json.Unmarshal(body, out); err != nil {
-		return nil, fmt.Errorf("decoding a snapshot: %w", err)
-	}
-	return out, nil
+	return out, c.get(ctx, runnerv1alpha1.PathSnapshot, out)
+}
+
+func (c *httpClient) Changes(ctx context.Context) ([]runnerv1alpha1.Update, error) {
+	var out runnerv1alpha1.Changes
+	err := c.get(ctx, runnerv1alpha1.PathChanges, &out)
+	return out.Changes, err
 }
 
 func (c *httpClient) Close() { c.transport.CloseIdleConnections() }
+
+func (c *httpClient) get(ctx context.Context, path string, into any) error {
+	body, err := c.do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("decoding a %T: %w", into, err)
+	}
+	return nil
+}
 
 func (c *httpClient) put(ctx context.Context, path string, message any) error {
 	body, err := json.Marshal(message)

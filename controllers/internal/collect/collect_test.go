@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +40,7 @@ func testPlan(shards int) *runnerv1alpha1.Plan {
 type fleet struct {
 	t        *testing.T
 	plan     *runnerv1alpha1.Plan
+	mu       sync.Mutex // guards the assignment of runners
 	runners  []*runnertest.Runner
 	desired  Desired
 	registry *Registry
@@ -48,7 +50,7 @@ type fleet struct {
 
 func newFleet(t *testing.T, shards int) *fleet {
 	f := &fleet{t: t, plan: testPlan(shards)}
-	f.desired = Desired{Name: name, UID: uid, Attempt: 1, Plan: f.plan, Pods: map[int]Pod{}}
+	f.desired = Desired{Name: name, UID: uid, Attempt: 1, Plan: f.plan, Shards: shards, Live: Live{Generation: 1}, Pods: map[int]Pod{}}
 	for i := range shards {
 		// Clocks an hour apart, and calls that take a while.
 		r := runnertest.New(f.plan, fmt.Sprint("boot-", i), time.Duration(i)*time.Hour).Latency(time.Duration(2+2*i) * time.Millisecond)
@@ -85,30 +87,40 @@ type client struct {
 }
 
 func (c client) Start(ctx context.Context, m runnerv1alpha1.Start) error {
-	if err := c.f.runners[c.i].Start(ctx, m); err != nil {
+	if err := c.runner().Start(ctx, m); err != nil {
 		return fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	return nil
 }
 
 func (c client) Update(ctx context.Context, m runnerv1alpha1.Update) error {
-	return c.f.runners[c.i].Update(ctx, m)
+	return c.runner().Update(ctx, m)
 }
 
 func (c client) Stop(ctx context.Context, m runnerv1alpha1.Stop) error {
-	return c.f.runners[c.i].Stop(ctx, m)
+	return c.runner().Stop(ctx, m)
 }
 
 func (c client) Teardown(ctx context.Context, m runnerv1alpha1.Teardown) error {
-	return c.f.runners[c.i].Teardown(ctx, m)
+	return c.runner().Teardown(ctx, m)
 }
 
 func (c client) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
-	return c.f.runners[c.i].Ack(ctx, m)
+	return c.runner().Ack(ctx, m)
 }
 
 func (c client) Snapshot(ctx context.Context) (*runnerv1alpha1.Snapshot, error) {
-	return c.f.runners[c.i].Snapshot(ctx)
+	return c.runner().Snapshot(ctx)
+}
+
+func (c client) Changes(ctx context.Context) ([]runnerv1alpha1.Update, error) {
+	return c.runner().Changes(ctx)
+}
+
+func (c client) runner() *runnertest.Runner {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	return c.f.runners[c.i]
 }
 
 func (c client) Close() {}
@@ -116,7 +128,7 @@ func (c client) Close() {}
 func (f *fleet) view() *View {
 	f.t.Helper()
 	d := f.desired // the registry keeps it, so a test must not change what it has
-	d.Pods, d.Recorded = maps.Clone(d.Pods), maps.Clone(d.Recorded)
+	d.Pods, d.Recorded = maps.Clone(d.Pods), slices.Clone(d.Recorded)
 	v, err := f.registry.Ensure(d)
 	if err != nil {
 		f.t.Fatal(err)
@@ -134,7 +146,7 @@ func (f *fleet) wait(d time.Duration) *View {
 // run starts the test and lets a second of it pass.
 func (f *fleet) run() *View {
 	f.t.Helper()
-	if v := f.wait(2 * time.Second); !v.Every((*Shard).Ready) {
+	if v := f.wait(2 * time.Second); !v.AllReady() {
 		f.t.Fatalf("not every runner is ready: %+v", v.Shards)
 	}
 	f.desired.MayStart = true
@@ -290,13 +302,15 @@ func TestLosses(t *testing.T) {
 			f.desired.Pods[1] = Pod{Name: "pod-1b", UID: "uid-1b", Address: "1"}
 		}, time.Second, "its pod is gone", true},
 		"the process is another": {func(f *fleet) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			f.runners[1] = runnertest.New(f.plan, "boot-1b", 0)
 		}, 3 * time.Second, errRestarted.Error(), true},
 		"silent for a while":  {gone, 30 * time.Second, "", true},
 		"silent for too long": {gone, 70 * time.Second, "it has not answered for 1m0s: connection refused", true},
 		"it fails by itself":  {func(f *fleet) { f.runners[1].Fail(runnerv1alpha1.ProblemInternal, "out of files") }, 2 * time.Second, "out of files", true},
 		"recorded by an ancestor": {func(f *fleet) {
-			f.desired.Recorded = map[int]Recorded{1: {Loss: Loss{Message: "as recorded"}}}
+			f.desired.Recorded = []Recorded{{Shard: 1, Pod: "uid-1", Loss: &Loss{Message: "as recorded"}}}
 		}, time.Second, "as recorded", true},
 	}
 	for name, tt := range tests {
@@ -400,45 +414,54 @@ func TestNewAttemptBeginsFromNothing(t *testing.T) {
 }
 
 func TestNext(t *testing.T) {
-	snap := func(state runnerv1alpha1.State, revision int64) *runnerv1alpha1.Snapshot {
+	const revision = 1
+	snap := func(state runnerv1alpha1.State) *runnerv1alpha1.Snapshot {
 		return &runnerv1alpha1.Snapshot{State: state, Revision: revision}
 	}
-	running := snap(runnerv1alpha1.StateRunning, 1)
-	stopping := snap(runnerv1alpha1.StateDraining, 1)
+	ready, done := snap(runnerv1alpha1.StateReady), snap(runnerv1alpha1.StateDone)
+	running, stopping, drained := snap(runnerv1alpha1.StateRunning), snap(runnerv1alpha1.StateDraining), snap(runnerv1alpha1.StateDrained)
+	running.StartAt, stopping.StartAt, drained.StartAt = 1, 1, 1
 	stopping.Stopped = "spec.stop"
+	ahead := *running
+	ahead.Revision = 7
+	start, change := moment{newest: revision, start: true}, moment{newest: revision, change: true}
 	tests := map[string]struct {
-		s      stateful
-		d      Desired
-		start  bool
-		want   call
-		change bool
+		s    stateful
+		d    Desired
+		m    moment
+		want call
 	}{
-		"no pod":                    {stateful{}, Desired{}, false, callNone, false},
-		"the first look":            {stateful{}, Desired{}, false, callSnapshot, false},
-		"a call is under way":       {stateful{busy: true}, Desired{}, false, callNone, false},
-		"no share yet":              {stateful{snapshot: snap(runnerv1alpha1.StateWaiting, 0)}, Desired{}, true, callUpdate, false},
-		"connecting":                {stateful{snapshot: snap(runnerv1alpha1.StateConnecting, 1)}, Desired{}, true, callSnapshot, false},
-		"ready":                     {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{}, false, callSnapshot, false},
-		"ready, start":              {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{}, true, callStart, false},
-		"ready, start and stop":     {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{MayStart: true, Stop: "x"}, true, callStop, false},
-		"running":                   {stateful{snapshot: running}, Desired{}, true, callSnapshot, false},
-		"running, stop":             {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, false, callStop, false},
-		"draining after a stop":     {stateful{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, false, callSnapshot, false},
-		"done":                      {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1)}, Desired{}, false, callNone, false},
-		"done and stored":           {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1)}, Desired{Stored: true}, false, callAck, false},
-		"done, stored and told":     {stateful{snapshot: snap(runnerv1alpha1.StateDone, 1), acked: true}, Desired{Stored: true}, false, callNone, false},
-		"lost":                      {stateful{snapshot: running, lost: &Loss{}}, Desired{}, false, callNone, false},
-		"its pod has ended already": {stateful{snapshot: running, pod: Pod{Ended: true}}, Desired{}, false, callNone, false},
-		"a change":                  {stateful{snapshot: running}, Desired{}, false, callUpdate, true},
-		"a change and a start":      {stateful{snapshot: snap(runnerv1alpha1.StateReady, 1)}, Desired{}, true, callStart, true},
-		"a change and a stop":       {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, false, callStop, true},
+		"no pod":                           {stateful{}, Desired{}, moment{}, callNone},
+		"the first look":                   {stateful{}, Desired{}, moment{}, callSnapshot},
+		"a call is under way":              {stateful{busy: true}, Desired{}, moment{}, callNone},
+		"no share yet":                     {stateful{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, start, callUpdate},
+		"connecting":                       {stateful{snapshot: snap(runnerv1alpha1.StateConnecting)}, Desired{}, start, callSnapshot},
+		"ready":                            {stateful{snapshot: ready}, Desired{}, moment{newest: revision}, callSnapshot},
+		"ready, start":                     {stateful{snapshot: ready}, Desired{}, start, callStart},
+		"ready, start and stop":            {stateful{snapshot: ready}, Desired{MayStart: true, Stop: "x"}, start, callStop},
+		"running":                          {stateful{snapshot: running}, Desired{}, start, callSnapshot},
+		"running, stop":                    {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, moment{newest: revision}, callStop},
+		"draining after a stop":            {stateful{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, moment{newest: revision}, callSnapshot},
+		"drained, others are not":          {stateful{snapshot: drained}, Desired{}, moment{newest: revision}, callSnapshot},
+		"drained, as all are":              {stateful{snapshot: drained}, Desired{}, moment{newest: revision, drained: true}, callTeardown},
+		"done":                             {stateful{snapshot: done}, Desired{}, moment{newest: revision}, callNone},
+		"done and stored":                  {stateful{snapshot: done}, Desired{Stored: true}, moment{newest: revision}, callAck},
+		"done, and its own part is stored": {stateful{snapshot: done, left: true, recorded: true}, Desired{}, moment{newest: revision}, callAck},
+		"done, stored and told":            {stateful{snapshot: done, acked: true}, Desired{Stored: true}, moment{newest: revision}, callNone},
+		"lost":                             {stateful{snapshot: running, lost: &Loss{}}, Desired{}, moment{newest: revision}, callNone},
+		"its pod has ended already":        {stateful{snapshot: running, pod: Pod{Ended: true}}, Desired{}, moment{newest: revision}, callNone},
+		"a change":                         {stateful{snapshot: running}, Desired{}, change, callUpdate},
+		"a change and a start":             {stateful{snapshot: ready}, Desired{}, moment{newest: revision, start: true, change: true}, callStart},
+		"a change and a stop":              {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, callStop},
+		"it knows more than we do":         {stateful{snapshot: &ahead}, Desired{}, change, callChanges},
+		"too late to join":                 {stateful{snapshot: ready}, Desired{Stored: true}, start, callStop},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			if name != "no pod" {
 				tt.s.pod.Address = "x"
 			}
-			if got := tt.s.next(&tt.d, tt.start, false, tt.change); got != tt.want {
+			if got := tt.s.next(&tt.d, tt.m); got != tt.want {
 				t.Errorf("call %d, want %d", got, tt.want)
 			}
 		})

@@ -67,8 +67,7 @@ func (r *Registry) Ensure(d Desired) (*View, error) {
 		e.want(d)
 		return e.view.Load(), nil
 	}
-	shares, err := shard.Split(d.Plan, d.Plan.Shards)
-	if err != nil {
+	if _, err := shard.Split(d.Plan, d.Plan.Shards); err != nil {
 		return nil, fmt.Errorf("dealing the plan out: %w", err)
 	}
 	if e != nil {
@@ -76,7 +75,7 @@ func (r *Registry) Ensure(d Desired) (*View, error) {
 	}
 	log := r.log.WithValues("loadTest", d.Name, "attempt", d.Attempt)
 	e = &entry{name: d.Name, attempt: d.Attempt, job: d.Job}
-	e.run = newRun(d, shares, r.opts, r.dial, log, func() { r.wake(d.Name) })
+	e.run = newRun(d, r.opts, r.dial, log, func() { r.wake(d.Name) })
 	ctx, cancel := context.WithCancel(r.ctx)
 	e.run.cancel = cancel
 	r.runs[d.UID] = e

@@ -47,31 +47,37 @@ type run struct {
 	view   atomic.Pointer[View]
 
 	// ---
-	d        Desired
-	shards   []*stateful
-	outcomes chan outcome
-	calls    sync.WaitGroup
-	windows  *series
-	zero     time.Time // of our clock
-	startAt  int64     // in our clock, of the runners that are told to start together
-	nextWake time.Time
-	// changes are those that not every runner has accepted yet, oldest first, and the last one that
-	// every one has; applied are those that were told, oldest first.
-	changes []scheduled
+	d Desired
+	// shards are the present runners by shard, former those whose shard has another one since.
+	shards, former []*stateful
+	outcomes       chan outcome
+	calls          sync.WaitGroup
+	windows        *series
+	zero           time.Time // of our clock
+	startAt        int64     // in our clock, of the test; zero: not chosen yet
+	nextWake       time.Time
+	// changes are all that were made of the run, oldest first, never empty; applied are those that were
+	// told, oldest first.
+	changes []*change
 	applied []Applied
+	// joinSince is since when a shard is ready to join; failed and undealt are the deal that cannot be
+	// made, and why.
+	joinSince time.Time
+	failed    []int
+	undealt   string
 }
 
-func newRun(d Desired, shares []runnerv1alpha1.Share, opts Options, dial Dial, log logr.Logger, wake func()) *run {
+func newRun(d Desired, opts Options, dial Dial, log logr.Logger, wake func()) *run {
 	r := &run{
 		opts: opts, dial: dial, log: log, wake: wake, wanted: d,
 		signal: make(chan struct{}, 1), aborts: make(chan struct{}),
-		outcomes: make(chan outcome), zero: time.Now(), windows: newSeries(&d, len(shares)),
+		outcomes: make(chan outcome), zero: time.Now(), windows: newSeries(&d),
 	}
-	for i := range shares {
-		r.shards = append(r.shards, &stateful{share: shares[i], lastSeen: r.zero})
-	}
+	// What the runners are told first follows from the plan; when somebody has told them more, they say so.
+	members := all(d.Plan.Shards)
+	r.changes = []*change{{Update: runnerv1alpha1.Update{Revision: firstRevision, Members: members}, early: true}}
+	r.enlist(members)
 	r.view.Store(&View{})
-	r.signal <- struct{}{}
 	return r
 }
 
@@ -95,6 +101,7 @@ func (r *run) loop(ctx context.Context) {
 	defer r.close()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	r.accept()
 	for {
 		select {
 		case <-ctx.Done():
@@ -137,51 +144,35 @@ func (r *run) accept() {
 	r.mu.Lock()
 	r.d = r.wanted
 	r.mu.Unlock()
-	r.enqueue()
+	for i := range r.d.Pods {
+		r.at(i)
+	}
+	r.at(max(0, r.d.Shards-1))
+	r.remember()
 	for i, s := range r.shards {
-		if rec, ok := r.d.Recorded[i]; ok && s.lost == nil {
-			s.lost, s.snapshot = &rec.Loss, orSnapshot(s.snapshot, rec.Snapshot)
-		}
 		s.see(r.d.Pods[i])
-		s.dueAt = time.Time{}
 	}
+	r.hasten()
 }
 
-func orSnapshot(s, fallback *runnerv1alpha1.Snapshot) *runnerv1alpha1.Snapshot {
-	if s == nil {
-		return fallback
-	}
-	return s
-}
-
-// see takes over the state of the shard's pod. Another pod than before is not taken for the
-// shard's: what the first one has counted would be counted again.
-func (s *stateful) see(p Pod) {
-	switch {
-	case s.pod.UID != "" && p.UID != s.pod.UID:
-		s.pod.Ended, s.pod.Why = true, "its pod is gone"
-	case p.Address == "" && !p.Ended:
-		p.Address = s.pod.Address // a restart of the kubelet clears it for a moment
-		s.pod = p
-	default:
-		s.pod = p
-	}
-}
-
-// advance decides about losses, begins the calls that are due and tells the reconciler. It
+// advance decides about losses and shares, begins the calls that are due and tells the reconciler. It
 // returns the time until there is something to do.
 func (r *run) advance(ctx context.Context, now time.Time) time.Duration {
 	changed := r.judge(now)
-	startNow, allDrained := r.startNow(), r.allDrained()
-	r.settle()
+	r.leave()
+	r.enqueue()
+	r.deal(now)
+	m := moment{newest: r.newest().Revision, start: r.startNow(), drained: r.allDrained()}
 	r.schedule()
+	r.settle()
 	pause := r.opts.Interval
 	for i, s := range r.shards {
 		if s.dueAt.After(now) {
 			pause = min(pause, s.dueAt.Sub(now))
 			continue
 		}
-		if c := s.next(&r.d, startNow, allDrained, r.due(s) != nil); c != callNone {
+		m.change = r.due(s) != nil
+		if c := s.next(&r.d, m); c != callNone {
 			s.busy = true
 			r.begin(ctx, r.request(i, c))
 		}
@@ -206,27 +197,48 @@ func (r *run) judge(now time.Time) (changed bool) {
 	return changed
 }
 
-// startNow: the start is decided, and nobody is on the way to being ready any more. The instant
-// is chosen once, for all that start together.
+// startNow: a runner that is ready may start. The instant is chosen once, for all, when the start is
+// decided and nobody who has a part is on the way to being ready any more. When some have started already,
+// the others follow them, be it that a predecessor did not get to telling them or that they join.
 func (r *run) startNow() bool {
 	if !r.d.MayStart {
 		return false
 	}
-	waiting := false
+	r.findStart()
+	if r.startAt != 0 {
+		return true
+	}
+	if !r.allReady() {
+		return false
+	}
+	r.startAt = r.clock() + int64(r.opts.Lead)
+	r.log.Info("Starting runners", "shards", r.newest().Members, "lead", r.opts.Lead)
+	return true
+}
+
+// findStart takes the start instant over from a runner that knows it.
+func (r *run) findStart() {
 	for _, s := range r.shards {
-		if s.lost == nil && (s.snapshot == nil || !ready(s.snapshot)) && !s.isDone() {
+		if r.startAt == 0 && s.hasStart() && s.rtt > 0 {
+			r.startAt = s.snapshot.StartAt + s.offset
+		}
+	}
+}
+
+// allReady: whoever is to begin the test has its part and all connections.
+func (r *run) allReady() bool {
+	ready := 0
+	for _, i := range r.newest().Members {
+		s := r.at(i)
+		switch {
+		case s.over() || s.isDone():
+		case s.snapshot == nil || !isReady(s.snapshot) || s.snapshot.Revision < r.beforeStart().Revision:
 			return false
+		default:
+			ready++
 		}
-		waiting = waiting || s.lost == nil && s.snapshot.State == runnerv1alpha1.StateReady
 	}
-	if waiting && r.startAt == 0 {
-		r.startAt = r.clock()
-		if !r.anyStarted() { // else the others wait for nobody
-			r.startAt += int64(r.opts.Lead)
-		}
-		r.log.Info("Starting runners", "shards", len(r.shards), "lead", r.opts.Lead)
-	}
-	return waiting
+	return ready > 0
 }
 
 // globals are what setup has captured, by the shard that ran it.
@@ -242,29 +254,16 @@ func (r *run) globals() []string {
 // allDrained: nobody has a request of the load in flight any more, so that teardown may begin.
 func (r *run) allDrained() bool {
 	for _, s := range r.shards {
-		if s.lost == nil && !s.isDone() && (s.snapshot == nil || s.snapshot.State != runnerv1alpha1.StateDrained) {
+		if (s.member || s.hasStart()) && !s.over() && !s.isDone() && (s.snapshot == nil || s.snapshot.State != runnerv1alpha1.StateDrained) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *stateful) isDone() bool {
-	return s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateDone
-}
-
-func (r *run) anyStarted() bool {
-	for _, s := range r.shards {
-		if s.snapshot != nil && started(s.snapshot) {
-			return true
-		}
-	}
-	return false
-}
-
 func (r *run) interval(s *stateful) time.Duration {
 	working := s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateRunning && r.d.Stop == "" && !s.pod.Terminating
-	if r.pending(s) != nil {
+	if r.pending(s) != nil || !slices.Contains(r.newest().Members, s.index) { // it is to change, join or leave
 		working = false
 	}
 	// A container whose endpoint does not listen yet refuses connections: no reason to hammer.
@@ -280,12 +279,16 @@ func (r *run) request(i int, c call) request {
 		s.client = r.dial(r.d.UID, s.pod.Address)
 	}
 	q := request{
-		index: i, call: c, client: s.client, clock: r.clock, timeout: r.opts.Timeout,
-		stop:  runnerv1alpha1.Stop{Reason: r.d.Stop, Drain: true},
+		of: s, call: c, client: s.client, clock: r.clock, timeout: r.opts.Timeout,
+		stop:  runnerv1alpha1.Stop{Reason: orElse(r.d.Stop, reasonTooLate), Drain: true},
 		start: r.startAt, startAt: s.startAt, globals: r.globals(),
 	}
-	q.update, q.changeAt = r.update(s)
-	if s.snapshot != nil {
+	switch c {
+	case callUpdate:
+		q.update = r.update(i)
+	case callStart:
+		q.missed = r.missed(s)
+	case callAck:
 		q.sequence = s.snapshot.Sequence
 	}
 	return q
@@ -300,14 +303,18 @@ func (r *run) begin(ctx context.Context, q request) {
 
 // learn takes over what came of a call.
 func (r *run) learn(o outcome) {
-	s := r.shards[o.index]
+	s := o.of
 	s.busy, s.trouble, s.startAt = false, "", o.startAt
 	if o.best.better(sample{s.offset, s.rtt}) {
 		s.offset, s.rtt = o.best.offset, o.best.rtt
 	}
 	err := o.err
-	if err == nil && o.call == callAck {
+	switch {
+	case err == nil && o.call == callAck:
 		s.acked = true
+		return
+	case err == nil && o.call == callChanges:
+		r.recall(o.told)
 		return
 	}
 	if err == nil {
@@ -327,6 +334,9 @@ func (r *run) learn(o outcome) {
 	if err = cmp.Or(err, o.refused); err != nil {
 		s.trouble = err.Error()
 	}
+	if first := r.changes[0]; s.snapshot != nil && first.Generation == 0 && s.snapshot.Revision == first.Revision {
+		first.Generation = s.snapshot.Generation
+	}
 	if s.snapshot != nil && (before == nil || s.snapshot.State != before.State) {
 		s.dueAt = time.Time{} // the next step need not wait
 		r.nextWake = time.Time{}
@@ -336,13 +346,16 @@ func (r *run) learn(o outcome) {
 // publish hands out a new view, and wakes the reconciler at once when somebody's state changed,
 // else once an interval.
 func (r *run) publish(now time.Time, changed bool) {
-	v := &View{Offsets: map[int]int64{}}
+	v := &View{Offsets: map[int]int64{}, Members: r.newest().Members, Undealt: r.undealt, allReady: r.allReady()}
+	for _, s := range r.former {
+		v.Former = append(v.Former, s.seen())
+	}
 	for i, s := range r.shards {
-		v.Shards = append(v.Shards, Shard{Pod: s.pod, Snapshot: s.snapshot, Lost: s.lost, Trouble: s.trouble})
+		v.Shards = append(v.Shards, s.seen())
 		if s.rtt > 0 {
 			v.Offsets[i] = s.offset
 		}
-		if s.lost == nil {
+		if !s.over() {
 			v.Rate += s.rate
 		}
 		if s.snapshot != nil && s.snapshot.StartedAt != 0 && s.rtt > 0 {
@@ -352,7 +365,7 @@ func (r *run) publish(now time.Time, changed bool) {
 			}
 		}
 	}
-	v.Revision, v.Newest = r.revisions()
+	v.Generation, v.Newest = r.generations()
 	v.Applied = slices.Clone(r.applied)
 	v.Windows, v.WindowsFrom = r.windows.of(v)
 	r.view.Store(v)
@@ -368,7 +381,7 @@ func (r *run) stopAll(ctx context.Context) {
 	r.accept()
 	var all sync.WaitGroup
 	for _, s := range r.shards {
-		if s.pod.Address == "" || s.lost != nil || s.isDone() {
+		if s.pod.Address == "" || s.over() || s.isDone() {
 			continue
 		}
 		client := r.dial(r.d.UID, s.pod.Address) // the other one may be in the middle of a call

@@ -17,10 +17,19 @@ type Desired struct {
 	Job     types.UID
 	// Plan has been checked; it is shared and must not be changed.
 	Plan *runnerv1alpha1.Plan
-	// Pods by shard. A shard without an entry has no pod.
+	// Shards is how many there should be now: those of the plan before the start, what spec asks for
+	// after it. Those from there on are to leave.
+	Shards int
+	// StartWith are the shards that the test starts with, sorted; nil: all. The others join when they
+	// are ready.
+	StartWith []int
+	// Redeal gives the part of a lost shard to the others.
+	Redeal bool
+	// Pods by shard: of those whose runner is not recorded, the oldest. A shard without an entry has no
+	// pod.
 	Pods map[int]Pod
-	// Recorded are the losses that have been stored, by shard.
-	Recorded map[int]Recorded
+	// Recorded are the runners that are over, of which has been stored what they have counted.
+	Recorded []Recorded
 	// MayStart: the decision to start has been stored. From then on a shard without a pod is
 	// lost.
 	MayStart bool
@@ -47,9 +56,15 @@ type Pod struct {
 	Terminating bool
 }
 
-// Recorded is a loss that was stored, with the runner's last snapshot if there was one.
+// Recorded is a runner that is over: it was lost, or it has left before the end because the test was
+// scaled down. Its pod is no longer looked at; another pod of the same shard is another runner.
 type Recorded struct {
-	Loss     Loss
+	Shard int
+	// Pod is that of the runner; a runner that was lost before it had one has none.
+	Pod types.UID
+	// Loss is nil when it has left.
+	Loss *Loss
+	// Snapshot is the last one, if there was one.
 	Snapshot *runnerv1alpha1.Snapshot
 }
 
@@ -63,15 +78,22 @@ type Loss struct {
 
 // View is what is known of a run. It is immutable.
 type View struct {
-	// Shards has one entry for each shard, by index; nil: nothing is known yet.
+	// Shards has one entry for each shard, by index; nil: nothing is known yet. Those that were scaled
+	// away stay.
 	Shards []Shard
+	// Former are runners whose shard has got another one since. They are recorded.
+	Former []Shard
+	// Members are the shards that have a part of the load by the last deal, sorted.
+	Members []int
 	// StartedAt is when the first runner had its first turn; zero: none has.
 	StartedAt time.Time
 	// Offsets, by shard, are what is added to a runner's clock to get this process's.
 	Offsets map[int]int64
-	// Revision is the one that every runner has accepted that still sends; zero: not every one has been
+	// Generation is the one that every runner has accepted that still sends; zero: not every one has been
 	// asked yet. Newest is the newest that any has.
-	Revision, Newest int64
+	Generation, Newest int64
+	// Undealt says why the load is not dealt out as it should be; empty: it is.
+	Undealt string
 	// Applied are the last changes that this process told and every runner accepted, oldest first.
 	Applied []Applied
 	// Rate is the requests sent a second, by the last two looks at each runner.
@@ -79,6 +101,8 @@ type View struct {
 	// Windows are there when every shard is final; see Report. They must not be changed.
 	Windows     []runnerv1alpha1.Window
 	WindowsFrom int64
+
+	allReady bool
 }
 
 // Shard is what is known of one shard.
@@ -88,13 +112,35 @@ type Shard struct {
 	Snapshot *runnerv1alpha1.Snapshot
 	// Lost is not nil when the runner ended before its time.
 	Lost *Loss
+	// Member: it has a part of the load, or had one to the end.
+	Member bool
+	// Left: it was told to leave, its last response has come, and its snapshot is final.
+	Left bool
 	// Trouble says why the last call failed; empty: it did not.
 	Trouble string
 }
 
+// AllReady says that every shard that the test is to start with has its part and all connections.
+func (v *View) AllReady() bool { return v.allReady }
+
+// Over says that nothing more comes of anybody who has or had a part of the load, or began to wait for one.
+func (v *View) Over() bool {
+	found := false
+	for i := range v.Shards {
+		s := &v.Shards[i]
+		if s.Member || s.Started() {
+			if !s.Final() {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
 // Ready says that the runner has its share and all connections, or is past that.
 func (s *Shard) Ready() bool {
-	return s.Lost == nil && s.Snapshot != nil && ready(s.Snapshot)
+	return s.Lost == nil && s.Snapshot != nil && isReady(s.Snapshot)
 }
 
 // Started says that the runner was told to begin.
@@ -126,7 +172,12 @@ func (v *View) Count(f func(*Shard) bool) int {
 	return n
 }
 
-func ready(s *runnerv1alpha1.Snapshot) bool {
+// seen is what the view says of a runner.
+func (s *stateful) seen() Shard {
+	return Shard{Pod: s.pod, Snapshot: s.snapshot, Lost: s.lost, Member: s.member, Left: s.left, Trouble: s.trouble}
+}
+
+func isReady(s *runnerv1alpha1.Snapshot) bool {
 	return s.State == runnerv1alpha1.StateReady || started(s)
 }
 

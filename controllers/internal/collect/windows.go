@@ -16,13 +16,13 @@ type series struct {
 	from  int64
 }
 
-func newSeries(d *Desired, shards int) *series {
-	return &series{Windows: result.NewWindows(d.Plan, shards)}
+func newSeries(d *Desired) *series {
+	return &series{Windows: result.NewWindows(d.Plan, d.Plan.Shards)}
 }
 
 // of a view in which there is nothing more to come: the windows, and from when on there are some.
 func (s *series) of(v *View) ([]runnerv1alpha1.Window, int64) {
-	if !s.ended && v.Every((*Shard).Final) {
+	if !s.ended && v.Over() {
 		s.ended = true
 		// What cannot be read did not get as far as here: result.Fits.
 		s.list, s.from, _ = s.List()
@@ -30,25 +30,14 @@ func (s *series) of(v *View) ([]runnerv1alpha1.Window, int64) {
 	return s.list, s.from
 }
 
-// note tells the windows what is asked from an offset on.
-func (r *run) note(l *Live, at time.Duration) {
-	if len(l.Rates) != len(r.d.Plan.Rates) {
-		return // those of the plan
+// note tells the windows what is asked from a change on.
+func (r *run) note(c *change) {
+	rates := c.Rates
+	if len(rates) == 0 {
+		rates = r.d.Plan.Rates
 	}
-	rates := l.Rates
-	if l.Suspended {
-		rates = make([]runnerv1alpha1.Rate, len(l.Rates)) // nothing is asked
+	if c.Suspended {
+		rates = make([]runnerv1alpha1.Rate, len(rates)) // nothing is asked
 	}
-	r.windows.Change(at, rates)
-}
-
-// sinceStart is the offset of an instant of our clock; zero before the start.
-func (r *run) sinceStart(at int64) time.Duration {
-	begun := at
-	for _, s := range r.shards {
-		if s.snapshot != nil && s.snapshot.StartedAt != 0 {
-			begun = min(begun, s.snapshot.StartedAt+s.offset)
-		}
-	}
-	return time.Duration(at - begun)
+	r.windows.Change(time.Duration(c.At), rates)
 }

@@ -15,7 +15,7 @@ func TestWindows(t *testing.T) {
 			t.Errorf("%d windows of a run that is not over", len(v.Windows))
 		}
 		v := f.wait(10 * time.Minute)
-		if !v.Every((*Shard).Final) || v.WindowsFrom != 0 {
+		if !v.Over() || v.WindowsFrom != 0 {
 			t.Fatalf("%v, windows from %d", states(v), v.WindowsFrom)
 		}
 		var sent int64

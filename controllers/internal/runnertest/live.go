@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -16,19 +16,21 @@ func (r *Runner) Update(ctx context.Context, m runnerv1alpha1.Update) error {
 		switch {
 		case r.refusal != nil:
 			return r.refusal
-		case r.share == nil:
-			r.updated = time.Now()
-		case m.Revision == r.share.Revision:
+		case m.Revision == r.revision():
 			return nil
-		case m.Revision < r.share.Revision:
+		case m.Revision < r.revision():
 			return fmt.Errorf("%w: an older revision", ErrConflict)
-		case r.start != nil && !reflect.DeepEqual(m.Share, r.share.Share):
-			return fmt.Errorf("%w: another share", ErrConflict)
+		case r.start == nil && m.At != 0:
+			return errors.New("an instant before the start")
+		case r.start != nil && m.At == 0:
+			m.At = r.clock() - r.start.At
 		}
-		if m.At == 0 {
-			m.At = r.clock()
+		if r.start == nil { // it connects anew
+			r.updated = time.Now()
 		}
-		r.share = &m
+		if m.Leave {
+			m.Share = r.share()
+		}
 		r.changes = append(r.changes, m)
 		return nil
 	})
@@ -37,17 +39,53 @@ func (r *Runner) Update(ctx context.Context, m runnerv1alpha1.Update) error {
 // Refuse makes it answer all further updates with an error that is no conflict.
 func (r *Runner) Refuse(why string) { r.locked(func() { r.refusal = errors.New(why) }) }
 
+// Changes are the updates that it has accepted.
+func (r *Runner) Changes(ctx context.Context) (out []runnerv1alpha1.Update, err error) {
+	err = r.answer(ctx, "", func() error {
+		for _, c := range r.changes {
+			c.Share = runnerv1alpha1.Share{}
+			out = append(out, c)
+		}
+		return nil
+	})
+	return out, err
+}
+
 // Instants are those, on everybody's clock, from which each revision after the first share was in force.
 func (r *Runner) Instants() map[int64]time.Time {
 	out := map[int64]time.Time{}
 	r.locked(func() {
 		for i := range r.changes {
-			if i > 0 {
-				out[r.changes[i].Revision] = r.clockZero.Add(time.Duration(r.changes[i].At))
+			if i > 0 && r.start != nil {
+				out[r.changes[i].Revision] = r.clockZero.Add(time.Duration(r.start.At + r.changes[i].At))
 			}
 		}
 	})
 	return out
+}
+
+func (r *Runner) revision() int64 {
+	if len(r.changes) == 0 {
+		return 0
+	}
+	return r.changes[len(r.changes)-1].Revision
+}
+
+func (r *Runner) generation() int64 {
+	if len(r.changes) == 0 {
+		return 0
+	}
+	return r.changes[len(r.changes)-1].Generation
+}
+
+// share is the last one that it was told.
+func (r *Runner) share() (s runnerv1alpha1.Share) {
+	for _, c := range r.changes {
+		if len(c.Share.Connections) > 0 {
+			s = c.Share
+		}
+	}
+	return s
 }
 
 // load is how far the load of all shards has come, arithmetic on the time since the start.
@@ -59,28 +97,44 @@ type load struct {
 	lasted time.Duration
 }
 
-// now is the instant up to which the load has come, on the runner's clock.
+// now is the time since the start up to which the load has come; negative: it has not begun.
 func (r *Runner) now() int64 {
-	now := r.clock()
+	if r.start == nil {
+		return -1
+	}
+	now := r.clock() - r.start.At
 	if !r.stopped.IsZero() {
-		now = min(now, int64(r.stopped.Sub(r.clockZero)))
+		now = min(now, int64(r.stopped.Sub(r.clockZero))-r.start.At)
+	}
+	if at, ok := r.leaves(); ok {
+		now = min(now, at)
 	}
 	return now
 }
 
-// load walks through stages and changes, in the order of time.
-func (r *Runner) load() load {
+// leaves is when it is to leave, since the start.
+func (r *Runner) leaves() (at int64, ok bool) {
+	i := slices.IndexFunc(r.changes, func(c runnerv1alpha1.Update) bool { return c.Leave })
+	if i < 0 {
+		return 0, false
+	}
+	return r.changes[i].At, true
+}
+
+// load is that of the whole test up to an offset from its start. It walks through stages and changes, in
+// the order of time.
+func (r *Runner) load(now int64) load {
 	out := load{stages: make([]runnerv1alpha1.StageCounters, len(r.plan.Rates))}
 	for i := range out.stages {
 		out.stages[i].Begun = -1
 	}
-	if r.start == nil || r.now() < r.start.At {
+	if now < 0 {
 		return out
 	}
-	now, at, rates, left := r.now(), r.start.At, r.plan.Rates, r.changes
+	at, rates, left := int64(0), r.plan.Rates, r.changes
 	for i := range r.plan.Rates {
 		s := &out.stages[i]
-		s.Begun = at - r.start.At
+		s.Begun = at
 		var worked, base int64 // in the stage; slots before the line
 		line := at
 		for {
@@ -93,7 +147,7 @@ func (r *Runner) load() load {
 					base, line = s.Slots, at
 				}
 				out.suspended = left[0].Suspended
-				out.changed = out.changed || left[0].At > r.start.At
+				out.changed = out.changed || left[0].At > 0
 				left = left[1:]
 			}
 			until := now
@@ -111,15 +165,43 @@ func (r *Runner) load() load {
 				s.Slots = base + ((at-line)*count+period-1)/period
 			}
 			if worked == int64(r.plan.Rates[i].Duration) {
-				s.Ended = at - r.start.At
+				s.Ended = at
 				break
 			}
 			if at == now {
-				out.lasted = time.Duration(at - r.start.At)
+				out.lasted = time.Duration(at)
 				return out
 			}
 		}
 	}
-	out.over, out.suspended, out.lasted = true, false, time.Duration(at-r.start.At)
+	out.over, out.suspended, out.lasted = true, false, time.Duration(at)
 	return out
+}
+
+// own are the slots of each stage that were this runner's: of what came due between two changes, the part
+// that was its then.
+func (r *Runner) own(now int64) []int64 {
+	out := make([]int64, len(r.plan.Rates))
+	for i, c := range r.changes {
+		until := now
+		if i+1 < len(r.changes) {
+			until = min(until, r.changes[i+1].At)
+		}
+		if until <= c.At {
+			continue
+		}
+		from, to := r.load(c.At), r.load(until)
+		for k := range out {
+			out[k] += part(c.Share.Slots, to.stages[k].Slots) - part(c.Share.Slots, from.stages[k].Slots)
+		}
+	}
+	return out
+}
+
+// part of n slots that are somebody's.
+func part(slots runnerv1alpha1.Slots, n int64) (own int64) {
+	for _, residue := range slots.Residues {
+		own += (n + slots.Of - 1 - residue) / slots.Of
+	}
+	return own
 }

@@ -31,10 +31,9 @@ type Runner struct {
 	clockZero time.Time
 
 	mu       sync.Mutex
-	share    *runnerv1alpha1.Update
 	updated  time.Time
 	refusal  error
-	changes  []runnerv1alpha1.Update // the first share is the first
+	changes  []runnerv1alpha1.Update // the first share is the first; At is since the start
 	start    *runnerv1alpha1.Start
 	stop     *runnerv1alpha1.Stop
 	stopped  time.Time
@@ -51,11 +50,17 @@ type Runner struct {
 
 // New makes a runner of a plan whose clock is ahead of the process's by skew.
 func New(plan *runnerv1alpha1.Plan, boot string, skew time.Duration) *Runner {
-	return &Runner{plan: plan, boot: boot, clockZero: time.Now().Add(-skew)}
+	return &Runner{plan: plan, boot: boot, clockZero: time.Now().Add(-skew - clockBase)}
 }
 
+// clockBase keeps instants from before the runner began positive.
+const clockBase = 10_000 * time.Hour
+
 // Connecting makes the runner take d from its share to being ready.
-func (r *Runner) Connecting(d time.Duration) *Runner { r.connect = d; return r }
+func (r *Runner) Connecting(d time.Duration) *Runner {
+	r.locked(func() { r.connect = d })
+	return r
+}
 
 // Latency is the time each call takes, half of it each way.
 func (r *Runner) Latency(d time.Duration) *Runner {
@@ -151,9 +156,12 @@ func (r *Runner) Start(ctx context.Context, m runnerv1alpha1.Start) error {
 		if r.start != nil && r.start.At != m.At {
 			return fmt.Errorf("%w: another start", ErrConflict)
 		}
-		if r.state() == runnerv1alpha1.StateReady {
-			m.At = max(m.At, 1)
+		if r.start == nil && r.state() == runnerv1alpha1.StateReady {
 			r.start = &m
+			for _, c := range m.Changes {
+				c.Share = r.share()
+				r.changes = append(r.changes, c)
+			}
 		}
 		return nil
 	})
@@ -192,7 +200,7 @@ const Captured = "captured by setup"
 
 // once says that the shard runs chains of a phase.
 func (r *Runner) once(phase runnerv1alpha1.Phase) bool {
-	return r.share != nil && r.share.Share.Once &&
+	return r.share().Once &&
 		slices.ContainsFunc(r.plan.Chains, func(c runnerv1alpha1.Chain) bool { return c.Phase == phase })
 }
 
@@ -242,18 +250,26 @@ func (r *Runner) state() runnerv1alpha1.State {
 	case r.problem == runnerv1alpha1.ProblemPlan || r.problem == runnerv1alpha1.ProblemSetup ||
 		r.problem == runnerv1alpha1.ProblemInternal || r.stop != nil:
 		return runnerv1alpha1.StateDone
-	case r.share == nil:
+	case len(r.changes) == 0:
 		return runnerv1alpha1.StateWaiting
 	case time.Since(r.updated) < r.connect || r.problem == runnerv1alpha1.ProblemConnect:
 		return runnerv1alpha1.StateConnecting
 	case r.start == nil:
 		return runnerv1alpha1.StateReady
-	case !r.load().over:
+	case !r.over():
 		return runnerv1alpha1.StateRunning
 	case r.once(runnerv1alpha1.PhaseTeardown) && !r.torn:
 		return runnerv1alpha1.StateDrained
 	}
 	return runnerv1alpha1.StateDone
+}
+
+// over: it has left, or the last stage has ended.
+func (r *Runner) over() bool {
+	if at, ok := r.leaves(); ok && r.now() >= at {
+		return true
+	}
+	return r.load(r.now()).over
 }
 
 func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
@@ -264,9 +280,7 @@ func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
 		Problem: r.problem, Message: r.message,
 		Generator: runnerv1alpha1.Generator{Workers: 1, Pod: r.boot},
 	}
-	if r.share != nil {
-		s.Shard, s.Revision = r.share.Share.Shard, r.share.Revision
-	}
+	s.Shard, s.Revision, s.Generation = r.share().Shard, r.revision(), r.generation()
 	if r.stop != nil {
 		s.Stopped = r.stop.Reason
 	}
@@ -283,14 +297,17 @@ func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
 // count fills in what a shard has done after a while: its part of each stage's slots, all
 // answered 200 after 1 ms.
 func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
-	load := r.load()
+	load, own := r.load(r.now()), r.own(r.now())
 	h := histogram.New()
+	if r.start != nil {
+		s.StartAt = r.start.At
+	}
 	if load.lasted > 0 {
-		s.StartedAt = max(1, r.start.At)
+		s.StartedAt = max(r.start.At, r.readyAt())
 	}
 	s.Suspended, s.Changed = load.suspended, load.changed
 	for i, c := range load.stages {
-		c.Slots, c.Begun = r.part(c.Slots), max(0, c.Begun)
+		c.Slots, c.Begun = own[i], max(0, c.Begun)
 		c.Sent = c.Slots
 		s.Stages = append(s.Stages, c)
 		if r.plan.Rates[i].WarmUp {
@@ -318,19 +335,10 @@ func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
 		}
 	}
 	if s.State == runnerv1alpha1.StateDone && s.StartedAt != 0 {
-		s.EndedAt = s.StartedAt + int64(load.lasted)
+		s.EndedAt = s.StartAt + int64(load.lasted)
 		s.Histograms = &runnerv1alpha1.Histograms{ServiceTime: s.ResponseTime, TimeToFirstByte: s.ResponseTime}
 	}
 }
 
-// part of n slots that are this shard's.
-func (r *Runner) part(n int64) (own int64) {
-	if r.share == nil {
-		return 0
-	}
-	slots := r.share.Share.Slots
-	for _, residue := range slots.Residues {
-		own += (n + slots.Of - 1 - residue) / slots.Of
-	}
-	return own
-}
+// readyAt is when it had all connections, on its clock: it cannot have begun before.
+func (r *Runner) readyAt() int64 { return int64(r.updated.Add(r.connect).Sub(r.clockZero)) }

@@ -1,0 +1,216 @@
+package collect
+
+import (
+	"slices"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// joinTogether is how long those that are ready to join wait for others that are on their way, so that
+// the load is dealt once for all of them.
+const joinTogether = time.Second
+
+// deal finds out who is to have a part of the load and, when these are others than at present, deals it
+// anew. One deal is accepted by all before the next one is made.
+func (r *run) deal(now time.Time) {
+	if !r.mayTell() || r.d.Stop != "" || r.d.Stored {
+		return
+	}
+	last := r.newest()
+	members := r.first()
+	if r.startAt != 0 {
+		if !r.atWork() || !r.allHave(last.Revision) {
+			return
+		}
+		members = r.remaining(now)
+	}
+	if len(members) == 0 || slices.Equal(members, last.Members) || slices.Equal(members, r.failed) {
+		return
+	}
+	if _, err := shard.Deal(r.d.Plan, members); err != nil {
+		r.failed, r.undealt = members, err.Error()
+		r.log.Info("The load cannot be dealt anew", "shards", members, "reason", err.Error())
+		return
+	}
+	r.failed, r.undealt = nil, ""
+	next := last.Update
+	next.At, next.Members, next.Generation = 0, members, max(last.Generation, r.d.Live.Generation)
+	r.add(next)
+}
+
+// first are the shards that the test starts with.
+func (r *run) first() []int {
+	if r.d.StartWith != nil {
+		return r.d.StartWith
+	}
+	return all(r.d.Plan.Shards)
+}
+
+func all(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// atWork: every shard that has a part was told the start, and some of them still send.
+func (r *run) atWork() bool {
+	sending := false
+	for _, i := range r.newest().Members {
+		s := r.shards[i]
+		if s.over() {
+			continue
+		}
+		if !s.hasStart() {
+			return false
+		}
+		sending = sending || s.works()
+	}
+	return sending
+}
+
+// remaining are the shards that are to have a part from now on: those that have one and need not leave,
+// and those that join.
+func (r *run) remaining(now time.Time) []int {
+	last := r.newest().Members
+	var out []int
+	anybody := false
+	for _, i := range last {
+		s := r.shards[i]
+		if i >= r.d.Shards || s.over() && r.d.Redeal {
+			continue
+		}
+		out = append(out, i)
+		anybody = anybody || s.works()
+	}
+	out = append(out, r.joining(now)...)
+	if !anybody && !slices.ContainsFunc(out, func(i int) bool { return r.shards[i].works() }) {
+		return nil
+	}
+	slices.Sort(out)
+	return out
+}
+
+// joining are the shards that wait for a part, unless others are about to be ready too.
+func (r *run) joining(now time.Time) []int {
+	var out []int
+	coming := false
+	for i, s := range r.shards[:min(r.d.Shards, len(r.shards))] {
+		switch {
+		case s.over() || s.member || s.pod.Address == "" || s.pod.Ended:
+		case s.hasStart() && s.works() && s.snapshot.Revision == r.newest().Revision:
+			out = append(out, i)
+		case s.trouble == "":
+			coming = true
+		}
+	}
+	if len(out) == 0 {
+		r.joinSince = time.Time{}
+		return nil
+	}
+	if r.joinSince.IsZero() {
+		r.joinSince = now
+	}
+	if coming && now.Sub(r.joinSince) < joinTogether {
+		return nil
+	}
+	return out
+}
+
+// shareOf is the part that a shard has from a change on; false: none. A deal was tried before it became a
+// change, and one of a predecessor was made by the same arithmetic.
+func (r *run) shareOf(c *change, i int) (runnerv1alpha1.Share, bool) {
+	if c.shares == nil {
+		c.shares = map[int]runnerv1alpha1.Share{}
+		shares, err := shard.Deal(r.d.Plan, c.Members)
+		if err != nil {
+			r.undealt = err.Error()
+		}
+		for k := range shares {
+			c.shares[shares[k].Shard] = shares[k]
+		}
+	}
+	share, ok := c.shares[i]
+	return share, ok
+}
+
+// idleShare lets a shard connect that has no part yet: it has the connections that it would have if it
+// were the only one to join, and no slots.
+func (r *run) idleShare(i int) runnerv1alpha1.Share {
+	members := append(slices.Clone(r.newest().Members), i)
+	slices.Sort(members)
+	c := change{Update: runnerv1alpha1.Update{Members: slices.Compact(members)}}
+	share, _ := r.shareOf(&c, i)
+	share.Slots, share.Once = runnerv1alpha1.Slots{Of: 1}, false
+	return share
+}
+
+// update is what to tell a shard: its first share, or the change that comes next.
+func (r *run) update(i int) runnerv1alpha1.Update {
+	s := r.shards[i]
+	c := r.due(s)
+	if c == nil {
+		c = r.beforeStart()
+	}
+	out := c.Update
+	share, member := r.shareOf(c, i)
+	switch {
+	case member && s.member:
+		out.Share = share
+	case s.member:
+		out.Leave = true
+	default:
+		if s.idle == nil {
+			idle := r.idleShare(i)
+			s.idle = &idle
+		}
+		out.Share = *s.idle
+	}
+	return out
+}
+
+// beforeStart is the last change that was made before the start. Who connects later begins with it too,
+// and gets the others with its start.
+func (r *run) beforeStart() *change {
+	c := r.changes[0]
+	for _, next := range r.changes {
+		if next.early {
+			c = next
+		}
+	}
+	return c
+}
+
+// missed are the changes that a shard which is to start has not heard of.
+func (r *run) missed(s *stateful) []runnerv1alpha1.Update {
+	var out []runnerv1alpha1.Update
+	for _, c := range r.changes {
+		if c.At != 0 && c.Revision > s.snapshot.Revision {
+			out = append(out, c.Update)
+		}
+	}
+	return out
+}
+
+// leave notes who was told to leave and has had its last response.
+func (r *run) leave() {
+	for i, s := range r.shards {
+		if s.member && !s.over() && s.isDone() && s.snapshot.Stopped == "" && !slices.Contains(r.newest().Members, i) {
+			s.left = s.snapshot.Revision >= r.leftWith(i)
+		}
+	}
+}
+
+// leftWith is the revision of the change from which on a shard has had no part.
+func (r *run) leftWith(i int) (revision int64) {
+	for _, c := range slices.Backward(r.changes) {
+		if slices.Contains(c.Members, i) {
+			break
+		}
+		revision = c.Revision
+	}
+	return revision
+}
