@@ -147,9 +147,9 @@ func (c *crew) least() loop.Phase {
 
 func (c *crew) allReady() bool { return c.least() >= loop.Ready && !c.failed.Load() }
 
-func (c *crew) start(s rv.Start) {
+func (c *crew) start(s rv.Start, missed []loop.Change) {
 	for _, m := range c.members {
-		m.worker.Do(func(w *loop.Worker) { w.Start(s.At, s.Globals) })
+		m.worker.Do(func(w *loop.Worker) { w.Start(s.At, s.Globals, missed...) })
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"reflect"
 	"sync"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cpu"
-	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
 )
 
@@ -65,9 +63,11 @@ type Runner struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu       sync.Mutex // guards the fields below
-	revision int64
-	share    *rv.Share
+	mu    sync.Mutex // guards the fields below
+	share *rv.Share
+	// changes are the updates that were accepted; the first has the share that was.
+	changes  []rv.Update
+	leaving  bool // one of them ends the load
 	startAt  int64
 	tornDown bool // the message has come
 	stopped  string
@@ -158,52 +158,6 @@ func pinTo(plan *rv.Plan, o Options) []int {
 	return cpu.Allowed()
 }
 
-// Update puts a share, rates and whether the test is suspended in force. The first one makes the runner
-// connect. Until the start one with another share makes it connect anew; after it such a one must come
-// before its instant, so that no slot is two runners'.
-func (r *Runner) Update(u rv.Update) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.share != nil && reflect.DeepEqual(u.Share, *r.share)
-	switch {
-	case u.Revision < 1:
-		return fmt.Errorf("revision: %d is not positive", u.Revision)
-	case u.Revision == r.revision && known:
-		return nil
-	case u.Revision <= r.revision:
-		return fmt.Errorf("revision %d is not newer than %d: %w", u.Revision, r.revision, ErrConflict)
-	case r.startAt != 0 && !known && u.At <= rv.Clock():
-		return fmt.Errorf("another share is too late for its instant: %w", ErrConflict)
-	case r.ctx.Err() != nil:
-		return fmt.Errorf("the runner has ended: %w", ErrConflict)
-	}
-	if err := r.checkShare(&u.Share); err != nil {
-		return fmt.Errorf("share.%w", err)
-	}
-	rates, err := r.ratesOf(&u)
-	if err != nil {
-		return err
-	}
-	dealt := !known && r.startAt != 0
-	if !known && !dealt {
-		if err := r.employ(&u.Share); err != nil {
-			return err
-		}
-	}
-	r.revision, r.share = u.Revision, &u.Share
-	if u.At == 0 {
-		u.At = rv.Clock()
-	}
-	change := loop.Change{At: u.At, Rates: rates, Suspended: u.Suspended}
-	switch {
-	case dealt:
-		r.crew.deal(change, &u.Share)
-	case known || len(u.Rates) > 0 || u.Suspended:
-		r.crew.change(change)
-	}
-	return nil
-}
-
 // employ makes workers for a share, in the place of those that another one had.
 func (r *Runner) employ(s *rv.Share) error {
 	if r.crew != nil {
@@ -221,34 +175,12 @@ func (r *Runner) employ(s *rv.Share) error {
 	return nil
 }
 
-// ratesOf are the rates that an update puts in force. Only counts and periods may differ from the
-// plan's.
-func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
-	if len(u.Rates) == 0 {
-		return r.plan.Rates, nil
-	}
-	if err := checkRates(u.Rates); err != nil {
-		return nil, err
-	}
-	if len(u.Rates) != len(r.plan.Rates) {
-		return nil, fmt.Errorf("rates: the plan has %d", len(r.plan.Rates))
-	}
-	for i := range u.Rates {
-		was, is := r.plan.Rates[i], u.Rates[i]
-		is.Count, is.Period = was.Count, was.Period
-		if was != is {
-			return nil, fmt.Errorf("rates[%d]: only count and period may change", i)
-		}
-	}
-	return u.Rates, nil
-}
-
 func (r *Runner) checkShare(s *rv.Share) error {
 	n := len(r.plan.Targets)
 	switch {
 	case s.Shards < 1 || s.Shard < 0 || s.Shard >= s.Shards:
 		return fmt.Errorf("shard: %d of %d", s.Shard, s.Shards)
-	case len(s.Slots.Residues) > 0 && !shard.Valid(s.Slots):
+	case s.Slots.Of < 1 || len(s.Slots.Residues) > 0 && !shard.Valid(s.Slots):
 		return fmt.Errorf("slots: residues must be sorted and below %d", s.Slots.Of)
 	case len(s.Connections) != n || len(s.FirstConnection) != n:
 		return fmt.Errorf("connections: the plan has %d targets", n)
@@ -269,14 +201,14 @@ func (r *Runner) checkShare(s *rv.Share) error {
 				return fmt.Errorf("variables[%d]: [%d, %d) is not within [0, %d)", i, sp.From, sp.To, size)
 			}
 		}
-		if len(spans) == 0 && size > 0 {
+		if len(spans) == 0 && size > 0 && len(s.Slots.Residues) > 0 {
 			return fmt.Errorf("variables[%d]: no values", i)
 		}
 	}
 	return nil
 }
 
-// Start makes the load begin at an instant of rv.Clock.
+// Start makes the load begin at an instant of rv.Clock, which may have passed.
 func (r *Runner) Start(s rv.Start) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -292,8 +224,16 @@ func (r *Runner) Start(s rv.Start) error {
 	case len(s.Globals) != len(r.plan.Globals):
 		return fmt.Errorf("globals: the plan has %d", len(r.plan.Globals))
 	}
+	changes, err := r.missed(s.Changes)
+	if err != nil {
+		return err
+	}
 	r.startAt = s.At
-	r.crew.start(s)
+	for i := range changes {
+		changes[i].At = instant(s.At, s.Changes[i].At)
+		r.note(s.Changes[i])
+	}
+	r.crew.start(s, changes)
 	return nil
 }
 

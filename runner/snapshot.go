@@ -36,7 +36,8 @@ func (r *Runner) Snapshot() *rv.Snapshot {
 func (r *Runner) describe(s *rv.Snapshot) *crew {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.Revision, s.Stopped, s.Problem, s.Message = r.revision, r.stopped, r.problem, r.message
+	s.Revision, s.Generation, s.StartAt = r.revision(), r.last().Generation, r.startAt
+	s.Stopped, s.Problem, s.Message = r.stopped, r.problem, r.message
 	if r.share != nil {
 		s.Shard = r.share.Shard
 	}

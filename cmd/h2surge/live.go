@@ -172,7 +172,7 @@ func (l *live) adopt(rates []rv.Rate) {
 // put makes the engine change at once, but not before the start: the rates of the plan are what was
 // asked for until something has changed.
 func (l *live) put(rates []rv.Rate, suspended bool) bool {
-	at := max(rv.Clock(), l.startAt+1)
+	at := max(rv.Clock()-l.startAt, 1)
 	u := rv.Update{Revision: l.revision + 1, At: at, Share: l.share, Rates: rates, Suspended: suspended}
 	if err := l.engine.Update(u); err != nil { // such as that the run has just ended
 		l.shown.warn("not changed: " + oneLine(err.Error()))
@@ -180,7 +180,7 @@ func (l *live) put(rates []rv.Rate, suspended bool) bool {
 	}
 	l.revision, l.rates, l.suspended = u.Revision, rates, suspended
 	l.shown.ask(rates)
-	l.bent(time.Duration(at-l.startAt), asked(rates, suspended))
+	l.bent(time.Duration(at), asked(rates, suspended))
 	return true
 }
 

@@ -226,7 +226,7 @@ func TestManifestIsReadAtTheStart(t *testing.T) {
 	}
 	at := rv.Clock() + int64(time.Hour)
 	l.begin(at)
-	if len(e.updates) != 1 || e.updates[0].At != at+1 || e.updates[0].Rates[0].Count != 1 {
+	if len(e.updates) != 1 || e.updates[0].At != 1 || e.updates[0].Rates[0].Count != 1 {
 		t.Errorf("updates %+v", e.updates)
 	}
 }

@@ -28,7 +28,7 @@ type identified struct {
 }
 
 func (e identified) Update(u rv.Update) error {
-	if e.index >= 0 && u.Share.Shard != e.index {
+	if none := u.Leave && u.Share.Shards == 0; e.index >= 0 && u.Share.Shard != e.index && !none {
 		return fmt.Errorf("%w: this is shard %d", errForeignShare, e.index)
 	}
 	return e.engine.Update(u)
@@ -61,6 +61,7 @@ func (r *rejected) Update(rv.Update) error     { return r.err }
 func (r *rejected) Start(rv.Start) error       { return r.err }
 func (r *rejected) Stop(rv.Stop) error         { return nil }
 func (r *rejected) Teardown(rv.Teardown) error { return r.err }
+func (r *rejected) Changes() rv.Changes        { return rv.Changes{} }
 func (r *rejected) Done() <-chan struct{}      { return r.done }
 func (r *rejected) Close() error               { return nil }
 

@@ -1,6 +1,6 @@
-// Package shard deals a plan out: to shards, to the workers of a shard, and what a lost shard
-// had to those that are left. Every request slot, connection and variable value has exactly one
-// owner, at each level and for any number of owners.
+// Package shard deals a plan out: to the shards that are there, and to the workers of a shard. Every
+// request slot, connection and variable value has exactly one owner, at each level and for any number
+// of owners. When shards come, go or are lost, all is dealt anew.
 //
 // Slots are dealt like cards, by residue: of n owners the k-th gets the slots k, k+n, k+2n and so
 // on, so the load of each owner is as even as that of the whole. Connections and variable values

@@ -13,9 +13,10 @@ func Nth(s runnerv1alpha1.Slots, j int64) int64 {
 }
 
 // CountBelow is how many slots of the owner of s have an index below n. It inverts Nth:
-// CountBelow(s, Nth(s, j)) is j. For a stage bounded by n requests it is the owner's part.
+// CountBelow(s, Nth(s, j)) is j. For a stage bounded by n requests it is the owner's part. Without
+// residues it is zero.
 func CountBelow(s runnerv1alpha1.Slots, n int64) int64 {
-	if n <= 0 {
+	if n <= 0 || len(s.Residues) == 0 {
 		return 0
 	}
 	within := sort.Search(len(s.Residues), func(i int) bool { return s.Residues[i] >= n%s.Of })

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"errors"
 	"fmt"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -9,30 +10,58 @@ import (
 // MaxShards is the greatest number of shards of a LoadTest.
 const MaxShards = 256
 
-// Split deals the plan out to a number of shards. It fails when the number is not in
-// [1, MaxShards], when a target has fewer connections than there are shards, for each shard sends
-// to each target, or when a bounded chain may have fewer instances than that under way: a share
-// of none cannot be told from no bound. Shard 0 runs setup and teardown.
+// Split deals the plan out to the shards 0 to shards-1; see Deal.
 func Split(plan *runnerv1alpha1.Plan, shards int) ([]runnerv1alpha1.Share, error) {
 	if shards < 1 || shards > MaxShards {
 		return nil, fmt.Errorf("%d shards: must be from 1 to %d", shards, MaxShards)
 	}
-	for i := range plan.Targets {
-		if t := &plan.Targets[i]; t.Connections < shards {
-			return nil, fmt.Errorf("target %s has %d connections for %d shards: each shard needs one", t.Name, t.Connections, shards)
-		}
+	members := make([]int, shards)
+	for i := range members {
+		members[i] = i
 	}
+	return Deal(plan, members)
+}
+
+// Deal deals the plan out to the shards that are there, in the order given; they are sorted, distinct
+// and in [0, MaxShards). What each of them gets follows from the plan and from who the others are, and
+// from nothing that was before, so that whoever deals comes to the same. The first runs setup and
+// teardown. Each has a connection to each target, also where the plan has fewer than there are members.
+// It fails when the members are not as said, or when a bounded chain may have fewer instances than there
+// are members: a share of none cannot be told from no bound.
+func Deal(plan *runnerv1alpha1.Plan, members []int) ([]runnerv1alpha1.Share, error) {
+	if err := valid(members); err != nil {
+		return nil, err
+	}
+	n := len(members)
 	for i := range plan.Chains {
-		if c := &plan.Chains[i]; c.MaxInFlight != 0 && c.MaxInFlight < shards {
-			return nil, fmt.Errorf("chain %s has %d instances for %d shards: each shard needs one", c.Name, c.MaxInFlight, shards)
+		if c := &plan.Chains[i]; c.MaxInFlight != 0 && c.MaxInFlight < n {
+			return nil, fmt.Errorf("chain %s has %d instances for %d shards: each shard needs one", c.Name, c.MaxInFlight, n)
 		}
 	}
 	whole := Whole(plan)
-	out := divide(&whole, shards)
+	for t := range whole.Connections {
+		whole.Connections[t] = max(whole.Connections[t], n)
+	}
+	out := divide(&whole, n)
 	for i := range out {
-		out[i].Shard, out[i].Shards = i, shards
+		out[i].Shard, out[i].Shards = members[i], members[n-1]+1
 	}
 	return out, nil
+}
+
+func valid(members []int) error {
+	if len(members) == 0 {
+		return errors.New("there is no shard to deal to")
+	}
+	for i, m := range members {
+		switch {
+		case m < 0 || m >= MaxShards:
+			return fmt.Errorf("shard %d: must be from 0 to %d", m, MaxShards-1)
+		case i > 0 && m <= members[i-1]:
+			return fmt.Errorf("shard %d follows %d: shards must be sorted, each once", m, members[i-1])
+		}
+	}
+	return nil
 }
 
 // Whole is the share of a test with one shard.

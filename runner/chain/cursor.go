@@ -51,7 +51,7 @@ func (c *cursor) pull() int64 {
 // value. One that has given all its values goes on with those behind them, if it had the others before.
 func (c *cursor) deal(spans []rv.Span) {
 	n := newCursor(spans)
-	if n.empty() {
+	if n.empty() || slices.Equal(n.spans, c.spans) {
 		return
 	}
 	had := len(c.spans)

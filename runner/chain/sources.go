@@ -72,19 +72,32 @@ func (s *Sources) authorization(target int) []byte {
 }
 
 // Deal gives the worker another part of all variables. What it has drawn stays drawn.
-func (s *Sources) Deal(share *rv.Share) {
+//
+// Of a sequence, the worker goes on where it is if that is still its own, else with the first value that
+// is. It may so use values that another worker has used before, as it does when it begins again: near the
+// instant of a deal, a value may be in use by two.
+//
+// Numbers that occur once in the test (UUIDs, counters) are from now on those that Slot says, for a worker
+// cannot know how many the one before it has drawn. It returns whether there are such variables.
+func (s *Sources) Deal(share *rv.Share) (numbered bool) {
 	for i := range s.variables {
 		v := &s.variables[i]
 		switch v.v.drawing {
 		case drawSequential, drawShuffled:
 			v.cursor.deal(v.v.spans(share, i))
 		case drawSlot:
-			if shard.Valid(share.Slots) {
-				v.taken = shard.CountBelow(share.Slots, shard.Nth(v.slots, v.taken))
-				v.slots = share.Slots
-			}
+			v.dealt, numbered = true, true
 		case drawAny, drawRandom, drawConstant, drawTime:
 		}
+	}
+	return numbered
+}
+
+// Slot says, after a Deal, what the next number is that occurs once in the test. Further ones that are drawn
+// before the next Slot follow it.
+func (s *Sources) Slot(number int64) {
+	for i := range s.variables {
+		s.variables[i].number = number
 	}
 }
 
@@ -107,6 +120,9 @@ type source struct {
 	rand   *rand.Rand
 	slots  rv.Slots
 	taken  int64
+	// dealt: the next number is number, and not that of the next slot of slots.
+	dealt  bool
+	number int64
 	// settled: a variable of scope worker has its value.
 	settled bool
 	value   int64
@@ -154,6 +170,10 @@ func (s *source) next(wall int64) int64 {
 	case drawRandom:
 		return s.v.random.draw(s.rand)
 	case drawSlot:
+		if s.dealt {
+			s.number++
+			return s.number - 1
+		}
 		s.taken++
 		return shard.Nth(s.slots, s.taken-1)
 	case drawTime:

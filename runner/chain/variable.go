@@ -16,7 +16,7 @@ const (
 	drawShuffled                  // the same, put through a permutation of the whole
 	drawAny                       // any of the whole
 	drawRandom                    // of a generator
-	drawSlot                      // the number of the worker's next slot
+	drawSlot                      // the number of the worker's next slot, or what Sources.Slot says
 	drawTime                      // the time
 )
 

@@ -14,6 +14,7 @@ var errContradiction = errors.New("contradiction")
 type fakeEngine struct {
 	mu       sync.Mutex
 	update   rv.Update
+	accepted []rv.Update
 	start    rv.Start
 	stop     rv.Stop
 	state    rv.State
@@ -29,6 +30,7 @@ func (e *fakeEngine) Update(u rv.Update) error {
 		return fmt.Errorf("revision %d is in force: %w", e.update.Revision, errContradiction)
 	case u.Revision > e.update.Revision:
 		e.update = u
+		e.accepted = append(e.accepted, u)
 		e.changes++
 	}
 	return nil
@@ -67,6 +69,12 @@ func (e *fakeEngine) Teardown(rv.Teardown) error {
 		return fmt.Errorf("not started: %w", errContradiction)
 	}
 	return nil
+}
+
+func (e *fakeEngine) Changes() rv.Changes {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return rv.Changes{Changes: e.accepted}
 }
 
 func (e *fakeEngine) Snapshot() *rv.Snapshot {

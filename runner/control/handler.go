@@ -13,8 +13,8 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// maxBody bounds a message. The largest is an Update whose share has many residues or spans.
-const maxBody = 1 << 20
+// maxBody bounds a message. The largest is a Start whose changes have the rates of many stages many times.
+const maxBody = 8 << 20
 
 // errConflict marks the endpoint's own conflicts.
 var errConflict = errors.New("conflict")
@@ -32,6 +32,7 @@ var routes = map[string]route{
 	rv.PathTeardown: {http.MethodPut, put(nil, func(s *Server, m *rv.Teardown) error { return s.engine.Teardown(*m) })},
 	rv.PathAck:      {http.MethodPut, put(nil, func(s *Server, m *rv.Ack) error { return s.final.ack(m.Sequence) })},
 	rv.PathSnapshot: {http.MethodGet, (*Server).snapshot},
+	rv.PathChanges:  {http.MethodGet, (*Server).changes},
 }
 
 // ServeHTTP answers one request of a client that TLS has let in.
@@ -82,10 +83,18 @@ func (s *Server) status(err error) int {
 }
 
 func (s *Server) snapshot(w http.ResponseWriter, _ []byte, zip bool) {
-	b, err := json.Marshal(s.final.pass(s.engine.Snapshot))
+	s.tell(w, s.final.pass(s.engine.Snapshot), zip)
+}
+
+func (s *Server) changes(w http.ResponseWriter, _ []byte, zip bool) {
+	s.tell(w, s.engine.Changes(), zip)
+}
+
+func (s *Server) tell(w http.ResponseWriter, document any, zip bool) {
+	b, err := json.Marshal(document)
 	if err != nil { // a figure that JSON has no word for: a bug of the engine
-		s.log.Error("Snapshot cannot be encoded", "err", err)
-		refuse(w, http.StatusInternalServerError, "the snapshot cannot be encoded")
+		s.log.Error("A document cannot be encoded", "err", err)
+		refuse(w, http.StatusInternalServerError, "the document cannot be encoded")
 		return
 	}
 	if zip {

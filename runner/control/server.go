@@ -23,6 +23,7 @@ type Engine interface {
 	Stop(rv.Stop) error
 	Teardown(rv.Teardown) error
 	Snapshot() *rv.Snapshot
+	Changes() rv.Changes
 }
 
 // Options of a Server. Engine and TLS are needed.

@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -19,6 +20,9 @@ func validUpdate(u *rv.Update) error {
 	}
 	if u.At < 0 {
 		return fmt.Errorf("at is %d, must not be negative", u.At)
+	}
+	if u.Leave && reflect.ValueOf(u.Share).IsZero() {
+		return nil
 	}
 	return validShare(&u.Share)
 }

@@ -9,9 +9,11 @@ import (
 // Phase is where the worker is.
 func (w *Worker) Phase() Phase { return w.phase }
 
-// Start sets the instant of the first stage, and the values that setup has captured.
-func (w *Worker) Start(at int64, globals []string) {
+// Start sets the instant of the first stage, and the values that setup has captured. Changes are what a
+// worker has missed that starts late: it walks through the stages as those did that were there.
+func (w *Worker) Start(at int64, globals []string, changes ...Change) {
 	w.startAt = at
+	w.changes = append(w.changes, changes...)
 	if len(globals) > 0 {
 		w.sources.SetGlobals(globals)
 	}
@@ -42,11 +44,11 @@ func (w *Worker) Stop(drain bool) {
 		w.abort = true
 		return
 	}
-	w.stopping = true
 	if !w.stage.over() {
-		w.enterStage(len(w.stage.rates), w.now)
+		w.halt(w.now)
 		w.dropWaiting(never)
 	}
+	w.halted = true
 }
 
 // Gauges are what is under way at this moment.

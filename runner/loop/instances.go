@@ -98,14 +98,28 @@ func (w *Worker) end(i int32, why string) {
 	c.AbortedBy.Add(why)
 }
 
-// limits prepares mayBegin, which stays nil when every chain may begin at any time.
+// limits prepares what is known of the chains before the load. mayBegin stays nil when every chain may begin
+// at any time.
 func (w *Worker) limits() {
 	w.instances.live = make([]int, len(w.program.Chains))
 	w.straight = make([]bool, len(w.program.Chains))
+	w.perSlot = 1
 	for i := range w.program.Chains {
 		c := &w.program.Chains[i]
 		first := &w.program.Steps[c.First]
 		w.straight[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && first.PathCapture == 0
+		if c.Phase == rv.PhaseLoad && !w.straight[i] {
+			w.perSlot = maxBegins + 1
+		}
+	}
+	w.bound()
+}
+
+// bound makes mayBegin follow the share.
+func (w *Worker) bound() {
+	w.mayBegin = nil
+	for i := range w.program.Chains {
+		c := &w.program.Chains[i]
 		if c.Phase == rv.PhaseLoad && (c.Delay > 0 || w.maxInFlight(i) != 0 || c.Ends) {
 			w.mayBegin = w.chainMayBegin
 		}

@@ -177,7 +177,10 @@ func TestSharesAreDealtAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			survivors := shard.Redeal(shares, []int{1})
+			survivors, err := shard.Deal(p, []int{0, 2})
+			if err != nil {
+				t.Fatal(err)
+			}
 			paths, counters := map[string]int{}, map[string]int{}
 			sent := 0
 			run := func(share rv.Share, prepare func(b *bench)) {
@@ -264,7 +267,7 @@ func TestClosedLoopIsDealtAgain(t *testing.T) {
 		b.run()
 		return len(b.served)
 	}
-	all := run(func(*bench) rv.Share { return shard.Redeal(shares, []int{1})[0] })
+	all := run(func(*bench) rv.Share { return shard.Whole(p) })
 	none := run(func(*bench) rv.Share {
 		return rv.Share{Shards: 2, Slots: rv.Slots{Of: 1}, Connections: []int{0}, FirstConnection: []int{0}}
 	})

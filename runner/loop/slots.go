@@ -26,6 +26,10 @@ type stage struct {
 	// suspended since pausedAt: nothing comes due. paused is how long earlier pauses of the stage were.
 	suspended        bool
 	pausedAt, paused int64
+	// passed is how many slots the stages before had, of all workers; see passedBy.
+	passed int64
+	// taken is next of each stage that the worker has left: where it goes on if it is taken back to it.
+	taken []int64
 }
 
 const never = math.MaxInt64
@@ -48,11 +52,14 @@ func (s *stage) fast() bool {
 // enter makes stage i begin at an instant. A closed loop without a bound on requests never runs
 // out of slots.
 func (s *stage) enter(i int, at int64) {
+	s.leave()
+	s.passed = s.passedBy(at)
 	s.index, s.begin, s.planned, s.end = i, at, never, never
 	s.next, s.quota, s.nextDue, s.pausedAt, s.paused = 0, never, never, at, 0
 	if s.over() {
 		return
 	}
+	s.next = s.taken[i]
 	r := &s.rates[i]
 	if r.Duration > 0 {
 		s.planned = at + int64(r.Duration)
@@ -62,6 +69,36 @@ func (s *stage) enter(i int, at int64) {
 	}
 	s.line = pace.Line{At: at, Count: r.Count, Period: int64(r.Period)}
 	s.schedule()
+}
+
+// leave notes how far the worker has come in the stage.
+func (s *stage) leave() {
+	if s.index >= 0 && !s.over() {
+		s.taken[s.index] = max(s.taken[s.index], s.next)
+	}
+}
+
+// passedBy is how many slots came before an instant, of all workers. All of them come to the same number
+// without asking each other. As fast as possible, when that is not known, it is a number that is not
+// reached: the bound on requests, or a slot for each nanosecond.
+func (s *stage) passedBy(at int64) int64 {
+	if s.index < 0 || s.over() {
+		return s.passed
+	}
+	r := &s.rates[s.index]
+	n := int64(never)
+	switch {
+	case r.AsFastAsPossible && r.Requests == 0:
+		n = at - s.begin
+	case !r.AsFastAsPossible && s.suspended:
+		n = s.line.Before(s.pausedAt)
+	case !r.AsFastAsPossible:
+		n = s.line.Before(at)
+	}
+	if r.Requests > 0 {
+		n = min(n, r.Requests)
+	}
+	return s.passed + n
 }
 
 // schedule finds out when the stage ends and its next slot is due.
@@ -98,8 +135,11 @@ func (s *stage) take() {
 	}
 }
 
-// exhausted says that a closed loop has sent all it may.
-func (s *stage) exhausted() bool { return s.fast() && s.next >= s.quota }
+// exhausted says that a closed loop has sent all it may. Without slots it is over when its time is, if it
+// has one.
+func (s *stage) exhausted() bool {
+	return s.fast() && s.next >= s.quota && (len(s.slots.Residues) > 0 || s.planned == never)
+}
 
 // nextPickUp is when pickUp has something to do.
 func (w *Worker) nextPickUp() int64 {
@@ -128,7 +168,9 @@ func (w *Worker) pickUpBefore(until int64) {
 		if w.startAt >= until {
 			return
 		}
-		w.startedAt = w.now
+		if w.startedAt == 0 {
+			w.startedAt = w.now
+		}
 		w.enterStage(0, w.startAt)
 	}
 	for !w.stage.over() {
@@ -161,6 +203,12 @@ func (w *Worker) enterStage(i int, at int64) {
 	w.stageBegins[i] = at - w.startAt
 }
 
+// halt ends the load at an instant before its last stage has ended.
+func (w *Worker) halt(at int64) {
+	w.halted = true
+	w.enterStage(len(w.stage.rates), at)
+}
+
 // maxWaiting bounds the requests that wait for a stream on one worker, and so its memory: some
 // 100 MB. Slots that come due beyond it are dropped at once.
 const maxWaiting = 1 << 20
@@ -175,6 +223,9 @@ func (w *Worker) assign(due int64) {
 	if w.requests.inUse >= maxWaiting {
 		w.countDropped(w.stage.index)
 		return
+	}
+	if w.numbered {
+		w.number(shard.Nth(w.stage.slots, w.stage.next-1))
 	}
 	a, t := w.nextStep()
 	switch {
@@ -193,7 +244,7 @@ func (w *Worker) exhaust() bool {
 	}
 	w.rec.Exhausted = true
 	if !w.underWay() {
-		w.enterStage(len(w.stage.rates), w.now)
+		w.halt(w.now)
 	}
 	return true
 }
@@ -218,8 +269,14 @@ func (w *Worker) closedLoop() {
 			if c == none {
 				break
 			}
+			if w.numbered {
+				w.number(shard.Nth(w.stage.slots, w.stage.next))
+			}
 			a, ok := w.nextStepOf(int32(i))
 			if !ok {
+				if w.stage.quota == never {
+					w.stage.next++ // what was drawn in vain is not drawn again
+				}
 				w.offer(c)
 				w.exhaust()
 				break

@@ -110,6 +110,10 @@ type Worker struct {
 	mayBegin func(chain int) bool
 	// straight says for each chain whether beginStraight may be used.
 	straight []bool
+	// perSlot bounds the values of a variable that are drawn for one slot.
+	perSlot int64
+	// numbered: shares have been dealt anew, and values are drawn by the numbers of slots.
+	numbered bool
 	// again: the next turn must not wait.
 	again bool
 
@@ -129,9 +133,13 @@ type Worker struct {
 	stageEnds   []int64
 	stagePauses []int64
 	// changes wait for their instants; changed: one has come into force since the start.
-	changes         []Change
-	changed         bool
-	stopping        bool
+	changes []Change
+	changed bool
+	// dealt is how the stage in force was when the last change had come into force. Late changes are put
+	// in force from there.
+	dealt stage
+	// halted: the load has ended before its last stage had.
+	halted          bool
 	abort           bool
 	endedByDeadline bool
 	// problem is the last connection failure, while not ready.
@@ -197,7 +205,8 @@ func New(cfg Config) (*Worker, error) {
 		read:        make([]byte, readSize),
 		globals:     make([]string, len(p.Globals)),
 	}
-	w.stage = stage{index: -1, rates: cfg.Rates, slots: cfg.Share.Slots, end: never, nextDue: never}
+	w.stage = stage{index: -1, rates: cfg.Rates, slots: cfg.Share.Slots, end: never, nextDue: never, taken: make([]int64, len(cfg.Rates))}
+	w.dealt = w.stage
 	for _, t := range p.Timeouts {
 		w.expiries = append(w.expiries, expiry{timeout: t, first: none, last: none})
 	}
@@ -383,7 +392,7 @@ func (w *Worker) advance() {
 	case w.stage.over():
 		w.phase = Draining
 	case w.stage.index >= 0:
-		w.phase = Running
+		w.phase = max(w.phase, Running) // a late change may go on with load that was over
 	case w.unready > 0 || w.unauthorized > 0:
 		w.phase = Connecting
 	case !w.setup.over():
@@ -410,6 +419,9 @@ func (w *Worker) tearDown() {
 	case w.teardown.over():
 		w.finish()
 	case w.mayTearDown:
+		if w.phase != TearingDown {
+			w.number(0) // behind all slots
+		}
 		w.phase = TearingDown
 		w.runOnce(&w.teardown)
 	default:

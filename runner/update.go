@@ -1,0 +1,169 @@
+package runner
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/loop"
+)
+
+// Update puts a share, rates and whether the test is suspended in force. The first one makes the runner
+// connect. Until the start, one with another share makes it connect anew; after it, such a one may come
+// after its instant: the runner then sends what was its own since, and has sent what was another's.
+//
+// Updates come in the order of their instants. At zero is at once, but not before the one that came last.
+func (r *Runner) Update(u rv.Update) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.share != nil && (u.Leave || reflect.DeepEqual(u.Share, *r.share))
+	if u.Revision == r.revision() && known {
+		return nil
+	}
+	if err := r.fits(&u, known); err != nil {
+		return err
+	}
+	rates, err := r.ratesOf(&u)
+	if err != nil {
+		return err
+	}
+	if u.Leave { // from then on there is no share, whatever the message has
+		u.Share = *r.share
+	}
+	return r.accept(u, known, rates)
+}
+
+// fits says why an update cannot follow what was accepted, nil: it can. The caller holds mu.
+func (r *Runner) fits(u *rv.Update, known bool) error {
+	switch {
+	case u.Revision < 1:
+		return fmt.Errorf("revision: %d is not positive", u.Revision)
+	case u.Revision <= r.revision():
+		return fmt.Errorf("revision %d is not newer than %d: %w", u.Revision, r.revision(), ErrConflict)
+	case u.At < 0:
+		return fmt.Errorf("at: %d is negative", u.At)
+	case u.At != 0 && r.startAt == 0:
+		return fmt.Errorf("at: %d is an offset from the start, which is not known yet: %w", u.At, ErrConflict)
+	case u.At != 0 && u.At < r.latest():
+		return fmt.Errorf("at: %d is before %d of revision %d: %w", u.At, r.latest(), r.revision(), ErrConflict)
+	case u.Leave && r.share == nil:
+		return fmt.Errorf("leave: there is no share yet: %w", ErrConflict)
+	case r.leaving && !known:
+		return fmt.Errorf("another share is for a runner that stays, and this one has been told to leave: %w", ErrConflict)
+	case r.ctx.Err() != nil:
+		return fmt.Errorf("the runner has ended: %w", ErrConflict)
+	case u.Leave && reflect.ValueOf(u.Share).IsZero():
+		return nil
+	}
+	if err := r.checkShare(&u.Share); err != nil {
+		return fmt.Errorf("share.%w", err)
+	}
+	return nil
+}
+
+// accept puts an update in force. The caller holds mu.
+func (r *Runner) accept(u rv.Update, known bool, rates []rv.Rate) error {
+	if !known && r.startAt == 0 {
+		if err := r.employ(&u.Share); err != nil {
+			return err
+		}
+	}
+	at := instant(r.startAt, u.At)
+	if r.startAt != 0 && u.At == 0 {
+		u.At = max(0, rv.Clock()-r.startAt, r.latest())
+		at = r.startAt + u.At
+	}
+	r.share, r.leaving = &u.Share, r.leaving || u.Leave
+	r.note(u)
+	change := loop.Change{At: at, Rates: rates, Suspended: u.Suspended, Leave: u.Leave}
+	switch {
+	case !known && r.startAt != 0:
+		r.crew.deal(change, &u.Share)
+	case known || len(u.Rates) > 0 || u.Suspended:
+		r.crew.change(change)
+	}
+	return nil
+}
+
+// instant is an offset on the runner's clock. What is told as at once before the start holds from the start.
+func instant(startAt, offset int64) int64 {
+	if offset == 0 {
+		return math.MinInt64
+	}
+	return startAt + offset
+}
+
+// note remembers an update, without the share. The caller holds mu.
+func (r *Runner) note(u rv.Update) {
+	u.Share = rv.Share{}
+	r.changes = append(r.changes, u)
+}
+
+// last is the update that was accepted last. The caller holds mu.
+func (r *Runner) last() rv.Update {
+	if len(r.changes) == 0 {
+		return rv.Update{}
+	}
+	return r.changes[len(r.changes)-1]
+}
+
+func (r *Runner) revision() int64 { return r.last().Revision }
+
+// latest is the greatest instant of an update so far, from the start.
+func (r *Runner) latest() int64 { return r.last().At }
+
+// Changes are the updates that were accepted, without shares, and with the instants at which those came into
+// force that were to do so at once.
+func (r *Runner) Changes() rv.Changes {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return rv.Changes{Changes: slices.Clone(r.changes)}
+}
+
+// ratesOf are the rates that an update puts in force. Only counts and periods may differ from the
+// plan's.
+func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
+	if len(u.Rates) == 0 {
+		return r.plan.Rates, nil
+	}
+	if err := checkRates(u.Rates); err != nil {
+		return nil, err
+	}
+	if len(u.Rates) != len(r.plan.Rates) {
+		return nil, fmt.Errorf("rates: the plan has %d", len(r.plan.Rates))
+	}
+	for i := range u.Rates {
+		was, is := r.plan.Rates[i], u.Rates[i]
+		is.Count, is.Period = was.Count, was.Period
+		if was != is {
+			return nil, fmt.Errorf("rates[%d]: only count and period may change", i)
+		}
+	}
+	return u.Rates, nil
+}
+
+// missed are the changes, without instants, of a runner that joins a test. The caller holds mu.
+func (r *Runner) missed(updates []rv.Update) ([]loop.Change, error) {
+	changes := make([]loop.Change, len(updates))
+	revision, at := r.revision(), int64(0)
+	for i := range updates {
+		u := &updates[i]
+		switch {
+		case u.Revision <= revision:
+			return nil, fmt.Errorf("changes[%d].revision: %d is not newer than %d", i, u.Revision, revision)
+		case u.At < at:
+			return nil, fmt.Errorf("changes[%d].at: %d is before %d", i, u.At, at)
+		case u.Leave || !reflect.ValueOf(u.Share).IsZero():
+			return nil, fmt.Errorf("changes[%d]: what others have done has no share and no leave", i)
+		}
+		rates, err := r.ratesOf(u)
+		if err != nil {
+			return nil, fmt.Errorf("changes[%d].%w", i, err)
+		}
+		changes[i] = loop.Change{Rates: rates, Suspended: u.Suspended}
+		revision, at = u.Revision, u.At
+	}
+	return changes, nil
+}
