@@ -86,17 +86,19 @@ func (r *run) enqueue() {
 	})
 }
 
-// mayTell: everything that the runners have heard is known, so that a new change comes after it.
+// mayTell: everything that the runners have heard is known, so that a new change comes after it. Those that
+// come later have heard of nobody else.
 func (r *run) mayTell() bool {
 	for _, s := range r.shards {
 		switch {
 		case s.over() || s.pod.Address == "" || s.pod.Ended:
-		case s.snapshot == nil && s.trouble == "":
+		case s.snapshot == nil && s.trouble == "" && !r.synced:
 			return false
 		case s.snapshot != nil && s.snapshot.Revision > r.newest().Revision:
 			return false
 		}
 	}
+	r.synced = true
 	return true
 }
 

@@ -26,6 +26,9 @@ func (r *run) deal(now time.Time) {
 		}
 		members = r.remaining(now)
 	}
+	if slices.Equal(members, last.Members) {
+		r.failed, r.undealt = nil, ""
+	}
 	if len(members) == 0 || slices.Equal(members, last.Members) || slices.Equal(members, r.failed) {
 		return
 	}
@@ -40,12 +43,16 @@ func (r *run) deal(now time.Time) {
 	r.add(next)
 }
 
-// first are the shards that the test starts with.
+// first are the shards that the test starts with. Fewer than all are chosen once, unless one of them ends:
+// with their larger parts they connect anew, so for a moment none of them is ready.
 func (r *run) first() []int {
-	if r.d.StartWith != nil {
-		return r.d.StartWith
+	present := r.newest().Members
+	chosen := len(present) < r.d.Plan.Shards
+	ended := slices.ContainsFunc(present, func(i int) bool { s := r.at(i); return s.over() || s.pod.Ended || s.isDone() })
+	if r.d.StartWith == nil || chosen && !ended {
+		return present
 	}
-	return all(r.d.Plan.Shards)
+	return r.d.StartWith
 }
 
 func all(n int) []int {

@@ -60,6 +60,8 @@ type run struct {
 	// told, oldest first.
 	changes []*change
 	applied []Applied
+	// synced: every runner that was there when this process took over has been asked.
+	synced bool
 	// joinSince is since when a shard is ready to join; failed and undealt are the deal that cannot be
 	// made, and why.
 	joinSince time.Time
@@ -127,7 +129,7 @@ func (r *run) close() {
 		select {
 		case <-r.outcomes:
 		case <-done:
-			for _, s := range r.shards {
+			for _, s := range slices.Concat(r.shards, r.former) {
 				if s.client != nil {
 					s.client.Close()
 				}
