@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cluster"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
@@ -83,7 +84,7 @@ func addPlugin(root *cobra.Command, k *kube) {
 
 func (k *kube) commands() []*cobra.Command {
 	return []*cobra.Command{
-		k.newRun(), k.newStatus(), k.newWatch(), k.newReport(), k.newStop(), k.newSuspend(), k.newResume(), k.newRate(),
+		k.newRun(), k.newStatus(), k.newWatch(), k.newReport(), k.newStop(), k.newSuspend(), k.newResume(), k.newRate(), k.newScale(),
 	}
 }
 
@@ -105,6 +106,16 @@ func (w *where) connect(k *kube, cmd *cobra.Command) (*cluster.Cluster, error) {
 		return nil, usagef("%v", err)
 	}
 	return c, nil
+}
+
+// get connects and fetches a test.
+func (w *where) get(k *kube, cmd *cobra.Command, name string) (*cluster.Cluster, *v1alpha1.LoadTest, error) {
+	c, err := w.connect(k, cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	lt, err := c.Get(cmd.Context(), name)
+	return c, lt, kubeError(err)
 }
 
 // again is the command line of another command for a test, in the same cluster and namespace.

@@ -102,6 +102,33 @@ it was. The change fails when somebody else has changed the rate in the meantime
 	return cmd
 }
 
+func (k *kube) newScale() *cobra.Command {
+	w := &where{}
+	cmd := &cobra.Command{
+		Use:   "scale NAME SHARDS",
+		Short: "Change the number of shards of a test, also while it runs",
+		Long: `Change spec.runner.shards: SHARDS is how many runner pods there are to be, 1 to 256. The rate
+stays that of the whole test, and is dealt anew to all. While a test runs, pods are added, which
+get a part of the load once they are ready, or the last ones leave: they await their
+responses, and what they counted is kept. "watch" and "status" show those that join and leave.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			shards, err := cluster.ParseShards(args[1])
+			if err != nil {
+				return usagef("%v", err)
+			}
+			c, err := w.connect(k, cmd)
+			if err != nil {
+				return err
+			}
+			text, err := c.Scale(cmd.Context(), args[0], shards)
+			return say(cmd, text, err)
+		},
+	}
+	w.register(cmd)
+	return cmd
+}
+
 var signedShare = regexp.MustCompile(`^-[0-9.]+%$`)
 
 // parseSigned parses the flags of a command of which -10% may be an argument.

@@ -27,13 +27,9 @@ written as a page when its name ends in .html, as text when in .txt, else as JSO
 			if err := checkOutput(output); err != nil {
 				return err
 			}
-			c, err := w.connect(k, cmd)
+			c, lt, err := w.get(k, cmd, args[0])
 			if err != nil {
 				return err
-			}
-			lt, err := c.Get(cmd.Context(), args[0])
-			if err != nil {
-				return kubeError(err)
 			}
 			r, err := fetchReport(cmd.Context(), c, lt)
 			if err != nil {

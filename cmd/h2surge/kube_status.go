@@ -26,13 +26,9 @@ func (k *kube) newStatus() *cobra.Command {
 			if output != outputText && output != outputJSON && output != outputYAML {
 				return usagef("-o: %q is not possible; text, json and yaml are", output)
 			}
-			c, err := w.connect(k, cmd)
+			c, lt, err := w.get(k, cmd, args[0])
 			if err != nil {
 				return err
-			}
-			lt, err := c.Get(cmd.Context(), args[0])
-			if err != nil {
-				return kubeError(err)
 			}
 			if output != outputText {
 				return writeStatus(cmd.OutOrStdout(), output, lt)

@@ -319,6 +319,12 @@ func TestKubeCommands(t *testing.T) {
 		{"rate pcf", runs, 1, "accepts between 2 and 3 arg"},
 		{"rate pcf 5 --nonsense", runs, 1, "unknown flag: --nonsense"},
 		{"rate --help", runs, 0, "rate NAME [STAGE] RATE"},
+		{"scale pcf 3", runs, 0, "pcf: 1 -> 3 shards; new ones get a part of the load once they are ready\n"},
+		{"scale pcf 1", runs, 0, "spec.runner.shards of pcf is 1 already\n"},
+		{"scale pcf 0", runs, 1, `SHARDS: "0" is not possible; numbers of shards from 1 to 256 are`},
+		{"scale pcf", runs, 1, "accepts 2 arg"},
+		{"scale pcf 2", ended, 1, "pcf has ended already"},
+		{"scale pcf 2", none, 1, `"pcf" not found`},
 		{"status pcf", runs, 0, "next       kubectl h2surge watch pcf\n"},
 		{"status pcf --context c --kubeconfig k", runs, 0, "next       kubectl h2surge watch pcf --context c --kubeconfig k\n"},
 		{"status pcf", ended, 0, "next       kubectl h2surge report pcf\n"},
@@ -412,7 +418,7 @@ func TestKubeEverywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"run", "status", "watch", "report", "stop", "suspend", "resume", "rate"} {
+	for _, name := range []string{"run", "status", "watch", "report", "stop", "suspend", "resume", "rate", "scale"} {
 		if !slices.Contains(plugin, name) || !slices.Contains(names(kube), name) {
 			t.Errorf("no %s: %v, %v", name, plugin, names(kube))
 		}

@@ -36,7 +36,7 @@ func ptr[T any](v T) *T { return &v }
 func running() *v1alpha1.LoadTest {
 	return &v1alpha1.LoadTest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "core", Name: "pcf", UID: "1", CreationTimestamp: metav1.NewTime(at(-10))},
-		Spec: v1alpha1.LoadTestSpec{Rates: []v1alpha1.Rate{
+		Spec: v1alpha1.LoadTestSpec{Runner: v1alpha1.Runner{Shards: 2}, Rates: []v1alpha1.Rate{
 			{Name: "warm", RequestsPerSecond: ptr(int64(1000)), Duration: &metav1.Duration{Duration: 10 * time.Second}, WarmUp: true},
 			{Name: "hold", RequestsPerSecond: ptr(int64(60000)), Duration: &metav1.Duration{Duration: 2 * time.Minute}},
 			{Name: "slow", RequestsPer: &v1alpha1.RequestsPer{Count: 1, Period: metav1.Duration{Duration: time.Minute}}, Duration: &metav1.Duration{Duration: time.Minute}},
@@ -324,6 +324,9 @@ func TestRequests(t *testing.T) {
 	if _, err := c.ChangeRate(t.Context(), "pcf", "hold", RateChange{rate: 5}, at(0)); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := c.Scale(t.Context(), "pcf", 3); err != nil {
+		t.Fatal(err)
+	}
 	const path = "/apis/h2surge.io/v1alpha1/namespaces/core/loadtests/pcf"
 	want := []string{
 		"GET " + path,
@@ -331,6 +334,8 @@ func TestRequests(t *testing.T) {
 		"GET " + path,
 		"PATCH " + path + ` application/json-patch+json [{"op":"test","path":"/spec/rates/1/name","value":"hold"},` +
 			`{"op":"test","path":"/spec/rates/1/requestsPerSecond","value":60000},{"op":"replace","path":"/spec/rates/1/requestsPerSecond","value":5}]`,
+		"GET " + path,
+		"PATCH " + path + ` application/merge-patch+json {"spec":{"runner":{"shards":3}}}`,
 	}
 	if diff := cmp.Diff(want, requests); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

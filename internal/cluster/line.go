@@ -12,7 +12,8 @@ import (
 //
 //	12s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold
 //
-// The rate is that of the last second, times and errors are those since the start.
+// The rate is that of the last second, times and errors are those since the start. Behind it stands how
+// many shards are ready when that is not as it should be.
 func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 	elapsed := age(lt, now)
 	if lt.Status.StartTime == nil || lt.Status.Summary == nil || Finished(lt) {
@@ -27,6 +28,9 @@ func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 	stage := strings.ToLower(phase(lt))
 	if at := StageAt(lt, now); lt.Status.Phase == v1alpha1.PhaseRunning && at.Known {
 		stage = plain(lt.Spec.Rates[at.Index].Name)
+	}
+	if n := countShards(lt); n.Ready != n.Desired || n.asked > 0 {
+		stage += "  shards " + n.String()
 	}
 	return strings.TrimRight(fmt.Sprintf("%5s %6s of %6s/s  p50 %-6s p99 %-6s errors %-6s %s", elapsed, achieved(lt), askedNow(lt, now),
 		orDash(p50), orDash(p99), orDash(s.Errors), stage), " ")

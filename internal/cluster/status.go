@@ -15,14 +15,14 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 	t.add("name", lt.Namespace+"/"+lt.Name)
 	t.add("phase", phaseText(lt, now))
 	st := &lt.Status
-	if n := st.Shards; n != nil {
-		text := fmt.Sprintf("%d of %d ready", n.Ready, n.Desired)
-		if n.Lost > 0 {
-			text += fmt.Sprintf(", %d lost", n.Lost)
-		}
-		t.add("shards", text)
+	if st.Shards != nil {
+		n := countShards(lt)
+		t.add("shards", n.String())
 	}
 	t.results(lt, now)
+	if text := healthText(st.Runners); text != "" {
+		t.add("generator", text)
+	}
 	for _, c := range worthTelling(lt) {
 		first, rest, _ := strings.Cut(c.Message, "\n")
 		t.add("condition", fmt.Sprintf("%s %s, %s: %s", c.Type, c.Status, plain(c.Reason), plain(first)))
@@ -31,8 +31,9 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 		}
 	}
 	for i := range st.Runners {
-		if r := &st.Runners[i]; r.Message != "" {
-			t.add("runner", fmt.Sprintf("%d (%s on %s): %s", r.Shard, plain(r.Pod), plain(r.Node), plain(r.Message)))
+		r := &st.Runners[i]
+		if text := runnerText(lt, r); text != "" {
+			t.add("runner", fmt.Sprintf("%d%s: %s", r.Shard, whereabouts(r), text))
 		}
 	}
 	for i := range st.Changes {

@@ -57,6 +57,9 @@ func header(m *Moment, size Size) []string {
 	for _, c := range worthTelling(lt) {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", c.Type, plain(c.Reason), plain(c.Message)))
 	}
+	if n := countShards(lt); n.unsettled() {
+		lines = append(lines, "shards   "+n.String())
+	}
 	r := lt.Status.Results
 	if r == nil {
 		return lines
@@ -162,46 +165,6 @@ func stepList(lt *v1alpha1.LoadTest) list {
 	return out
 }
 
-// shardList has the shards with trouble first.
-func shardList(m *Moment) list {
-	out := list{title: fmt.Sprintf("%5s  %-12s %-24s %-12s %8s  %s", "SHARD", "STATE", "NODE", "CPUS", "LAG P99", "")}
-	runners := slices.Clone(m.Test.Status.Runners)
-	slices.SortStableFunc(runners, func(a, b v1alpha1.RunnerStatus) int { return cmp.Compare(trouble(&b), trouble(&a)) })
-	for i := range runners {
-		r := &runners[i]
-		cpus := r.CPUs
-		if r.Exclusive {
-			cpus += " own"
-		}
-		out.rows = append(out.rows, fmt.Sprintf("%5d  %-12s %-24s %-12s %8s  %s", r.Shard, cut(orDash(r.State), 12), cut(orDash(r.Node), 24),
-			cut(orDash(cpus), 12), m.lag(int(r.Shard)), plain(r.Message)))
-	}
-	return out
-}
-
-func trouble(r *v1alpha1.RunnerStatus) int {
-	switch {
-	case r.State == "Lost":
-		return 2
-	case r.Message != "":
-		return 1
-	}
-	return 0
-}
-
-// lag of a shard is in the report only.
-func (m *Moment) lag(shard int) string {
-	if m.Report == nil {
-		return "-"
-	}
-	for i := range m.Report.Shards {
-		if s := &m.Report.Shards[i]; s.Shard == shard {
-			return result.FormatTime(s.LagP99Microseconds)
-		}
-	}
-	return "-"
-}
-
 // healthList says whether the generator could do what was asked of it.
 func healthList(m *Moment) list {
 	st := &m.Test.Status
@@ -230,6 +193,8 @@ func healthList(m *Moment) list {
 		g := &m.Report.Generator
 		out.rows = append(out.rows, fmt.Sprintf("lag p99 %s, throttled %s, collecting garbage %s, reconnects %d",
 			result.FormatTime(g.LagP99Microseconds), result.FormatTime(g.ThrottledMicroseconds), result.FormatTime(g.GCPauseMicroseconds), g.Reconnects))
+	} else if health := healthText(st.Runners); health != "" {
+		out.rows = append(out.rows, health)
 	}
 	return out
 }

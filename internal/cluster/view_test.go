@@ -61,8 +61,8 @@ func busy() *v1alpha1.LoadTest {
 	}
 	st.StartSkewMicroseconds = ptr(int64(812))
 	st.Runners = []v1alpha1.RunnerStatus{
-		{Shard: 0, Pod: "pcf-1-0", Node: "worker-a", State: "Running", CPUs: "2,3", Exclusive: true},
-		{Shard: 1, Pod: "pcf-1-1", Node: "worker-b", State: "Running", CPUs: "2,3", Message: "it does not answer"},
+		{Shard: 0, Pod: "pcf-1-0", Node: "worker-a", State: "Running", CPUs: "2,3", Exclusive: true, LagP99Microseconds: 180},
+		{Shard: 1, Pod: "pcf-1-1", Node: "worker-b", State: "Running", CPUs: "2,3", Message: "it does not answer", LagP99Microseconds: 2300, ThrottledMicroseconds: 12000},
 	}
 	st.Conditions = []metav1.Condition{
 		{Type: v1alpha1.ConditionPlanReady, Status: metav1.ConditionTrue, Reason: "Compiled", Message: "the spec has been compiled"},
@@ -128,6 +128,7 @@ func TestView(t *testing.T) {
 		size   Size
 	}{
 		"view-running":  {Moment{Look: Look{Test: busy()}, History: minute(), Now: at(60)}, Size{100, 40}},
+		"view-scaled":   {Moment{Look: Look{Test: scaled()}, History: minute(), Now: at(60)}, Size{100, 40}},
 		"view-small":    {Moment{Look: Look{Test: busy()}, History: minute(), Now: at(60)}, Size{60, 16}},
 		"view-tiny":     {Moment{Look: Look{Test: busy()}, Now: at(60)}, Size{20, 3}},
 		"view-trouble":  {Moment{Look: Look{Test: running(), Trouble: errors.New("connection\nrefused")}, Now: at(60)}, Size{80, 24}},
@@ -202,7 +203,7 @@ func TestStatus(t *testing.T) {
 		now time.Time
 	}{
 		"status-running": {busy(), at(60)}, "status-ended": {judged(), at(250)}, "status-starting": {starting(), at(-3)},
-		"status-invalid": {invalid(), at(5)}, "status-suspended": {held, at(5)}, "status-fresh": {fresh, at(5)},
+		"status-invalid": {invalid(), at(5)}, "status-suspended": {held, at(5)}, "status-fresh": {fresh, at(5)}, "status-scaled": {scaled(), at(60)},
 	} {
 		golden(t, name+".txt", Status(tc.lt, tc.now, next))
 	}
@@ -219,6 +220,7 @@ func TestLine(t *testing.T) {
 		{running(), at(60), " 1m0s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold"},
 		{paused, at(60), " 1m0s  60003 of      0/s  p50 1.1ms  p99 8.42ms errors 0.02%  suspended"},
 		{running(), at(135), "2m15s  60003 of 0.0167/s  p50 1.1ms  p99 8.42ms errors 0.02%  slow"},
+		{scaled(), at(60), " 1m0s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold  shards 2 of 4 ready, 1 joining, 1 leaving, 1 left, 1 lost"},
 		{starting(), at(-3), "   7s starting: 1 of 2 runners are ready"},
 		{ended(), at(300), "3m10s completed"},
 		{invalid(), at(5), "  15s invalid"},

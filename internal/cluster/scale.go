@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// maxShards is that of spec.runner.shards.
+const maxShards = 256
+
+// ParseShards reads a number of shards.
+func ParseShards(s string) (int32, error) {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil || n < 1 || n > maxShards {
+		return 0, fmt.Errorf("SHARDS: %q is not possible; numbers of shards from 1 to %d are", s, maxShards)
+	}
+	return int32(n), nil
+}
+
+// Scale changes spec.runner.shards. It returns what there is to tell.
+func (c *Cluster) Scale(ctx context.Context, name string, shards int32) (string, error) {
+	lt, err := c.Get(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	old := shardsOf(lt)
+	switch {
+	case Finished(lt):
+		return "", fmt.Errorf("%s has ended already: %s", name, lt.Status.Phase)
+	case old == shards:
+		return fmt.Sprintf("spec.runner.shards of %s is %d already", name, old), nil
+	}
+	begun := lt.Status.StartTime != nil
+	if stage := unscalable(lt); begun && stage != "" {
+		return "", fmt.Errorf("stage %s goes as fast as possible and ends by its requests, which are dealt out at the start: %s keeps its %d shards", plain(stage), name, old)
+	}
+	text := fmt.Sprintf("%s: %d -> %d shards", name, old, shards)
+	switch {
+	case begun && shards > old:
+		text += "; new ones get a part of the load once they are ready"
+	case begun:
+		text += "; those that leave await their responses, and what they counted is kept"
+	}
+	return text, c.merge(ctx, lt, fmt.Sprintf(`{"spec":{"runner":{"shards":%d}}}`, shards))
+}
+
+// unscalable is the stage that does not let shards change while the test runs; empty: none.
+func unscalable(lt *v1alpha1.LoadTest) string {
+	for i := range lt.Spec.Rates {
+		if r := &lt.Spec.Rates[i]; r.AsFastAsPossible != nil && *r.AsFastAsPossible && r.Requests != nil {
+			return r.Name
+		}
+	}
+	return ""
+}

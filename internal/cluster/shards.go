@@ -1,0 +1,183 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// States of a runner that it does not tell itself.
+const (
+	stateJoining = "Joining"
+	stateLeft    = "Left"
+	stateLost    = "Lost"
+)
+
+// shardCounts says how the shards of a test are doing.
+type shardCounts struct {
+	v1alpha1.ShardCounts
+	joining, leaving, left int32
+	// asked is what the spec wants, where the operator has not begun with it; zero: it has.
+	asked int32
+}
+
+func countShards(lt *v1alpha1.LoadTest) (n shardCounts) {
+	if lt.Status.Shards == nil {
+		return n
+	}
+	n.ShardCounts = *lt.Status.Shards
+	for i := range lt.Status.Runners {
+		switch r := &lt.Status.Runners[i]; {
+		case r.State == stateJoining:
+			n.joining++
+		case r.State == stateLeft:
+			n.left++
+		case leaving(lt, r):
+			n.leaving++
+		}
+	}
+	if want := shardsOf(lt); want != n.Desired && !Finished(lt) {
+		n.asked = want
+	}
+	return n
+}
+
+// shardsOf is what the spec asks for.
+func shardsOf(lt *v1alpha1.LoadTest) int32 { return max(1, lt.Spec.Runner.Shards) }
+
+// leaving: the test goes on without this shard, which awaits its last responses, or has not heard of it.
+func leaving(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) bool {
+	if !sending(lt) || r.Shard < shardsOf(lt) {
+		return false
+	}
+	switch r.State {
+	case stateJoining, stateLeft, stateLost, "Done", "":
+		return false
+	}
+	return true
+}
+
+// unsettled: shards come or go, or are not as the spec asks for.
+func (n *shardCounts) unsettled() bool {
+	return n.joining+n.leaving+n.left+n.asked > 0
+}
+
+// String is "2 of 4 ready, 2 joining, 1 lost; spec asks for 5".
+func (n *shardCounts) String() string {
+	text := fmt.Sprintf("%d of %d ready", n.Ready, n.Desired)
+	for _, part := range []struct {
+		n    int32
+		name string
+	}{{n.joining, "joining"}, {n.leaving, "leaving"}, {n.left, "left"}, {n.Lost, "lost"}} {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %d %s", part.n, part.name)
+		}
+	}
+	if n.asked > 0 {
+		text += fmt.Sprintf("; spec asks for %d", n.asked)
+	}
+	return text
+}
+
+// runnerText is what there is to tell of a runner; empty: it does what it should.
+func runnerText(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) string {
+	word := ""
+	switch {
+	case r.State == stateJoining:
+		word = "joining"
+	case r.State == stateLost:
+		word = "lost"
+	case leaving(lt, r):
+		word = "leaving"
+	}
+	if word != "" && r.Message != "" {
+		word += ": "
+	}
+	return word + plain(r.Message)
+}
+
+// whereabouts is " (pcf-1-0 on worker-a)", as far as it is known.
+func whereabouts(r *v1alpha1.RunnerStatus) string {
+	switch {
+	case r.Pod == "":
+		return ""
+	case r.Node == "":
+		return " (" + plain(r.Pod) + ")"
+	}
+	return " (" + plain(r.Pod) + " on " + plain(r.Node) + ")"
+}
+
+// shardList has the shards with trouble first, then those that come or go; those that left are last.
+func shardList(m *Moment) list {
+	out := list{title: fmt.Sprintf("%5s  %-12s %-20s %-12s %8s %10s  %s", "SHARD", "STATE", "NODE", "CPUS", "LAG P99", "THROTTLED", "")}
+	runners := slices.Clone(m.Test.Status.Runners)
+	slices.SortStableFunc(runners, func(a, b v1alpha1.RunnerStatus) int {
+		return cmp.Compare(interest(m.Test, &b), interest(m.Test, &a))
+	})
+	for i := range runners {
+		r := &runners[i]
+		state, cpus := r.State, r.CPUs
+		if leaving(m.Test, r) {
+			state = "Leaving"
+		}
+		if r.Exclusive {
+			cpus += " own"
+		}
+		lag, throttled := m.health(r)
+		out.rows = append(out.rows, fmt.Sprintf("%5d  %-12s %-20s %-12s %8s %10s  %s", r.Shard, cut(orDash(state), 12), cut(orDash(r.Node), 20),
+			cut(orDash(cpus), 12), lag, throttled, plain(r.Message)))
+	}
+	return out
+}
+
+func interest(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) int {
+	switch {
+	case r.State == stateLost:
+		return 3
+	case r.State == stateLeft:
+		return -1
+	case r.Message != "":
+		return 2
+	case r.State == stateJoining || leaving(lt, r):
+		return 1
+	}
+	return 0
+}
+
+// health of a runner: its lag and for how long it was throttled, by status while it runs and by the report,
+// which has it for operators that do not tell it in status.
+func (m *Moment) health(r *v1alpha1.RunnerStatus) (lag, throttled string) {
+	if r.LagP99Microseconds > 0 || r.ThrottledMicroseconds > 0 {
+		return result.FormatTime(r.LagP99Microseconds), result.FormatTime(r.ThrottledMicroseconds)
+	}
+	lag, throttled = "-", "-"
+	if m.Report == nil {
+		return lag, throttled
+	}
+	for i := range m.Report.Shards {
+		if s := &m.Report.Shards[i]; s.Shard == int(r.Shard) { // the last one is the newest runner of the shard
+			lag, throttled = result.FormatTime(s.LagP99Microseconds), result.FormatTime(s.ThrottledMicroseconds)
+		}
+	}
+	return lag, throttled
+}
+
+// healthText sums up what status tells of the generators; empty: nothing.
+func healthText(runners []v1alpha1.RunnerStatus) string {
+	var worst, throttled int64
+	shard := int32(0)
+	for i := range runners {
+		r := &runners[i]
+		throttled += r.ThrottledMicroseconds
+		if r.LagP99Microseconds > worst {
+			worst, shard = r.LagP99Microseconds, r.Shard
+		}
+	}
+	if worst+throttled == 0 {
+		return ""
+	}
+	return fmt.Sprintf("lag p99 %s (shard %d), throttled %s in all", result.FormatTime(worst), shard, result.FormatTime(throttled))
+}
