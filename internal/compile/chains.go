@@ -207,6 +207,12 @@ func (c *compiler) missing(path *field.Path, what, name string) {
 	}
 }
 
+// drainSlack lets the last requests time out before the run ends. A worker sends what is due at the end of
+// the load a turn of its loop later, and notices a timeout as late again; a turn takes no longer than the
+// 10 ms of lag from which on a result is in doubt. With a drain of exactly the longest timeout such requests
+// would be counted as in flight at the end. A tenth of a second leaves room for several turns.
+const drainSlack = 100 * time.Millisecond
+
 func (c *compiler) step(s *scope, f *flatStep) rv.Step {
 	s.step, s.guarded = f.name, len(f.when) > 0
 	r := f.request
@@ -233,7 +239,7 @@ func (c *compiler) step(s *scope, f *flatStep) rv.Step {
 		made.Slot = s.slots[m.name]
 		out.Capture = append(out.Capture, made)
 	}
-	c.plan.Drain = max(c.plan.Drain, r.timeout)
+	c.plan.Drain = max(c.plan.Drain, r.timeout+drainSlack)
 	return out
 }
 

@@ -285,7 +285,7 @@ func TestWeightByRequests(t *testing.T) {
 
 // TestDeadlineOfOnce: what runs once has its time, but not for ever.
 func TestDeadlineOfOnce(t *testing.T) {
-	base := time.Second + 5*time.Second + time.Minute // stage, drain, slack
+	base := time.Second + 5*time.Second + 100*time.Millisecond + time.Minute // stage, drain with slack, slack
 	for _, tc := range []struct {
 		name string
 		edit func(*v1alpha1.Step)
@@ -316,7 +316,7 @@ func TestDeadlineOfOnce(t *testing.T) {
 		if got := p.Deadline - base; got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
-		if p.Drain != 5*time.Second {
+		if p.Drain != 5*time.Second+100*time.Millisecond {
 			t.Errorf("%s: drain of %v", tc.name, p.Drain)
 		}
 	}
