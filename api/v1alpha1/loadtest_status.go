@@ -423,6 +423,10 @@ type RunnerStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	State string `json:"state,omitempty"`
+	// member is true while it has a part of the load, by the last deal. Of a lost one it is false when
+	// its part was dealt out to the others.
+	// +optional
+	Member bool `json:"member,omitempty"`
 	// cpus are those the workers are pinned to, as a list such as "1,3"; empty: not pinned.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024

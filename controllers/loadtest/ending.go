@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
@@ -44,12 +43,6 @@ func decodeEnding(cm *corev1.ConfigMap) (*ending, error) {
 		return nil, fmt.Errorf("decoding the ending in ConfigMap %s: %w", cm.Name, err)
 	}
 	return out, nil
-}
-
-// storedLoss is a loss with the shard it is about.
-type storedLoss struct {
-	Shard int `json:"shard"`
-	collect.Loss
 }
 
 func encodeGzip(v any) ([]byte, error) {

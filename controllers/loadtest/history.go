@@ -11,6 +11,8 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/internal/compile"
 )
 
 const (
@@ -30,7 +32,7 @@ func (s *scope) history() []v1alpha1.Change {
 	}
 	for i := range out {
 		if out[i].AppliedAt == nil {
-			out[i].AppliedAt = s.inForceSince(out[i].Generation)
+			out[i].AppliedAt = s.inForceSince(out[i:])
 		}
 	}
 	return out
@@ -48,24 +50,56 @@ func dispensable(changes []v1alpha1.Change) int {
 	return 0
 }
 
-// inForceSince is the instant from which a generation, or one after it, is in force on every runner that
-// still sends; nil: it is not.
-func (s *scope) inForceSince(generation int64) *metav1.MicroTime {
-	if s.view.Revision < generation {
+// inForceSince is the instant from which the first of some changes, or one after it, is in force on every
+// runner that still sends; nil: it is not.
+func (s *scope) inForceSince(changes []v1alpha1.Change) *metav1.MicroTime {
+	generation := changes[0].Generation
+	if s.view.Generation < generation {
 		return nil
 	}
+	dealt := func([]int) bool { return true }
+	if changes[0].Field == fieldShards {
+		dealt = func(members []int) bool { return s.dealtTo(members, changes) }
+	}
 	at := s.now
-	for _, a := range s.view.Applied {
-		if a.Revision >= generation {
-			at = a.At
-			break
-		}
+	i := slices.IndexFunc(s.view.Applied, func(a collect.Applied) bool { return a.Generation >= generation && dealt(a.Members) })
+	switch {
+	case i >= 0:
+		at = s.view.Applied[i].At
+	case changes[0].Field == fieldShards && (len(s.view.Applied) > 0 || !dealt(s.view.Members)):
+		return nil // else another process has told it
 	}
 	if at.After(s.now) {
 		return nil
 	}
 	out := metav1.NewMicroTime(at.UTC().Truncate(microsecond))
 	return &out
+}
+
+// dealtTo: the members are those that one of some changes of the number of shards asks for. A lost shard
+// need not be among them.
+func (s *scope) dealtTo(members []int, changes []v1alpha1.Change) bool {
+	lost := s.lostMembers()
+	for i := range changes {
+		n, err := strconv.Atoi(changes[i].To)
+		if changes[i].Field != fieldShards || err != nil {
+			continue
+		}
+		beyond := slices.ContainsFunc(members, func(m int) bool { return m >= n })
+		missing := slices.ContainsFunc(upTo(n), func(m int) bool { return !slices.Contains(members, m) && !slices.Contains(lost, m) })
+		if !beyond && !missing {
+			return true
+		}
+	}
+	return false
+}
+
+func upTo(n int) []int {
+	out := make([]int, 0, n)
+	for i := range n {
+		out = append(out, i)
+	}
+	return out
 }
 
 // undone gives rates the values that they had before any change. It returns false when the last change
@@ -89,6 +123,45 @@ func undone(rates []runnerv1alpha1.Rate, changes []v1alpha1.Change) ([]runnerv1a
 		}
 	}
 	return out, true
+}
+
+// undoneShards is the number of shards before any change. It returns false when the last change did not
+// lead to the present one.
+func undoneShards(present int32, changes []v1alpha1.Change) (int32, bool) {
+	original, last := int(present), true
+	for k := len(changes) - 1; k >= 0; k-- {
+		if changes[k].Field != fieldShards {
+			continue
+		}
+		if last && changes[k].To != strconv.Itoa(original) {
+			return 0, false
+		}
+		last = false
+		var err error
+		if original, err = strconv.Atoi(changes[k].From); err != nil {
+			return 0, false
+		}
+	}
+	return int32(original), true
+}
+
+// asStarted compiles a spec with the rates and the shards that it had before any change; nil: it is not the
+// one that came to be by them.
+func asStarted(name string, spec *v1alpha1.LoadTestSpec, changes []v1alpha1.Change) *runnerv1alpha1.Plan {
+	shards, same := undoneShards(spec.Runner.Shards, changes)
+	if !same {
+		return nil
+	}
+	spec = spec.DeepCopy()
+	spec.Runner.Shards = shards
+	compiled, _, errs := compile.Compile(name, spec)
+	if len(errs) > 0 {
+		return nil
+	}
+	if compiled.Rates, same = undone(compiled.Rates, changes); !same {
+		return nil
+	}
+	return compiled
 }
 
 // parseRate reads what rateText has written.

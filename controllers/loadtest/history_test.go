@@ -38,6 +38,7 @@ func TestChangesOf(t *testing.T) {
 		rate      runnerv1alpha1.Rate
 		per       bool
 		suspended bool
+		shards    int // 0: the 2 of the plan
 		want      []v1alpha1.Change
 	}{
 		"nothing":             {rate: perSecond(100)},
@@ -49,6 +50,9 @@ func TestChangesOf(t *testing.T) {
 		"back":                {before: []v1alpha1.Change{changed(1, perSecondField, "100", "200")}, rate: perSecond(100), want: []v1alpha1.Change{changed(2, perSecondField, "200", "100")}},
 		"resumed":             {before: []v1alpha1.Change{changed(1, "suspend", "false", "true")}, rate: perSecond(100), want: []v1alpha1.Change{changed(2, "suspend", "true", "false")}},
 		"another stage's":     {before: []v1alpha1.Change{changed(1, "rates[10].requestsPerSecond", "5", "6")}, rate: perSecond(100)},
+		"shards":              {rate: perSecond(100), shards: 5, want: []v1alpha1.Change{changed(2, "runner.shards", "2", "5")}},
+		"shards again":        {before: []v1alpha1.Change{changed(1, "runner.shards", "2", "5")}, rate: perSecond(100), shards: 3, want: []v1alpha1.Change{changed(2, "runner.shards", "5", "3")}},
+		"shards back":         {before: []v1alpha1.Change{changed(1, "runner.shards", "2", "5")}, rate: perSecond(100), want: []v1alpha1.Change{changed(2, "runner.shards", "5", "2")}},
 		"suspended all along": {before: []v1alpha1.Change{changed(1, "suspend", "false", "true")}, rate: perSecond(100), suspended: true},
 	}
 	for name, tt := range tests {
@@ -59,7 +63,7 @@ func TestChangesOf(t *testing.T) {
 			if tt.per {
 				s.lt.Spec.Rates = []v1alpha1.Rate{{RequestsPer: &v1alpha1.RequestsPer{}}}
 			}
-			if diff := cmp.Diff(tt.want, changesOf(s, []runnerv1alpha1.Rate{tt.rate})); diff != "" {
+			if diff := cmp.Diff(tt.want, changesOf(s, &present{rates: []runnerv1alpha1.Rate{tt.rate}, shards: max(2, tt.shards)})); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
@@ -134,13 +138,13 @@ func TestHistory(t *testing.T) {
 		view collect.View
 		want []v1alpha1.Change
 	}{
-		"told to nobody":           {collect.View{Revision: 1, Newest: 2}, []v1alpha1.Change{second, third}},
-		"the first is in force":    {collect.View{Revision: 2, Applied: []collect.Applied{{Revision: 2, At: at}}}, []v1alpha1.Change{applied(second, at), third}},
-		"accepted, but later":      {collect.View{Revision: 3, Applied: []collect.Applied{{Revision: 2, At: at}, {Revision: 3, At: now.Add(time.Second)}}}, []v1alpha1.Change{applied(second, at), third}},
-		"the second overtook":      {collect.View{Revision: 3, Applied: []collect.Applied{{Revision: 3, At: at}}}, []v1alpha1.Change{applied(second, at), applied(third, at)}},
-		"told by another process":  {collect.View{Revision: 3}, []v1alpha1.Change{applied(second, now), applied(third, now)}},
+		"told to nobody":           {collect.View{Generation: 1, Newest: 2}, []v1alpha1.Change{second, third}},
+		"the first is in force":    {collect.View{Generation: 2, Applied: []collect.Applied{{Generation: 2, At: at}}}, []v1alpha1.Change{applied(second, at), third}},
+		"accepted, but later":      {collect.View{Generation: 3, Applied: []collect.Applied{{Generation: 2, At: at}, {Generation: 3, At: now.Add(time.Second)}}}, []v1alpha1.Change{applied(second, at), third}},
+		"the second overtook":      {collect.View{Generation: 3, Applied: []collect.Applied{{Generation: 3, At: at}}}, []v1alpha1.Change{applied(second, at), applied(third, at)}},
+		"told by another process":  {collect.View{Generation: 3}, []v1alpha1.Change{applied(second, now), applied(third, now)}},
 		"nobody has been asked":    {collect.View{}, []v1alpha1.Change{second, third}},
-		"ended before it was told": {collect.View{Revision: 2}, []v1alpha1.Change{applied(second, now), third}},
+		"ended before it was told": {collect.View{Generation: 2}, []v1alpha1.Change{applied(second, now), third}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -193,6 +193,7 @@ func TestSuspendWhileStarting(t *testing.T) {
 	w.must(w.client.DeleteAllOf(w.ctx, &corev1.Pod{}, client.InNamespace(w.ns), client.GracePeriodSeconds(0)))
 	w.mu.Lock()
 	clear(w.runners)
+	clear(w.indices)
 	w.mu.Unlock()
 	w.holding(nil)
 	w.suspend("back", false)

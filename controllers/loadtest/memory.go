@@ -3,6 +3,7 @@ package loadtest
 import (
 	"slices"
 	"sync"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,13 +26,19 @@ type recollection struct {
 	// it that the cache may still show.
 	written    *v1alpha1.LoadTest
 	superseded []string
-	// start is the annotation that was put on a Job.
-	startJob types.UID
-	start    string
+	// start and startWith are the annotations that were put on a Job.
+	startJob         types.UID
+	start, startWith string
+	// with are the shards that a Job is to start with; nil: all.
+	withJob types.UID
+	with    []int
+	// room is what the collector was told last, of how many shards there are to be, and since when.
+	room      int
+	roomSince time.Time
 	// plan as stored in planName.
 	planName string
 	plan     *runnerv1alpha1.Plan
-	// present is what the spec of a generation says of the rates.
+	// present is what the spec of a generation says of rates and shards.
 	present *present
 }
 
@@ -73,6 +80,9 @@ func (r *reconciler) remembered(job *batchv1.Job) *batchv1.Job {
 		if c.startJob == job.UID && job.Annotations[desired.AnnotationStart] == "" {
 			job = job.DeepCopy()
 			job.Annotations[desired.AnnotationStart] = c.start
+			if c.startWith != "" {
+				job.Annotations[desired.AnnotationStartWith] = c.startWith
+			}
 		}
 	}
 	return job

@@ -3,7 +3,6 @@ package loadtest
 import (
 	"context"
 
-	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
 )
 
@@ -20,17 +19,11 @@ func editedPhase(_ context.Context, s *scope) (bool, error) {
 	if s.lt.Generation == ran {
 		return true, nil
 	}
-	compiled, _, errs := compile.Compile(s.key().String(), &s.lt.Spec)
-	if len(errs) > 0 {
+	compiled := asStarted(s.key().String(), &s.lt.Spec, s.lt.Status.Changes)
+	if compiled == nil {
 		s.edited = true
 		return true, nil
 	}
-	rates, same := undone(compiled.Rates, s.lt.Status.Changes)
-	if !same {
-		s.edited = true
-		return true, nil
-	}
-	compiled.Rates = rates
 	_, now, err := plan.Canonical(compiled)
 	s.edited = now != hash
 	return err == nil, err

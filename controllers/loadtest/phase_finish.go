@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -34,7 +36,7 @@ func (r *reconciler) finishPhase(ctx context.Context, s *scope) (bool, error) {
 	if err := s.merge(); err != nil {
 		return false, err
 	}
-	if !s.view.Every((*collect.Shard).Final) || !s.lossesStored() {
+	if !s.view.Over() || !s.recordsStored() {
 		return true, nil
 	}
 	judged, err := verdict.Judge(s.plan, s.report, s.facts())
@@ -77,16 +79,31 @@ func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, f *failure) (
 	return r.store(ctx, s, s.endingOf(&report.Verdict))
 }
 
-func (s *scope) lossesStored() bool {
-	return len(s.lost) >= s.view.Count(func(sh *collect.Shard) bool { return sh.Lost != nil })
+// recordsStored: of everybody who was over before the test was there is a record.
+func (s *scope) recordsStored() bool {
+	for i := range s.view.Shards {
+		sh := &s.view.Shards[i]
+		if (sh.Lost != nil || sh.Left) && !s.isRecorded(i, sh.Pod.UID) {
+			return false
+		}
+	}
+	return true
 }
 
+// snapshots are those of all runners that have or had a part of the load.
 func (s *scope) snapshots() []runnerv1alpha1.Snapshot {
 	var out []runnerv1alpha1.Snapshot
-	for i := range s.view.Shards {
-		if snap := s.view.Shards[i].Snapshot; snap != nil {
-			out = append(out, *snap)
+	for _, sh := range slices.Concat(s.view.Former, s.view.Shards) {
+		idle := slices.ContainsFunc(s.records, func(r record) bool { return r.Pod == sh.Pod.UID && !r.member })
+		if sh.Snapshot == nil || !sh.Member || idle {
+			continue
 		}
+		snap := *sh.Snapshot
+		if sh.Lost != nil && s.policy() != v1alpha1.ShardLostFail {
+			// How it ended is no longer what ended the test.
+			snap.Stopped, snap.Problem, snap.Message = "", "", ""
+		}
+		out = append(out, snap)
 	}
 	return out
 }
@@ -132,20 +149,24 @@ func runnerOf(shard int, sh *collect.Shard) result.Runner {
 // lastRequest is the instant of the last request of all; zero: not known.
 func (s *scope) lastRequest() time.Time {
 	var last time.Time
-	for i := range s.view.Shards {
-		snap := s.view.Shards[i].Snapshot
-		if snap == nil || snap.EndedAt == 0 || s.view.StartedAt.IsZero() {
+	for _, snap := range s.snapshots() {
+		if snap.EndedAt == 0 || s.view.StartedAt.IsZero() {
 			continue
 		}
+		from := snap.StartAt // of all; one that joined had its own first turn later
+		if from == 0 {
+			from = snap.StartedAt
+		}
 		// Shards begin together, within the skew.
-		if end := s.view.StartedAt.Add(time.Duration(snap.EndedAt - snap.StartedAt)); end.After(last) {
+		if end := s.view.StartedAt.Add(time.Duration(snap.EndedAt - from)); end.After(last) {
 			last = end
 		}
 	}
 	return last
 }
 
-// facts for the verdict. A deadline that the operator enforced looks like a stop to the runners.
+// facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is
+// tolerated unless it is what ended the run.
 func (s *scope) facts() verdict.Facts {
 	facts := verdict.FactsOf(s.snapshots())
 	if s.report.Stopped == stopByDeadline && facts.Problem == "" {
@@ -154,6 +175,7 @@ func (s *scope) facts() verdict.Facts {
 			Message: fmt.Sprintf("spec.activeDeadlineSeconds is %d", *s.lt.Spec.ActiveDeadlineSeconds),
 		}
 	}
+	facts.LossTolerated = s.policy() != v1alpha1.ShardLostFail && s.report.Stopped != stopByTooFew
 	return facts
 }
 
@@ -252,11 +274,15 @@ func (s *scope) nobodyLeft() bool {
 			return true
 		}
 	}
-	if len(s.pods) < int(*s.job.Spec.Completions) {
-		return false
-	}
-	for _, pod := range s.pods {
+	shards := map[string]bool{}
+	for _, pod := range s.allPods {
 		if over, _ := ended(pod); !over {
+			return false
+		}
+		shards[pod.Annotations[batchv1.JobCompletionIndexAnnotation]] = true
+	}
+	for i := range completions(s.job) {
+		if !shards[strconv.Itoa(i)] {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package loadtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,11 +14,12 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/shard"
 )
 
 // livePhase finds out what is to be in force of what may change while the test runs, and what of it is
-// new. The plan stays the one that was started with: what differs goes to the runners as an update,
-// whose revision is the generation of the spec that brought it.
+// new. The plan stays the one that was started with: what differs goes to the runners as an update that
+// tells the generation of the spec which brought it.
 func (r *reconciler) livePhase(_ context.Context, s *scope) (bool, error) {
 	switch {
 	case s.end != nil || s.plan == nil || s.job == nil || s.obstacle != nil:
@@ -30,32 +32,36 @@ func (r *reconciler) livePhase(_ context.Context, s *scope) (bool, error) {
 		newest = view.Newest
 	}
 	if newest > s.lt.Generation {
-		return true, nil // the cache is behind what runners were told
+		s.behind = true
+		return true, nil
 	}
 	now := r.present(s)
 	s.notInForce = now.why
-	s.changes = changesOf(s, now.rates)
-	s.live = collect.Live{Revision: s.startedGeneration(), Rates: now.rates, Suspended: s.lt.Spec.Suspend}
-	if all := s.history(); len(all) > 0 {
-		s.live.Revision = all[len(all)-1].Generation
+	s.changes = changesOf(s, now)
+	all := s.history()
+	s.wanted = now.shards
+	s.live = collect.Live{Generation: s.startedGeneration(), Rates: now.rates, Suspended: s.lt.Spec.Suspend}
+	if len(all) > 0 {
+		s.live.Generation = all[len(all)-1].Generation
 	}
-	if newest > s.live.Revision {
+	if newest > s.live.Generation {
 		// Some runner has heard of a change that was never recorded.
-		s.live.Revision = s.lt.Generation
+		s.live.Generation = s.lt.Generation
 	}
 	return true, nil
 }
 
 // beforeStart is what goes to the runners with their first share.
 func (s *scope) beforeStart() collect.Live {
-	return collect.Live{Revision: int64(number(s.job, desired.AnnotationGeneration)), Rates: s.plan.Rates}
+	return collect.Live{Generation: int64(number(s.job, desired.AnnotationGeneration)), Rates: s.plan.Rates}
 }
 
-// present is what the present spec makes of the rates. why says that they cannot be put in force; the
-// plan's are returned then.
+// present is what the present spec makes of rates and shards. why says what of it cannot be put in force;
+// that stays as it is.
 type present struct {
 	generation int64
 	rates      []runnerv1alpha1.Rate
+	shards     int
 	why        string
 }
 
@@ -68,19 +74,54 @@ func (r *reconciler) present(s *scope) *present {
 }
 
 func presentOf(s *scope) *present {
-	out := &present{generation: s.lt.Generation, rates: s.plan.Rates}
+	before := s.lt.Status.Changes
+	out := &present{
+		generation: s.lt.Generation, rates: recordedRates(before, s.plan.Rates), shards: recordedShards(before, s.plan.Shards),
+	}
 	if s.lt.Generation == s.startedGeneration() {
 		return out
 	}
-	compiled, _, errs := compile.Compile(s.key().String(), &s.lt.Spec)
-	if len(errs) > 0 {
-		out.why = strings.Join(compile.ErrorLines(errs), "\n")
+	now, why := s.alike(&s.lt.Spec)
+	if why == "" {
+		why = undivided(s.plan, now.Shards)
+	}
+	if why == "" {
+		out.rates, out.shards = now.Rates, now.Shards
 		return out
 	}
-	if out.why = unlike(s.plan.Rates, compiled.Rates); out.why == "" {
-		out.rates = compiled.Rates
+	out.why = why
+	spec := s.lt.Spec.DeepCopy()
+	spec.Runner.Shards = int32(out.shards)
+	if now, why = s.alike(spec); why == "" { // only the shards are in the way
+		out.rates = now.Rates
 	}
 	return out
+}
+
+// alike compiles a spec to a plan whose rates differ from those of the run in what may change only; why says
+// why they do not.
+func (s *scope) alike(spec *v1alpha1.LoadTestSpec) (now *runnerv1alpha1.Plan, why string) {
+	now, _, errs := compile.Compile(s.key().String(), spec)
+	if len(errs) > 0 {
+		return nil, strings.Join(compile.ErrorLines(errs), "\n")
+	}
+	return now, unlike(s.plan.Rates, now.Rates)
+}
+
+// undivided says why the load of a plan cannot be dealt to another number of shards; empty: it can.
+func undivided(plan *runnerv1alpha1.Plan, shards int) string {
+	if shards == plan.Shards {
+		return ""
+	}
+	for i := range plan.Rates {
+		if r := &plan.Rates[i]; r.AsFastAsPossible && r.Requests > 0 {
+			return fmt.Sprintf("spec.runner.shards: the test was started with %d, and spec.rates[%d] is asFastAsPossible and bounded by requests", plan.Shards, i)
+		}
+	}
+	if _, err := shard.Split(plan, shards); err != nil {
+		return fmt.Sprintf("spec.runner.shards: what the test was started with cannot be dealt to %d shards: %v", shards, err)
+	}
+	return ""
 }
 
 // unlike says in what rates differ that cannot change while they are in force; empty: in nothing. The
@@ -99,10 +140,14 @@ func unlike(old, now []runnerv1alpha1.Rate) string {
 	return ""
 }
 
-const fieldSuspend = "suspend"
+const (
+	fieldSuspend = "suspend"
+	fieldShards  = "runner.shards"
+)
 
 // changesOf compares the spec with the changes that were recorded, and the plan before them.
-func changesOf(s *scope, rates []runnerv1alpha1.Rate) (out []v1alpha1.Change) {
+func changesOf(s *scope, now *present) (out []v1alpha1.Change) {
+	before := s.lt.Status.Changes
 	change := func(field, from, to string) {
 		if from != to {
 			out = append(out, v1alpha1.Change{
@@ -110,16 +155,33 @@ func changesOf(s *scope, rates []runnerv1alpha1.Rate) (out []v1alpha1.Change) {
 			})
 		}
 	}
-	for i := range rates {
-		old := recorded(s.lt.Status.Changes, stageField(i), rateText(&s.plan.Rates[i]))
-		now := rateText(&rates[i])
-		if s.notInForce != "" {
-			now = old
-		}
-		change(rateField(&s.lt.Spec, i), old, now)
+	for i := range now.rates {
+		change(rateField(&s.lt.Spec, i), recorded(before, stageField(i), rateText(&s.plan.Rates[i])), rateText(&now.rates[i]))
 	}
-	change(fieldSuspend, recorded(s.lt.Status.Changes, fieldSuspend, "false"), strconv.FormatBool(s.lt.Spec.Suspend))
+	change(fieldShards, strconv.Itoa(recordedShards(before, s.plan.Shards)), strconv.Itoa(now.shards))
+	change(fieldSuspend, recorded(before, fieldSuspend, "false"), strconv.FormatBool(s.lt.Spec.Suspend))
 	return out
+}
+
+// recordedRates are what changes made of rates.
+func recordedRates(changes []v1alpha1.Change, original []runnerv1alpha1.Rate) []runnerv1alpha1.Rate {
+	out := slices.Clone(original)
+	for i := range out {
+		count, period, err := parseRate(recorded(changes, stageField(i), rateText(&out[i])))
+		if err == nil { // else somebody has written to status
+			out[i].Count, out[i].Period = count, period
+		}
+	}
+	return out
+}
+
+// recordedShards is the number of shards that changes came to.
+func recordedShards(changes []v1alpha1.Change, original int) int {
+	n, err := strconv.Atoi(recorded(changes, fieldShards, strconv.Itoa(original)))
+	if err != nil {
+		return original // somebody has written to status
+	}
+	return n
 }
 
 // stageField is what the fields of a stage's rate have in common, whichever it is given by.
@@ -132,10 +194,12 @@ func rateField(spec *v1alpha1.LoadTestSpec, i int) string {
 	return stageField(i) + ".requestsPerSecond"
 }
 
-// subject is what a change is about: a stage, or suspend.
+// subject is what a change is about: a stage, or the field itself.
 func subject(c *v1alpha1.Change) string {
-	out, _, _ := strings.Cut(c.Field, ".")
-	return out
+	if stage, _, found := strings.Cut(c.Field, "]."); found {
+		return stage + "]"
+	}
+	return c.Field
 }
 
 // recorded is the value that a subject came to.

@@ -16,7 +16,7 @@ import (
 	"github.com/h2surge/h2surge/internal/plan"
 )
 
-// Plans, losses and reports are immutable ConfigMaps: made once, never changed, deleted by the
+// Plans, records and reports are immutable ConfigMaps: made once, never changed, deleted by the
 // garbage collector.
 //
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
@@ -118,15 +118,10 @@ func (r *reconciler) decodePlan(ctx context.Context, s *scope, name string, cm *
 // recompile makes the plan of a run anew whose ConfigMap is gone. But for recorded changes the spec is
 // frozen while a test runs, so it gives the same plan, as the hash proves; if not, the error stands.
 func recompile(s *scope, gone error) (*runnerv1alpha1.Plan, error) {
-	compiled, _, errs := compile.Compile(s.key().String(), &s.lt.Spec)
-	if len(errs) > 0 {
+	compiled := asStarted(s.key().String(), &s.lt.Spec, s.lt.Status.Changes)
+	if compiled == nil {
 		return nil, gone
 	}
-	rates, same := undone(compiled.Rates, s.lt.Status.Changes)
-	if !same {
-		return nil, gone
-	}
-	compiled.Rates = rates
 	if _, hash, err := plan.Canonical(compiled); err != nil || hash != s.planHash {
 		return nil, errors.Join(gone, err)
 	}

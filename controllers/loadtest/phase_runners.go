@@ -3,8 +3,6 @@ package loadtest
 import (
 	"context"
 	"fmt"
-	"maps"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,16 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
 // Rights to make runners.
 //   - secrets create: the certificate of a run, in its namespace. It is never read back; the
 //     kubelet mounts it, the garbage collector deletes it.
-//   - jobs create and patch: server-side apply, of the Job and of its start instant.
+//   - jobs create and patch: server-side apply, of the Job, of its start instant and of the number of
+//     its indices.
 //   - jobs delete: those of earlier attempts, and the one whose pods do not end.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create
@@ -69,7 +66,7 @@ func (r *reconciler) hold(ctx context.Context, s *scope) error {
 		}
 	}
 	r.registry.Forget(s.lt.UID)
-	s.job, s.pods = nil, map[int]*corev1.Pod{}
+	s.job, s.pods, s.allPods = nil, map[int]*corev1.Pod{}, nil
 	return nil
 }
 
@@ -104,7 +101,7 @@ func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
 	case s.job == nil:
 	case differ(s.job, job, desired.AnnotationPlanHash) || differ(s.job, job, desired.AnnotationTemplate):
 		in.Attempt, in.Losses = in.Attempt+1, 0
-	case s.lostBeforeStart() != "" && in.Losses+1 < r.cfg.Runner.StartAttempts:
+	case s.lostBeforeStart() != "" && !r.lastAttempt(s):
 		in.Attempt, in.Losses = in.Attempt+1, in.Losses+1
 	default:
 		return nil
@@ -117,8 +114,8 @@ func differ(have, want *batchv1.Job, annotation string) bool {
 	return have.Annotations[annotation] != want.Annotations[annotation]
 }
 
-// makeJob makes the Secret and the Job, unless they exist. The Job is applied once: it holds
-// nothing that may change later but the start instant.
+// makeJob makes the Secret and the Job, unless they exist. The Job is applied once: of what it holds
+// only the start instant and the number of indices may change later.
 func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput) error {
 	job, err := desired.Job(in)
 	if err != nil {
@@ -145,7 +142,7 @@ func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput)
 	if s.job != nil {
 		s.formerJobs = append(s.formerJobs, s.job)
 	}
-	s.job, s.pods = existing, map[int]*corev1.Pod{}
+	s.job, s.pods, s.allPods = existing, map[int]*corev1.Pod{}, nil
 	return nil
 }
 
@@ -192,170 +189,4 @@ func (r *reconciler) deleteJob(ctx context.Context, job *batchv1.Job) error {
 		return fmt.Errorf("deleting Job %s: %w", job.Name, err)
 	}
 	return nil
-}
-
-// lostBeforeStart says which runner was lost before the start, and why; empty: none.
-func (s *scope) lostBeforeStart() string {
-	for shard := range s.shards() {
-		if pod := s.pods[shard]; pod != nil {
-			if over, why := ended(pod); over {
-				return fmt.Sprintf("runner %d ended before the start: %s", shard, why)
-			}
-			if pod.DeletionTimestamp != nil {
-				return fmt.Sprintf("runner %d was deleted before the start", shard)
-			}
-		}
-	}
-	// A pod that was deleted by force leaves nothing but the Job's count.
-	if s.job.Status.Failed > 0 {
-		return "a runner was lost before the start"
-	}
-	return ""
-}
-
-func (s *scope) shards() int {
-	if s.plan == nil {
-		return int(s.lt.Spec.Runner.Shards)
-	}
-	return s.plan.Shards
-}
-
-// collectPhase tells the collector what is wanted and takes over what it knows.
-func (r *reconciler) collectPhase(_ context.Context, s *scope) (bool, error) {
-	if s.job == nil || s.plan == nil || s.obstacle != nil {
-		return true, nil
-	}
-	return true, r.look(s)
-}
-
-func (r *reconciler) look(s *scope) error {
-	d := r.wanted(s)
-	if d.MayStart {
-		d.Stop = s.stop()
-	}
-	view, err := r.registry.Ensure(d)
-	if err != nil {
-		return err
-	}
-	s.view = view
-	if !s.mayStart() {
-		s.trouble = diagnose(s)
-	}
-	return nil
-}
-
-// wanted is what the collector is to know of the run. It shares nothing that changes.
-func (r *reconciler) wanted(s *scope) collect.Desired {
-	d := collect.Desired{
-		Name: s.key(), UID: s.lt.UID, Attempt: attemptOf(s.job), Job: s.job.UID, Plan: s.plan,
-		Pods: map[int]collect.Pod{}, Recorded: maps.Clone(s.lost), MayStart: s.mayStart(), Stored: s.end != nil,
-	}
-	if d.Live = s.live; d.Live.Revision == 0 {
-		d.Live = s.beforeStart()
-	}
-	for shard, pod := range s.pods {
-		d.Pods[shard] = r.observe(pod)
-	}
-	return d
-}
-
-// startPhase decides the start once every runner is ready, and writes the decision down before
-// anybody is told: should this process end in between, the next one knows that the test may have
-// begun, and never begins it again.
-func (r *reconciler) startPhase(ctx context.Context, s *scope) (bool, error) {
-	if s.job == nil || s.plan == nil || s.end != nil || s.mayStart() || s.obstacle != nil || s.stop() != "" || s.held() {
-		return true, nil
-	}
-	if !s.view.Every((*collect.Shard).Ready) || s.lostBeforeStart() != "" {
-		return true, nil
-	}
-	start := s.now.UTC().Format(time.RFC3339Nano)
-	err := r.client.Apply(ctx, desired.ApplyStart(s.job, start), fieldOwner+"-start")
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return false, nil // the Job is another one by now; its event brings the next pass
-	}
-	if err != nil {
-		return false, fmt.Errorf("recording the start on Job %s: %w", s.job.Name, err)
-	}
-	c := r.memory.of(s.lt)
-	c.startJob, c.start = s.job.UID, start
-	s.job = r.remembered(s.job)
-	return true, r.look(s)
-}
-
-// startFailure says why the run can never start; nil: it still can, or has.
-func (r *reconciler) startFailure(s *scope) *failure {
-	if s.plan == nil || s.job == nil {
-		return nil
-	}
-	for i := range s.view.Shards {
-		snap := s.view.Shards[i].Snapshot
-		switch {
-		case snap == nil:
-		case snap.Problem == runnerv1alpha1.ProblemPlan:
-			return &failure{string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "a runner cannot execute the plan")}
-		case snap.Problem == runnerv1alpha1.ProblemSetup:
-			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "a setup chain failed")}
-		}
-	}
-	if why := s.lostBeforeStart(); why != "" && number(s.job, desired.AnnotationLosses)+1 >= r.cfg.Runner.StartAttempts {
-		return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%s (attempt %d of %d)", why, r.cfg.Runner.StartAttempts, r.cfg.Runner.StartAttempts)}
-	}
-	return r.tooLate(s)
-}
-
-// failure ends a run that has not started.
-type failure struct{ reason, message string }
-
-func (r *reconciler) tooLate(s *scope) *failure {
-	runner := &r.cfg.Runner
-	since := allRunning(s)
-	if since.IsZero() {
-		left := s.job.CreationTimestamp.Add(runner.PodTimeout.Duration).Sub(s.now)
-		if left > 0 {
-			s.again(left)
-			return nil
-		}
-		return &failure{v1alpha1.ReasonPodTrouble, fmt.Sprintf("not every runner pod runs after %s: %s", runner.PodTimeout.Duration, orText(s.trouble, "they are still being made"))}
-	}
-	limit := readyWithin(s.plan, runner.ReadyTimeout.Duration)
-	left := since.Add(limit).Sub(s.now)
-	if left > 0 {
-		s.again(left)
-		return nil
-	}
-	if why := unreachableTarget(s); why != "" {
-		return &failure{v1alpha1.ReasonTargetUnreachable, why}
-	}
-	n := s.view.Count((*collect.Shard).Ready)
-	return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%d of %d runners were ready after %s%s", n, s.plan.Shards, limit, firstTrouble(s.view))}
-}
-
-// readyWithin is the configured limit and, on top, the longest ramp of connections and the setup
-// chains, which are no trouble.
-func readyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Duration {
-	var ramp time.Duration
-	for i := range plan.Targets {
-		t := &plan.Targets[i]
-		ramp = max(ramp, t.ConnectWithin()-t.ConnectTimeout)
-	}
-	return configured + ramp + plan.SetupWithin()
-}
-
-func unreachableTarget(s *scope) string {
-	for i := range s.view.Shards {
-		if snap := s.view.Shards[i].Snapshot; snap != nil && snap.Problem == runnerv1alpha1.ProblemConnect {
-			return orText(snap.Message, "a target cannot be reached")
-		}
-	}
-	return ""
-}
-
-func firstTrouble(v *collect.View) string {
-	for i := range v.Shards {
-		if t := v.Shards[i].Trouble; t != "" {
-			return fmt.Sprintf("; runner %d: %s", i, clip(t, 512))
-		}
-	}
-	return ""
 }

@@ -3,7 +3,6 @@ package loadtest
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,7 +23,7 @@ import (
 // Rights to read. All are for the manager's cache, which holds only what carries our label; get
 // is for looking at an object whose name is taken.
 //   - loadtests: the work.
-//   - configmaps: plans, recorded losses and reports.
+//   - configmaps: plans, records of runners and reports.
 //   - jobs, pods: the runners.
 //
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=get;list;watch
@@ -54,7 +53,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
 
 // read fills a scope with all that the LoadTest owns, each object once.
 func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*scope, error) {
-	s := &scope{now: r.clock(), lt: lt, lost: map[int]collect.Recorded{}, pods: map[int]*corev1.Pod{}, view: &collect.View{}}
+	s := &scope{now: r.clock(), lt: lt, pods: map[int]*corev1.Pod{}, view: &collect.View{}}
 	if err := r.readConfigMaps(ctx, s); err != nil {
 		return nil, err
 	}
@@ -86,8 +85,8 @@ func (r *reconciler) readConfigMaps(ctx context.Context, s *scope) error {
 		switch cm.Labels[desired.LabelComponent] {
 		case desired.ComponentPlan:
 			s.plans = append(s.plans, cm)
-		case desired.ComponentLost:
-			err = s.addLoss(cm)
+		case desired.ComponentRecord:
+			err = s.addRecord(cm)
 		case desired.ComponentReport:
 			s.end, err = decodeEnding(cm)
 		}
@@ -98,21 +97,6 @@ func (r *reconciler) readConfigMaps(ctx context.Context, s *scope) error {
 	slices.SortFunc(s.plans, func(a, b *corev1.ConfigMap) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	return nil
-}
-
-func (s *scope) addLoss(cm *corev1.ConfigMap) error {
-	var stored storedLoss
-	if err := json.Unmarshal([]byte(cm.Data[desired.KeyLoss]), &stored); err != nil {
-		return fmt.Errorf("decoding the loss in ConfigMap %s: %w", cm.Name, err)
-	}
-	rec := collect.Recorded{Loss: stored.Loss}
-	if gz := cm.BinaryData[desired.KeySnapshot]; len(gz) > 0 {
-		if err := decodeGzip(gz, &rec.Snapshot); err != nil {
-			return fmt.Errorf("decoding the snapshot in ConfigMap %s: %w", cm.Name, err)
-		}
-	}
-	s.lost[stored.Shard] = rec
 	return nil
 }
 
@@ -136,17 +120,24 @@ func (r *reconciler) readPods(ctx context.Context, s *scope) error {
 	if err := r.owned(ctx, s.lt.Namespace, s.job.UID, &list); err != nil {
 		return err
 	}
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
 	for i := range list.Items {
 		pod := &list.Items[i]
-		shard, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
-		if err != nil {
-			continue // not the Job controller's
-		}
-		if old := s.pods[shard]; old == nil || pod.CreationTimestamp.Before(&old.CreationTimestamp) {
-			s.pods[shard] = pod
+		if shard, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil { // else not the Job controller's
+			s.allPods = append(s.allPods, pod)
+			s.addPod(shard, pod)
 		}
 	}
 	return nil
+}
+
+// addPod makes a pod that of its shard, unless its runner is over or an older one is there.
+func (s *scope) addPod(shard int, pod *corev1.Pod) {
+	if s.pods[shard] == nil && !s.isRecorded(shard, pod.UID) {
+		s.pods[shard] = pod
+	}
 }
 
 func number(o client.Object, annotation string) int {

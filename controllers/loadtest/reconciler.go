@@ -43,8 +43,8 @@ type phase func(context.Context, *scope) (bool, error)
 // phases in the order of a run.
 func (r *reconciler) phases() []phase {
 	return []phase{
-		r.planPhase, r.livePhase, r.runnersPhase, r.collectPhase, r.startPhase, r.lossesPhase,
-		r.finishPhase, r.releasePhase, editedPhase, r.ttlPhase,
+		r.planPhase, r.livePhase, r.runnersPhase, r.collectPhase, r.startPhase, r.recordsPhase,
+		r.scalePhase, r.finishPhase, r.releasePhase, editedPhase, r.ttlPhase,
 	}
 }
 

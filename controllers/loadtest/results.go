@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -88,19 +89,33 @@ func (s *scope) chainResults() []v1alpha1.ChainResult {
 	return out
 }
 
-func (s *scope) anyLost() bool {
-	return s.view.Count(func(sh *collect.Shard) bool { return sh.Lost != nil }) > 0
+func (s *scope) anyLost() bool { return len(s.lostMembers()) > 0 }
+
+// lostMembers are the shards of which a runner was lost that had a part of the load, sorted.
+func (s *scope) lostMembers() []int {
+	var out []int
+	for i := range s.view.Shards {
+		if sh := &s.view.Shards[i]; sh.Lost != nil && sh.Member {
+			out = append(out, i)
+		}
+	}
+	for i := range s.records {
+		if rec := &s.records[i]; rec.Loss != nil && rec.member {
+			out = append(out, rec.Shard)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // counts of runners. One that has done its work counts as ready.
 func (s *scope) counts() v1alpha1.ShardCounts {
 	out := v1alpha1.ShardCounts{Desired: int32(s.shards())}
+	if s.mayStart() {
+		out.Lost = int32(len(s.lostMembers()))
+	}
 	for i := range s.view.Shards {
-		sh := &s.view.Shards[i]
-		if sh.Lost != nil && s.mayStart() {
-			out.Lost++
-		}
-		if sh.Ready() {
+		if sh := &s.view.Shards[i]; i < s.shards() && sh.Ready() && !sh.Left {
 			out.Ready++
 		}
 	}
@@ -113,11 +128,11 @@ func (s *scope) summary() *v1alpha1.Summary {
 	n := s.counts()
 	out := &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", n.Ready, n.Desired)}
 	r := s.report
-	if r == nil || !s.view.Every((*collect.Shard).Final) && s.view.StartedAt.IsZero() {
+	if r == nil || !s.view.Over() && s.view.StartedAt.IsZero() {
 		return out
 	}
 	out.Rate, out.Errors = result.FormatRate(s.view.Rate), result.FormatPercent(s.errorsSoFar)
-	if s.view.Every((*collect.Shard).Final) {
+	if s.view.Over() {
 		out.Rate, out.Errors = result.FormatRate(r.Rate.Achieved), result.FormatPercent(r.ErrorRatio)
 	}
 	if r.ResponseTime.Count > 0 {
@@ -127,7 +142,8 @@ func (s *scope) summary() *v1alpha1.Summary {
 }
 
 func (s *scope) skew() *int64 {
-	if s.report == nil || !s.view.Every((*collect.Shard).Started) {
+	waits := func(sh *collect.Shard) bool { return sh.Member && !sh.Started() }
+	if s.report == nil || len(s.view.Shards) == 0 || s.view.Count(waits) > 0 {
 		return nil
 	}
 	skew := s.report.Generator.StartSkewMicroseconds
@@ -145,25 +161,40 @@ func (s *scope) startedGeneration() int64 {
 func (s *scope) runners() []v1alpha1.RunnerStatus {
 	var out []v1alpha1.RunnerStatus
 	for i := range s.view.Shards {
-		out = append(out, runnerStatusOf(i, &s.view.Shards[i]))
+		member := slices.Contains(s.view.Members, i)
+		out = append(out, runnerStatusOf(i, &s.view.Shards[i], member, s.mayStart()))
 	}
 	return out
 }
 
-// stateLost is a runner's state that no runner tells.
-const stateLost = "Lost"
+// States of a runner that no runner tells.
+const (
+	stateLost    = "Lost"
+	stateLeft    = "Left"
+	stateJoining = "Joining"
+)
 
-func runnerStatusOf(shard int, sh *collect.Shard) v1alpha1.RunnerStatus {
-	out := v1alpha1.RunnerStatus{Shard: int32(shard), Pod: sh.Pod.Name, Node: sh.Pod.Node}
+func runnerStatusOf(shard int, sh *collect.Shard, member, begun bool) v1alpha1.RunnerStatus {
+	out := v1alpha1.RunnerStatus{Shard: int32(shard), Pod: sh.Pod.Name, Node: sh.Pod.Node, Member: member}
 	if snap := sh.Snapshot; snap != nil {
 		out.State, out.Message = string(snap.State), clip(snap.Message, 1024)
 		out.CPUs, out.Exclusive = joinInts(snap.Generator.CPUs), snap.Generator.Exclusive
+		out.LagP99Microseconds, out.ThrottledMicroseconds = snap.Generator.LagP99, snap.Generator.ThrottledMicroseconds
 	}
 	switch {
 	case sh.Lost != nil:
 		out.State, out.Message = stateLost, clip(sh.Lost.Message, 1024)
 		out.Pod, out.Node = orText(sh.Lost.Pod, out.Pod), orText(sh.Lost.Node, out.Node)
-	case sh.Trouble != "" && sh.Snapshot != nil && !sh.Final():
+		if begun && !sh.Member {
+			out.Message = "it had no part of the load yet: " + out.Message
+		}
+		return out
+	case sh.Left:
+		out.State = stateLeft
+	case begun && !sh.Member:
+		out.State = stateJoining
+	}
+	if sh.Trouble != "" && sh.Snapshot != nil && !sh.Final() {
 		out.Message = "it does not answer"
 	}
 	return out
@@ -190,13 +221,12 @@ func compactVerdict(v *runnerv1alpha1.Verdict) *v1alpha1.Verdict {
 	return out
 }
 
-// executedWhole: the verdict is about numbers of a run that was executed as planned.
+// executedWhole: the verdict is about numbers of a run that was executed as planned, if perhaps without
+// the last part of a runner whose loss onShardLost tolerates.
 func executedWhole(v *runnerv1alpha1.Verdict) bool {
 	switch v.Outcome {
-	case runnerv1alpha1.OutcomePassed, runnerv1alpha1.OutcomeFailed:
+	case runnerv1alpha1.OutcomePassed, runnerv1alpha1.OutcomeFailed, runnerv1alpha1.OutcomeInconclusive:
 		return true
-	case runnerv1alpha1.OutcomeInconclusive:
-		return v.Reason != v1alpha1.ReasonPartialResult
 	}
 	return false
 }

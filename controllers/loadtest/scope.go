@@ -19,15 +19,18 @@ type scope struct {
 	lt  *v1alpha1.LoadTest
 	// plans are the ConfigMaps of plans that the run owns, oldest first.
 	plans []*corev1.ConfigMap
-	// lost are the recorded losses, by shard. Phase losses adds to it.
-	lost map[int]collect.Recorded
+	// records are the runners that were over before the test was, oldest first. Phase records adds to
+	// it.
+	records []record
 	// job is the Job in force; nil: none yet. Phase runners may make or replace it, phase start
 	// may annotate it.
 	job *batchv1.Job
 	// formerJobs are those of earlier attempts; phase runners deletes them.
 	formerJobs []*batchv1.Job
-	// pods of job by shard; of several of a shard the oldest.
-	pods map[int]*corev1.Pod
+	// pods of job by shard; of several of a shard the oldest whose runner is not recorded. allPods are
+	// those of job, recorded or not.
+	pods    map[int]*corev1.Pod
+	allPods []*corev1.Pod
 	// end is how the run ended; nil: it has not. Phase finish may set it.
 	end *ending
 
@@ -40,11 +43,17 @@ type scope struct {
 	// waiting says what is in the way for a moment; empty: nothing.
 	waiting string
 
-	// live is what the runners are to have in force; a revision of zero: nothing is to be told.
+	// live is what the runners are to have in force; a generation of zero: nothing is to be told.
 	live collect.Live
+	// wanted is how many shards spec asks for, as far as it is in force; zero: as status has it.
+	wanted int
+	// behind: runners were told of a newer spec than the cache has.
+	behind bool
+	// startWith are the shards that the test is to start with, sorted; nil: all.
+	startWith []int
 	// changes of the spec that this pass has found, while the test runs.
 	changes []v1alpha1.Change
-	// notInForce says why the spec's rates are not those of the run; empty: they are.
+	// notInForce says why the spec's rates and shards are not those of the run; empty: they are.
 	notInForce string
 
 	// refused is why the API server did not take the Job; empty: it did, or was not asked.
@@ -126,6 +135,8 @@ func (s *scope) overdue() bool {
 const (
 	stopBySpec     = "spec.stop"
 	stopByDeadline = "spec.activeDeadlineSeconds"
+	stopByLoss     = "spec.runner.onShardLost"
+	stopByTooFew   = "spec.runner.minShards"
 )
 
 // stop is why the run is to end early; empty: it is not.
@@ -136,5 +147,56 @@ func (s *scope) stop() string {
 	case s.overdue():
 		return stopByDeadline
 	}
+	return s.stopByLosses()
+}
+
+// stopByLosses is why losses end the run; empty: they do not.
+func (s *scope) stopByLosses() string {
+	lost := 0
+	for i := range s.records {
+		if s.records[i].Loss != nil && s.records[i].member {
+			lost++
+		}
+	}
+	switch {
+	case lost == 0:
+		return ""
+	case s.policy() == v1alpha1.ShardLostFail:
+		return stopByLoss
+	case s.lt.Spec.Runner.MinShards != nil && len(s.view.Shards) > 0 && s.left() < int(*s.lt.Spec.Runner.MinShards):
+		return stopByTooFew
+	}
 	return ""
+}
+
+// left is the number of shards that have a part of the load and are not lost.
+func (s *scope) left() int {
+	n := 0
+	for _, i := range s.view.Members {
+		if i < len(s.view.Shards) && s.view.Shards[i].Lost == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// policy is what becomes of the test when a shard is lost.
+func (s *scope) policy() v1alpha1.ShardLostAction {
+	if p := s.lt.Spec.Runner.OnShardLost; p != "" {
+		return p
+	}
+	return v1alpha1.ShardLostFail
+}
+
+// shards is how many there are to be: those of the plan before the start, what spec asks for after it.
+func (s *scope) shards() int {
+	switch {
+	case s.plan == nil:
+		return int(s.lt.Spec.Runner.Shards)
+	case s.mayStart() && s.wanted > 0:
+		return s.wanted
+	case s.mayStart():
+		return recordedShards(s.lt.Status.Changes, s.plan.Shards)
+	}
+	return s.plan.Shards
 }

@@ -73,13 +73,24 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	}
 }
 
-// takenOver: another process has started the run, and this one has not asked every runner yet.
+// takenOver: another process has started the run, and this one has not asked every runner yet that has a
+// part of the load.
 func (s *scope) takenOver() bool {
-	return s.end == nil && s.mayStart() && !s.view.Every(known)
+	if s.end != nil || !s.mayStart() {
+		return false
+	}
+	members := 0
+	for i := range s.view.Shards {
+		sh := &s.view.Shards[i]
+		if sh.Member && sh.Snapshot == nil && sh.Lost == nil {
+			return true
+		}
+		if sh.Member {
+			members++
+		}
+	}
+	return members == 0
 }
-
-// known: the runner has been asked, or there is nobody left to ask.
-func known(sh *collect.Shard) bool { return sh.Snapshot != nil || sh.Lost != nil }
 
 // phaseOf is for people; nothing is decided by it.
 func phaseOf(s *scope) v1alpha1.Phase {
@@ -108,20 +119,22 @@ func phaseOf(s *scope) v1alpha1.Phase {
 
 // loading: the start is decided and some runner still has requests to send.
 func loading(s *scope) bool {
-	if len(s.view.Shards) == 0 {
-		return true // just taken over: nobody has been asked yet
+	if s.takenOver() {
+		return true // just taken over: not everybody has been asked yet
 	}
-	return slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
-		return !sh.Final() && (sh.Snapshot == nil || !sentAll(sh.Snapshot.State))
-	})
+	return slices.ContainsFunc(s.view.Shards, sends)
+}
+
+// sends: the runner has a part of the load, and may have requests of it to send.
+func sends(sh collect.Shard) bool {
+	return sh.Member && !sh.Final() && (sh.Snapshot == nil || !sentAll(sh.Snapshot.State))
 }
 
 // paused: every runner that still has requests to send is suspended.
 func paused(s *scope) bool {
 	found := false
-	for i := range s.view.Shards {
-		sh := &s.view.Shards[i]
-		if sh.Final() || sh.Snapshot != nil && sentAll(sh.Snapshot.State) {
+	for _, sh := range s.view.Shards {
+		if !sends(sh) {
 			continue
 		}
 		if sh.Snapshot == nil || !sh.Snapshot.Suspended {
@@ -209,14 +222,18 @@ func runnersReady(s *scope, c *conditions) {
 		reason, message = s.end.Reason, s.end.Message
 	case s.end != nil && s.end.Shards.Lost > 0:
 		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.end.Runners)
+	case s.end != nil && s.end.Shards.Ready < s.end.Shards.Desired:
+		reason, message = v1alpha1.ReasonJoining, fmt.Sprintf("%d of %d runners had a part of the load at the end", n.Ready, n.Desired)
 	case s.end != nil:
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, "every runner was ready"
 	case s.held():
 		reason, message = v1alpha1.ReasonSuspended, "spec.suspend is true: no runner is made"
 	case n.Lost > 0:
 		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.runners())
-	case s.view.Every((*collect.Shard).Ready):
+	case n.Ready >= n.Desired && len(s.view.Shards) > 0:
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, "every runner is ready"
+	case s.mayStart():
+		reason, message = v1alpha1.ReasonJoining, s.joiningMessage(n)
 	case s.waiting != "":
 		message = s.waiting
 	case s.refused != "":
@@ -235,6 +252,18 @@ func runnersReady(s *scope, c *conditions) {
 	c.set(v1alpha1.ConditionRunnersReady, status, reason, message)
 }
 
+// joiningMessage tells of runners that the test goes on without.
+func (s *scope) joiningMessage(n v1alpha1.ShardCounts) string {
+	out := fmt.Sprintf("%d of %d runners are ready; the others join when they are", n.Ready, n.Desired)
+	if with := startWithOf(s.job); with != nil {
+		out += fmt.Sprintf(" (started with %d)", len(with))
+	}
+	if s.view.Undealt != "" {
+		out += "; " + s.view.Undealt
+	}
+	return out
+}
+
 func podsRunning(s *scope) int {
 	n := 0
 	for _, pod := range s.pods {
@@ -251,6 +280,9 @@ func lostMessage(runners []v1alpha1.RunnerStatus) string {
 		if r.State == stateLost {
 			out = append(out, fmt.Sprintf("runner %d (pod %s) was lost: %s", r.Shard, r.Pod, r.Message))
 		}
+	}
+	if len(out) == 0 {
+		return "a runner was lost whose shard has another one since"
 	}
 	return strings.Join(out, "; ")
 }
@@ -293,6 +325,9 @@ func finished(s *scope, c *conditions) {
 
 func succeeded(s *scope, c *conditions) {
 	switch {
+	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted && s.end.Shards.Lost > 0:
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonPartialResult,
+			"the test went on to its end; what a lost runner did after its last snapshot is missing: "+lostMessage(s.end.Runners))
 	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted, "the plan was executed whole")
 	case s.end != nil:
@@ -381,7 +416,7 @@ func specChanged(s *scope, c *conditions) {
 			"the spec was edited after the end; this reruns nothing: apply it under another name")
 	case s.notInForce != "":
 		c.set(v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonNotInForce,
-			"the run goes on with the rates that it was started with: "+s.notInForce)
+			"the run goes on as it was: "+s.notInForce)
 	default:
 		c.remove(v1alpha1.ConditionSpecChanged)
 	}

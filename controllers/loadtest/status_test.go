@@ -26,7 +26,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // newScope is a run of two shards that nothing has been done for yet.
 func newScope(changes ...func(*scope)) *scope {
-	s := &scope{now: now, lt: &v1alpha1.LoadTest{}, view: &collect.View{}, lost: map[int]collect.Recorded{}, pods: map[int]*corev1.Pod{}}
+	s := &scope{now: now, lt: &v1alpha1.LoadTest{}, view: &collect.View{}, pods: map[int]*corev1.Pod{}}
 	s.lt.Namespace, s.lt.Name, s.lt.Generation = "core", "pcf", 1
 	s.lt.Spec.Runner.Shards = 2
 	s.planHash = strings.Repeat("ab", 32)
@@ -69,7 +69,8 @@ func runnersAre(states ...runnerv1alpha1.State) func(*scope) {
 				snap.StartedAt = 1
 				snap.Counters = runnerv1alpha1.Counters{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}
 			}
-			s.view.Shards = append(s.view.Shards, collect.Shard{Pod: collect.Pod{Name: "pod"}, Snapshot: snap})
+			s.view.Shards = append(s.view.Shards, collect.Shard{Pod: collect.Pod{Name: "pod"}, Snapshot: snap, Member: true})
+			s.view.Members = append(s.view.Members, i)
 		}
 		if err := s.merge(); err != nil {
 			panic(err)
@@ -300,7 +301,7 @@ func TestTakeOverKeepsFigures(t *testing.T) {
 		t.Errorf("status before anybody was asked (-before +after):\n%s", diff)
 	}
 	runnersAre(runs)(fresh)
-	fresh.view.Shards = append(fresh.view.Shards, collect.Shard{})
+	fresh.view.Shards = append(fresh.view.Shards, collect.Shard{Member: true})
 	if diff := cmp.Diff(s.lt.Status.Results, statusOf(fresh, now.Add(time.Minute)).Results); diff != "" {
 		t.Errorf("results when one of two was asked (-before +after):\n%s", diff)
 	}

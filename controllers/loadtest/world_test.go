@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,6 +93,7 @@ type world struct {
 
 	mu      sync.Mutex
 	runners map[string]*runnertest.Runner // by pod; guarded by mu
+	indices map[string]*index             // by Job and index; guarded by mu
 	// hold keeps pods from being made, or leaves them pending; guarded by mu.
 	hold func(job *batchv1.Job, index int) bool
 }
@@ -101,7 +104,7 @@ func newWorld(t *testing.T) *world {
 		t.Skip("needs an API server, which -short leaves out")
 	}
 	t.Parallel()
-	w := &world{T: t, Gomega: gomega.NewWithT(t), ctx: context.Background(), runners: map[string]*runnertest.Runner{}}
+	w := &world{T: t, Gomega: gomega.NewWithT(t), ctx: context.Background(), runners: map[string]*runnertest.Runner{}, indices: map[string]*index{}}
 	w.SetDefaultEventuallyTimeout(soon)
 	w.SetDefaultEventuallyPollingInterval(poll)
 	w.cfg = &configv1alpha1.OperatorConfig{}
@@ -187,24 +190,86 @@ func (w *world) jobController() {
 	w.Cleanup(func() { cancel(); <-done })
 }
 
+// index is one of a Job. It has another pod each time that the Job comes to have it again.
+type index struct {
+	times            int
+	completed, fails bool
+}
+
+// podOf is the name of an index's pod; w.mu is held.
+func (w *world) podOf(job *batchv1.Job, i int) (name string, of *index) {
+	name = fmt.Sprintf("%s-%d", job.Name, i)
+	of = w.indices[name]
+	if of == nil {
+		of = &index{}
+		w.indices[name] = of
+	}
+	if of.times > 0 {
+		name += fmt.Sprint("-again-", of.times)
+	}
+	return name, of
+}
+
 func (w *world) playJob(ctx context.Context, job *batchv1.Job) {
 	if job.Labels[desired.LabelManagedBy] != desired.Application || job.DeletionTimestamp != nil {
 		return
 	}
-	for index := range int(*job.Spec.Completions) {
-		name := fmt.Sprintf("%s-%d", job.Name, index)
+	for i := range int(*job.Spec.Completions) {
 		w.mu.Lock()
-		runner, held := w.runners[name], w.hold != nil && w.hold(job, index)
+		name, of := w.podOf(job, i)
+		runner, held := w.runners[name], w.hold != nil && w.hold(job, i)
 		w.mu.Unlock()
 		switch {
-		case held:
+		case held || of.completed || of.fails:
 		case runner == nil:
-			if err := w.playPod(ctx, job, index, name); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) { // the Job is gone
+			if err := w.playPod(ctx, job, i, name); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) { // the Job is gone
 				w.Errorf("making pod %s: %v", name, err)
 			}
 		case runner.Acked():
 			w.exit(name, 0, "Completed", "")
+			w.mu.Lock()
+			of.completed = true
+			w.mu.Unlock()
 		}
+	}
+	w.playScale(ctx, job)
+}
+
+// playScale takes away what is above a Job's completions, and counts what is over below.
+func (w *world) playScale(ctx context.Context, job *batchv1.Job) {
+	var completed, failed []string
+	for i := range 8 {
+		w.mu.Lock()
+		name, of := w.podOf(job, i)
+		runner := w.runners[name]
+		above := i >= int(*job.Spec.Completions)
+		switch {
+		case above && runner != nil:
+			of.times++
+			of.completed, of.fails = false, false
+		case above:
+		case of.completed:
+			completed = append(completed, strconv.Itoa(i))
+		case of.fails:
+			failed = append(failed, strconv.Itoa(i))
+		}
+		w.mu.Unlock()
+		if above && runner != nil && !runner.Acked() {
+			runner.Silence()
+			_ = w.client.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}, client.GracePeriodSeconds(0))
+		}
+	}
+	counted := job.DeepCopy()
+	counted.Status.CompletedIndexes, counted.Status.FailedIndexes = strings.Join(completed, ","), nil
+	counted.Status.Succeeded = int32(len(completed))
+	if len(failed) > 0 {
+		counted.Status.FailedIndexes = ptr.To(strings.Join(failed, ","))
+	}
+	if equality.Semantic.DeepEqual(counted.Status, job.Status) {
+		return
+	}
+	if err := w.client.Status().Patch(ctx, counted, client.MergeFrom(job)); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) {
+		w.Errorf("counting the indices of Job %s: %v", job.Name, err)
 	}
 }
 
@@ -273,6 +338,12 @@ func (w *world) exit(name string, code int32, reason, message string) {
 func (w *world) kill(pod string) {
 	w.Helper()
 	w.runner(pod).Silence()
+	w.mu.Lock()
+	base, _, _ := strings.Cut(pod, "-again-")
+	if of := w.indices[base]; of != nil {
+		of.fails = true
+	}
+	w.mu.Unlock()
 	w.must(w.client.Delete(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: pod}}, client.GracePeriodSeconds(0)))
 }
 
@@ -378,6 +449,16 @@ func (w *world) wantEvents(name string, reasons ...string) {
 		}
 		return got
 	}).Should(gomega.ConsistOf(reasons))
+}
+
+// records are the ConfigMaps about runners that were over before the test.
+func (w *world) records(name string) []corev1.ConfigMap {
+	w.Helper()
+	var list corev1.ConfigMapList
+	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns), client.MatchingLabels{
+		desired.LabelLoadTest: name, desired.LabelComponent: desired.ComponentRecord,
+	}))
+	return list.Items
 }
 
 // report reads the whole report.

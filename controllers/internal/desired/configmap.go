@@ -3,6 +3,7 @@ package desired
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -20,11 +21,11 @@ func Plan(lt *v1alpha1.LoadTest, hash string, gz []byte, warnings string) *corev
 	return cm
 }
 
-// Lost is the ConfigMap that says that a shard's runner was lost, with its last snapshot if
-// there is one.
-func Lost(lt *v1alpha1.LoadTest, shard int, loss string, gz []byte) *corev1.ConfigMap {
-	cm := configMap(lt, LostName(lt, shard), ComponentLost)
-	cm.Data = map[string]string{KeyLoss: loss}
+// Record is the ConfigMap that says how the runner of a shard was over before the test was, lost or
+// scaled away, with its last snapshot if there is one.
+func Record(lt *v1alpha1.LoadTest, shard int, pod types.UID, record string, gz []byte) *corev1.ConfigMap {
+	cm := configMap(lt, RecordName(lt, shard, pod), ComponentRecord)
+	cm.Data = map[string]string{KeyRecord: record}
 	if len(gz) > 0 {
 		cm.BinaryData = map[string][]byte{KeySnapshot: gz}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,6 +52,16 @@ func jobInput(lt *v1alpha1.LoadTest) JobInput {
 	cfg := &configv1alpha1.OperatorConfig{}
 	cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:dev"})
 	return JobInput{LoadTest: lt, Runner: &cfg.Runner, PlanHash: hash, Attempt: 1}
+}
+
+// running is a Job as the API server has it.
+func running() *batchv1.Job {
+	job, err := Job(jobInput(loadTest()))
+	if err != nil {
+		panic(err)
+	}
+	job.UID = "77e1c0de-0000-4000-8000-000000000003"
+	return job
 }
 
 // hostile tries to take every field that is the operator's, and adds what is the user's.
@@ -110,8 +121,12 @@ func TestGolden(t *testing.T) {
 		"job-template":   func() (any, error) { return Job(jobInput(loadTest(cpus(2), template(hostile)))) },
 		"job-files":      func() (any, error) { return Job(jobInput(loadTest(secured, template(hostileFiles)))) },
 		"plan":           func() (any, error) { return Plan(loadTest(), hash, []byte("gz"), "a warning"), nil },
-		"lost":           func() (any, error) { return Lost(loadTest(), 1, "{}", []byte("gz")), nil },
-		"report":         func() (any, error) { return Report(loadTest(), "{}", []byte("gz")), nil },
+		"record": func() (any, error) {
+			return Record(loadTest(), 1, "0a1b2c3d-0000-4000-8000-000000000002", "{}", []byte("gz")), nil
+		},
+		"job-start": func() (any, error) { return ApplyStart(running(), "2026-03-01T12:00:00Z", "0,2"), nil },
+		"job-scale": func() (any, error) { return ApplyScale(running(), 5), nil },
+		"report":    func() (any, error) { return Report(loadTest(), "{}", []byte("gz")), nil },
 		"tls": func() (any, error) {
 			return TLS(loadTest(), map[string][]byte{"ca.crt": []byte("a"), "tls.crt": []byte("b"), "tls.key": []byte("c")}), nil
 		},

@@ -88,16 +88,34 @@ func Apply(job *batchv1.Job) (*batchv1ac.JobApplyConfiguration, error) {
 	return out, nil
 }
 
-// ApplyStart adds the start instant to a Job. The UID makes it fail when the Job has been
-// replaced.
-func ApplyStart(job *batchv1.Job, start string) *batchv1ac.JobApplyConfiguration {
+// ApplyStart adds the start instant to a Job, and the shards that it is with, if these are not all. The
+// UID makes it fail when the Job has been replaced.
+func ApplyStart(job *batchv1.Job, start, with string) *batchv1ac.JobApplyConfiguration {
+	out := jobOf(job)
+	out.Annotations = map[string]string{AnnotationStart: start}
+	if with != "" {
+		out.Annotations[AnnotationStartWith] = with
+	}
+	return out
+}
+
+// ApplyScale gives a Job another number of indices. Completions and parallelism of an Indexed Job may
+// only change together; those that are less are taken away from the end. The UID makes it fail when the Job
+// has been replaced.
+func ApplyScale(job *batchv1.Job, shards int32) *batchv1ac.JobApplyConfiguration {
+	out := jobOf(job)
+	out.Spec = &batchv1ac.JobSpecApplyConfiguration{Completions: &shards, Parallelism: &shards}
+	return out
+}
+
+// jobOf names a Job for server-side apply.
+func jobOf(job *batchv1.Job) *batchv1ac.JobApplyConfiguration {
 	return &batchv1ac.JobApplyConfiguration{
 		TypeMetaApplyConfiguration: metav1ac.TypeMetaApplyConfiguration{
 			APIVersion: ptr.To("batch/v1"), Kind: ptr.To("Job"),
 		},
 		ObjectMetaApplyConfiguration: &metav1ac.ObjectMetaApplyConfiguration{
 			Namespace: &job.Namespace, Name: &job.Name, UID: &job.UID,
-			Annotations: map[string]string{AnnotationStart: start},
 		},
 	}
 }

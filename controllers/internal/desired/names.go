@@ -2,6 +2,9 @@ package desired
 
 import (
 	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
@@ -24,7 +27,7 @@ const (
 const (
 	ComponentRunner = "runner"
 	ComponentPlan   = "plan"
-	ComponentLost   = "lost-snapshot"
+	ComponentRecord = "runner-record"
 	ComponentReport = "report"
 )
 
@@ -42,6 +45,8 @@ const (
 	AnnotationPlanHash = "h2surge.io/plan-hash"
 	// AnnotationTemplate is a hash of the pod template: it is in the Job, but not in the plan.
 	AnnotationTemplate = "h2surge.io/template-hash"
+	// AnnotationStartWith lists the shards that the test was started with, when these are not all.
+	AnnotationStartWith = "h2surge.io/start-with"
 	// AnnotationStart is the instant (RFC 3339) of the decision to start the test, written
 	// before any runner is told: a test that may have started is never started again.
 	AnnotationStart = "h2surge.io/start"
@@ -52,7 +57,7 @@ const (
 	KeyPlan     = "plan.json.gz"
 	KeyWarnings = "warnings.txt"
 	KeySnapshot = "snapshot.json.gz"
-	KeyLoss     = "loss.json"
+	KeyRecord   = "runner.json"
 	KeyReport   = "report.json.gz"
 	KeyEnd      = "end.json"
 )
@@ -73,9 +78,14 @@ func JobName(lt *v1alpha1.LoadTest, attempt int) string {
 // operator may not read Secrets, so it could not tell a foreign one from its own.
 func TLSName(lt *v1alpha1.LoadTest) string { return lt.Name + "-tls-" + string(lt.UID)[:8] }
 
-// LostName names the ConfigMap with the last snapshot of a lost runner.
-func LostName(lt *v1alpha1.LoadTest, shard int) string {
-	return lt.Name + "-lost-" + strconv.Itoa(shard)
+// RecordName names the ConfigMap with what is left of a runner that is over before the test is. A
+// shard can have several runners: the pod tells them apart. A runner that never had a pod has none.
+func RecordName(lt *v1alpha1.LoadTest, shard int, pod types.UID) string {
+	short := "none"
+	if pod != "" {
+		short, _, _ = strings.Cut(string(pod), "-")
+	}
+	return lt.Name + "-runner-" + strconv.Itoa(shard) + "-" + short
 }
 
 // ReportName names the ConfigMap of the report.

@@ -10,29 +10,41 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
-// lossesPhase stores each loss with the runner's last snapshot as soon as it is known, since the
-// pod that had the counts is gone and a restart of the operator must not lose them.
-func (r *reconciler) lossesPhase(ctx context.Context, s *scope) (bool, error) {
+// recordsPhase stores what a runner has counted that is over before the test is, lost or scaled away, as
+// soon as that is known: its pod is gone or about to go, and a restart of the operator must not lose the
+// counts. Runners that have left go when they are stored; a loss may end the test. So the collector hears of
+// it at once.
+func (r *reconciler) recordsPhase(ctx context.Context, s *scope) (bool, error) {
 	if !s.mayStart() || s.end != nil || s.plan == nil {
 		return true, nil
 	}
+	before := len(s.records)
 	for shard := range s.view.Shards {
 		seen := &s.view.Shards[shard]
-		if _, stored := s.lost[shard]; stored || seen.Lost == nil {
+		if seen.Lost == nil && !seen.Left || s.isRecorded(shard, seen.Pod.UID) {
 			continue
 		}
-		if err := r.storeLoss(ctx, s, shard, seen); err != nil {
+		if err := r.storeRecord(ctx, s, shard, seen); err != nil {
 			stop, err := s.blocked(err)
 			return !stop, err
 		}
 	}
+	if len(s.records) > before && !s.behind {
+		return true, r.look(s)
+	}
 	return true, nil
 }
 
-func (r *reconciler) storeLoss(ctx context.Context, s *scope, shard int, seen *collect.Shard) error {
-	loss, err := json.Marshal(storedLoss{Shard: shard, Loss: *seen.Lost})
+func (r *reconciler) storeRecord(ctx context.Context, s *scope, shard int, seen *collect.Shard) error {
+	rec := storedRecord{
+		Shard: shard, Pod: seen.Pod.UID, Node: seen.Pod.Node, Member: seen.Member, Time: s.now, Loss: seen.Lost,
+	}
+	if seen.Lost != nil {
+		rec.Time = seen.Lost.Time
+	}
+	raw, err := json.Marshal(rec)
 	if err != nil {
-		return fmt.Errorf("encoding the loss of runner %d: %w", shard, err)
+		return fmt.Errorf("encoding the record of runner %d: %w", shard, err)
 	}
 	var gz []byte
 	if seen.Snapshot != nil {
@@ -42,11 +54,11 @@ func (r *reconciler) storeLoss(ctx context.Context, s *scope, shard int, seen *c
 			return fmt.Errorf("storing the last snapshot of runner %d: %w", shard, err)
 		}
 	}
-	cm := desired.Lost(s.lt, shard, string(loss), gz)
+	cm := desired.Record(s.lt, shard, seen.Pod.UID, string(raw), gz)
 	if err := r.create(ctx, s.lt, cm); err != nil {
 		return err
 	}
-	return s.addLoss(cm)
+	return s.addRecord(cm)
 }
 
 var snapshotDetails = []detail[runnerv1alpha1.Snapshot]{

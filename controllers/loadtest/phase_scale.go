@@ -1,0 +1,149 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+)
+
+// settleTime is how long a shard that has no part of the load waits for its end after the collector was told
+// that it is to have none, so that it does not get one in that moment.
+const settleTime = time.Second
+
+// scalePhase gives the Job the number of indices that the test is to have. More are made at once: the
+// collector deals the load when they are ready. Fewer are there only when the collector has dealt the load
+// away from them and what they have counted is stored.
+func (r *reconciler) scalePhase(ctx context.Context, s *scope) (bool, error) {
+	if !s.scales() {
+		return true, nil
+	}
+	told := r.memory.of(s.lt)
+	if told.room != s.room() {
+		told.room, told.roomSince = s.room(), s.now
+	}
+	n := s.indices(s.now.Sub(told.roomSince) >= settleTime)
+	if n == completions(s.job) {
+		if n != s.room() {
+			s.again(settleTime)
+		}
+		return true, nil
+	}
+	err := r.client.Apply(ctx, desired.ApplyScale(s.job, int32(n)), fieldOwner+"-scale", client.ForceOwnership)
+	switch {
+	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+		return false, nil // the Job is another one by now; its event brings the next pass
+	case err != nil:
+		return false, fmt.Errorf("scaling Job %s to %d indices: %w", s.job.Name, n, err)
+	}
+	return true, nil
+}
+
+// scales: the number of shards may still change.
+func (s *scope) scales() bool {
+	return s.mayStart() && s.end == nil && s.plan != nil && s.obstacle == nil && !s.behind && !s.takenOver() &&
+		s.job.DeletionTimestamp == nil && s.stop() == "" && loading(s)
+}
+
+func completions(job *batchv1.Job) int {
+	if job.Spec.Completions == nil {
+		return 0
+	}
+	return int(*job.Spec.Completions)
+}
+
+// room is how many shards the collector may deal the load to: as many as there are to be, but for those
+// above a hole, which have to go before it can be filled.
+func (s *scope) room() int {
+	n := s.shards()
+	if !s.mayStart() {
+		return n
+	}
+	for i := range min(n, completions(s.job)) {
+		if s.vacant(i) && spent(s.job, i) {
+			return i
+		}
+	}
+	return n
+}
+
+// vacant: the last runner of a shard was scaled away, and no other pod of it has come.
+func (s *scope) vacant(shard int) bool {
+	last := s.lastRecord(shard)
+	return last != nil && last.Loss == nil && s.pods[shard] == nil
+}
+
+// spent: the Job has counted an index as over, so that it makes no pod for it until it had fewer indices.
+func spent(job *batchv1.Job, index int) bool {
+	lists := []string{job.Status.CompletedIndexes}
+	if job.Status.FailedIndexes != nil {
+		lists = append(lists, *job.Status.FailedIndexes)
+	}
+	return slices.ContainsFunc(lists, func(list string) bool { return listed(list, index) })
+}
+
+// listed reads what a Job's status has: "0,3-5".
+func listed(list string, index int) bool {
+	for part := range strings.SplitSeq(list, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		low, err1 := strconv.Atoi(from)
+		high, err2 := strconv.Atoi(to)
+		if err1 == nil && err2 == nil && low <= index && index <= high {
+			return true
+		}
+	}
+	return false
+}
+
+// indices is how many the Job is to have now. settled: the collector has known for a while which shards are
+// to go.
+func (s *scope) indices(settled bool) int {
+	have, want := completions(s.job), s.room()
+	for i := range have {
+		switch {
+		case i >= want && !s.mayGo(i, settled), i < want && want > have && (s.vacant(i) || s.leaving(i)):
+			return have
+		}
+	}
+	for i := have; i < want; i++ {
+		if spent(s.job, i) { // of a time when it had more; its controller has not taken notice of fewer yet
+			return have
+		}
+	}
+	return want
+}
+
+// mayGo: nothing is lost with the pod of a shard.
+func (s *scope) mayGo(shard int, settled bool) bool {
+	if s.pods[shard] == nil && s.lastRecord(shard) != nil {
+		return true
+	}
+	if shard >= len(s.view.Shards) {
+		return settled
+	}
+	sh := &s.view.Shards[shard]
+	if sh.Lost != nil || sh.Left {
+		return s.isRecorded(shard, sh.Pod.UID)
+	}
+	return settled && !sh.Member
+}
+
+// leaving: the load is dealt away from a shard, and it awaits its last responses.
+func (s *scope) leaving(shard int) bool {
+	if shard >= len(s.view.Shards) {
+		return false
+	}
+	sh := &s.view.Shards[shard]
+	return sh.Member && !sh.Left && sh.Lost == nil && !slices.Contains(s.view.Members, shard)
+}

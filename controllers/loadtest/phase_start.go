@@ -1,0 +1,229 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+)
+
+// startPhase decides the start once every runner is ready, or those are that it starts with, and writes the decision down before
+// anybody is told: should this process end in between, the next one knows that the test may have
+// begun, and never begins it again.
+func (r *reconciler) startPhase(ctx context.Context, s *scope) (bool, error) {
+	if s.job == nil || s.plan == nil || s.end != nil || s.mayStart() || s.obstacle != nil || s.stop() != "" || s.held() {
+		return true, nil
+	}
+	if !s.canStart() {
+		return true, nil
+	}
+	start := s.now.UTC().Format(time.RFC3339Nano)
+	err := r.client.Apply(ctx, desired.ApplyStart(s.job, start, listOf(s.startWith)), fieldOwner+"-start")
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return false, nil // the Job is another one by now; its event brings the next pass
+	}
+	if err != nil {
+		return false, fmt.Errorf("recording the start on Job %s: %w", s.job.Name, err)
+	}
+	c := r.memory.of(s.lt)
+	c.startJob, c.start, c.startWith = s.job.UID, start, listOf(s.startWith)
+	s.job = r.remembered(s.job)
+	return true, r.look(s)
+}
+
+// canStart: all that the test is to start with are ready, with the parts of just these shards.
+func (s *scope) canStart() bool {
+	if !s.view.AllReady() {
+		return false
+	}
+	if s.startWith != nil {
+		return slices.Equal(s.view.Members, s.startWith)
+	}
+	return len(s.view.Members) == s.plan.Shards && s.lostBeforeStart() == ""
+}
+
+// startFailure says why the run can never start; nil: it still can, or has.
+func (r *reconciler) startFailure(s *scope) *failure {
+	if s.plan == nil || s.job == nil {
+		return nil
+	}
+	for i := range s.view.Shards {
+		snap := s.view.Shards[i].Snapshot
+		switch {
+		case snap == nil:
+		case snap.Problem == runnerv1alpha1.ProblemPlan:
+			return &failure{string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "a runner cannot execute the plan")}
+		case snap.Problem == runnerv1alpha1.ProblemSetup:
+			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "a setup chain failed")}
+		}
+	}
+	if why := s.lostBeforeStart(); why != "" && r.lastAttempt(s) && len(s.healthyShards()) < s.atLeast() {
+		return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%s (attempt %d of %d)", why, r.cfg.Runner.StartAttempts, r.cfg.Runner.StartAttempts)}
+	}
+	return r.tooLate(s)
+}
+
+// failure ends a run that has not started.
+type failure struct{ reason, message string }
+
+// tooLate ends the wait for runners. Those that the test starts without the others with get their new parts
+// by then, so a little more is left to them.
+func (r *reconciler) tooLate(s *scope) *failure {
+	from, limit := r.patience(s)
+	if s.startWith != nil {
+		limit += r.cfg.Runner.ReadyTimeout.Duration
+	}
+	if left := from.Add(limit).Sub(s.now); left > 0 {
+		s.again(left)
+		return nil
+	}
+	if allRunning(s).IsZero() {
+		return &failure{v1alpha1.ReasonPodTrouble, fmt.Sprintf("not every runner pod runs after %s: %s", limit, orText(s.trouble, "they are still being made"))}
+	}
+	if why := unreachableTarget(s); why != "" {
+		return &failure{v1alpha1.ReasonTargetUnreachable, why}
+	}
+	n := s.view.Count((*collect.Shard).Ready)
+	return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%d of %d runners were ready after %s%s", n, s.plan.Shards, limit, firstTrouble(s.view))}
+}
+
+// patience is how long the test waits for all runners, and from when on.
+func (r *reconciler) patience(s *scope) (from time.Time, limit time.Duration) {
+	created, since := s.job.CreationTimestamp.Time, allRunning(s)
+	switch t := s.lt.Spec.Runner.StartTimeout; {
+	case t != nil:
+		return created, readyWithin(s.plan, t.Duration)
+	case since.IsZero():
+		return created, r.cfg.Runner.PodTimeout.Duration
+	}
+	return since, readyWithin(s.plan, r.cfg.Runner.ReadyTimeout.Duration)
+}
+
+// starters are the shards that the test is to start with, sorted, when these are not all; nil: it waits for
+// all. Once chosen, be it by a process before this one, they stay as long as their pods are well, for each
+// choice deals the load anew.
+func (r *reconciler) starters(s *scope) []int {
+	c := r.memory.of(s.lt)
+	gone := func(i int) bool { return !s.healthy(i) }
+	if chosen := s.view.Members; len(chosen) > 0 && len(chosen) < s.plan.Shards && !slices.ContainsFunc(chosen, gone) {
+		return chosen
+	}
+	if c.withJob != s.job.UID || c.with == nil || slices.ContainsFunc(c.with, gone) {
+		c.withJob, c.with = s.job.UID, r.enough(s)
+	}
+	return c.with
+}
+
+func (r *reconciler) enough(s *scope) []int {
+	ready := s.readyShards()
+	if s.mayStart() || len(ready) < s.atLeast() || len(ready) == s.plan.Shards {
+		return nil
+	}
+	if s.lostBeforeStart() != "" {
+		if !r.lastAttempt(s) {
+			return nil // all begin anew
+		}
+		if len(ready) == len(s.healthyShards()) {
+			return ready
+		}
+	}
+	from, limit := r.patience(s)
+	if left := from.Add(limit).Sub(s.now); left > 0 {
+		s.again(left)
+		return nil
+	}
+	return ready
+}
+
+// atLeast is with how many ready shards the test may start.
+func (s *scope) atLeast() int {
+	if n := s.lt.Spec.Runner.MinShards; n != nil {
+		return min(int(*n), s.plan.Shards)
+	}
+	return s.plan.Shards
+}
+
+// healthy: the shard has a pod, and it is not about to end.
+func (s *scope) healthy(shard int) bool {
+	pod := s.pods[shard]
+	if pod == nil || pod.DeletionTimestamp != nil {
+		return false
+	}
+	over, _ := ended(pod)
+	return !over
+}
+
+func (s *scope) healthyShards() (out []int) {
+	for i := range s.plan.Shards {
+		if s.healthy(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// readyShards are those whose pods are well and whose runners are ready.
+func (s *scope) readyShards() []int {
+	return slices.DeleteFunc(s.healthyShards(), func(i int) bool {
+		return i >= len(s.view.Shards) || !s.view.Shards[i].Ready()
+	})
+}
+
+func (r *reconciler) lastAttempt(s *scope) bool {
+	return number(s.job, desired.AnnotationLosses)+1 >= r.cfg.Runner.StartAttempts
+}
+
+// readyWithin is the configured limit and, on top, the longest ramp of connections and the setup
+// chains, which are no trouble.
+func readyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Duration {
+	var ramp time.Duration
+	for i := range plan.Targets {
+		t := &plan.Targets[i]
+		ramp = max(ramp, t.ConnectWithin()-t.ConnectTimeout)
+	}
+	return configured + ramp + plan.SetupWithin()
+}
+
+func unreachableTarget(s *scope) string {
+	for i := range s.view.Shards {
+		if snap := s.view.Shards[i].Snapshot; snap != nil && snap.Problem == runnerv1alpha1.ProblemConnect {
+			return orText(snap.Message, "a target cannot be reached")
+		}
+	}
+	return ""
+}
+
+func firstTrouble(v *collect.View) string {
+	for i := range v.Shards {
+		if t := v.Shards[i].Trouble; t != "" {
+			return fmt.Sprintf("; runner %d: %s", i, clip(t, 512))
+		}
+	}
+	return ""
+}
+
+// lostBeforeStart says which runner was lost before the start, and why; empty: none.
+func (s *scope) lostBeforeStart() string {
+	for shard := range s.shards() {
+		if pod := s.pods[shard]; pod != nil {
+			if over, why := ended(pod); over {
+				return fmt.Sprintf("runner %d ended before the start: %s", shard, why)
+			}
+			if pod.DeletionTimestamp != nil {
+				return fmt.Sprintf("runner %d was deleted before the start", shard)
+			}
+		}
+	}
+	// A pod that was deleted by force leaves nothing but the Job's count.
+	if s.job.Status.Failed > 0 {
+		return "a runner was lost before the start"
+	}
+	return ""
+}
