@@ -161,10 +161,14 @@ func (s *sim) Wait(out []Event, timeout time.Duration) (int, bool, error) {
 	}
 }
 
+// noFD is added to descriptors that the worker has not adopted and may close: the process has none of these.
+const noFD = 1 << 30
+
 func (s *sim) Adopt(d *dial.Connection, data int32) (int, error) {
-	c := s.conns[d.FD]
+	fd := d.FD - noFD
+	c := s.conns[fd]
 	c.data, c.watching = data, true
-	return d.FD, nil
+	return fd, nil
 }
 
 // Connect leaves connecting to Dial.
@@ -214,7 +218,7 @@ func (s *sim) Dial(w *Worker, r DialRequest) {
 		} else if err := http2.NewFramer(&c.out, nil).WriteSettings(s.settings...); err != nil {
 			s.t.Fatal(err)
 		}
-		w.Connected(r, &dial.Connection{FD: c.fd, Took: time.Millisecond}, nil)
+		w.Connected(r, &dial.Connection{FD: noFD + c.fd, Took: time.Millisecond}, nil)
 	})
 }
 
@@ -350,6 +354,10 @@ type bench struct {
 	startAt int64
 	// onStart is done once the start instant is known.
 	onStart []func()
+	// lead is how long the start instant is ahead when the worker is ready; below zero, it has passed. missed
+	// goes with the start, with instants from it on.
+	lead   time.Duration
+	missed []Change
 	// drainedAt is when the worker waited for Teardown.
 	drainedAt int64
 }
@@ -366,16 +374,19 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 		t.Fatal(err)
 	}
 	s := &sim{t: t, serve: serve, clock: 1000}
-	b := &bench{sim: s}
+	b := &bench{sim: s, lead: 10 * time.Millisecond}
 	b.w, err = New(Config{
 		Program: g, Rates: p.Rates, Share: share, MaxWait: p.Drain, Deadline: p.Deadline,
 		Net: s, Dialer: s, Log: slog.New(slog.DiscardHandler),
 		Changed: func() {
 			switch {
 			case b.w.Phase() == Ready && b.startAt == 0:
-				b.startAt = s.clock + int64(10*time.Millisecond)
+				b.startAt = s.clock + int64(b.lead)
 				values, _ := b.w.Globals()
-				b.w.Start(b.startAt, values)
+				for i := range b.missed {
+					b.missed[i].At += b.startAt
+				}
+				b.w.Start(b.startAt, values, b.missed...)
 				for _, f := range b.onStart {
 					f()
 				}
