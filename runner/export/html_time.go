@@ -65,13 +65,28 @@ func overTime(r *runnerv1alpha1.Report, id, title string) *plot {
 	p := &plot{ID: id, Title: title, Along: "time since the start", Over: over}
 	s, ticks := span(float64(over)/1000, 7)
 	p.setX(s, ticks, clock)
-	p.Bands, p.Pauses = bands(p, r.Windows), pauses(p, r.Windows)
-	for i := range r.Windows[1:] {
-		if before, w := &r.Windows[i], &r.Windows[i+1]; w.Revision != before.Revision {
-			p.Changes = append(p.Changes, tick{coordinate(p.x.at(float64(w.From) / 1000)), "load changed"})
-		}
-	}
+	p.Bands, p.Pauses, p.Changes = bands(p, r.Windows), pauses(p, r.Windows), changes(p, r.Windows)
 	return p
+}
+
+// letter is the width of one, about.
+const letter = 6.2
+
+// changes are where the revision does. One that is too near to the last label has none.
+func changes(p *plot, windows []runnerv1alpha1.Window) (out []tick) {
+	const text = "load changed"
+	free := 0.0
+	for i := range windows[1:] {
+		if windows[i].Revision == windows[i+1].Revision {
+			continue
+		}
+		x, label := p.x.at(float64(windows[i+1].From)/1000), ""
+		if x >= free {
+			label, free = text, x+(float64(len(text))+1)*letter
+		}
+		out = append(out, tick{coordinate(x), label})
+	}
+	return out
 }
 
 // clock is a time on the horizontal axis.
@@ -117,7 +132,6 @@ func pauses(p *plot, windows []runnerv1alpha1.Window) (out []band) {
 
 // bandOf leaves the label out where it has no room.
 func bandOf(p *plot, windows []runnerv1alpha1.Window, label string) band {
-	const letter = 6.2 // the width of one, about
 	from, to := p.x.at(float64(windows[0].From)/1000), p.x.at(float64(windows[len(windows)-1].To)/1000)
 	if float64(len(label))*letter > to-from {
 		label = ""

@@ -15,6 +15,9 @@ import (
 const (
 	shards  = 3
 	seconds = 90
+	// One more shard is there from joins until leaves; the test is paused from pauses until resumes.
+	joins, leaves   = 40, 66
+	pauses, resumes = 70, 76
 )
 
 // member is one of the shards, whose response times are drawn.
@@ -27,7 +30,8 @@ type member struct {
 func newMember(shard int) *member {
 	m := &member{random: rand.New(rand.NewPCG(7, uint64(shard)))}
 	m.Snapshot = runnerv1alpha1.Snapshot{
-		Shard: shard, Boot: "b", Revision: 1, State: runnerv1alpha1.StateRunning, StartedAt: int64(time.Second) + int64(shard)*70_000,
+		Shard: shard, Boot: "b", Revision: 1, State: runnerv1alpha1.StateRunning,
+		StartAt: int64(time.Second), StartedAt: int64(time.Second) + int64(shard)*70_000,
 		Stages: make([]runnerv1alpha1.StageCounters, 3), Chains: make([]runnerv1alpha1.ChainCounters, 1), Steps: make([]runnerv1alpha1.StepCounters, 3),
 		StatusCodes: map[string]int64{}, Causes: map[string]int64{},
 		Generator: runnerv1alpha1.Generator{
@@ -36,6 +40,14 @@ func newMember(shard int) *member {
 		},
 	}
 	m.Counters.Connects = 22
+	return m
+}
+
+// newJoiner has passed the stages that were before it in its first turn.
+func newJoiner(shard int) *member {
+	m := newMember(shard)
+	m.StartedAt, m.Changed = m.StartAt+joins*int64(time.Second), true
+	m.Stages[0].Ended, m.Stages[1].Begun = 10*int64(time.Second), 10*int64(time.Second)
 	return m
 }
 
@@ -48,23 +60,30 @@ func asked(second int) (stage int, rate int64) {
 		return 1, 4000
 	case second < 60:
 		return 1, 6000
+	case second >= pauses && second < resumes:
+		return 2, 0
 	}
 	return 2, 2500
 }
 
-// pass is one second of the load.
-func (m *member) pass(second int) {
+// pass is one second of the load, of which everybody that is present has the same part.
+func (m *member) pass(second int, present int64) {
 	stage, rate := asked(second)
-	n := rate / shards
+	n := rate / present
 	m.Stages[stage].Sent += n
+	m.Stages[stage].Slots += n
 	for i := range m.Stages {
 		if stage > i && m.Stages[i].Ended == 0 {
 			m.Stages[i].Ended = int64(second) * int64(time.Second)
 			m.Stages[i+1].Begun = m.Stages[i].Ended
 		}
 	}
-	if second == 40 {
-		m.Revision = 2
+	switch second {
+	case joins, leaves, pauses, resumes:
+		m.Revision, m.Changed = m.Revision+1, true
+	}
+	if m.Suspended = rate == 0; m.Suspended {
+		m.Stages[stage].Paused += int64(time.Second)
 	}
 	m.Generator.CPUSeconds += float64(rate) * 1.5e-6
 	if stage == 0 {
@@ -117,7 +136,7 @@ func (m *member) request(slow float64) {
 // look is the snapshot after so many seconds.
 func (m *member) look(after int) *runnerv1alpha1.Snapshot {
 	m.Sequence++
-	m.Clock = m.StartedAt + int64(after)*int64(time.Second)
+	m.Clock = m.StartAt + int64(after)*int64(time.Second)
 	m.ResponseTime, m.Lag = m.response.Encode(), m.lag.Encode()
 	m.Generator.LagP99 = m.lag.Quantile(0.99)
 	out := m.Snapshot
@@ -125,10 +144,12 @@ func (m *member) look(after int) *runnerv1alpha1.Snapshot {
 	return &out
 }
 
-func (m *member) done() runnerv1alpha1.Snapshot {
-	m.State, m.EndedAt = runnerv1alpha1.StateDone, m.StartedAt+seconds*int64(time.Second)
+// done is the final snapshot of one whose load ended after so many seconds.
+func (m *member) done(after int) runnerv1alpha1.Snapshot {
+	end := int64(after) * int64(time.Second)
+	m.State, m.EndedAt = runnerv1alpha1.StateDone, m.StartAt+end
 	m.Counters.InFlightAtEnd = 0
-	m.Stages[2].Ended = seconds * int64(time.Second)
+	m.Stages[2].Ended = end
 	for i := range m.Steps {
 		m.Steps[i].FailedBy = map[string]int64{"status": m.Steps[i].FailedChecks}
 		m.Steps[i].ResponseTime = m.response.Encode()
@@ -136,7 +157,7 @@ func (m *member) done() runnerv1alpha1.Snapshot {
 	n := m.Counters.Sent / 3
 	m.Chains[0] = runnerv1alpha1.ChainCounters{Started: n, Completed: n - 40, Aborted: 40, AbortedBy: map[string]int64{"failedCheck": 30, "timedOut": 10}}
 	m.Histograms = &runnerv1alpha1.Histograms{ServiceTime: m.service.Encode(), TimeToFirstByte: m.service.Encode(), Lag: m.lag.Encode()}
-	return *m.look(seconds)
+	return *m.look(after)
 }
 
 func plan() *runnerv1alpha1.Plan {
@@ -146,7 +167,7 @@ func plan() *runnerv1alpha1.Plan {
 		Rates: []runnerv1alpha1.Rate{
 			{Name: "warm", Count: 500, Period: time.Second, Duration: 10 * time.Second, WarmUp: true},
 			{Name: "hold", Count: 4000, Period: time.Second, Duration: 50 * time.Second},
-			{Name: "calm", Count: 2500, Period: time.Second, Duration: 30 * time.Second},
+			{Name: "calm", Count: 2500, Period: time.Second, Duration: 24 * time.Second},
 		},
 	}
 }
@@ -157,32 +178,42 @@ func canned() (*runnerv1alpha1.Report, error) {
 	windows := result.NewWindows(p, shards)
 	changed := plan().Rates
 	changed[1].Count = 6000
-	members := make([]*member, shards)
-	for i := range members {
-		members[i] = newMember(i)
+	windows.Change(joins*time.Second, changed)
+	windows.Change(pauses*time.Second, make([]runnerv1alpha1.Rate, len(changed)))
+	windows.Change(resumes*time.Second, changed)
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	in := result.Input{
+		Plan: p, PlanHash: "3f1c9a50d2b84e67", Version: "v0.0.0", ClockOffsets: map[result.Runner]int64{},
+		StartWall: start, EndWall: start.Add(seconds * time.Second),
+	}
+	var members []*member
+	for i := range shards {
+		members = append(members, newMember(i))
+		in.ClockOffsets[result.Runner{Shard: i, Boot: "b"}] = 0
 	}
 	for second := range seconds {
-		if second == 40 {
-			windows.Change(40*time.Second, changed)
+		switch second {
+		case joins:
+			members = append(members, newJoiner(shards))
+		case leaves:
+			in.Snapshots = append(in.Snapshots, members[shards].done(leaves))
+			members = members[:shards]
 		}
 		for _, m := range members {
-			m.pass(second)
+			m.pass(second, int64(len(members)))
 			if err := windows.Add(m.look(second + 1)); err != nil {
 				return nil, err
 			}
 		}
 	}
-	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	in := result.Input{Plan: p, PlanHash: "3f1c9a50d2b84e67", Version: "v0.0.0", ClockOffsets: map[result.Runner]int64{{Shard: 0, Boot: "b"}: 0, {Shard: 1, Boot: "b"}: 0, {Shard: 2, Boot: "b"}: 0}, StartWall: start, EndWall: start.Add(seconds * time.Second)}
 	for _, m := range members {
-		in.Snapshots = append(in.Snapshots, m.done())
+		in.Snapshots = append(in.Snapshots, m.done(seconds))
 	}
 	r, err := result.Build(in)
 	if err != nil {
 		return nil, err
 	}
 	r.Windows, r.WindowsFrom, err = windows.List()
-	r.Stages[1].Asked, r.Rate.Asked = 4800, 3937.5 // of the plan and of the change
 	r.Verdict = runnerv1alpha1.Verdict{
 		Outcome: runnerv1alpha1.OutcomeFailed, Reason: "Breached", Message: "clean: errorRatio is above its limit",
 		Thresholds: []runnerv1alpha1.ThresholdResult{
