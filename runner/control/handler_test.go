@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
@@ -35,6 +37,9 @@ func TestBadMessages(t *testing.T) {
 		{name: "path below a path", method: "PUT", path: rv.PathStop + "/x", want: 404},
 		{name: "wrong method", method: "POST", path: rv.PathUpdate, want: 405, message: "only PUT"},
 		{name: "snapshot is no message", method: "PUT", path: rv.PathSnapshot, want: 405, message: "only GET"},
+		{name: "changes are no message", method: "PUT", path: rv.PathChanges, want: 405, message: "only GET"},
+		{name: "no share", method: "PUT", path: rv.PathUpdate, body: `{"revision":1,"at":5}`, want: 400, message: "share.shard is 0 of 0"},
+		{name: "a bad share of one that leaves", method: "PUT", path: rv.PathUpdate, body: with(`"shard":0`, `"shard":2`)[:len(update(1))-1] + `,"leave":true}`, want: 400, message: "share.shard is 2 of 2"},
 		{name: "empty", method: "PUT", path: rv.PathUpdate, want: 400, message: "not a JSON object"},
 		{name: "null", method: "PUT", path: rv.PathStop, body: "null", want: 400, message: "not a JSON object"},
 		{name: "cut", method: "PUT", path: rv.PathStart, body: `{"at":1`, want: 400, message: "not understood"},
@@ -114,6 +119,25 @@ func TestIdempotency(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What was accepted can be read, by whoever takes over.
+func TestChanges(t *testing.T) {
+	s := New(Options{Engine: &fakeEngine{}, Conflict: errContradiction})
+	for _, body := range []string{update(1), `{"revision":2,"generation":3,"at":7,"members":[0,2],"leave":true}`} {
+		if w := do(s, http.MethodPut, rv.PathUpdate, body); w.Code != http.StatusNoContent {
+			t.Fatalf("status %d: %s", w.Code, w.Body)
+		}
+	}
+	w := do(s, http.MethodGet, rv.PathChanges, "")
+	var got rv.Changes
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("status %d: %v", w.Code, err)
+	}
+	want := rv.Update{Revision: 2, Generation: 3, At: 7, Members: []int{0, 2}, Leave: true}
+	if len(got.Changes) != 2 || !cmp.Equal(want, got.Changes[1]) {
+		t.Errorf("%s", w.Body)
 	}
 }
 

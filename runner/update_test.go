@@ -1,0 +1,185 @@
+package runner
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// ready is a runner that has had a share and has connected.
+func ready(t *testing.T, plan *rv.Plan, share rv.Share) *Runner {
+	t.Helper()
+	r, err := New(plan, Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	if err := r.Update(rv.Update{Revision: 1, Share: share}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, r, rv.StateReady)
+	return r
+}
+
+// TestScalingWhileRunning: a second runner joins a test that runs, takes half of it over, and leaves again.
+// Rates have changed before and change meanwhile.
+func TestScalingWhileRunning(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	p := newPeer(t, 0)
+	rate := func(n int64) []rv.Rate {
+		return []rv.Rate{{Name: "r", Count: n, Period: time.Second, Duration: 1600 * time.Millisecond}}
+	}
+	plan := lifeCycle(p.address, rate(500)...)
+	plan.Chains = append(plan.Chains, rv.Chain{Name: "end", Phase: rv.PhaseTeardown, Steps: plan.Chains[0].Steps[:1], Captures: plan.Chains[0].Captures})
+	shares, err := shard.Deal(plan, []int{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stays := ready(t, plan, shard.Whole(plan))
+	at := rv.Clock() + 20*ms
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(stays.Start(rv.Start{At: at}))
+	// 200 ms of 500/s, 600 of 1000/s, 400 of 500/s, a pause of 100, 400 of 500/s.
+	missed := rv.Update{Revision: 2, Generation: 5, At: 200 * ms, Rates: rate(1000)}
+	must(stays.Update(with(missed, shard.Whole(plan))))
+
+	idle := shares[1]
+	idle.Slots.Residues = nil
+	joins := ready(t, plan, idle)
+	must(joins.Start(rv.Start{At: at, Changes: []rv.Update{missed}}))
+	if s := joins.Snapshot(); s.Revision != 2 || s.Generation != 5 || s.StartAt != at {
+		t.Errorf("revision %d, generation %d, start at %d, want %d", s.Revision, s.Generation, s.StartAt, at)
+	}
+	members := []int{0, 1}
+	for i, r := range []*Runner{stays, joins} {
+		must(r.Update(rv.Update{Revision: 3, At: 500 * ms, Members: members, Rates: rate(1000), Share: shares[i]}))
+		must(r.Update(rv.Update{Revision: 4, At: 800 * ms, Members: members, Rates: rate(500), Share: shares[i]}))
+	}
+	must(stays.Update(rv.Update{Revision: 5, At: 1000 * ms, Members: []int{0}, Share: shard.Whole(plan)}))
+	must(joins.Update(rv.Update{Revision: 5, At: 1000 * ms, Members: []int{0}, Leave: true}))
+	must(stays.Update(rv.Update{Revision: 6, At: 1200 * ms, Share: shard.Whole(plan), Suspended: true}))
+	must(stays.Update(rv.Update{Revision: 7, At: 1300 * ms, Share: shard.Whole(plan)}))
+	<-joins.Done()
+	await(t, stays, rv.StateDrained)
+	must(stays.Teardown(rv.Teardown{}))
+	<-stays.Done()
+
+	first, second := stays.Snapshot(), joins.Snapshot()
+	law(t, first)
+	law(t, second)
+	want := [2]int64{100 + 300 + 150 + 50 + 100 + 200, 150 + 50}
+	if got := [2]int64{first.Stages[0].Slots, second.Stages[0].Slots}; got != want {
+		t.Errorf("slots %v, want %v", got, want)
+	}
+	sent := first.Counters.Sent + second.Counters.Sent + first.Counters.Teardown.Sent + second.Counters.Teardown.Sent
+	if p.requests.Load() != sent || first.Counters.Teardown.Sent != 1 || second.Counters.Teardown.Sent != 0 {
+		t.Errorf("sent %d, in teardown %+v and %+v, the peer counted %d", sent, first.Counters.Teardown, second.Counters.Teardown, p.requests.Load())
+	}
+	if second.EndedAt != at+1000*ms || second.Problem != "" || second.Stopped != "" {
+		t.Errorf("the one that leaves: ended at %d, want %d: %s %s", second.EndedAt-at, 1000*ms, second.Problem, second.Stopped)
+	}
+	told := joins.Changes().Changes
+	revisions := make([]int64, len(told))
+	for i := range told {
+		revisions[i] = told[i].Revision
+		if told[i].Share.Shards != 0 {
+			t.Errorf("revision %d has a share", told[i].Revision)
+		}
+	}
+	if diff := cmp.Diff([]int64{1, 2, 3, 4, 5}, revisions); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
+func with(u rv.Update, s rv.Share) rv.Update {
+	u.Share = s
+	return u
+}
+
+// TestLateShareIsTaken: all of a test that has run for a while, on a runner that was idle: what is due comes
+// at once.
+func TestLateShareIsTaken(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "a", Count: 1000, Period: time.Second, Duration: 100 * time.Millisecond},
+		rv.Rate{Name: "b", Count: 500, Period: time.Second, Duration: 400 * time.Millisecond})
+	idle := shard.Whole(plan)
+	idle.Slots.Residues = nil
+	r := ready(t, plan, idle)
+	at := rv.Clock() - int64(200*time.Millisecond)
+	if err := r.Start(rv.Start{At: at}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, r, rv.StateRunning)
+	if err := r.Update(rv.Update{Revision: 2, At: int64(50 * time.Millisecond), Share: shard.Whole(plan)}); err != nil {
+		t.Fatal(err)
+	}
+	<-r.Done()
+	s := r.Snapshot()
+	law(t, s)
+	if s.Stages[0].Slots != 50 || s.Stages[1].Slots != 200 || s.Stages[1].Ended != int64(500*time.Millisecond) {
+		t.Errorf("stages %+v", s.Stages)
+	}
+}
+
+func TestMessagesOutOfPlace(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Minute})
+	whole := shard.Whole(plan)
+	other := shard.Whole(plan)
+	other.Slots = rv.Slots{Of: 2, Residues: []int64{1}}
+	r, err := New(plan, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // never fails
+	update := func(u rv.Update) func() error { return func() error { return r.Update(u) } }
+	start := func(changes ...rv.Update) func() error {
+		return func() error { return r.Start(rv.Start{At: rv.Clock(), Changes: changes}) }
+	}
+	for _, tt := range []struct {
+		name     string
+		do       func() error
+		want     string // "": it is accepted
+		conflict bool
+	}{
+		{"leave without a share", update(rv.Update{Revision: 1, Leave: true}), "leave: there is no share yet", true},
+		{"no share", update(rv.Update{Revision: 1}), "share.shard: 0 of 0", false},
+		{"an offset before the start", update(rv.Update{Revision: 1, At: 5, Share: whole}), "at: 5 is an offset from the start", true},
+		{"the first", update(rv.Update{Revision: 3, Share: whole}), "", false},
+		{"suspended before the start", update(rv.Update{Revision: 4, Share: whole, Suspended: true}), "", false},
+		{"ready", func() error { await(t, r, rv.StateReady); return nil }, "", false},
+		{"an old change", start(rv.Update{Revision: 4}), "changes[0].revision: 4 is not newer than 4", false},
+		{"changes out of order", start(rv.Update{Revision: 5}, rv.Update{Revision: 5}), "changes[1].revision", false},
+		{"instants out of order", start(rv.Update{Revision: 5, At: 7}, rv.Update{Revision: 6, At: 6}), "changes[1].at: 6 is before 7", false},
+		{"a negative instant", start(rv.Update{Revision: 5, At: -7}), "changes[0].at: -7 is before 0", false},
+		{"rates of another plan", start(rv.Update{Revision: 5, Rates: make([]rv.Rate, 2)}), "changes[0].rates[0]: exactly one of", false},
+		{"a share among changes", start(rv.Update{Revision: 5, Share: whole}), "changes[0]: what others", false},
+		{"leave among changes", start(rv.Update{Revision: 5, Leave: true}), "changes[0]: what others", false},
+		{"the start", start(rv.Update{Revision: 5}, rv.Update{Revision: 6, At: int64(time.Hour)}), "", false},
+		{"before the last", update(rv.Update{Revision: 7, At: 1, Share: whole}), "at: 1 is before 3600000000000 of revision 6", true},
+		{"negative", update(rv.Update{Revision: 7, At: -1, Share: whole}), "at: -1 is negative", false},
+		{"leave", update(rv.Update{Revision: 7, At: int64(2 * time.Hour), Leave: true}), "", false},
+		{"leave again", update(rv.Update{Revision: 7, At: int64(2 * time.Hour), Leave: true}), "", false},
+		{"another share behind it", update(rv.Update{Revision: 8, At: int64(2 * time.Hour), Share: other}), "told to leave", true},
+	} {
+		err := tt.do()
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || errors.Is(err, ErrConflict) != tt.conflict {
+			t.Errorf("%s: error %v, want %q, conflict %v", tt.name, err, tt.want, tt.conflict)
+		}
+	}
+	r.Snapshot() // and a turn later
+	if s := r.Snapshot(); s.Revision != 7 || s.Suspended {
+		t.Errorf("revision %d, suspended %v", s.Revision, s.Suspended)
+	}
+}
