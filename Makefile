@@ -87,7 +87,7 @@ prometheus-test: $(TOOLS)/helm ## Scrape a real run with a real Prometheus: quan
 	go test -tags prometheus -count=1 -v ./test/prometheus | awk '/^ *--- (FAIL|SKIP)|SKIPPED|FIGURE|^ +[a-z_]+_test.go|^(ok|FAIL|panic)/ {print}'
 
 .PHONY: e2e
-e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster.
+e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster; builds Helm and Prometheus first, once.
 	hack/e2e.sh
 
 .PHONY: conformance
@@ -186,5 +186,7 @@ $(TOOLS)/image: hack/tools/go.mod $(wildcard hack/tools/image/*.go)
 	cd hack/tools && go build -o $(CURDIR)/$@ ./image
 $(TOOLS)/helm: hack/tools/helm/go.mod
 	cd hack/tools/helm && go build -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm
+$(TOOLS)/prometheus: hack/tools/prometheus/go.mod hack/tools/prometheus/build.sh
+	hack/tools/prometheus/build.sh $@
 $(TOOLS)/golangci-lint: hack/tools/lint/go.mod
 	cd hack/tools/lint && go build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -12,6 +12,7 @@ cd "$(dirname "$0")/.."
 export GOFLAGS='-trimpath -buildvcs=false'
 img=${E2E_IMG:-localhost/h2surge:e2e} probe=${E2E_PROBE_IMG:-localhost/h2surge-probe:e2e}
 kind_name=h2surge-e2e
+RUN=${RUN:-.}
 
 step() { printf '\n==> %s (%d s so far)\n' "$1" "$SECONDS"; }
 
@@ -74,6 +75,7 @@ own_down() {
 # clear_cluster removes what the stories and the deployment put into a cluster that stays.
 clear_cluster() {
   kubectl delete namespace -l h2surge.io/e2e=true --ignore-not-found --timeout=120s || true
+  kubectl delete clusterroles,clusterrolebindings -l h2surge.io/e2e=true --ignore-not-found || true
   kubectl delete -k config/default --ignore-not-found --timeout=120s || true
 }
 
@@ -91,7 +93,7 @@ finish() {
 }
 
 images() {
-  make -s image IMG="$img"
+  make -s image IMG="$img" bin/tools/helm bin/tools/prometheus
   rm -rf dist/e2e/root
   CGO_ENABLED=0 go build -ldflags '-s -w' -o dist/e2e/root/probe ./test/e2e/probe
   mkdir -p dist/e2e/bin
@@ -111,6 +113,8 @@ deploy() {
   }
 }
 
+stories() { (cd test/e2e && ../../dist/e2e/stories -test.v -test.timeout 30m -test.parallel 4 "$@"); }
+
 cluster=$(choose)
 step "cluster: $cluster (given: E2E_KUBECONFIG, kind, own: hack/cluster)"
 "${cluster}_clear"
@@ -124,7 +128,15 @@ images
 "${cluster}_load" dist/e2e/probe.tar
 step "deploying config/default"
 deploy
+export E2E_IMG=$img E2E_PROBE_IMG=$probe E2E_PLUGIN_DIR=$PWD/dist/e2e/bin
+export E2E_DEPLOY_DIR=$PWD/dist/e2e/deploy E2E_TARGET_DIR=$PWD/dist/e2e/target E2E_TARGET_RULES_DIR=$PWD/dist/e2e/target-rules
+go test -c -tags e2e -o dist/e2e/stories ./test/e2e
 step "stories"
-# -parallel: as many stories of the language at a time as have room, with their targets, on a node of two CPUs
-E2E_PROBE_IMG=$probe E2E_PLUGIN_DIR=$PWD/dist/e2e/bin E2E_TARGET_DIR=$PWD/dist/e2e/target E2E_TARGET_RULES_DIR=$PWD/dist/e2e/target-rules \
-  go test -tags e2e -count=1 -parallel 4 -timeout 30m -v -run "${RUN:-.}" ./test/e2e
+# test.parallel: as many stories of the language at a time as have room, with their targets, on a node of two CPUs
+stories -test.run "$RUN" -test.skip '^TestInstall$'
+if stories -test.list "${RUN%%/*}" | grep -x TestInstall >/dev/null; then
+  step "installations: by kustomize, which ends here, and by Helm"
+  installs='^TestInstall$'
+  case $RUN in */*) installs+=/${RUN#*/} ;; esac
+  stories -test.run "$installs"
+fi

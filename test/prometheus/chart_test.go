@@ -5,49 +5,15 @@ package prometheus
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/h2surge/h2surge/test/prometheus/lab"
 )
-
-const root = "../.."
-
-// operatorNamespace is where the chart is rendered for.
-const operatorNamespace = "h2surge-system"
-
-// object renders the chart with all that is of Prometheus and returns the spec of its one object of a kind.
-func object(t *testing.T, kind string, spec any) {
-	t.Helper()
-	helm, err := filepath.Abs(root + "/bin/tools/helm")
-	must(t, err)
-	if _, err := os.Stat(helm); err != nil {
-		t.Skip("SKIPPED: bin/tools/helm is not there; make prometheus-test builds it")
-	}
-	home := t.TempDir()
-	cmd := exec.Command(helm, "template", "h2surge", root+"/charts/h2surge", "--namespace", operatorNamespace,
-		"--set", "metrics.prometheusRule.enabled=true,metrics.podMonitor.enabled=true,metrics.serviceMonitor.enabled=true")
-	cmd.Env = []string{"HOME=" + home, "KUBECONFIG=" + filepath.Join(home, "none")}
-	out, err := cmd.Output()
-	must(t, err)
-	for doc := range strings.SplitSeq("\n"+string(out), "\n---\n") {
-		var o struct {
-			Kind string
-			Spec json.RawMessage
-		}
-		if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
-			t.Fatal(err)
-		}
-		if o.Kind == kind {
-			must(t, json.Unmarshal(o.Spec, spec))
-			return
-		}
-	}
-	t.Fatalf("the chart has no %s", kind)
-}
 
 type ruleGroups struct {
 	Groups []struct {
@@ -63,7 +29,7 @@ type ruleGroups struct {
 func rulesFile(t *testing.T, dir string) string {
 	t.Helper()
 	var spec map[string]any
-	object(t, "PrometheusRule", &spec)
+	lab.Object(t, "PrometheusRule", &spec)
 	raw, err := yaml.Marshal(spec)
 	must(t, err)
 	file := filepath.Join(dir, "rules.yaml")
@@ -71,36 +37,13 @@ func rulesFile(t *testing.T, dir string) string {
 	return file
 }
 
-// relabelings are those of the PodMonitor, in the words of Prometheus's own configuration.
-func relabelings(t *testing.T) []map[string]any {
-	t.Helper()
-	var spec struct {
-		PodMetricsEndpoints []struct{ Relabelings []map[string]any }
-	}
-	object(t, "PodMonitor", &spec)
-	if len(spec.PodMetricsEndpoints) != 1 || len(spec.PodMetricsEndpoints[0].Relabelings) == 0 {
-		t.Fatalf("%+v", spec)
-	}
-	var out []map[string]any
-	for _, r := range spec.PodMetricsEndpoints[0].Relabelings {
-		snake := map[string]any{}
-		for k, v := range r {
-			snake[capitals.ReplaceAllStringFunc(k, func(c string) string { return "_" + strings.ToLower(c) })] = v
-		}
-		out = append(out, snake)
-	}
-	return out
-}
-
-var capitals = regexp.MustCompile("[A-Z]")
-
 // query is one of a dashboard's, with the values of the run for its variables.
 type query struct{ board, panel, expr string }
 
 // queries of all panels and variables.
 func queries(t *testing.T) []query {
 	t.Helper()
-	files, err := filepath.Glob(root + "/charts/h2surge/dashboards/*.json")
+	files, err := filepath.Glob(lab.Root + "/charts/h2surge/dashboards/*.json")
 	if err != nil || len(files) != 2 {
 		t.Fatalf("dashboards: %v, %v", files, err)
 	}

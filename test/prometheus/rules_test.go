@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/h2surge/h2surge/test/prometheus/lab"
 )
 
 func promtool(t *testing.T, args ...string) {
@@ -56,7 +58,7 @@ func TestRulesWarn(t *testing.T) {
 		}
 	}
 	var groups ruleGroups
-	object(t, "PrometheusRule", &groups)
+	lab.Object(t, "PrometheusRule", &groups)
 	for _, g := range groups.Groups {
 		for _, r := range g.Rules {
 			if !slices.Contains(raised, r.Alert) || !slices.Contains(silent, r.Alert) {

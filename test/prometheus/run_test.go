@@ -19,6 +19,7 @@ import (
 	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/test/prometheus/lab"
 )
 
 // execution is a LoadTest on runners of this process, each with an endpoint of its own.
@@ -44,7 +45,7 @@ func prepare(t *testing.T) *execution {
 		must(t, r.Update(rv.Update{Revision: 1, Share: shares[i]}))
 	}
 	for _, r := range x.runners {
-		await(t, "connections", func() bool { return r.Snapshot().State == rv.StateReady })
+		lab.Await(t, "connections", func() bool { return r.Snapshot().State == rv.StateReady })
 	}
 	return x
 }
@@ -119,4 +120,11 @@ func (x *execution) report(t *testing.T) *rv.Report {
 	r, err := result.Build(result.Input{Plan: x.plan, Snapshots: x.snapshots()})
 	must(t, err)
 	return r
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -5,7 +5,6 @@ package prometheus
 import (
 	"fmt"
 	"math"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,20 +15,18 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/test/prometheus/lab"
 )
 
 // story is a run that two servers have scraped: one takes classic histograms, one native ones.
 type story struct {
-	servers  map[string]*server
+	servers  map[string]*lab.Server
 	report   *rv.Report
 	from, to time.Time
 }
 
 // TestScrape runs a test of 15 seconds and asks what two servers have seen of it.
 func TestScrape(t *testing.T) {
-	if _, err := exec.LookPath("prometheus"); err != nil {
-		t.Skip("SKIPPED: there is no prometheus; make prometheus-test installs it as root")
-	}
 	s := tell(t)
 	for name, server := range s.servers {
 		t.Run(name, func(t *testing.T) {
@@ -47,8 +44,8 @@ func tell(t *testing.T) *story {
 	x := prepare(t)
 	o := startOperator(t, types.NamespacedName{Namespace: "core", Name: "app-sessions"})
 	config := configuration(t, x, o)
-	s := &story{servers: map[string]*server{
-		"classic": startServer(t, config), "native": startServer(t, config, native),
+	s := &story{servers: map[string]*lab.Server{
+		"classic": lab.Start(t, lab.Packaged, config), "native": lab.Start(t, lab.Packaged, config, lab.Native),
 	}, from: time.Now()}
 	scraped(t, s, `h2surge_loadtest_phase{phase="Pending"}`)
 	o.observe(v1alpha1.PhaseStarting, nil)
@@ -65,7 +62,7 @@ func tell(t *testing.T) *story {
 func scraped(t *testing.T, s *story, query string) {
 	t.Helper()
 	for name, server := range s.servers {
-		await(t, name+": "+query, func() bool { _, ok := server.now(t, query); return ok })
+		lab.Await(t, name+": "+query, func() bool { _, ok := server.Now(t, query); return ok })
 	}
 }
 
@@ -84,41 +81,15 @@ func configuration(t *testing.T, x *execution, o *operator) map[string]any {
 		"global":     map[string]any{"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
 		"rule_files": []string{rulesFile(t, t.TempDir())},
 		"scrape_configs": []map[string]any{
-			{"job_name": "runners", "static_configs": runners, "relabel_configs": relabelings(t)},
+			{"job_name": "runners", "static_configs": runners, "relabel_configs": lab.Relabelings(t)},
 			{"job_name": "operator", "honor_labels": true, "static_configs": []map[string]any{
-				{"targets": []string{o.url}, "labels": map[string]string{"namespace": operatorNamespace}},
+				{"targets": []string{o.url}, "labels": map[string]string{"namespace": lab.OperatorNamespace}},
 			}},
 		},
 	}
 }
 
-// classicBounds are in seconds.
-var classicBounds = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
-
-// ours is the resolution of the report's own histogram.
-const ours = 0.001
-
-// bucket has the bounds of the bucket that a value in seconds is in.
-func bucket(kind string, v float64) (low, high float64) {
-	if kind == "native" {
-		i := math.Ceil(math.Log2(v) * 8)
-		return math.Exp2((i - 1) / 8), math.Exp2(i / 8)
-	}
-	i, _ := slices.BinarySearch(classicBounds, v)
-	if i > 0 {
-		low = classicBounds[i-1]
-	}
-	return low, classicBounds[min(i, len(classicBounds)-1)]
-}
-
-// agree: the value that Prometheus has computed is in the bucket of the report's, which is at most ours too high.
-func agree(kind string, got, report float64) bool {
-	low, _ := bucket(kind, report*(1-ours))
-	_, high := bucket(kind, report)
-	return got >= low*(1-ours) && got <= high*(1+ours)
-}
-
-func (s *story) quantiles(t *testing.T, server *server, kind string) {
+func (s *story) quantiles(t *testing.T, server *lab.Server, kind string) {
 	rows := map[string]*rv.Times{"": &s.report.ResponseTime}
 	for i := range s.report.Steps {
 		step := &s.report.Steps[i]
@@ -130,9 +101,9 @@ func (s *story) quantiles(t *testing.T, server *server, kind string) {
 			if kind == "classic" {
 				expr = "histogram_quantile(" + q + ", sum by (le) (h2surge_runner_response_time_seconds_bucket" + selector + "))"
 			}
-			got, ok := server.now(t, expr)
+			got, ok := server.Now(t, expr)
 			want := float64(us) / 1e6
-			if !ok || !agree(kind, got, want) {
+			if !ok || !lab.Agree(kind == "native", got, want) {
 				t.Errorf("%s is %v, the report has %v", expr, got, want)
 			}
 			if q == "0.99" {
@@ -143,7 +114,7 @@ func (s *story) quantiles(t *testing.T, server *server, kind string) {
 }
 
 // figures that need no buckets are the same.
-func (s *story) figures(t *testing.T, server *server) {
+func (s *story) figures(t *testing.T, server *lab.Server) {
 	r := s.report
 	for query, want := range map[string]float64{
 		`sum(h2surge_runner_requests_sent_total)`:                                  float64(r.Requests.Sent),
@@ -159,18 +130,18 @@ func (s *story) figures(t *testing.T, server *server) {
 		`h2surge_loadtest_runs_total{outcome="` + string(r.Verdict.Outcome) + `"}`: 1,
 		`h2surge_loadtest_verdict{namespace="core",loadtest="app-sessions"}`:       1,
 	} {
-		if got, ok := server.now(t, query); !ok || math.Abs(got-want) > 1e-9*want {
+		if got, ok := server.Now(t, query); !ok || math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%s is %v, the report has %v", query, got, want)
 		}
 	}
-	if got, ok := server.now(t, `h2surge_loadtest_duration_seconds`); !ok || got < 15 || got > 30 {
+	if got, ok := server.Now(t, `h2surge_loadtest_duration_seconds`); !ok || got < 15 || got > 30 {
 		t.Errorf("the run took %v seconds", got)
 	}
 }
 
 // labels: a rerun continues the series, so nothing of a pod is in them.
-func (s *story) labels(t *testing.T, server *server) {
-	for _, series := range server.over(t, "h2surge_runner_workers", s.from, s.to) {
+func (s *story) labels(t *testing.T, server *lab.Server) {
+	for _, series := range server.Over(t, "h2surge_runner_workers", s.from, s.to) {
 		delete(series.Metric, "__name__")
 		want := fmt.Sprintf("map[instance:app-sessions/%s job:runners loadtest:app-sessions namespace:core shard:%[1]s]", series.Metric["shard"])
 		if got := fmt.Sprint(series.Metric); got != want {
@@ -179,10 +150,10 @@ func (s *story) labels(t *testing.T, server *server) {
 	}
 }
 
-func (s *story) dashboards(t *testing.T, server *server) {
+func (s *story) dashboards(t *testing.T, server *lab.Server) {
 	all := queries(t)
 	for _, q := range all {
-		if !slices.ContainsFunc(server.over(t, q.expr, s.from, s.to), sampled.data) {
+		if !slices.ContainsFunc(server.Over(t, q.expr, s.from, s.to), lab.Series.Data) {
 			t.Errorf("%s, %s: no data for %s", q.board, q.panel, q.expr)
 		}
 	}
@@ -193,9 +164,9 @@ func (s *story) dashboards(t *testing.T, server *server) {
 var selected = regexp.MustCompile(`\b(?:h2surge|controller_runtime|leader_election)_[a-z0-9_]+(?:\{[^}]*\})?`)
 
 // alerts: every expression is about series that there are, and the run with its many errors has raised one.
-func (s *story) alerts(t *testing.T, server *server) {
+func (s *story) alerts(t *testing.T, server *lab.Server) {
 	var groups ruleGroups
-	object(t, "PrometheusRule", &groups)
+	lab.Object(t, "PrometheusRule", &groups)
 	for _, g := range groups.Groups {
 		for _, r := range g.Rules {
 			found := selected.FindAllString(r.Expr, -1)
@@ -203,13 +174,13 @@ func (s *story) alerts(t *testing.T, server *server) {
 				t.Errorf("%s is about no series", r.Alert)
 			}
 			for _, series := range found {
-				if !slices.ContainsFunc(server.over(t, series, s.from, s.to), sampled.data) {
+				if !slices.ContainsFunc(server.Over(t, series, s.from, s.to), lab.Series.Data) {
 					t.Errorf("%s: there is no series %s", r.Alert, series)
 				}
 			}
 		}
 	}
-	if raised := server.over(t, `ALERTS{alertname="H2surgeErrorRatio",namespace="core",loadtest="app-sessions"}`, s.from, s.to); len(raised) == 0 {
+	if raised := server.Over(t, `ALERTS{alertname="H2surgeErrorRatio",namespace="core",loadtest="app-sessions"}`, s.from, s.to); len(raised) == 0 {
 		t.Error("a run with many errors has raised no alert")
 	}
 }
