@@ -117,8 +117,9 @@ func TestAuth(t *testing.T) {
 			p := plain(w, tt.http2, 20, get("a"), own)
 			p.Targets[0].Auth = &tt.auth
 			execute(t, p, 2)
-			if diff := cmp.Diff(map[string]int{tt.want: 10, "mine": 10}, w.seen()); diff != "" {
-				t.Errorf("authorization (-want +got):\n%s", diff)
+			// How many instances come to their second step depends on how fast the peer is.
+			if seen := w.seen(); len(seen) != 2 || seen[tt.want] < seen["mine"] || seen["mine"] == 0 || seen[tt.want]+seen["mine"] != 20 {
+				t.Errorf("authorization %v, want %q and \"mine\", of 20", seen, tt.want)
 			}
 		})
 	}

@@ -77,7 +77,8 @@ type Update struct {
 	// At is an offset from the start instant, in nanoseconds. It is the same number for every shard,
 	// so that all agree on which slots come before it, however well their clocks were compared. One
 	// that hears of it late catches up: with another share it may then send what is another's by now.
-	// Zero: at once, which fits what comes before the start, and a test of one shard.
+	// Zero: at once, which fits what comes before the start, and a test of one shard. Not before the At of
+	// the update that was accepted last, nor other than zero before the start: both are conflicts.
 	At int64 `json:"at,omitempty"`
 	// Members are the shards that have a part of the load from At on, sorted. A runner only remembers
 	// and tells them.
@@ -86,7 +87,8 @@ type Update struct {
 	// waits for another, or for the end of the test.
 	Share Share `json:"share,omitzero"`
 	// Leave ends the runner's load at At, as if the last stage had ended then: nothing more comes due,
-	// responses in flight are awaited, and it is done.
+	// responses in flight are awaited, and it is done, without teardown. Share may be absent, and is not
+	// looked at. Another share behind it is a conflict.
 	Leave bool `json:"leave,omitempty"`
 	// Rates replaces the rates of Plan when it is not empty: only Count and Period may differ, and not
 	// the mode. The stage in force bends at At: what was due before stays so, the next slot is due at
