@@ -74,6 +74,22 @@ func eventResumed(note string) happening {
 	return happening{reason: "Resumed", action: actionRun, note: note}
 }
 
+func eventScaled(note string) happening {
+	return happening{reason: "Scaled", action: actionRun, note: note}
+}
+
+func eventJoined(note string) happening {
+	return happening{reason: "RunnerJoined", action: actionRun, note: note}
+}
+
+func eventLeft(note string) happening {
+	return happening{reason: "RunnerLeft", action: actionRun, note: note}
+}
+
+func eventRedealt(note string) happening {
+	return happening{reason: "LoadRedealt", action: actionRun, note: note}
+}
+
 func eventSpecChanged(note string) happening {
 	return happening{warning: true, reason: v1alpha1.ConditionSpecChanged, action: actionFinish, note: note}
 }
@@ -107,18 +123,62 @@ func runnerHappenings(before, after *v1alpha1.LoadTestStatus) []happening {
 	c := turned(before, after, v1alpha1.ConditionRunnersReady)
 	starts := before.StartTime == nil && after.StartTime != nil
 	switch {
-	case starts || c != nil && c.Status == metav1.ConditionTrue && after.CompletionTime == nil:
+	case starts || before.StartTime == nil && c != nil && c.Status == metav1.ConditionTrue && after.CompletionTime == nil:
 		if !meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionRunnersReady) {
-			out = append(out, eventRunnersReady(after.Shards.Desired))
+			out = append(out, eventRunnersReady(after.Shards.Ready))
 		}
 	case c != nil && (c.Reason == v1alpha1.ReasonPodTrouble || c.Reason == v1alpha1.ReasonTargetUnreachable) && after.CompletionTime == nil:
 		out = append(out, eventRunnerTrouble(c.Reason, c.Message))
 	}
 	if starts {
-		out = append(out, eventStarted(after.Shards.Desired))
+		out = append(out, eventStarted(members(after.Runners)))
 	}
 	if after.Shards != nil && after.Shards.Lost > lostIn(before) {
 		out = append(out, eventLost(lostMessage(after.Runners)))
+	}
+	if before.StartTime != nil {
+		out = append(out, dealHappenings(before.Runners, after.Runners)...)
+	}
+	return out
+}
+
+func members(runners []v1alpha1.RunnerStatus) (n int32) {
+	for i := range runners {
+		if runners[i].Member {
+			n++
+		}
+	}
+	return n
+}
+
+// dealHappenings are runners that got a part of the load while the test ran, or have one no more.
+func dealHappenings(before, after []v1alpha1.RunnerStatus) []happening {
+	var joined, left, redealt []string
+	for i := range after {
+		var b v1alpha1.RunnerStatus
+		if i < len(before) {
+			b = before[i]
+		}
+		a := &after[i]
+		name := fmt.Sprintf("runner %d (pod %s)", a.Shard, a.Pod)
+		switch {
+		case a.State == stateLeft && b.State != stateLeft:
+			left = append(left, name)
+		case a.State == stateLost && b.Member && !a.Member:
+			redealt = append(redealt, name)
+		case a.Member && !b.Member && a.State != stateLost:
+			joined = append(joined, name)
+		}
+	}
+	var out []happening
+	if len(redealt) > 0 {
+		out = append(out, eventRedealt("the others have the part of "+strings.Join(redealt, ", ")+" too"))
+	}
+	if len(joined) > 0 {
+		out = append(out, eventJoined("a part of the load is with "+strings.Join(joined, ", ")))
+	}
+	if len(left) > 0 {
+		out = append(out, eventLeft("the load is dealt away from "+strings.Join(left, ", ")+", with what it has counted stored"))
 	}
 	return out
 }
@@ -139,7 +199,7 @@ func holdHappenings(before, after *v1alpha1.LoadTestStatus) []happening {
 	return nil
 }
 
-// changeHappenings are the changes that have come into force. One of several rates is one.
+// changeHappenings are the changes that have come into force. Those of several rates are one.
 func changeHappenings(before, after *v1alpha1.LoadTestStatus) (out []happening) {
 	told := func(c *v1alpha1.Change) bool {
 		return slices.ContainsFunc(before.Changes, func(b v1alpha1.Change) bool {
@@ -151,6 +211,8 @@ func changeHappenings(before, after *v1alpha1.LoadTestStatus) (out []happening) 
 		c := &after.Changes[i]
 		switch {
 		case c.AppliedAt == nil || told(c):
+		case c.Field == fieldShards:
+			out = append(out, eventScaled(fmt.Sprintf("the load is dealt to %s shards, before to %s", c.To, c.From)))
 		case c.Field != fieldSuspend:
 			rates = append(rates, fmt.Sprintf("%s: %s, was %s", c.Field, c.To, c.From))
 		case c.To == "true":

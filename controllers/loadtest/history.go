@@ -13,6 +13,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 const (
@@ -79,14 +80,16 @@ func (s *scope) inForceSince(changes []v1alpha1.Change) *metav1.MicroTime {
 // dealtTo: the members are those that one of some changes of the number of shards asks for. A lost shard
 // need not be among them.
 func (s *scope) dealtTo(members []int, changes []v1alpha1.Change) bool {
-	lost := s.lostMembers()
+	lost := s.lost()
 	for i := range changes {
 		n, err := strconv.Atoi(changes[i].To)
 		if changes[i].Field != fieldShards || err != nil {
 			continue
 		}
 		beyond := slices.ContainsFunc(members, func(m int) bool { return m >= n })
-		missing := slices.ContainsFunc(upTo(n), func(m int) bool { return !slices.Contains(members, m) && !slices.Contains(lost, m) })
+		missing := slices.ContainsFunc(upTo(n), func(m int) bool {
+			return !slices.Contains(members, m) && !slices.ContainsFunc(lost, func(r result.Runner) bool { return r.Shard == m })
+		})
 		if !beyond && !missing {
 			return true
 		}

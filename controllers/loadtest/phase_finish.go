@@ -14,7 +14,6 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
@@ -114,15 +113,11 @@ func (s *scope) merge() error {
 	in := result.Input{
 		Plan: s.plan, PlanHash: s.planHash, Version: version.Get().Version,
 		Snapshots: snapshots, ClockOffsets: map[result.Runner]int64{},
-		StartWall: s.view.StartedAt, EndWall: s.lastRequest(),
+		StartWall: s.view.StartedAt, EndWall: s.lastRequest(), Lost: s.lost(),
 	}
 	for i := range s.view.Shards {
-		who := runnerOf(i, &s.view.Shards[i])
 		if offset, known := s.view.Offsets[i]; known {
-			in.ClockOffsets[who] = offset
-		}
-		if s.view.Shards[i].Lost != nil {
-			in.Lost = append(in.Lost, who)
+			in.ClockOffsets[runnerOf(i, s.view.Shards[i].Snapshot)] = offset
 		}
 	}
 	report, err := result.Build(in)
@@ -138,12 +133,28 @@ func (s *scope) merge() error {
 	return nil
 }
 
-func runnerOf(shard int, sh *collect.Shard) result.Runner {
+func runnerOf(shard int, snap *runnerv1alpha1.Snapshot) result.Runner {
 	who := result.Runner{Shard: shard}
-	if sh.Snapshot != nil {
-		who.Boot = sh.Snapshot.Boot
+	if snap != nil {
+		who.Boot = snap.Boot
 	}
 	return who
+}
+
+// lost are the runners that had a part of the load and were lost.
+func (s *scope) lost() []result.Runner {
+	var out []result.Runner
+	for i := range s.records {
+		if rec := &s.records[i]; rec.Loss != nil && rec.member {
+			out = append(out, runnerOf(rec.Shard, rec.Snapshot))
+		}
+	}
+	for i := range s.view.Shards {
+		if sh := &s.view.Shards[i]; sh.Lost != nil && sh.Member && !s.isRecorded(i, sh.Pod.UID) {
+			out = append(out, runnerOf(i, sh.Snapshot))
+		}
+	}
+	return out
 }
 
 // lastRequest is the instant of the last request of all; zero: not known.

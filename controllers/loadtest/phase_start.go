@@ -64,7 +64,7 @@ func (r *reconciler) startFailure(s *scope) *failure {
 			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "a setup chain failed")}
 		}
 	}
-	if why := s.lostBeforeStart(); why != "" && r.lastAttempt(s) && len(s.healthyShards()) < s.atLeast() {
+	if why := s.lostBeforeStart(); why != "" && r.lastAttempt(s) && s.hopeful() < s.atLeast() {
 		return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%s (attempt %d of %d)", why, r.cfg.Runner.StartAttempts, r.cfg.Runner.StartAttempts)}
 	}
 	return r.tooLate(s)
@@ -130,7 +130,7 @@ func (r *reconciler) enough(s *scope) []int {
 		if !r.lastAttempt(s) {
 			return nil // all begin anew
 		}
-		if len(ready) == len(s.healthyShards()) {
+		if len(ready) == s.hopeful() {
 			return ready
 		}
 	}
@@ -160,20 +160,25 @@ func (s *scope) healthy(shard int) bool {
 	return !over
 }
 
-func (s *scope) healthyShards() (out []int) {
-	for i := range s.plan.Shards {
-		if s.healthy(i) {
+// readyShards are those whose pods are well and whose runners are ready.
+func (s *scope) readyShards() (out []int) {
+	for i := range min(s.plan.Shards, len(s.view.Shards)) {
+		if s.healthy(i) && s.view.Shards[i].Ready() {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// readyShards are those whose pods are well and whose runners are ready.
-func (s *scope) readyShards() []int {
-	return slices.DeleteFunc(s.healthyShards(), func(i int) bool {
-		return i >= len(s.view.Shards) || !s.view.Shards[i].Ready()
-	})
+// hopeful is how many shards may still get ready: those whose pods are well or yet to come.
+func (s *scope) hopeful() int {
+	lost := 0
+	for i, pod := range s.pods {
+		if pod != nil && !s.healthy(i) {
+			lost++
+		}
+	}
+	return s.plan.Shards - max(lost, int(s.job.Status.Failed))
 }
 
 func (r *reconciler) lastAttempt(s *scope) bool {

@@ -41,7 +41,7 @@ func (s *scope) results() *v1alpha1.Results {
 		ErrorRatio:   decimal(r.ErrorRatio),
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Chains:       s.chainResults(),
-		Partial:      s.anyLost(),
+		Partial:      len(s.lost()) > 0,
 	}
 }
 
@@ -89,30 +89,11 @@ func (s *scope) chainResults() []v1alpha1.ChainResult {
 	return out
 }
 
-func (s *scope) anyLost() bool { return len(s.lostMembers()) > 0 }
-
-// lostMembers are the shards of which a runner was lost that had a part of the load, sorted.
-func (s *scope) lostMembers() []int {
-	var out []int
-	for i := range s.view.Shards {
-		if sh := &s.view.Shards[i]; sh.Lost != nil && sh.Member {
-			out = append(out, i)
-		}
-	}
-	for i := range s.records {
-		if rec := &s.records[i]; rec.Loss != nil && rec.member {
-			out = append(out, rec.Shard)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // counts of runners. One that has done its work counts as ready.
 func (s *scope) counts() v1alpha1.ShardCounts {
 	out := v1alpha1.ShardCounts{Desired: int32(s.shards())}
 	if s.mayStart() {
-		out.Lost = int32(len(s.lostMembers()))
+		out.Lost = int32(len(s.lost()))
 	}
 	for i := range s.view.Shards {
 		if sh := &s.view.Shards[i]; i < s.shards() && sh.Ready() && !sh.Left {

@@ -268,7 +268,8 @@ func (w *world) playScale(ctx context.Context, job *batchv1.Job) {
 	if equality.Semantic.DeepEqual(counted.Status, job.Status) {
 		return
 	}
-	if err := w.client.Status().Patch(ctx, counted, client.MergeFrom(job)); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) {
+	patch := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{}) // another time if it has changed since
+	if err := w.client.Status().Patch(ctx, counted, patch); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		w.Errorf("counting the indices of Job %s: %v", job.Name, err)
 	}
 }

@@ -1,0 +1,392 @@
+package loadtest_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/test/builder"
+)
+
+// scalable sends 1000 requests a second for d, on 1 to 4 shards.
+func scalable(name string, shards int32, d time.Duration) *builder.LoadTest {
+	return builder.Minimal(name).Shards(shards).Connections(4).Rates(builder.PerSecond("hold", 1000, d))
+}
+
+func onLoss(policy v1alpha1.ShardLostAction, minShards int32) func(*v1alpha1.LoadTestSpec) {
+	return func(s *v1alpha1.LoadTestSpec) {
+		s.Runner.OnShardLost = policy
+		if minShards > 0 {
+			s.Runner.MinShards = &minShards
+		}
+	}
+}
+
+// scale is kubectl scale.
+func (w *world) scale(name string, shards int) {
+	w.Helper()
+	lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, shards)
+	w.must(w.client.SubResource("scale").Patch(w.ctx, lt, client.RawPatch(types.MergePatchType, patch)))
+}
+
+// awaitMembers waits until the load is dealt to some shards, and each change is in force.
+func (w *world) awaitMembers(name string, want ...int32) *v1alpha1.LoadTest {
+	w.Helper()
+	return w.await(name, fmt.Sprint("dealt to ", want), func(lt *v1alpha1.LoadTest) bool {
+		var got []int32
+		for _, r := range lt.Status.Runners {
+			if r.Member {
+				got = append(got, r.Shard)
+			}
+		}
+		waiting := slices.ContainsFunc(lt.Status.Changes, func(c v1alpha1.Change) bool { return c.AppliedAt == nil })
+		return slices.Equal(got, want) && !waiting
+	})
+}
+
+func (w *world) awaitIndices(want int32) {
+	w.Helper()
+	w.Eventually(func() int32 { return *w.jobs()[0].Spec.Completions }).Should(gomega.Equal(want), "indices of the Job")
+}
+
+// wantSent: each slot was sent once, by whomever it was dealt to.
+func (w *world) wantSent(lt *v1alpha1.LoadTest, want int64) {
+	w.Helper()
+	if q := lt.Status.Results.Requests; q.Sent != want || q.Sent != q.Done {
+		w.Errorf("sent %d, done %d; want %d", q.Sent, q.Done, want)
+	}
+}
+
+func TestScaleUpAndDown(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("elastic", 1, 9*time.Second).Build())
+	before := w.awaitLoad("elastic", 500)
+	w.scale("elastic", 2)
+	lt := w.awaitMembers("elastic", 0, 1)
+	if diff := cmp.Diff(&v1alpha1.ShardCounts{Desired: 2, Ready: 2}, lt.Status.Shards); diff != "" || lt.Status.Summary.Shards != "2/2" {
+		t.Errorf("summary %s, shards (-want +got):\n%s", lt.Status.Summary.Shards, diff)
+	}
+	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionTrue, v1alpha1.ReasonAllReady)
+	time.Sleep(time.Second)
+	w.scale("elastic", 1)
+	w.awaitMembers("elastic", 0)
+	w.awaitIndices(1)
+	leaver := w.runner("elastic-1-1")
+	w.Eventually(leaver.Acked).Should(gomega.BeTrue())
+	lt = w.await("elastic", "one shard", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Summary.Shards == "1/1" })
+	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionTrue, v1alpha1.ReasonAllReady)
+	if s := lt.Status.Runners[1].State; s != "Left" {
+		t.Errorf("runner 1 is %s, want Left", s)
+	}
+	lt = w.awaitPhase("elastic", v1alpha1.PhaseCompleted)
+	w.wantSent(lt, 9000)
+	want := []v1alpha1.Change{
+		{Generation: 2, Field: "runner.shards", From: "1", To: "2"}, {Generation: 3, Field: "runner.shards", From: "2", To: "1"},
+	}
+	if diff := cmp.Diff(want, withoutTimes(lt.Status.Changes)); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	if r := w.report(lt); r.Partial || r.Generator.ShardsLeft != 1 || r.Requests.Sent != 9000 {
+		t.Errorf("partial %v, %d left, %d sent", r.Partial, r.Generator.ShardsLeft, r.Requests.Sent)
+	}
+	if lt.Status.PlanHash != before.Status.PlanHash || len(w.jobs()) != 1 {
+		t.Errorf("%d Jobs, plan %s; want one run of the first", len(w.jobs()), lt.Status.PlanHash)
+	}
+	w.wantEvents("elastic", "PlanReady", "RunnersReady", "Started", "RunnerJoined", "Scaled", "Scaled", "RunnerLeft", "Completed")
+
+	w.edit("elastic", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) })
+	lt = w.await("elastic", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 4 })
+	if strings.Contains(conditionsOf(lt), v1alpha1.ConditionSpecChanged) {
+		t.Errorf("what changed while the test ran was taken for another test:\n%s", conditionsOf(lt))
+	}
+	w.scale("elastic", 2) // as it was for a while, but not at the end
+	lt = w.await("elastic", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 5 })
+	w.wantCondition(lt, v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonEditedAfterFinish)
+}
+
+func TestShardComesAgain(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("again", 2, 15*time.Second).Build())
+	w.awaitLoad("again", 200)
+	for range 2 {
+		w.scale("again", 1)
+		w.awaitMembers("again", 0)
+		w.awaitIndices(1)
+		w.scale("again", 2)
+		w.awaitMembers("again", 0, 1)
+	}
+	lt := w.awaitPhase("again", v1alpha1.PhaseCompleted)
+	w.wantSent(lt, 15000)
+	if n := len(w.records("again")); n != 2 {
+		t.Errorf("%d records, want one of each runner that left", n)
+	}
+	if pod := lt.Status.Runners[1].Pod; pod != "again-1-1-again-2" {
+		t.Errorf("pod %s at the end", pod)
+	}
+}
+
+// A shard that is wanted again before it has left must be made anew, though the Job counts its index as over.
+func TestShardIsWantedAgainAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("torn", 3, 14*time.Second).Build())
+	w.awaitLoad("torn", 200)
+	w.scale("torn", 2)
+	w.await("torn", "leaving", func(lt *v1alpha1.LoadTest) bool { return len(lt.Status.Runners) == 3 && !lt.Status.Runners[2].Member })
+	w.scale("torn", 4)
+	w.awaitMembers("torn", 0, 1, 2, 3)
+	lt := w.awaitPhase("torn", v1alpha1.PhaseCompleted)
+	w.wantSent(lt, 14000)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+}
+
+func TestTwoPatchesAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("hasty", 1, 7*time.Second).Build())
+	w.awaitLoad("hasty", 200)
+	w.scale("hasty", 3)
+	w.scale("hasty", 2)
+	w.setRate("hasty", 500)
+	lt := w.awaitMembers("hasty", 0, 1)
+	last := lt.Status.Changes[len(lt.Status.Changes)-1]
+	if last.Field != "rates[0].requestsPerSecond" || last.To != "500" {
+		t.Errorf("the last change is %+v", last)
+	}
+	lt = w.awaitPhase("hasty", v1alpha1.PhaseCompleted)
+	changed := last.AppliedAt.Sub(w.runner("hasty-1-0").Begun()).Seconds()
+	if n, want := float64(lt.Status.Results.Requests.Sent), 1000*changed+500*(7-changed); n < want-5 || n > want+5 {
+		t.Errorf("sent %.0f, want %.0f", n, want)
+	}
+}
+
+func TestOperatorRestartsWhileScaling(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("moved", 2, 14*time.Second).Build())
+	w.awaitLoad("moved", 200)
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 2 })
+	w.scale("moved", 3)
+	w.awaitIndices(3)
+	w.operator() // the pod is not there yet
+	w.holding(nil)
+	w.awaitMembers("moved", 0, 1, 2)
+	w.scale("moved", 1)
+	w.endOperator() // killed right after the change
+	w.operator()
+	w.awaitMembers("moved", 0)
+	w.awaitIndices(1)
+	w.operator() // what the leavers had counted must outlive this one
+	lt := w.awaitPhase("moved", v1alpha1.PhaseCompleted)
+	w.wantSent(lt, 14000)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+}
+
+func TestScaleWhileSuspended(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("asleep", 1, 4*time.Second).Build())
+	w.awaitLoad("asleep", 200)
+	w.suspend("asleep", true)
+	w.awaitPhase("asleep", v1alpha1.PhaseSuspended)
+	w.scale("asleep", 2)
+	w.awaitMembers("asleep", 0, 1)
+	w.operator()
+	w.suspend("asleep", false)
+	lt := w.awaitPhase("asleep", v1alpha1.PhaseCompleted)
+	if n := lt.Status.Results.Requests.Sent; n < 3998 || n > 4004 {
+		t.Errorf("sent %d, want 4000", n)
+	}
+}
+
+func TestScaleThatCannotBe(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("narrow", 2, 6*time.Second).Edit(func(s *v1alpha1.LoadTestSpec) { s.Chains[0].MaxInFlight = ptr.To[int32](2) }).Build())
+	w.awaitLoad("narrow", 200)
+	w.scale("narrow", 3)
+	w.setRate("narrow", 2000) // this can be
+	lt := w.awaitApplied("narrow", 1)
+	w.wantCondition(lt, v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonNotInForce)
+	if !strings.Contains(conditionsOf(lt), "spec.chains[0].maxInFlight") || lt.Status.Shards.Desired != 2 {
+		t.Errorf("%d shards, conditions:\n%s", lt.Status.Shards.Desired, conditionsOf(lt))
+	}
+	w.awaitIndices(2)
+	w.scale("narrow", 2)
+	w.await("narrow", "mended", func(lt *v1alpha1.LoadTest) bool {
+		return meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionSpecChanged) == nil
+	})
+	w.awaitPhase("narrow", v1alpha1.PhaseCompleted)
+}
+
+func TestRunnerLostAndTheOthersGoOn(t *testing.T) {
+	for _, policy := range []v1alpha1.ShardLostAction{v1alpha1.ShardLostContinue, v1alpha1.ShardLostRedeal} {
+		t.Run(string(policy), func(t *testing.T) {
+			w := newWorld(t)
+			w.apply(scalable("half", 2, 8*time.Second).Edit(onLoss(policy, 0)).Threshold(builder.ErrorRatio("0.01")).Build())
+			w.awaitLoad("half", 1000)
+			begun := time.Now()
+			w.kill("half-1-1")
+			lt := w.await("half", "one runner short", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 })
+			if d := time.Since(begun); d > 5*time.Second {
+				t.Errorf("the loss was told after %v", d)
+			}
+			w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
+			w.wantCondition(lt, v1alpha1.ConditionRunning, metav1.ConditionTrue, v1alpha1.ReasonLoadRunning)
+			lost := lt.Status.Results.Requests.Sent
+			w.Eventually(func() int { return len(w.records("half")) }).Should(gomega.Equal(1))
+			events := []string{"PlanReady", "RunnersReady", "Started", "RunnerLost", "Completed"}
+			if policy == v1alpha1.ShardLostRedeal {
+				w.await("half", "dealt anew", func(lt *v1alpha1.LoadTest) bool { return !lt.Status.Runners[1].Member })
+				events = append(events, "LoadRedealt")
+			}
+			w.operator() // what the lost runner had counted must outlive this one
+			lt = w.awaitPhase("half", v1alpha1.PhaseCompleted)
+			w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
+			w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonPartialResult)
+			w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionUnknown, v1alpha1.ReasonPartialResult)
+			w.wantCondition(lt, v1alpha1.ConditionThresholdsMet, metav1.ConditionTrue, v1alpha1.ReasonAllMet)
+			n := lt.Status.Results.Requests.Sent
+			low, high := 4000+lost/2-500, int64(6500)
+			if policy == v1alpha1.ShardLostRedeal {
+				low, high = 8000-2000, 7999
+			}
+			if n < low || n > high {
+				t.Errorf("sent %d, want %d to %d", n, low, high)
+			}
+			if r := w.report(lt); !lt.Status.Results.Partial || !r.Partial || r.Generator.ShardsLost != 1 || r.Verdict.Outcome != runnerv1alpha1.OutcomeInconclusive {
+				t.Errorf("partial %v and %v, %d lost, %s", lt.Status.Results.Partial, r.Partial, r.Generator.ShardsLost, r.Verdict.Outcome)
+			}
+			w.wantEvents("half", events...)
+		})
+	}
+}
+
+func TestFewerThanMinShardsAreLeft(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("few", 3, 5*time.Minute).Edit(onLoss(v1alpha1.ShardLostRedeal, 2)).Build())
+	w.awaitLoad("few", 200)
+	w.kill("few-1-2")
+	w.await("few", "dealt anew", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 && !lt.Status.Runners[2].Member })
+	w.kill("few-1-0")
+	lt := w.awaitPhase("few", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
+	if diff := cmp.Diff(&runnerv1alpha1.Stop{Reason: "spec.runner.minShards", Drain: true}, w.runner("few-1-1").Stopped()); diff != "" {
+		t.Errorf("how the last was stopped (-want +got):\n%s", diff)
+	}
+}
+
+func TestStartWithMinShards(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
+	w.apply(scalable("early", 3, 8*time.Second).Edit(onLoss("", 2)).Edit(func(s *v1alpha1.LoadTestSpec) {
+		s.Runner.StartTimeout = &metav1.Duration{Duration: 2 * time.Second}
+	}).Build())
+	lt := w.awaitLoad("early", 200)
+	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionFalse, v1alpha1.ReasonJoining)
+	if !strings.Contains(conditionsOf(lt), "2 of 3 runners are ready") || lt.Status.Runners[1].State != "Joining" || lt.Status.Summary.Shards != "2/3" {
+		t.Errorf("summary %s, runners %+v, conditions:\n%s", lt.Status.Summary.Shards, lt.Status.Runners, conditionsOf(lt))
+	}
+	w.operator()
+	w.holding(nil)
+	w.awaitMembers("early", 0, 1, 2)
+	lt = w.awaitPhase("early", v1alpha1.PhaseCompleted)
+	w.wantSent(lt, 8000)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	w.wantEvents("early", "PlanReady", "RunnersReady", "Started", "RunnerJoined", "Completed")
+}
+
+func TestStartTimeout(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
+	w.apply(scalable("tardy", 2, time.Second).Edit(func(s *v1alpha1.LoadTestSpec) {
+		s.Runner.StartTimeout = &metav1.Duration{Duration: 2 * time.Second}
+	}).Build())
+	lt := w.awaitPhase("tardy", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonPodTrouble)
+	if lt.Status.StartTime != nil {
+		t.Error("it has started")
+	}
+}
+
+// Of a test that starts without a runner which was lost nothing is missing.
+func TestLostBeforeStartWithMinShards(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Runner.StartAttempts = 1
+	w.operator()
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 2 })
+	w.apply(scalable("most", 3, 2*time.Second).Edit(onLoss("", 2)).Build())
+	w.runner("most-1-1")
+	w.exit("most-1-1", 137, "OOMKilled", "")
+	w.holding(nil)
+	lt := w.awaitPhase("most", v1alpha1.PhaseCompleted)
+	w.wantSent(lt, 2000)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	if lt.Status.Results.Partial || lt.Status.Shards.Lost != 0 || lt.Status.Runners[1].State != "Lost" {
+		t.Errorf("partial %v, shards %+v, runners %+v", lt.Status.Results.Partial, lt.Status.Shards, lt.Status.Runners)
+	}
+}
+
+func TestJoinerIsLostBeforeItHasAPart(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("brave", 1, 6*time.Second).Build())
+	w.awaitLoad("brave", 200)
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
+	w.scale("brave", 2)
+	w.awaitIndices(2)
+	w.endOperator() // so that it gets no part
+	w.holding(nil)
+	w.runner("brave-1-1").Silence()
+	w.exit("brave-1-1", 1, "Error", "")
+	w.operator()
+	lt := w.awaitPhase("brave", v1alpha1.PhaseCompleted)
+	w.wantSent(lt, 6000)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+	if r := lt.Status.Runners[1]; r.State != "Lost" || lt.Status.Shards.Lost != 0 || lt.Status.Results.Partial {
+		t.Errorf("runner %+v, shards %+v, partial %v", r, lt.Status.Shards, lt.Status.Results.Partial)
+	}
+}
+
+func TestDeadlineAndStopWhileSuspended(t *testing.T) {
+	w := newWorld(t)
+	w.apply(twoShards("late", 5*time.Minute).Deadline(5).Build())
+	w.apply(twoShards("stopped", 5*time.Minute).Build())
+	for _, name := range []string{"late", "stopped"} {
+		w.awaitLoad(name, 200)
+		w.suspend(name, true)
+		w.awaitPhase(name, v1alpha1.PhaseSuspended)
+	}
+	w.operator()
+	w.patch("stopped", "/spec/stop", strconv.FormatBool(true))
+	w.wantCondition(w.awaitPhase("stopped", v1alpha1.PhaseStopped), v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonStopped)
+	w.wantCondition(w.awaitPhase("late", v1alpha1.PhaseFailed), v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonDeadlineExceeded)
+}
+
+func TestWhatOfTheRunnerMayNotChange(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("fixed", 2, 5*time.Minute).Edit(onLoss("", 2)).Build())
+	w.awaitLoad("fixed", 100)
+	for doc, want := range map[string]string{
+		`{"spec":{"runner":{"onShardLost":"redeal"}}}`: "runner is frozen while the test runs but for shards",
+		`{"spec":{"runner":{"minShards":1}}}`:          "runner is frozen while the test runs but for shards",
+		`{"spec":{"runner":{"shards":1}}}`:             "minShards must be at most runner.shards",
+		`{"spec":{"runner":{"shards":5}}}`:             "connections must be at least runner.shards",
+	} {
+		lt := &v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "fixed"}}
+		err := w.client.Patch(w.ctx, lt, client.RawPatch(types.MergePatchType, []byte(doc)))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", doc, err, want)
+		}
+	}
+}
