@@ -103,6 +103,11 @@ func nothingIsDue(s *scope) {
 	}
 }
 
+func oneMoreIsWanted(s *scope) {
+	s.wanted = 3
+	s.view.Shards = append(s.view.Shards, collect.Shard{})
+}
+
 func has(o *obstacle) func(*scope) {
 	return func(s *scope) { s.obstacle, s.plan, s.planHash = o, nil, "" }
 }
@@ -153,6 +158,7 @@ func states() map[string][]*scope {
 		"starting: setting up":        {starting(podsRun, runnersAre(settingUp, readyState)), starting(podsRun, runnersAre(settingUp, connecting))},
 		"running":                     {started(runnersAre(runs, runs)), started(runnersAre(runs, drains)), started(runnersAre(done, runs))},
 		"running, a runner was lost":  {started(runnersAre(runs, runs), shardLost(1))},
+		"running, a runner joins":     {started(runnersAre(runs, runs), oneMoreIsWanted)},
 		"suspended":                   {started(runnersAre(runs, runs), nothingIsDue), started(runnersAre(done, runs), nothingIsDue, suspendedBySpec)},
 		"draining":                    {started(runnersAre(drains, drains)), started(runnersAre(done, drains)), started(bothDone)},
 		"tearing down":                {started(runnersAre(tearingDown, done)), started(runnersAre(drained, drains)), started(runnersAre(drained, done))},
@@ -163,6 +169,10 @@ func states() map[string][]*scope {
 		},
 		"finished, inconclusive": {
 			started(bothDone, over(unclear, "GeneratorBound", met)), started(bothDone, over(unclear, "GeneratorBound", breached)),
+		},
+		"finished, a loss tolerated": {started(bothDone, shardLost(1), over(unclear, "PartialResult", met))},
+		"finished, a loss tolerated, threshold breached": {
+			started(bothDone, shardLost(1), over(failed, "Breached", breached)),
 		},
 		"stopped":                    {started(bothDone, over(stopped, "Stopped", breached))},
 		"stopped before the start":   {starting(over(stopped, "Stopped"))},
@@ -322,6 +332,39 @@ func TestEndedWithoutReportStaysEnded(t *testing.T) {
 	}
 }
 
+// TestDealHappenings: who came to have a part of the load, or has one no more.
+func TestDealHappenings(t *testing.T) {
+	runner := func(shard int32, state string, member bool) v1alpha1.RunnerStatus {
+		return v1alpha1.RunnerStatus{Shard: shard, Pod: "pod", State: state, Member: member}
+	}
+	two := []v1alpha1.RunnerStatus{runner(0, "Running", true), runner(1, "Running", true)}
+	tests := map[string]struct {
+		before, after []v1alpha1.RunnerStatus
+		want          []string
+	}{
+		"nothing":        {two, two, nil},
+		"one is made":    {two[:1], []v1alpha1.RunnerStatus{two[0], runner(1, stateJoining, false)}, nil},
+		"it joins":       {[]v1alpha1.RunnerStatus{two[0], runner(1, stateJoining, false)}, two, []string{"RunnerJoined"}},
+		"told at once":   {two[:1], two, []string{"RunnerJoined"}},
+		"is told to go":  {two, []v1alpha1.RunnerStatus{two[0], runner(1, "Draining", false)}, nil},
+		"has left":       {two, []v1alpha1.RunnerStatus{two[0], runner(1, stateLeft, false)}, []string{"RunnerLeft"}},
+		"comes again":    {[]v1alpha1.RunnerStatus{two[0], runner(1, stateLeft, false)}, two, []string{"RunnerJoined"}},
+		"is lost":        {two, []v1alpha1.RunnerStatus{two[0], runner(1, stateLost, true)}, nil},
+		"is dealt out":   {[]v1alpha1.RunnerStatus{two[0], runner(1, stateLost, true)}, []v1alpha1.RunnerStatus{two[0], runner(1, stateLost, false)}, []string{"LoadRedealt"}},
+		"lost and dealt": {two, []v1alpha1.RunnerStatus{two[0], runner(1, stateLost, false)}, []string{"LoadRedealt"}},
+		"never had one":  {[]v1alpha1.RunnerStatus{two[0], runner(1, stateJoining, false)}, []v1alpha1.RunnerStatus{two[0], runner(1, stateLost, false)}, nil},
+	}
+	for name, tt := range tests {
+		var got []string
+		for _, h := range dealHappenings(tt.before, tt.after) {
+			got = append(got, h.reason)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestHappenings walks through runs and lists the events of each step.
 func TestHappenings(t *testing.T) {
 	all := states()
@@ -348,7 +391,12 @@ func TestHappenings(t *testing.T) {
 			[]string{"running", "running, a runner was lost", "running, a runner was lost", "ended with a runner lost"},
 			[]string{"PlanReady", "RunnersReady", "Started", "!RunnerLost", "!RunnerLost"},
 		},
-		"stopped": {[]string{"running", "stopped"}, []string{"PlanReady", "RunnersReady", "Started", "Stopped"}},
+		"lost, but tolerated": {
+			[]string{"running", "running, a runner was lost", "finished, a loss tolerated"},
+			[]string{"PlanReady", "RunnersReady", "Started", "!RunnerLost", "!Completed"},
+		},
+		"a runner joins": {[]string{"running", "running, a runner joins", "finished, passed"}, []string{"PlanReady", "RunnersReady", "Started", "Completed"}},
+		"stopped":        {[]string{"running", "stopped"}, []string{"PlanReady", "RunnersReady", "Started", "Stopped"}},
 		"suspended at first": {
 			[]string{"suspended before the start", "suspended before the start", "starting: pods", "running"},
 			[]string{"PlanReady", "Suspended", "Resumed", "RunnersReady", "Started"},

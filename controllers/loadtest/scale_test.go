@@ -1,0 +1,310 @@
+package loadtest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/test/builder"
+)
+
+func TestListed(t *testing.T) {
+	for list, want := range map[string][]int{
+		"": nil, "0": {0}, "0,3-5": {0, 3, 4, 5}, "2-3,7": {2, 3, 7}, "x,1-y,4": {4},
+	} {
+		var got []int
+		for i := range 10 {
+			if listed(list, i) {
+				got = append(got, i)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", list, diff)
+		}
+	}
+}
+
+// scaling is a run of which the Job has some indices, spec wants some, and each shard is in a state:
+// m has a part, l is leaving, L has left and is recorded, j waits for a part, x was lost and is recorded, - has
+// no pod.
+func scaling(indices, wanted int, shards string) *scope {
+	s := newScope(withJob, decided)
+	s.job.Spec.Completions, s.wanted = ptr.To(int32(indices)), wanted
+	s.pods = map[int]*corev1.Pod{}
+	for i, state := range shards {
+		uid := types.UID(rune('a' + i))
+		sh := collect.Shard{Pod: collect.Pod{UID: uid}, Member: slices.Contains([]rune("mlLx"), state), Left: state == 'L'}
+		if state == 'm' || state == 'x' {
+			s.view.Members = append(s.view.Members, i)
+		}
+		switch state {
+		case 'x':
+			sh.Lost = &collect.Loss{}
+			s.records = append(s.records, record{Recorded: collect.Recorded{Shard: i, Pod: uid, Loss: sh.Lost}, member: true})
+		case 'L':
+			s.records = append(s.records, record{Recorded: collect.Recorded{Shard: i, Pod: uid}, member: true})
+		case '-':
+			sh.Pod = collect.Pod{}
+		default:
+			s.pods[i] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}}
+		}
+		s.view.Shards = append(s.view.Shards, sh)
+	}
+	return s
+}
+
+func TestIndices(t *testing.T) {
+	tests := map[string]struct {
+		indices, wanted         int
+		shards                  string
+		completed, failed       string
+		unsettled               bool
+		wantRoom, wantedIndices int
+	}{
+		"as it is":                      {2, 2, "mm", "", "", false, 2, 2},
+		"more":                          {2, 4, "mm", "", "", false, 4, 4},
+		"fewer, not dealt yet":          {3, 1, "mmm", "", "", false, 1, 3},
+		"fewer, leaving":                {3, 1, "mll", "", "", false, 1, 3},
+		"fewer, one has left":           {3, 1, "mlL", "", "", false, 1, 3},
+		"fewer, all have left":          {3, 1, "mLL", "", "", false, 1, 1},
+		"fewer, one was lost":           {3, 1, "mLx", "", "2", false, 1, 1},
+		"a joiner may go":               {2, 1, "mj", "", "", false, 1, 1},
+		"a joiner may get a part":       {2, 1, "mj", "", "", true, 1, 2},
+		"no pod yet":                    {2, 1, "m-", "", "", false, 1, 1},
+		"more, but the Job is behind":   {1, 2, "mL", "1", "", false, 2, 1},
+		"more, after it has noticed":    {1, 2, "mL", "", "", false, 2, 2},
+		"wanted again while leaving":    {3, 3, "mml", "", "", false, 3, 3},
+		"more while one is leaving":     {3, 5, "mml", "", "", false, 5, 3},
+		"more while one has left":       {3, 5, "mmL", "", "", false, 5, 3},
+		"a hole at the end":             {3, 3, "mmL", "2", "", false, 2, 2},
+		"a hole by a failure":           {3, 3, "mmL", "", "2", false, 2, 2},
+		"a hole below one with a part":  {4, 4, "mmLm", "2", "", false, 2, 4},
+		"a hole, the one above is gone": {4, 4, "mmLL", "2-3", "", false, 2, 2},
+		"a lost one is no hole":         {3, 3, "mmx", "", "2", false, 3, 3},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := scaling(tt.indices, tt.wanted, tt.shards)
+			s.job.Status.CompletedIndexes = tt.completed
+			if tt.failed != "" {
+				s.job.Status.FailedIndexes = &tt.failed
+			}
+			if room, indices := s.room(), s.indices(!tt.unsettled); room != tt.wantRoom || indices != tt.wantedIndices {
+				t.Errorf("room for %d, %d indices; want %d and %d", room, indices, tt.wantRoom, tt.wantedIndices)
+			}
+		})
+	}
+}
+
+func TestStopByLosses(t *testing.T) {
+	tests := map[string]struct {
+		shards    string
+		policy    v1alpha1.ShardLostAction
+		minShards *int32
+		want      string
+	}{
+		"nobody lost":                    {"mm", "", nil, ""},
+		"by default":                     {"mx", "", nil, stopByLoss},
+		"fail":                           {"mx", v1alpha1.ShardLostFail, nil, stopByLoss},
+		"continue":                       {"mx", v1alpha1.ShardLostContinue, nil, ""},
+		"redeal":                         {"mx", v1alpha1.ShardLostRedeal, nil, ""},
+		"enough are left":                {"mmx", v1alpha1.ShardLostContinue, ptr.To[int32](2), ""},
+		"too few are left":               {"mxx", v1alpha1.ShardLostRedeal, ptr.To[int32](2), stopByTooFew},
+		"too few, but by fail before":    {"mxx", v1alpha1.ShardLostFail, ptr.To[int32](2), stopByLoss},
+		"fewer because they were scaled": {"mL", v1alpha1.ShardLostContinue, ptr.To[int32](2), ""},
+	}
+	for name, tt := range tests {
+		s := scaling(3, 3, tt.shards)
+		s.lt.Spec.Runner.OnShardLost, s.lt.Spec.Runner.MinShards = tt.policy, tt.minShards
+		if got := s.stop(); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	idle := scaling(2, 2, "mx")
+	idle.records[0].member = false
+	if got := idle.stop(); got != "" {
+		t.Errorf("one that had no part: %q", got)
+	}
+}
+
+func TestDealtTo(t *testing.T) {
+	s := newScope(withJob, decided, runnersAre(runs, runs, runs), shardLost(1))
+	to := func(numbers ...string) (out []v1alpha1.Change) {
+		for i, n := range numbers {
+			out = append(out, changed(int64(i+2), fieldShards, "1", n))
+		}
+		return out
+	}
+	tests := map[string]struct {
+		members []int
+		changes []v1alpha1.Change
+		want    bool
+	}{
+		"all":                     {[]int{0, 1, 2}, to("3"), true},
+		"all but a lost one":      {[]int{0, 2}, to("3"), true},
+		"one is missing":          {[]int{0, 1}, to("3"), false},
+		"one is too many":         {[]int{0, 1, 2}, to("2"), false},
+		"overtaken by another":    {[]int{0, 1}, to("3", "2"), true},
+		"another is no one's":     {[]int{0}, to("3", "2"), true},
+		"what somebody has spilt": {[]int{0}, to("x"), false},
+	}
+	for name, tt := range tests {
+		if got := s.dealtTo(tt.members, tt.changes); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestUndoneShards(t *testing.T) {
+	up, down := changed(2, fieldShards, "2", "5"), changed(3, fieldShards, "5", "1")
+	other := changed(4, fieldSuspend, "false", "true")
+	tests := map[string]struct {
+		present int32
+		changes []v1alpha1.Change
+		want    int32
+		same    bool
+	}{
+		"never changed":     {3, []v1alpha1.Change{other}, 3, true},
+		"changed":           {5, []v1alpha1.Change{up, other}, 2, true},
+		"twice":             {1, []v1alpha1.Change{up, down}, 2, true},
+		"back":              {2, []v1alpha1.Change{up, changed(3, fieldShards, "5", "2")}, 2, true},
+		"edited afterwards": {5, []v1alpha1.Change{up, down}, 0, false},
+		"as in the middle":  {2, []v1alpha1.Change{up}, 0, false},
+	}
+	for name, tt := range tests {
+		if got, same := undoneShards(tt.present, tt.changes); got != tt.want || same != tt.same {
+			t.Errorf("%s: %d, %v; want %d, %v", name, got, same, tt.want, tt.same)
+		}
+	}
+}
+
+// TestStarters: two of three runners are ready, the third has a pod that is not.
+func TestStarters(t *testing.T) {
+	tests := map[string]struct {
+		minShards int32
+		timeout   time.Duration
+		after     time.Duration
+		edit      func(*scope)
+		want      []int
+		fails     string // a reason
+	}{
+		"all are wanted":           {after: time.Hour, fails: v1alpha1.ReasonRunnerLost},
+		"in time":                  {minShards: 2, after: time.Minute},
+		"after the limit":          {minShards: 2, after: 3 * time.Minute, want: []int{0, 2}},
+		"too few":                  {minShards: 3, after: 3 * time.Minute, fails: v1alpha1.ReasonRunnerLost},
+		"within startTimeout":      {minShards: 2, timeout: 5 * time.Second, after: 4 * time.Second},
+		"after startTimeout":       {minShards: 2, timeout: 5 * time.Second, after: 5 * time.Second, want: []int{0, 2}},
+		"startTimeout without":     {timeout: 5 * time.Second, after: 5 * time.Second, fails: v1alpha1.ReasonRunnerLost},
+		"too late for these, too":  {minShards: 2, timeout: 5 * time.Second, after: time.Hour, want: []int{0, 2}, fails: v1alpha1.ReasonRunnerLost},
+		"another attempt":          {minShards: 2, after: time.Second, edit: podEnded(1, 0)},
+		"lost in the last attempt": {minShards: 2, after: time.Second, edit: podEnded(1, 2), want: []int{0, 2}},
+		"too many lost":            {minShards: 2, after: time.Second, edit: func(s *scope) { podEnded(1, 2)(s); podEnded(2, 2)(s) }, fails: v1alpha1.ReasonRunnerLost},
+		"chosen by another":        {minShards: 1, after: time.Second, edit: func(s *scope) { s.view.Members = []int{0, 2} }, want: []int{0, 2}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(withJob, runnersAre(readyState, connecting, readyState))
+			s.plan.Shards = 3
+			for i := range 3 {
+				s.pods[i] = &corev1.Pod{}
+			}
+			podsAre(s)
+			s.now = now.Add(tt.after)
+			if tt.minShards > 0 {
+				s.lt.Spec.Runner.MinShards = &tt.minShards
+			}
+			if tt.timeout > 0 {
+				s.lt.Spec.Runner.StartTimeout = &metav1.Duration{Duration: tt.timeout}
+			}
+			if tt.edit != nil {
+				tt.edit(s)
+			}
+			r := &reconciler{cfg: &configv1alpha1.OperatorConfig{}, memory: &memory{runs: map[types.NamespacedName]*recollection{}}}
+			r.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
+			s.startWith = r.starters(s)
+			if diff := cmp.Diff(tt.want, s.startWith); diff != "" {
+				t.Errorf("starts with (-want +got):\n%s", diff)
+			}
+			reason := ""
+			if f := r.startFailure(s); f != nil {
+				reason = f.reason
+			}
+			if reason != tt.fails {
+				t.Errorf("fails by %q, want %q", reason, tt.fails)
+			}
+		})
+	}
+}
+
+func podsAre(s *scope) {
+	for _, pod := range s.pods {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: desired.RunnerContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}},
+		}}
+	}
+}
+
+// podEnded ends a pod after some Jobs were lost before.
+func podEnded(shard, losses int) func(*scope) {
+	return func(s *scope) {
+		s.pods[shard].Status.Phase = corev1.PodFailed
+		s.pods[shard].Status.ContainerStatuses = nil
+		s.job.Annotations[desired.AnnotationLosses] = string(rune('0' + losses))
+	}
+}
+
+func TestPresentShards(t *testing.T) {
+	started := scalableSpec(2)
+	tests := map[string]struct {
+		edit   func(*v1alpha1.LoadTestSpec)
+		before []v1alpha1.Change
+		shards int
+		rate   int64
+		why    bool
+	}{
+		"more":              {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 4 }, shards: 4, rate: 100},
+		"too many":          {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 5 }, shards: 2, rate: 100, why: true},
+		"too many, faster":  {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].RequestsPerSecond = 5, ptr.To[int64](7) }, shards: 2, rate: 7, why: true},
+		"another duration":  {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].Duration.Duration = 3, time.Hour }, shards: 2, rate: 100, why: true},
+		"after changes":     {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].Duration.Duration = 5, time.Hour }, before: []v1alpha1.Change{changed(1, "rates[0].requestsPerSecond", "100", "50"), changed(1, fieldShards, "2", "3")}, shards: 3, rate: 50, why: true},
+		"divided by number": {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 3 }, shards: 2, why: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(withJob, decided)
+			plan := started.DeepCopy()
+			if name == "divided by number" {
+				plan.Rates = []v1alpha1.Rate{builder.AsFastAsPossible("most", 10)}
+			}
+			s.lt.Spec = *plan
+			compiled, why := s.alike(&s.lt.Spec)
+			if compiled == nil {
+				t.Fatal(why)
+			}
+			s.plan = compiled
+			s.lt.Generation, s.lt.Status.Changes = 2, tt.before
+			tt.edit(&s.lt.Spec)
+			got := presentOf(s)
+			if got.shards != tt.shards || got.rates[0].Count != tt.rate || (got.why != "") != tt.why {
+				t.Errorf("%d shards, %d a second, %q; want %d, %d, %v", got.shards, got.rates[0].Count, got.why, tt.shards, tt.rate, tt.why)
+			}
+		})
+	}
+}
+
+// scalableSpec can be run by up to four shards.
+func scalableSpec(shards int32) *v1alpha1.LoadTestSpec {
+	return &builder.Minimal("pcf").Shards(shards).Connections(8).Edit(func(s *v1alpha1.LoadTestSpec) {
+		s.Chains[0].MaxInFlight = ptr.To[int32](4)
+	}).Build().Spec
+}
