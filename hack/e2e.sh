@@ -133,10 +133,12 @@ export E2E_DEPLOY_DIR=$PWD/dist/e2e/deploy E2E_TARGET_DIR=$PWD/dist/e2e/target E
 go test -c -tags e2e -o dist/e2e/stories ./test/e2e
 step "stories"
 # test.parallel: as many stories of the language at a time as have room, with their targets, on a node of two CPUs
-stories -test.run "$RUN" -test.skip '^TestInstall$'
+rc=0
+stories -test.run "$RUN" -test.skip '^TestInstall$' || rc=1
 if stories -test.list "${RUN%%/*}" | grep -x TestInstall >/dev/null; then
   step "installations: by kustomize, which ends here, and by Helm"
   installs='^TestInstall$'
   case $RUN in */*) installs+=/${RUN#*/} ;; esac
-  stories -test.run "$installs"
+  stories -test.run "$installs" || rc=1
 fi
+exit $rc

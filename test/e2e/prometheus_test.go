@@ -18,7 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	runnerv1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
 	"github.com/h2surge/h2surge/test/prometheus/lab"
 )
 
@@ -74,9 +76,10 @@ func TestPrometheus(t *testing.T) {
 
 	lt := s.awaitFinished(name)
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
+	report := s.report(lt)
 	s.mustKubectl("", "delete", "loadtest", name)
 	p.everywhere(fmt.Sprintf(`timestamp(h2surge_loadtest_verdict{loadtest="scraped", outcome="Passed"}) > %d`, time.Now().Unix()+1))
-	p.wantRun(lt)
+	p.wantRun(lt, report)
 	p.wantKept(lt)
 	s.wantNoMetricsForStrangers()
 }
@@ -191,7 +194,7 @@ func (p *scrapes) everywhere(query string) {
 func (p *scrapes) wantLabels() {
 	p.Helper()
 	for kind, server := range p.servers {
-		for _, series := range server.All(p.T, "h2surge_runner_workers") {
+		for _, series := range server.All(p.T, `h2surge_runner_workers{loadtest="scraped"}`) {
 			delete(series.Metric, "__name__")
 			want := fmt.Sprintf("map[instance:scraped/%s job:runners loadtest:scraped namespace:%s shard:%[1]s]", series.Metric["shard"], p.ns)
 			if got := fmt.Sprint(series.Metric); got != want {
@@ -201,38 +204,47 @@ func (p *scrapes) wantLabels() {
 	}
 }
 
-const (
-	// unseen is the part of the run that may have come after the last scrape of its runners: two
-	// seconds of twenty.
-	unseen = 0.1
-	// drift is how much quantiles of the rest may differ from those of all: the target takes the same
-	// time for each request.
-	drift = 0.02
-)
+// unseen is the part of the run that may have come after the last scrape of its runners: two seconds of
+// twenty.
+const unseen = 0.1
 
 // wantRun: the runners' last scrapes, which are there when the pods are gone, have the run.
-func (p *scrapes) wantRun(lt *v1alpha1.LoadTest) {
+func (p *scrapes) wantRun(lt *v1alpha1.LoadTest, report runnerv1.Report) {
 	p.Helper()
-	r := lt.Status.Results
+	times, err := histogram.Decode(report.Histograms.ResponseTime)
+	p.must(err)
+	all, told := float64(lt.Status.Results.Requests.Sent), lt.Status.Results.ResponseTime
 	for kind, server := range p.servers {
-		sent, _ := server.Now(p.T, `sum(last_over_time(h2surge_runner_requests_sent_total{loadtest="scraped"}[2m]))`)
-		if all := float64(r.Requests.Sent); sent > all || sent < (1-unseen)*all {
-			p.Errorf("%s: the last scrapes have %v requests of %v", kind, sent, all)
+		ended, _ := server.Now(p.T, fmt.Sprintf(`sum(last_over_time(h2surge_runner_requests_total{namespace=%q}[2m]))`, p.ns))
+		if ended > all || ended < (1-unseen)*all {
+			p.Errorf("%s: the last scrapes have %v requests of %v", kind, ended, all)
 		}
-		for q, us := range map[string]int64{"0.5": r.ResponseTime.P50, "0.9": r.ResponseTime.P90, "0.99": r.ResponseTime.P99} {
-			by, metric := "", "h2surge_runner_response_time_seconds"
-			if kind == "classic" {
-				by, metric = "by (le) ", metric+"_bucket"
+		for q, us := range map[float64]int64{0.5: told.P50, 0.9: told.P90, 0.99: told.P99} {
+			got := p.quantile(server, kind, q)
+			// As many as were not seen, and one, may be on either side of the quantile.
+			missed := 1 - (ended-1)/all
+			least, most := times.Quantile(q*(1-missed)), times.Quantile(q*(1-missed)+missed)
+			p.Logf("FIGURE %s quantile %v: status %d us, Prometheus %.0f us, which has seen %.0f of %.0f requests", kind, q, us, got*1e6, ended, all)
+			if us < least || us > most || !lab.AgreeBetween(kind == "native", got, float64(least)/1e6, float64(most)/1e6) {
+				p.Errorf("%s: quantile %v is %v s, status has %d us; want them in the bucket of %d to %d us", kind, q, got, us, least, most)
 			}
-			query := fmt.Sprintf(`histogram_quantile(%s, sum %s(last_over_time(%s{namespace="%s", loadtest="scraped"}[2m])))`, q, by, metric, p.ns)
-			got, ok := server.Now(p.T, query)
-			want := float64(us) / 1e6
-			if !ok || !lab.AgreeBetween(kind == "native", got, want*(1-drift), want*(1+drift)) {
-				p.Errorf("%s: %s is %v, status has %v", kind, query, got, want)
-			}
-			p.Logf("FIGURE %s quantile %s: status %.4g ms, Prometheus %.4g ms; the last scrapes have %.0f of %d requests", kind, q, want*1e3, got*1e3, sent, r.Requests.Sent)
 		}
 	}
+}
+
+// quantile is Prometheus's over the run, in seconds.
+func (p *scrapes) quantile(server *lab.Server, kind string, q float64) float64 {
+	p.Helper()
+	by, metric := "", "h2surge_runner_response_time_seconds"
+	if kind == "classic" {
+		by, metric = "by (le) ", metric+"_bucket"
+	}
+	query := fmt.Sprintf(`histogram_quantile(%v, sum %s(last_over_time(%s{namespace=%q, loadtest="scraped"}[2m])))`, q, by, metric, p.ns)
+	got, ok := server.Now(p.T, query)
+	if !ok {
+		p.Errorf("%s: nothing for %s", kind, query)
+	}
+	return got
 }
 
 // wantKept: what the operator tells of a run that has ended, and was deleted even, is what status had.
