@@ -163,12 +163,12 @@ func TestTwoPatchesAtOnce(t *testing.T) {
 	w.scale("hasty", 2)
 	w.setRate("hasty", 500)
 	lt := w.awaitMembers("hasty", 0, 1)
-	last := lt.Status.Changes[len(lt.Status.Changes)-1]
-	if last.Field != "rates[0].requestsPerSecond" || last.To != "500" {
-		t.Errorf("the last change is %+v", last)
+	i := slices.IndexFunc(lt.Status.Changes, func(c v1alpha1.Change) bool { return c.Field == "rates[0].requestsPerSecond" })
+	if i < 0 {
+		t.Fatalf("no change of the rate among %+v", lt.Status.Changes)
 	}
 	lt = w.awaitPhase("hasty", v1alpha1.PhaseCompleted)
-	changed := last.AppliedAt.Sub(w.runner("hasty-1-0").Begun()).Seconds()
+	changed := lt.Status.Changes[i].AppliedAt.Sub(w.runner("hasty-1-0").Begun()).Seconds()
 	if n, want := float64(lt.Status.Results.Requests.Sent), 1000*changed+500*(7-changed); n < want-5 || n > want+5 {
 		t.Errorf("sent %.0f, want %.0f", n, want)
 	}
@@ -273,6 +273,27 @@ func TestRunnerLostAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
+func TestLostShardIsReplaced(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("patched", 2, 14*time.Second).Edit(onLoss(v1alpha1.ShardLostRedeal, 0)).Build())
+	w.awaitLoad("patched", 500)
+	w.kill("patched-1-1")
+	w.await("patched", "dealt anew", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 && !lt.Status.Runners[1].Member })
+	w.scale("patched", 1)
+	w.awaitIndices(1)
+	w.scale("patched", 2)
+	lt := w.awaitMembers("patched", 0, 1)
+	if diff := cmp.Diff(&v1alpha1.ShardCounts{Desired: 2, Ready: 2, Lost: 1}, lt.Status.Shards); diff != "" {
+		t.Errorf("shards (-want +got):\n%s", diff)
+	}
+	w.operator() // both runners of the shard must outlive this one
+	lt = w.awaitPhase("patched", v1alpha1.PhaseCompleted)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonPartialResult)
+	if n := lt.Status.Results.Requests.Sent; n < 12000 || n >= 14000 {
+		t.Errorf("sent %d, want what one runner has sent at most to be missing of 14000", n)
+	}
+}
+
 func TestFewerThanMinShardsAreLeft(t *testing.T) {
 	w := newWorld(t)
 	w.apply(scalable("few", 3, 5*time.Minute).Edit(onLoss(v1alpha1.ShardLostRedeal, 2)).Build())
@@ -290,7 +311,7 @@ func TestFewerThanMinShardsAreLeft(t *testing.T) {
 func TestStartWithMinShards(t *testing.T) {
 	w := newWorld(t)
 	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
-	w.apply(scalable("early", 3, 8*time.Second).Edit(onLoss("", 2)).Edit(func(s *v1alpha1.LoadTestSpec) {
+	w.apply(scalable("early", 3, 14*time.Second).Edit(onLoss("", 2)).Edit(func(s *v1alpha1.LoadTestSpec) {
 		s.Runner.StartTimeout = &metav1.Duration{Duration: 2 * time.Second}
 	}).Build())
 	lt := w.awaitLoad("early", 200)
@@ -302,7 +323,7 @@ func TestStartWithMinShards(t *testing.T) {
 	w.holding(nil)
 	w.awaitMembers("early", 0, 1, 2)
 	lt = w.awaitPhase("early", v1alpha1.PhaseCompleted)
-	w.wantSent(lt, 8000)
+	w.wantSent(lt, 14000)
 	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
 	w.wantEvents("early", "PlanReady", "RunnersReady", "Started", "RunnerJoined", "Completed")
 }

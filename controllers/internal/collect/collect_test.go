@@ -424,7 +424,8 @@ func TestNext(t *testing.T) {
 	stopping.Stopped = "spec.stop"
 	ahead := *running
 	ahead.Revision = 7
-	start, change := moment{newest: revision, start: true}, moment{newest: revision, change: true}
+	start, change := moment{newest: revision, tell: true, start: true}, moment{newest: revision, tell: true, change: true}
+	untold := moment{newest: revision, start: true, change: true}
 	tests := map[string]struct {
 		s    stateful
 		d    Desired
@@ -451,7 +452,11 @@ func TestNext(t *testing.T) {
 		"lost":                             {stateful{snapshot: running, lost: &Loss{}}, Desired{}, moment{newest: revision}, callNone},
 		"its pod has ended already":        {stateful{snapshot: running, pod: Pod{Ended: true}}, Desired{}, moment{newest: revision}, callNone},
 		"a change":                         {stateful{snapshot: running}, Desired{}, change, callUpdate},
-		"a change and a start":             {stateful{snapshot: ready}, Desired{}, moment{newest: revision, start: true, change: true}, callStart},
+		"a change before the start":        {stateful{snapshot: ready}, Desired{}, moment{newest: revision, tell: true, start: true, change: true}, callUpdate},
+		"not everybody asked: no share":    {stateful{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, untold, callSnapshot},
+		"not everybody asked: no start":    {stateful{snapshot: ready}, Desired{}, untold, callSnapshot},
+		"not everybody asked: no change":   {stateful{snapshot: running}, Desired{}, untold, callSnapshot},
+		"not everybody asked: a stop":      {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, untold, callStop},
 		"a change and a stop":              {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, callStop},
 		"it knows more than we do":         {stateful{snapshot: &ahead}, Desired{}, change, callChanges},
 		"too late to join":                 {stateful{snapshot: ready}, Desired{Stored: true}, start, callStop},

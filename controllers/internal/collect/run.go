@@ -164,7 +164,7 @@ func (r *run) advance(ctx context.Context, now time.Time) time.Duration {
 	r.leave()
 	r.enqueue()
 	r.deal(now)
-	m := moment{newest: r.newest().Revision, start: r.startNow(), drained: r.allDrained()}
+	m := moment{newest: r.newest().Revision, tell: r.mayTell(), start: r.startNow(), drained: r.allDrained()}
 	r.schedule()
 	r.settle()
 	pause := r.opts.Interval

@@ -71,9 +71,10 @@ const (
 type moment struct {
 	// newest is the last revision that is known.
 	newest int64
-	// start: a runner that is ready may start. change: there is one to tell. drained: nobody has a
-	// request of the load in flight any more.
-	start, change, drained bool
+	// tell: what the runners have heard so far is known, so that they may hear more. start: a runner
+	// that is ready may start. change: there is one to tell, to one that has not started before its start.
+	// drained: nobody has a request of the load in flight any more.
+	tell, start, change, drained bool
 }
 
 // next is what to ask of a runner now. It looks at what the runner said last, never at what we
@@ -94,13 +95,13 @@ func (s *stateful) next(d *Desired, m moment) call {
 		return callChanges
 	case d.Stored && !s.hasStart() && s.snapshot.Stopped == "":
 		return callStop // it came too late to join
-	case s.snapshot.Revision == 0:
+	case m.tell && s.snapshot.Revision == 0:
 		return callUpdate
-	case m.start && s.isReady() && d.Stop == "":
+	case m.tell && m.start && s.isReady() && (!m.change || s.hasStart()) && d.Stop == "":
 		return callStart
 	case d.Stop != "" && d.MayStart && s.snapshot.Stopped == "":
 		return callStop
-	case m.change:
+	case m.tell && m.change:
 		return callUpdate
 	case m.drained && s.snapshot.State == runnerv1alpha1.StateDrained:
 		return callTeardown
