@@ -9,6 +9,10 @@
 // status are for others; nothing here reads them back to steer, but for completionTime, which
 // keeps a run ended when its report was deleted.
 //
+// While the test runs the collector deals the load to as many shards as spec asks for. A runner that is over
+// before the test is, lost or scaled away, leaves a record, an immutable ConfigMap with what it has counted; only
+// then does its pod go. The Job follows: it has more indices at once, and fewer when nothing is lost by it.
+//
 // There is no finalizer. When a LoadTest goes away its runners are told to stop at once, and the
 // garbage collector does the rest.
 package loadtest

@@ -177,7 +177,7 @@ func (s *scope) lastRequest() time.Time {
 }
 
 // facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is
-// tolerated unless it is what ended the run.
+// tolerated unless it is what ended the run, be it that nobody was left.
 func (s *scope) facts() verdict.Facts {
 	facts := verdict.FactsOf(s.snapshots())
 	if s.report.Stopped == stopByDeadline && facts.Problem == "" {
@@ -186,7 +186,7 @@ func (s *scope) facts() verdict.Facts {
 			Message: fmt.Sprintf("spec.activeDeadlineSeconds is %d", *s.lt.Spec.ActiveDeadlineSeconds),
 		}
 	}
-	facts.LossTolerated = s.policy() != v1alpha1.ShardLostFail && s.report.Stopped != stopByTooFew
+	facts.LossTolerated = s.policy() != v1alpha1.ShardLostFail && s.report.Stopped != stopByTooFew && s.left() > 0
 	return facts
 }
 

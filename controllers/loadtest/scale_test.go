@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
@@ -134,6 +135,35 @@ func TestStopByLosses(t *testing.T) {
 	idle.records[0].member = false
 	if got := idle.stop(); got != "" {
 		t.Errorf("one that had no part: %q", got)
+	}
+}
+
+func TestLossTolerated(t *testing.T) {
+	tests := map[string]struct {
+		policy  v1alpha1.ShardLostAction
+		lost    []int
+		stopped string
+		want    bool
+	}{
+		"fail":              {v1alpha1.ShardLostFail, []int{1}, stopByLoss, false},
+		"continue":          {v1alpha1.ShardLostContinue, []int{1}, "", true},
+		"redeal":            {v1alpha1.ShardLostRedeal, []int{1}, "", true},
+		"stopped by a user": {v1alpha1.ShardLostRedeal, []int{1}, stopBySpec, true},
+		"too few were left": {v1alpha1.ShardLostRedeal, []int{1}, stopByTooFew, false},
+		"nobody was left":   {v1alpha1.ShardLostContinue, []int{0, 1}, "", false},
+	}
+	for name, tt := range tests {
+		s := newScope(withJob, decided, runnersAre(done, done))
+		s.lt.Spec.Runner.OnShardLost = tt.policy
+		for _, i := range tt.lost {
+			s.view.Shards[i].Snapshot.Problem = runnerv1alpha1.ProblemInternal
+			shardLost(i)(s)
+		}
+		s.report.Stopped = tt.stopped
+		facts := s.facts()
+		if facts.LossTolerated != tt.want || (facts.Problem == "") != (tt.policy != v1alpha1.ShardLostFail) {
+			t.Errorf("%s: tolerated %v, problem %q", name, facts.LossTolerated, facts.Problem)
+		}
 	}
 }
 

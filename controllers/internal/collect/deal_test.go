@@ -146,6 +146,23 @@ func TestTakeOverWhileScaling(t *testing.T) {
 	}
 }
 
+// A successor hears from others that a shard has no part any more before it hears from the shard itself.
+func TestTakeOverFromOneThatHasDealtAway(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.plan.Rates[0].Duration = 10 * time.Second
+		f.run()
+		f.wait(time.Second)
+		f.scale(1, 2)
+		f.wait(2 * time.Second)
+		f.runners[1].Latency(400 * time.Millisecond)
+		f.operator()
+		v := f.wait(2 * time.Second)
+		if s := v.Shards[1]; !s.Left || !s.Member {
+			t.Errorf("left %v, member %v; want both", s.Left, s.Member)
+		}
+	})
+}
+
 func TestLostPartIsDealtOut(t *testing.T) {
 	for _, redeal := range []bool{true, false} {
 		t.Run(fmt.Sprint(redeal), func(t *testing.T) {

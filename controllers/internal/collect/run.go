@@ -327,6 +327,9 @@ func (r *run) learn(o outcome) {
 		s.lastSeen = time.Now()
 		err = s.take(o.snapshot)
 	}
+	if s.snapshot != nil && hadSlots(s.snapshot) {
+		s.member = true // a predecessor dealt it a part, and perhaps away
+	}
 	if err == nil {
 		err = r.windows.Add(o.snapshot)
 	}
