@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
 )
 
 // cursor walks over the part of a sequence that one worker owns, and begins again at its end.
@@ -47,24 +48,33 @@ func (c *cursor) pull() int64 {
 	return v
 }
 
-// deal gives the cursor other spans. It goes on where it is if that is still its own, else at its first
-// value. One that has given all its values goes on with those behind them, if it had the others before.
-func (c *cursor) deal(spans []rv.Span) {
+// deal gives the cursor other spans. It goes on where it is if that is still its own. Else, and when it is
+// fresh, which is that nothing was drawn of it, it leaves out the first values: somebody else has had these
+// spans, or parts of them, and has drawn that many at most.
+func (c *cursor) deal(spans []rv.Span, drawn int64, fresh bool) {
 	n := newCursor(spans)
-	if n.empty() || slices.Equal(n.spans, c.spans) {
+	if n.empty() || !fresh && slices.Equal(n.spans, c.spans) {
 		return
 	}
-	had := len(c.spans)
-	behind := c.wrapped && len(n.spans) > had && slices.Equal(n.spans[:had], c.spans)
 	for i, s := range n.spans {
-		switch {
-		case behind && i == had:
-			n.span, n.next = i, s.From
-		case !behind && s.From <= c.next && c.next < s.To:
+		if !fresh && s.From <= c.next && c.next < s.To {
 			n.span, n.next = i, c.next
+			*c = n
+			return
 		}
 	}
+	n.leaveOut(drawn % shard.Values(n.spans))
 	*c = n
+}
+
+// leaveOut goes on behind so many values, fewer than there are.
+func (c *cursor) leaveOut(values int64) {
+	for size := c.spans[c.span].To - c.next; values >= size; size = c.spans[c.span].To - c.next {
+		values -= size
+		c.span++
+		c.next = c.spans[c.span].From
+	}
+	c.next += values
 }
 
 // rowsOf turns spans of rv.Parts into spans of rows. Since both ends of a span are rounded the same way

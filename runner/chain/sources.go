@@ -71,20 +71,21 @@ func (s *Sources) authorization(target int) []byte {
 	return s.authorizations[target]
 }
 
-// Deal gives the worker another part of all variables. What it has drawn stays drawn.
+// Deal gives the worker another part of all variables. What it has drawn stays drawn. Drawn is how many values
+// any worker has drawn so far, at most; fresh: this one has drawn none.
 //
-// Of a sequence, the worker goes on where it is if that is still its own, else with the first value that
-// is. It may so use values that another worker has used before, as it does when it begins again: near the
-// instant of a deal, a value may be in use by two.
+// Of a sequence, the worker goes on where it is if that is still its own, else behind as many values as may
+// have been drawn. So values are used again only when a worker has come through all of its own, which with
+// few values is soon: near the instant of a deal, a value may then be in use by two.
 //
 // Numbers that occur once in the test (UUIDs, counters) are from now on those that Slot says, for a worker
 // cannot know how many the one before it has drawn. It returns whether there are such variables.
-func (s *Sources) Deal(share *rv.Share) (numbered bool) {
+func (s *Sources) Deal(share *rv.Share, drawn int64, fresh bool) (numbered bool) {
 	for i := range s.variables {
 		v := &s.variables[i]
 		switch v.v.drawing {
 		case drawSequential, drawShuffled:
-			v.cursor.deal(v.v.spans(share, i))
+			v.cursor.deal(v.v.spans(share, i), drawn, fresh)
 		case drawSlot:
 			v.dealt, numbered = true, true
 		case drawAny, drawRandom, drawConstant, drawTime:

@@ -156,13 +156,13 @@ func (s *stage) pausedBy(at int64) int64 {
 
 // takeShare makes another part of everything the worker's own from an instant on.
 func (w *Worker) takeShare(s *rv.Share, at int64) {
-	once := w.cfg.Share.Once
+	once, idle := w.cfg.Share.Once, len(w.cfg.Share.Slots.Residues) == 0
 	w.cfg.Share = *s
 	w.stage.deal(s.Slots, at)
 	for w.stage.exhausted() { // nothing of it is the worker's any more
 		w.enterStage(w.stage.index+1, w.now)
 	}
-	w.numbered = w.sources.Deal(s)
+	w.numbered = w.sources.Deal(s, w.perSlot*w.stage.passedBy(at), idle)
 	w.bound()
 	for t := range s.Connections {
 		w.haveConnections(int32(t), s.Connections[t], s.FirstConnection[t])

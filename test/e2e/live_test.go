@@ -23,8 +23,7 @@ func TestLiveRate(t *testing.T) {
 	before := podIDs(s.runners())
 
 	patched := time.Now()
-	s.mustKubectl("", "patch", "loadtest", "live", "--type=json", "-p",
-		`[{"op": "replace", "path": "/spec/rates/0/requestsPerSecond", "value": 3000}]`)
+	s.rate("live", 3000)
 	c := s.awaitChange("live", "rates[0].requestsPerSecond")
 	if took := c.AppliedAt.Sub(patched); took > 2*time.Second {
 		t.Errorf("the new rate was in force after %v", took)
@@ -84,6 +83,39 @@ func TestSuspendedFromTheBeginning(t *testing.T) {
 	s.suspend("later", false)
 	lt := s.awaitCondition("later", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "")
+}
+
+// TestOperatorKilledAfterAChange: two patches shortly after each other, the operator is killed at once, and
+// the next one sees to it that both shards come to the same rates.
+func TestOperatorKilledAfterAChange(t *testing.T) {
+	s := newStory(t, "live-killed").withTarget()
+	s.apply(s.quickstart("live", 2, hold(1000, 25*time.Second), withoutThresholds))
+	s.awaitLoad(2000, short)
+	s.rate("live", 3000)
+	s.rate("live", 2000)
+	for _, p := range s.operators() {
+		s.crash(p)
+		s.remove(p)
+	}
+	s.eventually(20*time.Second, func() string {
+		changes := s.loadTest("live").Status.Changes
+		if len(changes) == 0 || changes[len(changes)-1].To != "2000" || changes[len(changes)-1].AppliedAt == nil {
+			return fmt.Sprintf("changes %+v", changes)
+		}
+		return ""
+	})
+	s.eventually(3*time.Second, func() string { return s.targetSees(1800, 2200) })
+
+	lt := s.awaitCondition("live", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
+	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "")
+	s.wantSameAsTarget(lt)
+}
+
+// rate patches the rate of the only stage.
+func (s *story) rate(name string, rps int) {
+	s.Helper()
+	s.mustKubectl("", "patch", "loadtest", name, "--type=json", "-p",
+		fmt.Sprintf(`[{"op": "replace", "path": "/spec/rates/0/requestsPerSecond", "value": %d}]`, rps))
 }
 
 func (s *story) suspend(name string, yes bool) {
