@@ -3,8 +3,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/go-logr/logr"
@@ -31,6 +33,15 @@ func main() {
 	}
 }
 
+// document is a configuration to be logged whole: of an API object the logger writes the name only.
+func document(cfg *configv1alpha1.OperatorConfig) json.RawMessage {
+	b, err := json.Marshal(cfg)
+	if err != nil { // it was read from such a document
+		return nil
+	}
+	return b
+}
+
 // run is the whole life of the operator.
 func run(ctx context.Context, configFile string) error {
 	kube, err := ctrl.GetConfig()
@@ -41,9 +52,9 @@ func run(ctx context.Context, configFile string) error {
 	if err != nil {
 		return err
 	}
-	ctrl.SetLogger(logger(cfg.Logging))
+	ctrl.SetLogger(logger(cfg.Logging, os.Stderr))
 	log := ctrl.Log.WithName("manager")
-	log.Info("Starting the operator", "version", version.Get().String(), "config", cfg)
+	log.Info("Starting the operator", "version", version.Get().String(), "config", document(cfg))
 
 	mgr, err := ctrl.NewManager(kube, controllers.ManagerOptions(cfg))
 	if err != nil {
@@ -104,9 +115,9 @@ func ownImage(ctx context.Context, kube *rest.Config, key types.NamespacedName) 
 	return "", fmt.Errorf("pod %s has no container called %s", key, container)
 }
 
-func logger(cfg configv1alpha1.Logging) logr.Logger {
+func logger(cfg configv1alpha1.Logging, to io.Writer) logr.Logger {
 	levels := map[string]zapcore.Level{"debug": zapcore.DebugLevel, "info": zapcore.InfoLevel, "error": zapcore.ErrorLevel}
-	opts := []zap.Opts{zap.Level(levels[cfg.Level]), zap.StacktraceLevel(zapcore.PanicLevel)}
+	opts := []zap.Opts{zap.WriteTo(to), zap.Level(levels[cfg.Level]), zap.StacktraceLevel(zapcore.PanicLevel)}
 	if cfg.Format == "text" {
 		opts = append(opts, zap.ConsoleEncoder())
 	} else {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 )
 
 // podServer is an API server that knows one pod.
@@ -72,5 +74,15 @@ func TestDeployedConfig(t *testing.T) {
 	t.Setenv("H2SURGE_IMAGE", "env:1")
 	if _, err := load(t.Context(), filepath.Join("..", "..", "config", "manager", "config.yaml"), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestConfigurationIsLogged: all of it, and not only what it is called.
+func TestConfigurationIsLogged(t *testing.T) {
+	var out strings.Builder
+	cfg := &configv1alpha1.OperatorConfig{Runner: configv1alpha1.Runner{Image: "h2surge:7"}}
+	logger(configv1alpha1.Logging{Level: "info"}, &out).Info("Starting", "config", document(cfg))
+	if got := out.String(); !strings.Contains(got, `"image":"h2surge:7"`) || strings.Contains(got, "Error") {
+		t.Errorf("logged %s", got)
 	}
 }
