@@ -45,6 +45,9 @@ func scaling(indices, wanted int, shards string) *scope {
 	for i, state := range shards {
 		uid := types.UID(rune('a' + i))
 		sh := collect.Shard{Pod: collect.Pod{UID: uid}, Member: slices.Contains([]rune("mlLx"), state), Left: state == 'L'}
+		if sh.Member {
+			sh.Snapshot = &runnerv1alpha1.Snapshot{State: runs}
+		}
 		if state == 'm' || state == 'x' {
 			s.view.Members = append(s.view.Members, i)
 		}

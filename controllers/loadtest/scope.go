@@ -163,7 +163,7 @@ func (s *scope) stopByLosses() string {
 		return ""
 	case s.policy() == v1alpha1.ShardLostFail:
 		return stopByLoss
-	case s.lt.Spec.Runner.MinShards != nil && len(s.view.Shards) > 0 && s.left() < int(*s.lt.Spec.Runner.MinShards):
+	case s.lt.Spec.Runner.MinShards != nil && !s.takenOver() && s.left() < int(*s.lt.Spec.Runner.MinShards):
 		return stopByTooFew
 	}
 	return ""

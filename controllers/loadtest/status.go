@@ -73,23 +73,15 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	}
 }
 
-// takenOver: another process has started the run, and this one has not asked every runner yet that has a
-// part of the load.
+// takenOver: another process has started the run, and this one does not know yet whom it has dealt the load
+// to, or has not asked all of them.
 func (s *scope) takenOver() bool {
 	if s.end != nil || !s.mayStart() {
 		return false
 	}
-	members := 0
-	for i := range s.view.Shards {
-		sh := &s.view.Shards[i]
-		if sh.Member && sh.Snapshot == nil && sh.Lost == nil {
-			return true
-		}
-		if sh.Member {
-			members++
-		}
-	}
-	return members == 0
+	return len(s.view.Members) == 0 || slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
+		return sh.Member && sh.Snapshot == nil && sh.Lost == nil
+	})
 }
 
 // phaseOf is for people; nothing is decided by it.

@@ -83,7 +83,8 @@ type View struct {
 	Shards []Shard
 	// Former are runners whose shard has got another one since. They are recorded.
 	Former []Shard
-	// Members are the shards that have a part of the load by the last deal, sorted.
+	// Members are the shards that have a part of the load by the last deal, sorted; nil: what a predecessor
+	// has dealt is not known yet.
 	Members []int
 	// StartedAt is when the first runner had its first turn; zero: none has.
 	StartedAt time.Time
