@@ -41,12 +41,6 @@ type convertOptions struct {
 	name   string
 }
 
-// converted is what a conversion came to.
-type converted struct {
-	out      []byte
-	warnings []string
-}
-
 func newConvertCommand() *cobra.Command {
 	o := &convertOptions{}
 	cmd := &cobra.Command{
@@ -63,7 +57,7 @@ func newConvertCommand() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVarP(&o.output, "output", "o", "", "`file` to write to, in place of standard output")
 	flags.StringVar(&o.name, "name", "", "`name` of the LoadTest (default that of the input)")
-	cmd.AddCommand(o.h2loadrunner(), o.h2load(), o.ab(), o.har(), o.openAPI(), o.maock())
+	cmd.AddCommand(o.tools()...)
 	return cmd
 }
 
@@ -76,24 +70,24 @@ func (o *convertOptions) named(name string, read convert.Reader) convert.Options
 }
 
 // finish writes warnings and the manifest, or what is wrong.
-func (o *convertOptions) finish(cmd *cobra.Command, c converted, err error) error {
-	for _, w := range c.warnings {
+func (o *convertOptions) finish(cmd *cobra.Command, out []byte, warnings []string, err error) error {
+	for _, w := range warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), oneLine(w))
 	}
 	if err != nil {
 		return &exitError{code: verdict.ExitUsage, lines: strings.Split(err.Error(), "\n")}
 	}
 	if o.output == "" {
-		if _, err := cmd.OutOrStdout().Write(c.out); err != nil {
+		if _, err := cmd.OutOrStdout().Write(out); err != nil {
 			return failf("%v", err)
 		}
 		return nil
 	}
 	mode := os.FileMode(0o644)
-	if strings.Contains(string(c.out), "\nkind: Secret\n") {
+	if strings.Contains(string(out), "\nkind: Secret\n") {
 		mode = 0o600
 	}
-	if err := os.WriteFile(o.output, c.out, mode); err != nil {
+	if err := os.WriteFile(o.output, out, mode); err != nil {
 		return failf("-o: %v", err)
 	}
 	return nil

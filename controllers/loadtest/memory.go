@@ -40,6 +40,8 @@ type recollection struct {
 	plan     *runnerv1alpha1.Plan
 	// present is what the spec of a generation says of rates and shards.
 	present *present
+	// doomed: the namespace is being deleted.
+	doomed bool
 }
 
 // of returns what is remembered of a run. A pass is the only one at work on its LoadTest, so

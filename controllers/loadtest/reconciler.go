@@ -63,12 +63,19 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.registry.Abort(req.NamespacedName, "")
 		return ctrl.Result{}, nil
 	}
+	if r.memory.of(lt).doomed {
+		return ctrl.Result{}, nil
+	}
 	r.registry.Abort(req.NamespacedName, lt.UID) // of an earlier LoadTest of the same name
 	s, err := r.read(ctx, r.memory.newest(lt))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	phaseErr := r.run(ctx, s)
+	if apierrors.HasStatusCause(phaseErr, corev1.NamespaceTerminatingCause) {
+		r.doom(ctx, lt)
+		return ctrl.Result{}, nil
+	}
 	if s.gone {
 		return ctrl.Result{}, nil
 	}
@@ -79,6 +86,14 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, phaseErr
 	}
 	return ctrl.Result{RequeueAfter: s.requeue}, nil
+}
+
+// doom ends a run whose namespace is being deleted: nothing of it can be stored any more, and its pods may be
+// gone before the LoadTest itself is.
+func (r *reconciler) doom(ctx context.Context, lt *v1alpha1.LoadTest) {
+	ctrl.LoggerFrom(ctx).Info("The namespace is being deleted, which ends the run without a result")
+	r.memory.of(lt).doomed = true
+	r.registry.Abort(client.ObjectKeyFromObject(lt), "")
 }
 
 // vanish ends all that is known of a LoadTest that was deleted.

@@ -184,6 +184,16 @@ func TestForegroundDeleteWhileRunning(t *testing.T) {
 	w.Eventually(w.runner("deleted-1-0").Stopped).Should(gomega.Equal(&runnerv1alpha1.Stop{Reason: "deleted"}))
 }
 
+// Pods of a namespace that is being deleted may go before the LoadTest does.
+func TestNamespaceDeletedWhileRunning(t *testing.T) {
+	w := newWorld(t)
+	lt := w.apply(twoShards("doomed", 5*time.Minute).Build())
+	w.awaitLoad("doomed", 100)
+	w.must(w.client.Delete(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: lt.Namespace}}))
+	w.kill("doomed-1-1")
+	w.Eventually(w.runner("doomed-1-0").Stopped).Should(gomega.Equal(&runnerv1alpha1.Stop{Reason: "deleted"}))
+}
+
 func TestRunAgainUnderTheSameName(t *testing.T) {
 	w := newWorld(t)
 	first := w.apply(twoShards("again", time.Second).Build())

@@ -81,6 +81,7 @@ func TestRunnerKilled(t *testing.T) {
 
 // TestRunnerKilledFails: without a word about it the loss of a shard ends the test.
 func TestRunnerKilledFails(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "runner-fails").withTarget()
 	s.apply(s.quickstart("short", 2, hold(1000, time.Minute), withoutThresholds))
 	s.awaitLoad(2000, short)

@@ -73,6 +73,7 @@ func TestScale(t *testing.T) {
 // TestStartWithFewer: one of two runners cannot be placed; the test starts with the other one when its
 // time is up, and sends the whole of the load.
 func TestStartWithFewer(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "fewer").withTarget()
 	const rps, length = 500, 5
 	s.apply(s.quickstart("fewer", 2, hold(rps, length*time.Second), withoutThresholds, apart, func(spec *v1alpha1.LoadTestSpec) {
@@ -98,6 +99,7 @@ func TestStartWithFewer(t *testing.T) {
 
 // TestStartTimeout: without minShards all are needed, and the test ends when they are not there in time.
 func TestStartTimeout(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "start-timeout").withTarget()
 	s.apply(s.quickstart("late", 2, withoutThresholds, apart, func(spec *v1alpha1.LoadTestSpec) {
 		spec.Runner.StartTimeout = &metav1.Duration{Duration: 3 * time.Second}
