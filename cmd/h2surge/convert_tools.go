@@ -17,22 +17,22 @@ import (
 // tools are the commands, one for each tool.
 func (o *convertOptions) tools() []*cobra.Command {
 	return []*cobra.Command{
-		o.ofFile("h2loadrunner CONFIG.json", "Convert a configuration of h2loadrunner", func(in source) ([]byte, []string, error) {
+		o.ofFile("h2loadrunner CONFIG.json", "Convert a configuration of h2loadrunner", func(in inputFile) ([]byte, []string, error) {
 			return h2loadrunner.Convert(in.content, in.Options)
 		}),
 		o.commandLine("h2load", "Convert a command line of h2load", h2load.Convert),
 		o.commandLine("ab", "Convert a command line of ab", ab.Convert),
 		o.har(),
 		o.openAPI(),
-		o.ofFile("maock CONFIG.json", "Convert a configuration of maock into rules for h2surge target", func(in source) ([]byte, []string, error) {
-			return maock.Convert(in.content, filepath.Dir(in.file))
+		o.ofFile("maock CONFIG.json", "Convert a configuration of maock into rules for h2surge target", func(in inputFile) ([]byte, []string, error) {
+			return maock.Convert(in.content, filepath.Dir(in.name))
 		}),
 	}
 }
 
 func (o *convertOptions) har() *cobra.Command {
 	more := har.Options{}
-	cmd := o.ofFile("har FILE", "Convert an HTTP archive (HAR), as browsers save it", func(in source) ([]byte, []string, error) {
+	cmd := o.ofFile("har FILE", "Convert an HTTP archive (HAR), as browsers save it", func(in inputFile) ([]byte, []string, error) {
 		more.Options = in.Options
 		return har.Convert(in.content, more)
 	})
@@ -42,8 +42,8 @@ func (o *convertOptions) har() *cobra.Command {
 
 func (o *convertOptions) openAPI() *cobra.Command {
 	more := openapi.Options{}
-	cmd := o.ofFile("openapi SPEC.yaml", "Convert an OpenAPI description (3.0 or 3.1)", func(in source) ([]byte, []string, error) {
-		more.Options, more.File = in.Options, filepath.Base(in.file)
+	cmd := o.ofFile("openapi SPEC.yaml", "Convert an OpenAPI description (3.0 or 3.1)", func(in inputFile) ([]byte, []string, error) {
+		more.Options, more.File = in.Options, filepath.Base(in.name)
 		return openapi.Convert(in.content, more)
 	})
 	cmd.Flags().StringVar(&more.Target, "target", "", "`URL` of the service (default the description's first server)")
@@ -52,15 +52,15 @@ func (o *convertOptions) openAPI() *cobra.Command {
 	return cmd
 }
 
-// source is a file to convert, and what conversions share.
-type source struct {
-	file    string
+// inputFile is a file to convert, and what conversions share.
+type inputFile struct {
+	name    string
 	content []byte
 	convert.Options
 }
 
 // ofFile is a conversion of one file; what that names is read beside it.
-func (o *convertOptions) ofFile(use, short string, do func(source) ([]byte, []string, error)) *cobra.Command {
+func (o *convertOptions) ofFile(use, short string, do func(inputFile) ([]byte, []string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   use,
 		Short: short,
@@ -70,7 +70,7 @@ func (o *convertOptions) ofFile(use, short string, do func(source) ([]byte, []st
 			if err != nil {
 				return err
 			}
-			out, warnings, err := do(source{args[0], content, o.named(stem(args[0]), beside(args[0]))})
+			out, warnings, err := do(inputFile{args[0], content, o.named(stem(args[0]), beside(args[0]))})
 			return o.finish(cmd, out, warnings, err)
 		},
 	}
