@@ -1,55 +1,28 @@
 package h2loadrunner
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/internal/convert/converttest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", name, diff)
-	}
+func with(o convert.Options) converttest.Conversion {
+	return func(config string) ([]byte, []string, error) { return Convert([]byte(config), o) }
 }
 
-// below reads files of a directory.
-func below(dir string) convert.Reader {
-	return func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, filepath.Base(name))) }
+// example is a configuration of testdata.
+func example(tb testing.TB, name string) string {
+	return converttest.Input(tb, filepath.Join(name, "config.json"))
 }
 
-// Convert compiles what it makes, so a golden file is a manifest that runs.
 func TestConvert(t *testing.T) {
 	for _, name := range []string{"sessions", "everything"} {
 		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join("testdata", name)
-			config, err := os.ReadFile(filepath.Join(dir, "config.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, warnings, err := Convert(config, convert.Options{Name: name, Read: below(dir)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden(t, filepath.Join(dir, "loadtest.yaml"), string(out))
-			golden(t, filepath.Join(dir, "warnings.txt"), strings.Join(warnings, "\n")+"\n")
+			out, warnings := with(convert.Options{Name: name, Read: converttest.Below(name)}).Convert(t, example(t, name))
+			converttest.Golden(t, filepath.Join(name, "loadtest.yaml"), out)
+			converttest.Golden(t, filepath.Join(name, "warnings.txt"), converttest.Lines(warnings))
 		})
 	}
 }

@@ -2,11 +2,11 @@ package h2loadrunner
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/internal/convert/converttest"
 )
 
 // one is a configuration with one request and one more field of it.
@@ -15,7 +15,7 @@ func one(field string) string {
 }
 
 func TestMistakes(t *testing.T) {
-	for _, tc := range []struct{ config, want string }{
+	with(convert.Options{}).Mistakes(t, []converttest.Mistake{
 		{"", "the configuration is no JSON: unexpected end of JSON input"},
 		{"[]", "the configuration: must be an object\nhost: is needed\nScenarios: there is none"},
 		{`{"schema":"ftp","host":1,"clients":-1,"port":65536.5,"Scenarios":{}}`,
@@ -32,25 +32,13 @@ func TestMistakes(t *testing.T) {
 		{strings.Replace(one(""), `"name":"s"`, `"name":"s","weight":0`, 1), "Scenarios: none of them is ever run"},
 		{strings.Replace(one(""), `"duration":1`, `"request-per-second":1e9`, 1), "request-per-second: 1e+09 for each of 1 connections is a rate that no stage can have"},
 		{strings.Replace(one(""), `"duration":1`, `"clients":0,"duration":1`, 1), "clients: cannot be converted: spec.targets[0].connections: must be between 1 and 1000000"},
-	} {
-		_, _, err := Convert([]byte(tc.config), convert.Options{})
-		if err == nil || err.Error() != tc.want {
-			t.Errorf("%s:\n%v\nwant %s", tc.config, err, tc.want)
-		}
-	}
+	})
 }
 
 // Each documented field is read: none is told to be unknown.
 func TestFieldsAreKnown(t *testing.T) {
 	for _, name := range []string{"sessions", "everything"} {
-		config, err := os.ReadFile("testdata/" + name + "/config.json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, warnings, err := Convert(config, convert.Options{Read: below("testdata/" + name)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, warnings := with(convert.Options{Read: converttest.Below(name)}).Convert(t, example(t, name))
 		for _, w := range warnings {
 			if strings.Contains(w, "is no field of h2loadrunner") && !strings.HasPrefix(w, "verbose: ") {
 				t.Error(w)
@@ -76,14 +64,11 @@ var fields = map[string]string{
 
 // Each of them is read, and in docs/convert.md.
 func TestEveryField(t *testing.T) {
-	docs, err := os.ReadFile("../../../docs/convert.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := converttest.Docs(t)
 	for path, names := range fields {
 		for name := range strings.FieldsSeq(names) {
 			if short := strings.TrimPrefix(name, "user-id-range"); name != "Scenarios" && name != "Requests" &&
-				!strings.Contains(string(docs), "`"+name+"`") && !strings.Contains(string(docs), "`"+short+"`") {
+				!strings.Contains(docs, "`"+name+"`") && !strings.Contains(docs, "`"+short+"`") {
 				t.Errorf("%s is not in docs/convert.md", name)
 			}
 			field := fmt.Sprintf("%q:null", name)
@@ -99,20 +84,10 @@ func TestEveryField(t *testing.T) {
 }
 
 func FuzzConvert(f *testing.F) {
-	for _, name := range []string{"sessions", "everything"} {
-		if config, err := os.ReadFile("testdata/" + name + "/config.json"); err == nil {
-			f.Add(string(config))
-		}
-	}
-	f.Add(one(`,"payload":"a\u0000\n b","delay-before-executing-next":9e15`))
-	f.Add(one(`,"value-pickers":[{"where-to-pickup-from":"Request-Header","source":":method","regexp":"(","save-to-variable":"1 2"}]`))
-	f.Fuzz(func(t *testing.T, config string) {
-		out, _, err := Convert([]byte(config), convert.Options{Read: below("testdata/everything")})
-		if (err == nil) == (out == nil) {
-			t.Errorf("%v, and %d bytes", err, len(out))
-		}
-		if err != nil && strings.Contains(err.Error(), "fault of the conversion") {
-			t.Error(err)
-		}
-	})
+	with(convert.Options{Read: converttest.Below("everything")}).Fuzz(f,
+		example(f, "sessions"),
+		example(f, "everything"),
+		one(`,"payload":"a\u0000\n b","delay-before-executing-next":9e15`),
+		one(`,"value-pickers":[{"where-to-pickup-from":"Request-Header","source":":method","regexp":"(","save-to-variable":"1 2"}]`),
+	)
 }

@@ -1,64 +1,36 @@
 package maock
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/h2surge/h2surge/internal/convert/converttest"
 	"github.com/h2surge/h2surge/internal/target/rules"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
+// in converts with the files of a directory.
+func in(dir string) converttest.Conversion {
+	return func(config string) ([]byte, []string, error) { return Convert([]byte(config), dir) }
+}
+
+// example is a configuration of testdata.
+func example(tb testing.TB, name string) string { return converttest.Input(tb, name+".json") }
 
 func TestGoldens(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		config, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, warnings, err := Convert(config, "testdata")
-		if err != nil {
-			t.Errorf("%s: %v", file, err)
-			continue
-		}
-		base := strings.TrimSuffix(file, ".json")
-		for name, got := range map[string]string{base + ".yaml": string(text), base + ".warnings": strings.Join(warnings, "\n") + "\n"} {
-			if *update {
-				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", name, diff)
-			}
-		}
+	for _, name := range []string{"services", "losses"} {
+		text, warnings := in("testdata").Convert(t, example(t, name))
+		converttest.Golden(t, name+".yaml", text)
+		converttest.Golden(t, name+".warnings", converttest.Lines(warnings))
 	}
 }
 
 // TestBehaviour: the rules answer as maock does.
 func TestBehaviour(t *testing.T) {
-	config, err := os.ReadFile("testdata/services.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _, err := Convert(config, "testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := rules.Load(text, "testdata")
+	text, _ := in("testdata").Convert(t, example(t, "services"))
+	set, err := rules.Load([]byte(text), "testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +66,9 @@ func TestFilesBecomePartOfTheResult(t *testing.T) {
 	}
 	const config = `{"address":"h","port":1,"threads":1,"Service":[{"Request":{"name":"a","headers":[{"header-name":":path","matchType":"EqualsTo","input":"/"}]},
 		"Responses":[{"name":"b","weight":1,"payload":{"msg-payload":"body.json"},"luaScript":"x.lua"}]}]}`
-	text, warnings, err := Convert([]byte(config), dir)
-	if err != nil || len(warnings) > 0 || !strings.Contains(string(text), `{"a":1}`) || !strings.Contains(string(text), "function customize_response") {
-		t.Errorf("%s\n%q, %v", text, warnings, err)
+	text, warnings := in(dir).Convert(t, config)
+	if len(warnings) > 0 || !strings.Contains(text, `{"a":1}`) || !strings.Contains(text, "function customize_response") {
+		t.Errorf("%s\n%q", text, warnings)
 	}
 }
 
@@ -108,7 +80,6 @@ func TestMistakes(t *testing.T) {
 			{"weight":1,"throttle-ratio":200,"payload":{"msg-payload":"V","placeholder":"V"},"additonalHeaders":[{"header":"x"},{"header":"aV: b","placeholder":"V"}]},
 			{"weight":1,"payload":{"msg-payload":"VV","placeholder":"V","arguments":[{"type-of-value":"Header"},{"type-of-value":"X"}]}}]},
 		5]}`
-	_, _, err := Convert([]byte(config), ".")
 	const want = `maock: port: must be a whole number
 Service[2]: is not an object
 Service[0].Request.headers[0].matchType: "Like" is none of EqualsTo, StartsWith, EndsWith, Contains, RegexMatch
@@ -120,14 +91,9 @@ Service[1].Responses[0].payload.arguments: there are 0 for 1 placeholders
 Service[1].Responses[1].payload.arguments[0].value-identifier: "" is no name of a header
 Service[1].Responses[1].payload.arguments[1].type-of-value: "X" is none of JsonPointer, Header, RandomHex, TimeStamp, Pseudo-UUID, RawPayload
 Service[2].Responses: there are none`
-	if err == nil {
-		t.Fatal("no error")
-	}
-	if diff := cmp.Diff(want, err.Error()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	in(".").Mistake(t, config, want)
 	for _, text := range []string{"", "{", "[]", "null", `{"Service":[]}`} {
-		if _, _, err := Convert([]byte(text), "."); err == nil {
+		if _, _, err := in(".")(text); err == nil {
 			t.Errorf("%q was converted", text)
 		}
 	}
@@ -136,17 +102,5 @@ Service[2].Responses: there are none`
 // FuzzConvert: whatever a configuration holds, Convert ends, and what it makes can be loaded (it
 // checks that itself).
 func FuzzConvert(f *testing.F) {
-	for _, name := range []string{"services", "losses"} {
-		config, err := os.ReadFile("testdata/" + name + ".json")
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(config)
-	}
-	f.Fuzz(func(t *testing.T, config []byte) {
-		text, _, err := Convert(config, "/nonexistent")
-		if err == nil && len(text) == 0 {
-			t.Error("neither text nor error")
-		}
-	})
+	in("/nonexistent").Fuzz(f, example(f, "services"), example(f, "losses"))
 }

@@ -1,41 +1,19 @@
 package openapi
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/internal/convert/converttest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var files = converttest.Below("")
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", name, diff)
-	}
+func with(o Options) converttest.Conversion {
+	return func(input string) ([]byte, []string, error) { return Convert([]byte(input), o) }
 }
 
-func files(name string) ([]byte, error) {
-	return os.ReadFile(filepath.Join("testdata", filepath.Base(name)))
-}
-
-// Convert compiles what it makes, so a golden file is a manifest that runs.
 func TestConvert(t *testing.T) {
 	for _, tc := range []struct {
 		name, file string
@@ -47,16 +25,9 @@ func TestConvert(t *testing.T) {
 		{"petty-resources", "petty.json", Options{Target: "http://127.0.0.1:8080", Resources: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			input, err := files(tc.file)
-			if err != nil {
-				t.Fatal(err)
-			}
 			tc.o.Options, tc.o.File = convert.Options{Name: tc.name, Read: files}, tc.file
-			out, _, err := Convert(input, tc.o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden(t, "testdata/golden-"+tc.name+".yaml", string(out))
+			out, _ := with(tc.o).Convert(t, converttest.Input(t, tc.file))
+			converttest.Golden(t, "golden-"+tc.name+".yaml", out)
 		})
 	}
 }
@@ -76,10 +47,7 @@ func TestMistakes(t *testing.T) {
 		{"openapi: 3.0.3\npaths: {/: {get: {}}}", Options{Target: "http://a", Operations: []string{"b"}}, "--operation: b is not in the description\npaths: there is no operation"},
 		{"openapi: 3.0.3\npaths: {'/{': {get: {}}}", Options{Target: "http://a"}, "GET /{: has a brace that is not closed"},
 	} {
-		_, _, err := Convert([]byte(tc.input), tc.o)
-		if err == nil || err.Error() != tc.want {
-			t.Errorf("%q: %v, want %s", tc.input, err, tc.want)
-		}
+		with(tc.o).Mistake(t, tc.input, tc.want)
 	}
 }
 
@@ -101,18 +69,10 @@ func TestMatching(t *testing.T) {
 
 func FuzzConvert(f *testing.F) {
 	for _, name := range []string{"sessions.yaml", "petty.json"} {
-		if input, err := files(name); err == nil {
-			f.Add(string(input), true)
-		}
+		f.Add(converttest.Input(f, name), true)
 	}
 	f.Add("openapi: 3.0.0\npaths: &a {/a: {post: {requestBody: {content: {application/json: {schema: {$ref: '#/paths/~1a/post/requestBody/content/application~1json/schema'}}}}}}, /a/{b}: *a}", true)
 	f.Fuzz(func(t *testing.T, input string, resources bool) {
-		out, _, err := Convert([]byte(input), Options{Target: "http://a", Resources: resources, Options: convert.Options{Read: files}})
-		if (err == nil) == (out == nil) {
-			t.Errorf("%v, and %d bytes", err, len(out))
-		}
-		if err != nil && strings.Contains(err.Error(), "fault of the conversion") {
-			t.Error(err)
-		}
+		with(Options{Target: "http://a", Resources: resources, Options: convert.Options{Read: files}}).Try(t, input)
 	})
 }

@@ -1,0 +1,63 @@
+// Package converttest is what the tests of all converters do: compare with golden files, tell
+// mistakes, look into docs/convert.md, and fuzz.
+package converttest
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/h2surge/h2surge/internal/convert"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// Golden compares with a file of testdata. A conversion compiles what it makes, so a golden
+// manifest is one that runs.
+func Golden(t *testing.T, name, got string) {
+	t.Helper()
+	name = filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(read(t, name), got); diff != "" {
+		t.Errorf("%s differs; run the test with -update if that is meant (-want +got):\n%s", name, diff)
+	}
+}
+
+// Input is a file of testdata.
+func Input(tb testing.TB, name string) string {
+	tb.Helper()
+	return read(tb, filepath.Join("testdata", name))
+}
+
+func read(tb testing.TB, name string) string {
+	tb.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(content)
+}
+
+// Lines is a golden file of warnings.
+func Lines(warnings []string) string { return strings.Join(warnings, "\n") + "\n" }
+
+// Below reads the files of a directory of testdata, whatever directory an input names.
+func Below(dir string) convert.Reader {
+	return func(name string) ([]byte, error) {
+		return os.ReadFile(filepath.Join("testdata", dir, filepath.Base(name)))
+	}
+}
+
+// Docs is docs/convert.md, for the test of a package of internal/convert.
+func Docs(t *testing.T) string {
+	t.Helper()
+	return read(t, "../../../docs/convert.md")
+}
