@@ -28,7 +28,7 @@ type converter struct {
 func Convert(args []string, o convert.Options) (yaml []byte, warnings []string, err error) {
 	d := convert.New("Converted from a command line of ab.", o)
 	given, operands := d.Flags(args, known)
-	c := &converter{Draft: d, flags: readFlags(d, given)}
+	c := &converter{Draft: d, flags: &flags{d.FlagValues(given, without), d}}
 	if c.address(operands) {
 		c.target()
 		c.template()
@@ -63,17 +63,17 @@ func (c *converter) target() {
 	t := v1alpha1.Target{
 		Name: "target", URL: c.url.Base(), Protocol: v1alpha1.ProtocolHTTP1, Connections: new(c.whole("-c", 1)),
 	}
-	if !c.has("-k") {
+	if !c.Has("-k") {
 		t.HTTP1 = &v1alpha1.HTTP1{KeepAlive: new(false)}
 	}
 	c.WarnAt("spec.targets[0].protocol", "HTTP/1.0", "ab speaks HTTP/1.0; here it is HTTP/1.1, without -k with a connection for each request")
-	if local := c.last["-B"]; local != "" {
+	if local := c.Last["-B"]; local != "" {
 		t.Connecting = &v1alpha1.Connecting{LocalAddresses: []string{local}}
 	}
 	if c.url.Scheme == "https" {
 		c.tls(&t)
 	}
-	if user := c.last["-A"]; user != "" {
+	if user := c.Last["-A"]; user != "" {
 		name, password, _ := strings.Cut(user, ":")
 		secret := c.GatherSecret("basic", corev1.SecretTypeBasicAuth, map[string]string{
 			corev1.BasicAuthUsernameKey: name, corev1.BasicAuthPasswordKey: password,
@@ -90,7 +90,7 @@ func (c *converter) target() {
 func (c *converter) tls(t *v1alpha1.Target) {
 	t.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
 	c.WarnAt("spec.targets[0].tls.insecureSkipVerify", "https", "ab never verifies certificates; without insecureSkipVerify the server's is verified")
-	switch version := c.last["-f"]; version {
+	switch version := c.Last["-f"]; version {
 	case "", "ALL":
 	case "TLS1.2":
 		t.TLS.MinVersion, t.TLS.MaxVersion = v1alpha1.TLS12, v1alpha1.TLS12
@@ -99,7 +99,7 @@ func (c *converter) tls(t *v1alpha1.Target) {
 	default:
 		c.WarnAt("spec.targets[0].tls", "-f", "%s is not possible and left out; TLS1.2 and TLS1.3 are", version)
 	}
-	if file := c.last["-E"]; file != "" {
+	if file := c.Last["-E"]; file != "" {
 		t.TLS.Certificate = &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: file, Key: file}}
 		c.WarnAt("spec.targets[0].tls.certificate", "-E", "is a path where the runner runs: in a cluster use secret")
 	}
@@ -108,9 +108,9 @@ func (c *converter) tls(t *v1alpha1.Target) {
 func (c *converter) rates() {
 	requests := int64(c.whole("-n", 1))
 	rate := v1alpha1.Rate{Name: "load", AsFastAsPossible: new(true)}
-	if c.has("-t") {
+	if c.Has("-t") {
 		rate.Duration = convert.Given(time.Duration(c.whole("-t", 1)) * time.Second)
-		if !c.has("-n") {
+		if !c.Has("-n") {
 			requests = timedRequests
 			c.WarnAt("spec.rates[0].requests", "-t", "implies -n %d, which ends the test too", timedRequests)
 		}

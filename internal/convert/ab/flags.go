@@ -41,30 +41,13 @@ var without = map[string]string{
 
 // flags are what was given.
 type flags struct {
+	convert.FlagValues
 	draft *convert.Draft
-	// last of each flag, and all of those that may be repeated.
-	last map[string]string
-	all  map[string][]string
 }
-
-func readFlags(d *convert.Draft, given []convert.SetFlag) *flags {
-	f := &flags{draft: d, last: map[string]string{}, all: map[string][]string{}}
-	for _, g := range given {
-		if why := without[g.Name]; why != "" {
-			d.Warn(g.Name, "has no counterpart and is left out: %s", why)
-			continue
-		}
-		f.last[g.Name] = g.Value
-		f.all[g.Name] = append(f.all[g.Name], g.Value)
-	}
-	return f
-}
-
-func (f *flags) has(name string) bool { _, has := f.last[name]; return has }
 
 // whole is a number of at least 1.
 func (f *flags) whole(name string, absent int32) int32 {
-	text, has := f.last[name]
+	text, has := f.Last[name]
 	if !has {
 		return absent
 	}

@@ -19,7 +19,7 @@ func (c *converter) template() {
 	c.Origin(at+".method", "-m")
 	c.Origin(at+".timeout", "-s")
 	for _, flag := range []string{"-p", "-u"} {
-		if file := c.last[flag]; file != "" {
+		if file := c.Last[flag]; file != "" {
 			if content, ok := c.Read(flag, file); ok {
 				c.Body(&t, flag, file, content)
 			}
@@ -27,10 +27,10 @@ func (c *converter) template() {
 		}
 	}
 	c.headers(&t)
-	if cookies := c.all["-C"]; len(cookies) > 0 {
+	if cookies := c.All["-C"]; len(cookies) > 0 {
 		t.Headers = append(t.Headers, v1alpha1.Header{Name: "cookie", Value: new(convert.Literal(strings.Join(cookies, "; ")))})
 	}
-	if !c.has("-l") {
+	if !c.Has("-l") {
 		c.WarnAt(at, "-l", "is not there, so ab counts responses of another length than the first as failed; here their length does not matter, unless expect.checks has a bodySize")
 	}
 	c.WarnAt(at, "Non-2xx responses", "are no failures to ab; here those of status 400 and above are")
@@ -40,18 +40,18 @@ func (c *converter) template() {
 func (c *converter) method() string {
 	method := "GET"
 	switch {
-	case c.has("-i"):
+	case c.Has("-i"):
 		method = "HEAD"
-	case c.has("-p"):
+	case c.Has("-p"):
 		method = "POST"
-	case c.has("-u"):
+	case c.Has("-u"):
 		method = "PUT"
 	}
-	if c.has("-p") && c.has("-u") {
+	if c.Has("-p") && c.Has("-u") {
 		c.Fail("-u", "excludes -p")
 	}
-	if c.has("-m") {
-		method = c.last["-m"]
+	if c.Has("-m") {
+		method = c.Last["-m"]
 	}
 	return method
 }
@@ -59,7 +59,7 @@ func (c *converter) method() string {
 func (c *converter) headers(t *v1alpha1.Template) {
 	at := "spec.templates[0].headers"
 	typed := false
-	for _, line := range c.all["-H"] {
+	for _, line := range c.All["-H"] {
 		name, value, found := strings.Cut(line, ":")
 		name = strings.TrimSpace(name)
 		if !found || name == "" {
@@ -75,7 +75,7 @@ func (c *converter) headers(t *v1alpha1.Template) {
 			t.Headers = append(t.Headers, h)
 		}
 	}
-	if kind := c.last["-T"]; kind != "" || (c.has("-p") || c.has("-u")) && !typed {
+	if kind := c.Last["-T"]; kind != "" || (c.Has("-p") || c.Has("-u")) && !typed {
 		if kind == "" {
 			kind = "text/plain" // ab's own default
 		}

@@ -21,8 +21,8 @@ type converter struct {
 func Convert(args []string, o convert.Options) (yaml []byte, warnings []string, err error) {
 	d := convert.New("Converted from a command line of h2load.", o)
 	given, operands := d.Flags(args, known)
-	c := &converter{Draft: d, flags: readFlags(d, given)}
-	if c.has("--h3") || strings.HasPrefix(c.last["--alpn-list"], "h3") {
+	c := &converter{Draft: d, flags: &flags{d.FlagValues(given, without), d}}
+	if c.Has("--h3") || strings.HasPrefix(c.Last["--alpn-list"], "h3") {
 		c.Fail("--h3", "HTTP/3 is not spoken")
 	}
 	if c.addresses(operands) {
@@ -37,10 +37,10 @@ func Convert(args []string, o convert.Options) (yaml []byte, warnings []string, 
 func (c *converter) addresses(operands []string) bool {
 	raw := operands
 	for _, name := range []string{"--timing-script-file", "--input-file"} {
-		if !c.has(name) {
+		if !c.Has(name) {
 			continue
 		}
-		content, ok := c.Read(name, c.last[name])
+		content, ok := c.Read(name, c.Last[name])
 		if !ok {
 			return false
 		}
@@ -51,7 +51,7 @@ func (c *converter) addresses(operands []string) bool {
 		return false
 	}
 	base := convert.URL{}
-	if b := c.last["--base-uri"]; b != "" && !strings.HasPrefix(b, "unix:") {
+	if b := c.Last["--base-uri"]; b != "" && !strings.HasPrefix(b, "unix:") {
 		u, _, err := convert.SplitURL(b)
 		if err != nil {
 			c.Fail("--base-uri", "%v", err)
@@ -118,7 +118,7 @@ func (c *converter) rates() {
 		c.WarnAt("spec.rates", "--warm-up-time", "has no meaning without -D and is left out")
 		warmUp = 0
 	}
-	if duration > 0 && c.has("--requests") {
+	if duration > 0 && c.Has("--requests") {
 		c.Warn("--requests", "has no meaning beside -D and is left out")
 	}
 	rates := convert.Stages(warmUp, duration, c.whole("--requests", 1))

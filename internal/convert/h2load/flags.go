@@ -71,33 +71,15 @@ var without = map[string]string{
 	"--tls-session-file":     "sessions are not kept in a file; tls.sessionResumption of the target resumes those of the test itself",
 }
 
-// flags are what was given: of a flag that is given twice the last counts, as there.
+// flags are what was given.
 type flags struct {
-	draft  *convert.Draft
-	last   map[string]string
-	header []string
+	convert.FlagValues
+	draft *convert.Draft
 }
-
-func readFlags(d *convert.Draft, given []convert.SetFlag) *flags {
-	f := &flags{draft: d, last: map[string]string{}}
-	for _, g := range given {
-		switch why := without[g.Name]; {
-		case why != "":
-			d.Warn(g.Name, "has no counterpart and is left out: %s", why)
-		case g.Name == "--header":
-			f.header = append(f.header, g.Value)
-		default:
-			f.last[g.Name] = g.Value
-		}
-	}
-	return f
-}
-
-func (f *flags) has(name string) bool { _, has := f.last[name]; return has }
 
 // whole is a number of at least 0.
 func (f *flags) whole(name string, absent int64) int64 {
-	text, has := f.last[name]
+	text, has := f.Last[name]
 	if !has {
 		return absent
 	}
@@ -115,7 +97,7 @@ func (f *flags) small(name string, absent int64) int32 {
 
 // size is a number with an optional unit of K, M or G.
 func (f *flags) size(name string) *int32 {
-	text, has := f.last[name]
+	text, has := f.Last[name]
 	if !has {
 		return nil
 	}
@@ -136,7 +118,7 @@ func (f *flags) size(name string) *int32 {
 
 // span is a duration; a number alone is seconds.
 func (f *flags) span(name string, absent time.Duration) time.Duration {
-	text, has := f.last[name]
+	text, has := f.Last[name]
 	if !has {
 		return absent
 	}
@@ -152,7 +134,7 @@ func (f *flags) span(name string, absent time.Duration) time.Duration {
 }
 
 func (f *flags) window(name string) *int32 {
-	if !f.has(name) {
+	if !f.Has(name) {
 		return nil
 	}
 	n, ok := convert.Window(f.whole(name, 0))
@@ -165,7 +147,7 @@ func (f *flags) window(name string) *int32 {
 
 // decimal is a number of requests a second.
 func (f *flags) decimal(name string) float64 {
-	text, has := f.last[name]
+	text, has := f.Last[name]
 	if !has {
 		return 0
 	}

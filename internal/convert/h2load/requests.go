@@ -65,16 +65,16 @@ func (c *converter) table(paths []string) *v1alpha1.CSV {
 
 func (c *converter) template() v1alpha1.Template {
 	t := v1alpha1.Template{Name: "request", Method: "GET"}
-	if c.has("--data") {
+	if c.Has("--data") {
 		t.Method = "POST"
-		if content, ok := c.Read("--data", c.last["--data"]); ok {
-			c.Body(&t, "--data", c.last["--data"], content)
+		if content, ok := c.Read("--data", c.Last["--data"]); ok {
+			c.Body(&t, "--data", c.Last["--data"], content)
 		}
 		c.Origin("spec.templates[0].body", "-d")
 	}
 	c.Origin("spec.templates", "-H")
 	c.WarnAt("spec.templates[0]", "timeout", "h2load waits for a response without end; here a request has failed after the timeout, 5s unless the template says otherwise")
-	for _, line := range c.header {
+	for _, line := range c.All["--header"] {
 		c.headerLine(&t, line)
 	}
 	return t

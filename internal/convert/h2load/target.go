@@ -39,9 +39,9 @@ func (c *converter) target() {
 
 func (c *converter) protocol(t *v1alpha1.Target, secure bool) {
 	offered := c.offered()
-	clear := c.last["--no-tls-proto"]
+	clear := c.Last["--no-tls-proto"]
 	switch {
-	case c.has("--h1"), !secure && clear == "http/1.1":
+	case c.Has("--h1"), !secure && clear == "http/1.1":
 		t.Protocol = v1alpha1.ProtocolHTTP1
 	case !secure:
 		if clear != "" && clear != "h2c" {
@@ -64,7 +64,7 @@ func (c *converter) protocol(t *v1alpha1.Target, secure bool) {
 // pipeline: -m is the number of pipelined requests for HTTP/1.1, unless they have a body.
 func (c *converter) pipeline(t *v1alpha1.Target) {
 	streams := t.MaxConcurrentStreams
-	if streams <= 1 || c.has("--data") {
+	if streams <= 1 || c.Has("--data") {
 		t.MaxConcurrentStreams = 1
 		return
 	}
@@ -76,10 +76,10 @@ func (c *converter) pipeline(t *v1alpha1.Target) {
 
 func (c *converter) offered() (out []string) {
 	name := "--alpn-list"
-	if !c.has(name) {
+	if !c.Has(name) {
 		name = "--npn-list"
 	}
-	for p := range strings.FieldsFuncSeq(c.last[name], func(r rune) bool { return r == ',' }) {
+	for p := range strings.FieldsFuncSeq(c.Last[name], func(r rune) bool { return r == ',' }) {
 		switch p = strings.TrimSpace(p); {
 		case p == "h2-16" || p == "h2-14" || slices.Contains(out, p): // drafts of HTTP/2
 		case p == "h2" || p == "http/1.1":
@@ -92,12 +92,12 @@ func (c *converter) offered() (out []string) {
 }
 
 func (c *converter) tls(t *v1alpha1.Target, offered []string) {
-	t.TLS = &v1alpha1.TLS{InsecureSkipVerify: true, ServerName: c.last["--sni"]}
+	t.TLS = &v1alpha1.TLS{InsecureSkipVerify: true, ServerName: c.Last["--sni"]}
 	c.WarnAt("spec.targets[0].tls.insecureSkipVerify", "https", "h2load never verifies certificates; without insecureSkipVerify the server's is verified")
 	if len(offered) > 1 && t.Protocol == "" {
 		t.TLS.ALPN = offered
 	}
-	if groups := c.last["--groups"]; groups != "" {
+	if groups := c.Last["--groups"]; groups != "" {
 		possible := []string{"X25519MLKEM768", "X25519", "secp256r1", "secp384r1", "secp521r1", "P-256", "P-384", "P-521"}
 		for g := range strings.SplitSeq(groups, ":") {
 			if slices.Contains(possible, g) {
@@ -107,7 +107,7 @@ func (c *converter) tls(t *v1alpha1.Target, offered []string) {
 			}
 		}
 	}
-	if names := c.last["--ciphers"]; names != "" {
+	if names := c.Last["--ciphers"]; names != "" {
 		for n := range strings.FieldsFuncSeq(names, func(r rune) bool { return r == ':' || r == ',' }) {
 			if strings.HasPrefix(n, "TLS_") {
 				t.TLS.CipherSuites = append(t.TLS.CipherSuites, n)
@@ -120,11 +120,11 @@ func (c *converter) tls(t *v1alpha1.Target, offered []string) {
 
 // dial says where to connect to, when not where the URL says.
 func (c *converter) dial(t *v1alpha1.Target) {
-	if socket, is := strings.CutPrefix(c.last["--base-uri"], "unix:"); is {
+	if socket, is := strings.CutPrefix(c.Last["--base-uri"], "unix:"); is {
 		t.ConnectTo = "unix:" + socket
 		return
 	}
-	if to := c.last["--connect-to"]; to != "" {
+	if to := c.Last["--connect-to"]; to != "" {
 		if _, _, err := net.SplitHostPort(to); err == nil {
 			t.ConnectTo = to
 		} else {
@@ -156,7 +156,7 @@ func (c *converter) connecting(t *v1alpha1.Target) {
 	var n v1alpha1.Connecting
 	if rate := c.small("--rate", 0); rate > 0 {
 		n.Ramp = &v1alpha1.ConnectionRamp{Connections: rate}
-		if c.has("--rate-period") {
+		if c.Has("--rate-period") {
 			n.Ramp.Period = convert.Given(c.span("--rate-period", 0))
 		}
 		c.WarnAt("spec.targets[0].connecting.ramp", "--rate", "the load starts when all connections are open, not while they are opened")
