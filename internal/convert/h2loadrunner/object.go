@@ -55,46 +55,43 @@ func (o *object) take(name string) json.RawMessage {
 
 func (o *object) has(name string) bool { return o.take(name) != nil }
 
-func (o *object) text(name string) string {
+// into reads a field. It is false when that is not there or, which is a mistake, not what is wanted.
+func (o *object) into(name string, v any, want string) bool {
 	raw := o.take(name)
 	if raw == nil {
-		return ""
+		return false
 	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		o.draft.Fail(o.at(name), "must be a string")
+	if json.Unmarshal(raw, v) != nil {
+		o.draft.Fail(o.at(name), "must be %s", want)
+		return false
 	}
+	return true
+}
+
+func (o *object) text(name string) (s string) {
+	o.into(name, &s, "a string")
 	return s
 }
 
-func (o *object) flag(name string, absent bool) bool {
-	raw := o.take(name)
-	if raw == nil {
+func (o *object) flag(name string, absent bool) (b bool) {
+	if !o.has(name) {
 		return absent
 	}
-	var b bool
-	if json.Unmarshal(raw, &b) != nil {
-		o.draft.Fail(o.at(name), "must be true or false")
-	}
+	o.into(name, &b, "true or false")
 	return b
 }
 
 // number is never negative, because no field of theirs may be.
 func (o *object) number(name string, absent float64) float64 {
-	raw := o.take(name)
-	if raw == nil {
+	var n float64
+	if !o.into(name, &n, "a number") {
 		return absent
 	}
-	var n float64
-	switch {
-	case json.Unmarshal(raw, &n) != nil:
-		o.draft.Fail(o.at(name), "must be a number")
-	case n < 0:
+	if n < 0 {
 		o.draft.Fail(o.at(name), "must not be negative")
-	default:
-		return n
+		return absent
 	}
-	return absent
+	return n
 }
 
 // whole is a number up to 2^53.
@@ -108,17 +105,9 @@ func (o *object) whole(name string, absent int64) int64 {
 }
 
 // list is a field of objects.
-func (o *object) list(name string) []*object {
-	raw := o.take(name)
-	if raw == nil {
-		return nil
-	}
+func (o *object) list(name string) (out []*object) {
 	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
-		o.draft.Fail(o.at(name), "must be an array")
-		return nil
-	}
-	var out []*object
+	o.into(name, &items, "an array")
 	for i, item := range items {
 		out = append(out, newObject(o.draft, fmt.Sprintf("%s[%d]", o.at(name), i), item))
 	}
@@ -126,13 +115,8 @@ func (o *object) list(name string) []*object {
 }
 
 func (o *object) texts(name string) []string {
-	raw := o.take(name)
-	if raw == nil {
-		return nil
-	}
 	var out []string
-	if json.Unmarshal(raw, &out) != nil {
-		o.draft.Fail(o.at(name), "must be an array of strings")
+	if !o.into(name, &out, "an array of strings") {
 		return nil
 	}
 	return out
