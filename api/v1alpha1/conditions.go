@@ -17,8 +17,8 @@ const (
 	ConditionFinished = "Finished"
 	// ConditionSucceeded: the plan was executed whole. Unknown in flight.
 	ConditionSucceeded = "Succeeded"
-	// ConditionPassed: succeeded, thresholds met, and the generator was not the bottleneck;
-	// Unknown in flight and when the result is inconclusive.
+	// ConditionPassed: succeeded, thresholds met, the generator was not the bottleneck, and nothing of
+	// the result is missing; Unknown in flight and when the result is inconclusive.
 	ConditionPassed = "Passed"
 	// ConditionReconciling is what kstatus looks at: present and True while the test is on its
 	// way.
@@ -27,7 +27,8 @@ const (
 	// without the user.
 	ConditionStalled = "Stalled"
 	// ConditionSpecChanged: True when the spec was edited in a way that the run does not follow: after
-	// it had finished, for the edit reruns nothing, or in the moment of its start.
+	// it had finished, for the edit reruns nothing, in the moment of its start, or to a number of shards
+	// that the load cannot be dealt to.
 	ConditionSpecChanged = "SpecChanged"
 )
 
@@ -118,7 +119,7 @@ const (
 const (
 	// ReasonEditedAfterFinish: apply the LoadTest under another name to run the new spec.
 	ReasonEditedAfterFinish = "EditedAfterFinish"
-	// ReasonNotInForce: the spec differs from what runs in more than may change live, because it was
-	// edited in the moment of the start; the run goes on as it was.
+	// ReasonNotInForce: the spec differs from what runs, because it was edited in the moment of the
+	// start, or asks for more shards than the load can be dealt to; the run goes on as it was.
 	ReasonNotInForce = "NotInForce"
 )

@@ -108,7 +108,7 @@ type LoadTestStatus struct {
 
 // Change is one field of spec that changed while the test ran.
 type Change struct {
-	// generation of the spec that has the new value. Runners tell it as their revision.
+	// generation of the spec that has the new value.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Generation int64 `json:"generation"`
@@ -452,8 +452,8 @@ type RunnerStatus struct {
 // Verdict is the judgement of a finished run.
 type Verdict struct {
 	// outcome is Passed, Failed (a threshold was breached), Inconclusive (the generator was the
-	// bottleneck, so the figures say nothing about the target), Error (the plan could not be
-	// executed) or Stopped.
+	// bottleneck, so the figures say nothing about the target, or a lost runner's last part is
+	// missing), Error (the plan could not be executed) or Stopped.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Outcome string `json:"outcome"`

@@ -31,7 +31,18 @@ the report goes to standard output. Ctrl-C leaves the test running, unless
 --stop-on-interrupt was given. Without a terminal it is only created, unless --follow or
 --wait says otherwise.
 
-` + exitCodes
+` + kubeExitCodes
+
+// kubeExitCodes are the same codes, in the words of somebody who looks on.
+const kubeExitCodes = `Exit codes:
+  0  passed: every threshold holds; or there are none, the plan was executed whole
+     and at least one request succeeded
+  1  bad manifest or command line, also one that only the operator finds
+  2  a threshold was breached
+  3  inconclusive: the generator was the bottleneck, or a runner was lost and the
+     test went on without it
+  4  stopped, or left alone by Ctrl-C
+  5  could not run, or was not followed to its end`
 
 // kubeRun are the flags of "kubectl h2surge run".
 type kubeRun struct {

@@ -39,7 +39,7 @@ func newLintCommand() *cobra.Command {
 		Short: "Check manifests and tell every mistake",
 		Long:  lintLong,
 		Example: `  h2surge lint loadtest.yaml
-  h2surge lint --strict config/samples/*.yaml
+  h2surge lint --strict tests/*.yaml
   helm template . | h2surge lint -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

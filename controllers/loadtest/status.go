@@ -215,7 +215,8 @@ func runnersReady(s *scope, c *conditions) {
 	case s.end != nil && s.end.Shards.Lost > 0:
 		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.end.Runners)
 	case s.end != nil && s.end.Shards.Ready < s.end.Shards.Desired:
-		reason, message = v1alpha1.ReasonJoining, fmt.Sprintf("%d of %d runners had a part of the load at the end", n.Ready, n.Desired)
+		reason = v1alpha1.ReasonJoining
+		message = fmt.Sprintf("%d of %d runners had a part of the load at the end", s.end.Shards.Ready, s.end.Shards.Desired)
 	case s.end != nil:
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, "every runner was ready"
 	case s.held():
@@ -352,7 +353,7 @@ func thresholdsMet(s *scope, c *conditions) {
 	case len(breached) == 0:
 		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonAllMet, fmt.Sprintf("all %d thresholds hold", len(v.Thresholds)))
 	case v.Outcome == string(runnerv1alpha1.OutcomeInconclusive):
-		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonGeneratorBound, strings.Join(breached, "; "))
+		c.set(kind, metav1.ConditionUnknown, v.Reason, strings.Join(breached, "; "))
 	default:
 		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonBreached, strings.Join(breached, "; "))
 	}

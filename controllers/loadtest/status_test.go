@@ -170,7 +170,11 @@ func states() map[string][]*scope {
 		"finished, inconclusive": {
 			started(bothDone, over(unclear, "GeneratorBound", met)), started(bothDone, over(unclear, "GeneratorBound", breached)),
 		},
-		"finished, a loss tolerated": {started(bothDone, shardLost(1), over(unclear, "PartialResult", met))},
+		"finished, a shard never joined": {started(bothDone, oneMoreIsWanted, over(passed, "Passed", met))},
+		"finished, a loss tolerated": {
+			started(bothDone, shardLost(1), over(unclear, "PartialResult", met)),
+			started(bothDone, shardLost(1), over(unclear, "PartialResult", breached)), // a least rate
+		},
 		"finished, a loss tolerated, threshold breached": {
 			started(bothDone, shardLost(1), over(failed, "Breached", breached)),
 		},

@@ -87,7 +87,7 @@ func (r *run) remaining(now time.Time) []int {
 	anybody := false
 	for _, i := range last {
 		s := r.shards[i]
-		if i >= r.d.Shards || s.over() && r.d.Redeal {
+		if i >= r.d.Shards || s.recorded && r.d.Redeal { // not before it is recorded: then all of it is known
 			continue
 		}
 		out = append(out, i)

@@ -173,6 +173,9 @@ func TestLostPartIsDealtOut(t *testing.T) {
 				f.runners[1].Silence()
 				delete(f.desired.Pods, 1)
 				v := f.wait(2 * time.Second)
+				if len(v.Members) != 3 {
+					t.Errorf("members %v before it is stored what the lost one has counted", v.Members)
+				}
 				f.record(v)
 				v = f.wait(4 * time.Second)
 				want, members := 1000.0, []int{0, 2}
