@@ -252,7 +252,7 @@ func TestRunnerLostAndTheOthersGoOn(t *testing.T) {
 				events = append(events, "LoadRedealt")
 			}
 			w.wantEvents("half", events...) // written after the status
-			w.operator() // what the lost runner had counted must outlive this one
+			w.operator()                    // what the lost runner had counted must outlive this one
 			lt = w.awaitPhase("half", v1alpha1.PhaseCompleted)
 			w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
 			w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonPartialResult)
