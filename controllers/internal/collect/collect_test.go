@@ -232,6 +232,16 @@ func TestRunToItsEnd(t *testing.T) {
 	})
 }
 
+// A test whose setup has failed is not to start, although nobody is awaited any more.
+func TestOneEndsBeforeTheStart(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.runners[0].Fail(runnerv1alpha1.ProblemSetup, "step open: failed check status")
+		if v := f.wait(3 * time.Second); v.AllReady() {
+			t.Errorf("all are ready: %v", states(v))
+		}
+	})
+}
+
 func TestTakeOver(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, f *fleet) {
 		f.run()

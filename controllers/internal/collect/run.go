@@ -210,7 +210,7 @@ func (r *run) startNow() bool {
 	if r.startAt != 0 {
 		return true
 	}
-	if !r.allReady() {
+	if !r.canBegin() {
 		return false
 	}
 	r.startAt = r.clock() + int64(r.opts.Lead)
@@ -227,20 +227,29 @@ func (r *run) findStart() {
 	}
 }
 
-// allReady: whoever is to begin the test has its part and all connections.
-func (r *run) allReady() bool {
+// canBegin: nobody who is to begin the test is on its way to being ready any more, and somebody is.
+func (r *run) canBegin() bool {
 	ready := 0
 	for _, i := range r.newest().Members {
-		s := r.at(i)
-		switch {
-		case s.over() || s.isDone():
-		case s.snapshot == nil || !isReady(s.snapshot) || s.snapshot.Revision < r.beforeStart().Revision:
-			return false
-		default:
+		switch s := r.at(i); {
+		case r.ready(s):
 			ready++
+		case !s.over() && !s.isDone():
+			return false
 		}
 	}
 	return ready > 0
+}
+
+// allReady: everybody who is to begin the test is ready. One that has ended is not, such as the one whose
+// setup has failed.
+func (r *run) allReady() bool {
+	return !slices.ContainsFunc(r.newest().Members, func(i int) bool { return !r.ready(r.at(i)) })
+}
+
+// ready: the runner has the part that it is to begin with, and all connections.
+func (r *run) ready(s *stateful) bool {
+	return !s.over() && s.snapshot != nil && isReady(s.snapshot) && s.snapshot.Revision >= r.beforeStart().Revision
 }
 
 // globals are what setup has captured, by the shard that ran it.
