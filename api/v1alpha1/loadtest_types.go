@@ -365,6 +365,10 @@ type Rate struct {
 	WarmUp bool `json:"warmUp,omitempty"`
 }
 
+// EndsByCount says that the stage ends on each shard when that has sent its part, so that its slots have
+// no instants by which the rest could be dealt to others.
+func (r *Rate) EndsByCount() bool { return r.AsFastAsPossible != nil && r.Requests != nil }
+
 // RequestsPer is a rate as a count and a period: {count: 1, period: 1m} is one a minute. The
 // requests are evenly spaced within the period.
 type RequestsPer struct {

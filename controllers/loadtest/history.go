@@ -14,6 +14,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/shard"
 )
 
 const (
@@ -87,7 +88,7 @@ func (s *scope) dealtTo(members []int, changes []v1alpha1.Change) bool {
 			continue
 		}
 		beyond := slices.ContainsFunc(members, func(m int) bool { return m >= n })
-		missing := slices.ContainsFunc(upTo(n), func(m int) bool {
+		missing := slices.ContainsFunc(shard.All(n), func(m int) bool {
 			return !slices.Contains(members, m) && !slices.ContainsFunc(lost, func(r result.Runner) bool { return r.Shard == m })
 		})
 		if !beyond && !missing {
@@ -95,14 +96,6 @@ func (s *scope) dealtTo(members []int, changes []v1alpha1.Change) bool {
 		}
 	}
 	return false
-}
-
-func upTo(n int) []int {
-	out := make([]int, 0, n)
-	for i := range n {
-		out = append(out, i)
-	}
-	return out
 }
 
 // undone gives rates the values that they had before any change. It returns false when the last change

@@ -113,7 +113,7 @@ func (s *scope) merge() error {
 	in := result.Input{
 		Plan: s.plan, PlanHash: s.planHash, Version: version.Get().Version,
 		Snapshots: snapshots, ClockOffsets: map[result.Runner]int64{},
-		StartWall: s.view.StartedAt, EndWall: s.lastRequest(), Lost: s.lost(),
+		StartWall: s.view.StartedAt, EndWall: s.lastRequest(snapshots), Lost: s.lost(),
 	}
 	for i := range s.view.Shards {
 		if offset, known := s.view.Offsets[i]; known {
@@ -158,18 +158,15 @@ func (s *scope) lost() []result.Runner {
 }
 
 // lastRequest is the instant of the last request of all; zero: not known.
-func (s *scope) lastRequest() time.Time {
+func (s *scope) lastRequest(snapshots []runnerv1alpha1.Snapshot) time.Time {
 	var last time.Time
-	for _, snap := range s.snapshots() {
+	for i := range snapshots {
+		snap := &snapshots[i]
 		if snap.EndedAt == 0 || s.view.StartedAt.IsZero() {
 			continue
 		}
-		from := snap.StartAt // of all; one that joined had its own first turn later
-		if from == 0 {
-			from = snap.StartedAt
-		}
 		// Shards begin together, within the skew.
-		if end := s.view.StartedAt.Add(time.Duration(snap.EndedAt - from)); end.After(last) {
+		if end := s.view.StartedAt.Add(result.SinceStart(snap, snap.EndedAt)); end.After(last) {
 			last = end
 		}
 	}

@@ -114,7 +114,7 @@ func undivided(plan *runnerv1alpha1.Plan, shards int) string {
 		return ""
 	}
 	for i := range plan.Rates {
-		if r := &plan.Rates[i]; r.AsFastAsPossible && r.Requests > 0 {
+		if plan.Rates[i].EndsByCount() {
 			return fmt.Sprintf("spec.runner.shards: the test was started with %d, and spec.rates[%d] is asFastAsPossible and bounded by requests", plan.Shards, i)
 		}
 	}

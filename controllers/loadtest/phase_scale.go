@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
@@ -137,12 +137,7 @@ func (s *scope) mayGo(shard int, settled bool) bool {
 	if sh.Lost != nil || sh.Left {
 		return s.isRecorded(shard, sh.Pod.UID)
 	}
-	return settled && !sh.Member && (sh.Pod.Address == "" || sh.Snapshot != nil && !hadSlots(sh.Snapshot))
-}
-
-// hadSlots: the runner has had a part of the load. A process that has just taken over may not know yet.
-func hadSlots(snap *runnerv1alpha1.Snapshot) bool {
-	return slices.ContainsFunc(snap.Stages, func(c runnerv1alpha1.StageCounters) bool { return c.Slots > 0 || c.Sent > 0 })
+	return settled && !sh.Member && (sh.Pod.Address == "" || sh.Snapshot != nil && !collect.HadSlots(sh.Snapshot))
 }
 
 // leaving: the load is dealt away from a shard, and it awaits its last responses.

@@ -50,7 +50,7 @@ func (c *Cluster) Scale(ctx context.Context, name string, shards int32) (string,
 // unscalable is the stage that does not let shards change while the test runs; empty: none.
 func unscalable(lt *v1alpha1.LoadTest) string {
 	for i := range lt.Spec.Rates {
-		if r := &lt.Spec.Rates[i]; r.AsFastAsPossible != nil && *r.AsFastAsPossible && r.Requests != nil {
+		if r := &lt.Spec.Rates[i]; r.EndsByCount() {
 			return r.Name
 		}
 	}

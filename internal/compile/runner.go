@@ -27,7 +27,7 @@ func (c *compiler) runner() {
 func (c *compiler) losses() {
 	r := &c.spec.Runner
 	c.optional(runnerPath.Child("startTimeout"), r.StartTimeout, startSpan)
-	divided := slices.ContainsFunc(c.spec.Rates, func(r v1alpha1.Rate) bool { return r.AsFastAsPossible != nil && r.Requests != nil })
+	divided := slices.ContainsFunc(c.spec.Rates, func(r v1alpha1.Rate) bool { return r.EndsByCount() })
 	if r.MinShards != nil {
 		at := runnerPath.Child("minShards")
 		between(c, at, *r.MinShards, 1, 256)

@@ -28,8 +28,8 @@ func origin(s *runnerv1alpha1.Snapshot) int64 {
 // offset of a snapshot since the start of the test.
 func offset(s *runnerv1alpha1.Snapshot) time.Duration { return time.Duration(s.Clock - origin(s)) }
 
-// sinceStart is the offset of an instant of a runner's clock since the start of the test.
-func sinceStart(s *runnerv1alpha1.Snapshot, at int64) time.Duration {
+// SinceStart is the offset of an instant of a runner's clock since the start of the test.
+func SinceStart(s *runnerv1alpha1.Snapshot, at int64) time.Duration {
 	return time.Duration(at - origin(s))
 }
 
@@ -45,7 +45,7 @@ func joinedAt(s *runnerv1alpha1.Snapshot) time.Duration {
 	if s.StartedAt == 0 {
 		return 0
 	}
-	if late := sinceStart(s, s.StartedAt); late > joinedAfter {
+	if late := SinceStart(s, s.StartedAt); late > joinedAfter {
 		return late
 	}
 	return 0
@@ -59,7 +59,7 @@ func leftAt(s *runnerv1alpha1.Snapshot, plan *runnerv1alpha1.Plan, last time.Dur
 		s.Stopped != "" || s.Problem != "" || s.Exhausted || endsByCount(plan) {
 		return 0
 	}
-	if end := sinceStart(s, s.EndedAt); end > 0 && end < last-time.Duration(lateEnd) {
+	if end := SinceStart(s, s.EndedAt); end > 0 && end < last-time.Duration(lateEnd) {
 		return end
 	}
 	return 0
@@ -68,7 +68,7 @@ func leftAt(s *runnerv1alpha1.Snapshot, plan *runnerv1alpha1.Plan, last time.Dur
 // endsByCount: a stage ends on each shard when that has sent its part.
 func endsByCount(plan *runnerv1alpha1.Plan) bool {
 	for i := range plan.Rates {
-		if r := &plan.Rates[i]; r.AsFastAsPossible && r.Requests > 0 {
+		if plan.Rates[i].EndsByCount() {
 			return true
 		}
 	}
@@ -83,7 +83,7 @@ func lastEnd(snapshots []runnerv1alpha1.Snapshot) time.Duration {
 		switch {
 		case s.StartedAt == 0:
 		case s.EndedAt != 0:
-			last = max(last, sinceStart(s, s.EndedAt))
+			last = max(last, SinceStart(s, s.EndedAt))
 		default:
 			last = max(last, offset(s))
 		}

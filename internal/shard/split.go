@@ -15,11 +15,16 @@ func Split(plan *runnerv1alpha1.Plan, shards int) ([]runnerv1alpha1.Share, error
 	if shards < 1 || shards > MaxShards {
 		return nil, fmt.Errorf("%d shards: must be from 1 to %d", shards, MaxShards)
 	}
-	members := make([]int, shards)
-	for i := range members {
-		members[i] = i
+	return Deal(plan, All(shards))
+}
+
+// All are the n shards that a test starts with, from 0 on.
+func All(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
 	}
-	return Deal(plan, members)
+	return out
 }
 
 // Deal deals the plan out to the shards that are there, in the order given; they are sorted, distinct

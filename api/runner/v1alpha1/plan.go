@@ -683,6 +683,10 @@ type Rate struct {
 	WarmUp bool `json:"warmUp,omitempty"`
 }
 
+// EndsByCount says that the stage ends on each shard when that has sent its part, so that its slots have
+// no instants by which the rest could be dealt to others.
+func (r *Rate) EndsByCount() bool { return r.AsFastAsPossible && r.Requests > 0 }
+
 // Threshold is a limit on a result. Exactly one of the maximum and minimum is set.
 type Threshold struct {
 	Name   string `json:"name"`

@@ -42,8 +42,6 @@ type change struct {
 	early bool
 	// accepted by every runner that still works.
 	accepted bool
-	// shares of the members, by shard; made when they are needed first.
-	shares map[int]runnerv1alpha1.Share
 }
 
 func (r *run) newest() *change { return r.changes[len(r.changes)-1] }

@@ -51,7 +51,7 @@ func TestChangeOfARate(t *testing.T) {
 		if d := at.Sub(told); d < changeLead || d > 2*time.Second {
 			t.Errorf("it came into force after %v, want at least %v and less than 2 s", d, changeLead)
 		}
-		want := []Applied{{2, all(3), at}}
+		want := []Applied{{2, shard.All(3), at}}
 		if diff := cmp.Diff(want, v.Applied); diff != "" || v.Generation != 2 || v.Newest != 2 {
 			t.Errorf("revision %d, newest %d, applied (-want +got):\n%s", v.Generation, v.Newest, diff)
 		}
@@ -110,7 +110,7 @@ func TestChangesThatOneHearsLate(t *testing.T) {
 		f.runners[1].Wake()
 		v = f.wait(2 * time.Second)
 		first, second := f.wantOneInstant(2), f.wantOneInstant(3)
-		if diff := cmp.Diff([]Applied{{2, all(3), first}, {3, all(3), second}}, v.Applied); diff != "" || v.Generation != 3 {
+		if diff := cmp.Diff([]Applied{{2, shard.All(3), first}, {3, shard.All(3), second}}, v.Applied); diff != "" || v.Generation != 3 {
 			t.Errorf("revision %d, applied (-want +got):\n%s", v.Generation, diff)
 		}
 		if len(losses(v)) != 0 {
@@ -131,7 +131,7 @@ func TestTwoChangesShortlyAfterEachOther(t *testing.T) {
 		if second := f.wantOneInstant(2); third.Sub(second) < 0 || third.Sub(second) > 100*time.Millisecond {
 			t.Errorf("instants %v and %v", second, third)
 		}
-		if v.Generation != 4 || !cmp.Equal(v.Applied[len(v.Applied)-1], Applied{4, all(2), third}) {
+		if v.Generation != 4 || !cmp.Equal(v.Applied[len(v.Applied)-1], Applied{4, shard.All(2), third}) {
 			t.Errorf("revision %d, applied %v", v.Generation, v.Applied)
 		}
 	})
@@ -149,7 +149,7 @@ func TestTakeOverAfterAChange(t *testing.T) {
 		if diff := cmp.Diff(calls, f.runners[0].Calls()); diff != "" {
 			t.Errorf("the successor told a runner something anew (-before +after):\n%s", diff)
 		}
-		if diff := cmp.Diff([]Applied{{2, all(3), at}}, v.Applied); diff != "" || v.Generation != 2 || v.Newest != 2 {
+		if diff := cmp.Diff([]Applied{{2, shard.All(3), at}}, v.Applied); diff != "" || v.Generation != 2 || v.Newest != 2 {
 			t.Errorf("generation %d, newest %d, applied (-want +got):\n%s", v.Generation, v.Newest, diff)
 		}
 		f.patch(3, 500, false)
@@ -168,11 +168,11 @@ func TestTakeOverInTheMiddleOfAChange(t *testing.T) {
 		s, _ := f.runners[1].Snapshot(t.Context())
 		rates := append([]runnerv1alpha1.Rate(nil), f.plan.Rates...)
 		rates[0].Count = 3000
-		shares, err := shard.Deal(f.plan, all(3))
+		shares, err := shard.Deal(f.plan, shard.All(3))
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := runnerv1alpha1.Update{Revision: 2, Generation: 2, At: s.Clock - s.StartAt, Members: all(3), Share: shares[1], Rates: rates}
+		u := runnerv1alpha1.Update{Revision: 2, Generation: 2, At: s.Clock - s.StartAt, Members: shard.All(3), Share: shares[1], Rates: rates}
 		if err := f.runners[1].Update(t.Context(), u); err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func (r *run) deal(now time.Time) {
 	if len(members) == 0 || slices.Equal(members, last.Members) || slices.Equal(members, r.failed) {
 		return
 	}
-	if _, err := shard.Deal(r.d.Plan, members); err != nil {
+	if _, err := r.sharesOf(members); err != nil {
 		r.failed, r.undealt = members, err.Error()
 		r.log.Info("The load cannot be dealt anew", "shards", members, "reason", err.Error())
 		return
@@ -53,14 +53,6 @@ func (r *run) first() []int {
 		return present
 	}
 	return r.d.StartWith
-}
-
-func all(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 // atWork: every shard that has a part was told the start, and some of them still send.
@@ -84,17 +76,14 @@ func (r *run) atWork() bool {
 func (r *run) remaining(now time.Time) []int {
 	last := r.newest().Members
 	var out []int
-	anybody := false
 	for _, i := range last {
-		s := r.shards[i]
-		if i >= r.d.Shards || s.recorded && r.d.Redeal { // not before it is recorded: then all of it is known
+		if i >= r.d.Shards || r.shards[i].recorded && r.d.Redeal { // not before it is recorded: then all of it is known
 			continue
 		}
 		out = append(out, i)
-		anybody = anybody || s.works()
 	}
 	out = append(out, r.joining(now)...)
-	if !anybody && !slices.ContainsFunc(out, func(i int) bool { return r.shards[i].works() }) {
+	if !slices.ContainsFunc(out, func(i int) bool { return r.shards[i].works() }) {
 		return nil
 	}
 	slices.Sort(out)
@@ -127,21 +116,33 @@ func (r *run) joining(now time.Time) []int {
 	return out
 }
 
-// shareOf is the part that a shard has from a change on; false: none. A deal was tried before it became a
+// shareOf is the part that a shard has among members; false: none. A deal was tried before it became a
 // change, and one of a predecessor was made by the same arithmetic.
-func (r *run) shareOf(c *change, i int) (runnerv1alpha1.Share, bool) {
-	if c.shares == nil {
-		c.shares = map[int]runnerv1alpha1.Share{}
-		shares, err := shard.Deal(r.d.Plan, c.Members)
-		if err != nil {
-			r.undealt = err.Error()
-		}
-		for k := range shares {
-			c.shares[shares[k].Shard] = shares[k]
-		}
+func (r *run) shareOf(members []int, i int) (runnerv1alpha1.Share, bool) {
+	shares, err := r.sharesOf(members)
+	if err != nil {
+		r.undealt = err.Error()
+		return runnerv1alpha1.Share{}, false
 	}
-	share, ok := c.shares[i]
-	return share, ok
+	k, ok := slices.BinarySearch(members, i)
+	if !ok {
+		return runnerv1alpha1.Share{}, false
+	}
+	return shares[k], true
+}
+
+// sharesOf are the parts of members, in their order. The last deal is kept: one is told to each of its
+// members, and most changes leave it as it is.
+func (r *run) sharesOf(members []int) ([]runnerv1alpha1.Share, error) {
+	if r.dealt.shares != nil && slices.Equal(members, r.dealt.members) {
+		return r.dealt.shares, nil
+	}
+	shares, err := shard.Deal(r.d.Plan, members)
+	if err != nil {
+		return nil, err
+	}
+	r.dealt.members, r.dealt.shares = members, shares
+	return shares, nil
 }
 
 // idleShare lets a shard connect that has no part yet: it has the connections that it would have if it
@@ -149,8 +150,7 @@ func (r *run) shareOf(c *change, i int) (runnerv1alpha1.Share, bool) {
 func (r *run) idleShare(i int) runnerv1alpha1.Share {
 	members := append(slices.Clone(r.newest().Members), i)
 	slices.Sort(members)
-	c := change{Update: runnerv1alpha1.Update{Members: slices.Compact(members)}}
-	share, _ := r.shareOf(&c, i)
+	share, _ := r.shareOf(slices.Compact(members), i)
 	share.Slots, share.Once = runnerv1alpha1.Slots{Of: 1}, false
 	return share
 }
@@ -163,7 +163,7 @@ func (r *run) update(i int) runnerv1alpha1.Update {
 		c = r.beforeStart()
 	}
 	out := c.Update
-	share, member := r.shareOf(c, i)
+	share, member := r.shareOf(c.Members, i)
 	switch {
 	case member && s.member:
 		out.Share = share

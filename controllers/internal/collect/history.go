@@ -28,12 +28,14 @@ func (r *run) recall(told []runnerv1alpha1.Update) {
 func (r *run) recognize() {
 	for i, s := range r.shards {
 		if !s.over() {
-			s.member = slices.Contains(r.newest().Members, i) || s.snapshot != nil && hadSlots(s.snapshot)
+			s.member = slices.Contains(r.newest().Members, i) || s.snapshot != nil && HadSlots(s.snapshot)
 		}
 	}
 }
 
-func hadSlots(s *runnerv1alpha1.Snapshot) bool {
+// HadSlots says that by its snapshot a runner has had a part of the load. Who has just taken over knows
+// no better for a moment.
+func HadSlots(s *runnerv1alpha1.Snapshot) bool {
 	return slices.ContainsFunc(s.Stages, func(c runnerv1alpha1.StageCounters) bool { return c.Slots > 0 || c.Sent > 0 })
 }
 
@@ -71,7 +73,7 @@ func (r *run) recorded(rec *Recorded) *stateful {
 		r.former = append(r.former, s)
 		return s
 	}
-	s.pod.UID, s.member = rec.Pod, s.member || rec.Loss == nil || rec.Snapshot != nil && hadSlots(rec.Snapshot)
+	s.pod.UID, s.member = rec.Pod, s.member || rec.Loss == nil || rec.Snapshot != nil && HadSlots(rec.Snapshot)
 	return s
 }
 

@@ -13,6 +13,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/shard"
 )
 
 // Options are the times of a run.
@@ -67,6 +68,11 @@ type run struct {
 	joinSince time.Time
 	failed    []int
 	undealt   string
+	// dealt are the parts of the members that were asked for last; see sharesOf.
+	dealt struct {
+		members []int
+		shares  []runnerv1alpha1.Share
+	}
 }
 
 func newRun(d Desired, opts Options, dial Dial, log logr.Logger, wake func()) *run {
@@ -76,7 +82,7 @@ func newRun(d Desired, opts Options, dial Dial, log logr.Logger, wake func()) *r
 		outcomes: make(chan outcome), zero: time.Now(), windows: newSeries(&d),
 	}
 	// What the runners are told first follows from the plan; when somebody has told them more, they say so.
-	members := all(d.Plan.Shards)
+	members := shard.All(d.Plan.Shards)
 	r.changes = []*change{{Update: runnerv1alpha1.Update{Revision: firstRevision, Members: members}, early: true}}
 	r.enlist(members)
 	r.view.Store(&View{})
@@ -336,7 +342,7 @@ func (r *run) learn(o outcome) {
 		s.lastSeen = time.Now()
 		err = s.take(o.snapshot)
 	}
-	if s.snapshot != nil && hadSlots(s.snapshot) {
+	if s.snapshot != nil && HadSlots(s.snapshot) {
 		s.member = true // a predecessor dealt it a part, and perhaps away
 	}
 	if err == nil {
