@@ -29,6 +29,8 @@ type Recorder struct {
 
 	// Causes counts problem details by cause, at most rv.MaxCauses of them.
 	Causes Names
+	// Failures counts what got no response, and connections that could not be opened, by cause.
+	Failures Failures
 	// Exhausted: chains have begun no more instances for want of values.
 	Exhausted bool
 	// Setup and Teardown count the requests of chains that run once.
@@ -110,6 +112,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 	}
 	r.Status = [600]int64{}
 	r.Causes.foldBounded(&total.Causes, rv.MaxCauses, rv.CauseOther)
+	r.Failures.foldInto(&total.Failures)
 	total.Exhausted = total.Exhausted || r.Exhausted
 	r.foldTimes(total)
 	r.foldCounts(total)

@@ -1,0 +1,41 @@
+package failure
+
+import rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+
+// said is what each cause is in a sentence.
+var said = map[rv.Cause]string{
+	rv.CauseRefused:         "the connection was refused",
+	rv.CauseUnreachable:     "there is no route to the address",
+	rv.CauseConnectTimeout:  "connecting timed out",
+	rv.CauseNotResolved:     "the name cannot be resolved",
+	rv.CauseNoPort:          "no local port is free",
+	rv.CauseNoDescriptor:    "no file descriptor is left",
+	rv.CauseTLSAlert:        "the peer sent a TLS alert",
+	rv.CauseTLS:             "TLS failed",
+	rv.CauseALPN:            "the peer chose another protocol by ALPN",
+	rv.CauseNoSettings:      "connected, but the peer sent no SETTINGS in time (RFC 9113 3.4)",
+	rv.CauseClosed:          "the peer closed the connection",
+	rv.CauseConnectionReset: "the connection was reset",
+	rv.CauseUnknown:         "the connection failed",
+	rv.CauseProtocol:        "the peer broke the protocol",
+	rv.CauseGoAway:          "the peer sent GOAWAY",
+	rv.CauseRstStream:       "the peer reset the stream",
+	rv.CauseSilent:          "nothing came within the inactivity timeout",
+	rv.CausePing:            "the peer did not answer PING",
+	rv.CauseOtherTimedOut:   "another request on the connection timed out",
+	rv.CauseGaveUpWaiting:   "the peer gave the request back, and no stream came free for it in time",
+	rv.CauseNoStream:        "no stream came free in time",
+	rv.CauseNoConnection:    "no connection was open",
+	rv.CauseMaxInFlight:     "maxInFlight allowed no further chain instance",
+	rv.CauseMaxWaiting:      "too many requests waited already",
+	rv.CauseNoChain:         "no chain could begin",
+	rv.CauseScript:          "the script that makes the request failed",
+	rv.CauseStopped:         "the run ended first",
+}
+
+func words(k rv.Cause) string {
+	if s, ok := said[k]; ok {
+		return s
+	}
+	return string(k)
+}
