@@ -36,7 +36,8 @@ type member struct {
 	// release gives up what the worker holds of the system.
 	release func()
 	err     error // valid when ended
-	// spare is owned by whoever holds Runner.foldMu.
+	// spare is the recorder that the worker does not use; who holds Runner.foldMu owns it. It is empty but
+	// while a snapshot is made.
 	spare *measure.Recorder
 }
 
@@ -64,7 +65,9 @@ func (r *Runner) hire(s *rv.Share) (*crew, error) {
 	for _, m := range c.members { // each looks at all, so none begins before the last is there
 		c.group.Go(func() {
 			defer m.release()
-			m.err = m.worker.Run(ctx)
+			if m.err = m.worker.Run(ctx); m.err != nil {
+				c.abort() // the report would lack this worker's share of the load
+			}
 			m.phase.Store(uint32(loop.Done))
 			close(m.ended)
 		})

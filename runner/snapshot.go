@@ -11,7 +11,8 @@ import (
 	"github.com/h2surge/h2surge/runner/measure"
 )
 
-// Snapshot returns what has been counted so far. It waits for each worker's present turn to end.
+// Snapshot returns what has been counted so far. It waits for each worker's present turn to end, and merges
+// what they have recorded on the caller's goroutine.
 func (r *Runner) Snapshot() *rv.Snapshot {
 	r.foldMu.Lock()
 	defer r.foldMu.Unlock()
@@ -107,25 +108,39 @@ type gauges struct {
 	sending      bool
 }
 
-// fold adds what a worker has recorded since the last snapshot to the total.
+// fold adds what a worker has recorded since the last snapshot to the total. The worker only swaps its
+// recorder for an empty one; the histograms are merged here.
 func (r *Runner) fold(m *member, s *rv.Snapshot, g *gauges) {
 	answer := make(chan struct{})
 	asked := m.worker.Do(func(w *loop.Worker) {
-		r.visit(m, w, s, g)
-		close(answer)
+		defer close(answer)
+		m.visit(w, s, g)
 	})
-	if asked {
-		<-answer
-		return
+	if !asked || !answered(answer, m.ended) {
+		<-m.ended
+		m.visit(m.worker, s, g)
 	}
-	<-m.ended
-	r.visit(m, m.worker, s, g)
+	m.spare.FoldInto(r.total)
 }
 
-// visit reads a worker that waits for it to return, or that has ended.
-func (r *Runner) visit(m *member, w *loop.Worker, s *rv.Snapshot, g *gauges) {
-	full := w.Swap(m.spare)
-	m.spare = full
+// answered waits for the worker's answer; false: the worker ended without one.
+func answered(answer, ended <-chan struct{}) bool {
+	select {
+	case <-answer:
+		return true
+	case <-ended:
+	}
+	select {
+	case <-answer:
+		return true
+	default:
+		return false
+	}
+}
+
+// visit reads a worker, in one of its turns or after it has ended. What it has recorded is m.spare then.
+func (m *member) visit(w *loop.Worker, s *rv.Snapshot, g *gauges) {
+	m.spare = w.Swap(m.spare)
 	g.add(w.Gauge())
 	if at := w.Started(); at != 0 && (s.StartedAt == 0 || at < s.StartedAt) {
 		s.StartedAt = at
@@ -139,7 +154,6 @@ func (r *Runner) visit(m *member, w *loop.Worker, s *rv.Snapshot, g *gauges) {
 		s.Globals = values
 	}
 	s.Suspended, s.Changed = s.Suspended || g.suspended, s.Changed || g.changed
-	full.FoldInto(r.total)
 }
 
 func (g *gauges) add(w loop.Gauges) {

@@ -28,7 +28,7 @@ var labels = []struct{ name, values string }{
 	{"step", "a step of the chain, at most 256 over all chains"},
 	{"outcome", "of a request: `succeeded`, `failed_checks`, `timed_out`, `reset`, `connection_lost`; of a chain instance: `completed`, `aborted`; " +
 		"of a run: `Passed`, `Failed`, `Inconclusive`, `Error`, `Stopped`"},
-	{"class", "`1xx` to `5xx`"},
+	{"class", "`1xx` to `5xx`; codes from 600 on are in `5xx`"},
 	{"check", "a check of the step that has failed, by its name in the spec"},
 	{"reason", "`failedCheck`, `missingCapture`, `timedOut`, `reset`, `connectionLost`, `dropped`, `script`, `location`"},
 	{"cause", "what responses say; at most 64 different ones of 64 octets a runner, the others are `other`"},

@@ -116,6 +116,7 @@ func (w *Worker) countDone(r *request, failed string) {
 		return
 	}
 	st := &w.rec.Steps[r.step]
+	r.state = counted
 	st.Done++
 	if failed == "" {
 		st.Succeeded++
@@ -123,9 +124,7 @@ func (w *Worker) countDone(r *request, failed string) {
 		st.FailedBy.Add(failed)
 	}
 	w.rec.Status[r.status]++
-	if class := r.status/100 - 1; class >= 0 && class < 5 {
-		st.Classes[class]++
-	}
+	st.Classes[min(r.status/100, 5)-1]++
 	st.ResponseTime.Record((w.now - r.due) / 1000)
 	w.rec.ServiceTime.Record((w.now - r.sent) / 1000)
 	w.rec.TimeToFirstByte.Record((r.first - r.sent) / 1000)
@@ -149,6 +148,7 @@ func (w *Worker) countFailed(r *request, why failure) {
 		w.rec.WarmUpDone++
 		return
 	}
+	r.state = counted
 	st := &w.rec.Steps[r.step]
 	switch why {
 	case byTimeout:

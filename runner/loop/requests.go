@@ -36,6 +36,8 @@ const (
 	waiting
 	// inFlight on a connection.
 	inFlight
+	// counted: its outcome is in the counters, and the record is about to be released.
+	counted
 )
 
 const none int32 = -1

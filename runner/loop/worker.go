@@ -272,8 +272,13 @@ func http2Config(t *rv.Target) (h2.Config, uint32) {
 }
 
 // Run works until the plan is done, the context ends, or Abort. It locks its thread and leaves
-// it locked, so that a pinned thread ends with it.
-func (w *Worker) Run(ctx context.Context) error {
+// it locked, so that a pinned thread ends with it. A panic becomes its error.
+func (w *Worker) Run(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = w.recovered(p)
+		}
+	}()
 	runtime.LockOSThread()
 	if w.cfg.Pin != nil {
 		if err := w.cfg.Pin(); err != nil {

@@ -14,8 +14,8 @@ type Recorder struct {
 	Steps  []Step
 	Chains []Chain
 	Stages []Stage
-	// Status counts final responses by status code, 0 to 599.
-	Status [600]int64
+	// Status counts final responses by status code. Sessions accept three digits, 100 to 999.
+	Status [1000]int64
 
 	ServiceTime     histogram.H
 	TimeToFirstByte histogram.H
@@ -56,7 +56,7 @@ type Step struct {
 	Reset          int64
 	ConnectionLost int64
 	ResponseTime   histogram.H
-	// Classes counts final responses by status class.
+	// Classes counts final responses by status class. Codes from 600 on count as 5xx (RFC 9110 15).
 	Classes [5]int64
 	// FailedBy counts failed checks by name; Retries are requests that followed a failure.
 	FailedBy Names
@@ -110,7 +110,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 	for i, n := range r.Status {
 		total.Status[i] += n
 	}
-	r.Status = [600]int64{}
+	clear(r.Status[:])
 	r.Causes.foldBounded(&total.Causes, rv.MaxCauses, rv.CauseOther)
 	r.Failures.foldInto(&total.Failures)
 	total.Exhausted = total.Exhausted || r.Exhausted

@@ -83,6 +83,10 @@ func TestHostileMessages(t *testing.T) {
 			_ = c.fr.WriteRSTStream(id, http2.ErrCodeCancel)
 			c.ok(id)
 		}),
+		answer("RFC 9110 15 status 600", outcome{failedChecks: 1}, ":status", "600"),
+		answer("RFC 9110 15 status 999", outcome{failedChecks: 1}, ":status", "999"),
+		malformed("RFC 9110 15 status of four digits", ":status", "1000"),
+		malformed("RFC 9110 15 status below 100", ":status", "099"),
 
 		// 8.1.1
 		script("8.1.1 less content than content-length", broken, func(c *h2conn, id uint32) {

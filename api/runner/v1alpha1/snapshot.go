@@ -169,7 +169,8 @@ type StepCounters struct {
 	FailedBy map[string]int64 `json:"failedBy,omitempty"`
 	// Retries are those of Sent that followed a failure of the same step (OnFailure.Retries).
 	Retries int64 `json:"retries,omitempty"`
-	// StatusClasses counts final responses by class: 1xx at index 0 to 5xx at index 4.
+	// StatusClasses counts final responses by class: 1xx at index 0 to 5xx at index 4. Codes from 600 on
+	// count as 5xx.
 	StatusClasses [5]int64  `json:"statusClasses"`
 	ResponseTime  Histogram `json:"responseTime"`
 }

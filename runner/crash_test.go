@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// faultyLog panics on the goroutine of the worker that logs a message, and keeps what is logged later.
+type faultyLog struct {
+	slog.Handler
+	panicAt string
+
+	mu     *sync.Mutex
+	stacks *[]string
+}
+
+func newFaultyLog(panicAt string) faultyLog {
+	return faultyLog{Handler: slog.NewTextHandler(io.Discard, nil), panicAt: panicAt, mu: &sync.Mutex{}, stacks: &[]string{}}
+}
+
+func (f faultyLog) WithAttrs([]slog.Attr) slog.Handler { return f }
+
+func (f faultyLog) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == f.panicAt {
+		panic("boom")
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "stack" {
+			f.mu.Lock()
+			*f.stacks = append(*f.stacks, a.Value.String())
+			f.mu.Unlock()
+		}
+		return true
+	})
+	return nil
+}
+
+// TestWorkerPanics: one worker of two panics while it judges a response. The run ends with what both have
+// counted, and the log has the stack.
+func TestWorkerPanics(t *testing.T) {
+	w := serve(t, true, func(http.ResponseWriter, *http.Request, string) string { return "" })
+	s := get("a")
+	s.Script = &rv.Script{Name: "script", Content: rv.Content{Text: `n = 0
+function on_response(req, resp) n = n + 1; if n == 50 then error("now") end return true end`}}
+	p := plain(w, true, 100_000, s)
+	log := newFaultyLog("a script failed")
+	done := make(chan *rv.Snapshot, 1)
+	go func() {
+		got, err := Run(t.Context(), p, shard.Whole(p), Options{Workers: 2, Logger: slog.New(log)}, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- got
+	}()
+	select {
+	case got := <-done:
+		law(t, got)
+		if got.State != rv.StateDone || got.Problem != rv.ProblemInternal || !strings.Contains(got.Message, "panic: boom") {
+			t.Errorf("state %s, problem %s: %s", got.State, got.Problem, got.Message)
+		}
+		if c := &got.Counters; c.Succeeded < 49 || c.InFlightAtEnd == 0 {
+			t.Errorf("%+v, want 49 successes or more, and one in flight", *c)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the run did not end")
+	}
+	if len(*log.stacks) != 1 || !strings.Contains((*log.stacks)[0], "finishDone") {
+		t.Errorf("stacks %q, want one of finishDone", *log.stacks)
+	}
+}
