@@ -87,7 +87,7 @@ func (c *compiler) lifetime() {
 	if !bounded {
 		return
 	}
-	c.plan.Deadline = stages + c.plan.Drain + deadlineSlack
+	c.plan.Deadline = stages + 2*c.plan.Drain + deadlineSlack // a request waits for a stream, then for its response
 	for i := range c.plan.Chains {
 		if chain := &c.plan.Chains[i]; chain.Phase != runnerv1alpha1.PhaseLoad {
 			c.plan.Deadline += longest(chain)

@@ -139,6 +139,19 @@ func TestPing(t *testing.T) {
 	}
 }
 
+// TestPingAfterAStall: a worker that did not run for several intervals asks first.
+func TestPingAfterAStall(t *testing.T) {
+	p := gets(rv.Rate{Name: "slow", Count: 1, Period: 5 * time.Second, Duration: 10 * time.Second})
+	p.Targets[0].HTTP2.PingInterval = time.Second
+	b := newBench(t, p, ok(0))
+	b.onStart = append(b.onStart, func() {
+		b.in(2500*time.Millisecond, func() { b.clock += int64(2200 * time.Millisecond) })
+	})
+	if got := b.run(); got.Done != 2 || len(b.conns) != 1 {
+		t.Errorf("got %+v, %d connections, want 2 done on one", got, len(b.conns))
+	}
+}
+
 func TestHTTP2SettingsAreAnnounced(t *testing.T) {
 	zero, window, frame := uint32(0), uint32(100_000), uint32(1<<20)
 	p := gets(perSecond(10, time.Second))

@@ -48,6 +48,8 @@ type conn struct {
 	connectBegan int64
 	// receivedAt is when something last came.
 	receivedAt int64
+	// pingedAt is when the last PING was queued.
+	pingedAt int64
 	// replaces, when not none, is the connection that this one takes the place of once it has
 	// settled: a try to get back to the endpoint of its own.
 	replaces           int32

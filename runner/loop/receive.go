@@ -234,9 +234,13 @@ func (w *Worker) outcome(tok int32, o outcome) {
 // retry puts a request that the peer has not processed back at the head of the queue
 // (RFC 9113 8.7). It keeps its due time and has been counted as sent. One that a peer refuses is
 // tried once more; one whose connection ends as often as that happens, since several connections
-// may come to their ends together, but it waits no longer than any other request.
+// may come to their ends together, but no longer than a request may wait for a stream.
 func (w *Worker) retry(tok int32) {
 	r := &w.requests.all[tok]
+	if w.now-r.picked >= int64(w.cfg.MaxWait) {
+		w.finishFailed(tok, byLoss)
+		return
+	}
 	s := &w.program.Steps[r.step]
 	w.expiries[s.TimeoutClass].remove(&w.requests, tok)
 	if !r.retried && w.measured(r) {

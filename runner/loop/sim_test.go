@@ -50,6 +50,10 @@ type sim struct {
 	served []*simRequest
 	// turnCost is how long each turn of the worker takes.
 	turnCost time.Duration
+	// sendCost is how long each Send takes.
+	sendCost time.Duration
+	// waits counts the turns of the worker.
+	waits int
 }
 
 // simRequest is a request as the peer has read it, with x/net's framer and decoder.
@@ -129,6 +133,7 @@ func (s *sim) Nap(d time.Duration) {
 
 // Wait implements Net: it delivers what is there, or lets time pass.
 func (s *sim) Wait(out []Event, timeout time.Duration) (int, bool, error) {
+	s.waits++
 	s.clock += int64(s.turnCost)
 	limit := int64(never)
 	if timeout >= 0 {
@@ -193,6 +198,7 @@ func (s *sim) Send(fd int, b []byte) (int, Status) {
 	if c.closed {
 		return 0, Closed
 	}
+	s.clock += int64(s.sendCost)
 	c.in.Write(b)
 	c.parse()
 	return len(b), OK
@@ -358,8 +364,9 @@ type bench struct {
 	// goes with the start, with instants from it on.
 	lead   time.Duration
 	missed []Change
-	// drainedAt is when the worker waited for Teardown.
-	drainedAt int64
+	// drainedAt is when the worker waited for Teardown, which comes after teardownAfter.
+	drainedAt     int64
+	teardownAfter time.Duration
 }
 
 func newBench(t *testing.T, p *rv.Plan, serve func(*simRequest) reply) *bench {
@@ -392,7 +399,7 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 				}
 			case b.w.Phase() == Drained:
 				b.drainedAt = s.clock
-				b.w.Do(func(w *Worker) { w.Teardown() })
+				b.in(b.teardownAfter, func() { b.w.Do(func(w *Worker) { w.Teardown() }) })
 			}
 		},
 	})

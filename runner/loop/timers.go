@@ -104,19 +104,20 @@ func (w *Worker) fireInactivity(c *conn, limit time.Duration) {
 	w.arm(c, inactivityTimer, limit-silent)
 }
 
-// firePing asks a silent peer whether it is there, and loses a connection that has not answered
-// by the next time.
+// firePing asks a silent peer whether it is there, and loses a connection on which nothing has come for an
+// interval after that.
 func (w *Worker) firePing(c *conn, interval time.Duration) {
 	silent := time.Duration(w.now - c.receivedAt)
-	switch {
+	switch asked := c.pingedAt > c.receivedAt; {
 	case silent < interval:
 		w.arm(c, pingTimer, interval-silent)
 		return
-	case silent >= 2*interval:
+	case asked && w.now-c.pingedAt >= int64(interval):
 		w.lose(c, "no answer to PING in "+interval.String())
 		return
 	}
 	c.ping()
+	c.pingedAt = w.now
 	w.touch(c)
-	w.arm(c, pingTimer, 2*interval-silent)
+	w.arm(c, pingTimer, interval)
 }

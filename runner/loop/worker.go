@@ -22,8 +22,7 @@ type Config struct {
 	Number int
 	// Share is the worker's own part: its slots, connections and variable ranges.
 	Share rv.Share
-	// MaxWait is how long a request waits for a free stream before it is dropped, and how long
-	// responses are awaited at the end: the plan's longest timeout.
+	// MaxWait is how long a request waits for a free stream before it is dropped: the plan's longest timeout.
 	MaxWait time.Duration
 	// Deadline after the start at which the worker ends, whatever it is doing; zero: none.
 	Deadline time.Duration
@@ -353,20 +352,21 @@ func (w *Worker) generate() {
 	}
 }
 
-// idleFor is how long nothing will happen by itself.
+// idleFor is how long nothing will happen by itself, from the present instant and not from the turn's: a
+// turn may have taken long.
 func (w *Worker) idleFor() time.Duration {
 	if w.again {
 		return 0
 	}
 	next := min(w.nextPickUp(), w.sleepers.next(), w.nextChange())
 	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline())
-	if w.stage.over() {
-		next = min(next, w.endedAt+int64(w.cfg.MaxWait))
-	}
-	if next == never {
+	switch {
+	case next == never:
 		return -1
+	case next <= w.now:
+		return 0
 	}
-	return time.Duration(max(0, next-w.now))
+	return time.Duration(max(0, next-w.net.Now()))
 }
 
 func (w *Worker) deadline() int64 {
@@ -411,10 +411,10 @@ func (w *Worker) advance() {
 	}
 }
 
-// stopped says that nothing more will come: all stages are over and each request has its
-// outcome, or has had the time for one.
+// stopped reports that all stages are over and each request has its outcome. That takes at most MaxWait for
+// a request that waits for a stream, and its timeout after that.
 func (w *Worker) stopped() bool {
-	return w.loadOver || w.stage.over() && (w.requests.inUse == 0 || w.now >= w.endedAt+int64(w.cfg.MaxWait))
+	return w.loadOver || w.stage.over() && w.requests.inUse == 0
 }
 
 // tearDown runs the teardown chains, once every shard has had its last response, and ends.

@@ -119,8 +119,7 @@ func TestDroppedWhenNoStreamComesFree(t *testing.T) {
 	if got.Dropped == 0 || got.Sent+got.Dropped != 100 || got.Sent != int64(len(b.served)) {
 		t.Errorf("got %+v, the peer counted %d", got, len(b.served))
 	}
-	// The last one left the queue so late in the drain that its answer came after it.
-	if got.InFlight > 1 {
+	if got.InFlight != 0 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -322,13 +321,72 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-func TestDrainEndsWithTheLongestTimeout(t *testing.T) {
-	p := gets(perSecond(10, time.Second))
-	p.Drain = 100 * time.Millisecond // as if compile had made a mistake
-	b := newBench(t, p, func(*simRequest) reply { return reply{} })
+// TestDrain: a run that is not cut off awaits the outcome of each request, however late it was sent.
+func TestDrain(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		drain time.Duration
+		serve func(*simRequest) reply
+		// streams of the one connection.
+		streams int
+		want    rvTotals
+	}{
+		{"none answered, and a drain below the timeout", 100 * time.Millisecond, func(*simRequest) reply { return reply{} }, 100,
+			rvTotals{Sent: 10, TimedOut: 10}},
+		{"sent late in the drain, and answered later", 1100 * time.Millisecond, ok(900 * time.Millisecond), 5,
+			rvTotals{Sent: 10, Done: 10, Succeeded: 10}},
+		{"sent late in the drain, and never answered", 1100 * time.Millisecond, func(*simRequest) reply { return reply{} }, 5,
+			rvTotals{Sent: 10, TimedOut: 10}},
+		{"refused for ever", 1100 * time.Millisecond, func(*simRequest) reply { return reply{resets: true, reset: http2.ErrCodeRefusedStream} }, 100,
+			rvTotals{Sent: 10, Reset: 10, Retried: 10}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := gets(perSecond(10, time.Second))
+			p.Targets[0].MaxConcurrentStreams = tt.streams
+			p.Drain = tt.drain
+			b := newBench(t, p, tt.serve)
+			got := b.run()
+			if diff := cmp.Diff(&tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if after := time.Duration(b.clock - b.w.Ended()); after > 2200*time.Millisecond {
+				t.Errorf("the drain took %v", after)
+			}
+		})
+	}
+}
+
+// TestGivenBackForEver: a peer that gives every request back cannot keep the run from ending.
+func TestGivenBackForEver(t *testing.T) {
+	b := newBench(t, gets(perSecond(10, time.Second)), func(*simRequest) reply {
+		return reply{after: 10 * time.Millisecond, goaway: true}
+	})
 	got := b.run()
-	if got.Sent != 10 || got.TimedOut+got.InFlight != 10 || got.InFlight == 0 {
-		t.Errorf("got %+v", got)
+	if after := time.Duration(b.clock - b.w.Ended()); got.InFlight != 0 || after > 2200*time.Millisecond {
+		t.Errorf("got %+v, %v after the last slot", got, after)
+	}
+}
+
+// TestIdleWhileDrained: a worker that awaits Teardown sleeps.
+func TestIdleWhileDrained(t *testing.T) {
+	p := gets(perSecond(10, time.Second))
+	p.Chains = append(p.Chains, rv.Chain{Name: "down", Phase: rv.PhaseTeardown, Steps: p.Chains[0].Steps})
+	b := newBench(t, p, ok(0))
+	b.turnCost = time.Microsecond // else a worker that spins would let no time pass
+	b.teardownAfter = 10 * time.Second
+	b.run()
+	if b.waits > 200 {
+		t.Errorf("%d turns for 10 requests and a wait of 10 s", b.waits)
+	}
+}
+
+// TestSleepIsFromNow: the time that a turn takes is not added to the sleep that follows it.
+func TestSleepIsFromNow(t *testing.T) {
+	b := newBench(t, gets(perSecond(10, time.Second)), ok(0))
+	b.sendCost = 20 * time.Millisecond
+	b.run()
+	if m := b.w.rec.Lag.Max(); m > 1000 {
+		t.Errorf("lag %d us, want none: each slot is 100 ms after the one before", m)
 	}
 }
 

@@ -124,7 +124,7 @@ type Teardown struct{}
 type Stop struct {
 	// Reason is told in the report, for instance "spec.stop".
 	Reason string `json:"reason"`
-	// Drain waits for responses in flight, no longer than Plan.Drain; false: ends at once, and
+	// Drain waits for responses in flight, each until its timeout; false: ends at once, and
 	// what is in flight is counted so.
 	Drain bool `json:"drain"`
 }

@@ -22,8 +22,8 @@ type Plan struct {
 	Rates   []Rate   `json:"rates"`
 	// Thresholds are judged by whoever merges the snapshots, never by one runner.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// Drain is how long responses are awaited after the last request was sent: a little longer than the
-	// longest timeout of all steps.
+	// Drain is how long a request may wait for a stream, and responses are awaited after the last request was
+	// sent: a little longer than the longest timeout of all steps.
 	Drain time.Duration `json:"drain"`
 	// Deadline bounds the whole run, counted from the start; a runner stops by itself when it
 	// has passed, also when nobody can reach it. Zero: none.
