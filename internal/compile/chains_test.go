@@ -285,7 +285,7 @@ func TestWeightByRequests(t *testing.T) {
 
 // TestDeadlineOfOnce: what runs once has its time, but not for ever.
 func TestDeadlineOfOnce(t *testing.T) {
-	base := time.Second + 5*time.Second + 100*time.Millisecond + time.Minute // stage, drain with slack, slack
+	base := time.Second + 2*(5*time.Second+100*time.Millisecond) + time.Minute // stage, drain with slack twice, slack
 	for _, tc := range []struct {
 		name string
 		edit func(*v1alpha1.Step)

@@ -386,7 +386,7 @@ func TestDeadline(t *testing.T) {
 		lt   *builder.LoadTest
 		want string
 	}{
-		{"a second, 5.1 of drain, a minute", builder.Minimal("test"), "1m6.1s"},
+		{"a second, 5.1 of drain twice, a minute", builder.Minimal("test"), "1m11.2s"},
 		{"asked for", builder.Minimal("test").Deadline(90), "1m30s"},
 		{"requests only", builder.Minimal("test").Rates(builder.AsFastAsPossible("all", 10)), "0s"},
 		{"requests only, asked for", builder.Minimal("test").Rates(builder.AsFastAsPossible("all", 10)).Deadline(5), "5s"},
