@@ -40,8 +40,12 @@ const (
 	Lost
 )
 
-// Outcome is the end of a request.
-type Outcome struct{ Kind Kind }
+// Outcome is the end of a request. Rule is what the response broke when Kind is
+// Reset.
+type Outcome struct {
+	Kind Kind
+	Rule *Error
+}
 
 // Handler takes the events of a session. All calls happen inside Receive, Ended
 // or Close; slices are valid during the call; the handler must not call back
@@ -165,13 +169,16 @@ func (c *Client) setLimit() {
 }
 
 // finish ends the first request of the queue and says so, unless no one waits.
-func (c *Client) finish(k Kind) {
+func (c *Client) finish(k Kind) { c.finishBy(k, nil) }
+
+// finishBy is finish with the rule that was broken.
+func (c *Client) finishBy(k Kind, rule *Error) {
 	r := c.queue.pop()
 	if r.state&cancelled != 0 {
 		c.forgot--
 		return
 	}
-	c.h.OnDone(r.tok, Outcome{k})
+	c.h.OnDone(r.tok, Outcome{k, rule})
 }
 
 // finishUnanswered ends the first request of the queue, of whose response there

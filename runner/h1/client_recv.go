@@ -181,7 +181,7 @@ func (c *Client) fail(err *Error) error {
 	c.breakOff()
 	switch {
 	case err != errUnsolicited:
-		c.finish(Reset)
+		c.finishBy(Reset, err)
 	case c.queue.count > 0: // none of them was sent
 		for c.queue.count > 0 {
 			c.finishUnanswered()

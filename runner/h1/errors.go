@@ -8,7 +8,10 @@ type Error struct {
 	Reason, Section string
 }
 
-func (e *Error) Error() string { return "http1: " + e.Reason + " (" + e.Section + ")" }
+func (e *Error) Error() string { return "http1: " + e.Rule() }
+
+// Rule returns the rule that the peer broke and where it is written.
+func (e *Error) Rule() string { return e.Reason + " (" + e.Section + ")" }
 
 // One value per rule: a hostile peer must not make us allocate.
 var (

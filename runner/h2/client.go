@@ -40,10 +40,12 @@ const (
 )
 
 // Outcome is the end of a request; Code is that of the RST_STREAM or GOAWAY, if
-// one ended it.
+// one ended it. Rule is the rule that the response broke when the stream was
+// reset by us, and empty when the peer reset it.
 type Outcome struct {
 	Kind Kind
 	Code http2.ErrCode
+	Rule string
 }
 
 // Handler takes the events of a client session. All calls happen inside Receive
@@ -88,6 +90,8 @@ type Client struct {
 	ready    bool // the peer's first SETTINGS came
 	acked    bool // the peer acknowledged ours
 	draining bool // GOAWAY seen or ids run out
+	goneAway bool
+	goAway   http2.ErrCode // valid with goneAway
 	shut     bool // we sent GOAWAY
 }
 
@@ -137,6 +141,9 @@ func (c *Client) Abandoned() int { return c.abandoned }
 // because ids have run out: open another connection, and close this one when
 // InFlight is 0.
 func (c *Client) Draining() bool { return c.draining }
+
+// GoAway returns the code of the peer's last GOAWAY, and whether there was one.
+func (c *Client) GoAway() (code http2.ErrCode, seen bool) { return c.goAway, c.goneAway }
 
 // EncoderTableSize is how large the dynamic table for requests may be, in
 // octets: the default 4096, or less if the peer's SETTINGS say so.
@@ -221,8 +228,8 @@ func (c *Client) drop(s *stream) {
 
 // resetStream is a stream error (RFC 9113 5.4.2). It must be sent whatever the
 // budget says, but is charged to it.
-func (c *Client) resetStream(s *stream, code http2.ErrCode) {
+func (c *Client) resetStream(s *stream, code http2.ErrCode, rule string) {
 	c.resets.take(c.now)
 	c.out.buf = AppendRSTStream(c.out.buf, s.id, code)
-	c.finish(s, Outcome{Reset, code})
+	c.finish(s, Outcome{Reset, code, rule})
 }

@@ -86,7 +86,7 @@ func (c *Client) onPriority(h FrameHeader) error {
 	}
 	if h.Length != priorityLen {
 		if s := c.streams.find(h.StreamID); s != nil {
-			c.resetStream(s, http2.ErrCodeFrameSize)
+			c.resetStream(s, http2.ErrCodeFrameSize, "PRIORITY is not 5 octets (RFC 9113 6.3)")
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func (c *Client) onRSTStream(h FrameHeader, p []byte) error {
 		if code == http2.ErrCodeRefusedStream { // RFC 9113 8.7
 			kind = Unprocessed
 		}
-		c.finish(s, Outcome{kind, code})
+		c.finish(s, Outcome{Kind: kind, Code: code})
 	}
 	return nil
 }
@@ -191,11 +191,11 @@ func (c *Client) onGoAway(h FrameHeader, p []byte) error {
 	}
 	last := binary.BigEndian.Uint32(p) & idMask
 	code := http2.ErrCode(binary.BigEndian.Uint32(p[4:]))
-	c.draining = true
+	c.draining, c.goneAway, c.goAway = true, true, code
 	c.setLimit()
 	for i := range c.streams.ring {
 		if s := &c.streams.ring[i]; s.id > last {
-			c.finish(s, Outcome{Unprocessed, code})
+			c.finish(s, Outcome{Kind: Unprocessed, Code: code})
 		}
 	}
 	return nil
@@ -228,9 +228,9 @@ func (c *Client) onStreamWindow(id, by uint32) error {
 	switch {
 	case s == nil: // late; RFC 9113 6.9 allows it on closed streams
 	case by == 0:
-		c.resetStream(s, http2.ErrCodeProtocol)
+		c.resetStream(s, http2.ErrCodeProtocol, "WINDOW_UPDATE by 0 (RFC 9113 6.9)")
 	case !widen(&s.sendWindow, int64(by)):
-		c.resetStream(s, http2.ErrCodeFlowControl)
+		c.resetStream(s, http2.ErrCodeFlowControl, "the stream's window is above 2^31-1 (RFC 9113 6.9.1)")
 	default:
 		for s.body != 0 && c.sendFrame(s) {
 		}

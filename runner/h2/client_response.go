@@ -84,17 +84,21 @@ func (c *Client) onBlock(id uint32, end bool, p []byte) error {
 // told says that the sink has told the handler of a final status.
 func (c *Client) onMessage(s *stream, sum *hpack.Summary, end, told bool) {
 	switch {
-	case s.flags&answered != 0: // RFC 9113 5.1, half-closed (remote)
-		c.resetStream(s, http2.ErrCodeStreamClosed)
-	case sum.Malformed || sum.Size > uint64(c.cfg.MaxHeaderListSize):
-		c.resetStream(s, http2.ErrCodeProtocol)
+	case s.flags&answered != 0:
+		c.resetStream(s, http2.ErrCodeStreamClosed, "HEADERS after END_STREAM (RFC 9113 5.1)")
+	case sum.Malformed:
+		c.resetStream(s, http2.ErrCodeProtocol, "a malformed header field (RFC 9113 8.2, 8.3)")
+	case sum.Size > uint64(c.cfg.MaxHeaderListSize):
+		c.resetStream(s, http2.ErrCodeProtocol, "the header is larger than SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 10.5.1)")
 	case s.flags&gotFinal != 0:
 		c.onTrailers(s, sum, end)
-	case sum.Pseudo != hpack.Status.Bit() || sum.Status == 101: // RFC 9113 8.3.2, 8.6
-		c.resetStream(s, http2.ErrCodeProtocol)
+	case sum.Pseudo != hpack.Status.Bit():
+		c.resetStream(s, http2.ErrCodeProtocol, "the header has not exactly the pseudo-header field :status (RFC 9113 8.3.2)")
+	case sum.Status == 101:
+		c.resetStream(s, http2.ErrCodeProtocol, "status 101 (RFC 9113 8.6)")
 	case sum.Status < 200:
-		if end { // RFC 9113 8.1
-			c.resetStream(s, http2.ErrCodeProtocol)
+		if end {
+			c.resetStream(s, http2.ErrCodeProtocol, "END_STREAM on a 1xx response (RFC 9113 8.1)")
 		}
 	default:
 		c.onFinal(s, sum, end, told)
@@ -105,7 +109,7 @@ func (c *Client) onMessage(s *stream, sum *hpack.Summary, end, told bool) {
 // pseudo-header fields (RFC 9113 8.1).
 func (c *Client) onTrailers(s *stream, sum *hpack.Summary, end bool) {
 	if !end || sum.Pseudo != 0 {
-		c.resetStream(s, http2.ErrCodeProtocol)
+		c.resetStream(s, http2.ErrCodeProtocol, "trailers without END_STREAM or with a pseudo-header field (RFC 9113 8.1)")
 		return
 	}
 	c.endResponse(s)
@@ -128,11 +132,14 @@ func (c *Client) onFinal(s *stream, sum *hpack.Summary, end, told bool) {
 	}
 }
 
+// contentLength is the rule that the content is as long as the header says.
+const contentLength = "the content is not as long as content-length says (RFC 9113 8.1.1)"
+
 // endResponse is the END_STREAM of the peer.
 func (c *Client) endResponse(s *stream) {
 	switch {
-	case s.left > 0: // RFC 9113 8.1.1
-		c.resetStream(s, http2.ErrCodeProtocol)
+	case s.left > 0:
+		c.resetStream(s, http2.ErrCodeProtocol, contentLength)
 	case s.body == 0:
 		c.finish(s, Outcome{Kind: Completed})
 	default:
@@ -226,13 +233,16 @@ func (c *Client) beginStreamData(s *stream, h FrameHeader) {
 	content := int64(c.in.data.size)
 	switch {
 	case s.flags&answered != 0:
-		c.resetStream(s, http2.ErrCodeStreamClosed)
+		c.resetStream(s, http2.ErrCodeStreamClosed, "DATA after END_STREAM (RFC 9113 5.1)")
 		return
 	case int64(h.Length) > int64(s.recvWindow):
-		c.resetStream(s, http2.ErrCodeFlowControl)
+		c.resetStream(s, http2.ErrCodeFlowControl, "DATA beyond the stream's window (RFC 9113 6.9.1)")
 		return
-	case s.flags&gotFinal == 0, s.left >= 0 && content > s.left: // RFC 9113 8.1, 8.1.1
-		c.resetStream(s, http2.ErrCodeProtocol)
+	case s.flags&gotFinal == 0:
+		c.resetStream(s, http2.ErrCodeProtocol, "DATA before the header (RFC 9113 8.1)")
+		return
+	case s.left >= 0 && content > s.left:
+		c.resetStream(s, http2.ErrCodeProtocol, contentLength)
 		return
 	}
 	if s.left >= 0 {

@@ -1,10 +1,6 @@
 package h2
 
-import (
-	"fmt"
-
-	"golang.org/x/net/http2"
-)
+import "golang.org/x/net/http2"
 
 // ConnError is a connection error (RFC 9113 5.4.1): the session is over. The
 // GOAWAY that tells the peer, with the same code and reason, is pending.
@@ -13,4 +9,7 @@ type ConnError struct {
 	Reason string
 }
 
-func (e *ConnError) Error() string { return fmt.Sprintf("http2: %v: %s", e.Code, e.Reason) }
+func (e *ConnError) Error() string { return "http2: " + e.Rule() }
+
+// Rule returns the code and the rule that the peer broke.
+func (e *ConnError) Rule() string { return e.Code.String() + ": " + e.Reason }

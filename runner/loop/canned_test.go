@@ -43,7 +43,9 @@ func (n *canned) Adopt(c *dial.Connection, data int32) (int, error) {
 	n.conns[c.FD].data = data
 	return c.FD, nil
 }
-func (n *canned) Interest(int, int32, bool) error                      { return nil }
+func (n *canned) Interest(int, int32, bool) error { return nil }
+func (*canned) Why() error                        { return nil }
+
 func (n *canned) Close(int)                                            {}
 func (n *canned) Connect(string, bool) (*dial.Connection, bool, error) { return nil, false, nil }
 func (n *canned) Dial(w *Worker, r DialRequest) {

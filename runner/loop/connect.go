@@ -4,6 +4,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
@@ -58,7 +59,7 @@ func (w *Worker) connectNow(c *conn, t *rv.Target) bool {
 		fd, err = w.net.Adopt(d, c.index)
 	}
 	if err != nil {
-		w.problem = err.Error()
+		w.connectFailed(c, failure.Of(err, t.Endpoints[c.endpoint].Address))
 		w.redial(c)
 		return true
 	}
@@ -95,9 +96,11 @@ func (w *Worker) connected(r DialRequest, d *dial.Connection, err error) {
 	case err == nil:
 		w.join(c, d, fd)
 	case c.replaces != none:
+		w.connectFailed(c, failure.Of(err, w.endpoint(c).Address))
 		w.giveUpReturn(c)
 	default:
-		w.problem = err.Error()
+		w.connectFailed(c, failure.Of(err, w.endpoint(c).Address))
+		w.problem = err.Error() // which may say what to change
 		w.redial(c)
 	}
 }
@@ -154,10 +157,11 @@ func (w *Worker) settle(c *conn) {
 
 // lose closes a connection that has failed or ended; each of its requests gets its outcome. A
 // connection that was not draining is replaced.
-func (w *Worker) lose(c *conn, why string) {
-	w.current = c
+func (w *Worker) lose(c *conn, why failure.Cause) {
+	why = w.countEnd(c, why)
+	w.current, w.ending = c, why
 	c.session.Close()
-	w.current = nil
+	w.current, w.ending = nil, failure.Cause{}
 	replace := c.state == open
 	w.discard(c)
 	if !replace {
@@ -170,7 +174,6 @@ func (w *Worker) lose(c *conn, why string) {
 	if !c.settled {
 		// Connecting was no success: back off, and let another endpoint have a try.
 		c.failures++
-		w.problem = why
 	}
 	w.replace(c)
 }

@@ -2,14 +2,15 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
-// failure is an outcome of a request that got no whole response.
-type failure uint8
+// unanswered is an outcome of a request that got no whole response.
+type unanswered uint8
 
 const (
-	byTimeout failure = iota
+	byTimeout unanswered = iota
 	byReset
 	byLoss
 )
@@ -131,16 +132,16 @@ func (w *Worker) countDone(r *request, failed string) {
 }
 
 // finishFailed gives a request without a whole response its outcome, and the chain the failure.
-func (w *Worker) finishFailed(tok int32, why failure) {
+func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 	r := &w.requests.all[tok]
-	w.countFailed(r, why)
+	w.countFailed(r, why, cause)
 	a := r.activation
 	w.expiries[w.program.Steps[r.step].TimeoutClass].remove(&w.requests, tok)
 	w.releaseRequest(tok)
 	w.stepEnded(a, abortReason[why])
 }
 
-func (w *Worker) countFailed(r *request, why failure) {
+func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
 	switch {
 	case r.stage < 0:
 		return
@@ -155,8 +156,10 @@ func (w *Worker) countFailed(r *request, why failure) {
 		st.TimedOut++
 	case byReset:
 		st.Reset++
+		w.countRequest(rv.FailureReset, r, cause)
 	default:
 		st.ConnectionLost++
+		w.countRequest(rv.FailureConnectionLost, r, cause)
 	}
 }
 
@@ -177,10 +180,10 @@ func (w *Worker) timeOut(tok int32) {
 	if !c.session.Cancel(r.stream, w.now) && w.measured(r) {
 		w.rec.Abandoned++
 	}
-	w.finishFailed(tok, byTimeout)
+	w.finishFailed(tok, byTimeout, failure.Cause{})
 	w.again = true // a stream has come free after this turn's requests were made
 	if c.broken() {
-		w.lose(c, "a request timed out")
+		w.lose(c, w.brokenBy(c, rv.CauseOtherTimedOut, ""))
 		return
 	}
 	w.touch(c)

@@ -28,6 +28,8 @@ type Net interface {
 	Interest(fd int, data int32, writable bool) error
 	Read(fd int, b []byte) (int, Status)
 	Send(fd int, b []byte) (int, Status)
+	// Why returns the error behind the last Closed of Read or Send.
+	Why() error
 	Close(fd int)
 }
 

@@ -16,6 +16,8 @@ type epollNet struct {
 	events [256]poll.Event
 	// direct remembers how to connect to an address; nil: it cannot be done directly.
 	direct map[string]*direct
+	// why is the error of the last read or write that found a connection closed.
+	why unix.Errno
 }
 
 // NewNet makes a Net of the operating system. Release frees it after the worker has ended.
@@ -53,21 +55,24 @@ func (e *epollNet) Interest(fd int, data int32, writable bool) error {
 	return e.poller.Modify(fd, data, writable)
 }
 
-func (*epollNet) Read(fd int, b []byte) (int, Status) {
+func (e *epollNet) Read(fd int, b []byte) (int, Status) {
 	n, errno := poll.Read(fd, b)
-	return n, status(errno, n == 0)
+	return n, e.status(errno, n == 0)
 }
 
-func (*epollNet) Send(fd int, b []byte) (int, Status) {
+func (e *epollNet) Send(fd int, b []byte) (int, Status) {
 	n, errno := poll.Send(fd, b)
-	return n, status(errno, false)
+	return n, e.status(errno, false)
 }
 
-func status(errno unix.Errno, end bool) Status {
+func (e *epollNet) Why() error { return e.why }
+
+func (e *epollNet) status(errno unix.Errno, end bool) Status {
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR:
 		return Again
 	case errno != 0:
+		e.why = errno
 		return Closed
 	case end:
 		return Ended

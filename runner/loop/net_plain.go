@@ -21,6 +21,8 @@ type plainNet struct {
 	// next is where Wait begins to look, so that no connection starves another.
 	next  int
 	woken bool
+	// why is the error of the last read or write that found a connection closed.
+	why error
 	// tell has a token when there may be something for Wait.
 	tell chan struct{}
 }
@@ -34,6 +36,7 @@ type plainConn struct {
 	room   *sync.Cond
 	read   Status // what Read says when in is empty
 	write  Status
+	why    error // behind Closed of either
 	closed bool
 	// wantsRoom: the worker has found out full.
 	wantsRoom bool
@@ -102,6 +105,8 @@ func (n *plainNet) reader(p *plainConn) {
 			p.read = Closed
 			if errors.Is(err, io.EOF) {
 				p.read = Ended
+			} else {
+				p.why = err
 			}
 		}
 		done := err != nil || p.closed
@@ -130,7 +135,7 @@ func (n *plainNet) writer(p *plainConn) {
 		}
 		if _, err := p.net.Write(b); err != nil {
 			n.mu.Lock()
-			p.write = Closed
+			p.write, p.why = Closed, err
 			n.mu.Unlock()
 			return
 		}
@@ -192,6 +197,7 @@ func (n *plainNet) Read(fd int, b []byte) (int, Status) {
 	defer n.mu.Unlock()
 	p := n.conns[fd]
 	if len(p.in) == 0 {
+		n.why = p.why
 		return 0, p.read
 	}
 	k := copy(b, p.in)
@@ -205,6 +211,7 @@ func (n *plainNet) Send(fd int, b []byte) (int, Status) {
 	defer n.mu.Unlock()
 	p := n.conns[fd]
 	if p.write != OK {
+		n.why = p.why
 		return 0, p.write
 	}
 	k := min(len(b), plainBuffer-len(p.out))
@@ -214,6 +221,12 @@ func (n *plainNet) Send(fd int, b []byte) (int, Status) {
 	p.out = append(p.out, b[:k]...)
 	p.room.Broadcast()
 	return k, OK
+}
+
+func (n *plainNet) Why() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.why
 }
 
 func (n *plainNet) Close(fd int) {

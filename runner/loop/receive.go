@@ -4,6 +4,7 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/extract"
 	"github.com/h2surge/h2surge/runner/h2"
@@ -61,10 +62,12 @@ func (w *Worker) receive(c *conn, ended bool) {
 // response (RFC 9112 6.3); over TLS only close_notify is clean (RFC 9112 9.8), and that has been
 // seen before.
 func (w *Worker) ended(c *conn, st Status) {
-	why := "the connection broke"
+	why := w.brokenBy(c, rv.CauseClosed, "")
 	if st == Ended {
-		why = "the peer closed the connection"
+		w.ending = why
 		w.endResponse(c)
+	} else {
+		why = failure.Of(w.net.Why(), why.Address)
 	}
 	w.lose(c, why)
 }
@@ -88,7 +91,7 @@ func (w *Worker) parse(c *conn, p []byte) bool {
 	w.current = nil
 	if err != nil {
 		w.write(c) // the GOAWAY that says why
-		w.lose(c, err.Error())
+		w.lose(c, w.brokenBy(c, rv.CauseProtocol, ruleOf(err)))
 		return false
 	}
 	return true
@@ -100,6 +103,7 @@ func (w *Worker) received(c *conn) {
 		w.settle(c)
 	}
 	if c.state == open && c.session.Draining() {
+		w.countGoAway(c)
 		w.retire(c, true)
 		return
 	}
@@ -108,7 +112,7 @@ func (w *Worker) received(c *conn) {
 		return
 	}
 	if c.broken() {
-		w.lose(c, "the session ended")
+		w.lose(c, w.brokenBy(c, rv.CauseClosed, ""))
 		return
 	}
 	if len(c.session.Pending()) > 0 {
@@ -207,6 +211,12 @@ func (w *Worker) OnDone(tok uint32, o h2.Outcome) {
 	if out == givenBack && o.Code == http2.ErrCodeRefusedStream {
 		out = refused
 	}
+	switch {
+	case o.Rule != "":
+		w.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule}
+	case out == wasReset, out == refused:
+		w.why = failure.Cause{Kind: rv.CauseRstStream, Detail: o.Code.String()}
+	}
 	w.outcome(int32(tok), out)
 }
 
@@ -219,15 +229,15 @@ func (w *Worker) outcome(tok int32, o outcome) {
 		w.retry(tok)
 	case refused:
 		if r := &w.requests.all[tok]; r.refused {
-			w.finishFailed(tok, byReset)
+			w.finishFailed(tok, byReset, w.why)
 			return
 		}
 		w.requests.all[tok].refused = true
 		w.retry(tok)
 	case wasReset:
-		w.finishFailed(tok, byReset)
+		w.finishFailed(tok, byReset, w.why)
 	default:
-		w.finishFailed(tok, byLoss)
+		w.finishFailed(tok, byLoss, w.ending)
 	}
 }
 
@@ -238,7 +248,7 @@ func (w *Worker) outcome(tok int32, o outcome) {
 func (w *Worker) retry(tok int32) {
 	r := &w.requests.all[tok]
 	if w.now-r.picked >= int64(w.cfg.MaxWait) {
-		w.finishFailed(tok, byLoss)
+		w.finishFailed(tok, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting})
 		return
 	}
 	s := &w.program.Steps[r.step]

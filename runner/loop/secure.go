@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
@@ -26,9 +28,10 @@ func (w *Worker) receiveSecure(c *conn) bool {
 		}
 		if err != nil {
 			w.flushSecure(c) // the alert that says why
-			why := "TLS: " + err.Error()
+			why := failure.Of(err, w.endpoint(c).Address)
 			if errors.Is(err, io.EOF) {
-				why = "the peer closed the connection"
+				why = w.brokenBy(c, rv.CauseClosed, "")
+				w.ending = why
 				w.closeNotified(c)
 			}
 			w.lose(c, why)

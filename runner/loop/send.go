@@ -1,6 +1,9 @@
 package loop
 
-import rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
+)
 
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free.
 func (w *Worker) sendWaiting() {
@@ -25,7 +28,7 @@ func (w *Worker) send(tok, ci int32) bool {
 	stream, ok := w.open(c, tok)
 	if !ok {
 		w.offer(ci)
-		w.dropRequest(tok, rv.AbortScript)
+		w.dropRequest(tok, rv.AbortScript, failure.Cause{Kind: rv.CauseScript})
 		return false
 	}
 	r.stream, r.conn, r.state, r.sent = stream, ci, inFlight, w.now
@@ -67,27 +70,31 @@ func (w *Worker) countSent(r *request) {
 func (w *Worker) dropWaiting(at int64) {
 	for i := range w.targets {
 		t := &w.targets[i]
+		var why failure.Cause
 		for t.waiting.len() > 0 {
 			tok := t.waiting.front()
 			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at {
 				break
 			}
 			t.waiting.pop()
-			w.dropRequest(tok, rv.AbortDropped)
+			if !why.Failed() {
+				why = w.unsent(i, at)
+			}
+			w.dropRequest(tok, rv.AbortDropped, why)
 		}
 	}
 }
 
 // dropRequest gives up a request that is not on any connection. One that the peer has given back was
 // sent, so it is lost.
-func (w *Worker) dropRequest(tok int32, why string) {
+func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 	r := &w.requests.all[tok]
 	switch {
 	case r.retried:
-		w.countFailed(r, byLoss)
+		w.countFailed(r, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting, Address: cause.Address})
 		why = rv.AbortConnectionLost
 	case r.stage >= 0:
-		w.countDropped(int(r.stage))
+		w.countDropped(int(r.stage), cause)
 	}
 	i := r.instance
 	w.releaseRequest(tok)

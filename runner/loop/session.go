@@ -2,6 +2,7 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h1"
@@ -173,6 +174,9 @@ func (e h1Events) OnHeader(tok uint32, name, value []byte) { e.w.OnHeader(tok, n
 func (e h1Events) OnData(tok uint32, p []byte)             { e.w.OnData(tok, p) }
 
 func (e h1Events) OnDone(tok uint32, o h1.Outcome) {
+	if o.Rule != nil {
+		e.w.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule.Rule()}
+	}
 	e.w.outcome(int32(tok), outcomeOfH1[o.Kind])
 }
 

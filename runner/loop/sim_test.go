@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"testing"
 	"time"
 
@@ -204,6 +205,8 @@ func (s *sim) Send(fd int, b []byte) (int, Status) {
 	return len(b), OK
 }
 
+func (s *sim) Why() error { return syscall.ECONNRESET }
+
 func (s *sim) Close(fd int) { s.conns[fd].hungUp = true }
 
 // Dial implements Dialer.
@@ -212,7 +215,7 @@ func (s *sim) Dial(w *Worker, r DialRequest) {
 	s.in(r.Delay+time.Millisecond, func() {
 		if s.refuse > 0 || s.down[r.Endpoint] {
 			s.refuse--
-			w.Connected(r, nil, errors.New("connection refused"))
+			w.Connected(r, nil, syscall.ECONNREFUSED)
 			return
 		}
 		c := &simConn{s: s, endpoint: r.Endpoint, index: len(s.conns), fd: len(s.conns), open: map[uint32]*simRequest{}}
@@ -456,6 +459,15 @@ func (b *bench) totals() *rvTotals {
 		c := &b.w.rec.Chains[i]
 		if n := sum(c.AbortedBy.Counts()); n != c.Aborted {
 			b.t.Errorf("chain %d: %d aborted instances have a reason, of %d", i, n, c.Aborted)
+		}
+	}
+	causes := map[rv.FailureOf]int64{}
+	for _, c := range b.w.rec.Failures.Counts() {
+		causes[c.Of] += c.Count
+	}
+	for of, n := range map[rv.FailureOf]int64{rv.FailureReset: out.Reset, rv.FailureConnectionLost: out.Lost, rv.FailureDropped: out.Dropped} {
+		if causes[of] != n {
+			b.t.Errorf("%d of %d %s have a cause", causes[of], n, of)
 		}
 	}
 	if n := b.w.rec.Blocked.Count(); n != out.Sent {

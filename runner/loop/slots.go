@@ -4,6 +4,7 @@ import (
 	"math"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/pace"
 )
@@ -221,7 +222,7 @@ func (w *Worker) assign(due int64) {
 		w.rec.Lag.Record((w.now - due) / 1000)
 	}
 	if w.requests.inUse >= maxWaiting {
-		w.countDropped(w.stage.index)
+		w.countDropped(w.stage.index, failure.Cause{Kind: rv.CauseMaxWaiting})
 		return
 	}
 	if w.numbered {
@@ -232,7 +233,7 @@ func (w *Worker) assign(due int64) {
 	case t != none:
 		w.targets[t].waiting.push(w.newRequest(a, t, due, int16(w.stage.index)))
 	case !w.exhaust():
-		w.countDropped(w.stage.index)
+		w.countDropped(w.stage.index, failure.Cause{Kind: w.unbegun()})
 	}
 }
 
@@ -295,9 +296,10 @@ func (w *Worker) closedLoop() {
 }
 
 // countDropped counts a slot of a stage that was never sent.
-func (w *Worker) countDropped(stage int) {
+func (w *Worker) countDropped(stage int, cause failure.Cause) {
 	w.rec.Stages[stage].Dropped++
 	if !w.stage.rates[stage].WarmUp {
 		w.rec.Dropped++
+		w.count(rv.FailureDropped, cause)
 	}
 }

@@ -2,6 +2,8 @@ package loop
 
 import (
 	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
 // timerKind is what a connection waits for. These timers are rare and one heap keeps them all;
@@ -76,7 +78,7 @@ func (w *Worker) fire(c *conn, kind timerKind) {
 	switch kind {
 	case settingsTimer:
 		if !c.settled {
-			w.lose(c, "target "+t.Name+": connected, but the peer sent no SETTINGS in time (RFC 9113 3.4)")
+			w.lose(c, w.brokenBy(c, rv.CauseNoSettings, ""))
 		}
 	case ageTimer:
 		w.retire(c, true)
@@ -98,7 +100,7 @@ func (w *Worker) fireInactivity(c *conn, limit time.Duration) {
 		silent = 0
 	}
 	if silent >= limit {
-		w.lose(c, "the connection was silent for "+limit.String())
+		w.lose(c, w.brokenBy(c, rv.CauseSilent, limit.String()))
 		return
 	}
 	w.arm(c, inactivityTimer, limit-silent)
@@ -113,7 +115,7 @@ func (w *Worker) firePing(c *conn, interval time.Duration) {
 		w.arm(c, pingTimer, interval-silent)
 		return
 	case asked && w.now-c.pingedAt >= int64(interval):
-		w.lose(c, "no answer to PING in "+interval.String())
+		w.lose(c, w.brokenBy(c, rv.CausePing, interval.String()))
 		return
 	}
 	c.ping()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
@@ -141,6 +142,9 @@ type Worker struct {
 	halted          bool
 	abort           bool
 	endedByDeadline bool
+	// ending is why the connection ends whose session is told so, and why the cause of the outcome that a
+	// session reports: both are valid during those calls only.
+	ending, why failure.Cause
 	// problem is the last connection failure, while not ready.
 	problem string
 	// noAuthorization is why a target has no Authorization field yet.
@@ -180,6 +184,9 @@ type target struct {
 	available ring[int32]
 	// waiting requests have a slot but no stream yet, oldest first.
 	waiting ring[int32]
+	// unconnected is why requests are dropped while no connection is open: the last end of a connection, or
+	// failure to open one.
+	unconnected failure.Cause
 	// ready steps wait for a slot.
 	ready ring[readyStep]
 }

@@ -30,9 +30,11 @@ const (
 type FailureOf string
 
 const (
-	// FailureConnect counts attempts to open a connection, before and during the load. All others count
-	// requests of measured stages, and add up to the counter of the same name.
-	FailureConnect        FailureOf = "connect"
+	// FailureConnect counts attempts to open a connection, and FailureConnection open connections that ended
+	// with an error or with requests in flight, before and during the load.
+	FailureConnect    FailureOf = "connect"
+	FailureConnection FailureOf = "connection"
+	// All others count requests of measured stages, and add up to the counter of the same name.
 	FailureReset          FailureOf = "reset"
 	FailureConnectionLost FailureOf = "connectionLost"
 	FailureDropped        FailureOf = "dropped"

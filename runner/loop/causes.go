@@ -1,0 +1,126 @@
+package loop
+
+import (
+	"errors"
+
+	"golang.org/x/net/http2"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/h1"
+	"github.com/h2surge/h2surge/runner/h2"
+)
+
+// This file gives each failure its cause and counts it.
+
+// count counts a failure.
+func (w *Worker) count(of rv.FailureOf, c failure.Cause) {
+	w.rec.Failures.Add(rv.Failure{Of: of, Cause: c.Kind, Detail: c.Detail, Address: c.Address})
+}
+
+// countRequest counts a request of a measured stage that failed on its connection.
+func (w *Worker) countRequest(of rv.FailureOf, r *request, c failure.Cause) {
+	if c.Address == "" {
+		c.Address = w.targets[r.target].plan.Endpoints[w.conns[r.conn].endpoint].Address
+	}
+	w.count(of, c)
+}
+
+// brokenBy is a cause at the endpoint of a connection.
+func (w *Worker) brokenBy(c *conn, kind rv.Cause, detail string) failure.Cause {
+	return failure.Cause{Kind: kind, Detail: detail, Address: w.endpoint(c).Address}
+}
+
+// ruleOf returns the rule that a session's error names.
+func ruleOf(err error) string {
+	if e := (*h2.ConnError)(nil); errors.As(err, &e) {
+		return e.Rule()
+	}
+	if e := (*h1.Error)(nil); errors.As(err, &e) {
+		return e.Rule()
+	}
+	return err.Error()
+}
+
+// connectFailed counts a connection that could not be opened.
+func (w *Worker) connectFailed(c *conn, why failure.Cause) {
+	w.count(rv.FailureConnect, why)
+	w.problem = "target " + w.targets[c.target].plan.Name + ": " + why.String()
+	w.disconnected(c, why)
+}
+
+// disconnected remembers why a target has lost a connection or did not get it.
+func (w *Worker) disconnected(c *conn, why failure.Cause) {
+	detail := string(why.Kind)
+	if why.Detail != "" {
+		detail += ": " + why.Detail
+	}
+	w.targets[c.target].unconnected = failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address}
+}
+
+// countEnd counts a connection that is lost, and returns why: when the peer has announced the end with
+// GOAWAY, its code is the cause. A connection is open once its session has the peer's SETTINGS; before, it
+// could not be opened. A peer may close a connection on which nothing is in flight.
+func (w *Worker) countEnd(c *conn, why failure.Cause) failure.Cause {
+	if c.h2 != nil && (why.Kind == rv.CauseClosed || why.Kind == rv.CauseConnectionReset) {
+		if code, seen := c.h2.GoAway(); seen {
+			why.Kind, why.Detail = rv.CauseGoAway, code.String()
+		}
+	}
+	if !c.settled || c.connectBegan != 0 {
+		w.connectFailed(c, why)
+		return why
+	}
+	w.disconnected(c, why)
+	switch {
+	case why.Kind == rv.CauseOtherTimedOut:
+	case why.Kind == rv.CauseClosed && c.session.InFlight() == 0:
+	case why.Kind == rv.CauseGoAway && c.state == draining: // counted when it came
+	default:
+		w.count(rv.FailureConnection, why)
+	}
+	return why
+}
+
+// countGoAway counts a GOAWAY that announces an error.
+func (w *Worker) countGoAway(c *conn) {
+	if c.h2 == nil {
+		return
+	}
+	if code, seen := c.h2.GoAway(); seen && code != http2.ErrCodeNo {
+		w.count(rv.FailureConnection, w.brokenBy(c, rv.CauseGoAway, code.String()))
+	}
+}
+
+// unsent is why the requests that wait for a stream of a target are dropped at an instant.
+func (w *Worker) unsent(i int, at int64) failure.Cause {
+	switch {
+	case at == never:
+		return failure.Cause{Kind: rv.CauseStopped}
+	case w.hasConnection(i):
+		return failure.Cause{Kind: rv.CauseNoStream}
+	case w.targets[i].unconnected.Failed():
+		return w.targets[i].unconnected
+	}
+	return failure.Cause{Kind: rv.CauseNoConnection}
+}
+
+// hasConnection says that a connection to the i-th target can carry requests.
+func (w *Worker) hasConnection(i int) bool {
+	for k := range w.conns {
+		if c := &w.conns[k]; int(c.target) == i && c.state == open && c.settled {
+			return true
+		}
+	}
+	return false
+}
+
+// unbegun is why no chain could begin for a slot.
+func (w *Worker) unbegun() rv.Cause {
+	for i := range w.program.Chains {
+		if most := w.maxInFlight(i); most > 0 && w.instances.live[i] >= most && w.program.Chains[i].Phase == rv.PhaseLoad {
+			return rv.CauseMaxInFlight
+		}
+	}
+	return rv.CauseNoChain
+}

@@ -1,0 +1,175 @@
+package loop
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// causesOf are the counts of failures that are there at the end; causes that are not certain in number are
+// checked for being there.
+func causesOf(b *bench) map[rv.Failure]int64 {
+	out := map[rv.Failure]int64{}
+	for _, c := range b.w.rec.Failures.Counts() {
+		out[c.Failure] = c.Count
+	}
+	return out
+}
+
+// TestCauses: every failure is counted with its cause, code and address, and the causes of what failed add up
+// to the counter of that name.
+func TestCauses(t *testing.T) {
+	const at = "t:80"
+	ten := perSecond(10, time.Second)
+	tests := []struct {
+		name  string
+		plan  func(p *rv.Plan)
+		serve func(b *bench, r *simRequest) reply
+		setup func(b *bench)
+		want  map[rv.Failure]int64
+	}{
+		{
+			name:  "all is well",
+			serve: func(*bench, *simRequest) reply { return reply{status: 200} },
+			want:  map[rv.Failure]int64{},
+		},
+		{
+			name:  "refused at the start",
+			setup: func(b *bench) { b.refuse = 3 },
+			serve: func(*bench, *simRequest) reply { return reply{status: 200} },
+			want:  map[rv.Failure]int64{{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}: 3},
+		},
+		{
+			name:  "no SETTINGS",
+			setup: func(b *bench) { b.silent = 1 },
+			serve: func(*bench, *simRequest) reply { return reply{status: 200} },
+			want:  map[rv.Failure]int64{{Of: rv.FailureConnect, Cause: rv.CauseNoSettings, Address: at}: 1},
+		},
+		{
+			name:  "RST_STREAM",
+			serve: func(*bench, *simRequest) reply { return reply{resets: true, reset: http2.ErrCodeInternal} },
+			want:  map[rv.Failure]int64{{Of: rv.FailureReset, Cause: rv.CauseRstStream, Detail: "INTERNAL_ERROR", Address: at}: 10},
+		},
+		{
+			name:  "refused streams",
+			serve: func(*bench, *simRequest) reply { return reply{resets: true, reset: http2.ErrCodeRefusedStream} },
+			want:  map[rv.Failure]int64{{Of: rv.FailureReset, Cause: rv.CauseRstStream, Detail: "REFUSED_STREAM", Address: at}: 10},
+		},
+		{
+			name: "malformed responses",
+			serve: func(*bench, *simRequest) reply {
+				return reply{status: 200, headers: []string{"connection", "close"}}
+			},
+			want: map[rv.Failure]int64{{Of: rv.FailureReset, Cause: rv.CauseProtocol, Detail: "a malformed header field (RFC 9113 8.2, 8.3)", Address: at}: 10},
+		},
+		{
+			name: "the peer hangs up",
+			serve: func(b *bench, _ *simRequest) reply {
+				if len(b.served) == 5 {
+					return reply{hangUp: true}
+				}
+				return reply{status: 200}
+			},
+			want: map[rv.Failure]int64{
+				{Of: rv.FailureConnection, Cause: rv.CauseClosed, Address: at}:     1,
+				{Of: rv.FailureConnectionLost, Cause: rv.CauseClosed, Address: at}: 1,
+			},
+		},
+		{
+			name: "the target is gone in mid-run",
+			serve: func(b *bench, _ *simRequest) reply {
+				if len(b.served) == 5 {
+					b.down = map[int]bool{0: true}
+					return reply{hangUp: true}
+				}
+				return reply{status: 200}
+			},
+			want: map[rv.Failure]int64{
+				{Of: rv.FailureConnection, Cause: rv.CauseClosed, Address: at}:                       1,
+				{Of: rv.FailureConnectionLost, Cause: rv.CauseClosed, Address: at}:                   1,
+				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}:                         -1,
+				{Of: rv.FailureDropped, Cause: rv.CauseNoConnection, Detail: "refused", Address: at}: 5,
+			},
+		},
+		{
+			name: "silent",
+			plan: func(p *rv.Plan) {
+				p.Targets[0].Connecting.InactivityTimeout = 300 * time.Millisecond
+			},
+			serve: func(b *bench, _ *simRequest) reply {
+				if len(b.served) == 10 {
+					return reply{}
+				}
+				return reply{status: 200}
+			},
+			want: map[rv.Failure]int64{
+				{Of: rv.FailureConnection, Cause: rv.CauseSilent, Detail: "300ms", Address: at}:     1,
+				{Of: rv.FailureConnectionLost, Cause: rv.CauseSilent, Detail: "300ms", Address: at}: 1,
+			},
+		},
+		{
+			name: "no stream",
+			plan: func(p *rv.Plan) {
+				p.Targets[0].MaxConcurrentStreams = 1
+				p.Chains[0].Steps[0].Timeout = 10 * time.Second
+				p.Drain = 300 * time.Millisecond
+			},
+			serve: func(*bench, *simRequest) reply { return reply{} },
+			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseNoStream}: 9},
+		},
+		{
+			name:  "maxInFlight",
+			plan:  func(p *rv.Plan) { p.Chains[0].MaxInFlight = 1 },
+			serve: func(*bench, *simRequest) reply { return reply{status: 200, after: 250 * time.Millisecond} },
+			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseMaxInFlight}: -1},
+		},
+		{
+			name:  "a chain that begins late",
+			plan:  func(p *rv.Plan) { p.Chains[0].Delay = 450 * time.Millisecond },
+			serve: func(*bench, *simRequest) reply { return reply{status: 200} },
+			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseNoChain}: 5},
+		},
+		{
+			name: "given back, and given up while waiting",
+			plan: func(p *rv.Plan) { p.Drain = 300 * time.Millisecond },
+			serve: func(b *bench, _ *simRequest) reply {
+				if len(b.served) == 10 {
+					b.down = map[int]bool{0: true}
+					return reply{goaway: true}
+				}
+				return reply{status: 200}
+			},
+			want: map[rv.Failure]int64{
+				{Of: rv.FailureConnect, Cause: rv.CauseRefused, Address: at}:              -1,
+				{Of: rv.FailureConnectionLost, Cause: rv.CauseGaveUpWaiting, Address: at}: 1,
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := gets(ten)
+			if tt.plan != nil {
+				tt.plan(p)
+			}
+			var b *bench
+			b = newBench(t, p, func(r *simRequest) reply { return tt.serve(b, r) })
+			if tt.setup != nil {
+				tt.setup(b)
+			}
+			b.run()
+			got := causesOf(b)
+			for f, n := range tt.want {
+				if n < 0 && got[f] > 0 {
+					got[f] = n
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
