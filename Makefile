@@ -16,6 +16,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 export GOFLAGS := -trimpath -buildvcs=false
 LDFLAGS := -s -w -X github.com/h2surge/h2surge/internal/version.Version=$(VERSION)
 TOOLS := bin/tools
+# Shows "go test -json" in a few lines; in CI, fails on a skipped test that hack/skips.txt does not name.
+GOTEST := go run ./hack/gotest -skips hack/skips.txt
+# Build tags of tests that need programs of their own.
+TAGS := e2e,conformance,prometheus,chart,html
 
 SHELL := /bin/bash -o pipefail
 .DEFAULT_GOAL := help
@@ -56,14 +60,15 @@ fmt: ## Format the Go code.
 .PHONY: vet
 vet: ## Run go vet, on the e2e stories too.
 	go vet ./...
-	go vet -tags e2e,conformance,prometheus ./test/...
+	go vet -tags $(TAGS) ./test/...
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Run golangci-lint: the law of imports among others.
 	$(TOOLS)/golangci-lint run
 
 .PHONY: verify
-verify: generate manifests docs vet lint ## Regenerate everything and fail when something differs; format, vet, lint.
+verify: generate manifests docs vet lint ## Regenerate everything and fail when something differs; format, vet, lint, shellcheck.
+	cd hack/tools && go test ./...
 	hack/verify.sh
 
 .PHONY: run
@@ -79,12 +84,12 @@ test: ## Unit tests with the race detector, envtest, zero-allocation tests.
 .PHONY: chart-test
 chart-test: $(TOOLS)/helm ## Lint, render and install the Helm chart (envtest); builds Helm first, once, some 3 minutes of CPU.
 	$(TOOLS)/helm lint --strict charts/h2surge
-	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -count=1 ./test/chart
+	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -json -tags chart -count=1 ./test/chart | $(GOTEST)
 
 .PHONY: prometheus-test
 prometheus-test: $(TOOLS)/helm ## Scrape a real run with a real Prometheus: quantiles, dashboards, alerts; installs its package as root.
-	test/prometheus/install.sh
-	go test -tags prometheus -count=1 -v ./test/prometheus | awk '/^ *--- (FAIL|SKIP)|SKIPPED|FIGURE|^ +[a-z_]+_test.go|^(ok|FAIL|panic)/ {print}'
+	hack/install.sh prometheus=prometheus promtool=prometheus || [ -z "$$CI" ]
+	go test -json -tags prometheus -count=1 ./test/prometheus/... | $(GOTEST)
 
 .PHONY: e2e
 e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster; builds Helm and Prometheus first, once.
@@ -92,13 +97,13 @@ e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else 
 
 .PHONY: conformance
 conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, caddy, Node, Go; installs their packages as root.
-	test/conformance/install.sh
-	go test -tags conformance -count=1 -v ./test/conformance | awk '/^ *--- (FAIL|SKIP)|SKIPPED|FIGURE|^(ok|FAIL|panic)/ {print}'
+	hack/install.sh nginx=nginx nghttpd=nghttp2-server h2o=h2o haproxy=haproxy apache2=apache2 caddy=caddy node=nodejs openssl=openssl || [ -z "$$CI" ]
+	go test -json -tags conformance -count=1 ./test/conformance | $(GOTEST)
 
 .PHONY: html
 html: ## Look at the HTML report in headless Chromium, installed as root; its pictures are in dist/html.
-	test/html/install.sh
-	go test -count=1 -v ./test/html
+	hack/install.sh chromium=chromium || [ -z "$$CI" ]
+	go test -json -tags html -count=1 ./test/html | $(GOTEST)
 
 .PHONY: cover
 cover: ## Test coverage by function, in dist/cover.html too.
@@ -130,26 +135,35 @@ build: bin/manager bin/runner bin/h2surge ## Build bin/manager, bin/runner and b
 bin/manager bin/runner bin/h2surge: bin/%:
 	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
-.PHONY: image
-image: $(TOOLS)/image ## Make the image without a container engine: dist/h2surge.tar.
-	@rm -rf dist/root
+.PHONY: rootfs
+rootfs: ## Build the files of the image: dist/root/OS/ARCH.
 	@for p in $(PLATFORMS); do \
+	  rm -rf dist/root/$$p && mkdir -p dist/root/$$p/etc && install -d -m 1777 dist/root/$$p/tmp && cp hack/passwd dist/root/$$p/etc/ || exit 1; \
 	  for c in h2surge-manager=manager h2surge-runner=runner h2surge=h2surge; do \
 	    CGO_ENABLED=0 GOOS=$${p%%/*} GOARCH=$${p##*/} go build -ldflags '$(LDFLAGS)' -o dist/root/$$p/$${c%%=*} ./cmd/$${c##*=} || exit 1; \
 	  done; \
 	done
+
+.PHONY: image
+image: rootfs $(TOOLS)/image ## Make the image without a container engine: dist/h2surge.tar.
 	$(TOOLS)/image -o dist/h2surge.tar -t $(IMG) -version $(VERSION) -entrypoint /h2surge-manager $(foreach p,$(PLATFORMS),$(p)=dist/root/$(p))
+
+.PHONY: image-test
+image-test: image ## Build the Dockerfile without Docker (buildah, installed as root) and compare its image with that of "make image".
+	hack/install.sh buildah=buildah
+	hack/image-test.sh $(IMG) $(VERSION)
 
 .PHONY: chart
 chart: $(TOOLS)/helm ## Package the Helm chart: dist/h2surge-VERSION.tgz.
 	$(TOOLS)/helm package charts/h2surge --destination dist
 
 .PHONY: docker-build
-docker-build: ## Make the image with Docker.
-	docker build --build-arg VERSION=$(VERSION) -t $(IMG) .
+docker-build: rootfs ## Make the image with Docker.
+	docker build --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) -t $(IMG) .
 
 .PHONY: docker-buildx
-docker-buildx: ## Make the image for amd64 and arm64 with Docker and push it to where IMG says.
+docker-buildx: PLATFORMS := linux/amd64 linux/arm64
+docker-buildx: rootfs ## Make the image for amd64 and arm64 with Docker and push it to where IMG says.
 	docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=$(VERSION) --push -t $(IMG) .
 
 ##@ Deploy

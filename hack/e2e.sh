@@ -113,7 +113,11 @@ deploy() {
   }
 }
 
-stories() { (cd test/e2e && ../../dist/e2e/stories -test.v -test.timeout 30m -test.parallel 4 "$@"); }
+# stories ARGUMENT...: runs them as "go test -v" does, with arguments of the test's program.
+stories() {
+  (cd test/e2e && go tool test2json -p github.com/h2surge/h2surge/test/e2e ../../dist/e2e/stories -test.v=test2json -test.timeout 30m -test.parallel 4 "$@") |
+    go run ./hack/gotest -v -skips hack/skips.txt
+}
 
 cluster=$(choose)
 step "cluster: $cluster (given: E2E_KUBECONFIG, kind, own: hack/cluster)"
@@ -135,7 +139,7 @@ step "stories"
 # test.parallel: as many stories of the language at a time as have room, with their targets, on a node of two CPUs
 rc=0
 stories -test.run "$RUN" -test.skip '^TestInstall$' || rc=1
-if stories -test.list "${RUN%%/*}" | grep -x TestInstall >/dev/null; then
+if (cd test/e2e && ../../dist/e2e/stories -test.list "${RUN%%/*}") | grep -x TestInstall >/dev/null; then
   step "installations: by kustomize, which ends here, and by Helm"
   installs='^TestInstall$'
   case $RUN in */*) installs+=/${RUN#*/} ;; esac

@@ -39,7 +39,7 @@ func FuzzResolve(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, reference string) {
 		for _, c := range []byte(path) {
 			if c <= ' ' || c >= 0x7f || c == '#' {
-				t.Skip("no request has such a path")
+				return // no request has such a path
 			}
 		}
 		path = "/" + path

@@ -6,6 +6,6 @@
 // code, the outcome that was counted, and that the worker lives on.
 //
 // "make conformance" (build tag conformance) runs real servers on loopback: those of Debian that
-// install.sh installs, Go's net/http and Node. A server that is not there is skipped, and the last
+// "make conformance" installs, Go's net/http and Node. A server that is not there is skipped, and the last
 // lines say which.
 package conformance

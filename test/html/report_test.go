@@ -1,3 +1,5 @@
+//go:build html
+
 package html
 
 import (

@@ -7,6 +7,7 @@ cd "$(dirname "$0")"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+go mod download github.com/prometheus/prometheus # "go list" names no directory of a module that is not in the cache
 upstream=$(go list -mod=readonly -m -f '{{.Dir}}' github.com/prometheus/prometheus)
 sed 's|"github.com/prometheus/prometheus/plugins"|"github.com/prometheus/prometheus/discovery/kubernetes"|' \
   "$upstream/cmd/prometheus/main.go" >"$work/main.go"

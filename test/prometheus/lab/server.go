@@ -15,7 +15,7 @@ import (
 // Server is a Prometheus of its own: a process, its data in a directory that goes with the test.
 type Server struct{ url string }
 
-// Programs to start: that of the distribution, which test/prometheus/install.sh installs as root, and the one of hack/tools, which knows
+// Programs to start: that of the distribution, which "make prometheus-test" installs as root, and the one of hack/tools, which knows
 // Kubernetes.
 const (
 	Packaged = "prometheus"
