@@ -1,7 +1,8 @@
-// Command image packs static binaries into a container image, without a container engine.
+// Command image packs directories into a container image, without a container engine.
 //
 //	image -o dist/h2surge.tar -t h2surge:dev -entrypoint /h2surge-manager \
-//	    linux/amd64=bin/linux-amd64 linux/arm64=bin/linux-arm64
+//	    linux/amd64=dist/root/linux/amd64 linux/arm64=dist/root/linux/arm64
+//	image -list dist/h2surge.tar     # prints the files and the configuration of an image for one platform
 //
 // Each argument is a platform and the directory whose files are the image's root. With one
 // platform the output is an archive that "ctr images import" and "docker load" take; with several
@@ -50,7 +51,14 @@ func main() {
 	flag.StringVar(&o.entrypoint, "entrypoint", "", "path of the program to start")
 	flag.StringVar(&o.user, "user", "65532:65532", "uid:gid the program runs as")
 	flag.StringVar(&o.version, "version", "", "value of the label org.opencontainers.image.version")
+	list := flag.String("list", "", "an image archive to print")
 	flag.Parse()
+	if *list != "" {
+		if err := printImage(os.Stdout, *list); err != nil {
+			log.Fatalf("%s: %v", *list, err)
+		}
+		return
+	}
 	o.files = flag.Args()
 	if err := run(o); err != nil {
 		log.Fatal(err)
@@ -146,28 +154,54 @@ func config(img v1.Image, o options, p *v1.Platform) *v1.ConfigFile {
 	return c
 }
 
-// layer is an uncompressed tar of the files of dir, sorted, with neither times nor owners. It has
-// /tmp and a passwd file besides, because programs look for them.
+// layer is an uncompressed tar of what is in dir, sorted, with neither times nor owners.
 func layer(dir string) ([]byte, error) {
-	names, err := files(dir)
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	empty := true
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		info, err := d.Info()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return addDirectory(w, name+"/", info.Mode())
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is neither a file nor a directory", name)
+		}
+		empty = false
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		return add(w, name, fileMode(info.Mode()), b)
+	})
+	if err == nil && empty {
+		err = fmt.Errorf("%s holds no file", dir)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	if err := preamble(w); err != nil {
-		return nil, err
-	}
-	for _, n := range names {
-		b, err := os.ReadFile(filepath.Join(dir, n))
-		if err != nil {
-			return nil, err
-		}
-		if err := add(w, n, 0o755, b); err != nil {
-			return nil, err
-		}
-	}
 	return out.Bytes(), w.Close()
+}
+
+// fileMode does not depend on the umask of who built the file.
+func fileMode(m fs.FileMode) int64 {
+	if m&0o111 != 0 {
+		return 0o755
+	}
+	return 0o644
+}
+
+func addDirectory(w *tar.Writer, name string, m fs.FileMode) error {
+	mode := int64(0o755)
+	if m&fs.ModeSticky != 0 {
+		mode = 0o1777
+	}
+	return w.WriteHeader(&tar.Header{Name: name, Mode: mode, ModTime: epoch, Typeflag: tar.TypeDir, Format: tar.FormatUSTAR})
 }
 
 func files(dir string) ([]string, error) {
@@ -178,23 +212,8 @@ func files(dir string) ([]string, error) {
 		}
 		return err
 	})
-	if err == nil && len(names) == 0 {
-		err = fmt.Errorf("%s holds no file", dir)
-	}
 	slices.Sort(names)
 	return names, err
-}
-
-func preamble(w *tar.Writer) error {
-	for _, d := range []struct {
-		name string
-		mode int64
-	}{{"etc/", 0o755}, {"tmp/", 0o1777}} {
-		if err := w.WriteHeader(&tar.Header{Name: d.name, Mode: d.mode, ModTime: epoch, Typeflag: tar.TypeDir, Format: tar.FormatUSTAR}); err != nil {
-			return err
-		}
-	}
-	return add(w, "etc/passwd", 0o644, []byte("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n"))
 }
 
 func add(w *tar.Writer, name string, mode int64, content []byte) error {
