@@ -254,7 +254,8 @@ func TestOperatorRestartsBetweenChanges(t *testing.T) {
 	if diff := cmp.Diff(want, withoutTimes(lt.Status.Changes)); diff != "" || lt.Status.Phase != v1alpha1.PhaseSuspended {
 		t.Errorf("phase %s, history (-want +got):\n%s", lt.Status.Phase, diff)
 	}
-	w.wantEvents("steered", "PlanReady", "RunnersReady", "Started", "RateChanged", "RateChanged", "Suspended")
+	// An operator that ends may not have sent its last events yet: status has the changes, events are best effort.
+	w.wantEventsAmong("steered", "PlanReady", "RunnersReady", "Started", "RateChanged", "RateChanged", "Suspended")
 }
 
 func TestChangeThatARunnerHearsLate(t *testing.T) {

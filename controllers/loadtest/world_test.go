@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -433,23 +434,41 @@ func conditionsOf(lt *v1alpha1.LoadTest) (out string) {
 	return out
 }
 
-// wantEvents waits until the events about a LoadTest are these, each once.
+// wantEvents waits until the events about a LoadTest are these, each as often as it is listed.
 func (w *world) wantEvents(name string, reasons ...string) {
 	w.Helper()
-	w.Eventually(func() []string {
-		var list eventsv1.EventList
-		w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
-		var got []string
-		for _, e := range list.Items {
-			if e.Regarding.Name == name && e.Regarding.Kind == "LoadTest" {
-				got = append(got, e.Reason)
-				if e.Series != nil {
-					got = append(got, fmt.Sprint(e.Reason, " again"))
-				}
+	w.Eventually(func() []string { return w.eventsOf(name) }).Should(gomega.ConsistOf(reasons))
+}
+
+// wantEventsAmong allows events to be missing, as after an operator was replaced, but none that is not listed and none more often.
+func (w *world) wantEventsAmong(name string, reasons ...string) {
+	w.Helper()
+	left := slices.Clone(reasons)
+	for _, reason := range w.eventsOf(name) {
+		i := slices.Index(left, reason)
+		if i < 0 {
+			w.Errorf("event %s is not, or not as often, among %v", reason, reasons)
+			continue
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+}
+
+// eventsOf returns the reasons of the events about a LoadTest.
+func (w *world) eventsOf(name string) []string {
+	w.Helper()
+	var list eventsv1.EventList
+	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
+	var reasons []string
+	for _, e := range list.Items {
+		if e.Regarding.Name == name && e.Regarding.Kind == "LoadTest" {
+			reasons = append(reasons, e.Reason)
+			if e.Series != nil {
+				reasons = append(reasons, fmt.Sprint(e.Reason, " again"))
 			}
 		}
-		return got
-	}).Should(gomega.ConsistOf(reasons))
+	}
+	return reasons
 }
 
 // records are the ConfigMaps about runners that were over before the test.
