@@ -303,9 +303,9 @@ type Target struct {
 	// Default: none is sent.
 	// +optional
 	Auth *Auth `json:"auth,omitempty"`
-	// followAuthority opens connections to another authority when a captured location is an
-	// absolute URL that names it, as many as to this target, and sends the requests whose path
-	// begins with that capture there. At most 64 of them are followed on each worker; scheme and
+	// followAuthority opens connections to another authority when a captured location, or another
+	// captured value that a path begins with, is an absolute URL that names it, as many as to this
+	// target, and sends the requests whose path begins with that capture there. At most 64 of them are followed on each worker; scheme and
 	// all else are as for this target, but the authorization of auth is not sent there. Default
 	// false: of an absolute URL the path and query are taken, and the request goes to this target.
 	// +optional

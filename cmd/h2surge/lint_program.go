@@ -48,6 +48,7 @@ func (l *linter) program(spec *v1alpha1.LoadTestSpec, plan *rv.Plan, files []com
 	p := &programLint{linter: l, spec: spec, plan: placed, dir: dir}
 	p.environment()
 	p.certificates()
+	p.uris()
 	whole := p.load(p.plan)
 	if whole == nil {
 		return nil

@@ -5,7 +5,6 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/extract"
-	"github.com/h2surge/h2surge/runner/location"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -36,17 +35,17 @@ type Inspection struct {
 type Capture struct {
 	Slot   int
 	Header string
-	// Location values are references, for Step.CaptureLocation.
-	Location bool
-	without  without
+	// Location and Reference values are URIs, for Instance.CaptureURI.
+	Location, Reference bool
+	without             without
 }
 
 // capture takes a value out of an exchange.
 type capture struct {
-	slot     int
-	source   *extract.Extractor
-	location bool
-	without  without
+	slot                int
+	source              *extract.Extractor
+	location, reference bool
+	without             without
 }
 
 // check compares a value of an exchange, or validates the body.
@@ -97,7 +96,7 @@ func (s *Inspection) gather(in *rv.Step) {
 	for i := range in.Capture {
 		c, source := &s.captures[i], &in.Capture[i].Source
 		simple = simple && source.Kind == rv.SourceHeader && source.Regex == ""
-		s.Captures = append(s.Captures, Capture{Slot: c.slot, Header: source.Name, Location: c.location, without: c.without})
+		s.Captures = append(s.Captures, Capture{Slot: c.slot, Header: source.Name, Location: c.location, Reference: c.reference, without: c.without})
 	}
 	s.WantHeaders = len(s.Captures) > 0
 	if !simple {
@@ -118,7 +117,7 @@ func (s *Inspection) inspect() {
 	for i := range s.captures {
 		c := &s.captures[i]
 		s.need(c.source)
-		s.WantRequest = s.WantRequest || c.location
+		s.WantRequest = s.WantRequest || c.location || c.reference
 	}
 	s.WantBody, s.WantHeaders = s.needsBody, s.WantFields
 }
@@ -160,6 +159,7 @@ func (b *builder) capture(in *rv.Capture) (capture, error) {
 	if in.Slot < 0 || in.Slot >= len(b.captures) {
 		return c, fmt.Errorf("slot: there is no slot %d", in.Slot)
 	}
+	c.reference = !in.Location && b.references[in.Slot]
 	var err error
 	if c.source, err = extract.New(in.Source); err != nil {
 		return c, fmt.Errorf("source.%w", err)
@@ -211,8 +211,8 @@ func (s *Step) TakeCaptures(_ *Program, inst *Instance, src *Sources, x *message
 		c := &s.captures[i]
 		value, ok := src.extract(c.source, x)
 		switch {
-		case ok && c.location:
-			ok = inst.captureLocation(c.slot, x.Request.Scheme, x.Request.Authority, x.Request.Path, value)
+		case ok && (c.location || c.reference):
+			ok = inst.captureURI(c.slot, c.location, x.Request.Scheme, x.Request.Authority, x.Request.Path, value)
 		case ok:
 			ok = inst.Capture(c.slot, value)
 		}
@@ -234,42 +234,13 @@ func (w *without) take(inst *Instance, slot int) bool {
 	inst.release(slot)
 	if w.fallback != nil {
 		inst.src.value = append(inst.src.value[:0], *w.fallback...)
-		return inst.Capture(slot, inst.src.value)
+		return inst.captureFallback(slot, inst.src.value)
 	}
 	return w.optional
 }
 
 // Otherwise does what is to be done when a response has no such field, and says whether that is good.
 func (c *Capture) Otherwise(inst *Instance) bool { return c.without.take(inst, c.Slot) }
-
-// CaptureLocation resolves a reference of a response to the request, which went to an endpoint with this
-// path, and captures its path and query (RFC 9110 10.2.2). It returns false when that cannot be, or
-// when there is no room.
-func (in *Instance) CaptureLocation(slot int, e *rv.Endpoint, path, reference []byte) bool {
-	src := in.src
-	src.value = append(append(src.value[:0], e.Scheme...), e.Authority...)
-	n := len(e.Scheme)
-	return in.captureLocation(slot, src.value[:n], src.value[n:], path, reference)
-}
-
-// captureLocation uses the sources' want.
-func (in *Instance) captureLocation(slot int, scheme, authority, path, reference []byte) bool {
-	if len(reference) == 0 {
-		return false
-	}
-	out, found, err := location.AppendResolved(in.src.want[:0], scheme, authority, path, reference)
-	if err != nil {
-		return false
-	}
-	in.src.want = out
-	if !in.Capture(slot, found.Path) {
-		return false
-	}
-	if !location.SameAuthority(scheme, authority, found.Scheme, found.Authority) {
-		in.setAuthority(slot, found.Scheme, found.Authority)
-	}
-	return true
-}
 
 // statusSet holds status codes 0 to 639.
 type statusSet [10]uint64

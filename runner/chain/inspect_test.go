@@ -107,6 +107,7 @@ func TestWhatIsGathered(t *testing.T) {
 		}, want{Inspect: true, Headers: true, Fields: true, Request: true}},
 	} {
 		p := lifeCycle()
+		p.Chains[0].Steps[1].Path, p.Chains[0].Steps[2].Path = lit("/1"), lit("/1") // no path begins with a capture
 		tt.edit(&p.Chains[0].Steps[1])
 		s := &program(t, p).Steps[1]
 		if got := (want{s.Inspect, s.WantHeaders, s.WantFields, s.WantBody, s.WantRequest}); got != tt.want {
@@ -141,6 +142,7 @@ func TestTakeCaptures(t *testing.T) {
 		"location optional": {rv.Capture{Source: rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/bad"}, Location: true, Optional: true}, "", false, false},
 	} {
 		p := lifeCycle()
+		p.Chains[0].Steps = p.Chains[0].Steps[:1]
 		p.Chains[0].Steps[0].Capture = []rv.Capture{tt.capture}
 		g := program(t, p)
 		src := sources(g)
@@ -177,48 +179,8 @@ func TestSimpleCaptures(t *testing.T) {
 	if diff := cmp.Diff([]bool{false, true, true}, good); diff != "" || string(in.Captured(1)) != fallback || in.Has(2) {
 		t.Errorf("captured %q, has %v (-want +got):\n%s", in.Captured(1), in.Has(2), diff)
 	}
-	if !s.Captures[0].Location || s.Captures[1].Header != "etag" || s.PathCapture != 0 || g.Steps[1].PathCapture != 1 {
-		t.Errorf("%+v, paths begin with %d and %d", s.Captures, s.PathCapture, g.Steps[1].PathCapture)
-	}
-}
-
-func TestLocationsKeepTheirAuthority(t *testing.T) {
-	p := lifeCycle()
-	p.Chains[0].Captures = append(p.Chains[0].Captures, "second")
-	g := program(t, p)
-	e := &g.Targets[0].Endpoints[0]
-	var in Instance
-	in.Start(g, 0, sources(g), 0)
-	path := g.Steps[0].AppendPath(nil, g, &in, e)
-	for _, tt := range []struct {
-		slot            int
-		reference, want string
-		other           string
-	}{
-		{0, "http://T.EXAMPLE/a", "/a", ""},
-		{0, "https://other:8443/a?b#c", "/a?b", "https other:8443"},
-		{1, "//third", "/", "http third"},
-		{0, "sessions/7", "/base/sessions/7", ""},
-		{1, "../x", "/x", ""},
-	} {
-		if !in.CaptureLocation(tt.slot, e, path, []byte(tt.reference)) {
-			t.Fatalf("%s is not captured", tt.reference)
-		}
-		scheme, authority, ok := in.Authority(tt.slot)
-		got := strings.TrimSpace(string(scheme) + " " + string(authority))
-		if string(in.Captured(tt.slot)) != tt.want || got != tt.other || ok != (tt.other != "") {
-			t.Errorf("%s: %q at %q, want %q at %q", tt.reference, in.Captured(tt.slot), got, tt.want, tt.other)
-		}
-	}
-	for _, bad := range []string{"", "ftp://x/", "/a b", "http://u@h/"} {
-		if in.CaptureLocation(0, e, path, []byte(bad)) {
-			t.Errorf("%q is captured", bad)
-		}
-	}
-	in.CaptureLocation(0, e, path, []byte("http://x/"))
-	in.Start(g, 0, sources(g), 0)
-	if _, _, ok := in.Authority(0); ok {
-		t.Error("an instance begins with the authority of another one")
+	if !s.Captures[0].Location || s.Captures[1].Header != "etag" || s.BeginsWithURI || !g.Steps[1].BeginsWithURI {
+		t.Errorf("%+v, paths begin with a URI: %v and %v", s.Captures, s.BeginsWithURI, g.Steps[1].BeginsWithURI)
 	}
 }
 

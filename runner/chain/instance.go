@@ -12,22 +12,16 @@ type Instance struct {
 	src *Sources
 	// cells are the drawn values: one for each variable of scope instance, and one for each variable
 	// of scope step in each step.
-	cells       []int64
-	captures    []captured
-	buf         []byte
-	authorities []authority
+	cells      []int64
+	captures   []captured
+	buf        []byte
+	references []reference
 }
 
 // captured is the piece of Instance.buf that a slot has.
 type captured struct {
 	from, to uint32
 	set      bool
-}
-
-// authority is where a captured location leads that is not where its request went.
-type authority struct {
-	slot              int
-	scheme, authority []byte
 }
 
 // MaxCaptured bounds the bytes one instance keeps of captured values, so that a peer cannot fill
@@ -65,14 +59,14 @@ func (in *Instance) draw(draws []draw, wall int64) {
 func (in *Instance) forget(captures int) {
 	in.captures = slices.Grow(in.captures[:0], captures)[:captures]
 	clear(in.captures)
-	in.buf, in.authorities = in.buf[:0], in.authorities[:0]
+	in.buf, in.references = in.buf[:0], in.references[:0]
 }
 
 // Capture keeps a copy of value in a slot. It returns false when there is no room. value is no part
 // of what the instance has captured.
 func (in *Instance) Capture(slot int, value []byte) bool {
 	c := &in.captures[slot]
-	in.dropAuthority(slot)
+	in.dropReference(slot)
 	if n := len(value); c.set && n <= int(c.to-c.from) {
 		copy(in.buf[c.from:], value)
 		c.to = c.from + uint32(n)
@@ -106,7 +100,7 @@ func (in *Instance) compact() {
 // release makes a slot empty again.
 func (in *Instance) release(slot int) {
 	in.captures[slot] = captured{}
-	in.dropAuthority(slot)
+	in.dropReference(slot)
 }
 
 // Has says whether a slot has a value; an empty one counts as none.
@@ -116,37 +110,4 @@ func (in *Instance) Has(slot int) bool { return in.captures[slot].to > in.captur
 func (in *Instance) Captured(slot int) []byte {
 	c := in.captures[slot]
 	return in.buf[c.from:c.to]
-}
-
-// Authority is where the location in a slot leads, when that is another origin than that of the request
-// whose response had it.
-func (in *Instance) Authority(slot int) (scheme, authority []byte, ok bool) {
-	for i := range in.authorities {
-		if a := &in.authorities[i]; a.slot == slot {
-			return a.scheme, a.authority, true
-		}
-	}
-	return nil, nil, false
-}
-
-// setAuthority keeps copies. Entries behind the end of the slice have buffers to be used again.
-func (in *Instance) setAuthority(slot int, scheme, auth []byte) {
-	if n := len(in.authorities); n < cap(in.authorities) {
-		in.authorities = in.authorities[:n+1]
-	} else {
-		in.authorities = append(in.authorities, authority{})
-	}
-	a := &in.authorities[len(in.authorities)-1]
-	a.slot, a.scheme, a.authority = slot, append(a.scheme[:0], scheme...), append(a.authority[:0], auth...)
-}
-
-func (in *Instance) dropAuthority(slot int) {
-	for i := range in.authorities {
-		if in.authorities[i].slot == slot {
-			last := len(in.authorities) - 1
-			in.authorities[i], in.authorities[last] = in.authorities[last], in.authorities[i]
-			in.authorities = in.authorities[:last]
-			return
-		}
-	}
 }

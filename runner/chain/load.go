@@ -33,9 +33,11 @@ func Load(p *rv.Plan, r Resources) (*Program, error) {
 		return nil, err
 	}
 	order := make([]int, len(p.Targets))
+	begin := pathBeginnings(p)
+	g.globalURIs = begin.globals
 	load := false
 	for i := range p.Chains {
-		if err := g.addChain(&p.Chains[i], order, &r); err != nil {
+		if err := g.addChain(&p.Chains[i], begin.slots[i], order, &r); err != nil {
 			return nil, fmt.Errorf("chains[%d].%w", i, err)
 		}
 		load = load || p.Chains[i].Phase == rv.PhaseLoad
@@ -99,7 +101,7 @@ func (b *builder) endpoint(e *rv.Endpoint, t *rv.Target) error {
 	return nil
 }
 
-func (g *Program) addChain(c *rv.Chain, order []int, r *Resources) error {
+func (g *Program) addChain(c *rv.Chain, references []bool, order []int, r *Resources) error {
 	if err := g.checkChain(c); err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func (g *Program) addChain(c *rv.Chain, order []int, r *Resources) error {
 		Name: c.Name, Phase: c.Phase, Target: c.Target, Weight: c.Weight, First: len(g.Steps), Len: len(c.Steps), Captures: len(c.Captures),
 		Publish: c.Publish, Delay: int64(c.Delay), MaxInFlight: c.MaxInFlight, Cookies: c.Cookies,
 	}
-	b := builder{g: g, res: r, chain: &out, captures: c.Captures}
+	b := builder{g: g, res: r, chain: &out, captures: c.Captures, references: references}
 	for i := range c.Steps {
 		s, err := b.buildStep(&c.Steps[i])
 		if err != nil {
@@ -191,8 +193,6 @@ func (b *builder) request(in *rv.Step, s *Step) error {
 			s.path = f.value
 		}
 	}
-	if first := s.path[0]; first.kind == pieceCapture && len(first.functions) == 0 {
-		s.PathCapture = 1 + first.index
-	}
+	s.beginWithURI()
 	return nil
 }

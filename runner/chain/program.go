@@ -24,6 +24,8 @@ type Program struct {
 	Seed uint64
 
 	variables []*variable
+	// globalURIs says which globals paths begin with.
+	globalURIs []bool
 }
 
 // Chain is a sequence of steps.
@@ -75,8 +77,8 @@ type Step struct {
 	Cookies bool
 	// TimeoutClass is an index into Program.Timeouts.
 	TimeoutClass int
-	// PathCapture is 1 + the slot whose value the path begins with, or 0; see Instance.Authority.
-	PathCapture int
+	// BeginsWithURI: the path begins with a captured value; see Instance.Authority.
+	BeginsWithURI bool
 
 	Flow
 	Inspection

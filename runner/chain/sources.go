@@ -5,6 +5,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/location"
 )
 
 // Sources are one worker's part of everything that fills holes: the variables, the values that setup
@@ -13,6 +14,8 @@ type Sources struct {
 	program   *Program
 	variables []source
 	globals   [][]byte
+	// references are what globals resolve to that are absolute URIs.
+	references []reference
 	// authorizations are by target; empty: none.
 	authorizations [][]byte
 	// elsewhere: see Elsewhere.
@@ -30,6 +33,7 @@ func NewSources(g *Program, share *rv.Share, worker int) *Sources {
 	s := &Sources{
 		program:        g,
 		globals:        make([][]byte, len(g.Globals)),
+		references:     make([]reference, len(g.Globals)),
 		authorizations: make([][]byte, len(g.Targets)),
 		thinking:       newRand(g.Seed, share, worker),
 	}
@@ -49,6 +53,17 @@ func (s *Sources) SetGlobals(values []string) {
 	for i := range s.globals {
 		if i < len(values) {
 			s.globals[i] = []byte(values[i])
+			s.resolveGlobal(i)
+		}
+	}
+}
+
+// resolveGlobal takes a value apart that paths begin with, if it is an absolute URI.
+func (s *Sources) resolveGlobal(i int) {
+	s.references[i] = reference{}
+	if value := s.globals[i]; s.program.globalURIs[i] {
+		if _, found, err := location.AppendResolved(nil, nil, nil, nil, value); err == nil {
+			s.references[i].set(pathless(value, found))
 		}
 	}
 }

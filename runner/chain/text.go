@@ -21,6 +21,9 @@ type piece struct {
 	column    int
 	constant  []byte // of pieceConstant
 	functions []function
+	// begins: a path begins with the piece, which is a captured value. continued: it may be empty, since
+	// what follows brings a slash.
+	begins, continued bool
 }
 
 type pieceKind uint8
@@ -44,6 +47,8 @@ type builder struct {
 	chain *Chain
 	// captures are the chain's names.
 	captures []string
+	// references says which of them paths begin with.
+	references []bool
 	// step takes the draws of scope step, which have no value beforeRequest.
 	step          *Step
 	beforeRequest bool
@@ -226,6 +231,9 @@ func (t text) appendTo(dst []byte, in *Instance) []byte {
 }
 
 func (p *piece) appendTo(dst []byte, in *Instance) []byte {
+	if p.begins {
+		return p.appendBeginning(dst, in)
+	}
 	at := len(dst)
 	switch p.kind {
 	case pieceCell:

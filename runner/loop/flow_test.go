@@ -363,30 +363,64 @@ func TestCookies(t *testing.T) {
 }
 
 func TestFollowAuthority(t *testing.T) {
-	for _, follow := range []bool{true, false} {
-		p := steps(slots(4), step("a", func(s *rv.Step) {
-			s.Capture = []rv.Capture{{Source: header("location"), Location: true}}
-		}), step("b", func(s *rv.Step) { s.Path = rv.Text{{Capture: 1}, {Literal: "/b"}} }))
-		p.Chains[0].Captures = []string{"at"}
-		p.Targets[0].FollowAuthority = follow
-		b := newBench(t, p, func(r *simRequest) reply {
-			return reply{status: 200, headers: []string{"location", "http://Other:81/x/../y"}}
-		})
-		got := b.run()
-		want := []string{"t /a", "t /y/b", "t /a", "t /y/b"}
-		if follow {
-			want = []string{"t /a", "other:81 /y/b", "t /a", "other:81 /y/b"}
+	body := rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/_links/self/href"}
+	for name, capture := range map[string]rv.Capture{
+		"location":      {Source: header("location"), Location: true},
+		"another field": {Source: header("x-next")},
+		"body":          {Source: body},
+	} {
+		for _, follow := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, following %v", name, follow), func(t *testing.T) { testFollow(t, capture, follow) })
 		}
-		var seen []string
-		for _, r := range b.served {
-			seen = append(seen, r.fields[":authority"]+" "+r.fields[":path"])
-		}
-		if diff := cmp.Diff(want, seen); diff != "" || got.Succeeded != 4 {
-			t.Errorf("following %v: %+v\n%s", follow, got, diff)
-		}
-		if follow && (len(b.dialled) != 2 || b.dialled[1].Target.Endpoints[0].Address != "other:81") {
-			t.Errorf("dialled %+v", b.dialled)
-		}
+	}
+}
+
+func testFollow(t *testing.T, capture rv.Capture, follow bool) {
+	p := steps(slots(4), step("a", func(s *rv.Step) {
+		s.Capture = []rv.Capture{capture}
+	}), step("b", func(s *rv.Step) { s.Path = rv.Text{{Capture: 1}, {Literal: "/b"}} }))
+	p.Chains[0].Captures = []string{"at"}
+	p.Targets[0].FollowAuthority = follow
+	const uri = "http://Other:81/x/../y"
+	b := newBench(t, p, func(r *simRequest) reply {
+		return reply{status: 200, headers: []string{"location", uri, "x-next", uri}, body: []byte(`{"_links": {"self": {"href": "` + uri + `"}}}`)}
+	})
+	got := b.run()
+	want := []string{"t /a", "t /y/b", "t /a", "t /y/b"}
+	if follow {
+		want = []string{"t /a", "other:81 /y/b", "t /a", "other:81 /y/b"}
+	}
+	var seen []string
+	for _, r := range b.served {
+		seen = append(seen, r.fields[":authority"]+" "+r.fields[":path"])
+	}
+	if diff := cmp.Diff(want, seen); diff != "" || got.Succeeded != 4 {
+		t.Errorf("%+v\n%s", got, diff)
+	}
+	if follow && (len(b.dialled) != 2 || b.dialled[1].Target.Endpoints[0].Address != "other:81") {
+		t.Errorf("dialled %+v", b.dialled)
+	}
+}
+
+// TestFollowPublishedURI: an API prefix that setup has captured from a body.
+func TestFollowPublishedURI(t *testing.T) {
+	p := steps(slots(2), step("load", func(s *rv.Step) { s.Path = rv.Text{{Global: 1}, {Literal: "/v2"}} }))
+	p.Globals = []string{"prefix"}
+	p.Targets[0].FollowAuthority = true
+	discover := step("discover", func(s *rv.Step) {
+		s.Capture = []rv.Capture{{Source: rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/apiPrefix"}}}
+	})
+	p.Chains = append(p.Chains, rv.Chain{Name: "setup", Phase: rv.PhaseSetup, Captures: []string{"prefix"}, Publish: []int{1}, Steps: []rv.Step{discover}})
+	b := newBench(t, p, func(r *simRequest) reply {
+		return reply{status: 200, body: []byte(`{"apiPrefix": "http://other:81"}`)}
+	})
+	b.run()
+	var seen []string
+	for _, r := range b.served {
+		seen = append(seen, r.fields[":authority"]+" "+r.fields[":path"])
+	}
+	if diff := cmp.Diff([]string{"t /discover", "other:81 /v2", "other:81 /v2"}, seen); diff != "" {
+		t.Error(diff)
 	}
 }
 

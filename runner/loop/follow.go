@@ -8,18 +8,18 @@ import (
 	"github.com/h2surge/h2surge/runner/location"
 )
 
-// maxFollowed bounds the authorities that a worker connects to because a captured location names
+// maxFollowed bounds the authorities that a worker connects to because a captured URI names
 // them; each costs connections.
 const maxFollowed = 64
 
-// route is the target of an instance's step: that of the plan, or another authority that the location
-// at the beginning of its path is on. None: that authority cannot be connected to.
+// route is the target of an instance's step: that of the plan, or another authority that the URI
+// that its path begins with is on. None: that authority cannot be connected to.
 func (w *Worker) route(in *instance, s *chain.Step) int32 {
 	t := int32(s.Target)
-	if s.PathCapture == 0 || !w.targets[t].plan.FollowAuthority {
+	if !s.BeginsWithURI || !w.targets[t].plan.FollowAuthority {
 		return t
 	}
-	scheme, authority, ok := in.Authority(s.PathCapture - 1)
+	scheme, authority, ok := in.Authority(s)
 	if !ok {
 		return t
 	}

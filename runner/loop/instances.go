@@ -107,7 +107,7 @@ func (w *Worker) limits() {
 	for i := range w.program.Chains {
 		c := &w.program.Chains[i]
 		first := &w.program.Steps[c.First]
-		w.straight[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && first.PathCapture == 0
+		w.straight[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && !first.BeginsWithURI
 		if c.Phase == rv.PhaseLoad && !w.straight[i] {
 			w.perSlot = maxBegins + 1
 		}

@@ -87,7 +87,7 @@ func (w *Worker) onceProblem(why string) string {
 func (w *Worker) publish(in *instance) {
 	for slot, global := range w.program.Chains[in.Chain].Publish {
 		if global > 0 {
-			w.globals[global-1] = string(in.Captured(slot))
+			w.globals[global-1] = in.Published(slot)
 		}
 	}
 	w.sources.SetGlobals(w.globals)

@@ -149,8 +149,8 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 		if string(name) != c.Header || r.captured(i) {
 			continue
 		}
-		if c.Location {
-			if w.captureLocation(r, in, s, c.Slot, value) {
+		if c.Location || c.Reference {
+			if w.captureURI(r, in, s, c, value) {
 				r.markCaptured(i)
 			}
 		} else if in.Capture(c.Slot, value) {
@@ -159,14 +159,14 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	}
 }
 
-// captureLocation keeps a reference resolved against the request's target (RFC 9110 10.2.2).
-func (w *Worker) captureLocation(r *request, in *instance, s *chain.Step, slot int, value []byte) bool {
+// captureURI keeps a reference resolved against the request's target (RFC 9110 10.2.2).
+func (w *Worker) captureURI(r *request, in *instance, s *chain.Step, c *chain.Capture, value []byte) bool {
 	if isResolved(value) {
-		return in.Capture(slot, value)
+		return in.Capture(c.Slot, value)
 	}
 	e := w.endpoint(&w.conns[r.conn])
 	w.scratch = w.appendPath(w.scratch[:0], r, in, s, e)
-	return in.CaptureLocation(slot, e, w.scratch, value)
+	return in.CaptureURI(c, e, w.scratch, value)
 }
 
 // isResolved says that a reference is the path and query that it resolves to, as most are: it has

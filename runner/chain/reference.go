@@ -1,0 +1,243 @@
+package chain
+
+import (
+	"bytes"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/location"
+)
+
+// A path may begin with a captured value. That value is a URI reference then: a path, or an absolute
+// URI as HAL links and 5G API prefixes are. It is resolved against its request when it is captured
+// (RFC 3986 5.2), because a request's :path is a path and a query (RFC 9113 8.3.1). The slot keeps the
+// value as the peer sent it, for bodies and checks; the reference beside it is for paths.
+
+// reference is what a captured URI resolves to, where that is not the slot's own value.
+type reference struct {
+	slot int
+	// scheme and authority, where they are not those of the request; else empty.
+	scheme, authority []byte
+	// path and query. It is empty where the URI has none: "http://host".
+	path []byte
+}
+
+// CaptureURI captures a header field that c says is a URI. The request went to an endpoint with this
+// path. It returns false when the value cannot be resolved, or when there is no room.
+func (in *Instance) CaptureURI(c *Capture, e *rv.Endpoint, path, value []byte) bool {
+	src := in.src
+	src.value = append(append(src.value[:0], e.Scheme...), e.Authority...)
+	n := len(e.Scheme)
+	return in.captureURI(c.Slot, c.Location, src.value[:n], src.value[n:], path, value)
+}
+
+// captureURI resolves value against a request and captures it. Of a location, the slot gets path and
+// query (RFC 9110 10.2.2); otherwise it gets the value as it is. It uses the sources' want.
+func (in *Instance) captureURI(slot int, isLocation bool, scheme, authority, path, value []byte) bool {
+	if len(value) == 0 {
+		return !isLocation && in.Capture(slot, value)
+	}
+	out, found, err := location.AppendResolved(in.src.want[:0], scheme, authority, path, value)
+	if err != nil {
+		// A path with a space is no reference; in a request it is percent-encoded.
+		return !isLocation && isPath(value) && in.Capture(slot, value)
+	}
+	in.src.want = out
+	kept := value
+	if isLocation {
+		kept = found.Path
+	}
+	if !in.Capture(slot, kept) {
+		return false
+	}
+	if location.SameAuthority(scheme, authority, found.Scheme, found.Authority) {
+		found.Scheme, found.Authority = nil, nil
+	}
+	in.setReference(slot, kept, pathless(value, found))
+	return true
+}
+
+// captureFallback captures a default, which only an absolute URI can be resolved of.
+func (in *Instance) captureFallback(slot int, value []byte) bool {
+	if !in.Capture(slot, value) {
+		return false
+	}
+	if out, found, err := location.AppendResolved(in.src.want[:0], nil, nil, nil, value); err == nil {
+		in.src.want = out
+		in.setReference(slot, value, pathless(value, found))
+	}
+	return true
+}
+
+// isPath says that a value begins with a path and has no authority.
+func isPath(value []byte) bool {
+	return bytes.HasPrefix(value, slash) && !bytes.HasPrefix(value, twoSlashes)
+}
+
+var slash, twoSlashes = []byte("/"), []byte("//")
+
+// pathless takes the slash away that resolving has put in the place of an empty path, so that
+// "http://host" and "/x" make "/x".
+func pathless(value []byte, found location.Reference) location.Reference {
+	if len(found.Path) == 1 && value[len(value)-1] != '/' {
+		found.Path = nil
+	}
+	return found
+}
+
+// setReference notes what the value in a slot resolves to, unless that is the value itself.
+// Entries behind the end of the slice have buffers to be used again.
+func (in *Instance) setReference(slot int, value []byte, found location.Reference) {
+	if len(found.Authority) == 0 && bytes.Equal(value, found.Path) {
+		return
+	}
+	if n := len(in.references); n < cap(in.references) {
+		in.references = in.references[:n+1]
+	} else {
+		in.references = append(in.references, reference{})
+	}
+	r := &in.references[len(in.references)-1]
+	r.slot = slot
+	r.set(found)
+}
+
+// set keeps copies.
+func (r *reference) set(found location.Reference) {
+	r.scheme = append(r.scheme[:0], found.Scheme...)
+	r.authority = append(r.authority[:0], found.Authority...)
+	r.path = append(r.path[:0], found.Path...)
+}
+
+func (in *Instance) dropReference(slot int) {
+	for i := range in.references {
+		if in.references[i].slot == slot {
+			last := len(in.references) - 1
+			in.references[i], in.references[last] = in.references[last], in.references[i]
+			in.references = in.references[:last]
+			return
+		}
+	}
+}
+
+// reference is what the value in a slot resolves to; nil: the value itself.
+func (in *Instance) reference(slot int) *reference {
+	for i := range in.references {
+		if r := &in.references[i]; r.slot == slot {
+			return r
+		}
+	}
+	return nil
+}
+
+// Published is the value in a slot as other chains get it: an absolute URI as it is, of any other
+// reference what it resolves to, since the other chains do not know its request.
+func (in *Instance) Published(slot int) string {
+	value := in.Captured(slot)
+	r := in.reference(slot)
+	switch {
+	case r == nil || isPath(value) || absolute(value):
+		return string(value)
+	case len(r.authority) > 0:
+		return string(r.scheme) + ":" + string(value) // "//host/path"
+	}
+	return string(r.path)
+}
+
+// absolute says that a reference has a scheme; see location.AppendResolved for which there are.
+func absolute(value []byte) bool {
+	colon := bytes.IndexByte(value, ':')
+	return colon > 0 && bytes.IndexByte(value[:colon], '/') < 0
+}
+
+// Authority is where the value leads that the step's path begins with, when that is another origin than
+// that of the request whose response had it.
+func (in *Instance) Authority(s *Step) (scheme, authority []byte, ok bool) {
+	if !s.BeginsWithURI {
+		return nil, nil, false
+	}
+	r := s.path[0].reference(in)
+	if r == nil || len(r.authority) == 0 {
+		return nil, nil, false
+	}
+	return r.scheme, r.authority, true
+}
+
+// reference of a piece that a path begins with.
+func (p *piece) reference(in *Instance) *reference {
+	if p.kind == pieceGlobal {
+		if r := &in.src.references[p.index]; len(r.authority) > 0 {
+			return r
+		}
+		return nil
+	}
+	return in.reference(p.index)
+}
+
+// appendBeginning appends the value that a path begins with. A path is never empty.
+func (p *piece) appendBeginning(dst []byte, in *Instance) []byte {
+	at := len(dst)
+	switch r := p.reference(in); {
+	case r != nil:
+		dst = append(dst, r.path...)
+	case p.kind == pieceGlobal:
+		dst = append(dst, in.src.globals[p.index]...)
+	default:
+		dst = append(dst, in.Captured(p.index)...)
+	}
+	if len(dst) == at && !p.continued {
+		dst = append(dst, '/')
+	}
+	return dst
+}
+
+// beginWithURI marks the value that the path begins with, if it does.
+func (s *Step) beginWithURI() {
+	first := &s.path[0]
+	if (first.kind != pieceCapture && first.kind != pieceGlobal) || len(first.functions) > 0 {
+		return
+	}
+	s.BeginsWithURI, first.begins = true, true
+	if len(s.path) > 1 {
+		next := &s.path[1]
+		first.continued = next.kind != pieceLiteral || next.literal[0] == '/'
+	}
+}
+
+// uses are the captures that paths begin with: by chain and slot, and by global.
+type uses struct {
+	slots   [][]bool
+	globals []bool
+}
+
+// pathBeginnings goes through a plan that is not checked yet.
+func pathBeginnings(p *rv.Plan) uses {
+	u := uses{slots: make([][]bool, len(p.Chains)), globals: make([]bool, len(p.Globals))}
+	each := func(visit func(chain int, first *rv.Part)) {
+		for i := range p.Chains {
+			for j := range p.Chains[i].Steps {
+				if path := p.Chains[i].Steps[j].Path; len(path) > 0 && len(path[0].Functions) == 0 {
+					visit(i, &path[0])
+				}
+			}
+		}
+	}
+	each(func(_ int, first *rv.Part) {
+		if first.Global > 0 && first.Global <= len(u.globals) {
+			u.globals[first.Global-1] = true
+		}
+	})
+	for i := range p.Chains {
+		c := &p.Chains[i]
+		u.slots[i] = make([]bool, len(c.Captures))
+		for slot, global := range c.Publish {
+			if slot < len(c.Captures) && global > 0 && global <= len(u.globals) {
+				u.slots[i][slot] = u.globals[global-1]
+			}
+		}
+	}
+	each(func(i int, first *rv.Part) {
+		if slots := u.slots[i]; first.Capture > 0 && first.Capture <= len(slots) {
+			slots[first.Capture-1] = true
+		}
+	})
+	return u
+}
