@@ -82,8 +82,8 @@ type Client struct {
 	now        int64 // of the Receive under way, nanoseconds
 	nextID     uint32
 	limit      int // of open streams: the user's or the peer's, the lower; 0 when none may be opened
-	abandoned  int // streams that no one waits for
-	answered   int // streams whose response came before their request was sent
+	abandoned  int // streams with that flag
+	overdue    int // those of them that could not be reset yet
 	sendWindow int32
 	recvWindow int32
 
@@ -137,9 +137,10 @@ func (c *Client) InFlight() int { return c.streams.count - c.abandoned }
 // for them.
 func (c *Client) Abandoned() int { return c.abandoned }
 
-// Draining tells that no stream can be opened any more, because of a GOAWAY or
-// because ids have run out: open another connection, and close this one when
-// InFlight is 0.
+// Draining tells that no stream can be opened any more, because of a GOAWAY,
+// because ids have run out, or because the peer answers while so many streams
+// are abandoned that the reset budget cannot give them back soon: open another
+// connection, and close this one when InFlight is 0.
 func (c *Client) Draining() bool { return c.draining }
 
 // GoAway returns the code of the peer's last GOAWAY, and whether there was one.
@@ -208,6 +209,9 @@ func (c *Client) finish(s *stream, o Outcome) {
 	tok, flags := s.tok, s.flags
 	c.drop(s)
 	if flags&abandoned == 0 {
+		if o.Kind == Completed {
+			c.checkBudget()
+		}
 		c.h.OnDone(tok, o)
 	}
 }
@@ -215,13 +219,13 @@ func (c *Client) finish(s *stream, o Outcome) {
 // drop forgets a stream.
 func (c *Client) drop(s *stream) {
 	if s.body != 0 {
-		c.bodies.free(s.body)
+		c.forgetBody(s)
 	}
 	if s.flags&abandoned != 0 {
 		c.abandoned--
 	}
-	if s.flags&answered != 0 {
-		c.answered--
+	if s.flags&overdue != 0 {
+		c.overdue--
 	}
 	c.streams.remove(s)
 }

@@ -14,9 +14,6 @@ func (c *Client) Receive(p []byte, now int64) error {
 		return c.err
 	}
 	c.now = now
-	if c.answered > 0 {
-		c.resetAnswered()
-	}
 	c.out.compact()
 	for len(p) > 0 {
 		h, payload, n, ok := c.in.next(p)

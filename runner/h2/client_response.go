@@ -140,52 +140,23 @@ func (c *Client) endResponse(s *stream) {
 	switch {
 	case s.left > 0:
 		c.resetStream(s, http2.ErrCodeProtocol, contentLength)
-	case s.body == 0:
+	case s.body == 0 && s.flags&cut == 0:
 		c.finish(s, Outcome{Kind: Completed})
 	default:
 		c.endEarly(s)
 	}
 }
 
-// endEarly: the response is complete, the request is not and need not be (RFC
-// 9113 8.1). The stream is reset, or, for want of budget, goes on sending with
-// no one waiting.
+// endEarly: the response is complete, the request is not and need not be. A
+// server that does not want the rest says so by RST_STREAM(NO_ERROR) (RFC 9113
+// 8.1), for which the stream waits; the request goes on meanwhile. If none
+// comes, ResetAbandoned resets the stream.
 func (c *Client) endEarly(s *stream) {
 	tok, silent := s.tok, s.flags&abandoned != 0
-	if c.resets.take(c.now) {
-		c.out.buf = AppendRSTStream(c.out.buf, s.id, http2.ErrCodeNo)
-		c.drop(s)
-	} else {
-		if !silent {
-			c.abandoned++
-		}
-		c.answered++
-		s.flags |= abandoned | answered
-	}
+	c.abandon(s, answered)
 	if !silent {
+		c.checkBudget()
 		c.h.OnDone(tok, Outcome{Kind: Completed})
-	}
-}
-
-// resetAnswered resets answered streams as the budget allows it again.
-func (c *Client) resetAnswered() {
-	for i := range c.bodies.items {
-		b := &c.bodies.items[i]
-		if b.id == 0 {
-			continue
-		}
-		s := c.streams.find(b.id)
-		if s.flags&answered == 0 {
-			continue
-		}
-		if !c.resets.take(c.now) {
-			return
-		}
-		c.out.buf = AppendRSTStream(c.out.buf, s.id, http2.ErrCodeNo)
-		c.drop(s)
-		if c.answered == 0 {
-			return
-		}
 	}
 }
 

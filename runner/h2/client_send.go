@@ -98,11 +98,16 @@ func (c *Client) sendFrame(s *stream) bool {
 
 // bodySent ends the sending side of a stream.
 func (c *Client) bodySent(s *stream) {
-	c.bodies.free(s.body)
-	s.body = 0
+	c.forgetBody(s)
 	if s.flags&answered != 0 {
 		c.drop(s)
 	}
+}
+
+// forgetBody frees what was not sent of a stream's body.
+func (c *Client) forgetBody(s *stream) {
+	c.bodies.free(s.body)
+	s.body = 0
 }
 
 // sendAll shares the connection's window among the unsent bodies, a frame each
@@ -123,30 +128,6 @@ func (c *Client) sendAll() {
 			}
 		}
 	}
-}
-
-// Cancel ends interest in a stream: RST_STREAM(CANCEL) within the budget, else
-// the stream is abandoned, which costs the peer nothing: it stays counted
-// against the limits until the peer ends it, and its events are swallowed. There
-// is no OnDone. An id that is not open any more is ignored.
-func (c *Client) Cancel(id uint32, now int64) (reset bool) {
-	s := c.streams.find(id)
-	if s == nil || s.flags&abandoned != 0 {
-		return false
-	}
-	if c.err != nil { // GOAWAY was the last frame
-		c.drop(s)
-		return false
-	}
-	if !c.resets.take(now) {
-		s.flags |= abandoned
-		s.want &^= WantHeaders | WantBody
-		c.abandoned++
-		return false
-	}
-	c.out.buf = AppendRSTStream(c.out.buf, id, http2.ErrCodeCancel)
-	c.drop(s)
-	return true
 }
 
 // Ping queues a PING (RFC 9113 6.7), whose answer shows that the peer is there.

@@ -324,34 +324,102 @@ func TestAbandonedWindow(t *testing.T) {
 	want(t, "sent", v.sent(), "WINDOW_UPDATE 1 +60")
 }
 
-// TestEarlyResponse is RFC 9113 8.1: a complete response before the request was
-// sent completes it, and the stream is not left behind.
+// TestEarlyResponse is RFC 9113 8.1: a complete response before the end of the request completes it. The
+// server may end the stream by RST_STREAM(NO_ERROR) or take the rest; a stream that it leaves open is reset.
 func TestEarlyResponse(t *testing.T) {
 	v := converse(t, Config{ResetsPerSecond: 1, ResetBurst: 1}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
-	v.post("abc")
-	v.post("abc")
-	v.post("abc")
+	for range 4 {
+		v.post("abc")
+	}
 	v.sent()
-	v.mustReceive(headers(1, true, ":status", "413"))
-	want(t, "with budget", v.take(), "1 status 413", "1 completed")
-	want(t, "with budget", v.sent(), "RST_STREAM 1 NO_ERROR")
-
-	v.mustReceive(headers(3, true, ":status", "413"), headers(5, true, ":status", "413"))
-	want(t, "without budget", v.take(), "2 status 413", "2 completed", "3 status 413", "3 completed")
-	want(t, "without budget", v.sent())
-	if v.Abandoned() != 2 || v.InFlight() != 0 || v.Cancel(3, 5e8) {
-		t.Errorf("%d abandoned, %d in flight, want 2, 0", v.Abandoned(), v.InFlight())
+	for id := uint32(1); id < 8; id += 2 {
+		v.mustReceive(headers(id, true, ":status", "413"))
 	}
-	v.mustReceive(AppendWindowUpdate(nil, 3, 10))
+	want(t, "events", v.take(), "1 status 413", "1 completed", "2 status 413", "2 completed",
+		"3 status 413", "3 completed", "4 status 413", "4 completed")
+	want(t, "at once", v.sent())
+	if v.Abandoned() != 4 || v.InFlight() != 0 || v.Cancel(3, 0) {
+		t.Errorf("%d abandoned, %d in flight, want 4, 0", v.Abandoned(), v.InFlight())
+	}
+	v.mustReceive(AppendRSTStream(nil, 1, http2.ErrCodeNo), AppendWindowUpdate(nil, 3, 10))
 	want(t, "the window opens", v.sent(), "DATA 3 len 2 end")
-	if err := v.Receive(AppendPing(nil, true, [8]byte{}), 1e9); err != nil {
-		t.Fatal(err)
-	}
-	want(t, "the budget is back", v.sent(), "RST_STREAM 5 NO_ERROR")
-	if v.streams.count != 0 || v.Abandoned() != 0 || v.bodies.count != 0 {
+	v.ResetAbandoned(0)
+	want(t, "the first call", v.sent())
+	v.ResetAbandoned(0)
+	want(t, "the second call, a budget of one", v.sent(), "RST_STREAM 5 NO_ERROR")
+	v.ResetAbandoned(5e8)
+	want(t, "without budget", v.sent())
+	v.ResetAbandoned(1e9)
+	want(t, "the budget is back", v.sent(), "RST_STREAM 7 NO_ERROR")
+	if v.streams.count != 0 || v.Abandoned() != 0 || v.overdue != 0 || v.bodies.count != 0 {
 		t.Errorf("left: %d streams, %d abandoned, %d bodies", v.streams.count, v.Abandoned(), v.bodies.count)
 	}
 	want(t, "events", v.take())
+}
+
+// TestResetAbandoned: streams that were cancelled without budget are reset when it is back.
+func TestResetAbandoned(t *testing.T) {
+	v := converse(t, Config{MaxConcurrentStreams: 4, ResetsPerSecond: 10, ResetBurst: 1},
+		http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
+	for range 3 {
+		v.Cancel(v.get(), 0)
+	}
+	v.Cancel(v.post("abc"), 0)
+	v.sent()
+	if v.Abandoned() != 3 || v.Free() != 1 || v.bodies.count != 0 {
+		t.Errorf("%d abandoned, %d free, %d bodies, want 3, 1, 0", v.Abandoned(), v.Free(), v.bodies.count)
+	}
+	// The request of stream 7 was cut off, so its response does not end the stream.
+	v.mustReceive(headers(7, true, ok200...))
+	for _, step := range []struct {
+		now  int64
+		want []string
+	}{
+		{5e7, nil}, {1e8, []string{"RST_STREAM 3 CANCEL"}}, {2e8, []string{"RST_STREAM 5 CANCEL"}}, {3e8, []string{"RST_STREAM 7 NO_ERROR"}}, {9e9, nil},
+	} {
+		v.ResetAbandoned(step.now)
+		want(t, fmt.Sprint("at ", step.now), v.sent(), step.want...)
+	}
+	want(t, "events", v.take())
+	if v.Abandoned() != 0 || v.overdue != 0 || v.Free() != 4 {
+		t.Errorf("%d abandoned, %d overdue, %d free, want 0, 0, 4", v.Abandoned(), v.overdue, v.Free())
+	}
+}
+
+// TestBudgetIsUsedUp: a connection on which more streams are abandoned than a second's budget gives back
+// drains as soon as the peer answers a request, and not before.
+func TestBudgetIsUsedUp(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		cfg       Config
+		cancelled int
+		now       int64 // of the answer
+		want      bool
+	}{
+		{"more than a second's budget", Config{ResetsPerSecond: 3, ResetBurst: 2}, 6, 0, true},
+		{"no more than a second's budget", Config{ResetsPerSecond: 3, ResetBurst: 2}, 5, 0, false},
+		{"an eighth of few streams", Config{MaxConcurrentStreams: 16, ResetsPerSecond: 3, ResetBurst: 2}, 4, 0, false},
+		{"more than an eighth of few streams", Config{MaxConcurrentStreams: 16, ResetsPerSecond: 3, ResetBurst: 2}, 5, 0, true},
+		{"the budget is back", Config{ResetsPerSecond: 3, ResetBurst: 2}, 6, 1e9, false},
+		{"no bound", Config{ResetsPerSecond: -1}, 6, 0, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := converse(t, tt.cfg)
+			id := v.get()
+			for range tt.cancelled {
+				v.Cancel(v.get(), 0)
+			}
+			if v.Draining() {
+				t.Error("drains before the peer answers")
+			}
+			if err := v.Receive(headers(id, true, ok200...), tt.now); err != nil {
+				t.Fatal(err)
+			}
+			if v.Draining() != tt.want || (v.Free() == 0) != tt.want {
+				t.Errorf("draining %v, %d free, want %v", v.Draining(), v.Free(), tt.want)
+			}
+		})
+	}
 }
 
 // TestAfterTheEnd is RFC 9113 5.1, half-closed (remote): frames after END_STREAM
@@ -364,8 +432,8 @@ func TestAfterTheEnd(t *testing.T) {
 		v.mustReceive(headers(1, true, ok200...), p)
 		want(t, name, v.sent(), "RST_STREAM 1 STREAM_CLOSED")
 		want(t, name, v.take(), "1 status 200", "1 completed")
-		if v.streams.count != 0 || v.answered != 0 {
-			t.Errorf("%s: %d streams, %d answered left", name, v.streams.count, v.answered)
+		if v.streams.count != 0 || v.abandoned != 0 {
+			t.Errorf("%s: %d streams, %d abandoned left", name, v.streams.count, v.abandoned)
 		}
 	}
 }

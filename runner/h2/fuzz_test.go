@@ -169,7 +169,7 @@ func (w *twin) end() {
 			w.t.Fatalf("request %d (cancelled: %v) ended %d times in %q", tok, !open, n, w.events)
 		}
 	}
-	if w.streams.count != 0 || w.abandoned != 0 || w.answered != 0 || w.InFlight() != 0 {
-		w.t.Fatalf("left: %d streams, %d abandoned, %d answered", w.streams.count, w.abandoned, w.answered)
+	if w.streams.count != 0 || w.abandoned != 0 || w.overdue != 0 || w.InFlight() != 0 {
+		w.t.Fatalf("left: %d streams, %d abandoned, %d overdue", w.streams.count, w.abandoned, w.overdue)
 	}
 }

@@ -18,15 +18,16 @@ func newResetBudget(perSecond, burst int) resetBudget {
 	return resetBudget{interval: interval, burst: interval * int64(burst), fullAt: -1 << 62}
 }
 
+// has reports whether there is a token at the instant now.
+func (b *resetBudget) has(now int64) bool {
+	return b.interval == 0 || max(b.fullAt, now)+b.interval <= now+b.burst
+}
+
 // take takes a token if there is one at the instant now.
 func (b *resetBudget) take(now int64) bool {
-	if b.interval == 0 {
-		return true
-	}
-	from := max(b.fullAt, now)
-	if from+b.interval > now+b.burst {
+	if !b.has(now) {
 		return false
 	}
-	b.fullAt = from + b.interval
+	b.fullAt = max(b.fullAt, now) + b.interval
 	return true
 }

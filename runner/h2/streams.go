@@ -22,9 +22,15 @@ type stream struct {
 type requestState uint8
 
 const (
-	gotFinal  requestState = 1 << iota // the final response's header came
-	abandoned                          // no one waits for it; it only still counts
-	answered                           // the response is complete, the request is not
+	gotFinal requestState = 1 << iota // the final response's header came
+	// abandoned: the handler has its outcome or does not want one; it only still counts against the limit.
+	abandoned
+	// answered: abandoned, because the response is complete and the request is not.
+	answered
+	// cut: the rest of the request will not be sent, so that only a reset ends the stream.
+	cut
+	// overdue: abandoned, and the next ResetAbandoned resets it if the budget allows.
+	overdue
 )
 
 // streamTable finds streams by id. Client ids are odd and ascend, so the table

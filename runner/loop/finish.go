@@ -187,6 +187,7 @@ func (w *Worker) timeOut(tok int32) {
 		return
 	}
 	w.touch(c)
+	w.watchAbandoned(c)
 	w.offer(c.index)
 	w.drained(c)
 }

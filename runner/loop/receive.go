@@ -118,6 +118,7 @@ func (w *Worker) received(c *conn) {
 	if len(c.session.Pending()) > 0 {
 		w.touch(c)
 	}
+	w.watchAbandoned(c)
 	w.offer(c.index)
 }
 

@@ -21,6 +21,8 @@ const (
 	pingTimer
 	// failbackTimer: the connection's own endpoint is to be tried again.
 	failbackTimer
+	// resetTimer: streams are abandoned, and the budget for resetting them refills.
+	resetTimer
 )
 
 type timer struct {
@@ -88,6 +90,8 @@ func (w *Worker) fire(c *conn, kind timerKind) {
 		w.fireInactivity(c, t.Connecting.InactivityTimeout)
 	case pingTimer:
 		w.firePing(c, t.HTTP2.PingInterval)
+	case resetTimer:
+		w.resetAbandoned(c)
 	}
 }
 

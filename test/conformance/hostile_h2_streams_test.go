@@ -178,6 +178,46 @@ func TestUploads(t *testing.T) {
 	}
 }
 
+// TestEarlyResponses is RFC 9113 8.1: a server that answers before the end of the request, whose window it
+// never opens. It resets the stream with NO_ERROR, or leaves that to the client.
+func TestEarlyResponses(t *testing.T) {
+	for name, resets := range map[string]bool{"8.1 early responses, then RST_STREAM with NO_ERROR": true, "8.1 early responses on streams that stay open": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newH2Peer(t, func(c *h2conn) {
+				c.greet(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+				for r := c.request(); r != nil; r = c.request() {
+					c.headers(r.id, true, ":status", "413")
+					if resets {
+						c.closed()
+						_ = c.fr.WriteRSTStream(r.id, http2.ErrCodeNo)
+					}
+				}
+			})
+			p.hostile = 1 << 20
+			p.start()
+			const requests = 3000 // at 30 a second beyond the first 500, these would take more than a minute
+			plan := newPlan(p.address, rv.ProtocolH2C, requests)
+			upload(plan)
+			plan.Targets[0].MaxConcurrentStreams = 16
+			plan.Chains[0].Steps[0].Expect.Status = []rv.StatusRange{{From: 413, To: 413}}
+			s := mustExecute(t, plan)
+			p.await()
+			if c := &s.Counters; c.Succeeded != requests || resets != (c.Connects == 1) {
+				t.Errorf("%+v, want %d succeeded", *c, requests)
+			}
+			for _, c := range p.conns {
+				for _, f := range c.faults {
+					t.Error("the client is at fault: " + f)
+				}
+				if n := len(c.stopsBut(http2.ErrCodeNo)); n > 1000 || resets && n > 0 {
+					t.Errorf("the client has reset %d streams of connection %d", n, c.number)
+				}
+			}
+		})
+	}
+}
+
 // runUpload is run but for the codes of streams that are stopped without an error.
 func (row *h2row) runUpload(t *testing.T) {
 	p := newH2Peer(t, row.script)
