@@ -212,7 +212,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 		g.stages[i].Slots, g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Slots, st.Sent, st.Dropped, st.SentInDrain
 	}
 	s.Stages = g.stages
-	s.StatusCodes, s.Causes, s.Exhausted = statusCodes(t), t.Causes.Counts(), t.Exhausted
+	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(t), t.Causes.Counts(), t.Failures.List(), t.Exhausted
 	s.Generator.LagP99 = t.Lag.Quantile(0.99)
 	if s.State == rv.StateDone {
 		s.Histograms = &rv.Histograms{

@@ -198,6 +198,11 @@ type Results struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	Causes []NamedCount `json:"causes,omitempty"`
+	// failures counts by cause what got no response, the most frequent first, at most 16 of them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Failures []FailureCount `json:"failures,omitempty"`
 	// exhausted is true when a variable with atEnd stop was used up.
 	// +optional
 	Exhausted bool `json:"exhausted,omitempty"`
@@ -223,6 +228,30 @@ type Results struct {
 	// last snapshot is missing.
 	// +optional
 	Partial bool `json:"partial,omitempty"`
+}
+
+// FailureCount is how often something failed for the same cause.
+type FailureCount struct {
+	// of is what failed: connect (an attempt to open a connection), connection (one that was open), or
+	// the counter of requests that counts it: reset, connectionLost or dropped.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Of string `json:"of"`
+	// cause is a word, such as refused, tlsAlert, goAway or noStream.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Cause string `json:"cause"`
+	// detail is the code, alert or rule behind cause.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Detail string `json:"detail,omitempty"`
+	// address is the address of the target.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Address string `json:"address,omitempty"`
+	// count is how often it happened.
+	// +required
+	Count int64 `json:"count"`
 }
 
 // OnceResult counts the requests of chains that run once for the whole test.

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -36,6 +37,7 @@ func (s *scope) results() *v1alpha1.Results {
 		Setup:        v1alpha1.OnceResult(r.Setup),
 		Teardown:     v1alpha1.OnceResult(r.Teardown),
 		Causes:       mostFrequent(r.Causes, maxCauses),
+		Failures:     failures(r.Failures),
 		Exhausted:    r.Exhausted,
 		Rate:         v1alpha1.RateStatus{Asked: decimal(r.Rate.Asked), Achieved: decimal(r.Rate.Achieved)},
 		ErrorRatio:   decimal(r.ErrorRatio),
@@ -48,6 +50,7 @@ func (s *scope) results() *v1alpha1.Results {
 // How many counts by name there are in status; the report has all of them. A test can have 256 steps.
 const (
 	maxCauses   = 16
+	maxFailures = 16
 	maxReasons  = 16
 	maxFailedBy = 8
 )
@@ -55,6 +58,18 @@ const (
 func mostFrequent(counts map[string]int64, limit int) (out []v1alpha1.NamedCount) {
 	for _, c := range result.MostFrequent(counts, limit) {
 		out = append(out, v1alpha1.NamedCount(c))
+	}
+	return out
+}
+
+// failures are the most frequent ones.
+func failures(all []runnerv1alpha1.FailureCount) (out []v1alpha1.FailureCount) {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b runnerv1alpha1.FailureCount) int { return cmp.Compare(b.Count, a.Count) })
+	for _, f := range all[:min(maxFailures, len(all))] {
+		out = append(out, v1alpha1.FailureCount{
+			Of: clip(string(f.Of), 32), Cause: clip(string(f.Cause), 32), Detail: f.Detail, Address: f.Address, Count: f.Count,
+		})
 	}
 	return out
 }

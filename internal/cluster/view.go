@@ -11,6 +11,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/result"
 )
 
@@ -129,6 +130,10 @@ func errorList(lt *v1alpha1.LoadTest) list {
 	}
 	for _, k := range errorKinds(r) {
 		out.rows = append(out.rows, fmt.Sprintf("%-40s %12d", k.Name, k.Count))
+	}
+	for _, f := range r.Failures {
+		why := failure.Words(rv.Failure{Cause: rv.Cause(f.Cause), Detail: f.Detail, Address: f.Address})
+		out.rows = append(out.rows, fmt.Sprintf("%-40s %12d", cut(plain(f.Of+": "+why), 40), f.Count))
 	}
 	for _, c := range r.Causes {
 		out.rows = append(out.rows, fmt.Sprintf("%-40s %12d", cut("cause "+plain(c.Name), 40), c.Count))

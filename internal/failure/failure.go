@@ -41,6 +41,11 @@ func (c Cause) String() string {
 	return s
 }
 
+// Words returns a failure's cause as String does.
+func Words(f rv.Failure) string {
+	return Cause{Kind: f.Cause, Detail: f.Detail, Address: f.Address}.String()
+}
+
 // Error is an error whose cause is known already.
 type Error struct{ Cause Cause }
 

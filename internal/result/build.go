@@ -51,6 +51,7 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 		Setup:       sum.counters.Setup,
 		Teardown:    sum.counters.Teardown,
 		Causes:      Causes(sum.causes),
+		Failures:    sum.failures.List(),
 		Exhausted:   exhausted(snapshots),
 		StatusCodes: sum.statusCodes,
 		Bytes:       runnerv1alpha1.Bytes{Sent: sum.counters.BytesSent, Received: sum.counters.BytesReceived},
@@ -141,6 +142,9 @@ func Fits(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		if err := sumsTo(fmt.Sprintf("failedBy of step %d", i), s.Steps[i].FailedBy, s.Steps[i].FailedChecks); err != nil {
 			return err
 		}
+	}
+	if err := checkFailures(s.Failures, s.Counters.Reset, s.Counters.ConnectionLost, s.Counters.Dropped); err != nil {
+		return err
 	}
 	for i := range s.Chains {
 		if err := sumsTo(fmt.Sprintf("abortedBy of chain %d", i), s.Chains[i].AbortedBy, s.Chains[i].Aborted); err != nil {

@@ -15,7 +15,8 @@ import (
 //
 // for the totals and each step; the steps and the measured stages add up to the totals, the
 // warm-up stages to warmUp.sent; started chains are completed, aborted or unfinished; what is counted
-// by name, when it is, is all of failed checks and of aborted chains; there is a status code for each
+// by name, when it is, is all of failed checks and of aborted chains; so are the causes of reset, lost and
+// dropped requests; there is a status code for each
 // request that is done, and nothing is known of more requests than were sent.
 func Check(r *runnerv1alpha1.Report) error {
 	total := stepOf(&r.Requests)
@@ -44,6 +45,7 @@ func Check(r *runnerv1alpha1.Report) error {
 		atMost("succeeded in setup", r.Setup.Succeeded, r.Setup.Sent),
 		atMost("succeeded in teardown", r.Teardown.Succeeded, r.Teardown.Sent),
 		atMost("response times", r.ResponseTime.Count, total.Sent))
+	errs = append(errs, checkFailures(r.Failures, total.Reset, total.ConnectionLost, r.Requests.Dropped))
 	return errors.Join(errs...)
 }
 

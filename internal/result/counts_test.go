@@ -87,6 +87,9 @@ func TestFitsRefusesContradictions(t *testing.T) {
 		{"not told", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].FailedBy, s.Chains[0].AbortedBy = nil, nil }, ""},
 		{"failedBy", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].FailedBy["status"]++ }, "failedBy of step 1 is 2, want 1"},
 		{"negative", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].FailedBy["a"] = -1 }, `failedBy of step 1 "a" is -1`},
+		{"failures", func(s *runnerv1alpha1.Snapshot) {
+			s.Failures = []runnerv1alpha1.FailureCount{{Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureReset}, Count: 2}}
+		}, "failures: reset is 2, want 0"},
 		{"abortedBy", func(s *runnerv1alpha1.Snapshot) { s.Chains[0].AbortedBy["reset"] = 1 }, "abortedBy of chain 0 is 2, want 1"},
 	} {
 		r := newRecorder(plan, 0)

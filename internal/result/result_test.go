@@ -68,6 +68,7 @@ func (r *recorder) request(step int, outcome string, us int64) {
 	c, s := &r.snapshot.Counters, &r.snapshot.Steps[step]
 	if outcome == "dropped" {
 		c.Dropped++
+		r.failure(runnerv1alpha1.FailureDropped, us)
 		r.snapshot.Stages[1].Dropped++
 		return
 	}
@@ -100,10 +101,12 @@ func (r *recorder) request(step int, outcome string, us int64) {
 	case "reset":
 		c.Reset++
 		s.Reset++
+		r.failure(runnerv1alpha1.FailureReset, us)
 		return
 	case "lost":
 		c.ConnectionLost++
 		s.ConnectionLost++
+		r.failure(runnerv1alpha1.FailureConnectionLost, us)
 		return
 	case "inFlight":
 		c.InFlightAtEnd++
@@ -112,6 +115,18 @@ func (r *recorder) request(step int, outcome string, us int64) {
 	}
 	r.total.Record(us)
 	r.steps[step].Record(us)
+}
+
+// failure counts one of a few causes, as a runner does.
+func (r *recorder) failure(of runnerv1alpha1.FailureOf, us int64) {
+	f := runnerv1alpha1.Failure{Of: of, Cause: runnerv1alpha1.CauseProtocol, Detail: fmt.Sprint("rule ", us%3), Address: "a:1"}
+	for i := range r.snapshot.Failures {
+		if c := &r.snapshot.Failures[i]; c.Failure == f {
+			c.Count++
+			return
+		}
+	}
+	r.snapshot.Failures = append(r.snapshot.Failures, runnerv1alpha1.FailureCount{Failure: f, Count: 1})
 }
 
 func (r *recorder) chain(i int) {
@@ -460,6 +475,8 @@ func TestCheckFinds(t *testing.T) {
 		{"aborted by reason", func(r *runnerv1alpha1.Report) { r.Chains.AbortedBy["reset"]++ }, "chains aborted by reason is 2, want 1"},
 		{"failed by", func(r *runnerv1alpha1.Report) { r.Steps[0].FailedBy["x"]++ }, "step session/create: failedBy is"},
 		{"failed by a negative count", func(r *runnerv1alpha1.Report) { r.Steps[0].FailedBy["x"] = -1 }, `step session/create: failedBy "x" is -1`},
+		{"failures", func(r *runnerv1alpha1.Report) { r.Failures[0].Count = 100 }, "failures: connectionLost is 100"},
+		{"failures by a negative count", func(r *runnerv1alpha1.Report) { r.Failures[0].Count = -1 }, "failures: connectionLost by protocol is -1"},
 		{"retries", func(r *runnerv1alpha1.Report) { r.Steps[0].Retries = 1000 }, "step session/create: retries is 1000"},
 		{"setup", func(r *runnerv1alpha1.Report) { r.Setup.Succeeded++ }, "succeeded in setup is 3"},
 		{"teardown", func(r *runnerv1alpha1.Report) { r.Teardown.Succeeded = 4 }, "succeeded in teardown is 4"},

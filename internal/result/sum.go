@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
@@ -14,6 +15,7 @@ type sum struct {
 	chains      []runnerv1alpha1.ChainCounters
 	statusCodes map[string]int64
 	causes      map[string]int64
+	failures    failure.Counts
 	times       distributions
 }
 
@@ -57,6 +59,7 @@ func (s *sum) add(plan *runnerv1alpha1.Plan, from *runnerv1alpha1.Snapshot) erro
 		s.statusCodes[code] += n
 	}
 	addCounts(&s.causes, from.Causes)
+	s.failures.AddAll(fitFailures(from.Failures))
 	for i := range from.Chains {
 		addChain(&s.chains[i], &from.Chains[i])
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/result"
 )
 
@@ -33,9 +34,9 @@ func errorKinds(r *runnerv1alpha1.Report) []errorKind {
 	out := []errorKind{
 		{Name: "failed checks", Class: "c2", Count: q.FailedChecks, Meaning: "a response came, and not the one that was expected"},
 		{Name: "timed out", Class: "c3", Count: q.TimedOut, Meaning: "no whole response within the timeout"},
-		{Name: "reset", Class: "c4", Count: q.Reset, Meaning: "the peer ended the stream"},
+		{Name: "reset", Class: "c4", Count: q.Reset, Meaning: "the stream ended without a whole response"},
 		{Name: "connection lost", Class: "c5", Count: q.ConnectionLost, Meaning: "the connection closed with the request in flight"},
-		{Name: "dropped", Class: "c6", Count: q.Dropped, Meaning: "never sent: no stream came free in time"},
+		{Name: "dropped", Class: "c6", Count: q.Dropped, Meaning: "due, but never sent"},
 	}
 	var most int64
 	for i := range out {
@@ -164,6 +165,16 @@ func statusTable(r *runnerv1alpha1.Report) *table {
 
 func causeTable(r *runnerv1alpha1.Report) *table {
 	return countTable("causes", "Causes of problem details", "cause", result.MostFrequent(r.Causes, len(r.Causes)))
+}
+
+// failureTable is nil when nothing failed but checks and timeouts.
+func failureTable(r *runnerv1alpha1.Report) *table {
+	t := &table{ID: "failures", Caption: "Failures by cause", Left: 3, Head: []string{"what", "why", "address", "count"}}
+	for _, f := range r.Failures {
+		why := failure.Words(runnerv1alpha1.Failure{Cause: f.Cause, Detail: f.Detail})
+		t.Rows = append(t.Rows, tableRow{Cells: []string{failureOf(f.Of), sentence(why), sentence(f.Address), grouped(f.Count)}})
+	}
+	return unlessEmpty(t)
 }
 
 // shardTable is nil for a report of a version that did not tell shards apart.

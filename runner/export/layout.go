@@ -46,10 +46,22 @@ func named(b *bytes.Buffer, width int, name, figures string) {
 
 // wrapNamed writes text behind a name, and goes on below the text.
 func wrapNamed(b *bytes.Buffer, name, text string) {
-	const width = 13
+	behind(b, fmt.Sprintf("  %-13s", name), text)
+}
+
+// behind writes text behind what begins the line, and goes on below the text.
+func behind(b *bytes.Buffer, begin, text string) {
 	var body bytes.Buffer
-	wrap(&body, strings.Repeat(" ", width+2), text)
-	fmt.Fprintf(b, "  %-*s%s", width, name, strings.TrimLeft(body.String(), " "))
+	wrap(&body, strings.Repeat(" ", len(begin)), text)
+	b.WriteString(begin + strings.TrimLeft(body.String(), " "))
+}
+
+// sentence is text that a target may have a part in, with everything escaped that is not plain ASCII.
+func sentence(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0 {
+		return s
+	}
+	return strings.Trim(strconv.QuoteToASCII(s), `"`)
 }
 
 // wrap breaks text between words so that no line is longer than columns, unless a word is. Below

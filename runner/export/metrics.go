@@ -48,6 +48,10 @@ var (
 	descCauses = own.Counter("problem_causes_total",
 		"Problem details (RFC 9457) in responses, by their cause; those beyond a bound are counted as other.", "cause")
 
+	descFailures = own.Counter("failures_total",
+		"What got no response, by cause: attempts to connect, connections that ended, and requests of measured stages that were reset, connectionLost or dropped. Those beyond a bound are counted as other.",
+		"of", "cause", "detail", "address")
+
 	descOnceSent = own.Counter("once_requests_sent_total",
 		"Requests of setup and teardown chains that were sent; they are in no other metric of requests.", "phase")
 
@@ -55,7 +59,7 @@ var (
 
 	descExhausted = own.Gauge("exhausted", "1 when a variable was used up and chains that draw it begin no more instances, else 0.")
 
-	descDropped = own.Counter("requests_dropped_total", "Requests that were due and never sent, because no stream came free in time.")
+	descDropped = own.Counter("requests_dropped_total", "Requests that were due and never sent; failures_total says why.")
 
 	descRetried = own.Counter("requests_retried_total", "Requests that the peer gave back unprocessed and that were sent again.")
 

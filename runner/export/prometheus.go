@@ -20,7 +20,7 @@ const maxScrapes = 2
 
 // Prometheus serves a runner's metrics. Each scrape takes one snapshot; nil: there is none yet.
 // The labels are the plan's chains, steps, of which there are 256 at most, and checks; and causes, of
-// which there are MaxCauses and one.
+// which there are MaxCauses and one; and failures, of which there are MaxFailures and one of each kind.
 func Prometheus(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) http.Handler {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(NewCollector(plan, snapshot))
@@ -101,6 +101,9 @@ func collectTotals(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
 	}
 	gauge(to, descExhausted, exhausted)
 	counters(to, descCauses, result.Causes(s.Causes))
+	for _, f := range result.Failures(s.Failures) {
+		counter(to, descFailures, float64(f.Count), string(f.Of), string(f.Cause), f.Detail, f.Address)
+	}
 }
 
 // counters has one counter for each name, as the last label.

@@ -52,6 +52,7 @@ func metricsSnapshot(clock time.Duration, sent int64) *runnerv1alpha1.Snapshot {
 		},
 		Exhausted:    true,
 		Causes:       map[string]int64{"NOT_FOUND": 1, "a\xff": 2, "a\xfe": 3},
+		Failures:     []runnerv1alpha1.FailureCount{{Failure: runnerv1alpha1.Failure{Of: "reset", Cause: "rstStream", Detail: "CANCEL", Address: "a:1"}, Count: 2}},
 		ResponseTime: h.Encode(),
 		Generator: runnerv1alpha1.Generator{
 			Workers: 2, CPUSeconds: 1.5, ThrottledMicroseconds: 2500, LagP99: 120, GCPauseMicroseconds: 300,
@@ -112,6 +113,9 @@ h2surge_runner_step_retries_total{chain="session",step="delete"} 0
 # TYPE h2surge_runner_aborted_instances_total counter
 h2surge_runner_aborted_instances_total{chain="session",reason="failedCheck"} 1
 h2surge_runner_aborted_instances_total{chain="session",reason="reset"} 1
+# HELP h2surge_runner_failures_total What got no response, by cause: attempts to connect, connections that ended, and requests of measured stages that were reset, connectionLost or dropped. Those beyond a bound are counted as other.
+# TYPE h2surge_runner_failures_total counter
+h2surge_runner_failures_total{address="a:1",cause="rstStream",detail="CANCEL",of="reset"} 2
 # HELP h2surge_runner_problem_causes_total Problem details (RFC 9457) in responses, by their cause; those beyond a bound are counted as other.
 # TYPE h2surge_runner_problem_causes_total counter
 h2surge_runner_problem_causes_total{cause="NOT_FOUND"} 1
@@ -130,7 +134,7 @@ h2surge_runner_exhausted 1
 # HELP h2surge_runner_requests_in_flight Requests that were sent and have no outcome yet, warm-up included.
 # TYPE h2surge_runner_requests_in_flight gauge
 h2surge_runner_requests_in_flight 3
-# HELP h2surge_runner_requests_dropped_total Requests that were due and never sent, because no stream came free in time.
+# HELP h2surge_runner_requests_dropped_total Requests that were due and never sent; failures_total says why.
 # TYPE h2surge_runner_requests_dropped_total counter
 h2surge_runner_requests_dropped_total 3
 # HELP h2surge_runner_asked_requests_per_second This runner's part of the rate that the stage in force asks for; once the load was changed, what came due a second since the scrape before. 0: paused, as fast as possible, or no stage.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/result"
 )
 
@@ -20,7 +21,7 @@ const columns = 80
 func Text(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	for _, section := range []func(*bytes.Buffer, *runnerv1alpha1.Report){
-		head, verdict, requests, rates, times, steps, statusCodes, causes, generator,
+		head, verdict, requests, rates, times, steps, statusCodes, causes, failures, generator,
 	} {
 		section(&b, r)
 	}
@@ -81,7 +82,7 @@ func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	row("  reset", q.Reset, "")
 	row("  connection lost", q.ConnectionLost, "")
 	row("  in flight at end", q.InFlightAtEnd, "")
-	row("dropped", q.Dropped, "never sent: no stream came free in time")
+	row("dropped", q.Dropped, "due, but never sent")
 	row("retried", q.Retried, "given back by the peer and sent again")
 	if q.Abandoned > 0 {
 		row("abandoned", q.Abandoned, "timed out, stream left open")
@@ -220,6 +221,30 @@ func causes(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if more := len(r.Causes) - maxCauses; more > 0 {
 		line(b, "  and %d more", more)
 	}
+}
+
+// maxFailures is how many failures are listed.
+const maxFailures = 20
+
+func failures(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	if len(r.Failures) == 0 {
+		return
+	}
+	section(b, "Failures by cause")
+	for _, f := range r.Failures[:min(maxFailures, len(r.Failures))] {
+		behind(b, fmt.Sprintf("  %-15s %14d  ", failureOf(f.Of), f.Count), sentence(failure.Words(f.Failure)))
+	}
+	if more := len(r.Failures) - maxFailures; more > 0 {
+		line(b, "  and %d more", more)
+	}
+}
+
+// failureOf is what failed, in the words of the table of requests.
+func failureOf(of runnerv1alpha1.FailureOf) string {
+	if of == runnerv1alpha1.FailureConnectionLost {
+		return "connection lost"
+	}
+	return string(of)
 }
 
 func generator(b *bytes.Buffer, r *runnerv1alpha1.Report) {

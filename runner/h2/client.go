@@ -92,7 +92,7 @@ type Client struct {
 	draining bool // GOAWAY seen or ids run out
 	goneAway bool
 	goAway   http2.ErrCode // valid with goneAway
-	shut     bool // we sent GOAWAY
+	shut     bool          // we sent GOAWAY
 }
 
 var errOver = errors.New("h2: the session is closed")

@@ -14,7 +14,7 @@ import (
 // checked for being there.
 func causesOf(b *bench) map[rv.Failure]int64 {
 	out := map[rv.Failure]int64{}
-	for _, c := range b.w.rec.Failures.Counts() {
+	for _, c := range b.w.rec.Failures.List() {
 		out[c.Failure] = c.Count
 	}
 	return out

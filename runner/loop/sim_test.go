@@ -462,7 +462,7 @@ func (b *bench) totals() *rvTotals {
 		}
 	}
 	causes := map[rv.FailureOf]int64{}
-	for _, c := range b.w.rec.Failures.Counts() {
+	for _, c := range b.w.rec.Failures.List() {
 		causes[c.Of] += c.Count
 	}
 	for of, n := range map[rv.FailureOf]int64{rv.FailureReset: out.Reset, rv.FailureConnectionLost: out.Lost, rv.FailureDropped: out.Dropped} {

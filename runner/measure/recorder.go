@@ -5,6 +5,7 @@ package measure
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
@@ -30,7 +31,7 @@ type Recorder struct {
 	// Causes counts problem details by cause, at most rv.MaxCauses of them.
 	Causes Names
 	// Failures counts what got no response, and connections that could not be opened, by cause.
-	Failures Failures
+	Failures failure.Counts
 	// Exhausted: chains have begun no more instances for want of values.
 	Exhausted bool
 	// Setup and Teardown count the requests of chains that run once.
@@ -112,7 +113,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 	}
 	clear(r.Status[:])
 	r.Causes.foldBounded(&total.Causes, rv.MaxCauses, rv.CauseOther)
-	r.Failures.foldInto(&total.Failures)
+	r.Failures.FoldInto(&total.Failures)
 	total.Exhausted = total.Exhausted || r.Exhausted
 	r.foldTimes(total)
 	r.foldCounts(total)

@@ -23,6 +23,9 @@ type Report struct {
 	StatusCodes map[string]int64 `json:"statusCodes"`
 	// Causes counts problem details by cause; see Snapshot.Causes.
 	Causes map[string]int64 `json:"causes,omitempty"`
+	// Failures counts by cause what got no response; see Snapshot.Failures. Those of requests add up to
+	// Requests.Reset, ConnectionLost and Dropped.
+	Failures []FailureCount `json:"failures,omitempty"`
 	// Setup and Teardown count what ran once for the whole test.
 	Setup    OnceCounters `json:"setup,omitzero"`
 	Teardown OnceCounters `json:"teardown,omitzero"`

@@ -51,6 +51,8 @@ type Snapshot struct {
 	// Causes counts problem details (RFC 9457) by their member "cause" (3GPP TS 29.500 5.2.7.2), or their
 	// "type" without one; at most MaxCauses different ones, the others under CauseOther.
 	Causes map[string]int64 `json:"causes,omitempty"`
+	// Failures counts by cause what got no response: at most MaxFailures different ones.
+	Failures []FailureCount `json:"failures,omitempty"`
 	// StatusCodes counts final responses by status code.
 	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
 	// ResponseTime is in every snapshot, Histograms in the final one.

@@ -1,4 +1,4 @@
-package measure
+package failure
 
 import (
 	"cmp"
@@ -7,17 +7,24 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Failures counts by failure, at most rv.MaxFailures different ones. Counting allocates only for a failure
+// Counts counts by failure, at most rv.MaxFailures different ones. Counting allocates only for a failure
 // that is new. The zero value is empty.
-type Failures struct {
+type Counts struct {
 	counts map[rv.Failure]*int64
 }
 
 // Add counts one.
-func (f *Failures) Add(what rv.Failure) { f.add(what, 1) }
+func (f *Counts) Add(what rv.Failure) { f.add(what, 1) }
+
+// AddAll adds counts of another table.
+func (f *Counts) AddAll(from []rv.FailureCount) {
+	for _, c := range from {
+		f.add(c.Failure, c.Count)
+	}
+}
 
 // add counts a failure that is new to a full table by what failed alone, so that the sums stay right.
-func (f *Failures) add(what rv.Failure, by int64) {
+func (f *Counts) add(what rv.Failure, by int64) {
 	if c, ok := f.counts[what]; ok {
 		*c += by
 		return
@@ -37,8 +44,8 @@ func (f *Failures) add(what rv.Failure, by int64) {
 	f.counts[what] = c
 }
 
-// Counts returns what is above zero in a fixed order, or nil.
-func (f *Failures) Counts() []rv.FailureCount {
+// List returns what is above zero in a fixed order, or nil.
+func (f *Counts) List() []rv.FailureCount {
 	var out []rv.FailureCount
 	for what, c := range f.counts {
 		if *c > 0 {
@@ -52,8 +59,8 @@ func (f *Failures) Counts() []rv.FailureCount {
 	return out
 }
 
-// foldInto adds everything to total and sets the counts to zero; the failures stay.
-func (f *Failures) foldInto(total *Failures) {
+// FoldInto adds everything to total and sets the counts to zero; the failures stay.
+func (f *Counts) FoldInto(total *Counts) {
 	for what, c := range f.counts {
 		if *c > 0 {
 			total.add(what, *c)
