@@ -3,6 +3,7 @@ package cpu
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -11,39 +12,49 @@ import (
 type cgroups struct {
 	root fs.FS // "/" of the machine; paths in it have no leading slash
 	// dirs are, for a controller, the directories that bound this process: its own group
-	// first, then each one above it up to the mount point.
+	// first, then each one above it up to the mount point. The key unified is version 2.
 	dirs map[string][]string
-	// unified are the same for version 2.
-	unified []string
 }
 
-// newCgroups reads /proc/self. What cannot be read leaves the result empty: then there are no
-// limits to be told of.
+// unified is the name under which version 2 stands in /proc/PID/cgroup, which names no controllers there.
+const unified = ""
+
+// newCgroups reads /proc/self. What cannot be read leaves the result empty: no limits are known then.
 func newCgroups(root fs.FS) *cgroups {
 	c := &cgroups{root: root, dirs: map[string][]string{}}
 	member, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
 		return c
 	}
-	mounts, err := fs.ReadFile(root, "proc/self/mountinfo")
+	mountinfo, err := fs.ReadFile(root, "proc/self/mountinfo")
 	if err != nil {
 		return c
 	}
-	groups := parseMembership(string(member))
-	for _, m := range parseMounts(string(mounts)) {
-		if m.unified {
-			if group, ok := groups[""]; ok && c.unified == nil {
-				c.unified = m.chain(group)
-			}
-			continue
-		}
-		for _, controller := range m.controllers {
-			if group, ok := groups[controller]; ok && c.dirs[controller] == nil {
-				c.dirs[controller] = m.chain(group)
-			}
-		}
+	mounts := parseMounts(string(mountinfo))
+	for controller, group := range parseMembership(string(member)) {
+		c.dirs[controller] = directories(mounts, controller, group)
 	}
 	return c
+}
+
+// directories returns the chain of the first mount that contains the group. A container may have other mounts of
+// the same hierarchy: the host's, whose root is above that of the container's namespace ("/../.."). If no mount
+// contains the group, the chain is that of the first mount.
+func directories(mounts []mount, controller, group string) []string {
+	var first []string
+	for _, m := range mounts {
+		if !slices.Contains(m.controllers, controller) {
+			continue
+		}
+		dirs, inside := m.chain(group)
+		if inside {
+			return dirs
+		}
+		if first == nil {
+			first = dirs
+		}
+	}
+	return first
 }
 
 // read returns the named file's content in each directory that has it, innermost first.
@@ -57,8 +68,7 @@ func (c *cgroups) read(dirs []string, file string) []string {
 	return contents
 }
 
-// parseMembership reads /proc/PID/cgroup: lines of "id:controllers:path". The key of version 2,
-// which names no controllers, is "".
+// parseMembership reads /proc/PID/cgroup: lines of "id:controllers:path".
 func parseMembership(s string) map[string]string {
 	groups := map[string]string{}
 	for line := range strings.Lines(s) {
@@ -77,8 +87,7 @@ func parseMembership(s string) map[string]string {
 // mount is a mounted cgroup hierarchy: root is the group that appears at point.
 type mount struct {
 	root, point string
-	unified     bool
-	controllers []string
+	controllers []string // unified alone in version 2
 }
 
 // parseMounts reads the cgroup lines of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
@@ -93,7 +102,7 @@ func parseMounts(s string) []mount {
 		m := mount{root: unescape.Replace(left[3]), point: unescape.Replace(left[4])}
 		switch right[0] {
 		case "cgroup2":
-			m.unified = true
+			m.controllers = []string{unified}
 		case "cgroup":
 			m.controllers = strings.Split(right[2], ",")
 		default:
@@ -108,19 +117,15 @@ func parseMounts(s string) []mount {
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
 // chain returns the directories of a group and of those above it up to the mount point, without
-// leading slashes. A group that lies outside what is mounted (a container that sees the path of
+// leading slashes. A group that is not inside of what is mounted (a container that sees the path of
 // its host, but only its own group mounted) is taken to be the mount point.
-func (m mount) chain(group string) []string {
+func (m mount) chain(group string) (dirs []string, inside bool) {
 	top := strings.TrimPrefix(path.Clean(m.point), "/")
 	below, inside := relative(m.root, group)
-	if !inside {
-		return []string{top}
-	}
-	var dirs []string
 	for ; below != "" && below != "."; below = parent(below) {
 		dirs = append(dirs, path.Join(top, below))
 	}
-	return append(dirs, top)
+	return append(dirs, top), inside
 }
 
 func relative(root, group string) (below string, inside bool) {
@@ -134,8 +139,10 @@ func relative(root, group string) (below string, inside bool) {
 	if group == root {
 		return "", true
 	}
-	below, inside = strings.CutPrefix(group, root+"/")
-	return below, inside
+	if below, inside = strings.CutPrefix(group, root+"/"); !inside {
+		return "", false
+	}
+	return below, true
 }
 
 func parent(dir string) string {

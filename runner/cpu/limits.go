@@ -20,7 +20,7 @@ const maxMicroseconds = math.MaxInt64 / int64(time.Microsecond)
 
 func (c *cgroups) quota() float64 {
 	tightest := math.Inf(1)
-	for _, s := range c.read(c.unified, "cpu.max") {
+	for _, s := range c.read(c.dirs[unified], "cpu.max") {
 		tightest = min(tightest, parseMax(s))
 	}
 	quotas, periods := c.read(c.dirs["cpu"], "cpu.cfs_quota_us"), c.read(c.dirs["cpu"], "cpu.cfs_period_us")
@@ -34,7 +34,7 @@ func (c *cgroups) quota() float64 {
 }
 
 func (c *cgroups) throttled() (time.Duration, error) {
-	stats := append(c.read(c.unified, "cpu.stat"), c.read(c.dirs["cpu"], "cpu.stat")...)
+	stats := append(c.read(c.dirs[unified], "cpu.stat"), c.read(c.dirs["cpu"], "cpu.stat")...)
 	if len(stats) == 0 {
 		return 0, errNoStat
 	}
@@ -46,7 +46,7 @@ func (c *cgroups) throttled() (time.Duration, error) {
 }
 
 func (c *cgroups) memoryLimit() int64 {
-	limits := append(c.read(c.unified, "memory.max"), c.read(c.dirs["memory"], "memory.limit_in_bytes")...)
+	limits := append(c.read(c.dirs[unified], "memory.max"), c.read(c.dirs["memory"], "memory.limit_in_bytes")...)
 	tightest := unlimited
 	for _, s := range limits {
 		if n, ok := parseBytes(s); ok {

@@ -18,6 +18,7 @@ func machine(files map[string]string) fstest.MapFS {
 
 const (
 	mountV2       = "30 23 0:26 / /sys/fs/cgroup ro,nosuid shared:9 - cgroup2 cgroup rw,nsdelegate\n"
+	hostMountV2   = "40 23 0:26 /../../.. /host/cgroup rw - cgroup2 cgroup rw\n"
 	mountV1CPU    = "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
 	mountV1Memory = "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
 	mountOther    = "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\nbroken\n"
@@ -114,6 +115,18 @@ func TestLimits(t *testing.T) {
 				"sys/fs/cgroup/memory.max": "77\n",
 			},
 			memory: 77,
+		},
+		{
+			name: "v2 in a container that also has the host's hierarchy mounted: its own counts, in any order",
+			files: map[string]string{
+				"proc/self/cgroup":         "0::/\n",
+				"proc/self/mountinfo":      hostMountV2 + mountV2 + hostMountV2,
+				"host/cgroup/cpu.stat":     "usage_usec 1\n",
+				"sys/fs/cgroup/cpu.max":    "20000 100000\n",
+				"sys/fs/cgroup/cpu.stat":   "throttled_usec 3\n",
+				"sys/fs/cgroup/memory.max": "4096\n",
+			},
+			quota: 0.2, throttled: 3 * time.Microsecond, memory: 4096,
 		},
 		{
 			name: "a mount point with a space in it",
