@@ -17,8 +17,8 @@ func cause(in *input) string {
 	if lag := worstLag(in.report); lag > MaxLag {
 		out = append(out, fmt.Sprintf("it lagged (p99 %s)", result.FormatTime(lag)))
 	}
-	if t := throttled(in.report); t > MaxThrottled {
-		out = append(out, fmt.Sprintf("it was throttled for %s of the time", result.FormatPercent(t)))
+	if throttled(in.report) > MaxThrottled {
+		out = append(out, "it was throttled for "+result.FormatTime(in.report.Generator.ThrottledMicroseconds))
 	}
 	return strings.Join(out, " and ")
 }
@@ -42,7 +42,8 @@ func worstLag(r *runnerv1alpha1.Report) int64 {
 	return max(r.Lag.P99, r.Generator.LagP99Microseconds)
 }
 
-// throttled is the part of the measured window, on average over the shards.
+// throttled is the throttled time in relation to the measured window, on average over the shards. It may be above 1: threads on
+// several CPUs are throttled at the same time, and so is the drain, which is not in the window.
 func throttled(r *runnerv1alpha1.Report) float64 {
 	window := r.Rate.WindowSeconds * float64(r.Generator.Shards)
 	if window <= 0 {
