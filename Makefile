@@ -19,7 +19,7 @@ TOOLS := bin/tools
 # Shows "go test -json" in a few lines; in CI, fails on a skipped test that hack/skips.txt does not name.
 GOTEST := go run ./hack/gotest -skips hack/skips.txt
 # Build tags of tests that need programs of their own.
-TAGS := e2e,conformance,prometheus,chart,html
+TAGS := e2e,conformance,prometheus,chart,html,cgroup2
 
 SHELL := /bin/bash -o pipefail
 .DEFAULT_GOAL := help
@@ -104,6 +104,12 @@ conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, ca
 html: ## Look at the HTML report in headless Chromium, installed as root; its pictures are in dist/html.
 	hack/install.sh chromium=chromium || [ -z "$$CI" ]
 	go test -json -tags html -count=1 ./test/html | $(GOTEST)
+
+.PHONY: cgroup2-test
+cgroup2-test: ## Check CPUs, throttling and memory limits on cgroup v2, in an emulated machine (qemu, installed as root); a minute.
+	hack/install.sh qemu-system-x86_64=qemu-system-x86 || [ -z "$$CI" ]
+	test/cgroup2/kernel.sh dist/cgroup2 || [ -z "$$CI" ]
+	go test -json -tags cgroup2 -count=1 ./test/cgroup2 | $(GOTEST)
 
 .PHONY: cover
 cover: ## Test coverage by function, in dist/cover.html too.
