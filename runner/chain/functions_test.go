@@ -133,7 +133,7 @@ func TestFunctionsInOrder(t *testing.T) {
 	for i, k := range []string{"k1", "k2"} {
 		h := hmac.New(sha256.New, []byte(k))
 		h.Write([]byte("abc"))
-		if got, want := bodies(g, src, 1)[0], hex.EncodeToString(h.Sum(nil)); got != want {
+		if got, want := bodies(g, src, 0, 1)[0], hex.EncodeToString(h.Sum(nil)); got != want {
 			t.Errorf("instance %d: %s, want %s", i, got, want)
 		}
 	}

@@ -10,6 +10,8 @@ type Instance struct {
 	Step int32
 
 	src *Sources
+	// phase of the chain.
+	phase phase
 	// cells are the drawn values: one for each variable of scope instance, and one for each variable
 	// of scope step in each step.
 	cells      []int64
@@ -32,7 +34,7 @@ const MaxCaptured = 64 << 10
 // nanoseconds since 1970. The instance uses src from now on.
 func (in *Instance) Start(g *Program, chain int, src *Sources, wall int64) {
 	c := &g.Chains[chain]
-	in.Chain, in.Step, in.src = int32(chain), 0, src
+	in.Chain, in.Step, in.src, in.phase = int32(chain), 0, src, phaseOf(c.Phase)
 	in.cells = slices.Grow(in.cells[:0], c.cells)[:c.cells]
 	clear(in.cells)
 	in.draw(c.draws, wall)
@@ -52,7 +54,7 @@ func (in *Instance) BeginStep(_ *Program, s *Step, _ *Sources, wall int64) {
 
 func (in *Instance) draw(draws []draw, wall int64) {
 	for _, d := range draws {
-		in.cells[d.cell] = in.src.variables[d.variable].next(wall)
+		in.cells[d.cell] = in.src.variables[d.variable].next(in.phase, wall)
 	}
 }
 

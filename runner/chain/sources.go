@@ -100,7 +100,7 @@ func (s *Sources) Deal(share *rv.Share, drawn int64, fresh bool) (numbered bool)
 		v := &s.variables[i]
 		switch v.v.drawing {
 		case drawSequential, drawShuffled:
-			v.cursor.deal(v.v.spans(share, i), drawn, fresh)
+			v.cursors[phaseLoad].deal(v.v.spans(share, i), drawn, fresh)
 		case drawSlot:
 			v.dealt, numbered = true, true
 		case drawAny, drawRandom, drawConstant, drawTime:
@@ -122,20 +122,42 @@ func (s *Sources) Slot(number int64) {
 // on its way; it then begins with the first values again.
 func (s *Sources) Ended(chain int) bool {
 	for _, v := range s.program.Chains[chain].stops {
-		if s.variables[v].cursor.wrapped {
+		if s.variables[v].cursors[phaseLoad].wrapped {
 			return true
 		}
 	}
 	return false
 }
 
+// phase of a chain, as an index.
+type phase uint8
+
+const (
+	phaseLoad phase = iota
+	phaseSetup
+	phaseTeardown
+	phases
+)
+
+func phaseOf(p rv.Phase) phase {
+	switch p {
+	case rv.PhaseSetup:
+		return phaseSetup
+	case rv.PhaseTeardown:
+		return phaseTeardown
+	}
+	return phaseLoad
+}
+
 // source is a worker's part of a variable.
 type source struct {
-	v      *variable
-	cursor cursor
-	rand   *rand.Rand
-	slots  rv.Slots
-	taken  int64
+	v *variable
+	// cursors over the values: that of the load over the worker's own part, those of setup and teardown,
+	// which run once for the whole test, over all values.
+	cursors [phases]cursor
+	rand    *rand.Rand
+	slots   rv.Slots
+	taken   int64
 	// dealt: the next number is number, and not that of the next slot of slots.
 	dealt  bool
 	number int64
@@ -148,9 +170,10 @@ func newSource(v *variable, share *rv.Share, index, worker int) source {
 	s := source{v: v, settled: v.fixed, value: v.value}
 	switch v.drawing {
 	case drawSequential, drawShuffled:
-		s.cursor = newCursor(v.spans(share, index))
-		if s.cursor.empty() {
-			s.cursor = newCursor([]rv.Span{{To: v.size}})
+		all := newCursor([]rv.Span{{To: v.size}})
+		s.cursors = [phases]cursor{newCursor(v.spans(share, index)), all, all}
+		if s.cursors[phaseLoad].empty() {
+			s.cursors[phaseLoad] = all
 		}
 	case drawAny, drawRandom:
 		s.rand = newRand(v.seed, share, worker)
@@ -174,13 +197,13 @@ func (v *variable) spans(share *rv.Share, index int) []rv.Span {
 	return share.Variables[index]
 }
 
-// next draws a value. wall is the time in nanoseconds since 1970.
-func (s *source) next(wall int64) int64 {
+// next draws a value for a chain of a phase. wall is the time in nanoseconds since 1970.
+func (s *source) next(p phase, wall int64) int64 {
 	switch s.v.drawing {
 	case drawSequential:
-		return s.cursor.pull()
+		return s.cursors[p].pull()
 	case drawShuffled:
-		return s.v.shuffle.at(s.cursor.pull())
+		return s.v.shuffle.at(s.cursors[p].pull())
 	case drawAny:
 		return s.rand.Int64N(s.v.size)
 	case drawRandom:
@@ -202,6 +225,6 @@ func (s *source) next(wall int64) int64 {
 // settle draws the value of a variable of scope worker, once.
 func (s *source) settle(wall int64) {
 	if !s.settled {
-		s.value, s.settled = s.next(wall), true
+		s.value, s.settled = s.next(phaseLoad, wall), true
 	}
 }

@@ -40,14 +40,15 @@ func workersOf(t *testing.T, p *rv.Plan, g *Program, shards, workers int) []*Sou
 	return out
 }
 
-// bodies renders the body of so many instances.
-func bodies(g *Program, src *Sources, n int) []string {
+// bodies renders the body of so many instances of a chain of one step.
+func bodies(g *Program, src *Sources, chain, n int) []string {
 	var out []string
 	var in Instance
 	for range n {
-		in.Start(g, 0, src, 0)
-		in.BeginStep(g, &g.Steps[0], src, 0)
-		out = append(out, string(g.Steps[0].AppendBody(nil, g, &in)))
+		s := &g.Steps[g.Chains[chain].First]
+		in.Start(g, chain, src, 0)
+		in.BeginStep(g, s, src, 0)
+		out = append(out, string(s.AppendBody(nil, g, &in)))
 	}
 	return out
 }
@@ -60,7 +61,7 @@ func untilEnded(t *testing.T, g *Program, src *Sources) []string {
 		if len(out) > 10_000 {
 			t.Fatal("a variable that stops never ends")
 		}
-		out = append(out, bodies(g, src, 1)...)
+		out = append(out, bodies(g, src, 0, 1)...)
 	}
 	return out
 }
@@ -126,7 +127,7 @@ func TestWrapRepeatsThePass(t *testing.T) {
 		p := drawPlan(variableText(1), rv.Variable{Name: "v", Range: &rv.Range{End: 11, Step: 1}, Order: order})
 		g := program(t, p)
 		src := sources(g)
-		first, second := bodies(g, src, 11), bodies(g, src, 11)
+		first, second := bodies(g, src, 0, 11), bodies(g, src, 0, 11)
 		if diff := cmp.Diff(first, second); diff != "" || src.Ended(0) || g.Chains[0].Ends {
 			t.Errorf("%q: ended %v, second pass (-first +second):\n%s", order, src.Ended(0), diff)
 		}
@@ -137,7 +138,7 @@ func TestWorkersWithoutARowUseAll(t *testing.T) {
 	p := drawPlan(rv.Text{{Variable: 1, Column: "i"}}, rv.Variable{Name: "v", CSV: &rv.CSV{Content: rv.Content{Text: csvRows(3)}}})
 	g := program(t, p)
 	for i, src := range workersOf(t, p, g, 8, 1) {
-		seen := bodies(g, src, 3)
+		seen := bodies(g, src, 0, 3)
 		slices.Sort(seen)
 		if n := len(slices.Compact(seen)); n != 3 && n != 1 {
 			t.Errorf("worker %d uses %d rows, want its own one or all", i, n)
@@ -177,7 +178,7 @@ func TestSlotsNumberWithoutRepeat(t *testing.T) {
 		owners := split[0] * split[1]
 		numbers, ids := []string{}, map[string]bool{}
 		for _, src := range workersOf(t, p, g, split[0], split[1]) {
-			for _, body := range bodies(g, src, 60/owners) {
+			for _, body := range bodies(g, src, 0, 60/owners) {
 				number, id, _ := strings.Cut(body, " ")
 				numbers = append(numbers, number)
 				ids[id] = true
@@ -211,7 +212,7 @@ func TestEqualSeedAndShareGiveEqualValues(t *testing.T) {
 	a, b := workersOf(t, p, g, 2, 2), workersOf(t, p, g, 2, 2)
 	seen := map[string]bool{}
 	for i := range a {
-		one, two := bodies(g, a[i], 5), bodies(g, b[i], 5)
+		one, two := bodies(g, a[i], 0, 5), bodies(g, b[i], 0, 5)
 		if diff := cmp.Diff(one, two); diff != "" {
 			t.Errorf("worker %d (-first +second):\n%s", i, diff)
 		}
@@ -220,7 +221,7 @@ func TestEqualSeedAndShareGiveEqualValues(t *testing.T) {
 		}
 	}
 	p.Seed++
-	for _, s := range bodies(program(t, p), sources(program(t, p)), 5) {
+	for _, s := range bodies(program(t, p), sources(program(t, p)), 0, 5) {
 		seen[s] = true
 	}
 	if len(seen) != 25 {

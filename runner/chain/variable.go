@@ -160,7 +160,7 @@ func (out *variable) settle() error {
 	}
 	whole := rv.Share{Slots: rv.Slots{Of: 1, Residues: []int64{0}}}
 	s := newSource(out, &whole, 0, 0)
-	out.value, out.fixed = s.next(0), true
+	out.value, out.fixed = s.next(phaseLoad, 0), true
 	return nil
 }
 
