@@ -44,6 +44,7 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool,
 	if report.Verdict, err = verdict.Judge(j.plan, report, facts); err != nil {
 		return nil, err
 	}
+	report.Verdict.Message = j.advise(report.Verdict.Message)
 	c := &conclusion{report: report, code: verdict.ExitCode(report.Verdict, len(j.plan.Thresholds) > 0)}
 	if report.Verdict.Outcome == rv.OutcomeError {
 		c.lines = append(c.lines, report.Verdict.Message)

@@ -13,7 +13,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/dial"
 )
 
 // programLint builds a plan's program, as runners do before they connect. The builder stops at its
@@ -47,7 +46,7 @@ func (l *linter) program(spec *v1alpha1.LoadTestSpec, plan *rv.Plan, files []com
 	}
 	p := &programLint{linter: l, spec: spec, plan: placed, dir: dir}
 	p.environment()
-	p.certificates()
+	p.errors(certificateErrors(p.plan))
 	p.uris()
 	whole := p.load(p.plan)
 	if whole == nil {
@@ -88,23 +87,6 @@ func (p *programLint) environment() {
 		e.Default = &standIn
 		p.warnings(field.ErrorList{field.Invalid(field.NewPath("spec", "variables").Index(i).Child("env"), field.OmitValueType{},
 			e.Name+" is not set here and has no default; runners need it, by runner.template for instance")})
-	}
-}
-
-// tlsPlaces are the fields that the files of a plan's TLS come from.
-var tlsPlaces = strings.NewReplacer("caFile", "ca", "certFile, keyFile", "certificate")
-
-func (p *programLint) certificates() {
-	for i := range p.plan.Targets {
-		t := p.plan.Targets[i].TLS
-		if t == nil {
-			continue
-		}
-		if _, err := dial.ClientConfig(t, nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			place, detail, _ := strings.Cut(err.Error(), ": ")
-			place, _, _ = strings.Cut(place, " /")
-			p.fail(field.NewPath("spec", "targets").Index(i).Child("tls", tlsPlaces.Replace(place)).String(), detail)
-		}
 	}
 }
 

@@ -24,6 +24,8 @@ type job struct {
 	files []compile.File
 	// manifest is what the plan was made of; nil: it was made of flags.
 	manifest *compile.Manifest
+	// mistakes is what errors in fields of the spec are to the user.
+	mistakes func(field.ErrorList) error
 }
 
 // source says where a LoadTest comes from: a manifest, or else flags and a URL.
@@ -74,6 +76,7 @@ func (s *source) compile() (*job, error) {
 	j, err := newJob(p, warnings)
 	if err == nil {
 		j.files, j.manifest = files, m
+		j.mistakes = func(errs field.ErrorList) error { return s.mistakes(m.Positions, errs) }
 	}
 	return j, err
 }
@@ -94,12 +97,15 @@ func (s *source) compileURL() (*job, error) {
 		return nil, err
 	}
 	p, warnings, errs := compile.Compile(lt.Namespace+"/"+lt.Name, &lt.Spec)
-	if len(errs) > 0 {
-		return nil, &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(s.form.onFlags(errs))}
+	if len(errs) == 0 {
+		errs = missing(compile.OwnFiles(&lt.Spec))
 	}
-	j, err := newJob(p, warnings)
+	if len(errs) > 0 {
+		return nil, s.form.mistakes(errs)
+	}
+	j, err := newJob(p, s.form.warnings(warnings))
 	if err == nil {
-		j.threads = s.form.threads
+		j.threads, j.mistakes = s.form.threads, s.form.mistakes
 	}
 	return j, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -162,7 +163,9 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 		fmt.Fprintln(stderr, "warning: "+oneLine(warning))
 	}
 	c, err := o.execute(j, share, placed.cpus, parts, stderr)
-	if err != nil {
+	if usage := (*exitError)(nil); errors.As(err, &usage) {
+		return usage
+	} else if err != nil {
 		return failf("%v", err)
 	}
 	if d != nil {
@@ -181,9 +184,12 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 		return nil, err
 	}
 	defer removeFiles() // not before the end: secrets of token endpoints are read again
+	if errs := certificateErrors(plan); len(errs) > 0 {
+		return nil, j.mistakes(errs)
+	}
 	e, err := parts.newEngine(plan, len(cpus), cpus)
 	if err != nil {
-		return nil, err
+		return nil, usagef("%v", err) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
 	shown, windows := o.progress(j.plan, stderr), result.NewWindows(j.plan, 1)

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/verdict"
 )
 
 // urlForm holds the flags that come with a URL in place of a manifest. Names and meaning are
@@ -214,6 +216,21 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 
 // indexed is a template's place: each URL has one.
 var indexed = regexp.MustCompile(`^spec\.(templates|variables)\[\d+\]`)
+
+// mistakes names the flags that errors in fields come from.
+func (u *urlForm) mistakes(errs field.ErrorList) error {
+	return &exitError{code: verdict.ExitUsage, lines: compile.ErrorLines(u.onFlags(errs))}
+}
+
+// warnings of the compiler begin with the path of a field.
+func (u *urlForm) warnings(in []string) (out []string) {
+	for _, w := range in {
+		path, text, _ := strings.Cut(w, ": ")
+		named := u.onFlags(field.ErrorList{{Field: path}})
+		out = append(out, named[0].Field+": "+text)
+	}
+	return out
+}
 
 // onFlags puts what was typed in place of the fields it was made into, so that an error names
 // what the user can see.

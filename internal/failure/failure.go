@@ -24,6 +24,8 @@ type Cause struct {
 	Detail string
 	// Address is the address of the target; empty: not known.
 	Address string
+	// Advice says what to change; empty: nothing is known.
+	Advice Advice
 }
 
 // Failed says that there is a cause.
@@ -65,6 +67,7 @@ func Of(err error, address string) Cause {
 		c.Address = op.Addr.String()
 	}
 	c.Kind, c.Detail = kind(err)
+	c.Advice = advice(c.Kind, err)
 	if len(c.Detail) > rv.MaxFailureDetail {
 		c.Detail = c.Detail[:rv.MaxFailureDetail]
 	}

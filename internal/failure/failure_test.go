@@ -41,10 +41,10 @@ func TestOf(t *testing.T) {
 		{"reset", syscall.ECONNRESET, failure.Cause{Kind: rv.CauseConnectionReset, Address: given}},
 		{"closed", io.ErrUnexpectedEOF, failure.Cause{Kind: rv.CauseClosed, Address: given}},
 		{"no such name", &net.DNSError{Err: "no such host", Name: "server"}, failure.Cause{Kind: rv.CauseNotResolved, Detail: "server: no such host", Address: given}},
-		{"known", fmt.Errorf("TLS handshake: %w", failure.New(rv.CauseALPN, "http/1.1, not h2")), failure.Cause{Kind: rv.CauseALPN, Detail: "http/1.1, not h2", Address: given}},
+		{"known", fmt.Errorf("TLS handshake: %w", failure.New(rv.CauseALPN, "http/1.1, not h2")), failure.Cause{Kind: rv.CauseALPN, Detail: "http/1.1, not h2", Address: given, Advice: failure.AdviceALPN}},
 		{"another errno", syscall.EACCES, failure.Cause{Kind: rv.CauseUnknown, Detail: "permission denied", Address: given}},
 		{"another error", errors.New(long + "y"), failure.Cause{Kind: rv.CauseUnknown, Detail: long, Address: given}},
-		{"no TLS", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, failure.Cause{Kind: rv.CauseTLS, Detail: "the peer does not speak TLS: first record does not look like a TLS handshake", Address: given}},
+		{"no TLS", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, failure.Cause{Kind: rv.CauseTLS, Detail: "the peer does not speak TLS: first record does not look like a TLS handshake", Address: given, Advice: failure.AdviceNoTLS}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,6 +94,18 @@ func TestString(t *testing.T) {
 		"new": {Kind: "new"},
 	} {
 		if got := c.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestAdvised(t *testing.T) {
+	for want, c := range map[string]failure.Cause{
+		"the connection was refused (a:1)": {Kind: rv.CauseRefused, Address: "a:1"},
+		"the server answered HTTP/1.1 to the HTTP/2 preface (a:1); set protocol: http1 if the server has no HTTP/2": {Kind: rv.CauseHTTP1, Address: "a:1"},
+		"TLS failed: unknown; give the CA's certificate with tls.ca":                                                {Kind: rv.CauseTLS, Detail: "unknown", Advice: failure.AdviceCA},
+	} {
+		if got := c.Advised(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

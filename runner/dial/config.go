@@ -3,7 +3,6 @@ package dial
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -114,25 +113,6 @@ func curves(names []string) ([]tls.CurveID, error) {
 		ids = append(ids, id)
 	}
 	return ids, nil
-}
-
-// explain makes handshake errors say what to do about the common ones.
-func explain(err error) error {
-	var name x509.HostnameError
-	var authority x509.UnknownAuthorityError
-	var invalid x509.CertificateInvalidError
-	var record tls.RecordHeaderError
-	switch {
-	case errors.As(err, &name):
-		return fmt.Errorf("%w (set tls.serverName to a name the certificate has)", err)
-	case errors.As(err, &authority):
-		return fmt.Errorf("%w (give the CA's certificate with tls.ca)", err)
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return fmt.Errorf("%w (renew it, or use tls.insecureSkipVerify)", err)
-	case errors.As(err, &record):
-		return fmt.Errorf("%w (does the peer speak TLS on this port?)", err)
-	}
-	return err
 }
 
 // serverName is the default: the authority without its port.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 )
 
 // Connection is a connected socket.
@@ -92,14 +93,14 @@ func (out *Connection) secure(ctx context.Context, c net.Conn, r *Request) error
 	}
 	out.Secure = NewSecure(c, config)
 	if err := out.Secure.Handshake(ctx); err != nil {
-		return fmt.Errorf("TLS handshake: %w", explain(err))
+		return fmt.Errorf("TLS handshake: %w", err)
 	}
 	out.Secure.Detach()
 	chosen := out.Secure.State().NegotiatedProtocol
 	switch r.Protocol {
 	case rv.ProtocolH2:
 		if chosen != "h2" {
-			return fmt.Errorf("TLS handshake: the peer chose %q by ALPN, not h2 (RFC 9113 3.3)", chosen)
+			return failure.New(rv.CauseALPN, fmt.Sprintf("%q, not h2 (RFC 9113 3.3)", chosen))
 		}
 	case rv.ProtocolALPN:
 		out.Protocol = rv.ProtocolHTTP1

@@ -18,7 +18,7 @@ func (c *Client) Receive(p []byte, now int64) error {
 	for len(p) > 0 {
 		h, payload, n, ok := c.in.next(p)
 		if !ok {
-			return c.cutOrBad()
+			return c.cutOrBad(h)
 		}
 		p = p[n:]
 		if err := c.onFrame(h, payload); err != nil {
@@ -28,9 +28,11 @@ func (c *Client) Receive(p []byte, now int64) error {
 	return nil
 }
 
-// cutOrBad says why the reader gave no frame.
-func (c *Client) cutOrBad() error {
+// cutOrBad says why the reader gave no frame. h is its header, as far as it has come.
+func (c *Client) cutOrBad(h FrameHeader) error {
 	switch {
+	case !c.ready && h.isHTTP1():
+		return c.fail(http2.ErrCodeProtocol, AnsweredHTTP1)
 	case c.in.oversize:
 		return c.fail(http2.ErrCodeFrameSize, "frame size out of range")
 	case c.in.badPad:
@@ -45,6 +47,9 @@ func (c *Client) onFrame(h FrameHeader, p []byte) error {
 		return c.fail(http2.ErrCodeProtocol, "CONTINUATION expected or out of place")
 	}
 	if !c.ready && (h.Type != http2.FrameSettings || h.Flags.Has(http2.FlagSettingsAck)) {
+		if h.isHTTP1() {
+			return c.fail(http2.ErrCodeProtocol, AnsweredHTTP1)
+		}
 		return c.fail(http2.ErrCodeProtocol, "the first frame is not SETTINGS") // RFC 9113 3.4
 	}
 	switch h.Type {

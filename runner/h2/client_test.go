@@ -2,6 +2,7 @@ package h2
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -31,6 +32,33 @@ func (v *conversation) mustReceive(frames ...[]byte) {
 
 func setting(id http2.SettingID, v uint32) []byte {
 	return AppendSettings(nil, http2.Setting{ID: id, Val: v})
+}
+
+// TestHTTP1Answer: what a server of HTTP/1.1 says to the preface is told apart from a bad frame, wherever it is cut.
+func TestHTTP1Answer(t *testing.T) {
+	for in, want := range map[string]string{
+		"HTTP/1.1 400 Bad Request\r\n\r\n":                     AnsweredHTTP1,
+		"HTTP/1.0 505 Not Supported\r\n\r\n":                   AnsweredHTTP1,
+		"HTTP/2.0 200 OK\r\n\r\n":                              "frame size out of range",
+		"SSH-2.0-OpenSSH_9.2\r\n":                              "frame size out of range",
+		"\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x00\x00\x01": "the first frame is not SETTINGS",
+	} {
+		for cut := range len(in) {
+			v := NewClient(Config{}, new(recorder))
+			err := v.Receive([]byte(in[:cut]), 0)
+			if err == nil {
+				err = v.Receive([]byte(in[cut:]), 0)
+			}
+			if e := (*ConnError)(nil); !errors.As(err, &e) || e.Reason != want {
+				t.Errorf("%q, cut at %d: %v, want %q", in, cut, err, want)
+			}
+		}
+	}
+	// It would be the beginning of a frame to a client that takes large ones.
+	v := NewClient(Config{MaxFrameSize: 1<<24 - 1}, new(recorder))
+	if err := v.Receive([]byte("HTTP/1.1 200 OK\r\n"), 0); err == nil || !strings.Contains(err.Error(), AnsweredHTTP1) {
+		t.Errorf("%v, want %q", err, AnsweredHTTP1)
+	}
 }
 
 // TestPreface is RFC 9113 3.4 and 6.5.

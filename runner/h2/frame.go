@@ -44,6 +44,12 @@ func ParseFrameHeader(p []byte) FrameHeader {
 	}
 }
 
+// isHTTP1 says that the nine octets are not a frame header but "HTTP/1.1 " or "HTTP/1.0 ".
+func (h FrameHeader) isHTTP1() bool {
+	const version = '1'<<24 | '.'<<16 | '0'<<8 | ' '
+	return h.Length == 'H'<<16|'T'<<8|'T' && h.Type == 'P' && h.Flags == '/' && h.StreamID&^(1<<8) == version
+}
+
 // AppendFrameHeader appends a frame header.
 func AppendFrameHeader(dst []byte, h FrameHeader) []byte {
 	return append(dst, byte(h.Length>>16), byte(h.Length>>8), byte(h.Length), byte(h.Type), byte(h.Flags),

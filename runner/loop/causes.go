@@ -31,21 +31,25 @@ func (w *Worker) brokenBy(c *conn, kind rv.Cause, detail string) failure.Cause {
 	return failure.Cause{Kind: kind, Detail: detail, Address: w.endpoint(c).Address}
 }
 
-// ruleOf returns the rule that a session's error names.
-func ruleOf(err error) string {
+// violation is the cause of a session's error: the rule that the peer broke.
+func (w *Worker) violation(c *conn, err error) failure.Cause {
+	why := w.brokenBy(c, rv.CauseProtocol, err.Error())
 	if e := (*h2.ConnError)(nil); errors.As(err, &e) {
-		return e.Rule()
+		why.Detail = e.Rule()
+		if e.Reason == h2.AnsweredHTTP1 {
+			why.Kind, why.Detail = rv.CauseHTTP1, ""
+		}
 	}
 	if e := (*h1.Error)(nil); errors.As(err, &e) {
-		return e.Rule()
+		why.Detail = e.Rule()
 	}
-	return err.Error()
+	return why
 }
 
 // connectFailed counts a connection that could not be opened.
 func (w *Worker) connectFailed(c *conn, why failure.Cause) {
 	w.count(rv.FailureConnect, why)
-	w.problem = "target " + w.targets[c.target].plan.Name + ": " + why.String()
+	w.problem = "target " + w.targets[c.target].plan.Name + ": " + why.Advised()
 	w.disconnected(c, why)
 }
 

@@ -100,7 +100,6 @@ func (w *Worker) connected(r DialRequest, d *dial.Connection, err error) {
 		w.giveUpReturn(c)
 	default:
 		w.connectFailed(c, failure.Of(err, w.endpoint(c).Address))
-		w.problem = err.Error() // which may say what to change
 		w.redial(c)
 	}
 }

@@ -91,7 +91,7 @@ func (w *Worker) parse(c *conn, p []byte) bool {
 	w.current = nil
 	if err != nil {
 		w.write(c) // the GOAWAY that says why
-		w.lose(c, w.brokenBy(c, rv.CauseProtocol, ruleOf(err)))
+		w.lose(c, w.violation(c, err))
 		return false
 	}
 	return true

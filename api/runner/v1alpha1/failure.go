@@ -64,6 +64,8 @@ const (
 	CauseTLS Cause = "tls"
 	// CauseALPN: the peer did not choose the protocol by ALPN.
 	CauseALPN Cause = "alpn"
+	// CauseHTTP1: the server answered HTTP/1.1 to the HTTP/2 preface.
+	CauseHTTP1 Cause = "http1"
 	// CauseNoSettings: the peer sent no SETTINGS within connectTimeout.
 	CauseNoSettings Cause = "noSettings"
 	// CauseClosed (e): the peer closed the connection.

@@ -1,0 +1,55 @@
+package failure
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Advice says what to change about a failure. It names fields of spec.targets[]; who shows it to a user
+// of flags replaces it.
+type Advice string
+
+// All there is of it.
+const (
+	AdviceHTTP1      Advice = "set protocol: http1 if the server has no HTTP/2"
+	AdviceALPN       Advice = "set protocol: auto, or http1, to take what the server chooses"
+	AdviceServerName Advice = "set tls.serverName to a name the certificate has"
+	AdviceCA         Advice = "give the CA's certificate with tls.ca"
+	AdviceExpired    Advice = "renew the certificate, or use tls.insecureSkipVerify"
+	AdviceNoTLS      Advice = "use an http URL if the server has no TLS on this port"
+)
+
+// advice is for an error of connecting; empty: there is none.
+func advice(kind rv.Cause, err error) Advice {
+	var name x509.HostnameError
+	var authority x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	switch {
+	case kind == rv.CauseALPN:
+		return AdviceALPN
+	case errors.As(err, &name):
+		return AdviceServerName
+	case errors.As(err, &authority):
+		return AdviceCA
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return AdviceExpired
+	case errors.As(err, &record):
+		return AdviceNoTLS
+	}
+	return ""
+}
+
+// Advised is the cause in a sentence, with the advice there is.
+func (c Cause) Advised() string {
+	switch {
+	case c.Advice != "":
+		return c.String() + "; " + string(c.Advice)
+	case c.Kind == rv.CauseHTTP1:
+		return c.String() + "; " + string(AdviceHTTP1)
+	}
+	return c.String()
+}
