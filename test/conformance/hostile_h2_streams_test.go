@@ -116,8 +116,13 @@ func (c *h2conn) drain(id uint32, n uint32) {
 		c.grant(id, n)
 		granted += int64(n)
 	}
-	for range 5000 {
-		if c.received(id) >= uploadSize {
+	c.takeAll(id)
+}
+
+// takeAll answers a request when all of its body has come through windows that are open.
+func (c *h2conn) takeAll(id uint32) {
+	for range 100_000 {
+		if c.received(id) >= uploadSize || c.stopped(id) {
 			break
 		}
 		time.Sleep(200 * time.Microsecond)
@@ -145,7 +150,7 @@ func TestUploads(t *testing.T) {
 			more := http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20}
 			c.expect(more)
 			_ = c.fr.WriteSettings(more)
-			c.drain(id, 1)
+			c.takeAll(id)
 		}},
 		{name: "6.9.2 SETTINGS make a window negative", plan: once, settings: window(40_000), want: tolerated, commit: func(c *h2conn, id uint32) {
 			for c.received(id) < 40_000 {
@@ -158,7 +163,7 @@ func TestUploads(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			c.grant(0, 1<<20)
 			c.grant(id, uploadSize)
-			c.drain(id, 1)
+			c.takeAll(id)
 		}},
 		{name: "8.1 the response before the request is complete", plan: once, want: early, commit: func(c *h2conn, id uint32) { c.ok(id) }},
 		{name: "8.1 the response, then RST_STREAM with NO_ERROR", plan: once, want: early, commit: func(c *h2conn, id uint32) {
