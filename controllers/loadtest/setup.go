@@ -33,12 +33,17 @@ type Options struct {
 	// ControlAddress is where the runner of a pod answers. Default: its address and the
 	// control port.
 	ControlAddress func(*corev1.Pod) string
+	// Clock is what deadlines and timeouts of runs are compared with. Default: time.Now.
+	Clock func() time.Time
 }
 
 // Setup adds the controller and its collector to a manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, opts Options) error {
 	if opts.ControlAddress == nil {
 		opts.ControlAddress = controlAddress
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
 	}
 	if err := addIndexes(ctx, mgr); err != nil {
 		return err
@@ -49,7 +54,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		events:  mgr.GetEventRecorder("h2surge"),
 		metrics: NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry),
 		memory:  &memory{runs: map[types.NamespacedName]*recollection{}},
-		address: opts.ControlAddress, clock: time.Now,
+		address: opts.ControlAddress, clock: opts.Clock,
 	}
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
 	r.registry = collect.NewRegistry(collect.Options{
