@@ -258,6 +258,14 @@ func (p *piece) appendTo(dst []byte, in *Instance) []byte {
 	return dst
 }
 
+// ConstantBody returns the step's body if it is the same for all instances. It must not be changed.
+func (s *Step) ConstantBody() (body []byte, ok bool) {
+	if len(s.body) == 0 || !s.body.constant() {
+		return nil, len(s.body) == 0
+	}
+	return s.body[0].literal, true
+}
+
 // AppendBody appends the step's body for an instance.
 func (s *Step) AppendBody(dst []byte, _ *Program, inst *Instance) []byte {
 	return s.body.appendTo(dst, inst)

@@ -150,6 +150,20 @@ func send(t *testing.T, s *Secure, socket net.Conn) {
 	}
 }
 
+// TestSecureBufferIsCompacted: a socket that never takes all does not make the buffer grow.
+func TestSecureBufferIsCompacted(t *testing.T) {
+	s, _, _ := connected(t, tls.VersionTLS13)
+	for range 1000 {
+		if err := s.Write(make([]byte, 10_000)); err != nil {
+			t.Fatal(err)
+		}
+		s.Sent(len(s.Pending()) - 1)
+	}
+	if n := cap(s.mem.out); n > 100_000 {
+		t.Errorf("a buffer of %d octets for pieces of 10000", n)
+	}
+}
+
 func TestSecureEnds(t *testing.T) {
 	s, socket, server := connected(t, tls.VersionTLS13)
 	go func() { _ = server.CloseWrite() }()

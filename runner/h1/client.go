@@ -14,6 +14,9 @@ const (
 	// NoBody says that the method is HEAD: the response has no body, whatever
 	// its fields say (RFC 9112 6.3).
 	NoBody
+	// StableBody says that the request's body does not change while the request
+	// is in flight, so that it need not be copied.
+	StableBody
 )
 
 // Kind is how a request ended.
@@ -113,7 +116,7 @@ func (c *Client) Draining() bool { return c.draining }
 func (c *Client) Broken() bool { return c.broken }
 
 // Pending is what is to be sent, valid until the next call of any method but
-// Wrote.
+// Wrote. More may follow it.
 func (c *Client) Pending() []byte { return c.out.pending() }
 
 // Wrote tells that the first n octets of Pending were sent. It must be told

@@ -4,13 +4,12 @@ package h1
 // to and pass it all to Open; nothing else of the session may be called in
 // between. A Begin without Open leaves no trace.
 func (c *Client) Begin() []byte {
-	c.out.compact()
-	return c.out.buf
+	return c.out.appendable()
 }
 
 // Open sends the request whose head, with the empty line that ends it, was
-// appended to what Begin returned, and its body, which is copied. id is 0, and
-// nothing sent, when Free is 0.
+// appended to what Begin returned, and its body, which is copied unless it is
+// large and stable. id is 0, and nothing sent, when Free is 0.
 func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32) {
 	if c.Free() == 0 {
 		return 0
@@ -23,7 +22,11 @@ func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32
 		r.state = idempotent
 	}
 	c.queue.push(r)
-	c.out.buf = append(buf, body...)
+	if want&StableBody != 0 && len(body) > largestCopy {
+		c.out.buf, c.out.tail = buf, body
+	} else {
+		c.out.buf = append(buf, body...)
+	}
 	if c.cfg.NoKeepAlive {
 		c.draining = true
 		c.setLimit()

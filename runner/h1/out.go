@@ -9,24 +9,37 @@ const outKept = 4096
 // memory for good, and a busy connection must not allocate each turn.
 const outShrinkAfter = 64
 
-// outBuffer is the bytes to send. Offsets count the octets of the connection
-// from its first.
+// largestCopy is the largest stable body that is copied behind its head, in
+// octets: a copy costs less than a system call of its own.
+const largestCopy = 16 << 10
+
+// outBuffer is the bytes to send: buf and then tail. Offsets count the octets of
+// the connection from its first.
 type outBuffer struct {
 	buf   []byte
 	sent  int    // octets of buf that the socket took
+	tail  []byte // what is left of a body that is not copied
 	total uint64 // offset of the first octet that it did not
 	slack int    // times in a row that the buffer was much too large
 }
 
-func (o *outBuffer) pending() []byte { return o.buf[o.sent:] }
+func (o *outBuffer) pending() []byte {
+	if o.sent < len(o.buf) {
+		return o.buf[o.sent:]
+	}
+	return o.tail
+}
 
 // end is the offset of what is appended next.
-func (o *outBuffer) end() uint64 { return o.total + uint64(len(o.buf)-o.sent) }
+func (o *outBuffer) end() uint64 { return o.total + uint64(len(o.buf)-o.sent+len(o.tail)) }
 
 func (o *outBuffer) wrote(n int) {
-	o.sent += n
 	o.total += uint64(n)
-	if o.sent < len(o.buf) {
+	if o.sent == len(o.buf) {
+		o.tail = o.tail[n:]
+		return
+	}
+	if o.sent += n; o.sent < len(o.buf) {
 		return
 	}
 	o.noteUse(len(o.buf))
@@ -43,6 +56,16 @@ func (o *outBuffer) noteUse(used int) {
 	}
 }
 
+// appendable gathers all that is to be sent in buf, for something to be appended.
+func (o *outBuffer) appendable() []byte {
+	o.compact()
+	if len(o.tail) > 0 {
+		o.buf = append(o.buf, o.tail...)
+		o.tail = nil
+	}
+	return o.buf
+}
+
 // compact moves what is pending to the front once most of the buffer was sent,
 // so that a socket which never takes all does not make it grow for ever.
 func (o *outBuffer) compact() {
@@ -54,4 +77,11 @@ func (o *outBuffer) compact() {
 
 // truncate forgets what was to be sent from an offset on that is not below
 // total.
-func (o *outBuffer) truncate(offset uint64) { o.buf = o.buf[:o.sent+int(offset-o.total)] }
+func (o *outBuffer) truncate(offset uint64) {
+	left := int(offset - o.total)
+	if n := len(o.buf) - o.sent; left > n {
+		o.tail = o.tail[:left-n]
+		return
+	}
+	o.buf, o.tail = o.buf[:o.sent+left], nil
+}

@@ -22,6 +22,9 @@ const (
 	// HeadRequest says that the method is HEAD: the response has no content,
 	// whatever its content-length says (RFC 9113 8.1.1).
 	HeadRequest
+	// StableBody says that the request's body does not change while the stream
+	// is open, so that it need not be copied.
+	StableBody
 )
 
 // Kind is how a request ended.
@@ -88,6 +91,7 @@ type Client struct {
 	recvWindow int32
 
 	ready    bool // the peer's first SETTINGS came
+	behind   bool // bodies wait for room in the out buffer
 	acked    bool // the peer acknowledged ours
 	draining bool // GOAWAY seen or ids run out
 	goneAway bool
@@ -127,8 +131,14 @@ func NewClient(cfg Config, h Handler) *Client {
 func (c *Client) Ready() bool { return c.ready }
 
 // Free is how many streams may be opened now: 0 before Ready, while draining,
-// after Shutdown or an error, at either limit, or out of ids.
-func (c *Client) Free() int { return max(0, c.limit-c.streams.count) }
+// after Shutdown or an error, at either limit, out of ids, or while too much
+// waits to be sent.
+func (c *Client) Free() int {
+	if c.out.full() {
+		return 0
+	}
+	return max(0, c.limit-c.streams.count)
+}
 
 // InFlight is how many streams still owe an OnDone.
 func (c *Client) InFlight() int { return c.streams.count - c.abandoned }
@@ -155,8 +165,15 @@ func (c *Client) EncoderTableSize() uint32 { return c.peer.table.size }
 func (c *Client) EncoderTableEpoch() uint32 { return c.peer.table.epoch }
 
 // Pending is what is to be sent, valid until the next call of any method but
-// Wrote.
-func (c *Client) Pending() []byte { return c.out.pending() }
+// Wrote. More may follow it.
+func (c *Client) Pending() []byte {
+	if c.behind && c.err == nil && c.out.room() > 0 {
+		c.behind = false
+		c.out.compact()
+		c.sendAll()
+	}
+	return c.out.pending()
+}
 
 // Wrote tells that the first n octets of Pending were sent.
 func (c *Client) Wrote(n int) { c.out.wrote(n) }

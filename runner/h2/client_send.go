@@ -13,8 +13,9 @@ func (c *Client) Begin() []byte {
 }
 
 // Open sends the request whose header block was appended to what Begin
-// returned, and its body as far as windows allow; the rest is copied and sent
-// as they open. id is 0, and nothing sent, when Free is 0.
+// returned, and its body as far as windows and the out buffer allow; the rest
+// is copied, unless it is stable, and sent as they do. id is 0, and nothing
+// sent, when Free is 0.
 func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32) {
 	if c.Free() == 0 {
 		return 0
@@ -31,7 +32,7 @@ func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32
 	c.endHeaders(buf, id, len(body) == 0)
 	if len(body) > 0 {
 		if n := c.sendData(s, body); n < len(body) {
-			s.body = c.bodies.put(id, body[n:])
+			s.body = c.bodies.put(id, body[n:], want&StableBody != 0)
 		}
 	}
 	return id
@@ -52,7 +53,7 @@ func (c *Client) endHeaders(buf []byte, id uint32, end bool) {
 	c.out.buf = buf
 }
 
-// sendData sends as much of p as both windows allow (RFC 9113 6.9), with
+// sendData sends as much of p as nextData allows, with
 // END_STREAM if that is all; p is the rest of the stream's body.
 func (c *Client) sendData(s *stream, p []byte) (n int) {
 	for n < len(p) {
@@ -66,10 +67,16 @@ func (c *Client) sendData(s *stream, p []byte) (n int) {
 	return n
 }
 
-// nextData is the size of the next DATA frame when left octets are to be sent;
-// it is taken off the windows.
+// nextData is the size of the next DATA frame when left octets are to be sent:
+// what both windows allow (RFC 9113 6.9) and the out buffer has room for. It is
+// taken off the windows.
 func (c *Client) nextData(s *stream, left int) int {
-	k := min(left, int(c.sendWindow), int(s.sendWindow), int(c.peer.maxFrame))
+	room := c.out.room()
+	if room <= 0 {
+		c.behind = true
+		return 0
+	}
+	k := min(left, int(c.sendWindow), int(s.sendWindow), int(c.peer.maxFrame), max(room, minMaxFrameSize))
 	if k <= 0 {
 		return 0
 	}
@@ -111,11 +118,15 @@ func (c *Client) forgetBody(s *stream) {
 }
 
 // sendAll shares the connection's window among the unsent bodies, a frame each
-// in turn, until nothing moves.
+// in turn, until nothing moves or the out buffer has no room.
 func (c *Client) sendAll() {
 	for moved := true; moved && c.sendWindow > 0 && c.bodies.count > 0; {
 		moved = false
 		for range c.bodies.items {
+			if c.out.room() <= 0 {
+				c.behind = true
+				return
+			}
 			if c.bodies.turn++; c.bodies.turn >= len(c.bodies.items) {
 				c.bodies.turn = 0
 			}

@@ -9,6 +9,11 @@ const outKept = 4096
 // its memory for good, and a busy connection must not allocate each turn.
 const outShrinkAfter = 64
 
+// sendAhead is how much DATA a client session puts into its out buffer before
+// the socket has taken it, in octets. The rest of the bodies stays where it is,
+// and goes with its stream when that is cancelled.
+const sendAhead = 256 << 10
+
 // outBuffer is the bytes to send: appended to at the end, taken off at the
 // front, whole frames only.
 type outBuffer struct {
@@ -19,6 +24,13 @@ type outBuffer struct {
 }
 
 func (o *outBuffer) pending() []byte { return o.buf[o.sent:] }
+
+// room is how much may be put into the buffer before it holds sendAhead octets.
+func (o *outBuffer) room() int { return sendAhead - (len(o.buf) - o.sent) }
+
+// full reports that so much waits for the socket that no stream may be opened:
+// headers come on top of sendAhead.
+func (o *outBuffer) full() bool { return o.room() <= -sendAhead }
 
 // wrote takes n octets off the front.
 func (o *outBuffer) wrote(n int) {

@@ -130,13 +130,14 @@ func (w *Worker) closeAll() {
 	}
 }
 
-// offer puts a connection with a free stream at the end of its target's queue.
-func (w *Worker) offer(c int32) {
+// offer puts a connection with a free stream at the end of its target's queue, and reports whether it is there.
+func (w *Worker) offer(c int32) bool {
 	cn := &w.conns[c]
 	if !cn.offered && cn.state == open && cn.free() > 0 {
 		cn.offered = true
 		w.targets[cn.target].available.push(c)
 	}
+	return cn.offered
 }
 
 // takeAvailable takes the next connection with a free stream out of the queue, or returns none.

@@ -15,6 +15,9 @@ func (w *Worker) flush() {
 		c.dirty = false
 		if c.fd >= 0 && !c.watchesRoom {
 			w.write(c)
+			if !c.offered && w.offer(i) {
+				w.again = true // too much waited to be sent, and no longer does
+			}
 		}
 	}
 	w.dirty = w.dirty[:0]

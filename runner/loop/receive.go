@@ -19,6 +19,7 @@ func (w *Worker) ready(ev *Event) {
 	}
 	if ev.Writable && c.watchesRoom {
 		w.write(c)
+		w.offer(c.index)
 	}
 	if ev.Readable {
 		w.receive(c, ev.Ended)

@@ -44,23 +44,32 @@ func (w *Worker) receiveSecure(c *conn) bool {
 	return true
 }
 
-// writeSecure encrypts all that the session has and sends what the socket takes.
+// secureAhead is how much is encrypted before the socket has taken it: three records. What is encrypted
+// cannot be taken back when its request times out.
+const secureAhead = 3 * plainSize
+
+// writeSecure encrypts what the session has, piece by piece, and sends what the socket takes.
 func (w *Worker) writeSecure(c *conn) {
-	if p := c.session.Pending(); len(p) > 0 {
+	for w.flushSecure(c) {
+		p := c.session.Pending()
+		if len(p) == 0 {
+			w.watchRoom(c, false)
+			return
+		}
+		p = p[:min(len(p), secureAhead)]
 		if err := c.secure.Write(p); err != nil {
 			return // the next read tells
 		}
 		c.session.Wrote(len(p))
 	}
-	w.flushSecure(c)
 }
 
-func (w *Worker) flushSecure(c *conn) {
+// flushSecure sends what is encrypted; false: something is left.
+func (w *Worker) flushSecure(c *conn) bool {
 	for {
 		p := c.secure.Pending()
 		if len(p) == 0 {
-			w.watchRoom(c, false)
-			return
+			return true
 		}
 		n, st := w.net.Send(c.fd, p)
 		switch st {
@@ -69,10 +78,10 @@ func (w *Worker) flushSecure(c *conn) {
 			w.rec.BytesSent += int64(n)
 		case Again:
 			w.watchRoom(c, true)
-			return
+			return false
 		case Closed:
 			w.watchRoom(c, false)
-			return
+			return false
 		}
 	}
 }

@@ -56,30 +56,42 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	if s.Cookies {
 		w.cookie = w.appendCookie(w.cookie, c, in, s, e)
 	}
-	w.body = s.AppendBody(w.body[:0], w.program, &in.Instance)
+	body, constant := s.ConstantBody()
+	if !constant {
+		w.body = s.AppendBody(w.body[:0], w.program, &in.Instance)
+		body = w.body
+	}
 	if s.Inspect {
 		if r.exchange == nil {
 			r.exchange = w.exchanges.alloc(s.MaxBody)
 		}
 		if s.WantRequest || w.makes(s) {
-			return w.openWhole(c, tok, in, s, e)
+			return w.openWhole(c, tok, in, s, e, body)
 		}
 	}
 	if c.h1 != nil {
-		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(w.body), w.cookie), uint32(tok), w.body, wantH1(s)), true
+		want := wantH1(s)
+		if constant {
+			want |= h1.StableBody
+		}
+		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(body), w.cookie), uint32(tok), body, want), true
+	}
+	want := wantH2(s)
+	if constant {
+		want |= h2.StableBody
 	}
 	c.checkTable()
 	var buf []byte
-	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, len(w.body), c.table, w.cookie)
-	return c.h2.Open(buf, uint32(tok), w.body, wantH2(s)), true
+	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, len(body), c.table, w.cookie)
+	return c.h2.Open(buf, uint32(tok), body, want), true
 }
 
 // openWhole renders a request as a message first, which a script may change and captures may look at
 // later. One that is sent again stays what it was.
-func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint) (stream uint32, ok bool) {
+func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
 	x := w.requests.all[tok].exchange
 	if x.Request == nil {
-		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, w.body, w.cookie)
+		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.cookie)
 		if w.makes(s) && !w.make(in, s, x) {
 			return 0, false
 		}
