@@ -243,3 +243,20 @@ func TestLanguageOverHTTP1(t *testing.T) {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }
+
+// TestTeardownFailureIsReported: a teardown chain that fails is in the final snapshot, with its step and why.
+func TestTeardownFailureIsReported(t *testing.T) {
+	w := serve(t, true, func(w http.ResponseWriter, r *http.Request, _ string) string {
+		if r.URL.Path == "/logout" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return r.URL.Path
+	})
+	p := plain(w, true, 10, get("load"))
+	logout := get("logout")
+	logout.Path = rv.Text{{Literal: "/logout"}}
+	p.Chains = append(p.Chains, rv.Chain{Name: "logout", Phase: rv.PhaseTeardown, Weight: 1, Steps: []rv.Step{logout}})
+	if got, want := execute(t, p, 1).TeardownFailure, "chain logout: step logout: failed check status (status 403)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -150,6 +150,9 @@ func (m *member) visit(w *loop.Worker, s *rv.Snapshot, g *gauges) {
 	if p := w.Problem(); p != "" && s.Problem == "" && s.State == rv.StateConnecting {
 		s.Problem, s.Message = rv.ProblemConnect, p
 	}
+	if why := w.TeardownFailure(); why != "" {
+		s.TeardownFailure = why
+	}
 	if values, ok := w.Globals(); ok && s.State != rv.StateDone {
 		s.Globals = values
 	}

@@ -105,6 +105,13 @@ const (
 	ReasonAllMet = "AllMet"
 	// ReasonBreached: at least one threshold does not hold.
 	ReasonBreached = "Breached"
+	// ReasonTooManyErrors: the spec has no threshold on errorRatio, and it is above the default limit, 0.01.
+	ReasonTooManyErrors = "TooManyErrors"
+	// ReasonNoChainCompleted: the spec has no threshold on errorRatio, and every chain instance that ended was
+	// aborted.
+	ReasonNoChainCompleted = "NoChainCompleted"
+	// ReasonTeardownFailed: a teardown chain failed.
+	ReasonTeardownFailed = "TeardownFailed"
 	// ReasonPassed: see ConditionPassed.
 	ReasonPassed = "Passed"
 	// ReasonGeneratorBound: the generator was the bottleneck.

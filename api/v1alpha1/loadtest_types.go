@@ -134,8 +134,9 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(i, r, i == 0 || !has(r.warmUp) || !r.warmUp || (has(self[i-1].warmUp) && self[i-1].warmUp))",message="warm-up stages must come before all others"
 	Rates []Rate `json:"rates"`
 	// thresholds are limits on the result, up to 64 of them. The test passes when all hold. They
-	// are judged once, at the end, over all measured stages and all shards. Default: none, and
-	// the test passes when it was executed whole and at least one request succeeded.
+	// are judged once, at the end, over all measured stages and all shards. If no
+	// threshold is on errorRatio, the test passes only if errorRatio, 1 - succeeded / (sent + dropped), is at
+	// most 0.01 and at least one chain instance was completed. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

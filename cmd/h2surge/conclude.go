@@ -46,11 +46,17 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool,
 	}
 	report.Verdict.Message = j.advise(report.Verdict.Message)
 	c := &conclusion{report: report, code: verdict.ExitCode(report.Verdict, len(j.plan.Thresholds) > 0)}
-	if report.Verdict.Outcome == rv.OutcomeError {
+	if tellsMore(report) {
 		c.lines = append(c.lines, report.Verdict.Message)
 	}
 	c.checkSums()
 	return c, nil
+}
+
+// tellsMore says that the verdict is about more than the thresholds that the user has set.
+func tellsMore(r *rv.Report) bool {
+	v := &r.Verdict
+	return v.Outcome == rv.OutcomeError || v.Outcome == rv.OutcomeFailed && v.Reason != verdict.ReasonBreached || r.TeardownFailure != ""
 }
 
 // checkSums fails the run when the counters do not add up: then nothing in the report can be

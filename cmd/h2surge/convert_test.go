@@ -63,12 +63,18 @@ func header(r *target.Recorded, name string) string {
 // convertAndRun runs what a conversion writes.
 func convertAndRun(t *testing.T, args ...string) {
 	t.Helper()
+	run(t, "", 0, "-f", converted(t, args...))
+}
+
+// converted is the manifest that a configuration becomes.
+func converted(t *testing.T, args ...string) string {
+	t.Helper()
 	manifest := filepath.Join(t.TempDir(), "loadtest.yaml")
 	got := h2surge(t, nil, nil, append([]string{"convert", args[0], "-o", manifest}, args[1:]...)...)
 	if got.code != 0 || got.out != "" {
 		t.Fatalf("exit code %d, %s", got.code, got.errors)
 	}
-	run(t, "", 0, "-f", manifest)
+	return manifest
 }
 
 func TestConvertedH2loadrunnerRuns(t *testing.T) {
@@ -123,7 +129,7 @@ func TestConvertedChainNeedsItsLocation(t *testing.T) {
 	  {"uri": {"typeOfAction": "input", "input": "/sessions"}, "method": "POST"},
 	  {"uri": {"typeOfAction": "fromResponseHeader", "input": "location"}, "method": "PATCH"},
 	  {"uri": {"typeOfAction": "sameWithLastOne"}, "method": "DELETE"}]}]}`, "PORT", port)
-	convertAndRun(t, "h2loadrunner", file(t, "config.json", config))
+	run(t, "", 2, "-f", converted(t, "h2loadrunner", file(t, "config.json", config)))
 	counts := map[string]int{}
 	for _, r := range record.recorded(t) {
 		counts[r.Method]++

@@ -107,9 +107,12 @@ func TestEndToEnd(t *testing.T) {
 func TestEndToEndWithFaults(t *testing.T) {
 	peer := serve(t, target.Options{Unanswered: 0.05, NotFound: 0.1, Seed: 1})
 	quick := strings.ReplaceAll(session, "path:", "timeout: 200ms, path:")
-	r := run(t, quick, 0, "-f", "-", "--target-url", "http://"+peer.Addr().String())
+	r := run(t, quick, 2, "-f", "-", "--target-url", "http://"+peer.Addr().String())
 	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
 		t.Errorf("the target counted %d requests, the report has %d", got, want)
+	}
+	if r.Verdict.Reason != "TooManyErrors" {
+		t.Errorf("the verdict is %+v", r.Verdict)
 	}
 	if r.Requests.TimedOut == 0 || r.Requests.FailedChecks == 0 || r.Chains.Aborted == 0 {
 		t.Errorf("%+v, %+v", r.Requests, r.Chains)

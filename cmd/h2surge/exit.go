@@ -13,10 +13,11 @@ import (
 
 // exitCodes is for the help of commands; the codes are those of package verdict.
 const exitCodes = `Exit codes:
-  0  passed: every threshold holds; or there are none, the plan was executed whole
-     and at least one request succeeded
+  0  passed: every threshold holds; without one on errorRatio, at most 1 % of the
+     requests failed, and a chain was completed
   1  bad manifest or command line; nothing was sent
-  2  a threshold was breached
+  2  failed: a threshold or the default limit on errors was exceeded, no chain was
+     completed, or teardown failed
   3  inconclusive: the generator, not the target, was the bottleneck
   4  interrupted; the report covers what was sent until then
   5  could not run: the target cannot be reached, not one request succeeded, or the

@@ -35,10 +35,11 @@ the report goes to standard output. Ctrl-C leaves the test running, unless
 
 // kubeExitCodes are the same codes, in the words of somebody who looks on.
 const kubeExitCodes = `Exit codes:
-  0  passed: every threshold holds; or there are none, the plan was executed whole
-     and at least one request succeeded
+  0  passed: every threshold holds; without one on errorRatio, at most 1 % of the
+     requests failed, and a chain was completed
   1  bad manifest or command line, also one that only the operator finds
-  2  a threshold was breached
+  2  failed: a threshold or the default limit on errors was exceeded, no chain was
+     completed, or teardown failed
   3  inconclusive: the generator was the bottleneck, or a runner was lost and the
      test went on without it
   4  stopped, or left alone by Ctrl-C

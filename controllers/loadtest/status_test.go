@@ -164,6 +164,8 @@ func states() map[string][]*scope {
 		"tearing down":                {started(runnersAre(tearingDown, done)), started(runnersAre(drained, drains)), started(runnersAre(drained, done))},
 		"finished, passed":            {started(bothDone, over(passed, "Passed", met))},
 		"finished, no thresholds":     {started(bothDone, over(passed, "NoThresholds"))},
+		"finished, too many errors":   {started(bothDone, over(failed, "TooManyErrors"))},
+		"finished, teardown failed":   {started(bothDone, over(failed, "TeardownFailed", met))},
 		"finished, threshold breached": {
 			started(bothDone, over(failed, "Breached", breached)),
 		},

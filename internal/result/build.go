@@ -37,27 +37,29 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 		return nil, err
 	}
 	r := &runnerv1alpha1.Report{
-		APIVersion:  runnerv1alpha1.APIVersion,
-		Kind:        runnerv1alpha1.ReportKind,
-		Name:        in.Plan.Name,
-		PlanHash:    in.PlanHash,
-		Version:     in.Version,
-		StartTime:   instant(in.StartWall),
-		EndTime:     instant(in.EndWall),
-		Partial:     partial(snapshots, in.Lost),
-		Stopped:     stopped(snapshots),
-		Requests:    requests(&sum.counters),
-		WarmUp:      runnerv1alpha1.WarmUp{Sent: sum.counters.WarmUpSent},
-		Setup:       sum.counters.Setup,
-		Teardown:    sum.counters.Teardown,
-		Causes:      Causes(sum.causes),
-		Failures:    sum.failures.List(),
-		Exhausted:   exhausted(snapshots),
-		StatusCodes: sum.statusCodes,
-		Bytes:       runnerv1alpha1.Bytes{Sent: sum.counters.BytesSent, Received: sum.counters.BytesReceived},
-		Stages:      stages(in.Plan, snapshots),
-		Rate:        rate(in.Plan, snapshots),
-		Steps:       sum.stepResults(in.Plan),
+		APIVersion: runnerv1alpha1.APIVersion,
+		Kind:       runnerv1alpha1.ReportKind,
+		Name:       in.Plan.Name,
+		PlanHash:   in.PlanHash,
+		Version:    in.Version,
+		StartTime:  instant(in.StartWall),
+		EndTime:    instant(in.EndWall),
+		Partial:    partial(snapshots, in.Lost),
+		Stopped:    stopped(snapshots),
+		Requests:   requests(&sum.counters),
+		WarmUp:     runnerv1alpha1.WarmUp{Sent: sum.counters.WarmUpSent},
+		Setup:      sum.counters.Setup,
+		Teardown:   sum.counters.Teardown,
+		Causes:     Causes(sum.causes),
+		Failures:   sum.failures.List(),
+
+		TeardownFailure: teardownFailure(snapshots),
+		Exhausted:       exhausted(snapshots),
+		StatusCodes:     sum.statusCodes,
+		Bytes:           runnerv1alpha1.Bytes{Sent: sum.counters.BytesSent, Received: sum.counters.BytesReceived},
+		Stages:          stages(in.Plan, snapshots),
+		Rate:            rate(in.Plan, snapshots),
+		Steps:           sum.stepResults(in.Plan),
 	}
 	if r.Shards, err = shards(&in, snapshots); err != nil {
 		return nil, err
@@ -108,6 +110,15 @@ func stopped(snapshots []runnerv1alpha1.Snapshot) string {
 	for i := range snapshots {
 		if snapshots[i].Stopped != "" {
 			return snapshots[i].Stopped
+		}
+	}
+	return ""
+}
+
+func teardownFailure(snapshots []runnerv1alpha1.Snapshot) string {
+	for i := range snapshots {
+		if why := snapshots[i].TeardownFailure; why != "" {
+			return why
 		}
 	}
 	return ""

@@ -15,6 +15,10 @@
 //	Stopped       Interrupted,       ended early on request; thresholds are compared with what
 //	              Stopped            there is, but decide nothing
 //	Failed        Breached           a threshold is breached, and the generator is no excuse
+//	Failed        TooManyErrors      no threshold is on errorRatio, and it is above DefaultMaxErrorRatio
+//	Failed        NoChainCompleted   no threshold is on errorRatio, and every chain instance that ended was
+//	                                 aborted
+//	Failed        TeardownFailed     a teardown chain failed; with another outcome, the message says so
 //	Inconclusive  GeneratorBound     the generator was the bottleneck, see below
 //	Inconclusive  PartialResult      a final snapshot is missing, or a loss was tolerated; a breach
 //	                                 on the part there is stays Failed

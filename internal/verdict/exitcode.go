@@ -4,12 +4,11 @@ import runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 
 // Exit codes of h2surge run.
 const (
-	// ExitPassed: every threshold holds; or there are none, the plan was executed whole and at
-	// least one request succeeded.
+	// ExitPassed: every threshold holds, the default limit on errors too, and the plan was executed whole.
 	ExitPassed = 0
 	// ExitUsage: a bad manifest or wrong use of the command; no verdict leads to it.
 	ExitUsage = 1
-	// ExitBreached: a threshold is breached.
+	// ExitBreached: a threshold or the default limit on errors is exceeded, or teardown failed.
 	ExitBreached = 2
 	// ExitInconclusive: the numbers say nothing about the target.
 	ExitInconclusive = 3

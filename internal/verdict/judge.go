@@ -26,6 +26,9 @@ const (
 	ReasonPassed            = "Passed"
 	ReasonNoThresholds      = "NoThresholds"
 	ReasonBreached          = "Breached"
+	ReasonTooManyErrors     = "TooManyErrors"
+	ReasonNoChainCompleted  = "NoChainCompleted"
+	ReasonTeardownFailed    = "TeardownFailed"
 	ReasonGeneratorBound    = "GeneratorBound"
 	ReasonPartialResult     = "PartialResult"
 	ReasonStopped           = "Stopped"
@@ -76,7 +79,7 @@ type input struct {
 type check func(*input) *runnerv1alpha1.Verdict
 
 // chain is ordered: the first verdict counts. The package comment has it as a table.
-var chain = []check{problem, lost, deadline, stoppedAtOnce, noSuccess, stopped, breached, generatorBound, partial}
+var chain = []check{problem, lost, deadline, stoppedAtOnce, noSuccess, stopped, breached, tooManyErrors, noChainCompleted, teardownFailed, generatorBound, partial}
 
 // usedUp is no failure: the test asked for it.
 const usedUp = "a variable was used up, and chains that draw it began no more instances"
@@ -99,6 +102,9 @@ func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts
 	}
 	if report.Exhausted {
 		out.Message += "; " + usedUp
+	}
+	if report.TeardownFailure != "" && out.Reason != ReasonTeardownFailed {
+		out.Message += "; teardown failed: " + report.TeardownFailure
 	}
 	for i := range thresholds {
 		out.Thresholds = append(out.Thresholds, thresholds[i].result)
@@ -169,9 +175,7 @@ func noSuccess(in *input) *runnerv1alpha1.Verdict {
 	if q.Succeeded > 0 {
 		return nil
 	}
-	return verdict(runnerv1alpha1.OutcomeError, ReasonNoSuccess,
-		"not one of %d requests succeeded: %d failed their checks, %d timed out, %d were reset, %d lost their connection, %d were dropped before sending",
-		q.Sent+q.Dropped, q.FailedChecks, q.TimedOut, q.Reset, q.ConnectionLost, q.Dropped)
+	return verdict(runnerv1alpha1.OutcomeError, ReasonNoSuccess, "not one of %d requests succeeded: %s", q.Sent+q.Dropped, failed(in.report))
 }
 
 func stopped(in *input) *runnerv1alpha1.Verdict {
@@ -250,7 +254,8 @@ func partial(in *input) *runnerv1alpha1.Verdict {
 func passed(in *input) *runnerv1alpha1.Verdict {
 	reason, message := ReasonPassed, "the plan was executed whole and every threshold holds"
 	if len(in.thresholds) == 0 {
-		reason, message = ReasonNoThresholds, "the plan was executed whole; it has no thresholds"
+		reason = ReasonNoThresholds
+		message = "the plan was executed whole; it has no thresholds, and the error ratio is at most the default limit of " + limit
 	}
 	if g := &in.report.Generator; g.ExclusiveWanted && g.ExclusiveShards < g.Shards {
 		message += fmt.Sprintf("; %d of %d shards did not have their CPUs for themselves", g.Shards-g.ExclusiveShards, g.Shards)

@@ -62,6 +62,22 @@ func (r *run) losesOne() {
 	r.report.Generator.ShardsLost, r.report.Partial = 1, true
 }
 
+// mostlyDropped could not send 71 % of its requests.
+func (r *run) mostlyDropped() {
+	r.report.Requests = runnerv1alpha1.Requests{Sent: 290, Done: 290, Succeeded: 290, Dropped: 710}
+	r.report.ErrorRatio = 0.71
+	r.report.Failures = []runnerv1alpha1.FailureCount{{
+		Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureDropped, Cause: runnerv1alpha1.CauseNoStream}, Count: 710,
+	}}
+}
+
+// nothingCompleted has requests that succeed and chains that do not.
+func (r *run) nothingCompleted() {
+	r.report.Chains = runnerv1alpha1.ChainTotals{
+		Started: 7, Aborted: 6, Unfinished: 1, AbortedBy: map[string]int64{"timedOut": 1, "missingCapture": 5},
+	}
+}
+
 func (r *run) noThresholds() { r.plan.Thresholds = nil }
 
 func (r *run) lags() { r.report.Lag.P99 = MaxLag + 1 }
@@ -123,7 +139,6 @@ func TestJudge(t *testing.T) {
 
 		// Not one success.
 		{"no success", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Requests.FailedChecks = 1000 }, broken, ReasonNoSuccess, "not one of 1000 requests succeeded: 1000 failed", 5},
-		{"one success", func(r *run) { r.report.Requests.Succeeded = 1; r.plan.Thresholds = nil }, pass, ReasonNoThresholds, "", 0},
 		{"nothing sent", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{} }, broken, ReasonNoSuccess, "", 5},
 		{"no success and no thresholds", func(r *run) { r.noThresholds(); r.report.Requests.Succeeded = 0 }, broken, ReasonNoSuccess, "", 5},
 		{"no success, stopped", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Stopped = "spec.stop" }, broken, ReasonNoSuccess, "", 5},
@@ -132,7 +147,33 @@ func TestJudge(t *testing.T) {
 			r.report.Stopped = "spec.stop"
 		}, halted, ReasonStopped, "spec.stop", 4},
 		{"interrupted before anything", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{}; r.facts.Interrupted = true }, halted, ReasonInterrupted, "", 4},
-		{"interrupted when all was dropped", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{Dropped: 1}; r.facts.Interrupted = true }, broken, ReasonNoSuccess, "1 were dropped", 5},
+		{"interrupted when all was dropped", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{Dropped: 1}; r.facts.Interrupted = true }, broken, ReasonNoSuccess, "1 were never sent", 5},
+
+		// The default limit on errors.
+		{"errors at the default limit", func(r *run) { r.noThresholds(); r.report.ErrorRatio = 0.01 }, pass, ReasonNoThresholds, "at most the default limit of 1%", 0},
+		{"errors above it", func(r *run) { r.noThresholds(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "the error ratio is 71%, above the default limit of 1%: of 1000 requests, 710 were never sent (no stream came free in time)", 2},
+		{"errors above it, as fast as possible", func(r *run) { r.noThresholds(); r.asFastAsPossible(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
+		{"errors above it, the generator lags", func(r *run) { r.noThresholds(); r.lags(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
+		{"errors above it, thresholds on other figures", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[:2]; r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
+		{"errors above it, stopped", func(r *run) { r.noThresholds(); r.mostlyDropped(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
+		{"a limit of one's own", func(r *run) { r.plan.Thresholds[2].Max = "0.8"; r.mostlyDropped() }, pass, ReasonPassed, "", 0},
+		{"no chain completed", func(r *run) { r.noThresholds(); r.nothingCompleted() }, failed, ReasonNoChainCompleted, "not one of 7 chain instances was completed; aborted: 5 by missingCapture, 1 by timedOut", 2},
+		{"no chain completed, a limit of one's own", (*run).nothingCompleted, pass, ReasonPassed, "", 0},
+		{"no chain has ended yet", func(r *run) {
+			r.noThresholds()
+			r.report.Chains = runnerv1alpha1.ChainTotals{Started: 7, Unfinished: 7}
+		}, pass, ReasonNoThresholds, "", 0},
+
+		// Teardown.
+		{"teardown failed", func(r *run) { r.report.TeardownFailure = "chain free: timedOut" }, failed, ReasonTeardownFailed, "teardown failed: chain free: timedOut", 2},
+		{"teardown failed, no thresholds, the generator lags", func(r *run) {
+			r.noThresholds()
+			r.shortOfRate(50)
+			r.lags()
+			r.report.TeardownFailure = "chain free: timedOut"
+		}, failed, ReasonTeardownFailed, "", 2},
+		{"teardown failed, and breached", func(r *run) { r.report.TeardownFailure = "x"; r.slowResponses() }, failed, ReasonBreached, "; teardown failed: x", 2},
+		{"teardown failed, and stopped", func(r *run) { r.report.TeardownFailure = "x"; r.facts.Interrupted = true }, halted, ReasonInterrupted, "; teardown failed: x", 4},
 
 		// Stopped.
 		{"stopped", func(r *run) { r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "spec.stop", 4},

@@ -94,6 +94,9 @@ func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if n := r.Teardown; n.Sent > 0 {
 		row("teardown", n.Sent, fmt.Sprintf("in no other figure; %d succeeded", n.Succeeded))
 	}
+	if r.TeardownFailure != "" {
+		wrap(b, "  ", "teardown failed: "+sentence(r.TeardownFailure))
+	}
 	line(b, "  %-20s %14s  %s", "error ratio", result.FormatPercent(r.ErrorRatio), "1 - succeeded / (sent + dropped)")
 	chains(b, r)
 }

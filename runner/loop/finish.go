@@ -144,6 +144,7 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
 	switch {
 	case r.stage < 0:
+		w.onceCause = cause
 		return
 	case w.warm(r):
 		w.rec.WarmUpDone++

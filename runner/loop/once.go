@@ -68,17 +68,24 @@ func (w *Worker) onceEnded(in *instance, why string) {
 	case why != "" && in.stage == setupStage:
 		o.failure = fmt.Sprintf("setup chain %s: step %s: %s", c.Name, w.program.Steps[c.First+int(in.Step)].Name, w.onceProblem(why))
 	case why != "":
-		w.cfg.Log.Warn("a teardown chain failed", "chain", c.Name, "why", w.onceProblem(why))
+		failed := fmt.Sprintf("chain %s: step %s: %s", c.Name, w.program.Steps[c.First+int(in.Step)].Name, w.onceProblem(why))
+		w.cfg.Log.Warn("teardown failed", "why", failed)
+		if w.teardownFailure == "" {
+			w.teardownFailure = failed
+		}
 	case in.stage == setupStage:
 		w.publish(in)
 	}
 	w.runOnce(o)
 }
 
-// onceProblem says more about a response that was no success.
+// onceProblem says more about a response that was no success, and a connection that failed.
 func (w *Worker) onceProblem(why string) string {
 	if why == rv.AbortFailedCheck && w.onceFailed != "" {
 		return fmt.Sprintf("failed check %s (status %d)", w.onceFailed, w.onceStatus)
+	}
+	if w.onceCause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost) {
+		return why + ": " + w.onceCause.String()
 	}
 	return why
 }
@@ -105,6 +112,9 @@ func (w *Worker) onceCounters(stage int16) *measure.Once {
 func (w *Worker) Globals() (values []string, ok bool) {
 	return w.globals, len(w.setup.chains) > 0 && w.setup.over() && w.setup.failure == ""
 }
+
+// TeardownFailure is why the first teardown chain that failed did; "": none failed.
+func (w *Worker) TeardownFailure() string { return w.teardownFailure }
 
 // SetupFailure says why the setup chains ended the worker; "": they did not.
 func (w *Worker) SetupFailure() string { return w.setup.failure }

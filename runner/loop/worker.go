@@ -124,6 +124,10 @@ type Worker struct {
 	// onceFailed and onceStatus tell of the last response of a chain that runs once.
 	onceFailed string
 	onceStatus int
+	// onceCause is why the last request of such a chain failed that got no whole response.
+	onceCause failure.Cause
+	// teardownFailure is why the first teardown chain that failed did.
+	teardownFailure string
 
 	startAt     int64
 	startedAt   int64

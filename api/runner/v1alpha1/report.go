@@ -29,6 +29,8 @@ type Report struct {
 	// Setup and Teardown count what ran once for the whole test.
 	Setup    OnceCounters `json:"setup,omitzero"`
 	Teardown OnceCounters `json:"teardown,omitzero"`
+	// TeardownFailure is why the first teardown chain that failed did; empty: none failed.
+	TeardownFailure string `json:"teardownFailure,omitempty"`
 	// Exhausted: a variable that does not begin again was used up on at least one shard.
 	Exhausted bool       `json:"exhausted,omitempty"`
 	Rate      RateResult `json:"rate"`
@@ -191,10 +193,11 @@ type GeneratorResult struct {
 type Outcome string
 
 const (
-	// OutcomePassed: the plan was executed whole, every threshold holds, and the generator was
-	// not the bottleneck.
+	// OutcomePassed: the plan was executed whole, every threshold holds, the default limit on errors too, and
+	// the generator was not the bottleneck.
 	OutcomePassed Outcome = "Passed"
-	// OutcomeFailed: a threshold was breached.
+	// OutcomeFailed: a threshold or the default limit on errors was exceeded, no chain was completed, or
+	// teardown failed.
 	OutcomeFailed Outcome = "Failed"
 	// OutcomeInconclusive: the generator was the bottleneck, or a part of the result is
 	// missing, so that the numbers say nothing about the target.

@@ -1,0 +1,103 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// DefaultMaxErrorRatio is the limit on the error ratio of a test that has no threshold on it.
+const DefaultMaxErrorRatio = 0.01
+
+// limit is DefaultMaxErrorRatio in words.
+var limit = result.FormatPercent(DefaultMaxErrorRatio)
+
+// judgesErrors says that the test has a limit on errors of its own.
+func (in *input) judgesErrors() bool {
+	for i := range in.plan.Thresholds {
+		if in.plan.Thresholds[i].Metric == runnerv1alpha1.MetricErrorRatio {
+			return true
+		}
+	}
+	return false
+}
+
+func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
+	r := in.report
+	if in.judgesErrors() || r.ErrorRatio <= DefaultMaxErrorRatio {
+		return nil
+	}
+	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTooManyErrors,
+		"the error ratio is %s, above the default limit of %s: of %d requests, %s; set a threshold on errorRatio for another limit",
+		result.FormatPercent(r.ErrorRatio), limit, r.Requests.Sent+r.Requests.Dropped, failed(r))
+}
+
+// noChainCompleted finds runs whose requests succeed and whose chains do not: their responses lack what later
+// steps need.
+func noChainCompleted(in *input) *runnerv1alpha1.Verdict {
+	c := &in.report.Chains
+	if in.judgesErrors() || c.Completed > 0 || c.Aborted == 0 {
+		return nil
+	}
+	var by []string
+	for _, n := range result.MostFrequent(c.AbortedBy, len(c.AbortedBy)) {
+		by = append(by, fmt.Sprintf("%d by %s", n.Count, n.Name))
+	}
+	return verdict(runnerv1alpha1.OutcomeFailed, ReasonNoChainCompleted,
+		"not one of %d chain instances was completed; aborted: %s", c.Started, strings.Join(by, ", "))
+}
+
+func teardownFailed(in *input) *runnerv1alpha1.Verdict {
+	if in.report.TeardownFailure == "" {
+		return nil
+	}
+	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTeardownFailed, "teardown failed: %s", in.report.TeardownFailure)
+}
+
+// maxNamed is how many causes of failures a message names.
+const maxNamed = 2
+
+// failed is "3 timed out, 10 were dropped (no stream came free in time)": what there was, with the most
+// frequent causes.
+func failed(r *runnerv1alpha1.Report) string {
+	q := &r.Requests
+	var out []string
+	for _, e := range []struct {
+		n    int64
+		what string
+		of   runnerv1alpha1.FailureOf
+	}{
+		{q.FailedChecks, "failed their checks", ""},
+		{q.TimedOut, "timed out", ""},
+		{q.Reset, "were reset", runnerv1alpha1.FailureReset},
+		{q.ConnectionLost, "lost their connection", runnerv1alpha1.FailureConnectionLost},
+		{q.InFlightAtEnd, "were in flight at the end", ""},
+		{q.Dropped, "were never sent", runnerv1alpha1.FailureDropped},
+	} {
+		if e.n == 0 {
+			continue
+		}
+		out = append(out, fmt.Sprintf("%d %s%s", e.n, e.what, causes(r, e.of)))
+	}
+	if len(out) == 0 {
+		return "none was sent"
+	}
+	return strings.Join(out, ", ")
+}
+
+// causes are the most frequent ones of a kind of failure, in parentheses.
+func causes(r *runnerv1alpha1.Report, of runnerv1alpha1.FailureOf) string {
+	var out []string
+	for i := range r.Failures {
+		if f := &r.Failures[i]; f.Of == of && len(out) < maxNamed {
+			out = append(out, failure.Words(f.Failure))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(out, "; ") + ")"
+}
