@@ -2,17 +2,14 @@ package runner
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/poll"
@@ -50,7 +47,7 @@ func (r *Runner) hire(s *rv.Share) (*crew, error) {
 	n := min(r.opts.Workers, shard.MaxWorkers(s))
 	ctx, cancel := context.WithCancel(r.ctx)
 	c := &crew{cancel: cancel}
-	d := &dialer{ctx: ctx, slots: make(chan struct{}, maxDialling), tls: r.tls}
+	d := newDialer(ctx, r.tls)
 	for i, part := range shard.Workers(s, n) {
 		m, err := r.member(c, i, program, part, d)
 		if err != nil {
@@ -194,57 +191,5 @@ func (c *crew) teardown() {
 func (c *crew) stop(drain bool) {
 	for _, m := range c.members {
 		m.worker.Do(func(w *loop.Worker) { w.Stop(drain) })
-	}
-}
-
-// dialer opens connections for all workers of a crew.
-type dialer struct {
-	ctx   context.Context
-	slots chan struct{}
-	tls   []*tls.Config // by target of the plan; nil: cleartext
-}
-
-// maxDialling bounds the connects under way: enough to hide round trips, few enough not to
-// overflow a listener's backlog (128 on many systems).
-const maxDialling = 64
-
-// Dial implements loop.Dialer.
-func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
-	t := r.Target
-	req := &dial.Request{
-		Endpoint: &t.Endpoints[r.Endpoint], Protocol: t.Protocol, Timeout: t.ConnectTimeout,
-		TLS: d.tls[r.Origin], Number: r.Number + r.Attempt, LocalAddresses: t.Connecting.LocalAddresses,
-	}
-	go func() {
-		if !d.pause(r.Delay) {
-			return
-		}
-		defer func() { <-d.slots }()
-		c, err := dial.Open(d.ctx, req)
-		if err != nil {
-			err = fmt.Errorf("target %s: %w", t.Name, err)
-		}
-		if !w.Connected(r, c, err) && err == nil {
-			c.Close()
-		}
-	}()
-}
-
-// pause waits for the delay and a slot; false: the crew has ended.
-func (d *dialer) pause(delay time.Duration) bool {
-	if delay > 0 {
-		t := time.NewTimer(delay)
-		defer t.Stop()
-		select {
-		case <-d.ctx.Done():
-			return false
-		case <-t.C:
-		}
-	}
-	select {
-	case <-d.ctx.Done():
-		return false
-	case d.slots <- struct{}{}:
-		return true
 	}
 }

@@ -24,6 +24,8 @@ type Connection struct {
 	Secure *Secure
 	// Protocol is h2c, h2 or http1: what the target says, or what ALPN chose.
 	Protocol rv.Protocol
+	// Address is what the socket is connected to, "ip:port" or the path of a Unix socket.
+	Address string
 	// Took is the time connecting took: name resolution, TCP and TLS.
 	Took time.Duration
 }
@@ -35,13 +37,16 @@ type Request struct {
 	Timeout  time.Duration
 	// TLS is nil for cleartext.
 	TLS *tls.Config
-	// Number chooses among the addresses of a host name: the Number-th, modulo how many there
-	// are, so that the connections of a test are spread over all pods of a headless Service.
-	// The name is resolved anew each time.
-	Number int
-	// LocalAddresses are IP addresses to connect from, chosen by Number too. Empty: the
+	// Address is where to start among the addresses of a host name: at number Address, modulo how many there
+	// are, so that the connections of a test are spread over all pods of a headless Service. The others are tried
+	// in turn.
+	Address int
+	// LocalAddresses are IP addresses to connect from: entry Number, modulo how many there are. Empty: the
 	// system's choice.
 	LocalAddresses []string
+	Number         int
+	// Resolver has the addresses of host names.
+	Resolver *Resolver
 }
 
 // Open connects within the timeout.
@@ -49,24 +54,47 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
 	begin := time.Now()
+	network, address := split(r.Endpoint.Address)
+	if network == "unix" {
+		return open(ctx, r, begin, network, address)
+	}
+	all, err := r.Resolver.addresses(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	for k := range all {
+		var c *Connection
+		if c, err = openWithin(ctx, r, begin, all[(r.Address+k)%len(all)], len(all)-k); err == nil || ctx.Err() != nil {
+			return c, err
+		}
+	}
+	return nil, err
+}
+
+// openWithin tries one address and leaves time for those that come after it: each gets an equal part of what is
+// left.
+func openWithin(ctx context.Context, r *Request, begin time.Time, address string, left int) (*Connection, error) {
+	if end, ok := ctx.Deadline(); ok && left > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/time.Duration(left))
+		defer cancel()
+	}
+	return open(ctx, r, begin, "tcp", address)
+}
+
+// open connects to an address and shakes hands.
+func open(ctx context.Context, r *Request, begin time.Time, network, address string) (*Connection, error) {
 	// Keep-alive probes are not wanted: a timeout of our own watches each request.
 	d := net.Dialer{KeepAlive: -1}
-	network, address := split(r.Endpoint.Address)
-	if network == "tcp" {
-		var err error
-		if address, err = choose(ctx, address, r.Number); err != nil {
-			return nil, err
-		}
-		if n := len(r.LocalAddresses); n > 0 {
-			d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
-			d.ControlContext = lateBind
-		}
+	if n := len(r.LocalAddresses); n > 0 && network == "tcp" {
+		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
+		d.ControlContext = lateBind
 	}
 	c, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	out := &Connection{Protocol: r.Protocol, FD: -1}
+	out := &Connection{Protocol: r.Protocol, FD: -1, Address: address}
 	if r.TLS != nil {
 		if err := out.secure(ctx, c, r); err != nil {
 			_ = c.Close()

@@ -6,36 +6,118 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
+	"time"
 )
 
-// choose resolves the host of "host:port" and returns its number-th address.
-func choose(ctx context.Context, address string, number int) (string, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", err
-	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return address, nil
-	}
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		return "", fmt.Errorf("resolve: %w", err)
-	}
-	return net.JoinHostPort(pick(ips, number).String(), port), nil
+// Resolver has the addresses of host names. It keeps an answer for a second and asks once for all who wait for the
+// same name: without keep-alive, every request connects.
+type Resolver struct {
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	now    func() time.Time
+
+	mu    sync.Mutex // guards hosts
+	hosts map[string]*answer
 }
 
-// pick takes the number-th of the addresses of the family that the resolver puts first
-// (RFC 6724), in ascending order: name servers rotate their answers, which would upset an exact
-// spread.
-func pick(ips []netip.Addr, number int) netip.Addr {
-	four := ips[0].Unmap().Is4()
-	var same []netip.Addr
-	for _, ip := range ips {
-		if ip = ip.Unmap(); ip.Is4() == four {
-			same = append(same, ip)
-		}
+// keepAnswer is how long an answer of a name server is used.
+const keepAnswer = time.Second
+
+// answer is what a name server has said about a host, or is asked for.
+type answer struct {
+	done chan struct{} // closed when the fields below are valid
+	ips  []netip.Addr
+	err  error
+	at   time.Time
+}
+
+// NewResolver returns a resolver that asks as the system is configured.
+func NewResolver() *Resolver {
+	return &Resolver{lookup: net.DefaultResolver.LookupNetIP, now: time.Now, hosts: map[string]*answer{}}
+}
+
+// addresses resolves the host of "host:port" to all its addresses.
+func (r *Resolver) addresses(ctx context.Context, address string) ([]string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(same, netip.Addr.Compare)
-	same = slices.Compact(same)
-	return same[number%len(same)]
+	if _, err := netip.ParseAddr(host); err == nil {
+		return []string{address}, nil
+	}
+	ips, err := r.resolve(ctx, host)
+	if err != nil {
+		return nil, fmt.Errorf("resolve: %w", err)
+	}
+	all := make([]string, len(ips))
+	for i, ip := range ips {
+		all[i] = net.JoinHostPort(ip.String(), port)
+	}
+	return all, nil
+}
+
+// resolve returns the answer that is known, or waits for a new one. The question is asked in a goroutine of its
+// own, so that the first to ask may give up without the others.
+func (r *Resolver) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	r.mu.Lock()
+	a := r.hosts[host]
+	if a == nil || a.isOld(r.now()) {
+		a = &answer{done: make(chan struct{})}
+		r.hosts[host] = a
+		go r.ask(context.WithoutCancel(ctx), host, a)
+	}
+	r.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.ips, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// askTimeout bounds a question to a name server; the system's own retries end before.
+const askTimeout = time.Minute
+
+func (r *Resolver) ask(ctx context.Context, host string, a *answer) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	ips, err := r.lookup(ctx, "ip", host)
+	if err == nil && len(ips) == 0 {
+		err = &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}
+	}
+	a.ips, a.err, a.at = order(ips), err, r.now()
+	close(a.done)
+}
+
+// isOld says that an answer must not be used any more. Errors are not kept.
+func (a *answer) isOld(now time.Time) bool {
+	select {
+	case <-a.done:
+		return a.err != nil || now.Sub(a.at) >= keepAnswer
+	default:
+		return false
+	}
+}
+
+// order sorts addresses and drops repetitions: name servers rotate their answers, which would upset an exact spread.
+// The family that the resolver puts first comes first (RFC 6724).
+func order(ips []netip.Addr) []netip.Addr {
+	if len(ips) == 0 {
+		return nil
+	}
+	four := ips[0].Unmap().Is4()
+	all := make([]netip.Addr, len(ips))
+	for i, ip := range ips {
+		all[i] = ip.Unmap()
+	}
+	slices.SortFunc(all, func(a, b netip.Addr) int {
+		if a.Is4() != b.Is4() {
+			if a.Is4() == four {
+				return -1
+			}
+			return 1
+		}
+		return a.Compare(b)
+	})
+	return slices.Compact(all)
 }

@@ -21,14 +21,14 @@ func (w *Worker) count(of rv.FailureOf, c failure.Cause) {
 // countRequest counts a request of a measured stage that failed on its connection.
 func (w *Worker) countRequest(of rv.FailureOf, r *request, c failure.Cause) {
 	if c.Address == "" {
-		c.Address = w.targets[r.target].plan.Endpoints[w.conns[r.conn].endpoint].Address
+		c.Address = w.conns[r.conn].address
 	}
 	w.count(of, c)
 }
 
-// brokenBy is a cause at the endpoint of a connection.
-func (w *Worker) brokenBy(c *conn, kind rv.Cause, detail string) failure.Cause {
-	return failure.Cause{Kind: kind, Detail: detail, Address: w.endpoint(c).Address}
+// brokenBy is a cause at the address of a connection.
+func (*Worker) brokenBy(c *conn, kind rv.Cause, detail string) failure.Cause {
+	return failure.Cause{Kind: kind, Detail: detail, Address: c.address}
 }
 
 // violation is the cause of a session's error: the rule that the peer broke.
@@ -71,7 +71,7 @@ func (w *Worker) countEnd(c *conn, why failure.Cause) failure.Cause {
 			why.Kind, why.Detail = rv.CauseGoAway, code.String()
 		}
 	}
-	if !c.settled || c.connectBegan != 0 {
+	if c.state == dialing || c.state == opening || c.connectBegan != 0 {
 		w.connectFailed(c, why)
 		return why
 	}
@@ -112,7 +112,7 @@ func (w *Worker) unsent(i int, at int64) failure.Cause {
 // hasConnection says that a connection to the i-th target can carry requests.
 func (w *Worker) hasConnection(i int) bool {
 	for k := range w.conns {
-		if c := &w.conns[k]; int(c.target) == i && c.state == open && c.settled {
+		if c := &w.conns[k]; int(c.target) == i && c.state == open {
 			return true
 		}
 	}

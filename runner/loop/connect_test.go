@@ -17,8 +17,8 @@ func TestConnectionRamp(t *testing.T) {
 	b := newBench(t, p, ok(0))
 	b.run()
 	var got []time.Duration
-	for _, r := range b.dialled {
-		got = append(got, r.Delay/time.Second)
+	for _, at := range b.dialledAt {
+		got = append(got, at/time.Second)
 	}
 	if diff := cmp.Diff([]time.Duration{0, 0, 0, 0, 1, 1, 1, 1, 2, 2}, got); diff != "" {
 		t.Errorf("seconds of delay (-want +got):\n%s", diff)

@@ -7,8 +7,9 @@ import (
 	"github.com/h2surge/h2surge/runner/h2"
 )
 
-// conn is a connection to a target. Its record is used again, with another generation, when it
-// has closed.
+// conn is a connection to a target. It holds one of the target's places, as many as the target has connections,
+// and reconnects until it leaves the place. Two kinds hold none: one that drains while a successor has its place,
+// and a trial of the first endpoint (see failback.go).
 type conn struct {
 	session session
 	// One of h2 and h1 is the session.
@@ -23,55 +24,54 @@ type conn struct {
 	// tableEpoch is the session's when table was begun.
 	tableEpoch uint32
 
-	fd         int
+	fd int
+	// generation changes with each socket and attempt to connect; what belongs to an earlier one is ignored.
 	generation uint32
-	index      int32
-	target     int32
-	// number of the connection in the whole test; it decides the endpoint.
+	// incarnation changes when the record is used for another connection.
+	incarnation uint32
+	index       int32
+	target      int32
+	// number of the connection in the whole test; it decides the first endpoint and address.
 	number   int32
 	endpoint int32
+	// shift is how many endpoints, and then addresses, the connection has moved on from its first.
+	shift int32
 	// failures in a row: to connect, or to get a response out of the connection.
 	failures int32
 	state    connState
-	// offered: it is in the target's available ring.
-	offered bool
-	dirty   bool
+	// holdsPlace: it is one of the target's connections.
+	holdsPlace bool
+	// wasReady: the place has had a usable connection before.
+	wasReady bool
+	// offered: it is in the target's available ring. resting: it is in the target's resting ring.
+	offered, resting bool
+	dirty            bool
 	// watchesRoom: the socket was full, and events of room to write are asked for.
 	watchesRoom bool
-	// settled: the session has the peer's SETTINGS, or needs none.
-	settled bool
-	// worked: a response has come on it.
+	// worked: a response has come on the socket.
 	worked bool
-	// opened counts the requests it has carried.
+	// armed has a bit for each timerKind that is in the heap for this connection.
+	armed uint8
+	// opened counts the requests that the socket has carried.
 	opened int64
-	// connectBegan is when connectNow began to connect; zero: connecting is over.
+	// address is what the socket is connected to.
+	address string
+	// connectBegan is when the loop began to connect; zero: connecting is over.
 	connectBegan int64
+	// openAt is when requests could be sent first.
+	openAt int64
 	// receivedAt is when something last came.
 	receivedAt int64
 	// pingedAt is when the last PING was queued.
 	pingedAt int64
-	// replaces, when not none, is the connection that this one takes the place of once it has
-	// settled: a try to get back to the endpoint of its own.
-	replaces           int32
-	replacesGeneration uint32
-	// armed has a bit for each timerKind that is in the heap for this connection.
-	armed uint8
-	// wasReady: this connection, or one it replaces, has been ready before.
-	wasReady bool
+	// failbackAt is when the first endpoint is tried again, or was last; zero: the connection is with it.
+	failbackAt int64
+	// trialOf, when not none, is the connection that this one is a trial for.
+	trialOf            int32
+	trialOfIncarnation uint32
 }
 
-type connState uint8
-
-const (
-	// closed: the record is unused.
-	closed connState = iota
-	dialling
-	// open: the socket is connected; the session may wait for SETTINGS.
-	open
-	// draining: the peer takes no more requests; another connection has taken its place.
-	draining
-)
-
+// newConn makes a connection in state idle. It may move all records.
 func (w *Worker) newConn(t, number int32) *conn {
 	var i int32
 	if n := len(w.freeConns); n > 0 {
@@ -82,20 +82,56 @@ func (w *Worker) newConn(t, number int32) *conn {
 		i = int32(len(w.conns) - 1)
 	}
 	c := &w.conns[i]
-	*c = conn{fd: -1, generation: c.generation + 1, index: i, target: t, number: number, replaces: none}
-	c.endpoint = number % int32(len(w.targets[t].plan.Endpoints))
+	*c = conn{
+		fd: -1, generation: c.generation + 1, incarnation: c.incarnation + 1, index: i,
+		target: t, number: number, trialOf: none, state: idle,
+	}
 	return c
 }
 
-// discard closes the socket; the record is free after this turn.
-func (w *Worker) discard(c *conn) {
+// newPlace makes a connection that holds a place of its target.
+func (w *Worker) newPlace(t, number int32) *conn {
+	c := w.newConn(t, number)
+	c.holdsPlace = true
+	return c
+}
+
+// closeSocket closes the socket, if there is one, and makes the record's next attempt another generation.
+func (w *Worker) closeSocket(c *conn) {
 	if c.fd >= 0 {
 		w.net.Close(c.fd)
-		c.fd = -1
 	}
-	c.state = closed
-	c.session, c.h2, c.h1, c.secure = nil, nil, nil, nil
+	c.fd = -1
+	c.generation++
+	c.armed &= 1 << failbackTimer
+	c.session, c.h2, c.h1, c.secure, c.encoder, c.head = nil, nil, nil, nil, nil, nil
+	c.watchesRoom, c.connectBegan = false, 0
+}
+
+// leave gives up the place and frees the record after the turn: events of this turn may still name it.
+func (w *Worker) leave(c *conn) {
+	if c.trialOf != none {
+		w.endTrial(c)
+	}
+	w.giveUpPlace(c)
+	c.armed = 0
+	c.incarnation++
 	w.closing = append(w.closing, c.index)
+}
+
+// giveUpPlace makes c a connection without a place. A place that was never ready is not awaited any more.
+func (w *Worker) giveUpPlace(c *conn) {
+	if c.holdsPlace && !c.wasReady {
+		w.ready1()
+	}
+	c.holdsPlace = false
+}
+
+// ready1 notes that one connection less is awaited at the start.
+func (w *Worker) ready1() {
+	if w.unready--; w.unready == 0 {
+		w.problem = ""
+	}
 }
 
 // freeConnections makes the records of closed connections usable again, once nothing of this
@@ -106,8 +142,8 @@ func (w *Worker) freeConnections() {
 	}
 	still := w.closing[:0]
 	for _, i := range w.closing {
-		if w.conns[i].offered {
-			still = append(still, i) // takeAvailable will come across it
+		if w.conns[i].offered || w.conns[i].resting {
+			still = append(still, i) // the target's ring still has it
 			continue
 		}
 		w.freeConns = append(w.freeConns, i)
@@ -115,18 +151,23 @@ func (w *Worker) freeConnections() {
 	w.closing = still
 }
 
-// closeAll says goodbye on every connection.
+// goodbye tells the peer that the connection ends.
+func (w *Worker) goodbye(c *conn) {
+	c.session.Shutdown()
+	w.write(c)
+	w.closeNotify(c)
+}
+
+// closeAll ends every connection.
 func (w *Worker) closeAll() {
 	for i := range w.conns {
 		c := &w.conns[i]
-		if c.fd < 0 {
-			continue
+		if c.fd >= 0 {
+			w.goodbye(c)
 		}
-		c.session.Shutdown()
-		w.write(c)
-		w.closeNotify(c)
-		w.net.Close(c.fd)
-		c.fd, c.state = -1, closed
+		if c.state != closing {
+			w.happen(c, dropped)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ func (w *Worker) finishBroken() {
 	for i := range w.conns {
 		if c := &w.conns[i]; c.fd >= 0 {
 			w.net.Close(c.fd)
-			c.fd, c.state = -1, closed
+			c.fd, c.state = -1, closing
 		}
 	}
 	w.phase = Done

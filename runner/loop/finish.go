@@ -190,7 +190,7 @@ func (w *Worker) timeOut(tok int32) {
 	w.touch(c)
 	w.watchAbandoned(c)
 	w.offer(c.index)
-	w.drained(c)
+	w.drain(c)
 }
 
 // nextExpiry is when the next timeout passes.

@@ -62,9 +62,7 @@ func (w *Worker) connectFollowed() {
 	for _, i := range w.followed {
 		from := w.targets[i].origin
 		for k := range w.cfg.Share.Connections[from] {
-			c := w.newConn(i, int32(w.cfg.Share.FirstConnection[from]+k))
-			c.wasReady = true // it does not decide whether the worker is ready
-			w.dial(c, 0)
+			w.openPlace(i, int32(w.cfg.Share.FirstConnection[from]+k), false)
 		}
 	}
 	w.followed = w.followed[:0]

@@ -50,7 +50,7 @@ func (w *Worker) applyChanges() {
 
 func (w *Worker) apply(c Change) {
 	if c.Leave {
-		w.leave(c.At)
+		w.leaveLoad(c.At)
 		return
 	}
 	w.stage.change(c)
@@ -95,8 +95,8 @@ func (w *Worker) goBack(at int64) {
 	w.endedAt = 0
 }
 
-// leave ends the load at an instant. Teardown is for those that stay.
-func (w *Worker) leave(at int64) {
+// leaveLoad ends the load at an instant. Teardown is for those that stay.
+func (w *Worker) leaveLoad(at int64) {
 	w.teardown = once{stage: teardownStage}
 	switch {
 	case w.stage.index < 0:
@@ -222,19 +222,14 @@ func (s *stage) deal(slots rv.Slots, at int64) {
 func (w *Worker) haveConnections(t int32, want, first int) {
 	var have []int32
 	for i := range w.conns {
-		if c := &w.conns[i]; c.target == t && (c.state == dialling || c.state == open) && c.replaces == none {
+		if c := &w.conns[i]; c.target == t && c.holdsPlace {
 			have = append(have, int32(i))
 		}
 	}
 	for k := len(have); k < want; k++ {
-		w.unready++
-		w.dial(w.newConn(t, int32(first+k)), 0)
+		w.openPlace(t, int32(first+k), true)
 	}
 	for k := want; k < len(have); k++ {
-		if c := &w.conns[have[k]]; c.state == dialling {
-			w.discard(c)
-		} else {
-			w.retire(c, false)
-		}
+		w.dismiss(&w.conns[have[k]])
 	}
 }

@@ -56,8 +56,8 @@ type Event struct {
 	Ended bool
 }
 
-// Dialer opens a connection in the background and brings it to the worker with Connected, after
-// a delay. It may be called from any worker.
+// Dialer opens a connection in the background and brings it to the worker with Connected. It may be called from
+// any worker.
 type Dialer interface {
 	Dial(w *Worker, r DialRequest)
 }
@@ -72,8 +72,7 @@ type DialRequest struct {
 	Target   *rv.Target
 	Endpoint int
 	Origin   int
-	// Number is the connection's in the whole test; Attempt counts failures in a row. Together
-	// they choose among several addresses of a host.
-	Number, Attempt int
-	Delay           time.Duration
+	// Number is the connection's in the whole test. Address is where to start among the addresses of the
+	// endpoint's host, modulo their number.
+	Number, Address int
 }

@@ -38,6 +38,9 @@ func (w *Worker) receive(c *conn, ended bool) {
 		if st == Again {
 			break
 		}
+		if c.connectBegan != 0 && st != Closed {
+			w.connectDone(c)
+		}
 		if st != OK {
 			w.ended(c, st)
 			return
@@ -100,19 +103,20 @@ func (w *Worker) parse(c *conn, p []byte) bool {
 
 // received looks at what the session has become.
 func (w *Worker) received(c *conn) {
-	if !c.settled && c.session.Ready() {
-		w.settle(c)
+	if c.state == opening && c.isUsable() {
+		w.happen(c, usable)
 	}
-	if c.state == open && c.session.Draining() {
+	switch {
+	case c.state == closing: // a trial for a connection that is gone
+		return
+	case c.state == open && c.session.Draining():
 		w.countGoAway(c)
-		w.retire(c, true)
+		w.retire(c)
 		return
-	}
-	if c.state == draining {
-		w.drained(c)
+	case c.state == draining:
+		w.drain(c)
 		return
-	}
-	if c.broken() {
+	case c.broken():
 		w.lose(c, w.brokenBy(c, rv.CauseClosed, ""))
 		return
 	}

@@ -28,7 +28,7 @@ func (w *Worker) receiveSecure(c *conn) bool {
 		}
 		if err != nil {
 			w.flushSecure(c) // the alert that says why
-			why := failure.Of(err, w.endpoint(c).Address)
+			why := failure.Of(err, c.address)
 			if errors.Is(err, io.EOF) {
 				why = w.brokenBy(c, rv.CauseClosed, "")
 				w.ending = why

@@ -16,6 +16,7 @@ func (w *Worker) sendWaiting() {
 			}
 			w.send(t.waiting.pop(), c)
 		}
+		w.wake(t)
 	}
 	w.dropWaiting(w.now)
 }

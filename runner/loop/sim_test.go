@@ -41,8 +41,12 @@ type sim struct {
 	mute  bool
 	// dialled are all attempts to connect.
 	dialled []DialRequest
-	// down endpoints refuse connections.
+	// dialledAt are their instants.
+	dialledAt []time.Duration
+	// down endpoints refuse connections. bad ones accept them and do this instead of greeting; once it has
+	// returned, requests on them are not answered.
 	down map[int]bool
+	bad  map[int]func(*simConn)
 	// refuse makes the next n connects fail.
 	refuse int
 	// silent makes the next n peers accept and say nothing.
@@ -51,6 +55,15 @@ type sim struct {
 	served []*simRequest
 	// turnCost is how long each turn of the worker takes.
 	turnCost time.Duration
+	// direct: the worker may connect from the loop itself.
+	direct bool
+	// endpoints has the index of each address, and protocol is the target's, for direct connects.
+	endpoints map[string]int
+	protocol  rv.Protocol
+	// everyTurn is called before the worker waits.
+	everyTurn func()
+	// why is the error of the last Read or Send that said Closed.
+	why error
 	// sendCost is how long each Send takes.
 	sendCost time.Duration
 	// waits counts the turns of the worker.
@@ -76,6 +89,10 @@ type reply struct {
 	resets  bool
 	goaway  bool // the request is above the last id the peer processes
 	hangUp  bool // closes the connection
+	// announces the connection's end with the response: GOAWAY before it, or "connection: close".
+	announces bool
+	// bodyAfter is when the body follows the header; 0: at once.
+	bodyAfter time.Duration
 }
 
 type simConn struct {
@@ -96,6 +113,14 @@ type simConn struct {
 	goodbye  bool // the worker has sent GOAWAY
 	endpoint int
 	watching bool
+	http1    bool
+	streams  uint32 // requests so far over HTTP/1.1
+	// broken: reading and writing fail with why.
+	broken error
+	// bad: it answers nothing.
+	bad bool
+	// pending: the loop's own connect is under way; wantsRoom: the worker waits for its end.
+	pending, wantsRoom bool
 }
 
 type happening struct {
@@ -135,6 +160,9 @@ func (s *sim) Nap(d time.Duration) {
 // Wait implements Net: it delivers what is there, or lets time pass.
 func (s *sim) Wait(out []Event, timeout time.Duration) (int, bool, error) {
 	s.waits++
+	if s.everyTurn != nil {
+		s.everyTurn()
+	}
 	s.clock += int64(s.turnCost)
 	limit := int64(never)
 	if timeout >= 0 {
@@ -146,8 +174,12 @@ func (s *sim) Wait(out []Event, timeout time.Duration) (int, bool, error) {
 		}
 		n := 0
 		for _, c := range s.conns {
-			if c.watching && !c.hungUp && (c.out.Len() > 0 || c.closed) && n < len(out) {
-				out[n] = Event{Data: c.data, Readable: true}
+			if !c.watching || c.hungUp || c.pending || n == len(out) {
+				continue
+			}
+			ev := Event{Data: c.data, Readable: c.out.Len() > 0 || c.closed || c.broken != nil, Writable: c.wantsRoom}
+			if ev.Readable || ev.Writable {
+				out[n] = ev
 				n++
 			}
 		}
@@ -177,15 +209,38 @@ func (s *sim) Adopt(d *dial.Connection, data int32) (int, error) {
 	return fd, nil
 }
 
-// Connect leaves connecting to Dial.
-func (s *sim) Connect(string, bool) (*dial.Connection, bool, error) { return nil, false, nil }
+// Connect leaves connecting to Dial, unless the bench wants it here. It takes a millisecond, too.
+func (s *sim) Connect(address string, _ bool) (*dial.Connection, bool, error) {
+	if !s.direct {
+		return nil, false, nil
+	}
+	s.dialled = append(s.dialled, DialRequest{Endpoint: s.endpoints[address]})
+	s.dialledAt = append(s.dialledAt, time.Duration(s.clock))
+	c := s.accept(s.endpoints[address], s.protocol)
+	c.pending = true
+	s.in(time.Millisecond, func() {
+		if c.pending = false; s.refuses(c.endpoint) {
+			c.broken = syscall.ECONNREFUSED
+			c.out.Reset()
+		}
+	})
+	return &dial.Connection{FD: noFD + c.fd}, true, nil
+}
 
-func (s *sim) Interest(int, int32, bool) error { return nil }
+func (s *sim) Interest(fd int, _ int32, writable bool) error {
+	s.conns[fd].wantsRoom = writable
+	return nil
+}
 
 func (s *sim) Read(fd int, b []byte) (int, Status) {
 	c := s.conns[fd]
-	if c.out.Len() == 0 {
-		if c.closed {
+	if c.pending || c.out.Len() == 0 {
+		switch {
+		case c.pending:
+		case c.broken != nil:
+			s.why = c.broken
+			return 0, Closed
+		case c.closed:
 			return 0, Ended
 		}
 		return 0, Again
@@ -196,7 +251,13 @@ func (s *sim) Read(fd int, b []byte) (int, Status) {
 
 func (s *sim) Send(fd int, b []byte) (int, Status) {
 	c := s.conns[fd]
-	if c.closed {
+	if c.pending {
+		return 0, Again
+	}
+	if c.closed || c.broken != nil {
+		if s.why = c.broken; s.why == nil {
+			s.why = syscall.ECONNRESET
+		}
 		return 0, Closed
 	}
 	s.clock += int64(s.sendCost)
@@ -205,34 +266,61 @@ func (s *sim) Send(fd int, b []byte) (int, Status) {
 	return len(b), OK
 }
 
-func (s *sim) Why() error { return syscall.ECONNRESET }
+func (s *sim) Why() error { return s.why }
 
 func (s *sim) Close(fd int) { s.conns[fd].hungUp = true }
 
 // Dial implements Dialer.
 func (s *sim) Dial(w *Worker, r DialRequest) {
 	s.dialled = append(s.dialled, r)
-	s.in(r.Delay+time.Millisecond, func() {
-		if s.refuse > 0 || s.down[r.Endpoint] {
-			s.refuse--
+	s.dialledAt = append(s.dialledAt, time.Duration(s.clock))
+	s.in(time.Millisecond, func() {
+		if s.refuses(r.Endpoint) {
 			w.Connected(r, nil, syscall.ECONNREFUSED)
 			return
 		}
-		c := &simConn{s: s, endpoint: r.Endpoint, index: len(s.conns), fd: len(s.conns), open: map[uint32]*simRequest{}}
-		c.decoder = hpack.NewDecoder(4096, nil)
-		c.encoder = hpack.NewEncoder(&c.block)
-		s.conns = append(s.conns, c)
-		if s.silent > 0 {
-			s.silent--
-		} else if err := http2.NewFramer(&c.out, nil).WriteSettings(s.settings...); err != nil {
+		c := s.accept(r.Endpoint, r.Target.Protocol)
+		w.Connected(r, &dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Protocol: r.Target.Protocol}, nil)
+	})
+}
+
+func (s *sim) refuses(endpoint int) bool {
+	if s.refuse > 0 {
+		s.refuse--
+		return true
+	}
+	return s.down[endpoint]
+}
+
+// accept makes a connection and greets on it.
+func (s *sim) accept(endpoint int, protocol rv.Protocol) *simConn {
+	c := &simConn{
+		s: s, endpoint: endpoint, index: len(s.conns), fd: len(s.conns), open: map[uint32]*simRequest{},
+		http1: protocol == rv.ProtocolHTTP1,
+	}
+	c.decoder = hpack.NewDecoder(4096, nil)
+	c.encoder = hpack.NewEncoder(&c.block)
+	s.conns = append(s.conns, c)
+	switch bad := s.bad[endpoint]; {
+	case bad != nil:
+		c.bad = true
+		bad(c)
+	case s.silent > 0:
+		s.silent--
+	case !c.http1:
+		if err := http2.NewFramer(&c.out, nil).WriteSettings(s.settings...); err != nil {
 			s.t.Fatal(err)
 		}
-		w.Connected(r, &dial.Connection{FD: noFD + c.fd, Took: time.Millisecond}, nil)
-	})
+	}
+	return c
 }
 
 // parse reads whole frames from what the worker has sent.
 func (c *simConn) parse() {
+	if c.http1 {
+		c.parse1()
+		return
+	}
 	if !c.preface {
 		if c.in.Len() < len(http2.ClientPreface) {
 			return
@@ -296,6 +384,9 @@ func (c *simConn) frame(f http2.Frame) {
 
 func (c *simConn) request(r *simRequest) {
 	c.s.served = append(c.s.served, r)
+	if c.bad {
+		return
+	}
 	p := c.s.serve(r)
 	if p.status == 0 && !p.resets && !p.goaway && !p.hangUp {
 		return
@@ -313,11 +404,16 @@ func (c *simConn) answer(r *simRequest, p reply) {
 	switch {
 	case p.hangUp:
 		c.closed = true
+	case c.http1:
+		c.answer1(r, p)
 	case p.goaway:
 		err = fr.WriteGoAway(r.stream-2, http2.ErrCodeNo, nil)
 	case p.resets:
 		err = fr.WriteRSTStream(r.stream, p.reset)
 	default:
+		if p.announces {
+			_ = fr.WriteGoAway(r.stream, http2.ErrCodeNo, nil)
+		}
 		c.block.Reset()
 		_ = c.encoder.WriteField(hpack.HeaderField{Name: ":status", Value: fmt.Sprint(p.status)})
 		for i := 0; i < len(p.headers); i += 2 {
@@ -383,7 +479,10 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sim{t: t, serve: serve, clock: 1000}
+	s := &sim{t: t, serve: serve, clock: 1000, endpoints: map[string]int{}, protocol: p.Targets[0].Protocol}
+	for i, e := range p.Targets[0].Endpoints {
+		s.endpoints[e.Address] = i
+	}
 	b := &bench{sim: s, lead: 10 * time.Millisecond}
 	b.w, err = New(Config{
 		Program: g, Rates: p.Rates, Share: share, MaxWait: p.Drain, Deadline: p.Deadline,

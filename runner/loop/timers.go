@@ -11,25 +11,31 @@ import (
 type timerKind uint8
 
 const (
+	// wantTimer: the ramp, the back-off or the time to reopen is over.
+	wantTimer timerKind = iota
 	// settingsTimer: the peer owes its SETTINGS (RFC 9113 3.4).
-	settingsTimer timerKind = iota
+	settingsTimer
+	// trialTimer: a trial over HTTP/1.1 has stayed open.
+	trialTimer
 	// ageTimer: the connection has reached its greatest age.
 	ageTimer
 	// inactivityTimer: requests are in flight and nothing comes.
 	inactivityTimer
 	// pingTimer: nothing has come for the ping interval.
 	pingTimer
-	// failbackTimer: the connection's own endpoint is to be tried again.
+	// failbackTimer: the connection's first endpoint is to be tried again. It is the record's; all others are the
+	// socket's and end with it.
 	failbackTimer
 	// resetTimer: streams are abandoned, and the budget for resetting them refills.
 	resetTimer
 )
 
 type timer struct {
-	at         int64
-	conn       int32
-	generation uint32
-	kind       timerKind
+	at   int64
+	conn int32
+	// owner is the connection's generation, or its incarnation for failbackTimer.
+	owner uint32
+	kind  timerKind
 }
 
 func (t timer) due() int64 { return t.at }
@@ -40,26 +46,14 @@ func (w *Worker) arm(c *conn, kind timerKind, d time.Duration) {
 		return
 	}
 	c.armed |= 1 << kind
-	w.timers.push(timer{at: w.now + int64(d), conn: c.index, generation: c.generation, kind: kind})
+	w.timers.push(timer{at: w.now + int64(d), conn: c.index, owner: c.owner(kind), kind: kind})
 }
 
-// armSettled sets the timers of a connection that can be used.
-func (w *Worker) armSettled(c *conn) {
-	t := w.targets[c.target].plan
-	w.arm(c, ageTimer, t.Connecting.MaxAge)
-	w.arm(c, inactivityTimer, t.Connecting.InactivityTimeout)
-	w.arm(c, pingTimer, t.HTTP2.PingInterval)
-	if c.endpoint != w.home(c) {
-		w.armFailback(c)
+func (c *conn) owner(kind timerKind) uint32 {
+	if kind == failbackTimer {
+		return c.incarnation
 	}
-}
-
-func (w *Worker) armFailback(c *conn) {
-	d := w.targets[c.target].plan.Connecting.FailbackInterval
-	if d == 0 {
-		d = defaultFailback
-	}
-	w.arm(c, failbackTimer, d)
+	return c.generation
 }
 
 // fireTimers does what has come due.
@@ -67,7 +61,7 @@ func (w *Worker) fireTimers() {
 	for w.timers.next() <= w.now {
 		t := w.timers.pop()
 		c := &w.conns[t.conn]
-		if c.generation != t.generation || c.state != open {
+		if c.owner(t.kind) != t.owner || c.state == closing {
 			continue
 		}
 		c.armed &^= 1 << t.kind
@@ -78,20 +72,31 @@ func (w *Worker) fireTimers() {
 func (w *Worker) fire(c *conn, kind timerKind) {
 	t := w.targets[c.target].plan
 	switch kind {
+	case wantTimer:
+		w.happen(c, wanted)
 	case settingsTimer:
-		if !c.settled {
+		if c.state == opening {
 			w.lose(c, w.brokenBy(c, rv.CauseNoSettings, ""))
 		}
-	case ageTimer:
-		w.retire(c, true)
+	case trialTimer:
+		w.happen(c, usable)
+		w.offer(c.index)
 	case failbackTimer:
-		w.tryReturn(c)
+		w.tryFirst(c)
 	case inactivityTimer:
 		w.fireInactivity(c, t.Connecting.InactivityTimeout)
+	case ageTimer:
+		if c.state == open {
+			w.retire(c)
+		}
 	case pingTimer:
-		w.firePing(c, t.HTTP2.PingInterval)
+		if c.state == open {
+			w.firePing(c, t.HTTP2.PingInterval)
+		}
 	case resetTimer:
-		w.resetAbandoned(c)
+		if c.state == open {
+			w.resetAbandoned(c)
+		}
 	}
 }
 

@@ -86,10 +86,15 @@ type Worker struct {
 	// name them.
 	closing []int32
 	dirty   []int32
-	// retiring are open connections to be replaced at the end of this turn.
-	retiring []int32
-	timers   dueHeap[timer]
-	current  *conn // whose bytes are being parsed
+	// retiring are open connections to be retired at the end of this turn, dismissed those that a trial has
+	// replaced.
+	retiring, dismissed []int32
+	// strayEvents counts events of connections without a transition: a defect. watch sees every transition; nil
+	// but in tests.
+	strayEvents int
+	watch       func(*conn, *transition)
+	timers      dueHeap[timer]
+	current     *conn // whose bytes are being parsed
 
 	// service is the average service time of late, doneInTurn how many responses this turn has
 	// completed; see nap.go.
@@ -186,6 +191,10 @@ type target struct {
 	serves func(chain int) bool
 	// available connections may have a free stream; the first is used next and goes to the end.
 	available ring[int32]
+	// resting connections have no socket and may be idle; requests that wait wake them.
+	resting ring[int32]
+	// connecting is how many connections are on their way to be open.
+	connecting int
 	// waiting requests have a slot but no stream yet, oldest first.
 	waiting ring[int32]
 	// unconnected is why requests are dropped while no connection is open: the last end of a connection, or
@@ -340,6 +349,7 @@ func (w *Worker) turn() error {
 	w.expire()
 	w.fireTimers()
 	w.retireAll()
+	w.dismissAll()
 	w.connectFollowed()
 	w.flush()
 	w.freeConnections()

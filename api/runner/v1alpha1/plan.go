@@ -161,6 +161,9 @@ type Connecting struct {
 	// replaced by the group's next, and its own is tried again every FailbackInterval.
 	NoFailover       bool          `json:"noFailover,omitempty"`
 	FailbackInterval time.Duration `json:"failbackInterval,omitempty"`
+	// OnDemand opens a connection when a request waits for one, and not before; one that has ended stays closed
+	// until then. The ramp does not count.
+	OnDemand bool `json:"onDemand,omitempty"`
 }
 
 // TLS is how connections to a target are secured. Certificates and keys are named by file, so

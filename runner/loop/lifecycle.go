@@ -1,0 +1,172 @@
+package loop
+
+// connState is where a connection is in its lifecycle. The table of transitions below is the only place that
+// changes it.
+type connState uint8
+
+const (
+	// closing: the connection has ended for good. Its record is freed at the end of the turn. A free record has
+	// this state, too.
+	closing connState = iota
+	// idle: no socket. The connection waits for the ramp, for its time to reopen, or for a request.
+	idle
+	// backoff: no socket, after a failure.
+	backoff
+	// dialing: the dialer resolves the name, connects and shakes hands.
+	dialing
+	// opening: the socket is connected. The peer's SETTINGS are awaited; a trial over HTTP/1.1 is watched.
+	opening
+	// open: the connection takes requests.
+	open
+	// draining: the connection takes no more requests and waits for responses.
+	draining
+
+	connStates = iota
+)
+
+// connEvent is what happens to a connection.
+type connEvent uint8
+
+const (
+	// wanted: a socket is wanted now.
+	wanted connEvent = iota
+	// connected: the socket is there.
+	connected
+	// usable: requests can be sent.
+	usable
+	// retired: the connection must take no more requests: its age, its number of requests, the end that the peer
+	// announced, or a successor says so.
+	retired
+	// succeeded: another connection takes its place while it drains.
+	succeeded
+	// ended: the socket is of no more use, and that is not a failure.
+	ended
+	// failed: the socket is of no more use, or there is none, by a failure.
+	failed
+	// dropped: the connection is not needed any more.
+	dropped
+
+	connEvents = iota
+)
+
+// action is what a transition does. A transition's actions are taken in the order of their bits.
+type action uint16
+
+const (
+	closeSocket  action = 1 << iota // close the socket; forget the attempt to connect and all timers of the socket
+	countFailure                    // count the failure; the next attempt goes to the next endpoint or address
+	armBackoff                      // set the timer of the next attempt: 10 ms, doubled with each failure in a row up to 1 s
+	connect                         // choose endpoint and address, and connect
+	openSession                     // begin the session; set the timer of connectTimeout for SETTINGS
+	takeUp                          // be ready; set the timers of age, inactivity, PING and failback; a trial takes the place it is for
+	handOver                        // give the place to a new connection, which connects at once
+	rest                            // connect again: at once after a request, else after 20 ms or when a request waits; on demand, only then
+	leave                           // give up the place; free the record
+
+	actions = iota
+)
+
+// transition is an edge of the lifecycle.
+type transition struct {
+	from connState
+	on   connEvent
+	to   connState
+	does action
+}
+
+// transitions are all edges. What has no edge does not happen.
+var transitions = [...]transition{
+	{idle, wanted, dialing, connect},
+	{idle, dropped, closing, closeSocket | leave},
+	{backoff, wanted, dialing, connect},
+	{backoff, dropped, closing, closeSocket | leave},
+	{dialing, connected, opening, openSession},
+	{dialing, failed, backoff, closeSocket | countFailure | armBackoff},
+	{dialing, dropped, closing, closeSocket | leave},
+	{opening, usable, open, takeUp},
+	{opening, failed, backoff, closeSocket | countFailure | armBackoff},
+	{opening, dropped, closing, closeSocket | leave},
+	{open, retired, draining, 0},
+	{open, ended, idle, closeSocket | rest},
+	{open, failed, backoff, closeSocket | countFailure | armBackoff},
+	{open, dropped, closing, closeSocket | leave},
+	{draining, succeeded, draining, handOver},
+	{draining, ended, idle, closeSocket | rest},
+	{draining, failed, backoff, closeSocket | countFailure | armBackoff},
+	{draining, dropped, closing, closeSocket | leave},
+}
+
+// next has the edge for each state and event; nil: there is none.
+var next = func() (n [connStates][connEvents]*transition) {
+	for i := range transitions {
+		t := &transitions[i]
+		n[t.from][t.on] = t
+	}
+	return n
+}()
+
+// happen takes a connection along the edge of an event. It may move all records, so that the caller takes its
+// pointer again.
+func (w *Worker) happen(c *conn, ev connEvent) {
+	e := next[c.state][ev]
+	if e == nil {
+		w.strayEvents++
+		w.cfg.Log.Error("an event without a transition", "state", c.state.String(), "event", ev.String())
+		return
+	}
+	if w.watch != nil {
+		w.watch(c, e)
+	}
+	c.state = e.to
+	t := &w.targets[c.target]
+	t.connecting += connectingIn[e.to] - connectingIn[e.from]
+	for a := action(1); a <= e.does; a <<= 1 {
+		if e.does&a != 0 {
+			w.act(c, a)
+		}
+	}
+}
+
+// connectingIn is 1 for the states in which a connection is on its way to be open.
+var connectingIn = [connStates]int{dialing: 1, opening: 1}
+
+func (w *Worker) act(c *conn, a action) {
+	switch a {
+	case closeSocket:
+		w.closeSocket(c)
+	case countFailure:
+		c.failures++
+		c.shift++
+	case armBackoff:
+		w.arm(c, wantTimer, w.backoffOf(c))
+	case connect:
+		w.connect(c)
+	case openSession:
+		w.openSession(c)
+	case takeUp:
+		w.takeUp(c)
+	case handOver:
+		w.handOver(c)
+	case rest:
+		w.rest(c)
+	case leave:
+		w.leave(c)
+	}
+}
+
+var (
+	stateNames = [connStates]string{
+		closing: "Closing", idle: "Idle", backoff: "Backoff", dialing: "Dialing", opening: "Opening", open: "Open", draining: "Draining",
+	}
+	eventNames = [connEvents]string{
+		wanted: "wanted", connected: "connected", usable: "usable", retired: "retired", succeeded: "succeeded",
+		ended: "ended", failed: "failed", dropped: "dropped",
+	}
+	actionNames = [actions]string{
+		"close the socket", "count the failure", "arm the back-off timer", "connect", "begin the session",
+		"take up requests", "hand the place over", "rest", "leave the place",
+	}
+)
+
+func (s connState) String() string { return stateNames[s] }
+func (e connEvent) String() string { return eventNames[e] }

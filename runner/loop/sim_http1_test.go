@@ -1,0 +1,50 @@
+package loop
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// parse1 reads whole HTTP/1.1 requests without a body.
+func (c *simConn) parse1() {
+	for {
+		head, _, ok := bytes.Cut(c.in.Bytes(), []byte("\r\n\r\n"))
+		if !ok {
+			return
+		}
+		c.streams++
+		r := &simRequest{at: time.Duration(c.s.clock), conn: c.index, stream: c.streams, fields: map[string]string{}}
+		for _, line := range strings.Split(string(head), "\r\n")[1:] {
+			name, value, _ := strings.Cut(line, ": ")
+			r.fields[strings.ToLower(name)] = value
+		}
+		r.fields[":authority"] = r.fields["host"]
+		c.in.Next(len(head) + 4)
+		c.open[r.stream] = r
+		c.request(r)
+	}
+}
+
+// answer1 writes a response, with its body behind it or later.
+func (c *simConn) answer1(_ *simRequest, p reply) {
+	if p.status == 0 {
+		c.closed = true // HTTP/1.1 knows neither RST_STREAM nor GOAWAY
+		return
+	}
+	last := ""
+	if p.announces {
+		last = "connection: close\r\n"
+	}
+	fmt.Fprintf(&c.out, "HTTP/1.1 %d x\r\n%scontent-length: %d\r\n\r\n", p.status, last, len(p.body))
+	rest := func() {
+		c.out.Write(p.body)
+		c.closed = c.closed || p.announces
+	}
+	if p.bodyAfter == 0 {
+		rest()
+		return
+	}
+	c.s.in(p.bodyAfter, rest)
+}
