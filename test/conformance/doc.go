@@ -5,6 +5,9 @@
 // violation on its first connection and behaves afterwards, so that a row sees the RFC's error
 // code, the outcome that was counted, and that the worker lives on.
 //
+// Each row is a line of docs/conformance.md, which the tests compare with what they have run:
+// "go test ./test/conformance -update" writes it.
+//
 // "make conformance" (build tag conformance) runs real servers on loopback: those of Debian that
 // "make conformance" installs, Go's net/http and Node. A server that is not there is skipped, and the last
 // lines say which.

@@ -81,7 +81,7 @@ func TestHostileGreeting(t *testing.T) {
 		badSetting("6.5.2 MAX_FRAME_SIZE 16383", protocolError, http2.SettingMaxFrameSize, 16383),
 		badSetting("6.5.2 MAX_FRAME_SIZE 2^24", protocolError, http2.SettingMaxFrameSize, 1<<24),
 		// 3.4 asks for PROTOCOL_ERROR, 4.2 for FRAME_SIZE_ERROR: text read as a frame is both.
-		greeting("3.4 HTTP/1.1 to an HTTP/2 client", refused(protocolError, frameSizeError), func(c *h2conn) {
+		greeting("3.4 HTTP/1.1 to an HTTP/2 client", refused(protocolError), func(c *h2conn) {
 			c.readPreface()
 			c.bytes([]byte("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
 		}),
@@ -248,7 +248,7 @@ func openBlock(name string, t http2.FrameType, flags http2.Flags, id uint32, pay
 func TestEveryFrameTypeCut(t *testing.T) {
 	var rows []h2row
 	for ft := range http2.FrameType(12) {
-		rows = append(rows, h2row{name: ft.String(), want: outcome{lost: 1, abandoned: true}, commit: func(c *h2conn, id uint32) {
+		rows = append(rows, h2row{name: "4.1 closes within a frame: " + ft.String(), want: outcome{lost: 1, abandoned: true}, commit: func(c *h2conn, id uint32) {
 			c.headers(id, false, ":status", "200")
 			c.bytes([]byte{0, 0, 200, byte(ft), 0, 0, 0, 0, 1, 1, 2, 3})
 			_ = c.Close()

@@ -61,6 +61,7 @@ func TestHostileFlowControl(t *testing.T) {
 // TestWindowOfClosedStreams: DATA of a stream that the client has given up is dropped, but the
 // connection's window is opened again, or the connection would starve (RFC 9113 6.9).
 func TestWindowOfClosedStreams(t *testing.T) {
+	listTest(t, h2Rows, "6.9 DATA of a stream that was cancelled", "RST_STREAM CANCEL, timedOut 1; the connection's window is opened again")
 	p := newH2Peer(t, func(c *h2conn) {
 		c.greet()
 		id := c.next()
@@ -176,6 +177,7 @@ func TestUploads(t *testing.T) {
 		}},
 	}
 	for _, row := range rows {
+		list(t, h2Rows, row.name, row.want.String())
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			row.runUpload(t)
@@ -187,6 +189,7 @@ func TestUploads(t *testing.T) {
 // never opens. It resets the stream with NO_ERROR, or leaves that to the client.
 func TestEarlyResponses(t *testing.T) {
 	for name, resets := range map[string]bool{"8.1 early responses, then RST_STREAM with NO_ERROR": true, "8.1 early responses on streams that stay open": false} {
+		list(t, h2Rows, name, "accepts it; streams that stay open are reset within the budget, or the connection is replaced")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newH2Peer(t, func(c *h2conn) {
@@ -256,6 +259,7 @@ func (c *h2conn) uploads() {
 // TestLargeRequestHeader: a header block above the peer's MAX_FRAME_SIZE goes out in CONTINUATION
 // frames (RFC 9113 4.3).
 func TestLargeRequestHeader(t *testing.T) {
+	listTest(t, h2Rows, "4.3 takes frames of 16 384 octets, and the request's header has 50 000", "sends CONTINUATION")
 	p := newH2Peer(t, func(c *h2conn) {
 		c.greet()
 		for r := range c.requests {
@@ -363,14 +367,17 @@ func TestGoAway(t *testing.T) {
 // TestGivenBackTwice: a request that a connection gave back at its end is sent again as often as
 // that happens; one that was refused is sent once more.
 func TestGivenBackTwice(t *testing.T) {
+	const goAwayAgain, refusesAgain = "6.8 GOAWAY that gives requests back, twice", "8.7 refuses a request twice"
+	outcomes := map[string]string{goAwayAgain: "retried each time", refusesAgain: "retried 1, then reset 1"}
 	for name, giveBack := range map[string]func(c *h2conn, id uint32){
-		"GOAWAY": func(c *h2conn, _ uint32) { _ = c.fr.WriteGoAway(0, 0, nil) },
-		"REFUSED_STREAM": func(c *h2conn, id uint32) {
+		goAwayAgain: func(c *h2conn, _ uint32) { _ = c.fr.WriteGoAway(0, 0, nil) },
+		refusesAgain: func(c *h2conn, id uint32) {
 			_ = c.fr.WriteRSTStream(id, http2.ErrCodeRefusedStream)
 			c.next()
 			_ = c.fr.WriteGoAway(0, 0, nil)
 		},
 	} {
+		list(t, h2Rows, name, outcomes[name])
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newH2Peer(t, func(c *h2conn) {
@@ -384,7 +391,7 @@ func TestGivenBackTwice(t *testing.T) {
 			s := mustExecute(t, newPlan(p.address, rv.ProtocolH2C, requestsPerRow))
 			p.await()
 			c := &s.Counters
-			if (c.Reset > 0) != (name == "REFUSED_STREAM") || c.Retried == 0 || c.Sent != requestsPerRow || c.Succeeded != requestsPerRow-c.Reset {
+			if (c.Reset > 0) != (name == refusesAgain) || c.Retried == 0 || c.Sent != requestsPerRow || c.Succeeded != requestsPerRow-c.Reset {
 				t.Errorf("%+v", *c)
 			}
 		})

@@ -91,6 +91,7 @@ func TestSlowServers(t *testing.T) {
 // TestDeafServer takes nothing of a large request: it times out, and what the socket did not take
 // does not keep the run from ending.
 func TestDeafServer(t *testing.T) {
+	listTest(t, h2Rows, "reads nothing of a large request", "timedOut 1; the run ends")
 	p := newH2Peer(t, func(c *h2conn) {
 		c.readPreface()
 		_ = c.fr.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1<<31 - 1})
@@ -145,7 +146,8 @@ func TestServersThatAreAlwaysBad(t *testing.T) {
 			c.frame(http2.FramePing, 0, 1, nil)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		list(t, h2Rows, "always: "+name, "no success; reconnects after waits that double, and the run ends")
+		t.Run("always: "+name, func(t *testing.T) {
 			t.Parallel()
 			p := newH2Peer(t, bad)
 			p.hostile = 1 << 30

@@ -68,6 +68,7 @@ var tolerated = outcome{}
 func runH2Rows(t *testing.T, rows []h2row) {
 	t.Helper()
 	for _, row := range rows {
+		list(t, h2Rows, row.name, row.want.String())
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			row.run(t)
