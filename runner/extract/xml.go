@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/antchfx/xmlquery"
-	"github.com/antchfx/xpath"
 )
 
 const (
@@ -23,8 +22,8 @@ var (
 	errXMLRoot     = errors.New("XML document is not one element (XML 1.0 section 2.1)")
 )
 
-// parseXML makes the tree that XPath 1.0 section 5 describes.
-func parseXML(document []byte) (*xmlquery.Node, error) {
+// parseXML makes the tree that XPath 1.0 section 5 describes. It panics when the budget is used up.
+func parseXML(document []byte, b *budget) (*xmlquery.Node, error) {
 	markup := bytes.Count(document, []byte("<"))
 	if markup > maxXMLMarkup || markup > maxXMLDepth && xmlDepth(document) > maxXMLDepth {
 		return nil, errXMLTooLarge
@@ -34,7 +33,7 @@ func parseXML(document []byte) (*xmlquery.Node, error) {
 		return nil, err
 	}
 	adopt(root)
-	prune(root)
+	prune(root, b)
 	if !hasOneElement(root) {
 		return nil, errXMLRoot
 	}
@@ -76,7 +75,7 @@ func adopt(root *xmlquery.Node) {
 // prune removes what the library takes for elements, text or attributes though it is none: declarations, processing
 // instructions and the xmlns attributes. Of text and CDATA sections that follow each other it makes
 // one node.
-func prune(n *xmlquery.Node) {
+func prune(n *xmlquery.Node, b *budget) {
 	n.Attr = slices.DeleteFunc(n.Attr, func(a xmlquery.Attr) bool {
 		return a.NamespaceURI == "xmlns" || a.NamespaceURI == "" && a.Name.Local == "xmlns"
 	})
@@ -90,10 +89,11 @@ func prune(n *xmlquery.Node) {
 			child.Type = xmlquery.TextNode
 			if before := child.PrevSibling; before != nil && before.Type == xmlquery.TextNode {
 				child.Data = before.Data + child.Data
+				b.chargeBytes(len(child.Data))
 				xmlquery.RemoveFromTree(before)
 			}
 		default:
-			prune(child)
+			prune(child, b)
 		}
 	}
 }
@@ -111,30 +111,4 @@ func hasOneElement(root *xmlquery.Node) bool {
 		}
 	}
 	return elements == 1
-}
-
-// navigator gives the root its string value (XPath 1.0 section 5.1), which the library's own lacks.
-type navigator struct{ *xmlquery.NodeNavigator }
-
-func newNavigator(root *xmlquery.Node) navigator {
-	return navigator{xmlquery.CreateXPathNavigator(root)}
-}
-
-// Value is the string value of the node.
-func (n navigator) Value() string {
-	if node := n.Current(); node.Type == xmlquery.DocumentNode {
-		return node.InnerText()
-	}
-	return n.NodeNavigator.Value()
-}
-
-// Copy returns one that moves by itself.
-func (n navigator) Copy() xpath.NodeNavigator {
-	return navigator{n.NodeNavigator.Copy().(*xmlquery.NodeNavigator)}
-}
-
-// MoveTo goes where another one is, if it is in the same document.
-func (n navigator) MoveTo(other xpath.NodeNavigator) bool {
-	to, ok := other.(navigator)
-	return ok && n.NodeNavigator.MoveTo(to.NodeNavigator)
 }

@@ -52,21 +52,22 @@ func compileXPath(text string) (compiled *xpath.Expr, err error) {
 }
 
 // value appends the string value (XPath 1.0 section 4.2, string()) to dst and returns what it appended. An
-// expression that selects no node has none. The library panics at some things that are not possible,
-// such as a function of a wrong type: no value either.
+// expression that selects no node has none, nor one that takes more steps than maxXPathSteps. The library
+// panics at some things that are not possible, such as a function of a wrong type: no value either.
 func (e *xpathExpression) value(dst, document []byte) (value []byte, ok bool) {
 	defer func() {
 		if recover() != nil {
 			value, ok = nil, false
 		}
 	}()
-	root, err := parseXML(document)
+	b := &budget{left: maxXPathSteps}
+	root, err := parseXML(document, b)
 	if err != nil {
 		return nil, false
 	}
 	compiled := e.compiled.Get().(*xpath.Expr)
 	start := len(dst)
-	if dst, ok = appendResult(dst, compiled.Evaluate(newNavigator(root))); !ok {
+	if dst, ok = appendResult(dst, compiled.Evaluate(newNavigator(root, b))); !ok {
 		return nil, false
 	}
 	e.compiled.Put(compiled)

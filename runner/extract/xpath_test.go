@@ -120,6 +120,27 @@ func TestXMLBounds(t *testing.T) {
 	}
 }
 
+// TestXPathBudget: what is quadratic in the library ends, and what is linear has room for large documents.
+func TestXPathBudget(t *testing.T) {
+	siblings := func(n int) string { return "<r>" + strings.Repeat("<a>x</a>", n) + "</r>" }
+	for _, tc := range []struct{ name, expression, document, want string }{
+		{"last of many", "//a[last()]", siblings(20_000), none},
+		{"last of few", "//a[last()]", siblings(500), "x"},
+		{"string value of all for each", "//a[contains(/, 'z')]", siblings(20_000), none},
+		{"one of many", "/r/a[19999]", siblings(20_000), "x"},
+		{"count of many", "count(//a)", siblings(100_000), "100000"},
+		{"long text", "string-length(/)", "<r>" + strings.Repeat("x", 32<<20) + "</r>", "33554432"},
+		{"text cut by instructions", "string-length(/)", "<r>" + strings.Repeat("xxxxxxxxxx<?p?>", 100_000) + "</r>", none},
+		{"first of many, often", "//a[../a[1] = 'z']", siblings(20_000), none},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := xpathValue(t, tc.expression, tc.document); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestXPathManyTimes: an expression has no memory of the document before, and many may use it.
 func TestXPathManyTimes(t *testing.T) {
 	for _, expression := range []string{"//b[2]", "string(//b[2])", "concat(//b[2], '')", "//b[position()=2]"} {
