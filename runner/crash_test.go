@@ -77,3 +77,63 @@ function on_response(req, resp) n = n + 1; if n == 50 then error("now") end retu
 		t.Errorf("%d stacks, want one of finishDone", len(*log.stacks))
 	}
 }
+
+// blockingLog blocks the goroutine of the worker that logs a message until it is released.
+type blockingLog struct {
+	slog.Handler
+	blockAt          string
+	blocked, release chan struct{}
+}
+
+func (b blockingLog) WithAttrs([]slog.Attr) slog.Handler { return b }
+
+func (b blockingLog) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == b.blockAt {
+		b.blocked <- struct{}{}
+		<-b.release
+	}
+	return nil
+}
+
+// TestSnapshotOfABusyWorker: a worker that is in a long turn delays neither snapshots nor control messages, and
+// nothing is lost or counted twice.
+func TestSnapshotOfABusyWorker(t *testing.T) {
+	w := serve(t, true, func(http.ResponseWriter, *http.Request, string) string { return "" })
+	s := get("a")
+	s.Script = &rv.Script{Name: "script", Content: rv.Content{Text: `n = 0
+function on_response(req, resp) n = n + 1; if n == 50 then error("now") end return true end`}}
+	p := plain(w, true, 200, s)
+	log := blockingLog{slog.NewTextHandler(io.Discard, nil), "a script failed", make(chan struct{}), make(chan struct{})}
+	r, err := New(p, Options{Alone: true, Logger: slog.New(log)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // never fails
+	if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(p)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.awaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Start(rv.Start{At: rv.Clock()}); err != nil {
+		t.Fatal(err)
+	}
+	<-log.blocked
+	for range 3 {
+		got := r.Snapshot()
+		law(t, got)
+		if got.State != rv.StateRunning || got.Counters.Succeeded > 49 {
+			t.Errorf("state %s, %+v", got.State, got.Counters)
+		}
+	}
+	if err := r.Stop(rv.Stop{Reason: "test", Drain: true}); err != nil {
+		t.Error(err)
+	}
+	close(log.release)
+	<-r.Done()
+	got := r.Snapshot()
+	law(t, got)
+	if c := &got.Counters; got.State != rv.StateDone || c.FailedChecks != 1 || c.InFlightAtEnd != 0 || c.Sent == 0 {
+		t.Errorf("state %s, %+v", got.State, *c)
+	}
+}

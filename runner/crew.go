@@ -33,9 +33,11 @@ type member struct {
 	// release gives up what the worker holds of the system.
 	release func()
 	err     error // valid when ended
-	// spare is the recorder that the worker does not use; who holds Runner.foldMu owns it. It is empty but
-	// while a snapshot is made.
-	spare *measure.Recorder
+	// Who holds Runner.foldMu owns the fields below. spare is an empty recorder, which a reading that was asked
+	// for swaps for the worker's; answer is where that one comes, nil: none was asked for.
+	spare  *measure.Recorder
+	answer chan reading
+	last   reading
 }
 
 // hire makes the workers for a share and lets them connect.
@@ -104,6 +106,8 @@ func (r *Runner) member(c *crew, i int, program *chain.Program, part rv.Share, d
 		release()
 		return nil, err
 	}
+	m.last = read(m.worker, m.spare)
+	m.spare = m.last.recorder
 	return m, nil
 }
 

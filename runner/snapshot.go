@@ -3,6 +3,7 @@ package runner
 import (
 	"runtime/debug"
 	"strconv"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
@@ -11,8 +12,8 @@ import (
 	"github.com/h2surge/h2surge/runner/measure"
 )
 
-// Snapshot returns what has been counted so far. It waits for each worker's present turn to end, and merges
-// what they have recorded on the caller's goroutine.
+// Snapshot returns what has been counted so far. It waits for each worker's present turn to end, once the test
+// runs no longer than answerWithin, and merges what they have recorded on the caller's goroutine.
 func (r *Runner) Snapshot() *rv.Snapshot {
 	r.foldMu.Lock()
 	defer r.foldMu.Unlock()
@@ -24,8 +25,13 @@ func (r *Runner) Snapshot() *rv.Snapshot {
 	c := r.describe(s)
 	g := gauges{inFlight: make([]int64, len(r.program.Steps)), stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)), lasts: make([]bool, len(r.plan.Rates))}
 	if c != nil {
+		late := make(chan struct{})
+		if s.StartAt != 0 { // before the start, what setup has captured must be in the snapshot
+			defer time.AfterFunc(answerWithin, func() { close(late) }).Stop()
+		}
 		for _, m := range c.members {
-			r.fold(m, s, &g)
+			m.look(r.total, late)
+			m.last.addTo(s, &g)
 		}
 	}
 	s.Clock = rv.Clock()
@@ -106,57 +112,6 @@ type gauges struct {
 	// every worker, and sending that not every worker has ended its last.
 	begun, lasts []bool
 	sending      bool
-}
-
-// fold adds what a worker has recorded since the last snapshot to the total. The worker only swaps its
-// recorder for an empty one; the histograms are merged here.
-func (r *Runner) fold(m *member, s *rv.Snapshot, g *gauges) {
-	answer := make(chan struct{})
-	asked := m.worker.Do(func(w *loop.Worker) {
-		defer close(answer)
-		m.visit(w, s, g)
-	})
-	if !asked || !answered(answer, m.ended) {
-		<-m.ended
-		m.visit(m.worker, s, g)
-	}
-	m.spare.FoldInto(r.total)
-}
-
-// answered waits for the worker's answer; false: the worker ended without one.
-func answered(answer, ended <-chan struct{}) bool {
-	select {
-	case <-answer:
-		return true
-	case <-ended:
-	}
-	select {
-	case <-answer:
-		return true
-	default:
-		return false
-	}
-}
-
-// visit reads a worker, in one of its turns or after it has ended. What it has recorded is m.spare then.
-func (m *member) visit(w *loop.Worker, s *rv.Snapshot, g *gauges) {
-	m.spare = w.Swap(m.spare)
-	g.add(w.Gauge())
-	if at := w.Started(); at != 0 && (s.StartedAt == 0 || at < s.StartedAt) {
-		s.StartedAt = at
-	}
-	at := w.Ended()
-	s.EndedAt, g.sending = max(s.EndedAt, at), g.sending || at == 0
-	if p := w.Problem(); p != "" && s.Problem == "" && s.State == rv.StateConnecting {
-		s.Problem, s.Message = rv.ProblemConnect, p
-	}
-	if why := w.TeardownFailure(); why != "" {
-		s.TeardownFailure = why
-	}
-	if values, ok := w.Globals(); ok && s.State != rv.StateDone {
-		s.Globals = values
-	}
-	s.Suspended, s.Changed = s.Suspended || g.suspended, s.Changed || g.changed
 }
 
 func (g *gauges) add(w loop.Gauges) {

@@ -1,7 +1,9 @@
 package loop
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -454,6 +456,38 @@ func TestScripts(t *testing.T) {
 }
 
 // TestLocationThatCannotBeFollowed: the instance ends once, and is counted once.
+// slowLog takes time at each record.
+type slowLog struct {
+	slog.Handler
+	took func()
+}
+
+func (slowLog) Enabled(context.Context, slog.Level) bool { return true }
+
+func (s slowLog) Handle(context.Context, slog.Record) error { s.took(); return nil }
+
+// TestLongTurnHearsTheInbox: checks and scripts that take long delay what comes from outside by one response, not
+// by all that have come at once.
+func TestLongTurnHearsTheInbox(t *testing.T) {
+	p := gets(rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 8})
+	p.Targets[0].Connections, p.Targets[0].MaxConcurrentStreams = 8, 1
+	p.Chains[0].Steps[0].Script = &rv.Script{Name: "s", Content: rv.Content{Text: `function on_response() error("no") end`}}
+	b := newBench(t, p, ok(time.Millisecond))
+	const each = 30 * time.Millisecond
+	var asked, heard int64
+	b.w.cfg.Log = slog.New(slowLog{slog.DiscardHandler, func() {
+		b.clock += int64(each)
+		if asked == 0 {
+			asked = b.clock
+			b.w.Do(func(*Worker) { heard = b.clock })
+		}
+	}})
+	got := b.run()
+	if d := time.Duration(heard - asked); got.Done != 8 || heard == 0 || d > each {
+		t.Errorf("got %+v; heard after %v, want at most %v", got, d, each)
+	}
+}
+
 func TestLocationThatCannotBeFollowed(t *testing.T) {
 	p := steps(slots(4), step("a", func(s *rv.Step) {
 		s.Capture = []rv.Capture{{Source: header("location"), Location: true}}

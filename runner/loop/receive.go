@@ -55,7 +55,7 @@ func (w *Worker) receive(c *conn, ended bool) {
 		} else if !w.parse(c, w.read[:n]) {
 			return
 		}
-		if n < len(w.read) && !ended {
+		if n < len(w.read) && !ended || w.late() {
 			break
 		}
 	}

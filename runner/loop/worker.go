@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
+	"slices"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -108,6 +109,8 @@ type Worker struct {
 	expiries  []expiry
 	rec       *measure.Recorder
 	scripts   *script.Host // nil without scripts
+	// inspects: a step looks at whole responses.
+	inspects bool
 	// scriptFailures counts errors of scripts; scriptValues is what the script that runs sees.
 	scriptFailures int
 	scriptValues   chain.Values
@@ -239,6 +242,7 @@ func New(cfg Config) (*Worker, error) {
 			w.unauthorized++
 		}
 	}
+	w.inspects = slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })
 	return w, w.initScripts()
 }
 
@@ -333,12 +337,17 @@ func (w *Worker) turn() error {
 	}
 	w.now = w.net.Now()
 	if woken {
-		for _, f := range w.inbox.take() {
-			f(w)
-		}
+		w.hear()
 	}
 	for i := range n {
 		w.ready(&w.events[i])
+		if w.late() {
+			w.now = w.net.Now()
+			w.hear()
+		}
+		if w.abort {
+			break
+		}
 	}
 	w.again = false
 	if w.now < w.deadline() {
@@ -356,6 +365,20 @@ func (w *Worker) turn() error {
 	w.advance()
 	return nil
 }
+
+// hear runs what is in the inbox.
+func (w *Worker) hear() {
+	for _, f := range w.inbox.take() {
+		f(w)
+	}
+}
+
+// longTurn is how long a turn may look at responses before the worker hears what is in the inbox.
+const longTurn = int64(20 * time.Millisecond)
+
+// late reports that the turn has become a long one. That takes checks or scripts, so nothing else pays for
+// reading the clock.
+func (w *Worker) late() bool { return w.inspects && w.net.Now()-w.now >= longTurn }
 
 // generate makes the requests of this turn. A stage that ends on the way hands over to the next
 // in the same turn.
