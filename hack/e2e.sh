@@ -49,6 +49,7 @@ own_env() {
   own_mark=$CLUSTER_HOME/run/e2e
 }
 own_clear() {
+  hack/cluster/up --check
   own_env
   [ -d "$CLUSTER_HOME/run" ] || return 0
   if [ -e "$own_mark" ] && [ -n "${KEEP:-}" ]; then return; fi
