@@ -36,6 +36,9 @@ type reconciler struct {
 	clock    func() time.Time
 }
 
+// staleInterval is how long a pass waits that had an old LoadTest: the cache has the new one by then, or is asked again.
+const staleInterval = 200 * time.Millisecond
+
 // phase does one thing of a pass and records what it found in the scope. It returns false to
 // end the pass: the status is written nonetheless.
 type phase func(context.Context, *scope) (bool, error)
@@ -79,7 +82,11 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if s.gone {
 		return ctrl.Result{}, nil
 	}
-	if err := r.write(ctx, s); err != nil {
+	err = r.write(ctx, s)
+	if apierrors.IsConflict(err) { // a user edited the spec, or an earlier operator wrote last: look again
+		return ctrl.Result{RequeueAfter: staleInterval}, nil
+	}
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if phaseErr != nil {
@@ -126,7 +133,8 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 	}
 	written := s.lt.DeepCopy()
 	written.Status = *after
-	err := r.client.Status().Patch(ctx, written, client.MergeFrom(s.lt))
+	// What follows from an old status must not be written: a transition would be reported twice.
+	err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(s.lt, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsNotFound(err) {
 		return nil // its deletion brings the next pass
 	}

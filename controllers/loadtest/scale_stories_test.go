@@ -88,11 +88,10 @@ func TestScaleUpAndDown(t *testing.T) {
 	w.awaitIndices(1)
 	leaver := w.runner("elastic-1-1")
 	w.Eventually(leaver.Acked).Should(gomega.BeTrue())
-	lt = w.await("elastic", "one shard", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Summary.Shards == "1/1" })
+	lt = w.await("elastic", "one shard, the other left", func(lt *v1alpha1.LoadTest) bool {
+		return lt.Status.Summary.Shards == "1/1" && lt.Status.Runners[1].State == "Left"
+	})
 	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionTrue, v1alpha1.ReasonAllReady)
-	if s := lt.Status.Runners[1].State; s != "Left" {
-		t.Errorf("runner 1 is %s, want Left", s)
-	}
 	w.endLoad("elastic")
 	lt = w.awaitPhase("elastic", v1alpha1.PhaseCompleted)
 	w.wantSent(lt, 300_000)

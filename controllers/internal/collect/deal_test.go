@@ -256,3 +256,26 @@ func TestJoinersDoNotWaitForEachOther(t *testing.T) {
 		}
 	})
 }
+
+// A test that started with fewer than all of its shards goes on with these when another operator takes over: a shard without a pod had no
+// share that could be lost.
+func TestSuccessorOfATestThatStartedWithFewer(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.plan.Rates[0].Duration = time.Minute
+		late := f.desired.Pods[1]
+		delete(f.desired.Pods, 1)
+		f.desired.StartWith = []int{0}
+		f.wait(2 * time.Second)
+		f.desired.MayStart = true
+		f.wait(3 * time.Second)
+		f.operator()
+		if v := f.wait(3 * time.Second); len(losses(v)) != 0 {
+			t.Fatalf("losses %v", losses(v))
+		}
+		f.desired.Pods[1] = late
+		v := f.wait(4 * time.Second)
+		if diff := cmp.Diff([]int{0, 1}, v.Members); diff != "" || len(losses(v)) != 0 {
+			t.Errorf("losses %v, members (-want +got):\n%s", losses(v), diff)
+		}
+	})
+}

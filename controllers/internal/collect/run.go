@@ -81,8 +81,12 @@ func newRun(d Desired, opts Options, dial Dial, log logr.Logger, wake func()) *r
 		signal: make(chan struct{}, 1), aborts: make(chan struct{}),
 		outcomes: make(chan outcome), zero: time.Now(), windows: newSeries(&d),
 	}
-	// What the runners are told first follows from the plan; when somebody has told them more, they say so.
+	// What the runners are told first follows from the plan and from the shards that the test started with; runners that an earlier
+	// operator has told more report it.
 	members := shard.All(d.Plan.Shards)
+	if d.MayStart && len(d.StartWith) > 0 {
+		members = d.StartWith
+	}
 	r.changes = []*change{{Update: runnerv1alpha1.Update{Revision: firstRevision, Members: members}, early: true}}
 	r.enlist(members)
 	r.view.Store(&View{})
