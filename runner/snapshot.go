@@ -23,7 +23,7 @@ func (r *Runner) Snapshot() *rv.Snapshot {
 		Boot: r.boot, Sequence: r.sequence,
 	}
 	c := r.describe(s)
-	g := gauges{inFlight: make([]int64, len(r.program.Steps)), stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)), lasts: make([]bool, len(r.plan.Rates))}
+	g := gauges{inFlight: make([]int64, len(r.program.Steps)), streams: make([]int64, len(r.plan.Targets)), stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)), lasts: make([]bool, len(r.plan.Rates))}
 	if c != nil {
 		late := make(chan struct{})
 		if s.StartAt != 0 { // before the start, what setup has captured must be in the snapshot
@@ -105,6 +105,7 @@ func (r *Runner) state() rv.State {
 type gauges struct {
 	inFlight []int64
 	warmUp   int64
+	streams  []int64
 	stages   []rv.StageCounters
 	// suspended and changed are of any worker: an update reaches all.
 	suspended, changed bool
@@ -119,6 +120,11 @@ func (g *gauges) add(w loop.Gauges) {
 		g.inFlight[i] += n
 	}
 	g.warmUp += w.WarmUpInFlight
+	for i, n := range w.Streams {
+		if n > 0 && (g.streams[i] == 0 || n < g.streams[i]) {
+			g.streams[i] = n
+		}
+	}
 	g.suspended, g.changed = g.suspended || w.Suspended, g.changed || w.Changed
 	for i := range g.stages {
 		g.lasts[i] = g.lasts[i] || w.Ended[i] == 0
@@ -169,7 +175,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 		st := &t.Stages[i]
 		g.stages[i].Slots, g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Slots, st.Sent, st.Dropped, st.SentInDrain
 	}
-	s.Stages = g.stages
+	s.Stages, s.Streams = g.stages, g.streams
 	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(t), t.Causes.Counts(), t.Failures.List(), t.Exhausted
 	s.Generator.LagP99 = t.Lag.Quantile(0.99)
 	if s.State == rv.StateDone {
@@ -186,7 +192,8 @@ func stepCounters(st *measure.Step, inFlight int64) rv.StepCounters {
 	return rv.StepCounters{
 		Sent: st.Sent, Done: st.Done, Succeeded: st.Succeeded, FailedChecks: st.Done - st.Succeeded,
 		TimedOut: st.TimedOut, Reset: st.Reset, ConnectionLost: st.ConnectionLost,
-		InFlightAtEnd: inFlight, FailedBy: st.FailedBy.Counts(), Retries: st.Retries, StatusClasses: st.Classes, ResponseTime: st.ResponseTime.Encode(),
+		InFlightAtEnd: inFlight, FailedBy: st.FailedBy.Counts(), Retries: st.Retries, StatusClasses: st.Classes,
+		OccupiedMicroseconds: st.Occupied / 1000, ResponseTime: st.ResponseTime.Encode(),
 	}
 }
 

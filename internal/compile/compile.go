@@ -41,6 +41,7 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 	if len(c.errs) > 0 {
 		return nil, c.warnings, c.errs
 	}
+	c.capacity()
 	return c.plan, c.warnings, nil
 }
 

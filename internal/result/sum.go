@@ -146,6 +146,7 @@ func addStep(to, from *runnerv1alpha1.StepCounters) {
 	to.InFlightAtEnd += from.InFlightAtEnd
 	addCounts(&to.FailedBy, from.FailedBy)
 	to.Retries += from.Retries
+	to.OccupiedMicroseconds += from.OccupiedMicroseconds
 	for i, n := range from.StatusClasses {
 		to.StatusClasses[i] += n
 	}

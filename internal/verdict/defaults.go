@@ -30,9 +30,13 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 	if in.judgesErrors() || r.ErrorRatio <= DefaultMaxErrorRatio {
 		return nil
 	}
+	reached := ""
+	if len(r.Bounds) > 0 {
+		reached = "; " + r.Bounds[0].Message
+	}
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTooManyErrors,
-		"the error ratio is %s, above the default limit of %s: of %d requests, %s; set a threshold on errorRatio for another limit",
-		result.FormatPercent(r.ErrorRatio), limit, r.Requests.Sent+r.Requests.Dropped, failed(r))
+		"the error ratio is %s, above the default limit of %s: of %d requests, %s%s; set a threshold on errorRatio for another limit",
+		result.FormatPercent(r.ErrorRatio), limit, r.Requests.Sent+r.Requests.Dropped, failed(r), reached)
 }
 
 // noChainCompleted finds runs whose requests succeed and whose chains do not: their responses lack what later

@@ -64,7 +64,11 @@ func full() *runnerv1alpha1.Report {
 		},
 		StatusCodes: map[string]int64{"201": 1_200_000, "204": 2_399_000, "503": 990},
 		Rate:        runnerv1alpha1.RateResult{Asked: 60_000, Achieved: 59_999.8, WindowSeconds: 60},
-		ErrorRatio:  1012. / 3_600_012,
+		Bounds: []runnerv1alpha1.BoundResult{{
+			Bound: runnerv1alpha1.BoundStreams, Of: "pcf", Allowed: 100, Needed: 150, Dropped: 12,
+			Message: "target pcf: 1 connections of 100 streams can hold 100 requests at a time; 60000 requests a second that last 2ms on average take about 150: set connections to 2, or maxConcurrentStreams to 150",
+		}},
+		ErrorRatio: 1012. / 3_600_012,
 
 		ResponseTime: times, ServiceTime: times, TimeToFirstByte: times,
 		Lag:     runnerv1alpha1.Times{Count: 3_600_000, Mean: 12, P50: 9, P90: 30, P95: 45, P99: 120, P999: 1010, Max: 2200},

@@ -126,6 +126,9 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 	if n := r.Teardown; n.Sent > 0 {
 		out = append(out, fmt.Sprintf("Teardown sent %s requests, %s succeeded; they are in no other figure.", grouped(n.Sent), grouped(n.Succeeded)))
 	}
+	for i := range r.Bounds {
+		out = append(out, "A bound of the test was reached: "+r.Bounds[i].Message+".")
+	}
 	if r.TeardownFailure != "" {
 		out = append(out, "Teardown failed: "+r.TeardownFailure+".")
 	}

@@ -136,6 +136,9 @@ func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	}
 	row("measured, "+seconds(r.Rate.WindowSeconds), askedRate(r.Rate.Asked), result.FormatRate(r.Rate.Achieved),
 		decimal(r.Requests.Sent), decimal(r.Requests.Dropped))
+	for i := range r.Bounds {
+		wrap(b, "  ", "BOUND REACHED: "+sentence(r.Bounds[i].Message))
+	}
 }
 
 func times(b *bytes.Buffer, r *runnerv1alpha1.Report) {

@@ -102,7 +102,7 @@ func (w *Worker) unsent(i int, at int64) failure.Cause {
 	case at == never:
 		return failure.Cause{Kind: rv.CauseStopped}
 	case w.hasConnection(i):
-		return failure.Cause{Kind: rv.CauseNoStream}
+		return w.targets[i].noStream
 	case w.targets[i].unconnected.Failed():
 		return w.targets[i].unconnected
 	}
@@ -120,11 +120,11 @@ func (w *Worker) hasConnection(i int) bool {
 }
 
 // unbegun is why no chain could begin for a slot.
-func (w *Worker) unbegun() rv.Cause {
+func (w *Worker) unbegun() failure.Cause {
 	for i := range w.program.Chains {
 		if most := w.maxInFlight(i); most > 0 && w.instances.live[i] >= most && w.program.Chains[i].Phase == rv.PhaseLoad {
-			return rv.CauseMaxInFlight
+			return failure.Cause{Kind: rv.CauseMaxInFlight, Detail: w.program.Chains[i].Name}
 		}
 	}
-	return rv.CauseNoChain
+	return failure.Cause{Kind: rv.CauseNoChain}
 }

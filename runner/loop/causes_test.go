@@ -119,13 +119,13 @@ func TestCauses(t *testing.T) {
 				p.Drain = 300 * time.Millisecond
 			},
 			serve: func(*bench, *simRequest) reply { return reply{} },
-			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseNoStream}: 9},
+			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseNoStream, Detail: "t"}: 9},
 		},
 		{
 			name:  "maxInFlight",
 			plan:  func(p *rv.Plan) { p.Chains[0].MaxInFlight = 1 },
 			serve: func(*bench, *simRequest) reply { return reply{status: 200, after: 250 * time.Millisecond} },
-			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseMaxInFlight}: -1},
+			want:  map[rv.Failure]int64{{Of: rv.FailureDropped, Cause: rv.CauseMaxInFlight, Detail: "c"}: -1},
 		},
 		{
 			name:  "a chain that begins late",

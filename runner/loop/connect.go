@@ -172,6 +172,7 @@ func (c *conn) isUsable() bool {
 func (w *Worker) takeUp(c *conn) {
 	c.openAt = w.now
 	c.beginTable(w.targets[c.target].encoderTable)
+	w.targets[c.target].streams = int64(c.free())
 	if c.trialOf != none && !w.replaceByTrial(c) {
 		w.happen(c, dropped)
 		return

@@ -59,6 +59,8 @@ type Gauges struct {
 	// Begun and Ended of each stage, as offsets from the start; Ended 0: not yet. Paused is for how long
 	// the stage was suspended.
 	Begun, Ended, Paused []int64
+	// Streams is how many requests a connection to each target of the plan can hold; 0: not known yet.
+	Streams []int64
 	// Suspended: nothing comes due. Changed: a change has come into force since the start.
 	Suspended, Changed bool
 	// Stage is the one in force: -1 before the start, their number after the last.
@@ -79,6 +81,9 @@ func (w *Worker) Gauge() Gauges {
 		} else {
 			g.InFlight[r.step]++
 		}
+	}
+	for i := range w.program.Targets {
+		g.Streams = append(g.Streams, w.targets[i].streams)
 	}
 	g.Begun = append(g.Begun, w.stageBegins...)
 	g.Ended = append(g.Ended, w.stageEnds...)

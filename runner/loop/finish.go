@@ -118,6 +118,7 @@ func (w *Worker) countDone(r *request, failed string) {
 	}
 	st := &w.rec.Steps[r.step]
 	r.state = counted
+	st.Occupied += w.now - r.sent
 	st.Done++
 	if failed == "" {
 		st.Succeeded++
@@ -150,8 +151,11 @@ func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
 		w.rec.WarmUpDone++
 		return
 	}
-	r.state = counted
 	st := &w.rec.Steps[r.step]
+	if r.state == inFlight {
+		st.Occupied += w.now - r.sent
+	}
+	r.state = counted
 	switch why {
 	case byTimeout:
 		st.TimedOut++

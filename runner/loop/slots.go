@@ -233,7 +233,7 @@ func (w *Worker) assign(due int64) {
 	case t != none:
 		w.targets[t].waiting.push(w.newRequest(a, t, due, int16(w.stage.index)))
 	case !w.exhaust():
-		w.countDropped(w.stage.index, failure.Cause{Kind: w.unbegun()})
+		w.countDropped(w.stage.index, w.unbegun())
 	}
 }
 

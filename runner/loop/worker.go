@@ -200,6 +200,10 @@ type target struct {
 	connecting int
 	// waiting requests have a slot but no stream yet, oldest first.
 	waiting ring[int32]
+	// streams is how many requests the last connection that was opened can hold.
+	streams int64
+	// noStream is why requests are dropped while connections are open.
+	noStream failure.Cause
 	// unconnected is why requests are dropped while no connection is open: the last end of a connection, or
 	// failure to open one.
 	unconnected failure.Cause
@@ -248,6 +252,7 @@ func New(cfg Config) (*Worker, error) {
 
 func (w *Worker) newTarget(plan *rv.Target, origin int32) target {
 	t := target{plan: plan, origin: origin, authorized: plan.Auth == nil}
+	t.noStream = failure.Cause{Kind: rv.CauseNoStream, Detail: plan.Name}
 	t.http2, t.encoderTable = http2Config(plan)
 	t.http1 = h1.Config{Pipeline: plan.HTTP1.Pipeline, NoKeepAlive: plan.HTTP1.NoKeepAlive}
 	for e := range plan.Endpoints {

@@ -57,6 +57,8 @@ type Step struct {
 	Reset          int64
 	ConnectionLost int64
 	ResponseTime   histogram.H
+	// Occupied is for how long requests have occupied a stream, in nanoseconds: from sent to their outcome.
+	Occupied int64
 	// Classes counts final responses by status class. Codes from 600 on count as 5xx (RFC 9110 15).
 	Classes [5]int64
 	// FailedBy counts failed checks by name; Retries are requests that followed a failure.
@@ -130,6 +132,7 @@ func (s *Step) foldInto(total *Step) {
 		total.Classes[i] += n
 	}
 	total.Retries += s.Retries
+	total.Occupied += s.Occupied
 	s.FailedBy.foldInto(&total.FailedBy)
 	total.ResponseTime.Merge(&s.ResponseTime)
 	s.ResponseTime.Reset()

@@ -97,12 +97,13 @@ const (
 
 // Why a request that was due was never sent.
 const (
-	// CauseNoStream: every stream of every connection was in use until the request had waited too long.
+	// CauseNoStream: every stream of every connection was in use until the request had waited too long. Detail
+	// is the name of the target.
 	CauseNoStream Cause = "noStream"
 	// CauseNoConnection: no connection was open when the request had waited too long. Detail and Address are
 	// those of the last failure to connect.
 	CauseNoConnection Cause = "noConnection"
-	// CauseMaxInFlight: maxInFlight allowed no further chain instance.
+	// CauseMaxInFlight: maxInFlight allowed no further instance of the chain in Detail.
 	CauseMaxInFlight Cause = "maxInFlight"
 	// CauseMaxWaiting: too many requests waited for a stream already.
 	CauseMaxWaiting Cause = "maxWaiting"

@@ -34,6 +34,8 @@ type Report struct {
 	// Exhausted: a variable that does not begin again was used up on at least one shard.
 	Exhausted bool       `json:"exhausted,omitempty"`
 	Rate      RateResult `json:"rate"`
+	// Bounds are the bounds of the test on what is under way that kept requests from being sent.
+	Bounds []BoundResult `json:"bounds,omitempty"`
 	// ErrorRatio is 1 - succeeded / (sent + dropped).
 	ErrorRatio float64 `json:"errorRatio"`
 
@@ -102,6 +104,35 @@ type RateResult struct {
 	Achieved float64 `json:"achieved"`
 	// WindowSeconds is the length of the measured window.
 	WindowSeconds float64 `json:"windowSeconds"`
+}
+
+// BoundName is a bound of the test on what is under way at a time.
+type BoundName string
+
+const (
+	// BoundStreams bounds requests to a target by its connections and their streams. The number of streams is
+	// maxConcurrentStreams.
+	BoundStreams BoundName = "streams"
+	// BoundConnections is BoundStreams where only connections can be raised: the peer allows no more
+	// streams on each, or the protocol is HTTP/1.1.
+	BoundConnections BoundName = "connections"
+	// BoundMaxInFlight bounds the instances of a chain.
+	BoundMaxInFlight BoundName = "maxInFlight"
+)
+
+// BoundResult is a bound that was reached.
+type BoundResult struct {
+	Bound BoundName `json:"bound"`
+	// Of is the name of the target or the chain.
+	Of string `json:"of"`
+	// Allowed is how many requests, or chain instances, could be under way at a time.
+	Allowed int64 `json:"allowed"`
+	// Needed is how many the rate that was asked for takes, from the measured times (Little's law).
+	Needed int64 `json:"needed"`
+	// Dropped counts the requests that were never sent because of it.
+	Dropped int64 `json:"dropped"`
+	// Message says what to raise.
+	Message string `json:"message"`
 }
 
 // Times sums up a distribution, in integer microseconds. All are zero when Count is.

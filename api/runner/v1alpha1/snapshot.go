@@ -55,6 +55,9 @@ type Snapshot struct {
 	Causes map[string]int64 `json:"causes,omitempty"`
 	// Failures counts by cause what got no response: at most MaxFailures different ones.
 	Failures []FailureCount `json:"failures,omitempty"`
+	// Streams is how many requests a connection to each target of the plan can hold, which the peer may limit;
+	// 0: not known.
+	Streams []int64 `json:"streams,omitempty"`
 	// StatusCodes counts final responses by status code.
 	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
 	// ResponseTime is in every snapshot, Histograms in the final one.
@@ -175,8 +178,10 @@ type StepCounters struct {
 	Retries int64 `json:"retries,omitempty"`
 	// StatusClasses counts final responses by class: 1xx at index 0 to 5xx at index 4. Codes from 600 on
 	// count as 5xx.
-	StatusClasses [5]int64  `json:"statusClasses"`
-	ResponseTime  Histogram `json:"responseTime"`
+	StatusClasses [5]int64 `json:"statusClasses"`
+	// OccupiedMicroseconds is for how long requests that have an outcome occupied a stream, in all.
+	OccupiedMicroseconds int64     `json:"occupiedMicroseconds,omitempty"`
+	ResponseTime         Histogram `json:"responseTime"`
 }
 
 // ChainCounters count chain instances that began in measured stages.

@@ -1,0 +1,132 @@
+package result
+
+import (
+	"fmt"
+	"math"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Needed is how many requests are under way at a time at a rate when each lasts as long as the mean: rate x
+// time (Little's law), and three standard deviations of a Poisson number on top, because they do not arrive
+// and end evenly.
+func Needed(perSecond, meanSeconds float64) int64 {
+	n := perSecond * meanSeconds
+	return int64(math.Ceil(n + 3*math.Sqrt(n)))
+}
+
+// bounds are those that kept requests from being sent.
+func (s *sum) bounds(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report) (out []runnerv1alpha1.BoundResult) {
+	for i := range plan.Targets {
+		if n := dropped(r, runnerv1alpha1.CauseNoStream, plan.Targets[i].Name); n > 0 {
+			out = append(out, s.streamBound(plan, snapshots, r, i, n))
+		}
+	}
+	for i := range plan.Chains {
+		c := &plan.Chains[i]
+		if n := dropped(r, runnerv1alpha1.CauseMaxInFlight, c.Name); n > 0 && c.MaxInFlight > 0 {
+			out = append(out, instanceBound(c, r, n))
+		}
+	}
+	return out
+}
+
+// dropped counts the requests that were dropped for a cause.
+func dropped(r *runnerv1alpha1.Report, cause runnerv1alpha1.Cause, detail string) (n int64) {
+	for i := range r.Failures {
+		if f := &r.Failures[i]; f.Of == runnerv1alpha1.FailureDropped && f.Cause == cause && f.Detail == detail {
+			n += f.Count
+		}
+	}
+	return n
+}
+
+func (s *sum) streamBound(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, r *runnerv1alpha1.Report, target int, n int64) runnerv1alpha1.BoundResult {
+	t := &plan.Targets[target]
+	streams, isPeers := streamsOf(t, snapshots, target)
+	sent, mean := s.occupied(plan, target)
+	rate := peak(r) * ratio(sent+n, r.Requests.Sent+r.Requests.Dropped)
+	out := runnerv1alpha1.BoundResult{
+		Bound: runnerv1alpha1.BoundStreams, Of: t.Name, Dropped: n,
+		Allowed: int64(t.Connections) * streams, Needed: Needed(rate, mean),
+	}
+	if isPeers || t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
+		out.Bound = runnerv1alpha1.BoundConnections
+	}
+	out.Message = fmt.Sprintf("target %s: %d connections of %d streams can hold %d requests at a time; %s requests a second that last %s on average take about %d",
+		t.Name, t.Connections, streams, out.Allowed, FormatRate(rate), FormatTime(int64(mean*1e6)), out.Needed)
+	switch {
+	case out.Needed <= out.Allowed:
+		out.Message += ", so the target stalled, or answered in bursts"
+	case out.Bound == runnerv1alpha1.BoundConnections:
+		out.Message += fmt.Sprintf(": set connections to %d", above(out.Needed, streams))
+	default:
+		out.Message += fmt.Sprintf(": set connections to %d, or maxConcurrentStreams to %d",
+			above(out.Needed, streams), above(out.Needed, int64(t.Connections)))
+	}
+	return out
+}
+
+// streamsOf is how many requests a connection to a target can hold, and whether the peer has set it.
+func streamsOf(t *runnerv1alpha1.Target, snapshots []runnerv1alpha1.Snapshot, target int) (streams int64, isPeers bool) {
+	streams = int64(t.MaxConcurrentStreams)
+	if t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
+		streams = int64(max(1, t.HTTP1.Pipeline))
+	}
+	for i := range snapshots {
+		if own := snapshots[i].Streams; target < len(own) && own[target] > 0 && own[target] < streams {
+			streams, isPeers = own[target], true
+		}
+	}
+	return max(1, streams), isPeers
+}
+
+// occupied is how many requests to a target were sent, and for how many seconds each has occupied a stream on
+// average.
+func (s *sum) occupied(plan *runnerv1alpha1.Plan, target int) (sent int64, mean float64) {
+	var ended, us int64
+	next := 0
+	for c := range plan.Chains {
+		for i := range plan.Chains[c].Steps {
+			n := &s.steps[next].counters
+			next++
+			if plan.Chains[c].Steps[i].Target == target {
+				sent += n.Sent
+				ended += n.Sent - n.InFlightAtEnd
+				us += n.OccupiedMicroseconds
+			}
+		}
+	}
+	return sent, ratio(us, ended) / 1e6
+}
+
+// peak is the highest rate that a measured stage asked for.
+func peak(r *runnerv1alpha1.Report) (rate float64) {
+	for i := range r.Stages {
+		if !r.Stages[i].WarmUp {
+			rate = max(rate, r.Stages[i].Asked)
+		}
+	}
+	return rate
+}
+
+// instanceBound compares chains with themselves: they were under way without a break, so as many more as slots
+// were refused would have taken them all.
+func instanceBound(c *runnerv1alpha1.Chain, r *runnerv1alpha1.Report, n int64) runnerv1alpha1.BoundResult {
+	out := runnerv1alpha1.BoundResult{
+		Bound: runnerv1alpha1.BoundMaxInFlight, Of: c.Name, Dropped: n, Allowed: int64(c.MaxInFlight), Needed: int64(c.MaxInFlight),
+	}
+	if sent := r.Requests.Sent; sent > 0 {
+		out.Needed = int64(math.Ceil(float64(c.MaxInFlight) * float64(sent+n) / float64(sent)))
+	}
+	out.Message = fmt.Sprintf("chain %s: maxInFlight is %d, and %d requests were refused: set it to %d", c.Name, c.MaxInFlight, n, out.Needed)
+	return out
+}
+
+// above is a / b, rounded up.
+func above(a, b int64) int64 {
+	if b < 1 {
+		return a
+	}
+	return (a + b - 1) / b
+}
