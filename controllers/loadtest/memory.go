@@ -3,7 +3,6 @@ package loadtest
 import (
 	"slices"
 	"sync"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,9 +31,9 @@ type recollection struct {
 	// with are the shards that a Job is to start with; nil: all.
 	withJob types.UID
 	with    []int
-	// room is what the collector was told last, of how many shards there are to be, and since when.
-	room      int
-	roomSince time.Time
+	// room is how many shards the collector may give a share, roomRevision numbers its changes.
+	room         int
+	roomRevision int64
 	// plan as stored in planName.
 	planName string
 	plan     *runnerv1alpha1.Plan

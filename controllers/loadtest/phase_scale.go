@@ -16,9 +16,8 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
-// settleTime is how long a shard that has no part of the load waits for its end after the collector was told
-// that it is to have none, so that it does not get one in that moment.
-const settleTime = time.Second
+// followInterval is how often a pass looks whether the collector follows a new number of shards.
+const followInterval = 200 * time.Millisecond
 
 // scalePhase gives the Job the number of indices that the test is to have. More are made at once: the
 // collector deals the load when they are ready. Fewer are there only when the collector has dealt the load
@@ -27,14 +26,10 @@ func (r *reconciler) scalePhase(ctx context.Context, s *scope) (bool, error) {
 	if !s.scales() {
 		return true, nil
 	}
-	told := r.memory.of(s.lt)
-	if told.room != s.room() {
-		told.room, told.roomSince = s.room(), s.now
-	}
-	n := s.indices(s.now.Sub(told.roomSince) >= settleTime)
+	n := s.indices(s.view.ShardsRevision == r.roomRevision(s))
 	if n == completions(s.job) {
 		if n != s.room() {
-			s.again(settleTime)
+			s.again(followInterval)
 		}
 		return true, nil
 	}
@@ -46,6 +41,15 @@ func (r *reconciler) scalePhase(ctx context.Context, s *scope) (bool, error) {
 		return false, fmt.Errorf("scaling Job %s to %d indices: %w", s.job.Name, n, err)
 	}
 	return true, nil
+}
+
+// roomRevision numbers the changes of a run's room.
+func (r *reconciler) roomRevision(s *scope) int64 {
+	c := r.memory.of(s.lt)
+	if room := s.room(); c.roomRevision == 0 || c.room != room {
+		c.room, c.roomRevision = room, c.roomRevision+1
+	}
+	return c.roomRevision
 }
 
 // scales: the number of shards may still change.
@@ -107,8 +111,8 @@ func listed(list string, index int) bool {
 	return false
 }
 
-// indices is how many the Job is to have now. settled: the collector has known for a while which shards are
-// to go.
+// indices is how many the Job must have now. settled: the view follows the number of shards, so that no shard that must go can get a
+// share any more.
 func (s *scope) indices(settled bool) int {
 	have, want := completions(s.job), s.room()
 	for i := range have {

@@ -370,7 +370,7 @@ func (r *run) learn(o outcome) {
 // publish hands out a new view, and wakes the reconciler at once when somebody's state changed,
 // else once an interval.
 func (r *run) publish(now time.Time, changed bool) {
-	v := &View{Offsets: map[int]int64{}, Undealt: r.undealt, allReady: r.allReady()}
+	v := &View{ShardsRevision: r.d.ShardsRevision, Offsets: map[int]int64{}, Undealt: r.undealt, allReady: r.allReady()}
 	if r.mayTell() {
 		v.Members = r.newest().Members
 	}

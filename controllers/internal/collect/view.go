@@ -20,6 +20,8 @@ type Desired struct {
 	// Shards is how many there should be now: those of the plan before the start, what spec asks for
 	// after it. Those from there on are to leave.
 	Shards int
+	// ShardsRevision numbers the changes of Shards. A view with this number gives no share to a shard from there on.
+	ShardsRevision int64
 	// StartWith are the shards that the test starts with, sorted; nil: all. The others join when they
 	// are ready.
 	StartWith []int
@@ -78,6 +80,8 @@ type Loss struct {
 
 // View is what is known of a run. It is immutable.
 type View struct {
+	// ShardsRevision is that of the Desired which the view follows.
+	ShardsRevision int64
 	// Shards has one entry for each shard, by index; nil: nothing is known yet. Those that were scaled
 	// away stay.
 	Shards []Shard
