@@ -7,6 +7,9 @@ PLATFORMS ?= linux/$(shell go env GOARCH)
 KUBECTL ?= kubectl
 # How long "make fuzz" runs each fuzz target.
 FUZZTIME ?= 20s
+FUZZ ?= .
+# How long "make e2e-long" sends load.
+SOAK ?= 20m
 # How often "make bench-go" repeats each benchmark.
 BENCHCOUNT ?= 6
 
@@ -95,6 +98,10 @@ prometheus-test: $(TOOLS)/helm ## Scrape a real run with a real Prometheus: quan
 e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster; builds Helm and Prometheus first, once.
 	hack/e2e.sh
 
+.PHONY: e2e-long
+e2e-long: ## Run a soak of SOAK (20m) without a cluster: churn, failover, GOAWAY and timeouts at once; counts and memory are checked.
+	hack/e2e-long.sh $(SOAK)
+
 .PHONY: conformance
 conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, caddy, Node, Go; installs their packages as root.
 	hack/install.sh nginx=nginx nghttpd=nghttp2-server h2o=h2o haproxy=haproxy apache2=apache2 caddy=caddy node=nodejs openssl=openssl || [ -z "$$CI" ]
@@ -119,8 +126,8 @@ cover: ## Test coverage by function, in dist/cover.html too.
 	go tool cover -func=dist/cover.out | tail -n 1
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME.
-	hack/fuzz.sh $(FUZZTIME)
+fuzz: ## Run every fuzz target for FUZZTIME, or those in folders that match FUZZ; FUZZ='runner/(h1|h2|loop)$$': sessions and loop.
+	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: bench
 bench: bin/h2surge ## Compare with h2load, wrk, ab and Go's client and write docs/benchmarks.md; 20 minutes.

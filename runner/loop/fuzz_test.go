@@ -1,0 +1,381 @@
+package loop
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/h2"
+)
+
+// FuzzLoop is a worker on a network that the input decides about: what servers send, when they close, what
+// is refused, how time passes. Whatever happens, the run ends, and the counts add up.
+func FuzzLoop(f *testing.F) {
+	for mode := range byte(16) {
+		f.Add(mode, []byte{})
+		f.Add(mode, []byte{opGreet, opAnswer, opAnswer, opTime, 9, opAnswer, opGoAway, 3, opGreet, opAnswer, opClose, opAnswer})
+		f.Add(mode, []byte{opRefuse, 2, opGreet, opTime, 200, opReset, 7, opAnswer, opBreak, opRaw, 9, 0, 0, 0, 6, 0, 0, 0, 0, 0, opAnswer})
+		f.Add(mode, append([]byte{opGreet, opRaw, 70}, "HTTP/1.1 200 OK\r\nlocation: http://other:81/x/../y\r\ncontent-length: 0\r\n\r\n"...))
+		f.Add(mode, append([]byte{opRaw, 52}, "HTTP/1.0 200 OK\r\nconnection: close\r\n\r\nup to the end..."...))
+	}
+	f.Fuzz(func(t *testing.T, mode byte, script []byte) {
+		if len(script) > 4<<10 {
+			t.Skip("longer ones find nothing else")
+		}
+		p := fuzzPlan(mode)
+		n := &fuzzNet{t: t, script: script, http1: p.Targets[0].Protocol == rv.ProtocolHTTP1, clock: 1000}
+		n.run(p)
+	})
+}
+
+// fuzzPlan has steps of each kind; the bits of mode choose the protocol and how the load is made.
+func fuzzPlan(mode byte) *rv.Plan {
+	rate := rv.Rate{Name: "paced", Count: 500, Period: time.Second, Duration: 60 * time.Millisecond}
+	if mode&1 != 0 {
+		rate = rv.Rate{Name: "fast", AsFastAsPossible: true, Requests: 30, Duration: 60 * time.Millisecond}
+	}
+	p := steps(rate,
+		step("a", func(s *rv.Step) { s.Capture = []rv.Capture{{Source: header("location"), Optional: true}} }),
+		step("b", func(s *rv.Step) { s.Method, s.Body = "POST", lit(strings.Repeat("u", 40_000)) }),
+		step("c", func(s *rv.Step) {
+			s.Path = rv.Text{{Capture: 1}}
+			s.Expect.Checks = []rv.Check{{Name: "body", Source: &rv.Source{Kind: rv.SourceBody}, Match: &rv.Match{Op: rv.MatchContains, Want: lit("ok")}}}
+		}))
+	p.Chains[0].Captures = []string{"at"}
+	for i := range p.Chains[0].Steps {
+		p.Chains[0].Steps[i].Timeout = 50 * time.Millisecond
+	}
+	p.Drain = 50 * time.Millisecond
+	t := &p.Targets[0]
+	t.FollowAuthority, t.Connections, t.MaxConcurrentStreams, t.ConnectTimeout = true, 2, 3, 100*time.Millisecond
+	t.Endpoints = append(t.Endpoints, rv.Endpoint{Scheme: "http", Authority: "u", Address: "u:80"})
+	if mode&2 != 0 {
+		t.Protocol = rv.ProtocolHTTP1
+		t.HTTP1.Pipeline = 1 + int(mode>>2&1)
+		t.HTTP1.NoKeepAlive = mode&8 != 0 && mode&4 == 0
+	}
+	return p
+}
+
+// The ops of a script. Those of a connection take it from the upper bits of their octet.
+const (
+	opGreet byte = iota
+	opAnswer
+	opRaw
+	opClose
+	opBreak
+	opTime
+	opGoAway
+	opReset
+	opRefuse
+	opStop
+)
+
+// fuzzNet is Net and Dialer.
+type fuzzNet struct {
+	t      *testing.T
+	w      *Worker
+	clock  int64
+	script []byte
+	http1  bool
+	conns  []*fuzzConn
+	// dials are under way, each due a millisecond after it began.
+	dials   []fuzzDial
+	refuse  int
+	woken   bool
+	waits   int
+	stopped bool
+}
+
+type fuzzDial struct {
+	at int64
+	r  DialRequest
+}
+
+type fuzzConn struct {
+	data             int32
+	in, out          bytes.Buffer
+	preface          bool
+	streams          []uint32 // which wait for an answer; of HTTP/1.1, as many
+	closed, broken   bool     // by the server
+	watching, hungUp bool
+}
+
+func (n *fuzzNet) run(p *rv.Plan) {
+	g, err := chain.Compile(p)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	started := false
+	n.w, err = New(Config{
+		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler),
+		Changed: func() {
+			switch n.w.Phase() {
+			case Ready:
+				if !started {
+					started = true
+					n.w.Start(n.clock+int64(time.Millisecond), nil)
+				}
+			case Drained:
+				n.w.Do(func(w *Worker) { w.Teardown() })
+			default:
+			}
+		},
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if err := n.w.Run(context.Background()); err != nil {
+		n.t.Fatal(err)
+	}
+	b := &bench{sim: &sim{t: n.t}, w: n.w}
+	if got := b.totals(); !n.stopped && got.InFlight != 0 {
+		n.t.Errorf("%+v", *got)
+	}
+	for i, c := range n.conns {
+		if c.watching && !c.hungUp {
+			n.t.Errorf("connection %d is left open", i)
+		}
+	}
+}
+
+// The longest that a run may take: it is Connecting for as long as the owner wants, then it has to end.
+const (
+	fuzzPatience = int64(2 * time.Second)
+	fuzzLongest  = int64(time.Minute)
+	fuzzWaits    = 200_000
+)
+
+func (n *fuzzNet) Wait(out []Event, timeout time.Duration) (int, bool, error) {
+	limit := int64(never)
+	if timeout >= 0 {
+		limit = n.clock + int64(timeout)
+	}
+	if n.waits++; n.waits > fuzzWaits || n.clock > fuzzLongest {
+		n.t.Fatalf("the worker hangs: %d turns, %v, phase %d", n.waits, time.Duration(n.clock), n.w.Phase())
+	}
+	if n.clock > fuzzPatience && n.w.Phase() < Running && !n.stopped {
+		n.stop(false)
+	}
+	for {
+		n.arrive()
+		if ready := n.ready(out); ready > 0 || n.woken || n.clock >= limit {
+			woken := n.woken
+			n.woken = false
+			return ready, woken, nil
+		}
+		if len(n.script) > 0 {
+			n.op(n.take())
+			continue
+		}
+		next := limit
+		if len(n.dials) > 0 {
+			next = min(next, n.dials[0].at)
+		}
+		if n.w.Phase() < Running {
+			next = min(next, fuzzPatience+1)
+		}
+		if next == never {
+			return 0, false, errors.New("the worker waits for something that will never happen")
+		}
+		n.clock = max(n.clock, next)
+		if n.clock > fuzzPatience && n.w.Phase() < Running && !n.stopped {
+			n.stop(false)
+		}
+	}
+}
+
+func (n *fuzzNet) ready(out []Event) (ready int) {
+	for _, c := range n.conns {
+		if c.watching && !c.hungUp && (c.out.Len() > 0 || c.closed || c.broken) && ready < len(out) {
+			out[ready] = Event{Data: c.data, Readable: true}
+			ready++
+		}
+	}
+	return ready
+}
+
+// arrive brings what dialling has come to.
+func (n *fuzzNet) arrive() {
+	for len(n.dials) > 0 && n.dials[0].at <= n.clock {
+		r := n.dials[0].r
+		n.dials = n.dials[1:]
+		if n.refuse > 0 {
+			n.refuse--
+			n.w.Connected(r, nil, syscall.ECONNREFUSED)
+			continue
+		}
+		n.conns = append(n.conns, &fuzzConn{})
+		n.w.Connected(r, &dial.Connection{FD: noFD + len(n.conns) - 1, Took: time.Millisecond, Protocol: r.Target.Protocol}, nil)
+	}
+}
+
+func (n *fuzzNet) stop(drain bool) {
+	n.stopped = true
+	n.w.Do(func(w *Worker) { w.Stop(drain) })
+}
+
+// take reads an octet of the script, 0 behind its end.
+func (n *fuzzNet) take() byte {
+	if len(n.script) == 0 {
+		return 0
+	}
+	b := n.script[0]
+	n.script = n.script[1:]
+	return b
+}
+
+func (n *fuzzNet) op(b byte) {
+	op, c := b%16, n.conn(b>>4)
+	switch op {
+	case opTime:
+		n.clock += int64(n.take()) * int64(time.Millisecond) / 4
+		return
+	case opRefuse:
+		n.refuse = int(n.take() % 8)
+		return
+	case opStop:
+		if n.w.Phase() == Running && !n.stopped {
+			n.stop(b>>4&1 != 0)
+		}
+		return
+	}
+	if c == nil {
+		return
+	}
+	switch op {
+	case opGreet:
+		if !n.http1 {
+			c.out.Write(h2.AppendSettings(nil, http2.Setting{ID: http2.SettingID(n.take() % 9), Val: uint32(n.take()) << (n.take() % 32)}))
+		}
+	case opAnswer:
+		n.answer(c)
+	case opRaw:
+		size := min(int(n.take()), len(n.script))
+		c.out.Write(n.script[:size])
+		n.script = n.script[size:]
+	case opClose:
+		c.closed = true
+	case opBreak:
+		c.broken = true
+	case opGoAway:
+		c.out.Write(h2.AppendGoAway(nil, uint32(n.take()), http2.ErrCode(n.take()%16), ""))
+	case opReset:
+		c.out.Write(h2.AppendRSTStream(nil, uint32(n.take()), http2.ErrCode(n.take()%16)))
+	}
+}
+
+// conn is the i-th of the connections that are open.
+func (n *fuzzNet) conn(i byte) *fuzzConn {
+	var open []*fuzzConn
+	for _, c := range n.conns {
+		if c.watching && !c.hungUp && !c.closed && !c.broken {
+			open = append(open, c)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	return open[int(i)%len(open)]
+}
+
+// answer ends the request that has waited longest with 200.
+func (n *fuzzNet) answer(c *fuzzConn) {
+	switch {
+	case len(c.streams) == 0:
+		return
+	case n.http1:
+		c.out.WriteString("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+	default:
+		c.out.Write(h2.AppendHeaders(nil, c.streams[0], false, true, []byte{0x88}))
+		c.out.Write(h2.AppendData(nil, c.streams[0], true, []byte("ok")))
+	}
+	c.streams = c.streams[1:]
+}
+
+func (n *fuzzNet) Now() int64          { return n.clock }
+func (n *fuzzNet) Wake()               { n.woken = true }
+func (n *fuzzNet) Nap(d time.Duration) { n.clock += int64(d) }
+func (n *fuzzNet) Why() error          { return syscall.ECONNRESET }
+func (n *fuzzNet) Close(fd int)        { n.conns[fd].hungUp = true }
+
+func (n *fuzzNet) Dial(_ *Worker, r DialRequest) {
+	n.dials = append(n.dials, fuzzDial{n.clock + int64(time.Millisecond), r})
+}
+
+func (n *fuzzNet) Connect(string, bool) (*dial.Connection, bool, error) { return nil, false, nil }
+func (n *fuzzNet) Interest(int, int32, bool) error                      { return nil }
+
+func (n *fuzzNet) Adopt(d *dial.Connection, data int32) (int, error) {
+	fd := d.FD - noFD
+	n.conns[fd].data, n.conns[fd].watching = data, true
+	return fd, nil
+}
+
+func (n *fuzzNet) Read(fd int, b []byte) (int, Status) {
+	c := n.conns[fd]
+	switch {
+	case c.broken:
+		return 0, Closed
+	case c.out.Len() > 0:
+		size, _ := c.out.Read(b)
+		return size, OK
+	case c.closed:
+		return 0, Ended
+	}
+	return 0, Again
+}
+
+func (n *fuzzNet) Send(fd int, b []byte) (int, Status) {
+	c := n.conns[fd]
+	if c.broken {
+		return 0, Closed
+	}
+	c.in.Write(b)
+	if n.http1 {
+		for end := []byte("\r\n\r\n"); ; {
+			i := bytes.Index(c.in.Bytes(), end)
+			if i < 0 {
+				break
+			}
+			c.in.Next(i + len(end))
+			c.streams = append(c.streams, 0)
+		}
+		return len(b), OK
+	}
+	c.frames()
+	return len(b), OK
+}
+
+// frames notes the requests among what the worker has sent.
+func (c *fuzzConn) frames() {
+	if !c.preface {
+		if c.in.Len() < len(http2.ClientPreface) {
+			return
+		}
+		c.in.Next(len(http2.ClientPreface))
+		c.preface = true
+	}
+	for c.in.Len() >= h2.FrameHeaderLen {
+		h := c.in.Bytes()
+		size := h2.FrameHeaderLen + int(binary.BigEndian.Uint32(append([]byte{0}, h[:3]...)))
+		if c.in.Len() < size {
+			return
+		}
+		if f := h2.ParseFrameHeader(c.in.Next(size)); f.Type == http2.FrameHeaders {
+			c.streams = append(c.streams, f.StreamID)
+		}
+	}
+}
