@@ -129,6 +129,8 @@ func (r *Runner) await(c *crew) {
 			r.problem, r.message = rv.ProblemInternal, fmt.Sprintf("worker %d: %v", i, m.err)
 		case m.worker.SetupFailure() != "":
 			r.problem, r.message = rv.ProblemSetup, m.worker.SetupFailure()
+		case m.worker.Stalled() != "" && r.problem == "":
+			r.problem, r.message = rv.ProblemStalled, m.worker.Stalled()
 		case m.worker.DeadlineExceeded() && r.problem == "":
 			r.problem, r.message = rv.ProblemDeadline, fmt.Sprintf("the plan's deadline of %v has passed", r.plan.Deadline)
 		}

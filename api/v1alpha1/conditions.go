@@ -86,6 +86,8 @@ const (
 	ReasonStopped = "Stopped"
 	// ReasonDeadlineExceeded: spec.activeDeadlineSeconds ended the run.
 	ReasonDeadlineExceeded = "DeadlineExceeded"
+	// ReasonStalled: a stage without a duration had requests left, and nothing could be sent any more.
+	ReasonStalled = "Stalled"
 	// ReasonNoSuccess: not one request succeeded.
 	ReasonNoSuccess = "NoSuccess"
 	// ReasonPlanRejected: a runner cannot execute the plan; it is of another version, or a

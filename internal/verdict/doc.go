@@ -9,6 +9,7 @@
 //	Error         RunnerLost         a shard was lost, and losses are not tolerated: thresholds are
 //	                                 compared, but decide nothing
 //	Error         DeadlineExceeded   the plan's deadline ended the run
+//	Error         Stalled            a stage without a duration had requests left, and nothing could be sent
 //	Stopped       Interrupted,       ended early on request before any measured request had an
 //	              Stopped            outcome
 //	Error         NoSuccess          not one measured request succeeded

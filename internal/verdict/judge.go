@@ -37,6 +37,7 @@ const (
 	ReasonRunnerLost        = "RunnerLost"
 	ReasonTargetUnreachable = "TargetUnreachable"
 	ReasonDeadlineExceeded  = "DeadlineExceeded"
+	ReasonStalled           = "Stalled"
 	ReasonPlanRejected      = "PlanRejected"
 	ReasonSetupFailed       = "SetupFailed"
 	ReasonInternalError     = "InternalError"
@@ -118,7 +119,7 @@ func verdict(outcome runnerv1alpha1.Outcome, reason, format string, args ...any)
 
 func problem(in *input) *runnerv1alpha1.Verdict {
 	switch in.facts.Problem {
-	case "", runnerv1alpha1.ProblemDeadline:
+	case "", runnerv1alpha1.ProblemDeadline, runnerv1alpha1.ProblemStalled:
 		return nil
 	case runnerv1alpha1.ProblemConnect:
 		return in.failed(ReasonTargetUnreachable, "a target could not be reached")
@@ -132,10 +133,13 @@ func problem(in *input) *runnerv1alpha1.Verdict {
 
 // deadline comes after lost: a lost shard is the more likely reason for running too long.
 func deadline(in *input) *runnerv1alpha1.Verdict {
-	if in.facts.Problem != runnerv1alpha1.ProblemDeadline {
-		return nil
+	switch in.facts.Problem {
+	case runnerv1alpha1.ProblemDeadline:
+		return in.failed(ReasonDeadlineExceeded, "the deadline ended the run")
+	case runnerv1alpha1.ProblemStalled:
+		return in.failed(ReasonStalled, "nothing could be sent any more")
 	}
-	return in.failed(ReasonDeadlineExceeded, "the deadline ended the run")
+	return nil
 }
 
 func (in *input) failed(reason, what string) *runnerv1alpha1.Verdict {

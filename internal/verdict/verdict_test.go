@@ -112,6 +112,9 @@ func TestJudge(t *testing.T) {
 		{"setup failed", func(r *run) {
 			r.facts = Facts{Problem: runnerv1alpha1.ProblemSetup, Message: "setup chain login: step token: timedOut"}
 		}, broken, ReasonSetupFailed, "setup failed: setup chain login: step token: timedOut", 5},
+		{"stalled", func(r *run) {
+			r.facts.Problem, r.facts.Message = runnerv1alpha1.ProblemStalled, "target t: refused"
+		}, broken, ReasonStalled, "nothing could be sent any more: target t: refused", 5},
 		{"internal", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemInternal }, broken, ReasonInternalError, "failed", 5},
 		{"unknown problem", func(r *run) { r.facts.Problem = "Other" }, broken, ReasonInternalError, "failed", 5},
 		{"deadline", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemDeadline }, broken, ReasonDeadlineExceeded, "deadline", 5},

@@ -34,6 +34,7 @@ func (w *Worker) finishDone(tok int32) {
 	}
 	c := &w.conns[r.conn]
 	c.worked, c.failures = true, 0
+	w.stall.progressAt = w.now
 	a := r.activation
 	if s.Inspect {
 		w.remember(r)
@@ -135,6 +136,9 @@ func (w *Worker) countDone(r *request, failed string) {
 // finishFailed gives a request without a whole response its outcome, and the chain the failure.
 func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 	r := &w.requests.all[tok]
+	if why != byLoss {
+		w.stall.progressAt = w.now
+	}
 	w.countFailed(r, why, cause)
 	a := r.activation
 	w.expiries[w.program.Steps[r.step].TimeoutClass].remove(&w.requests, tok)

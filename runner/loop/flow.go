@@ -61,6 +61,9 @@ func (w *Worker) pauseBefore(in *instance, s *chain.Step) int64 {
 func (w *Worker) activate(a activation, pause int64) {
 	w.instances.all[a.instance].outstanding++
 	if pause > 0 {
+		if pause > w.stall.limit {
+			w.stall.quietUntil = max(w.stall.quietUntil, w.now+pause)
+		}
 		w.sleepers.push(sleeper{at: w.now + pause, activation: a})
 		return
 	}

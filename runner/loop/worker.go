@@ -154,6 +154,7 @@ type Worker struct {
 	halted          bool
 	abort           bool
 	endedByDeadline bool
+	stall           stall
 	// ending is why the connection ends whose session is told so, and why the cause of the outcome that a
 	// session reports: both are valid during those calls only.
 	ending, why failure.Cause
@@ -236,6 +237,7 @@ func New(cfg Config) (*Worker, error) {
 	for _, t := range p.Timeouts {
 		w.expiries = append(w.expiries, expiry{timeout: t, first: none, last: none})
 	}
+	w.stall = w.newStall()
 	w.limits()
 	w.setup, w.teardown = w.newOnce(rv.PhaseSetup, setupStage), w.newOnce(rv.PhaseTeardown, teardownStage)
 	w.targets = make([]target, len(p.Targets), len(p.Targets)+maxFollowed)
@@ -367,6 +369,7 @@ func (w *Worker) turn() error {
 	w.connectFollowed()
 	w.flush()
 	w.freeConnections()
+	w.endStalled()
 	w.advance()
 	return nil
 }
@@ -408,7 +411,7 @@ func (w *Worker) idleFor() time.Duration {
 		return 0
 	}
 	next := min(w.nextPickUp(), w.sleepers.next(), w.nextChange())
-	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline())
+	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
 	switch {
 	case next == never:
 		return -1

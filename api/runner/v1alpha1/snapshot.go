@@ -89,6 +89,8 @@ const (
 	ProblemPlan Problem = "PlanRejected"
 	// ProblemDeadline: the plan's deadline passed.
 	ProblemDeadline Problem = "DeadlineExceeded"
+	// ProblemStalled: the load ended before all its requests, because nothing could be sent any more.
+	ProblemStalled Problem = "Stalled"
 	// ProblemSetup: a setup chain failed.
 	ProblemSetup Problem = "SetupFailed"
 	// ProblemInternal: the runner itself failed.
