@@ -26,6 +26,7 @@ func (w *Worker) openPlace(t, number int32, awaited bool) {
 	if how.OnDemand {
 		c.wasReady = true
 		w.addResting(c)
+		w.again = true // the worker may be ready without any event
 		return
 	}
 	if awaited {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // parse1 reads whole HTTP/1.1 requests without a body.
@@ -47,4 +49,9 @@ func (c *simConn) answer1(_ *simRequest, p reply) {
 		return
 	}
 	c.s.in(p.bodyAfter, rest)
+}
+
+// goAway ends the connection with NO_ERROR; whatever was sent is processed.
+func (c *simConn) goAway() {
+	_ = http2.NewFramer(&c.out, nil).WriteGoAway(1<<31-1, http2.ErrCodeNo, nil)
 }
