@@ -72,7 +72,13 @@ type HTTP1 struct {
 // Connecting is how connections are opened, given up and replaced.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.failbackInterval) || !has(self.failover) || self.failover",message="failbackInterval needs failover: without it a connection never leaves its own url"
+// +kubebuilder:validation:XValidation:rule="!has(self.open) || self.open != 'onDemand' || !has(self.ramp)",message="ramp is not possible with open onDemand: requests decide when connections are opened"
 type Connecting struct {
+	// open is when connections are opened: atStart opens all before the load begins, and again when they end;
+	// onDemand opens one when a request waits for it, and leaves it closed after it has ended. Default atStart.
+	// +optional
+	// +kubebuilder:default=atStart
+	Open ConnectionOpening `json:"open,omitempty"`
 	// ramp opens the connections little by little. The test starts when all are open, so the ramp
 	// is no part of any stage. Default: all at once.
 	// +optional
@@ -115,13 +121,14 @@ type Connecting struct {
 	// +kubebuilder:validation:items:MaxLength=45
 	// +kubebuilder:validation:XValidation:rule="self.all(a, isIP(a))",message="must be IP addresses, without a zone"
 	LocalAddresses []string `json:"localAddresses,omitempty"`
-	// failover connects to the next of the target's urls when a connection's own cannot be
-	// reached. Default true; of no effect on a target with one url.
+	// failover connects to the next of the target's urls after every failure: the url of a connection cannot be
+	// reached, or its server breaks the protocol or answers nothing. Default true; of no effect on a target
+	// with one url.
 	// +optional
 	// +kubebuilder:default=true
 	Failover *bool `json:"failover,omitempty"`
-	// failbackInterval is how often a connection that has failed over tries its own url again; it
-	// returns when that succeeds. Greater than 0 and at most 1h. Default 5s.
+	// failbackInterval is how often a connection that has failed over tries its own url again, by a second
+	// connection; it returns when that one is open and, over HTTP/2, answered. Greater than 0 and at most 1h. Default 5s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -130,6 +137,17 @@ type Connecting struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	FailbackInterval *metav1.Duration `json:"failbackInterval,omitempty"`
 }
+
+// ConnectionOpening is when connections are opened.
+//
+// +kubebuilder:validation:Enum=atStart;onDemand
+type ConnectionOpening string
+
+// The values of ConnectionOpening.
+const (
+	OpenAtStart  ConnectionOpening = "atStart"
+	OpenOnDemand ConnectionOpening = "onDemand"
+)
 
 // ConnectionRamp opens so many connections in each period, over all shards.
 type ConnectionRamp struct {

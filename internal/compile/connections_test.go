@@ -62,8 +62,8 @@ func TestConnectionDefaults(t *testing.T) {
 			runnerv1alpha1.Target{Connecting: runnerv1alpha1.Connecting{FailbackInterval: 5 * time.Second}}},
 		{"a group that does not", func(t *v1alpha1.Target) {
 			t.URL, t.URLs = "", []string{"http://a", "http://b"}
-			t.Connecting = &v1alpha1.Connecting{Failover: ptr.To(false)}
-		}, runnerv1alpha1.Target{Connecting: runnerv1alpha1.Connecting{NoFailover: true}}},
+			t.Connecting = &v1alpha1.Connecting{Open: v1alpha1.OpenOnDemand, Failover: ptr.To(false)}
+		}, runnerv1alpha1.Target{Connecting: runnerv1alpha1.Connecting{NoFailover: true, OnDemand: true}}},
 		{"a ramp without a period", func(t *v1alpha1.Target) {
 			t.Connecting = &v1alpha1.Connecting{Ramp: &v1alpha1.ConnectionRamp{Connections: 3}, FailbackInterval: &second}
 		}, runnerv1alpha1.Target{Connecting: runnerv1alpha1.Connecting{RampCount: 3, RampPeriod: time.Second, FailbackInterval: time.Second}}},

@@ -33,6 +33,7 @@ var strictLoadTest = &strictness{
 		"spec.targets[].connectTo":                            true,
 		"spec.targets[].http1.pipeline":                       true,
 		"spec.targets[].maxConcurrentStreams":                 true,
+		"spec.targets[].connecting.open":                      true,
 		"spec.targets[].protocol":                             true,
 		"spec.targets[].tls.ca.configMap.key":                 true,
 		"spec.targets[].tls.ca.file":                          true,

@@ -80,6 +80,10 @@ var rulesOfConnections = []Mutant{
 		Set: map[string]any{"spec.targets[1].connecting.failbackInterval": "0s"},
 	},
 	{
+		Name: "a ramp of connections on demand", Path: "spec.targets[1].connecting", Want: "ramp is not possible with open onDemand: requests decide when connections are opened",
+		Set: map[string]any{"spec.targets[1].connecting.open": "onDemand"},
+	},
+	{
 		Name: "failback without failover", Path: "spec.targets[1].connecting", Want: "failbackInterval needs failover: without it a connection never leaves its own url",
 		Set: map[string]any{"spec.targets[1].connecting.failover": false},
 	},

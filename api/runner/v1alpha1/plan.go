@@ -162,7 +162,7 @@ type Connecting struct {
 	NoFailover       bool          `json:"noFailover,omitempty"`
 	FailbackInterval time.Duration `json:"failbackInterval,omitempty"`
 	// OnDemand opens a connection when a request waits for one, and not before; one that has ended stays closed
-	// until then. The ramp does not count.
+	// until then. There is no ramp.
 	OnDemand bool `json:"onDemand,omitempty"`
 }
 
@@ -195,12 +195,16 @@ type TLS struct {
 }
 
 // ConnectWithin is how long it may take until all connections are open: the last of the ramp has
-// begun, and has used up its timeout.
+// begun, and has used up its timeout at each of the endpoints.
 func (t *Target) ConnectWithin() time.Duration {
-	if t.Connecting.RampCount <= 0 {
-		return t.ConnectTimeout
+	within := t.ConnectTimeout
+	if !t.Connecting.NoFailover {
+		within *= time.Duration(max(1, len(t.Endpoints)))
 	}
-	return time.Duration((t.Connections-1)/t.Connecting.RampCount)*t.Connecting.RampPeriod + t.ConnectTimeout
+	if t.Connecting.RampCount > 0 {
+		within += time.Duration((t.Connections-1)/t.Connecting.RampCount) * t.Connecting.RampPeriod
+	}
+	return within
 }
 
 // Endpoint is one URL of a target, taken apart.
