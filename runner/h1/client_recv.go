@@ -5,7 +5,7 @@ import "bytes"
 // Receive takes all of p, the bytes that came from the peer; a cut head is kept
 // for the next call. An error means that the connection must be closed: what has
 // come is no response to any request, and where a next one would begin is not
-// known. Names in p may be lower-cased.
+// known. Names in p may be lower-cased, and folded lines joined.
 func (c *Client) Receive(p []byte, _ int64) error {
 	for len(p) > 0 {
 		switch {

@@ -339,7 +339,7 @@ func TestHeadsAlike(t *testing.T) {
 }
 
 func TestErrorText(t *testing.T) {
-	if got := errFold.Error(); got != "http1: a field line begins with white space (RFC 9112 5.2)" {
+	if got := errFold.Error(); got != "http1: the first field line begins with white space (RFC 9112 2.2)" {
 		t.Error(got)
 	}
 }

@@ -18,7 +18,7 @@ var (
 	errUnsolicited  = &Error{"bytes without a request that they could answer", "RFC 9112 9.2"}
 	errStatusLine   = &Error{"not a status line of HTTP/1", "RFC 9112 4"}
 	errLine         = &Error{"NUL, CR without LF, or LF without CR, where it must not be", "RFC 9112 2.2, RFC 9110 5.5"}
-	errFold         = &Error{"a field line begins with white space", "RFC 9112 5.2"}
+	errFold         = &Error{"the first field line begins with white space", "RFC 9112 2.2"}
 	errSpaceColon   = &Error{"white space before the colon", "RFC 9112 5.1"}
 	errName         = &Error{"field name is no token", "RFC 9112 5"}
 	errTooLong      = &Error{"head or trailer section too long", "RFC 9110 5.4"}

@@ -85,6 +85,11 @@ func parseFields(p []byte, i int, h *head) (n int, err *Error) {
 		if h == nil && p[end] == '\n' {
 			return 0, errLine
 		}
+		if next == len(p) || isBlank(p[next]) {
+			if end, next, err = unfold(p, end, next, h != nil); next == 0 {
+				return 0, err
+			}
+		}
 		if matters(colon-i) && h != nil {
 			if err = h.field(p[i:colon], p[colon+1:end]); err != nil {
 				return 0, err
@@ -92,6 +97,28 @@ func parseFields(p []byte, i int, h *head) (n int, err *Error) {
 		}
 		i = next
 	}
+}
+
+// unfold replaces the line ends behind which a field goes on (obs-fold, RFC 9112
+// 5.2) by spaces, in place. p[end:next] is the end of the field's first line; the
+// results are those of its last. next is 0 when what follows the field is cut,
+// for that may be another line of it. bareLF says that LF alone ends a line.
+func unfold(p []byte, end, next int, bareLF bool) (int, int, *Error) {
+	for next < len(p) && isBlank(p[next]) {
+		for ; end < next; end++ {
+			p[end] = ' '
+		}
+		if end, next = lineEnd(p, next); next <= 0 {
+			return 0, 0, cutOrBad(next)
+		}
+		if !bareLF && p[end] == '\n' {
+			return 0, 0, errLine
+		}
+	}
+	if next == len(p) {
+		return 0, 0, nil
+	}
+	return end, next, nil
 }
 
 // cutOrBad says why lineEnd found no next line.
