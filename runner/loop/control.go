@@ -71,17 +71,15 @@ type Gauges struct {
 // counting law can be checked against it.
 func (w *Worker) Gauge() Gauges {
 	g := Gauges{Stage: w.stage.index, InFlight: make([]int64, len(w.program.Steps))}
-	for i := range w.requests.all {
-		r := &w.requests.all[i]
-		if r.stage < 0 || r.state != inFlight && (r.state != waiting || !r.retried) {
-			continue
-		}
-		if w.warm(r) {
+	w.requests.each(func(r *request) {
+		switch {
+		case r.stage < 0 || r.state != inFlight && (r.state != waiting || !r.retried):
+		case w.warm(r):
 			g.WarmUpInFlight++
-		} else {
+		default:
 			g.InFlight[r.step]++
 		}
-	}
+	})
 	for i := range w.program.Targets {
 		g.Streams = append(g.Streams, w.targets[i].streams)
 	}

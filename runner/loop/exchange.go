@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"slices"
+
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -26,6 +28,16 @@ type fieldSpan struct{ name, value, end int }
 // exchanges keeps those that are not in use.
 type exchanges struct {
 	idle []*exchange
+	// unused is how many of them, at the beginning of idle, were not used since giveBack was called.
+	unused int
+}
+
+// giveBack drops what was not used since the last call.
+func (s *exchanges) giveBack() {
+	if s.unused > 0 {
+		s.idle = slices.Delete(s.idle, 0, s.unused)
+	}
+	s.unused = len(s.idle)
 }
 
 func (s *exchanges) alloc(limit int) *exchange {
@@ -33,6 +45,7 @@ func (s *exchanges) alloc(limit int) *exchange {
 	if n := len(s.idle); n > 0 {
 		x = s.idle[n-1]
 		s.idle = s.idle[:n-1]
+		s.unused = min(s.unused, n-1)
 	} else {
 		x = &exchange{}
 	}

@@ -11,7 +11,7 @@ type request struct {
 	conn   int32
 	// target is an index into Worker.targets: the step's, or one that was followed.
 	target int32
-	// next and prev link the timeout list; next links the free list.
+	// next and prev link the timeout list.
 	next, prev int32
 	status     int16
 	// stage is the rate stage of its slot; setupStage and teardownStage are below all of them.
@@ -41,30 +41,6 @@ const (
 )
 
 const none int32 = -1
-
-// slab keeps requests; an index into it is the token the session carries.
-type slab struct {
-	all   []request
-	free  int32
-	inUse int
-}
-
-func (s *slab) alloc() int32 {
-	s.inUse++
-	if s.free != none {
-		i := s.free
-		s.free = s.all[i].next
-		return i
-	}
-	s.all = append(s.all, request{})
-	return int32(len(s.all) - 1)
-}
-
-func (s *slab) release(i int32) {
-	s.all[i] = request{next: s.free}
-	s.free = i
-	s.inUse--
-}
 
 // expiry is the requests in flight of one timeout, in the order in which they were sent, so that
 // the next one to expire is the first.

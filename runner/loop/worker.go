@@ -105,10 +105,12 @@ type Worker struct {
 	requests  slab
 	instances instances
 	exchanges exchanges
-	sleepers  dueHeap[sleeper]
-	expiries  []expiry
-	rec       *measure.Recorder
-	scripts   *script.Host // nil without scripts
+	// giveBackAt is when memory that is not used is given back.
+	giveBackAt int64
+	sleepers   dueHeap[sleeper]
+	expiries   []expiry
+	rec        *measure.Recorder
+	scripts    *script.Host // nil without scripts
 	// inspects: a step looks at whole responses.
 	inspects bool
 	// scriptFailures counts errors of scripts; scriptValues is what the script that runs sees.
@@ -223,7 +225,6 @@ func New(cfg Config) (*Worker, error) {
 		cfg: cfg, program: p, net: cfg.Net,
 		wheel:       chain.NewWheel(p),
 		sources:     chain.NewSources(p, &cfg.Share, cfg.Number),
-		requests:    slab{free: none},
 		rec:         measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates)),
 		startAt:     never,
 		stageBegins: make([]int64, len(cfg.Rates)),
@@ -370,8 +371,19 @@ func (w *Worker) turn() error {
 	w.flush()
 	w.freeConnections()
 	w.endStalled()
+	w.giveBack()
 	w.advance()
 	return nil
+}
+
+// giveBack returns memory that a burst has taken, once a second. No pointer to a request may be held.
+func (w *Worker) giveBack() {
+	if w.now < w.giveBackAt {
+		return
+	}
+	w.giveBackAt = w.now + int64(time.Second)
+	w.requests.shrink()
+	w.exchanges.giveBack()
 }
 
 // hear runs what is in the inbox.

@@ -1,0 +1,94 @@
+package loop
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestSlab against a set: the lowest free index is used first, and each sees what is in use.
+func TestSlab(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var s slab
+	model := map[int32]bool{}
+	for i := range 200_000 {
+		if most := 9000; i%50_000 < 25_000 && len(model) < most || len(model) == 0 {
+			tok := s.alloc()
+			if model[tok] || int(tok) > len(model) {
+				t.Fatalf("token %d with %d in use", tok, len(model))
+			}
+			for lower := tok - 1; lower >= 0 && lower > tok-3; lower-- {
+				if !model[lower] {
+					t.Fatalf("token %d though %d is free", tok, lower)
+				}
+			}
+			model[tok] = true
+			s.all[tok].stream = uint32(tok) + 1
+			continue
+		}
+		for tok := range model {
+			s.release(tok)
+			delete(model, tok)
+			break
+		}
+		if r.IntN(100) == 0 {
+			s.shrink()
+		}
+	}
+	n := 0
+	s.each(func(r *request) {
+		if n++; !model[int32(r.stream)-1] {
+			t.Errorf("stream %d is not in use", r.stream)
+		}
+	})
+	if n != len(model) || s.inUse != n {
+		t.Errorf("%d seen, %d in use, want %d", n, s.inUse, len(model))
+	}
+}
+
+// TestSlabShrinks after a burst, although some of its requests last.
+func TestSlabShrinks(t *testing.T) {
+	var s slab
+	for range 100_000 {
+		s.alloc()
+	}
+	for i := range int32(100_000) {
+		if i != 5 && i != 70 {
+			s.release(i)
+		}
+	}
+	s.shrink()
+	if cap(s.all) > smallSlab || len(s.used) > smallSlab/64 || s.inUse != 2 {
+		t.Errorf("%d records and %d words after a burst, %d in use", cap(s.all), len(s.used), s.inUse)
+	}
+	if tok := s.alloc(); tok != 0 {
+		t.Errorf("token %d, want 0", tok)
+	}
+}
+
+// TestIdleExchangesAreGivenBack: those that were not used since the last look go, the others stay.
+func TestIdleExchangesAreGivenBack(t *testing.T) {
+	var s exchanges
+	use := func(n int) {
+		var all []*exchange
+		for range n {
+			x := s.alloc(1 << 20)
+			x.data(make([]byte, 1000))
+			all = append(all, x)
+		}
+		for _, x := range all {
+			s.release(x)
+		}
+	}
+	use(100)
+	s.giveBack()
+	use(3)
+	s.giveBack()
+	if len(s.idle) != 3 {
+		t.Errorf("%d exchanges are kept after a burst of 100, want the 3 that are used", len(s.idle))
+	}
+	use(3)
+	s.giveBack()
+	if len(s.idle) != 3 {
+		t.Errorf("%d exchanges are kept, want 3", len(s.idle))
+	}
+}
