@@ -4,6 +4,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
 )
@@ -20,6 +21,7 @@ type reading struct {
 	startedAt, endedAt int64
 	problem            string
 	teardownFailure    string
+	samples            []rv.Sample
 	// globals that setup has captured, if published.
 	globals   []string
 	published bool
@@ -27,7 +29,7 @@ type reading struct {
 
 // read makes a reading, in a turn of the worker or outside of its life. The worker records into spare then.
 func read(w *loop.Worker, spare *measure.Recorder) reading {
-	out := reading{recorder: w.Swap(spare), gauges: w.Gauge(), startedAt: w.Started(), endedAt: w.Ended(), problem: w.Problem(), teardownFailure: w.TeardownFailure()}
+	out := reading{recorder: w.Swap(spare), gauges: w.Gauge(), startedAt: w.Started(), endedAt: w.Ended(), problem: w.Problem(), teardownFailure: w.TeardownFailure(), samples: w.Samples()}
 	out.globals, out.published = w.Globals()
 	return out
 }
@@ -75,6 +77,9 @@ func (r *reading) addTo(s *rv.Snapshot, g *gauges) {
 	s.EndedAt, g.sending = max(s.EndedAt, r.endedAt), g.sending || r.endedAt == 0
 	if r.problem != "" && s.Problem == "" && s.State == rv.StateConnecting {
 		s.Problem, s.Message = rv.ProblemConnect, r.problem
+	}
+	if s.State == rv.StateDone {
+		s.Samples = result.AddSamples(s.Samples, r.samples)
 	}
 	if r.teardownFailure != "" {
 		s.TeardownFailure = r.teardownFailure

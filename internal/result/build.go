@@ -67,6 +67,7 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 	r.Chains = sum.chainTotals()
 	r.ErrorRatio = ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped)
 	sum.setTimes(r)
+	r.Samples = samples(snapshots)
 	r.Bounds = sum.bounds(in.Plan, snapshots, r)
 	r.Generator = generator(r.Shards, snapshots)
 	for i := range snapshots {

@@ -64,6 +64,11 @@ func full() *runnerv1alpha1.Report {
 		},
 		StatusCodes: map[string]int64{"201": 1_200_000, "204": 2_399_000, "503": 990},
 		Rate:        runnerv1alpha1.RateResult{Asked: 60_000, Achieved: 59_999.8, WindowSeconds: 60},
+		Samples: []runnerv1alpha1.Sample{{
+			Chain: "app-session", Step: "create", Check: "status", Status: 503, At: 1234, BodySize: 40,
+			Header: []runnerv1alpha1.SampleField{{Name: "retry-after", Value: "5"}, {Name: "set-cookie", Value: "***"}},
+			Body:   "{\n  \"cause\": \"<CONGESTION>\x1b[2J\"\n}",
+		}, {Chain: "app-session", Step: "create", Check: "fast", Status: 201, At: 2000}},
 		Bounds: []runnerv1alpha1.BoundResult{{
 			Bound: runnerv1alpha1.BoundStreams, Of: "pcf", Allowed: 100, Needed: 150, Dropped: 12,
 			Message: "target pcf: 1 connections of 100 streams can hold 100 requests at a time; 60000 requests a second that last 2ms on average take about 150: set connections to 2, or maxConcurrentStreams to 150",

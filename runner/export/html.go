@@ -59,7 +59,7 @@ type page struct {
 	Steps, Checks      *table
 	Chains             *table
 	Codes, Causes      *table
-	Failures           *table
+	Failures, Samples  *table
 	Generator, Shards  *table
 	Windows            *table
 }
@@ -76,7 +76,7 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 		Report: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(),
 		Notes: notes(r), Figures: keyFigures(r), Kinds: errorKinds(r),
 		Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Checks: checkTable(r), Chains: chainTable(r),
-		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Generator: healthTable(r), Shards: shardTable(r),
+		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Samples: sampleTable(r), Generator: healthTable(r), Shards: shardTable(r),
 	}
 	if d := distributionPlot(r, all); d != nil {
 		p.Tails = []*plot{d}

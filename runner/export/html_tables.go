@@ -177,6 +177,20 @@ func failureTable(r *runnerv1alpha1.Report) *table {
 	return unlessEmpty(t)
 }
 
+// sampleTable is nil when no response failed.
+func sampleTable(r *runnerv1alpha1.Report) *table {
+	t := &table{ID: "samples", Caption: "Samples of failed responses", Left: 3, Head: []string{"what", "header", "body"}}
+	for i := range r.Samples {
+		s := &r.Samples[i]
+		var header []string
+		for _, f := range s.Header {
+			header = append(header, sentence(f.Name+": "+f.Value))
+		}
+		t.Rows = append(t.Rows, tableRow{Cells: []string{sampleTitle(s), strings.Join(header, "; "), sampleText(s.Body)}})
+	}
+	return unlessEmpty(t)
+}
+
 // shardTable is nil for a report of a version that did not tell shards apart.
 func shardTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "shards", Caption: "Shards", Left: 3, Head: []string{

@@ -21,7 +21,7 @@ const columns = 80
 func Text(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	for _, section := range []func(*bytes.Buffer, *runnerv1alpha1.Report){
-		head, verdict, requests, rates, times, steps, statusCodes, causes, failures, generator,
+		head, verdict, requests, rates, times, steps, statusCodes, causes, failures, samples, generator,
 	} {
 		section(&b, r)
 	}
@@ -251,6 +251,46 @@ func failureOf(of runnerv1alpha1.FailureOf) string {
 		return "connection lost"
 	}
 	return string(of)
+}
+
+// maxSamples is how many samples are shown, and sampleShown how much of the body of each; the JSON has all.
+const (
+	maxSamples  = 5
+	sampleShown = 200
+)
+
+func samples(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	if len(r.Samples) == 0 {
+		return
+	}
+	section(b, "Samples of failed responses")
+	for i := range r.Samples[:min(maxSamples, len(r.Samples))] {
+		s := &r.Samples[i]
+		wrap(b, "  ", sampleTitle(s))
+		for _, f := range s.Header {
+			wrap(b, "      ", sentence(f.Name+": "+f.Value))
+		}
+		if body := sampleText(s.Body); body != "" {
+			wrap(b, "      ", body)
+		}
+	}
+	if more := len(r.Samples) - maxSamples; more > 0 {
+		line(b, "  and %d more in the report as JSON", more)
+	}
+}
+
+// sampleTitle is "session/create after 1.2s: status 503, failed status".
+func sampleTitle(s *runnerv1alpha1.Sample) string {
+	return fmt.Sprintf("%s/%s after %s: status %d, failed %s", s.Chain, s.Step, result.FormatTime(s.At*1000), s.Status, printable(s.Check))
+}
+
+// sampleText is the beginning of a body in one line.
+func sampleText(body string) string {
+	text := sentence(strings.Join(strings.Fields(body), " "))
+	if len(text) > sampleShown {
+		text = text[:sampleShown] + "..."
+	}
+	return text
 }
 
 func generator(b *bytes.Buffer, r *runnerv1alpha1.Report) {

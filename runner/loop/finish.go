@@ -23,6 +23,7 @@ func (w *Worker) finishDone(tok int32) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
 	failed := w.judge(r, s)
+	w.sampleFailed(r, s, failed)
 	w.observe(w.now - r.sent)
 	w.countDone(r, failed)
 	why := ""

@@ -150,6 +150,9 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 		r.exchange.field(name, value)
 		return
 	}
+	if r.sampled {
+		w.gatherField(r, name, value)
+	}
 	for i := range s.Captures {
 		c := &s.Captures[i]
 		if string(name) != c.Header || r.captured(i) {

@@ -23,6 +23,8 @@ type request struct {
 	retried bool
 	// refused: the peer has refused it once already.
 	refused bool
+	// sampled: the header is gathered for a sample.
+	sampled bool
 	// exchange gathers what the step looks at; nil when that is the status and header fields only.
 	exchange *exchange
 }

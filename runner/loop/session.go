@@ -49,6 +49,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	s := &w.program.Steps[r.step]
 	in := w.instances.all[r.instance]
 	e := w.endpoint(c)
+	r.sampled = w.samples.wantsWhole(r.step)
 	if len(w.targets) > len(w.program.Targets) {
 		w.sources.Elsewhere(int(c.target) >= len(w.program.Targets))
 	}
@@ -70,13 +71,13 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		}
 	}
 	if c.h1 != nil {
-		want := wantH1(s)
+		want := wantH1(s, r.sampled)
 		if constant {
 			want |= h1.StableBody
 		}
 		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(body), w.cookie), uint32(tok), body, want), true
 	}
-	want := wantH2(s)
+	want := wantH2(s, r.sampled)
 	if constant {
 		want |= h2.StableBody
 	}
@@ -89,7 +90,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 // openWhole renders a request as a message first, which a script may change and captures may look at
 // later. One that is sent again stays what it was.
 func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
-	x := w.requests.all[tok].exchange
+	x, sampled := w.requests.all[tok].exchange, w.requests.all[tok].sampled
 	if x.Request == nil {
 		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.cookie)
 		if w.makes(s) && !w.make(in, s, x) {
@@ -99,10 +100,10 @@ func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *r
 	}
 	m := x.Request
 	if c.h1 != nil {
-		return c.h1.Open(c.head.AppendMessage(c.h1.Begin(), m, len(m.Body)), uint32(tok), m.Body, wantH1(s)), true
+		return c.h1.Open(c.head.AppendMessage(c.h1.Begin(), m, len(m.Body)), uint32(tok), m.Body, wantH1(s, sampled)), true
 	}
 	c.checkTable()
-	return c.h2.Open(c.encoder.AppendMessage(c.h2.Begin(), m, len(m.Body)), uint32(tok), m.Body, wantH2(s)), true
+	return c.h2.Open(c.encoder.AppendMessage(c.h2.Begin(), m, len(m.Body)), uint32(tok), m.Body, wantH2(s, sampled)), true
 }
 
 // checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).
@@ -112,12 +113,12 @@ func (c *conn) checkTable() {
 	}
 }
 
-func wantH1(s *chain.Step) h1.Want {
+func wantH1(s *chain.Step, sampled bool) h1.Want {
 	want := h1.WantErrorBody
-	if s.WantHeaders || s.Cookies {
+	if s.WantHeaders || s.Cookies || sampled {
 		want |= h1.WantHeaders
 	}
-	if s.WantBody {
+	if s.WantBody || sampled {
 		want |= h1.WantBody
 	}
 	if s.Head {
@@ -126,12 +127,12 @@ func wantH1(s *chain.Step) h1.Want {
 	return want
 }
 
-func wantH2(s *chain.Step) h2.Want {
+func wantH2(s *chain.Step, sampled bool) h2.Want {
 	want := h2.WantErrorBody
-	if s.WantHeaders || s.Cookies {
+	if s.WantHeaders || s.Cookies || sampled {
 		want |= h2.WantHeaders
 	}
-	if s.WantBody {
+	if s.WantBody || sampled {
 		want |= h2.WantBody
 	}
 	if s.Head {

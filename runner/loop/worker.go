@@ -105,6 +105,7 @@ type Worker struct {
 	requests  slab
 	instances instances
 	exchanges exchanges
+	samples   samples
 	// giveBackAt is when memory that is not used is given back.
 	giveBackAt int64
 	sleepers   dueHeap[sleeper]

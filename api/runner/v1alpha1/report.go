@@ -26,6 +26,8 @@ type Report struct {
 	// Failures counts by cause what got no response; see Snapshot.Failures. Those of requests add up to
 	// Requests.Reset, ConnectionLost and Dropped.
 	Failures []FailureCount `json:"failures,omitempty"`
+	// Samples are a few failed responses of each step and cause, with secrets masked.
+	Samples []Sample `json:"samples,omitempty"`
 	// Setup and Teardown count what ran once for the whole test.
 	Setup    OnceCounters `json:"setup,omitzero"`
 	Teardown OnceCounters `json:"teardown,omitzero"`

@@ -45,6 +45,8 @@ type Snapshot struct {
 	// Globals has a value for each of Plan.Globals when this shard has run setup, until it is done. It may hold
 	// secrets: it is handed on by Start and kept nowhere else.
 	Globals []string `json:"globals,omitempty"`
+	// Samples are a few failed responses of each step, in the final snapshot only.
+	Samples []Sample `json:"samples,omitempty"`
 	// TeardownFailure is why the first teardown chain that failed did; empty: none failed so far.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
 	// Exhausted: a variable that does not begin again was used up, and a chain that draws it began no

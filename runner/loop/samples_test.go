@@ -1,0 +1,84 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// TestSamples: a few failed responses of each step and status are kept, with secrets masked, however many fail.
+func TestSamples(t *testing.T) {
+	n := 0
+	b := newBench(t, gets(perSecond(100, time.Second)), func(*simRequest) reply {
+		if n++; n%10 == 9 {
+			return reply{status: 404}
+		}
+		if n%2 == 0 {
+			return reply{status: 200}
+		}
+		return reply{
+			status: 503, headers: []string{"retry-after", "5", "set-cookie", "id=abc", "x-link", "/a?access_token=abc&b=1"},
+			body: []byte(`{"title":"busy","access_token":"abc","n":` + fmt.Sprint(n) + `}` + strings.Repeat(" ", 2000)),
+		}
+	})
+	b.run()
+	got := map[int][]rv.Sample{}
+	for _, s := range b.w.Samples() {
+		got[s.Status] = append(got[s.Status], s)
+	}
+	if len(got[503]) != rv.MaxSamplesAlike || len(got[404]) != rv.MaxSamplesAlike || len(got) != 2 {
+		t.Fatalf("samples %+v", got)
+	}
+	s := got[503][0]
+	body := s.Body
+	s.At, s.Body = 0, ""
+	want := rv.Sample{
+		Chain: "c", Step: "get", Check: rv.CheckStatus, Status: 503, BodySize: s.BodySize,
+		Header: []rv.SampleField{{Name: "retry-after", Value: "5"}, {Name: "set-cookie", Value: "***"}, {Name: "x-link", Value: "/a?access_token=***&b=1"}},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !strings.HasPrefix(body, `{"title":"busy","access_token":"***","n":`) || len(body) != rv.MaxSampleOctets || s.BodySize < 2000 {
+		t.Errorf("body %q of %d octets", body, s.BodySize)
+	}
+	if b.w.samples.wantsWhole(0) {
+		t.Error("more samples are gathered than are kept")
+	}
+}
+
+// TestSampleOfOneFailure: a single failure has a sample too, though its header was not gathered.
+func TestSampleOfOneFailure(t *testing.T) {
+	b := newBench(t, gets(perSecond(10, time.Second)), nil)
+	b.serve = func(*simRequest) reply {
+		if len(b.served) == 5 {
+			return reply{status: 500, headers: []string{"a", "b"}, body: []byte("why")}
+		}
+		return reply{status: 200}
+	}
+	b.run()
+	got := b.w.Samples()
+	if len(got) != 1 || got[0].Body != "why" || got[0].Status != 500 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestMask(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":1}`:                                `{"a":1}`,
+		`{"refresh_token" : "x\"y","a":1}`:       `{"refresh_token" : "***","a":1}`,
+		`{"clientSecret":12,"a":1}`:              `{"clientSecret":"***","a":1}`,
+		`Authorization: Bearer abcdef.ghi-jkl==`: `Authorization: Bearer ***`,
+		`password=hunter2&user=a`:                `password=***&user=a`,
+		`{"token":"cut in the mid`:               `{"token":"***"`,
+	} {
+		if got := mask(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
