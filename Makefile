@@ -22,7 +22,7 @@ TOOLS := bin/tools
 # Shows "go test -json" in a few lines; in CI, fails on a skipped test that hack/skips.txt does not name.
 GOTEST := go run ./hack/gotest -skips hack/skips.txt
 # Build tags of tests that need programs of their own.
-TAGS := e2e,conformance,prometheus,chart,html,cgroup2
+TAGS := e2e,conformance,prometheus,chart,html,cgroup2,soak
 
 SHELL := /bin/bash -o pipefail
 .DEFAULT_GOAL := help

