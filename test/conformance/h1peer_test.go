@@ -44,7 +44,7 @@ func runH1Rows(t *testing.T, rows []h1row) {
 		list(t, h1Rows, row.name, row.want.String())
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			p := newH1Peer(t, row.does)
+			p := newH1Peer(t, false, row.does)
 			plan := newPlan(p.address, rv.ProtocolHTTP1, requestsPerRow)
 			if row.plan != nil {
 				row.plan(plan)
@@ -63,6 +63,7 @@ func runH1Rows(t *testing.T, rows []h1row) {
 type h1peer struct {
 	address  string
 	does     func(*h1conn, *http.Request)
+	always   bool // on every connection, not only on the first
 	listener net.Listener
 	group    sync.WaitGroup
 	mu       sync.Mutex
@@ -77,13 +78,13 @@ type h1conn struct {
 	in   *bufio.Reader
 }
 
-func newH1Peer(t *testing.T, does func(*h1conn, *http.Request)) *h1peer {
+func newH1Peer(t *testing.T, always bool, does func(*h1conn, *http.Request)) *h1peer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &h1peer{address: l.Addr().String(), does: does, listener: l}
+	p := &h1peer{address: l.Addr().String(), does: does, always: always, listener: l}
 	p.group.Go(func() {
 		for number := 0; ; number++ {
 			nc, err := l.Accept()
@@ -93,7 +94,7 @@ func newH1Peer(t *testing.T, does func(*h1conn, *http.Request)) *h1peer {
 			p.mu.Lock()
 			p.conns = append(p.conns, nc)
 			p.mu.Unlock()
-			p.group.Go(func() { p.serve(&h1conn{Conn: nc, peer: p, in: bufio.NewReader(nc)}, number == 0) })
+			p.group.Go(func() { p.serve(&h1conn{Conn: nc, peer: p, in: bufio.NewReader(nc)}, number == 0 || p.always) })
 		}
 	})
 	t.Cleanup(p.end)
