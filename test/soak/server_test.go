@@ -129,6 +129,7 @@ func newConn(s *server, nc net.Conn) *conn {
 func (c *conn) run() {
 	defer func() {
 		_ = c.Close()
+		c.end()
 		c.s.mu.Lock()
 		delete(c.s.conns, c)
 		c.s.mu.Unlock()
@@ -222,14 +223,17 @@ func (c *conn) request(id uint32) {
 	}
 }
 
-// closeHalf ends the connection with requests in flight. Of these, the ones without an answer are lost: this one, and
-// those that would have timed out.
+// closeHalf ends the connection with requests in flight, of which this one will not be answered.
 func (c *conn) closeHalf() {
-	c.s.counts.lost.Add(1 + int64(len(c.open)))
-	c.s.counts.timedOut.Add(-int64(len(c.open)))
-	clear(c.open)
+	c.s.counts.lost.Add(1)
 	c.half = true
 	_ = c.Conn.(*net.TCPConn).CloseWrite()
+}
+
+// end is when the client has closed, too. Requests that it has not given up by then were lost with the connection.
+func (c *conn) end() {
+	c.s.counts.lost.Add(int64(len(c.open)))
+	c.s.counts.timedOut.Add(-int64(len(c.open)))
 }
 
 // goAway announces the end.
