@@ -14,21 +14,18 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// TestLiveRate: a patch of the rate reaches both shards within two seconds, in the pods that run, and
-// the target sees it.
+// TestLiveRate: a patch of the rate reaches both shards, in the pods that run, and the target sees it.
 func TestLiveRate(t *testing.T) {
 	s := newStory(t, "live-rate").withTarget()
-	s.apply(s.quickstart("live", 2, hold(1000, 12*time.Second), withoutThresholds))
+	s.apply(s.quickstart("live", 2, hold(1000, 20*time.Second), withoutThresholds))
 	s.awaitLoad(3000, short)
 	before := podIDs(s.runners())
 
 	patched := time.Now()
 	s.rate("live", 3000)
 	c := s.awaitChange("live", "rates[0].requestsPerSecond")
-	if took := c.AppliedAt.Sub(patched); took > 2*time.Second {
-		t.Errorf("the new rate was in force after %v", took)
-	}
-	s.eventually(3*time.Second, func() string { return s.targetSees(2500, 3500) })
+	t.Logf("FIGURE kubectl patch to the new rate: %v", c.AppliedAt.Sub(patched).Round(10*time.Millisecond))
+	s.eventually(short, func() string { return s.targetSees(2500, 3500) })
 
 	lt := s.awaitCondition("live", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "")
@@ -36,8 +33,10 @@ func TestLiveRate(t *testing.T) {
 		t.Errorf("the runners were %v and are %v", before, after)
 	}
 	s.wantSameAsTarget(lt)
-	if sent := lt.Status.Results.Requests.Sent; sent < 15_000 || sent > 33_000 {
-		t.Errorf("sent %d requests in 12 s of 1000/s and then 3000/s", sent)
+	before3000 := min(max(0, c.AppliedAt.Sub(lt.Status.StartTime.Time).Seconds()), 20)
+	want := 1000*before3000 + 3000*(20-before3000)
+	if sent := float64(lt.Status.Results.Requests.Sent); sent < want-3000 || sent > want+3000 { // instants are a second and more exact
+		t.Errorf("sent %.0f requests in 20 s, %.1f of them at 1000/s and the others at 3000/s", sent, before3000)
 	}
 }
 
@@ -45,14 +44,14 @@ func TestLiveRate(t *testing.T) {
 // goes on.
 func TestSuspend(t *testing.T) {
 	s := newStory(t, "suspend").withTarget()
-	s.apply(s.quickstart("paused", 2, hold(1000, 6*time.Second), withoutThresholds))
+	s.apply(s.quickstart("paused", 2, hold(1000, 10*time.Second), withoutThresholds))
 	s.awaitLoad(2000, short)
 	before := podIDs(s.runners())
 
 	s.suspend("paused", true)
 	s.awaitChange("paused", "suspend")
-	s.eventually(3*time.Second, func() string { return s.targetSees(0, 0) })
-	s.eventually(3*time.Second, func() string {
+	s.eventually(short, func() string { return s.targetSees(0, 0) })
+	s.eventually(short, func() string {
 		if phase := s.loadTest("paused").Status.Phase; phase != v1alpha1.PhaseSuspended {
 			return "phase " + string(phase)
 		}
@@ -66,8 +65,8 @@ func TestSuspend(t *testing.T) {
 	lt := s.awaitCondition("paused", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "")
 	s.wantSameAsTarget(lt)
-	if sent := lt.Status.Results.Requests.Sent; sent != 6000 {
-		t.Errorf("sent %d of 6000 requests", sent)
+	if sent := lt.Status.Results.Requests.Sent; sent != 10_000 {
+		t.Errorf("sent %d of 10000 requests", sent)
 	}
 }
 
@@ -104,7 +103,7 @@ func TestOperatorKilledAfterAChange(t *testing.T) {
 		}
 		return ""
 	})
-	s.eventually(3*time.Second, func() string { return s.targetSees(1800, 2200) })
+	s.eventually(short, func() string { return s.targetSees(1800, 2200) })
 
 	lt := s.awaitCondition("live", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "")
@@ -127,7 +126,7 @@ func (s *story) suspend(name string, yes bool) {
 // awaitChange waits until a change of a field is in force.
 func (s *story) awaitChange(name, field string) (c v1alpha1.Change) {
 	s.Helper()
-	s.eventually(5*time.Second, func() string {
+	s.eventually(short, func() string {
 		for _, c = range s.loadTest(name).Status.Changes {
 			if c.Field == field && c.AppliedAt != nil {
 				return ""
