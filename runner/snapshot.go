@@ -181,7 +181,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 	if s.State == rv.StateDone {
 		s.Histograms = &rv.Histograms{
 			ServiceTime: t.ServiceTime.Encode(), TimeToFirstByte: t.TimeToFirstByte.Encode(),
-			Lag: t.Lag.Encode(), Blocked: t.Blocked.Encode(), Connect: t.Connect.Encode(),
+			Lag: t.Lag.Encode(), Reconnecting: t.Reconnecting.Encode(), Blocked: t.Blocked.Encode(), Connect: t.Connect.Encode(),
 		}
 	} else {
 		s.Lag, s.ServiceTime = t.Lag.Encode(), t.ServiceTime.Encode()

@@ -232,5 +232,5 @@ func one(is bool) int {
 
 // distributions are those of the whole test.
 type distributions struct {
-	responseTime, serviceTime, timeToFirstByte, lag, blocked, connect histogram.H
+	responseTime, serviceTime, timeToFirstByte, lag, reconnecting, blocked, connect histogram.H
 }

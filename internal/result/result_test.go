@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -310,6 +311,30 @@ func TestPartial(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestBuildKeepsEveryTime: each distribution of a final snapshot is in the report under the same name.
+func TestBuildKeepsEveryTime(t *testing.T) {
+	r := newRecorder(testPlan(), 7)
+	s := r.done()
+	from := reflect.ValueOf(s.Histograms).Elem()
+	for i := range from.NumField() {
+		var h histogram.H
+		h.Record(int64(1000 + i))
+		from.Field(i).Set(reflect.ValueOf(h.Encode()))
+	}
+	got, err := Build(Input{Plan: testPlan(), Snapshots: []runnerv1alpha1.Snapshot{s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range from.NumField() {
+		name := from.Type().Field(i).Name
+		times := reflect.ValueOf(*got).FieldByName(name).Interface().(runnerv1alpha1.Times)
+		h := reflect.ValueOf(*got.Histograms).FieldByName(name).Interface().(runnerv1alpha1.Histogram)
+		if want := int64(1000 + i); times.Max != want || h.Max != want {
+			t.Errorf("%s: %d us, and %d us in its histogram, want %d", name, times.Max, h.Max, want)
+		}
 	}
 }
 

@@ -88,6 +88,7 @@ func (d *distributions) add(from *runnerv1alpha1.Snapshot) error {
 		{"service time", &d.serviceTime, &h.ServiceTime},
 		{"time to first byte", &d.timeToFirstByte, &h.TimeToFirstByte},
 		{"lag", &d.lag, &h.Lag},
+		{"reconnecting", &d.reconnecting, &h.Reconnecting},
 		{"blocked", &d.blocked, &h.Blocked},
 		{"connect", &d.connect, &h.Connect},
 	} {
@@ -210,6 +211,7 @@ func (s *sum) setTimes(r *runnerv1alpha1.Report) {
 		{&s.times.serviceTime, &r.ServiceTime, &r.Histograms.ServiceTime},
 		{&s.times.timeToFirstByte, &r.TimeToFirstByte, &r.Histograms.TimeToFirstByte},
 		{&s.times.lag, &r.Lag, &r.Histograms.Lag},
+		{&s.times.reconnecting, &r.Reconnecting, &r.Histograms.Reconnecting},
 		{&s.times.blocked, &r.Blocked, &r.Histograms.Blocked},
 		{&s.times.connect, &r.Connect, &r.Histograms.Connect},
 	} {

@@ -13,9 +13,10 @@ import (
 
 // timed is one of the report's times.
 type timed struct {
-	name, class string
-	times       *runnerv1alpha1.Times
-	h           *histogram.H // nil: the report has lost it, or never had it
+	name  string
+	class string // of its curve; empty: it has none
+	times *runnerv1alpha1.Times
+	h     *histogram.H // nil: the report has lost it, or never had it
 }
 
 // distributions reads the histograms. A report may have none; one that cannot be read is an error.
@@ -27,13 +28,15 @@ func distributions(r *runnerv1alpha1.Report) ([]timed, error) {
 	out := []timed{
 		{"response time", "c1", &r.ResponseTime, nil},
 		{"service time", "c2", &r.ServiceTime, nil},
-		{"first byte", "c3", &r.TimeToFirstByte, nil},
-		{"lag", "c4", &r.Lag, nil},
-		{"blocked", "c5", &r.Blocked, nil},
-		{"connect", "c6", &r.Connect, nil},
+		{"first byte", "", &r.TimeToFirstByte, nil},
+		{"lag", "", &r.Lag, nil},
+		{"reconnecting", "", &r.Reconnecting, nil},
+		{"blocked", "", &r.Blocked, nil},
+		{"connect", "", &r.Connect, nil},
 	}
 	for i, from := range []*runnerv1alpha1.Histogram{
-		&stored.ResponseTime, &stored.ServiceTime, &stored.TimeToFirstByte, &stored.Lag, &stored.Blocked, &stored.Connect,
+		&stored.ResponseTime, &stored.ServiceTime, &stored.TimeToFirstByte, &stored.Lag, &stored.Reconnecting, &stored.Blocked,
+		&stored.Connect,
 	} {
 		if from.Count == 0 {
 			continue

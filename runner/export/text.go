@@ -152,6 +152,7 @@ func times(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		{"service time", &r.ServiceTime},
 		{"first byte", &r.TimeToFirstByte},
 		{"lag", &r.Lag},
+		{"reconnecting", &r.Reconnecting},
 		{"blocked", &r.Blocked},
 		{"connect", &r.Connect},
 	} {

@@ -58,8 +58,11 @@ type conn struct {
 	address string
 	// connectBegan is when the loop began to connect; zero: connecting is over.
 	connectBegan int64
-	// openAt is when requests could be sent first.
+	// openAt is when requests could first be sent on the socket; zero: they cannot yet, or there is none.
 	openAt int64
+	// downSince is when the connection was made or last lost an open socket. From then until openAt it could
+	// carry no request.
+	downSince int64
 	// receivedAt is when something last came.
 	receivedAt int64
 	// pingedAt is when the last PING was queued.
@@ -85,6 +88,7 @@ func (w *Worker) newConn(t, number int32) *conn {
 	*c = conn{
 		fd: -1, generation: c.generation + 1, incarnation: c.incarnation + 1, index: i,
 		target: t, number: number, trialOf: none, state: idle,
+		downSince: w.now,
 	}
 	return c
 }
@@ -106,6 +110,9 @@ func (w *Worker) closeSocket(c *conn) {
 	c.armed &= 1 << failbackTimer
 	c.session, c.h2, c.h1, c.secure, c.encoder, c.head = nil, nil, nil, nil, nil, nil
 	c.watchesRoom, c.connectBegan = false, 0
+	if c.openAt != 0 {
+		c.openAt, c.downSince = 0, w.now
+	}
 }
 
 // leave gives up the place and frees the record after the turn: events of this turn may still name it.

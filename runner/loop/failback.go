@@ -73,6 +73,7 @@ func (w *Worker) replaceByTrial(trial *conn) bool {
 		return false
 	}
 	trial.trialOf, trial.holdsPlace = none, true
+	trial.downSince = w.now // until now the place had the other connection
 	c.holdsPlace, c.failbackAt = false, 0
 	w.dismissed = append(w.dismissed, c.index)
 	return true

@@ -41,12 +41,13 @@ func (w *Worker) send(tok, ci int32) bool {
 		w.offer(ci)
 	}
 	if !r.retried {
-		w.countSent(r)
+		w.countSent(r, c)
 	}
 	return true
 }
 
-func (w *Worker) countSent(r *request) {
+// countSent counts a request that is sent for the first time.
+func (w *Worker) countSent(r *request, c *conn) {
 	if r.stage < 0 {
 		w.onceCounters(r.stage).Sent++
 		return
@@ -64,7 +65,14 @@ func (w *Worker) countSent(r *request) {
 	if r.attempt > 0 {
 		w.rec.Steps[r.step].Retries++
 	}
-	w.rec.Blocked.Record((r.sent - r.picked) / 1000)
+	down := c.downWithin(r.picked)
+	w.rec.Reconnecting.Record(down / 1000)
+	w.rec.Blocked.Record((r.sent - r.picked - down) / 1000)
+}
+
+// downWithin is for how much of the time from an instant until now an open connection was not open.
+func (c *conn) downWithin(from int64) int64 {
+	return max(0, c.openAt-max(from, c.downSince))
 }
 
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.

@@ -569,8 +569,8 @@ func (b *bench) totals() *rvTotals {
 			b.t.Errorf("%d of %d %s have a cause", causes[of], n, of)
 		}
 	}
-	if n := b.w.rec.Blocked.Count(); n != out.Sent {
-		b.t.Errorf("%d blocked times of %d requests", n, out.Sent)
+	if n, m := b.w.rec.Blocked.Count(), b.w.rec.Reconnecting.Count(); n != out.Sent || m != out.Sent {
+		b.t.Errorf("%d blocked and %d reconnecting times of %d requests", n, m, out.Sent)
 	}
 	return &out
 }

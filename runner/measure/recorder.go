@@ -21,6 +21,7 @@ type Recorder struct {
 	ServiceTime     histogram.H
 	TimeToFirstByte histogram.H
 	Lag             histogram.H
+	Reconnecting    histogram.H
 	Blocked         histogram.H
 	Connect         histogram.H
 
@@ -140,8 +141,8 @@ func (s *Step) foldInto(total *Step) {
 }
 
 // histograms lists those that are not a step's.
-func (r *Recorder) histograms() [5]*histogram.H {
-	return [5]*histogram.H{&r.ServiceTime, &r.TimeToFirstByte, &r.Lag, &r.Blocked, &r.Connect}
+func (r *Recorder) histograms() [6]*histogram.H {
+	return [6]*histogram.H{&r.ServiceTime, &r.TimeToFirstByte, &r.Lag, &r.Reconnecting, &r.Blocked, &r.Connect}
 }
 
 func (r *Recorder) foldTimes(total *Recorder) {

@@ -45,6 +45,7 @@ type Report struct {
 	ServiceTime     Times `json:"serviceTime"`
 	TimeToFirstByte Times `json:"timeToFirstByte"`
 	Lag             Times `json:"lag"`
+	Reconnecting    Times `json:"reconnecting"`
 	Blocked         Times `json:"blocked"`
 	Connect         Times `json:"connect"`
 
@@ -267,6 +268,7 @@ type ReportHistograms struct {
 	ServiceTime     Histogram `json:"serviceTime"`
 	TimeToFirstByte Histogram `json:"timeToFirstByte"`
 	Lag             Histogram `json:"lag"`
+	Reconnecting    Histogram `json:"reconnecting"`
 	Blocked         Histogram `json:"blocked"`
 	Connect         Histogram `json:"connect"`
 }

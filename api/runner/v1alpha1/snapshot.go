@@ -232,6 +232,7 @@ type Histograms struct {
 	ServiceTime     Histogram `json:"serviceTime"`
 	TimeToFirstByte Histogram `json:"timeToFirstByte"`
 	Lag             Histogram `json:"lag"`
+	Reconnecting    Histogram `json:"reconnecting"`
 	Blocked         Histogram `json:"blocked"`
 	Connect         Histogram `json:"connect"`
 }
