@@ -150,7 +150,7 @@ func (w *world) operator() {
 	options := controllers.ManagerOptions(cfg)
 	options.Controller.SkipNameValidation = ptr.To(true)
 	options.Logger = logr.Discard()
-	options.GracefulShutdownTimeout = ptr.To(5 * time.Second)
+	options.GracefulShutdownTimeout = ptr.To(soon)
 	mgr, err := ctrl.NewManager(apiServer, options)
 	w.must(err)
 	ctx, cancel := context.WithCancel(w.ctx)

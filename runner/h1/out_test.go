@@ -31,7 +31,7 @@ func TestStableBodies(t *testing.T) {
 			if !bytes.Equal(got, want) {
 				t.Errorf("%d octets were sent, want %d", len(got), len(want))
 			}
-			if v.out.total != uint64(len(want)) || v.out.tail != nil && len(v.out.tail) > 0 {
+			if v.out.total != uint64(len(want)) || len(v.out.tail) > 0 {
 				t.Errorf("%d octets counted, want %d", v.out.total, len(want))
 			}
 		})

@@ -58,7 +58,7 @@ func TestHostileHTTP1Heads(t *testing.T) {
 		says("5.1 an empty value", status+"a:\r\n"+length0, tolerated),
 		says("RFC 9110 5.4 a head of 1 MiB", status+"a: "+strings.Repeat("v", 1<<20)+"\r\n"+length0, broken),
 		says("RFC 9110 5.4 100 000 fields", status+strings.Repeat("a: b\r\n", 100_000)+length0, broken),
-		h1row{name: "4 a head of single octets", want: tolerated, does: func(c *h1conn, _ *http.Request) {
+		{name: "4 a head of single octets", want: tolerated, does: func(c *h1conn, _ *http.Request) {
 			for _, b := range []byte(whole) {
 				_, _ = c.Write([]byte{b})
 			}
@@ -100,7 +100,7 @@ func TestHostileHTTP1Framing(t *testing.T) {
 		says("6.1 transfer-encoding in HTTP/1.0", "HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", broken),
 		saysAndCloses("7.1 closes within a chunk", chunked+"5\r\nok", cut),
 		saysAndCloses("7.1 closes without the last chunk", chunked+"2\r\nok\r\n", cut),
-		h1row{name: "7.1 chunks of one octet, one by one", want: tolerated, does: func(c *h1conn, _ *http.Request) {
+		{name: "7.1 chunks of one octet, one by one", want: tolerated, does: func(c *h1conn, _ *http.Request) {
 			c.text(chunked)
 			for range 200 {
 				c.text("1\r\nx\r\n")

@@ -25,7 +25,7 @@ func main() {
 	case len(os.Args) > 3 && os.Args[1] == "view":
 		err = enter(cgroup2.View(os.Args[2]), os.Args[3:])
 	default:
-		err = fmt.Errorf("usage: %s probe | view VIEW COMMAND...", os.Args[0])
+		err = fmt.Errorf("usage: %s probe | view VIEW COMMAND [ARGUMENT]", os.Args[0])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
