@@ -12,8 +12,8 @@ import (
 )
 
 // Windows turns the snapshots of a run, as they come in, into a series of windows of one second,
-// and of more when the run is long. It holds the distributions of at most MaxWindows windows, some
-// kilobytes each, so that those of longer windows are merged and not guessed.
+// and of more when the run is long. It holds the distributions of at most MaxWindows windows, up to 5 bytes
+// for each distinct time in each (spectrum), so that those of longer windows are merged and not guessed.
 //
 // It is not safe for concurrent use.
 type Windows struct {
