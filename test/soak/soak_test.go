@@ -15,6 +15,9 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
+// requestsPerSecond is the rate of the soak.
+const requestsPerSecond = 2000
+
 const manifest = `apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: soak}
@@ -33,7 +36,7 @@ spec:
   chains:
     - {name: reads, target: t, steps: [{template: get}, {template: look}]}
   rates:
-    - {name: soak, requestsPerSecond: 2000, duration: %s}
+    - {name: soak, requestsPerSecond: %d, duration: %s}
 `
 
 // TestSoak is described by the package.
@@ -45,13 +48,14 @@ func TestSoak(t *testing.T) {
 	var n counts
 	servers := []*server{newServer(t, &n), newServer(t, &n)}
 	file := filepath.Join(t.TempDir(), "soak.yaml")
-	text := fmt.Sprintf(manifest, "http://"+servers[0].address, "http://"+servers[1].address, lasts)
+	text := fmt.Sprintf(manifest, "http://"+servers[0].address, "http://"+servers[1].address, requestsPerSecond, lasts)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	run := exec.Command(os.Getenv("H2SURGE"), "run", "-q", "-f", file, "-o", "json")
 	run.Stdout, run.Stderr = &out, os.Stderr
+	h := newHeap(t, run)
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +66,7 @@ func TestSoak(t *testing.T) {
 		defer close(gone)
 		away(servers, done)
 	}()
-	warm, end := watch(t, run.Process.Pid, lasts)
+	sizes := h.watch(t, run.Process.Pid, lasts)
 	err = run.Wait()
 	close(done)
 	<-gone
@@ -74,11 +78,8 @@ func TestSoak(t *testing.T) {
 		t.Fatalf("%v, no report: %s", err, out.String())
 	}
 	compare(t, &r, &n)
-	t.Logf("FIGURE %v: %d requests, %d connections, %d GOAWAY; %d KiB after the warm-up, %d KiB at the end",
-		lasts, r.Requests.Sent, n.connections.Load(), n.goAways.Load(), warm>>10, end>>10)
-	if limit := warm + warm/4 + 8<<20; end > limit {
-		t.Errorf("the runner's memory grew from %d to %d KiB, %d allowed", warm>>10, end>>10, limit>>10)
-	}
+	t.Logf("FIGURE %v: %d requests, %d connections, %d GOAWAY", lasts, r.Requests.Sent, n.connections.Load(), n.goAways.Load())
+	h.check(t, sizes)
 }
 
 // compare holds the report against what the servers have counted.
@@ -106,23 +107,4 @@ func compare(t *testing.T, r *rv.Report, n *counts) {
 	for _, f := range r.Failures {
 		t.Logf("%+v", f)
 	}
-}
-
-// watch returns the resident memory of the runner after the warm-up, which is the first fifth, and near the end:
-// the median of samples in a tenth of the run each.
-func watch(t *testing.T, pid int, lasts time.Duration) (warm, end int64) {
-	t.Helper()
-	begin := time.Now()
-	window := func(from, to time.Duration) int64 {
-		var samples []int64
-		time.Sleep(time.Until(begin.Add(from)))
-		for time.Since(begin) < to {
-			samples = append(samples, resident(t, pid))
-			time.Sleep(lasts / 200)
-		}
-		return median(samples)
-	}
-	warm = window(lasts/5, lasts*3/10)
-	end = window(lasts*9/10, lasts*98/100)
-	return warm, end
 }
