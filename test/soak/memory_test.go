@@ -18,10 +18,10 @@ import (
 
 // What two structures hold at most, as docs/runbook.md states it. The report's windows have no more distinct response
 // times and lags than there are requests, at most 5 bytes each; the rest of a second's window is less than a KiB.
-// Histograms have 184 KiB each: one for each of two steps and five more, twice for the worker and once for the runner.
+// Histograms have 184 KiB each: one for each of two steps and six more, twice for the worker and once for the runner.
 const (
 	windowOctets    = 2*5*requestsPerSecond + 1<<10
-	histogramOctets = (2 + 5) * (2 + 1) * 184 << 10
+	histogramOctets = (2 + 6) * (2 + 1) * 184 << 10
 )
 
 // restGrowth is by how much everything else may be greater at the end than after a quarter or a half of the run:
