@@ -210,13 +210,21 @@ func TestProtocolOfControl(t *testing.T) {
 	}
 }
 
-func await(t *testing.T, r *Runner, want rv.State) {
-	t.Helper()
-	for range 1000 {
-		if r.Snapshot().State == want {
-			return
+// eventually asks until something is so, or returns false.
+func eventually(is func() bool) bool {
+	for range 3000 {
+		if is() {
+			return true
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+	return false
+}
+
+func await(t *testing.T, r *Runner, want rv.State) {
+	t.Helper()
+	if eventually(func() bool { return r.Snapshot().State == want }) {
+		return
 	}
 	t.Fatalf("state %s, want %s: %s", r.Snapshot().State, want, r.Snapshot().Message)
 }
@@ -417,7 +425,9 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 
 // TestShareIsDealtAgainWhileRunning: one of two runners takes the whole over from the other at an
 // instant, and gives half of it back.
-func TestShareIsDealtAgainWhileRunning(t *testing.T) {
+func TestShareIsDealtAgainWhileRunning(t *testing.T) { inTime(t, dealAgain) }
+
+func dealAgain(t *testing.T, lead time.Duration) bool {
 	p := newPeer(t, 0)
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Duration: 1200 * time.Millisecond})
 	halves, err := shard.Split(plan, 2)
@@ -437,7 +447,7 @@ func TestShareIsDealtAgainWhileRunning(t *testing.T) {
 		}
 		await(t, runners[i], rv.StateReady)
 	}
-	at := rv.Clock() + int64(50*time.Millisecond)
+	at := rv.Clock() + int64(lead)
 	whole := shard.Whole(plan)
 	for i, r := range runners {
 		if err := r.Start(rv.Start{At: at}); err != nil {
@@ -449,6 +459,9 @@ func TestShareIsDealtAgainWhileRunning(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+	if rv.Clock() >= at+int64(400*time.Millisecond) {
+		return false
 	}
 	var slots [2]int64
 	var sent int64
@@ -462,4 +475,5 @@ func TestShareIsDealtAgainWhileRunning(t *testing.T) {
 	if slots != [2]int64{800, 400} || p.requests.Load() != sent {
 		t.Errorf("slots %v, sent %d, the peer counted %d", slots, sent, p.requests.Load())
 	}
+	return true
 }
