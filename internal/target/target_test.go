@@ -302,7 +302,7 @@ func TestLatency(t *testing.T) {
 
 // TestLatencyAborted: what is reset while it waits is counted so, and no answer follows.
 func TestLatencyAborted(t *testing.T) {
-	onBoth(t, Options{Latency: 200 * time.Millisecond}, func(t *testing.T, s *Server) {
+	onBoth(t, Options{Latency: time.Second}, func(t *testing.T, s *Server) {
 		c := client(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 5)
@@ -398,7 +398,7 @@ func TestStatsHandler(t *testing.T) {
 
 // TestResetInFlight: what came before a reset is not counted after it.
 func TestResetInFlight(t *testing.T) {
-	s := start(t, Options{Latency: 100 * time.Millisecond}, (*Server).Serve)
+	s := start(t, Options{Latency: time.Second}, (*Server).Serve)
 	c := client(t)
 	done := make(chan reply, 1)
 	go func() {

@@ -74,7 +74,7 @@ func TestWindowOfClosedStreams(t *testing.T) {
 	p.start()
 	plan := newPlan(p.address, rv.ProtocolH2C, 4)
 	plan.Targets[0].HTTP2.ConnectionWindow = ptr(65535)
-	setTimeout(plan, 100*time.Millisecond)
+	shortTimeout(plan)
 	s := mustExecute(t, plan)
 	p.await()
 	want := outcome{place: theStream, codes: []http2.ErrCode{http2.ErrCodeCancel}, timedOut: 1}
