@@ -26,8 +26,14 @@ choose() {
   fi
 }
 
-# given: somebody's cluster, which is neither made nor removed
-given_up() { export KUBECONFIG=$E2E_KUBECONFIG; }
+die() { echo "e2e.sh: $*" >&2; exit 1; }
+
+# given: a cluster of E2E_KUBECONFIG, which is neither made nor removed
+given_up() {
+  export KUBECONFIG=$E2E_KUBECONFIG
+  command -v kubectl >/dev/null || die "kubectl is missing: install it and put it on PATH"
+  kubectl get --raw /readyz --request-timeout=10s >/dev/null || die "the cluster of E2E_KUBECONFIG does not answer: check $KUBECONFIG"
+}
 given_load() { if [ -n "${E2E_LOAD:-}" ]; then $E2E_LOAD "$1"; fi; }
 given_clear() { given_up && clear_cluster; }
 given_down() { clear_cluster; }

@@ -55,6 +55,7 @@ func TestWhatIsMissing(t *testing.T) {
 		{"no package manager", []string{"./install.sh", "h2surge-none=none"}, machine{[]string{"apt-get"}, root}, "install.sh: h2surge-none is missing: install it (Debian's package is none), or run this as root on Debian or Ubuntu"},
 		{"a cluster without root", []string{"cluster/up", "--check"}, machine{nil, user}, "up: needs root: the kubelet and containerd do"},
 		{"e2e without root", []string{"./e2e.sh"}, machine{[]string{"kind"}, user}, "up: needs root: the kubelet and containerd do"},
+		{"e2e without kubectl", []string{"env", "E2E_KUBECONFIG=/none", "./e2e.sh"}, machine{[]string{"kubectl"}, user}, "e2e.sh: kubectl is missing: install it and put it on PATH"},
 		{"a cluster without Go", []string{"cluster/up", "--check"}, machine{[]string{"go"}, root}, "up: go is missing: install Go 1.26 or later and put it on PATH"},
 		{"a port in use", []string{"cluster/up", "--check"}, machine{nil, root}, "up: port 12379 of 127.0.0.1 is in use, and etcd needs it: end the program that listens there (ss -ltnp sport = :12379)"},
 	} {
