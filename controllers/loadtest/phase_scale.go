@@ -65,16 +65,21 @@ func completions(job *batchv1.Job) int {
 	return int(*job.Spec.Completions)
 }
 
-// room is how many shards the collector may deal the load to: as many as there are to be, but for those
-// above a hole, which have to go before it can be filled.
+// room is how many shards the collector may give a share: those that the test must have, but none from the first one on that must go before
+// it can be made again. That is one whose index the Job counts as over, and one above the Job's indices whose pod is still there: the Job
+// controller is about to delete it.
 func (s *scope) room() int {
 	n := s.shards()
 	if !s.mayStart() {
 		return n
 	}
-	for i := range min(n, completions(s.job)) {
-		if s.vacant(i) && spent(s.job, i) {
+	have := completions(s.job)
+	for i := range n {
+		if i < have && s.vacant(i) && spent(s.job, i) {
 			return i
+		}
+		if i >= have && s.pods[i] != nil {
+			return have
 		}
 	}
 	return n

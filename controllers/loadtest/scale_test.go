@@ -95,6 +95,8 @@ func TestIndices(t *testing.T) {
 		"a hole below one with a part":  {4, 4, "mmLm", "2", "", false, 2, 4},
 		"a hole, the one above is gone": {4, 4, "mmLL", "2-3", "", false, 2, 2},
 		"a lost one is no hole":         {3, 3, "mmx", "", "2", false, 3, 3},
+		"more, a pod is yet to go":      {2, 4, "mmLj", "", "", false, 2, 2},
+		"more, the pod is gone":         {2, 4, "mmL-", "", "", false, 4, 4},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
