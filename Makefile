@@ -63,7 +63,7 @@ fmt: ## Format the Go code.
 .PHONY: vet
 vet: ## Run go vet, on the e2e stories too.
 	go vet ./...
-	go vet -tags $(TAGS) ./test/...
+	go vet -tags $(TAGS) ./test/... ./cmd/h2surge
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Run golangci-lint: the law of imports among others.

@@ -18,8 +18,7 @@ export KUBEBUILDER_ASSETS
 echo "KUBEBUILDER_ASSETS=$KUBEBUILDER_ASSETS"
 
 step "go vet, on the e2e stories too"
-go vet ./...
-go vet -tags e2e,conformance,prometheus,chart,html,cgroup2,soak ./test/... ./cmd/h2surge
+make -s vet
 
 step "unit tests and envtest, with the race detector"
 gotest() { go test -json "$@" | go run ./hack/gotest -skips hack/skips.txt; }

@@ -44,7 +44,7 @@ func named(b *bytes.Buffer, width int, name, figures string) {
 	line(b, "  %-*s%s", width, name, figures)
 }
 
-// wrapNamed writes text behind a name, and goes on below the text.
+// wrapNamed writes text behind a name, and continues below the text.
 func wrapNamed(b *bytes.Buffer, name, text string) {
 	behind(b, fmt.Sprintf("  %-13s", name), text)
 }

@@ -99,7 +99,7 @@ func parseFields(p []byte, i int, h *head) (n int, err *Error) {
 	}
 }
 
-// unfold replaces the line ends behind which a field goes on (obs-fold, RFC 9112
+// unfold replaces the line ends behind which a field continues (obs-fold, RFC 9112
 // 5.2) by spaces, in place. p[end:next] is the end of the field's first line; the
 // results are those of its last. next is 0 when what follows the field is cut,
 // for that may be another line of it. bareLF says that LF alone ends a line.

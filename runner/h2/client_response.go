@@ -149,7 +149,7 @@ func (c *Client) endResponse(s *stream) {
 
 // endEarly: the response is complete, the request is not and need not be. A
 // server that does not want the rest says so by RST_STREAM(NO_ERROR) (RFC 9113
-// 8.1), for which the stream waits; the request goes on meanwhile. If none
+// 8.1), for which the stream waits; the request continues meanwhile. If none
 // comes, ResetAbandoned resets the stream.
 func (c *Client) endEarly(s *stream) {
 	tok, silent := s.tok, s.flags&abandoned != 0

@@ -16,7 +16,7 @@ func (w *Worker) recovered(p any) error {
 }
 
 // finishBroken ends a worker whose connections and queues are in no state to be used. It closes the sockets
-// and runs what is in the inbox: whoever has put it there waits for it.
+// and runs what is in the inbox: the goroutine that put it there waits for it.
 func (w *Worker) finishBroken() {
 	for i := range w.conns {
 		if c := &w.conns[i]; c.fd >= 0 {

@@ -3,7 +3,7 @@ package loop
 import "time"
 
 // A connection that has moved on to another endpoint tries its first one again every failback interval. The
-// trial is a connection of its own without a place: the working one goes on until the trial has proved the first
+// trial is a connection of its own without a place: the working one stays until the trial has proved the first
 // endpoint, and if that fails nothing has changed.
 
 // defaultFailback is the failback interval of a plan that has none.

@@ -158,8 +158,8 @@ type Worker struct {
 	abort           bool
 	endedByDeadline bool
 	stall           stall
-	// ending is why the connection ends whose session is told so, and why the cause of the outcome that a
-	// session reports: both are valid during those calls only.
+	// ending is why a connection ends, valid while its session is closed. why is the cause of the outcome that a session reports,
+	// valid during that report.
 	ending, why failure.Cause
 	// problem is the last connection failure, while not ready.
 	problem string

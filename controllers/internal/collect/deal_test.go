@@ -257,7 +257,7 @@ func TestJoinersDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// A test that started with fewer than all of its shards goes on with these when another operator takes over: a shard without a pod had no
+// A test that started with fewer than all of its shards continues with these when another operator takes over: a shard without a pod had no
 // share that could be lost.
 func TestSuccessorOfATestThatStartedWithFewer(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {
