@@ -69,6 +69,10 @@ vet: ## Run go vet, on the e2e stories too.
 lint: $(TOOLS)/golangci-lint ## Run golangci-lint: the law of imports among others.
 	$(TOOLS)/golangci-lint run
 
+.PHONY: prose
+prose: ## Count the words that hack/prose/rules.yaml replaces in comments and identifiers, by package; PKG=FOLDER prints the places.
+	@go run ./hack/prose -rest $(PKG)
+
 .PHONY: verify
 verify: generate manifests docs vet lint ## Regenerate everything and fail when something differs; format, vet, lint, shellcheck.
 	cd hack/tools && go test ./...
