@@ -62,10 +62,10 @@ func (w *witness) seen() map[string]int {
 
 func text(s string) rv.Text { return rv.Text{{Literal: s}} }
 
-// plain is a plan of one chain to a server, of n requests as fast as possible, over at most eight streams. With more
+// plain is a plan of one chain to a server, of n requests in a closed loop, over at most eight streams. With more
 // requests than streams, instances come to their second steps however long the process does not run.
 func plain(w *witness, http2 bool, n int64, steps ...rv.Step) *rv.Plan {
-	p := lifeCycle(w.address(), rv.Rate{Name: "r", AsFastAsPossible: true, Requests: n})
+	p := lifeCycle(w.address(), rv.Rate{Name: "r", ClosedLoop: true, Requests: n})
 	p.Targets[0].MaxConcurrentStreams = 2
 	p.Variables = nil
 	if !http2 {

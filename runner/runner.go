@@ -131,8 +131,8 @@ func checkRates(rates []rv.Rate) error {
 	for i := range rates {
 		r := &rates[i]
 		switch {
-		case r.AsFastAsPossible == (r.Count > 0):
-			return fmt.Errorf("rates[%d]: exactly one of asFastAsPossible and count is needed", i)
+		case r.ClosedLoop == (r.Count > 0):
+			return fmt.Errorf("rates[%d]: exactly one of closedLoop and count is needed", i)
 		case r.Count < 0 || r.Count > 0 && r.Period <= 0:
 			return fmt.Errorf("rates[%d]: count and period must be positive", i)
 		case r.Duration < 0 || r.Requests < 0 || r.Duration == 0 && r.Requests == 0:

@@ -100,7 +100,7 @@ func TestRunCountsWhatThePeerCounts(t *testing.T) {
 	plan := lifeCycle(p.address,
 		rv.Rate{Name: "warm", Count: 500, Period: time.Second, Requests: 100, WarmUp: true},
 		rv.Rate{Name: "paced", Count: 3000, Period: time.Second, Requests: 1500},
-		rv.Rate{Name: "fast", AsFastAsPossible: true, Requests: 1500})
+		rv.Rate{Name: "fast", ClosedLoop: true, Requests: 1500})
 	for _, workers := range []int{1, 3} {
 		p.requests.Store(0)
 		p.mu.Lock()
@@ -138,7 +138,7 @@ func TestRunOverHTTP1(t *testing.T) {
 		p.requests.Store(0)
 		plan := lifeCycle(p.address,
 			rv.Rate{Name: "paced", Count: 3000, Period: time.Second, Requests: 600},
-			rv.Rate{Name: "fast", AsFastAsPossible: true, Requests: 600})
+			rv.Rate{Name: "fast", ClosedLoop: true, Requests: 600})
 		plan.Targets[0].Protocol, plan.Targets[0].HTTP1 = rv.ProtocolHTTP1, use
 		s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
 		if err != nil {
@@ -258,7 +258,7 @@ func TestShareIsChecked(t *testing.T) {
 func TestRatesAreChecked(t *testing.T) {
 	for _, r := range []rv.Rate{
 		{Name: "no mode", Duration: time.Second},
-		{Name: "two modes", Count: 1, Period: 1, AsFastAsPossible: true, Duration: time.Second},
+		{Name: "two modes", Count: 1, Period: 1, ClosedLoop: true, Duration: time.Second},
 		{Name: "no bound", Count: 1, Period: 1},
 		{Name: "no period", Count: 1, Duration: time.Second},
 		{Name: "negative", Count: 1, Period: 1, Duration: -1},
@@ -410,7 +410,7 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 	for want, rates := range map[string][]rv.Rate{
 		"rates: the plan has 1":                                         {plan.Rates[0], plan.Rates[0]},
 		"rates[0]: only count and period may change":                    {{Name: "r", Count: 100, Period: time.Second, Duration: time.Hour}},
-		"rates[0]: exactly one of asFastAsPossible and count is needed": {{Name: "r", Duration: time.Minute}},
+		"rates[0]: exactly one of closedLoop and count is needed":       {{Name: "r", Duration: time.Minute}},
 		"rates[0]: count and period must be positive":                   {{Name: "r", Count: 1, Duration: time.Minute}},
 		"rates[0]: a positive duration or number of requests is needed": {{Name: "r", Count: 1, Period: 1}},
 	} {

@@ -51,7 +51,7 @@ func TestRunOverTLS(t *testing.T) {
 		{CAFile: ca, ServerName: "example.com", MinVersion: "1.3", MaxVersion: "1.3", ALPN: []string{"h2"}},
 	} {
 		p.requests.Store(0)
-		plan := securePlan(p.address, tls, rv.Rate{Name: "fast", AsFastAsPossible: true, Requests: 1500})
+		plan := securePlan(p.address, tls, rv.Rate{Name: "fast", ClosedLoop: true, Requests: 1500})
 		s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +80,7 @@ func TestTLSProblemsAreTold(t *testing.T) {
 		{rv.TLS{MinVersion: "1.2", MaxVersion: "1.3", CipherSuites: []string{"TLS_AES_128_GCM_SHA256"}}, "belongs to TLS 1.3, whose suites cannot be chosen"},
 		{rv.TLS{MinVersion: "1.2", MaxVersion: "1.3", Curves: []string{"x"}}, `targets[0].tls.curves: "x" is not known`},
 	} {
-		plan := securePlan(p.address, tt.tls, rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 1})
+		plan := securePlan(p.address, tt.tls, rv.Rate{Name: "r", ClosedLoop: true, Requests: 1})
 		if got := problem(t, plan, tt.want); !strings.Contains(got, tt.want) {
 			t.Errorf("%+v: problem %q, want %q", tt.tls, got, tt.want)
 		}

@@ -326,7 +326,7 @@ type RequestCounts struct {
 
 // RateStatus is in requests a second, as decimal strings.
 type RateStatus struct {
-	// asked is the rate of the spec over the measured stages; "0" when as fast as possible.
+	// asked is the rate of the spec over the measured stages; "0" when one of them is a closed loop.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Asked string `json:"asked"`

@@ -34,10 +34,10 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.variables) == has(oldSelf.spec.variables) && (!has(self.spec.variables) || self.spec.variables == oldSelf.spec.variables))",message="variables are frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.variables"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.templates == oldSelf.spec.templates",message="templates are frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.templates"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.chains == oldSelf.spec.chains",message="chains are frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.chains"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.rates.size() == oldSelf.spec.rates.size() && self.spec.rates.all(i, r, r.name == oldSelf.spec.rates[i].name && has(r.asFastAsPossible) == has(oldSelf.spec.rates[i].asFastAsPossible) && has(r.duration) == has(oldSelf.spec.rates[i].duration) && (!has(r.duration) || r.duration == oldSelf.spec.rates[i].duration) && has(r.requests) == has(oldSelf.spec.rates[i].requests) && (!has(r.requests) || r.requests == oldSelf.spec.rates[i].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.rates[i].warmUp) && oldSelf.spec.rates[i].warmUp)))",message="while the test runs only requestsPerSecond and requestsPer of a stage may change, beside stop, suspend, runner.shards and ttlSecondsAfterFinished",fieldPath=".spec.rates"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.rates.size() == oldSelf.spec.rates.size() && self.spec.rates.all(i, r, r.name == oldSelf.spec.rates[i].name && has(r.closedLoop) == has(oldSelf.spec.rates[i].closedLoop) && has(r.duration) == has(oldSelf.spec.rates[i].duration) && (!has(r.duration) || r.duration == oldSelf.spec.rates[i].duration) && has(r.requests) == has(oldSelf.spec.rates[i].requests) && (!has(r.requests) || r.requests == oldSelf.spec.rates[i].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.rates[i].warmUp) && oldSelf.spec.rates[i].warmUp)))",message="while the test runs only requestsPerSecond and requestsPer of a stage may change, beside stop, suspend, runner.shards and ttlSecondsAfterFinished",fieldPath=".spec.rates"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.thresholds) == has(oldSelf.spec.thresholds) && (!has(self.spec.thresholds) || self.spec.thresholds == oldSelf.spec.thresholds))",message="thresholds are frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.thresholds"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.runner) == has(oldSelf.spec.runner) && (!has(self.spec.runner) || (has(self.spec.runner.minShards) == has(oldSelf.spec.runner.minShards) && (!has(self.spec.runner.minShards) || self.spec.runner.minShards == oldSelf.spec.runner.minShards) && has(self.spec.runner.startTimeout) == has(oldSelf.spec.runner.startTimeout) && (!has(self.spec.runner.startTimeout) || self.spec.runner.startTimeout == oldSelf.spec.runner.startTimeout) && has(self.spec.runner.onShardLost) == has(oldSelf.spec.runner.onShardLost) && (!has(self.spec.runner.onShardLost) || self.spec.runner.onShardLost == oldSelf.spec.runner.onShardLost) && has(self.spec.runner.cpusPerShard) == has(oldSelf.spec.runner.cpusPerShard) && (!has(self.spec.runner.cpusPerShard) || self.spec.runner.cpusPerShard == oldSelf.spec.runner.cpusPerShard) && has(self.spec.runner.template) == has(oldSelf.spec.runner.template) && (!has(self.spec.runner.template) || self.spec.runner.template == oldSelf.spec.runner.template))))",message="runner is frozen while the test runs but for shards; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.runner"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || !has(self.spec.runner) || !has(oldSelf.spec.runner) || self.spec.runner.shards == oldSelf.spec.runner.shards || !self.spec.rates.exists(r, has(r.asFastAsPossible) && has(r.requests))",message="runner.shards is frozen while the test runs, because a stage is asFastAsPossible and bounded by requests, which only the shards that began with it can divide",fieldPath=".spec.runner.shards"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || !has(self.spec.runner) || !has(oldSelf.spec.runner) || self.spec.runner.shards == oldSelf.spec.runner.shards || !self.spec.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="runner.shards is frozen while the test runs, because a stage is a closedLoop that ends by requests, which only the shards that began with it can divide",fieldPath=".spec.runner.shards"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="activeDeadlineSeconds is frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.activeDeadlineSeconds"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.weightBy) == has(oldSelf.spec.weightBy) && (!has(self.spec.weightBy) || self.spec.weightBy == oldSelf.spec.weightBy))",message="weightBy is frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.weightBy"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.seed) == has(oldSelf.spec.seed) && (!has(self.spec.seed) || self.spec.seed == oldSelf.spec.seed))",message="seed is frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.seed"
@@ -74,8 +74,8 @@ type LoadTestList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.shards) || self.targets.all(t, !has(t.connections) || t.connections >= self.runner.shards)",message="connections must be at least runner.shards, one for each shard",fieldPath=".targets"
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.minShards) || self.runner.minShards <= self.runner.shards",message="minShards must be at most runner.shards",fieldPath=".runner.minShards"
-// +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.minShards) || self.runner.minShards >= self.runner.shards || !self.rates.exists(r, has(r.asFastAsPossible) && has(r.requests))",message="minShards below runner.shards does not go with a stage that is asFastAsPossible and bounded by requests",fieldPath=".runner.minShards"
-// +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.onShardLost) || self.runner.onShardLost != 'redeal' || !self.rates.exists(r, has(r.asFastAsPossible) && has(r.requests))",message="redeal does not go with a stage that is asFastAsPossible and bounded by requests",fieldPath=".runner.onShardLost"
+// +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.minShards) || self.runner.minShards >= self.runner.shards || !self.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="minShards below runner.shards does not go with a stage that is a closedLoop that ends by requests",fieldPath=".runner.minShards"
+// +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.onShardLost) || self.runner.onShardLost != 'redeal' || !self.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="redeal does not go with a stage that is a closedLoop that ends by requests",fieldPath=".runner.onShardLost"
 type LoadTestSpec struct {
 	// targets are the services under load, 1 to 64 of them. Chains name them. A target that no
 	// chain names is connected to all the same, and a warning says so.
@@ -317,10 +317,10 @@ type Target struct {
 }
 
 // Rate is a stage of the load: exactly one mode (requestsPerSecond, requestsPer or
-// asFastAsPossible) and at least one bound (duration, requests). With both bounds the stage ends
+// closedLoop) and at least one bound (duration, requests). With both bounds the stage ends
 // at whichever is reached first.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.requestsPerSecond), has(self.requestsPer), has(self.asFastAsPossible)].filter(x, x).size() == 1",message="exactly one of requestsPerSecond, requestsPer and asFastAsPossible is needed"
+// +kubebuilder:validation:XValidation:rule="[has(self.requestsPerSecond), has(self.requestsPer), has(self.closedLoop)].filter(x, x).size() == 1",message="exactly one of requestsPerSecond, requestsPer and closedLoop is needed"
 // +kubebuilder:validation:XValidation:rule="has(self.duration) || has(self.requests)",message="duration, requests or both are needed"
 type Rate struct {
 	// name is the stage's name in results: lower-case letters, digits and -, at most 50
@@ -341,12 +341,12 @@ type Rate struct {
 	// and for those that are no whole number.
 	// +optional
 	RequestsPer *RequestsPer `json:"requestsPer,omitempty"`
-	// asFastAsPossible sends whenever a stream is free: a closed loop of connections times
-	// maxConcurrentStreams. A slow target gets less load, so response times of this mode say
-	// little about what users of a loaded target would see. Only true is possible.
+	// closedLoop makes the stage a closed loop: the runner sends a request whenever a stream is free. Up to
+	// connections times maxConcurrentStreams requests are in flight. A slow target gets fewer requests, so a
+	// response time of a closed loop is shorter than the one that a user of a loaded target sees. {} is its
+	// only value.
 	// +optional
-	// +kubebuilder:validation:Enum=true
-	AsFastAsPossible *bool `json:"asFastAsPossible,omitempty"`
+	ClosedLoop *ClosedLoop `json:"closedLoop,omitempty"`
 	// duration bounds the stage. Greater than 0 and at most 720h (30 days).
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -368,7 +368,10 @@ type Rate struct {
 
 // EndsByCount says that the stage ends on each shard when that has sent its part, so that its slots have
 // no instants by which the rest could be dealt to others.
-func (r *Rate) EndsByCount() bool { return r.AsFastAsPossible != nil && r.Requests != nil }
+func (r *Rate) EndsByCount() bool { return r.ClosedLoop != nil && r.Requests != nil }
+
+// ClosedLoop is the mode in which requests wait for streams and not for scheduled times. It has no fields: {}.
+type ClosedLoop struct{}
 
 // RequestsPer is a rate as a count and a period: {count: 1, period: 1m} is one a minute. The
 // requests are evenly spaced within the period.
@@ -440,7 +443,7 @@ type Runner struct {
 	// connections and variables. It may change while the test runs (kubectl scale does): pods are
 	// added, or the last ones leave, and the load is dealt anew to all at one instant. What is
 	// added has no part before it is ready, so the rate stays whole; what leaves awaits its
-	// responses first, and its counts are kept. A test with a stage that is asFastAsPossible and
+	// responses first, and its counts are kept. A test with a stage that is closedLoop and
 	// bounded by requests keeps its number. Default 1.
 	// +optional
 	// +kubebuilder:default=1
@@ -470,7 +473,7 @@ type Runner struct {
 	// others go on with their own parts; redeal gives its part to the others, so that the rate is
 	// whole again. After continue and redeal the result is marked partial, for what the lost runner
 	// did after its last snapshot is not known, and Passed is not True. redeal does not go with a
-	// stage that is asFastAsPossible and bounded by requests. Default fail.
+	// stage that is a closedLoop that ends by requests. Default fail.
 	// +optional
 	// +kubebuilder:default=fail
 	OnShardLost ShardLostAction `json:"onShardLost,omitempty"`

@@ -67,7 +67,7 @@ spec:
   targets: [{name: t, url: %q, connectTimeout: 300ms, tls: {%s}}]
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
-  rates: [{name: r, asFastAsPossible: true, requests: 1}]
+  rates: [{name: r, closedLoop: {}, requests: 1}]
 `, tc.url, tc.tls)
 			if tc.tls == "" {
 				manifest = strings.ReplaceAll(manifest, ", tls: {}", "")
@@ -107,7 +107,7 @@ spec:
   targets: [{name: t, url: "https://127.0.0.1:1", tls: {%s}}]
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
-  rates: [{name: r, asFastAsPossible: true, requests: 1}]
+  rates: [{name: r, closedLoop: {}, requests: 1}]
 `, tc.tls)
 		at := file(t, "m.yaml", manifest)
 		for want, args := range map[string][]string{

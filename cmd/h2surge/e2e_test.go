@@ -43,7 +43,7 @@ spec:
   rates:
     - {name: warm, duration: 300ms, requestsPerSecond: 500, warmUp: true}
     - {name: hold, duration: 1s, requestsPerSecond: 900}
-    - {name: rush, requests: 300, asFastAsPossible: true}
+    - {name: rush, requests: 300, closedLoop: {}}
 `
 
 // serve starts a target of a test, on every CPU.

@@ -34,7 +34,7 @@ spec:
       script: {luaFrom: {configMap: {name: c, key: a}}}
       expect: {checks: [{name: s, jsonSchema: {configMap: {name: c, key: b}}}]}
   chains: [{name: c, target: t, steps: [{template: a}]}]
-  rates: [{name: r, asFastAsPossible: true, requests: 10}]
+  rates: [{name: r, closedLoop: {}, requests: 10}]
 ---
 apiVersion: v1
 kind: ConfigMap

@@ -81,8 +81,8 @@ func (l *live) turn(by int) {
 	case i < 0:
 		l.shown.tell("no stage is in force: there is no rate to change")
 		return
-	case l.file[i].AsFastAsPossible:
-		l.shown.tell(fmt.Sprintf("stage %s goes as fast as possible: there is no rate to change", l.file[i].Name))
+	case l.file[i].ClosedLoop:
+		l.shown.tell(fmt.Sprintf("stage %s is a closed loop: it has no rate to change", l.file[i].Name))
 		return
 	}
 	rate, ok := stepped(l.file[i], l.steps[i]+by)
@@ -115,8 +115,8 @@ func (l *live) pause() {
 	switch {
 	case l.suspended:
 		l.shown.tell("paused")
-	case l.rates[i].AsFastAsPossible:
-		l.shown.tell("goes on, as fast as possible")
+	case l.rates[i].ClosedLoop:
+		l.shown.tell("resumed: closed loop")
 	default:
 		l.shown.tell("goes on, rate " + l.rateOf(i))
 	}
@@ -191,7 +191,7 @@ func asked(rates []rv.Rate, suspended bool) []rv.Rate {
 	}
 	out := slices.Clone(rates)
 	for i := range out {
-		out[i].Count, out[i].AsFastAsPossible = 0, false
+		out[i].Count, out[i].ClosedLoop = 0, false
 	}
 	return out
 }

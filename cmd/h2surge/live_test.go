@@ -23,7 +23,7 @@ func livePlan() *rv.Plan {
 		{Name: "few", Count: 5, Period: time.Second, Duration: time.Minute},
 		{Name: "rare", Count: 30, Period: time.Minute, Duration: time.Minute},
 		{Name: "most", Count: maxRate, Period: time.Second, Duration: time.Minute},
-		{Name: "rush", AsFastAsPossible: true, Duration: time.Minute},
+		{Name: "rush", ClosedLoop: true, Duration: time.Minute},
 	}
 	return p
 }
@@ -72,10 +72,10 @@ func TestKeysChangeTheRun(t *testing.T) {
 		{"by 1/s at least", 1, "+----", "rate 6/s\nrate 5/s\nrate 4/s\nrate 3/s\nrate 2/s\n", "60/10 5/1 40/10 30/10 20/10"},
 		{"not below 1/s", 2, "-+", "rate 0.5/s: this is as far as keys go\nrate 1.5/s\n", "900/600"},
 		{"not above what a manifest may say", 3, "+-", "rate 100000000/s: this is as far as keys go\nrate 90000000/s\n", "900000000/10"},
-		{"as fast as possible", 4, "+-", strings.Repeat("stage rush goes as fast as possible: there is no rate to change\n", 2), ""},
+		{"closed loop", 4, "+-", strings.Repeat("stage rush is a closed loop: it has no rate to change\n", 2), ""},
 		{"pause", 0, "pp", "paused\ngoes on, rate 5000/s\n", "5000/1! 5000/1"},
 		{"a rate in a pause", 0, "p+p", "paused\nrate 5500/s, paused\ngoes on, rate 5500/s\n", "5000/1! 55000/10! 55000/10"},
-		{"pause as fast as possible", 4, "pp", "paused\ngoes on, as fast as possible\n", "0/0! 0/0"},
+		{"pause in a closed loop", 4, "pp", "paused\nresumed: closed loop\n", "0/0! 0/0"},
 		{"before the start", -1, "+p", "no stage is in force: there is no rate to change\nno stage is in force: there is nothing to pause\n", ""},
 		{"after the last stage", 5, "-p", "no stage is in force: there is no rate to change\nno stage is in force: there is nothing to pause\n", ""},
 		{"help, and other keys", 0, "?xQ\r", keysHelp + "\n", ""},
@@ -161,7 +161,7 @@ func TestManifestIsReadAgain(t *testing.T) {
 		{"another target", replace("connections: 8", "connections: 9", "requestsPerSecond: 100", "requestsPerSecond: 250"), "m.yaml:6: spec.targets[0].connections: " + onlyRates, 0},
 		{"another path", replace("path: /", "path: /x"), "m.yaml:8: spec.templates[0].path: " + onlyRates, 0},
 		{"another duration", replace("duration: 1s", "duration: 2s"), "m.yaml:12: spec.rates[0].duration: " + onlyRates, 0},
-		{"another mode", replace("requestsPerSecond: 100", "asFastAsPossible: true"), "m.yaml:12: spec.rates[0].asFastAsPossible: " + onlyRates, 0},
+		{"another mode", replace("requestsPerSecond: 100", "closedLoop: {}"), "m.yaml:12: spec.rates[0].closedLoop: " + onlyRates, 0},
 		{"another stage", replace("  thresholds:", "    - {name: s, requestsPerSecond: 1, duration: 1s}\n  thresholds:"), "m.yaml:11: spec.rates: " + onlyRates, 0},
 		{"one threshold less", manifest[:strings.Index(manifest, "  thresholds:")], "m.yaml:4: spec.thresholds: " + onlyRates, 0},
 		{"another name", replace("name: small", "name: large"), "m.yaml: name of the plan " + onlyRates, 0},

@@ -39,7 +39,7 @@ spec:
   chains:
     - {name: things, target: peer, weight: 2, steps: [{template: create}, {template: look}]}
     - {name: makings, target: peer, steps: [{template: made}]}
-  rates: [{name: all, asFastAsPossible: true, requests: 25}]
+  rates: [{name: all, closedLoop: {}, requests: 25}]
 `
 
 // TestRenderIsWhatIsSent: the target gets what was printed.

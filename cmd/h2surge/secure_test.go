@@ -136,7 +136,7 @@ spec:
   targets: [{name: t, url: %q, connectTimeout: 300ms, tls: %s}]
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
-  rates: [{name: r, asFastAsPossible: true, requests: 10}]
+  rates: [{name: r, closedLoop: {}, requests: 10}]
 `, peer.url, tls)
 		var out, errors bytes.Buffer
 		code := execute(t.Context(), []string{"h2surge", "run", "-f", "-"}, strings.NewReader(manifest), &out, &errors, parts())
@@ -193,7 +193,7 @@ spec:
     - {name: t, url: %q, protocol: http1, connections: 4, connectTimeout: 200ms, connecting: {ramp: {connections: 1, period: 150ms}}}
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
-  rates: [{name: r, asFastAsPossible: true, requests: 10}]
+  rates: [{name: r, closedLoop: {}, requests: 10}]
 `, peer.url)
 	r := run(t, manifest, 0, "-f", "-")
 	if got := peer.take(); r.Requests.Succeeded != 10 || got.connections != 4 {
@@ -251,7 +251,7 @@ spec:
       tls: {ca: {configMap: {name: authority}}, certificate: {secret: {name: client}}}
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
-  rates: [{name: r, asFastAsPossible: true, requests: 50}]
+  rates: [{name: r, closedLoop: {}, requests: 50}]
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -290,7 +290,7 @@ spec:
     - {name: t, url: "https://a", tls: {ca: {configMap: {name: authority}}, certificate: {secret: {name: client}}}}
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
-  rates: [{name: r, asFastAsPossible: true, requests: 50}]
+  rates: [{name: r, closedLoop: {}, requests: 50}]
 ---
 apiVersion: v1
 kind: Secret

@@ -45,7 +45,7 @@ func (u *urlForm) register(flags *pflag.FlagSet) {
 	own.IntVarP(&u.threads, "threads", "t", 1, "`number` of workers, each on a CPU of its own; at most -c")
 	own.VarP(&u.duration, "duration", "D", "`time` to send for, such as 10s; a bare number is seconds")
 	own.Var(&u.warmUp, "warm-up-time", "`time` to send before that without counting")
-	own.Int64Var(&u.rps, "rps", 0, "`number` of requests a second of the whole test (h2load's is per connection); 0: as fast as possible")
+	own.Int64Var(&u.rps, "rps", 0, "`number` of requests a second of the whole test (h2load's is per connection); 0: a closed loop")
 	own.StringArrayVarP(&u.headers, "header", "H", nil, "header `field` to send, as 'name: value'; may be repeated; :method sets the method")
 	own.StringVarP(&u.data, "data", "d", "", "`file` with the body to send; the method becomes POST")
 	own.StringVarP(&u.input, "input-file", "i", "", "`file` with URLs, one a line, requested in turn, in place of those of the command line; - is standard input")
@@ -208,8 +208,8 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 			rates[i].RequestsPerSecond = &u.rps
 			continue
 		}
-		fast := true
-		rates[i].AsFastAsPossible = &fast
+
+		rates[i].ClosedLoop = &v1alpha1.ClosedLoop{}
 	}
 	return rates
 }

@@ -22,7 +22,7 @@ func TestURLForm(t *testing.T) {
 			Targets:   []v1alpha1.Target{{Name: "target", URL: "http://h:1", Connections: ptr.To[int32](1), MaxConcurrentStreams: 1}},
 			Templates: []v1alpha1.Template{{Name: "request", Method: "GET", Path: "/"}},
 			Chains:    []v1alpha1.Chain{{Name: "request", Target: "target", Steps: []v1alpha1.Step{{Template: "request"}}}},
-			Rates:     []v1alpha1.Rate{{Name: "load", Requests: ptr.To[int64](1), AsFastAsPossible: ptr.To(true)}},
+			Rates:     []v1alpha1.Rate{{Name: "load", Requests: ptr.To[int64](1), ClosedLoop: &v1alpha1.ClosedLoop{}}},
 		}
 		change(&spec)
 		return spec
@@ -47,8 +47,8 @@ func TestURLForm(t *testing.T) {
 		})},
 		{"bare numbers are seconds", []string{"--duration=10", "--warm-up-time=5"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Rates = []v1alpha1.Rate{
-				{Name: "warm-up", WarmUp: true, Duration: duration(5 * time.Second), AsFastAsPossible: ptr.To(true)},
-				{Name: "load", Duration: duration(10 * time.Second), AsFastAsPossible: ptr.To(true)},
+				{Name: "warm-up", WarmUp: true, Duration: duration(5 * time.Second), ClosedLoop: &v1alpha1.ClosedLoop{}},
+				{Name: "load", Duration: duration(10 * time.Second), ClosedLoop: &v1alpha1.ClosedLoop{}},
 			}
 		})},
 		{"a rate, in the warm-up too", []string{"--rps", "500", "-n", "9", "--warm-up-time", "500ms"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {

@@ -85,7 +85,7 @@ func TestUnlike(t *testing.T) {
 		"another count":    {[]runnerv1alpha1.Rate{perMinute(7)}, ""},
 		"another duration": {with(func(r *runnerv1alpha1.Rate) { r.Duration++ }), "spec.rates[0]"},
 		"a bound":          {with(func(r *runnerv1alpha1.Rate) { r.Requests = 1 }), "spec.rates[0]"},
-		"another mode":     {with(func(r *runnerv1alpha1.Rate) { r.AsFastAsPossible = true }), "spec.rates[0]"},
+		"another mode":     {with(func(r *runnerv1alpha1.Rate) { r.ClosedLoop = true }), "spec.rates[0]"},
 		"another name":     {with(func(r *runnerv1alpha1.Rate) { r.Name = "x" }), "spec.rates[0]"},
 		"one more":         {append(base, perSecond(1)), "started with 1 stages"},
 	} {

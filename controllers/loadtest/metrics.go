@@ -45,7 +45,7 @@ var (
 	descOutcome = counter("requests_total",
 		"Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost; over all shards, so far.", "outcome")
 	descDropped = counter("requests_dropped_total", "Requests of measured stages that were due and never sent, so far.")
-	descAsked   = gauge("asked_requests_per_second", "The rate of the spec over the measured stages; 0: as fast as possible.")
+	descAsked   = gauge("asked_requests_per_second", "The rate of the spec over the measured stages; 0: a closed loop.")
 	descRate    = gauge("rate_requests_per_second", "Requests sent a second, measured stages only, since their start.")
 	descTimes   = gauge("response_time_seconds", "Response time over all shards, so far, by percentile; 100 is the greatest. Exact to 0.1 %.", "percentile")
 	descErrors  = gauge("error_ratio", "1 - succeeded / (sent + dropped), so far.")

@@ -115,7 +115,7 @@ func undivided(plan *runnerv1alpha1.Plan, shards int) string {
 	}
 	for i := range plan.Rates {
 		if plan.Rates[i].EndsByCount() {
-			return fmt.Sprintf("spec.runner.shards: the test was started with %d, and spec.rates[%d] is asFastAsPossible and bounded by requests", plan.Shards, i)
+			return fmt.Sprintf("spec.runner.shards: the test was started with %d, and spec.rates[%d] is a closedLoop that ends by requests", plan.Shards, i)
 		}
 	}
 	if _, err := shard.Split(plan, shards); err != nil {

@@ -319,7 +319,7 @@ func TestPresentShards(t *testing.T) {
 			s := newScope(withJob, decided)
 			plan := started.DeepCopy()
 			if name == "divided by number" {
-				plan.Rates = []v1alpha1.Rate{builder.AsFastAsPossible("most", 10)}
+				plan.Rates = []v1alpha1.Rate{builder.ClosedLoop("most", 10)}
 			}
 			s.lt.Spec = *plan
 			compiled, why := s.alike(&s.lt.Spec)

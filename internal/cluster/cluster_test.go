@@ -137,7 +137,7 @@ func TestChangeRate(t *testing.T) {
 	single := fresh.DeepCopy()
 	single.Spec.Rates = single.Spec.Rates[:2]
 	fast := running()
-	fast.Spec.Rates[1] = v1alpha1.Rate{Name: "hold", AsFastAsPossible: ptr(true)}
+	fast.Spec.Rates[1] = v1alpha1.Rate{Name: "hold", ClosedLoop: &v1alpha1.ClosedLoop{}}
 	for _, tc := range []struct {
 		name, stage, rate string
 		lt                *v1alpha1.LoadTest
@@ -150,7 +150,7 @@ func TestChangeRate(t *testing.T) {
 		{"no name", "", "1", fresh, "", "name the stage; there are warm, hold, slow"},
 		{"another name", "x", "1", running(), "", `there is no stage "x"; there are warm, hold, slow`},
 		{"requestsPer", "slow", "1", running(), "", "stage slow has requestsPer (1 in 1m0s); this command changes requestsPerSecond only"},
-		{"as fast as possible", "hold", "1", fast, "", "stage hold goes as fast as possible"},
+		{"closed loop", "hold", "1", fast, "", "stage hold is a closed loop"},
 		{"ended", "hold", "1", ended(), "", "pcf has ended already"},
 	} {
 		r, err := ParseRate(tc.rate)

@@ -95,7 +95,7 @@ func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 	return "max"
 }
 
-// rateText shortens a decimal of status; "0" is as fast as possible.
+// rateText shortens a decimal of status; "0" is a closed loop.
 func rateText(decimal string) string {
 	v, err := strconv.ParseFloat(decimal, 64)
 	switch {

@@ -77,7 +77,7 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 	case r.RequestsPer != nil:
 		return "", fmt.Errorf("stage %s has requestsPer (%d in %s); this command changes requestsPerSecond only: kubectl edit loadtest %s", r.Name, r.RequestsPer.Count, r.RequestsPer.Period.Duration, name)
 	case r.RequestsPerSecond == nil:
-		return "", fmt.Errorf("stage %s goes as fast as possible; it has no rate", r.Name)
+		return "", fmt.Errorf("stage %s is a closed loop; it has no rate", r.Name)
 	}
 	old := *r.RequestsPerSecond
 	rate := change.of(old)

@@ -35,7 +35,7 @@ func (c *Cluster) Scale(ctx context.Context, name string, shards int32) (string,
 	}
 	begun := lt.Status.StartTime != nil
 	if stage := unscalable(lt); begun && stage != "" {
-		return "", fmt.Errorf("stage %s goes as fast as possible and ends by its requests, which are dealt out at the start: %s keeps its %d shards", plain(stage), name, old)
+		return "", fmt.Errorf("stage %s is a closed loop that ends by its requests, which are distributed at the start: %s keeps its %d shards", plain(stage), name, old)
 	}
 	text := fmt.Sprintf("%s: %d -> %d shards", name, old, shards)
 	switch {

@@ -81,7 +81,7 @@ func TestScale(t *testing.T) {
 	fresh := running()
 	fresh.Status, fresh.Spec.Runner = v1alpha1.LoadTestStatus{}, v1alpha1.Runner{}
 	byRequests := scaled()
-	byRequests.Spec.Rates[1] = v1alpha1.Rate{Name: "all", AsFastAsPossible: ptr(true), Requests: ptr(int64(5))}
+	byRequests.Spec.Rates[1] = v1alpha1.Rate{Name: "all", ClosedLoop: &v1alpha1.ClosedLoop{}, Requests: ptr(int64(5))}
 	notYet := byRequests.DeepCopy()
 	notYet.Status = v1alpha1.LoadTestStatus{}
 	for _, tc := range []struct {
@@ -95,7 +95,7 @@ func TestScale(t *testing.T) {
 		{"before the start, the default", fresh, 3, "pcf: 1 -> 3 shards", ""},
 		{"the same", scaled(), 4, "spec.runner.shards of pcf is 4 already", ""},
 		{"ended", ended(), 4, "", "pcf has ended already: Completed"},
-		{"bounded by requests", byRequests, 5, "", "stage all goes as fast as possible and ends by its requests, which are dealt out at the start: pcf keeps its 4 shards"},
+		{"bounded by requests", byRequests, 5, "", "stage all is a closed loop that ends by its requests, which are distributed at the start: pcf keeps its 4 shards"},
 		{"bounded by requests, before the start", notYet, 5, "pcf: 4 -> 5 shards", ""},
 	} {
 		c := with(tc.lt.DeepCopy())

@@ -10,8 +10,8 @@ import (
 type Stage struct {
 	// Index is that in spec.rates.
 	Index int
-	// Known: it follows from durations and rates alone. It does not while a stage lasts as long as a
-	// number of requests takes, which go as fast as possible.
+	// Known is whether durations and rates alone decide it. A closed loop that ends by its requests makes it
+	// unknown.
 	Known bool
 	// Elapsed of the stage, and how long it will take; zero: not known. Pauses do not count.
 	Elapsed, Lasts time.Duration
@@ -60,7 +60,7 @@ func length(r *v1alpha1.Rate) time.Duration {
 	return d
 }
 
-// perSecond is the rate asked for; zero: as fast as possible.
+// perSecond is the rate asked for; zero in a closed loop.
 func perSecond(r *v1alpha1.Rate) float64 {
 	switch {
 	case r.RequestsPerSecond != nil:

@@ -240,7 +240,7 @@ func TestStageAt(t *testing.T) {
 	counted := running()
 	counted.Spec.Rates[0] = v1alpha1.Rate{Name: "warm", RequestsPerSecond: ptr(int64(100)), Requests: ptr(int64(2000))}
 	fast := running()
-	fast.Spec.Rates[0] = v1alpha1.Rate{Name: "warm", AsFastAsPossible: ptr(true), Requests: ptr(int64(2000))}
+	fast.Spec.Rates[0] = v1alpha1.Rate{Name: "warm", ClosedLoop: &v1alpha1.ClosedLoop{}, Requests: ptr(int64(2000))}
 	paused := running()
 	paused.Status.Changes = []v1alpha1.Change{pause("true", 5), pause("false", 25), pause("true", 40)}
 	for _, tc := range []struct {
@@ -254,7 +254,7 @@ func TestStageAt(t *testing.T) {
 		{"second", running(), 10, Stage{Index: 1, Known: true, Lasts: 2 * time.Minute}},
 		{"over", running(), 500, Stage{Index: 2, Known: true, Elapsed: time.Minute, Lasts: time.Minute, Over: true}},
 		{"counted", counted, 19, Stage{Index: 0, Known: true, Elapsed: 19 * time.Second, Lasts: 20 * time.Second}},
-		{"as fast as possible", fast, 19, Stage{Index: 0, Elapsed: 19 * time.Second}},
+		{"closed loop", fast, 19, Stage{Index: 0, Elapsed: 19 * time.Second}},
 		{"went on", paused, 32, Stage{Index: 1, Known: true, Elapsed: 2 * time.Second, Lasts: 2 * time.Minute}},
 		{"paused again", paused, 400, Stage{Index: 1, Known: true, Elapsed: 10 * time.Second, Lasts: 2 * time.Minute}},
 	} {

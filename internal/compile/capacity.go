@@ -15,7 +15,7 @@ const unansweredShare = 0.01
 func (c *compiler) capacity() {
 	var rate float64
 	for i := range c.plan.Rates {
-		if r := &c.plan.Rates[i]; !r.AsFastAsPossible && r.Period > 0 {
+		if r := &c.plan.Rates[i]; !r.ClosedLoop && r.Period > 0 {
 			rate = max(rate, float64(r.Count)/r.Period.Seconds())
 		}
 	}

@@ -29,7 +29,7 @@ func TestCapacity(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			lt := builder.Minimal("test").Edit(func(s *spec) {
 				s.Targets[0].Connections, s.Targets[0].MaxConcurrentStreams = ptr.To(tc.connections), tc.streams
-				s.Rates[0].RequestsPerSecond, s.Rates[0].AsFastAsPossible, s.Rates[0].RequestsPer = ptr.To(tc.rate), nil, nil
+				s.Rates[0].RequestsPerSecond, s.Rates[0].ClosedLoop, s.Rates[0].RequestsPer = ptr.To(tc.rate), nil, nil
 				s.Templates[0].Timeout = &metav1.Duration{Duration: tc.timeout}
 			}).Build()
 			_, warnings, errs := compile.Compile("default/test", &lt.Spec)

@@ -388,8 +388,8 @@ func TestDeadline(t *testing.T) {
 	}{
 		{"a second, 5.1 of drain twice, a minute", builder.Minimal("test"), "1m11.2s"},
 		{"asked for", builder.Minimal("test").Deadline(90), "1m30s"},
-		{"requests only", builder.Minimal("test").Rates(builder.AsFastAsPossible("all", 10)), "0s"},
-		{"requests only, asked for", builder.Minimal("test").Rates(builder.AsFastAsPossible("all", 10)).Deadline(5), "5s"},
+		{"requests only", builder.Minimal("test").Rates(builder.ClosedLoop("all", 10)), "0s"},
+		{"requests only, asked for", builder.Minimal("test").Rates(builder.ClosedLoop("all", 10)).Deadline(5), "5s"},
 	} {
 		lt := tc.lt.Build()
 		p, _, errs := compile.Compile("default/test", &lt.Spec)

@@ -44,14 +44,12 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 		out.Count = per.Count
 		out.Period = c.duration(at.Child("requestsPer", "period"), &per.Period, periodSpan)
 	}
-	if r.AsFastAsPossible != nil {
+	if r.ClosedLoop != nil {
 		modes++
-		if out.AsFastAsPossible = *r.AsFastAsPossible; !out.AsFastAsPossible {
-			c.fail(at.Child("asFastAsPossible"), "may only be true")
-		}
+		out.ClosedLoop = true
 	}
 	if modes != 1 {
-		c.fail(at, "exactly one of requestsPerSecond, requestsPer and asFastAsPossible is needed")
+		c.fail(at, "exactly one of requestsPerSecond, requestsPer and closedLoop is needed")
 	}
 	if r.Duration == nil && r.Requests == nil {
 		c.fail(at, "duration, requests or both are needed")

@@ -35,14 +35,14 @@ func (c *compiler) losses() {
 		case *r.MinShards > r.Shards:
 			c.fail(at, "minShards must be at most runner.shards")
 		case *r.MinShards < r.Shards && divided:
-			c.fail(at, "minShards below runner.shards does not go with a stage that is asFastAsPossible and bounded by requests")
+			c.fail(at, "minShards below runner.shards does not go with a stage that is a closedLoop that ends by requests")
 		}
 	}
 	switch r.OnShardLost {
 	case v1alpha1.ShardLostFail, v1alpha1.ShardLostContinue:
 	case v1alpha1.ShardLostRedeal:
 		if divided {
-			c.fail(runnerPath.Child("onShardLost"), "redeal does not go with a stage that is asFastAsPossible and bounded by requests")
+			c.fail(runnerPath.Child("onShardLost"), "redeal does not go with a stage that is a closedLoop that ends by requests")
 		}
 	default:
 		c.fail(runnerPath.Child("onShardLost"), "must be one of fail, continue, redeal")

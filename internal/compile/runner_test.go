@@ -16,9 +16,9 @@ import (
 func TestWhenNotAllShardsAreThere(t *testing.T) {
 	const (
 		minShards, redeal = "spec.runner.minShards: ", "spec.runner.onShardLost: "
-		divided           = "does not go with a stage that is asFastAsPossible and bounded by requests"
+		divided           = "does not go with a stage that is a closedLoop that ends by requests"
 	)
-	requests := func(s *v1alpha1.LoadTestSpec) { s.Rates = []v1alpha1.Rate{builder.AsFastAsPossible("most", 10)} }
+	requests := func(s *v1alpha1.LoadTestSpec) { s.Rates = []v1alpha1.Rate{builder.ClosedLoop("most", 10)} }
 	tests := map[string]struct {
 		runner v1alpha1.Runner
 		edit   func(*v1alpha1.LoadTestSpec)

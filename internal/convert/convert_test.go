@@ -20,7 +20,7 @@ func filled() *Draft {
 		Targets:   []v1alpha1.Target{{Name: "a", URL: "http://a"}},
 		Templates: []v1alpha1.Template{{Name: "t"}},
 		Chains:    []v1alpha1.Chain{{Name: "c", Target: "a", Steps: []v1alpha1.Step{{Template: "t"}}}},
-		Rates:     []v1alpha1.Rate{{Name: "r", AsFastAsPossible: new(true), Requests: new(int64(1))}},
+		Rates:     []v1alpha1.Rate{{Name: "r", ClosedLoop: &v1alpha1.ClosedLoop{}, Requests: new(int64(1))}},
 	}
 	return d
 }
@@ -62,7 +62,7 @@ spec:
         - template: t
   rates:
     - name: r
-      asFastAsPossible: true
+      closedLoop: {}
       # bound: is 1
       requests: 1
 ---
@@ -138,7 +138,7 @@ func TestSetRate(t *testing.T) {
 		want      v1alpha1.Rate
 		ok        bool
 	}{
-		{0, v1alpha1.Rate{AsFastAsPossible: new(true)}, true},
+		{0, v1alpha1.Rate{ClosedLoop: &v1alpha1.ClosedLoop{}}, true},
 		{250, v1alpha1.Rate{RequestsPerSecond: new(int64(250))}, true},
 		{0.3 * 4, v1alpha1.Rate{RequestsPer: &v1alpha1.RequestsPer{Count: 6, Period: *Given(5 * time.Second)}}, true},
 		{1.0 / 60, v1alpha1.Rate{RequestsPer: &v1alpha1.RequestsPer{Count: 1, Period: *Given(time.Minute)}}, true},

@@ -12,14 +12,14 @@ import (
 // longestPeriod is that of requestsPer, in seconds.
 const longestPeriod = 24 * 60 * 60
 
-// SetRate makes perSecond requests a second the mode of a stage; 0 is as fast as possible. It
+// SetRate makes perSecond requests a second the mode of a stage; 0 is a closed loop. It
 // returns false when that is no rate that a stage can have.
 func SetRate(r *v1alpha1.Rate, perSecond float64) bool {
 	switch {
 	case math.IsNaN(perSecond) || perSecond < 0 || perSecond > 1e8:
 		return false
 	case perSecond == 0:
-		r.AsFastAsPossible = new(true)
+		r.ClosedLoop = &v1alpha1.ClosedLoop{}
 		return true
 	case perSecond == math.Trunc(perSecond):
 		r.RequestsPerSecond = new(int64(perSecond))

@@ -298,7 +298,7 @@ func TestCheck(t *testing.T) {
 		{"status 299 to 200", func(p *runnerv1alpha1.Plan) {
 			p.Chains[1].Steps[0].Expect.Status[0] = runnerv1alpha1.StatusRange{From: 299, To: 200}
 		}},
-		{"not exactly one mode", func(p *runnerv1alpha1.Plan) { p.Rates[0].AsFastAsPossible = true }},
+		{"not exactly one mode", func(p *runnerv1alpha1.Plan) { p.Rates[0].ClosedLoop = true }},
 		{"not exactly one mode", func(p *runnerv1alpha1.Plan) { p.Rates[0].Count = 0 }},
 		{"no bound", func(p *runnerv1alpha1.Plan) { p.Rates[0].Duration = 0 }},
 		{"no measured", func(p *runnerv1alpha1.Plan) { p.Rates[0].WarmUp = true }},

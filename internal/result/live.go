@@ -26,7 +26,7 @@ type Live struct {
 	Elapsed time.Duration
 	// Progress through the plan, from 0 to 1.
 	Progress float64
-	// Asked is the rate of the stage in force, zero when as fast as possible and while Suspended.
+	// Asked is the rate of the stage in force, zero in a closed loop and while Suspended.
 	Asked    float64
 	Achieved float64
 	InFlight int64

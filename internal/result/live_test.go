@@ -146,7 +146,7 @@ func TestLiveStages(t *testing.T) {
 func TestProgressByRequests(t *testing.T) {
 	plan := testPlan()
 	plan.Rates = []runnerv1alpha1.Rate{
-		{Name: "a", AsFastAsPossible: true, Requests: 100},
+		{Name: "a", ClosedLoop: true, Requests: 100},
 		{Name: "b", Count: 10, Period: time.Second, Duration: 10 * time.Second},
 	}
 	r := at(plan, 0, 0.5)

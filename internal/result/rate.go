@@ -14,13 +14,13 @@ type stage struct {
 	inTime int64
 	// window is how long it lasted, without paused; see the package comment.
 	window, paused time.Duration
-	// asked is in requests a second; zero when as fast as possible.
+	// asked is in requests a second; zero in a closed loop.
 	asked float64
 }
 
-// Asked is the rate of a stage in requests a second; zero when as fast as possible.
+// Asked is the rate of a stage in requests a second; zero in a closed loop.
 func Asked(r *runnerv1alpha1.Rate) float64 {
-	if r.AsFastAsPossible || r.Period <= 0 {
+	if r.ClosedLoop || r.Period <= 0 {
 		return 0
 	}
 	return float64(r.Count) / r.Period.Seconds()
@@ -53,7 +53,7 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 	out.asked = Asked(rate)
 	if changed(snapshots) {
 		// What came due tells what was asked for, whatever the rates were and when.
-		if out.window > 0 && !rate.AsFastAsPossible {
+		if out.window > 0 && !rate.ClosedLoop {
 			out.asked = perSecond(slots, out.window)
 		}
 		return out
@@ -125,7 +125,7 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 }
 
 // rate is over all measured stages. What was asked is the average weighted by time, and zero as
-// soon as one of them went as fast as possible.
+// soon as one of them was a closed loop.
 func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runnerv1alpha1.RateResult {
 	var sent int64
 	var window time.Duration
@@ -140,7 +140,7 @@ func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runner
 		sent += s.inTime
 		window += s.window
 		slots += s.asked * s.window.Seconds()
-		asked = asked && !r.AsFastAsPossible
+		asked = asked && !r.ClosedLoop
 	}
 	out := runnerv1alpha1.RateResult{WindowSeconds: window.Seconds(), Achieved: perSecond(sent, window)}
 	if asked && window > 0 {

@@ -379,7 +379,7 @@ func TestStages(t *testing.T) {
 	rate := func(count int64, duration time.Duration, requests int64) runnerv1alpha1.Rate {
 		return runnerv1alpha1.Rate{Count: count, Period: time.Second, Duration: duration, Requests: requests}
 	}
-	fast := runnerv1alpha1.Rate{AsFastAsPossible: true, Duration: 2 * time.Second}
+	fast := runnerv1alpha1.Rate{ClosedLoop: true, Duration: 2 * time.Second}
 	type counters = runnerv1alpha1.StageCounters
 	warm := rate(100, time.Second, 0)
 	warm.WarmUp = true
@@ -435,7 +435,7 @@ func TestStages(t *testing.T) {
 			"two rates, weighted by time", []runnerv1alpha1.Rate{warm, rate(10, second3, 0), rate(50, time.Second, 0)},
 			[][]counters{{{Sent: 100, Ended: second}, {Sent: 30, Begun: second, Ended: 4 * second}, {Sent: 50, Begun: 4 * second, Ended: 5 * second}}}, 20, 20, 4,
 		},
-		{"as fast as possible", []runnerv1alpha1.Rate{fast}, [][]counters{{{Sent: 5000, Ended: 2 * second}}}, 0, 2500, 2},
+		{"closed loop", []runnerv1alpha1.Rate{fast}, [][]counters{{{Sent: 5000, Ended: 2 * second}}}, 0, 2500, 2},
 		{
 			"mixed asks for nothing", []runnerv1alpha1.Rate{rate(10, second3, 0), fast},
 			[][]counters{{{Sent: 30, Ended: 3 * second}, {Sent: 5000, Begun: 3 * second, Ended: 5 * second}}}, 0, 1006, 5,

@@ -215,7 +215,7 @@ func TestBuildWhileScaled(t *testing.T) {
 // TestNobodyLeft: ends that differ without anybody having left.
 func TestNobodyLeft(t *testing.T) {
 	byCount := windowPlan()
-	byCount.Rates[1] = runnerv1alpha1.Rate{Name: "all", AsFastAsPossible: true, Requests: 100}
+	byCount.Rates[1] = runnerv1alpha1.Rate{Name: "all", ClosedLoop: true, Requests: 100}
 	for name, tc := range map[string]struct {
 		plan   *runnerv1alpha1.Plan
 		change func(*runnerv1alpha1.Snapshot)

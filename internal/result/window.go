@@ -16,7 +16,7 @@ type window struct {
 	inStage time.Duration
 	name    string
 	warmUp  bool
-	// slots came due; fast: a part went as fast as possible.
+	// slots came due; fast: a part was a closed loop.
 	slots    float64
 	fast     bool
 	revision int64

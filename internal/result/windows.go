@@ -247,7 +247,7 @@ func (w *Windows) stage(i int) (begun, ended time.Duration, ok bool) {
 	return begun, ended, ok
 }
 
-// slots that came due in stage i between two offsets, and whether it went as fast as possible.
+// slots that came due in stage i between two offsets, and whether it is a closed loop.
 func (w *Windows) slots(i int, from, to time.Duration) (slots float64, fast bool) {
 	for k, c := range w.changes {
 		until := to
@@ -256,7 +256,7 @@ func (w *Windows) slots(i int, from, to time.Duration) (slots float64, fast bool
 		}
 		if lasts := until - max(from, c.at); lasts > 0 {
 			slots += Asked(&c.rates[i]) * lasts.Seconds()
-			fast = fast || c.rates[i].AsFastAsPossible
+			fast = fast || c.rates[i].ClosedLoop
 		}
 	}
 	return slots, fast

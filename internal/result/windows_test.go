@@ -189,7 +189,7 @@ func TestWindowsChange(t *testing.T) {
 	feed(t, w, s.at(time.Second), s.at(2*time.Second))
 	w.Change(2500*time.Millisecond, faster)
 	feed(t, w, s.at(3*time.Second), s.at(4*time.Second))
-	faster[1] = runnerv1alpha1.Rate{Name: "hold", AsFastAsPossible: true}
+	faster[1] = runnerv1alpha1.Rate{Name: "hold", ClosedLoop: true}
 	w.Change(4*time.Second, faster)
 	feed(t, w, s.at(5*time.Second))
 	s.EndedAt = simulatedStart + int64(5*time.Second)

@@ -38,7 +38,7 @@
 //
 // but never of a breached error ratio, nor of a time below a minimum. A rate that was not reached
 // while the generator was well is the target's doing and no reason for Inconclusive: without a
-// threshold on it the run passes. A test that only goes as fast as possible asks for no rate and
+// threshold on it the run passes. A test of closed loops only asks for no rate and
 // excuses nothing, unless it has a rate threshold.
 //
 // Where the loss of a shard was tolerated, the rate is evidence of nothing that is too slow: the others may

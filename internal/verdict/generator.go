@@ -26,7 +26,7 @@ func cause(in *input) string {
 // asksForRate: some measured stage has a rate, or some threshold is about the rate.
 func asksForRate(plan *runnerv1alpha1.Plan) bool {
 	for i := range plan.Rates {
-		if !plan.Rates[i].WarmUp && !plan.Rates[i].AsFastAsPossible {
+		if !plan.Rates[i].WarmUp && !plan.Rates[i].ClosedLoop {
 			return true
 		}
 	}

@@ -82,8 +82,8 @@ func (r *run) noThresholds() { r.plan.Thresholds = nil }
 
 func (r *run) lags() { r.report.Lag.P99 = MaxLag + 1 }
 
-func (r *run) asFastAsPossible() {
-	r.plan.Rates[0] = runnerv1alpha1.Rate{Name: "hold", AsFastAsPossible: true, Duration: 10 * time.Second}
+func (r *run) closedLoop() {
+	r.plan.Rates[0] = runnerv1alpha1.Rate{Name: "hold", ClosedLoop: true, Duration: 10 * time.Second}
 	r.report.Stages[0].Asked, r.report.Rate.Asked = 0, 0
 }
 
@@ -155,7 +155,7 @@ func TestJudge(t *testing.T) {
 		// The default limit on errors.
 		{"errors at the default limit", func(r *run) { r.noThresholds(); r.report.ErrorRatio = 0.01 }, pass, ReasonNoThresholds, "at most the default limit of 1%", 0},
 		{"errors above it", func(r *run) { r.noThresholds(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "the error ratio is 71%, above the default limit of 1%: of 1000 requests, 710 were never sent (no stream came free in time)", 2},
-		{"errors above it, as fast as possible", func(r *run) { r.noThresholds(); r.asFastAsPossible(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
+		{"errors above it, closed loop", func(r *run) { r.noThresholds(); r.closedLoop(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, the generator lags", func(r *run) { r.noThresholds(); r.lags(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, thresholds on other figures", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[:2]; r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, stopped", func(r *run) { r.noThresholds(); r.mostlyDropped(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
@@ -226,14 +226,14 @@ func TestJudge(t *testing.T) {
 		{"nor for too much", func(r *run) { r.lags(); r.shortOfRate(101) }, failed, ReasonBreached, "few", 2},
 		{"nor for being too fast", func(r *run) { r.lags(); r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonBreached, "slow", 2},
 		{"excused and not", func(r *run) { r.lags(); r.slowResponses(); r.report.ErrorRatio = 0.5 }, failed, ReasonBreached, "clean", 2},
-		{"as fast as possible excuses nothing", func(r *run) {
-			r.asFastAsPossible()
+		{"a closed loop excuses nothing", func(r *run) {
+			r.closedLoop()
 			r.lags()
 			r.slowResponses()
 			r.plan.Thresholds = r.plan.Thresholds[:3]
 		}, failed, ReasonBreached, "fast", 2},
-		{"unless there is a rate threshold", func(r *run) { r.asFastAsPossible(); r.lags(); r.shortOfRate(50) }, inconclusive, ReasonGeneratorBound, "much", 3},
-		{"as fast as possible, slow and well", func(r *run) { r.asFastAsPossible(); r.shortOfRate(50) }, failed, ReasonBreached, "much", 2},
+		{"unless there is a rate threshold", func(r *run) { r.closedLoop(); r.lags(); r.shortOfRate(50) }, inconclusive, ReasonGeneratorBound, "much", 3},
+		{"a closed loop, slow and well", func(r *run) { r.closedLoop(); r.shortOfRate(50) }, failed, ReasonBreached, "much", 2},
 
 		// Exclusive CPUs.
 		{"not exclusive", func(r *run) { r.report.Generator.ExclusiveWanted = true; r.report.Generator.ExclusiveShards = 1 }, pass, ReasonPassed, "1 of 2 shards did not have their CPUs", 0},

@@ -45,7 +45,7 @@ func lifeCycle() *rv.Plan {
 			Name: "look", Weight: 1,
 			Steps: []rv.Step{{Name: "get", Method: "GET", Path: rv.Text{{Literal: "/"}, {Variable: 2}}, Timeout: second, Headers: []rv.Header{{Name: rv.Text{{Literal: "User-Agent"}}, Value: lit("own")}}}},
 		}},
-		Rates: []rv.Rate{{Name: "r", AsFastAsPossible: true, Requests: 1}},
+		Rates: []rv.Rate{{Name: "r", ClosedLoop: true, Requests: 1}},
 	}
 }
 

@@ -226,7 +226,7 @@ func TestProgressLine(t *testing.T) {
 		{"connected", result.Live{State: runnerv1alpha1.StateReady}, "   0s connected"},
 		{"no response in the interval", with(func(l *result.Live) { l.Interval = runnerv1alpha1.Times{} }), "  12s  60003 of  60000/s    64 in flight  p50 -      p99 -      errors 0.02%"},
 		{"paused", with(func(l *result.Live) { l.Suspended, l.Asked, l.Achieved = true, 0, 0 }), "  12s      0 of      0/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
-		{"as fast as possible", with(func(l *result.Live) { l.Asked = 0 }), "  12s  60003 of    max/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
+		{"closed loop", with(func(l *result.Live) { l.Asked = 0 }), "  12s  60003 of    max/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"warm-up", with(func(l *result.Live) { l.WarmUp = true }), "  12s  60003 of  60000/s    64 in flight  warm-up               errors 0.02%"},
 		{"draining", with(func(l *result.Live) {
 			l.Stage, l.Asked, l.Achieved, l.State = "", 0, 0, runnerv1alpha1.StateDraining

@@ -139,7 +139,7 @@ func keyFigures(r *runnerv1alpha1.Report) []figure {
 	t, q := &r.ResponseTime, &r.Requests
 	goal := "of " + asked(r.Rate.Asked) + " requests a second"
 	if r.Rate.Asked == 0 {
-		goal = "requests a second, as fast as possible"
+		goal = "requests a second, closed loop"
 	}
 	return []figure{
 		{"Rate", result.FormatRate(r.Rate.Achieved), goal},

@@ -10,7 +10,7 @@ import (
 // asked is a rate that may be none.
 func asked(perSecond float64) string {
 	if perSecond == 0 {
-		return "as fast as possible"
+		return "closed loop"
 	}
 	return result.FormatRate(perSecond)
 }

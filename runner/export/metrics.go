@@ -67,7 +67,7 @@ var (
 
 	descInFlight = own.Gauge("requests_in_flight", "Requests that were sent and have no outcome yet, warm-up included.")
 
-	descAsked = own.Gauge("asked_requests_per_second", "This runner's part of the rate that the stage in force asks for; once the load was changed, what came due a second since the scrape before. 0: paused, as fast as possible, or no stage.")
+	descAsked = own.Gauge("asked_requests_per_second", "This runner's part of the rate that the stage in force asks for; once the load was changed, what came due a second since the scrape before. 0: paused, a closed loop, or no stage.")
 
 	descAchieved = own.Gauge("achieved_requests_per_second", "Requests sent a second since the scrape before, warm-up included.")
 

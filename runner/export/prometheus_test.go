@@ -137,7 +137,7 @@ h2surge_runner_requests_in_flight 3
 # HELP h2surge_runner_requests_dropped_total Requests that were due and never sent; failures_total says why.
 # TYPE h2surge_runner_requests_dropped_total counter
 h2surge_runner_requests_dropped_total 3
-# HELP h2surge_runner_asked_requests_per_second This runner's part of the rate that the stage in force asks for; once the load was changed, what came due a second since the scrape before. 0: paused, as fast as possible, or no stage.
+# HELP h2surge_runner_asked_requests_per_second This runner's part of the rate that the stage in force asks for; once the load was changed, what came due a second since the scrape before. 0: paused, a closed loop, or no stage.
 # TYPE h2surge_runner_asked_requests_per_second gauge
 h2surge_runner_asked_requests_per_second 50
 # HELP h2surge_runner_achieved_requests_per_second Requests sent a second since the scrape before, warm-up included.

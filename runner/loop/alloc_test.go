@@ -13,7 +13,7 @@ import (
 // garbage collection pauses rest.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	for name, p := range map[string]*rv.Plan{
-		"get":   gets(rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Hour}),
+		"get":   gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}),
 		"chain": cannedChain(),
 		"paced": gets(rv.Rate{Name: "r", Count: 1_000_000, Period: time.Second, Duration: time.Hour}),
 	} {

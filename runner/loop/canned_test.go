@@ -104,7 +104,7 @@ func (n *canned) Send(fd int, b []byte) (int, Status) {
 
 // cannedChain is a POST with a 300-byte body and a capture, then a PATCH and a DELETE of it.
 func cannedChain() *rv.Plan {
-	p := gets(rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Hour})
+	p := gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour})
 	p.Targets[0].Connections, p.Targets[0].MaxConcurrentStreams = 4, 64
 	p.Variables = []rv.Variable{{Name: "ue", Range: &rv.Range{Start: 0, End: 1e9, Step: 1, Width: 10}}}
 	body := rv.Text{{Literal: string(make([]byte, 290))}, {Variable: 1}}
@@ -158,7 +158,7 @@ func BenchmarkEngine(b *testing.B) {
 		name string
 		plan *rv.Plan
 	}{
-		{"get", gets(rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Hour})},
+		{"get", gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour})},
 		{"chain", cannedChain()},
 	} {
 		b.Run(tt.name, func(b *testing.B) {

@@ -181,7 +181,7 @@ func TestMaxInFlight(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		rate := slots(50)
 		if closed {
-			rate = rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Second}
+			rate = rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Second}
 		}
 		p := steps(rate, step("a"))
 		p.Chains[0].MaxInFlight = 3
@@ -213,7 +213,7 @@ func TestStartDelay(t *testing.T) {
 
 func TestStopWhenValuesEnd(t *testing.T) {
 	for name, rate := range map[string]rv.Rate{
-		"paced": perSecond(100, 10*time.Second), "as fast as possible": {Name: "r", AsFastAsPossible: true, Duration: 10 * time.Second},
+		"paced": perSecond(100, 10*time.Second), "closed loop": {Name: "r", ClosedLoop: true, Duration: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := steps(rate, step("a"), step("b", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/"}, {Variable: 1}} }))
@@ -469,7 +469,7 @@ func (s slowLog) Handle(context.Context, slog.Record) error { s.took(); return n
 // TestLongTurnHearsTheInbox: checks and scripts that take long delay what comes from outside by one response, not
 // by all that have come at once.
 func TestLongTurnHearsTheInbox(t *testing.T) {
-	p := gets(rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 8})
+	p := gets(rv.Rate{Name: "r", ClosedLoop: true, Requests: 8})
 	p.Targets[0].Connections, p.Targets[0].MaxConcurrentStreams = 8, 1
 	p.Chains[0].Steps[0].Script = &rv.Script{Name: "s", Content: rv.Content{Text: `function on_response() error("no") end`}}
 	b := newBench(t, p, ok(time.Millisecond))

@@ -44,7 +44,7 @@ func FuzzLoop(f *testing.F) {
 func fuzzPlan(mode byte) *rv.Plan {
 	rate := rv.Rate{Name: "paced", Count: 500, Period: time.Second, Duration: 60 * time.Millisecond}
 	if mode&1 != 0 {
-		rate = rv.Rate{Name: "fast", AsFastAsPossible: true, Requests: 30, Duration: 60 * time.Millisecond}
+		rate = rv.Rate{Name: "fast", ClosedLoop: true, Requests: 30, Duration: 60 * time.Millisecond}
 	}
 	p := steps(rate,
 		step("a", func(s *rv.Step) { s.Capture = []rv.Capture{{Source: header("location"), Optional: true}} }),

@@ -59,8 +59,8 @@ func TestIdleShareLasts(t *testing.T) {
 		"paced":               {perSecond(100, time.Second), perSecond(7, time.Second)},
 		"bounded by requests": {{Name: "r", Count: 100, Period: time.Second, Requests: 200}},
 		"bounded by both":     {{Name: "r", Count: 100, Period: time.Second, Requests: 1000, Duration: 2 * time.Second}},
-		"as fast as possible": {{Name: "r", AsFastAsPossible: true, Duration: 2 * time.Second}},
-		"fast, with two ends": {perSecond(100, time.Second), {Name: "r", AsFastAsPossible: true, Duration: time.Second, Requests: 10}},
+		"closed loop":         {{Name: "r", ClosedLoop: true, Duration: 2 * time.Second}},
+		"fast, with two ends": {perSecond(100, time.Second), {Name: "r", ClosedLoop: true, Duration: time.Second, Requests: 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := gets(rates...)
@@ -81,7 +81,7 @@ func TestNumbersOfAClosedLoop(t *testing.T) {
 		{at: 20 * ms, members: []int{0, 1}},
 		{at: 45 * ms, members: []int{0}},
 		{at: 60 * ms, members: []int{0, 1, 2}},
-	}, rv.Rate{Name: "r", AsFastAsPossible: true, Duration: 80 * ms}, perSecond(1000, 100*ms))
+	}, rv.Rate{Name: "r", ClosedLoop: true, Duration: 80 * ms}, perSecond(1000, 100*ms))
 	f.answer = 100 * time.Microsecond
 	f.plan.Targets[0].MaxConcurrentStreams = 2
 	f.run()

@@ -109,7 +109,7 @@ func newStorm(t *testing.T, seed uint64, visited map[*transition]int) *storm {
 // rates end in time, whatever happens: paced ones by their duration, others too.
 func (s *storm) rates() []rv.Rate {
 	paced := perSecond(int64(50+s.random.IntN(300)), 2*time.Second)
-	fast := rv.Rate{Name: "fast", AsFastAsPossible: true, Duration: 300 * time.Millisecond}
+	fast := rv.Rate{Name: "fast", ClosedLoop: true, Duration: 300 * time.Millisecond}
 	return [][]rv.Rate{{paced}, {fast}, {paced, fast}, {fast, paced}}[s.random.IntN(4)]
 }
 

@@ -141,7 +141,7 @@ func (s *stage) resume(at int64, r *rv.Rate) {
 
 // bend goes on from an instant with the rate r, if that is another one.
 func (s *stage) bend(at int64, r *rv.Rate) {
-	if !r.AsFastAsPossible && (r.Count != s.line.Count || int64(r.Period) != s.line.Period) {
+	if !r.ClosedLoop && (r.Count != s.line.Count || int64(r.Period) != s.line.Period) {
 		s.line = s.line.Bend(at, r.Count, int64(r.Period))
 	}
 }
@@ -187,7 +187,7 @@ func (w *Worker) number(n int64) {
 }
 
 // deal gives the stage in force other slots. Of those that are not due before an instant the worker
-// has its own to come, whatever it has sent since. As fast as possible, slots have no instants; all workers are
+// has its own to come, whatever it has sent since. In a closed loop slots have no scheduled times; all workers are
 // taken to be equally far.
 func (s *stage) deal(slots rv.Slots, at int64) {
 	was := s.slots
@@ -201,9 +201,9 @@ func (s *stage) deal(slots rv.Slots, at int64) {
 	}
 	r := &s.rates[s.index]
 	switch {
-	case r.AsFastAsPossible && r.Requests == 0:
+	case r.ClosedLoop && r.Requests == 0:
 		s.next = shard.CountBelow(slots, at-s.begin) // above all that were sent: see passedBy
-	case !r.AsFastAsPossible:
+	case !r.ClosedLoop:
 		if s.suspended {
 			at = s.pausedAt
 		}

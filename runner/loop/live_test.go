@@ -104,8 +104,8 @@ func TestChangesOfARun(t *testing.T) {
 }
 
 func TestSuspendedClosedLoop(t *testing.T) {
-	b := newBench(t, gets(rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Second}), ok(time.Millisecond))
-	same := []rv.Rate{{Name: "r", AsFastAsPossible: true, Duration: time.Second}}
+	b := newBench(t, gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Second}), ok(time.Millisecond))
+	same := []rv.Rate{{Name: "r", ClosedLoop: true, Duration: time.Second}}
 	b.change(300*time.Millisecond, 0, true, same...)
 	b.change(500*time.Millisecond, 0, false, same...)
 	b.run()
@@ -251,7 +251,7 @@ func TestConnectionsFollowTheShare(t *testing.T) {
 }
 
 func TestClosedLoopIsDealtAgain(t *testing.T) {
-	rate := rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 3000}
+	rate := rv.Rate{Name: "r", ClosedLoop: true, Requests: 3000}
 	p := gets(rate)
 	p.Targets[0].Connections = 2
 	shares, err := shard.Split(p, 2)

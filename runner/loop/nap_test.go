@@ -8,7 +8,7 @@ import (
 )
 
 func TestNapsOnlyWhereTheyAreCheap(t *testing.T) {
-	fast := rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 2000}
+	fast := rv.Rate{Name: "r", ClosedLoop: true, Requests: 2000}
 	for _, tt := range []struct {
 		name    string
 		rate    rv.Rate

@@ -44,7 +44,7 @@ func TestPlainNet(t *testing.T) {
 	go server.Serve(l) //nolint:errcheck // ends with Close
 	t.Cleanup(func() { _ = server.Close() })
 
-	p := gets(rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 200})
+	p := gets(rv.Rate{Name: "r", ClosedLoop: true, Requests: 200})
 	p.Targets[0].Connections = 3
 	s := &p.Chains[0].Steps[0]
 	s.Method, s.Body, s.Timeout = "POST", rv.Text{{Literal: string(large)}}, time.Minute

@@ -27,7 +27,7 @@ func TestAnnouncedEndsCostNoBackoff(t *testing.T) {
 	} {
 		for _, direct := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/direct=%v", tt.name, direct), func(t *testing.T) {
-				p := gets(rv.Rate{Name: "r", AsFastAsPossible: true, Duration: 3 * time.Second})
+				p := gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: 3 * time.Second})
 				p.Targets[0].Protocol, p.Targets[0].MaxConcurrentStreams = tt.protocol, 1
 				if tt.plan != nil {
 					tt.plan(&p.Targets[0])
@@ -47,7 +47,7 @@ func TestAnnouncedEndsCostNoBackoff(t *testing.T) {
 // TestNoKeepAliveKeepsTheBound: while a body arrives slowly, its connection counts.
 func TestNoKeepAliveKeepsTheBound(t *testing.T) {
 	for _, pipeline := range []int{0, 4} {
-		p := gets(rv.Rate{Name: "r", AsFastAsPossible: true, Duration: time.Second})
+		p := gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Second})
 		p.Targets[0].Protocol, p.Targets[0].Connections = rv.ProtocolHTTP1, 3
 		if p.Targets[0].HTTP1.Pipeline = pipeline; pipeline == 0 {
 			p.Targets[0].HTTP1.NoKeepAlive = true
@@ -135,10 +135,10 @@ func TestOnDemand(t *testing.T) {
 	if got := b.run(); got.Done != 100 || len(b.conns) != 1 {
 		t.Errorf("got %+v over %d connections, want 1", got, len(b.conns))
 	}
-	p.Rates[0] = rv.Rate{Name: "fast", AsFastAsPossible: true, Requests: 1000}
+	p.Rates[0] = rv.Rate{Name: "fast", ClosedLoop: true, Requests: 1000}
 	b = newBench(t, p, ok(time.Millisecond))
 	if got := b.run(); got.Done != 1000 || len(b.conns) != 8 {
-		t.Errorf("as fast as possible: got %+v over %d connections, want 8", got, len(b.conns))
+		t.Errorf("closed loop: got %+v over %d connections, want 8", got, len(b.conns))
 	}
 }
 

@@ -154,7 +154,7 @@ func (w *Worker) addResting(c *conn) {
 }
 
 // wake connects idle connections for the requests that wait: as many as their streams need beyond those that
-// are connecting already. As fast as possible, all connections are needed.
+// are connecting already. A closed loop needs all connections.
 func (w *Worker) wake(t *target) {
 	if t.resting.len() == 0 {
 		return

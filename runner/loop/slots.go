@@ -17,7 +17,7 @@ type stage struct {
 	slots rv.Slots
 	begin int64
 	// planned is when the stage's duration is over, pauses added; end also knows its bound on
-	// requests. Never: bounded by requests only, as fast as possible, or suspended.
+	// requests. Never: bounded by requests only, in a closed loop, or suspended.
 	planned, end int64
 	line         pace.Line
 	// next is the number, among this worker's own slots of the stage, of the next one; quota is
@@ -41,13 +41,13 @@ func (s *stage) warmUp() bool {
 
 func (s *stage) over() bool { return s.index >= len(s.rates) }
 
-// closedLoop says that requests are sent as fast as possible now.
+// closedLoop returns whether the current stage is a closed loop that is not suspended.
 func (s *stage) closedLoop() bool {
 	return s.fast() && len(s.slots.Residues) > 0
 }
 
 func (s *stage) fast() bool {
-	return s.index >= 0 && !s.over() && s.rates[s.index].AsFastAsPossible && !s.suspended
+	return s.index >= 0 && !s.over() && s.rates[s.index].ClosedLoop && !s.suspended
 }
 
 // enter makes stage i begin at an instant. A closed loop without a bound on requests never runs
@@ -80,7 +80,7 @@ func (s *stage) leave() {
 }
 
 // passedBy is how many slots came before an instant, of all workers. All of them come to the same number
-// without asking each other. As fast as possible, when that is not known, it is a number that is not
+// without asking each other. In a closed loop, when that is not known, it is a number that is not
 // reached: the bound on requests, or a slot for each nanosecond.
 func (s *stage) passedBy(at int64) int64 {
 	if s.index < 0 || s.over() {
@@ -89,11 +89,11 @@ func (s *stage) passedBy(at int64) int64 {
 	r := &s.rates[s.index]
 	n := int64(never)
 	switch {
-	case r.AsFastAsPossible && r.Requests == 0:
+	case r.ClosedLoop && r.Requests == 0:
 		n = at - s.begin
-	case !r.AsFastAsPossible && s.suspended:
+	case !r.ClosedLoop && s.suspended:
 		n = s.line.Before(s.pausedAt)
-	case !r.AsFastAsPossible:
+	case !r.ClosedLoop:
 		n = s.line.Before(at)
 	}
 	if r.Requests > 0 {
@@ -110,7 +110,7 @@ func (s *stage) schedule() {
 		return
 	}
 	s.end = s.planned
-	if r.AsFastAsPossible {
+	if r.ClosedLoop {
 		s.nextDue = never
 		return
 	}
@@ -131,7 +131,7 @@ func (s *stage) due() int64 {
 // take uses up the next slot.
 func (s *stage) take() {
 	s.next++
-	if !s.rates[s.index].AsFastAsPossible {
+	if !s.rates[s.index].ClosedLoop {
 		s.nextDue = s.due()
 	}
 }

@@ -48,7 +48,7 @@ func TestStall(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := gets(rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 40})
+			p := gets(rv.Rate{Name: "r", ClosedLoop: true, Requests: 40})
 			p.Targets[0].MaxConcurrentStreams = 2
 			if tt.plan != nil {
 				tt.plan(p)

@@ -39,7 +39,7 @@ func TestExactRate(t *testing.T) {
 func TestRequestsBoundIsExact(t *testing.T) {
 	for _, r := range []rv.Rate{
 		{Name: "a", Count: 700, Period: time.Second, Requests: 1234},
-		{Name: "b", AsFastAsPossible: true, Requests: 1234},
+		{Name: "b", ClosedLoop: true, Requests: 1234},
 		{Name: "c", Count: 100, Period: time.Second, Requests: 1234, Duration: time.Minute},
 	} {
 		t.Run(r.Name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestDroppedWhenNoStreamComesFree(t *testing.T) {
 func TestPeerLimitsStreams(t *testing.T) {
 	most, open := 0, 0
 	var b *bench
-	b = newBench(t, gets(rv.Rate{Name: "r", AsFastAsPossible: true, Requests: 500}), func(*simRequest) reply {
+	b = newBench(t, gets(rv.Rate{Name: "r", ClosedLoop: true, Requests: 500}), func(*simRequest) reply {
 		open++
 		most = max(most, open)
 		b.in(time.Millisecond, func() { open-- })

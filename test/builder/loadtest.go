@@ -145,9 +145,9 @@ func WarmUp(rate int64, d time.Duration) v1alpha1.Rate {
 	return r
 }
 
-// AsFastAsPossible is a closed loop of a number of requests.
-func AsFastAsPossible(name string, requests int64) v1alpha1.Rate {
-	return v1alpha1.Rate{Name: name, AsFastAsPossible: ptr.To(true), Requests: ptr.To(requests)}
+// ClosedLoop is a closed loop of a number of requests.
+func ClosedLoop(name string, requests int64) v1alpha1.Rate {
+	return v1alpha1.Rate{Name: name, ClosedLoop: &v1alpha1.ClosedLoop{}, Requests: ptr.To(requests)}
 }
 
 // Range is a variable of the integers from start up to, without, end.

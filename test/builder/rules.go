@@ -47,11 +47,11 @@ var rulesOfTargets = []Mutant{
 
 var rulesOfRates = []Mutant{
 	{
-		Name: "two modes", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer and asFastAsPossible is needed",
-		Set: map[string]any{"spec.rates[1].asFastAsPossible": true},
+		Name: "two modes", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer and closedLoop is needed",
+		Set: map[string]any{"spec.rates[1].closedLoop": map[string]any{}},
 	},
 	{
-		Name: "no mode", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer and asFastAsPossible is needed",
+		Name: "no mode", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer and closedLoop is needed",
 		Unset: []string{"spec.rates[1].requestsPerSecond"},
 	},
 	{
@@ -153,11 +153,11 @@ var rulesOfRunner = []Mutant{
 		Set: map[string]any{"spec.runner.minShards": 3},
 	},
 	{
-		Name: "fewer for divided requests", Path: "spec.runner.minShards", Want: "minShards below runner.shards does not go with a stage that is asFastAsPossible and bounded by requests",
+		Name: "fewer for divided requests", Path: "spec.runner.minShards", Want: "minShards below runner.shards does not go with a stage that is a closedLoop that ends by requests",
 		Set: map[string]any{"spec.runner.minShards": 1},
 	},
 	{
-		Name: "divided requests dealt anew", Path: "spec.runner.onShardLost", Want: "redeal does not go with a stage that is asFastAsPossible and bounded by requests",
+		Name: "divided requests dealt anew", Path: "spec.runner.onShardLost", Want: "redeal does not go with a stage that is a closedLoop that ends by requests",
 		Set: map[string]any{"spec.runner.onShardLost": "redeal"},
 	},
 	{

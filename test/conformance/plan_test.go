@@ -13,7 +13,7 @@ import (
 	"github.com/h2surge/h2surge/runner"
 )
 
-// newPlan is one step on one connection with one stream, as fast as possible; rows change what
+// newPlan is one step on one connection with one stream, in a closed loop; rows change what
 // they are about. Timeouts are short, because a row that waits for one waits all of it.
 func newPlan(address string, protocol rv.Protocol, requests int64) *rv.Plan {
 	const timeout = 5 * time.Second
@@ -26,7 +26,7 @@ func newPlan(address string, protocol rv.Protocol, requests int64) *rv.Plan {
 		Chains: []rv.Chain{{Name: "chain", Weight: 1, Steps: []rv.Step{
 			{Name: "get", Method: http.MethodGet, Path: rv.Text{{Literal: "/"}}, Timeout: timeout},
 		}}},
-		Rates: []rv.Rate{{Name: "fast", AsFastAsPossible: true, Requests: requests}},
+		Rates: []rv.Rate{{Name: "fast", ClosedLoop: true, Requests: requests}},
 		Drain: timeout, Shards: 1,
 	}
 }

@@ -278,7 +278,7 @@ func TestRealServers(t *testing.T) {
 		name string
 		edit func(p *rv.Plan)
 	}{
-		{"as fast as possible", func(*rv.Plan) {}},
+		{"closed loop", func(*rv.Plan) {}},
 		{"at a rate", func(p *rv.Plan) { p.Rates[0] = rv.Rate{Name: "r", Count: 1000, Period: time.Second, Requests: 500} }},
 		{"one stream", func(p *rv.Plan) { p.Targets[0].MaxConcurrentStreams = 1 }},
 		{"small windows, no tables", func(p *rv.Plan) {

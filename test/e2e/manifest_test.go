@@ -31,9 +31,8 @@ func (s *story) refused(t *testing.T) {
 		{"url and urls", "exactly one of url and urls is needed", func(spec *v1alpha1.LoadTestSpec) {
 			spec.Targets[0].URLs = []string{"http://other:8080"}
 		}},
-		{"two modes", "exactly one of requestsPerSecond, requestsPer and asFastAsPossible", func(spec *v1alpha1.LoadTestSpec) {
-			yes := true
-			spec.Rates[0].AsFastAsPossible = &yes
+		{"two modes", "exactly one of requestsPerSecond, requestsPer and closedLoop", func(spec *v1alpha1.LoadTestSpec) {
+			spec.Rates[0].ClosedLoop = &v1alpha1.ClosedLoop{}
 		}},
 		{"no bound", "duration, requests or both are needed", func(spec *v1alpha1.LoadTestSpec) {
 			spec.Rates[0].Duration, spec.Rates[0].Requests = nil, nil

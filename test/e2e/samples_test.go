@@ -30,7 +30,7 @@ var samples = map[string]struct {
 	elsewhere string
 }{
 	"amf-event-subscription": {rules: "amf.yaml"},
-	"as-fast-as-possible":    {alone: true},
+	"closed-loop":            {alone: true},
 	"language":               {},
 	"load-share":             {elsewhere: "TestLoadShare runs it: its target is two pods of a StatefulSet"},
 	"lossy-nodes":            {},
@@ -134,7 +134,7 @@ func lessLoad(spec *v1alpha1.LoadTestSpec) {
 	const rate, requests, warmUp, measured = 500, 20_000, time.Second, 2 * time.Second
 	for i := range spec.Rates {
 		r := &spec.Rates[i]
-		if r.AsFastAsPossible != nil {
+		if r.ClosedLoop != nil {
 			r.Requests = lower(r.Requests, requests)
 		}
 		if r.RequestsPerSecond != nil {

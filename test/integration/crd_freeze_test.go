@@ -20,7 +20,7 @@ const ratesMessage = "while the test runs only requestsPerSecond and requestsPer
 
 const (
 	runnerMessage  = "runner is frozen while the test runs but for shards; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change"
-	dividedMessage = "runner.shards is frozen while the test runs, because a stage is asFastAsPossible and bounded by requests, which only the shards that began with it can divide"
+	dividedMessage = "runner.shards is frozen while the test runs, because a stage is a closedLoop that ends by requests, which only the shards that began with it can divide"
 )
 
 // frozen has an edit of each field that must not change while a test runs.
@@ -39,7 +39,7 @@ var frozen = []struct {
 	{ratesMessage, "spec.rates[1].requests", int64(7)},
 	{ratesMessage, "spec.rates[0].warmUp", false},
 	{ratesMessage, "spec.rates[1]", map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s"}},
-	{ratesMessage, "spec.rates[1]", map[string]any{"name": "steady", "asFastAsPossible": true, "duration": "10s", "requests": int64(500)}},
+	{ratesMessage, "spec.rates[1]", map[string]any{"name": "steady", "closedLoop": map[string]any{}, "duration": "10s", "requests": int64(500)}},
 	{ratesMessage, "spec.rates[2]", map[string]any{"name": "most", "requestsPerSecond": int64(100), "requests": int64(1000)}},
 	{ratesMessage, "spec.rates", []any{map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s", "requests": int64(500)}}},
 	{"thresholds are" + mayChange, "spec.thresholds[0].max", "21ms"},
@@ -157,7 +157,7 @@ func TestSpecIsFrozenWhileRunning(t *testing.T) {
 func TestScaleWhileRunning(t *testing.T) {
 	c := newClient(t)
 	doc := named("scaled")
-	builder.Put(doc, "spec.rates[2]", map[string]any{"name": "most", "asFastAsPossible": true, "duration": "10s"})
+	builder.Put(doc, "spec.rates[2]", map[string]any{"name": "most", "closedLoop": map[string]any{}, "duration": "10s"})
 	builder.Put(doc, "spec.runner.minShards", int64(1))
 	u := create(t, c, doc)
 	setStatus(t, c, u, map[string]any{"startTime": "2026-01-02T15:04:05Z"})

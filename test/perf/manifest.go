@@ -74,7 +74,7 @@ spec:
     - {name: update, extends: scripted, method: PATCH, path: "${session}"}
     - {name: delete, extends: scripted, method: DELETE, path: "${session}"}
   chains: [{name: session, target: target, steps: [{template: create}, {template: update}, {template: delete}]}]
-  rates: [{name: load, asFastAsPossible: true, duration: %ds}]
+  rates: [{name: load, closedLoop: {}, duration: %ds}]
 `, url, chainBody(), seconds)
 }
 
@@ -116,7 +116,7 @@ spec:
     - name: session
       target: target
       steps: [{template: create}, {template: read, when: [{value: "${id_there}", exists: true}]}, {template: delete, when: [{value: "${whole}", startsWith: "{"}]}]
-  rates: [{name: load, asFastAsPossible: true, duration: %ds}]
+  rates: [{name: load, closedLoop: {}, duration: %ds}]
 `, url, seconds)
 }
 
@@ -129,7 +129,7 @@ spec:
   targets: [{name: target, urls: ["%s"], connections: %d, maxConcurrentStreams: %d}]
   templates: [{name: get, path: /}]
   chains: [{name: get, target: target, steps: [{template: get}]}]
-  rates: [{name: load, asFastAsPossible: true, duration: %ds}]
+  rates: [{name: load, closedLoop: {}, duration: %ds}]
   runner: {shards: %d}
 `, strings.Join(urls, `", "`), connections, streams, seconds, workers)
 }

@@ -31,7 +31,7 @@ func markRows() []row {
 			load{protocol: http1, connections: 100, path: "/"}, cpuRatio(1.00, 0.90)),
 		compare("http1-no-keep-alive", "GET HTTP/1.1, 100 connections at a time, one a request", nginxDirect, ab{},
 			load{protocol: http1, connections: 100, path: "/", noKeepAlive: true}, cpuRatio(0.70, 0.50)),
-		chainRow("chain", "chain POST 300 B, PATCH 300 B, DELETE; 4 connections, 64 streams", "asFastAsPossible: true",
+		chainRow("chain", "chain POST 300 B, PATCH 300 B, DELETE; 4 connections, 64 streams", "closedLoop: {}",
 			cpuMicros(0.60, 0.35),
 			goal{what: "requests/s", mark: 1e6, higher: true, of: func(r result) spread { return r.ourRate() }}),
 		chainRow("chain-60k", "the same chain at a fixed 60 000/s", "requestsPerSecond: 60000",

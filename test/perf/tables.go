@@ -32,7 +32,7 @@ var tables = []table{
 	},
 	{
 		of: groupStreams, title: "HTTP/1.1 and h2c at m = 1, 10, 100",
-		intro: "nginx, 200 connections, a page of 612 bytes. Time is from sending to the response's end; as fast as possible, it is the queue that one sees.",
+		intro: "nginx, 200 connections, a page of 612 bytes. Time is from sending to the response's end; in a closed loop it is mostly the wait in the queue of the server.",
 		head: []string{"id", "work", "client", "requests/s", "mean time", "p50", "p99", "max", "CPU us a request", "CPU ratio",
 			"remarks"},
 		lines: timeLines,

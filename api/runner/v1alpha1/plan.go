@@ -675,14 +675,14 @@ type Capture struct {
 	Optional bool `json:"optional,omitempty"`
 }
 
-// Rate is a stage of the load. The mode is AsFastAsPossible, or else Count per Period.
+// Rate is a stage of the load. The mode is ClosedLoop, or else Count per Period.
 type Rate struct {
 	Name string `json:"name"`
 	// Count slots come due in each Period, evenly spaced, counted from the stage's start.
 	Count  int64         `json:"count,omitempty"`
 	Period time.Duration `json:"period,omitempty"`
-	// AsFastAsPossible sends whenever a stream is free.
-	AsFastAsPossible bool `json:"asFastAsPossible,omitempty"`
+	// ClosedLoop sends whenever a stream is free.
+	ClosedLoop bool `json:"closedLoop,omitempty"`
 	// Duration and Requests bound the stage, whichever is reached first; zero: no such bound.
 	Duration time.Duration `json:"duration,omitempty"`
 	Requests int64         `json:"requests,omitempty"`
@@ -692,7 +692,7 @@ type Rate struct {
 
 // EndsByCount says that the stage ends on each shard when that has sent its part, so that its slots have
 // no instants by which the rest could be dealt to others.
-func (r *Rate) EndsByCount() bool { return r.AsFastAsPossible && r.Requests > 0 }
+func (r *Rate) EndsByCount() bool { return r.ClosedLoop && r.Requests > 0 }
 
 // Threshold is a limit on a result. Exactly one of the maximum and minimum is set.
 type Threshold struct {

@@ -101,7 +101,7 @@ type ChainTotals struct {
 }
 
 // RateResult compares what was asked with what was sent, in requests a second over the
-// measured window, drain and pauses excluded. Asked is zero when the load was as fast as possible.
+// measured window, drain and pauses excluded. Asked is zero when a stage was a closed loop.
 type RateResult struct {
 	Asked    float64 `json:"asked"`
 	Achieved float64 `json:"achieved"`

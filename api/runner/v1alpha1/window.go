@@ -16,8 +16,8 @@ type Window struct {
 	// Revision is that of the share in force at the end: where it differs from the window before,
 	// the load was changed while it ran.
 	Revision int64 `json:"revision,omitempty"`
-	// Asked is in requests a second, averaged over the window; zero also when a stage in it went as
-	// fast as possible.
+	// Asked is in requests a second, averaged over the window; zero also when a stage in it was a
+	// closed loop.
 	Asked float64 `json:"asked"`
 	// Achieved is in requests a second: for each shard what it sent over the time between its looks.
 	Achieved float64 `json:"achieved"`

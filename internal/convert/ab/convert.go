@@ -107,7 +107,7 @@ func (c *converter) tls(t *v1alpha1.Target) {
 
 func (c *converter) rates() {
 	requests := int64(c.whole("-n", 1))
-	rate := v1alpha1.Rate{Name: "load", AsFastAsPossible: new(true)}
+	rate := v1alpha1.Rate{Name: "load", ClosedLoop: &v1alpha1.ClosedLoop{}}
 	if c.Has("-t") {
 		rate.Duration = convert.Given(time.Duration(c.whole("-t", 1)) * time.Second)
 		if !c.Has("-n") {
