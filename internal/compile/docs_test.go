@@ -1,24 +1,30 @@
 package compile_test
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/h2surge/h2surge/test/markdown"
 )
 
-// TestManifestOfTheDocs: readers copy it.
-func TestManifestOfTheDocs(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "spec", "loadtest.md"))
+// TestManifestsOfTheDocs compiles each LoadTest that a page prints: readers copy it.
+func TestManifestsOfTheDocs(t *testing.T) {
+	pages, err := markdown.Pages("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(raw), "```yaml\n")
-	manifest, _, closed := strings.Cut(rest, "```")
-	if !found || !closed {
-		t.Fatal("there is no manifest")
+	n := 0
+	for _, p := range pages {
+		for _, b := range p.Blocks {
+			if !b.Manifest() {
+				continue
+			}
+			n++
+			if lines := linesOf(t, b.Text); len(lines) > 0 {
+				t.Errorf("%s:%d: %v", b.File, b.Line, lines)
+			}
+		}
 	}
-	if lines := linesOf(t, manifest); len(lines) > 0 {
-		t.Error(lines)
+	if n < 2 {
+		t.Errorf("the pages have %d manifests only", n)
 	}
 }

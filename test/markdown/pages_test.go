@@ -1,0 +1,122 @@
+package markdown
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+func pages(t *testing.T) []*Page {
+	t.Helper()
+	out, err := Pages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestLinks follows each link to a file or a heading of this project. Nothing is fetched.
+func TestLinks(t *testing.T) {
+	byFile := map[string]*Page{}
+	for _, p := range pages(t) {
+		byFile[p.File] = p
+	}
+	for _, p := range byFile {
+		for _, l := range p.Links {
+			if strings.Contains(l.Text, "://") || strings.HasPrefix(l.Text, "mailto:") {
+				continue
+			}
+			file, anchor, anchored := strings.Cut(l.Text, "#")
+			to := p.File
+			if file != "" {
+				to = path.Join(path.Dir(p.File), file)
+			}
+			if _, err := os.Stat(filepath.Join(root, to)); err != nil {
+				t.Errorf("%s:%d: the file of the link %s does not exist", p.File, l.Line, l.Text)
+				continue
+			}
+			if strings.HasPrefix(anchor, "struct{") {
+				continue // crd-ref-docs writes this into docs/api.md
+			}
+			if other := byFile[to]; anchored && (other == nil || !other.Anchors[anchor]) {
+				t.Errorf("%s:%d: %s has no heading %s", p.File, l.Line, to, anchor)
+			}
+		}
+	}
+}
+
+// programs are those of all blocks and code spans, and where they are.
+func programs(t *testing.T, visit func(where string, line int, words []string)) {
+	for _, p := range pages(t) {
+		for _, b := range p.Blocks {
+			for _, c := range b.Commands() {
+				for _, words := range Programs(c.Text) {
+					visit(p.File, c.Line, words)
+				}
+			}
+		}
+		for _, c := range p.Code {
+			for _, words := range Programs(c.Text) {
+				visit(p.File, c.Line, words)
+			}
+		}
+	}
+}
+
+var makeTarget = regexp.MustCompile(`^[a-z][a-z0-9-]+$`)
+
+// TestMakeTargets: what the pages tell readers to make is a target of the Makefile.
+func TestMakeTargets(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := map[string]bool{}
+	for line := range strings.Lines(string(raw)) {
+		if name, _, found := strings.Cut(line, ":"); found && makeTarget.MatchString(name) {
+			targets[name] = true
+		}
+	}
+	n := 0
+	programs(t, func(file string, line int, words []string) {
+		if words[0] != "make" {
+			return
+		}
+		for _, w := range words[1:] {
+			if !makeTarget.MatchString(w) {
+				continue
+			}
+			if n++; !targets[w] {
+				t.Errorf("%s:%d: the Makefile has no target %s", file, line, w)
+			}
+		}
+	})
+	if n < 10 {
+		t.Errorf("the pages name %d targets only", n)
+	}
+}
+
+// TestPathsOfCommands: a file of this project that a command names exists.
+func TestPathsOfCommands(t *testing.T) {
+	file := regexp.MustCompile(`^(?:config|charts|hack|docs|test|api)/[A-Za-z0-9._/-]+$`)
+	n := 0
+	programs(t, func(page string, line int, words []string) {
+		for _, w := range words {
+			if !file.MatchString(w) {
+				continue
+			}
+			n++
+			if _, err := os.Stat(filepath.Join(root, w)); err != nil {
+				t.Errorf("%s:%d: %s does not exist", page, line, w)
+			}
+		}
+	})
+	if n < 10 {
+		t.Errorf("the pages name %d files only", n)
+	}
+}
