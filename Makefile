@@ -1,4 +1,4 @@
-# h2surge. "make help" lists the targets; "make demo" and "make test" need nothing but Go and make.
+# h2surge. "make help" lists the targets. "make demo" and "make test" need only Go and make.
 
 # Image of the operator, the runner and the command line; one image, three programs.
 IMG ?= localhost/h2surge:dev
@@ -66,7 +66,7 @@ vet: ## Run go vet, on the e2e stories too.
 	go vet -tags $(TAGS) ./test/... ./cmd/h2surge
 
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint ## Run golangci-lint: the law of imports among others.
+lint: $(TOOLS)/golangci-lint ## Run golangci-lint, which also checks the rules of imports.
 	$(TOOLS)/golangci-lint run
 
 .PHONY: prose
@@ -74,7 +74,7 @@ prose: ## Count the words that hack/prose/rules.yaml replaces in comments and id
 	@go run ./hack/prose -rest $(PKG)
 
 .PHONY: verify
-verify: generate manifests docs vet lint ## Regenerate everything and fail when something differs; format, vet, lint, shellcheck.
+verify: generate manifests docs vet lint ## Regenerate all generated files and fail if one differs; format, vet, lint, shellcheck, words.
 	cd hack/tools && go test ./...
 	hack/verify.sh
 
@@ -85,11 +85,11 @@ run: bin/manager ## Run the operator on this machine against the current kubectl
 ##@ Test
 
 .PHONY: test
-test: ## Unit tests with the race detector, envtest, zero-allocation tests.
+test: ## Run unit tests with the race detector, envtest and zero-allocation tests.
 	hack/test.sh
 
 .PHONY: chart-test
-chart-test: $(TOOLS)/helm ## Lint, render and install the Helm chart (envtest); builds Helm first, once, some 3 minutes of CPU.
+chart-test: $(TOOLS)/helm ## Lint, render and install the Helm chart (envtest); the first run builds Helm, about 3 minutes of CPU.
 	$(TOOLS)/helm lint --strict charts/h2surge
 	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -json -tags chart -count=1 ./test/chart | $(GOTEST)
 
@@ -99,7 +99,7 @@ prometheus-test: $(TOOLS)/helm ## Scrape a real run with a real Prometheus: quan
 	go test -json -tags prometheus -count=1 ./test/prometheus/... | $(GOTEST)
 
 .PHONY: e2e
-e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster; builds Helm and Prometheus first, once.
+e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster; the first run builds Helm and Prometheus.
 	hack/e2e.sh
 
 .PHONY: e2e-long
@@ -112,7 +112,7 @@ conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, ca
 	go test -json -tags conformance -count=1 ./test/conformance | $(GOTEST)
 
 .PHONY: html
-html: ## Look at the HTML report in headless Chromium, installed as root; its pictures are in dist/html.
+html: ## Test the HTML report in headless Chromium, installed as root; pictures go to dist/html.
 	hack/install.sh chromium=chromium || [ -z "$$CI" ]
 	go test -json -tags html -count=1 ./test/html | $(GOTEST)
 
@@ -123,14 +123,14 @@ cgroup2-test: ## Check CPUs, throttling and memory limits on cgroup v2, in an em
 	go test -json -tags cgroup2 -count=1 ./test/cgroup2 | $(GOTEST)
 
 .PHONY: cover
-cover: ## Test coverage by function, in dist/cover.html too.
+cover: ## Measure test coverage by function, also in dist/cover.html.
 	@mkdir -p dist
 	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -coverprofile=dist/cover.out ./...
 	go tool cover -html=dist/cover.out -o dist/cover.html
 	go tool cover -func=dist/cover.out | tail -n 1
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME, or those in folders that match FUZZ; FUZZ='runner/(h1|h2|loop)$$': sessions and loop.
+fuzz: ## Run every fuzz target for FUZZTIME, or only those in folders that match FUZZ; FUZZ='runner/(h1|h2|loop)$$': sessions and loop.
 	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: bench
@@ -147,7 +147,7 @@ bench-go: ## Run the engine's Go benchmarks, BENCHCOUNT times each.
 .PHONY: build
 build: bin/manager bin/runner bin/h2surge ## Build bin/manager, bin/runner and bin/h2surge.
 
-# Go decides what is to be rebuilt, so these always run.
+# Go decides what to rebuild, so these always run.
 .PHONY: bin/manager bin/runner bin/h2surge
 bin/manager bin/runner bin/h2surge: bin/%:
 	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
@@ -162,11 +162,11 @@ rootfs: ## Build the files of the image: dist/root/OS/ARCH.
 	done
 
 .PHONY: image
-image: rootfs $(TOOLS)/image ## Make the image without a container engine: dist/h2surge.tar.
+image: rootfs $(TOOLS)/image ## Build the image without a container engine: dist/h2surge.tar.
 	$(TOOLS)/image -o dist/h2surge.tar -t $(IMG) -version $(VERSION) -entrypoint /h2surge-manager $(foreach p,$(PLATFORMS),$(p)=dist/root/$(p))
 
 .PHONY: image-test
-image-test: image ## Build the Dockerfile without Docker (buildah, installed as root) and compare its image with that of "make image".
+image-test: image ## Build the Dockerfile without Docker (buildah, installed as root) and compare its image with the image of "make image".
 	hack/install.sh buildah=buildah
 	hack/image-test.sh $(IMG) $(VERSION)
 
@@ -175,12 +175,12 @@ chart: $(TOOLS)/helm ## Package the Helm chart: dist/h2surge-VERSION.tgz.
 	$(TOOLS)/helm package charts/h2surge --destination dist
 
 .PHONY: docker-build
-docker-build: rootfs ## Make the image with Docker.
+docker-build: rootfs ## Build the image with Docker.
 	docker build --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) -t $(IMG) .
 
 .PHONY: docker-buildx
 docker-buildx: PLATFORMS := linux/amd64 linux/arm64
-docker-buildx: rootfs ## Make the image for amd64 and arm64 with Docker and push it to where IMG says.
+docker-buildx: rootfs ## Build the image for amd64 and arm64 with Docker and push it to IMG.
 	docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=$(VERSION) --push -t $(IMG) .
 
 ##@ Deploy
@@ -190,7 +190,7 @@ install: ## Install the CRD.
 	$(KUBECTL) apply -k config/crd
 
 .PHONY: uninstall
-uninstall: ## Remove the CRD, and with it every LoadTest.
+uninstall: ## Remove the CRD and all LoadTests.
 	$(KUBECTL) delete --ignore-not-found -k config/crd
 
 .PHONY: deploy
@@ -199,15 +199,15 @@ deploy: ## Install CRD, RBAC and operator, with the image IMG.
 	$(KUBECTL) apply -k dist/deploy
 
 .PHONY: undeploy
-undeploy: ## Remove all that deploy installed.
+undeploy: ## Remove everything that deploy installed.
 	$(KUBECTL) delete --ignore-not-found -k config/default
 
 .PHONY: cluster-up
-cluster-up: ## Bring up the real one-node cluster of hack/cluster (root, Debian 12).
+cluster-up: ## Start the real one-node cluster of hack/cluster (root, Debian 12).
 	hack/cluster/up
 
 .PHONY: cluster-down
-cluster-down: ## Take it down again; its binaries stay.
+cluster-down: ## Stop the cluster of hack/cluster; its binaries stay.
 	hack/cluster/down
 
 # Tools, pinned in modules of their own.

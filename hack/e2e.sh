@@ -63,11 +63,11 @@ own_clear() {
     echo "an earlier run left a cluster behind: taking it down"
     hack/cluster/down
   else
-    echo "a cluster is up that no e2e run brought: using it, and leaving it up"
+    echo "a cluster is up that no e2e run started: using it, and leaving it up"
   fi
 }
 own_up() {
-  if [ ! -d "$CLUSTER_HOME/run" ]; then # marked first: we may be killed at any moment
+  if [ ! -d "$CLUSTER_HOME/run" ]; then # create the mark first: this script may be killed at any time
     mkdir -p "$CLUSTER_HOME/run"
     touch "$own_mark"
   fi

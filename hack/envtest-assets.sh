@@ -25,5 +25,5 @@ if dir=$(bin/tools/setup-envtest use -i -p path "$minor.x" 2>/dev/null) && [ -n 
   echo "$dir"
   exit
 fi
-echo "envtest: no download to be had, building kube-apiserver and etcd $K8S_VERSION and $ETCD_VERSION from Go modules (once, some 5 minutes)" >&2
+echo "envtest: download failed, building kube-apiserver and etcd $K8S_VERSION and $ETCD_VERSION from Go modules (once, about 5 minutes)" >&2
 hack/cluster/envtest-assets

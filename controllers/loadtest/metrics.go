@@ -33,21 +33,21 @@ func counter(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descRuns = own.Counter("runs_total", "Runs that ended while this process led, by the verdict's outcome.", "outcome")
+	descRuns = own.Counter("runs_total", "Runs that ended while this process was the leader, by outcome of the verdict.", "outcome")
 
-	descPhase    = gauge("phase", "1 for the phase that the LoadTest is in.", "phase")
-	descVerdict  = gauge("verdict", "1 for the outcome of the verdict; absent until the run has ended.", "outcome")
-	descPassed   = gauge("passed", "1 when the condition Passed is True, 0 when it is False; absent in flight and when inconclusive.")
-	descDuration = gauge("duration_seconds", "Time from the start to the end of the run, or to now; absent before the start.")
-	descLost     = gauge("runners_lost", "Runners that ended before their time.")
+	descPhase    = gauge("phase", "1 for the current phase of the LoadTest.", "phase")
+	descVerdict  = gauge("verdict", "1 for the outcome of the verdict; absent until the run ends.", "outcome")
+	descPassed   = gauge("passed", "1 if the condition Passed is True, 0 if it is False; absent during the run and if the result is inconclusive.")
+	descDuration = gauge("duration_seconds", "Time since the start of the run, up to its end; absent before the start.")
+	descLost     = gauge("runners_lost", "Runners that were lost.")
 
-	descSent    = counter("requests_sent_total", "Requests of measured stages that were sent, over all shards, so far.")
+	descSent    = counter("requests_sent_total", "Requests of measured stages that were sent so far, over all shards.")
 	descOutcome = counter("requests_total",
-		"Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost; over all shards, so far.", "outcome")
-	descDropped = counter("requests_dropped_total", "Requests of measured stages that were due and never sent, so far.")
-	descAsked   = gauge("asked_requests_per_second", "The rate of the spec over the measured stages; 0: a closed loop.")
-	descRate    = gauge("rate_requests_per_second", "Requests sent a second, measured stages only, since their start.")
-	descTimes   = gauge("response_time_seconds", "Response time over all shards, so far, by percentile; 100 is the greatest. Exact to 0.1 %.", "percentile")
+		"Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost. So far, over all shards.", "outcome")
+	descDropped = counter("requests_dropped_total", "Requests of measured stages that were never sent although their scheduled time had come, so far.")
+	descAsked   = gauge("asked_requests_per_second", "Average rate that the measured stages ask for; 0 in a closed loop.")
+	descRate    = gauge("rate_requests_per_second", "Requests sent per second since the start of the measured stages.")
+	descTimes   = gauge("response_time_seconds", "Response time so far, over all shards, by percentile; 100 is the maximum. Exact to 0.1 %.", "percentile")
 	descErrors  = gauge("error_ratio", "1 - succeeded / (sent + dropped), so far.")
 )
 

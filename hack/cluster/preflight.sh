@@ -13,7 +13,7 @@ problems() {
     echo "containerd is missing, and so is apt-get: install containerd, runc, the CNI plugins and nftables, or use Debian 12"
   [ "$(nproc --all)" -ge 2 ] || echo "needs 2 CPUs: the static CPU manager keeps one for the system"
   if [ "$(id -u)" = 0 ] && ! unshare --net --mount true 2>/dev/null; then
-    echo "may not make namespaces: run it on the machine itself or in a privileged container"
+    echo "cannot create namespaces: run it on the machine itself or in a privileged container"
   fi
   for p in $PORTS; do
     if ! alive "${p#*:}" && (: <"/dev/tcp/127.0.0.1/${p%:*}") 2>/dev/null; then

@@ -1,5 +1,4 @@
-// Command metrics writes docs/metrics.md to its standard output, from the descriptions that the code collects metrics by.
-// Run by "make docs".
+// Command metrics writes docs/metrics.md to its standard output, from the metric descriptions in the code. "make docs" runs it.
 package main
 
 import (
@@ -14,33 +13,33 @@ import (
 	"github.com/h2surge/h2surge/runner/export"
 )
 
-// text is the page without its tables, whose places it has.
+// text is the page with placeholders for its tables.
 //
 //go:embed page.md
 var text string
 
-// labels say what values a label has, and how many at most: a label without such a line is a mistake.
+// labels lists the values of each label and their maximum number. render returns an error for a label that is not listed.
 var labels = []struct{ name, values string }{
-	{"namespace", "of the LoadTest; on series of runners Prometheus sets it, to the pod's, which is the same"},
-	{"loadtest", "name of the LoadTest; on series of runners it comes from the pod's label `h2surge.io/loadtest`"},
-	{"shard", "of the runner, from 0, at most 256; from the annotation `batch.kubernetes.io/job-completion-index` of the pod"},
+	{"namespace", "namespace of the LoadTest. On series of runners Prometheus sets it from the pod, with the same value"},
+	{"loadtest", "name of the LoadTest. On series of runners it comes from the pod's label `h2surge.io/loadtest`"},
+	{"shard", "number of the shard, from 0 to 255; from the pod's annotation `batch.kubernetes.io/job-completion-index`"},
 	{"chain", "a chain of the spec, at most 64"},
-	{"step", "a step of the chain, at most 256 over all chains"},
-	{"outcome", "of a request: `succeeded`, `failed_checks`, `timed_out`, `reset`, `connection_lost`; of a chain instance: `completed`, `aborted`; " +
+	{"step", "a step of the chain, at most 256 in all chains"},
+	{"outcome", "outcome of a request: `succeeded`, `failed_checks`, `timed_out`, `reset`, `connection_lost`; of a chain instance: `completed`, `aborted`; " +
 		"of a run: `Passed`, `Failed`, `Inconclusive`, `Error`, `Stopped`"},
-	{"class", "`1xx` to `5xx`; codes from 600 on are in `5xx`"},
-	{"check", "a check of the step that has failed, by its name in the spec"},
+	{"class", "`1xx` to `5xx`; status codes from 600 count as `5xx`"},
+	{"check", "name of a check of the step that failed"},
 	{"reason", "`failedCheck`, `missingCapture`, `timedOut`, `reset`, `connectionLost`, `dropped`, `script`, `location`"},
-	{"cause", "of problem details: what responses say, at most 64 different ones of 64 octets a runner, the others are `other`; of failures: a word of docs/report.md, `other` for those beyond 64 different failures a runner"},
+	{"cause", "of problem details: the cause in the responses, cut to 64 bytes; a runner has at most 64 different causes and counts the rest as `other`. Of failures: a cause of docs/report.md; a runner has at most 64 different failures and counts the rest as `other`"},
 	{"of", "what failed: `connect`, `connection`, `reset`, `connectionLost`, `dropped`"},
-	{"detail", "the code, alert or rule behind the cause; may be empty"},
-	{"address", "the target's; may be empty"},
-	{"phase", "of a LoadTest: that of `kubectl get`; of requests that are sent once: `setup`, `teardown`"},
-	{"state", "of a runner: `Waiting`, `Connecting`, `SettingUp`, `Ready`, `Running`, `Draining`, `Drained`, `TearingDown`, `Done`"},
+	{"detail", "the error code, TLS alert or protocol rule; can be empty"},
+	{"address", "address of the target; can be empty"},
+	{"phase", "of a LoadTest: the phase that `kubectl get` shows; of requests that are sent once: `setup`, `teardown`"},
+	{"state", "state of a runner: `Waiting`, `Connecting`, `SettingUp`, `Ready`, `Running`, `Draining`, `Drained`, `TearingDown`, `Done`"},
 	{"percentile", "`50`, `90`, `95`, `99`, `99.9`, `100`"},
-	{"version", "of h2surge, one a process"},
-	{"commit", "that it was built from"},
-	{"go", "version of Go that it was built with"},
+	{"version", "version of h2surge; each process has one"},
+	{"commit", "commit that h2surge was built from"},
+	{"go", "version of Go that h2surge was built with"},
 }
 
 func main() {
@@ -62,7 +61,7 @@ func render(runner, operator []metric.Family) (string, error) {
 	for _, f := range slices.Concat(runner, operator) {
 		for _, l := range f.Labels {
 			if !slices.Contains(names, l) {
-				return "", fmt.Errorf("%s has a label %s, of which hack/metrics does not tell the values", f.Name, l)
+				return "", fmt.Errorf("%s has a label %s that is not in the list of labels in hack/metrics/main.go", f.Name, l)
 			}
 		}
 	}

@@ -110,6 +110,9 @@ func scriptTexts(file, content string) []text {
 		if strings.HasPrefix(strings.TrimSpace(l), "#") && !strings.HasPrefix(l, "##@") {
 			t = &comments
 			l = strings.TrimLeft(strings.TrimSpace(l), "# ")
+		} else if code, comment, ok := strings.Cut(l, " # "); ok {
+			comments.add(comment+"\n", i+1)
+			l = code
 		}
 		t.add(l+"\n", i+1)
 	}

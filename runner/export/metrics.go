@@ -12,64 +12,64 @@ var own = metric.NewSet("h2surge_runner_")
 func Families() []metric.Family { return own.Families() }
 
 var (
-	descInfo = own.Gauge("info", "The h2surge that runs here; always 1.", "version", "commit", "go")
+	descInfo = own.Gauge("info", "Version of h2surge on this runner; always 1.", "version", "commit", "go")
 
-	descState = own.Gauge("state", "1 for the state the runner is in, 0 for the others.", "state")
+	descState = own.Gauge("state", "1 for the current state of the runner, 0 for all others.", "state")
 
 	descSent = own.Counter("requests_sent_total", "Requests of measured stages that were sent.", "chain", "step")
 
 	descOutcomes = own.Counter("requests_total",
-		"Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost. The rest of those sent are in flight.",
+		"Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost. All other sent requests are in flight.",
 		"chain", "step", "outcome")
 
 	descResponses = own.Counter("responses_total", "Final responses to requests of measured stages, by class of status code.",
 		"chain", "step", "class")
 
 	descResponseTime = own.Histogram("response_time_seconds",
-		"Time from when a request was due to when its response was whole. Buckets are exact to 0.1 %.", "chain", "step")
+		"Time from the scheduled time of a request to the end of its response. Buckets are exact to 0.1 %.", "chain", "step")
 
 	descServiceTime = own.Histogram("service_time_seconds",
-		"Time from when a request was sent to when its response was whole, over all steps. Buckets are exact to 0.1 %.")
+		"Time from sending a request to the end of its response, over all steps. Buckets are exact to 0.1 %.")
 
 	descLag = own.Histogram("lag_seconds",
-		"How late the runner itself was in taking up requests that were due, over all steps. Buckets are exact to 0.1 %.")
+		"Time from the scheduled time of a request until the runner picked it up, over all steps. Buckets are exact to 0.1 %.")
 
-	descStarted = own.Counter("chains_started_total", "Chain instances that began in measured stages.", "chain")
+	descStarted = own.Counter("chains_started_total", "Chain instances that started in measured stages.", "chain")
 
 	descEnded = own.Counter("chains_total", "Chain instances that ended: completed or aborted.", "chain", "outcome")
 
 	descFailedChecks = own.Counter("failed_checks_total",
-		"Responses to requests of measured stages that failed, by the first check that did not hold.", "chain", "step", "check")
+		"Responses to requests of measured stages that failed a check, by the first failed check.", "chain", "step", "check")
 
-	descStepRetries = own.Counter("step_retries_total", "Requests of measured stages that followed a failure of the same step.", "chain", "step")
+	descStepRetries = own.Counter("step_retries_total", "Requests of measured stages that a step sent again after a failure.", "chain", "step")
 
 	descAborted = own.Counter("aborted_instances_total", "Chain instances that were aborted, by reason.", "chain", "reason")
 
 	descCauses = own.Counter("problem_causes_total",
-		"Problem details (RFC 9457) in responses, by their cause; those beyond a bound are counted as other.", "cause")
+		"Problem details (RFC 9457) in responses, by cause. Causes above the limit are counted as other.", "cause")
 
 	descFailures = own.Counter("failures_total",
-		"What got no response, by cause: attempts to connect, connections that ended, and requests of measured stages that were reset, connectionLost or dropped. Those beyond a bound are counted as other.",
+		"Failures without a response, by cause: attempts to connect, connections that ended, and requests of measured stages that were reset, connectionLost or dropped. Failures above the limit are counted as other.",
 		"of", "cause", "detail", "address")
 
 	descOnceSent = own.Counter("once_requests_sent_total",
-		"Requests of setup and teardown chains that were sent; they are in no other metric of requests.", "phase")
+		"Requests of setup and teardown chains that were sent. No other metric of requests includes them.", "phase")
 
 	descOnceSucceeded = own.Counter("once_requests_succeeded_total", "Requests of setup and teardown chains that succeeded.", "phase")
 
-	descExhausted = own.Gauge("exhausted", "1 when a variable was used up and chains that draw it begin no more instances, else 0.")
+	descExhausted = own.Gauge("exhausted", "1 if all values of a variable are used and its chains start no more instances, else 0.")
 
-	descDropped = own.Counter("requests_dropped_total", "Requests that were due and never sent; failures_total says why.")
+	descDropped = own.Counter("requests_dropped_total", "Requests that were never sent although their scheduled time had come; failures_total says why.")
 
 	descRetried = own.Counter("requests_retried_total", "Requests that the peer gave back unprocessed and that were sent again.")
 
-	descWarmUp = own.Counter("warm_up_requests_sent_total", "Requests of warm-up stages that were sent; they are in no other metric of requests.")
+	descWarmUp = own.Counter("warm_up_requests_sent_total", "Requests of warm-up stages that were sent. No other metric of requests includes them.")
 
 	descInFlight = own.Gauge("requests_in_flight", "Requests that were sent and have no outcome yet, warm-up included.")
 
-	descAsked = own.Gauge("asked_requests_per_second", "This runner's part of the rate that the stage in force asks for; once the load was changed, what came due a second since the scrape before. 0: paused, a closed loop, or no stage.")
+	descAsked = own.Gauge("asked_requests_per_second", "This runner's share of the rate of the current stage. After a change of the load: requests scheduled per second since the previous scrape. 0 if the test is suspended, in a closed loop, or if no stage is active.")
 
-	descAchieved = own.Gauge("achieved_requests_per_second", "Requests sent a second since the scrape before, warm-up included.")
+	descAchieved = own.Gauge("achieved_requests_per_second", "Requests sent per second since the previous scrape, warm-up included.")
 
 	descSentBytes = own.Counter("sent_bytes_total", "Bytes written to the sockets.")
 
@@ -77,15 +77,15 @@ var (
 
 	descConnects = own.Counter("connections_opened_total", "Connections opened.")
 
-	descReconnects = own.Counter("connections_reopened_total", "Connections opened to replace a lost one; they are among those opened.")
+	descReconnects = own.Counter("connections_reopened_total", "Connections opened to replace a lost one; connections_opened_total includes them.")
 
 	descWorkers = own.Gauge("workers", "Pinned threads that send requests.")
 
-	descLagP99 = own.Gauge("lag_p99_seconds", "How late the runner itself is in taking up due requests, 99th percentile since the start.")
+	descLagP99 = own.Gauge("lag_p99_seconds", "99th percentile of lag_seconds since the start.")
 
-	descCPU = own.Counter("cpu_seconds_total", "User and system time of the process since it began to connect.")
+	descCPU = own.Counter("cpu_seconds_total", "User and system time of the process since it started to connect.")
 
-	descThrottled = own.Counter("throttled_seconds_total", "How long the CPU quota kept the process from running.")
+	descThrottled = own.Counter("throttled_seconds_total", "Time that the CPU quota stopped the process.")
 
 	descGCPause = own.Counter("gc_pause_seconds_total", "Stop-the-world pauses of the Go runtime.")
 )

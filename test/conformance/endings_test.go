@@ -47,7 +47,7 @@ func TestEndingsAreNoFailures(t *testing.T) {
 				c.ok(id)
 			}
 		},
-		"6.8 always GOAWAY behind the answer": func(c *h2conn) {
+		"6.8 always GOAWAY after the answer": func(c *h2conn) {
 			c.greet()
 			if id := c.next(); id != 0 {
 				c.ok(id)

@@ -30,7 +30,7 @@ func says(name, octets string, want outcome) h1row {
 	return h1row{name: name, want: want, does: func(c *h1conn, _ *http.Request) { c.text(octets) }}
 }
 
-// saysAndCloses closes behind them.
+// saysAndCloses closes after them.
 func saysAndCloses(name, octets string, want outcome) h1row {
 	return h1row{name: name, want: want, does: func(c *h1conn, _ *http.Request) {
 		c.text(octets)

@@ -30,7 +30,7 @@ const (
 func TestHostileHTTP1Heads(t *testing.T) {
 	runH1Rows(t, []h1row{
 		says("4 no reason phrase", "HTTP/1.1 200 \r\n"+length0, tolerated),
-		says("4 no space behind the status", "HTTP/1.1 200\r\n"+length0, tolerated),
+		says("4 no space after the status", "HTTP/1.1 200\r\n"+length0, tolerated),
 		says("4 a reason phrase of any octets", "HTTP/1.1 200 \t\xe9\xff\r\n"+length0, tolerated),
 		says("2.3 HTTP/1.9", "HTTP/1.9 200 OK\r\n"+length0, tolerated),
 		says("2.3 HTTP/2.0", "HTTP/2.0 200 OK\r\n"+length0, broken),
@@ -40,7 +40,7 @@ func TestHostileHTTP1Heads(t *testing.T) {
 		says("4 a status of two digits", "HTTP/1.1 20 OK\r\n\r\n", broken),
 		says("4 a status of four digits", "HTTP/1.1 2000 OK\r\n\r\n", broken),
 		says("4 a status below 100", "HTTP/1.1 099 X\r\n\r\n", broken),
-		says("4 a status that is no number", "HTTP/1.1 2x0 OK\r\n\r\n", broken),
+		says("4 a status that is not a number", "HTTP/1.1 2x0 OK\r\n\r\n", broken),
 		says("RFC 9110 15 status 600", "HTTP/1.1 600 X\r\n"+length0, failed),
 		says("RFC 9110 15 status 999", "HTTP/1.1 999 X\r\n"+length0, failed),
 		says("2.2 lines that end in LF alone", "HTTP/1.1 200 OK\ncontent-length: 0\n\n", tolerated),
@@ -49,7 +49,7 @@ func TestHostileHTTP1Heads(t *testing.T) {
 		says("5.1 a space before the colon", status+"a : b\r\n"+length0, broken),
 		says("5 a field without a name", status+": b\r\n"+length0, broken),
 		says("5 a line without a colon", status+"a\r\n"+length0, broken),
-		says("5 a name that is no token", status+"a(b): c\r\n"+length0, broken),
+		says("5 a name that is not a token", status+"a(b): c\r\n"+length0, broken),
 		says("RFC 9110 5.5 a value beyond ASCII", status+"a: \xc3\xbc\xff\r\n"+length0, tolerated),
 		says("5.2 a folded value", status+"a: b\r\n c\r\n"+length0, tolerated),
 		says("5.2 a folded content-length", status+"content-length:\r\n 2\r\n\r\nok", tolerated),
@@ -89,11 +89,11 @@ func TestHostileHTTP1Framing(t *testing.T) {
 		says("7.1.1 chunk extensions", chunked+"2;a=b;c=\"d;e\"\r\nok\r\n0;z\r\n\r\n", tolerated),
 		says("7.1.2 a trailer section", chunked+"2\r\nok\r\n0\r\na: b\r\nc: d\r\n\r\n", tolerated),
 		says("7.1.2 a bad trailer section", chunked+"2\r\nok\r\n0\r\na b\r\n\r\n", broken),
-		says("7.1 a chunk size that is no number", chunked+"x\r\nok\r\n", broken),
+		says("7.1 a chunk size that is not a number", chunked+"x\r\nok\r\n", broken),
 		says("7.1 an empty chunk size", chunked+"\r\nok\r\n", broken),
 		says("7.1 a negative chunk size", chunked+"-2\r\nok\r\n", broken),
 		says("7.1 a chunk size above 2^63", chunked+"FFFFFFFFFFFFFFFFF\r\nok\r\n", broken),
-		says("7.1 no CRLF behind a chunk", chunked+"2\r\nokay\r\n0\r\n\r\n", broken),
+		says("7.1 no CRLF after a chunk", chunked+"2\r\nokay\r\n0\r\n\r\n", broken),
 		says("7.1.1 a chunk extension of 1 MiB", chunked+"2;"+strings.Repeat("x", 1<<20)+"\r\nok\r\n0\r\n\r\n", broken),
 		says("6.1 a coding that nothing asked for", status+"transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n", broken),
 		says("6.1 chunked twice", status+"transfer-encoding: chunked, chunked\r\n\r\n0\r\n\r\n", broken),
@@ -126,7 +126,7 @@ func TestHostileHTTP1Interim(t *testing.T) {
 		says("RFC 9110 15.2 interim responses before the final one", "HTTP/1.1 100 Continue\r\n\r\n"+early+"HTTP/1.1 102 Processing\r\n\r\n"+whole, tolerated),
 		says("RFC 9110 15.2 10 000 interim responses", strings.Repeat(early, 10_000)+whole, broken),
 		says("RFC 9110 15.2.2 101 though no upgrade was asked for", "HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n", broken),
-		saysAndCloses("RFC 9110 15.2 closes behind an interim response", early, cut),
+		saysAndCloses("RFC 9110 15.2 closes after an interim response", early, cut),
 		{name: "RFC 9110 15.2 only interim responses", want: outcome{timedOut: 1, abandoned: true}, plan: shortTimeout, does: func(c *h1conn, _ *http.Request) {
 			for {
 				if _, err := c.Write([]byte(early)); err != nil {
@@ -148,8 +148,8 @@ func TestHTTP1Closes(t *testing.T) {
 		saysAndCloses("9.5 closes without an answer", "", cut),
 		saysAndCloses("9.5 closes within the status line", "HTTP/1.1 2", cut),
 		saysAndCloses("9.5 closes within the head", status+"content-le", cut),
-		saysAndCloses("9.5 closes behind the head", status+"content-length: 2\r\n\r\n", cut),
-		{name: "9.6 closes behind the response, while nothing is in flight", want: reconnects, plan: func(p *rv.Plan) {
+		saysAndCloses("9.5 closes after the head", status+"content-length: 2\r\n\r\n", cut),
+		{name: "9.6 closes after the response, while nothing is in flight", want: reconnects, plan: func(p *rv.Plan) {
 			p.Rates[0] = rv.Rate{Name: "slow", Count: 2, Period: time.Second, Requests: 3}
 		}, does: func(c *h1conn, _ *http.Request) {
 			c.text(whole)
@@ -166,7 +166,7 @@ func TestHTTP1Closes(t *testing.T) {
 			c.text(status + "connection: close\r\ncontent-length: 2\r\n\r\nok")
 			if c.request() != nil {
 				c.peer.mu.Lock()
-				c.peer.faults = append(c.peer.faults, "a request behind connection: close")
+				c.peer.faults = append(c.peer.faults, "a request after connection: close")
 				c.peer.mu.Unlock()
 			}
 		}},

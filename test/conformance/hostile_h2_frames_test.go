@@ -30,7 +30,7 @@ func raw(name string, t http2.FrameType, flags http2.Flags, id uint32, payload [
 	return h2row{name: name, want: want, commit: func(c *h2conn, _ uint32) { c.frame(t, flags, id, payload) }}
 }
 
-// harmless is a row whose frame must be ignored: the request is answered behind it.
+// harmless is a row whose frame must be ignored: the request is answered after it.
 func harmless(name string, t http2.FrameType, flags http2.Flags, id uint32, payload []byte) h2row {
 	return h2row{name: name, want: tolerated, commit: func(c *h2conn, own uint32) {
 		c.frame(t, flags, id, payload)
@@ -38,7 +38,7 @@ func harmless(name string, t http2.FrameType, flags http2.Flags, id uint32, payl
 	}}
 }
 
-// begun is a row whose frame comes behind the header of the response.
+// begun is a row whose frame comes after the header of the response.
 func begun(name string, t http2.FrameType, flags http2.Flags, id uint32, payload []byte, want outcome) h2row {
 	return h2row{name: name, want: want, commit: func(c *h2conn, own uint32) {
 		c.headers(own, false, ":status", "200")
@@ -125,7 +125,7 @@ func TestHostileFrames(t *testing.T) {
 		raw("4.2 HEADERS above MAX_FRAME_SIZE", http2.FrameHeaders, endHeaders, 1, over, goAway(frameSizeError)),
 		raw("4.2 SETTINGS above MAX_FRAME_SIZE", http2.FrameSettings, 0, 0, make([]byte, 16386), goAway(frameSizeError)),
 		raw("4.2 unknown frame above MAX_FRAME_SIZE", 0xfa, 0, 0, over, goAway(frameSizeError)),
-		{name: "4.2 a length of 2^24-1, and nothing behind it", want: goAway(frameSizeError), commit: func(c *h2conn, _ uint32) {
+		{name: "4.2 a length of 2^24-1, and nothing after it", want: goAway(frameSizeError), commit: func(c *h2conn, _ uint32) {
 			c.bytes([]byte{0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1})
 		}},
 		harmless("4.1 unknown frame on the connection", 0xfa, 0xff, 0, over[:16384]),
@@ -221,7 +221,7 @@ func TestHostileFrames(t *testing.T) {
 		// 6.10 CONTINUATION
 		raw("6.10 CONTINUATION without HEADERS", http2.FrameContinuation, endHeaders, 1, status200, goAway(protocolError)),
 		raw("6.10 CONTINUATION on stream 0", http2.FrameContinuation, endHeaders, 0, status200, goAway(protocolError)),
-		begun("6.10 CONTINUATION behind END_HEADERS", http2.FrameContinuation, endHeaders, 1, none, goAway(protocolError)),
+		begun("6.10 CONTINUATION after END_HEADERS", http2.FrameContinuation, endHeaders, 1, none, goAway(protocolError)),
 		openBlock("6.10 CONTINUATION of another stream", http2.FrameContinuation, endHeaders, 3, none),
 		openBlock("6.10 DATA within a header block", http2.FrameData, 0, 1, none),
 		openBlock("6.10 HEADERS within a header block", http2.FrameHeaders, endHeaders, 1, status200),

@@ -62,15 +62,15 @@ func TestHostileMessages(t *testing.T) {
 			c.headers(id, false, ":status", "200")
 			c.headers(id, true, "x", "y")
 		}),
-		script("8.1 HEADERS behind the end of the stream", tolerated, func(c *h2conn, id uint32) {
+		script("8.1 HEADERS after the end of the stream", tolerated, func(c *h2conn, id uint32) {
 			c.ok(id)
 			c.headers(id, true, ":status", "500")
 		}),
-		script("8.1 DATA behind the end of the stream", tolerated, func(c *h2conn, id uint32) {
+		script("8.1 DATA after the end of the stream", tolerated, func(c *h2conn, id uint32) {
 			c.ok(id)
 			c.data(id, true, []byte("more"))
 		}),
-		script("8.1 RST_STREAM behind the end of the stream", tolerated, func(c *h2conn, id uint32) {
+		script("8.1 RST_STREAM after the end of the stream", tolerated, func(c *h2conn, id uint32) {
 			c.ok(id)
 			_ = c.fr.WriteRSTStream(id, 0)
 		}),
@@ -79,7 +79,7 @@ func TestHostileMessages(t *testing.T) {
 			c.data(id, false, []byte("half"))
 			_ = c.fr.WriteRSTStream(id, http2.ErrCodeInternal)
 		}),
-		script("5.1 frames behind the server's own RST_STREAM", outcome{reset: 1}, func(c *h2conn, id uint32) {
+		script("5.1 frames after the server's own RST_STREAM", outcome{reset: 1}, func(c *h2conn, id uint32) {
 			_ = c.fr.WriteRSTStream(id, http2.ErrCodeCancel)
 			c.ok(id)
 		}),
@@ -104,7 +104,7 @@ func TestHostileMessages(t *testing.T) {
 		}),
 		malformed("8.1.1 content-length without content", ":status", "200", "content-length", "5"),
 		malformed("8.1.1 content-length twice, not the same", ":status", "200", "content-length", "0", "content-length", "1"),
-		malformed("8.1.1 content-length that is no number", ":status", "200", "content-length", "0x0"),
+		malformed("8.1.1 content-length that is not a number", ":status", "200", "content-length", "0x0"),
 		malformed("8.1.1 negative content-length", ":status", "200", "content-length", "-1"),
 		malformed("8.1.1 empty content-length", ":status", "200", "content-length", ""),
 		malformed("8.1.1 content-length above 2^63", ":status", "200", "content-length", "99999999999999999999"),
@@ -131,7 +131,7 @@ func TestHostileMessages(t *testing.T) {
 		malformed("8.2.1 LF in a value", ":status", "200", "x", "y\nz"),
 		malformed("8.2.1 NUL in a value", ":status", "200", "x", "y\x00z"),
 		malformed("8.2.1 space before a value", ":status", "200", "x", " y"),
-		malformed("8.2.1 tab behind a value", ":status", "200", "x", "y\t"),
+		malformed("8.2.1 tab after a value", ":status", "200", "x", "y\t"),
 		answer("8.2.1 octets above 0x7f in a value", tolerated, ":status", "200", "x", "\xc3\xbc\xff"),
 		answer("8.2.1 empty value", tolerated, ":status", "200", "x", ""),
 		malformed("8.2.2 connection", ":status", "200", "connection", "close"),
@@ -144,12 +144,12 @@ func TestHostileMessages(t *testing.T) {
 		malformed("8.3.2 no :status", "x", "y"),
 		malformed("8.3.2 empty header block"),
 		malformed("8.3.2 :status twice", ":status", "200", ":status", "200"),
-		malformed("8.3 :status behind a regular field", "x", "y", ":status", "200"),
+		malformed("8.3 :status after a regular field", "x", "y", ":status", "200"),
 		malformed("8.3 unknown pseudo-header field", ":status", "200", ":x", "y"),
 		malformed("8.3 pseudo-header field of a request", ":status", "200", ":path", "/"),
 		malformed("8.3.2 :status of two digits", ":status", "20"),
 		malformed("8.3.2 :status of four digits", ":status", "2000"),
-		malformed("8.3.2 :status that is no number", ":status", "abc"),
+		malformed("8.3.2 :status that is not a number", ":status", "abc"),
 		malformed("8.3.2 :status with a sign", ":status", "+20"),
 		malformed("8.3.2 empty :status", ":status", ""),
 		malformed("8.3.2 :status 099", ":status", "099"),
@@ -218,7 +218,7 @@ func TestHostileHPACK(t *testing.T) {
 		badBlock("5.2 Huffman EOS", 0x88, 0x00, 0x01, 'a', 0x84, 0xff, 0xff, 0xff, 0xff),
 		badBlock("6.3 size update above the setting", 0x3f, 0xe2, 0x1f, 0x88),
 		badBlock("6.3 size update to 2^32-1", 0x3f, 0xe0, 0xff, 0xff, 0xff, 0x0f, 0x88),
-		badBlock("4.2 size update behind a field", 0x88, 0x20),
+		badBlock("4.2 size update after a field", 0x88, 0x20),
 		badBlock("5.2 literal with an index above the tables", 0x88, 0x7f, 0x80, 0x01, 0x01, 'a'),
 		script("RFC 7541 4.3.1 an entry that size 0 has evicted", goAway(compressionError), func(c *h2conn, id uint32) {
 			c.headerBlock(id, true, []byte{0x88, 0x40, 1, 'a', 1, 'b', 0x20, 0xbe})
@@ -255,15 +255,15 @@ func TestHostileHPACK(t *testing.T) {
 		}),
 		script("4.3 header blocks of closed streams still count for the table", tolerated, func(c *h2conn, id uint32) {
 			c.ok(id)
-			c.headers(id, true, ":status", "200", "x-late", "an entry that comes behind the end of its stream")
+			c.headers(id, true, ":status", "200", "x-late", "an entry that comes after the end of its stream")
 			if id = c.next(); id != 0 {
-				c.headers(id, true, ":status", "200", "x-late", "an entry that comes behind the end of its stream")
+				c.headers(id, true, ":status", "200", "x-late", "an entry that comes after the end of its stream")
 			}
 		}),
 		script("4.3 header blocks of malformed messages still count for the table", reset(protocolError), func(c *h2conn, id uint32) {
-			c.headers(id, true, ":status", "200", "X", "bad", "x-late", "an entry behind the bad field")
+			c.headers(id, true, ":status", "200", "X", "bad", "x-late", "an entry after the bad field")
 			if id = c.next(); id != 0 {
-				c.headers(id, true, ":status", "200", "x-late", "an entry behind the bad field")
+				c.headers(id, true, ":status", "200", "x-late", "an entry after the bad field")
 			}
 		}),
 	}

@@ -349,7 +349,7 @@ func TestGoAway(t *testing.T) {
 		row("raised, which is not allowed", 2, 0, 0, func(c *h2conn) { leave(c, 3, 0); leave(c, 7, 0); answer(c, 1, 3) }),
 		row("an even last id", 2, 0, 0, func(c *h2conn) { leave(c, 4, 0); answer(c, 1, 3) }),
 		row("processed and not answered", 2, 2, 0, func(c *h2conn) { leave(c, 3, http2.ErrCodeInternal); _ = c.Close() }),
-		row("not processed and answered all the same", 4, 0, 0, func(c *h2conn) { leave(c, 0, 0); answer(c, 1, 3, 5, 7) }),
+		row("not processed and answered anyway", 4, 0, 0, func(c *h2conn) { leave(c, 0, 0); answer(c, 1, 3, 5, 7) }),
 		row("processed and reset", 3, 0, 1, func(c *h2conn) { leave(c, 1, 0); _ = c.fr.WriteRSTStream(1, http2.ErrCodeInternal) }),
 		row("ENHANCE_YOUR_CALM", 4, 0, 0, func(c *h2conn) { leave(c, 0, enhanceYourCalm); _ = c.Close() }),
 		row("an unknown code and 16 KiB of debug data", 4, 0, 0, func(c *h2conn) {

@@ -75,7 +75,7 @@ func TestSlowServers(t *testing.T) {
 			_ = c.Conn.(*net.TCPConn).SetLinger(0)
 			_ = c.Close()
 		}},
-		{name: "closes behind SETTINGS", want: replaced, preface: func(c *h2conn) {
+		{name: "closes after SETTINGS", want: replaced, preface: func(c *h2conn) {
 			c.readPreface()
 			_ = c.fr.WriteSettings()
 			_ = c.Close()
@@ -84,7 +84,7 @@ func TestSlowServers(t *testing.T) {
 			c.headers(id, false, ":status", "200")
 			_ = c.Conn.(*net.TCPConn).CloseWrite()
 		}},
-		{name: "closes its half behind the response", want: outcome{lost: 1, abandoned: true}, commit: func(c *h2conn, id uint32) {
+		{name: "closes its half after the response", want: outcome{lost: 1, abandoned: true}, commit: func(c *h2conn, id uint32) {
 			c.ok(id)
 			c.next() // lost with the connection, or not sent on it
 			_ = c.Conn.(*net.TCPConn).CloseWrite()
@@ -128,12 +128,12 @@ func TestServersThatAreAlwaysBad(t *testing.T) {
 	const lasts, most = 500 * time.Millisecond, 60
 	for name, bad := range map[string]func(c *h2conn){
 		"close at once": func(c *h2conn) { _ = c.Close() },
-		"close behind SETTINGS": func(c *h2conn) {
+		"close after SETTINGS": func(c *h2conn) {
 			c.readPreface()
 			_ = c.fr.WriteSettings()
 			_ = c.Close()
 		},
-		"GOAWAY behind SETTINGS": func(c *h2conn) {
+		"GOAWAY after SETTINGS": func(c *h2conn) {
 			c.readPreface()
 			_ = c.fr.WriteSettings()
 			_ = c.fr.WriteGoAway(0, enhanceYourCalm, nil)

@@ -94,7 +94,7 @@ func comparePage() int {
 	}
 	for _, l := range lines(string(have)) {
 		if !slices.Contains(lines(want), l) {
-			fmt.Println("FAIL: no test is behind this line of docs/conformance.md\n\t" + l)
+			fmt.Println("FAIL: no test is after this line of docs/conformance.md\n\t" + l)
 			failed = 1
 		}
 	}
@@ -106,15 +106,15 @@ func comparePage() int {
 
 const head = `# Conformance
 
-What hostile, broken and odd servers do, and what h2surge does then. Each line is a test of a scripted server in
-` + "`test/conformance`" + `, which is part of ` + "`make test`" + `. In most of them the server does it to the first request of the run, or on its first
-connection, and then behaves; all other requests succeed. Every test checks that the counts of the report add up, that the client itself
-breaks no rule, and that the run ends.
+What hostile, broken and unusual servers do, and how h2surge reacts. Each line is a test with a scripted server in
+` + "`test/conformance`" + `, which is part of ` + "`make test`" + `. In most tests, the server misbehaves on the first request of the run or on its first
+connection, and all other requests succeed. Every test checks that the counts of the report add up, that the client itself breaks no rule,
+and that the run ends.
 
 ` + "`make conformance`" + ` also runs the engine against real servers: nginx, nghttpd, haproxy, h2o, Apache, Caddy, Node and Go.
 
-- *origin* is the section of the RFC that says what is wanted, or *observed*: servers do it, and no RFC says more.
-- *h2surge* is what is sent and counted: an error code, and the counters of [the report](report.md). *reconnects*: the connection is replaced.
+- *origin* is the section of the RFC that defines the behaviour, or *observed*: servers do it, and no RFC covers it.
+- *h2surge* is what h2surge sends and counts: an error code, and counters of [the report](report.md). *reconnects*: it replaces the connection.
 - *test* runs with ` + "`go test ./test/conformance -run 'TEST'`" + `.
 
 `
@@ -147,7 +147,7 @@ func sorted(protocol string) (out []behaviour) {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// compareOrigins puts 5.2 before 5.10, and what was observed behind all RFCs.
+// compareOrigins puts 5.2 before 5.10, and what was observed after all RFCs.
 func compareOrigins(a, b string) int {
 	x, y := digits.FindAllString(a, -1), digits.FindAllString(b, -1)
 	if (len(x) == 0) != (len(y) == 0) {

@@ -93,7 +93,7 @@ const none = "-"
 func (r result) line() string {
 	text := fmt.Sprintf("%-20s %s", r.row.name, r.row.describe())
 	side := func(name string, cpu, rate spread) {
-		text += fmt.Sprintf("\n    %-12s %s us CPU a request, %s requests/s", name, cpu, rate)
+		text += fmt.Sprintf("\n    %-12s %s us CPU per request, %s requests/s", name, cpu, rate)
 	}
 	if len(r.ours) > 0 {
 		side(r.row.ours.name(), r.ourCPU(), r.ourRate())
@@ -122,7 +122,7 @@ func page(o options, f findings, results []result) string {
 		fmt.Fprintf(&s, "| %s | %s |\n", l[0], cell(l[1]))
 	}
 	for _, l := range f.starts {
-		fmt.Fprintf(&s, "| CPU of a run of one request, %s | %s |\n", l[0], l[1])
+		fmt.Fprintf(&s, "| CPU of a run with one request, %s | %s |\n", l[0], l[1])
 	}
 	for _, t := range tables {
 		fmt.Fprintf(&s, "\n### %s\n\n%s\n\n", t.title, t.intro)

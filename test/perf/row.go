@@ -78,7 +78,7 @@ func cpuRatio(mark, aim float64) []goal {
 }
 
 func cpuMicros(mark, aim float64) goal {
-	return goal{what: "CPU us a request", mark: mark, aim: aim, of: func(r result) spread { return r.ourCPU() }}
+	return goal{what: "CPU us per request", mark: mark, aim: aim, of: func(r result) spread { return r.ourCPU() }}
 }
 
 func (r row) describe() string {

@@ -81,7 +81,7 @@ func scalingRows() []row {
 	rate, cpu := r, r
 	rate.name, rate.work, rate.peer = "two-workers-rate", "requests/s; one worker has one server", &half
 	rate.goals = []goal{{what: "requests/s of two over one", mark: 1.9, higher: true, cpus: 4, of: result.rateRatio}}
-	cpu.name, cpu.work, cpu.peer = "two-workers-cpu", "CPU a request; one worker has both servers", &one
+	cpu.name, cpu.work, cpu.peer = "two-workers-cpu", "CPU per request; one worker has both servers", &one
 	cpu.goals = cpuRatio(1/0.95, 0) // 1.9 times as much work of the same CPU
 	return []row{rate, cpu}
 }
