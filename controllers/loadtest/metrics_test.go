@@ -107,23 +107,23 @@ func TestMetricsAreThoseOfTheStatus(t *testing.T) {
 	}
 	c.Observe(pcf, &v1alpha1.LoadTestStatus{}, st)
 	want := `
-# HELP h2surge_loadtest_duration_seconds Time from the start to the end of the run, or to now; absent before the start.
+# HELP h2surge_loadtest_duration_seconds Time since the start of the run, up to its end; absent before the start.
 # TYPE h2surge_loadtest_duration_seconds gauge
 h2surge_loadtest_duration_seconds{loadtest="pcf",namespace="core"} 90
 # HELP h2surge_loadtest_error_ratio 1 - succeeded / (sent + dropped), so far.
 # TYPE h2surge_loadtest_error_ratio gauge
 h2surge_loadtest_error_ratio{loadtest="pcf",namespace="core"} 0.2157
-# HELP h2surge_loadtest_rate_requests_per_second Requests sent a second, measured stages only, since their start.
+# HELP h2surge_loadtest_rate_requests_per_second Requests sent per second since the start of the measured stages.
 # TYPE h2surge_loadtest_rate_requests_per_second gauge
 h2surge_loadtest_rate_requests_per_second{loadtest="pcf",namespace="core"} 49.5
-# HELP h2surge_loadtest_requests_total Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost; over all shards, so far.
+# HELP h2surge_loadtest_requests_total Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost. So far, over all shards.
 # TYPE h2surge_loadtest_requests_total counter
 h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="connection_lost"} 3
 h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="failed_checks"} 8
 h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="reset"} 4
 h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="succeeded"} 80
 h2surge_loadtest_requests_total{loadtest="pcf",namespace="core",outcome="timed_out"} 5
-# HELP h2surge_loadtest_response_time_seconds Response time over all shards, so far, by percentile; 100 is the greatest. Exact to 0.1 %.
+# HELP h2surge_loadtest_response_time_seconds Response time so far, over all shards, by percentile; 100 is the maximum. Exact to 0.1 %.
 # TYPE h2surge_loadtest_response_time_seconds gauge
 h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="50"} 0.0011
 h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="90"} 0.002
@@ -131,7 +131,7 @@ h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentil
 h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="99"} 0.00842
 h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="99.9"} 0.009
 h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="100"} 0.009999
-# HELP h2surge_loadtest_verdict 1 for the outcome of the verdict; absent until the run has ended.
+# HELP h2surge_loadtest_verdict 1 for the outcome of the verdict; absent until the run ends.
 # TYPE h2surge_loadtest_verdict gauge
 h2surge_loadtest_verdict{loadtest="pcf",namespace="core",outcome="Passed"} 1
 `

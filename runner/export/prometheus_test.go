@@ -67,7 +67,7 @@ func fixed(s *runnerv1alpha1.Snapshot) func() *runnerv1alpha1.Snapshot {
 func TestMetrics(t *testing.T) {
 	c := NewCollector(metricsPlan(), fixed(metricsSnapshot(10*time.Second, 500)))
 	want := `
-# HELP h2surge_runner_requests_total Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost. The rest of those sent are in flight.
+# HELP h2surge_runner_requests_total Requests of measured stages that have an outcome: succeeded, failed_checks, timed_out, reset or connection_lost. All other sent requests are in flight.
 # TYPE h2surge_runner_requests_total counter
 h2surge_runner_requests_total{chain="ping",outcome="connection_lost",step="get"} 0
 h2surge_runner_requests_total{chain="ping",outcome="failed_checks",step="get"} 0
@@ -90,7 +90,7 @@ h2surge_runner_chains_total{chain="ping",outcome="aborted"} 0
 h2surge_runner_chains_total{chain="ping",outcome="completed"} 0
 h2surge_runner_chains_total{chain="session",outcome="aborted"} 2
 h2surge_runner_chains_total{chain="session",outcome="completed"} 4
-# HELP h2surge_runner_state 1 for the state the runner is in, 0 for the others.
+# HELP h2surge_runner_state 1 for the current state of the runner, 0 for all others.
 # TYPE h2surge_runner_state gauge
 h2surge_runner_state{state="Connecting"} 0
 h2surge_runner_state{state="Done"} 0
@@ -101,10 +101,10 @@ h2surge_runner_state{state="Running"} 1
 h2surge_runner_state{state="SettingUp"} 0
 h2surge_runner_state{state="TearingDown"} 0
 h2surge_runner_state{state="Waiting"} 0
-# HELP h2surge_runner_failed_checks_total Responses to requests of measured stages that failed, by the first check that did not hold.
+# HELP h2surge_runner_failed_checks_total Responses to requests of measured stages that failed a check, by the first failed check.
 # TYPE h2surge_runner_failed_checks_total counter
 h2surge_runner_failed_checks_total{chain="session",check="status",step="create"} 1
-# HELP h2surge_runner_step_retries_total Requests of measured stages that followed a failure of the same step.
+# HELP h2surge_runner_step_retries_total Requests of measured stages that a step sent again after a failure.
 # TYPE h2surge_runner_step_retries_total counter
 h2surge_runner_step_retries_total{chain="ping",step="get"} 0
 h2surge_runner_step_retries_total{chain="session",step="create"} 3
@@ -113,14 +113,14 @@ h2surge_runner_step_retries_total{chain="session",step="delete"} 0
 # TYPE h2surge_runner_aborted_instances_total counter
 h2surge_runner_aborted_instances_total{chain="session",reason="failedCheck"} 1
 h2surge_runner_aborted_instances_total{chain="session",reason="reset"} 1
-# HELP h2surge_runner_failures_total What got no response, by cause: attempts to connect, connections that ended, and requests of measured stages that were reset, connectionLost or dropped. Those beyond a bound are counted as other.
+# HELP h2surge_runner_failures_total Failures without a response, by cause: attempts to connect, connections that ended, and requests of measured stages that were reset, connectionLost or dropped. Failures above the limit are counted as other.
 # TYPE h2surge_runner_failures_total counter
 h2surge_runner_failures_total{address="a:1",cause="rstStream",detail="CANCEL",of="reset"} 2
-# HELP h2surge_runner_problem_causes_total Problem details (RFC 9457) in responses, by their cause; those beyond a bound are counted as other.
+# HELP h2surge_runner_problem_causes_total Problem details (RFC 9457) in responses, by cause. Causes above the limit are counted as other.
 # TYPE h2surge_runner_problem_causes_total counter
 h2surge_runner_problem_causes_total{cause="NOT_FOUND"} 1
 h2surge_runner_problem_causes_total{cause="a�"} 5
-# HELP h2surge_runner_once_requests_sent_total Requests of setup and teardown chains that were sent; they are in no other metric of requests.
+# HELP h2surge_runner_once_requests_sent_total Requests of setup and teardown chains that were sent. No other metric of requests includes them.
 # TYPE h2surge_runner_once_requests_sent_total counter
 h2surge_runner_once_requests_sent_total{phase="setup"} 2
 h2surge_runner_once_requests_sent_total{phase="teardown"} 0
@@ -128,25 +128,25 @@ h2surge_runner_once_requests_sent_total{phase="teardown"} 0
 # TYPE h2surge_runner_once_requests_succeeded_total counter
 h2surge_runner_once_requests_succeeded_total{phase="setup"} 1
 h2surge_runner_once_requests_succeeded_total{phase="teardown"} 0
-# HELP h2surge_runner_exhausted 1 when a variable was used up and chains that draw it begin no more instances, else 0.
+# HELP h2surge_runner_exhausted 1 if all values of a variable are used and its chains start no more instances, else 0.
 # TYPE h2surge_runner_exhausted gauge
 h2surge_runner_exhausted 1
 # HELP h2surge_runner_requests_in_flight Requests that were sent and have no outcome yet, warm-up included.
 # TYPE h2surge_runner_requests_in_flight gauge
 h2surge_runner_requests_in_flight 3
-# HELP h2surge_runner_requests_dropped_total Requests that were due and never sent; failures_total says why.
+# HELP h2surge_runner_requests_dropped_total Requests that were never sent although their scheduled time had come; failures_total says why.
 # TYPE h2surge_runner_requests_dropped_total counter
 h2surge_runner_requests_dropped_total 3
-# HELP h2surge_runner_asked_requests_per_second This runner's part of the rate that the stage in force asks for; once the load was changed, what came due a second since the scrape before. 0: paused, a closed loop, or no stage.
+# HELP h2surge_runner_asked_requests_per_second This runner's share of the rate of the current stage. After a change of the load: requests scheduled per second since the previous scrape. 0 if the test is suspended, in a closed loop, or if no stage is active.
 # TYPE h2surge_runner_asked_requests_per_second gauge
 h2surge_runner_asked_requests_per_second 50
-# HELP h2surge_runner_achieved_requests_per_second Requests sent a second since the scrape before, warm-up included.
+# HELP h2surge_runner_achieved_requests_per_second Requests sent per second since the previous scrape, warm-up included.
 # TYPE h2surge_runner_achieved_requests_per_second gauge
 h2surge_runner_achieved_requests_per_second 50
-# HELP h2surge_runner_lag_p99_seconds How late the runner itself is in taking up due requests, 99th percentile since the start.
+# HELP h2surge_runner_lag_p99_seconds 99th percentile of lag_seconds since the start.
 # TYPE h2surge_runner_lag_p99_seconds gauge
 h2surge_runner_lag_p99_seconds 0.00012
-# HELP h2surge_runner_throttled_seconds_total How long the CPU quota kept the process from running.
+# HELP h2surge_runner_throttled_seconds_total Time that the CPU quota stopped the process.
 # TYPE h2surge_runner_throttled_seconds_total counter
 h2surge_runner_throttled_seconds_total 0.0025
 `
