@@ -26,6 +26,7 @@ rules:
 		"page":               {"docs/a.md", "A plan.\nIt is dealt.\n", []string{"docs/a.md:2 dealt: distribute"}},
 		"whole words only":   {"docs/a.md", "A dealer.\n", nil},
 		"over a line's end":  {"docs/a.md", "It is\nno plan. Dealt.\n", []string{"docs/a.md:1 is no: is not a", "docs/a.md:2 Dealt: distribute"}},
+		"off":                {"docs/a.md", "deal\n<!-- prose off: bad examples -->\ndeal\n<!-- prose on -->\ndeal\n", []string{"docs/a.md:1 deal: distribute", "docs/a.md:5 deal: distribute"}},
 		"unless":             {"docs/a.md", "There is no plan. It is no longer there.\n", nil},
 		"exception":          {"docs/glossary.md", "the due time\n", nil},
 		"not an exception":   {"docs/glossary.md.md", "the due time\n", []string{"docs/glossary.md.md:1 due time: scheduled time"}},

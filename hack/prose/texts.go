@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -85,12 +86,18 @@ func classify(file string) kind {
 func extract(file string, k kind, content []byte) ([]text, error) {
 	switch k {
 	case visiblePage:
-		return []text{page(file, string(content), true)}, nil
+		return []text{page(file, off.ReplaceAllStringFunc(string(content), keepLines), true)}, nil
 	case script:
 		return scriptTexts(file, string(content)), nil
 	}
 	return goTexts(file, k, content)
 }
+
+// off matches the part of a page that shows what not to write.
+var off = regexp.MustCompile(`(?s)<!-- prose off: .*?<!-- prose on -->`)
+
+// keepLines returns as many empty lines as s has lines.
+func keepLines(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) }
 
 func page(file, content string, visible bool) text {
 	t := text{file: file, content: content, visible: visible}
