@@ -56,12 +56,13 @@ type Chain struct {
 	// is sent with the requests that follow. Default false.
 	// +optional
 	Cookies bool `json:"cookies,omitempty"`
-	// steps run in order, 1 to 256 of them. A step that fails, times out or lacks its capture
-	// aborts the instance, and its later steps are not sent, unless onFailure says otherwise.
+	// steps are the requests of the chain in their order, 1 to 64 of them.
+	// When a step fails, times out or lacks a captured value, the instance ends there, unless onFailure is
+	// set.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:MaxItems=64
 	Steps []Step `json:"steps"`
 }
 
@@ -79,12 +80,16 @@ const (
 	PhaseTeardown ChainPhase = "teardown"
 )
 
-// Step is one request of a chain, or several at the same time. Exactly one of template and parallel
-// is needed.
+// Step is one request of a chain, or several requests that are sent at the same time.
+// Exactly one of request, template and parallel is needed.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.template) != has(self.parallel)",message="exactly one of template and parallel is needed"
+// +kubebuilder:validation:XValidation:rule="[has(self.request), has(self.template), has(self.parallel)].filter(x, x).size() == 1",message="exactly one of request, template and parallel is needed"
+// +kubebuilder:validation:XValidation:rule="!has(self.request) || has(self.name)",message="a step with a request needs a name"
 // +kubebuilder:validation:XValidation:rule="!has(self.parallel) || !(has(self.name) || has(self.target) || has(self.repeat) || has(self.retry) || has(self.onFailure) || (has(self.clearCookies) && self.clearCookies))",message="with parallel only thinkTime and when are possible beside it"
 type Step struct {
+	// request is the request to send.
+	// +optional
+	Request *Request `json:"request,omitempty"`
 	// template is the name of the template to send.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -98,9 +103,10 @@ type Step struct {
 	// +kubebuilder:validation:MinItems=2
 	// +kubebuilder:validation:MaxItems=16
 	Parallel []ParallelStep `json:"parallel,omitempty"`
-	// name is the step's name in results: lower-case letters, digits and -, at most 50
-	// characters. It must differ from those of the chain's other steps, so a template that is
-	// used twice in a chain needs one. Default: the template's name.
+	// name is the name of the step in results.
+	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.
+	// No other step of the chain may have the same name.
+	// It is needed with request. Default: the name of the template.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50

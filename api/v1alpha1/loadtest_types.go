@@ -92,22 +92,23 @@ type LoadTestSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Variables []Variable `json:"variables,omitempty"`
-	// templates are the requests, 1 to 256 of them. The steps of chains name them; one template
-	// may serve several steps.
-	// +required
+	// templates are requests that several steps share, up to 256 of them.
+	// A step names a template, or it has a request of its own.
+	// Default: none.
+	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=256
-	Templates []Template `json:"templates"`
-	// chains are sequences of requests, 1 to 64 of them. Each instance of a chain runs its steps
-	// in order and keeps its own values. All chains together have at most 256 steps, because
-	// status has an entry for each.
+	Templates []Template `json:"templates,omitempty"`
+	// chains are sequences of requests, 1 to 32 of them.
+	// Each instance of a chain runs its steps in order and has values of its own.
+	// All chains together have at most 256 steps, because status has an entry for each step.
 	// +required
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=32
 	Chains []Chain `json:"chains"`
 	// weightBy says what the weights of chains divide up: chains, the chain instances that are
 	// started, or requests, the requests that are sent. By requests a chain of four steps is

@@ -5,31 +5,39 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Template is a request with holes. In path, names and values of headers and body, ${name} inserts
-// a variable or what an earlier step of the chain captured, ${name.column} a column of a csv variable,
-// and ${function(name)} what a function makes of it; functions may be nested. $$ is one dollar sign,
-// and a dollar sign before anything else stands for itself. The functions are
-//
-//	urlEncode(x)            percent-encodes all but unreserved characters (RFC 3986 2.3)
-//	base64(x)               with padding (RFC 4648 4)
-//	base64url(x)            without padding (RFC 4648 5)
-//	jsonEscape(x)           fits between the quotes of a JSON string (RFC 8259 7)
-//	upper(x), lower(x)      changes ASCII letters
-//	pad(x, width)           fills up with zeros on the left; pad(x, width, c) with the character c
-//	sha256(x)               lower-case hexadecimal digits (FIPS 180-4)
-//	hmacSha256(x, key)      the same for RFC 2104; key is the name of a variable or a capture
-//
-// +kubebuilder:validation:XValidation:rule="[has(self.body), has(self.bodyBase64), has(self.bodyFrom)].filter(x, x).size() <= 1",message="at most one of body, bodyBase64 and bodyFrom is possible"
+// Template is a request that several steps share. Steps name it, and other requests extend it.
 type Template struct {
-	// name is how steps refer to it: lower-case letters, digits and -, at most 50 characters.
+	// name is the name of the template in steps and in extends.
+	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	Name string `json:"name"`
-	// extends is the name of another template, from which this one takes every field that it does
-	// not have itself; of headers those whose name is not among its own come first, of captures
-	// those with other names come first too. The other one may extend a third, without a circle.
+	Name    string `json:"name"`
+	Request `json:",inline"`
+}
+
+// Request is an HTTP request, what its response must be, and what is captured from it.
+// Its path, its body, and the names and values of its headers may have placeholders:
+// ${name} inserts a variable, or a value that an earlier step of the chain captured;
+// ${name.column} inserts a column of a csv variable;
+// ${function(name)} inserts the result of a function, and functions may be nested.
+// $$ is one dollar sign. A dollar sign before anything else stands for itself. The functions are
+//
+//	urlEncode(x)            percent-encodes all but unreserved characters (RFC 3986 2.3)
+//	base64(x)               with padding (RFC 4648 4)
+//	base64url(x)            without padding (RFC 4648 5)
+//	jsonEscape(x)           escapes x for the inside of a JSON string (RFC 8259 7)
+//	upper(x), lower(x)      changes ASCII letters
+//	pad(x, width)           pads with zeros on the left; pad(x, width, c) with the character c
+//	sha256(x)               lower-case hexadecimal digits (FIPS 180-4)
+//	hmacSha256(x, key)      the same for RFC 2104; key is the name of a variable or a capture
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.body), has(self.bodyBase64), has(self.bodyFrom)].filter(x, x).size() <= 1",message="at most one of body, bodyBase64 and bodyFrom is possible"
+type Request struct {
+	// extends is the name of a template. The request takes each field that it does not set from that template.
+	// Headers and captures are merged by name: those of the template come first, and those of the request
+	// replace the ones with the same name. The template may extend another one; a cycle is refused.
 	// Default: none.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -18,45 +18,61 @@ import (
 	"github.com/h2surge/h2surge/internal/text"
 )
 
-// stepTemplates are the templates of a chain's requests, in the order that they have in a plan.
-func stepTemplates(c *v1alpha1.Chain) (out []string) {
-	for i := range c.Steps {
-		if s := &c.Steps[i]; s.Parallel == nil {
-			out = append(out, s.Template)
-		} else {
-			for j := range s.Parallel {
-				out = append(out, s.Parallel[j].Template)
+// sent is the request of a step: a template, or the request that the step has itself.
+type sent struct {
+	at      string // its path; empty if no template has the name
+	request *v1alpha1.Request
+}
+
+// stepRequests returns the requests of chain i, in the order that its steps have in a plan.
+func stepRequests(spec *v1alpha1.LoadTestSpec, i int) (out []sent) {
+	for j := range spec.Chains[i].Steps {
+		switch s := &spec.Chains[i].Steps[j]; {
+		case s.Request != nil:
+			out = append(out, sent{field.NewPath("spec", "chains").Index(i).Child("steps").Index(j).Child("request").String(), s.Request})
+		case s.Parallel == nil:
+			out = append(out, template(spec, s.Template))
+		default:
+			for k := range s.Parallel {
+				out = append(out, template(spec, s.Parallel[k].Template))
 			}
 		}
 	}
 	return out
 }
 
-// templateField is the field that a place in a step comes from: that of the template itself, or of the
-// one it extends.
-func templateField(spec *v1alpha1.LoadTestSpec, template, place string, s *rv.Step) string {
+func template(spec *v1alpha1.LoadTestSpec, name string) sent {
+	for i := range spec.Templates {
+		if t := &spec.Templates[i]; t.Name == name {
+			return sent{field.NewPath("spec", "templates").Index(i).String(), &t.Request}
+		}
+	}
+	return sent{}
+}
+
+// fieldOf returns the field that a place in the plan comes from: one of the request itself, or one of a
+// template that it extends.
+func fieldOf(spec *v1alpha1.LoadTestSpec, from sent, place string, s *rv.Step) string {
 	kind, _, _ := strings.Cut(place, ".")
 	kind, index, _ := strings.Cut(kind, "[")
-	for range spec.Templates {
-		i := slices.IndexFunc(spec.Templates, func(t v1alpha1.Template) bool { return t.Name == template })
-		if i < 0 {
+	for range len(spec.Templates) + 1 {
+		if from.request == nil {
 			break
 		}
-		at := field.NewPath("spec", "templates").Index(i)
-		t := &spec.Templates[i]
-		if below := own(t, kind, strings.TrimSuffix(index, "]"), place, s); below != "" {
-			return at.String() + "." + below
+		if below := own(from.request, kind, strings.TrimSuffix(index, "]"), place, s); below != "" {
+			return from.at + "." + below
 		}
-		if t.Extends == "" {
-			return at.String()
+		if from.request.Extends == "" {
+			return from.at
 		}
-		template = t.Extends
+		from = template(spec, from.request.Extends)
 	}
 	return "spec.templates"
 }
 
-// own is the field of a template that a place in the plan comes from, if it has one itself.
-func own(t *v1alpha1.Template, kind, index, place string, s *rv.Step) string {
+// own returns the field of a request that a place in the plan comes from, or nothing if the request does
+// not set it.
+func own(t *v1alpha1.Request, kind, index, place string, s *rv.Step) string {
 	switch {
 	case kind == "path" && t.Path != "", kind == "body" && t.Body != "":
 		return kind
@@ -76,7 +92,7 @@ func own(t *v1alpha1.Template, kind, index, place string, s *rv.Step) string {
 	return ""
 }
 
-func ownHeader(t *v1alpha1.Template, index string, s *rv.Step) string {
+func ownHeader(t *v1alpha1.Request, index string, s *rv.Step) string {
 	n, err := strconv.Atoi(index)
 	if err != nil || n >= len(s.Headers) || len(s.Headers[n].Name) != 1 {
 		return ""

@@ -135,7 +135,7 @@ func (p *programLint) targets() {
 func (p *programLint) steps() {
 	for i := range p.plan.Chains {
 		c := p.plan.Chains[i]
-		templates := stepTemplates(&p.spec.Chains[i])
+		requests := stepRequests(p.spec, i)
 		for j, s := range c.Steps {
 			s.Target, s.Group = 0, 0
 			c.Target, c.Steps = 0, []rv.Step{s}
@@ -147,7 +147,7 @@ func (p *programLint) steps() {
 			}
 			detail, _ := strings.CutPrefix(err.Error(), "chains[0].steps[0].")
 			place, detail := cutPlace(detail)
-			p.fail(templateField(p.spec, templates[j], place, &s), detail)
+			p.fail(fieldOf(p.spec, requests[j], place, &s), detail)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // to the target is what it is captured for.
 func (p *programLint) uris() {
 	for i := range p.plan.Chains {
-		templates := stepTemplates(&p.spec.Chains[i])
+		requests := stepRequests(p.spec, i)
 		for j := range p.plan.Chains[i].Steps {
 			s := &p.plan.Chains[i].Steps[j]
 			t := &p.plan.Targets[s.Target]
@@ -23,7 +23,7 @@ func (p *programLint) uris() {
 				continue
 			}
 			p.warnings(field.ErrorList{{
-				Type: field.ErrorTypeInvalid, Field: templateField(p.spec, templates[j], "path", s), BadValue: field.OmitValueType{},
+				Type: field.ErrorTypeInvalid, Field: fieldOf(p.spec, requests[j], "path", s), BadValue: field.OmitValueType{},
 				Detail: fmt.Sprintf("${%s} may be an absolute URI; its path and query then go to target %q, whatever authority it names, unless the target has followAuthority: true", name, t.Name),
 			}})
 		}

@@ -158,7 +158,7 @@ func splitURL(raw string) (base, path string) {
 }
 
 func (u *urlForm) template() (v1alpha1.Template, error) {
-	t := v1alpha1.Template{Name: "request", Method: "GET"}
+	t := v1alpha1.Template{Name: "request", Request: v1alpha1.Request{Method: "GET"}}
 	if u.data != "" {
 		body, err := os.ReadFile(u.data)
 		switch {

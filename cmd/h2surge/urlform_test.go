@@ -20,7 +20,7 @@ func TestURLForm(t *testing.T) {
 	base := func(change func(*v1alpha1.LoadTestSpec)) v1alpha1.LoadTestSpec {
 		spec := v1alpha1.LoadTestSpec{
 			Targets:   []v1alpha1.Target{{Name: "target", URL: "http://h:1", Connections: ptr.To[int32](1), MaxConcurrentStreams: 1}},
-			Templates: []v1alpha1.Template{{Name: "request", Method: "GET", Path: "/"}},
+			Templates: []v1alpha1.Template{{Name: "request", Request: v1alpha1.Request{Method: "GET", Path: "/"}}},
 			Chains:    []v1alpha1.Chain{{Name: "request", Target: "target", Steps: []v1alpha1.Step{{Template: "request"}}}},
 			Rates:     []v1alpha1.Rate{{Name: "load", Requests: ptr.To[int64](1), ClosedLoop: &v1alpha1.ClosedLoop{}}},
 		}

@@ -13,8 +13,8 @@ import (
 
 const (
 	// manyURLs is the most that get a chain of their own, and with it a row of the report: a
-	// LoadTest has 64 chains.
-	manyURLs = 64
+	// LoadTest has 32 chains.
+	manyURLs = 32
 	// maxURLs is the most that a list variable holds.
 	maxURLs = 4096
 )

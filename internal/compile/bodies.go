@@ -23,8 +23,8 @@ type content struct {
 	from *rv.BodyFrom
 }
 
-// body is what a template says itself about its content; nil when that is nothing.
-func (c *compiler) body(at *field.Path, t *v1alpha1.Template) *content {
+// body parses the content of a request. It returns nil if the request does not set its content.
+func (c *compiler) body(at *field.Path, t *v1alpha1.Request) *content {
 	var bodies []*content
 	if t.Body != "" {
 		path := at.Child("body")

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	maxChains      = 64
+	maxChains      = 32
+	maxChainSteps  = 64
 	maxChainWeight = 10_000
 	maxInFlight    = 10_000_000
 )
@@ -33,7 +34,7 @@ func (c *compiler) chains() {
 		chain, at := &c.spec.Chains[i], path.Index(i)
 		c.dashName(at.Child("name"), chain.Name)
 		c.unique(at.Child("name"), index, chain.Name, i)
-		c.items(at.Child("steps"), len(chain.Steps), 1, plan.MaxSteps)
+		c.items(at.Child("steps"), len(chain.Steps), 1, maxChainSteps)
 		c.plan.Chains = append(c.plan.Chains, c.chain(at, chain))
 		flat[i] = c.flatten(at.Child("steps"), chain)
 		steps += len(flat[i])
@@ -302,8 +303,8 @@ func (c *compiler) warnUnused() {
 			c.warn(specPath.Child("targets").Index(i), "target %q is used by no chain; its connections are opened all the same", t.Name)
 		}
 	}
-	for i := range c.requests {
-		if r := &c.requests[i]; !r.used && !r.extended {
+	for i, r := range c.requests {
+		if !r.used && !r.extended {
 			c.warn(r.path, "template %q is used by no chain", c.spec.Templates[i].Name)
 		}
 	}
@@ -316,8 +317,8 @@ func (c *compiler) warnUnused() {
 		}
 	}
 	told := map[*capture]bool{} // by several templates, of which one inherits it
-	for i := range c.requests {
-		if r := &c.requests[i]; r.used {
+	for _, r := range c.requests {
+		if r.used {
 			for _, m := range r.captures {
 				if !m.read && !told[m] {
 					c.warn(m.path, "capture %q is never read", m.name)

@@ -84,7 +84,7 @@ func TestErrorsOfChains(t *testing.T) {
 		{"template and parallel", step(1, func(s *v1alpha1.Step) {
 			s.Parallel = []v1alpha1.ParallelStep{{Template: "update"}, {Template: "delete"}}
 		}),
-			[]string{steps + ": exactly one of template and parallel is needed"}},
+			[]string{steps + ": exactly one of request, template and parallel is needed"}},
 		{"a group of one", parallel(func(s *v1alpha1.Step) { s.Parallel = s.Parallel[:1] }),
 			[]string{steps + ".parallel: has 1 entries, at least 2 are needed"}},
 		{"a group of seventeen", parallel(func(s *v1alpha1.Step) {
@@ -145,23 +145,28 @@ func TestErrorsOfChains(t *testing.T) {
 		{"condition without a comparison", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{{Value: "a"}} }),
 			[]string{steps + ".when[0]: exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"}},
 
-		{"a global captured again", func(s *spec) { setup(s, "setup", v1alpha1.Template{Name: "begin", Capture: captures("session")}) },
+		{"a global captured again", func(s *spec) {
+			setup(s, "setup", v1alpha1.Template{Name: "begin", Request: v1alpha1.Request{Capture: captures("session")}})
+		},
 			[]string{`spec.templates[0].capture[0].name: "session" is what setup chain "begin" captures for all chains, so that chain "session" must not capture it too`}},
 		{"a global of a later setup chain", func(s *spec) {
-			setup(s, "setup", v1alpha1.Template{Name: "first", Body: "${token}"})
-			setup(s, "setup", v1alpha1.Template{Name: "second", Capture: captures("token")})
+			setup(s, "setup", v1alpha1.Template{Name: "first", Request: v1alpha1.Request{Body: "${token}"}})
+			setup(s, "setup", v1alpha1.Template{Name: "second", Request: v1alpha1.Request{Capture: captures("token")}})
 		}, []string{`spec.templates[3].body: capture "token" is read by step "first" of setup chain "first" before setup chain "second" makes it`}},
 		{"what only teardown captures", func(s *spec) {
-			setup(s, "teardown", v1alpha1.Template{Name: "end", Capture: captures("last")})
+			setup(s, "teardown", v1alpha1.Template{Name: "end", Request: v1alpha1.Request{Capture: captures("last")}})
 			s.Templates[1].Body = "${last}"
 		}, []string{`spec.templates[1].body: capture "last" is made by no step of chain "session", where step "update" reads it`}},
 		{"too many requests at the same time", func(s *spec) {
 			s.Chains[0].Steps = s.Chains[0].Steps[:1]
-			for i := range 128 {
-				s.Chains[0].Steps = append(s.Chains[0].Steps, v1alpha1.Step{Parallel: []v1alpha1.ParallelStep{
-					{Template: "update", Name: fmt.Sprintf("u-%d", i)}, {Template: "delete", Name: fmt.Sprintf("d-%d", i)},
-				}})
+			for i := range 51 {
+				var group []v1alpha1.ParallelStep
+				for k := range 5 {
+					group = append(group, v1alpha1.ParallelStep{Template: "update", Name: fmt.Sprintf("u-%d-%d", i, k)})
+				}
+				s.Chains[0].Steps = append(s.Chains[0].Steps, v1alpha1.Step{Parallel: group})
 			}
+			s.Chains[0].Steps = append(s.Chains[0].Steps, v1alpha1.Step{Template: "delete"})
 		}, []string{"spec.chains: 257 steps in all chains together, at most 256 are possible"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -222,11 +227,13 @@ func TestWarningsOfChains(t *testing.T) {
 			s.Chains[0].Steps = s.Chains[0].Steps[:2]
 			s.Templates = s.Templates[:2]
 		}, []string{`spec.templates[1].body: capture "session" is empty in step "update" of chain "session" when step "create", which makes it, was skipped or has failed; a condition (when) can say what to do then`}},
-		{"a global that nobody reads", func(s *spec) { setup(s, "setup", v1alpha1.Template{Name: "begin", Capture: captures("token")}) },
+		{"a global that nobody reads", func(s *spec) {
+			setup(s, "setup", v1alpha1.Template{Name: "begin", Request: v1alpha1.Request{Capture: captures("token")}})
+		},
 			[]string{`spec.templates[3].capture[0]: capture "token" is never read`}},
 		{"a global that teardown reads", func(s *spec) {
-			setup(s, "setup", v1alpha1.Template{Name: "begin", Capture: captures("token")})
-			setup(s, "teardown", v1alpha1.Template{Name: "end", Body: "${token}"})
+			setup(s, "setup", v1alpha1.Template{Name: "begin", Request: v1alpha1.Request{Capture: captures("token")}})
+			setup(s, "teardown", v1alpha1.Template{Name: "end", Request: v1alpha1.Request{Body: "${token}"}})
 		}, nil},
 		{"a target of a step", func(s *spec) {
 			s.Targets = append(s.Targets, v1alpha1.Target{Name: "other", URL: "http://other.example"})

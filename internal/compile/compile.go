@@ -59,7 +59,8 @@ type compiler struct {
 	variableIndex map[string]int
 	templateIndex map[string]int
 	captured      map[string]bool // names that some template captures
-	requests      []request       // parsed templates, in the order of spec.templates
+	requests      []*request      // those of spec.templates in their order, then those of steps
+	inline        map[*v1alpha1.Request]*request
 	globals       map[string]*global
 	variableRead  map[string]bool
 	tables        map[int]*table // by the index of a csv variable

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
@@ -42,11 +43,10 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	for i := range spec.Variables {
 		variableDefaults(&spec.Variables[i])
 	}
-	for i := range spec.Templates { // the defaults of other fields are for what is not inherited
-		if from := spec.Templates[i].BodyFrom; from != nil {
-			orElse(&from.Encoding, "text")
-		}
+	for i := range spec.Templates {
+		requestDefaults(&spec.Templates[i].Request)
 	}
+	eachInline(spec, func(_ *field.Path, in *v1alpha1.Request) { requestDefaults(in) })
 	for i := range spec.Chains {
 		chain := &spec.Chains[i]
 		orElse(&chain.Weight, 1)
@@ -57,6 +57,13 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	}
 	orElse(&spec.WeightBy, v1alpha1.WeightByChains)
 	return spec
+}
+
+// requestDefaults leaves the fields that a request may inherit: they get their defaults when all is inherited.
+func requestDefaults(r *v1alpha1.Request) {
+	if from := r.BodyFrom; from != nil {
+		orElse(&from.Encoding, "text")
+	}
 }
 
 func stepDefaults(s *v1alpha1.Step) {

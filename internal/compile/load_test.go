@@ -118,7 +118,6 @@ spec:
 // emptySpec is what the compiler has against a spec without anything in it.
 var emptySpec = []string{
 	"spec.targets: at least 1 is needed",
-	"spec.templates: at least 1 is needed",
 	"spec.chains: at least 1 is needed",
 	"spec.rates: at least 1 is needed",
 }

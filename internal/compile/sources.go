@@ -33,8 +33,9 @@ func sources(spec *v1alpha1.LoadTestSpec, tell func(source)) {
 		}
 	}
 	for i := range spec.Templates {
-		w.template(&spec.Templates[i], path.Child("templates").Index(i))
+		w.request(path.Child("templates").Index(i), &spec.Templates[i].Request)
 	}
+	eachInline(spec, w.request)
 }
 
 type sourceWalk func(source)
@@ -122,7 +123,7 @@ func (w sourceWalk) auth(a *v1alpha1.Auth, at *field.Path) {
 	}
 }
 
-func (w sourceWalk) template(t *v1alpha1.Template, at *field.Path) {
+func (w sourceWalk) request(at *field.Path, t *v1alpha1.Request) {
 	for i := range t.Headers {
 		w.content(at.Child("headers").Index(i).Child("valueFrom"), t.Headers[i].ValueFrom)
 	}

@@ -14,6 +14,16 @@ const (
 	maxAttempts = 100
 )
 
+// kindsOf is how many of request, template and parallel a step has.
+func kindsOf(in *v1alpha1.Step) (n int) {
+	for _, set := range []bool{in.Request != nil, in.Template != "", in.Parallel != nil} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
 // flatStep is a step, or one of those that are sent at the same time, with all that does not depend on
 // what other steps capture.
 type flatStep struct {
@@ -40,8 +50,8 @@ func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatSte
 		in, at := &chain.Steps[j], at.Index(j)
 		var steps []flatStep
 		switch {
-		case (in.Template != "") == (in.Parallel != nil):
-			c.fail(at, "exactly one of template and parallel is needed")
+		case kindsOf(in) != 1:
+			c.fail(at, "exactly one of request, template and parallel is needed")
 		case in.Parallel != nil:
 			group++
 			steps = c.parallel(at, chain, in, group)
@@ -67,15 +77,18 @@ func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatSte
 	return out
 }
 
-// find looks a step's template and target up, and checks its name.
+// find looks up the template and the target of a step, and checks the name of the step.
 func (c *compiler) find(at *field.Path, s *flatStep) {
 	if i, ok := c.templateIndex[s.template]; ok {
-		s.request = &c.requests[i]
+		s.request = c.requests[i]
 		s.request.used = true
-	} else {
+	} else if s.request == nil {
 		c.missing(at.Child("template"), "template", s.template)
 	}
-	if s.name != s.template {
+	switch {
+	case s.name == "" && s.request != nil && s.template == "":
+		c.fail(at, "a step with a request needs a name")
+	case s.name != s.template:
 		c.dashName(at.Child("name"), s.name)
 	}
 	i, ok := c.targetIndex[s.target]
@@ -101,7 +114,7 @@ func (c *compiler) single(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.St
 		c.warn(at.Child("clearCookies"), "chain %q keeps no cookies; cookies: true makes it", chain.Name)
 	}
 	out := flatStep{
-		name: in.Name, template: in.Template,
+		name: in.Name, template: in.Template, request: c.inline[in.Request],
 		target:       c.stepTarget(at.Child("target"), in.Target, chain.Target),
 		think:        c.thinkTime(at.Child("thinkTime"), in.ThinkTime),
 		when:         c.conditions(at.Child("when"), in.When),

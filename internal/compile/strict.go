@@ -1,9 +1,11 @@
 package compile
 
+import "strings"
+
 // strictLoadTest is the part of the CRD's schema that Go's types do not show. A test compares it
 // with the CRD.
 var strictLoadTest = &strictness{
-	notZero: map[string]bool{
+	notZero: withInline(map[string]bool{
 		"spec.chains[].phase":                                 true,
 		"spec.chains[].steps[].name":                          true,
 		"spec.chains[].steps[].onFailure":                     true,
@@ -79,7 +81,7 @@ var strictLoadTest = &strictness{
 		"spec.variables[].scope":                              true,
 		"spec.variables[].timestamp.format":                   true,
 		"spec.weightBy":                                       true,
-	},
+	}),
 	required: map[string][]string{
 		"": {"spec"},
 		"spec.chains[].steps[].thinkTime.uniform": {"max", "min"},
@@ -88,4 +90,16 @@ var strictLoadTest = &strictness{
 		"spec.variables[].random.integer":         {"max"},
 	},
 	negative: map[string]bool{"spec.variables[].timestamp.offset": true},
+}
+
+// withInline adds the fields of templates for the requests that steps have themselves.
+func withInline(fields map[string]bool) map[string]bool {
+	out := map[string]bool{}
+	for path := range fields {
+		out[path] = true
+		if below, found := strings.CutPrefix(path, "spec.templates[]."); found {
+			out["spec.chains[].steps[].request."+below] = true
+		}
+	}
+	return out
 }

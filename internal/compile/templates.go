@@ -16,10 +16,11 @@ import (
 // maxResponseBody bounds maxBodyBytes.
 const maxResponseBody = 64 << 20
 
-// request is a parsed template: all that does not depend on the step. What the template does not
-// say is empty until it inherits it. Entries of an heir are those of its base, not copies.
+// request is a parsed request of a template or of a step, without what depends on the chain.
+// A field that the request does not set is empty until inherit takes it from the template that it extends.
+// The entries of headers and captures are then those of that template, not copies.
 type request struct {
-	path     *field.Path // spec.templates[i]
+	path     *field.Path // spec.templates[i] or spec.chains[i].steps[j].request
 	extends  string
 	method   string
 	target   *text // path and query
@@ -32,41 +33,71 @@ type request struct {
 	maxBody  int
 	script   *rv.Script
 
-	used     bool // by some chain
-	extended bool // by some template
+	used      bool // by a step
+	extended  bool // by another request
+	inherited bool // inherit has begun with it
 }
 
+const maxTemplates = 256
+
+// templates parses all requests: those of spec.templates first, then those of the steps.
 func (c *compiler) templates() {
-	path := field.NewPath("spec", "templates")
-	c.items(path, len(c.spec.Templates), 1, 256)
+	path := specPath.Child("templates")
+	c.items(path, len(c.spec.Templates), 0, maxTemplates)
 	c.templateIndex = map[string]int{}
 	c.captured = map[string]bool{}
 	for i := range c.spec.Templates {
-		for _, capture := range c.spec.Templates[i].Capture {
-			c.captured[capture.Name] = true
-		}
+		c.declare(&c.spec.Templates[i].Request)
 	}
+	eachInline(c.spec, func(_ *field.Path, in *v1alpha1.Request) { c.declare(in) })
 	for i := range c.spec.Templates {
 		t := &c.spec.Templates[i]
 		at := path.Index(i)
 		c.dashName(at.Child("name"), t.Name)
 		c.unique(at.Child("name"), c.templateIndex, t.Name, i)
-		c.requests = append(c.requests, c.request(at, t))
+		c.requests = append(c.requests, c.request(at, &t.Request))
 	}
-	c.inherit()
+	c.inline = map[*v1alpha1.Request]*request{}
+	eachInline(c.spec, func(at *field.Path, in *v1alpha1.Request) {
+		r := c.request(at, in)
+		r.used = true
+		c.inline[in] = r
+		c.requests = append(c.requests, r)
+	})
+	for _, r := range c.requests {
+		c.inherit(r, nil)
+	}
 	sent := c.sent()
-	for i := range c.requests {
-		r := &c.requests[i]
+	for i, r := range c.requests {
 		if r.extended && !sent[c.spec.Templates[i].Name] {
-			continue // it need not be whole
+			continue // a template that is only extended may lack fields
 		}
 		c.whole(r)
 	}
 }
 
-// request parses what a template says itself.
-func (c *compiler) request(at *field.Path, t *v1alpha1.Template) request {
-	r := request{
+// eachInline visits the requests that steps have themselves, in the order of the spec.
+func eachInline(spec *v1alpha1.LoadTestSpec, visit func(at *field.Path, in *v1alpha1.Request)) {
+	path := specPath.Child("chains")
+	for i := range spec.Chains {
+		for j := range spec.Chains[i].Steps {
+			if in := spec.Chains[i].Steps[j].Request; in != nil {
+				visit(path.Index(i).Child("steps").Index(j).Child("request"), in)
+			}
+		}
+	}
+}
+
+// declare remembers the names of the captures of a request.
+func (c *compiler) declare(in *v1alpha1.Request) {
+	for i := range in.Capture {
+		c.captured[in.Capture[i].Name] = true
+	}
+}
+
+// request parses the fields that a request sets itself.
+func (c *compiler) request(at *field.Path, t *v1alpha1.Request) *request {
+	r := &request{
 		path:     at,
 		extends:  t.Extends,
 		method:   t.Method,
@@ -96,7 +127,7 @@ func (c *compiler) request(at *field.Path, t *v1alpha1.Template) request {
 	return r
 }
 
-// sent are the names of the templates that chains send.
+// sent returns the names of the templates that steps name.
 func (c *compiler) sent() map[string]bool {
 	out := map[string]bool{}
 	for _, chain := range c.spec.Chains {
@@ -110,39 +141,32 @@ func (c *compiler) sent() map[string]bool {
 	return out
 }
 
-// inherit gives each template what it does not have itself and its base has.
-func (c *compiler) inherit() {
-	done := make([]bool, len(c.requests))
-	for i := range c.requests {
-		c.inheritInto(i, nil, done)
-	}
-}
-
-// inheritInto makes template i whole, its base first. heirs are those that wait for it.
-func (c *compiler) inheritInto(i int, heirs []int, done []bool) {
-	r := &c.requests[i]
-	if done[i] {
+// inherit fills the fields that a request does not set from the template that it extends, which is
+// completed first. heirs are the requests that wait for this one.
+func (c *compiler) inherit(r *request, heirs []*request) {
+	if r.inherited {
 		return
 	}
-	done[i] = true
+	r.inherited = true
 	if r.extends == "" {
 		return
 	}
 	at := r.path.Child("extends")
-	base, known := c.templateIndex[r.extends]
-	heirs = append(heirs, i)
-	switch {
-	case !known:
+	i, known := c.templateIndex[r.extends]
+	if !known {
 		c.missing(at, "template", r.extends)
-	case slices.Contains(heirs, base):
-		c.fail(at, "template %q extends itself in the end; one of them must have no base", r.extends)
-	default:
-		c.inheritInto(base, heirs, done)
-		c.requests[base].extended = true
-		r.take(&c.requests[base])
-		c.items(r.path.Child("headers"), len(r.headers), 0, maxHeaders)
-		c.items(r.path.Child("capture"), len(r.captures), 0, maxCaptures)
+		return
 	}
+	base := c.requests[i]
+	if heirs = append(heirs, r); slices.Contains(heirs, base) {
+		c.fail(at, "template %q extends itself; one template of the cycle must not extend another", r.extends)
+		return
+	}
+	c.inherit(base, heirs)
+	base.extended = true
+	r.take(base)
+	c.items(r.path.Child("headers"), len(r.headers), 0, maxHeaders)
+	c.items(r.path.Child("capture"), len(r.captures), 0, maxCaptures)
 }
 
 // take takes from base what r does not have.

@@ -27,9 +27,9 @@ func TestMistakesInTemplates(t *testing.T) {
 	const noName = at + `.headers[0].name: "v" is not possible in the name of a header, where only range, list, counter, random, uuid, perShard and env are`
 	checkMistakes(t, []mistake{
 		{"unknown base", template("extends: other"), []string{at + `.extends: there is no template "other"`}},
-		{"its own base", template("extends: get"), []string{at + `.extends: template "get" extends itself in the end; one of them must have no base`}},
+		{"its own base", template("extends: get"), []string{at + `.extends: template "get" extends itself; one template of the cycle must not extend another`}},
 		{"a circle", parts{templates: "{name: get, extends: b}, {name: b, extends: c}, {name: c, extends: get}"},
-			[]string{`spec.templates[2].extends: template "get" extends itself in the end; one of them must have no base`}},
+			[]string{`spec.templates[2].extends: template "get" extends itself; one template of the cycle must not extend another`}},
 		{"a mistake in a base is told once", parts{templates: "{name: get, extends: b}, {name: c, extends: b}, {name: b, path: a}"},
 			[]string{"spec.templates[2].path: must begin with / or with a capture"}},
 		{"* inherited for GET", parts{templates: "{name: get, extends: b}, {name: b, path: '*'}"},

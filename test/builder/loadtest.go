@@ -35,12 +35,15 @@ func Sessions(name, url string) *LoadTest {
 	b := Minimal(name).TargetURL(url).Variable(Range("ue", 0, 1_000_000))
 	b.lt.Spec.Templates = []v1alpha1.Template{
 		{
-			Name: "create", Method: "POST", Path: "/sessions", Body: `{"ue":"${ue}"}`,
-			Expect:  &v1alpha1.Expect{Status: []string{"201"}},
-			Capture: []v1alpha1.Capture{{Name: "session", ValueSource: v1alpha1.ValueSource{Header: "location"}}},
+			Name: "create",
+			Request: v1alpha1.Request{
+				Method: "POST", Path: "/sessions", Body: `{"ue":"${ue}"}`,
+				Expect:  &v1alpha1.Expect{Status: []string{"201"}},
+				Capture: []v1alpha1.Capture{{Name: "session", ValueSource: v1alpha1.ValueSource{Header: "location"}}},
+			},
 		},
-		{Name: "update", Method: "PATCH", Path: "${session}", Body: `{"ue":"${ue}"}`},
-		{Name: "delete", Method: "DELETE", Path: "${session}", Expect: &v1alpha1.Expect{Status: []string{"204"}}},
+		{Name: "update", Request: v1alpha1.Request{Method: "PATCH", Path: "${session}", Body: `{"ue":"${ue}"}`}},
+		{Name: "delete", Request: v1alpha1.Request{Method: "DELETE", Path: "${session}", Expect: &v1alpha1.Expect{Status: []string{"204"}}}},
 	}
 	b.lt.Spec.Chains = []v1alpha1.Chain{{
 		Name: "session", Target: "target",

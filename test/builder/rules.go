@@ -9,8 +9,8 @@ import (
 // Transition rules need two.
 func Rules() []Mutant {
 	return slices.Concat(
-		rulesOfTargets, rulesOfTLS, rulesOfConnections, rulesOfAuth(), rulesOfVariables, rulesOfSequences, rulesOfRequests, rulesOfChecks,
-		rulesOfCaptures, rulesOfChains(), rulesOfConditions(), rulesOfRates, rulesOfThresholds, rulesOfRunner,
+		rulesOfTargets, rulesOfTLS, rulesOfConnections, rulesOfAuth(), rulesOfVariables, rulesOfSequences, rulesOfRequests(),
+		rulesOfChains(), rulesOfConditions(), rulesOfRates, rulesOfThresholds, rulesOfRunner,
 	)
 }
 

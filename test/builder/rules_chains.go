@@ -1,8 +1,10 @@
 package builder
 
 // The chain that has every field of a chain is spec.chains[6] of full.yaml: step 1 is one request, step 3 several
-// at the same time. spec.chains[7] is a setup chain.
+// at the same time, steps 4 to 8 have requests of their own. spec.chains[7] is a setup chain.
 const everyChain = "spec.chains[6]"
+
+const oneKind = "exactly one of request, template and parallel is needed"
 
 func rulesOfChains() []Mutant {
 	oneAt, together := everyChain+".steps[1]", everyChain+".steps[3]"
@@ -38,8 +40,11 @@ func rulesOfChains() []Mutant {
 	} {
 		out = append(out, Mutant{Name: "parallel with " + name, Path: together, Want: alone, Set: map[string]any{together + "." + name: value}})
 	}
+	own := everyChain + ".steps[7]"
+	out = append(out, Mutant{Name: "a request without a name", Path: own, Want: "a step with a request needs a name", Unset: []string{own + ".name"}})
 	for _, c := range []choice{
-		{together, "parallel", "template", "read", "exactly one of template and parallel is needed"},
+		{together, "parallel", "template", "read", oneKind},
+		{own, "request", "template", "read", oneKind},
 		{everyChain + ".steps[0].thinkTime", "fixed", "exponential", map[string]any{"mean": "1ms"}, "exactly one of fixed, uniform and exponential is needed"},
 	} {
 		out = append(out, c.rows()...)

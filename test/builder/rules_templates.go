@@ -1,11 +1,15 @@
 package builder
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // The templates of full.yaml: 0 create, 1 read, 2 base, 3 judged, 4 use, 5 from-secret, 6 from-file, 7 binary.
 // The checks and captures of template 3 have one source of each kind, in the order of the API.
 
 const (
+	oneValue  = "exactly one of value and valueFrom is needed"
 	oneSource = "exactly one of configMap, secret and file is needed"
 	oneBody   = "at most one of body, bodyBase64 and bodyFrom is possible"
 	onePart   = "exactly one of method, path, header, body and jsonPointer is needed"
@@ -13,44 +17,64 @@ const (
 	comparing = "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"
 )
 
-var rulesOfRequests = slices.Concat(
-	[]Mutant{
-		tooLong("spec.templates[0].timeout", "0ms", withinAnHour),
-		tooLong("spec.templates[0].timeout", "61m", withinAnHour),
-		{
-			Name: "body and bodyBase64", Path: "spec.templates[0]", Want: oneBody,
-			Set: map[string]any{"spec.templates[0].bodyBase64": "AAEC"},
-		},
-		{
-			Name: "bodyBase64 and bodyFrom", Path: "spec.templates[7]", Want: oneBody,
-			Set: map[string]any{"spec.templates[7].bodyFrom": map[string]any{"file": "/body"}},
-		},
-	},
-	choice{"spec.templates[0].headers[0]", "value", "valueFrom", map[string]any{"file": "/value"}, "exactly one of value and valueFrom is needed"}.rows(),
-	choice{"spec.templates[2].headers[2].valueFrom", "file", "secret", map[string]any{"name": "s", "key": "k"}, oneSource}.rows(),
-	choice{"spec.templates[3].bodyFrom", "configMap", "file", "/body", oneSource}.rows(),
-	choice{"spec.templates[3].script", "lua", "luaFrom", map[string]any{"file": "/a.lua"}, "exactly one of lua and luaFrom is needed"}.rows(),
-	choice{"spec.templates[6].script.luaFrom", "secret", "file", "/a.lua", oneSource}.rows(),
-)
+// The requests of the steps of everyChain: 4 has one of each kind of check and capture, 5 a body from a Secret,
+// 6 a body from a file, 7 a body in base64, 8 a body in the manifest.
 
-var rulesOfChecks = slices.Concat(
-	choice{"spec.templates[3].expect.checks[0]", "header", "status", true, looksAt}.rows(),
-	choice{"spec.templates[3].expect.checks[10]", "bodySize", "responseTime", true, looksAt}.rows(),
-	choice{"spec.templates[3].expect.checks[3]", "contains", "lessThan", "5", comparing}.rows(),
-	choice{"spec.templates[3].expect.checks[5]", "exists", "equals", "", comparing}.rows(),
-	choice{"spec.templates[3].expect.checks[7].request", "header", "method", true, onePart}.rows(),
-	choice{"spec.templates[3].expect.checks[13].jsonSchema", "configMap", "file", "/schema", "exactly one of inline, configMap and file is needed"}.rows(),
-	[]Mutant{{
-		Name: "a schema and a comparison", Path: "spec.templates[3].expect.checks[12]", Want: comparing + ", and none with jsonSchema",
-		Set: map[string]any{"spec.templates[3].expect.checks[12].exists": true},
-	}},
-)
+// rulesOfRequests are for templates and for the requests of steps alike.
+func rulesOfRequests() []Mutant {
+	t := func(i int) string { return fmt.Sprintf("spec.templates[%d]", i) }
+	r := func(i int) string { return fmt.Sprintf("%s.steps[%d].request", everyChain, i) }
+	return slices.Concat(
+		requestRules(t(0), t(7), t(3), t(6)), requestRules(r(8), r(7), r(4), r(6)),
+		choice{t(0) + ".headers[0]", "value", "valueFrom", map[string]any{"file": "/value"}, oneValue}.rows(),
+		choice{t(2) + ".headers[2].valueFrom", "file", "secret", map[string]any{"name": "s", "key": "k"}, oneSource}.rows(),
+		choice{r(4) + ".headers[3]", "value", "valueFrom", map[string]any{"file": "/value"}, oneValue}.rows(),
+		choice{r(4) + ".headers[2].valueFrom", "file", "secret", map[string]any{"name": "s", "key": "k"}, oneSource}.rows(),
+		rulesOfChecks(t(3)), rulesOfChecks(r(4)),
+		rulesOfCaptures(t(3)), rulesOfCaptures(r(4)),
+	)
+}
 
-var rulesOfCaptures = slices.Concat(
-	choice{"spec.templates[0].capture[0]", "header", "body", true, "exactly one of header, status, body, jsonPointer, xpath and request is needed"}.rows(),
-	choice{"spec.templates[3].capture[9].request", "jsonPointer", "body", true, onePart}.rows(),
-	[]Mutant{{
-		Name: "optional with a default", Path: "spec.templates[3].capture[0]", Want: "at most one of default and optional is possible",
-		Set: map[string]any{"spec.templates[3].capture[0].optional": true},
-	}},
-)
+// requestRules are those of four requests: with body, with bodyBase64, with bodyFrom a ConfigMap, with luaFrom
+// a Secret.
+func requestRules(body, encoded, from, lua string) []Mutant {
+	return slices.Concat(
+		[]Mutant{
+			tooLong(body+".timeout", "0ms", withinAnHour),
+			tooLong(body+".timeout", "61m", withinAnHour),
+			{Name: "body and bodyBase64", Path: body, Want: oneBody, Set: map[string]any{body + ".bodyBase64": "AAEC"}},
+			{Name: "bodyBase64 and bodyFrom", Path: encoded, Want: oneBody, Set: map[string]any{encoded + ".bodyFrom": map[string]any{"file": "/body"}}},
+		},
+		choice{from + ".bodyFrom", "configMap", "file", "/body", oneSource}.rows(),
+		choice{from + ".script", "lua", "luaFrom", map[string]any{"file": "/a.lua"}, "exactly one of lua and luaFrom is needed"}.rows(),
+		choice{lua + ".script.luaFrom", "secret", "file", "/a.lua", oneSource}.rows(),
+	)
+}
+
+func rulesOfChecks(request string) []Mutant {
+	check := func(i int) string { return fmt.Sprintf("%s.expect.checks[%d]", request, i) }
+	return slices.Concat(
+		choice{check(0), "header", "status", true, looksAt}.rows(),
+		choice{check(10), "bodySize", "responseTime", true, looksAt}.rows(),
+		choice{check(3), "contains", "lessThan", "5", comparing}.rows(),
+		choice{check(5), "exists", "equals", "", comparing}.rows(),
+		choice{check(7) + ".request", "header", "method", true, onePart}.rows(),
+		choice{check(13) + ".jsonSchema", "configMap", "file", "/schema", "exactly one of inline, configMap and file is needed"}.rows(),
+		[]Mutant{{
+			Name: "a schema and a comparison", Path: check(12), Want: comparing + ", and none with jsonSchema",
+			Set: map[string]any{check(12) + ".exists": true},
+		}},
+	)
+}
+
+func rulesOfCaptures(request string) []Mutant {
+	capture := func(i int) string { return fmt.Sprintf("%s.capture[%d]", request, i) }
+	return slices.Concat(
+		choice{capture(0), "header", "body", true, "exactly one of header, status, body, jsonPointer, xpath and request is needed"}.rows(),
+		choice{capture(9) + ".request", "jsonPointer", "body", true, onePart}.rows(),
+		[]Mutant{{
+			Name: "optional with a default", Path: capture(0), Want: "at most one of default and optional is possible",
+			Set: map[string]any{capture(0) + ".optional": true},
+		}},
+	)
+}

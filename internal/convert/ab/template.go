@@ -10,8 +10,11 @@ import (
 
 func (c *converter) template() {
 	t := v1alpha1.Template{
-		Name: "request", Method: c.method(), Path: convert.Literal(c.url.Path),
-		Timeout: convert.Given(time.Duration(c.whole("-s", timeout)) * time.Second),
+		Name: "request",
+		Request: v1alpha1.Request{
+			Method: c.method(), Path: convert.Literal(c.url.Path),
+			Timeout: convert.Given(time.Duration(c.whole("-s", timeout)) * time.Second),
+		},
 	}
 	at := "spec.templates[0]"
 	c.Origin(at, "-H")

@@ -12,8 +12,8 @@ import (
 
 const (
 	// manyPaths is the most that get a chain of their own, and with it a row of the report: a
-	// LoadTest has 64 chains.
-	manyPaths = 64
+	// LoadTest has 32 chains.
+	manyPaths = 32
 	// maxList is the most that a list variable holds; maxValue are the characters of one.
 	maxList, maxValue = 4096, 1024
 )
@@ -64,7 +64,7 @@ func (c *converter) table(paths []string) *v1alpha1.CSV {
 }
 
 func (c *converter) template() v1alpha1.Template {
-	t := v1alpha1.Template{Name: "request", Method: "GET"}
+	t := v1alpha1.Template{Name: "request", Request: v1alpha1.Request{Method: "GET"}}
 	if c.Has("--data") {
 		t.Method = "POST"
 		if content, ok := c.Read("--data", c.Last["--data"]); ok {

@@ -41,7 +41,7 @@ func (s *scenario) request(in *object, index int, parallel bool) *request {
 	// The names of results there are the scenario's and the number of the request.
 	short := strings.TrimRight(s.chain.Name[:min(len(s.chain.Name), 44)], "-")
 	r.template = s.Unique("template", fmt.Sprintf("%s-%d", short, index))
-	t := v1alpha1.Template{Name: r.template, Method: in.text("method")}
+	t := v1alpha1.Template{Name: r.template, Request: v1alpha1.Request{Method: in.text("method")}}
 	if t.Method == "" {
 		s.Warn(in.at("method"), "is not there; GET is taken")
 		t.Method = "GET"

@@ -16,7 +16,10 @@ func (c *converter) template(from string, e *entry, u convert.URL) string {
 	at := fmt.Sprintf("spec.templates[%d]", i)
 	c.Origin(at, from+".request")
 	t := v1alpha1.Template{
-		Name: c.Unique("template", nameOf(e.Request.Method, u.Path)), Method: strings.ToUpper(e.Request.Method), Path: convert.Literal(u.Path),
+		Name: c.Unique("template", nameOf(e.Request.Method, u.Path)),
+		Request: v1alpha1.Request{
+			Method: strings.ToUpper(e.Request.Method), Path: convert.Literal(u.Path),
+		},
 	}
 	for k, h := range e.Request.Headers {
 		c.header(&t, at+".headers", fmt.Sprintf("%s.request.headers[%d]", from, k), h)

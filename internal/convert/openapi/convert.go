@@ -149,7 +149,7 @@ func (c *converter) choose() {
 }
 
 // maxChains is that of a LoadTest.
-const maxChains = 64
+const maxChains = 32
 
 // requests makes templates and chains.
 func (c *converter) requests() {

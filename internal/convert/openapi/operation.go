@@ -93,7 +93,7 @@ func (c *converter) template(op *operation, captures, item bool) string {
 	i := len(c.Spec().Templates)
 	at := fmt.Sprintf("spec.templates[%d]", i)
 	c.Origin(at, place(op.method, op.path))
-	t := v1alpha1.Template{Name: c.Unique("template", op.name), Method: op.method, Path: c.path(op, item)}
+	t := v1alpha1.Template{Name: c.Unique("template", op.name), Request: v1alpha1.Request{Method: op.method, Path: c.path(op, item)}}
 	c.parameters(&t, at, op)
 	c.body(&t, at, op)
 	if status := c.statuses(op); len(status) > 0 {
