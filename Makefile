@@ -202,6 +202,16 @@ deploy: ## Install CRD, RBAC and operator, with the image IMG.
 undeploy: ## Remove everything that deploy installed.
 	$(KUBECTL) delete --ignore-not-found -k config/default
 
+.PHONY: deploy-target
+deploy-target: ## Deploy the sample target of config/target into kubectl's namespace, with the image IMG, and wait until it runs.
+	hack/overlay.sh $(IMG) dist/target config/target
+	$(KUBECTL) apply -k dist/target
+	$(KUBECTL) rollout status deployment/target --timeout=2m
+
+.PHONY: undeploy-target
+undeploy-target: ## Remove the sample target.
+	$(KUBECTL) delete --ignore-not-found -k config/target
+
 .PHONY: cluster-up
 cluster-up: ## Start the real one-node cluster of hack/cluster (root, Debian 12).
 	hack/cluster/up

@@ -139,17 +139,22 @@ images
 "${cluster}_load" dist/e2e/probe.tar
 step "deploying config/default"
 deploy
-export E2E_IMG=$img E2E_PROBE_IMG=$probe E2E_PLUGIN_DIR=$PWD/dist/e2e/bin
+export E2E_CLUSTER=$cluster E2E_IMG=$img E2E_PROBE_IMG=$probe E2E_PLUGIN_DIR=$PWD/dist/e2e/bin
 export E2E_DEPLOY_DIR=$PWD/dist/e2e/deploy E2E_TARGET_DIR=$PWD/dist/e2e/target E2E_TARGET_RULES_DIR=$PWD/dist/e2e/target-rules
 go test -c -tags e2e -o dist/e2e/stories ./test/e2e
 step "stories"
 # test.parallel: as many stories of the language at a time as have room, with their targets, on a node of two CPUs
 rc=0
-stories -test.run "$RUN" -test.skip '^TestInstall$' || rc=1
+stories -test.run "$RUN" -test.skip '^(TestInstall|TestGettingStarted)$' || rc=1
 if (cd test/e2e && ../../dist/e2e/stories -test.list "${RUN%%/*}") | grep -x TestInstall >/dev/null; then
   step "installations: by kustomize, which ends here, and by Helm"
   installs='^TestInstall$'
   case $RUN in */*) installs+=/${RUN#*/} ;; esac
   stories -test.run "$installs" || rc=1
+fi
+if (cd test/e2e && ../../dist/e2e/stories -test.list "${RUN%%/*}") | grep -x TestGettingStarted >/dev/null; then
+  step "docs/getting-started.md, on a cluster without h2surge"
+  clear_cluster
+  stories -test.run '^TestGettingStarted$' || rc=1
 fi
 exit $rc

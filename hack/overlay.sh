@@ -1,6 +1,6 @@
 #!/bin/bash
-# overlay.sh IMAGE DIRECTORY [BASE]: writes a kustomization there that is BASE (config/default) with IMAGE in place of "h2surge",
-# so that no tracked file is edited.
+# overlay.sh IMAGE DIRECTORY [BASE]: writes a kustomization there that is BASE (config/default) with IMAGE in place of "h2surge" and of
+# "localhost/h2surge", which is the default in config/target. No tracked file is edited.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# = 2 ] || [ $# = 3 ] || { echo "usage: hack/overlay.sh IMAGE DIRECTORY [BASE]" >&2; exit 1; }
@@ -21,6 +21,9 @@ kind: Kustomization
 resources: [$base]
 images:
 - name: h2surge
+  newName: $name
+  $version
+- name: localhost/h2surge
   newName: $name
   $version
 EOF
