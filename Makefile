@@ -51,7 +51,7 @@ manifests: $(TOOLS)/controller-gen ## Regenerate the CRD and the operator's RBAC
 
 .PHONY: docs
 docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md, docs/metrics.md and the JSON Schema for editors.
-	$(TOOLS)/crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --output-path=docs/api.md --log-level=ERROR
+	$(TOOLS)/crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --max-depth=20 --output-path=docs/api.md --log-level=ERROR
 	@mkdir -p dist docs/schema
 	go run ./cmd/h2surge schema > dist/loadtest.json.new && mv dist/loadtest.json.new docs/schema/loadtest.json
 	go run ./hack/metrics > dist/metrics.md.new && mv dist/metrics.md.new docs/metrics.md
