@@ -1,6 +1,6 @@
-// Package v1alpha1 is the operator's own configuration file: group config.h2surge.io, kind
-// OperatorConfig. It is read once at start-up, strictly: a key that nobody reads is a mistake
-// and ends the program, instead of leaving a default in force that its author believes replaced.
+// Package v1alpha1 is the operator's configuration file: group config.h2surge.io, kind OperatorConfig. The operator
+// reads it once, at start-up. An unknown key is an error and ends the program, so that a misspelt key does not leave
+// a default active.
 //
 // +kubebuilder:object:generate=true
 // +groupName=config.h2surge.io

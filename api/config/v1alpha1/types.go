@@ -5,20 +5,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// OperatorConfig says how the operator works. Every field has a default, so that an empty
-// document of this kind is complete.
+// OperatorConfig configures the operator. Every field has a default, so an empty document of this kind is complete.
 //
 // +kubebuilder:object:root=true
 type OperatorConfig struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// namespaces are those whose LoadTests are run. Default: all.
+	// namespaces are the namespaces whose LoadTests the operator runs. Default: all namespaces.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// operatorNamespace holds the install CA and the leader election lease. Default: the
+	// operatorNamespace is the namespace of the installation's CA and of the leader election lease. Default: the
 	// environment variable POD_NAMESPACE, else h2surge-system.
 	OperatorNamespace string `json:"operatorNamespace,omitempty"`
-	// maxConcurrentReconciles is how many LoadTests are worked on at the same moment. It does
-	// not bound how many run at the same time. Default 4.
+	// maxConcurrentReconciles is how many LoadTests the operator reconciles at the same time. It does not limit how
+	// many tests run at the same time. Default 4.
 	MaxConcurrentReconciles int `json:"maxConcurrentReconciles,omitempty"`
 
 	LeaderElection LeaderElection `json:"leaderElection,omitzero"`
@@ -29,36 +28,35 @@ type OperatorConfig struct {
 	Report         Report         `json:"report,omitzero"`
 }
 
-// LeaderElection lets several replicas stand by while one works.
+// LeaderElection lets one replica of the operator work while the others wait.
 type LeaderElection struct {
-	// enabled: wait for the lease before working. Default true.
+	// enabled makes the operator wait for the lease before it works. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
 	// id is the name of the Lease. Default manager.h2surge.io.
 	ID string `json:"id,omitempty"`
 }
 
-// Metrics is the operator's own Prometheus endpoint.
+// Metrics configures the operator's Prometheus endpoint.
 type Metrics struct {
-	// bindAddress is host:port, or "0" for none. Default :8443.
+	// bindAddress is host:port; "0" switches the endpoint off. Default :8443.
 	BindAddress string `json:"bindAddress,omitempty"`
-	// secure: HTTPS, and only for whom the API server's TokenReview and SubjectAccessReview
-	// let in (get on the non-resource URL /metrics). Default true.
+	// secure serves metrics over HTTPS, and only to clients that the API server authenticates (TokenReview) and
+	// authorizes (SubjectAccessReview: get on the non-resource URL /metrics). Default true.
 	Secure *bool `json:"secure,omitempty"`
-	// keepFinished is how long the last values of a run stay after its end, also when its LoadTest
-	// is deleted. Default 15m.
+	// keepFinished is how long the operator serves the last values of a run after its end, also if the LoadTest is
+	// deleted. Default 15m.
 	KeepFinished metav1.Duration `json:"keepFinished,omitzero"`
-	// maxFinished bounds how many ended runs there are values of; those that ended first go
-	// first. Default 100.
+	// maxFinished is how many ended runs the operator serves values of. It removes the oldest run first. Default 100.
 	MaxFinished int `json:"maxFinished,omitempty"`
 }
 
-// Health has the endpoints /healthz and /readyz.
+// Health configures the endpoints /healthz and /readyz.
 type Health struct {
-	// bindAddress is host:port, or "0" for none. Default :8081.
+	// bindAddress is host:port; "0" switches the endpoints off. Default :8081.
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
-// Logging goes to standard error.
+// Logging configures the log, which the operator writes to standard error.
 type Logging struct {
 	// level is debug, info or error. Default info.
 	Level string `json:"level,omitempty"`
@@ -66,45 +64,45 @@ type Logging struct {
 	Format string `json:"format,omitempty"`
 }
 
-// Runner says what runner pods are like and how they are watched.
+// Runner configures runner pods and how the operator watches them.
 type Runner struct {
-	// image of the runner pods. Default: the environment variable H2SURGE_IMAGE, which the
-	// deployment sets to the manager's own image.
+	// image is the image of the runner pods. Default: the environment variable H2SURGE_IMAGE, which the deployment
+	// sets to the manager's own image.
 	Image string `json:"image,omitempty"`
-	// imagePullPolicy of the runner pods. Default IfNotPresent.
+	// imagePullPolicy is the pull policy of the runner pods. Default IfNotPresent.
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
-	// resources of a runner whose LoadTest sets no cpusPerShard. Default: requests of 100m CPU
-	// and 128Mi, no limits: a CPU quota would throttle the load generator.
+	// resources are the resources of a runner whose LoadTest does not set cpusPerShard. Default: requests of 100m CPU
+	// and 128Mi. The default has no limits, because a CPU quota would throttle the load generator.
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
-	// memoryPerCPU is requested, and the limit, for each CPU of a runner whose LoadTest sets
-	// cpusPerShard. Default 512Mi.
+	// memoryPerCPU is the memory request and limit for each CPU of a runner whose LoadTest sets cpusPerShard. Default
+	// 512Mi.
 	MemoryPerCPU string `json:"memoryPerCPU,omitempty"`
-	// podTimeout is how long the pods of a run may take until all of them run: scheduling, new
-	// nodes and image pulls are in it. Default 10m.
+	// podTimeout is how long the pods of a run can take until all of them run. It includes scheduling, new nodes and
+	// image pulls. Default 10m.
 	PodTimeout metav1.Duration `json:"podTimeout,omitzero"`
-	// readyTimeout is how long runners may take to get ready once all pods run. Default 2m.
+	// readyTimeout is how long runners can take to become ready after all pods run. Default 2m.
 	ReadyTimeout metav1.Duration `json:"readyTimeout,omitzero"`
-	// startAttempts is how many Jobs are made in all for a run whose runners are lost before
-	// it has started. Default 3.
+	// startAttempts is how many Jobs the operator creates for a run if runners are lost before the run starts.
+	// Default 3.
 	StartAttempts int `json:"startAttempts,omitempty"`
-	// snapshotInterval is the time between two looks at a runner. Default 1s.
+	// snapshotInterval is the interval at which the operator reads the counts of a runner. Default 1s.
 	SnapshotInterval metav1.Duration `json:"snapshotInterval,omitzero"`
-	// controlTimeout bounds one call to a runner. Default 2s.
+	// controlTimeout is the timeout of a call to a runner. Default 2s.
 	ControlTimeout metav1.Duration `json:"controlTimeout,omitzero"`
-	// unreachableTimeout is how long a runner whose pod seems to run may stay silent before it
-	// counts as lost. Default 60s.
+	// unreachableTimeout is how long a runner can be unreachable before it counts as lost, although its pod seems to
+	// run. Default 60s.
 	UnreachableTimeout metav1.Duration `json:"unreachableTimeout,omitzero"`
-	// startLead lies between the start message and the start, so that the message reaches
-	// every runner in time. Default 750ms.
+	// startLead is the time between the start message and the start of the load, so that the message reaches all
+	// runners in time. Default 750ms.
 	StartLead metav1.Duration `json:"startLead,omitzero"`
 }
 
-// Report says how results are kept.
+// Report configures how the operator keeps results.
 type Report struct {
-	// maxBytes bounds the compressed report in its ConfigMap; details are dropped until it
-	// fits. Default 921600, at most 1000000: a ConfigMap holds 1 MiB in all.
+	// maxBytes is the maximum size of the compressed report in its ConfigMap. The operator drops details until the
+	// report fits. Default 921600, at most 1000000, because a ConfigMap can hold 1 MiB.
 	MaxBytes int `json:"maxBytes,omitempty"`
-	// podGrace is how long pods may take to end by themselves after the report was stored;
-	// then their Job is deleted. Default 1m.
+	// podGrace is how long the operator waits for pods to end after it stored the report. Then it deletes their Job.
+	// Default 1m.
 	PodGrace metav1.Duration `json:"podGrace,omitzero"`
 }

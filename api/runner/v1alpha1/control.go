@@ -4,16 +4,16 @@ import "time"
 
 // Paths of a runner's control endpoint. All are served over mutual TLS only. Bodies are JSON.
 //
-//	PUT  PathUpdate    Update    the share to work on; the first one makes the runner connect
-//	PUT  PathStart     Start     the instant to begin at
+//	PUT  PathUpdate    Update    the runner's share; the first update makes the runner connect
+//	PUT  PathStart     Start     the time of the start
 //	PUT  PathStop      Stop      end now, keep the results
-//	PUT  PathTeardown  Teardown  every runner has had its last response: run the teardown chains
-//	GET  PathSnapshot  Snapshot  what has happened so far
-//	GET  PathChanges   Changes   the updates that were accepted so far
-//	PUT  PathAck       Ack       the final snapshot is safe, the runner may exit
+//	PUT  PathTeardown  Teardown  all runners got their last response: run the teardown chains
+//	GET  PathSnapshot  Snapshot  the counts so far
+//	GET  PathChanges   Changes   the updates that the runner accepted so far
+//	PUT  PathAck       Ack       the final snapshot is stored: the runner may exit
 //
-// Every message is idempotent: the same one twice is one. A message that contradicts what was
-// accepted (another start instant, an older revision) is answered 409 with an Error.
+// Every message is idempotent. A message that contradicts an accepted one (another start time, an older revision)
+// gets the answer 409 with an Error.
 const (
 	PathUpdate   = "/v1alpha1/update"
 	PathStart    = "/v1alpha1/start"
@@ -30,9 +30,8 @@ const (
 	MetricsPort = 9090
 )
 
-// Slots says which of the test's request slots belong to somebody: slot n does when n modulo Of
-// is one of Residues. Slots of all shares together are all slots, none twice. It is general
-// enough to deal a lost shard's slots out again.
+// Slots is a set of the test's request slots: slot n is in the set if n modulo Of is one of Residues. The sets of all
+// shares together contain every slot exactly once.
 type Slots struct {
 	Of int64 `json:"of"`
 	// Residues is sorted, each in [0, Of).
@@ -45,102 +44,99 @@ type Span struct {
 	To   int64 `json:"to"`
 }
 
-// Share is one shard's part of a plan.
+// Share is the share of one shard in a plan.
 type Share struct {
 	// Shard is this shard's index, below Shards.
 	Shard  int `json:"shard"`
 	Shards int `json:"shards"`
-	// Slots of every rate stage that are this shard's.
+	// Slots are the slots of this shard, in every rate stage.
 	Slots Slots `json:"slots"`
 	// Connections to each target, in the order of Plan.Targets.
 	Connections []int `json:"connections"`
 	// FirstConnection of each target is the number, in the whole test, of this shard's first
 	// connection; it decides which endpoint a connection goes to.
 	FirstConnection []int `json:"firstConnection"`
-	// Variables has, for each of Plan.Variables, the part of the sequence that is this shard's; nothing
-	// for what is no sequence.
+	// Variables has the values of this shard for each of Plan.Variables. An entry is empty if the variable is not a
+	// sequence.
 	Variables [][]Span `json:"variables,omitempty"`
-	// MaxInFlight has, for each of Plan.Chains, the instances that this shard may have under way; zero
-	// where the plan has no bound.
+	// MaxInFlight has the maximum number of instances on this shard for each of Plan.Chains. Zero: no limit.
 	MaxInFlight []int `json:"maxInFlight,omitempty"`
-	// Once: this shard runs the setup and teardown chains. Exactly one does.
+	// Once makes this shard run the setup and teardown chains. Exactly one shard runs them.
 	Once bool `json:"once,omitempty"`
 }
 
-// Update puts a share in force at an instant.
+// Update changes the share of a runner at a point in time.
 type Update struct {
-	// Revision orders updates: a runner refuses one that is not newer than what it has, and
-	// takes the same one twice for one.
+	// Revision orders updates. A runner rejects an update that is older than its last one, and ignores a repeated
+	// one.
 	Revision int64 `json:"revision"`
-	// Generation of the spec that the update follows. A runner only remembers and tells it.
+	// Generation is the generation of the spec that the update results from. A runner only stores and returns it.
 	Generation int64 `json:"generation,omitempty"`
-	// At is an offset from the start instant, in nanoseconds. It is the same number for every shard,
-	// so that all agree on which slots come before it, however well their clocks were compared. One
-	// that hears of it late catches up: with another share it may then send what is another's by now.
-	// Zero: at once, which fits what comes before the start, and a test of one shard. Not before the At of
-	// the update that was accepted last, nor other than zero before the start: both are conflicts.
+	// At is when the update takes effect: an offset from the start of the test, in nanoseconds. It is the same number
+	// for all shards, so all shards agree on the slots before it, even if their clocks differ. A runner that receives
+	// the update late catches up; if its share changes, it may then send slots that belong to another shard. Zero
+	// means immediately: use it before the start, and in a test of one shard. An At before the At of the last
+	// accepted update is a conflict. A value other than zero before the start is a conflict.
 	At int64 `json:"at,omitempty"`
-	// Members are the shards that have a part of the load from At on, sorted. A runner only remembers
-	// and tells them.
+	// Members are the shards that have a share of the load after At, sorted. A runner only stores and returns them.
 	Members []int `json:"members,omitempty"`
-	// Share of this runner from At on. One without residues has no slots: a runner with such a one
-	// waits for another, or for the end of the test.
+	// Share is the share of this runner after At. A share without residues has no slots: the runner then waits for
+	// another share or for the end of the test.
 	Share Share `json:"share,omitzero"`
-	// Leave ends the runner's load at At, as if the last stage had ended then: nothing more comes due,
-	// responses in flight are awaited, and it is done, without teardown. Share may be absent, and is not
-	// looked at. Another share behind it is a conflict.
+	// Leave ends the load of this runner at At. The runner sends no more slots, waits for the responses in flight,
+	// and is done, without teardown. It ignores Share. A later update with a share is a conflict.
 	Leave bool `json:"leave,omitempty"`
-	// Rates replaces the rates of Plan when it is not empty: only Count and Period may differ, and not
-	// the mode. The stage in force bends at At: what was due before stays so, the next slot is due at
-	// At, and from then on the new rate counts.
+	// Rates replaces the rates of Plan if it is not empty. Only Count and Period may differ. The rate of the active
+	// stage changes at At: earlier slots keep their due times, the next slot is due at At, and later slots follow at
+	// the new rate.
 	Rates []Rate `json:"rates,omitempty"`
-	// Suspended: from At on nothing comes due. An Update without it lets the stage in force go on
-	// where it was; it lasts longer by the pause.
+	// Suspended pauses the load at At. An Update without Suspended continues the active stage, which ends later by
+	// the length of the pause.
 	Suspended bool `json:"suspended,omitempty"`
 }
 
-// Start begins the test.
+// Start starts the test.
 type Start struct {
-	// At is the instant in the runner's own monotonic clock (Snapshot.Clock), in nanoseconds.
+	// At is the time of the start in the runner's monotonic clock (Snapshot.Clock), in nanoseconds.
 	At int64 `json:"at"`
-	// Globals has a value for each of Plan.Globals: what setup captured.
+	// Globals has the value that setup captured for each of Plan.Globals.
 	Globals []string `json:"globals,omitempty"`
-	// Changes are what a runner has missed that begins after At has passed, oldest first, without
-	// shares: it comes to the same instants for all slots as those that were there.
+	// Changes are the updates that a runner missed because it joins after At, oldest first, without shares. With
+	// them, the runner computes the same due times for all slots as the other runners.
 	Changes []Update `json:"changes,omitempty"`
 }
 
-// Changes are the updates that a runner has accepted, oldest first, without shares. Whoever takes over
-// from another operator learns from them what the runners were told.
+// Changes are the updates that a runner accepted, oldest first, without shares. An operator that takes over from
+// another operator reads them to find out which updates the runners got.
 type Changes struct {
 	Changes []Update `json:"changes,omitempty"`
 }
 
-// Teardown lets the shard that runs setup and teardown go on from StateDrained. Without teardown
-// chains it is not needed, and ignored.
+// Teardown makes the shard that runs setup and teardown leave StateDrained and run the teardown chains. The shard
+// ignores it if the plan has no teardown chains.
 type Teardown struct{}
 
-// Stop ends the test: nothing more is sent.
+// Stop ends the test: the runner sends no more requests.
 type Stop struct {
-	// Reason is told in the report, for instance "spec.stop".
+	// Reason is shown in the report, for example "spec.stop".
 	Reason string `json:"reason"`
-	// Drain waits for responses in flight, each until its timeout; false: ends at once, and
-	// what is in flight is counted so.
+	// Drain makes the runner wait for responses in flight, each until its timeout. If false, the runner ends
+	// immediately, and counts these requests as in flight.
 	Drain bool `json:"drain"`
 }
 
-// Ack tells a runner that its final snapshot has been stored.
+// Ack confirms that the final snapshot of a runner is stored.
 type Ack struct {
-	// Sequence of the snapshot that was stored.
+	// Sequence is the sequence number of the stored snapshot.
 	Sequence uint64 `json:"sequence"`
 }
 
-// Error is the body of every answer that is not 2xx.
+// Error is the body of answers with a status other than 2xx.
 type Error struct {
 	Message string `json:"message"`
 }
 
-// State is where a runner is on its way. A runner only ever moves forward.
+// State is the state of a runner. A runner only moves forward, in the order below.
 type State string
 
 const (
@@ -152,7 +148,7 @@ const (
 	StateSettingUp State = "SettingUp"
 	// StateReady: every connection is open and has the peer's SETTINGS, and setup is done.
 	StateReady State = "Ready"
-	// StateRunning: the start instant is known; load begins at it.
+	// StateRunning: the time of the start is known, and the load starts then.
 	StateRunning State = "Running"
 	// StateDraining: the last request has been sent.
 	StateDraining State = "Draining"
@@ -168,8 +164,8 @@ const (
 // and differs between processes.
 func Clock() int64 { return int64(time.Since(clockZero)) + clockBase }
 
-// clockBase keeps instants from before a process began positive: a runner can join a test that has run
-// for years.
+// clockBase makes times before the start of this process positive, because a runner can join a test that has run for
+// years.
 const clockBase = int64(10 * 365 * 24 * time.Hour)
 
 var clockZero = time.Now()

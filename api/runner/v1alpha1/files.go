@@ -1,7 +1,7 @@
 package v1alpha1
 
-// Files are the names of files in the plan that are not empty. Whoever has put the files elsewhere
-// than where the plan was compiled for changes the names.
+// Files returns pointers to the file names in the plan that are not empty. A caller that stores the files in another
+// place can change the names.
 func (p *Plan) Files() []*string {
 	var f files
 	for i := range p.Targets {
@@ -22,7 +22,7 @@ func (p *Plan) Files() []*string {
 	return f
 }
 
-// files gathers names.
+// files collects names.
 type files []*string
 
 func (f *files) add(names ...*string) {

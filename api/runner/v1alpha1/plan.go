@@ -2,10 +2,9 @@ package v1alpha1
 
 import "time"
 
-// Plan is everything a runner needs to execute a load test, with all defaults applied and all
-// names resolved to indices. It is the same for every shard: what differs between shards, and
-// what may change while the test runs, travels in a Share. It never holds the content of a
-// Secret.
+// Plan is everything a runner needs to execute a load test, with all defaults applied and all names resolved to
+// indices. It is the same for all shards: a Share has what differs between shards, and what can change while the test
+// runs. A Plan never contains the content of a Secret.
 type Plan struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -15,31 +14,32 @@ type Plan struct {
 	Seed      uint64     `json:"seed"`
 	Targets   []Target   `json:"targets"`
 	Variables []Variable `json:"variables,omitempty"`
-	// Globals are the names of the values that setup chains capture for all other chains. The
-	// runner that runs setup tells the values in its Snapshot, and every runner learns them by Start.
+	// Globals are the names of the values that setup chains capture for all other chains. The runner that runs setup
+	// returns the values in its Snapshot, and Start sends them to all runners.
 	Globals []string `json:"globals,omitempty"`
 	Chains  []Chain  `json:"chains"`
 	Rates   []Rate   `json:"rates"`
-	// Thresholds are judged by whoever merges the snapshots, never by one runner.
+	// Thresholds are compared by the program that merges the snapshots (the operator or the command line), never by a
+	// runner.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// Drain is how long a request may wait for a stream, and responses are awaited after the last request was
-	// sent: a little longer than the longest timeout of all steps.
+	// Drain is how long a request can wait for a stream, and how long the runner waits for responses after the last
+	// request. It is a little longer than the longest timeout of all steps.
 	Drain time.Duration `json:"drain"`
-	// Deadline bounds the whole run, counted from the start; a runner stops by itself when it
-	// has passed, also when nobody can reach it. Zero: none.
+	// Deadline is the maximum duration of the run, counted from the start. A runner stops at the deadline, also if
+	// the operator cannot reach it. Zero: no deadline.
 	Deadline time.Duration `json:"deadline,omitempty"`
 	// CPUsPerShard is the number of pinned workers a shard has; zero: one worker, no
 	// exclusivity wanted.
 	CPUsPerShard int `json:"cpusPerShard,omitempty"`
-	// Shards is how many shards the test begins with. It sizes the workers of the command line,
-	// which runs all shards in one process; a runner pod learns its part from its Share.
+	// Shards is the number of shards at the start of the test. The command line runs all shards in one process and
+	// derives the number of its workers from it. A runner pod gets its Share from the operator.
 	Shards int `json:"shards"`
 }
 
 // PlanKind is the kind of a Plan document.
 const PlanKind = "Plan"
 
-// Protocol is how a connection to a target speaks.
+// Protocol is the protocol of the connections to a target.
 type Protocol string
 
 const (
@@ -49,7 +49,7 @@ const (
 	ProtocolH2 Protocol = "h2"
 	// ProtocolHTTP1 is HTTP/1.1 (RFC 9112).
 	ProtocolHTTP1 Protocol = "http1"
-	// ProtocolALPN is whatever the TLS server picks of h2 and http/1.1 (RFC 7301).
+	// ProtocolALPN lets the TLS server choose between h2 and http/1.1 (RFC 7301).
 	ProtocolALPN Protocol = "alpn"
 )
 
@@ -117,20 +117,20 @@ type OAuth2 struct {
 	RefreshBefore time.Duration `json:"refreshBefore,omitempty"`
 }
 
-// HTTP2 is what a session announces and obeys. A nil field means the engine's default.
+// HTTP2 has the settings of an HTTP/2 session. A nil field means the engine's default.
 type HTTP2 struct {
 	// HeaderTableSize is announced as SETTINGS_HEADER_TABLE_SIZE, in octets.
 	HeaderTableSize *uint32 `json:"headerTableSize,omitempty"`
-	// EncoderTableSize bounds the table our own encoder uses, in octets; the peer's SETTINGS
-	// bound it too. Zero: nothing is indexed.
+	// EncoderTableSize is the maximum size of the encoder's table, in octets. The peer's SETTINGS limit it too. Zero:
+	// the encoder indexes nothing.
 	EncoderTableSize *uint32 `json:"encoderTableSize,omitempty"`
 	// StreamWindow and ConnectionWindow are receive windows, in octets.
 	StreamWindow     *uint32 `json:"streamWindow,omitempty"`
 	ConnectionWindow *uint32 `json:"connectionWindow,omitempty"`
-	// MaxFrameSize is the largest frame we take, in octets.
+	// MaxFrameSize is the size of the largest frame that the session accepts, in octets.
 	MaxFrameSize *uint32 `json:"maxFrameSize,omitempty"`
-	// PingInterval sends a PING on a connection that received nothing for so long, and closes
-	// it when the next interval brings nothing either. Zero: none.
+	// PingInterval is how long a connection can receive nothing before the session sends a PING. If the connection
+	// receives nothing for another interval, it is closed. Zero: no PING.
 	PingInterval time.Duration `json:"pingInterval,omitempty"`
 }
 
@@ -147,8 +147,8 @@ type Connecting struct {
 	// RampCount connections of the whole test are opened in each RampPeriod; zero: all at once.
 	RampCount  int           `json:"rampCount,omitempty"`
 	RampPeriod time.Duration `json:"rampPeriod,omitempty"`
-	// MaxAge and MaxRequests retire a connection: it takes no more requests, another takes its
-	// place, and it closes when its last response has come. Zero: never.
+	// MaxAge and MaxRequests retire a connection: it gets no more requests, another connection replaces it, and it
+	// closes after its last response. Zero: never.
 	MaxAge      time.Duration `json:"maxAge,omitempty"`
 	MaxRequests int64         `json:"maxRequests,omitempty"`
 	// InactivityTimeout closes a connection that has requests in flight and has received nothing
@@ -161,8 +161,8 @@ type Connecting struct {
 	// replaced by the group's next, and its own is tried again every FailbackInterval.
 	NoFailover       bool          `json:"noFailover,omitempty"`
 	FailbackInterval time.Duration `json:"failbackInterval,omitempty"`
-	// OnDemand opens a connection when a request waits for one, and not before; one that has ended stays closed
-	// until then. There is no ramp.
+	// OnDemand opens a connection only when a request waits for one. After a connection ends, it stays closed until a
+	// request waits. There is no ramp.
 	OnDemand bool `json:"onDemand,omitempty"`
 }
 
@@ -216,9 +216,9 @@ type Endpoint struct {
 	Address string `json:"address"`
 	// BasePath precedes the path of each request that is not captured; "" or "/prefix".
 	BasePath string `json:"basePath,omitempty"`
-	// URL, when it is there, is a URL with holes, from which the runner makes the fields above but
-	// Address, if that is set already. Only variables that are constant on a runner fill them: of scope global,
-	// env, perShard and constant.
+	// URL, if set, is a URL with placeholders. The runner derives the fields above from it, except an Address that is
+	// set. Only variables that are constant on a runner can fill the placeholders: those of scope global, env,
+	// perShard and constant.
 	URL Text `json:"url,omitempty"`
 }
 
@@ -229,8 +229,8 @@ type Variable struct {
 	Scope Scope  `json:"scope,omitempty"`
 	// Order of Range, List and CSV.
 	Order Order `json:"order,omitempty"`
-	// Stop: when a worker has used its part up, it begins no more instances of chains that draw the
-	// variable; otherwise it begins again.
+	// Stop makes a worker that has used all its values start no more instances of chains that use the variable.
+	// Otherwise the worker starts with the first value again.
 	Stop bool `json:"stop,omitempty"`
 
 	Range     *Range     `json:"range,omitempty"`
@@ -269,7 +269,7 @@ const (
 	// OrderShuffled: every value once in an order that Plan.Seed decides, then again. Shards still
 	// share no value.
 	OrderShuffled Order = "shuffled"
-	// OrderRandom: any value of the whole sequence each time, whatever came before.
+	// OrderRandom: a random value of the whole sequence each time.
 	OrderRandom Order = "random"
 )
 
@@ -277,8 +277,8 @@ const (
 // [From, To) of a file with n rows has the rows from n*From/Parts up to, without, n*To/Parts.
 const Parts = 1 << 40
 
-// Size is the number of values before the sequence wraps: Parts where only the runner knows, and
-// zero for what is no sequence.
+// Size returns the number of values before the sequence wraps. It returns Parts if only the runner knows this number,
+// and zero if the variable is not a sequence.
 func (v *Variable) Size() int64 {
 	switch {
 	case v.Range != nil:
@@ -377,7 +377,7 @@ type Env struct {
 // is the empty text.
 type Content struct {
 	Text string `json:"text,omitempty"`
-	// Bytes that are no text.
+	// Bytes are content that is not text.
 	Bytes []byte `json:"bytes,omitempty"`
 	// File is a name; its content is not in the plan because it is secret or large.
 	File string `json:"file,omitempty"`
@@ -387,7 +387,7 @@ type Content struct {
 	Trim bool `json:"trim,omitempty"`
 }
 
-// Text is a string with holes: its parts in order.
+// Text is a string with placeholders: its parts in order.
 type Text []Part
 
 // Part is a literal, a reference or the content of a file; exactly one of Literal, Variable, Capture, Global and
@@ -402,7 +402,7 @@ type Part struct {
 	Capture int `json:"capture,omitempty"`
 	// Global is 1 + the index into Plan.Globals.
 	Global int `json:"global,omitempty"`
-	// Content is inserted as it is: holes have no meaning in it.
+	// Content is inserted as it is, without replacing placeholders.
 	Content *Content `json:"content,omitempty"`
 	// Functions are applied to the value of a reference, the first one first.
 	Functions []Function `json:"functions,omitempty"`
@@ -484,13 +484,13 @@ type Step struct {
 	Path    Text     `json:"path"`
 	Headers []Header `json:"headers,omitempty"`
 	Body    Text     `json:"body,omitempty"`
-	// BodyFrom, when it is there, is the body instead: a text with holes unless Raw.
+	// BodyFrom, if set, replaces Body: a text with placeholders unless Raw.
 	BodyFrom *BodyFrom     `json:"bodyFrom,omitempty"`
 	Timeout  time.Duration `json:"timeout"`
 	Expect   Expect        `json:"expect"`
 	Capture  []Capture     `json:"capture,omitempty"`
-	// MaxBody bounds what is kept of a response's body for captures, checks and scripts, in octets; those
-	// that need a body that is larger fail. Zero: 1 MiB.
+	// MaxBody is the maximum size of a response's body that is kept for captures, checks and scripts, in octets. They
+	// fail if the body is larger. Zero: 1 MiB.
 	MaxBody int `json:"maxBody,omitempty"`
 
 	// Think is waited before the step, after the one before it; nothing is before the first request of an
@@ -514,7 +514,7 @@ type Step struct {
 // BodyFrom is a body that is not written in the manifest.
 type BodyFrom struct {
 	Content Content `json:"content"`
-	// Raw: ${name} has no meaning in it. Otherwise the holes are those of internal/text, by the names of
+	// Raw sends the body as it is. Otherwise it has the placeholders of internal/text, with the names of
 	// Plan.Variables, Chain.Captures and Plan.Globals.
 	Raw bool `json:"raw,omitempty"`
 }
@@ -534,20 +534,20 @@ type Think struct {
 	Max   time.Duration `json:"max,omitempty"`
 }
 
-// OnFailure says what becomes of the instance when a step fails: a failed check, no whole response, or a
-// capture that is missing.
+// OnFailure controls what happens to the instance if a step fails: a check failed, the response is not complete, or a
+// capture is missing.
 type OnFailure struct {
-	// Retries sends the step again so many times before the failure counts for the chain; each
-	// is a request of its own.
+	// Retries is how many times the step is sent again before the failure counts for the chain. Each retry is a
+	// separate request.
 	Retries int `json:"retries,omitempty"`
 	// Backoff before the first retry; it doubles with each further one, up to MaxBackoff.
 	Backoff    time.Duration `json:"backoff,omitempty"`
 	MaxBackoff time.Duration `json:"maxBackoff,omitempty"`
-	// Continue goes on with the next step; otherwise the instance is aborted.
+	// Continue continues with the next step. Otherwise the instance is aborted.
 	Continue bool `json:"continue,omitempty"`
 }
 
-// Header is a request header field. Name is lower case; its holes are variables whose values are tokens.
+// Header is a request header field. Name is lower case. Its placeholders are variables whose values are tokens.
 type Header struct {
 	Name  Text `json:"name"`
 	Value Text `json:"value"`
@@ -557,14 +557,12 @@ type Header struct {
 type Expect struct {
 	// Status lists inclusive ranges of status codes; empty: below 400.
 	Status []StatusRange `json:"status,omitempty"`
-	// Checks must all hold; they are made in this order, after the status, and the first that fails
-	// is the one that is counted.
+	// Checks must all pass. They are evaluated in this order, after the status, and the first that fails is counted.
 	Checks []Check `json:"checks,omitempty"`
 }
 
-// CheckStatus, CheckScript and CheckBody are the names under which failures are counted that are
-// no Check's: a status that is not expected, a script that refuses a response or fails, a body larger than
-// MaxBody where something needs it.
+// CheckStatus, CheckScript and CheckBody are the names of failures that do not belong to a Check: an unexpected
+// status, a script that rejects a response or fails, and a body larger than MaxBody in a step that needs the body.
 const (
 	CheckStatus = "status"
 	CheckScript = "script"
@@ -592,7 +590,7 @@ type Condition struct {
 	Match Match `json:"match"`
 }
 
-// Match is a comparison. A value that is not there fulfils only Exists with Want false.
+// Match is a comparison. An absent value matches only Exists with Want false.
 type Match struct {
 	Op MatchOp `json:"op"`
 	// Want is what the value is compared with. LessThan and GreaterThan compare decimal numbers. For
@@ -668,10 +666,9 @@ type Capture struct {
 	// Location resolves the value as a reference against the request's target (RFC 9110 10.2.2) and keeps
 	// path and query, and the authority for Target.FollowAuthority.
 	Location bool `json:"location,omitempty"`
-	// Default is the value when there is none.
+	// Default is the value if the source has none.
 	Default *string `json:"default,omitempty"`
-	// Optional: when there is no value and no default, the capture is empty; otherwise the step has
-	// failed.
+	// Optional makes the capture empty if the source has no value and there is no Default. Otherwise the step fails.
 	Optional bool `json:"optional,omitempty"`
 }
 
@@ -686,12 +683,12 @@ type Rate struct {
 	// Duration and Requests bound the stage, whichever is reached first; zero: no such bound.
 	Duration time.Duration `json:"duration,omitempty"`
 	Requests int64         `json:"requests,omitempty"`
-	// WarmUp stages are counted apart and appear in no result.
+	// WarmUp stages are counted separately and are not part of the result.
 	WarmUp bool `json:"warmUp,omitempty"`
 }
 
-// EndsByCount says that the stage ends on each shard when that has sent its part, so that its slots have
-// no instants by which the rest could be dealt to others.
+// EndsByCount reports whether the stage ends on each shard when the shard has sent its share. The slots of such a
+// stage have no due times, so its remaining slots cannot be distributed again.
 func (r *Rate) EndsByCount() bool { return r.ClosedLoop && r.Requests > 0 }
 
 // Threshold is a limit on a result. Exactly one of the maximum and minimum is set.

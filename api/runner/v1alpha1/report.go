@@ -12,9 +12,9 @@ type Report struct {
 	// StartTime and EndTime are RFC 3339 instants of the first and the last request.
 	StartTime string `json:"startTime,omitempty"`
 	EndTime   string `json:"endTime,omitempty"`
-	// Partial: at least one shard was lost, so its last part is missing.
+	// Partial is true if a shard was lost, so that its last figures are missing.
 	Partial bool `json:"partial"`
-	// Stopped is the reason of an early end; empty: the plan was executed whole.
+	// Stopped is the reason of an early end. Empty: the plan was completed.
 	Stopped string `json:"stopped,omitempty"`
 
 	Requests    Requests         `json:"requests"`
@@ -23,7 +23,7 @@ type Report struct {
 	StatusCodes map[string]int64 `json:"statusCodes"`
 	// Causes counts problem details by cause; see Snapshot.Causes.
 	Causes map[string]int64 `json:"causes,omitempty"`
-	// Failures counts by cause what got no response; see Snapshot.Failures. Those of requests add up to
+	// Failures counts failures without a response by cause; see Snapshot.Failures. Those of requests add up to
 	// Requests.Reset, ConnectionLost and Dropped.
 	Failures []FailureCount `json:"failures,omitempty"`
 	// Samples are a few failed responses of each step and cause, with secrets masked.
@@ -31,12 +31,12 @@ type Report struct {
 	// Setup and Teardown count what ran once for the whole test.
 	Setup    OnceCounters `json:"setup,omitzero"`
 	Teardown OnceCounters `json:"teardown,omitzero"`
-	// TeardownFailure is why the first teardown chain that failed did; empty: none failed.
+	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
-	// Exhausted: a variable that does not begin again was used up on at least one shard.
+	// Exhausted is true if all values of a variable with Stop were used on at least one shard.
 	Exhausted bool       `json:"exhausted,omitempty"`
 	Rate      RateResult `json:"rate"`
-	// Bounds are the bounds of the test on what is under way that kept requests from being sent.
+	// Bounds are the limits of the test on requests in flight that caused dropped requests.
 	Bounds []BoundResult `json:"bounds,omitempty"`
 	// ErrorRatio is 1 - succeeded / (sent + dropped).
 	ErrorRatio float64 `json:"errorRatio"`
@@ -53,24 +53,24 @@ type Report struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 	// Stages has one entry for each rate stage.
 	Stages []StageResult `json:"stages"`
-	// Windows tell the run from second to second. WindowsFrom, in milliseconds since the start, says
-	// from when on when the part before it was not watched.
+	// Windows show the run second by second. WindowsFrom is the start of the first window, in milliseconds since the
+	// start, if the operator did not watch the run before.
 	Windows     []Window `json:"windows,omitempty"`
 	WindowsFrom int64    `json:"windowsFrom,omitempty"`
 	// Steps has one entry for each step of each chain.
 	Steps     []StepResult    `json:"steps"`
 	Generator GeneratorResult `json:"generator"`
-	// Shards has one entry for each runner: more than one of a shard that left and came back.
+	// Shards has one entry for each runner. A shard that was removed and added again has several entries.
 	Shards  []ShardResult `json:"shards,omitempty"`
 	Verdict Verdict       `json:"verdict"`
-	// Histograms are the merged distributions, for whoever wants other quantiles.
+	// Histograms are the merged distributions, from which other percentiles can be computed.
 	Histograms *ReportHistograms `json:"histograms,omitempty"`
 }
 
 // ReportKind is the kind of a Report document.
 const ReportKind = "Report"
 
-// Requests counts every request exactly once; see Counters for the law.
+// Requests counts every request exactly once; see Counters for the equations.
 type Requests struct {
 	Sent           int64 `json:"sent"`
 	Done           int64 `json:"done"`
@@ -85,7 +85,7 @@ type Requests struct {
 	Abandoned      int64 `json:"abandoned"`
 }
 
-// WarmUp counts what the warm-up stages sent. It is in no other figure.
+// WarmUp counts what the warm-up stages sent. No other figure includes it.
 type WarmUp struct {
 	Sent int64 `json:"sent"`
 }
@@ -100,8 +100,8 @@ type ChainTotals struct {
 	AbortedBy map[string]int64 `json:"abortedBy,omitempty"`
 }
 
-// RateResult compares what was asked with what was sent, in requests a second over the
-// measured window, drain and pauses excluded. Asked is zero when a stage was a closed loop.
+// RateResult compares the rate asked for with the rate sent, in requests per second over the measured window, without
+// drain and pauses. Asked is zero when a stage was a closed loop.
 type RateResult struct {
 	Asked    float64 `json:"asked"`
 	Achieved float64 `json:"achieved"`
@@ -109,28 +109,28 @@ type RateResult struct {
 	WindowSeconds float64 `json:"windowSeconds"`
 }
 
-// BoundName is a bound of the test on what is under way at a time.
+// BoundName is a limit of the test on what is in flight at the same time.
 type BoundName string
 
 const (
 	// BoundStreams bounds requests to a target by its connections and their streams. The number of streams is
 	// maxConcurrentStreams.
 	BoundStreams BoundName = "streams"
-	// BoundConnections is BoundStreams where only connections can be raised: the peer allows no more
-	// streams on each, or the protocol is HTTP/1.1.
+	// BoundConnections is BoundStreams if only the number of connections can be raised: the peer allows no more
+	// streams per connection, or the protocol is HTTP/1.1.
 	BoundConnections BoundName = "connections"
 	// BoundMaxInFlight bounds the instances of a chain.
 	BoundMaxInFlight BoundName = "maxInFlight"
 )
 
-// BoundResult is a bound that was reached.
+// BoundResult is a limit that was reached.
 type BoundResult struct {
 	Bound BoundName `json:"bound"`
 	// Of is the name of the target or the chain.
 	Of string `json:"of"`
-	// Allowed is how many requests, or chain instances, could be under way at a time.
+	// Allowed is how many requests, or chain instances, could be in flight at the same time.
 	Allowed int64 `json:"allowed"`
-	// Needed is how many the rate that was asked for takes, from the measured times (Little's law).
+	// Needed is how many the rate asked for needs, computed from the measured times (Little's law).
 	Needed int64 `json:"needed"`
 	// Dropped counts the requests that were never sent because of it.
 	Dropped int64 `json:"dropped"`
@@ -138,7 +138,7 @@ type BoundResult struct {
 	Message string `json:"message"`
 }
 
-// Times sums up a distribution, in integer microseconds. All are zero when Count is.
+// Times summarizes a distribution, in integer microseconds. All are zero if Count is zero.
 type Times struct {
 	Count int64 `json:"count"`
 	Min   int64 `json:"min"`
@@ -165,8 +165,7 @@ type StageResult struct {
 	Achieved float64 `json:"achieved"`
 	Sent     int64   `json:"sent"`
 	Dropped  int64   `json:"dropped"`
-	// Paused is for how long nothing came due because the test was suspended, in seconds. It is in
-	// neither rate.
+	// Paused is how long the test was suspended in this stage, in seconds. Neither rate includes this time.
 	Paused float64 `json:"paused,omitempty"`
 }
 
@@ -174,8 +173,8 @@ type StageResult struct {
 type StepResult struct {
 	Chain string `json:"chain"`
 	Step  string `json:"step"`
-	// Phase of the chain. What chains of setup and teardown send is in Report.Setup and Teardown
-	// only, so their entries count nothing.
+	// Phase of the chain. Report.Setup and Report.Teardown count what these chains send, so the counts of their
+	// entries are zero.
 	Phase          Phase `json:"phase,omitempty"`
 	Sent           int64 `json:"sent"`
 	Done           int64 `json:"done"`
@@ -193,12 +192,12 @@ type StepResult struct {
 	ResponseTime Times            `json:"responseTime"`
 }
 
-// GeneratorResult sums up the generator's own health over all shards.
+// GeneratorResult summarizes the health of the generator over all shards.
 type GeneratorResult struct {
-	// Shards had a part of the test, or should have had. A shard that left and came back is one: with 1,
-	// then 2, then 1 it is 2, the most there were at one time, for it is always the last that leave.
+	// Shards is the number of different shards that had, or should have had, a share of the load. Example: 2 for a
+	// test with 1, then 2, then 1 shards. A shard that was removed and added again counts once.
 	Shards int `json:"shards"`
-	// ShardsLost are those of Shards of which a runner ended before its time.
+	// ShardsLost is the number of shards whose runner was lost.
 	ShardsLost int `json:"shardsLost"`
 	// ShardsJoined and ShardsLeft count the runners that began more than a second after the start
 	// instant, and those that left before the load ended.
@@ -211,8 +210,8 @@ type GeneratorResult struct {
 	// ExclusiveShards had their CPUs for themselves; ExclusiveWanted: the plan asked for it.
 	ExclusiveShards int  `json:"exclusiveShards"`
 	ExclusiveWanted bool `json:"exclusiveWanted"`
-	// LagP99Microseconds is the 99th percentile of lag of the shard where it is greatest, which
-	// the merged distribution may hide.
+	// LagP99Microseconds is the 99th percentile of lag of the shard with the highest value, which the merged
+	// distribution can hide.
 	LagP99Microseconds    int64 `json:"lagP99Microseconds"`
 	ThrottledMicroseconds int64 `json:"throttledMicroseconds"`
 	GCPauseMicroseconds   int64 `json:"gcPauseMicroseconds"`
@@ -227,8 +226,8 @@ type GeneratorResult struct {
 type Outcome string
 
 const (
-	// OutcomePassed: the plan was executed whole, every threshold holds, the default limit on errors too, and
-	// the generator was not the bottleneck.
+	// OutcomePassed: the plan was completed, all thresholds and the default limit on errors passed, and the generator
+	// was not the bottleneck.
 	OutcomePassed Outcome = "Passed"
 	// OutcomeFailed: a threshold or the default limit on errors was exceeded, no chain was completed, or
 	// teardown failed.
@@ -236,9 +235,10 @@ const (
 	// OutcomeInconclusive: the generator was the bottleneck, or a part of the result is
 	// missing, so that the numbers say nothing about the target.
 	OutcomeInconclusive Outcome = "Inconclusive"
-	// OutcomeError: the test could not be executed: no target, no success, a lost shard.
+	// OutcomeError: the test could not be completed, for example because the target was unreachable, no request
+	// succeeded, or a shard was lost.
 	OutcomeError Outcome = "Error"
-	// OutcomeStopped: ended early on request.
+	// OutcomeStopped: a user ended the test early.
 	OutcomeStopped Outcome = "Stopped"
 )
 

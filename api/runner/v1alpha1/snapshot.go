@@ -1,37 +1,37 @@
 package v1alpha1
 
-// Snapshot is what a runner has counted since its start. Snapshots are cumulative: a later one
-// replaces an earlier one of the same boot, and a lost one costs nothing.
+// Snapshot has the counts of a runner since its start. Snapshots are cumulative: a later one replaces an earlier one
+// of the same boot, so a lost snapshot does no harm.
 type Snapshot struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Shard      int    `json:"shard"`
-	// Boot identifies the process: after a restart it differs and counting began anew.
+	// Boot identifies the process. After a restart it differs, and the counts start at zero.
 	Boot string `json:"boot"`
 	// Sequence grows by one with each snapshot of a boot.
 	Sequence uint64 `json:"sequence"`
-	// Revision of the last update that was accepted; zero: none yet. Generation is what that one said.
+	// Revision of the last update that was accepted; zero: none yet. Generation is the generation of this update.
 	Revision   int64 `json:"revision"`
 	Generation int64 `json:"generation,omitempty"`
 	State      State `json:"state"`
 	// Clock is the runner's monotonic clock, in nanoseconds, when the snapshot was taken.
 	Clock int64 `json:"clock"`
-	// StartAt is the start instant as it was told, in the runner's clock; zero: not yet. All offsets
-	// count from it. It lies before StartedAt for as long as a runner joined late.
+	// StartAt is the time of the start that Start gave, in the runner's clock; zero: not yet. All offsets count from
+	// it. If the runner joined late, it is before StartedAt.
 	StartAt int64 `json:"startAt,omitempty"`
-	// StartedAt is the runner's clock at its first turn at or after the start instant; EndedAt
-	// when it sent nothing more. Zero: not yet.
+	// StartedAt is the runner's clock when it started to send. EndedAt is its clock when it stopped sending. Zero:
+	// not yet.
 	StartedAt int64 `json:"startedAt,omitempty"`
 	EndedAt   int64 `json:"endedAt,omitempty"`
-	// Problem says what keeps the runner from being ready, or what ended it before its time
-	// (ProblemX constants), with the text in Message. Empty: nothing.
+	// Problem is why the runner does not become ready, or why it ended early (ProblemX constants). Message is the
+	// text. Empty: no problem.
 	Problem Problem `json:"problem,omitempty"`
 	Message string  `json:"message,omitempty"`
 	// Stopped is the reason of the Stop that ended the run early; empty: it ran to its end.
 	Stopped string `json:"stopped,omitempty"`
 
-	// Suspended: nothing comes due at present. Changed: rates have changed since the start, or a pause was
-	// made, so that Plan.Rates does not tell what was asked for.
+	// Suspended is true while the load is paused. Changed is true if the rates changed after the start or the load
+	// was paused, so that Plan.Rates differs from what was asked for.
 	Suspended bool `json:"suspended,omitempty"`
 	Changed   bool `json:"changed,omitempty"`
 
@@ -42,20 +42,20 @@ type Snapshot struct {
 	Steps []StepCounters `json:"steps,omitempty"`
 	// Chains has one entry for each chain of the plan.
 	Chains []ChainCounters `json:"chains,omitempty"`
-	// Globals has a value for each of Plan.Globals when this shard has run setup, until it is done. It may hold
-	// secrets: it is handed on by Start and kept nowhere else.
+	// Globals has a value for each of Plan.Globals on the shard that ran setup, until the shard is done. It can
+	// contain secrets: Start passes it on, and it is stored nowhere.
 	Globals []string `json:"globals,omitempty"`
 	// Samples are a few failed responses of each step, in the final snapshot only.
 	Samples []Sample `json:"samples,omitempty"`
-	// TeardownFailure is why the first teardown chain that failed did; empty: none failed so far.
+	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed so far.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
-	// Exhausted: a variable that does not begin again was used up, and a chain that draws it began no
-	// more instances, on this runner.
+	// Exhausted is true if all values of a variable with Stop were used on this runner, so that a chain starts no
+	// more instances.
 	Exhausted bool `json:"exhausted,omitempty"`
 	// Causes counts problem details (RFC 9457) by their member "cause" (3GPP TS 29.500 5.2.7.2), or their
 	// "type" without one; at most MaxCauses different ones, the others under CauseOther.
 	Causes map[string]int64 `json:"causes,omitempty"`
-	// Failures counts by cause what got no response: at most MaxFailures different ones.
+	// Failures counts failures without a response by cause, with at most MaxFailures different entries.
 	Failures []FailureCount `json:"failures,omitempty"`
 	// Streams is how many requests a connection to each target of the plan can hold, which the peer may limit;
 	// 0: not known.
@@ -99,13 +99,13 @@ const (
 	ProblemInternal Problem = "InternalError"
 )
 
-// Counters count requests of the measured stages. Each request that was sent is in exactly one
-// of the terms of the law
+// Counters count requests of the measured stages. Each sent request is in exactly one of the terms of these
+// equations:
 //
 //	Sent = Done + TimedOut + Reset + ConnectionLost + InFlightAtEnd
 //	Done = Succeeded + FailedChecks
 //
-// In a snapshot of a running test InFlightAtEnd is what is in flight now.
+// In a snapshot of a running test, InFlightAtEnd counts the requests in flight.
 type Counters struct {
 	Sent           int64 `json:"sent"`
 	Done           int64 `json:"done"`
@@ -115,13 +115,13 @@ type Counters struct {
 	Reset          int64 `json:"reset"`
 	ConnectionLost int64 `json:"connectionLost"`
 	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
-	// Dropped slots were never sent: no stream came free within the bound.
+	// Dropped slots were never sent, because no stream became free in time.
 	Dropped int64 `json:"dropped"`
 	// Retried requests were given back unprocessed by the peer (GOAWAY, REFUSED_STREAM) and
 	// sent again; they count once in Sent.
 	Retried int64 `json:"retried"`
-	// Abandoned timed-out streams were not reset, to stay below what servers tolerate; they
-	// are in TimedOut too.
+	// Abandoned counts timed-out streams that were not reset, to stay below what servers tolerate. TimedOut includes
+	// them.
 	Abandoned int64 `json:"abandoned,omitempty"`
 	// WarmUpSent counts requests of warm-up stages, which are in no other counter;
 	// WarmUpInFlight those of them that have no outcome yet.
@@ -155,10 +155,9 @@ type StageCounters struct {
 	// SentInDrain are those of Sent that had waited for a stream and left only after the last
 	// stage had ended; the achieved rate leaves them out.
 	SentInDrain int64 `json:"sentInDrain,omitempty"`
-	// Slots of the stage have come due. It is what was asked for, also where the rate has changed on the
-	// way.
+	// Slots is how many slots of the stage have become due: what was asked for, also after a change of the rate.
 	Slots int64 `json:"slots,omitempty"`
-	// Paused is how long nothing came due because the test was suspended, in nanoseconds.
+	// Paused is how long the test was suspended in this stage, in nanoseconds.
 	Paused int64 `json:"paused,omitempty"`
 	// Begun and Ended are offsets from the start instant, in nanoseconds. Ended is zero while
 	// the stage lasts.
@@ -166,7 +165,7 @@ type StageCounters struct {
 	Ended int64 `json:"ended,omitempty"`
 }
 
-// StepCounters obey the same law as Counters.
+// StepCounters satisfy the same equations as Counters.
 type StepCounters struct {
 	Sent           int64 `json:"sent"`
 	Done           int64 `json:"done"`
@@ -202,14 +201,14 @@ type ChainCounters struct {
 
 // Why a chain instance was aborted.
 const (
-	// AbortFailedCheck: a response was no success.
+	// AbortFailedCheck: a response failed a check.
 	AbortFailedCheck = "failedCheck"
-	// AbortMissingCapture: a response was a success and lacked what a capture needs.
+	// AbortMissingCapture: a response succeeded, but does not contain what a capture needs.
 	AbortMissingCapture = "missingCapture"
 	AbortTimedOut       = "timedOut"
 	AbortReset          = "reset"
 	AbortConnectionLost = "connectionLost"
-	// AbortDropped: a slot of it found no stream in time.
+	// AbortDropped: a slot of the instance did not get a stream in time.
 	AbortDropped = "dropped"
 	// AbortScript: the script that makes the request failed; nothing was sent.
 	AbortScript = "script"
@@ -237,7 +236,7 @@ type Histograms struct {
 	Connect         Histogram `json:"connect"`
 }
 
-// Generator says how well the load generator itself was doing.
+// Generator has the health of the load generator.
 type Generator struct {
 	Workers int `json:"workers"`
 	// CPUs the workers are pinned to, in the order of the workers; empty: not pinned.
@@ -246,15 +245,15 @@ type Generator struct {
 	// than the machine has. ExclusiveWanted: the plan asked for it.
 	Exclusive       bool `json:"exclusive"`
 	ExclusiveWanted bool `json:"exclusiveWanted"`
-	// CPUSeconds is user and system time of the process since it began to connect.
+	// CPUSeconds is user and system time of the process since it started to connect.
 	CPUSeconds float64 `json:"cpuSeconds"`
-	// ThrottledMicroseconds is how long the CPU quota kept the process from running.
+	// ThrottledMicroseconds is how long the CPU quota stopped the process.
 	ThrottledMicroseconds int64 `json:"throttledMicroseconds"`
 	// LagP99 is the 99th percentile of lag so far, in microseconds.
 	LagP99 int64 `json:"lagP99"`
 	// GCPauseMicroseconds is the sum of the runtime's stop-the-world pauses.
 	GCPauseMicroseconds int64 `json:"gcPauseMicroseconds"`
-	// Node and Pod say where the runner is, when it knows.
+	// Node and Pod are the names of the runner's node and pod, if known.
 	Node string `json:"node,omitempty"`
 	Pod  string `json:"pod,omitempty"`
 }

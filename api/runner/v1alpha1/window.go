@@ -1,9 +1,8 @@
 package v1alpha1
 
-// Window is a short part of a run, over all shards. Windows follow one another without a gap; their
-// counts add up to those of the run, warm-up included. From and To are the ends of what was looked
-// at: what a shard counts to a window lies between two looks at it, which need not be at the same
-// instant for all shards.
+// Window is a short part of a run, over all shards. Windows follow one another without a gap; their counts add up to
+// those of the run, warm-up included. The operator reads the counts of the shards one after another, so the window of
+// one shard can be some milliseconds earlier or later than that of another.
 type Window struct {
 	// From and To are milliseconds since the start.
 	From int64 `json:"from"`
@@ -11,15 +10,15 @@ type Window struct {
 	// Stage is the rate stage that lasted longest within the window; empty: none, as in the drain.
 	Stage  string `json:"stage,omitempty"`
 	WarmUp bool   `json:"warmUp,omitempty"`
-	// Suspended: nothing came due in the whole of it, because the test was paused.
+	// Suspended is true if the test was suspended during the whole window.
 	Suspended bool `json:"suspended,omitempty"`
-	// Revision is that of the share in force at the end: where it differs from the window before,
-	// the load was changed while it ran.
+	// Revision is the revision of the load at the end of the window. If it differs from the previous window, the load
+	// was changed.
 	Revision int64 `json:"revision,omitempty"`
 	// Asked is in requests a second, averaged over the window; zero also when a stage in it was a
 	// closed loop.
 	Asked float64 `json:"asked"`
-	// Achieved is in requests a second: for each shard what it sent over the time between its looks.
+	// Achieved is in requests per second: for each shard, what it sent divided by the time between its two readings.
 	Achieved float64 `json:"achieved"`
 
 	// Sent and Succeeded include warm-up, the kinds of failure do not.
@@ -39,12 +38,12 @@ type Window struct {
 	ResponseTime WindowTimes `json:"responseTime"`
 	// LagP99 is in microseconds.
 	LagP99 int64 `json:"lagP99"`
-	// Shards that were heard of in the window.
+	// Shards is the number of shards that sent counts in the window.
 	Shards int `json:"shards"`
 }
 
-// WindowTimes sums up a distribution, in integer microseconds. All are those of buckets, at most
-// 0.1 % too great; all are zero when Count is.
+// WindowTimes summarizes a distribution, in integer microseconds. The values are those of buckets, at most 0.1 % too
+// high. All are zero if Count is zero.
 type WindowTimes struct {
 	Count int64 `json:"count"`
 	P50   int64 `json:"p50"`

@@ -2,12 +2,11 @@ package v1alpha1
 
 import "time"
 
-// MaxOnce bounds what is allowed for chains that run once, whose repeats and retries could take for
-// ever.
+// MaxOnce is the maximum duration of chains that run once, because their repeats and retries could take very long.
 const MaxOnce = time.Hour
 
-// SetupWithin is how long the setup chains may take: the sum of what each of them may, but no more
-// than MaxOnce. Zero: there are none.
+// SetupWithin returns how long the setup chains can take: the sum over these chains, but at most MaxOnce. It returns
+// zero if there are no setup chains.
 func (p *Plan) SetupWithin() time.Duration {
 	var total time.Duration
 	for i := range p.Chains {
@@ -18,9 +17,8 @@ func (p *Plan) SetupWithin() time.Duration {
 	return total
 }
 
-// Within is how long an instance of a chain may take when it waits for no slot and no stream, but no
-// more than MaxOnce: every step is repeated as often as it may be, and each time all its retries time
-// out.
+// Within returns how long an instance of a chain can take if it does not wait for a slot or a stream, but at most
+// MaxOnce. It assumes that every step is repeated as often as possible, and that all its retries time out each time.
 func (c *Chain) Within() time.Duration {
 	var total time.Duration
 	for i := range c.Steps {
