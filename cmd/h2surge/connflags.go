@@ -47,31 +47,31 @@ type connectionFlags struct {
 }
 
 func (c *connectionFlags) register(own *pflag.FlagSet) {
-	own.BoolVar(&c.http1, "h1", false, "use HTTP/1.1; -m requests are pipelined then, as in h2load, or one with -d")
+	own.BoolVar(&c.http1, "h1", false, "use HTTP/1.1; it pipelines -m requests, as h2load does, and one request with -d")
 	own.BoolVar(&c.noKeepAlive, "no-keepalive", false, "open a connection for each request, as ab does; with --h1")
-	own.BoolVar(&c.insecure, "insecure", false, "do not verify the server's certificate (h2load never does); of no effect with http")
-	own.StringVar(&c.alpn, "alpn", "", "`list` of protocols to offer with https, the most wanted first (default \"h2,http/1.1\")")
+	own.BoolVarP(&c.insecure, "insecure", "k", false, "do not verify the server's certificate (h2load never verifies it)")
+	own.StringVar(&c.alpn, "alpn", "", "`list` of protocols to offer with https, the preferred one first (default \"h2,http/1.1\")")
 	own.StringVar(&c.alpn, "alpn-list", "", "")
 	_ = own.MarkHidden("alpn-list") // h2load's name of it; it is defined in the line above
-	own.StringVar(&c.serverName, "sni", "", "host `name` to ask for and to verify, in place of the URL's")
-	own.StringVar(&c.ca, "cacert", "", "PEM `file` with the authorities to trust, in place of the system's")
-	own.StringVar(&c.certificate, "cert", "", "PEM `file` with the client's certificate and the chain above it")
-	own.StringVar(&c.key, "key", "", "PEM `file` with its key (default that of --cert)")
-	own.StringVar(&c.ciphers, "ciphers", "", "`list` of cipher suites for TLS 1.2, separated by colons; names are IANA's or OpenSSL's")
+	own.StringVar(&c.serverName, "sni", "", "host `name` for SNI and for the certificate, instead of the URL's")
+	own.StringVar(&c.ca, "cacert", "", "PEM `file` with the certificate authorities to trust, instead of the system's")
+	own.StringVar(&c.certificate, "cert", "", "PEM `file` with the client's certificate and its chain")
+	own.StringVar(&c.key, "key", "", "PEM `file` with the client's key (default: the file of --cert)")
+	own.StringVar(&c.ciphers, "ciphers", "", "`list` of cipher suites for TLS 1.2, separated by colons; with IANA or OpenSSL names")
 	own.StringVar(&c.groups, "groups", "", "`list` of key exchange groups, separated by colons, such as X25519:P-256")
-	own.StringVar(&c.connectTo, "connect-to", "", "`HOST[:PORT]` to connect to in place of the URL's; requests go on to name the URL's")
+	own.StringVar(&c.connectTo, "connect-to", "", "`HOST[:PORT]` to connect to; requests keep the URL's host")
 	own.StringVar(&c.socket, "unix", "", "`path` of a Unix socket to connect to")
-	own.StringArrayVar(&c.local, "local-address", nil, "IP `address` to connect from; may be repeated, connections take turns")
+	own.StringArrayVar(&c.local, "local-address", nil, "IP `address` to connect from; may be repeated: connections use the addresses in turn")
 	own.VarP(&c.streamBits, "window-bits", "w", "receive window of a stream: 2^`N`-1 octets (default 4 MiB)")
 	own.VarP(&c.connBits, "connection-window-bits", "W", "receive window of a connection: 2^`N`-1 octets, N at least 16 (default 16 MiB)")
-	own.Var(&c.maxFrame, "max-frame-size", "largest frame to take, in `octets` (default 16K); h2load's -f")
-	own.Var(&c.decoderTable, "header-table-size", "header table for responses, in `octets` (default 4K)")
-	own.Var(&c.encoderTable, "encoder-header-table-size", "greatest header table for requests, in `octets` (default 4K)")
-	own.Int32VarP(&c.rate, "rate", "r", 0, "`number` of connections to open in each --rate-period; 0: all at once")
+	own.Var(&c.maxFrame, "max-frame-size", "largest frame to accept, in `octets` (default 16K); h2load has -f for it")
+	own.Var(&c.decoderTable, "header-table-size", "header table of the decoder, in `octets` (default 4K)")
+	own.Var(&c.encoderTable, "encoder-header-table-size", "largest header table of the encoder, in `octets` (default 4K)")
+	own.Int32VarP(&c.rate, "connection-rate", "r", 0, "`number` of connections to open per period; 0: all at once")
 	c.ratePeriod = seconds(time.Second)
-	own.Var(&c.ratePeriod, "rate-period", "`time` of -r")
-	own.VarP(&c.activeLimit, "connection-active-timeout", "T", "`time` after which a connection is replaced by another; its responses are awaited, which h2load does not")
-	own.VarP(&c.silentLimit, "connection-inactivity-timeout", "N", "`time` after which a connection that owes responses and is silent is closed")
+	own.Var(&c.ratePeriod, "connection-rate-period", "`time` of the period of -r")
+	own.VarP(&c.activeLimit, "connection-active-timeout", "T", "`time` after which a new connection replaces a connection; the old one still receives its responses (not in h2load)")
+	own.VarP(&c.silentLimit, "connection-inactivity-timeout", "N", "`time` after which a connection is closed on which the server owes responses and sends nothing")
 	c.flags = own
 }
 
@@ -96,7 +96,7 @@ func (o *octets) Set(text string) error {
 	}
 	n, err := strconv.ParseInt(number, 10, 32)
 	if err != nil || n < 0 || n > math.MaxInt32>>shift {
-		return fmt.Errorf("%q is no number of octets such as 16384 or 16K", text)
+		return fmt.Errorf("%q is not a number of octets; allowed: numbers such as 16384 or 16K", text)
 	}
 	v := int32(n) << shift
 	o.n = &v
@@ -118,7 +118,7 @@ func (b *bits) String() string {
 func (b *bits) Set(text string) error {
 	n, err := strconv.ParseUint(text, 10, 8)
 	if err != nil || n < 1 || n > 31 {
-		return fmt.Errorf("%q is no number from 1 to 31", text)
+		return fmt.Errorf("%q is not allowed; allowed: 1 to 31", text)
 	}
 	v := int32(1<<n - 1)
 	b.window = &v
@@ -133,14 +133,14 @@ func (c *connectionFlags) check(streams int32) []string {
 			wrong = append(wrong, fmt.Sprintf(format, args...))
 		}
 	}
-	add(c.http1 && c.alpn != "", "--alpn: --h1 offers http/1.1 alone")
-	add(c.noKeepAlive && !c.http1, "--no-keepalive: goes with --h1")
-	add(c.noKeepAlive && streams > 1, "-m: must be 1 with --no-keepalive, where a connection carries one request")
-	add(c.http1 && streams > maxPipeline, "-m: HTTP/1.1 pipelines %d requests at most", maxPipeline)
-	add(c.connectTo != "" && c.socket != "", "--unix: excludes --connect-to")
-	add(c.key != "" && c.certificate == "", "--key: goes with --cert")
+	add(c.http1 && c.alpn != "", "--alpn: not allowed with --h1, which offers http/1.1 only")
+	add(c.noKeepAlive && !c.http1, "--no-keepalive: allowed only with --h1")
+	add(c.noKeepAlive && streams > 1, "-m: must be 1 with --no-keepalive, because a connection carries one request")
+	add(c.http1 && streams > maxPipeline, "-m: must be at most %d with HTTP/1.1", maxPipeline)
+	add(c.connectTo != "" && c.socket != "", "--unix: not allowed with --connect-to")
+	add(c.key != "" && c.certificate == "", "--key: allowed only with --cert")
 	add(c.rate < 0, "-r: must not be negative")
-	add(c.rate == 0 && c.flags.Changed("rate-period"), "--rate-period: goes with -r")
+	add(c.rate == 0 && c.flags.Changed("connection-rate-period"), "--connection-rate-period: allowed only with -r")
 	return wrong
 }
 
@@ -279,8 +279,8 @@ var connectionFields = []struct{ field, flags string }{
 	{"http2.headerTableSize", "header-table-size"},
 	{"http2.encoderTableSize", "encoder-header-table-size"},
 	{"http2", "window-bits connection-window-bits max-frame-size header-table-size encoder-header-table-size"},
-	{"connecting.ramp.period", "rate-period"},
-	{"connecting.ramp", "rate"},
+	{"connecting.ramp.period", "connection-rate-period"},
+	{"connecting.ramp", "connection-rate"},
 	{"connecting.maxAge", "connection-active-timeout"},
 	{"connecting.inactivityTimeout", "connection-inactivity-timeout"},
 	{"connecting.localAddresses", "local-address"},
@@ -305,11 +305,4 @@ func (c *connectionFlags) flagOf(field string) string {
 		}
 	}
 	return ""
-}
-
-func typed(f *pflag.Flag) string {
-	if f.Shorthand != "" {
-		return "-" + f.Shorthand
-	}
-	return "--" + f.Name
 }

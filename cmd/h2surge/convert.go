@@ -14,23 +14,24 @@ import (
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
-const convertLong = `Make a manifest of what was written for another tool.
+const convertLong = `Convert the configuration of another tool into a manifest.
 
-The manifest goes to standard output or to -o: a LoadTest, and ConfigMaps and Secrets
-for what it refers to, as "h2surge run -f" takes them. It has a comment wherever the
-meaning changes, and each of these is a line on standard error, too: the field or flag,
-a colon and what becomes of it. docs/convert.md lists every field.
+h2surge writes the manifest to standard output or to --output-file: a LoadTest, and the
+ConfigMaps and Secrets that it refers to, as "h2surge run -f" reads them. Where the
+meaning changes, the manifest has a comment, and standard error has a line: the field or
+flag, a colon, and the change. docs/convert.md lists every field.
 
-Flags of h2load and ab come after --, so that they are not taken for h2surge's.
+Write the flags of h2load and ab after --, so that h2surge does not read them as its
+own.
 
 Exit codes:
   0  converted, with or without warnings
-  1  bad input: each line on standard error says what cannot be converted
-  5  the result could not be written`
+  1  bad input: standard error has a line for each part that cannot be converted
+  5  h2surge could not write the result`
 
 const convertExample = `  h2surge convert h2loadrunner config.json > loadtest.yaml
   h2surge convert h2load -- -n 100000 -c 100 -m 10 http://shop:8080/ | h2surge run -f -
-  h2surge convert ab -o loadtest.yaml -- -n 1000 -c 10 -k http://shop:8080/
+  h2surge convert ab --output-file loadtest.yaml -- -n 1000 -c 10 -k http://shop:8080/
   h2surge convert har --think shop.har
   h2surge convert openapi --target http://pcf:8080 --resources TS29514.yaml
   h2surge convert maock server.json > rules.yaml && h2surge target -f rules.yaml`
@@ -45,17 +46,14 @@ func newConvertCommand() *cobra.Command {
 	o := &convertOptions{}
 	cmd := &cobra.Command{
 		Use:     "convert",
-		Short:   "Make a manifest of what was written for another tool",
+		Short:   "Convert another tool's configuration into a manifest",
 		Long:    convertLong,
 		Example: convertExample,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usagef("what to convert from is needed (see %s --help)", cmd.CommandPath())
-		},
 	}
+	group(cmd)
 	flags := cmd.PersistentFlags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.output, "output", "o", "", "`file` to write to, in place of standard output")
+	flags.StringVar(&o.output, "output-file", "", "`file` to write to, instead of standard output")
 	flags.StringVar(&o.name, "name", "", "`name` of the LoadTest (default that of the input)")
 	cmd.AddCommand(o.tools()...)
 	return cmd
@@ -88,7 +86,7 @@ func (o *convertOptions) finish(cmd *cobra.Command, out []byte, warnings []strin
 		mode = 0o600
 	}
 	if err := os.WriteFile(o.output, out, mode); err != nil {
-		return failf("-o: %v", err)
+		return failf("--output-file: %v", err)
 	}
 	return nil
 }
@@ -109,7 +107,7 @@ func input(cmd *cobra.Command, name string) ([]byte, error) {
 func beside(name string) convert.Reader {
 	return func(other string) ([]byte, error) {
 		if other == "-" {
-			return nil, errors.New("standard input is not possible here")
+			return nil, errors.New("standard input is not allowed here")
 		}
 		return readFile(nil, filepath.Dir(name), other)
 	}
@@ -129,7 +127,7 @@ func readFile(stdin io.Reader, dir, name string) ([]byte, error) {
 	}
 	// What an input names must be a file: texts are tried as names, and opening a pipe would wait.
 	if info.IsDir() || stdin == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", name)
+		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {

@@ -70,7 +70,7 @@ func convertAndRun(t *testing.T, args ...string) {
 func converted(t *testing.T, args ...string) string {
 	t.Helper()
 	manifest := filepath.Join(t.TempDir(), "loadtest.yaml")
-	got := h2surge(t, nil, nil, append([]string{"convert", args[0], "-o", manifest}, args[1:]...)...)
+	got := h2surge(t, nil, nil, append([]string{"convert", args[0], "--output-file", manifest}, args[1:]...)...)
 	if got.code != 0 || got.out != "" {
 		t.Fatalf("exit code %d, %s", got.code, got.errors)
 	}
@@ -207,16 +207,17 @@ func TestConvert(t *testing.T) {
 		code              int
 		args              []string
 	}{
-		{"no tool", "", "what to convert from is needed (see h2surge convert --help)\n", 1, nil},
+		{"no tool", "h2surge convert [command]", "", 0, nil},
+		{"an unknown tool", "", "h2laod: unknown command; did you mean h2load? (see h2surge convert --help)\n", 1, []string{"h2laod"}},
 		{"a file that is not there", "", "no such file or directory\n", 1, []string{"har", filepath.Join(dir, "none")}},
-		{"flags without --", "", "unknown shorthand flag: 'n' in -n; the flags of h2load come after --\n", 1, []string{"h2load", "-n", "1"}},
+		{"flags without --", "", "-n: unknown flag; write the flags of h2load after -- (see h2surge convert h2load --help)\n", 1, []string{"h2load", "-n", "1"}},
 		{"bad flags", "", "--h3: HTTP/3 is not spoken\n", 1, []string{"h2load", "--", "--h3", "https://a/"}},
 		{"warnings", "kind: LoadTest", "-X: has no counterpart and is left out: there are no proxies; the URL itself is requested\n", 0, []string{"ab", "--", "-X", "p:1", "http://a/"}},
 		{"a name", "  name: other\n", "", 0, []string{"har", "--name", "other", har}},
 		{"the name of the file", "  name: my\n", "", 0, []string{"har", har}},
 		{"references beside the file", "value: imsi-1\n", "", 0, []string{"openapi", "--target", "http://a", "--operation", "getUe", spec}},
 		{"rules", "\nkind: Target\n", "", 0, []string{"maock", mock}},
-		{"a directory to write to", "", "-o: open " + dir + ": is a directory\n", 5, []string{"har", "-o", dir, har}},
+		{"a directory to write to", "", "--output-file: open " + dir + ": is a directory\n", 5, []string{"har", "--output-file", dir, har}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := h2surge(t, nil, nil, append([]string{"convert"}, tc.args...)...)
@@ -230,7 +231,7 @@ func TestConvert(t *testing.T) {
 // A manifest with a key in it is for its owner alone.
 func TestConvertKeepsSecrets(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "loadtest.yaml")
-	if got := h2surge(t, nil, nil, "convert", "ab", "-o", name, "--", "-A", "me:secret", "http://a/"); got.code != 0 {
+	if got := h2surge(t, nil, nil, "convert", "ab", "--output-file", name, "--", "-A", "me:secret", "http://a/"); got.code != 0 {
 		t.Fatal(got.errors)
 	}
 	info, err := os.Stat(name)

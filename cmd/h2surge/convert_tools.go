@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/internal/convert/ab"
@@ -64,7 +67,7 @@ func (o *convertOptions) ofFile(use, short string, do func(inputFile) ([]byte, [
 	return &cobra.Command{
 		Use:   use,
 		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Args:  exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			content, err := input(cmd, args[0])
 			if err != nil {
@@ -91,8 +94,12 @@ func (o *convertOptions) commandLine(tool, short string, do func([]string, conve
 			return o.finish(cmd, out, warnings, err)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return usagef("%v; the flags of %s come after --", err, tool)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		name := err.Error()
+		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+			name = strings.Repeat("-", min(2, len(unknown.GetSpecifiedName()))) + unknown.GetSpecifiedName() + ": unknown flag"
+		}
+		return usagef("%s; write the flags of %s after --%s", name, tool, seeHelp(cmd))
 	})
 	return cmd
 }

@@ -23,7 +23,7 @@ func newExplainCommand() *cobra.Command {
 		Example: `  h2surge explain
   h2surge explain spec.templates.capture.jsonPointer
   h2surge explain loadtest.spec.chains --recursive`,
-		Args: cobra.MaximumNArgs(1),
+		Args: exactArgs("[PATH]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, apiVersion, err := loadTestSchema()
 			if err != nil {

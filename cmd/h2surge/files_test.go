@@ -49,7 +49,7 @@ stringData: {a: secret a, ca.crt: authority}
 
 // TestMaterialise: every file of the plan is moved, once for all that name it, and goes away again.
 func TestMaterialise(t *testing.T) {
-	s := &source{file: "-", stdin: strings.NewReader(manifestOfFiles)}
+	s := &source{files: []string{"-"}, stdin: strings.NewReader(manifestOfFiles)}
 	j, err := s.compile()
 	if err != nil {
 		t.Fatal(err)

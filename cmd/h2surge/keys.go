@@ -2,7 +2,7 @@ package main
 
 import "io"
 
-// The keys that a run obeys. Ctrl-C and Ctrl-Z are the terminal's.
+// Keys during a run. Ctrl-C and Ctrl-Z are the terminal's.
 const (
 	keyFaster = '+'
 	keySlower = '-'
@@ -13,8 +13,8 @@ const (
 
 const (
 	keysHint = "keys: + - rate, p pause, q end, ? help"
-	keysHelp = "keys: + and - change the rate of this stage by a tenth; p pauses and goes on;\n" +
-		"      q ends with the report, twice at once; ? shows this"
+	keysHelp = "keys: + and - change the rate of this stage by a tenth; p pauses and resumes;\n" +
+		"      q stops and writes the report, a second q does not wait for responses; ? shows this"
 )
 
 // escape begins what arrow and function keys send.

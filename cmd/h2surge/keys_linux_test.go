@@ -135,7 +135,7 @@ func TestKeysOnATerminal(t *testing.T) {
 	if p.isCooked() {
 		t.Error("keys wait for Enter")
 	}
-	for _, step := range []struct{ key, want string }{{"+", "rate 110/s"}, {"p", "paused"}, {"p", "goes on, rate 110/s"}, {"?", "shows this"}, {"q", "Verdict: "}} {
+	for _, step := range []struct{ key, want string }{{"+", "rate 110/s"}, {"p", "paused"}, {"p", "resumed, rate 110/s"}, {"?", "shows this"}, {"q", "Verdict: "}} {
 		p.types(step.key)
 		p.sees(step.want)
 	}

@@ -49,10 +49,10 @@ func terminalSize(w io.Writer) (cluster.Size, bool) {
 }
 
 const kubeLong = `Run load tests in a cluster that has the operator, follow them, change them while they
-run, and fetch their reports. Which cluster and namespace is meant is found out as
-kubectl does it. Installed as kubectl-h2surge on the path, the same commands are those
-of "kubectl h2surge". To list tests and to delete them, use kubectl:
-kubectl get loadtests.`
+run, and get their reports. h2surge finds the cluster and the namespace as kubectl does.
+If h2surge is installed as kubectl-h2surge, the same commands are subcommands of
+"kubectl h2surge". Write the flags after the command: kubectl h2surge list -n core. To
+delete a test, use kubectl delete loadtest NAME.`
 
 // newKubeCommand is "h2surge kube".
 func newKubeCommand(k *kube) *cobra.Command {
@@ -60,13 +60,16 @@ func newKubeCommand(k *kube) *cobra.Command {
 		Use:   "kube",
 		Short: "Run and watch load tests in a cluster",
 		Long:  kubeLong,
-		Args:  cobra.NoArgs,
 	}
+	group(cmd)
 	cmd.AddCommand(k.commands()...)
+	for _, c := range cmd.Commands() {
+		c.Example = strings.ReplaceAll(c.Example, "kubectl h2surge ", "h2surge kube ")
+	}
 	return cmd
 }
 
-// addPlugin makes a root command that of the plugin of kubectl.
+// addPlugin adds the commands of the kubectl plugin to a root command.
 func addPlugin(root *cobra.Command, k *kube) {
 	const inCluster, local = "cluster", "local"
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl h2surge"}
@@ -78,13 +81,14 @@ func addPlugin(root *cobra.Command, k *kube) {
 	}
 	for _, cmd := range []*cobra.Command{newLintCommand(), newRenderCommand(), newExplainCommand(), newSchemaCommand(), newConvertCommand(), newVersionCommand()} {
 		cmd.GroupID = local
+		cmd.Example = strings.ReplaceAll(cmd.Example, "  h2surge "+cmd.Name(), "  kubectl h2surge "+cmd.Name())
 		root.AddCommand(cmd)
 	}
 }
 
 func (k *kube) commands() []*cobra.Command {
 	return []*cobra.Command{
-		k.newRun(), k.newStatus(), k.newWatch(), k.newReport(), k.newStop(), k.newSuspend(), k.newResume(), k.newRate(), k.newScale(),
+		k.newRun(), k.newList(), k.newStatus(), k.newWatch(), k.newReport(), k.newStop(), k.newSuspend(), k.newResume(), k.newRate(), k.newScale(),
 	}
 }
 
@@ -94,9 +98,9 @@ type where struct{ options cluster.Options }
 func (w *where) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&w.options.Namespace, "namespace", "n", "", "`namespace`; default that of the kubeconfig")
-	flags.StringVar(&w.options.Context, "context", "", "`name` of the kubeconfig's context to use")
-	flags.StringVar(&w.options.Kubeconfig, "kubeconfig", "", "`file` to use in place of $KUBECONFIG and ~/.kube/config")
+	flags.StringVarP(&w.options.Namespace, "namespace", "n", "", "`namespace` (default: that of the kubeconfig)")
+	flags.StringVar(&w.options.Context, "context", "", "`name` of the context in the kubeconfig")
+	flags.StringVar(&w.options.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, else ~/.kube/config)")
 }
 
 func (w *where) connect(k *kube, cmd *cobra.Command) (*cluster.Cluster, error) {
@@ -135,7 +139,7 @@ func (w *where) again(cmd *cobra.Command, c *cluster.Cluster, name string) func(
 	}
 }
 
-// kubeError tells a mistake of the user's from a cluster that cannot be reached or does not work.
+// kubeError has exit code 1 for a mistake of the user, and 5 if the cluster cannot be reached or fails.
 func kubeError(err error) error {
 	if err == nil {
 		return nil

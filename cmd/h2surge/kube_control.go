@@ -15,9 +15,11 @@ import (
 func (k *kube) newStop() *cobra.Command {
 	return k.control((*cluster.Cluster).Stop, &cobra.Command{
 		Use:   "stop NAME",
-		Short: "Stop a test; what was measured is kept",
-		Long: `Stop a test: nothing more is sent, the responses in flight are awaited, and the report is
-that of a stopped run. It cannot be taken back; "suspend" can.`,
+		Short: "Stop a test and keep its report",
+		Long: `Stop a test. The runners stop sending and wait for the responses in flight. The report
+has everything that was measured until the stop. A stopped test cannot be resumed: use
+"suspend" to pause a test.`,
+		Example: `  kubectl h2surge stop pcf -n core`,
 	})
 }
 
@@ -25,22 +27,24 @@ func (k *kube) newSuspend() *cobra.Command {
 	return k.control((*cluster.Cluster).Suspend, &cobra.Command{
 		Use:   "suspend NAME",
 		Short: "Pause a test, or keep it from starting",
-		Long: `Pause a test that runs: nothing comes due, connections stay open, and the stage in force
-lasts longer by the pause. A test that has not begun does not start before it is resumed.`,
+		Long: `Pause a running test. The runners send no requests and keep their connections open. The
+pause extends the current stage. A test that has not started waits until you resume it.`,
+		Example: `  kubectl h2surge suspend pcf -n core`,
 	})
 }
 
 func (k *kube) newResume() *cobra.Command {
 	return k.control((*cluster.Cluster).Resume, &cobra.Command{
-		Use:   "resume NAME",
-		Short: "Let a suspended test go on",
+		Use:     "resume NAME",
+		Short:   "Continue a suspended test",
+		Example: `  kubectl h2surge resume pcf -n core`,
 	})
 }
 
-// control makes of a command one that changes a test and tells what has become of it.
+// control adds to a command what changes a test and prints the result.
 func (k *kube) control(change func(*cluster.Cluster, context.Context, string) (string, error), cmd *cobra.Command) *cobra.Command {
 	w := &where{}
-	cmd.Args = cobra.ExactArgs(1)
+	cmd.Args = exactArgs("NAME")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := w.connect(k, cmd)
 		if err != nil {
@@ -66,11 +70,13 @@ func (k *kube) newRate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rate NAME [STAGE] RATE",
 		Short: "Change the rate of a test while it runs",
-		Long: `Change requestsPerSecond of a stage: RATE is requests a second over all shards, or a change
-of the present rate such as +10% or -10%. Without STAGE it is the one in force; before the
-start it is the one that is measured, if there is only one. A stage that went by stays as
-it was. The change fails when somebody else has changed the rate in the meantime.`,
-		DisableFlagParsing: true, // -10% is no flag
+		Long: `Change requestsPerSecond of a stage. RATE is in requests per second over all shards, or
+relative to the current rate, such as +10% or -10%. STAGE defaults to the current stage.
+Before the start, it defaults to the only stage that is not a warm-up. The command fails
+if another user changed the rate at the same time.`,
+		Example: `  kubectl h2surge rate pcf 50000 -n core
+  kubectl h2surge rate pcf hold +10%`,
+		DisableFlagParsing: true, // -10% is not a flag
 		RunE: func(cmd *cobra.Command, line []string) error {
 			args, help, err := parseSigned(cmd, line)
 			if err != nil {
@@ -79,7 +85,11 @@ it was. The change fails when somebody else has changed the rate in the meantime
 			if help {
 				return cmd.Help()
 			}
-			if err := cobra.RangeArgs(2, 3)(cmd, args); err != nil {
+			names := []string{"NAME", "RATE"}
+			if len(args) > 2 {
+				names = []string{"NAME", "STAGE", "RATE"}
+			}
+			if err := exactArgs(names...)(cmd, args); err != nil {
 				return err
 			}
 			stage := ""
@@ -106,12 +116,14 @@ func (k *kube) newScale() *cobra.Command {
 	w := &where{}
 	cmd := &cobra.Command{
 		Use:   "scale NAME SHARDS",
-		Short: "Change the number of shards of a test, also while it runs",
-		Long: `Change spec.runner.shards: SHARDS is how many runner pods there are to be, 1 to 256. The rate
-stays that of the whole test, and is dealt anew to all. While a test runs, pods are added, which
-get a part of the load once they are ready, or the last ones leave: they await their
-responses, and what they counted is kept. "watch" and "status" show those that join and leave.`,
-		Args: cobra.ExactArgs(2),
+		Short: "Change the number of shards of a test",
+		Long: `Change spec.runner.shards, the number of runner pods, from 1 to 256. The rate of the
+whole test stays the same: the operator distributes it to the new number of shards. If
+the test is running, a new shard gets its share of the load when it is ready. A shard
+that is removed waits for its responses, and its counters are kept. "watch" and "status"
+show the shards that join and leave.`,
+		Example: `  kubectl h2surge scale pcf 4 -n core`,
+		Args:    exactArgs("NAME", "SHARDS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			shards, err := cluster.ParseShards(args[1])
 			if err != nil {
@@ -141,7 +153,7 @@ func parseSigned(cmd *cobra.Command, line []string) (args []string, help bool, e
 		}
 	}
 	if err := cmd.Flags().Parse(line); err != nil {
-		return nil, false, err
+		return nil, false, flagError(cmd, err)
 	}
 	for _, arg := range cmd.Flags().Args() {
 		args = append(args, strings.TrimPrefix(arg, mark))

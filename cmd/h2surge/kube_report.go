@@ -19,10 +19,11 @@ func (k *kube) newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report NAME",
 		Short: "Show or save the report of a test that has ended",
-		Long: `Show the report that the operator keeps of a test that has ended, or save it. A file is
-written as a page when its name ends in .html, as text when in .txt, else as JSON, unless
--o says otherwise; compressed when .gz follows.`,
-		Args: cobra.ExactArgs(1),
+		Long:  "Show or save the report that the operator keeps of a test that has ended.",
+		Example: `  kubectl h2surge report pcf -n core
+  kubectl h2surge report pcf -o json
+  kubectl h2surge report pcf --output-file report.html`,
+		Args: exactArgs("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkOutput(output); err != nil {
 				return err
@@ -46,9 +47,9 @@ written as a page when its name ends in .html, as text when in .txt, else as JSO
 			return asVerdict(r)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json, html or h2load")
-	cmd.Flags().StringVar(&to, "to", "", "`file` to save the report in, in place of showing it")
-	cmd.Flags().BoolVar(&asRun, "exit-code", false, "end as \"h2surge run\" would have with this verdict")
+	cmd.Flags().StringVarP(&output, "output", "o", output, outputUsage)
+	cmd.Flags().StringVar(&to, "output-file", "", outputFileUsage)
+	cmd.Flags().BoolVar(&asRun, "exit-code", false, exitCodeUsage)
 	w.register(cmd)
 	return cmd
 }
@@ -69,7 +70,7 @@ func fetchReport(ctx context.Context, c *cluster.Cluster, lt *v1alpha1.LoadTest)
 func saveReport(name, format string, asked bool, r *rv.Report) error {
 	file, err := openReportFile(name)
 	if err != nil {
-		return usagef("%v", err)
+		return usagef("--output-file: %v", err)
 	}
 	defer file.discard()
 	if !asked {

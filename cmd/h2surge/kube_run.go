@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -21,70 +22,80 @@ import (
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
-const kubeRunLong = `Run a load test in the cluster. The manifest has one LoadTest and the ConfigMaps and
-Secrets that go with it. All mistakes that can be seen without the cluster are told
-before anything is sent to it. The ConfigMaps and Secrets are applied, and the LoadTest
-is created; it runs once, so one of its name must not be there.
+const kubeRunLong = `Run a load test in the cluster. The manifest has one LoadTest, and the ConfigMaps and
+Secrets that the LoadTest refers to. h2surge checks the manifest before it sends
+anything to the cluster. Then it applies the ConfigMaps and Secrets and creates the
+LoadTest. A LoadTest runs once, so its name must be new: see --name and --generate-name.
 
-On a terminal the test is followed to its end, a line a second on standard error, and
-the report goes to standard output. Ctrl-C leaves the test running, unless
---stop-on-interrupt was given. Without a terminal it is only created, unless --follow or
---wait says otherwise.
+On a terminal, h2surge follows the test: a line per second on standard error, and at the
+end the report on standard output. Ctrl-C stops following, and the test continues,
+unless --stop-on-interrupt is given. Without a terminal, h2surge only creates the test,
+unless --follow or --wait is given.
 
 ` + kubeExitCodes
 
-// kubeExitCodes are the same codes, in the words of somebody who looks on.
+const kubeRunExample = `  kubectl h2surge run -f loadtest.yaml
+  kubectl h2surge run loadtest.yaml -n core --name pcf-2
+  kubectl h2surge run -f loadtest.yaml --generate-name --wait --timeout 30m \
+      --output-file report.html`
+
+// kubeExitCodes are those of "h2surge run" for a test in a cluster.
 const kubeExitCodes = `Exit codes:
-  0  passed: every threshold holds; without one on errorRatio, at most 1 % of the
-     requests failed, and a chain was completed
-  1  bad manifest or command line, also one that only the operator finds
+  0  passed: all thresholds passed; without a threshold on errors, at most 1 % of the
+     requests failed; at least one chain was completed
+  1  bad manifest or command line, or the operator reports that the spec is invalid
   2  failed: a threshold or the default limit on errors was exceeded, no chain was
      completed, or teardown failed
   3  inconclusive: the generator was the bottleneck, or a runner was lost and the
-     test went on without it
-  4  stopped, or left alone by Ctrl-C
-  5  could not run, or was not followed to its end`
+     test continued without it
+  4  stopped, or Ctrl-C ended following
+  5  the test could not run, or --timeout ended following`
 
 // kubeRun are the flags of "kubectl h2surge run".
 type kubeRun struct {
 	where
 	kube            *kube
-	file, name      string
+	files           []string
+	name            string
+	generateName    bool
 	wait, follow    bool
 	timeout         time.Duration
-	output, report  string
+	output          string
+	outputFile      string
 	stopOnInterrupt bool
 	stdin           io.Reader
 	stdout, stderr  io.Writer
 	again           func(string) string
 	cluster         *cluster.Cluster
-	test            *v1alpha1.LoadTest // as it was when it was last seen
+	test            *v1alpha1.LoadTest // the last known state
 	reportFile      *reportFile
-	// left: the user did not wait for the end; stopped: he asked for it.
+	// left: the user stopped following before the end. stopped: the user stopped the test.
 	left, stopped bool
 }
 
 func (k *kube) newRun() *cobra.Command {
 	r := &kubeRun{kube: k}
 	cmd := &cobra.Command{
-		Use:   "run -f FILE [flags]",
-		Short: "Create a test of a manifest and follow it to its end",
-		Long:  kubeRunLong,
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:     "run {-f FILE | FILE} [flags]",
+		Short:   "Create the test of a manifest and follow it to its end",
+		Long:    kubeRunLong,
+		Example: kubeRunExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.files = append(r.files, args...)
 			r.stdin, r.stdout, r.stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return r.run(cmd)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&r.file, "filename", "f", "", "`file` with the manifest, YAML or JSON; - is standard input")
-	flags.StringVar(&r.name, "name", "", "`name` of the LoadTest, in place of the manifest's")
+	addFilename(flags, &r.files)
+	flags.StringVar(&r.name, "name", "", "`name` of the LoadTest, instead of the manifest's")
+	flags.BoolVar(&r.generateName, "generate-name", false, "append - and five random characters to the name")
 	flags.BoolVar(&r.follow, "follow", false, "show progress, then the report; default on a terminal")
 	flags.BoolVar(&r.wait, "wait", false, "wait for the end without progress, then show the report")
-	flags.DurationVar(&r.timeout, "timeout", 0, "`time` to follow or wait for, such as 10m; the test goes on")
-	flags.StringVarP(&r.output, "output", "o", outputText, "report's `format`: text, json, html, h2load")
-	flags.StringVar(&r.report, "report", "", "`file` to save the report in as well, as its name says")
-	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false, "Ctrl-C stops the test and shows what was measured")
+	flags.DurationVar(&r.timeout, "timeout", 0, "`time` to follow or wait for, such as 10m; the test continues after it")
+	flags.StringVarP(&r.output, "output", "o", outputText, outputUsage)
+	flags.StringVar(&r.outputFile, "output-file", "", "`file` to save the report in, too: HTML if the name ends in .html, text if .txt, YAML if .yaml, otherwise JSON; compressed if .gz follows")
+	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false, "stop the test on Ctrl-C, wait for its end and show the report")
 	r.register(cmd)
 	return cmd
 }
@@ -93,19 +104,19 @@ func (r *kubeRun) run(cmd *cobra.Command) error {
 	if err := r.check(cmd); err != nil {
 		return err
 	}
-	m, source, err := r.load()
+	m, text, err := r.load()
 	if err != nil {
 		return err
 	}
 	if r.cluster, err = r.connect(r.kube, cmd); err != nil {
 		return err
 	}
-	if err := r.cluster.Place(m, source); err != nil {
+	if err := r.cluster.Place(m, text.content); err != nil {
 		return usagef("%v", err)
 	}
-	if r.report != "" {
-		if r.reportFile, err = openReportFile(r.report); err != nil {
-			return usagef("--report: %v", err)
+	if r.outputFile != "" {
+		if r.reportFile, err = openReportFile(r.outputFile); err != nil {
+			return usagef("--output-file: %v", err)
 		}
 		defer r.reportFile.discard()
 	}
@@ -113,9 +124,9 @@ func (r *kubeRun) run(cmd *cobra.Command) error {
 		return kubeError(err)
 	}
 	r.again = r.where.again(cmd, r.cluster, r.test.Name)
-	fmt.Fprintf(r.stderr, "LoadTest %s/%s was created\n", r.test.Namespace, r.test.Name)
+	fmt.Fprintf(r.stderr, "created LoadTest %s/%s\n", r.test.Namespace, r.test.Name)
 	if !r.follow && !r.wait {
-		fmt.Fprintln(r.stderr, "watch it: "+r.again("watch"))
+		fmt.Fprintln(r.stderr, "to watch it: "+r.again("watch"))
 		return nil
 	}
 	if err := r.toTheEnd(cmd.Context()); err != nil {
@@ -129,18 +140,25 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 		_, r.follow = r.kube.size(r.stderr)
 	}
 	switch {
-	case r.file == "":
-		return usagef("a manifest (-f FILE) is needed")
+	case len(r.files) == 0:
+		return usagef("-f FILE: the argument is missing")
 	case r.wait && r.follow:
-		return usagef("--wait and --follow exclude each other")
+		return usagef("--wait: not allowed with --follow")
 	case r.timeout < 0:
 		return usagef("--timeout: must not be negative")
-	case !r.wait && !r.follow && (r.report != "" || r.timeout > 0 || r.stopOnInterrupt):
-		return usagef("--report, --timeout and --stop-on-interrupt go with --follow or --wait")
+	}
+	for name, given := range map[string]bool{"output-file": r.outputFile != "", "timeout": r.timeout > 0, "stop-on-interrupt": r.stopOnInterrupt} {
+		if given && !r.wait && !r.follow {
+			return usagef("--%s: allowed only with --follow or --wait", name)
+		}
+	}
+	most := maxTestName
+	if r.generateName {
+		most -= len("-12345")
 	}
 	if r.name != "" {
-		if wrong := validation.IsDNS1123Label(r.name); len(wrong) > 0 || len(r.name) > maxTestName {
-			return usagef("--name: %q is not possible; lower-case letters, digits and - are, at most %d characters", r.name, maxTestName)
+		if wrong := validation.IsDNS1123Label(r.name); len(wrong) > 0 || len(r.name) > most {
+			return usagef("--name: %q is not a valid name; allowed: lower-case letters, digits and -, at most %d characters", r.name, most)
 		}
 	}
 	return checkOutput(r.output)
@@ -149,48 +167,45 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 // maxTestName is the bound of a LoadTest's name, in characters.
 const maxTestName = 50
 
-// load finds all mistakes there are before anything is sent.
-func (r *kubeRun) load() (*compile.Manifest, []byte, error) {
-	source, err := r.read()
+// load reads and checks the manifest.
+func (r *kubeRun) load() (*compile.Manifest, *manifestText, error) {
+	text, err := readManifest(r.files, r.stdin)
 	if err != nil {
-		return nil, nil, usagef("-f: %v", err)
+		return nil, nil, err
 	}
-	found := lintManifest(bytes.NewReader(source))
+	found := lintManifest(bytes.NewReader(text.content))
 	var lines []string
 	for _, m := range found {
 		if !m.warning {
-			lines = append(lines, m.in(shownName(r.file)))
+			lines = append(lines, m.in(text))
 		}
 	}
 	if len(lines) > 0 {
 		return nil, nil, &exitError{code: verdict.ExitUsage, lines: lines}
 	}
 	for _, m := range found {
-		fmt.Fprintln(r.stderr, m.in(shownName(r.file)))
+		fmt.Fprintln(r.stderr, m.in(text))
 	}
-	m, err := compile.Load(bytes.NewReader(source))
+	m, err := compile.Load(bytes.NewReader(text.content))
 	if err != nil {
-		return nil, nil, usagef("-f: %v", err)
+		return nil, nil, usagef("%s: %v", text.name(), err)
 	}
+	r.rename(&m.LoadTest.ObjectMeta)
+	return m, text, nil
+}
+
+// rename sets the name of the LoadTest, or the prefix from which the API server makes a name. A prefix that is too long is cut.
+func (r *kubeRun) rename(meta *metav1.ObjectMeta) {
 	if r.name != "" {
-		m.LoadTest.Name = r.name
+		meta.Name, meta.GenerateName = r.name, ""
 	}
-	return m, source, nil
+	if r.generateName && meta.Name != "" {
+		const random = len("-12345")
+		meta.Name, meta.GenerateName = "", meta.Name[:min(len(meta.Name), maxTestName-random)]+"-"
+	}
 }
 
-func (r *kubeRun) read() ([]byte, error) {
-	if r.file == "-" {
-		return io.ReadAll(io.LimitReader(r.stdin, compile.MaxManifest+1))
-	}
-	f, err := os.Open(r.file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	return io.ReadAll(io.LimitReader(f, compile.MaxManifest+1))
-}
-
-// toTheEnd follows the test until it has ended, or says why it does not any more.
+// toTheEnd follows the test until its end, or returns why it stopped following.
 func (r *kubeRun) toTheEnd(ctx context.Context) error {
 	if r.timeout > 0 {
 		var cancel func()
@@ -210,7 +225,7 @@ func (r *kubeRun) toTheEnd(ctx context.Context) error {
 	}, func() bool { return r.nextLook(ctx, ticks, wishes) })
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return failf("%s has not ended within %s, and goes on; stop it: %s", r.test.Name, r.timeout, r.again("stop"))
+		return failf("%s has not ended after %s and continues; to stop it: %s", r.test.Name, r.timeout, r.again("stop"))
 	case err == nil && r.left:
 		return &exitError{code: verdict.ExitStopped, lines: []string{r.farewell()}}
 	}
@@ -219,7 +234,7 @@ func (r *kubeRun) toTheEnd(ctx context.Context) error {
 
 func (r *kubeRun) progress(l cluster.Look) {
 	if l.Trouble != nil {
-		fmt.Fprintln(r.stderr, "not seen just now: "+oneLine(l.Trouble.Error()))
+		fmt.Fprintln(r.stderr, "no answer from the API server: "+oneLine(l.Trouble.Error()))
 		return
 	}
 	fmt.Fprintln(r.stderr, cluster.Line(l.Test, r.kube.now()))
@@ -241,14 +256,14 @@ func (r *kubeRun) nextLook(ctx context.Context, ticks <-chan time.Time, wishes <
 	}
 }
 
-// stops obeys the user's first wish to end, if the test is to be stopped then; false: it is left alone.
+// stops stops the test on the first interrupt if --stop-on-interrupt was given. It returns false if the test continues.
 func (r *kubeRun) stops(ctx context.Context) bool {
 	if !r.stopOnInterrupt || r.stopped {
 		return false
 	}
 	text, err := r.cluster.Stop(ctx, r.test.Name)
 	if err != nil {
-		text = "it was not stopped: " + oneLine(err.Error())
+		text = "could not stop the test: " + oneLine(err.Error())
 	}
 	fmt.Fprintln(r.stderr, text)
 	r.stopped = err == nil
@@ -257,16 +272,16 @@ func (r *kubeRun) stops(ctx context.Context) bool {
 
 func (r *kubeRun) farewell() string {
 	if r.stopped {
-		return fmt.Sprintf("%s was told to stop; its report will be there: %s", r.test.Name, r.again("report"))
+		return fmt.Sprintf("%s is stopping; to get its report: %s", r.test.Name, r.again("report"))
 	}
-	return fmt.Sprintf("%s goes on; stop it: %s", r.test.Name, r.again("stop"))
+	return fmt.Sprintf("%s continues; to stop it: %s", r.test.Name, r.again("stop"))
 }
 
 // conclude shows the report of a test that has ended, and ends as "h2surge run" would have.
 func (r *kubeRun) conclude(ctx context.Context) error {
 	st := &r.test.Status
 	if cluster.Invalid(r.test) {
-		lines := []string{"the cluster cannot run this LoadTest:"}
+		lines := []string{"the operator reports that the spec is invalid:"}
 		for _, c := range st.Conditions {
 			if c.Type == v1alpha1.ConditionPlanReady {
 				lines = append(lines, strings.Split(c.Message, "\n")...)
@@ -297,7 +312,7 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 func (r *kubeRun) withoutReport() error {
 	v := r.test.Status.Verdict
 	if v == nil {
-		return failf("%s ended without a verdict: %s", r.test.Name, r.again("status"))
+		return failf("%s ended without a verdict; for details: %s", r.test.Name, r.again("status"))
 	}
 	judged := rv.Verdict{Outcome: rv.Outcome(v.Outcome), Reason: v.Reason, Message: v.Message}
 	judged.Thresholds = slices.Grow(judged.Thresholds, len(v.Thresholds))

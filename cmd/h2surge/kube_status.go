@@ -7,24 +7,23 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cluster"
 )
-
-const outputYAML = "yaml"
 
 func (k *kube) newStatus() *cobra.Command {
 	w := &where{}
 	output := outputText
 	cmd := &cobra.Command{
 		Use:   "status NAME",
-		Short: "Tell how a test is doing, and what to do next",
-		Args:  cobra.ExactArgs(1),
+		Short: "Show the state of a test, and what to do next",
+		Example: `  kubectl h2surge status pcf -n core
+  kubectl h2surge status pcf -o json`,
+		Args: exactArgs("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != outputText && output != outputJSON && output != outputYAML {
-				return usagef("-o: %q is not possible; text, json and yaml are", output)
+			if err := oneOf(output, outputText, outputJSON, outputYAML); err != nil {
+				return err
 			}
 			c, lt, err := w.get(k, cmd, args[0])
 			if err != nil {
@@ -42,7 +41,7 @@ func (k *kube) newStatus() *cobra.Command {
 	return cmd
 }
 
-// statusDocument is a LoadTest without what its author has written.
+// statusDocument is a LoadTest without its spec.
 type statusDocument struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -57,17 +56,21 @@ type statusMetadata struct {
 	Generation int64  `json:"generation"`
 }
 
-func writeStatus(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
-	b, err := json.MarshalIndent(statusDocument{
+func statusOf(lt *v1alpha1.LoadTest) statusDocument {
+	return statusDocument{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "LoadTest",
 		Metadata: statusMetadata{lt.Name, lt.Namespace, lt.Generation}, Status: lt.Status,
-	}, "", "  ")
-	if err == nil && format == outputYAML {
-		b, err = yaml.JSONToYAML(b)
 	}
+}
+
+func writeStatus(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
+	b, err := json.MarshalIndent(statusOf(lt), "", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(w, strings.TrimRight(string(b), "\n"))
+	if format == outputYAML {
+		return jsonAsYAML(w, b)
+	}
+	_, err = fmt.Fprintln(w, string(b))
 	return err
 }

@@ -115,7 +115,7 @@ func (f *fakeCluster) kubectl(in string, args ...string) (code int, stdout, stde
 	root.SetOut(&out)
 	root.SetErr(&errs)
 	cmd, err := root.ExecuteContextC(f.t.Context())
-	code = tell(err, cmd, &errs)
+	code = report(err, cmd, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -191,7 +191,7 @@ func TestKubeRunVerdicts(t *testing.T) {
 		if code != tc.want || !strings.Contains(out, "Verdict: "+string(tc.verdict.Outcome)) {
 			t.Errorf("%s: exit code %d, want %d\n%s%s", tc.name, code, tc.want, out, errs)
 		}
-		for _, want := range []string{"LoadTest default/pcf was created\n", " 1m0s   1000 of   1000/s  p50 1ms    p99 2ms    errors 0%     hold\n", " 1m0s completed\n"} {
+		for _, want := range []string{"created LoadTest default/pcf\n", " 1m0s   1000 of   1000/s  p50 1ms    p99 2ms    errors 0%     hold\n", " 1m0s completed\n"} {
 			if !strings.Contains(errs, want) {
 				t.Errorf("%s: no %q in\n%s", tc.name, want, errs)
 			}
@@ -222,20 +222,20 @@ func TestKubeRun(t *testing.T) {
 		out   string
 		errs  []string
 	}{
-		{"created only", []string{"run", "-f", "-"}, kubeManifest, nil, false, 0, "", []string{"was created", "watch it: kubectl h2surge watch pcf"}},
+		{"created only", []string{"run", "-f", "-"}, kubeManifest, nil, false, 0, "", []string{"created LoadTest", "to watch it: kubectl h2surge watch pcf"}},
 		{"another name and namespace", []string{"run", "-f", "-", "--name", "two", "-n", "core"}, kubeManifest, nil, true, 0, "",
-			[]string{"LoadTest core/two was created", "kubectl h2surge watch two -n core"}},
-		{"wait", []string{"run", "-f", "-", "--wait", "-o", "json", "--report", report}, kubeManifest, []func(*v1alpha1.LoadTest){begins, ends}, false, 0, `"kind"`, []string{"was created"}},
-		{"invalid", []string{"run", "-f", "-", "--wait"}, kubeManifest, []func(*v1alpha1.LoadTest){unready}, false, 1, "", []string{"the cluster cannot run", "\nspec.a: is wrong\nspec.b: too\n"}},
+			[]string{"created LoadTest core/two", "kubectl h2surge watch two -n core"}},
+		{"wait", []string{"run", "-f", "-", "--wait", "-o", "json", "--output-file", report}, kubeManifest, []func(*v1alpha1.LoadTest){begins, ends}, false, 0, `"kind"`, []string{"created LoadTest"}},
+		{"invalid", []string{"run", "-f", "-", "--wait"}, kubeManifest, []func(*v1alpha1.LoadTest){unready}, false, 1, "", []string{"the spec is invalid", "\nspec.a: is wrong\nspec.b: too\n"}},
 		{"without a report", []string{"run", "-f", "-", "--wait"}, kubeManifest, []func(*v1alpha1.LoadTest){nothing}, false, 4, "", []string{"Stopped (Stopped): nothing was sent"}},
 		{"mistakes", []string{"run", "-f", "-"}, strings.Replace(kubeManifest, "target: t,", "target: x,", 1), nil, false, 1, "", []string{"stdin:7: spec.chains[0].target"}},
-		{"it exists", []string{"run", "-f", "-"}, kubeManifest, nil, true, 1, "", []string{"LoadTest default/pcf exists", "--name"}},
-		{"too late", []string{"run", "-f", "-", "--wait", "--timeout", "1ns"}, kubeManifest, nil, false, 5, "", []string{"pcf has not ended within 1ns, and goes on; stop it: kubectl h2surge stop pcf"}},
+		{"it exists", []string{"run", "-f", "-"}, kubeManifest, nil, true, 1, "", []string{"LoadTest default/pcf already exists", "--name"}},
+		{"too late", []string{"run", "-f", "-", "--wait", "--timeout", "1ns"}, kubeManifest, nil, false, 5, "", []string{"pcf has not ended after 1ns and continues; to stop it: kubectl h2surge stop pcf"}},
 		{"no file", []string{"run"}, "", nil, false, 1, "", []string{"-f FILE"}},
-		{"file is not there", []string{"run", "-f", "/does/not/exist"}, "", nil, false, 1, "", []string{"-f: open /does/not/exist"}},
-		{"both", []string{"run", "-f", "-", "--wait", "--follow"}, "", nil, false, 1, "", []string{"exclude each other"}},
-		{"report of nothing", []string{"run", "-f", "-", "--report", "x"}, "", nil, false, 1, "", []string{"go with --follow or --wait"}},
-		{"bad name", []string{"run", "-f", "-", "--name", "A"}, "", nil, false, 1, "", []string{`--name: "A" is not possible`}},
+		{"file is not there", []string{"run", "-f", "/does/not/exist"}, "", nil, false, 1, "", []string{"/does/not/exist: no such file"}},
+		{"both", []string{"run", "-f", "-", "--wait", "--follow"}, "", nil, false, 1, "", []string{"not allowed with --follow"}},
+		{"report of nothing", []string{"run", "-f", "-", "--output-file", "x"}, "", nil, false, 1, "", []string{"allowed only with --follow or --wait"}},
+		{"bad name", []string{"run", "-f", "-", "--name", "A"}, "", nil, false, 1, "", []string{`--name: "A" is not a valid name`}},
 		{"bad output", []string{"run", "-f", "-", "-o", "x"}, "", nil, false, 1, "", []string{"-o:"}},
 		{"negative", []string{"run", "-f", "-", "--wait", "--timeout", "-1s"}, "", nil, false, 1, "", []string{"--timeout"}},
 	} {
@@ -263,7 +263,7 @@ func TestKubeRunInterrupted(t *testing.T) {
 	wishes <- os.Interrupt
 	f := &fakeCluster{t: t, wishes: wishes, size: cluster.Size{Width: 80, Height: 24}, steps: []func(*v1alpha1.LoadTest){begins}}
 	code, _, errs := f.kubectl(kubeManifest, "run", "-f", "-")
-	if want := "pcf goes on; stop it: kubectl h2surge stop pcf\n"; code != 4 || !strings.HasSuffix(errs, want) {
+	if want := "pcf continues; to stop it: kubectl h2surge stop pcf\n"; code != 4 || !strings.HasSuffix(errs, want) {
 		t.Errorf("exit code %d\n%s", code, errs)
 	}
 
@@ -280,7 +280,7 @@ func TestKubeRunInterrupted(t *testing.T) {
 		},
 	}
 	code, out, errs := f.kubectl(kubeManifest, "run", "-f", "-", "--follow", "--stop-on-interrupt")
-	if code != 4 || !strings.Contains(out, "Verdict: Stopped") || !strings.Contains(errs, "pcf is being stopped") {
+	if code != 4 || !strings.Contains(out, "Verdict: Stopped") || !strings.Contains(errs, "pcf is stopping") {
 		t.Errorf("--stop-on-interrupt: exit code %d\n%s%s", code, out, errs)
 	}
 
@@ -289,7 +289,7 @@ func TestKubeRunInterrupted(t *testing.T) {
 	two <- os.Interrupt
 	f = &fakeCluster{t: t, wishes: two, steps: []func(*v1alpha1.LoadTest){begins}}
 	code, _, errs = f.kubectl(kubeManifest, "run", "-f", "-", "--follow", "--stop-on-interrupt")
-	if want := "pcf was told to stop; its report will be there: kubectl h2surge report pcf\n"; code != 4 || !strings.HasSuffix(errs, want) {
+	if want := "pcf is stopping; to get its report: kubectl h2surge report pcf\n"; code != 4 || !strings.HasSuffix(errs, want) {
 		t.Errorf("twice: exit code %d\n%s", code, errs)
 	}
 }
@@ -306,31 +306,31 @@ func TestKubeCommands(t *testing.T) {
 		code    int
 		want    string // of either stream
 	}{
-		{"stop pcf", runs, 0, "pcf is being stopped; what was measured is kept\n"},
+		{"stop pcf", runs, 0, "pcf is stopping; the report keeps everything that was measured\n"},
 		{"stop pcf", none, 1, `"pcf" not found`},
-		{"stop", none, 1, "accepts 1 arg"},
-		{"suspend pcf", runs, 0, "pcf is being paused; requests in flight go on\n"},
+		{"stop", none, 1, "NAME: the argument is missing"},
+		{"suspend pcf", runs, 0, "pcf is pausing; it still receives the responses in flight\n"},
 		{"resume pcf", runs, 0, "pcf is not suspended\n"},
 		{"rate pcf 2000", runs, 0, "stage hold of pcf: 1000/s -> 2000/s\n"},
 		{"rate pcf hold +10%", runs, 0, "stage hold of pcf: 1000/s -> 1100/s\n"},
 		{"rate pcf -10%", runs, 0, "stage hold of pcf: 1000/s -> 900/s\n"},
 		{"rate pcf hold -10% -n default", runs, 0, "stage hold of pcf: 1000/s -> 900/s\n"},
-		{"rate pcf hold many", runs, 1, `RATE: "many" is not possible`},
-		{"rate pcf", runs, 1, "accepts between 2 and 3 arg"},
-		{"rate pcf 5 --nonsense", runs, 1, "unknown flag: --nonsense"},
+		{"rate pcf hold many", runs, 1, `RATE: "many" is not a rate`},
+		{"rate pcf", runs, 1, "RATE: the argument is missing"},
+		{"rate pcf 5 --nonsense", runs, 1, "--nonsense: unknown flag"},
 		{"rate --help", runs, 0, "rate NAME [STAGE] RATE"},
-		{"scale pcf 3", runs, 0, "pcf: 1 -> 3 shards; new ones get a part of the load once they are ready\n"},
-		{"scale pcf 1", runs, 0, "spec.runner.shards of pcf is 1 already\n"},
-		{"scale pcf 0", runs, 1, `SHARDS: "0" is not possible; numbers of shards from 1 to 256 are`},
-		{"scale pcf", runs, 1, "accepts 2 arg"},
-		{"scale pcf 2", ended, 1, "pcf has ended already"},
+		{"scale pcf 3", runs, 0, "pcf: 1 -> 3 shards; new shards get a share of the load when they are ready\n"},
+		{"scale pcf 1", runs, 0, "spec.runner.shards of pcf is already 1\n"},
+		{"scale pcf 0", runs, 1, `SHARDS: "0" is not a number of shards; allowed: 1 to 256`},
+		{"scale pcf", runs, 1, "SHARDS: the argument is missing"},
+		{"scale pcf 2", ended, 1, "pcf has already ended"},
 		{"scale pcf 2", none, 1, `"pcf" not found`},
 		{"status pcf", runs, 0, "next       kubectl h2surge watch pcf\n"},
 		{"status pcf --context c --kubeconfig k", runs, 0, "next       kubectl h2surge watch pcf --context c --kubeconfig k\n"},
 		{"status pcf", ended, 0, "next       kubectl h2surge report pcf\n"},
 		{"status pcf -o json", runs, 0, "\"kind\": \"LoadTest\",\n  \"metadata\": {\n    \"name\": \"pcf\""},
 		{"status pcf -o yaml", runs, 0, "  phase: Running\n"},
-		{"status pcf -o html", runs, 1, "-o: \"html\" is not possible"},
+		{"status pcf -o html", runs, 1, "-o: \"html\" is not a format"},
 		{"status pcf", none, 1, "not found"},
 		{"report pcf", ended, 0, "Verdict: Failed"},
 		{"report pcf --exit-code", ended, 2, "Verdict: Failed"},
@@ -338,12 +338,12 @@ func TestKubeCommands(t *testing.T) {
 		{"report pcf -o html", ended, 0, "<html"},
 		{"report pcf -o pdf", ended, 1, "-o:"},
 		{"report pcf", runs, 1, "pcf has no report: it has not ended (Running)"},
-		{"report pcf --to /does/not/exist/x", ended, 1, "/does/not/exist"},
+		{"report pcf --output-file /does/not/exist/x", ended, 1, "/does/not/exist"},
 		{"watch pcf", ended, 0, " 1m0s completed\n"},
 		{"watch pcf", none, 1, "not found"},
 		{"lint -", none, 1, "the manifest has no LoadTest"},
 		{"version", none, 0, "h2surge"},
-		{"target", none, 1, `unknown command "target"`},
+		{"target", none, 1, `target: unknown command`},
 	} {
 		f := &fakeCluster{t: t, ticks: always(), objects: tc.objects()}
 		code, out, errs := f.kubectl("", strings.Fields(tc.args)...)
@@ -362,7 +362,7 @@ func TestKubeReportSaved(t *testing.T) {
 	dir := t.TempDir()
 	for _, tc := range []struct{ file, output, want string }{{"r.txt", "", "Verdict: Passed"}, {"r.json", "", `"outcome"`}, {"r", "html", "<html"}} {
 		file := filepath.Join(dir, tc.file)
-		args := []string{"report", "pcf", "--to", file}
+		args := []string{"report", "pcf", "--output-file", file}
 		if tc.output != "" {
 			args = append(args, "-o", tc.output)
 		}
@@ -418,7 +418,7 @@ func TestKubeEverywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"run", "status", "watch", "report", "stop", "suspend", "resume", "rate", "scale"} {
+	for _, name := range []string{"run", "list", "status", "watch", "report", "stop", "suspend", "resume", "rate", "scale"} {
 		if !slices.Contains(plugin, name) || !slices.Contains(names(kube), name) {
 			t.Errorf("no %s: %v, %v", name, plugin, names(kube))
 		}

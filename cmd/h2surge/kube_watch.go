@@ -19,9 +19,12 @@ func (k *kube) newWatch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch NAME",
 		Short: "Show a test while it runs",
-		Long: `Show a test while it runs, once a second, until it has ended or q or Ctrl-C is pressed: the
-test goes on. When standard output is no terminal, it is a line a second.`,
-		Args: cobra.ExactArgs(1),
+		Long: `Show the figures of a test, updated every second, until the test has ended. q or Ctrl-C
+ends the view, and the test continues. If standard output is not a terminal, h2surge
+prints a line per second.`,
+		Example: `  kubectl h2surge watch pcf -n core
+  kubectl h2surge watch pcf > pcf.log`,
+		Args: exactArgs("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := w.connect(k, cmd)
 			if err != nil {
@@ -114,7 +117,7 @@ func (v *watching) show(ctx context.Context, l cluster.Look) bool {
 	if !v.terminal {
 		text := cluster.Line(l.Test, v.kube.now())
 		if l.Trouble != nil {
-			text = "not seen just now: " + oneLine(l.Trouble.Error())
+			text = "no answer from the API server: " + oneLine(l.Trouble.Error())
 		}
 		fmt.Fprintln(v.out, text)
 		return !ended
@@ -127,7 +130,7 @@ func (v *watching) show(ctx context.Context, l cluster.Look) bool {
 		v.open = true
 		fmt.Fprint(v.out, openScreen)
 	}
-	v.last = cluster.View(&cluster.Moment{Look: l, History: v.history, Report: v.report, Now: v.kube.now()}, size)
+	v.last = cluster.View(&cluster.Frame{Look: l, History: v.history, Report: v.report, Now: v.kube.now()}, size)
 	fmt.Fprint(v.out, goHome+strings.Join(v.last, eraseLine+"\n")+eraseLine+eraseScreen)
 	return !ended
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,48 +16,46 @@ import (
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
-const lintLong = `Check manifests without running them, and tell all that is wrong with them at once,
-one line for each mistake:
+const lintLong = `Check manifests without running them. h2surge prints one line for each mistake:
 
-  FILE:LINE: FIELD: what is wrong
+  FILE:LINE: FIELD: problem
 
-Checked is all that can be seen without a connection: the fields, the names that refer
-to each other, and what the manifest's own ConfigMaps and Secrets and the files it
-names hold: tables, bodies with holes, scripts, JSON Schemas, certificates.
+It checks everything that needs no connection: the fields, the names that refer to each
+other, and the content of the manifest's ConfigMaps and Secrets and of the files that it
+names: tables, bodies with variables, scripts, JSON Schemas, certificates. Of a
+directory it checks each .yaml, .yml and .json file.
 
-Warnings are about what is odd but possible, and what is not here to be checked: a
+A warning is about something unusual, or about something that cannot be checked here: a
 ConfigMap that only the cluster has, a variable of the environment.
 
 Exit codes:
-  0  no errors
-  1  errors; with --strict, errors or warnings`
+  0  there are no errors
+  1  there are errors; with --strict, errors or warnings`
 
 func newLintCommand() *cobra.Command {
 	strict := false
+	var files []string
 	cmd := &cobra.Command{
-		Use:   "lint FILE...",
-		Short: "Check manifests and tell every mistake",
+		Use:   "lint {-f FILE | FILE...}",
+		Short: "Check manifests and print each mistake with its line",
 		Long:  lintLong,
 		Example: `  h2surge lint loadtest.yaml
   h2surge lint --strict tests/*.yaml
+  h2surge lint -f config/samples
   helm template . | h2surge lint -`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			bad := false
-			for _, name := range args {
-				found := lintFile(name, cmd.InOrStdin())
-				for _, m := range found {
-					bad = bad || strict || !m.warning
-					fmt.Fprintln(cmd.OutOrStdout(), m.in(shownName(name)))
-				}
+			names := append(slices.Clone(files), args...)
+			if len(names) == 0 {
+				return usagef("-f FILE: the argument is missing")
 			}
-			if bad {
+			if lintAll(cmd, names, strict) {
 				return &exitError{code: verdict.ExitUsage}
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&strict, "strict", false, "warnings are errors")
+	addFilename(cmd.Flags(), &files)
+	cmd.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
 	return cmd
 }
 
@@ -68,12 +66,36 @@ type mistake struct {
 	text    string
 }
 
-func (m mistake) in(file string) string {
+func (m mistake) in(text *manifestText) string {
 	kind := ""
 	if m.warning {
 		kind = "warning: "
 	}
-	return compile.Place(file, m.line) + kind + m.text
+	return text.place(m.line) + kind + m.text
+}
+
+// lintAll prints the mistakes of all manifests, and reports whether one of them is an error. A mistake in a file that belongs to several
+// manifests is printed once.
+func lintAll(cmd *cobra.Command, names []string, strict bool) (bad bool) {
+	printed := map[string]bool{}
+	show := func(line string) {
+		if !printed[line] {
+			printed[line] = true
+			fmt.Fprintln(cmd.OutOrStdout(), line)
+		}
+	}
+	texts, unreadable := readManifests(names, cmd.InOrStdin())
+	for _, line := range unreadable {
+		show(line)
+	}
+	bad = len(unreadable) > 0
+	for _, text := range texts {
+		for _, m := range lintManifest(bytes.NewReader(text.content)) {
+			bad = bad || strict || !m.warning
+			show(m.in(text))
+		}
+	}
+	return bad
 }
 
 // linter gathers what is wrong with one manifest.
@@ -112,22 +134,6 @@ func (l *linter) add(m mistake) {
 func (l *linter) sorted() []mistake {
 	slices.SortStableFunc(l.found, func(a, b mistake) int { return cmp.Compare(a.line, b.line) })
 	return l.found
-}
-
-func lintFile(name string, stdin io.Reader) []mistake {
-	if name == "-" {
-		return lintManifest(stdin)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		var cause *os.PathError
-		if errors.As(err, &cause) {
-			err = cause.Err
-		}
-		return []mistake{{text: err.Error()}}
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	return lintManifest(f)
 }
 
 func lintManifest(r io.Reader) []mistake {

@@ -79,15 +79,15 @@ func (l *live) turn(by int) {
 	i := l.stage()
 	switch {
 	case i < 0:
-		l.shown.tell("no stage is in force: there is no rate to change")
+		l.shown.tell("no stage is active: there is no rate to change")
 		return
 	case l.file[i].ClosedLoop:
-		l.shown.tell(fmt.Sprintf("stage %s is a closed loop: it has no rate to change", l.file[i].Name))
+		l.shown.tell(fmt.Sprintf("stage %s is a closed loop: it has no rate", l.file[i].Name))
 		return
 	}
 	rate, ok := stepped(l.file[i], l.steps[i]+by)
 	if !ok {
-		l.shown.tell(fmt.Sprintf("rate %s: this is as far as keys go", l.rateOf(i)))
+		l.shown.tell(fmt.Sprintf("rate %s: keys cannot change it further", l.rateOf(i)))
 		return
 	}
 	rates := slices.Clone(l.rates)
@@ -106,7 +106,7 @@ func (l *live) rateOf(i int) string {
 func (l *live) pause() {
 	i := l.stage()
 	if i < 0 {
-		l.shown.tell("no stage is in force: there is nothing to pause")
+		l.shown.tell("no stage is active: there is nothing to pause")
 		return
 	}
 	if !l.put(l.rates, !l.suspended) {
@@ -116,14 +116,14 @@ func (l *live) pause() {
 	case l.suspended:
 		l.shown.tell("paused")
 	case l.rates[i].ClosedLoop:
-		l.shown.tell("resumed: closed loop")
+		l.shown.tell("resumed, closed loop")
 	default:
-		l.shown.tell("goes on, rate " + l.rateOf(i))
+		l.shown.tell("resumed, rate " + l.rateOf(i))
 	}
 }
 
 // again puts the rates of the file in force. It is false when there is no file to read, or when nobody
-// is there any more to have changed it. Mistakes in it are shown, and the test goes on as it was.
+// is there any more to have changed it. Mistakes in it are shown, and the test continues unchanged.
 func (l *live) again() bool {
 	if l.reread == nil || l.shown.gone() {
 		return false
@@ -140,7 +140,7 @@ func (l *live) again() bool {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			l.shown.warn(oneLine(line))
 		}
-		l.shown.warn("the test goes on as it was")
+		l.shown.warn("the test continues unchanged")
 		return true
 	}
 	l.adopt(j.plan.Rates)
@@ -157,7 +157,7 @@ func (l *live) adopt(rates []rv.Rate) {
 		}
 	}
 	if len(changes) == 0 {
-		l.shown.tell("the manifest has the rates that are in force")
+		l.shown.tell("the manifest has the active rates")
 		return
 	}
 	if !l.put(rates, l.suspended) {

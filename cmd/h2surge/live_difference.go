@@ -15,11 +15,11 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
-// onlyRates is said of whatever else is not as it was.
-const onlyRates = "differs from what runs; only requestsPerSecond and requestsPer of rates may"
+// onlyRates is the message about any other change.
+const onlyRates = "differs from the running test; only requestsPerSecond and requestsPer of rates may differ"
 
-// refusal says why a manifest of the file cannot take the place of another while the test runs; nil:
-// it can. What counts is what comes of them; a manifest may be written otherwise.
+// refusal returns why a manifest that was read again cannot replace the running one; nil: it can. It compares the compiled plans, so
+// the manifest may be written in another way.
 func refusal(file string, was, is *job) error {
 	inPlan, err := firstDifference(planWithoutRates(was.plan), planWithoutRates(is.plan))
 	if err != nil {
@@ -32,18 +32,18 @@ func refusal(file string, was, is *job) error {
 	case inPlan == "" && sameFiles:
 		return nil
 	case inPlan == "":
-		return errors.New(shownName(file) + ": the content of a ConfigMap or Secret " + onlyRates)
+		return errors.New(file + ": the content of a ConfigMap or Secret " + onlyRates)
 	}
 	inSpec, err := firstDifference(specWithoutRates(&was.manifest.LoadTest.Spec), specWithoutRates(&is.manifest.LoadTest.Spec))
 	switch {
 	case err != nil:
 		return err
 	case inSpec == "": // such as the name
-		return fmt.Errorf("%s: %s of the plan %s", shownName(file), inPlan, onlyRates)
+		return fmt.Errorf("%s: %s of the plan %s", file, inPlan, onlyRates)
 	}
 	wrong := field.Invalid(field.NewPath("spec"), field.OmitValueType{}, onlyRates)
 	wrong.Field += "." + inSpec
-	return errors.New(is.manifest.Positions.ErrorLines(shownName(file), field.ErrorList{wrong})[0])
+	return is.mistakes(field.ErrorList{wrong})
 }
 
 func planWithoutRates(p *rv.Plan) *rv.Plan {

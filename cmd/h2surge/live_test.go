@@ -67,17 +67,17 @@ func TestKeysChangeTheRun(t *testing.T) {
 	}{
 		{"up and down in tenths of the manifest's rate", 0, "++-", "rate 5500/s\nrate 6000/s\nrate 5500/s\n", "55000/10 60000/10 55000/10"},
 		{"back to the manifest's", 0, "+-", "rate 5500/s\nrate 5000/s\n", "55000/10 5000/1"},
-		{"down to a tenth", 0, "----------", "rate 4500/s\nrate 4000/s\nrate 3500/s\nrate 3000/s\nrate 2500/s\nrate 2000/s\nrate 1500/s\nrate 1000/s\nrate 500/s\nrate 500/s: this is as far as keys go\n",
+		{"down to a tenth", 0, "----------", "rate 4500/s\nrate 4000/s\nrate 3500/s\nrate 3000/s\nrate 2500/s\nrate 2000/s\nrate 1500/s\nrate 1000/s\nrate 500/s\nrate 500/s: keys cannot change it further\n",
 			"45000/10 40000/10 35000/10 30000/10 25000/10 20000/10 15000/10 10000/10 5000/10"},
 		{"by 1/s at least", 1, "+----", "rate 6/s\nrate 5/s\nrate 4/s\nrate 3/s\nrate 2/s\n", "60/10 5/1 40/10 30/10 20/10"},
-		{"not below 1/s", 2, "-+", "rate 0.5/s: this is as far as keys go\nrate 1.5/s\n", "900/600"},
-		{"not above what a manifest may say", 3, "+-", "rate 100000000/s: this is as far as keys go\nrate 90000000/s\n", "900000000/10"},
-		{"closed loop", 4, "+-", strings.Repeat("stage rush is a closed loop: it has no rate to change\n", 2), ""},
-		{"pause", 0, "pp", "paused\ngoes on, rate 5000/s\n", "5000/1! 5000/1"},
-		{"a rate in a pause", 0, "p+p", "paused\nrate 5500/s, paused\ngoes on, rate 5500/s\n", "5000/1! 55000/10! 55000/10"},
-		{"pause in a closed loop", 4, "pp", "paused\nresumed: closed loop\n", "0/0! 0/0"},
-		{"before the start", -1, "+p", "no stage is in force: there is no rate to change\nno stage is in force: there is nothing to pause\n", ""},
-		{"after the last stage", 5, "-p", "no stage is in force: there is no rate to change\nno stage is in force: there is nothing to pause\n", ""},
+		{"not below 1/s", 2, "-+", "rate 0.5/s: keys cannot change it further\nrate 1.5/s\n", "900/600"},
+		{"not above what a manifest may say", 3, "+-", "rate 100000000/s: keys cannot change it further\nrate 90000000/s\n", "900000000/10"},
+		{"closed loop", 4, "+-", strings.Repeat("stage rush is a closed loop: it has no rate\n", 2), ""},
+		{"pause", 0, "pp", "paused\nresumed, rate 5000/s\n", "5000/1! 5000/1"},
+		{"a rate in a pause", 0, "p+p", "paused\nrate 5500/s, paused\nresumed, rate 5500/s\n", "5000/1! 55000/10! 55000/10"},
+		{"pause in a closed loop", 4, "pp", "paused\nresumed, closed loop\n", "0/0! 0/0"},
+		{"before the start", -1, "+p", "no stage is active: there is no rate to change\nno stage is active: there is nothing to pause\n", ""},
+		{"after the last stage", 5, "-p", "no stage is active: there is no rate to change\nno stage is active: there is nothing to pause\n", ""},
 		{"help, and other keys", 0, "?xQ\r", keysHelp + "\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -140,7 +140,7 @@ data: {a: one}
 // compiled is what a manifest comes to.
 func compiled(t *testing.T, manifest string) (*source, *job) {
 	t.Helper()
-	s := &source{file: file(t, "m.yaml", manifest), form: &urlForm{}}
+	s := &source{files: []string{file(t, "m.yaml", manifest)}, form: &urlForm{}}
 	j, err := s.compile()
 	if err != nil {
 		t.Fatal(err)
@@ -177,21 +177,21 @@ func TestManifestIsReadAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			l := newLive(e, rv.Share{}, j, &progress{w: &said, errs: &said, plan: j.plan})
-			l.name, l.reread = s.file, s.compile
+			l.name, l.reread = s.files[0], s.compile
 			if err := e.Start(rv.Start{At: 1}); err != nil {
 				t.Fatal(err)
 			}
 			l.begin(1)
 			l.press(keyFaster)
 			said.Reset()
-			if err := os.WriteFile(s.file, []byte(tc.manifest), 0o600); err != nil {
+			if err := os.WriteFile(s.files[0], []byte(tc.manifest), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if !l.again() {
 				t.Fatal("it is not read")
 			}
-			says := strings.ReplaceAll(said.String(), strings.TrimSuffix(s.file, "m.yaml"), "")
-			if tc.count == 0 && !strings.HasSuffix(says, "\nthe test goes on as it was\n") || !strings.HasPrefix(says, tc.says) {
+			says := strings.ReplaceAll(said.String(), strings.TrimSuffix(s.files[0], "m.yaml"), "")
+			if tc.count == 0 && !strings.HasSuffix(says, "\nthe test continues unchanged\n") || !strings.HasPrefix(says, tc.says) {
 				t.Errorf("says %q, want %q", says, tc.says)
 			}
 			switch updates := e.updates[1:]; {
@@ -208,7 +208,7 @@ func TestTheSameManifestChangesNothing(t *testing.T) {
 	var said strings.Builder
 	l, e := inStage(t, 0, &said)
 	l.reread = func() (*job, error) { return l.job, nil }
-	if l.again(); len(e.updates) > 0 || said.String() != "the manifest has the rates that are in force\n" {
+	if l.again(); len(e.updates) > 0 || said.String() != "the manifest has the active rates\n" {
 		t.Errorf("%d updates, says %q", len(e.updates), said.String())
 	}
 }

@@ -1,48 +1,57 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
-// job is what is to be run.
+// job is a compiled LoadTest.
 type job struct {
 	plan     *rv.Plan
 	hash     string
 	warnings []string
-	// threads is what -t says; zero: the plan decides.
+	// threads is the value of -t; zero: the plan decides.
 	threads int
-	// files are what the plan takes from ConfigMaps and Secrets of the manifest.
+	// files are the files that the plan takes from ConfigMaps and Secrets of the manifest.
 	files []compile.File
-	// manifest is what the plan was made of; nil: it was made of flags.
+	// loadTest is the LoadTest that was compiled.
+	loadTest *v1alpha1.LoadTest
+	// manifest is the manifest of the LoadTest; nil: the LoadTest was made of flags.
 	manifest *compile.Manifest
-	// mistakes is what errors in fields of the spec are to the user.
+	// mistakes returns errors in fields of the spec at the line or the flag that the user wrote.
 	mistakes func(field.ErrorList) error
 }
 
-// source says where a LoadTest comes from: a manifest, or else flags and a URL.
+// source is where a LoadTest comes from: the files of a manifest, or flags and a URL.
 type source struct {
-	file      string
+	files     []string
 	urls      []string
 	form      *urlForm
 	overrides []string
-	// demo is the URL of the demo's target; empty: none.
+	// demo is the URL of the demo's target; empty: there is no demo.
 	demo string
 	// stdin is read for the file "-".
 	stdin io.Reader
+	// text is the manifest that was read last.
+	text *manifestText
 }
 
-// compile finds all mistakes there are before anything is sent.
+// compile reports all mistakes that can be found before a request is sent.
 func (s *source) compile() (*job, error) {
-	if s.file == "" {
+	if len(s.files) == 0 {
 		return s.compileURL()
 	}
 	m, err := s.manifest()
@@ -54,14 +63,14 @@ func (s *source) compile() (*job, error) {
 			return nil, err
 		}
 	}
-	if s.demo != "" { // speaks h2c, whatever the manifest's own target does
+	if s.demo != "" { // The demo's target speaks h2c, whatever the manifest's target speaks.
 		if err := (override{url: s.demo}).apply(&m.LoadTest.Spec, true); err != nil {
 			return nil, err
 		}
 	}
 	p, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
 	if m.LoadTest.Spec.Stop || m.LoadTest.Spec.Suspend {
-		warnings = append(warnings, "spec: stop and suspend steer a test in a cluster; here it runs")
+		warnings = append(warnings, "spec: stop and suspend have no effect on the command line")
 	}
 	if len(errs) > 0 {
 		return nil, s.mistakes(m.Positions, errs)
@@ -75,8 +84,11 @@ func (s *source) compile() (*job, error) {
 	}
 	j, err := newJob(p, warnings)
 	if err == nil {
-		j.files, j.manifest = files, m
-		j.mistakes = func(errs field.ErrorList) error { return s.mistakes(m.Positions, errs) }
+		text := s.text
+		j.files, j.manifest, j.loadTest = files, m, m.LoadTest
+		j.mistakes = func(errs field.ErrorList) error {
+			return &exitError{code: verdict.ExitUsage, lines: text.errorLines(m.Positions, errs)}
+		}
 	}
 	return j, err
 }
@@ -92,7 +104,7 @@ func (s *source) compileURL() (*job, error) {
 		}
 		s.urls = urls
 	}
-	lt, err := s.form.loadTest(s.urls...)
+	lt, err := s.form.loadTest(s.stdin, s.urls...)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +117,7 @@ func (s *source) compileURL() (*job, error) {
 	}
 	j, err := newJob(p, s.form.warnings(warnings))
 	if err == nil {
-		j.threads, j.mistakes = s.form.threads, s.form.mistakes
+		j.threads, j.mistakes, j.loadTest = s.form.threads, s.form.mistakes, lt
 	}
 	return j, err
 }
@@ -119,56 +131,78 @@ func newJob(p *rv.Plan, warnings []string) (*job, error) {
 }
 
 func (s *source) manifest() (*compile.Manifest, error) {
-	m, err := s.load()
+	text, err := readManifest(s.files, s.stdin)
+	if err != nil {
+		return nil, err
+	}
+	s.text = text
+	m, err := compile.Load(bytes.NewReader(text.content))
 	if wrong := new(compile.ManifestError); errors.As(err, &wrong) {
 		return nil, s.mistakes(wrong.Positions, wrong.Errors)
 	}
 	if err != nil {
-		return nil, usagef("-f: %v", err)
+		return nil, usagef("%s: %v", text.name(), err)
 	}
 	return m, nil
 }
 
-// mistakes tells errors with their lines in the manifest.
+// mistakes returns errors with their files and lines.
 func (s *source) mistakes(at *compile.Positions, errs field.ErrorList) error {
-	return &exitError{code: verdict.ExitUsage, lines: at.ErrorLines(shownName(s.file), errs)}
+	return &exitError{code: verdict.ExitUsage, lines: s.text.errorLines(at, errs)}
 }
 
-// shownName is how messages call the file of a manifest.
-func shownName(file string) string {
-	if file == "-" {
-		return "stdin"
+// arguments decides by the first argument whether the arguments are URLs or the files of a manifest.
+func (s *source) arguments(args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
-	return file
+	if isURL(args[0]) {
+		s.urls = args
+		return nil
+	}
+	if !isManifestName(args[0]) {
+		return usagef("%s: the argument is not a file, and not a URL: a URL starts with http:// or https://", args[0])
+	}
+	for _, arg := range args {
+		if isURL(arg) {
+			return usagef("%s: a URL is not allowed with a manifest", arg)
+		}
+	}
+	s.files = append(s.files, args...)
+	return nil
 }
 
-func (s *source) load() (*compile.Manifest, error) {
-	if s.file == "-" {
-		return compile.Load(s.stdin)
+// isURL reports whether an argument has a scheme.
+func isURL(arg string) bool { return strings.Contains(arg, "://") }
+
+// isManifestName reports whether an argument names a file that exists, or looks like the name of a manifest.
+func isManifestName(arg string) bool {
+	if _, err := os.Stat(arg); err == nil || arg == stdinName {
+		return true
 	}
-	f, err := os.Open(s.file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	return compile.Load(f)
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
 }
 
-// check: exactly one of the two forms, and no flags of the other.
-func (s *source) check(args []string, urlFlags []string) error {
+// check allows one of the two forms, and no flags of the other.
+func (s *source) check(urlFlags []string) error {
 	switch {
-	case s.file == "" && len(args) == 0 && s.form.input == "":
-		return usagef("a manifest (-f FILE) or a URL is needed")
-	case s.file != "" && len(args) > 0:
-		return usagef("-f and a URL exclude each other")
-	case s.form.input != "" && len(args) > 0:
-		return usagef("-i and URLs on the command line exclude each other")
-	case len(args) > maxURLs:
-		return usagef("URL: %d are possible, not %d", maxURLs, len(args))
-	case s.file != "" && len(urlFlags) > 0:
-		return usagef("--%s goes with a URL; a manifest says that itself", urlFlags[0])
-	case s.file == "" && len(s.overrides) > 0:
-		return usagef("--target-url goes with a manifest (-f)")
+	case len(s.files) == 0 && len(s.urls) == 0 && s.form.input == "":
+		return usagef("-f FILE or URL: the argument is missing")
+	case len(s.files) > 0 && len(s.urls) > 0:
+		return usagef("-f: not allowed with a URL")
+	case s.form.input != "" && len(s.urls) > 0:
+		return usagef("-i: not allowed with URLs on the command line")
+	case len(s.urls) > maxURLs:
+		return usagef("URL: %d URLs were given; allowed: at most %d", len(s.urls), maxURLs)
+	case len(s.files) > 0 && len(urlFlags) > 0:
+		return usagef("--%s: allowed only with a URL; a manifest has a field for it", urlFlags[0])
+	case len(s.files) == 0 && len(s.overrides) > 0:
+		return usagef("--target-url: allowed only with a manifest (-f)")
 	}
 	return nil
+}
+
+// reread reports whether the manifest can be read again: standard input cannot.
+func (s *source) reread() bool {
+	return len(s.files) > 0 && !slices.Contains(s.files, stdinName)
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/version"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/cpu"
 )
@@ -20,7 +22,7 @@ func main() {
 	os.Exit(execute(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, parts()))
 }
 
-// parts are those of the real thing.
+// parts are the real parts; tests use others.
 func parts() linked {
 	return linked{
 		newEngine: func(plan *rv.Plan, workers int, cpus []int) (engine, error) {
@@ -40,18 +42,22 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writ
 	root.SetOut(out)
 	root.SetErr(errs)
 	cmd, err := root.ExecuteContextC(ctx)
-	return tell(err, cmd, errs)
+	return report(err, cmd, errs)
 }
 
 func newRootCommand(program string, l linked) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "h2surge",
 		Short: "Load-test HTTP services",
-		Long: `h2surge load-tests HTTP services: with a manifest, the same that the operator runs in a
-cluster, or with a URL and the flags of h2load.`,
+		Long: `h2surge load-tests HTTP services. The load is described by a manifest, the same that the
+operator runs in a cluster, or by a URL and the flags of h2load.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       version.Get().String(),
 	}
+	root.SetVersionTemplate("h2surge {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", usageWidth)))
 	if strings.HasPrefix(filepath.Base(program), "kubectl-h2surge") {
 		addPlugin(root, newKube(l))
 		return root

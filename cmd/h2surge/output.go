@@ -1,41 +1,90 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/convert"
 	"github.com/h2surge/h2surge/runner/export"
 )
 
-// Formats of the flag --output.
+// Formats of the flag -o.
 const (
 	outputText   = "text"
 	outputJSON   = "json"
 	outputH2load = "h2load"
 	outputHTML   = "html"
+	outputYAML   = "yaml"
 )
 
-func checkOutput(format string) error {
-	switch format {
-	case outputText, outputJSON, outputH2load, outputHTML:
-		return nil
-	}
-	return usagef("-o: %q is not possible; text, json, html and h2load are", format)
-}
+// reportFormats are the formats of a report.
+var reportFormats = []string{outputText, outputJSON, outputYAML, outputHTML, outputH2load}
+
+const outputUsage = "`format` of the report: text, json, yaml, html or h2load"
+
+func checkOutput(format string) error { return oneOf(format, reportFormats...) }
 
 func writeReport(w io.Writer, format string, r *rv.Report) error {
 	switch format {
 	case outputJSON:
 		return export.JSON(w, r)
+	case outputYAML:
+		var b bytes.Buffer
+		if err := export.JSON(&b, r); err != nil {
+			return err
+		}
+		return jsonAsYAML(w, b.Bytes())
 	case outputH2load:
 		return writeH2load(w, r)
 	case outputHTML:
 		return export.HTML(w, r)
 	}
 	return export.Text(w, r)
+}
+
+// jsonAsYAML writes YAML with the fields in the order of the JSON.
+func jsonAsYAML(w io.Writer, text []byte) error {
+	document, err := convert.ParseJSON(text)
+	if err != nil {
+		return err
+	}
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(document); err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+// writeLoadTest writes a manifest of one LoadTest.
+func writeLoadTest(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
+	text, err := json.Marshal(struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Metadata   map[string]string `json:"metadata"`
+		// Spec is that of the LoadTest.
+		Spec *v1alpha1.LoadTestSpec `json:"spec"`
+	}{v1alpha1.GroupVersion.String(), "LoadTest", map[string]string{"name": lt.Name}, &lt.Spec})
+	if err != nil {
+		return err
+	}
+	if format == outputYAML {
+		return jsonAsYAML(w, text)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, text, "", "  "); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, b.String())
+	return err
 }
 
 // isTerminal is false for everything but a file, such as a test's buffer.

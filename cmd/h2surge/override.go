@@ -40,7 +40,7 @@ func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
 		}
 	}
 	if !found && o.target != "" {
-		return usagef("--target-url: there is no target %q; there is %s", o.target, targetNames(spec))
+		return usagef("--target-url: %q is not a target of the manifest; allowed: %s", o.target, targetNames(spec))
 	}
 	return nil
 }

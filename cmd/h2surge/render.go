@@ -9,19 +9,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const renderLong = `Print the requests of a manifest as they would be sent, without sending them: for some
-instances of its chains, in the order in which they begin, each step with its method
-and URL, all header fields in the order of the wire, and the body. Setup and teardown
-chains are there too.
+const renderLong = `Print the requests of a manifest without sending them: the setup chains, some instances
+of the chains in the order in which they start, and the teardown chains. For each step,
+h2surge prints the method, the URL, all header fields in the order in which they would
+be sent, and the body.
 
-Nothing is connected to and no response comes, so that what is captured is shown as
-<capture NAME of step STEP>. What Secrets hold is shown as <secret NAME/KEY> and
-<authorization of target NAME>, unless --show-secrets is given; a number stands for it
-while requests are made. Scripts that make requests get an empty previous response of
-status 200.
+There are no responses, so a captured value is printed as <capture NAME of step STEP>.
+Values of Secrets are printed as <secret NAME/KEY> and <authorization of target NAME>,
+unless --show-secrets is given. A script that makes requests gets an empty response with
+status 200 for its previous request.
 
-Values are those of a single worker: "run" deals them out to its workers. The same
-manifest gives the same output each time, but for the time: see --at.`
+The values are those of a single worker. "run" distributes the values to all workers.
+The same manifest gives the same output each time, except for the time: see --at.`
 
 // Formats of "h2surge render".
 const outputCurl = "curl"
@@ -41,15 +40,17 @@ type renderOptions struct {
 func newRenderCommand() *cobra.Command {
 	o := &renderOptions{}
 	cmd := &cobra.Command{
-		Use:   "render FILE",
+		Use:   "render {-f FILE | FILE}",
 		Short: "Print the requests of a manifest without sending them",
 		Long:  renderLong,
 		Example: `  h2surge render loadtest.yaml
-  h2surge render loadtest.yaml --count 100 --step create -o json
+  h2surge render -f loadtest.yaml --count 100 --step create -o json
   h2surge render loadtest.yaml --count 1 -o curl`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.source.file, o.source.stdin = args[0], cmd.InOrStdin()
+			o.source.files, o.source.stdin = append(o.source.files, args...), cmd.InOrStdin()
+			if len(o.source.files) == 0 {
+				return usagef("-f FILE: the argument is missing")
+			}
 			whole := !cmd.Flags().Changed("shard")
 			if err := o.complete(whole); err != nil {
 				return err
@@ -59,12 +60,13 @@ func newRenderCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.IntVar(&o.count, "count", 5, "`number` of chain instances beside setup and teardown")
-	flags.IntVar(&o.shard, "shard", 0, "only the part of the shard with this `number`, from 0")
-	flags.StringVar(&o.step, "step", "", "only the steps with this `name`")
+	addFilename(flags, &o.source.files)
+	flags.IntVar(&o.count, "count", 5, "`number` of chain instances, in addition to setup and teardown")
+	flags.IntVar(&o.shard, "shard", 0, "print the requests of one shard: its `number`, from 0")
+	flags.StringVar(&o.step, "step", "", "print only the steps with this `name`")
 	flags.StringVarP(&o.output, "output", "o", outputText, "`format`: text, json or curl")
-	flags.BoolVar(&o.showSecrets, "show-secrets", false, "show what Secrets hold; OAuth 2.0 tokens are not fetched")
-	flags.StringVar(&o.at, "at", "", "`time` instead of now, such as 2026-01-02T15:04:05Z")
+	flags.BoolVar(&o.showSecrets, "show-secrets", false, "print the values of Secrets; OAuth 2.0 tokens are not fetched")
+	flags.StringVar(&o.at, "at", "", "`time` to use instead of now, such as 2026-01-02T15:04:05Z")
 	return cmd
 }
 
@@ -80,8 +82,8 @@ func (o *renderOptions) complete(whole bool) error {
 		o.shard = allShards
 	}
 	switch {
-	case o.output != outputText && o.output != outputJSON && o.output != outputCurl:
-		return usagef("-o: %q is not possible; text, json and curl are", o.output)
+	case oneOf(o.output, outputText, outputJSON, outputCurl) != nil:
+		return oneOf(o.output, outputText, outputJSON, outputCurl)
 	case o.count < 0 || o.count > maxRendered:
 		return usagef("--count: must be between 0 and %d", maxRendered)
 	case !whole && o.shard < 0:

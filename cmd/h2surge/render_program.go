@@ -72,12 +72,12 @@ func (r *renderer) mask(plan *rv.Plan, files []compile.File) error {
 	return m.plan(plan)
 }
 
-// cannotLoad tells at the fields what is not there, when that is why.
+// cannotLoad reports the fields whose files are missing, if that is the cause.
 func (o *renderOptions) cannotLoad(err error, at *compile.Positions, absent field.ErrorList) error {
 	if errors.Is(err, fs.ErrNotExist) && len(absent) > 0 {
 		return o.source.mistakes(at, absent)
 	}
-	return usagef("%s: %v (h2surge lint tells where)", shownName(o.source.file), err)
+	return usagef("%s: %v (h2surge lint reports the line)", o.source.text.name(), err)
 }
 
 // share is the whole test's, or one shard's.
@@ -107,7 +107,7 @@ func (o *renderOptions) checkStep(plan *rv.Plan) error {
 	if o.step == "" || slices.Contains(names, o.step) {
 		return nil
 	}
-	return usagef("--step: there is no step %q; there is %s", o.step, strings.Join(names, ", "))
+	return usagef("--step: %q is not a step of the manifest; allowed: %s", o.step, strings.Join(names, ", "))
 }
 
 func (r *renderer) load() (err error) {

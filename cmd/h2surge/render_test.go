@@ -61,16 +61,16 @@ func TestRenderMistakes(t *testing.T) {
 		name, want string
 		args       []string
 	}{
-		{"no file", "accepts 1 arg(s), received 0 (see h2surge render --help)\n", nil},
-		{"no such file", "-f: open /does/not/exist: no such file or directory\n", []string{"/does/not/exist"}},
+		{"no file", "-f FILE: the argument is missing\n", nil},
+		{"no such file", "/does/not/exist: no such file or directory\n", []string{"/does/not/exist"}},
 		{"a mistake", wrong + ":8: spec.templates[0].path: variable \"x\" is not defined\n", []string{wrong}},
 		{"a ConfigMap that is not there", absent + ":8: spec.templates[0].bodyFrom.configMap: there is no ConfigMap ...", []string{absent}},
 		{"a script that is not there", hidden + ":8: spec.templates[0].script.luaFrom.secret: there is no Secret ...", []string{hidden}},
-		{"format", "-o: \"xml\" is not possible; text, json and curl are\n", []string{"-", "-o", "xml"}},
+		{"format", "-o: \"xml\" is not a format; allowed: text, json, curl\n", []string{"-", "-o", "xml"}},
 		{"count", "--count: must be between 0 and 100000\n", []string{"-", "--count=-1"}},
 		{"no such shard", "--shard: the test has 1 shards, numbered from 0\n", []string{"-", "--shard=1"}},
 		{"negative shard", "--shard: must not be negative\n", []string{"-", "--shard=-1"}},
-		{"no such step", "--step: there is no step \"got\"; there is get\n", []string{"-", "--step", "got"}},
+		{"no such step", "--step: \"got\" is not a step of the manifest; allowed: get\n", []string{"-", "--step", "got"}},
 		{"no time", "--at: must be a time such as 2026-01-02T15:04:05Z\n", []string{"-", "--at", "noon"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func FuzzRender(f *testing.F) {
 		if strings.Contains(manifest, "file") {
 			return // of this machine
 		}
-		o := &renderOptions{source: source{file: "-", stdin: strings.NewReader(manifest)}, shard: allShards, wall: 1}
+		o := &renderOptions{source: source{files: []string{"-"}, stdin: strings.NewReader(manifest)}, shard: allShards, wall: 1}
 		r, err := o.newRenderer()
 		if err != nil {
 			return

@@ -15,21 +15,27 @@ import (
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
+// Usage of flags that several commands have.
+const (
+	outputFileUsage = "`file` to save the report in instead of printing it: HTML if the name ends in .html, text if .txt, YAML if .yaml, otherwise JSON; compressed if .gz follows; -o overrides the name"
+	exitCodeUsage   = "exit with the code of \"h2surge run\" for this verdict"
+)
+
 func newReportCommand() *cobra.Command {
-	output, asRun := outputText, false
+	output, to, asRun := outputText, "", false
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a saved report",
-		Long: `Show a report that "h2surge run --report" saved, or that the operator keeps in a
-ConfigMap. The file may be compressed by gzip; - is standard input. The exit code does
-not depend on the verdict, unless --exit-code asks for the one of "h2surge run": 0, or 1
-when there is no report in the file.`,
+		Long: `Show a report that "h2surge run --output-file" saved, or that the operator keeps in a
+ConfigMap. h2surge reads JSON, compressed by gzip or not; - is standard input. The exit
+code is 0 whatever the verdict is, unless --exit-code is given. It is 1 if the file has
+no report.`,
 		Example: `  h2surge report result.json
   h2surge report result.json.gz -o json
-  h2surge report result.json -o html > result.html
+  h2surge report result.json --output-file result.html
   kubectl get configmap NAME-report -o jsonpath='{.binaryData.report\.json\.gz}' |
     base64 -d | h2surge report - --exit-code`,
-		Args: cobra.ExactArgs(1),
+		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkOutput(output); err != nil {
 				return err
@@ -38,14 +44,20 @@ when there is no report in the file.`,
 			if err != nil {
 				return usagef("%v", err)
 			}
-			if err := writeReport(cmd.OutOrStdout(), output, r); err != nil || !asRun {
+			if to == "" {
+				err = writeReport(cmd.OutOrStdout(), output, r)
+			} else {
+				err = saveReport(to, output, cmd.Flags().Changed("output"), r)
+			}
+			if err != nil || !asRun {
 				return err
 			}
 			return asVerdict(r)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json, html or h2load")
-	cmd.Flags().BoolVar(&asRun, "exit-code", false, "end as \"h2surge run\" would have with this verdict")
+	cmd.Flags().StringVarP(&output, "output", "o", output, outputUsage)
+	cmd.Flags().StringVar(&to, "output-file", "", outputFileUsage)
+	cmd.Flags().BoolVar(&asRun, "exit-code", false, exitCodeUsage)
 	return cmd
 }
 
@@ -69,7 +81,7 @@ func readReportFile(name string, stdin io.Reader) (*rv.Report, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, cannotRead(name, err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	r, err := readReport(f)
@@ -95,14 +107,14 @@ func readReport(in io.Reader) (*rv.Report, error) {
 		return nil, err
 	}
 	if len(b) > maxReport {
-		return nil, fmt.Errorf("more than %d bytes are no report", maxReport)
+		return nil, fmt.Errorf("the file has more than %d bytes, which is too much for a report", maxReport)
 	}
 	r := &rv.Report{}
 	if err := json.Unmarshal(b, r); err != nil {
 		return nil, fmt.Errorf("not a report: %w", err)
 	}
 	if r.APIVersion != rv.APIVersion || r.Kind != rv.ReportKind {
-		return nil, fmt.Errorf("not a report: it is %q of %q, wanted is %q of %q", r.Kind, r.APIVersion, rv.ReportKind, rv.APIVersion)
+		return nil, fmt.Errorf("not a report: the file has kind %q and apiVersion %q; allowed: %q and %q", r.Kind, r.APIVersion, rv.ReportKind, rv.APIVersion)
 	}
 	return r, nil
 }

@@ -23,10 +23,16 @@ func openReportFile(name string) (*reportFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		// A device or a pipe, such as /dev/null, must be written to, never replaced.
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		return &reportFile{name: name, file: f}, err
+		if err != nil {
+			return nil, cannotRead(name, err)
+		}
+		return &reportFile{name: name, file: f}, nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	return &reportFile{name: name, file: f, temp: true}, err
+	if err != nil {
+		return nil, cannotRead(name, err)
+	}
+	return &reportFile{name: name, file: f, temp: true}, nil
 }
 
 // format is that of the name.
@@ -34,6 +40,8 @@ func (r *reportFile) format() string {
 	switch filepath.Ext(strings.TrimSuffix(r.name, ".gz")) {
 	case ".html":
 		return outputHTML
+	case ".yaml", ".yml":
+		return outputYAML
 	case ".txt":
 		return outputText
 	}

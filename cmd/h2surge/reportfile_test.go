@@ -13,7 +13,7 @@ func TestReportFormat(t *testing.T) {
 		"r.json": `{`, "r.html": "<!doctype html>", "r.txt": "small", "r": "{", "r.html.gz": "\x1f\x8b", "r.html.json": "{",
 	} {
 		saved := filepath.Join(t.TempDir(), name)
-		got := h2surge(t, newFakeEngine(answered(100, 0, 1000)), nil, "run", "-q", "-f", "-", "--report", saved)
+		got := h2surge(t, newFakeEngine(answered(100, 0, 1000)), nil, "run", "-q", "-f", "-", "--output-file", saved)
 		if got.code != 0 {
 			t.Fatalf("%s: exit code %d: %s", name, got.code, got.errors)
 		}
@@ -30,7 +30,7 @@ func TestReportFormat(t *testing.T) {
 // TestReportAsPage goes from one file to the other.
 func TestReportAsPage(t *testing.T) {
 	saved := filepath.Join(t.TempDir(), "r.json")
-	if got := h2surge(t, newFakeEngine(answered(100, 0, 1000)), nil, "run", "-q", "-f", "-", "--report", saved); got.code != 0 {
+	if got := h2surge(t, newFakeEngine(answered(100, 0, 1000)), nil, "run", "-q", "-f", "-", "--output-file", saved); got.code != 0 {
 		t.Fatal(got)
 	}
 	got := h2surge(t, nil, nil, "report", saved, "-o", "html")

@@ -20,33 +20,35 @@ import (
 
 const runLong = `Run a load test on this machine, without a cluster.
 
-With -f, the manifest is the one that would be applied to a cluster: one LoadTest and
-the ConfigMaps and Secrets it refers to. All its shards run in this process, on as many
-pinned workers as there are CPUs for. --target-url says where the targets are, when not
-where the manifest says.
+With a manifest, h2surge runs the LoadTest that kubectl apply would create in a cluster.
+The ConfigMaps and Secrets that the LoadTest refers to must be in the same manifest. All
+shards run in this process, with one worker for each CPU. --target-url replaces the
+addresses of the targets.
 
-With URLs, the flags are those of h2load: http:// means HTTP/2 without TLS and with
-prior knowledge (h2c), and https:// what the server chooses of HTTP/2 and HTTP/1.1, as
-there. Two things differ: --rps is the rate of the whole test, where h2load's is per
-connection; and certificates are verified, which h2load never does (--insecure).
+With URLs, the flags are those of h2load. http:// means HTTP/2 without TLS (h2c, prior
+knowledge). https:// means the protocol that the server chooses, HTTP/2 or HTTP/1.1. Two
+flags differ from h2load: --rps is the rate of the whole test, not of one connection,
+and certificates are verified unless --insecure is given.
 
-The report goes to standard output; progress, warnings and errors go to standard error.
-An interrupt (Ctrl-C) ends sending and awaits the responses in flight; a second one ends
-at once. Both write the report. On a terminal there are keys: + and - change the rate of
-the stage in force, p pauses and goes on, q is an interrupt. SIGHUP reads the file of -f
-again and puts its rates in force; nothing else of it may have changed.
+h2surge writes the report to standard output, and progress, warnings and errors to
+standard error. The first interrupt (Ctrl-C) stops sending and waits for the responses
+in flight. The second one does not wait. Both write the report. On a terminal, + and -
+change the rate of the current stage, p pauses and resumes, q interrupts. SIGHUP reads
+the manifest again and applies its rates; nothing else in it may have changed.
 
 ` + exitCodes
 
 const runExample = `  h2surge run -f loadtest.yaml
-  h2surge run -f loadtest.yaml --target-url http://127.0.0.1:8080 -o json
-  h2surge run -f config/samples/quickstart.yaml --demo
+  h2surge run loadtest.yaml --target-url http://127.0.0.1:8080 -o json
+  h2surge run config/samples/quickstart.yaml --demo
   h2surge run -n 100000 -c 200 -m 100 http://127.0.0.1:8080/
   h2surge run -D 10s --warm-up-time 2s --rps 5000 -c 4 -m 32 \
-      -H 'content-type: application/json' -d body.json http://127.0.0.1:8080/items
+      -H 'content-type: application/json' -d @body.json http://127.0.0.1:8080/items
+  h2surge run -n 10 --rps 0.5 -X DELETE http://127.0.0.1:8080/items/1
   h2surge run -n 10000 -c 10 --cacert ca.pem --cert me.pem --key me-key.pem \
       https://pcf.example/status https://pcf.example/info
-  h2surge run -n 10000 -c 100 --h1 --no-keepalive http://127.0.0.1:8080/`
+  h2surge run -n 10000 -c 100 --h1 --no-keepalive http://127.0.0.1:8080/
+  h2surge run -D 1m --rps 100 http://127.0.0.1:8080/ --dry-run > loadtest.yaml`
 
 // linked are the parts of a run that tests replace.
 type linked struct {
@@ -61,7 +63,10 @@ type runOptions struct {
 	source source
 	form   urlForm
 	output string
-	report string
+	// outputFile is the file of --output-file; empty: the report is not saved.
+	outputFile string
+	// dryRun prints the LoadTest instead of running it.
+	dryRun bool
 	// histogram adds the distribution of response times to the report.
 	histogram bool
 	demo      bool
@@ -71,7 +76,7 @@ type runOptions struct {
 func newRunCommand(parts linked) *cobra.Command {
 	o := &runOptions{}
 	cmd := &cobra.Command{
-		Use:     "run {-f FILE | URL...} [flags]",
+		Use:     "run {-f FILE | FILE | URL...} [flags]",
 		Short:   "Run a load test on this machine",
 		Long:    runLong,
 		Example: runExample,
@@ -84,13 +89,14 @@ func newRunCommand(parts linked) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.source.file, "filename", "f", "", "`file` with the manifest, YAML or JSON; - is standard input")
-	flags.StringVarP(&o.output, "output", "o", outputText, "`format` of the report on standard output: text, json, html, or h2load for text as h2load has it")
-	flags.StringVar(&o.report, "report", "", "`file` to save the report in: as a page when its name ends in .html, as text when in .txt, else as JSON; compressed when .gz follows")
-	flags.BoolVar(&o.histogram, "histogram", false, "show the distribution of response times below the report")
-	flags.StringArrayVar(&o.source.overrides, "target-url", nil, "`[NAME=]URL` of the target NAME, else of every target, in place of the manifest's; may be repeated")
-	flags.BoolVar(&o.demo, "demo", false, "start h2surge's own target for this run and point all targets at it")
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
+	addFilename(flags, &o.source.files)
+	flags.StringVarP(&o.output, "output", "o", outputText, outputUsage)
+	flags.StringVar(&o.outputFile, "output-file", "", "`file` to save the report in, too: HTML if the name ends in .html, text if .txt, YAML if .yaml, otherwise JSON; compressed if .gz follows")
+	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
+	flags.StringArrayVar(&o.source.overrides, "target-url", nil, "`[NAME=]URL` of the target NAME, or of all targets, instead of the manifest's; may be repeated")
+	flags.BoolVar(&o.demo, "demo", false, "start h2surge's own target and send the load to it")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the LoadTest as YAML (-o json: as JSON), send nothing")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "do not show progress")
 	o.form.register(flags)
 	cmd.SetUsageFunc(o.usage)
 	return cmd
@@ -99,7 +105,7 @@ func newRunCommand(parts linked) *cobra.Command {
 // usageWidth is where help is wrapped, in columns.
 const usageWidth = 88
 
-// usage tells the flags of the URL form apart.
+// usage lists the flags of the URL form apart from the others.
 func (o *runOptions) usage(cmd *cobra.Command) error {
 	common := pflag.NewFlagSet("", pflag.ContinueOnError)
 	common.SortFlags = false
@@ -108,31 +114,42 @@ func (o *runOptions) usage(cmd *cobra.Command) error {
 			common.AddFlag(f)
 		}
 	})
-	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s -f FILE [flags]\n  %s [flags] URL...\n\nExamples:\n%s\n\nFlags:\n%s\nFlags with a URL:\n%s",
-		cmd.CommandPath(), cmd.CommandPath(), strings.ReplaceAll(cmd.Example, "  h2surge ", "  "+cmd.Root().DisplayName()+" "), common.FlagUsagesWrapped(usageWidth), o.form.own.FlagUsagesWrapped(usageWidth))
+	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s -f FILE [flags]\n  %s FILE [flags]\n  %s [flags] URL...\n\nExamples:\n%s\n\nFlags:\n%s\nFlags with a URL:\n%s",
+		cmd.CommandPath(), cmd.CommandPath(), cmd.CommandPath(), strings.ReplaceAll(cmd.Example, "  h2surge ", "  "+cmd.Root().DisplayName()+" "), common.FlagUsagesWrapped(usageWidth), o.form.own.FlagUsagesWrapped(usageWidth))
 	return err
 }
 
 // complete checks the flags against each other.
 func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 	o.source.form, o.source.stdin = &o.form, cmd.InOrStdin()
-	if err := checkOutput(o.output); err != nil {
+	if err := o.source.arguments(args); err != nil {
 		return err
 	}
-	if err := o.source.check(args, o.form.given()); err != nil {
+	if err := o.source.check(o.form.given()); err != nil {
 		return err
 	}
-	o.source.urls = args
-	if o.demo && o.source.file == "" {
-		return usagef("--demo goes with a manifest (-f)")
+	formats := reportFormats
+	if o.dryRun {
+		formats = []string{outputYAML, outputJSON}
+		if !cmd.Flags().Changed("output") {
+			o.output = outputYAML
+		}
 	}
-	if o.histogram && (o.output == outputJSON || o.output == outputHTML) {
-		return usagef("--histogram: goes with the text formats; the other reports have the distribution anyway")
+	if err := oneOf(o.output, formats...); err != nil {
+		return err
+	}
+	switch {
+	case o.demo && len(o.source.files) == 0:
+		return usagef("--demo: allowed only with a manifest (-f)")
+	case o.histogram && o.output != outputText && o.output != outputH2load:
+		return usagef("--histogram: allowed only with -o text and -o h2load; the other formats have the distribution")
+	case o.dryRun && (o.demo || o.outputFile != ""):
+		return usagef("--dry-run: not allowed with --demo or --output-file")
 	}
 	return nil
 }
 
-// run does all that is done once the flags are known to be right.
+// run runs the test, or prints its LoadTest.
 func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	stderr := cmd.ErrOrStderr()
 	allowed := parts.allowed()
@@ -150,10 +167,16 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.dryRun {
+		for _, warning := range j.warnings {
+			fmt.Fprintln(stderr, "warning: "+oneLine(warning))
+		}
+		return writeLoadTest(cmd.OutOrStdout(), o.output, j.loadTest)
+	}
 	var file *reportFile
-	if o.report != "" {
-		if file, err = openReportFile(o.report); err != nil {
-			return usagef("--report: %v", err)
+	if o.outputFile != "" {
+		if file, err = openReportFile(o.outputFile); err != nil {
+			return usagef("--output-file: %v", err)
 		}
 		defer file.discard()
 	}
@@ -195,8 +218,8 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 	shown, windows := o.progress(j.plan, stderr), result.NewWindows(j.plan, 1)
 	l := newLive(e, share, j, shown)
 	l.bent = windows.Change
-	if o.source.file != "" && o.source.file != "-" {
-		l.name, l.reread = o.source.file, o.source.compile
+	if o.source.reread() {
+		l.name, l.reread = strings.Join(o.source.files, ", "), o.source.compile
 	}
 	keys, restore := o.keys(parts, shown)
 	defer restore()

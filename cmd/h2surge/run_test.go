@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,79 +102,133 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Mistakes end the command before an engine is made: h2surge fails the test if one is.
+// A mistake ends the command before an engine is made: h2surge fails the test if one is. testdata/messages.txt has the messages.
 func TestMistakes(t *testing.T) {
-	loadTest := file(t, "loadtest.yaml", manifest)
-	wrong := file(t, "wrong.yaml", strings.NewReplacer("path: /}", "path: '/${x}'}", "target: a,", "target: b,").Replace(manifest))
-	unknown := file(t, "unknown.yaml", strings.Replace(manifest, "path: /", "pth: /", 1))
-	binary := file(t, "binary", "\xff\xfe")
-	const url = "http://127.0.0.1:1/"
-	for _, tc := range []struct {
-		name string
-		args []string
-		want string // standard error; a line that ends in ... may go on
-	}{
-		{"nothing to run", []string{"run"}, "a manifest (-f FILE) or a URL is needed\n"},
-		{"both forms", []string{"run", "-f", loadTest, url}, "-f and a URL exclude each other\n"},
-		{"URLs on two hosts", []string{"run", "-n", "2", url, "http://127.0.0.2:1/"}, "URL: number 2 is on another host, port or scheme than the first; ..."},
-		{"a file of URLs and a URL", []string{"run", "-i", "-", url}, "-i and URLs on the command line exclude each other\n"},
-		{"no file of URLs", []string{"run", "-i", "/does/not/exist"}, "-i: open /does/not/exist: no such file or directory\n"},
-		{"an empty file of URLs", []string{"run", "-i", os.DevNull}, "-i: " + os.DevNull + ": there is no URL in it\n"},
-		{"a bad URL among several", []string{"run", url, url + "%zz\x01"}, "URL: ..."},
-		{"certificates without https", []string{"run", "--cacert", "ca.pem", "--sni", "a", url}, "--sni, --cacert: tls needs an https url\n"},
-		{"a suite that nobody knows", []string{"run", "--ciphers", "DES", "https://h"}, "--ciphers: is not known; ..."},
-		{"a suite of TLS 1.3", []string{"run", "--ciphers", "TLS_AES_128_GCM_SHA256", "https://h"}, "--ciphers: belongs to TLS 1.3, ..."},
-		{"a group that nobody knows", []string{"run", "--groups", "X448", "https://h"}, "--groups: must be one of ..."},
-		{"HTTP/3", []string{"run", "--alpn", "h3", "https://h"}, "--alpn: must be h2 or http/1.1\n"},
-		{"two protocols at once", []string{"run", "--alpn", "h2", "--h1", "https://h"}, "--alpn: --h1 offers http/1.1 alone\n"},
-		{"windows of HTTP/1.1", []string{"run", "--h1", "-w", "20", url}, "-w: http2 is not possible where only HTTP/1.1 is spoken\n"},
-		{"a window below the least", []string{"run", "-W", "15", url}, "-W: must be between 65535 and 2147483647\n"},
-		{"a window of zero", []string{"run", "-w", "0", url}, "invalid argument \"0\" for \"-w, --window-bits\" flag: ..."},
-		{"a frame too large", []string{"run", "--max-frame-size", "16M", url}, "--max-frame-size: must be between 16384 and 16777215\n"},
-		{"a size of many octets", []string{"run", "--header-table-size", "2G", url}, "invalid argument \"2G\" for \"--header-table-size\" flag: ..."},
-		{"much pipelining", []string{"run", "--h1", "-m", "65", url}, "-m: HTTP/1.1 pipelines 64 requests at most\n"},
-		{"pipelining without keep-alive", []string{"run", "--h1", "--no-keepalive", "-m", "2", url}, "-m: must be 1 with --no-keepalive, ..."},
-		{"HTTP/2 without keep-alive", []string{"run", "--no-keepalive", url}, "--no-keepalive: goes with --h1\n"},
-		{"two addresses to connect to", []string{"run", "--unix", "/a", "--connect-to", "b", url}, "--unix: excludes --connect-to\n"},
-		{"a relative socket", []string{"run", "--unix", "a", url}, "--unix: must be unix: and an absolute path\n"},
-		{"a key alone", []string{"run", "--key", "a", "https://h"}, "--key: goes with --cert\n"},
-		{"a period alone", []string{"run", "--rate-period", "2", url}, "--rate-period: goes with -r\n"},
-		{"a period of nothing", []string{"run", "-r", "1", "--rate-period", "0", url}, "--rate-period: must be greater than 0 and at most 1h\n"},
-		{"a local address that is a name", []string{"run", "--local-address", "localhost", url}, "--local-address: must be IP addresses, without a zone\n"},
-		{"a histogram in JSON", []string{"run", "--histogram", "-o", "json", url}, "--histogram: goes with the text formats; ..."},
-		{"flags of the other form", []string{"run", "-f", loadTest, "-c", "3"}, "--clients goes with a URL; a manifest says that itself\n"},
-		{"target-url with a URL", []string{"run", "--target-url", "a=http://x", url}, "--target-url goes with a manifest (-f)\n"},
-		{"demo with a URL", []string{"run", "--demo", url}, "--demo goes with a manifest (-f)\n"},
-		{"unknown target", []string{"run", "-f", loadTest, "--target-url", "z=http://x"}, "--target-url: there is no target \"z\"; there is \"a\"\n"},
-		{"unknown format", []string{"run", "-o", "xml", url}, "-o: \"xml\" is not possible; text, json, html and h2load are\n"},
-		{"unknown flag", []string{"run", "--frequency", "1", url}, "unknown flag: --frequency (see h2surge run --help)\n"},
-		{"unknown command", []string{"fly"}, "unknown command \"fly\" for \"h2surge\" (see h2surge --help)\n"},
-		{"no such file", []string{"run", "-f", "/does/not/exist"}, "-f: open /does/not/exist: no such file or directory\n"},
-		{"report cannot be saved", []string{"run", "-f", loadTest, "--report", "/does/not/exist/r.json"}, "--report: open /does/not/exist/..."},
-		{"two mistakes in a manifest", []string{"run", "-f", wrong},
-			wrong + ":8: spec.templates[0].path: variable \"x\" is not defined\n" + wrong + ":10: spec.chains[0].target: ..."},
-		{"unknown field", []string{"run", "-f", unknown}, unknown + ":8: spec.templates[0].pth: ..."},
-		{"no URL", []string{"run", "127.0.0.1"}, "URL: must begin with http:// or https://\n"},
-		{"fewer connections than threads", []string{"run", "-c", "1", "-t", "2", "-D", "1s", url}, "-c: 1 connections cannot keep 2 threads (-t) busy; it must be at least -t\n"},
-		{"fewer requests than connections", []string{"run", "-n", "1", "-c", "2", url}, "-n: 1 requests are fewer than the 2 connections (-c); ..."},
-		{"no requests", []string{"run", "-n", "0", url}, "-n: must be between 1 and 1000000000000\n"},
-		{"two mistakes in flags", []string{"run", "-n", "1", "-c", "2", "-H", "x", url}, "-n: ...\n-H: must be of the form 'name: value'\n"},
-		{"no connections", []string{"run", "-c", "0", "-D", "1s", url}, "-c: 0 connections cannot keep 1 threads (-t) busy; it must be at least -t\n"},
-		{"no streams", []string{"run", "-m", "0", url}, "-m: must be at least 1\n"},
-		{"bad duration", []string{"run", "-D", "soon", url}, "invalid argument \"soon\" for \"-D, --duration\" flag: ..."},
-		{"bad header", []string{"run", "-H", "connection: close", url}, "-H: is specific to a connection ..."},
-		{"no body file", []string{"run", "-d", "/does/not/exist", url}, "-d: open /does/not/exist: no such file or directory\n"},
-		{"binary body", []string{"run", "-d", binary, url}, "-d: " + binary + " is not UTF-8 text; other bodies are not supported yet\n"},
-		{"report of nothing", []string{"report", "/does/not/exist"}, "open /does/not/exist: no such file or directory\n"},
-		{"report of another thing", []string{"report", loadTest}, loadTest + ": not a report: ..."},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got := h2surge(t, nil, nil, tc.args...)
-			if got.code != 1 || got.out != "" || !matches(got.errors, tc.want) {
-				t.Errorf("exit code %d, output %q, errors:\n%swant exit code 1 and\n%s", got.code, got.out, got.errors, tc.want)
-			}
-		})
+	t.Chdir(t.TempDir())
+	write := func(name, content string) {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	write("loadtest.yaml", manifest)
+	write("wrong.yaml", strings.NewReplacer("path: /}", "path: '/${x}'}", "target: a,", "target: b,").Replace(manifest))
+	write("unknown.yaml", strings.Replace(manifest, "path: /", "pth: /", 1))
+	write("binary", "\xff\xfe")
+	for _, dir := range []string{"empty", "tests"} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("tests/a.yaml", manifest)
+	write("tests/b.yaml", manifest)
+	const url = "http://127.0.0.1:1/"
+	var all strings.Builder
+	for _, args := range [][]string{
+		{"run"},
+		{"run", "-f", "loadtest.yaml", url},
+		{"run", "-n", "2", url, "http://127.0.0.2:1/"},
+		{"run", "-i", "-", url},
+		{"run", "-i", "/does/not/exist"},
+		{"run", "-i", os.DevNull},
+		{"run", url, "http://h:1 /"},
+		{"run", "--cacert", "ca.pem", "--sni", "a", url},
+		{"run", "--ciphers", "DES", "https://h"},
+		{"run", "--ciphers", "TLS_AES_128_GCM_SHA256", "https://h"},
+		{"run", "--groups", "X448", "https://h"},
+		{"run", "--alpn", "h3", "https://h"},
+		{"run", "--alpn", "h2", "--h1", "https://h"},
+		{"run", "--h1", "-w", "20", url},
+		{"run", "-W", "15", url},
+		{"run", "-w", "0", url},
+		{"run", "--max-frame-size", "16M", url},
+		{"run", "--header-table-size", "2G", url},
+		{"run", "--h1", "-m", "65", url},
+		{"run", "--h1", "--no-keepalive", "-m", "2", url},
+		{"run", "--no-keepalive", url},
+		{"run", "--unix", "/a", "--connect-to", "b", url},
+		{"run", "--unix", "a", url},
+		{"run", "--key", "a", "https://h"},
+		{"run", "--connection-rate-period", "2", url},
+		{"run", "-r", "1", "--connection-rate-period", "0", url},
+		{"run", "--local-address", "localhost", url},
+		{"run", "--histogram", "-o", "json", url},
+		{"run", "-f", "loadtest.yaml", "-c", "3"},
+		{"run", "--target-url", "a=http://x", url},
+		{"run", "--demo", url},
+		{"run", "-f", "loadtest.yaml", "--target-url", "z=http://x"},
+		{"run", "-o", "xml", url},
+		{"run", "--frequency", "1", url},
+		{"fly"},
+		{"run", "-f", "/does/not/exist"},
+		{"run", "-f", "loadtest.yaml", "--output-file", "/does/not/exist/r.json"},
+		{"run", "-f", "wrong.yaml"},
+		{"run", "-f", "unknown.yaml"},
+		{"run", "127.0.0.1"},
+		{"run", "-c", "1", "-t", "2", "-D", "1s", url},
+		{"run", "-n", "1", "-c", "2", url},
+		{"run", "-n", "0", url},
+		{"run", "-n", "1", "-c", "2", "-H", "x", url},
+		{"run", "-c", "0", "-D", "1s", url},
+		{"run", "-m", "0", url},
+		{"run", "-D", "soon", url},
+		{"run", "-H", "connection: close", url},
+		{"run", "-d", "@/does/not/exist", url},
+		{"run", "-d", "@binary", url},
+		{"report", "/does/not/exist"},
+		{"report", "loadtest.yaml"},
+		{"run", "--rate", "5", url},
+		{"run", "--rate-period", "5s", url},
+		{"run", "--method", "PUT", url},
+		{"run", "--output", "json", "--reqests", "5", url},
+		{"run", "-Z", url},
+		{"run", "-n"},
+		{"run", "-n", "many", url},
+		{"run", "--rps", "5x", url},
+		{"run", "--rps", "-5", url},
+		{"run", "--rps", "0.000001", url},
+		{"run", "--rps", "200000000", url},
+		{"run", "-X", "A B", url},
+		{"run", "--dry-run", "-o", "html", url},
+		{"run", "--dry-run", "--demo", "loadtest.yaml"},
+		{"run", "loadtest.yaml", url},
+		{"run", "-f", "tests"},
+		{"run", "-f", "empty"},
+		{"run", "loadtest.yaml", "wrong.yaml"},
+		{"run", "lodtest.yaml"},
+		{"render"},
+		{"render", "loadtest.yaml", "-o", "yaml"},
+		{"render", "loadtest.yaml", "--step", "none"},
+		{"render", "-f", "wrong.yaml"},
+		{"lint"},
+		{"explain", "spec", "rates"},
+		{"report"},
+		{"report", "a", "b"},
+		{"report", "loadtest.yaml", "-o", "xml"},
+		{"convert", "h2laod"},
+		{"kube", "statsu"},
+		{"kube", "status"},
+		{"kube", "status", "a", "-o", "html"},
+		{"kube", "rate", "a"},
+		{"kube", "rate", "a", "b", "c", "d"},
+		{"kube", "rate", "a", "fast"},
+		{"kube", "rate", "a", "+x%"},
+		{"kube", "scale", "a", "0"},
+		{"kube", "run"},
+		{"kube", "run", "loadtest.yaml", "--wait", "--follow"},
+		{"kube", "run", "loadtest.yaml", "--timeout", "5s"},
+		{"kube", "run", "loadtest.yaml", "--timeout", "5"},
+		{"kube", "run", "loadtest.yaml", "--name", "A"},
+		{"kube", "run", "wrong.yaml"},
+		{"kube", "list", "a"},
+		{"rnu"},
+	} {
+		got := h2surge(t, nil, nil, args...)
+		if got.code != 1 || got.out != "" || got.errors == "" {
+			t.Errorf("%v: exit code %d, output %q, errors %q", args, got.code, got.out, got.errors)
+		}
+		fmt.Fprintf(&all, "$ h2surge %s\n%s\n", strings.Join(args, " "), got.errors)
+	}
+	golden(t, "messages.txt", all.String())
 }
 
 func matches(got, want string) bool {
@@ -187,7 +242,7 @@ func matches(got, want string) bool {
 func TestTargetURLAndReportFile(t *testing.T) {
 	saved := filepath.Join(t.TempDir(), "r.json.gz")
 	e := newFakeEngine(answered(7, 0, 1000))
-	got := h2surge(t, e, nil, "run", "-f", "-", "--target-url", "http://127.0.0.1:81/base", "--target-url", "a=http://127.0.0.1:82", "-o", "json", "--report", saved)
+	got := h2surge(t, e, nil, "run", "-f", "-", "--target-url", "http://127.0.0.1:81/base", "--target-url", "a=http://127.0.0.1:82", "-o", "json", "--output-file", saved)
 	if got.code != 0 {
 		t.Fatalf("exit code %d: %s", got.code, got.errors)
 	}
@@ -205,7 +260,7 @@ func TestTargetURLAndReportFile(t *testing.T) {
 }
 
 func TestReportToADevice(t *testing.T) {
-	got := h2surge(t, newFakeEngine(answered(7, 0, 1000)), nil, "run", "-f", "-", "--report", os.DevNull)
+	got := h2surge(t, newFakeEngine(answered(7, 0, 1000)), nil, "run", "-f", "-", "--output-file", os.DevNull)
 	if info, err := os.Stat(os.DevNull); got.code != 0 || err != nil || info.Mode().IsRegular() {
 		t.Errorf("exit code %d, %s is %v now", got.code, os.DevNull, info.Mode())
 	}
@@ -214,7 +269,7 @@ func TestReportToADevice(t *testing.T) {
 func TestMistakeLeavesNoReportBehind(t *testing.T) {
 	dir := t.TempDir()
 	e := &fakeEngine{refuse: errors.New("no")}
-	h2surge(t, e, nil, "run", "-f", "-", "--report", filepath.Join(dir, "r.json"))
+	h2surge(t, e, nil, "run", "-f", "-", "--output-file", filepath.Join(dir, "r.json"))
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)
 	}

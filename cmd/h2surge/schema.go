@@ -23,7 +23,7 @@ func newSchemaCommand() *cobra.Command {
 		Short:   "Print the JSON Schema of manifests",
 		Long:    schemaLong,
 		Example: `  h2surge schema > loadtest.json`,
-		Args:    cobra.NoArgs,
+		Args:    exactArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return writeSchema(cmd.OutOrStdout()) },
 	}
 }

@@ -176,7 +176,7 @@ func TestEndToEndURLsInTurn(t *testing.T) {
 func TestEndToEndElsewhere(t *testing.T) {
 	peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12})
 	address := strings.TrimPrefix(peer.url, "https://")
-	r := run(t, "", 0, "-n", "20", "-c", "4", "--cacert", peer.ca, "--connect-to", address, "--local-address", "127.0.0.1", "-r", "2", "--rate-period", "20ms", "https://example.com/x")
+	r := run(t, "", 0, "-n", "20", "-c", "4", "--cacert", peer.ca, "--connect-to", address, "--local-address", "127.0.0.1", "-r", "2", "--connection-rate-period", "20ms", "https://example.com/x")
 	if got := peer.take(); r.Requests.Succeeded != 20 || got.paths["/x"] != 20 {
 		t.Errorf("%+v; the server counted %+v", r.Requests, got)
 	}

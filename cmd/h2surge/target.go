@@ -69,7 +69,7 @@ func newTargetCommand() *cobra.Command {
   h2surge target --unanswered 3% --not-found 7% --seed 1
   h2surge target --latency 5ms --stall 500ms/10s
   h2surge target -f config/samples/targets/nrf.yaml --record requests.jsonl`,
-		Args: cobra.NoArgs,
+		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.complete(cmd); err != nil {
 				return err

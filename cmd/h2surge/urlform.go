@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/url"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,8 +19,8 @@ import (
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
-// urlForm holds the flags that come with a URL in place of a manifest. Names and meaning are
-// h2load's, but where the help says otherwise.
+// urlForm holds the flags that are allowed with a URL. Names and meanings are those of h2load, and of curl for -X and -d. The help says
+// where they differ.
 type urlForm struct {
 	requests int64
 	clients  int32
@@ -28,9 +28,11 @@ type urlForm struct {
 	threads  int
 	duration seconds
 	warmUp   seconds
-	rps      int64
+	rps      requestRate
+	timeout  seconds
+	method   string
 	headers  []string
-	data     string
+	data     []string
 	input    string
 	connectionFlags
 	own *pflag.FlagSet // the flags of these fields
@@ -39,16 +41,18 @@ type urlForm struct {
 func (u *urlForm) register(flags *pflag.FlagSet) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own.SortFlags = false
-	own.Int64VarP(&u.requests, "requests", "n", 1, "`number` of requests in all; ignored with -D, as in h2load")
+	own.Int64VarP(&u.requests, "requests", "n", 1, "total `number` of requests; ignored with -D, as in h2load")
 	own.Int32VarP(&u.clients, "clients", "c", 1, "`number` of connections")
 	own.Int32VarP(&u.streams, "max-concurrent-streams", "m", 1, "`number` of requests in flight on each connection")
-	own.IntVarP(&u.threads, "threads", "t", 1, "`number` of workers, each on a CPU of its own; at most -c")
-	own.VarP(&u.duration, "duration", "D", "`time` to send for, such as 10s; a bare number is seconds")
+	own.IntVarP(&u.threads, "threads", "t", 1, "`number` of workers, each on its own CPU; at most -c")
+	own.VarP(&u.duration, "duration", "D", "`time` to send for, such as 10s; a number without unit is in seconds")
 	own.Var(&u.warmUp, "warm-up-time", "`time` to send before that without counting")
-	own.Int64Var(&u.rps, "rps", 0, "`number` of requests a second of the whole test (h2load's is per connection); 0: a closed loop")
-	own.StringArrayVarP(&u.headers, "header", "H", nil, "header `field` to send, as 'name: value'; may be repeated; :method sets the method")
-	own.StringVarP(&u.data, "data", "d", "", "`file` with the body to send; the method becomes POST")
-	own.StringVarP(&u.input, "input-file", "i", "", "`file` with URLs, one a line, requested in turn, in place of those of the command line; - is standard input")
+	own.Var(&u.rps, "rps", "`number` of requests per second of the whole test, such as 5000 or 0.5 (h2load: per connection); default: a closed loop, a request on each free stream")
+	own.Var(&u.timeout, "timeout", "`time` that a request may take (default 5s)")
+	own.StringVarP(&u.method, "request", "X", "", "`method` of the requests (default GET, and POST with -d)")
+	own.StringArrayVarP(&u.headers, "header", "H", nil, "header `field` to send, as 'name: value'; may be repeated")
+	own.StringArrayVarP(&u.data, "data", "d", nil, "body to send: `DATA`, or @FILE for the content of a file; no content-type is added; values of several -d are joined by &")
+	own.StringVarP(&u.input, "input-file", "i", "", "`file` with URLs, one per line, to request in turn; - is standard input")
 	u.connectionFlags.register(own)
 	u.own = own
 	flags.AddFlagSet(own)
@@ -85,41 +89,38 @@ func (s *seconds) Set(text string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is no duration such as 10s, 500ms or 2m", text)
+		return fmt.Errorf("%q is not a duration; allowed: durations such as 10s, 500ms or 2m", text)
 	}
 	*s = seconds(d)
 	return nil
 }
 
-// check finds what compile cannot know of. All that is wrong is told at once.
+// check returns all mistakes that the compiler does not see.
 func (u *urlForm) check() []string {
 	var wrong []string
 	if u.threads < 1 {
 		wrong = append(wrong, "-t: must be at least 1")
 	}
 	if u.threads > int(u.clients) {
-		wrong = append(wrong, fmt.Sprintf("-c: %d connections cannot keep %d threads (-t) busy; it must be at least -t", u.clients, u.threads))
+		wrong = append(wrong, fmt.Sprintf("-c: the number of connections (%d) must be at least the number of workers (-t %d)", u.clients, u.threads))
 	}
 	if u.streams < 1 { // compile would take 0 for "not given"
 		wrong = append(wrong, "-m: must be at least 1")
 	}
-	if u.rps < 0 {
-		wrong = append(wrong, "--rps: must not be negative")
-	}
 	if u.duration == 0 && u.requests < int64(u.clients) && u.requests > 0 {
-		wrong = append(wrong, fmt.Sprintf("-n: %d requests are fewer than the %d connections (-c); it must be at least -c, or use -D", u.requests, u.clients))
+		wrong = append(wrong, fmt.Sprintf("-n: the number of requests (%d) must be at least the number of connections (-c %d), unless -D is given", u.requests, u.clients))
 	}
 	for _, h := range u.headers {
 		if _, _, ok := cutHeader(h); !ok {
-			wrong = append(wrong, "-H: must be of the form 'name: value'") // not quoted: it may be a secret
+			wrong = append(wrong, "-H: must have the form 'name: value'") // The value may be a secret.
 		}
 	}
 	return append(wrong, u.connectionFlags.check(u.streams)...)
 }
 
-// loadTest builds the LoadTest that the flags and the URLs stand for.
-func (u *urlForm) loadTest(urls ...string) (*v1alpha1.LoadTest, error) {
-	template, err := u.template()
+// loadTest returns the LoadTest of the flags and the URLs.
+func (u *urlForm) loadTest(stdin io.Reader, urls ...string) (*v1alpha1.LoadTest, error) {
+	template, err := u.template(stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (u *urlForm) loadTest(urls ...string) (*v1alpha1.LoadTest, error) {
 		return nil, err
 	}
 	target := v1alpha1.Target{Name: "target", URL: base, Connections: &u.clients, MaxConcurrentStreams: u.streams}
-	u.apply(&target, u.data == "")
+	u.apply(&target, len(u.data) == 0)
 	lt := &v1alpha1.LoadTest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "command-line"},
 		Spec:       v1alpha1.LoadTestSpec{Targets: []v1alpha1.Target{target}, Rates: u.rates()},
@@ -157,17 +158,26 @@ func splitURL(raw string) (base, path string) {
 	return base, path
 }
 
-func (u *urlForm) template() (v1alpha1.Template, error) {
+func (u *urlForm) template(stdin io.Reader) (v1alpha1.Template, error) {
 	t := v1alpha1.Template{Name: "request", Request: v1alpha1.Request{Method: "GET"}}
-	if u.data != "" {
-		body, err := os.ReadFile(u.data)
+	if len(u.data) > 0 {
+		body, err := data(u.data, func(name string) ([]byte, error) {
+			content, err := readManifestFile(name, stdin)
+			if err != nil {
+				return nil, cannotRead(name, err)
+			}
+			return content, nil
+		})
 		switch {
 		case err != nil:
 			return t, usagef("-d: %v", err)
-		case !utf8.Valid(body):
-			return t, usagef("-d: %s is not UTF-8 text; other bodies are not supported yet", u.data)
+		case !utf8.ValidString(body):
+			return t, usagef("-d: the body is not UTF-8 text; a manifest can send other bodies (bodyFrom)")
 		}
-		t.Method, t.Body = "POST", literal(string(body))
+		t.Method, t.Body = "POST", literal(body)
+	}
+	if u.timeout > 0 {
+		t.Timeout = u.timeout.given()
 	}
 	for _, h := range u.headers {
 		name, value, _ := cutHeader(h)
@@ -176,6 +186,9 @@ func (u *urlForm) template() (v1alpha1.Template, error) {
 			continue
 		}
 		t.Headers = append(t.Headers, v1alpha1.Header{Name: name, Value: new(literal(value))})
+	}
+	if u.method != "" {
+		t.Method = u.method
 	}
 	return t, nil
 }
@@ -204,8 +217,8 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 		rates = []v1alpha1.Rate{warm, main}
 	}
 	for i := range rates {
-		if u.rps > 0 {
-			rates[i].RequestsPerSecond = &u.rps
+		if u.rps.count > 0 {
+			u.rps.apply(&rates[i])
 			continue
 		}
 
@@ -232,6 +245,14 @@ func (u *urlForm) warnings(in []string) (out []string) {
 	return out
 }
 
+// methodFlag is the flag that sets the method.
+func (u *urlForm) methodFlag() string {
+	if u.method != "" {
+		return "-X"
+	}
+	return "-H"
+}
+
 // onFlags puts what was typed in place of the fields it was made into, so that an error names
 // what the user can see.
 func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
@@ -248,11 +269,14 @@ func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
 		"spec.targets[0].protocol":             "--h1",
 		"spec.templates[].path":                "URL",
 		"spec.templates[].body":                "-d",
-		"spec.templates[].method":              "-H",
+		"spec.templates[].method":              u.methodFlag(),
+		"spec.templates[].timeout":             "--timeout",
 		main + ".requests":                     "-n",
 		main + ".duration":                     "-D",
 		"spec.rates[0].requestsPerSecond":      "--rps",
 		"spec.rates[1].requestsPerSecond":      "--rps",
+		"spec.rates[0].requestsPer.count":      "--rps",
+		"spec.rates[1].requestsPer.count":      "--rps",
 	} {
 		names[field] = flag
 	}

@@ -65,10 +65,10 @@ func TestURLForm(t *testing.T) {
 			s.Templates[0].Method = "PUT"
 			s.Templates[0].Headers = []v1alpha1.Header{{Name: "x-a", Value: new("b: c")}, {Name: "x-d", Value: new("e")}, {Name: "x-$", Value: new("$$")}}
 		})},
-		{"a body", []string{"-d", body}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+		{"a body", []string{"-d", "@" + body}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Templates[0].Method, s.Templates[0].Body = "POST", `{"cost":"$$$${x}"}`
 		})},
-		{"a body with another method", []string{"-d", body, "-H", ":method: PATCH"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+		{"a body with another method", []string{"-d", "@" + body, "-H", ":method: PATCH"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Templates[0].Method, s.Templates[0].Body = "PATCH", `{"cost":"$$$${x}"}`
 		})},
 		{"HTTP/1.1", []string{"--h1", "--insecure"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
@@ -78,7 +78,7 @@ func TestURLForm(t *testing.T) {
 			s.Targets[0].Protocol, s.Targets[0].MaxConcurrentStreams = v1alpha1.ProtocolHTTP1, 8
 			s.Targets[0].HTTP1 = &v1alpha1.HTTP1{Pipeline: 8}
 		})},
-		{"HTTP/1.1 with a body is not pipelined", []string{"--h1", "-m", "8", "-d", body}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+		{"HTTP/1.1 with a body is not pipelined", []string{"--h1", "-m", "8", "-d", "@" + body}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Protocol, s.Targets[0].MaxConcurrentStreams = v1alpha1.ProtocolHTTP1, 8
 			s.Templates[0].Method, s.Templates[0].Body = "POST", `{"cost":"$$$${x}"}`
 		})},
@@ -129,7 +129,7 @@ func TestURLForm(t *testing.T) {
 				Ramp: &v1alpha1.ConnectionRamp{Connections: 5, Period: duration(time.Second)}, MaxAge: duration(time.Minute), InactivityTimeout: duration(500 * time.Millisecond),
 			}
 		})},
-		{"a ramp with a period, from two addresses", []string{"-r", "5", "--rate-period", "100ms", "--local-address", "127.0.0.2", "--local-address=::1"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+		{"a ramp with a period, from two addresses", []string{"-r", "5", "--connection-rate-period", "100ms", "--local-address", "127.0.0.2", "--local-address=::1"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Connecting = &v1alpha1.Connecting{
 				Ramp: &v1alpha1.ConnectionRamp{Connections: 5, Period: duration(100 * time.Millisecond)}, LocalAddresses: []string{"127.0.0.2", "::1"},
 			}
@@ -152,7 +152,7 @@ func TestURLForm(t *testing.T) {
 			if err := flags.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			got, err := form.loadTest(tc.url)
+			got, err := form.loadTest(nil, tc.url)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +178,7 @@ func formOf(t *testing.T, args ...string) *urlForm {
 // very many the paths are the values of a variable.
 func TestSeveralURLs(t *testing.T) {
 	body := file(t, "body", "b")
-	lt, err := formOf(t, "-d", body).loadTest("http://h:1/a?$b", "HTTP://H:1", "/c#d")
+	lt, err := formOf(t, "-d", "@"+body).loadTest(nil, "http://h:1/a?$b", "HTTP://H:1", "/c#d")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestSeveralURLs(t *testing.T) {
 	for i := range many {
 		many[i] = "http://h:1/" + strings.Repeat("$", i)
 	}
-	if lt, err = formOf(t).loadTest(many...); err != nil {
+	if lt, err = formOf(t).loadTest(nil, many...); err != nil {
 		t.Fatal(err)
 	}
 	s = &lt.Spec

@@ -35,7 +35,7 @@ func readURLs(in io.Reader) ([]string, error) {
 		return nil, err
 	}
 	if len(urls) == 0 {
-		return nil, errors.New("there is no URL in it")
+		return nil, errors.New("the file has no URL")
 	}
 	return urls, nil
 }
@@ -46,7 +46,7 @@ func readURLFile(name string, stdin io.Reader) ([]string, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, cannotRead(name, err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	urls, err := readURLs(f)
@@ -67,7 +67,7 @@ func paths(urls []string) (base string, out []string, err error) {
 		case strings.HasPrefix(raw, "/"):
 			path, _, _ = strings.Cut(raw, "#")
 		case !strings.EqualFold(at, base):
-			return "", nil, usagef("URL: number %d is on another host, port or scheme than the first; a manifest can have several targets", i+1)
+			return "", nil, usagef("URL: URL %d must have the scheme, host and port of URL 1; use a manifest for several targets", i+1)
 		}
 		out = append(out, path)
 	}

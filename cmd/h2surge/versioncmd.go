@@ -22,10 +22,10 @@ func newVersionCommand() *cobra.Command {
 	output := outputText
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Tell which h2surge this is",
-		Args:  cobra.NoArgs,
+		Short: "Print the version",
+		Args:  exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkOutput(output); err != nil {
+			if err := oneOf(output, outputText, outputJSON, outputYAML); err != nil {
 				return err
 			}
 			v := version.Get()
@@ -33,11 +33,17 @@ func newVersionCommand() *cobra.Command {
 				fmt.Fprintln(cmd.OutOrStdout(), "h2surge "+v.String())
 				return nil
 			}
-			e := json.NewEncoder(cmd.OutOrStdout())
-			e.SetIndent("", "  ")
-			return e.Encode(versionInfo{Version: v.Version, Commit: v.Commit, GoVersion: v.Go, Platform: runtime.GOOS + "/" + runtime.GOARCH})
+			b, err := json.MarshalIndent(versionInfo{Version: v.Version, Commit: v.Commit, GoVersion: v.Go, Platform: runtime.GOOS + "/" + runtime.GOARCH}, "", "  ")
+			if err != nil {
+				return err
+			}
+			if output == outputYAML {
+				return jsonAsYAML(cmd.OutOrStdout(), b)
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), string(b))
+			return err
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text or json")
+	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or yaml")
 	return cmd
 }

@@ -78,16 +78,16 @@ func TestControl(t *testing.T) {
 		says          string
 		stop, suspend bool
 	}{
-		{"stop", running(), (*Cluster).Stop, "pcf is being stopped; what was measured is kept", true, false},
-		{"stop again", stopping, (*Cluster).Stop, "pcf is being stopped already", true, false},
-		{"stop what has ended", ended(), (*Cluster).Stop, "pcf has ended already: Completed", false, false},
-		{"suspend", running(), (*Cluster).Suspend, "pcf is being paused; requests in flight go on", false, true},
-		{"suspend before the start", fresh, (*Cluster).Suspend, "pcf does not start before it is resumed", false, true},
-		{"suspend again", held, (*Cluster).Suspend, "pcf is suspended already", false, true},
-		{"suspend what has ended", ended(), (*Cluster).Suspend, "pcf has ended already: Completed", false, false},
-		{"resume", held, (*Cluster).Resume, "pcf goes on", false, false},
+		{"stop", running(), (*Cluster).Stop, "pcf is stopping; the report keeps everything that was measured", true, false},
+		{"stop again", stopping, (*Cluster).Stop, "pcf is already stopping", true, false},
+		{"stop what has ended", ended(), (*Cluster).Stop, "pcf has already ended: Completed", false, false},
+		{"suspend", running(), (*Cluster).Suspend, "pcf is pausing; it still receives the responses in flight", false, true},
+		{"suspend before the start", fresh, (*Cluster).Suspend, "pcf starts only after you resume it", false, true},
+		{"suspend again", held, (*Cluster).Suspend, "pcf is already suspended", false, true},
+		{"suspend what has ended", ended(), (*Cluster).Suspend, "pcf has already ended: Completed", false, false},
+		{"resume", held, (*Cluster).Resume, "pcf continues", false, false},
 		{"resume what is not suspended", running(), (*Cluster).Resume, "pcf is not suspended", false, false},
-		{"resume what has ended", ended(), (*Cluster).Resume, "pcf has ended already: Completed", false, false},
+		{"resume what has ended", ended(), (*Cluster).Resume, "pcf has already ended: Completed", false, false},
 	} {
 		c := with(tc.lt.DeepCopy())
 		says, err := tc.do(c, t.Context(), "pcf")
@@ -146,12 +146,12 @@ func TestChangeRate(t *testing.T) {
 		{"in force", "", "+10%", running(), "stage hold of pcf: 60000/s -> 66000/s", ""},
 		{"named", "warm", "2000", running(), "stage warm of pcf: 1000/s -> 2000/s", ""},
 		{"the only one measured", "", "-50%", single, "stage hold of pcf: 60000/s -> 30000/s", ""},
-		{"the same", "hold", "60000", running(), "stage hold of pcf has 60000/s already", ""},
-		{"no name", "", "1", fresh, "", "name the stage; there are warm, hold, slow"},
-		{"another name", "x", "1", running(), "", `there is no stage "x"; there are warm, hold, slow`},
-		{"requestsPer", "slow", "1", running(), "", "stage slow has requestsPer (1 in 1m0s); this command changes requestsPerSecond only"},
+		{"the same", "hold", "60000", running(), "stage hold of pcf already has 60000/s", ""},
+		{"no name", "", "1", fresh, "", "STAGE: the argument is missing; allowed: warm, hold, slow"},
+		{"another name", "x", "1", running(), "", `"x" is not a stage; allowed: warm, hold, slow`},
+		{"requestsPer", "slow", "1", running(), "", "stage slow has requestsPer (1 in 1m0s); this command changes only requestsPerSecond"},
 		{"closed loop", "hold", "1", fast, "", "stage hold is a closed loop"},
-		{"ended", "hold", "1", ended(), "", "pcf has ended already"},
+		{"ended", "hold", "1", ended(), "", "pcf has already ended"},
 	} {
 		r, err := ParseRate(tc.rate)
 		if err != nil {
@@ -236,7 +236,7 @@ func TestSubmit(t *testing.T) {
 	}
 
 	m.ConfigMaps[0].Data["a.csv"] = "y"
-	if _, err := c.Submit(t.Context(), m); err == nil || !strings.Contains(err.Error(), "LoadTest core/pcf exists") || !strings.Contains(err.Error(), "--name") {
+	if _, err := c.Submit(t.Context(), m); err == nil || !strings.Contains(err.Error(), "LoadTest core/pcf already exists") || !strings.Contains(err.Error(), "--name") {
 		t.Errorf("the second time: %v", err)
 	}
 	if err := c.client.Get(t.Context(), c.key("table"), cm); err != nil || cm.Data["a.csv"] != "x" {
@@ -274,7 +274,7 @@ func TestPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = New(nil, "core", true).Place(m, []byte(named))
-	if want := `LoadTest pcf is of namespace "default", and -n says "core"`; err == nil || err.Error() != want {
+	if want := `-n: LoadTest pcf has namespace "default" in the manifest, not "core"`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
@@ -298,11 +298,11 @@ func server(t *testing.T, answer http.HandlerFunc, warnings io.Writer) *Cluster 
 func TestNotInstalled(t *testing.T) {
 	c := server(t, http.NotFound, io.Discard)
 	_, err := c.Get(t.Context(), "pcf")
-	if err == nil || !strings.Contains(err.Error(), "is h2surge installed") {
+	if err == nil || !strings.Contains(err.Error(), "has no kind LoadTest") {
 		t.Errorf("%v", err)
 	}
 	m := placed(t, c, manifest)
-	if _, err := c.Submit(t.Context(), m); err == nil || !strings.Contains(err.Error(), "is h2surge installed") {
+	if _, err := c.Submit(t.Context(), m); err == nil || !strings.Contains(err.Error(), "has no kind LoadTest") {
 		t.Errorf("submit: %v", err)
 	}
 }
@@ -370,9 +370,9 @@ func TestReport(t *testing.T) {
 		{lt, with(cm), "the report of pcf: ConfigMap pcf-report has no key report.json.gz"},
 		{lt, with(), `the report of pcf: configmaps "pcf-report" not found`},
 		{running(), with(), "pcf has no report: it has not ended (Running)"},
-		{bad, with(), "pcf has no report: its spec cannot be run"},
+		{bad, with(), "pcf has no report: its spec is invalid"},
 		{bare, with(), "pcf has no report: nothing was measured"},
-		{fresh, with(), "pcf has no report: the operator has not seen it yet"},
+		{fresh, with(), "pcf has no report: the operator has not read it yet"},
 	} {
 		if _, err := tc.c.Report(t.Context(), tc.lt); err == nil || err.Error() != tc.want {
 			t.Errorf("%v, want %s", err, tc.want)
@@ -394,7 +394,7 @@ func TestFollow(t *testing.T) {
 		{"a hiccup", []any{running(), hiccup, ended()}, "Running Running! Completed", ""},
 		{"never seen", []any{hiccup}, "", "connection refused"},
 		{"deleted", []any{running(), apierrors.NewNotFound(schema.GroupResource{Resource: "loadtests"}, "pcf")}, "Running", "pcf was deleted"},
-		{"made anew", []any{running(), other}, "Running", "pcf was deleted, and there is another"},
+		{"made anew", []any{running(), other}, "Running", "pcf was deleted and created again"},
 		{"forbidden", []any{running(), apierrors.NewForbidden(schema.GroupResource{}, "pcf", nil)}, "Running", "forbidden"},
 	} {
 		c := New(builder().WithInterceptorFuncs(interceptor.Funcs{

@@ -57,7 +57,7 @@ func Connect(o Options) (*Cluster, error) {
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loaded.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, errors.New("no cluster is configured; name a kubeconfig by --kubeconfig or $KUBECONFIG")
+		return nil, errors.New("no cluster is configured; set --kubeconfig or $KUBECONFIG")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -112,7 +112,7 @@ func (c *Cluster) Get(ctx context.Context, name string) (*v1alpha1.LoadTest, err
 // explain makes of a "not found" that is about no object what it means: the API server has no such kind.
 func (c *Cluster) explain(err error) error {
 	if apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
-		return fmt.Errorf("this cluster has no LoadTests: is h2surge installed in it? (%w)", err)
+		return fmt.Errorf("the cluster has no kind LoadTest; install the h2surge operator first (%w)", err)
 	}
 	return err
 }

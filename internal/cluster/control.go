@@ -10,48 +10,48 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Stop ends a test; what was measured is kept. It returns what there is to tell.
+// Stop ends a test; what was measured is kept. It returns the message for the user.
 func (c *Cluster) Stop(ctx context.Context, name string) (string, error) {
 	lt, err := c.Get(ctx, name)
 	switch {
 	case err != nil:
 		return "", err
 	case Finished(lt):
-		return fmt.Sprintf("%s has ended already: %s", name, lt.Status.Phase), nil
+		return fmt.Sprintf("%s has already ended: %s", name, lt.Status.Phase), nil
 	case lt.Spec.Stop:
-		return name + " is being stopped already", nil
+		return name + " is already stopping", nil
 	}
-	return name + " is being stopped; what was measured is kept", c.merge(ctx, lt, `{"spec":{"stop":true}}`)
+	return name + " is stopping; the report keeps everything that was measured", c.merge(ctx, lt, `{"spec":{"stop":true}}`)
 }
 
-// Suspend keeps a test from starting or pauses it. It returns what there is to tell.
+// Suspend keeps a test from starting or pauses it. It returns the message for the user.
 func (c *Cluster) Suspend(ctx context.Context, name string) (string, error) {
 	lt, err := c.Get(ctx, name)
 	switch {
 	case err != nil:
 		return "", err
 	case Finished(lt):
-		return fmt.Sprintf("%s has ended already: %s", name, lt.Status.Phase), nil
+		return fmt.Sprintf("%s has already ended: %s", name, lt.Status.Phase), nil
 	case lt.Spec.Suspend:
-		return name + " is suspended already", nil
+		return name + " is already suspended", nil
 	case lt.Status.StartTime == nil:
-		return name + " does not start before it is resumed", c.merge(ctx, lt, `{"spec":{"suspend":true}}`)
+		return name + " starts only after you resume it", c.merge(ctx, lt, `{"spec":{"suspend":true}}`)
 	}
-	return name + " is being paused; requests in flight go on", c.merge(ctx, lt, `{"spec":{"suspend":true}}`)
+	return name + " is pausing; it still receives the responses in flight", c.merge(ctx, lt, `{"spec":{"suspend":true}}`)
 }
 
-// Resume takes Suspend back. It returns what there is to tell.
+// Resume takes Suspend back. It returns the message for the user.
 func (c *Cluster) Resume(ctx context.Context, name string) (string, error) {
 	lt, err := c.Get(ctx, name)
 	switch {
 	case err != nil:
 		return "", err
 	case Finished(lt):
-		return fmt.Sprintf("%s has ended already: %s", name, lt.Status.Phase), nil
+		return fmt.Sprintf("%s has already ended: %s", name, lt.Status.Phase), nil
 	case !lt.Spec.Suspend:
 		return name + " is not suspended", nil
 	}
-	return name + " goes on", c.merge(ctx, lt, `{"spec":{"suspend":false}}`)
+	return name + " continues", c.merge(ctx, lt, `{"spec":{"suspend":false}}`)
 }
 
 func (c *Cluster) merge(ctx context.Context, lt *v1alpha1.LoadTest, patch string) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// plain makes one line of a text and takes out what a terminal would obey: part of what is shown comes
-// from other machines.
+// plain makes one line of a text and replaces control characters, which a terminal would interpret. Some texts come from other
+// machines.
 func plain(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	return strings.Map(func(r rune) rune {
@@ -44,7 +44,7 @@ func age(lt *v1alpha1.LoadTest, now time.Time) time.Duration {
 
 func phase(lt *v1alpha1.LoadTest) string {
 	if lt.Status.Phase == "" {
-		return "not seen by the operator yet"
+		return "no status from the operator yet"
 	}
 	return plain(string(lt.Status.Phase))
 }
@@ -74,7 +74,7 @@ func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 	return text
 }
 
-// askedNow is the rate asked for: that of the stage in force while load is sent, else that of the whole.
+// askedNow is the desired rate: that of the active stage while load is sent, else that of the whole test. "max" is a closed loop.
 func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 	if !sending(lt) {
 		if lt.Status.Results == nil {
@@ -93,6 +93,18 @@ func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 		return result.FormatRate(rate)
 	}
 	return "max"
+}
+
+// rateOf is "60003/s of 60000/s": the achieved rate and the desired rate, if there is one.
+func rateOf(lt *v1alpha1.LoadTest, now time.Time) string {
+	switch asked := askedNow(lt, now); asked {
+	case "max":
+		return achieved(lt) + "/s (closed loop)"
+	case "-":
+		return achieved(lt) + "/s"
+	default:
+		return fmt.Sprintf("%s/s of %s/s", achieved(lt), asked)
+	}
 }
 
 // rateText shortens a decimal of status; "0" is a closed loop.
@@ -153,9 +165,9 @@ func namedText(all []result.Named) string {
 	return strings.Join(parts, ", ")
 }
 
-// worthTelling are the conditions that say more than the phase does: what is in the way, what is odd, and
-// the compiler's warnings.
-func worthTelling(lt *v1alpha1.LoadTest) []metav1.Condition {
+// notable returns the conditions that say more than the phase: what keeps the test from starting, what failed, and the compiler's
+// warnings.
+func notable(lt *v1alpha1.LoadTest) []metav1.Condition {
 	var out []metav1.Condition
 	ended := lt.Status.CompletionTime != nil
 	for _, c := range lt.Status.Conditions {
@@ -177,8 +189,8 @@ func worthTelling(lt *v1alpha1.LoadTest) []metav1.Condition {
 	return out
 }
 
-// obstacle is what keeps a test from starting, in a few words.
-func obstacle(lt *v1alpha1.LoadTest) string {
+// startProblem is what keeps a test from starting.
+func startProblem(lt *v1alpha1.LoadTest) string {
 	for _, kind := range []string{v1alpha1.ConditionPlanReady, v1alpha1.ConditionRunnersReady} {
 		if c := meta.FindStatusCondition(lt.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
 			return plain(c.Message)

@@ -40,7 +40,7 @@ func (c *Cluster) Follow(ctx context.Context, name string, each func(Look) bool,
 		case err != nil:
 			look.Trouble = err
 		case look.Test != nil && lt.UID != look.Test.UID:
-			return fmt.Errorf("%s was deleted, and there is another of its name", name)
+			return fmt.Errorf("%s was deleted and created again", name)
 		default:
 			look = Look{Test: lt}
 		}

@@ -18,7 +18,7 @@ func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 	elapsed := age(lt, now)
 	if lt.Status.StartTime == nil || lt.Status.Summary == nil || Finished(lt) {
 		text := fmt.Sprintf("%5s %s", elapsed, strings.ToLower(phase(lt)))
-		if why := obstacle(lt); why != "" && !Finished(lt) {
+		if why := startProblem(lt); why != "" && !Finished(lt) {
 			text += ": " + why
 		}
 		return text

@@ -32,13 +32,13 @@ func ParseRate(s string) (RateChange, error) {
 	if share, is := strings.CutSuffix(s, "%"); is {
 		p, err := strconv.ParseFloat(share, 64)
 		if err != nil || !strings.HasPrefix(share, "+") && !strings.HasPrefix(share, "-") || math.Abs(p) > 1e6 || math.IsNaN(p) {
-			return RateChange{}, fmt.Errorf("RATE: %q is not possible; +10%% and -10%% are", s)
+			return RateChange{}, fmt.Errorf("RATE: %q is not a change; allowed: a percentage with a sign, such as +10%% or -10%%", s)
 		}
 		return RateChange{percent: p}, nil
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < minRate || n > maxRate {
-		return RateChange{}, fmt.Errorf("RATE: %q is not possible; requests a second from %d to %d are, and changes such as +10%% and -10%%", s, minRate, maxRate)
+		return RateChange{}, fmt.Errorf("RATE: %q is not a rate; allowed: %d to %d requests per second, or a change such as +10%% or -10%%", s, minRate, maxRate)
 	}
 	return RateChange{rate: n}, nil
 }
@@ -59,14 +59,14 @@ func (r RateChange) of(old int64) int64 {
 }
 
 // ChangeRate changes requestsPerSecond of a stage; an empty stage is the one in force at now, or else the
-// only one that is measured. It returns what there is to tell.
+// only one that is measured. It returns the message for the user.
 func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change RateChange, now time.Time) (string, error) {
 	lt, err := c.Get(ctx, name)
 	if err != nil {
 		return "", err
 	}
 	if Finished(lt) {
-		return "", fmt.Errorf("%s has ended already: %s", name, lt.Status.Phase)
+		return "", fmt.Errorf("%s has already ended: %s", name, lt.Status.Phase)
 	}
 	i, err := chooseStage(lt, stage, now)
 	if err != nil {
@@ -75,14 +75,14 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 	r := &lt.Spec.Rates[i]
 	switch {
 	case r.RequestsPer != nil:
-		return "", fmt.Errorf("stage %s has requestsPer (%d in %s); this command changes requestsPerSecond only: kubectl edit loadtest %s", r.Name, r.RequestsPer.Count, r.RequestsPer.Period.Duration, name)
+		return "", fmt.Errorf("stage %s has requestsPer (%d in %s); this command changes only requestsPerSecond; use: kubectl edit loadtest %s", r.Name, r.RequestsPer.Count, r.RequestsPer.Period.Duration, name)
 	case r.RequestsPerSecond == nil:
 		return "", fmt.Errorf("stage %s is a closed loop; it has no rate", r.Name)
 	}
 	old := *r.RequestsPerSecond
 	rate := change.of(old)
 	if rate == old {
-		return fmt.Sprintf("stage %s of %s has %d/s already", r.Name, name, old), nil
+		return fmt.Sprintf("stage %s of %s already has %d/s", r.Name, name, old), nil
 	}
 	patch, err := ratePatch(i, r.Name, old, rate)
 	if err != nil {
@@ -123,7 +123,7 @@ func chooseStage(lt *v1alpha1.LoadTest, name string, now time.Time) (int, error)
 		}
 	}
 	if name != "" {
-		return 0, fmt.Errorf("there is no stage %q; there are %s", name, strings.Join(names, ", "))
+		return 0, fmt.Errorf("%q is not a stage; allowed: %s", name, strings.Join(names, ", "))
 	}
 	if lt.Status.StartTime != nil {
 		if s := StageAt(lt, now); s.Known {
@@ -131,7 +131,7 @@ func chooseStage(lt *v1alpha1.LoadTest, name string, now time.Time) (int, error)
 		}
 	}
 	if len(measured) > 1 {
-		return 0, fmt.Errorf("name the stage; there are %s", strings.Join(names, ", "))
+		return 0, fmt.Errorf("STAGE: the argument is missing; allowed: %s", strings.Join(names, ", "))
 	}
 	return only, nil
 }

@@ -32,11 +32,11 @@ func (c *Cluster) Report(ctx context.Context, lt *v1alpha1.LoadTest) ([]byte, er
 func withoutReport(lt *v1alpha1.LoadTest) string {
 	switch {
 	case Invalid(lt):
-		return "its spec cannot be run"
+		return "its spec is invalid"
 	case Finished(lt):
 		return "nothing was measured"
 	case lt.Status.Phase == "":
-		return "the operator has not seen it yet"
+		return "the operator has not read it yet"
 	}
 	return fmt.Sprintf("it has not ended (%s)", lt.Status.Phase)
 }

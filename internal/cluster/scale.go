@@ -15,12 +15,12 @@ const maxShards = 256
 func ParseShards(s string) (int32, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil || n < 1 || n > maxShards {
-		return 0, fmt.Errorf("SHARDS: %q is not possible; numbers of shards from 1 to %d are", s, maxShards)
+		return 0, fmt.Errorf("SHARDS: %q is not a number of shards; allowed: 1 to %d", s, maxShards)
 	}
 	return int32(n), nil
 }
 
-// Scale changes spec.runner.shards. It returns what there is to tell.
+// Scale changes spec.runner.shards. It returns the message for the user.
 func (c *Cluster) Scale(ctx context.Context, name string, shards int32) (string, error) {
 	lt, err := c.Get(ctx, name)
 	if err != nil {
@@ -29,20 +29,20 @@ func (c *Cluster) Scale(ctx context.Context, name string, shards int32) (string,
 	old := shardsOf(lt)
 	switch {
 	case Finished(lt):
-		return "", fmt.Errorf("%s has ended already: %s", name, lt.Status.Phase)
+		return "", fmt.Errorf("%s has already ended: %s", name, lt.Status.Phase)
 	case old == shards:
-		return fmt.Sprintf("spec.runner.shards of %s is %d already", name, old), nil
+		return fmt.Sprintf("spec.runner.shards of %s is already %d", name, old), nil
 	}
 	begun := lt.Status.StartTime != nil
 	if stage := unscalable(lt); begun && stage != "" {
-		return "", fmt.Errorf("stage %s is a closed loop that ends by its requests, which are distributed at the start: %s keeps its %d shards", plain(stage), name, old)
+		return "", fmt.Errorf("stage %s is a closed loop with a number of requests, which the operator distributes at the start: %s keeps its %d shards", plain(stage), name, old)
 	}
 	text := fmt.Sprintf("%s: %d -> %d shards", name, old, shards)
 	switch {
 	case begun && shards > old:
-		text += "; new ones get a part of the load once they are ready"
+		text += "; new shards get a share of the load when they are ready"
 	case begun:
-		text += "; those that leave await their responses, and what they counted is kept"
+		text += "; removed shards wait for their responses, and their counters are kept"
 	}
 	return text, c.merge(ctx, lt, fmt.Sprintf(`{"spec":{"runner":{"shards":%d}}}`, shards))
 }

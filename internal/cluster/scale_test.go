@@ -38,7 +38,7 @@ func TestCountShards(t *testing.T) {
 	}{
 		"settled":               {running(), "2 of 2 ready", false},
 		"all at once":           {scaled(), "2 of 4 ready, 1 joining, 1 leaving, 1 left, 1 lost", true},
-		"not seen yet":          {more, "2 of 2 ready; spec asks for 3", true},
+		"not seen yet":          {more, "2 of 2 ready; the spec has 3", true},
 		"changed after its end": {over, "2 of 2 ready", false},
 		"nothing known":         {unknown, "0 of 0 ready", false},
 	} {
@@ -51,7 +51,7 @@ func TestCountShards(t *testing.T) {
 
 // What status has not, the report has; of a shard that came back it is about the newest runner.
 func TestHealth(t *testing.T) {
-	m := Moment{Report: &rv.Report{Shards: []rv.ShardResult{
+	m := Frame{Report: &rv.Report{Shards: []rv.ShardResult{
 		{Shard: 1, LagP99Microseconds: 5}, {Shard: 1, Joined: 2000, LagP99Microseconds: 180, ThrottledMicroseconds: 4000},
 	}}}
 	for _, tc := range []struct {
@@ -90,12 +90,12 @@ func TestScale(t *testing.T) {
 		n           int32
 		want, wrong string
 	}{
-		{"up", scaled(), 6, "pcf: 4 -> 6 shards; new ones get a part of the load once they are ready", ""},
-		{"down", scaled(), 1, "pcf: 4 -> 1 shards; those that leave await their responses, and what they counted is kept", ""},
+		{"up", scaled(), 6, "pcf: 4 -> 6 shards; new shards get a share of the load when they are ready", ""},
+		{"down", scaled(), 1, "pcf: 4 -> 1 shards; removed shards wait for their responses, and their counters are kept", ""},
 		{"before the start, the default", fresh, 3, "pcf: 1 -> 3 shards", ""},
-		{"the same", scaled(), 4, "spec.runner.shards of pcf is 4 already", ""},
-		{"ended", ended(), 4, "", "pcf has ended already: Completed"},
-		{"bounded by requests", byRequests, 5, "", "stage all is a closed loop that ends by its requests, which are distributed at the start: pcf keeps its 4 shards"},
+		{"the same", scaled(), 4, "spec.runner.shards of pcf is already 4", ""},
+		{"ended", ended(), 4, "", "pcf has already ended: Completed"},
+		{"bounded by requests", byRequests, 5, "", "stage all is a closed loop with a number of requests, which the operator distributes at the start: pcf keeps its 4 shards"},
 		{"bounded by requests, before the start", notYet, 5, "pcf: 4 -> 5 shards", ""},
 	} {
 		c := with(tc.lt.DeepCopy())

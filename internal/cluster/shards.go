@@ -65,7 +65,7 @@ func (n *shardCounts) unsettled() bool {
 	return n.joining+n.leaving+n.left+n.asked > 0
 }
 
-// String is "2 of 4 ready, 2 joining, 1 lost; spec asks for 5".
+// String is "2 of 4 ready, 2 joining, 1 lost; the spec has 5".
 func (n *shardCounts) String() string {
 	text := fmt.Sprintf("%d of %d ready", n.Ready, n.Desired)
 	for _, part := range []struct {
@@ -77,12 +77,12 @@ func (n *shardCounts) String() string {
 		}
 	}
 	if n.asked > 0 {
-		text += fmt.Sprintf("; spec asks for %d", n.asked)
+		text += fmt.Sprintf("; the spec has %d", n.asked)
 	}
 	return text
 }
 
-// runnerText is what there is to tell of a runner; empty: it does what it should.
+// runnerText is the message for the user of a runner; empty: it does what it should.
 func runnerText(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) string {
 	word := ""
 	switch {
@@ -111,7 +111,7 @@ func whereabouts(r *v1alpha1.RunnerStatus) string {
 }
 
 // shardList has the shards with trouble first, then those that come or go; those that left are last.
-func shardList(m *Moment) list {
+func shardList(m *Frame) list {
 	out := list{title: fmt.Sprintf("%5s  %-12s %-20s %-12s %8s %10s  %s", "SHARD", "STATE", "NODE", "CPUS", "LAG P99", "THROTTLED", "")}
 	runners := slices.Clone(m.Test.Status.Runners)
 	slices.SortStableFunc(runners, func(a, b v1alpha1.RunnerStatus) int {
@@ -149,7 +149,7 @@ func interest(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) int {
 
 // health of a runner: its lag and for how long it was throttled, by status while it runs and by the report,
 // which has it for operators that do not tell it in status.
-func (m *Moment) health(r *v1alpha1.RunnerStatus) (lag, throttled string) {
+func (m *Frame) health(r *v1alpha1.RunnerStatus) (lag, throttled string) {
 	if r.LagP99Microseconds > 0 || r.ThrottledMicroseconds > 0 {
 		return result.FormatTime(r.LagP99Microseconds), result.FormatTime(r.ThrottledMicroseconds)
 	}

@@ -11,7 +11,7 @@ import (
 // Status is a test at an instant, for people. Next makes the command line of one of the plugin's
 // commands for this test.
 func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) string) []string {
-	t := &told{}
+	t := &statusText{}
 	t.add("name", lt.Namespace+"/"+lt.Name)
 	t.add("phase", phaseText(lt, now))
 	st := &lt.Status
@@ -23,7 +23,7 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 	if text := healthText(st.Runners); text != "" {
 		t.add("generator", text)
 	}
-	for _, c := range worthTelling(lt) {
+	for _, c := range notable(lt) {
 		first, rest, _ := strings.Cut(c.Message, "\n")
 		t.add("condition", fmt.Sprintf("%s %s, %s: %s", c.Type, c.Status, plain(c.Reason), plain(first)))
 		for line := range strings.Lines(rest) {
@@ -44,13 +44,13 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 	return t.lines
 }
 
-// told are lines of a name and a value; a name that comes again is not written again.
-type told struct {
+// statusText are lines of a name and a value; a name that comes again is not written again.
+type statusText struct {
 	lines []string
 	last  string
 }
 
-func (t *told) add(name, value string) {
+func (t *statusText) add(name, value string) {
 	shown := name
 	if name == t.last {
 		shown = ""
@@ -59,12 +59,12 @@ func (t *told) add(name, value string) {
 	t.lines = append(t.lines, fmt.Sprintf("%-10s %s", shown, value))
 }
 
-func (t *told) results(lt *v1alpha1.LoadTest, now time.Time) {
+func (t *statusText) results(lt *v1alpha1.LoadTest, now time.Time) {
 	r := lt.Status.Results
 	if r == nil {
 		return
 	}
-	t.add("rate", fmt.Sprintf("%s/s of %s/s asked for", achieved(lt), askedNow(lt, now)))
+	t.add("rate", rateOf(lt, now))
 	t.add("times", timesText(&r.ResponseTime))
 	t.add("requests", fmt.Sprintf("%d sent, %d succeeded", r.Requests.Sent, r.Requests.Succeeded))
 	errs := ratioText(r.ErrorRatio)
@@ -73,20 +73,20 @@ func (t *told) results(lt *v1alpha1.LoadTest, now time.Time) {
 	}
 	t.add("errors", errs)
 	if r.Partial {
-		t.add("partial", "a runner was lost; what it did last is missing")
+		t.add("partial", "a runner was lost; the results lack its last figures")
 	}
 }
 
-func (t *told) verdict(lt *v1alpha1.LoadTest) {
+func (t *statusText) verdict(lt *v1alpha1.LoadTest) {
 	v := lt.Status.Verdict
 	if v == nil {
 		return
 	}
 	t.add("verdict", fmt.Sprintf("%s, %s: %s", plain(v.Outcome), plain(v.Reason), plain(v.Message)))
 	for _, limit := range v.Thresholds {
-		word := "holds"
+		word := "passed"
 		if !limit.Passed {
-			word = "BREACHED"
+			word = "FAILED"
 		}
 		t.add("threshold", fmt.Sprintf("%-8s %s: %s, limit %s", word, plain(limit.Name), plain(limit.Observed), plain(limit.Limit)))
 	}
@@ -122,9 +122,9 @@ func timesText(t *v1alpha1.Times) string {
 func changeText(c *v1alpha1.Change) string {
 	text := fmt.Sprintf("%s %s: %s -> %s", c.Time.UTC().Format(time.TimeOnly), plain(c.Field), plain(c.From), plain(c.To))
 	if c.AppliedAt == nil {
-		return text + ", not in force yet"
+		return text + ", not active yet"
 	}
-	return text + ", in force at " + c.AppliedAt.UTC().Format("15:04:05.000")
+	return text + ", active since " + c.AppliedAt.UTC().Format("15:04:05.000")
 }
 
 func nextStep(lt *v1alpha1.LoadTest, next func(command string) string) string {
@@ -132,13 +132,13 @@ func nextStep(lt *v1alpha1.LoadTest, next func(command string) string) string {
 	case lt.Status.ReportRef != nil:
 		return next("report")
 	case Invalid(lt):
-		return "mend the spec and apply it again; nothing has run"
+		return "fix the spec and apply it again; no load was sent"
 	case Finished(lt):
 		return fmt.Sprintf("kubectl describe -n %s loadtest %s", lt.Namespace, lt.Name)
 	case lt.Spec.Suspend:
 		return next("resume")
 	case lt.Status.Phase == "":
-		return "if this stays so, see whether the operator runs"
+		return "if the status stays empty, check that the operator runs"
 	}
 	return next("watch")
 }

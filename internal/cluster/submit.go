@@ -17,15 +17,17 @@ import (
 )
 
 // Submit applies the ConfigMaps and Secrets of a manifest and creates its LoadTest, which is returned as
-// the API server has it. When there is a LoadTest of that name, nothing is written. The namespace of the
-// LoadTest is the cluster's from then on.
+// the API server has it. If a LoadTest of that name exists, Submit writes nothing. The namespace of the LoadTest becomes that of the
+// cluster. A LoadTest without a name gets one from the API server, which appends random characters to generateName.
 func (c *Cluster) Submit(ctx context.Context, m *compile.Manifest) (*v1alpha1.LoadTest, error) {
 	c.Namespace = m.LoadTest.Namespace
-	switch _, err := c.Get(ctx, m.LoadTest.Name); {
-	case err == nil:
-		return nil, c.exists(m.LoadTest.Name)
-	case !named(err):
-		return nil, err
+	if m.LoadTest.Name != "" { // else the API server makes a name of generateName
+		switch _, err := c.Get(ctx, m.LoadTest.Name); {
+		case err == nil:
+			return nil, c.exists(m.LoadTest.Name)
+		case !named(err):
+			return nil, err
+		}
 	}
 	for i := range m.ConfigMaps {
 		if err := c.apply(ctx, "ConfigMap", &m.ConfigMaps[i]); err != nil {
@@ -40,15 +42,15 @@ func (c *Cluster) Submit(ctx context.Context, m *compile.Manifest) (*v1alpha1.Lo
 	lt := m.LoadTest.DeepCopy()
 	lt.Status = v1alpha1.LoadTestStatus{}
 	err := c.client.Create(ctx, lt, client.FieldOwner(FieldOwner))
-	if apierrors.IsAlreadyExists(err) {
+	if apierrors.IsAlreadyExists(err) && m.LoadTest.Name != "" {
 		return nil, c.exists(lt.Name)
 	}
 	return lt, err
 }
 
 func (c *Cluster) exists(name string) error {
-	return fmt.Errorf("LoadTest %s/%s exists, and a LoadTest runs once: give the new one another name by --name, or delete that one (kubectl delete -n %s loadtest %s)",
-		c.Namespace, name, c.Namespace, name)
+	return fmt.Errorf("LoadTest %s/%s already exists, and a LoadTest runs once: use --name or --generate-name, or delete it: kubectl delete loadtest %s -n %s",
+		c.Namespace, name, name, c.Namespace)
 }
 
 // named: the error is about an object that is not there, not about a kind.

@@ -15,8 +15,8 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// Moment is all that a view shows.
-type Moment struct {
+// Frame is all that a view shows.
+type Frame struct {
 	Look
 	History History
 	// Report is there after the end: it has what status has not, such as the lag of each shard.
@@ -29,7 +29,7 @@ type Size struct{ Width, Height int }
 
 // View draws a test as at most Height lines of at most Width characters. What matters most comes first;
 // lists share the lines that are left, and say how much of them is not shown.
-func View(m *Moment, size Size) []string {
+func View(m *Frame, size Size) []string {
 	lt := m.Test
 	lines := header(m, size)
 	lists := []list{errorList(lt), stepList(lt), shardList(m), healthList(m), changeList(lt)}
@@ -42,7 +42,7 @@ func View(m *Moment, size Size) []string {
 	return lines
 }
 
-func header(m *Moment, size Size) []string {
+func header(m *Frame, size Size) []string {
 	lt := m.Test
 	title := fmt.Sprintf("%s/%s  %s  %s", lt.Namespace, lt.Name, phase(lt), age(lt, m.Now))
 	if stage := stageText(lt, m.Now); stage != "" {
@@ -50,12 +50,12 @@ func header(m *Moment, size Size) []string {
 	}
 	lines := []string{title}
 	if m.Trouble != nil {
-		lines = append(lines, "not seen just now: "+plain(m.Trouble.Error()))
+		lines = append(lines, "no answer from the API server: "+plain(m.Trouble.Error()))
 	}
 	if v := lt.Status.Verdict; v != nil {
 		lines = append(lines, fmt.Sprintf("%s, %s: %s", plain(v.Outcome), plain(v.Reason), plain(v.Message)))
 	}
-	for _, c := range worthTelling(lt) {
+	for _, c := range notable(lt) {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", c.Type, plain(c.Reason), plain(c.Message)))
 	}
 	if n := countShards(lt); n.unsettled() {
@@ -65,7 +65,7 @@ func header(m *Moment, size Size) []string {
 	if r == nil {
 		return lines
 	}
-	rate := fmt.Sprintf("rate     %s/s of %s/s", achieved(lt), askedNow(lt, m.Now))
+	rate := "rate     " + rateOf(lt, m.Now)
 	if graph := sparkline(m.History.rates, size.Width-utf8.RuneCountInString(rate)-2); graph != "" {
 		rate += "  " + graph
 	}
@@ -171,7 +171,7 @@ func stepList(lt *v1alpha1.LoadTest) list {
 }
 
 // healthList says whether the generator could do what was asked of it.
-func healthList(m *Moment) list {
+func healthList(m *Frame) list {
 	st := &m.Test.Status
 	out := list{title: "GENERATOR"}
 	if len(st.Runners) == 0 {

@@ -124,16 +124,16 @@ func TestView(t *testing.T) {
 		Generator: rv.GeneratorResult{LagP99Microseconds: 2300, ThrottledMicroseconds: 12000, GCPauseMicroseconds: 900, Reconnects: 3},
 	}
 	for name, tc := range map[string]struct {
-		moment Moment
+		moment Frame
 		size   Size
 	}{
-		"view-running":  {Moment{Look: Look{Test: busy()}, History: minute(), Now: at(60)}, Size{100, 40}},
-		"view-scaled":   {Moment{Look: Look{Test: scaled()}, History: minute(), Now: at(60)}, Size{100, 40}},
-		"view-small":    {Moment{Look: Look{Test: busy()}, History: minute(), Now: at(60)}, Size{60, 16}},
-		"view-tiny":     {Moment{Look: Look{Test: busy()}, Now: at(60)}, Size{20, 3}},
-		"view-trouble":  {Moment{Look: Look{Test: running(), Trouble: errors.New("connection\nrefused")}, Now: at(60)}, Size{80, 24}},
-		"view-starting": {Moment{Look: Look{Test: starting()}, Now: at(-3)}, Size{80, 24}},
-		"view-ended":    {Moment{Look: Look{Test: judged()}, Report: report, Now: at(200)}, Size{100, 40}},
+		"view-running":  {Frame{Look: Look{Test: busy()}, History: minute(), Now: at(60)}, Size{100, 40}},
+		"view-scaled":   {Frame{Look: Look{Test: scaled()}, History: minute(), Now: at(60)}, Size{100, 40}},
+		"view-small":    {Frame{Look: Look{Test: busy()}, History: minute(), Now: at(60)}, Size{60, 16}},
+		"view-tiny":     {Frame{Look: Look{Test: busy()}, Now: at(60)}, Size{20, 3}},
+		"view-trouble":  {Frame{Look: Look{Test: running(), Trouble: errors.New("connection\nrefused")}, Now: at(60)}, Size{80, 24}},
+		"view-starting": {Frame{Look: Look{Test: starting()}, Now: at(-3)}, Size{80, 24}},
+		"view-ended":    {Frame{Look: Look{Test: judged()}, Report: report, Now: at(200)}, Size{100, 40}},
 	} {
 		lines := View(&tc.moment, tc.size)
 		golden(t, name+".txt", lines)
@@ -153,7 +153,7 @@ func TestPlain(t *testing.T) {
 	lt := busy()
 	lt.Status.Runners[0].Message = "red \x1b[31m\u009b31m\u202e\nline"
 	want := "red ?[31m?31m? line"
-	m := Moment{Look: Look{Test: lt}, Now: at(60)}
+	m := Frame{Look: Look{Test: lt}, Now: at(60)}
 	for name, lines := range map[string][]string{
 		"view": View(&m, Size{120, 50}), "status": Status(lt, at(60), func(command string) string { return command }),
 	} {
@@ -182,7 +182,7 @@ func TestManual(t *testing.T) {
 
 // No size makes it fail.
 func TestViewSizes(t *testing.T) {
-	m := Moment{Look: Look{Test: busy()}, History: minute(), Now: at(60)}
+	m := Frame{Look: Look{Test: busy()}, History: minute(), Now: at(60)}
 	for height := range 50 {
 		for _, width := range []int{0, 1, 20, 39, 80, 300} {
 			if n := len(View(&m, Size{width, height})); n > height {
@@ -224,7 +224,7 @@ func TestLine(t *testing.T) {
 		{starting(), at(-3), "   7s starting: 1 of 2 runners are ready"},
 		{ended(), at(300), "3m10s completed"},
 		{invalid(), at(5), "  15s invalid"},
-		{&v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(9))}}, at(5), "   0s not seen by the operator yet"},
+		{&v1alpha1.LoadTest{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(9))}}, at(5), "   0s no status from the operator yet"},
 	} {
 		if got := Line(tc.lt, tc.now); got != tc.want {
 			t.Errorf("got  %q\nwant %q", got, tc.want)

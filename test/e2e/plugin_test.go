@@ -77,12 +77,12 @@ func TestPlugin(t *testing.T) {
 	s.eventually(15*time.Second, func() string { return s.targetSees(7000, 12_000) })
 	s.plugin("", "rate", name, "4000").ends(0, "stage hold of quickstart: 10000/s -> 4000/s\n")
 	s.eventually(short, func() string { return s.targetSees(3500, 4500) })
-	s.plugin("", "suspend", name).ends(0, "quickstart is being paused; requests in flight go on\n")
+	s.plugin("", "suspend", name).ends(0, "quickstart is pausing; it still receives the responses in flight\n")
 	s.eventually(short, func() string { return s.targetSees(0, 0) })
 	s.eventually(short, func() string { return s.phaseIs(name, v1alpha1.PhaseSuspended) })
-	s.plugin("", "status", name).ends(0, "Suspended, ", "2 of 2 ready", "rates[1].requestsPerSecond: 10000 -> 4000, in force at", "suspend")
+	s.plugin("", "status", name).ends(0, "Suspended, ", "2 of 2 ready", "rates[1].requestsPerSecond: 10000 -> 4000, active since", "suspend")
 	s.plugin("", "report", name).ends(1, "quickstart has no report: it has not ended")
-	s.plugin("", "resume", name).ends(0, "quickstart goes on\n")
+	s.plugin("", "resume", name).ends(0, "quickstart continues\n")
 	s.eventually(short, func() string { return s.targetSees(3500, 4500) })
 
 	run.ends(0, "Verdict: Passed")
@@ -90,12 +90,12 @@ func TestPlugin(t *testing.T) {
 	s.wantWatched(watch.ends(0))
 	s.wantSameAsTarget(s.loadTest(name))
 	s.plugin("", "status", name).ends(0, "Completed after", "Passed", "kubectl h2surge report quickstart -n "+s.ns)
-	s.plugin("", "stop", name).ends(0, "quickstart has ended already: Completed\n")
+	s.plugin("", "stop", name).ends(0, "quickstart has already ended: Completed\n")
 	s.plugin("", "report", name, "--exit-code").ends(0, "Verdict: Passed")
 	if page := s.plugin("", "report", name, "-o", "html").ends(0, "<!doctype html>"); strings.Contains(page, "<script src") {
 		t.Error("the page is not whole without a network")
 	}
-	s.plugin("", "run", "-f", sample).ends(1, "LoadTest "+s.ns+"/quickstart exists, and a LoadTest runs once")
+	s.plugin("", "run", "-f", sample).ends(1, "LoadTest "+s.ns+"/quickstart already exists, and a LoadTest runs once")
 }
 
 // phaseIs says what is wrong with the phase.
@@ -128,19 +128,19 @@ func TestPluginExitCodes(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "wrong.html")
 
 	stopped := s.plugin(long, "run", "-f", "-", "--follow")
-	breached := s.plugin(wrong, "run", "-f", "-", "--wait", "--report", page)
+	breached := s.plugin(wrong, "run", "-f", "-", "--wait", "--output-file", page)
 	s.plugin("", "stop", "nothing").ends(1, `"nothing" not found`)
 	s.plugin(strings.Replace(long, `"rates"`, `"rate":[],"rates"`, 1), "run", "-f", "-", "--name", "bad").ends(1, "spec.rate: unknown field")
-	s.plugin(long, "run", "-f", "-", "--name", "late", "--wait", "--timeout", "1s").ends(5, "late has not ended within 1s, and goes on; stop it: kubectl h2surge stop late -n "+s.ns)
-	s.plugin("", "stop", "late").ends(0, "late is being stopped; what was measured is kept\n")
+	s.plugin(long, "run", "-f", "-", "--name", "late", "--wait", "--timeout", "1s").ends(5, "late has not ended after 1s and continues; to stop it: kubectl h2surge stop late -n "+s.ns)
+	s.plugin("", "stop", "late").ends(0, "late is stopping; the report keeps everything that was measured\n")
 
 	breached.ends(2, "Verdict: Failed", "BREACHED  clean")
 	s.plugin("", "report", "wrong", "--exit-code").ends(2, "Verdict: Failed", "BREACHED  clean")
 	if text, err := os.ReadFile(page); err != nil || !strings.HasPrefix(string(text), "<!doctype html>") {
-		t.Errorf("--report wrote %d octets (%v), no page", len(text), err)
+		t.Errorf("--output-file wrote %d octets (%v), no page", len(text), err)
 	}
 	s.awaitCondition("long", v1alpha1.ConditionRunning, metav1.ConditionTrue, short)
-	s.plugin("", "stop", "long").ends(0, "long is being stopped; what was measured is kept\n")
+	s.plugin("", "stop", "long").ends(0, "long is stopping; the report keeps everything that was measured\n")
 	stopped.ends(4, "Verdict: Stopped")
 	s.plugin("", "report", "long", "--exit-code").ends(4, "Verdict: Stopped")
 	s.awaitCondition("late", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)

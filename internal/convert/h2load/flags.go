@@ -57,13 +57,13 @@ var known = []convert.Flag{
 
 // without are those that nothing becomes of, and why.
 var without = map[string]string{
-	"--log-file":             "no line is written for each request; h2surge run --report saves the figures",
+	"--log-file":             "no line is written for each request; h2surge run --output-file saves the figures",
 	"--qlog-file-base":       "there is no QUIC",
 	"--no-udp-gso":           "there is no QUIC",
 	"--max-udp-payload-size": "there is no QUIC",
 	"--ktls":                 "TLS is done in the process",
 	"--histogram":            "is a flag of h2surge run",
-	"--output-file":          "h2surge run --report saves the figures",
+	"--output-file":          "h2surge run --output-file saves the figures",
 	"--verbose":              "nothing is shown of single requests",
 	"--version":              "asks for nothing to be run",
 	"--help":                 "asks for nothing to be run",

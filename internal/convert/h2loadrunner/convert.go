@@ -43,9 +43,9 @@ func Convert(config []byte, o convert.Options) (yaml []byte, warnings []string, 
 // withoutCounterpart names what nothing becomes of.
 func (c *converter) withoutCounterpart() {
 	for _, f := range [][2]string{
-		{"log-file", "a line for each request is not written; h2surge run --report has the figures"},
+		{"log-file", "a line for each request is not written; h2surge run --output-file has the figures"},
 		{"failed-request-log-file", "failed requests are counted by cause, not dumped"},
-		{"statistics-file", "h2surge run --report saves the figures"},
+		{"statistics-file", "h2surge run --output-file saves the figures"},
 		{"request-per-second-feed-file", "the rate cannot be changed while the test runs; several stages in rates can plan it"},
 		{"builtin-server-listening-port", "there is no such server; metrics and status are the operator's"},
 		{"statistics-interval", "is not needed, figures are always there"},
