@@ -46,6 +46,9 @@ func (r *Runner) hire(s *rv.Share) (*crew, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.opts.Trial != nil {
+		program.InspectAll(trialBody)
+	}
 	n := min(r.opts.Workers, shard.MaxWorkers(s))
 	ctx, cancel := context.WithCancel(r.ctx)
 	c := &crew{cancel: cancel}
@@ -76,6 +79,9 @@ func (r *Runner) hire(s *rv.Share) (*crew, error) {
 	return c, nil
 }
 
+// trialBody bounds the response bodies of a trial, in octets, for steps without a bound of their own.
+const trialBody = 64 << 20
+
 func (r *Runner) member(c *crew, i int, program *chain.Program, part rv.Share, d *dialer) (*member, error) {
 	n, release, err := loop.NewNet()
 	if err != nil {
@@ -87,6 +93,7 @@ func (r *Runner) member(c *crew, i int, program *chain.Program, part rv.Share, d
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline,
 		Grain: r.opts.Grain, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
 	}
+	cfg.Trial = r.opts.Trial
 	cfg.Pin = poll.PreciseTimers
 	if len(r.cpus) > 0 {
 		to := r.cpus[i%len(r.cpus)]

@@ -16,6 +16,7 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cpu"
+	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/measure"
 )
 
@@ -39,6 +40,9 @@ type Options struct {
 	Grain time.Duration
 	// Alone: there is no other shard that has to end before teardown, so it follows at once.
 	Alone bool
+	// Trial runs one instance of each chain in the place of the load, and shows the exchanges. It needs one
+	// worker, and a share without slots.
+	Trial *loop.Trial
 	// Logger; nil drops all logs.
 	Logger *slog.Logger
 	// Node and Pod are told in snapshots.

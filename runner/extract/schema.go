@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -53,4 +54,33 @@ func (s *Schema) Valid(body []byte) (valid bool) {
 	}()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	return err == nil && s.compiled.Validate(doc) == nil
+}
+
+// Rejection says why Valid is false for a body; it is empty for a body that is valid. Unlike Valid it allocates.
+func (s *Schema) Rejection(body []byte) (why string) {
+	defer func() {
+		if p := recover(); p != nil {
+			why = fmt.Sprint(p)
+		}
+	}()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return "not a JSON text: " + err.Error()
+	}
+	if err := s.compiled.Validate(doc); err != nil {
+		return rejection(err.Error())
+	}
+	return ""
+}
+
+// rejection takes the places out of an error of the library, whose first line names the schema's address.
+func rejection(text string) string {
+	_, places, _ := strings.Cut(text, "\n")
+	var out []string
+	for line := range strings.SplitSeq(places, "\n") {
+		if line = strings.TrimPrefix(strings.TrimSpace(line), "- "); line != "" {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "; ")
 }

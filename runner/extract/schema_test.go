@@ -47,6 +47,22 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+func TestSchemaRejection(t *testing.T) {
+	s, err := NewSchema([]byte(`{"required":["id"],"properties":{"n":{"type":"integer"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]string{
+		`{"id":1,"n":2}`: "",
+		`{"n":"x"}`:      "at '': missing property 'id'; at '/n': got string, want integer",
+		`{`:              "not a JSON text: unexpected EOF",
+	} {
+		if got := s.Rejection([]byte(body)); got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}
+
 func TestSchemaErrors(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{`:                                     "JSON Schema: unexpected EOF",

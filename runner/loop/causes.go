@@ -50,6 +50,7 @@ func (w *Worker) violation(c *conn, err error) failure.Cause {
 func (w *Worker) connectFailed(c *conn, why failure.Cause) {
 	w.count(rv.FailureConnect, why)
 	w.problem = "target " + w.targets[c.target].plan.Name + ": " + why.Advised()
+	w.targets[c.target].failures++
 	w.disconnected(c, why)
 }
 
@@ -59,7 +60,11 @@ func (w *Worker) disconnected(c *conn, why failure.Cause) {
 	if why.Detail != "" {
 		detail += ": " + why.Detail
 	}
-	w.targets[c.target].unconnected = failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address}
+	unconnected := failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address, Advice: why.Advice}
+	if why.Kind == rv.CauseHTTP1 {
+		unconnected.Advice = failure.AdviceHTTP1
+	}
+	w.targets[c.target].unconnected = unconnected
 }
 
 // countEnd counts a connection that is lost, and returns why: when the peer has announced the end with

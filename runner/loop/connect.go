@@ -172,6 +172,7 @@ func (c *conn) isUsable() bool {
 // takeUp makes a connection ready for requests.
 func (w *Worker) takeUp(c *conn) {
 	c.openAt = w.now
+	w.targets[c.target].failures = 0
 	c.beginTable(w.targets[c.target].encoderTable)
 	w.targets[c.target].streams = int64(c.free())
 	if c.trialOf != none && !w.replaceByTrial(c) {

@@ -33,6 +33,9 @@ func (w *Worker) finishDone(tok int32) {
 	case w.lacksCapture(r, s):
 		why = rv.AbortMissingCapture
 	}
+	if w.trial != nil {
+		w.showDone(tok, s, failed, why)
+	}
 	c := &w.conns[r.conn]
 	c.worked, c.failures = true, 0
 	w.stall.progressAt = w.now
@@ -141,6 +144,9 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 		w.stall.progressAt = w.now
 	}
 	w.countFailed(r, why, cause)
+	if w.trial != nil {
+		w.showFailed(tok, abortReason[why], cause)
+	}
 	a := r.activation
 	w.expiries[w.program.Steps[r.step].TimeoutClass].remove(&w.requests, tok)
 	w.releaseRequest(tok)

@@ -35,6 +35,8 @@ func (w *Worker) proceed(i int32) {
 		for s := first; s < end; s++ {
 			if when := w.program.Steps[s].When; len(when) == 0 || w.program.Holds(when, &in.Instance, w.sources) {
 				w.activate(activation{instance: i, step: int32(s)}, pause)
+			} else if w.trial != nil {
+				w.showUnsent(activation{instance: i, step: int32(s)}, true, "")
 			}
 		}
 		if in.outstanding--; in.outstanding > 0 {
@@ -80,6 +82,9 @@ func (w *Worker) makeReady(a activation) {
 	t := w.route(in, &w.program.Steps[a.step])
 	switch {
 	case t == none:
+		if w.trial != nil {
+			w.showUnsent(a, false, rv.AbortLocation)
+		}
 		w.abortStep(a.instance, rv.AbortLocation)
 	case in.stage < 0:
 		w.targets[t].waiting.push(w.newRequest(a, t, w.now, in.stage))

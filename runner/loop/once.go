@@ -63,6 +63,9 @@ func (w *Worker) onceEnded(in *instance, why string) {
 		o = &w.teardown
 	}
 	o.running = false
+	if w.trial != nil {
+		w.trial.Ended(int(in.Chain), why)
+	}
 	c := &w.program.Chains[in.Chain]
 	switch {
 	case why != "" && in.stage == setupStage:

@@ -2,11 +2,11 @@ package loop
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/mask"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -81,32 +81,14 @@ func (w *Worker) newSample(r *request, failed string, whole bool) sample {
 	return out
 }
 
-// secretName matches names of header fields and of JSON members whose values may be secret.
-const secretName = `[\w.-]*(?:token|secret|password|passwd|credential|api[_-]?key|private|authorization|authenticat|cookie|session)[\w.-]*`
-
-var (
-	secretField  = regexp.MustCompile(`(?i)^` + secretName + `$`)
-	secretMember = regexp.MustCompile(`(?i)("` + secretName + `"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^\s,}\]"]+)`)
-	secretParam  = regexp.MustCompile(`(?i)\b(` + secretName + `=)[^&\s"';,]+`)
-	secretScheme = regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}`)
-)
-
-const masked = "***"
-
-func mask(s string) string {
-	s = secretMember.ReplaceAllString(s, `${1}"`+masked+`"`)
-	s = secretParam.ReplaceAllString(s, "${1}"+masked)
-	return secretScheme.ReplaceAllString(s, "${1}"+masked)
-}
-
 func sampleHeader(x *exchange) (out []rv.SampleField) {
 	left := rv.MaxSampleOctets
 	for _, f := range x.fields {
 		name, value := string(x.octets[f.name:f.value]), string(x.octets[f.value:f.end])
-		if secretField.MatchString(name) {
-			value = masked
+		if mask.IsSecret(name) {
+			value = mask.Hidden
 		}
-		value = mask(strings.ToValidUTF8(value, string(utf8.RuneError)))
+		value = mask.Text(strings.ToValidUTF8(value, string(utf8.RuneError)))
 		if left -= len(name) + len(value); left < 0 {
 			break
 		}
@@ -117,7 +99,7 @@ func sampleHeader(x *exchange) (out []rv.SampleField) {
 
 // sampleBody masks before it cuts, so that half of a secret is not left.
 func sampleBody(body []byte) string {
-	s := mask(string(bytes.ToValidUTF8(body[:min(len(body), 4*rv.MaxSampleOctets)], []byte(string(utf8.RuneError)))))
+	s := mask.Text(string(bytes.ToValidUTF8(body[:min(len(body), 4*rv.MaxSampleOctets)], []byte(string(utf8.RuneError)))))
 	return strings.ToValidUTF8(s[:min(len(s), rv.MaxSampleOctets)], "")
 }
 

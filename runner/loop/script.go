@@ -50,6 +50,9 @@ func (w *Worker) validate(in *instance, s *chain.Step, x *message.Exchange) bool
 
 // scriptFailed logs the first failures; they are all counted.
 func (w *Worker) scriptFailed(err error) {
+	if w.trial != nil {
+		w.trial.script = err.Error()
+	}
 	const logged = 10
 	if w.scriptFailures++; w.scriptFailures <= logged {
 		w.cfg.Log.Warn("a script failed", "err", err)

@@ -82,7 +82,7 @@ func (w *Worker) dropWaiting(at int64) {
 		var why failure.Cause
 		for t.waiting.len() > 0 {
 			tok := t.waiting.front()
-			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at {
+			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.unreachable(t) {
 				break
 			}
 			t.waiting.pop()
@@ -104,6 +104,9 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 		why = rv.AbortConnectionLost
 	case r.stage >= 0:
 		w.countDropped(int(r.stage), cause)
+	}
+	if w.trial != nil {
+		w.showFailed(tok, why, cause)
 	}
 	i := r.instance
 	w.releaseRequest(tok)

@@ -99,11 +99,22 @@ func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *r
 		x.keepRequest()
 	}
 	m := x.Request
+	var buf, head []byte
 	if c.h1 != nil {
-		return c.h1.Open(c.head.AppendMessage(c.h1.Begin(), m, len(m.Body)), uint32(tok), m.Body, wantH1(s, sampled)), true
+		buf = c.h1.Begin()
+		head = c.head.AppendMessage(buf, m, len(m.Body))
+	} else {
+		c.checkTable()
+		buf = c.h2.Begin()
+		head = c.encoder.AppendMessage(buf, m, len(m.Body))
 	}
-	c.checkTable()
-	return c.h2.Open(c.encoder.AppendMessage(c.h2.Begin(), m, len(m.Body)), uint32(tok), m.Body, wantH2(s, sampled)), true
+	if w.trial != nil {
+		w.sentInTrial(tok, head[len(buf):], c)
+	}
+	if c.h1 != nil {
+		return c.h1.Open(head, uint32(tok), m.Body, wantH1(s, sampled)), true
+	}
+	return c.h2.Open(head, uint32(tok), m.Body, wantH2(s, sampled)), true
 }
 
 // checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).

@@ -38,6 +38,8 @@ type Config struct {
 	Log *slog.Logger
 	// Changed is called on the worker's goroutine when Phase has changed. It must be short.
 	Changed func()
+	// Trial, when it is there, runs one instance of each chain in the place of the load.
+	Trial *Trial
 }
 
 // Phase is where a worker is on its way.
@@ -157,6 +159,7 @@ type Worker struct {
 	halted          bool
 	abort           bool
 	endedByDeadline bool
+	trial           *trial // nil but in a trial
 	stall           stall
 	// ending is why a connection ends, valid while its session is closed. why is the cause of the outcome that a session reports,
 	// valid during that report.
@@ -211,6 +214,8 @@ type target struct {
 	// unconnected is why requests are dropped while no connection is open: the last end of a connection, or
 	// failure to open one.
 	unconnected failure.Cause
+	// failures counts the failures in a row to open a connection, over all connections.
+	failures int
 	// ready steps wait for a slot.
 	ready ring[readyStep]
 }
@@ -242,6 +247,9 @@ func New(cfg Config) (*Worker, error) {
 	w.stall = w.newStall()
 	w.limits()
 	w.setup, w.teardown = w.newOnce(rv.PhaseSetup, setupStage), w.newOnce(rv.PhaseTeardown, teardownStage)
+	if cfg.Trial != nil {
+		w.beginTrial(cfg.Trial)
+	}
 	w.targets = make([]target, len(p.Targets), len(p.Targets)+maxFollowed)
 	for i := range p.Targets {
 		w.targets[i] = w.newTarget(&p.Targets[i], int32(i))
@@ -512,6 +520,9 @@ func (w *Worker) finish() {
 		w.stagePauses[w.stage.index] = w.stage.pausedBy(w.now)
 	}
 	w.dropWaiting(never)
+	if w.trial != nil {
+		w.showInFlight()
+	}
 	w.closeAll()
 	w.phase = Done
 	for _, f := range w.inbox.shut() {

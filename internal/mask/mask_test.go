@@ -1,0 +1,33 @@
+package mask_test
+
+import (
+	"testing"
+
+	"github.com/h2surge/h2surge/internal/mask"
+)
+
+func TestText(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":1}`:                                `{"a":1}`,
+		`{"refresh_token" : "x\"y","a":1}`:       `{"refresh_token" : "***","a":1}`,
+		`{"clientSecret":12,"a":1}`:              `{"clientSecret":"***","a":1}`,
+		`Authorization: Bearer abcdef.ghi-jkl==`: `Authorization: Bearer ***`,
+		`password=hunter2&user=a`:                `password=***&user=a`,
+		`{"token":"cut in the mid`:               `{"token":"***"`,
+	} {
+		if got := mask.Text(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestIsSecret(t *testing.T) {
+	for name, want := range map[string]bool{
+		"Authorization": true, "set-cookie": true, "x-api-key": true, "access_token": true,
+		"content-type": false, "location": false, "": false, "x token": false,
+	} {
+		if got := mask.IsSecret(name); got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
+		}
+	}
+}

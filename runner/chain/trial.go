@@ -1,0 +1,85 @@
+package chain
+
+import (
+	"strconv"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/message"
+)
+
+// InspectAll makes every step gather its whole exchange, so that a trial can show it. maxBody bounds the
+// response bodies of steps that look at no body; the bounds of the others stay, since checks depend on them.
+func (g *Program) InspectAll(maxBody int) {
+	for i := range g.Steps {
+		s := &g.Steps[i]
+		if !s.Inspect {
+			s.MaxBody = maxBody
+		}
+		s.inspectForScript(true)
+	}
+}
+
+// Finding is the result of one check of a response.
+type Finding struct {
+	// Name is the check's name; see rv.CheckStatus for those that have no name of their own.
+	Name   string
+	Passed bool
+	// Found is the value that the check looked at; HasFound is false when the response has no such value. Of a
+	// JSON Schema it is what the schema rejects.
+	Found    []byte
+	HasFound bool
+	// Want is what the value was compared with, with its placeholders filled. It is empty for checks of the
+	// status and of JSON Schemas.
+	Want []byte
+}
+
+// Findings makes all checks of an exchange, even those behind the first that fails, and copies what they found.
+// The first finding is that of the status. It allocates; Judge does not.
+func (s *Step) Findings(inst *Instance, src *Sources, x *message.Exchange) []Finding {
+	status := strconv.Itoa(x.Response.Status)
+	out := []Finding{{Name: rv.CheckStatus, Passed: s.accept.has(x.Response.Status), Found: []byte(status), HasFound: true}}
+	if s.needsBody && x.Cut {
+		out = append(out, Finding{
+			Name: rv.CheckBody, HasFound: true,
+			Found: strconv.AppendInt(nil, x.BodySize, 10), Want: strconv.AppendInt(nil, int64(s.MaxBody), 10),
+		})
+	}
+	for i := range s.checks {
+		out = append(out, s.checks[i].finding(inst, src, x))
+	}
+	return out
+}
+
+func (c *check) finding(inst *Instance, src *Sources, x *message.Exchange) Finding {
+	f := Finding{Name: c.name, Passed: c.passes(inst, src, x)}
+	if c.schema != nil {
+		if !f.Passed {
+			f.Found, f.HasFound = []byte(c.schema.Rejection(x.Response.Body)), true
+		}
+		return f
+	}
+	value, ok := src.extract(c.source, x)
+	f.Found, f.HasFound = append([]byte(nil), value...), ok
+	f.Want = c.want.appendTo(nil, inst)
+	return f
+}
+
+// CapturedValue is the content of one of an instance's slots.
+type CapturedValue struct {
+	Slot  int
+	Value []byte
+	// Has is false when the slot is empty: the response had no such value, and there is no default.
+	Has bool
+}
+
+// CapturedValues copies what the step's captures left in the instance, in the order of the step.
+func (s *Step) CapturedValues(inst *Instance) []CapturedValue {
+	var out []CapturedValue
+	for i := range s.captures {
+		slot := s.captures[i].slot
+		out = append(out, CapturedValue{
+			Slot: slot, Value: append([]byte(nil), inst.Captured(slot)...), Has: inst.captures[slot].set,
+		})
+	}
+	return out
+}
