@@ -16,6 +16,7 @@ import (
 	"github.com/h2surge/h2surge/internal/version"
 	"github.com/h2surge/h2surge/runner"
 	"github.com/h2surge/h2surge/runner/cpu"
+	"github.com/h2surge/h2surge/runner/loop"
 )
 
 func main() {
@@ -27,6 +28,9 @@ func parts() linked {
 	return linked{
 		newEngine: func(plan *rv.Plan, workers int, cpus []int) (engine, error) {
 			return runner.New(plan, runner.Options{Workers: workers, CPUs: cpus, Alone: true})
+		},
+		newTrial: func(plan *rv.Plan, trial *loop.Trial) (engine, error) {
+			return runner.New(plan, runner.Options{Workers: 1, NoPin: true, Alone: true, Trial: trial})
 		},
 		interrupts: interrupts,
 		keyboard:   keyboard,
@@ -62,6 +66,6 @@ operator runs in a cluster, or by a URL and the flags of h2load.`,
 		addPlugin(root, newKube(l))
 		return root
 	}
-	root.AddCommand(newRunCommand(l), newLintCommand(), newRenderCommand(), newExplainCommand(), newSchemaCommand(), newTargetCommand(), newConvertCommand(), newReportCommand(), newKubeCommand(newKube(l)), newVersionCommand(), newDemoTargetCommand())
+	root.AddCommand(newRunCommand(l), newTryCommand(l), newLintCommand(), newRenderCommand(), newExplainCommand(), newSchemaCommand(), newTargetCommand(), newConvertCommand(), newReportCommand(), newKubeCommand(newKube(l)), newVersionCommand(), newDemoTargetCommand())
 	return root
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/runner/loop"
 	"github.com/h2surge/h2surge/runner/tune"
 )
 
@@ -53,6 +54,7 @@ const runExample = `  h2surge run -f loadtest.yaml
 // linked are the parts of a run that tests replace.
 type linked struct {
 	newEngine  func(plan *rv.Plan, workers int, cpus []int) (engine, error)
+	newTrial   func(plan *rv.Plan, trial *loop.Trial) (engine, error)
 	interrupts func(signals) (<-chan os.Signal, func())
 	keyboard   func(io.Reader, io.Writer) (<-chan byte, func())
 	allowed    func() []int

@@ -158,7 +158,7 @@ func TestMistakes(t *testing.T) {
 		{"run", "-f", "loadtest.yaml", "--target-url", "z=http://x"},
 		{"run", "-o", "xml", url},
 		{"run", "--frequency", "1", url},
-		{"fly"},
+		{"launch"},
 		{"run", "-f", "/does/not/exist"},
 		{"run", "-f", "loadtest.yaml", "--output-file", "/does/not/exist/r.json"},
 		{"run", "-f", "wrong.yaml"},
