@@ -139,7 +139,7 @@ func (r *Runner) await(c *crew) {
 		case m.worker.Stalled() != "" && r.problem == "":
 			r.problem, r.message = rv.ProblemStalled, m.worker.Stalled()
 		case m.worker.DeadlineExceeded() && r.problem == "":
-			r.problem, r.message = rv.ProblemDeadline, fmt.Sprintf("the plan's deadline of %v has passed", r.plan.Deadline)
+			r.problem, r.message = rv.ProblemDeadline, fmt.Sprintf("the deadline of %v passed", r.plan.Deadline)
 		}
 	}
 	r.end()

@@ -136,11 +136,11 @@ func checkRates(rates []rv.Rate) error {
 		r := &rates[i]
 		switch {
 		case r.ClosedLoop == (r.Count > 0):
-			return fmt.Errorf("rates[%d]: exactly one of closedLoop and count is needed", i)
+			return fmt.Errorf("rates[%d]: exactly one of closedLoop and count is required", i)
 		case r.Count < 0 || r.Count > 0 && r.Period <= 0:
 			return fmt.Errorf("rates[%d]: count and period must be positive", i)
 		case r.Duration < 0 || r.Requests < 0 || r.Duration == 0 && r.Requests == 0:
-			return fmt.Errorf("rates[%d]: a positive duration or number of requests is needed", i)
+			return fmt.Errorf("rates[%d]: a positive duration or number of requests is required", i)
 		}
 	}
 	return nil
@@ -195,7 +195,7 @@ func (r *Runner) checkShare(s *rv.Share) error {
 	}
 	for i, c := range s.Connections {
 		if c < 1 || s.FirstConnection[i] < 0 {
-			return fmt.Errorf("connections[%d]: at least one is needed", i)
+			return fmt.Errorf("connections[%d]: must be at least 1", i)
 		}
 	}
 	for i, spans := range s.Variables {

@@ -238,7 +238,7 @@ func TestShareIsChecked(t *testing.T) {
 		{"share.shard: 1 of 1", func(s *rv.Share) { s.Shard = 1 }},
 		{"share.slots: residues must be sorted and below 0", func(s *rv.Share) { s.Slots.Of = 0 }},
 		{"share.connections: the plan has 1 targets", func(s *rv.Share) { s.Connections = nil }},
-		{"share.connections[0]: at least one is needed", func(s *rv.Share) { s.Connections = []int{0} }},
+		{"share.connections[0]: must be at least 1", func(s *rv.Share) { s.Connections = []int{0} }},
 		{"share.variables: the plan has 1", func(s *rv.Share) { s.Variables = nil }},
 		{"share.variables[0]: [0, 1000001) is not within [0, 1000000)", func(s *rv.Share) { s.Variables = [][]rv.Span{{{To: 1_000_001}}} }},
 		{"share.variables[0]: no values", func(s *rv.Share) { s.Variables = [][]rv.Span{{}} }},
@@ -410,9 +410,9 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 	for want, rates := range map[string][]rv.Rate{
 		"rates: the plan has 1":                                         {plan.Rates[0], plan.Rates[0]},
 		"rates[0]: only count and period may change":                    {{Name: "r", Count: 100, Period: time.Second, Duration: time.Hour}},
-		"rates[0]: exactly one of closedLoop and count is needed":       {{Name: "r", Duration: time.Minute}},
+		"rates[0]: exactly one of closedLoop and count is required":       {{Name: "r", Duration: time.Minute}},
 		"rates[0]: count and period must be positive":                   {{Name: "r", Count: 1, Duration: time.Minute}},
-		"rates[0]: a positive duration or number of requests is needed": {{Name: "r", Count: 1, Period: 1}},
+		"rates[0]: a positive duration or number of requests is required": {{Name: "r", Count: 1, Period: 1}},
 	} {
 		if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(plan), Rates: rates}); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)

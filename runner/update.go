@@ -49,9 +49,9 @@ func (r *Runner) fits(u *rv.Update, known bool) error {
 	case u.At != 0 && u.At < r.latest():
 		return fmt.Errorf("at: %d is before %d of revision %d: %w", u.At, r.latest(), r.revision(), ErrConflict)
 	case u.Leave && r.share == nil:
-		return fmt.Errorf("leave: there is no share yet: %w", ErrConflict)
+		return fmt.Errorf("leave: the runner has no share yet: %w", ErrConflict)
 	case r.leaving && !known:
-		return fmt.Errorf("another share is for a runner that stays, and this one has been told to leave: %w", ErrConflict)
+		return fmt.Errorf("share: the runner must leave and gets no other share: %w", ErrConflict)
 	case r.ctx.Err() != nil:
 		return fmt.Errorf("the runner has ended: %w", ErrConflict)
 	case u.Leave && reflect.ValueOf(u.Share).IsZero():
@@ -156,7 +156,7 @@ func (r *Runner) missed(updates []rv.Update) ([]loop.Change, error) {
 		case u.At < at:
 			return nil, fmt.Errorf("changes[%d].at: %d is before %d", i, u.At, at)
 		case u.Leave || !reflect.ValueOf(u.Share).IsZero():
-			return nil, fmt.Errorf("changes[%d]: what others have done has no share and no leave", i)
+			return nil, fmt.Errorf("changes[%d]: share and leave are not allowed", i)
 		}
 		rates, err := r.ratesOf(u)
 		if err != nil {

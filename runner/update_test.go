@@ -182,7 +182,7 @@ func TestMessagesOutOfPlace(t *testing.T) {
 		want     string // "": it is accepted
 		conflict bool
 	}{
-		{"leave without a share", update(rv.Update{Revision: 1, Leave: true}), "leave: there is no share yet", true},
+		{"leave without a share", update(rv.Update{Revision: 1, Leave: true}), "leave: the runner has no share yet", true},
 		{"no share", update(rv.Update{Revision: 1}), "share.shard: 0 of 0", false},
 		{"an offset before the start", update(rv.Update{Revision: 1, At: 5, Share: whole}), "at: 5 is an offset from the start", true},
 		{"the first", update(rv.Update{Revision: 3, Share: whole}), "", false},
@@ -193,14 +193,14 @@ func TestMessagesOutOfPlace(t *testing.T) {
 		{"instants out of order", start(rv.Update{Revision: 5, At: 7}, rv.Update{Revision: 6, At: 6}), "changes[1].at: 6 is before 7", false},
 		{"a negative instant", start(rv.Update{Revision: 5, At: -7}), "changes[0].at: -7 is before 0", false},
 		{"rates of another plan", start(rv.Update{Revision: 5, Rates: make([]rv.Rate, 2)}), "changes[0].rates[0]: exactly one of", false},
-		{"a share among changes", start(rv.Update{Revision: 5, Share: whole}), "changes[0]: what others", false},
-		{"leave among changes", start(rv.Update{Revision: 5, Leave: true}), "changes[0]: what others", false},
+		{"a share among changes", start(rv.Update{Revision: 5, Share: whole}), "changes[0]: share and leave", false},
+		{"leave among changes", start(rv.Update{Revision: 5, Leave: true}), "changes[0]: share and leave", false},
 		{"the start", start(rv.Update{Revision: 5}, rv.Update{Revision: 6, At: int64(time.Hour)}), "", false},
 		{"before the last", update(rv.Update{Revision: 7, At: 1, Share: whole}), "at: 1 is before 3600000000000 of revision 6", true},
 		{"negative", update(rv.Update{Revision: 7, At: -1, Share: whole}), "at: -1 is negative", false},
 		{"leave", update(rv.Update{Revision: 7, At: int64(2 * time.Hour), Leave: true}), "", false},
 		{"leave again", update(rv.Update{Revision: 7, At: int64(2 * time.Hour), Leave: true}), "", false},
-		{"another share behind it", update(rv.Update{Revision: 8, At: int64(2 * time.Hour), Share: other}), "told to leave", true},
+		{"another share behind it", update(rv.Update{Revision: 8, At: int64(2 * time.Hour), Share: other}), "must leave", true},
 	} {
 		err := tt.do()
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || errors.Is(err, ErrConflict) != tt.conflict {

@@ -97,7 +97,7 @@ func TestFilesOfTLS(t *testing.T) {
 		field string
 	}{
 		{fmt.Sprintf("ca: {file: %q}", none), []string{"--cacert", none}, "file " + none + ": no such file or directory", "--cacert", "tls.ca.file"},
-		{fmt.Sprintf("ca: {file: %q}", bad), []string{"--cacert", bad}, "no certificate in it", "--cacert", "tls.ca"},
+		{fmt.Sprintf("ca: {file: %q}", bad), []string{"--cacert", bad}, "contains no certificate", "--cacert", "tls.ca"},
 		{fmt.Sprintf("certificate: {files: {certificate: %[1]q, key: %[1]q}}", bad), []string{"--cert", bad}, "tls: failed to find any PEM data in certificate input", "--cert", "tls.certificate"},
 	} {
 		manifest := fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
@@ -126,7 +126,7 @@ spec:
 func TestWarningsNameFlags(t *testing.T) {
 	bad := file(t, "bad.pem", "this is no certificate")
 	got := h2surge(t, nil, nil, "run", "-H", ":method: post", "--cacert", bad, "https://127.0.0.1:1")
-	want := "warning: -H: methods are case-sensitive, and this one is not all upper case\n--cacert: no certificate in it\n"
+	want := "warning: -H: methods are case-sensitive, and this one is not all upper case\n--cacert: contains no certificate\n"
 	if got.errors != want || got.code != 1 {
 		t.Errorf("exit code %d\n%s, want\n%s", got.code, got.errors, want)
 	}

@@ -140,7 +140,7 @@ func readFile(stdin io.Reader, dir, name string) ([]byte, error) {
 func limited(name string, r io.Reader) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err == nil && len(content) > maxInput {
-		err = fmt.Errorf("%s has more than %d octets", name, maxInput)
+		err = fmt.Errorf("%s has more than %d bytes", name, maxInput)
 	}
 	return content, err
 }

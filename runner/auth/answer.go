@@ -44,7 +44,7 @@ func (o *oauth2) parse(status int, body []byte, hidden secrets) (grant, error) {
 	case a.AccessToken == "" && a.Error != "":
 		return grant{}, fmt.Errorf("answered without a token%s", a.words(hidden))
 	case err != nil:
-		return grant{}, errors.New("the answer is not JSON as RFC 6749 5.1 has it")
+		return grant{}, errors.New("the answer is not JSON as RFC 6749 5.1 requires")
 	case a.AccessToken == "":
 		return grant{}, errors.New("the answer has no access_token (RFC 6749 5.1)")
 	case !strings.EqualFold(a.TokenType, "Bearer") && a.TokenType != "":
@@ -73,7 +73,7 @@ func (a *answer) lifetime() (time.Duration, error) {
 	}
 	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(seconds >= 1) { // nor NaN
-		return 0, errors.New("expires_in is not a number of seconds from 1 on (RFC 6749 5.1)")
+		return 0, errors.New("expires_in is not a number of seconds of at least 1 (RFC 6749 5.1)")
 	}
 	return time.Duration(min(seconds, longestLifetime.Seconds()) * float64(time.Second)), nil
 }

@@ -43,7 +43,7 @@ func basicValue(c *rv.BasicAuth) (string, error) {
 	case err != nil:
 		return "", err
 	case strings.Contains(user, ":"):
-		return "", fmt.Errorf("basic.usernameFile %s: a user name has no colon (RFC 7617 2)", c.UsernameFile)
+		return "", fmt.Errorf("basic.usernameFile %s: a user name cannot contain a colon (RFC 7617 2)", c.UsernameFile)
 	case user == "" && password == "":
 		return "", fmt.Errorf("basic.usernameFile %s and passwordFile %s are empty", c.UsernameFile, c.PasswordFile)
 	}
@@ -74,10 +74,10 @@ func bearerValue(token string) (string, error) {
 	}
 	for i := range len(token) {
 		if token[i] == ' ' {
-			return "", errors.New(`the token has a space (RFC 6750 2.1); it is given without "Bearer"`)
+			return "", errors.New(`the token contains a space (RFC 6750 2.1); write it without "Bearer"`)
 		}
 		if token[i] < ' ' || token[i] >= 0x7f {
-			return "", errors.New("the token has a character that a field value cannot have (RFC 9110 5.5)")
+			return "", errors.New("the token contains a character that a field value cannot have (RFC 9110 5.5)")
 		}
 	}
 	return "Bearer " + token, nil
@@ -113,7 +113,7 @@ func read(path string) ([]byte, error) {
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(b) > maxFile {
-		err = fmt.Errorf("%s has more than %d octets", path, maxFile)
+		err = fmt.Errorf("%s has more than %d bytes", path, maxFile)
 	}
 	return b, err
 }

@@ -40,16 +40,16 @@ func TestFiles(t *testing.T) {
 		{name: "no password", user: "a", password: "\n", want: "Basic YTo="},
 		{name: "no user name", user: "\n", password: "a", want: "Basic OmE="},
 		{name: "neither", user: "\n", password: "\n", err: "are empty"},
-		{name: "a colon in the user name", user: "hush:a", password: "b", err: "a user name has no colon (RFC 7617 2)"},
+		{name: "a colon in the user name", user: "hush:a", password: "b", err: "a user name cannot contain a colon (RFC 7617 2)"},
 		{name: "control character", user: "a", password: "hush\nb", err: "basic.passwordFile"},
 		{name: "no user name's file", password: "hush", err: "basic.usernameFile"},
 		{name: "no password's file", user: "hush", err: "basic.passwordFile"},
 		{name: "RFC 6750 2.1", token: "mF_9.B5f-4.1JqM\n", want: "Bearer mF_9.B5f-4.1JqM"},
 		{name: "no token", token: "\n", err: "the token is empty"},
-		{name: "the scheme is in the file", token: "Bearer hush", err: `given without "Bearer"`},
+		{name: "the scheme is in the file", token: "Bearer hush", err: `write it without "Bearer"`},
 		{name: "not ASCII", token: "hush£", err: "RFC 9110 5.5"},
 		{name: "two lines", token: "hush\nhush", err: "control character at offset 4"},
-		{name: "too long", token: strings.Repeat("hush", 20000), err: "more than 65536 octets"},
+		{name: "too long", token: strings.Repeat("hush", 20000), err: "more than 65536 bytes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			file := func(name, content string) string { return write(t, dir, fmt.Sprint(name, i), content) }

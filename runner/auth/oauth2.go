@@ -71,7 +71,7 @@ func tlsConfig(c *rv.OAuth2, config *tls.Config) (*tls.Config, error) {
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("oauth2.caFile %s: no certificate in it", c.CAFile)
+		return nil, fmt.Errorf("oauth2.caFile %s: contains no certificate", c.CAFile)
 	}
 	return config, nil
 }
@@ -86,7 +86,7 @@ func checkOAuth2(c *rv.OAuth2) (*url.URL, error) {
 	}
 	switch {
 	case u.User != nil:
-		return nil, errors.New("oauth2.tokenURL has user information: a plan holds no secret")
+		return nil, errors.New("oauth2.tokenURL has user information, but a plan must not contain secrets")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return nil, fmt.Errorf("oauth2.tokenURL %q is not an absolute http or https URL", c.TokenURL)
 	case strings.Contains(c.TokenURL, "#"):
@@ -103,7 +103,7 @@ func checkOAuth2(c *rv.OAuth2) (*url.URL, error) {
 	}
 	for name := range c.Parameters {
 		if name == "" || slices.Contains(ownFields, name) {
-			return nil, fmt.Errorf("oauth2.parameters: %q cannot be one", name)
+			return nil, fmt.Errorf("oauth2.parameters: %q cannot be a parameter", name)
 		}
 	}
 	return u, nil
@@ -172,7 +172,7 @@ func (o *oauth2) post(ctx context.Context, secret string) (status int, body []by
 	defer response.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
-		err = fmt.Errorf("the answer has more than %d octets", maxAnswer)
+		err = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 	}
 	return response.StatusCode, body, err
 }

@@ -62,7 +62,7 @@ func sourceOf(c *rv.Auth, config *tls.Config) (source, error) {
 		sources = append(sources, o.fetch)
 	}
 	if len(sources) != 1 {
-		return nil, errors.New("exactly one of basic, bearer and oauth2 is needed")
+		return nil, errors.New("exactly one of basic, bearer and oauth2 is required")
 	}
 	return sources[0], nil
 }

@@ -28,7 +28,7 @@ func (s secrets) in(text string) bool {
 // quote is a peer's words as an error may tell them.
 func (s secrets) quote(text string) string {
 	if s.in(text) {
-		return "(withheld, it has the client's secret in it)"
+		return "(not shown, because it contains the client's secret)"
 	}
 	const most = 200
 	if len(text) > most {
@@ -43,7 +43,7 @@ func (s secrets) strip(err error) error {
 		err = u.Err
 	}
 	if s.in(err.Error()) {
-		return errors.New("failed, for a reason that has the client's secret in it and is withheld")
+		return errors.New("failed; the reason is not shown, because it contains the client's secret")
 	}
 	return err
 }

@@ -257,7 +257,7 @@ func TestCompileTellsTheFault(t *testing.T) {
 		edit func(p *rv.Plan)
 		want string
 	}{
-		{"no chains", func(p *rv.Plan) { p.Chains = nil }, "the plan needs targets, chains and rates"},
+		{"no chains", func(p *rv.Plan) { p.Chains = nil }, "targets, chains and rates are required"},
 		{"no endpoints", func(p *rv.Plan) { p.Targets[0].Endpoints = nil }, "targets[0].endpoints: empty"},
 		{"unknown target", func(p *rv.Plan) { p.Chains[1].Target = 1 }, "chains[1].target: there is no target 1"},
 		{"weight", func(p *rv.Plan) { p.Chains[0].Weight = 0 }, "chains[0].weight: 0 is below 1"},
@@ -265,11 +265,11 @@ func TestCompileTellsTheFault(t *testing.T) {
 		{"capture", func(p *rv.Plan) { p.Chains[1].Steps[0].Path = rv.Text{{Capture: 1}} }, "chains[1].steps[0].path[0]: there is no capture 1"},
 		{"slot", func(p *rv.Plan) { p.Chains[0].Steps[0].Capture[0].Slot = -1 }, "chains[0].steps[0].capture[0].slot: there is no slot -1"},
 		{"timeout", func(p *rv.Plan) { p.Chains[0].Steps[0].Timeout = 0 }, "chains[0].steps[0].timeout: 0s is not between 0 and 24h"},
-		{"status", func(p *rv.Plan) { p.Chains[0].Steps[0].Expect.Status[0].From = 99 }, "chains[0].steps[0].expect.status[0]: 99 to 201 is no range of status codes"},
-		{"method", func(p *rv.Plan) { p.Chains[0].Steps[0].Method = "A B" }, `chains[0].steps[0].method: "A B" is no token`},
-		{"header", func(p *rv.Plan) { p.Chains[0].Steps[0].Headers[0].Name = lit("a:b") }, `chains[0].steps[0].headers[0].name: "a:b" is no token`},
+		{"status", func(p *rv.Plan) { p.Chains[0].Steps[0].Expect.Status[0].From = 99 }, "chains[0].steps[0].expect.status[0]: 99 to 201 is not a range of status codes"},
+		{"method", func(p *rv.Plan) { p.Chains[0].Steps[0].Method = "A B" }, `chains[0].steps[0].method: "A B" is not a token`},
+		{"header", func(p *rv.Plan) { p.Chains[0].Steps[0].Headers[0].Name = lit("a:b") }, `chains[0].steps[0].headers[0].name: "a:b" is not a token`},
 		{"path", func(p *rv.Plan) { p.Chains[0].Steps[0].Path = nil }, "chains[0].steps[0].path: empty"},
-		{"range", func(p *rv.Plan) { p.Variables[0].Range.Step = 0 }, fmt.Sprintf("variables[0] (ue): range: %+v is empty or out of bounds", rv.Range{Start: 5, End: 1000, Width: 6})},
+		{"range", func(p *rv.Plan) { p.Variables[0].Range.Step = 0 }, fmt.Sprintf("variables[0] (ue): range: %+v is empty or out of range", rv.Range{Start: 5, End: 1000, Width: 6})},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := lifeCycle()

@@ -48,7 +48,7 @@ func (r *Resources) content(c *rv.Content) ([]byte, error) {
 // file never quotes what the file holds: it may be secret.
 func (r *Resources) file(c *rv.Content) ([]byte, error) {
 	if r.ReadFile == nil {
-		return nil, fmt.Errorf("file %s: there are no files here", c.File)
+		return nil, fmt.Errorf("file %s: files cannot be used here", c.File)
 	}
 	b, err := r.ReadFile(c.File)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *Resources) file(c *rv.Content) ([]byte, error) {
 	out, err := base64.StdEncoding.AppendDecode(nil, b)
 	var bad base64.CorruptInputError
 	if errors.As(err, &bad) {
-		return nil, fmt.Errorf("file %s: octet %d is not base64 (RFC 4648 4)", c.File, int64(bad))
+		return nil, fmt.Errorf("file %s: byte %d is not base64 (RFC 4648 4)", c.File, int64(bad))
 	}
 	return out, err
 }

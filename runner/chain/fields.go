@@ -37,7 +37,7 @@ const UserAgent = "h2surge"
 // fields first (RFC 9113 8.3), content-length last.
 func requestFields(in *rv.Step, b *builder, body text) ([]fieldSource, error) {
 	if !httpguts.ValidHeaderFieldName(in.Method) {
-		return nil, fmt.Errorf("method: %q is no token", in.Method)
+		return nil, fmt.Errorf("method: %q is not a token", in.Method)
 	}
 	path, err := b.build(in.Path)
 	if err != nil {
@@ -86,7 +86,7 @@ func (b *builder) header(h *rv.Header) (fieldSource, error) {
 	lowered := []byte(name.literal())
 	lower(lowered)
 	if f.name = string(lowered); !httpguts.ValidHeaderFieldName(f.name) {
-		return f, fmt.Errorf("name: %q is no token", f.name)
+		return f, fmt.Errorf("name: %q is not a token", f.name)
 	}
 	return f, nil
 }

@@ -87,7 +87,7 @@ func (b *builder) flow(in *rv.Step) (Flow, error) {
 	}
 	switch {
 	case f.Retries < 0 || f.backoff < 0 || f.maxBackoff < 0 || f.maxBackoff > int64(longestPause):
-		return f, fmt.Errorf("onFailure: %+v is out of bounds", in.OnFailure)
+		return f, fmt.Errorf("onFailure: %+v is out of range", in.OnFailure)
 	case f.Group < 0:
 		return f, fmt.Errorf("group: %d is negative", f.Group)
 	}

@@ -28,11 +28,11 @@ func (b *builder) function(in *rv.Function) (function, error) {
 		rv.FunctionUpper, rv.FunctionLower, rv.FunctionSHA256:
 	case rv.FunctionPad:
 		if in.Width < 1 || in.Width > maxPad || utf8.RuneCountInString(in.Fill) != 1 {
-			return f, fmt.Errorf(": pad needs a width of 1 to %d and one character", maxPad)
+			return f, fmt.Errorf(": pad needs a width from 1 to %d and one character", maxPad)
 		}
 	case rv.FunctionHMACSHA256:
 		if in.Key == nil || len(in.Key.Functions) > 0 {
-			return f, fmt.Errorf(".key: a reference without functions is needed")
+			return f, fmt.Errorf(".key: must be a reference without functions")
 		}
 		key, err := b.reference(in.Key)
 		if err != nil {
@@ -40,7 +40,7 @@ func (b *builder) function(in *rv.Function) (function, error) {
 		}
 		f.key = f.key.add(key)
 	default:
-		return f, fmt.Errorf(": there is no function %q", in.Name)
+		return f, fmt.Errorf(": unknown function %q", in.Name)
 	}
 	return f, nil
 }

@@ -31,7 +31,7 @@ func (b *builder) bodyFrom(in *rv.BodyFrom) (text, error) {
 		}
 		built, err := b.part(&part)
 		if err != nil {
-			return nil, fmt.Errorf("content, a hole%w", err)
+			return nil, fmt.Errorf("content, a placeholder%w", err)
 		}
 		out = out.add(built)
 	}
@@ -52,7 +52,7 @@ func (b *builder) resolve(ref *holes.Reference) (rv.Part, error) {
 	case part.Variable > 0:
 		part.Global = 0
 	case part.Global == 0:
-		return part, fmt.Errorf("${%s} is no variable, and no capture of the chain", ref.Name)
+		return part, fmt.Errorf("${%s} is not a variable or a capture of the chain", ref.Name)
 	}
 	if part.Column != "" && part.Variable == 0 {
 		return part, fmt.Errorf("${%s.%s}: only variables of type csv have columns", ref.Name, ref.Column)

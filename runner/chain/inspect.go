@@ -143,7 +143,7 @@ func (b *builder) check(in *rv.Check) (c check, err error) {
 		}
 		return c, nil
 	case in.Source == nil || in.Match == nil:
-		return c, fmt.Errorf("source: it and match, or schema, are needed")
+		return c, fmt.Errorf("source: source and match, or schema, are required")
 	}
 	if c.source, err = extract.New(*in.Source); err != nil {
 		return c, fmt.Errorf("source.%w", err)
@@ -253,7 +253,7 @@ func newStatusSet(ranges []rv.StatusRange) (statusSet, error) {
 	}
 	for i, r := range ranges {
 		if r.From < 100 || r.To > 599 || r.From > r.To {
-			return s, fmt.Errorf("[%d]: %d to %d is no range of status codes", i, r.From, r.To)
+			return s, fmt.Errorf("[%d]: %d to %d is not a range of status codes", i, r.From, r.To)
 		}
 		for c := r.From; c <= r.To; c++ {
 			s[c/64] |= 1 << (c % 64)

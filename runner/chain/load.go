@@ -19,7 +19,7 @@ func Compile(p *rv.Plan) (*Program, error) { return Load(p, Resources{}) }
 // Files are read whole, and kept as long as the program. A table may have 1 GiB; see table.
 func Load(p *rv.Plan, r Resources) (*Program, error) {
 	if len(p.Targets) == 0 || len(p.Chains) == 0 || len(p.Rates) == 0 {
-		return nil, fmt.Errorf("the plan needs targets, chains and rates")
+		return nil, fmt.Errorf("targets, chains and rates are required")
 	}
 	g := &Program{Globals: p.Globals, Timeouts: timeouts(p), Seed: p.Seed}
 	for i := range p.Variables {
@@ -43,7 +43,7 @@ func Load(p *rv.Plan, r Resources) (*Program, error) {
 		load = load || p.Chains[i].Phase == rv.PhaseLoad
 	}
 	if !load {
-		return nil, fmt.Errorf("chains: all are of setup or teardown, none makes load")
+		return nil, fmt.Errorf("chains: all chains are setup or teardown chains; at least one load chain is required")
 	}
 	return g, nil
 }
@@ -95,7 +95,7 @@ func (b *builder) endpoint(e *rv.Endpoint, t *rv.Target) error {
 		found.Address = e.Address
 	}
 	if secure := found.Scheme == "https"; secure != (t.TLS != nil) {
-		return fmt.Errorf(": the scheme is %s, which is not what the target's other settings are made for", found.Scheme)
+		return fmt.Errorf(": the scheme is %s, which does not match the other settings of the target", found.Scheme)
 	}
 	*e = found
 	return nil

@@ -196,40 +196,40 @@ func TestLoadTellsTheFault(t *testing.T) {
 		edit func(*rv.Plan)
 		want string
 	}{
-		{"env", variable(rv.Variable{Name: "e", Env: &rv.Env{Name: "NONE"}}), "variables[1] (e): env: NONE is not set in the runner's environment, and there is no default"},
+		{"env", variable(rv.Variable{Name: "e", Env: &rv.Env{Name: "NONE"}}), "variables[1] (e): env: NONE is not set in the environment of the runner, and there is no default"},
 		{"file", variable(rv.Variable{Name: "f", Constant: &rv.Content{File: "/none"}}), "variables[1] (f): constant: file: open /none: file does not exist"},
-		{"base64", variable(rv.Variable{Name: "f", Constant: &rv.Content{File: "/bad64", Base64: true}}), "variables[1] (f): constant: file /bad64: octet 1 is not base64 (RFC 4648 4)"},
+		{"base64", variable(rv.Variable{Name: "f", Constant: &rv.Content{File: "/bad64", Base64: true}}), "variables[1] (f): constant: file /bad64: byte 1 is not base64 (RFC 4648 4)"},
 		{"csv", variable(rv.Variable{Name: "c", CSV: &rv.CSV{Content: rv.Content{File: "/secret"}}}), "variables[1] (c): csv: the table has no rows"},
-		{"nothing", variable(rv.Variable{Name: "n"}), "variables[1] (n): there is no source of values"},
+		{"nothing", variable(rv.Variable{Name: "n"}), "variables[1] (n): a source of values is required"},
 		{"order", variable(rv.Variable{Name: "n", List: []string{"a"}, Order: "up"}), `variables[1] (n): order: there is no "up"`},
 		{"scope", variable(rv.Variable{Name: "n", List: []string{"a"}, Scope: "up"}), `variables[1] (n): scope: there is no "up"`},
-		{"global time", variable(rv.Variable{Name: "n", Timestamp: &rv.Timestamp{Format: rv.TimeRFC3339}, Scope: rv.ScopeGlobal}), "variables[1] (n): scope: a timestamp cannot be global, runners have different clocks"},
-		{"random", variable(rv.Variable{Name: "n", Random: &rv.Random{Choice: []rv.Choice{{Value: "a"}}}}), "variables[1] (n): random.choice[0].weight: 0 is out of bounds"},
-		{"no column", variable(rv.Variable{Name: "colour", CSV: table}), `chains[0].steps[1].headers[1].value[1]: the variable colour is a table: a column is needed; the first row names 2`},
+		{"global time", variable(rv.Variable{Name: "n", Timestamp: &rv.Timestamp{Format: rv.TimeRFC3339}, Scope: rv.ScopeGlobal}), "variables[1] (n): scope: a timestamp cannot be global, because runners have different clocks"},
+		{"random", variable(rv.Variable{Name: "n", Random: &rv.Random{Choice: []rv.Choice{{Value: "a"}}}}), "variables[1] (n): random.choice[0].weight: 0 is out of range"},
+		{"no column", variable(rv.Variable{Name: "colour", CSV: table}), `chains[0].steps[1].headers[1].value[1]: the variable colour is a table and needs a column; the first row names 2`},
 		{"a column", step(func(s *rv.Step) { s.Path = rv.Text{{Variable: 1, Column: "x"}} }), "chains[0].steps[1].path[0]: the variable ue has no columns"},
 		{"global", step(func(s *rv.Step) { s.Body = rv.Text{{Global: 1}} }), "chains[0].steps[1].body[0]: there is no global 1"},
-		{"function", step(func(s *rv.Step) { s.Body = rv.Text{{Variable: 1, Functions: []rv.Function{{Name: "rot13"}}}} }), `chains[0].steps[1].body[0].functions[0]: there is no function "rot13"`},
+		{"function", step(func(s *rv.Step) { s.Body = rv.Text{{Variable: 1, Functions: []rv.Function{{Name: "rot13"}}}} }), `chains[0].steps[1].body[0].functions[0]: unknown function "rot13"`},
 		{"key", step(func(s *rv.Step) {
 			s.Body = rv.Text{{Variable: 1, Functions: []rv.Function{{Name: rv.FunctionHMACSHA256, Key: &rv.Part{Capture: 9}}}}}
 		}), "chains[0].steps[1].body[0].functions[0].key: there is no capture 9"},
-		{"bodyFrom", step(func(s *rv.Step) { s.BodyFrom = &rv.BodyFrom{Content: rv.Content{File: "/unknown"}} }), "chains[0].steps[1].bodyFrom.content: ${nobody} is no variable, and no capture of the chain"},
+		{"bodyFrom", step(func(s *rv.Step) { s.BodyFrom = &rv.BodyFrom{Content: rv.Content{File: "/unknown"}} }), "chains[0].steps[1].bodyFrom.content: ${nobody} is not a variable or a capture of the chain"},
 		{"step's target", step(func(s *rv.Step) { s.Target = 7 }), "chains[0].steps[1].target: there is no target 7"},
 		{"think", step(func(s *rv.Step) { s.Think = &rv.Think{Min: 2, Max: 1} }), "chains[0].steps[1].think: max 1ns is below min 2ns"},
 		{"when", step(func(s *rv.Step) { s.When = []rv.Condition{{Value: lit("a"), Match: rv.Match{Op: "like"}}} }), `chains[0].steps[1].when[0].match.op: unknown comparison "like"`},
 		{"when, step", func(p *rv.Plan) {
 			p.Variables[0].Scope = rv.ScopeStep
 			p.Chains[0].Steps[0].When = []rv.Condition{{Value: rv.Text{{Variable: 1}}, Match: rv.Match{Op: rv.MatchEquals}}}
-		}, "chains[0].steps[0].when[0].value[0]: the variable ue is drawn for the request, which is not made yet here"},
-		{"check", step(func(s *rv.Step) { s.Expect.Checks = []rv.Check{{Name: "c"}} }), "chains[0].steps[1].expect.checks[0].source: it and match, or schema, are needed"},
+		}, "chains[0].steps[0].when[0].value[0]: the variable ue has a new value for each request, so it cannot be used here"},
+		{"check", step(func(s *rv.Step) { s.Expect.Checks = []rv.Check{{Name: "c"}} }), "chains[0].steps[1].expect.checks[0].source: source and match, or schema, are required"},
 		{"check's name", step(func(s *rv.Step) { s.Expect.Checks = []rv.Check{{Name: "status"}} }), `chains[0].steps[1].expect.checks[0].name: "status" is taken`},
 		{"schema", step(func(s *rv.Step) { s.Expect.Checks = []rv.Check{{Name: "c", Schema: &rv.Content{File: "/none"}}} }), "chains[0].steps[1].expect.checks[0].schema: file: open /none: file does not exist"},
 		{"script", step(func(s *rv.Step) { s.Script = &rv.Script{Name: "s", Content: *text1("x = 1")} }), "chains[0].steps[1].script: s: the script defines none of"},
 		{"phase", func(p *rv.Plan) { p.Chains[0].Phase = "lunch" }, `chains[0].phase: there is no "lunch"`},
 		{"publish", func(p *rv.Plan) { p.Chains[0].Publish = []int{1} }, "chains[0].publish[0]: there is no global 1"},
-		{"no load", func(p *rv.Plan) { p.Chains[0].Phase, p.Chains[1].Phase = rv.PhaseSetup, rv.PhaseTeardown }, "chains: all are of setup or teardown, none makes load"},
-		{"url", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = rv.Text{{Variable: 1}} }, "targets[0].endpoints[0].url[0]: the variable ue has no value that is constant on a runner"},
+		{"no load", func(p *rv.Plan) { p.Chains[0].Phase, p.Chains[1].Phase = rv.PhaseSetup, rv.PhaseTeardown }, "chains: all chains are setup or teardown chains; at least one load chain is required"},
+		{"url", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = rv.Text{{Variable: 1}} }, "targets[0].endpoints[0].url[0]: the value of variable ue is not constant on a runner"},
 		{"url's form", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = lit("ftp://a") }, "targets[0].endpoints[0].url: must begin with http:// or https://"},
-		{"url's scheme", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = lit("https://a") }, "targets[0].endpoints[0].url: the scheme is https, which is not what"},
+		{"url's scheme", func(p *rv.Plan) { p.Targets[0].Endpoints[0].URL = lit("https://a") }, "targets[0].endpoints[0].url: the scheme is https, which does not match"},
 	} {
 		p := lifeCycle()
 		tt.edit(p)

@@ -22,13 +22,13 @@ func newRandom(r *rv.Random) (random, error) {
 		return &randomString{alphabet: "0123456789abcdef", length: r.Hex, safe: true}, nil
 	case r.String != nil:
 		if r.String.Length < 1 || r.String.Alphabet == "" || len(r.String.Alphabet) > 256 {
-			return nil, fmt.Errorf("string: length and alphabet are needed, of 256 octets at most")
+			return nil, fmt.Errorf("string: length and alphabet are required, of at most 256 bytes")
 		}
 		return &randomString{alphabet: r.String.Alphabet, length: r.String.Length, safe: newList([]string{r.String.Alphabet}).safe}, nil
 	case len(r.Choice) > 0:
 		return newChoice(r.Choice)
 	}
-	return nil, fmt.Errorf("none of integer, hex, string and choice")
+	return nil, fmt.Errorf("one of integer, hex, string and choice is required")
 }
 
 // randomInteger draws the number itself.
@@ -40,7 +40,7 @@ type randomInteger struct {
 
 func newRandomInteger(r *rv.RandomInteger) (*randomInteger, error) {
 	if r.Min < 0 || r.Max < r.Min || r.Width < 0 || r.Width > maxWidth {
-		return nil, fmt.Errorf("integer: %+v is empty or out of bounds", *r)
+		return nil, fmt.Errorf("integer: %+v is empty or out of range", *r)
 	}
 	return &randomInteger{numbers: numbers{step: 1, width: r.Width}, min: r.Min, span: uint64(r.Max - r.Min)}, nil
 }
@@ -94,7 +94,7 @@ func newChoice(all []rv.Choice) (*choice, error) {
 	sum := uint64(0)
 	for i := range all {
 		if all[i].Weight < 1 || all[i].Weight > 1<<31 {
-			return nil, fmt.Errorf("choice[%d].weight: %d is out of bounds", i, all[i].Weight)
+			return nil, fmt.Errorf("choice[%d].weight: %d is out of range", i, all[i].Weight)
 		}
 		sum += uint64(all[i].Weight)
 		items = append(items, all[i].Value)

@@ -143,7 +143,7 @@ func (v *Values) SetValue(name string, value []byte) error {
 	case !ok:
 		return fmt.Errorf("vars.%s cannot be set: no step of the chain captures it", name)
 	case !v.Instance.Capture(slot, value):
-		return fmt.Errorf("vars.%s cannot be set: an instance keeps at most %d octets", name, MaxCaptured)
+		return fmt.Errorf("vars.%s cannot be set: an instance can store at most %d bytes", name, MaxCaptured)
 	}
 	return nil
 }

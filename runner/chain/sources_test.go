@@ -320,7 +320,7 @@ func TestPermutationIsABijection(t *testing.T) {
 	huge := newPermutation(1e18, 1)
 	for i := range int64(100) {
 		if at := huge.at(1e18 - 1 - i); at < 0 || at >= 1e18 {
-			t.Errorf("%d is out of bounds", at)
+			t.Errorf("%d is out of range", at)
 		}
 	}
 }

@@ -32,14 +32,14 @@ type table struct {
 // no rows.
 func newTable(c *rv.CSV, content []byte) (*table, error) {
 	if len(content) > maxTable {
-		return nil, fmt.Errorf("%d octets are more than %d", len(content), maxTable)
+		return nil, fmt.Errorf("%d bytes are more than the limit of %d", len(content), maxTable)
 	}
 	comma, n := utf8.DecodeRuneInString(c.Delimiter)
 	switch {
 	case c.Delimiter == "":
 		comma = ','
 	case n != len(c.Delimiter) || comma == utf8.RuneError || strings.ContainsRune("\"\r\n", comma):
-		return nil, fmt.Errorf("delimiter: %q is not one character that may stand between fields", c.Delimiter)
+		return nil, fmt.Errorf("delimiter: %q is not a character that can separate fields", c.Delimiter)
 	}
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\uFEFF"))))
 	r.Comma, r.ReuseRecord, r.FieldsPerRecord = comma, true, len(c.Columns)
@@ -59,7 +59,7 @@ func newTable(c *rv.CSV, content []byte) (*table, error) {
 func (t *table) header(r *csv.Reader) error {
 	names, err := r.Read()
 	if err != nil {
-		return fmt.Errorf("the row with the names of the columns: %w", csvError(err))
+		return fmt.Errorf("the row with the column names: %w", csvError(err))
 	}
 	t.columns = slices.Clone(names)
 	return nil

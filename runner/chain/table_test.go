@@ -54,7 +54,7 @@ func TestTablesThatAreNone(t *testing.T) {
 		content string
 		want    string
 	}{
-		{rv.CSV{}, "", "the row with the names of the columns: the table is empty"},
+		{rv.CSV{}, "", "the row with the column names: the table is empty"},
 		{rv.CSV{}, "a,b\n", "the table has no rows"},
 		{rv.CSV{Columns: []string{"a"}}, "\n\n", "the table has no rows"},
 		{rv.CSV{}, "a,b\n1\n", "line 2: wrong number of fields"},
@@ -62,8 +62,8 @@ func TestTablesThatAreNone(t *testing.T) {
 		{rv.CSV{}, "a\n\"x\n", `line 2: extraneous or missing " in quoted-field`},
 		{rv.CSV{}, "a,a\n1,2\n", "columns 1 and 2 have the same name"},
 		{rv.CSV{}, "a,\n1,2\n", "column 2 has no name"},
-		{rv.CSV{Delimiter: "::"}, "a\n1\n", `delimiter: "::" is not one character that may stand between fields`},
-		{rv.CSV{Delimiter: "\n"}, "a\n1\n", `delimiter: "\n" is not one character that may stand between fields`},
+		{rv.CSV{Delimiter: "::"}, "a\n1\n", `delimiter: "::" is not a character that can separate fields`},
+		{rv.CSV{Delimiter: "\n"}, "a\n1\n", `delimiter: "\n" is not a character that can separate fields`},
 	} {
 		_, err := newTable(&tt.csv, []byte(tt.content))
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
@@ -79,7 +79,7 @@ func TestColumnsThatAreNone(t *testing.T) {
 		column, want string
 	}{
 		{rv.CSV{}, "key", `the variable user has no column "key"; the first row names 2`},
-		{rv.CSV{}, "", "the variable user is a table: a column is needed; the first row names 2"},
+		{rv.CSV{}, "", "the variable user is a table and needs a column; the first row names 2"},
 		{rv.CSV{Columns: []string{"name", "token"}}, "key", `the variable user has no column "key"; there are ["name" "token"]`},
 	} {
 		table, err := newTable(&tt.csv, []byte("anna,hidden\nbert,hidden\n"))

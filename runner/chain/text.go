@@ -120,12 +120,12 @@ func (b *builder) variable(i int, column string) (piece, error) {
 	case v.fixed:
 		return piece{literal: v.values.append(nil, v.value, c)}, nil
 	case b.chain == nil:
-		return piece{}, fmt.Errorf(": the variable %s has no value that is constant on a runner", v.name)
+		return piece{}, fmt.Errorf(": the value of variable %s is not constant on a runner", v.name)
 	case v.scope == rv.ScopeWorker:
 		b.chain.settle(i)
 		p.kind, p.index = pieceWorker, i
 	case v.scope == rv.ScopeStep && b.beforeRequest:
-		return piece{}, fmt.Errorf(": the variable %s is drawn for the request, which is not made yet here", v.name)
+		return piece{}, fmt.Errorf(": the variable %s has a new value for each request, so it cannot be used here", v.name)
 	case v.scope == rv.ScopeStep:
 		p.index = b.chain.draw(&b.step.draws, i, v.stop)
 	default:
@@ -159,7 +159,7 @@ func (c *Chain) settle(variable int) {
 	c.settles = append(c.settles, variable)
 }
 
-var errNotConstant = errors.New(": only what is constant on a runner is possible here")
+var errNotConstant = errors.New(": only values that are constant on a runner can be used here")
 
 // constant builds a text without holes.
 func (b *builder) constant(in rv.Text) (string, error) {

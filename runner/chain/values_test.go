@@ -89,7 +89,7 @@ func TestRandomIntegerHasItsEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
 		if x := v.random.draw(r); x < 0 {
-			t.Fatalf("%d is out of bounds", x)
+			t.Fatalf("%d is out of range", x)
 		}
 	}
 }

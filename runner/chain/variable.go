@@ -82,7 +82,7 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 	case v.Counter != nil:
 		c := v.Counter
 		if c.Start < 0 || c.Step < 1 || c.Width < 0 || c.Width > maxWidth {
-			return fmt.Errorf("counter: %+v is out of bounds", *c)
+			return fmt.Errorf("counter: %+v is out of range", *c)
 		}
 		out.drawing, out.values = drawSlot, &numbers{start: c.Start, step: c.Step, width: c.Width}
 	case v.Timestamp != nil:
@@ -120,7 +120,7 @@ func (out *variable) constant(v *rv.Variable, r *Resources) error {
 		case ok:
 			value = found
 		case v.Env.Default == nil:
-			return fmt.Errorf("env: %s is not set in the runner's environment, and there is no default", v.Env.Name)
+			return fmt.Errorf("env: %s is not set in the environment of the runner, and there is no default", v.Env.Name)
 		default:
 			value = *v.Env.Default
 		}
@@ -133,7 +133,7 @@ func (out *variable) constant(v *rv.Variable, r *Resources) error {
 		}
 		value = string(b)
 	default:
-		return errors.New("there is no source of values")
+		return errors.New("a source of values is required")
 	}
 	out.values = newList([]string{value})
 	return nil
@@ -156,7 +156,7 @@ func (out *variable) order(o rv.Order) error {
 // settle draws the one value of a global variable, as every runner does.
 func (out *variable) settle() error {
 	if out.drawing == drawTime {
-		return errors.New("scope: a timestamp cannot be global, runners have different clocks")
+		return errors.New("scope: a timestamp cannot be global, because runners have different clocks")
 	}
 	whole := rv.Share{Slots: rv.Slots{Of: 1, Residues: []int64{0}}}
 	s := newSource(out, &whole, 0, 0)
@@ -173,7 +173,7 @@ func (out *variable) column(name string) (int, error) {
 	case !isTable:
 		return 0, fmt.Errorf("the variable %s has no columns", out.name)
 	case name == "":
-		return 0, fmt.Errorf("the variable %s is a table: a column is needed; %s", out.name, t.names())
+		return 0, fmt.Errorf("the variable %s is a table and needs a column; %s", out.name, t.names())
 	}
 	for i, c := range t.columns {
 		if c == name {

@@ -17,10 +17,10 @@ func decode(body []byte, message any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(message); err != nil {
-		return fmt.Errorf("the body is not understood: %w", err)
+		return fmt.Errorf("the body cannot be decoded: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more behind the JSON object")
+		return errors.New("there is more data after the JSON object")
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func LoadTLS(dir string) (*tls.Config, error) {
 func ServerTLS(ca, cert, key []byte) (*tls.Config, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
-		return nil, fmt.Errorf("%s holds no certificate", rv.TLSCAFile)
+		return nil, fmt.Errorf("%s contains no certificate", rv.TLSCAFile)
 	}
 	leaf, err := tls.X509KeyPair(cert, key)
 	if err != nil {

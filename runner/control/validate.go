@@ -45,7 +45,7 @@ func validShare(s *rv.Share) error {
 	for i, spans := range s.Variables {
 		for j, span := range spans {
 			if span.From < 0 || span.To < span.From {
-				return fmt.Errorf("share.variables[%d][%d] is no interval", i, j)
+				return fmt.Errorf("share.variables[%d][%d] is not an interval", i, j)
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func validSlots(s *rv.Slots) error {
 
 func validStart(s *rv.Start) error {
 	if s.At < 1 {
-		return fmt.Errorf("at is %d, must be an instant of the runner's clock", s.At)
+		return fmt.Errorf("at is %d, must be a time of the runner's clock", s.At)
 	}
 	return nil
 }

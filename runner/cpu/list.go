@@ -46,7 +46,7 @@ func parseRange(item string) (first, last int, err error) {
 		return 0, 0, err
 	}
 	if last < first {
-		return 0, 0, fmt.Errorf("range %q runs backwards", item)
+		return 0, 0, fmt.Errorf("range %q: the end is below the start", item)
 	}
 	return first, last, nil
 }
@@ -54,7 +54,7 @@ func parseRange(item string) (first, last int, err error) {
 func parseCPU(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || n >= maxCPU {
-		return 0, fmt.Errorf("%q is no CPU number", s)
+		return 0, fmt.Errorf("%q is not a CPU number", s)
 	}
 	return int(n), nil
 }

@@ -53,7 +53,7 @@ func files(c *tls.Config, t *rv.TLS) error {
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("caFile %s: no certificate in it", t.CAFile)
+			return fmt.Errorf("caFile %s: contains no certificate", t.CAFile)
 		}
 	}
 	if t.CertFile == "" && t.KeyFile == "" {

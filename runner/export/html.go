@@ -106,28 +106,28 @@ func policy() string {
 
 func notes(r *runnerv1alpha1.Report) (out []string) {
 	if r.Partial {
-		out = append(out, "Partial: a part of the result is missing.")
+		out = append(out, "Partial: the result is incomplete.")
 	}
 	if r.Stopped != "" {
-		out = append(out, "It was ended early: "+r.Stopped+".")
+		out = append(out, "Ended early: "+r.Stopped+".")
 	}
 	if r.Exhausted {
-		out = append(out, "A variable was used up; chains that draw it began no more.")
+		out = append(out, "All values of a variable are used; its chains started no more instances.")
 	}
 	if r.WindowsFrom > 0 {
-		out = append(out, "Nobody watched the first "+moment(r.WindowsFrom)+": they are in all sums, and not in what is shown over time.")
+		out = append(out, "The operator did not watch the first "+moment(r.WindowsFrom)+" of the run: totals include them, plots over time do not.")
 	}
 	if len(r.Windows) == 0 {
-		out = append(out, "The report has no windows, so that nothing is shown over time.")
+		out = append(out, "The report has no windows, so there are no plots over time.")
 	}
 	if n := r.Setup; n.Sent > 0 {
-		out = append(out, fmt.Sprintf("Setup sent %s requests, %s succeeded; they are in no other figure.", grouped(n.Sent), grouped(n.Succeeded)))
+		out = append(out, fmt.Sprintf("Setup sent %s requests, %s succeeded. No other figure includes them.", grouped(n.Sent), grouped(n.Succeeded)))
 	}
 	if n := r.Teardown; n.Sent > 0 {
-		out = append(out, fmt.Sprintf("Teardown sent %s requests, %s succeeded; they are in no other figure.", grouped(n.Sent), grouped(n.Succeeded)))
+		out = append(out, fmt.Sprintf("Teardown sent %s requests, %s succeeded. No other figure includes them.", grouped(n.Sent), grouped(n.Succeeded)))
 	}
 	for i := range r.Bounds {
-		out = append(out, "A bound of the test was reached: "+r.Bounds[i].Message+".")
+		out = append(out, "A limit of the test was reached: "+r.Bounds[i].Message+".")
 	}
 	if r.TeardownFailure != "" {
 		out = append(out, "Teardown failed: "+r.TeardownFailure+".")
@@ -137,9 +137,9 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 
 func keyFigures(r *runnerv1alpha1.Report) []figure {
 	t, q := &r.ResponseTime, &r.Requests
-	goal := "of " + asked(r.Rate.Asked) + " requests a second"
+	goal := "of " + asked(r.Rate.Asked) + " requests per second"
 	if r.Rate.Asked == 0 {
-		goal = "requests a second, closed loop"
+		goal = "requests per second, closed loop"
 	}
 	return []figure{
 		{"Rate", result.FormatRate(r.Rate.Achieved), goal},

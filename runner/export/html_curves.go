@@ -80,7 +80,7 @@ func distributionPlot(r *runnerv1alpha1.Report, all []timed) *plot {
 	for _, t := range timeLimits(r, runnerv1alpha1.MetricResponseTime, runnerv1alpha1.MetricServiceTime) {
 		p.addLimit(t.us, fmt.Sprintf("%s: p%s %s", t.name, percent(t.q), micro(int64(t.us))))
 	}
-	p.Desc = fmt.Sprintf("How long the slowest part of the requests took. Response time: p50 %s, p99 %s, p99.9 %s, maximum %s.",
+	p.Desc = fmt.Sprintf("Response times of the slowest requests. Response time: p50 %s, p99 %s, p99.9 %s, maximum %s.",
 		micro(r.ResponseTime.P50), micro(r.ResponseTime.P99), micro(r.ResponseTime.P999), micro(r.ResponseTime.Max))
 	return p
 }

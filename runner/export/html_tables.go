@@ -32,11 +32,11 @@ type tableRow struct {
 func errorKinds(r *runnerv1alpha1.Report) []errorKind {
 	q := &r.Requests
 	out := []errorKind{
-		{Name: "failed checks", Class: "c2", Count: q.FailedChecks, Meaning: "a response came, and not the one that was expected"},
-		{Name: "timed out", Class: "c3", Count: q.TimedOut, Meaning: "no whole response within the timeout"},
-		{Name: "reset", Class: "c4", Count: q.Reset, Meaning: "the stream ended without a whole response"},
+		{Name: "failed checks", Class: "c2", Count: q.FailedChecks, Meaning: "the response was not as expected"},
+		{Name: "timed out", Class: "c3", Count: q.TimedOut, Meaning: "no complete response within the timeout"},
+		{Name: "reset", Class: "c4", Count: q.Reset, Meaning: "the stream ended without a complete response"},
 		{Name: "connection lost", Class: "c5", Count: q.ConnectionLost, Meaning: "the connection closed with the request in flight"},
-		{Name: "dropped", Class: "c6", Count: q.Dropped, Meaning: "due, but never sent"},
+		{Name: "dropped", Class: "c6", Count: q.Dropped, Meaning: "scheduled, but never sent"},
 	}
 	var most int64
 	for i := range out {
@@ -71,13 +71,13 @@ func errorSentence(r *runnerv1alpha1.Report) string {
 		}
 	}
 	if len(found) == 0 {
-		return "There were none."
+		return "None."
 	}
-	return "In all: " + strings.Join(found, ", ") + "."
+	return "In total: " + strings.Join(found, ", ") + "."
 }
 
 func stageTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "stages", Caption: "Rate stages, in requests a second", Left: 1, Head: []string{"stage", "asked", "achieved", "sent", "dropped"}}
+	t := &table{ID: "stages", Caption: "Rate stages, in requests per second", Left: 1, Head: []string{"stage", "asked", "achieved", "sent", "dropped"}}
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		name := s.Name
@@ -265,10 +265,10 @@ func healthTable(r *runnerv1alpha1.Report) *table {
 	row("garbage collection", "paused it for %s", micro(g.GCPauseMicroseconds))
 	row("CPU time", "%s", lasting(r.CPUSeconds))
 	if n := r.Requests.Sent + r.WarmUp.Sent; n > 0 {
-		row("CPU time of a request", "%.2f \u00b5s, warm-up included", r.CPUSeconds/float64(n)*1e6)
+		row("CPU time per request", "%.2f \u00b5s, warm-up included", r.CPUSeconds/float64(n)*1e6)
 	}
 	row("start skew", "%s", micro(g.StartSkewMicroseconds))
-	row("connections", "%s opened, %s of them again", grouped(g.Connects), grouped(g.Reconnects))
+	row("connections", "%s opened, %s of them to reconnect", grouped(g.Connects), grouped(g.Reconnects))
 	row("bytes", "%s sent, %s received", grouped(r.Bytes.Sent), grouped(r.Bytes.Received))
 	return t
 }

@@ -185,11 +185,11 @@ func most(columns []windowColumn, windows []runnerv1alpha1.Window) (least, most 
 
 func ratePlot(r *runnerv1alpha1.Report) *plot {
 	p := overTime(r, "rate", "Rate")
-	p.Unit = "requests a second"
+	p.Unit = "requests per second"
 	_, top := most(columnsRate, r.Windows)
 	s, ticks := linear(top*headroom, 5)
 	p.setY(s, ticks, short)
-	p.Desc = fmt.Sprintf("What was asked and what was sent, from window to window. Over the measured stages %s requests a second of %s.",
+	p.Desc = fmt.Sprintf("Rate asked for and rate sent, by window. Over the measured stages: %s of %s requests per second.",
 		result.FormatRate(r.Rate.Achieved), asked(r.Rate.Asked))
 	return p.lines(columnsRate, r.Windows)
 }
@@ -199,7 +199,7 @@ func timesPlot(r *runnerv1alpha1.Report) *plot {
 	p.Unit = "logarithmic"
 	least, top := most(columnsTimes, r.Windows)
 	p.setTimes(least, top)
-	p.Desc = fmt.Sprintf("Median, 90th and 99th percentile and maximum of each window, without warm-up. Of the whole test: p50 %s, p90 %s, p99 %s, maximum %s.",
+	p.Desc = fmt.Sprintf("Median, 90th and 99th percentile and maximum of each window, without warm-up. Over the whole test: p50 %s, p90 %s, p99 %s, maximum %s.",
 		micro(r.ResponseTime.P50), micro(r.ResponseTime.P90), micro(r.ResponseTime.P99), micro(r.ResponseTime.Max))
 	for _, t := range timeLimits(r, runnerv1alpha1.MetricResponseTime) {
 		p.addLimit(t.us, fmt.Sprintf("%s: p%s %s", t.name, percent(t.q), micro(int64(t.us))))
@@ -229,7 +229,7 @@ func errorsPlot(r *runnerv1alpha1.Report) *plot {
 	}
 	s, ticks := linear(top*headroom, 5)
 	p.setY(s, ticks, short)
-	p.Desc = "Requests that failed, by kind, on top of each other. " + errorSentence(r)
+	p.Desc = "Failed requests by kind, stacked. " + errorSentence(r)
 	floor := make([]float64, len(r.Windows))
 	for k := range columnsErrors {
 		var d path
@@ -257,7 +257,7 @@ func inFlightPlot(r *runnerv1alpha1.Report) *plot {
 	_, top := most(columnsInFlight, r.Windows)
 	s, ticks := linear(top*headroom, 5)
 	p.setY(s, ticks, short)
-	p.Desc = fmt.Sprintf("Requests that were sent and had no outcome yet, warm-up included; at most %.0f.", top)
+	p.Desc = fmt.Sprintf("Requests that were sent and had no outcome yet, warm-up included. Maximum: %.0f.", top)
 	return p.lines(columnsInFlight, r.Windows)
 }
 
@@ -266,14 +266,14 @@ func lagPlot(r *runnerv1alpha1.Report) *plot {
 	p.Unit = "logarithmic"
 	least, top := most(columnsLag, r.Windows)
 	p.setTimes(max(1, least), max(top, 10*float64(judge.MaxLag)))
-	p.Desc = fmt.Sprintf("How late requests were picked up, which is the generator's own fault. Of the worst shard over the whole test %s; above %s the result is in doubt.",
+	p.Desc = fmt.Sprintf("How late the generator picked requests up. Worst shard over the whole test: %s. Above %s, the generator may be the bottleneck.",
 		micro(r.Generator.LagP99Microseconds), micro(judge.MaxLag))
-	p.addLimit(float64(judge.MaxLag), "in doubt above "+micro(judge.MaxLag))
+	p.addLimit(float64(judge.MaxLag), "limit "+micro(judge.MaxLag))
 	return p.lines(columnsLag, r.Windows)
 }
 
 func shardsPlot(r *runnerv1alpha1.Report) *plot {
-	p := overTime(r, "alive", "Shards heard of")
+	p := overTime(r, "alive", "Shards that sent figures")
 	p.Unit = "in a window"
 	s, ticks := linear(float64(r.Generator.Shards)*headroom, min(5, r.Generator.Shards))
 	p.setY(s, ticks, short)

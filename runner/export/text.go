@@ -44,7 +44,7 @@ func head(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		wrap(b, "", "from "+r.StartTime+" to "+r.EndTime)
 	}
 	if r.Partial {
-		wrap(b, "", "PARTIAL: a part of the result is missing.")
+		wrap(b, "", "PARTIAL: the result is incomplete.")
 	}
 }
 
@@ -82,17 +82,17 @@ func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	row("  reset", q.Reset, "")
 	row("  connection lost", q.ConnectionLost, "")
 	row("  in flight at end", q.InFlightAtEnd, "")
-	row("dropped", q.Dropped, "due, but never sent")
+	row("dropped", q.Dropped, "scheduled, but never sent")
 	row("retried", q.Retried, "given back by the peer and sent again")
 	if q.Abandoned > 0 {
 		row("abandoned", q.Abandoned, "timed out, stream left open")
 	}
-	row("warm-up", r.WarmUp.Sent, "in no other figure")
+	row("warm-up", r.WarmUp.Sent, "not in any other figure")
 	if n := r.Setup; n.Sent > 0 {
-		row("setup", n.Sent, fmt.Sprintf("in no other figure; %d succeeded", n.Succeeded))
+		row("setup", n.Sent, fmt.Sprintf("not in any other figure; %d succeeded", n.Succeeded))
 	}
 	if n := r.Teardown; n.Sent > 0 {
-		row("teardown", n.Sent, fmt.Sprintf("in no other figure; %d succeeded", n.Succeeded))
+		row("teardown", n.Sent, fmt.Sprintf("not in any other figure; %d succeeded", n.Succeeded))
 	}
 	if r.TeardownFailure != "" {
 		wrap(b, "  ", "teardown failed: "+sentence(r.TeardownFailure))
@@ -113,12 +113,12 @@ func chains(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		wrap(b, "  ", "aborted by: "+strings.Join(reasons, ", "))
 	}
 	if r.Exhausted {
-		wrap(b, "  ", "exhausted: a variable was used up; chains that draw it began no more")
+		wrap(b, "  ", "exhausted: all values of a variable are used; its chains started no more instances")
 	}
 }
 
 func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
-	section(b, "Rate (requests a second)")
+	section(b, "Rate (requests per second)")
 	row := func(name, asked, achieved, sent, dropped string) {
 		named(b, 28, name, fmt.Sprintf("%11s %11s %11s %11s", asked, achieved, sent, dropped))
 	}
@@ -137,7 +137,7 @@ func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	row("measured, "+seconds(r.Rate.WindowSeconds), askedRate(r.Rate.Asked), result.FormatRate(r.Rate.Achieved),
 		decimal(r.Requests.Sent), decimal(r.Requests.Dropped))
 	for i := range r.Bounds {
-		wrap(b, "  ", "BOUND REACHED: "+sentence(r.Bounds[i].Message))
+		wrap(b, "  ", "LIMIT REACHED: "+sentence(r.Bounds[i].Message))
 	}
 }
 
@@ -307,7 +307,7 @@ func generator(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		result.FormatTime(g.ThrottledMicroseconds), result.FormatTime(g.GCPauseMicroseconds))
 	row("lag", "p99 of the worst shard %s", result.FormatTime(g.LagP99Microseconds))
 	row("start skew", "%s", result.FormatTime(g.StartSkewMicroseconds))
-	row("connections", "%d opened, %d of them again", g.Connects, g.Reconnects)
+	row("connections", "%d opened, %d of them to reconnect", g.Connects, g.Reconnects)
 	row("bytes", "%d sent, %d received", r.Bytes.Sent, r.Bytes.Received)
 }
 
@@ -325,9 +325,9 @@ func comings(g *runnerv1alpha1.GeneratorResult) string {
 
 func exclusive(g *runnerv1alpha1.GeneratorResult) string {
 	if !g.ExclusiveWanted && g.ExclusiveShards == 0 {
-		return "exclusive CPUs were not asked for"
+		return "exclusive CPUs not requested"
 	}
-	return fmt.Sprintf("%d had their CPUs for themselves", g.ExclusiveShards)
+	return fmt.Sprintf("%d had exclusive CPUs", g.ExclusiveShards)
 }
 
 func cpus(list []int) string {
@@ -345,7 +345,7 @@ func cpus(list []int) string {
 func cpuTime(r *runnerv1alpha1.Report) string {
 	out := seconds(r.CPUSeconds)
 	if n := r.Requests.Sent + r.WarmUp.Sent; n > 0 {
-		out += fmt.Sprintf(", %sus a request", strconv.FormatFloat(r.CPUSeconds/float64(n)*1e6, 'f', 2, 64))
+		out += fmt.Sprintf(", %sus per request", strconv.FormatFloat(r.CPUSeconds/float64(n)*1e6, 'f', 2, 64))
 	}
 	return out
 }

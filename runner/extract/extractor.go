@@ -61,7 +61,7 @@ func (e *Extractor) setKind(s rv.Source) (err error) {
 func (e *Extractor) setRegex(s rv.Source) (err error) {
 	if s.Regex == "" {
 		if s.Group != 0 {
-			return errors.New("group: there is no regex that it could be a group of")
+			return errors.New("group: needs regex")
 		}
 		return nil
 	}
@@ -69,7 +69,7 @@ func (e *Extractor) setRegex(s rv.Source) (err error) {
 		return fmt.Errorf("regex: %w", err)
 	}
 	if s.Group < 0 || s.Group > e.regex.NumSubexp() {
-		return fmt.Errorf("group: %d is not one of the %d groups of regex", s.Group, e.regex.NumSubexp())
+		return fmt.Errorf("group: %d: must be from 0 to %d, the number of groups in regex", s.Group, e.regex.NumSubexp())
 	}
 	return nil
 }

@@ -154,9 +154,9 @@ func TestNewErrors(t *testing.T) {
 		{rv.Source{Kind: rv.SourceXPath, XPath: "id('x')"}, `xpath: "id('x')": `},
 		{rv.Source{Kind: rv.SourceXPath}, `xpath: "": `},
 		{rv.Source{Kind: rv.SourceBody, Regex: "("}, "regex: error parsing regexp"},
-		{rv.Source{Kind: rv.SourceBody, Regex: "(a)", Group: 2}, "group: 2 is not one of the 1 groups of regex"},
-		{rv.Source{Kind: rv.SourceBody, Regex: "(a)", Group: -1}, "group: -1 is not one of the 1 groups of regex"},
-		{rv.Source{Kind: rv.SourceBody, Group: 1}, "group: there is no regex"},
+		{rv.Source{Kind: rv.SourceBody, Regex: "(a)", Group: 2}, "group: 2: must be from 0 to 1"},
+		{rv.Source{Kind: rv.SourceBody, Regex: "(a)", Group: -1}, "group: -1: must be from 0 to 1"},
+		{rv.Source{Kind: rv.SourceBody, Group: 1}, "group: needs regex"},
 	} {
 		if _, err := New(tc.source); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %s", tc.source, err, tc.want)

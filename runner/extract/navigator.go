@@ -16,7 +16,7 @@ const (
 	bytesPerStep  = 256
 )
 
-var errBudget = errors.New("the expression takes too many steps")
+var errBudget = errors.New("the expression needs too many steps")
 
 // budget counts the steps that are left.
 type budget struct{ left int }

@@ -18,7 +18,7 @@ const schemaURL = "schema:///schema.json"
 type onlyItself struct{}
 
 func (onlyItself) Load(url string) (any, error) {
-	return nil, fmt.Errorf("references to other documents are refused: %q", url)
+	return nil, fmt.Errorf("references to other documents are not allowed: %q", url)
 }
 
 // NewSchema fails when text is not JSON, not a schema, or refers to another document.

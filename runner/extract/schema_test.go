@@ -70,12 +70,12 @@ func TestSchemaErrors(t *testing.T) {
 		`{"type":"text"}`:                       "JSON Schema: ",
 		`{"pattern":"("}`:                       "JSON Schema: ",
 		`1`:                                     "JSON Schema: ",
-		`{"$ref":"other.json"}`:                 `references to other documents are refused: "schema:///other.json"`,
-		`{"$ref":"file:///etc/passwd"}`:         `references to other documents are refused: "file:///etc/passwd"`,
-		`{"$ref":"https://example.com/x#/a"}`:   `references to other documents are refused: "https://example.com/x"`,
-		`{"$schema":"https://example.com/own"}`: `references to other documents are refused: "https://example.com/own"`,
+		`{"$ref":"other.json"}`:                 `references to other documents are not allowed: "schema:///other.json"`,
+		`{"$ref":"file:///etc/passwd"}`:         `references to other documents are not allowed: "file:///etc/passwd"`,
+		`{"$ref":"https://example.com/x#/a"}`:   `references to other documents are not allowed: "https://example.com/x"`,
+		`{"$schema":"https://example.com/own"}`: `references to other documents are not allowed: "https://example.com/own"`,
 		`{"$ref":"#/$defs/none"}`:               "JSON Schema: ",
-		`{"$id":"file:///a/b","$ref":"c"}`:      `references to other documents are refused: "file:///a/c"`,
+		`{"$id":"file:///a/b","$ref":"c"}`:      `references to other documents are not allowed: "file:///a/c"`,
 	} {
 		if _, err := NewSchema([]byte(schema)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", schema, err, want)

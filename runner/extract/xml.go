@@ -19,7 +19,7 @@ const (
 
 var (
 	errXMLTooLarge = errors.New("XML document is too deep or has too many elements")
-	errXMLRoot     = errors.New("XML document is not one element (XML 1.0 section 2.1)")
+	errXMLRoot     = errors.New("XML document must have exactly one root element (XML 1.0 section 2.1)")
 )
 
 // parseXML makes the tree that XPath 1.0 section 5 describes. It panics when the budget is used up.

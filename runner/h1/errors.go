@@ -15,24 +15,24 @@ func (e *Error) Rule() string { return e.Reason + " (" + e.Section + ")" }
 
 // One value per rule: a hostile peer must not make us allocate.
 var (
-	errUnsolicited  = &Error{"bytes without a request that they could answer", "RFC 9112 9.2"}
+	errUnsolicited  = &Error{"data without a request", "RFC 9112 9.2"}
 	errStatusLine   = &Error{"not a status line of HTTP/1", "RFC 9112 4"}
-	errLine         = &Error{"NUL, CR without LF, or LF without CR, where it must not be", "RFC 9112 2.2, RFC 9110 5.5"}
+	errLine         = &Error{"NUL, CR without LF, or LF without CR in a wrong place", "RFC 9112 2.2, RFC 9110 5.5"}
 	errFold         = &Error{"the first field line begins with white space", "RFC 9112 2.2"}
 	errSpaceColon   = &Error{"white space before the colon", "RFC 9112 5.1"}
-	errName         = &Error{"field name is no token", "RFC 9112 5"}
+	errName         = &Error{"field name is not a token", "RFC 9112 5"}
 	errTooLong      = &Error{"head or trailer section too long", "RFC 9110 5.4"}
-	errLength       = &Error{"content-length is no number", "RFC 9112 6.3"}
+	errLength       = &Error{"content-length is not a number", "RFC 9112 6.3"}
 	errLengths      = &Error{"content-length values differ", "RFC 9112 6.3"}
 	errCoding       = &Error{"transfer-encoding other than chunked alone", "RFC 9112 6.1, 7"}
 	errCodingLength = &Error{"transfer-encoding and content-length together", "RFC 9112 6.3"}
 	errCoding10     = &Error{"transfer-encoding in HTTP/1.0", "RFC 9112 6.1"}
-	errSwitch       = &Error{"101 though no upgrade was asked for", "RFC 9110 15.2.2"}
+	errSwitch       = &Error{"101 without a request to upgrade", "RFC 9110 15.2.2"}
 	errInterim      = &Error{"too many 1xx responses", "RFC 9110 15.2"}
-	errChunkSize    = &Error{"chunk size is no hexadecimal number in range", "RFC 9112 7.1"}
+	errChunkSize    = &Error{"chunk size is not a hexadecimal number in range", "RFC 9112 7.1"}
 	errChunkLine    = &Error{"chunk extension malformed or too long", "RFC 9112 7.1.1"}
-	errChunkEnd     = &Error{"no CRLF behind a chunk", "RFC 9112 7.1"}
-	errIncomplete   = &Error{"the peer closed the connection within a response", "RFC 9112 8"}
+	errChunkEnd     = &Error{"no CRLF after a chunk", "RFC 9112 7.1"}
+	errIncomplete   = &Error{"the peer closed the connection during a response", "RFC 9112 8"}
 	errUnanswered   = &Error{"the peer closed the connection before it answered", "RFC 9112 9.5"}
 )
 

@@ -63,7 +63,7 @@ var rules = []rule{
 	{name: "tab before the colon", in: ok + "transfer-encoding\t: chunked\r\n\r\n", events: "reset", err: "RFC 9112 5.1"},
 	{name: "no colon", in: ok + "content-length\r\n\r\n", events: "reset", err: "RFC 9112 5"},
 	{name: "no name", in: ok + ": x\r\n\r\n", events: "reset", err: "RFC 9112 5"},
-	{name: "name is no token", in: ok + "a(b): x\r\n\r\n", events: "reset", err: "RFC 9112 5"},
+	{name: "name is not a token", in: ok + "a(b): x\r\n\r\n", events: "reset", err: "RFC 9112 5"},
 	{name: "name beyond ASCII", in: ok + "content-l\xe9ngth: x\r\n\r\n", events: "reset", err: "RFC 9112 5"},
 	{name: "NUL in name", in: ok + "content\x00: x\r\n\r\n", events: "reset", err: "RFC 9112 5"},
 	{name: "CR in name", in: ok + "content\rlength: 5\r\n\r\n", events: "reset", err: "RFC 9112 5"},

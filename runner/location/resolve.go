@@ -9,9 +9,9 @@ import (
 // else costs no allocation either.
 var (
 	errOctet     = errors.New("the reference has a space or a control character (RFC 3986 2)")
-	errColon     = errors.New("what stands before the first colon is no scheme (RFC 3986 3.1, 4.2)")
+	errColon     = errors.New("the text before the first colon is not a scheme (RFC 3986 3.1, 4.2)")
 	errScheme    = errors.New("the scheme is neither http nor https (RFC 9110 4.2)")
-	errNoHost    = errors.New("there is no host (RFC 9110 4.2.1)")
+	errNoHost    = errors.New("the host is missing (RFC 9110 4.2.1)")
 	errUserinfo  = errors.New("the authority has user information (RFC 9110 4.2.4)")
 	errAuthority = errors.New("the authority is not host and port (RFC 3986 3.2)")
 )

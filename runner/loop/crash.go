@@ -8,7 +8,7 @@ import (
 // recovered turns a panic of the worker's goroutine into the error of Run. The worker ends with its counters
 // as they are: requests in flight stay in flight, so the counting law holds.
 func (w *Worker) recovered(p any) error {
-	w.cfg.Log.Error("a worker has panicked", "panic", p, "stack", string(debug.Stack()))
+	w.cfg.Log.Error("a worker panicked", "panic", p, "stack", string(debug.Stack()))
 	if !w.try(func(w *Worker) { w.finish() }) {
 		w.finishBroken()
 	}
@@ -34,7 +34,7 @@ func (w *Worker) finishBroken() {
 func (w *Worker) try(f func(*Worker)) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.cfg.Log.Error("a worker has panicked again", "panic", p)
+			w.cfg.Log.Error("a worker panicked again", "panic", p)
 		}
 	}()
 	f(w)

@@ -23,7 +23,7 @@ type Matcher struct {
 func New(m rv.Match) (*Matcher, error) {
 	out := &Matcher{op: m.Op, not: m.Not}
 	if m.Pattern != "" && m.Op != rv.MatchMatches {
-		return nil, fmt.Errorf("pattern: %s has none", m.Op)
+		return nil, fmt.Errorf("pattern: %s does not use it", m.Op)
 	}
 	var err error
 	switch m.Op {
@@ -49,14 +49,14 @@ func New(m rv.Match) (*Matcher, error) {
 
 func (m *Matcher) setExists(from rv.Match) error {
 	if from.Not {
-		return errors.New("not: exists cannot be turned round, it is true or false")
+		return errors.New("not: cannot be used with exists; set exists to true or false")
 	}
 	switch text, _ := literal(from.Want); text {
 	case "true":
 		m.exists = true
 	case "false":
 	default:
-		return fmt.Errorf("want: exists wants true or false, not %q", text)
+		return fmt.Errorf("want: exists needs true or false, not %q", text)
 	}
 	return nil
 }

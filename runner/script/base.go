@@ -90,7 +90,7 @@ func (s *state) collectGarbage(L *lua.LState) int {
 func (s *state) require(L *lua.LState) int {
 	name := arg(L, 1)
 	if name != "json" && name != "rapidjson" {
-		L.RaiseError("module %q not found: there are json and rapidjson", shorten(name))
+		L.RaiseError("module %q not found; available: json and rapidjson", shorten(name))
 	}
 	L.Push(s.json.table)
 	return 1

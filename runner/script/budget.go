@@ -122,9 +122,9 @@ func (b *budget) look() {
 	}
 	switch {
 	case b.total <= 0:
-		b.why = fmt.Errorf("%w of %d instructions is used up", ErrLimit, b.limits.Instructions)
+		b.why = fmt.Errorf("%w of %d instructions is exceeded", ErrLimit, b.limits.Instructions)
 	case now.Sub(b.started) > b.limits.Time:
-		b.why = fmt.Errorf("%w of %v is used up", ErrLimit, b.limits.Time)
+		b.why = fmt.Errorf("%w of %v is exceeded", ErrLimit, b.limits.Time)
 	case b.unsampled >= sampleEvery:
 		b.unsampled = 0
 		b.why = b.sample()
@@ -237,7 +237,7 @@ func (m *memory) weigh(more int64) error {
 	held := m.measure(m.limit)
 	if held+more > m.limit {
 		m.allocated = m.next // look again next time
-		return fmt.Errorf("%w of %d bytes of memory is used up", ErrLimit, m.limit)
+		return fmt.Errorf("%w of %d bytes of memory is exceeded", ErrLimit, m.limit)
 	}
 	m.allocated, m.next = 0, max(m.limit/4, held)
 	return nil

@@ -97,10 +97,10 @@ func TestMakeRequest(t *testing.T) {
 		{name: "name", body: `h["a b"] = "x" return h, p`, err: `header name "a b" is not a token`},
 		{name: "newline", body: `h.x = "a\r\nb: c" return h, p`, err: `header "x": the value has a CR, LF or NUL`},
 		{name: "zero byte", body: `h.x = "a\0b" return h, p`, err: `header "x": the value has a CR, LF or NUL`},
-		{name: "path", body: `h[":path"] = "b" return h, p`, err: `path "b": want "*" or something that begins with "/"`},
+		{name: "path", body: `h[":path"] = "b" return h, p`, err: `path "b": must be "*" or begin with "/"`},
 		{name: "blank in the path", body: `h[":path"] = "/b c" return h, p`, err: `path "/b c"`},
-		{name: "method", body: `h[":method"] = "A B" return h, p`, err: `method "A B": want a token`},
-		{name: "authority", body: `h[":authority"] = "" return h, p`, err: `authority "": want a host`},
+		{name: "method", body: `h[":method"] = "A B" return h, p`, err: `method "A B": must be a token`},
+		{name: "authority", body: `h[":authority"] = "" return h, p`, err: `authority "": must be a host`},
 		{name: "pseudo-header", body: `h[":status"] = "200" return h, p`, err: `unknown pseudo-header ":status"`},
 		{name: "the response's headers", body: `return rh, p`, err: `unknown pseudo-header ":status"`},
 		{name: "pseudo-header left out", body: `return {[":method"] = "GET"}, p`, err: `the returned headers have no ":scheme"`},
@@ -205,7 +205,7 @@ func TestCalls(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	for _, body := range []string{"use", "pairs"} {
-		if _, err := judge(body); err == nil || !strings.Contains(err.Error(), "a header table is used after its call") {
+		if _, err := judge(body); err == nil || !strings.Contains(err.Error(), "a header table was used after its call") {
 			t.Errorf("%s: %v", body, err)
 		}
 	}

@@ -162,7 +162,7 @@ func (s *state) headersOf(L *lua.LState, t *lua.LTable) *headers {
 	case t == c.response.table:
 		return &c.response
 	}
-	L.RaiseError("a header table is used after its call: copy what is needed later")
+	L.RaiseError("a header table was used after its call: copy the values that you need later")
 	return nil
 }
 

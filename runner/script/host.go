@@ -58,7 +58,7 @@ func (h *Host) measure(most int64) int64 {
 	return m.sum(most)
 }
 
-var errNoFunction = errors.New("the script has no function for it")
+var errNoFunction = errors.New("the script does not define this function")
 
 // begin prepares a call of script i.
 func (h *Host) begin(i int, v Values) *state {

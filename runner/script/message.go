@@ -76,9 +76,9 @@ func checkPseudo[T ~string | ~[]byte](name string, v T) error {
 		return nil
 	}
 	return fmt.Errorf("%s %q: %s", name, shorten(string(v)), map[string]string{
-		"method": "want a token", "scheme": "want a token",
-		"path":      `want "*" or something that begins with "/", without blanks or control characters`,
-		"authority": "want a host, without blanks or control characters",
+		"method": "must be a token", "scheme": "must be a token",
+		"path":      `must be "*" or begin with "/", without spaces or control characters`,
+		"authority": "must be a host, without spaces or control characters",
 	}[name])
 }
 

@@ -82,7 +82,7 @@ func self(L *lua.LState) *proxy {
 	case p == nil: // RaiseError does not return
 		L.RaiseError("want a request or response as the first argument: write req:header(name), with a colon")
 	case p.m == nil:
-		L.RaiseError("%s is used after its call: copy what is needed later", p.what)
+		L.RaiseError("%s was used after its call: copy the values that you need later", p.what)
 	}
 	return p
 }
@@ -132,7 +132,7 @@ func (s *state) member(p *proxy, key string) lua.LValue {
 func writable(L *lua.LState) *proxy {
 	p := self(L)
 	if p.made == nil {
-		L.RaiseError("%s cannot be changed here", p.what)
+		L.RaiseError("%s is read-only here", p.what)
 	}
 	return p
 }
@@ -156,7 +156,7 @@ func (s *state) writeProxy(L *lua.LState) int {
 		*part = s.hold(L, p, value)
 		return 0
 	}
-	L.RaiseError("req.%s cannot be set: there are method, scheme, authority, path and body", shorten(string(key)))
+	L.RaiseError("req.%s cannot be set; allowed: method, scheme, authority, path and body", shorten(string(key)))
 	return 0
 }
 
@@ -238,7 +238,7 @@ func field(L *lua.LState) (name, value string) {
 	raise(L, checkName(name))
 	raise(L, checkValue(name, value))
 	if name == contentLength {
-		L.RaiseError("content-length follows from the body and cannot be set")
+		L.RaiseError("content-length cannot be set: it is computed from the body")
 	}
 	return name, value
 }
@@ -288,7 +288,7 @@ func (s *state) removeHeader(L *lua.LState) int {
 // variable is the name in vars.name, within a call.
 func (s *state) variable(L *lua.LState) string {
 	if s.values == nil {
-		L.RaiseError("vars is there during calls only")
+		L.RaiseError("vars can be used only during a call")
 	}
 	name, ok := L.Get(2).(lua.LString)
 	if !ok {
@@ -339,7 +339,7 @@ func (s *state) onRequest(m *made, prevRes, req *Message) error {
 	v := s.L.Get(-1)
 	s.L.SetTop(0)
 	if v != lua.LNil {
-		return s.fail(onRequest, "the result is a %s, want none: req is changed in place", v.Type())
+		return s.fail(onRequest, "the result is a %s, want no result: change req instead", v.Type())
 	}
 	*req = n.work
 	return nil

@@ -49,16 +49,16 @@ func TestOnRequest(t *testing.T) {
 		{name: "values", body: `req.path = "/" .. vars.USER .. vars.token vars.token = 17 assert(vars.none == nil)`,
 			want: "GET https://h:1/meabc\naccept: */*\ncontent-length: 2\nx-a: 1\n\nhi"},
 
-		{name: "path", body: `req.path = "b"`, err: `0.lua:1: path "b": want "*"`},
+		{name: "path", body: `req.path = "b"`, err: `0.lua:1: path "b": must be "*"`},
 		{name: "type", body: `req.path = {}`, err: `0.lua:1: req.path is a string or a number, not a table`},
-		{name: "no such member", body: `req.pth = "/b"`, err: "req.pth cannot be set: there are method"},
+		{name: "no such member", body: `req.pth = "/b"`, err: "req.pth cannot be set; allowed: method"},
 		{name: "member by number", body: `req[1] = "/b"`, err: "cannot be set"},
 		{name: "header name", body: `req:set_header("a b", "")`, err: `header name "a b" is not a token`},
 		{name: "header value", body: `req:add_header("a", "x\ny")`, err: "has a CR, LF or NUL"},
-		{name: "content-length", body: `req:set_header("content-length", 1)`, err: "content-length follows from the body"},
-		{name: "previous is read-only", body: `prev.body = "x"`, err: "0.lua:1: prev cannot be changed here"},
+		{name: "content-length", body: `req:set_header("content-length", 1)`, err: "content-length cannot be set"},
+		{name: "previous is read-only", body: `prev.body = "x"`, err: "0.lua:1: prev is read-only here"},
 		{name: "previous has no set_header", body: `prev:set_header("a", "b")`, err: "0.lua:1: attempt to call a non-function"},
-		{name: "another's method", body: `req.set_header(prev, "a", "b")`, err: "prev cannot be changed here"},
+		{name: "another's method", body: `req.set_header(prev, "a", "b")`, err: "prev is read-only here"},
 		{name: "dot for colon", body: `req.header("a")`, err: "write req:header(name), with a colon"},
 		{name: "vars as self", body: `req.header(vars, "a")`, err: "with a colon"},
 		{name: "unknown capture", body: `vars.other = "x"`, err: `0.lua:1: the chain has no capture "other"`},
@@ -66,7 +66,7 @@ func TestOnRequest(t *testing.T) {
 		{name: "table as capture", body: `vars.token = {}`, err: "vars.token is a string or a number"},
 		{name: "nil as capture", body: `vars.token = nil`, err: "vars.token is a string or a number"},
 		{name: "number as name", body: `return vars[1]`, err: "the name of a variable is a string"},
-		{name: "result", body: `return false`, err: "0.lua: on_request: the result is a boolean, want none"},
+		{name: "result", body: `return false`, err: "0.lua: on_request: the result is a boolean, want no result"},
 		{name: "all or nothing", body: `req.path = "/b" req:set_header("x", "y") error("no")`, err: "0.lua:1: no"},
 		{name: "metatable", body: `getmetatable(req).__index = nil`, err: "0.lua:1: "},
 		{name: "set metatable", body: `setmetatable(req, {})`, err: "table expected"},
@@ -120,8 +120,8 @@ func TestOnResponse(t *testing.T) {
 		{name: "the request", body: `return req.path == "/a" and req:header("x-a") == "1"`, want: true},
 		{name: "a number", body: `return 1`, err: "0.lua: on_response: the first result is a number, want a boolean or nothing"},
 		{name: "a table as reason", body: `return false, {}`, err: "the second result is a table, want a string"},
-		{name: "the request is read-only", body: `req.path = "/b"`, err: "0.lua:1: req cannot be changed here"},
-		{name: "the response is read-only", body: `res.status = 200`, err: "0.lua:1: res cannot be changed here"},
+		{name: "the request is read-only", body: `req.path = "/b"`, err: "0.lua:1: req is read-only here"},
+		{name: "the response is read-only", body: `res.status = 200`, err: "0.lua:1: res is read-only here"},
 		{name: "capture", body: `vars.token = res:header("location")`, want: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestKeptProxies(t *testing.T) {
 	for _, what := range []string{"res", "prev"} {
 		values["read"] = what
 		err := h.Request(0, nil, nil, get(), values)
-		if want := "0.lua:4: " + what + " is used after its call"; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "0.lua:4: " + what + " was used after its call"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

@@ -30,7 +30,7 @@ const (
 )
 
 var (
-	errPatternSteps   = errors.New("the pattern takes too many steps")
+	errPatternSteps   = errors.New("the pattern needs too many steps")
 	errPatternDepth   = errors.New("pattern too complex")
 	errPatternEnds    = errors.New("malformed pattern (ends with '%')")
 	errPatternBracket = errors.New("malformed pattern (missing ']')")

@@ -115,7 +115,7 @@ func TestEscapes(t *testing.T) {
 		{name: "loadfile", body: `loadfile("/etc/passwd")`, want: "0.lua:1: "},
 		{name: "loadstring", body: `loadstring("return 1")`, want: "0.lua:1: "},
 		{name: "load", body: `load(function() end)`, want: "0.lua:1: "},
-		{name: "require", body: `require("os")`, want: `module "os" not found: there are json and rapidjson`},
+		{name: "require", body: `require("os")`, want: `module "os" not found; available: json and rapidjson`},
 		{name: "package", body: `return package.loaded`, want: "attempt to index"},
 		{name: "module", body: `module("x")`, want: "0.lua:1: "},
 		{name: "debug", body: `return debug.getinfo(1)`, want: "attempt to index"},
@@ -130,7 +130,7 @@ func TestEscapes(t *testing.T) {
 		{name: "string metatable set", body: `setmetatable("", {})`, want: "table expected"},
 		{name: "nil metatable", body: `setmetatable(nil, {})`, want: "table expected"},
 		{name: "null's metatable", body: `getmetatable(json.null).x = 1`, want: "0.lua:1: "},
-		{name: "vars kept", body: `local v = vars v.x = 1`, want: "vars is there during calls only"},
+		{name: "vars kept", body: `local v = vars v.x = 1`, want: "vars can be used only during a call"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			limits := Limits{Memory: 16 << 20, Instructions: 3_000_000, Time: time.Minute}

@@ -70,9 +70,9 @@ func (s *Script) inspect(globals *lua.LTable) error {
 	case len(s.defines) == 0:
 		return fmt.Errorf("the script defines none of %s, %s, %s and %s", makeRequest, validateResponse, onRequest, onResponse)
 	case s.defines[makeRequest] && s.defines[onRequest]:
-		return fmt.Errorf("the script defines both %s and %s: one of them changes requests", makeRequest, onRequest)
+		return fmt.Errorf("the script defines both %s and %s: define only one function for requests", makeRequest, onRequest)
 	case s.defines[validateResponse] && s.defines[onResponse]:
-		return fmt.Errorf("the script defines both %s and %s: one of them judges responses", validateResponse, onResponse)
+		return fmt.Errorf("the script defines both %s and %s: define only one function for responses", validateResponse, onResponse)
 	}
 	if s.defines[onRequest] || s.defines[onResponse] {
 		s.wantsBody = s.wantsBody || mentions(s.proto, "body")

@@ -46,7 +46,7 @@ func TestCompileErrors(t *testing.T) {
 		{"endless", "while true do end", "t[2].lua:1: the script's limit of "},
 		{"much memory", `t = {} for i = 1, 1e9 do t[i] = ("x"):rep(1000) .. i end`, "t[2].lua:1: the script's limit of "},
 		{"long error", `error(("x"):rep(1e6))`, "xxx..."},
-		{"call at the top level", "local x = vars.name", "t[2].lua:1: vars is there during calls only"},
+		{"call at the top level", "local x = vars.name", "t[2].lua:1: vars can be used only during a call"},
 		{"too long", strings.Repeat(" ", maxSource+1), "more than 262144"},
 		{"deep parentheses", "x = " + strings.Repeat("-", 0) + strings.Repeat("{", 100000) + strings.Repeat("}", 100000), "nested too deeply"},
 		{"deep operators", "x = 1" + strings.Repeat("+1", 100000), "nested too deeply"},
