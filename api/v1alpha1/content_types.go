@@ -13,7 +13,7 @@ type ContentSource struct {
 	// +optional
 	Secret *KeyReference `json:"secret,omitempty"`
 	// file is a path where the runner runs: in its container, which needs a volume by
-	// runner.template then, or on the machine of the command line. At most 4096 characters. This
+	// runner.podTemplate then, or on the machine of the command line. At most 4096 characters. This
 	// is the way for what is larger than a ConfigMap may be (1 MiB).
 	// +optional
 	// +kubebuilder:validation:MinLength=1

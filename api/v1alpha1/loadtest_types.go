@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -36,7 +37,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.chains == oldSelf.spec.chains",message="chains are frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.chains"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.rates.size() == oldSelf.spec.rates.size() && self.spec.rates.all(i, r, r.name == oldSelf.spec.rates[i].name && has(r.closedLoop) == has(oldSelf.spec.rates[i].closedLoop) && has(r.duration) == has(oldSelf.spec.rates[i].duration) && (!has(r.duration) || r.duration == oldSelf.spec.rates[i].duration) && has(r.requests) == has(oldSelf.spec.rates[i].requests) && (!has(r.requests) || r.requests == oldSelf.spec.rates[i].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.rates[i].warmUp) && oldSelf.spec.rates[i].warmUp)))",message="while the test runs only requestsPerSecond and requestsPer of a stage may change, beside stop, suspend, runner.shards and ttlSecondsAfterFinished",fieldPath=".spec.rates"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.thresholds) == has(oldSelf.spec.thresholds) && (!has(self.spec.thresholds) || self.spec.thresholds == oldSelf.spec.thresholds))",message="thresholds are frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.thresholds"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.runner) == has(oldSelf.spec.runner) && (!has(self.spec.runner) || (has(self.spec.runner.minShards) == has(oldSelf.spec.runner.minShards) && (!has(self.spec.runner.minShards) || self.spec.runner.minShards == oldSelf.spec.runner.minShards) && has(self.spec.runner.startTimeout) == has(oldSelf.spec.runner.startTimeout) && (!has(self.spec.runner.startTimeout) || self.spec.runner.startTimeout == oldSelf.spec.runner.startTimeout) && has(self.spec.runner.onShardLost) == has(oldSelf.spec.runner.onShardLost) && (!has(self.spec.runner.onShardLost) || self.spec.runner.onShardLost == oldSelf.spec.runner.onShardLost) && has(self.spec.runner.cpusPerShard) == has(oldSelf.spec.runner.cpusPerShard) && (!has(self.spec.runner.cpusPerShard) || self.spec.runner.cpusPerShard == oldSelf.spec.runner.cpusPerShard) && has(self.spec.runner.template) == has(oldSelf.spec.runner.template) && (!has(self.spec.runner.template) || self.spec.runner.template == oldSelf.spec.runner.template))))",message="runner is frozen while the test runs but for shards; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.runner"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.runner) == has(oldSelf.spec.runner) && (!has(self.spec.runner) || (has(self.spec.runner.minShards) == has(oldSelf.spec.runner.minShards) && (!has(self.spec.runner.minShards) || self.spec.runner.minShards == oldSelf.spec.runner.minShards) && has(self.spec.runner.startTimeout) == has(oldSelf.spec.runner.startTimeout) && (!has(self.spec.runner.startTimeout) || self.spec.runner.startTimeout == oldSelf.spec.runner.startTimeout) && has(self.spec.runner.onShardLost) == has(oldSelf.spec.runner.onShardLost) && (!has(self.spec.runner.onShardLost) || self.spec.runner.onShardLost == oldSelf.spec.runner.onShardLost) && has(self.spec.runner.cpusPerShard) == has(oldSelf.spec.runner.cpusPerShard) && (!has(self.spec.runner.cpusPerShard) || self.spec.runner.cpusPerShard == oldSelf.spec.runner.cpusPerShard) && has(self.spec.runner.podTemplate) == has(oldSelf.spec.runner.podTemplate) && (!has(self.spec.runner.podTemplate) || self.spec.runner.podTemplate == oldSelf.spec.runner.podTemplate) && has(self.spec.runner.resources) == has(oldSelf.spec.runner.resources) && (!has(self.spec.runner.resources) || self.spec.runner.resources == oldSelf.spec.runner.resources))))",message="runner is frozen while the test runs but for shards; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.runner"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || !has(self.spec.runner) || !has(oldSelf.spec.runner) || self.spec.runner.shards == oldSelf.spec.runner.shards || !self.spec.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="runner.shards is frozen while the test runs, because a stage is a closedLoop that ends by requests, which only the shards that began with it can divide",fieldPath=".spec.runner.shards"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="activeDeadlineSeconds is frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.activeDeadlineSeconds"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (has(self.spec.weightBy) == has(oldSelf.spec.weightBy) && (!has(self.spec.weightBy) || self.spec.weightBy == oldSelf.spec.weightBy))",message="weightBy is frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change",fieldPath=".spec.weightBy"
@@ -74,8 +75,8 @@ type LoadTestList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.shards) || self.targets.all(t, !has(t.connections) || t.connections >= self.runner.shards)",message="connections must be at least runner.shards, one for each shard",fieldPath=".targets"
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.minShards) || self.runner.minShards <= self.runner.shards",message="minShards must be at most runner.shards",fieldPath=".runner.minShards"
-// +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.minShards) || self.runner.minShards >= self.runner.shards || !self.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="minShards below runner.shards does not go with a stage that is a closedLoop that ends by requests",fieldPath=".runner.minShards"
-// +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.onShardLost) || self.runner.onShardLost != 'redeal' || !self.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="redeal does not go with a stage that is a closedLoop that ends by requests",fieldPath=".runner.onShardLost"
+// +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.minShards) || self.runner.minShards >= self.runner.shards || !self.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="minShards below runner.shards cannot be used with a stage that is a closedLoop that ends by requests",fieldPath=".runner.minShards"
+// +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.onShardLost) || self.runner.onShardLost != 'Rebalance' || !self.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="Rebalance cannot be used with a stage that is a closedLoop that ends by requests",fieldPath=".runner.onShardLost"
 type LoadTestSpec struct {
 	// targets are the services under load, 1 to 64 of them. Chains name them. A target that no
 	// chain names is connected to all the same, and a warning says so.
@@ -175,18 +176,18 @@ type LoadTestSpec struct {
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
 }
 
-// ShardLostAction says what becomes of a test that has lost a shard.
+// ShardLostAction is what happens to a test that has lost a shard.
 //
-// +kubebuilder:validation:Enum=fail;continue;redeal
+// +kubebuilder:validation:Enum=Fail;Continue;Rebalance
 type ShardLostAction string
 
 const (
 	// ShardLostFail ends the test.
-	ShardLostFail ShardLostAction = "fail"
-	// ShardLostContinue lets the other shards go on with their own parts.
-	ShardLostContinue ShardLostAction = "continue"
-	// ShardLostRedeal deals the lost shard's part out to the others.
-	ShardLostRedeal ShardLostAction = "redeal"
+	ShardLostFail ShardLostAction = "Fail"
+	// ShardLostContinue lets the other shards continue with their own shares.
+	ShardLostContinue ShardLostAction = "Continue"
+	// ShardLostRebalance distributes the share of the lost shard to the others.
+	ShardLostRebalance ShardLostAction = "Rebalance"
 )
 
 // WeightBy says what the weights of chains divide up.
@@ -438,30 +439,34 @@ type Threshold struct {
 	Min string `json:"min,omitempty"`
 }
 
-// Runner says where the load comes from.
+// Runner controls the runner pods, which send the load.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.cpusPerShard) || !has(self.resources) || !((has(self.resources.requests) && 'cpu' in self.resources.requests) || (has(self.resources.limits) && 'cpu' in self.resources.limits))",message="resources must not set cpu when cpusPerShard is set, because cpusPerShard sets the request and the limit",fieldPath=".resources"
 type Runner struct {
-	// shards is the number of runner pods, 1 to 256, each with an exact part of rates,
-	// connections and variables. It may change while the test runs (kubectl scale does): pods are
-	// added, or the last ones leave, and the load is dealt anew to all at one instant. What is
-	// added has no part before it is ready, so the rate stays whole; what leaves awaits its
-	// responses first, and its counts are kept. A test with a stage that is closedLoop and
-	// bounded by requests keeps its number. Default 1.
+	// shards is the number of runner pods. Each pod gets an exact share of rates, connections and
+	// variables. Bounds: 1 to 256. Default: 1. You may change it while the test runs, also with
+	// kubectl scale: the operator adds pods or removes the last ones, and distributes the load again
+	// to all at one instant. A new runner gets a share when it is ready. A runner that leaves waits
+	// for its responses first, and its counts are kept. The number cannot change when a stage is
+	// a closedLoop that ends by requests.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Shards int32 `json:"shards,omitempty"`
-	// minShards is with how many ready shards the test starts when startTimeout is over, 1 to
-	// shards; those that come later join. While it runs, fewer that are left end it as onShardLost
-	// fail does. Default: the start waits for all shards, and onShardLost alone decides afterwards.
+	// minShards is the number of ready shards with which the test starts when startTimeout has
+	// passed. Shards that get ready later join. If fewer shards are left while the test runs, the test
+	// ends as with onShardLost Fail. Bounds: 1 to shards. Default: the start waits for all shards, and
+	// losses are up to onShardLost.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	MinShards *int32 `json:"minShards,omitempty"`
-	// startTimeout is how long all shards together may take to get ready, from the moment their
-	// pods are asked for, 1s to 24h; the longest ramp of connections and the setup chains come on
-	// top. Then the test starts with at least minShards of them, or ends with condition Succeeded
-	// False. Default: as the operator is configured, 10m for the pods to run and 2m to get ready.
+	// startTimeout is how long all shards together may take to get ready, counted from the creation
+	// of their Job. The longest ramp of connections and the setup chains are added to it. Then the
+	// test starts with at least minShards shards, or ends with condition Succeeded False. Bounds: 1s to
+	// 24h. Default: the operator's configuration, 10m until the pods run and 2m until they are ready.
+	// While the Job is suspended by a queue such as Kueue, the time does not count.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -469,30 +474,36 @@ type Runner struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be from 1s to 24h"
 	StartTimeout *metav1.Duration `json:"startTimeout,omitempty"`
-	// onShardLost says what becomes of a test whose runner is lost while it runs: fail ends it at
-	// once, the others await their responses and the results so far are kept; continue lets the
-	// others go on with their own parts; redeal gives its part to the others, so that the rate is
-	// whole again. After continue and redeal the result is marked partial, for what the lost runner
-	// did after its last snapshot is not known, and Passed is not True. redeal does not go with a
-	// stage that is a closedLoop that ends by requests. Default fail.
+	// onShardLost controls what happens when a runner is lost while the test runs. Fail ends the
+	// test: the other runners wait for their responses, and the results so far are kept. Continue lets
+	// the others continue with their own shares. Rebalance gives the lost share to the others, so that
+	// the rate is whole again. After Continue and Rebalance the result is marked partial, because what
+	// the lost runner did after its last snapshot is unknown, and Passed is not True. Rebalance cannot
+	// be used with a stage that is a closedLoop that ends by requests. Default: Fail.
 	// +optional
-	// +kubebuilder:default=fail
+	// +kubebuilder:default=Fail
 	OnShardLost ShardLostAction `json:"onShardLost,omitempty"`
-	// cpusPerShard makes a runner pod Guaranteed with this many whole CPUs, 1 to 256, and one
-	// pinned worker for each. Where the node's CPU manager policy is static these CPUs are the
-	// runner's alone, which it verifies and status tells. Default: one worker, a small CPU
-	// request, nothing exclusive.
+	// cpusPerShard is the number of whole CPUs of a runner pod. The pod is Guaranteed and has one
+	// pinned worker for each CPU. If the CPU manager policy of the node is static, no other container
+	// uses these CPUs; the runner verifies that, and status reports it. Bounds: 1 to 256. Default: one
+	// worker, a small CPU request, no exclusive CPUs.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	CPUsPerShard *int32 `json:"cpusPerShard,omitempty"`
-	// template is any part of a PodTemplateSpec, merged into the runner pods: node selectors,
-	// tolerations, labels, sidecars. Its container named runner is merged with the runner's own.
-	// docs/spec/loadtest.md lists the fields on which the operator wins. Unknown fields are told
-	// in condition PlanReady. Default: nothing.
+	// resources are the compute resources of the container runner, in the form of a Kubernetes
+	// container. Without cpusPerShard they replace the resources of the operator's configuration. With
+	// cpusPerShard they must not have cpu, and memory is both request and limit. Default: the
+	// operator's configuration.
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+	// podTemplate is any part of a Kubernetes PodTemplateSpec. The operator merges it into the runner
+	// pods: node selectors, tolerations, labels, sidecars. Its container named runner is merged with
+	// the runner's own container. docs/spec/loadtest.md lists the fields that the operator overrides.
+	// Condition PlanReady reports unknown fields. Default: nothing is merged.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
-	Template *runtime.RawExtension `json:"template,omitempty"`
+	PodTemplate *runtime.RawExtension `json:"podTemplate,omitempty"`
 }

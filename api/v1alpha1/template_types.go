@@ -146,7 +146,7 @@ type BodyFrom struct {
 	// +optional
 	Secret *KeyReference `json:"secret,omitempty"`
 	// file is a path where the runner runs: in its container, which needs a volume by
-	// runner.template then, or on the machine of the command line. At most 4096 characters.
+	// runner.podTemplate then, or on the machine of the command line. At most 4096 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096

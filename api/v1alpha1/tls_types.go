@@ -93,7 +93,7 @@ type CertificateAuthority struct {
 	// +optional
 	Secret *KeySelector `json:"secret,omitempty"`
 	// file is their path where the runner runs: in its container, which needs a volume by
-	// runner.template then, or on the machine of the command line. At most 4096 characters.
+	// runner.podTemplate then, or on the machine of the command line. At most 4096 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096

@@ -63,7 +63,7 @@ type Variable struct {
 	// timestamp is the time of the runner's clock when the value is drawn, in UTC.
 	// +optional
 	Timestamp *Timestamp `json:"timestamp,omitempty"`
-	// env is a variable of the environment of the runner pod, which runner.template may set, by the
+	// env is a variable of the environment of the runner pod, which runner.podTemplate may set, by the
 	// downward API for instance; for the command line that of the process.
 	// +optional
 	Env *Env `json:"env,omitempty"`

@@ -7,6 +7,7 @@
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -1513,8 +1514,13 @@ func (in *Runner) DeepCopyInto(out *Runner) {
 		*out = new(int32)
 		**out = **in
 	}
-	if in.Template != nil {
-		in, out := &in.Template, &out.Template
+	if in.Resources != nil {
+		in, out := &in.Resources, &out.Resources
+		*out = new(corev1.ResourceRequirements)
+		(*in).DeepCopyInto(*out)
+	}
+	if in.PodTemplate != nil {
+		in, out := &in.PodTemplate, &out.PodTemplate
 		*out = new(runtime.RawExtension)
 		(*in).DeepCopyInto(*out)
 	}

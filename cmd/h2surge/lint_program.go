@@ -86,7 +86,7 @@ func (p *programLint) environment() {
 		standIn := "unset"
 		e.Default = &standIn
 		p.warnings(field.ErrorList{field.Invalid(field.NewPath("spec", "variables").Index(i).Child("env"), field.OmitValueType{},
-			e.Name+" is not set here and has no default; runners need it, by runner.template for instance")})
+			e.Name+" is not set here and has no default; runners need it, by runner.podTemplate for instance")})
 	}
 }
 

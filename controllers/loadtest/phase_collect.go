@@ -50,7 +50,7 @@ func (r *reconciler) look(s *scope) error {
 func (r *reconciler) wanted(s *scope) collect.Desired {
 	d := collect.Desired{
 		Name: s.key(), UID: s.lt.UID, Attempt: attemptOf(s.job), Job: s.job.UID, Plan: s.plan,
-		Shards: s.room(), ShardsRevision: r.roomRevision(s), StartWith: s.startWith, Redeal: s.policy() == v1alpha1.ShardLostRedeal,
+		Shards: s.room(), ShardsRevision: r.roomRevision(s), StartWith: s.startWith, Redeal: s.policy() == v1alpha1.ShardLostRebalance,
 		Pods: map[int]collect.Pod{}, Recorded: s.recorded(), MayStart: s.mayStart(), Stored: s.end != nil,
 	}
 	if d.Live = s.live; d.Live.Generation == 0 {

@@ -78,7 +78,7 @@ func (s *scope) refuse(err error) (bool, error) {
 	}
 	switch {
 	case apierrors.IsInvalid(err):
-		s.obstacle = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner.template: the API server refuses the runners' Job: "+err.Error())
+		s.obstacle = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner.podTemplate: the API server refuses the runners' Job: "+err.Error())
 		return true, nil
 	case apierrors.IsForbidden(err):
 		s.refused = clip(err.Error(), maxMessage)

@@ -238,7 +238,7 @@ func TestScaleThatCannotBe(t *testing.T) {
 }
 
 func TestRunnerLostAndTheOthersGoOn(t *testing.T) {
-	for _, policy := range []v1alpha1.ShardLostAction{v1alpha1.ShardLostContinue, v1alpha1.ShardLostRedeal} {
+	for _, policy := range []v1alpha1.ShardLostAction{v1alpha1.ShardLostContinue, v1alpha1.ShardLostRebalance} {
 		t.Run(string(policy), func(t *testing.T) {
 			w := newWorld(t)
 			w.apply(scalable("half", 2, load).Edit(onLoss(policy, 0)).Threshold(builder.ErrorRatio("0.01")).Build())
@@ -250,7 +250,7 @@ func TestRunnerLostAndTheOthersGoOn(t *testing.T) {
 			lost := lt.Status.Results.Requests.Sent
 			w.Eventually(func() int { return len(w.records("half")) }).Should(gomega.Equal(1))
 			events := []string{"PlanReady", "RunnersReady", "Started", "RunnerLost"}
-			if policy == v1alpha1.ShardLostRedeal {
+			if policy == v1alpha1.ShardLostRebalance {
 				w.await("half", "dealt anew", func(lt *v1alpha1.LoadTest) bool { return !lt.Status.Runners[1].Member })
 				events = append(events, "LoadRedealt")
 			}
@@ -264,7 +264,7 @@ func TestRunnerLostAndTheOthersGoOn(t *testing.T) {
 			w.wantCondition(lt, v1alpha1.ConditionThresholdsMet, metav1.ConditionTrue, v1alpha1.ReasonAllMet)
 			n := lt.Status.Results.Requests.Sent
 			low, high := 150_000+lost/4, int64(200_000) // half of the load, and what the lost runner had sent
-			if policy == v1alpha1.ShardLostRedeal {
+			if policy == v1alpha1.ShardLostRebalance {
 				low, high = 250_000, 299_999
 			}
 			if n < low || n > high {
@@ -280,7 +280,7 @@ func TestRunnerLostAndTheOthersGoOn(t *testing.T) {
 
 func TestLostShardIsReplaced(t *testing.T) {
 	w := newWorld(t)
-	w.apply(scalable("patched", 2, load).Edit(onLoss(v1alpha1.ShardLostRedeal, 0)).Build())
+	w.apply(scalable("patched", 2, load).Edit(onLoss(v1alpha1.ShardLostRebalance, 0)).Build())
 	w.awaitLoad("patched", 500)
 	w.kill("patched-1-1")
 	w.await("patched", "dealt anew", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 && !lt.Status.Runners[1].Member })
@@ -302,7 +302,7 @@ func TestLostShardIsReplaced(t *testing.T) {
 
 func TestFewerThanMinShardsAreLeft(t *testing.T) {
 	w := newWorld(t)
-	w.apply(scalable("few", 3, load).Edit(onLoss(v1alpha1.ShardLostRedeal, 2)).Build())
+	w.apply(scalable("few", 3, load).Edit(onLoss(v1alpha1.ShardLostRebalance, 2)).Build())
 	w.awaitLoad("few", 200)
 	w.kill("few-1-2")
 	w.await("few", "dealt anew", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 && !lt.Status.Runners[2].Member })
@@ -410,7 +410,7 @@ func TestWhatOfTheRunnerMayNotChange(t *testing.T) {
 	w.apply(scalable("fixed", 2, load).Edit(onLoss("", 2)).Build())
 	w.awaitLoad("fixed", 100)
 	for doc, want := range map[string]string{
-		`{"spec":{"runner":{"onShardLost":"redeal"}}}`: "runner is frozen while the test runs but for shards",
+		`{"spec":{"runner":{"onShardLost":"Rebalance"}}}`: "runner is frozen while the test runs but for shards",
 		`{"spec":{"runner":{"minShards":1}}}`:          "runner is frozen while the test runs but for shards",
 		`{"spec":{"runner":{"shards":1}}}`:             "minShards must be at most runner.shards",
 		`{"spec":{"runner":{"shards":5}}}`:             "connections must be at least runner.shards",

@@ -123,9 +123,9 @@ func TestStopByLosses(t *testing.T) {
 		"by default":                     {"mx", "", nil, stopByLoss},
 		"fail":                           {"mx", v1alpha1.ShardLostFail, nil, stopByLoss},
 		"continue":                       {"mx", v1alpha1.ShardLostContinue, nil, ""},
-		"redeal":                         {"mx", v1alpha1.ShardLostRedeal, nil, ""},
+		"redeal":                         {"mx", v1alpha1.ShardLostRebalance, nil, ""},
 		"enough are left":                {"mmx", v1alpha1.ShardLostContinue, ptr.To[int32](2), ""},
-		"too few are left":               {"mxx", v1alpha1.ShardLostRedeal, ptr.To[int32](2), stopByTooFew},
+		"too few are left":               {"mxx", v1alpha1.ShardLostRebalance, ptr.To[int32](2), stopByTooFew},
 		"too few, but by fail before":    {"mxx", v1alpha1.ShardLostFail, ptr.To[int32](2), stopByLoss},
 		"fewer because they were scaled": {"mL", v1alpha1.ShardLostContinue, ptr.To[int32](2), ""},
 	}
@@ -152,9 +152,9 @@ func TestLossTolerated(t *testing.T) {
 	}{
 		"fail":              {v1alpha1.ShardLostFail, []int{1}, stopByLoss, false},
 		"continue":          {v1alpha1.ShardLostContinue, []int{1}, "", true},
-		"redeal":            {v1alpha1.ShardLostRedeal, []int{1}, "", true},
-		"stopped by a user": {v1alpha1.ShardLostRedeal, []int{1}, stopBySpec, true},
-		"too few were left": {v1alpha1.ShardLostRedeal, []int{1}, stopByTooFew, false},
+		"redeal":            {v1alpha1.ShardLostRebalance, []int{1}, "", true},
+		"stopped by a user": {v1alpha1.ShardLostRebalance, []int{1}, stopBySpec, true},
+		"too few were left": {v1alpha1.ShardLostRebalance, []int{1}, stopByTooFew, false},
 		"nobody was left":   {v1alpha1.ShardLostContinue, []int{0, 1}, "", false},
 	}
 	for name, tt := range tests {

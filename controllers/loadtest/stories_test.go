@@ -157,7 +157,7 @@ func TestBadPlan(t *testing.T) {
 func TestInvalidPodTemplate(t *testing.T) {
 	w := newWorld(t)
 	w.apply(twoShards("pod", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) {
-		s.Runner.Template = rawTemplate(`{"spec":{"containers":[{"name":"runner","imagePullPolicy":"Sometimes"}]}}`)
+		s.Runner.PodTemplate = rawTemplate(`{"spec":{"containers":[{"name":"runner","imagePullPolicy":"Sometimes"}]}}`)
 	}).Build())
 	lt := w.awaitPhase("pod", v1alpha1.PhaseInvalid)
 	w.wantCondition(lt, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec)

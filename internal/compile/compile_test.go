@@ -196,9 +196,9 @@ func TestErrors(t *testing.T) {
 		{"width too small", func(s *spec) { s.Variables[0].Range = &v1alpha1.IntegerRange{Start: 0, End: 1001, Step: 10, Width: 3} },
 			[]string{"spec.variables[0].range.width: is smaller than the 4 digits of the largest value"}},
 		{"runner template", func(s *spec) {
-			s.Runner.Template = raw(`{"spec":{"containers":[{"nam":"runner"}],"nodeName":7},"x":1}`)
+			s.Runner.PodTemplate = raw(`{"spec":{"containers":[{"nam":"runner"}],"nodeName":7},"x":1}`)
 		},
-			[]string{"spec.runner.template.spec.containers[0].nam: unknown field", "spec.runner.template.spec.nodeName: must be a string", "spec.runner.template.x: unknown field"}},
+			[]string{"spec.runner.podTemplate.spec.containers[0].nam: unknown field", "spec.runner.podTemplate.spec.nodeName: must be a string", "spec.runner.podTemplate.x: unknown field"}},
 		{"everything at once", func(s *spec) {
 			s.Targets[0].URL = "x"
 			s.Templates[0].Body = "${x}"

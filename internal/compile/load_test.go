@@ -180,18 +180,18 @@ func TestPodTemplate(t *testing.T) {
 		{"none", "", nil},
 		{"any part", `{"metadata":{"labels":{"a":"b"}},"spec":{"tolerations":[{"key":"x","tolerationSeconds":3}],"containers":[{"name":"runner","resources":{"limits":{"memory":"1Gi","cpu":2}}}]}}`, nil},
 		{"unknown and mistyped fields", `{"spec":{"tolerations":[{"keys":"x"}],"nodeSelector":{"a":1},"priority":"high","containers":[{"name":"runner","resources":{"limits":{"memory":"lots"}},"livenessProbe":{"httpGet":{"port":true}}}]}}`, []string{
-			"spec.runner.template.spec.containers[0].livenessProbe.httpGet.port: must be an integer or a string",
-			"spec.runner.template.spec.containers[0].resources.limits[memory]: must be a quantity such as 500m or 1Gi",
-			"spec.runner.template.spec.nodeSelector[a]: must be a string",
-			"spec.runner.template.spec.priority: must be an integer",
-			"spec.runner.template.spec.tolerations[0].keys: unknown field",
+			"spec.runner.podTemplate.spec.containers[0].livenessProbe.httpGet.port: must be an integer or a string",
+			"spec.runner.podTemplate.spec.containers[0].resources.limits[memory]: must be a quantity such as 500m or 1Gi",
+			"spec.runner.podTemplate.spec.nodeSelector[a]: must be a string",
+			"spec.runner.podTemplate.spec.priority: must be an integer",
+			"spec.runner.podTemplate.spec.tolerations[0].keys: unknown field",
 		}},
 		{"containers without names", `{"spec":{"containers":[{"image":"a"},{"name":"b"},{"name":"b"}]}}`, []string{
-			"spec.runner.template.spec.containers[0].name: is needed; the runner's own container is called runner",
-			"spec.runner.template.spec.containers[2].name: is the name of an earlier container too",
+			"spec.runner.podTemplate.spec.containers[0].name: is needed; the runner's own container is called runner",
+			"spec.runner.podTemplate.spec.containers[2].name: is the name of an earlier container too",
 		}},
-		{"a list", `[]`, []string{"spec.runner.template: must be an object"}},
-		{"broken", `{`, []string{"spec.runner.template: is not JSON"}},
+		{"a list", `[]`, []string{"spec.runner.podTemplate: must be an object"}},
+		{"broken", `{`, []string{"spec.runner.podTemplate: is not JSON"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			template, errs := compile.PodTemplate(raw(tc.json))

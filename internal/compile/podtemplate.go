@@ -9,7 +9,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// PodTemplate decodes spec.runner.template strictly: the API server keeps whatever it says, so
+// PodTemplate decodes spec.runner.podTemplate strictly: the API server keeps whatever it says, so
 // this is where a misspelt field is found. Nothing is defaulted and the template may lack
 // anything; containers need a name, because they are merged by it. No template gives an empty one.
 func PodTemplate(raw *runtime.RawExtension) (*corev1.PodTemplateSpec, field.ErrorList) {
@@ -17,7 +17,7 @@ func PodTemplate(raw *runtime.RawExtension) (*corev1.PodTemplateSpec, field.Erro
 	if raw == nil || len(raw.Raw) == 0 {
 		return out, nil
 	}
-	at := place{path: runnerPath.Child("template")}
+	at := place{path: runnerPath.Child("podTemplate")}
 	w := &walker{}
 	generic, err := decodeGeneric(raw.Raw)
 	if err != nil {

@@ -1,8 +1,10 @@
 package compile
 
 import (
+	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -19,8 +21,38 @@ func (c *compiler) runner() {
 		c.plan.CPUsPerShard = int(*r.CPUsPerShard)
 	}
 	c.losses()
-	_, errs := PodTemplate(r.Template)
+	c.resources()
+	_, errs := PodTemplate(r.PodTemplate)
 	c.report(errs)
+}
+
+// resources checks what the API server would only refuse in the pods of the runners' Job.
+func (c *compiler) resources() {
+	r, at := c.spec.Runner.Resources, runnerPath.Child("resources")
+	if r == nil {
+		return
+	}
+	_, request := r.Requests[corev1.ResourceCPU]
+	_, limit := r.Limits[corev1.ResourceCPU]
+	if c.spec.Runner.CPUsPerShard != nil && (request || limit) {
+		c.fail(at, "resources must not set cpu when cpusPerShard is set, because cpusPerShard sets the request and the limit")
+	}
+	lists := []struct {
+		name string
+		list corev1.ResourceList
+	}{{"requests", r.Requests}, {"limits", r.Limits}}
+	for _, l := range lists {
+		for _, name := range slices.Sorted(maps.Keys(l.list)) {
+			at, quantity := at.Child(l.name).Key(string(name)), l.list[name]
+			limit, limited := r.Limits[name]
+			switch {
+			case quantity.Sign() < 0:
+				c.fail(at, "must not be negative")
+			case l.name == "requests" && limited && quantity.Cmp(limit) > 0:
+				c.fail(at, "must be at most the limit, %s", limit.String())
+			}
+		}
+	}
 }
 
 // losses checks what is to be done when not all shards are there. Only a cluster can lose one.
@@ -35,16 +67,16 @@ func (c *compiler) losses() {
 		case *r.MinShards > r.Shards:
 			c.fail(at, "minShards must be at most runner.shards")
 		case *r.MinShards < r.Shards && divided:
-			c.fail(at, "minShards below runner.shards does not go with a stage that is a closedLoop that ends by requests")
+			c.fail(at, "minShards below runner.shards cannot be used with a stage that is a closedLoop that ends by requests")
 		}
 	}
 	switch r.OnShardLost {
 	case v1alpha1.ShardLostFail, v1alpha1.ShardLostContinue:
-	case v1alpha1.ShardLostRedeal:
+	case v1alpha1.ShardLostRebalance:
 		if divided {
-			c.fail(runnerPath.Child("onShardLost"), "redeal does not go with a stage that is a closedLoop that ends by requests")
+			c.fail(runnerPath.Child("onShardLost"), "Rebalance cannot be used with a stage that is a closedLoop that ends by requests")
 		}
 	default:
-		c.fail(runnerPath.Child("onShardLost"), "must be one of fail, continue, redeal")
+		c.fail(runnerPath.Child("onShardLost"), "must be one of Fail, Continue, Rebalance")
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -13,10 +15,26 @@ import (
 	"github.com/h2surge/h2surge/test/builder"
 )
 
+// resources of a container; an empty quantity is not set.
+func resources(cpuRequest, cpuLimit, memoryRequest, memoryLimit string) *corev1.ResourceRequirements {
+	out := &corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	set := func(list corev1.ResourceList, name corev1.ResourceName, quantity string) {
+		if quantity != "" {
+			list[name] = resource.MustParse(quantity)
+		}
+	}
+	set(out.Requests, corev1.ResourceCPU, cpuRequest)
+	set(out.Limits, corev1.ResourceCPU, cpuLimit)
+	set(out.Requests, corev1.ResourceMemory, memoryRequest)
+	set(out.Limits, corev1.ResourceMemory, memoryLimit)
+	return out
+}
+
 func TestWhenNotAllShardsAreThere(t *testing.T) {
 	const (
-		minShards, redeal = "spec.runner.minShards: ", "spec.runner.onShardLost: "
-		divided           = "does not go with a stage that is a closedLoop that ends by requests"
+		minShards, onShardLost = "spec.runner.minShards: ", "spec.runner.onShardLost: "
+		divided                = "cannot be used with a stage that is a closedLoop that ends by requests"
+		cpuSet                 = "resources must not set cpu when cpusPerShard is set, because cpusPerShard sets the request and the limit"
 	)
 	requests := func(s *v1alpha1.LoadTestSpec) { s.Rates = []v1alpha1.Rate{builder.ClosedLoop("most", 10)} }
 	tests := map[string]struct {
@@ -24,15 +42,20 @@ func TestWhenNotAllShardsAreThere(t *testing.T) {
 		edit   func(*v1alpha1.LoadTestSpec)
 		want   []string
 	}{
-		"nothing said":             {v1alpha1.Runner{Shards: 3}, nil, nil},
-		"all said":                 {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](2), StartTimeout: &metav1.Duration{Duration: time.Minute}, OnShardLost: "redeal"}, nil, nil},
-		"none at least":            {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](0)}, nil, []string{minShards + "must be between 1 and 256"}},
-		"more at least than all":   {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](4)}, nil, []string{minShards + "minShards must be at most runner.shards"}},
-		"a short time":             {v1alpha1.Runner{StartTimeout: &metav1.Duration{Duration: time.Millisecond}}, nil, []string{"spec.runner.startTimeout: must be from 1s to 24h"}},
-		"another word":             {v1alpha1.Runner{OnShardLost: "weep"}, nil, []string{redeal + "must be one of fail, continue, redeal"}},
-		"divided requests":         {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](3), OnShardLost: "continue"}, requests, nil},
-		"divided requests, fewer":  {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](2)}, requests, []string{minShards + "minShards below runner.shards " + divided}},
-		"divided requests, redeal": {v1alpha1.Runner{OnShardLost: "redeal"}, requests, []string{redeal + "redeal " + divided}},
+		"nothing said":                {v1alpha1.Runner{Shards: 3}, nil, nil},
+		"all said":                    {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](2), StartTimeout: &metav1.Duration{Duration: time.Minute}, OnShardLost: v1alpha1.ShardLostRebalance}, nil, nil},
+		"none at least":               {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](0)}, nil, []string{minShards + "must be between 1 and 256"}},
+		"more at least than all":      {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](4)}, nil, []string{minShards + "minShards must be at most runner.shards"}},
+		"a short time":                {v1alpha1.Runner{StartTimeout: &metav1.Duration{Duration: time.Millisecond}}, nil, []string{"spec.runner.startTimeout: must be from 1s to 24h"}},
+		"another word":                {v1alpha1.Runner{OnShardLost: "weep"}, nil, []string{onShardLost + "must be one of Fail, Continue, Rebalance"}},
+		"divided requests":            {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](3), OnShardLost: v1alpha1.ShardLostContinue}, requests, nil},
+		"divided requests, fewer":     {v1alpha1.Runner{Shards: 3, MinShards: ptr.To[int32](2)}, requests, []string{minShards + "minShards below runner.shards " + divided}},
+		"divided requests, Rebalance": {v1alpha1.Runner{OnShardLost: v1alpha1.ShardLostRebalance}, requests, []string{onShardLost + "Rebalance " + divided}},
+		"resources":                   {v1alpha1.Runner{Resources: resources("1", "1", "64Mi", "128Mi")}, nil, nil},
+		"memory beside cpusPerShard":  {v1alpha1.Runner{CPUsPerShard: ptr.To[int32](1), Resources: resources("", "", "64Mi", "")}, nil, nil},
+		"cpu beside cpusPerShard":     {v1alpha1.Runner{CPUsPerShard: ptr.To[int32](1), Resources: resources("1", "1", "", "")}, nil, []string{"spec.runner.resources: " + cpuSet}},
+		"request above the limit":     {v1alpha1.Runner{Resources: resources("", "", "1Gi", "128Mi")}, nil, []string{"spec.runner.resources.requests[memory]: must be at most the limit, 128Mi"}},
+		"negative request":            {v1alpha1.Runner{Resources: resources("-1", "", "", "")}, nil, []string{"spec.runner.resources.requests[cpu]: must not be negative"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

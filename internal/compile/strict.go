@@ -85,6 +85,7 @@ var strictLoadTest = &strictness{
 	required: map[string][]string{
 		"": {"spec"},
 		"spec.chains[].steps[].thinkTime.uniform": {"max", "min"},
+		"spec.runner.resources.claims[]":          {"name"},
 		"spec.targets[].auth.oauth2.parameters[]": {"value"},
 		"spec.variables[].random.choice[]":        {"value"},
 		"spec.variables[].random.integer":         {"max"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -110,6 +111,10 @@ func (w *walker) selfDecoding(at place, raw any, t reflect.Type) {
 	}
 	if t == reflect.TypeFor[metav1.Duration]() && (!isString || err == nil && !durationPattern.MatchString(written)) {
 		w.fail(at, formats[t])
+		return
+	}
+	if number, ok := raw.(float64); ok && t == reflect.TypeFor[resource.Quantity]() && number != math.Trunc(number) {
+		w.fail(at, formats[t]) // the API server accepts an integer or a string
 		return
 	}
 	if err != nil {

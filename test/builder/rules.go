@@ -153,12 +153,20 @@ var rulesOfRunner = []Mutant{
 		Set: map[string]any{"spec.runner.minShards": 3},
 	},
 	{
-		Name: "fewer for divided requests", Path: "spec.runner.minShards", Want: "minShards below runner.shards does not go with a stage that is a closedLoop that ends by requests",
+		Name: "fewer for divided requests", Path: "spec.runner.minShards", Want: "minShards below runner.shards cannot be used with a stage that is a closedLoop that ends by requests",
 		Set: map[string]any{"spec.runner.minShards": 1},
 	},
 	{
-		Name: "divided requests dealt anew", Path: "spec.runner.onShardLost", Want: "redeal does not go with a stage that is a closedLoop that ends by requests",
-		Set: map[string]any{"spec.runner.onShardLost": "redeal"},
+		Name: "divided requests rebalanced", Path: "spec.runner.onShardLost", Want: "Rebalance cannot be used with a stage that is a closedLoop that ends by requests",
+		Set: map[string]any{"spec.runner.onShardLost": "Rebalance"},
+	},
+	{
+		Name: "cpu in resources beside cpusPerShard", Path: "spec.runner.resources", Want: "resources must not set cpu when cpusPerShard is set",
+		Set: map[string]any{"spec.runner.resources": map[string]any{"requests": map[string]any{"cpu": "100m"}}},
+	},
+	{
+		Name: "cpu limit in resources beside cpusPerShard", Path: "spec.runner.resources", Want: "resources must not set cpu when cpusPerShard is set",
+		Set: map[string]any{"spec.runner.resources": map[string]any{"limits": map[string]any{"cpu": "1"}}},
 	},
 	{
 		Name: "short startTimeout", Path: "spec.runner.startTimeout", Want: "must be from 1s to 24h",

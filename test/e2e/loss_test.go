@@ -99,7 +99,7 @@ func TestRunnerKilledFails(t *testing.T) {
 func TestRunnerKilledRedeal(t *testing.T) {
 	s := newStory(t, "runner-redeal").withTarget()
 	const rps, length = 1000, 25
-	s.apply(s.quickstart("whole", 2, hold(rps, length*time.Second), withoutThresholds, onShardLost(v1alpha1.ShardLostRedeal)))
+	s.apply(s.quickstart("whole", 2, hold(rps, length*time.Second), withoutThresholds, onShardLost(v1alpha1.ShardLostRebalance)))
 	s.awaitLoad(3*rps, short)
 	killed := time.Now()
 	s.killSecond("whole")

@@ -63,8 +63,8 @@ func (s *story) told(t *testing.T) {
 		{"template", []string{"spec.chains[0].steps[0].template", "nothing"}, func(spec *v1alpha1.LoadTestSpec) {
 			spec.Chains[0].Steps[0].Template = "nothing"
 		}},
-		{"pod", []string{"spec.runner.template", "nodeSelektor"}, func(spec *v1alpha1.LoadTestSpec) {
-			spec.Runner.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"nodeSelektor":{}}}`)}
+		{"pod", []string{"spec.runner.podTemplate", "nodeSelektor"}, func(spec *v1alpha1.LoadTestSpec) {
+			spec.Runner.PodTemplate = &runtime.RawExtension{Raw: []byte(`{"spec":{"nodeSelektor":{}}}`)}
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -107,7 +107,7 @@ func TestStartTimeout(t *testing.T) {
 
 // apart allows one runner a node, of which there is one.
 func apart(spec *v1alpha1.LoadTestSpec) {
-	spec.Runner.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+	spec.Runner.PodTemplate = &runtime.RawExtension{Raw: []byte(`{"spec":{"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
 		{"topologyKey":"kubernetes.io/hostname","labelSelector":{"matchExpressions":[{"key":"batch.kubernetes.io/job-completion-index","operator":"Exists"}]}}]}}}}`)}
 }
 

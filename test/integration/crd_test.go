@@ -237,7 +237,7 @@ func (g *boundRows) value(s apiextensionsv1.JSONSchemaProps, path string, value 
 func (g *boundRows) object(s apiextensionsv1.JSONSchemaProps, path string, value map[string]any) {
 	g.seen[pattern(path)] = true
 	g.add(path, "type", "no object")
-	if s.XPreserveUnknownFields == nil {
+	if s.XPreserveUnknownFields == nil && s.AdditionalProperties == nil {
 		g.add(path+".nonsense", "unknown", 1)
 	}
 	for _, name := range s.Required {

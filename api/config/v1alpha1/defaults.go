@@ -48,6 +48,15 @@ func (r *Runner) setDefaults(env Environment) {
 		}}
 	}
 	orString(&r.MemoryPerCPU, "512Mi")
+	if r.InheritLabels == nil {
+		r.InheritLabels = []string{
+			"kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class",
+			"cost-center", "department", "environment", "owner", "project", "team",
+		}
+	}
+	if r.InheritAnnotations == nil {
+		r.InheritAnnotations = []string{"kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology"}
+	}
 	orDuration(&r.PodTimeout, 10*time.Minute)
 	orDuration(&r.ReadyTimeout, 2*time.Minute)
 	orInt(&r.StartAttempts, 3)

@@ -60,6 +60,29 @@ runner: {image: "other:2", imagePullPolicy: Never, readyTimeout: 30s}
 	}
 }
 
+func TestInheritedKeys(t *testing.T) {
+	tests := map[string]struct {
+		data string
+		want []string // labels, the first two
+	}{
+		"by default": {"", []string{"kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"}},
+		"none":       {"runner: {inheritLabels: []}\n", []string{}},
+		"others":     {"runner: {inheritLabels: [team, example.com/]}\n", []string{"team", "example.com/"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			cfg, err := Load([]byte(head+tt.data), env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := cfg.Runner.InheritLabels
+			if diff := cmp.Diff(tt.want, got[:min(2, len(got))]); diff != "" {
+				t.Errorf("inheritLabels (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	tests := map[string]struct{ data, want string }{
 		"unknown key":        {head + "runer: {}\n", `unknown field "runer"`},
@@ -67,6 +90,8 @@ func TestLoadRefuses(t *testing.T) {
 		"a key twice":        {head + "namespaces: [a]\nnamespaces: [b]\n", `key "namespaces" already set`},
 		"other version":      {"apiVersion: config.h2surge.io/v9\nkind: OperatorConfig\n", "v9"},
 		"other kind":         {"apiVersion: v1\nkind: ConfigMap\n", "ConfigMap"},
+		"a label's name":     {head + "runner: {inheritLabels: [team, 'a b']}\n", "runner.inheritLabels[1]"},
+		"an empty prefix":    {head + "runner: {inheritAnnotations: [/]}\n", "runner.inheritAnnotations[0]"},
 		"no kind":            {"namespaces: [a]\n", "Kind"},
 		"bad level":          {head + "logging: {level: chatty}\n", "logging.level"},
 		"bad address":        {head + "metrics: {bindAddress: here}\n", "metrics.bindAddress"},

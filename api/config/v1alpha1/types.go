@@ -71,12 +71,23 @@ type Runner struct {
 	Image string `json:"image,omitempty"`
 	// imagePullPolicy is the pull policy of the runner pods. Default IfNotPresent.
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
-	// resources are the resources of a runner whose LoadTest does not set cpusPerShard. Default: requests of 100m CPU
-	// and 128Mi. The default has no limits, because a CPU quota would throttle the load generator.
+	// resources are the resources of a runner whose LoadTest sets neither runner.cpusPerShard nor
+	// runner.resources. Default: requests of 100m CPU and 128Mi. The default has no limits, because a CPU quota would throttle the load generator.
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 	// memoryPerCPU is the memory request and limit for each CPU of a runner whose LoadTest sets cpusPerShard. Default
 	// 512Mi.
 	MemoryPerCPU string `json:"memoryPerCPU,omitempty"`
+	// inheritLabels names the labels of a LoadTest that the operator copies to the runners' Job and
+	// its pods, for queues and cost reports. A name that ends in "/" stands for all labels with that
+	// prefix. Labels of the operator and of runner.podTemplate win. Default:
+	// kueue.x-k8s.io/queue-name, kueue.x-k8s.io/priority-class, cost-center, department, environment,
+	// owner, project and team. An empty list copies none.
+	InheritLabels []string `json:"inheritLabels"`
+	// inheritAnnotations names the annotations of a LoadTest that the operator copies to the runners'
+	// Job and its pods, in the form of inheritLabels. Default:
+	// kueue.x-k8s.io/podset-required-topology and kueue.x-k8s.io/podset-preferred-topology. An empty
+	// list copies none.
+	InheritAnnotations []string `json:"inheritAnnotations"`
 	// podTimeout is how long the pods of a run can take until all of them run. It includes scheduling, new nodes and
 	// image pulls. Default 10m.
 	PodTimeout metav1.Duration `json:"podTimeout,omitzero"`

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +42,8 @@ func (r *Runner) validate(p *field.Path) field.ErrorList {
 	if q, err := resource.ParseQuantity(r.MemoryPerCPU); err != nil || q.Sign() <= 0 {
 		errs = append(errs, field.Invalid(p.Child("memoryPerCPU"), r.MemoryPerCPU, "must be a positive quantity such as 512Mi"))
 	}
+	errs = append(errs, keys(p.Child("inheritLabels"), r.InheritLabels)...)
+	errs = append(errs, keys(p.Child("inheritAnnotations"), r.InheritAnnotations)...)
 	errs = append(errs, atLeast(p.Child("startAttempts"), r.StartAttempts, 1)...)
 	for _, d := range []struct {
 		name string
@@ -67,6 +70,21 @@ func (r *Report) validate(p *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(p.Child("maxBytes"), r.MaxBytes, "must be at most 1000000"))
 	}
 	return append(errs, noShorter(p.Child("podGrace"), r.PodGrace, time.Second)...)
+}
+
+// keys checks names of labels or annotations; a name that ends in "/" is a prefix.
+func keys(p *field.Path, names []string) field.ErrorList {
+	var errs field.ErrorList
+	for i, name := range names {
+		checked := name
+		if strings.HasSuffix(name, "/") {
+			checked = name + "any"
+		}
+		for _, msg := range validation.IsQualifiedName(checked) {
+			errs = append(errs, field.Invalid(p.Index(i), name, msg))
+		}
+	}
+	return errs
 }
 
 func namespace(p *field.Path, ns string) field.ErrorList {

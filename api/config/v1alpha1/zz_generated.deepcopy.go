@@ -156,6 +156,16 @@ func (in *Runner) DeepCopyInto(out *Runner) {
 		*out = new(v1.ResourceRequirements)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.InheritLabels != nil {
+		in, out := &in.InheritLabels, &out.InheritLabels
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.InheritAnnotations != nil {
+		in, out := &in.InheritAnnotations, &out.InheritAnnotations
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	out.PodTimeout = in.PodTimeout
 	out.ReadyTimeout = in.ReadyTimeout
 	out.SnapshotInterval = in.SnapshotInterval

@@ -40,12 +40,24 @@ func template(doc string) func(*v1alpha1.LoadTest) {
 		if err != nil {
 			panic(err)
 		}
-		lt.Spec.Runner.Template = &runtime.RawExtension{Raw: raw}
+		lt.Spec.Runner.PodTemplate = &runtime.RawExtension{Raw: raw}
 	}
 }
 
 func cpus(n int32) func(*v1alpha1.LoadTest) {
 	return func(lt *v1alpha1.LoadTest) { lt.Spec.Runner.CPUsPerShard = ptr.To(n) }
+}
+
+func resourcesOf(requests, limits corev1.ResourceList) func(*v1alpha1.LoadTest) {
+	return func(lt *v1alpha1.LoadTest) {
+		lt.Spec.Runner.Resources = &corev1.ResourceRequirements{Requests: requests, Limits: limits}
+	}
+}
+
+// queued has labels and annotations that runner pods inherit, and others.
+func queued(lt *v1alpha1.LoadTest) {
+	lt.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "load", "team": "core", "secret-team": "x", LabelLoadTest: "other"}
+	lt.Annotations = map[string]string{"kueue.x-k8s.io/podset-required-topology": "zone", AnnotationStart: "2020-01-01T00:00:00Z", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
 }
 
 func jobInput(lt *v1alpha1.LoadTest) JobInput {
@@ -120,6 +132,7 @@ func TestGolden(t *testing.T) {
 		"job-guaranteed": func() (any, error) { return Job(jobInput(loadTest(cpus(2)))) },
 		"job-template":   func() (any, error) { return Job(jobInput(loadTest(cpus(2), template(hostile)))) },
 		"job-files":      func() (any, error) { return Job(jobInput(loadTest(secured, template(hostileFiles)))) },
+		"job-queued":     func() (any, error) { return Job(jobInput(loadTest(queued))) },
 		"plan":           func() (any, error) { return Plan(loadTest(), hash, []byte("gz"), "a warning"), nil },
 		"record": func() (any, error) {
 			return Record(loadTest(), 1, "0a1b2c3d-0000-4000-8000-000000000002", "{}", []byte("gz")), nil
@@ -242,6 +255,66 @@ func TestGuaranteed(t *testing.T) {
 				if !got.Cpu().Equal(*want.Cpu()) || !got.Memory().Equal(*want.Memory()) {
 					t.Errorf("%s %v, want %v", kind, got, want)
 				}
+			}
+		})
+	}
+}
+
+func TestResources(t *testing.T) {
+	list := func(cpu, memory string) corev1.ResourceList {
+		out := corev1.ResourceList{}
+		if cpu != "" {
+			out[corev1.ResourceCPU] = resource.MustParse(cpu)
+		}
+		if memory != "" {
+			out[corev1.ResourceMemory] = resource.MustParse(memory)
+		}
+		return out
+	}
+	nic := corev1.ResourceList{"example.com/nic": resource.MustParse("1")}
+	tests := map[string]struct {
+		edits            []func(*v1alpha1.LoadTest)
+		requests, limits corev1.ResourceList
+	}{
+		"the operator's":                     {nil, list("100m", "128Mi"), nil},
+		"the LoadTest's in their place":      {[]func(*v1alpha1.LoadTest){resourcesOf(list("1", ""), nil)}, list("1", ""), nil},
+		"podTemplate over the LoadTest's":    {[]func(*v1alpha1.LoadTest){resourcesOf(list("1", "1Gi"), nil), template(`{spec: {containers: [{name: runner, resources: {requests: {cpu: 2}}}]}}`)}, list("2", "1Gi"), nil},
+		"cpusPerShard with a memory request": {[]func(*v1alpha1.LoadTest){cpus(2), resourcesOf(list("", "3Gi"), nil)}, list("2", "3Gi"), list("2", "3Gi")},
+		"cpusPerShard with a memory limit":   {[]func(*v1alpha1.LoadTest){cpus(2), resourcesOf(list("", "1Gi"), list("", "3Gi"))}, list("2", "3Gi"), list("2", "3Gi")},
+		"cpusPerShard without memory":        {[]func(*v1alpha1.LoadTest){cpus(2), resourcesOf(nil, nil)}, list("2", "1Gi"), list("2", "1Gi")},
+		"cpusPerShard with another resource": {[]func(*v1alpha1.LoadTest){cpus(1), resourcesOf(nil, nic)}, list("1", "512Mi"), corev1.ResourceList{
+			"cpu": resource.MustParse("1"), "memory": resource.MustParse("512Mi"), "example.com/nic": resource.MustParse("1"),
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, c := runnerOf(t, loadTest(tt.edits...))
+			equal := cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
+			if diff := cmp.Diff(tt.requests, c.Resources.Requests, equal); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.limits, c.Resources.Limits, equal); diff != "" {
+				t.Errorf("limits (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestInheritedKeys(t *testing.T) {
+	have := map[string]string{"team": "a", "cost.example.com/center": "7", "cost.example.com/project": "x", "other": "z"}
+	tests := map[string]struct {
+		names []string
+		want  map[string]string
+	}{
+		"none":                          {nil, map[string]string{}},
+		"exact":                         {[]string{"team", "absent"}, map[string]string{"team": "a"}},
+		"a prefix":                      {[]string{"cost.example.com/"}, map[string]string{"cost.example.com/center": "7", "cost.example.com/project": "x"}},
+		"no part of a name is a prefix": {[]string{"tea", "cost.example.com/cen"}, map[string]string{}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, inherited(have, tt.names)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 // Package desired builds the objects that a run owns. Its functions are pure: the same input
 // gives the same object, and nothing is read or written.
 //
-// Runner pods are the operator's template with spec.runner.template merged over it (strategic
+// Runner pods are the operator's template with spec.runner.podTemplate merged over it (strategic
 // merge, containers by name). The user wins on everything but:
 //
 //   - restartPolicy and activeDeadlineSeconds of the pod, which would start or end runners

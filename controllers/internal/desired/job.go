@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -53,14 +54,17 @@ func Job(in JobInput) (*batchv1.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	job.Annotations = map[string]string{
+	job.Labels = inherited(in.LoadTest.Labels, in.Runner.InheritLabels)
+	maps.Copy(job.Labels, labels(in.LoadTest, ComponentRunner))
+	job.Annotations = inherited(in.LoadTest.Annotations, in.Runner.InheritAnnotations)
+	maps.Copy(job.Annotations, map[string]string{
 		AnnotationAttempt:    strconv.Itoa(in.Attempt),
 		AnnotationLosses:     strconv.Itoa(in.Losses),
 		AnnotationGeneration: strconv.FormatInt(in.LoadTest.Generation, 10),
 		AnnotationPlan:       PlanName(in.LoadTest, in.PlanHash),
 		AnnotationPlanHash:   in.PlanHash,
 		AnnotationTemplate:   hash,
-	}
+	})
 	return job, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -36,11 +37,13 @@ const (
 	terminationGrace = 30
 )
 
-// podTemplate merges spec.runner.template over the operator's own and then takes back the
+// podTemplate merges spec.runner.podTemplate over the operator's own and then takes back the
 // fields that are the operator's (see the package comment).
 func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	out := basePod(in)
-	if t := in.LoadTest.Spec.Runner.Template; t != nil && len(t.Raw) > 0 {
+	out.Labels = inherited(in.LoadTest.Labels, in.Runner.InheritLabels)
+	maps.Copy(out.Annotations, inherited(in.LoadTest.Annotations, in.Runner.InheritAnnotations))
+	if t := in.LoadTest.Spec.Runner.PodTemplate; t != nil && len(t.Raw) > 0 {
 		var err error
 		if out, err = mergePod(out, t.Raw); err != nil {
 			return nil, err
@@ -51,9 +54,31 @@ func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	enforceRunner(runner)
 	addFiles(out, runner, compile.Mounts(&in.LoadTest.Spec))
 	if cpus := in.LoadTest.Spec.Runner.CPUsPerShard; cpus != nil {
-		return out, guarantee(runner, *cpus, in.Runner.MemoryPerCPU)
+		return out, guarantee(runner, in, *cpus)
 	}
 	return out, nil
+}
+
+// resources are those of the LoadTest, else those of the operator's configuration.
+func resources(in JobInput) *corev1.ResourceRequirements {
+	if own := in.LoadTest.Spec.Runner.Resources; own != nil {
+		return own.DeepCopy()
+	}
+	return in.Runner.Resources.DeepCopy()
+}
+
+// inherited returns the entries of have whose key is in names. A name that ends in "/" stands for all
+// keys with that prefix.
+func inherited(have map[string]string, names []string) map[string]string {
+	out := map[string]string{}
+	for key, value := range have {
+		if slices.ContainsFunc(names, func(name string) bool {
+			return key == name || strings.HasSuffix(name, "/") && strings.HasPrefix(key, name)
+		}) {
+			out[key] = value
+		}
+	}
+	return out
 }
 
 func isRunner(c corev1.Container) bool { return c.Name == RunnerContainer }
@@ -83,7 +108,7 @@ func basePod(in JobInput) *corev1.PodTemplateSpec {
 				Name:                     RunnerContainer,
 				Image:                    in.Runner.Image,
 				ImagePullPolicy:          in.Runner.ImagePullPolicy,
-				Resources:                *in.Runner.Resources.DeepCopy(),
+				Resources:                *resources(in),
 				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 				SecurityContext: &corev1.SecurityContext{
 					AllowPrivilegeEscalation: ptr.To(false),
@@ -105,7 +130,7 @@ func mergePod(base *corev1.PodTemplateSpec, patch []byte) (*corev1.PodTemplateSp
 	}
 	merged, err := strategicpatch.StrategicMergePatch(raw, patch, corev1.PodTemplateSpec{})
 	if err != nil {
-		return nil, fmt.Errorf("merging spec.runner.template: %w", err)
+		return nil, fmt.Errorf("merging spec.runner.podTemplate: %w", err)
 	}
 	out := &corev1.PodTemplateSpec{}
 	if err := json.Unmarshal(merged, out); err != nil {
@@ -185,12 +210,16 @@ func fromField(name, fieldPath string) corev1.EnvVar {
 	}}
 }
 
-// guarantee makes the container fit for CPUs of its own: whole CPUs and memory, requests equal
-// to limits. A memory limit of the user's stays.
-func guarantee(c *corev1.Container, cpus int32, memoryPerCPU string) error {
-	memory, ok := c.Resources.Limits[corev1.ResourceMemory]
-	if !ok {
-		perCPU, err := resource.ParseQuantity(memoryPerCPU)
+// guarantee gives the container whole CPUs and memory, with requests equal to limits, because only a
+// Guaranteed pod gets exclusive CPUs. Memory is the limit that the user set, else the request in
+// spec.runner.resources, else the operator's memoryPerCPU for each CPU.
+func guarantee(c *corev1.Container, in JobInput, cpus int32) error {
+	memory, set := c.Resources.Limits[corev1.ResourceMemory]
+	if own := in.LoadTest.Spec.Runner.Resources; !set && own != nil {
+		memory, set = own.Requests[corev1.ResourceMemory]
+	}
+	if !set {
+		perCPU, err := resource.ParseQuantity(in.Runner.MemoryPerCPU)
 		if err != nil {
 			return fmt.Errorf("runner.memoryPerCPU of the operator's configuration: %w", err)
 		}
