@@ -178,7 +178,7 @@ func TestPodTemplate(t *testing.T) {
 		want       []string
 	}{
 		{"none", "", nil},
-		{"any part", `{"metadata":{"labels":{"a":"b"}},"spec":{"tolerations":[{"key":"x","tolerationSeconds":3}],"containers":[{"name":"runner","resources":{"limits":{"memory":"1Gi","cpu":2}}}]}}`, nil},
+		{"any part", `{"metadata":{"labels":{"a":"b"}},"spec":{"tolerations":[{"key":"x","tolerationSeconds":3}],"containers":[{"name":"runner","resources":{"limits":{"memory":"1Gi","cpu":2},"requests":{"cpu":0.5}}}]}}`, nil},
 		{"unknown and mistyped fields", `{"spec":{"tolerations":[{"keys":"x"}],"nodeSelector":{"a":1},"priority":"high","containers":[{"name":"runner","resources":{"limits":{"memory":"lots"}},"livenessProbe":{"httpGet":{"port":true}}}]}}`, []string{
 			"spec.runner.podTemplate.spec.containers[0].livenessProbe.httpGet.port: must be an integer or a string",
 			"spec.runner.podTemplate.spec.containers[0].resources.limits[memory]: must be a quantity such as 500m or 1Gi",

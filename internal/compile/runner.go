@@ -37,6 +37,13 @@ func (c *compiler) resources() {
 	if c.spec.Runner.CPUsPerShard != nil && (request || limit) {
 		c.fail(at, "resources must not set cpu when cpusPerShard is set, because cpusPerShard sets the request and the limit")
 	}
+	seen := map[string]bool{}
+	for i, claim := range r.Claims {
+		if seen[claim.Name] {
+			c.fail(at.Child("claims").Index(i).Child("name"), "is the name of an earlier claim, too")
+		}
+		seen[claim.Name] = true
+	}
 	lists := []struct {
 		name string
 		list corev1.ResourceList

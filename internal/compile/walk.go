@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -113,7 +112,7 @@ func (w *walker) selfDecoding(at place, raw any, t reflect.Type) {
 		w.fail(at, formats[t])
 		return
 	}
-	if number, ok := raw.(float64); ok && t == reflect.TypeFor[resource.Quantity]() && number != math.Trunc(number) {
+	if number, ok := raw.(json.Number); ok && w.strict != nil && t == reflect.TypeFor[resource.Quantity]() && strings.ContainsAny(number.String(), ".eE") {
 		w.fail(at, formats[t]) // the API server accepts an integer or a string
 		return
 	}
