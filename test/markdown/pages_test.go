@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 const root = "../.."
@@ -116,4 +118,49 @@ func TestPathsOfCommands(t *testing.T) {
 	if n < 10 {
 		t.Errorf("the pages name %d files only", n)
 	}
+}
+
+// TestValuesOfHelm: a value that a helm command sets is one of the chart's.
+func TestValuesOfHelm(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(root, "charts/h2surge/values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(raw, &values); err != nil {
+		t.Fatal(err)
+	}
+	assigned := regexp.MustCompile(`(?:^|,)([A-Za-z0-9.\[\]]+)=`)
+	n := 0
+	programs(t, func(page string, line int, words []string) {
+		for i, w := range words {
+			if words[0] != "helm" && words[0] != "--set" || i == 0 || words[i-1] != "--set" {
+				continue
+			}
+			for _, m := range assigned.FindAllStringSubmatch(w, -1) {
+				n++
+				if !hasValue(values, strings.Split(m[1], ".")) {
+					t.Errorf("%s:%d: the chart has no value %s", page, line, m[1])
+				}
+			}
+		}
+	})
+	if n < 5 {
+		t.Errorf("the pages set %d values only", n)
+	}
+}
+
+// hasValue reports whether the values have the path, or end in an empty map or list on it, which takes anything.
+func hasValue(values map[string]any, path []string) bool {
+	name, _, _ := strings.Cut(path[0], "[")
+	v, found := values[name]
+	below, isMap := v.(map[string]any)
+	switch {
+	case !found || len(path) == 1:
+		return found
+	case isMap && len(below) > 0:
+		return hasValue(below, path[1:])
+	}
+	list, isList := v.([]any)
+	return isMap || isList && len(list) == 0
 }
