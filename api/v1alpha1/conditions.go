@@ -105,11 +105,11 @@ const (
 	ReasonNoThresholds = "NoThresholds"
 	// ReasonAllMet: every threshold holds.
 	ReasonAllMet = "AllMet"
-	// ReasonBreached: at least one threshold does not hold.
-	ReasonBreached = "Breached"
-	// ReasonTooManyErrors: the spec has no threshold on errorRatio, and it is above the default limit, 0.01.
+	// ReasonThresholdsFailed: at least one threshold failed.
+	ReasonThresholdsFailed = "ThresholdsFailed"
+	// ReasonTooManyErrors: the spec has no threshold on ErrorRate, and the error rate is above the default limit, 1%.
 	ReasonTooManyErrors = "TooManyErrors"
-	// ReasonNoChainCompleted: the spec has no threshold on errorRatio, and every chain instance that ended was
+	// ReasonNoChainCompleted: the spec has no threshold on ErrorRate, and every chain instance that ended was
 	// aborted.
 	ReasonNoChainCompleted = "NoChainCompleted"
 	// ReasonTeardownFailed: a teardown chain failed.

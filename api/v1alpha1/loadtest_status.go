@@ -171,7 +171,7 @@ type Summary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P99 string `json:"p99,omitempty"`
-	// errors is the error ratio in percent: "0.02%".
+	// errors is the error rate so far: "0.02%".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Errors string `json:"errors,omitempty"`
@@ -209,11 +209,11 @@ type Results struct {
 	// rate compares asked and achieved.
 	// +required
 	Rate RateStatus `json:"rate"`
-	// errorRatio is 1 - succeeded / (sent + dropped), a decimal string such as "0.0002"; "0" when
-	// nothing was sent.
+	// errorRate is 1 - succeeded / (sent + dropped), a percentage such as "0.02%". It is "0%" if the runners
+	// sent nothing.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
-	ErrorRatio string `json:"errorRatio"`
+	ErrorRate string `json:"errorRate"`
 	// responseTime is the distribution over all steps, from the instant a request was due to the
 	// end of its response, so that time spent waiting for a stream counts.
 	// +required
@@ -423,10 +423,10 @@ type StepResult struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
 	FailedBy []NamedCount `json:"failedBy,omitempty"`
-	// errorRatio is 1 - succeeded / sent, a decimal string.
+	// errorRate is 1 - succeeded / sent, a percentage such as "0.02%".
 	// +required
 	// +kubebuilder:validation:MaxLength=32
-	ErrorRatio string `json:"errorRatio"`
+	ErrorRate string `json:"errorRate"`
 	// responseTime is the distribution from due to done.
 	// +required
 	ResponseTime Times `json:"responseTime"`
@@ -480,7 +480,7 @@ type RunnerStatus struct {
 
 // Verdict is the judgement of a finished run.
 type Verdict struct {
-	// outcome is Passed, Failed (a threshold was breached), Inconclusive (the generator was the
+	// outcome is Passed, Failed (a threshold failed), Inconclusive (the generator was the
 	// bottleneck, so the figures say nothing about the target, or a lost runner's last part is
 	// missing), Error (the plan could not be executed) or Stopped.
 	// +required

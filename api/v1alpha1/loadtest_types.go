@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // LoadTest describes a load on HTTP services and, once applied, what came of it. It runs once:
@@ -135,10 +136,10 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.exists(r, !has(r.warmUp) || !r.warmUp)",message="all stages are warm-up; at least one must be measured"
 	// +kubebuilder:validation:XValidation:rule="self.all(i, r, i == 0 || !has(r.warmUp) || !r.warmUp || (has(self[i-1].warmUp) && self[i-1].warmUp))",message="warm-up stages must come before all others"
 	Rates []Rate `json:"rates"`
-	// thresholds are limits on the result, up to 64 of them. The test passes when all hold. They
-	// are judged once, at the end, over all measured stages and all shards. If no
-	// threshold is on errorRatio, the test passes only if errorRatio, 1 - succeeded / (sent + dropped), is at
-	// most 0.01 and at least one chain instance was completed. Default: none.
+	// thresholds are limits on the result, up to 64 of them. The test passes if all thresholds pass. They are
+	// compared once, at the end, with the figures of all measured stages and all shards. If no threshold is
+	// on ErrorRate, the test passes only if the error rate is at most 1% and at least one chain instance was
+	// completed. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -393,50 +394,66 @@ type RequestsPer struct {
 	Period metav1.Duration `json:"period"`
 }
 
-// ThresholdMetric is what a threshold looks at.
+// ThresholdMetric is the figure that a threshold limits.
 //
-// +kubebuilder:validation:Enum=responseTime;serviceTime;timeToFirstByte;errorRatio;rate
+// +kubebuilder:validation:Enum=ResponseTime;ServiceTime;TimeToFirstByte;ErrorRate;Rate
 type ThresholdMetric string
 
-// Threshold is a limit on a result. Exactly one of max and min is needed, and a quantile for the
-// metrics that are times.
+// The values of ThresholdMetric.
+const (
+	// MetricResponseTime is from due to done.
+	MetricResponseTime ThresholdMetric = "ResponseTime"
+	// MetricServiceTime is from sent to done.
+	MetricServiceTime ThresholdMetric = "ServiceTime"
+	// MetricTimeToFirstByte is from sent to the response's headers.
+	MetricTimeToFirstByte ThresholdMetric = "TimeToFirstByte"
+	// MetricErrorRate is 1 - succeeded / (sent + dropped), as a percentage.
+	MetricErrorRate ThresholdMetric = "ErrorRate"
+	// MetricRate is the number of requests sent in a second, over the measured stages without the drain.
+	MetricRate ThresholdMetric = "Rate"
+)
+
+// Threshold is a limit on one figure of the result. It has a max or a min, and a percentile if the metric
+// is a time.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max) != has(self.min)",message="exactly one of max and min is needed"
-// +kubebuilder:validation:XValidation:rule="has(self.quantile) == (self.metric in ['responseTime', 'serviceTime', 'timeToFirstByte'])",message="quantile goes with responseTime, serviceTime and timeToFirstByte, and only with them"
-// +kubebuilder:validation:XValidation:rule="!(self.metric in ['responseTime', 'serviceTime', 'timeToFirstByte']) || ((!has(self.max) || (self.max.matches('^([0-9]+([.][0-9]+)?(ns|us|\\\\x{b5}s|ms|s|m|h))+$') && duration(self.max) >= duration('0s'))) && (!has(self.min) || (self.min.matches('^([0-9]+([.][0-9]+)?(ns|us|\\\\x{b5}s|ms|s|m|h))+$') && duration(self.min) >= duration('0s'))))",message="max and min of a time must be a duration such as 20ms"
-// +kubebuilder:validation:XValidation:rule="!(self.metric in ['errorRatio', 'rate']) || ((!has(self.max) || self.max.matches('^[0-9]+([.][0-9]+)?$')) && (!has(self.min) || self.min.matches('^[0-9]+([.][0-9]+)?$')))",message="max and min of errorRatio and rate must be a decimal such as 0.001"
-// +kubebuilder:validation:XValidation:rule="self.metric != 'errorRatio' || ((!has(self.max) || !self.max.matches('^[0-9]+([.][0-9]+)?$') || double(self.max) <= 1.0) && (!has(self.min) || !self.min.matches('^[0-9]+([.][0-9]+)?$') || double(self.min) <= 1.0))",message="max and min of errorRatio must be at most 1: it is a ratio, not a percentage"
+// +kubebuilder:validation:XValidation:rule="has(self.percentile) == (self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte'])",message="percentile goes with ResponseTime, ServiceTime and TimeToFirstByte, and only with them"
+// +kubebuilder:validation:XValidation:rule="self.metric in ['ErrorRate', 'Rate'] || [has(self.max) ? self.max : has(self.min) ? self.min : 's'].all(v, type(v) == string && (v.endsWith('s') || v.endsWith('m') || v.endsWith('h')))",message="max and min of a time must be a duration such as 20ms"
+// +kubebuilder:validation:XValidation:rule="self.metric != 'ErrorRate' || [has(self.max) ? self.max : has(self.min) ? self.min : '%'].all(v, type(v) == string && v.endsWith('%'))",message="max and min of ErrorRate must be a percentage such as 0.1%"
+// +kubebuilder:validation:XValidation:rule="self.metric != 'Rate' || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0) || (type(v) == string && !v.endsWith('%') && !v.endsWith('s') && !v.endsWith('m') && !v.endsWith('h')))",message="max and min of Rate must be a number such as 1000"
 type Threshold struct {
-	// name is the threshold's name in results: lower-case letters, digits and -, at most 50
-	// characters.
+	// name is the threshold's name in results. It has at most 50 lower-case letters, digits and -.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// metric is responseTime (from due to done), serviceTime (from sent to done),
-	// timeToFirstByte (from sent to headers), errorRatio (1 - succeeded / (sent + dropped)) or
-	// rate (requests sent a second over the measured stages, drain excluded).
+	// metric is the figure that the threshold limits. ResponseTime is from due to done. ServiceTime is from
+	// sent to done. TimeToFirstByte is from sent to the response's headers. ErrorRate is 1 - succeeded /
+	// (sent + dropped). Rate is the number of requests sent in a second over the measured stages, without
+	// the drain.
 	// +required
 	Metric ThresholdMetric `json:"metric"`
-	// quantile of a time, above 0 and at most 1, as a decimal string: "0.99" is the time that 99
-	// in 100 requests stay within, "1" the slowest.
+	// percentile is the percentile of a time: p99.9 is the time that 99.9 % of the requests do not exceed, and
+	// p100 is the longest time. It is above p0 and at most p100. The times need it; ErrorRate and Rate
+	// refuse it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:Pattern=`^(0\.[0-9]*[1-9][0-9]*|1(\.0*)?)$`
-	Quantile string `json:"quantile,omitempty"`
-	// max is the greatest value that passes: a duration ("20ms") for times, a decimal ("0.001")
-	// for errorRatio, where it is at most 1, and for rate. Never negative.
+	// +kubebuilder:validation:Pattern=`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`
+	Percentile string `json:"percentile,omitempty"`
+	// max is the greatest value that passes: a duration such as 20ms for a time, a percentage such as 0.1% and
+	// at most 100% for ErrorRate, a number such as 1000 for Rate. It is not negative. A number with
+	// decimals needs quotes: "0.5".
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	Max string `json:"max,omitempty"`
-	// min is the smallest value that passes, written as max is.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
+	Max *intstr.IntOrString `json:"max,omitempty"`
+	// min is the smallest value that passes. It is written as max is.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	Min string `json:"min,omitempty"`
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
+	Min *intstr.IntOrString `json:"min,omitempty"`
 }
 
 // Runner controls the runner pods, which send the load.

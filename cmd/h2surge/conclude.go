@@ -56,7 +56,7 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool,
 // tellsMore says that the verdict is about more than the thresholds that the user has set.
 func tellsMore(r *rv.Report) bool {
 	v := &r.Verdict
-	return v.Outcome == rv.OutcomeError || v.Outcome == rv.OutcomeFailed && v.Reason != verdict.ReasonBreached || r.TeardownFailure != ""
+	return v.Outcome == rv.OutcomeError || v.Outcome == rv.OutcomeFailed && v.Reason != verdict.ReasonThresholdsFailed || r.TeardownFailure != ""
 }
 
 // checkSums fails the run when the counters do not add up: then nothing in the report can be

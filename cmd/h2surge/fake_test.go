@@ -202,7 +202,7 @@ spec:
   rates:
     - {name: r, requestsPerSecond: 100, duration: 1s}
   thresholds:
-    - {name: fast, metric: responseTime, quantile: "0.99", max: 20ms}
+    - {name: fast, metric: ResponseTime, percentile: p99, max: 20ms}
 `
 
 // file writes a file of a test and returns its name.

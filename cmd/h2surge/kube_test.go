@@ -132,7 +132,7 @@ spec:
 func begins(lt *v1alpha1.LoadTest) {
 	lt.Status.Phase, lt.Status.StartTime = v1alpha1.PhaseRunning, &metav1.Time{Time: noon}
 	lt.Status.Summary = &v1alpha1.Summary{Shards: "1/1", Rate: "1000", P50: "1ms", P99: "2ms", Errors: "0%"}
-	lt.Status.Results = &v1alpha1.Results{Requests: v1alpha1.RequestCounts{Sent: 60000, Done: 60000, Succeeded: 60000}, ErrorRatio: "0"}
+	lt.Status.Results = &v1alpha1.Results{Requests: v1alpha1.RequestCounts{Sent: 60000, Done: 60000, Succeeded: 60000}, ErrorRate: "0"}
 }
 
 func ends(lt *v1alpha1.LoadTest) {
@@ -174,14 +174,14 @@ func passedVerdict() rv.Verdict {
 }
 
 func TestKubeRunVerdicts(t *testing.T) {
-	one := []rv.ThresholdResult{{Name: "clean", Metric: rv.MetricErrorRatio}}
+	one := []rv.ThresholdResult{{Name: "clean", Metric: rv.MetricErrorRate}}
 	for _, tc := range []struct {
 		name    string
 		verdict rv.Verdict
 		want    int
 	}{
 		{"passed", passedVerdict(), 0},
-		{"breached", rv.Verdict{Outcome: rv.OutcomeFailed, Reason: verdict.ReasonBreached, Thresholds: one}, 2},
+		{"failed", rv.Verdict{Outcome: rv.OutcomeFailed, Reason: verdict.ReasonThresholdsFailed, Thresholds: one}, 2},
 		{"inconclusive", rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: verdict.ReasonGeneratorBound, Thresholds: one}, 3},
 		{"stopped", rv.Verdict{Outcome: rv.OutcomeStopped, Reason: verdict.ReasonStopped}, 4},
 		{"a runner was lost", rv.Verdict{Outcome: rv.OutcomeError, Reason: verdict.ReasonRunnerLost}, 5},
@@ -296,7 +296,7 @@ func TestKubeRunInterrupted(t *testing.T) {
 
 func TestKubeCommands(t *testing.T) {
 	ended := func() []client.Object {
-		return []client.Object{loadTest(ends), stored(t, rv.Verdict{Outcome: rv.OutcomeFailed, Reason: verdict.ReasonBreached, Thresholds: []rv.ThresholdResult{{Name: "clean"}}})}
+		return []client.Object{loadTest(ends), stored(t, rv.Verdict{Outcome: rv.OutcomeFailed, Reason: verdict.ReasonThresholdsFailed, Thresholds: []rv.ThresholdResult{{Name: "clean"}}})}
 	}
 	runs := func() []client.Object { return []client.Object{loadTest(begins)} }
 	none := func() []client.Object { return nil }

@@ -12,14 +12,14 @@ import (
 )
 
 func TestReportExitCode(t *testing.T) {
-	one := []rv.ThresholdResult{{Name: "clean", Metric: rv.MetricErrorRatio}}
+	one := []rv.ThresholdResult{{Name: "clean", Metric: rv.MetricErrorRate}}
 	for _, tc := range []struct {
 		name    string
 		verdict rv.Verdict
 		want    int
 	}{
 		{"passed", rv.Verdict{Outcome: rv.OutcomePassed, Reason: verdict.ReasonPassed, Thresholds: one}, 0},
-		{"breached", rv.Verdict{Outcome: rv.OutcomeFailed, Reason: verdict.ReasonBreached, Thresholds: one}, 2},
+		{"failed", rv.Verdict{Outcome: rv.OutcomeFailed, Reason: verdict.ReasonThresholdsFailed, Thresholds: one}, 2},
 		{"inconclusive", rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: verdict.ReasonGeneratorBound, Thresholds: one}, 3},
 		{"inconclusive, nothing asked", rv.Verdict{Outcome: rv.OutcomeInconclusive, Reason: verdict.ReasonGeneratorBound}, 0},
 		{"stopped", rv.Verdict{Outcome: rv.OutcomeStopped, Reason: verdict.ReasonStopped}, 4},

@@ -30,18 +30,18 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{name: "passed", file: loadTest, engine: newFakeEngine(answered(100, 0, 1000)), want: 0},
 		{name: "passed, no thresholds", file: noThresholds, engine: newFakeEngine(answered(100, 1, 1000)), want: 0},
-		{name: "too many errors, no thresholds", file: noThresholds, engine: newFakeEngine(answered(100, 2, 1000)), want: 2, errors: "the error ratio is 2%, above the default limit of 1%: of 100 requests, 2 failed their checks"},
+		{name: "too many errors, no thresholds", file: noThresholds, engine: newFakeEngine(answered(100, 2, 1000)), want: 2, errors: "the error rate is 2%, above the default limit of 1%: of 100 requests, 2 failed their checks"},
 		{name: "teardown failed", file: loadTest, want: 2, errors: "teardown failed: chain close: timedOut", engine: newFakeEngine(func(s *rv.Snapshot) {
 			answered(100, 0, 1000)(s)
 			s.TeardownFailure = "chain close: timedOut"
 		})},
-		{name: "a threshold is breached", file: loadTest, engine: newFakeEngine(answered(100, 0, 30_000)), want: 2},
+		{name: "a threshold failed", file: loadTest, engine: newFakeEngine(answered(100, 0, 30_000)), want: 2},
 		{name: "the generator was the bottleneck", file: loadTest, engine: newFakeEngine(lagging), want: 3},
 		{name: "stopped", file: loadTest, want: 4, engine: newFakeEngine(func(s *rv.Snapshot) {
 			answered(100, 0, 1000)(s)
 			s.Stopped = "spec.stop"
 		})},
-		{name: "not one success", file: loadTest, engine: newFakeEngine(answered(100, 100, 1000)), want: 5, errors: "not one of 100 requests succeeded"},
+		{name: "not one success", file: loadTest, engine: newFakeEngine(answered(100, 100, 1000)), want: 5, errors: "none of 100 requests succeeded"},
 		{name: "the counters do not add up", file: loadTest, want: 5, errors: "the counters do not add up", engine: newFakeEngine(func(s *rv.Snapshot) {
 			answered(100, 0, 1000)(s)
 			s.Counters.Done--

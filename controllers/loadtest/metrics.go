@@ -208,7 +208,9 @@ func (s seriesOf) results(r *v1alpha1.Results) {
 	s.counter(descDropped, n.Dropped)
 	s.gauge(descAsked, number64(r.Rate.Asked))
 	s.gauge(descRate, number64(r.Rate.Achieved))
-	s.gauge(descErrors, number64(r.ErrorRatio))
+	if v, err := runnerv1alpha1.ParsePercentage(r.ErrorRate); err == nil {
+		s.gauge(descErrors, v)
+	}
 	t := &r.ResponseTime
 	for _, q := range []struct {
 		percentile string

@@ -101,9 +101,9 @@ func TestMetricsAreThoseOfTheStatus(t *testing.T) {
 	st := endedAt(now.Add(90 * time.Second))
 	st.StartTime = &metav1.Time{Time: now}
 	st.Results = &v1alpha1.Results{
-		Requests:   v1alpha1.RequestCounts{Sent: 100, Succeeded: 80, FailedChecks: 8, TimedOut: 5, Reset: 4, ConnectionLost: 3, Dropped: 2},
-		Rate:       v1alpha1.RateStatus{Asked: "50", Achieved: "49.5"},
-		ErrorRatio: "0.2157", ResponseTime: v1alpha1.Times{P50: 1100, P90: 2000, P95: 3000, P99: 8420, P999: 9000, Max: 9999},
+		Requests:  v1alpha1.RequestCounts{Sent: 100, Succeeded: 80, FailedChecks: 8, TimedOut: 5, Reset: 4, ConnectionLost: 3, Dropped: 2},
+		Rate:      v1alpha1.RateStatus{Asked: "50", Achieved: "49.5"},
+		ErrorRate: "21.57%", ResponseTime: v1alpha1.Times{P50: 1100, P90: 2000, P95: 3000, P99: 8420, P999: 9000, Max: 9999},
 	}
 	c.Observe(pcf, &v1alpha1.LoadTestStatus{}, st)
 	want := `

@@ -129,7 +129,7 @@ func (s *scope) merge() error {
 	if err != nil {
 		return fmt.Errorf("merging snapshots: %w", err)
 	}
-	s.report, s.errorsSoFar, s.chains = report, live.ErrorRatio, result.Chains(s.plan, snapshots)
+	s.report, s.errorsSoFar, s.chains = report, live.ErrorRate, result.Chains(s.plan, snapshots)
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (r *reconciler) startFailure(s *scope) *failure {
 		switch {
 		case snap == nil:
 		case snap.Problem == runnerv1alpha1.ProblemPlan:
-			return &failure{string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "a runner cannot execute the plan")}
+			return &failure{string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "a runner rejected the plan")}
 		case snap.Problem == runnerv1alpha1.ProblemSetup:
 			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "a setup chain failed")}
 		}

@@ -20,6 +20,11 @@ func decimal(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
+// percentage writes an error rate for status, with six significant digits.
+func percentage(r runnerv1alpha1.ErrorRate) string {
+	return runnerv1alpha1.FormatPercentage(float64(r), 6)
+}
+
 // results is the compact form of the report for status.
 func (s *scope) results() *v1alpha1.Results {
 	r := s.report
@@ -40,7 +45,7 @@ func (s *scope) results() *v1alpha1.Results {
 		Failures:     failures(r.Failures),
 		Exhausted:    r.Exhausted,
 		Rate:         v1alpha1.RateStatus{Asked: decimal(r.Rate.Asked), Achieved: decimal(r.Rate.Achieved)},
-		ErrorRatio:   decimal(r.ErrorRatio),
+		ErrorRate:    percentage(r.ErrorRate),
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Chains:       s.chainResults(),
 		Partial:      len(s.lost()) > 0,
@@ -95,7 +100,7 @@ func (s *scope) chainResults() []v1alpha1.ChainResult {
 				Name: step.Step, Sent: step.Sent, Succeeded: step.Succeeded,
 				Failed:       step.Sent - step.Succeeded - step.InFlightAtEnd,
 				FailedBy:     mostFrequent(step.FailedBy, maxFailedBy),
-				ErrorRatio:   decimal(step.ErrorRatio),
+				ErrorRate:    percentage(step.ErrorRate),
 				ResponseTime: compactTimes(&step.ResponseTime),
 			})
 		}
@@ -129,7 +134,7 @@ func (s *scope) summary() *v1alpha1.Summary {
 	}
 	out.Rate, out.Errors = result.FormatRate(s.view.Rate), result.FormatPercent(s.errorsSoFar)
 	if s.view.Over() {
-		out.Rate, out.Errors = result.FormatRate(r.Rate.Achieved), result.FormatPercent(r.ErrorRatio)
+		out.Rate, out.Errors = result.FormatRate(r.Rate.Achieved), result.FormatPercent(float64(r.ErrorRate))
 	}
 	if r.ResponseTime.Count > 0 {
 		out.P50, out.P99 = result.FormatTime(r.ResponseTime.P50), result.FormatTime(r.ResponseTime.P99)

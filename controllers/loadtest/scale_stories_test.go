@@ -241,7 +241,7 @@ func TestRunnerLostAndTheOthersGoOn(t *testing.T) {
 	for _, policy := range []v1alpha1.ShardLostAction{v1alpha1.ShardLostContinue, v1alpha1.ShardLostRebalance} {
 		t.Run(string(policy), func(t *testing.T) {
 			w := newWorld(t)
-			w.apply(scalable("half", 2, load).Edit(onLoss(policy, 0)).Threshold(builder.ErrorRatio("0.01")).Build())
+			w.apply(scalable("half", 2, load).Edit(onLoss(policy, 0)).Threshold(builder.ErrorRate("1%")).Build())
 			w.awaitLoad("half", 1000)
 			w.kill("half-1-1")
 			lt := w.await("half", "one runner short", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards.Lost == 1 })

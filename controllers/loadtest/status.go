@@ -339,23 +339,23 @@ func thresholdsMet(s *scope, c *conditions) {
 		return
 	}
 	v := s.end.Verdict
-	var breached []string
+	var failed []string
 	for _, t := range v.Thresholds {
 		if !t.Passed {
-			breached = append(breached, fmt.Sprintf("%s: %s, want %s", t.Name, t.Observed, t.Limit))
+			failed = append(failed, (&runnerv1alpha1.ThresholdResult{Name: t.Name, Limit: t.Limit, Observed: t.Observed}).String())
 		}
 	}
 	switch {
 	case s.end.Reason != v1alpha1.ReasonCompleted:
-		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonNotSucceeded, "the plan was not executed whole")
+		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonNotSucceeded, "the run did not complete")
 	case len(v.Thresholds) == 0:
 		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonNoThresholds, "the spec has none")
-	case len(breached) == 0:
-		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonAllMet, fmt.Sprintf("all %d thresholds hold", len(v.Thresholds)))
+	case len(failed) == 0:
+		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonAllMet, fmt.Sprintf("all %d thresholds passed", len(v.Thresholds)))
 	case v.Outcome == string(runnerv1alpha1.OutcomeInconclusive):
-		c.set(kind, metav1.ConditionUnknown, v.Reason, strings.Join(breached, "; "))
+		c.set(kind, metav1.ConditionUnknown, v.Reason, strings.Join(failed, "; "))
 	default:
-		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonBreached, strings.Join(breached, "; "))
+		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonThresholdsFailed, strings.Join(failed, "; "))
 	}
 }
 

@@ -121,7 +121,7 @@ func noTarget(s *scope) {
 
 var (
 	met      = runnerv1alpha1.ThresholdResult{Name: "fast", Limit: "<= 20ms", Observed: "8ms", Passed: true}
-	breached = runnerv1alpha1.ThresholdResult{Name: "fast", Limit: "<= 20ms", Observed: "80ms"}
+	exceeded = runnerv1alpha1.ThresholdResult{Name: "fast", Limit: "<= 20ms", Observed: "80ms"}
 )
 
 const (
@@ -166,21 +166,21 @@ func states() map[string][]*scope {
 		"finished, no thresholds":     {started(bothDone, over(passed, "NoThresholds"))},
 		"finished, too many errors":   {started(bothDone, over(failed, "TooManyErrors"))},
 		"finished, teardown failed":   {started(bothDone, over(failed, "TeardownFailed", met))},
-		"finished, threshold breached": {
-			started(bothDone, over(failed, "Breached", breached)),
+		"finished, threshold exceeded": {
+			started(bothDone, over(failed, "ThresholdsFailed", exceeded)),
 		},
 		"finished, inconclusive": {
-			started(bothDone, over(unclear, "GeneratorBound", met)), started(bothDone, over(unclear, "GeneratorBound", breached)),
+			started(bothDone, over(unclear, "GeneratorBound", met)), started(bothDone, over(unclear, "GeneratorBound", exceeded)),
 		},
 		"finished, a shard never joined": {started(bothDone, oneMoreIsWanted, over(passed, "Passed", met))},
 		"finished, a loss tolerated": {
 			started(bothDone, shardLost(1), over(unclear, "PartialResult", met)),
-			started(bothDone, shardLost(1), over(unclear, "PartialResult", breached)), // a least rate
+			started(bothDone, shardLost(1), over(unclear, "PartialResult", exceeded)), // a least rate
 		},
-		"finished, a loss tolerated, threshold breached": {
-			started(bothDone, shardLost(1), over(failed, "Breached", breached)),
+		"finished, a loss tolerated, threshold exceeded": {
+			started(bothDone, shardLost(1), over(failed, "ThresholdsFailed", exceeded)),
 		},
-		"stopped":                    {started(bothDone, over(stopped, "Stopped", breached))},
+		"stopped":                    {started(bothDone, over(stopped, "Stopped", exceeded))},
 		"stopped before the start":   {starting(over(stopped, "Stopped"))},
 		"ended with a runner lost":   {started(bothDone, shardLost(1), over(erred, "RunnerLost", met))},
 		"deadline, while running":    {started(bothDone, over(erred, "DeadlineExceeded"))},
@@ -408,7 +408,7 @@ func TestHappenings(t *testing.T) {
 			[]string{"PlanReady", "Suspended", "Resumed", "RunnersReady", "Started"},
 		},
 		"stopped while suspended before the start": {[]string{"suspended before the start", "stopped before the start"}, []string{"PlanReady", "Suspended", "Stopped"}},
-		"breached":     {[]string{"draining", "finished, threshold breached"}, []string{"PlanReady", "RunnersReady", "Started", "!Completed"}},
+		"exceeded":     {[]string{"draining", "finished, threshold exceeded"}, []string{"PlanReady", "RunnersReady", "Started", "!Completed"}},
 		"never began":  {[]string{"starting: pods", "pods never ran"}, []string{"PlanReady", "!PodTrouble"}},
 		"name is free": {[]string{"a name is taken", "starting: pods"}, []string{"!NameConflict", "PlanReady"}},
 	}

@@ -47,7 +47,7 @@ func twoShards(name string, d time.Duration) *builder.LoadTest {
 
 func TestHappyPath(t *testing.T) {
 	w := newWorld(t)
-	w.apply(twoShards("happy", load).Threshold(builder.P99("20ms")).Threshold(builder.ErrorRatio("0.01")).Build())
+	w.apply(twoShards("happy", load).Threshold(builder.P99("20ms")).Threshold(builder.ErrorRate("1%")).Build())
 
 	live := w.awaitLoad("happy", 500)
 	w.wantCondition(live, v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled)

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/result"
 )
@@ -134,8 +135,9 @@ func timeText(us int64) string {
 	return result.FormatTime(us)
 }
 
-func ratioText(decimal string) string {
-	v, err := strconv.ParseFloat(decimal, 64)
+// errorText shortens a percentage of status.
+func errorText(percentage string) string {
+	v, err := rv.ParsePercentage(percentage)
 	if err != nil {
 		return "-"
 	}

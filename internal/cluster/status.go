@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -67,7 +68,7 @@ func (t *statusText) results(lt *v1alpha1.LoadTest, now time.Time) {
 	t.add("rate", rateOf(lt, now))
 	t.add("times", timesText(&r.ResponseTime))
 	t.add("requests", fmt.Sprintf("%d sent, %d succeeded", r.Requests.Sent, r.Requests.Succeeded))
-	errs := ratioText(r.ErrorRatio)
+	errs := errorText(r.ErrorRate)
 	if kinds := errorKinds(r); len(kinds) > 0 {
 		errs += ": " + namedText(kinds)
 	}
@@ -88,7 +89,8 @@ func (t *statusText) verdict(lt *v1alpha1.LoadTest) {
 		if !limit.Passed {
 			word = "FAILED"
 		}
-		t.add("threshold", fmt.Sprintf("%-8s %s: %s, limit %s", word, plain(limit.Name), plain(limit.Observed), plain(limit.Limit)))
+		compared := rv.ThresholdResult{Name: plain(limit.Name), Limit: plain(limit.Limit), Observed: plain(limit.Observed), Passed: limit.Passed}
+		t.add("threshold", word+" "+compared.String())
 	}
 	if ref := lt.Status.ReportRef; ref != nil {
 		text := "ConfigMap " + plain(ref.Name)

@@ -71,7 +71,7 @@ func header(m *Frame, size Size) []string {
 	}
 	return append(lines, "", rate,
 		"times    "+timesText(&r.ResponseTime),
-		fmt.Sprintf("requests %d sent, %d succeeded, %d in flight, errors %s", r.Requests.Sent, r.Requests.Succeeded, r.Requests.InFlightAtEnd, ratioText(r.ErrorRatio)))
+		fmt.Sprintf("requests %d sent, %d succeeded, %d in flight, errors %s", r.Requests.Sent, r.Requests.Succeeded, r.Requests.InFlightAtEnd, errorText(r.ErrorRate)))
 }
 
 // list is a title and rows of which not all need to be shown.
@@ -165,7 +165,7 @@ func stepList(lt *v1alpha1.LoadTest) list {
 			by = namedText([]result.Named{{Name: s.FailedBy[0].Name, Count: s.FailedBy[0].Count}})
 		}
 		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %9d %8s %8s %8s  %s", cut(plain(s.chain+"/"+s.Name), 26), s.Sent, s.Failed,
-			ratioText(s.ErrorRatio), timeText(s.ResponseTime.P50), timeText(s.ResponseTime.P99), by))
+			errorText(s.ErrorRate), timeText(s.ResponseTime.P50), timeText(s.ResponseTime.P99), by))
 	}
 	return out
 }

@@ -51,12 +51,12 @@ func busy() *v1alpha1.LoadTest {
 	times := v1alpha1.Times{P50: 1100, P90: 2900, P95: 4200, P99: 8420, P999: 15100, Max: 41204}
 	st.Results = &v1alpha1.Results{
 		Requests: v1alpha1.RequestCounts{Sent: 3000012, Done: 2999910, Succeeded: 2999310, FailedChecks: 600, TimedOut: 30, InFlightAtEnd: 72, Dropped: 8},
-		Rate:     v1alpha1.RateStatus{Asked: "60000", Achieved: "60000.24"}, ErrorRatio: "0.000209", ResponseTime: times,
+		Rate:     v1alpha1.RateStatus{Asked: "60000", Achieved: "60000.24"}, ErrorRate: "0.0209%", ResponseTime: times,
 		Causes: []v1alpha1.NamedCount{{Name: "CONTEXT_NOT_FOUND", Count: 600}},
 		Chains: []v1alpha1.ChainResult{{Name: "app-session", Steps: []v1alpha1.StepResult{
-			{Name: "create", Sent: 1000010, Succeeded: 999980, ErrorRatio: "0.00003", Failed: 30, ResponseTime: times},
-			{Name: "update", Sent: 1000001, Succeeded: 999401, ErrorRatio: "0.0006", Failed: 600, FailedBy: []v1alpha1.NamedCount{{Name: "status", Count: 600}}, ResponseTime: times},
-			{Name: "delete", Sent: 1000001, Succeeded: 1000001, ErrorRatio: "0", ResponseTime: times},
+			{Name: "create", Sent: 1000010, Succeeded: 999980, ErrorRate: "0.003%", Failed: 30, ResponseTime: times},
+			{Name: "update", Sent: 1000001, Succeeded: 999401, ErrorRate: "0.06%", Failed: 600, FailedBy: []v1alpha1.NamedCount{{Name: "status", Count: 600}}, ResponseTime: times},
+			{Name: "delete", Sent: 1000001, Succeeded: 1000001, ErrorRate: "0%", ResponseTime: times},
 		}}},
 	}
 	st.StartSkewMicroseconds = ptr(int64(812))
@@ -76,16 +76,16 @@ func busy() *v1alpha1.LoadTest {
 	return lt
 }
 
-// judged has ended, breached a threshold, and lost nothing.
+// judged has ended, failed a threshold, and lost nothing.
 func judged() *v1alpha1.LoadTest {
 	lt := busy()
 	st := &lt.Status
 	st.Phase, st.CompletionTime, st.Changes = v1alpha1.PhaseCompleted, ptr(metav1.NewTime(at(190))), st.Changes[:1]
 	st.Runners[0].State, st.Runners[1].State, st.Runners[1].Message = "Done", "Done", ""
-	st.Verdict = &v1alpha1.Verdict{Outcome: "Failed", Reason: "Breached", Message: "1 of 2 thresholds is breached", Thresholds: []v1alpha1.ThresholdStatus{
-		{Name: "fast", Limit: "<= 5ms", Observed: "8.42ms"}, {Name: "clean", Limit: "<= 0.001", Observed: "0.000209", Passed: true},
+	st.Verdict = &v1alpha1.Verdict{Outcome: "Failed", Reason: "ThresholdsFailed", Message: "fast: p99 of ResponseTime 8.42ms > 5ms", Thresholds: []v1alpha1.ThresholdStatus{
+		{Name: "fast", Limit: "<= 5ms", Observed: "8.42ms"}, {Name: "clean", Limit: "<= 0.1%", Observed: "0.0209%", Passed: true},
 	}}
-	st.Conditions = append(st.Conditions, metav1.Condition{Type: v1alpha1.ConditionThresholdsMet, Status: metav1.ConditionFalse, Reason: "Breached", Message: "fast: 8.42ms, want <= 5ms"})
+	st.Conditions = append(st.Conditions, metav1.Condition{Type: v1alpha1.ConditionThresholdsMet, Status: metav1.ConditionFalse, Reason: "ThresholdsFailed", Message: "fast: 8.42ms > 5ms"})
 	st.ReportRef = &v1alpha1.ReportReference{Name: "pcf-report", Dropped: []string{"histograms"}}
 	return lt
 }

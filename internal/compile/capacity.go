@@ -7,7 +7,7 @@ import (
 )
 
 // unansweredShare is the share of unanswered requests that a test should be able to hold: the default limit
-// on the error ratio.
+// on the error rate.
 const unansweredShare = 0.01
 
 // capacity warns of targets whose streams cannot hold the requests of the highest rate if a small share of

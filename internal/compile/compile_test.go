@@ -210,7 +210,7 @@ func TestErrors(t *testing.T) {
 			`spec.templates[0].body: variable "x" is not defined`,
 			`spec.chains[0].target: there is no target "nobody"`,
 			"spec.rates[0].duration: must be greater than 0 and at most 720h",
-			"spec.thresholds[0].metric: must be one of responseTime, serviceTime, timeToFirstByte, errorRatio, rate",
+			"spec.thresholds[0].metric: must be one of ResponseTime, ServiceTime, TimeToFirstByte, ErrorRate, Rate",
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

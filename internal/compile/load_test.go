@@ -156,7 +156,7 @@ spec:
       timeout: hunter2
   chains: [{name: gets, target: target, steps: [{template: get}]}]
   rates: [{name: steady, requestsPerSecond: hunter2, duration: 1s}]
-  thresholds: [{name: a, metric: rate, max: hunter2}]
+  thresholds: [{name: a, metric: Rate, max: hunter2}]
   runner: {template: {spec: {nodeName: {hunter2: 1}, containers: hunter2}}}
 `
 	for _, m := range []string{manifest, strings.NewReplacer("timeout: hunter2", "", "requestsPerSecond: hunter2", "requestsPerSecond: 1").Replace(manifest)} {

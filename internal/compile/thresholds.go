@@ -1,20 +1,23 @@
 package compile
 
 import (
-	"math/big"
 	"regexp"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
+// The patterns are those of the CRD. durationPattern is the one of all other durations.
 var (
-	quantilePattern = regexp.MustCompile(`^(0\.[0-9]*[1-9][0-9]*|1(\.0*)?)$`)
-	decimalPattern  = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
-	durationPattern = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`)
+	percentilePattern = regexp.MustCompile(`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`)
+	percentagePattern = regexp.MustCompile(`^(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%$`)
+	rateLimitPattern  = regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]{1,9})?$`)
+	durationPattern   = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`)
+	timePattern       = regexp.MustCompile(`^([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6}$`)
 )
 
 func (c *compiler) thresholds() {
@@ -28,64 +31,64 @@ func (c *compiler) thresholds() {
 		c.unique(at.Child("name"), index, t.Name, i)
 		c.threshold(at, t)
 		c.plan.Thresholds = append(c.plan.Thresholds, runnerv1alpha1.Threshold{
-			Name: t.Name, Metric: runnerv1alpha1.Metric(t.Metric), Quantile: t.Quantile, Max: t.Max, Min: t.Min,
+			Name: t.Name, Metric: runnerv1alpha1.Metric(t.Metric), Percentile: t.Percentile, Max: limitText(t.Max), Min: limitText(t.Min),
 		})
 	}
 }
 
+func limitText(limit *intstr.IntOrString) string {
+	if limit == nil {
+		return ""
+	}
+	return limit.String()
+}
+
 func (c *compiler) threshold(at *field.Path, t *v1alpha1.Threshold) {
-	var check func(*field.Path, string)
+	var check func(*field.Path, *intstr.IntOrString)
 	isTime := false
-	switch runnerv1alpha1.Metric(t.Metric) {
-	case runnerv1alpha1.MetricResponseTime, runnerv1alpha1.MetricServiceTime, runnerv1alpha1.MetricTimeToFirstByte:
+	switch t.Metric {
+	case v1alpha1.MetricResponseTime, v1alpha1.MetricServiceTime, v1alpha1.MetricTimeToFirstByte:
 		isTime, check = true, c.timeLimit
-	case runnerv1alpha1.MetricErrorRatio:
-		check = c.ratioLimit
-	case runnerv1alpha1.MetricRate:
-		check = c.decimalLimit
+	case v1alpha1.MetricErrorRate:
+		check = c.errorLimit
+	case v1alpha1.MetricRate:
+		check = c.rateLimit
 	default:
-		c.fail(at.Child("metric"), "must be one of responseTime, serviceTime, timeToFirstByte, errorRatio, rate")
+		c.fail(at.Child("metric"), "must be one of ResponseTime, ServiceTime, TimeToFirstByte, ErrorRate, Rate")
 		return
 	}
-	if isTime != (t.Quantile != "") {
-		c.fail(at, "quantile goes with responseTime, serviceTime and timeToFirstByte, and only with them")
+	if isTime != (t.Percentile != "") {
+		c.fail(at, "percentile goes with ResponseTime, ServiceTime and TimeToFirstByte, and only with them")
 	}
-	if t.Quantile != "" && c.length(at.Child("quantile"), t.Quantile, 16) && !quantilePattern.MatchString(t.Quantile) {
-		c.fail(at.Child("quantile"), "must be a decimal above 0 and at most 1, such as 0.99")
+	if t.Percentile != "" && c.length(at.Child("percentile"), t.Percentile, 16) && !percentilePattern.MatchString(t.Percentile) {
+		c.fail(at.Child("percentile"), "must be a percentile above p0 and at most p100, such as p99.9")
 	}
-	if (t.Max != "") == (t.Min != "") {
+	if (t.Max != nil) == (t.Min != nil) {
 		c.fail(at, "exactly one of max and min is needed")
 	}
-	c.limit(at.Child("max"), t.Max, check)
-	c.limit(at.Child("min"), t.Min, check)
-}
-
-func (c *compiler) limit(path *field.Path, limit string, check func(*field.Path, string)) {
-	if limit != "" && c.length(path, limit, 32) {
-		check(path, limit)
+	if t.Max != nil {
+		check(at.Child("max"), t.Max)
+	}
+	if t.Min != nil {
+		check(at.Child("min"), t.Min)
 	}
 }
 
-func (c *compiler) timeLimit(path *field.Path, limit string) {
-	d, err := time.ParseDuration(limit)
-	if err != nil || !durationPattern.MatchString(limit) || d < 0 {
+func (c *compiler) timeLimit(path *field.Path, limit *intstr.IntOrString) {
+	_, err := time.ParseDuration(limit.StrVal)
+	if limit.Type != intstr.String || err != nil || !timePattern.MatchString(limit.StrVal) {
 		c.fail(path, "max and min of a time must be a duration such as 20ms")
 	}
 }
 
-func (c *compiler) decimalLimit(path *field.Path, limit string) {
-	if !decimalPattern.MatchString(limit) {
-		c.fail(path, "max and min of errorRatio and rate must be a decimal such as 0.001")
+func (c *compiler) errorLimit(path *field.Path, limit *intstr.IntOrString) {
+	if limit.Type != intstr.String || !percentagePattern.MatchString(limit.StrVal) {
+		c.fail(path, "max and min of ErrorRate must be a percentage such as 0.1%%, at most 100%%")
 	}
 }
 
-// ratioLimit refuses more than 1, which is a percentage by mistake.
-func (c *compiler) ratioLimit(path *field.Path, limit string) {
-	c.decimalLimit(path, limit)
-	if !decimalPattern.MatchString(limit) {
-		return
-	}
-	if r, ok := new(big.Rat).SetString(limit); ok && r.Cmp(big.NewRat(1, 1)) > 0 {
-		c.fail(path, "max and min of errorRatio must be at most 1: it is a ratio, not a percentage")
+func (c *compiler) rateLimit(path *field.Path, limit *intstr.IntOrString) {
+	if !rateLimitPattern.MatchString(limit.String()) {
+		c.fail(path, "max and min of Rate must be a number such as 1000")
 	}
 }

@@ -65,7 +65,7 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 		return nil, err
 	}
 	r.Chains = sum.chainTotals()
-	r.ErrorRatio = ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped)
+	r.ErrorRate = runnerv1alpha1.ErrorRate(ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped))
 	sum.setTimes(r)
 	r.Samples = samples(snapshots)
 	r.Bounds = sum.bounds(in.Plan, snapshots, r)

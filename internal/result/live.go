@@ -32,9 +32,9 @@ type Live struct {
 	InFlight int64
 	// Sent since the start, without warm-up; WarmUpSent is apart.
 	Sent, WarmUpSent int64
-	// ErrorRatio of all measured requests that have an outcome or were dropped; of those of the
+	// ErrorRate of all measured requests that have an outcome or were dropped; of those of the
 	// warm-up as long as none is measured.
-	ErrorRatio float64
+	ErrorRate float64
 	// Interval and ResponseTime sum up the response time of the last interval and since the
 	// start. Minimum and maximum of Interval are those of buckets.
 	Interval, ResponseTime runnerv1alpha1.Times
@@ -66,7 +66,7 @@ func NewLive(plan *runnerv1alpha1.Plan, previous, current []runnerv1alpha1.Snaps
 	}
 	out.InFlight = counters.InFlightAtEnd + counters.WarmUpInFlight
 	out.Sent, out.WarmUpSent = counters.Sent, counters.WarmUpSent
-	out.ErrorRatio = liveErrors(&counters)
+	out.ErrorRate = liveErrors(&counters)
 	out.ResponseTime, out.Interval = total.Times(), interval.Times()
 	out.setStage(plan, current)
 	return out, nil

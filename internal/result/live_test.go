@@ -51,8 +51,8 @@ func TestLive(t *testing.T) {
 	want := Live{
 		State: runnerv1alpha1.StateReady, Ready: 2, Stage: "hold", Elapsed: 5 * time.Second,
 		Progress: 5. / 11, Asked: 10, Achieved: 6 + 5, InFlight: 2, Sent: 36,
-		ErrorRatio: 9. / 35,
-		Interval:   runnerv1alpha1.Times{Count: 14, Min: 300, Mean: 414, P50: 500, P90: 500, P95: 500, P99: 500, P999: 500, Max: 500},
+		ErrorRate: 9. / 35,
+		Interval:  runnerv1alpha1.Times{Count: 14, Min: 300, Mean: 414, P50: 500, P90: 500, P95: 500, P99: 500, P999: 500, Max: 500},
 		ResponseTime: runnerv1alpha1.Times{
 			Count: 34, Min: 100, Mean: 229, P50: 100, P90: 500, P95: 500, P99: 500, P999: 500, Max: 500,
 		},
@@ -122,7 +122,7 @@ func TestLiveStages(t *testing.T) {
 			"warm-up", []runnerv1alpha1.Snapshot{warm.done()},
 			Live{
 				State: runnerv1alpha1.StateRunning, Ready: 1, Stage: "warm", WarmUp: true, Elapsed: time.Second / 2,
-				Progress: 0.5 / 11, Asked: 5, Achieved: 4, InFlight: 1, WarmUpSent: 2, ErrorRatio: 1,
+				Progress: 0.5 / 11, Asked: 5, Achieved: 4, InFlight: 1, WarmUpSent: 2, ErrorRate: 1,
 			},
 		},
 		{

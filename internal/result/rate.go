@@ -82,7 +82,7 @@ func hasBegun(s *runnerv1alpha1.Snapshot, i int) bool {
 
 // lateEnd is how late the end of a stage may be noticed and still count as on time, in nanoseconds:
 // turns of the worker's loop, not load. Without it a test that sent every request it was asked for
-// would fall short of its rate by a few in a million, and breach a minimum of it.
+// would fall short of its rate by a few in a million, and fail a minimum of it.
 const lateEnd = int64(10 * time.Millisecond)
 
 // end is the offset at which stage i ended on a shard or, when it lasts or the shard was lost in

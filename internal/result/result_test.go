@@ -255,8 +255,8 @@ func TestBuildFields(t *testing.T) {
 	if diff := cmp.Diff(runnerv1alpha1.RateResult{Asked: 10, Achieved: 10, WindowSeconds: 10}, got.Rate); diff != "" {
 		t.Errorf("rate (-want +got):\n%s", diff)
 	}
-	if got.ErrorRatio != 0.4 || got.Steps[2].ErrorRatio != 1 || got.Steps[0].ErrorRatio != 0 {
-		t.Errorf("error ratio %v, of steps %v and %v", got.ErrorRatio, got.Steps[0].ErrorRatio, got.Steps[2].ErrorRatio)
+	if got.ErrorRate != 0.4 || got.Steps[2].ErrorRate != 1 || got.Steps[0].ErrorRate != 0 {
+		t.Errorf("error rate %v, of steps %v and %v", got.ErrorRate, got.Steps[0].ErrorRate, got.Steps[2].ErrorRate)
 	}
 	if s := got.Steps[2]; s.Chain != "ping" || s.Step != "get" || s.ResponseTime.P50 != 3000 {
 		t.Errorf("third step: %+v", s)

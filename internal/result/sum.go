@@ -191,7 +191,7 @@ func (s *sum) stepResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.StepResult
 				Sent: n.Sent, Done: n.Done, Succeeded: n.Succeeded, FailedChecks: n.FailedChecks,
 				TimedOut: n.TimedOut, Reset: n.Reset, ConnectionLost: n.ConnectionLost,
 				InFlightAtEnd: n.InFlightAtEnd, FailedBy: n.FailedBy, Retries: n.Retries,
-				ErrorRatio:   ratio(n.Sent-n.Succeeded, n.Sent),
+				ErrorRate:    runnerv1alpha1.ErrorRate(ratio(n.Sent-n.Succeeded, n.Sent)),
 				ResponseTime: from.responseTime.Times(),
 			})
 		}

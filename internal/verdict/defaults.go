@@ -9,16 +9,16 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// DefaultMaxErrorRatio is the limit on the error ratio of a test that has no threshold on it.
-const DefaultMaxErrorRatio = 0.01
+// DefaultMaxErrorRate is the limit on the error rate of a test without a threshold on it.
+const DefaultMaxErrorRate = 0.01
 
-// limit is DefaultMaxErrorRatio in words.
-var limit = result.FormatPercent(DefaultMaxErrorRatio)
+// limit is DefaultMaxErrorRate as a percentage.
+var limit = result.FormatPercent(DefaultMaxErrorRate)
 
-// judgesErrors says that the test has a limit on errors of its own.
+// judgesErrors returns whether a threshold of the test is on the error rate.
 func (in *input) judgesErrors() bool {
 	for i := range in.plan.Thresholds {
-		if in.plan.Thresholds[i].Metric == runnerv1alpha1.MetricErrorRatio {
+		if in.plan.Thresholds[i].Metric == runnerv1alpha1.MetricErrorRate {
 			return true
 		}
 	}
@@ -27,7 +27,7 @@ func (in *input) judgesErrors() bool {
 
 func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 	r := in.report
-	if in.judgesErrors() || r.ErrorRatio <= DefaultMaxErrorRatio {
+	if in.judgesErrors() || r.ErrorRate <= DefaultMaxErrorRate {
 		return nil
 	}
 	reached := ""
@@ -35,8 +35,8 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 		reached = "; " + r.Bounds[0].Message
 	}
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTooManyErrors,
-		"the error ratio is %s, above the default limit of %s: of %d requests, %s%s; set a threshold on errorRatio for another limit",
-		result.FormatPercent(r.ErrorRatio), limit, r.Requests.Sent+r.Requests.Dropped, failed(r), reached)
+		"the error rate is %s, above the default limit of %s: of %d requests, %s%s; set a threshold on ErrorRate for another limit",
+		result.FormatPercent(float64(r.ErrorRate)), limit, r.Requests.Sent+r.Requests.Dropped, failed(r), reached)
 }
 
 // noChainCompleted finds runs whose requests succeed and whose chains do not: their responses lack what later
@@ -51,7 +51,7 @@ func noChainCompleted(in *input) *runnerv1alpha1.Verdict {
 		by = append(by, fmt.Sprintf("%d by %s", n.Count, n.Name))
 	}
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonNoChainCompleted,
-		"not one of %d chain instances was completed; aborted: %s", c.Started, strings.Join(by, ", "))
+		"none of %d chain instances was completed; aborted: %s", c.Started, strings.Join(by, ", "))
 }
 
 func teardownFailed(in *input) *runnerv1alpha1.Verdict {

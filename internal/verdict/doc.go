@@ -15,15 +15,15 @@
 //	Error         NoSuccess          not one measured request succeeded
 //	Stopped       Interrupted,       ended early on request; thresholds are compared with what
 //	              Stopped            there is, but decide nothing
-//	Failed        Breached           a threshold is breached, and the generator is no excuse
-//	Failed        TooManyErrors      no threshold is on errorRatio, and it is above DefaultMaxErrorRatio
-//	Failed        NoChainCompleted   no threshold is on errorRatio, and every chain instance that ended was
+//	Failed        ThresholdsFailed   a threshold failed, and the generator does not excuse it
+//	Failed        TooManyErrors      no threshold is on ErrorRate, and the error rate is above DefaultMaxErrorRate
+//	Failed        NoChainCompleted   no threshold is on ErrorRate, and every chain instance that ended was
 //	                                 aborted
 //	Failed        TeardownFailed     a teardown chain failed; with another outcome, the message says so
 //	Inconclusive  GeneratorBound     the generator was the bottleneck, see below
-//	Inconclusive  PartialResult      a final snapshot is missing, or a loss was tolerated; a breach
-//	                                 on the part there is stays Failed
-//	Passed        Passed             all thresholds hold
+//	Inconclusive  PartialResult      a final snapshot is missing, or a loss was tolerated; a threshold
+//	                                 that failed on the known share stays Failed
+//	Passed        Passed             all thresholds passed
 //	Passed        NoThresholds       there are none
 //
 // The generator lagged when the 99th percentile of lag, merged or of the worst shard, is above
@@ -32,11 +32,11 @@
 //
 //   - a stage with a rate that reached less than MinAchieved of it: the generator was the
 //     bottleneck;
-//   - a breached minimum of the rate: GeneratorBound instead of Failed;
-//   - a breached maximum of a time: likewise, for a generator that comes late answers for part
+//   - a minimum of the rate that failed: GeneratorBound instead of Failed;
+//   - a maximum of a time that failed: likewise, for a generator that comes late answers for part
 //     of each time;
 //
-// but never of a breached error ratio, nor of a time below a minimum. A rate that was not reached
+// but never of an error rate above its maximum, nor of a time below a minimum. A rate that was not reached
 // while the generator was well is the target's doing and no reason for Inconclusive: without a
 // threshold on it the run passes. A test of closed loops only asks for no rate and
 // excuses nothing, unless it has a rate threshold.
@@ -44,7 +44,7 @@
 // Where the loss of a shard was tolerated, the rate is evidence of nothing that is too slow: the others may
 // not have been asked for the lost part, and what it sent last is not counted, so that the rate is at
 // least what was observed. A stage that fell short does not make the generator the bottleneck then, and a
-// breached minimum of the rate is told, but no Failed. All other thresholds are judged on what there is.
+// minimum of the rate that failed is shown in the message and does not make the outcome Failed. All other thresholds are judged on what there is.
 //
 // That exclusive CPUs were wanted and not there, or that a variable was used up, is no reason by itself;
 // the message says so. The rate of a load that ended for want of values is over the time until then.

@@ -4,12 +4,12 @@ import runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 
 // Exit codes of h2surge run.
 const (
-	// ExitPassed: every threshold holds, the default limit on errors too, and the plan was executed whole.
+	// ExitPassed: the run completed, and all thresholds and the default limit on errors passed.
 	ExitPassed = 0
 	// ExitUsage: a bad manifest or wrong use of the command; no verdict leads to it.
 	ExitUsage = 1
-	// ExitBreached: a threshold or the default limit on errors is exceeded, or teardown failed.
-	ExitBreached = 2
+	// ExitFailed: a threshold or the default limit on errors is exceeded, or teardown failed.
+	ExitFailed = 2
 	// ExitInconclusive: the numbers say nothing about the target.
 	ExitInconclusive = 3
 	// ExitStopped: interrupted or stopped; a partial report has been written.
@@ -25,7 +25,7 @@ func ExitCode(v runnerv1alpha1.Verdict, hasThresholds bool) int {
 	case runnerv1alpha1.OutcomePassed:
 		return ExitPassed
 	case runnerv1alpha1.OutcomeFailed:
-		return ExitBreached
+		return ExitFailed
 	case runnerv1alpha1.OutcomeStopped:
 		return ExitStopped
 	case runnerv1alpha1.OutcomeInconclusive:

@@ -52,7 +52,7 @@ func throttled(r *runnerv1alpha1.Report) float64 {
 	return float64(r.Generator.ThrottledMicroseconds) / 1e6 / window
 }
 
-// excused: something else than the target may be what breached the threshold.
+// excused returns whether the threshold may have failed because of the generator or a lost shard.
 func (in *input) excused(c *comparison) bool {
 	if in.tooFew(c) {
 		return true
@@ -63,13 +63,13 @@ func (in *input) excused(c *comparison) bool {
 	switch c.result.Metric {
 	case runnerv1alpha1.MetricRate:
 		return c.isMinimum
-	case runnerv1alpha1.MetricErrorRatio:
+	case runnerv1alpha1.MetricErrorRate:
 		return false
 	}
 	return !c.isMinimum
 }
 
-// tooFew: the threshold is a minimum of the rate, of which a lost shard's part is missing.
+// tooFew returns whether the threshold is a minimum of the rate and the share of a lost shard is missing.
 func (in *input) tooFew(c *comparison) bool {
 	return in.tolerated() && c.result.Metric == runnerv1alpha1.MetricRate && c.isMinimum
 }

@@ -11,13 +11,13 @@ import (
 // Bounds of what makes the generator the bottleneck.
 const (
 	// MaxLag, in microseconds, is half of 20 ms, a usual limit on the 99th percentile of a
-	// response time, and ten times the grain of Go's timers on an idle Linux machine (1 ms).
+	// response time, and ten times the resolution of Go's timers on an idle Linux machine (1 ms).
 	MaxLag = 10_000
 	// MaxThrottled is a part of the measured window. The kernel's default quota period is
 	// 100 ms: one without the CPU in every hundred shows in the 99th percentile.
 	MaxThrottled = 0.01
-	// MinAchieved of the rate asked for is what a healthy generator always reaches: slots come
-	// due by arithmetic, so the rest is for what a stage's end and the bound on waiting cut off.
+	// MinAchieved of the requested rate is what a healthy generator always reaches. The rest allows for
+	// requests that the end of a stage and the bound on waiting cut off.
 	MinAchieved = 0.99
 )
 
@@ -25,7 +25,7 @@ const (
 const (
 	ReasonPassed            = "Passed"
 	ReasonNoThresholds      = "NoThresholds"
-	ReasonBreached          = "Breached"
+	ReasonThresholdsFailed  = "ThresholdsFailed"
 	ReasonTooManyErrors     = "TooManyErrors"
 	ReasonNoChainCompleted  = "NoChainCompleted"
 	ReasonTeardownFailed    = "TeardownFailed"
@@ -80,7 +80,7 @@ type input struct {
 type check func(*input) *runnerv1alpha1.Verdict
 
 // chain is ordered: the first verdict counts. The package comment has it as a table.
-var chain = []check{problem, lost, deadline, stoppedAtOnce, noSuccess, stopped, breached, tooManyErrors, noChainCompleted, teardownFailed, generatorBound, partial}
+var chain = []check{problem, lost, deadline, stoppedAtOnce, noSuccess, stopped, thresholdsFailed, tooManyErrors, noChainCompleted, teardownFailed, generatorBound, partial}
 
 // usedUp is no failure: the test asked for it.
 const usedUp = "a variable was used up, and chains that draw it began no more instances"
@@ -124,7 +124,7 @@ func problem(in *input) *runnerv1alpha1.Verdict {
 	case runnerv1alpha1.ProblemConnect:
 		return in.failed(ReasonTargetUnreachable, "a target could not be reached")
 	case runnerv1alpha1.ProblemPlan:
-		return in.failed(ReasonPlanRejected, "a runner cannot execute the plan")
+		return in.failed(ReasonPlanRejected, "a runner rejected the plan")
 	case runnerv1alpha1.ProblemSetup:
 		return in.failed(ReasonSetupFailed, "setup failed")
 	}
@@ -137,7 +137,7 @@ func deadline(in *input) *runnerv1alpha1.Verdict {
 	case runnerv1alpha1.ProblemDeadline:
 		return in.failed(ReasonDeadlineExceeded, "the deadline ended the run")
 	case runnerv1alpha1.ProblemStalled:
-		return in.failed(ReasonStalled, "nothing could be sent any more")
+		return in.failed(ReasonStalled, "the runners could send no more requests")
 	}
 	return nil
 }
@@ -179,31 +179,31 @@ func noSuccess(in *input) *runnerv1alpha1.Verdict {
 	if q.Succeeded > 0 {
 		return nil
 	}
-	return verdict(runnerv1alpha1.OutcomeError, ReasonNoSuccess, "not one of %d requests succeeded: %s", q.Sent+q.Dropped, failed(in.report))
+	return verdict(runnerv1alpha1.OutcomeError, ReasonNoSuccess, "none of %d requests succeeded: %s", q.Sent+q.Dropped, failed(in.report))
 }
 
 func stopped(in *input) *runnerv1alpha1.Verdict {
 	switch {
 	case in.facts.Interrupted:
-		return verdict(runnerv1alpha1.OutcomeStopped, ReasonInterrupted, "interrupted before the plan had been executed whole")
+		return verdict(runnerv1alpha1.OutcomeStopped, ReasonInterrupted, "interrupted before the run completed")
 	case in.report.Stopped != "":
 		return verdict(runnerv1alpha1.OutcomeStopped, ReasonStopped,
-			"stopped before the plan had been executed whole: %s", in.report.Stopped)
+			"stopped before the run completed: %s", in.report.Stopped)
 	}
 	return nil
 }
 
-func breached(in *input) *runnerv1alpha1.Verdict {
+func thresholdsFailed(in *input) *runnerv1alpha1.Verdict {
 	var names []string
 	for i := range in.thresholds {
 		if c := &in.thresholds[i]; !c.result.Passed && !in.excused(c) {
-			names = append(names, c.said())
+			names = append(names, c.result.String())
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return verdict(runnerv1alpha1.OutcomeFailed, ReasonBreached, "%s", strings.Join(names, "; "))
+	return verdict(runnerv1alpha1.OutcomeFailed, ReasonThresholdsFailed, "%s", strings.Join(names, "; "))
 }
 
 func generatorBound(in *input) *runnerv1alpha1.Verdict {
@@ -230,11 +230,11 @@ func (in *input) shortStages() (what []string) {
 	return what
 }
 
-// unproven are the thresholds that do not hold and were excused.
+// unproven returns the thresholds that failed and were excused.
 func (in *input) unproven(of func(*comparison) bool) (what []string) {
 	for i := range in.thresholds {
 		if c := &in.thresholds[i]; !c.result.Passed && of(c) {
-			what = append(what, c.said())
+			what = append(what, c.result.String())
 		}
 	}
 	return what
@@ -247,7 +247,7 @@ func partial(in *input) *runnerv1alpha1.Verdict {
 	if !in.report.Partial {
 		return nil
 	}
-	missing := "a part of the result is missing"
+	missing := "a share of the result is missing"
 	if in.tolerated() {
 		missing = in.loss()
 	}
@@ -256,10 +256,10 @@ func partial(in *input) *runnerv1alpha1.Verdict {
 }
 
 func passed(in *input) *runnerv1alpha1.Verdict {
-	reason, message := ReasonPassed, "the plan was executed whole and every threshold holds"
+	reason, message := ReasonPassed, "the run completed and all thresholds passed"
 	if len(in.thresholds) == 0 {
 		reason = ReasonNoThresholds
-		message = "the plan was executed whole; it has no thresholds, and the error ratio is at most the default limit of " + limit
+		message = "the run completed; it has no thresholds, and the error rate is at most the default limit of " + limit
 	}
 	if g := &in.report.Generator; g.ExclusiveWanted && g.ExclusiveShards < g.Shards {
 		message += fmt.Sprintf("; %d of %d shards did not have their CPUs for themselves", g.Shards-g.ExclusiveShards, g.Shards)

@@ -12,20 +12,12 @@ import (
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
-// comparison is one threshold beside what was observed.
+// comparison is one threshold with the observed value.
 type comparison struct {
-	result    runnerv1alpha1.ThresholdResult
+	result runnerv1alpha1.ThresholdResult
+	// limit is the text of the maximum or minimum.
+	limit     string
 	isMinimum bool
-}
-
-// said is "fast: responseTime at 0.99 is 31.2ms, want <= 20ms".
-func (c *comparison) said() string {
-	r := &c.result
-	what := string(r.Metric)
-	if r.Quantile != "" {
-		what += " at " + r.Quantile
-	}
-	return fmt.Sprintf("%s: %s is %s, want %s", r.Name, what, r.Observed, r.Limit)
 }
 
 func compare(thresholds []runnerv1alpha1.Threshold, report *runnerv1alpha1.Report) ([]comparison, error) {
@@ -41,81 +33,103 @@ func compare(thresholds []runnerv1alpha1.Threshold, report *runnerv1alpha1.Repor
 }
 
 func compareOne(t *runnerv1alpha1.Threshold, report *runnerv1alpha1.Report) (comparison, error) {
-	out := comparison{isMinimum: t.Max == ""}
+	out := comparison{limit: t.Max + t.Min, isMinimum: t.Max == ""}
 	if (t.Max == "") == (t.Min == "") {
 		return out, errors.New("exactly one of max and min is needed")
 	}
-	out.result = runnerv1alpha1.ThresholdResult{Name: t.Name, Metric: t.Metric, Quantile: t.Quantile, Limit: "<= " + t.Max}
+	out.result = runnerv1alpha1.ThresholdResult{Name: t.Name, Metric: t.Metric, Percentile: t.Percentile, Limit: "<= " + t.Max}
 	if out.isMinimum {
 		out.result.Limit = ">= " + t.Min
 	}
 	var err error
 	switch t.Metric {
-	case runnerv1alpha1.MetricErrorRatio:
-		err = out.number(t, report.ErrorRatio, report.Requests.Sent+report.Requests.Dropped > 0)
+	case runnerv1alpha1.MetricErrorRate:
+		err = out.errorRate(report)
 	case runnerv1alpha1.MetricRate:
-		err = out.number(t, report.Rate.Achieved, report.Rate.WindowSeconds > 0)
+		err = out.rate(report)
 	default:
-		err = out.time(t, report)
+		err = out.time(report)
 	}
 	return out, err
 }
 
-// none is the observed value where nothing was measured; no limit holds for it.
-const none = "none"
-
-func (c *comparison) number(t *runnerv1alpha1.Threshold, observed float64, known bool) error {
-	limit, err := strconv.ParseFloat(t.Max+t.Min, 64)
-	if err != nil || math.IsNaN(limit) || math.IsInf(limit, 0) {
-		return fmt.Errorf("limit %q is not a decimal", t.Max+t.Min)
+func (c *comparison) errorRate(report *runnerv1alpha1.Report) error {
+	limit, err := runnerv1alpha1.ParsePercentage(c.limit)
+	if err != nil {
+		return fmt.Errorf("limit %w", err)
 	}
-	if !known {
-		c.result.Observed = none
+	if report.Requests.Sent+report.Requests.Dropped == 0 {
+		c.result.Observed = runnerv1alpha1.ObservedNone
 		return nil
 	}
-	c.result.Passed = c.holds(observed, limit)
-	c.result.Observed = c.formatNumber(observed, limit)
+	c.number(float64(report.ErrorRate), limit, runnerv1alpha1.FormatPercentage)
 	return nil
 }
 
-func (c *comparison) holds(observed, limit float64) bool {
+func (c *comparison) rate(report *runnerv1alpha1.Report) error {
+	limit, err := strconv.ParseFloat(c.limit, 64)
+	if err != nil || math.IsNaN(limit) || math.IsInf(limit, 0) {
+		return fmt.Errorf("limit %q is not a number", c.limit)
+	}
+	if report.Rate.WindowSeconds <= 0 {
+		c.result.Observed = runnerv1alpha1.ObservedNone
+		return nil
+	}
+	c.number(report.Rate.Achieved, limit, formatNumber)
+	return nil
+}
+
+// significant is the number of digits of an observed value, if they show on which side of the limit it is.
+const significant = 6
+
+// number compares, and writes the observed value with significant digits, or with all of them if rounding would
+// move the value to the other side of its limit.
+func (c *comparison) number(observed, limit float64, format func(v float64, digits int) string) {
+	c.result.Passed = c.accepts(observed, limit)
+	digits := significant
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(observed, 'g', digits, 64), 64)
+	if err != nil || c.accepts(rounded, limit) != c.result.Passed {
+		digits = -1
+	}
+	c.result.Observed = format(observed, digits)
+}
+
+func (c *comparison) accepts(observed, limit float64) bool {
 	if c.isMinimum {
 		return observed >= limit
 	}
 	return observed <= limit
 }
 
-// formatNumber writes six significant digits, or all when rounding would move the value to the
-// other side of its limit.
-func (c *comparison) formatNumber(observed, limit float64) string {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(observed, 'g', 6, 64), 64)
-	if err != nil || c.holds(rounded, limit) != c.result.Passed {
-		rounded = observed
+// formatNumber writes a number with that many significant digits, or with all of them if digits is negative.
+func formatNumber(v float64, digits int) string {
+	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64); err == nil {
+		v = rounded
 	}
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
+	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-func (c *comparison) time(t *runnerv1alpha1.Threshold, report *runnerv1alpha1.Report) error {
-	limit, err := time.ParseDuration(t.Max + t.Min)
+func (c *comparison) time(report *runnerv1alpha1.Report) error {
+	limit, err := time.ParseDuration(c.limit)
 	if err != nil {
-		return fmt.Errorf("limit %q is not a duration", t.Max+t.Min)
+		return fmt.Errorf("limit %q is not a duration", c.limit)
 	}
-	q, err := strconv.ParseFloat(t.Quantile, 64)
-	if err != nil || !(q > 0 && q <= 1) {
-		return fmt.Errorf("quantile %q is not above 0 and at most 1", t.Quantile)
+	q, err := runnerv1alpha1.ParsePercentile(c.result.Percentile)
+	if err != nil {
+		return err
 	}
-	h, err := distribution(t.Metric, report)
+	h, err := distribution(c.result.Metric, report)
 	if err != nil {
 		return err
 	}
 	if h.Count() == 0 {
-		c.result.Observed = none
+		c.result.Observed = runnerv1alpha1.ObservedNone
 		return nil
 	}
 	observed := h.Quantile(q)
-	// Times are whole microseconds: a limit between two of them holds for the smaller.
-	c.result.Passed = c.holds(float64(observed), float64(limit)/float64(time.Microsecond))
-	c.result.Observed = formatTime(observed, t.Max+t.Min)
+	// Observed times are whole microseconds. A limit of 1500ns accepts 1us and not 2us.
+	c.result.Passed = c.accepts(float64(observed), float64(limit)/float64(time.Microsecond))
+	c.result.Observed = formatTime(observed, c.limit)
 	return nil
 }
 

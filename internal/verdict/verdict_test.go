@@ -20,9 +20,9 @@ type run struct {
 }
 
 var (
-	fast  = runnerv1alpha1.Threshold{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Quantile: "0.99", Max: "20ms"}
-	slow  = runnerv1alpha1.Threshold{Name: "slow", Metric: runnerv1alpha1.MetricResponseTime, Quantile: "0.5", Min: "1ms"}
-	clean = runnerv1alpha1.Threshold{Name: "clean", Metric: runnerv1alpha1.MetricErrorRatio, Max: "0.001"}
+	fast  = runnerv1alpha1.Threshold{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Max: "20ms"}
+	slow  = runnerv1alpha1.Threshold{Name: "slow", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p50", Min: "1ms"}
+	clean = runnerv1alpha1.Threshold{Name: "clean", Metric: runnerv1alpha1.MetricErrorRate, Max: "0.1%"}
 	much  = runnerv1alpha1.Threshold{Name: "much", Metric: runnerv1alpha1.MetricRate, Min: "100"}
 	few   = runnerv1alpha1.Threshold{Name: "few", Metric: runnerv1alpha1.MetricRate, Max: "100"}
 )
@@ -36,7 +36,7 @@ func good() *run {
 	r.plan.Thresholds = []runnerv1alpha1.Threshold{fast, slow, clean, much, few}
 	r.report = runnerv1alpha1.Report{
 		Requests:   runnerv1alpha1.Requests{Sent: 1000, Done: 1000, Succeeded: 999, FailedChecks: 1},
-		ErrorRatio: 0.001,
+		ErrorRate:  0.001,
 		Rate:       runnerv1alpha1.RateResult{Asked: 100, Achieved: 100, WindowSeconds: 10},
 		Stages:     []runnerv1alpha1.StageResult{{Name: "hold", Asked: 100, Achieved: 100, Sent: 1000}},
 		Generator:  runnerv1alpha1.GeneratorResult{Shards: 2},
@@ -65,7 +65,7 @@ func (r *run) losesOne() {
 // mostlyDropped could not send 71 % of its requests.
 func (r *run) mostlyDropped() {
 	r.report.Requests = runnerv1alpha1.Requests{Sent: 290, Done: 290, Succeeded: 290, Dropped: 710}
-	r.report.ErrorRatio = 0.71
+	r.report.ErrorRate = 0.71
 	r.report.Failures = []runnerv1alpha1.FailureCount{{
 		Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureDropped, Cause: runnerv1alpha1.CauseNoStream}, Count: 710,
 	}}
@@ -103,18 +103,18 @@ func TestJudge(t *testing.T) {
 		message string
 		exit    int
 	}{
-		{"all is well", func(*run) {}, pass, ReasonPassed, "every threshold holds", 0},
+		{"all is well", func(*run) {}, pass, ReasonPassed, "all thresholds passed", 0},
 		{"no thresholds", (*run).noThresholds, pass, ReasonNoThresholds, "no thresholds", 0},
 
 		// Problems.
 		{"unreachable", func(r *run) { r.facts = Facts{Problem: runnerv1alpha1.ProblemConnect, Message: "connection refused"} }, broken, ReasonTargetUnreachable, "could not be reached: connection refused", 5},
-		{"plan rejected", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemPlan }, broken, ReasonPlanRejected, "cannot execute", 5},
+		{"plan rejected", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemPlan }, broken, ReasonPlanRejected, "rejected the plan", 5},
 		{"setup failed", func(r *run) {
 			r.facts = Facts{Problem: runnerv1alpha1.ProblemSetup, Message: "setup chain login: step token: timedOut"}
 		}, broken, ReasonSetupFailed, "setup failed: setup chain login: step token: timedOut", 5},
 		{"stalled", func(r *run) {
 			r.facts.Problem, r.facts.Message = runnerv1alpha1.ProblemStalled, "target t: refused"
-		}, broken, ReasonStalled, "nothing could be sent any more: target t: refused", 5},
+		}, broken, ReasonStalled, "the runners could send no more requests: target t: refused", 5},
 		{"internal", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemInternal }, broken, ReasonInternalError, "failed", 5},
 		{"unknown problem", func(r *run) { r.facts.Problem = "Other" }, broken, ReasonInternalError, "failed", 5},
 		{"deadline", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemDeadline }, broken, ReasonDeadlineExceeded, "deadline", 5},
@@ -123,25 +123,25 @@ func TestJudge(t *testing.T) {
 
 		// A lost shard.
 		{"lost", func(r *run) { r.report.Generator.ShardsLost = 1; r.report.Partial = true }, broken, ReasonRunnerLost, "1 of 2 shards", 5},
-		{"lost and breached", func(r *run) { r.report.Generator.ShardsLost = 1; r.slowResponses() }, broken, ReasonRunnerLost, "", 5},
+		{"lost and failed", func(r *run) { r.report.Generator.ShardsLost = 1; r.slowResponses() }, broken, ReasonRunnerLost, "", 5},
 		{"lost and stopped", func(r *run) { r.report.Generator.ShardsLost = 1; r.report.Stopped = "spec.stop" }, broken, ReasonRunnerLost, "", 5},
 
 		// A lost shard that can be done without.
 		{"tolerated", (*run).losesOne, inconclusive, ReasonPartialResult, "1 of 2 shards were lost; what they did after their last snapshot is missing", 3},
 		{"tolerated, no thresholds", func(r *run) { r.losesOne(); r.noThresholds() }, inconclusive, ReasonPartialResult, "1 of 2", 3},
-		{"tolerated and breached", func(r *run) { r.losesOne(); r.slowResponses() }, failed, ReasonBreached, "fast", 2},
-		{"tolerated, too many errors", func(r *run) { r.losesOne(); r.report.ErrorRatio = 0.1 }, failed, ReasonBreached, "clean", 2},
-		{"tolerated, too few requests", func(r *run) { r.losesOne(); r.shortOfRate(50) }, inconclusive, ReasonPartialResult, "is missing; much: rate is 50, want >= 100", 3},
-		{"tolerated, too many requests", func(r *run) { r.losesOne(); r.shortOfRate(101) }, failed, ReasonBreached, "few", 2},
+		{"tolerated and failed", func(r *run) { r.losesOne(); r.slowResponses() }, failed, ReasonThresholdsFailed, "fast", 2},
+		{"tolerated, too many errors", func(r *run) { r.losesOne(); r.report.ErrorRate = 0.1 }, failed, ReasonThresholdsFailed, "clean", 2},
+		{"tolerated, too few requests", func(r *run) { r.losesOne(); r.shortOfRate(50) }, inconclusive, ReasonPartialResult, "is missing; much: Rate 50 < 100", 3},
+		{"tolerated, too many requests", func(r *run) { r.losesOne(); r.shortOfRate(101) }, failed, ReasonThresholdsFailed, "few", 2},
 		{"tolerated, the generator lags", func(r *run) { r.losesOne(); r.lags(); r.slowResponses() }, inconclusive, ReasonGeneratorBound, "fast", 3},
 		{"tolerated, too few requests, the generator lags", func(r *run) { r.losesOne(); r.lags(); r.shortOfRate(50) }, inconclusive, ReasonPartialResult, "much", 3},
 		{"tolerated and stopped", func(r *run) { r.losesOne(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
 		{"tolerated, no success", func(r *run) { r.losesOne(); r.report.Requests.Succeeded = 0 }, broken, ReasonNoSuccess, "", 5},
 		{"tolerated, and the deadline", func(r *run) { r.losesOne(); r.facts.Problem = runnerv1alpha1.ProblemDeadline }, broken, ReasonDeadlineExceeded, "", 5},
-		{"tolerated, and none lost", func(r *run) { r.facts.LossTolerated = true; r.shortOfRate(50) }, failed, ReasonBreached, "much", 2},
+		{"tolerated, and none lost", func(r *run) { r.facts.LossTolerated = true; r.shortOfRate(50) }, failed, ReasonThresholdsFailed, "much", 2},
 
 		// Not one success.
-		{"no success", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Requests.FailedChecks = 1000 }, broken, ReasonNoSuccess, "not one of 1000 requests succeeded: 1000 failed", 5},
+		{"no success", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Requests.FailedChecks = 1000 }, broken, ReasonNoSuccess, "none of 1000 requests succeeded: 1000 failed", 5},
 		{"nothing sent", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{} }, broken, ReasonNoSuccess, "", 5},
 		{"no success and no thresholds", func(r *run) { r.noThresholds(); r.report.Requests.Succeeded = 0 }, broken, ReasonNoSuccess, "", 5},
 		{"no success, stopped", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Stopped = "spec.stop" }, broken, ReasonNoSuccess, "", 5},
@@ -153,14 +153,14 @@ func TestJudge(t *testing.T) {
 		{"interrupted when all was dropped", func(r *run) { r.report.Requests = runnerv1alpha1.Requests{Dropped: 1}; r.facts.Interrupted = true }, broken, ReasonNoSuccess, "1 were never sent", 5},
 
 		// The default limit on errors.
-		{"errors at the default limit", func(r *run) { r.noThresholds(); r.report.ErrorRatio = 0.01 }, pass, ReasonNoThresholds, "at most the default limit of 1%", 0},
-		{"errors above it", func(r *run) { r.noThresholds(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "the error ratio is 71%, above the default limit of 1%: of 1000 requests, 710 were never sent (no stream came free in time)", 2},
+		{"errors at the default limit", func(r *run) { r.noThresholds(); r.report.ErrorRate = 0.01 }, pass, ReasonNoThresholds, "at most the default limit of 1%", 0},
+		{"errors above it", func(r *run) { r.noThresholds(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "the error rate is 71%, above the default limit of 1%: of 1000 requests, 710 were never sent (no stream came free in time)", 2},
 		{"errors above it, closed loop", func(r *run) { r.noThresholds(); r.closedLoop(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, the generator lags", func(r *run) { r.noThresholds(); r.lags(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, thresholds on other figures", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[:2]; r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, stopped", func(r *run) { r.noThresholds(); r.mostlyDropped(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
-		{"a limit of one's own", func(r *run) { r.plan.Thresholds[2].Max = "0.8"; r.mostlyDropped() }, pass, ReasonPassed, "", 0},
-		{"no chain completed", func(r *run) { r.noThresholds(); r.nothingCompleted() }, failed, ReasonNoChainCompleted, "not one of 7 chain instances was completed; aborted: 5 by missingCapture, 1 by timedOut", 2},
+		{"a limit of one's own", func(r *run) { r.plan.Thresholds[2].Max = "80%"; r.mostlyDropped() }, pass, ReasonPassed, "", 0},
+		{"no chain completed", func(r *run) { r.noThresholds(); r.nothingCompleted() }, failed, ReasonNoChainCompleted, "none of 7 chain instances was completed; aborted: 5 by missingCapture, 1 by timedOut", 2},
 		{"no chain completed, a limit of one's own", (*run).nothingCompleted, pass, ReasonPassed, "", 0},
 		{"no chain has ended yet", func(r *run) {
 			r.noThresholds()
@@ -175,40 +175,41 @@ func TestJudge(t *testing.T) {
 			r.lags()
 			r.report.TeardownFailure = "chain free: timedOut"
 		}, failed, ReasonTeardownFailed, "", 2},
-		{"teardown failed, and breached", func(r *run) { r.report.TeardownFailure = "x"; r.slowResponses() }, failed, ReasonBreached, "; teardown failed: x", 2},
+		{"teardown failed, and failed", func(r *run) { r.report.TeardownFailure = "x"; r.slowResponses() }, failed, ReasonThresholdsFailed, "; teardown failed: x", 2},
 		{"teardown failed, and stopped", func(r *run) { r.report.TeardownFailure = "x"; r.facts.Interrupted = true }, halted, ReasonInterrupted, "; teardown failed: x", 4},
 
 		// Stopped.
 		{"stopped", func(r *run) { r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "spec.stop", 4},
 		{"interrupted", func(r *run) { r.facts.Interrupted = true; r.report.Stopped = "SIGINT" }, halted, ReasonInterrupted, "", 4},
-		{"stopped and breached", func(r *run) { r.report.Stopped = "spec.stop"; r.slowResponses() }, halted, ReasonStopped, "", 4},
+		{"stopped and failed", func(r *run) { r.report.Stopped = "spec.stop"; r.slowResponses() }, halted, ReasonStopped, "", 4},
 
 		// A variable that was used up.
-		{"used up", func(r *run) { r.report.Exhausted = true }, pass, ReasonPassed, "every threshold holds; a variable was used up", 0},
-		{"used up and breached", func(r *run) { r.report.Exhausted = true; r.slowResponses() }, failed, ReasonBreached, "want <= 20ms; a variable was used up", 2},
+		{"used up", func(r *run) { r.report.Exhausted = true }, pass, ReasonPassed, "all thresholds passed; a variable was used up", 0},
+		{"used up and failed", func(r *run) { r.report.Exhausted = true; r.slowResponses() }, failed, ReasonThresholdsFailed, "> 20ms; a variable was used up", 2},
 		{"used up, no success", func(r *run) { r.report.Exhausted = true; r.report.Requests = runnerv1alpha1.Requests{} }, broken, ReasonNoSuccess, "; a variable was used up", 5},
 
 		// Thresholds, on both sides.
-		{"time above", (*run).slowResponses, failed, ReasonBreached, "fast: responseTime at 0.99 is 20.001ms, want <= 20ms", 2},
-		{"time below its minimum", func(r *run) { r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonBreached, "slow: responseTime at 0.5 is 1000us, want >= 1001us", 2},
-		{"errors above", func(r *run) { r.report.ErrorRatio = 0.00100001 }, failed, ReasonBreached, "clean: errorRatio is 0.00100001, want <= 0.001", 2},
-		{"rate below", func(r *run) { r.shortOfRate(99.9999) }, failed, ReasonBreached, "much: rate is 99.9999, want >= 100", 2},
-		{"rate above", func(r *run) { r.shortOfRate(100.1) }, failed, ReasonBreached, "few: rate is 100.1, want <= 100", 2},
-		{"two at once", func(r *run) { r.slowResponses(); r.shortOfRate(50) }, failed, ReasonBreached, "; much: rate", 2},
-		{"breached on a part", func(r *run) { r.report.Partial = true; r.slowResponses() }, failed, ReasonBreached, "", 2},
+		{"time above", (*run).slowResponses, failed, ReasonThresholdsFailed, "fast: p99 of ResponseTime 20.001ms > 20ms", 2},
+		{"time below its minimum", func(r *run) { r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonThresholdsFailed, "slow: p50 of ResponseTime 1000us < 1001us", 2},
+		{"errors above", func(r *run) { r.report.ErrorRate = 0.00100001 }, failed, ReasonThresholdsFailed, "clean: ErrorRate 0.100001% > 0.1%", 2},
+		{"errors at the limit", func(r *run) { r.plan.Thresholds[2].Max, r.report.ErrorRate = "0.7%", 7./1000 }, pass, ReasonPassed, "", 0},
+		{"rate below", func(r *run) { r.shortOfRate(99.9999) }, failed, ReasonThresholdsFailed, "much: Rate 99.9999 < 100", 2},
+		{"rate above", func(r *run) { r.shortOfRate(100.1) }, failed, ReasonThresholdsFailed, "few: Rate 100.1 > 100", 2},
+		{"two at once", func(r *run) { r.slowResponses(); r.shortOfRate(50) }, failed, ReasonThresholdsFailed, "; much: Rate", 2},
+		{"failed on a part", func(r *run) { r.report.Partial = true; r.slowResponses() }, failed, ReasonThresholdsFailed, "", 2},
 		{"a part is missing", func(r *run) { r.report.Partial = true }, inconclusive, ReasonPartialResult, "", 3},
 		{"a part is missing, no thresholds", func(r *run) { r.report.Partial = true; r.noThresholds() }, inconclusive, ReasonPartialResult, "", 3},
 
 		// The generator as the bottleneck.
-		{"lag at its bound", func(r *run) { r.report.Lag.P99 = MaxLag; r.slowResponses() }, failed, ReasonBreached, "", 2},
-		{"lag above", func(r *run) { r.lags(); r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it lagged (p99 10ms): fast: responseTime", 3},
+		{"lag at its bound", func(r *run) { r.report.Lag.P99 = MaxLag; r.slowResponses() }, failed, ReasonThresholdsFailed, "", 2},
+		{"lag above", func(r *run) { r.lags(); r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it lagged (p99 10ms): fast: p99 of ResponseTime", 3},
 		{"lag of the worst shard", func(r *run) { r.report.Generator.LagP99Microseconds = MaxLag + 1; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "", 3},
-		{"throttled at the bound", func(r *run) { r.report.Generator.ThrottledMicroseconds = 200_000; r.slowResponses() }, failed, ReasonBreached, "", 2},
+		{"throttled at the bound", func(r *run) { r.report.Generator.ThrottledMicroseconds = 200_000; r.slowResponses() }, failed, ReasonThresholdsFailed, "", 2},
 		{"throttled above", func(r *run) { r.report.Generator.ThrottledMicroseconds = 200_001; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it was throttled for 200ms: ", 3},
 		{"both", func(r *run) { r.lags(); r.report.Generator.ThrottledMicroseconds = 2e6; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it lagged (p99 10ms) and it was throttled for 2s: ", 3},
 		{"throttled for longer than the run, on several CPUs", func(r *run) { r.report.Generator.ThrottledMicroseconds = 44e6; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it was throttled for 44s: ", 3},
 		{"lag that harmed nothing", (*run).lags, pass, ReasonPassed, "", 0},
-		{"rate short, generator well", func(r *run) { r.shortOfRate(50) }, failed, ReasonBreached, "much", 2},
+		{"rate short, generator well", func(r *run) { r.shortOfRate(50) }, failed, ReasonThresholdsFailed, "much", 2},
 		{"rate short, generator lags", func(r *run) { r.shortOfRate(50); r.lags() }, inconclusive, ReasonGeneratorBound, "stage hold reached 50 of 100 requests a second; much", 3},
 		{"rate short without a threshold, generator well", func(r *run) { r.shortOfRate(50); r.noThresholds() }, pass, ReasonNoThresholds, "", 0},
 		{"rate short without a threshold, generator lags", func(r *run) { r.shortOfRate(50); r.lags(); r.noThresholds() }, inconclusive, ReasonGeneratorBound, "", 0},
@@ -222,18 +223,18 @@ func TestJudge(t *testing.T) {
 			r.lags()
 			r.report.Stages = append(r.report.Stages, runnerv1alpha1.StageResult{Name: "warm", WarmUp: true, Asked: 5, Sent: 1, Achieved: 1})
 		}, pass, ReasonPassed, "", 0},
-		{"lag is no excuse for errors", func(r *run) { r.lags(); r.report.ErrorRatio = 0.5 }, failed, ReasonBreached, "clean", 2},
-		{"nor for too much", func(r *run) { r.lags(); r.shortOfRate(101) }, failed, ReasonBreached, "few", 2},
-		{"nor for being too fast", func(r *run) { r.lags(); r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonBreached, "slow", 2},
-		{"excused and not", func(r *run) { r.lags(); r.slowResponses(); r.report.ErrorRatio = 0.5 }, failed, ReasonBreached, "clean", 2},
+		{"lag is no excuse for errors", func(r *run) { r.lags(); r.report.ErrorRate = 0.5 }, failed, ReasonThresholdsFailed, "clean", 2},
+		{"nor for too much", func(r *run) { r.lags(); r.shortOfRate(101) }, failed, ReasonThresholdsFailed, "few", 2},
+		{"nor for being too fast", func(r *run) { r.lags(); r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonThresholdsFailed, "slow", 2},
+		{"excused and not", func(r *run) { r.lags(); r.slowResponses(); r.report.ErrorRate = 0.5 }, failed, ReasonThresholdsFailed, "clean", 2},
 		{"a closed loop excuses nothing", func(r *run) {
 			r.closedLoop()
 			r.lags()
 			r.slowResponses()
 			r.plan.Thresholds = r.plan.Thresholds[:3]
-		}, failed, ReasonBreached, "fast", 2},
+		}, failed, ReasonThresholdsFailed, "fast", 2},
 		{"unless there is a rate threshold", func(r *run) { r.closedLoop(); r.lags(); r.shortOfRate(50) }, inconclusive, ReasonGeneratorBound, "much", 3},
-		{"a closed loop, slow and well", func(r *run) { r.closedLoop(); r.shortOfRate(50) }, failed, ReasonBreached, "much", 2},
+		{"a closed loop, slow and well", func(r *run) { r.closedLoop(); r.shortOfRate(50) }, failed, ReasonThresholdsFailed, "much", 2},
 
 		// Exclusive CPUs.
 		{"not exclusive", func(r *run) { r.report.Generator.ExclusiveWanted = true; r.report.Generator.ExclusiveShards = 1 }, pass, ReasonPassed, "1 of 2 shards did not have their CPUs", 0},
@@ -270,7 +271,7 @@ func TestThresholdResults(t *testing.T) {
 	}
 	report := &runnerv1alpha1.Report{
 		Requests:   runnerv1alpha1.Requests{Sent: 3},
-		ErrorRatio: 1. / 3,
+		ErrorRate:  1. / 3,
 		Rate:       runnerv1alpha1.RateResult{Achieved: 60003.45678, WindowSeconds: 1},
 		Histograms: &runnerv1alpha1.ReportHistograms{ResponseTime: h.Encode(), TimeToFirstByte: h.Encode()},
 	}
@@ -279,43 +280,43 @@ func TestThresholdResults(t *testing.T) {
 		want      runnerv1alpha1.ThresholdResult
 	}{
 		{
-			runnerv1alpha1.Threshold{Name: "ms", Metric: "responseTime", Quantile: "0.5", Max: "5.003ms"},
+			runnerv1alpha1.Threshold{Name: "ms", Metric: "ResponseTime", Percentile: "p50", Max: "5.003ms"},
 			runnerv1alpha1.ThresholdResult{Limit: "<= 5.003ms", Observed: "5.003ms", Passed: true},
 		},
 		{
-			runnerv1alpha1.Threshold{Name: "between microseconds", Metric: "responseTime", Quantile: "0.5", Max: "5002999ns"},
+			runnerv1alpha1.Threshold{Name: "between microseconds", Metric: "ResponseTime", Percentile: "p50", Max: "5002999ns"},
 			runnerv1alpha1.ThresholdResult{Limit: "<= 5002999ns", Observed: "5003000ns"},
 		},
 		{
-			runnerv1alpha1.Threshold{Name: "s", Metric: "timeToFirstByte", Quantile: "1", Max: "0.009s"},
+			runnerv1alpha1.Threshold{Name: "s", Metric: "TimeToFirstByte", Percentile: "p100", Max: "0.009s"},
 			runnerv1alpha1.ThresholdResult{Limit: "<= 0.009s", Observed: "0.01s"},
 		},
 		{
-			runnerv1alpha1.Threshold{Name: "compound", Metric: "responseTime", Quantile: "1.0", Max: "1m30s"},
+			runnerv1alpha1.Threshold{Name: "compound", Metric: "ResponseTime", Percentile: "p100", Max: "1m30s"},
 			runnerv1alpha1.ThresholdResult{Limit: "<= 1m30s", Observed: "0.01s", Passed: true},
 		},
 		{
-			runnerv1alpha1.Threshold{Name: "minutes", Metric: "responseTime", Quantile: "1.0", Max: "1m"},
+			runnerv1alpha1.Threshold{Name: "minutes", Metric: "ResponseTime", Percentile: "p100", Max: "1m"},
 			runnerv1alpha1.ThresholdResult{Limit: "<= 1m", Observed: "10ms", Passed: true},
 		},
 		{
-			runnerv1alpha1.Threshold{Name: "us", Metric: "responseTime", Quantile: "0.0001", Min: "2us"},
+			runnerv1alpha1.Threshold{Name: "us", Metric: "ResponseTime", Percentile: "p0.01", Min: "2us"},
 			runnerv1alpha1.ThresholdResult{Limit: ">= 2us", Observed: "1us"},
 		},
 		{
-			runnerv1alpha1.Threshold{Name: "nothing measured", Metric: "serviceTime", Quantile: "0.5", Max: "1h"},
+			runnerv1alpha1.Threshold{Name: "nothing measured", Metric: "ServiceTime", Percentile: "p50", Max: "1h"},
 			runnerv1alpha1.ThresholdResult{Limit: "<= 1h", Observed: "none"},
 		},
 		{
-			runnerv1alpha1.Threshold{Name: "ratio", Metric: "errorRatio", Max: "0.5"},
-			runnerv1alpha1.ThresholdResult{Limit: "<= 0.5", Observed: "0.333333", Passed: true},
+			runnerv1alpha1.Threshold{Name: "errors", Metric: "ErrorRate", Max: "50%"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 50%", Observed: "33.3333%", Passed: true},
 		},
 		{
-			runnerv1alpha1.Threshold{Name: "rounding would hide it", Metric: "errorRatio", Max: "0.333333"},
-			runnerv1alpha1.ThresholdResult{Limit: "<= 0.333333", Observed: "0.3333333333333333"},
+			runnerv1alpha1.Threshold{Name: "rounding would hide it", Metric: "ErrorRate", Max: "33.3333%"},
+			runnerv1alpha1.ThresholdResult{Limit: "<= 33.3333%", Observed: "33.33333333333333%"},
 		},
 		{
-			runnerv1alpha1.Threshold{Name: "rate", Metric: "rate", Min: "60000"},
+			runnerv1alpha1.Threshold{Name: "rate", Metric: "Rate", Min: "60000"},
 			runnerv1alpha1.ThresholdResult{Limit: ">= 60000", Observed: "60003.5", Passed: true},
 		},
 	}
@@ -325,7 +326,7 @@ func TestThresholdResults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tt.want.Name, tt.want.Metric, tt.want.Quantile = tt.threshold.Name, tt.threshold.Metric, tt.threshold.Quantile
+			tt.want.Name, tt.want.Metric, tt.want.Percentile = tt.threshold.Name, tt.threshold.Metric, tt.threshold.Percentile
 			if diff := cmp.Diff([]runnerv1alpha1.ThresholdResult{tt.want}, got.Thresholds); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -338,15 +339,16 @@ func TestJudgeRefuses(t *testing.T) {
 		threshold runnerv1alpha1.Threshold
 		want      string
 	}{
-		{runnerv1alpha1.Threshold{Name: "both", Metric: "rate", Max: "1", Min: "1"}, "threshold both: exactly one"},
-		{runnerv1alpha1.Threshold{Name: "neither", Metric: "rate"}, "exactly one"},
-		{runnerv1alpha1.Threshold{Metric: "rate", Max: "many"}, "not a decimal"},
-		{runnerv1alpha1.Threshold{Metric: "errorRatio", Max: "NaN"}, "not a decimal"},
-		{runnerv1alpha1.Threshold{Metric: "responseTime", Quantile: "0.9", Max: "20"}, "not a duration"},
-		{runnerv1alpha1.Threshold{Metric: "responseTime", Quantile: "0", Max: "20ms"}, "quantile"},
-		{runnerv1alpha1.Threshold{Metric: "responseTime", Quantile: "1.1", Max: "20ms"}, "quantile"},
-		{runnerv1alpha1.Threshold{Metric: "responseTime", Max: "20ms"}, "quantile"},
-		{runnerv1alpha1.Threshold{Metric: "other", Quantile: "0.9", Max: "20ms"}, "not known"},
+		{runnerv1alpha1.Threshold{Name: "both", Metric: "Rate", Max: "1", Min: "1"}, "threshold both: exactly one"},
+		{runnerv1alpha1.Threshold{Name: "neither", Metric: "Rate"}, "exactly one"},
+		{runnerv1alpha1.Threshold{Metric: "Rate", Max: "many"}, "not a number"},
+		{runnerv1alpha1.Threshold{Metric: "ErrorRate", Max: "NaN"}, "not a percentage"},
+		{runnerv1alpha1.Threshold{Metric: "ErrorRate", Max: "0.01"}, "not a percentage"},
+		{runnerv1alpha1.Threshold{Metric: "ResponseTime", Percentile: "p90", Max: "20"}, "not a duration"},
+		{runnerv1alpha1.Threshold{Metric: "ResponseTime", Percentile: "p0", Max: "20ms"}, "percentile"},
+		{runnerv1alpha1.Threshold{Metric: "ResponseTime", Percentile: "p110", Max: "20ms"}, "percentile"},
+		{runnerv1alpha1.Threshold{Metric: "ResponseTime", Max: "20ms"}, "percentile"},
+		{runnerv1alpha1.Threshold{Metric: "other", Percentile: "p90", Max: "20ms"}, "not known"},
 	}
 	for _, tt := range tests {
 		r := good()

@@ -73,7 +73,7 @@ func full() *runnerv1alpha1.Report {
 			Bound: runnerv1alpha1.BoundStreams, Of: "pcf", Allowed: 100, Needed: 150, Dropped: 12,
 			Message: "target pcf: 1 connections of 100 streams can hold 100 requests at a time; 60000 requests a second that last 2ms on average take about 150: set connections to 2, or maxConcurrentStreams to 150",
 		}},
-		ErrorRatio: 1012. / 3_600_012,
+		ErrorRate: 1012. / 3_600_012,
 
 		ResponseTime: times, ServiceTime: times, TimeToFirstByte: times,
 		Lag:          runnerv1alpha1.Times{Count: 3_600_000, Mean: 12, P50: 9, P90: 30, P95: 45, P99: 120, P999: 1010, Max: 2200},
@@ -89,14 +89,14 @@ func full() *runnerv1alpha1.Report {
 		},
 		Steps: []runnerv1alpha1.StepResult{
 			{
-				Chain: "app-session", Step: "create", Sent: 1_200_000, ErrorRatio: 0.0002, ResponseTime: times, Retries: 120,
+				Chain: "app-session", Step: "create", Sent: 1_200_000, ErrorRate: 0.0002, ResponseTime: times, Retries: 120,
 				FailedChecks: 985, FailedBy: map[string]int64{"status": 900, "fast": 85},
 			},
 			{
 				Chain: "app-session", Step: "update-with-a-rather-long-name", Sent: 1_200_000, ResponseTime: times,
 				FailedChecks: 5, FailedBy: map[string]int64{"a-check-with-a-rather-long-name": 5},
 			},
-			{Chain: "app-session", Step: "delete", ErrorRatio: 0},
+			{Chain: "app-session", Step: "delete", ErrorRate: 0},
 			{Chain: "login", Step: "token", Phase: runnerv1alpha1.PhaseSetup},
 		},
 		Generator: runnerv1alpha1.GeneratorResult{
@@ -105,10 +105,10 @@ func full() *runnerv1alpha1.Report {
 			Connects: 66, Reconnects: 2,
 		},
 		Verdict: runnerv1alpha1.Verdict{
-			Outcome: runnerv1alpha1.OutcomeFailed, Reason: "Breached", Message: "clean: errorRatio is 0.000281110, want <= 0.0001; and this sentence goes on for longer than a line of eighty columns",
+			Outcome: runnerv1alpha1.OutcomeFailed, Reason: "ThresholdsFailed", Message: "clean: ErrorRate 0.028111% > 0.01%; and this sentence goes on for longer than a line of eighty columns",
 			Thresholds: []runnerv1alpha1.ThresholdResult{
-				{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Quantile: "0.99", Limit: "<= 20ms", Observed: "8.421ms", Passed: true},
-				{Name: "clean", Metric: runnerv1alpha1.MetricErrorRatio, Limit: "<= 0.0001", Observed: "0.00028111"},
+				{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: "8.421ms", Passed: true},
+				{Name: "clean", Metric: runnerv1alpha1.MetricErrorRate, Limit: "<= 0.01%", Observed: "0.028111%"},
 			},
 		},
 	}
@@ -202,7 +202,7 @@ func TestWrap(t *testing.T) {
 func TestProgressLine(t *testing.T) {
 	running := result.Live{
 		State: runnerv1alpha1.StateRunning, Stage: "hold", Elapsed: 11*time.Second + 990*time.Millisecond,
-		Asked: 60_000, Achieved: 60_003.4, InFlight: 64, ErrorRatio: 0.0002,
+		Asked: 60_000, Achieved: 60_003.4, InFlight: 64, ErrorRate: 0.0002,
 		Interval: runnerv1alpha1.Times{Count: 60_000, P50: 1102, P99: 8421},
 	}
 	with := func(f func(*result.Live)) result.Live {
@@ -233,7 +233,7 @@ func TestProgressLine(t *testing.T) {
 		}), "  12s      0 of      -/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%"},
 		{"large", with(func(l *result.Live) {
 			l.Elapsed, l.Asked, l.Achieved, l.InFlight = 9*time.Hour+59*time.Minute, 999_999, 999_999, 12_345
-			l.ErrorRatio = 0.999999
+			l.ErrorRate = 0.999999
 		}), "9h59m0s 999999 of 999999/s 12345 in flight  p50 1.1ms  p99 8.42ms errors >99.99%"},
 	}
 	for _, tt := range tests {

@@ -146,7 +146,7 @@ func keyFigures(r *runnerv1alpha1.Report) []figure {
 		{"Median", measured(t.Count, t.P50), "response time"},
 		{"99th percentile", measured(t.Count, t.P99), "response time"},
 		{"Maximum", measured(t.Count, t.Max), "response time"},
-		{"Errors", result.FormatPercent(r.ErrorRatio), grouped(q.Sent+q.Dropped-q.Succeeded) + " of " + grouped(q.Sent+q.Dropped)},
+		{"Errors", result.FormatPercent(float64(r.ErrorRate)), grouped(q.Sent+q.Dropped-q.Succeeded) + " of " + grouped(q.Sent+q.Dropped)},
 		{"Requests", grouped(q.Sent), "in " + lasting(r.Rate.WindowSeconds) + ", and " + grouped(r.WarmUp.Sent) + " of warm-up"},
 		{"Generator's lag", micro(r.Generator.LagP99Microseconds), "99th percentile, worst shard"},
 	}

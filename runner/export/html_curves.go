@@ -147,7 +147,7 @@ func timeLimits(r *runnerv1alpha1.Report, metrics ...runnerv1alpha1.Metric) (out
 		for _, m := range metrics {
 			text, isMax := strings.CutPrefix(t.Limit, "<= ")
 			limit, err := time.ParseDuration(text)
-			q, errQ := strconv.ParseFloat(t.Quantile, 64)
+			q, errQ := runnerv1alpha1.ParsePercentile(t.Percentile)
 			if t.Metric == m && isMax && err == nil && errQ == nil {
 				out = append(out, timeLimit{t.Name, q, float64(limit.Microseconds())})
 			}

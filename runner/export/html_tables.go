@@ -28,7 +28,7 @@ type tableRow struct {
 	Bad      bool
 }
 
-// errorKinds are the outcomes that count against the error ratio.
+// errorKinds are the outcomes that count against the error rate.
 func errorKinds(r *runnerv1alpha1.Report) []errorKind {
 	q := &r.Requests
 	out := []errorKind{
@@ -102,14 +102,14 @@ func stepTable(r *runnerv1alpha1.Report) *table {
 		if s.Phase != runnerv1alpha1.PhaseLoad {
 			continue // it counts nothing
 		}
-		row := []string{s.Chain, s.Step, grouped(s.Sent), grouped(s.Succeeded), result.FormatPercent(s.ErrorRatio)}
+		row := []string{s.Chain, s.Step, grouped(s.Sent), grouped(s.Succeeded), result.FormatPercent(float64(s.ErrorRate))}
 		for _, n := range []int64{s.FailedChecks, s.TimedOut, s.Reset, s.ConnectionLost, s.Retries} {
 			row = append(row, grouped(n))
 		}
 		for _, us := range []int64{s.ResponseTime.P50, s.ResponseTime.P90, s.ResponseTime.P99, s.ResponseTime.Max} {
 			row = append(row, measured(s.ResponseTime.Count, us))
 		}
-		t.Rows = append(t.Rows, tableRow{Cells: row, Bad: s.ErrorRatio > 0})
+		t.Rows = append(t.Rows, tableRow{Cells: row, Bad: s.ErrorRate > 0})
 	}
 	return t
 }

@@ -38,7 +38,7 @@ func ProgressLine(l result.Live) string {
 		times = fmt.Sprintf("p50 %-6s p99 %-6s", interval(l, l.Interval.P50), interval(l, l.Interval.P99))
 	}
 	return fmt.Sprintf("%5s %6s of %6s/s %5d in flight  %s errors %s",
-		elapsed, result.FormatRate(l.Achieved), asked, l.InFlight, times, result.FormatPercent(l.ErrorRatio))
+		elapsed, result.FormatRate(l.Achieved), asked, l.InFlight, times, result.FormatPercent(l.ErrorRate))
 }
 
 func interval(l result.Live, us int64) string {

@@ -57,14 +57,11 @@ func verdict(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	wrap(b, "  ", fmt.Sprintf("%s: %s", v.Reason, v.Message))
 	for i := range v.Thresholds {
 		t := &v.Thresholds[i]
-		word, what := "holds", string(t.Metric)
+		word := "passed"
 		if !t.Passed {
-			word = "BREACHED"
+			word = "FAILED"
 		}
-		if t.Quantile != "" {
-			what += " at " + t.Quantile
-		}
-		wrap(b, "  ", fmt.Sprintf("%-8s  %s: %s is %s, limit %s", word, t.Name, what, t.Observed, t.Limit))
+		wrap(b, "  ", word+"  "+t.String())
 	}
 }
 
@@ -97,7 +94,7 @@ func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if r.TeardownFailure != "" {
 		wrap(b, "  ", "teardown failed: "+sentence(r.TeardownFailure))
 	}
-	line(b, "  %-20s %14s  %s", "error ratio", result.FormatPercent(r.ErrorRatio), "1 - succeeded / (sent + dropped)")
+	line(b, "  %-20s %14s  %s", "error rate", result.FormatPercent(float64(r.ErrorRate)), "1 - succeeded / (sent + dropped)")
 	chains(b, r)
 }
 
@@ -188,7 +185,7 @@ func steps(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		if t := &s.ResponseTime; t.Count > 0 {
 			f = []string{result.FormatTime(t.P50), result.FormatTime(t.P99), result.FormatTime(t.P999), result.FormatTime(t.Max)}
 		}
-		row(s.Chain+"/"+s.Step, decimal(s.Sent), result.FormatPercent(s.ErrorRatio), f...)
+		row(s.Chain+"/"+s.Step, decimal(s.Sent), result.FormatPercent(float64(s.ErrorRate)), f...)
 		stepDetails(b, s)
 	}
 }

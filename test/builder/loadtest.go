@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -165,12 +166,12 @@ func List(name string, values ...string) v1alpha1.Variable {
 
 // P99 is a threshold on the 99th percentile of the response time: "20ms".
 func P99(limit string) v1alpha1.Threshold {
-	return v1alpha1.Threshold{Name: "p99", Metric: "responseTime", Quantile: "0.99", Max: limit}
+	return v1alpha1.Threshold{Name: "p99", Metric: v1alpha1.MetricResponseTime, Percentile: "p99", Max: ptr.To(intstr.FromString(limit))}
 }
 
-// ErrorRatio is a threshold on the error ratio: "0.01".
-func ErrorRatio(limit string) v1alpha1.Threshold {
-	return v1alpha1.Threshold{Name: "errors", Metric: "errorRatio", Max: limit}
+// ErrorRate is a threshold on the error rate: "1%".
+func ErrorRate(limit string) v1alpha1.Threshold {
+	return v1alpha1.Threshold{Name: "errors", Metric: v1alpha1.MetricErrorRate, Max: ptr.To(intstr.FromString(limit))}
 }
 
 // When is a condition: value, which may have holes, equals want.

@@ -94,28 +94,48 @@ var rulesOfThresholds = []Mutant{
 		Unset: []string{"spec.thresholds[0].max"},
 	},
 	{
-		Name: "a time without a quantile", Path: "spec.thresholds[0]", Want: "quantile goes with responseTime, serviceTime and timeToFirstByte, and only with them",
-		Unset: []string{"spec.thresholds[0].quantile"},
+		Name: "a time without a percentile", Path: "spec.thresholds[0]", Want: "percentile goes with ResponseTime, ServiceTime and TimeToFirstByte, and only with them",
+		Unset: []string{"spec.thresholds[0].percentile"},
 	},
 	{
-		Name: "a rate with a quantile", Path: "spec.thresholds[1]", Want: "quantile goes with responseTime, serviceTime and timeToFirstByte, and only with them",
-		Set: map[string]any{"spec.thresholds[1].quantile": "0.5"},
+		Name: "a rate with a percentile", Path: "spec.thresholds[1]", Want: "percentile goes with ResponseTime, ServiceTime and TimeToFirstByte, and only with them",
+		Set: map[string]any{"spec.thresholds[1].percentile": "p50"},
 	},
 	{
 		Name: "a time without a unit", Path: "spec.thresholds[0].max", Want: "max and min of a time must be a duration such as 20ms",
+		Set: map[string]any{"spec.thresholds[0].max": 20},
+	},
+	{
+		Name: "a time as a quoted number", Path: "spec.thresholds[0].max", Want: "max and min of a time must be a duration such as 20ms",
 		Set: map[string]any{"spec.thresholds[0].max": "20"},
 	},
 	{
-		Name: "a negative time", Path: "spec.thresholds[0].max", Want: "max and min of a time must be a duration such as 20ms",
-		Set: map[string]any{"spec.thresholds[0].max": "-20ms"},
+		Name: "a time as a percentage", Path: "spec.thresholds[0].max", Want: "max and min of a time must be a duration such as 20ms",
+		Set: map[string]any{"spec.thresholds[0].max": "20%"},
 	},
 	{
-		Name: "a rate with a unit", Path: "spec.thresholds[1].min", Want: "max and min of errorRatio and rate must be a decimal such as 0.001",
-		Set: map[string]any{"spec.thresholds[1].min": "90/s"},
+		Name: "a rate with a unit", Path: "spec.thresholds[1].min", Want: "max and min of Rate must be a number such as 1000",
+		Set: map[string]any{"spec.thresholds[1].min": "90s"},
 	},
 	{
-		Name: "a percentage", Path: "spec.thresholds[2].max", Want: "max and min of errorRatio must be at most 1: it is a ratio, not a percentage",
-		Set: map[string]any{"spec.thresholds[2].max": "1.5"},
+		Name: "a rate as a percentage", Path: "spec.thresholds[1].min", Want: "max and min of Rate must be a number such as 1000",
+		Set: map[string]any{"spec.thresholds[1].min": "90%"},
+	},
+	{
+		Name: "a negative rate", Path: "spec.thresholds[1].min", Want: "max and min of Rate must be a number such as 1000",
+		Set: map[string]any{"spec.thresholds[1].min": -1},
+	},
+	{
+		Name: "errors as a ratio", Path: "spec.thresholds[2].max", Want: "max and min of ErrorRate must be a percentage such as 0.1%",
+		Set: map[string]any{"spec.thresholds[2].max": "0.01"},
+	},
+	{
+		Name: "errors as a number", Path: "spec.thresholds[2].max", Want: "max and min of ErrorRate must be a percentage such as 0.1%",
+		Set: map[string]any{"spec.thresholds[2].max": 0},
+	},
+	{
+		Name: "errors as a time", Path: "spec.thresholds[2].max", Want: "max and min of ErrorRate must be a percentage such as 0.1%",
+		Set: map[string]any{"spec.thresholds[2].max": "1s"},
 	},
 }
 

@@ -177,7 +177,7 @@ const (
 var manifests = map[string]string{
 	slowManifest: loadTest("slow", "30s", "{name: hold, duration: 2s, requestsPerSecond: 50}", ""),
 	fastManifest: loadTest("fast", "8s", "{name: hold, duration: 2s, requestsPerSecond: 20000}",
-		`thresholds: [{name: rate, metric: rate, min: "19990"}]`),
+		`thresholds: [{name: rate, metric: Rate, min: 19990}]`),
 }
 
 func loadTest(name, timeout, rate, thresholds string) string {

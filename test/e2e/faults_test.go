@@ -23,7 +23,7 @@ func TestFaults(t *testing.T) {
 	lt := s.awaitFinished(name)
 
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
-	s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionFalse, v1alpha1.ReasonBreached)
+	s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionFalse, v1alpha1.ReasonThresholdsFailed)
 	sent, st, r := s.wantCounts(lt), s.stats(), lt.Status.Results
 	refused, unanswered := int64(st.ByStatus["403"]), int64(st.Unanswered)
 	if sent != st.Requests || refused == 0 || unanswered == 0 {

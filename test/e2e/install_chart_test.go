@@ -165,7 +165,7 @@ func (c *charts) wantInstalled(version string, replicas int32) {
 	}
 }
 
-// wantTestFails: the LoadTest of the previous chart breaches a threshold, and so "helm test" fails and
+// wantTestFails: the LoadTest of the previous chart fails a threshold, and so "helm test" fails and
 // its pod says why.
 func (c *charts) wantTestFails() {
 	c.Helper()
@@ -173,7 +173,7 @@ func (c *charts) wantTestFails() {
 	out, err := c.tryHelm("test", release, "--logs")
 	c.Logf("FIGURE helm test that fails: %v", since(begun))
 	log := c.mustKubectl("", "logs", "-n", operatorNamespace, "h2surge-test")
-	if err == nil || !strings.Contains(log, "Verdict: Failed") || !strings.Contains(log, "BREACHED  clean") {
+	if err == nil || !strings.Contains(log, "Verdict: Failed") || !strings.Contains(log, "FAILED  clean") {
 		c.Errorf("helm test (%v)\n%s; its pod\n%swant both to fail", err, out, log)
 	}
 }

@@ -128,14 +128,14 @@ func TestPluginExitCodes(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "wrong.html")
 
 	stopped := s.plugin(long, "run", "-f", "-", "--follow")
-	breached := s.plugin(wrong, "run", "-f", "-", "--wait", "--output-file", page)
+	failed := s.plugin(wrong, "run", "-f", "-", "--wait", "--output-file", page)
 	s.plugin("", "stop", "nothing").ends(1, `"nothing" not found`)
 	s.plugin(strings.Replace(long, `"rates"`, `"rate":[],"rates"`, 1), "run", "-f", "-", "--name", "bad").ends(1, "spec.rate: unknown field")
 	s.plugin(long, "run", "-f", "-", "--name", "late", "--wait", "--timeout", "1s").ends(5, "late has not ended after 1s and continues; to stop it: kubectl h2surge stop late -n "+s.ns)
 	s.plugin("", "stop", "late").ends(0, "late is stopping; the report keeps everything that was measured\n")
 
-	breached.ends(2, "Verdict: Failed", "BREACHED  clean")
-	s.plugin("", "report", "wrong", "--exit-code").ends(2, "Verdict: Failed", "BREACHED  clean")
+	failed.ends(2, "Verdict: Failed", "FAILED  clean")
+	s.plugin("", "report", "wrong", "--exit-code").ends(2, "Verdict: Failed", "FAILED  clean")
 	if text, err := os.ReadFile(page); err != nil || !strings.HasPrefix(string(text), "<!doctype html>") {
 		t.Errorf("--output-file wrote %d octets (%v), no page", len(text), err)
 	}
@@ -146,7 +146,7 @@ func TestPluginExitCodes(t *testing.T) {
 	s.awaitCondition("late", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 }
 
-// expectingOther breaches the threshold of errors, whatever the generator's health.
+// expectingOther fails the threshold on errors, whatever the generator's health.
 func expectingOther(spec *v1alpha1.LoadTestSpec) {
 	spec.Templates[1].Expect.Status = []string{"299"}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -182,22 +184,22 @@ func patient(spec *v1alpha1.LoadTestSpec) {
 		}
 	}
 	for i := range spec.Thresholds {
-		if t := &spec.Thresholds[i]; t.Quantile != "" {
-			t.Max = long.String()
+		if t := &spec.Thresholds[i]; t.Percentile != "" {
+			t.Max = ptr.To(intstr.FromString(long.String()))
 		}
 	}
 }
 
-// wantFlawless: each request was sent and answered as expected, no instance was aborted, all
-// thresholds hold.
+// wantFlawless checks that each request was sent and answered as expected, that no instance was aborted, and
+// that all thresholds passed.
 func (s *story) wantFlawless(lt *v1alpha1.LoadTest) {
 	s.Helper()
 	r := lt.Status.Results
 	if r == nil {
 		s.Fatalf("status.results is not set:\n%s", conditions(lt))
 	}
-	if n := r.Requests; n.Sent == 0 || n.Succeeded != n.Sent || n.Dropped != 0 || r.ErrorRatio != "0" || r.Partial {
-		s.Errorf("errorRatio %s, partial %v, requests %+v; want all to succeed", r.ErrorRatio, r.Partial, n)
+	if n := r.Requests; n.Sent == 0 || n.Succeeded != n.Sent || n.Dropped != 0 || r.ErrorRate != "0%" || r.Partial {
+		s.Errorf("errorRate %s, partial %v, requests %+v; want all to succeed", r.ErrorRate, r.Partial, n)
 	}
 	if r.Setup.Succeeded != r.Setup.Sent || r.Teardown.Succeeded != r.Teardown.Sent {
 		s.Errorf("setup %+v, teardown %+v; want all to succeed", r.Setup, r.Teardown)

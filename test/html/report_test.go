@@ -217,10 +217,10 @@ func canned() (*runnerv1alpha1.Report, error) {
 	}
 	r.Windows, r.WindowsFrom, err = windows.List()
 	r.Verdict = runnerv1alpha1.Verdict{
-		Outcome: runnerv1alpha1.OutcomeFailed, Reason: "Breached", Message: "clean: errorRatio is above its limit",
+		Outcome: runnerv1alpha1.OutcomeFailed, Reason: "ThresholdsFailed", Message: "clean: ErrorRate 0.3% > 0.1%",
 		Thresholds: []runnerv1alpha1.ThresholdResult{
-			{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Quantile: "0.99", Limit: "<= 20ms", Observed: result.FormatTime(r.ResponseTime.P99), Passed: true},
-			{Name: "clean", Metric: runnerv1alpha1.MetricErrorRatio, Limit: "<= 0.001", Observed: strconv.FormatFloat(r.ErrorRatio, 'g', 3, 64)},
+			{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Limit: "<= 20ms", Observed: result.FormatTime(r.ResponseTime.P99), Passed: true},
+			{Name: "clean", Metric: runnerv1alpha1.MetricErrorRate, Limit: "<= 0.1%", Observed: runnerv1alpha1.FormatPercentage(float64(r.ErrorRate), 3)},
 		},
 	}
 	return r, err

@@ -152,7 +152,7 @@ func resultsOf(r *rv.Report) *v1alpha1.Results {
 			Reset: n.Reset, ConnectionLost: n.ConnectionLost, InFlightAtEnd: n.InFlightAtEnd, Dropped: n.Dropped,
 		},
 		Rate:         v1alpha1.RateStatus{Asked: decimal(r.Rate.Asked), Achieved: decimal(r.Rate.Achieved)},
-		ErrorRatio:   decimal(r.ErrorRatio),
+		ErrorRate:    r.ErrorRate.String(),
 		ResponseTime: v1alpha1.Times{P50: t.P50, P90: t.P90, P95: t.P95, P99: t.P99, P999: t.P999, Max: t.Max},
 	}
 }

@@ -126,7 +126,7 @@ func (s *story) figures(t *testing.T, server *lab.Server) {
 		`h2surge_loadtest_response_time_seconds{percentile="50"}`:                  float64(r.ResponseTime.P50) / 1e6,
 		`h2surge_loadtest_response_time_seconds{percentile="99"}`:                  float64(r.ResponseTime.P99) / 1e6,
 		`h2surge_loadtest_rate_requests_per_second`:                                r.Rate.Achieved,
-		`h2surge_loadtest_error_ratio`:                                             r.ErrorRatio,
+		`h2surge_loadtest_error_ratio`:                                             float64(r.ErrorRate),
 		`h2surge_loadtest_runs_total{outcome="` + string(r.Verdict.Outcome) + `"}`: 1,
 		`h2surge_loadtest_verdict{namespace="core",loadtest="app-sessions"}`:       1,
 	} {

@@ -695,9 +695,10 @@ func (r *Rate) EndsByCount() bool { return r.ClosedLoop && r.Requests > 0 }
 type Threshold struct {
 	Name   string `json:"name"`
 	Metric Metric `json:"metric"`
-	// Quantile of a time, as a decimal such as "0.99".
-	Quantile string `json:"quantile,omitempty"`
-	// Max and Min are durations ("20ms") for times, decimals for ratios and rates.
+	// Percentile of a time, such as "p99.9".
+	Percentile string `json:"percentile,omitempty"`
+	// Max and Min are durations ("20ms") for times, percentages ("0.1%") for the error rate and decimals for
+	// rates.
 	Max string `json:"max,omitempty"`
 	Min string `json:"min,omitempty"`
 }
@@ -706,9 +707,9 @@ type Threshold struct {
 type Metric string
 
 const (
-	MetricResponseTime    Metric = "responseTime"
-	MetricServiceTime     Metric = "serviceTime"
-	MetricTimeToFirstByte Metric = "timeToFirstByte"
-	MetricErrorRatio      Metric = "errorRatio"
-	MetricRate            Metric = "rate"
+	MetricResponseTime    Metric = "ResponseTime"
+	MetricServiceTime     Metric = "ServiceTime"
+	MetricTimeToFirstByte Metric = "TimeToFirstByte"
+	MetricErrorRate       Metric = "ErrorRate"
+	MetricRate            Metric = "Rate"
 )

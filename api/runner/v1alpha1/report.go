@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "strings"
+
 // Report is the result of a run, merged over its shards.
 type Report struct {
 	APIVersion string `json:"apiVersion"`
@@ -38,8 +40,8 @@ type Report struct {
 	Rate      RateResult `json:"rate"`
 	// Bounds are the limits of the test on requests in flight that caused dropped requests.
 	Bounds []BoundResult `json:"bounds,omitempty"`
-	// ErrorRatio is 1 - succeeded / (sent + dropped).
-	ErrorRatio float64 `json:"errorRatio"`
+	// ErrorRate is 1 - succeeded / (sent + dropped).
+	ErrorRate ErrorRate `json:"errorRate"`
 
 	ResponseTime    Times `json:"responseTime"`
 	ServiceTime     Times `json:"serviceTime"`
@@ -188,7 +190,7 @@ type StepResult struct {
 	// followed a failure of the same step.
 	FailedBy     map[string]int64 `json:"failedBy,omitempty"`
 	Retries      int64            `json:"retries,omitempty"`
-	ErrorRatio   float64          `json:"errorRatio"`
+	ErrorRate    ErrorRate        `json:"errorRate"`
 	ResponseTime Times            `json:"responseTime"`
 }
 
@@ -253,13 +255,36 @@ type Verdict struct {
 
 // ThresholdResult compares one threshold with what was observed.
 type ThresholdResult struct {
-	Name     string `json:"name"`
-	Metric   Metric `json:"metric"`
-	Quantile string `json:"quantile,omitempty"`
+	Name       string `json:"name"`
+	Metric     Metric `json:"metric"`
+	Percentile string `json:"percentile,omitempty"`
 	// Limit is the threshold's max or min, with its comparison: "<= 20ms".
 	Limit    string `json:"limit"`
 	Observed string `json:"observed"`
 	Passed   bool   `json:"passed"`
+}
+
+// ObservedNone is the observed value if nothing was measured. No limit accepts it.
+const ObservedNone = "none"
+
+// String returns "fast: p99 of ResponseTime 31.2ms > 20ms", or "fast: p99 of ResponseTime 8.4ms <= 20ms" if the
+// threshold passed.
+func (t *ThresholdResult) String() string {
+	out := t.Name + ": "
+	if t.Percentile != "" {
+		out += t.Percentile + " of "
+	}
+	if t.Metric != "" {
+		out += string(t.Metric) + " "
+	}
+	if t.Observed == ObservedNone {
+		return out + "was not measured, limit " + t.Limit
+	}
+	limit := t.Limit
+	if !t.Passed {
+		limit = strings.NewReplacer("<=", ">", ">=", "<").Replace(limit)
+	}
+	return out + t.Observed + " " + limit
 }
 
 // ReportHistograms are merged over the shards.
