@@ -175,7 +175,7 @@ func (t *tried) exit(problem string) error {
 	case t.failed > 0 && t.succeeded == 0:
 		return &exitError{code: verdict.ExitError}
 	case t.failed > 0:
-		return &exitError{code: verdict.ExitBreached}
+		return &exitError{code: verdict.ExitFailed}
 	}
 	return nil
 }
