@@ -35,9 +35,9 @@ spec:
   variables:
     - {name: ue, range: {start: 0, end: 1000, width: 10}}
   templates:
-    - {name: create, method: POST, path: /s, body: '{"ue":"${ue}"}', expect: {status: ["201"]}, capture: [{name: at, header: location}]}
-    - {name: update, method: PATCH, path: "${at}", body: '{}', expect: {status: ["2xx"]}}
-    - {name: delete, method: DELETE, path: "${at}", expect: {status: ["204"]}}
+    - {name: create, method: POST, path: /s, body: '{"ue":"${ue}"}', expect: {status: [201]}, capture: [{name: at, header: location}]}
+    - {name: update, method: PATCH, path: "${at}", body: '{}', expect: {status: [2xx]}}
+    - {name: delete, method: DELETE, path: "${at}", expect: {status: [204]}}
   chains:
     - {name: session, target: pcf, steps: [{template: create}, {template: update}, {template: delete}]}
   rates:

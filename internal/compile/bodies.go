@@ -69,11 +69,11 @@ func (c *compiler) bodyFrom(at *field.Path, in *v1alpha1.BodyFrom) *rv.BodyFrom 
 		c.fail(at, "exactly one of configMap, secret and file is needed")
 	}
 	switch in.Encoding {
-	case "text", "binary", "base64":
+	case v1alpha1.EncodingText, v1alpha1.EncodingBinary, v1alpha1.EncodingBase64:
 	default:
-		c.fail(at.Child("encoding"), "must be text, binary or base64")
+		c.fail(at.Child("encoding"), "must be Text, Binary or Base64")
 	}
-	return &rv.BodyFrom{Content: rv.Content{File: name, Base64: in.Encoding == "base64"}, Raw: in.Encoding != "text"}
+	return &rv.BodyFrom{Content: rv.Content{File: name, Base64: in.Encoding == v1alpha1.EncodingBase64}, Raw: in.Encoding != v1alpha1.EncodingText}
 }
 
 func (c *compiler) script(at *field.Path, in *v1alpha1.Script) *rv.Script {

@@ -59,15 +59,15 @@ func (c *compiler) capture(at *field.Path, in *v1alpha1.Capture) rv.Capture {
 	}
 }
 
-// sourceKinds are the sources that are there, each of them checked.
+// sourceKinds returns the sources that are set, each of them checked.
 func (c *compiler) sourceKinds(at *field.Path, in *v1alpha1.ValueSource) (out []rv.Source) {
 	if in.Header != "" {
 		out = append(out, rv.Source{Kind: rv.SourceHeader, Name: c.fieldName(at.Child("header"), in.Header)})
 	}
-	if c.onlyTrue(at.Child("status"), in.Status) {
+	if in.Status != nil {
 		out = append(out, rv.Source{Kind: rv.SourceStatus})
 	}
-	if c.onlyTrue(at.Child("body"), in.Body) {
+	if in.Body != nil {
 		out = append(out, rv.Source{Kind: rv.SourceBody})
 	}
 	if in.JSONPointer != nil {
@@ -84,16 +84,16 @@ func (c *compiler) sourceKinds(at *field.Path, in *v1alpha1.ValueSource) (out []
 
 func (c *compiler) requestSource(at *field.Path, in *v1alpha1.RequestSource) rv.Source {
 	var out []rv.Source
-	if c.onlyTrue(at.Child("method"), in.Method) {
+	if in.Method != nil {
 		out = append(out, rv.Source{Kind: rv.SourceRequestMethod})
 	}
-	if c.onlyTrue(at.Child("path"), in.Path) {
+	if in.Path != nil {
 		out = append(out, rv.Source{Kind: rv.SourceRequestPath})
 	}
 	if in.Header != "" {
 		out = append(out, rv.Source{Kind: rv.SourceRequestHeader, Name: c.fieldName(at.Child("header"), in.Header)})
 	}
-	if c.onlyTrue(at.Child("body"), in.Body) {
+	if in.Body != nil {
 		out = append(out, rv.Source{Kind: rv.SourceRequestBody})
 	}
 	if in.JSONPointer != nil {
@@ -104,14 +104,6 @@ func (c *compiler) requestSource(at *field.Path, in *v1alpha1.RequestSource) rv.
 		return rv.Source{}
 	}
 	return out[0]
-}
-
-// onlyTrue reports whether a field that may only be true is there.
-func (c *compiler) onlyTrue(at *field.Path, value *bool) bool {
-	if value != nil && !*value {
-		c.fail(at, "may only be true")
-	}
-	return value != nil
 }
 
 func (c *compiler) fieldName(at *field.Path, name string) string {

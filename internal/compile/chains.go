@@ -69,9 +69,9 @@ func (c *compiler) phases(path *field.Path) {
 	switch {
 	case len(c.spec.Chains) == 0:
 	case loads == 0:
-		c.fail(path, "all chains are setup or teardown; at least one must be load")
+		c.fail(path, "all chains are Setup or Teardown; at least one must be Load")
 	case prompt == 0:
-		c.fail(path, "all chains have a startDelay; at least one must begin with the test")
+		c.fail(path, "all chains have a startDelay; at least one must start with the test")
 	}
 }
 
@@ -85,16 +85,19 @@ func (c *compiler) chain(at *field.Path, in *v1alpha1.Chain) rv.Chain {
 	switch in.Phase {
 	case v1alpha1.PhaseLoad:
 	case v1alpha1.PhaseSetup, v1alpha1.PhaseTeardown:
-		out.Phase = rv.Phase(in.Phase)
+		out.Phase = rv.PhaseSetup
+		if in.Phase == v1alpha1.PhaseTeardown {
+			out.Phase = rv.PhaseTeardown
+		}
 		if in.MaxInFlight != nil || in.StartDelay != nil {
-			c.fail(at, "maxInFlight and startDelay go with phase load")
+			c.fail(at, "maxInFlight and startDelay go with phase Load")
 		}
 		if in.Weight != 1 {
-			c.warn(at.Child("weight"), "means nothing for a %s chain, which runs once", in.Phase)
+			c.warn(at.Child("weight"), "has no effect on a %s chain, which runs once", in.Phase)
 		}
 		return out
 	default:
-		c.fail(at.Child("phase"), "must be one of load, setup, teardown")
+		c.fail(at.Child("phase"), "must be one of Load, Setup, Teardown")
 	}
 	if in.StartDelay != nil {
 		out.Delay = c.duration(at.Child("startDelay"), in.StartDelay, delaySpan)

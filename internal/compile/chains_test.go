@@ -62,18 +62,18 @@ func TestErrorsOfChains(t *testing.T) {
 		want []string
 	}{
 		{"unknown phase", func(s *spec) { s.Chains[0].Phase = "later" },
-			[]string{chain + ".phase: must be one of load, setup, teardown", "spec.chains: all chains are setup or teardown; at least one must be load"}},
-		{"no load", func(s *spec) { s.Chains[0].Phase = "setup" },
-			[]string{"spec.chains: all chains are setup or teardown; at least one must be load"}},
+			[]string{chain + ".phase: must be one of Load, Setup, Teardown", "spec.chains: all chains are Setup or Teardown; at least one must be Load"}},
+		{"no load", func(s *spec) { s.Chains[0].Phase = "Setup" },
+			[]string{"spec.chains: all chains are Setup or Teardown; at least one must be Load"}},
 		{"all later", func(s *spec) { s.Chains[0].StartDelay = duration(1) },
-			[]string{"spec.chains: all chains have a startDelay; at least one must begin with the test"}},
+			[]string{"spec.chains: all chains have a startDelay; at least one must start with the test"}},
 		{"late", func(s *spec) {
 			s.Chains = append(s.Chains, v1alpha1.Chain{Name: "late", Target: "target", StartDelay: duration(24*time.Hour + 1), Steps: []v1alpha1.Step{{Template: "create"}}})
 		}, []string{"spec.chains[1].startDelay: must be at most 24h, and not negative"}},
 		{"bounds of what runs once", func(s *spec) {
-			setup(s, "teardown", v1alpha1.Template{Name: "end"})
+			setup(s, "Teardown", v1alpha1.Template{Name: "end"})
 			s.Chains[1].MaxInFlight = ptr.To[int32](3)
-		}, []string{"spec.chains[1]: maxInFlight and startDelay go with phase load"}},
+		}, []string{"spec.chains[1]: maxInFlight and startDelay go with phase Load"}},
 		{"none in flight", func(s *spec) { s.Chains[0].MaxInFlight = ptr.To[int32](0) },
 			[]string{chain + ".maxInFlight: must be between 1 and 10000000"}},
 		{"fewer in flight than shards", func(s *spec) { s.Chains[0].MaxInFlight, s.Runner.Shards = ptr.To[int32](3), 4 },
@@ -134,7 +134,7 @@ func TestErrorsOfChains(t *testing.T) {
 		{"backoff above its default bound", retry(v1alpha1.Retry{Attempts: 1, Backoff: duration(time.Minute)}),
 			[]string{steps + ".retry.maxBackoff: 10s is below the backoff of 1m0s"}},
 		{"unknown onFailure", step(1, func(s *v1alpha1.Step) { s.OnFailure = "retry" }),
-			[]string{steps + ".onFailure: must be abort or continue"}},
+			[]string{steps + ".onFailure: must be Abort or Continue"}},
 
 		{"condition without a value", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("", "a")} }),
 			[]string{steps + ".when[0].value: is needed"}},
@@ -146,15 +146,15 @@ func TestErrorsOfChains(t *testing.T) {
 			[]string{steps + ".when[0]: exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"}},
 
 		{"a global captured again", func(s *spec) {
-			setup(s, "setup", v1alpha1.Template{Name: "begin", Request: v1alpha1.Request{Capture: captures("session")}})
+			setup(s, "Setup", v1alpha1.Template{Name: "begin", Request: v1alpha1.Request{Capture: captures("session")}})
 		},
 			[]string{`spec.templates[0].capture[0].name: "session" is what setup chain "begin" captures for all chains, so that chain "session" must not capture it too`}},
 		{"a global of a later setup chain", func(s *spec) {
-			setup(s, "setup", v1alpha1.Template{Name: "first", Request: v1alpha1.Request{Body: "${token}"}})
-			setup(s, "setup", v1alpha1.Template{Name: "second", Request: v1alpha1.Request{Capture: captures("token")}})
+			setup(s, "Setup", v1alpha1.Template{Name: "first", Request: v1alpha1.Request{Body: "${token}"}})
+			setup(s, "Setup", v1alpha1.Template{Name: "second", Request: v1alpha1.Request{Capture: captures("token")}})
 		}, []string{`spec.templates[3].body: capture "token" is read by step "first" of setup chain "first" before setup chain "second" makes it`}},
 		{"what only teardown captures", func(s *spec) {
-			setup(s, "teardown", v1alpha1.Template{Name: "end", Request: v1alpha1.Request{Capture: captures("last")}})
+			setup(s, "Teardown", v1alpha1.Template{Name: "end", Request: v1alpha1.Request{Capture: captures("last")}})
 			s.Templates[1].Body = "${last}"
 		}, []string{`spec.templates[1].body: capture "last" is made by no step of chain "session", where step "update" reads it`}},
 		{"too many requests at the same time", func(s *spec) {
@@ -186,9 +186,9 @@ func TestWarningsOfChains(t *testing.T) {
 		want []string
 	}{
 		{"weight of what runs once", func(s *spec) {
-			setup(s, "setup", v1alpha1.Template{Name: "begin"})
+			setup(s, "Setup", v1alpha1.Template{Name: "begin"})
 			s.Chains[1].Weight = 2
-		}, []string{"spec.chains[1].weight: means nothing for a setup chain, which runs once"}},
+		}, []string{"spec.chains[1].weight: has no effect on a Setup chain, which runs once"}},
 		{"fewer instances than workers", func(s *spec) { s.Chains[0].MaxInFlight, s.Runner.CPUsPerShard = ptr.To[int32](3), ptr.To[int32](4) },
 			[]string{"spec.chains[0].maxInFlight: 3 is below the 4 workers of all shards, of which no more than that can work: each needs an instance"}},
 		{"a delay beyond the end", func(s *spec) {
@@ -198,12 +198,12 @@ func TestWarningsOfChains(t *testing.T) {
 			[]string{`spec.chains[0].steps[1].clearCookies: chain "session" keeps no cookies; cookies: true makes it`}},
 		{"a condition that never holds", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("${session}", "")} }),
 			[]string{"spec.chains[0].steps[1].when[0].equals: never holds, because an empty text counts as no value; exists: false holds then"}},
-		{"a capture that may be missing", step(0, func(s *v1alpha1.Step) { s.OnFailure = "continue" }), []string{
+		{"a capture that may be missing", step(0, func(s *v1alpha1.Step) { s.OnFailure = "Continue" }), []string{
 			`spec.templates[1].path: capture "session" is empty in step "update" of chain "session" when step "create", which makes it, was skipped or has failed; a condition (when) can say what to do then`,
 			`spec.templates[2].path: capture "session" is empty in step "delete" of chain "session" when step "create", which makes it, was skipped or has failed; a condition (when) can say what to do then`,
 		}},
 		{"a capture that may be missing, and a condition", func(s *spec) {
-			s.Chains[0].Steps[0].OnFailure = "continue"
+			s.Chains[0].Steps[0].OnFailure = "Continue"
 			for i := range 2 {
 				s.Chains[0].Steps[i+1].When = []v1alpha1.Condition{{Value: "${session}", Comparison: v1alpha1.Comparison{Exists: ptr.To(true)}}}
 			}
@@ -222,18 +222,18 @@ func TestWarningsOfChains(t *testing.T) {
 			s.Chains[0].Steps[1].Repeat = &v1alpha1.Repeat{Count: 2, Until: []v1alpha1.Condition{builder.When("${round}", "2")}}
 		}, nil},
 		{"told once", func(s *spec) {
-			s.Chains[0].Steps[0].OnFailure = "continue"
+			s.Chains[0].Steps[0].OnFailure = "Continue"
 			s.Templates[1].Path, s.Templates[1].Body = "/", "${session} ${session}"
 			s.Chains[0].Steps = s.Chains[0].Steps[:2]
 			s.Templates = s.Templates[:2]
 		}, []string{`spec.templates[1].body: capture "session" is empty in step "update" of chain "session" when step "create", which makes it, was skipped or has failed; a condition (when) can say what to do then`}},
 		{"a global that nobody reads", func(s *spec) {
-			setup(s, "setup", v1alpha1.Template{Name: "begin", Request: v1alpha1.Request{Capture: captures("token")}})
+			setup(s, "Setup", v1alpha1.Template{Name: "begin", Request: v1alpha1.Request{Capture: captures("token")}})
 		},
 			[]string{`spec.templates[3].capture[0]: capture "token" is never read`}},
 		{"a global that teardown reads", func(s *spec) {
-			setup(s, "setup", v1alpha1.Template{Name: "begin", Request: v1alpha1.Request{Capture: captures("token")}})
-			setup(s, "teardown", v1alpha1.Template{Name: "end", Request: v1alpha1.Request{Body: "${token}"}})
+			setup(s, "Setup", v1alpha1.Template{Name: "begin", Request: v1alpha1.Request{Capture: captures("token")}})
+			setup(s, "Teardown", v1alpha1.Template{Name: "end", Request: v1alpha1.Request{Body: "${token}"}})
 		}, nil},
 		{"a target of a step", func(s *spec) {
 			s.Targets = append(s.Targets, v1alpha1.Target{Name: "other", URL: "http://other.example"})
@@ -313,7 +313,7 @@ func TestDeadlineOfOnce(t *testing.T) {
 		}, time.Hour},
 	} {
 		lt := builder.Minimal("test").Edit(func(s *spec) {
-			setup(s, "setup", v1alpha1.Template{Name: "begin"})
+			setup(s, "Setup", v1alpha1.Template{Name: "begin"})
 			tc.edit(&s.Chains[1].Steps[0])
 		}).Build()
 		p, _, errs := compile.Compile("default/test", &lt.Spec)

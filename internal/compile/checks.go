@@ -18,8 +18,7 @@ const (
 
 var checkName = regexp.MustCompile(`^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$`)
 
-// expectation is a parsed expect. What checks compare with may have holes, whose meaning differs
-// from chain to chain.
+// expectation is a parsed expect. The placeholders of its checks are resolved for each chain.
 type expectation struct {
 	status []rv.StatusRange
 	checks []check
@@ -35,14 +34,14 @@ func (c *compiler) expect(at *field.Path, in *v1alpha1.Expect) (out expectation)
 	path := at.Child("status")
 	c.items(path, len(in.Status), 0, maxStatus)
 	index := map[string]int{}
-	for i, s := range in.Status {
+	for i := range in.Status {
 		at := path.Index(i)
-		r, ok := statusRange(s)
+		r, ok := statusRange(in.Status[i].String())
 		if !ok {
-			c.fail(at, "must be a status code such as 201 or a class such as 2xx")
+			c.fail(at, "must be a status code from 100 to 599, or a class such as 2xx")
 			continue
 		}
-		c.unique(at, index, s, i)
+		c.unique(at, index, in.Status[i].String(), i)
 		out.status = append(out.status, r)
 	}
 	path = at.Child("checks")
@@ -57,8 +56,8 @@ func (c *compiler) expect(at *field.Path, in *v1alpha1.Expect) (out expectation)
 	return out
 }
 
-// statusRange reads "201" and "2xx". 1xx are accepted for the sake of the pattern, though no
-// final response has one.
+// statusRange reads "201" and "2xx". It accepts 1xx, as the pattern of the API does, although no final response
+// has such a status.
 func statusRange(s string) (r rv.StatusRange, ok bool) {
 	if len(s) != 3 || s[0] < '1' || s[0] > '5' {
 		return r, false
@@ -82,10 +81,10 @@ func (c *compiler) checkName(at *field.Path, name string) {
 func (c *compiler) check(at *field.Path, in *v1alpha1.Check) check {
 	out := check{plan: rv.Check{Name: in.Name}}
 	kinds := c.sourceKinds(at, &in.ValueSource)
-	if c.onlyTrue(at.Child("bodySize"), in.BodySize) {
+	if in.BodySize != nil {
 		kinds = append(kinds, rv.Source{Kind: rv.SourceBodySize})
 	}
-	if c.onlyTrue(at.Child("responseTime"), in.ResponseTime) {
+	if in.ResponseTime != nil {
 		kinds = append(kinds, rv.Source{Kind: rv.SourceResponseTime})
 	}
 	looksAt := len(kinds)

@@ -30,11 +30,11 @@ func check(c v1alpha1.Check) func(*v1alpha1.Template) {
 
 // compared is a check of the status.
 func compared(c v1alpha1.Comparison) func(*v1alpha1.Template) {
-	return check(v1alpha1.Check{ValueSource: v1alpha1.ValueSource{Status: ptr.To(true)}, Comparison: c})
+	return check(v1alpha1.Check{ValueSource: v1alpha1.ValueSource{Status: &v1alpha1.EmptySource{}}, Comparison: c})
 }
 
 func timed(c v1alpha1.Comparison) func(*v1alpha1.Template) {
-	return check(v1alpha1.Check{ResponseTime: ptr.To(true), Comparison: c})
+	return check(v1alpha1.Check{ResponseTime: &v1alpha1.EmptySource{}, Comparison: c})
 }
 
 func inline(schema string) func(*v1alpha1.Template) {
@@ -52,9 +52,8 @@ func TestErrorsOfChecks(t *testing.T) {
 		want []string
 	}{
 		{"captures nothing", source(v1alpha1.ValueSource{}), []string{capture + ": exactly one of header, status, body, jsonPointer, xpath and request is needed"}},
-		{"captures two things", source(v1alpha1.ValueSource{Header: "a", Body: ptr.To(true)}),
+		{"captures two things", source(v1alpha1.ValueSource{Header: "a", Body: &v1alpha1.EmptySource{}}),
 			[]string{capture + ": exactly one of header, status, body, jsonPointer, xpath and request is needed"}},
-		{"status false", source(v1alpha1.ValueSource{Status: ptr.To(false)}), []string{capture + ".status: may only be true"}},
 		{"no header", source(v1alpha1.ValueSource{Header: "a b"}), []string{capture + ".header" + token}},
 		{"long header", source(v1alpha1.ValueSource{Header: strings.Repeat("a", 257)}),
 			[]string{capture + ".header: has 257 characters, at most 256 are possible"}},
@@ -98,9 +97,8 @@ func TestErrorsOfChecks(t *testing.T) {
 		}, []string{`spec.templates[0].expect.checks[1].name: "c" is the name of entry 0 too`}},
 		{"looks at nothing", check(v1alpha1.Check{Comparison: there}),
 			[]string{expected + ": exactly one of header, status, body, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"}},
-		{"looks at two things", check(v1alpha1.Check{BodySize: ptr.To(true), ResponseTime: ptr.To(true), Comparison: there}),
+		{"looks at two things", check(v1alpha1.Check{BodySize: &v1alpha1.EmptySource{}, ResponseTime: &v1alpha1.EmptySource{}, Comparison: there}),
 			[]string{expected + ": exactly one of header, status, body, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"}},
-		{"bodySize false", check(v1alpha1.Check{BodySize: ptr.To(false), Comparison: there}), []string{expected + ".bodySize: may only be true"}},
 		{"no comparison", compared(v1alpha1.Comparison{}),
 			[]string{expected + ": exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema"}},
 		{"two comparisons", compared(v1alpha1.Comparison{Equals: ptr.To("200"), Matches: "2.."}),
@@ -125,7 +123,7 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"time between", timed(v1alpha1.Comparison{LessThan: "20ms", GreaterThan: "1ms"}), []string{expected + ": responseTime goes with exactly one of lessThan and greaterThan"}},
 		{"time without a unit", timed(v1alpha1.Comparison{LessThan: "20"}), []string{expected + ".lessThan: must be a duration such as 20ms, without ${}"}},
 		{"time with a hole", timed(v1alpha1.Comparison{GreaterThan: "${x}ms"}), []string{expected + ".greaterThan: must be a duration such as 20ms, without ${}"}},
-		{"part of a time", check(v1alpha1.Check{ResponseTime: ptr.To(true), ValueSource: v1alpha1.ValueSource{Regex: "a"}, Comparison: v1alpha1.Comparison{LessThan: "1s"}}),
+		{"part of a time", check(v1alpha1.Check{ResponseTime: &v1alpha1.EmptySource{}, ValueSource: v1alpha1.ValueSource{Regex: "a"}, Comparison: v1alpha1.Comparison{LessThan: "1s"}}),
 			[]string{expected + ".regex: does not go with responseTime"}},
 
 		{"no schema", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{}}), []string{expected + ".jsonSchema: exactly one of inline, configMap and file is needed"}},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -71,7 +72,7 @@ func TestErrors(t *testing.T) {
 		}, []string{`spec.templates[0].capture[1].name: "session" is the name of entry 0 too`}},
 		{"variable and capture of one name", func(s *spec) { s.Variables[0].Name = "session"; s.Templates[0].Body, s.Templates[1].Body = "", "" },
 			[]string{`spec.templates[0].capture[0].name: "session" is the name of a variable too`}},
-		{"a status twice", func(s *spec) { s.Templates[0].Expect.Status = []string{"201", "2xx", "201"} },
+		{"a status twice", func(s *spec) { s.Templates[0].Expect.Status = statuses("201", "2xx", "201") },
 			[]string{`spec.templates[0].expect.status[2]: "201" is the name of entry 0 too`}},
 		{"more than 32 chains", func(s *spec) { s.Chains = manyChains(33) }, []string{`spec.chains: has 33 entries, at most 32 are possible`}},
 		{"capture of what is no header", func(s *spec) { s.Templates[0].Capture[0].Header = ":status" },
@@ -490,4 +491,11 @@ func golden(t *testing.T, file string, got []byte) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
+}
+
+func statuses(written ...string) (out []intstr.IntOrString) {
+	for _, s := range written {
+		out = append(out, intstr.Parse(s))
+	}
+	return out
 }

@@ -62,7 +62,7 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 // requestDefaults leaves the fields that a request may inherit: they get their defaults when all is inherited.
 func requestDefaults(r *v1alpha1.Request) {
 	if from := r.BodyFrom; from != nil {
-		orElse(&from.Encoding, "text")
+		orElse(&from.Encoding, v1alpha1.EncodingText)
 	}
 }
 

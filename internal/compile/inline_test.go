@@ -15,19 +15,19 @@ import (
 // the plans are equal.
 func TestInline(t *testing.T) {
 	const base = `{name: base, method: POST, headers: [{name: a, value: base}, {name: b, value: base}], timeout: 2s}`
-	const create = `extends: base, path: '/s/${v}', headers: [{name: B, value: own}], expect: {status: ["201"]}, capture: [{name: s, header: location}]`
+	const create = `extends: base, path: '/s/${v}', headers: [{name: B, value: own}], expect: {status: [201]}, capture: [{name: s, header: location}]`
 	const read = `path: '${s}', bodyFrom: {configMap: {name: m, key: k}}`
 	variables := "{name: v, uuid: {}}"
 	inline, warnings := parts{
 		variables: variables, templates: base,
-		steps: "{name: create, request: {" + create + "}}, {name: read, onFailure: continue, request: {" + read + "}}",
+		steps: "{name: create, request: {" + create + "}}, {name: read, onFailure: Continue, request: {" + read + "}}",
 	}.plan(t)
 	if len(warnings) > 0 {
 		t.Errorf("warnings: %q", warnings)
 	}
 	named, _ := parts{
 		variables: variables, templates: base + ", {name: create, " + create + "}, {name: read, " + read + "}",
-		steps: "{template: create}, {template: read, onFailure: continue}",
+		steps: "{template: create}, {template: read, onFailure: Continue}",
 	}.plan(t)
 	if diff := cmp.Diff(named, inline); diff != "" {
 		t.Errorf("plan (-by templates +by requests):\n%s", diff)
@@ -80,7 +80,7 @@ kind: LoadTest
 metadata: {name: small}
 spec:
   targets: [{name: target, url: http://target.example}]
-  chains: [{name: gets, target: target, steps: [{name: get, request: {method: get, capture: [{name: c, status: true}]}}]}]
+  chains: [{name: gets, target: target, steps: [{name: get, request: {method: get, capture: [{name: c, status: {}}]}}]}]
   rates: [{name: steady, requestsPerSecond: 10, duration: 1s}]
 `))
 	if err != nil {

@@ -164,7 +164,7 @@ func (c *compiler) onFailure(at *field.Path, retry *v1alpha1.Retry, action v1alp
 	case v1alpha1.FailureContinue:
 		out.Continue = true
 	default:
-		c.fail(at.Child("onFailure"), "must be abort or continue")
+		c.fail(at.Child("onFailure"), "must be Abort or Continue")
 	}
 	if retry == nil {
 		return out

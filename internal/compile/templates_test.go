@@ -42,7 +42,7 @@ func TestMistakesInTemplates(t *testing.T) {
 		{"two bodies", template("body: a, bodyFrom: {file: a}"), []string{at + ": at most one of body, bodyBase64 and bodyFrom is possible"}},
 		{"base64", template("bodyBase64: a"), []string{at + ".bodyBase64: must be base64 with padding (RFC 4648 4)"}},
 		{"body from nowhere", template("bodyFrom: {}"), []string{at + ".bodyFrom: exactly one of configMap, secret and file is needed"}},
-		{"encoding", template("bodyFrom: {file: a, encoding: hex}"), []string{at + ".bodyFrom.encoding: must be text, binary or base64"}},
+		{"encoding", template("bodyFrom: {file: a, encoding: hex}"), []string{at + ".bodyFrom.encoding: must be Text, Binary or Base64"}},
 		{"file among those of Secrets", template("bodyFrom: {file: /etc/h2surge/files/a}"), []string{at + ".bodyFrom.file: must not be below /etc/h2surge/files, which is for what ConfigMaps and Secrets hold"}},
 		{"functions", template("body: '${upper(x, 3)}'"), []string{at + ".body: upper takes one value: upper(x)"}},
 		{"column of a capture", parts{templates: "{name: get, capture: [{name: c, header: a}]}, {name: b, body: '${c.d}'}", steps: "{template: get}, {template: b}"},
@@ -96,8 +96,8 @@ func many(name string, n int) string {
 func TestInheritance(t *testing.T) {
 	p, warnings := parts{
 		templates: `
-    {name: get, extends: middle, path: /own, headers: [{name: B, value: own}, {name: c, value: own}], capture: [{name: two, status: true}]},
-    {name: middle, extends: root, timeout: 1s, headers: [{name: b, value: middle}], expect: {status: ["200"]}, bodyBase64: AA==},
+    {name: get, extends: middle, path: /own, headers: [{name: B, value: own}, {name: c, value: own}], capture: [{name: two, status: {}}]},
+    {name: middle, extends: root, timeout: 1s, headers: [{name: b, value: middle}], expect: {status: [200]}, bodyBase64: AA==},
     {name: root, method: PUT, path: /root, timeout: 2s, body: root, maxBodyBytes: 7, headers: [{name: a, value: root}, {name: B, value: root}],
      capture: [{name: one, header: one}, {name: two, header: two}], script: {lua: "x = 1"}},
     {name: last, path: "/${one}/${two}"}`,
@@ -161,7 +161,7 @@ func TestHiddenReaders(t *testing.T) {
 	for what, want := range map[string]int{
 		"path: /":                                    1,
 		"bodyFrom: {file: a}":                        0,
-		"bodyFrom: {file: a, encoding: binary}":      1,
+		"bodyFrom: {file: a, encoding: Binary}":      1,
 		"script: {lua: 'x = 1'}":                     0,
 		"headers: [{name: a, valueFrom: {file: b}}]": 1,
 	} {

@@ -54,7 +54,7 @@ spec:
         configMap:
           name: my-test-files
           key: dir-body.bin
-        encoding: binary
+        encoding: Binary
   chains:
     - name: c
       target: a

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -113,4 +115,12 @@ func (u URL) Dialled() string {
 		return u.Authority
 	}
 	return net.JoinHostPort(strings.Trim(u.Authority, "[]"), DefaultPort(u.Scheme))
+}
+
+// Statuses returns status codes such as "201", which a manifest has as numbers, and classes such as "2xx".
+func Statuses(written ...string) (out []intstr.IntOrString) {
+	for _, s := range written {
+		out = append(out, intstr.Parse(s))
+	}
+	return out
 }

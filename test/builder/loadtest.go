@@ -39,12 +39,12 @@ func Sessions(name, url string) *LoadTest {
 			Name: "create",
 			Request: v1alpha1.Request{
 				Method: "POST", Path: "/sessions", Body: `{"ue":"${ue}"}`,
-				Expect:  &v1alpha1.Expect{Status: []string{"201"}},
+				Expect:  &v1alpha1.Expect{Status: []intstr.IntOrString{intstr.FromInt32(201)}},
 				Capture: []v1alpha1.Capture{{Name: "session", ValueSource: v1alpha1.ValueSource{Header: "location"}}},
 			},
 		},
 		{Name: "update", Request: v1alpha1.Request{Method: "PATCH", Path: "${session}", Body: `{"ue":"${ue}"}`}},
-		{Name: "delete", Request: v1alpha1.Request{Method: "DELETE", Path: "${session}", Expect: &v1alpha1.Expect{Status: []string{"204"}}}},
+		{Name: "delete", Request: v1alpha1.Request{Method: "DELETE", Path: "${session}", Expect: &v1alpha1.Expect{Status: []intstr.IntOrString{intstr.FromInt32(204)}}}},
 	}
 	b.lt.Spec.Chains = []v1alpha1.Chain{{
 		Name: "session", Target: "target",

@@ -12,7 +12,8 @@ const (
 	oneValue  = "exactly one of value and valueFrom is needed"
 	oneSource = "exactly one of configMap, secret and file is needed"
 	oneBody   = "at most one of body, bodyBase64 and bodyFrom is possible"
-	onePart   = "exactly one of method, path, header, body and jsonPointer is needed"
+	onePart   = "" // minProperties and maxProperties, for which the API server has its own message
+	oneStatus = "must be a status code from 100 to 599, or a class such as 2xx"
 	looksAt   = "exactly one of header, status, body, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"
 	comparing = "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"
 )
@@ -30,6 +31,7 @@ func rulesOfRequests() []Mutant {
 		choice{t(2) + ".headers[2].valueFrom", "file", "secret", map[string]any{"name": "s", "key": "k"}, oneSource}.rows(),
 		choice{r(4) + ".headers[3]", "value", "valueFrom", map[string]any{"file": "/value"}, oneValue}.rows(),
 		choice{r(4) + ".headers[2].valueFrom", "file", "secret", map[string]any{"name": "s", "key": "k"}, oneSource}.rows(),
+		statusRules(t(0)), statusRules(r(4)),
 		rulesOfChecks(t(3)), rulesOfChecks(r(4)),
 		rulesOfCaptures(t(3)), rulesOfCaptures(r(4)),
 	)
@@ -51,14 +53,23 @@ func requestRules(body, encoded, from, lua string) []Mutant {
 	)
 }
 
+func statusRules(request string) []Mutant {
+	var out []Mutant
+	for _, code := range []int{99, 600} {
+		path := request + ".expect.status[0]"
+		out = append(out, Mutant{Name: fmt.Sprintf("%s of %d", path, code), Path: path, Want: oneStatus, Set: map[string]any{path: code}})
+	}
+	return out
+}
+
 func rulesOfChecks(request string) []Mutant {
 	check := func(i int) string { return fmt.Sprintf("%s.expect.checks[%d]", request, i) }
 	return slices.Concat(
-		choice{check(0), "header", "status", true, looksAt}.rows(),
-		choice{check(10), "bodySize", "responseTime", true, looksAt}.rows(),
+		choice{check(0), "header", "status", map[string]any{}, looksAt}.rows(),
+		choice{check(10), "bodySize", "responseTime", map[string]any{}, looksAt}.rows(),
 		choice{check(3), "contains", "lessThan", "5", comparing}.rows(),
 		choice{check(5), "exists", "equals", "", comparing}.rows(),
-		choice{check(7) + ".request", "header", "method", true, onePart}.rows(),
+		choice{check(7) + ".request", "header", "method", map[string]any{}, onePart}.rows(),
 		choice{check(13) + ".jsonSchema", "configMap", "file", "/schema", "exactly one of inline, configMap and file is needed"}.rows(),
 		[]Mutant{{
 			Name: "a schema and a comparison", Path: check(12), Want: comparing + ", and none with jsonSchema",
@@ -70,8 +81,8 @@ func rulesOfChecks(request string) []Mutant {
 func rulesOfCaptures(request string) []Mutant {
 	capture := func(i int) string { return fmt.Sprintf("%s.capture[%d]", request, i) }
 	return slices.Concat(
-		choice{capture(0), "header", "body", true, "exactly one of header, status, body, jsonPointer, xpath and request is needed"}.rows(),
-		choice{capture(9) + ".request", "jsonPointer", "body", true, onePart}.rows(),
+		choice{capture(0), "header", "body", map[string]any{}, "exactly one of header, status, body, jsonPointer, xpath and request is needed"}.rows(),
+		choice{capture(9) + ".request", "jsonPointer", "body", map[string]any{}, onePart}.rows(),
 		[]Mutant{{
 			Name: "optional with a default", Path: capture(0), Want: "at most one of default and optional is possible",
 			Set: map[string]any{capture(0) + ".optional": true},

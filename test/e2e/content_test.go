@@ -64,7 +64,7 @@ spec:
     - name: visit
       method: POST
       timeout: 10s
-      expect: {status: ["201"]}
+      expect: {status: [201]}
       %s
   chains: [{name: visit, target: target, steps: [{template: visit}]}]
   rates: [{name: all, requests: 300, duration: 20s, requestsPerSecond: 300}]

@@ -90,7 +90,7 @@ func (s *story) withCharts() *charts {
 	c.current = c.packaged(chartDir)
 	before := filepath.Join(s.TempDir(), "h2surge")
 	s.must(os.CopyFS(before, os.DirFS(chartDir)))
-	s.replaceIn(before+"/templates/tests/loadtest.yaml", `expect: {status: ["204"]}`, `expect: {status: ["299"]}`)
+	s.replaceIn(before+"/templates/tests/loadtest.yaml", `expect: {status: [204]}`, `expect: {status: [299]}`)
 	c.previous = c.packaged(before, "--version", previousVersion)
 	return c
 }

@@ -35,7 +35,7 @@ spec:
       path: /shops
       body: ${run}
       timeout: 10s
-      expect: {status: ["%s"]}
+      expect: {status: [%s]}
       capture: [{name: shop, header: location}]
     - name: sell
       method: POST
@@ -43,12 +43,12 @@ spec:
       headers: [{name: x-region, value: "${region}"}, {name: x-run, value: "${run}"}]
       body: ${number}
       timeout: 10s
-      expect: {status: ["201"]}
-    - {name: close, method: DELETE, path: "${shop}", timeout: 10s, expect: {status: ["204"]}}
+      expect: {status: [201]}
+    - {name: close, method: DELETE, path: "${shop}", timeout: 10s, expect: {status: [204]}}
   chains:
-    - {name: open, phase: setup, target: target, steps: [{template: open}]}
+    - {name: open, phase: Setup, target: target, steps: [{template: open}]}
     - {name: sell, target: target, steps: [{template: sell}]}
-    - {name: close, phase: teardown, target: target, steps: [{template: close}]}
+    - {name: close, phase: Teardown, target: target, steps: [{template: close}]}
   rates: [{name: hold, duration: %s, requestsPerSecond: 400}]
   runner: {shards: 2}
 `

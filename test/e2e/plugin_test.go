@@ -13,6 +13,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
@@ -148,5 +149,5 @@ func TestPluginExitCodes(t *testing.T) {
 
 // expectingOther fails the threshold on errors, whatever the generator's health.
 func expectingOther(spec *v1alpha1.LoadTestSpec) {
-	spec.Templates[1].Expect.Status = []string{"299"}
+	spec.Templates[1].Expect.Status = []intstr.IntOrString{intstr.FromInt32(299)}
 }

@@ -3,14 +3,15 @@ package h2loadrunner
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/convert"
 )
 
-// anyStatus: something else decides.
-var anyStatus = []string{"2xx", "3xx", "4xx", "5xx"}
+// anyStatus accepts every status, where a check or a script decides.
+var anyStatus = convert.Statuses("2xx", "3xx", "4xx", "5xx")
 
 // expect makes what is a success. There one thing decides: the script, else response-match, else
 // the status.
@@ -33,7 +34,7 @@ func (r *request) expect() {
 			r.WarnAt(r.at+".expect", r.in.at("expected-status-code"), "has no meaning beside response-match and is left out")
 		}
 	case status > 0:
-		r.self().Expect = &v1alpha1.Expect{Status: []string{fmt.Sprint(status)}}
+		r.self().Expect = &v1alpha1.Expect{Status: convert.Statuses(strconv.FormatInt(status, 10))}
 	}
 }
 
@@ -49,7 +50,7 @@ func (r *request) checks() (out []v1alpha1.Check, matched bool) {
 		check := v1alpha1.Check{Name: fmt.Sprintf("header-%d", i+1)}
 		switch {
 		case name == ":status":
-			check.Status = new(true)
+			check.Status = &v1alpha1.EmptySource{}
 		case name == "" || strings.HasPrefix(name, ":"):
 			r.Fail(rule.at("header-name"), "must be the name of a response header or :status")
 		default:
@@ -154,7 +155,7 @@ func (r *request) sourceOf(p *object) (s v1alpha1.ValueSource, ok bool) {
 	case "Response-Header":
 		s.Header = strings.ToLower(source)
 		if s.Header == ":status" {
-			s.Header, s.Status = "", new(true)
+			s.Header, s.Status = "", &v1alpha1.EmptySource{}
 		}
 	case "Request-Header":
 		return r.fromRequest(from, strings.ToLower(source))
@@ -177,9 +178,9 @@ func (r *request) fromRequest(from, name string) (s v1alpha1.ValueSource, ok boo
 	s.Request = &v1alpha1.RequestSource{}
 	switch name {
 	case ":path":
-		s.Request.Path = new(true)
+		s.Request.Path = &v1alpha1.EmptySource{}
 	case ":method":
-		s.Request.Method = new(true)
+		s.Request.Method = &v1alpha1.EmptySource{}
 	case ":scheme", ":authority":
 		r.WarnAt(r.at+".capture", from, "%s cannot be captured; the capture is left out", name)
 		return s, false

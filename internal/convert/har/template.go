@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -28,7 +29,7 @@ func (c *converter) template(from string, e *entry, u convert.URL) string {
 		c.body(&t, from+".request.postData", e.Request.PostData)
 	}
 	if s := e.Response.Status; s >= 400 && s < 600 {
-		t.Expect = &v1alpha1.Expect{Status: []string{fmt.Sprint(s)}}
+		t.Expect = &v1alpha1.Expect{Status: convert.Statuses(strconv.Itoa(s))}
 		c.WarnAt(at+".expect", from+".response.status", "was %d, which counts as a success here; remove expect if it was a mistake", s)
 	}
 	c.Spec().Templates = append(c.Spec().Templates, t)

@@ -97,7 +97,7 @@ func (c *converter) template(op *operation, captures, item bool) string {
 	c.parameters(&t, at, op)
 	c.body(&t, at, op)
 	if status := c.statuses(op); len(status) > 0 {
-		t.Expect = &v1alpha1.Expect{Status: status}
+		t.Expect = &v1alpha1.Expect{Status: convert.Statuses(status...)}
 	}
 	if captures && !item {
 		t.Capture = []v1alpha1.Capture{{Name: c.location, ValueSource: v1alpha1.ValueSource{Header: "location"}}}
