@@ -165,6 +165,7 @@ func TestManifestIsReadAgain(t *testing.T) {
 		{"another stage", replace("  thresholds:", "    - {name: s, requestsPerSecond: 1, duration: 1s}\n  thresholds:"), "m.yaml:11: spec.rates: " + onlyRates, 0},
 		{"one threshold less", manifest[:strings.Index(manifest, "  thresholds:")], "m.yaml:4: spec.thresholds: " + onlyRates, 0},
 		{"another name", replace("name: small", "name: large"), "m.yaml: name of the plan " + onlyRates, 0},
+		{"another generateName", replace("name: small", "generateName: large-"), "m.yaml: name of the plan " + onlyRates, 0},
 		{"a mistake", replace("target: a,", "target: b,"), "m.yaml:10: spec.chains[0].target: there is no target \"b\"", 0},
 		{"no manifest", "{", "m.yaml:1: ", 0},
 	} {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -45,6 +47,8 @@ type source struct {
 	demo string
 	// stdin is read for the file "-".
 	stdin io.Reader
+	// generated is the name that was made of generateName; empty: none was made.
+	generated string
 	// text is the manifest that was read last.
 	text *manifestText
 }
@@ -82,6 +86,10 @@ func (s *source) compile() (*job, error) {
 	if errs := missing(compile.OwnFiles(&m.LoadTest.Spec)); len(errs) > 0 {
 		return nil, s.mistakes(m.Positions, errs)
 	}
+	if meta := &m.LoadTest.ObjectMeta; meta.Name == "" {
+		s.generate(meta)
+		p.Name = m.Name()
+	}
 	j, err := newJob(p, warnings)
 	if err == nil {
 		text := s.text
@@ -91,6 +99,15 @@ func (s *source) compile() (*job, error) {
 		}
 	}
 	return j, err
+}
+
+// generate makes a name of generateName, as the API server does. A manifest that is read again keeps its name. The seed does not depend
+// on the random characters.
+func (s *source) generate(meta *metav1.ObjectMeta) {
+	if !strings.HasPrefix(s.generated, meta.GenerateName) || s.generated == "" {
+		s.generated = meta.GenerateName + rand.String(compile.GeneratedLength)
+	}
+	meta.Name, meta.GenerateName = s.generated, ""
 }
 
 func (s *source) compileURL() (*job, error) {

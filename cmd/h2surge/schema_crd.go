@@ -73,11 +73,10 @@ func metadataSchema() *openAPI {
 	return &openAPI{
 		Type:        "object",
 		Description: "metadata is the name of the LoadTest and what Kubernetes keeps about it.",
-		Required:    []string{"name"},
 		Properties: map[string]*openAPI{
 			"name": {
 				Type: "string", Pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", MaxLength: &most,
-				Description: "name of the LoadTest: lower-case letters, digits and -, at most 50 characters. Runner pods are named after it.",
+				Description: "name of the LoadTest: lower-case letters, digits and -, at most 50 characters. Runner pods are named after it. Either name or generateName is required.",
 			},
 			"namespace":                  text("namespace that the LoadTest, its runner pods, ConfigMaps and Secrets are in. Default: default."),
 			"labels":                     texts("labels to select objects by."),
@@ -85,7 +84,7 @@ func metadataSchema() *openAPI {
 			"finalizers":                 {Type: "array", Items: text(""), Description: "finalizers to be removed before the object is."},
 			"ownerReferences":            {Type: "array", Items: &openAPI{Type: "object", Open: true}, Description: "ownerReferences are the objects whose end is the LoadTest's end."},
 			"managedFields":              {Type: "array", Items: &openAPI{Type: "object", Open: true}, Description: own},
-			"generateName":               text("generateName is not for LoadTests in files; give a name."),
+			"generateName":               text("generateName is the beginning of the name, at most 45 characters. Five random characters follow. It is used if name is not set."),
 			"uid":                        text(own),
 			"resourceVersion":            text(own),
 			"creationTimestamp":          text(own),

@@ -37,7 +37,12 @@ func (c *compiler) name(full string) {
 	if !found {
 		name = full
 	}
-	c.dashName(field.NewPath("metadata", "name"), name)
+	path := field.NewPath("metadata", "name")
+	if name == "" {
+		c.fail(path, "is required; or set metadata.generateName to the beginning of a name")
+		return
+	}
+	c.dashName(path, name)
 }
 
 func (c *compiler) dashName(path *field.Path, name string) bool {

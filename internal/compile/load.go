@@ -44,9 +44,33 @@ type Manifest struct {
 	Positions *Positions
 }
 
-// Name is "namespace/name" of the LoadTest.
+// Name is "namespace/name" of the LoadTest. The name of a LoadTest with generateName is not known before it is
+// created; here it ends in zeros, so that what depends on the name, such as the seed, is the same each time.
 func (m *Manifest) Name() string {
-	return m.LoadTest.Namespace + "/" + m.LoadTest.Name
+	name := m.LoadTest.Name
+	if name == "" && m.LoadTest.GenerateName != "" {
+		name = m.LoadTest.GenerateName + strings.Repeat("0", GeneratedLength)
+	}
+	return m.LoadTest.Namespace + "/" + name
+}
+
+// GeneratedLength is how many random characters the API server appends to generateName.
+const GeneratedLength = 5
+
+// generateName checks the prefix of a name. A wrong one is reported once, so a right one takes its place.
+func (l *loader) generateName(meta *metav1.ObjectMeta) {
+	const path = "metadata.generateName"
+	switch {
+	case meta.Name != "" || meta.GenerateName == "":
+		return
+	case len(meta.GenerateName) > maxName-GeneratedLength:
+		l.failf(path, "must have at most %d characters, because the API server appends %d", maxName-GeneratedLength, GeneratedLength)
+	case !dashName.MatchString(meta.GenerateName + "0"):
+		l.failf(path, "must be lower-case letters, digits and -, beginning with a letter or digit")
+	default:
+		return
+	}
+	meta.GenerateName = "wrong-"
 }
 
 // ManifestError is everything that is wrong with a manifest.
@@ -266,6 +290,7 @@ func (l *loader) loadTest(doc []byte, generic any) {
 		l.decodeRest(generic, w.errs)
 	}
 	orElse(&lt.Namespace, defaultNamespace)
+	l.generateName(&lt.ObjectMeta)
 }
 
 // decodeRest decodes a LoadTest without what does not fit. Without a name it would be of no use: what

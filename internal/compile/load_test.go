@@ -77,6 +77,10 @@ func TestLoadErrors(t *testing.T) {
 		{"no spec", "apiVersion: h2surge.io/v1alpha1\nkind: LoadTest\nmetadata: {name: a}\n", append([]string{"spec: is needed"}, emptySpec...)},
 		{"ConfigMap with an unknown field", minimal + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndate: {}\n",
 			[]string{"document 2: date: unknown field"}},
+		{"generateName too long", strings.Replace(minimal, "name: small", "generateName: "+strings.Repeat("a", 46), 1),
+			[]string{"metadata.generateName: must have at most 45 characters, because the API server appends 5"}},
+		{"generateName of other characters", strings.Replace(minimal, "name: small", "generateName: Small-", 1),
+			[]string{"metadata.generateName: must be lower-case letters, digits and -, beginning with a letter or digit"}},
 		{"ConfigMap without a name", minimal + "---\napiVersion: v1\nkind: ConfigMap\n", []string{"document 2: metadata.name: is needed"}},
 		{"all mistakes at once", `
 apiVersion: h2surge.io/v1alpha1
