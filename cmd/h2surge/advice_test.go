@@ -50,12 +50,12 @@ func TestAdvice(t *testing.T) {
 		"unknown authority": {
 			peer.url, "", nil,
 			"TLS failed: x509: certificate signed by unknown authority (" + strings.TrimPrefix(peer.url, "https://") + "); ",
-			"give the CA's certificate with --cacert", "give the CA's certificate with tls.ca",
+			"give the CA's certificate with --cacert", "set tls.ca to the CA's certificate",
 		},
 		"wrong name": {
 			peer.url, fmt.Sprintf("ca: {file: %q}, serverName: other.example", peer.ca), []string{"--cacert", peer.ca, "--sni", "other.example"},
 			"x509: certificate is valid for example.com, *.example.com, not other.example",
-			"give a name the certificate has with --sni", "set tls.serverName to a name the certificate has",
+			"give a name the certificate has with --sni", "set tls.serverName to a name in the certificate",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	config := flag.String("config", "", "`file` with an OperatorConfig (config.h2surge.io/v1alpha1); without it the defaults hold")
+	config := flag.String("config", "", "`file` with an OperatorConfig (config.h2surge.io/v1alpha1); default: the defaults of all fields")
 	flag.Parse() // --kubeconfig comes with controller-runtime
 	if err := run(ctrl.SetupSignalHandler(), *config); err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", err)

@@ -29,20 +29,20 @@ func parseConfig(args []string, env func(string) string, output io.Writer) (conf
 	flags := flag.NewFlagSet("runner", flag.ContinueOnError)
 	flags.SetOutput(output)
 	flags.StringVar(&c.plan, "plan", "", "`file` with the plan, JSON or gzip of it")
-	flags.StringVar(&c.tlsDir, "tls-dir", "", "`directory` with "+rv.TLSCAFile+", "+rv.TLSCertFile+" and "+rv.TLSKeyFile)
-	flags.StringVar(&c.controlAddress, "control-address", fmt.Sprintf(":%d", rv.ControlPort), "where the operator reaches this runner, `host:port`")
-	flags.StringVar(&c.metricsAddress, "metrics-address", fmt.Sprintf(":%d", rv.MetricsPort), "where /metrics, /healthz and /readyz are served, `host:port`")
-	flags.DurationVar(&c.ackGrace, "ack-grace", 2*time.Minute, "how long the result is kept for the operator after the run")
+	flags.StringVar(&c.tlsDir, "tls-dir", "", "`directory` that contains "+rv.TLSCAFile+", "+rv.TLSCertFile+" and "+rv.TLSKeyFile)
+	flags.StringVar(&c.controlAddress, "control-address", fmt.Sprintf(":%d", rv.ControlPort), "address for the operator, `host:port`")
+	flags.StringVar(&c.metricsAddress, "metrics-address", fmt.Sprintf(":%d", rv.MetricsPort), "address of /metrics, /healthz and /readyz, `host:port`")
+	flags.DurationVar(&c.ackGrace, "ack-grace", 2*time.Minute, "how long to keep the result for the operator after the run")
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}
 	if c.plan == "" || c.tlsDir == "" || flags.NArg() != 0 || c.ackGrace < 0 {
-		return c, fmt.Errorf("--plan and --tls-dir are needed, --ack-grace must not be negative, and there are no other arguments")
+		return c, fmt.Errorf("--plan and --tls-dir are required; --ack-grace must not be negative; other arguments are not allowed")
 	}
 	if s := env("JOB_COMPLETION_INDEX"); s != "" {
 		n, err := strconv.ParseUint(s, 10, 31)
 		if err != nil {
-			return c, fmt.Errorf("JOB_COMPLETION_INDEX is %q, not an index", s)
+			return c, fmt.Errorf("JOB_COMPLETION_INDEX is %q, which is not an index", s)
 		}
 		c.index = int(n)
 	}

@@ -18,7 +18,7 @@ type engine interface {
 
 // errForeignShare: the message is for another pod. It takes an address that was given to a new
 // pod, or an operator gone wrong, to see it.
-var errForeignShare = errors.New("the share is another runner's")
+var errForeignShare = errors.New("the share belongs to another runner")
 
 // identified is an engine that knows which pod it runs in.
 type identified struct {

@@ -56,7 +56,7 @@ func (l *life) stop() {
 	select {
 	case <-l.engine.Done():
 	case <-time.After(stopTime):
-		l.log.Error("The engine has not stopped in time", "limit", stopTime)
+		l.log.Error("The engine did not stop in time", "limit", stopTime)
 	}
 }
 
@@ -70,7 +70,7 @@ func (l *life) hold(terminated context.Context, grace time.Duration) {
 			l.log.Info("Result acknowledged")
 			return
 		case <-timer.C:
-			l.log.Warn("Nobody fetched the result", "waited", grace)
+			l.log.Warn("The operator did not fetch the result in time", "waited", grace)
 			return
 		case <-interrupted:
 			interrupted = nil

@@ -76,7 +76,7 @@ func TestMistakesInURLsWithHoles(t *testing.T) {
 		{"key with many values", located("http://${hmacSha256(w, v)}", "uuid: {}}, {name: w, constant: {value: a}"), []string{many}},
 		{"table", located("http://${v}", `csv: {text: "a\n1\n"}, scope: global`), []string{at + `variable "v" is a table; write ${v.column} with the name of a column`}},
 		{"host", located("http://${v}/", "perShard: {values: [a, 'b c']}"), []string{at + "is not a URL of the form http://host:port/path, with the values of shard 1"}},
-		{"port", located("http://a:${v}/", "constant: {value: '65536'}"), []string{at + "has a port which is no number between 1 and 65535, with the values of shard 0"}},
+		{"port", located("http://a:${v}/", "constant: {value: '65536'}"), []string{at + "must have a port between 1 and 65535, with the values of shard 0"}},
 		{"query", located("http://a/?${v}", "env: {name: A}"), []string{at + "must not have a query (?); it belongs to the path of a template, with the values of shard 0"}},
 		{"urls of two schemes", parts{targets: "{name: target, urls: ['http://${v}', 'https://${v}'], connections: 2}", variables: "{name: v, env: {name: A}}"},
 			[]string{"spec.targets[0].urls[1]: all urls of a target must have the same scheme"}},

@@ -57,11 +57,11 @@ func problem(u *url.URL) string {
 	case u.RawQuery != "" || u.ForceQuery:
 		return "must not have a query (?); it belongs to the path of a template"
 	case !validHost(u):
-		return "has a host which is neither a name nor an IP address"
+		return "has a host that is neither a name nor an IP address"
 	case strings.HasSuffix(u.Host, ":") || u.Port() != "" && !ValidPort(u.Port()):
-		return "has a port which is no number between 1 and 65535"
+		return "must have a port between 1 and 65535"
 	case !validPath(u.EscapedPath()):
-		return "has a character in its path which must be percent-encoded"
+		return "has a character in its path that must be percent-encoded"
 	}
 	return ""
 }

@@ -16,8 +16,8 @@ type Advice string
 const (
 	AdviceHTTP1      Advice = "set protocol: http1 if the server has no HTTP/2"
 	AdviceALPN       Advice = "set protocol: auto, or http1, to take what the server chooses"
-	AdviceServerName Advice = "set tls.serverName to a name the certificate has"
-	AdviceCA         Advice = "give the CA's certificate with tls.ca"
+	AdviceServerName Advice = "set tls.serverName to a name in the certificate"
+	AdviceCA         Advice = "set tls.ca to the CA's certificate"
 	AdviceExpired    Advice = "renew the certificate, or use tls.insecureSkipVerify"
 	AdviceNoTLS      Advice = "use an http URL if the server has no TLS on this port"
 )

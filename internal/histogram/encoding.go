@@ -166,10 +166,10 @@ func inflate(encoded string) ([]byte, error) {
 		return nil, err
 	}
 	if len(raw) < outerHeader {
-		return nil, fmt.Errorf("%d bytes are no header", len(raw))
+		return nil, fmt.Errorf("%d bytes are too few for a header", len(raw))
 	}
 	if c := binary.BigEndian.Uint32(raw); c&cookieMask != compressedCookie&cookieMask {
-		return nil, fmt.Errorf("cookie %#x is not the one of the V2 compressed encoding", c)
+		return nil, fmt.Errorf("cookie %#x is not the cookie of the V2 compressed encoding", c)
 	}
 	if n := binary.BigEndian.Uint32(raw[4:]); int64(n) != int64(len(raw)-outerHeader) {
 		return nil, fmt.Errorf("length %d, but %d bytes follow", n, len(raw)-outerHeader)
@@ -202,7 +202,7 @@ func inflateBounded(compressed []byte) (inner []byte, err error) {
 
 func checkInner(inner []byte) error {
 	if c := binary.BigEndian.Uint32(inner); c&cookieMask != countsCookie&cookieMask {
-		return fmt.Errorf("cookie %#x is not the one of the V2 encoding", c)
+		return fmt.Errorf("cookie %#x is not the cookie of the V2 encoding", c)
 	}
 	if n := binary.BigEndian.Uint32(inner[4:]); int64(n) != int64(len(inner)-innerHeader) {
 		return fmt.Errorf("payload length %d, but %d bytes follow", n, len(inner)-innerHeader)
@@ -223,7 +223,7 @@ func (h *H) fill(payload []byte) error {
 		}
 		payload = payload[n:]
 		if v < -pages*pageSize || v > MaxCount {
-			return fmt.Errorf("counter %d out of bounds", v)
+			return fmt.Errorf("counter %d is out of range", v)
 		}
 		if i+int(max(1, -v)) > pages*pageSize || v > 0 && i > index(Highest) {
 			return errors.New("more counters than the range has")
@@ -234,7 +234,7 @@ func (h *H) fill(payload []byte) error {
 		i += int(max(1, -v))
 	}
 	if h.count > MaxCount {
-		return fmt.Errorf("%d values are more than can be", h.count)
+		return fmt.Errorf("%d values are more than possible", h.count)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (c *checker) chain(at string, chain *runnerv1alpha1.Chain) {
 		c.require(false, "%s has phase %q", at, chain.Phase)
 	}
 	if chain.Phase != runnerv1alpha1.PhaseSetup {
-		c.require(len(chain.Publish) == 0, "%s publishes, and is no setup", at)
+		c.require(len(chain.Publish) == 0, "%s publishes values and is not a setup chain", at)
 		return
 	}
 	c.require(len(chain.Publish) == len(chain.Captures), "%s publishes %d of %d captures", at, len(chain.Publish), len(chain.Captures))

@@ -67,7 +67,7 @@ func (c *checker) match(at string, chain *runnerv1alpha1.Chain, m *runnerv1alpha
 	}
 	c.require((m.Op == runnerv1alpha1.MatchMatches) == (m.Pattern != ""), "%s compares by %s with the pattern %q", at, m.Op, m.Pattern)
 	_, err := regexp.Compile(m.Pattern)
-	c.require(err == nil, "%s has a pattern that is no regular expression", at)
+	c.require(err == nil, "%s has a pattern that is not a regular expression", at)
 }
 
 // named are the sources that have a name, plain all others.
@@ -86,5 +86,5 @@ func (c *checker) source(at string, s *runnerv1alpha1.Source) {
 	c.require(hasName == (s.Name != ""), "%s takes the %s named %q", at, s.Kind, s.Name)
 	c.require((s.Kind == runnerv1alpha1.SourceXPath) == (s.XPath != ""), "%s takes the %s %q", at, s.Kind, s.XPath)
 	re, err := regexp.Compile(s.Regex)
-	c.require(err == nil && s.Group >= 0 && s.Group <= re.NumSubexp(), "%s takes group %d of a regular expression that has none such", at, s.Group)
+	c.require(err == nil && s.Group >= 0 && s.Group <= re.NumSubexp(), "%s takes group %d of a regular expression that does not have this group", at, s.Group)
 }

@@ -44,7 +44,7 @@ func Parse(canonical []byte) (*runnerv1alpha1.Plan, error) {
 		return nil, fmt.Errorf("decoding the plan: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("decoding the plan: something follows it")
+		return nil, errors.New("decoding the plan: there is more data after it")
 	}
 	if err := Check(p); err != nil {
 		return nil, err

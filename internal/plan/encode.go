@@ -29,7 +29,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the plan has %d %s bytes, at most %d are possible", e.Size, e.What, e.Limit)
+	return fmt.Sprintf("the plan has %d %s bytes; allowed: at most %d", e.Size, e.What, e.Limit)
 }
 
 // Canonical returns the one byte sequence that stands for a plan, and its SHA-256 in hexadecimal.

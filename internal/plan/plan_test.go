@@ -176,9 +176,9 @@ func TestDecodeRefuses(t *testing.T) {
 		{"nothing", nil, "decompressing the plan"},
 		{"no gzip", []byte("{}"), "decompressing the plan"},
 		{"a part", whole[:len(whole)-4], "decompressing the plan"},
-		{"a bomb", gz(t, strings.Repeat(" ", plan.MaxCanonical+1)), "at most 16777216 are possible"},
+		{"a bomb", gz(t, strings.Repeat(" ", plan.MaxCanonical+1)), "allowed: at most 16777216"},
 		{"an unknown field", gz(t, `{"shardz":1}`), `unknown field "shardz"`},
-		{"two documents", gz(t, string(canonical)+"{}"), "something follows"},
+		{"two documents", gz(t, string(canonical)+"{}"), "there is more data"},
 		{"something else", gz(t, `{"apiVersion":"v1","kind":"List"}`), `kind "List" is not "Plan"`},
 	} {
 		if _, err := plan.Decode(tc.input); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -248,7 +248,7 @@ func TestCheck(t *testing.T) {
 		{"bounds of the load", func(p *runnerv1alpha1.Plan) { p.Chains[0].MaxInFlight = 2 }},
 		{"publishes 0 of 1", func(p *runnerv1alpha1.Plan) { p.Chains[0].Publish = nil }},
 		{"publishes global 2", func(p *runnerv1alpha1.Plan) { p.Chains[0].Publish[0] = 2 }},
-		{"publishes, and is no setup", func(p *runnerv1alpha1.Plan) { p.Chains[1].Publish = []int{1} }},
+		{"publishes values and is not a setup", func(p *runnerv1alpha1.Plan) { p.Chains[1].Publish = []int{1} }},
 		{"group 1, which has ended", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Group, p.Chains[1].Steps[1].Group = 1, 0 }},
 		{"a group and repeated", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[1].Repeat = 2 }},
 		{"in the middle of its group", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[2].Think = p.Chains[1].Steps[1].Think }},
@@ -281,7 +281,7 @@ func TestCheck(t *testing.T) {
 		{"not exactly one of schema and match", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Expect.Checks[1].Schema = nil }},
 		{"not exactly one of schema and match", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Expect.Checks[0].Match = nil }},
 		{"compares by \"is\"", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Expect.Checks[0].Match.Op = "is" }},
-		{"a pattern that is no regular expression", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Until[0].Match.Pattern = "(" }},
+		{"a pattern that is not a regular expression", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Until[0].Match.Pattern = "(" }},
 		{"with the pattern", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Until[0].Match.Pattern = "" }},
 		{"does not want exists", func(p *runnerv1alpha1.Plan) {
 			p.Chains[1].Steps[0].Expect.Checks[0].Match.Op = runnerv1alpha1.MatchExists

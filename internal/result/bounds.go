@@ -53,7 +53,7 @@ func (s *sum) streamBound(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.
 	if isPeers || t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
 		out.Bound = runnerv1alpha1.BoundConnections
 	}
-	out.Message = fmt.Sprintf("target %s: %d connections of %d streams can hold %d requests at a time; %s requests a second that last %s on average take about %d",
+	out.Message = fmt.Sprintf("target %s: %d connections of %d streams can hold %d requests at a time; %s requests per second with an average duration of %s need about %d",
 		t.Name, t.Connections, streams, out.Allowed, FormatRate(rate), FormatTime(int64(mean*1e6)), out.Needed)
 	switch {
 	case out.Needed <= out.Allowed:
@@ -119,7 +119,7 @@ func instanceBound(c *runnerv1alpha1.Chain, r *runnerv1alpha1.Report, n int64) r
 	if sent := r.Requests.Sent; sent > 0 {
 		out.Needed = int64(math.Ceil(float64(c.MaxInFlight) * float64(sent+n) / float64(sent)))
 	}
-	out.Message = fmt.Sprintf("chain %s: maxInFlight is %d, and %d requests were refused: set it to %d", c.Name, c.MaxInFlight, n, out.Needed)
+	out.Message = fmt.Sprintf("chain %s: maxInFlight is %d, and %d requests were not sent: set it to %d", c.Name, c.MaxInFlight, n, out.Needed)
 	return out
 }
 

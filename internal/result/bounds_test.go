@@ -29,25 +29,25 @@ func TestBounds(t *testing.T) {
 		}, nil},
 		{"streams", func(_ *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) { s.Failures = noStream }, []runnerv1alpha1.BoundResult{{
 			Bound: "streams", Of: "t", Allowed: 1024, Needed: 3840, Dropped: dropped,
-			Message: "target t: 16 connections of 64 streams can hold 1024 requests at a time; 60000 requests a second that last 61ms on average take about 3840: set connections to 60, or maxConcurrentStreams to 240",
+			Message: "target t: 16 connections of 64 streams can hold 1024 requests at a time; 60000 requests per second with an average duration of 61ms need about 3840: set connections to 60, or maxConcurrentStreams to 240",
 		}}},
 		{"the peer allows fewer streams", func(_ *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
 			s.Failures, s.Streams = noStream, []int64{32}
 		}, []runnerv1alpha1.BoundResult{{
 			Bound: "connections", Of: "t", Allowed: 512, Needed: 3840, Dropped: dropped,
-			Message: "target t: 16 connections of 32 streams can hold 512 requests at a time; 60000 requests a second that last 61ms on average take about 3840: set connections to 120",
+			Message: "target t: 16 connections of 32 streams can hold 512 requests at a time; 60000 requests per second with an average duration of 61ms need about 3840: set connections to 120",
 		}}},
 		{"the target stalled", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
 			s.Failures, p.Targets[0].MaxConcurrentStreams = noStream, 1000
 		}, []runnerv1alpha1.BoundResult{{
 			Bound: "streams", Of: "t", Allowed: 16_000, Needed: 3840, Dropped: dropped,
-			Message: "target t: 16 connections of 1000 streams can hold 16000 requests at a time; 60000 requests a second that last 61ms on average take about 3840, so the target stalled, or answered in bursts",
+			Message: "target t: 16 connections of 1000 streams can hold 16000 requests at a time; 60000 requests per second with an average duration of 61ms need about 3840, so the target stalled, or answered in bursts",
 		}}},
 		{"maxInFlight", func(p *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
 			s.Failures, p.Chains[0].MaxInFlight = failed(runnerv1alpha1.CauseMaxInFlight, "c"), 100
 		}, []runnerv1alpha1.BoundResult{{
 			Bound: "maxInFlight", Of: "c", Allowed: 100, Needed: 203, Dropped: dropped,
-			Message: "chain c: maxInFlight is 100, and 304000 requests were refused: set it to 203",
+			Message: "chain c: maxInFlight is 100, and 304000 requests were not sent: set it to 203",
 		}}},
 	}
 	for _, tt := range tests {

@@ -56,7 +56,7 @@ func Deal(plan *runnerv1alpha1.Plan, members []int) ([]runnerv1alpha1.Share, err
 
 func valid(members []int) error {
 	if len(members) == 0 {
-		return errors.New("there is no shard to deal to")
+		return errors.New("at least one shard is required")
 	}
 	for i, m := range members {
 		switch {

@@ -26,10 +26,10 @@ var functions = []rv.FunctionName{
 
 var (
 	errEmpty  = errors.New("${} has no name; write $${} for a literal ${}")
-	errName   = fmt.Errorf("${ is followed by what is no name (letters, digits and _, not beginning with a digit, at most %d characters); write $${ for a literal ${", MaxName)
-	errColumn = fmt.Errorf("${name. is followed by what is no name of a column (letters, digits, _ and -, not beginning with -, at most %d characters)", MaxName)
-	errNested = fmt.Errorf("at most %d functions may be nested in a ${}", MaxFunctions)
-	errWidth  = fmt.Errorf("pad takes a value, a width of 1 to %d and, if it is not to be 0, the printable ASCII character to fill up with: pad(x, 8) or pad(x, 8, c)", MaxWidth)
+	errName   = fmt.Errorf("${ must be followed by a name (letters, digits and _, not beginning with a digit, at most %d characters); write $${ for a literal ${", MaxName)
+	errColumn = fmt.Errorf("${name. must be followed by the name of a column (letters, digits, _ and -, not beginning with -, at most %d characters)", MaxName)
+	errNested = fmt.Errorf("a ${} can have at most %d nested functions", MaxFunctions)
+	errWidth  = fmt.Errorf("pad takes a value, a width from 1 to %d and an optional fill character (printable ASCII, default 0): pad(x, 8) or pad(x, 8, c)", MaxWidth)
 	errKey    = errors.New("hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)")
 )
 
@@ -46,7 +46,7 @@ func hole(s string) (*Reference, error) {
 	case p.rest == "":
 		return ref, nil
 	case p.rest[0] == ')' || p.rest[0] == ',':
-		return nil, errors.New("${ has a ) or a comma too many")
+		return nil, errors.New("${ has an unexpected ) or comma")
 	}
 	return nil, errName
 }
@@ -108,7 +108,7 @@ func (p *parser) call(name string, depth int) (*Reference, error) {
 	}
 	switch {
 	case f.Name == "":
-		return nil, fmt.Errorf("there is no function %q; there are %s", name, names())
+		return nil, fmt.Errorf("unknown function %q; allowed: %s", name, names())
 	case depth == MaxFunctions:
 		return nil, errNested
 	}

@@ -75,9 +75,9 @@ func TestParse(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	const (
-		name   = "${ is followed by what is no name"
-		column = "${name. is followed by what is no name of a column"
-		pad    = "pad takes a value, a width of 1 to 1024 and"
+		name   = "${ must be followed by a name"
+		column = "${name. must be followed by the name of a column"
+		pad    = "pad takes a value, a width from 1 to 1024 and"
 		key    = "hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)"
 	)
 	for _, tc := range []struct{ in, want string }{
@@ -97,12 +97,12 @@ func TestErrors(t *testing.T) {
 		{"${a.-}", column},
 		{"${a." + strings.Repeat("b", 51) + "}", column},
 		{"${a.b.c}", name},
-		{"${reverse(a)}", `there is no function "reverse"; there are urlEncode, base64, base64url, jsonEscape, upper, lower, pad, sha256, hmacSha256`},
-		{"${URLENCODE(a)}", `there is no function "URLENCODE"`},
+		{"${reverse(a)}", `unknown function "reverse"; allowed: urlEncode, base64, base64url, jsonEscape, upper, lower, pad, sha256, hmacSha256`},
+		{"${URLENCODE(a)}", `unknown function "URLENCODE"`},
 		{"${upper(a}", "upper takes one value: upper(x)"},
 		{"${upper(a, b)}", "upper takes one value: upper(x)"},
-		{"${upper(a))}", "${ has a ) or a comma too many"},
-		{"${a)}", "${ has a ) or a comma too many"},
+		{"${upper(a))}", "${ has an unexpected ) or comma"},
+		{"${a)}", "${ has an unexpected ) or comma"},
 		{"${pad(a)}", pad},
 		{"${pad(a, 0)}", pad},
 		{"${pad(a, 1025)}", pad},
@@ -118,9 +118,9 @@ func TestErrors(t *testing.T) {
 		{"${hmacSha256(a, )}", key},
 		{"${hmacSha256(a, upper(b))}", key},
 		{"${hmacSha256(a, b, c)}", key},
-		{"${" + strings.Repeat("upper(", 9) + "a" + strings.Repeat(")", 9) + "}", "at most 8 functions may be nested"},
+		{"${" + strings.Repeat("upper(", 9) + "a" + strings.Repeat(")", 9) + "}", "at most 8 nested functions"},
 		{"${" + strings.Repeat("upper(", 100_000), "${ without }"},
-		{"${" + strings.Repeat("upper(", 100_000) + "}", "at most 8 functions may be nested"},
+		{"${" + strings.Repeat("upper(", 100_000) + "}", "at most 8 nested functions"},
 	} {
 		got, err := text.Parse(tc.in)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {

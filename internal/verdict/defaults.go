@@ -64,7 +64,7 @@ func teardownFailed(in *input) *runnerv1alpha1.Verdict {
 // maxNamed is how many causes of failures a message names.
 const maxNamed = 2
 
-// failed is "3 timed out, 10 were dropped (no stream came free in time)": what there was, with the most
+// failed is "3 timed out, 10 were dropped (no stream became free in time)": what there was, with the most
 // frequent causes.
 func failed(r *runnerv1alpha1.Report) string {
 	q := &r.Requests

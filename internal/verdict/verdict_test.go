@@ -154,7 +154,7 @@ func TestJudge(t *testing.T) {
 
 		// The default limit on errors.
 		{"errors at the default limit", func(r *run) { r.noThresholds(); r.report.ErrorRate = 0.01 }, pass, ReasonNoThresholds, "at most the default limit of 1%", 0},
-		{"errors above it", func(r *run) { r.noThresholds(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "the error rate is 71%, above the default limit of 1%: of 1000 requests, 710 were never sent (no stream came free in time)", 2},
+		{"errors above it", func(r *run) { r.noThresholds(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "the error rate is 71%, above the default limit of 1%: of 1000 requests, 710 were never sent (no stream became free in time)", 2},
 		{"errors above it, closed loop", func(r *run) { r.noThresholds(); r.closedLoop(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, the generator lags", func(r *run) { r.noThresholds(); r.lags(); r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, thresholds on other figures", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[:2]; r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},

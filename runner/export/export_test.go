@@ -71,7 +71,7 @@ func full() *runnerv1alpha1.Report {
 		}, {Chain: "app-session", Step: "create", Check: "fast", Status: 201, At: 2000}},
 		Bounds: []runnerv1alpha1.BoundResult{{
 			Bound: runnerv1alpha1.BoundStreams, Of: "pcf", Allowed: 100, Needed: 150, Dropped: 12,
-			Message: "target pcf: 1 connections of 100 streams can hold 100 requests at a time; 60000 requests a second that last 2ms on average take about 150: set connections to 2, or maxConcurrentStreams to 150",
+			Message: "target pcf: 1 connections of 100 streams can hold 100 requests at a time; 60000 requests per second with an average duration of 2ms need about 150: set connections to 2, or maxConcurrentStreams to 150",
 		}},
 		ErrorRate: 1012. / 3_600_012,
 

@@ -124,7 +124,7 @@ func (w *Worker) hasConnection(i int) bool {
 	return false
 }
 
-// unbegun is why no chain could begin for a slot.
+// unbegun is why no chain could start for a slot.
 func (w *Worker) unbegun() failure.Cause {
 	for i := range w.program.Chains {
 		if most := w.maxInFlight(i); most > 0 && w.instances.live[i] >= most && w.program.Chains[i].Phase == rv.PhaseLoad {

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,7 +117,7 @@ func atLeast(p *field.Path, v, minimum int) field.ErrorList {
 	if v >= minimum {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(p, v, "is too small")}
+	return field.ErrorList{field.Invalid(p, v, "must be at least "+strconv.Itoa(minimum))}
 }
 
 func noShorter(p *field.Path, v metav1.Duration, minimum time.Duration) field.ErrorList {

@@ -82,7 +82,7 @@ func TestMistakes(t *testing.T) {
 		5]}`
 	const want = `maock: port: must be a whole number
 Service[2]: is not an object
-Service[0].Request.headers[0].matchType: "Like" is none of EqualsTo, StartsWith, EndsWith, Contains, RegexMatch
+Service[0].Request.headers[0].matchType: "Like"; allowed: EqualsTo, StartsWith, EndsWith, Contains, RegexMatch
 Service[0].Responses: there are none
 Service[1].Responses[0].throttle-ratio: is not between 0 and 100
 Service[1].Responses[0].additonalHeaders[0].header: "x" is not NAME:VALUE

@@ -68,7 +68,7 @@ func (c *converter) condition(o *object, header bool) (cond condition, ok bool) 
 	kind, input := o.text("matchType"), o.text("input")
 	number := slices.Index(matchTypes, kind)
 	if number < 0 {
-		c.mistake(o.at("matchType"), "%q is none of %s", kind, strings.Join(matchTypes, ", "))
+		c.mistake(o.at("matchType"), "%q; allowed: %s", kind, strings.Join(matchTypes, ", "))
 		return cond, false
 	}
 	cond = condition{header: header, equals: number == 0}

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrConflict reports that a patch is well-formed and does not go with the document.
-var ErrConflict = errors.New("the patch does not go with the document")
+var ErrConflict = errors.New("the patch does not fit the document")
 
 // operation is one of a JSON patch. Absent members are nil.
 type operation struct {
@@ -34,7 +34,7 @@ func Patch(doc, patch []byte) ([]byte, error) {
 		return nil, fmt.Errorf("document: %w", err)
 	}
 	if len(list) > maxOperations {
-		return nil, fmt.Errorf("JSON patch: %d operations; %d are allowed", len(list), maxOperations)
+		return nil, fmt.Errorf("JSON patch: %d operations; allowed: at most %d", len(list), maxOperations)
 	}
 	room := maxCopied
 	for i, op := range list {

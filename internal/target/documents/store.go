@@ -12,8 +12,8 @@ const MaxBytes = 1 << 30
 
 // ErrFull reports that a document found no room. ErrExists reports that its id is taken.
 var (
-	ErrFull   = errors.New("documents: no room for another one")
-	ErrExists = errors.New("documents: the id is taken")
+	ErrFull   = errors.New("documents: the limit is reached")
+	ErrExists = errors.New("documents: the id exists already")
 )
 
 // Store holds documents. It belongs to one goroutine.

@@ -178,7 +178,7 @@ func (s *source) compileConditions(path string, m *Match) conditions {
 	for i := range m.Body {
 		spec, at := &m.Body[i], fmt.Sprintf("%s.body[%d]", path, i)
 		if spec.Name != "" {
-			s.add(at+".name", "belongs to headers and query; the place in a body is jsonPointer")
+			s.add(at+".name", "is allowed in headers and query only; use jsonPointer for a body")
 		}
 		b := bodyCondition{whole: spec.JSONPointer == nil, comparison: s.compileComparison(at, spec)}
 		if !b.whole {
@@ -197,7 +197,7 @@ func (s *source) compileNamed(path string, specs []Condition, problem func(strin
 			s.add(at+".name", "%s", text)
 		}
 		if spec.JSONPointer != nil {
-			s.add(at+".jsonPointer", "belongs to body")
+			s.add(at+".jsonPointer", "is allowed in body only")
 		}
 		list = append(list, namedCondition{spec.Name, s.compileComparison(at, spec)})
 	}

@@ -190,9 +190,9 @@ func (s *source) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 		switch {
 		case !known:
 			s.lines[at] = key.Line
-			s.misread(at, "there is no such field; fields are %s", strings.Join(names(v.Type()), ", "))
+			s.misread(at, "unknown field; allowed: %s", strings.Join(names(v.Type()), ", "))
 		case twice:
-			s.add(at, "is given again in line %d; first in line %d", key.Line, first)
+			s.add(at, "is a duplicate in line %d; first in line %d", key.Line, first)
 		default:
 			s.decode(value, v.Field(index), at)
 		}

@@ -10,7 +10,7 @@ func fieldNameProblem(name string) string {
 	case rest == "":
 		return "is missing"
 	case pseudo && name != ":method" && name != ":path" && name != ":authority" && name != ":scheme":
-		return name + " is no pseudo-header field of a request"
+		return name + " is not a pseudo-header field of a request"
 	}
 	for _, c := range []byte(rest) {
 		switch {
@@ -18,7 +18,7 @@ func fieldNameProblem(name string) string {
 			return "must be in lower case (RFC 9113 section 8.2.1)"
 		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
 		default:
-			return "has a character that no field name has (RFC 9110 section 5.1)"
+			return "has a character that is not allowed in field names (RFC 9110 section 5.1)"
 		}
 	}
 	return ""
@@ -33,9 +33,9 @@ var connectionFields = map[string]bool{
 func responseFieldProblem(name string) string {
 	switch {
 	case strings.HasPrefix(name, ":"):
-		return "is a pseudo-header field; the status is in status"
+		return "is a pseudo-header field; set status instead"
 	case connectionFields[name]:
-		return name + " has no place in HTTP/2 (RFC 9113 section 8.2.2)"
+		return name + " is not allowed in HTTP/2 (RFC 9113 section 8.2.2)"
 	case name == "content-length":
 		return "is computed"
 	}

@@ -56,7 +56,7 @@ func readBounded(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > most {
-		return nil, fmt.Errorf("%s has %d bytes; %d are allowed", name, info.Size(), most)
+		return nil, fmt.Errorf("%s has %d bytes; allowed: at most %d", name, info.Size(), most)
 	}
 	return os.ReadFile(name)
 }
@@ -91,7 +91,7 @@ func (s *source) compile(f *File, dir string) *Set {
 		}
 	}
 	if len(f.Rules) > MaxRules {
-		s.add("rules", "there are %d; %d are allowed", len(f.Rules), MaxRules)
+		s.add("rules", "%d entries; allowed: at most %d", len(f.Rules), MaxRules)
 		return set
 	}
 	seen := map[string]int{}
@@ -100,7 +100,7 @@ func (s *source) compile(f *File, dir string) *Set {
 		path := fmt.Sprintf("rules[%d]", i)
 		name := f.Rules[i].Name
 		if first, twice := seen[name]; twice && name != "" {
-			s.add(path+".name", "%q is the name of rules[%d] already", name, first)
+			s.add(path+".name", "%q is already the name of rules[%d]", name, first)
 		}
 		seen[name] = i
 		r := s.compileRule(path, &f.Rules[i], i, dir)
@@ -128,7 +128,7 @@ func (s *source) compileHead(f *File) {
 		s.add("kind", "must be %s", Kind)
 	}
 	if len(f.Rules) == 0 {
-		s.add("rules", "there are none")
+		s.add("rules", "at least one rule is required")
 	}
 	l := f.Listen
 	if l == nil {

@@ -41,7 +41,7 @@ func parsePattern(s string) (pattern, error) {
 		return pattern{}, fmt.Errorf("%q does not begin with /", s)
 	}
 	if strings.ContainsAny(s, "?#") {
-		return pattern{}, errors.New("has no query; conditions on it are in match.query")
+		return pattern{}, errors.New("must not have a query; use match.query")
 	}
 	p := pattern{class: exactPath, exact: s}
 	rest, below := strings.CutSuffix(s, "/**")
@@ -56,7 +56,7 @@ func parsePattern(s string) (pattern, error) {
 		if seg.param {
 			for _, known := range p.params {
 				if known == seg.literal {
-					return pattern{}, fmt.Errorf("{%s} stands twice in it", known)
+					return pattern{}, fmt.Errorf("{%s} is in it twice", known)
 				}
 			}
 			p.params = append(p.params, seg.literal)
@@ -70,14 +70,14 @@ func parsePattern(s string) (pattern, error) {
 func parseSegment(part string) (segment, error) {
 	if part == "**" || !strings.ContainsAny(part, "{}*") {
 		if part == "**" {
-			return segment{}, errors.New("** stands at the end only")
+			return segment{}, errors.New("** is allowed at the end only")
 		}
 		return segment{literal: part}, nil
 	}
 	name, ok := strings.CutPrefix(part, "{")
 	name, closed := strings.CutSuffix(name, "}")
 	if !ok || !closed || !paramName.MatchString(name) {
-		return segment{}, fmt.Errorf("segment %q is neither {name} nor free of {, } and *", part)
+		return segment{}, fmt.Errorf("segment %q must be {name}, or must not contain {, } and *", part)
 	}
 	return segment{literal: name, param: true}, nil
 }

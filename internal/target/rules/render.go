@@ -53,10 +53,10 @@ func (e *Engine) render(c *Call, r *rule, resp *response, status int) {
 }
 
 func badValue(name string) string {
-	return "header " + name + ": a value with a control character, or a blank at an end"
+	return "header " + name + ": the value contains a control character, or begins or ends with a space"
 }
 
-const errTooLong = "body: the holes make it longer than 16 MiB"
+const errTooLong = "body: with the values of its placeholders, it is longer than 16 MiB"
 
 // tooLong reports that a body with holes is over maxAnswer, and perhaps cut.
 func tooLong(resp *response, body []byte) bool {

@@ -61,7 +61,7 @@ func (s *source) compileResource(path string, spec *Resource, sc scope) *resourc
 	}
 	i := slices.Index(actionNames, spec.Action)
 	if i < 0 {
-		s.add(path+".action", "%q is none of %s", spec.Action, strings.Join(actionNames, ", "))
+		s.add(path+".action", "%q; allowed: %s", spec.Action, strings.Join(actionNames, ", "))
 		return r
 	}
 	r.action = action(i)
@@ -75,7 +75,7 @@ func (s *source) compileResource(path string, spec *Resource, sc scope) *resourc
 	}
 	r.absent = s.compileProblem(path+".absent", &absent, http.StatusNotFound, sc)
 	if r.action != actionList && (spec.Where != nil || spec.Limit != nil) {
-		s.add(path, "where and limit are for list")
+		s.add(path, "where and limit are allowed with list only")
 	}
 	if spec.Limit != nil {
 		r.limit = *spec.Limit
@@ -98,9 +98,9 @@ func (s *source) compileID(path string, spec *Resource, r *resource, sc scope) {
 	case spec.ID == "" && r.action == actionCreate:
 		r.generated = true
 	case spec.ID == "" && r.action != actionList:
-		s.add(path+".id", "is missing; only create makes one")
+		s.add(path+".id", "is required, except for create")
 	case spec.ID != "" && r.action == actionList:
-		s.add(path+".id", "list has none")
+		s.add(path+".id", "is not allowed with list")
 	}
 	sc.state = false
 	var err error

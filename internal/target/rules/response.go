@@ -85,13 +85,13 @@ func (s *source) compileFaults(path string, spec *Response, r *response) {
 	}
 	r.unanswered, r.reset, r.close = add(spec.Unanswered), add(spec.Reset), add(spec.Close)
 	if sum > 1+1e-9 {
-		s.add(path, "unanswered, reset and close are over 1 together")
+		s.add(path, "unanswered, reset and close: their sum is above 1")
 	}
 }
 
 func (s *source) onlyProblem(path string, spec *Response) {
 	if spec.Status != nil || spec.Headers != nil || spec.Body != nil || spec.BodyFile != "" || spec.Script != nil {
-		s.add(path+".problem", "goes with none of status, headers, body, bodyFile and script")
+		s.add(path+".problem", "cannot be used with status, headers, body, bodyFile or script")
 	}
 }
 
@@ -107,7 +107,7 @@ func (s *source) compileHeaders(path string, spec *Response, r *response, sc sco
 		s.addAll(at+".value", err)
 		constant, ok := value.constant()
 		if ok && !validValue([]byte(constant)) {
-			s.add(at+".value", "has a control character, or a blank at an end (RFC 9113 section 8.2.1)")
+			s.add(at+".value", "contains a control character, or begins or ends with a space (RFC 9113 section 8.2.1)")
 		}
 		switch h.Name {
 		case "location":
@@ -142,7 +142,7 @@ func (s *source) compileBody(path string, spec *Response, r *response, sc scope,
 	content := ""
 	switch {
 	case spec.Body != nil && spec.BodyFile != "":
-		s.add(path+".bodyFile", "body is given too")
+		s.add(path+".bodyFile", "cannot be used with body")
 		return
 	case spec.Body != nil:
 		content = *spec.Body

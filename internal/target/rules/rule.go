@@ -84,7 +84,7 @@ func (s *source) compileRule(path string, spec *Rule, index int, dir string) *ru
 		s.add(path+".name", "is empty")
 	}
 	if m := spec.Match.Method; m != "" && fieldNameProblem(lower(m)) != "" {
-		s.add(path+".match.method", "%q is no method (RFC 9110 section 9.1)", m)
+		s.add(path+".match.method", "%q is not a method (RFC 9110 section 9.1)", m)
 	}
 	var err error
 	if r.path, err = parsePattern(spec.Match.Path); err != nil {
@@ -98,7 +98,7 @@ func (s *source) compileRule(path string, spec *Rule, index int, dir string) *ru
 	list := spec.Responses
 	switch {
 	case len(list) == 0 && spec.Resource == nil && s.isRead(path):
-		s.add(path, "has neither responses nor a resource")
+		s.add(path, "must have responses or a resource")
 	case len(list) == 0:
 		list = []Response{{}}
 	}

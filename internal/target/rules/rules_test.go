@@ -341,7 +341,7 @@ rules:
 		{"PUT /c/n\n\n{\"v\":", "400 INVALID_MSG_FORMAT"},
 		{"PATCH /c/n\n\n{\"w\":5}", "200\ncontent-type: application/json\n\n{\"v\":4,\"w\":5}"},
 		{"PATCH /c/n\ncontent-type: application/json-patch+json\n\n[{\"op\":\"remove\",\"path\":\"/v\"}]", "200\ncontent-type: application/json\n\n{\"w\":5}"},
-		{"PATCH /c/n\ncontent-type: application/json-patch+json\n\n[{\"op\":\"remove\",\"path\":\"/v\"}]", "409 does not go with"},
+		{"PATCH /c/n\ncontent-type: application/json-patch+json\n\n[{\"op\":\"remove\",\"path\":\"/v\"}]", "409 does not fit"},
 		{"PATCH /c/n\n\n[", "400 INVALID_MSG_FORMAT"},
 		{"UPDATE /c/n\n\n[1]", "200\ncontent-type: application/json\n\n[1]"},
 		{"UPDATE /c/m\n\n[1]", "410 GONE"},

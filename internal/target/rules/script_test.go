@@ -39,7 +39,7 @@ rules:
 		{"GET /a/b\n\nfail", "500 it fails"},
 		{"GET /a/b\n\nloop", "500 the script's limit of "},
 		{"GET /a/b\n\nbad", "500 header \"h\""},
-		{"GET /a/b\n\nte", "500 no place in HTTP/2"},
+		{"GET /a/b\n\nte", "500 is not allowed in HTTP/2"},
 		{"GET /a/b\n\ny", "200\nh: b\ncontent-type: text/plain\nold: GET200\n\nsaid y7"},
 		{"POST /c\n\n{\"a\":1}", "201\nlocation: /c/x\ncontent-type: application/json\n\n{\"a\":1} "},
 	} {
