@@ -40,7 +40,7 @@ func TestExplainUnknown(t *testing.T) {
 		"spec.templatez":                   "spec has no field \"templatez\"; did you mean templates?\n",
 		"spec.template":                    "spec has no field \"template\"; did you mean templates?\n\"template\" is at spec.chains.steps.parallel.template, spec.chains.steps.template\n",
 		"spec.chains.jsonpointer":          "spec.chains has no field \"jsonpointer\"; it has cookies, maxInFlight, ...",
-		"spec.runner.podTemplate.spec":        "spec.runner.podTemplate is as Kubernetes has it: kubectl explain tells what is in it\n",
+		"spec.runner.podTemplate.spec":     "spec.runner.podTemplate is as Kubernetes has it: kubectl explain tells what is in it\n",
 		"spec.chains.name.first":           "spec.chains.name has no fields, it is of type string\n",
 		"spek":                             "a LoadTest has no field \"spek\"; did you mean spec?\n",
 		"spec..chains":                     "spec has no field \"\"; it has activeDeadlineSeconds, ...",

@@ -113,7 +113,7 @@ func TestTargetExitCodes(t *testing.T) {
 		want int
 		say  string
 	}{
-		{"-f " + bad, 1, "rules[0].response (line 6): there is no such field"},
+		{"-f " + bad, 1, "rules[0].response (line 6): unknown field"},
 		{"-f " + bad, 1, "rules[0].match.path (line 5): \"a\" does not begin with /"},
 		{"-f " + bad + ".not", 1, "no such file"},
 		{"--listen 127.0.0.1:0 --record " + bad + "/x", 5, "--record"},

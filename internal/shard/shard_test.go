@@ -382,7 +382,7 @@ func TestDealToSome(t *testing.T) {
 
 func TestDealRefuses(t *testing.T) {
 	for want, members := range map[string][]int{
-		"at least one shard":                                        nil,
+		"at least one shard":                                       nil,
 		"shard -1: must be from 0 to 255":                          {-1, 0},
 		"shard 256: must be from 0 to 255":                         {0, 256},
 		"shard 1 follows 2: shards must be sorted, each once":      {0, 2, 1},
