@@ -16,46 +16,55 @@ import (
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
-// TestGettingStarted runs the commands of docs/getting-started.md in their order, in one shell, as a reader does, and compares what they
-// print with what the page prints. It comes after TestInstall: the cluster has no h2surge, and the page ends without one.
+// TestGettingStarted runs the commands of README.md and docs/getting-started.md in their order, in one shell, as a reader does, and
+// compares what they print with what the page prints. It comes after TestInstall: the cluster has no h2surge, and the page ends without
+// one.
 func TestGettingStarted(t *testing.T) {
 	if os.Getenv("E2E_CLUSTER") != "own" {
 		t.Skip("SKIPPED: the page brings up the cluster of hack/cluster; this run has another")
 	}
-	const root, file = "../..", "docs/getting-started.md"
-	text, err := os.ReadFile(root + "/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := markdown.Parse(file, string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var commands []markdown.Command
-	for _, b := range page.Blocks {
-		if b.Language == "console" && b.Marked("run") {
-			commands = append(commands, b.Commands()...)
-		}
-	}
-	if len(commands) < 10 {
-		t.Fatalf("%s has %d commands that run", file, len(commands))
-	}
+	const root = "../.."
 	t.Cleanup(func() { // of a page that stopped halfway; nothing is left of one that did not
 		for _, args := range []string{"delete loadtest quickstart", "delete -k ../../config/target", "delete -k ../../config/default"} {
 			_ = exec.Command("kubectl", append(strings.Fields(args), "--ignore-not-found", "--timeout=60s")...).Run()
 		}
 	})
 	sh := newShell(t, root)
-	for _, c := range commands {
-		begun := time.Now()
-		out, status := sh.run(c.Text)
-		t.Logf("$ %s (%v)\n%s", c.Text, time.Since(begun).Round(100*time.Millisecond), out)
-		if status != "0" {
-			t.Fatalf("%s:%d: %s: status %s", file, c.Line, c.Text, status)
+	sh.runPage("README.md", 2)
+	sh.runPage("docs/getting-started.md", 20)
+}
+
+// runPage runs the commands of a page's blocks that are marked with "run"; there must be so many at least.
+func (s *shell) runPage(file string, atLeast int) {
+	s.Helper()
+	text, err := os.ReadFile("../../" + file)
+	if err != nil {
+		s.Fatal(err)
+	}
+	page, err := markdown.Parse(file, string(text))
+	if err != nil {
+		s.Fatal(err)
+	}
+	n := 0
+	for _, b := range page.Blocks {
+		if b.Language != "console" || !b.Marked("run") {
+			continue
 		}
-		if wrong := unlike(c.Output, out); wrong != "" {
-			t.Errorf("%s:%d: %s: %s", file, c.Line, c.Text, wrong)
+		for _, c := range b.Commands() {
+			n++
+			begun := time.Now()
+			out, status := s.run(c.Text)
+			s.Logf("$ %s (%v)\n%s", c.Text, time.Since(begun).Round(100*time.Millisecond), out)
+			if status != "0" {
+				s.Fatalf("%s:%d: %s: status %s", file, c.Line, c.Text, status)
+			}
+			if wrong := unlike(c.Output, out); wrong != "" {
+				s.Errorf("%s:%d: %s: %s", file, c.Line, c.Text, wrong)
+			}
 		}
+	}
+	if n < atLeast {
+		s.Errorf("%s has %d commands that run, want at least %d", file, n, atLeast)
 	}
 }
 
