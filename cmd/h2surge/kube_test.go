@@ -429,3 +429,69 @@ func TestKubeEverywhere(t *testing.T) {
 		t.Errorf("%+v", f.asked)
 	}
 }
+
+func TestKubeList(t *testing.T) {
+	of := func(namespace, name string, change func(*v1alpha1.LoadTest)) *v1alpha1.LoadTest {
+		lt := loadTest(change)
+		lt.Namespace, lt.Name = namespace, name
+		return lt
+	}
+	objects := []client.Object{
+		of("default", "old", func(lt *v1alpha1.LoadTest) {
+			ends(lt)
+			lt.Labels = map[string]string{"app": "pcf"}
+			lt.CreationTimestamp = metav1.NewTime(noon.Add(-48 * time.Hour))
+			lt.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionPassed, Status: metav1.ConditionTrue}}
+		}),
+		of("default", "new", begins),
+		of("core", "fresh", func(*v1alpha1.LoadTest) {}),
+	}
+	for _, tc := range []struct {
+		args, out, errs string
+		code            int
+	}{
+		{"list", "NAME   PHASE       SHARDS   RATE   P50   P99   ERRORS   PASSED   AGE\n" +
+			"new    Running     1/1      1000   1ms   2ms   0%       -        60s\n" +
+			"old    Completed   1/1      1000   1ms   2ms   0%       True     2d\n", "", 0},
+		{"ls -n core", "NAME    PHASE   SHARDS   RATE   P50   P99   ERRORS   PASSED   AGE\nfresh   -       -        -      -     -     -        -        60s\n", "", 0},
+		{"list -l app=pcf -o yaml", "kind: LoadTestList\nitems:\n  - apiVersion: h2surge.io/v1alpha1\n    kind: LoadTest\n    metadata:\n      name: old\n", "", 0},
+		{"list -n empty", "", "namespace empty has no LoadTests\n", 0},
+		{"list -n empty -o json", `"items": []`, "", 0},
+		{"list -A", "NAMESPACE   NAME    PHASE", "", 0},
+		{"list -l ((", "", "--selector: ", 1},
+		{"list -o wide", "", "-o: \"wide\" is not a format; allowed: text, json, yaml\n", 1},
+	} {
+		f := &fakeCluster{t: t, objects: objects}
+		code, out, errs := f.kubectl("", strings.Fields(tc.args)...)
+		if code != tc.code || !strings.Contains(out, tc.out) || !strings.Contains(errs, tc.errs) || (tc.errs == "") != (errs == "") {
+			t.Errorf("%s: exit code %d\n%s%s", tc.args, code, out, errs)
+		}
+	}
+}
+
+// The API server makes the name; the report and the messages have it.
+func TestKubeGenerateName(t *testing.T) {
+	for args, prefix := range map[string]string{
+		"run -f - --generate-name":                    "pcf-",
+		"run -f - --generate-name --name nightly":     "nightly-",
+		"run -f - --generate-name --name " + long44(): long44() + "-",
+	} {
+		f := &fakeCluster{t: t, objects: []client.Object{loadTest()}}
+		code, _, errs := f.kubectl(kubeManifest, strings.Fields(args)...)
+		name, _, _ := strings.Cut(strings.TrimPrefix(errs, "created LoadTest default/"), "\n")
+		if code != 0 || !strings.HasPrefix(name, prefix) || len(name) != len(prefix)+5 || !strings.Contains(errs, "watch "+name) {
+			t.Errorf("%s: exit code %d, %q", args, code, errs)
+		}
+		lt := &v1alpha1.LoadTest{}
+		if err := f.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, lt); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	f := &fakeCluster{t: t}
+	if code, _, errs := f.kubectl(kubeManifest, "run", "-f", "-", "--generate-name", "--name", long44()+"x"); code != 1 || !strings.HasPrefix(errs, "--name: ") {
+		t.Errorf("a prefix that is too long: exit code %d, %q", code, errs)
+	}
+}
+
+// long44 is the longest name that leaves space for - and five characters.
+func long44() string { return strings.Repeat("a", 44) }

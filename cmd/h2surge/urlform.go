@@ -120,7 +120,7 @@ func (u *urlForm) check() []string {
 
 // loadTest returns the LoadTest of the flags and the URLs.
 func (u *urlForm) loadTest(stdin io.Reader, urls ...string) (*v1alpha1.LoadTest, error) {
-	template, err := u.template(stdin)
+	request, err := u.request(stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (u *urlForm) loadTest(stdin io.Reader, urls ...string) (*v1alpha1.LoadTest,
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "command-line"},
 		Spec:       v1alpha1.LoadTestSpec{Targets: []v1alpha1.Target{target}, Rates: u.rates()},
 	}
-	inTurn(&lt.Spec, template, paths)
+	inTurn(&lt.Spec, request, paths)
 	return lt, nil
 }
 
@@ -158,8 +158,8 @@ func splitURL(raw string) (base, path string) {
 	return base, path
 }
 
-func (u *urlForm) template(stdin io.Reader) (v1alpha1.Template, error) {
-	t := v1alpha1.Template{Name: "request", Request: v1alpha1.Request{Method: "GET"}}
+func (u *urlForm) request(stdin io.Reader) (v1alpha1.Request, error) {
+	t := v1alpha1.Request{Method: "GET"}
 	if len(u.data) > 0 {
 		body, err := data(u.data, func(name string) ([]byte, error) {
 			content, err := readManifestFile(name, stdin)
@@ -227,8 +227,11 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 	return rates
 }
 
-// indexed is a template's place: each URL has one.
-var indexed = regexp.MustCompile(`^spec\.(templates|variables)\[\d+\]`)
+// Each URL has a chain with one step. Many URLs are the values of one variable.
+var (
+	requestPath  = regexp.MustCompile(`^spec\.chains\[\d+\]\.steps\[0\]\.request\.`)
+	variablePath = regexp.MustCompile(`^spec\.variables\[\d+\]`)
+)
 
 // mistakes names the flags that errors in fields come from.
 func (u *urlForm) mistakes(errs field.ErrorList) error {
@@ -267,10 +270,10 @@ func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
 		"spec.targets[0].connections":          "-c",
 		"spec.targets[0].maxConcurrentStreams": "-m",
 		"spec.targets[0].protocol":             "--h1",
-		"spec.templates[].path":                "URL",
-		"spec.templates[].body":                "-d",
-		"spec.templates[].method":              u.methodFlag(),
-		"spec.templates[].timeout":             "--timeout",
+		"request.path":                         "URL",
+		"request.body":                         "-d",
+		"request.method":                       u.methodFlag(),
+		"request.timeout":                      "--timeout",
 		main + ".requests":                     "-n",
 		main + ".duration":                     "-D",
 		"spec.rates[0].requestsPerSecond":      "--rps",
@@ -281,14 +284,14 @@ func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
 		names[field] = flag
 	}
 	for _, err := range errs {
-		name := indexed.ReplaceAllString(err.Field, "spec.$1[]")
+		name := variablePath.ReplaceAllString(requestPath.ReplaceAllString(err.Field, "request."), "variable")
 		below, connection := strings.CutPrefix(name, "spec.targets[0].")
 		switch {
 		case names[name] != "":
 			err.Field = names[name]
-		case strings.HasPrefix(name, "spec.templates[].headers"):
+		case strings.HasPrefix(name, "request.headers"):
 			err.Field = "-H"
-		case strings.HasPrefix(name, "spec.variables[]"):
+		case strings.HasPrefix(name, "variable"):
 			err.Field = "URL"
 		case connection && u.flagOf(below) != "":
 			err.Field = u.flagOf(below)

@@ -19,10 +19,9 @@ func TestURLForm(t *testing.T) {
 	// base is what "-n 1 -c 1 -m 1 http://h:1" stands for; a row changes it.
 	base := func(change func(*v1alpha1.LoadTestSpec)) v1alpha1.LoadTestSpec {
 		spec := v1alpha1.LoadTestSpec{
-			Targets:   []v1alpha1.Target{{Name: "target", URL: "http://h:1", Connections: ptr.To[int32](1), MaxConcurrentStreams: 1}},
-			Templates: []v1alpha1.Template{{Name: "request", Request: v1alpha1.Request{Method: "GET", Path: "/"}}},
-			Chains:    []v1alpha1.Chain{{Name: "request", Target: "target", Steps: []v1alpha1.Step{{Template: "request"}}}},
-			Rates:     []v1alpha1.Rate{{Name: "load", Requests: ptr.To[int64](1), ClosedLoop: &v1alpha1.ClosedLoop{}}},
+			Targets: []v1alpha1.Target{{Name: "target", URL: "http://h:1", Connections: ptr.To[int32](1), MaxConcurrentStreams: 1}},
+			Chains:  []v1alpha1.Chain{{Name: "request", Target: "target", Steps: []v1alpha1.Step{{Name: "request", Request: &v1alpha1.Request{Method: "GET", Path: "/"}}}}},
+			Rates:   []v1alpha1.Rate{{Name: "load", Requests: ptr.To[int64](1), ClosedLoop: &v1alpha1.ClosedLoop{}}},
 		}
 		change(&spec)
 		return spec
@@ -58,19 +57,39 @@ func TestURLForm(t *testing.T) {
 			}
 		})},
 		{"path, query, fragment and dollars", nil, "http://h:1/a/${b}?c=$d#e", base(func(s *v1alpha1.LoadTestSpec) {
-			s.Templates[0].Path = "/a/$${b}?c=$$d"
+			s.Chains[0].Steps[0].Request.Path = "/a/$${b}?c=$$d"
 		})},
-		{"a query alone", nil, "http://h:1?c=d", base(func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/?c=d" })},
+		{"a query alone", nil, "http://h:1?c=d", base(func(s *v1alpha1.LoadTestSpec) { s.Chains[0].Steps[0].Request.Path = "/?c=d" })},
 		{"headers", []string{"-H", "x-a: b: c ", "-H", "x-d:e", "-H", ":method: PUT", "-H", "x-$: $"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
-			s.Templates[0].Method = "PUT"
-			s.Templates[0].Headers = []v1alpha1.Header{{Name: "x-a", Value: new("b: c")}, {Name: "x-d", Value: new("e")}, {Name: "x-$", Value: new("$$")}}
+			s.Chains[0].Steps[0].Request.Method = "PUT"
+			s.Chains[0].Steps[0].Request.Headers = []v1alpha1.Header{{Name: "x-a", Value: new("b: c")}, {Name: "x-d", Value: new("e")}, {Name: "x-$", Value: new("$$")}}
 		})},
 		{"a body", []string{"-d", "@" + body}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
-			s.Templates[0].Method, s.Templates[0].Body = "POST", `{"cost":"$$$${x}"}`
+			s.Chains[0].Steps[0].Request.Method, s.Chains[0].Steps[0].Request.Body = "POST", `{"cost":"$$$${x}"}`
 		})},
 		{"a body with another method", []string{"-d", "@" + body, "-H", ":method: PATCH"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
-			s.Templates[0].Method, s.Templates[0].Body = "PATCH", `{"cost":"$$$${x}"}`
+			s.Chains[0].Steps[0].Request.Method, s.Chains[0].Steps[0].Request.Body = "PATCH", `{"cost":"$$$${x}"}`
 		})},
+		{"a body of text", []string{"-d", "a=1", "-d", "b=$2"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Chains[0].Steps[0].Request.Method, s.Chains[0].Steps[0].Request.Body = "POST", "a=1&b=$$2"
+		})},
+		{"an empty body", []string{"-d", ""}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Chains[0].Steps[0].Request.Method = "POST"
+		})},
+		{"a method, with a body too", []string{"-X", "PUT", "-d", "x", "--timeout", "2"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			r := s.Chains[0].Steps[0].Request
+			r.Method, r.Body, r.Timeout = "PUT", "x", duration(2*time.Second)
+		})},
+		{"a rate below one per second", []string{"--rps", "0.5"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Rates = []v1alpha1.Rate{{Name: "load", Requests: ptr.To[int64](1), RequestsPer: &v1alpha1.RequestsPer{Count: 1, Period: *duration(2 * time.Second)}}}
+		})},
+		{"a rate with decimals", []string{"--rps", "33.30"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Rates = []v1alpha1.Rate{{Name: "load", Requests: ptr.To[int64](1), RequestsPer: &v1alpha1.RequestsPer{Count: 333, Period: *duration(10 * time.Second)}}}
+		})},
+		{"a whole rate with decimals", []string{"--rps", "500.0"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Rates = []v1alpha1.Rate{{Name: "load", Requests: ptr.To[int64](1), RequestsPerSecond: ptr.To[int64](500)}}
+		})},
+		{"a rate of zero", []string{"--rps", "0"}, "http://h:1", base(func(*v1alpha1.LoadTestSpec) {})},
 		{"HTTP/1.1", []string{"--h1", "--insecure"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Protocol = v1alpha1.ProtocolHTTP1
 		})},
@@ -80,12 +99,14 @@ func TestURLForm(t *testing.T) {
 		})},
 		{"HTTP/1.1 with a body is not pipelined", []string{"--h1", "-m", "8", "-d", "@" + body}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Protocol, s.Targets[0].MaxConcurrentStreams = v1alpha1.ProtocolHTTP1, 8
-			s.Templates[0].Method, s.Templates[0].Body = "POST", `{"cost":"$$$${x}"}`
+			s.Chains[0].Steps[0].Request.Method, s.Chains[0].Steps[0].Request.Body = "POST", `{"cost":"$$$${x}"}`
 		})},
 		{"a connection for each request", []string{"--h1", "--no-keepalive"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Protocol, s.Targets[0].HTTP1 = v1alpha1.ProtocolHTTP1, &v1alpha1.HTTP1{KeepAlive: ptr.To(false)}
 		})},
-		{"https", nil, "https://h/a", base(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].URL, s.Templates[0].Path = "https://h", "/a" })},
+		{"https", nil, "https://h/a", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].URL, s.Chains[0].Steps[0].Request.Path = "https://h", "/a"
+		})},
 		{"https that may end in HTTP/1.1", []string{"--insecure", "-m", "100"}, "HTTPS://h", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].URL, s.Targets[0].MaxConcurrentStreams = "HTTPS://h", 100
 			s.Targets[0].TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
@@ -142,7 +163,7 @@ func TestURLForm(t *testing.T) {
 		{"a socket", []string{"--unix", "/run/s"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].ConnectTo = "unix:/run/s" })},
 		{"not a URL is left to compile", nil, "h:1/x", base(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].URL = "h:1/x" })},
 		{"IPv6", nil, "http://[::1]:8080/x", base(func(s *v1alpha1.LoadTestSpec) {
-			s.Targets[0].URL, s.Templates[0].Path = "http://[::1]:8080", "/x"
+			s.Targets[0].URL, s.Chains[0].Steps[0].Request.Path = "http://[::1]:8080", "/x"
 		})},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -184,10 +205,10 @@ func TestSeveralURLs(t *testing.T) {
 	}
 	s := &lt.Spec
 	var got []string
-	for i, c := range s.Chains {
-		got = append(got, c.Name+" "+c.Steps[0].Template+" "+s.Templates[i].Name+" "+s.Templates[i].Method+" "+s.Templates[i].Path+" "+s.Templates[i].Body)
+	for _, c := range s.Chains {
+		got = append(got, c.Name+" "+c.Steps[0].Name+" "+c.Steps[0].Request.Method+" "+c.Steps[0].Request.Path+" "+c.Steps[0].Request.Body)
 	}
-	want := []string{"request-1 request-1 request-1 POST /a?$$b b", "request-2 request-2 request-2 POST / b", "request-3 request-3 request-3 POST /c b"}
+	want := []string{"request-1 request-1 POST /a?$$b b", "request-2 request-2 POST / b", "request-3 request-3 POST /c b"}
 	if diff := cmp.Diff(want, got); diff != "" || s.Targets[0].URL != "http://h:1" {
 		t.Errorf("target %s, chains (-want +got):\n%s", s.Targets[0].URL, diff)
 	}
@@ -199,8 +220,8 @@ func TestSeveralURLs(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = &lt.Spec
-	if len(s.Chains) != 1 || s.Templates[0].Path != "${path}" || len(s.Variables[0].List.Values) != len(many) || s.Variables[0].List.Values[2] != "/$$" {
-		t.Errorf("%+v, %+v", s.Templates, s.Variables)
+	if len(s.Chains) != 1 || s.Chains[0].Steps[0].Request.Path != "${path}" || len(s.Variables[0].List.Values) != len(many) || s.Variables[0].List.Values[2] != "/$$" {
+		t.Errorf("%+v, %+v", s.Chains, s.Variables)
 	}
 }
 

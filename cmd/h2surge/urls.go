@@ -74,23 +74,25 @@ func paths(urls []string) (base string, out []string, err error) {
 	return base, out, nil
 }
 
-// inTurn makes the requests: one after another over all paths, again and again.
-func inTurn(spec *v1alpha1.LoadTestSpec, like v1alpha1.Template, paths []string) {
+// inTurn adds a chain for each path, so that each worker requests the paths in turn. Many paths are the values of a variable of one chain.
+func inTurn(spec *v1alpha1.LoadTestSpec, like v1alpha1.Request, paths []string) {
 	if len(paths) > manyURLs {
 		spec.Variables = []v1alpha1.Variable{{Name: "path", List: &v1alpha1.ValueList{Values: paths}}}
-		paths, like.Path = paths[:1], "${path}"
-	} else {
-		like.Path = ""
+		like.Path = "${path}"
+		addChain(spec, "request", like)
+		return
 	}
 	for i, path := range paths {
-		t := *like.DeepCopy()
-		if t.Path == "" {
-			t.Path = literal(path)
-		}
+		name := "request"
 		if len(paths) > 1 {
-			t.Name = fmt.Sprintf("%s-%d", like.Name, i+1)
+			name = fmt.Sprintf("request-%d", i+1)
 		}
-		spec.Templates = append(spec.Templates, t)
-		spec.Chains = append(spec.Chains, v1alpha1.Chain{Name: t.Name, Target: "target", Steps: []v1alpha1.Step{{Template: t.Name}}})
+		r := *like.DeepCopy()
+		r.Path = literal(path)
+		addChain(spec, name, r)
 	}
+}
+
+func addChain(spec *v1alpha1.LoadTestSpec, name string, r v1alpha1.Request) {
+	spec.Chains = append(spec.Chains, v1alpha1.Chain{Name: name, Target: "target", Steps: []v1alpha1.Step{{Name: name, Request: &r}}})
 }

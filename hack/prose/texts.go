@@ -75,7 +75,7 @@ func classify(file string) kind {
 		return goAPI
 	case strings.HasSuffix(base, ".go"):
 		return goProgram
-	case strings.HasSuffix(base, ".md"), in("charts", "config"), strings.HasPrefix(base, "help") && in("cmd/h2surge/testdata"):
+	case strings.HasSuffix(base, ".md"), in("charts", "config"), in("cmd/h2surge/testdata/help", "cmd/h2surge/testdata/messages.txt"):
 		return visiblePage
 	case base == "Makefile", strings.HasSuffix(base, ".sh"), in("hack/cluster") && !strings.Contains(base, "."):
 		return script
