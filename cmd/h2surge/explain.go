@@ -10,15 +10,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const explainLong = `Tell what a field of a LoadTest means: its type, what values it may have, and the
-fields below it. It is "kubectl explain" without a cluster. PATH is the names from the
-top, with dots between them; loadtest. before them, and indices, may be there.`
+const explainLong = `Explain a field of a LoadTest: its type, its allowed values, its meaning and the fields
+below it. No cluster is needed. PATH is the path of the field, such as
+spec.chains.steps. A path from an error message works too: h2surge ignores indices and a
+leading loadtest.`
 
 func newExplainCommand() *cobra.Command {
 	recursive := false
 	cmd := &cobra.Command{
 		Use:   "explain [PATH]",
-		Short: "Tell what a field of a manifest means",
+		Short: "Explain a field of a manifest",
 		Long:  explainLong,
 		Example: `  h2surge explain
   h2surge explain spec.templates.capture.jsonPointer
@@ -37,7 +38,7 @@ func newExplainCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&recursive, "recursive", false, "list all fields below, not only the next ones")
+	cmd.Flags().BoolVar(&recursive, "recursive", false, "list all fields below, not only the next level")
 	return cmd
 }
 
@@ -79,17 +80,17 @@ func noField(root *openAPI, parent explained, name string) error {
 	}
 	if len(inside.Properties) == 0 {
 		if inside.Open {
-			return usagef("%s is as Kubernetes has it: kubectl explain tells what is in it", where)
+			return usagef("%s has the fields of Kubernetes: use kubectl explain", where)
 		}
-		return usagef("%s has no fields, it is of type %s", where, parent.typeName())
+		return usagef("%s has no fields: its type is %s", where, parent.typeName())
 	}
 	names := slices.Sorted(maps.Keys(inside.Properties))
-	lines := []string{fmt.Sprintf("%s has no field %q; it has %s", where, name, strings.Join(names, ", "))}
+	lines := []string{fmt.Sprintf("%s has no field %q; allowed: %s", where, name, strings.Join(names, ", "))}
 	if near := nearest(name, names); near != "" {
 		lines[0] = fmt.Sprintf("%s has no field %q; did you mean %s?", where, name, near)
 	}
 	if elsewhere := pathsTo(root, name); len(elsewhere) > 0 {
-		lines = append(lines, fmt.Sprintf("%q is at %s", name, strings.Join(elsewhere[:min(len(elsewhere), 5)], ", ")))
+		lines = append(lines, fmt.Sprintf("%q is a field of: %s", name, strings.Join(elsewhere[:min(len(elsewhere), 5)], ", ")))
 	}
 	return &exitError{code: 1, lines: lines}
 }

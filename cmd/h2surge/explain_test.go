@@ -38,13 +38,13 @@ func TestExplainTop(t *testing.T) {
 func TestExplainUnknown(t *testing.T) {
 	for path, want := range map[string]string{
 		"spec.templatez":                   "spec has no field \"templatez\"; did you mean templates?\n",
-		"spec.template":                    "spec has no field \"template\"; did you mean templates?\n\"template\" is at spec.chains.steps.parallel.template, spec.chains.steps.template\n",
-		"spec.chains.jsonpointer":          "spec.chains has no field \"jsonpointer\"; it has cookies, maxInFlight, ...",
-		"spec.runner.podTemplate.spec":     "spec.runner.podTemplate is as Kubernetes has it: kubectl explain tells what is in it\n",
-		"spec.chains.name.first":           "spec.chains.name has no fields, it is of type string\n",
+		"spec.template":                    "spec has no field \"template\"; did you mean templates?\n\"template\" is a field of: spec.chains.steps.parallel.template, spec.chains.steps.template\n",
+		"spec.chains.jsonpointer":          "spec.chains has no field \"jsonpointer\"; allowed: cookies, maxInFlight, ...",
+		"spec.runner.podTemplate.spec":     "spec.runner.podTemplate has the fields of Kubernetes: use kubectl explain\n",
+		"spec.chains.name.first":           "spec.chains.name has no fields: its type is string\n",
 		"spek":                             "a LoadTest has no field \"spek\"; did you mean spec?\n",
-		"spec..chains":                     "spec has no field \"\"; it has activeDeadlineSeconds, ...",
-		"metadata.labels.team":             "metadata.labels has no fields, it is of type map[string]string\n",
+		"spec..chains":                     "spec has no field \"\"; allowed: activeDeadlineSeconds, ...",
+		"metadata.labels.team":             "metadata.labels has no fields: its type is map[string]string\n",
 		"spec.templates.capture.jsonpoint": "spec.templates.capture has no field \"jsonpoint\"; did you mean jsonPointer?\n",
 	} {
 		got := h2surge(t, nil, nil, "explain", path)

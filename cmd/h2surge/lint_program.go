@@ -152,8 +152,8 @@ func (p *programLint) steps() {
 	}
 }
 
-// placeInPlan is what errors of the program's builder begin with.
-var placeInPlan = regexp.MustCompile(`^([A-Za-z]+(?:\.[A-Za-z]+|\[\d+\])*)(?:, a hole)?(?:: )(?s:(.*))$`)
+// placeInPlan matches the start of errors from the program's builder.
+var placeInPlan = regexp.MustCompile(`^([A-Za-z]+(?:\.[A-Za-z]+|\[\d+\])*)(?:, a \w+)?(?:: )(?s:(.*))$`)
 
 func cutPlace(s string) (place, detail string) {
 	m := placeInPlan.FindStringSubmatch(s)

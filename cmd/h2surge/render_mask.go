@@ -120,7 +120,7 @@ func (m *masks) table(c *rv.CSV, name string) error {
 	}
 	rows, err := r.ReadAll()
 	if err != nil || len(rows) == 0 {
-		return fmt.Errorf("the Secret's %s is no table", path.Base(name)) // a message of csv's could quote it
+		return fmt.Errorf("the Secret's %s is not a table", path.Base(name)) // a message of csv's could quote it
 	}
 	columns := c.Columns
 	if len(columns) == 0 {

@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const schemaLong = `Print the JSON Schema (draft-07) of manifests, for editors: with it they complete names,
-show what fields mean, and mark mistakes. In a file, the first line
+const schemaLong = `Print the JSON Schema (draft-07) of manifests. With the schema, an editor completes
+names, shows descriptions and marks mistakes. The first line of a manifest can name the
+schema:
 
   # yaml-language-server: $schema=https://example.com/loadtest.json
 
-says where it is; editors whose YAML support is yaml-language-server understand that. A
-schema does not see everything: "h2surge lint" does.`
+Editors that use yaml-language-server read this line. The schema does not have the rules
+between fields: use "h2surge lint" for them.`
 
 func newSchemaCommand() *cobra.Command {
 	return &cobra.Command{

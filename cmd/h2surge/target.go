@@ -21,30 +21,30 @@ import (
 
 const targetLong = `Serve HTTP/2 without TLS (h2c, prior knowledge) for demonstrations and tests.
 
-POST to any path creates a resource below it: 201 with its path in "location".
-On such a path GET and HEAD answer 200, PUT and PATCH 204, DELETE 204, and all
-of them 404 once it is deleted. On other paths GET and HEAD answer 200, and
-PUT, PATCH and DELETE 404.
+POST to any path creates a resource below that path. The response is 201 with the path
+of the resource in "location". On a resource, GET and HEAD return 200, and PUT, PATCH
+and DELETE return 204. After DELETE, all of them return 404. On other paths, GET and
+HEAD return 200, and PUT, PATCH and DELETE return 404. With --body-size above 0, PUT and
+PATCH on a resource return 200 with a body of that size.
 
-With --body-size above 0, PUT and PATCH answer 200 with such a body, too.
+--unanswered and --not-found select requests at random. These requests change nothing.
+The stream of an unanswered request stays open until the client resets it, and counts
+against --max-concurrent-streams.
 
-A request hit by --unanswered or --not-found has no effect. Its stream stays
-open until the client resets it, and counts against --max-concurrent-streams.
+With -f, a file of rules defines the responses, so that the target can simulate a
+network function: docs/target.md describes the format, and config/samples/targets has
+files for NRF, UDM, PCF, SMF and AMF. The faults of the flags apply in addition to the
+rules. Flags override the listen options of the file.
 
-With -f a file of rules says what is answered instead, so that the target can
-stand for a network function: docs/target.md has the format, and
-config/samples/targets has files for NRF, UDM, PCF, SMF and AMF. The faults of
-the flags come on top of what the rules do; flags that are given win over the
-file's listen options.
+--record writes each request as a line of JSON.
 
---record writes each request, as it arrived, as a line of JSON.
+--stats-listen serves GET /stats (counters as JSON, warm-up included) and POST /reset,
+which sets the counters to zero and keeps the resources.
 
---stats-listen serves GET /stats (JSON counts, warm-up included) and
-POST /reset, which sets the counts to zero and keeps the resources.
-
-SIGINT and SIGTERM end it with exit code 0. A mistake in the flags or in the
-file is exit code 1, an address that cannot be listened on, a CPU that cannot
-be had or a record that cannot be written is 5.`
+Exit codes:
+  0  SIGINT or SIGTERM ended the target
+  1  bad flags or bad file
+  5  the target cannot listen on the address, use the CPU or write the record`
 
 // targetFlags holds the flags that are not options of the target as they stand.
 type targetFlags struct {
@@ -86,19 +86,19 @@ func newTargetCommand() *cobra.Command {
 func (f *targetFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.file, "filename", "f", "", "`file` of rules (YAML)")
-	fl.StringVar(&f.record, "record", "", "`file` that gets a line of JSON for each request; it is made anew")
+	fl.StringVar(&f.record, "record", "", "`file` to write each request to, as a line of JSON; an existing file is overwritten")
 	fl.StringVar(&f.opts.Listen, "listen", target.DefaultListen, "`address` to listen on; port 0 picks a free one, which is printed")
 	fl.IntVar(&f.cpu, "cpu", -1, "pin the serving thread to this CPU `number` (Linux)")
-	fl.StringVar(&f.unanswered, "unanswered", "0%", "`part` of all requests that get no answer, such as 3% or 0.03")
-	fl.StringVar(&f.notFound, "not-found", "0%", "`part` of all requests answered with 404, drawn independently")
-	fl.Uint64Var(&f.opts.Seed, "seed", 0, "`seed` of the draws: the same requests, in order of arrival, are hit; 0 is random")
-	fl.DurationVar(&f.opts.Latency, "latency", 0, "delay of each answer")
-	fl.StringVar(&f.stall, "stall", "", "answer nothing for the last part of each period: `pause/period`, such as 500ms/10s")
-	fl.IntVar(&f.opts.BodySize, "body-size", 0, "`bytes` in the body of a 200; not given: a small JSON object")
-	fl.IntVar(&f.opts.MaxConcurrentStreams, "max-concurrent-streams", target.DefaultMaxConcurrentStreams, "`streams` a client may have open on a connection")
-	fl.IntVar(&f.opts.ResetsPerSecond, "resets-per-second", 0, "stream resets a client may send on a connection, after a burst of 1000; 0 is 33, -1 no bound")
+	fl.StringVar(&f.unanswered, "unanswered", "0%", "`share` of all requests that get no response, such as 3%")
+	fl.StringVar(&f.notFound, "not-found", "0%", "`share` of all requests that get 404, selected independently")
+	fl.Uint64Var(&f.opts.Seed, "seed", 0, "`seed` of the random selection: the same seed selects the same requests in order of arrival; 0 is random")
+	fl.DurationVar(&f.opts.Latency, "latency", 0, "delay of each response")
+	fl.StringVar(&f.stall, "stall", "", "send nothing at the end of each period: `pause/period`, such as 500ms/10s")
+	fl.IntVar(&f.opts.BodySize, "body-size", 0, "`bytes` in the body of a 200 (default: a small JSON object)")
+	fl.IntVar(&f.opts.MaxConcurrentStreams, "max-concurrent-streams", target.DefaultMaxConcurrentStreams, "`streams` that a client may have open on a connection")
+	fl.IntVar(&f.opts.ResetsPerSecond, "resets-per-second", 0, "stream resets per second that a client may send on a connection, after a burst of 1000; 0 is 33, -1 is unlimited")
 	fl.BoolVar(&f.opts.TrackBodies, "track-bodies", false, "count distinct and repeated POST bodies")
-	fl.StringVar(&f.statsListen, "stats-listen", "", "`address` of the counts over HTTP/1.1; not given: none")
+	fl.StringVar(&f.statsListen, "stats-listen", "", "`address` to serve the counters on, over HTTP/1.1 (default: none)")
 }
 
 // complete turns the flags into options.
