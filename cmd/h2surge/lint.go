@@ -172,7 +172,7 @@ func (l *linter) files(m *compile.Manifest) []compile.File {
 			absent[mount.Items[0].Field.String()] = true
 			at := mount.Items[0].Field
 			l.warnings(field.ErrorList{field.Invalid(at, field.OmitValueType{}, fmt.Sprintf(
-				"%s %q of namespace %q is not in the manifest, so that what it holds is not checked", mount.Kind, mount.Name, m.LoadTest.Namespace))})
+				"%s %q of namespace %q is not in the manifest, so its content is not checked", mount.Kind, mount.Name, m.LoadTest.Namespace))})
 		}
 	}
 	for _, err := range errs {

@@ -27,9 +27,9 @@ shards run in this process, with one worker for each CPU. --target-url replaces 
 addresses of the targets.
 
 With URLs, the flags are those of h2load. http:// means HTTP/2 without TLS (h2c, prior
-knowledge). https:// means the protocol that the server chooses, HTTP/2 or HTTP/1.1. Two
-flags differ from h2load: --rps is the rate of the whole test, not of one connection,
-and certificates are verified unless --insecure is given.
+knowledge). https:// means the protocol that the server chooses, HTTP/2 or HTTP/1.1.
+Differences from h2load: --rps is the rate of the whole test, not of one connection; -d
+takes the body or @FILE, as in curl; certificates are verified unless -k is given.
 
 h2surge writes the report to standard output, and progress, warnings and errors to
 standard error. The first interrupt (Ctrl-C) stops sending and waits for the responses

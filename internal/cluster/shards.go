@@ -112,7 +112,7 @@ func whereabouts(r *v1alpha1.RunnerStatus) string {
 
 // shardList has the shards with trouble first, then those that come or go; those that left are last.
 func shardList(m *Frame) list {
-	out := list{title: fmt.Sprintf("%5s  %-12s %-20s %-12s %8s %10s  %s", "SHARD", "STATE", "NODE", "CPUS", "LAG P99", "THROTTLED", "")}
+	out := list{title: fmt.Sprintf("%5s  %-12s %-20s %-16s %8s %10s  %s", "SHARD", "STATE", "NODE", "CPUS", "LAG P99", "THROTTLED", "")}
 	runners := slices.Clone(m.Test.Status.Runners)
 	slices.SortStableFunc(runners, func(a, b v1alpha1.RunnerStatus) int {
 		return cmp.Compare(interest(m.Test, &b), interest(m.Test, &a))
@@ -124,11 +124,11 @@ func shardList(m *Frame) list {
 			state = "Leaving"
 		}
 		if r.Exclusive {
-			cpus += " own"
+			cpus += " exclusive"
 		}
 		lag, throttled := m.health(r)
-		out.rows = append(out.rows, fmt.Sprintf("%5d  %-12s %-20s %-12s %8s %10s  %s", r.Shard, cut(orDash(state), 12), cut(orDash(r.Node), 20),
-			cut(orDash(cpus), 12), lag, throttled, plain(r.Message)))
+		out.rows = append(out.rows, fmt.Sprintf("%5d  %-12s %-20s %-16s %8s %10s  %s", r.Shard, cut(orDash(state), 12), cut(orDash(r.Node), 20),
+			cut(orDash(cpus), 16), lag, throttled, plain(r.Message)))
 	}
 	return out
 }

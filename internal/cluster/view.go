@@ -183,7 +183,7 @@ func healthList(m *Frame) list {
 			exclusive++
 		}
 	}
-	text := fmt.Sprintf("shards with CPUs of their own %d of %d", exclusive, len(st.Runners))
+	text := fmt.Sprintf("shards with exclusive CPUs %d of %d", exclusive, len(st.Runners))
 	if n := st.Shards; n != nil {
 		text += fmt.Sprintf(", ready %d of %d, lost %d", n.Ready, n.Desired, n.Lost)
 	}
