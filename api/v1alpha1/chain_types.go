@@ -95,6 +95,15 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.request) || has(self.name)",message="a step with a request needs a name"
 // +kubebuilder:validation:XValidation:rule="!has(self.parallel) || !(has(self.name) || has(self.target) || has(self.repeat) || has(self.retry) || has(self.onFailure) || (has(self.clearCookies) && self.clearCookies))",message="with parallel only thinkTime and when are possible beside it"
 type Step struct {
+	// name is the name of the step in results.
+	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.
+	// No other step of the chain may have the same name.
+	// It is needed with request. Default: the name of the template.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=50
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
 	// request is the request to send.
 	// A request that several steps share is better a template.
 	// +optional
@@ -113,15 +122,6 @@ type Step struct {
 	// +kubebuilder:validation:MinItems=2
 	// +kubebuilder:validation:MaxItems=16
 	Parallel []ParallelStep `json:"parallel,omitempty"`
-	// name is the name of the step in results.
-	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.
-	// No other step of the chain may have the same name.
-	// It is needed with request. Default: the name of the template.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=50
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	Name string `json:"name,omitempty"`
 	// target is the name of the target of the step.
 	// Default: the target of the chain.
 	// +optional

@@ -47,19 +47,18 @@ spec:
   targets:
     - name: a
       url: http://a
-  templates:
-    # field: about something that is not there
-    - name: t
-      bodyFrom:
-        configMap:
-          name: my-test-files
-          key: dir-body.bin
-        encoding: Binary
   chains:
     - name: c
       target: a
       steps:
-        - template: t
+        - name: t
+          # field: about something that is not there
+          request:
+            bodyFrom:
+              configMap:
+                name: my-test-files
+                key: dir-body.bin
+              encoding: Binary
   rates:
     - name: r
       closedLoop: {}
@@ -88,7 +87,7 @@ func TestOrigin(t *testing.T) {
 	d.Origin("spec.templates[0]", "requests[7]")
 	d.Spec().Chains[0].Weight = -1
 	_, _, err := d.Manifest()
-	want := "requests[7]: cannot be converted: spec.templates[0].path: must begin with / or with a capture\nspec.chains[0].weight: must be between 1 and 10000"
+	want := "requests[7]: cannot be converted: spec.chains[0].steps[0].request.path: must begin with / or with a capture\nspec.chains[0].weight: must be between 1 and 10000"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -19,6 +19,7 @@ func (d *Draft) Manifest() (out []byte, warnings []string, err error) {
 	if d.Failed() {
 		return nil, d.Warnings(), errors.Join(d.mistakes...)
 	}
+	d.inline()
 	if out, err = d.encode(); err != nil {
 		return nil, d.Warnings(), err
 	}

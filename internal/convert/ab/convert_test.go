@@ -32,7 +32,7 @@ func TestMistakes(t *testing.T) {
 		{"-p body.json -u body.json http://a/", "-u: excludes -p"},
 		{"-H nothing http://a/", "-H: must be of the form 'name: value'"},
 		{"-B here http://a/", "-B: cannot be converted: spec.targets[0].connecting.localAddresses[0]: must be IP addresses, without a zone"},
-		{"-s 9999 http://a/", "-s: cannot be converted: spec.templates[0].timeout: must be greater than 0 and at most 1h"},
+		{"-s 9999 http://a/", "-s: cannot be converted: spec.chains[0].steps[0].request.timeout: must be greater than 0 and at most 1h"},
 		{"http://", "URL: has no host, or one that cannot be"},
 	})
 }

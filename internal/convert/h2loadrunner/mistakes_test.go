@@ -22,7 +22,7 @@ func TestMistakes(t *testing.T) {
 			"schema: must be http or https\nhost: must be a string\nhost: is needed\nport: must be a whole number up to 2^53\nclients: must not be negative\nScenarios: must be an array\nScenarios: there is none"},
 		{one(`,"payload":"${who}"`), `Scenarios[0].Requests[0].payload: variable "who" is not defined, or not yet picked up, in scenario "s"`},
 		{one(`,"additonalHeaders":["none"]`), "Scenarios[0].Requests[0].additonalHeaders[0]: must be of the form name:value"},
-		{one(`,"additonalHeaders":["a b:c"]`), "Scenarios[0].Requests[0]: cannot be converted: spec.templates[0].headers[0].name: must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"},
+		{one(`,"additonalHeaders":["a b:c"]`), "Scenarios[0].Requests[0]: cannot be converted: spec.chains[0].steps[0].request.headers[0].name: must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"},
 		{one(`,"luaScript":"none.lua"`), "Scenarios[0].Requests[0].luaScript: files cannot be read here"},
 		{one(`,"response-match":{"headers":[{"header-name":"a","matchType":"Is","input":"b"}]}`), `Scenarios[0].Requests[0].response-match.headers[0].matchType: "Is" is not known; EqualsTo, StartsWith, EndsWith, Contains and RegexMatch are`},
 		{one(`,"value-pickers":[{"where-to-pickup-from":"Nowhere","source":"a","save-to-variable":"b"}]`), `Scenarios[0].Requests[0].value-pickers[0].where-to-pickup-from: "Nowhere" is not known`},

@@ -24,10 +24,12 @@ type converter struct {
 	chains  map[string]int    // by page
 	// last entry of each chain.
 	last map[int]*entry
+	// tooLong counts the requests of each chain that are beyond maxChainSteps.
+	tooLong map[int]int
 }
 
-// Convert turns an archive into a manifest: a template for each request, in the order in which they
-// were sent, and a chain for each page. Each warning begins with the path of a field, and so does
+// Convert turns an archive into a manifest: a chain for each page, and a step for each request, in the order
+// in which the browser sent them. Each warning begins with the path of a field, and so does
 // each line of the error.
 func Convert(input []byte, o Options) (yaml []byte, warnings []string, err error) {
 	a, err := parse(input)
@@ -35,7 +37,7 @@ func Convert(input []byte, o Options) (yaml []byte, warnings []string, err error
 		return nil, nil, fmt.Errorf("the archive cannot be read: %w", err)
 	}
 	d := convert.New("Converted from an HTTP archive (HAR).", o.Options)
-	c := &converter{Draft: d, think: o.Think, targets: map[string]string{}, chains: map[string]int{}, last: map[int]*entry{}}
+	c := &converter{Draft: d, think: o.Think, targets: map[string]string{}, chains: map[string]int{}, last: map[int]*entry{}, tooLong: map[int]int{}}
 	if a.Log == nil || len(a.Log.Entries) == 0 {
 		c.Fail("log.entries", "there is none")
 		return d.Manifest()
@@ -46,8 +48,8 @@ func Convert(input []byte, o Options) (yaml []byte, warnings []string, err error
 	return d.Manifest()
 }
 
-// maxSteps is the most requests of a LoadTest.
-const maxSteps = 256
+// A LoadTest has at most maxSteps requests, in at most maxChains chains of at most maxChainSteps.
+const maxSteps, maxChains, maxChainSteps = 256, 32, 64
 
 // pages names the chains, when there are pages.
 func (c *converter) pages(pages []page) {
@@ -80,9 +82,18 @@ func (c *converter) entries(entries []entry) {
 	for _, i := range order {
 		c.entry(fmt.Sprintf("log.entries[%d]", i), &entries[i])
 	}
+	for i, chain := range c.Spec().Chains {
+		if more := c.tooLong[i]; more > 0 {
+			c.Warn("log.entries", "session %q has %d requests, and a chain has at most %d steps: the last %d are left out; record a shorter session, or remove requests such as images from the archive",
+				chain.Name, maxChainSteps+more, maxChainSteps, more)
+		}
+	}
 	c.Spec().Chains = slices.DeleteFunc(c.Spec().Chains, func(ch v1alpha1.Chain) bool { return len(ch.Steps) == 0 })
 	if len(c.Spec().Chains) == 0 {
 		c.Fail("log.entries", "none of them can be sent")
+	}
+	if n := len(c.Spec().Chains); n > maxChains {
+		c.Fail("log.pages", "%d pages have requests, and a LoadTest has at most %d chains; remove pages from the archive", n, maxChains)
 	}
 	c.WarnAt("spec.chains[0].cookies", "cookies", "Cookie headers are left out; cookies keeps what responses set, as a browser does")
 }
@@ -113,6 +124,10 @@ func (c *converter) entry(from string, e *entry) {
 		i = c.chain(e.Pageref, "session")
 	}
 	chain := &c.Spec().Chains[i]
+	if len(chain.Steps) == maxChainSteps {
+		c.tooLong[i]++
+		return
+	}
 	step := v1alpha1.Step{Template: c.template(from, e, u)}
 	if target := c.target(from, u, e.Request.HTTPVersion); chain.Target == "" {
 		chain.Target = target

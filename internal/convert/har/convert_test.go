@@ -1,6 +1,9 @@
 package har
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h2surge/h2surge/internal/convert"
@@ -32,9 +35,34 @@ func TestMistakes(t *testing.T) {
 		},
 		{
 			`{"log":{"entries":[{"request":{"url":"http://a","method":"G T"}}]}}`,
-			"log.entries[0].request: cannot be converted: spec.templates[0].method: must be a token such as GET (RFC 9110 9.1)",
+			"log.entries[0].request: cannot be converted: spec.chains[0].steps[0].request.method: must be a token such as GET (RFC 9110 9.1)",
 		},
 	})
+}
+
+// TestLongSessions: a session that is longer than a chain can be is cut, and a warning names it.
+func TestLongSessions(t *testing.T) {
+	entries := strings.Repeat(`{"pageref":"p","request":{"url":"http://a"}},`, 67) + `{"pageref":"q","request":{"url":"http://a"}}`
+	archive := `{"log":{"pages":[{"id":"p","title":"Shop front"},{"id":"q"}],"entries":[` + entries + `]}}`
+	_, warnings, err := Convert([]byte(archive), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `log.entries: session "shop-front" has 67 requests, and a chain has at most 64 steps: the last 3 are left out; record a shorter session, or remove requests such as images from the archive`
+	if !slices.Contains(warnings, want) {
+		t.Errorf("got %q, want %q", warnings, want)
+	}
+}
+
+func TestManyPages(t *testing.T) {
+	var entries []string
+	for i := range 33 {
+		entries = append(entries, fmt.Sprintf(`{"pageref":"p%d","request":{"url":"http://a"}}`, i))
+	}
+	_, _, err := Convert([]byte(`{"log":{"entries":[`+strings.Join(entries, ",")+`]}}`), Options{})
+	if want := "log.pages: 33 pages have requests, and a LoadTest has at most 32 chains; remove pages from the archive"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
 }
 
 func FuzzConvert(f *testing.F) {
