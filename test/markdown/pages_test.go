@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 )
@@ -117,6 +118,26 @@ func TestPathsOfCommands(t *testing.T) {
 	})
 	if n < 10 {
 		t.Errorf("the pages name %d files only", n)
+	}
+}
+
+// TestWaits: "kubectl wait" for the end of a LoadTest waits longer than the operator waits for runners: 10 minutes for the pods and 2
+// minutes for their connections.
+func TestWaits(t *testing.T) {
+	n := 0
+	programs(t, func(page string, line int, words []string) {
+		text := strings.Join(words, " ")
+		_, timeout, found := strings.Cut(text, "--timeout=")
+		if !strings.HasPrefix(text, "kubectl wait --for=condition=Finished loadtest/") || !found {
+			return
+		}
+		n++
+		if d, err := time.ParseDuration(timeout); err != nil || d < 13*time.Minute {
+			t.Errorf("%s:%d: %s: want a timeout of 13m or longer", page, line, text)
+		}
+	})
+	if n < 3 {
+		t.Errorf("the pages wait %d times only", n)
 	}
 }
 
