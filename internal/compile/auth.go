@@ -92,7 +92,7 @@ func (c *compiler) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
 	if in.CA != nil {
 		out.CAFile = c.authority(at.Child("ca"), in.CA)
 		if !secure && in.TokenURL != "" {
-			c.warn(at.Child("ca"), "is not used, because tokenURL is no https url")
+			c.warn(at.Child("ca"), "is not used, because tokenURL is not an https URL")
 		}
 	}
 	return out

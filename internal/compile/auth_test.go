@@ -48,7 +48,7 @@ func TestMistakesInAuth(t *testing.T) {
 
 func TestAuthWarnings(t *testing.T) {
 	_, got := token("ca: {file: a}").plan(t)
-	if diff := cmp.Diff([]string{"spec.targets[0].auth.oauth2.ca: is not used, because tokenURL is no https url"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"spec.targets[0].auth.oauth2.ca: is not used, because tokenURL is not an https URL"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -103,7 +103,7 @@ func (c *compiler) script(at *field.Path, in *v1alpha1.Script) *rv.Script {
 func (c *compiler) lua(path *field.Path, source string) {
 	defer func() {
 		if recover() != nil {
-			c.fail(path, "is no Lua 5.1")
+			c.fail(path, "is not valid Lua 5.1")
 		}
 	}()
 	_, err := parse.Parse(strings.NewReader(source), path.String())
@@ -111,8 +111,8 @@ func (c *compiler) lua(path *field.Path, source string) {
 	switch {
 	case err == nil:
 	case errors.As(err, &broken) && broken.Pos.Line > 0:
-		c.fail(path, "is no Lua 5.1: line %d: %s", broken.Pos.Line, broken.Message)
+		c.fail(path, "is not valid Lua 5.1: line %d: %s", broken.Pos.Line, broken.Message)
 	default:
-		c.fail(path, "is no Lua 5.1: it ends too early")
+		c.fail(path, "is not valid Lua 5.1: it ends too early")
 	}
 }

@@ -303,7 +303,7 @@ func (c *compiler) warnUnused() {
 	}
 	for i, t := range c.spec.Targets {
 		if !targets[i] {
-			c.warn(specPath.Child("targets").Index(i), "target %q is used by no chain; its connections are opened all the same", t.Name)
+			c.warn(specPath.Child("targets").Index(i), "target %q is not used by a chain; its connections are opened anyway", t.Name)
 		}
 	}
 	for i, r := range c.requests {

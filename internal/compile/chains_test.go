@@ -93,7 +93,7 @@ func TestErrorsOfChains(t *testing.T) {
 			}
 		}), []string{steps + ".parallel: has 17 entries, at most 16 are possible"}},
 		{"a repeated group", parallel(func(s *v1alpha1.Step) { s.Repeat = &v1alpha1.Repeat{Count: 2} }),
-			[]string{steps + ": with parallel only thinkTime and when are possible beside it"}},
+			[]string{steps + ": cannot be used with parallel; allowed: thinkTime, when"}},
 		{"unknown template in a group", parallel(func(s *v1alpha1.Step) { s.Parallel[1].Template = "x" }),
 			[]string{steps + `.parallel[1].template: there is no template "x"`}},
 		{"unknown target in a group", parallel(func(s *v1alpha1.Step) { s.Parallel[1].Target = "x" }),

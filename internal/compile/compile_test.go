@@ -79,7 +79,7 @@ func TestErrors(t *testing.T) {
 			[]string{"spec.templates[0].capture[0].header: must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"}},
 
 		{"method with a space", method("GET /"), []string{`spec.templates[0].method: must be a token such as GET (RFC 9110 9.1)`}},
-		{"CONNECT", method("CONNECT"), []string{`spec.templates[0].method: CONNECT opens a tunnel and is no request that can be answered and measured`}},
+		{"CONNECT", method("CONNECT"), []string{`spec.templates[0].method: CONNECT is not supported: it opens a tunnel instead of getting a response`}},
 		{"path without a slash", path("sessions"), []string{`spec.templates[0].path: must begin with / or with a capture`}},
 		{"path that begins with a number", path("${ue}/a"), []string{`spec.templates[0].path: must begin with / or with a capture`}},
 		{"path with a space", path("/a b"), []string{`spec.templates[0].path: has a character that is not possible in a path (white space, control and non-ASCII characters and # must be percent-encoded)`}},
@@ -312,7 +312,7 @@ func TestWarnings(t *testing.T) {
 	want := []string{
 		`spec.variables[1]: variable "two" has 2 values for 4 shards, so every shard uses all of them`,
 		`spec.templates[1].method: methods are case-sensitive, and this one is not all upper case`,
-		`spec.targets[1]: target "spare" is used by no chain; its connections are opened all the same`,
+		`spec.targets[1]: target "spare" is not used by a chain; its connections are opened anyway`,
 		`spec.templates[3]: template "unused" is used by no chain`,
 		`spec.variables[1]: variable "two" is never read`,
 		`spec.templates[0].capture[0]: capture "session" is never read`,

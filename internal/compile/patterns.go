@@ -24,9 +24,9 @@ func (c *compiler) regex(at *field.Path, expression string) *regexp.Regexp {
 	}
 	var broken *syntax.Error
 	if errors.As(err, &broken) {
-		c.fail(at, "is no regular expression (RE2 syntax): %s", broken.Code.String())
+		c.fail(at, "is not a regular expression (RE2 syntax): %s", broken.Code.String())
 	} else {
-		c.fail(at, "is no regular expression (RE2 syntax)")
+		c.fail(at, "is not a regular expression (RE2 syntax)")
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func (c *compiler) pointer(at *field.Path, pointer string) string {
 	case pointer != "" && pointer[0] != '/':
 		c.fail(at, `must be empty or begin with / (RFC 6901)`)
 	case strings.Contains(rest, "~"):
-		c.fail(at, "has a ~ without 0 or 1 behind it; ~0 is a ~ and ~1 is a / in a name (RFC 6901)")
+		c.fail(at, "has a ~ that is not followed by 0 or 1; in a name, write ~0 for ~ and ~1 for / (RFC 6901)")
 	}
 	return pointer
 }
@@ -48,7 +48,7 @@ func (c *compiler) xpath(at *field.Path, expression string) string {
 		return expression
 	}
 	if _, err := xpath.Compile(expression); err != nil {
-		c.fail(at, "is no expression of XPath 1.0, such as //item[1]/@id")
+		c.fail(at, "is not an XPath 1.0 expression, such as //item[1]/@id")
 	}
 	return expression
 }

@@ -84,9 +84,9 @@ func schemaProblem(doc any) string {
 	case errors.As(err, &elsewhere):
 		return errOtherDocument.Error()
 	case errors.As(err, &broken):
-		return "is no JSON Schema: " + schemaFaults(broken.Err)
+		return "is not a JSON Schema: " + schemaFaults(broken.Err)
 	}
-	return "is no JSON Schema: " + strings.ReplaceAll(err.Error(), schemaURL, "")
+	return "is not a JSON Schema: " + strings.ReplaceAll(err.Error(), schemaURL, "")
 }
 
 // schemaFaults drops the names of the standard's documents, of which the library's message has many.

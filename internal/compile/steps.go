@@ -138,7 +138,7 @@ func (c *compiler) parallel(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.
 	}
 	c.items(path, len(in.Parallel), 0, maxParallel)
 	if in.Name != "" || in.Target != "" || in.Repeat != nil || in.Retry != nil || in.OnFailure != "" || in.ClearCookies {
-		c.fail(at, "with parallel only thinkTime and when are possible beside it")
+		c.fail(at, "cannot be used with parallel; allowed: thinkTime, when")
 	}
 	when := c.conditions(at.Child("when"), in.When)
 	think := c.thinkTime(at.Child("thinkTime"), in.ThinkTime)

@@ -99,7 +99,7 @@ func (c *compiler) table(at *field.Path, in *v1alpha1.CSV, delimiter rune) *tabl
 		c.fail(path, "line %d: %s", broken.Line, tableProblem(broken))
 		return &table{}
 	case err != nil:
-		c.fail(path, "is no table (RFC 4180)")
+		c.fail(path, "is not a table (RFC 4180)")
 		return &table{}
 	}
 	out := &table{columns: in.Columns, rows: rows}

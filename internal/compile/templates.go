@@ -209,7 +209,7 @@ func (c *compiler) method(path *field.Path, method string) {
 	case !isToken(method):
 		c.fail(path, "must be a token such as GET (RFC 9110 9.1)")
 	case upper == http.MethodConnect:
-		c.fail(path, "CONNECT opens a tunnel and is no request that can be answered and measured")
+		c.fail(path, "CONNECT is not supported: it opens a tunnel instead of getting a response")
 	case upper != method && isToken(method):
 		c.warn(path, "methods are case-sensitive, and this one is not all upper case")
 	}

@@ -52,8 +52,8 @@ func TestMistakesInTemplates(t *testing.T) {
 
 		{"no script", template("script: {}"), []string{at + ".script: exactly one of lua and luaFrom is needed"}},
 		{"two scripts", template("script: {lua: 'x = 1', luaFrom: {file: a}}"), []string{at + ".script: exactly one of lua and luaFrom is needed"}},
-		{"Lua", template(`script: {lua: "x = 1\nend\n"}`), []string{at + ".script.lua: is no Lua 5.1: line 2: syntax error"}},
-		{"Lua without an end", template(`script: {lua: "function f()\n"}`), []string{at + ".script.lua: is no Lua 5.1: it ends too early"}},
+		{"Lua", template(`script: {lua: "x = 1\nend\n"}`), []string{at + ".script.lua: is not valid Lua 5.1: line 2: syntax error"}},
+		{"Lua without an end", template(`script: {lua: "function f()\n"}`), []string{at + ".script.lua: is not valid Lua 5.1: it ends too early"}},
 
 		{"value of two", template("headers: [{name: a, value: b, valueFrom: {file: c}}]"), []string{at + ".headers[0]: exactly one of value and valueFrom is needed"}},
 		{"no value", template("headers: [{name: a}]"), []string{at + ".headers[0]: exactly one of value and valueFrom is needed"}},
@@ -177,7 +177,7 @@ func TestHiddenReaders(t *testing.T) {
 func TestScriptsAreNotQuoted(t *testing.T) {
 	for _, script := range []string{`hunter2 hunter2`, `x = 'hunter2`, `x = [[hunter2`, `x = 1 hunter2 =`, `hunter2 = = 1`, `x = "hunter2\300"`} {
 		for _, line := range linesOf(t, template("script: {lua: '"+strings.ReplaceAll(script, "'", "''")+"'}").manifest()) {
-			if strings.Contains(line, "hunter2") || !strings.HasPrefix(line, "spec.templates[0].script.lua: is no Lua 5.1") {
+			if strings.Contains(line, "hunter2") || !strings.HasPrefix(line, "spec.templates[0].script.lua: is not valid Lua 5.1") {
 				t.Error(line)
 			}
 		}

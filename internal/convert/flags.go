@@ -36,7 +36,7 @@ type SetFlag struct {
 func (d *Draft) Flags(args []string, known []Flag) (given []SetFlag, operands []string) {
 	for i, arg := range args {
 		if !utf8.ValidString(arg) {
-			d.Fail(fmt.Sprintf("argument %d", i+1), "is no UTF-8 text, which is all that a manifest holds")
+			d.Fail(fmt.Sprintf("argument %d", i+1), "is not UTF-8 text, so a manifest cannot contain it")
 			return nil, nil
 		}
 	}

@@ -33,7 +33,7 @@ func (d *Draft) Header(at, from, name, value string) (h v1alpha1.Header, ok bool
 		d.WarnAt(at, from, "content-length is set from the body and left out")
 		return h, false
 	case "authorization", "proxy-authorization":
-		d.WarnAt(at, from, "the value of %s stands in the manifest, where anybody who may read it sees it; valueFrom or auth of the target hide it", name)
+		d.WarnAt(at, from, "the manifest contains the value of %s, which every reader of the manifest can see; use valueFrom, or auth of the target", name)
 	}
 	return v1alpha1.Header{Name: name, Value: &trimmed}, true
 }

@@ -39,7 +39,7 @@ func ordered(v any) (*yaml.Node, error) {
 // ParseJSON reads a JSON value as YAML would, tabs and all; what is null is left out.
 func ParseJSON(text []byte) (*yaml.Node, error) {
 	if !json.Valid(text) { // which bounds the depth, too
-		return nil, errors.New("is no JSON")
+		return nil, errors.New("is not JSON")
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

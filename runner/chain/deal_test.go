@@ -18,7 +18,7 @@ func TestCursorIsDealtOtherSpans(t *testing.T) {
 		fresh  bool
 		want   []int64
 	}{
-		"more data after":                 {spans{{From: 0, To: 4}}, 2, spans{{From: 0, To: 4}, {From: 8, To: 10}}, 9, false, []int64{2, 3, 8, 9, 0}},
+		"more data after":             {spans{{From: 0, To: 4}}, 2, spans{{From: 0, To: 4}, {From: 8, To: 10}}, 9, false, []int64{2, 3, 8, 9, 0}},
 		"less, within it":             {spans{{From: 0, To: 8}}, 2, spans{{From: 0, To: 4}}, 9, false, []int64{2, 3, 0}},
 		"less, past it":               {spans{{From: 0, To: 8}}, 6, spans{{From: 0, To: 4}}, 1, false, []int64{1, 2}},
 		"others":                      {spans{{From: 0, To: 8}}, 6, spans{{From: 20, To: 29}}, 8, false, []int64{28, 20}},

@@ -8,7 +8,7 @@ const oneKind = "exactly one of request, template and parallel is needed"
 
 func rulesOfChains() []Mutant {
 	oneAt, together := everyChain+".steps[1]", everyChain+".steps[3]"
-	alone := "with parallel only thinkTime and when are possible beside it"
+	alone := "cannot be used with parallel; allowed: thinkTime, when"
 	out := []Mutant{
 		{
 			Name: "maxInFlight of a setup chain", Path: "spec.chains[7]", Want: "maxInFlight and startDelay go with phase Load",

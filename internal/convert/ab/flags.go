@@ -24,7 +24,7 @@ var without = map[string]string{
 	"-e": "the report has the percentiles",
 	"-g": "no line is written for each request",
 	"-h": "asks for nothing to be run",
-	"-I": "the server's name is always told; tls.serverName says which one",
+	"-I": "h2surge always sends the server's name; tls.serverName sets it",
 	"-P": "there are no proxies",
 	"-q": "is a flag of h2surge run",
 	"-r": "requests that fail never end the test",

@@ -36,7 +36,7 @@ func (c *converter) template() {
 	if !c.Has("-l") {
 		c.WarnAt(at, "-l", "is not there, so ab counts responses of another length than the first as failed; here their length does not matter, unless expect.checks has a bodySize")
 	}
-	c.WarnAt(at, "Non-2xx responses", "are no failures to ab; here those of status 400 and above are")
+	c.WarnAt(at, "Non-2xx responses", "are not failures in ab; here, status 400 and above is a failure")
 	c.Spec().Templates = []v1alpha1.Template{t}
 }
 

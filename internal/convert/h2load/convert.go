@@ -119,7 +119,7 @@ func (c *converter) rates() {
 		warmUp = 0
 	}
 	if duration > 0 && c.Has("--requests") {
-		c.Warn("--requests", "has no meaning beside -D and is left out")
+		c.Warn("--requests", "is ignored with -D and left out")
 	}
 	rates := convert.Stages(warmUp, duration, c.whole("--requests", 1))
 	clients := c.whole("--clients", 1)

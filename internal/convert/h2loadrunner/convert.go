@@ -28,7 +28,7 @@ type converter struct {
 func Convert(config []byte, o convert.Options) (yaml []byte, warnings []string, err error) {
 	if !json.Valid(config) {
 		var v any
-		return nil, nil, fmt.Errorf("the configuration is no JSON: %w", json.Unmarshal(config, &v))
+		return nil, nil, fmt.Errorf("the configuration is not JSON: %w", json.Unmarshal(config, &v))
 	}
 	d := convert.New("Converted from a configuration of h2loadrunner.", o)
 	c := &converter{Draft: d, top: newObject(d, "", config), others: map[string]string{}}

@@ -19,7 +19,7 @@ func (r *request) expect() {
 	status := r.in.whole("expected-status-code", 0)
 	checks, matched := r.checks()
 	if status > 999 {
-		r.Fail(r.in.at("expected-status-code"), "is no status code")
+		r.Fail(r.in.at("expected-status-code"), "is not a status code")
 		return
 	}
 	switch {
@@ -31,7 +31,7 @@ func (r *request) expect() {
 	case matched:
 		r.self().Expect = &v1alpha1.Expect{Status: anyStatus, Checks: checks}
 		if status > 0 {
-			r.WarnAt(r.at+".expect", r.in.at("expected-status-code"), "has no meaning beside response-match and is left out")
+			r.WarnAt(r.at+".expect", r.in.at("expected-status-code"), "is ignored with response-match and left out")
 		}
 	case status > 0:
 		r.self().Expect = &v1alpha1.Expect{Status: convert.Statuses(strconv.FormatInt(status, 10))}
@@ -64,7 +64,7 @@ func (r *request) checks() (out []v1alpha1.Check, matched bool) {
 		check := v1alpha1.Check{Name: fmt.Sprintf("payload-%d", i+1)}
 		check.JSONPointer = &pointer
 		if extended(pointer) {
-			r.WarnAt(r.at+".expect", rule.at("JsonPointer"), "%s is no JSON Pointer of RFC 6901 (name or value of a member by its number) and cannot be expressed; the check is left out", pointer)
+			r.WarnAt(r.at+".expect", rule.at("JsonPointer"), "%s is not a JSON Pointer of RFC 6901 (it selects the name or value of a member by its number); the check is left out", pointer)
 			rule.text("matchType")
 			rule.text("input")
 			rule.end()
@@ -161,7 +161,7 @@ func (r *request) sourceOf(p *object) (s v1alpha1.ValueSource, ok bool) {
 		return r.fromRequest(from, strings.ToLower(source))
 	case "Json-Pointer-In-Response-Payload", "Json-Pointer-In-Request-Payload":
 		if extended(source) {
-			r.WarnAt(r.at+".capture", from, "%s is no JSON Pointer of RFC 6901 and cannot be expressed; the capture is left out", source)
+			r.WarnAt(r.at+".capture", from, "%s is not a JSON Pointer of RFC 6901; the capture is left out", source)
 			return s, false
 		}
 		if s.JSONPointer = &source; where == "Json-Pointer-In-Request-Payload" {

@@ -17,7 +17,7 @@ func (c *converter) load() {
 	requests := c.top.whole("total-requests", 0)
 	switch {
 	case duration > 0 && requests > 0:
-		c.Warn("total-requests", "has no meaning beside duration and is left out")
+		c.Warn("total-requests", "is ignored with duration and left out")
 	case duration == 0 && requests == 0:
 		duration = noDuration
 		c.WarnAt("spec.rates", "duration", "neither it nor total-requests is there; a minute is taken, as h2loadrunner's schema says")

@@ -16,10 +16,10 @@ func one(field string) string {
 
 func TestMistakes(t *testing.T) {
 	with(convert.Options{}).Mistakes(t, []converttest.Mistake{
-		{"", "the configuration is no JSON: unexpected end of JSON input"},
-		{"[]", "the configuration: must be an object\nhost: is needed\nScenarios: there is none"},
+		{"", "the configuration is not JSON: unexpected end of JSON input"},
+		{"[]", "the configuration: must be an object\nhost: is needed\nScenarios: at least one is required"},
 		{`{"schema":"ftp","host":1,"clients":-1,"port":65536.5,"Scenarios":{}}`,
-			"schema: must be http or https\nhost: must be a string\nhost: is needed\nport: must be a whole number up to 2^53\nclients: must not be negative\nScenarios: must be an array\nScenarios: there is none"},
+			"schema: must be http or https\nhost: must be a string\nhost: is needed\nport: must be a whole number up to 2^53\nclients: must not be negative\nScenarios: must be an array\nScenarios: at least one is required"},
 		{one(`,"payload":"${who}"`), `Scenarios[0].Requests[0].payload: variable "who" is not defined, or not yet picked up, in scenario "s"`},
 		{one(`,"additonalHeaders":["none"]`), "Scenarios[0].Requests[0].additonalHeaders[0]: must be of the form name:value"},
 		{one(`,"additonalHeaders":["a b:c"]`), "Scenarios[0].Requests[0]: cannot be converted: spec.chains[0].steps[0].request.headers[0].name: must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"},

@@ -140,7 +140,7 @@ func (o *object) end() {
 		if strings.HasPrefix(name, "_") {
 			o.draft.Warn(o.at(name), "is taken for a field that was put out of use, and left out")
 		} else {
-			o.draft.Warn(o.at(name), "is no field of h2loadrunner and left out, as h2loadrunner itself does")
+			o.draft.Warn(o.at(name), "is not a field of h2loadrunner; left out, as h2loadrunner does")
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (r *request) payload() {
 	}
 	if content, is := r.TryRead(payload); is {
 		if r.token == "" {
-			r.Warn(from, "is the name of a file, whose content is taken; h2loadrunner does so beside user-id-variable-in-path-and-data only")
+			r.Warn(from, "is the name of a file; its content is used, which h2loadrunner does only with user-id-variable-in-path-and-data")
 		}
 		payload = string(content)
 	}

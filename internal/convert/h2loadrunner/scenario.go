@@ -29,7 +29,7 @@ type scenario struct {
 func (c *converter) scenarios() {
 	list := c.top.list("Scenarios")
 	if len(list) == 0 {
-		c.Fail("Scenarios", "there is none")
+		c.Fail("Scenarios", "at least one is required")
 		return
 	}
 	weights := make([]int64, 0, len(list))
@@ -68,7 +68,7 @@ func (c *converter) scenario(in *object) {
 	parallel := in.flag("run-requests-in-parallel", false)
 	requests := in.list("Requests")
 	if len(requests) == 0 {
-		c.Fail(in.at("Requests"), "there is none")
+		c.Fail(in.at("Requests"), "at least one is required")
 	}
 	if len(requests) > 1 {
 		s.chain.Cookies = true

@@ -79,7 +79,7 @@ func (c *converter) share() {
 	back := c.top.flag("switch-back-after-connection-retry", false)
 	hosts := c.top.list("load-share-hosts")
 	if !retry && c.top.has("connection-retry") {
-		c.Warn("connection-retry", "false leaves lost connections closed; here each is opened again, so that the load goes on")
+		c.Warn("connection-retry", "false leaves lost connections closed; here each is opened again, so that the load continues")
 	}
 	if back && (!retry || len(hosts) == 0) {
 		c.Warn("switch-back-after-connection-retry", "has no meaning without connection-retry and load-share-hosts and is left out")

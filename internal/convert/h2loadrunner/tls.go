@@ -72,10 +72,10 @@ func (c *converter) clientCertificate(certificate, key string) *v1alpha1.ClientC
 	case certificate == "" && key == "":
 		return nil
 	case certificate == "":
-		c.Fail("cert", "is needed beside privateKey")
+		c.Fail("cert", "is required with privateKey")
 		return nil
 	case key == "":
-		c.Fail("privateKey", "is needed beside cert")
+		c.Fail("privateKey", "is required with cert")
 		return nil
 	case !isPEM(certificate) && !isPEM(key):
 		c.WarnAt("spec.targets[0].tls.certificate", "cert", "and privateKey are paths where the runner runs: in a cluster use secret")

@@ -39,7 +39,7 @@ func Convert(input []byte, o Options) (yaml []byte, warnings []string, err error
 	d := convert.New("Converted from an HTTP archive (HAR).", o.Options)
 	c := &converter{Draft: d, think: o.Think, targets: map[string]string{}, chains: map[string]int{}, last: map[int]*entry{}, tooLong: map[int]int{}}
 	if a.Log == nil || len(a.Log.Entries) == 0 {
-		c.Fail("log.entries", "there is none")
+		c.Fail("log.entries", "at least one is required")
 		return d.Manifest()
 	}
 	c.pages(a.Log.Pages)
@@ -171,6 +171,6 @@ func (c *converter) target(from string, u convert.URL, version string) string {
 
 // rate is a start: an archive says nothing of how many users there are.
 func (c *converter) rate() {
-	c.WarnAt("spec.rates", "rates", "an archive says what one user did; say here how much of it is to be sent")
+	c.WarnAt("spec.rates", "rates", "an archive has the requests of one user; set the rate that you want here")
 	c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)), Duration: convert.Given(time.Minute)}}
 }

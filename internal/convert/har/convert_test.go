@@ -26,12 +26,12 @@ func TestMistakes(t *testing.T) {
 	with(Options{}).Mistakes(t, []converttest.Mistake{
 		{"", "the archive cannot be read: unexpected end of JSON input"},
 		{"[]", "the archive cannot be read: json: cannot unmarshal array into Go value of type har.archive"},
-		{"{}", "log.entries: there is none"},
+		{"{}", "log.entries: at least one is required"},
 		{`{"log":{"entries":[{}]}}`, "log.entries[0].request: is needed\nlog.entries: none of them can be sent"},
 		{`{"log":{"entries":[{"request":{"url":"ws://a"}}]}}`, "log.entries: none of them can be sent"},
 		{
 			`{"log":{"entries":[{"request":{"url":"http://a","method":"POST","postData":{"text":"?","encoding":"base64"}}}]}}`,
-			"log.entries[0].request.postData.text: is no base64, as encoding says",
+			"log.entries[0].request.postData.text: is not base64, although encoding says so",
 		},
 		{
 			`{"log":{"entries":[{"request":{"url":"http://a","method":"G T"}}]}}`,

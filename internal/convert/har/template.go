@@ -72,7 +72,7 @@ func (c *converter) body(t *v1alpha1.Template, from string, p *postData) {
 	case strings.EqualFold(p.Encoding, "base64"):
 		decoded, err := base64.StdEncoding.DecodeString(p.Text)
 		if err != nil {
-			c.Fail(from+".text", "is no base64, as encoding says")
+			c.Fail(from+".text", "is not base64, although encoding says so")
 			return
 		}
 		content = decoded

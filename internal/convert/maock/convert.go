@@ -81,7 +81,7 @@ func (c *converter) file(top *object) *rules.File {
 	}
 	top.end()
 	if len(services) == 0 {
-		c.mistake("Service", "there is none that can be converted")
+		c.mistake("Service", "at least one entry that can be converted is required")
 	}
 	rank(services)
 	c.uniqueNames(services)

@@ -83,14 +83,14 @@ func TestMistakes(t *testing.T) {
 	const want = `maock: port: must be a whole number
 Service[2]: is not an object
 Service[0].Request.headers[0].matchType: "Like"; allowed: EqualsTo, StartsWith, EndsWith, Contains, RegexMatch
-Service[0].Responses: there are none
+Service[0].Responses: at least one is required
 Service[1].Responses[0].throttle-ratio: is not between 0 and 100
 Service[1].Responses[0].additonalHeaders[0].header: "x" is not NAME:VALUE
 Service[1].Responses[0].additonalHeaders[1].header: a placeholder in the name of a header has no counterpart
 Service[1].Responses[0].payload.arguments: there are 0 for 1 placeholders
-Service[1].Responses[1].payload.arguments[0].value-identifier: "" is no name of a header
-Service[1].Responses[1].payload.arguments[1].type-of-value: "X" is none of JsonPointer, Header, RandomHex, TimeStamp, Pseudo-UUID, RawPayload
-Service[2].Responses: there are none`
+Service[1].Responses[1].payload.arguments[0].value-identifier: "" is not the name of a header
+Service[1].Responses[1].payload.arguments[1].type-of-value: "X"; allowed: JsonPointer, Header, RandomHex, TimeStamp, Pseudo-UUID, RawPayload
+Service[2].Responses: at least one is required`
 	in(".").Mistake(t, config, want)
 	for _, text := range []string{"", "{", "[]", "null", `{"Service":[]}`} {
 		if _, _, err := in(".")(text); err == nil {

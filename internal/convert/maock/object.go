@@ -85,6 +85,6 @@ func (o *object) end() {
 	}
 	slices.Sort(rest)
 	for _, name := range rest {
-		o.c.warn(o.at(name), "is no field of maock; left out")
+		o.c.warn(o.at(name), "is not a field of maock; left out")
 	}
 }

@@ -90,7 +90,7 @@ func (c *converter) header(o *object, t *texts, r *rules.Response) {
 	value := t.fillWith(o, line[at+1:], placeholder)
 	switch {
 	case strings.HasPrefix(name, ":"):
-		c.warn(o.at("header"), "%s is no header field of a response; left out", name)
+		c.warn(o.at("header"), "%s is not a header field of a response; left out", name)
 	case name == "content-length":
 		c.warn(o.at("header"), "the target computes content-length; left out")
 	case name == "connection" || name == "keep-alive" || name == "transfer-encoding" || name == "upgrade" || name == "proxy-connection":

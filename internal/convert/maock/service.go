@@ -46,7 +46,7 @@ func (c *converter) service(o *object) *service {
 	req.end()
 	responses := o.list("Responses")
 	if len(responses) == 0 {
-		c.mistake(o.at("Responses"), "there are none")
+		c.mistake(o.at("Responses"), "at least one is required")
 	}
 	for _, one := range responses {
 		s.responses = append(s.responses, c.response(one))

@@ -55,7 +55,7 @@ func (t *texts) argument(o *object) string {
 		return "${json:" + from + filters + "}"
 	case "Header":
 		if from == "" || strings.ContainsAny(from, "{} ") {
-			t.c.mistake(o.at("value-identifier"), "%q is no name of a header", from)
+			t.c.mistake(o.at("value-identifier"), "%q is not the name of a header", from)
 			return ""
 		}
 		return "${request.header." + strings.ToLower(from) + filters + "}"
@@ -68,7 +68,7 @@ func (t *texts) argument(o *object) string {
 	case "RawPayload":
 		return "${request.body" + filters + "}"
 	}
-	t.c.mistake(o.at("type-of-value"), "%q is none of JsonPointer, Header, RandomHex, TimeStamp, Pseudo-UUID, RawPayload", kind)
+	t.c.mistake(o.at("type-of-value"), "%q; allowed: JsonPointer, Header, RandomHex, TimeStamp, Pseudo-UUID, RawPayload", kind)
 	return ""
 }
 
