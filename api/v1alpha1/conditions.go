@@ -1,134 +1,165 @@
 package v1alpha1
 
-// Condition types of a LoadTest. docs/spec/loadtest.md has the truth table. All but SpecChanged,
-// Reconciling and Stalled are always there; those three are there when they are True.
+// Condition types of a LoadTest. docs/spec/loadtest.md has the truth table. PlanReady, RunnersReady,
+// Finished, Succeeded and Passed are always present. Reconciling and Stalled are present only while they
+// are True.
 const (
-	// ConditionPlanReady: the spec has been compiled. False says what is wrong with it, with
-	// the field's path.
+	// ConditionPlanReady is True when the operator has compiled the spec. When it is False, the message
+	// has each problem with the path of its field.
 	ConditionPlanReady = "PlanReady"
-	// ConditionRunnersReady: every runner that the test was started with, or is to have by now, has its
-	// share and all its connections, and setup is done.
+	// ConditionRunnersReady is True when every desired runner has its share of the load and all its
+	// connections, and the setup chains have ended.
 	ConditionRunnersReady = "RunnersReady"
-	// ConditionRunning: load is being sent.
-	ConditionRunning = "Running"
-	// ConditionThresholdsMet: every threshold holds; Unknown until the end.
-	ConditionThresholdsMet = "ThresholdsMet"
-	// ConditionFinished: True at any end. It is the one to wait on.
+	// ConditionFinished is True when the test has ended, for any reason. Wait for this one. While it is
+	// False, its reason is the state of the test.
 	ConditionFinished = "Finished"
-	// ConditionSucceeded: the plan was executed whole. Unknown in flight.
+	// ConditionSucceeded is True when the test ran to its end, and Unknown until it has finished. It does not
+	// depend on thresholds.
 	ConditionSucceeded = "Succeeded"
-	// ConditionPassed: succeeded, thresholds met, the generator was not the bottleneck, and nothing of
-	// the result is missing; Unknown in flight and when the result is inconclusive.
+	// ConditionPassed is True when the test succeeded, all thresholds passed, the generator was not the
+	// bottleneck and the result is complete. It is Unknown until the test has finished, and when the result
+	// is inconclusive.
 	ConditionPassed = "Passed"
-	// ConditionReconciling is what kstatus looks at: present and True while the test is on its
-	// way.
+	// ConditionReconciling is for kstatus. It is True until the test has finished, unless the test is Stalled.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is what kstatus looks at: present and True when nothing will change
-	// without the user.
+	// ConditionStalled is for kstatus. It is True when nothing changes until a user acts: the spec is
+	// invalid, a name is taken, or the test failed to run.
 	ConditionStalled = "Stalled"
-	// ConditionSpecChanged: True when the spec was edited in a way that the run does not follow: after
-	// it had finished, for the edit reruns nothing, in the moment of its start, or to a number of shards
-	// that the load cannot be dealt to.
-	ConditionSpecChanged = "SpecChanged"
 )
 
 // Reasons of ConditionPlanReady.
 const (
-	// ReasonCompiled: the plan has been made.
+	// ReasonCompiled means that the operator has compiled the spec to a plan.
 	ReasonCompiled = "Compiled"
-	// ReasonInvalidSpec: the spec has errors that the API server cannot see.
+	// ReasonInvalidSpec means that the spec has errors that the API server cannot detect.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonPlanTooLarge: the compressed plan does not fit into a ConfigMap.
+	// ReasonPlanTooLarge means that the compressed plan does not fit into a ConfigMap.
 	ReasonPlanTooLarge = "PlanTooLarge"
-	// ReasonNameConflict: an object of a name the run needs exists and belongs to another.
+	// ReasonNameConflict means that an object of a name that the test needs exists and has another owner.
 	ReasonNameConflict = "NameConflict"
 )
 
-// Reasons of ConditionRunnersReady.
+// Reasons of ConditionRunnersReady. Unschedulable, ImagePullFailed, CreateContainerFailed, CrashLoopBackOff,
+// MountFailed, PodCreationFailed and JobCreationFailed are also reasons of ConditionFinished and
+// ConditionSucceeded, when the test did not start because of them.
 const (
-	// ReasonWaitingForPods: not every runner pod is running yet.
+	// ReasonWaitingForPods means that not all runner pods are running yet.
 	ReasonWaitingForPods = "WaitingForPods"
-	// ReasonConnecting: not every runner has opened its connections.
+	// ReasonQueued means that a queue such as Kueue has suspended the Job of the runners.
+	ReasonQueued = "Queued"
+	// ReasonJobCreationFailed means that the API server refuses the Job of the runners.
+	ReasonJobCreationFailed = "JobCreationFailed"
+	// ReasonPodCreationFailed means that the Job has not created all its pods after ten seconds.
+	ReasonPodCreationFailed = "PodCreationFailed"
+	// ReasonUnschedulable means that the scheduler finds no node for a pod.
+	ReasonUnschedulable = "Unschedulable"
+	// ReasonImagePullFailed means that a node cannot pull the image of a container.
+	ReasonImagePullFailed = "ImagePullFailed"
+	// ReasonMountFailed means that a pod waits for its volumes; a ConfigMap, Secret or key is probably missing.
+	ReasonMountFailed = "MountFailed"
+	// ReasonCreateContainerFailed means that a node cannot create or start a container.
+	ReasonCreateContainerFailed = "CreateContainerFailed"
+	// ReasonCrashLoopBackOff means that a container exits repeatedly.
+	ReasonCrashLoopBackOff = "CrashLoopBackOff"
+	// ReasonConnecting means that not all runners have opened their connections.
 	ReasonConnecting = "Connecting"
-	// ReasonSettingUp: a runner runs the setup chains.
-	ReasonSettingUp = "SettingUp"
-	// ReasonAllReady: every runner that the test is to have is ready.
-	ReasonAllReady = "AllReady"
-	// ReasonJoining: the test runs, and a runner that it is to have by now is not ready yet, because the
-	// test was scaled up or started with fewer than all (minShards).
-	ReasonJoining = "Joining"
-	// ReasonRunnerLost: a runner ended before its time.
-	ReasonRunnerLost = "RunnerLost"
-	// ReasonPodTrouble: a pod cannot be scheduled, its image cannot be pulled, or it fails.
-	ReasonPodTrouble = "PodTrouble"
-	// ReasonTargetUnreachable: a runner cannot connect to a target.
+	// ReasonTargetUnreachable means that a runner cannot connect to a target.
 	ReasonTargetUnreachable = "TargetUnreachable"
+	// ReasonSettingUp means that a runner runs the setup chains.
+	ReasonSettingUp = "SettingUp"
+	// ReasonAllReady means that all desired runners are ready.
+	ReasonAllReady = "AllReady"
+	// ReasonJoining means that the test runs and a desired runner is not ready yet, because the test was
+	// scaled up or started with fewer than all shards (minShards).
+	ReasonJoining = "Joining"
+	// ReasonRunnerLost means that a runner with a share of the load ended before the test did.
+	ReasonRunnerLost = "RunnerLost"
 )
 
-// Reasons of ConditionRunning, ConditionFinished and ConditionSucceeded, beside RunnerLost,
-// PodTrouble and TargetUnreachable above and PartialResult below.
+// States of a test: reasons of ConditionFinished while it is False, and of ConditionReconciling.
 const (
-	// ReasonNotStarted: no load has been sent yet.
+	// ReasonNotStarted means that the test has not started; RunnersReady shows what it waits for.
 	ReasonNotStarted = "NotStarted"
-	// ReasonSuspended: spec.suspend keeps the test from starting, or pauses it.
+	// ReasonRunning means that the runners send load.
+	ReasonRunning = "Running"
+	// ReasonSuspended means that spec.suspend keeps the test from starting, or pauses it.
 	ReasonSuspended = "Suspended"
-	// ReasonLoadRunning: load is being sent.
-	ReasonLoadRunning = "LoadRunning"
-	// ReasonDraining: the last request of the load was sent; responses are awaited, or the teardown
-	// chains run.
+	// ReasonDraining means that all requests of the load are sent, and the runners wait for responses or run
+	// the teardown chains.
 	ReasonDraining = "Draining"
-	// ReasonInProgress: the run has not ended yet.
+	// ReasonChangeNotApplied means that the spec has a change that has no effect on the test. It is a reason
+	// of ConditionReconciling and of an event.
+	ReasonChangeNotApplied = "ChangeNotApplied"
+	// ReasonInProgress is the reason of ConditionSucceeded and ConditionPassed until the test has finished.
 	ReasonInProgress = "InProgress"
-	// ReasonCompleted: the plan was executed whole. With onShardLost continue or redeal that holds also
-	// when a runner was lost on the way: then Succeeded and Passed have the reason PartialResult.
+)
+
+// Reasons of ConditionFinished when it is True and of ConditionSucceeded.
+const (
+	// ReasonCompleted means that the test ran to its end. With onShardLost Continue or Rebalance that is also
+	// possible after a runner was lost; Succeeded and Passed then have the reason PartialResult.
 	ReasonCompleted = "Completed"
-	// ReasonStopped: spec.stop ended the run.
+	// ReasonStopped means that spec.stop ended the test.
 	ReasonStopped = "Stopped"
-	// ReasonDeadlineExceeded: spec.activeDeadlineSeconds ended the run.
+	// ReasonDeadlineExceeded means that spec.activeDeadlineSeconds ended the test.
 	ReasonDeadlineExceeded = "DeadlineExceeded"
-	// ReasonStalled: a stage without a duration had requests left, and nothing could be sent any more.
+	// ReasonStartTimeout means that the runners were not ready in time.
+	ReasonStartTimeout = "StartTimeout"
+	// ReasonStalled means that a stage without a duration had requests left, and nothing could be sent any
+	// more.
 	ReasonStalled = "Stalled"
-	// ReasonNoSuccess: not one request succeeded.
+	// ReasonNoSuccess means that no request succeeded.
 	ReasonNoSuccess = "NoSuccess"
-	// ReasonPlanRejected: a runner cannot execute the plan; it is of another version, or a
-	// machine lacks what the plan asks for.
+	// ReasonPlanRejected means that a runner cannot execute the plan, because the runner has another version
+	// or its machine lacks what the plan needs.
 	ReasonPlanRejected = "PlanRejected"
-	// ReasonSetupFailed: a setup chain failed, so the load did not start.
+	// ReasonSetupFailed means that a setup chain failed, so the load did not start.
 	ReasonSetupFailed = "SetupFailed"
-	// ReasonInternalError: a runner itself failed.
+	// ReasonInternalError means that a runner failed.
 	ReasonInternalError = "InternalError"
 )
 
-// Reasons of ConditionThresholdsMet and ConditionPassed.
+// Reasons of ConditionPassed.
 const (
-	// ReasonNoThresholds: the spec has none.
-	ReasonNoThresholds = "NoThresholds"
-	// ReasonAllMet: every threshold holds.
-	ReasonAllMet = "AllMet"
-	// ReasonThresholdsFailed: at least one threshold failed.
-	ReasonThresholdsFailed = "ThresholdsFailed"
-	// ReasonTooManyErrors: the spec has no threshold on ErrorRate, and the error rate is above the default limit, 1%.
-	ReasonTooManyErrors = "TooManyErrors"
-	// ReasonNoChainCompleted: the spec has no threshold on ErrorRate, and every chain instance that ended was
-	// aborted.
-	ReasonNoChainCompleted = "NoChainCompleted"
-	// ReasonTeardownFailed: a teardown chain failed.
-	ReasonTeardownFailed = "TeardownFailed"
-	// ReasonPassed: see ConditionPassed.
+	// ReasonPassed means that the test passed.
 	ReasonPassed = "Passed"
-	// ReasonGeneratorBound: the generator was the bottleneck.
+	// ReasonThresholdsFailed means that a threshold failed.
+	ReasonThresholdsFailed = "ThresholdsFailed"
+	// ReasonTooManyErrors means that the spec has no threshold on the error rate, and the rate is above the
+	// default limit of 1%.
+	ReasonTooManyErrors = "TooManyErrors"
+	// ReasonNoChainCompleted means that the spec has no threshold on the error rate, and every chain instance
+	// that ended was aborted.
+	ReasonNoChainCompleted = "NoChainCompleted"
+	// ReasonTeardownFailed means that a teardown chain failed.
+	ReasonTeardownFailed = "TeardownFailed"
+	// ReasonGeneratorBound means that the generator was the bottleneck, so the result says nothing about the
+	// target.
 	ReasonGeneratorBound = "GeneratorBound"
-	// ReasonPartialResult: a shard was lost, which onShardLost tolerates, and its last part is missing.
+	// ReasonPartialResult means that a shard was lost and onShardLost let the others continue, so a part of the
+	// result is missing.
 	ReasonPartialResult = "PartialResult"
-	// ReasonNotSucceeded: the plan was not executed whole.
+	// ReasonNotSucceeded means that the test did not run to its end.
 	ReasonNotSucceeded = "NotSucceeded"
 )
 
-// Reasons of ConditionSpecChanged.
+// Reasons of events, in addition to the reasons of conditions.
 const (
-	// ReasonEditedAfterFinish: apply the LoadTest under another name to run the new spec.
-	ReasonEditedAfterFinish = "EditedAfterFinish"
-	// ReasonNotInForce: the spec differs from what runs, because it was edited in the moment of the
-	// start, or asks for more shards than the load can be dealt to; the run goes on as it was.
-	ReasonNotInForce = "NotInForce"
+	// EventStarted means that the operator started the runners.
+	EventStarted = "Started"
+	// EventResumed means that spec.suspend is false again.
+	EventResumed = "Resumed"
+	// EventRateChanged means that a new rate took effect.
+	EventRateChanged = "RateChanged"
+	// EventScaled means that a new number of shards took effect.
+	EventScaled = "Scaled"
+	// EventRunnerJoined means that a new runner got a share of the load.
+	EventRunnerJoined = "RunnerJoined"
+	// EventRunnerLeft means that a runner left after the test was scaled down.
+	EventRunnerLeft = "RunnerLeft"
+	// EventLoadRebalanced means that the other runners got the share of a lost one.
+	EventLoadRebalanced = "LoadRebalanced"
 )
+
+// EditedAfterFinish ends the message of ConditionFinished when the spec changed after the test finished.
+const EditedAfterFinish = "; the spec changed after that, which has no effect: apply it under another name to run it"

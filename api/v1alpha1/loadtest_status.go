@@ -41,9 +41,9 @@ type LoadTestStatus struct {
 	// Completed, Stopped or Failed. It is for people; programs read conditions.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
-	// conditions are PlanReady, RunnersReady, Running, ThresholdsMet, Finished, Succeeded,
-	// Passed, SpecChanged, Reconciling and Stalled; docs/spec/loadtest.md has the truth table.
-	// The one to wait on is Finished: it is True at any end. Each has its observedGeneration.
+	// conditions are PlanReady, RunnersReady, Finished, Succeeded, Passed, Reconciling and Stalled.
+	// docs/spec/loadtest.md has the truth table. Wait for Finished: it is True when the test has ended,
+	// for any reason. Each condition has an observedGeneration.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -69,8 +69,8 @@ type LoadTestStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	PlanHash string `json:"planHash,omitempty"`
 	// startedGeneration is the generation of the spec that was run. What later generations changed
-	// while the test ran is in changes; after the end an edit changes nothing, and condition
-	// SpecChanged says so.
+	// while the test ran is in changes; after the end an edit has no effect, which
+	// the message of Finished and an event report.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	StartedGeneration int64 `json:"startedGeneration,omitempty"`
@@ -154,6 +154,14 @@ type ShardCounts struct {
 
 // Summary has strings that printer columns cannot compute.
 type Summary struct {
+	// reason is why the test is in its phase: the reason of the condition that explains it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+	// message is the message of that condition.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
 	// shards is "ready/desired", such as "2/2".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32

@@ -12,8 +12,8 @@ import (
 //
 // While it runs only what acts on the load as a whole may change: the rates of its stages, the number
 // of shards, suspend, stop and ttlSecondsAfterFinished. Anything else would leave figures that belong to neither the
-// old spec nor the new one. After the end every edit is accepted again and reruns nothing;
-// condition SpecChanged says so.
+// old spec nor the new one. After the end every edit is accepted again and has no effect;
+// the message of condition Finished and an event report it.
 //
 // Runner pods are named after the LoadTest, and a host name has 63 characters at most: hence the
 // limit of 50 and no dots in its name.
@@ -29,6 +29,8 @@ import (
 // +kubebuilder:printcolumn:name="P99",type=string,JSONPath=`.status.summary.p99`
 // +kubebuilder:printcolumn:name="Errors",type=string,JSONPath=`.status.summary.errors`
 // +kubebuilder:printcolumn:name="Passed",type=string,JSONPath=`.status.conditions[?(@.type=="Passed")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.summary.reason`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.summary.message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 50",message="metadata.name must have at most 50 characters"
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.')",message="metadata.name must be lower-case letters, digits and -, without dots"

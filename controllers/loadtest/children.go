@@ -26,7 +26,7 @@ func (e *conflictError) Error() string {
 	if e.remains {
 		return e.what + " of an earlier LoadTest of this name is still being deleted"
 	}
-	return e.what + " exists and belongs to another; delete it, or give the LoadTest another name"
+	return e.what + " exists and has another owner; delete it, or give the LoadTest another name"
 }
 
 // create makes a child, or reads the one that is there into it. A child of another owner is

@@ -17,8 +17,8 @@ import (
 //
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// happening is an event as a value. Action says what the operator was about.
-type happening struct {
+// userEvent is an event before it is sent. action is what the operator did.
+type userEvent struct {
 	warning bool
 	reason  string
 	action  string
@@ -33,116 +33,82 @@ const (
 	actionFinish = "Finish"
 )
 
-func eventPlanReady(note string) happening {
-	return happening{reason: v1alpha1.ConditionPlanReady, action: actionPlan, note: note}
+func normal(reason, action, note string) userEvent {
+	return userEvent{reason: reason, action: action, note: note}
 }
 
-func eventObstacle(reason, note string) happening {
-	return happening{warning: true, reason: reason, action: actionPlan, note: note}
+func warning(reason, action, note string) userEvent {
+	return userEvent{warning: true, reason: reason, action: action, note: note}
 }
 
-func eventRunnersReady(n int32) happening {
-	return happening{reason: v1alpha1.ConditionRunnersReady, action: actionStart, note: fmt.Sprintf("%d runners have all their connections", n)}
-}
-
-func eventRunnerTrouble(reason, note string) happening {
-	return happening{warning: true, reason: reason, action: actionStart, note: note}
-}
-
-func eventStarted(asked int32) happening {
-	return happening{reason: "Started", action: actionRun, note: fmt.Sprintf("%d runners were told to start", asked)}
-}
-
-func eventLost(note string) happening {
-	return happening{warning: true, reason: v1alpha1.ReasonRunnerLost, action: actionRun, note: note}
-}
-
-func eventFinished(reason string, v *v1alpha1.Verdict) happening {
-	warning := v.Outcome != string(runnerv1alpha1.OutcomePassed) && v.Outcome != string(runnerv1alpha1.OutcomeStopped)
-	return happening{warning: warning, reason: reason, action: actionFinish, note: v.Outcome + ": " + v.Message}
-}
-
-func eventRateChanged(note string) happening {
-	return happening{reason: "RateChanged", action: actionRun, note: note}
-}
-
-func eventSuspended(note string) happening {
-	return happening{reason: v1alpha1.ReasonSuspended, action: actionRun, note: note}
-}
-
-func eventResumed(note string) happening {
-	return happening{reason: "Resumed", action: actionRun, note: note}
-}
-
-func eventScaled(note string) happening {
-	return happening{reason: "Scaled", action: actionRun, note: note}
-}
-
-func eventJoined(note string) happening {
-	return happening{reason: "RunnerJoined", action: actionRun, note: note}
-}
-
-func eventLeft(note string) happening {
-	return happening{reason: "RunnerLeft", action: actionRun, note: note}
-}
-
-func eventRedealt(note string) happening {
-	return happening{reason: "LoadRedealt", action: actionRun, note: note}
-}
-
-func eventSpecChanged(note string) happening {
-	return happening{warning: true, reason: v1alpha1.ConditionSpecChanged, action: actionFinish, note: note}
-}
-
-// happenings are what became true between two statuses, in the order of a run. A condition that
-// keeps its status and reason tells nothing, whatever its message says.
-func happenings(before, after *v1alpha1.LoadTestStatus) []happening {
-	var out []happening
-	if c := turned(before, after, v1alpha1.ConditionPlanReady); c != nil {
+// eventsOf returns the events of the transition between two statuses, in the order of a run. A condition
+// that keeps its status and reason causes no event, even if its message changes.
+func eventsOf(before, after *v1alpha1.LoadTestStatus) []userEvent {
+	var out []userEvent
+	if c := transition(before, after, v1alpha1.ConditionPlanReady); c != nil {
 		if c.Status == metav1.ConditionTrue {
-			out = append(out, eventPlanReady(c.Message))
+			out = append(out, normal(v1alpha1.ConditionPlanReady, actionPlan, c.Message))
 		} else {
-			out = append(out, eventObstacle(c.Reason, c.Message))
+			out = append(out, warning(c.Reason, actionPlan, c.Message))
 		}
 	}
-	out = append(out, holdHappenings(before, after)...)
-	out = append(out, runnerHappenings(before, after)...)
-	out = append(out, changeHappenings(before, after)...)
+	out = append(out, suspendEvents(before, after)...)
+	out = append(out, runnerEvents(before, after)...)
+	out = append(out, changeEvents(before, after)...)
 	if before.CompletionTime == nil && after.CompletionTime != nil {
 		c := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionFinished)
-		out = append(out, eventFinished(c.Reason, after.Verdict))
+		out = append(out, finishedEvent(c.Reason, after.Verdict))
 	}
-	if c := turned(before, after, v1alpha1.ConditionSpecChanged); c != nil {
-		out = append(out, eventSpecChanged(c.Message))
+	if note := notApplied(after); note != "" && note != notApplied(before) {
+		out = append(out, warning(v1alpha1.ReasonChangeNotApplied, actionRun, note))
 	}
 	return out
 }
 
-func runnerHappenings(before, after *v1alpha1.LoadTestStatus) []happening {
-	var out []happening
-	c := turned(before, after, v1alpha1.ConditionRunnersReady)
+func finishedEvent(reason string, v *v1alpha1.Verdict) userEvent {
+	warn := v.Outcome != string(runnerv1alpha1.OutcomePassed) && v.Outcome != string(runnerv1alpha1.OutcomeStopped)
+	return userEvent{warning: warn, reason: reason, action: actionFinish, note: v.Outcome + ": " + v.Message}
+}
+
+// notApplied returns the message about a change of the spec that has no effect; empty: no such change.
+func notApplied(st *v1alpha1.LoadTestStatus) string {
+	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionReconciling); c != nil && c.Reason == v1alpha1.ReasonChangeNotApplied {
+		return c.Message
+	}
+	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionFinished); c != nil && strings.HasSuffix(c.Message, v1alpha1.EditedAfterFinish) {
+		return editedMessage
+	}
+	return ""
+}
+
+// startProblems are the reasons of RunnersReady that need a user.
+var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.ReasonTargetUnreachable}, podProblems...)
+
+func runnerEvents(before, after *v1alpha1.LoadTestStatus) []userEvent {
+	var out []userEvent
+	c := transition(before, after, v1alpha1.ConditionRunnersReady)
 	starts := before.StartTime == nil && after.StartTime != nil
 	switch {
 	case starts || before.StartTime == nil && c != nil && c.Status == metav1.ConditionTrue && after.CompletionTime == nil:
 		if !meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionRunnersReady) {
-			out = append(out, eventRunnersReady(after.Shards.Ready))
+			out = append(out, normal(v1alpha1.ConditionRunnersReady, actionStart, fmt.Sprintf("%d of %d runners are ready", after.Shards.Ready, after.Shards.Desired)))
 		}
-	case c != nil && (c.Reason == v1alpha1.ReasonPodTrouble || c.Reason == v1alpha1.ReasonTargetUnreachable) && after.CompletionTime == nil:
-		out = append(out, eventRunnerTrouble(c.Reason, c.Message))
+	case c != nil && slices.Contains(startProblems, c.Reason) && after.CompletionTime == nil:
+		out = append(out, warning(c.Reason, actionStart, c.Message))
 	}
 	if starts {
-		out = append(out, eventStarted(members(after.Runners)))
+		out = append(out, normal(v1alpha1.EventStarted, actionRun, fmt.Sprintf("Started the test with %s", count(members(after.Runners), "runner"))))
 	}
 	if after.Shards != nil && after.Shards.Lost > lostIn(before) {
-		out = append(out, eventLost(lostMessage(after.Runners)))
+		out = append(out, warning(v1alpha1.ReasonRunnerLost, actionRun, lostMessage(after.Runners)))
 	}
 	if before.StartTime != nil {
-		out = append(out, dealHappenings(before.Runners, after.Runners)...)
+		out = append(out, shareEvents(before.Runners, after.Runners)...)
 	}
 	return out
 }
 
-func members(runners []v1alpha1.RunnerStatus) (n int32) {
+func members(runners []v1alpha1.RunnerStatus) (n int) {
 	for i := range runners {
 		if runners[i].Member {
 			n++
@@ -151,9 +117,17 @@ func members(runners []v1alpha1.RunnerStatus) (n int32) {
 	return n
 }
 
-// dealHappenings are runners that got a part of the load while the test ran, or have one no more.
-func dealHappenings(before, after []v1alpha1.RunnerStatus) []happening {
-	var joined, left, redealt []string
+// count writes a number and its unit: "1 runner", "2 runners".
+func count(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
+}
+
+// shareEvents are the events of runners that got or gave up a share of the load while the test ran.
+func shareEvents(before, after []v1alpha1.RunnerStatus) []userEvent {
+	var joined, left, rebalanced []string
 	for i := range after {
 		var b v1alpha1.RunnerStatus
 		if i < len(before) {
@@ -165,43 +139,43 @@ func dealHappenings(before, after []v1alpha1.RunnerStatus) []happening {
 		case a.State == stateLeft && b.State != stateLeft:
 			left = append(left, name)
 		case a.State == stateLost && b.Member && !a.Member:
-			redealt = append(redealt, name)
+			rebalanced = append(rebalanced, name)
 		case a.Member && !b.Member && a.State != stateLost:
 			joined = append(joined, name)
 		}
 	}
-	var out []happening
-	if len(redealt) > 0 {
-		out = append(out, eventRedealt("the others have the part of "+strings.Join(redealt, ", ")+" too"))
+	var out []userEvent
+	if len(rebalanced) > 0 {
+		out = append(out, normal(v1alpha1.EventLoadRebalanced, actionRun, "Distributed the share of "+strings.Join(rebalanced, ", ")+" to the other runners"))
 	}
 	if len(joined) > 0 {
-		out = append(out, eventJoined("a part of the load is with "+strings.Join(joined, ", ")))
+		out = append(out, normal(v1alpha1.EventRunnerJoined, actionRun, "Gave a share of the load to "+strings.Join(joined, ", ")))
 	}
 	if len(left) > 0 {
-		out = append(out, eventLeft("the load is dealt away from "+strings.Join(left, ", ")+", with what it has counted stored"))
+		out = append(out, normal(v1alpha1.EventRunnerLeft, actionRun, "Removed "+strings.Join(left, ", ")+" after scaling down; the counts are stored"))
 	}
 	return out
 }
 
-// holdHappenings are those of spec.suspend before the start.
-func holdHappenings(before, after *v1alpha1.LoadTestStatus) []happening {
-	c := turned(before, after, v1alpha1.ConditionRunning)
-	if c == nil || before.StartTime != nil || after.CompletionTime != nil {
+// suspendEvents are those of spec.suspend before the start.
+func suspendEvents(before, after *v1alpha1.LoadTestStatus) []userEvent {
+	c := transition(before, after, v1alpha1.ConditionFinished)
+	if c == nil || before.StartTime != nil || after.CompletionTime != nil || c.Status == metav1.ConditionTrue {
 		return nil
 	}
-	old := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionRunning)
+	old := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionFinished)
 	switch {
 	case c.Reason == v1alpha1.ReasonSuspended && after.StartTime == nil:
-		return []happening{eventSuspended(c.Message)}
+		return []userEvent{normal(v1alpha1.ReasonSuspended, actionRun, c.Message)}
 	case old != nil && old.Reason == v1alpha1.ReasonSuspended:
-		return []happening{eventResumed("the test may start")}
+		return []userEvent{normal(v1alpha1.EventResumed, actionRun, "The test can start")}
 	}
 	return nil
 }
 
-// changeHappenings are the changes that have come into force. Those of several rates are one.
-func changeHappenings(before, after *v1alpha1.LoadTestStatus) (out []happening) {
-	told := func(c *v1alpha1.Change) bool {
+// changeEvents are those of changes that have taken effect. Several changes of rates are one event.
+func changeEvents(before, after *v1alpha1.LoadTestStatus) (out []userEvent) {
+	reported := func(c *v1alpha1.Change) bool {
 		return slices.ContainsFunc(before.Changes, func(b v1alpha1.Change) bool {
 			return b.AppliedAt != nil && b.Generation == c.Generation && b.Field == c.Field
 		})
@@ -210,19 +184,19 @@ func changeHappenings(before, after *v1alpha1.LoadTestStatus) (out []happening) 
 	for i := range after.Changes {
 		c := &after.Changes[i]
 		switch {
-		case c.AppliedAt == nil || told(c):
+		case c.AppliedAt == nil || reported(c):
 		case c.Field == fieldShards:
-			out = append(out, eventScaled(fmt.Sprintf("the load is dealt to %s shards, before to %s", c.To, c.From)))
+			out = append(out, normal(v1alpha1.EventScaled, actionRun, fmt.Sprintf("Scaled from %s to %s shards", c.From, c.To)))
 		case c.Field != fieldSuspend:
-			rates = append(rates, fmt.Sprintf("%s: %s, was %s", c.Field, c.To, c.From))
+			rates = append(rates, fmt.Sprintf("%s from %s to %s", c.Field, c.From, c.To))
 		case c.To == "true":
-			out = append(out, eventSuspended("nothing comes due until spec.suspend is false"))
+			out = append(out, normal(v1alpha1.ReasonSuspended, actionRun, pausedMessage))
 		default:
-			out = append(out, eventResumed("the load goes on where it was"))
+			out = append(out, normal(v1alpha1.EventResumed, actionRun, "The runners send load again"))
 		}
 	}
 	if len(rates) > 0 {
-		out = append([]happening{eventRateChanged(strings.Join(rates, "; "))}, out...)
+		out = append([]userEvent{normal(v1alpha1.EventRateChanged, actionRun, "Changed "+strings.Join(rates, "; "))}, out...)
 	}
 	return out
 }
@@ -234,9 +208,9 @@ func lostIn(st *v1alpha1.LoadTestStatus) int32 {
 	return st.Shards.Lost
 }
 
-// turned returns a condition whose status or reason is not what it was; nil: it is, or it is
-// not there.
-func turned(before, after *v1alpha1.LoadTestStatus, kind string) *metav1.Condition {
+// transition returns a condition if its status or reason differs from before; nil: it does not differ or is
+// absent.
+func transition(before, after *v1alpha1.LoadTestStatus, kind string) *metav1.Condition {
 	b, a := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
 	if a == nil || b != nil && b.Status == a.Status && b.Reason == a.Reason {
 		return nil
@@ -247,12 +221,12 @@ func turned(before, after *v1alpha1.LoadTestStatus, kind string) *metav1.Conditi
 // maxNote is the API's bound on an event's note.
 const maxNote = 1024
 
-func (r *reconciler) tell(lt *v1alpha1.LoadTest, all []happening) {
-	for _, h := range all {
+func (r *reconciler) sendEvents(lt *v1alpha1.LoadTest, all []userEvent) {
+	for _, e := range all {
 		kind := corev1.EventTypeNormal
-		if h.warning {
+		if e.warning {
 			kind = corev1.EventTypeWarning
 		}
-		r.events.Eventf(lt, nil, kind, h.reason, h.action, "%s", clip(h.note, maxNote))
+		r.events.Eventf(lt, nil, kind, e.reason, e.action, "%s", clip(e.note, maxNote))
 	}
 }

@@ -192,30 +192,30 @@ func TestUndone(t *testing.T) {
 	}
 }
 
-func TestChangeHappenings(t *testing.T) {
+func TestChangeEvents(t *testing.T) {
 	at := ptr.To(metav1.NewMicroTime(now))
 	rate, other, pause := changed(2, "rates[0].requestsPerSecond", "100", "200"), changed(2, "rates[1].requestsPer", "1", "1 per 1m0s"), changed(3, "suspend", "false", "true")
 	before := &v1alpha1.LoadTestStatus{Changes: []v1alpha1.Change{rate, other}}
 	after := before.DeepCopy()
 	after.Changes = append(after.Changes, pause)
-	if got := happenings(before, after); len(got) != 0 {
+	if got := eventsOf(before, after); len(got) != 0 {
 		t.Errorf("events %+v of what is not in force", got)
 	}
 	for i := range after.Changes {
 		after.Changes[i].AppliedAt = at
 	}
-	want := []happening{
-		{reason: "RateChanged", action: "Run", note: "rates[0].requestsPerSecond: 200, was 100; rates[1].requestsPer: 1 per 1m0s, was 1"},
-		{reason: "Suspended", action: "Run", note: "nothing comes due until spec.suspend is false"},
+	want := []userEvent{
+		{reason: "RateChanged", action: "Run", note: "Changed rates[0].requestsPerSecond from 100 to 200; rates[1].requestsPer from 1 to 1 per 1m0s"},
+		{reason: "Suspended", action: "Run", note: "No request is sent while spec.suspend is true"},
 	}
-	if diff := cmp.Diff(want, happenings(before, after), cmpopts.EquateComparable(happening{})); diff != "" {
+	if diff := cmp.Diff(want, eventsOf(before, after), cmpopts.EquateComparable(userEvent{})); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	later := after.DeepCopy()
 	resumed := changed(4, "suspend", "true", "false")
 	resumed.AppliedAt = at
 	later.Changes = append(later.Changes, resumed)
-	if got := happenings(after, later); len(got) != 1 || got[0].reason != "Resumed" {
+	if got := eventsOf(after, later); len(got) != 1 || got[0].reason != "Resumed" {
 		t.Errorf("events %+v, want one that it was resumed", got)
 	}
 }
@@ -233,10 +233,10 @@ func TestTakeOverOfASuspendedRun(t *testing.T) {
 
 func TestRatesThatCannotBePutInForce(t *testing.T) {
 	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs))
-	s.notInForce = "spec.rates: the test was started with 1 stages"
+	s.notApplied = "spec.rates: the test was started with 1 stages"
 	st := statusOf(s, now)
-	c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionSpecChanged)
-	if c == nil || c.Reason != v1alpha1.ReasonNotInForce || !strings.Contains(c.Message, s.notInForce) || st.Phase != v1alpha1.PhaseRunning {
+	c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionReconciling)
+	if c == nil || c.Reason != v1alpha1.ReasonChangeNotApplied || !strings.Contains(c.Message, s.notApplied) || st.Phase != v1alpha1.PhaseRunning {
 		t.Errorf("phase %s, condition %+v", st.Phase, c)
 	}
 }

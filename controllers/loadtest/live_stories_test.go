@@ -85,7 +85,7 @@ func TestRateChangesWhileRunning(t *testing.T) {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 	w.wantOneInstant("faster", c)
-	w.wantCondition(lt, v1alpha1.ConditionRunning, metav1.ConditionTrue, v1alpha1.ReasonLoadRunning)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning)
 
 	old := c.AppliedAt.Sub(w.runner("faster-1-0").Begun()).Seconds()
 	w.endLoad("faster")
@@ -109,12 +109,12 @@ func TestRateChangesWhileRunning(t *testing.T) {
 
 	w.edit("faster", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) })
 	lt = w.await("faster", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 3 })
-	if strings.Contains(conditionsOf(lt), v1alpha1.ConditionSpecChanged) || len(lt.Status.Changes) != 1 {
+	if strings.Contains(conditionsOf(lt), v1alpha1.EditedAfterFinish) || len(lt.Status.Changes) != 1 {
 		t.Errorf("what changed while the test ran was taken for another test:\n%s", conditionsOf(lt))
 	}
 	w.setRate("faster", 1000) // as in the beginning, but not what was in force
 	lt = w.await("faster", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 4 })
-	w.wantCondition(lt, v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonEditedAfterFinish)
+	w.wantEdited(lt)
 }
 
 func TestSuspendAndResume(t *testing.T) {
@@ -123,10 +123,9 @@ func TestSuspendAndResume(t *testing.T) {
 	w.awaitLoad("paused", 500)
 	w.suspend("paused", true)
 	lt := w.awaitPhase("paused", v1alpha1.PhaseSuspended)
-	w.wantCondition(lt, v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonSuspended)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonSuspended)
 	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionTrue, v1alpha1.ReasonAllReady)
-	w.wantCondition(lt, v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonInProgress)
-	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonInProgress)
+	w.wantCondition(lt, v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonSuspended)
 	first := w.awaitApplied("paused", 1)
 	w.wantOneInstant("paused", first.Status.Changes[0])
 	sent := w.get("paused").Status.Results.Requests.Sent
@@ -166,8 +165,8 @@ func TestSuspendedBeforeStart(t *testing.T) {
 	lt := w.awaitPhase("held", v1alpha1.PhaseSuspended)
 	w.wantCondition(lt, v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled)
 	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionFalse, v1alpha1.ReasonSuspended)
-	w.wantCondition(lt, v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonSuspended)
-	w.wantCondition(lt, v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonInProgress)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonSuspended)
+	w.wantCondition(lt, v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonSuspended)
 	w.setRate("held", 2000) // it does not run: anything may change
 	w.await("held", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 2 })
 	if n := len(w.jobs()); n != 0 {

@@ -41,7 +41,7 @@ func (r *reconciler) look(s *scope) error {
 	}
 	s.view = view
 	if !s.mayStart() {
-		s.trouble = diagnose(s)
+		s.problem = diagnose(s)
 	}
 	return nil
 }

@@ -50,11 +50,11 @@ func (r *reconciler) finishPhase(ctx context.Context, s *scope) (bool, error) {
 func (r *reconciler) neverStarted(s *scope) *failure {
 	switch s.stop() {
 	case stopBySpec:
-		return &failure{v1alpha1.ReasonStopped, "stopped by spec.stop before the start"}
+		return &failure{v1alpha1.ReasonStopped, "spec.stop ended the test before it started"}
 	case stopByDeadline:
-		why := fmt.Sprintf("spec.activeDeadlineSeconds (%d) have passed before the start", *s.lt.Spec.ActiveDeadlineSeconds)
-		if s.trouble != "" {
-			why += ": " + s.trouble
+		why := fmt.Sprintf("activeDeadlineSeconds (%d) passed before the test started", *s.lt.Spec.ActiveDeadlineSeconds)
+		if s.problem != nil {
+			why += ": " + s.problem.message
 		}
 		return &failure{v1alpha1.ReasonDeadlineExceeded, why}
 	}
@@ -180,7 +180,7 @@ func (s *scope) facts() verdict.Facts {
 	if s.report.Stopped == stopByDeadline && facts.Problem == "" {
 		facts = verdict.Facts{
 			Problem: runnerv1alpha1.ProblemDeadline,
-			Message: fmt.Sprintf("spec.activeDeadlineSeconds is %d", *s.lt.Spec.ActiveDeadlineSeconds),
+			Message: fmt.Sprintf("activeDeadlineSeconds (%d) passed", *s.lt.Spec.ActiveDeadlineSeconds),
 		}
 	}
 	facts.LossTolerated = s.policy() != v1alpha1.ShardLostFail && s.report.Stopped != stopByTooFew && s.left() > 0

@@ -36,7 +36,7 @@ func (r *reconciler) livePhase(_ context.Context, s *scope) (bool, error) {
 		return true, nil
 	}
 	now := r.present(s)
-	s.notInForce = now.why
+	s.notApplied = now.why
 	s.changes = changesOf(s, now)
 	all := s.history()
 	s.wanted = now.shards

@@ -78,7 +78,7 @@ func (s *scope) refuse(err error) (bool, error) {
 	}
 	switch {
 	case apierrors.IsInvalid(err):
-		s.obstacle = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner.podTemplate: the API server refuses the runners' Job: "+err.Error())
+		s.obstacle = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error())
 		return true, nil
 	case apierrors.IsForbidden(err):
 		s.refused = clip(err.Error(), maxMessage)
@@ -127,7 +127,7 @@ func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput)
 		return err
 	}
 	if found && existing.DeletionTimestamp != nil {
-		s.waiting = fmt.Sprintf("Job %s, which was taken away, is still being deleted", job.Name)
+		s.waiting = fmt.Sprintf("Job %s of an earlier attempt is still being deleted", job.Name)
 		s.again(remainsInterval)
 		return nil
 	}

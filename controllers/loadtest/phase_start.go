@@ -59,9 +59,9 @@ func (r *reconciler) startFailure(s *scope) *failure {
 		switch {
 		case snap == nil:
 		case snap.Problem == runnerv1alpha1.ProblemPlan:
-			return &failure{string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "a runner rejected the plan")}
+			return &failure{string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "A runner cannot execute the plan")}
 		case snap.Problem == runnerv1alpha1.ProblemSetup:
-			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "a setup chain failed")}
+			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "A setup chain failed")}
 		}
 	}
 	if why := s.lostBeforeStart(); why != "" && r.lastAttempt(s) && s.hopeful() < s.atLeast() {
@@ -76,6 +76,9 @@ type failure struct{ reason, message string }
 // tooLate ends the wait for runners. Those that the test starts without the others with get their new parts
 // by then, so a little more is left to them.
 func (r *reconciler) tooLate(s *scope) *failure {
+	if jobSuspended(s.job) {
+		return nil // a queue decides
+	}
 	from, limit := r.patience(s)
 	if s.startWith != nil {
 		limit += r.cfg.Runner.ReadyTimeout.Duration
@@ -84,19 +87,26 @@ func (r *reconciler) tooLate(s *scope) *failure {
 		s.again(left)
 		return nil
 	}
+	n := s.view.Count((*collect.Shard).Ready)
+	late := fmt.Sprintf("Timed out after %s: %d of %d runners are ready", limit, n, s.plan.Shards)
 	if allRunning(s).IsZero() {
-		return &failure{v1alpha1.ReasonPodTrouble, fmt.Sprintf("not every runner pod runs after %s: %s", limit, orText(s.trouble, "they are still being made"))}
+		if s.problem != nil {
+			return &failure{s.problem.reason, late + ": " + s.problem.message}
+		}
+		return &failure{v1alpha1.ReasonStartTimeout, fmt.Sprintf("%s: %d of %d pods are running", late, podsRunning(s), s.plan.Shards)}
 	}
 	if why := unreachableTarget(s); why != "" {
-		return &failure{v1alpha1.ReasonTargetUnreachable, why}
+		return &failure{v1alpha1.ReasonTargetUnreachable, late + ": " + why}
 	}
-	n := s.view.Count((*collect.Shard).Ready)
-	return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%d of %d runners were ready after %s%s", n, s.plan.Shards, limit, firstTrouble(s.view))}
+	return &failure{v1alpha1.ReasonStartTimeout, late + firstTrouble(s.view)}
 }
 
 // patience is how long the test waits for all runners, and from when on.
 func (r *reconciler) patience(s *scope) (from time.Time, limit time.Duration) {
 	created, since := s.job.CreationTimestamp.Time, allRunning(s)
+	if t := s.job.Status.StartTime; t != nil && t.After(created) {
+		created = t.Time // the Job was suspended by a queue until then
+	}
 	switch t := s.lt.Spec.Runner.StartTimeout; {
 	case t != nil:
 		return created, readyWithin(s.plan, t.Duration)
@@ -199,7 +209,7 @@ func readyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Durat
 func unreachableTarget(s *scope) string {
 	for i := range s.view.Shards {
 		if snap := s.view.Shards[i].Snapshot; snap != nil && snap.Problem == runnerv1alpha1.ProblemConnect {
-			return orText(snap.Message, "a target cannot be reached")
+			return fmt.Sprintf("runner %d cannot connect: %s", i, orText(snap.Message, "no details"))
 		}
 	}
 	return ""
@@ -208,7 +218,7 @@ func unreachableTarget(s *scope) string {
 func firstTrouble(v *collect.View) string {
 	for i := range v.Shards {
 		if t := v.Shards[i].Trouble; t != "" {
-			return fmt.Sprintf("; runner %d: %s", i, clip(t, 512))
+			return fmt.Sprintf(": runner %d: %s", i, clip(t, 512))
 		}
 	}
 	return ""
@@ -219,16 +229,16 @@ func (s *scope) lostBeforeStart() string {
 	for shard := range s.shards() {
 		if pod := s.pods[shard]; pod != nil {
 			if over, why := ended(pod); over {
-				return fmt.Sprintf("runner %d ended before the start: %s", shard, why)
+				return fmt.Sprintf("Runner %d (pod %s) ended before the start: %s", shard, pod.Name, why)
 			}
 			if pod.DeletionTimestamp != nil {
-				return fmt.Sprintf("runner %d was deleted before the start", shard)
+				return fmt.Sprintf("Runner %d (pod %s) was deleted before the start", shard, pod.Name)
 			}
 		}
 	}
 	// A pod that was deleted by force leaves nothing but the Job's count.
 	if s.job.Status.Failed > 0 {
-		return "a runner was lost before the start"
+		return "A runner was lost before the start"
 	}
 	return ""
 }

@@ -1,17 +1,21 @@
 package loadtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/internal/compile"
@@ -44,7 +48,7 @@ func runnerStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	return nil
 }
 
-// ended says whether the runner of a pod has ended, and how.
+// ended returns whether the runner of a pod has ended, and how.
 func ended(pod *corev1.Pod) (bool, string) {
 	c := runnerStatus(pod)
 	if c != nil && c.State.Terminated != nil {
@@ -59,11 +63,14 @@ func ended(pod *corev1.Pod) (bool, string) {
 	case pod.Status.Reason != "":
 		return true, pod.Status.Reason
 	}
-	return true, "its pod ended"
+	return true, "the pod has ended"
 }
 
 func terminated(t *corev1.ContainerStateTerminated) string {
-	out := fmt.Sprintf("%s, exit code %d", orText(t.Reason, "it ended"), t.ExitCode)
+	out := fmt.Sprintf("exit code %d", t.ExitCode)
+	if t.Reason != "" && t.Reason != "Error" && t.Reason != "Completed" { // these two say no more than the exit code does
+		out = fmt.Sprintf("%s (exit code %d)", t.Reason, t.ExitCode)
+	}
 	if said := lastWords(t.Message); said != "" {
 		out += ": " + clip(said, 512)
 	}
@@ -105,57 +112,93 @@ func allRunning(s *scope) (since time.Time) {
 	return since
 }
 
-// podsGrace is how long a Job may take to make its pods before that is worth telling.
+// podsGrace is how long a Job can take to create its pods before the operator reports it.
 const podsGrace = 10 * time.Second
 
-// diagnose says what keeps pods from running, in words that stay the same as long as it does.
-func diagnose(s *scope) string {
-	lines := map[string][]int{}
-	for shard, pod := range s.pods {
-		why := podTrouble(pod)
-		if why == "" {
-			why = s.filesTrouble(pod)
-		}
-		if why != "" {
-			lines[why] = append(lines[why], shard)
-		}
-	}
-	var out []string
-	for why, shards := range lines {
-		out = append(out, fmt.Sprintf("%d of %d pods: %s", len(shards), s.plan.Shards, why))
-	}
-	missing := s.plan.Shards - len(s.pods)
-	if age := s.now.Sub(s.job.CreationTimestamp.Time); missing > 0 && age < podsGrace {
-		s.again(podsGrace - age)
-	} else if missing > 0 {
-		out = append(out, fmt.Sprintf("%d of %d pods do not exist; the events of Job %s say why", missing, s.plan.Shards, s.job.Name))
-	}
-	slices.Sort(out)
-	return strings.Join(out, "; ")
+// problem is why the runners are not ready, as a reason and a message of RunnersReady.
+type problem struct{ reason, message string }
+
+// podProblems are the reasons of what keeps pods from running. The first one that occurs is the reason of
+// the condition.
+var podProblems = []string{
+	v1alpha1.ReasonPodCreationFailed, v1alpha1.ReasonUnschedulable, v1alpha1.ReasonImagePullFailed, v1alpha1.ReasonMountFailed,
+	v1alpha1.ReasonCreateContainerFailed, v1alpha1.ReasonCrashLoopBackOff,
 }
 
-func podTrouble(pod *corev1.Pod) string {
+// diagnose returns what keeps pods from running; nil: nothing known. The message stays the same as long as
+// the cause does. Pods with the same problem are one entry: "pod a and 2 more cannot be scheduled: ...".
+func diagnose(s *scope) *problem {
+	names := map[problem][]string{}
+	for _, pod := range s.pods {
+		p := podProblem(pod)
+		if p == nil {
+			p = s.mountProblem(pod)
+		}
+		if p != nil {
+			names[*p] = append(names[*p], pod.Name)
+		}
+	}
+	all := slices.SortedFunc(maps.Keys(names), func(a, b problem) int {
+		return cmp.Or(cmp.Compare(slices.Index(podProblems, a.reason), slices.Index(podProblems, b.reason)), cmp.Compare(a.message, b.message))
+	})
+	var reasons, out []string
+	if p := s.missingPods(); p != nil {
+		reasons, out = []string{p.reason}, []string{p.message}
+	}
+	for _, p := range all {
+		pods := slices.Sorted(slices.Values(names[p]))
+		who := "pod " + pods[0]
+		if len(pods) > 1 {
+			who += fmt.Sprintf(" and %d more", len(pods)-1)
+		}
+		reasons, out = append(reasons, p.reason), append(out, who+" "+p.message)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return &problem{reason: reasons[0], message: clip(strings.Join(out, "; "), maxMessage)}
+}
+
+// missingPods returns a problem when the Job has not created all its pods within podsGrace.
+func (s *scope) missingPods() *problem {
+	missing := s.plan.Shards - len(s.pods)
+	if missing <= 0 || jobSuspended(s.job) {
+		return nil
+	}
+	if age := s.now.Sub(s.job.CreationTimestamp.Time); age < podsGrace {
+		s.again(podsGrace - age)
+		return nil
+	}
+	return &problem{v1alpha1.ReasonPodCreationFailed, fmt.Sprintf(
+		"Job %s has created %d of %d pods; kubectl describe job %s shows the error", s.job.Name, len(s.pods), s.plan.Shards, s.job.Name)}
+}
+
+// jobSuspended returns whether a queue such as Kueue holds the Job back.
+func jobSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
+
+// podProblem returns what keeps one pod from running. The message continues "pod NAME".
+func podProblem(pod *corev1.Pod) *problem {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return "cannot be scheduled: " + clip(c.Message, 512)
+			return &problem{v1alpha1.ReasonUnschedulable, "cannot be scheduled: " + clip(c.Message, 512)}
 		}
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if w := c.State.Waiting; w != nil {
-			if why := waitingTrouble(&c, w); why != "" {
-				return why
+			if p := waitingProblem(&c, w); p != nil {
+				return p
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
-// filesGrace is how long the kubelet may take to mount a pod's volumes before that is worth telling.
-const filesGrace = 10 * time.Second
+// mountGrace is how long the kubelet can take to mount the volumes of a pod before the operator reports it.
+const mountGrace = 10 * time.Second
 
-// filesTrouble tells of a pod on a node whose volumes are not there. Which object or key is missing
-// the kubelet says in an event only; in the pod's status is no more than that it cannot begin.
-func (s *scope) filesTrouble(pod *corev1.Pod) string {
+// mountProblem reports a pod that has a node and no volumes. The kubelet reports the missing object or key
+// only in an event of the pod, so the message lists all objects that the spec mounts.
+func (s *scope) mountProblem(pod *corev1.Pod) *problem {
 	var files []string
 	for _, m := range compile.Mounts(&s.lt.Spec) {
 		for _, item := range m.Items {
@@ -164,13 +207,13 @@ func (s *scope) filesTrouble(pod *corev1.Pod) string {
 	}
 	since, waits := waitsForVolumes(pod)
 	if len(files) == 0 || !waits {
-		return ""
+		return nil
 	}
-	if left := since.Add(filesGrace).Sub(s.now); left > 0 {
+	if left := since.Add(mountGrace).Sub(s.now); left > 0 {
 		s.again(left)
-		return ""
+		return nil
 	}
-	return clip("cannot be started: one of these seems to be missing, the events of the pod say which: "+strings.Join(files, ", "), 1024)
+	return &problem{v1alpha1.ReasonMountFailed, clip("cannot mount its volumes; check that these exist: "+strings.Join(files, ", "), 1024)}
 }
 
 // waitsForVolumes: a pod has a node, and no sandbox, which is made when its volumes are mounted.
@@ -186,22 +229,22 @@ func waitsForVolumes(pod *corev1.Pod) (since time.Time, waits bool) {
 	return since, waits && !since.IsZero()
 }
 
-// waitingTrouble leaves out what the kubelet counts, such as the length of a back-off: it would
-// make a new message of each try.
-func waitingTrouble(c *corev1.ContainerStatus, w *corev1.ContainerStateWaiting) string {
+// waitingProblem returns why a container waits. It leaves out what the kubelet counts, such as the length of a
+// back-off, because each try would change the message.
+func waitingProblem(c *corev1.ContainerStatus, w *corev1.ContainerStateWaiting) *problem {
 	switch w.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
-		return fmt.Sprintf("image %q of container %s cannot be pulled", c.Image, c.Name)
+		return &problem{v1alpha1.ReasonImagePullFailed, fmt.Sprintf("cannot pull image %q of container %s", c.Image, c.Name)}
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-		return fmt.Sprintf("container %s cannot be started: %s", c.Name, clip(w.Message, 512))
+		return &problem{v1alpha1.ReasonCreateContainerFailed, fmt.Sprintf("cannot start container %s: %s", c.Name, clip(w.Message, 512))}
 	case "CrashLoopBackOff":
 		why := ""
 		if t := c.LastTerminationState.Terminated; t != nil {
 			why = ": " + terminated(t)
 		}
-		return fmt.Sprintf("container %s ends again and again%s", c.Name, why)
+		return &problem{v1alpha1.ReasonCrashLoopBackOff, fmt.Sprintf("restarts container %s repeatedly%s", c.Name, why)}
 	}
-	return ""
+	return nil
 }
 
 func orText(s, fallback string) string {

@@ -142,7 +142,7 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	r.memory.wrote(s.lt, written)
-	r.tell(written, happenings(before, after))
+	r.sendEvents(written, eventsOf(before, after))
 	r.metrics.Observe(s.key(), before, after)
 	return nil
 }

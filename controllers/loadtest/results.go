@@ -187,7 +187,7 @@ func runnerStatusOf(shard int, sh *collect.Shard, member, begun bool) v1alpha1.R
 		out.State, out.Message = stateLost, clip(sh.Lost.Message, 1024)
 		out.Pod, out.Node = orText(sh.Lost.Pod, out.Pod), orText(sh.Lost.Node, out.Node)
 		if begun && !sh.Member {
-			out.Message = "it had no part of the load yet: " + out.Message
+			out.Message = "lost before it had a share of the load: " + out.Message
 		}
 		return out
 	case sh.Left:
@@ -196,7 +196,7 @@ func runnerStatusOf(shard int, sh *collect.Shard, member, begun bool) v1alpha1.R
 		out.State = stateJoining
 	}
 	if sh.Trouble != "" && sh.Snapshot != nil && !sh.Final() {
-		out.Message = "it does not answer"
+		out.Message = "the runner does not answer"
 	}
 	return out
 }

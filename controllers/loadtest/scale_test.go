@@ -233,14 +233,14 @@ func TestStarters(t *testing.T) {
 		want      []int
 		fails     string // a reason
 	}{
-		"all are wanted":           {after: time.Hour, fails: v1alpha1.ReasonRunnerLost},
+		"all are wanted":           {after: time.Hour, fails: v1alpha1.ReasonStartTimeout},
 		"in time":                  {minShards: 2, after: time.Minute},
 		"after the limit":          {minShards: 2, after: 3 * time.Minute, want: []int{0, 2}},
-		"too few":                  {minShards: 3, after: 3 * time.Minute, fails: v1alpha1.ReasonRunnerLost},
+		"too few":                  {minShards: 3, after: 3 * time.Minute, fails: v1alpha1.ReasonStartTimeout},
 		"within startTimeout":      {minShards: 2, timeout: 5 * time.Second, after: 4 * time.Second},
 		"after startTimeout":       {minShards: 2, timeout: 5 * time.Second, after: 5 * time.Second, want: []int{0, 2}},
-		"startTimeout without":     {timeout: 5 * time.Second, after: 5 * time.Second, fails: v1alpha1.ReasonRunnerLost},
-		"too late for these, too":  {minShards: 2, timeout: 5 * time.Second, after: time.Hour, want: []int{0, 2}, fails: v1alpha1.ReasonRunnerLost},
+		"startTimeout without":     {timeout: 5 * time.Second, after: 5 * time.Second, fails: v1alpha1.ReasonStartTimeout},
+		"too late for these, too":  {minShards: 2, timeout: 5 * time.Second, after: time.Hour, want: []int{0, 2}, fails: v1alpha1.ReasonStartTimeout},
 		"another attempt":          {minShards: 2, after: time.Second, edit: podEnded(1, 0)},
 		"lost in the last attempt": {minShards: 2, after: time.Second, edit: podEnded(1, 2), want: []int{0, 2}},
 		"too many lost":            {minShards: 2, after: time.Second, edit: func(s *scope) { podEnded(1, 2)(s); podEnded(2, 2)(s) }, fails: v1alpha1.ReasonRunnerLost},

@@ -53,13 +53,13 @@ type scope struct {
 	startWith []int
 	// changes of the spec that this pass has found, while the test runs.
 	changes []v1alpha1.Change
-	// notInForce says why the spec's rates and shards are not those of the run; empty: they are.
-	notInForce string
+	// notApplied is why rates or shards of the spec have no effect on the run; empty: they have.
+	notApplied string
 
 	// refused is why the API server did not take the Job; empty: it did, or was not asked.
 	refused string
-	// trouble is what is wrong with pods before the start; empty: nothing is known to be.
-	trouble string
+	// problem is what keeps pods from running before the start; nil: nothing known.
+	problem *problem
 	// view is what is known of the runners; never nil after phase collect.
 	view *collect.View
 	// report is that of all snapshots so far; nil before the start.

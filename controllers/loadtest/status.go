@@ -21,8 +21,8 @@ func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
 	st := s.lt.Status.DeepCopy()
 	st.ObservedGeneration = s.lt.Generation
 	c := &conditions{status: st, generation: s.lt.Generation, now: metav1.NewTime(now)}
-	specChanged(s, c)
 	if s.end == nil && st.CompletionTime != nil {
+		c.markEdited(s.edited)
 		return st // the report was deleted: what status says is all that is left
 	}
 	if s.end != nil {
@@ -37,10 +37,14 @@ func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
 		st.Phase = phaseOf(s)
 	}
 	for _, set := range []func(*scope, *conditions){
-		planReady, runnersReady, running, finished, succeeded, thresholdsMet, passed, reconciling, stalled,
+		planReady, runnersReady, finished, succeeded, passed, reconciling, stalled,
 	} {
 		set(s, c)
 	}
+	if st.Summary == nil {
+		st.Summary = &v1alpha1.Summary{}
+	}
+	st.Summary.Reason, st.Summary.Message = summaryOf(st)
 	return st
 }
 
@@ -50,7 +54,7 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
 	st.Results, st.Verdict, st.Runners = e.Results, e.Verdict, e.Runners
 	st.StartSkewMicroseconds, st.ReportRef = e.Skew, e.ReportRef
-	st.Summary = e.Summary
+	st.Summary = e.Summary.DeepCopy()
 	if st.Summary == nil {
 		st.Summary = &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", e.Shards.Ready, e.Shards.Desired)}
 	}
@@ -198,17 +202,18 @@ func planReady(s *scope, c *conditions) {
 
 func planMessage(warnings string) string {
 	if warnings == "" {
-		return "the spec has been compiled"
+		return "The spec is compiled"
 	}
-	return "the spec has been compiled; warnings:\n" + warnings
+	return "The spec is compiled; warnings:\n" + warnings
 }
 
 func runnersReady(s *scope, c *conditions) {
 	if s.takenOver() && c.keep(v1alpha1.ConditionRunnersReady) {
 		return
 	}
-	status, reason, message := metav1.ConditionFalse, v1alpha1.ReasonWaitingForPods, "no runner exists yet"
 	n := s.counts()
+	ready := fmt.Sprintf("%d of %d runners are ready", n.Ready, n.Desired)
+	status, reason, message := metav1.ConditionFalse, v1alpha1.ReasonWaitingForPods, ready+": no runner pod exists"
 	switch {
 	case s.end != nil && !s.end.Started:
 		reason, message = s.end.Reason, s.end.Message
@@ -216,38 +221,52 @@ func runnersReady(s *scope, c *conditions) {
 		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.end.Runners)
 	case s.end != nil && s.end.Shards.Ready < s.end.Shards.Desired:
 		reason = v1alpha1.ReasonJoining
-		message = fmt.Sprintf("%d of %d runners had a part of the load at the end", s.end.Shards.Ready, s.end.Shards.Desired)
+		message = fmt.Sprintf("%d of %d runners were ready at the end", s.end.Shards.Ready, s.end.Shards.Desired)
 	case s.end != nil:
-		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, "every runner was ready"
+		status, reason = metav1.ConditionTrue, v1alpha1.ReasonAllReady
+		message = fmt.Sprintf("%d of %d runners were ready", s.end.Shards.Ready, s.end.Shards.Desired)
 	case s.held():
-		reason, message = v1alpha1.ReasonSuspended, "spec.suspend is true: no runner is made"
+		reason, message = v1alpha1.ReasonSuspended, "No runner is created while spec.suspend is true"
 	case n.Lost > 0:
-		reason, message = v1alpha1.ReasonRunnerLost, lostMessage(s.runners())
+		reason, message = v1alpha1.ReasonRunnerLost, ready+": "+lostMessage(s.runners())
 	case n.Ready >= n.Desired && len(s.view.Shards) > 0:
-		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, "every runner is ready"
+		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, ready
 	case s.mayStart():
-		reason, message = v1alpha1.ReasonJoining, s.joiningMessage(n)
+		reason, message = v1alpha1.ReasonJoining, s.joiningMessage(ready)
 	case s.waiting != "":
-		message = s.waiting
-	case s.refused != "":
-		reason, message = v1alpha1.ReasonPodTrouble, "the API server refuses the runners' Job: "+s.refused
-	case s.trouble != "":
-		reason, message = v1alpha1.ReasonPodTrouble, s.trouble
-	case s.job != nil && s.plan != nil && unreachableTarget(s) != "":
-		reason, message = v1alpha1.ReasonTargetUnreachable, unreachableTarget(s)
-	case s.job != nil && s.plan != nil && runnerIn(s, runnerv1alpha1.StateSettingUp) >= 0:
-		reason, message = v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", runnerIn(s, runnerv1alpha1.StateSettingUp))
-	case s.job != nil && s.plan != nil && !allRunning(s).IsZero():
-		reason, message = v1alpha1.ReasonConnecting, fmt.Sprintf("%d of %d runners are ready", n.Ready, n.Desired)
-	case s.job != nil:
-		message = fmt.Sprintf("%d of %d runner pods run", podsRunning(s), n.Desired)
+		message = ready + ": " + s.waiting
+	default:
+		if p := s.startProblem(n); p != nil {
+			reason, message = p.reason, ready+": "+p.message
+		}
 	}
 	c.set(v1alpha1.ConditionRunnersReady, status, reason, message)
 }
 
-// joiningMessage tells of runners that the test goes on without.
-func (s *scope) joiningMessage(n v1alpha1.ShardCounts) string {
-	out := fmt.Sprintf("%d of %d runners are ready; the others join when they are", n.Ready, n.Desired)
+// startProblem returns what a test waits for that has not started; nil: it has no Job yet.
+func (s *scope) startProblem(n v1alpha1.ShardCounts) *problem {
+	switch {
+	case s.refused != "":
+		return &problem{v1alpha1.ReasonJobCreationFailed, "the API server refuses the Job: " + s.refused}
+	case s.problem != nil:
+		return s.problem
+	case s.job == nil:
+		return nil
+	case jobSuspended(s.job):
+		return &problem{v1alpha1.ReasonQueued, fmt.Sprintf("Job %s is suspended by a queue", s.job.Name)}
+	case s.plan != nil && unreachableTarget(s) != "":
+		return &problem{v1alpha1.ReasonTargetUnreachable, unreachableTarget(s)}
+	case s.plan != nil && runnerIn(s, runnerv1alpha1.StateSettingUp) >= 0:
+		return &problem{v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", runnerIn(s, runnerv1alpha1.StateSettingUp))}
+	case s.plan != nil && !allRunning(s).IsZero():
+		return &problem{v1alpha1.ReasonConnecting, "the others open their connections"}
+	}
+	return &problem{v1alpha1.ReasonWaitingForPods, fmt.Sprintf("%d of %d pods are running", podsRunning(s), n.Desired)}
+}
+
+// joiningMessage describes the runners that the test runs without.
+func (s *scope) joiningMessage(ready string) string {
+	out := ready + "; the others join when they are ready"
 	if with := startWithOf(s.job); with != nil {
 		out += fmt.Sprintf(" (started with %d)", len(with))
 	}
@@ -275,87 +294,77 @@ func lostMessage(runners []v1alpha1.RunnerStatus) string {
 		}
 	}
 	if len(out) == 0 {
-		return "a runner was lost whose shard has another one since"
+		return "a runner was lost; its shard has a new runner"
 	}
 	return strings.Join(out, "; ")
 }
 
-func running(s *scope, c *conditions) {
-	if s.takenOver() && c.reason(v1alpha1.ConditionRunning) == v1alpha1.ReasonSuspended && c.keep(v1alpha1.ConditionRunning) {
-		return
-	}
+const (
+	invalidMessage = "The spec is invalid; see condition PlanReady"
+	runsMessage    = "The test has not finished"
+	pausedMessage  = "No request is sent while spec.suspend is true"
+	editedMessage  = "The spec changed after the test finished, which has no effect; apply it under another name to run it"
+)
+
+// stateOf returns the state of a test that has not finished, as a reason and a message.
+func stateOf(s *scope) (reason, message string) {
 	switch {
-	case s.end != nil:
-		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, s.end.Reason, "the run has ended")
 	case s.held():
-		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonSuspended, "spec.suspend is true: the test does not start")
+		return v1alpha1.ReasonSuspended, "The test does not start while spec.suspend is true"
 	case !s.mayStart():
-		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonNotStarted, "no load has been sent yet")
+		return v1alpha1.ReasonNotStarted, "The test has not started; see condition RunnersReady"
 	case runnerIn(s, runnerv1alpha1.StateTearingDown) >= 0 && !loading(s):
-		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonDraining,
-			fmt.Sprintf("the load has ended; runner %d runs the teardown chains", runnerIn(s, runnerv1alpha1.StateTearingDown)))
+		return v1alpha1.ReasonDraining, fmt.Sprintf("The load has ended; runner %d runs the teardown chains", runnerIn(s, runnerv1alpha1.StateTearingDown))
 	case !loading(s):
-		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonDraining, "the last request was sent; responses and results are awaited")
+		return v1alpha1.ReasonDraining, "All requests are sent; the runners wait for responses"
 	case paused(s):
-		c.set(v1alpha1.ConditionRunning, metav1.ConditionFalse, v1alpha1.ReasonSuspended, "spec.suspend is true: nothing comes due")
-	default:
-		c.set(v1alpha1.ConditionRunning, metav1.ConditionTrue, v1alpha1.ReasonLoadRunning, "load is being sent")
+		return v1alpha1.ReasonSuspended, pausedMessage
 	}
+	return v1alpha1.ReasonRunning, "The runners send load"
 }
 
-// finished also holds for a spec that cannot be run: whoever waits must not wait for ever. An
-// edit that mends it takes it back, for nothing has run.
+// finished is also True for an invalid spec, so that a client that waits for it does not wait for ever. An
+// edit that fixes the spec makes it False again, because nothing has run.
 func finished(s *scope, c *conditions) {
 	switch {
 	case s.end != nil:
 		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.end.Reason, s.end.Message)
+		c.markEdited(s.edited)
 	case s.obstacle != nil && s.obstacle.invalid:
-		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.obstacle.reason, "the spec cannot be run; see PlanReady")
+		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.obstacle.reason, invalidMessage)
+	case s.takenOver() && c.reason(v1alpha1.ConditionFinished) == v1alpha1.ReasonSuspended && c.keep(v1alpha1.ConditionFinished):
 	default:
-		c.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonInProgress, "the run has not ended yet")
+		reason, message := stateOf(s)
+		c.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, reason, message)
 	}
+}
+
+// markEdited adds to the message of Finished that the spec changed after the end, or removes that.
+func (c *conditions) markEdited(edited bool) {
+	f := meta.FindStatusCondition(c.status.Conditions, v1alpha1.ConditionFinished)
+	if f == nil {
+		return
+	}
+	message := strings.TrimSuffix(f.Message, v1alpha1.EditedAfterFinish)
+	if edited {
+		message = clip(message, maxMessage-len(v1alpha1.EditedAfterFinish)) + v1alpha1.EditedAfterFinish
+	}
+	c.set(v1alpha1.ConditionFinished, f.Status, f.Reason, message)
 }
 
 func succeeded(s *scope, c *conditions) {
 	switch {
 	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted && s.end.Shards.Lost > 0:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonPartialResult,
-			"the test went on to its end; what a lost runner did after its last snapshot is missing: "+lostMessage(s.end.Runners))
+			"The test completed, but the result lacks what a lost runner did after its last snapshot: "+lostMessage(s.end.Runners))
 	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted:
-		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted, "the plan was executed whole")
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted, "The test completed")
 	case s.end != nil:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.end.Reason, s.end.Message)
 	case s.obstacle != nil && s.obstacle.invalid:
-		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.obstacle.reason, "the spec cannot be run; see PlanReady")
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.obstacle.reason, invalidMessage)
 	default:
-		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "the run has not ended yet")
-	}
-}
-
-func thresholdsMet(s *scope, c *conditions) {
-	const kind = v1alpha1.ConditionThresholdsMet
-	if s.end == nil {
-		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "thresholds are compared at the end")
-		return
-	}
-	v := s.end.Verdict
-	var failed []string
-	for _, t := range v.Thresholds {
-		if !t.Passed {
-			failed = append(failed, (&runnerv1alpha1.ThresholdResult{Name: t.Name, Limit: t.Limit, Observed: t.Observed}).String())
-		}
-	}
-	switch {
-	case s.end.Reason != v1alpha1.ReasonCompleted:
-		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonNotSucceeded, "the run did not complete")
-	case len(v.Thresholds) == 0:
-		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonNoThresholds, "the spec has none")
-	case len(failed) == 0:
-		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonAllMet, fmt.Sprintf("all %d thresholds passed", len(v.Thresholds)))
-	case v.Outcome == string(runnerv1alpha1.OutcomeInconclusive):
-		c.set(kind, metav1.ConditionUnknown, v.Reason, strings.Join(failed, "; "))
-	default:
-		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonThresholdsFailed, strings.Join(failed, "; "))
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, runsMessage)
 	}
 }
 
@@ -363,10 +372,10 @@ func passed(s *scope, c *conditions) {
 	const kind = v1alpha1.ConditionPassed
 	switch {
 	case s.end == nil && s.obstacle != nil && s.obstacle.invalid:
-		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonNotSucceeded, "the spec cannot be run; see PlanReady")
+		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonNotSucceeded, invalidMessage)
 		return
 	case s.end == nil:
-		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "the run is judged at its end")
+		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, runsMessage)
 		return
 	}
 	switch v := s.end.Verdict; runnerv1alpha1.Outcome(v.Outcome) {
@@ -381,15 +390,21 @@ func passed(s *scope, c *conditions) {
 	}
 }
 
-// reconciling and stalled are absent when they do not hold, as kstatus wants them.
+// reconciling is absent unless it is True, as kstatus expects. A change of the spec that has no effect is
+// reported here.
 func reconciling(s *scope, c *conditions) {
-	if s.end != nil || s.obstacle != nil {
+	switch {
+	case s.end != nil || s.obstacle != nil:
 		c.remove(v1alpha1.ConditionReconciling)
-		return
+	case s.notApplied != "":
+		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonChangeNotApplied, "The test continues without a change of the spec: "+s.notApplied)
+	default:
+		f := meta.FindStatusCondition(c.status.Conditions, v1alpha1.ConditionFinished)
+		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, f.Reason, f.Message)
 	}
-	c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonInProgress, "the run has not ended yet")
 }
 
+// stalled is absent unless it is True, as kstatus expects.
 func stalled(s *scope, c *conditions) {
 	switch {
 	case s.obstacle != nil && s.end == nil:
@@ -401,16 +416,20 @@ func stalled(s *scope, c *conditions) {
 	}
 }
 
-// specChanged tells of an edit after the end, and of one that the run does not follow.
-func specChanged(s *scope, c *conditions) {
+// summaryOf returns why a test is in its phase, for kubectl get: the first condition that explains it.
+func summaryOf(st *v1alpha1.LoadTestStatus) (reason, message string) {
+	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(st.Conditions, kind) }
+	c := find(v1alpha1.ConditionFinished)
 	switch {
-	case s.edited:
-		c.set(v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonEditedAfterFinish,
-			"the spec was edited after the end; this reruns nothing: apply it under another name")
-	case s.notInForce != "":
-		c.set(v1alpha1.ConditionSpecChanged, metav1.ConditionTrue, v1alpha1.ReasonNotInForce,
-			"the run goes on as it was: "+s.notInForce)
-	default:
-		c.remove(v1alpha1.ConditionSpecChanged)
+	case st.Phase == v1alpha1.PhaseCompleted:
+		c = find(v1alpha1.ConditionPassed)
+	case st.CompletionTime != nil:
+	case find(v1alpha1.ConditionPlanReady).Status != metav1.ConditionTrue:
+		c = find(v1alpha1.ConditionPlanReady)
+	case find(v1alpha1.ConditionRunnersReady).Status != metav1.ConditionTrue:
+		c = find(v1alpha1.ConditionRunnersReady)
+	case find(v1alpha1.ConditionReconciling) != nil:
+		c = find(v1alpha1.ConditionReconciling)
 	}
+	return c.Reason, clip(c.Message, 1024)
 }

@@ -1,6 +1,9 @@
 package loadtest
 
 import (
+	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -112,7 +116,13 @@ func has(o *obstacle) func(*scope) {
 	return func(s *scope) { s.obstacle, s.plan, s.planHash = o, nil, "" }
 }
 
-func inTrouble(s *scope) { s.trouble = "1 of 2 pods: cannot be scheduled" }
+func unschedulable(s *scope) {
+	s.problem = &problem{v1alpha1.ReasonUnschedulable, "pod pcf-1-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu."}
+}
+
+func queuedJob(s *scope) { s.job.Spec.Suspend = ptr.To(true) }
+
+func changeRefused(s *scope) { s.notApplied = "spec.runner.shards: too many" }
 
 func noTarget(s *scope) {
 	s.view.Shards[0].Snapshot.Problem = runnerv1alpha1.ProblemConnect
@@ -146,26 +156,28 @@ func states() map[string][]*scope {
 	erred, stopped, unclear := runnerv1alpha1.OutcomeError, runnerv1alpha1.OutcomeStopped, runnerv1alpha1.OutcomeInconclusive
 	bothDone := runnersAre(done, done)
 	return map[string][]*scope{
-		"pending":                     {newScope()},
-		"invalid":                     {newScope(has(invalid(v1alpha1.ReasonInvalidSpec, "x")))},
-		"plan too large":              {newScope(has(invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
-		"a name is taken":             {newScope(has(&obstacle{reason: v1alpha1.ReasonNameConflict}))},
-		"suspended before the start":  {newScope(suspendedBySpec), starting(suspendedBySpec)},
-		"starting: pods":              {starting()},
-		"starting: a pod cannot run":  {starting(inTrouble)},
-		"starting: connecting":        {starting(podsRun, runnersAre(readyState, connecting))},
-		"starting: no connection yet": {starting(podsRun, runnersAre(connecting, readyState), noTarget)},
-		"starting: setting up":        {starting(podsRun, runnersAre(settingUp, readyState)), starting(podsRun, runnersAre(settingUp, connecting))},
-		"running":                     {started(runnersAre(runs, runs)), started(runnersAre(runs, drains)), started(runnersAre(done, runs))},
-		"running, a runner was lost":  {started(runnersAre(runs, runs), shardLost(1))},
-		"running, a runner joins":     {started(runnersAre(runs, runs), oneMoreIsWanted)},
-		"suspended":                   {started(runnersAre(runs, runs), nothingIsDue), started(runnersAre(done, runs), nothingIsDue, suspendedBySpec)},
-		"draining":                    {started(runnersAre(drains, drains)), started(runnersAre(done, drains)), started(bothDone)},
-		"tearing down":                {started(runnersAre(tearingDown, done)), started(runnersAre(drained, drains)), started(runnersAre(drained, done))},
-		"finished, passed":            {started(bothDone, over(passed, "Passed", met))},
-		"finished, no thresholds":     {started(bothDone, over(passed, "NoThresholds"))},
-		"finished, too many errors":   {started(bothDone, over(failed, "TooManyErrors"))},
-		"finished, teardown failed":   {started(bothDone, over(failed, "TeardownFailed", met))},
+		"pending":                             {newScope()},
+		"invalid":                             {newScope(has(invalid(v1alpha1.ReasonInvalidSpec, "x")))},
+		"plan too large":                      {newScope(has(invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
+		"a name is taken":                     {newScope(has(&obstacle{reason: v1alpha1.ReasonNameConflict}))},
+		"suspended before the start":          {newScope(suspendedBySpec), starting(suspendedBySpec)},
+		"starting: pods":                      {starting()},
+		"starting: in a queue":                {starting(queuedJob)},
+		"starting: a pod cannot be scheduled": {starting(unschedulable)},
+		"starting: connecting":                {starting(podsRun, runnersAre(readyState, connecting))},
+		"starting: no connection yet":         {starting(podsRun, runnersAre(connecting, readyState), noTarget)},
+		"starting: setting up":                {starting(podsRun, runnersAre(settingUp, readyState)), starting(podsRun, runnersAre(settingUp, connecting))},
+		"running":                             {started(runnersAre(runs, runs)), started(runnersAre(runs, drains)), started(runnersAre(done, runs))},
+		"running, a change has no effect":     {started(runnersAre(runs, runs), changeRefused)},
+		"running, a runner was lost":          {started(runnersAre(runs, runs), shardLost(1))},
+		"running, a runner joins":             {started(runnersAre(runs, runs), oneMoreIsWanted)},
+		"suspended":                           {started(runnersAre(runs, runs), nothingIsDue), started(runnersAre(done, runs), nothingIsDue, suspendedBySpec)},
+		"draining":                            {started(runnersAre(drains, drains)), started(runnersAre(done, drains)), started(bothDone)},
+		"tearing down":                        {started(runnersAre(tearingDown, done)), started(runnersAre(drained, drains)), started(runnersAre(drained, done))},
+		"finished, passed":                    {started(bothDone, over(passed, "Passed", met))},
+		"finished, no thresholds":             {started(bothDone, over(passed, "NoThresholds"))},
+		"finished, too many errors":           {started(bothDone, over(failed, "TooManyErrors"))},
+		"finished, teardown failed":           {started(bothDone, over(failed, "TeardownFailed", met))},
 		"finished, threshold exceeded": {
 			started(bothDone, over(failed, "ThresholdsFailed", exceeded)),
 		},
@@ -187,7 +199,7 @@ func states() map[string][]*scope {
 		"deadline, before the start": {starting(over(erred, "DeadlineExceeded"))},
 		"setup failed":               {starting(podsRun, runnersAre(done, readyState), over(erred, "SetupFailed"))},
 		"target unreachable":         {starting(over(erred, "TargetUnreachable"))},
-		"pods never ran":             {starting(over(erred, "PodTrouble"))},
+		"pods were never scheduled":  {starting(over(erred, "Unschedulable"))},
 		"not one success":            {started(bothDone, over(erred, "NoSuccess"))},
 	}
 }
@@ -242,9 +254,6 @@ func documented(t *testing.T) (header []string, rows map[string][]string) {
 		cells := split(strings.TrimPrefix(line, "|"))
 		for i, c := range cells {
 			c = strings.NewReplacer(" IP", " InProgress", " NS", " NotSucceeded").Replace(c)
-			if header[max(0, i-1)] == v1alpha1.ConditionReconciling && c == "T" {
-				c = "T InProgress"
-			}
 			cells[i] = c
 		}
 		rows[cells[0]] = cells[1:]
@@ -295,7 +304,7 @@ func TestLiveFigures(t *testing.T) {
 	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs))
 	s.view.StartedAt, s.view.Rate = now, 60003.4
 	st := statusOf(s, now)
-	want := &v1alpha1.Summary{Shards: "2/2", Rate: "60003", Errors: "0%"}
+	want := &v1alpha1.Summary{Reason: "Running", Message: "The runners send load", Shards: "2/2", Rate: "60003", Errors: "0%"}
 	if diff := cmp.Diff(want, st.Summary); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}
@@ -333,13 +342,24 @@ func TestEndedWithoutReportStaysEnded(t *testing.T) {
 	}
 	later.edited, later.lt.Generation = true, 2
 	st := statusOf(later, now)
-	if !meta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSpecChanged) || st.Phase != v1alpha1.PhaseCompleted {
+	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionFinished); c.Message != "so it is"+v1alpha1.EditedAfterFinish || st.Phase != v1alpha1.PhaseCompleted {
 		t.Errorf("phase %s, conditions %+v", st.Phase, st.Conditions)
+	}
+	if got := eventsOf(&s.lt.Status, st); len(got) != 1 || got[0].reason != v1alpha1.ReasonChangeNotApplied {
+		t.Errorf("events %+v, want one that the edit has no effect", got)
+	}
+	later.lt.Status = *st
+	if diff := cmp.Diff(st, statusOf(later, now)); diff != "" {
+		t.Errorf("an edit is reported twice (-before +after):\n%s", diff)
+	}
+	later.edited = false
+	if c := meta.FindStatusCondition(statusOf(later, now).Conditions, v1alpha1.ConditionFinished); c.Message != "so it is" {
+		t.Errorf("after the edit was taken back: %q", c.Message)
 	}
 }
 
-// TestDealHappenings: who came to have a part of the load, or has one no more.
-func TestDealHappenings(t *testing.T) {
+// TestShareEvents: runners that got or gave up a share of the load.
+func TestShareEvents(t *testing.T) {
 	runner := func(shard int32, state string, member bool) v1alpha1.RunnerStatus {
 		return v1alpha1.RunnerStatus{Shard: shard, Pod: "pod", State: state, Member: member}
 	}
@@ -356,13 +376,13 @@ func TestDealHappenings(t *testing.T) {
 		"has left":       {two, []v1alpha1.RunnerStatus{two[0], runner(1, stateLeft, false)}, []string{"RunnerLeft"}},
 		"comes again":    {[]v1alpha1.RunnerStatus{two[0], runner(1, stateLeft, false)}, two, []string{"RunnerJoined"}},
 		"is lost":        {two, []v1alpha1.RunnerStatus{two[0], runner(1, stateLost, true)}, nil},
-		"is dealt out":   {[]v1alpha1.RunnerStatus{two[0], runner(1, stateLost, true)}, []v1alpha1.RunnerStatus{two[0], runner(1, stateLost, false)}, []string{"LoadRedealt"}},
-		"lost and dealt": {two, []v1alpha1.RunnerStatus{two[0], runner(1, stateLost, false)}, []string{"LoadRedealt"}},
+		"is dealt out":   {[]v1alpha1.RunnerStatus{two[0], runner(1, stateLost, true)}, []v1alpha1.RunnerStatus{two[0], runner(1, stateLost, false)}, []string{"LoadRebalanced"}},
+		"lost and dealt": {two, []v1alpha1.RunnerStatus{two[0], runner(1, stateLost, false)}, []string{"LoadRebalanced"}},
 		"never had one":  {[]v1alpha1.RunnerStatus{two[0], runner(1, stateJoining, false)}, []v1alpha1.RunnerStatus{two[0], runner(1, stateLost, false)}, nil},
 	}
 	for name, tt := range tests {
 		var got []string
-		for _, h := range dealHappenings(tt.before, tt.after) {
+		for _, h := range shareEvents(tt.before, tt.after) {
 			got = append(got, h.reason)
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -371,8 +391,8 @@ func TestDealHappenings(t *testing.T) {
 	}
 }
 
-// TestHappenings walks through runs and lists the events of each step.
-func TestHappenings(t *testing.T) {
+// TestEvents walks through runs and lists the events of each step.
+func TestEvents(t *testing.T) {
 	all := states()
 	walks := map[string]struct {
 		states []string
@@ -390,8 +410,8 @@ func TestHappenings(t *testing.T) {
 		"everything at once": {[]string{"finished, passed"}, []string{"PlanReady", "RunnersReady", "Started", "Completed"}},
 		"mended":             {[]string{"invalid", "invalid", "pending"}, []string{"!InvalidSpec", "PlanReady"}},
 		"trouble that passes": {
-			[]string{"starting: pods", "starting: a pod cannot run", "starting: a pod cannot run", "running"},
-			[]string{"PlanReady", "!PodTrouble", "RunnersReady", "Started"},
+			[]string{"starting: pods", "starting: a pod cannot be scheduled", "starting: a pod cannot be scheduled", "running"},
+			[]string{"PlanReady", "!Unschedulable", "RunnersReady", "Started"},
 		},
 		"lost": {
 			[]string{"running", "running, a runner was lost", "running, a runner was lost", "ended with a runner lost"},
@@ -401,15 +421,16 @@ func TestHappenings(t *testing.T) {
 			[]string{"running", "running, a runner was lost", "finished, a loss tolerated"},
 			[]string{"PlanReady", "RunnersReady", "Started", "!RunnerLost", "!Completed"},
 		},
-		"a runner joins": {[]string{"running", "running, a runner joins", "finished, passed"}, []string{"PlanReady", "RunnersReady", "Started", "Completed"}},
-		"stopped":        {[]string{"running", "stopped"}, []string{"PlanReady", "RunnersReady", "Started", "Stopped"}},
+		"a change has no effect": {[]string{"running", "running, a change has no effect", "running, a change has no effect", "running"}, []string{"PlanReady", "RunnersReady", "Started", "!ChangeNotApplied"}},
+		"a runner joins":         {[]string{"running", "running, a runner joins", "finished, passed"}, []string{"PlanReady", "RunnersReady", "Started", "Completed"}},
+		"stopped":                {[]string{"running", "stopped"}, []string{"PlanReady", "RunnersReady", "Started", "Stopped"}},
 		"suspended at first": {
 			[]string{"suspended before the start", "suspended before the start", "starting: pods", "running"},
 			[]string{"PlanReady", "Suspended", "Resumed", "RunnersReady", "Started"},
 		},
 		"stopped while suspended before the start": {[]string{"suspended before the start", "stopped before the start"}, []string{"PlanReady", "Suspended", "Stopped"}},
 		"exceeded":     {[]string{"draining", "finished, threshold exceeded"}, []string{"PlanReady", "RunnersReady", "Started", "!Completed"}},
-		"never began":  {[]string{"starting: pods", "pods never ran"}, []string{"PlanReady", "!PodTrouble"}},
+		"never began":  {[]string{"starting: pods", "pods were never scheduled"}, []string{"PlanReady", "!Unschedulable"}},
 		"name is free": {[]string{"a name is taken", "starting: pods"}, []string{"!NameConflict", "PlanReady"}},
 	}
 	for name, walk := range walks {
@@ -421,7 +442,7 @@ func TestHappenings(t *testing.T) {
 				s.lt = s.lt.DeepCopy()
 				s.lt.Status = *status
 				next := statusOf(s, now)
-				for _, h := range happenings(status, next) {
+				for _, h := range eventsOf(status, next) {
 					mark := ""
 					if h.warning {
 						mark = "!"
@@ -466,7 +487,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func TestPodTroubleWords(t *testing.T) {
+func TestPodProblem(t *testing.T) {
 	waiting := func(reason, message string) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 			Name: "runner", Image: "h2surge:9", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
@@ -474,27 +495,72 @@ func TestPodTroubleWords(t *testing.T) {
 	}
 	crash := waiting("CrashLoopBackOff", "back-off 40s")
 	crash.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 2, Message: "usage:\nno such flag\n"}
+	noNode := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available: 1 Insufficient cpu.",
+	}}}}
+	const image = `cannot pull image "h2surge:9" of container runner`
 	tests := map[string]struct {
 		pod  *corev1.Pod
-		want string
+		want *problem
 	}{
-		"nothing":           {&corev1.Pod{}, ""},
-		"being created":     {waiting("ContainerCreating", ""), ""},
-		"image, first try":  {waiting("ErrImagePull", "not found"), `image "h2surge:9" of container runner cannot be pulled`},
-		"image, later":      {waiting("ImagePullBackOff", "Back-off 20s"), `image "h2surge:9" of container runner cannot be pulled`},
-		"container config":  {waiting("CreateContainerConfigError", "image has non-numeric user"), "container runner cannot be started: image has non-numeric user"},
-		"crashes all along": {crash, "container runner ends again and again: Error, exit code 2: no such flag"},
+		"nothing":          {&corev1.Pod{}, nil},
+		"being created":    {waiting("ContainerCreating", ""), nil},
+		"no node":          {noNode, &problem{"Unschedulable", "cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu."}},
+		"image, first try": {waiting("ErrImagePull", "not found"), &problem{"ImagePullFailed", image}},
+		"image, later":     {waiting("ImagePullBackOff", "Back-off 20s"), &problem{"ImagePullFailed", image}},
+		"container config": {waiting("CreateContainerConfigError", "image has non-numeric user"), &problem{"CreateContainerFailed", "cannot start container runner: image has non-numeric user"}},
+		"exits repeatedly": {crash, &problem{"CrashLoopBackOff", "restarts container runner repeatedly: exit code 2: no such flag"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := podTrouble(tt.pod); got != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
+			if diff := cmp.Diff(tt.want, podProblem(tt.pod), cmp.AllowUnexported(problem{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestFilesTrouble(t *testing.T) {
+// TestDiagnose groups pods by problem and reports the first reason of podProblems.
+func TestDiagnose(t *testing.T) {
+	pod := func(name, reason string) *corev1.Pod {
+		p := &corev1.Pod{}
+		p.Name = name
+		switch reason {
+		case "Unschedulable":
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: "no node."}}
+		case "ErrImagePull":
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "runner", Image: "x:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}
+		}
+		return p
+	}
+	tests := map[string]struct {
+		pods map[int]*corev1.Pod
+		age  time.Duration
+		want *problem
+	}{
+		"nothing":         {map[int]*corev1.Pod{0: pod("a", ""), 1: pod("b", "")}, time.Minute, nil},
+		"one pod":         {map[int]*corev1.Pod{0: pod("a", ""), 1: pod("b", "Unschedulable")}, time.Minute, &problem{"Unschedulable", "pod b cannot be scheduled: no node."}},
+		"both pods":       {map[int]*corev1.Pod{1: pod("b", "Unschedulable"), 0: pod("a", "Unschedulable")}, 0, &problem{"Unschedulable", "pod a and 1 more cannot be scheduled: no node."}},
+		"two problems":    {map[int]*corev1.Pod{0: pod("a", "ErrImagePull"), 1: pod("b", "Unschedulable")}, 0, &problem{"Unschedulable", `pod b cannot be scheduled: no node.; pod a cannot pull image "x:1" of container runner`}},
+		"not created yet": {map[int]*corev1.Pod{0: pod("a", "")}, 9 * time.Second, nil},
+		"not created":     {map[int]*corev1.Pod{0: pod("a", "")}, 10 * time.Second, &problem{"PodCreationFailed", "Job pcf-1 has created 1 of 2 pods; kubectl describe job pcf-1 shows the error"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(withJob)
+			s.pods, s.job.CreationTimestamp = tt.pods, metav1.NewTime(now.Add(-tt.age))
+			if diff := cmp.Diff(tt.want, diagnose(s), cmp.AllowUnexported(problem{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			queuedJob(s)
+			if p := diagnose(s); p != nil && p.reason == v1alpha1.ReasonPodCreationFailed {
+				t.Errorf("a suspended Job creates no pods: %+v", p)
+			}
+		})
+	}
+}
+
+func TestMountProblem(t *testing.T) {
 	table := v1alpha1.Variable{Name: "user", CSV: &v1alpha1.CSV{Secret: &v1alpha1.KeyReference{Name: "users", Key: "users.csv"}}}
 	pod := func(ready corev1.ConditionStatus, scheduled time.Duration) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
@@ -502,7 +568,7 @@ func TestFilesTrouble(t *testing.T) {
 			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-scheduled))},
 		}}}
 	}
-	const told = "2 of 2 pods: cannot be started: one of these seems to be missing, the events of the pod say which: Secret users (key users.csv)"
+	const missing = "pod pcf-1-0 and 1 more cannot mount its volumes; check that these exist: Secret users (key users.csv)"
 	tests := map[string]struct {
 		pod       *corev1.Pod
 		variables []v1alpha1.Variable
@@ -511,7 +577,7 @@ func TestFilesTrouble(t *testing.T) {
 	}{
 		"no node yet":         {&corev1.Pod{}, []v1alpha1.Variable{table}, "", 0},
 		"a moment ago":        {pod(corev1.ConditionFalse, 4*time.Second), []v1alpha1.Variable{table}, "", 6 * time.Second},
-		"for long":            {pod(corev1.ConditionFalse, 10*time.Second), []v1alpha1.Variable{table}, told, 0},
+		"for long":            {pod(corev1.ConditionFalse, 10*time.Second), []v1alpha1.Variable{table}, missing, 0},
 		"its image is pulled": {pod(corev1.ConditionTrue, time.Minute), []v1alpha1.Variable{table}, "", 0},
 		"no files":            {pod(corev1.ConditionFalse, time.Minute), nil, "", 0},
 	}
@@ -519,8 +585,13 @@ func TestFilesTrouble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScope(withJob)
 			s.lt.Spec.Variables = tt.variables
-			s.pods[0], s.pods[1] = tt.pod, tt.pod
-			if got := diagnose(s); got != tt.want || s.requeue != tt.again {
+			s.pods[0], s.pods[1] = tt.pod.DeepCopy(), tt.pod.DeepCopy()
+			s.pods[0].Name, s.pods[1].Name = "pcf-1-0", "pcf-1-1"
+			got := ""
+			if p := diagnose(s); p != nil {
+				got = p.message
+			}
+			if got != tt.want || s.requeue != tt.again {
 				t.Errorf("%q, again in %v; want %q, again in %v", got, s.requeue, tt.want, tt.again)
 			}
 		})
@@ -545,15 +616,18 @@ func TestEnded(t *testing.T) {
 	killed := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "runner", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
 	}}}}
+	exited := killed.DeepCopy()
+	*exited.Status.ContainerStatuses[0].State.Terminated = corev1.ContainerStateTerminated{Reason: "Completed"}
 	tests := map[string]struct {
 		pod  *corev1.Pod
 		over bool
 		why  string
 	}{
-		"pending":    {&corev1.Pod{}, false, ""},
-		"OOM":        {killed, true, "OOMKilled, exit code 137"},
-		"evicted":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "disk pressure"}}, true, "Evicted: disk pressure"},
-		"no details": {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, true, "its pod ended"},
+		"pending":     {&corev1.Pod{}, false, ""},
+		"OOM":         {killed, true, "OOMKilled (exit code 137)"},
+		"evicted":     {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "disk pressure"}}, true, "Evicted: disk pressure"},
+		"exit code 0": {exited, true, "exit code 0"},
+		"no details":  {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, true, "the pod has ended"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -622,15 +696,55 @@ func TestRampAndSetupExtendTheTimeToGetReady(t *testing.T) {
 	}
 }
 
-func TestWhoRunsOnceIsTold(t *testing.T) {
+var update = flag.Bool("update", false, "write the golden files")
+
+// TestMessages has a golden of the conditions, the summary and the events of each state, so that each message
+// can be read in one place.
+func TestMessages(t *testing.T) {
 	all := states()
-	for state, want := range map[string][2]string{
-		"starting: setting up": {v1alpha1.ConditionRunnersReady, "runner 0 runs the setup chains"},
-		"tearing down":         {v1alpha1.ConditionRunning, "the load has ended; runner 0 runs the teardown chains"},
-	} {
-		c := meta.FindStatusCondition(statusOf(all[state][0], now).Conditions, want[0])
-		if c == nil || c.Message != want[1] {
-			t.Errorf("%s: %+v, want %q", state, c, want[1])
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		for i, s := range all[name] {
+			fmt.Fprintf(&out, "# %s (%d)\n", name, i+1)
+			st := statusOf(s, now)
+			for _, c := range st.Conditions {
+				fmt.Fprintf(&out, "%s %s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
+			}
+			fmt.Fprintf(&out, "get: %s: %s\n", st.Summary.Reason, st.Summary.Message)
+			for _, e := range eventsOf(&v1alpha1.LoadTestStatus{}, st) {
+				fmt.Fprintf(&out, "event %s: %s\n", e.reason, e.note)
+			}
+			out.WriteString("\n")
 		}
+	}
+	out.WriteString("# events while the test runs\n")
+	applied := metav1.NewMicroTime(now)
+	runner := func(shard int32, state string, member bool) v1alpha1.RunnerStatus {
+		return v1alpha1.RunnerStatus{Shard: shard, Pod: fmt.Sprintf("pcf-1-%d", shard), State: state, Member: member}
+	}
+	before := &v1alpha1.LoadTestStatus{
+		StartTime: &metav1.Time{Time: now},
+		Runners:   []v1alpha1.RunnerStatus{runner(0, "Running", true), runner(1, "Running", true), runner(2, stateJoining, false), runner(3, "Draining", false)},
+	}
+	after := before.DeepCopy()
+	after.Runners[1], after.Runners[2], after.Runners[3] = runner(1, stateLost, false), runner(2, "Running", true), runner(3, stateLeft, false)
+	for _, c := range [][3]string{{"rates[1].requestsPerSecond", "1000", "2000"}, {fieldShards, "2", "4"}, {fieldSuspend, "false", "true"}, {fieldSuspend, "true", "false"}} {
+		after.Changes = append(after.Changes, v1alpha1.Change{Generation: int64(len(after.Changes)), Field: c[0], From: c[1], To: c[2], AppliedAt: &applied})
+	}
+	for _, e := range eventsOf(before, after) {
+		fmt.Fprintf(&out, "event %s: %s\n", e.reason, e.note)
+	}
+	path := filepath.Join("testdata", "messages.txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -464,6 +464,14 @@ func conditionsOf(lt *v1alpha1.LoadTest) (out string) {
 }
 
 // wantEvents waits until the events about a LoadTest are these, each as often as it is listed.
+// wantEdited expects an edit after the end to be reported as one without effect.
+func (w *world) wantEdited(lt *v1alpha1.LoadTest) {
+	w.Helper()
+	if !strings.Contains(conditionsOf(lt), v1alpha1.EditedAfterFinish) {
+		w.Errorf("the edit is not reported:\n%s", conditionsOf(lt))
+	}
+}
+
 func (w *world) wantEvents(name string, reasons ...string) {
 	w.Helper()
 	w.Eventually(func() []string { return w.eventsOf(name) }).Should(gomega.ConsistOf(reasons))

@@ -179,10 +179,12 @@ func notable(lt *v1alpha1.LoadTest) []metav1.Condition {
 			tell = c.Status != metav1.ConditionTrue || strings.Contains(c.Message, "warnings:")
 		case v1alpha1.ConditionRunnersReady:
 			tell = c.Status != metav1.ConditionTrue && (!ended || c.Reason == v1alpha1.ReasonRunnerLost)
-		case v1alpha1.ConditionSucceeded, v1alpha1.ConditionThresholdsMet:
+		case v1alpha1.ConditionSucceeded:
 			tell = c.Status == metav1.ConditionFalse && ended
-		case v1alpha1.ConditionSpecChanged:
-			tell = c.Status == metav1.ConditionTrue
+		case v1alpha1.ConditionFinished:
+			tell = strings.HasSuffix(c.Message, v1alpha1.EditedAfterFinish)
+		case v1alpha1.ConditionReconciling:
+			tell = c.Reason == v1alpha1.ReasonChangeNotApplied
 		}
 		if tell {
 			out = append(out, c)

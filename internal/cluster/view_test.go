@@ -85,7 +85,6 @@ func judged() *v1alpha1.LoadTest {
 	st.Verdict = &v1alpha1.Verdict{Outcome: "Failed", Reason: "ThresholdsFailed", Message: "fast: p99 of ResponseTime 8.42ms > 5ms", Thresholds: []v1alpha1.ThresholdStatus{
 		{Name: "fast", Limit: "<= 5ms", Observed: "8.42ms"}, {Name: "clean", Limit: "<= 0.1%", Observed: "0.0209%", Passed: true},
 	}}
-	st.Conditions = append(st.Conditions, metav1.Condition{Type: v1alpha1.ConditionThresholdsMet, Status: metav1.ConditionFalse, Reason: "ThresholdsFailed", Message: "fast: 8.42ms > 5ms"})
 	st.ReportRef = &v1alpha1.ReportReference{Name: "pcf-report", Dropped: []string{"histograms"}}
 	return lt
 }

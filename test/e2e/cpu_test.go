@@ -55,7 +55,7 @@ func TestExclusiveCPU(t *testing.T) {
 		}
 		return s.notAlone(own[0])
 	})
-	s.wantCondition(s.loadTest("alone"), v1alpha1.ConditionRunning, metav1.ConditionTrue, "") // it was so while load was sent
+	s.wantCondition(s.loadTest("alone"), v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning) // it was so while load was sent
 
 	s.mustKubectl("", "wait", "--for=condition=Finished", "loadtest/alone", "--timeout=1m")
 	lt := s.loadTest("alone")

@@ -60,7 +60,7 @@ func installedByHelm(t *testing.T) {
 	c.helm("rollback", release, "1", "--wait")
 	t.Logf("FIGURE helm rollback --wait: %v", since(begun))
 	c.wantInstalled(previousVersion, 1)
-	s.wantCondition(s.loadTest("through"), v1alpha1.ConditionRunning, metav1.ConditionTrue, "")
+	s.wantCondition(s.loadTest("through"), v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning)
 
 	lt := s.awaitFinished("through")
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)

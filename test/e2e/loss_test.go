@@ -63,7 +63,7 @@ func TestRunnerKilled(t *testing.T) {
 	s.killSecond("half")
 	lt := s.loadTest("half")
 	s.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionFalse, v1alpha1.ReasonRunnerLost)
-	s.wantCondition(lt, v1alpha1.ConditionRunning, metav1.ConditionTrue, "")
+	s.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning)
 	s.eventually(short, func() string { return s.targetSees(rps*0.4, rps*0.6) })
 
 	lt = s.awaitCondition("half", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)

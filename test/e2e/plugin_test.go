@@ -140,7 +140,7 @@ func TestPluginExitCodes(t *testing.T) {
 	if text, err := os.ReadFile(page); err != nil || !strings.HasPrefix(string(text), "<!doctype html>") {
 		t.Errorf("--output-file wrote %d octets (%v), no page", len(text), err)
 	}
-	s.awaitCondition("long", v1alpha1.ConditionRunning, metav1.ConditionTrue, short)
+	s.awaitSending("long")
 	s.plugin("", "stop", "long").ends(0, "long is stopping; the report keeps everything that was measured\n")
 	stopped.ends(4, "Verdict: Stopped")
 	s.plugin("", "report", "long", "--exit-code").ends(4, "Verdict: Stopped")

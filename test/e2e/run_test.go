@@ -36,9 +36,7 @@ func TestQuickstart(t *testing.T) {
 
 	s.wantCondition(got, v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled)
 	s.wantCondition(got, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
-	s.wantCondition(got, v1alpha1.ConditionThresholdsMet, metav1.ConditionTrue, "")
 	s.wantCondition(got, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
-	s.wantCondition(got, v1alpha1.ConditionRunning, metav1.ConditionFalse, "")
 	if got.Status.Phase != v1alpha1.PhaseCompleted || got.Status.ObservedGeneration != got.Generation {
 		t.Errorf("phase %s, observed generation %d of %d", got.Status.Phase, got.Status.ObservedGeneration, got.Generation)
 	}

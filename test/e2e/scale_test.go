@@ -99,7 +99,7 @@ func TestStartTimeout(t *testing.T) {
 	}))
 	lt := s.awaitCondition("late", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 	t.Logf("at the end:\n%s", conditions(lt))
-	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonPodTrouble)
+	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonUnschedulable)
 	if lt.Status.StartTime != nil || s.stats().Requests != 0 {
 		t.Errorf("started at %v, the target got %d requests", lt.Status.StartTime, s.stats().Requests)
 	}

@@ -150,6 +150,18 @@ func (s *story) awaitCondition(name, condition string, status metav1.ConditionSt
 	return lt
 }
 
+// awaitSending waits until the runners of a test send load.
+func (s *story) awaitSending(name string) {
+	s.Helper()
+	s.eventually(short, func() string {
+		lt := s.loadTest(name)
+		if c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionFinished); c != nil && c.Reason == v1alpha1.ReasonRunning {
+			return ""
+		}
+		return fmt.Sprintf("%s does not run:\n%s", name, conditions(lt))
+	})
+}
+
 // wantCondition fails the test, but does not end it, when the condition is not as wanted. An
 // empty reason means any.
 func (s *story) wantCondition(lt *v1alpha1.LoadTest, condition string, status metav1.ConditionStatus, reason string) {

@@ -295,7 +295,7 @@ func TestLosses(t *testing.T) {
 		want     string // of shard 1; empty: not lost
 		snapshot bool   // a last snapshot must be there
 	}{
-		"the pod is deleted by force": {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 3 * time.Second, "its pod is gone", true},
+		"the pod is deleted by force": {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 3 * time.Second, "the pod was deleted", true},
 		"the container was killed": {func(f *fleet) {
 			gone(f)
 			p := f.desired.Pods[1]
@@ -307,17 +307,17 @@ func TestLosses(t *testing.T) {
 			p := f.desired.Pods[1]
 			p.Terminating = true
 			f.desired.Pods[1] = p
-		}, time.Second, "it was stopped: terminated", true},
+		}, time.Second, "stopped: terminated", true},
 		"another pod has its index": {func(f *fleet) {
 			f.desired.Pods[1] = Pod{Name: "pod-1b", UID: "uid-1b", Address: "1"}
-		}, time.Second, "its pod is gone", true},
+		}, time.Second, "the pod was deleted", true},
 		"the process is another": {func(f *fleet) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.runners[1] = runnertest.New(f.plan, "boot-1b", 0)
 		}, 3 * time.Second, errRestarted.Error(), true},
 		"silent for a while":  {gone, 30 * time.Second, "", true},
-		"silent for too long": {gone, 70 * time.Second, "it has not answered for 1m0s: connection refused", true},
+		"silent for too long": {gone, 70 * time.Second, "no answer for 1m0s: connection refused", true},
 		"it fails by itself":  {func(f *fleet) { f.runners[1].Fail(runnerv1alpha1.ProblemInternal, "out of files") }, 2 * time.Second, "out of files", true},
 		"recorded by an ancestor": {func(f *fleet) {
 			f.desired.Recorded = []Recorded{{Shard: 1, Pod: "uid-1", Loss: &Loss{Message: "as recorded"}}}

@@ -118,7 +118,7 @@ func (s *stateful) see(p Pod) {
 			s.pod = p
 		}
 	case s.pod.UID != "" && p.UID != s.pod.UID:
-		s.pod.Ended, s.pod.Why = true, "its pod is gone"
+		s.pod.Ended, s.pod.Why = true, "the pod was deleted"
 	case p.Address == "" && !p.Ended:
 		p.Address = s.pod.Address // a restart of the kubelet clears it for a moment
 		s.pod = p
@@ -138,13 +138,13 @@ func (s *stateful) loss(d *Desired, now time.Time, unreachable time.Duration) st
 	case s.isDone():
 		return s.early(d)
 	case s.pod.Ended:
-		return orElse(s.pod.Why, "its pod ended")
+		return orElse(s.pod.Why, "the pod has ended")
 	case !s.member && s.pod.Address == "":
 		return "" // it is still on its way
 	case s.pod.Name == "" && d.MayStart:
-		return "its pod is gone"
+		return "the pod was deleted"
 	case d.MayStart && now.Sub(s.lastSeen) > unreachable:
-		return fmt.Sprintf("it has not answered for %s: %s", unreachable, s.trouble)
+		return fmt.Sprintf("no answer for %s: %s", unreachable, s.trouble)
 	}
 	return ""
 }
@@ -154,11 +154,11 @@ func (s *stateful) loss(d *Desired, now time.Time, unreachable time.Duration) st
 func (s *stateful) early(d *Desired) string {
 	switch {
 	case s.snapshot.StartedAt == 0 && d.MayStart && d.Stop == "":
-		return orElse(s.snapshot.Message, "it ended before the start")
+		return orElse(s.snapshot.Message, "ended before the start")
 	case s.snapshot.Stopped != "" && d.Stop == "" && s.snapshot.Problem != runnerv1alpha1.ProblemDeadline:
-		return "it was stopped: " + s.snapshot.Stopped
+		return "stopped: " + s.snapshot.Stopped
 	case s.snapshot.Problem == runnerv1alpha1.ProblemInternal:
-		return orElse(s.snapshot.Message, "it failed")
+		return orElse(s.snapshot.Message, "the runner failed")
 	}
 	return ""
 }
