@@ -65,9 +65,10 @@ func measuredOnly(spec *v1alpha1.LoadTestSpec) {
 // so those at the very end time out, too.
 func creationsWithin(d time.Duration) func(*v1alpha1.LoadTestSpec) {
 	return func(spec *v1alpha1.LoadTestSpec) {
-		for i := range spec.Templates {
-			if t := &spec.Templates[i]; t.Name == "create" {
-				t.Timeout = &metav1.Duration{Duration: d}
+		steps := spec.Chains[0].Steps
+		for i := range steps {
+			if steps[i].Name == "create" {
+				steps[i].Request.Timeout = &metav1.Duration{Duration: d}
 			}
 		}
 	}

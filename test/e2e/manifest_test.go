@@ -57,11 +57,11 @@ func (s *story) told(t *testing.T) {
 		want  []string
 		spoil func(*v1alpha1.LoadTestSpec)
 	}{
-		{"variable", []string{"spec.templates[0].path", "nowhere"}, func(spec *v1alpha1.LoadTestSpec) {
-			spec.Templates[0].Path = "/${nowhere}"
+		{"variable", []string{"spec.chains[0].steps[0].request.path", "nowhere"}, func(spec *v1alpha1.LoadTestSpec) {
+			spec.Chains[0].Steps[0].Request.Path = "/${nowhere}"
 		}},
 		{"template", []string{"spec.chains[0].steps[0].template", "nothing"}, func(spec *v1alpha1.LoadTestSpec) {
-			spec.Chains[0].Steps[0].Template = "nothing"
+			spec.Chains[0].Steps[0] = v1alpha1.Step{Template: "nothing"}
 		}},
 		{"pod", []string{"spec.runner.podTemplate", "nodeSelektor"}, func(spec *v1alpha1.LoadTestSpec) {
 			spec.Runner.PodTemplate = &runtime.RawExtension{Raw: []byte(`{"spec":{"nodeSelektor":{}}}`)}

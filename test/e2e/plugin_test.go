@@ -149,5 +149,5 @@ func TestPluginExitCodes(t *testing.T) {
 
 // expectingOther fails the threshold on errors, whatever the generator's health.
 func expectingOther(spec *v1alpha1.LoadTestSpec) {
-	spec.Templates[1].Expect.Status = []intstr.IntOrString{intstr.FromInt32(299)}
+	spec.Chains[0].Steps[1].Request.Expect.Status = []intstr.IntOrString{intstr.FromInt32(299)}
 }
