@@ -169,16 +169,15 @@ func lower(asked *int64, bound int64) *int64 {
 // are run to see what they send, not how fast it is answered.
 func patient(spec *v1alpha1.LoadTestSpec) {
 	const long = 10 * time.Second
-	for i := range spec.Templates {
-		t := &spec.Templates[i]
-		if t.Timeout != nil {
-			t.Timeout = &metav1.Duration{Duration: max(long, t.Timeout.Duration)}
+	for _, r := range requests(spec) {
+		if r.Timeout != nil {
+			r.Timeout = &metav1.Duration{Duration: max(long, r.Timeout.Duration)}
 		}
-		if t.Expect == nil {
+		if r.Expect == nil {
 			continue
 		}
-		for k := range t.Expect.Checks {
-			if c := &t.Expect.Checks[k]; c.ResponseTime != nil {
+		for k := range r.Expect.Checks {
+			if c := &r.Expect.Checks[k]; c.ResponseTime != nil {
 				c.LessThan = long.String()
 			}
 		}
@@ -188,6 +187,21 @@ func patient(spec *v1alpha1.LoadTestSpec) {
 			t.Max = ptr.To(intstr.FromString(long.String()))
 		}
 	}
+}
+
+// requests returns the requests of all templates and steps.
+func requests(spec *v1alpha1.LoadTestSpec) (out []*v1alpha1.Request) {
+	for i := range spec.Templates {
+		out = append(out, &spec.Templates[i].Request)
+	}
+	for i := range spec.Chains {
+		for j := range spec.Chains[i].Steps {
+			if r := spec.Chains[i].Steps[j].Request; r != nil {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
 }
 
 // wantFlawless checks that each request was sent and answered as expected, that no instance was aborted, and
