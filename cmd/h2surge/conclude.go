@@ -46,15 +46,15 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool,
 	}
 	report.Verdict.Message = j.advise(report.Verdict.Message)
 	c := &conclusion{report: report, code: verdict.ExitCode(report.Verdict, len(j.plan.Thresholds) > 0)}
-	if tellsMore(report) {
+	if needsMessage(report) {
 		c.lines = append(c.lines, report.Verdict.Message)
 	}
 	c.checkSums()
 	return c, nil
 }
 
-// tellsMore says that the verdict is about more than the thresholds that the user has set.
-func tellsMore(r *rv.Report) bool {
+// needsMessage reports whether the verdict is about more than the thresholds of the LoadTest.
+func needsMessage(r *rv.Report) bool {
 	v := &r.Verdict
 	return v.Outcome == rv.OutcomeError || v.Outcome == rv.OutcomeFailed && v.Reason != verdict.ReasonThresholdsFailed || r.TeardownFailure != ""
 }

@@ -287,8 +287,8 @@ var connectionFields = []struct{ field, flags string }{
 	{"connectTo", "connect-to unix"},
 }
 
-// flagOf names what was typed for a field below spec.targets[0]; empty: it is none of these
-// flags'. Of several flags that may be meant it names those that were given.
+// flagOf returns the flags that set a field below spec.targets[0], as the user wrote them. It is empty for a field that these flags do
+// not set. If several flags set the field, it returns those on the command line.
 func (c *connectionFlags) flagOf(field string) string {
 	for _, f := range connectionFields {
 		if field != f.field && !strings.HasPrefix(field, f.field+".") && !strings.HasPrefix(field, f.field+"[") {

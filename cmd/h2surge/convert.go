@@ -103,8 +103,8 @@ func input(cmd *cobra.Command, name string) ([]byte, error) {
 	return content, nil
 }
 
-// beside reads the files that an input names, which are relative to its directory.
-func beside(name string) convert.Reader {
+// inDirOf reads the files that an input names. Their paths are relative to the directory of the input.
+func inDirOf(name string) convert.Reader {
 	return func(other string) ([]byte, error) {
 		if other == "-" {
 			return nil, errors.New("standard input is not allowed here")

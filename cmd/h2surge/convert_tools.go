@@ -62,7 +62,7 @@ type inputFile struct {
 	convert.Options
 }
 
-// ofFile is a conversion of one file; what that names is read beside it.
+// ofFile is a conversion of one file. The files that it names are read from its directory.
 func (o *convertOptions) ofFile(use, short string, do func(inputFile) ([]byte, []string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   use,
@@ -73,7 +73,7 @@ func (o *convertOptions) ofFile(use, short string, do func(inputFile) ([]byte, [
 			if err != nil {
 				return err
 			}
-			out, warnings, err := do(inputFile{args[0], content, o.named(stem(args[0]), beside(args[0]))})
+			out, warnings, err := do(inputFile{args[0], content, o.named(stem(args[0]), inDirOf(args[0]))})
 			return o.finish(cmd, out, warnings, err)
 		},
 	}

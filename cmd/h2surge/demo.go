@@ -19,10 +19,10 @@ import (
 	"github.com/h2surge/h2surge/internal/target"
 )
 
-// demoCommand is hidden: --demo starts it as a process of its own, so that the target has its
-// own Go runtime and its CPU time is not the generator's. It tells its address in the first
-// line of its output, serves until its input ends, which it does when the parent has gone
-// however that happened, and then prints its counters as JSON.
+// demoCommand is hidden: --demo starts it as a separate process, so that the target has its
+// own Go runtime and its CPU time is not the generator's. It prints its address in the first
+// line of its output, serves until its input ends, and then prints its counters as JSON. The input ends when the parent ends, also
+// when the parent was killed.
 const demoCommand = "demo-target"
 
 func newDemoTargetCommand() *cobra.Command {
@@ -124,7 +124,7 @@ func (d *demo) stop() (target.Stats, error) {
 // close ends the target if stop has not.
 func (d *demo) close() {
 	if !d.ended {
-		_, _ = d.stop() // there was no run, so nobody cares for what it has counted
+		_, _ = d.stop() // without a run its counters have no meaning
 	}
 }
 

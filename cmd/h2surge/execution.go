@@ -118,8 +118,7 @@ func (x *execution) awaitReady() (bool, error) {
 	}
 }
 
-// neverReady ends an engine that has not become ready. Why it cannot connect, it tells only while it
-// tries.
+// neverReady ends an engine that did not become ready. The engine reports why it cannot connect only while it tries.
 func (x *execution) neverReady() (*rv.Snapshot, error) {
 	why := x.engine.Snapshot()
 	if why.State == rv.StateDone && why.Problem != "" {
@@ -168,7 +167,8 @@ func (x *execution) watch() error {
 	}
 }
 
-// signal: when a terminal goes away, both the system and the shell may tell; that is one wish to end.
+// signal handles SIGHUP and interrupts. When a terminal closes, both the system and the shell may send SIGHUP: they count as one
+// interrupt.
 func (x *execution) signal(s os.Signal) error {
 	if s == syscall.SIGHUP && (x.live.again() || x.interrupted > 0) {
 		return nil

@@ -34,15 +34,15 @@ func (f explained) explain(apiVersion string, recursive bool) string {
 	return b.String()
 }
 
-// rules are those of a value as it stands; what may not change later is told in descriptions.
+// rules are those of a value. Rules about changes of a value are in descriptions.
 func (f explained) rules() (out []string) {
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, s := range []*openAPI{f.openAPI, f.inside()} {
 		for _, r := range s.Rules {
-			if r.Message == "" || told[r.Message] || strings.Contains(r.Rule, "oldSelf") {
+			if r.Message == "" || seen[r.Message] || strings.Contains(r.Rule, "oldSelf") {
 				continue
 			}
-			told[r.Message] = true
+			seen[r.Message] = true
 			for i, line := range wrapped(r.Message, usageWidth-6) {
 				out = append(out, [2]string{"- ", "  "}[min(i, 1)]+line)
 			}
@@ -126,15 +126,15 @@ func number(n *int64) string {
 	return fmt.Sprint(*n)
 }
 
-// summary is the first sentence, or as much of it as a line has room for.
+// summary is the first sentence, cut at the width of a line.
 func summary(description string) string {
 	first, _, _ := strings.Cut(description, "\n\n")
 	first = oneLine(first)
 	if i := strings.Index(first, ". "); i > 0 {
 		first = first[:i+1]
 	}
-	if room := usageWidth - 4; len(first) > room {
-		cut := strings.LastIndex(first[:room-3], " ")
+	if width := usageWidth - 4; len(first) > width {
+		cut := strings.LastIndex(first[:width-3], " ")
 		first = strings.TrimRight(first[:cut], ",;: ") + " ..."
 	}
 	return first

@@ -36,9 +36,9 @@ func missing(files []compile.OwnFile) (errs field.ErrorList) {
 	return errs
 }
 
-// materialise does what the kubelet does for runner pods: it puts the files that a plan names
-// where nobody else can read them. It returns a plan that names them there, and removes them when
-// remove is called. The plan that was given stays as it is, and so does its hash.
+// materialise does what the kubelet does for runner pods: it writes the files of a plan into
+// a directory that only this user can read. It returns a plan with the new paths, and a function that removes the files. The given plan
+// and its hash do not change.
 func materialise(plan *rv.Plan, files []compile.File) (placed *rv.Plan, remove func(), err error) {
 	if len(files) == 0 {
 		return plan, func() {}, nil

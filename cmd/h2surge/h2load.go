@@ -12,8 +12,8 @@ import (
 )
 
 // writeH2load writes the report in the form of h2load 1.52, for scripts that read that.
-// docs/cli.md has the meaning of each figure. What is not counted here is left out, so that
-// nothing reads a number that nobody has measured.
+// docs/cli.md has the meaning of each figure. Figures that h2surge does not count are left
+// out.
 func writeH2load(w io.Writer, r *rv.Report) error {
 	var b bytes.Buffer
 	q := &r.Requests
@@ -73,8 +73,8 @@ func h2loadTimes(b *bytes.Buffer, in *rv.ReportHistograms) error {
 	return nil
 }
 
-// deviation is the standard deviation of a sample, in microseconds, and the part of the values
-// that are no further from the mean. Values are those of buckets, three digits.
+// deviation is the standard deviation of a sample, in microseconds, and the share of the values
+// within one standard deviation of the mean. Values are those of buckets, three digits.
 func deviation(h *histogram.H) (sd, within float64) {
 	mean, squares := h.Mean(), 0.0
 	h.Each(func(us, n int64) { squares += float64(n) * (float64(us) - mean) * (float64(us) - mean) })

@@ -8,15 +8,15 @@ import (
 
 // signals are the user's wishes.
 type signals struct {
-	// rereads: SIGHUP means that the manifest is to be read again. Otherwise it ends the run, unless the
-	// user has it ignored (nohup).
+	// rereads: SIGHUP means that the manifest must be read again. Otherwise SIGHUP ends the run, unless the
+	// process ignores it (nohup).
 	rereads bool
 	// last is called before the process ends there and then.
 	last func()
 }
 
-// interrupts delivers the user's wish to end, and SIGHUP. The third wish to end ends the process as it
-// would any other program, so that nobody is locked in by a run that does not end.
+// interrupts delivers interrupts and SIGHUP. The third interrupt ends the process as it
+// would end any other program, so that a run that does not end cannot block the terminal.
 func interrupts(o signals) (<-chan os.Signal, func()) {
 	wish := make(chan os.Signal, 4)
 	got := make(chan os.Signal, 2)
@@ -33,7 +33,7 @@ func interrupts(o signals) (<-chan os.Signal, func()) {
 				if s != syscall.SIGHUP {
 					ends++
 					wish <- s
-				} else if len(wish) < cap(wish)-2 { // there is always room for two wishes to end
+				} else if len(wish) < cap(wish)-2 { // there is always space for two interrupts
 					wish <- s
 				}
 			case <-stop:

@@ -20,8 +20,8 @@ const (
 // escape begins what arrow and function keys send.
 const escape = 0x1b
 
-// readKeys delivers what is pressed until reading fails for good, which retry decides. What nobody
-// takes in time is lost.
+// readKeys delivers keys until reading fails and retry returns false. Keys that are not read in time
+// are lost.
 func readKeys(in io.Reader, keys chan<- byte, retry func() bool) {
 	var b [64]byte
 	for {
@@ -44,5 +44,5 @@ func deliver(keys chan<- byte, pressed []byte) {
 	}
 }
 
-// keysAhead is how many keys may be pressed before the first of them is obeyed.
+// keysAhead is how many keys may be pressed before the first of them takes effect.
 const keysAhead = 16

@@ -28,7 +28,7 @@ func keyboard(in io.Reader, errs io.Writer) (pressed <-chan byte, restore func()
 	signal.Ignore(unix.SIGTTIN)                          // reading in the background fails instead of stopping the process
 	signal.Notify(t.signals, unix.SIGCONT, unix.SIGQUIT) // never SIGTSTP: Go cannot go back to its default
 	t.take()
-	go t.obey()
+	go t.handle()
 	keys := make(chan byte, keysAhead)
 	go readKeys(t, keys, t.again)
 	return keys, t.restore
@@ -48,14 +48,14 @@ type terminal struct {
 	closed bool
 }
 
-// place says whether the terminal is there, and whether this process is in its foreground. From the
-// background nobody may change it: it is the shell's then.
+// place reports whether the terminal exists, and whether this process is in its foreground. A process in the
+// background must not change the terminal, which the shell uses.
 func (t *terminal) place() (there, ours bool) {
 	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
 	return err == nil, err == nil && group == unix.Getpgrp()
 }
 
-// take turns off line editing and echo; signals of keys stay, but for that of Ctrl-Z, which comes as a key.
+// take turns off line editing and echo; signals of keys stay, except for that of Ctrl-Z, which comes as a key.
 func (t *terminal) take() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,9 +119,9 @@ const (
 	stopped = 200 * time.Millisecond
 )
 
-// obey takes the terminal when the process was stopped and goes on, and gives it back before Go tells
-// what all goroutines do.
-func (t *terminal) obey() {
+// handle takes the terminal when a stopped process continues, and gives it back before Go prints all
+// goroutines.
+func (t *terminal) handle() {
 	for {
 		select {
 		case <-t.done:

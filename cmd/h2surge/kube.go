@@ -25,7 +25,7 @@ type kube struct {
 	// ticks come once in an interval, until stop is called.
 	ticks func(time.Duration) (ticks <-chan time.Time, stop func())
 	now   func() time.Time
-	// size of the terminal that w is; false: it is none.
+	// size of the terminal w; false: w is not a terminal.
 	size func(w io.Writer) (cluster.Size, bool)
 }
 

@@ -162,8 +162,8 @@ func lintManifest(r io.Reader) []mistake {
 	return l.sorted()
 }
 
-// files takes what the LoadTest refers to out of the manifest. What is not there may be where the test
-// is to run.
+// files returns the content of the ConfigMaps and Secrets that the LoadTest refers to. An object that is missing in the manifest may
+// exist in the cluster.
 func (l *linter) files(m *compile.Manifest) []compile.File {
 	files, errs := compile.Files(m)
 	absent := map[string]bool{}

@@ -159,15 +159,15 @@ func (p *programLint) columnsRead(v *rv.Variable) []string {
 	return out
 }
 
-// inFile tells the columns that a body's holes take of a variable.
+// inFile adds the columns of a variable that the placeholders of a body use.
 func inFile(file, variable string, add func(string)) {
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return // told already
+		return // already reported
 	}
 	pieces, err := text.Parse(string(content))
 	if err != nil {
-		return // told at the step
+		return // reported at the step
 	}
 	for _, piece := range pieces {
 		if piece.Ref == nil {

@@ -10,22 +10,21 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// live changes a test while it runs: the rate of the stage in force, a pause, or all rates from the
-// file, read again. It belongs to the goroutine that runs the execution.
+// live changes a test while it runs: the rate of the active stage, a pause, or all rates of the
+// manifest that was read again. It belongs to the goroutine that runs the execution.
 type live struct {
 	engine engine
 	share  rv.Share
 	job    *job
 	shown  *progress
-	// reread compiles the manifest, which is called name, again; nil: there is none that could be read
-	// twice.
+	// reread compiles the manifest again; nil: it cannot be read twice. name is the name of the manifest.
 	reread func() (*job, error)
 	name   string
-	// bent hears of other rates from an offset on; zero counts are a pause.
-	bent func(at time.Duration, rates []rv.Rate)
+	// changed receives new rates and the time from which they are active; zero counts are a pause.
+	changed func(at time.Duration, rates []rv.Rate)
 
-	// file has the rates as the manifest says, steps how far keys have moved each of them, and rates
-	// what is in force.
+	// file has the rates of the manifest, steps how far keys have moved each of them, and rates
+	// the active ones.
 	file, rates []rv.Rate
 	steps       []int
 	suspended   bool
@@ -38,7 +37,7 @@ type live struct {
 // newLive is for an engine that has had the share's first revision.
 func newLive(e engine, share rv.Share, j *job, shown *progress) *live {
 	return &live{
-		engine: e, share: share, job: j, shown: shown, bent: func(time.Duration, []rv.Rate) {},
+		engine: e, share: share, job: j, shown: shown, changed: func(time.Duration, []rv.Rate) {},
 		file: j.plan.Rates, rates: j.plan.Rates, steps: make([]int, len(j.plan.Rates)), revision: firstRevision,
 	}
 }
@@ -61,11 +60,11 @@ func (l *live) press(key byte) {
 	case keyPause:
 		l.pause()
 	case keyHelp:
-		l.shown.tell(keysHelp)
+		l.shown.show(keysHelp)
 	}
 }
 
-// stage is the index of the one in force; -1: none.
+// stage is the index of the active stage; -1: there is not one.
 func (l *live) stage() int {
 	now, err := result.NewLive(l.job.plan, nil, []rv.Snapshot{*l.engine.Snapshot()})
 	if err != nil || now.Stage == "" {
@@ -74,27 +73,27 @@ func (l *live) stage() int {
 	return slices.IndexFunc(l.rates, func(r rv.Rate) bool { return r.Name == now.Stage })
 }
 
-// turn moves the rate of the stage in force by steps.
+// turn moves the rate of the active stage by steps.
 func (l *live) turn(by int) {
 	i := l.stage()
 	switch {
 	case i < 0:
-		l.shown.tell("no stage is active: there is no rate to change")
+		l.shown.show("no stage is active: there is no rate to change")
 		return
 	case l.file[i].ClosedLoop:
-		l.shown.tell(fmt.Sprintf("stage %s is a closed loop: it has no rate", l.file[i].Name))
+		l.shown.show(fmt.Sprintf("stage %s is a closed loop: it has no rate", l.file[i].Name))
 		return
 	}
 	rate, ok := stepped(l.file[i], l.steps[i]+by)
 	if !ok {
-		l.shown.tell(fmt.Sprintf("rate %s: keys cannot change it further", l.rateOf(i)))
+		l.shown.show(fmt.Sprintf("rate %s: keys cannot change it further", l.rateOf(i)))
 		return
 	}
 	rates := slices.Clone(l.rates)
 	rates[i] = rate
 	if l.put(rates, l.suspended) {
 		l.steps[i] += by
-		l.shown.tell("rate " + l.rateOf(i))
+		l.shown.show("rate " + l.rateOf(i))
 	}
 }
 
@@ -106,7 +105,7 @@ func (l *live) rateOf(i int) string {
 func (l *live) pause() {
 	i := l.stage()
 	if i < 0 {
-		l.shown.tell("no stage is active: there is nothing to pause")
+		l.shown.show("no stage is active: there is nothing to pause")
 		return
 	}
 	if !l.put(l.rates, !l.suspended) {
@@ -114,22 +113,22 @@ func (l *live) pause() {
 	}
 	switch {
 	case l.suspended:
-		l.shown.tell("paused")
+		l.shown.show("paused")
 	case l.rates[i].ClosedLoop:
-		l.shown.tell("resumed, closed loop")
+		l.shown.show("resumed, closed loop")
 	default:
-		l.shown.tell("resumed, rate " + l.rateOf(i))
+		l.shown.show("resumed, rate " + l.rateOf(i))
 	}
 }
 
-// again puts the rates of the file in force. It is false when there is no file to read, or when nobody
-// is there any more to have changed it. Mistakes in it are shown, and the test continues unchanged.
+// again reads the manifest and applies its rates. It returns false if there is no file to read, or if the terminal has closed, so that
+// SIGHUP does not mean that a user changed the file. It shows mistakes, and the test continues unchanged.
 func (l *live) again() bool {
 	if l.reread == nil || l.shown.gone() {
 		return false
 	}
 	if l.noted = !l.begun; l.noted {
-		l.shown.tell("the manifest will be read again at the start")
+		l.shown.show("the manifest will be read again at the start")
 		return true
 	}
 	j, err := l.reread()
@@ -157,7 +156,7 @@ func (l *live) adopt(rates []rv.Rate) {
 		}
 	}
 	if len(changes) == 0 {
-		l.shown.tell("the manifest has the active rates")
+		l.shown.show("the manifest has the active rates")
 		return
 	}
 	if !l.put(rates, l.suspended) {
@@ -165,7 +164,7 @@ func (l *live) adopt(rates []rv.Rate) {
 	}
 	l.file, l.steps = rates, make([]int, len(rates))
 	for _, line := range changes {
-		l.shown.tell(line)
+		l.shown.show(line)
 	}
 }
 
@@ -180,7 +179,7 @@ func (l *live) put(rates []rv.Rate, suspended bool) bool {
 	}
 	l.revision, l.rates, l.suspended = u.Revision, rates, suspended
 	l.shown.ask(rates)
-	l.bent(time.Duration(at), asked(rates, suspended))
+	l.changed(time.Duration(at), asked(rates, suspended))
 	return true
 }
 

@@ -109,7 +109,7 @@ func TestChangesAreShown(t *testing.T) {
 	var said strings.Builder
 	l, e := inStage(t, 0, &said)
 	var bent []float64
-	l.bent = func(at time.Duration, rates []rv.Rate) {
+	l.changed = func(at time.Duration, rates []rv.Rate) {
 		if at <= 0 {
 			t.Errorf("at %v", at)
 		}

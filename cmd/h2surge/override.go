@@ -14,7 +14,7 @@ type override struct {
 	url    string
 }
 
-// namedURL is NAME=URL. A URL by itself cannot match: its first colon comes before any "=".
+// namedURL is NAME=URL. A URL without a name cannot match: its first colon comes before any "=".
 var namedURL = regexp.MustCompile(`^([-a-z0-9]+)=(.*)$`)
 
 func parseOverride(s string) override {
@@ -24,8 +24,8 @@ func parseOverride(s string) override {
 	return override{url: s}
 }
 
-// apply replaces all that says where a target is. Its protocol and what belongs to it stay, unless
-// the protocol is asked to be chosen anew by the URL.
+// apply replaces the addresses of a target. anyProtocol also removes its protocol and the fields of that protocol, so that the URL
+// selects the protocol.
 func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
 	found := false
 	for i := range spec.Targets {

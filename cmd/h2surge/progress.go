@@ -22,7 +22,7 @@ type progress struct {
 	hint string
 
 	previous []rv.Snapshot
-	// bar is the last one, "" where there is none.
+	// bar is the last progress bar; empty: there is not one.
 	bar string
 }
 
@@ -36,7 +36,7 @@ const barWidth = 40
 func (p *progress) every(s *rv.Snapshot) {
 	current := []rv.Snapshot{*s}
 	live, err := result.NewLive(p.plan, p.previous, current)
-	if err != nil { // the report at the end will tell of it
+	if err != nil { // the report at the end has the error
 		return
 	}
 	p.previous = current
@@ -59,8 +59,8 @@ func (p *progress) begin() {
 	}
 }
 
-// tell shows what happened, above the bar.
-func (p *progress) tell(what string) { p.above(p.w, what) }
+// show prints a line above the bar.
+func (p *progress) show(what string) { p.above(p.w, what) }
 
 // warn shows what did not happen.
 func (p *progress) warn(what string) { p.above(p.errs, what) }
@@ -80,7 +80,7 @@ func (p *progress) ask(rates []rv.Rate) {
 	p.plan = &plan
 }
 
-// gone says that there was a terminal, and is none any more.
+// gone reports whether the terminal has closed.
 func (p *progress) gone() bool { return p.terminal && !isTerminal(p.errs) }
 
 // end takes the bar away, so that what follows begins in the first column.

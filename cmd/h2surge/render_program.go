@@ -22,8 +22,7 @@ import (
 	"github.com/h2surge/h2surge/runner/script"
 )
 
-// newRenderer compiles a manifest and makes the program, as "run" does, but for secrets, and without
-// what is needed for connections only.
+// newRenderer compiles a manifest and makes the program, as "run" does. It masks secrets and leaves out what only connections need.
 func (o *renderOptions) newRenderer() (*renderer, error) {
 	m, err := o.source.manifest()
 	if err != nil {

@@ -110,7 +110,7 @@ func withPort(scheme, authority string) string {
 	return authority + map[string]string{"http": ":80", "https": ":443"}[scheme]
 }
 
-// curlFields are the fields that curl does not make by itself, and none that only curl makes.
+// curlFields are the fields that curl must be given: those that curl does not add.
 func (r *rendered) curlFields() (words []string) {
 	for _, f := range r.Fields {
 		switch {

@@ -30,14 +30,14 @@ type renderer struct {
 
 	instance chain.Instance
 	started  int
-	// previous is the last request of the instance; nil: there is none.
+	// previous is the last request of the instance; nil: there is not one.
 	previous *message.Message
 	// counts are the requests by target, which take its connections in turn.
 	counts map[int]int
 	out    []rendered
 }
 
-// rendered is a request as it would be sent, or why there is none.
+// rendered is a request as it would be sent, or the error that prevents it.
 type rendered struct {
 	// Instance counts the chain instances from 1.
 	Instance   int             `json:"instance"`
@@ -51,7 +51,7 @@ type rendered struct {
 	URL        string          `json:"url,omitempty"`
 	Fields     []renderedField `json:"fields,omitempty"`
 	Body       string          `json:"body,omitempty"`
-	// BodyBase64 is the body when it is no text.
+	// BodyBase64 is a body that is not text.
 	BodyBase64 string   `json:"bodyBase64,omitempty"`
 	Notes      []string `json:"notes,omitempty"`
 	Skipped    bool     `json:"skipped,omitempty"`
@@ -67,8 +67,8 @@ type renderedField struct {
 	Value string `json:"value"`
 }
 
-// run renders setup, instances of load chains, and teardown. The wheel picks the chains; it may run out
-// of them before.
+// run renders setup, instances of load chains, and teardown. The weighted round robin selects the chains; it may
+// end before count.
 func (r *renderer) run(count int) {
 	r.once(rv.PhaseSetup)
 	wheel := chain.NewWheel(r.program)
@@ -135,7 +135,7 @@ func (r *renderer) render(s *chain.Step, in *rv.Step) rendered {
 	return out
 }
 
-// readsCaptures: nobody knows what they will be.
+// readsCaptures reports whether a condition reads captured values, which are unknown here.
 func readsCaptures(c *rv.Condition) bool {
 	found := false
 	eachPart(reflect.ValueOf(c), func(p *rv.Part) { found = found || p.Capture > 0 || p.Global > 0 })

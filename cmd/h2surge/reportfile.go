@@ -15,7 +15,7 @@ import (
 type reportFile struct {
 	name  string
 	file  *os.File
-	temp  bool // file is another one beside name, to be renamed
+	temp  bool // file is a temporary file in the same directory, to be renamed
 	saved bool
 }
 

@@ -219,7 +219,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 	defer e.Close() //nolint:errcheck // never fails
 	shown, windows := o.progress(j.plan, stderr), result.NewWindows(j.plan, 1)
 	l := newLive(e, share, j, shown)
-	l.bent = windows.Change
+	l.changed = windows.Change
 	if o.source.reread() {
 		l.name, l.reread = strings.Join(o.source.files, ", "), o.source.compile
 	}
@@ -251,7 +251,7 @@ func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {
 	return p
 }
 
-// keys are those of the terminal, and how to give it back. Without progress nothing would tell what
+// keys are those of the terminal, and a function that gives the terminal back. With -q there are no keys, because nothing would show what
 // they do.
 func (o *runOptions) keys(parts linked, shown *progress) (<-chan byte, func()) {
 	if o.quiet {

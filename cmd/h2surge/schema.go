@@ -75,7 +75,7 @@ type jsonSchema struct {
 	Definitions map[string]*jsonSchema `json:"definitions,omitempty"`
 }
 
-// manifestSchema is for each document of a manifest: a LoadTest, or a ConfigMap or Secret beside it.
+// manifestSchema is for each document of a manifest: a LoadTest, a ConfigMap or a Secret.
 func manifestSchema() (*jsonSchema, error) {
 	root, apiVersion, err := loadTestSchema()
 	if err != nil {

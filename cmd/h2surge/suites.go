@@ -22,7 +22,7 @@ var openSSLSuites = map[string]string{
 	"AES256-SHA":                    "TLS_RSA_WITH_AES_256_CBC_SHA",
 }
 
-// suites splits what --ciphers says. A name that nobody knows is left to compile.
+// suites splits the value of --ciphers. The compiler reports unknown names.
 func suites(s string) []string {
 	names := list(s)
 	for i, name := range names {

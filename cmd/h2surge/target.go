@@ -174,7 +174,7 @@ func runTarget(ctx context.Context, f targetFlags, out io.Writer) error {
 		if err != nil {
 			return failf("--record: %v", err)
 		}
-		defer file.Close() // written without a buffer of its own; the server tells of errors
+		defer file.Close() // written without a buffer; the server reports errors
 		f.opts.Record = file
 	}
 	srv, err := target.New(f.opts)

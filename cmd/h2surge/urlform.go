@@ -139,7 +139,7 @@ func (u *urlForm) loadTest(stdin io.Reader, urls ...string) (*v1alpha1.LoadTest,
 }
 
 // splitURL cuts a URL before its path: the base of a target has no query, a template's path may.
-// What is no URL is left whole, for compile to complain about.
+// An invalid URL stays whole, and the compiler reports it.
 func splitURL(raw string) (base, path string) {
 	parsed, err := url.Parse(raw)
 	if err != nil || parsed.Scheme == "" || parsed.Host == "" {
@@ -203,7 +203,7 @@ func cutHeader(s string) (name, value string, ok bool) {
 	return pseudo + name, strings.Trim(value, " \t"), ok && name != ""
 }
 
-// literal keeps a text from being read as one with holes.
+// literal escapes a text, so that it has no placeholders.
 func literal(s string) string { return strings.ReplaceAll(s, "$", "$$") }
 
 func (u *urlForm) rates() []v1alpha1.Rate {

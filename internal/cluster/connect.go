@@ -23,7 +23,7 @@ import (
 // FieldOwner is the name under which objects are applied and changed.
 const FieldOwner = "kubectl-h2surge"
 
-// requestTimeout bounds each request: a server that is silent is told of, and asked again.
+// requestTimeout bounds each request: a request without an answer is reported and sent again.
 const requestTimeout = 10 * time.Second
 
 // Options are the flags that say which cluster and which namespace is meant. What is empty is as

@@ -173,20 +173,20 @@ func notable(lt *v1alpha1.LoadTest) []metav1.Condition {
 	var out []metav1.Condition
 	ended := lt.Status.CompletionTime != nil
 	for _, c := range lt.Status.Conditions {
-		tell := false
+		show := false
 		switch c.Type {
 		case v1alpha1.ConditionPlanReady:
-			tell = c.Status != metav1.ConditionTrue || strings.Contains(c.Message, "warnings:")
+			show = c.Status != metav1.ConditionTrue || strings.Contains(c.Message, "warnings:")
 		case v1alpha1.ConditionRunnersReady:
-			tell = c.Status != metav1.ConditionTrue && (!ended || c.Reason == v1alpha1.ReasonRunnerLost)
+			show = c.Status != metav1.ConditionTrue && (!ended || c.Reason == v1alpha1.ReasonRunnerLost)
 		case v1alpha1.ConditionSucceeded:
-			tell = c.Status == metav1.ConditionFalse && ended
+			show = c.Status == metav1.ConditionFalse && ended
 		case v1alpha1.ConditionFinished:
-			tell = strings.HasSuffix(c.Message, v1alpha1.EditedAfterFinish)
+			show = strings.HasSuffix(c.Message, v1alpha1.EditedAfterFinish)
 		case v1alpha1.ConditionReconciling:
-			tell = c.Reason == v1alpha1.ReasonChangeNotApplied
+			show = c.Reason == v1alpha1.ReasonChangeNotApplied
 		}
-		if tell {
+		if show {
 			out = append(out, c)
 		}
 	}

@@ -22,8 +22,8 @@ type Look struct {
 }
 
 // Follow looks at a test, and again each time wait returns, and calls each with what it saw, until either
-// returns false, the context ends, or there is nothing to be seen any more: the test was deleted, or may
-// not be read. A failure that may pass is told in Look and tried again, but for the first look.
+// returns false, the context ends, or the test was deleted or may not be
+// read. A temporary error is reported in Look, and Follow asks again, except at the first look.
 func (c *Cluster) Follow(ctx context.Context, name string, each func(Look) bool, wait func() bool) error {
 	var look Look
 	for {

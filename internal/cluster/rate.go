@@ -58,8 +58,8 @@ func (r RateChange) of(old int64) int64 {
 	return min(max(n, minRate), maxRate)
 }
 
-// ChangeRate changes requestsPerSecond of a stage; an empty stage is the one in force at now, or else the
-// only one that is measured. It returns the message for the user.
+// ChangeRate changes requestsPerSecond of a stage; an empty stage is the active one, or else the
+// only one that is not a warm-up. It returns the message for the user.
 func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change RateChange, now time.Time) (string, error) {
 	lt, err := c.Get(ctx, name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// States of a runner that it does not tell itself.
+// States that the operator sets, not the runner.
 const (
 	stateJoining = "Joining"
 	stateLeft    = "Left"
@@ -48,7 +48,7 @@ func countShards(lt *v1alpha1.LoadTest) (n shardCounts) {
 // shardsOf is what the spec asks for.
 func shardsOf(lt *v1alpha1.LoadTest) int32 { return max(1, lt.Spec.Runner.Shards) }
 
-// leaving: the test goes on without this shard, which awaits its last responses, or has not heard of it.
+// leaving reports whether the spec has fewer shards than this one, which still waits for its last responses.
 func leaving(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) bool {
 	if !sending(lt) || r.Shard < shardsOf(lt) {
 		return false
@@ -147,8 +147,8 @@ func interest(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) int {
 	return 0
 }
 
-// health of a runner: its lag and for how long it was throttled, by status while it runs and by the report,
-// which has it for operators that do not tell it in status.
+// health of a runner: its lag and for how long it was throttled, from status, or from the
+// report if status does not have them.
 func (m *Frame) health(r *v1alpha1.RunnerStatus) (lag, throttled string) {
 	if r.LagP99Microseconds > 0 || r.ThrottledMicroseconds > 0 {
 		return result.FormatTime(r.LagP99Microseconds), result.FormatTime(r.ThrottledMicroseconds)
@@ -165,7 +165,7 @@ func (m *Frame) health(r *v1alpha1.RunnerStatus) (lag, throttled string) {
 	return lag, throttled
 }
 
-// healthText sums up what status tells of the generators; empty: nothing.
+// healthText sums up the lag and the throttled time of all runners; empty: status has neither.
 func healthText(runners []v1alpha1.RunnerStatus) string {
 	var worst, throttled int64
 	shard := int32(0)

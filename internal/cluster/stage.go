@@ -19,7 +19,7 @@ type Stage struct {
 	Over bool
 }
 
-// StageAt reckons the stage in force at an instant after the start from the spec, for status does not tell.
+// StageAt computes the active stage from the spec, because status does not have it.
 func StageAt(lt *v1alpha1.LoadTest, now time.Time) Stage {
 	if lt.Status.StartTime == nil || len(lt.Spec.Rates) == 0 {
 		return Stage{}

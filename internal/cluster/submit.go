@@ -59,8 +59,7 @@ func named(err error) bool {
 	return is && apierrors.IsNotFound(err)
 }
 
-// apply does it on the server's side. Fields that somebody else manages with other values are an error,
-// which names them.
+// apply is a server-side apply. It fails, and names the fields, if another field manager has other values.
 func (c *Cluster) apply(ctx context.Context, kind string, object metav1.Object) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -80,8 +80,8 @@ type list struct {
 	rows  []string
 }
 
-// fit gives each list an empty line, its title and a row as long as there is room, the first lists
-// first, and shares what is left.
+// fit gives each list an empty line, its title and a row, the first lists first, and shares the lines that
+// are left.
 func fit(lists []list, height int) []string {
 	const least = 3
 	if n := max(0, height) / least; len(lists) > n {

@@ -96,6 +96,7 @@ func TestPlugin(t *testing.T) {
 	if page := s.plugin("", "report", name, "-o", "html").ends(0, "<!doctype html>"); strings.Contains(page, "<script src") {
 		t.Error("the page is not whole without a network")
 	}
+	s.plugin("", "list").ends(0, "NAME", "quickstart", "Completed", "True")
 	s.plugin("", "run", "-f", sample).ends(1, "LoadTest "+s.ns+"/quickstart already exists, and a LoadTest runs once")
 }
 
