@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/h2surge/h2surge/internal/compile"
 )
 
 const explainLong = `Explain a field of a LoadTest: its type, its allowed values, its meaning and the fields
@@ -86,7 +88,7 @@ func noField(root *openAPI, parent explained, name string) error {
 	}
 	names := slices.Sorted(maps.Keys(inside.Properties))
 	lines := []string{fmt.Sprintf("%s has no field %q; allowed: %s", where, name, strings.Join(names, ", "))}
-	if near := nearest(name, names); near != "" {
+	if near := compile.Nearest(name, names); near != "" {
 		lines[0] = fmt.Sprintf("%s has no field %q; did you mean %s?", where, name, near)
 	}
 	if elsewhere := pathsTo(root, name); len(elsewhere) > 0 {
@@ -109,35 +111,4 @@ func pathsTo(root *openAPI, name string) (out []string) {
 	}
 	walk(root, "")
 	return out
-}
-
-// nearest is the name that needs the fewest changes, if they are few.
-func nearest(name string, names []string) string {
-	best, least := "", 1+max(1, len(name)/3)
-	for _, n := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance is the number of characters to insert, delete or replace (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

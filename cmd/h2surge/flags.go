@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -79,7 +80,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) string {
 	}
 	cmd.Flags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	if near := nearest(name, slices.Sorted(maps.Keys(names))); near != "" {
+	if near := compile.Nearest(name, slices.Sorted(maps.Keys(names))); near != "" {
 		return fmt.Sprintf("--%s: unknown flag; did you mean --%s?", name, near)
 	}
 	return fmt.Sprintf("--%s: unknown flag", name)

@@ -63,7 +63,7 @@ func TestLinesOfSeveralFiles(t *testing.T) {
 	})
 	t.Chdir(dir)
 	got := h2surge(t, nil, nil, "lint", "-f", ".")
-	want := "a.yaml:8: spec.templates[0].pth: unknown field\n"
+	want := "a.yaml:8: spec.templates[0].pth: unknown field; did you mean path?\n"
 	if got.code != 1 || !strings.Contains(got.out, want) || !strings.Contains(got.out, "b.yaml:10: spec.chains[0].target: there is no target \"b\"") ||
 		strings.Count(got.out, "table.yaml:4: ") != 1 {
 		t.Errorf("exit code %d\n%s", got.code, got.out)

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -207,7 +208,11 @@ func (c *compiler) missing(path *field.Path, what, name string) {
 		return
 	}
 	if c.length(path, name, maxName) {
-		c.fail(path, "there is no %s %q", what, name)
+		names := c.targetIndex
+		if what == "template" {
+			names = c.templateIndex
+		}
+		c.fail(path, "there is no %s %q%s", what, name, didYouMean(name, slices.Sorted(maps.Keys(names))))
 	}
 }
 

@@ -199,7 +199,7 @@ func TestErrors(t *testing.T) {
 		{"runner template", func(s *spec) {
 			s.Runner.PodTemplate = raw(`{"spec":{"containers":[{"nam":"runner"}],"nodeName":7},"x":1}`)
 		},
-			[]string{"spec.runner.podTemplate.spec.containers[0].nam: unknown field", "spec.runner.podTemplate.spec.nodeName: must be a string", "spec.runner.podTemplate.x: unknown field"}},
+			[]string{"spec.runner.podTemplate.spec.containers[0].nam: unknown field; did you mean name?", "spec.runner.podTemplate.spec.nodeName: must be a string; put the number in quotes: \"7\"", "spec.runner.podTemplate.x: unknown field"}},
 		{"everything at once", func(s *spec) {
 			s.Targets[0].URL = "x"
 			s.Templates[0].Body = "${x}"

@@ -43,7 +43,7 @@ func TestMistakesInInlineRequests(t *testing.T) {
 	checkMistakes(t, []mistake{
 		{"undefined variable", second("name: own, request: {path: '/${x}'}"), []string{at + `.request.path: variable "x" is not defined`}},
 		{"path", second("name: own, request: {path: x}"), []string{at + ".request.path: must begin with / or with a capture"}},
-		{"unknown field", second("name: own, request: {pth: x}"), []string{at + ".request.pth: unknown field"}},
+		{"unknown field", second("name: own, request: {pth: x}"), []string{at + ".request.pth: unknown field; did you mean path?"}},
 		{"a name in the request", second("name: own, request: {name: x}"), []string{at + ".request.name: unknown field"}},
 		{"empty method", second("name: own, request: {method: ''}"), []string{at + ".request.method: must not be empty"}},
 		{"check", second("name: own, request: {expect: {checks: [{name: a, header: b}]}}"), []string{at + ".request.expect.checks[0]: " + comparing}},

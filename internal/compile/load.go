@@ -196,7 +196,11 @@ func (l *loader) despite(doc []byte, wrong error) []byte {
 	}
 	if len(merged) == 0 {
 		message, line := d.syntax(strings.TrimPrefix(wrong.Error(), "error converting YAML to JSON: "))
-		l.failAt(line, l.here(), "%s", message)
+		path := "" // the line says where
+		if line == 0 {
+			path = l.here()
+		}
+		l.failAt(line, path, "%s", message)
 	}
 	return nil
 }
@@ -268,10 +272,25 @@ func (l *loader) object(doc []byte) {
 		l.manifest.ConfigMaps = append(l.manifest.ConfigMaps, *decodeObject[corev1.ConfigMap](l, doc, generic))
 	case meta.APIVersion == "v1" && meta.Kind == "Secret":
 		l.manifest.Secrets = append(l.manifest.Secrets, *decodeObject[corev1.Secret](l, doc, generic))
-	case meta.APIVersion == "" || meta.Kind == "":
-		l.failf(l.here(), "apiVersion and kind are needed")
 	default:
-		l.failf(l.here(), "%s of %s is not possible here; LoadTest of %s, ConfigMap and Secret of v1 are", meta.Kind, meta.APIVersion, v1alpha1.GroupVersion)
+		l.otherKind(meta)
+	}
+}
+
+// otherKind reports a document that is of no use in a manifest.
+func (l *loader) otherKind(meta metav1.TypeMeta) {
+	const allowed = "allowed: LoadTest, ConfigMap, Secret"
+	versions := map[string]string{loadTestKind: v1alpha1.GroupVersion.String(), "ConfigMap": "v1", "Secret": "v1"}
+	want, known := versions[meta.Kind]
+	switch {
+	case meta.Kind == "":
+		l.failf(l.here()+": kind", "is required; %s", allowed)
+	case !known:
+		l.failf(l.here()+": kind", "%q is not supported; %s%s", meta.Kind, allowed, didYouMean(meta.Kind, slices.Sorted(maps.Keys(versions))))
+	case meta.APIVersion == "":
+		l.failf(l.here()+": apiVersion", "is required; allowed for a %s: %s", meta.Kind, want)
+	default:
+		l.failf(l.here()+": apiVersion", "%q is not supported; allowed for a %s: %s", meta.APIVersion, meta.Kind, want)
 	}
 }
 

@@ -64,10 +64,10 @@ func TestLoadErrors(t *testing.T) {
 		{"ConfigMap only", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", []string{"the manifest has no LoadTest"}},
 		{"two LoadTests", minimal + "---" + minimal, []string{"document 2: is a second LoadTest; one run takes exactly one"}},
 		{"another kind", minimal + "---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\n",
-			[]string{"document 2: Service of v1 is not possible here; LoadTest of h2surge.io/v1alpha1, ConfigMap and Secret of v1 are"}},
+			[]string{"document 2: kind: \"Service\" is not supported; allowed: LoadTest, ConfigMap, Secret"}},
 		{"another version", strings.Replace(minimal, "v1alpha1", "v1", 1),
-			[]string{"document 1: LoadTest of h2surge.io/v1 is not possible here; LoadTest of h2surge.io/v1alpha1, ConfigMap and Secret of v1 are"}},
-		{"no kind", "a: b\n", []string{"document 1: apiVersion and kind are needed"}},
+			[]string{"document 1: apiVersion: \"h2surge.io/v1\" is not supported; allowed for a LoadTest: h2surge.io/v1alpha1"}},
+		{"no kind", "a: b\n", []string{"document 1: kind: is required; allowed: LoadTest, ConfigMap, Secret"}},
 		{"a list", "- a\n", []string{"document 1: must be an object with apiVersion and kind"}},
 		{"YAML that is none", "a: b: c\n", []string{"document 1: yaml: mapping values are not allowed in this context"}},
 		{"a key twice", strings.Replace(minimal, "kind: LoadTest", "kind: LoadTest\nkind: LoadTest", 1),
@@ -76,7 +76,7 @@ func TestLoadErrors(t *testing.T) {
 			append([]string{"spec.stop: is given twice, first in line 1; remove one of them"}, emptySpec...)},
 		{"no spec", "apiVersion: h2surge.io/v1alpha1\nkind: LoadTest\nmetadata: {name: a}\n", append([]string{"spec: is needed"}, emptySpec...)},
 		{"ConfigMap with an unknown field", minimal + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndate: {}\n",
-			[]string{"document 2: date: unknown field"}},
+			[]string{"document 2: date: unknown field; did you mean data?"}},
 		{"generateName too long", strings.Replace(minimal, "name: small", "generateName: "+strings.Repeat("a", 46), 1),
 			[]string{"metadata.generateName: must have at most 45 characters, because the API server appends 5"}},
 		{"generateName of other characters", strings.Replace(minimal, "name: small", "generateName: Small-", 1),
@@ -92,19 +92,19 @@ spec:
   chains: [{name: gets, target: target, weight: 0, steps: [{template: get}]}]
   rates: [{name: steady, requestsPerSecond: 1.5, duration: 1s}]
 `, []string{
-			"metadata.lables: unknown field",
+			"metadata.lables: unknown field; did you mean labels?",
 			"spec.chains[0].weight: must be at least 1",
 			"spec.rates[0].requestsPerSecond: must be an integer",
-			"spec.targets[0].conections: unknown field",
+			"spec.targets[0].conections: unknown field; did you mean connections?",
 			"spec.targets[0].connectTimeout: must be a duration such as 500ms or 1m30s",
-			"spec.targets[0].maxConcurrentStreams: must be an integer",
+			"spec.targets[0].maxConcurrentStreams: must be an integer; remove the quotes",
 			"spec.templates[0].timeout: must be a duration such as 500ms or 1m30s",
-			"spec.templates[1].Name: unknown field",
+			"spec.templates[1].Name: unknown field; did you mean name?",
 			`spec.templates[0].path: variable "x" is not defined`,
 			"spec.templates[1].name: is needed",
 		}},
 		{"unknown fields beside what the compiler finds", strings.Replace(minimal, "templates: [{name: get}]", `templates: [{name: get, path: "/${x}", pth: /}]`, 1),
-			[]string{"spec.templates[0].pth: unknown field", `spec.templates[0].path: variable "x" is not defined`}},
+			[]string{"spec.templates[0].pth: unknown field; did you mean path?", `spec.templates[0].path: variable "x" is not defined`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := compile.Load(strings.NewReader(tc.manifest))
@@ -186,9 +186,9 @@ func TestPodTemplate(t *testing.T) {
 		{"unknown and mistyped fields", `{"spec":{"tolerations":[{"keys":"x"}],"nodeSelector":{"a":1},"priority":"high","containers":[{"name":"runner","resources":{"limits":{"memory":"lots"}},"livenessProbe":{"httpGet":{"port":true}}}]}}`, []string{
 			"spec.runner.podTemplate.spec.containers[0].livenessProbe.httpGet.port: must be an integer or a string",
 			"spec.runner.podTemplate.spec.containers[0].resources.limits[memory]: must be a quantity such as 500m or 1Gi",
-			"spec.runner.podTemplate.spec.nodeSelector[a]: must be a string",
+			"spec.runner.podTemplate.spec.nodeSelector[a]: must be a string; put the number in quotes: \"1\"",
 			"spec.runner.podTemplate.spec.priority: must be an integer",
-			"spec.runner.podTemplate.spec.tolerations[0].keys: unknown field",
+			"spec.runner.podTemplate.spec.tolerations[0].keys: unknown field; did you mean key?",
 		}},
 		{"containers without names", `{"spec":{"containers":[{"image":"a"},{"name":"b"},{"name":"b"}]}}`, []string{
 			"spec.runner.podTemplate.spec.containers[0].name: is needed; the runner's own container is called runner",

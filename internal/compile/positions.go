@@ -88,7 +88,31 @@ func (d *document) syntax(message string) (absolute string, line int) {
 	}
 	n, _ := strconv.Atoi(m[1])
 	line = d.line - 1 + min(n, max(1, bytes.Count(d.source, []byte("\n")))) // not the one behind the last
-	return fmt.Sprintf("yaml: line %d: %s", line, message[len(m[0]):]), line
+	return "not valid YAML: " + syntaxHint(message[len(m[0]):], d.lineText(n)), line
+}
+
+// lineText is the n-th line of the document, from 1.
+func (d *document) lineText(n int) string {
+	lines := strings.Split(string(d.source), "\n")
+	return lines[min(max(n, 1), len(lines))-1]
+}
+
+// syntaxHint says what to change about a line that the YAML parser rejects. The parser's words stay where nothing
+// better is known.
+func syntaxHint(message, line string) string {
+	switch {
+	case strings.HasPrefix(strings.TrimLeft(line, " "), "\t"):
+		return "the line is indented with a tab; use spaces"
+	case message == "mapping values are not allowed in this context":
+		return "unexpected \":\"; check the indentation of this line and of the line above, and put quotes around a value with \": \" in it"
+	case message == "did not find expected '-' indicator":
+		return "the line is neither an item of the list above nor a field of its last item; check the indentation"
+	case message == "did not find expected key":
+		return message + "; check the indentation of this line, and the quotes and brackets of the lines above"
+	case message == "could not find expected ':'":
+		return message + "; write a space after the colon of this line or of the line above"
+	}
+	return message
 }
 
 func (d *document) node() *yaml.Node {

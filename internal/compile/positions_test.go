@@ -64,13 +64,13 @@ func TestPositions(t *testing.T) {
 		want           []string
 	}{
 		{"nothing wrong", blockStyle, []string{}},
-		{"unknown field", block("url:", "uri: x\n      url:"), []string{"f:8: spec.targets[0].uri: unknown field"}},
+		{"unknown field", block("url:", "uri: x\n      url:"), []string{"f:8: spec.targets[0].uri: unknown field; did you mean url?"}},
 		{"in a list", block("value: d", "value: ${x}"), []string{`f:15: spec.templates[0].headers[1].value: variable "x" is not defined`}},
 		{"item behind its dash", block("name: post", "nam: post", ", {template: post}", ""), []string{
-			"f:17: spec.templates[1].nam: unknown field", "f:17: spec.templates[1].name: is needed"}},
-		{"in the second document", firstDocument + block("value: d", "value: 7"), []string{"f:21: spec.templates[0].headers[1].value: must be a string"}},
+			"f:17: spec.templates[1].nam: unknown field; did you mean name?", "f:17: spec.templates[1].name: is needed"}},
+		{"in the second document", firstDocument + block("value: d", "value: 7"), []string{"f:21: spec.templates[0].headers[1].value: must be a string; put the number in quotes: \"7\""}},
 		{"of the second document", block() + "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata:\n  a.b: 1\n",
-			[]string{"f:29: document 2: data[a.b]: must be a string"}},
+			[]string{"f:29: document 2: data[a.b]: must be a string; put the number in quotes: \"1\""}},
 		{"missing in the second document", block() + "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  labels: {}\n",
 			[]string{"f:26: document 2: metadata.name: is needed"}},
 		{"missing field", block("url: http://target.example", "connections: 1"), []string{"f:7: spec.targets[0]: exactly one of url and urls is needed"}},
@@ -84,14 +84,14 @@ func TestPositions(t *testing.T) {
 			`f:14: spec.templates[0].headers[0].value: variable "x" is not defined`, `f:20: spec.chains[0].target: there is no target "target"`}},
 		{"a key twice in another document", block() + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  b: c\n  b: d\n",
 			[]string{"f:29: document 2: data.b: is given twice, first in line 28; remove one of them"}},
-		{"syntax", firstDocument + "a:\n  b: c\n d: e\n", []string{"f:8: document 3: yaml: line 8: did not find expected key"}},
+		{"syntax", firstDocument + "a:\n  b: c\n d: e\n", []string{"f:8: not valid YAML: did not find expected key; check the indentation of this line, and the quotes and brackets of the lines above"}},
 		{"no LoadTest", firstDocument, []string{"f: the manifest has no LoadTest"}},
 		{"another kind", block() + "---\nkind: Pod\napiVersion: v1\n",
-			[]string{"f:24: document 2: Pod of v1 is not possible here; LoadTest of h2surge.io/v1alpha1, ConfigMap and Secret of v1 are"}},
+			[]string{"f:24: document 2: kind: \"Pod\" is not supported; allowed: LoadTest, ConfigMap, Secret"}},
 		{"anchor and alias", block("      headers:", "      headers: &h", "name: post", "{name: post, headers: *h}", "value: d", "value: ${x}"), []string{
 			`f:15: spec.templates[0].headers[1].value: variable "x" is not defined`, `f:15: spec.templates[1].headers[1].value: variable "x" is not defined`}},
 		{"merge", block("- name: get\n", "- name: get\n      expect: &e\n        statu: []\n", "name: post", "{name: post, expect: {<<: *e}}"), []string{
-			"f:12: spec.templates[0].expect.statu: unknown field", "f:12: spec.templates[1].expect.statu: unknown field"}},
+			"f:12: spec.templates[0].expect.statu: unknown field; did you mean status?", "f:12: spec.templates[1].expect.statu: unknown field; did you mean status?"}},
 		{"merge of what is there", block("- name: get\n", "- &get\n      name: get\n", "name: post", "{<<: *get, name: post}"), []string{
 			`f:18: document 1: key "name" is set here and by "<<"; write it without "<<"`}},
 		{"JSON", "\n{\"apiVersion\":\"h2surge.io/v1alpha1\",\n\"kind\":\"LoadTest\",\"metadata\":\n{\"name\":\"\\ud83d\\ude00\",\n\"a\":1}\n}\n{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\n\n\"metadata\":{}}", []string{

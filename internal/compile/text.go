@@ -1,6 +1,9 @@
 package compile
 
 import (
+	"maps"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -48,7 +51,7 @@ func (c *compiler) reference(t text, ref *syntax.Reference) {
 	i, isVariable := c.variableIndex[ref.Name]
 	switch {
 	case !isVariable && !c.captured[ref.Name]:
-		c.fail(t.path, "variable %q is not defined", ref.Name)
+		c.undefined(t.path, ref.Name)
 	case !isVariable && ref.Column != "":
 		c.fail(t.path, "capture %q has no columns; write ${%s}", ref.Name, ref.Name)
 	case isVariable:
@@ -104,4 +107,11 @@ func functions(in []syntax.Function, named func(*syntax.Reference) (rv.Part, boo
 		out = append(out, to)
 	}
 	return out, true
+}
+
+// undefined reports a name that is neither a variable nor a capture.
+func (c *compiler) undefined(path *field.Path, name string) {
+	names := slices.Concat(slices.Collect(maps.Keys(c.variableIndex)), slices.Collect(maps.Keys(c.captured)))
+	slices.Sort(names)
+	c.fail(path, "variable %q is not defined%s", name, didYouMean(name, names))
 }

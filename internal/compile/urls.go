@@ -49,7 +49,7 @@ func (c *compiler) variedEndpoint(path *field.Path, pieces []syntax.Piece) (e rv
 func (c *compiler) urlHole(t text, ref *syntax.Reference) {
 	i, isVariable := c.variableIndex[ref.Name]
 	if !isVariable {
-		c.fail(t.path, "variable %q is not defined", ref.Name)
+		c.undefined(t.path, ref.Name)
 		return
 	}
 	if v := &c.plan.Variables[i]; v.Env == nil && v.PerShard == nil && v.Constant == nil && v.Scope != rv.ScopeGlobal {

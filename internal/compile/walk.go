@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -136,7 +137,7 @@ func (w *walker) object(at place, raw any, t reflect.Type) {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		ft, known := fields[k]
 		if !known {
-			w.fail(at.child(k), "unknown field")
+			w.fail(at.child(k), "unknown field"+didYouMean(k, slices.Sorted(maps.Keys(fields))))
 			continue
 		}
 		w.value(at.child(k), m[k], ft)
@@ -173,7 +174,7 @@ func (w *walker) slice(at place, raw any, t reflect.Type) {
 	}
 	list, ok := raw.([]any)
 	if !ok {
-		w.fail(at, "must be a list")
+		w.fail(at, `must be a list; begin each item with "- "`)
 		return
 	}
 	for i, item := range list {
@@ -190,7 +191,7 @@ func (w *walker) scalar(at place, raw any, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.String:
 		if s, ok := raw.(string); !ok {
-			w.fail(at, "must be a string")
+			w.fail(at, noString(at, raw))
 		} else if s == "" && notZero {
 			w.fail(at, "must not be empty")
 		}
@@ -200,7 +201,10 @@ func (w *walker) scalar(at place, raw any, t reflect.Type) {
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		n, ok := raw.(json.Number)
-		if !ok {
+		if s, quoted := raw.(string); quoted && isInteger(s) {
+			w.fail(at, "must be an integer; remove the quotes")
+			return
+		} else if !ok {
 			w.fail(at, "must be an integer")
 			return
 		}
@@ -214,6 +218,25 @@ func (w *walker) scalar(at place, raw any, t reflect.Type) {
 			w.fail(at, "must be at least 1")
 		}
 	}
+}
+
+// noString is the message about a value that must be a string. YAML reads y, no and on as true and false.
+func noString(at place, raw any) string {
+	switch raw := raw.(type) {
+	case bool:
+		return fmt.Sprintf("must be a string; YAML reads the value as %v: put it in quotes", raw)
+	case json.Number:
+		if strings.HasSuffix(at.pattern, ".percentile") {
+			return "must be a string such as p" + raw.String()
+		}
+		return fmt.Sprintf("must be a string; put the number in quotes: %q", raw.String())
+	}
+	return "must be a string; put quotes around a value that begins with { or ["
+}
+
+func isInteger(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil
 }
 
 // decodeGeneric reads JSON with its numbers as they are written.

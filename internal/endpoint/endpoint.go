@@ -19,12 +19,17 @@ var HostName = regexp.MustCompile(`^[A-Za-z0-9_]([-A-Za-z0-9_.]*[A-Za-z0-9_.])?$
 // maxHost is the longest name that DNS can have (RFC 1035 2.3.4), in octets.
 const maxHost = 253
 
+const noScheme = "must begin with http:// or https://"
+
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
 // Parse takes a URL such as http://host:port/prefix apart. An error says what the URL must be, and
 // quotes nothing of it, since it may hold a password.
 func Parse(raw string) (rv.Endpoint, error) {
 	u, err := url.Parse(raw)
+	if err != nil && !strings.Contains(raw, "://") {
+		return rv.Endpoint{}, errors.New(noScheme)
+	}
 	if err != nil {
 		return rv.Endpoint{}, errors.New("is not a URL of the form http://host:port/path")
 	}
@@ -47,7 +52,7 @@ func Parse(raw string) (rv.Endpoint, error) {
 func problem(u *url.URL) string {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "must begin with http:// or https://"
+		return noScheme
 	case u.Opaque != "" || u.Hostname() == "":
 		return "must have a host"
 	case u.User != nil:
