@@ -2,10 +2,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Auth makes the authorization field of requests (RFC 9110 11.6.2). Exactly one of basic, bearer and
-// oauth2 is needed.
+// Auth is the source of the authorization field of requests (RFC 9110 11.6.2). It has exactly one field.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.basic), has(self.bearer), has(self.oauth2)].filter(x, x).size() == 1",message="exactly one of basic, bearer and oauth2 is needed"
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
 type Auth struct {
 	// basic is a user name and a password (RFC 7617).
 	// +optional
@@ -19,13 +19,14 @@ type Auth struct {
 	OAuth2 *OAuth2 `json:"oauth2,omitempty"`
 }
 
-// BasicAuth is a user name and a password. Exactly one of secret and files is needed.
+// BasicAuth is a user name and a password. It has exactly one field.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.secret) != has(self.files)",message="exactly one of secret and files is needed"
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
 type BasicAuth struct {
-	// secret is one of type kubernetes.io/basic-auth: its keys username and password.
+	// secretRef is a Secret of type kubernetes.io/basic-auth, with the keys username and password.
 	// +optional
-	Secret *SecretReference `json:"secret,omitempty"`
+	SecretRef *SecretReference `json:"secretRef,omitempty"`
 	// files are paths where the runner runs, as in bodyFrom.
 	// +optional
 	Files *BasicAuthFiles `json:"files,omitempty"`
@@ -45,14 +46,14 @@ type BasicAuthFiles struct {
 	Password string `json:"password"`
 }
 
-// BearerAuth is a token. Exactly one of secret and file is needed. When the token changes, it is
-// read again within a minute.
+// BearerAuth is a token. It has exactly one field. The runner reads a token that changes again within a minute.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.secret) != has(self.file)",message="exactly one of secret and file is needed"
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
 type BearerAuth struct {
-	// secret is a key of a Secret.
+	// secretKeyRef is a key of a Secret.
 	// +optional
-	Secret *KeyReference `json:"secret,omitempty"`
+	SecretKeyRef *KeyReference `json:"secretKeyRef,omitempty"`
 	// file is a path where the runner runs, as in bodyFrom.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -82,11 +83,11 @@ type OAuth2 struct {
 	// clientSecret is where the client's secret is. Default: none is sent.
 	// +optional
 	ClientSecret *ContentSource `json:"clientSecret,omitempty"`
-	// secretIn is where id and secret are sent: header, as Basic authentication, or body, as form fields
-	// (RFC 6749 2.3.1). Without a secret the id is in the body. Default header.
+	// secretIn is where the runner sends the client's id and secret (RFC 6749 2.3.1). Header is as Basic
+	// authentication. Body is as form fields. Without a secret the id is in the body. Default Header.
 	// +optional
-	// +kubebuilder:default=header
-	// +kubebuilder:validation:Enum=header;body
+	// +kubebuilder:default=Header
+	// +kubebuilder:validation:Enum=Header;Body
 	SecretIn string `json:"secretIn,omitempty"`
 	// scopes that are asked for, up to 32. Default: none.
 	// +optional

@@ -72,12 +72,13 @@ type HTTP1 struct {
 // Connecting is how connections are opened, given up and replaced.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.failbackInterval) || !has(self.failover) || self.failover",message="failbackInterval needs failover: without it a connection never leaves its own url"
-// +kubebuilder:validation:XValidation:rule="!has(self.open) || self.open != 'onDemand' || !has(self.ramp)",message="ramp is not possible with open onDemand: requests decide when connections are opened"
+// +kubebuilder:validation:XValidation:rule="!has(self.open) || self.open != 'OnDemand' || !has(self.ramp)",message="ramp is not possible with open OnDemand: requests decide when connections are opened"
 type Connecting struct {
-	// open is when connections are opened: atStart opens all before the load begins, and again when they end;
-	// onDemand opens one when a request waits for it, and leaves it closed after it has ended. Default atStart.
+	// open is when the runner opens connections. AtStart opens all connections before the load starts, and opens a
+	// connection that has ended again. OnDemand opens a connection when a request waits for it, and does not open
+	// it again until the next request waits. Default AtStart.
 	// +optional
-	// +kubebuilder:default=atStart
+	// +kubebuilder:default=AtStart
 	Open ConnectionOpening `json:"open,omitempty"`
 	// ramp opens the connections little by little. The test starts when all are open, so the ramp
 	// is no part of any stage. Default: all at once.
@@ -140,13 +141,13 @@ type Connecting struct {
 
 // ConnectionOpening is when connections are opened.
 //
-// +kubebuilder:validation:Enum=atStart;onDemand
+// +kubebuilder:validation:Enum=AtStart;OnDemand
 type ConnectionOpening string
 
 // The values of ConnectionOpening.
 const (
-	OpenAtStart  ConnectionOpening = "atStart"
-	OpenOnDemand ConnectionOpening = "onDemand"
+	OpenAtStart  ConnectionOpening = "AtStart"
+	OpenOnDemand ConnectionOpening = "OnDemand"
 )
 
 // ConnectionRamp opens so many connections in each period, over all shards.

@@ -120,7 +120,7 @@ type LoadTestSpec struct {
 	// counts as often as it is repeated, and every step counts as if nothing failed and every
 	// condition held. Default chains.
 	// +optional
-	// +kubebuilder:default=chains
+	// +kubebuilder:default=Chains
 	WeightBy WeightBy `json:"weightBy,omitempty"`
 	// seed decides all that is random: the order of shuffled variables, random values, think
 	// times, which chain comes next. The same seed, spec and number of shards give the same
@@ -195,24 +195,24 @@ const (
 
 // WeightBy says what the weights of chains divide up.
 //
-// +kubebuilder:validation:Enum=chains;requests
+// +kubebuilder:validation:Enum=Chains;Requests
 type WeightBy string
 
 const (
 	// WeightByChains divides up the chain instances that are started.
-	WeightByChains WeightBy = "chains"
+	WeightByChains WeightBy = "Chains"
 	// WeightByRequests divides up the requests that are sent.
-	WeightByRequests WeightBy = "requests"
+	WeightByRequests WeightBy = "Requests"
 )
 
 // Protocol is how a target is spoken to.
 //
-// +kubebuilder:validation:Enum=auto;http1;h2;h2c
+// +kubebuilder:validation:Enum=Auto;http1;h2;h2c
 type Protocol string
 
 const (
 	// ProtocolAuto is h2c for http:// and what ALPN chooses for https://.
-	ProtocolAuto Protocol = "auto"
+	ProtocolAuto Protocol = "Auto"
 	// ProtocolHTTP1 is HTTP/1.1 (RFC 9112), over TLS or not.
 	ProtocolHTTP1 Protocol = "http1"
 	// ProtocolH2 is HTTP/2 over TLS, chosen by ALPN (RFC 9113 3.2).
@@ -226,7 +226,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.urls)",message="exactly one of url and urls is needed"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !(has(self.url) ? self.url.startsWith('http:') : has(self.urls) && self.urls.exists(u, u.startsWith('http:')))",message="tls needs an https url",fieldPath=".tls"
-// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.alpn) || self.tls.alpn.size() == 0 || !has(self.protocol) || self.protocol == 'auto'",message="alpn goes with protocol auto; h2 and http1 offer themselves alone",fieldPath=".tls"
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.alpn) || self.tls.alpn.size() == 0 || !has(self.protocol) || self.protocol == 'Auto'",message="alpn goes with protocol Auto; h2 and http1 offer themselves alone",fieldPath=".tls"
 // +kubebuilder:validation:XValidation:rule="!has(self.http2) || !has(self.protocol) || self.protocol != 'http1'",message="http2 is not possible where only HTTP/1.1 is spoken",fieldPath=".http2"
 // +kubebuilder:validation:XValidation:rule="!has(self.http1) || !has(self.protocol) || !(self.protocol in ['h2', 'h2c'])",message="http1 is not possible where only HTTP/2 is spoken",fieldPath=".http1"
 type Target struct {
@@ -264,10 +264,10 @@ type Target struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	ConnectTo string `json:"connectTo,omitempty"`
-	// protocol is auto, http1, h2 (over TLS, needs https) or h2c (without TLS and with prior
-	// knowledge, needs http). Default auto: https by ALPN, http as h2c.
+	// protocol is Auto, http1, h2 (over TLS, needs https) or h2c (without TLS and with prior
+	// knowledge, needs http). Default Auto: https by ALPN, http as h2c.
 	// +optional
-	// +kubebuilder:default=auto
+	// +kubebuilder:default=Auto
 	Protocol Protocol `json:"protocol,omitempty"`
 	// connections is the number of connections over all shards, split among them so that the
 	// sum is exact and two shards differ by one at most. At least one for each shard, at most
@@ -302,7 +302,7 @@ type Target struct {
 	// +optional
 	HTTP2 *HTTP2 `json:"http2,omitempty"`
 	// http1 is how HTTP/1.1 connections are used; only where HTTP/1.1 may be spoken: protocol
-	// http1, or auto with an https url.
+	// http1, or Auto with an https url.
 	// +optional
 	HTTP1 *HTTP1 `json:"http1,omitempty"`
 	// auth makes the authorization field of all requests to this target whose template has none.
@@ -422,7 +422,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.percentile) == (self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte'])",message="percentile goes with ResponseTime, ServiceTime and TimeToFirstByte, and only with them"
 // +kubebuilder:validation:XValidation:rule="self.metric in ['ErrorRate', 'Rate'] || [has(self.max) ? self.max : has(self.min) ? self.min : 's'].all(v, type(v) == string && (v.endsWith('s') || v.endsWith('m') || v.endsWith('h')))",message="max and min of a time must be a duration such as 20ms"
 // +kubebuilder:validation:XValidation:rule="self.metric != 'ErrorRate' || [has(self.max) ? self.max : has(self.min) ? self.min : '%'].all(v, type(v) == string && v.endsWith('%'))",message="max and min of ErrorRate must be a percentage such as 0.1%"
-// +kubebuilder:validation:XValidation:rule="self.metric != 'Rate' || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0) || (type(v) == string && !v.endsWith('%') && !v.endsWith('s') && !v.endsWith('m') && !v.endsWith('h')))",message="max and min of Rate must be a number such as 1000"
+// +kubebuilder:validation:XValidation:rule="self.metric != 'Rate' || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('%') && !v.endsWith('s') && !v.endsWith('m') && !v.endsWith('h')))",message="max and min of Rate must be a number such as 1000"
 type Threshold struct {
 	// name is the threshold's name in results. It has at most 50 lower-case letters, digits and -.
 	// +required

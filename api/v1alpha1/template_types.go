@@ -143,20 +143,20 @@ type Header struct {
 	// valueFrom is the source of the value, for secrets.
 	// The value has no placeholders. The runner removes a line end at its end.
 	// +optional
-	ValueFrom *ContentSource `json:"valueFrom,omitempty"`
+	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`
 }
 
-// BodyFrom is the source of the content of a request. Exactly one of configMap, secret
-// and file is needed.
+// BodyFrom is the source of the content of a request. Exactly one of configMapKeyRef,
+// secretKeyRef and file is needed.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.configMap), has(self.secret), has(self.file)].filter(x, x).size() == 1",message="exactly one of configMap, secret and file is needed"
+// +kubebuilder:validation:XValidation:rule="[has(self.configMapKeyRef), has(self.secretKeyRef), has(self.file)].filter(x, x).size() == 1",message="exactly one of configMapKeyRef, secretKeyRef and file is needed"
 type BodyFrom struct {
-	// configMap is a key of a ConfigMap.
+	// configMapKeyRef is a key of a ConfigMap.
 	// +optional
-	ConfigMap *KeyReference `json:"configMap,omitempty"`
-	// secret is a key of a Secret; nothing else of it is mounted.
+	ConfigMapKeyRef *KeyReference `json:"configMapKeyRef,omitempty"`
+	// secretKeyRef is a key of a Secret; nothing else of it is mounted.
 	// +optional
-	Secret *KeyReference `json:"secret,omitempty"`
+	SecretKeyRef *KeyReference `json:"secretKeyRef,omitempty"`
 	// file is a path where the runner runs: in its container, which needs a volume by
 	// runner.podTemplate then, or on the machine of the command line. At most 4096 characters.
 	// +optional
@@ -238,9 +238,10 @@ type Check struct {
 	Comparison `json:",inline"`
 }
 
-// JSONSchema is the source of a schema. Exactly one of inline, configMap and file is needed.
+// JSONSchema is the source of a schema. It has exactly one field.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.configMap), has(self.file)].filter(x, x).size() == 1",message="exactly one of inline, configMap and file is needed"
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
 type JSONSchema struct {
 	// inline is the schema itself.
 	// +optional
@@ -248,9 +249,9 @@ type JSONSchema struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	Inline *runtime.RawExtension `json:"inline,omitempty"`
-	// configMap is a key of a ConfigMap.
+	// configMapKeyRef is a key of a ConfigMap.
 	// +optional
-	ConfigMap *KeyReference `json:"configMap,omitempty"`
+	ConfigMapKeyRef *KeyReference `json:"configMapKeyRef,omitempty"`
 	// file is a path where the runner runs, as in bodyFrom.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

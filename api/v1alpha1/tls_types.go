@@ -55,7 +55,7 @@ type TLS struct {
 	// +kubebuilder:validation:items:Enum=X25519MLKEM768;X25519;secp256r1;secp384r1;secp521r1;P-256;P-384;P-521
 	Curves []string `json:"curves,omitempty"`
 	// alpn are the protocols that are offered (RFC 7301), the most wanted first: h2, http/1.1 or
-	// both. It goes with protocol auto only; the others offer what they speak. Default: h2, then
+	// both. It goes with protocol Auto only; the others offer what they speak. Default: h2, then
 	// http/1.1.
 	// +optional
 	// +listType=atomic
@@ -81,17 +81,17 @@ const (
 	TLS13 TLSVersion = "1.3"
 )
 
-// CertificateAuthority says where the certificates to trust are, PEM, one after another. Exactly
-// one of configMap, secret and file is needed.
+// CertificateAuthority is where the certificates to trust are, in PEM, one after another. It has exactly one field.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.configMap), has(self.secret), has(self.file)].filter(x, x).size() == 1",message="exactly one of configMap, secret and file is needed"
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
 type CertificateAuthority struct {
-	// configMap holds them under a key.
+	// configMapKeyRef holds them under a key.
 	// +optional
-	ConfigMap *KeySelector `json:"configMap,omitempty"`
-	// secret holds them under a key; nothing else of it is mounted.
+	ConfigMapKeyRef *KeySelector `json:"configMapKeyRef,omitempty"`
+	// secretKeyRef holds them under a key; nothing else of it is mounted.
 	// +optional
-	Secret *KeySelector `json:"secret,omitempty"`
+	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
 	// file is their path where the runner runs: in its container, which needs a volume by
 	// runner.podTemplate then, or on the machine of the command line. At most 4096 characters.
 	// +optional
@@ -120,15 +120,15 @@ type KeySelector struct {
 	Key string `json:"key,omitempty"`
 }
 
-// ClientCertificate says where the runners' certificate and its key are. Exactly one of secret and
-// files is needed.
+// ClientCertificate is where the runners' certificate and its key are. It has exactly one field.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.secret) != has(self.files)",message="exactly one of secret and files is needed"
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
 type ClientCertificate struct {
-	// secret is one of type kubernetes.io/tls: tls.crt is the certificate and the chain above it,
+	// secretRef is a Secret of type kubernetes.io/tls: tls.crt is the certificate and the chain above it,
 	// tls.key its private key.
 	// +optional
-	Secret *SecretReference `json:"secret,omitempty"`
+	SecretRef *SecretReference `json:"secretRef,omitempty"`
 	// files are paths where the runner runs, as in ca.file.
 	// +optional
 	Files *CertificateFiles `json:"files,omitempty"`

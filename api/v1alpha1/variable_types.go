@@ -11,9 +11,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // fewer values than there are workers cannot be parted and is used whole by each.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.range), has(self.list), has(self.csv), has(self.random), has(self.uuid), has(self.counter), has(self.timestamp), has(self.env), has(self.perShard), has(self.constant)].filter(x, x).size() == 1",message="exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"
-// +kubebuilder:validation:XValidation:rule="has(self.range) || has(self.list) || has(self.csv) || ((!has(self.order) || self.order == 'sequential') && (!has(self.atEnd) || self.atEnd == 'wrap'))",message="order and atEnd go with range, list and csv"
-// +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope == 'instance' || !(has(self.env) || has(self.perShard) || has(self.constant))",message="env, perShard and constant have one value and no scope"
-// +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope != 'global' || !has(self.timestamp)",message="a timestamp cannot be global: runners have no clock in common",fieldPath=".scope"
+// +kubebuilder:validation:XValidation:rule="has(self.range) || has(self.list) || has(self.csv) || ((!has(self.order) || self.order == 'Sequential') && (!has(self.atEnd) || self.atEnd == 'Wrap'))",message="order and atEnd go with range, list and csv"
+// +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope == 'Instance' || !(has(self.env) || has(self.perShard) || has(self.constant))",message="env, perShard and constant have one value and no scope"
+// +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope != 'Global' || !has(self.timestamp)",message="a timestamp cannot be Global: runners have no clock in common",fieldPath=".scope"
 type Variable struct {
 	// name is how templates refer to it: ${name}, or ${name.column} for csv. Letters, digits and
 	// _, not beginning with a digit, at most 50 characters. A capture must not have the same name.
@@ -22,23 +22,23 @@ type Variable struct {
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
 	Name string `json:"name"`
-	// scope says how often a value is drawn: instance, once for each chain instance; step, once
-	// for each request; worker, once for each worker thread; global, once for the whole test, so
-	// that all shards have the same value. Default instance.
+	// scope is how often the runner draws a value. Instance is once for each chain instance. Step is once for each
+	// request. Worker is once for each worker thread. Global is once for the whole test, so all shards have the
+	// same value. Default Instance.
 	// +optional
-	// +kubebuilder:default=instance
+	// +kubebuilder:default=Instance
 	Scope VariableScope `json:"scope,omitempty"`
-	// order in which range, list and csv are gone through: sequential, as written; shuffled, each
-	// value once in an order that seed decides; random, any value of the whole sequence each time,
-	// so that values occur twice. Default sequential.
+	// order is the order of the values of range, list and csv. Sequential is as written. Shuffled is each value once,
+	// in an order that seed decides. Random is any value of the whole sequence each time, so values repeat.
+	// Default Sequential.
 	// +optional
-	// +kubebuilder:default=sequential
+	// +kubebuilder:default=Sequential
 	Order VariableOrder `json:"order,omitempty"`
-	// atEnd says what happens when a part of range, list or csv is used up: wrap begins again;
-	// stop begins no more instances of the chains that draw the variable, and the test ends when no
-	// chain can begin any more. Default wrap.
+	// atEnd is what happens when a share of range, list or csv is used up. Wrap starts again with its first value.
+	// Stop starts no more instances of the chains that draw the variable; the test ends when no chain can start.
+	// Default Wrap.
 	// +optional
-	// +kubebuilder:default=wrap
+	// +kubebuilder:default=Wrap
 	AtEnd VariableEnd `json:"atEnd,omitempty"`
 
 	// range is a sequence of integers.
@@ -77,44 +77,44 @@ type Variable struct {
 
 // VariableScope says how often a value is drawn.
 //
-// +kubebuilder:validation:Enum=instance;step;worker;global
+// +kubebuilder:validation:Enum=Instance;Step;Worker;Global
 type VariableScope string
 
 const (
 	// ScopeInstance is once for each chain instance.
-	ScopeInstance VariableScope = "instance"
+	ScopeInstance VariableScope = "Instance"
 	// ScopeStep is once for each request.
-	ScopeStep VariableScope = "step"
+	ScopeStep VariableScope = "Step"
 	// ScopeWorker is once for each worker thread.
-	ScopeWorker VariableScope = "worker"
+	ScopeWorker VariableScope = "Worker"
 	// ScopeGlobal is once for the whole test.
-	ScopeGlobal VariableScope = "global"
+	ScopeGlobal VariableScope = "Global"
 )
 
 // VariableOrder is the order in which a sequence is gone through.
 //
-// +kubebuilder:validation:Enum=sequential;shuffled;random
+// +kubebuilder:validation:Enum=Sequential;Shuffled;Random
 type VariableOrder string
 
 const (
 	// OrderSequential is as written.
-	OrderSequential VariableOrder = "sequential"
+	OrderSequential VariableOrder = "Sequential"
 	// OrderShuffled is each value once, in an order that the seed decides.
-	OrderShuffled VariableOrder = "shuffled"
+	OrderShuffled VariableOrder = "Shuffled"
 	// OrderRandom is any value each time.
-	OrderRandom VariableOrder = "random"
+	OrderRandom VariableOrder = "Random"
 )
 
 // VariableEnd says what happens when a sequence is used up.
 //
-// +kubebuilder:validation:Enum=wrap;stop
+// +kubebuilder:validation:Enum=Wrap;Stop
 type VariableEnd string
 
 const (
 	// EndWrap begins again.
-	EndWrap VariableEnd = "wrap"
+	EndWrap VariableEnd = "Wrap"
 	// EndStop begins no more chain instances.
-	EndStop VariableEnd = "stop"
+	EndStop VariableEnd = "Stop"
 )
 
 // IntegerRange is start, start+step, ... below end.
@@ -147,8 +147,8 @@ type IntegerRange struct {
 	Width int32 `json:"width,omitempty"`
 	// format is decimal or hex, lower-case hexadecimal digits. Default decimal.
 	// +optional
-	// +kubebuilder:default=decimal
-	// +kubebuilder:validation:Enum=decimal;hex
+	// +kubebuilder:default=Decimal
+	// +kubebuilder:validation:Enum=Decimal;Hex
 	Format string `json:"format,omitempty"`
 }
 
@@ -167,16 +167,16 @@ type ValueList struct {
 
 // CSV is a table (RFC 4180): fields in quotes may hold delimiters, line ends and doubled quotes. All
 // rows have the same number of fields; a byte order mark at the beginning is skipped. Exactly one of
-// configMap, secret, file and text is needed.
+// configMapKeyRef, secretKeyRef, file and text is needed.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.configMap), has(self.secret), has(self.file), has(self.text)].filter(x, x).size() == 1",message="exactly one of configMap, secret, file and text is needed"
+// +kubebuilder:validation:XValidation:rule="[has(self.configMapKeyRef), has(self.secretKeyRef), has(self.file), has(self.text)].filter(x, x).size() == 1",message="exactly one of configMapKeyRef, secretKeyRef, file and text is needed"
 type CSV struct {
-	// configMap is a key of a ConfigMap.
+	// configMapKeyRef is a key of a ConfigMap.
 	// +optional
-	ConfigMap *KeyReference `json:"configMap,omitempty"`
-	// secret is a key of a Secret.
+	ConfigMapKeyRef *KeyReference `json:"configMapKeyRef,omitempty"`
+	// secretKeyRef is a key of a Secret.
 	// +optional
-	Secret *KeyReference `json:"secret,omitempty"`
+	SecretKeyRef *KeyReference `json:"secretKeyRef,omitempty"`
 	// file is a path where the runner runs, as in bodyFrom.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -315,12 +315,12 @@ type Counter struct {
 
 // Timestamp is an instant in UTC.
 type Timestamp struct {
-	// format is rfc3339 (2006-01-02T15:04:05Z, the DateTime of 3GPP TS 29.571), rfc3339Milli
-	// (2006-01-02T15:04:05.000Z), epochSeconds, epochMilliseconds or imfFixdate (RFC 9110 5.6.7).
-	// Default rfc3339.
+	// format is how the time is written. RFC3339 is 2006-01-02T15:04:05Z, the DateTime of 3GPP TS 29.571.
+	// RFC3339Milli is 2006-01-02T15:04:05.000Z. EpochSeconds and EpochMilliseconds count from 1970. IMFFixdate is
+	// the date of header fields (RFC 9110 5.6.7). Default RFC3339.
 	// +optional
-	// +kubebuilder:default=rfc3339
-	// +kubebuilder:validation:Enum=rfc3339;rfc3339Milli;epochSeconds;epochMilliseconds;imfFixdate
+	// +kubebuilder:default=RFC3339
+	// +kubebuilder:validation:Enum=RFC3339;RFC3339Milli;EpochSeconds;EpochMilliseconds;IMFFixdate
 	Format string `json:"format,omitempty"`
 	// offset is added to the time, such as 1h for an expiry; with a minus sign it is taken off. At
 	// most 8760h (a year) either way. Default 0s.
@@ -348,24 +348,16 @@ type Env struct {
 	Default *string `json:"default,omitempty"`
 }
 
-// Constant is one value. Exactly one of value, configMap, secret and file is needed; of the last
-// three a line end at the end is removed.
+// Constant is one value. It has exactly one field.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.value), has(self.configMap), has(self.secret), has(self.file)].filter(x, x).size() == 1",message="exactly one of value, configMap, secret and file is needed"
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
 type Constant struct {
-	// value itself, at most 8192 characters. Anybody who may read the LoadTest can read it.
+	// value is the value itself, at most 8192 characters. Everyone who may read the LoadTest can read it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8192
 	Value *string `json:"value,omitempty"`
-	// configMap is a key of a ConfigMap.
+	// valueFrom is where the value is. The runner removes a line end at its end.
 	// +optional
-	ConfigMap *KeyReference `json:"configMap,omitempty"`
-	// secret is a key of a Secret.
-	// +optional
-	Secret *KeyReference `json:"secret,omitempty"`
-	// file is a path where the runner runs, as in bodyFrom.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	File string `json:"file,omitempty"`
+	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`
 }

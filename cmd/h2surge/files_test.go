@@ -21,18 +21,18 @@ spec:
   targets:
     - name: t
       url: https://target.example
-      tls: {ca: {secret: {name: s}}}
-      auth: {oauth2: {tokenURL: "http://nrf.example", clientID: a, clientSecret: {secret: {name: s, key: a}}}}
+      tls: {ca: {secretKeyRef: {name: s}}}
+      auth: {oauth2: {tokenURL: "http://nrf.example", clientID: a, clientSecret: {secretKeyRef: {name: s, key: a}}}}
   variables:
-    - {name: people, csv: {configMap: {name: c, key: a}}}
-    - {name: key, constant: {secret: {name: s, key: a}}}
+    - {name: people, csv: {configMapKeyRef: {name: c, key: a}}}
+    - {name: key, constant: {valueFrom: {secretKeyRef: {name: s, key: a}}}}
   templates:
     - name: a
       method: POST
-      headers: [{name: x, valueFrom: {secret: {name: s, key: a}}}]
-      bodyFrom: {configMap: {name: c, key: a}}
-      script: {luaFrom: {configMap: {name: c, key: a}}}
-      expect: {checks: [{name: s, jsonSchema: {configMap: {name: c, key: b}}}]}
+      headers: [{name: x, valueFrom: {secretKeyRef: {name: s, key: a}}}]
+      bodyFrom: {configMapKeyRef: {name: c, key: a}}
+      script: {luaFrom: {configMapKeyRef: {name: c, key: a}}}
+      expect: {checks: [{name: s, jsonSchema: {configMapKeyRef: {name: c, key: b}}}]}
   chains: [{name: c, target: t, steps: [{template: a}]}]
   rates: [{name: r, closedLoop: {}, requests: 10}]
 ---

@@ -79,6 +79,9 @@ func (s *source) compile() (*job, error) {
 	if len(errs) > 0 {
 		return nil, s.mistakes(m.Positions, errs)
 	}
+	if errs := compile.WithoutPod(&m.LoadTest.Spec); len(errs) > 0 {
+		return nil, s.mistakes(m.Positions, errs)
+	}
 	files, errs := compile.Files(m)
 	if len(errs) > 0 {
 		return nil, s.mistakes(m.Positions, errs)

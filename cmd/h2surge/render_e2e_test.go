@@ -19,9 +19,9 @@ spec:
   seed: 3
   targets: [{name: peer, url: "http://URL/base", connections: 1, maxConcurrentStreams: 1}]
   variables:
-    - {name: ue, range: {start: 0, end: 1000, width: 4}, order: shuffled}
+    - {name: ue, range: {start: 0, end: 1000, width: 4}, order: Shuffled}
     - {name: id, uuid: {}}
-    - {name: trace, random: {hex: {length: 12}}, scope: step}
+    - {name: trace, random: {hex: {length: 12}}, scope: Step}
     - {name: person, csv: {text: "name,pin\nann,1\nbob,2\n"}}
   templates:
     - name: create

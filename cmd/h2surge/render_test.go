@@ -54,8 +54,8 @@ func TestRenderOfSamples(t *testing.T) {
 }
 
 func TestRenderMistakes(t *testing.T) {
-	absent := file(t, "absent.yaml", strings.Replace(manifest, "path: /}", "path: /, bodyFrom: {configMap: {name: c, key: k}}}", 1))
-	hidden := file(t, "hidden.yaml", strings.Replace(manifest, "path: /}", "path: /, script: {luaFrom: {secret: {name: c, key: k}}}}", 1))
+	absent := file(t, "absent.yaml", strings.Replace(manifest, "path: /}", "path: /, bodyFrom: {configMapKeyRef: {name: c, key: k}}}", 1))
+	hidden := file(t, "hidden.yaml", strings.Replace(manifest, "path: /}", "path: /, script: {luaFrom: {secretKeyRef: {name: c, key: k}}}}", 1))
 	wrong := file(t, "wrong.yaml", strings.Replace(manifest, "path: /}", "path: \"/${x}\"}", 1))
 	for _, tc := range []struct {
 		name, want string
@@ -64,8 +64,8 @@ func TestRenderMistakes(t *testing.T) {
 		{"no file", "-f FILE: the argument is missing\n", nil},
 		{"no such file", "/does/not/exist: no such file or directory\n", []string{"/does/not/exist"}},
 		{"a mistake", wrong + ":8: spec.templates[0].path: variable \"x\" is not defined\n", []string{wrong}},
-		{"a ConfigMap that is not there", absent + ":8: spec.templates[0].bodyFrom.configMap: there is no ConfigMap ...", []string{absent}},
-		{"a script that is not there", hidden + ":8: spec.templates[0].script.luaFrom.secret: there is no Secret ...", []string{hidden}},
+		{"a ConfigMap that is not there", absent + ":8: spec.templates[0].bodyFrom.configMapKeyRef: there is no ConfigMap ...", []string{absent}},
+		{"a script that is not there", hidden + ":8: spec.templates[0].script.luaFrom.secretKeyRef: there is no Secret ...", []string{hidden}},
 		{"format", "-o: \"xml\" is not a format; allowed: text, json, curl\n", []string{"-", "-o", "xml"}},
 		{"count", "--count: must be between 0 and 100000\n", []string{"-", "--count=-1"}},
 		{"no such shard", "--shard: the test has 1 shards, numbered from 0\n", []string{"-", "--shard=1"}},

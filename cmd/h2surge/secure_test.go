@@ -248,7 +248,7 @@ spec:
     - name: t
       url: %s
       connections: 2
-      tls: {ca: {configMap: {name: authority}}, certificate: {secret: {name: client}}}
+      tls: {ca: {configMapKeyRef: {name: authority}}, certificate: {secretRef: {name: client}}}
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
   rates: [{name: r, closedLoop: {}, requests: 50}]
@@ -287,7 +287,7 @@ kind: LoadTest
 metadata: {name: mutual}
 spec:
   targets:
-    - {name: t, url: "https://a", tls: {ca: {configMap: {name: authority}}, certificate: {secret: {name: client}}}}
+    - {name: t, url: "https://a", tls: {ca: {configMapKeyRef: {name: authority}}, certificate: {secretRef: {name: client}}}}
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
   rates: [{name: r, closedLoop: {}, requests: 50}]
@@ -297,12 +297,12 @@ kind: Secret
 `
 	for name, tc := range map[string]struct{ secret, want string }{
 		"another namespace": {"metadata: {name: client, namespace: there}\n",
-			`spec.targets[0].tls.ca.configMap: there is no ConfigMap "authority" of namespace "default" in the manifest; add it as a document, or name files instead
-spec.targets[0].tls.certificate.secret: there is no Secret "client" of namespace "default" in the manifest; add it as a document, or name files instead
+			`spec.targets[0].tls.ca.configMapKeyRef: there is no ConfigMap "authority" of namespace "default" in the manifest; add it as a document, or name files instead
+spec.targets[0].tls.certificate.secretRef: there is no Secret "client" of namespace "default" in the manifest; add it as a document, or name files instead
 `},
 		"no key": {"metadata: {name: client}\ndata: {tls.crt: YQ==}\n",
-			`spec.targets[0].tls.ca.configMap: there is no ConfigMap "authority" of namespace "default" in the manifest; add it as a document, or name files instead
-spec.targets[0].tls.certificate.secret: Secret "client" has no key "tls.key"
+			`spec.targets[0].tls.ca.configMapKeyRef: there is no ConfigMap "authority" of namespace "default" in the manifest; add it as a document, or name files instead
+spec.targets[0].tls.certificate.secretRef: Secret "client" has no key "tls.key"
 `},
 	} {
 		at := file(t, "m.yaml", head+tc.secret)

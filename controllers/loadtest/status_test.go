@@ -561,7 +561,7 @@ func TestDiagnose(t *testing.T) {
 }
 
 func TestMountProblem(t *testing.T) {
-	table := v1alpha1.Variable{Name: "user", CSV: &v1alpha1.CSV{Secret: &v1alpha1.KeyReference{Name: "users", Key: "users.csv"}}}
+	table := v1alpha1.Variable{Name: "user", CSV: &v1alpha1.CSV{SecretKeyRef: &v1alpha1.KeyReference{Name: "users", Key: "users.csv"}}}
 	pod := func(ready corev1.ConditionStatus, scheduled time.Duration) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodReadyToStartContainers, Status: ready},

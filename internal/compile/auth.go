@@ -41,13 +41,13 @@ func (c *compiler) auth(at *field.Path, in *v1alpha1.Auth) *rv.Auth {
 
 func (c *compiler) basicAuth(at *field.Path, in *v1alpha1.BasicAuth) *rv.BasicAuth {
 	out := &rv.BasicAuth{}
-	if (in.Secret != nil) == (in.Files != nil) {
-		c.fail(at, "exactly one of secret and files is needed")
+	if (in.SecretRef != nil) == (in.Files != nil) {
+		c.fail(at, "exactly one of secretRef and files is needed")
 	}
-	if in.Secret != nil {
-		c.objectName(at.Child("secret", "name"), in.Secret.Name)
-		out.UsernameFile = mounted(Secret, in.Secret.Name, corev1.BasicAuthUsernameKey)
-		out.PasswordFile = mounted(Secret, in.Secret.Name, corev1.BasicAuthPasswordKey)
+	if in.SecretRef != nil {
+		c.objectName(at.Child("secretRef", "name"), in.SecretRef.Name)
+		out.UsernameFile = mounted(Secret, in.SecretRef.Name, corev1.BasicAuthUsernameKey)
+		out.PasswordFile = mounted(Secret, in.SecretRef.Name, corev1.BasicAuthPasswordKey)
 	}
 	if in.Files != nil {
 		out.UsernameFile = c.file(at.Child("files", "username"), in.Files.Username)
@@ -57,9 +57,9 @@ func (c *compiler) basicAuth(at *field.Path, in *v1alpha1.BasicAuth) *rv.BasicAu
 }
 
 func (c *compiler) bearerAuth(at *field.Path, in *v1alpha1.BearerAuth) *rv.BearerAuth {
-	file, sources := c.source(at, nil, in.Secret, in.File)
+	file, sources := c.source(at, nil, in.SecretKeyRef, in.File)
 	if sources != 1 {
-		c.fail(at, "exactly one of secret and file is needed")
+		c.fail(at, "exactly one of secretKeyRef and file is needed")
 	}
 	return &rv.BearerAuth{TokenFile: file}
 }
@@ -69,7 +69,7 @@ func (c *compiler) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
 		TokenURL:      in.TokenURL,
 		HTTP2:         in.HTTP2,
 		ClientID:      in.ClientID,
-		SecretInBody:  in.SecretIn == "body",
+		SecretInBody:  in.SecretIn == "Body",
 		Scopes:        c.scopes(at.Child("scopes"), in.Scopes),
 		Parameters:    c.parameters(at.Child("parameters"), in.Parameters),
 		RefreshBefore: c.duration(at.Child("refreshBefore"), in.RefreshBefore, span{0, timeoutSpan.high, "must be at most 1h, and not negative"}),
@@ -83,8 +83,8 @@ func (c *compiler) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
 	} else {
 		c.length(path, in.ClientID, maxClientID)
 	}
-	if in.SecretIn != "header" && in.SecretIn != "body" {
-		c.fail(at.Child("secretIn"), "must be header or body")
+	if in.SecretIn != "Header" && in.SecretIn != "Body" {
+		c.fail(at.Child("secretIn"), "must be Header or Body")
 	}
 	if in.ClientSecret != nil {
 		out.ClientSecretFile = c.contentSource(at.Child("clientSecret"), in.ClientSecret)

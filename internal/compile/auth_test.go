@@ -22,20 +22,20 @@ func TestMistakesInAuth(t *testing.T) {
 	const at = "spec.targets[0].auth"
 	checkMistakes(t, []mistake{
 		{"nothing", asking("{}"), []string{at + ": exactly one of basic, bearer and oauth2 is needed"}},
-		{"two", asking("{bearer: {file: a}, basic: {secret: {name: b}}}"), []string{at + ": exactly one of basic, bearer and oauth2 is needed"}},
-		{"basic without anything", asking("{basic: {}}"), []string{at + ".basic: exactly one of secret and files is needed"}},
+		{"two", asking("{bearer: {file: a}, basic: {secretRef: {name: b}}}"), []string{at + ": exactly one of basic, bearer and oauth2 is needed"}},
+		{"basic without anything", asking("{basic: {}}"), []string{at + ".basic: exactly one of secretRef and files is needed"}},
 		{"password without a user", asking("{basic: {files: {password: a}}}"), []string{at + ".basic.files.username: is needed"}},
-		{"name of a Secret", asking("{basic: {secret: {name: A}}}"), []string{at + ".basic.secret.name: must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit"}},
-		{"bearer of two", asking("{bearer: {file: a, secret: {name: b, key: c}}}"), []string{at + ".bearer: exactly one of secret and file is needed"}},
+		{"name of a Secret", asking("{basic: {secretRef: {name: A}}}"), []string{at + ".basic.secretRef.name: must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit"}},
+		{"bearer of two", asking("{bearer: {file: a, secretKeyRef: {name: b, key: c}}}"), []string{at + ".bearer: exactly one of secretKeyRef and file is needed"}},
 
 		{"no URL and no client", asking("{oauth2: {}}"), []string{at + ".oauth2.tokenURL: is needed", at + ".oauth2.clientID: is needed"}},
 		{"scheme", asking("{oauth2: {tokenURL: nrf.example, clientID: a}}"), []string{at + ".oauth2.tokenURL: must begin with http:// or https://"}},
 		{"password in a URL", asking("{oauth2: {tokenURL: 'http://a:b@nrf.example', clientID: a}}"), []string{at + ".oauth2.tokenURL: must not have a user or password; send an authorization header instead"}},
 		{"no host behind a query", asking("{oauth2: {tokenURL: 'http:///a?b', clientID: a}}"), []string{at + ".oauth2.tokenURL: must have a host"}},
 		{"prior knowledge over TLS", asking("{oauth2: {tokenURL: 'https://nrf.example', clientID: a, http2: true}}"), []string{at + ".oauth2.http2: goes with an http:// tokenURL; over https ALPN decides"}},
-		{"where the secret is", token("secretIn: query"), []string{at + ".oauth2.secretIn: must be header or body"}},
-		{"secret from nowhere", token("clientSecret: {}"), []string{at + ".oauth2.clientSecret: exactly one of configMap, secret and file is needed"}},
-		{"authority from nowhere", token("ca: {}"), []string{at + ".oauth2.ca: exactly one of configMap, secret and file is needed"}},
+		{"where the secret is", token("secretIn: query"), []string{at + ".oauth2.secretIn: must be Header or Body"}},
+		{"secret from nowhere", token("clientSecret: {}"), []string{at + ".oauth2.clientSecret: exactly one of configMapKeyRef, secretKeyRef and file is needed"}},
+		{"authority from nowhere", token("ca: {}"), []string{at + ".oauth2.ca: exactly one of configMapKeyRef, secretKeyRef and file is needed"}},
 		{"scopes in one", token("scopes: [a b]"), []string{at + `.oauth2.scopes[0]: must be one scope: printable ASCII characters without blanks, " and \ (RFC 6749 3.3)`}},
 		{"a scope twice", token("scopes: [a, a]"), []string{at + `.oauth2.scopes[1]: "a" is the name of entry 0 too`}},
 		{"an empty scope", token("scopes: ['']"), []string{at + ".oauth2.scopes[0]: must not be empty"}},
@@ -72,9 +72,9 @@ func TestMistakesInURLsWithHoles(t *testing.T) {
 		{"nothing", located("http://${v}", ""), []string{at + `variable "v" is not defined`}},
 		{"no end", located("http://${v", "constant: {value: a}"), []string{at + "${ without }; write $${ for a literal ${"}},
 		{"range", located("http://${v}", "range: {end: 4}"), []string{many}},
-		{"uuid of a worker", located("http://${v}", "uuid: {}, scope: worker"), []string{many}},
+		{"uuid of a worker", located("http://${v}", "uuid: {}, scope: Worker"), []string{many}},
 		{"key with many values", located("http://${hmacSha256(w, v)}", "uuid: {}}, {name: w, constant: {value: a}"), []string{many}},
-		{"table", located("http://${v}", `csv: {text: "a\n1\n"}, scope: global`), []string{at + `variable "v" is a table; write ${v.column} with the name of a column`}},
+		{"table", located("http://${v}", `csv: {text: "a\n1\n"}, scope: Global`), []string{at + `variable "v" is a table; write ${v.column} with the name of a column`}},
 		{"host", located("http://${v}/", "perShard: {values: [a, 'b c']}"), []string{at + "is not a URL of the form http://host:port/path, with the values of shard 1"}},
 		{"port", located("http://a:${v}/", "constant: {value: '65536'}"), []string{at + "must have a port between 1 and 65535, with the values of shard 0"}},
 		{"query", located("http://a/?${v}", "env: {name: A}"), []string{at + "must not have a query (?); it belongs to the path of a template, with the values of shard 0"}},
@@ -91,10 +91,10 @@ func TestURLsWithHoles(t *testing.T) {
 	}{
 		{"http://${v}", "perShard: {values: [a, b.example:81/x]}", rv.Text{{Literal: "http://"}, one}},
 		{"HTTPS://a:${v}/x", "env: {name: PORT}", rv.Text{{Literal: "HTTPS://a:"}, one, {Literal: "/x"}}},
-		{"http://a:8080${v}", "constant: {file: a}", rv.Text{{Literal: "http://a:8080"}, one}},
+		{"http://a:8080${v}", "constant: {valueFrom: {file: a}}", rv.Text{{Literal: "http://a:8080"}, one}},
 		{"http://[${v}]:80", "env: {name: POD_IP}", rv.Text{{Literal: "http://["}, one, {Literal: "]:80"}}},
-		{"http://${lower(v)}", "list: {values: [A, B]}, scope: global", rv.Text{{Literal: "http://"}, {Variable: 1, Functions: []rv.Function{{Name: rv.FunctionLower}}}}},
-		{"http://${v.h}", `csv: {text: "h\na\nb\n"}, scope: global`, rv.Text{{Literal: "http://"}, {Variable: 1, Column: "h"}}},
+		{"http://${lower(v)}", "list: {values: [A, B]}, scope: Global", rv.Text{{Literal: "http://"}, {Variable: 1, Functions: []rv.Function{{Name: rv.FunctionLower}}}}},
+		{"http://${v.h}", `csv: {text: "h\na\nb\n"}, scope: Global`, rv.Text{{Literal: "http://"}, {Variable: 1, Column: "h"}}},
 	} {
 		p, warnings := located(tc.url, tc.variable).plan(t)
 		e := p.Targets[0].Endpoints[0]
@@ -106,7 +106,7 @@ func TestURLsWithHoles(t *testing.T) {
 			t.Errorf("%s, %s: warnings %q (-want +got):\n%s", tc.url, tc.variable, warnings, diff)
 		}
 	}
-	p, _ := parts{targets: "{name: target, url: 'http://a/$$${v}', connectTo: 'unix:/a', connections: 2}", variables: "{name: v, constant: {file: a}}"}.plan(t)
+	p, _ := parts{targets: "{name: target, url: 'http://a/$$${v}', connectTo: 'unix:/a', connections: 2}", variables: "{name: v, constant: {valueFrom: {file: a}}}"}.plan(t)
 	want := rv.Endpoint{Scheme: "http", Address: "unix:/a", URL: rv.Text{{Literal: "http://a/$"}, one}}
 	if diff := cmp.Diff(want, p.Targets[0].Endpoints[0]); diff != "" {
 		t.Errorf("another address to dial (-want +got):\n%s", diff)

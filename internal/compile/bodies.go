@@ -64,9 +64,9 @@ func (c *compiler) encodedBody(path *field.Path, encoded string) *rv.BodyFrom {
 }
 
 func (c *compiler) bodyFrom(at *field.Path, in *v1alpha1.BodyFrom) *rv.BodyFrom {
-	name, sources := c.source(at, in.ConfigMap, in.Secret, in.File)
+	name, sources := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
 	if sources != 1 {
-		c.fail(at, "exactly one of configMap, secret and file is needed")
+		c.fail(at, "exactly one of configMapKeyRef, secretKeyRef and file is needed")
 	}
 	switch in.Encoding {
 	case v1alpha1.EncodingText, v1alpha1.EncodingBinary, v1alpha1.EncodingBase64:

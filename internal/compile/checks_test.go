@@ -126,9 +126,9 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"part of a time", check(v1alpha1.Check{ResponseTime: &v1alpha1.EmptySource{}, ValueSource: v1alpha1.ValueSource{Regex: "a"}, Comparison: v1alpha1.Comparison{LessThan: "1s"}}),
 			[]string{expected + ".regex: does not go with responseTime"}},
 
-		{"no schema", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{}}), []string{expected + ".jsonSchema: exactly one of inline, configMap and file is needed"}},
+		{"no schema", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{}}), []string{expected + ".jsonSchema: exactly one of inline, configMapKeyRef and file is needed"}},
 		{"two schemas", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{File: "a", Inline: &runtime.RawExtension{Raw: []byte("{}")}}}),
-			[]string{expected + ".jsonSchema: exactly one of inline, configMap and file is needed"}},
+			[]string{expected + ".jsonSchema: exactly one of inline, configMapKeyRef and file is needed"}},
 		{"schema and comparison", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{File: "a"}, Comparison: there}),
 			[]string{expected + ": exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema"}},
 		{"schema of a part", check(v1alpha1.Check{JSONSchema: &v1alpha1.JSONSchema{File: "a"}, ValueSource: v1alpha1.ValueSource{Regex: "a"}}),

@@ -160,11 +160,11 @@ func TestErrors(t *testing.T) {
 			[]string{`spec.targets[0].tls.alpn[1]: "h2" is the name of entry 0 too`}},
 		{"HTTP/3", secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"h3"} }), []string{"spec.targets[0].tls.alpn[0]: must be h2 or http/1.1"}},
 		{"key that could be elsewhere", secure(func(t *v1alpha1.TLS) {
-			t.CA = &v1alpha1.CertificateAuthority{Secret: &v1alpha1.KeySelector{Name: "a", Key: ".."}}
-		}), []string{"spec.targets[0].tls.ca.secret.key: must be letters, digits, -, _ and dots, and not begin with two dots"}},
+			t.CA = &v1alpha1.CertificateAuthority{SecretKeyRef: &v1alpha1.KeySelector{Name: "a", Key: ".."}}
+		}), []string{"spec.targets[0].tls.ca.secretKeyRef.key: must be letters, digits, -, _ and dots, and not begin with two dots"}},
 		{"name that could be elsewhere", secure(func(t *v1alpha1.TLS) {
-			t.CA = &v1alpha1.CertificateAuthority{ConfigMap: &v1alpha1.KeySelector{Name: "../a"}}
-		}), []string{"spec.targets[0].tls.ca.configMap.name: must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit"}},
+			t.CA = &v1alpha1.CertificateAuthority{ConfigMapKeyRef: &v1alpha1.KeySelector{Name: "../a"}}
+		}), []string{"spec.targets[0].tls.ca.configMapKeyRef.name: must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit"}},
 		{"file in the place of those of Secrets", secure(func(t *v1alpha1.TLS) {
 			t.CA = &v1alpha1.CertificateAuthority{File: "/etc//h2surge/files/x"}
 		}), []string{"spec.targets[0].tls.ca.file: must not be below /etc/h2surge/files, which is for what ConfigMaps and Secrets hold"}},
@@ -358,7 +358,7 @@ func TestProtocols(t *testing.T) {
 		alpn     string // empty: no TLS
 	}{
 		{"http://a", "", "h2c", ""},
-		{"http://a", "auto", "h2c", ""},
+		{"http://a", "Auto", "h2c", ""},
 		{"http://a", "h2c", "h2c", ""},
 		{"http://a", "http1", "http1", ""},
 		{"https://a", "", "alpn", "h2 http/1.1"},

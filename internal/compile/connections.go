@@ -88,7 +88,7 @@ func (c *compiler) connecting(at *field.Path, t *v1alpha1.Target, out *runnerv1a
 		return
 	}
 	to := &out.Connecting
-	to.OnDemand = c.onDemand(at, g)
+	to.OnDemand = c.OnDemand(at, g)
 	if g.Ramp != nil {
 		if ramp := at.Child("ramp"); between(c, ramp.Child("connections"), g.Ramp.Connections, 1, 1_000_000) {
 			to.RampCount, to.RampPeriod = int(g.Ramp.Connections), c.duration(ramp.Child("period"), g.Ramp.Period, timeoutSpan)
@@ -106,16 +106,16 @@ func (c *compiler) connecting(at *field.Path, t *v1alpha1.Target, out *runnerv1a
 	c.failover(at, g, to)
 }
 
-func (c *compiler) onDemand(at *field.Path, g *v1alpha1.Connecting) bool {
+func (c *compiler) OnDemand(at *field.Path, g *v1alpha1.Connecting) bool {
 	switch g.Open {
 	case "", v1alpha1.OpenAtStart:
 		return false
 	case v1alpha1.OpenOnDemand:
 	default:
-		c.fail(at.Child("open"), "must be atStart or onDemand")
+		c.fail(at.Child("open"), "must be AtStart or OnDemand")
 	}
 	if g.Ramp != nil {
-		c.fail(at, "ramp is not possible with open onDemand: requests decide when connections are opened")
+		c.fail(at, "ramp is not possible with open OnDemand: requests decide when connections are opened")
 	}
 	return true
 }

@@ -95,13 +95,13 @@ func TestMounts(t *testing.T) {
 	authority := func(ca v1alpha1.CertificateAuthority) v1alpha1.Target {
 		return v1alpha1.Target{URL: "https://a", TLS: &v1alpha1.TLS{CA: &ca}}
 	}
-	own := authority(v1alpha1.CertificateAuthority{Secret: &v1alpha1.KeySelector{Name: "b"}})
-	own.TLS.Certificate = &v1alpha1.ClientCertificate{Secret: &v1alpha1.SecretReference{Name: "b"}}
+	own := authority(v1alpha1.CertificateAuthority{SecretKeyRef: &v1alpha1.KeySelector{Name: "b"}})
+	own.TLS.Certificate = &v1alpha1.ClientCertificate{SecretRef: &v1alpha1.SecretReference{Name: "b"}}
 	lt := builder.Minimal("test").Edit(func(s *spec) {
 		s.Targets = []v1alpha1.Target{
 			own, own, {URL: "http://plain"},
-			authority(v1alpha1.CertificateAuthority{Secret: &v1alpha1.KeySelector{Name: "a", Key: "x"}}),
-			authority(v1alpha1.CertificateAuthority{ConfigMap: &v1alpha1.KeySelector{Name: "c"}}),
+			authority(v1alpha1.CertificateAuthority{SecretKeyRef: &v1alpha1.KeySelector{Name: "a", Key: "x"}}),
+			authority(v1alpha1.CertificateAuthority{ConfigMapKeyRef: &v1alpha1.KeySelector{Name: "c"}}),
 			authority(v1alpha1.CertificateAuthority{File: "/d"}),
 		}
 		for i := range s.Targets {
@@ -118,11 +118,11 @@ func TestMounts(t *testing.T) {
 		}
 	}
 	want := []string{
-		"ConfigMap c ca.crt configmaps/c/ca.crt spec.targets[4].tls.ca.configMap",
-		"Secret a x secrets/a/x spec.targets[3].tls.ca.secret",
-		"Secret b ca.crt secrets/b/ca.crt spec.targets[0].tls.ca.secret",
-		"Secret b tls.crt secrets/b/tls.crt spec.targets[0].tls.certificate.secret",
-		"Secret b tls.key secrets/b/tls.key spec.targets[0].tls.certificate.secret",
+		"ConfigMap c ca.crt configmaps/c/ca.crt spec.targets[4].tls.ca.configMapKeyRef",
+		"Secret a x secrets/a/x spec.targets[3].tls.ca.secretKeyRef",
+		"Secret b ca.crt secrets/b/ca.crt spec.targets[0].tls.ca.secretKeyRef",
+		"Secret b tls.crt secrets/b/tls.crt spec.targets[0].tls.certificate.secretRef",
+		"Secret b tls.key secrets/b/tls.key spec.targets[0].tls.certificate.secretRef",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)

@@ -93,7 +93,7 @@ func variableDefaults(v *v1alpha1.Variable) {
 	orElse(&v.AtEnd, v1alpha1.EndWrap)
 	if v.Range != nil {
 		orElse(&v.Range.Step, 1)
-		orElse(&v.Range.Format, "decimal")
+		orElse(&v.Range.Format, "Decimal")
 	}
 	if v.CSV != nil {
 		orElse(&v.CSV.Delimiter, ",")
@@ -110,13 +110,13 @@ func variableDefaults(v *v1alpha1.Variable) {
 		orElse(&v.Counter.Step, 1)
 	}
 	if v.Timestamp != nil {
-		orElse(&v.Timestamp.Format, "rfc3339")
+		orElse(&v.Timestamp.Format, "RFC3339")
 	}
 }
 
 func connectionDefaults(t *v1alpha1.Target) {
 	if t.Auth != nil && t.Auth.OAuth2 != nil {
-		orElse(&t.Auth.OAuth2.SecretIn, "header")
+		orElse(&t.Auth.OAuth2.SecretIn, "Header")
 		durationOrElse(&t.Auth.OAuth2.RefreshBefore, defaultRefreshBefore)
 	}
 	if t.TLS != nil {

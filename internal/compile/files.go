@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"path"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -56,7 +58,7 @@ type Item struct {
 func Mounts(spec *v1alpha1.LoadTestSpec) []Mount {
 	m := map[Kind]map[string]map[string]*field.Path{ConfigMap: {}, Secret: {}}
 	sources(spec, func(s source) {
-		if s.file != "" {
+		if s.file != "" || s.podField != "" {
 			return
 		}
 		keys := m[s.kind]
@@ -177,45 +179,45 @@ func itemPath(kind Kind, name, key string) string {
 func (c *compiler) authority(at *field.Path, ca *v1alpha1.CertificateAuthority) string {
 	sources := 0
 	out := ""
-	if ca.ConfigMap != nil {
+	if ca.ConfigMapKeyRef != nil {
 		sources++
-		out = c.selected(at.Child("configMap"), ConfigMap, ca.ConfigMap)
+		out = c.selected(at.Child("configMapKeyRef"), ConfigMap, ca.ConfigMapKeyRef)
 	}
-	if ca.Secret != nil {
+	if ca.SecretKeyRef != nil {
 		sources++
-		out = c.selected(at.Child("secret"), Secret, ca.Secret)
+		out = c.selected(at.Child("secretKeyRef"), Secret, ca.SecretKeyRef)
 	}
 	if ca.File != "" {
 		sources++
 		out = c.file(at.Child("file"), ca.File)
 	}
 	if sources != 1 {
-		c.fail(at, "exactly one of configMap, secret and file is needed")
+		c.fail(at, "exactly one of configMapKeyRef, secretKeyRef and file is needed")
 	}
 	return out
 }
 
 func (c *compiler) clientCertificate(at *field.Path, own *v1alpha1.ClientCertificate) (certificate, key string) {
-	if (own.Secret != nil) == (own.Files != nil) {
-		c.fail(at, "exactly one of secret and files is needed")
+	if (own.SecretRef != nil) == (own.Files != nil) {
+		c.fail(at, "exactly one of secretRef and files is needed")
 		return "", ""
 	}
 	if own.Files != nil {
 		return c.file(at.Child("files", "certificate"), own.Files.Certificate), c.file(at.Child("files", "key"), own.Files.Key)
 	}
-	c.objectName(at.Child("secret", "name"), own.Secret.Name)
-	return mounted(Secret, own.Secret.Name, corev1.TLSCertKey), mounted(Secret, own.Secret.Name, corev1.TLSPrivateKeyKey)
+	c.objectName(at.Child("secretRef", "name"), own.SecretRef.Name)
+	return mounted(Secret, own.SecretRef.Name, corev1.TLSCertKey), mounted(Secret, own.SecretRef.Name, corev1.TLSPrivateKeyKey)
 }
 
 // source is the file of what a ConfigMap, a Secret or a file holds, and how many of them there are.
 func (c *compiler) source(at *field.Path, configMap, secret *v1alpha1.KeyReference, file string) (name string, sources int) {
 	if configMap != nil {
 		sources++
-		name = c.key(at.Child("configMap"), ConfigMap, configMap)
+		name = c.key(at.Child("configMapKeyRef"), ConfigMap, configMap)
 	}
 	if secret != nil {
 		sources++
-		name = c.key(at.Child("secret"), Secret, secret)
+		name = c.key(at.Child("secretKeyRef"), Secret, secret)
 	}
 	if file != "" {
 		sources++
@@ -226,11 +228,73 @@ func (c *compiler) source(at *field.Path, configMap, secret *v1alpha1.KeyReferen
 
 // contentSource is the file of what is not in the manifest.
 func (c *compiler) contentSource(at *field.Path, in *v1alpha1.ContentSource) string {
-	name, sources := c.source(at, in.ConfigMap, in.Secret, in.File)
+	name, sources := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
 	if sources != 1 {
-		c.fail(at, "exactly one of configMap, secret and file is needed")
+		c.fail(at, "exactly one of configMapKeyRef, secretKeyRef and file is needed")
 	}
 	return name
+}
+
+// valueFrom is the content of a value that is not in the manifest. The runner removes a line end at its end.
+func (c *compiler) valueFrom(at *field.Path, in *v1alpha1.ValueFrom) *rv.Content {
+	name, sources := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
+	out := &rv.Content{File: name, Trim: true}
+	if in.FieldRef != nil {
+		sources++
+		path := at.Child("fieldRef", "fieldPath")
+		if c.length(path, in.FieldRef.FieldPath, maxFieldPath) && !podFieldPath.MatchString(in.FieldRef.FieldPath) {
+			c.fail(path, "must be a field of the pod, such as metadata.name, metadata.labels['KEY'], spec.nodeName or status.podIP")
+		}
+		out.Env = podFieldEnv(in.FieldRef.FieldPath)
+	}
+	if sources != 1 {
+		c.fail(at, "exactly one of configMapKeyRef, secretKeyRef, fieldRef and file is needed")
+	}
+	return out
+}
+
+const maxFieldPath = 400
+
+var podFieldPath = regexp.MustCompile(`^(metadata\.(name|namespace|uid|(labels|annotations)\['[-./_A-Za-z0-9]+'\])|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?))$`)
+
+// PodField is a field of the runner pod that the spec refers to.
+type PodField struct {
+	// Env is the variable of the runner's environment in which the plan looks for the value.
+	Env string
+	// Path is the field, such as spec.nodeName.
+	Path string
+	// Field is the place in the spec that refers to it first.
+	Field *field.Path
+}
+
+// PodFields lists the fields of the runner pod that a spec refers to, each once, sorted by path.
+func PodFields(spec *v1alpha1.LoadTestSpec) []PodField {
+	places := map[string]*field.Path{}
+	sources(spec, func(s source) {
+		if s.podField != "" && places[s.podField] == nil {
+			places[s.podField] = s.at
+		}
+	})
+	var out []PodField
+	for _, path := range slices.Sorted(maps.Keys(places)) {
+		out = append(out, PodField{podFieldEnv(path), path, places[path]})
+	}
+	return out
+}
+
+// WithoutPod returns an error for each field of the pod that a spec refers to, for the command line, which has no
+// pod.
+func WithoutPod(spec *v1alpha1.LoadTestSpec) (errs field.ErrorList) {
+	for _, f := range PodFields(spec) {
+		errs = append(errs, field.Invalid(f.Field, field.OmitValueType{}, "there is no pod on the command line; use a variable with env instead"))
+	}
+	return errs
+}
+
+// podFieldEnv is one name for each path. The hash keeps labels['a.b'] and labels['a-b'] apart.
+func podFieldEnv(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return fmt.Sprintf("H2SURGE_FIELD_%X", sum[:8])
 }
 
 func (c *compiler) key(at *field.Path, kind Kind, ref *v1alpha1.KeyReference) string {

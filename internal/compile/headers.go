@@ -41,7 +41,7 @@ func (c *compiler) headers(path *field.Path, headers []v1alpha1.Header) []header
 			next.value = c.headerValue(at.Child("value"), *h.Value)
 		}
 		if h.ValueFrom != nil {
-			next.from = &rv.Content{File: c.contentSource(at.Child("valueFrom"), h.ValueFrom), Trim: true}
+			next.from = c.valueFrom(at.Child("valueFrom"), h.ValueFrom)
 		}
 		out = append(out, next)
 	}

@@ -16,7 +16,7 @@ import (
 func TestInline(t *testing.T) {
 	const base = `{name: base, method: POST, headers: [{name: a, value: base}, {name: b, value: base}], timeout: 2s}`
 	const create = `extends: base, path: '/s/${v}', headers: [{name: B, value: own}], expect: {status: [201]}, capture: [{name: s, header: location}]`
-	const read = `path: '${s}', bodyFrom: {configMap: {name: m, key: k}}`
+	const read = `path: '${s}', bodyFrom: {configMapKeyRef: {name: m, key: k}}`
 	variables := "{name: v, uuid: {}}"
 	inline, warnings := parts{
 		variables: variables, templates: base,

@@ -76,17 +76,17 @@ const inPath = "a path (white space, control and non-ASCII characters and # must
 func TestMistakesInVariables(t *testing.T) {
 	const v, path = "spec.variables[0]", "spec.templates[0].path"
 	checkMistakes(t, []mistake{
-		{"no kind", variable("scope: step", "v"), []string{v + ": exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
+		{"no kind", variable("scope: Step", "v"), []string{v + ": exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
 		{"two kinds", variable("uuid: {}, counter: {}", "v"), []string{v + ": exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
-		{"scope", variable("uuid: {}, scope: chain", "v"), []string{v + ".scope: must be one of instance, step, worker, global"}},
-		{"order", variable("list: {values: [a]}, order: sorted", "v"), []string{v + ".order: must be one of sequential, shuffled, random"}},
-		{"end", variable("list: {values: [a]}, atEnd: fail", "v"), []string{v + ".atEnd: must be wrap or stop"}},
-		{"order of random", variable("random: {hex: {length: 2}}, order: shuffled", "v"), []string{v + ": order and atEnd go with range, list and csv"}},
-		{"scope of a constant", variable("constant: {value: a}, scope: global", "v"), []string{v + ": env, perShard and constant have one value and no scope"}},
-		{"global timestamp", variable("timestamp: {}, scope: global", "v"), []string{v + ".scope: a timestamp cannot be global: runners have no clock in common"}},
+		{"scope", variable("uuid: {}, scope: chain", "v"), []string{v + ".scope: must be one of Instance, Step, Worker, Global"}},
+		{"order", variable("list: {values: [a]}, order: sorted", "v"), []string{v + ".order: must be one of Sequential, Shuffled, Random"}},
+		{"end", variable("list: {values: [a]}, atEnd: fail", "v"), []string{v + ".atEnd: must be Wrap or Stop"}},
+		{"order of random", variable("random: {hex: {length: 2}}, order: Shuffled", "v"), []string{v + ": order and atEnd go with range, list and csv"}},
+		{"scope of a constant", variable("constant: {value: a}, scope: Global", "v"), []string{v + ": env, perShard and constant have one value and no scope"}},
+		{"global timestamp", variable("timestamp: {}, scope: Global", "v"), []string{v + ".scope: a timestamp cannot be Global: runners have no clock in common"}},
 
 		{"format", variable("range: {end: 5, format: octal}", "v"), []string{v + ".range.format: must be decimal or hex"}},
-		{"width of hexadecimal digits", variable("range: {end: 257, format: hex, width: 2}", "v"), []string{v + ".range.width: is smaller than the 3 digits of the largest value"}},
+		{"width of hexadecimal digits", variable("range: {end: 257, format: Hex, width: 2}", "v"), []string{v + ".range.width: is smaller than the 3 digits of the largest value"}},
 		{"long width", variable("counter: {width: 20}", "v"), []string{v + ".counter.width: must be between 0 and 19"}},
 		{"long step", variable("counter: {step: 1000001}", "v"), []string{v + ".counter.step: must be between 1 and 1000000"}},
 		{"no max", variable("random: {integer: {min: 0}}", "v"), []string{v + ".random.integer.max: is needed"}},
@@ -96,17 +96,19 @@ func TestMistakesInVariables(t *testing.T) {
 		{"no choice", variable("random: {choice: []}", "v"), []string{v + ".random.choice: at least 1 is needed"}},
 		{"choice without a value", variable("random: {choice: [{weight: 1}]}", "v"), []string{v + ".random.choice[0].value: is needed"}},
 		{"heavy choice", variable("random: {choice: [{value: a, weight: 10001}]}", "v"), []string{v + ".random.choice[0].weight: must be between 1 and 10000"}},
-		{"time", variable("timestamp: {format: unix}", "v"), []string{v + ".timestamp.format: must be one of rfc3339, rfc3339Milli, epochSeconds, epochMilliseconds, imfFixdate"}},
+		{"time", variable("timestamp: {format: unix}", "v"), []string{v + ".timestamp.format: must be one of RFC3339, RFC3339Milli, EpochSeconds, EpochMilliseconds, IMFFixdate"}},
 		{"offset", variable("timestamp: {offset: -8761h}", "v"), []string{v + ".timestamp.offset: must be between -8760h and 8760h"}},
 		{"offset without a unit", variable(`timestamp: {offset: "-1"}`, "v"), []string{v + ".timestamp.offset: must be a duration such as 500ms or 1m30s"}},
 		{"no name in the environment", variable("env: {}", "v"), []string{v + ".env.name: is needed"}},
 		{"name in the environment", variable("env: {name: 1a}", "v"), []string{v + ".env.name: must be letters, digits, -, _ and dots, not beginning with a digit"}},
 		{"no value for a shard", variable("perShard: {values: []}", "v"), []string{v + ".perShard.values: at least 1 is needed"}},
-		{"constant of two", variable("constant: {value: a, file: b}", "v"), []string{v + ".constant: exactly one of value, configMap, secret and file is needed"}},
-		{"key", variable("constant: {secret: {name: s}}", "v"), []string{v + ".constant.secret.key: is needed"}},
-		{"key that could be elsewhere", variable("constant: {secret: {name: s, key: ../a}}", "v"), []string{v + ".constant.secret.key: must be letters, digits, -, _ and dots, and not begin with two dots"}},
+		{"constant of two", variable("constant: {value: a, valueFrom: {file: a}}", "v"), []string{v + ".constant: exactly one of value and valueFrom is needed"}},
+		{"field that a pod does not have", variable("constant: {valueFrom: {fieldRef: {fieldPath: spec.containers}}}", "v"), []string{v + ".constant.valueFrom.fieldRef.fieldPath: must be a field of the pod, such as metadata.name, metadata.labels['KEY'], spec.nodeName or status.podIP"}},
+		{"value from two", variable("constant: {valueFrom: {file: a, fieldRef: {fieldPath: metadata.name}}}", "v"), []string{v + ".constant.valueFrom: exactly one of configMapKeyRef, secretKeyRef, fieldRef and file is needed"}},
+		{"key", variable("constant: {valueFrom: {secretKeyRef: {name: s}}}", "v"), []string{v + ".constant.valueFrom.secretKeyRef.key: is needed"}},
+		{"key that could be elsewhere", variable("constant: {valueFrom: {secretKeyRef: {name: s, key: ../a}}}", "v"), []string{v + ".constant.valueFrom.secretKeyRef.key: must be letters, digits, -, _ and dots, and not begin with two dots"}},
 
-		{"table of two", variable("csv: {text: 'a', file: b}", "v.a"), []string{v + ".csv: exactly one of configMap, secret, file and text is needed"}},
+		{"table of two", variable("csv: {text: 'a', file: b}", "v.a"), []string{v + ".csv: exactly one of configMapKeyRef, secretKeyRef, file and text is needed"}},
 		{"table without rows", variable(`csv: {text: "a,b\n"}`, "v.a"), []string{v + ".csv.text: has no row of values"}},
 		{"table with a short row", variable(`csv: {text: "a,b\n1,2\n3\n"}`, "v.a"), []string{v + ".csv.text: line 3: has another number of fields than the first row"}},
 		{"table with a quote", variable(`csv: {text: "a\nb\"c\n"}`, "v.a"), []string{v + `.csv.text: line 2: has a quote in a field without quotes; put the field in quotes and write "" for a quote in it (RFC 4180)`}},
@@ -132,7 +134,7 @@ func TestMistakesInVariables(t *testing.T) {
 		{"cell in a path", variable(`csv: {text: "a,b\n1,2\n1,2 3\n"}`, "v.b"), []string{path + `: variable "v": its value of column "b" in row 1 has a character that is not possible in ` + inPath}},
 		{"choice in a path", variable("random: {choice: [{value: a}, {value: b c}]}", "v"), []string{path + `: variable "v": its choice number 1 has a character that is not possible in ` + inPath}},
 		{"alphabet in a path", variable("random: {string: {length: 1, alphabet: 'a #'}}", "v"), []string{path + `: variable "v": its alphabet has a character that is not possible in ` + inPath}},
-		{"date in a path", variable("timestamp: {format: imfFixdate}", "v"), []string{path + `: variable "v": its format has a character that is not possible in ` + inPath}},
+		{"date in a path", variable("timestamp: {format: IMFFixdate}", "v"), []string{path + `: variable "v": its format has a character that is not possible in ` + inPath}},
 		{"default in a path", variable("env: {name: A, default: a b}", "v"), []string{path + `: variable "v": its default has a character that is not possible in ` + inPath}},
 		{"constant in a path", variable("constant: {value: a b}", "v"), []string{path + `: variable "v": its value has a character that is not possible in ` + inPath}},
 	})
@@ -149,7 +151,7 @@ func TestValuesInPaths(t *testing.T) {
 		variable(`csv: {text: "a,b\n1,2\n1,2 3\n"}`, "v.a"),
 		variable("timestamp: {offset: -8760h}", "v"),
 		variable("env: {name: A}", "v"),
-		variable("constant: {file: a}", "v"),
+		variable("constant: {valueFrom: {file: a}}", "v"),
 	} {
 		p.plan(t)
 	}
@@ -158,9 +160,9 @@ func TestValuesInPaths(t *testing.T) {
 func TestWarningsOfVariables(t *testing.T) {
 	for _, tc := range []struct{ variable, want string }{
 		{`csv: {text: "a\n1\n"}`, `spec.variables[0]: variable "v" has 1 values for 2 shards, so every shard uses all of them`},
-		{`csv: {text: "a\n1\n"}, order: random`, ""},
+		{`csv: {text: "a\n1\n"}, order: Random`, ""},
 		{"range: {end: 1}", `spec.variables[0]: variable "v" has 1 values for 2 shards, so every shard uses all of them`},
-		{"range: {end: 1}, scope: worker", ""},
+		{"range: {end: 1}, scope: Worker", ""},
 		{"perShard: {values: [a]}", ""},
 		{"csv: {file: a}", ""},
 	} {
@@ -214,7 +216,7 @@ func TestValuesAreNotQuoted(t *testing.T) {
 func TestEmptyListsAreNone(t *testing.T) {
 	p := parts{
 		targets:   "{name: target, url: https://a, connections: 2, tls: {cipherSuites: [], curves: []}, auth: {oauth2: {tokenURL: http://b, clientID: a, scopes: [], parameters: []}}}",
-		variables: `{name: v, csv: {text: "a\nb\n", columns: []}, order: random}`,
+		variables: `{name: v, csv: {text: "a\nb\n", columns: []}, order: Random}`,
 		templates: `{name: get, headers: [{name: a, value: "${v.a}"}], capture: [], expect: {status: []}, bodyBase64: "\n"}`,
 	}
 	out, _ := p.plan(t)

@@ -184,7 +184,7 @@ func TestPodTemplate(t *testing.T) {
 		{"none", "", nil},
 		{"any part", `{"metadata":{"labels":{"a":"b"}},"spec":{"tolerations":[{"key":"x","tolerationSeconds":3}],"containers":[{"name":"runner","resources":{"limits":{"memory":"1Gi","cpu":2},"requests":{"cpu":0.5}}}]}}`, nil},
 		{"unknown and mistyped fields", `{"spec":{"tolerations":[{"keys":"x"}],"nodeSelector":{"a":1},"priority":"high","containers":[{"name":"runner","resources":{"limits":{"memory":"lots"}},"livenessProbe":{"httpGet":{"port":true}}}]}}`, []string{
-			"spec.runner.podTemplate.spec.containers[0].livenessProbe.httpGet.port: must be an integer or a string",
+			"spec.runner.podTemplate.spec.containers[0].livenessProbe.httpGet.port: must be an integer or a string; a number with decimals needs quotes",
 			"spec.runner.podTemplate.spec.containers[0].resources.limits[memory]: must be a quantity such as 500m or 1Gi",
 			"spec.runner.podTemplate.spec.nodeSelector[a]: must be a string; put the number in quotes: \"1\"",
 			"spec.runner.podTemplate.spec.priority: must be an integer",

@@ -20,16 +20,16 @@ func (c *compiler) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Conte
 		sources++
 		out.Text = c.inlineSchema(at.Child("inline"), in.Inline.Raw)
 	}
-	if in.ConfigMap != nil {
+	if in.ConfigMapKeyRef != nil {
 		sources++
-		out.File = c.key(at.Child("configMap"), ConfigMap, in.ConfigMap)
+		out.File = c.key(at.Child("configMapKeyRef"), ConfigMap, in.ConfigMapKeyRef)
 	}
 	if in.File != "" {
 		sources++
 		out.File = c.file(at.Child("file"), in.File)
 	}
 	if sources != 1 {
-		c.fail(at, "exactly one of inline, configMap and file is needed")
+		c.fail(at, "exactly one of inline, configMapKeyRef and file is needed")
 	}
 	return out
 }

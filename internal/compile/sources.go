@@ -7,12 +7,14 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// source is where something is that a spec names and does not hold: a key of an object, or a file.
+// source is where a value is that a spec refers to: a key of an object, a file, or a field of the pod.
 type source struct {
 	kind      Kind
 	name, key string
 	file      string
-	at        *field.Path
+	// podField is a field of the runner pod.
+	podField string
+	at       *field.Path
 }
 
 // sources tells everything that a spec refers to, in its order. It is the one place that knows
@@ -26,10 +28,10 @@ func sources(spec *v1alpha1.LoadTestSpec, tell func(source)) {
 	for i := range spec.Variables {
 		at := path.Child("variables").Index(i)
 		if v := spec.Variables[i].CSV; v != nil {
-			w.keys(at.Child("csv"), v.ConfigMap, v.Secret, v.File)
+			w.keys(at.Child("csv"), v.ConfigMapKeyRef, v.SecretKeyRef, v.File)
 		}
 		if v := spec.Variables[i].Constant; v != nil {
-			w.keys(at.Child("constant"), v.ConfigMap, v.Secret, v.File)
+			w.value(at.Child("constant", "valueFrom"), v.ValueFrom)
 		}
 	}
 	for i := range spec.Templates {
@@ -43,10 +45,10 @@ type sourceWalk func(source)
 // keys tells of the usual three, of which one is set.
 func (w sourceWalk) keys(at *field.Path, configMap, secret *v1alpha1.KeyReference, file string) {
 	if configMap != nil {
-		w(source{kind: ConfigMap, name: configMap.Name, key: configMap.Key, at: at.Child("configMap")})
+		w(source{kind: ConfigMap, name: configMap.Name, key: configMap.Key, at: at.Child("configMapKeyRef")})
 	}
 	if secret != nil {
-		w(source{kind: Secret, name: secret.Name, key: secret.Key, at: at.Child("secret")})
+		w(source{kind: Secret, name: secret.Name, key: secret.Key, at: at.Child("secretKeyRef")})
 	}
 	w.file(at.Child("file"), file)
 }
@@ -59,7 +61,17 @@ func (w sourceWalk) file(at *field.Path, file string) {
 
 func (w sourceWalk) content(at *field.Path, in *v1alpha1.ContentSource) {
 	if in != nil {
-		w.keys(at, in.ConfigMap, in.Secret, in.File)
+		w.keys(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
+	}
+}
+
+func (w sourceWalk) value(at *field.Path, in *v1alpha1.ValueFrom) {
+	if in == nil {
+		return
+	}
+	w.keys(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
+	if in.FieldRef != nil {
+		w(source{podField: in.FieldRef.FieldPath, at: at.Child("fieldRef")})
 	}
 }
 
@@ -74,11 +86,11 @@ func (w sourceWalk) authority(at *field.Path, ca *v1alpha1.CertificateAuthority)
 	if ca == nil {
 		return
 	}
-	if ca.ConfigMap != nil {
-		w(source{kind: ConfigMap, name: ca.ConfigMap.Name, key: keyOf(ca.ConfigMap), at: at.Child("configMap")})
+	if ca.ConfigMapKeyRef != nil {
+		w(source{kind: ConfigMap, name: ca.ConfigMapKeyRef.Name, key: keyOf(ca.ConfigMapKeyRef), at: at.Child("configMapKeyRef")})
 	}
-	if ca.Secret != nil {
-		w(source{kind: Secret, name: ca.Secret.Name, key: keyOf(ca.Secret), at: at.Child("secret")})
+	if ca.SecretKeyRef != nil {
+		w(source{kind: Secret, name: ca.SecretKeyRef.Name, key: keyOf(ca.SecretKeyRef), at: at.Child("secretKeyRef")})
 	}
 	w.file(at.Child("file"), ca.File)
 }
@@ -89,8 +101,8 @@ func (w sourceWalk) target(t *v1alpha1.Target, at *field.Path) {
 		w.authority(at.Child("ca"), t.TLS.CA)
 		if own := t.TLS.Certificate; own != nil {
 			at := at.Child("certificate")
-			if own.Secret != nil {
-				w.whole(at.Child("secret"), own.Secret, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+			if own.SecretRef != nil {
+				w.whole(at.Child("secretRef"), own.SecretRef, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 			}
 			if own.Files != nil {
 				w.file(at.Child("files", "certificate"), own.Files.Certificate)
@@ -106,8 +118,8 @@ func (w sourceWalk) target(t *v1alpha1.Target, at *field.Path) {
 func (w sourceWalk) auth(a *v1alpha1.Auth, at *field.Path) {
 	if b := a.Basic; b != nil {
 		at := at.Child("basic")
-		if b.Secret != nil {
-			w.whole(at.Child("secret"), b.Secret, corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
+		if b.SecretRef != nil {
+			w.whole(at.Child("secretRef"), b.SecretRef, corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
 		}
 		if b.Files != nil {
 			w.file(at.Child("files", "username"), b.Files.Username)
@@ -115,7 +127,7 @@ func (w sourceWalk) auth(a *v1alpha1.Auth, at *field.Path) {
 		}
 	}
 	if b := a.Bearer; b != nil {
-		w.keys(at.Child("bearer"), nil, b.Secret, b.File)
+		w.keys(at.Child("bearer"), nil, b.SecretKeyRef, b.File)
 	}
 	if o := a.OAuth2; o != nil {
 		w.content(at.Child("oauth2", "clientSecret"), o.ClientSecret)
@@ -125,15 +137,15 @@ func (w sourceWalk) auth(a *v1alpha1.Auth, at *field.Path) {
 
 func (w sourceWalk) request(at *field.Path, t *v1alpha1.Request) {
 	for i := range t.Headers {
-		w.content(at.Child("headers").Index(i).Child("valueFrom"), t.Headers[i].ValueFrom)
+		w.value(at.Child("headers").Index(i).Child("valueFrom"), t.Headers[i].ValueFrom)
 	}
 	if from := t.BodyFrom; from != nil {
-		w.keys(at.Child("bodyFrom"), from.ConfigMap, from.Secret, from.File)
+		w.keys(at.Child("bodyFrom"), from.ConfigMapKeyRef, from.SecretKeyRef, from.File)
 	}
 	if t.Expect != nil {
 		for i := range t.Expect.Checks {
 			if s := t.Expect.Checks[i].JSONSchema; s != nil {
-				w.keys(at.Child("expect", "checks").Index(i).Child("jsonSchema"), s.ConfigMap, nil, s.File)
+				w.keys(at.Child("expect", "checks").Index(i).Child("jsonSchema"), s.ConfigMapKeyRef, nil, s.File)
 			}
 		}
 	}

@@ -39,13 +39,13 @@ func (t *table) known(column string) (out []known) {
 
 // csv compiles a table. Nothing is known of one that is wrong.
 func (c *compiler) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
-	file, sources := c.source(at, in.ConfigMap, in.Secret, in.File)
+	file, sources := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
 	if in.Text != "" {
 		sources++
 	}
 	sound := sources == 1
 	if !sound {
-		c.fail(at, "exactly one of configMap, secret, file and text is needed")
+		c.fail(at, "exactly one of configMapKeyRef, secretKeyRef, file and text is needed")
 	}
 	sound = c.length(at.Child("text"), in.Text, maxInlineTable) && sound
 	sound = c.columns(at.Child("columns"), in.Columns) && sound

@@ -150,7 +150,7 @@ func (c *compiler) protocol(path *field.Path, p v1alpha1.Protocol, scheme string
 	case p == v1alpha1.ProtocolH2C:
 		c.fail(path, "h2c is HTTP/2 without TLS and needs an http url; h2 is the one over TLS")
 	default:
-		c.fail(path, "must be one of auto, http1, h2, h2c")
+		c.fail(path, "must be one of Auto, http1, h2, h2c")
 	}
 	return ""
 }

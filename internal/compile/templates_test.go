@@ -41,7 +41,7 @@ func TestMistakesInTemplates(t *testing.T) {
 
 		{"two bodies", template("body: a, bodyFrom: {file: a}"), []string{at + ": at most one of body, bodyBase64 and bodyFrom is possible"}},
 		{"base64", template("bodyBase64: a"), []string{at + ".bodyBase64: must be base64 with padding (RFC 4648 4)"}},
-		{"body from nowhere", template("bodyFrom: {}"), []string{at + ".bodyFrom: exactly one of configMap, secret and file is needed"}},
+		{"body from nowhere", template("bodyFrom: {}"), []string{at + ".bodyFrom: exactly one of configMapKeyRef, secretKeyRef and file is needed"}},
 		{"encoding", template("bodyFrom: {file: a, encoding: hex}"), []string{at + ".bodyFrom.encoding: must be Text, Binary or Base64"}},
 		{"file among those of Secrets", template("bodyFrom: {file: /etc/h2surge/files/a}"), []string{at + ".bodyFrom.file: must not be below /etc/h2surge/files, which is for what ConfigMaps and Secrets hold"}},
 		{"functions", template("body: '${upper(x, 3)}'"), []string{at + ".body: upper takes one value: upper(x)"}},
@@ -57,7 +57,7 @@ func TestMistakesInTemplates(t *testing.T) {
 
 		{"value of two", template("headers: [{name: a, value: b, valueFrom: {file: c}}]"), []string{at + ".headers[0]: exactly one of value and valueFrom is needed"}},
 		{"no value", template("headers: [{name: a}]"), []string{at + ".headers[0]: exactly one of value and valueFrom is needed"}},
-		{"value of a key without a name", template("headers: [{name: a, valueFrom: {secret: {key: k}}}]"), []string{at + ".headers[0].valueFrom.secret.name: is needed"}},
+		{"value of a key without a name", template("headers: [{name: a, valueFrom: {secretKeyRef: {key: k}}}]"), []string{at + ".headers[0].valueFrom.secretKeyRef.name: is needed"}},
 		{"te from a file", template("headers: [{name: te, valueFrom: {file: c}}]"), []string{at + ".headers[0].name: may only have the value trailers (RFC 9113 8.2.2)"}},
 
 		{"name of a table", named(`csv: {text: "a\n1\n"}`, "x-${v.a}"), []string{noName}},
@@ -187,7 +187,7 @@ func TestScriptsAreNotQuoted(t *testing.T) {
 func TestOwnFiles(t *testing.T) {
 	m, err := compile.Load(strings.NewReader(parts{
 		targets:   "{name: target, url: https://t.example, connections: 2, tls: {ca: {file: ca}, certificate: {files: {certificate: c, key: k}}}, auth: {basic: {files: {username: u, password: p}}}}",
-		variables: "{name: v, csv: {file: v}}, {name: w, constant: {file: w}}",
+		variables: "{name: v, csv: {file: v}}, {name: w, constant: {valueFrom: {file: w}}}",
 		templates: "{name: get, headers: [{name: a, valueFrom: {file: h}}], bodyFrom: {file: b}, expect: {checks: [{name: s, jsonSchema: {file: s}}]}, script: {luaFrom: {file: l}}}",
 	}.manifest()))
 	if err != nil {
@@ -200,7 +200,7 @@ func TestOwnFiles(t *testing.T) {
 	want := []string{
 		"ca spec.targets[0].tls.ca.file", "c spec.targets[0].tls.certificate.files.certificate", "k spec.targets[0].tls.certificate.files.key",
 		"u spec.targets[0].auth.basic.files.username", "p spec.targets[0].auth.basic.files.password",
-		"v spec.variables[0].csv.file", "w spec.variables[1].constant.file",
+		"v spec.variables[0].csv.file", "w spec.variables[1].constant.valueFrom.file",
 		"h spec.templates[0].headers[0].valueFrom.file", "b spec.templates[0].bodyFrom.file",
 		"s spec.templates[0].expect.checks[0].jsonSchema.file", "l spec.templates[0].script.luaFrom.file",
 	}

@@ -134,7 +134,7 @@ func (c *compiler) alpn(at *field.Path, list []string, p v1alpha1.Protocol, out 
 		c.unique(path.Index(i), index, name, i)
 	}
 	if len(list) > 0 && p != v1alpha1.ProtocolAuto {
-		c.fail(at, "alpn goes with protocol auto; h2 and http1 offer themselves alone")
+		c.fail(at, "alpn goes with protocol Auto; h2 and http1 offer themselves alone")
 	}
 	if len(list) == 1 && out.Protocol == runnerv1alpha1.ProtocolALPN {
 		out.Protocol = map[string]runnerv1alpha1.Protocol{

@@ -92,7 +92,7 @@ func (c *compiler) valueOn(shard int, ref *syntax.Reference, standIn string) str
 	switch {
 	case len(v.PerShard) > 0:
 		value = v.PerShard[shard%len(v.PerShard)]
-	case v.Constant != nil && v.Constant.File == "":
+	case v.Constant != nil && v.Constant.File == "" && v.Constant.Env == "":
 		value = v.Constant.Text
 	default:
 		return standIn

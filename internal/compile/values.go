@@ -41,7 +41,7 @@ func (c *compiler) known(i int, column string) []known {
 		return []known{{"2026-01-02T15:04:05.000Z", "format"}}
 	case v.Env != nil && v.Env.Default != nil:
 		return []known{{*v.Env.Default, "default"}}
-	case v.Constant != nil && v.Constant.File == "":
+	case v.Constant != nil && v.Constant.File == "" && v.Constant.Env == "":
 		return []known{{v.Constant.Text, "value"}}
 	}
 	return nil

@@ -49,13 +49,13 @@ func (c *compiler) drawing(at *field.Path, v *v1alpha1.Variable, out *rv.Variabl
 	orders := map[v1alpha1.VariableOrder]rv.Order{v1alpha1.OrderSequential: rv.OrderSequential, v1alpha1.OrderShuffled: rv.OrderShuffled, v1alpha1.OrderRandom: rv.OrderRandom}
 	var ok bool
 	if out.Scope, ok = scopes[v.Scope]; !ok {
-		c.fail(at.Child("scope"), "must be one of instance, step, worker, global")
+		c.fail(at.Child("scope"), "must be one of Instance, Step, Worker, Global")
 	}
 	if out.Order, ok = orders[v.Order]; !ok {
-		c.fail(at.Child("order"), "must be one of sequential, shuffled, random")
+		c.fail(at.Child("order"), "must be one of Sequential, Shuffled, Random")
 	}
 	if v.AtEnd != v1alpha1.EndWrap && v.AtEnd != v1alpha1.EndStop {
-		c.fail(at.Child("atEnd"), "must be wrap or stop")
+		c.fail(at.Child("atEnd"), "must be Wrap or Stop")
 	}
 	out.Stop = v.AtEnd == v1alpha1.EndStop
 	sequence := v.Range != nil || v.List != nil || v.CSV != nil
@@ -66,7 +66,7 @@ func (c *compiler) drawing(at *field.Path, v *v1alpha1.Variable, out *rv.Variabl
 		c.fail(at, "env, perShard and constant have one value and no scope")
 	}
 	if v.Scope == v1alpha1.ScopeGlobal && v.Timestamp != nil {
-		c.fail(at.Child("scope"), "a timestamp cannot be global: runners have no clock in common")
+		c.fail(at.Child("scope"), "a timestamp cannot be Global: runners have no clock in common")
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *compiler) values(at *field.Path, i int, v *v1alpha1.Variable, out *rv.V
 		return there
 	}
 	if kind(v.Range != nil) && c.integerRange(at.Child("range"), v.Range) {
-		out.Range = &rv.Range{Start: v.Range.Start, End: v.Range.End, Step: v.Range.Step, Width: int(v.Range.Width), Hex: v.Range.Format == "hex"}
+		out.Range = &rv.Range{Start: v.Range.Start, End: v.Range.End, Step: v.Range.Step, Width: int(v.Range.Width), Hex: v.Range.Format == "Hex"}
 		n = out.Size()
 	}
 	if kind(v.List != nil) {
@@ -122,7 +122,7 @@ func (c *compiler) integerRange(at *field.Path, r *v1alpha1.IntegerRange) bool {
 	sound = between(c, at.Child("end"), r.End, 1, maxNumber) && sound
 	sound = between(c, at.Child("step"), r.Step, 1, maxNumber) && sound
 	sound = between(c, at.Child("width"), r.Width, 0, maxWidth) && sound
-	base := map[string]int{"decimal": 10, "hex": 16}[r.Format]
+	base := map[string]int{"Decimal": 10, "Hex": 16}[r.Format]
 	if base == 0 {
 		c.fail(at.Child("format"), "must be decimal or hex")
 		return false
@@ -225,11 +225,14 @@ func (c *compiler) counter(at *field.Path, in *v1alpha1.Counter) *rv.Counter {
 var offsetSpan = span{-8760 * time.Hour, 8760 * time.Hour, "must be between -8760h and 8760h"}
 
 func (c *compiler) timestamp(at *field.Path, in *v1alpha1.Timestamp) *rv.Timestamp {
-	out := &rv.Timestamp{Format: rv.TimeFormat(in.Format)}
-	switch out.Format {
-	case rv.TimeRFC3339, rv.TimeRFC3339Milli, rv.TimeEpochSeconds, rv.TimeEpochMilliseconds, rv.TimeIMFFixdate:
-	default:
-		c.fail(at.Child("format"), "must be one of rfc3339, rfc3339Milli, epochSeconds, epochMilliseconds, imfFixdate")
+	formats := map[string]rv.TimeFormat{
+		"RFC3339": rv.TimeRFC3339, "RFC3339Milli": rv.TimeRFC3339Milli, "EpochSeconds": rv.TimeEpochSeconds,
+		"EpochMilliseconds": rv.TimeEpochMilliseconds, "IMFFixdate": rv.TimeIMFFixdate,
+	}
+	out := &rv.Timestamp{}
+	var ok bool
+	if out.Format, ok = formats[in.Format]; !ok {
+		c.fail(at.Child("format"), "must be one of RFC3339, RFC3339Milli, EpochSeconds, EpochMilliseconds, IMFFixdate")
 	}
 	if in.Offset != nil {
 		out.Offset = c.duration(at.Child("offset"), in.Offset, offsetSpan)
@@ -251,15 +254,16 @@ func (c *compiler) env(at *field.Path, in *v1alpha1.Env) *rv.Env {
 }
 
 func (c *compiler) constant(at *field.Path, in *v1alpha1.Constant) *rv.Content {
-	file, sources := c.source(at, in.ConfigMap, in.Secret, in.File)
-	out := &rv.Content{File: file, Trim: file != ""}
+	if (in.Value != nil) == (in.ValueFrom != nil) {
+		c.fail(at, "exactly one of value and valueFrom is needed")
+	}
+	if in.ValueFrom != nil {
+		return c.valueFrom(at.Child("valueFrom"), in.ValueFrom)
+	}
+	out := &rv.Content{}
 	if in.Value != nil {
-		sources++
 		c.length(at.Child("value"), *in.Value, maxConstant)
 		out.Text = *in.Value
-	}
-	if sources != 1 {
-		c.fail(at, "exactly one of value, configMap, secret and file is needed")
 	}
 	return out
 }

@@ -67,7 +67,7 @@ var formats = map[reflect.Type]string{
 	reflect.TypeFor[metav1.Duration]():    "must be a duration such as 500ms or 1m30s",
 	reflect.TypeFor[metav1.Time]():        "must be a time such as 2006-01-02T15:04:05Z",
 	reflect.TypeFor[resource.Quantity]():  "must be a quantity such as 500m or 1Gi",
-	reflect.TypeFor[intstr.IntOrString](): "must be an integer or a string",
+	reflect.TypeFor[intstr.IntOrString](): "must be an integer or a string; a number with decimals needs quotes",
 }
 
 func (w *walker) value(at place, raw any, t reflect.Type) {

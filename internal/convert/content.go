@@ -42,7 +42,7 @@ func (d *Draft) Gather(from, name, file string, content []byte) v1alpha1.Content
 		d.files[key] = content
 		d.size += len(content)
 	}
-	return v1alpha1.ContentSource{ConfigMap: &v1alpha1.KeyReference{Name: d.filesName(), Key: key}}
+	return v1alpha1.ContentSource{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: d.filesName(), Key: key}}
 }
 
 // fileKey is one whose content is the same, or a new one.
@@ -90,7 +90,7 @@ func (d *Draft) Body(t *v1alpha1.Template, from, file string, content []byte) {
 		name = t.Name + ".body"
 	}
 	source := d.Gather(from, name, file, content)
-	t.BodyFrom = &v1alpha1.BodyFrom{ConfigMap: source.ConfigMap, File: source.File, Encoding: v1alpha1.EncodingBinary}
+	t.BodyFrom = &v1alpha1.BodyFrom{ConfigMapKeyRef: source.ConfigMapKeyRef, File: source.File, Encoding: v1alpha1.EncodingBinary}
 }
 
 // configMap is nil when nothing was gathered.

@@ -55,7 +55,7 @@ spec:
           # field: about something that is not there
           request:
             bodyFrom:
-              configMap:
+              configMapKeyRef:
                 name: my-test-files
                 key: dir-body.bin
               encoding: Binary
@@ -103,8 +103,8 @@ func TestGather(t *testing.T) {
 	b := d.Gather("f", "x-y-z", "", []byte("1"))
 	c := d.Gather("f", "x-y-z", "", []byte("2"))
 	large := d.Gather("f", "large", "large.csv", make([]byte, maxGathered))
-	if a.ConfigMap.Key != "x-y-z" || b.ConfigMap.Key != "x-y-z" || c.ConfigMap.Key != "2-x-y-z" || large.File != "large.csv" {
-		t.Errorf("%v %v %v %v", a.ConfigMap, b.ConfigMap, c.ConfigMap, large)
+	if a.ConfigMapKeyRef.Key != "x-y-z" || b.ConfigMapKeyRef.Key != "x-y-z" || c.ConfigMapKeyRef.Key != "2-x-y-z" || large.File != "large.csv" {
+		t.Errorf("%v %v %v %v", a.ConfigMapKeyRef, b.ConfigMapKeyRef, c.ConfigMapKeyRef, large)
 	}
 	if d.Gather("f", "large", "", make([]byte, maxGathered)); !d.Failed() {
 		t.Error("what is too large and no file is possible")

@@ -15,7 +15,7 @@ type Advice string
 // All there is of it.
 const (
 	AdviceHTTP1      Advice = "set protocol: http1 if the server has no HTTP/2"
-	AdviceALPN       Advice = "set protocol: auto, or http1, to take what the server chooses"
+	AdviceALPN       Advice = "set protocol: Auto, or http1, to take what the server chooses"
 	AdviceServerName Advice = "set tls.serverName to a name in the certificate"
 	AdviceCA         Advice = "set tls.ca to the CA's certificate"
 	AdviceExpired    Advice = "renew the certificate, or use tls.insecureSkipVerify"

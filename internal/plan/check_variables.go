@@ -57,6 +57,6 @@ func (c *checker) random(at string, r *runnerv1alpha1.Random) {
 // content may be nil.
 func (c *checker) content(at string, content *runnerv1alpha1.Content) {
 	if content != nil {
-		c.require(count(content.Text != "", len(content.Bytes) > 0, content.File != "") <= 1, "%s has several contents", at)
+		c.require(count(content.Text != "", len(content.Bytes) > 0, content.File != "", content.Env != "") <= 1, "%s has several contents", at)
 	}
 }

@@ -37,6 +37,12 @@ func (r *Resources) shard() int {
 // content is the octets that c stands for. They may be the plan's own and are not to be changed.
 func (r *Resources) content(c *rv.Content) ([]byte, error) {
 	switch {
+	case c.Env != "":
+		value, ok := r.env(c.Env)
+		if !ok {
+			return nil, fmt.Errorf("the environment has no variable %s", c.Env)
+		}
+		return []byte(value), nil
 	case c.File != "":
 		return r.file(c)
 	case c.Bytes != nil:

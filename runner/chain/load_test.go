@@ -49,6 +49,7 @@ func TestConstants(t *testing.T) {
 		"file":                {rv.Variable{Constant: &rv.Content{File: "/secret"}}, "s3cret\r\n"},
 		"file, trimmed":       {rv.Variable{Constant: &rv.Content{File: "/secret", Trim: true}}, "s3cret"},
 		"file, base64":        {rv.Variable{Constant: &rv.Content{File: "/base64", Base64: true}}, "hello"},
+		"field of the pod":    {rv.Variable{Constant: &rv.Content{Env: "HOST", Trim: true}}, "pcf.example"},
 		"global list":         {rv.Variable{Scope: rv.ScopeGlobal, List: []string{"first", "second"}}, "first"},
 		"global counter":      {rv.Variable{Scope: rv.ScopeGlobal, Counter: &rv.Counter{Start: 9, Step: 1}}, "9"},
 		"constant of a scope": {rv.Variable{Scope: rv.ScopeStep, Constant: text1("t")}, "t"},

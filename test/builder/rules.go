@@ -126,6 +126,10 @@ var rulesOfThresholds = []Mutant{
 		Set: map[string]any{"spec.thresholds[1].min": -1},
 	},
 	{
+		Name: "a rate beyond 32 bits", Path: "spec.thresholds[1].min", // the command line refuses the type
+		Set: map[string]any{"spec.thresholds[1].min": int64(1) << 31},
+	},
+	{
 		Name: "errors as a ratio", Path: "spec.thresholds[2].max", Want: "max and min of ErrorRate must be a percentage such as 0.1%",
 		Set: map[string]any{"spec.thresholds[2].max": "0.01"},
 	},

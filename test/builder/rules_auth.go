@@ -5,14 +5,14 @@ package builder
 
 func rulesOfAuth() []Mutant {
 	key := map[string]any{"name": "more", "key": "k"}
-	source := "exactly one of configMap, secret and file is needed"
+	source := "" // minProperties and maxProperties, for which the API server has its own message
 	out := []Mutant{tooLong("spec.targets[0].auth.oauth2.refreshBefore", "61m", upToAnHour)}
 	for _, c := range []choice{
-		{"spec.targets[0].auth", "oauth2", "bearer", map[string]any{"file": "/token"}, "exactly one of basic, bearer and oauth2 is needed"},
-		{"spec.targets[5].auth.basic", "secret", "files", map[string]any{"username": "/u", "password": "/p"}, "exactly one of secret and files is needed"},
-		{"spec.targets[7].auth.bearer", "secret", "file", "/token", "exactly one of secret and file is needed"},
-		{"spec.targets[0].auth.oauth2.clientSecret", "file", "secret", key, source},
-		{"spec.targets[2].auth.oauth2.ca", "configMap", "file", "/ca.pem", source},
+		{"spec.targets[0].auth", "oauth2", "bearer", map[string]any{"file": "/token"}, source},
+		{"spec.targets[5].auth.basic", "secretRef", "files", map[string]any{"username": "/u", "password": "/p"}, source},
+		{"spec.targets[7].auth.bearer", "secretKeyRef", "file", "/token", source},
+		{"spec.targets[0].auth.oauth2.clientSecret", "file", "secretKeyRef", key, source},
+		{"spec.targets[2].auth.oauth2.ca", "configMapKeyRef", "file", "/ca.pem", source},
 	} {
 		out = append(out, c.rows()...)
 	}

@@ -21,23 +21,23 @@ var rulesOfTLS = []Mutant{
 		Set: map[string]any{"spec.targets[2].tls.minVersion": "1.3"},
 	},
 	{
-		Name: "alpn with h2", Path: "spec.targets[5].tls", Want: "alpn goes with protocol auto; h2 and http1 offer themselves alone",
+		Name: "alpn with h2", Path: "spec.targets[5].tls", Want: "alpn goes with protocol Auto; h2 and http1 offer themselves alone",
 		Set: map[string]any{"spec.targets[5].tls.alpn": []string{"h2", "http/1.1"}},
 	},
 	{
-		Name: "two authorities", Path: "spec.targets[2].tls.ca", Want: "exactly one of configMap, secret and file is needed",
+		Name: "two authorities", Path: "spec.targets[2].tls.ca",
 		Set: map[string]any{"spec.targets[2].tls.ca.file": "/ca.pem"},
 	},
 	{
-		Name: "no authority", Path: "spec.targets[2].tls.ca", Want: "exactly one of configMap, secret and file is needed",
+		Name: "no authority", Path: "spec.targets[2].tls.ca",
 		Set: map[string]any{"spec.targets[2].tls.ca": map[string]any{}},
 	},
 	{
-		Name: "two certificates", Path: "spec.targets[3].tls.certificate", Want: "exactly one of secret and files is needed",
-		Set: map[string]any{"spec.targets[3].tls.certificate.secret": map[string]any{"name": "client"}},
+		Name: "two certificates", Path: "spec.targets[3].tls.certificate",
+		Set: map[string]any{"spec.targets[3].tls.certificate.secretRef": map[string]any{"name": "client"}},
 	},
 	{
-		Name: "no certificate", Path: "spec.targets[3].tls.certificate", Want: "exactly one of secret and files is needed",
+		Name: "no certificate", Path: "spec.targets[3].tls.certificate",
 		Unset: []string{"spec.targets[3].tls.certificate.files"},
 	},
 }
@@ -80,8 +80,8 @@ var rulesOfConnections = []Mutant{
 		Set: map[string]any{"spec.targets[1].connecting.failbackInterval": "0s"},
 	},
 	{
-		Name: "a ramp of connections on demand", Path: "spec.targets[1].connecting", Want: "ramp is not possible with open onDemand: requests decide when connections are opened",
-		Set: map[string]any{"spec.targets[1].connecting.open": "onDemand"},
+		Name: "a ramp of connections on demand", Path: "spec.targets[1].connecting", Want: "ramp is not possible with open OnDemand: requests decide when connections are opened",
+		Set: map[string]any{"spec.targets[1].connecting.open": "OnDemand"},
 	},
 	{
 		Name: "failback without failover", Path: "spec.targets[1].connecting", Want: "failbackInterval needs failover: without it a connection never leaves its own url",

@@ -10,7 +10,7 @@ import (
 
 const (
 	oneValue  = "exactly one of value and valueFrom is needed"
-	oneSource = "exactly one of configMap, secret and file is needed"
+	oneSource = "exactly one of configMapKeyRef, secretKeyRef and file is needed" // of bodyFrom
 	oneBody   = "at most one of body, bodyBase64 and bodyFrom is possible"
 	onePart   = "" // minProperties and maxProperties, for which the API server has its own message
 	oneStatus = "must be a status code from 100 to 599, or a class such as 2xx"
@@ -28,9 +28,9 @@ func rulesOfRequests() []Mutant {
 	return slices.Concat(
 		requestRules(t(0), t(7), t(3), t(6)), requestRules(r(8), r(7), r(4), r(6)),
 		choice{t(0) + ".headers[0]", "value", "valueFrom", map[string]any{"file": "/value"}, oneValue}.rows(),
-		choice{t(2) + ".headers[2].valueFrom", "file", "secret", map[string]any{"name": "s", "key": "k"}, oneSource}.rows(),
+		choice{t(2) + ".headers[2].valueFrom", "file", "secretKeyRef", map[string]any{"name": "s", "key": "k"}, ""}.rows(),
 		choice{r(4) + ".headers[3]", "value", "valueFrom", map[string]any{"file": "/value"}, oneValue}.rows(),
-		choice{r(4) + ".headers[2].valueFrom", "file", "secret", map[string]any{"name": "s", "key": "k"}, oneSource}.rows(),
+		choice{r(4) + ".headers[2].valueFrom", "file", "secretKeyRef", map[string]any{"name": "s", "key": "k"}, ""}.rows(),
 		statusRules(t(0)), statusRules(r(4)),
 		rulesOfChecks(t(3)), rulesOfChecks(r(4)),
 		rulesOfCaptures(t(3)), rulesOfCaptures(r(4)),
@@ -47,9 +47,9 @@ func requestRules(body, encoded, from, lua string) []Mutant {
 			{Name: "body and bodyBase64", Path: body, Want: oneBody, Set: map[string]any{body + ".bodyBase64": "AAEC"}},
 			{Name: "bodyBase64 and bodyFrom", Path: encoded, Want: oneBody, Set: map[string]any{encoded + ".bodyFrom": map[string]any{"file": "/body"}}},
 		},
-		choice{from + ".bodyFrom", "configMap", "file", "/body", oneSource}.rows(),
+		choice{from + ".bodyFrom", "configMapKeyRef", "file", "/body", oneSource}.rows(),
 		choice{from + ".script", "lua", "luaFrom", map[string]any{"file": "/a.lua"}, "exactly one of lua and luaFrom is needed"}.rows(),
-		choice{lua + ".script.luaFrom", "secret", "file", "/a.lua", oneSource}.rows(),
+		choice{lua + ".script.luaFrom", "secretKeyRef", "file", "/a.lua", ""}.rows(),
 	)
 }
 
@@ -70,7 +70,7 @@ func rulesOfChecks(request string) []Mutant {
 		choice{check(3), "contains", "lessThan", "5", comparing}.rows(),
 		choice{check(5), "exists", "equals", "", comparing}.rows(),
 		choice{check(7) + ".request", "header", "method", map[string]any{}, onePart}.rows(),
-		choice{check(13) + ".jsonSchema", "configMap", "file", "/schema", "exactly one of inline, configMap and file is needed"}.rows(),
+		choice{check(13) + ".jsonSchema", "configMapKeyRef", "file", "/schema", ""}.rows(),
 		[]Mutant{{
 			Name: "a schema and a comparison", Path: check(12), Want: comparing + ", and none with jsonSchema",
 			Set: map[string]any{check(12) + ".exists": true},

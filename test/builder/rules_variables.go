@@ -9,10 +9,10 @@ const kinds = "exactly one of range, list, csv, random, uuid, counter, timestamp
 var rulesOfVariables = slices.Concat(
 	choice{"spec.variables[0]", "range", "list", map[string]any{"values": []string{"a"}}, kinds}.rows(),
 	choice{"spec.variables[10]", "uuid", "counter", map[string]any{}, kinds}.rows(),
-	choice{"spec.variables[2].csv", "configMap", "text", "a,b", "exactly one of configMap, secret, file and text is needed"}.rows(),
+	choice{"spec.variables[2].csv", "configMapKeyRef", "text", "a,b", "exactly one of configMapKeyRef, secretKeyRef, file and text is needed"}.rows(),
 	choice{"spec.variables[6].random", "integer", "hex", map[string]any{"length": 8}, "exactly one of integer, hex, string and choice is needed"}.rows(),
-	choice{"spec.variables[15].constant", "value", "file", "/value", "exactly one of value, configMap, secret and file is needed"}.rows(),
-	choice{"spec.variables[17].constant", "secret", "value", "", "exactly one of value, configMap, secret and file is needed"}.rows(),
+	choice{"spec.variables[15].constant", "value", "valueFrom", map[string]any{"file": "/value"}, ""}.rows(),
+	choice{"spec.variables[17].constant.valueFrom", "secretKeyRef", "file", "/value", ""}.rows(),
 )
 
 // rulesOfSequences are about how values are drawn.
@@ -27,27 +27,27 @@ var rulesOfSequences = []Mutant{
 	},
 	{
 		Name: "an order of what is no sequence", Path: "spec.variables[10]", Want: "order and atEnd go with range, list and csv",
-		Set: map[string]any{"spec.variables[10].order": "shuffled"},
+		Set: map[string]any{"spec.variables[10].order": "Shuffled"},
 	},
 	{
 		Name: "an end of what has none", Path: "spec.variables[11]", Want: "order and atEnd go with range, list and csv",
-		Set: map[string]any{"spec.variables[11].atEnd": "stop"},
+		Set: map[string]any{"spec.variables[11].atEnd": "Stop"},
 	},
 	{
 		Name: "a scope of the environment", Path: "spec.variables[13]", Want: "env, perShard and constant have one value and no scope",
-		Set: map[string]any{"spec.variables[13].scope": "step"},
+		Set: map[string]any{"spec.variables[13].scope": "Step"},
 	},
 	{
 		Name: "a global value for each shard", Path: "spec.variables[14]", Want: "env, perShard and constant have one value and no scope",
-		Set: map[string]any{"spec.variables[14].scope": "global"},
+		Set: map[string]any{"spec.variables[14].scope": "Global"},
 	},
 	{
 		Name: "a scope of a constant", Path: "spec.variables[15]", Want: "env, perShard and constant have one value and no scope",
-		Set: map[string]any{"spec.variables[15].scope": "worker"},
+		Set: map[string]any{"spec.variables[15].scope": "Worker"},
 	},
 	{
-		Name: "a global timestamp", Path: "spec.variables[12].scope", Want: "a timestamp cannot be global: runners have no clock in common",
-		Set: map[string]any{"spec.variables[12].scope": "global"},
+		Name: "a global timestamp", Path: "spec.variables[12].scope", Want: "a timestamp cannot be Global: runners have no clock in common",
+		Set: map[string]any{"spec.variables[12].scope": "Global"},
 	},
 	tooLong("spec.variables[12].timestamp.offset", "8760h1s", "must be between -8760h and 8760h"),
 	tooLong("spec.variables[12].timestamp.offset", "-8760h1s", "must be between -8760h and 8760h"),

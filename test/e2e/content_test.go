@@ -59,7 +59,7 @@ spec:
   activeDeadlineSeconds: %d
   targets: [{name: target, url: "http://target:8080"}]
   variables:
-    - {name: account, csv: {secret: {name: accounts, key: %s}}}
+    - {name: account, csv: {secretKeyRef: {name: accounts, key: %s}}}
   templates:
     - name: visit
       method: POST
@@ -87,7 +87,7 @@ func TestContent(t *testing.T) {
 		`path: /visits/${account.name}`,
 		`headers: [{name: authorization, value: "Bearer ${account.token}"}]`,
 		`body: ${account.name}`,
-		`script: {luaFrom: {configMap: {name: scripts, key: sign.lua}}}`)
+		`script: {luaFrom: {configMapKeyRef: {name: scripts, key: sign.lua}}}`)
 	lt := s.awaitFinished("visitors")
 
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)

@@ -26,9 +26,9 @@ metadata: {name: shop}
 spec:
   targets: [{name: target, url: "http://target:8080", connections: 2}]
   variables:
-    - {name: number, range: {end: %d}, atEnd: stop}
+    - {name: number, range: {end: %d}, atEnd: Stop}
     - {name: region, perShard: {values: [north, south]}}
-    - {name: run, uuid: {}, scope: global}
+    - {name: run, uuid: {}, scope: Global}
   templates:
     - name: open
       method: POST

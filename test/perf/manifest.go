@@ -86,10 +86,10 @@ metadata: {name: language}
 spec:
   targets: [{name: target, url: %q, connections: 4, maxConcurrentStreams: 64}]
   variables:
-    - {name: ue, range: {start: 0, end: 1000000000, width: 10}, order: shuffled}
-    - {name: trace, random: {hex: {length: 32}}, scope: step}
+    - {name: ue, range: {start: 0, end: 1000000000, width: 10}, order: Shuffled}
+    - {name: trace, random: {hex: {length: 32}}, scope: Step}
     - {name: id, uuid: {}}
-    - {name: now, timestamp: {format: rfc3339Milli}, scope: step}
+    - {name: now, timestamp: {format: RFC3339Milli}, scope: Step}
     - {name: user, csv: {text: "imsi,name\n001,Ada\n002,Grace\n003,Edith\n"}}
     - {name: number, counter: {width: 8}}
   templates:

@@ -373,14 +373,16 @@ type Env struct {
 	Default *string `json:"default,omitempty"`
 }
 
-// Content is text that the plan has or a file has; exactly one of Text, Bytes and File is set, or none, which
-// is the empty text.
+// Content is a text in the plan, in a file or in the environment. At most one of Text, Bytes, File and Env is set. If
+// none is set, the content is the empty text.
 type Content struct {
 	Text string `json:"text,omitempty"`
 	// Bytes are content that is not text.
 	Bytes []byte `json:"bytes,omitempty"`
 	// File is a name; its content is not in the plan because it is secret or large.
 	File string `json:"file,omitempty"`
+	// Env is a variable of the runner's environment, into which the operator puts a field of the pod.
+	Env string `json:"env,omitempty"`
 	// Base64: the file holds base64 of the content.
 	Base64 bool `json:"base64,omitempty"`
 	// Trim removes one line end at the end of the file.

@@ -106,12 +106,12 @@ spec:
 func secured(lt *v1alpha1.LoadTest) {
 	lt.Spec.Targets = []v1alpha1.Target{
 		{Name: "a", TLS: &v1alpha1.TLS{
-			CA:          &v1alpha1.CertificateAuthority{Secret: &v1alpha1.KeySelector{Name: "client"}},
-			Certificate: &v1alpha1.ClientCertificate{Secret: &v1alpha1.SecretReference{Name: "client"}},
+			CA:          &v1alpha1.CertificateAuthority{SecretKeyRef: &v1alpha1.KeySelector{Name: "client"}},
+			Certificate: &v1alpha1.ClientCertificate{SecretRef: &v1alpha1.SecretReference{Name: "client"}},
 		}},
 		{Name: "b", TLS: &v1alpha1.TLS{
-			CA:          &v1alpha1.CertificateAuthority{ConfigMap: &v1alpha1.KeySelector{Name: "trust.bundle", Key: "root.pem"}},
-			Certificate: &v1alpha1.ClientCertificate{Secret: &v1alpha1.SecretReference{Name: "client"}},
+			CA:          &v1alpha1.CertificateAuthority{ConfigMapKeyRef: &v1alpha1.KeySelector{Name: "trust.bundle", Key: "root.pem"}},
+			Certificate: &v1alpha1.ClientCertificate{SecretRef: &v1alpha1.SecretReference{Name: "client"}},
 		}},
 		{Name: "c", TLS: &v1alpha1.TLS{CA: &v1alpha1.CertificateAuthority{File: "/mine/ca.pem"}}},
 	}

@@ -6,6 +6,15 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
+// addPodFields puts the fields of the pod that the spec refers to into the environment of the runner.
+func addPodFields(runner *corev1.Container, fields []compile.PodField) {
+	for _, f := range fields {
+		runner.Env = append(runner.Env, corev1.EnvVar{Name: f.Env, ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: f.Path},
+		}})
+	}
+}
+
 // addFiles mounts the keys that the spec names, and nothing else of their objects, where the plan
 // looks for them. The kubelet reads the objects; the operator may not read Secrets. An object or a
 // key that is not there keeps the pods from starting, and the kubelet says so in an event.

@@ -53,6 +53,7 @@ func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	runner := &out.Spec.Containers[slices.IndexFunc(out.Spec.Containers, isRunner)]
 	enforceRunner(runner)
 	addFiles(out, runner, compile.Mounts(&in.LoadTest.Spec))
+	addPodFields(runner, compile.PodFields(&in.LoadTest.Spec))
 	if cpus := in.LoadTest.Spec.Runner.CPUsPerShard; cpus != nil {
 		return out, guarantee(runner, in, *cpus)
 	}

@@ -78,7 +78,7 @@ func (c *converter) target() {
 		secret := c.GatherSecret("basic", corev1.SecretTypeBasicAuth, map[string]string{
 			corev1.BasicAuthUsernameKey: name, corev1.BasicAuthPasswordKey: password,
 		})
-		t.Auth = &v1alpha1.Auth{Basic: &v1alpha1.BasicAuth{Secret: &v1alpha1.SecretReference{Name: secret}}}
+		t.Auth = &v1alpha1.Auth{Basic: &v1alpha1.BasicAuth{SecretRef: &v1alpha1.SecretReference{Name: secret}}}
 		c.WarnAt("spec.targets[0].auth", "-A", "the password stands in the Secret below; do not commit this file as it is")
 	}
 	for field, flag := range map[string]string{"": "URL", ".connections": "-c", ".connecting": "-B", ".tls": "-f"} {

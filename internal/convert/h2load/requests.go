@@ -60,7 +60,7 @@ func (c *converter) table(paths []string) *v1alpha1.CSV {
 	}
 	w.Flush()
 	source := c.Gather("URI", "paths.csv", "", b.Bytes())
-	return &v1alpha1.CSV{ConfigMap: source.ConfigMap, File: source.File}
+	return &v1alpha1.CSV{ConfigMapKeyRef: source.ConfigMapKeyRef, File: source.File}
 }
 
 func (c *converter) template() v1alpha1.Template {

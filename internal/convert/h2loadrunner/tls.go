@@ -61,10 +61,10 @@ func (c *converter) authority(s string) *v1alpha1.CertificateAuthority {
 		return &v1alpha1.CertificateAuthority{File: s}
 	}
 	source := c.Gather("caCert", "ca.crt", "", []byte(s))
-	if source.ConfigMap == nil {
+	if source.ConfigMapKeyRef == nil {
 		return nil
 	}
-	return &v1alpha1.CertificateAuthority{ConfigMap: &v1alpha1.KeySelector{Name: source.ConfigMap.Name, Key: source.ConfigMap.Key}}
+	return &v1alpha1.CertificateAuthority{ConfigMapKeyRef: &v1alpha1.KeySelector{Name: source.ConfigMapKeyRef.Name, Key: source.ConfigMapKeyRef.Key}}
 }
 
 func (c *converter) clientCertificate(certificate, key string) *v1alpha1.ClientCertificate {
@@ -93,5 +93,5 @@ func (c *converter) clientCertificate(certificate, key string) *v1alpha1.ClientC
 		pem[k] = string(content)
 	}
 	c.WarnAt("spec.targets[0].tls.certificate", "privateKey", "the key stands in the Secret below; do not commit this file as it is")
-	return &v1alpha1.ClientCertificate{Secret: &v1alpha1.SecretReference{Name: c.GatherSecret("tls", corev1.SecretTypeTLS, pem)}}
+	return &v1alpha1.ClientCertificate{SecretRef: &v1alpha1.SecretReference{Name: c.GatherSecret("tls", corev1.SecretTypeTLS, pem)}}
 }

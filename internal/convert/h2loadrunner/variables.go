@@ -158,7 +158,7 @@ func (s *scenario) table(from, name, file string) *table {
 	source := s.Gather(from, baseName(file, t.variable+".csv"), file, content)
 	s.Origin(fmt.Sprintf("spec.variables[%d]", len(s.Spec().Variables)), from)
 	s.Spec().Variables = append(s.Spec().Variables, v1alpha1.Variable{
-		Name: t.variable, CSV: &v1alpha1.CSV{ConfigMap: source.ConfigMap, File: source.File},
+		Name: t.variable, CSV: &v1alpha1.CSV{ConfigMapKeyRef: source.ConfigMapKeyRef, File: source.File},
 	})
 	return t
 }
