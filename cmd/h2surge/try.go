@@ -31,7 +31,7 @@ Exit codes:
   1  bad manifest or command line; nothing was sent
   2  failed: a step failed
   4  interrupted
-  5  could not run: the target cannot be reached, or not one request succeeded`
+  5  could not run: the target cannot be reached, or no request succeeded`
 
 const tryExample = `  h2surge try -f loadtest.yaml
   h2surge try -f loadtest.yaml --chain session --target-url http://127.0.0.1:8080
