@@ -182,6 +182,29 @@ func TestTrySetupFails(t *testing.T) {
 	}
 }
 
+// arrived sends an interrupt with each request that a target records.
+type arrived chan os.Signal
+
+func (a arrived) Write(p []byte) (int, error) {
+	a <- os.Interrupt
+	return len(p), nil
+}
+
+// TestTryInterrupted: what was sent is shown, and nothing else is sent.
+func TestTryInterrupted(t *testing.T) {
+	interrupts := make(arrived, 8)
+	peer := serve(t, target.Options{Unanswered: 1, Record: interrupts})
+	l := parts()
+	l.interrupts = func(signals) (<-chan os.Signal, func()) { return interrupts, func() {} }
+	var out, errors bytes.Buffer
+	args := []string{"h2surge", "try", "-f", "testdata/try/passed.yaml", "--target-url", "http://" + peer.Addr().String()}
+	code := execute(t.Context(), args, strings.NewReader(""), &out, &errors, l)
+	if code != 4 || errors.String() != "interrupted\n" || !strings.HasPrefix(out.String(), "setup chain login, step token: failed: no response: interrupted\n> POST ") ||
+		!strings.HasSuffix(out.String(), "\nchain login failed: interrupted\n0 of 4 chains passed, 1 failed, 3 not run\n") {
+		t.Errorf("exit code %d\n%s%s", code, out.String(), errors.String())
+	}
+}
+
 func TestTryUsage(t *testing.T) {
 	for _, tc := range []struct {
 		args []string

@@ -209,6 +209,9 @@ func (t *tried) result(chains []int, problem string) *triedResult {
 	for _, phase := range []rv.Phase{rv.PhaseSetup, rv.PhaseLoad, rv.PhaseTeardown} {
 		for i := range t.chains {
 			if c := &t.chains[i]; c.Phase == phase && (phase != rv.PhaseLoad || slices.Contains(chains, i)) {
+				if c.Outcome == outcomeNotRun && len(c.Exchanges) > 0 { // its instance has not ended
+					c.Outcome, c.Reason = outcomeFailed, "interrupted"
+				}
 				r.Chains = append(r.Chains, *c)
 			}
 		}
