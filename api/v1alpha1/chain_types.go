@@ -93,7 +93,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.request), has(self.template), has(self.parallel)].filter(x, x).size() == 1",message="exactly one of request, template and parallel is needed"
 // +kubebuilder:validation:XValidation:rule="!has(self.request) || has(self.name)",message="a step with a request needs a name"
-// +kubebuilder:validation:XValidation:rule="!has(self.parallel) || !(has(self.name) || has(self.target) || has(self.repeat) || has(self.retry) || has(self.onFailure) || (has(self.clearCookies) && self.clearCookies))",message="with parallel only thinkTime and when are possible beside it"
+// +kubebuilder:validation:XValidation:rule="!has(self.parallel) || !(has(self.name) || has(self.target) || has(self.repeat) || has(self.retry) || has(self.onFailure) || (has(self.clearCookies) && self.clearCookies))",message="cannot be used with parallel; allowed: thinkTime, when"
 type Step struct {
 	// name is the name of the step in results.
 	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.

@@ -32,6 +32,9 @@ func (o *renderOptions) newRenderer() (*renderer, error) {
 	if len(errs) > 0 {
 		return nil, o.source.mistakes(m.Positions, errs)
 	}
+	if errs := compile.WithoutPod(&m.LoadTest.Spec); len(errs) > 0 {
+		return nil, o.source.mistakes(m.Positions, errs)
+	}
 	files, absent := compile.Files(m)
 	absent = append(absent, missing(compile.OwnFiles(&m.LoadTest.Spec))...)
 	r := &renderer{wall: o.wall, step: o.step, counts: map[int]int{}}
