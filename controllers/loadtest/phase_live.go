@@ -119,7 +119,7 @@ func undivided(plan *runnerv1alpha1.Plan, shards int) string {
 		}
 	}
 	if _, err := shard.Split(plan, shards); err != nil {
-		return fmt.Sprintf("spec.runner.shards: what the test was started with cannot be dealt to %d shards: %v", shards, err)
+		return fmt.Sprintf("spec.runner.shards: the load of this test cannot be split over %d shards: %v", shards, err)
 	}
 	return ""
 }

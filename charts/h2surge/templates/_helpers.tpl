@@ -2,7 +2,7 @@
 {{- .Values.nameOverride | default .Chart.Name | trunc 40 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* 40 characters leave room for "-controller-manager" within 63. */ -}}
+{{- /* With at most 40 characters, the name plus "-controller-manager" has at most 63. */ -}}
 {{- define "h2surge.fullname" -}}
 {{- $name := include "h2surge.name" . }}
 {{- if .Values.fullnameOverride }}
@@ -102,7 +102,7 @@ health:
 {{- fail "watchNamespaces: checking who reads the metrics needs a ClusterRole, which this mode does without: set metrics.secure=false (plain HTTP) or metrics.enabled=false" }}
 {{- end }}
 {{- if and .Values.metrics.readers (not .Values.metrics.secure) }}
-{{- fail "metrics.readers: everybody may read metrics with metrics.secure=false" }}
+{{- fail "metrics.readers: cannot be used with metrics.secure=false, which allows every client to read metrics" }}
 {{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
 {{- fail "metrics.serviceMonitor.enabled: there is nothing to scrape with metrics.enabled=false" }}

@@ -68,7 +68,7 @@ func (r *Registry) Ensure(d Desired) (*View, error) {
 		return e.view.Load(), nil
 	}
 	if _, err := shard.Split(d.Plan, d.Plan.Shards); err != nil {
-		return nil, fmt.Errorf("dealing the plan out: %w", err)
+		return nil, fmt.Errorf("splitting the plan: %w", err)
 	}
 	if e != nil {
 		e.cancel()
