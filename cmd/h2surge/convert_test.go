@@ -36,9 +36,11 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// recorded are the requests that a target got.
-func (l *lockedBuffer) recorded(t *testing.T) (out []target.Recorded) {
+// recorded returns the requests that peer received. A response can arrive before the record of its request is written,
+// which happens at the end of the server's turn; Stats waits for that.
+func (l *lockedBuffer) recorded(t *testing.T, peer *target.Server) (out []target.Recorded) {
 	t.Helper()
+	peer.Stats()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for dec := json.NewDecoder(bytes.NewReader(l.b.Bytes())); dec.More(); {
@@ -94,7 +96,7 @@ func TestConvertedH2loadrunnerRuns(t *testing.T) {
 	convertAndRun(t, "h2loadrunner", file(t, "config.json", config))
 	counts := map[string]int{}
 	created := map[string]string{} // the body of PATCH by ue
-	for _, r := range record.recorded(t) {
+	for _, r := range record.recorded(t, peer) {
 		counts[r.Method]++
 		switch r.Method {
 		case http.MethodPost:
@@ -131,7 +133,7 @@ func TestConvertedChainNeedsItsLocation(t *testing.T) {
 	  {"uri": {"typeOfAction": "sameWithLastOne"}, "method": "DELETE"}]}]}`, "PORT", port)
 	run(t, "", 2, "-f", converted(t, "h2loadrunner", file(t, "config.json", config)))
 	counts := map[string]int{}
-	for _, r := range record.recorded(t) {
+	for _, r := range record.recorded(t, peer) {
 		counts[r.Method]++
 		if r.Method != http.MethodPost && !strings.HasPrefix(r.Path, "/sessions/") {
 			t.Errorf("%s %s, want what location said", r.Method, r.Path)
@@ -151,7 +153,7 @@ func TestConvertedH2loadRuns(t *testing.T) {
 	convertAndRun(t, "h2load", "--", "h2load", "-n20", "-c", "2", "-m", "2", "-d", body, "-H", "X-A:b", "-H", ":authority:other.example", url+"/a?x=1", url+"/b")
 	got := map[string]int{}
 	connections := map[uint64]bool{}
-	for _, r := range record.recorded(t) {
+	for _, r := range record.recorded(t, peer) {
 		got[r.Method+" "+header(&r, ":authority")+" "+r.Path+" "+header(&r, "x-a")+" "+r.Body]++
 		connections[r.Connection] = true
 	}

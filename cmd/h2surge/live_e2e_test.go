@@ -29,8 +29,10 @@ func (a *atLine) Write(b []byte) (int, error) {
 // The manifest is edited after the first second; the target counts what comes in each.
 func TestEndToEndManifestReadAgain(t *testing.T) {
 	peer := serve(t, target.Options{})
+	// With a threshold, the verdict of a run on a busy machine is Inconclusive and its exit code 3.
+	withoutThresholds, _, _ := strings.Cut(manifest, "  thresholds:")
 	at := func(rate string) []byte {
-		return []byte(strings.NewReplacer("requestsPerSecond: 100, duration: 1s", "requestsPerSecond: "+rate+", duration: 3s", "max: 20ms", "max: 10s").Replace(manifest))
+		return []byte(strings.NewReplacer("requestsPerSecond: 100, duration: 1s", "requestsPerSecond: "+rate+", duration: 3s").Replace(withoutThresholds))
 	}
 	name := file(t, "m.yaml", string(at("200")))
 	var counted []uint64
