@@ -57,7 +57,7 @@ var frozen = []struct {
 	{dividedMessage, "spec.runner", map[string]any{"shards": int64(1)}},
 	{"activeDeadlineSeconds is" + mayChange, "spec.activeDeadlineSeconds", int64(1000)},
 	{"activeDeadlineSeconds is" + mayChange, "spec.activeDeadlineSeconds", nil},
-	{"weightBy is" + mayChange, "spec.weightBy", "chains"},
+	{"weightBy is" + mayChange, "spec.weightBy", "Chains"},
 	{"weightBy is" + mayChange, "spec.weightBy", nil},
 	{"seed is" + mayChange, "spec.seed", int64(2)},
 	{"seed is" + mayChange, "spec.seed", nil},
