@@ -97,7 +97,7 @@
   resources: [leases]
   resourceNames: [manager.h2surge.io]
   verbs: [get, update]
-- apiGroups: ["", events.k8s.io]  # who leads is told in events
+- apiGroups: ["", events.k8s.io]  # for the events of leader election
   resources: [events]
   verbs: [create, patch]
 {{- end }}
