@@ -41,7 +41,7 @@ type Chain struct {
 	// +kubebuilder:validation:Maximum=10000
 	Weight int32 `json:"weight,omitempty"`
 	// startDelay is the time after the start of the test before which no instance of the chain starts.
-	// Until then the other chains start in its place, so at least one load chain has no startDelay.
+	// The other chains start in its place, so at least one load chain has no startDelay.
 	// It is at most 24h. Default: 0s.
 	// +optional
 	// +kubebuilder:validation:Type=string

@@ -135,7 +135,7 @@ type Header struct {
 	Name string `json:"name"`
 	// value is the value of the header field. It may be empty.
 	// Control characters are refused, and so is white space at either end.
-	// Everyone who can read the LoadTest can read the value: use valueFrom for secrets.
+	// A user who can read the LoadTest can read the value: use valueFrom for secrets.
 	// It has at most 8192 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8192
@@ -262,7 +262,7 @@ type JSONSchema struct {
 // EmptySource is a source of a value that has no settings: {}.
 type EmptySource struct{}
 
-// ValueSource is the source of a value. Exactly one field is needed, beside regex and group.
+// ValueSource is the source of a value. Exactly one field is needed. regex and group may be added.
 type ValueSource struct {
 	// header is the name of a header field of the response. Case does not matter.
 	// The first field counts if several have the name.
@@ -341,7 +341,7 @@ type RequestSource struct {
 	JSONPointer *string `json:"jsonPointer,omitempty"`
 }
 
-// Comparison compares a value. Exactly one field is needed, beside not.
+// Comparison compares a value. Exactly one field is needed. not may be added.
 // A missing value passes no comparison but exists: false, and not does not change that.
 type Comparison struct {
 	// equals is the text that the value must be. It may have placeholders.
