@@ -3,9 +3,11 @@ package integration
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,14 +15,10 @@ import (
 	"github.com/h2surge/h2surge/test/builder"
 )
 
-const mayChange = " frozen while the test runs; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change"
-
-// ratesMessage says what of a stage may change.
-const ratesMessage = "while the test runs only requestsPerSecond and requestsPer of a stage may change, beside stop, suspend, runner.shards and ttlSecondsAfterFinished"
-
 const (
-	runnerMessage  = "runner is frozen while the test runs but for shards; only stop, suspend, the rates of stages, runner.shards and ttlSecondsAfterFinished may change"
-	dividedMessage = "runner.shards is frozen while the test runs, because a stage is a closedLoop that ends by requests, which only the shards that began with it can divide"
+	mayChange = "while the test runs only stop, suspend, runner.shards, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change"
+
+	dividedMessage = "runner.shards cannot change while the test runs with a stage that is a closedLoop that ends by requests, because its requests are divided among the shards"
 )
 
 // frozen has an edit of each field that must not change while a test runs.
@@ -29,41 +27,41 @@ var frozen = []struct {
 	path  string
 	value any
 }{
-	{"targets are" + mayChange, "spec.targets[0].maxConcurrentStreams", int64(7)},
-	{"variables are" + mayChange, "spec.variables[0].range.end", int64(2000)},
-	{"variables are" + mayChange, "spec.variables", nil},
-	{"templates are" + mayChange, "spec.templates[0].body", "other"},
-	{"chains are" + mayChange, "spec.chains[0].weight", int64(9)},
-	{ratesMessage, "spec.rates[1].name", "other"},
-	{ratesMessage, "spec.rates[1].duration", "11s"},
-	{ratesMessage, "spec.rates[1].requests", int64(7)},
-	{ratesMessage, "spec.rates[0].warmUp", false},
-	{ratesMessage, "spec.rates[1]", map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s"}},
-	{ratesMessage, "spec.rates[1]", map[string]any{"name": "steady", "closedLoop": map[string]any{}, "duration": "10s", "requests": int64(500)}},
-	{ratesMessage, "spec.rates[2]", map[string]any{"name": "most", "requestsPerSecond": int64(100), "requests": int64(1000)}},
-	{ratesMessage, "spec.rates", []any{map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s", "requests": int64(500)}}},
-	{"thresholds are" + mayChange, "spec.thresholds[0].max", "21ms"},
-	{"thresholds are" + mayChange, "spec.thresholds", nil},
-	{runnerMessage, "spec.runner.cpusPerShard", nil},
-	{runnerMessage, "spec.runner.minShards", nil},
-	{runnerMessage, "spec.runner.startTimeout", "91s"},
-	{runnerMessage, "spec.runner.startTimeout", nil},
-	{runnerMessage, "spec.runner.onShardLost", "Fail"},
-	{runnerMessage, "spec.runner.onShardLost", nil}, // the default comes in its place
-	{runnerMessage, "spec.runner.podTemplate.spec.nodeSelector.disk", "ssd"},
-	{runnerMessage, "spec.runner.podTemplate", nil},
-	{runnerMessage, "spec.runner.resources.limits.memory", "256Mi"},
-	{runnerMessage, "spec.runner.resources", nil},
+	{mayChange, "spec.targets[0].maxConcurrentStreams", int64(7)},
+	{mayChange, "spec.variables[0].range.end", int64(2000)},
+	{mayChange, "spec.variables", nil},
+	{mayChange, "spec.templates[0].body", "other"},
+	{mayChange, "spec.chains[0].weight", int64(9)},
+	{mayChange, "spec.rates[1].name", "other"},
+	{mayChange, "spec.rates[1].duration", "11s"},
+	{mayChange, "spec.rates[1].requests", int64(7)},
+	{mayChange, "spec.rates[0].warmUp", false},
+	{mayChange, "spec.rates[1]", map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s"}},
+	{mayChange, "spec.rates[1]", map[string]any{"name": "steady", "closedLoop": map[string]any{}, "duration": "10s", "requests": int64(500)}},
+	{mayChange, "spec.rates[2]", map[string]any{"name": "most", "requestsPerSecond": int64(100), "requests": int64(1000)}},
+	{mayChange, "spec.rates", []any{map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s", "requests": int64(500)}}},
+	{mayChange, "spec.thresholds[0].max", "21ms"},
+	{mayChange, "spec.thresholds", nil},
+	{mayChange, "spec.runner.cpusPerShard", nil},
+	{mayChange, "spec.runner.minShards", nil},
+	{mayChange, "spec.runner.startTimeout", "91s"},
+	{mayChange, "spec.runner.startTimeout", nil},
+	{mayChange, "spec.runner.onShardLost", "Fail"},
+	{mayChange, "spec.runner.onShardLost", nil}, // the default comes in its place
+	{mayChange, "spec.runner.podTemplate.spec.nodeSelector.disk", "ssd"},
+	{mayChange, "spec.runner.podTemplate", nil},
+	{mayChange, "spec.runner.resources.limits.memory", "256Mi"},
+	{mayChange, "spec.runner.resources", nil},
 	{dividedMessage, "spec.runner", map[string]any{"shards": int64(1)}},
-	{"activeDeadlineSeconds is" + mayChange, "spec.activeDeadlineSeconds", int64(1000)},
-	{"activeDeadlineSeconds is" + mayChange, "spec.activeDeadlineSeconds", nil},
-	{"weightBy is" + mayChange, "spec.weightBy", "Chains"},
-	{"weightBy is" + mayChange, "spec.weightBy", nil},
-	{"seed is" + mayChange, "spec.seed", int64(2)},
-	{"seed is" + mayChange, "spec.seed", nil},
+	{mayChange, "spec.activeDeadlineSeconds", int64(1000)},
+	{mayChange, "spec.activeDeadlineSeconds", nil},
+	{mayChange, "spec.weightBy", "Chains"},
+	{mayChange, "spec.weightBy", nil},
+	{mayChange, "spec.seed", int64(2)},
+	{mayChange, "spec.seed", nil},
 }
 
-const stopMessage = "stop cannot be taken back; to run the test again, apply it under another name"
+const stopMessage = "stop cannot become false again; apply the test under another name to run it again"
 
 func frozenMessages() []string {
 	out := []string{stopMessage}
@@ -187,6 +185,70 @@ func TestScaleWhileRunning(t *testing.T) {
 	}
 	if err := byScale(3); err == nil || !strings.Contains(err.Error(), fewConnections) {
 		t.Errorf("scaled to 3: got %v, want %q", err, fewConnections)
+	}
+}
+
+// live are the fields that may change while a test runs. All other fields of the schema are frozen.
+var live = []string{
+	"spec.stop", "spec.suspend", "spec.ttlSecondsAfterFinished", "spec.runner.shards",
+	"spec.rates[].requestsPerSecond", "spec.rates[].requestsPer",
+}
+
+// TestEveryOtherFieldIsFrozen changes each field of the CRD's schema in turn, those of the runner and of a stage
+// one by one, so that a new field cannot be forgotten.
+func TestEveryOtherFieldIsFrozen(t *testing.T) {
+	c := newClient(t)
+	u := create(t, c, named("all-frozen"))
+	setStatus(t, c, u, map[string]any{"startTime": "2026-01-02T15:04:05Z"})
+	spec := schema(t).Properties["spec"]
+	doc := builder.Full()["spec"].(map[string]any)
+	refused := func(path string, change func(parent map[string]any)) {
+		t.Helper()
+		fresh := edited(t, c, u, "metadata.labels", map[string]any{})
+		change(fresh.Object["spec"].(map[string]any))
+		if err := c.Update(context.Background(), fresh, client.DryRunAll); err == nil || !strings.Contains(err.Error(), mayChange) {
+			t.Errorf("%s: got %v, want %q", path, err, mayChange)
+		}
+	}
+	for name, property := range spec.Properties {
+		if path := "spec." + name; name != "rates" && name != "runner" && !slices.Contains(live, path) {
+			refused(path, func(s map[string]any) { alter(t, path, property, s, name) })
+		}
+	}
+	for name, property := range spec.Properties["runner"].Properties {
+		if path := "spec.runner." + name; !slices.Contains(live, path) {
+			refused(path, func(s map[string]any) { alter(t, path, property, s["runner"].(map[string]any), name) })
+		}
+	}
+	for name, property := range spec.Properties["rates"].Items.Schema.Properties {
+		path := "spec.rates[]." + name
+		i := slices.IndexFunc(doc["rates"].([]any), func(r any) bool { return r.(map[string]any)[name] != nil })
+		if slices.Contains(live, path) {
+			continue
+		}
+		refused(path, func(s map[string]any) { alter(t, path, property, s["rates"].([]any)[max(i, 0)].(map[string]any), name) })
+		for inner := range property.Properties { // an object that is compared by its presence has no fields yet
+			t.Errorf("%s.%s: the rule on rates does not compare it; extend the rule and this test", path, inner)
+		}
+	}
+}
+
+// alter changes a field to another value that is valid by itself: it removes an optional field and the last item of
+// a list, and changes a name.
+func alter(t *testing.T, path string, s apiextensionsv1.JSONSchemaProps, parent map[string]any, name string) {
+	t.Helper()
+	switch v := parent[name].(type) {
+	case nil:
+		t.Errorf("full.yaml has no %s, so the test cannot change it", path)
+	case []any:
+		parent[name] = v[:len(v)-1]
+	case string:
+		parent[name] = "other"
+		if len(s.Enum) > 0 || s.Pattern != "" && name != "name" {
+			delete(parent, name)
+		}
+	default:
+		delete(parent, name)
 	}
 }
 
