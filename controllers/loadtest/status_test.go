@@ -200,7 +200,7 @@ func states() map[string][]*scope {
 		"setup failed":               {starting(podsRun, runnersAre(done, readyState), over(erred, "SetupFailed"))},
 		"target unreachable":         {starting(over(erred, "TargetUnreachable"))},
 		"pods were never scheduled":  {starting(over(erred, "Unschedulable"))},
-		"not one success":            {started(bothDone, over(erred, "NoSuccess"))},
+		"no success":                 {started(bothDone, over(erred, "NoSuccess"))},
 	}
 }
 
