@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// HTTP2 is what HTTP/2 connections announce and obey (RFC 9113, RFC 7541). The sizes are in
-// octets. Server push is always off.
+// HTTP2 has the settings of HTTP/2 connections (RFC 9113, RFC 7541). The sizes are in octets. Server push is always
+// off.
 type HTTP2 struct {
 	// headerTableSize is announced as SETTINGS_HEADER_TABLE_SIZE: how much the peer's header
 	// compression may remember. 0 to 16777216; 0 means that it indexes nothing. Default 4096.
@@ -53,9 +53,9 @@ type HTTP2 struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.pipeline) || self.pipeline == 1 || !has(self.keepAlive) || self.keepAlive",message="pipeline needs keepAlive: without it a connection carries one request"
 type HTTP1 struct {
-	// pipeline is the number of requests in flight on one connection, 1 to 64. Above 1, requests
-	// are sent before the responses to earlier ones have come, which must come in the same order
-	// (RFC 9112 9.3.2): a slow one holds up those behind it. Default 1: no pipelining.
+	// pipeline is the number of requests in flight on one connection, 1 to 64. Above 1, requests are sent before the
+	// responses to earlier ones arrive. Responses arrive in the same order (RFC 9112 9.3.2), so a slow one delays the
+	// next ones. Default 1: no pipelining.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -80,8 +80,8 @@ type Connecting struct {
 	// +optional
 	// +kubebuilder:default=AtStart
 	Open ConnectionOpening `json:"open,omitempty"`
-	// ramp opens the connections little by little. The test starts when all are open, so the ramp
-	// is no part of any stage. Default: all at once.
+	// ramp opens the connections little by little. The test starts when all are open, so the ramp is not part of a
+	// stage. Default: all at once.
 	// +optional
 	Ramp *ConnectionRamp `json:"ramp,omitempty"`
 	// maxAge retires a connection when it is so old: it takes no more requests, another is opened

@@ -21,11 +21,11 @@ const (
 	PhaseSuspended Phase = "Suspended"
 	// PhaseFinishing: the last request was sent; responses and results are being collected.
 	PhaseFinishing Phase = "Finishing"
-	// PhaseCompleted: executed whole.
+	// PhaseCompleted: the plan was completed.
 	PhaseCompleted Phase = "Completed"
-	// PhaseStopped: ended early on request; results are kept.
+	// PhaseStopped: a user ended the test early; results are kept.
 	PhaseStopped Phase = "Stopped"
-	// PhaseFailed: could not be executed whole; Succeeded says why.
+	// PhaseFailed: the plan could not be completed; Succeeded says why.
 	PhaseFailed Phase = "Failed"
 )
 
@@ -49,9 +49,8 @@ type LoadTestStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// startTime is the instant at which the runners were told to begin, all together. From then
-	// until completionTime the spec is frozen, but for what may change live. Absent: no load has been
-	// asked for yet.
+	// startTime is the time at which all runners start the load together. From startTime until completionTime the
+	// spec is frozen, except for the fields that can change during a run. Absent: the load has not started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// completionTime is when the run ended, in whatever way, and its result was stored. Absent:
@@ -95,13 +94,13 @@ type LoadTestStatus struct {
 	// is, by how much the shards missed their common start. Absent: not known yet.
 	// +optional
 	StartSkewMicroseconds *int64 `json:"startSkewMicroseconds,omitempty"`
-	// changes are those of the spec that were put in force while the test ran, the newest last. At
-	// most 32 are kept; of more, those go first that are neither the first nor the last of their field.
+	// changes are the changes of the spec that took effect while the test ran, the newest last. At most 32 are kept.
+	// If there are more, the operator keeps the first and the last change of each field.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Changes []Change `json:"changes,omitempty"`
-	// reportRef names the ConfigMap with the whole Report. Absent: there is none yet.
+	// reportRef names the ConfigMap with the complete report. Absent: the report is not stored yet.
 	// +optional
 	ReportRef *ReportReference `json:"reportRef,omitempty"`
 }
@@ -128,17 +127,16 @@ type Change struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	To string `json:"to"`
-	// appliedAt is the one instant from which it, or a newer one that overtook it, was in force on
-	// all runners; after a restart of the operator in between, when that was seen. Of runner.shards it
-	// is the instant from which all of these shards, but lost ones, have a part of the load, and none
-	// beyond. Absent: not yet.
+	// appliedAt is the time at which this change, or a newer one that replaced it, took effect on all runners. If the
+	// operator restarted meanwhile, it is the time at which the new operator saw this. For runner.shards, it is the
+	// time at which all of these shards, except lost ones, and no others had a share of the load. Absent: not yet.
 	// +optional
 	AppliedAt *metav1.MicroTime `json:"appliedAt,omitempty"`
 }
 
 // ShardCounts counts runners. Lost ones are not ready.
 type ShardCounts struct {
-	// desired is spec.runner.shards, as far as it is in force.
+	// desired is the value of spec.runner.shards that took effect last.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Desired int32 `json:"desired"`
@@ -146,7 +144,7 @@ type ShardCounts struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Ready int32 `json:"ready"`
-	// lost runners had a part of the load and ended before they had returned their final snapshot.
+	// lost is the number of runners that had a share of the load and ended before they returned their final snapshot.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Lost int32 `json:"lost"`
@@ -232,8 +230,8 @@ type Results struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Chains []ChainResult `json:"chains,omitempty"`
-	// partial is true when a shard with a part of the load was lost, so that what it did after its
-	// last snapshot is missing.
+	// partial is true if a shard with a share of the load was lost, so that what it did after its last snapshot is
+	// missing.
 	// +optional
 	Partial bool `json:"partial,omitempty"`
 }
@@ -286,9 +284,8 @@ type NamedCount struct {
 	Count int64 `json:"count"`
 }
 
-// RequestCounts count each request of the measured stages in exactly one term of the law
-// sent = done + timedOut + reset + connectionLost + inFlightAtEnd, where
-// done = succeeded + failedChecks. Dropped ones were never sent.
+// RequestCounts count each request of the measured stages in exactly one term of sent = done + timedOut + reset +
+// connectionLost + inFlightAtEnd, where done = succeeded + failedChecks. Dropped ones were never sent.
 type RequestCounts struct {
 	// sent requests left the runner.
 	// +required
@@ -454,14 +451,14 @@ type RunnerStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node,omitempty"`
-	// state is Waiting, Connecting, SettingUp, Ready, Running, Draining, Drained, TearingDown or
-	// Done, as the runner tells it, or, as the operator finds it: Joining (the test runs, and it has
-	// no part of the load yet), Left (scaled away, with its counts kept) or Lost.
+	// state is Waiting, Connecting, SettingUp, Ready, Running, Draining, Drained, TearingDown or Done, as the runner
+	// reports it. The operator sets Joining (the test runs, and the runner has no share of the load yet), Left
+	// (removed by scaling, with its counts kept) or Lost.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	State string `json:"state,omitempty"`
-	// member is true while it has a part of the load, by the last deal. Of a lost one it is false when
-	// its part was dealt out to the others.
+	// member is true while the runner has a share of the load. It becomes false for a lost runner when the others
+	// take over its share.
 	// +optional
 	Member bool `json:"member,omitempty"`
 	// cpus are those the workers are pinned to, as a list such as "1,3"; empty: not pinned.

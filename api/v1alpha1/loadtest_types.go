@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// LoadTest describes a load on HTTP services and, once applied, what came of it. It runs once:
-// to run it again, apply it under another name, or delete it and apply it anew.
+// LoadTest describes a load on HTTP services and its result. It runs once: to run it again, apply it under another
+// name, or delete it and apply it again.
 //
 // While it runs only what acts on the load as a whole may change: the rates of its stages, the number
 // of shards, suspend, stop and ttlSecondsAfterFinished. Anything else would leave figures that belong to neither the
 // old spec nor the new one. After the end every edit is accepted again and has no effect;
 // the message of condition Finished and an event report it.
 //
-// Runner pods are named after the LoadTest, and a host name has 63 characters at most: hence the
-// limit of 50 and no dots in its name.
+// Runner pods are named after the LoadTest, and a host name has at most 63 characters. The name of a LoadTest is
+// therefore limited to 50 characters, without dots.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -43,12 +43,11 @@ type LoadTest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the load to apply. While the test runs it is frozen but for stop, suspend, the rates
-	// of stages, runner.shards and ttlSecondsAfterFinished.
+	// spec is the load to apply. While the test runs it is frozen, except for stop, suspend, the rates of stages,
+	// runner.shards and ttlSecondsAfterFinished.
 	// +required
 	Spec LoadTestSpec `json:"spec"`
-	// status is what has been observed. The operator alone writes it; what anybody else writes
-	// is overwritten.
+	// status is the observed state. Only the operator writes it, and it overwrites changes by other clients.
 	// +optional
 	Status LoadTestStatus `json:"status,omitzero"`
 }
@@ -64,18 +63,17 @@ type LoadTestList struct {
 
 // LoadTestSpec is the load to apply.
 //
-// The API server checks what can be seen in one place: bounds, patterns, and that exactly one of
-// several fields is there. What needs a view of the whole (unknown templates, variables that
-// nobody defines, captures read before they are made) is found when the spec is compiled, before
-// any runner is created, and told in condition PlanReady with the path of each field.
+// The API server checks single fields and objects: bounds, patterns, and that exactly one of several fields is set.
+// Compiling finds errors that need the complete spec (unknown templates, undefined variables, captures that are used
+// before they are set), before any runner is created. Condition PlanReady reports them with the path of each field.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.shards) || self.targets.all(t, !has(t.connections) || t.connections >= self.runner.shards)",message="connections must be at least runner.shards, one for each shard",fieldPath=".targets"
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.minShards) || self.runner.minShards <= self.runner.shards",message="minShards must be at most runner.shards",fieldPath=".runner.minShards"
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.minShards) || self.runner.minShards >= self.runner.shards || !self.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="minShards below runner.shards cannot be used with a stage that is a closedLoop that ends by requests",fieldPath=".runner.minShards"
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.onShardLost) || self.runner.onShardLost != 'Rebalance' || !self.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="Rebalance cannot be used with a stage that is a closedLoop that ends by requests",fieldPath=".runner.onShardLost"
 type LoadTestSpec struct {
-	// targets are the services under load, 1 to 64 of them. Chains name them. A target that no
-	// chain names is connected to all the same, and a warning says so.
+	// targets are the services under load, 1 to 64 of them. Chains name them. Runners also connect to a target that
+	// no chain names, and a warning says so.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -121,10 +119,9 @@ type LoadTestSpec struct {
 	// values. Default: derived from namespace and name of the LoadTest.
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
-	// rates are the stages of the load, 1 to 64 of them, run one after another without a gap.
-	// Warm-up stages come first; at least one stage is none. While the test runs, requestsPerSecond
-	// and requestsPer may change, in the stage in force and in those to come; a stage that went by
-	// stays as it was.
+	// rates are the stages of the load, 1 to 64 of them, run one after another without a gap. Warm-up stages come
+	// first, and at least one stage is not a warm-up stage. While the test runs, requestsPerSecond and requestsPer of
+	// the active stage and of later stages can change. A stage that has ended does not change.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -152,22 +149,22 @@ type LoadTestSpec struct {
 	// taken back. Set from the beginning, the test ends without sending anything. Default false.
 	// +optional
 	Stop bool `json:"stop,omitempty"`
-	// suspend keeps a test that has not started from starting: no runner pods are made, and those
-	// that were are deleted. While the test runs nothing comes due as long as it is true; requests in
-	// flight go on, connections stay open, and the stage in force lasts longer by the pause. It may
-	// change at any time. activeDeadlineSeconds counts on meanwhile. Default false.
+	// suspend prevents the start of a test: the operator creates no runner pods, and deletes those that exist. In a
+	// running test, suspend pauses the load: requests in flight continue, connections stay open, and the active stage
+	// ends later by the length of the pause. It can change at any time. activeDeadlineSeconds continues to count.
+	// Default false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// ttlSecondsAfterFinished deletes the LoadTest, and with it all that it owns (pods and the
-	// report), this many seconds after its end; 0 means at once. It may be changed at any time.
-	// Default: the LoadTest is kept until somebody deletes it.
+	// ttlSecondsAfterFinished deletes the LoadTest, and with it all that it owns (pods and the report), this many
+	// seconds after its end; 0 means at once. It may be changed at any time. Default: the LoadTest is kept until a
+	// user deletes it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
-	// activeDeadlineSeconds ends the test this many seconds after the operator first saw it,
-	// whatever it is doing then, also when it has not started. What was measured so far is kept,
-	// and Succeeded is False with reason DeadlineExceeded. 1 to 31536000 (a year). Default: none;
-	// runners stop by themselves a minute after all stages and the drain should be over.
+	// activeDeadlineSeconds ends the test this many seconds after the operator first saw it, whatever it is doing
+	// then, also when it has not started. What was measured so far is kept, and Succeeded is False with reason
+	// DeadlineExceeded. 1 to 31536000 (a year). Default: none; without a deadline, runners stop a minute after the
+	// latest possible end of all stages and the drain.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=31536000
@@ -271,10 +268,9 @@ type Target struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Connections *int32 `json:"connections,omitempty"`
-	// maxConcurrentStreams bounds the requests in flight on one connection, 1 to 100000; a
-	// smaller limit in the peer's SETTINGS wins. A request that finds no room waits, and its
-	// waiting counts in the response time. HTTP/1.1 has one, or what http1.pipeline says. Default
-	// 100.
+	// maxConcurrentStreams bounds the requests in flight on one connection, 1 to 100000; a smaller limit in the
+	// peer's SETTINGS wins. A request without a free stream waits, and its waiting time counts in the response time.
+	// With HTTP/1.1 it is 1, or the value of http1.pipeline. Default 100.
 	// +optional
 	// +kubebuilder:default=100
 	// +kubebuilder:validation:Minimum=1
@@ -293,7 +289,7 @@ type Target struct {
 	// which verifies the peer's certificate by the system's authorities.
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
-	// http2 is what HTTP/2 connections announce and obey; not with protocol http1.
+	// http2 has the settings of HTTP/2 connections; not allowed with protocol http1.
 	// +optional
 	HTTP2 *HTTP2 `json:"http2,omitempty"`
 	// http1 is how HTTP/1.1 connections are used; only where HTTP/1.1 may be spoken: protocol
@@ -337,8 +333,8 @@ type Rate struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	RequestsPerSecond *int64 `json:"requestsPerSecond,omitempty"`
-	// requestsPer is an arrival rate given as a count and a period, for rates below one a second
-	// and for those that are no whole number.
+	// requestsPer is an arrival rate given as a count and a period, for rates below one per second and for rates that
+	// are not a whole number.
 	// +optional
 	RequestsPer *RequestsPer `json:"requestsPer,omitempty"`
 	// closedLoop makes the stage a closed loop: the runner sends a request whenever a stream is free. Up to
@@ -366,8 +362,8 @@ type Rate struct {
 	WarmUp bool `json:"warmUp,omitempty"`
 }
 
-// EndsByCount says that the stage ends on each shard when that has sent its part, so that its slots have
-// no instants by which the rest could be dealt to others.
+// EndsByCount reports whether the stage ends on each shard when the shard has sent its share. The slots of such a
+// stage have no due times, so its remaining slots cannot be distributed again.
 func (r *Rate) EndsByCount() bool { return r.ClosedLoop != nil && r.Requests != nil }
 
 // ClosedLoop is the mode in which requests wait for streams and not for scheduled times. It has no fields: {}.

@@ -2,22 +2,20 @@ package v1alpha1
 
 // TLS is how the connections to a target are secured.
 //
-// Nobody may read a secret out of a LoadTest: keys and certificates are named, never written
-// here. The kubelet puts them into the runner pods; the operator does not read them. They must be
-// in the LoadTest's namespace and be there when the pods start.
+// A LoadTest contains no secrets: it names keys and certificates. The kubelet puts them into the runner pods; the
+// operator does not read them. They must be in the LoadTest's namespace and be there when the pods start.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.minVersion) || !has(self.maxVersion) || self.minVersion <= self.maxVersion",message="minVersion must not be above maxVersion"
 // +kubebuilder:validation:XValidation:rule="!has(self.cipherSuites) || self.cipherSuites.size() == 0 || !has(self.minVersion) || self.minVersion == '1.2'",message="cipherSuites are those of TLS 1.2, which minVersion 1.3 excludes"
 type TLS struct {
-	// serverName is the name that the peer's certificate must have, and that the peer is told as
-	// SNI (RFC 6066 3) unless it is an IP address; at most 253 characters. Default: the host of
-	// the url, also when connectTo dials another one.
+	// serverName is the name that the peer's certificate must have. Runners send it as SNI (RFC 6066 3) unless it is
+	// an IP address; at most 253 characters. Default: the host of the url, also when connectTo dials another one.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ServerName string `json:"serverName,omitempty"`
-	// insecureSkipVerify accepts any certificate for any name, so anybody between the runner and
-	// the target could answer in its place. Default false.
+	// insecureSkipVerify accepts any certificate for any name, so an attacker between the runner and the target could
+	// answer instead of the target. Default false.
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 	// ca are the certificates of the authorities to trust, in place of the system's. Default: the

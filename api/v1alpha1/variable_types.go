@@ -6,9 +6,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // when it begins and keeps it for all its steps; scope says otherwise. Exactly one of the fields
 // that say what it is (range to constant) is needed.
 //
-// The values of range, list and csv are parted: every shard, and in it every worker, has a part of
-// the sequence to itself, so that no value is in use twice until a part is used up. A sequence with
-// fewer values than there are workers cannot be parted and is used whole by each.
+// The values of range, list and csv are split: each worker of each shard has its own values, so that a value is used
+// twice only after a worker has used all its values. A sequence with fewer values than workers cannot be split, and
+// each worker uses all values.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.range), has(self.list), has(self.csv), has(self.random), has(self.uuid), has(self.counter), has(self.timestamp), has(self.env), has(self.perShard), has(self.constant)].filter(x, x).size() == 1",message="exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"
 // +kubebuilder:validation:XValidation:rule="has(self.range) || has(self.list) || has(self.csv) || ((!has(self.order) || self.order == 'Sequential') && (!has(self.atEnd) || self.atEnd == 'Wrap'))",message="order and atEnd go with range, list and csv"
@@ -197,7 +197,7 @@ type CSV struct {
 	// +kubebuilder:validation:items:MaxLength=50
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_-]*$`
 	Columns []string `json:"columns,omitempty"`
-	// delimiter between fields, one character; it is no quote and no line end. Default a comma.
+	// delimiter is the character between fields. It must not be a quote or a line end. Default a comma.
 	// +optional
 	// +kubebuilder:default=","
 	// +kubebuilder:validation:MinLength=1
@@ -341,8 +341,8 @@ type Env struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z][-._a-zA-Z0-9]*$`
 	Name string `json:"name"`
-	// default is the value when the environment has none, at most 1024 characters. Default: there
-	// is none, and the runner does not become ready.
+	// default is the value if the environment variable is not set, at most 1024 characters. Without it, the runner
+	// does not become ready if the environment variable is not set.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Default *string `json:"default,omitempty"`
