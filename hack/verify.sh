@@ -1,6 +1,6 @@
 #!/bin/bash
-# verify.sh: fails when generated files differ from what is committed, or code is not formatted. Run by "make verify", which has
-# regenerated everything before.
+# verify.sh fails if generated files differ from the committed ones, if code is not formatted, or if text that users see contains a word
+# that hack/prose/rules.yaml replaces. "make verify" runs it after it has regenerated all files.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -17,6 +17,7 @@ if ! git diff --exit-code -- "${generated[@]}" || [ -n "$(git ls-files -o --excl
   echo "generated files differ from the committed ones: commit what make generate manifests docs made"
   failed=1
 fi
+go run ./hack/prose || failed=1
 if hack/install.sh shellcheck=shellcheck; then
   mapfile -t scripts < <(git grep -l '^#!/bin/bash' -- hack test .ci)
   shellcheck -x -S warning "${scripts[@]}" || failed=1
