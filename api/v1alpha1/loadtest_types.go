@@ -363,7 +363,7 @@ type Rate struct {
 }
 
 // EndsByCount reports whether the stage ends on each shard when the shard has sent its share. The slots of such a
-// stage have no due times, so its remaining slots cannot be distributed again.
+// stage have no scheduled times, so its remaining slots cannot be distributed again.
 func (r *Rate) EndsByCount() bool { return r.ClosedLoop != nil && r.Requests != nil }
 
 // ClosedLoop is the mode in which requests wait for streams and not for scheduled times. It has no fields: {}.
