@@ -2,44 +2,46 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// HTTP2 has the settings of HTTP/2 connections (RFC 9113, RFC 7541). The sizes are in octets. Server push is always
-// off.
+// HTTP2 controls the HTTP/2 connections of a target (RFC 9113, RFC 7541). Sizes are in octets. Server push is
+// always off.
 type HTTP2 struct {
-	// headerTableSize is announced as SETTINGS_HEADER_TABLE_SIZE: how much the peer's header
-	// compression may remember. 0 to 16777216; 0 means that it indexes nothing. Default 4096.
+	// headerTableSize is the size in octets of the dynamic table with which the runner decodes headers. The runner
+	// sends this size as SETTINGS_HEADER_TABLE_SIZE. Default: 4096. Bounds: 0 to 16777216. With 0 the target does
+	// not index headers.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16777216
 	HeaderTableSize *int32 `json:"headerTableSize,omitempty"`
-	// encoderTableSize bounds the same of our own header compression, 0 to 16777216; what the
-	// peer announces bounds it too. 0 means that nothing is indexed. More than 4096 is never
-	// used. Default 4096.
+	// encoderTableSize is the largest size in octets of the dynamic table with which the runner encodes headers.
+	// The runner uses the smallest of this size, the SETTINGS_HEADER_TABLE_SIZE of the target and 4096. Default:
+	// 4096. Bounds: 0 to 16777216. With 0 the runner does not index headers.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16777216
 	EncoderTableSize *int32 `json:"encoderTableSize,omitempty"`
-	// streamWindow is announced as SETTINGS_INITIAL_WINDOW_SIZE: how much of a response's body
-	// may be on its way, 1 to 2147483647. Bodies are read as they come, so it costs no memory; a
-	// small window makes the target wait, as a slow reader does. Default 4194304.
+	// streamWindow is the number of octets of a response body that the target may send before the runner extends
+	// the window. The runner sends this number as SETTINGS_INITIAL_WINDOW_SIZE. A small window makes the target
+	// wait, as a slow reader does. The window takes no memory, because the runner reads bodies as they arrive.
+	// Default: 4194304. Bounds: 1 to 2147483647.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=2147483647
 	StreamWindow *int32 `json:"streamWindow,omitempty"`
-	// connectionWindow is the same for all streams of a connection together, 65535 (which RFC
-	// 9113 6.9.2 gives every connection) to 2147483647. Default 16777216.
+	// connectionWindow is the same number for all streams of a connection together. Default: 16777216. Bounds:
+	// 65535, the initial window of each connection (RFC 9113 6.9.2), to 2147483647.
 	// +optional
 	// +kubebuilder:validation:Minimum=65535
 	// +kubebuilder:validation:Maximum=2147483647
 	ConnectionWindow *int32 `json:"connectionWindow,omitempty"`
-	// maxFrameSize is announced as SETTINGS_MAX_FRAME_SIZE: the largest frame that the peer may
-	// send, 16384 to 16777215. Default 16384.
+	// maxFrameSize is the size in octets of the largest frame that the target may send. The runner sends this size
+	// as SETTINGS_MAX_FRAME_SIZE. Default: 16384. Bounds: 16384 to 16777215.
 	// +optional
 	// +kubebuilder:validation:Minimum=16384
 	// +kubebuilder:validation:Maximum=16777215
 	MaxFrameSize *int32 `json:"maxFrameSize,omitempty"`
-	// pingInterval sends a PING on a connection that has received nothing for so long, and closes
-	// it when it receives nothing in the next interval either; its requests are counted as
-	// connectionLost. At least 100ms and at most 1h. Default: no PINGs.
+	// pingInterval is how long a connection can receive nothing before the runner sends a PING. If the connection
+	// receives nothing in the next interval either, the runner closes the connection and counts its requests as
+	// connectionLost. Default: the runner sends no PINGs. Bounds: 100ms to 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -49,44 +51,44 @@ type HTTP2 struct {
 	PingInterval *metav1.Duration `json:"pingInterval,omitempty"`
 }
 
-// HTTP1 is how HTTP/1.1 connections are used (RFC 9112).
+// HTTP1 controls the HTTP/1.1 connections of a target (RFC 9112).
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.pipeline) || self.pipeline == 1 || !has(self.keepAlive) || self.keepAlive",message="pipeline needs keepAlive: without it a connection carries one request"
 type HTTP1 struct {
-	// pipeline is the number of requests in flight on one connection, 1 to 64. Above 1, requests are sent before the
-	// responses to earlier ones arrive. Responses arrive in the same order (RFC 9112 9.3.2), so a slow one delays the
-	// next ones. Default 1: no pipelining.
+	// pipeline is the number of requests in flight on one connection. Above 1, the runner sends requests before
+	// earlier responses have arrived. The target must send the responses in the order of the requests (RFC 9112
+	// 9.3.2), so a slow response delays those after it. Default: 1, no pipelining. Bounds: 1 to 64.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
 	Pipeline int32 `json:"pipeline,omitempty"`
-	// keepAlive uses a connection for many requests. Without it each request has a connection of
-	// its own, closed after the response; connections is then how many are open at a time.
-	// Default true.
+	// keepAlive lets a connection carry many requests. If false, the runner opens a connection for each request
+	// and closes the connection after the response. In this case the field connections of the target is the number
+	// of connections that are open at a time. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	KeepAlive *bool `json:"keepAlive,omitempty"`
 }
 
-// Connecting is how connections are opened, given up and replaced.
+// Connecting controls how the runner opens, closes and replaces connections.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.failbackInterval) || !has(self.failover) || self.failover",message="failbackInterval needs failover: without it a connection never leaves its own url"
 // +kubebuilder:validation:XValidation:rule="!has(self.open) || self.open != 'OnDemand' || !has(self.ramp)",message="ramp is not possible with open OnDemand: requests decide when connections are opened"
 type Connecting struct {
 	// open is when the runner opens connections. AtStart opens all connections before the load starts, and opens a
-	// connection that has ended again. OnDemand opens a connection when a request waits for it, and does not open
-	// it again until the next request waits. Default AtStart.
+	// connection again after it ended. OnDemand opens a connection when a request waits for it. After the
+	// connection ended, OnDemand opens it again when the next request waits. Default: AtStart.
 	// +optional
 	// +kubebuilder:default=AtStart
 	Open ConnectionOpening `json:"open,omitempty"`
-	// ramp opens the connections little by little. The test starts when all are open, so the ramp is not part of a
-	// stage. Default: all at once.
+	// ramp opens the connections gradually. The test starts when all connections are open, so the ramp does not
+	// take time from a stage. Default: the runner opens all connections at once.
 	// +optional
 	Ramp *ConnectionRamp `json:"ramp,omitempty"`
-	// maxAge retires a connection when it is so old: it takes no more requests, another is opened
-	// in its place, and it closes when its last response has come. Greater than 0 and at most
-	// 720h. Default: never.
+	// maxAge is the age at which the runner retires a connection. A retired connection takes no more requests, and
+	// the runner opens another one in its place. The runner closes the retired connection after its last response.
+	// Default: no limit. Bounds: greater than 0, at most 720h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -94,16 +96,16 @@ type Connecting struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('720h')",message="must be greater than 0 and at most 720h"
 	MaxAge *metav1.Duration `json:"maxAge,omitempty"`
-	// maxRequests retires a connection, as maxAge does, when it has carried so many requests, 1
-	// to 10^12. Default: never, but that an HTTP/2 connection is replaced before its stream ids
-	// run out, at 2^30.
+	// maxRequests is the number of requests after which the runner retires a connection, as with maxAge. Default:
+	// no limit for HTTP/1.1; for HTTP/2 the runner replaces a connection before its stream identifiers run out,
+	// after 2^30 requests. Bounds: 1 to 10^12.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000
 	MaxRequests *int64 `json:"maxRequests,omitempty"`
-	// inactivityTimeout closes a connection that has requests in flight and has received nothing
-	// for so long; they are counted as connectionLost, and another connection takes its place.
-	// Greater than 0 and at most 1h. Default: never; each request has its own timeout anyway.
+	// inactivityTimeout is how long a connection with requests in flight can receive nothing. Then the runner
+	// closes the connection, counts these requests as connectionLost and opens another connection. Default: no
+	// limit; each request has a timeout of its own. Bounds: greater than 0, at most 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -111,10 +113,10 @@ type Connecting struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	InactivityTimeout *metav1.Duration `json:"inactivityTimeout,omitempty"`
-	// localAddresses are up to 256 IP addresses to connect from: connection k of the test from
-	// entry k modulo their number. An address has some 28000 ports for connections to one address
-	// and port of a target; more connections need more addresses. Each must be one of the
-	// runner's own. Default: the system's choice.
+	// localAddresses are the IP addresses from which the runner connects. Connection k of the test uses entry k
+	// modulo the number of entries. An address has about 28000 ports for connections to one address and port of a
+	// target, so more connections need more addresses. Each address must be an address of the runner. Default: the
+	// system chooses. Bounds: at most 256 entries, without zones.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -122,14 +124,15 @@ type Connecting struct {
 	// +kubebuilder:validation:items:MaxLength=45
 	// +kubebuilder:validation:XValidation:rule="self.all(a, isIP(a))",message="must be IP addresses, without a zone"
 	LocalAddresses []string `json:"localAddresses,omitempty"`
-	// failover connects to the next of the target's urls after every failure: the url of a connection cannot be
-	// reached, or its server breaks the protocol or answers nothing. Default true; of no effect on a target
-	// with one url.
+	// failover lets a connection use the next of the target's urls after each failure. A failure is a url that the
+	// runner cannot reach, or a server that breaks the protocol or does not answer. Default: true. With one url,
+	// failover has no effect.
 	// +optional
 	// +kubebuilder:default=true
 	Failover *bool `json:"failover,omitempty"`
-	// failbackInterval is how often a connection that has failed over tries its own url again, by a second
-	// connection; it returns when that one is open and, over HTTP/2, answered. Greater than 0 and at most 1h. Default 5s.
+	// failbackInterval is how often a connection that has failed over tries its own url again. The runner opens a
+	// second connection for this. The second connection replaces the first one when it is open and, over HTTP/2,
+	// the server has answered. Default: 5s. Bounds: greater than 0, at most 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -139,7 +142,7 @@ type Connecting struct {
 	FailbackInterval *metav1.Duration `json:"failbackInterval,omitempty"`
 }
 
-// ConnectionOpening is when connections are opened.
+// ConnectionOpening is when the runner opens connections.
 //
 // +kubebuilder:validation:Enum=AtStart;OnDemand
 type ConnectionOpening string
@@ -150,14 +153,14 @@ const (
 	OpenOnDemand ConnectionOpening = "OnDemand"
 )
 
-// ConnectionRamp opens so many connections in each period, over all shards.
+// ConnectionRamp is a number of connections and the period in which the runners open them.
 type ConnectionRamp struct {
-	// connections opened in each period, 1 to 1000000.
+	// connections is the number of connections that all shards together open in each period. Bounds: 1 to 1000000.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Connections int32 `json:"connections"`
-	// period is greater than 0 and at most 1h. Default 1s.
+	// period is the length of a period. Default: 1s. Bounds: greater than 0, at most 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1

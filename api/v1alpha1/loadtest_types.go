@@ -213,8 +213,7 @@ const (
 	ProtocolH2C Protocol = "h2c"
 )
 
-// Target is a service under load: where it is, how it is spoken to, and over how many
-// connections.
+// Target is a server under load: its URL, the protocol and the connections.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.urls)",message="exactly one of url and urls is needed"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !(has(self.url) ? self.url.startsWith('http:') : has(self.urls) && self.urls.exists(u, u.startsWith('http:')))",message="tls needs an https url",fieldPath=".tls"
@@ -222,26 +221,25 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.http2) || !has(self.protocol) || self.protocol != 'http1'",message="http2 is not possible where only HTTP/1.1 is spoken",fieldPath=".http2"
 // +kubebuilder:validation:XValidation:rule="!has(self.http1) || !has(self.protocol) || !(self.protocol in ['h2', 'h2c'])",message="http1 is not possible where only HTTP/2 is spoken",fieldPath=".http1"
 type Target struct {
-	// name is how chains refer to this target: lower-case letters, digits and -, at most 50
-	// characters.
+	// name is the name of the target. Chains refer to it. Bounds: at most 50 lower-case letters, digits and -.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// url is the base of all requests: http:// or https://, a host name or IP address (IPv6 in
-	// brackets), an optional port (default 80 or 443) and an optional path, which is put before
-	// the path of each template that does not begin with a capture. No user, query or fragment.
-	// After the scheme ${name} inserts a variable that has one value on a runner: env, perShard
-	// or constant, or one of scope global; $$ is one dollar sign.
-	// Exactly one of url and urls is needed.
+	// url is the base URL of all requests. It has the scheme http:// or https://, a host name or IP address (IPv6
+	// in brackets), an optional port and an optional path. It must not have a user, a query or a fragment. The
+	// runner puts the path of the URL before the path of each template, unless that starts with a capture. After
+	// the scheme, ${name} inserts a variable that has one value on a runner: env, perShard, constant, or a
+	// variable with scope Global. $$ is a dollar sign. Default of the port: 80 or 443. Bounds: at most 2048
+	// characters. Set exactly one of url and urls.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url,omitempty"`
-	// urls are a load-share group of 1 to 256 URLs, each as in url: connection k of the test
-	// goes to entry k modulo their number. All have the same scheme. A step of a chain goes to
-	// any of them, so they must share their state.
+	// urls are the base URLs of a group of servers that share the load. Connection k of the test uses entry k
+	// modulo the number of entries. All entries must have the same scheme. A step of a chain can use any
+	// connection, so the servers must share their state. Bounds: 1 to 256 entries, each as in url.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -249,35 +247,37 @@ type Target struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=2048
 	URLs []string `json:"urls,omitempty"`
-	// connectTo is dialled instead of the URL's host and port: host:port, or unix:/path of a
-	// socket (at most 107 bytes of path). The authority that requests carry stays the URL's.
-	// Default: the URL's host and port.
+	// connectTo is the address to which the runner connects in place of the host and port of the URL: host:port,
+	// or unix:/path of a socket. Requests still carry the authority of the URL. Default: the host and port of the
+	// URL. Bounds: at most 2048 characters, and 107 bytes for the path of a socket.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	ConnectTo string `json:"connectTo,omitempty"`
-	// protocol is Auto, http1, h2 (over TLS, needs https) or h2c (without TLS and with prior
-	// knowledge, needs http). Default Auto: https by ALPN, http as h2c.
+	// protocol is the protocol of the target. Auto uses ALPN with https and h2c with http. http1 is HTTP/1.1. h2
+	// is HTTP/2 over TLS and needs https. h2c is HTTP/2 without TLS, with prior knowledge, and needs http.
+	// Default: Auto.
 	// +optional
 	// +kubebuilder:default=Auto
 	Protocol Protocol `json:"protocol,omitempty"`
-	// connections is the number of connections over all shards, split among them so that the
-	// sum is exact and two shards differ by one at most. At least one for each shard, at most
-	// 1000000. All are opened before the test starts. Default: one for each shard.
+	// connections is the number of connections of all shards together. Each shard gets an exact share: two shards
+	// differ by at most one connection. The runner opens all connections before the test starts, unless
+	// connecting.open is OnDemand. Default: one for each shard. Bounds: one for each shard to 1000000.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Connections *int32 `json:"connections,omitempty"`
-	// maxConcurrentStreams bounds the requests in flight on one connection, 1 to 100000; a smaller limit in the
-	// peer's SETTINGS wins. A request without a free stream waits, and its waiting time counts in the response time.
-	// With HTTP/1.1 it is 1, or the value of http1.pipeline. Default 100.
+	// maxConcurrentStreams is the largest number of requests in flight on one connection. A smaller
+	// SETTINGS_MAX_CONCURRENT_STREAMS of the target takes precedence. If no stream is free, a request waits, and
+	// the wait is part of its response time. HTTP/1.1 uses http1.pipeline instead. Default: 100. Bounds: 1 to
+	// 100000.
 	// +optional
 	// +kubebuilder:default=100
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	MaxConcurrentStreams int32 `json:"maxConcurrentStreams,omitempty"`
-	// connectTimeout bounds the opening of one connection: name resolution, dialling, TLS
-	// handshake and the peer's first SETTINGS together. Greater than 0 and at most 1h. Default 5s.
+	// connectTimeout is the timeout for opening one connection. It includes name resolution, the TCP connection,
+	// the TLS handshake and the first SETTINGS of the target. Default: 5s. Bounds: greater than 0, at most 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -285,56 +285,58 @@ type Target struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	ConnectTimeout *metav1.Duration `json:"connectTimeout,omitempty"`
-	// tls is how connections are secured; only with an https url. Default: as the empty object,
-	// which verifies the peer's certificate by the system's authorities.
+	// tls controls how the runner secures connections. It needs an https url. Default: an empty object; the runner
+	// verifies the certificate of the target with the authorities of the system.
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
-	// http2 has the settings of HTTP/2 connections; not allowed with protocol http1.
+	// http2 controls HTTP/2 connections. It is not allowed when the target uses only HTTP/1.1. Default: the
+	// defaults of its fields.
 	// +optional
 	HTTP2 *HTTP2 `json:"http2,omitempty"`
-	// http1 is how HTTP/1.1 connections are used; only where HTTP/1.1 may be spoken: protocol
-	// http1, or Auto with an https url.
+	// http1 controls HTTP/1.1 connections. It is not allowed when the target uses only HTTP/2. Default: the
+	// defaults of its fields.
 	// +optional
 	HTTP1 *HTTP1 `json:"http1,omitempty"`
-	// auth makes the authorization field of all requests to this target whose template has none.
-	// Default: none is sent.
+	// auth is the source of the authorization header. The runner adds the header to each request to this target
+	// whose template does not set one. Default: the runner adds no header.
 	// +optional
 	Auth *Auth `json:"auth,omitempty"`
-	// followAuthority opens connections to another authority when a captured location, or another
-	// captured value that a path begins with, is an absolute URL that names it, as many as to this
-	// target, and sends the requests whose path begins with that capture there. At most 64 of them are followed on each worker; scheme and
-	// all else are as for this target, but the authorization of auth is not sent there. Default
-	// false: of an absolute URL the path and query are taken, and the request goes to this target.
+	// followAuthority lets requests follow an absolute URL to another authority. If the path of a request starts
+	// with a capture, such as the location of a response, and the captured value is an absolute URL, the runner
+	// connects to the authority of that URL and sends the request there. The scheme must be that of this target.
+	// The runner opens as many connections as to this target, uses the same settings and does not send the
+	// authorization of auth. Default: false; the runner takes the path and query of the URL and sends the request
+	// to this target. Bounds: each worker follows at most 64 authorities.
 	// +optional
 	FollowAuthority bool `json:"followAuthority,omitempty"`
-	// connecting is how connections are opened, given up and replaced.
+	// connecting controls how the runner opens, closes and replaces connections. Default: the defaults of its
+	// fields.
 	// +optional
 	Connecting *Connecting `json:"connecting,omitempty"`
 }
 
-// Rate is a stage of the load: exactly one mode (requestsPerSecond, requestsPer or
-// closedLoop) and at least one bound (duration, requests). With both bounds the stage ends
-// at whichever is reached first.
+// Rate is a stage of the load. Set exactly one mode (requestsPerSecond, requestsPer or closedLoop) and at
+// least one bound (duration or requests). With both bounds, the stage ends when it reaches the first of them.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.requestsPerSecond), has(self.requestsPer), has(self.closedLoop)].filter(x, x).size() == 1",message="exactly one of requestsPerSecond, requestsPer and closedLoop is needed"
 // +kubebuilder:validation:XValidation:rule="has(self.duration) || has(self.requests)",message="duration, requests or both are needed"
 type Rate struct {
-	// name is the stage's name in results: lower-case letters, digits and -, at most 50
-	// characters; no other stage may have it.
+	// name is the name of the stage in results. It must be unique among the stages. Bounds: at most 50 lower-case
+	// letters, digits and -.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// requestsPerSecond is the arrival rate of requests over all shards, 1 to 100000000; each
-	// step of a chain counts. Requests come due evenly spaced, whether or not earlier ones were
-	// answered (an open loop), and response times count from the instant a request was due.
+	// requestsPerSecond is the arrival rate of requests, in requests per second over all shards. Each step of a
+	// chain counts. The scheduled times of requests are evenly spaced and do not depend on earlier responses (open
+	// loop). Response times start at the scheduled time. Bounds: 1 to 100000000.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	RequestsPerSecond *int64 `json:"requestsPerSecond,omitempty"`
-	// requestsPer is an arrival rate given as a count and a period, for rates below one per second and for rates that
-	// are not a whole number.
+	// requestsPer is an arrival rate as a count and a period. Use it for rates below one request per second, and
+	// for rates that are not whole numbers.
 	// +optional
 	RequestsPer *RequestsPer `json:"requestsPer,omitempty"`
 	// closedLoop makes the stage a closed loop: the runner sends a request whenever a stream is free. Up to
@@ -343,7 +345,8 @@ type Rate struct {
 	// only value.
 	// +optional
 	ClosedLoop *ClosedLoop `json:"closedLoop,omitempty"`
-	// duration bounds the stage. Greater than 0 and at most 720h (30 days).
+	// duration is the length of the stage. Default: no limit; then requests must be set. Bounds: greater than 0,
+	// at most 720h (30 days).
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -351,13 +354,14 @@ type Rate struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('720h')",message="must be greater than 0 and at most 720h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
-	// requests bounds the stage: the number of requests over all shards, 1 to 10^12.
+	// requests is the number of requests of the stage over all shards. Default: no limit; then duration must be
+	// set. Bounds: 1 to 10^12.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000
 	Requests *int64 `json:"requests,omitempty"`
-	// warmUp keeps the stage's requests out of every result but warmUp.sent. Warm-up stages come
-	// before all others. Default false.
+	// warmUp makes the stage a warm-up. Results count its requests in warmUpSent only. Warm-up stages must be
+	// before all other stages. Default: false.
 	// +optional
 	WarmUp bool `json:"warmUp,omitempty"`
 }
@@ -369,15 +373,15 @@ func (r *Rate) EndsByCount() bool { return r.ClosedLoop != nil && r.Requests != 
 // ClosedLoop is the mode in which requests wait for streams and not for scheduled times. It has no fields: {}.
 type ClosedLoop struct{}
 
-// RequestsPer is a rate as a count and a period: {count: 1, period: 1m} is one a minute. The
-// requests are evenly spaced within the period.
+// RequestsPer is an arrival rate as a count and a period: {count: 1, period: 1m} is one request per minute.
+// The scheduled times are evenly spaced within the period.
 type RequestsPer struct {
-	// count of requests in each period, over all shards, 1 to 100000000.
+	// count is the number of requests in each period, over all shards. Bounds: 1 to 100000000.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	Count int64 `json:"count"`
-	// period is at least 1s and at most 24h.
+	// period is the length of a period. Bounds: 1s to 24h.
 	// +required
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1

@@ -1,73 +1,76 @@
 package v1alpha1
 
-// TLS is how the connections to a target are secured.
+// TLS controls how the runner secures connections to a target.
 //
-// A LoadTest contains no secrets: it names keys and certificates. The kubelet puts them into the runner pods; the
-// operator does not read them. They must be in the LoadTest's namespace and be there when the pods start.
+// Keys and certificates are references, so a user who can read the LoadTest cannot read them. The kubelet
+// mounts them into the runner pods; the operator does not read them. The objects must be in the namespace of
+// the LoadTest, and must exist before the pods can start.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.minVersion) || !has(self.maxVersion) || self.minVersion <= self.maxVersion",message="minVersion must not be above maxVersion"
 // +kubebuilder:validation:XValidation:rule="!has(self.cipherSuites) || self.cipherSuites.size() == 0 || !has(self.minVersion) || self.minVersion == '1.2'",message="cipherSuites are those of TLS 1.2, which minVersion 1.3 excludes"
 type TLS struct {
-	// serverName is the name that the peer's certificate must have. Runners send it as SNI (RFC 6066 3) unless it is
-	// an IP address; at most 253 characters. Default: the host of the url, also when connectTo dials another one.
+	// serverName is the name that the certificate of the target must have. The runner also sends the name as SNI
+	// (RFC 6066 3), unless it is an IP address. Default: the host of the url, also with connectTo. Bounds: at most
+	// 253 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ServerName string `json:"serverName,omitempty"`
-	// insecureSkipVerify accepts any certificate for any name, so an attacker between the runner and the target could
-	// answer instead of the target. Default false.
+	// insecureSkipVerify accepts any certificate for any name. Another server between the runner and the target
+	// could then answer in place of the target. Default: false.
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
-	// ca are the certificates of the authorities to trust, in place of the system's. Default: the
-	// system's; the image of the runner has the public ones that Mozilla trusts, as of its build.
+	// ca is the source of the certificate authorities that the runner trusts. They replace those of the system.
+	// Default: the authorities of the system; the image of the runner contains the public ones that Mozilla
+	// trusted when the image was built.
 	// +optional
 	CA *CertificateAuthority `json:"ca,omitempty"`
-	// certificate is what the runners show when the peer asks for a client certificate (mutual
-	// TLS). Default: none.
+	// certificate is the source of the client certificate that the runner sends if the target requests one (mutual
+	// TLS). Default: the runner has no client certificate.
 	// +optional
 	Certificate *ClientCertificate `json:"certificate,omitempty"`
-	// minVersion is the lowest version that is accepted, 1.2 or 1.3. Default 1.2: the older ones
-	// are deprecated (RFC 8996).
+	// minVersion is the lowest TLS version that the runner accepts. Allowed: "1.2" and "1.3". Default: "1.2".
+	// Older versions are deprecated (RFC 8996).
 	// +optional
 	// +kubebuilder:default="1.2"
 	MinVersion TLSVersion `json:"minVersion,omitempty"`
-	// maxVersion is the highest version that is offered, 1.2 or 1.3. Default 1.3.
+	// maxVersion is the highest TLS version that the runner offers. Allowed: "1.2" and "1.3". Default: "1.3".
+	// maxVersion must not be below minVersion.
 	// +optional
 	// +kubebuilder:default="1.3"
 	MaxVersion TLSVersion `json:"maxVersion,omitempty"`
-	// cipherSuites are the suites that are offered for TLS 1.2, by their IANA names such as
-	// TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, up to 32 of them. Go's order is used, not the
-	// list's. Those of TLS 1.3 cannot be chosen. Default: Go's choice.
+	// cipherSuites are the IANA names of the cipher suites that the runner offers for TLS 1.2, such as
+	// TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256. The order has no effect: Go determines the preference. You cannot
+	// choose the suites of TLS 1.3. Default: Go's choice. Bounds: at most 32 entries.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=64
 	// +kubebuilder:validation:items:Pattern=`^TLS_[A-Z0-9_]+$`
 	CipherSuites []string `json:"cipherSuites,omitempty"`
-	// curves are the groups for the key exchange that are offered: X25519MLKEM768, X25519,
-	// secp256r1 (or P-256), secp384r1 (or P-384), secp521r1 (or P-521). Go's order is used, not
-	// the list's. Default: Go's choice.
+	// curves are the groups that the runner offers for the key exchange: X25519MLKEM768, X25519, secp256r1 (or
+	// P-256), secp384r1 (or P-384), secp521r1 (or P-521). The order has no effect: Go determines the preference.
+	// Default: Go's choice. Bounds: at most 8 entries.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:Enum=X25519MLKEM768;X25519;secp256r1;secp384r1;secp521r1;P-256;P-384;P-521
 	Curves []string `json:"curves,omitempty"`
-	// alpn are the protocols that are offered (RFC 7301), the most wanted first: h2, http/1.1 or
-	// both. It goes with protocol Auto only; the others offer what they speak. Default: h2, then
-	// http/1.1.
+	// alpn are the protocols that the runner offers (RFC 7301), in order of preference: h2, http/1.1 or both. alpn
+	// needs protocol Auto; h2 and http1 offer one protocol each. Default: h2, then http/1.1.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	// +kubebuilder:validation:items:Enum=h2;http/1.1
 	ALPN []string `json:"alpn,omitempty"`
-	// sessionResumption offers the session of an earlier connection, which spares both sides the
-	// most of a handshake (RFC 8446 2.2). Default false: each connection costs the target a whole
-	// handshake, as the first one of each of its users does.
+	// sessionResumption offers the TLS session of an earlier connection, which avoids most of a handshake (RFC
+	// 8446 2.2). Default: false; each connection makes a full handshake, as the first connection of each user
+	// does.
 	// +optional
 	SessionResumption bool `json:"sessionResumption,omitempty"`
 }
 
-// TLSVersion is a version of TLS.
+// TLSVersion is a TLS version.
 //
 // +kubebuilder:validation:Enum="1.2";"1.3"
 type TLSVersion string
@@ -79,37 +82,39 @@ const (
 	TLS13 TLSVersion = "1.3"
 )
 
-// CertificateAuthority is where the certificates to trust are, in PEM, one after another. It has exactly one field.
+// CertificateAuthority is the source of certificates to trust, as PEM blocks one after another. Set exactly
+// one field.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1
 type CertificateAuthority struct {
-	// configMapKeyRef holds them under a key.
+	// configMapKeyRef is the key of a ConfigMap that contains the certificates.
 	// +optional
 	ConfigMapKeyRef *KeySelector `json:"configMapKeyRef,omitempty"`
-	// secretKeyRef holds them under a key; nothing else of it is mounted.
+	// secretKeyRef is the key of a Secret that contains the certificates. The kubelet mounts no other key of the
+	// Secret.
 	// +optional
 	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
-	// file is their path where the runner runs: in its container, which needs a volume by
-	// runner.podTemplate then, or on the machine of the command line. At most 4096 characters.
+	// file is the path of the certificates. In a cluster it is a path in the container of the runner, on a volume
+	// of runner.podTemplate. On the command line it is a path on the machine. Bounds: at most 4096 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	File string `json:"file,omitempty"`
 }
 
-// KeySelector is a key of a ConfigMap or a Secret in the LoadTest's namespace. Both must exist
-// before the runner pods can start.
+// KeySelector is a key of a ConfigMap or a Secret in the namespace of the LoadTest. The object and the key
+// must exist before the runner pods can start.
 type KeySelector struct {
-	// name of the object.
+	// name is the name of the object. Bounds: at most 253 lower-case letters, digits, - and dots.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// key in its data: letters, digits, -, _ and dots, of which it must not begin with two.
-	// Default ca.crt, which is where cert-manager and Kubernetes itself put certificates of
-	// authorities.
+	// key is the key in the data of the object. Default: ca.crt, the key that cert-manager and Kubernetes use for
+	// certificates of authorities. Bounds: at most 253 letters, digits, -, _ and dots. The key must not start with
+	// two dots.
 	// +optional
 	// +kubebuilder:default="ca.crt"
 	// +kubebuilder:validation:MinLength=1
@@ -118,23 +123,24 @@ type KeySelector struct {
 	Key string `json:"key,omitempty"`
 }
 
-// ClientCertificate is where the runners' certificate and its key are. It has exactly one field.
+// ClientCertificate is the source of the client certificate and its private key. Set exactly one field.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1
 type ClientCertificate struct {
-	// secretRef is a Secret of type kubernetes.io/tls: tls.crt is the certificate and the chain above it,
-	// tls.key its private key.
+	// secretRef is a Secret of type kubernetes.io/tls. Its key tls.crt contains the certificate, followed by the
+	// intermediate certificates. Its key tls.key contains the private key.
 	// +optional
 	SecretRef *SecretReference `json:"secretRef,omitempty"`
-	// files are paths where the runner runs, as in ca.file.
+	// files are the paths of the certificate and the private key. In a cluster they are paths in the container of
+	// the runner; on the command line they are paths on the machine.
 	// +optional
 	Files *CertificateFiles `json:"files,omitempty"`
 }
 
-// SecretReference is a Secret in the LoadTest's namespace.
+// SecretReference is a Secret in the namespace of the LoadTest.
 type SecretReference struct {
-	// name of the Secret.
+	// name is the name of the Secret. Bounds: at most 253 lower-case letters, digits, - and dots.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -142,14 +148,15 @@ type SecretReference struct {
 	Name string `json:"name"`
 }
 
-// CertificateFiles are a certificate and its key, each PEM.
+// CertificateFiles are the paths of a certificate and its private key, both in PEM.
 type CertificateFiles struct {
-	// certificate is the path of the certificate and the chain above it, at most 4096 characters.
+	// certificate is the path of the certificate, followed in the file by the intermediate certificates. Bounds:
+	// at most 4096 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Certificate string `json:"certificate"`
-	// key is the path of the private key, not encrypted, at most 4096 characters.
+	// key is the path of the private key. The key must not be encrypted. Bounds: at most 4096 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096

@@ -2,21 +2,22 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Variable is a source of values. A chain instance draws one value of each variable that it uses
-// when it begins and keeps it for all its steps; scope says otherwise. Exactly one of the fields
-// that say what it is (range to constant) is needed.
+// Variable is a source of values. Set exactly one of range, list, csv, random, uuid, counter, timestamp, env,
+// perShard and constant. A chain instance draws one value of each variable that it uses, and keeps the value
+// for all its steps. scope changes this.
 //
-// The values of range, list and csv are split: each worker of each shard has its own values, so that a value is used
-// twice only after a worker has used all its values. A sequence with fewer values than workers cannot be split, and
-// each worker uses all values.
+// The runners split the values of range, list and csv: each worker of each shard gets its own values. So a
+// value is used twice only after a worker has used all its values. A sequence with fewer values than workers
+// cannot be split, and each worker uses all values.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.range), has(self.list), has(self.csv), has(self.random), has(self.uuid), has(self.counter), has(self.timestamp), has(self.env), has(self.perShard), has(self.constant)].filter(x, x).size() == 1",message="exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"
 // +kubebuilder:validation:XValidation:rule="has(self.range) || has(self.list) || has(self.csv) || ((!has(self.order) || self.order == 'Sequential') && (!has(self.atEnd) || self.atEnd == 'Wrap'))",message="order and atEnd go with range, list and csv"
 // +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope == 'Instance' || !(has(self.env) || has(self.perShard) || has(self.constant))",message="env, perShard and constant have one value and no scope"
 // +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope != 'Global' || !has(self.timestamp)",message="a timestamp cannot be Global: runners have no clock in common",fieldPath=".scope"
 type Variable struct {
-	// name is how templates refer to it: ${name}, or ${name.column} for csv. Letters, digits and
-	// _, not beginning with a digit, at most 50 characters. A capture must not have the same name.
+	// name is the name of the variable. A template inserts the value with ${name}, or with ${name.column} for csv.
+	// A capture must not have the same name. Bounds: at most 50 letters, digits and _; the first character must
+	// not be a digit.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
@@ -24,19 +25,20 @@ type Variable struct {
 	Name string `json:"name"`
 	// scope is how often the runner draws a value. Instance is once for each chain instance. Step is once for each
 	// request. Worker is once for each worker thread. Global is once for the whole test, so all shards have the
-	// same value. Default Instance.
+	// same value. Default: Instance. env, perShard and constant have one value, so they do not allow another
+	// scope. timestamp does not allow Global.
 	// +optional
 	// +kubebuilder:default=Instance
 	Scope VariableScope `json:"scope,omitempty"`
-	// order is the order of the values of range, list and csv. Sequential is as written. Shuffled is each value once,
-	// in an order that seed decides. Random is any value of the whole sequence each time, so values repeat.
-	// Default Sequential.
+	// order is the order of the values of range, list and csv. Sequential is the order of the list. Shuffled is
+	// each value once, in an order that seed determines. Random is any value of the whole sequence each time, so
+	// values repeat. Default: Sequential.
 	// +optional
 	// +kubebuilder:default=Sequential
 	Order VariableOrder `json:"order,omitempty"`
-	// atEnd is what happens when a share of range, list or csv is used up. Wrap starts again with its first value.
-	// Stop starts no more instances of the chains that draw the variable; the test ends when no chain can start.
-	// Default Wrap.
+	// atEnd is what happens when a worker has used all its values of range, list or csv. Wrap starts again with
+	// the first value. Stop starts no more instances of the chains that use the variable. The test ends when no
+	// chain can start. Default: Wrap.
 	// +optional
 	// +kubebuilder:default=Wrap
 	AtEnd VariableEnd `json:"atEnd,omitempty"`
@@ -47,27 +49,27 @@ type Variable struct {
 	// list is a sequence of strings.
 	// +optional
 	List *ValueList `json:"list,omitempty"`
-	// csv is a table (RFC 4180): ${name.column} is a column of it, and all columns that an
-	// instance uses are of one row.
+	// csv is a sequence of rows of a table (RFC 4180). ${name.column} inserts a column. All columns that an
+	// instance uses are from the same row.
 	// +optional
 	CSV *CSV `json:"csv,omitempty"`
-	// random is an independent random value each time.
+	// random is an independent random value for each draw.
 	// +optional
 	Random *Random `json:"random,omitempty"`
-	// uuid is a random UUID each time (RFC 9562 5.4, version 4), in lower case.
+	// uuid is a random UUID for each draw (RFC 9562 5.4, version 4), in lower case. {} is its only value.
 	// +optional
 	UUID *UUID `json:"uuid,omitempty"`
-	// counter is a sequence of integers without an end; no value occurs twice in the test.
+	// counter is a sequence of integers without an end. A value does not occur twice in the test.
 	// +optional
 	Counter *Counter `json:"counter,omitempty"`
-	// timestamp is the time of the runner's clock when the value is drawn, in UTC.
+	// timestamp is the time of the runner's clock when the runner draws the value, in UTC.
 	// +optional
 	Timestamp *Timestamp `json:"timestamp,omitempty"`
-	// env is a variable of the environment of the runner pod, which runner.podTemplate may set, by the
-	// downward API for instance; for the command line that of the process.
+	// env is an environment variable of the runner. In a cluster runner.podTemplate can set it, for example with
+	// the downward API. On the command line it is an environment variable of the process.
 	// +optional
 	Env *Env `json:"env,omitempty"`
-	// perShard is a value for each shard: shard s, counted from 0, has entry s modulo their number.
+	// perShard is one value for each shard. Shard s, counted from 0, uses entry s modulo the number of entries.
 	// +optional
 	PerShard *ValueList `json:"perShard,omitempty"`
 	// constant is one value.
@@ -75,7 +77,7 @@ type Variable struct {
 	Constant *Constant `json:"constant,omitempty"`
 }
 
-// VariableScope says how often a value is drawn.
+// VariableScope is how often the runner draws a value.
 //
 // +kubebuilder:validation:Enum=Instance;Step;Worker;Global
 type VariableScope string
@@ -91,61 +93,61 @@ const (
 	ScopeGlobal VariableScope = "Global"
 )
 
-// VariableOrder is the order in which a sequence is gone through.
+// VariableOrder is the order of the values of a sequence.
 //
 // +kubebuilder:validation:Enum=Sequential;Shuffled;Random
 type VariableOrder string
 
 const (
-	// OrderSequential is as written.
+	// OrderSequential is the order of the list.
 	OrderSequential VariableOrder = "Sequential"
-	// OrderShuffled is each value once, in an order that the seed decides.
+	// OrderShuffled is each value once, in an order that the seed determines.
 	OrderShuffled VariableOrder = "Shuffled"
 	// OrderRandom is any value each time.
 	OrderRandom VariableOrder = "Random"
 )
 
-// VariableEnd says what happens when a sequence is used up.
+// VariableEnd is what happens when a worker has used all its values of a sequence.
 //
 // +kubebuilder:validation:Enum=Wrap;Stop
 type VariableEnd string
 
 const (
-	// EndWrap begins again.
+	// EndWrap starts again with the first value.
 	EndWrap VariableEnd = "Wrap"
-	// EndStop begins no more chain instances.
+	// EndStop starts no more chain instances.
 	EndStop VariableEnd = "Stop"
 )
 
-// IntegerRange is start, start+step, ... below end.
+// IntegerRange is the sequence start, start+step and so on, below end.
 //
 // +kubebuilder:validation:XValidation:rule="self.end > self.start",message="end must be greater than start"
 type IntegerRange struct {
-	// start is the first value, 0 to 10^18. Default 0.
+	// start is the first value. Default: 0. Bounds: 0 to 10^18.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000000000000000
 	Start int64 `json:"start"`
-	// end is exclusive: the first value that is not in the sequence any more. Greater than
-	// start, at most 10^18.
+	// end is the exclusive upper limit: all values are below end. Bounds: greater than start, at most 10^18.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000000
 	End int64 `json:"end"`
-	// step is the distance from one value to the next, 1 to 10^18. Default 1.
+	// step is the distance from one value to the next. Default: 1. Bounds: 1 to 10^18.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000000
 	Step int64 `json:"step,omitempty"`
-	// width pads each value with zeros on the left to this many digits, at most 19. It must not
-	// be smaller than the largest value has digits. Default 0: no padding.
+	// width is the number of digits to which zeros on the left extend each value. It must not be smaller than the
+	// number of digits of the largest value. Default: 0, no zeros. Bounds: 0 to 19.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=19
 	Width int32 `json:"width,omitempty"`
-	// format is decimal or hex, lower-case hexadecimal digits. Default decimal.
+	// format is how a value is written. Decimal is decimal digits. Hex is lower-case hexadecimal digits. Default:
+	// Decimal.
 	// +optional
 	// +kubebuilder:default=Decimal
 	// +kubebuilder:validation:Enum=Decimal;Hex
@@ -154,9 +156,9 @@ type IntegerRange struct {
 
 // ValueList is a list of strings.
 type ValueList struct {
-	// values are the strings, 1 to 4096 of at most 1024 characters each. They are inserted as
-	// they are: ${...} has no meaning in them. A value must be possible wherever a template
-	// inserts it, in a path or a header for instance.
+	// values are the strings. The runner inserts them unchanged: ${...} has no meaning in them. Each value must be
+	// allowed in each place where a template inserts it, for example in a path or a header. Bounds: 1 to 4096
+	// entries with at most 1024 characters each.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -165,31 +167,32 @@ type ValueList struct {
 	Values []string `json:"values"`
 }
 
-// CSV is a table (RFC 4180): fields in quotes may hold delimiters, line ends and doubled quotes. All
-// rows have the same number of fields; a byte order mark at the beginning is skipped. Exactly one of
-// configMapKeyRef, secretKeyRef, file and text is needed.
+// CSV is a table (RFC 4180). Quoted fields can contain delimiters, line ends and doubled quotes. All rows must
+// have the same number of fields. A byte order mark at the start has no effect. Set exactly one of
+// configMapKeyRef, secretKeyRef, file and text.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.configMapKeyRef), has(self.secretKeyRef), has(self.file), has(self.text)].filter(x, x).size() == 1",message="exactly one of configMapKeyRef, secretKeyRef, file and text is needed"
 type CSV struct {
-	// configMapKeyRef is a key of a ConfigMap.
+	// configMapKeyRef is the key of a ConfigMap that contains the table.
 	// +optional
 	ConfigMapKeyRef *KeyReference `json:"configMapKeyRef,omitempty"`
-	// secretKeyRef is a key of a Secret.
+	// secretKeyRef is the key of a Secret that contains the table.
 	// +optional
 	SecretKeyRef *KeyReference `json:"secretKeyRef,omitempty"`
-	// file is a path where the runner runs, as in bodyFrom.
+	// file is the path of the table. In a cluster it is a path in the container of the runner, on a volume of
+	// runner.podTemplate. On the command line it is a path on the machine. Bounds: at most 4096 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	File string `json:"file,omitempty"`
-	// text is the table itself, at most 65536 characters.
+	// text is the table itself. Bounds: 1 to 65536 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
 	Text string `json:"text,omitempty"`
-	// columns are the names of the columns, up to 256, when the table has no row of its own for
-	// them. A name has letters, digits, _ and -, and at most 50 characters. Default: the first row
-	// has the names.
+	// columns are the names of the columns, for a table whose first row does not contain them. Default: the first
+	// row contains the names. Bounds: at most 256 entries; each with 1 to 50 letters, digits, _ and -, and without
+	// - at the start.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -197,7 +200,8 @@ type CSV struct {
 	// +kubebuilder:validation:items:MaxLength=50
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_-]*$`
 	Columns []string `json:"columns,omitempty"`
-	// delimiter is the character between fields. It must not be a quote or a line end. Default a comma.
+	// delimiter is the character between two fields. It must not be a quote or a line end. Default: a comma.
+	// Bounds: 1 character.
 	// +optional
 	// +kubebuilder:default=","
 	// +kubebuilder:validation:MinLength=1
@@ -205,20 +209,20 @@ type CSV struct {
 	Delimiter string `json:"delimiter,omitempty"`
 }
 
-// Random is an independent value each time. Exactly one of its fields is needed.
+// Random is an independent random value for each draw. Set exactly one field.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.integer), has(self.hex), has(self.string), has(self.choice)].filter(x, x).size() == 1",message="exactly one of integer, hex, string and choice is needed"
 type Random struct {
-	// integer is uniform over a range.
+	// integer is an integer with uniform distribution.
 	// +optional
 	Integer *RandomInteger `json:"integer,omitempty"`
-	// hex is a number of lower-case hexadecimal digits.
+	// hex is a string of lower-case hexadecimal digits.
 	// +optional
 	Hex *RandomHex `json:"hex,omitempty"`
-	// string is a number of characters out of an alphabet.
+	// string is a string of characters of an alphabet.
 	// +optional
 	String *RandomString `json:"string,omitempty"`
-	// choice is one of several values, by weight: 1 to 256 of them.
+	// choice is one of several values, by weight. Bounds: 1 to 256 entries.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -226,46 +230,47 @@ type Random struct {
 	Choice []RandomChoice `json:"choice,omitempty"`
 }
 
-// RandomInteger is uniform over min to max, both included.
+// RandomInteger is an integer from min to max. Both limits are included, and all values are equally likely.
 //
 // +kubebuilder:validation:XValidation:rule="self.max >= self.min",message="max must not be below min"
 type RandomInteger struct {
-	// min is the smallest value, 0 to 10^18. Default 0.
+	// min is the smallest value. Default: 0. Bounds: 0 to 10^18.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000000000000000
 	Min int64 `json:"min"`
-	// max is the greatest value, at most 10^18.
+	// max is the largest value. Bounds: min to 10^18.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000000000000000
 	Max int64 `json:"max"`
-	// width pads with zeros on the left to this many digits, at most 19. Default 0: no padding.
+	// width is the number of digits to which zeros on the left extend each value. Default: 0, no zeros. Bounds: 0
+	// to 19.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=19
 	Width int32 `json:"width,omitempty"`
 }
 
-// RandomHex is a number of hexadecimal digits.
+// RandomHex is a string of hexadecimal digits.
 type RandomHex struct {
-	// length is the number of digits, 1 to 1024.
+	// length is the number of digits. Bounds: 1 to 1024.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Length int32 `json:"length"`
 }
 
-// RandomString is a number of characters.
+// RandomString is a string of random characters.
 type RandomString struct {
-	// length is the number of characters, 1 to 1024.
+	// length is the number of characters. Bounds: 1 to 1024.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Length int32 `json:"length"`
-	// alphabet is what they are chosen from, 1 to 128 printable ASCII characters. Default: letters
-	// and digits.
+	// alphabet is the characters from which the runner chooses. Default: ASCII letters and digits. Bounds: 1 to
+	// 128 printable ASCII characters.
 	// +optional
 	// +kubebuilder:default="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	// +kubebuilder:validation:MinLength=1
@@ -274,13 +279,14 @@ type RandomString struct {
 	Alphabet string `json:"alphabet,omitempty"`
 }
 
-// RandomChoice is a value that may be chosen.
+// RandomChoice is one of the values from which the runner chooses.
 type RandomChoice struct {
-	// value is inserted as it is, at most 1024 characters.
+	// value is the value, which the runner inserts unchanged. Bounds: at most 1024 characters.
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value"`
-	// weight among the others, 1 to 10000. Default 1.
+	// weight is how often the runner chooses the value, relative to the weights of the other values. Default: 1.
+	// Bounds: 1 to 10000.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -291,39 +297,40 @@ type RandomChoice struct {
 // UUID has no fields: {}.
 type UUID struct{}
 
-// Counter is start, start+step, ... Each worker takes the numbers of its own slots, so that none
-// occurs twice; with several workers they are not used in strict order.
+// Counter is the sequence start, start+step and so on. Each worker uses the numbers of its own slots, so a
+// number does not occur twice. With several workers the numbers are not in strict order.
 type Counter struct {
-	// start is the first value, 0 to 10^18. Default 0.
+	// start is the first value. Default: 0. Bounds: 0 to 10^18.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000000000000000
 	Start int64 `json:"start"`
-	// step is the distance from one value to the next, 1 to 1000000. Default 1.
+	// step is the distance from one value to the next. Default: 1. Bounds: 1 to 1000000.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Step int64 `json:"step,omitempty"`
-	// width pads with zeros on the left to this many digits, at most 19. Default 0: no padding.
+	// width is the number of digits to which zeros on the left extend each value. Default: 0, no zeros. Bounds: 0
+	// to 19.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=19
 	Width int32 `json:"width,omitempty"`
 }
 
-// Timestamp is an instant in UTC.
+// Timestamp is a time in UTC.
 type Timestamp struct {
 	// format is how the time is written. RFC3339 is 2006-01-02T15:04:05Z, the DateTime of 3GPP TS 29.571.
-	// RFC3339Milli is 2006-01-02T15:04:05.000Z. EpochSeconds and EpochMilliseconds count from 1970. IMFFixdate is
-	// the date of header fields (RFC 9110 5.6.7). Default RFC3339.
+	// RFC3339Milli is 2006-01-02T15:04:05.000Z. EpochSeconds and EpochMilliseconds are the time since 1970.
+	// IMFFixdate is the format of date headers (RFC 9110 5.6.7). Default: RFC3339.
 	// +optional
 	// +kubebuilder:default=RFC3339
 	// +kubebuilder:validation:Enum=RFC3339;RFC3339Milli;EpochSeconds;EpochMilliseconds;IMFFixdate
 	Format string `json:"format,omitempty"`
-	// offset is added to the time, such as 1h for an expiry; with a minus sign it is taken off. At
-	// most 8760h (a year) either way. Default 0s.
+	// offset is a duration that the runner adds to the time, such as 1h for an expiry. A negative offset gives an
+	// earlier time. Default: 0s. Bounds: -8760h to 8760h (one year).
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -333,31 +340,33 @@ type Timestamp struct {
 	Offset *metav1.Duration `json:"offset,omitempty"`
 }
 
-// Env is a variable of the environment.
+// Env is an environment variable.
 type Env struct {
-	// name of the variable, at most 256 characters.
+	// name is the name of the environment variable. Bounds: at most 256 letters, digits, -, _ and dots; the first
+	// character must not be a digit.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z][-._a-zA-Z0-9]*$`
 	Name string `json:"name"`
-	// default is the value if the environment variable is not set, at most 1024 characters. Without it, the runner
-	// does not become ready if the environment variable is not set.
+	// default is the value if the environment does not contain the variable. Default: no value; then the runner
+	// does not become ready without the variable. Bounds: at most 1024 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Default *string `json:"default,omitempty"`
 }
 
-// Constant is one value. It has exactly one field.
+// Constant is one value. Set exactly one field.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1
 type Constant struct {
-	// value is the value itself, at most 8192 characters. Everyone who may read the LoadTest can read it.
+	// value is the value itself. A user who can read the LoadTest can read the value. Bounds: at most 8192
+	// characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8192
 	Value *string `json:"value,omitempty"`
-	// valueFrom is where the value is. The runner removes a line end at its end.
+	// valueFrom is the source of the value. The runner removes a line end at the end of the value.
 	// +optional
 	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`
 }
