@@ -2,48 +2,49 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Phase is the state of a run in one word, for people. Programs read conditions: a phase is
-// derived from them and steers nothing.
+// Phase is the state of a run in one word, for people. The operator derives it from the conditions. Programs read
+// conditions, and the operator does not read the phase.
 //
 // +kubebuilder:validation:Enum=Pending;Invalid;Starting;Running;Suspended;Finishing;Completed;Stopped;Failed
 type Phase string
 
 const (
-	// PhasePending: accepted, no runner exists yet.
+	// PhasePending means that the operator accepted the test, and no runner exists yet.
 	PhasePending Phase = "Pending"
-	// PhaseInvalid: the plan cannot be made from the spec; PlanReady says why.
+	// PhaseInvalid means that the operator cannot compile the spec to a plan. Condition PlanReady says why.
 	PhaseInvalid Phase = "Invalid"
-	// PhaseStarting: runners are being created and open their connections.
+	// PhaseStarting means that the operator creates runners, and the runners open their connections.
 	PhaseStarting Phase = "Starting"
-	// PhaseRunning: load is being sent.
+	// PhaseRunning means that runners send the load.
 	PhaseRunning Phase = "Running"
-	// PhaseSuspended: spec.suspend keeps the test from starting, or pauses it.
+	// PhaseSuspended means that spec.suspend prevents the start of the test, or pauses it.
 	PhaseSuspended Phase = "Suspended"
-	// PhaseFinishing: the last request was sent; responses and results are being collected.
+	// PhaseFinishing means that the runners sent the last request. Runners wait for responses, and the operator
+	// collects the results.
 	PhaseFinishing Phase = "Finishing"
-	// PhaseCompleted: the plan was completed.
+	// PhaseCompleted means that the runners completed the plan.
 	PhaseCompleted Phase = "Completed"
-	// PhaseStopped: a user ended the test early; results are kept.
+	// PhaseStopped means that a user ended the test early. The operator keeps the results.
 	PhaseStopped Phase = "Stopped"
-	// PhaseFailed: the plan could not be completed; Succeeded says why.
+	// PhaseFailed means that the runners could not complete the plan. Condition Succeeded says why.
 	PhaseFailed Phase = "Failed"
 )
 
-// LoadTestStatus is what has been observed. The operator alone writes it, in one patch for each
-// change, at most about once a second while the test runs.
+// LoadTestStatus is the observed state of a LoadTest. Only the operator writes it. Each update is one patch, and
+// while the test runs there is at most about one patch a second.
 type LoadTestStatus struct {
-	// observedGeneration is the generation of the spec that this status is about. When it is
-	// behind metadata.generation, the operator has not seen the latest edit yet.
+	// observedGeneration is the generation of the spec that this status describes. If it is lower than
+	// metadata.generation, the operator has not processed the latest edit yet.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// phase is the state in one word: Pending, Invalid, Starting, Running, Suspended, Finishing,
-	// Completed, Stopped or Failed. It is for people; programs read conditions.
+	// phase is the state of the run in one word: Pending, Invalid, Starting, Running, Suspended, Finishing,
+	// Completed, Stopped or Failed. It is for people. Programs read conditions.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 	// conditions are PlanReady, RunnersReady, Finished, Succeeded, Passed, Reconciling and Stalled.
-	// docs/spec/loadtest.md has the truth table. Wait for Finished: it is True when the test has ended,
-	// for any reason. Each condition has an observedGeneration.
+	// docs/spec/loadtest.md lists their values in each state. Wait for Finished: it is True when the test has
+	// ended, for any reason. Each condition has an observedGeneration.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -53,49 +54,48 @@ type LoadTestStatus struct {
 	// spec is frozen, except for the fields that can change during a run. Absent: the load has not started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// completionTime is when the run ended, in whatever way, and its result was stored. Absent:
-	// it has not ended.
+	// completionTime is the time at which the run had ended and the operator stored its result. It is set for
+	// every end: completed, stopped or failed. Absent: the run has not ended.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	// shards counts runners: how many there should be, are ready, were lost. Those that left because
-	// the test was scaled down are in none of them.
+	// shards are the numbers of desired, ready and lost shards. They do not include shards that were removed by
+	// scaling.
 	// +optional
 	Shards *ShardCounts `json:"shards,omitempty"`
-	// planHash is the SHA-256 of the plan's canonical bytes, in hexadecimal. Two runs with the
-	// same hash executed the same plan; the command line shows the same hash for the same
-	// manifest.
+	// planHash is the SHA-256 of the plan's canonical bytes, in hexadecimal. Two runs with the same hash executed
+	// the same plan. The command line prints the same hash for the same manifest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	PlanHash string `json:"planHash,omitempty"`
-	// startedGeneration is the generation of the spec that was run. What later generations changed
-	// while the test ran is in changes; after the end an edit has no effect, which
-	// the message of Finished and an event report.
+	// startedGeneration is the generation of the spec with which the run started. The field changes shows what
+	// later generations changed during the run. After the end an edit has no effect, and the message of condition
+	// Finished and an event report it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	StartedGeneration int64 `json:"startedGeneration,omitempty"`
 	// summary has the strings that kubectl get shows. Programs read results instead.
 	// +optional
 	Summary *Summary `json:"summary,omitempty"`
-	// results are the figures so far while the test runs, and the final ones afterwards.
-	// Absent: nothing has been measured.
+	// results are the figures so far while the test runs, and the final figures after its end. Absent: nothing was
+	// measured yet.
 	// +optional
 	Results *Results `json:"results,omitempty"`
-	// verdict is the judgement. Absent until the run has finished.
+	// verdict is the judgement of the run. Absent: the run has not ended.
 	// +optional
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// runners has one entry for each shard, in the order of the shards, also for one that was scaled
-	// away. Of a shard that has had several runners it is about the newest.
+	// runners has one entry for each shard, in the order of the shards. This includes shards that were removed by
+	// scaling. If a shard has had several runners, the entry describes the newest.
 	// +optional
 	// +listType=map
 	// +listMapKey=shard
 	// +kubebuilder:validation:MaxItems=256
 	Runners []RunnerStatus `json:"runners,omitempty"`
-	// startSkewMicroseconds is the time between the first and the last shard's first turn, that
-	// is, by how much the shards missed their common start. Absent: not known yet.
+	// startSkewMicroseconds is the time between the start of the first shard and the start of the last shard. It
+	// shows how exactly the shards started together. Absent: not known yet.
 	// +optional
 	StartSkewMicroseconds *int64 `json:"startSkewMicroseconds,omitempty"`
-	// changes are the changes of the spec that took effect while the test ran, the newest last. At most 32 are kept.
-	// If there are more, the operator keeps the first and the last change of each field.
+	// changes are the changes of the spec during the run, the newest last. Bounds: 32 entries. If there are more,
+	// the operator keeps the first and the last change of each field.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -105,54 +105,57 @@ type LoadTestStatus struct {
 	ReportRef *ReportReference `json:"reportRef,omitempty"`
 }
 
-// Change is one field of spec that changed while the test ran.
+// Change is one change of one field of the spec while the test ran.
 type Change struct {
-	// generation of the spec that has the new value.
+	// generation is the generation of the spec that has the new value.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Generation int64 `json:"generation"`
-	// time at which the operator saw it.
+	// time is the time at which the operator saw the new value.
 	// +required
 	Time metav1.MicroTime `json:"time"`
-	// field that changed: suspend, runner.shards, or a rate such as rates[1].requestsPerSecond.
+	// field is the field that changed: suspend, runner.shards, or a rate such as rates[1].requestsPerSecond.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Field string `json:"field"`
-	// from is the old value: true or false, a number of shards, requests a second such as "1000", or
-	// count and period such as "1 per 1m0s".
+	// from is the old value: true or false, a number of shards, requests per second such as "1000", or count and
+	// period such as "1 per 1m0s".
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	From string `json:"from"`
-	// to is the new value.
+	// to is the new value, in the form of from.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	To string `json:"to"`
-	// appliedAt is the time at which this change, or a newer one that replaced it, took effect on all runners. If the
-	// operator restarted meanwhile, it is the time at which the new operator saw this. For runner.shards, it is the
-	// time at which all of these shards, except lost ones, and no others had a share of the load. Absent: not yet.
+	// appliedAt is the time at which this change, or a newer one that replaced it, took effect on all runners. If
+	// the operator restarted meanwhile, it is the time at which the new operator saw this. For runner.shards, it
+	// is the time from which all of these shards, except lost ones, and no other shards have a share of the load.
+	// Absent: the change has not taken effect yet.
 	// +optional
 	AppliedAt *metav1.MicroTime `json:"appliedAt,omitempty"`
 }
 
-// ShardCounts counts runners. Lost ones are not ready.
+// ShardCounts are numbers of shards. A lost shard is not ready.
 type ShardCounts struct {
 	// desired is the value of spec.runner.shards that took effect last.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Desired int32 `json:"desired"`
-	// ready runners have opened all their connections. Those that finished stay ready.
+	// ready is the number of shards whose runner has opened all its connections. A runner that has finished stays
+	// ready.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Ready int32 `json:"ready"`
-	// lost is the number of runners that had a share of the load and ended before they returned their final snapshot.
+	// lost is the number of shards whose runner had a share of the load and ended before it returned its final
+	// snapshot.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Lost int32 `json:"lost"`
 }
 
-// Summary has strings that printer columns cannot compute.
+// Summary has the strings that kubectl get shows and printer columns cannot compute.
 type Summary struct {
-	// reason is why the test is in its phase: the reason of the condition that explains it.
+	// reason is the reason of the condition that explains the phase.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
@@ -160,16 +163,16 @@ type Summary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// shards is "ready/desired", such as "2/2".
+	// shards is the number of ready and of desired shards, such as "2/2".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Shards string `json:"shards,omitempty"`
-	// rate is the requests sent in the last second while the test runs, later the rate achieved
-	// over the measured stages.
+	// rate is the number of requests sent in the last second while the test runs. After the end, it is the
+	// achieved rate of the measured stages.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Rate string `json:"rate,omitempty"`
-	// p50 is the median of the response time: "1.1ms".
+	// p50 is the median of the response time, such as "1.1ms".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P50 string `json:"p50,omitempty"`
@@ -177,172 +180,177 @@ type Summary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P99 string `json:"p99,omitempty"`
-	// errors is the error rate so far: "0.02%".
+	// errors is the error rate so far, such as "0.02%".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Errors string `json:"errors,omitempty"`
 }
 
-// Results are figures merged over all shards. Warm-up is in none of them.
+// Results are figures over all shards. Only warmUpSent includes requests of warm-up stages.
 type Results struct {
-	// requests counts every request exactly once.
+	// requests are the numbers of requests by outcome. They count each request of the measured stages exactly
+	// once.
 	// +required
 	Requests RequestCounts `json:"requests"`
-	// warmUpSent counts the requests of warm-up stages.
+	// warmUpSent is the number of requests that were sent in warm-up stages.
 	// +optional
 	WarmUpSent int64 `json:"warmUpSent,omitempty"`
-	// setup counts the requests of setup chains, teardown those of teardown chains.
+	// setup are the numbers of requests of setup chains. No other figure includes these requests.
 	// +optional
 	Setup OnceResult `json:"setup,omitzero"`
-	// teardown counts the requests of teardown chains.
+	// teardown are the numbers of requests of teardown chains. No other figure includes these requests.
 	// +optional
 	Teardown OnceResult `json:"teardown,omitzero"`
-	// causes counts problem details (RFC 9457) by their cause (3GPP TS 29.500 5.2.7.2), the most
-	// frequent first, at most 16 of them.
+	// causes are the numbers of problem details (RFC 9457) by cause (3GPP TS 29.500 5.2.7.2), the most frequent
+	// cause first. Bounds: 16 entries.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	Causes []NamedCount `json:"causes,omitempty"`
-	// failures counts by cause what got no response, the most frequent first, at most 16 of them.
+	// failures are the numbers of failures without a response by cause, the most frequent cause first. Bounds: 16
+	// entries.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Failures []FailureCount `json:"failures,omitempty"`
-	// exhausted is true when a variable with atEnd stop was used up.
+	// exhausted is true if a chain ended because all values of a variable with atEnd Stop were used.
 	// +optional
 	Exhausted bool `json:"exhausted,omitempty"`
-	// rate compares asked and achieved.
+	// rate compares the asked with the achieved rate.
 	// +required
 	Rate RateStatus `json:"rate"`
-	// errorRate is 1 - succeeded / (sent + dropped), a percentage such as "0.02%". It is "0%" if the runners
+	// errorRate is 1 - succeeded / (sent + dropped), as a percentage such as "0.02%". It is "0%" if the runners
 	// sent nothing.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	ErrorRate string `json:"errorRate"`
-	// responseTime is the distribution over all steps, from the instant a request was due to the
-	// end of its response, so that time spent waiting for a stream counts.
+	// responseTime has the response times of all steps. A response time starts at the scheduled time of a request
+	// and ends with the end of its response, so it includes the time in which the request waited for a stream.
 	// +required
 	ResponseTime Times `json:"responseTime"`
-	// chains has one entry for each chain of the spec, in its order.
+	// chains has one entry for each chain of the spec, in the order of the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Chains []ChainResult `json:"chains,omitempty"`
-	// partial is true if a shard with a share of the load was lost, so that what it did after its last snapshot is
-	// missing.
+	// partial is true if a shard with a share of the load was lost. The results then do not include what this
+	// shard did after its last snapshot.
 	// +optional
 	Partial bool `json:"partial,omitempty"`
 }
 
-// FailureCount is how often something failed for the same cause.
+// FailureCount is the number of failures with the same cause.
 type FailureCount struct {
-	// of is what failed: connect (an attempt to open a connection), connection (one that was open), or
-	// the counter of requests that counts it: reset, connectionLost or dropped.
+	// of is what failed: connect (an attempt to open a connection), connection (an open connection), or the
+	// counter of requests that includes the failure: reset, connectionLost or dropped.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Of string `json:"of"`
-	// cause is a word, such as refused, tlsAlert, goAway or noStream.
+	// cause is the cause in one word, such as refused, tlsAlert, goAway or noStream.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Cause string `json:"cause"`
-	// detail is the code, alert or rule behind cause.
+	// detail is the error code, TLS alert or protocol rule behind cause. It can be empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Detail string `json:"detail,omitempty"`
-	// address is the address of the target.
+	// address is the address of the target. It can be empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Address string `json:"address,omitempty"`
-	// count is how often it happened.
+	// count is the number of failures.
 	// +required
 	Count int64 `json:"count"`
 }
 
-// OnceResult counts the requests of chains that run once for the whole test.
+// OnceResult counts the requests of chains that run once in a test.
 type OnceResult struct {
-	// sent requests left the runner.
+	// sent is the number of requests that were sent.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Sent int64 `json:"sent"`
-	// succeeded responses were as expected.
+	// succeeded is the number of requests whose response was as expected.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Succeeded int64 `json:"succeeded"`
 }
 
-// NamedCount is a count of something that has a name.
+// NamedCount is a count with a name.
 type NamedCount struct {
-	// name of what is counted.
+	// name is the name of what is counted.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// count of it.
+	// count is the number.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Count int64 `json:"count"`
 }
 
 // RequestCounts count each request of the measured stages in exactly one term of sent = done + timedOut + reset +
-// connectionLost + inFlightAtEnd, where done = succeeded + failedChecks. Dropped ones were never sent.
+// connectionLost + inFlightAtEnd. The requests of done are succeeded + failedChecks. Dropped requests were not
+// sent, so sent does not include them.
 type RequestCounts struct {
-	// sent requests left the runner.
+	// sent is the number of requests that left the runner.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Sent int64 `json:"sent"`
-	// done requests got a whole response.
+	// done is the number of requests that got a complete response.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Done int64 `json:"done"`
-	// succeeded responses were as expected.
+	// succeeded is the number of requests whose response was as expected.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Succeeded int64 `json:"succeeded"`
-	// failedChecks responses were not.
+	// failedChecks is the number of requests that got a complete response that was not as expected.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	FailedChecks int64 `json:"failedChecks"`
-	// timedOut requests got no whole response in time.
+	// timedOut is the number of requests that got no complete response in time.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	TimedOut int64 `json:"timedOut"`
-	// reset requests were refused by the peer's RST_STREAM.
+	// reset is the number of requests that the target refused with RST_STREAM.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Reset int64 `json:"reset"`
-	// connectionLost requests were in flight on a connection that closed.
+	// connectionLost is the number of requests that were in flight on a connection that closed.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	ConnectionLost int64 `json:"connectionLost"`
-	// inFlightAtEnd requests had no outcome when the run ended, or have none yet.
+	// inFlightAtEnd is the number of requests without an outcome at the end of the run. While the test runs, it is
+	// the number of requests without an outcome so far.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	InFlightAtEnd int64 `json:"inFlightAtEnd"`
-	// dropped slots were never sent, because no stream came free in time.
+	// dropped is the number of slots whose request was not sent, because no stream was free in time.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Dropped int64 `json:"dropped"`
-	// retried requests were given back unprocessed by the peer and sent again.
+	// retried is the number of requests that the target returned unprocessed and the runner sent again.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Retried int64 `json:"retried"`
 }
 
-// RateStatus is in requests a second, as decimal strings.
+// RateStatus compares the rate that the spec asks for with the rate that the runners achieved. Both are requests
+// per second, as decimal strings.
 type RateStatus struct {
-	// asked is the rate of the spec over the measured stages; "0" when one of them is a closed loop.
+	// asked is the rate of the spec over the measured stages. It is "0" if one of these stages is a closed loop.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Asked string `json:"asked"`
-	// achieved is what was sent in the measured window, drain excluded.
+	// achieved is the rate at which the runners sent requests in the measured stages, without the drain.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Achieved string `json:"achieved"`
 }
 
-// Times sums up a distribution in integer microseconds. Percentiles are exact to three
-// significant digits. All are 0 when nothing was measured.
+// Times are figures of a distribution of times, in whole microseconds. Percentiles are exact to three significant
+// digits. All figures are 0 if no time was measured.
 type Times struct {
 	// p50 is the median.
 	// +required
@@ -364,38 +372,39 @@ type Times struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	P999 int64 `json:"p999"`
-	// max is the greatest time, exact.
+	// max is the longest time, exact to the microsecond.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Max int64 `json:"max"`
 }
 
-// ChainResult is one chain over all shards.
+// ChainResult has the results of one chain over all shards. A chain instance that started and neither completed
+// nor aborted is unfinished: started = completed + aborted + unfinished.
 type ChainResult struct {
-	// name of the chain.
+	// name is the name of the chain.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// started instances = completed + aborted + unfinished.
+	// started is the number of chain instances that started.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Started int64 `json:"started"`
-	// completed instances ran all their steps.
+	// completed is the number of chain instances that ran all their steps.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Completed int64 `json:"completed"`
-	// aborted instances ended at a step that failed.
+	// aborted is the number of chain instances that ended at a step that failed.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Aborted int64 `json:"aborted"`
-	// abortedBy counts aborted by reason: failedCheck, missingCapture, timedOut, reset,
-	// connectionLost, dropped, script or location; the most frequent first.
+	// abortedBy are the numbers of aborted chain instances by reason, the most frequent reason first. The reasons
+	// are failedCheck, missingCapture, timedOut, reset, connectionLost, dropped, script and location.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	AbortedBy []NamedCount `json:"abortedBy,omitempty"`
-	// steps has one entry for each step, in the order of the spec.
+	// steps has one entry for each step of the chain, in the order of the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -403,81 +412,82 @@ type ChainResult struct {
 	Steps []StepResult `json:"steps,omitempty"`
 }
 
-// StepResult is one step of a chain over all shards.
+// StepResult has the results of one step of a chain over all shards.
 type StepResult struct {
-	// name of the step.
+	// name is the name of the step.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// sent requests of this step.
+	// sent is the number of requests of this step that were sent.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Sent int64 `json:"sent"`
-	// succeeded requests of this step.
+	// succeeded is the number of requests of this step whose response was as expected.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Succeeded int64 `json:"succeeded"`
-	// failed requests are all others that have an outcome.
+	// failed is the number of requests of this step that have another outcome.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Failed int64 `json:"failed"`
-	// failedBy counts the responses that failed by the first check that did not hold; the most
-	// frequent first, at most 8 of them.
+	// failedBy are the numbers of responses that failed a check, by the first check that failed, the most frequent
+	// check first. Bounds: 8 entries.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
 	FailedBy []NamedCount `json:"failedBy,omitempty"`
-	// errorRate is 1 - succeeded / sent, a percentage such as "0.02%".
+	// errorRate is 1 - succeeded / sent, as a percentage such as "0.02%".
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	ErrorRate string `json:"errorRate"`
-	// responseTime is the distribution from due to done.
+	// responseTime has the times from the scheduled time of a request to the end of its response.
 	// +required
 	ResponseTime Times `json:"responseTime"`
 }
 
-// RunnerStatus is one shard's runner.
+// RunnerStatus is the state of the runner of one shard.
 type RunnerStatus struct {
-	// shard is the index, from 0; it is the Job's completion index.
+	// shard is the index of the shard, from 0. It is the completion index of the Job.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Shard int32 `json:"shard"`
-	// pod is the name of the pod that runs it.
+	// pod is the name of the runner's pod.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod,omitempty"`
-	// node is the name of the node the pod is on.
+	// node is the name of the node on which the pod runs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node,omitempty"`
-	// state is Waiting, Connecting, SettingUp, Ready, Running, Draining, Drained, TearingDown or Done, as the runner
-	// reports it. The operator sets Joining (the test runs, and the runner has no share of the load yet), Left
-	// (removed by scaling, with its counts kept) or Lost.
+	// state is the state of the runner. The runner reports Waiting, Connecting, SettingUp, Ready, Running,
+	// Draining, Drained, TearingDown or Done. The operator sets Joining (the test runs, and the runner has no
+	// share of the load yet), Left (removed by scaling, with its counts kept) or Lost.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	State string `json:"state,omitempty"`
-	// member is true while the runner has a share of the load. It becomes false for a lost runner when the others
+	// member is true while the shard has a share of the load. It becomes false for a lost shard when the others
 	// take over its share.
 	// +optional
 	Member bool `json:"member,omitempty"`
-	// cpus are those the workers are pinned to, as a list such as "1,3"; empty: not pinned.
+	// cpus are the CPUs to which the runner pinned its workers, as a list such as "1,3". Empty: the workers are
+	// not pinned.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	CPUs string `json:"cpus,omitempty"`
-	// exclusive is true when the runner verified that these CPUs are its own.
+	// exclusive is true if the runner verified that no other container uses these CPUs.
 	// +optional
 	Exclusive bool `json:"exclusive,omitempty"`
-	// lagP99Microseconds is the 99th percentile of lag on it so far: how late its workers pick up
-	// what is due.
+	// lagP99Microseconds is the 99th percentile of the lag of this runner so far, in microseconds. The lag is the
+	// time from the scheduled time of a request until a worker picks it up.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	LagP99Microseconds int64 `json:"lagP99Microseconds,omitempty"`
-	// throttledMicroseconds is how long the CPU quota has kept it from running so far.
+	// throttledMicroseconds is the time for which the CPU quota has stopped the runner so far, in microseconds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ThrottledMicroseconds int64 `json:"throttledMicroseconds,omitempty"`
-	// message says what is wrong with it; empty: nothing.
+	// message says what is wrong with the runner. Empty: nothing is wrong.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32768
 	Message string `json:"message,omitempty"`
@@ -485,21 +495,22 @@ type RunnerStatus struct {
 
 // Verdict is the judgement of a finished run.
 type Verdict struct {
-	// outcome is Passed, Failed (a threshold failed), Inconclusive (the generator was the
-	// bottleneck, so the figures say nothing about the target, or a lost runner's last part is
-	// missing), Error (the plan could not be executed) or Stopped.
+	// outcome is Passed, Failed, Inconclusive, Error or Stopped. Failed means that a threshold failed.
+	// Inconclusive means that the generator was the bottleneck, so the figures say nothing about the target, or
+	// that the last figures of a lost runner are missing. Error means that the runners could not complete the
+	// plan.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Outcome string `json:"outcome"`
-	// reason is one CamelCase word.
+	// reason is the cause of the outcome in one CamelCase word.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
-	// message is a sentence for people.
+	// message is an explanation for people.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32768
 	Message string `json:"message,omitempty"`
-	// thresholds has one entry for each threshold of the spec, in its order.
+	// thresholds has one entry for each threshold of the spec, in the order of the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -507,9 +518,9 @@ type Verdict struct {
 	Thresholds []ThresholdStatus `json:"thresholds,omitempty"`
 }
 
-// ThresholdStatus compares a threshold with what was observed.
+// ThresholdStatus compares a threshold with the observed value.
 type ThresholdStatus struct {
-	// name of the threshold.
+	// name is the name of the threshold.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -517,22 +528,22 @@ type ThresholdStatus struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Limit string `json:"limit"`
-	// observed is the value that was found, in the limit's unit.
+	// observed is the observed value, in the unit of limit.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Observed string `json:"observed"`
-	// passed is true when the limit holds.
+	// passed is true if the observed value is within the limit.
 	// +required
 	Passed bool `json:"passed"`
 }
 
-// ReportReference names a ConfigMap of the same namespace.
+// ReportReference names a ConfigMap in the namespace of the LoadTest.
 type ReportReference struct {
-	// name of the ConfigMap; its binaryData holds report.json.gz.
+	// name is the name of the ConfigMap. Its binaryData has the report as report.json.gz.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// dropped lists the details left out because the report was too large.
+	// dropped are the details that the operator left out because the report was too large.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// LoadTest describes a load on HTTP services and its result. It runs once: to run it again, apply it under another
-// name, or delete it and apply it again.
+// LoadTest describes a load on HTTP services and its result. A LoadTest runs once. To run it again, apply it under
+// another name, or delete it and apply it again.
 //
-// While it runs only what acts on the load as a whole may change: the rates of its stages, the number
-// of shards, suspend, stop and ttlSecondsAfterFinished. Anything else would leave figures that belong to neither the
-// old spec nor the new one. After the end every edit is accepted again and has no effect;
-// the message of condition Finished and an event report it.
+// While the test runs, you can change only fields that act on the whole load: the rates of stages, runner.shards,
+// suspend, stop and ttlSecondsAfterFinished. A change of another field would mix results of the old and the new
+// spec. After the end the API server accepts all edits again, but they have no effect. The message of condition
+// Finished and an event report such an edit.
 //
-// Runner pods are named after the LoadTest, and a host name has at most 63 characters. The name of a LoadTest is
-// therefore limited to 50 characters, without dots.
+// Runner pods are named after the LoadTest, and a host name has at most 63 characters. The name of a LoadTest
+// therefore has at most 50 characters and no dots.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -43,8 +43,8 @@ type LoadTest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the load to apply. While the test runs it is frozen, except for stop, suspend, the rates of stages,
-	// runner.shards and ttlSecondsAfterFinished.
+	// spec is the load to apply. While the test runs, only stop, suspend, the rates of stages, runner.shards and
+	// ttlSecondsAfterFinished can change.
 	// +required
 	Spec LoadTestSpec `json:"spec"`
 	// status is the observed state. Only the operator writes it, and it overwrites changes by other clients.
@@ -63,65 +63,62 @@ type LoadTestList struct {
 
 // LoadTestSpec is the load to apply.
 //
-// The API server checks single fields and objects: bounds, patterns, and that exactly one of several fields is set.
-// Compiling finds errors that need the complete spec (unknown templates, undefined variables, captures that are used
-// before they are set), before any runner is created. Condition PlanReady reports them with the path of each field.
+// The API server checks single fields and objects: bounds, patterns, and that exactly one of several fields is
+// set. The operator finds errors that need the complete spec when it compiles the spec, before it creates runners:
+// unknown templates, undefined variables, captures that are used before they are set. Condition PlanReady reports
+// all of them with the path of each field.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.shards) || self.targets.all(t, !has(t.connections) || t.connections >= self.runner.shards)",message="connections must be at least runner.shards, one for each shard",fieldPath=".targets"
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.minShards) || self.runner.minShards <= self.runner.shards",message="minShards must be at most runner.shards",fieldPath=".runner.minShards"
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.minShards) || self.runner.minShards >= self.runner.shards || !self.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="minShards below runner.shards cannot be used with a stage that is a closedLoop that ends by requests",fieldPath=".runner.minShards"
 // +kubebuilder:validation:XValidation:rule="!has(self.runner) || !has(self.runner.onShardLost) || self.runner.onShardLost != 'Rebalance' || !self.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="Rebalance cannot be used with a stage that is a closedLoop that ends by requests",fieldPath=".runner.onShardLost"
 type LoadTestSpec struct {
-	// targets are the services under load, 1 to 64 of them. Chains name them. Runners also connect to a target that
-	// no chain names, and a warning says so.
+	// targets are the services under load. Chains name them. Runners also connect to a target that no chain names,
+	// and a warning reports it. Bounds: 1 to 64 targets.
 	// +required
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Targets []Target `json:"targets"`
-	// variables are sources of values that templates insert as ${name}, up to 64 of them.
-	// Default: none.
+	// variables are sources of values that templates insert as ${name}. Bounds: 64 variables. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=64
 	Variables []Variable `json:"variables,omitempty"`
-	// templates are requests that several steps share, up to 256 of them.
-	// A step names a template, or it has a request of its own.
-	// Default: none.
+	// templates are requests that several steps share. A step names a template, or it has a request of its own.
+	// Bounds: 256 templates. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=256
 	Templates []Template `json:"templates,omitempty"`
-	// chains are sequences of requests, 1 to 32 of them.
-	// Each instance of a chain runs its steps in order and has values of its own.
-	// All chains together have at most 256 steps, because status has an entry for each step.
+	// chains are sequences of requests. Each instance of a chain runs its steps in order and has its own values.
+	// Bounds: 1 to 32 chains, and 256 steps in all chains together, because status has an entry for each step.
 	// +required
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Chains []Chain `json:"chains"`
-	// weightBy says what the weights of chains divide up: chains, the chain instances that are
-	// started, or requests, the requests that are sent. By requests a chain of four steps is
-	// started a quarter as often as one of a single step with the same weight; a repeated step
-	// counts as often as it is repeated, and every step counts as if nothing failed and every
-	// condition held. Default chains.
+	// weightBy is what the weights of chains divide: Chains, the chain instances that start, or Requests, the
+	// requests that are sent. With Requests, a chain of four steps starts a quarter as often as a chain of one
+	// step with the same weight. A repeated step counts as often as it repeats, and a step with a condition counts
+	// as if the condition were always true. Steps also count as if no request failed. Default: Chains.
 	// +optional
 	// +kubebuilder:default=Chains
 	WeightBy WeightBy `json:"weightBy,omitempty"`
-	// seed decides all that is random: the order of shuffled variables, random values, think
-	// times, which chain comes next. The same seed, spec and number of shards give the same
-	// values. Default: derived from namespace and name of the LoadTest.
+	// seed is the start value of everything random: the order of shuffled variables, random values, think times
+	// and the choice of the next chain. The same seed, spec and number of shards give the same values. Default: a
+	// value computed from the namespace and name of the LoadTest.
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
-	// rates are the stages of the load, 1 to 64 of them, run one after another without a gap. Warm-up stages come
-	// first, and at least one stage is not a warm-up stage. While the test runs, requestsPerSecond and requestsPer of
-	// the active stage and of later stages can change. A stage that has ended does not change.
+	// rates are the stages of the load. They run one after another without a gap. Warm-up stages come first, and
+	// at least one stage is not a warm-up stage. While the test runs, requestsPerSecond and requestsPer of the
+	// active stage and of later stages can change. A stage that has ended does not change. Bounds: 1 to 64 stages.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -129,49 +126,49 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.exists(r, !has(r.warmUp) || !r.warmUp)",message="all stages are warm-up; at least one must be measured"
 	// +kubebuilder:validation:XValidation:rule="self.all(i, r, i == 0 || !has(r.warmUp) || !r.warmUp || (has(self[i-1].warmUp) && self[i-1].warmUp))",message="warm-up stages must come before all others"
 	Rates []Rate `json:"rates"`
-	// thresholds are limits on the result, up to 64 of them. The test passes if all thresholds pass. They are
-	// compared once, at the end, with the figures of all measured stages and all shards. If no threshold is
-	// on ErrorRate, the test passes only if the error rate is at most 1% and at least one chain instance was
-	// completed. Default: none.
+	// thresholds are limits on the result. The test passes if all thresholds pass. The operator compares them
+	// once, at the end, with the figures of all measured stages and all shards. If no threshold is on ErrorRate,
+	// the test passes only if the error rate is at most 1% and at least one chain instance was completed. Bounds:
+	// 64 thresholds. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=64
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// runner says on how many pods the load is generated, on how many CPUs, and what else is
-	// special about them. Default: one shard with one worker.
+	// runner controls the runner pods: their number, their CPUs, their pod template, and what happens if one is
+	// lost. Default: one shard with one worker.
 	// +optional
 	// +kubebuilder:default={}
 	Runner Runner `json:"runner,omitzero"`
-	// stop ends the test when it becomes true: nothing more is sent, the responses in flight are
-	// awaited, the results so far are kept and marked as those of a stopped run. It cannot be
-	// taken back. Set from the beginning, the test ends without sending anything. Default false.
+	// stop ends the test when it becomes true. The runners send nothing more and wait for the responses in flight.
+	// The operator keeps the results so far and marks them as results of a stopped run. You cannot set stop to
+	// false again. If stop is true from the beginning, the test ends and sends nothing. Default: false.
 	// +optional
 	Stop bool `json:"stop,omitempty"`
-	// suspend prevents the start of a test: the operator creates no runner pods, and deletes those that exist. In a
-	// running test, suspend pauses the load: requests in flight continue, connections stay open, and the active stage
-	// ends later by the length of the pause. It can change at any time. activeDeadlineSeconds continues to count.
-	// Default false.
+	// suspend prevents the start of a test: the operator creates no runner pods, and deletes those that exist. In
+	// a running test, suspend pauses the load: requests in flight continue, connections stay open, and the active
+	// stage ends later by the length of the pause. You can change it at any time. activeDeadlineSeconds continues
+	// to count. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// ttlSecondsAfterFinished deletes the LoadTest, and with it all that it owns (pods and the report), this many
-	// seconds after its end; 0 means at once. It may be changed at any time. Default: the LoadTest is kept until a
-	// user deletes it.
+	// ttlSecondsAfterFinished is the time in seconds from the end of the test until the operator deletes the
+	// LoadTest. Its pods and its report are deleted with it. 0 means immediately. You can change it at any time.
+	// Default: the LoadTest stays until a user deletes it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
-	// activeDeadlineSeconds ends the test this many seconds after the operator first saw it, whatever it is doing
-	// then, also when it has not started. What was measured so far is kept, and Succeeded is False with reason
-	// DeadlineExceeded. 1 to 31536000 (a year). Default: none; without a deadline, runners stop a minute after the
-	// latest possible end of all stages and the drain.
+	// activeDeadlineSeconds is the time in seconds from when the operator first saw the LoadTest until it ends the
+	// test. This includes a test that has not started. The operator keeps what was measured so far, and Succeeded
+	// is False with reason DeadlineExceeded. Bounds: 1 to 31536000 (a year). Default: none. Without a deadline,
+	// runners stop a minute after the latest possible end of all stages and the drain.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=31536000
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
 }
 
-// ShardLostAction is what happens to a test that has lost a shard.
+// ShardLostAction is what the operator does if a shard is lost while the test runs.
 //
 // +kubebuilder:validation:Enum=Fail;Continue;Rebalance
 type ShardLostAction string
@@ -185,15 +182,15 @@ const (
 	ShardLostRebalance ShardLostAction = "Rebalance"
 )
 
-// WeightBy says what the weights of chains divide up.
+// WeightBy is what the weights of chains divide.
 //
 // +kubebuilder:validation:Enum=Chains;Requests
 type WeightBy string
 
 const (
-	// WeightByChains divides up the chain instances that are started.
+	// WeightByChains divides the chain instances that start.
 	WeightByChains WeightBy = "Chains"
-	// WeightByRequests divides up the requests that are sent.
+	// WeightByRequests divides the requests that are sent.
 	WeightByRequests WeightBy = "Requests"
 )
 
@@ -457,30 +454,29 @@ type Threshold struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.cpusPerShard) || !has(self.resources) || !((has(self.resources.requests) && 'cpu' in self.resources.requests) || (has(self.resources.limits) && 'cpu' in self.resources.limits))",message="resources must not set cpu when cpusPerShard is set, because cpusPerShard sets the request and the limit",fieldPath=".resources"
 type Runner struct {
-	// shards is the number of runner pods. Each pod gets an exact share of rates, connections and
-	// variables. Bounds: 1 to 256. Default: 1. You may change it while the test runs, also with
-	// kubectl scale: the operator adds pods or removes the last ones, and distributes the load again
-	// to all at one instant. A new runner gets a share when it is ready. A runner that leaves waits
-	// for its responses first, and its counts are kept. The number cannot change when a stage is
-	// a closedLoop that ends by requests.
+	// shards is the number of runner pods. Each pod gets an exact share of rates, connections and variables. You
+	// can change it while the test runs, also with kubectl scale: the operator adds pods or removes the last ones,
+	// and distributes the load again over all pods at the same time. A new runner gets a share when it is ready. A
+	// runner that leaves waits for its responses first, and the operator keeps its counts. You cannot change it if
+	// a stage is a closedLoop that ends by requests. Bounds: 1 to 256. Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Shards int32 `json:"shards,omitempty"`
-	// minShards is the number of ready shards with which the test starts when startTimeout has
-	// passed. Shards that get ready later join. If fewer shards are left while the test runs, the test
-	// ends as with onShardLost Fail. Bounds: 1 to shards. Default: the start waits for all shards, and
-	// losses are up to onShardLost.
+	// minShards is the number of ready shards with which the test starts when startTimeout has passed. Shards that
+	// become ready later join. If fewer shards remain while the test runs, the test ends as with onShardLost Fail.
+	// Bounds: 1 to shards. Default: the test starts only if all shards are ready, and onShardLost alone controls
+	// what happens if a shard is lost.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	MinShards *int32 `json:"minShards,omitempty"`
-	// startTimeout is how long all shards together may take to get ready, counted from the creation
-	// of their Job. The longest ramp of connections and the setup chains are added to it. Then the
-	// test starts with at least minShards shards, or ends with condition Succeeded False. Bounds: 1s to
-	// 24h. Default: the operator's configuration, 10m until the pods run and 2m until they are ready.
-	// While the Job is suspended by a queue such as Kueue, the time does not count.
+	// startTimeout is the time within which all shards must become ready, counted from the creation of their Job.
+	// The operator adds the longest ramp of connections and the time of the setup chains. After startTimeout the
+	// test starts with at least minShards shards, or ends with condition Succeeded False. While a queue such as
+	// Kueue suspends the Job, the time does not count. Bounds: 1s to 24h. Default: the operator's configuration,
+	// 10m until the pods run and 2m until they are ready.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
@@ -488,19 +484,19 @@ type Runner struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be from 1s to 24h"
 	StartTimeout *metav1.Duration `json:"startTimeout,omitempty"`
-	// onShardLost controls what happens when a runner is lost while the test runs. Fail ends the
-	// test: the other runners wait for their responses, and the results so far are kept. Continue lets
-	// the others continue with their own shares. Rebalance gives the lost share to the others, so that
-	// the rate is whole again. After Continue and Rebalance the result is marked partial, because what
-	// the lost runner did after its last snapshot is unknown, and Passed is not True. Rebalance cannot
-	// be used with a stage that is a closedLoop that ends by requests. Default: Fail.
+	// onShardLost controls what happens if a runner is lost while the test runs. Fail ends the test: the other
+	// runners wait for their responses, and the operator keeps the results so far. Continue lets the others
+	// continue with their own shares. Rebalance distributes the share of the lost runner over the others, so that
+	// the rate is complete again. After Continue and Rebalance the result is marked partial and Passed is not
+	// True, because what the lost runner did after its last snapshot is unknown. Rebalance cannot be used with a
+	// stage that is a closedLoop that ends by requests. Default: Fail.
 	// +optional
 	// +kubebuilder:default=Fail
 	OnShardLost ShardLostAction `json:"onShardLost,omitempty"`
-	// cpusPerShard is the number of whole CPUs of a runner pod. The pod is Guaranteed and has one
-	// pinned worker for each CPU. If the CPU manager policy of the node is static, no other container
-	// uses these CPUs; the runner verifies that, and status reports it. Bounds: 1 to 256. Default: one
-	// worker, a small CPU request, no exclusive CPUs.
+	// cpusPerShard is the number of whole CPUs of a runner pod. The pod is Guaranteed and has one pinned worker
+	// for each CPU. If the CPU manager policy of the node is static, no other container uses these CPUs. The
+	// runner verifies that, and status reports it. Bounds: 1 to 256. Default: one worker, a small CPU request, no
+	// exclusive CPUs.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
