@@ -140,7 +140,7 @@ type Header struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=8192
 	Value *string `json:"value,omitempty"`
-	// valueFrom is the source of the value, for secrets.
+	// valueFrom is the source of the value, such as a Secret or a field of the pod.
 	// The value has no placeholders. The runner removes a line end at its end.
 	// +optional
 	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`

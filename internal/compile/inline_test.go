@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestInline(t *testing.T) {
 	if diff := cmp.Diff(named, inline); diff != "" {
 		t.Errorf("plan (-by templates +by requests):\n%s", diff)
 	}
-	if got := inline.Chains[0].Steps[0]; got.Method != "POST" || len(got.Headers) != 2 || got.Expect.Status[0] != (rv.StatusRange{From: 201, To: 201}) {
+	if got := inline.Chains[0].Steps[0]; got.Method != http.MethodPost || len(got.Headers) != 2 || got.Expect.Status[0] != (rv.StatusRange{From: 201, To: 201}) {
 		t.Errorf("the first step is %+v", got)
 	}
 }
