@@ -338,13 +338,13 @@ func TestCRDFitsIntoAnAnnotation(t *testing.T) {
 	}
 }
 
-// TestPrinterColumns keeps what "kubectl get" shows.
+// TestPrinterColumns keeps the columns of "kubectl get -o wide"; without it, Reason and Message are not shown.
 func TestPrinterColumns(t *testing.T) {
 	var got []string
 	for _, column := range crd(t).Spec.Versions[0].AdditionalPrinterColumns {
 		got = append(got, column.Name)
 	}
-	want := []string{"Phase", "Shards", "Rate", "P50", "P99", "Errors", "Passed", "Age"}
+	want := []string{"Phase", "Shards", "Rate", "P50", "P99", "Errors", "Passed", "Reason", "Message", "Age"}
 	if !slices.Equal(got, want) {
 		t.Errorf("columns are %v, want %v", got, want)
 	}
