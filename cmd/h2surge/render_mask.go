@@ -15,17 +15,16 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
-// standIns take the place of values that are not known, or not to be shown, while requests are
-// rendered. A stand-in is a number that nothing changes which the language can do in places (upper,
-// urlEncode, jsonEscape, what makes paths and header fields harmless); in what is shown, its
-// description is put in its place.
+// standIns replace unknown and secret values while requests are rendered. A stand-in is a number, because the
+// functions that rewrite characters (upper, urlEncode, jsonEscape, the escaping of paths and header fields) do
+// not change digits. In the output, show replaces each stand-in by its description.
 type standIns struct {
 	numbers  map[string]string // by description
 	pairs    []string          // for the replacer
 	replacer *strings.Replacer
 }
 
-// of is the stand-in for what a description describes.
+// of returns the stand-in with this description, and makes one if there is none.
 func (s *standIns) of(description string) string {
 	if n, ok := s.numbers[description]; ok {
 		return n
@@ -38,7 +37,7 @@ func (s *standIns) of(description string) string {
 	sum := sha256.Sum256([]byte(n))
 	for _, made := range [][2]string{
 		{n, ""},
-		{base64.StdEncoding.EncodeToString([]byte(n)), "base64 of "}, // before what it begins with
+		{base64.StdEncoding.EncodeToString([]byte(n)), "base64 of "}, // first: base64url is a prefix of it
 		{base64.RawURLEncoding.EncodeToString([]byte(n)), "base64url of "},
 		{hex.EncodeToString(sum[:]), "sha256 of "},
 	} {
@@ -48,7 +47,7 @@ func (s *standIns) of(description string) string {
 	return n
 }
 
-// show puts the descriptions into a text.
+// show replaces each stand-in in a text by its description.
 func (s *standIns) show(text string) string {
 	if s.replacer == nil {
 		s.replacer = strings.NewReplacer(s.pairs...)
@@ -56,13 +55,13 @@ func (s *standIns) show(text string) string {
 	return s.replacer.Replace(text)
 }
 
-// masks replaces the content of Secrets that requests show.
+// masks replaces the content of Secrets in a plan by stand-ins.
 type masks struct {
 	*standIns
 	files map[string][]byte // by path in the plan
 }
 
-// secretName is "name/key" of a file that a Secret's key becomes.
+// secretName returns "name/key" if the file holds a key of a Secret.
 func secretName(file string) (name string, ok bool) {
 	return strings.CutPrefix(file, path.Join(compile.FilesDir, "secrets")+"/")
 }
@@ -105,7 +104,7 @@ func (m *masks) content(c *rv.Content) {
 	}
 }
 
-// table keeps the shape.
+// table replaces each value of a Secret's table by a stand-in. Rows, columns and the header row stay.
 func (m *masks) table(c *rv.CSV, name string) error {
 	content, ok := m.files[c.Content.File]
 	if !ok {
@@ -120,7 +119,7 @@ func (m *masks) table(c *rv.CSV, name string) error {
 	}
 	rows, err := r.ReadAll()
 	if err != nil || len(rows) == 0 {
-		return fmt.Errorf("the Secret's %s is not a table", path.Base(name)) // a message of csv's could quote it
+		return fmt.Errorf("the Secret's %s is not a table", path.Base(name)) // err could quote the Secret
 	}
 	columns := c.Columns
 	if len(columns) == 0 {

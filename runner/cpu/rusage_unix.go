@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// selfSeconds asks for the resources of the whole process, threads that have ended included
+// selfSeconds returns the CPU time, user and system, that the process has used, including its ended threads
 // (getrusage(2), RUSAGE_SELF). With valid arguments the call cannot fail.
 func selfSeconds() float64 {
 	var u unix.Rusage

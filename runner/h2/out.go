@@ -1,21 +1,19 @@
 package h2
 
-// outKept is the out buffer a connection keeps whatever it is used for, in
-// octets.
+// outKept is the capacity, in octets, up to which an out buffer is never freed.
 const outKept = 4096
 
-// outShrinkAfter is how many times in a row a buffer must be less than a
-// quarter full at its fullest before it is given back: a burst must not cost
-// its memory for good, and a busy connection must not allocate each turn.
+// outShrinkAfter is how many times in a row the buffer must be emptied without
+// having been more than a quarter full before it is freed. So the memory of a
+// burst is freed later, and a busy connection does not allocate in each turn.
 const outShrinkAfter = 64
 
-// sendAhead is how much DATA a client session puts into its out buffer before
-// the socket has taken it, in octets. The rest of the bodies stays where it is,
-// and goes with its stream when that is cancelled.
+// sendAhead bounds, in octets, the DATA in a client session's out buffer. The
+// rest of a body stays with its stream and is discarded with it.
 const sendAhead = 256 << 10
 
-// outBuffer is the bytes to send: appended to at the end, taken off at the
-// front, whole frames only.
+// outBuffer holds the octets to send. Whole frames are appended at the end; the
+// socket takes octets from the front.
 type outBuffer struct {
 	buf     []byte
 	sent    int // octets of buf that the socket took
@@ -25,14 +23,15 @@ type outBuffer struct {
 
 func (o *outBuffer) pending() []byte { return o.buf[o.sent:] }
 
-// room is how much may be put into the buffer before it holds sendAhead octets.
+// room returns how many octets of DATA the buffer accepts before it holds
+// sendAhead octets; negative when it holds more.
 func (o *outBuffer) room() int { return sendAhead - (len(o.buf) - o.sent) }
 
-// full reports that so much waits for the socket that no stream may be opened:
-// headers come on top of sendAhead.
+// full reports that the buffer holds at least twice sendAhead octets, so that no
+// stream may be opened. HEADERS frames ignore room, so they need this bound.
 func (o *outBuffer) full() bool { return o.room() <= -sendAhead }
 
-// wrote takes n octets off the front.
+// wrote removes n octets from the front, which the socket has taken.
 func (o *outBuffer) wrote(n int) {
 	o.sent += n
 	if o.sent < len(o.buf) {
@@ -52,8 +51,9 @@ func (o *outBuffer) noteUse(used int) {
 	}
 }
 
-// compact moves what is pending to the front once most of the buffer was sent,
-// so that a socket which never takes all does not make it grow for ever.
+// compact moves the pending octets to the front when more than half of the
+// buffer was sent. Without it, the buffer would grow as long as the socket never
+// takes all of it.
 func (o *outBuffer) compact() {
 	if o.sent > cap(o.buf)/2 {
 		o.buf = o.buf[:copy(o.buf, o.buf[o.sent:])]
@@ -61,11 +61,12 @@ func (o *outBuffer) compact() {
 	}
 }
 
-// maxControl bounds the acknowledgements that wait for a peer which asks and
-// does not read (CVE-2019-9512, CVE-2019-9515).
+// maxControl bounds the acknowledgements queued for a peer that sends PING or
+// SETTINGS frames and does not read (CVE-2019-9512, CVE-2019-9515).
 const maxControl = 1000
 
-// acknowledge counts an acknowledgement about to be queued; false when too many wait.
+// acknowledge counts an acknowledgement that is about to be queued, and returns
+// false when the queue has more than maxControl.
 func (o *outBuffer) acknowledge() bool {
 	o.control++
 	return o.control <= maxControl

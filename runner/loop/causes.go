@@ -26,12 +26,12 @@ func (w *Worker) countRequest(of rv.FailureOf, r *request, c failure.Cause) {
 	w.count(of, c)
 }
 
-// brokenBy is a cause at the address of a connection.
+// brokenBy returns a cause of the given kind with the address of a connection.
 func (*Worker) brokenBy(c *conn, kind rv.Cause, detail string) failure.Cause {
 	return failure.Cause{Kind: kind, Detail: detail, Address: c.address}
 }
 
-// violation is the cause of a session's error: the rule that the peer broke.
+// violation returns the cause of a session's error, with the rule of the RFC that the peer broke.
 func (w *Worker) violation(c *conn, err error) failure.Cause {
 	why := w.brokenBy(c, rv.CauseProtocol, err.Error())
 	if e := (*h2.ConnError)(nil); errors.As(err, &e) {
@@ -54,7 +54,8 @@ func (w *Worker) connectFailed(c *conn, why failure.Cause) {
 	w.disconnected(c, why)
 }
 
-// disconnected remembers why a target has lost a connection or did not get it.
+// disconnected stores why a target lost a connection, or could not open one, as the cause of requests that
+// are dropped because no connection is open.
 func (w *Worker) disconnected(c *conn, why failure.Cause) {
 	detail := string(why.Kind)
 	if why.Detail != "" {
@@ -67,9 +68,9 @@ func (w *Worker) disconnected(c *conn, why failure.Cause) {
 	w.targets[c.target].unconnected = unconnected
 }
 
-// countEnd counts a connection that is lost, and returns why: when the peer has announced the end with
-// GOAWAY, its code is the cause. A connection is open once its session has the peer's SETTINGS; before, it
-// could not be opened. A peer may close a connection on which nothing is in flight.
+// countEnd counts a lost connection and returns the cause. If the peer has sent GOAWAY, the cause is the code
+// of that frame. A connection that ends before its session has the peer's SETTINGS is counted as a failed
+// connect. An idle connection that the peer closes is not counted.
 func (w *Worker) countEnd(c *conn, why failure.Cause) failure.Cause {
 	if c.h2 != nil && (why.Kind == rv.CauseClosed || why.Kind == rv.CauseConnectionReset) {
 		if code, seen := c.h2.GoAway(); seen {
@@ -84,7 +85,7 @@ func (w *Worker) countEnd(c *conn, why failure.Cause) failure.Cause {
 	switch {
 	case why.Kind == rv.CauseOtherTimedOut:
 	case why.Kind == rv.CauseClosed && c.session.InFlight() == 0:
-	case why.Kind == rv.CauseGoAway && c.state == draining: // counted when it came
+	case why.Kind == rv.CauseGoAway && c.state == draining: // countGoAway has counted it.
 	default:
 		w.count(rv.FailureConnection, why)
 	}
@@ -101,7 +102,8 @@ func (w *Worker) countGoAway(c *conn) {
 	}
 }
 
-// unsent is why the requests that wait for a stream of a target are dropped at an instant.
+// unsent returns why requests that wait for a stream to the i-th target are dropped at the time at; never
+// means that the run was stopped.
 func (w *Worker) unsent(i int, at int64) failure.Cause {
 	switch {
 	case at == never:
@@ -114,7 +116,7 @@ func (w *Worker) unsent(i int, at int64) failure.Cause {
 	return failure.Cause{Kind: rv.CauseNoConnection}
 }
 
-// hasConnection says that a connection to the i-th target can carry requests.
+// hasConnection reports that a connection to the i-th target is open.
 func (w *Worker) hasConnection(i int) bool {
 	for k := range w.conns {
 		if c := &w.conns[k]; int(c.target) == i && c.state == open {
@@ -124,7 +126,7 @@ func (w *Worker) hasConnection(i int) bool {
 	return false
 }
 
-// unbegun is why no chain could start for a slot.
+// unbegun returns why no chain instance could start for a slot.
 func (w *Worker) unbegun() failure.Cause {
 	for i := range w.program.Chains {
 		if most := w.maxInFlight(i); most > 0 && w.instances.live[i] >= most && w.program.Chains[i].Phase == rv.PhaseLoad {

@@ -26,12 +26,12 @@ func (w *Worker) ready(ev *Event) {
 	}
 }
 
-// maxReads bounds the reads from one connection in a turn, so that a fast one cannot starve the
-// others and the timers; readiness is level-triggered, so the rest is told again.
+// maxReads bounds the reads from one connection in a turn, so that a fast connection cannot starve the
+// others and the timers. Readiness is level-triggered: the poller reports the connection again for the rest.
 const maxReads = 4
 
-// receive reads and parses what has come on a connection. When the peer is known to send no more
-// it reads on to the end, so that nothing more is given to the connection.
+// receive reads and parses what has arrived on a connection. If ended, the peer has sent its last octet:
+// receive then reads up to the end at once, so that the connection gets no more requests.
 func (w *Worker) receive(c *conn, ended bool) {
 	for range maxReads {
 		n, st := w.net.Read(c.fd, w.read)
@@ -62,9 +62,8 @@ func (w *Worker) receive(c *conn, ended bool) {
 	w.received(c)
 }
 
-// ended handles the end of what the peer sends. To HTTP/1.1 a clean one may be the end of a
-// response (RFC 9112 6.3); over TLS only close_notify is clean (RFC 9112 9.8), and that has been
-// seen before.
+// ended handles a connection that the peer has closed. In HTTP/1.1 a clean close may end a response
+// (RFC 9112 6.3). Over TLS only close_notify is a clean close (RFC 9112 9.8); receiveSecure has handled it.
 func (w *Worker) ended(c *conn, st Status) {
 	why := w.brokenBy(c, rv.CauseClosed, "")
 	if st == Ended {
@@ -88,7 +87,7 @@ func (w *Worker) endResponse(c *conn) {
 	}
 }
 
-// parse gives plaintext to the session; false: the connection is gone.
+// parse passes plaintext to the session. It returns false when the connection is closed.
 func (w *Worker) parse(c *conn, p []byte) bool {
 	w.current = c
 	err := c.session.Receive(p, w.now)
@@ -101,13 +100,13 @@ func (w *Worker) parse(c *conn, p []byte) bool {
 	return true
 }
 
-// received looks at what the session has become.
+// received acts on the state of a session after a read: usable, draining, broken, or with octets to send.
 func (w *Worker) received(c *conn) {
 	if c.state == opening && c.isUsable() {
 		w.happen(c, usable)
 	}
 	switch {
-	case c.state == closing: // a trial for a connection that is gone
+	case c.state == closing: // a trial of the first URL whose connection is closed
 		return
 	case c.state == open && c.session.Draining():
 		w.countGoAway(c)
@@ -134,8 +133,8 @@ func (w *Worker) OnStatus(tok uint32, status int) {
 	r.first = w.now
 }
 
-// OnHeader implements h2.Handler: captures take their values. Of several fields with the same
-// name the first counts.
+// OnHeader implements h2.Handler. It stores the value of each capture of this field; of several fields with
+// the same name, the first.
 func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
@@ -168,7 +167,8 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	}
 }
 
-// captureURI keeps a reference resolved against the request's target (RFC 9110 10.2.2).
+// captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the
+// result as the value of the capture.
 func (w *Worker) captureURI(r *request, in *instance, s *chain.Step, c *chain.Capture, value []byte) bool {
 	if isResolved(value) {
 		return in.Capture(c.Slot, value)
@@ -178,8 +178,8 @@ func (w *Worker) captureURI(r *request, in *instance, s *chain.Step, c *chain.Ca
 	return in.CaptureURI(c, e, w.scratch, value)
 }
 
-// isResolved says that a reference is the path and query that it resolves to, as most are: it has
-// neither scheme nor authority, dot segments, a fragment, nor what would be percent-encoded.
+// isResolved reports that a reference is an absolute path, with or without a query, that resolving does not
+// change: it has no scheme, authority, dot segment or fragment, and no octet to percent-encode. Most are such.
 func isResolved(value []byte) bool {
 	if len(value) == 0 || value[0] != '/' || len(value) > 1 && value[1] == '/' {
 		return false
@@ -194,7 +194,7 @@ func isResolved(value []byte) bool {
 	return true
 }
 
-// causeLimit bounds what is kept of the body of an error that nothing but the count of causes looks at.
+// causeLimit bounds the octets that are kept of the body of an error when only countCause reads it.
 const causeLimit = 8 << 10
 
 // OnData implements h2.Handler.
@@ -229,7 +229,7 @@ func (w *Worker) OnDone(tok uint32, o h2.Outcome) {
 	w.outcome(int32(tok), out)
 }
 
-// outcome ends a request, or takes it back to be sent again.
+// outcome ends a request, or queues it to be sent again.
 func (w *Worker) outcome(tok int32, o outcome) {
 	switch o {
 	case completed:
@@ -250,10 +250,10 @@ func (w *Worker) outcome(tok int32, o outcome) {
 	}
 }
 
-// retry puts a request that the peer has not processed back at the head of the queue
-// (RFC 9113 8.7). It keeps its due time and has been counted as sent. One that a peer refuses is
-// tried once more; one whose connection ends as often as that happens, since several connections
-// may come to their ends together, but no longer than a request may wait for a stream.
+// retry puts a request that the peer has not processed back at the head of the queue (RFC 9113 8.7). The
+// request keeps its due time and is not counted as sent again. Its caller retries a request that the peer
+// refused once only. A request whose connection ended is retried each time, because several connections may
+// end together, until it has waited for MaxWait.
 func (w *Worker) retry(tok int32) {
 	r := &w.requests.all[tok]
 	if w.now-r.picked >= int64(w.cfg.MaxWait) {
