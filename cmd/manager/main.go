@@ -58,7 +58,7 @@ func run(ctx context.Context, configFile string) error {
 
 	mgr, err := ctrl.NewManager(kube, controllers.ManagerOptions(cfg))
 	if err != nil {
-		return fmt.Errorf("making the manager: %w", err)
+		return fmt.Errorf("creating the manager: %w", err)
 	}
 	if err := controllers.Setup(ctx, mgr, cfg, controllers.Options{}); err != nil {
 		return err
@@ -112,7 +112,7 @@ func ownImage(ctx context.Context, kube *rest.Config, key types.NamespacedName) 
 			return c.Image, nil
 		}
 	}
-	return "", fmt.Errorf("pod %s has no container called %s", key, container)
+	return "", fmt.Errorf("pod %s has no container named %s", key, container)
 }
 
 func logger(cfg configv1alpha1.Logging, to io.Writer) logr.Logger {

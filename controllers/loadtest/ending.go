@@ -87,7 +87,7 @@ func fit[T any](v T, limit int, details []detail[T]) (gz []byte, dropped []strin
 			return gz, dropped, nil
 		}
 		if i == len(details) {
-			return nil, nil, fmt.Errorf("%d bytes are left of a %T without its details, %d fit", len(gz), v, limit)
+			return nil, nil, fmt.Errorf("%T has %d bytes without its details; allowed: at most %d", v, len(gz), limit)
 		}
 		v = details[i].without(v)
 		dropped = append(dropped, details[i].name)

@@ -87,7 +87,7 @@ func TestUnlike(t *testing.T) {
 		"a bound":          {with(func(r *runnerv1alpha1.Rate) { r.Requests = 1 }), "spec.rates[0]"},
 		"another mode":     {with(func(r *runnerv1alpha1.Rate) { r.ClosedLoop = true }), "spec.rates[0]"},
 		"another name":     {with(func(r *runnerv1alpha1.Rate) { r.Name = "x" }), "spec.rates[0]"},
-		"one more":         {append(base, perSecond(1)), "started with 1 stages"},
+		"one more":         {append(base, perSecond(1)), "must have 1 stages"},
 	} {
 		if got := unlike(base, tt.now); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
@@ -104,7 +104,7 @@ func TestPresent(t *testing.T) {
 	}{
 		"another rate":      {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](7) }, 7, ""},
 		"another template":  {func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" }, 100, ""},
-		"another stage":     {func(s *v1alpha1.LoadTestSpec) { s.Rates = append(s.Rates, builder.PerSecond("more", 1, time.Second)) }, 100, "started with 1 stages"},
+		"another stage":     {func(s *v1alpha1.LoadTestSpec) { s.Rates = append(s.Rates, builder.PerSecond("more", 1, time.Second)) }, 100, "must have 1 stages"},
 		"another duration":  {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].Duration.Duration = time.Hour }, 100, "spec.rates[0]"},
 		"a rate of nothing": {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](0) }, 100, "spec.rates[0].requestsPerSecond"},
 	}
@@ -233,7 +233,7 @@ func TestTakeOverOfASuspendedRun(t *testing.T) {
 
 func TestRatesThatCannotBePutInForce(t *testing.T) {
 	s := newScope(withJob, podsRun, decided, runnersAre(runs, runs))
-	s.notApplied = "spec.rates: the test was started with 1 stages"
+	s.notApplied = "spec.rates: must have 1 stages, as when the test started"
 	st := statusOf(s, now)
 	c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionReconciling)
 	if c == nil || c.Reason != v1alpha1.ReasonChangeNotApplied || !strings.Contains(c.Message, s.notApplied) || st.Phase != v1alpha1.PhaseRunning {

@@ -40,7 +40,7 @@ func (r *reconciler) finishPhase(ctx context.Context, s *scope) (bool, error) {
 	}
 	judged, err := verdict.Judge(s.plan, s.report, s.facts())
 	if err != nil {
-		return false, fmt.Errorf("judging the run: %w", err)
+		return false, fmt.Errorf("computing the verdict: %w", err)
 	}
 	s.report.Verdict = judged
 	return r.store(ctx, s, s.endingOf(&judged))

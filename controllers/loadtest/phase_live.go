@@ -115,11 +115,11 @@ func undivided(plan *runnerv1alpha1.Plan, shards int) string {
 	}
 	for i := range plan.Rates {
 		if plan.Rates[i].EndsByCount() {
-			return fmt.Sprintf("spec.runner.shards: the test was started with %d, and spec.rates[%d] is a closedLoop that ends by requests", plan.Shards, i)
+			return fmt.Sprintf("spec.runner.shards: must stay %d, because spec.rates[%d] is a closedLoop that ends by requests", plan.Shards, i)
 		}
 	}
 	if _, err := shard.Split(plan, shards); err != nil {
-		return fmt.Sprintf("spec.runner.shards: the load of this test cannot be split over %d shards: %v", shards, err)
+		return fmt.Sprintf("spec.runner.shards: cannot distribute the load over %d shards: %v", shards, err)
 	}
 	return ""
 }
@@ -128,13 +128,13 @@ func undivided(plan *runnerv1alpha1.Plan, shards int) string {
 // API server sees to that, from the moment on at which the start is told in status.
 func unlike(old, now []runnerv1alpha1.Rate) string {
 	if len(old) != len(now) {
-		return fmt.Sprintf("spec.rates: the test was started with %d stages", len(old))
+		return fmt.Sprintf("spec.rates: must have %d stages, as when the test started", len(old))
 	}
 	for i := range old {
 		was, is := old[i], now[i]
 		is.Count, is.Period = was.Count, was.Period
 		if was != is {
-			return fmt.Sprintf("spec.rates[%d]: only requestsPerSecond and requestsPer may differ from those that the test was started with", i)
+			return fmt.Sprintf("spec.rates[%d]: only requestsPerSecond and requestsPer can change while the test runs", i)
 		}
 	}
 	return ""

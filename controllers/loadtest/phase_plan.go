@@ -105,7 +105,7 @@ func (r *reconciler) decodePlan(ctx context.Context, s *scope, name string, cm *
 		cm = desired.Plan(s.lt, s.planHash, nil, "")
 		cm.Name = name
 		if found, err := r.existing(ctx, s.lt, cm); err != nil || !found {
-			return recompile(s, errors.Join(err, fmt.Errorf("the plan of the run, ConfigMap %s, is not there", name)))
+			return recompile(s, errors.Join(err, fmt.Errorf("reading the plan of the run: ConfigMap %s does not exist", name)))
 		}
 	}
 	decoded, err := plan.Decode(cm.BinaryData[desired.KeyPlan])

@@ -69,7 +69,7 @@ func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*scope, e
 func (r *reconciler) owned(ctx context.Context, namespace string, owner types.UID, list client.ObjectList) error {
 	err := r.client.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{ownerIndex: string(owner)})
 	if err != nil {
-		return fmt.Errorf("listing what belongs to %s: %w", owner, err)
+		return fmt.Errorf("listing the objects of %s: %w", owner, err)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // doom ends a run whose namespace is being deleted: nothing of it can be stored any more, and its pods may be
 // gone before the LoadTest itself is.
 func (r *reconciler) doom(ctx context.Context, lt *v1alpha1.LoadTest) {
-	ctrl.LoggerFrom(ctx).Info("The namespace is being deleted, which ends the run without a result")
+	ctrl.LoggerFrom(ctx).Info("The run ends without a result, because its namespace is being deleted")
 	r.memory.of(lt).doomed = true
 	r.registry.Abort(client.ObjectKeyFromObject(lt), "")
 }

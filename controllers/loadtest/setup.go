@@ -105,7 +105,7 @@ func (r *reconciler) watch(mgr ctrl.Manager, news <-chan event.TypedGenericEvent
 		WatchesRawSource(source.Channel(news, toRequest)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.cfg.MaxConcurrentReconciles}).
 		Complete(r)
-	return wrap(err, "making the controller")
+	return wrap(err, "creating the controller")
 }
 
 // deletionBegun: a LoadTest that is deleted in the foreground stays for a while.

@@ -35,7 +35,7 @@ type Client interface {
 type Dial func(run types.UID, address string) Client
 
 // ErrConflict says that the runner has accepted something else before (409).
-var ErrConflict = errors.New("the runner has accepted another message")
+var ErrConflict = errors.New("the runner accepted a different message")
 
 // maxAnswer bounds what is read of a runner: 256 steps with a histogram each are some 10 MB.
 const maxAnswer = 64 << 20

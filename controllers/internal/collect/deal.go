@@ -34,7 +34,7 @@ func (r *run) deal(now time.Time) {
 	}
 	if _, err := r.sharesOf(members); err != nil {
 		r.failed, r.undealt = members, err.Error()
-		r.log.Info("The load cannot be rebalanced", "shards", members, "reason", err.Error())
+		r.log.Info("Cannot distribute the load over these shards", "shards", members, "reason", err.Error())
 		return
 	}
 	r.failed, r.undealt = nil, ""

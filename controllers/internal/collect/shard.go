@@ -166,7 +166,7 @@ func (s *stateful) early(d *Desired) string {
 // take accepts a snapshot. It returns what is wrong with it.
 func (s *stateful) take(n *runnerv1alpha1.Snapshot) error {
 	if n.Shard != s.index && n.Revision != 0 {
-		return fmt.Errorf("the snapshot is of shard %d", n.Shard)
+		return fmt.Errorf("the snapshot belongs to shard %d", n.Shard)
 	}
 	old := s.snapshot
 	if old != nil && old.Boot != n.Boot {

@@ -80,7 +80,7 @@ func (a *Authority) clientCertificate(req *tls.CertificateRequestInfo) (*tls.Cer
 			return cert, nil
 		}
 	}
-	return nil, fmt.Errorf("the runner trusts neither the install CA nor the one before it: %w", err)
+	return nil, fmt.Errorf("the runner does not trust the install CA or the previous install CA: %w", err)
 }
 
 // mint returns the operator's certificate by c, renewed when half of its life is over.

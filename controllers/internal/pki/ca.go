@@ -100,7 +100,7 @@ func newSerial() (*big.Int, error) {
 	// RFC 5280 4.1.2.2: positive, at most 20 octets.
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return nil, fmt.Errorf("drawing a serial number: %w", err)
+		return nil, fmt.Errorf("generating a serial number: %w", err)
 	}
 	return serial.Add(serial, big.NewInt(1)), nil
 }
@@ -121,7 +121,7 @@ func decodeCA(certPEM, keyPEM []byte) (*ca, error) {
 	certBlock, _ := pem.Decode(certPEM)
 	keyBlock, _ := pem.Decode(keyPEM)
 	if certBlock == nil || keyBlock == nil {
-		return nil, errors.New("no PEM block")
+		return nil, errors.New("found no PEM block")
 	}
 	cert, err := x509.ParseCertificate(certBlock.Bytes)
 	if err != nil {
@@ -136,7 +136,7 @@ func decodeCA(certPEM, keyPEM []byte) (*ca, error) {
 		return nil, errors.New("the key does not belong to the certificate")
 	}
 	if !cert.IsCA {
-		return nil, errors.New("the certificate is not a CA's")
+		return nil, errors.New("the certificate is not a CA certificate")
 	}
 	return &ca{cert: cert, key: signer}, nil
 }
