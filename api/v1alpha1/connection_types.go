@@ -53,7 +53,7 @@ type HTTP2 struct {
 
 // HTTP1 controls the HTTP/1.1 connections of a target (RFC 9112).
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.pipeline) || self.pipeline == 1 || !has(self.keepAlive) || self.keepAlive",message="pipeline needs keepAlive: without it a connection carries one request"
+// +kubebuilder:validation:XValidation:rule="!has(self.pipeline) || self.pipeline == 1 || !has(self.keepAlive) || self.keepAlive",message="pipeline needs keepAlive: without keepAlive a connection carries one request"
 type HTTP1 struct {
 	// pipeline is the number of requests in flight on one connection. Above 1, the runner sends requests before
 	// earlier responses have arrived. The target must send the responses in the order of the requests (RFC 9112
@@ -73,8 +73,8 @@ type HTTP1 struct {
 
 // Connecting controls how the runner opens, closes and replaces connections.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.failbackInterval) || !has(self.failover) || self.failover",message="failbackInterval needs failover: without it a connection never leaves its own url"
-// +kubebuilder:validation:XValidation:rule="!has(self.open) || self.open != 'OnDemand' || !has(self.ramp)",message="ramp is not possible with open OnDemand: requests decide when connections are opened"
+// +kubebuilder:validation:XValidation:rule="!has(self.failbackInterval) || !has(self.failover) || self.failover",message="failbackInterval needs failover: without failover a connection stays on its own url"
+// +kubebuilder:validation:XValidation:rule="!has(self.open) || self.open != 'OnDemand' || !has(self.ramp)",message="ramp is not allowed with open OnDemand: requests determine when the runner opens connections"
 type Connecting struct {
 	// open is when the runner opens connections. AtStart opens all connections before the load starts, and opens a
 	// connection again after it ended. OnDemand opens a connection when a request waits for it. After the

@@ -214,9 +214,9 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.urls)",message="exactly one of url and urls is needed"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !(has(self.url) ? self.url.startsWith('http:') : has(self.urls) && self.urls.exists(u, u.startsWith('http:')))",message="tls needs an https url",fieldPath=".tls"
-// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.alpn) || self.tls.alpn.size() == 0 || !has(self.protocol) || self.protocol == 'Auto'",message="alpn goes with protocol Auto; h2 and http1 offer themselves alone",fieldPath=".tls"
-// +kubebuilder:validation:XValidation:rule="!has(self.http2) || !has(self.protocol) || self.protocol != 'http1'",message="http2 is not possible where only HTTP/1.1 is spoken",fieldPath=".http2"
-// +kubebuilder:validation:XValidation:rule="!has(self.http1) || !has(self.protocol) || !(self.protocol in ['h2', 'h2c'])",message="http1 is not possible where only HTTP/2 is spoken",fieldPath=".http1"
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.alpn) || self.tls.alpn.size() == 0 || !has(self.protocol) || self.protocol == 'Auto'",message="alpn needs protocol Auto; h2 and http1 offer one protocol each",fieldPath=".tls"
+// +kubebuilder:validation:XValidation:rule="!has(self.http2) || !has(self.protocol) || self.protocol != 'http1'",message="http2 is not allowed when the target uses only HTTP/1.1",fieldPath=".http2"
+// +kubebuilder:validation:XValidation:rule="!has(self.http1) || !has(self.protocol) || !(self.protocol in ['h2', 'h2c'])",message="http1 is not allowed when the target uses only HTTP/2",fieldPath=".http1"
 type Target struct {
 	// name is the name of the target. Chains refer to it. Bounds: at most 50 lower-case letters, digits and -.
 	// +required

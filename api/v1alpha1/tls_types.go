@@ -7,7 +7,7 @@ package v1alpha1
 // the LoadTest, and must exist before the pods can start.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.minVersion) || !has(self.maxVersion) || self.minVersion <= self.maxVersion",message="minVersion must not be above maxVersion"
-// +kubebuilder:validation:XValidation:rule="!has(self.cipherSuites) || self.cipherSuites.size() == 0 || !has(self.minVersion) || self.minVersion == '1.2'",message="cipherSuites are those of TLS 1.2, which minVersion 1.3 excludes"
+// +kubebuilder:validation:XValidation:rule="!has(self.cipherSuites) || self.cipherSuites.size() == 0 || !has(self.minVersion) || self.minVersion == '1.2'",message="cipherSuites need minVersion 1.2, because TLS 1.3 has fixed cipher suites"
 type TLS struct {
 	// serverName is the name that the certificate of the target must have. The runner also sends the name as SNI
 	// (RFC 6066 3), unless it is an IP address. Default: the host of the url, also with connectTo. Bounds: at most

@@ -11,9 +11,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // cannot be split, and each worker uses all values.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.range), has(self.list), has(self.csv), has(self.random), has(self.uuid), has(self.counter), has(self.timestamp), has(self.env), has(self.perShard), has(self.constant)].filter(x, x).size() == 1",message="exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"
-// +kubebuilder:validation:XValidation:rule="has(self.range) || has(self.list) || has(self.csv) || ((!has(self.order) || self.order == 'Sequential') && (!has(self.atEnd) || self.atEnd == 'Wrap'))",message="order and atEnd go with range, list and csv"
-// +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope == 'Instance' || !(has(self.env) || has(self.perShard) || has(self.constant))",message="env, perShard and constant have one value and no scope"
-// +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope != 'Global' || !has(self.timestamp)",message="a timestamp cannot be Global: runners have no clock in common",fieldPath=".scope"
+// +kubebuilder:validation:XValidation:rule="has(self.range) || has(self.list) || has(self.csv) || ((!has(self.order) || self.order == 'Sequential') && (!has(self.atEnd) || self.atEnd == 'Wrap'))",message="order and atEnd are allowed with range, list and csv only"
+// +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope == 'Instance' || !(has(self.env) || has(self.perShard) || has(self.constant))",message="scope is not allowed with env, perShard and constant, which have one value"
+// +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope != 'Global' || !has(self.timestamp)",message="scope Global is not allowed with timestamp: each runner has its own clock",fieldPath=".scope"
 type Variable struct {
 	// name is the name of the variable. A template inserts the value with ${name}, or with ${name.column} for csv.
 	// A capture must not have the same name. Bounds: at most 50 letters, digits and _; the first character must

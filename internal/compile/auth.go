@@ -76,7 +76,7 @@ func (c *compiler) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
 	}
 	secure := c.tokenURL(at.Child("tokenURL"), in.TokenURL)
 	if secure && in.HTTP2 {
-		c.fail(at.Child("http2"), "goes with an http:// tokenURL; over https ALPN decides")
+		c.fail(at.Child("http2"), "needs an http:// tokenURL; with https ALPN decides")
 	}
 	if path := at.Child("clientID"); in.ClientID == "" {
 		c.fail(path, "is needed")
@@ -153,7 +153,7 @@ func (c *compiler) parameters(path *field.Path, in []v1alpha1.Parameter) map[str
 		case p.Name == "":
 			c.fail(name, "is needed")
 		case c.length(name, p.Name, maxClientID) && grantFields[p.Name]:
-			c.fail(name, "is set from the other fields")
+			c.fail(name, "must not be a field that the runner sets: grant_type, scope, client_id, client_secret")
 		}
 		c.unique(at.Child("name"), index, p.Name, i)
 		c.length(at.Child("value"), p.Value, maxFormField)

@@ -32,7 +32,7 @@ func TestMistakesInAuth(t *testing.T) {
 		{"scheme", asking("{oauth2: {tokenURL: nrf.example, clientID: a}}"), []string{at + ".oauth2.tokenURL: must begin with http:// or https://"}},
 		{"password in a URL", asking("{oauth2: {tokenURL: 'http://a:b@nrf.example', clientID: a}}"), []string{at + ".oauth2.tokenURL: must not have a user or password; send an authorization header instead"}},
 		{"no host behind a query", asking("{oauth2: {tokenURL: 'http:///a?b', clientID: a}}"), []string{at + ".oauth2.tokenURL: must have a host"}},
-		{"prior knowledge over TLS", asking("{oauth2: {tokenURL: 'https://nrf.example', clientID: a, http2: true}}"), []string{at + ".oauth2.http2: goes with an http:// tokenURL; over https ALPN decides"}},
+		{"prior knowledge over TLS", asking("{oauth2: {tokenURL: 'https://nrf.example', clientID: a, http2: true}}"), []string{at + ".oauth2.http2: needs an http:// tokenURL; with https ALPN decides"}},
 		{"where the secret is", token("secretIn: query"), []string{at + ".oauth2.secretIn: must be Header or Body"}},
 		{"secret from nowhere", token("clientSecret: {}"), []string{at + ".oauth2.clientSecret: exactly one of configMapKeyRef, secretKeyRef and file is needed"}},
 		{"authority from nowhere", token("ca: {}"), []string{at + ".oauth2.ca: exactly one of configMapKeyRef, secretKeyRef and file is needed"}},
@@ -40,7 +40,7 @@ func TestMistakesInAuth(t *testing.T) {
 		{"a scope twice", token("scopes: [a, a]"), []string{at + `.oauth2.scopes[1]: "a" is the name of entry 0 too`}},
 		{"an empty scope", token("scopes: ['']"), []string{at + ".oauth2.scopes[0]: must not be empty"}},
 		{"a parameter twice", token("parameters: [{name: a, value: b}, {name: a, value: c}]"), []string{at + `.oauth2.parameters[1].name: "a" is the name of entry 0 too`}},
-		{"a parameter of the grant", token("parameters: [{name: grant_type, value: password}]"), []string{at + ".oauth2.parameters[0].name: is set from the other fields"}},
+		{"a parameter of the grant", token("parameters: [{name: grant_type, value: password}]"), []string{at + ".oauth2.parameters[0].name: must not be a field that the runner sets: grant_type, scope, client_id, client_secret"}},
 		{"a parameter without a value", token("parameters: [{name: a}]"), []string{at + ".oauth2.parameters[0].value: is needed"}},
 		{"refresh", token("refreshBefore: 61m"), []string{at + ".oauth2.refreshBefore: must be at most 1h, and not negative"}},
 	})

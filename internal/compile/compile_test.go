@@ -147,10 +147,10 @@ func TestErrors(t *testing.T) {
 			[]string{"spec.targets[0].tls.serverName: must be a host name or an IP address, without a port"}},
 		{"version of long ago", secure(func(t *v1alpha1.TLS) { t.MinVersion = "1.1" }), []string{"spec.targets[0].tls.minVersion: must be 1.2 or 1.3"}},
 		{"suite of OpenSSL", secure(func(t *v1alpha1.TLS) { t.CipherSuites = []string{"ECDHE-RSA-AES128-GCM-SHA256"} }),
-			[]string{"spec.targets[0].tls.cipherSuites[0]: is not known; names are IANA's, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}},
+			[]string{"spec.targets[0].tls.cipherSuites[0]: is not known; allowed: IANA names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}},
 		{"suite of TLS 1.3", secure(func(t *v1alpha1.TLS) {
 			t.CipherSuites = []string{"TLS_RSA_WITH_RC4_128_SHA", "TLS_AES_128_GCM_SHA256"}
-		}), []string{"spec.targets[0].tls.cipherSuites[1]: belongs to TLS 1.3, whose suites cannot be chosen"}},
+		}), []string{"spec.targets[0].tls.cipherSuites[1]: belongs to TLS 1.3; allowed: suites of TLS 1.2"}},
 		{"suite twice", secure(func(t *v1alpha1.TLS) {
 			t.CipherSuites = []string{"TLS_RSA_WITH_RC4_128_SHA", "TLS_RSA_WITH_RC4_128_SHA"}
 		}), []string{`spec.targets[0].tls.cipherSuites[1]: "TLS_RSA_WITH_RC4_128_SHA" is the name of entry 0 too`}},
@@ -172,23 +172,23 @@ func TestErrors(t *testing.T) {
 			t.Certificate = &v1alpha1.ClientCertificate{Files: &v1alpha1.CertificateFiles{Certificate: "a.pem"}}
 		}), []string{"spec.targets[0].tls.certificate.files.key: is needed"}},
 		{"http1 where auto is h2c", func(s *spec) { s.Targets[0].HTTP1 = &v1alpha1.HTTP1{} },
-			[]string{"spec.targets[0].http1: http1 is not possible where only HTTP/2 is spoken"}},
+			[]string{"spec.targets[0].http1: http1 is not allowed when the target uses only HTTP/2"}},
 		{"http1 where only h2 is offered", func(s *spec) {
 			secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"h2"} })(s)
 			s.Targets[0].HTTP1 = &v1alpha1.HTTP1{}
-		}, []string{"spec.targets[0].http1: http1 is not possible where only HTTP/2 is spoken"}},
+		}, []string{"spec.targets[0].http1: http1 is not allowed when the target uses only HTTP/2"}},
 		{"http2 where only http/1.1 is offered", func(s *spec) {
 			secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"http/1.1"} })(s)
 			s.Targets[0].HTTP2 = &v1alpha1.HTTP2{}
-		}, []string{"spec.targets[0].http2: http2 is not possible where only HTTP/1.1 is spoken"}},
+		}, []string{"spec.targets[0].http2: http2 is not allowed when the target uses only HTTP/1.1"}},
 		{"many requests on a connection for one", func(s *spec) {
 			s.Targets[0].Protocol, s.Targets[0].HTTP1 = "http1", &v1alpha1.HTTP1{KeepAlive: ptr.To(false)}
 			s.Targets[0].Connecting = &v1alpha1.Connecting{MaxRequests: ptr.To[int64](2)}
-		}, []string{"spec.targets[0].connecting.maxRequests: must be 1, if anything, with http1.keepAlive false: a connection carries one request"}},
+		}, []string{"spec.targets[0].connecting.maxRequests: must be 1 or unset with http1.keepAlive false: a connection carries one request"}},
 		{"a local address for a socket", func(s *spec) {
 			s.Targets[0].ConnectTo = "unix:/a"
 			s.Targets[0].Connecting = &v1alpha1.Connecting{LocalAddresses: []string{"127.0.0.1"}}
-		}, []string{"spec.targets[0].connecting.localAddresses: is not possible with a unix socket, which connectTo asks for"}},
+		}, []string{"spec.targets[0].connecting.localAddresses: is not allowed with a unix socket in connectTo"}},
 		{"connectTo without a port", connectTo("a.example"), []string{"spec.targets[0].connectTo: must be host:port (an IPv6 host in brackets) or unix:/path"}},
 		{"connectTo of port 0", connectTo("a.example:0"), []string{"spec.targets[0].connectTo: must be host:port (an IPv6 host in brackets) or unix:/path"}},
 		{"relative socket", connectTo("unix:a.sock"), []string{"spec.targets[0].connectTo: must be unix: and an absolute path"}},

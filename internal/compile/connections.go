@@ -31,7 +31,7 @@ func (c *compiler) http2(at *field.Path, h *v1alpha1.HTTP2, out *runnerv1alpha1.
 		return
 	}
 	if out.Protocol == runnerv1alpha1.ProtocolHTTP1 {
-		c.fail(at, "http2 is not possible where only HTTP/1.1 is spoken")
+		c.fail(at, "http2 is not allowed when the target uses only HTTP/1.1")
 	}
 	out.HTTP2 = runnerv1alpha1.HTTP2{
 		HeaderTableSize:  c.octets(at.Child("headerTableSize"), h.HeaderTableSize, 0, maxTable),
@@ -64,7 +64,7 @@ func (c *compiler) http1(at *field.Path, h *v1alpha1.HTTP1, out *runnerv1alpha1.
 		return
 	}
 	if p := out.Protocol; p == runnerv1alpha1.ProtocolH2 || p == runnerv1alpha1.ProtocolH2C {
-		c.fail(at, "http1 is not possible where only HTTP/2 is spoken")
+		c.fail(at, "http1 is not allowed when the target uses only HTTP/2")
 	}
 	between(c, at.Child("pipeline"), h.Pipeline, 1, 64)
 	if h.Pipeline > 1 {
@@ -72,7 +72,7 @@ func (c *compiler) http1(at *field.Path, h *v1alpha1.HTTP1, out *runnerv1alpha1.
 	}
 	out.HTTP1.NoKeepAlive = !*h.KeepAlive
 	if out.HTTP1.NoKeepAlive && out.HTTP1.Pipeline > 1 {
-		c.fail(at, "pipeline needs keepAlive: without it a connection carries one request")
+		c.fail(at, "pipeline needs keepAlive: without keepAlive a connection carries one request")
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *compiler) connecting(at *field.Path, t *v1alpha1.Target, out *runnerv1a
 	if g.MaxRequests != nil && between(c, at.Child("maxRequests"), *g.MaxRequests, 1, 1_000_000_000_000) {
 		to.MaxRequests = *g.MaxRequests
 		if out.HTTP1.NoKeepAlive && out.Protocol == runnerv1alpha1.ProtocolHTTP1 && to.MaxRequests > 1 {
-			c.fail(at.Child("maxRequests"), "must be 1, if anything, with http1.keepAlive false: a connection carries one request")
+			c.fail(at.Child("maxRequests"), "must be 1 or unset with http1.keepAlive false: a connection carries one request")
 		}
 	}
 	to.LocalAddresses = c.localAddresses(at.Child("localAddresses"), g.LocalAddresses, t.ConnectTo)
@@ -115,7 +115,7 @@ func (c *compiler) OnDemand(at *field.Path, g *v1alpha1.Connecting) bool {
 		c.fail(at.Child("open"), "must be AtStart or OnDemand")
 	}
 	if g.Ramp != nil {
-		c.fail(at, "ramp is not possible with open OnDemand: requests decide when connections are opened")
+		c.fail(at, "ramp is not allowed with open OnDemand: requests determine when the runner opens connections")
 	}
 	return true
 }
@@ -129,7 +129,7 @@ func (c *compiler) failover(at *field.Path, g *v1alpha1.Connecting, to *runnerv1
 	}
 	to.FailbackInterval = c.duration(at.Child("failbackInterval"), g.FailbackInterval, timeoutSpan)
 	if to.NoFailover {
-		c.fail(at, "failbackInterval needs failover: without it a connection never leaves its own url")
+		c.fail(at, "failbackInterval needs failover: without failover a connection stays on its own url")
 	}
 }
 
@@ -138,7 +138,7 @@ func (c *compiler) failover(at *field.Path, g *v1alpha1.Connecting, to *runnerv1
 func (c *compiler) localAddresses(path *field.Path, addresses []string, connectTo string) []string {
 	c.items(path, len(addresses), 0, 256)
 	if len(addresses) > 0 && strings.HasPrefix(connectTo, "unix:") {
-		c.fail(path, "is not possible with a unix socket, which connectTo asks for")
+		c.fail(path, "is not allowed with a unix socket in connectTo")
 	}
 	for i, s := range addresses {
 		if a, err := netip.ParseAddr(s); err != nil || a.Zone() != "" || a.Is4In6() {

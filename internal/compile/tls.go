@@ -88,7 +88,7 @@ func (c *compiler) tlsVersion(path *field.Path, v v1alpha1.TLSVersion) string {
 func (c *compiler) cipherSuites(path *field.Path, given *v1alpha1.TLS) []string {
 	c.items(path, len(given.CipherSuites), 0, 32)
 	if len(given.CipherSuites) > 0 && given.MinVersion == v1alpha1.TLS13 {
-		c.fail(path, "cipherSuites are those of TLS 1.2, which minVersion 1.3 excludes")
+		c.fail(path, "cipherSuites need minVersion 1.2, because TLS 1.3 has fixed cipher suites")
 	}
 	known := slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites())
 	index := map[string]int{}
@@ -98,9 +98,9 @@ func (c *compiler) cipherSuites(path *field.Path, given *v1alpha1.TLS) []string 
 		switch {
 		case !c.length(at, name, maxSuiteName):
 		case k < 0:
-			c.fail(at, "is not known; names are IANA's, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
+			c.fail(at, "is not known; allowed: IANA names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
 		case !slices.Contains(known[k].SupportedVersions, uint16(tls.VersionTLS12)):
-			c.fail(at, "belongs to TLS 1.3, whose suites cannot be chosen")
+			c.fail(at, "belongs to TLS 1.3; allowed: suites of TLS 1.2")
 		}
 		c.unique(at, index, name, i)
 	}
@@ -134,7 +134,7 @@ func (c *compiler) alpn(at *field.Path, list []string, p v1alpha1.Protocol, out 
 		c.unique(path.Index(i), index, name, i)
 	}
 	if len(list) > 0 && p != v1alpha1.ProtocolAuto {
-		c.fail(at, "alpn goes with protocol Auto; h2 and http1 offer themselves alone")
+		c.fail(at, "alpn needs protocol Auto; h2 and http1 offer one protocol each")
 	}
 	if len(list) == 1 && out.Protocol == runnerv1alpha1.ProtocolALPN {
 		out.Protocol = map[string]runnerv1alpha1.Protocol{

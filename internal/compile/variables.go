@@ -60,13 +60,13 @@ func (c *compiler) drawing(at *field.Path, v *v1alpha1.Variable, out *rv.Variabl
 	out.Stop = v.AtEnd == v1alpha1.EndStop
 	sequence := v.Range != nil || v.List != nil || v.CSV != nil
 	if !sequence && (v.Order != v1alpha1.OrderSequential || out.Stop) {
-		c.fail(at, "order and atEnd go with range, list and csv")
+		c.fail(at, "order and atEnd are allowed with range, list and csv only")
 	}
 	if v.Scope != v1alpha1.ScopeInstance && (v.Env != nil || v.PerShard != nil || v.Constant != nil) {
-		c.fail(at, "env, perShard and constant have one value and no scope")
+		c.fail(at, "scope is not allowed with env, perShard and constant, which have one value")
 	}
 	if v.Scope == v1alpha1.ScopeGlobal && v.Timestamp != nil {
-		c.fail(at.Child("scope"), "a timestamp cannot be Global: runners have no clock in common")
+		c.fail(at.Child("scope"), "scope Global is not allowed with timestamp: each runner has its own clock")
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *compiler) integerRange(at *field.Path, r *v1alpha1.IntegerRange) bool {
 	sound = between(c, at.Child("width"), r.Width, 0, maxWidth) && sound
 	base := map[string]int{"Decimal": 10, "Hex": 16}[r.Format]
 	if base == 0 {
-		c.fail(at.Child("format"), "must be decimal or hex")
+		c.fail(at.Child("format"), "must be Decimal or Hex")
 		return false
 	}
 	if !sound {

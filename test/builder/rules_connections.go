@@ -17,11 +17,11 @@ var rulesOfTLS = []Mutant{
 		Set: map[string]any{"spec.targets[3].tls.minVersion": "1.3", "spec.targets[3].tls.maxVersion": "1.2"},
 	},
 	{
-		Name: "suites without their version", Path: "spec.targets[2].tls.cipherSuites", Want: "cipherSuites are those of TLS 1.2, which minVersion 1.3 excludes",
+		Name: "suites without their version", Path: "spec.targets[2].tls.cipherSuites", Want: "cipherSuites need minVersion 1.2, because TLS 1.3 has fixed cipher suites",
 		Set: map[string]any{"spec.targets[2].tls.minVersion": "1.3"},
 	},
 	{
-		Name: "alpn with h2", Path: "spec.targets[5].tls", Want: "alpn goes with protocol Auto; h2 and http1 offer themselves alone",
+		Name: "alpn with h2", Path: "spec.targets[5].tls", Want: "alpn needs protocol Auto; h2 and http1 offer one protocol each",
 		Set: map[string]any{"spec.targets[5].tls.alpn": []string{"h2", "http/1.1"}},
 	},
 	{
@@ -44,15 +44,15 @@ var rulesOfTLS = []Mutant{
 
 var rulesOfConnections = []Mutant{
 	{
-		Name: "http2 of an HTTP/1.1 target", Path: "spec.targets[4].http2", Want: "http2 is not possible where only HTTP/1.1 is spoken",
+		Name: "http2 of an HTTP/1.1 target", Path: "spec.targets[4].http2", Want: "http2 is not allowed when the target uses only HTTP/1.1",
 		Set: map[string]any{"spec.targets[4].http2": map[string]any{}},
 	},
 	{
-		Name: "http1 of an h2 target", Path: "spec.targets[5].http1", Want: "http1 is not possible where only HTTP/2 is spoken",
+		Name: "http1 of an h2 target", Path: "spec.targets[5].http1", Want: "http1 is not allowed when the target uses only HTTP/2",
 		Set: map[string]any{"spec.targets[5].http1": map[string]any{}},
 	},
 	{
-		Name: "http1 of an h2c target", Path: "spec.targets[0].http1", Want: "http1 is not possible where only HTTP/2 is spoken",
+		Name: "http1 of an h2c target", Path: "spec.targets[0].http1", Want: "http1 is not allowed when the target uses only HTTP/2",
 		Set: map[string]any{"spec.targets[0].http1": map[string]any{"pipeline": 2}},
 	},
 	{
@@ -60,7 +60,7 @@ var rulesOfConnections = []Mutant{
 		Set: map[string]any{"spec.targets[1].http2.pingInterval": "99ms"},
 	},
 	{
-		Name: "pipelining without keep-alive", Path: "spec.targets[2].http1", Want: "pipeline needs keepAlive: without it a connection carries one request",
+		Name: "pipelining without keep-alive", Path: "spec.targets[2].http1", Want: "pipeline needs keepAlive: without keepAlive a connection carries one request",
 		Set: map[string]any{"spec.targets[2].http1.keepAlive": false},
 	},
 	{
@@ -80,11 +80,11 @@ var rulesOfConnections = []Mutant{
 		Set: map[string]any{"spec.targets[1].connecting.failbackInterval": "0s"},
 	},
 	{
-		Name: "a ramp of connections on demand", Path: "spec.targets[1].connecting", Want: "ramp is not possible with open OnDemand: requests decide when connections are opened",
+		Name: "a ramp of connections on demand", Path: "spec.targets[1].connecting", Want: "ramp is not allowed with open OnDemand: requests determine when the runner opens connections",
 		Set: map[string]any{"spec.targets[1].connecting.open": "OnDemand"},
 	},
 	{
-		Name: "failback without failover", Path: "spec.targets[1].connecting", Want: "failbackInterval needs failover: without it a connection never leaves its own url",
+		Name: "failback without failover", Path: "spec.targets[1].connecting", Want: "failbackInterval needs failover: without failover a connection stays on its own url",
 		Set: map[string]any{"spec.targets[1].connecting.failover": false},
 	},
 	{

@@ -26,27 +26,27 @@ var rulesOfSequences = []Mutant{
 		Set: map[string]any{"spec.variables[6].random.integer.min": 16},
 	},
 	{
-		Name: "an order of what is no sequence", Path: "spec.variables[10]", Want: "order and atEnd go with range, list and csv",
+		Name: "an order of what is no sequence", Path: "spec.variables[10]", Want: "order and atEnd are allowed with range, list and csv only",
 		Set: map[string]any{"spec.variables[10].order": "Shuffled"},
 	},
 	{
-		Name: "an end of what has none", Path: "spec.variables[11]", Want: "order and atEnd go with range, list and csv",
+		Name: "an end of what has none", Path: "spec.variables[11]", Want: "order and atEnd are allowed with range, list and csv only",
 		Set: map[string]any{"spec.variables[11].atEnd": "Stop"},
 	},
 	{
-		Name: "a scope of the environment", Path: "spec.variables[13]", Want: "env, perShard and constant have one value and no scope",
+		Name: "a scope of the environment", Path: "spec.variables[13]", Want: "scope is not allowed with env, perShard and constant, which have one value",
 		Set: map[string]any{"spec.variables[13].scope": "Step"},
 	},
 	{
-		Name: "a global value for each shard", Path: "spec.variables[14]", Want: "env, perShard and constant have one value and no scope",
+		Name: "a global value for each shard", Path: "spec.variables[14]", Want: "scope is not allowed with env, perShard and constant, which have one value",
 		Set: map[string]any{"spec.variables[14].scope": "Global"},
 	},
 	{
-		Name: "a scope of a constant", Path: "spec.variables[15]", Want: "env, perShard and constant have one value and no scope",
+		Name: "a scope of a constant", Path: "spec.variables[15]", Want: "scope is not allowed with env, perShard and constant, which have one value",
 		Set: map[string]any{"spec.variables[15].scope": "Worker"},
 	},
 	{
-		Name: "a global timestamp", Path: "spec.variables[12].scope", Want: "a timestamp cannot be Global: runners have no clock in common",
+		Name: "a global timestamp", Path: "spec.variables[12].scope", Want: "scope Global is not allowed with timestamp: each runner has its own clock",
 		Set: map[string]any{"spec.variables[12].scope": "Global"},
 	},
 	tooLong("spec.variables[12].timestamp.offset", "8760h1s", "must be between -8760h and 8760h"),
