@@ -54,12 +54,12 @@ func TestRefused(t *testing.T) {
 		{"extra object as number", "extraObjects: [1]", "at '/extraObjects/0'"},
 		{"test's deadline", "test: {activeDeadlineSeconds: 1}", "at '/test/activeDeadlineSeconds': minimum"},
 
-		{"replicas without a leader", "{replicas: 2, leaderElection: {enabled: false}}", "replicas: more than one needs leaderElection.enabled"},
-		{"secure metrics without ClusterRole", "watchNamespaces: [a]", "watchNamespaces: checking who reads the metrics needs a ClusterRole"},
-		{"readers of open metrics", "metrics: {secure: false, readers: [{namespace: a, name: b}]}", "metrics.readers: everybody"},
-		{"monitor of nothing", "metrics: {enabled: false, serviceMonitor: {enabled: true}}", "metrics.serviceMonitor.enabled: there is nothing"},
-		{"policies for no namespace", "networkPolicy: {enabled: true}", "networkPolicy.enabled: a policy is in a namespace"},
-		{"test where nobody looks", "{watchNamespaces: [a], metrics: {secure: false}, test: {namespace: b}}", "test.namespace: b is not among watchNamespaces"},
+		{"replicas without a leader", "{replicas: 2, leaderElection: {enabled: false}}", "replicas: must be 1 if leaderElection.enabled is false"},
+		{"secure metrics without ClusterRole", "watchNamespaces: [a]", "watchNamespaces: cannot be used with metrics.secure=true"},
+		{"readers of open metrics", "metrics: {secure: false, readers: [{namespace: a, name: b}]}", "metrics.readers: cannot be used with metrics.secure=false"},
+		{"monitor of nothing", "metrics: {enabled: false, serviceMonitor: {enabled: true}}", "metrics.serviceMonitor.enabled: must be false"},
+		{"policies for no namespace", "networkPolicy: {enabled: true}", "networkPolicy.enabled: must be false"},
+		{"test where nobody looks", "{watchNamespaces: [a], metrics: {secure: false}, test: {namespace: b}}", "test.namespace: must be one of watchNamespaces"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := helm(t, tc.values, "template", release, chartDir, oldest)

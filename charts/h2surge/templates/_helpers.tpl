@@ -96,21 +96,21 @@ health:
 {{- /* Values that are right one by one and make no sense together. */ -}}
 {{- define "h2surge.check" -}}
 {{- if and (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
-{{- fail "replicas: more than one needs leaderElection.enabled=true, else each of them runs every LoadTest" }}
+{{- fail "replicas: must be 1 if leaderElection.enabled is false, because each replica would run every LoadTest" }}
 {{- end }}
 {{- if and .Values.watchNamespaces .Values.metrics.enabled .Values.metrics.secure }}
-{{- fail "watchNamespaces: checking who reads the metrics needs a ClusterRole, which this mode does without: set metrics.secure=false (plain HTTP) or metrics.enabled=false" }}
+{{- fail "watchNamespaces: cannot be used with metrics.secure=true, which needs a ClusterRole; set metrics.secure=false (plain HTTP) or metrics.enabled=false" }}
 {{- end }}
 {{- if and .Values.metrics.readers (not .Values.metrics.secure) }}
 {{- fail "metrics.readers: cannot be used with metrics.secure=false, which allows every client to read metrics" }}
 {{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
-{{- fail "metrics.serviceMonitor.enabled: there is nothing to scrape with metrics.enabled=false" }}
+{{- fail "metrics.serviceMonitor.enabled: must be false if metrics.enabled is false" }}
 {{- end }}
 {{- if and .Values.networkPolicy.enabled (not .Values.watchNamespaces) (not .Values.networkPolicy.runnerNamespaces) }}
-{{- fail "networkPolicy.enabled: a policy is in a namespace: list those of LoadTests in networkPolicy.runnerNamespaces" }}
+{{- fail "networkPolicy.enabled: must be false if watchNamespaces and networkPolicy.runnerNamespaces are empty; list the namespaces of LoadTests in networkPolicy.runnerNamespaces" }}
 {{- end }}
 {{- if and .Values.test.enabled .Values.watchNamespaces (not (has (include "h2surge.testNamespace" .) .Values.watchNamespaces)) }}
-{{- fail (printf "test.namespace: %s is not among watchNamespaces, so its LoadTest would never run" .Values.test.namespace) }}
+{{- fail (printf "test.namespace: must be one of watchNamespaces, because the operator runs no LoadTest in %s" .Values.test.namespace) }}
 {{- end }}
 {{- end }}
