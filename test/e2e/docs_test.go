@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,8 @@ func newShell(t *testing.T, dir string) *shell {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	cmd := exec.CommandContext(ctx, "bash")
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, in, out, out
+	// A reader's make is not called by another make, which would print the directories that it enters.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=") })
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
