@@ -161,7 +161,7 @@ spec:
   chains: [{name: gets, target: target, steps: [{template: get}]}]
   rates: [{name: steady, requestsPerSecond: hunter2, duration: 1s}]
   thresholds: [{name: a, metric: Rate, max: hunter2}]
-  runner: {template: {spec: {nodeName: {hunter2: 1}, containers: hunter2}}}
+  runner: {podTemplate: {spec: {nodeName: {hunter2: 1}, containers: hunter2}}}
 `
 	for _, m := range []string{manifest, strings.NewReplacer("timeout: hunter2", "", "requestsPerSecond: hunter2", "requestsPerSecond: 1").Replace(manifest)} {
 		lines := linesOf(t, m)
