@@ -37,7 +37,7 @@ func (s *standIns) of(description string) string {
 	sum := sha256.Sum256([]byte(n))
 	for _, made := range [][2]string{
 		{n, ""},
-		{base64.StdEncoding.EncodeToString([]byte(n)), "base64 of "}, // first: base64url is a prefix of it
+		{base64.StdEncoding.EncodeToString([]byte(n)), "base64 of "}, // before base64url, which is a prefix of it
 		{base64.RawURLEncoding.EncodeToString([]byte(n)), "base64url of "},
 		{hex.EncodeToString(sum[:]), "sha256 of "},
 	} {

@@ -1,6 +1,6 @@
-// Command runner is the main of a runner pod. It executes its share of a plan and is steered and
-// read by the operator over a control endpoint with mutual TLS; metrics and health are served in
-// clear on a port of their own.
+// Command runner is the main of a runner pod. It executes its share of a plan. The operator
+// controls it and reads its snapshots over a port with mutual TLS. Another port serves metrics and
+// health without TLS.
 package main
 
 import (
@@ -15,8 +15,8 @@ import (
 
 func main() { os.Exit(start(os.Args[1:])) }
 
-// start returns the process's exit code: 0 also when the run came to nothing, since it is the
-// snapshot that tells; 1 when there was no way to tell; 2 for a wrong command line.
+// start returns the exit code. It is 0 also if the run failed, because the snapshot reports that. It is
+// 1 if the runner could not report a result, and 2 if the command line is wrong.
 func start(args []string) int {
 	c, err := parseConfig(args, os.Getenv, os.Stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -27,7 +27,7 @@ func start(args []string) int {
 		log.Error("Wrong command line", "err", err)
 		return 2
 	}
-	// The second signal ends the process as it would any other.
+	// A second signal ends the process at once: stop removes the handler after the first.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx, c, linked(log)); err != nil {

@@ -12,7 +12,7 @@ import (
 	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
-// maxSocketPath is what sockaddr_un of Linux takes, its final zero byte aside.
+// maxSocketPath is the maximum length of a path in Linux's sockaddr_un, without the final zero byte.
 const maxSocketPath = 107
 
 func (c *compiler) targets() {
@@ -54,7 +54,7 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 	return out
 }
 
-// endpoints takes the URLs apart. It returns those that could be understood.
+// endpoints parses the URLs and returns the valid ones.
 func (c *compiler) endpoints(at *field.Path, t *v1alpha1.Target) []runnerv1alpha1.Endpoint {
 	urls, paths := []string{t.URL}, []*field.Path{at.Child("url")}
 	switch {
@@ -86,7 +86,7 @@ func (c *compiler) endpoints(at *field.Path, t *v1alpha1.Target) []runnerv1alpha
 	return out
 }
 
-// endpoint takes a URL apart, unless it has holes: then runners do.
+// endpoint parses a URL. The runners parse a URL that has placeholders.
 func (c *compiler) endpoint(path *field.Path, raw string) (e runnerv1alpha1.Endpoint, ok bool) {
 	if !c.length(path, raw, maxURL) {
 		return e, false
@@ -109,7 +109,7 @@ func (c *compiler) endpoint(path *field.Path, raw string) (e runnerv1alpha1.Endp
 	return e, err == nil
 }
 
-// connectTo checks an address to dial; it is empty when there is none or it is wrong.
+// connectTo checks an address to dial and returns it. It returns "" if no address is set or the address is wrong.
 func (c *compiler) connectTo(path *field.Path, address string) string {
 	if address == "" || !c.length(path, address, maxURL) {
 		return ""
@@ -133,7 +133,7 @@ func (c *compiler) connectTo(path *field.Path, address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// protocol resolves what is spoken from what was asked for and the URL's scheme.
+// protocol returns the protocol of a target, from the field protocol and the scheme of its URL.
 func (c *compiler) protocol(path *field.Path, p v1alpha1.Protocol, scheme string) runnerv1alpha1.Protocol {
 	tls := scheme == "https"
 	switch {

@@ -1,15 +1,15 @@
 package convert
 
-// FlagValues are what was given of a tool's flags, by their names as SetFlag has them.
+// FlagValues has the flags of a tool that the user set, with their values. The keys are the names in SetFlag.
 type FlagValues struct {
-	// Last of each flag, which counts where it is given twice.
+	// Last is the last value of each flag, for flags that have one value.
 	Last map[string]string
-	// All of each, in order, for those that may be repeated.
+	// All is all values of each flag, in order, for flags that may be repeated.
 	All map[string][]string
 }
 
-// FlagValues takes what Flags read. without are the flags that nothing becomes of, and why: these
-// are told of and left out.
+// FlagValues collects the flags that Flags has parsed. without has the reason for each flag that cannot be
+// converted: FlagValues warns about such a flag and omits it.
 func (d *Draft) FlagValues(given []SetFlag, without map[string]string) FlagValues {
 	v := FlagValues{Last: map[string]string{}, All: map[string][]string{}}
 	for _, g := range given {
@@ -23,5 +23,5 @@ func (d *Draft) FlagValues(given []SetFlag, without map[string]string) FlagValue
 	return v
 }
 
-// Has is true when the flag was given, even with an empty value.
+// Has reports that the user set the flag, even to an empty value.
 func (v FlagValues) Has(name string) bool { _, has := v.Last[name]; return has }

@@ -3,13 +3,13 @@ package h2
 // outKept is the capacity, in octets, up to which an out buffer is never freed.
 const outKept = 4096
 
-// outShrinkAfter is how many times in a row the buffer must be emptied without
-// having been more than a quarter full before it is freed. So the memory of a
+// outShrinkAfter is a number of times. The buffer is freed after it was emptied
+// so often in a row and was at most a quarter full each time. So the memory of a
 // burst is freed later, and a busy connection does not allocate in each turn.
 const outShrinkAfter = 64
 
 // sendAhead bounds, in octets, the DATA in a client session's out buffer. The
-// rest of a body stays with its stream and is discarded with it.
+// rest of a body stays in its stream, and is discarded when the stream is reset.
 const sendAhead = 256 << 10
 
 // outBuffer holds the octets to send. Whole frames are appended at the end; the
@@ -52,8 +52,8 @@ func (o *outBuffer) noteUse(used int) {
 }
 
 // compact moves the pending octets to the front when more than half of the
-// buffer was sent. Without it, the buffer would grow as long as the socket never
-// takes all of it.
+// buffer was sent. Otherwise the buffer would grow while the socket takes only
+// parts of it.
 func (o *outBuffer) compact() {
 	if o.sent > cap(o.buf)/2 {
 		o.buf = o.buf[:copy(o.buf, o.buf[o.sent:])]

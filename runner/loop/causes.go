@@ -18,7 +18,7 @@ func (w *Worker) count(of rv.FailureOf, c failure.Cause) {
 	w.rec.Failures.Add(rv.Failure{Of: of, Cause: c.Kind, Detail: c.Detail, Address: c.Address})
 }
 
-// countRequest counts a request of a measured stage that failed on its connection.
+// countRequest counts a failed request of a measured stage, with the address of its connection.
 func (w *Worker) countRequest(of rv.FailureOf, r *request, c failure.Cause) {
 	if c.Address == "" {
 		c.Address = w.conns[r.conn].address
@@ -54,8 +54,8 @@ func (w *Worker) connectFailed(c *conn, why failure.Cause) {
 	w.disconnected(c, why)
 }
 
-// disconnected stores why a target lost a connection, or could not open one, as the cause of requests that
-// are dropped because no connection is open.
+// disconnected stores why a connection to a target was lost or could not be opened. It becomes the cause of
+// requests that are dropped because no connection is open.
 func (w *Worker) disconnected(c *conn, why failure.Cause) {
 	detail := string(why.Kind)
 	if why.Detail != "" {
@@ -102,8 +102,8 @@ func (w *Worker) countGoAway(c *conn) {
 	}
 }
 
-// unsent returns why requests that wait for a stream to the i-th target are dropped at the time at; never
-// means that the run was stopped.
+// unsent returns why the worker drops requests that wait for a stream to the i-th target. The parameter at is
+// the time of the drop; the constant never means that the run was stopped.
 func (w *Worker) unsent(i int, at int64) failure.Cause {
 	switch {
 	case at == never:

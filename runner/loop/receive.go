@@ -30,8 +30,8 @@ func (w *Worker) ready(ev *Event) {
 // others and the timers. Readiness is level-triggered: the poller reports the connection again for the rest.
 const maxReads = 4
 
-// receive reads and parses what has arrived on a connection. If ended, the peer has sent its last octet:
-// receive then reads up to the end at once, so that the connection gets no more requests.
+// receive reads and parses what has arrived on a connection. ended reports that the peer has sent its last octet:
+// receive then reads all of it now, so that the worker notices the end and sends no more requests on the connection.
 func (w *Worker) receive(c *conn, ended bool) {
 	for range maxReads {
 		n, st := w.net.Read(c.fd, w.read)
@@ -106,7 +106,7 @@ func (w *Worker) received(c *conn) {
 		w.happen(c, usable)
 	}
 	switch {
-	case c.state == closing: // a trial of the first URL whose connection is closed
+	case c.state == closing: // it was opened to try the first URL again, and is already closed
 		return
 	case c.state == open && c.session.Draining():
 		w.countGoAway(c)
@@ -133,8 +133,8 @@ func (w *Worker) OnStatus(tok uint32, status int) {
 	r.first = w.now
 }
 
-// OnHeader implements h2.Handler. It stores the value of each capture of this field; of several fields with
-// the same name, the first.
+// OnHeader implements h2.Handler. It stores the value of each capture of this field. If several fields have
+// the same name, it stores the first.
 func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
@@ -179,7 +179,7 @@ func (w *Worker) captureURI(r *request, in *instance, s *chain.Step, c *chain.Ca
 }
 
 // isResolved reports that a reference is an absolute path, with or without a query, that resolving does not
-// change: it has no scheme, authority, dot segment or fragment, and no octet to percent-encode. Most are such.
+// change: it has no scheme, authority, dot segment or fragment, and no octet to percent-encode. Most Location values are such paths.
 func isResolved(value []byte) bool {
 	if len(value) == 0 || value[0] != '/' || len(value) > 1 && value[1] == '/' {
 		return false
@@ -194,7 +194,8 @@ func isResolved(value []byte) bool {
 	return true
 }
 
-// causeLimit bounds the octets that are kept of the body of an error when only countCause reads it.
+// causeLimit is how many octets of an error body are kept if no check or capture needs it and only countCause
+// reads it.
 const causeLimit = 8 << 10
 
 // OnData implements h2.Handler.
@@ -250,10 +251,10 @@ func (w *Worker) outcome(tok int32, o outcome) {
 	}
 }
 
-// retry puts a request that the peer has not processed back at the head of the queue (RFC 9113 8.7). The
-// request keeps its due time and is not counted as sent again. Its caller retries a request that the peer
-// refused once only. A request whose connection ended is retried each time, because several connections may
-// end together, until it has waited for MaxWait.
+// retry puts a request at the head of the queue again if the peer has not processed it (RFC 9113 8.7). The
+// request keeps its due time and is not counted as sent again. If the peer refuses a request, the caller
+// retries it only once. If the connection of a request ends, the request is retried each time until it has
+// waited for MaxWait, because several connections may end together.
 func (w *Worker) retry(tok int32) {
 	r := &w.requests.all[tok]
 	if w.now-r.picked >= int64(w.cfg.MaxWait) {

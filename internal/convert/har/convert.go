@@ -10,10 +10,10 @@ import (
 	"github.com/h2surge/h2surge/internal/convert"
 )
 
-// Options say more than the archive.
+// Options are settings that an archive does not contain.
 type Options struct {
 	convert.Options
-	// Think makes think times of the pauses between a response and the next request of its page.
+	// Think turns the pause between a response and the next request of the same page into a think time.
 	Think bool
 }
 
@@ -29,8 +29,8 @@ type converter struct {
 }
 
 // Convert turns an archive into a manifest: a chain for each page, and a step for each request, in the order
-// in which the browser sent them. Each warning begins with the path of a field, and so does
-// each line of the error.
+// in which the browser sent them. Each warning and each line of the error begins
+// with the path of a field.
 func Convert(input []byte, o Options) (yaml []byte, warnings []string, err error) {
 	a, err := parse(input)
 	if err != nil {
@@ -51,7 +51,7 @@ func Convert(input []byte, o Options) (yaml []byte, warnings []string, err error
 // A LoadTest has at most maxSteps requests, in at most maxChains chains of at most maxChainSteps.
 const maxSteps, maxChains, maxChainSteps = 256, 32, 64
 
-// pages names the chains, when there are pages.
+// pages adds a chain for each page of the archive, with the name of the page.
 func (c *converter) pages(pages []page) {
 	for _, p := range pages {
 		if _, has := c.chains[p.ID]; has || p.ID == "" {
@@ -65,7 +65,7 @@ func (c *converter) pages(pages []page) {
 	}
 }
 
-// chain begins one.
+// chain adds an empty chain and returns its index.
 func (c *converter) chain(id, name string) int {
 	i := len(c.Spec().Chains)
 	c.Spec().Chains = append(c.Spec().Chains, v1alpha1.Chain{Name: c.Unique("chain", convert.DashName(name)), Cookies: true})
@@ -139,7 +139,7 @@ func (c *converter) entry(from string, e *entry) {
 	chain.Steps = append(chain.Steps, step)
 }
 
-// longestPause is that of a think time.
+// longestPause is the longest think time that a LoadTest allows.
 const longestPause = time.Hour
 
 // pause is the time from one response to the next request.
@@ -154,7 +154,7 @@ func (c *converter) pause(e, before *entry) *v1alpha1.ThinkTime {
 	return &v1alpha1.ThinkTime{Fixed: convert.Given(min(gap, longestPause))}
 }
 
-// target of an origin. Browsers open at most six connections of HTTP/1.1 to one.
+// target returns the name of the target for an origin. It adds the target if it is new.
 func (c *converter) target(from string, u convert.URL, version string) string {
 	if name := c.targets[u.Base()]; name != "" {
 		return name
@@ -169,7 +169,7 @@ func (c *converter) target(from string, u convert.URL, version string) string {
 	return t.Name
 }
 
-// rate is a start: an archive says nothing of how many users there are.
+// rate adds a stage with a rate to begin with: an archive does not say how many users there are.
 func (c *converter) rate() {
 	c.WarnAt("spec.rates", "rates", "an archive has the requests of one user; set the rate that you want here")
 	c.Spec().Rates = []v1alpha1.Rate{{Name: "load", RequestsPerSecond: new(int64(10)), Duration: convert.Given(time.Minute)}}
