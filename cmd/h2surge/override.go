@@ -27,6 +27,13 @@ func parseOverride(s string) override {
 // apply replaces the addresses of a target. anyProtocol also removes its protocol and the fields of that protocol, so that the URL
 // selects the protocol.
 func (o override) apply(spec *v1alpha1.LoadTestSpec, anyProtocol bool) error {
+	if !strings.HasPrefix(o.url, "http://") && !strings.HasPrefix(o.url, "https://") {
+		like := "http://h:80"
+		if name, url, ok := strings.Cut(o.url, ":"); ok && strings.Contains(url, "://") {
+			like = name + "=" + url
+		}
+		return usagef("--target-url: %q is not a URL; allowed: URL or NAME=URL, such as %s", o.url, like)
+	}
 	found := false
 	for i := range spec.Targets {
 		t := &spec.Targets[i]

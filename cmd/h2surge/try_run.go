@@ -22,7 +22,8 @@ type tried struct {
 
 	mu sync.Mutex // guards the fields below, which the worker's goroutine writes
 	// chains are the results by the index of the chain in the plan.
-	chains            []triedChain
+	chains []triedChain
+	// succeeded counts requests, failed counts steps: a step without the value of a capture failed, although its request succeeded.
 	succeeded, failed int
 	interrupted       bool
 }
@@ -148,10 +149,10 @@ func (t *tried) exchange(e *loop.Exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := t.describe(e)
-	switch {
-	case out.Outcome == outcomePassed:
+	if out.Outcome == outcomePassed || e.Why == rv.AbortMissingCapture {
 		t.succeeded++
-	case out.Outcome == outcomeFailed && !out.retried:
+	}
+	if out.Outcome == outcomeFailed && !out.retried {
 		t.failed++
 	}
 	c := &t.chains[e.Chain]

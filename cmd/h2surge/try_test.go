@@ -177,7 +177,7 @@ func TestTrySetupFails(t *testing.T) {
 	end := `chain login failed: step token: capture token: the response has no jsonPointer "/none"
 0 of 4 chains passed, 1 failed, 3 not run
 `
-	if got.code != 5 || !strings.HasPrefix(got.out, want) || !strings.HasSuffix(got.out, end) || peer.Stats().Requests != 1 {
+	if got.code != 2 || !strings.HasPrefix(got.out, want) || !strings.HasSuffix(got.out, end) || peer.Stats().Requests != 1 {
 		t.Errorf("exit code %d, %d requests\n%s%s", got.code, peer.Stats().Requests, got.out, got.errors)
 	}
 }

@@ -251,6 +251,16 @@ func TestOverrideReplacesTheWholeAddress(t *testing.T) {
 		{Name: "a", URL: "http://h", Protocol: v1alpha1.ProtocolH2},
 		{Name: "b", URL: "http://z", Protocol: v1alpha1.ProtocolH2C},
 	}
+	for in, want := range map[string]string{
+		"a:http://h": `--target-url: "a:http://h" is not a URL; allowed: URL or NAME=URL, such as a=http://h`,
+		"h:80":       `--target-url: "h:80" is not a URL; allowed: URL or NAME=URL, such as http://h:80`,
+		"ftp://h":    `--target-url: "ftp://h" is not a URL; allowed: URL or NAME=URL, such as http://h:80`,
+		"c=http://h": `--target-url: "c" is not a target of the manifest; allowed: "a", "b"`,
+	} {
+		if err := parseOverride(in).apply(spec, false); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", in, err, want)
+		}
+	}
 	if diff := cmp.Diff(want, spec.Targets); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
 	}

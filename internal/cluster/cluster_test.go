@@ -471,4 +471,9 @@ users: [{name: u, user: {}}]
 			t.Errorf("%+v: namespace %s, want %s", tc.options, c.Namespace, tc.want)
 		}
 	}
+	t.Setenv("KUBECONFIG", file+"y")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	if _, err := Connect(Options{}); err == nil || !strings.Contains(err.Error(), file+"y: no such file") {
+		t.Errorf("$KUBECONFIG without a file: %v", err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,6 +58,9 @@ func Connect(o Options) (*Cluster, error) {
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loaded.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
+		if err := missing(rules.Precedence); err != nil {
+			return nil, fmt.Errorf("kubeconfig: %w", err)
+		}
 		return nil, errors.New("no cluster is configured; set --kubeconfig or $KUBECONFIG")
 	}
 	if err != nil {
@@ -74,6 +78,19 @@ func Connect(o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	return New(c, namespace, o.Namespace != ""), nil
+}
+
+// missing returns the error of a file that $KUBECONFIG names and that does not exist.
+func missing(files []string) error {
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		return nil // files has the default, ~/.kube/config
+	}
+	for _, name := range files {
+		if _, err := os.Stat(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Scheme has the kinds that this package reads and writes.

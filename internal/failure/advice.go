@@ -15,6 +15,7 @@ type Advice string
 // All there is of it.
 const (
 	AdviceHTTP1      Advice = "set protocol: http1 if the server has no HTTP/2"
+	AdviceHTTP2      Advice = "set protocol: Auto if the server speaks HTTP/2 only"
 	AdviceALPN       Advice = "set protocol: Auto, or http1, to take what the server chooses"
 	AdviceServerName Advice = "set tls.serverName to a name in the certificate"
 	AdviceCA         Advice = "set tls.ca to the CA's certificate"
@@ -50,6 +51,8 @@ func (c Cause) Advised() string {
 		return c.String() + "; " + string(c.Advice)
 	case c.Kind == rv.CauseHTTP1:
 		return c.String() + "; " + string(AdviceHTTP1)
+	case c.Kind == rv.CauseHTTP2:
+		return c.String() + "; " + string(AdviceHTTP2)
 	}
 	return c.String()
 }

@@ -102,8 +102,9 @@ func TestString(t *testing.T) {
 func TestAdvised(t *testing.T) {
 	for want, c := range map[string]failure.Cause{
 		"the connection was refused (a:1)": {Kind: rv.CauseRefused, Address: "a:1"},
-		"the server answered HTTP/1.1 to the HTTP/2 preface (a:1); set protocol: http1 if the server has no HTTP/2": {Kind: rv.CauseHTTP1, Address: "a:1"},
-		"TLS failed: unknown; set tls.ca to the CA's certificate":                                                   {Kind: rv.CauseTLS, Detail: "unknown", Advice: failure.AdviceCA},
+		"the server answered HTTP/1.1 to the HTTP/2 preface (a:1); set protocol: http1 if the server has no HTTP/2":      {Kind: rv.CauseHTTP1, Address: "a:1"},
+		"the server answered HTTP/2 to a request of HTTP/1.1 (a:1); set protocol: Auto if the server speaks HTTP/2 only": {Kind: rv.CauseHTTP2, Address: "a:1"},
+		"TLS failed: unknown; set tls.ca to the CA's certificate":                                                        {Kind: rv.CauseTLS, Detail: "unknown", Advice: failure.AdviceCA},
 	} {
 		if got := c.Advised(); got != want {
 			t.Errorf("%q, want %q", got, want)

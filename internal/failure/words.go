@@ -14,6 +14,7 @@ var said = map[rv.Cause]string{
 	rv.CauseTLS:             "TLS failed",
 	rv.CauseALPN:            "the peer chose another protocol by ALPN",
 	rv.CauseHTTP1:           "the server answered HTTP/1.1 to the HTTP/2 preface",
+	rv.CauseHTTP2:           "the server answered HTTP/2 to a request of HTTP/1.1",
 	rv.CauseNoSettings:      "connected, but the peer sent no SETTINGS in time (RFC 9113 3.4)",
 	rv.CauseClosed:          "the peer closed the connection",
 	rv.CauseConnectionReset: "the connection was reset",

@@ -97,7 +97,7 @@ func causes(r *runnerv1alpha1.Report, of runnerv1alpha1.FailureOf) string {
 	var out []string
 	for i := range r.Failures {
 		if f := &r.Failures[i]; f.Of == of && len(out) < maxNamed {
-			out = append(out, failure.Words(f.Failure))
+			out = append(out, failure.Cause{Kind: f.Cause, Detail: f.Detail, Address: f.Address}.Advised())
 		}
 	}
 	if len(out) == 0 {

@@ -65,6 +65,9 @@ func (c *Client) data(p []byte) {
 // onHead takes a head, interim or final, or a part of one.
 func (c *Client) onHead(p []byte) (n int, err *Error) {
 	if c.queue.count == 0 || c.queue.at(0).start >= c.out.total {
+		if noStatusLine(p) == errHTTP2 {
+			return 0, errEarlyHTTP2
+		}
 		return 0, errUnsolicited
 	}
 	section, n, err := c.in.section(p, c.cfg.MaxHeaderBytes, false)
@@ -180,7 +183,7 @@ func (c *Client) fail(err *Error) error {
 	c.err = err
 	c.breakOff()
 	switch {
-	case err != errUnsolicited:
+	case err != errUnsolicited && err != errEarlyHTTP2:
 		c.finishBy(Reset, err)
 	case c.queue.count > 0: // none of them was sent
 		for c.queue.count > 0 {

@@ -343,3 +343,22 @@ func TestErrorText(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestHTTP2Answer: what a server of HTTP/2 answers to a request of HTTP/1.1 is named, and other wrong answers are not.
+func TestHTTP2Answer(t *testing.T) {
+	for in, want := range map[string]string{
+		"\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03":                     AnsweredHTTP2, // SETTINGS
+		"\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x64":     AnsweredHTTP2,
+		"\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00": AnsweredHTTP2, // GOAWAY
+		"\x00\x00\x08\x07\x00\x00\x00\x00\x01\x00\x00\x00\x00":             errStatusLine.Reason,
+		"\x15\x03\x01\x00\x02\x02\x46\x00\x00":                             errStatusLine.Reason,
+	} {
+		if got := noStatusLine([]byte(in)); got.Reason != want {
+			t.Errorf("%q: %v, want %q", in, got, want)
+		}
+		h := new(head)
+		if _, err := h.statusLine([]byte(in)); err == nil || err.Reason != want {
+			t.Errorf("status line %q: %v, want %q", in, err, want)
+		}
+	}
+}

@@ -2,6 +2,9 @@ package h1
 
 import "errors"
 
+// AnsweredHTTP2 is the Reason when the peer's response begins with a frame of HTTP/2.
+const AnsweredHTTP2 = "the server answered HTTP/2 to a request of HTTP/1.1"
+
 // Error says why a connection cannot be used any more. Section is the rule that
 // the peer broke, or that leaves no other way.
 type Error struct {
@@ -16,7 +19,9 @@ func (e *Error) Rule() string { return e.Reason + " (" + e.Section + ")" }
 // One value per rule: a hostile peer must not make us allocate.
 var (
 	errUnsolicited  = &Error{"data without a request", "RFC 9112 9.2"}
+	errEarlyHTTP2   = &Error{AnsweredHTTP2, "RFC 9112 9.2"} // without a request
 	errStatusLine   = &Error{"not a status line of HTTP/1", "RFC 9112 4"}
+	errHTTP2        = &Error{AnsweredHTTP2, "RFC 9112 4"}
 	errLine         = &Error{"NUL, CR without LF, or LF without CR in a wrong place", "RFC 9112 2.2, RFC 9110 5.5"}
 	errFold         = &Error{"the first field line begins with white space", "RFC 9112 2.2"}
 	errSpaceColon   = &Error{"white space before the colon", "RFC 9112 5.1"}

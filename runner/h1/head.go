@@ -47,21 +47,30 @@ func (h *head) statusLine(p []byte) (n int, err *Error) {
 	if len(p) <= reasonAt {
 		k := min(len(p), len(protocol))
 		if string(p[:k]) != protocol[:k] || bytes.IndexByte(p, '\n') >= 0 {
-			return 0, errStatusLine
+			return 0, noStatusLine(p)
 		}
 		return 0, nil
 	}
 	w := binary.LittleEndian.Uint64(p)
 	minor, a, b, c := byte(w>>56)-'0', p[statusAt]-'0', p[statusAt+1]-'0', p[statusAt+2]-'0'
 	if w<<8>>8 != bytesHTTP || minor > 9 || p[statusAt-1] != ' ' || a-1 > 8 || b > 9 || c > 9 {
-		return 0, errStatusLine
+		return 0, noStatusLine(p)
 	}
 	if s := p[reasonAt]; s != ' ' && s != '\r' && s != '\n' {
-		return 0, errStatusLine
+		return 0, noStatusLine(p)
 	}
 	h.minor, h.status = minor, int(a)*100+int(b)*10+int(c)
 	_, n = lineEnd(p, reasonAt)
 	return max(n, 0), cutOrBad(n)
+}
+
+// noStatusLine returns the error of a response that does not begin with a status line. A server of HTTP/2 answers with a SETTINGS or a
+// GOAWAY frame on stream 0 that is shorter than 64 KiB.
+func noStatusLine(p []byte) *Error {
+	if len(p) >= 9 && p[0] == 0 && (p[3] == 4 || p[3] == 7) && p[4] == 0 && binary.BigEndian.Uint32(p[5:]) == 0 {
+		return errHTTP2
+	}
+	return errStatusLine
 }
 
 // parseFields reads field lines from p[i] on, and the empty line behind them. n

@@ -39,6 +39,8 @@ func TestHTTP1Answer(t *testing.T) {
 	for in, want := range map[string]string{
 		"HTTP/1.1 400 Bad Request\r\n\r\n":                     AnsweredHTTP1,
 		"HTTP/1.0 505 Not Supported\r\n\r\n":                   AnsweredHTTP1,
+		"<!DOCTYPE HTML>\n<html lang=\"en\">\n":                AnsweredHTTP1, // an error without a head, as in HTTP/0.9
+		"<html>\n<body>400</body></html>\n":                    AnsweredHTTP1,
 		"HTTP/2.0 200 OK\r\n\r\n":                              "frame size out of range",
 		"SSH-2.0-OpenSSH_9.2\r\n":                              "frame size out of range",
 		"\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x00\x00\x01": "the first frame is not SETTINGS",

@@ -44,9 +44,14 @@ func ParseFrameHeader(p []byte) FrameHeader {
 	}
 }
 
-// isHTTP1 says that the nine octets are not a frame header but "HTTP/1.1 " or "HTTP/1.0 ".
+// isHTTP1 reports that the nine octets are not a frame header but the beginning of a response of HTTP/1: "HTTP/1.1 ", "HTTP/1.0 ", or
+// HTML. Servers that take the preface for a request of HTTP/0.9 answer with HTML and no head.
 func (h FrameHeader) isHTTP1() bool {
 	const version = '1'<<24 | '.'<<16 | '0'<<8 | ' '
+	switch h.Length | 0x2020 { // lower case, except for the first octet
+	case '<'<<16 | '!'<<8 | 'd', '<'<<16 | 'h'<<8 | 't':
+		return true
+	}
 	return h.Length == 'H'<<16|'T'<<8|'T' && h.Type == 'P' && h.Flags == '/' && h.StreamID&^(1<<8) == version
 }
 

@@ -42,6 +42,9 @@ func (w *Worker) violation(c *conn, err error) failure.Cause {
 	}
 	if e := (*h1.Error)(nil); errors.As(err, &e) {
 		why.Detail = e.Rule()
+		if e.Reason == h1.AnsweredHTTP2 {
+			why.Kind, why.Detail = rv.CauseHTTP2, ""
+		}
 	}
 	return why
 }
@@ -62,8 +65,11 @@ func (w *Worker) disconnected(c *conn, why failure.Cause) {
 		detail += ": " + why.Detail
 	}
 	unconnected := failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address, Advice: why.Advice}
-	if why.Kind == rv.CauseHTTP1 {
+	switch why.Kind {
+	case rv.CauseHTTP1:
 		unconnected.Advice = failure.AdviceHTTP1
+	case rv.CauseHTTP2:
+		unconnected.Advice = failure.AdviceHTTP2
 	}
 	w.targets[c.target].unconnected = unconnected
 }

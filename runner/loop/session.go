@@ -200,6 +200,9 @@ func (e h1Events) OnData(tok uint32, p []byte)             { e.w.OnData(tok, p) 
 func (e h1Events) OnDone(tok uint32, o h1.Outcome) {
 	if o.Rule != nil {
 		e.w.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule.Rule()}
+		if o.Rule.Reason == h1.AnsweredHTTP2 {
+			e.w.why = failure.Cause{Kind: rv.CauseHTTP2}
+		}
 	}
 	e.w.outcome(int32(tok), outcomeOfH1[o.Kind])
 }

@@ -78,6 +78,8 @@ const (
 
 // Why an open connection, or a request on it, ended.
 const (
+	// CauseHTTP2: the server answered HTTP/2 to a request of HTTP/1.1.
+	CauseHTTP2 Cause = "http2"
 	// CauseProtocol: the peer broke a rule of the protocol, which Detail names with its code.
 	CauseProtocol Cause = "protocol"
 	// CauseGoAway: the peer ended the connection with GOAWAY; Detail is its code.
