@@ -123,7 +123,7 @@ type LoadTestSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:XValidation:rule="self.exists(r, !has(r.warmUp) || !r.warmUp)",message="all stages are warm-up; at least one must be measured"
+	// +kubebuilder:validation:XValidation:rule="self.exists(r, !has(r.warmUp) || !r.warmUp)",message="at least one stage must not be a warm-up"
 	// +kubebuilder:validation:XValidation:rule="self.all(i, r, i == 0 || !has(r.warmUp) || !r.warmUp || (has(self[i-1].warmUp) && self[i-1].warmUp))",message="warm-up stages must come before all others"
 	Rates []Rate `json:"rates"`
 	// thresholds are limits on the result. The test passes if all thresholds pass. The operator compares them
@@ -411,7 +411,8 @@ const (
 // is a time.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max) != has(self.min)",message="exactly one of max and min is needed"
-// +kubebuilder:validation:XValidation:rule="has(self.percentile) == (self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte'])",message="percentile goes with ResponseTime, ServiceTime and TimeToFirstByte, and only with them"
+// +kubebuilder:validation:XValidation:rule="has(self.percentile) || self.metric in ['ErrorRate', 'Rate']",message="percentile is needed with ResponseTime, ServiceTime and TimeToFirstByte"
+// +kubebuilder:validation:XValidation:rule="!has(self.percentile) || !(self.metric in ['ErrorRate', 'Rate'])",message="percentile is allowed with ResponseTime, ServiceTime and TimeToFirstByte only"
 // +kubebuilder:validation:XValidation:rule="self.metric in ['ErrorRate', 'Rate'] || [has(self.max) ? self.max : has(self.min) ? self.min : 's'].all(v, type(v) == string && (v.endsWith('s') || v.endsWith('m') || v.endsWith('h')))",message="max and min of a time must be a duration such as 20ms"
 // +kubebuilder:validation:XValidation:rule="self.metric != 'ErrorRate' || [has(self.max) ? self.max : has(self.min) ? self.min : '%'].all(v, type(v) == string && v.endsWith('%'))",message="max and min of ErrorRate must be a percentage such as 0.1%"
 // +kubebuilder:validation:XValidation:rule="self.metric != 'Rate' || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('%') && !v.endsWith('s') && !v.endsWith('m') && !v.endsWith('h')))",message="max and min of Rate must be a number such as 1000"

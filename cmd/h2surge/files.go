@@ -19,7 +19,7 @@ import (
 // but not at which field, and only one at a time. Names are relative to the working directory.
 func missing(files []compile.OwnFile) (errs field.ErrorList) {
 	wrong := func(f compile.OwnFile, what any) {
-		errs = append(errs, field.Invalid(f.Field, field.OmitValueType{}, fmt.Sprintf("file %s: %v", f.Path, what)))
+		errs = append(errs, field.Invalid(f.Field, field.OmitValueType{}, fmt.Sprintf("file %s: %v", absolute(f.Path), what)))
 	}
 	for _, f := range files {
 		info, err := os.Stat(f.Path)
@@ -34,6 +34,14 @@ func missing(files []compile.OwnFile) (errs field.ErrorList) {
 		}
 	}
 	return errs
+}
+
+// absolute is a path from the root: a manifest's relative path begins in the working directory.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
 }
 
 // materialise does what the kubelet does for runner pods: it writes the files of a plan into

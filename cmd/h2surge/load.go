@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -203,6 +204,14 @@ func isManifestName(arg string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
 }
 
+// fieldsOfFlags are the fields of a manifest that have the meaning of a flag of the URL form.
+var fieldsOfFlags = map[string]string{
+	"duration": "spec.rates[].duration", "requests": "spec.rates[].requests", "rps": "spec.rates[].requestsPerSecond",
+	"warm-up-time": "spec.rates[].warmUp", "clients": "spec.targets[].connections",
+	"max-concurrent-streams": "spec.targets[].maxConcurrentStreams", "timeout": "spec.templates[].timeout",
+	"request": "spec.templates[].method", "header": "spec.templates[].headers", "data": "spec.templates[].body",
+}
+
 // check allows one of the two forms, and no flags of the other.
 func (s *source) check(urlFlags []string) error {
 	switch {
@@ -215,7 +224,7 @@ func (s *source) check(urlFlags []string) error {
 	case len(s.urls) > maxURLs:
 		return usagef("URL: %d URLs were given; allowed: at most %d", len(s.urls), maxURLs)
 	case len(s.files) > 0 && len(urlFlags) > 0:
-		return usagef("--%s: allowed only with a URL; a manifest has a field for it", urlFlags[0])
+		return usagef("--%s: allowed only with a URL; a manifest has %s", urlFlags[0], cmp.Or(fieldsOfFlags[urlFlags[0]], "a field for it"))
 	case len(s.files) == 0 && len(s.overrides) > 0:
 		return usagef("--target-url: allowed only with a manifest (-f)")
 	}

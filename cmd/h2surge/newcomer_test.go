@@ -98,6 +98,24 @@ func TestNewcomersMistakes(t *testing.T) {
 		{"headers as a map", []string{"            method: POST", "            method: POST\n            headers: {content-type: text/plain}"}},
 		{"a body that is not text", []string{"            method: POST", "            method: POST\n            body: {a: 1}"}},
 		{"steps without a dash", []string{"        - name: look\n          template: read\n", "", "        - name: create\n          request:", "        create:\n          request:"}},
+		{"a variable in braces", []string{"{name: user, header: location}", "{name: user, header: ${ue}, optional: true}"}},
+		{"a variable in brackets", []string{"            method: POST", "            method: POST\n            expect: {status: [${ue}, 200]}"}},
+		{"a body in braces", []string{"            method: POST", "            body: {\"id\":${ue},\"a\":1}\n            method: POST"}},
+		{"an object indented one less", []string{"          request:", "         request:"}},
+		{"a list indented one less", []string{"            capture:", "           capture:"}},
+		{"a bracket that is not closed", []string{"{start: 0, end: 100}", "{start: 0, end: 100"}},
+		{"an error rate without a percent sign", []string{"ResponseTime\n      percentile: p99\n      max: 20ms", "ErrorRate\n      max: 0.005"}},
+		{"no percentile", []string{"      percentile: p99\n", ""}},
+		{"an error rate with a percentile", []string{"ResponseTime", "ErrorRate", "max: 20ms", "max: 1%"}},
+		{"half a request a second", []string{"requestsPerSecond: 10", "requestsPerSecond: 0.5"}},
+		{"a closed loop of true", []string{"requestsPerSecond: 10", "closedLoop: true"}},
+		{"an expect of a number", []string{"            method: POST", "            method: POST\n            expect: 201"}},
+		{"a table that is only a name", []string{"range: {start: 0, end: 100}", "csv: items.csv", "${ue}", "${ue.id}"}},
+		{"stages", []string{"  rates:", "  stages:"}},
+		{"a JSON path", []string{"{name: user, header: location}", "{name: user, jsonPath: /id}"}},
+		{"a capture as a map", []string{"{name: user, header: location}", "{user: location}"}},
+		{"a phase in lower case", []string{"      target: web", "      target: web\n      phase: setup"}},
+		{"a capture that is misspelt", []string{"path: ${user}", "path: ${usre}"}},
 		{"an empty file", []string{firstManifest, ""}},
 	} {
 		text := strings.NewReplacer(tc.replace...).Replace(firstManifest)
@@ -109,6 +127,9 @@ func TestNewcomersMistakes(t *testing.T) {
 		}
 		lint := h2surge(t, nil, nil, "lint", "-f", "first.yaml")
 		fmt.Fprintf(&all, "# %s\n", tc.name)
+		if strings.Contains(lint.out, "is never read") && strings.Contains(lint.out, "is not defined; did you mean") {
+			t.Errorf("%s: a warning about a name that another line misspells\n%s", tc.name, lint.out)
+		}
 		for line := range strings.Lines(lint.out) {
 			if !strings.Contains(line, ": warning: ") {
 				all.WriteString(line)

@@ -58,17 +58,19 @@ func (c *compiler) chains() {
 
 // phases checks what can be seen in all chains together only.
 func (c *compiler) phases(path *field.Path) {
-	loads, prompt := 0, 0
+	loads, prompt, unknown := 0, 0, false
 	for i := range c.spec.Chains {
 		if chain := &c.spec.Chains[i]; chain.Phase == v1alpha1.PhaseLoad {
 			loads++
 			if chain.StartDelay == nil || chain.StartDelay.Duration == 0 {
 				prompt++
 			}
+		} else if chain.Phase != v1alpha1.PhaseSetup && chain.Phase != v1alpha1.PhaseTeardown {
+			unknown = true
 		}
 	}
 	switch {
-	case len(c.spec.Chains) == 0:
+	case len(c.spec.Chains) == 0 || loads == 0 && unknown:
 	case loads == 0:
 		c.fail(path, "all chains are Setup or Teardown; at least one must be Load")
 	case prompt == 0:
@@ -328,7 +330,7 @@ func (c *compiler) warnUnused() {
 	for _, r := range c.requests {
 		if r.used {
 			for _, m := range r.captures {
-				if !m.read && !told[m] {
+				if !m.read && !told[m] && m.name != "" {
 					c.warn(m.path, "capture %q is never read", m.name)
 				}
 				told[m] = true

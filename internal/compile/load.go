@@ -125,7 +125,7 @@ func (l *loader) mistakes() *ManifestError {
 	out := &ManifestError{Errors: l.errs, Positions: l.positions}
 	if l.decoded {
 		_, warnings, errs := Compile(l.manifest.Name(), &l.manifest.LoadTest.Spec)
-		errs = slices.DeleteFunc(errs, l.follows)
+		errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return l.follows(err) || l.readsMisfit(err) })
 		out.Errors, out.Warnings = append(out.Errors, errs...), warnings
 	}
 	return out
@@ -136,6 +136,18 @@ func (l *loader) follows(err *field.Error) bool {
 	return slices.ContainsFunc(l.misfits, func(m *field.Error) bool {
 		return begins(m.Field, err.Field) > 0 || begins(err.Field, m.Field) > 0
 	})
+}
+
+// readsMisfit reports whether an error is about columns of a variable that could not be decoded.
+func (l *loader) readsMisfit(err *field.Error) bool {
+	for i, v := range l.manifest.LoadTest.Spec.Variables {
+		at := specPath.Child("variables").Index(i).String()
+		wrong := slices.ContainsFunc(l.misfits, func(m *field.Error) bool { return begins(m.Field, at) > 0 })
+		if wrong && strings.HasPrefix(err.Detail, fmt.Sprintf("variable %q has no columns", v.Name)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *loader) failf(path, format string, args ...any) {

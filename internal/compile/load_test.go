@@ -94,7 +94,7 @@ spec:
 `, []string{
 			"metadata.lables: unknown field; did you mean labels?",
 			"spec.chains[0].weight: must be at least 1",
-			"spec.rates[0].requestsPerSecond: must be an integer",
+			"spec.rates[0].requestsPerSecond: must be an integer; write requestsPer: {count: 1, period: 2s} for 0.5 requests a second",
 			"spec.targets[0].conections: unknown field; did you mean connections?",
 			"spec.targets[0].connectTimeout: must be a duration such as 500ms or 1m30s",
 			"spec.targets[0].maxConcurrentStreams: must be an integer; remove the quotes",

@@ -3,11 +3,14 @@ package compile
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
 
+	yamlv2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -87,8 +90,50 @@ func (d *document) syntax(message string) (absolute string, line int) {
 		return message, 0
 	}
 	n, _ := strconv.Atoi(m[1])
+	if problem := message[len(m[0]):]; strings.HasPrefix(problem, "did not find expected") {
+		n = cmp.Or(d.rejected(strings.HasPrefix(problem, flowProblem)), n)
+	}
 	line = d.line - 1 + min(n, max(1, bytes.Count(d.source, []byte("\n")))) // not the one behind the last
 	return "not valid YAML: " + syntaxHint(message[len(m[0]):], d.lineText(n)), line
+}
+
+// flowProblem is how the message about an unexpected token inside { } or [ ] begins.
+const flowProblem = "did not find expected ',' or"
+
+// lookAhead is how many bytes the parser reads ahead.
+const lookAhead = 4
+
+// rejected is the line, from 1, that the parser reads when it fails; 0: it does not fail. Of an unexpected token the
+// parser's message has the line where the list or the object around the token begins, or the line above the token.
+// inFlow: the token is inside { } or [ ]. After a token that may be a key, the parser reads until the line ends and
+// looks a few bytes ahead in the next line.
+func (d *document) rejected(inFlow bool) int {
+	r := &byteReader{rest: d.source}
+	var v any
+	if err := yamlv2.NewDecoder(r).Decode(&v); err == nil || errors.Is(err, io.EOF) {
+		return 0
+	}
+	read := bytes.TrimRight(d.source[:len(d.source)-len(r.rest)], " \r\n")
+	line := 1 + bytes.Count(read, []byte("\n"))
+	last := bytes.TrimLeft(read[bytes.LastIndexByte(read, '\n')+1:], " ")
+	if len(last) <= lookAhead && inFlow && line > 1 {
+		line--
+	}
+	return line
+}
+
+// byteReader returns one byte at a time, so that a parser reads no more than it needs.
+type byteReader struct{ rest []byte }
+
+func (r *byteReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		return 0, io.EOF
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	p[0], r.rest = r.rest[0], r.rest[1:]
+	return 1, nil
 }
 
 // lineText is the n-th line of the document, from 1.
@@ -107,6 +152,12 @@ func syntaxHint(message, line string) string {
 		return "unexpected \":\"; check the indentation of this line and of the line above, and put quotes around a value with \": \" in it"
 	case message == "did not find expected '-' indicator":
 		return "the line is neither an item of the list above nor a field of its last item; check the indentation"
+	case strings.HasPrefix(message, flowProblem) && strings.Contains(line, "${"):
+		return message + "; put quotes around a value with ${...} inside { } or [ ]"
+	case strings.HasPrefix(message, flowProblem):
+		return message + "; check the quotes and brackets of this line and of the lines above"
+	case message == "did not find expected key" && strings.Contains(line, "}") && strings.Contains(line, "${"):
+		return message + "; put quotes around a value that has { or [ in it"
 	case message == "did not find expected key":
 		return message + "; check the indentation of this line, and the quotes and brackets of the lines above"
 	case message == "could not find expected ':'":

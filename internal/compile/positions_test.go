@@ -84,7 +84,7 @@ func TestPositions(t *testing.T) {
 			`f:14: spec.templates[0].headers[0].value: variable "x" is not defined`, `f:20: spec.chains[0].target: there is no target "target"`}},
 		{"a key twice in another document", block() + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  b: c\n  b: d\n",
 			[]string{"f:29: document 2: data.b: is given twice, first in line 28; remove one of them"}},
-		{"syntax", firstDocument + "a:\n  b: c\n d: e\n", []string{"f:8: not valid YAML: did not find expected key; check the indentation of this line, and the quotes and brackets of the lines above"}},
+		{"syntax", firstDocument + "a:\n  b: c\n d: e\n", []string{"f:9: not valid YAML: did not find expected key; check the indentation of this line, and the quotes and brackets of the lines above"}},
 		{"no LoadTest", firstDocument, []string{"f: the manifest has no LoadTest"}},
 		{"another kind", block() + "---\nkind: Pod\napiVersion: v1\n",
 			[]string{"f:24: document 2: kind: \"Pod\" is not supported; allowed: LoadTest, ConfigMap, Secret"}},

@@ -26,7 +26,7 @@ func (c *compiler) rates() {
 		c.plan.Rates = append(c.plan.Rates, c.rate(at, r))
 	}
 	if !measured && len(c.spec.Rates) > 0 {
-		c.fail(path, "all stages are warm-up; at least one must be measured")
+		c.fail(path, "at least one stage must not be a warm-up")
 	}
 }
 

@@ -113,5 +113,7 @@ func functions(in []syntax.Function, named func(*syntax.Reference) (rv.Part, boo
 func (c *compiler) undefined(path *field.Path, name string) {
 	names := slices.Concat(slices.Collect(maps.Keys(c.variableIndex)), slices.Collect(maps.Keys(c.captured)))
 	slices.Sort(names)
-	c.fail(path, "variable %q is not defined%s", name, didYouMean(name, names))
+	near := didYouMean(name, names)
+	c.hidden = c.hidden || near != "" // The text means to read a variable or capture that then seems to be unread.
+	c.fail(path, "variable %q is not defined%s", name, near)
 }

@@ -57,8 +57,11 @@ func (c *compiler) threshold(at *field.Path, t *v1alpha1.Threshold) {
 		c.fail(at.Child("metric"), "must be one of ResponseTime, ServiceTime, TimeToFirstByte, ErrorRate, Rate")
 		return
 	}
-	if isTime != (t.Percentile != "") {
-		c.fail(at, "percentile goes with ResponseTime, ServiceTime and TimeToFirstByte, and only with them")
+	switch {
+	case isTime && t.Percentile == "":
+		c.fail(at, "percentile is needed with ResponseTime, ServiceTime and TimeToFirstByte")
+	case !isTime && t.Percentile != "":
+		c.fail(at, "percentile is allowed with ResponseTime, ServiceTime and TimeToFirstByte only")
 	}
 	if t.Percentile != "" && c.length(at.Child("percentile"), t.Percentile, 16) && !percentilePattern.MatchString(t.Percentile) {
 		c.fail(at.Child("percentile"), "must be a percentile above p0 and at most p100, such as p99.9")

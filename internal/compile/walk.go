@@ -117,6 +117,10 @@ func (w *walker) selfDecoding(at place, raw any, t reflect.Type) {
 		w.fail(at, formats[t]) // the API server accepts an integer or a string
 		return
 	}
+	if err != nil && strings.HasPrefix(at.pattern, "spec.thresholds[].") {
+		w.fail(at, "must be a duration such as 20ms for a time, a percentage such as 0.1% for ErrorRate, or a number such as 1000 or \"0.5\" for Rate")
+		return
+	}
 	if err != nil {
 		message, known := formats[t]
 		if !known {
@@ -129,7 +133,7 @@ func (w *walker) selfDecoding(at place, raw any, t reflect.Type) {
 func (w *walker) object(at place, raw any, t reflect.Type) {
 	m, ok := raw.(map[string]any)
 	if !ok {
-		w.fail(at, "must be an object")
+		w.fail(at, noObject(at, t))
 		return
 	}
 	fields := map[string]reflect.Type{}
@@ -137,7 +141,7 @@ func (w *walker) object(at place, raw any, t reflect.Type) {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		ft, known := fields[k]
 		if !known {
-			w.fail(at.child(k), "unknown field"+didYouMean(k, slices.Sorted(maps.Keys(fields))))
+			w.fail(at.child(k), "unknown field"+otherName(k, slices.Sorted(maps.Keys(fields))))
 			continue
 		}
 		w.value(at.child(k), m[k], ft)
@@ -174,7 +178,7 @@ func (w *walker) slice(at place, raw any, t reflect.Type) {
 	}
 	list, ok := raw.([]any)
 	if !ok {
-		w.fail(at, `must be a list; begin each item with "- "`)
+		w.fail(at, noList(at, raw, t.Elem()))
 		return
 	}
 	for i, item := range list {
@@ -212,12 +216,58 @@ func (w *walker) scalar(at place, raw any, t reflect.Type) {
 		switch {
 		case errors.Is(err, strconv.ErrRange):
 			w.fail(at, "is a number beyond "+strconv.Itoa(t.Bits())+" bits")
+		case err != nil && strings.HasSuffix(at.pattern, ".requestsPerSecond"):
+			w.fail(at, "must be an integer; write requestsPer: {count: 1, period: 2s} for 0.5 requests a second")
 		case err != nil:
 			w.fail(at, "must be an integer")
 		case i == 0 && notZero:
 			w.fail(at, "must be at least 1")
 		}
 	}
+}
+
+// noObject is the message about a value that must be an object. It has an example where one is known.
+func noObject(at place, t reflect.Type) string {
+	name := at.pattern[strings.LastIndex(at.pattern, ".")+1:]
+	switch {
+	case t.NumField() == 0:
+		return fmt.Sprintf("must be an object; write %s: {}", name)
+	case name == "expect":
+		return "must be an object; write expect: {status: [201]}"
+	case name == "csv":
+		return "must be an object; write csv: {file: FILE}"
+	}
+	return "must be an object"
+}
+
+// noList is the message about a value that must be a list.
+func noList(at place, raw any, item reflect.Type) string {
+	_, isObject := raw.(map[string]any)
+	for item.Kind() == reflect.Pointer {
+		item = item.Elem()
+	}
+	fields := map[string]reflect.Type{}
+	if item.Kind() == reflect.Struct {
+		jsonFields(item, fields)
+	}
+	switch {
+	case !isObject && strings.HasSuffix(at.pattern, ".status"):
+		return "must be a list; write status: [200]"
+	case isObject && fields["name"] != nil && fields["value"] != nil:
+		return "must be a list; write each item as - {name: NAME, value: VALUE}"
+	}
+	return `must be a list; begin each item with "- "`
+}
+
+// otherNames are names that other tools use for a field.
+var otherNames = map[string]string{"stages": "rates", "jsonPath": "jsonPointer", "jsonpath": "jsonPointer"}
+
+// otherName is the end of the message about an unknown field.
+func otherName(name string, names []string) string {
+	if other := otherNames[name]; slices.Contains(names, other) {
+		return "; did you mean " + other + "?"
+	}
+	return didYouMean(name, names)
 }
 
 // noString is the message about a value that must be a string. YAML reads y, no and on as true and false.

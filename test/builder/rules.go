@@ -79,7 +79,7 @@ var rulesOfRates = []Mutant{
 		Unset: []string{"spec.rates[0].warmUp"}, Set: map[string]any{"spec.rates[1].warmUp": true},
 	},
 	{
-		Name: "nothing measured", Path: "spec.rates", Want: "all stages are warm-up; at least one must be measured",
+		Name: "nothing measured", Path: "spec.rates", Want: "at least one stage must not be a warm-up",
 		Set: map[string]any{"spec.rates[1].warmUp": true, "spec.rates[2].warmUp": true},
 	},
 }
@@ -94,11 +94,11 @@ var rulesOfThresholds = []Mutant{
 		Unset: []string{"spec.thresholds[0].max"},
 	},
 	{
-		Name: "a time without a percentile", Path: "spec.thresholds[0]", Want: "percentile goes with ResponseTime, ServiceTime and TimeToFirstByte, and only with them",
+		Name: "a time without a percentile", Path: "spec.thresholds[0]", Want: "percentile is needed with ResponseTime, ServiceTime and TimeToFirstByte",
 		Unset: []string{"spec.thresholds[0].percentile"},
 	},
 	{
-		Name: "a rate with a percentile", Path: "spec.thresholds[1]", Want: "percentile goes with ResponseTime, ServiceTime and TimeToFirstByte, and only with them",
+		Name: "a rate with a percentile", Path: "spec.thresholds[1]", Want: "percentile is allowed with ResponseTime, ServiceTime and TimeToFirstByte only",
 		Set: map[string]any{"spec.thresholds[1].percentile": "p50"},
 	},
 	{
