@@ -18,7 +18,8 @@ const exitCodes = `Exit codes:
   1  bad manifest or command line; h2surge sent nothing
   2  failed: a threshold or the default limit on errors was exceeded, no chain was
      completed, or teardown failed
-  3  inconclusive: the generator, not the target, was the bottleneck
+  3  inconclusive: the generator, not the target, was the bottleneck; without
+     thresholds, the code is 0
   4  interrupted; the report has everything that was sent until the interrupt
   5  the test could not run: the target cannot be reached, no request succeeded, or the
      counters do not add up`

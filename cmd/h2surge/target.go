@@ -94,7 +94,7 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	fl.Uint64Var(&f.opts.Seed, "seed", 0, "`seed` of the random selection: the same seed selects the same requests in order of arrival; 0 is random")
 	fl.DurationVar(&f.opts.Latency, "latency", 0, "delay of each response")
 	fl.StringVar(&f.stall, "stall", "", "send nothing at the end of each period: `pause/period`, such as 500ms/10s")
-	fl.IntVar(&f.opts.BodySize, "body-size", 0, "`bytes` in the body of a 200 (default: a small JSON object)")
+	fl.IntVar(&f.opts.BodySize, "body-size", 0, "`bytes` in the body of a 200 (default: {\"status\":\"ok\"})")
 	fl.IntVar(&f.opts.MaxConcurrentStreams, "max-concurrent-streams", target.DefaultMaxConcurrentStreams, "`streams` that a client may have open on a connection")
 	fl.IntVar(&f.opts.ResetsPerSecond, "resets-per-second", 0, "stream resets per second that a client may send on a connection, after a burst of 1000; 0 is 33, -1 is unlimited")
 	fl.BoolVar(&f.opts.TrackBodies, "track-bodies", false, "count distinct and repeated POST bodies")

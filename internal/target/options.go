@@ -31,7 +31,7 @@ type Options struct {
 	Latency time.Duration
 	// Stall withholds all answers for a part of each period.
 	Stall Stall
-	// BodySize is the length in bytes of the body of a GET's 200. 0 means a small JSON object,
+	// BodySize is the length in bytes of the body of a GET's 200. 0 means {"status":"ok"},
 	// a negative number an empty body. When positive, PUT and PATCH answer 200 with the same
 	// body instead of 204.
 	BodySize int

@@ -73,7 +73,7 @@ func (c *converter) template() v1alpha1.Template {
 		c.Origin("spec.templates[0].body", "-d")
 	}
 	c.Origin("spec.templates", "-H")
-	c.WarnAt("spec.templates[0]", "timeout", "h2load waits for a response without end; here a request has failed after the timeout, 5s unless the template says otherwise")
+	c.WarnAt("spec.templates[0]", "timeout", "h2load waits for a response without end; here a request fails after its timeout, by default 5s")
 	for _, line := range c.All["--header"] {
 		c.headerLine(&t, line)
 	}
