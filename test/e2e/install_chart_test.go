@@ -176,6 +176,8 @@ func (c *charts) wantTestFails() {
 	if err == nil || !strings.Contains(log, "Verdict: Failed") || !strings.Contains(log, "FAILED  clean") {
 		c.Errorf("helm test (%v)\n%s; its pod\n%swant both to fail", err, out, log)
 	}
+	// The garbage collector deletes the report of the deleted LoadTest. It may learn of the CRD up to 30 s after the installation.
+	c.mustKubectl("", "wait", "--for=delete", "-n", operatorNamespace, "configmap/h2surge-test-report", "--timeout=90s")
 }
 
 // wantTestPasses, and the report is what "helm test --logs" shows.
