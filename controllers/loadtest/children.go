@@ -15,16 +15,16 @@ import (
 // fieldOwner is the field manager of what the operator applies.
 const fieldOwner = client.FieldOwner("h2surge")
 
-// conflictError: an object of a name that the run needs belongs to somebody else.
+// conflictError reports that an object with a name that the run needs has another owner.
 type conflictError struct {
 	what string
-	// remains: of a LoadTest of the same name that was deleted; the garbage collector is at it.
+	// remains reports that the owner is a deleted LoadTest of the same name. The garbage collector deletes the object.
 	remains bool
 }
 
 func (e *conflictError) Error() string {
 	if e.remains {
-		return e.what + " of an earlier LoadTest of this name is still being deleted"
+		return e.what + " of an earlier LoadTest of this name exists until the garbage collector deletes it; if it stays for a minute, delete it"
 	}
 	return e.what + " exists and has another owner; delete it, or give the LoadTest another name"
 }

@@ -200,7 +200,7 @@ func TestRunAgainUnderTheSameName(t *testing.T) {
 	second := w.apply(twoShards("again", time.Second).Build())
 	// envtest has no garbage collector: what the first has left is in the way, and said to be.
 	w.await("again", "waiting", func(lt *v1alpha1.LoadTest) bool {
-		return bytes.Contains([]byte(conditionsOf(lt)), []byte("is still being deleted"))
+		return bytes.Contains([]byte(conditionsOf(lt)), []byte("of an earlier LoadTest of this name exists"))
 	})
 	lt := w.get("again")
 	if lt.Status.CompletionTime != nil || lt.Status.Results != nil {
