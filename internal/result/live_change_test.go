@@ -88,3 +88,20 @@ func TestRatesWithChangesAndPauses(t *testing.T) {
 		})
 	}
 }
+
+func TestRateAskedBeforeTheLoad(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rates []runnerv1alpha1.Rate
+		want  float64
+	}{
+		"one stage":             {[]runnerv1alpha1.Rate{{Count: 300, Period: time.Second, Duration: time.Minute}}, 300},
+		"average, no warm-up":   {[]runnerv1alpha1.Rate{{Count: 9, Period: time.Second, Duration: time.Minute, WarmUp: true}, {Count: 100, Period: time.Second, Duration: time.Second}, {Count: 200, Period: time.Second, Duration: 3 * time.Second}}, 175},
+		"ends by its requests":  {[]runnerv1alpha1.Rate{{Count: 100, Period: time.Second, Requests: 100}, {Count: 300, Period: time.Second, Duration: time.Second}}, 200},
+		"one is a closed loop":  {[]runnerv1alpha1.Rate{{Count: 300, Period: time.Second, Duration: time.Minute}, {ClosedLoop: true, Requests: 1}}, 0},
+		"there is only warm-up": {[]runnerv1alpha1.Rate{{Count: 300, Period: time.Second, Duration: time.Minute, WarmUp: true}}, 0},
+	} {
+		if got := rate(&runnerv1alpha1.Plan{Rates: tc.rates}, nil).Asked; got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 }
 
 // rate is over all measured stages. What was asked is the average weighted by time, and zero as
-// soon as one of them was a closed loop.
+// soon as one of them was a closed loop. If no measured stage began, it is the plan's.
 func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runnerv1alpha1.RateResult {
 	var sent int64
 	var window time.Duration
@@ -146,7 +146,35 @@ func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runner
 	if asked && window > 0 {
 		out.Asked = slots / window.Seconds()
 	}
+	if window == 0 {
+		out.Asked = planned(plan)
+	}
 	return out
+}
+
+// planned returns the average rate of the measured stages as the plan has it, for a run in which none of them began. It is zero if one
+// of them is a closed loop or has no end.
+func planned(plan *runnerv1alpha1.Plan) float64 {
+	var slots, seconds float64
+	for i := range plan.Rates {
+		r := &plan.Rates[i]
+		if r.WarmUp {
+			continue
+		}
+		asked, lasts := Asked(r), r.Duration.Seconds()
+		if n := float64(r.Requests); n > 0 && asked > 0 && (lasts == 0 || n/asked < lasts) {
+			lasts = n / asked
+		}
+		if asked == 0 || lasts == 0 {
+			return 0
+		}
+		slots += asked * lasts
+		seconds += lasts
+	}
+	if seconds == 0 {
+		return 0
+	}
+	return slots / seconds
 }
 
 func perSecond(n int64, d time.Duration) float64 {

@@ -456,7 +456,7 @@ func TestStages(t *testing.T) {
 			"one of two lost in the stage", []runnerv1alpha1.Rate{rate(10, 20*time.Second, 0)},
 			[][]counters{{{Sent: 60}}, {{Sent: 100, Ended: 20 * second}}}, 10, 8, 20,
 		},
-		{"nothing", []runnerv1alpha1.Rate{rate(10, second3, 0)}, nil, 0, 0, 0},
+		{"nothing", []runnerv1alpha1.Rate{rate(10, second3, 0)}, nil, 10, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -136,8 +136,38 @@ func bare() *runnerv1alpha1.Report {
 	}
 }
 
+// lagged passed, although its generator lagged.
+func lagged() *runnerv1alpha1.Report {
+	r := bare()
+	r.Name, r.Partial = "default/lagged", false
+	r.Requests = runnerv1alpha1.Requests{Sent: 10, Done: 10, Succeeded: 10}
+	r.Generator.LagP99Microseconds = 62_000
+	r.Verdict = runnerv1alpha1.Verdict{Outcome: runnerv1alpha1.OutcomePassed, Reason: "Passed", Message: "all thresholds passed"}
+	return r
+}
+
+func TestLagWarning(t *testing.T) {
+	for _, tc := range []struct {
+		outcome    runnerv1alpha1.Outcome
+		all, worst int64
+		want       string
+	}{
+		{runnerv1alpha1.OutcomePassed, 10_000, 10_000, ""},
+		{runnerv1alpha1.OutcomePassed, 10_001, 0, "the generator's lag p99 is 10ms; response times include it"},
+		{runnerv1alpha1.OutcomeFailed, 0, 62_000, "the generator's lag p99 is 62ms; response times include it"},
+		{runnerv1alpha1.OutcomeInconclusive, 62_000, 62_000, ""},
+		{"", 62_000, 62_000, ""},
+	} {
+		r := &runnerv1alpha1.Report{Verdict: runnerv1alpha1.Verdict{Outcome: tc.outcome}}
+		r.Lag.P99, r.Generator.LagP99Microseconds = tc.all, tc.worst
+		if got := lagWarning(r); got != tc.want {
+			t.Errorf("%s, %d, %d: %q, want %q", tc.outcome, tc.all, tc.worst, got, tc.want)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
-	for name, r := range map[string]*runnerv1alpha1.Report{"full.txt": full(), "bare.txt": bare()} {
+	for name, r := range map[string]*runnerv1alpha1.Report{"full.txt": full(), "bare.txt": bare(), "lagged.txt": lagged()} {
 		var b bytes.Buffer
 		if err := Text(&b, r); err != nil {
 			t.Fatal(err)

@@ -146,7 +146,7 @@ func keyFigures(r *runnerv1alpha1.Report) []figure {
 		{"Median", measured(t.Count, t.P50), "response time"},
 		{"99th percentile", measured(t.Count, t.P99), "response time"},
 		{"Maximum", measured(t.Count, t.Max), "response time"},
-		{"Errors", result.FormatPercent(float64(r.ErrorRate)), grouped(q.Sent+q.Dropped-q.Succeeded) + " of " + grouped(q.Sent+q.Dropped)},
+		{"Errors", errorRate(float64(r.ErrorRate), q.Sent+q.Dropped), grouped(q.Sent+q.Dropped-q.Succeeded) + " of " + grouped(q.Sent+q.Dropped)},
 		{"Requests", grouped(q.Sent), "in " + lasting(r.Rate.WindowSeconds) + ", and " + grouped(r.WarmUp.Sent) + " of warm-up"},
 		{"Generator's lag", micro(r.Generator.LagP99Microseconds), "99th percentile, worst shard"},
 	}
@@ -167,6 +167,17 @@ func (p *page) Mood() string {
 func (p *page) Sign() string {
 	return map[string]string{"good": "\u2713", "bad": "\u2717", "unsure": "?"}[p.Mood()]
 }
+
+// Reason of the verdict, unless it only repeats the outcome.
+func (p *page) Reason() string {
+	if v := &p.Report.Verdict; v.Reason != string(v.Outcome) {
+		return v.Reason
+	}
+	return ""
+}
+
+// Warning is about response times that the generator made longer; "": there is none.
+func (p *page) Warning() string { return lagWarning(p.Report) }
 
 // Title is the page's.
 func (p *page) Title() string {

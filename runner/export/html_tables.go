@@ -102,7 +102,7 @@ func stepTable(r *runnerv1alpha1.Report) *table {
 		if s.Phase != runnerv1alpha1.PhaseLoad {
 			continue // it counts nothing
 		}
-		row := []string{s.Chain, s.Step, grouped(s.Sent), grouped(s.Succeeded), result.FormatPercent(float64(s.ErrorRate))}
+		row := []string{s.Chain, s.Step, grouped(s.Sent), grouped(s.Succeeded), errorRate(float64(s.ErrorRate), s.Sent)}
 		for _, n := range []int64{s.FailedChecks, s.TimedOut, s.Reset, s.ConnectionLost, s.Retries} {
 			row = append(row, grouped(n))
 		}

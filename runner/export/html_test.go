@@ -68,6 +68,7 @@ func structure(page string) string {
 func TestHTML(t *testing.T) {
 	golden(t, "full.html", []byte(structure(written(t, watchedReport()))))
 	golden(t, "bare.html", []byte(structure(written(t, bare()))))
+	golden(t, "lagged.html", []byte(structure(written(t, lagged()))))
 }
 
 // TestLabelsOfChanges: they do not lie on each other.
@@ -149,7 +150,7 @@ func TestHTMLEscapes(t *testing.T) {
 	clean, r := watchedReport(), watchedReport()
 	r.Name, r.PlanHash, r.Version, r.StartTime, r.Stopped = evil, evil, evil, evil, evil
 	clean.Stopped = "x"
-	r.Verdict.Message, r.Verdict.Reason, r.Verdict.Outcome = evil, evil, runnerv1alpha1.Outcome(evil)
+	r.Verdict.Message, r.Verdict.Reason, r.Verdict.Outcome = evil, evil, runnerv1alpha1.Outcome(evil+evil)
 	r.Verdict.Thresholds[0].Name, r.Verdict.Thresholds[0].Observed = evil, evil
 	for i := range r.Windows {
 		r.Windows[i].Stage = evil

@@ -4,8 +4,28 @@ import (
 	"strconv"
 	"strings"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/result"
+	judge "github.com/h2surge/h2surge/internal/verdict"
 )
+
+// errorRate is a dash if no request was due.
+func errorRate(rate float64, requests int64) string {
+	if requests == 0 {
+		return "-"
+	}
+	return result.FormatPercent(rate)
+}
+
+// lagWarning is for a verdict that does not depend on the lag although the lag is above the bound of a sound generator; "": there is
+// no such lag. An inconclusive verdict names the lag itself.
+func lagWarning(r *runnerv1alpha1.Report) string {
+	lag := max(r.Lag.P99, r.Generator.LagP99Microseconds)
+	if lag <= judge.MaxLag || r.Verdict.Outcome == "" || r.Verdict.Outcome == runnerv1alpha1.OutcomeInconclusive {
+		return ""
+	}
+	return "the generator's lag p99 is " + result.FormatTime(lag) + "; response times include it"
+}
 
 // asked is a rate that may be none.
 func asked(perSecond float64) string {

@@ -55,6 +55,9 @@ func verdict(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	}
 	section(b, "Verdict: "+string(v.Outcome))
 	wrap(b, "  ", fmt.Sprintf("%s: %s", v.Reason, v.Message))
+	if w := lagWarning(r); w != "" {
+		wrap(b, "  ", "warning: "+w)
+	}
 	for i := range v.Thresholds {
 		t := &v.Thresholds[i]
 		word := "passed"
@@ -94,7 +97,7 @@ func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if r.TeardownFailure != "" {
 		wrap(b, "  ", "teardown failed: "+sentence(r.TeardownFailure))
 	}
-	line(b, "  %-20s %14s  %s", "error rate", result.FormatPercent(float64(r.ErrorRate)), "1 - succeeded / (sent + dropped)")
+	line(b, "  %-20s %14s  %s", "error rate", errorRate(float64(r.ErrorRate), r.Requests.Sent+r.Requests.Dropped), "1 - succeeded / (sent + dropped)")
 	chains(b, r)
 }
 
@@ -185,7 +188,7 @@ func steps(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		if t := &s.ResponseTime; t.Count > 0 {
 			f = []string{result.FormatTime(t.P50), result.FormatTime(t.P99), result.FormatTime(t.P999), result.FormatTime(t.Max)}
 		}
-		row(s.Chain+"/"+s.Step, decimal(s.Sent), result.FormatPercent(float64(s.ErrorRate)), f...)
+		row(s.Chain+"/"+s.Step, decimal(s.Sent), errorRate(float64(s.ErrorRate), s.Sent), f...)
 		stepDetails(b, s)
 	}
 }
