@@ -119,12 +119,14 @@ func TestMissing(t *testing.T) {
 	if err := os.WriteFile(there, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Chdir(dir)
 	at := field.NewPath("spec", "targets").Index(0)
-	got := compile.ErrorLines(missing([]compile.OwnFile{{Path: there, Field: at}, {Path: there + "/not", Field: at}, {Path: dir, Field: at}, {Path: dir + "/not", Field: at}}))
+	got := compile.ErrorLines(missing([]compile.OwnFile{{Path: there, Field: at}, {Path: there + "/not", Field: at}, {Path: dir, Field: at}, {Path: dir + "/not", Field: at}, {Path: "./not", Field: at}}))
 	want := []string{
 		"spec.targets[0]: file " + there + "/not: not a directory",
 		"spec.targets[0]: file " + dir + ": is a directory",
 		"spec.targets[0]: file " + dir + "/not: no such file or directory",
+		"spec.targets[0]: file " + dir + "/not: no such file or directory", // relative to the working directory
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
