@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -45,15 +44,7 @@ the response times, the errors, the verdict and the age.`,
 				}
 				return nil
 			}
-			b, err := json.MarshalIndent(listDocument(tests), "", "  ")
-			if err != nil {
-				return err
-			}
-			if output == outputYAML {
-				return jsonAsYAML(cmd.OutOrStdout(), b)
-			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), string(b))
-			return err
+			return writeDocument(cmd.OutOrStdout(), output, listDocument(tests))
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the tests of all namespaces")

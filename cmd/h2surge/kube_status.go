@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -64,13 +63,5 @@ func statusOf(lt *v1alpha1.LoadTest) statusDocument {
 }
 
 func writeStatus(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
-	b, err := json.MarshalIndent(statusOf(lt), "", "  ")
-	if err != nil {
-		return err
-	}
-	if format == outputYAML {
-		return jsonAsYAML(w, b)
-	}
-	_, err = fmt.Fprintln(w, string(b))
-	return err
+	return writeDocument(w, format, statusOf(lt))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 
@@ -50,6 +49,22 @@ func writeReport(w io.Writer, format string, r *rv.Report) error {
 	return export.Text(w, r)
 }
 
+// writeDocument writes v as YAML or else as JSON. Both have the fields in the order of the type.
+func writeDocument(w io.Writer, format string, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	if format == outputYAML {
+		return jsonAsYAML(w, b.Bytes())
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
 // jsonAsYAML writes YAML with the fields in the order of the JSON.
 func jsonAsYAML(w io.Writer, text []byte) error {
 	document, err := convert.ParseJSON(text)
@@ -66,25 +81,13 @@ func jsonAsYAML(w io.Writer, text []byte) error {
 
 // writeLoadTest writes a manifest of one LoadTest.
 func writeLoadTest(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
-	text, err := json.Marshal(struct {
+	return writeDocument(w, format, struct {
 		APIVersion string            `json:"apiVersion"`
 		Kind       string            `json:"kind"`
 		Metadata   map[string]string `json:"metadata"`
 		// Spec is that of the LoadTest.
 		Spec *v1alpha1.LoadTestSpec `json:"spec"`
 	}{v1alpha1.GroupVersion.String(), "LoadTest", map[string]string{"name": lt.Name}, &lt.Spec})
-	if err != nil {
-		return err
-	}
-	if format == outputYAML {
-		return jsonAsYAML(w, text)
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, text, "", "  "); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(w, b.String())
-	return err
 }
 
 // isTerminal is false for everything but a file, such as a test's buffer.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -151,18 +149,7 @@ func (o *tryOptions) write(w io.Writer, r *triedResult) error {
 		_, err := fmt.Fprint(w, r.text())
 		return err
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(r); err != nil {
-		return err
-	}
-	if o.output == outputYAML {
-		return jsonAsYAML(w, b.Bytes())
-	}
-	_, err := b.WriteTo(w)
-	return err
+	return writeDocument(w, o.output, r)
 }
 
 // exit is nil when every step succeeded. The output has the failures already; problem is what it has not.

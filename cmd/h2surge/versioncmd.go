@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 
@@ -33,15 +32,7 @@ func newVersionCommand() *cobra.Command {
 				fmt.Fprintln(cmd.OutOrStdout(), "h2surge "+v.String())
 				return nil
 			}
-			b, err := json.MarshalIndent(versionInfo{Version: v.Version, Commit: v.Commit, GoVersion: v.Go, Platform: runtime.GOOS + "/" + runtime.GOARCH}, "", "  ")
-			if err != nil {
-				return err
-			}
-			if output == outputYAML {
-				return jsonAsYAML(cmd.OutOrStdout(), b)
-			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), string(b))
-			return err
+			return writeDocument(cmd.OutOrStdout(), output, versionInfo{Version: v.Version, Commit: v.Commit, GoVersion: v.Go, Platform: runtime.GOOS + "/" + runtime.GOARCH})
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or yaml")
