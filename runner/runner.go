@@ -73,6 +73,7 @@ type Runner struct {
 	changes  []rv.Update
 	leaving  bool // one of them ends the load
 	startAt  int64
+	lease    lease
 	tornDown bool // the message has come
 	stopped  string
 	crew     *crew // nil before the first share
@@ -220,11 +221,14 @@ func (r *Runner) Start(s rv.Start) error {
 	case s.At <= 0:
 		return fmt.Errorf("at: %d is not positive", s.At)
 	case r.startAt == s.At:
+		r.lease.renew(rv.Lease{Until: s.LeaseUntil, Term: s.Term})
 		return nil
 	case r.startAt != 0:
 		return fmt.Errorf("already started at %d: %w", r.startAt, ErrConflict)
 	case r.crew == nil || !r.crew.allReady():
 		return fmt.Errorf("not ready: %w", ErrConflict)
+	case s.LeaseUntil != 0 && r.plan.LeaseDuration == 0:
+		return errors.New("leaseUntil: the plan has no leaseDuration")
 	case len(s.Globals) != len(r.plan.Globals):
 		return fmt.Errorf("globals: the plan has %d", len(r.plan.Globals))
 	}
@@ -233,6 +237,7 @@ func (r *Runner) Start(s rv.Start) error {
 		return err
 	}
 	r.startAt = s.At
+	r.lease.begin(rv.Lease{Until: s.LeaseUntil, Term: s.Term})
 	for i := range changes {
 		changes[i].At = instant(s.At, s.Changes[i].At)
 		r.note(s.Changes[i])

@@ -44,6 +44,7 @@ func (r *Runner) describe(s *rv.Snapshot) *crew {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.Revision, s.Generation, s.StartAt = r.revision(), r.last().Generation, r.startAt
+	s.LeaseUntil, s.Term = r.lease.until.Load(), r.lease.term
 	s.Stopped, s.Problem, s.Message = r.stopped, r.problem, r.message
 	if r.share != nil {
 		s.Shard = r.share.Shard

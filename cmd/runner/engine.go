@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/version"
 	"github.com/h2surge/h2surge/runner/control"
 )
 
@@ -36,6 +37,7 @@ func (e identified) Update(u rv.Update) error {
 
 func (e identified) Snapshot() *rv.Snapshot {
 	s := *e.engine.Snapshot()
+	s.Protocol, s.Version = rv.ProtocolVersion, version.Get().String()
 	s.Generator.Pod, s.Generator.Node = e.pod, e.node
 	if s.Revision == 0 && e.index >= 0 {
 		s.Shard = e.index
@@ -61,6 +63,7 @@ func (r *rejected) Update(rv.Update) error     { return r.err }
 func (r *rejected) Start(rv.Start) error       { return r.err }
 func (r *rejected) Stop(rv.Stop) error         { return nil }
 func (r *rejected) Teardown(rv.Teardown) error { return r.err }
+func (r *rejected) Renew(rv.Lease)             {}
 func (r *rejected) Changes() rv.Changes        { return rv.Changes{} }
 func (r *rejected) Done() <-chan struct{}      { return r.done }
 func (r *rejected) Close() error               { return nil }

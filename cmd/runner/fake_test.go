@@ -45,6 +45,7 @@ func (e *fakeEngine) Stop(s rv.Stop) error {
 }
 
 func (e *fakeEngine) Teardown(rv.Teardown) error { return nil }
+func (e *fakeEngine) Renew(rv.Lease)             {}
 func (e *fakeEngine) Changes() rv.Changes        { return rv.Changes{} }
 
 func (e *fakeEngine) finish() {

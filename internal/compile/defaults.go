@@ -19,6 +19,7 @@ const (
 	defaultRefreshBefore  = 30 * time.Second
 	defaultBackoff        = 100 * time.Millisecond
 	defaultMaxBackoff     = 10 * time.Second
+	defaultLeaseDuration  = time.Minute
 	maxThink              = time.Hour
 )
 

@@ -80,6 +80,7 @@ func (c *compiler) losses() {
 	switch r.OnShardLost {
 	case v1alpha1.ShardLostFail, v1alpha1.ShardLostContinue:
 	case v1alpha1.ShardLostRebalance:
+		c.plan.LeaseDuration = defaultLeaseDuration
 		if divided {
 			c.fail(runnerPath.Child("onShardLost"), "Rebalance cannot be used with a stage that is a closedLoop that ends by requests")
 		}

@@ -19,6 +19,7 @@ type fakeEngine struct {
 	stop     rv.Stop
 	state    rv.State
 	sequence uint64
+	lease    rv.Lease
 	changes  int
 }
 
@@ -77,9 +78,15 @@ func (e *fakeEngine) Changes() rv.Changes {
 	return rv.Changes{Changes: e.accepted}
 }
 
+func (e *fakeEngine) Renew(l rv.Lease) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lease = l
+}
+
 func (e *fakeEngine) Snapshot() *rv.Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sequence++
-	return &rv.Snapshot{Kind: rv.SnapshotKind, Sequence: e.sequence, State: e.state}
+	return &rv.Snapshot{Kind: rv.SnapshotKind, Sequence: e.sequence, State: e.state, LeaseUntil: e.lease.Until, Term: e.lease.Term}
 }

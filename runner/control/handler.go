@@ -5,8 +5,10 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -22,7 +24,7 @@ var errConflict = errors.New("conflict")
 // route is what a path answers to.
 type route struct {
 	method string
-	serve  func(s *Server, w http.ResponseWriter, body []byte, gzip bool)
+	serve  func(s *Server, w http.ResponseWriter, r *http.Request, body []byte)
 }
 
 var routes = map[string]route{
@@ -53,12 +55,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseBody(w, err)
 		return
 	}
-	route.serve(s, w, body, acceptsGzip(r.Header))
+	route.serve(s, w, r, body)
 }
 
 // put makes a route of a message type: decode, check, hand on.
-func put[T any](check func(*T) error, accept func(*Server, *T) error) func(*Server, http.ResponseWriter, []byte, bool) {
-	return func(s *Server, w http.ResponseWriter, body []byte, _ bool) {
+func put[T any](check func(*T) error, accept func(*Server, *T) error) func(*Server, http.ResponseWriter, *http.Request, []byte) {
+	return func(s *Server, w http.ResponseWriter, _ *http.Request, body []byte) {
 		message := new(T)
 		err := decode(body, message)
 		if err == nil && check != nil {
@@ -82,22 +84,50 @@ func (s *Server) status(err error) int {
 	return http.StatusBadRequest
 }
 
-func (s *Server) snapshot(w http.ResponseWriter, _ []byte, zip bool) {
-	s.tell(w, s.final.pass(s.engine.Snapshot), zip)
+// snapshot renews the lease if the query asks for that, so that the snapshot shows the new lease.
+func (s *Server) snapshot(w http.ResponseWriter, r *http.Request, _ []byte) {
+	lease, err := parseLease(r.URL.RawQuery)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if lease != (rv.Lease{}) {
+		s.engine.Renew(lease)
+	}
+	s.answer(w, r, s.final.pass(s.engine.Snapshot))
 }
 
-func (s *Server) changes(w http.ResponseWriter, _ []byte, zip bool) {
-	s.tell(w, s.engine.Changes(), zip)
+func (s *Server) changes(w http.ResponseWriter, r *http.Request, _ []byte) {
+	s.answer(w, r, s.engine.Changes())
 }
 
-func (s *Server) tell(w http.ResponseWriter, document any, zip bool) {
+// parseLease returns the lease in the query of a poll. Without the parameters it returns the zero lease, which renews
+// nothing.
+func parseLease(query string) (rv.Lease, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return rv.Lease{}, fmt.Errorf("query: %w", err)
+	}
+	var l rv.Lease
+	for name, field := range map[string]*int64{rv.QueryLeaseUntil: &l.Until, rv.QueryTerm: &l.Term} {
+		if !values.Has(name) {
+			continue
+		}
+		if *field, err = strconv.ParseInt(values.Get(name), 10, 64); err != nil || *field < 0 {
+			return rv.Lease{}, fmt.Errorf("query: %s is %q; allowed: a number that is not negative", name, values.Get(name))
+		}
+	}
+	return l, nil
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, document any) {
 	b, err := json.Marshal(document)
 	if err != nil { // a figure that JSON has no word for: a bug of the engine
 		s.log.Error("A document cannot be encoded", "err", err)
 		refuse(w, http.StatusInternalServerError, "the document cannot be encoded")
 		return
 	}
-	if zip {
+	if acceptsGzip(r.Header) {
 		b = compress(b)
 		w.Header().Set("Content-Encoding", "gzip")
 	}

@@ -38,6 +38,10 @@ func TestBadMessages(t *testing.T) {
 		{name: "wrong method", method: "POST", path: rv.PathUpdate, want: 405, message: "only PUT"},
 		{name: "snapshot is no message", method: "PUT", path: rv.PathSnapshot, want: 405, message: "only GET"},
 		{name: "changes are no message", method: "PUT", path: rv.PathChanges, want: 405, message: "only GET"},
+		{name: "lease that is not a number", method: "GET", path: rv.PathSnapshot + "?leaseUntil=soon", want: 400, message: `leaseUntil is "soon"`},
+		{name: "negative term", method: "GET", path: rv.PathSnapshot + "?leaseUntil=1&term=-1", want: 400, message: `term is "-1"`},
+		{name: "bad query", method: "GET", path: rv.PathSnapshot + "?leaseUntil=%zz", want: 400, message: "query"},
+		{name: "negative lease at the start", method: "PUT", path: rv.PathStart, body: `{"at":1,"leaseUntil":-1}`, want: 400, message: "leaseUntil and term"},
 		{name: "no share", method: "PUT", path: rv.PathUpdate, body: `{"revision":1,"at":5}`, want: 400, message: "share.shard is 0 of 0"},
 		{name: "a bad share of one that leaves", method: "PUT", path: rv.PathUpdate, body: with(`"shard":0`, `"shard":2`)[:len(update(1))-1] + `,"leave":true}`, want: 400, message: "share.shard is 2 of 2"},
 		{name: "empty", method: "PUT", path: rv.PathUpdate, want: 400, message: "not a JSON object"},
@@ -203,4 +207,24 @@ func FuzzMessages(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestRenew: the query of a poll renews the lease before the snapshot is taken.
+func TestRenew(t *testing.T) {
+	for query, want := range map[string]rv.Lease{
+		"":                     {},
+		"?leaseUntil=5&term=2": {Until: 5, Term: 2},
+		"?leaseUntil=5":        {Until: 5},
+		"?term=7":              {Term: 7},
+		"?other=1":             {},
+	} {
+		w := do(New(Options{Engine: &fakeEngine{}}), http.MethodGet, rv.PathSnapshot+query, "")
+		var got rv.Snapshot
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
+			t.Fatalf("%q: %d %v", query, w.Code, err)
+		}
+		if have := (rv.Lease{Until: got.LeaseUntil, Term: got.Term}); have != want {
+			t.Errorf("%q: the snapshot has %+v, want %+v", query, have, want)
+		}
+	}
 }

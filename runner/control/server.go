@@ -22,6 +22,7 @@ type Engine interface {
 	Start(rv.Start) error
 	Stop(rv.Stop) error
 	Teardown(rv.Teardown) error
+	Renew(rv.Lease)
 	Snapshot() *rv.Snapshot
 	Changes() rv.Changes
 }

@@ -70,6 +70,9 @@ func validStart(s *rv.Start) error {
 	if s.At < 1 {
 		return fmt.Errorf("at is %d, must be a time of the runner's clock", s.At)
 	}
+	if s.LeaseUntil < 0 || s.Term < 0 {
+		return errors.New("leaseUntil and term must not be negative")
+	}
 	return nil
 }
 

@@ -8,7 +8,7 @@ import "time"
 //	PUT  PathStart     Start     the time of the start
 //	PUT  PathStop      Stop      end now, keep the results
 //	PUT  PathTeardown  Teardown  all runners got their last response: run the teardown chains
-//	GET  PathSnapshot  Snapshot  the counts so far
+//	GET  PathSnapshot  Snapshot  the counts so far; the query can renew the lease (Lease)
 //	GET  PathChanges   Changes   the updates that the runner accepted so far
 //	PUT  PathAck       Ack       the final snapshot is stored: the runner may exit
 //
@@ -23,6 +23,10 @@ const (
 	PathChanges  = "/v1alpha1/changes"
 	PathAck      = "/v1alpha1/ack"
 )
+
+// ProtocolVersion is the version of the messages in this package. Version 1 is the protocol of the first builds, which
+// did not report a version. Version 2 has leases.
+const ProtocolVersion = 2
 
 // ControlPort and MetricsPort are where a runner pod listens.
 const (
@@ -101,10 +105,34 @@ type Start struct {
 	At int64 `json:"at"`
 	// Globals has the value that setup captured for each of Plan.Globals.
 	Globals []string `json:"globals,omitempty"`
+	// LeaseUntil and Term are the first lease of the runner. LeaseUntil is zero if Plan.LeaseDuration is zero.
+	LeaseUntil int64 `json:"leaseUntil,omitempty"`
+	Term       int64 `json:"term,omitempty"`
 	// Changes are the updates that a runner missed because it joins after At, oldest first, without shares. With
 	// them, the runner computes the same due times for all slots as the other runners.
 	Changes []Update `json:"changes,omitempty"`
 }
+
+// Lease allows a runner to send requests until an instant. Only a runner whose plan has a LeaseDuration needs a lease,
+// from the start on. Without a valid lease the runner is paused: it sends no requests, and it drops the slots that
+// become due. A renewal ends the pause. Then the runner continues with the slots that become due after that.
+//
+// A query of PathSnapshot renews the lease: leaseUntil=NANOSECONDS&term=NUMBER.
+type Lease struct {
+	// Until is when the lease ends, in the runner's monotonic clock (Snapshot.Clock), in nanoseconds. It is an
+	// instant, so a message that a stopped process reads late renews nothing after Until. A renewal never shortens
+	// the lease.
+	Until int64
+	// Term grows each time another operator process becomes the leader. A runner ignores a renewal with a lower term
+	// than the highest term that it received.
+	Term int64
+}
+
+// The parameters of the query of PathSnapshot that renew the lease.
+const (
+	QueryLeaseUntil = "leaseUntil"
+	QueryTerm       = "term"
+)
 
 // Changes are the updates that a runner accepted, oldest first, without shares. An operator that takes over from
 // another operator reads them to find out which updates the runners got.

@@ -28,6 +28,9 @@ type Plan struct {
 	// Deadline is the maximum duration of the run, counted from the start. A runner stops at the deadline, also if
 	// the operator cannot reach it. Zero: no deadline.
 	Deadline time.Duration `json:"deadline,omitempty"`
+	// LeaseDuration is how long a runner sends requests after the operator last renewed its lease. Zero: runners have no
+	// lease. See Lease.
+	LeaseDuration time.Duration `json:"leaseDuration,omitempty"`
 	// CPUsPerShard is the number of pinned workers a shard has; zero: one worker, no
 	// exclusivity wanted.
 	CPUsPerShard int `json:"cpusPerShard,omitempty"`

@@ -5,7 +5,10 @@ package v1alpha1
 type Snapshot struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	Shard      int    `json:"shard"`
+	// Protocol is the ProtocolVersion of the runner. Zero means version 1. Version is the build of the runner.
+	Protocol int    `json:"protocol,omitempty"`
+	Version  string `json:"version,omitempty"`
+	Shard    int    `json:"shard"`
 	// Boot identifies the process. After a restart it differs, and the counts start at zero.
 	Boot string `json:"boot"`
 	// Sequence grows by one with each snapshot of a boot.
@@ -23,6 +26,14 @@ type Snapshot struct {
 	// not yet.
 	StartedAt int64 `json:"startedAt,omitempty"`
 	EndedAt   int64 `json:"endedAt,omitempty"`
+	// LeaseUntil is when the lease of the runner ends, in its clock. Zero: the runner has no lease. Term is the highest
+	// term that the runner received.
+	LeaseUntil int64 `json:"leaseUntil,omitempty"`
+	Term       int64 `json:"term,omitempty"`
+	// LeaseExpired is true while the runner is paused because its lease expired. LeaseGaps are all pauses for this
+	// reason so far.
+	LeaseExpired bool      `json:"leaseExpired,omitempty"`
+	LeaseGaps    LeaseGaps `json:"leaseGaps,omitzero"`
 	// Problem is why the runner does not become ready, or why it ended early (ProblemX constants). Message is the
 	// text. Empty: no problem.
 	Problem Problem `json:"problem,omitempty"`
@@ -69,6 +80,16 @@ type Snapshot struct {
 	ServiceTime Histogram   `json:"serviceTime,omitzero"`
 	Histograms  *Histograms `json:"histograms,omitempty"`
 	Generator   Generator   `json:"generator"`
+}
+
+// LeaseGaps are the times in which a runner was paused because its lease expired.
+type LeaseGaps struct {
+	// Count is the number of pauses, including the current pause. Nanoseconds is their total length.
+	Count       int64 `json:"count"`
+	Nanoseconds int64 `json:"nanoseconds"`
+	// Dropped counts the slots that became due in these pauses. Counters.Dropped includes those of measured stages. A
+	// runner counts the slots of a pause when the pause ends, when an update takes effect, or when the load ends.
+	Dropped int64 `json:"dropped"`
 }
 
 // SnapshotKind is the kind of a Snapshot document.
