@@ -1,0 +1,92 @@
+package state
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+var (
+	shardStates = []Shard{Absent, Connecting, Ready, Active, Leaving, Done, Lost}
+	shardEvents = []ShardEvent{Connects, Connected, Started, Removed, Drains, Ended, GaveUp}
+)
+
+func TestShardTransitionsAreUnique(t *testing.T) {
+	type key struct {
+		from Shard
+		on   ShardEvent
+	}
+	seen := map[key]bool{}
+	for _, e := range ShardTransitions {
+		if k := (key{e.From, e.On}); seen[k] {
+			t.Errorf("two transitions from %s on %s", e.From, e.On)
+		} else {
+			seen[k] = true
+		}
+		for _, s := range []Shard{e.From, e.To} {
+			if err := s.Validate(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestShardNext(t *testing.T) {
+	for _, c := range []struct {
+		from Shard
+		on   ShardEvent
+		want Shard
+		ok   bool
+	}{
+		{Absent, Started, Active, true}, // the operator took over
+		{Ready, Connects, Connecting, true},
+		{Active, Connects, Active, false},
+		{Active, Removed, Leaving, true},
+		{Ready, Removed, Ready, false},
+		{Leaving, Started, Leaving, false}, // it answered before it got the change
+		{Lost, Started, Lost, false},
+		{Lost, Ended, Done, true},
+		{Done, GaveUp, Done, false},
+		{Done, Ended, Done, false},
+	} {
+		if got, ok := c.from.Next(c.on); got != c.want || ok != c.ok {
+			t.Errorf("%s on %s: got %s %t, want %s %t", c.from, c.on, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// TestRandomShards: a runner starts at most once, Done is final, and a lost runner can only become Done.
+func TestRandomShards(t *testing.T) {
+	const events = 1_000_000
+	random := rand.New(rand.NewPCG(13, 2))
+	now, starts := Absent, 0
+	reached := map[Shard]int{}
+	for range events {
+		on := shardEvents[random.IntN(len(shardEvents))]
+		next, ok := now.Next(on)
+		switch {
+		case !ok && next != now:
+			t.Fatalf("%s on %s has no transition and leads to %s", now, on, next)
+		case ok && now == Done:
+			t.Fatalf("%s has a transition on %s", now, on)
+		case ok && now == Lost && next != Done:
+			t.Fatalf("%s on %s leads to %s", now, on, next)
+		}
+		if next == Active && now != Active {
+			starts++
+		}
+		if starts > 1 {
+			t.Fatalf("a runner started %d times", starts)
+		}
+		if now = next; now == Done {
+			reached[now]++
+			now, starts = Absent, 0 // the next runner
+			continue
+		}
+		reached[now]++
+	}
+	for _, s := range shardStates {
+		if reached[s] < 1000 {
+			t.Errorf("state %s was reached %d times", s, reached[s])
+		}
+	}
+}
