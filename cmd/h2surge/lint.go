@@ -12,7 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -21,9 +24,9 @@ const lintLong = `Check manifests without running them. h2surge prints one line 
   FILE:LINE: FIELD: problem
 
 It checks everything that needs no connection: the fields, the names that refer to each
-other, and the content of the manifest's ConfigMaps and Secrets and of the files that it
-names: tables, bodies with variables, scripts, JSON Schemas, certificates. Of a
-directory it checks each .yaml, .yml and .json file.
+other, the size of the compiled plan, and the content of the manifest's ConfigMaps and
+Secrets and of the files that it names: tables, bodies with variables, scripts, JSON
+Schemas, certificates. Of a directory it checks each .yaml, .yml and .json file.
 
 A warning is about something unusual, or about something that cannot be checked here: a
 ConfigMap that only the cluster has, a variable of the environment.
@@ -150,16 +153,33 @@ func lintManifest(r io.Reader) []mistake {
 		return []mistake{{text: oneLine(err.Error())}}
 	}
 	l.at = m.Positions
-	plan, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
+	compiled, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
 	l.errors(errs)
 	l.compiled(warnings)
 	files := l.files(m)
-	if plan != nil {
-		if err := l.program(&m.LoadTest.Spec, plan, files); err != nil {
-			l.add(mistake{text: oneLine(err.Error())})
+	if compiled != nil {
+		for _, err := range []error{l.program(&m.LoadTest.Spec, compiled, files), l.size(compiled)} {
+			if err != nil {
+				l.add(mistake{text: oneLine(err.Error())})
+			}
 		}
 	}
 	return l.sorted()
+}
+
+// size checks that the plan fits into a ConfigMap, as the operator does (reason PlanTooLarge).
+func (l *linter) size(compiled *runnerv1alpha1.Plan) error {
+	canonical, _, err := plan.Canonical(compiled)
+	if err != nil {
+		return err
+	}
+	_, err = plan.Gzip(canonical)
+	var large *plan.TooLargeError
+	if !errors.As(err, &large) {
+		return err
+	}
+	l.add(mistake{line: l.at.Line("spec"), text: fmt.Sprintf("spec: %v; shorten bodies and lists (%s)", large, v1alpha1.ReasonPlanTooLarge)})
+	return nil
 }
 
 // files returns the content of the ConfigMaps and Secrets that the LoadTest refers to. An object that is missing in the manifest may

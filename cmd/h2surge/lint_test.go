@@ -1,12 +1,20 @@
 package main
 
 import (
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/plan"
 )
 
 // testdata is absolute, because tests change the working directory.
@@ -70,6 +78,37 @@ func TestLintOfManyAndStrict(t *testing.T) {
 	}
 	if got := h2surge(t, nil, nil, "lint"); got.code != 1 || !strings.HasPrefix(got.errors, "-f FILE: the argument is missing") {
 		t.Errorf("exit code %d: %s", got.code, got.errors)
+	}
+}
+
+// TestLintOfALargePlan has bodies that gzip cannot compress to the size of a ConfigMap.
+func TestLintOfALargePlan(t *testing.T) {
+	noise := make([]byte, plan.MaxCompressed+64<<10)
+	random := rand.NewChaCha8([32]byte{})
+	if _, err := random.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	sound, err := os.ReadFile("testdata/lint/sound.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var templates, steps []string
+	for i, body := range slices.Collect(slices.Chunk(noise, 64<<10)) {
+		templates = append(templates, fmt.Sprintf("{name: large%d, method: POST, body: %q}", i, base64.StdEncoding.EncodeToString(body)))
+		steps = append(steps, fmt.Sprintf("{template: large%d}", i))
+	}
+	large := strings.NewReplacer("{name: get}", strings.Join(templates, ", "), "{template: get}", strings.Join(steps, ", ")).Replace(string(sound))
+	found := lintManifest(strings.NewReader(large))
+	i := slices.IndexFunc(found, func(m mistake) bool { return strings.Contains(m.text, v1alpha1.ReasonPlanTooLarge) })
+	if i < 0 {
+		t.Fatalf("no mistake says %s", v1alpha1.ReasonPlanTooLarge)
+	}
+	want := regexp.MustCompile(`^spec: the plan has \d+ compressed bytes; allowed: at most 1044480; shorten bodies and lists \(PlanTooLarge\)$`)
+	if m := found[i]; m.line != 4 || m.warning || !want.MatchString(m.text) {
+		t.Errorf("%+v, want an error of line 4 that matches %s", m, want)
+	}
+	if len(large) > plan.MaxCanonical {
+		t.Error("the test has the other limit")
 	}
 }
 

@@ -38,9 +38,9 @@ func newAuthority(current, previous *ca, now func() time.Time) *Authority {
 // RunName is the name in the server certificate of one run's runners.
 func RunName(uid types.UID) string { return string(uid) + "." + runnerv1alpha1.RunnerName }
 
-// RunnerFiles are the contents of the TLS directory of a run's runners.
+// RunnerFiles returns the contents of the TLS directory of a run's runners. Their certificate ends with its CA.
 func (a *Authority) RunnerFiles(uid types.UID) (map[string][]byte, error) {
-	cert, key, err := a.current.issue(x509.ExtKeyUsageServerAuth, runnerLifetime, a.now(),
+	cert, key, err := a.current.issue(x509.ExtKeyUsageServerAuth, a.now(), a.current.cert.NotAfter,
 		runnerv1alpha1.RunnerName, RunName(uid))
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (a *Authority) mint(c *ca) (*tls.Certificate, error) {
 	if cert := a.operator[c]; cert != nil && a.now().Add(operatorLifetime/2).Before(cert.Leaf.NotAfter) {
 		return cert, nil
 	}
-	certPEM, keyPEM, err := c.issue(x509.ExtKeyUsageClientAuth, operatorLifetime, a.now(), runnerv1alpha1.OperatorName)
+	certPEM, keyPEM, err := c.issue(x509.ExtKeyUsageClientAuth, a.now(), a.now().Add(operatorLifetime), runnerv1alpha1.OperatorName)
 	if err != nil {
 		return nil, err
 	}

@@ -15,13 +15,14 @@ import (
 )
 
 const (
-	// caLifetime is how long a CA lives, caRenewal how long before its end a new one takes
-	// over. In between both are trusted, so that runs which know the old one only go on.
-	caLifetime = 5 * 365 * 24 * time.Hour
-	caRenewal  = 180 * 24 * time.Hour
-	// runnerLifetime outlives any run and is shorter than caRenewal: no leaf outlives its CA.
-	runnerLifetime = 90 * 24 * time.Hour
-	// operatorLifetime is short because the leaf costs nothing: it is minted in memory.
+	// caLifetime is how long an install CA is valid. A new CA replaces it caRenewal before its end; until then
+	// both are trusted, so that runners that know only the old CA continue.
+	caLifetime = 2 * caRenewal
+	// caRenewal is also the shortest life of a runner's certificate, which ends with its CA. A runner gets
+	// its certificate once, so caRenewal must be longer than any run: a plan has at most 256 stages of 30 days,
+	// which is 21 years. The rest is for pauses and for spec.runner.resultRetention.
+	caRenewal = 25 * 365 * 24 * time.Hour
+	// operatorLifetime is short, because the operator makes its certificates in memory and renews them itself.
 	operatorLifetime = 24 * time.Hour
 	// backdate tolerates clocks of other nodes that are behind.
 	backdate = 10 * time.Minute
@@ -69,8 +70,8 @@ func newCA(now time.Time) (*ca, error) {
 	return &ca{cert: cert, key: key}, nil
 }
 
-// issue signs a leaf for names and one usage.
-func (c *ca) issue(usage x509.ExtKeyUsage, life time.Duration, now time.Time, names ...string) (certPEM, keyPEM []byte, err error) {
+// issue signs a leaf for names and one usage, which is valid until the instant until.
+func (c *ca) issue(usage x509.ExtKeyUsage, now, until time.Time, names ...string) (certPEM, keyPEM []byte, err error) {
 	serial, err := newSerial()
 	if err != nil {
 		return nil, nil, err
@@ -80,7 +81,7 @@ func (c *ca) issue(usage x509.ExtKeyUsage, life time.Duration, now time.Time, na
 		Subject:      pkix.Name{CommonName: names[0]},
 		DNSNames:     names,
 		NotBefore:    now.Add(-backdate),
-		NotAfter:     now.Add(life),
+		NotAfter:     until,
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{usage},
 	}

@@ -169,7 +169,7 @@ func TestLeafIsOnlyAServer(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !leaf.NotAfter.Before(a.current.cert.NotAfter) {
+	if leaf.NotAfter.After(a.current.cert.NotAfter) {
 		t.Error("the leaf outlives its CA")
 	}
 }
@@ -180,7 +180,7 @@ func TestCASignsOnlyBelowItsDomain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	certPEM, keyPEM, err := root.issue(x509.ExtKeyUsageServerAuth, time.Hour, c.now(), "bank.example")
+	certPEM, keyPEM, err := root.issue(x509.ExtKeyUsageServerAuth, c.now(), c.now().Add(time.Hour), "bank.example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,6 +273,34 @@ func TestStoreRotates(t *testing.T) {
 	c.t = c.t.Add(caRenewal)
 	if last := get(); last.previous != nil {
 		t.Error("the first CA is past its end and still trusted")
+	}
+}
+
+// TestLongestRun has a runner that starts at the worst moment, just before its CA is renewed, and runs the longest
+// plan that the API allows: 256 stages of 30 days.
+func TestLongestRun(t *testing.T) {
+	c, api := newClock(), fake.NewClientBuilder().Build()
+	store := newStore(t, c, api)
+	get := func() *Authority {
+		t.Helper()
+		a, err := store.Get(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	get()
+	c.t = c.t.Add(caLifetime - caRenewal - time.Hour)
+	running := runnerConfig(t, mustFiles(t, get(), runA), c)
+	const longest = 256 * 30 * 24 * time.Hour
+	for _, elapsed := range []time.Duration{0, 24 * time.Hour, longest / 2, longest / 2} {
+		c.t = c.t.Add(elapsed)
+		if err := handshake(t, running, get().ClientConfig(runA)); err != nil {
+			t.Fatalf("at %s: %v", c.t, err)
+		}
+	}
+	if get().previous == nil {
+		t.Error("the CA was not renewed in the meantime")
 	}
 }
 
