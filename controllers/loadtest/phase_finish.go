@@ -250,13 +250,13 @@ var reportDetails = []detail[runnerv1alpha1.Report]{
 	}},
 }
 
-// releasePhase lets the runners of an ended run go: acknowledged ones exit by themselves, and
-// what has not ended after a while is deleted.
+// releasePhase ends the runners of a run that has ended. A runner exits after the operator has acknowledged its
+// final snapshot. The operator deletes the Job if a pod has not ended podGrace after the end of the run.
 func (r *reconciler) releasePhase(ctx context.Context, s *scope) (bool, error) {
 	if s.end == nil {
 		return true, nil
 	}
-	if s.job == nil || s.job.DeletionTimestamp != nil || s.nobodyLeft() {
+	if s.job == nil || s.job.DeletionTimestamp != nil || s.podsEnded() {
 		r.registry.Forget(s.lt.UID)
 		return true, nil
 	}
@@ -275,8 +275,9 @@ func (r *reconciler) releasePhase(ctx context.Context, s *scope) (bool, error) {
 	return err == nil, err
 }
 
-// nobodyLeft: no runner runs, and none will. The Job stays then, for the sake of its logs.
-func (s *scope) nobodyLeft() bool {
+// podsEnded returns whether all pods of the Job have ended by themselves. The Job then stays, because the logs of
+// its pods go with it. A pod whose runner has ended and whose sidecar continues has not ended.
+func (s *scope) podsEnded() bool {
 	for _, c := range s.job.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
 			return true
@@ -284,7 +285,7 @@ func (s *scope) nobodyLeft() bool {
 	}
 	shards := map[string]bool{}
 	for _, pod := range s.allPods {
-		if over, _ := ended(pod); !over {
+		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 			return false
 		}
 		shards[pod.Annotations[batchv1.JobCompletionIndexAnnotation]] = true

@@ -26,6 +26,9 @@ import (
 
 // runnersPhase sees to it that the Job for the plan exists, and that no other one does.
 func (r *reconciler) runnersPhase(ctx context.Context, s *scope) (bool, error) {
+	if s.invalid() && s.end == nil && !s.mayStart() {
+		return true, r.hold(ctx, s) // its runners cannot start any more
+	}
 	if s.end != nil || s.plan == nil || s.obstacle != nil || s.waiting != "" {
 		return true, nil
 	}
@@ -48,8 +51,8 @@ func (r *reconciler) runnersPhase(ctx context.Context, s *scope) (bool, error) {
 	return true, nil
 }
 
-// hold takes the runners of a suspended test away that has not started. A Job that has changed since it
-// was read stays for the moment: it may have been told to start.
+// hold deletes the Job of a test that has not started and must not start now. A Job that changed after it was
+// read stays until the next pass: the start may be written on it.
 func (r *reconciler) hold(ctx context.Context, s *scope) error {
 	if s.job == nil {
 		return nil
@@ -62,7 +65,7 @@ func (r *reconciler) hold(ctx context.Context, s *scope) error {
 			return nil
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("deleting Job %s of a suspended test: %w", s.job.Name, err)
+			return fmt.Errorf("deleting Job %s of a test that must not start: %w", s.job.Name, err)
 		}
 	}
 	r.registry.Forget(s.lt.UID)

@@ -62,9 +62,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading the LoadTest: %w", err)
 	}
-	if lt.DeletionTimestamp != nil { // foreground deletion, or somebody's finalizer
-		r.registry.Abort(req.NamespacedName, "")
-		return ctrl.Result{}, nil
+	if lt.DeletionTimestamp != nil {
+		return ctrl.Result{}, r.endDeleted(ctx, lt)
 	}
 	if r.memory.of(lt).doomed {
 		return ctrl.Result{}, nil

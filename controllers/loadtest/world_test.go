@@ -328,16 +328,19 @@ func (w *world) playPod(ctx context.Context, job *batchv1.Job, index int, name s
 	return err
 }
 
-// exit ends the container of a pod.
+// exit ends the runner of a pod, and the pod unless it has a sidecar.
 func (w *world) exit(name string, code int32, reason, message string) {
 	pod := &corev1.Pod{}
 	if err := w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: name}, pod); err != nil || pod.Status.Phase != corev1.PodRunning {
 		return
 	}
 	before := pod.DeepCopy()
-	pod.Status.Phase = corev1.PodSucceeded
-	if code != 0 {
+	switch {
+	case len(pod.Spec.Containers) > 1:
+	case code != 0:
 		pod.Status.Phase = corev1.PodFailed
+	default:
+		pod.Status.Phase = corev1.PodSucceeded
 	}
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		ExitCode: code, Reason: reason, Message: message,

@@ -1,0 +1,27 @@
+package loadtest
+
+import (
+	"context"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// endDeleted ends the load of a LoadTest that has a deletion timestamp. A finalizer, or a deletion in the
+// foreground, can keep it for a long time, and the garbage collector deletes its Jobs only after that. So the operator
+// deletes them: its collector may not know the runners, for example when the operator started after the deletion.
+func (r *reconciler) endDeleted(ctx context.Context, lt *v1alpha1.LoadTest) error {
+	r.registry.Abort(client.ObjectKeyFromObject(lt), "")
+	var jobs batchv1.JobList
+	if err := r.owned(ctx, lt.Namespace, lt.UID, &jobs); err != nil {
+		return err
+	}
+	for i := range jobs.Items {
+		if err := r.deleteJob(ctx, &jobs.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
