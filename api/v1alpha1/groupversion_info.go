@@ -22,7 +22,7 @@ var (
 )
 
 func addKnownTypes(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &LoadTest{}, &LoadTestList{})
+	s.AddKnownTypes(GroupVersion, &LoadTest{}, &LoadTestList{}, &LoadTestRun{}, &LoadTestRunList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -57,6 +57,14 @@
 - apiGroups:
   - h2surge.io
   resources:
+  - loadtestruns
+  verbs:
+  - create
+  - get
+  - update
+- apiGroups:
+  - h2surge.io
+  resources:
   - loadtests
   verbs:
   - delete

@@ -32,6 +32,14 @@ func Record(lt *v1alpha1.LoadTest, shard int, pod types.UID, record string, gz [
 	return cm
 }
 
+// Run is the run record, without its contents.
+func Run(lt *v1alpha1.LoadTest) *v1alpha1.LoadTestRun {
+	return &v1alpha1.LoadTestRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "LoadTestRun"},
+		ObjectMeta: meta(lt, RunName(lt), ComponentRun),
+	}
+}
+
 // Report is the ConfigMap with the report, and how the run ended. A run has ended when it
 // exists.
 func Report(lt *v1alpha1.LoadTest, end string, gz []byte) *corev1.ConfigMap {

@@ -28,6 +28,7 @@ const (
 	ComponentRunner = "runner"
 	ComponentPlan   = "plan"
 	ComponentRecord = "runner-record"
+	ComponentRun    = "run"
 	ComponentReport = "report"
 )
 
@@ -87,6 +88,9 @@ func RecordName(lt *v1alpha1.LoadTest, shard int, pod types.UID) string {
 	}
 	return lt.Name + "-runner-" + strconv.Itoa(shard) + "-" + short
 }
+
+// RunName names the run record. The UID keeps it apart from that of an earlier LoadTest of the same name.
+func RunName(lt *v1alpha1.LoadTest) string { return lt.Name + "-run-" + string(lt.UID)[:8] }
 
 // ReportName names the ConfigMap of the report.
 func ReportName(lt *v1alpha1.LoadTest) string { return lt.Name + "-report" }

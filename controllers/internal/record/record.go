@@ -1,0 +1,233 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+)
+
+// Version is the version of the schema of Record that this operator writes.
+const Version = 1
+
+// Record is all that the operator decided about a run.
+type Record struct {
+	Version int       `json:"version"`
+	State   state.Run `json:"state"`
+	// Created is when the operator saw the first valid spec, by its own clock.
+	Created metav1.MicroTime `json:"created"`
+	Plan    Plan             `json:"plan,omitzero"`
+	// Attempt numbers the Jobs of the run from 1. Zero: no Job was created.
+	Attempt int `json:"attempt,omitempty"`
+	// Losses is the number of Jobs for the same plan before this one whose runners were lost before the start.
+	Losses int `json:"losses,omitempty"`
+	// Start is the decision to start; nil: the test has not started.
+	Start *Start `json:"start,omitempty"`
+	// Live are the values that the spec changed last, of those that can change while the test runs. Before the start
+	// they are those of the plan.
+	Live Live `json:"live,omitzero"`
+	// Changes are the changes of the load, oldest first. After the start there is at least one.
+	Changes []Change `json:"changes,omitempty"`
+	// Edits are the changes of the spec while the test ran, oldest first.
+	Edits []Edit `json:"edits,omitempty"`
+	// Shards are the runners that ended before the test, oldest first.
+	Shards []Shard `json:"shards,omitempty"`
+	// Stop is the decision to end the run early; nil: there is none.
+	Stop *Stop `json:"stop,omitempty"`
+	// End says how the run ended; nil: it has not.
+	End *End `json:"end,omitempty"`
+}
+
+// Plan is what the runners execute.
+type Plan struct {
+	// Name is that of the ConfigMap.
+	Name string `json:"name,omitempty"`
+	Hash string `json:"hash,omitempty"`
+	// Template is the hash of the pod template.
+	Template string `json:"template,omitempty"`
+	// Generation is the generation of the spec that was compiled.
+	Generation int64 `json:"generation,omitempty"`
+}
+
+// Start is the decision to start.
+type Start struct {
+	Time metav1.MicroTime `json:"time"`
+	// Job is the UID of the Job whose pods run the test.
+	Job types.UID `json:"job"`
+	// With are the shards that start; empty: all.
+	With []int `json:"with,omitempty"`
+	// Live are the values of the plan, which later changes replace.
+	Live Live `json:"live"`
+}
+
+// Live is what can change while the test runs.
+type Live struct {
+	// Generation is the generation of the spec that has these values.
+	Generation int64  `json:"generation,omitempty"`
+	Rates      []Rate `json:"rates,omitempty"`
+	Shards     int    `json:"shards,omitempty"`
+	Suspended  bool   `json:"suspended,omitempty"`
+}
+
+// Rate is the part of a stage's rate that can change.
+type Rate struct {
+	Count  int64         `json:"count"`
+	Period time.Duration `json:"periodNanoseconds"`
+}
+
+// RatesOf returns the parts of rates that can change.
+func RatesOf(rates []runnerv1alpha1.Rate) []Rate {
+	out := make([]Rate, len(rates))
+	for i := range rates {
+		out[i] = Rate{rates[i].Count, rates[i].Period}
+	}
+	return out
+}
+
+// Apply returns the stages of a plan at these rates.
+func Apply(rates []Rate, stages []runnerv1alpha1.Rate) []runnerv1alpha1.Rate {
+	out := slices.Clone(stages)
+	for i := range min(len(out), len(rates)) {
+		out[i].Count, out[i].Period = rates[i].Count, rates[i].Period
+	}
+	return out
+}
+
+// Change is one change of the load; see runnerv1alpha1.Update.
+type Change struct {
+	Revision   int64 `json:"revision"`
+	Generation int64 `json:"generation,omitempty"`
+	// At is the time of the change in nanoseconds since the start; zero: the change was made before the start.
+	At int64 `json:"at,omitempty"`
+	// Members are the shards that have a share of the load.
+	Members Set `json:"members"`
+	// Rates are those of all stages; nil: those of the change before this one.
+	Rates     []Rate `json:"rates,omitempty"`
+	Suspended bool   `json:"suspended,omitempty"`
+	// DecidedAt is when the operator stored the change.
+	DecidedAt metav1.MicroTime `json:"decidedAt"`
+	// Applied is true when all runners have the change.
+	Applied bool `json:"applied,omitempty"`
+}
+
+// Edit is a change of one field of the spec while the test ran.
+type Edit struct {
+	// Generation is the generation of the spec that has the new value.
+	Generation int64            `json:"generation"`
+	Time       metav1.MicroTime `json:"time"`
+	// Field is the path of the field, as status shows it.
+	Field string `json:"field"`
+	// Stage is the index of the stage if a rate changed; nil: another field changed.
+	Stage *int `json:"stage,omitempty"`
+	// From and To are the values before and after; only the field that changed is set.
+	From Value `json:"from"`
+	To   Value `json:"to"`
+	// AppliedAt is when all runners had the change; nil: they do not have it yet.
+	AppliedAt *metav1.MicroTime `json:"appliedAt,omitempty"`
+}
+
+// Value is the value of a field that can change while the test runs.
+type Value struct {
+	Rate      *Rate `json:"rate,omitempty"`
+	Shards    int   `json:"shards,omitempty"`
+	Suspended bool  `json:"suspended,omitempty"`
+}
+
+// Shard is a runner that ended before the test: it was lost, or it left.
+type Shard struct {
+	Index int `json:"index"`
+	// Pod is the UID of the runner's pod; empty: the shard was lost before it had one.
+	Pod types.UID `json:"pod,omitempty"`
+	// Name is the name of the pod.
+	Name string `json:"name,omitempty"`
+	Node string `json:"node,omitempty"`
+	// State is Lost or Done.
+	State state.Shard `json:"state"`
+	// Member is true if the runner had a share of the load. Otherwise no counts are missing.
+	Member bool      `json:"member,omitempty"`
+	Time   time.Time `json:"time"`
+	// Loss is nil if the runner left.
+	Loss *Loss `json:"loss,omitempty"`
+	// Counts says where the counts of the runner are.
+	Counts Counts `json:"counts,omitzero"`
+}
+
+// Loss is why a runner ended early.
+type Loss struct {
+	Message string    `json:"message"`
+	Time    time.Time `json:"time"`
+}
+
+// Counts refers to a stored snapshot.
+type Counts struct {
+	// Name is the name of the object; empty: no snapshot is known.
+	Name     string `json:"name,omitempty"`
+	Sequence uint64 `json:"sequence,omitempty"`
+	// Since is the time of a snapshot that was not the last one: later counts are missing.
+	Since *metav1.MicroTime `json:"since,omitempty"`
+	// Dropped names the details that were left out.
+	Dropped []string `json:"dropped,omitempty"`
+}
+
+// Stop is the decision to end a run early.
+type Stop struct {
+	Reason string           `json:"reason"`
+	Time   metav1.MicroTime `json:"time"`
+}
+
+// End is how a run ended, as status shows it from then on.
+type End struct {
+	// Reason is one of the reasons of condition Finished, Message a sentence.
+	Reason  string      `json:"reason"`
+	Message string      `json:"message"`
+	Time    metav1.Time `json:"time"`
+	// Started is false for a run that ended before its start.
+	Started           bool                      `json:"started"`
+	StartTime         *metav1.Time              `json:"startTime,omitempty"`
+	StartedGeneration int64                     `json:"startedGeneration,omitempty"`
+	PlanHash          string                    `json:"planHash,omitempty"`
+	Warnings          string                    `json:"warnings,omitempty"`
+	Shards            v1alpha1.ShardCounts      `json:"shards"`
+	Skew              *int64                    `json:"startSkewMicroseconds,omitempty"`
+	Runners           []v1alpha1.RunnerStatus   `json:"runners,omitempty"`
+	Results           *v1alpha1.Results         `json:"results,omitempty"`
+	Summary           *v1alpha1.Summary         `json:"summary,omitempty"`
+	Verdict           *v1alpha1.Verdict         `json:"verdict,omitempty"`
+	ReportRef         *v1alpha1.ReportReference `json:"reportRef,omitempty"`
+}
+
+// On changes the state as the table says. It returns an error if the event has no transition.
+func (r *Record) On(event state.RunEvent) error {
+	next, ok := r.State.Next(event)
+	if !ok {
+		return fmt.Errorf("record: event %s in state %s", event, r.State)
+	}
+	r.State = next
+	return nil
+}
+
+// Find returns the record of a runner that ended; nil: there is none.
+func (r *Record) Find(shard int, pod types.UID) *Shard {
+	for i := range r.Shards {
+		if s := &r.Shards[i]; s.Index == shard && s.Pod == pod {
+			return s
+		}
+	}
+	return nil
+}
+
+// Last returns the newest record of a shard; nil: none of its runners ended.
+func (r *Record) Last(shard int) *Shard {
+	for _, s := range slices.Backward(r.Shards) {
+		if s.Index == shard {
+			return &s
+		}
+	}
+	return nil
+}
