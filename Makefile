@@ -8,6 +8,8 @@ KUBECTL ?= kubectl
 # How long "make fuzz" runs each fuzz target.
 FUZZTIME ?= 20s
 FUZZ ?= .
+# Flags of "make scale".
+SCALE ?= -runs 10 -shards 2000
 # How long "make e2e-long" sends load.
 SOAK ?= 20m
 # How often "make bench-go" repeats each benchmark.
@@ -105,6 +107,13 @@ e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else 
 .PHONY: e2e-long
 e2e-long: ## Run a soak of SOAK (20m) without a cluster: churn, failover, GOAWAY and timeouts at once; counts and memory are checked.
 	hack/e2e-long.sh $(SOAK)
+
+.PHONY: scale
+scale: bin/manager ## Measure CPU, memory and writes of the operator with SCALE ('-runs 10 -shards 2000') against simulated runners; envtest.
+	@mkdir -p dist/scale
+	go build -o dist/scale/fleet ./controllers/internal/runnertest/fleet
+	go build -o dist/scale/scale ./test/scale
+	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) dist/scale/scale -json dist/scale/figures.json $(SCALE)
 
 .PHONY: conformance
 conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, caddy, Node, Go; installs their packages as root.

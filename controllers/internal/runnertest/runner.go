@@ -46,6 +46,7 @@ type Runner struct {
 	calls    []string
 	connect  time.Duration
 	latency  time.Duration
+	shape    func(*runnerv1alpha1.Snapshot)
 }
 
 // New makes a runner of a plan whose clock is ahead of the process's by skew.
@@ -65,6 +66,12 @@ func (r *Runner) Connecting(d time.Duration) *Runner {
 // Latency is the time each call takes, half of it each way.
 func (r *Runner) Latency(d time.Duration) *Runner {
 	r.locked(func() { r.latency = d })
+	return r
+}
+
+// Shape has f change each snapshot before the runner returns it.
+func (r *Runner) Shape(f func(*runnerv1alpha1.Snapshot)) *Runner {
+	r.locked(func() { r.shape = f })
 	return r
 }
 
@@ -296,6 +303,9 @@ func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
 	}
 	s.Counters.Setup, s.Counters.Teardown = r.sentOnce(runnerv1alpha1.PhaseSetup), r.sentOnce(runnerv1alpha1.PhaseTeardown)
 	r.count(s)
+	if r.shape != nil {
+		r.shape(s)
+	}
 	return s
 }
 

@@ -19,7 +19,7 @@ import (
 // until the test ends. It returns the address.
 func (r *Runner) Serve(t testing.TB, files map[string][]byte) string {
 	t.Helper()
-	cfg, err := serverTLS(files)
+	cfg, err := ServerTLS(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,8 @@ func (r *Runner) Serve(t testing.TB, files map[string][]byte) string {
 	return listener.Addr().String()
 }
 
-func serverTLS(files map[string][]byte) (*tls.Config, error) {
+// ServerTLS is the configuration of a control endpoint with the files of a runner's Secret.
+func ServerTLS(files map[string][]byte) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(files[runnerv1alpha1.TLSCertFile], files[runnerv1alpha1.TLSKeyFile])
 	if err != nil {
 		return nil, err
