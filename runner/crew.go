@@ -93,6 +93,9 @@ func (r *Runner) member(c *crew, i int, program *chain.Program, part rv.Share, d
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline,
 		Grain: r.opts.Grain, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
 	}
+	if r.plan.LeaseDuration > 0 && !r.opts.Alone {
+		cfg.Lease = &r.lease
+	}
 	cfg.Trial = r.opts.Trial
 	cfg.Pin = poll.PreciseTimers
 	if len(r.cpus) > 0 {
@@ -198,6 +201,13 @@ func nothing(s *rv.Share) *rv.Share {
 func (c *crew) teardown() {
 	for _, m := range c.members {
 		m.worker.Do(func(w *loop.Worker) { w.Teardown() })
+	}
+}
+
+// wake lets each worker take a turn.
+func (c *crew) wake() {
+	for _, m := range c.members {
+		m.worker.Do(func(*loop.Worker) {})
 	}
 }
 

@@ -1,42 +1,87 @@
 package runner
 
 import (
-	"math"
 	"testing"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
 )
 
+// TestLease: a runner whose lease has expired sends nothing until a renewal, and ends with its plan.
 func TestLease(t *testing.T) {
-	for name, tc := range map[string]struct {
-		begin, renew rv.Lease
-		want         int64
+	far := rv.Clock() + int64(time.Hour)
+	for name, tt := range map[string]struct {
+		start  rv.Start
+		renew  []rv.Lease
+		repeat int64 // LeaseUntil of a repeated Start
+		sends  bool
+		gaps   int64
+		term   int64
 	}{
-		"none":                    {want: math.MaxInt64},
-		"none is never renewed":   {renew: rv.Lease{Until: 5}, want: math.MaxInt64},
-		"first":                   {begin: rv.Lease{Until: 5}, want: 5},
-		"renewed":                 {begin: rv.Lease{Until: 5}, renew: rv.Lease{Until: 9}, want: 9},
-		"never shortened":         {begin: rv.Lease{Until: 9}, renew: rv.Lease{Until: 5}, want: 9},
-		"lower term":              {begin: rv.Lease{Until: 5, Term: 2}, renew: rv.Lease{Until: 9, Term: 1}, want: 5},
-		"higher term":             {begin: rv.Lease{Until: 5, Term: 2}, renew: rv.Lease{Until: 9, Term: 3}, want: 9},
-		"term without an instant": {begin: rv.Lease{Until: 5, Term: 2}, renew: rv.Lease{Term: 3}, want: 5},
+		"valid":               {start: rv.Start{LeaseUntil: far, Term: 1}, sends: true, term: 1},
+		"no lease":            {start: rv.Start{}, renew: []rv.Lease{{Until: 1}}, sends: true},
+		"expired":             {start: rv.Start{LeaseUntil: 1, Term: 3}, gaps: 1, term: 3},
+		"renewed":             {start: rv.Start{LeaseUntil: 1, Term: 3}, renew: []rv.Lease{{Until: far, Term: 4}}, sends: true, gaps: 1, term: 4},
+		"renewed by a Start":  {start: rv.Start{LeaseUntil: 1}, repeat: far, sends: true, gaps: 1},
+		"of a former leader":  {start: rv.Start{LeaseUntil: 1, Term: 3}, renew: []rv.Lease{{Until: far, Term: 2}}, gaps: 1, term: 3},
+		"after a newer term":  {start: rv.Start{LeaseUntil: 1}, renew: []rv.Lease{{Term: 2}, {Until: far, Term: 1}}, gaps: 1, term: 2},
+		"read after its time": {start: rv.Start{LeaseUntil: 1}, renew: []rv.Lease{{Until: 2}}, gaps: 1},
 	} {
-		var l lease
-		l.begin(tc.begin)
-		l.renew(tc.renew)
-		if got := l.end(); got != tc.want {
-			t.Errorf("%s: ends at %d, want %d", name, got, tc.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := newPeer(t, 0)
+			plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: 300 * time.Millisecond})
+			plan.LeaseDuration = time.Minute
+			r := ready(t, plan, shard.Whole(plan))
+			tt.start.At = rv.Clock()
+			if err := r.Start(tt.start); err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range tt.renew {
+				r.Renew(l)
+			}
+			if tt.repeat != 0 {
+				if err := r.Start(rv.Start{At: tt.start.At, LeaseUntil: tt.repeat}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			<-r.Done()
+			s := r.Snapshot()
+			law(t, s)
+			if sent := p.requests.Load(); sent != s.Counters.Sent || sent > 0 != tt.sends || s.Counters.Sent+s.Counters.Dropped != 30 {
+				t.Errorf("the target got %d requests; %+v", sent, s.Counters)
+			}
+			if s.LeaseGaps.Count > tt.gaps || !tt.sends && s.LeaseGaps.Count != tt.gaps || s.Term != tt.term || s.LeaseExpired {
+				t.Errorf("gaps %+v, term %d, expired %v", s.LeaseGaps, s.Term, s.LeaseExpired)
+			}
+		})
 	}
 }
 
-// TestOldTerm: a renewal of a former operator has no effect after a renewal of a newer one.
-func TestOldTerm(t *testing.T) {
-	var l lease
-	l.begin(rv.Lease{Until: 5, Term: 1})
-	l.renew(rv.Lease{Term: 2})
-	l.renew(rv.Lease{Until: 9, Term: 1})
-	if l.end() != 5 || l.term != 2 {
-		t.Errorf("ends at %d in term %d, want 5 in term 2", l.end(), l.term)
+// TestLeaseExpiredShows: the snapshot of a paused runner says that it is paused.
+func TestLeaseExpiredShows(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Hour})
+	plan.LeaseDuration = time.Minute
+	r := ready(t, plan, shard.Whole(plan))
+	if err := r.Start(rv.Start{At: rv.Clock(), LeaseUntil: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Snapshot(); !s.LeaseExpired || s.State != rv.StateRunning || s.LeaseUntil != 1 {
+		t.Errorf("state %s, expired %v, until %d", s.State, s.LeaseExpired, s.LeaseUntil)
+	}
+	until := rv.Clock() + int64(time.Hour)
+	r.Renew(rv.Lease{Until: until})
+	if s := r.Snapshot(); s.LeaseExpired || s.LeaseUntil != until {
+		t.Errorf("after the renewal: expired %v, until %d", s.LeaseExpired, s.LeaseUntil)
+	}
+}
+
+func TestLeaseWithoutDuration(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: time.Second})
+	r := ready(t, plan, shard.Whole(plan))
+	if err := r.Start(rv.Start{At: rv.Clock(), LeaseUntil: rv.Clock()}); err == nil {
+		t.Error("a plan without leaseDuration takes a lease")
 	}
 }

@@ -73,8 +73,9 @@ type Runner struct {
 	changes  []rv.Update
 	leaving  bool // one of them ends the load
 	startAt  int64
-	lease    lease
-	tornDown bool // the message has come
+	lease    loop.Lease
+	term     int64 // the highest so far
+	tornDown bool  // the message has come
 	stopped  string
 	crew     *crew // nil before the first share
 	problem  rv.Problem
@@ -221,7 +222,7 @@ func (r *Runner) Start(s rv.Start) error {
 	case s.At <= 0:
 		return fmt.Errorf("at: %d is not positive", s.At)
 	case r.startAt == s.At:
-		r.lease.renew(rv.Lease{Until: s.LeaseUntil, Term: s.Term})
+		r.renew(rv.Lease{Until: s.LeaseUntil, Term: s.Term})
 		return nil
 	case r.startAt != 0:
 		return fmt.Errorf("already started at %d: %w", r.startAt, ErrConflict)
@@ -237,7 +238,8 @@ func (r *Runner) Start(s rv.Start) error {
 		return err
 	}
 	r.startAt = s.At
-	r.lease.begin(rv.Lease{Until: s.LeaseUntil, Term: s.Term})
+	r.lease.Set(s.LeaseUntil)
+	r.term = max(r.term, s.Term)
 	for i := range changes {
 		changes[i].At = instant(s.At, s.Changes[i].At)
 		r.note(s.Changes[i])

@@ -44,12 +44,13 @@ func (r *Runner) describe(s *rv.Snapshot) *crew {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.Revision, s.Generation, s.StartAt = r.revision(), r.last().Generation, r.startAt
-	s.LeaseUntil, s.Term = r.lease.until.Load(), r.lease.term
+	s.LeaseUntil, s.Term = r.lease.Until(), r.term
 	s.Stopped, s.Problem, s.Message = r.stopped, r.problem, r.message
 	if r.share != nil {
 		s.Shard = r.share.Shard
 	}
 	s.State = r.state()
+	s.LeaseExpired = s.State == rv.StateRunning && s.LeaseUntil != 0 && rv.Clock() >= s.LeaseUntil
 	s.Generator = rv.Generator{
 		ExclusiveWanted: r.opts.Exclusive, Node: r.opts.Node, Pod: r.opts.Pod,
 	}
@@ -110,6 +111,7 @@ type gauges struct {
 	stages   []rv.StageCounters
 	// suspended and changed are of any worker: an update reaches all.
 	suspended, changed bool
+	gaps               rv.LeaseGaps
 	// begun tells a stage that began at 0 from one that has not begun; lasts that it has not ended on
 	// every worker, and sending that not every worker has ended its last.
 	begun, lasts []bool
@@ -126,6 +128,8 @@ func (g *gauges) add(w loop.Gauges) {
 			g.streams[i] = n
 		}
 	}
+	g.gaps.Count, g.gaps.Nanoseconds = max(g.gaps.Count, w.LeaseGaps.Count), max(g.gaps.Nanoseconds, w.LeaseGaps.Nanoseconds)
+	g.gaps.Dropped += w.LeaseGaps.Dropped
 	g.suspended, g.changed = g.suspended || w.Suspended, g.changed || w.Changed
 	for i := range g.stages {
 		g.lasts[i] = g.lasts[i] || w.Ended[i] == 0
@@ -176,6 +180,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 		st := &t.Stages[i]
 		g.stages[i].Slots, g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Slots, st.Sent, st.Dropped, st.SentInDrain
 	}
+	s.LeaseGaps = g.gaps
 	s.Stages, s.Streams = g.stages, g.streams
 	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(t), t.Causes.Counts(), t.Failures.List(), t.Exhausted
 	s.Generator.LagP99 = t.Lag.Quantile(0.99)

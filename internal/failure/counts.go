@@ -16,6 +16,9 @@ type Counts struct {
 // Add counts one.
 func (f *Counts) Add(what rv.Failure) { f.add(what, 1) }
 
+// AddMany counts several failures that are equal.
+func (f *Counts) AddMany(what rv.Failure, n int64) { f.add(what, n) }
+
 // AddAll adds counts of another table.
 func (f *Counts) AddAll(from []rv.FailureCount) {
 	for _, c := range from {

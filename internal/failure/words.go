@@ -32,6 +32,7 @@ var said = map[rv.Cause]string{
 	rv.CauseMaxWaiting:      "too many requests were waiting already",
 	rv.CauseNoChain:         "no chain could start",
 	rv.CauseScript:          "the script that makes the request failed",
+	rv.CauseLeaseExpired:    "the lease of the runner expired",
 	rv.CauseStopped:         "the run ended while the request waited",
 }
 

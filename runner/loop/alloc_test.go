@@ -19,6 +19,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := cannedWorker(t, p)
+			w.cfg.Lease = &Lease{}
+			w.cfg.Lease.Set(never - 1)
 			from := sent(w)
 			const turns = 1000
 			allocs := testing.AllocsPerRun(10, func() {

@@ -112,6 +112,8 @@ func (w *Worker) countGoAway(c *conn) {
 // the time of the drop; the constant never means that the run was stopped.
 func (w *Worker) unsent(i int, at int64) failure.Cause {
 	switch {
+	case at == never && w.paused:
+		return failure.Cause{Kind: rv.CauseLeaseExpired}
 	case at == never:
 		return failure.Cause{Kind: rv.CauseStopped}
 	case w.hasConnection(i):

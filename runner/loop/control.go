@@ -1,6 +1,7 @@
 package loop
 
 import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/measure"
 )
 
@@ -44,6 +45,7 @@ func (w *Worker) Stop(drain bool) {
 		w.abort = true
 		return
 	}
+	w.endGap(w.now)
 	if !w.stage.over() {
 		w.halt(w.now)
 		w.dropWaiting(never)
@@ -63,6 +65,8 @@ type Gauges struct {
 	Streams []int64
 	// Suspended: nothing comes due. Changed: a change has come into force since the start.
 	Suspended, Changed bool
+	// LeaseGaps are the pauses because the lease expired.
+	LeaseGaps rv.LeaseGaps
 	// Stage is the one in force: -1 before the start, their number after the last.
 	Stage int
 }
@@ -89,6 +93,7 @@ func (w *Worker) Gauge() Gauges {
 	if i := w.stage.index; i >= 0 && !w.stage.over() {
 		g.Paused[i] = w.stage.pausedBy(w.now)
 	}
+	g.LeaseGaps = w.gapsAt(w.now)
 	g.Suspended, g.Changed = w.stage.suspended && !w.stage.over(), w.changed
 	return g
 }

@@ -144,6 +144,9 @@ func (s *stage) exhausted() bool {
 
 // nextPickUp is when pickUp has something to do.
 func (w *Worker) nextPickUp() int64 {
+	if w.paused {
+		return w.loadEnd()
+	}
 	if w.stage.index < 0 {
 		return w.startAt
 	}
@@ -163,7 +166,7 @@ func (w *Worker) pickUp() {
 	w.pickUpBefore(w.now + 1)
 }
 
-// pickUpBefore assigns every slot that is due before an instant, stage after stage.
+// pickUpBefore assigns every slot that is due before an instant, stage after stage. A paused worker drops them.
 func (w *Worker) pickUpBefore(until int64) {
 	if w.stage.index < 0 {
 		if w.startAt >= until {
@@ -175,6 +178,9 @@ func (w *Worker) pickUpBefore(until int64) {
 		w.enterStage(0, w.startAt)
 	}
 	for !w.stage.over() {
+		if w.paused {
+			w.dropBefore(until)
+		}
 		for w.stage.nextDue < until && w.stage.nextDue < w.stage.end {
 			due := w.stage.nextDue
 			w.stage.take()
@@ -296,10 +302,12 @@ func (w *Worker) closedLoop() {
 }
 
 // countDropped counts a slot of a stage that was never sent.
-func (w *Worker) countDropped(stage int, cause failure.Cause) {
-	w.rec.Stages[stage].Dropped++
+func (w *Worker) countDropped(stage int, cause failure.Cause) { w.countDroppedSlots(stage, cause, 1) }
+
+func (w *Worker) countDroppedSlots(stage int, cause failure.Cause, n int64) {
+	w.rec.Stages[stage].Dropped += n
 	if !w.stage.rates[stage].WarmUp {
-		w.rec.Dropped++
-		w.count(rv.FailureDropped, cause)
+		w.rec.Dropped += n
+		w.rec.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address}, n)
 	}
 }

@@ -38,6 +38,8 @@ type Config struct {
 	Log *slog.Logger
 	// Changed is called on the worker's goroutine when Phase has changed. It must be short.
 	Changed func()
+	// Lease limits the time in which requests are sent; nil: no limit.
+	Lease *Lease
 	// Trial, when it is there, runs one instance of each chain in the place of the load.
 	Trial *Trial
 }
@@ -155,6 +157,12 @@ type Worker struct {
 	// dealt is how the stage in force was when the last change had come into force. Late changes are put
 	// in force from there.
 	dealt stage
+	// paused: the lease has expired, and the worker sends nothing. gapBegan is when the pause began, until its time is
+	// in gaps; else zero. gaps are the pauses so far. lapses is Lease.lapses in the last turn.
+	paused   bool
+	gapBegan int64
+	gaps     rv.LeaseGaps
+	lapses   int64
 	// halted: the load has ended before its last stage had.
 	halted          bool
 	abort           bool
@@ -369,6 +377,7 @@ func (w *Worker) turn() error {
 	w.again = false
 	if w.now < w.deadline() {
 		w.wakeSleepers()
+		w.checkLease()
 		w.applyChanges()
 		w.generate()
 	}
@@ -410,8 +419,13 @@ const longTurn = int64(20 * time.Millisecond)
 func (w *Worker) late() bool { return w.inspects && w.net.Now()-w.now >= longTurn }
 
 // generate makes the requests of this turn. A stage that ends on the way hands over to the next
-// in the same turn.
+// in the same turn. A paused worker makes none.
 func (w *Worker) generate() {
+	if w.paused {
+		w.endPausedLoad()
+		w.dropWaiting(w.now)
+		return
+	}
 	for {
 		w.pickUp()
 		w.sendWaiting()
@@ -433,6 +447,9 @@ func (w *Worker) idleFor() time.Duration {
 	}
 	next := min(w.nextPickUp(), w.sleepers.next(), w.nextChange())
 	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
+	if !w.paused {
+		next = min(next, w.cfg.Lease.end())
+	}
 	switch {
 	case next == never:
 		return -1
@@ -512,6 +529,7 @@ func (w *Worker) finish() {
 	if w.phase == Done {
 		return
 	}
+	w.endGap(w.now)
 	if w.endedAt == 0 {
 		w.endedAt = w.now
 	}

@@ -113,6 +113,8 @@ const (
 	CauseNoChain Cause = "noChain"
 	// CauseScript: the script that makes the request failed.
 	CauseScript Cause = "script"
+	// CauseLeaseExpired: the lease of the runner expired.
+	CauseLeaseExpired Cause = "leaseExpired"
 	// CauseStopped: the run ended while the request waited.
 	CauseStopped Cause = "stopped"
 )
