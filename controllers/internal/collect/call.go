@@ -22,7 +22,7 @@ var errRestarted = errors.New("the runner has been restarted")
 
 // request is everything a call needs; it shares nothing with the run's state.
 type request struct {
-	of     *stateful // only its goroutine may look into it
+	of     *runner // only its goroutine may look into it
 	call   call
 	client Client
 	update runnerv1alpha1.Update
@@ -41,7 +41,7 @@ type request struct {
 
 // outcome is what came of a call.
 type outcome struct {
-	of       *stateful
+	of       *runner
 	call     call
 	snapshot *runnerv1alpha1.Snapshot
 	told     []runnerv1alpha1.Update
@@ -147,7 +147,7 @@ func (o *outcome) look(ctx context.Context, r request) error {
 
 // dismiss stops a runner without a drain and lets it go without its result: nobody is left who
 // wants it, and a runner that waits for an acknowledgement would hold its pod up.
-func dismiss(ctx context.Context, c Client) {
+func release(ctx context.Context, c Client) {
 	for ctx.Err() == nil {
 		_ = c.Stop(ctx, runnerv1alpha1.Stop{Reason: reasonDeleted}) // the snapshot tells
 		snapshot, err := c.Snapshot(ctx)

@@ -56,12 +56,12 @@ func (r *run) add(u runnerv1alpha1.Update) {
 			s.member = false
 		}
 	}
-	r.enlist(u.Members)
-	r.hasten()
+	r.addMembers(u.Members)
+	r.pollNow()
 }
 
 // enlist notes that shards have a part of the load.
-func (r *run) enlist(members []int) {
+func (r *run) addMembers(members []int) {
 	for _, i := range members {
 		if s := r.at(i); !s.over() {
 			s.member = true
@@ -102,7 +102,7 @@ func (r *run) mayTell() bool {
 
 // begun: the start instant is known, and some runner was told it.
 func (r *run) begun() bool {
-	return r.startAt != 0 && slices.ContainsFunc(r.shards, func(s *stateful) bool { return s.hasStart() })
+	return r.startAt != 0 && slices.ContainsFunc(r.shards, func(s *runner) bool { return s.knowsStart() })
 }
 
 // schedule chooses the instants of changes that have none, once for all.
@@ -115,43 +115,29 @@ func (r *run) schedule() {
 		if c.At == 0 && !c.early {
 			c.At = max(r.clock()-r.startAt+int64(changeLead), last+int64(changeGap))
 			r.note(c)
-			r.hasten()
+			r.pollNow()
 			r.log.Info("Changing the load", "revision", c.Revision, "generation", c.Generation, "suspended", c.Suspended, "shards", c.Members)
 		}
 		last = max(last, c.At)
 	}
 }
 
-// hasten makes every runner be asked or told without delay.
-func (r *run) hasten() {
+// pollNow makes the next round call every runner, without delay.
+func (r *run) pollNow() {
 	for _, s := range r.shards {
-		s.dueAt = time.Time{}
+		s.pollAt = time.Time{}
 	}
-}
-
-// works says that a change matters to the shard: it may have requests of the load to send.
-func (s *stateful) works() bool {
-	if s.over() {
-		return false
-	}
-	if s.snapshot == nil {
-		return true
-	}
-	switch s.snapshot.State {
-	case runnerv1alpha1.StateDraining, runnerv1alpha1.StateDrained, runnerv1alpha1.StateTearingDown, runnerv1alpha1.StateDone:
-		return false
-	}
-	return true
+	r.nextRound = time.Time{}
 }
 
 // pending is the oldest change that a shard with a share has not accepted; nil: none. What was changed
 // after the start is told to those that have started; the others hear of it with their start.
-func (r *run) pending(s *stateful) *change {
-	if !s.works() || s.snapshot == nil || s.snapshot.Revision == 0 {
+func (r *run) pending(s *runner) *change {
+	if !s.sends() || s.snapshot == nil || s.snapshot.Revision == 0 {
 		return nil
 	}
 	for _, c := range r.changes {
-		if c.Revision > s.snapshot.Revision && c.early != s.hasStart() {
+		if c.Revision > s.snapshot.Revision && c.early != s.knowsStart() {
 			return c
 		}
 	}
@@ -159,7 +145,7 @@ func (r *run) pending(s *stateful) *change {
 }
 
 // due is the change to tell a shard now; nil: none.
-func (r *run) due(s *stateful) *change {
+func (r *run) due(s *runner) *change {
 	if c := r.pending(s); c != nil && (c.early || c.At != 0) {
 		return c
 	}
@@ -174,7 +160,7 @@ func (r *run) settle() {
 			continue
 		}
 		c.accepted = true
-		r.nextWake = time.Time{}
+		r.news = true
 		if c.At != 0 {
 			r.applied = append(r.applied, Applied{c.Generation, c.Members, r.zero.Add(time.Duration(r.startAt + c.At))})
 		}
@@ -185,7 +171,7 @@ func (r *run) settle() {
 // allHave: every shard that has a part and still works has accepted a revision.
 func (r *run) allHave(revision int64) bool {
 	for _, s := range r.shards {
-		if s.member && s.works() && (s.snapshot == nil || s.snapshot.Revision < revision) {
+		if s.member && s.sends() && (s.snapshot == nil || s.snapshot.Revision < revision) {
 			return false
 		}
 	}
@@ -198,7 +184,7 @@ func (r *run) generations() (least, greatest int64) {
 	first := true
 	for _, all := range []bool{false, true} {
 		for _, s := range r.shards {
-			if !s.member || s.over() || !all && !s.works() {
+			if !s.member || s.over() || !all && !s.sends() {
 				continue
 			}
 			var has int64

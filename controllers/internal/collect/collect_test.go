@@ -16,6 +16,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 const (
@@ -434,42 +435,42 @@ func TestNext(t *testing.T) {
 	stopping.Stopped = "spec.stop"
 	ahead := *running
 	ahead.Revision = 7
-	start, change := moment{newest: revision, tell: true, start: true}, moment{newest: revision, tell: true, change: true}
-	untold := moment{newest: revision, start: true, change: true}
+	start, change := round{newest: revision, tell: true, start: true}, round{newest: revision, tell: true, change: true}
+	untold := round{newest: revision, start: true, change: true}
 	tests := map[string]struct {
-		s    stateful
+		s    runner
 		d    Desired
-		m    moment
+		m    round
 		want call
 	}{
-		"no pod":                           {stateful{}, Desired{}, moment{}, callNone},
-		"the first look":                   {stateful{}, Desired{}, moment{}, callSnapshot},
-		"a call is under way":              {stateful{busy: true}, Desired{}, moment{}, callNone},
-		"no share yet":                     {stateful{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, start, callUpdate},
-		"connecting":                       {stateful{snapshot: snap(runnerv1alpha1.StateConnecting)}, Desired{}, start, callSnapshot},
-		"ready":                            {stateful{snapshot: ready}, Desired{}, moment{newest: revision}, callSnapshot},
-		"ready, start":                     {stateful{snapshot: ready}, Desired{}, start, callStart},
-		"ready, start and stop":            {stateful{snapshot: ready}, Desired{MayStart: true, Stop: "x"}, start, callStop},
-		"running":                          {stateful{snapshot: running}, Desired{}, start, callSnapshot},
-		"running, stop":                    {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, moment{newest: revision}, callStop},
-		"draining after a stop":            {stateful{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, moment{newest: revision}, callSnapshot},
-		"drained, others are not":          {stateful{snapshot: drained}, Desired{}, moment{newest: revision}, callSnapshot},
-		"drained, as all are":              {stateful{snapshot: drained}, Desired{}, moment{newest: revision, drained: true}, callTeardown},
-		"done":                             {stateful{snapshot: done}, Desired{}, moment{newest: revision}, callNone},
-		"done and stored":                  {stateful{snapshot: done}, Desired{Stored: true}, moment{newest: revision}, callAck},
-		"done, and its own part is stored": {stateful{snapshot: done, left: true, recorded: true}, Desired{}, moment{newest: revision}, callAck},
-		"done, stored and told":            {stateful{snapshot: done, acked: true}, Desired{Stored: true}, moment{newest: revision}, callNone},
-		"lost":                             {stateful{snapshot: running, lost: &Loss{}}, Desired{}, moment{newest: revision}, callNone},
-		"its pod has ended already":        {stateful{snapshot: running, pod: Pod{Ended: true}}, Desired{}, moment{newest: revision}, callNone},
-		"a change":                         {stateful{snapshot: running}, Desired{}, change, callUpdate},
-		"a change before the start":        {stateful{snapshot: ready}, Desired{}, moment{newest: revision, tell: true, start: true, change: true}, callUpdate},
-		"not everybody asked: no share":    {stateful{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, untold, callSnapshot},
-		"not everybody asked: no start":    {stateful{snapshot: ready}, Desired{}, untold, callSnapshot},
-		"not everybody asked: no change":   {stateful{snapshot: running}, Desired{}, untold, callSnapshot},
-		"not everybody asked: a stop":      {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, untold, callStop},
-		"a change and a stop":              {stateful{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, callStop},
-		"it knows more than we do":         {stateful{snapshot: &ahead}, Desired{}, change, callChanges},
-		"too late to join":                 {stateful{snapshot: ready}, Desired{Stored: true}, start, callStop},
+		"no pod":                           {runner{}, Desired{}, round{}, callNone},
+		"the first look":                   {runner{}, Desired{}, round{}, callSnapshot},
+		"a call is under way":              {runner{busy: true}, Desired{}, round{}, callNone},
+		"no share yet":                     {runner{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, start, callUpdate},
+		"connecting":                       {runner{snapshot: snap(runnerv1alpha1.StateConnecting)}, Desired{}, start, callSnapshot},
+		"ready":                            {runner{snapshot: ready}, Desired{}, round{newest: revision}, callSnapshot},
+		"ready, start":                     {runner{snapshot: ready}, Desired{}, start, callStart},
+		"ready, start and stop":            {runner{snapshot: ready}, Desired{MayStart: true, Stop: "x"}, start, callStop},
+		"running":                          {runner{snapshot: running}, Desired{}, start, callSnapshot},
+		"running, stop":                    {runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, round{newest: revision}, callStop},
+		"draining after a stop":            {runner{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, round{newest: revision}, callSnapshot},
+		"drained, others are not":          {runner{snapshot: drained}, Desired{}, round{newest: revision}, callSnapshot},
+		"drained, as all are":              {runner{snapshot: drained}, Desired{}, round{newest: revision, drained: true}, callTeardown},
+		"done":                             {runner{snapshot: done}, Desired{}, round{newest: revision}, callNone},
+		"done and stored":                  {runner{snapshot: done}, Desired{Stored: true}, round{newest: revision}, callAck},
+		"done, and its own part is stored": {runner{snapshot: done, left: true, stored: true}, Desired{}, round{newest: revision}, callAck},
+		"done, stored and told":            {runner{snapshot: done, acked: true}, Desired{Stored: true}, round{newest: revision}, callNone},
+		"lost":                             {runner{snapshot: running, state: state.Lost}, Desired{}, round{newest: revision}, callNone},
+		"its pod has ended already":        {runner{snapshot: running, pod: Pod{Ended: true}}, Desired{}, round{newest: revision}, callNone},
+		"a change":                         {runner{snapshot: running}, Desired{}, change, callUpdate},
+		"a change before the start":        {runner{snapshot: ready}, Desired{}, round{newest: revision, tell: true, start: true, change: true}, callUpdate},
+		"not everybody asked: no share":    {runner{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, untold, callSnapshot},
+		"not everybody asked: no start":    {runner{snapshot: ready}, Desired{}, untold, callSnapshot},
+		"not everybody asked: no change":   {runner{snapshot: running}, Desired{}, untold, callSnapshot},
+		"not everybody asked: a stop":      {runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, untold, callStop},
+		"a change and a stop":              {runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, callStop},
+		"it knows more than we do":         {runner{snapshot: &ahead}, Desired{}, change, callChanges},
+		"too late to join":                 {runner{snapshot: ready}, Desired{Stored: true}, start, callStop},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -4,15 +4,17 @@ import (
 	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
-// recall takes over what a runner was told by whoever worked here before.
+// recall takes over the changes that a runner got from an earlier operator.
 func (r *run) recall(told []runnerv1alpha1.Update) {
 	if len(told) == 0 || told[len(told)-1].Revision <= r.newest().Revision {
 		return
 	}
 	r.changes = nil
 	for _, u := range told {
+		u.Share, u.Leave = runnerv1alpha1.Share{}, false // these are of that runner only
 		c := &change{Update: u, early: u.At == 0}
 		r.changes = append(r.changes, c)
 		if !c.early {
@@ -20,11 +22,10 @@ func (r *run) recall(told []runnerv1alpha1.Update) {
 		}
 	}
 	r.recognize()
-	r.hasten()
+	r.pollNow()
 }
 
-// recognize finds out who has or had a part: who is in the last deal, and of the others who has had
-// slots. That an earlier runner of the same shard had a part says nothing.
+// recognize finds the members: the runners of the last change, and those that had slots.
 func (r *run) recognize() {
 	for i, s := range r.shards {
 		if !s.over() {
@@ -33,42 +34,47 @@ func (r *run) recognize() {
 	}
 }
 
-// HadSlots says that by its snapshot a runner has had a part of the load. Who has just taken over knows
-// no better for a moment.
+// HadSlots returns whether a runner reports that it had a share of the load.
 func HadSlots(s *runnerv1alpha1.Snapshot) bool {
 	return slices.ContainsFunc(s.Stages, func(c runnerv1alpha1.StageCounters) bool { return c.Slots > 0 || c.Sent > 0 })
 }
 
-// remember marks the runners that are over, of which is stored what they have counted. Another pod of the
+// takeStored marks the runners that are over and whose counts are stored. Another pod of the
 // same shard is another runner.
-func (r *run) remember() {
+func (r *run) takeStored() {
 	for i := range r.d.Recorded {
 		rec := &r.d.Recorded[i]
-		s := r.recorded(rec)
-		s.recorded, s.snapshot = true, orSnapshot(s.snapshot, rec.Snapshot)
+		s := r.runnerOf(rec)
+		s.stored, s.snapshot = true, orSnapshot(s.snapshot, rec.Snapshot)
 		s.left = rec.Loss == nil
-		if s.lost == nil {
-			s.lost = rec.Loss
+		if s.loss == nil {
+			s.loss = rec.Loss
+		}
+		if s.left {
+			r.happen(s, state.Ended)
+		} else {
+			r.happen(s, state.GaveUp)
 		}
 	}
 	for i, s := range r.shards {
-		if p := r.d.Pods[i]; s.recorded && p.UID != "" && p.UID != s.pod.UID {
+		if p := r.d.Pods[i]; s.stored && p.UID != "" && p.UID != s.pod.UID {
 			r.former = append(r.former, s)
-			r.shards[i] = newStateful(i)
+			r.shards[i] = newRunner(i)
+			r.news = true
 		}
 	}
 }
 
-// recorded is the runner that a record is about.
-func (r *run) recorded(rec *Recorded) *stateful {
+// runnerOf is the runner whose counts are stored.
+func (r *run) runnerOf(rec *Recorded) *runner {
 	for _, s := range r.former {
 		if s.index == rec.Shard && s.pod.UID == rec.Pod {
 			return s
 		}
 	}
 	s := r.at(rec.Shard)
-	if s.pod.UID != rec.Pod && s.pod.UID != "" { // another one has its place
-		s = newStateful(rec.Shard)
+	if s.pod.UID != rec.Pod && s.pod.UID != "" { // another runner has its place
+		s = newRunner(rec.Shard)
 		s.pod.UID, s.member = rec.Pod, true
 		r.former = append(r.former, s)
 		return s
@@ -78,9 +84,9 @@ func (r *run) recorded(rec *Recorded) *stateful {
 }
 
 // at is the present runner of a shard.
-func (r *run) at(i int) *stateful {
+func (r *run) at(i int) *runner {
 	for len(r.shards) <= i {
-		r.shards = append(r.shards, newStateful(len(r.shards)))
+		r.shards = append(r.shards, newRunner(len(r.shards)))
 	}
 	return r.shards[i]
 }

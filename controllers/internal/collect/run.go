@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
 )
@@ -28,9 +29,13 @@ type Options struct {
 	Lead time.Duration
 }
 
-// hurry is the interval while something is awaited: connections, the start, an end. A runner
-// then has little else to do.
-const hurry = 100 * time.Millisecond
+const (
+	// hurry is the interval while the operator waits for connections, the start, or an end. A runner
+	// then has little else to do.
+	hurry = 100 * time.Millisecond
+	// roundEvery bounds how often a run looks at all its runners when nothing happened to them.
+	roundEvery = 25 * time.Millisecond
+)
 
 // run is one run. All fields below the line belong to its goroutine.
 type run struct {
@@ -50,26 +55,29 @@ type run struct {
 	// ---
 	d Desired
 	// shards are the present runners by shard, former those whose shard has another one since.
-	shards, former []*stateful
+	shards, former []*runner
 	outcomes       chan outcome
 	calls          sync.WaitGroup
 	windows        *series
 	zero           time.Time // of our clock
 	startAt        int64     // in our clock, of the test; zero: not chosen yet
-	nextWake       time.Time
-	// changes are all that were made of the run, oldest first, never empty; applied are those that were
-	// told, oldest first.
+	// news: something happened that the next round must look at, and that the next view shows at once.
+	news bool
+	// nextRound and nextView are when the next round and the next view are due without news.
+	nextRound, nextView time.Time
+	// changes are all changes of the run, oldest first, never empty; applied are those that were
+	// sent, oldest first.
 	changes []*change
 	applied []Applied
-	// synced: every runner that was there when this process took over has been asked.
+	// synced: every runner that was there when this process took over has answered.
 	synced bool
-	// joinSince is since when a shard is ready to join; failed and undealt are the deal that cannot be
-	// made, and why.
-	joinSince time.Time
-	failed    []int
-	undealt   string
-	// dealt are the parts of the members that were asked for last; see sharesOf.
-	dealt struct {
+	// joinSince is since when a shard is ready to join. failed are members that cannot share the load, and
+	// notDistributed says why.
+	joinSince      time.Time
+	failed         []int
+	notDistributed string
+	// shares caches the result of sharesOf.
+	shares struct {
 		members []int
 		shares  []runnerv1alpha1.Share
 	}
@@ -81,14 +89,14 @@ func newRun(d Desired, opts Options, dial Dial, log logr.Logger, wake func()) *r
 		signal: make(chan struct{}, 1), aborts: make(chan struct{}),
 		outcomes: make(chan outcome), zero: time.Now(), windows: newSeries(&d),
 	}
-	// What the runners are told first follows from the plan and from the shards that the test started with; runners that an earlier
-	// operator has told more report it.
+	// The first members follow from the plan and from the shards that the test started with. Runners that got newer changes from an earlier
+	// operator report them.
 	members := shard.All(d.Plan.Shards)
 	if d.MayStart && len(d.StartWith) > 0 {
 		members = d.StartWith
 	}
 	r.changes = []*change{{Update: runnerv1alpha1.Update{Revision: firstRevision, Members: members}, early: true}}
-	r.enlist(members)
+	r.addMembers(members)
 	r.view.Store(&View{})
 	return r
 }
@@ -107,8 +115,7 @@ func (r *run) want(d Desired) {
 // abort ends the load at once and then the run.
 func (r *run) abort() { r.once.Do(func() { close(r.aborts) }) }
 
-// loop is the goroutine of the run. When ctx ends it leaves the runners alone: they go on, and
-// whoever comes next picks them up.
+// loop is the goroutine of the run. When ctx ends, the runners continue, and the next operator takes over.
 func (r *run) loop(ctx context.Context) {
 	defer r.close()
 	timer := time.NewTimer(0)
@@ -124,10 +131,14 @@ func (r *run) loop(ctx context.Context) {
 		case <-r.signal:
 			r.accept()
 		case o := <-r.outcomes:
-			r.learn(o)
+			r.handle(o)
 		case <-timer.C:
 		}
-		timer.Reset(r.advance(ctx, time.Now()))
+		if now := time.Now(); r.news || !now.Before(r.nextRound) {
+			pause := r.round(ctx, now)
+			r.nextRound = now.Add(pause)
+			timer.Reset(pause)
+		}
 	}
 }
 
@@ -153,6 +164,7 @@ func (r *run) clock() int64 { return int64(time.Since(r.zero)) }
 
 // accept takes over what is desired, and what is new about pods.
 func (r *run) accept() {
+	before := r.d
 	r.mu.Lock()
 	r.d = r.wanted
 	r.mu.Unlock()
@@ -160,27 +172,39 @@ func (r *run) accept() {
 		r.at(i)
 	}
 	r.at(max(0, r.d.Shards-1))
-	r.remember()
+	r.takeStored()
 	for i, s := range r.shards {
 		s.see(r.d.Pods[i])
 	}
-	r.hasten()
+	r.nextRound = time.Time{}
+	if !before.sameOrders(&r.d) {
+		r.pollNow()
+	}
 }
 
-// advance decides about losses and shares, begins the calls that are due and tells the reconciler. It
+// sameOrders returns whether two Desired ask the runners for the same. Pods can differ.
+func (d *Desired) sameOrders(other *Desired) bool {
+	return d.MayStart == other.MayStart && d.Stop == other.Stop && d.Stored == other.Stored && d.Shards == other.Shards &&
+		d.ShardsRevision == other.ShardsRevision && d.Live.Generation == other.Live.Generation && d.Redeal == other.Redeal &&
+		len(d.Recorded) == len(other.Recorded) && slices.Equal(d.StartWith, other.StartWith)
+}
+
+// round decides about losses and shares, begins the calls that are due and publishes a view. It
 // returns the time until there is something to do.
-func (r *run) advance(ctx context.Context, now time.Time) time.Duration {
-	changed := r.judge(now)
-	r.leave()
+func (r *run) round(ctx context.Context, now time.Time) time.Duration {
+	published := r.news
+	r.news = false
+	r.findEnds(now)
+	r.findLeft()
 	r.enqueue()
-	r.deal(now)
-	m := moment{newest: r.newest().Revision, tell: r.mayTell(), start: r.startNow(), drained: r.allDrained()}
+	r.distribute(now)
+	m := round{newest: r.newest().Revision, tell: r.mayTell(), start: r.startNow(), drained: r.allDrained()}
 	r.schedule()
 	r.settle()
 	pause := r.opts.Interval
 	for i, s := range r.shards {
-		if s.dueAt.After(now) {
-			pause = min(pause, s.dueAt.Sub(now))
+		if s.pollAt.After(now) {
+			pause = min(pause, s.pollAt.Sub(now))
 			continue
 		}
 		m.change = r.due(s) != nil
@@ -188,30 +212,38 @@ func (r *run) advance(ctx context.Context, now time.Time) time.Duration {
 			s.busy = true
 			r.begin(ctx, r.request(i, c))
 		}
-		s.dueAt = now.Add(r.interval(s))
+		s.pollAt = now.Add(r.interval(s))
 		pause = min(pause, r.interval(s))
 	}
-	r.publish(now, changed)
-	return pause
+	if published || r.news || !r.nextView.After(now) {
+		r.publish(now)
+	}
+	if r.news {
+		return 0
+	}
+	return max(min(pause, r.nextView.Sub(now)), roundEvery)
 }
 
-// judge marks what is lost.
-func (r *run) judge(now time.Time) (changed bool) {
+// findEnds finds the runners that are lost, and those whose counts are final.
+func (r *run) findEnds(now time.Time) {
 	for i, s := range r.shards {
-		why := s.loss(&r.d, now, r.opts.Unreachable)
-		if why == "" {
+		if s.state == state.Done || s.state == state.Lost {
 			continue
 		}
-		s.lost = &Loss{Pod: s.pod.Name, Node: s.pod.Node, Message: why, Time: now}
-		r.log.Info("Runner lost", "shard", i, "pod", s.pod.Name, "reason", why)
-		changed = true
+		why := s.findLoss(&r.d, now, r.opts.Unreachable)
+		switch {
+		case why != "":
+			s.loss = &Loss{Pod: s.pod.Name, Node: s.pod.Node, Message: why, Time: now}
+			r.happen(s, state.GaveUp)
+			r.log.Info("Runner lost", "shard", i, "pod", s.pod.Name, "reason", why)
+		case s.final() && (r.d.MayStart || r.d.Stored):
+			r.happen(s, state.Ended)
+		}
 	}
-	return changed
 }
 
-// startNow: a runner that is ready may start. The instant is chosen once, for all, when the start is
-// decided and nobody who has a part is on the way to being ready any more. When some have started already,
-// the others follow them, be it that a predecessor did not get to telling them or that they join.
+// startNow: a runner that is ready may start. The time of the start is chosen once, for all runners, when the start is
+// decided and every member is ready or has ended. If some runners know a time already, the others get the same.
 func (r *run) startNow() bool {
 	if !r.d.MayStart {
 		return false
@@ -231,38 +263,37 @@ func (r *run) startNow() bool {
 // findStart takes the start instant over from a runner that knows it.
 func (r *run) findStart() {
 	for _, s := range r.shards {
-		if r.startAt == 0 && s.hasStart() && s.rtt > 0 {
+		if r.startAt == 0 && s.knowsStart() && s.rtt > 0 {
 			r.startAt = s.snapshot.StartAt + s.offset
 		}
 	}
 }
 
-// canBegin: nobody who is to begin the test is on its way to being ready any more, and somebody is.
+// canBegin: each member is ready or has ended, and at least one is ready.
 func (r *run) canBegin() bool {
 	ready := 0
 	for _, i := range r.newest().Members {
 		switch s := r.at(i); {
 		case r.ready(s):
 			ready++
-		case !s.over() && !s.isDone():
+		case !s.over() && !s.final():
 			return false
 		}
 	}
 	return ready > 0
 }
 
-// allReady: everybody who is to begin the test is ready. One that has ended is not, such as the one whose
-// setup has failed.
+// allReady: every member is ready. A runner that has ended is not ready, for example one whose setup failed.
 func (r *run) allReady() bool {
 	return !slices.ContainsFunc(r.newest().Members, func(i int) bool { return !r.ready(r.at(i)) })
 }
 
-// ready: the runner has the part that it is to begin with, and all connections.
-func (r *run) ready(s *stateful) bool {
+// ready: the runner has the share that it begins with, and all connections, or is past that.
+func (r *run) ready(s *runner) bool {
 	return !s.over() && s.snapshot != nil && isReady(s.snapshot) && s.snapshot.Revision >= r.beforeStart().Revision
 }
 
-// globals are what setup has captured, by the shard that ran it.
+// globals are what setup captured, on the shard that ran it.
 func (r *run) globals() []string {
 	for _, s := range r.shards {
 		if s.globals != nil {
@@ -272,22 +303,22 @@ func (r *run) globals() []string {
 	return nil
 }
 
-// allDrained: nobody has a request of the load in flight any more, so that teardown may begin.
+// allDrained: no runner has a request of the load in flight any more, so that teardown may begin.
 func (r *run) allDrained() bool {
 	for _, s := range r.shards {
-		if (s.member || s.hasStart()) && !s.over() && !s.isDone() && (s.snapshot == nil || s.snapshot.State != runnerv1alpha1.StateDrained) {
+		if (s.member || s.knowsStart()) && !s.over() && !s.final() && (s.snapshot == nil || s.snapshot.State != runnerv1alpha1.StateDrained) {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *run) interval(s *stateful) time.Duration {
+func (r *run) interval(s *runner) time.Duration {
 	working := s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateRunning && r.d.Stop == "" && !s.pod.Terminating
-	if r.pending(s) != nil || !slices.Contains(r.newest().Members, s.index) { // it is to change, join or leave
+	if r.pending(s) != nil || !slices.Contains(r.newest().Members, s.index) { // a change is pending, or it joins or leaves
 		working = false
 	}
-	// A container whose endpoint does not listen yet refuses connections: no reason to hammer.
+	// A container whose endpoint does not listen yet refuses connections.
 	if working || s.trouble != "" && s.snapshot == nil && time.Since(r.zero) > time.Minute {
 		return r.opts.Interval
 	}
@@ -322,55 +353,65 @@ func (r *run) begin(ctx context.Context, q request) {
 	})
 }
 
-// learn takes over what came of a call.
-func (r *run) learn(o outcome) {
+// handle takes over the outcome of a call.
+func (r *run) handle(o outcome) {
 	s := o.of
-	s.busy, s.trouble, s.startAt = false, "", o.startAt
+	s.busy, s.startAt = false, o.startAt
 	if o.best.better(sample{s.offset, s.rtt}) {
 		s.offset, s.rtt = o.best.offset, o.best.rtt
 	}
 	err := o.err
 	switch {
 	case err == nil && o.call == callAck:
-		s.acked = true
+		s.acked, s.trouble = true, ""
 		return
 	case err == nil && o.call == callChanges:
 		r.recall(o.told)
+		s.trouble = ""
 		return
+	case err == nil:
+		err = r.take(s, o.snapshot)
 	}
-	if err == nil {
-		err = result.Fits(r.d.Plan, o.snapshot)
-	}
-	before := s.snapshot
-	if err == nil {
-		s.lastSeen = time.Now()
-		err = s.take(o.snapshot)
-	}
-	if s.snapshot != nil && HadSlots(s.snapshot) {
-		s.member = true // a predecessor dealt it a part, and perhaps away
-	}
-	if err == nil {
-		err = r.windows.Add(o.snapshot)
-	}
-	if errors.Is(err, errRestarted) {
-		s.pod.Ended, s.pod.Why = true, err.Error()
-	}
+	trouble := ""
 	if err = cmp.Or(err, o.refused); err != nil {
-		s.trouble = err.Error()
+		trouble = err.Error()
 	}
-	if first := r.changes[0]; s.snapshot != nil && first.Generation == 0 && s.snapshot.Revision == first.Revision {
-		first.Generation = s.snapshot.Generation
-	}
-	if s.snapshot != nil && (before == nil || s.snapshot.State != before.State) {
-		s.dueAt = time.Time{} // the next step need not wait
-		r.nextWake = time.Time{}
-	}
+	r.news = r.news || (trouble == "") != (s.trouble == "")
+	s.trouble = trouble
 }
 
-// publish hands out a new view, and wakes the reconciler at once when somebody's state changed,
-// else once an interval.
-func (r *run) publish(now time.Time, changed bool) {
-	v := &View{ShardsRevision: r.d.ShardsRevision, Offsets: map[int]int64{}, Undealt: r.undealt, allReady: r.allReady()}
+// take accepts a snapshot of a runner. It returns what is wrong with it.
+func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
+	if err := result.Fits(r.d.Plan, n); err != nil {
+		return err
+	}
+	s.lastSeen = time.Now()
+	before := s.snapshot
+	err := s.take(n)
+	if errors.Is(err, errRestarted) {
+		s.pod.Ended, s.pod.Why = true, err.Error()
+		r.news = true
+	}
+	if err != nil || s.snapshot == before {
+		return err
+	}
+	s.member = s.member || HadSlots(n) // an earlier operator gave it a share, and perhaps took it again
+	if !s.final() {
+		r.happen(s, reported(n))
+	}
+	if first := r.changes[0]; first.Generation == 0 && n.Revision == first.Revision {
+		first.Generation = n.Generation
+	}
+	if before == nil || n.State != before.State || n.Revision != before.Revision {
+		s.pollAt = time.Time{} // the next step need not wait
+		r.news = true
+	}
+	return r.windows.Add(n)
+}
+
+// publish makes a new view and wakes the reconciler.
+func (r *run) publish(now time.Time) {
+	v := &View{ShardsRevision: r.d.ShardsRevision, Offsets: map[int]int64{}, Undealt: r.notDistributed, allReady: r.allReady()}
 	if r.mayTell() {
 		v.Members = r.newest().Members
 	}
@@ -396,27 +437,24 @@ func (r *run) publish(now time.Time, changed bool) {
 	v.Applied = slices.Clone(r.applied)
 	v.Windows, v.WindowsFrom = r.windows.of(v)
 	r.view.Store(v)
-	if changed || !r.nextWake.After(now) {
-		r.nextWake = now.Add(r.opts.Interval)
-		r.wake()
-	}
+	r.nextView = now.Add(r.opts.Interval)
+	r.wake()
 }
 
-// stopAll tells every runner to stop at once. Their pods are about to be ended too; this is
-// faster.
+// stopAll stops every runner at once. Kubernetes ends their pods, too; this is faster.
 func (r *run) stopAll(ctx context.Context) {
 	r.accept()
 	var all sync.WaitGroup
 	for _, s := range r.shards {
-		if s.pod.Address == "" || s.over() || s.isDone() {
+		if s.pod.Address == "" || s.over() || s.final() {
 			continue
 		}
-		client := r.dial(r.d.UID, s.pod.Address) // the other one may be in the middle of a call
+		client := r.dial(r.d.UID, s.pod.Address) // the other client may be in a call
 		all.Go(func() {
 			defer client.Close()
 			ctx, cancel := context.WithTimeout(ctx, 3*r.opts.Timeout)
 			defer cancel()
-			dismiss(ctx, client)
+			release(ctx, client)
 		})
 	}
 	all.Wait()

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // Desired is what the reconciler wants of a run, and what it sees of its pods.
@@ -112,7 +113,8 @@ type View struct {
 
 // Shard is what is known of one shard.
 type Shard struct {
-	Pod Pod
+	Pod   Pod
+	State state.Shard
 	// Snapshot is the last one; nil: none. It is shared and must not be changed.
 	Snapshot *runnerv1alpha1.Snapshot
 	// Lost is not nil when the runner ended before its time.
@@ -178,8 +180,8 @@ func (v *View) Count(f func(*Shard) bool) int {
 }
 
 // seen is what the view says of a runner.
-func (s *stateful) seen() Shard {
-	return Shard{Pod: s.pod, Snapshot: s.snapshot, Lost: s.lost, Member: s.member, Left: s.left, Trouble: s.trouble}
+func (s *runner) seen() Shard {
+	return Shard{Pod: s.pod, State: s.state, Snapshot: s.snapshot, Lost: s.loss, Member: s.member, Left: s.left, Trouble: s.trouble}
 }
 
 func isReady(s *runnerv1alpha1.Snapshot) bool {

@@ -5,29 +5,32 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
-// stateful is what the run's goroutine knows of one runner. Nobody else touches it.
-type stateful struct {
+// runner is what the run's goroutine knows of one runner. Only this goroutine uses it.
+type runner struct {
 	// index is the shard.
 	index    int
+	state    state.Shard
 	pod      Pod
 	client   Client // nil: none yet
 	busy     bool   // a call is under way
-	dueAt    time.Time
+	pollAt   time.Time
 	snapshot *runnerv1alpha1.Snapshot
-	lost     *Loss
-	// member: it has or had a part of the load. left: it has had its last response after it was told to
-	// leave. recorded: what it has counted is stored.
-	member, left, recorded bool
-	// idle is its share until it has a part; nil: it needed none.
+	// loss is why it was lost; nil: it was not.
+	loss *Loss
+	// member: it has or had a share of the load. left: it is done because a change removed its share. stored: its
+	// counts are stored.
+	member, left, stored bool
+	// idle is its share until it is a member; nil: it needed none.
 	idle     *runnerv1alpha1.Share
 	trouble  string
 	lastSeen time.Time // of the last answer, or since when we have asked
 	startAt  int64     // in the runner's clock, as it was told; zero: not yet
 	acked    bool
 	rate     float64
-	// globals are what setup has captured, if this shard has run it. They may be secret, so they are
+	// globals are what setup captured, if this shard ran it. They may be secret, so they are
 	// kept here and taken out of the snapshot, which others store.
 	globals []string
 
@@ -37,20 +40,56 @@ type stateful struct {
 	rtt    time.Duration
 }
 
-func newStateful(index int) *stateful { return &stateful{index: index, lastSeen: time.Now()} }
+func newRunner(index int) *runner {
+	return &runner{index: index, state: state.Absent, lastSeen: time.Now()}
+}
 
 // over: nothing more is expected of it.
-func (s *stateful) over() bool { return s.lost != nil || s.left }
+func (s *runner) over() bool { return s.state == state.Lost || s.left }
 
-// hasStart: it was told the start instant.
-func (s *stateful) hasStart() bool { return s.snapshot != nil && s.snapshot.StartAt != 0 }
-
-func (s *stateful) isDone() bool {
+// final: the runner reported its final counts.
+func (s *runner) final() bool {
 	return s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateDone
 }
 
-func (s *stateful) isReady() bool {
-	return s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateReady
+// sends: the runner may have requests of the load to send, or did not answer yet. A change matters to it.
+func (s *runner) sends() bool {
+	switch s.state {
+	case state.Absent, state.Connecting, state.Ready, state.Active:
+		return !s.final()
+	case state.Leaving:
+		return s.snapshot != nil && reported(s.snapshot) == state.Started
+	}
+	return false
+}
+
+// knowsStart: the runner was told the time of the start.
+func (s *runner) knowsStart() bool { return s.snapshot != nil && s.snapshot.StartAt != 0 }
+
+// reported is the event that a snapshot of a runner means.
+func reported(n *runnerv1alpha1.Snapshot) state.ShardEvent {
+	switch n.State {
+	case runnerv1alpha1.StateReady:
+		return state.Connected
+	case runnerv1alpha1.StateRunning:
+		return state.Started
+	case runnerv1alpha1.StateDraining, runnerv1alpha1.StateDrained, runnerv1alpha1.StateTearingDown:
+		return state.Drains
+	case runnerv1alpha1.StateDone:
+		return state.Ended
+	}
+	return state.Connects
+}
+
+// happen takes a runner along the transition of an event. A new state is published, and acted on, at once.
+func (r *run) happen(s *runner, on state.ShardEvent) {
+	next, ok := s.state.Next(on)
+	if !ok || next == s.state {
+		return
+	}
+	s.state = next
+	s.pollAt = time.Time{}
+	r.news = true
 }
 
 // call is one exchange with a runner.
@@ -67,37 +106,36 @@ const (
 	callAck
 )
 
-// moment is what a call depends on beside the runner.
-type moment struct {
+// round is what a call depends on beside the runner.
+type round struct {
 	// newest is the last revision that is known.
 	newest int64
-	// tell: what the runners have heard so far is known, so that they may hear more. start: a runner
-	// that is ready may start. change: there is one to tell, to one that has not started before its start.
-	// drained: nobody has a request of the load in flight any more.
+	// tell: the operator knows all changes that runners got, so that it can send more. start: a runner
+	// that is ready may start. change: there is a change to send. drained: no request of the load is in flight
+	// any more.
 	tell, start, change, drained bool
 }
 
-// next is what to ask of a runner now. It looks at what the runner said last, never at what we
-// have sent: messages are idempotent, answers can be lost, and a process that takes over has
-// sent nothing.
-func (s *stateful) next(d *Desired, m moment) call {
+// next is what to ask of a runner now. It depends on what the runner reported last, and not on what was
+// sent: messages are idempotent, answers can be lost, and a process that takes over has sent nothing.
+func (s *runner) next(d *Desired, m round) call {
 	switch {
-	case s.lost != nil || s.busy || s.pod.Address == "" || s.pod.Ended:
+	case s.state == state.Lost || s.busy || s.pod.Address == "" || s.pod.Ended:
 		return callNone
 	case s.snapshot == nil:
 		return callSnapshot
-	case s.isDone():
-		if (d.Stored || s.recorded) && !s.acked {
+	case s.final():
+		if (d.Stored || s.stored) && !s.acked {
 			return callAck
 		}
 		return callNone
 	case s.snapshot.Revision > m.newest:
 		return callChanges
-	case d.Stored && !s.hasStart() && s.snapshot.Stopped == "":
-		return callStop // it came too late to join
+	case d.Stored && !s.knowsStart() && s.snapshot.Stopped == "":
+		return callStop // it is too late to join
 	case m.tell && s.snapshot.Revision == 0:
 		return callUpdate
-	case m.tell && m.start && s.isReady() && (!m.change || s.hasStart()) && d.Stop == "":
+	case m.tell && m.start && s.snapshot.State == runnerv1alpha1.StateReady && (!m.change || s.knowsStart()) && d.Stop == "":
 		return callStart
 	case d.Stop != "" && d.MayStart && s.snapshot.Stopped == "":
 		return callStop
@@ -111,9 +149,9 @@ func (s *stateful) next(d *Desired, m moment) call {
 
 // see takes over the state of the shard's pod. Another pod than before is not taken for the
 // shard's: what the first one has counted would be counted again.
-func (s *stateful) see(p Pod) {
+func (s *runner) see(p Pod) {
 	switch {
-	case s.recorded:
+	case s.stored:
 		if p.UID == s.pod.UID {
 			s.pod = p
 		}
@@ -124,18 +162,18 @@ func (s *stateful) see(p Pod) {
 		s.pod = p
 	default:
 		if s.pod.Address == "" {
-			s.lastSeen = time.Now() // it can answer from now on
+			s.lastSeen, s.pollAt = time.Now(), time.Time{} // it can answer from now on
 		}
 		s.pod = p
 	}
 }
 
-// loss says whether the runner is lost, and why; empty: it is not.
-func (s *stateful) loss(d *Desired, now time.Time, unreachable time.Duration) string {
+// findLoss returns why the runner is lost; empty: it is not.
+func (s *runner) findLoss(d *Desired, now time.Time, unreachable time.Duration) string {
 	switch {
-	case s.over() || d.Stored || s.busy: // the call under way may bring the last snapshot
+	case s.over() || d.Stored || s.busy: // the call may bring the last snapshot
 		return ""
-	case s.isDone():
+	case s.final():
 		return s.early(d)
 	case s.pod.Ended:
 		return orElse(s.pod.Why, "the pod has ended")
@@ -149,9 +187,9 @@ func (s *stateful) loss(d *Desired, now time.Time, unreachable time.Duration) st
 	return ""
 }
 
-// early: a runner that is done has ended before its time when it never began, or when it was
-// stopped by somebody else, for instance by SIGTERM. Its deadline is not an early end.
-func (s *stateful) early(d *Desired) string {
+// early returns why a runner that is done ended before its time: it never started, or something else than the operator
+// stopped it, for example SIGTERM. Its deadline is not an early end. Empty: it ended in time.
+func (s *runner) early(d *Desired) string {
 	switch {
 	case s.snapshot.StartedAt == 0 && d.MayStart && d.Stop == "":
 		return orElse(s.snapshot.Message, "ended before the start")
@@ -164,7 +202,7 @@ func (s *stateful) early(d *Desired) string {
 }
 
 // take accepts a snapshot. It returns what is wrong with it.
-func (s *stateful) take(n *runnerv1alpha1.Snapshot) error {
+func (s *runner) take(n *runnerv1alpha1.Snapshot) error {
 	if n.Shard != s.index && n.Revision != 0 {
 		return fmt.Errorf("the snapshot belongs to shard %d", n.Shard)
 	}

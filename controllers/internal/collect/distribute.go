@@ -5,6 +5,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
@@ -14,7 +15,7 @@ const joinTogether = time.Second
 
 // deal finds out who is to have a part of the load and, when these are others than at present, deals it
 // anew. One deal is accepted by all before the next one is made.
-func (r *run) deal(now time.Time) {
+func (r *run) distribute(now time.Time) {
 	if !r.mayTell() || r.d.Stop != "" || r.d.Stored {
 		return
 	}
@@ -27,17 +28,17 @@ func (r *run) deal(now time.Time) {
 		members = r.remaining(now)
 	}
 	if slices.Equal(members, last.Members) {
-		r.failed, r.undealt = nil, ""
+		r.failed, r.notDistributed = nil, ""
 	}
 	if len(members) == 0 || slices.Equal(members, last.Members) || slices.Equal(members, r.failed) {
 		return
 	}
 	if _, err := r.sharesOf(members); err != nil {
-		r.failed, r.undealt = members, err.Error()
+		r.failed, r.notDistributed = members, err.Error()
 		r.log.Info("Cannot distribute the load over these shards", "shards", members, "reason", err.Error())
 		return
 	}
-	r.failed, r.undealt = nil, ""
+	r.failed, r.notDistributed = nil, ""
 	next := last.Update
 	next.At, next.Members, next.Generation = 0, members, max(last.Generation, r.d.Live.Generation)
 	r.add(next)
@@ -48,7 +49,7 @@ func (r *run) deal(now time.Time) {
 func (r *run) first() []int {
 	present := r.newest().Members
 	chosen := len(present) < r.d.Plan.Shards
-	ended := slices.ContainsFunc(present, func(i int) bool { s := r.at(i); return s.over() || s.pod.Ended || s.isDone() })
+	ended := slices.ContainsFunc(present, func(i int) bool { s := r.at(i); return s.over() || s.pod.Ended || s.final() })
 	if r.d.StartWith == nil || chosen && !ended {
 		return present
 	}
@@ -63,10 +64,10 @@ func (r *run) atWork() bool {
 		if s.over() {
 			continue
 		}
-		if !s.hasStart() {
+		if !s.knowsStart() {
 			return false
 		}
-		sending = sending || s.works()
+		sending = sending || s.sends()
 	}
 	return sending
 }
@@ -77,13 +78,13 @@ func (r *run) remaining(now time.Time) []int {
 	last := r.newest().Members
 	var out []int
 	for _, i := range last {
-		if i >= r.d.Shards || r.shards[i].recorded && r.d.Redeal { // not before it is recorded: then all of it is known
+		if i >= r.d.Shards || r.shards[i].stored && r.d.Redeal { // not before it is recorded: then all of it is known
 			continue
 		}
 		out = append(out, i)
 	}
 	out = append(out, r.joining(now)...)
-	if !slices.ContainsFunc(out, func(i int) bool { return r.shards[i].works() }) {
+	if !slices.ContainsFunc(out, func(i int) bool { return r.shards[i].sends() }) {
 		return nil
 	}
 	slices.Sort(out)
@@ -97,7 +98,7 @@ func (r *run) joining(now time.Time) []int {
 	for i, s := range r.shards[:min(r.d.Shards, len(r.shards))] {
 		switch {
 		case s.over() || s.member || s.pod.Address == "" || s.pod.Ended:
-		case s.hasStart() && s.works() && s.snapshot.Revision == r.newest().Revision:
+		case s.knowsStart() && s.sends() && s.snapshot.Revision == r.newest().Revision:
 			out = append(out, i)
 		case s.trouble == "":
 			coming = true
@@ -121,7 +122,7 @@ func (r *run) joining(now time.Time) []int {
 func (r *run) shareOf(members []int, i int) (runnerv1alpha1.Share, bool) {
 	shares, err := r.sharesOf(members)
 	if err != nil {
-		r.undealt = err.Error()
+		r.notDistributed = err.Error()
 		return runnerv1alpha1.Share{}, false
 	}
 	k, ok := slices.BinarySearch(members, i)
@@ -134,14 +135,14 @@ func (r *run) shareOf(members []int, i int) (runnerv1alpha1.Share, bool) {
 // sharesOf are the parts of members, in their order. The last deal is kept: one is told to each of its
 // members, and most changes leave it as it is.
 func (r *run) sharesOf(members []int) ([]runnerv1alpha1.Share, error) {
-	if r.dealt.shares != nil && slices.Equal(members, r.dealt.members) {
-		return r.dealt.shares, nil
+	if r.shares.shares != nil && slices.Equal(members, r.shares.members) {
+		return r.shares.shares, nil
 	}
 	shares, err := shard.Deal(r.d.Plan, members)
 	if err != nil {
 		return nil, err
 	}
-	r.dealt.members, r.dealt.shares = members, shares
+	r.shares.members, r.shares.shares = members, shares
 	return shares, nil
 }
 
@@ -192,7 +193,7 @@ func (r *run) beforeStart() *change {
 }
 
 // missed are the changes that a shard which is to start has not heard of.
-func (r *run) missed(s *stateful) []runnerv1alpha1.Update {
+func (r *run) missed(s *runner) []runnerv1alpha1.Update {
 	var out []runnerv1alpha1.Update
 	for _, c := range r.changes {
 		if c.At != 0 && c.Revision > s.snapshot.Revision {
@@ -202,11 +203,12 @@ func (r *run) missed(s *stateful) []runnerv1alpha1.Update {
 	return out
 }
 
-// leave notes who was told to leave and has had its last response.
-func (r *run) leave() {
+// findLeft finds the runners that are done because a change removed their share.
+func (r *run) findLeft() {
 	for i, s := range r.shards {
-		if s.member && !s.over() && s.isDone() && s.snapshot.Stopped == "" && !slices.Contains(r.newest().Members, i) {
+		if s.state == state.Done && s.member && !s.left && s.snapshot.Stopped == "" && !slices.Contains(r.newest().Members, i) {
 			s.left = s.snapshot.Revision >= r.leftWith(i)
+			r.news = r.news || s.left
 		}
 	}
 }
