@@ -95,6 +95,38 @@ func law(t *testing.T, s *rv.Snapshot) {
 	}
 }
 
+// TestTotals: all is there but the response times of steps, and a final snapshot is complete.
+func TestTotals(t *testing.T) {
+	p := newPeer(t, 0)
+	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Requests: 30}, rv.Rate{Name: "wait", Count: 1, Period: time.Hour, Duration: time.Hour})
+	r := ready(t, plan, shard.Whole(plan))
+	if err := r.Start(rv.Start{At: rv.Clock()}); err != nil {
+		t.Fatal(err)
+	}
+	for p.requests.Load() < 30 || r.Totals().Counters.InFlightAtEnd > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	s := r.Totals()
+	law(t, s)
+	for i, step := range s.Steps {
+		if step.Done == 0 || step.ResponseTime != (rv.Histogram{}) {
+			t.Errorf("step %d: %+v", i, step)
+		}
+	}
+	if s.ResponseTime.Count != s.Counters.Done {
+		t.Errorf("%d response times of %d responses", s.ResponseTime.Count, s.Counters.Done)
+	}
+	if err := r.Stop(rv.Stop{Reason: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	<-r.Done()
+	for i, step := range r.Totals().Steps {
+		if step.ResponseTime.Count != step.Done {
+			t.Errorf("the final snapshot has %d response times of step %d, want %d", step.ResponseTime.Count, i, step.Done)
+		}
+	}
+}
+
 func TestRunCountsWhatThePeerCounts(t *testing.T) {
 	p := newPeer(t, 0)
 	plan := lifeCycle(p.address,

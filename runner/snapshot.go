@@ -14,7 +14,12 @@ import (
 
 // Snapshot returns what has been counted so far. It waits for each worker's present turn to end, once the test
 // runs no longer than answerWithin, and merges what they have recorded on the caller's goroutine.
-func (r *Runner) Snapshot() *rv.Snapshot {
+func (r *Runner) Snapshot() *rv.Snapshot { return r.snapshot(true) }
+
+// Totals is Snapshot without the response times of steps, unless the snapshot is final.
+func (r *Runner) Totals() *rv.Snapshot { return r.snapshot(false) }
+
+func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 	r.foldMu.Lock()
 	defer r.foldMu.Unlock()
 	r.sequence++
@@ -35,7 +40,7 @@ func (r *Runner) Snapshot() *rv.Snapshot {
 		}
 	}
 	s.Clock = rv.Clock()
-	r.fill(s, &g)
+	r.fill(s, &g, steps || s.State == rv.StateDone)
 	return s
 }
 
@@ -145,8 +150,8 @@ func (g *gauges) add(w loop.Gauges) {
 	}
 }
 
-// fill writes the totals into the snapshot.
-func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
+// fill writes the totals into the snapshot, and the response times of steps if they are wanted.
+func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	t := r.total
 	s.Counters = rv.Counters{
 		Dropped: t.Dropped, Retried: t.Retried, Abandoned: t.Abandoned,
@@ -158,6 +163,9 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges) {
 	var all histogram.H
 	for i := range t.Steps {
 		st := stepCounters(&t.Steps[i], g.inFlight[i])
+		if steps {
+			st.ResponseTime = t.Steps[i].ResponseTime.Encode()
+		}
 		addStep(&s.Counters, &st)
 		s.Steps = append(s.Steps, st)
 		all.Merge(&t.Steps[i].ResponseTime)
@@ -199,7 +207,7 @@ func stepCounters(st *measure.Step, inFlight int64) rv.StepCounters {
 		Sent: st.Sent, Done: st.Done, Succeeded: st.Succeeded, FailedChecks: st.Done - st.Succeeded,
 		TimedOut: st.TimedOut, Reset: st.Reset, ConnectionLost: st.ConnectionLost,
 		InFlightAtEnd: inFlight, FailedBy: st.FailedBy.Counts(), Retries: st.Retries, StatusClasses: st.Classes,
-		OccupiedMicroseconds: st.Occupied / 1000, ResponseTime: st.ResponseTime.Encode(),
+		OccupiedMicroseconds: st.Occupied / 1000,
 	}
 }
 

@@ -35,8 +35,10 @@ func (e identified) Update(u rv.Update) error {
 	return e.engine.Update(u)
 }
 
-func (e identified) Snapshot() *rv.Snapshot {
-	s := *e.engine.Snapshot()
+func (e identified) Snapshot() *rv.Snapshot { return e.identify(*e.engine.Snapshot()) }
+func (e identified) Totals() *rv.Snapshot   { return e.identify(*e.engine.Totals()) }
+
+func (e identified) identify(s rv.Snapshot) *rv.Snapshot {
 	s.Protocol, s.Version = rv.ProtocolVersion, version.Get().String()
 	s.Generator.Pod, s.Generator.Node = e.pod, e.node
 	if s.Revision == 0 && e.index >= 0 {
@@ -67,6 +69,8 @@ func (r *rejected) Renew(rv.Lease)             {}
 func (r *rejected) Changes() rv.Changes        { return rv.Changes{} }
 func (r *rejected) Done() <-chan struct{}      { return r.done }
 func (r *rejected) Close() error               { return nil }
+
+func (r *rejected) Totals() *rv.Snapshot { return r.Snapshot() }
 
 // Snapshot is the only one there will be, so it is number one however often it is read.
 func (r *rejected) Snapshot() *rv.Snapshot {

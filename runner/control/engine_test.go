@@ -84,9 +84,15 @@ func (e *fakeEngine) Renew(l rv.Lease) {
 	e.lease = l
 }
 
+func (e *fakeEngine) Totals() *rv.Snapshot {
+	s := e.Snapshot()
+	s.Steps = nil
+	return s
+}
+
 func (e *fakeEngine) Snapshot() *rv.Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sequence++
-	return &rv.Snapshot{Kind: rv.SnapshotKind, Sequence: e.sequence, State: e.state, LeaseUntil: e.lease.Until, Term: e.lease.Term}
+	return &rv.Snapshot{Kind: rv.SnapshotKind, Sequence: e.sequence, State: e.state, Steps: []rv.StepCounters{{Sent: 1}}, LeaseUntil: e.lease.Until, Term: e.lease.Term}
 }

@@ -86,7 +86,12 @@ func (s *Server) status(err error) int {
 
 // snapshot renews the lease if the query asks for that, so that the snapshot shows the new lease.
 func (s *Server) snapshot(w http.ResponseWriter, r *http.Request, _ []byte) {
-	lease, err := parseLease(r.URL.RawQuery)
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "query: "+err.Error())
+		return
+	}
+	lease, err := leaseOf(query)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -94,28 +99,30 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request, _ []byte) {
 	if lease != (rv.Lease{}) {
 		s.engine.Renew(lease)
 	}
-	s.answer(w, r, s.final.pass(s.engine.Snapshot))
+	take := s.engine.Snapshot
+	if query.Get(rv.QueryDetail) == rv.DetailTotals {
+		take = s.engine.Totals
+	}
+	s.answer(w, r, s.final.pass(take))
 }
 
 func (s *Server) changes(w http.ResponseWriter, r *http.Request, _ []byte) {
 	s.answer(w, r, s.engine.Changes())
 }
 
-// parseLease returns the lease in the query of a poll. Without the parameters it returns the zero lease, which renews
+// leaseOf returns the lease in the query of a poll. Without the parameters it returns the zero lease, which renews
 // nothing.
-func parseLease(query string) (rv.Lease, error) {
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return rv.Lease{}, fmt.Errorf("query: %w", err)
-	}
+func leaseOf(query url.Values) (rv.Lease, error) {
 	var l rv.Lease
 	for name, field := range map[string]*int64{rv.QueryLeaseUntil: &l.Until, rv.QueryTerm: &l.Term} {
-		if !values.Has(name) {
+		if !query.Has(name) {
 			continue
 		}
-		if *field, err = strconv.ParseInt(values.Get(name), 10, 64); err != nil || *field < 0 {
-			return rv.Lease{}, fmt.Errorf("query: %s is %q; allowed: a number that is not negative", name, values.Get(name))
+		n, err := strconv.ParseInt(query.Get(name), 10, 64)
+		if err != nil || n < 0 {
+			return rv.Lease{}, fmt.Errorf("query: %s is %q; allowed: a number that is not negative", name, query.Get(name))
 		}
+		*field = n
 	}
 	return l, nil
 }

@@ -228,3 +228,14 @@ func TestRenew(t *testing.T) {
 		}
 	}
 }
+
+// TestTotals: a poll for totals gets them. The endpoint leaves it to the engine what they are.
+func TestTotals(t *testing.T) {
+	for query, want := range map[string]int{"": 1, "?detail=totals": 0, "?detail=everything": 1} {
+		w := do(New(Options{Engine: &fakeEngine{}}), http.MethodGet, rv.PathSnapshot+query, "")
+		var got rv.Snapshot
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK || len(got.Steps) != want {
+			t.Errorf("%q: %d, %d steps, %v", query, w.Code, len(got.Steps), err)
+		}
+	}
+}

@@ -24,6 +24,8 @@ type Engine interface {
 	Teardown(rv.Teardown) error
 	Renew(rv.Lease)
 	Snapshot() *rv.Snapshot
+	// Totals is a Snapshot with DetailTotals. A final snapshot is complete.
+	Totals() *rv.Snapshot
 	Changes() rv.Changes
 }
 

@@ -128,10 +128,13 @@ type Lease struct {
 	Term int64
 }
 
-// The parameters of the query of PathSnapshot that renew the lease.
+// The parameters of the query of PathSnapshot. QueryLeaseUntil and QueryTerm renew the lease. QueryDetail=DetailTotals
+// leaves out StepCounters.ResponseTime, which is the largest part of a snapshot; a final snapshot is always complete.
 const (
 	QueryLeaseUntil = "leaseUntil"
 	QueryTerm       = "term"
+	QueryDetail     = "detail"
+	DetailTotals    = "totals"
 )
 
 // Changes are the updates that a runner accepted, oldest first, without shares. An operator that takes over from

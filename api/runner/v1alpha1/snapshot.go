@@ -204,8 +204,9 @@ type StepCounters struct {
 	// count as 5xx.
 	StatusClasses [5]int64 `json:"statusClasses"`
 	// OccupiedMicroseconds is for how long requests that have an outcome occupied a stream, in all.
-	OccupiedMicroseconds int64     `json:"occupiedMicroseconds,omitempty"`
-	ResponseTime         Histogram `json:"responseTime"`
+	OccupiedMicroseconds int64 `json:"occupiedMicroseconds,omitempty"`
+	// ResponseTime is left out of a snapshot with DetailTotals.
+	ResponseTime Histogram `json:"responseTime,omitzero"`
 }
 
 // ChainCounters count chain instances that began in measured stages.
