@@ -42,7 +42,7 @@ func ManagerOptions(cfg *configv1alpha1.OperatorConfig) ctrl.Options {
 	opts := ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         cacheOptions(cfg),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &v1alpha1.LoadTestRun{}}}},
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &v1alpha1.LoadTestRun{}, &v1alpha1.LoadTestCheckpoint{}}}},
 		HealthProbeBindAddress:        cfg.Health.BindAddress,
 		LeaderElection:                *cfg.LeaderElection.Enabled,
 		LeaderElectionID:              cfg.LeaderElection.ID,

@@ -22,7 +22,7 @@ var (
 )
 
 func addKnownTypes(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &LoadTest{}, &LoadTestList{}, &LoadTestRun{}, &LoadTestRunList{})
+	s.AddKnownTypes(GroupVersion, &LoadTest{}, &LoadTestList{}, &LoadTestRun{}, &LoadTestRunList{}, &LoadTestCheckpoint{}, &LoadTestCheckpointList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

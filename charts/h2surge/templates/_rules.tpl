@@ -57,6 +57,15 @@
 - apiGroups:
   - h2surge.io
   resources:
+  - loadtestcheckpoints
+  verbs:
+  - create
+  - deletecollection
+  - get
+  - update
+- apiGroups:
+  - h2surge.io
+  resources:
   - loadtestruns
   verbs:
   - create
