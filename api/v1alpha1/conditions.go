@@ -139,6 +139,9 @@ const (
 	// ReasonPartialResult means that a shard was lost and onShardLost let the others continue, so a part of the
 	// result is missing.
 	ReasonPartialResult = "PartialResult"
+	// ReasonLeaseExpired means that a runner sent nothing for some time, because the operator could not renew its
+	// lease in time. See spec.runner.leaseDuration.
+	ReasonLeaseExpired = "LeaseExpired"
 	// ReasonNotSucceeded means that the test did not run to its end.
 	ReasonNotSucceeded = "NotSucceeded"
 )

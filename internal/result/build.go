@@ -195,7 +195,7 @@ func countSteps(plan *runnerv1alpha1.Plan) int {
 // generator sums up the generators' health over all runners.
 func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.Snapshot) runnerv1alpha1.GeneratorResult {
 	out := runnerv1alpha1.GeneratorResult{CPUs: []int{}}
-	exclusive, lost := map[int]bool{}, map[int]bool{}
+	exclusive, lost, paused := map[int]bool{}, map[int]bool{}, map[int]bool{}
 	for i := range runners {
 		r := &runners[i]
 		others, known := exclusive[r.Shard]
@@ -219,7 +219,13 @@ func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.
 	}
 	for i := range snapshots {
 		out.ExclusiveWanted = out.ExclusiveWanted || snapshots[i].Generator.ExclusiveWanted
+		if g := snapshots[i].LeaseGaps; g.Count > 0 {
+			paused[snapshots[i].Shard] = true
+			out.LeaseExpired.Seconds = max(out.LeaseExpired.Seconds, time.Duration(g.Nanoseconds).Seconds())
+			out.LeaseExpired.Dropped += g.Dropped
+		}
 	}
+	out.LeaseExpired.Shards = len(paused)
 	return out
 }
 

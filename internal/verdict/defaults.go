@@ -27,7 +27,7 @@ func (in *input) judgesErrors() bool {
 
 func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 	r := in.report
-	if in.judgesErrors() || r.ErrorRate <= DefaultMaxErrorRate {
+	if in.judgesErrors() || errorRate(r) <= DefaultMaxErrorRate {
 		return nil
 	}
 	reached := ""
@@ -37,6 +37,20 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTooManyErrors,
 		"the error rate is %s, above the default limit of %s: of %d requests, %s%s; set a threshold on ErrorRate for another limit",
 		result.FormatPercent(float64(r.ErrorRate)), limit, r.Requests.Sent+r.Requests.Dropped, failed(r), reached)
+}
+
+// errorRate returns the error rate without the requests that runners dropped because their leases expired.
+func errorRate(r *runnerv1alpha1.Report) float64 {
+	all := r.Requests.Sent + r.Requests.Dropped
+	for i := range r.Failures {
+		if f := &r.Failures[i]; f.Of == runnerv1alpha1.FailureDropped && f.Cause == runnerv1alpha1.CauseLeaseExpired {
+			all -= f.Count
+		}
+	}
+	if all == r.Requests.Sent+r.Requests.Dropped || all <= 0 {
+		return float64(r.ErrorRate)
+	}
+	return 1 - float64(r.Requests.Succeeded)/float64(all)
 }
 
 // noChainCompleted finds runs whose requests succeed and whose chains do not: their responses lack what later

@@ -23,6 +23,9 @@
 //	Inconclusive  GeneratorBound     the generator was the bottleneck, see below
 //	Inconclusive  PartialResult      a final snapshot is missing, or a loss was tolerated; a threshold
 //	                                 that failed on the known share stays Failed
+//	Inconclusive  LeaseExpired       a runner sent nothing for some time, because its lease expired; as with a
+//	                                 tolerated loss, a minimum of the rate that failed does not make the outcome
+//	                                 Failed, and no limit on the error rate does: dropped requests count as errors
 //	Passed        Passed             all thresholds passed
 //	Passed        NoThresholds       there are none
 //

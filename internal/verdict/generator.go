@@ -69,7 +69,15 @@ func (in *input) excused(c *comparison) bool {
 	return !c.isMinimum
 }
 
-// tooFew returns whether the threshold is a minimum of the rate and the share of a lost shard is missing.
+// tooFew returns whether the threshold may have failed because requests were not sent: it is a minimum of the rate, and
+// the share of a lost shard is missing or a runner was paused; or it is a maximum of the error rate, and dropped
+// requests of a paused runner count as errors.
 func (in *input) tooFew(c *comparison) bool {
-	return in.tolerated() && c.result.Metric == runnerv1alpha1.MetricRate && c.isMinimum
+	switch c.result.Metric {
+	case runnerv1alpha1.MetricRate:
+		return c.isMinimum && (in.tolerated() || in.paused())
+	case runnerv1alpha1.MetricErrorRate:
+		return !c.isMinimum && in.paused()
+	}
+	return false
 }

@@ -31,6 +31,7 @@ const (
 	ReasonTeardownFailed    = "TeardownFailed"
 	ReasonGeneratorBound    = "GeneratorBound"
 	ReasonPartialResult     = "PartialResult"
+	ReasonLeaseExpired      = "LeaseExpired"
 	ReasonStopped           = "Stopped"
 	ReasonInterrupted       = "Interrupted"
 	ReasonNoSuccess         = "NoSuccess"
@@ -80,7 +81,7 @@ type input struct {
 type check func(*input) *runnerv1alpha1.Verdict
 
 // chain is ordered: the first verdict counts. The package comment has it as a table.
-var chain = []check{problem, lost, deadline, stoppedAtOnce, noSuccess, stopped, thresholdsFailed, tooManyErrors, noChainCompleted, teardownFailed, generatorBound, partial}
+var chain = []check{problem, lost, deadline, stoppedAtOnce, noSuccess, stopped, thresholdsFailed, tooManyErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired}
 
 // usedUp is no failure: the test asked for it.
 const usedUp = "a variable was used up, and chains that draw it began no more instances"
@@ -222,7 +223,7 @@ func generatorBound(in *input) *runnerv1alpha1.Verdict {
 func (in *input) shortStages() (what []string) {
 	for i := range in.report.Stages {
 		s := &in.report.Stages[i]
-		if !in.tolerated() && !s.WarmUp && s.Asked > 0 && ran(s) && s.Achieved < MinAchieved*s.Asked {
+		if !in.tolerated() && !in.paused() && !s.WarmUp && s.Asked > 0 && ran(s) && s.Achieved < MinAchieved*s.Asked {
 			what = append(what, fmt.Sprintf("stage %s reached %s of %s requests a second",
 				s.Name, result.FormatRate(s.Achieved), result.FormatRate(s.Asked)))
 		}
@@ -253,6 +254,20 @@ func partial(in *input) *runnerv1alpha1.Verdict {
 	}
 	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonPartialResult, "%s",
 		strings.Join(append([]string{missing}, in.unproven(in.tooFew)...), "; "))
+}
+
+// paused returns whether a runner sent nothing for some time because its lease expired.
+func (in *input) paused() bool { return in.report.Generator.LeaseExpired.Shards > 0 }
+
+func leaseExpired(in *input) *runnerv1alpha1.Verdict {
+	if !in.paused() {
+		return nil
+	}
+	g := &in.report.Generator
+	what := fmt.Sprintf("the leases of %d of %d shards expired, because the operator could not reach them; they sent nothing for up to %s and dropped %d requests",
+		g.LeaseExpired.Shards, g.Shards, result.FormatTime(int64(g.LeaseExpired.Seconds*1e6)), g.LeaseExpired.Dropped)
+	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonLeaseExpired, "%s",
+		strings.Join(append([]string{what}, in.unproven(in.tooFew)...), "; "))
 }
 
 func passed(in *input) *runnerv1alpha1.Verdict {

@@ -62,6 +62,16 @@ func (r *run) losesOne() {
 	r.report.Generator.ShardsLost, r.report.Partial = 1, true
 }
 
+// pauses for two seconds, because its lease expires.
+func (r *run) pauses() {
+	r.report.Requests = runnerv1alpha1.Requests{Sent: 900, Done: 900, Succeeded: 900, Dropped: 100}
+	r.report.ErrorRate = 0.1
+	r.report.Generator.LeaseExpired = runnerv1alpha1.LeaseExpiredResult{Shards: 1, Seconds: 2, Dropped: 100}
+	r.report.Failures = []runnerv1alpha1.FailureCount{{
+		Failure: runnerv1alpha1.Failure{Of: runnerv1alpha1.FailureDropped, Cause: runnerv1alpha1.CauseLeaseExpired}, Count: 100,
+	}}
+}
+
 // mostlyDropped could not send 71 % of its requests.
 func (r *run) mostlyDropped() {
 	r.report.Requests = runnerv1alpha1.Requests{Sent: 290, Done: 290, Succeeded: 290, Dropped: 710}
@@ -139,6 +149,16 @@ func TestJudge(t *testing.T) {
 		{"tolerated, no success", func(r *run) { r.losesOne(); r.report.Requests.Succeeded = 0 }, broken, ReasonNoSuccess, "", 5},
 		{"tolerated, and the deadline", func(r *run) { r.losesOne(); r.facts.Problem = runnerv1alpha1.ProblemDeadline }, broken, ReasonDeadlineExceeded, "", 5},
 		{"tolerated, and none lost", func(r *run) { r.facts.LossTolerated = true; r.shortOfRate(50) }, failed, ReasonThresholdsFailed, "much", 2},
+
+		// A runner was paused.
+		{"lease expired", (*run).pauses, inconclusive, ReasonLeaseExpired, "the leases of 1 of 2 shards expired, because the operator could not reach them; they sent nothing for up to 2s and dropped 100 requests; clean", 3},
+		{"lease expired, no thresholds", func(r *run) { r.pauses(); r.noThresholds() }, inconclusive, ReasonLeaseExpired, "dropped 100", 3},
+		{"lease expired, too few requests", func(r *run) { r.pauses(); r.shortOfRate(90) }, inconclusive, ReasonLeaseExpired, "much: Rate 90 < 100", 3},
+		{"lease expired, slow responses", func(r *run) { r.pauses(); r.slowResponses() }, failed, ReasonThresholdsFailed, "fast", 2},
+		{"lease expired, failed checks", func(r *run) { r.pauses(); r.noThresholds(); r.report.Requests.Succeeded = 800 }, failed, ReasonTooManyErrors, "", 2},
+		{"lease expired, the generator lags", func(r *run) { r.pauses(); r.lags(); r.shortOfRate(90) }, inconclusive, ReasonLeaseExpired, "", 3},
+		{"lease expired and a loss", func(r *run) { r.pauses(); r.losesOne() }, inconclusive, ReasonPartialResult, "1 of 2 shards were lost", 3},
+		{"lease expired and stopped", func(r *run) { r.pauses(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
 
 		// Not one success.
 		{"no success", func(r *run) { r.report.Requests.Succeeded = 0; r.report.Requests.FailedChecks = 1000 }, broken, ReasonNoSuccess, "none of 1000 requests succeeded: 1000 failed", 5},

@@ -205,6 +205,8 @@ type GeneratorResult struct {
 	// instant, and those that left before the load ended.
 	ShardsJoined int `json:"shardsJoined,omitempty"`
 	ShardsLeft   int `json:"shardsLeft,omitempty"`
+	// LeaseExpired sums up the pauses of runners whose lease expired. Such a runner sends nothing.
+	LeaseExpired LeaseExpiredResult `json:"leaseExpired,omitzero"`
 	// Workers of all runners.
 	Workers int `json:"workers"`
 	// CPUs of all workers that were pinned, shard after shard.
@@ -222,6 +224,16 @@ type GeneratorResult struct {
 	StartSkewMicroseconds int64 `json:"startSkewMicroseconds"`
 	Connects              int64 `json:"connects"`
 	Reconnects            int64 `json:"reconnects"`
+}
+
+// LeaseExpiredResult sums up Snapshot.LeaseGaps over all runners.
+type LeaseExpiredResult struct {
+	// Shards is the number of shards that were paused.
+	Shards int `json:"shards"`
+	// Seconds is the total length of the pauses of the shard with the longest pauses.
+	Seconds float64 `json:"seconds"`
+	// Dropped counts the slots that became due in the pauses, those of warm-up stages too.
+	Dropped int64 `json:"dropped"`
 }
 
 // Outcome is the verdict in one word.
