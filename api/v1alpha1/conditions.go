@@ -74,6 +74,9 @@ const (
 	ReasonJoining = "Joining"
 	// ReasonRunnerLost means that a runner with a share of the load ended before the test did.
 	ReasonRunnerLost = "RunnerLost"
+	// ReasonRunRecordMissing means that a started test has no run record: a user deleted it, or an earlier version of
+	// the operator started the test.
+	ReasonRunRecordMissing = "RunRecordMissing"
 )
 
 // States of a test: reasons of ConditionFinished while it is False, and of ConditionReconciling.

@@ -4,14 +4,13 @@
 // done next and record facts in the scope, computes the status from the scope, and writes it once if it
 // has changed. Events and metrics follow the write.
 //
-// What to do is decided by what exists: a Job and its annotation with the start instant, what
-// the runners say, the ConfigMap of the report, which ends a run. Conditions and the phase in
-// status are for others; nothing here reads them back to steer, but for completionTime, which
-// keeps a run ended when its report was deleted.
+// The run record decides what to do next: it has the plan, the start, the edits of the spec, the runners that ended, the
+// decision to stop, and how the run ended. The operator stores each decision there before it acts on it. Status is
+// computed from spec, record and view; the operator reads nothing back from it, except that a test whose status has a
+// startTime or a completionTime never starts again if its record was deleted.
 //
-// While the test runs the collector deals the load to as many shards as spec asks for. A runner that is over
-// before the test is, lost or scaled away, leaves a record, an immutable ConfigMap with what it has counted; only
-// then does its pod go. The Job follows: it has more indices at once, and fewer when nothing is lost by it.
+// A runner that ends before the test, lost or scaled away, leaves its counts and an entry in the record; only after that
+// its pod goes. The Job follows: it gets more indices at once, and fewer when no counts are lost by that.
 //
 // There is no finalizer. When a LoadTest goes away its runners are told to stop at once, and the
 // garbage collector does the rest.

@@ -1,90 +1,111 @@
 package loadtest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-const (
-	oneSecond   = time.Second
-	microsecond = time.Microsecond // what the API keeps of an instant
-	// maxChanges is the bound of status.changes.
-	maxChanges = 32
-)
+// maxChanges bounds Record.Edits and status.changes.
+const maxChanges = 32
 
-// history is what status tells of changes: those recorded before, those of this pass, and since when they
-// are in force. It is a record of what was, as the start time is.
-func (s *scope) history() []v1alpha1.Change {
-	out := slices.Concat(s.lt.Status.Changes, s.changes)
-	for len(out) > maxChanges {
-		i := dispensable(out)
-		out = slices.Delete(out, i, i+1)
+// bounded removes edits until there are at most maxChanges.
+func bounded(edits []record.Edit) []record.Edit {
+	for len(edits) > maxChanges {
+		i := dispensable(edits)
+		edits = slices.Delete(edits, i, i+1)
 	}
-	for i := range out {
-		if out[i].AppliedAt == nil {
-			out[i].AppliedAt = s.inForceSince(out[i:])
-		}
-	}
-	return out
+	return edits
 }
 
-// dispensable is the oldest change that is neither the first nor the last of its subject, so that what a
-// run began with and what it came to stay known; else the oldest of all.
-func dispensable(changes []v1alpha1.Change) int {
-	for i := range changes {
-		same := func(c v1alpha1.Change) bool { return subject(&c) == subject(&changes[i]) }
-		if slices.ContainsFunc(changes[:i], same) && slices.ContainsFunc(changes[i+1:], same) {
+// dispensable returns the index of the oldest edit that is neither the first nor the last of its field; if there is none,
+// that of the oldest.
+func dispensable(edits []record.Edit) int {
+	for i := range edits {
+		same := func(e record.Edit) bool { return sameSubject(&e, &edits[i]) }
+		if slices.ContainsFunc(edits[:i], same) && slices.ContainsFunc(edits[i+1:], same) {
 			return i
 		}
 	}
 	return 0
 }
 
-// inForceSince is the instant from which the first of some changes, or one after it, is in force on every
-// runner that still sends; nil: it is not.
-func (s *scope) inForceSince(changes []v1alpha1.Change) *metav1.MicroTime {
-	generation := changes[0].Generation
+// sameSubject returns whether two edits are of the same stage, or of the same field. A rate has two fields.
+func sameSubject(a, b *record.Edit) bool {
+	if a.Stage != nil && b.Stage != nil {
+		return *a.Stage == *b.Stage
+	}
+	return a.Stage == nil && b.Stage == nil && a.Field == b.Field
+}
+
+// appliedPhase stores since when edits have effect on all runners.
+func (r *reconciler) appliedPhase(ctx context.Context, s *scope) (bool, error) {
+	if !s.mayStart() || s.end != nil {
+		return true, nil
+	}
+	applied := map[int]*metav1.MicroTime{}
+	for i := range s.run.Edits {
+		if s.run.Edits[i].AppliedAt == nil {
+			if at := s.appliedSince(s.run.Edits[i:]); at != nil {
+				applied[i] = at
+			}
+		}
+	}
+	if len(applied) == 0 {
+		return true, nil
+	}
+	err := r.decide(ctx, s, func(run *record.Record) error {
+		for i, at := range applied {
+			run.Edits[i].AppliedAt = at
+		}
+		return nil
+	})
+	return err == nil, err
+}
+
+// appliedSince is the time from which the first of some edits, or a later one that replaced it, has effect on every
+// runner that still sends; nil: it has none yet.
+func (s *scope) appliedSince(edits []record.Edit) *metav1.MicroTime {
+	generation := edits[0].Generation
 	if s.view.Generation < generation {
 		return nil
 	}
-	dealt := func([]int) bool { return true }
-	if changes[0].Field == fieldShards {
-		dealt = func(members []int) bool { return s.dealtTo(members, changes) }
+	distributed := func([]int) bool { return true }
+	if edits[0].Field == fieldShards {
+		distributed = func(members []int) bool { return s.distributedTo(members, edits) }
 	}
 	at := s.now
-	i := slices.IndexFunc(s.view.Applied, func(a collect.Applied) bool { return a.Generation >= generation && dealt(a.Members) })
+	i := slices.IndexFunc(s.view.Applied, func(a collect.Applied) bool { return a.Generation >= generation && distributed(a.Members) })
 	switch {
 	case i >= 0:
 		at = s.view.Applied[i].At
-	case changes[0].Field == fieldShards && (len(s.view.Applied) > 0 || !dealt(s.view.Members)):
-		return nil // else another process has told it
+	case edits[0].Field == fieldShards && (len(s.view.Applied) > 0 || !distributed(s.view.Members)):
+		return nil // otherwise a former operator sent it
 	}
 	if at.After(s.now) {
 		return nil
 	}
-	out := metav1.NewMicroTime(at.UTC().Truncate(microsecond))
+	out := metav1.NewMicroTime(at.UTC().Truncate(time.Microsecond))
 	return &out
 }
 
-// dealtTo: the members are those that one of some changes of the number of shards asks for. A lost shard
-// need not be among them.
-func (s *scope) dealtTo(members []int, changes []v1alpha1.Change) bool {
+// distributedTo returns whether the members are those that one of some edits of the number of shards asks for. A lost
+// shard need not be among them.
+func (s *scope) distributedTo(members []int, edits []record.Edit) bool {
 	lost := s.lost()
-	for i := range changes {
-		n, err := strconv.Atoi(changes[i].To)
-		if changes[i].Field != fieldShards || err != nil {
+	for i := range edits {
+		n := edits[i].To.Shards
+		if edits[i].Field != fieldShards {
 			continue
 		}
 		beyond := slices.ContainsFunc(members, func(m int) bool { return m >= n })
@@ -98,79 +119,26 @@ func (s *scope) dealtTo(members []int, changes []v1alpha1.Change) bool {
 	return false
 }
 
-// undone gives rates the values that they had before any change. It returns false when the last change
-// did not lead to them: they are others than those that were in force.
-func undone(rates []runnerv1alpha1.Rate, changes []v1alpha1.Change) ([]runnerv1alpha1.Rate, bool) {
-	out := slices.Clone(rates)
-	for i := range out {
-		last := true
-		for k := len(changes) - 1; k >= 0; k-- {
-			if subject(&changes[k]) != stageField(i) {
-				continue
-			}
-			if last && rateText(&out[i]) != changes[k].To {
-				return nil, false
-			}
-			last = false
-			var err error
-			if out[i].Count, out[i].Period, err = parseRate(changes[k].From); err != nil {
-				return nil, false
-			}
-		}
+// changesShown are edits as status shows them.
+func changesShown(edits []record.Edit) []v1alpha1.Change {
+	var out []v1alpha1.Change
+	for i := range edits {
+		e := &edits[i]
+		out = append(out, v1alpha1.Change{
+			Generation: e.Generation, Time: e.Time, Field: e.Field, From: valueText(e, e.From), To: valueText(e, e.To), AppliedAt: e.AppliedAt,
+		})
 	}
-	return out, true
+	return out
 }
 
-// undoneShards is the number of shards before any change. It returns false when the last change did not
-// lead to the present one.
-func undoneShards(present int32, changes []v1alpha1.Change) (int32, bool) {
-	original, last := int(present), true
-	for k := len(changes) - 1; k >= 0; k-- {
-		if changes[k].Field != fieldShards {
-			continue
-		}
-		if last && changes[k].To != strconv.Itoa(original) {
-			return 0, false
-		}
-		last = false
-		var err error
-		if original, err = strconv.Atoi(changes[k].From); err != nil {
-			return 0, false
-		}
+func valueText(e *record.Edit, v record.Value) string {
+	switch {
+	case v.Rate != nil && v.Rate.Period == time.Second:
+		return strconv.FormatInt(v.Rate.Count, 10)
+	case v.Rate != nil:
+		return fmt.Sprintf("%d per %s", v.Rate.Count, v.Rate.Period)
+	case e.Field == fieldShards:
+		return strconv.Itoa(v.Shards)
 	}
-	return int32(original), true
-}
-
-// asStarted compiles a spec with the rates and the shards that it had before any change; nil: it is not the
-// one that came to be by them.
-func asStarted(name string, spec *v1alpha1.LoadTestSpec, changes []v1alpha1.Change) *runnerv1alpha1.Plan {
-	shards, same := undoneShards(spec.Runner.Shards, changes)
-	if !same {
-		return nil
-	}
-	spec = spec.DeepCopy()
-	spec.Runner.Shards = shards
-	compiled, _, errs := compile.Compile(name, spec)
-	if len(errs) > 0 {
-		return nil
-	}
-	if compiled.Rates, same = undone(compiled.Rates, changes); !same {
-		return nil
-	}
-	return compiled
-}
-
-// parseRate reads what rateText has written.
-func parseRate(text string) (count int64, period time.Duration, err error) {
-	number, per, found := strings.Cut(text, " per ")
-	period = oneSecond
-	if found {
-		if period, err = time.ParseDuration(per); err != nil {
-			return 0, 0, fmt.Errorf("period of %q: %w", text, err)
-		}
-	}
-	if count, err = strconv.ParseInt(number, 10, 64); err != nil {
-		return 0, 0, fmt.Errorf("count of %q: %w", text, err)
-	}
-	return count, period, nil
+	return strconv.FormatBool(v.Suspended)
 }

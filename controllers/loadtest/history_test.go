@@ -1,7 +1,6 @@
 package loadtest
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +14,9 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -27,44 +28,60 @@ func perMinute(n int64) runnerv1alpha1.Rate {
 	return runnerv1alpha1.Rate{Name: "hold", Count: n, Period: time.Minute, Duration: time.Minute}
 }
 
-func changed(generation int64, field, from, to string) v1alpha1.Change {
-	return v1alpha1.Change{Generation: generation, Time: metav1.NewMicroTime(now), Field: field, From: from, To: to}
+func value(r runnerv1alpha1.Rate) record.Value {
+	return record.Value{Rate: &record.RatesOf([]runnerv1alpha1.Rate{r})[0]}
 }
 
-func TestChangesOf(t *testing.T) {
+func rateEdited(generation int64, field string, stage int, from, to runnerv1alpha1.Rate) record.Edit {
+	return record.Edit{Generation: generation, Time: metav1.NewMicroTime(now), Field: field, Stage: &stage, From: value(from), To: value(to)}
+}
+
+func shardsEdited(generation int64, from, to int) record.Edit {
+	return record.Edit{
+		Generation: generation, Time: metav1.NewMicroTime(now), Field: fieldShards,
+		From: record.Value{Shards: from}, To: record.Value{Shards: to},
+	}
+}
+
+func suspendEdited(generation int64, to bool) record.Edit {
+	return record.Edit{
+		Generation: generation, Time: metav1.NewMicroTime(now), Field: fieldSuspend,
+		From: record.Value{Suspended: !to}, To: record.Value{Suspended: to},
+	}
+}
+
+func TestEditsOf(t *testing.T) {
 	const perSecondField, perField = "rates[0].requestsPerSecond", "rates[0].requestsPer"
 	tests := map[string]struct {
-		before    []v1alpha1.Change
+		live      runnerv1alpha1.Rate
+		paused    bool
 		rate      runnerv1alpha1.Rate
 		per       bool
 		suspended bool
 		shards    int // 0: the 2 of the plan
-		want      []v1alpha1.Change
+		want      []record.Edit
 	}{
-		"nothing":             {rate: perSecond(100)},
-		"a rate":              {rate: perSecond(200), want: []v1alpha1.Change{changed(2, perSecondField, "100", "200")}},
-		"a rate in a period":  {rate: perMinute(30), per: true, want: []v1alpha1.Change{changed(2, perField, "100", "30 per 1m0s")}},
-		"a rate and a pause":  {rate: perSecond(200), suspended: true, want: []v1alpha1.Change{changed(2, perSecondField, "100", "200"), changed(2, "suspend", "false", "true")}},
-		"recorded":            {before: []v1alpha1.Change{changed(2, perSecondField, "100", "200")}, rate: perSecond(200)},
-		"again":               {before: []v1alpha1.Change{changed(1, perField, "100", "7 per 1m0s")}, rate: perSecond(200), want: []v1alpha1.Change{changed(2, perSecondField, "7 per 1m0s", "200")}},
-		"back":                {before: []v1alpha1.Change{changed(1, perSecondField, "100", "200")}, rate: perSecond(100), want: []v1alpha1.Change{changed(2, perSecondField, "200", "100")}},
-		"resumed":             {before: []v1alpha1.Change{changed(1, "suspend", "false", "true")}, rate: perSecond(100), want: []v1alpha1.Change{changed(2, "suspend", "true", "false")}},
-		"another stage's":     {before: []v1alpha1.Change{changed(1, "rates[10].requestsPerSecond", "5", "6")}, rate: perSecond(100)},
-		"shards":              {rate: perSecond(100), shards: 5, want: []v1alpha1.Change{changed(2, "runner.shards", "2", "5")}},
-		"shards again":        {before: []v1alpha1.Change{changed(1, "runner.shards", "2", "5")}, rate: perSecond(100), shards: 3, want: []v1alpha1.Change{changed(2, "runner.shards", "5", "3")}},
-		"shards back":         {before: []v1alpha1.Change{changed(1, "runner.shards", "2", "5")}, rate: perSecond(100), want: []v1alpha1.Change{changed(2, "runner.shards", "5", "2")}},
-		"suspended all along": {before: []v1alpha1.Change{changed(1, "suspend", "false", "true")}, rate: perSecond(100), suspended: true},
+		"nothing":             {live: perSecond(100), rate: perSecond(100)},
+		"a rate":              {live: perSecond(100), rate: perSecond(200), want: []record.Edit{rateEdited(2, perSecondField, 0, perSecond(100), perSecond(200))}},
+		"a rate in a period":  {live: perSecond(100), rate: perMinute(30), per: true, want: []record.Edit{rateEdited(2, perField, 0, perSecond(100), perMinute(30))}},
+		"a rate and a pause":  {live: perSecond(100), rate: perSecond(200), suspended: true, want: []record.Edit{rateEdited(2, perSecondField, 0, perSecond(100), perSecond(200)), suspendEdited(2, true)}},
+		"another period":      {live: perMinute(7), rate: perSecond(7), want: []record.Edit{rateEdited(2, perSecondField, 0, perMinute(7), perSecond(7))}},
+		"resumed":             {live: perSecond(100), paused: true, rate: perSecond(100), want: []record.Edit{suspendEdited(2, false)}},
+		"shards":              {live: perSecond(100), rate: perSecond(100), shards: 5, want: []record.Edit{shardsEdited(2, 2, 5)}},
+		"suspended all along": {live: perSecond(100), paused: true, rate: perSecond(100), suspended: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newScope()
-			s.lt.Generation, s.lt.Spec.Suspend, s.lt.Status.Changes = 2, tt.suspended, tt.before
+			s := newScope(withJob, decided)
+			s.lt.Generation, s.lt.Spec.Suspend = 2, tt.suspended
+			s.run.Live.Rates, s.run.Live.Suspended = record.RatesOf([]runnerv1alpha1.Rate{tt.live}), tt.paused
 			s.lt.Spec.Rates = []v1alpha1.Rate{{RequestsPerSecond: ptr.To[int64](1)}}
 			if tt.per {
 				s.lt.Spec.Rates = []v1alpha1.Rate{{RequestsPer: &v1alpha1.RequestsPer{}}}
 			}
-			if diff := cmp.Diff(tt.want, changesOf(s, &present{rates: []runnerv1alpha1.Rate{tt.rate}, shards: max(2, tt.shards)})); diff != "" {
-				t.Errorf("changes (-want +got):\n%s", diff)
+			got := editsOf(s, &present{rates: []runnerv1alpha1.Rate{tt.rate}, shards: max(2, tt.shards)})
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("edits (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -102,23 +119,34 @@ func TestPresent(t *testing.T) {
 		want int64  // requests a second
 		why  string // a part
 	}{
-		"another rate":      {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](7) }, 7, ""},
-		"another template":  {func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" }, 100, ""},
+		"another rate":     {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](7) }, 7, ""},
+		"another template": {func(s *v1alpha1.LoadTestSpec) { s.Templates[0].Path = "/other" }, 100, editedAtStart},
+		"also a template": {func(s *v1alpha1.LoadTestSpec) {
+			s.Templates[0].Path, s.Rates[0].RequestsPerSecond = "/other", ptr.To[int64](7)
+		}, 7, editedAtStart},
 		"another stage":     {func(s *v1alpha1.LoadTestSpec) { s.Rates = append(s.Rates, builder.PerSecond("more", 1, time.Second)) }, 100, "must have 1 stages"},
 		"another duration":  {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].Duration.Duration = time.Hour }, 100, "spec.rates[0]"},
 		"a rate of nothing": {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](0) }, 100, "spec.rates[0].requestsPerSecond"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(withJob, decided)
+			s := newScope(withJob)
 			s.lt = builder.Minimal("pcf").Edit(tt.edit).Build()
-			s.lt.Generation = 2
+			s.lt.Namespace, s.lt.Generation = "core", 2
 			started, _, errs := compile.Compile("core/pcf", &builder.Minimal("pcf").Build().Spec)
 			if len(errs) > 0 {
 				t.Fatal(errs)
 			}
 			s.plan = started
-			got := presentOf(s)
+			var err error
+			if _, s.run.Plan.Hash, err = plan.Canonical(started); err != nil {
+				t.Fatal(err)
+			}
+			decided(s)
+			got, err := presentOf(s)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if got.rates[0].Count != tt.want || (got.why == "") != (tt.why == "") || !strings.Contains(got.why, tt.why) {
 				t.Errorf("%d a second, %q; want %d, %q", got.rates[0].Count, got.why, tt.want, tt.why)
 			}
@@ -126,74 +154,71 @@ func TestPresent(t *testing.T) {
 	}
 }
 
-func TestHistory(t *testing.T) {
+func TestAppliedPhase(t *testing.T) {
 	at := now.Add(-time.Second)
-	second := changed(2, "rates[0].requestsPerSecond", "100", "200")
-	third := changed(3, "suspend", "false", "true")
-	applied := func(c v1alpha1.Change, at time.Time) v1alpha1.Change {
-		c.AppliedAt = ptr.To(metav1.NewMicroTime(at))
-		return c
+	second := rateEdited(2, "rates[0].requestsPerSecond", 0, perSecond(100), perSecond(200))
+	third := suspendEdited(3, true)
+	applied := func(e record.Edit, at time.Time) record.Edit {
+		e.AppliedAt = ptr.To(metav1.NewMicroTime(at))
+		return e
 	}
 	tests := map[string]struct {
 		view collect.View
-		want []v1alpha1.Change
+		want []record.Edit
 	}{
-		"told to nobody":           {collect.View{Generation: 1, Newest: 2}, []v1alpha1.Change{second, third}},
-		"the first is in force":    {collect.View{Generation: 2, Applied: []collect.Applied{{Generation: 2, At: at}}}, []v1alpha1.Change{applied(second, at), third}},
-		"accepted, but later":      {collect.View{Generation: 3, Applied: []collect.Applied{{Generation: 2, At: at}, {Generation: 3, At: now.Add(time.Second)}}}, []v1alpha1.Change{applied(second, at), third}},
-		"the second overtook":      {collect.View{Generation: 3, Applied: []collect.Applied{{Generation: 3, At: at}}}, []v1alpha1.Change{applied(second, at), applied(third, at)}},
-		"told by another process":  {collect.View{Generation: 3}, []v1alpha1.Change{applied(second, now), applied(third, now)}},
-		"nobody has been asked":    {collect.View{}, []v1alpha1.Change{second, third}},
-		"ended before it was told": {collect.View{Generation: 2}, []v1alpha1.Change{applied(second, now), third}},
+		"no runner has it":          {collect.View{Generation: 1, Newest: 2}, []record.Edit{second, third}},
+		"the first is active":       {collect.View{Generation: 2, Applied: []collect.Applied{{Generation: 2, At: at}}}, []record.Edit{applied(second, at), third}},
+		"accepted, but later":       {collect.View{Generation: 3, Applied: []collect.Applied{{Generation: 2, At: at}, {Generation: 3, At: now.Add(time.Second)}}}, []record.Edit{applied(second, at), third}},
+		"the second overtook":       {collect.View{Generation: 3, Applied: []collect.Applied{{Generation: 3, At: at}}}, []record.Edit{applied(second, at), applied(third, at)}},
+		"a former operator sent it": {collect.View{Generation: 3}, []record.Edit{applied(second, now), applied(third, now)}},
+		"no runner was asked":       {collect.View{}, []record.Edit{second, third}},
+		"ended before it was sent":  {collect.View{Generation: 2}, []record.Edit{applied(second, now), third}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newScope(withJob, decided)
-			s.lt.Status.Changes, s.changes, s.view = []v1alpha1.Change{second}, []v1alpha1.Change{third}, &tt.view
-			if diff := cmp.Diff(tt.want, statusOf(s, now).Changes); diff != "" {
+			s.run.Edits, s.view = []record.Edit{second, third}, &tt.view
+			r := recording(t, s)
+			if _, err := r.appliedPhase(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(changesShown(tt.want), statusOf(s, now).Changes); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestHistoryIsBounded(t *testing.T) {
-	s := newScope()
-	s.lt.Status.Changes = []v1alpha1.Change{changed(1, "suspend", "false", "true")}
+func TestEditsAreBounded(t *testing.T) {
+	edits := []record.Edit{suspendEdited(1, true)}
 	for i := range int64(50) {
-		s.lt.Status.Changes = append(s.lt.Status.Changes, changed(i+2, "rates[0].requestsPerSecond", fmt.Sprint(100+i), fmt.Sprint(101+i)))
+		edits = bounded(append(edits, rateEdited(i+2, "rates[0].requestsPerSecond", 0, perSecond(100+i), perSecond(101+i))))
 	}
-	got := s.history()
+	got := changesShown(edits)
 	if len(got) != maxChanges || got[0].Field != "suspend" || got[1].From != "100" || got[maxChanges-1].To != "150" {
 		t.Errorf("%d changes, the first %+v and %+v, the last %+v", len(got), got[0], got[1], got[len(got)-1])
 	}
-	rates, same := undone([]runnerv1alpha1.Rate{perSecond(150)}, got)
-	if diff := cmp.Diff([]runnerv1alpha1.Rate{perSecond(100)}, rates); diff != "" || !same {
-		t.Errorf("undone (-want +got):\n%s", diff)
-	}
 }
 
-func TestUndone(t *testing.T) {
-	changes := []v1alpha1.Change{
-		changed(2, "rates[1].requestsPer", "7", "30 per 1m0s"), changed(3, "suspend", "false", "true"),
-		changed(4, "rates[1].requestsPerSecond", "30 per 1m0s", "9"),
+func TestChangesShown(t *testing.T) {
+	got := changesShown([]record.Edit{
+		rateEdited(2, "rates[1].requestsPer", 1, perSecond(7), perMinute(30)), shardsEdited(3, 2, 5), suspendEdited(4, true),
+	})
+	want := []v1alpha1.Change{
+		{Generation: 2, Time: metav1.NewMicroTime(now), Field: "rates[1].requestsPer", From: "7", To: "30 per 1m0s"},
+		{Generation: 3, Time: metav1.NewMicroTime(now), Field: "runner.shards", From: "2", To: "5"},
+		{Generation: 4, Time: metav1.NewMicroTime(now), Field: "suspend", From: "false", To: "true"},
 	}
-	got, same := undone([]runnerv1alpha1.Rate{perSecond(5), perSecond(9)}, changes)
-	if diff := cmp.Diff([]runnerv1alpha1.Rate{perSecond(5), perSecond(7)}, got); diff != "" || !same {
-		t.Errorf("undone (-want +got):\n%s", diff)
-	}
-	if _, same := undone([]runnerv1alpha1.Rate{perSecond(5), perSecond(8)}, changes); same {
-		t.Error("8 a second was not in force at the end")
-	}
-	for _, from := range []string{"", "x", "1 per", "1 per x", " per 1m0s", "1e3"} {
-		if _, same := undone([]runnerv1alpha1.Rate{perSecond(9)}, []v1alpha1.Change{changed(2, "rates[0].requestsPerSecond", from, "9")}); same {
-			t.Errorf("%q was read as a rate", from)
-		}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 }
 
 func TestChangeEvents(t *testing.T) {
 	at := ptr.To(metav1.NewMicroTime(now))
+	changed := func(generation int64, field, from, to string) v1alpha1.Change {
+		return v1alpha1.Change{Generation: generation, Time: metav1.NewMicroTime(now), Field: field, From: from, To: to}
+	}
 	rate, other, pause := changed(2, "rates[0].requestsPerSecond", "100", "200"), changed(2, "rates[1].requestsPer", "1", "1 per 1m0s"), changed(3, "suspend", "false", "true")
 	before := &v1alpha1.LoadTestStatus{Changes: []v1alpha1.Change{rate, other}}
 	after := before.DeepCopy()

@@ -4,16 +4,14 @@ import (
 	"slices"
 	"sync"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
-// memory bridges the moment between our own writes and their arrival in the cache, and keeps
-// decoded plans. All of it can be lost: it is made anew from what is stored.
+// memory has what the operator wrote and its cache does not show yet, and decoded objects. A new process starts
+// without it.
 type memory struct {
 	mu   sync.Mutex
 	runs map[types.NamespacedName]*recollection // guarded by mu
@@ -25,12 +23,6 @@ type recollection struct {
 	// it that the cache may still show.
 	written    *v1alpha1.LoadTest
 	superseded []string
-	// start and startWith are the annotations that were put on a Job.
-	startJob         types.UID
-	start, startWith string
-	// with are the shards that a Job is to start with; nil: all.
-	withJob types.UID
-	with    []int
 	// room is how many shards the collector may give a share, roomRevision numbers its changes.
 	room         int
 	roomRevision int64
@@ -39,6 +31,11 @@ type recollection struct {
 	plan     *runnerv1alpha1.Plan
 	// present is what the spec of a generation says of rates and shards.
 	present *present
+	// edited: the spec of a generation describes another test than the one that ended.
+	edited           bool
+	editedGeneration int64
+	// counts are the stored snapshots of runners that ended, by pod and shard.
+	counts map[endedKey]*runnerv1alpha1.Snapshot
 	// doomed: the namespace is being deleted.
 	doomed bool
 }
@@ -57,10 +54,15 @@ func (m *memory) of(lt *v1alpha1.LoadTest) *recollection {
 	return c
 }
 
-func (m *memory) forget(key types.NamespacedName) {
+// forget returns the UID of the LoadTest that is forgotten.
+func (m *memory) forget(key types.NamespacedName) (uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if c := m.runs[key]; c != nil {
+		uid = c.uid
+	}
 	delete(m.runs, key)
+	return uid
 }
 
 // newest is lt as the cache has it, or as we have written it when the cache is behind.
@@ -73,20 +75,12 @@ func (m *memory) newest(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
 	return lt
 }
 
-// remembered adds the start instant to a Job that the cache has from before it was written.
-func (r *reconciler) remembered(job *batchv1.Job) *batchv1.Job {
-	r.memory.mu.Lock()
-	defer r.memory.mu.Unlock()
-	for _, c := range r.memory.runs {
-		if c.startJob == job.UID && job.Annotations[desired.AnnotationStart] == "" {
-			job = job.DeepCopy()
-			job.Annotations[desired.AnnotationStart] = c.start
-			if c.startWith != "" {
-				job.Annotations[desired.AnnotationStartWith] = c.startWith
-			}
-		}
+// keepCounts keeps the stored snapshot of a runner that ended.
+func (c *recollection) keepCounts(key endedKey, snapshot *runnerv1alpha1.Snapshot) {
+	if c.counts == nil {
+		c.counts = map[endedKey]*runnerv1alpha1.Snapshot{}
 	}
-	return job
+	c.counts[key] = snapshot
 }
 
 // wrote remembers what a status write made of lt.

@@ -2,29 +2,43 @@ package loadtest
 
 import (
 	"context"
+	"slices"
 
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
 )
 
-// editedPhase finds out whether the spec of an ended run was edited so that it describes another
-// test. An edit of the TTL, for instance, does not, and neither does what had changed while it ran.
-func editedPhase(_ context.Context, s *scope) (bool, error) {
-	ran, hash := s.lt.Status.StartedGeneration, s.lt.Status.PlanHash
-	switch {
-	case s.end != nil:
-		ran, hash = s.end.Generation, s.end.PlanHash
-	case s.lt.Status.CompletionTime == nil:
+// editedPhase finds out whether the spec of a test that finished describes another test than the one that ran. An edit
+// of the TTL does not, and neither does a change that took effect while the test ran.
+func (r *reconciler) editedPhase(_ context.Context, s *scope) (bool, error) {
+	if s.end == nil || s.run.Plan.Generation == 0 || s.lt.Generation == s.run.Plan.Generation {
 		return true, nil
 	}
-	if s.lt.Generation == ran {
+	c := r.memory.of(s.lt)
+	if c.editedGeneration != s.lt.Generation {
+		edited, err := s.describesAnother()
+		if err != nil {
+			return false, err
+		}
+		c.edited, c.editedGeneration = edited, s.lt.Generation
+	}
+	s.edited = c.edited
+	return true, nil
+}
+
+func (s *scope) describesAnother() (bool, error) {
+	compiled, _, errs := compile.Compile(s.key().String(), &s.lt.Spec)
+	if len(errs) > 0 {
 		return true, nil
 	}
-	compiled := asStarted(s.key().String(), &s.lt.Spec, s.lt.Status.Changes)
-	if compiled == nil {
-		s.edited = true
+	if s.run.Start == nil {
+		_, hash, err := plan.Canonical(compiled)
+		return hash != s.run.Plan.Hash, err
+	}
+	if compiled.Shards != s.run.Live.Shards || !slices.Equal(record.RatesOf(compiled.Rates), s.run.Live.Rates) {
 		return true, nil
 	}
-	_, now, err := plan.Canonical(compiled)
-	s.edited = now != hash
-	return err == nil, err
+	same, err := s.sameBut(&s.lt.Spec)
+	return !same, err
 }

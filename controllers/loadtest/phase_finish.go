@@ -1,8 +1,8 @@
 package loadtest
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +15,8 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/internal/version"
@@ -35,6 +37,9 @@ func (r *reconciler) finishPhase(ctx context.Context, s *scope) (bool, error) {
 	if err := s.merge(); err != nil {
 		return false, err
 	}
+	if err := r.decideLoadEnded(ctx, s); err != nil {
+		return false, err
+	}
 	if !s.view.Over() || !s.recordsStored() {
 		return true, nil
 	}
@@ -44,6 +49,14 @@ func (r *reconciler) finishPhase(ctx context.Context, s *scope) (bool, error) {
 	}
 	s.report.Verdict = judged
 	return r.store(ctx, s, s.endingOf(&judged))
+}
+
+// decideLoadEnded stores that all runners sent their last request.
+func (r *reconciler) decideLoadEnded(ctx context.Context, s *scope) error {
+	if s.run.State == state.Finishing || loading(s) {
+		return nil
+	}
+	return r.decide(ctx, s, func(run *record.Record) error { return run.On(state.LoadEnded) })
 }
 
 // neverStarted says why a run ends that has not started; nil: it does not end.
@@ -93,7 +106,7 @@ func (s *scope) recordsStored() bool {
 func (s *scope) snapshots() []runnerv1alpha1.Snapshot {
 	var out []runnerv1alpha1.Snapshot
 	for _, sh := range slices.Concat(s.view.Former, s.view.Shards) {
-		idle := slices.ContainsFunc(s.records, func(r record) bool { return r.Pod == sh.Pod.UID && !r.member })
+		idle := slices.ContainsFunc(s.endedRunners, func(r endedRunner) bool { return r.Pod == sh.Pod.UID && !r.member })
 		if sh.Snapshot == nil || !sh.Member || idle {
 			continue
 		}
@@ -144,8 +157,8 @@ func runnerOf(shard int, snap *runnerv1alpha1.Snapshot) result.Runner {
 // lost are the runners that had a part of the load and were lost.
 func (s *scope) lost() []result.Runner {
 	var out []result.Runner
-	for i := range s.records {
-		if rec := &s.records[i]; rec.Loss != nil && rec.member {
+	for i := range s.endedRunners {
+		if rec := &s.endedRunners[i]; rec.Loss != nil && rec.member {
 			out = append(out, runnerOf(rec.Shard, rec.Snapshot))
 		}
 	}
@@ -188,11 +201,10 @@ func (s *scope) facts() verdict.Facts {
 }
 
 // endingOf says how the run ends, all but where the report lies.
-func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *ending {
-	generation := s.lt.Generation
-	end := &ending{
+func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
+	end := &record.End{
 		Reason: v.Reason, Message: clip(v.Message, maxMessage), Time: metav1.NewTime(s.now),
-		Started: s.mayStart(), StartedGeneration: s.startedGeneration(), Generation: generation,
+		Started: s.mayStart(), StartedGeneration: s.startedGeneration(),
 		PlanHash: s.planHash, Warnings: s.warnings, Shards: s.counts(),
 		Runners: s.runners(), Verdict: compactVerdict(v),
 	}
@@ -200,30 +212,36 @@ func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *ending {
 		end.Reason = v1alpha1.ReasonCompleted
 	}
 	if end.Started {
-		start := metav1.NewTime(s.startDecided())
+		start := metav1.NewTime(s.run.Start.Time.Time)
 		end.StartTime = &start
 		end.Results, end.Summary, end.Skew = s.results(), s.summary(), s.skew()
 	}
 	return end
 }
 
-// store makes the ConfigMap that ends the run. One that is there already counts, not ours: it
-// was made by a pass that the cache does not show yet.
-func (r *reconciler) store(ctx context.Context, s *scope, end *ending) (bool, error) {
+// store stores the report, and then in the record how the run ended. The run has ended when the record says so.
+func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool, error) {
 	gz, dropped, err := fit(*s.report, r.cfg.Report.MaxBytes, reportDetails)
 	if err != nil {
 		return false, fmt.Errorf("storing the report: %w", err)
 	}
 	end.ReportRef = &v1alpha1.ReportReference{Name: desired.ReportName(s.lt), Dropped: dropped}
-	raw, err := json.Marshal(end)
-	if err != nil {
-		return false, fmt.Errorf("encoding the ending: %w", err)
-	}
-	cm := desired.Report(s.lt, string(raw), gz)
+	ref, cm := end.ReportRef, desired.Report(s.lt, gz)
 	if stop, err := s.blocked(r.create(ctx, s.lt, cm)); stop {
 		return err == nil, err
 	}
-	s.end, err = decodeEnding(cm)
+	if have := cm.BinaryData[desired.KeyReport]; !bytes.Equal(have, gz) {
+		// An earlier pass stored it and could not store the end: the verdict must be the one in the report.
+		var stored runnerv1alpha1.Report
+		if err := decodeGzip(have, &stored); err == nil {
+			end = s.endingOf(&stored.Verdict)
+			end.ReportRef = ref
+		}
+	}
+	err = r.decide(ctx, s, func(run *record.Record) error {
+		run.End = end
+		return run.On(state.End)
+	})
 	return err == nil, err
 }
 

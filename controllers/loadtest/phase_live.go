@@ -3,61 +3,61 @@ package loadtest
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// livePhase finds out what is to be in force of what may change while the test runs, and what of it is
-// new. The plan stays the one that was started with: what differs goes to the runners as an update that
-// tells the generation of the spec which brought it.
-func (r *reconciler) livePhase(_ context.Context, s *scope) (bool, error) {
-	switch {
-	case s.end != nil || s.plan == nil || s.job == nil || s.obstacle != nil:
-		return true, nil
-	case !s.mayStart():
-		return true, nil // the plan is that of the present spec
-	}
-	newest := int64(0)
-	if view := r.registry.View(s.lt.UID); view != nil {
-		newest = view.Newest
-	}
-	if newest > s.lt.Generation {
-		s.behind = true
+// livePhase compares what the spec says of the values that can change while the test runs with the record, and stores
+// what is new. The plan stays the one that was started with: the runners get the differences as changes.
+func (r *reconciler) livePhase(ctx context.Context, s *scope) (bool, error) {
+	if s.end != nil || s.plan == nil || s.obstacle != nil || !s.mayStart() {
 		return true, nil
 	}
-	now := r.present(s)
+	if s.lt.Generation < s.run.Live.Generation {
+		s.behind = true // the cache has an older spec
+		return true, nil
+	}
+	now, err := r.present(s)
+	if err != nil {
+		return false, err
+	}
 	s.notApplied = now.why
-	s.changes = changesOf(s, now)
-	all := s.history()
-	s.wanted = now.shards
-	s.live = collect.Live{Generation: s.startedGeneration(), Rates: now.rates, Suspended: s.lt.Spec.Suspend}
-	if len(all) > 0 {
-		s.live.Generation = all[len(all)-1].Generation
+	edits := editsOf(s, now)
+	if len(edits) > 0 && s.run.Full() {
+		s.notApplied = fmt.Sprintf("the test already has %d changes, which is the maximum", record.MaxChanges)
+		edits = nil
 	}
-	if newest > s.live.Generation {
-		// Some runner has heard of a change that was never recorded.
-		s.live.Generation = s.lt.Generation
+	if len(edits) > 0 {
+		err := r.decide(ctx, s, func(run *record.Record) error {
+			run.Live = record.Live{
+				Generation: s.lt.Generation, Rates: record.RatesOf(now.rates), Shards: now.shards, Suspended: s.lt.Spec.Suspend,
+			}
+			run.Edits = bounded(append(run.Edits, edits...))
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	s.live = collect.Live{
+		Generation: s.run.Live.Generation, Rates: record.Apply(s.run.Live.Rates, s.plan.Rates), Suspended: s.run.Live.Suspended,
 	}
 	return true, nil
 }
 
-// beforeStart is what goes to the runners with their first share.
+// beforeStart is what the runners get with their first share.
 func (s *scope) beforeStart() collect.Live {
-	return collect.Live{Generation: int64(number(s.job, desired.AnnotationGeneration)), Rates: s.plan.Rates}
+	return collect.Live{Generation: s.run.Plan.Generation, Rates: s.plan.Rates}
 }
 
-// present is what the present spec makes of rates and shards. why says what of it cannot be put in force;
-// that stays as it is.
+// present has the rates and shards of the present spec. why says what of the spec has no effect; the values in the record
+// stay for that.
 type present struct {
 	generation int64
 	rates      []runnerv1alpha1.Rate
@@ -65,21 +65,23 @@ type present struct {
 	why        string
 }
 
-func (r *reconciler) present(s *scope) *present {
+func (r *reconciler) present(s *scope) (*present, error) {
 	c := r.memory.of(s.lt)
 	if c.present == nil || c.present.generation != s.lt.Generation {
-		c.present = presentOf(s)
+		now, err := presentOf(s)
+		if err != nil {
+			return nil, err
+		}
+		c.present = now
 	}
-	return c.present
+	return c.present, nil
 }
 
-func presentOf(s *scope) *present {
-	before := s.lt.Status.Changes
-	out := &present{
-		generation: s.lt.Generation, rates: recordedRates(before, s.plan.Rates), shards: recordedShards(before, s.plan.Shards),
-	}
+func presentOf(s *scope) (*present, error) {
+	live := &s.run.Live
+	out := &present{generation: s.lt.Generation, rates: record.Apply(live.Rates, s.plan.Rates), shards: live.Shards}
 	if s.lt.Generation == s.startedGeneration() {
-		return out
+		return out, nil
 	}
 	now, why := s.alike(&s.lt.Spec)
 	if why == "" {
@@ -87,19 +89,29 @@ func presentOf(s *scope) *present {
 	}
 	if why == "" {
 		out.rates, out.shards = now.Rates, now.Shards
-		return out
+		same, err := s.sameBut(&s.lt.Spec)
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			out.why = editedAtStart
+		}
+		return out, nil
 	}
 	out.why = why
 	spec := s.lt.Spec.DeepCopy()
 	spec.Runner.Shards = int32(out.shards)
-	if now, why = s.alike(spec); why == "" { // only the shards are in the way
+	if now, why = s.alike(spec); why == "" { // only the shards are the reason
 		out.rates = now.Rates
 	}
-	return out
+	return out, nil
 }
 
-// alike compiles a spec to a plan whose rates differ from those of the run in what may change only; why says
-// why they do not.
+// editedAtStart reports an edit that the API server accepted between the decision to start and startTime in status.
+const editedAtStart = "the spec changed when the test started, in fields that cannot change while the test runs"
+
+// alike compiles a spec to a plan whose rates differ from those of the run only in what can change. why says why they do
+// not.
 func (s *scope) alike(spec *v1alpha1.LoadTestSpec) (now *runnerv1alpha1.Plan, why string) {
 	now, _, errs := compile.Compile(s.key().String(), spec)
 	if len(errs) > 0 {
@@ -145,77 +157,29 @@ const (
 	fieldShards  = "runner.shards"
 )
 
-// changesOf compares the spec with the changes that were recorded, and the plan before them.
-func changesOf(s *scope, now *present) (out []v1alpha1.Change) {
-	before := s.lt.Status.Changes
-	change := func(field, from, to string) {
-		if from != to {
-			out = append(out, v1alpha1.Change{
-				Generation: s.lt.Generation, Time: metav1.NewMicroTime(s.now.UTC().Truncate(microsecond)), Field: field, From: from, To: to,
-			})
+// editsOf compares the spec with the record.
+func editsOf(s *scope, now *present) (out []record.Edit) {
+	live := &s.run.Live
+	edit := func(field string, stage *int, from, to record.Value) {
+		out = append(out, record.Edit{Generation: s.lt.Generation, Time: s.microTime(), Field: field, Stage: stage, From: from, To: to})
+	}
+	for i, to := range record.RatesOf(now.rates) {
+		if from := live.Rates[i]; from != to {
+			edit(rateField(&s.lt.Spec, i), &i, record.Value{Rate: &from}, record.Value{Rate: &to})
 		}
 	}
-	for i := range now.rates {
-		change(rateField(&s.lt.Spec, i), recorded(before, stageField(i), rateText(&s.plan.Rates[i])), rateText(&now.rates[i]))
+	if now.shards != live.Shards {
+		edit(fieldShards, nil, record.Value{Shards: live.Shards}, record.Value{Shards: now.shards})
 	}
-	change(fieldShards, strconv.Itoa(recordedShards(before, s.plan.Shards)), strconv.Itoa(now.shards))
-	change(fieldSuspend, recorded(before, fieldSuspend, "false"), strconv.FormatBool(s.lt.Spec.Suspend))
-	return out
-}
-
-// recordedRates are what changes made of rates.
-func recordedRates(changes []v1alpha1.Change, original []runnerv1alpha1.Rate) []runnerv1alpha1.Rate {
-	out := slices.Clone(original)
-	for i := range out {
-		count, period, err := parseRate(recorded(changes, stageField(i), rateText(&out[i])))
-		if err == nil { // else somebody has written to status
-			out[i].Count, out[i].Period = count, period
-		}
+	if s.lt.Spec.Suspend != live.Suspended {
+		edit(fieldSuspend, nil, record.Value{Suspended: live.Suspended}, record.Value{Suspended: s.lt.Spec.Suspend})
 	}
 	return out
 }
-
-// recordedShards is the number of shards that changes came to.
-func recordedShards(changes []v1alpha1.Change, original int) int {
-	n, err := strconv.Atoi(recorded(changes, fieldShards, strconv.Itoa(original)))
-	if err != nil {
-		return original // somebody has written to status
-	}
-	return n
-}
-
-// stageField is what the fields of a stage's rate have in common, whichever it is given by.
-func stageField(i int) string { return fmt.Sprintf("rates[%d]", i) }
 
 func rateField(spec *v1alpha1.LoadTestSpec, i int) string {
 	if i < len(spec.Rates) && spec.Rates[i].RequestsPer != nil {
-		return stageField(i) + ".requestsPer"
+		return fmt.Sprintf("rates[%d].requestsPer", i)
 	}
-	return stageField(i) + ".requestsPerSecond"
-}
-
-// subject is what a change is about: a stage, or the field itself.
-func subject(c *v1alpha1.Change) string {
-	if stage, _, found := strings.Cut(c.Field, "]."); found {
-		return stage + "]"
-	}
-	return c.Field
-}
-
-// recorded is the value that a subject came to.
-func recorded(changes []v1alpha1.Change, about, original string) string {
-	for i := range changes {
-		if subject(&changes[i]) == about {
-			original = changes[i].To
-		}
-	}
-	return original
-}
-
-// rateText is a rate as history has it.
-func rateText(r *runnerv1alpha1.Rate) string {
-	if r.Period == oneSecond {
-		return strconv.FormatInt(r.Count, 10)
-	}
-	return fmt.Sprintf("%d per %s", r.Count, r.Period)
+	return fmt.Sprintf("rates[%d].requestsPerSecond", i)
 }

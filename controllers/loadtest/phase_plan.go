@@ -12,6 +12,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/plan"
 )
@@ -47,6 +48,11 @@ func (r *reconciler) planPhase(ctx context.Context, s *scope) (bool, error) {
 		return false, err
 	}
 	s.plan, s.planHash, s.warnings = compiled, hash, strings.Join(warnings, "\n")
+	if !s.recorded {
+		if err := r.decide(ctx, s, func(*record.Record) error { return nil }); err != nil {
+			return false, err
+		}
+	}
 	if s.planStored() {
 		return true, nil
 	}
@@ -76,11 +82,11 @@ func (s *scope) planStored() bool {
 	return false
 }
 
-// storedPlan reads the plan of the Job back: the spec may have been edited in the last moment,
-// or a newer operator compile it to something else.
+// storedPlan reads the plan that the runners execute: the spec can be another one since, and another version of the
+// operator can compile it to another plan.
 func (r *reconciler) storedPlan(ctx context.Context, s *scope) error {
-	name := s.job.Annotations[desired.AnnotationPlan]
-	s.planHash = s.job.Annotations[desired.AnnotationPlanHash]
+	name := s.run.Plan.Name
+	s.planHash = s.run.Plan.Hash
 	cm := &corev1.ConfigMap{}
 	for _, have := range s.plans {
 		if have.Name == name {
@@ -115,10 +121,10 @@ func (r *reconciler) decodePlan(ctx context.Context, s *scope, name string, cm *
 	return decoded, nil
 }
 
-// recompile makes the plan of a run anew whose ConfigMap is gone. But for recorded changes the spec is
-// frozen while a test runs, so it gives the same plan, as the hash proves; if not, the error stands.
+// recompile returns the plan of a run whose ConfigMap was deleted. The spec is frozen while a test runs, except for
+// the values in the record, so it gives the same plan, as the hash proves. If not, the error stands.
 func recompile(s *scope, gone error) (*runnerv1alpha1.Plan, error) {
-	compiled := asStarted(s.key().String(), &s.lt.Spec, s.lt.Status.Changes)
+	compiled := s.asStarted(&s.lt.Spec)
 	if compiled == nil {
 		return nil, gone
 	}
@@ -126,4 +132,30 @@ func recompile(s *scope, gone error) (*runnerv1alpha1.Plan, error) {
 		return nil, errors.Join(gone, err)
 	}
 	return compiled, nil
+}
+
+// asStarted compiles a spec with the rates and the shards that the test started with; nil: it cannot be compiled.
+func (s *scope) asStarted(spec *v1alpha1.LoadTestSpec) *runnerv1alpha1.Plan {
+	spec = spec.DeepCopy()
+	if start := s.run.Start; start != nil {
+		spec.Runner.Shards = int32(start.Live.Shards)
+	}
+	compiled, _, errs := compile.Compile(s.key().String(), spec)
+	if len(errs) > 0 {
+		return nil
+	}
+	if start := s.run.Start; start != nil && len(compiled.Rates) == len(start.Live.Rates) {
+		compiled.Rates = record.Apply(start.Live.Rates, compiled.Rates)
+	}
+	return compiled
+}
+
+// sameBut returns whether a spec describes the test that started, whatever its rates and shards are.
+func (s *scope) sameBut(spec *v1alpha1.LoadTestSpec) (bool, error) {
+	compiled := s.asStarted(spec)
+	if compiled == nil {
+		return false, nil
+	}
+	_, hash, err := plan.Canonical(compiled)
+	return hash == s.run.Plan.Hash, err
 }

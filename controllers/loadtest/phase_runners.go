@@ -3,6 +3,7 @@ package loadtest
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,13 +13,15 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/internal/shard"
 )
 
 // Rights to make runners.
 //   - secrets create: the certificate of a run, in its namespace. It is never read back; the
 //     kubelet mounts it, the garbage collector deletes it.
-//   - jobs create and patch: server-side apply, of the Job, of its start instant and of the number of
-//     its indices.
+//   - jobs create and patch: server-side apply, of the Job and of the number of its indices.
 //   - jobs delete: those of earlier attempts, and the one whose pods do not end.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create
@@ -51,22 +54,18 @@ func (r *reconciler) runnersPhase(ctx context.Context, s *scope) (bool, error) {
 	return true, nil
 }
 
-// hold deletes the Job of a test that has not started and must not start now. A Job that changed after it was
-// read stays until the next pass: the start may be written on it.
+// hold deletes the Job of a test that has not started and must not start now.
 func (r *reconciler) hold(ctx context.Context, s *scope) error {
+	if s.run.State == state.Preparing {
+		if err := r.decide(ctx, s, func(run *record.Record) error { return run.On(state.Hold) }); err != nil {
+			return err
+		}
+	}
 	if s.job == nil {
 		return nil
 	}
-	if s.job.DeletionTimestamp == nil {
-		err := r.client.Delete(ctx, s.job, client.PropagationPolicy(metav1.DeletePropagationBackground),
-			client.Preconditions{UID: &s.job.UID, ResourceVersion: &s.job.ResourceVersion})
-		if apierrors.IsConflict(err) {
-			s.again(remainsInterval)
-			return nil
-		}
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("deleting Job %s of a test that must not start: %w", s.job.Name, err)
-		}
+	if err := r.deleteJob(ctx, s.job); err != nil {
+		return err
 	}
 	r.registry.Forget(s.lt.UID)
 	s.job, s.pods, s.allPods = nil, map[int]*corev1.Pod{}, nil
@@ -92,33 +91,55 @@ func (s *scope) refuse(err error) (bool, error) {
 }
 
 func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
-	in := desired.JobInput{LoadTest: s.lt, Runner: &r.cfg.Runner, PlanHash: s.planHash, Attempt: 1}
-	if s.job != nil {
-		in.Attempt, in.Losses = attemptOf(s.job), number(s.job, desired.AnnotationLosses)
-	}
+	in := desired.JobInput{LoadTest: s.lt, Runner: &r.cfg.Runner, PlanHash: s.planHash, Attempt: s.run.Attempt}
 	job, err := desired.Job(in)
 	if err != nil {
 		return err
 	}
+	losses, template := s.run.Losses, job.Annotations[desired.AnnotationTemplate]
 	switch {
+	case s.run.Attempt == 0:
+		in.Attempt = s.nextAttempt()
+	case s.run.Plan.Hash != s.planHash || s.run.Plan.Template != template:
+		in.Attempt, losses = in.Attempt+1, 0
 	case s.job == nil:
-	case differ(s.job, job, desired.AnnotationPlanHash) || differ(s.job, job, desired.AnnotationTemplate):
-		in.Attempt, in.Losses = in.Attempt+1, 0
 	case s.lostBeforeStart() != "" && !r.lastAttempt(s):
-		in.Attempt, in.Losses = in.Attempt+1, in.Losses+1
+		in.Attempt, losses = in.Attempt+1, losses+1
 	default:
 		return nil
+	}
+	if s.run.State != state.Preparing || in.Attempt != s.run.Attempt {
+		if err := r.decide(ctx, s, func(run *record.Record) error { return s.prepare(run, in.Attempt, losses, template) }); err != nil {
+			return err
+		}
 	}
 	return r.makeJob(ctx, s, in)
 }
 
-// differ: the plan or the pod template is another one than the Job has.
-func differ(have, want *batchv1.Job, annotation string) bool {
-	return have.Annotations[annotation] != want.Annotations[annotation]
+// nextAttempt is the number of the first Job: above those of Jobs that the record does not know.
+func (s *scope) nextAttempt() int {
+	attempt := 1
+	for slices.ContainsFunc(s.formerJobs, func(job *batchv1.Job) bool { return job.Name == desired.JobName(s.lt, attempt) }) {
+		attempt++
+	}
+	return attempt
 }
 
-// makeJob makes the Secret and the Job, unless they exist. The Job is applied once: of what it holds
-// only the start instant and the number of indices may change later.
+// prepare records an attempt. Its first change gives a share to each shard of the plan.
+func (s *scope) prepare(run *record.Record, attempt, losses int, template string) error {
+	if attempt != run.Attempt {
+		run.Plan = record.Plan{Name: desired.PlanName(s.lt, s.planHash), Hash: s.planHash, Template: template, Generation: s.lt.Generation}
+		run.Changes = nil
+		run.Append(record.Change{
+			Revision: 1, Generation: s.lt.Generation, Members: shard.All(s.plan.Shards), Rates: record.RatesOf(s.plan.Rates), DecidedAt: s.microTime(),
+		})
+	}
+	run.Attempt, run.Losses = attempt, losses
+	return run.On(state.Prepare)
+}
+
+// makeJob creates the Secret and the Job, unless they exist. The Job is applied once. Later only the number of its
+// indices can change.
 func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput) error {
 	job, err := desired.Job(in)
 	if err != nil {

@@ -54,7 +54,7 @@ func (r *reconciler) roomRevision(s *scope) int64 {
 
 // scales: the number of shards may still change.
 func (s *scope) scales() bool {
-	return s.mayStart() && s.end == nil && s.plan != nil && s.obstacle == nil && !s.behind && !s.takenOver() &&
+	return s.mayStart() && s.job != nil && s.end == nil && s.plan != nil && s.obstacle == nil && !s.behind && !s.takenOver() &&
 		s.job.DeletionTimestamp == nil && s.stop() == "" && loading(s)
 }
 
@@ -70,7 +70,7 @@ func completions(job *batchv1.Job) int {
 // controller is about to delete it.
 func (s *scope) room() int {
 	n := s.shards()
-	if !s.mayStart() {
+	if !s.mayStart() || s.job == nil {
 		return n
 	}
 	have := completions(s.job)
@@ -87,7 +87,7 @@ func (s *scope) room() int {
 
 // vacant: the last runner of a shard was scaled away, and no other pod of it has come.
 func (s *scope) vacant(shard int) bool {
-	last := s.lastRecord(shard)
+	last := s.run.Last(shard)
 	return last != nil && last.Loss == nil && s.pods[shard] == nil
 }
 
@@ -136,7 +136,7 @@ func (s *scope) indices(settled bool) int {
 
 // mayGo: nothing is lost with the pod of a shard.
 func (s *scope) mayGo(shard int, settled bool) bool {
-	if s.pods[shard] == nil && s.lastRecord(shard) != nil {
+	if s.pods[shard] == nil && s.run.Last(shard) != nil {
 		return true
 	}
 	if shard >= len(s.view.Shards) {

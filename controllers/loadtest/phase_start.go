@@ -11,12 +11,12 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
-// startPhase decides the start once every runner is ready, or those are that it starts with, and writes the decision down before
-// anybody is told: should this process end in between, the next one knows that the test may have
-// begun, and never begins it again.
+// startPhase decides the start when all runners are ready, or those that the test starts with. It stores the decision
+// before the runners are told, so that another operator never starts the test again.
 func (r *reconciler) startPhase(ctx context.Context, s *scope) (bool, error) {
 	if s.job == nil || s.plan == nil || s.end != nil || s.mayStart() || s.obstacle != nil || s.stop() != "" || s.held() {
 		return true, nil
@@ -24,18 +24,35 @@ func (r *reconciler) startPhase(ctx context.Context, s *scope) (bool, error) {
 	if !s.canStart() {
 		return true, nil
 	}
-	start := s.now.UTC().Format(time.RFC3339Nano)
-	err := r.client.Apply(ctx, desired.ApplyStart(s.job, start, listOf(s.startWith)), fieldOwner+"-start")
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return false, nil // the Job is another one by now; its event brings the next pass
+	if current, err := r.specIsCurrent(ctx, s); err != nil || !current {
+		s.again(staleInterval)
+		return true, err
+	}
+	err := r.decide(ctx, s, func(run *record.Record) error {
+		live := record.Live{Generation: run.Plan.Generation, Rates: record.RatesOf(s.plan.Rates), Shards: s.plan.Shards}
+		run.Start = &record.Start{Time: s.microTime(), Job: s.job.UID, With: s.startWith, Live: live}
+		run.Live = live
+		return run.On(state.Begin)
+	})
+	if err != nil {
+		return false, err
+	}
+	return true, r.look(ctx, s)
+}
+
+// specIsCurrent returns whether the API server has the spec of this pass. An edit that the cache does not show yet leads
+// to another plan. The API server refuses an edit after startTime is in status; one between this read and that write has
+// no effect and is reported.
+func (r *reconciler) specIsCurrent(ctx context.Context, s *scope) (bool, error) {
+	lt := &v1alpha1.LoadTest{}
+	err := r.reader.Get(ctx, s.key(), lt)
+	if apierrors.IsNotFound(err) {
+		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("recording the start on Job %s: %w", s.job.Name, err)
+		return false, fmt.Errorf("reading the LoadTest before the start: %w", err)
 	}
-	c := r.memory.of(s.lt)
-	c.startJob, c.start, c.startWith = s.job.UID, start, listOf(s.startWith)
-	s.job = r.remembered(s.job)
-	return true, r.look(s)
+	return lt.UID == s.lt.UID && lt.Generation == s.lt.Generation && lt.DeletionTimestamp == nil, nil
 }
 
 // canStart: all that the test is to start with are ready, with the parts of just these shards.
@@ -116,19 +133,34 @@ func (r *reconciler) patience(s *scope) (from time.Time, limit time.Duration) {
 	return since, readyWithin(s.plan, r.cfg.Runner.ReadyTimeout.Duration)
 }
 
-// starters are the shards that the test is to start with, sorted, when these are not all; nil: it waits for
-// all. Once chosen, be it by a process before this one, they stay as long as their pods are well, for each
-// choice deals the load anew.
-func (r *reconciler) starters(s *scope) []int {
-	c := r.memory.of(s.lt)
+// chooseStarters decides which shards the test starts with if it does not wait for all. The choice stays as long as the
+// pods of these shards are healthy, because the runners connect again with their larger shares.
+func (r *reconciler) chooseStarters(ctx context.Context, s *scope) error {
 	gone := func(i int) bool { return !s.healthy(i) }
-	if chosen := s.view.Members; len(chosen) > 0 && len(chosen) < s.plan.Shards && !slices.ContainsFunc(chosen, gone) {
-		return chosen
+	if chosen := s.starters(); chosen != nil && !slices.ContainsFunc(chosen, gone) {
+		return nil
 	}
-	if c.withJob != s.job.UID || c.with == nil || slices.ContainsFunc(c.with, gone) {
-		c.withJob, c.with = s.job.UID, r.enough(s)
+	with := r.enough(s)
+	newest := s.run.Newest()
+	if with == nil || newest == nil || slices.Equal(with, newest.Members) {
+		return nil
 	}
-	return c.with
+	return r.decide(ctx, s, func(run *record.Record) error {
+		last := run.Newest()
+		run.Append(record.Change{Revision: last.Revision + 1, Generation: last.Generation, Members: with, DecidedAt: s.microTime()})
+		return nil
+	})
+}
+
+// starters are the shards that the test starts with, sorted; nil: all.
+func (s *scope) starters() []int {
+	if s.mayStart() {
+		return s.run.Start.With
+	}
+	if newest := s.run.Newest(); newest != nil && len(newest.Members) < s.plan.Shards {
+		return newest.Members
+	}
+	return nil
 }
 
 func (r *reconciler) enough(s *scope) []int {
@@ -192,7 +224,7 @@ func (s *scope) hopeful() int {
 }
 
 func (r *reconciler) lastAttempt(s *scope) bool {
-	return number(s.job, desired.AnnotationLosses)+1 >= r.cfg.Runner.StartAttempts
+	return s.run.Losses+1 >= r.cfg.Runner.StartAttempts
 }
 
 // readyWithin is the configured limit and, on top, the longest ramp of connections and the setup

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -54,16 +53,30 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
 // read fills a scope with all that the LoadTest owns, each object once.
 func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*scope, error) {
 	s := &scope{now: r.clock(), lt: lt, pods: map[int]*corev1.Pod{}, view: &collect.View{}}
+	if err := r.readRecord(ctx, s); err != nil {
+		return nil, err
+	}
 	if err := r.readConfigMaps(ctx, s); err != nil {
 		return nil, err
 	}
 	if err := r.readJobs(ctx, s); err != nil {
 		return nil, err
 	}
-	if s.job == nil {
-		return s, nil
-	}
 	return s, r.readPods(ctx, s)
+}
+
+func (r *reconciler) readRecord(ctx context.Context, s *scope) error {
+	run, err := r.records.Load(ctx, s.lt)
+	if err != nil {
+		return err
+	}
+	s.take(run)
+	for i := range s.run.Shards {
+		if err := r.addEnded(ctx, s, &s.run.Shards[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *reconciler) owned(ctx context.Context, namespace string, owner types.UID, list client.ObjectList) error {
@@ -80,18 +93,8 @@ func (r *reconciler) readConfigMaps(ctx context.Context, s *scope) error {
 		return err
 	}
 	for i := range list.Items {
-		cm := &list.Items[i]
-		var err error
-		switch cm.Labels[desired.LabelComponent] {
-		case desired.ComponentPlan:
+		if cm := &list.Items[i]; cm.Labels[desired.LabelComponent] == desired.ComponentPlan {
 			s.plans = append(s.plans, cm)
-		case desired.ComponentRecord:
-			err = s.addRecord(cm)
-		case desired.ComponentReport:
-			s.end, err = decodeEnding(cm)
-		}
-		if err != nil {
-			return err
 		}
 	}
 	slices.SortFunc(s.plans, func(a, b *corev1.ConfigMap) int {
@@ -105,19 +108,34 @@ func (r *reconciler) readJobs(ctx context.Context, s *scope) error {
 	if err := r.owned(ctx, s.lt.Namespace, s.lt.UID, &list); err != nil {
 		return err
 	}
-	slices.SortFunc(list.Items, func(a, b batchv1.Job) int { return attemptOf(&a) - attemptOf(&b) })
 	for i := range list.Items {
-		s.formerJobs = append(s.formerJobs, &list.Items[i])
-	}
-	if n := len(s.formerJobs); n > 0 {
-		s.job, s.formerJobs = r.remembered(s.formerJobs[n-1]), s.formerJobs[:n-1]
+		if job := &list.Items[i]; s.run.Attempt > 0 && job.Name == desired.JobName(s.lt, s.run.Attempt) {
+			s.job = job
+		} else {
+			s.formerJobs = append(s.formerJobs, job)
+		}
 	}
 	return nil
 }
 
+// jobUID is the UID of the Job whose pods are the runners; empty: there is none. After the start it is known even if
+// the Job was deleted.
+func (s *scope) jobUID() types.UID {
+	switch {
+	case s.mayStart():
+		return s.run.Start.Job
+	case s.job != nil:
+		return s.job.UID
+	}
+	return ""
+}
+
 func (r *reconciler) readPods(ctx context.Context, s *scope) error {
 	var list corev1.PodList
-	if err := r.owned(ctx, s.lt.Namespace, s.job.UID, &list); err != nil {
+	if s.jobUID() == "" {
+		return nil
+	}
+	if err := r.owned(ctx, s.lt.Namespace, s.jobUID(), &list); err != nil {
 		return err
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int {
@@ -138,19 +156,4 @@ func (s *scope) addPod(shard int, pod *corev1.Pod) {
 	if s.pods[shard] == nil && !s.isRecorded(shard, pod.UID) {
 		s.pods[shard] = pod
 	}
-}
-
-func number(o client.Object, annotation string) int {
-	n, _ := strconv.Atoi(o.GetAnnotations()[annotation]) // ours; 0 when somebody has spoilt it
-	return n
-}
-
-func attemptOf(job *batchv1.Job) int { return number(job, desired.AnnotationAttempt) }
-
-func startOf(job *batchv1.Job) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, job.Annotations[desired.AnnotationStart])
-	if err != nil {
-		return time.Time{}
-	}
-	return t
 }

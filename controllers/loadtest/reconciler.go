@@ -16,6 +16,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
 // loadtests/status patch: the one write of a pass.
@@ -32,6 +33,7 @@ type reconciler struct {
 	events   events.EventRecorder
 	metrics  *Collector
 	memory   *memory
+	records  *record.Store
 	address  func(*corev1.Pod) string
 	clock    func() time.Time
 }
@@ -46,8 +48,8 @@ type phase func(context.Context, *scope) (bool, error)
 // phases in the order of a run.
 func (r *reconciler) phases() []phase {
 	return []phase{
-		r.planPhase, r.livePhase, r.runnersPhase, r.collectPhase, r.startPhase, r.recordsPhase,
-		r.scalePhase, r.finishPhase, r.releasePhase, editedPhase, r.ttlPhase,
+		r.planPhase, r.livePhase, r.runnersPhase, r.collectPhase, r.startPhase, r.recordsPhase, r.appliedPhase,
+		r.scalePhase, r.finishPhase, r.releasePhase, r.editedPhase, r.ttlPhase,
 	}
 }
 
@@ -105,14 +107,18 @@ func (r *reconciler) doom(ctx context.Context, lt *v1alpha1.LoadTest) {
 // vanish ends all that is known of a LoadTest that was deleted.
 func (r *reconciler) vanish(req ctrl.Request) {
 	r.registry.Abort(req.NamespacedName, "")
-	r.memory.forget(req.NamespacedName)
+	r.records.Forget(r.memory.forget(req.NamespacedName))
 	r.metrics.Forget(req.NamespacedName)
 }
 
 func (r *reconciler) run(ctx context.Context, s *scope) error {
 	phases := r.phases()
-	if s.end == nil && s.lt.Status.CompletionTime != nil {
-		phases = []phase{editedPhase, r.ttlPhase} // its report was deleted: nothing else is left to do
+	switch {
+	case s.recorded:
+	case s.lt.Status.CompletionTime != nil: // the record was deleted: only status is left
+		phases = []phase{r.ttlPhase}
+	case s.startedBefore():
+		phases = []phase{r.noRecordPhase, r.releasePhase, r.ttlPhase}
 	}
 	for _, p := range phases {
 		if next, err := p(ctx, s); err != nil || !next {

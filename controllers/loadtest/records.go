@@ -1,79 +1,75 @@
 package loadtest
 
 import (
-	"encoding/json"
-	"fmt"
+	"context"
 	"slices"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
-// record is a runner that was over before the test was: it was lost, or it was scaled away.
-type record struct {
+// endedRunner is a runner that ended before the test: it was lost, or it left.
+type endedRunner struct {
 	collect.Recorded
-	// member: it had a part of the load. Of one that had none nothing is missing.
+	// member is true if the runner had a share of the load. Otherwise no counts are missing.
 	member bool
-	time   time.Time
 }
 
-// storedRecord is a record in its ConfigMap, but for the last snapshot.
-type storedRecord struct {
-	Shard  int       `json:"shard"`
-	Pod    types.UID `json:"pod,omitempty"`
-	Node   string    `json:"node,omitempty"`
-	Member bool      `json:"member"`
-	Time   time.Time `json:"time"`
-	// Loss is absent when the runner has left.
-	Loss *collect.Loss `json:"loss,omitempty"`
+// endedKey identifies a runner. A shard can have several runners, and a shard that never had a pod has an empty UID.
+type endedKey struct {
+	shard int
+	pod   types.UID
 }
 
-// addRecord takes a record out of its ConfigMap, and its pod out of those that are looked at.
-func (s *scope) addRecord(cm *corev1.ConfigMap) error {
-	var stored storedRecord
-	if err := json.Unmarshal([]byte(cm.Data[desired.KeyRecord]), &stored); err != nil {
-		return fmt.Errorf("decoding the record in ConfigMap %s: %w", cm.Name, err)
+// addEnded adds a runner of the record to the scope, with its counts. Its pod is not the pod of the shard any more.
+func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) error {
+	counts, err := r.countsOf(ctx, s, rec)
+	if err != nil {
+		return err
 	}
-	rec := record{
-		Recorded: collect.Recorded{Shard: stored.Shard, Pod: stored.Pod, Loss: stored.Loss},
-		member:   stored.Member, time: stored.Time,
-	}
-	if gz := cm.BinaryData[desired.KeySnapshot]; len(gz) > 0 {
-		if err := decodeGzip(gz, &rec.Snapshot); err != nil {
-			return fmt.Errorf("decoding the snapshot in ConfigMap %s: %w", cm.Name, err)
-		}
-	}
-	s.records = append(s.records, rec)
-	slices.SortStableFunc(s.records, func(a, b record) int { return a.time.Compare(b.time) })
-	if pod := s.pods[rec.Shard]; pod != nil && pod.UID == rec.Pod {
-		delete(s.pods, rec.Shard)
+	s.endedRunners = append(s.endedRunners, endedRunner{
+		Recorded: collect.Recorded{Shard: rec.Index, Pod: rec.Pod, Loss: lossOf(rec), Snapshot: counts},
+		member:   rec.Member,
+	})
+	if pod := s.pods[rec.Index]; pod != nil && pod.UID == rec.Pod {
+		delete(s.pods, rec.Index)
 	}
 	return nil
 }
 
-func (s *scope) isRecorded(shard int, pod types.UID) bool {
-	return slices.ContainsFunc(s.records, func(r record) bool { return r.Shard == shard && r.Pod == pod })
+func lossOf(rec *record.Shard) *collect.Loss {
+	if rec.Loss == nil {
+		return nil
+	}
+	return &collect.Loss{Pod: rec.Name, Node: rec.Node, Message: rec.Loss.Message, Time: rec.Loss.Time}
 }
 
-// lastRecord is the newest of a shard; nil: none of its runners is over.
-func (s *scope) lastRecord(shard int) *record {
-	for i := len(s.records) - 1; i >= 0; i-- {
-		if s.records[i].Shard == shard {
-			return &s.records[i]
+// countsOf returns the stored snapshot of a runner that ended; nil: there is none.
+func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) (*runnerv1alpha1.Snapshot, error) {
+	if rec.Counts.Name == "" {
+		return nil, nil
+	}
+	c, key := r.memory.of(s.lt), endedKey{rec.Index, rec.Pod}
+	if c.counts[key] == nil {
+		snapshot, err := r.readCounts(ctx, s.lt, rec.Counts.Name)
+		if err != nil {
+			return nil, err
 		}
+		c.keepCounts(key, snapshot)
 	}
-	return nil
+	return c.counts[key], nil
 }
 
-// recorded is what the collector is to know of the records.
-func (s *scope) recorded() []collect.Recorded {
-	out := make([]collect.Recorded, 0, len(s.records))
-	for i := range s.records {
-		out = append(out, s.records[i].Recorded)
+func (s *scope) isRecorded(shard int, pod types.UID) bool { return s.run.Find(shard, pod) != nil }
+
+// recordedRunners is what the collector must know of the runners that ended.
+func (s *scope) recordedRunners() []collect.Recorded {
+	out := make([]collect.Recorded, 0, len(s.endedRunners))
+	for i := range s.endedRunners {
+		out = append(out, s.endedRunners[i].Recorded)
 	}
-	return out
+	return slices.Clip(out)
 }

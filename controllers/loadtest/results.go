@@ -10,7 +10,6 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/internal/result"
 )
 
@@ -155,7 +154,7 @@ func (s *scope) startedGeneration() int64 {
 	if !s.mayStart() {
 		return 0
 	}
-	return int64(number(s.job, desired.AnnotationGeneration))
+	return s.run.Start.Live.Generation
 }
 
 // runners has an entry for each shard of which anything is known.

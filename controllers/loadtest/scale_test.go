@@ -11,11 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/internal/plan"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -40,23 +41,25 @@ func TestListed(t *testing.T) {
 // no pod.
 func scaling(indices, wanted int, shards string) *scope {
 	s := newScope(withJob, decided)
-	s.job.Spec.Completions, s.wanted = ptr.To(int32(indices)), wanted
+	s.job.Spec.Completions, s.run.Live.Shards = ptr.To(int32(indices)), wanted
 	s.pods = map[int]*corev1.Pod{}
-	for i, state := range shards {
+	for i, letter := range shards {
 		uid := types.UID(rune('a' + i))
-		sh := collect.Shard{Pod: collect.Pod{UID: uid}, Member: slices.Contains([]rune("mlLx"), state), Left: state == 'L'}
+		sh := collect.Shard{Pod: collect.Pod{UID: uid}, Member: slices.Contains([]rune("mlLx"), letter), Left: letter == 'L'}
 		if sh.Member {
 			sh.Snapshot = &runnerv1alpha1.Snapshot{State: runs}
 		}
-		if state == 'm' || state == 'x' {
+		if letter == 'm' || letter == 'x' {
 			s.view.Members = append(s.view.Members, i)
 		}
-		switch state {
+		switch letter {
 		case 'x':
 			sh.Lost = &collect.Loss{}
-			s.records = append(s.records, record{Recorded: collect.Recorded{Shard: i, Pod: uid, Loss: sh.Lost}, member: true})
+			s.run.Shards = append(s.run.Shards, record.Shard{Index: i, Pod: uid, Member: true, Loss: &record.Loss{}})
+			s.endedRunners = append(s.endedRunners, endedRunner{Recorded: collect.Recorded{Shard: i, Pod: uid, Loss: sh.Lost}, member: true})
 		case 'L':
-			s.records = append(s.records, record{Recorded: collect.Recorded{Shard: i, Pod: uid}, member: true})
+			s.run.Shards = append(s.run.Shards, record.Shard{Index: i, Pod: uid, Member: true})
+			s.endedRunners = append(s.endedRunners, endedRunner{Recorded: collect.Recorded{Shard: i, Pod: uid}, member: true})
 		case '-':
 			sh.Pod = collect.Pod{}
 		default:
@@ -137,7 +140,7 @@ func TestStopByLosses(t *testing.T) {
 		}
 	}
 	idle := scaling(2, 2, "mx")
-	idle.records[0].member = false
+	idle.endedRunners[0].member = false
 	if got := idle.stop(); got != "" {
 		t.Errorf("one that had no part: %q", got)
 	}
@@ -172,53 +175,29 @@ func TestLossTolerated(t *testing.T) {
 	}
 }
 
-func TestDealtTo(t *testing.T) {
+func TestDistributedTo(t *testing.T) {
 	s := newScope(withJob, decided, runnersAre(runs, runs, runs), shardLost(1))
-	to := func(numbers ...string) (out []v1alpha1.Change) {
+	to := func(numbers ...int) (out []record.Edit) {
 		for i, n := range numbers {
-			out = append(out, changed(int64(i+2), fieldShards, "1", n))
+			out = append(out, shardsEdited(int64(i+2), 1, n))
 		}
 		return out
 	}
 	tests := map[string]struct {
 		members []int
-		changes []v1alpha1.Change
+		edits   []record.Edit
 		want    bool
 	}{
-		"all":                     {[]int{0, 1, 2}, to("3"), true},
-		"all but a lost one":      {[]int{0, 2}, to("3"), true},
-		"one is missing":          {[]int{0, 1}, to("3"), false},
-		"one is too many":         {[]int{0, 1, 2}, to("2"), false},
-		"overtaken by another":    {[]int{0, 1}, to("3", "2"), true},
-		"another is no one's":     {[]int{0}, to("3", "2"), true},
-		"what somebody has spilt": {[]int{0}, to("x"), false},
+		"all":                  {[]int{0, 1, 2}, to(3), true},
+		"all but a lost one":   {[]int{0, 2}, to(3), true},
+		"one is missing":       {[]int{0, 1}, to(3), false},
+		"one is too many":      {[]int{0, 1, 2}, to(2), false},
+		"overtaken by another": {[]int{0, 1}, to(3, 2), true},
+		"another is no one's":  {[]int{0}, to(3, 2), true},
 	}
 	for name, tt := range tests {
-		if got := s.dealtTo(tt.members, tt.changes); got != tt.want {
+		if got := s.distributedTo(tt.members, tt.edits); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
-		}
-	}
-}
-
-func TestUndoneShards(t *testing.T) {
-	up, down := changed(2, fieldShards, "2", "5"), changed(3, fieldShards, "5", "1")
-	other := changed(4, fieldSuspend, "false", "true")
-	tests := map[string]struct {
-		present int32
-		changes []v1alpha1.Change
-		want    int32
-		same    bool
-	}{
-		"never changed":     {3, []v1alpha1.Change{other}, 3, true},
-		"changed":           {5, []v1alpha1.Change{up, other}, 2, true},
-		"twice":             {1, []v1alpha1.Change{up, down}, 2, true},
-		"back":              {2, []v1alpha1.Change{up, changed(3, fieldShards, "5", "2")}, 2, true},
-		"edited afterwards": {5, []v1alpha1.Change{up, down}, 0, false},
-		"as in the middle":  {2, []v1alpha1.Change{up}, 0, false},
-	}
-	for name, tt := range tests {
-		if got, same := undoneShards(tt.present, tt.changes); got != tt.want || same != tt.same {
-			t.Errorf("%s: %d, %v; want %d, %v", name, got, same, tt.want, tt.same)
 		}
 	}
 }
@@ -244,12 +223,11 @@ func TestStarters(t *testing.T) {
 		"another attempt":          {minShards: 2, after: time.Second, edit: podEnded(1, 0)},
 		"lost in the last attempt": {minShards: 2, after: time.Second, edit: podEnded(1, 2), want: []int{0, 2}},
 		"too many lost":            {minShards: 2, after: time.Second, edit: func(s *scope) { podEnded(1, 2)(s); podEnded(2, 2)(s) }, fails: v1alpha1.ReasonRunnerLost},
-		"chosen by another":        {minShards: 1, after: time.Second, edit: func(s *scope) { s.view.Members = []int{0, 2} }, want: []int{0, 2}},
+		"chosen by another":        {minShards: 1, after: time.Second, edit: func(s *scope) { s.run.Append(record.Change{Revision: 2, Members: []int{0, 2}}) }, want: []int{0, 2}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(withJob, runnersAre(readyState, connecting, readyState))
-			s.plan.Shards = 3
+			s := newScope(func(s *scope) { s.plan.Shards = 3 }, withJob, runnersAre(readyState, connecting, readyState))
 			for i := range 3 {
 				s.pods[i] = &corev1.Pod{}
 			}
@@ -264,9 +242,11 @@ func TestStarters(t *testing.T) {
 			if tt.edit != nil {
 				tt.edit(s)
 			}
-			r := &reconciler{cfg: &configv1alpha1.OperatorConfig{}, memory: &memory{runs: map[types.NamespacedName]*recollection{}}}
-			r.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
-			s.startWith = r.starters(s)
+			r := recording(t, s)
+			if err := r.chooseStarters(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			s.startWith = s.starters()
 			if diff := cmp.Diff(tt.want, s.startWith); diff != "" {
 				t.Errorf("starts with (-want +got):\n%s", diff)
 			}
@@ -294,7 +274,7 @@ func podEnded(shard, losses int) func(*scope) {
 	return func(s *scope) {
 		s.pods[shard].Status.Phase = corev1.PodFailed
 		s.pods[shard].Status.ContainerStatuses = nil
-		s.job.Annotations[desired.AnnotationLosses] = string(rune('0' + losses))
+		s.run.Losses = losses
 	}
 }
 
@@ -302,7 +282,7 @@ func TestPresentShards(t *testing.T) {
 	started := scalableSpec(2)
 	tests := map[string]struct {
 		edit   func(*v1alpha1.LoadTestSpec)
-		before []v1alpha1.Change
+		before *record.Live
 		shards int
 		rate   int64
 		why    bool
@@ -311,25 +291,36 @@ func TestPresentShards(t *testing.T) {
 		"too many":          {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 5 }, shards: 2, rate: 100, why: true},
 		"too many, faster":  {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].RequestsPerSecond = 5, ptr.To[int64](7) }, shards: 2, rate: 7, why: true},
 		"another duration":  {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].Duration.Duration = 3, time.Hour }, shards: 2, rate: 100, why: true},
-		"after changes":     {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].Duration.Duration = 5, time.Hour }, before: []v1alpha1.Change{changed(1, "rates[0].requestsPerSecond", "100", "50"), changed(1, fieldShards, "2", "3")}, shards: 3, rate: 50, why: true},
+		"after changes":     {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards, s.Rates[0].Duration.Duration = 5, time.Hour }, before: &record.Live{Rates: []record.Rate{{Count: 50, Period: time.Second}}, Shards: 3}, shards: 3, rate: 50, why: true},
 		"divided by number": {edit: func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 3 }, shards: 2, why: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(withJob, decided)
-			plan := started.DeepCopy()
+			var err error
+			s := newScope(withJob)
+			spec := started.DeepCopy()
 			if name == "divided by number" {
-				plan.Rates = []v1alpha1.Rate{builder.ClosedLoop("most", 10)}
+				spec.Rates = []v1alpha1.Rate{builder.ClosedLoop("most", 10)}
 			}
-			s.lt.Spec = *plan
+			s.lt.Spec = *spec
 			compiled, why := s.alike(&s.lt.Spec)
 			if compiled == nil {
 				t.Fatal(why)
 			}
 			s.plan = compiled
-			s.lt.Generation, s.lt.Status.Changes = 2, tt.before
+			if _, s.run.Plan.Hash, err = plan.Canonical(compiled); err != nil {
+				t.Fatal(err)
+			}
+			decided(s)
+			if tt.before != nil {
+				s.run.Live = *tt.before
+			}
+			s.lt.Generation = 2
 			tt.edit(&s.lt.Spec)
-			got := presentOf(s)
+			got, err := presentOf(s)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if got.shards != tt.shards || got.rates[0].Count != tt.rate || (got.why != "") != tt.why {
 				t.Errorf("%d shards, %d a second, %q; want %d, %d, %v", got.shards, got.rates[0].Count, got.why, tt.shards, tt.rate, tt.why)
 			}

@@ -10,6 +10,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
 // scope is all that one pass knows. It lives as long as the pass.
@@ -17,13 +18,15 @@ type scope struct {
 	// Set by read, before the first phase; lt and now never change after that.
 	now time.Time
 	lt  *v1alpha1.LoadTest
+	// run is the run record. Only decide replaces it. recorded is false if it is not stored yet.
+	run      *record.Record
+	recorded bool
 	// plans are the ConfigMaps of plans that the run owns, oldest first.
 	plans []*corev1.ConfigMap
-	// records are the runners that were over before the test was, oldest first. Phase records adds to
+	// endedRunners are the runners that ended before the test, oldest first. Phase records adds to
 	// it.
-	records []record
-	// job is the Job in force; nil: none yet. Phase runners may make or replace it, phase start
-	// may annotate it.
+	endedRunners []endedRunner
+	// job is the Job of the current attempt; nil: there is none. Phase runners may create or replace it.
 	job *batchv1.Job
 	// formerJobs are those of earlier attempts; phase runners deletes them.
 	formerJobs []*batchv1.Job
@@ -32,7 +35,7 @@ type scope struct {
 	pods    map[int]*corev1.Pod
 	allPods []*corev1.Pod
 	// end is how the run ended; nil: it has not. Phase finish may set it.
-	end *ending
+	end *record.End
 
 	// Facts of phase plan; plan is nil as long as there is none.
 	plan     *runnerv1alpha1.Plan
@@ -45,14 +48,10 @@ type scope struct {
 
 	// live is what the runners are to have in force; a generation of zero: nothing is to be told.
 	live collect.Live
-	// wanted is how many shards spec asks for, as far as it is in force; zero: as status has it.
-	wanted int
 	// behind: runners were told of a newer spec than the cache has.
 	behind bool
 	// startWith are the shards that the test is to start with, sorted; nil: all.
 	startWith []int
-	// changes of the spec that this pass has found, while the test runs.
-	changes []v1alpha1.Change
 	// notApplied is why rates or shards of the spec have no effect on the run; empty: they have.
 	notApplied string
 
@@ -94,28 +93,20 @@ func (s *scope) again(d time.Duration) {
 
 func (s *scope) key() client.ObjectKey { return client.ObjectKeyFromObject(s.lt) }
 
-// startDecided is the instant of the decision to start; zero: there is none.
-func (s *scope) startDecided() time.Time {
-	if s.job == nil {
-		return time.Time{}
-	}
-	return startOf(s.job)
-}
-
-// mayStart: from then on the run is under way whatever the runners say: it cannot begin again.
-func (s *scope) mayStart() bool { return !s.startDecided().IsZero() }
+// mayStart returns whether the start is decided. The run cannot start again.
+func (s *scope) mayStart() bool { return s.run.Start != nil }
 
 // held: spec.suspend keeps the test from starting.
 func (s *scope) held() bool {
 	return s.lt.Spec.Suspend && !s.mayStart() && s.end == nil && s.obstacle == nil
 }
 
-// firstSeen is when the first plan was stored, which is when the run began to exist for us.
+// firstSeen is when the operator saw the first valid spec, by its own clock.
 func (s *scope) firstSeen() time.Time {
-	if len(s.plans) == 0 {
+	if !s.recorded {
 		return s.now
 	}
-	return s.plans[0].CreationTimestamp.Time
+	return s.run.Created.Time
 }
 
 // overdue: spec.activeDeadlineSeconds have passed since the LoadTest was first seen.
@@ -139,9 +130,11 @@ const (
 	stopByTooFew   = "spec.runner.minShards"
 )
 
-// stop is why the run is to end early; empty: it is not.
+// stop is why the run must end early; empty: it must not. A decision that is stored stays.
 func (s *scope) stop() string {
 	switch {
+	case s.run.Stop != nil:
+		return s.run.Stop.Reason
 	case s.lt.Spec.Stop:
 		return stopBySpec
 	case s.overdue():
@@ -153,8 +146,8 @@ func (s *scope) stop() string {
 // stopByLosses is why losses end the run; empty: they do not.
 func (s *scope) stopByLosses() string {
 	lost := 0
-	for i := range s.records {
-		if s.records[i].Loss != nil && s.records[i].member {
+	for i := range s.endedRunners {
+		if s.endedRunners[i].Loss != nil && s.endedRunners[i].member {
 			lost++
 		}
 	}
@@ -193,10 +186,8 @@ func (s *scope) shards() int {
 	switch {
 	case s.plan == nil:
 		return int(s.lt.Spec.Runner.Shards)
-	case s.mayStart() && s.wanted > 0:
-		return s.wanted
 	case s.mayStart():
-		return recordedShards(s.lt.Status.Changes, s.plan.Shards)
+		return s.run.Live.Shards
 	}
 	return s.plan.Shards
 }

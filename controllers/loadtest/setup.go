@@ -26,6 +26,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
 // Options are what a test replaces; the zero value is right for production.
@@ -53,6 +54,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		pki:     pki.NewStore(mgr.GetAPIReader(), mgr.GetClient(), cfg.OperatorNamespace, time.Now),
 		events:  mgr.GetEventRecorder("h2surge"),
 		metrics: NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry),
+		records: record.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
 		memory:  &memory{runs: map[types.NamespacedName]*recollection{}},
 		address: opts.ControlAddress, clock: opts.Clock,
 	}

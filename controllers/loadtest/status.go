@@ -12,6 +12,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // statusOf computes the status from what a pass has found. It is a pure function of its
@@ -30,9 +31,7 @@ func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
 	} else {
 		s.liveStatus(st)
 	}
-	if changes := s.history(); len(changes) > 0 {
-		st.Changes = changes
-	}
+	st.Changes = changesShown(s.run.Edits)
 	if st.Phase != v1alpha1.PhaseSuspended || !s.takenOver() {
 		st.Phase = phaseOf(s)
 	}
@@ -62,8 +61,8 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 
 func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	st.PlanHash, st.StartedGeneration = s.planHash, s.startedGeneration()
-	if start := s.startDecided(); !start.IsZero() {
-		t := metav1.NewTime(start)
+	if s.mayStart() {
+		t := metav1.NewTime(s.run.Start.Time.Time)
 		st.StartTime = &t
 	}
 	if s.takenOver() {
@@ -74,6 +73,10 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	st.Results, st.StartSkewMicroseconds = nil, nil
 	if s.mayStart() && s.report != nil {
 		st.Results, st.StartSkewMicroseconds = s.results(), s.skew()
+	}
+	if before := s.lt.Status.Results; before != nil && st.Results != nil && st.Results.Requests.Sent < before.Requests.Sent {
+		// A runner was lost with the former operator, and its stored counts are older than those shown: they do not go back.
+		st.Results = before.DeepCopy()
 	}
 }
 
@@ -115,8 +118,11 @@ func phaseOf(s *scope) v1alpha1.Phase {
 
 // loading: the start is decided and some runner still has requests to send.
 func loading(s *scope) bool {
-	if s.takenOver() {
-		return true // just taken over: not everybody has been asked yet
+	switch {
+	case s.run.State == state.Finishing:
+		return false
+	case s.takenOver():
+		return true // the operator did not ask all runners yet
 	}
 	return slices.ContainsFunc(s.view.Shards, sends)
 }
@@ -267,7 +273,7 @@ func (s *scope) startProblem(n v1alpha1.ShardCounts) *problem {
 // joiningMessage describes the runners that the test runs without.
 func (s *scope) joiningMessage(ready string) string {
 	out := ready + "; the others join when they are ready"
-	if with := startWithOf(s.job); with != nil {
+	if with := s.starters(); with != nil {
 		out += fmt.Sprintf(" (started with %d)", len(with))
 	}
 	if s.view.Undealt != "" {

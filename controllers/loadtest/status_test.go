@@ -24,6 +24,9 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/internal/shard"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -34,6 +37,7 @@ func newScope(changes ...func(*scope)) *scope {
 	s.lt.Namespace, s.lt.Name, s.lt.Generation = "core", "pcf", 1
 	s.lt.Spec.Runner.Shards = 2
 	s.planHash = strings.Repeat("ab", 32)
+	s.run = &record.Record{State: state.Pending}
 	s.plan = &runnerv1alpha1.Plan{
 		Shards: 2,
 		Chains: []runnerv1alpha1.Chain{{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create"}, {Name: "delete"}}}},
@@ -48,7 +52,11 @@ func newScope(changes ...func(*scope)) *scope {
 func withJob(s *scope) {
 	s.job = &batchv1.Job{}
 	s.job.Name, s.job.CreationTimestamp = "pcf-1", metav1.NewTime(now)
-	s.job.Annotations = map[string]string{desired.AnnotationAttempt: "1", desired.AnnotationGeneration: "1"}
+	s.run = &record.Record{
+		Version: record.Version, State: state.Preparing, Attempt: 1, Plan: record.Plan{Hash: s.planHash, Generation: 1},
+		Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(s.plan.Shards), Rates: record.RatesOf(s.plan.Rates)}},
+	}
+	s.recorded = true
 	for i := range 2 {
 		s.pods[i] = &corev1.Pod{}
 	}
@@ -62,14 +70,17 @@ func podsRun(s *scope) {
 	}
 }
 
-func decided(s *scope) { s.job.Annotations[desired.AnnotationStart] = now.Format(time.RFC3339Nano) }
+func decided(s *scope) {
+	live := record.Live{Generation: 1, Rates: record.RatesOf(s.plan.Rates), Shards: s.plan.Shards}
+	s.run.State, s.run.Live, s.run.Start = state.Running, live, &record.Start{Time: metav1.NewMicroTime(now), Job: s.job.UID, Live: live}
+}
 
 // runnersAre gives each shard a snapshot in a state, with 100 requests sent from Running on.
 func runnersAre(states ...runnerv1alpha1.State) func(*scope) {
 	return func(s *scope) {
-		for i, state := range states {
-			snap := &runnerv1alpha1.Snapshot{Shard: i, Boot: "boot", Sequence: 1, State: state, Clock: int64(time.Minute)}
-			if state != connecting && state != settingUp && state != readyState {
+		for i, said := range states {
+			snap := &runnerv1alpha1.Snapshot{Shard: i, Boot: "boot", Sequence: 1, State: said, Clock: int64(time.Minute)}
+			if said != connecting && said != settingUp && said != readyState {
 				snap.StartedAt = 1
 				snap.Counters = runnerv1alpha1.Counters{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}
 			}
@@ -108,7 +119,7 @@ func nothingIsDue(s *scope) {
 }
 
 func oneMoreIsWanted(s *scope) {
-	s.wanted = 3
+	s.run.Live.Shards = 3
 	s.view.Shards = append(s.view.Shards, collect.Shard{})
 }
 

@@ -21,14 +21,10 @@ func Plan(lt *v1alpha1.LoadTest, hash string, gz []byte, warnings string) *corev
 	return cm
 }
 
-// Record is the ConfigMap that says how the runner of a shard was over before the test was, lost or
-// scaled away, with its last snapshot if there is one.
-func Record(lt *v1alpha1.LoadTest, shard int, pod types.UID, record string, gz []byte) *corev1.ConfigMap {
+// Record is the ConfigMap with the last snapshot of a runner that ended before the test.
+func Record(lt *v1alpha1.LoadTest, shard int, pod types.UID, gz []byte) *corev1.ConfigMap {
 	cm := configMap(lt, RecordName(lt, shard, pod), ComponentRecord)
-	cm.Data = map[string]string{KeyRecord: record}
-	if len(gz) > 0 {
-		cm.BinaryData = map[string][]byte{KeySnapshot: gz}
-	}
+	cm.BinaryData = map[string][]byte{KeySnapshot: gz}
 	return cm
 }
 
@@ -40,11 +36,9 @@ func Run(lt *v1alpha1.LoadTest) *v1alpha1.LoadTestRun {
 	}
 }
 
-// Report is the ConfigMap with the report, and how the run ended. A run has ended when it
-// exists.
-func Report(lt *v1alpha1.LoadTest, end string, gz []byte) *corev1.ConfigMap {
+// Report is the ConfigMap with the report.
+func Report(lt *v1alpha1.LoadTest, gz []byte) *corev1.ConfigMap {
 	cm := configMap(lt, ReportName(lt), ComponentReport)
-	cm.Data = map[string]string{KeyEnd: end}
 	cm.BinaryData = map[string][]byte{KeyReport: gz}
 	return cm
 }

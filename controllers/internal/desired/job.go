@@ -24,9 +24,8 @@ type JobInput struct {
 	LoadTest *v1alpha1.LoadTest
 	Runner   *configv1alpha1.Runner
 	PlanHash string
-	// Attempt and Losses: see AnnotationAttempt and AnnotationLosses.
+	// Attempt numbers the Jobs of the LoadTest from 1.
 	Attempt int
-	Losses  int
 }
 
 // Job is the Indexed Job of an attempt. Each shard is an index with one pod. A pod that fails is
@@ -59,7 +58,6 @@ func Job(in JobInput) (*batchv1.Job, error) {
 	job.Annotations = inherited(in.LoadTest.Annotations, in.Runner.InheritAnnotations)
 	maps.Copy(job.Annotations, map[string]string{
 		AnnotationAttempt:    strconv.Itoa(in.Attempt),
-		AnnotationLosses:     strconv.Itoa(in.Losses),
 		AnnotationGeneration: strconv.FormatInt(in.LoadTest.Generation, 10),
 		AnnotationPlan:       PlanName(in.LoadTest, in.PlanHash),
 		AnnotationPlanHash:   in.PlanHash,
@@ -90,17 +88,6 @@ func Apply(job *batchv1.Job) (*batchv1ac.JobApplyConfiguration, error) {
 	}
 	out.Status = nil
 	return out, nil
-}
-
-// ApplyStart adds the start instant to a Job, and the shards that it is with, if these are not all. The
-// UID makes it fail when the Job has been replaced.
-func ApplyStart(job *batchv1.Job, start, with string) *batchv1ac.JobApplyConfiguration {
-	out := jobOf(job)
-	out.Annotations = map[string]string{AnnotationStart: start}
-	if with != "" {
-		out.Annotations[AnnotationStartWith] = with
-	}
-	return out
 }
 
 // ApplyScale gives a Job another number of indices. Completions and parallelism of an Indexed Job may

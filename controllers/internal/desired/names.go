@@ -32,13 +32,10 @@ const (
 	ComponentReport = "report"
 )
 
-// Annotations of a run's Job.
+// Annotations of a run's Job. They are for people: the operator reads the run record.
 const (
-	// AnnotationAttempt numbers the Jobs of a LoadTest from 1; the highest is in force.
+	// AnnotationAttempt numbers the Jobs of a LoadTest from 1.
 	AnnotationAttempt = "h2surge.io/attempt"
-	// AnnotationLosses counts the Jobs for the same plan before this one whose runners were
-	// lost before the start.
-	AnnotationLosses = "h2surge.io/losses"
 	// AnnotationGeneration is the generation of the spec that the Job was made for.
 	AnnotationGeneration = "h2surge.io/generation"
 	// AnnotationPlan names the ConfigMap of the plan; AnnotationPlanHash is the plan's SHA-256.
@@ -46,10 +43,7 @@ const (
 	AnnotationPlanHash = "h2surge.io/plan-hash"
 	// AnnotationTemplate is a hash of the pod template: it is in the Job, but not in the plan.
 	AnnotationTemplate = "h2surge.io/template-hash"
-	// AnnotationStartWith lists the shards that the test was started with, when these are not all.
-	AnnotationStartWith = "h2surge.io/start-with"
-	// AnnotationStart is the instant (RFC 3339) of the decision to start the test, written
-	// before any runner is told: a test that may have started is never started again.
+	// AnnotationStart is on a Job whose test an earlier version of the operator started. It had no run record.
 	AnnotationStart = "h2surge.io/start"
 )
 
@@ -58,9 +52,7 @@ const (
 	KeyPlan     = "plan.json.gz"
 	KeyWarnings = "warnings.txt"
 	KeySnapshot = "snapshot.json.gz"
-	KeyRecord   = "runner.json"
 	KeyReport   = "report.json.gz"
-	KeyEnd      = "end.json"
 )
 
 // Names are derived from the LoadTest's, which has at most 50 characters; a Job's name, a dash

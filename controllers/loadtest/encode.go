@@ -1,0 +1,64 @@
+package loadtest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+func encodeGzip(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a %T: %w", v, err)
+	}
+	var buf bytes.Buffer
+	z := gzip.NewWriter(&buf)
+	if _, err := z.Write(raw); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+// maxDecoded bounds what is decompressed of our own ConfigMaps, which others can write.
+const maxDecoded = 64 << 20
+
+func decodeGzip(gz []byte, into any) error {
+	z, err := gzip.NewReader(bytes.NewReader(gz))
+	if err != nil {
+		return err
+	}
+	raw, err := io.ReadAll(io.LimitReader(z, maxDecoded))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
+}
+
+// fit encodes v in at most limit bytes, taking details away in order until it fits. It returns
+// the names of those.
+func fit[T any](v T, limit int, details []detail[T]) (gz []byte, dropped []string, err error) {
+	for i := 0; ; i++ {
+		if gz, err = encodeGzip(v); err != nil {
+			return nil, nil, err
+		}
+		if len(gz) <= limit {
+			return gz, dropped, nil
+		}
+		if i == len(details) {
+			return nil, nil, fmt.Errorf("%T has %d bytes without its details; allowed: at most %d", v, len(gz), limit)
+		}
+		v = details[i].without(v)
+		dropped = append(dropped, details[i].name)
+	}
+}
+
+// detail is a part of v that can be left out. without must not change its argument.
+type detail[T any] struct {
+	name    string
+	without func(T) T
+}

@@ -1,0 +1,37 @@
+package loadtest
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+)
+
+// recording is a reconciler over a fake API server that has the record of a scope.
+func recording(t *testing.T, s *scope) *reconciler {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	s.lt.UID = "0a1b2c3d-0000"
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.lt.DeepCopy()).Build()
+	r := &reconciler{
+		cfg: &configv1alpha1.OperatorConfig{}, memory: &memory{runs: map[types.NamespacedName]*recollection{}},
+		client: c, reader: c, records: record.NewStore(c, c),
+	}
+	r.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
+	if s.recorded {
+		stored, err := r.records.Save(t.Context(), s.lt, func(run *record.Record) error { *run = *s.run; return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.take(stored)
+	}
+	return r
+}

@@ -1,0 +1,79 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+)
+
+// take makes a record that of the scope; nil: none is stored.
+func (s *scope) take(run *record.Record) {
+	s.recorded = run != nil
+	if run == nil {
+		run = &record.Record{State: state.Pending}
+	}
+	s.run, s.end = run, run.End
+}
+
+// decide stores a decision in the run record. The caller acts on it only if there is no error.
+func (r *reconciler) decide(ctx context.Context, s *scope, f func(*record.Record) error) error {
+	run, err := r.records.Save(ctx, s.lt, func(run *record.Record) error {
+		if !s.recorded {
+			run.State, run.Created = state.Pending, s.microTime()
+		}
+		return f(run)
+	})
+	if err != nil {
+		return err
+	}
+	s.take(run)
+	return nil
+}
+
+// microTime is the time of the pass as the API stores it.
+func (s *scope) microTime() metav1.MicroTime {
+	return metav1.NewMicroTime(s.now.UTC().Truncate(time.Microsecond))
+}
+
+// startedBefore returns whether a test without a record has started: status or a Job of the previous build says so.
+// Such a test must not start again.
+func (s *scope) startedBefore() bool {
+	return s.lt.Status.StartTime != nil || slices.ContainsFunc(s.formerJobs, func(job *batchv1.Job) bool {
+		return job.Annotations[desired.AnnotationStart] != ""
+	})
+}
+
+const noRecordMessage = "The run record (LoadTestRun %s) does not exist: it was deleted, or an earlier version of the operator started the test. " +
+	"The operator stopped the test; the results are lost"
+
+// noRecordPhase ends a test that has started and has no record. Release deletes its Jobs.
+func (r *reconciler) noRecordPhase(ctx context.Context, s *scope) (bool, error) {
+	message := fmt.Sprintf(noRecordMessage, desired.RunName(s.lt))
+	err := r.decide(ctx, s, func(run *record.Record) error {
+		run.End = &record.End{
+			Reason: v1alpha1.ReasonRunRecordMissing, Message: message, Time: metav1.NewTime(s.now), StartTime: s.lt.Status.StartTime,
+			PlanHash: s.lt.Status.PlanHash, Shards: v1alpha1.ShardCounts{Desired: s.lt.Spec.Runner.Shards},
+			Verdict: &v1alpha1.Verdict{Outcome: string(runnerv1alpha1.OutcomeError), Reason: v1alpha1.ReasonRunRecordMissing, Message: message},
+		}
+		return run.On(state.End)
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, job := range s.formerJobs {
+		if err := r.deleteJob(ctx, job); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
