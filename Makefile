@@ -105,8 +105,9 @@ e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else 
 	hack/e2e.sh
 
 .PHONY: e2e-long
-e2e-long: ## Run a soak of SOAK (20m) without a cluster: churn, failover, GOAWAY and timeouts at once; counts and memory are checked.
+e2e-long: ## Run a soak of SOAK (20m) without a cluster, then the stories that wait for minutes on a real cluster (an hour).
 	hack/e2e-long.sh $(SOAK)
+	LONG=1 hack/e2e.sh
 
 .PHONY: scale
 scale: bin/manager ## Measure CPU, memory and writes of the operator with SCALE ('-runs 10 -shards 2000') against simulated runners; envtest.

@@ -4,6 +4,7 @@
 #
 #   KEEP=1           leave the cluster up for a look, and take the same one the next time
 #   RUN=REGEXP       run these stories only, as go test -run does
+#   LONG=1           run the stories that wait for minutes (TestLong...) and no others
 #   E2E_KUBECONFIG   use this cluster; an h2surge in it is removed. It must have the images E2E_IMG and E2E_PROBE_IMG, or be able to pull them, or
 #   E2E_LOAD         is a command that brings an image archive, its argument, to the cluster's nodes
 #   E2E_EXCLUSIVE=0  the cluster's nodes hand out no exclusive CPUs: that story is skipped, and says so
@@ -12,6 +13,8 @@ cd "$(dirname "$0")/.."
 export GOFLAGS='-trimpath -buildvcs=false'
 img=${E2E_IMG:-localhost/h2surge:e2e} probe=${E2E_PROBE_IMG:-localhost/h2surge-probe:e2e}
 kind_name=h2surge-e2e
+LONG=${LONG:-}
+RUN=${RUN:-${LONG:+^TestLong}}
 RUN=${RUN:-.}
 
 step() { printf '\n==> %s (%d s so far)\n' "$1" "$SECONDS"; }
@@ -122,7 +125,7 @@ deploy() {
 
 # stories ARGUMENT...: runs them as "go test -v" does, with arguments of the test's program.
 stories() {
-  (cd test/e2e && go tool test2json -p github.com/h2surge/h2surge/test/e2e ../../dist/e2e/stories -test.v=test2json -test.timeout 30m -test.parallel 4 "$@") |
+  (cd test/e2e && go tool test2json -p github.com/h2surge/h2surge/test/e2e ../../dist/e2e/stories -test.v=test2json -test.timeout ${LONG:+1h}30m -test.parallel 4 "$@") |
     go run ./hack/gotest -v -skips hack/skips.txt
 }
 
@@ -145,7 +148,9 @@ go test -c -tags e2e -o dist/e2e/stories ./test/e2e
 step "stories"
 # test.parallel: as many stories of the language at a time as have room, with their targets, on a node of two CPUs
 rc=0
-stories -test.run "$RUN" -test.skip '^(TestInstall|TestGettingStarted)$' || rc=1
+skip='^(TestInstall|TestGettingStarted)$'
+[ -n "$LONG" ] || skip+='|^TestLong'
+stories -test.run "$RUN" -test.skip "$skip" || rc=1
 if (cd test/e2e && ../../dist/e2e/stories -test.list "${RUN%%/*}") | grep -x TestInstall >/dev/null; then
   step "installations: by kustomize, which ends here, and by Helm"
   installs='^TestInstall$'

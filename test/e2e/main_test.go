@@ -29,7 +29,7 @@ const ours = "h2surge.io/e2e"
 
 // The cluster all stories share; set once, before the first of them.
 var (
-	objects client.Client
+	objects client.WithWatch
 	core    kubernetes.Interface
 	// targetDir and rulesDir are kustomizations of the target and of the one with rules, with the
 	// image under test; probeImage is what the stories' own pods run. hack/e2e.sh makes them.
@@ -58,7 +58,7 @@ func connect() error {
 	if err := v1alpha1.AddToScheme(scheme.Scheme); err != nil {
 		return err
 	}
-	if objects, err = client.New(config, client.Options{Scheme: scheme.Scheme}); err != nil {
+	if objects, err = client.NewWithWatch(config, client.Options{Scheme: scheme.Scheme}); err != nil {
 		return err
 	}
 	if core, err = kubernetes.NewForConfig(config); err != nil {
