@@ -208,8 +208,9 @@ func isManifestName(arg string) bool {
 var fieldsOfFlags = map[string]string{
 	"duration": "spec.rates[].duration", "requests": "spec.rates[].requests", "rps": "spec.rates[].requestsPerSecond",
 	"warm-up-time": "spec.rates[].warmUp", "clients": "spec.targets[].connections",
-	"max-concurrent-streams": "spec.targets[].maxConcurrentStreams", "timeout": "spec.templates[].timeout",
-	"request": "spec.templates[].method", "header": "spec.templates[].headers", "data": "spec.templates[].body",
+	"max-concurrent-streams": "spec.targets[].maxConcurrentStreams", "timeout": "spec.chains[].steps[].request.timeout",
+	"request": "spec.chains[].steps[].request.method", "header": "spec.chains[].steps[].request.headers",
+	"data": "spec.chains[].steps[].request.body",
 }
 
 // check allows one of the two forms, and no flags of the other.

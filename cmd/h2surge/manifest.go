@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,6 +27,19 @@ const stdinName = "-"
 // addFilename adds -f. Commands take the same names as arguments, too.
 func addFilename(flags *pflag.FlagSet, names *[]string) {
 	flags.StringArrayVarP(names, "filename", "f", nil, "`file` or directory with the manifest, YAML or JSON; - is standard input; may be repeated")
+}
+
+// addTargets adds the flags that send the requests of a manifest elsewhere.
+func addTargets(flags *pflag.FlagSet, overrides *[]string, demo *bool) {
+	flags.StringArrayVar(overrides, "target-url", nil, "`[NAME=]URL` of the target NAME, or of all targets, instead of the manifest's; may be repeated")
+	flags.BoolVar(demo, "demo", false, "start h2surge's own target and send the load to it")
+}
+
+// writeWarnings writes one line for each warning.
+func writeWarnings(w io.Writer, warnings []string) {
+	for _, warning := range warnings {
+		fmt.Fprintln(w, "warning: "+oneLine(warning))
+	}
 }
 
 // manifestText is a manifest of one or more files: their content, one after another.

@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/csv"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -110,31 +112,48 @@ func (m *masks) table(c *rv.CSV, name string) error {
 	if !ok {
 		return fmt.Errorf("the Secret %s is not in the manifest", path.Dir(name))
 	}
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\uFEFF"))))
-	var out strings.Builder
-	w := csv.NewWriter(&out)
-	if c.Delimiter != "" {
-		r.Comma, _ = utf8.DecodeRuneInString(c.Delimiter)
-		w.Comma = r.Comma
-	}
-	rows, err := r.ReadAll()
-	if err != nil || len(rows) == 0 {
+	t, err := parseTable(c, content)
+	if err != nil {
 		return fmt.Errorf("the Secret's %s is not a table", path.Base(name)) // err could quote the Secret
 	}
-	columns := c.Columns
-	if len(columns) == 0 {
-		columns = rows[0]
-	}
-	for i, row := range rows {
-		for j := range row {
-			if (i > 0 || len(c.Columns) > 0) && j < len(columns) {
-				row[j] = m.of("secret " + name + " column " + columns[j])
-			}
+	for _, row := range t.rows {
+		for j := range row[:min(len(row), len(t.columns))] {
+			row[j] = m.of("secret " + name + " column " + t.columns[j])
 		}
 	}
-	if err := w.WriteAll(rows); err != nil {
+	var out strings.Builder
+	w := csv.NewWriter(&out)
+	w.Comma = t.delimiter
+	if err := w.WriteAll(slices.Concat(t.names, t.rows)); err != nil {
 		return err
 	}
 	c.Content = rv.Content{Text: out.String()}
 	return nil
+}
+
+// csvTable is a parsed table of a CSV variable.
+type csvTable struct {
+	delimiter rune
+	columns   []string
+	// names is the row of names, if the content has one.
+	names [][]string
+	rows  [][]string
+}
+
+// parseTable parses the content of a CSV variable as runners do.
+func parseTable(c *rv.CSV, content []byte) (t csvTable, err error) {
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\uFEFF"))))
+	if c.Delimiter != "" {
+		r.Comma, _ = utf8.DecodeRuneInString(c.Delimiter)
+	}
+	rows, err := r.ReadAll()
+	switch {
+	case err != nil:
+		return t, err
+	case len(rows) == 0:
+		return t, errors.New("the table has no rows")
+	case len(c.Columns) > 0:
+		return csvTable{delimiter: r.Comma, columns: c.Columns, rows: rows}, nil
+	}
+	return csvTable{delimiter: r.Comma, columns: rows[0], names: rows[:1], rows: rows[1:]}, nil
 }

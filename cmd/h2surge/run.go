@@ -95,8 +95,7 @@ func newRunCommand(parts linked) *cobra.Command {
 	flags.StringVarP(&o.output, "output", "o", outputText, outputUsage)
 	flags.StringVar(&o.outputFile, "output-file", "", "`file` to save the report in, too: HTML if the name ends in .html, text if .txt, YAML if .yaml, otherwise JSON; compressed if .gz follows")
 	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
-	flags.StringArrayVar(&o.source.overrides, "target-url", nil, "`[NAME=]URL` of the target NAME, or of all targets, instead of the manifest's; may be repeated")
-	flags.BoolVar(&o.demo, "demo", false, "start h2surge's own target and send the load to it")
+	addTargets(flags, &o.source.overrides, &o.demo)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the LoadTest as YAML (-o json: as JSON), send nothing")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "do not show progress")
 	o.form.register(flags)
@@ -170,9 +169,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 		return err
 	}
 	if o.dryRun {
-		for _, warning := range j.warnings {
-			fmt.Fprintln(stderr, "warning: "+oneLine(warning))
-		}
+		writeWarnings(stderr, j.warnings)
 		return writeLoadTest(cmd.OutOrStdout(), o.output, j.loadTest)
 	}
 	var file *reportFile
@@ -184,9 +181,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	}
 	share := shard.Whole(j.plan)
 	placed := place(j.plan, &share, j.threads, allowed)
-	for _, warning := range append(j.warnings, placed.warnings...) {
-		fmt.Fprintln(stderr, "warning: "+oneLine(warning))
-	}
+	writeWarnings(stderr, append(j.warnings, placed.warnings...))
 	c, err := o.execute(j, share, placed.cpus, parts, stderr)
 	if usage := (*exitError)(nil); errors.As(err, &usage) {
 		return usage

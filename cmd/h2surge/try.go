@@ -63,8 +63,7 @@ func newTryCommand(parts linked) *cobra.Command {
 	flags.SortFlags = false
 	addFilename(flags, &o.source.files)
 	flags.StringArrayVar(&o.chains, "chain", nil, "run only the load chain with this `name`, and all setup and teardown chains; may be repeated")
-	flags.StringArrayVar(&o.source.overrides, "target-url", nil, "`[NAME=]URL` of the target NAME, or of every target, instead of the manifest's; may be repeated")
-	flags.BoolVar(&o.demo, "demo", false, "start h2surge's own target for this run and point all targets at it")
+	addTargets(flags, &o.source.overrides, &o.demo)
 	flags.StringVarP(&o.output, "output", "o", outputText, "`format`: text, json or yaml")
 	flags.BoolVar(&o.full, "full", false, "show bodies whole")
 	flags.BoolVar(&o.showSecrets, "show-secrets", false, "do not mask secrets")
@@ -98,9 +97,7 @@ func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
 	if err != nil {
 		return err
 	}
-	for _, warning := range j.warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+oneLine(warning))
-	}
+	writeWarnings(cmd.ErrOrStderr(), j.warnings)
 	chains, err := chosen(j.plan, o.chains)
 	if err != nil {
 		return err

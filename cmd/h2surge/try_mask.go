@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/csv"
 	"net/url"
 	"path"
 	"sort"
@@ -48,24 +46,16 @@ func newTryMask(j *job, off bool) *tryMask {
 	return m
 }
 
-// addTable adds the cells of a table without its row of names. What is no table fails when the plan is loaded.
+// addTable adds the cells of a table without its row of names. If the content is not a table, the plan cannot be
+// loaded and nothing is printed.
 func (m *tryMask) addTable(c *rv.CSV, content []byte, name string) {
-	r := csv.NewReader(bytes.NewReader(content))
-	r.FieldsPerRecord = -1
-	if c.Delimiter != "" {
-		r.Comma = []rune(c.Delimiter)[0]
-	}
-	rows, err := r.ReadAll()
-	if err != nil || len(rows) == 0 {
+	t, err := parseTable(c, content)
+	if err != nil {
 		return
 	}
-	columns := c.Columns
-	if len(columns) == 0 {
-		columns, rows = rows[0], rows[1:]
-	}
-	for _, row := range rows {
-		for i, cell := range row[:min(len(row), len(columns))] {
-			m.add(cell, "secret "+name+" column "+columns[i])
+	for _, row := range t.rows {
+		for i, cell := range row[:min(len(row), len(t.columns))] {
+			m.add(cell, "secret "+name+" column "+t.columns[i])
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/target"
 	"github.com/h2surge/h2surge/internal/target/rules"
 )
@@ -217,6 +219,25 @@ func TestTryUsage(t *testing.T) {
 	} {
 		if got := tries(t, "", tc.args...); got.code != 1 || got.errors != tc.want+"\n" || got.out != "" {
 			t.Errorf("%v: exit code %d, %q, want %q", tc.args, got.code, got.errors, tc.want)
+		}
+	}
+}
+
+func TestParseTable(t *testing.T) {
+	for name, tc := range map[string]struct {
+		csv     rv.CSV
+		content string
+		want    csvTable
+	}{
+		"names in the content":         {rv.CSV{}, "\uFEFFid,key\n1,a\n", csvTable{',', []string{"id", "key"}, [][]string{{"id", "key"}}, [][]string{{"1", "a"}}}},
+		"names in the plan":            {rv.CSV{Columns: []string{"id"}}, "\uFEFF1\n2\n", csvTable{',', []string{"id"}, nil, [][]string{{"1"}, {"2"}}}},
+		"a delimiter beyond one octet": {rv.CSV{Delimiter: "\u00a7", Columns: []string{"id", "key"}}, "1\u00a7a\n", csvTable{'\u00a7', []string{"id", "key"}, nil, [][]string{{"1", "a"}}}},
+		"rows of different lengths":    {rv.CSV{}, "id,key\n1\n", csvTable{}},
+		"empty":                        {rv.CSV{}, "", csvTable{}},
+	} {
+		got, err := parseTable(&tc.csv, []byte(tc.content))
+		if (err != nil) != (tc.want.columns == nil) || !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: %+v, %v; want %+v", name, got, err, tc.want)
 		}
 	}
 }

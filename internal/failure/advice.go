@@ -8,11 +8,11 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Advice says what to change about a failure. It names fields of spec.targets[]; who shows it to a user
-// of flags replaces it.
+// Advice says what to change about a failure. It names fields of spec.targets[]; the command line replaces
+// it for a user of flags.
 type Advice string
 
-// All there is of it.
+// All advice.
 const (
 	AdviceHTTP1      Advice = "set protocol: http1 if the server has no HTTP/2"
 	AdviceHTTP2      Advice = "set protocol: Auto if the server speaks HTTP/2 only"
@@ -44,15 +44,23 @@ func advice(kind rv.Cause, err error) Advice {
 	return ""
 }
 
-// Advised is the cause in a sentence, with the advice there is.
-func (c Cause) Advised() string {
+// AdviceFor returns the advice of a cause, or else the advice of its kind; empty: there is none.
+func AdviceFor(c Cause) Advice {
 	switch {
 	case c.Advice != "":
-		return c.String() + "; " + string(c.Advice)
+		return c.Advice
 	case c.Kind == rv.CauseHTTP1:
-		return c.String() + "; " + string(AdviceHTTP1)
+		return AdviceHTTP1
 	case c.Kind == rv.CauseHTTP2:
-		return c.String() + "; " + string(AdviceHTTP2)
+		return AdviceHTTP2
+	}
+	return ""
+}
+
+// Advised returns the cause and its advice in one sentence.
+func (c Cause) Advised() string {
+	if advice := AdviceFor(c); advice != "" {
+		return c.String() + "; " + string(advice)
 	}
 	return c.String()
 }

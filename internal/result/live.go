@@ -17,7 +17,7 @@ type Live struct {
 	State runnerv1alpha1.State
 	// Ready shards have all their connections and are past setup, also when they have begun or ended since.
 	Ready int
-	// Stage is the name of the rate stage in force, "" before the first and after the last one.
+	// Stage is the name of the current rate stage, "" before the first and after the last one.
 	Stage  string
 	WarmUp bool
 	// Suspended: nothing comes due at present.
@@ -26,7 +26,7 @@ type Live struct {
 	Elapsed time.Duration
 	// Progress through the plan, from 0 to 1.
 	Progress float64
-	// Asked is the rate of the stage in force, zero in a closed loop and while Suspended.
+	// Asked is the rate of the current stage, zero in a closed loop and while Suspended.
 	Asked    float64
 	Achieved float64
 	InFlight int64
@@ -41,8 +41,8 @@ type Live struct {
 }
 
 // NewLive compares the latest snapshots with those of about a second ago; previous may lack
-// shards or be empty, then the interval reaches back to the start. Plan.Rates are those in force: whoever
-// changes them gives a plan with the new ones. NewLive reads the total response time only, so it takes
+// shards or be empty, then the interval reaches back to the start. Plan.Rates are the current rates: after a
+// change of the rates, the caller passes a plan with the new ones. NewLive reads the total response time only, so it takes
 // 0.2 ms a shard at most.
 func NewLive(plan *runnerv1alpha1.Plan, previous, current []runnerv1alpha1.Snapshot) (Live, error) {
 	current, before := latest(current), byRunner(previous)
@@ -174,7 +174,7 @@ func liveErrors(c *runnerv1alpha1.Counters) float64 {
 	return ratio(outcomes-c.Succeeded, outcomes)
 }
 
-// setStage finds the stage in force, the last that any shard has begun and not all have ended,
+// setStage finds the current stage, the last that any shard has begun and not all have ended,
 // and how far the plan is through.
 func (l *Live) setStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) {
 	var passed, whole float64

@@ -64,14 +64,7 @@ func (w *Worker) disconnected(c *conn, why failure.Cause) {
 	if why.Detail != "" {
 		detail += ": " + why.Detail
 	}
-	unconnected := failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address, Advice: why.Advice}
-	switch why.Kind {
-	case rv.CauseHTTP1:
-		unconnected.Advice = failure.AdviceHTTP1
-	case rv.CauseHTTP2:
-		unconnected.Advice = failure.AdviceHTTP2
-	}
-	w.targets[c.target].unconnected = unconnected
+	w.targets[c.target].unconnected = failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address, Advice: failure.AdviceFor(why)}
 }
 
 // countEnd counts a lost connection and returns the cause. If the peer has sent GOAWAY, the cause is the code
