@@ -12,11 +12,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-const (
-	maxEncodedBody = 349528 // characters of base64
-	maxScript      = 65536  // characters
-)
-
 // content is a parsed body: text, or else from.
 type content struct {
 	text text
@@ -27,12 +22,7 @@ type content struct {
 func (c *compiler) body(at *field.Path, t *v1alpha1.Request) *content {
 	var bodies []*content
 	if t.Body != "" {
-		path := at.Child("body")
-		body := &content{text: text{path: path}}
-		if c.length(path, t.Body, maxBody) {
-			body.text = c.text(path, t.Body, nil, "")
-		}
-		bodies = append(bodies, body)
+		bodies = append(bodies, &content{text: c.text(at.Child("body"), t.Body, nil, "")})
 	}
 	if t.BodyBase64 != "" {
 		bodies = append(bodies, &content{from: c.encodedBody(at.Child("bodyBase64"), t.BodyBase64)})
@@ -40,21 +30,14 @@ func (c *compiler) body(at *field.Path, t *v1alpha1.Request) *content {
 	if t.BodyFrom != nil {
 		bodies = append(bodies, &content{from: c.bodyFrom(at.Child("bodyFrom"), t.BodyFrom)})
 	}
-	switch len(bodies) {
-	case 0:
+	if len(bodies) == 0 {
 		return nil
-	case 1:
-	default:
-		c.fail(at, "at most one of body, bodyBase64 and bodyFrom is possible")
 	}
 	return bodies[0]
 }
 
 func (c *compiler) encodedBody(path *field.Path, encoded string) *rv.BodyFrom {
 	out := &rv.BodyFrom{Raw: true}
-	if !c.length(path, encoded, maxEncodedBody) {
-		return out
-	}
 	decoded, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		c.fail(path, "must be base64 with padding (RFC 4648 4)")
@@ -64,36 +47,20 @@ func (c *compiler) encodedBody(path *field.Path, encoded string) *rv.BodyFrom {
 }
 
 func (c *compiler) bodyFrom(at *field.Path, in *v1alpha1.BodyFrom) *rv.BodyFrom {
-	name, sources := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
-	if sources != 1 {
-		c.fail(at, "exactly one of configMapKeyRef, secretKeyRef and file is needed")
-	}
-	switch in.Encoding {
-	case v1alpha1.EncodingText, v1alpha1.EncodingBinary, v1alpha1.EncodingBase64:
-	default:
-		c.fail(at.Child("encoding"), "must be Text, Binary or Base64")
-	}
+	name := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
 	return &rv.BodyFrom{Content: rv.Content{File: name, Base64: in.Encoding == v1alpha1.EncodingBase64}, Raw: in.Encoding != v1alpha1.EncodingText}
 }
 
 func (c *compiler) script(at *field.Path, in *v1alpha1.Script) *rv.Script {
 	out := &rv.Script{}
-	sources := 0
 	if in.Lua != "" {
-		sources++
 		path := at.Child("lua")
 		out.Name, out.Content.Text = path.String(), in.Lua
-		if c.length(path, in.Lua, maxScript) {
-			c.lua(path, in.Lua)
-		}
+		c.lua(path, in.Lua)
 	}
 	if in.LuaFrom != nil {
-		sources++
 		path := at.Child("luaFrom")
 		out.Name, out.Content.File = path.String(), c.contentSource(path, in.LuaFrom)
-	}
-	if sources != 1 {
-		c.fail(at, "exactly one of lua and luaFrom is needed")
 	}
 	return out
 }

@@ -1,136 +1,379 @@
 package compile
 
 import (
-	"cmp"
+	"fmt"
+	"math"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Bounds of the API, again. A test in test/integration walks the generated CRD and proves that
-// each of its bounds is refused here too.
-const (
-	maxName       = 50 // pod host names are the LoadTest's name and an index, 63 in all
-	maxURL        = 2048
-	maxHeaderName = 256
-	maxText       = 8192
-	maxBody       = 262144
-	maxListValue  = 1024
-	maxNumber     = 1_000_000_000_000_000_000 // leaves room to add two of them in an int64
-	maxDeadline   = 365 * 24 * 60 * 60        // seconds
-)
+//go:generate go run ../../hack/bounds zz_generated.bounds.go
+
+// apiObject is what the CRD says about a Go type.
+type apiObject struct {
+	choice *choice
+	fields map[string]bounds // by JSON name
+}
+
+// choice is a set of fields of which exactly one must be set, or at most one if it is optional.
+type choice struct {
+	fields   []string
+	optional bool
+}
+
+// bounds are the default and the bounds of a field, or of an item of a list.
+type bounds struct {
+	required  bool
+	byDefault any        // string, int64 or bool; nil: no default
+	number    *[2]int64  // least and greatest value
+	length    [2]int     // least and greatest number of characters, if the greatest is not 0
+	items     [2]int     // least and greatest number of items, if the greatest is not 0
+	duration  *durations // the least and the greatest
+	pattern   string
+	enum      []string
+	set       bool   // the items of the list are different
+	key       string // field that is different in each item of the list
+	each      *bounds
+}
+
+// durations are the least and the greatest duration, and the message about others.
+type durations struct {
+	low, high time.Duration
+	message   string
+}
+
+// patternMessages are the messages about texts that do not match a pattern of the CRD.
+var patternMessages = map[string]string{
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                             "must be lower-case letters, digits and -, beginning and ending with a letter or digit",
+	`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`:                            "must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit",
+	`^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$`:                   "must be letters, digits, - and _, beginning and ending with a letter or digit",
+	`^[A-Za-z_][A-Za-z0-9_]*$`:                                    "must be letters, digits and _, not beginning with a digit",
+	`^[A-Za-z0-9_][A-Za-z0-9_-]*$`:                                "must be letters, digits, _ and -, not beginning with -",
+	`^[-._a-zA-Z][-._a-zA-Z0-9]*$`:                                "must be letters, digits, -, _ and dots, not beginning with a digit",
+	`^(\.?[-_A-Za-z0-9][-._A-Za-z0-9]*)$`:                         "must be letters, digits, -, _ and dots, and not begin with two dots",
+	`^[ -~]+$`:                                                    "must be printable ASCII characters",
+	`^TLS_[A-Z0-9_]+$`:                                            "is not known; allowed: IANA names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+	`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`: "must be a percentile above p0 and at most p100, such as p99.9",
+	`^(metadata\.(name|namespace|uid|(labels|annotations)\['[-./_A-Za-z0-9]+'\])|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?))$`: "must be a field of the pod, such as metadata.name, metadata.labels['KEY'], spec.nodeName or status.podIP",
+}
+
+// patterns are the compiled patterns.
+var patterns sync.Map
+
+func matches(pattern, s string) bool {
+	compiled, ok := patterns.Load(pattern)
+	if !ok {
+		compiled, _ = patterns.LoadOrStore(pattern, regexp.MustCompile(pattern))
+	}
+	return compiled.(*regexp.Regexp).MatchString(s)
+}
+
+// limitsOf returns the bounds of a field of the API.
+func limitsOf(object, name string) bounds { return apiObjects[object].fields[name] }
+
+// allowsZero reports whether the zero value is within the bounds. The zero value of a list is an empty one.
+func (b *bounds) allowsZero() bool {
+	switch {
+	case b.number != nil:
+		return b.number[0] <= 0
+	case b.duration != nil:
+		return b.duration.low <= 0
+	}
+	return b.length[0] == 0 && b.items[0] == 0 && b.pattern == "" && len(b.enum) == 0
+}
+
+// text returns what is wrong with a text, or "".
+func (b *bounds) text(s string) string {
+	n := utf8.RuneCountInString(s)
+	switch {
+	case s == "" && !b.allowsZero():
+		return "must not be empty"
+	case b.length[1] == 1 && n > 1:
+		return "must be one character"
+	case b.length[1] > 0 && n > b.length[1]:
+		return fmt.Sprintf("has %d characters, at most %d are possible", n, b.length[1])
+	case len(b.enum) == 2 && !slices.Contains(b.enum, s):
+		return "must be " + strings.Join(b.enum, " or ")
+	case len(b.enum) > 0 && !slices.Contains(b.enum, s):
+		return "must be one of " + strings.Join(b.enum, ", ")
+	case b.pattern != "" && !matches(b.pattern, s):
+		return patternMessages[b.pattern]
+	}
+	return ""
+}
+
+// integer returns what is wrong with an integer, or "".
+func (b *bounds) integer(n int64) string {
+	switch {
+	case b.number == nil || n >= b.number[0] && n <= b.number[1]:
+		return ""
+	case b.number[1] != math.MaxInt64:
+		return fmt.Sprintf("must be between %d and %d", b.number[0], b.number[1])
+	case b.number[0] == 0:
+		return "must not be negative"
+	}
+	return fmt.Sprintf("must be at least %d", b.number[0])
+}
+
+// count returns what is wrong with the number of items of a list, or "".
+func (b *bounds) count(n int) string {
+	switch low, high := b.items[0], b.items[1]; {
+	case n == 0 && low == 1:
+		return "at least 1 is needed"
+	case n == 0 && low > 1:
+		return fmt.Sprintf("at least %d are needed", low)
+	case n < low:
+		return fmt.Sprintf("has %d entries, at least %d are needed", n, low)
+	case high > 0 && n > high:
+		return fmt.Sprintf("has %d entries, at most %d are possible", n, high)
+	}
+	return ""
+}
+
+// structType is a struct as JSON has it.
+type structType struct {
+	fields map[string]jsonField
+	order  []string // the names of the fields
+	choice *choice
+}
+
+// jsonField is a field of a struct, or of a struct that is inlined in it. bounds is nil if the CRD has none.
+type jsonField struct {
+	index  []int
+	goType reflect.Type
+	bounds *bounds
+}
 
 var (
-	dashName   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
-	columnName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
-	envName    = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
-	identName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	structTypes   sync.Map // of *structType by reflect.Type
+	packageOfAPI  = reflect.TypeFor[v1alpha1.LoadTest]().PkgPath()
+	durationType  = reflect.TypeFor[metav1.Duration]()
+	nameOfPackage = "v1alpha1."
 )
 
-// name checks metadata.name, the second half of "namespace/name".
-func (c *compiler) name(full string) {
-	_, name, found := strings.Cut(full, "/")
-	if !found {
-		name = full
+func structOf(t reflect.Type) *structType {
+	if known, ok := structTypes.Load(t); ok {
+		return known.(*structType)
 	}
-	path := field.NewPath("metadata", "name")
-	if name == "" {
-		c.fail(path, "is required; or set metadata.generateName to the beginning of a name")
+	out := &structType{fields: map[string]jsonField{}, choice: apiObjects[strings.TrimPrefix(t.String(), nameOfPackage)].choice}
+	out.add(t, nil)
+	known, _ := structTypes.LoadOrStore(t, out)
+	return known.(*structType)
+}
+
+// add collects the fields of a struct, those of inlined structs included.
+func (s *structType) add(t reflect.Type, index []int) {
+	limits := apiObjects[strings.TrimPrefix(t.String(), nameOfPackage)].fields
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := append(slices.Clone(index), i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !f.IsExported():
+		case name == "" && (f.Anonymous || strings.Contains(options, "inline")):
+			s.add(f.Type, at)
+		case name != "":
+			next := jsonField{index: at, goType: f.Type}
+			if b, ok := limits[name]; ok {
+				next.bounds = &b
+			}
+			s.fields[name], s.order = next, append(s.order, name)
+		}
+	}
+}
+
+// spot is a place in the spec. It becomes a field.Path only if something is wrong there.
+type spot struct {
+	up    *spot
+	name  string
+	index int // in the list up, if name is ""
+}
+
+func (s *spot) path() *field.Path {
+	switch {
+	case s.up == nil:
+		return field.NewPath(s.name)
+	case s.name == "":
+		return s.up.path().Index(s.index)
+	}
+	return s.up.path().Child(s.name)
+}
+
+// bounds reports each value of the spec that the CRD does not allow. Later checks of such a value report nothing.
+func (c *compiler) bounds() {
+	c.object(&spot{name: "spec"}, reflect.ValueOf(c.spec).Elem())
+}
+
+func (c *compiler) object(at *spot, v reflect.Value) {
+	s := structOf(v.Type())
+	if s.choice != nil {
+		c.choice(at, v, s)
+	}
+	for _, name := range s.order {
+		f := s.fields[name]
+		c.value(&spot{up: at, name: name}, v.FieldByIndex(f.index), f.bounds, false)
+	}
+}
+
+func (c *compiler) choice(at *spot, v reflect.Value, s *structType) {
+	n := 0
+	for _, name := range s.choice.fields {
+		if !v.FieldByIndex(s.fields[name].index).IsZero() {
+			n++
+		}
+	}
+	if n == 1 || n == 0 && s.choice.optional {
 		return
 	}
-	c.dashName(path, name)
+	names, last := strings.Join(s.choice.fields[:len(s.choice.fields)-1], ", "), s.choice.fields[len(s.choice.fields)-1]
+	if s.choice.optional {
+		c.fail(at.path(), "at most one of %s and %s is possible", names, last)
+	} else {
+		c.fail(at.path(), "exactly one of %s and %s is needed", names, last)
+	}
 }
 
-func (c *compiler) dashName(path *field.Path, name string) bool {
-	return c.matchName(path, name, dashName, "lower-case letters, digits and -, beginning and ending with a letter or digit")
-}
+// noBounds are the bounds of a field about which the CRD says nothing.
+var noBounds bounds
 
-func (c *compiler) identName(path *field.Path, name string) bool {
-	return c.matchName(path, name, identName, "letters, digits and _, not beginning with a digit")
-}
-
-func (c *compiler) matchName(path *field.Path, name string, pattern *regexp.Regexp, want string) bool {
+// value checks a value and all that is below it. If it is not set for sure, the zero value of an optional field means that it is not set.
+func (c *compiler) value(at *spot, v reflect.Value, b *bounds, set bool) {
+	if v.Kind() == reflect.Pointer {
+		if !v.IsNil() {
+			c.value(at, v.Elem(), b, true)
+		}
+		return
+	}
+	if b == nil {
+		b = &noBounds
+	}
+	if !set && !b.required && v.IsZero() {
+		return
+	}
 	switch {
-	case name == "":
-		c.fail(path, "is needed")
-	case utf8.RuneCountInString(name) > maxName:
-		c.fail(path, "must have at most %d characters", maxName)
-	case !pattern.MatchString(name):
-		c.fail(path, "must be %s", want)
-	default:
-		return true
+	case v.Type() == durationType:
+		if d := time.Duration(v.Field(0).Int()); b.duration != nil && (d < b.duration.low || d > b.duration.high) {
+			c.outOfBounds(at, b.duration.message)
+		}
+	case v.Kind() == reflect.String && v.String() == "" && !set && !b.allowsZero():
+		c.outOfBounds(at, "is needed")
+	case v.Kind() == reflect.String:
+		c.outOfBounds(at, b.text(v.String()))
+	case v.CanInt():
+		c.outOfBounds(at, b.integer(v.Int()))
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
+		c.list(at, v, b)
+	case v.Kind() == reflect.Struct && (v.Type().PkgPath() == packageOfAPI || structOf(v.Type()).bounded()):
+		c.object(at, v)
+	}
+}
+
+// bounded reports whether the CRD has bounds for a field of the struct.
+func (s *structType) bounded() bool {
+	for _, f := range s.fields {
+		if f.bounds != nil {
+			return true
+		}
 	}
 	return false
 }
 
-// unique remembers name's index, or reports that it is taken.
-func (c *compiler) unique(path *field.Path, index map[string]int, name string, i int) {
-	if name == "" {
-		return // reported already
+func (c *compiler) list(at *spot, v reflect.Value, b *bounds) {
+	if problem := b.count(v.Len()); problem != "" {
+		c.fail(at.path(), "%s", problem)
 	}
-	if first, taken := index[name]; taken {
-		c.fail(path, "%q is the name of entry %d too", name, first)
+	first := map[string]int{}
+	for i := range v.Len() {
+		item := &spot{up: at, index: i}
+		c.value(item, v.Index(i), b.each, true)
+		switch {
+		case b.set:
+			c.different(item, first, asText(v.Index(i)), i)
+		case b.key != "":
+			key := v.Index(i).FieldByIndex(structOf(v.Type().Elem()).fields[b.key].index)
+			c.different(&spot{up: item, name: b.key}, first, key.String(), i)
+		}
+	}
+}
+
+// asText returns the text of a string or of an int-or-string.
+func asText(v reflect.Value) string {
+	if s, ok := v.Addr().Interface().(fmt.Stringer); ok {
+		return s.String()
+	}
+	return v.String()
+}
+
+// different reports a value that an earlier item has. first has the indices of the items.
+func (c *compiler) different(at *spot, first map[string]int, value string, i int) {
+	if value == "" {
 		return
 	}
-	index[name] = i
-}
-
-func between[T cmp.Ordered](c *compiler, path *field.Path, value, low, high T) bool {
-	if value < low || value > high {
-		c.fail(path, "must be between %v and %v", low, high)
-		return false
+	if k, taken := first[value]; taken {
+		c.fail(at.path(), "%q is the name of entry %d too", value, k)
+		return
 	}
-	return true
+	first[value] = i
 }
 
-func (c *compiler) items(path *field.Path, n, low, high int) {
-	switch {
-	case n == 0 && low > 0:
-		c.fail(path, "at least %d is needed", low)
-	case n > high:
-		c.fail(path, "has %d entries, at most %d are possible", n, high)
+// outOfBounds reports a value, unless the problem is "".
+func (c *compiler) outOfBounds(at *spot, problem string) {
+	if problem == "" {
+		return
 	}
+	path := at.path()
+	c.fail(path, "%s", problem)
+	c.reported[path.String()] = true
 }
 
-func (c *compiler) length(path *field.Path, value string, high int) bool {
-	if n := utf8.RuneCountInString(value); n > high {
-		c.fail(path, "has %d characters, at most %d are possible", n, high)
-		return false
+// wrong reports whether a value at or below a path is out of bounds.
+func (c *compiler) wrong(path *field.Path) bool {
+	for reported := range c.reported {
+		if begins(reported, path.String()) > 0 {
+			return true
+		}
 	}
-	return true
+	return false
 }
 
-// orNil makes an empty list what a list is that is not there, as a plan that was written and read
-// again has it.
-func orNil[T any](list []T) []T {
-	if len(list) == 0 {
-		return nil
+// setDefaults fills each field that is not set and for which the CRD has a default.
+func setDefaults(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			setDefaults(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			setDefaults(v.Index(i))
+		}
+	case reflect.Struct:
+		if v.Type().PkgPath() != packageOfAPI {
+			return
+		}
+		s := structOf(v.Type())
+		for _, name := range s.order {
+			f := s.fields[name]
+			field := v.FieldByIndex(f.index)
+			if f.bounds == nil || f.bounds.byDefault == nil || !field.IsZero() {
+				setDefaults(field)
+				continue
+			}
+			if field.Kind() == reflect.Pointer {
+				field.Set(reflect.New(field.Type().Elem()))
+				field = field.Elem()
+			}
+			field.Set(reflect.ValueOf(f.bounds.byDefault).Convert(field.Type()))
+		}
 	}
-	return list
-}
-
-// span bounds a duration. The text is the one of the API's rule.
-type span struct {
-	low, high time.Duration
-	text      string
-}
-
-var (
-	timeoutSpan = span{1, time.Hour, "must be greater than 0 and at most 1h"} // the histograms end there
-	stageSpan   = span{1, 30 * 24 * time.Hour, "must be greater than 0 and at most 720h"}
-	startSpan   = span{time.Second, 24 * time.Hour, "must be from 1s to 24h"}
-	periodSpan  = span{time.Second, 24 * time.Hour, "must be at least 1s and at most 24h"}
-	pingSpan    = span{100 * time.Millisecond, time.Hour, "must be at least 100ms and at most 1h"}
-)
-
-// duration checks a duration and returns it.
-func (c *compiler) duration(path *field.Path, d *metav1.Duration, within span) time.Duration {
-	if d.Duration < within.low || d.Duration > within.high {
-		c.fail(path, "%s", within.text)
-	}
-	return d.Duration
 }

@@ -9,11 +9,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-const (
-	maxCaptures = 16
-	maxDefault  = 1024
-)
-
 // capture is a parsed capture. The slot it fills differs from chain to chain.
 type capture struct {
 	path *field.Path
@@ -23,13 +18,9 @@ type capture struct {
 }
 
 func (c *compiler) captures(path *field.Path, captures []v1alpha1.Capture) []*capture {
-	c.items(path, len(captures), 0, maxCaptures)
-	index := map[string]int{}
 	var out []*capture
 	for i := range captures {
 		at, in := path.Index(i), &captures[i]
-		c.identName(at.Child("name"), in.Name)
-		c.unique(at.Child("name"), index, in.Name, i)
 		if _, taken := c.variableIndex[in.Name]; taken {
 			c.fail(at.Child("name"), "%q is the name of a variable too", in.Name)
 		}
@@ -39,15 +30,11 @@ func (c *compiler) captures(path *field.Path, captures []v1alpha1.Capture) []*ca
 }
 
 func (c *compiler) capture(at *field.Path, in *v1alpha1.Capture) rv.Capture {
-	if in.Default != nil {
-		c.length(at.Child("default"), *in.Default, maxDefault)
-		if in.Optional {
-			c.fail(at, "at most one of default and optional is possible")
-		}
+	if in.Default != nil && in.Optional {
+		c.fail(at, "at most one of default and optional is possible")
 	}
 	kinds := c.sourceKinds(at, &in.ValueSource)
 	if len(kinds) != 1 {
-		c.fail(at, "exactly one of header, status, body, jsonPointer, xpath and request is needed")
 		return rv.Capture{}
 	}
 	source := c.part(at, &in.ValueSource, kinds[0])
@@ -100,14 +87,13 @@ func (c *compiler) requestSource(at *field.Path, in *v1alpha1.RequestSource) rv.
 		out = append(out, rv.Source{Kind: rv.SourceRequestJSONPointer, Pointer: c.pointer(at.Child("jsonPointer"), *in.JSONPointer)})
 	}
 	if len(out) != 1 {
-		c.fail(at, "exactly one of method, path, header, body and jsonPointer is needed")
 		return rv.Source{}
 	}
 	return out[0]
 }
 
 func (c *compiler) fieldName(at *field.Path, name string) string {
-	if c.length(at, name, maxHeaderName) && !isToken(name) {
+	if !isToken(name) {
 		c.fail(at, "must be a token: letters, digits and !#$%%&'*+-.^_`|~ (RFC 9110 5.6.2)")
 	}
 	return strings.ToLower(name)
@@ -115,9 +101,6 @@ func (c *compiler) fieldName(at *field.Path, name string) string {
 
 // part adds what regex and group say to a source.
 func (c *compiler) part(at *field.Path, in *v1alpha1.ValueSource, source rv.Source) rv.Source {
-	if in.Group != nil {
-		between(c, at.Child("group"), *in.Group, 0, 99)
-	}
 	if in.Regex == "" {
 		if in.Group != nil {
 			c.fail(at.Child("group"), "goes with regex")

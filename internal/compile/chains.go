@@ -12,30 +12,14 @@ import (
 	"github.com/h2surge/h2surge/internal/plan"
 )
 
-const (
-	maxChains      = 32
-	maxChainSteps  = 64
-	maxChainWeight = 10_000
-	maxInFlight    = 10_000_000
-)
-
-var (
-	specPath  = field.NewPath("spec")
-	delaySpan = span{0, 24 * time.Hour, "must be at most 24h, and not negative"}
-	pauseSpan = span{0, time.Hour, "must be at most 1h, and not negative"}
-)
+var specPath = field.NewPath("spec")
 
 func (c *compiler) chains() {
 	path := specPath.Child("chains")
-	c.items(path, len(c.spec.Chains), 1, maxChains)
-	index := map[string]int{}
 	flat := make([][]flatStep, len(c.spec.Chains))
 	steps := 0
 	for i := range c.spec.Chains {
 		chain, at := &c.spec.Chains[i], path.Index(i)
-		c.dashName(at.Child("name"), chain.Name)
-		c.unique(at.Child("name"), index, chain.Name, i)
-		c.items(at.Child("steps"), len(chain.Steps), 1, maxChainSteps)
 		c.plan.Chains = append(c.plan.Chains, c.chain(at, chain))
 		flat[i] = c.flatten(at.Child("steps"), chain)
 		steps += len(flat[i])
@@ -81,13 +65,10 @@ func (c *compiler) phases(path *field.Path) {
 // chain is all of a chain but its steps.
 func (c *compiler) chain(at *field.Path, in *v1alpha1.Chain) rv.Chain {
 	out := rv.Chain{Name: in.Name, Weight: int(in.Weight), Cookies: in.Cookies}
-	between(c, at.Child("weight"), in.Weight, 1, maxChainWeight)
 	if _, ok := c.targetIndex[in.Target]; !ok {
 		c.missing(at.Child("target"), "target", in.Target)
 	}
-	switch in.Phase {
-	case v1alpha1.PhaseLoad:
-	case v1alpha1.PhaseSetup, v1alpha1.PhaseTeardown:
+	if in.Phase == v1alpha1.PhaseSetup || in.Phase == v1alpha1.PhaseTeardown {
 		out.Phase = rv.PhaseSetup
 		if in.Phase == v1alpha1.PhaseTeardown {
 			out.Phase = rv.PhaseTeardown
@@ -99,11 +80,9 @@ func (c *compiler) chain(at *field.Path, in *v1alpha1.Chain) rv.Chain {
 			c.warn(at.Child("weight"), "has no effect on a %s chain, which runs once", in.Phase)
 		}
 		return out
-	default:
-		c.fail(at.Child("phase"), "must be one of Load, Setup, Teardown")
 	}
 	if in.StartDelay != nil {
-		out.Delay = c.duration(at.Child("startDelay"), in.StartDelay, delaySpan)
+		out.Delay = in.StartDelay.Duration
 	}
 	if in.MaxInFlight != nil {
 		out.MaxInFlight = c.inFlight(at.Child("maxInFlight"), int(*in.MaxInFlight))
@@ -114,7 +93,6 @@ func (c *compiler) chain(at *field.Path, in *v1alpha1.Chain) rv.Chain {
 func (c *compiler) inFlight(at *field.Path, n int) int {
 	workers := c.plan.Shards * max(c.plan.CPUsPerShard, 1)
 	switch {
-	case !between(c, at, n, 1, maxInFlight):
 	case n < c.plan.Shards:
 		c.fail(at, "must be at least runner.shards, one for each shard")
 	case n < workers:
@@ -205,17 +183,11 @@ func (c *compiler) together(s *scope, flat []flatStep, out *rv.Chain) {
 }
 
 func (c *compiler) missing(path *field.Path, what, name string) {
-	if name == "" {
-		c.fail(path, "is needed")
-		return
+	names := c.targetIndex
+	if what == "template" {
+		names = c.templateIndex
 	}
-	if c.length(path, name, maxName) {
-		names := c.targetIndex
-		if what == "template" {
-			names = c.templateIndex
-		}
-		c.fail(path, "there is no %s %q%s", what, name, didYouMean(name, slices.Sorted(maps.Keys(names))))
-	}
+	c.fail(path, "there is no %s %q%s", what, name, didYouMean(name, slices.Sorted(maps.Keys(names))))
 }
 
 // drainSlack lets the last requests time out before the run ends. A worker sends what is due at the end of

@@ -78,7 +78,7 @@ func TestErrorsOfChains(t *testing.T) {
 			[]string{chain + ".maxInFlight: must be between 1 and 10000000"}},
 		{"fewer in flight than shards", func(s *spec) { s.Chains[0].MaxInFlight, s.Runner.Shards = ptr.To[int32](3), 4 },
 			[]string{chain + ".maxInFlight: must be at least runner.shards, one for each shard"}},
-		{"unknown weightBy", func(s *spec) { s.WeightBy = "bytes" }, []string{"spec.weightBy: must be chains or requests"}},
+		{"unknown weightBy", func(s *spec) { s.WeightBy = "bytes" }, []string{"spec.weightBy: must be Chains or Requests"}},
 		{"unknown target of a step", step(1, func(s *v1alpha1.Step) { s.Target = "elsewhere" }),
 			[]string{steps + `.target: there is no target "elsewhere"`}},
 		{"template and parallel", step(1, func(s *v1alpha1.Step) {

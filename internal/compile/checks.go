@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"regexp"
 	"strconv"
 	"time"
 
@@ -10,13 +9,6 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
-
-const (
-	maxStatus = 32
-	maxChecks = 16
-)
-
-var checkName = regexp.MustCompile(`^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$`)
 
 // expectation is a parsed expect. The placeholders of its checks are resolved for each chain.
 type expectation struct {
@@ -31,26 +23,19 @@ type check struct {
 }
 
 func (c *compiler) expect(at *field.Path, in *v1alpha1.Expect) (out expectation) {
-	path := at.Child("status")
-	c.items(path, len(in.Status), 0, maxStatus)
-	index := map[string]int{}
 	for i := range in.Status {
-		at := path.Index(i)
 		r, ok := statusRange(in.Status[i].String())
 		if !ok {
-			c.fail(at, "must be a status code from 100 to 599, or a class such as 2xx")
+			c.fail(at.Child("status").Index(i), "must be a status code from 100 to 599, or a class such as 2xx")
 			continue
 		}
-		c.unique(at, index, in.Status[i].String(), i)
 		out.status = append(out.status, r)
 	}
-	path = at.Child("checks")
-	c.items(path, len(in.Checks), 0, maxChecks)
-	index = map[string]int{}
 	for i := range in.Checks {
-		at, in := path.Index(i), &in.Checks[i]
-		c.checkName(at.Child("name"), in.Name)
-		c.unique(at.Child("name"), index, in.Name, i)
+		at, in := at.Child("checks").Index(i), &in.Checks[i]
+		if name := in.Name; name == rv.CheckStatus || name == rv.CheckScript || name == rv.CheckBody {
+			c.fail(at.Child("name"), "%q is reserved; the results of what h2surge itself checks are named %s, %s and %s", name, rv.CheckStatus, rv.CheckScript, rv.CheckBody)
+		}
 		out.checks = append(out.checks, c.check(at, in))
 	}
 	return out
@@ -70,14 +55,6 @@ func statusRange(s string) (r rv.StatusRange, ok bool) {
 	return rv.StatusRange{From: int(code), To: int(code)}, err == nil
 }
 
-func (c *compiler) checkName(at *field.Path, name string) {
-	switch {
-	case !c.matchName(at, name, checkName, "letters, digits, - and _, beginning and ending with a letter or digit"):
-	case name == rv.CheckStatus || name == rv.CheckScript || name == rv.CheckBody:
-		c.fail(at, "%q is taken: %s, %s and %s are the names of what is checked without a check", name, rv.CheckStatus, rv.CheckScript, rv.CheckBody)
-	}
-}
-
 func (c *compiler) check(at *field.Path, in *v1alpha1.Check) check {
 	out := check{plan: rv.Check{Name: in.Name}}
 	kinds := c.sourceKinds(at, &in.ValueSource)
@@ -93,7 +70,6 @@ func (c *compiler) check(at *field.Path, in *v1alpha1.Check) check {
 		out.plan.Schema = c.jsonSchema(at.Child("jsonSchema"), in.JSONSchema)
 	}
 	if looksAt != 1 {
-		c.fail(at, "exactly one of header, status, body, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed")
 		return out
 	}
 	if in.JSONSchema != nil {

@@ -79,7 +79,7 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"group without regex", source(v1alpha1.ValueSource{Header: "a", Group: ptr.To[int32](1)}), []string{capture + ".group: goes with regex"}},
 		{"group beyond", source(v1alpha1.ValueSource{Header: "a", Regex: "(a)|(b)", Group: ptr.To[int32](3)}), []string{capture + ".group: is beyond the 2 groups of regex"}},
 		{"group of a thousand", source(v1alpha1.ValueSource{Header: "a", Regex: "a", Group: ptr.To[int32](1000)}),
-			[]string{capture + ".group: must be between 0 and 99", capture + ".group: is beyond the 0 groups of regex"}},
+			[]string{capture + ".group: must be between 0 and 99"}},
 		{"default and optional", func(t *v1alpha1.Template) {
 			t.Capture = []v1alpha1.Capture{{Name: "x", ValueSource: builder.Header("a"), Default: ptr.To("a"), Optional: true}}
 		}, []string{capture + ": at most one of default and optional is possible"}},
@@ -88,7 +88,7 @@ func TestErrorsOfChecks(t *testing.T) {
 		}, []string{capture + ".default: has 1025 characters, at most 1024 are possible"}},
 
 		{"name that is taken", check(v1alpha1.Check{Name: "status", ValueSource: builder.Header("a"), Comparison: there}),
-			[]string{expected + `.name: "status" is taken: status, script and maxBodyBytes are the names of what is checked without a check`}},
+			[]string{expected + `.name: "status" is reserved; the results of what h2surge itself checks are named status, script and maxBodyBytes`}},
 		{"name with a dot", check(v1alpha1.Check{Name: "a.b", ValueSource: builder.Header("a"), Comparison: there}),
 			[]string{expected + ".name: must be letters, digits, - and _, beginning and ending with a letter or digit"}},
 		{"name twice", func(t *v1alpha1.Template) {

@@ -3,7 +3,9 @@ package compile
 import (
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -15,11 +17,18 @@ import (
 // start, the drain's last turn and a busy machine. A runner nobody can reach stops after it.
 const deadlineSlack = time.Minute
 
+const (
+	// maxName leaves space for an index in the host names of pods, which have at most 63 characters.
+	maxName = 50
+	// dashName is the pattern of names of LoadTests, targets, templates, chains and steps.
+	dashName = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+)
+
 // Compile turns a spec into the plan of the LoadTest called name ("namespace/name"). The plan is
 // nil when there is an error; all errors are returned at once. Warnings are sentences about what
 // is odd but possible, each beginning with the field's path. The spec is not changed.
 func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
-	c := &compiler{spec: withDefaults(spec), seen: map[string]bool{}}
+	c := &compiler{spec: withDefaults(spec), seen: map[string]bool{}, reported: map[string]bool{}}
 	c.plan = &runnerv1alpha1.Plan{
 		APIVersion: runnerv1alpha1.APIVersion,
 		Kind:       runnerv1alpha1.PlanKind,
@@ -30,6 +39,7 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 		c.plan.Seed = uint64(*spec.Seed)
 	}
 	c.name(name)
+	c.bounds()
 	c.runner()
 	c.variables()
 	c.targets()
@@ -53,6 +63,7 @@ type compiler struct {
 
 	errs     field.ErrorList
 	seen     map[string]bool // lines reported so far: a template used twice is wrong once
+	reported map[string]bool // paths of values that the CRD does not allow
 	warnings []string
 
 	targetIndex   map[string]int
@@ -71,7 +82,46 @@ type compiler struct {
 // fail reports a mistake. The detail must not quote values that could be secret: names and
 // numbers are fine, URLs, header values and bodies are not.
 func (c *compiler) fail(path *field.Path, format string, args ...any) {
-	c.report(field.ErrorList{field.Invalid(path, field.OmitValueType{}, fmt.Sprintf(format, args...))})
+	if !c.reported[path.String()] {
+		c.report(field.ErrorList{field.Invalid(path, field.OmitValueType{}, fmt.Sprintf(format, args...))})
+	}
+}
+
+// name checks metadata.name, the second half of "namespace/name". The CRD has rules in CEL for it.
+func (c *compiler) name(full string) {
+	_, name, found := strings.Cut(full, "/")
+	if !found {
+		name = full
+	}
+	path := field.NewPath("metadata", "name")
+	switch {
+	case name == "":
+		c.fail(path, "is required; or set metadata.generateName to the beginning of a name")
+	case utf8.RuneCountInString(name) > maxName:
+		c.fail(path, "must have at most %d characters", maxName)
+	case !matches(dashName, name):
+		c.fail(path, "%s", patternMessages[dashName])
+	}
+}
+
+// unique stores the index of a name, or reports that an earlier entry has the name.
+func (c *compiler) unique(path *field.Path, index map[string]int, name string, i int) {
+	if name == "" {
+		return // reported already
+	}
+	if first, taken := index[name]; taken {
+		c.fail(path, "%q is the name of entry %d too", name, first)
+		return
+	}
+	index[name] = i
+}
+
+// orNil returns nil for an empty list, as in a plan that was written and read again.
+func orNil[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }
 
 func (c *compiler) report(errs field.ErrorList) {

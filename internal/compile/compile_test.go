@@ -207,11 +207,12 @@ func TestErrors(t *testing.T) {
 			s.Rates[0].Duration = &metav1.Duration{}
 			s.Thresholds = []v1alpha1.Threshold{{Name: "a", Metric: "bad"}}
 		}, []string{
+			"spec.rates[0].duration: must be greater than 0 and at most 720h",
+			"spec.thresholds[0]: exactly one of max and min is needed",
+			"spec.thresholds[0].metric: must be one of ResponseTime, ServiceTime, TimeToFirstByte, ErrorRate, Rate",
 			"spec.targets[0].url: must begin with http:// or https://",
 			`spec.templates[0].body: variable "x" is not defined`,
 			`spec.chains[0].target: there is no target "nobody"`,
-			"spec.rates[0].duration: must be greater than 0 and at most 720h",
-			"spec.thresholds[0].metric: must be one of ResponseTime, ServiceTime, TimeToFirstByte, ErrorRate, Rate",
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

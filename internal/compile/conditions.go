@@ -10,13 +10,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-const (
-	maxConditions     = 8
-	maxConditionValue = 1024
-	maxCompared       = 4096
-	maxNumberText     = 256
-)
-
 // numberPattern is what lessThan and greaterThan compare with: a decimal number, as JSON has them.
 var numberPattern = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,9})?$`)
 
@@ -33,17 +26,10 @@ type condition struct {
 }
 
 func (c *compiler) conditions(path *field.Path, in []v1alpha1.Condition) (out []condition) {
-	c.items(path, len(in), 0, maxConditions)
 	for i := range in {
 		at := path.Index(i)
-		value := at.Child("value")
-		if in[i].Value == "" {
-			c.fail(value, "is needed")
-		}
 		next := condition{match: c.comparison(at, &in[i].Comparison, "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed")}
-		if c.length(value, in[i].Value, maxConditionValue) {
-			next.value = c.text(value, in[i].Value, nil, "")
-		}
+		next.value = c.text(at.Child("value"), in[i].Value, nil, "")
 		if in[i].Equals != nil && *in[i].Equals == "" {
 			c.warn(at.Child("equals"), "never holds, because an empty text counts as no value; exists: false holds then")
 		}
@@ -79,7 +65,7 @@ func (c *compiler) comparison(at *field.Path, in *v1alpha1.Comparison, exactlyOn
 		{rv.MatchContains, in.Contains},
 	} {
 		if t.value != nil {
-			out.plan.Op, out.want = t.op, c.compared(at.Child(string(t.op)), *t.value, maxCompared)
+			out.plan.Op, out.want = t.op, c.text(at.Child(string(t.op)), *t.value, nil, "")
 		}
 	}
 	if in.LessThan != "" {
@@ -104,16 +90,9 @@ func (c *compiler) comparison(at *field.Path, in *v1alpha1.Comparison, exactlyOn
 	return out
 }
 
-func (c *compiler) compared(at *field.Path, value string, high int) text {
-	if !c.length(at, value, high) {
-		return text{}
-	}
-	return c.text(at, value, nil, "")
-}
-
 // number is a text that is a decimal number, as far as it has no holes.
 func (c *compiler) number(at *field.Path, value string) text {
-	out := c.compared(at, value, maxNumberText)
+	out := c.text(at, value, nil, "")
 	if literal, constant := out.constant(); constant && !numberPattern.MatchString(literal) {
 		c.fail(at, "must be a decimal number such as 10.5")
 	}

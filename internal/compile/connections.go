@@ -12,20 +12,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Bounds of what a peer is told, in octets.
-const (
-	// maxTable is ours: a table is memory that the peer fills, once for each connection.
-	maxTable = 16 << 20
-	// maxWindow and minConnectionWindow are those of RFC 9113 6.9.1 and 6.9.2.
-	maxWindow           = 1<<31 - 1
-	minConnectionWindow = 65535
-	// minFrame and maxFrame are those of RFC 9113 6.5.2.
-	minFrame = 16384
-	maxFrame = 1<<24 - 1
-)
-
-// http2 fills out.HTTP2; what is not given is left to the engine, whose default may then get
-// better without the plan.
+// http2 fills out.HTTP2. The engine has defaults for the fields that are not set.
 func (c *compiler) http2(at *field.Path, h *v1alpha1.HTTP2, out *runnerv1alpha1.Target) {
 	if h == nil {
 		return
@@ -34,29 +21,29 @@ func (c *compiler) http2(at *field.Path, h *v1alpha1.HTTP2, out *runnerv1alpha1.
 		c.fail(at, "http2 is not allowed when the target uses only HTTP/1.1")
 	}
 	out.HTTP2 = runnerv1alpha1.HTTP2{
-		HeaderTableSize:  c.octets(at.Child("headerTableSize"), h.HeaderTableSize, 0, maxTable),
-		EncoderTableSize: c.octets(at.Child("encoderTableSize"), h.EncoderTableSize, 0, maxTable),
-		StreamWindow:     c.octets(at.Child("streamWindow"), h.StreamWindow, 1, maxWindow),
-		ConnectionWindow: c.octets(at.Child("connectionWindow"), h.ConnectionWindow, minConnectionWindow, maxWindow),
-		MaxFrameSize:     c.octets(at.Child("maxFrameSize"), h.MaxFrameSize, minFrame, maxFrame),
-		PingInterval:     c.optional(at.Child("pingInterval"), h.PingInterval, pingSpan),
+		HeaderTableSize:  octets(h.HeaderTableSize),
+		EncoderTableSize: octets(h.EncoderTableSize),
+		StreamWindow:     octets(h.StreamWindow),
+		ConnectionWindow: octets(h.ConnectionWindow),
+		MaxFrameSize:     octets(h.MaxFrameSize),
+		PingInterval:     optional(h.PingInterval),
 	}
 }
 
-func (c *compiler) octets(path *field.Path, given *int32, low, high int32) *uint32 {
-	if given == nil || !between(c, path, *given, low, high) {
+func octets(given *int32) *uint32 {
+	if given == nil {
 		return nil
 	}
 	n := uint32(*given)
 	return &n
 }
 
-// optional is a duration that has no default: zero when it is not given.
-func (c *compiler) optional(path *field.Path, d *metav1.Duration, within span) time.Duration {
+// optional returns a duration that has no default; 0: it is not set.
+func optional(d *metav1.Duration) time.Duration {
 	if d == nil {
 		return 0
 	}
-	return c.duration(path, d, within)
+	return d.Duration
 }
 
 func (c *compiler) http1(at *field.Path, h *v1alpha1.HTTP1, out *runnerv1alpha1.Target) {
@@ -66,7 +53,6 @@ func (c *compiler) http1(at *field.Path, h *v1alpha1.HTTP1, out *runnerv1alpha1.
 	if p := out.Protocol; p == runnerv1alpha1.ProtocolH2 || p == runnerv1alpha1.ProtocolH2C {
 		c.fail(at, "http1 is not allowed when the target uses only HTTP/2")
 	}
-	between(c, at.Child("pipeline"), h.Pipeline, 1, 64)
 	if h.Pipeline > 1 {
 		out.HTTP1.Pipeline = int(h.Pipeline)
 	}
@@ -88,15 +74,13 @@ func (c *compiler) connecting(at *field.Path, t *v1alpha1.Target, out *runnerv1a
 		return
 	}
 	to := &out.Connecting
-	to.OnDemand = c.OnDemand(at, g)
+	to.OnDemand = c.onDemand(at, g)
 	if g.Ramp != nil {
-		if ramp := at.Child("ramp"); between(c, ramp.Child("connections"), g.Ramp.Connections, 1, 1_000_000) {
-			to.RampCount, to.RampPeriod = int(g.Ramp.Connections), c.duration(ramp.Child("period"), g.Ramp.Period, timeoutSpan)
-		}
+		to.RampCount, to.RampPeriod = int(g.Ramp.Connections), g.Ramp.Period.Duration
 	}
-	to.MaxAge = c.optional(at.Child("maxAge"), g.MaxAge, stageSpan)
-	to.InactivityTimeout = c.optional(at.Child("inactivityTimeout"), g.InactivityTimeout, timeoutSpan)
-	if g.MaxRequests != nil && between(c, at.Child("maxRequests"), *g.MaxRequests, 1, 1_000_000_000_000) {
+	to.MaxAge = optional(g.MaxAge)
+	to.InactivityTimeout = optional(g.InactivityTimeout)
+	if g.MaxRequests != nil {
 		to.MaxRequests = *g.MaxRequests
 		if out.HTTP1.NoKeepAlive && out.Protocol == runnerv1alpha1.ProtocolHTTP1 && to.MaxRequests > 1 {
 			c.fail(at.Child("maxRequests"), "must be 1 or unset with http1.keepAlive false: a connection carries one request")
@@ -106,13 +90,10 @@ func (c *compiler) connecting(at *field.Path, t *v1alpha1.Target, out *runnerv1a
 	c.failover(at, g, to)
 }
 
-func (c *compiler) OnDemand(at *field.Path, g *v1alpha1.Connecting) bool {
-	switch g.Open {
-	case "", v1alpha1.OpenAtStart:
+// onDemand reports whether requests determine when connections are opened.
+func (c *compiler) onDemand(at *field.Path, g *v1alpha1.Connecting) bool {
+	if g.Open != v1alpha1.OpenOnDemand {
 		return false
-	case v1alpha1.OpenOnDemand:
-	default:
-		c.fail(at.Child("open"), "must be AtStart or OnDemand")
 	}
 	if g.Ramp != nil {
 		c.fail(at, "ramp is not allowed with open OnDemand: requests determine when the runner opens connections")
@@ -127,16 +108,15 @@ func (c *compiler) failover(at *field.Path, g *v1alpha1.Connecting, to *runnerv1
 	if g.FailbackInterval == nil {
 		return
 	}
-	to.FailbackInterval = c.duration(at.Child("failbackInterval"), g.FailbackInterval, timeoutSpan)
+	to.FailbackInterval = g.FailbackInterval.Duration
 	if to.NoFailover {
 		c.fail(at, "failbackInterval needs failover: without failover a connection stays on its own url")
 	}
 }
 
-// localAddresses accepts what isIP of the API's rule does: no zones, and no IPv4 in the clothes of
-// IPv6.
+// localAddresses accepts the addresses that the API's rule accepts: isIP accepts neither zones nor IPv4-mapped
+// IPv6 addresses.
 func (c *compiler) localAddresses(path *field.Path, addresses []string, connectTo string) []string {
-	c.items(path, len(addresses), 0, 256)
 	if len(addresses) > 0 && strings.HasPrefix(connectTo, "unix:") {
 		c.fail(path, "is not allowed with a unix socket in connectTo")
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,9 +20,6 @@ import (
 // files and holds no secret. In a pod the kubelet puts them there; the command line, which has no
 // kubelet, puts them into a directory of its own.
 const FilesDir = "/etc/h2surge/files"
-
-// maxPath is PATH_MAX of Linux.
-const maxPath = 4096
 
 // Kind is the kind of an object that files come from.
 type Kind string
@@ -177,85 +173,49 @@ func itemPath(kind Kind, name, key string) string {
 
 // authority is the file of the certificates to trust.
 func (c *compiler) authority(at *field.Path, ca *v1alpha1.CertificateAuthority) string {
-	sources := 0
-	out := ""
-	if ca.ConfigMapKeyRef != nil {
-		sources++
-		out = c.selected(at.Child("configMapKeyRef"), ConfigMap, ca.ConfigMapKeyRef)
+	switch {
+	case ca.ConfigMapKeyRef != nil:
+		return mounted(ConfigMap, ca.ConfigMapKeyRef.Name, keyOf(ca.ConfigMapKeyRef))
+	case ca.SecretKeyRef != nil:
+		return mounted(Secret, ca.SecretKeyRef.Name, keyOf(ca.SecretKeyRef))
 	}
-	if ca.SecretKeyRef != nil {
-		sources++
-		out = c.selected(at.Child("secretKeyRef"), Secret, ca.SecretKeyRef)
-	}
-	if ca.File != "" {
-		sources++
-		out = c.file(at.Child("file"), ca.File)
-	}
-	if sources != 1 {
-		c.fail(at, "exactly one of configMapKeyRef, secretKeyRef and file is needed")
-	}
-	return out
+	return c.file(at.Child("file"), ca.File)
 }
 
 func (c *compiler) clientCertificate(at *field.Path, own *v1alpha1.ClientCertificate) (certificate, key string) {
-	if (own.SecretRef != nil) == (own.Files != nil) {
-		c.fail(at, "exactly one of secretRef and files is needed")
-		return "", ""
-	}
 	if own.Files != nil {
 		return c.file(at.Child("files", "certificate"), own.Files.Certificate), c.file(at.Child("files", "key"), own.Files.Key)
 	}
-	c.objectName(at.Child("secretRef", "name"), own.SecretRef.Name)
+	if own.SecretRef == nil {
+		return "", ""
+	}
 	return mounted(Secret, own.SecretRef.Name, corev1.TLSCertKey), mounted(Secret, own.SecretRef.Name, corev1.TLSPrivateKeyKey)
 }
 
-// source is the file of what a ConfigMap, a Secret or a file holds, and how many of them there are.
-func (c *compiler) source(at *field.Path, configMap, secret *v1alpha1.KeyReference, file string) (name string, sources int) {
-	if configMap != nil {
-		sources++
-		name = c.key(at.Child("configMapKeyRef"), ConfigMap, configMap)
+// source returns the path of the file that has the content of a key of a ConfigMap or Secret, or the path of the file itself.
+func (c *compiler) source(at *field.Path, configMap, secret *v1alpha1.KeyReference, file string) string {
+	switch {
+	case configMap != nil:
+		return mounted(ConfigMap, configMap.Name, configMap.Key)
+	case secret != nil:
+		return mounted(Secret, secret.Name, secret.Key)
 	}
-	if secret != nil {
-		sources++
-		name = c.key(at.Child("secretKeyRef"), Secret, secret)
-	}
-	if file != "" {
-		sources++
-		name = c.file(at.Child("file"), file)
-	}
-	return name, sources
+	return c.file(at.Child("file"), file)
 }
 
-// contentSource is the file of what is not in the manifest.
+// contentSource returns the path of the file that has a content.
 func (c *compiler) contentSource(at *field.Path, in *v1alpha1.ContentSource) string {
-	name, sources := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
-	if sources != 1 {
-		c.fail(at, "exactly one of configMapKeyRef, secretKeyRef and file is needed")
-	}
-	return name
+	return c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
 }
 
 // valueFrom is the content of a value that is not in the manifest. The runner removes a line end at its end.
 func (c *compiler) valueFrom(at *field.Path, in *v1alpha1.ValueFrom) *rv.Content {
-	name, sources := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
-	out := &rv.Content{File: name, Trim: true}
+	out := &rv.Content{File: c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File), Trim: true}
 	if in.FieldRef != nil {
-		sources++
-		path := at.Child("fieldRef", "fieldPath")
-		if c.length(path, in.FieldRef.FieldPath, maxFieldPath) && !podFieldPath.MatchString(in.FieldRef.FieldPath) {
-			c.fail(path, "must be a field of the pod, such as metadata.name, metadata.labels['KEY'], spec.nodeName or status.podIP")
-		}
 		out.Env = podFieldEnv(in.FieldRef.FieldPath)
-	}
-	if sources != 1 {
-		c.fail(at, "exactly one of configMapKeyRef, secretKeyRef, fieldRef and file is needed")
 	}
 	return out
 }
-
-const maxFieldPath = 400
-
-var podFieldPath = regexp.MustCompile(`^(metadata\.(name|namespace|uid|(labels|annotations)\['[-./_A-Za-z0-9]+'\])|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?))$`)
 
 // PodField is a field of the runner pod that the spec refers to.
 type PodField struct {
@@ -297,50 +257,14 @@ func podFieldEnv(path string) string {
 	return fmt.Sprintf("H2SURGE_FIELD_%X", sum[:8])
 }
 
-func (c *compiler) key(at *field.Path, kind Kind, ref *v1alpha1.KeyReference) string {
-	if ref.Key == "" {
-		c.fail(at.Child("key"), "is needed")
-	}
-	return c.selected(at, kind, &v1alpha1.KeySelector{Name: ref.Name, Key: ref.Key})
-}
-
 func mounted(kind Kind, name, key string) string {
 	return path.Join(FilesDir, itemPath(kind, name, key))
-}
-
-var (
-	objectName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
-	objectKey  = regexp.MustCompile(`^(\.?[-_A-Za-z0-9][-._A-Za-z0-9]*)$`)
-)
-
-// maxObjectName is that of DNS-1123 subdomains, and of the keys of ConfigMaps and Secrets.
-const maxObjectName = 253
-
-func (c *compiler) objectName(path *field.Path, name string) {
-	switch {
-	case name == "":
-		c.fail(path, "is needed")
-	case c.length(path, name, maxObjectName) && !objectName.MatchString(name):
-		c.fail(path, "must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit")
-	}
-}
-
-func (c *compiler) selected(at *field.Path, kind Kind, s *v1alpha1.KeySelector) string {
-	c.objectName(at.Child("name"), s.Name)
-	key := keyOf(s)
-	if path := at.Child("key"); c.length(path, key, maxObjectName) && !objectKey.MatchString(key) {
-		c.fail(path, "must be letters, digits, -, _ and dots, and not begin with two dots")
-	}
-	return mounted(kind, s.Name, key)
 }
 
 // file is a path where the runner runs. It stays as it is: a runner on this machine may have a
 // working directory that relative paths mean something in.
 func (c *compiler) file(at *field.Path, name string) string {
 	switch {
-	case name == "":
-		c.fail(at, "is needed")
-	case !c.length(at, name, maxPath):
 	case strings.ContainsRune(name, 0):
 		c.fail(at, "must not have a zero byte in it")
 	case path.Clean(name) == FilesDir || strings.HasPrefix(path.Clean(name), FilesDir+"/"):

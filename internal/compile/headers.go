@@ -12,8 +12,6 @@ import (
 	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
-const maxHeaders = 64
-
 // headerText is a parsed header field.
 type headerText struct {
 	// written is the name as it is written, but in lower case.
@@ -25,16 +23,9 @@ type headerText struct {
 }
 
 func (c *compiler) headers(path *field.Path, headers []v1alpha1.Header) []headerText {
-	c.items(path, len(headers), 0, maxHeaders)
 	var out []headerText
 	for i, h := range headers {
 		at := path.Index(i)
-		if (h.Value != nil) == (h.ValueFrom != nil) {
-			c.fail(at, "exactly one of value and valueFrom is needed")
-		}
-		if !c.length(at.Child("name"), h.Name, maxHeaderName) || !c.length(at.Child("value"), valueOf(h), maxText) {
-			continue
-		}
 		next := headerText{written: strings.ToLower(h.Name)}
 		next.name = c.headerName(at.Child("name"), h.Name, valueOf(h))
 		if h.Value != nil {
@@ -72,9 +63,6 @@ func (c *compiler) headerName(path *field.Path, name, value string) text {
 	if err != nil {
 		c.fail(path, "%s", err.Error())
 		return out
-	}
-	if len(pieces) == 0 {
-		c.fail(path, "is needed")
 	}
 	var possible strings.Builder // a regular expression
 	for _, p := range pieces {

@@ -65,7 +65,7 @@ func (l *loader) generateName(meta *metav1.ObjectMeta) {
 		return
 	case len(meta.GenerateName) > maxName-GeneratedLength:
 		l.failf(path, "must have at most %d characters, because the API server appends %d", maxName-GeneratedLength, GeneratedLength)
-	case !dashName.MatchString(meta.GenerateName + "0"):
+	case !matches(dashName, meta.GenerateName+"0"):
 		l.failf(path, "must be lower-case letters, digits and -, beginning with a letter or digit")
 	default:
 		return
@@ -313,8 +313,8 @@ func (l *loader) loadTest(doc []byte, generic any) {
 	}
 	lt := &v1alpha1.LoadTest{}
 	l.manifest.LoadTest, l.positions.loadTest = lt, l.document
-	w := &walker{strict: strictLoadTest}
-	w.value(place{}, generic, reflect.TypeFor[v1alpha1.LoadTest]())
+	w := &walker{}
+	w.value(place{}, generic, reflect.TypeFor[v1alpha1.LoadTest](), nil)
 	l.errs = append(l.errs, w.errs...)
 	l.decoded = l.decode(doc, lt, len(w.errs) == 0)
 	if !l.decoded && len(w.errs) > 0 {
@@ -381,7 +381,7 @@ func decodeObject[T any, P interface {
 }](l *loader, doc []byte, generic any) *T {
 	object := new(T)
 	w := &walker{}
-	w.value(place{}, generic, reflect.TypeFor[T]())
+	w.value(place{}, generic, reflect.TypeFor[T](), nil)
 	for _, err := range w.errs {
 		err.Field = l.here() + ": " + err.Field
 	}

@@ -93,15 +93,15 @@ spec:
   rates: [{name: steady, requestsPerSecond: 1.5, duration: 1s}]
 `, []string{
 			"metadata.lables: unknown field; did you mean labels?",
-			"spec.chains[0].weight: must be at least 1",
+			"spec.chains[0].weight: must be between 1 and 10000",
 			"spec.rates[0].requestsPerSecond: must be an integer; write requestsPer: {count: 1, period: 2s} for 0.5 requests a second",
 			"spec.targets[0].conections: unknown field; did you mean connections?",
 			"spec.targets[0].connectTimeout: must be a duration such as 500ms or 1m30s",
 			"spec.targets[0].maxConcurrentStreams: must be an integer; remove the quotes",
 			"spec.templates[0].timeout: must be a duration such as 500ms or 1m30s",
 			"spec.templates[1].Name: unknown field; did you mean name?",
-			`spec.templates[0].path: variable "x" is not defined`,
 			"spec.templates[1].name: is needed",
+			`spec.templates[0].path: variable "x" is not defined`,
 		}},
 		{"unknown fields beside what the compiler finds", strings.Replace(minimal, "templates: [{name: get}]", `templates: [{name: get, path: "/${x}", pth: /}]`, 1),
 			[]string{"spec.templates[0].pth: unknown field; did you mean path?", `spec.templates[0].path: variable "x" is not defined`}},

@@ -24,7 +24,7 @@ func PodTemplate(raw *runtime.RawExtension) (*corev1.PodTemplateSpec, field.Erro
 		w.fail(at, "is not JSON")
 		return nil, w.errs
 	}
-	w.value(at, generic, reflect.TypeFor[corev1.PodTemplateSpec]())
+	w.value(at, generic, reflect.TypeFor[corev1.PodTemplateSpec](), nil)
 	if len(w.errs) > 0 {
 		return nil, w.errs
 	}

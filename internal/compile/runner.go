@@ -14,10 +14,11 @@ var runnerPath = field.NewPath("spec", "runner")
 
 func (c *compiler) runner() {
 	r := &c.spec.Runner
-	if between(c, runnerPath.Child("shards"), r.Shards, 1, 256) {
-		c.plan.Shards = int(r.Shards)
+	if c.reported["spec.runner.shards"] {
+		r.Shards = 1 // later checks use the number
 	}
-	if r.CPUsPerShard != nil && between(c, runnerPath.Child("cpusPerShard"), *r.CPUsPerShard, 1, 256) {
+	c.plan.Shards = int(r.Shards)
+	if r.CPUsPerShard != nil {
 		c.plan.CPUsPerShard = int(*r.CPUsPerShard)
 	}
 	c.losses()
@@ -36,13 +37,6 @@ func (c *compiler) resources() {
 	_, limit := r.Limits[corev1.ResourceCPU]
 	if c.spec.Runner.CPUsPerShard != nil && (request || limit) {
 		c.fail(at, "resources must not set cpu when cpusPerShard is set, because cpusPerShard sets the request and the limit")
-	}
-	seen := map[string]bool{}
-	for i, claim := range r.Claims {
-		if seen[claim.Name] {
-			c.fail(at.Child("claims").Index(i).Child("name"), "is the name of an earlier claim, too")
-		}
-		seen[claim.Name] = true
 	}
 	lists := []struct {
 		name string
@@ -65,11 +59,9 @@ func (c *compiler) resources() {
 // losses checks what is to be done when not all shards are there. Only a cluster can lose one.
 func (c *compiler) losses() {
 	r := &c.spec.Runner
-	c.optional(runnerPath.Child("startTimeout"), r.StartTimeout, startSpan)
 	divided := slices.ContainsFunc(c.spec.Rates, func(r v1alpha1.Rate) bool { return r.EndsByCount() })
 	if r.MinShards != nil {
 		at := runnerPath.Child("minShards")
-		between(c, at, *r.MinShards, 1, 256)
 		switch {
 		case *r.MinShards > r.Shards:
 			c.fail(at, "minShards must be at most runner.shards")
@@ -77,14 +69,10 @@ func (c *compiler) losses() {
 			c.fail(at, "minShards below runner.shards cannot be used with a stage that is a closedLoop that ends by requests")
 		}
 	}
-	switch r.OnShardLost {
-	case v1alpha1.ShardLostFail, v1alpha1.ShardLostContinue:
-	case v1alpha1.ShardLostRebalance:
+	if r.OnShardLost == v1alpha1.ShardLostRebalance {
 		c.plan.LeaseDuration = defaultLeaseDuration
 		if divided {
 			c.fail(runnerPath.Child("onShardLost"), "Rebalance cannot be used with a stage that is a closedLoop that ends by requests")
 		}
-	default:
-		c.fail(runnerPath.Child("onShardLost"), "must be one of Fail, Continue, Rebalance")
 	}
 }

@@ -55,7 +55,7 @@ func TestWhenNotAllShardsAreThere(t *testing.T) {
 		"memory beside cpusPerShard":  {v1alpha1.Runner{CPUsPerShard: ptr.To[int32](1), Resources: resources("", "", "64Mi", "")}, nil, nil},
 		"cpu beside cpusPerShard":     {v1alpha1.Runner{CPUsPerShard: ptr.To[int32](1), Resources: resources("1", "1", "", "")}, nil, []string{"spec.runner.resources: " + cpuSet}},
 		"request above the limit":     {v1alpha1.Runner{Resources: resources("", "", "1Gi", "128Mi")}, nil, []string{"spec.runner.resources.requests[memory]: must be at most the limit, 128Mi"}},
-		"the same claim twice":        {v1alpha1.Runner{Resources: &corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "nic"}, {Name: "nic"}}}}, nil, []string{"spec.runner.resources.claims[1].name: is the name of an earlier claim, too"}},
+		"the same claim twice":        {v1alpha1.Runner{Resources: &corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "nic"}, {Name: "nic"}}}}, nil, []string{`spec.runner.resources.claims[1].name: "nic" is the name of entry 0 too`}},
 		"negative request":            {v1alpha1.Runner{Resources: resources("-1", "", "", "")}, nil, []string{"spec.runner.resources.requests[cpu]: must not be negative"}},
 	}
 	for name, tt := range tests {

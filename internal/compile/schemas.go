@@ -14,24 +14,10 @@ import (
 )
 
 func (c *compiler) jsonSchema(at *field.Path, in *v1alpha1.JSONSchema) *rv.Content {
-	sources := 0
-	out := &rv.Content{}
 	if in.Inline != nil {
-		sources++
-		out.Text = c.inlineSchema(at.Child("inline"), in.Inline.Raw)
+		return &rv.Content{Text: c.inlineSchema(at.Child("inline"), in.Inline.Raw)}
 	}
-	if in.ConfigMapKeyRef != nil {
-		sources++
-		out.File = c.key(at.Child("configMapKeyRef"), ConfigMap, in.ConfigMapKeyRef)
-	}
-	if in.File != "" {
-		sources++
-		out.File = c.file(at.Child("file"), in.File)
-	}
-	if sources != 1 {
-		c.fail(at, "exactly one of inline, configMapKeyRef and file is needed")
-	}
-	return out
+	return &rv.Content{File: c.source(at, in.ConfigMapKeyRef, nil, in.File)}
 }
 
 // inlineSchema returns the schema in one spelling, so that the same schema is the same plan.

@@ -7,13 +7,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-const (
-	minParallel = 2
-	maxParallel = 16
-	maxRepeat   = 100_000
-	maxAttempts = 100
-)
-
 // kindsOf is how many of request, template and parallel a step has.
 func kindsOf(in *v1alpha1.Step) (n int) {
 	for _, set := range []bool{in.Request != nil, in.Template != "", in.Parallel != nil} {
@@ -51,7 +44,6 @@ func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatSte
 		var steps []flatStep
 		switch {
 		case kindsOf(in) != 1:
-			c.fail(at, "exactly one of request, template and parallel is needed")
 		case in.Parallel != nil:
 			group++
 			steps = c.parallel(at, chain, in, group)
@@ -88,8 +80,6 @@ func (c *compiler) find(at *field.Path, s *flatStep) {
 	switch {
 	case s.name == "" && s.request != nil && s.template == "":
 		c.fail(at, "a step with a request needs a name")
-	case s.name != s.template:
-		c.dashName(at.Child("name"), s.name)
 	}
 	i, ok := c.targetIndex[s.target]
 	if !ok {
@@ -122,7 +112,6 @@ func (c *compiler) single(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.St
 		clearCookies: in.ClearCookies,
 	}
 	if r := in.Repeat; r != nil {
-		between(c, at.Child("repeat", "count"), r.Count, 1, maxRepeat)
 		out.repeat = int(r.Count)
 		out.until = c.conditions(at.Child("repeat", "until"), r.Until)
 	}
@@ -133,10 +122,6 @@ func (c *compiler) single(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.St
 // the group goes for each.
 func (c *compiler) parallel(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.Step, group int) []flatStep {
 	path := at.Child("parallel")
-	if n := len(in.Parallel); n < minParallel {
-		c.fail(path, "has %d entries, at least %d are needed", n, minParallel)
-	}
-	c.items(path, len(in.Parallel), 0, maxParallel)
 	if in.Name != "" || in.Target != "" || in.Repeat != nil || in.Retry != nil || in.OnFailure != "" || in.ClearCookies {
 		c.fail(at, "cannot be used with parallel; allowed: thinkTime, when")
 	}
@@ -159,21 +144,13 @@ func (c *compiler) parallel(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.
 }
 
 func (c *compiler) onFailure(at *field.Path, retry *v1alpha1.Retry, action v1alpha1.FailureAction) (out rv.OnFailure) {
-	switch action {
-	case "", v1alpha1.FailureAbort:
-	case v1alpha1.FailureContinue:
-		out.Continue = true
-	default:
-		c.fail(at.Child("onFailure"), "must be Abort or Continue")
-	}
+	out.Continue = action == v1alpha1.FailureContinue
 	if retry == nil {
 		return out
 	}
 	at = at.Child("retry")
-	between(c, at.Child("attempts"), retry.Attempts, 1, maxAttempts)
 	out.Retries = int(retry.Attempts)
-	out.Backoff = c.duration(at.Child("backoff"), retry.Backoff, pauseSpan)
-	out.MaxBackoff = c.duration(at.Child("maxBackoff"), retry.MaxBackoff, pauseSpan)
+	out.Backoff, out.MaxBackoff = retry.Backoff.Duration, retry.MaxBackoff.Duration
 	if out.MaxBackoff < out.Backoff {
 		c.fail(at.Child("maxBackoff"), "%v is below the backoff of %v", out.MaxBackoff, out.Backoff)
 	}
@@ -186,26 +163,17 @@ func (c *compiler) thinkTime(at *field.Path, in *v1alpha1.ThinkTime) *rv.Think {
 		return nil
 	}
 	var out rv.Think
-	kinds := 0
 	if in.Fixed != nil {
-		kinds++
-		out.Fixed = c.duration(at.Child("fixed"), in.Fixed, pauseSpan)
+		out.Fixed = in.Fixed.Duration
 	}
 	if u := in.Uniform; u != nil {
-		kinds++
-		out.Min = c.duration(at.Child("uniform", "min"), &u.Min, pauseSpan)
-		out.Max = c.duration(at.Child("uniform", "max"), &u.Max, pauseSpan)
+		out.Min, out.Max = u.Min.Duration, u.Max.Duration
 		if out.Max < out.Min {
 			c.fail(at.Child("uniform"), "max must not be below min")
 		}
 	}
 	if e := in.Exponential; e != nil {
-		kinds++
-		out.Mean = c.duration(at.Child("exponential", "mean"), &e.Mean, timeoutSpan)
-		out.Max = c.duration(at.Child("exponential", "max"), e.Max, timeoutSpan)
-	}
-	if kinds != 1 {
-		c.fail(at, "exactly one of fixed, uniform and exponential is needed")
+		out.Mean, out.Max = e.Mean.Duration, e.Max.Duration
 	}
 	if out == (rv.Think{}) {
 		return nil

@@ -14,11 +14,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-const (
-	maxInlineTable = 65536 // characters
-	maxColumns     = 256
-)
-
 // table is what is known of a csv variable before a runner reads it.
 type table struct {
 	// columns are nil when only the file has their names.
@@ -39,16 +34,8 @@ func (t *table) known(column string) (out []known) {
 
 // csv compiles a table. Nothing is known of one that is wrong.
 func (c *compiler) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
-	file, sources := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
-	if in.Text != "" {
-		sources++
-	}
-	sound := sources == 1
-	if !sound {
-		c.fail(at, "exactly one of configMapKeyRef, secretKeyRef, file and text is needed")
-	}
-	sound = c.length(at.Child("text"), in.Text, maxInlineTable) && sound
-	sound = c.columns(at.Child("columns"), in.Columns) && sound
+	file := c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
+	sound := c.columns(at.Child("columns"), in.Columns) && (file != "") != (in.Text != "") && !c.wrong(at)
 	delimiter, ok := c.delimiter(at.Child("delimiter"), in.Delimiter)
 	out := &rv.CSV{Content: rv.Content{Text: in.Text, File: file}, Columns: orNil(in.Columns), Delimiter: in.Delimiter}
 	if delimiter == ',' {
@@ -64,14 +51,11 @@ func (c *compiler) csv(at *field.Path, in *v1alpha1.CSV) (*rv.CSV, *table) {
 }
 
 func (c *compiler) columns(path *field.Path, columns []string) bool {
-	c.items(path, len(columns), 0, maxColumns)
 	index := map[string]int{}
-	sound := len(columns) <= maxColumns
 	for i, name := range columns {
-		sound = c.matchName(path.Index(i), name, columnName, "letters, digits, _ and -, not beginning with -") && sound
 		c.unique(path.Index(i), index, name, i)
 	}
-	return sound && len(index) == len(columns)
+	return len(index) == len(columns)
 }
 
 func (c *compiler) delimiter(path *field.Path, s string) (rune, bool) {

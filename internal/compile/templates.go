@@ -13,9 +13,6 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// maxResponseBody bounds maxBodyBytes.
-const maxResponseBody = 64 << 20
-
 // request is a parsed request of a template or of a step, without what depends on the chain.
 // A field that the request does not set is empty until inherit takes it from the template that it extends.
 // The entries of headers and captures are then those of that template, not copies.
@@ -38,12 +35,9 @@ type request struct {
 	inherited bool // inherit has begun with it
 }
 
-const maxTemplates = 256
-
 // templates parses all requests: those of spec.templates first, then those of the steps.
 func (c *compiler) templates() {
 	path := specPath.Child("templates")
-	c.items(path, len(c.spec.Templates), 0, maxTemplates)
 	c.templateIndex = map[string]int{}
 	c.captured = map[string]bool{}
 	for i := range c.spec.Templates {
@@ -52,10 +46,8 @@ func (c *compiler) templates() {
 	eachInline(c.spec, func(_ *field.Path, in *v1alpha1.Request) { c.declare(in) })
 	for i := range c.spec.Templates {
 		t := &c.spec.Templates[i]
-		at := path.Index(i)
-		c.dashName(at.Child("name"), t.Name)
-		c.unique(at.Child("name"), c.templateIndex, t.Name, i)
-		c.requests = append(c.requests, c.request(at, &t.Request))
+		c.templateIndex[t.Name] = i
+		c.requests = append(c.requests, c.request(path.Index(i), &t.Request))
 	}
 	c.inline = map[*v1alpha1.Request]*request{}
 	eachInline(c.spec, func(at *field.Path, in *v1alpha1.Request) {
@@ -112,13 +104,12 @@ func (c *compiler) request(at *field.Path, t *v1alpha1.Request) *request {
 		r.target = c.requestTarget(at.Child("path"), t.Path)
 	}
 	if t.Timeout != nil {
-		r.timeout = c.duration(at.Child("timeout"), t.Timeout, timeoutSpan)
+		r.timeout = t.Timeout.Duration
 	}
 	if t.Expect != nil {
 		r.expects, r.expect = true, c.expect(at.Child("expect"), t.Expect)
 	}
 	if t.MaxBodyBytes != nil {
-		between(c, at.Child("maxBodyBytes"), *t.MaxBodyBytes, 1, maxResponseBody)
 		r.maxBody = int(*t.MaxBodyBytes)
 	}
 	if t.Script != nil {
@@ -165,8 +156,15 @@ func (c *compiler) inherit(r *request, heirs []*request) {
 	c.inherit(base, heirs)
 	base.extended = true
 	r.take(base)
-	c.items(r.path.Child("headers"), len(r.headers), 0, maxHeaders)
-	c.items(r.path.Child("capture"), len(r.captures), 0, maxCaptures)
+	c.total(r.path.Child("headers"), limitsOf("Request", "headers"), len(r.headers))
+	c.total(r.path.Child("capture"), limitsOf("Request", "capture"), len(r.captures))
+}
+
+// total checks the number of items of a list together with the inherited ones.
+func (c *compiler) total(path *field.Path, limits bounds, n int) {
+	if problem := limits.count(n); problem != "" {
+		c.fail(path, "%s", problem)
+	}
 }
 
 // take takes from base what r does not have.
@@ -205,7 +203,6 @@ func (c *compiler) whole(r *request) {
 
 func (c *compiler) method(path *field.Path, method string) {
 	switch upper := strings.ToUpper(method); {
-	case !c.length(path, method, 32):
 	case !isToken(method):
 		c.fail(path, "must be a token such as GET (RFC 9110 9.1)")
 	case upper == http.MethodConnect:
@@ -217,9 +214,6 @@ func (c *compiler) method(path *field.Path, method string) {
 
 // requestTarget parses the path and query of a template.
 func (c *compiler) requestTarget(path *field.Path, s string) *text {
-	if !c.length(path, s, maxText) {
-		return &text{path: path}
-	}
 	out := c.text(path, s, validPath, "a path (white space, control and non-ASCII characters and # must be percent-encoded)")
 	switch {
 	case len(out.pieces) == 0: // not parsed, reported already

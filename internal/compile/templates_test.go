@@ -42,7 +42,7 @@ func TestMistakesInTemplates(t *testing.T) {
 		{"two bodies", template("body: a, bodyFrom: {file: a}"), []string{at + ": at most one of body, bodyBase64 and bodyFrom is possible"}},
 		{"base64", template("bodyBase64: a"), []string{at + ".bodyBase64: must be base64 with padding (RFC 4648 4)"}},
 		{"body from nowhere", template("bodyFrom: {}"), []string{at + ".bodyFrom: exactly one of configMapKeyRef, secretKeyRef and file is needed"}},
-		{"encoding", template("bodyFrom: {file: a, encoding: hex}"), []string{at + ".bodyFrom.encoding: must be Text, Binary or Base64"}},
+		{"encoding", template("bodyFrom: {file: a, encoding: hex}"), []string{at + ".bodyFrom.encoding: must be one of Text, Binary, Base64"}},
 		{"file among those of Secrets", template("bodyFrom: {file: /etc/h2surge/files/a}"), []string{at + ".bodyFrom.file: must not be below /etc/h2surge/files, which is for what ConfigMaps and Secrets hold"}},
 		{"functions", template("body: '${upper(x, 3)}'"), []string{at + ".body: upper takes one value: upper(x)"}},
 		{"column of a capture", parts{templates: "{name: get, capture: [{name: c, header: a}]}, {name: b, body: '${c.d}'}", steps: "{template: get}, {template: b}"},

@@ -20,24 +20,9 @@ import (
 // walker compares a decoded JSON value with the Go type it is meant for, and reports all that
 // does not fit: unknown fields, wrong types, malformed values. Decoding proper would stop at the
 // first wrong type and would say neither index nor path of a malformed duration.
-type walker struct {
-	errs field.ErrorList
-	// strict has rules that the Go types cannot tell apart from an omitted field, by path with
-	// [] for every index; nil: none.
-	strict *strictness
-}
+type walker struct{ errs field.ErrorList }
 
-// strictness is what the API server sees and Go's zero values hide.
-type strictness struct {
-	// notZero fields may be omitted, but neither empty nor 0 when they are there.
-	notZero map[string]bool
-	// required fields may be empty but not omitted; by the path of the object they are in.
-	required map[string][]string
-	// negative durations are possible.
-	negative map[string]bool
-}
-
-// place is where the walker is.
+// place is where the walker is. The pattern is the path with [] for each index.
 type place struct {
 	path    *field.Path
 	pattern string
@@ -70,7 +55,8 @@ var formats = map[reflect.Type]string{
 	reflect.TypeFor[intstr.IntOrString](): "must be an integer or a string; a number with decimals needs quotes",
 }
 
-func (w *walker) value(at place, raw any, t reflect.Type) {
+// value checks a value. b has the bounds of the API, or is nil.
+func (w *walker) value(at place, raw any, t reflect.Type, b *bounds) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -78,7 +64,7 @@ func (w *walker) value(at place, raw any, t reflect.Type) {
 		return // as if omitted
 	}
 	if reflect.PointerTo(t).Implements(unmarshaler) {
-		w.selfDecoding(at, raw, t)
+		w.selfDecoding(at, raw, t, b)
 		return
 	}
 	switch t.Kind() {
@@ -87,7 +73,7 @@ func (w *walker) value(at place, raw any, t reflect.Type) {
 	case reflect.Map:
 		if m, ok := raw.(map[string]any); ok {
 			for _, k := range slices.Sorted(maps.Keys(m)) {
-				w.value(at.key(k), m[k], t.Elem())
+				w.value(at.key(k), m[k], t.Elem(), nil)
 			}
 			return
 		}
@@ -95,25 +81,23 @@ func (w *walker) value(at place, raw any, t reflect.Type) {
 	case reflect.Slice:
 		w.slice(at, raw, t)
 	default:
-		w.scalar(at, raw, t)
+		w.scalar(at, raw, t, b)
 	}
 }
 
 // selfDecoding tries the type's own decoder.
-func (w *walker) selfDecoding(at place, raw any, t reflect.Type) {
-	b, err := json.Marshal(raw)
+func (w *walker) selfDecoding(at place, raw any, t reflect.Type, b *bounds) {
+	encoded, err := json.Marshal(raw)
 	if err == nil {
-		err = json.Unmarshal(b, reflect.New(t).Interface())
+		err = json.Unmarshal(encoded, reflect.New(t).Interface())
 	}
 	written, isString := raw.(string)
-	if w.strict != nil && w.strict.negative[at.pattern] {
-		written = strings.TrimPrefix(written, "-")
-	}
-	if t == reflect.TypeFor[metav1.Duration]() && (!isString || err == nil && !durationPattern.MatchString(written)) {
+	if t == durationType && (!isString || err == nil && b != nil && b.text(written) != "") {
 		w.fail(at, formats[t])
 		return
 	}
-	if number, ok := raw.(json.Number); ok && w.strict != nil && t == reflect.TypeFor[resource.Quantity]() && strings.ContainsAny(number.String(), ".eE") {
+	inSpec := strings.HasPrefix(at.pattern, "spec.runner.resources.")
+	if number, ok := raw.(json.Number); ok && inSpec && t == reflect.TypeFor[resource.Quantity]() && strings.ContainsAny(number.String(), ".eE") {
 		w.fail(at, formats[t]) // the API server accepts an integer or a string
 		return
 	}
@@ -136,44 +120,30 @@ func (w *walker) object(at place, raw any, t reflect.Type) {
 		w.fail(at, noObject(at, t))
 		return
 	}
-	fields := map[string]reflect.Type{}
-	jsonFields(t, fields)
+	s := structOf(t)
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		ft, known := fields[k]
+		f, known := s.fields[k]
 		if !known {
-			w.fail(at.child(k), "unknown field"+otherName(k, slices.Sorted(maps.Keys(fields))))
+			w.fail(at.child(k), "unknown field"+otherName(k, slices.Sorted(maps.Keys(s.fields))))
 			continue
 		}
-		w.value(at.child(k), m[k], ft)
-	}
-	if w.strict == nil {
-		return
-	}
-	for _, k := range w.strict.required[at.pattern] {
-		if m[k] == nil {
-			w.fail(at.child(k), "is needed")
+		b := f.bounds
+		if f.goType.Kind() == reflect.Pointer && f.goType.Elem().Kind() != reflect.Struct {
+			b = nil // Compile sees what a pointer points to
 		}
+		w.value(at.child(k), m[k], f.goType, b)
 	}
-}
-
-// jsonFields collects the names a struct has in JSON, those of inlined structs included.
-func jsonFields(t reflect.Type, into map[string]reflect.Type) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !f.IsExported():
-		case name == "" && (f.Anonymous || strings.Contains(options, "inline")):
-			jsonFields(f.Type, into)
-		case name != "":
-			into[name] = f.Type
+	for _, k := range slices.Sorted(maps.Keys(s.fields)) {
+		// If the zero value is not allowed, Compile reports it.
+		if b := s.fields[k].bounds; b != nil && b.required && b.allowsZero() && m[k] == nil {
+			w.fail(at.child(k), "is needed")
 		}
 	}
 }
 
 func (w *walker) slice(at place, raw any, t reflect.Type) {
 	if t.Elem().Kind() == reflect.Uint8 {
-		w.scalar(at, raw, reflect.TypeFor[string]()) // base64
+		w.scalar(at, raw, reflect.TypeFor[string](), nil) // base64
 		return
 	}
 	list, ok := raw.([]any)
@@ -186,18 +156,20 @@ func (w *walker) slice(at place, raw any, t reflect.Type) {
 			w.fail(at.index(i), "must not be null")
 			continue
 		}
-		w.value(at.index(i), item, t.Elem())
+		w.value(at.index(i), item, t.Elem(), nil)
 	}
 }
 
-func (w *walker) scalar(at place, raw any, t reflect.Type) {
-	notZero := w.strict != nil && w.strict.notZero[at.pattern]
+// scalar checks a text, a number or a bool. It reports a zero value that is not allowed, because Compile cannot see
+// whether an optional field is set to it. Compile reports all other values that are out of bounds.
+func (w *walker) scalar(at place, raw any, t reflect.Type, b *bounds) {
+	notZero := b != nil && !b.required && !b.allowsZero()
 	switch t.Kind() {
 	case reflect.String:
 		if s, ok := raw.(string); !ok {
 			w.fail(at, noString(at, raw))
 		} else if s == "" && notZero {
-			w.fail(at, "must not be empty")
+			w.fail(at, b.text(s))
 		}
 	case reflect.Bool:
 		if _, ok := raw.(bool); !ok {
@@ -221,7 +193,7 @@ func (w *walker) scalar(at place, raw any, t reflect.Type) {
 		case err != nil:
 			w.fail(at, "must be an integer")
 		case i == 0 && notZero:
-			w.fail(at, "must be at least 1")
+			w.fail(at, b.integer(i))
 		}
 	}
 }
@@ -246,14 +218,14 @@ func noList(at place, raw any, item reflect.Type) string {
 	for item.Kind() == reflect.Pointer {
 		item = item.Elem()
 	}
-	fields := map[string]reflect.Type{}
+	var fields map[string]jsonField
 	if item.Kind() == reflect.Struct {
-		jsonFields(item, fields)
+		fields = structOf(item).fields
 	}
 	switch {
 	case !isObject && strings.HasSuffix(at.pattern, ".status"):
 		return "must be a list; write status: [200]"
-	case isObject && fields["name"] != nil && fields["value"] != nil:
+	case isObject && fields["name"].goType != nil && fields["value"].goType != nil:
 		return "must be a list; write each item as - {name: NAME, value: VALUE}"
 	}
 	return `must be a list; begin each item with "- "`

@@ -11,12 +11,7 @@ import (
 // weights turns the weights of load chains, if they divide up requests, into weights that divide
 // up chain instances.
 func (c *compiler) weights() {
-	switch c.spec.WeightBy {
-	case v1alpha1.WeightByRequests:
-	case v1alpha1.WeightByChains:
-		return
-	default:
-		c.fail(specPath.Child("weightBy"), "must be chains or requests")
+	if c.spec.WeightBy != v1alpha1.WeightByRequests {
 		return
 	}
 	var loads []*rv.Chain

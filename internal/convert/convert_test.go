@@ -87,7 +87,7 @@ func TestOrigin(t *testing.T) {
 	d.Origin("spec.templates[0]", "requests[7]")
 	d.Spec().Chains[0].Weight = -1
 	_, _, err := d.Manifest()
-	want := "requests[7]: cannot be converted: spec.chains[0].steps[0].request.path: must begin with / or with a capture\nspec.chains[0].weight: must be between 1 and 10000"
+	want := "spec.chains[0].weight: must be between 1 and 10000\nrequests[7]: cannot be converted: spec.chains[0].steps[0].request.path: must begin with / or with a capture"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
