@@ -14,14 +14,15 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/internal/metric"
 )
 
 // own are the operator's metrics of LoadTests.
 var own = metric.NewSet("h2surge_loadtest_")
 
-// Families are the metrics that a Collector has.
-func Families() []metric.Family { return own.Families() }
+// Families are the operator's metrics: those of a Collector, and those of checkpoints.
+func Families() []metric.Family { return slices.Concat(own.Families(), checkpoint.Families()) }
 
 // gauge and counter have one series for each LoadTest, or as many as the further labels have values.
 func gauge(name, help string, labels ...string) *prometheus.Desc {

@@ -14,6 +14,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -36,6 +37,9 @@ type reconciler struct {
 	records  *record.Store
 	address  func(*corev1.Pod) string
 	clock    func() time.Time
+	// checkpoints are the stored counts of runners; keeper stores those of running shards.
+	checkpoints *checkpoint.Store
+	keeper      *checkpoint.Writer
 }
 
 // staleInterval is how long a pass waits that had an old LoadTest: the cache has the new one by then, or is asked again.

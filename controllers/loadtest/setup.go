@@ -23,6 +23,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
@@ -65,6 +66,15 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	}, collect.HTTPS(r.clientTLS), mgr.GetLogger().WithName("collect"), wake(news))
 	if err := mgr.Add(r.registry); err != nil {
 		return fmt.Errorf("adding the collector: %w", err)
+	}
+	r.checkpoints = checkpoint.NewStore(mgr.GetAPIReader(), mgr.GetClient())
+	r.keeper = checkpoint.NewWriter(r.checkpoints, checkpoint.Options{
+		Source: running{r.registry}, BytesPerSecond: cfg.Checkpoint.BytesPerSecond, Changed: wake(news),
+		Log: mgr.GetLogger().WithName("checkpoint"),
+	})
+	r.keeper.Register(ctrlmetrics.Registry)
+	if err := mgr.Add(r.keeper); err != nil {
+		return fmt.Errorf("adding the writer of checkpoints: %w", err)
 	}
 	return r.watch(mgr, news)
 }

@@ -34,6 +34,7 @@ func (c *OperatorConfig) SetDefaults(env Environment) {
 	c.Runner.setDefaults(env)
 	orInt(&c.Report.MaxBytes, 900<<10)
 	orDuration(&c.Report.PodGrace, time.Minute)
+	orInt(&c.Checkpoint.BytesPerSecond, 100<<10)
 }
 
 func (r *Runner) setDefaults(env Environment) {

@@ -98,6 +98,7 @@ func TestLoadRefuses(t *testing.T) {
 		"bad quantity":       {head + "runner: {memoryPerCPU: lots}\n", "runner.memoryPerCPU"},
 		"short interval":     {head + "runner: {snapshotInterval: 1ms}\n", "runner.snapshotInterval"},
 		"report too large":   {head + "report: {maxBytes: 2000000}\n", "report.maxBytes"},
+		"no checkpoints":     {head + "checkpoint: {bytesPerSecond: 100}\n", "checkpoint.bytesPerSecond"},
 		"kept for no time":   {head + "metrics: {keepFinished: 1ms}\n", "metrics.keepFinished"},
 		"none is kept":       {head + "metrics: {maxFinished: -1}\n", "metrics.maxFinished"},
 		"negative":           {head + "maxConcurrentReconciles: -1\n", "maxConcurrentReconciles"},

@@ -26,6 +26,7 @@ type OperatorConfig struct {
 	Logging        Logging        `json:"logging,omitzero"`
 	Runner         Runner         `json:"runner,omitzero"`
 	Report         Report         `json:"report,omitzero"`
+	Checkpoint     Checkpoint     `json:"checkpoint,omitzero"`
 }
 
 // LeaderElection lets one replica of the operator work while the others wait.
@@ -116,4 +117,14 @@ type Report struct {
 	// podGrace is how long the operator waits for pods to end after it stored the report. Then it deletes their Job.
 	// Default 1m.
 	PodGrace metav1.Duration `json:"podGrace,omitzero"`
+}
+
+// Checkpoint configures how the operator stores the counts of running shards. If a runner and the operator end
+// together, the counts since the last checkpoint of the runner are lost.
+type Checkpoint struct {
+	// bytesPerSecond is how many bytes of checkpoints the operator writes to the API server per second, for all tests
+	// together. The time between two checkpoints of a runner follows from it: it is the size of the checkpoints of all
+	// running shards divided by bytesPerSecond, and at least 5 seconds. A checkpoint has at most 88 KiB, and about 4 KiB
+	// if the plan has few steps. Default 102400, at least 1024.
+	BytesPerSecond int `json:"bytesPerSecond,omitempty"`
 }

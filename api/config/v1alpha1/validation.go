@@ -30,6 +30,7 @@ func (c *OperatorConfig) Validate() field.ErrorList {
 	errs = append(errs, oneOf(field.NewPath("logging", "level"), c.Logging.Level, "debug", "info", "error")...)
 	errs = append(errs, oneOf(field.NewPath("logging", "format"), c.Logging.Format, "json", "text")...)
 	errs = append(errs, c.Runner.validate(field.NewPath("runner"))...)
+	errs = append(errs, atLeast(field.NewPath("checkpoint", "bytesPerSecond"), c.Checkpoint.BytesPerSecond, 1<<10)...)
 	return append(errs, c.Report.validate(field.NewPath("report"))...)
 }
 

@@ -221,6 +221,17 @@ func (s *Store) forget(key Key) {
 	delete(s.written, objectKey{key.Run, key.Name()})
 }
 
+// retain forgets the versions of the objects of runs that are not live. They are read again if they are needed.
+func (s *Store) retain(live map[types.UID]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.written {
+		if !live[k.run] {
+			delete(s.written, k)
+		}
+	}
+}
+
 // newObject returns the object of a runner without its content. The LoadTest owns it, so that the garbage collector
 // deletes it with the LoadTest.
 func newObject(key Key) *v1alpha1.LoadTestCheckpoint {

@@ -1,0 +1,271 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Source knows the runners of all runs.
+type Source interface {
+	// Live returns the runners that can have counts and are not stored as final.
+	Live() []Key
+	// Latest returns the last snapshot of a runner; nil: there is none, or the runner is not live any more. It can ask
+	// the runner.
+	Latest(context.Context, Key) *runnerv1alpha1.Snapshot
+}
+
+// Options are the parameters of a Writer.
+type Options struct {
+	Source Source
+	// BytesPerSecond is the budget for all checkpoints together.
+	BytesPerSecond int
+	// Leading returns whether this process is the leader; nil: it always is. The Writer writes nothing otherwise.
+	Leading func() bool
+	// Changed is called after Problem has another result for a run; nil: nothing is called. It must not block.
+	Changed func(types.NamespacedName)
+	Log     logr.Logger
+}
+
+// MinInterval is the time between two checkpoints of a runner if the budget allows it. With many runners it is longer:
+// the bytes of all checkpoints divided by the budget.
+const MinInterval = 5 * time.Second
+
+// putTimeout is the timeout of one write.
+const putTimeout = 5 * time.Second
+
+// overhead is the size of an object without its snapshot, about.
+const overhead = 1 << 10
+
+// Writer stores the snapshots of all live runners in turn. It skips a runner whose counts have not changed.
+type Writer struct {
+	store *Store
+	opts  Options
+	// next is the time of the next write. The budget is spent until then.
+	next time.Time
+
+	mu    sync.Mutex
+	known map[Key]*written                 // the runners of the last round; guarded by mu
+	runs  map[types.UID]*problem           // the runs with a write that was refused; guarded by mu
+	stats struct{ bytes, refused float64 } // guarded by mu
+}
+
+// written is what the Writer knows of a runner.
+type written struct {
+	// counters and state are those of the last checkpoint; at is its time, or the time when the runner was
+	// first seen.
+	counters runnerv1alpha1.Counters
+	state    runnerv1alpha1.State
+	stored   bool
+	at       time.Time
+	// size is what the last checkpoint took of the budget.
+	size int
+}
+
+type problem struct {
+	name types.NamespacedName
+	err  error
+}
+
+// NewWriter returns a Writer that has not started.
+func NewWriter(store *Store, opts Options) *Writer {
+	if opts.Leading == nil {
+		opts.Leading = func() bool { return true }
+	}
+	if opts.Changed == nil {
+		opts.Changed = func(types.NamespacedName) {}
+	}
+	return &Writer{store: store, opts: opts, known: map[Key]*written{}, runs: map[types.UID]*problem{}}
+}
+
+// NeedLeaderElection is true: only the leader polls runners.
+func (w *Writer) NeedLeaderElection() bool { return true }
+
+// Start writes checkpoints until ctx ends.
+func (w *Writer) Start(ctx context.Context) error {
+	ticker := time.NewTicker(MinInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			w.round(ctx)
+		}
+	}
+}
+
+// Problem returns why the API server refused the last checkpoint of a run; nil: it did not.
+func (w *Writer) Problem(run types.UID) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p := w.runs[run]; p != nil {
+		return p.err
+	}
+	return nil
+}
+
+// round writes a checkpoint of each runner whose counts changed, the oldest checkpoint first.
+func (w *Writer) round(ctx context.Context) {
+	keys := w.opts.Source.Live()
+	w.take(keys, time.Now())
+	slices.SortStableFunc(keys, func(a, b Key) int { return w.known[a].at.Compare(w.known[b].at) })
+	refused := map[types.UID]bool{}
+	for _, key := range keys {
+		if refused[key.Run] || !w.opts.Leading() {
+			continue
+		}
+		err := w.write(ctx, key)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case isRefusal(err):
+			refused[key.Run] = true // quota or policy: the other shards of the run fare the same
+		case err != nil:
+			w.opts.Log.V(1).Info("A checkpoint was not stored", "loadTest", key.LoadTest, "shard", key.Shard, "error", err.Error())
+			return // the API server does not answer, or is overloaded
+		}
+	}
+}
+
+// take sets the runners that are live now.
+func (w *Writer) take(keys []Key, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known, runs, live := make(map[Key]*written, len(keys)), map[types.UID]*problem{}, map[types.UID]bool{}
+	for _, key := range keys {
+		live[key.Run] = true
+		known[key] = cmp.Or(w.known[key], &written{at: now})
+		if p := w.runs[key.Run]; p != nil {
+			runs[key.Run] = p
+		}
+	}
+	w.known, w.runs = known, runs
+	w.store.retain(live)
+}
+
+// write stores the last snapshot of a runner when the budget allows it.
+func (w *Writer) write(ctx context.Context, key Key) error {
+	if !w.wait(ctx) {
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	s := w.opts.Source.Latest(ctx, key)
+	if s == nil || w.isStored(key, s) {
+		return nil
+	}
+	e, err := Encode(s, MaxBytes)
+	if err != nil {
+		w.report(key, err)
+		return nil
+	}
+	size := base64.StdEncoding.EncodedLen(len(e.Gzip)) + overhead
+	w.next = time.Now().Add(time.Duration(size) * time.Second / time.Duration(w.opts.BytesPerSecond))
+	now := time.Now()
+	err = w.store.Put(ctx, key, e, false, now)
+	if err != nil && !isRefusal(err) {
+		return err
+	}
+	w.report(key, err)
+	if err == nil {
+		w.done(key, s, size, now)
+	}
+	return err
+}
+
+// wait returns true when the budget allows the next write, and false when ctx ends before.
+func (w *Writer) wait(ctx context.Context) bool {
+	timer := time.NewTimer(time.Until(w.next))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+func (w *Writer) isStored(key Key, s *runnerv1alpha1.Snapshot) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.known[key]
+	if !k.stored || k.counters != s.Counters || k.state != s.State {
+		return false
+	}
+	k.at = time.Now() // the checkpoint has the counts of now
+	return true
+}
+
+func (w *Writer) done(key Key, s *runnerv1alpha1.Snapshot, size int, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.known[key] = &written{counters: s.Counters, state: s.State, stored: true, at: now, size: size}
+	w.stats.bytes += float64(size)
+}
+
+// report sets the result of the last write of a run. It logs, and calls Changed, if the run has a problem now and had
+// none before, or the other way round.
+func (w *Writer) report(key Key, err error) {
+	w.mu.Lock()
+	before := w.runs[key.Run]
+	if err != nil {
+		w.runs[key.Run] = &problem{key.LoadTest, err}
+		w.stats.refused++
+	} else {
+		delete(w.runs, key.Run)
+	}
+	w.mu.Unlock()
+	switch {
+	case err != nil && before == nil:
+		w.opts.Log.Error(err, "Checkpoints are not stored", "loadTest", key.LoadTest)
+	case err == nil && before != nil:
+		w.opts.Log.Info("Checkpoints are stored again", "loadTest", key.LoadTest)
+	default:
+		return
+	}
+	w.opts.Changed(key.LoadTest)
+}
+
+// isRefusal returns true if the API server understood the write and refused it, so that only a change of the cluster
+// helps.
+func isRefusal(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= 400 && code < 500 && code != 401 && code != 408 && code != 409 && code != 429
+}
+
+// interval returns the time between two checkpoints of a runner that follows from the budget.
+func (w *Writer) interval() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	bytes := 0
+	for _, k := range w.known {
+		bytes += k.size
+	}
+	return max(MinInterval, time.Duration(bytes)*time.Second/time.Duration(w.opts.BytesPerSecond))
+}
+
+// age returns the age of the oldest checkpoint of a live runner.
+func (w *Writer) age(now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var age time.Duration
+	for _, k := range w.known {
+		age = max(age, now.Sub(k.at))
+	}
+	return age
+}

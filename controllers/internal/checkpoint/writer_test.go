@@ -1,0 +1,288 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// runners are a Source whose runners send 100 requests between two polls, unless they are idle.
+type runners struct {
+	mu   sync.Mutex
+	of   map[Key]*runnerv1alpha1.Snapshot
+	idle bool
+}
+
+func newRunners(runs, shards, steps int) *runners {
+	r := &runners{of: map[Key]*runnerv1alpha1.Snapshot{}}
+	for run := range runs {
+		for shard := range shards {
+			s := snapshotOf(steps)
+			s.Shard = shard
+			r.of[runKey(run, shard)] = s
+		}
+	}
+	return r
+}
+
+func runKey(run, shard int) Key {
+	return Key{
+		LoadTest: types.NamespacedName{Namespace: "shop", Name: fmt.Sprint("orders", run)}, Run: types.UID(fmt.Sprint("run", run)),
+		Shard: shard, Pod: types.UID(fmt.Sprint("pod", shard)),
+	}
+}
+
+func (r *runners) Live() (out []Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k := range r.of {
+		out = append(out, k)
+	}
+	return out
+}
+
+func (r *runners) Latest(_ context.Context, k Key) *runnerv1alpha1.Snapshot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.of[k]
+	if s == nil {
+		return nil
+	}
+	s.Sequence++
+	if !r.idle {
+		s.Counters.Sent += 100
+	}
+	out := *s
+	return &out
+}
+
+// stage is a Writer over fakes, in a synctest bubble.
+type stage struct {
+	*server
+	*Writer
+	*runners
+	leads   bool
+	changes int
+	log     []string
+	cancel  func()
+}
+
+func newStage(t *testing.T, from *runners, bytesPerSecond int) *stage {
+	s := &stage{server: newServer(t), runners: from, leads: true}
+	s.Writer = NewWriter(NewStore(s.server, s.server), Options{
+		Source: from, BytesPerSecond: bytesPerSecond, Leading: func() bool { return s.leads },
+		Changed: func(types.NamespacedName) { s.changes++ },
+		Log:     funcr.New(func(_, args string) { s.log = append(s.log, args) }, funcr.Options{}),
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Start(ctx) }()
+	s.cancel = func() { cancel(); <-done }
+	return s
+}
+
+// pass lets d pass and all that is due then happen.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (s *stage) stored(t *testing.T) []v1alpha1.LoadTestCheckpoint {
+	t.Helper()
+	var list v1alpha1.LoadTestCheckpointList
+	if err := s.server.List(context.Background(), &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+func TestWriterStoresEachRunner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, newRunners(2, 3, 1), 1<<20)
+		defer s.cancel()
+		pass(MinInterval + time.Second)
+		if got := len(s.stored(t)); got != 6 {
+			t.Errorf("%d checkpoints after the first interval, want 6", got)
+		}
+		pass(2 * MinInterval)
+		if s.creates != 6 || s.updates != 12 {
+			t.Errorf("%d creates and %d updates after three intervals, want 6 and 12", s.creates, s.updates)
+		}
+		if got := s.interval(); got != MinInterval {
+			t.Errorf("interval %s, want %s", got, MinInterval)
+		}
+	})
+}
+
+// TestWriterSkipsWhatHasNotChanged: a suspended test costs nothing, although its snapshots have new sequence numbers.
+func TestWriterSkipsWhatHasNotChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from := newRunners(1, 2, 1)
+		from.idle = true
+		s := newStage(t, from, 1<<20)
+		defer s.cancel()
+		pass(10*MinInterval + time.Second)
+		if s.creates != 2 || s.updates != 0 {
+			t.Errorf("%d creates and %d updates, want 2 and 0", s.creates, s.updates)
+		}
+		if got := s.age(time.Now()); got > MinInterval {
+			t.Errorf("age %s, want at most %s", got, MinInterval)
+		}
+	})
+}
+
+// TestWriterKeepsTheBudget: the interval grows with the number of runners, and no runner is left out.
+func TestWriterKeepsTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const budget = 64 << 10
+		s := newStage(t, newRunners(10, 20, 1), budget)
+		defer s.cancel()
+		begin := time.Now()
+		pass(2 * time.Minute)
+		limit := time.Since(begin).Seconds()*budget + MaxBytes
+		if s.stats.bytes > limit || s.stats.bytes < limit*0.8 {
+			t.Errorf("%.0f bytes in two minutes, want nearly %.0f", s.stats.bytes, limit)
+		}
+		want := time.Duration(s.stats.bytes/float64(s.creates+s.updates)*200/budget) * time.Second
+		if got := s.interval().Truncate(time.Second); got < want-time.Second || got > want+time.Second {
+			t.Errorf("interval %s, want about %s", got, want)
+		}
+		if got := s.age(time.Now()); got > s.interval()+2*MinInterval {
+			t.Errorf("the oldest checkpoint is %s old, the interval is %s", got, s.interval())
+		}
+	})
+}
+
+// TestWriterRefused: one refused write of a run in each round, one message, and all is stored once the cause is gone.
+func TestWriterRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, newRunners(1, 3, 1), 1<<20)
+		defer s.cancel()
+		s.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "loadtestcheckpoints"}, "x", errors.New("exceeded quota"))
+		pass(3*MinInterval + time.Second)
+		if s.creates != 3 || s.changes != 1 || len(s.log) != 1 {
+			t.Errorf("%d writes, %d changes, log %q in three rounds; want 3, 1 and one message", s.creates, s.changes, s.log)
+		}
+		if err := s.Problem("run0"); err == nil || !strings.Contains(err.Error(), "exceeded quota") {
+			t.Errorf("problem %v, want the text of the API server", err)
+		}
+		s.refuse = nil
+		pass(MinInterval)
+		if got := len(s.stored(t)); got != 3 || s.changes != 2 || s.Problem("run0") != nil {
+			t.Errorf("%d checkpoints, %d changes, problem %v; want 3, 2 and none", got, s.changes, s.Problem("run0"))
+		}
+	})
+}
+
+// TestWriterWithoutAPIServer: a server that does not answer is no problem of a run, and ends the round.
+func TestWriterWithoutAPIServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, newRunners(3, 3, 1), 1<<20)
+		defer s.cancel()
+		s.refuse = errors.New("connection refused")
+		pass(2*MinInterval + time.Second)
+		if s.creates != 2 || s.changes != 0 || len(s.log) != 0 {
+			t.Errorf("%d writes, %d changes, log %q; want one write a round and no message", s.creates, s.changes, s.log)
+		}
+	})
+}
+
+func TestWriterLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, newRunners(1, 1, 1), 1<<20)
+		defer s.cancel()
+		s.leads = false
+		pass(3 * MinInterval)
+		if s.creates != 0 {
+			t.Errorf("%d writes of a process that is not the leader", s.creates)
+		}
+		s.leads = true
+		pass(MinInterval)
+		if s.creates != 1 {
+			t.Errorf("%d writes after the election, want 1", s.creates)
+		}
+	})
+}
+
+// TestWriterForgets: a run that ended leaves nothing behind.
+func TestWriterForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from := newRunners(1, 1, 1)
+		s := newStage(t, from, 1<<20)
+		defer s.cancel()
+		pass(MinInterval)
+		from.mu.Lock()
+		clear(from.of)
+		from.mu.Unlock()
+		pass(MinInterval)
+		if len(s.known) != 0 || len(s.Writer.store.written) != 0 {
+			t.Errorf("%d runners and %d objects are known after the end of the run", len(s.known), len(s.Writer.store.written))
+		}
+	})
+}
+
+func TestMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewPedanticRegistry()
+		NewWriter(nil, Options{BytesPerSecond: 1}).Register(reg)
+		s := newStage(t, newRunners(1, 1, 0), 1<<20)
+		defer s.cancel()
+		s.Register(reg)
+		pass(MinInterval + 2*time.Second)
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, f := range families {
+			m := f.GetMetric()[0]
+			got[strings.TrimPrefix(f.GetName(), "h2surge_operator_checkpoint_")] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+		want := map[string]float64{"interval_seconds": 5, "age_seconds": 2, "refused_total": 0, "written_bytes_total": s.stats.bytes}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if problems, err := testutil.GatherAndLint(reg); err != nil || len(problems) > 0 {
+			t.Errorf("lint: %v, %v", problems, err)
+		}
+	})
+}
+
+func TestIsRefusal(t *testing.T) {
+	resource := schema.GroupResource{Resource: "loadtestcheckpoints"}
+	for name, tt := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"quota":               {apierrors.NewForbidden(resource, "x", errors.New("exceeded quota")), true},
+		"too large":           {apierrors.NewRequestEntityTooLargeError("limit is 3145728"), true},
+		"invalid":             {apierrors.NewInvalid(schema.GroupKind{}, "x", nil), true},
+		"conflict":            {apierrors.NewConflict(resource, "x", nil), false},
+		"too many requests":   {apierrors.NewTooManyRequests("", 1), false},
+		"internal error":      {apierrors.NewInternalError(errors.New("etcd")), false},
+		"no token":            {apierrors.NewUnauthorized(""), false},
+		"no answer":           {errors.New("connection refused"), false},
+		"nothing is wrong":    {nil, false},
+		"an error inside one": {fmt.Errorf("storing: %w", apierrors.NewForbidden(resource, "x", nil)), true},
+	} {
+		if got := isRefusal(tt.err); got != tt.want {
+			t.Errorf("%s: %t, want %t", name, got, tt.want)
+		}
+	}
+}

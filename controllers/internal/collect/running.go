@@ -1,0 +1,40 @@
+package collect
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// Running identifies a runner that started and is not lost.
+type Running struct {
+	Name  types.NamespacedName
+	UID   types.UID
+	Shard int
+	Pod   types.UID
+}
+
+// Running returns the runners of all runs that started and are not lost.
+func (r *Registry) Running() []Running {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []Running
+	for uid, e := range r.runs {
+		for i, s := range e.view.Load().Shards {
+			if s.Started() && s.Lost == nil {
+				out = append(out, Running{e.name, uid, i, s.Pod.UID})
+			}
+		}
+	}
+	return out
+}
+
+// Latest returns the last snapshot of a runner, which is shared and must not be changed; nil: the run is not collected
+// any more, or the shard has another pod.
+func (r *Registry) Latest(of Running) *runnerv1alpha1.Snapshot {
+	v := r.View(of.UID)
+	if v == nil || of.Shard >= len(v.Shards) || v.Shards[of.Shard].Pod.UID != of.Pod {
+		return nil
+	}
+	return v.Shards[of.Shard].Snapshot
+}

@@ -1,0 +1,47 @@
+package loadtest_test
+
+import (
+	"testing"
+
+	"github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
+)
+
+// sequences returns the sequence numbers of the checkpoints in the namespace by shard.
+func (w *world) sequences() map[int32]int64 {
+	var list v1alpha1.LoadTestCheckpointList
+	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
+	out := map[int32]int64{}
+	for _, o := range list.Items {
+		out[o.Checkpoint.Shard] = o.Checkpoint.Sequence
+	}
+	return out
+}
+
+// TestCheckpoints: the API server has the counts of each running shard, and the next operator continues to store them.
+func TestCheckpoints(t *testing.T) {
+	w := newWorld(t)
+	lt := twoShards("stored", load).Build()
+	w.apply(lt)
+	w.awaitLoad("stored", 500)
+	w.Eventually(w.sequences).Should(gomega.HaveLen(2))
+	var list v1alpha1.LoadTestCheckpointList
+	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
+	for _, o := range list.Items {
+		s, err := checkpoint.Decode(o.Checkpoint.Snapshot)
+		w.must(err)
+		if s.Counters.Sent == 0 || s.Shard != int(o.Checkpoint.Shard) || !metav1.IsControlledBy(&o, w.get("stored")) {
+			t.Errorf("%s: shard %d sent %d, owners %v", o.Name, s.Shard, s.Counters.Sent, o.OwnerReferences)
+		}
+	}
+	before := w.sequences()
+	w.operator()
+	w.Eventually(func() bool {
+		now := w.sequences()
+		return now[0] > before[0] && now[1] > before[1]
+	}).Should(gomega.BeTrue(), "no newer checkpoint of both shards")
+}
