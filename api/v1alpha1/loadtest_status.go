@@ -30,8 +30,9 @@ const (
 	PhaseFailed Phase = "Failed"
 )
 
-// LoadTestStatus is the observed state of a LoadTest. Only the operator writes it. Each update is one patch, and
-// while the test runs there is at most about one patch a second.
+// LoadTestStatus is the observed state of a LoadTest. Only the operator writes it. Each update is one patch.
+// The operator writes a transition at once, and figures of a running test once a second. If more than 10 tests run, it
+// writes the figures of each test less often, so that it writes 10 times a second for all tests together.
 type LoadTestStatus struct {
 	// observedGeneration is the generation of the spec that this status describes. If it is lower than
 	// metadata.generation, the operator has not processed the latest edit yet.
@@ -83,8 +84,13 @@ type LoadTestStatus struct {
 	// verdict is the judgement of the run. Absent: the run has not ended.
 	// +optional
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// runners has one entry for each shard, in the order of the shards. This includes shards that were removed by
-	// scaling. If a shard has had several runners, the entry describes the newest.
+	// generator has figures about the load generator over all shards. Absent: no runner exists yet.
+	// +optional
+	Generator *GeneratorStatus `json:"generator,omitempty"`
+	// runners are the runners of shards, in the order of the shards. While the test runs, it has only the shards
+	// with a problem, at most 16: lost shards, shards with a message, and shards that have no share of the load
+	// yet. shards.unhealthy counts all of them. After the end it has one entry for each shard, which includes
+	// shards that were removed by scaling. If a shard has had several runners, the entry describes the newest.
 	// +optional
 	// +listType=map
 	// +listMapKey=shard
@@ -151,6 +157,44 @@ type ShardCounts struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Lost int32 `json:"lost"`
+	// joining is the number of shards that have no share of the load yet although the test has started.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Joining int32 `json:"joining,omitempty"`
+	// leaving is the number of shards that scaling removes and whose runner waits for responses.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Leaving int32 `json:"leaving,omitempty"`
+	// left is the number of shards that were removed by scaling. Their counts are part of the results.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Left int32 `json:"left,omitempty"`
+	// unhealthy is the number of shards with a problem. While the test runs, status.runners lists at most 16 of
+	// them.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Unhealthy int32 `json:"unhealthy,omitempty"`
+}
+
+// GeneratorStatus has figures about the load generator over all shards.
+type GeneratorStatus struct {
+	// exclusiveShards is the number of shards whose runner verified that no other container uses its CPUs.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ExclusiveShards int32 `json:"exclusiveShards,omitempty"`
+	// lagP99Microseconds is the greatest lagP99Microseconds of all runners.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	LagP99Microseconds int64 `json:"lagP99Microseconds,omitempty"`
+	// lagP99Shard is the shard with this lag.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	LagP99Shard int32 `json:"lagP99Shard,omitempty"`
+	// throttledMicroseconds is the time for which CPU quotas have stopped the runners so far, in microseconds. It
+	// is the sum over all shards.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ThrottledMicroseconds int64 `json:"throttledMicroseconds,omitempty"`
 }
 
 // Summary has the strings that kubectl get shows and printer columns cannot compute.
@@ -404,7 +448,7 @@ type ChainResult struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	AbortedBy []NamedCount `json:"abortedBy,omitempty"`
-	// steps has one entry for each step of the chain, in the order of the spec.
+	// steps has one entry for each step of the chain, in the order of the spec. Absent: the test runs.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -36,6 +36,8 @@ type recollection struct {
 	editedGeneration int64
 	// counts are the stored snapshots of runners that ended, by pod and shard.
 	counts map[endedKey]*runnerv1alpha1.Snapshot
+	// runners are those of all shards at the last status write.
+	runners []v1alpha1.RunnerStatus
 	// doomed: the namespace is being deleted.
 	doomed bool
 }

@@ -35,6 +35,7 @@ type reconciler struct {
 	metrics  *Collector
 	memory   *memory
 	records  *record.Store
+	pace     *pace
 	address  func(*corev1.Pod) string
 	clock    func() time.Time
 	// checkpoints are the stored counts of runners; keeper stores those of running shards.
@@ -112,6 +113,7 @@ func (r *reconciler) doom(ctx context.Context, lt *v1alpha1.LoadTest) {
 func (r *reconciler) vanish(req ctrl.Request) {
 	r.registry.Abort(req.NamespacedName, "")
 	r.records.Forget(r.memory.forget(req.NamespacedName))
+	r.pace.forget(req.NamespacedName)
 	r.metrics.Forget(req.NamespacedName)
 }
 
@@ -135,9 +137,15 @@ func (r *reconciler) run(ctx context.Context, s *scope) error {
 // write patches the status if it has changed, and tells the world what has.
 func (r *reconciler) write(ctx context.Context, s *scope) error {
 	before := s.lt.Status.DeepCopy()
-	after := statusOf(s, s.now)
+	whole := statusOf(s, s.now)
+	after := brief(whole)
 	if equality.Semantic.DeepEqual(before, after) {
 		r.metrics.Observe(s.key(), before, after) // an operator that has just begun knows nothing yet
+		return nil
+	}
+	if wait := r.pace.wait(s.key(), s.now); wait > 0 && !urgent(before, after) {
+		s.again(wait)
+		r.metrics.Observe(s.key(), before, after)
 		return nil
 	}
 	written := s.lt.DeepCopy()
@@ -151,7 +159,16 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	r.memory.wrote(s.lt, written)
-	r.sendEvents(written, eventsOf(before, after))
+	r.pace.wrote(s.key(), after, s.now)
 	r.metrics.Observe(s.key(), before, after)
+	// Events about shards need all of them. An operator that has just started has seen no transition.
+	known := r.memory.of(s.lt)
+	if before.Runners = known.runners; known.runners == nil {
+		before.Runners = whole.Runners
+	}
+	if !s.takenOver() {
+		known.runners = whole.Runners
+	}
+	r.sendEvents(written, eventsOf(before, whole))
 	return nil
 }

@@ -119,6 +119,21 @@ func (s *scope) counts() v1alpha1.ShardCounts {
 			out.Ready++
 		}
 	}
+	runners := s.runners()
+	for i := range runners {
+		r := &runners[i]
+		switch {
+		case r.State == stateLeft:
+			out.Left++
+		case r.State == stateJoining:
+			out.Joining++
+		case s.leaving(i):
+			out.Leaving++
+		}
+		if problemOf(r) != problemNone {
+			out.Unhealthy++
+		}
+	}
 	return out
 }
 

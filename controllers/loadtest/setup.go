@@ -37,6 +37,8 @@ type Options struct {
 	ControlAddress func(*corev1.Pod) string
 	// Clock is what deadlines and timeouts of runs are compared with. Default: time.Now.
 	Clock func() time.Time
+	// StatusInterval is the least time between two writes of a status that differ in figures only. Default: a second.
+	StatusInterval time.Duration
 }
 
 // Setup adds the controller and its collector to a manager.
@@ -47,6 +49,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
+	if opts.StatusInterval == 0 {
+		opts.StatusInterval = time.Second
+	}
 	if err := addIndexes(ctx, mgr); err != nil {
 		return err
 	}
@@ -56,6 +61,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		events:  mgr.GetEventRecorder("h2surge"),
 		metrics: NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry),
 		records: record.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
+		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
 		memory:  &memory{runs: map[types.NamespacedName]*recollection{}},
 		address: opts.ControlAddress, clock: opts.Clock,
 	}

@@ -52,6 +52,7 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 	st.CompletionTime, st.StartTime = &e.Time, e.StartTime
 	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
 	st.Results, st.Verdict, st.Runners = e.Results, e.Verdict, e.Runners
+	st.Generator = generatorOf(st.Runners)
 	st.StartSkewMicroseconds, st.ReportRef = e.Skew, e.ReportRef
 	st.Summary = e.Summary.DeepCopy()
 	if st.Summary == nil {
@@ -70,7 +71,7 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	}
 	counts := s.counts()
 	st.Shards, st.Summary, st.Runners = &counts, s.summary(), s.runners()
-	st.Results, st.StartSkewMicroseconds = nil, nil
+	st.Results, st.StartSkewMicroseconds, st.Generator = nil, nil, generatorOf(st.Runners)
 	if s.mayStart() && s.report != nil {
 		st.Results, st.StartSkewMicroseconds = s.results(), s.skew()
 	}

@@ -157,6 +157,7 @@ func (w *world) operator() {
 	w.must(controllers.Setup(ctx, mgr, cfg, controllers.Options{
 		ControlAddress: func(p *corev1.Pod) string { return p.Annotations[address] },
 		Clock:          func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) },
+		StatusInterval: cfg.Runner.SnapshotInterval.Duration,
 	}))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()

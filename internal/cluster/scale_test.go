@@ -12,14 +12,11 @@ import (
 func scaled() *v1alpha1.LoadTest {
 	lt := busy()
 	lt.Spec.Runner.Shards = 4
-	lt.Status.Shards = &v1alpha1.ShardCounts{Desired: 4, Ready: 2, Lost: 1}
+	lt.Status.Shards = &v1alpha1.ShardCounts{Desired: 4, Ready: 2, Lost: 1, Joining: 1, Leaving: 1, Left: 1, Unhealthy: 20}
 	lt.Status.Runners = []v1alpha1.RunnerStatus{
-		{Shard: 0, Pod: "pcf-1-0", Node: "worker-a", State: "Running", CPUs: "2,3", Exclusive: true, LagP99Microseconds: 180},
-		{Shard: 1, Pod: "pcf-1-1", Node: "worker-b", State: "Running", LagP99Microseconds: 2300, ThrottledMicroseconds: 12000},
 		{Shard: 2, Pod: "pcf-1-2", Node: "worker-c", State: "Lost", Message: "its pod was evicted", LagP99Microseconds: 90},
 		{Shard: 3, Pod: "pcf-1-3", State: "Joining"},
-		{Shard: 4, Pod: "pcf-1-4", Node: "worker-a", State: "Draining"},
-		{Shard: 5, Pod: "pcf-1-5", Node: "worker-a", State: "Left", LagP99Microseconds: 100},
+		{Shard: 4, Pod: "pcf-1-4", Node: "worker-a", State: "Draining", Message: "the runner does not answer"},
 	}
 	return lt
 }

@@ -19,7 +19,6 @@ const (
 // shardCounts says how the shards of a test are doing.
 type shardCounts struct {
 	v1alpha1.ShardCounts
-	joining, leaving, left int32
 	// asked is what the spec wants, where the operator has not begun with it; zero: it has.
 	asked int32
 }
@@ -29,16 +28,6 @@ func countShards(lt *v1alpha1.LoadTest) (n shardCounts) {
 		return n
 	}
 	n.ShardCounts = *lt.Status.Shards
-	for i := range lt.Status.Runners {
-		switch r := &lt.Status.Runners[i]; {
-		case r.State == stateJoining:
-			n.joining++
-		case r.State == stateLeft:
-			n.left++
-		case leaving(lt, r):
-			n.leaving++
-		}
-	}
 	if want := shardsOf(lt); want != n.Desired && !Finished(lt) {
 		n.asked = want
 	}
@@ -62,7 +51,7 @@ func leaving(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) bool {
 
 // unsettled: shards come or go, or are not as the spec asks for.
 func (n *shardCounts) unsettled() bool {
-	return n.joining+n.leaving+n.left+n.asked > 0
+	return n.Joining+n.Leaving+n.Left+n.asked > 0
 }
 
 // String is "2 of 4 ready, 2 joining, 1 lost; the spec has 5".
@@ -71,7 +60,7 @@ func (n *shardCounts) String() string {
 	for _, part := range []struct {
 		n    int32
 		name string
-	}{{n.joining, "joining"}, {n.leaving, "leaving"}, {n.left, "left"}, {n.Lost, "lost"}} {
+	}{{n.Joining, "joining"}, {n.Leaving, "leaving"}, {n.Left, "left"}, {n.Lost, "lost"}} {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %d %s", part.n, part.name)
 		}
@@ -130,7 +119,18 @@ func shardList(m *Frame) list {
 		out.rows = append(out.rows, fmt.Sprintf("%5d  %-12s %-20s %-16s %8s %10s  %s", r.Shard, cut(orDash(state), 12), cut(orDash(r.Node), 20),
 			cut(orDash(cpus), 16), lag, throttled, plain(r.Message)))
 	}
+	if more := unlisted(m.Test); more > 0 {
+		out.rows = append(out.rows, fmt.Sprintf("%d more have a problem", more))
+	}
 	return out
+}
+
+// unlisted is the number of shards with a problem that status counts and does not list.
+func unlisted(lt *v1alpha1.LoadTest) int {
+	if lt.Status.Shards == nil || lt.Status.CompletionTime != nil {
+		return 0
+	}
+	return max(0, int(lt.Status.Shards.Unhealthy)-len(lt.Status.Runners))
 }
 
 func interest(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) int {
@@ -165,19 +165,10 @@ func (m *Frame) health(r *v1alpha1.RunnerStatus) (lag, throttled string) {
 	return lag, throttled
 }
 
-// healthText sums up the lag and the throttled time of all runners; empty: status has neither.
-func healthText(runners []v1alpha1.RunnerStatus) string {
-	var worst, throttled int64
-	shard := int32(0)
-	for i := range runners {
-		r := &runners[i]
-		throttled += r.ThrottledMicroseconds
-		if r.LagP99Microseconds > worst {
-			worst, shard = r.LagP99Microseconds, r.Shard
-		}
-	}
-	if worst+throttled == 0 {
+// healthText has the greatest lag and the throttled time of all runners; empty: status has neither.
+func healthText(g *v1alpha1.GeneratorStatus) string {
+	if g == nil || g.LagP99Microseconds+g.ThrottledMicroseconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf("lag p99 %s (shard %d), throttled %s in all", result.FormatTime(worst), shard, result.FormatTime(throttled))
+	return fmt.Sprintf("lag p99 %s (shard %d), throttled %s in all", result.FormatTime(g.LagP99Microseconds), g.LagP99Shard, result.FormatTime(g.ThrottledMicroseconds))
 }

@@ -21,7 +21,7 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 		t.add("shards", n.String())
 	}
 	t.results(lt, now)
-	if text := healthText(st.Runners); text != "" {
+	if text := healthText(st.Generator); text != "" {
 		t.add("generator", text)
 	}
 	for _, c := range notable(lt) {
@@ -36,6 +36,9 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 		if text := runnerText(lt, r); text != "" {
 			t.add("runner", fmt.Sprintf("%d%s: %s", r.Shard, whereabouts(r), text))
 		}
+	}
+	if more := unlisted(lt); more > 0 {
+		t.add("runner", fmt.Sprintf("%d more have a problem", more))
 	}
 	for i := range st.Changes {
 		t.add("change", changeText(&st.Changes[i]))

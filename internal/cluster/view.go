@@ -32,7 +32,7 @@ type Size struct{ Width, Height int }
 func View(m *Frame, size Size) []string {
 	lt := m.Test
 	lines := header(m, size)
-	lists := []list{errorList(lt), stepList(lt), shardList(m), healthList(m), changeList(lt)}
+	lists := []list{errorList(lt), chainList(lt), stepList(lt), shardList(m), healthList(m), changeList(lt)}
 	lists = slices.DeleteFunc(lists, func(l list) bool { return len(l.rows) == 0 })
 	lines = append(lines, fit(lists, size.Height-len(lines))...)
 	lines = lines[:min(len(lines), max(size.Height, 0))]
@@ -141,6 +141,26 @@ func errorList(lt *v1alpha1.LoadTest) list {
 	return out
 }
 
+// chainList has the chains of a running test, whose status has no steps.
+func chainList(lt *v1alpha1.LoadTest) list {
+	out := list{title: fmt.Sprintf("%-26s %11s %11s %9s  %s", "CHAIN", "STARTED", "COMPLETED", "ABORTED", "ABORTED BY")}
+	if lt.Status.Results == nil {
+		return out
+	}
+	for i := range lt.Status.Results.Chains {
+		c := &lt.Status.Results.Chains[i]
+		if len(c.Steps) > 0 {
+			continue
+		}
+		by := ""
+		if len(c.AbortedBy) > 0 {
+			by = namedText([]result.Named{{Name: c.AbortedBy[0].Name, Count: c.AbortedBy[0].Count}})
+		}
+		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %11d %9d  %s", cut(plain(c.Name), 26), c.Started, c.Completed, c.Aborted, by))
+	}
+	return out
+}
+
 // stepList has those that failed most first; equal ones stay in the order of the spec.
 func stepList(lt *v1alpha1.LoadTest) list {
 	out := list{title: fmt.Sprintf("%-26s %11s %9s %8s %8s %8s  %s", "STEP", "SENT", "FAILED", "ERRORS", "P50", "P99", "FAILED BY")}
@@ -174,19 +194,11 @@ func stepList(lt *v1alpha1.LoadTest) list {
 func healthList(m *Frame) list {
 	st := &m.Test.Status
 	out := list{title: "GENERATOR"}
-	if len(st.Runners) == 0 {
+	if st.Generator == nil || st.Shards == nil {
 		return out
 	}
-	exclusive := 0
-	for i := range st.Runners {
-		if st.Runners[i].Exclusive {
-			exclusive++
-		}
-	}
-	text := fmt.Sprintf("shards with exclusive CPUs %d of %d", exclusive, len(st.Runners))
-	if n := st.Shards; n != nil {
-		text += fmt.Sprintf(", ready %d of %d, lost %d", n.Ready, n.Desired, n.Lost)
-	}
+	n := st.Shards
+	text := fmt.Sprintf("shards with exclusive CPUs %d of %d, ready %d of %d, lost %d", st.Generator.ExclusiveShards, n.Desired, n.Ready, n.Desired, n.Lost)
 	if st.StartSkewMicroseconds != nil {
 		text += ", start skew " + result.FormatTime(*st.StartSkewMicroseconds)
 	}
@@ -198,7 +210,7 @@ func healthList(m *Frame) list {
 		g := &m.Report.Generator
 		out.rows = append(out.rows, fmt.Sprintf("lag p99 %s, throttled %s, collecting garbage %s, reconnects %d",
 			result.FormatTime(g.LagP99Microseconds), result.FormatTime(g.ThrottledMicroseconds), result.FormatTime(g.GCPauseMicroseconds), g.Reconnects))
-	} else if health := healthText(st.Runners); health != "" {
+	} else if health := healthText(st.Generator); health != "" {
 		out.rows = append(out.rows, health)
 	}
 	return out

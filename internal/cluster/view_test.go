@@ -53,15 +53,14 @@ func busy() *v1alpha1.LoadTest {
 		Requests: v1alpha1.RequestCounts{Sent: 3000012, Done: 2999910, Succeeded: 2999310, FailedChecks: 600, TimedOut: 30, InFlightAtEnd: 72, Dropped: 8},
 		Rate:     v1alpha1.RateStatus{Asked: "60000", Achieved: "60000.24"}, ErrorRate: "0.0209%", ResponseTime: times,
 		Causes: []v1alpha1.NamedCount{{Name: "CONTEXT_NOT_FOUND", Count: 600}},
-		Chains: []v1alpha1.ChainResult{{Name: "app-session", Steps: []v1alpha1.StepResult{
-			{Name: "create", Sent: 1000010, Succeeded: 999980, ErrorRate: "0.003%", Failed: 30, ResponseTime: times},
-			{Name: "update", Sent: 1000001, Succeeded: 999401, ErrorRate: "0.06%", Failed: 600, FailedBy: []v1alpha1.NamedCount{{Name: "status", Count: 600}}, ResponseTime: times},
-			{Name: "delete", Sent: 1000001, Succeeded: 1000001, ErrorRate: "0%", ResponseTime: times},
-		}}},
+		Chains: []v1alpha1.ChainResult{{
+			Name: "app-session", Started: 1000010, Completed: 999370, Aborted: 600,
+			AbortedBy: []v1alpha1.NamedCount{{Name: "failedCheck", Count: 600}},
+		}},
 	}
 	st.StartSkewMicroseconds = ptr(int64(812))
+	st.Generator = &v1alpha1.GeneratorStatus{ExclusiveShards: 1, LagP99Microseconds: 2300, LagP99Shard: 1, ThrottledMicroseconds: 12000}
 	st.Runners = []v1alpha1.RunnerStatus{
-		{Shard: 0, Pod: "pcf-1-0", Node: "worker-a", State: "Running", CPUs: "2,3", Exclusive: true, LagP99Microseconds: 180},
 		{Shard: 1, Pod: "pcf-1-1", Node: "worker-b", State: "Running", CPUs: "2,3", Message: "it does not answer", LagP99Microseconds: 2300, ThrottledMicroseconds: 12000},
 	}
 	st.Conditions = []metav1.Condition{
@@ -81,7 +80,16 @@ func judged() *v1alpha1.LoadTest {
 	lt := busy()
 	st := &lt.Status
 	st.Phase, st.CompletionTime, st.Changes = v1alpha1.PhaseCompleted, ptr(metav1.NewTime(at(190))), st.Changes[:1]
-	st.Runners[0].State, st.Runners[1].State, st.Runners[1].Message = "Done", "Done", ""
+	st.Runners = []v1alpha1.RunnerStatus{
+		{Shard: 0, Pod: "pcf-1-0", Node: "worker-a", State: "Done", CPUs: "2,3", Exclusive: true, LagP99Microseconds: 180},
+		{Shard: 1, Pod: "pcf-1-1", Node: "worker-b", State: "Done", CPUs: "2,3", LagP99Microseconds: 2300, ThrottledMicroseconds: 12000},
+	}
+	times := st.Results.ResponseTime
+	st.Results.Chains[0].Steps = []v1alpha1.StepResult{
+		{Name: "create", Sent: 1000010, Succeeded: 999980, ErrorRate: "0.003%", Failed: 30, ResponseTime: times},
+		{Name: "update", Sent: 1000001, Succeeded: 999401, ErrorRate: "0.06%", Failed: 600, FailedBy: []v1alpha1.NamedCount{{Name: "status", Count: 600}}, ResponseTime: times},
+		{Name: "delete", Sent: 1000001, Succeeded: 1000001, ErrorRate: "0%", ResponseTime: times},
+	}
 	st.Verdict = &v1alpha1.Verdict{Outcome: "Failed", Reason: "ThresholdsFailed", Message: "fast: p99 of ResponseTime 8.42ms > 5ms", Thresholds: []v1alpha1.ThresholdStatus{
 		{Name: "fast", Limit: "<= 5ms", Observed: "8.42ms"}, {Name: "clean", Limit: "<= 0.1%", Observed: "0.0209%", Passed: true},
 	}}
@@ -94,7 +102,7 @@ func starting() *v1alpha1.LoadTest {
 	lt.Status = v1alpha1.LoadTestStatus{
 		Phase: v1alpha1.PhaseStarting, Shards: &v1alpha1.ShardCounts{Desired: 2, Ready: 1},
 		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionRunnersReady, Status: metav1.ConditionFalse, Reason: "Connecting", Message: "1 of 2 runners are ready"}},
-		Runners:    []v1alpha1.RunnerStatus{{Shard: 0, State: "Ready", Node: "worker-a"}, {Shard: 1, State: "Connecting", Node: "worker-b"}},
+		Generator:  &v1alpha1.GeneratorStatus{},
 	}
 	return lt
 }

@@ -35,18 +35,21 @@ func TestExclusiveCPU(t *testing.T) {
 
 	var own []int
 	s.eventually(10*time.Second, func() string {
-		lt := s.loadTest("alone")
-		if len(lt.Status.Runners) != 1 || lt.Status.Runners[0].CPUs == "" || !lt.Status.Runners[0].Exclusive {
-			return fmt.Sprintf("runners in status %+v, want one with a CPU of its own", lt.Status.Runners)
+		if g := s.loadTest("alone").Status.Generator; g == nil || g.ExclusiveShards != 1 {
+			return fmt.Sprintf("generator in status %+v, want one shard with CPUs of its own", g)
 		}
-		own = cpuSet(t, lt.Status.Runners[0].CPUs)
+		return ""
+	})
+	// The kubelet moves those that share off an exclusive CPU at its next reconciliation only.
+	s.eventually(reconcilePeriod, func() string {
+		now := cpuSet(t, s.cpus("burstable"))
+		own = slices.DeleteFunc(slices.Clone(shared), func(cpu int) bool { return slices.Contains(now, cpu) })
+		if len(own) != 1 || len(now) == 0 {
+			return fmt.Sprintf("pods that share have the CPUs %v, before the run they had %v", now, shared)
+		}
 		return ""
 	})
 	t.Logf("the runner has CPU %v; pods that share had %v before", own, shared)
-	if len(own) != 1 || !slices.Contains(shared, own[0]) {
-		t.Fatalf("the runner has CPUs %v, want one of %v, which all shared before", own, shared)
-	}
-	// The kubelet moves those that share off an exclusive CPU at its next reconciliation only.
 	s.eventually(reconcilePeriod, func() string {
 		for _, b := range bystanders {
 			if now := cpuSet(t, s.cpus(b)); slices.Contains(now, own[0]) || len(now) == 0 {
