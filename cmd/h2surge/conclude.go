@@ -36,9 +36,7 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool,
 	if err := windows.Add(s); err != nil {
 		return nil, err
 	}
-	if report.Windows, report.WindowsFrom, err = windows.List(); err != nil {
-		return nil, err
-	}
+	report.Windows, report.WindowsFrom = windows.List()
 	facts := verdict.FactsOf(snapshots)
 	facts.Interrupted = interrupted
 	if report.Verdict, err = verdict.Judge(j.plan, report, facts); err != nil {

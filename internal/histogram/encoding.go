@@ -139,46 +139,50 @@ func Decode(in runnerv1alpha1.Histogram) (*H, error) {
 }
 
 func decode(in runnerv1alpha1.Histogram) (*H, error) {
-	if in.Counts == "" {
-		if in.Count != 0 || in.Min != 0 || in.Max != 0 || in.Sum != 0 {
-			return nil, fmt.Errorf("%d values without counts", in.Count)
-		}
-		return New(), nil
-	}
-	payload, err := inflate(in.Counts)
+	b := buffers.Get().(*buffer)
+	defer buffers.Put(b)
+	counters, err := b.decode(in)
 	if err != nil {
 		return nil, err
 	}
 	h := New()
-	if err := h.fill(payload); err != nil {
-		return nil, err
-	}
-	return h, h.adopt(in)
+	each(counters, nil, h.add)
+	h.widen(in.Min, in.Max, in.Count, in.Sum)
+	return h, nil
 }
 
-// inflate takes both headers off.
-func inflate(encoded string) ([]byte, error) {
-	if len(encoded) > maxEncoded {
-		return nil, fmt.Errorf("%d bytes are more than any histogram of this range has", len(encoded))
+func checkEmpty(in runnerv1alpha1.Histogram) error {
+	if in.Count != 0 || in.Min != 0 || in.Max != 0 || in.Sum != 0 {
+		return fmt.Errorf("%d values without counts", in.Count)
 	}
-	raw, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return nil, err
+	return nil
+}
+
+// stored returns the contents of zlib data that has stored blocks only, as compress makes it; false: it has others, or the checksum
+// is wrong.
+func (b *buffer) stored(in []byte) ([]byte, bool) {
+	const header, trailer = 2, 4
+	if len(in) < header+trailer || in[0] != 0x78 || in[1] != 0x01 {
+		return nil, false
 	}
-	if len(raw) < outerHeader {
-		return nil, fmt.Errorf("%d bytes are too few for a header", len(raw))
+	out, rest := b.inner[:0], in[header:]
+	for final := false; !final; {
+		if len(rest) < 5+trailer || rest[0] > 1 {
+			return nil, false
+		}
+		final = rest[0] == 1
+		n := int(binary.LittleEndian.Uint16(rest[1:]))
+		if binary.LittleEndian.Uint16(rest[3:]) != ^uint16(n) || len(rest) < 5+n+trailer {
+			return nil, false
+		}
+		out = append(out, rest[5:5+n]...)
+		rest = rest[5+n:]
 	}
-	if c := binary.BigEndian.Uint32(raw); c&cookieMask != compressedCookie&cookieMask {
-		return nil, fmt.Errorf("cookie %#x is not the cookie of the V2 compressed encoding", c)
+	b.inner = out
+	if len(rest) != trailer || adler32.Checksum(out) != binary.BigEndian.Uint32(rest) {
+		return nil, false
 	}
-	if n := binary.BigEndian.Uint32(raw[4:]); int64(n) != int64(len(raw)-outerHeader) {
-		return nil, fmt.Errorf("length %d, but %d bytes follow", n, len(raw)-outerHeader)
-	}
-	inner, err := inflateBounded(raw[outerHeader:])
-	if err != nil {
-		return nil, err
-	}
-	return inner[innerHeader:], checkInner(inner)
+	return out, true
 }
 
 func inflateBounded(compressed []byte) (inner []byte, err error) {
@@ -193,11 +197,7 @@ func inflateBounded(compressed []byte) (inner []byte, err error) {
 	if _, err := b.ReadFrom(io.LimitReader(z, innerHeader+maxPayload+1)); err != nil {
 		return nil, err
 	}
-	inner = b.Bytes()
-	if len(inner) < innerHeader || len(inner) > innerHeader+maxPayload {
-		return nil, fmt.Errorf("%d bytes of header and counters", len(inner))
-	}
-	return inner, nil
+	return b.Bytes(), nil
 }
 
 func checkInner(inner []byte) error {
@@ -211,42 +211,6 @@ func checkInner(inner []byte) error {
 		return errors.New("another range or precision than 1 us to 1 h at 3 digits")
 	}
 	return nil
-}
-
-// fill sets the counters; count is their sum, min and max are of buckets.
-func (h *H) fill(payload []byte) error {
-	i := 0
-	for len(payload) > 0 {
-		v, n := varint(payload)
-		if n == 0 {
-			return io.ErrUnexpectedEOF
-		}
-		payload = payload[n:]
-		if v < -pages*pageSize || v > MaxCount {
-			return fmt.Errorf("counter %d is out of range", v)
-		}
-		if i+int(max(1, -v)) > pages*pageSize || v > 0 && i > index(Highest) {
-			return errors.New("more counters than the range has")
-		}
-		if v > 0 {
-			h.take(i, v)
-		}
-		i += int(max(1, -v))
-	}
-	if h.count > MaxCount {
-		return fmt.Errorf("%d values are more than possible", h.count)
-	}
-	return nil
-}
-
-func (h *H) take(i int, c int64) {
-	low, high := bounds(i)
-	if h.count == 0 {
-		h.min = low
-	}
-	h.max = high
-	h.count += c
-	h.add(i, c)
 }
 
 // varint returns the value and its length; length 0: cut off.
@@ -265,23 +229,30 @@ func varint(b []byte) (int64, int) {
 	return 0, 0
 }
 
-// adopt takes over the exact figures when the counters agree with them.
-func (h *H) adopt(in runnerv1alpha1.Histogram) error {
-	switch {
-	case in.Count != h.count:
-		return fmt.Errorf("count is %d, but the counters add up to %d", in.Count, h.count)
-	case in.Count == 0 && (in.Min != 0 || in.Max != 0 || in.Sum != 0):
-		return errors.New("no values, but a minimum, maximum or sum")
-	case in.Count == 0:
-		h.min, h.max = 0, 0
+// check compares the exact figures with the counters.
+func check(in runnerv1alpha1.Histogram, counters []counter) error {
+	var count int64
+	for _, c := range counters {
+		if count += c.n; count > MaxCount {
+			return errors.New("its values are more than possible")
+		}
+	}
+	if in.Count != count {
+		return fmt.Errorf("count is %d, but the counters add up to %d", in.Count, count)
+	}
+	if count == 0 {
+		if in.Min != 0 || in.Max != 0 || in.Sum != 0 {
+			return errors.New("no values, but a minimum, maximum or sum")
+		}
 		return nil
-	case in.Min < 0 || in.Max < in.Min || index(min(in.Min, Highest)) != index(min(h.min, Highest)) ||
-		index(min(in.Max, Highest)) != index(min(h.max, Highest)):
+	}
+	first, last := counters[0].i, counters[len(counters)-1].i
+	if in.Min < 0 || in.Max < in.Min || index(min(in.Min, Highest)) != first || index(min(in.Max, Highest)) != last {
 		return fmt.Errorf("minimum %d and maximum %d are not in the first and the last bucket", in.Min, in.Max)
-	case !sumPossible(in):
+	}
+	if !sumPossible(in) {
 		return fmt.Errorf("sum %d of %d values from %d to %d", in.Sum, in.Count, in.Min, in.Max)
 	}
-	h.min, h.max, h.sum = in.Min, in.Max, in.Sum
 	return nil
 }
 

@@ -36,6 +36,15 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	return report(&in, snapshots, sum, true)
+}
+
+// report is the Report of a sum. It has the histograms and the response times of shards if times is true.
+func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool) (*runnerv1alpha1.Report, error) {
+	all, err := shards(in, snapshots, times)
+	if err != nil {
+		return nil, err
+	}
 	r := &runnerv1alpha1.Report{
 		APIVersion: runnerv1alpha1.APIVersion,
 		Kind:       runnerv1alpha1.ReportKind,
@@ -60,13 +69,14 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 		Stages:          stages(in.Plan, snapshots),
 		Rate:            rate(in.Plan, snapshots),
 		Steps:           sum.stepResults(in.Plan),
+		Shards:          all,
+		Chains:          sum.chainTotals(),
 	}
-	if r.Shards, err = shards(&in, snapshots); err != nil {
-		return nil, err
-	}
-	r.Chains = sum.chainTotals()
 	r.ErrorRate = runnerv1alpha1.ErrorRate(ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped))
 	sum.setTimes(r)
+	if times {
+		r.Histograms = sum.histograms()
+	}
 	r.Samples = samples(snapshots)
 	r.Bounds = sum.bounds(in.Plan, snapshots, r)
 	r.Generator = generator(r.Shards, snapshots)
@@ -150,6 +160,14 @@ func ratio(part, whole int64) float64 {
 func Fits(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 	if _, err := add(plan, []runnerv1alpha1.Snapshot{*s}); err != nil {
 		return err
+	}
+	return checkCounts(plan, s)
+}
+
+// checkCounts is Fits without distributions.
+func checkCounts(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
+	if err := checkShape(plan, s); err != nil {
+		return fmt.Errorf("snapshot of shard %d: %w", s.Shard, err)
 	}
 	for i := range s.Steps {
 		if err := sumsTo(fmt.Sprintf("failedBy of step %d", i), s.Steps[i].FailedBy, s.Steps[i].FailedChecks); err != nil {

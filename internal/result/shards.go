@@ -11,8 +11,8 @@ import (
 )
 
 // shards has one entry for each runner that is known of, in the order of their shards and, of one shard,
-// of their coming.
-func shards(in *Input, snapshots []runnerv1alpha1.Snapshot) ([]runnerv1alpha1.ShardResult, error) {
+// of their coming. They have response times if times is true.
+func shards(in *Input, snapshots []runnerv1alpha1.Snapshot, times bool) ([]runnerv1alpha1.ShardResult, error) {
 	var out []runnerv1alpha1.ShardResult
 	silent := map[Runner]bool{}
 	for _, r := range in.Lost {
@@ -21,9 +21,13 @@ func shards(in *Input, snapshots []runnerv1alpha1.Snapshot) ([]runnerv1alpha1.Sh
 	first, last := firstStart(snapshots, in.ClockOffsets), lastEnd(snapshots)
 	for i := range snapshots {
 		s := &snapshots[i]
-		one, err := shardResult(s)
-		if err != nil {
-			return nil, fmt.Errorf("snapshot of shard %d: response time: %w", s.Shard, err)
+		one := shardResult(s)
+		if times {
+			h, err := histogram.Decode(s.ResponseTime)
+			if err != nil {
+				return nil, fmt.Errorf("snapshot of shard %d: response time: %w", s.Shard, err)
+			}
+			one.ResponseTime = h.Times()
 		}
 		one.Lost = slices.Contains(in.Lost, runnerOf(s))
 		delete(silent, runnerOf(s))
@@ -45,19 +49,15 @@ func shards(in *Input, snapshots []runnerv1alpha1.Snapshot) ([]runnerv1alpha1.Sh
 	return out, nil
 }
 
-func shardResult(s *runnerv1alpha1.Snapshot) (runnerv1alpha1.ShardResult, error) {
-	h, err := histogram.Decode(s.ResponseTime)
-	if err != nil {
-		return runnerv1alpha1.ShardResult{}, err
-	}
+func shardResult(s *runnerv1alpha1.Snapshot) runnerv1alpha1.ShardResult {
 	g, c := &s.Generator, &s.Counters
 	return runnerv1alpha1.ShardResult{
 		Shard: s.Shard, Pod: g.Pod, Node: g.Node, Workers: g.Workers, CPUs: g.CPUs, Exclusive: g.Exclusive,
-		Sent: c.Sent, Succeeded: c.Succeeded, Dropped: c.Dropped, ResponseTime: h.Times(),
+		Sent: c.Sent, Succeeded: c.Succeeded, Dropped: c.Dropped, 
 		LagP99Microseconds: g.LagP99, ThrottledMicroseconds: g.ThrottledMicroseconds,
 		GCPauseMicroseconds: g.GCPauseMicroseconds, CPUSeconds: g.CPUSeconds,
 		Connects: c.Connects, Reconnects: c.Reconnects,
-	}, nil
+	}
 }
 
 // started is when a runner that was there at the start began, in the common clock, if that is known.

@@ -24,7 +24,7 @@ func TestShards(t *testing.T) {
 	snapshots := []runnerv1alpha1.Snapshot{*first.at(time.Second), *second.at(time.Second)}
 	got, err := shards(&Input{
 		Plan: testPlan(), Lost: []Runner{{Shard: 1}, {2, "b"}}, ClockOffsets: map[Runner]int64{{0, "b"}: 3_000_000, {2, "b"}: 5_000_000},
-	}, snapshots)
+	}, snapshots, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestShards(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	snapshots[0].ResponseTime.Counts = "!"
-	if _, err := shards(&Input{Plan: testPlan()}, snapshots); err == nil {
+	if _, err := shards(&Input{Plan: testPlan()}, snapshots, true); err == nil {
 		t.Error("a distribution that cannot be read is no error")
 	}
 }

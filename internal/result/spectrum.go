@@ -16,23 +16,11 @@ type spectrum []byte
 // bucket counts the values that are at most highest and above the highest value of the bucket before.
 type bucket struct{ highest, count int64 }
 
-// addSince adds what a cumulative histogram has counted beyond an earlier state. One that is no
-// later state, as of a process that began again, adds nothing.
-func (s *spectrum) addSince(now, base *runnerv1alpha1.Histogram) error {
-	later, err := histogram.Decode(*now)
-	if err != nil {
-		return err
-	}
-	earlier, err := histogram.Decode(*base)
-	if err != nil {
-		return err
-	}
-	if d := later.Since(earlier); d != nil {
-		var more packer
-		d.Each(func(highest, count int64) { more.add(bucket{highest, count}) })
-		*s = joined(*s, more.spectrum())
-	}
-	return nil
+// spectrumOf has the buckets of a histogram.
+func spectrumOf(h *histogram.H) spectrum {
+	var p packer
+	h.Each(func(highest, count int64) { p.add(bucket{highest, count}) })
+	return p.spectrum()
 }
 
 // joined is the sum of two distributions.

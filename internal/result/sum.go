@@ -24,15 +24,26 @@ type step struct {
 	responseTime histogram.H
 }
 
-func add(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) (*sum, error) {
-	out := &sum{
+func newSum(plan *runnerv1alpha1.Plan) *sum {
+	return &sum{
 		steps:       make([]step, countSteps(plan)),
 		chains:      make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
 		statusCodes: map[string]int64{},
 	}
+}
+
+// add merges counters and distributions.
+func add(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) (*sum, error) {
+	out := newSum(plan)
 	for i := range snapshots {
-		if err := out.add(plan, &snapshots[i]); err != nil {
-			return nil, fmt.Errorf("snapshot of shard %d: %w", snapshots[i].Shard, err)
+		s := &snapshots[i]
+		err := checkShape(plan, s)
+		if err == nil {
+			out.addCounters(s)
+			err = out.addTimes(s)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("snapshot of shard %d: %w", s.Shard, err)
 		}
 	}
 	return out, nil
@@ -50,10 +61,8 @@ func Chains(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 	return out
 }
 
-func (s *sum) add(plan *runnerv1alpha1.Plan, from *runnerv1alpha1.Snapshot) error {
-	if err := checkShape(plan, from); err != nil {
-		return err
-	}
+// addCounters adds all but distributions. The snapshot must have the shape of the plan.
+func (s *sum) addCounters(from *runnerv1alpha1.Snapshot) {
 	addCounters(&s.counters, &from.Counters)
 	for code, n := range from.StatusCodes {
 		s.statusCodes[code] += n
@@ -65,38 +74,52 @@ func (s *sum) add(plan *runnerv1alpha1.Plan, from *runnerv1alpha1.Snapshot) erro
 	}
 	for i := range from.Steps {
 		addStep(&s.steps[i].counters, &from.Steps[i])
+	}
+}
+
+func (s *sum) addTimes(from *runnerv1alpha1.Snapshot) error {
+	for i := range from.Steps {
 		if err := merge(&s.steps[i].responseTime, &from.Steps[i].ResponseTime); err != nil {
 			return fmt.Errorf("response time of step %d: %w", i, err)
 		}
 	}
-	return s.times.add(from)
-}
-
-func (d *distributions) add(from *runnerv1alpha1.Snapshot) error {
-	if err := merge(&d.responseTime, &from.ResponseTime); err != nil {
+	if err := merge(&s.times.responseTime, &from.ResponseTime); err != nil {
 		return fmt.Errorf("response time: %w", err)
 	}
-	h := from.Histograms
-	if h == nil {
+	if from.Histograms == nil {
 		return nil
 	}
-	for _, pair := range []struct {
-		name string
-		to   *histogram.H
-		from *runnerv1alpha1.Histogram
-	}{
-		{"service time", &d.serviceTime, &h.ServiceTime},
-		{"time to first byte", &d.timeToFirstByte, &h.TimeToFirstByte},
-		{"lag", &d.lag, &h.Lag},
-		{"reconnecting", &d.reconnecting, &h.Reconnecting},
-		{"blocked", &d.blocked, &h.Blocked},
-		{"connect", &d.connect, &h.Connect},
-	} {
-		if err := merge(pair.to, pair.from); err != nil {
-			return fmt.Errorf("%s: %w", pair.name, err)
+	for i, d := range s.times.final() {
+		name, h := finalOf(from.Histograms, i)
+		if err := merge(d, h); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// final are the distributions that only the final snapshot has, in the order of finalOf.
+func (d *distributions) final() [finals]*histogram.H {
+	return [finals]*histogram.H{&d.serviceTime, &d.timeToFirstByte, &d.lag, &d.reconnecting, &d.blocked, &d.connect}
+}
+
+const finals = 6
+
+// finalOf is distribution i of a final snapshot.
+func finalOf(h *runnerv1alpha1.Histograms, i int) (name string, from *runnerv1alpha1.Histogram) {
+	switch i {
+	case 0:
+		return "service time", &h.ServiceTime
+	case 1:
+		return "time to first byte", &h.TimeToFirstByte
+	case 2:
+		return "lag", &h.Lag
+	case 3:
+		return "reconnecting", &h.Reconnecting
+	case 4:
+		return "blocked", &h.Blocked
+	}
+	return "connect", &h.Connect
 }
 
 func merge(to *histogram.H, from *runnerv1alpha1.Histogram) error {
@@ -199,22 +222,18 @@ func (s *sum) stepResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.StepResult
 	return out
 }
 
-// setTimes sums the distributions up and encodes them.
+// setTimes sums the distributions up.
 func (s *sum) setTimes(r *runnerv1alpha1.Report) {
-	r.Histograms = &runnerv1alpha1.ReportHistograms{}
-	for _, d := range []struct {
-		from      *histogram.H
-		times     *runnerv1alpha1.Times
-		histogram *runnerv1alpha1.Histogram
-	}{
-		{&s.times.responseTime, &r.ResponseTime, &r.Histograms.ResponseTime},
-		{&s.times.serviceTime, &r.ServiceTime, &r.Histograms.ServiceTime},
-		{&s.times.timeToFirstByte, &r.TimeToFirstByte, &r.Histograms.TimeToFirstByte},
-		{&s.times.lag, &r.Lag, &r.Histograms.Lag},
-		{&s.times.reconnecting, &r.Reconnecting, &r.Histograms.Reconnecting},
-		{&s.times.blocked, &r.Blocked, &r.Histograms.Blocked},
-		{&s.times.connect, &r.Connect, &r.Histograms.Connect},
-	} {
-		*d.times, *d.histogram = d.from.Times(), d.from.Encode()
+	t := &s.times
+	r.ResponseTime, r.ServiceTime, r.TimeToFirstByte, r.Lag = t.responseTime.Times(), t.serviceTime.Times(), t.timeToFirstByte.Times(), t.lag.Times()
+	r.Reconnecting, r.Blocked, r.Connect = t.reconnecting.Times(), t.blocked.Times(), t.connect.Times()
+}
+
+// histograms encodes the distributions.
+func (s *sum) histograms() *runnerv1alpha1.ReportHistograms {
+	t := &s.times
+	return &runnerv1alpha1.ReportHistograms{
+		ResponseTime: t.responseTime.Encode(), ServiceTime: t.serviceTime.Encode(), TimeToFirstByte: t.timeToFirstByte.Encode(),
+		Lag: t.lag.Encode(), Reconnecting: t.reconnecting.Encode(), Blocked: t.blocked.Encode(), Connect: t.connect.Encode(),
 	}
 }

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -30,15 +29,15 @@ type window struct {
 	responseTime, lag spectrum
 }
 
-// add is what a shard has done between two looks.
-func (o *window) add(p *watched) error {
+// add is what a shard has done between two snapshots, without its times.
+func (o *window) add(p *watched) {
 	o.revision = max(o.revision, p.last.Revision)
 	if p.over() {
-		return nil // what it has in flight it had at its end
+		return // what it has in flight it had at its end
 	}
 	o.inFlight += p.last.Counters.InFlightAtEnd + p.last.Counters.WarmUpInFlight
 	if p.span() <= 0 {
-		return nil
+		return
 	}
 	if p.base.EndedAt == 0 {
 		o.working++
@@ -48,13 +47,6 @@ func (o *window) add(p *watched) error {
 	o.counters.add(&c)
 	o.shards++
 	o.achieved += perSecond(c.sent, p.span())
-	if err := o.responseTime.addSince(&p.last.ResponseTime, &p.base.ResponseTime); err != nil {
-		return fmt.Errorf("response time: %w", err)
-	}
-	if err := o.lag.addSince(&p.last.Lag, &p.base.Lag); err != nil {
-		return fmt.Errorf("lag: %w", err)
-	}
-	return nil
 }
 
 // join adds the window that follows.

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
 )
 
 // Windows turns the snapshots of a run, as they come in, into a series of windows of one second,
 // and of more when the run is long. It holds the distributions of at most MaxWindows windows, up to 5 bytes
 // for each distinct time in each (spectrum), so that those of longer windows are merged and not guessed.
+// Each distribution of a snapshot is decoded once, when it comes in.
 //
 // It is not safe for concurrent use.
 type Windows struct {
@@ -28,11 +30,18 @@ type Windows struct {
 	from, first time.Duration
 	// changes of the rates, in the order of time; the first is the plan.
 	changes []change
+	// since are the times of the open window.
+	since times
 }
+
+// times are the distributions of a window.
+type times struct{ responseTime, lag histogram.H }
 
 // watched is one runner: what it had counted when the last window was closed, and what it has now.
 type watched struct {
-	base, last runnerv1alpha1.Snapshot
+	// base and last have no distributions; responseTime and lag are those of last.
+	base, last        runnerv1alpha1.Snapshot
+	responseTime, lag runnerv1alpha1.Histogram
 	// silent: nothing was heard in the last window, so that the next ones do not wait for it.
 	silent bool
 }
@@ -85,22 +94,45 @@ func (w *Windows) Change(at time.Duration, rates []runnerv1alpha1.Rate) {
 // Add takes in a snapshot, which must fit the plan (Fits) and is not kept. Snapshots of a runner that
 // has not begun, and those that were overtaken, change nothing. The error says that a distribution
 // cannot be read.
-func (w *Windows) Add(s *runnerv1alpha1.Snapshot) error {
+func (w *Windows) Add(s *runnerv1alpha1.Snapshot) error { return w.add(s, nil) }
+
+// add is Add, with a sum of the response times of all runners that are watched; nil: none.
+func (w *Windows) add(s *runnerv1alpha1.Snapshot, total *histogram.H) error {
 	if s.StartedAt == 0 || offset(s) < 0 {
 		return nil
 	}
-	known := w.runners[runnerOf(s)]
-	if known == nil {
+	known, since := w.runners[runnerOf(s)], &w.since
+	switch {
+	case known != nil && s.Sequence <= known.last.Sequence:
+		return nil
+	case known == nil:
 		known = w.meet(s)
-		w.runners[runnerOf(s)] = known
-	} else if s.Sequence <= known.last.Sequence {
-		return nil
+		if known.base.Sequence != 0 { // what was before is given up
+			since = &times{}
+		}
 	}
-	known.last, known.silent = slim(s), false
-	if !w.isDue() {
-		return nil
+	if err := histogram.AddSince(s.ResponseTime, known.responseTime, total, &since.responseTime); err != nil {
+		return fmt.Errorf("response time: %w", err)
 	}
-	return w.close()
+	known.responseTime = s.ResponseTime
+	w.runners[runnerOf(s)] = known
+	lag := lagOf(s)
+	if err := histogram.AddSince(lag, known.lag, nil, &since.lag); err != nil {
+		return fmt.Errorf("lag: %w", err)
+	}
+	known.last, known.lag, known.silent = slim(s), lag, false
+	if w.isDue() {
+		w.close()
+	}
+	return nil
+}
+
+// lagOf is in Histograms in the final snapshot.
+func lagOf(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Histogram {
+	if s.Histograms != nil {
+		return s.Histograms.Lag
+	}
+	return s.Lag
 }
 
 // meet decides from when on a runner is watched: from its first turn, which for one that joined is not the
@@ -117,15 +149,10 @@ func (w *Windows) meet(s *runnerv1alpha1.Snapshot) *watched {
 
 // slim is what windows need of a snapshot; steps may hold megabytes.
 func slim(s *runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
-	out := runnerv1alpha1.Snapshot{
+	return runnerv1alpha1.Snapshot{
 		Shard: s.Shard, Boot: s.Boot, Sequence: s.Sequence, Revision: s.Revision, State: s.State, Clock: s.Clock,
 		StartAt: s.StartAt, StartedAt: s.StartedAt, EndedAt: s.EndedAt, Suspended: s.Suspended, Counters: s.Counters, Stages: s.Stages,
-		ResponseTime: s.ResponseTime, Lag: s.Lag,
 	}
-	if s.Histograms != nil {
-		out.Lag = s.Histograms.Lag
-	}
-	return out
 }
 
 // isDue: every shard that is awaited has been looked at late enough, or one of them so late that the
@@ -154,33 +181,28 @@ func (w *Windows) end() time.Duration {
 }
 
 // close ends the open window and begins the next one.
-func (w *Windows) close() error {
-	open, err := w.open()
-	if err != nil {
-		return err
-	}
+func (w *Windows) close() {
+	open := w.open()
 	for _, p := range w.runners {
 		p.silent = p.span() == 0
 		p.base = p.last
 	}
+	w.since.responseTime.Reset()
+	w.since.lag.Reset()
 	w.from = w.end()
 	w.closed = append(w.closed, open)
 	for len(w.closed) > runnerv1alpha1.MaxWindows {
 		w.width++
 		w.closed = widen(w.closed, widths(w.width))
 	}
-	return nil
 }
 
 // List returns the windows, the one that is still open included when something happened in it, and
-// from when on there are some, in milliseconds; zero: from the start. The error says that a
-// distribution cannot be read.
-func (w *Windows) List() ([]runnerv1alpha1.Window, int64, error) {
+// from when on there are some, in milliseconds; zero: from the start.
+func (w *Windows) List() ([]runnerv1alpha1.Window, int64) {
 	all := slices.Clone(w.closed)
-	open, err := w.open()
+	open := w.open()
 	switch {
-	case err != nil:
-		return nil, 0, err
 	case open.to > open.from:
 		all = append(all, open)
 	case len(all) > 0 && open.shards > 0: // looked at later, but as of the same instant
@@ -193,20 +215,19 @@ func (w *Windows) List() ([]runnerv1alpha1.Window, int64, error) {
 	for i := range all {
 		out[i] = all[i].figures()
 	}
-	return out, w.first.Milliseconds(), nil
+	return out, w.first.Milliseconds()
 }
 
 // open is the window since the last one.
-func (w *Windows) open() (window, error) {
+func (w *Windows) open() window {
 	out := window{from: w.from, to: w.end()}
 	byShard := func(a, b Runner) int { return cmp.Or(a.Shard-b.Shard, cmp.Compare(a.Boot, b.Boot)) }
 	for _, r := range slices.SortedFunc(maps.Keys(w.runners), byShard) {
-		if err := out.add(w.runners[r]); err != nil {
-			return window{}, fmt.Errorf("window of shard %d: %w", r.Shard, err)
-		}
+		out.add(w.runners[r])
 	}
+	out.responseTime, out.lag = spectrumOf(&w.since.responseTime), spectrumOf(&w.since.lag)
 	w.setStage(&out)
-	return out, nil
+	return out
 }
 
 // setStage finds what was asked: each stage that was in force counts as long as it was.

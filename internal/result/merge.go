@@ -1,0 +1,115 @@
+package result
+
+import (
+	"fmt"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+// Merge is the running sum of the distributions of a run, and its windows. Each distribution is decoded once, when it comes
+// in, so that a report costs no more than adding up counters.
+//
+// It is not safe for concurrent use.
+type Merge struct {
+	plan    *runnerv1alpha1.Plan
+	windows *Windows
+	times   distributions
+	steps   []histogram.H
+	runners map[Runner]*added
+}
+
+// added are the distributions of a runner that are part of a Merge, apart from its response time, which the windows have.
+type added struct {
+	sequence uint64
+	final    [finals]runnerv1alpha1.Histogram
+	steps    []runnerv1alpha1.Histogram
+}
+
+// NewMerge returns an empty sum for a run that begins with so many shards; see NewWindows.
+func NewMerge(plan *runnerv1alpha1.Plan, shards int) *Merge {
+	return &Merge{
+		plan: plan, windows: NewWindows(plan, shards),
+		steps: make([]histogram.H, countSteps(plan)), runners: map[Runner]*added{},
+	}
+}
+
+// Windows are those of all snapshots so far.
+func (m *Merge) Windows() *Windows { return m.windows }
+
+// Add takes in a snapshot; it is not kept. One that was overtaken changes nothing. The error says why the snapshot
+// does not fit the plan, cannot be read, or contradicts itself or an earlier one. Such a snapshot must not be part of a report.
+func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
+	if err := checkCounts(m.plan, s); err != nil {
+		return err
+	}
+	known := m.runners[runnerOf(s)]
+	if known == nil {
+		known = &added{steps: make([]runnerv1alpha1.Histogram, len(m.steps))}
+		m.runners[runnerOf(s)] = known
+	} else if s.Sequence <= known.sequence {
+		return nil
+	}
+	if err := m.windows.add(s, &m.times.responseTime); err != nil {
+		return err
+	}
+	for i := range s.Steps {
+		// A runner can leave the times of steps out.
+		now := s.Steps[i].ResponseTime
+		if now.Count == 0 {
+			continue
+		}
+		if err := histogram.AddSince(now, known.steps[i], &m.steps[i], nil); err != nil {
+			return fmt.Errorf("response time of step %d: %w", i, err)
+		}
+		known.steps[i] = now
+	}
+	if s.Histograms != nil {
+		for i, d := range m.times.final() {
+			name, now := finalOf(s.Histograms, i)
+			if err := histogram.AddSince(*now, known.final[i], d, nil); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			known.final[i] = *now
+		}
+	}
+	if known.sequence = s.Sequence; s.State == runnerv1alpha1.StateDone {
+		known.steps, known.final = nil, [finals]runnerv1alpha1.Histogram{} // nothing comes after it
+	}
+	return nil
+}
+
+// Progress is what a Merge knows of a run.
+type Progress struct {
+	Report *runnerv1alpha1.Report
+	// Chains has the counters of each chain of the plan, which the report sums up.
+	Chains []runnerv1alpha1.ChainCounters
+	// ErrorRate is that of Live: it leaves out what is in flight.
+	ErrorRate float64
+}
+
+// Report is like Build of the latest snapshots of all runners, which were added before. in.Snapshots need not have their
+// distributions. The report has histograms and the times of shards only if complete is true; shards have times only if their snapshot has.
+func (m *Merge) Report(in Input, complete bool) (*Progress, error) {
+	in.Plan = m.plan
+	snapshots := latest(in.Snapshots)
+	sum := newSum(m.plan)
+	for i := range snapshots {
+		if err := checkShape(m.plan, &snapshots[i]); err != nil {
+			return nil, fmt.Errorf("snapshot of shard %d: %w", snapshots[i].Shard, err)
+		}
+		sum.addCounters(&snapshots[i])
+	}
+	sum.times = m.times
+	for i := range sum.steps {
+		sum.steps[i].responseTime = m.steps[i]
+	}
+	r, err := report(&in, snapshots, sum, complete)
+	if err != nil {
+		return nil, err
+	}
+	if complete {
+		r.Windows, r.WindowsFrom = m.windows.List()
+	}
+	return &Progress{Report: r, Chains: sum.chains, ErrorRate: liveErrors(&sum.counters)}, nil
+}
