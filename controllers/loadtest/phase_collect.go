@@ -69,7 +69,8 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 	d := collect.Desired{
 		Name: s.key(), UID: s.lt.UID, Attempt: s.run.Attempt, Job: s.jobUID(), Plan: s.plan,
 		Shards: s.room(), ShardsRevision: r.roomRevision(s), StartWith: s.startWith, Redeal: s.policy() == v1alpha1.ShardLostRebalance,
-		Pods: map[int]collect.Pod{}, Recorded: s.recordedRunners(), MayStart: s.mayStart(), Stored: s.end != nil,
+		LossTolerated: s.policy() != v1alpha1.ShardLostFail,
+		Pods:          map[int]collect.Pod{}, Recorded: s.recordedRunners(), MayStart: s.mayStart(), Stored: s.end != nil,
 	}
 	if d.Live = s.live; d.Live.Generation == 0 {
 		d.Live = s.beforeStart()

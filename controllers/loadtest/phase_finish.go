@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,13 +32,11 @@ func (r *reconciler) finishPhase(ctx context.Context, s *scope) (bool, error) {
 		}
 		return true, nil
 	}
-	if err := s.merge(); err != nil {
-		return false, err
-	}
+	s.merge()
 	if err := r.decideLoadEnded(ctx, s); err != nil {
 		return false, err
 	}
-	if !s.view.Over() || !s.recordsStored() {
+	if s.report == nil || !s.view.Over() || !s.recordsStored() {
 		return true, nil
 	}
 	judged, err := verdict.Judge(s.plan, s.report, s.facts())
@@ -102,48 +98,14 @@ func (s *scope) recordsStored() bool {
 	return true
 }
 
-// snapshots are those of all runners that have or had a part of the load.
-func (s *scope) snapshots() []runnerv1alpha1.Snapshot {
-	var out []runnerv1alpha1.Snapshot
-	for _, sh := range slices.Concat(s.view.Former, s.view.Shards) {
-		idle := slices.ContainsFunc(s.endedRunners, func(r endedRunner) bool { return r.Pod == sh.Pod.UID && !r.member })
-		if sh.Snapshot == nil || !sh.Member || idle {
-			continue
-		}
-		snap := *sh.Snapshot
-		if sh.Lost != nil && s.policy() != v1alpha1.ShardLostFail {
-			// How it ended is no longer what ended the test.
-			snap.Stopped, snap.Problem, snap.Message = "", "", ""
-		}
-		out = append(out, snap)
+// merge takes over the report of what is known by now.
+func (s *scope) merge() {
+	if s.view.Progress == nil {
+		return
 	}
-	return out
-}
-
-// merge makes the report of what is known by now.
-func (s *scope) merge() error {
-	snapshots := s.snapshots()
-	in := result.Input{
-		Plan: s.plan, PlanHash: s.planHash, Version: version.Get().Version,
-		Snapshots: snapshots, ClockOffsets: map[result.Runner]int64{},
-		StartWall: s.view.StartedAt, EndWall: s.lastRequest(snapshots), Lost: s.lost(),
-	}
-	for i := range s.view.Shards {
-		if offset, known := s.view.Offsets[i]; known {
-			in.ClockOffsets[runnerOf(i, s.view.Shards[i].Snapshot)] = offset
-		}
-	}
-	report, err := result.Build(in)
-	if err != nil {
-		return fmt.Errorf("merging snapshots: %w", err)
-	}
-	report.Windows, report.WindowsFrom = s.view.Windows, s.view.WindowsFrom
-	live, err := result.NewLive(s.plan, nil, snapshots)
-	if err != nil {
-		return fmt.Errorf("merging snapshots: %w", err)
-	}
-	s.report, s.errorsSoFar, s.chains = report, live.ErrorRate, result.Chains(s.plan, snapshots)
-	return nil
+	report := *s.view.Progress.Report
+	report.PlanHash = s.planHash
+	s.report, s.errorsSoFar, s.chains = &report, s.view.Progress.ErrorRate, s.view.Progress.Chains
 }
 
 func runnerOf(shard int, snap *runnerv1alpha1.Snapshot) result.Runner {
@@ -170,26 +132,10 @@ func (s *scope) lost() []result.Runner {
 	return out
 }
 
-// lastRequest is the instant of the last request of all; zero: not known.
-func (s *scope) lastRequest(snapshots []runnerv1alpha1.Snapshot) time.Time {
-	var last time.Time
-	for i := range snapshots {
-		snap := &snapshots[i]
-		if snap.EndedAt == 0 || s.view.StartedAt.IsZero() {
-			continue
-		}
-		// Shards begin together, within the skew.
-		if end := s.view.StartedAt.Add(result.SinceStart(snap, snap.EndedAt)); end.After(last) {
-			last = end
-		}
-	}
-	return last
-}
-
 // facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is
 // tolerated unless it is what ended the run, be it that nobody was left.
 func (s *scope) facts() verdict.Facts {
-	facts := verdict.FactsOf(s.snapshots())
+	facts := verdict.FactsOf(s.view.Snapshots(s.policy() != v1alpha1.ShardLostFail))
 	if s.report.Stopped == stopByDeadline && facts.Problem == "" {
 		facts = verdict.Facts{
 			Problem: runnerv1alpha1.ProblemDeadline,

@@ -31,7 +31,7 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 		return err
 	}
 	s.endedRunners = append(s.endedRunners, endedRunner{
-		Recorded: collect.Recorded{Shard: rec.Index, Pod: rec.Pod, Loss: lossOf(rec), Snapshot: counts},
+		Recorded: collect.Recorded{Shard: rec.Index, Pod: rec.Pod, Member: rec.Member, Loss: lossOf(rec), Snapshot: counts},
 		member:   rec.Member,
 	})
 	if pod := s.pods[rec.Index]; pod != nil && pod.UID == rec.Pod {

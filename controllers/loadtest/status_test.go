@@ -84,21 +84,25 @@ func runnersAre(states ...runnerv1alpha1.State) func(*scope) {
 				snap.StartedAt = 1
 				snap.Counters = runnerv1alpha1.Counters{Sent: 100, Done: 90, Succeeded: 90, InFlightAtEnd: 10}
 			}
-			s.view.Shards = append(s.view.Shards, collect.Shard{Pod: collect.Pod{Name: "pod"}, Snapshot: snap, Member: true})
+			s.view.Shards = append(s.view.Shards, collect.Shard{Index: i, Pod: collect.Pod{Name: "pod"}, Snapshot: snap, Member: true})
 			s.view.Members = append(s.view.Members, i)
 		}
-		if err := s.merge(); err != nil {
-			panic(err)
-		}
+		summarize(s)
 	}
+}
+
+// summarize does what the collector does with snapshots.
+func summarize(s *scope) {
+	if err := s.view.Summarize(s.plan, s.policy() != v1alpha1.ShardLostFail); err != nil {
+		panic(err)
+	}
+	s.merge()
 }
 
 func shardLost(i int) func(*scope) {
 	return func(s *scope) {
 		s.view.Shards[i].Lost = &collect.Loss{Pod: "pod", Message: "OOMKilled"}
-		if err := s.merge(); err != nil {
-			panic(err)
-		}
+		summarize(s)
 	}
 }
 

@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -117,7 +118,8 @@ func (w *Windows) add(s *runnerv1alpha1.Snapshot, total *histogram.H) error {
 	known.responseTime = s.ResponseTime
 	w.runners[runnerOf(s)] = known
 	lag := lagOf(s)
-	if err := histogram.AddSince(lag, known.lag, nil, &since.lag); err != nil {
+	// A lag that is not a later state adds nothing: it is only shown.
+	if err := histogram.AddSince(lag, known.lag, nil, &since.lag); err != nil && !errors.Is(err, histogram.ErrNotLater) {
 		return fmt.Errorf("lag: %w", err)
 	}
 	known.last, known.lag, known.silent = slim(s), lag, false

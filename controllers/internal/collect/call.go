@@ -35,6 +35,7 @@ type request struct {
 	start   int64
 	startAt int64
 	globals []string
+	poll    Poll
 	clock   func() int64 // ours
 	timeout time.Duration
 }
@@ -130,7 +131,7 @@ func (o *outcome) measure(ctx context.Context, r request) error {
 
 func (o *outcome) look(ctx context.Context, r request) error {
 	sent := r.clock()
-	snapshot, err := r.client.Snapshot(ctx)
+	snapshot, err := r.client.Snapshot(ctx, r.poll)
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (o *outcome) look(ctx context.Context, r request) error {
 func release(ctx context.Context, c Client) {
 	for ctx.Err() == nil {
 		_ = c.Stop(ctx, runnerv1alpha1.Stop{Reason: reasonDeleted}) // the snapshot tells
-		snapshot, err := c.Snapshot(ctx)
+		snapshot, err := c.Snapshot(ctx, Poll{})
 		if err == nil && snapshot.State == runnerv1alpha1.StateDone &&
 			c.Ack(ctx, runnerv1alpha1.Ack{Sequence: snapshot.Sequence}) == nil {
 			return

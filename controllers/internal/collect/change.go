@@ -114,7 +114,7 @@ func (r *run) schedule() {
 	for _, c := range r.changes {
 		if c.At == 0 && !c.early {
 			c.At = max(r.clock()-r.startAt+int64(changeLead), last+int64(changeGap))
-			r.note(c)
+			r.changeWindows(c)
 			r.pollNow()
 			r.log.Info("Changing the load", "revision", c.Revision, "generation", c.Generation, "suspended", c.Suspended, "shards", c.Members)
 		}

@@ -10,6 +10,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -24,11 +27,34 @@ type Client interface {
 	Stop(context.Context, runnerv1alpha1.Stop) error
 	Teardown(context.Context, runnerv1alpha1.Teardown) error
 	Ack(context.Context, runnerv1alpha1.Ack) error
-	Snapshot(context.Context) (*runnerv1alpha1.Snapshot, error)
+	Snapshot(context.Context, Poll) (*runnerv1alpha1.Snapshot, error)
 	// Changes are the updates that it has accepted.
 	Changes(context.Context) ([]runnerv1alpha1.Update, error)
 	// Close gives the connection up.
 	Close()
+}
+
+// Poll says what a request for a snapshot asks for.
+type Poll struct {
+	// Lease renews the lease of the runner; zero: it does not.
+	Lease runnerv1alpha1.Lease
+	// Totals leaves out the response times of steps.
+	Totals bool
+}
+
+func (p Poll) query() string {
+	q := url.Values{}
+	if p.Lease.Until != 0 {
+		q.Set(runnerv1alpha1.QueryLeaseUntil, strconv.FormatInt(p.Lease.Until, 10))
+		q.Set(runnerv1alpha1.QueryTerm, strconv.FormatInt(p.Lease.Term, 10))
+	}
+	if p.Totals {
+		q.Set(runnerv1alpha1.QueryDetail, runnerv1alpha1.DetailTotals)
+	}
+	if len(q) == 0 {
+		return ""
+	}
+	return "?" + q.Encode()
 }
 
 // Dial makes a client for the runner of a run at an address. It does not connect yet.
@@ -52,8 +78,11 @@ func HTTPS(tlsFor func(context.Context, types.UID) (*tls.Config, error)) Dial {
 				}
 				return (&tls.Dialer{Config: cfg}).DialContext(ctx, network, addr)
 			},
-			MaxConnsPerHost: 1,
-			IdleConnTimeout: time.Minute,
+			MaxConnsPerHost:    1,
+			IdleConnTimeout:    time.Minute,
+			DisableCompression: true,
+			// There is a connection for each runner.
+			ReadBufferSize: 1 << 10, WriteBufferSize: 1 << 10,
 		}}
 	}
 }
@@ -83,9 +112,9 @@ func (c *httpClient) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 	return c.put(ctx, runnerv1alpha1.PathAck, m)
 }
 
-func (c *httpClient) Snapshot(ctx context.Context) (*runnerv1alpha1.Snapshot, error) {
+func (c *httpClient) Snapshot(ctx context.Context, p Poll) (*runnerv1alpha1.Snapshot, error) {
 	out := &runnerv1alpha1.Snapshot{}
-	return out, c.get(ctx, runnerv1alpha1.PathSnapshot, out)
+	return out, c.get(ctx, runnerv1alpha1.PathSnapshot+p.query(), out)
 }
 
 func (c *httpClient) Changes(ctx context.Context) ([]runnerv1alpha1.Update, error) {
@@ -97,14 +126,7 @@ func (c *httpClient) Changes(ctx context.Context) ([]runnerv1alpha1.Update, erro
 func (c *httpClient) Close() { c.transport.CloseIdleConnections() }
 
 func (c *httpClient) get(ctx context.Context, path string, into any) error {
-	body, err := c.do(ctx, http.MethodGet, path, nil)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("decoding a %T: %w", into, err)
-	}
-	return nil
+	return c.do(ctx, http.MethodGet, path, nil, into)
 }
 
 func (c *httpClient) put(ctx context.Context, path string, message any) error {
@@ -112,28 +134,46 @@ func (c *httpClient) put(ctx context.Context, path string, message any) error {
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
-	_, err = c.do(ctx, http.MethodPut, path, body)
-	return err
+	return c.do(ctx, http.MethodPut, path, body, nil)
 }
 
-func (c *httpClient) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+// bodies are buffers for answers.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxPooled bounds the buffers that are kept.
+const maxPooled = 1 << 20
+
+// do decodes the answer into a value; nil: it is not needed.
+func (c *httpClient) do(ctx context.Context, method, path string, body []byte, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return nil, fmt.Errorf("reading the runner's answer: %w", err)
+	defer func() { _ = resp.Body.Close() }() // it was read to its end, or is given up
+	answer := bodies.Get().(*bytes.Buffer)
+	defer func() {
+		if answer.Cap() <= maxPooled {
+			bodies.Put(answer)
+		}
+	}()
+	answer.Reset()
+	if _, err := answer.ReadFrom(io.LimitReader(resp.Body, maxAnswer)); err != nil {
+		return fmt.Errorf("reading the runner's answer: %w", err)
 	}
-	return answer, refusal(resp, answer)
+	if err := refusal(resp, answer.Bytes()); err != nil || into == nil {
+		return err
+	}
+	if err := json.Unmarshal(answer.Bytes(), into); err != nil {
+		return fmt.Errorf("decoding a %T: %w", into, err)
+	}
+	return nil
 }
 
 func refusal(resp *http.Response, answer []byte) error {

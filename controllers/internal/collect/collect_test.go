@@ -110,8 +110,8 @@ func (c client) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 	return c.runner().Ack(ctx, m)
 }
 
-func (c client) Snapshot(ctx context.Context) (*runnerv1alpha1.Snapshot, error) {
-	return c.runner().Snapshot(ctx)
+func (c client) Snapshot(ctx context.Context, p Poll) (*runnerv1alpha1.Snapshot, error) {
+	return c.runner().Poll(ctx, p.Lease, p.Totals)
 }
 
 func (c client) Changes(ctx context.Context) ([]runnerv1alpha1.Update, error) {

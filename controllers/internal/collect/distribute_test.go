@@ -42,7 +42,7 @@ func (f *fleet) record(v *View) {
 		if known || s.Lost == nil && !s.Left {
 			continue
 		}
-		f.desired.Recorded = append(f.desired.Recorded, Recorded{Shard: i, Pod: s.Pod.UID, Loss: s.Lost, Snapshot: s.Snapshot})
+		f.desired.Recorded = append(f.desired.Recorded, Recorded{Shard: i, Pod: s.Pod.UID, Member: s.Member, Loss: s.Lost, Snapshot: s.Snapshot})
 		delete(f.desired.Pods, i)
 	}
 	f.view()

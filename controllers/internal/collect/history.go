@@ -18,7 +18,7 @@ func (r *run) recall(told []runnerv1alpha1.Update) {
 		c := &change{Update: u, early: u.At == 0}
 		r.changes = append(r.changes, c)
 		if !c.early {
-			r.note(c)
+			r.changeWindows(c)
 		}
 	}
 	r.recognize()
@@ -45,7 +45,10 @@ func (r *run) takeStored() {
 	for i := range r.d.Recorded {
 		rec := &r.d.Recorded[i]
 		s := r.runnerOf(rec)
-		s.stored, s.snapshot = true, orSnapshot(s.snapshot, rec.Snapshot)
+		s.stored = true
+		if s.snapshot == nil && rec.Snapshot != nil {
+			r.restore(s, rec.Snapshot)
+		}
 		s.left = rec.Loss == nil
 		if s.loss == nil {
 			s.loss = rec.Loss
@@ -65,6 +68,15 @@ func (r *run) takeStored() {
 	}
 }
 
+// restore takes over the stored snapshot of a runner that is over.
+func (r *run) restore(s *runner, n *runnerv1alpha1.Snapshot) {
+	if err := r.merge.Add(n); err != nil {
+		r.log.Error(err, "Cannot use the stored counts of a runner", "shard", s.index)
+		return
+	}
+	s.snapshot = n
+}
+
 // runnerOf is the runner whose counts are stored.
 func (r *run) runnerOf(rec *Recorded) *runner {
 	for _, s := range r.former {
@@ -75,11 +87,11 @@ func (r *run) runnerOf(rec *Recorded) *runner {
 	s := r.at(rec.Shard)
 	if s.pod.UID != rec.Pod && s.pod.UID != "" { // another runner has its place
 		s = newRunner(rec.Shard)
-		s.pod.UID, s.member = rec.Pod, true
+		s.pod.UID, s.member = rec.Pod, rec.Member
 		r.former = append(r.former, s)
 		return s
 	}
-	s.pod.UID, s.member = rec.Pod, s.member || rec.Loss == nil || rec.Snapshot != nil && HadSlots(rec.Snapshot)
+	s.pod.UID, s.member = rec.Pod, rec.Member
 	return s
 }
 
@@ -89,11 +101,4 @@ func (r *run) at(i int) *runner {
 		r.shards = append(r.shards, newRunner(len(r.shards)))
 	}
 	return r.shards[i]
-}
-
-func orSnapshot(s, fallback *runnerv1alpha1.Snapshot) *runnerv1alpha1.Snapshot {
-	if s == nil {
-		return fallback
-	}
-	return s
 }

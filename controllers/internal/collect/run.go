@@ -3,7 +3,7 @@ package collect
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -35,6 +35,9 @@ const (
 	hurry = 100 * time.Millisecond
 	// roundEvery bounds how often a run looks at all its runners when nothing happened to them.
 	roundEvery = 25 * time.Millisecond
+	// fullDetail is how many steps on all shards a test can have whose live snapshots have the response times of steps. A response time
+	// has some kilobytes.
+	fullDetail = 256
 )
 
 // run is one run. All fields below the line belong to its goroutine.
@@ -58,9 +61,10 @@ type run struct {
 	shards, former []*runner
 	outcomes       chan outcome
 	calls          sync.WaitGroup
-	windows        *series
+	merge          *result.Merge
 	zero           time.Time // of our clock
 	startAt        int64     // in our clock, of the test; zero: not chosen yet
+	steps          int       // of all chains
 	// news: something happened that the next round must look at, and that the next view shows at once.
 	news bool
 	// nextRound and nextView are when the next round and the next view are due without news.
@@ -87,10 +91,13 @@ func newRun(d Desired, opts Options, dial Dial, log logr.Logger, wake func()) *r
 	r := &run{
 		opts: opts, dial: dial, log: log, wake: wake, wanted: d,
 		signal: make(chan struct{}, 1), aborts: make(chan struct{}),
-		outcomes: make(chan outcome), zero: time.Now(), windows: newSeries(&d),
+		outcomes: make(chan outcome), zero: time.Now(), merge: result.NewMerge(d.Plan, d.Plan.Shards),
 	}
 	// The first members follow from the plan and from the shards that the test started with. Runners that got newer changes from an earlier
 	// operator report them.
+	for i := range d.Plan.Chains {
+		r.steps += len(d.Plan.Chains[i].Steps)
+	}
 	members := shard.All(d.Plan.Shards)
 	if d.MayStart && len(d.StartWith) > 0 {
 		members = d.StartWith
@@ -238,6 +245,9 @@ func (r *run) findEnds(now time.Time) {
 			r.log.Info("Runner lost", "shard", i, "pod", s.pod.Name, "reason", why)
 		case s.final() && (r.d.MayStart || r.d.Stored):
 			r.happen(s, state.Ended)
+			if slices.Contains(r.newest().Members, i) {
+				s.slim()
+			}
 		}
 	}
 }
@@ -332,6 +342,7 @@ func (r *run) request(i int, c call) request {
 	}
 	q := request{
 		of: s, call: c, client: s.client, clock: r.clock, timeout: r.opts.Timeout,
+		poll:  Poll{Totals: len(r.shards)*r.steps > fullDetail},
 		stop:  runnerv1alpha1.Stop{Reason: orElse(r.d.Stop, reasonTooLate), Drain: true},
 		start: r.startAt, startAt: s.startAt, globals: r.globals(),
 	}
@@ -382,19 +393,28 @@ func (r *run) handle(o outcome) {
 
 // take accepts a snapshot of a runner. It returns what is wrong with it.
 func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
-	if err := result.Fits(r.d.Plan, n); err != nil {
-		return err
+	before := s.snapshot
+	switch {
+	case n.Shard != s.index && n.Revision != 0:
+		return fmt.Errorf("the snapshot belongs to shard %d", n.Shard)
+	case before != nil && before.Boot != n.Boot:
+		s.pod.Ended, s.pod.Why = true, errRestarted.Error()
+		r.news = true
+		return errRestarted
 	}
 	s.lastSeen = time.Now()
-	before := s.snapshot
-	err := s.take(n)
-	if errors.Is(err, errRestarted) {
-		s.pod.Ended, s.pod.Why = true, err.Error()
-		r.news = true
+	if before != nil && n.Sequence < before.Sequence {
+		return nil // overtaken
 	}
-	if err != nil || s.snapshot == before {
+	if err := r.merge.Add(n); err != nil {
 		return err
 	}
+	s.rate = rate(before, n)
+	if n.Globals != nil {
+		s.globals, n.Globals = n.Globals, nil
+	}
+	n.ServiceTime = runnerv1alpha1.Histogram{} // only runners show it while they run
+	s.snapshot = n
 	s.member = s.member || HadSlots(n) // an earlier operator gave it a share, and perhaps took it again
 	if !s.final() {
 		r.happen(s, reported(n))
@@ -406,7 +426,7 @@ func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 		s.pollAt = time.Time{} // the next step need not wait
 		r.news = true
 	}
-	return r.windows.Add(n)
+	return nil
 }
 
 // publish makes a new view and wakes the reconciler.
@@ -435,7 +455,11 @@ func (r *run) publish(now time.Time) {
 	}
 	v.Generation, v.Newest = r.generations()
 	v.Applied = slices.Clone(r.applied)
-	v.Windows, v.WindowsFrom = r.windows.of(v)
+	if r.d.MayStart {
+		if err := v.summarize(r.merge, r.d.LossTolerated); err != nil {
+			r.log.Error(err, "Cannot merge the snapshots of the runners")
+		}
+	}
 	r.view.Store(v)
 	r.nextView = now.Add(r.opts.Interval)
 	r.wake()

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -201,24 +202,15 @@ func (s *runner) early(d *Desired) string {
 	return ""
 }
 
-// take accepts a snapshot. It returns what is wrong with it.
-func (s *runner) take(n *runnerv1alpha1.Snapshot) error {
-	if n.Shard != s.index && n.Revision != 0 {
-		return fmt.Errorf("the snapshot belongs to shard %d", n.Shard)
+// slim takes the distributions out of a final snapshot. The run's sum has them, and its report is the only one that
+// needs them. The response time stays: it is part of the shard's result.
+func (s *runner) slim() {
+	slim := *s.snapshot
+	slim.Histograms, slim.Steps = nil, slices.Clone(slim.Steps)
+	for i := range slim.Steps {
+		slim.Steps[i].ResponseTime = runnerv1alpha1.Histogram{}
 	}
-	old := s.snapshot
-	if old != nil && old.Boot != n.Boot {
-		return errRestarted
-	}
-	if old != nil && n.Sequence < old.Sequence {
-		return nil // overtaken
-	}
-	s.rate = rate(old, n)
-	if n.Globals != nil {
-		s.globals, n.Globals = n.Globals, nil
-	}
-	s.snapshot = n
-	return nil
+	s.snapshot = &slim
 }
 
 // rate counts warm-up too: it is what the target sees.

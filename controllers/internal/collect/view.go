@@ -7,6 +7,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 // Desired is what the reconciler wants of a run, and what it sees of its pods.
@@ -28,6 +29,8 @@ type Desired struct {
 	StartWith []int
 	// Redeal gives the part of a lost shard to the others.
 	Redeal bool
+	// LossTolerated: the loss of a shard does not end the test.
+	LossTolerated bool
 	// Pods by shard: of those whose runner is not recorded, the oldest. A shard without an entry has no
 	// pod.
 	Pods map[int]Pod
@@ -65,6 +68,8 @@ type Recorded struct {
 	Shard int
 	// Pod is that of the runner; a runner that was lost before it had one has none.
 	Pod types.UID
+	// Member: it had a share of the load.
+	Member bool
 	// Loss is nil when it has left.
 	Loss *Loss
 	// Snapshot is the last one, if there was one.
@@ -104,15 +109,16 @@ type View struct {
 	Applied []Applied
 	// Rate is the requests sent a second, by the last two looks at each runner.
 	Rate float64
-	// Windows are there when every shard is final; see Report. They must not be changed.
-	Windows     []runnerv1alpha1.Window
-	WindowsFrom int64
+	// Progress sums up all runners; nil: the test has not started, or nothing is known. It must not be changed. It is
+	// complete when the view is Over.
+	Progress *result.Progress
 
 	allReady bool
 }
 
 // Shard is what is known of one shard.
 type Shard struct {
+	Index int
 	Pod   Pod
 	State state.Shard
 	// Snapshot is the last one; nil: none. It is shared and must not be changed.
@@ -181,7 +187,7 @@ func (v *View) Count(f func(*Shard) bool) int {
 
 // seen is what the view says of a runner.
 func (s *runner) seen() Shard {
-	return Shard{Pod: s.pod, State: s.state, Snapshot: s.snapshot, Lost: s.loss, Member: s.member, Left: s.left, Trouble: s.trouble}
+	return Shard{Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Lost: s.loss, Member: s.member, Left: s.left, Trouble: s.trouble}
 }
 
 func isReady(s *runnerv1alpha1.Snapshot) bool {

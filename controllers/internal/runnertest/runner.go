@@ -44,6 +44,7 @@ type Runner struct {
 	message  string
 	sequence uint64
 	calls    []string
+	sent     []int64 // by stage
 	connect  time.Duration
 	latency  time.Duration
 	shape    func(*runnerv1alpha1.Snapshot)
@@ -244,9 +245,19 @@ func (r *Runner) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 }
 
 // Snapshot returns the counts so far.
-func (r *Runner) Snapshot(ctx context.Context) (s *runnerv1alpha1.Snapshot, err error) {
+func (r *Runner) Snapshot(ctx context.Context) (*runnerv1alpha1.Snapshot, error) {
+	return r.Poll(ctx, runnerv1alpha1.Lease{}, false)
+}
+
+// Poll returns the counts so far. It leaves out the times of steps if totals is true.
+func (r *Runner) Poll(ctx context.Context, _ runnerv1alpha1.Lease, totals bool) (s *runnerv1alpha1.Snapshot, err error) {
 	err = r.answer(ctx, "", func() error {
 		s = r.snapshot()
+		if totals && s.State != runnerv1alpha1.StateDone {
+			for i := range s.Steps {
+				s.Steps[i].ResponseTime = runnerv1alpha1.Histogram{}
+			}
+		}
 		return nil
 	})
 	return s, err
@@ -313,6 +324,9 @@ func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
 // answered 200 after 1 ms.
 func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
 	load, own := r.load(r.now()), r.own(r.now())
+	if r.sent == nil {
+		r.sent = make([]int64, len(load.stages))
+	}
 	h := histogram.New()
 	if r.start != nil {
 		s.StartAt = r.start.At
@@ -322,7 +336,9 @@ func (r *Runner) count(s *runnerv1alpha1.Snapshot) {
 	}
 	s.Suspended, s.Changed = load.suspended, load.changed
 	for i, c := range load.stages {
-		c.Slots, c.Begun = own[i], max(0, c.Begun)
+		// What was sent stays sent, whatever a late change says.
+		r.sent[i] = max(r.sent[i], own[i])
+		c.Slots, c.Begun = r.sent[i], max(0, c.Begun)
 		c.Sent = c.Slots
 		s.Stages = append(s.Stages, c)
 		if r.plan.Rates[i].WarmUp {

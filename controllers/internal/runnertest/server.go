@@ -75,7 +75,8 @@ func (r *Runner) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		err = put(req, r.Ack)
 	case "GET " + runnerv1alpha1.PathSnapshot:
 		var s *runnerv1alpha1.Snapshot
-		if s, err = r.Snapshot(req.Context()); err == nil {
+		totals := req.URL.Query().Get(runnerv1alpha1.QueryDetail) == runnerv1alpha1.DetailTotals
+		if s, err = r.Poll(req.Context(), runnerv1alpha1.Lease{}, totals); err == nil {
 			_ = json.NewEncoder(w).Encode(s)
 			return
 		}
