@@ -1699,6 +1699,16 @@ func (in *Runner) DeepCopyInto(out *Runner) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
+	if in.LeaseDuration != nil {
+		in, out := &in.LeaseDuration, &out.LeaseDuration
+		*out = new(v1.Duration)
+		**out = **in
+	}
+	if in.ResultRetention != nil {
+		in, out := &in.ResultRetention, &out.ResultRetention
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.CPUsPerShard != nil {
 		in, out := &in.CPUsPerShard, &out.CPUsPerShard
 		*out = new(int32)

@@ -32,7 +32,7 @@ func parseConfig(args []string, env func(string) string, output io.Writer) (conf
 	flags.StringVar(&c.tlsDir, "tls-dir", "", "`directory` that contains "+rv.TLSCAFile+", "+rv.TLSCertFile+" and "+rv.TLSKeyFile)
 	flags.StringVar(&c.controlAddress, "control-address", fmt.Sprintf(":%d", rv.ControlPort), "address for the operator, `host:port`")
 	flags.StringVar(&c.metricsAddress, "metrics-address", fmt.Sprintf(":%d", rv.MetricsPort), "address of /metrics, /healthz and /readyz, `host:port`")
-	flags.DurationVar(&c.ackGrace, "ack-grace", 2*time.Minute, "how long to keep the result for the operator after the run")
+	flags.DurationVar(&c.ackGrace, "ack-grace", rv.DefaultResultRetention, "how long to keep the final snapshot after the run until the operator acknowledges it")
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}

@@ -4,6 +4,8 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
 func TestParseConfig(t *testing.T) {
@@ -17,7 +19,7 @@ func TestParseConfig(t *testing.T) {
 	}{
 		{
 			name: "defaults", args: []string{"--plan", "f", "--tls-dir", "d"},
-			want: config{plan: "f", tlsDir: "d", controlAddress: ":8443", metricsAddress: ":9090", ackGrace: 2 * time.Minute, index: -1},
+			want: config{plan: "f", tlsDir: "d", controlAddress: ":8443", metricsAddress: ":9090", ackGrace: rv.DefaultResultRetention, index: -1},
 		},
 		{
 			name: "all", env: env,

@@ -27,6 +27,7 @@ const (
 func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	spec := in.DeepCopy()
 	setDefaults(reflect.ValueOf(spec))
+	durationOrElse(&spec.Runner.LeaseDuration, defaultLeaseDuration)
 	for i := range spec.Targets {
 		t := &spec.Targets[i]
 		if t.Connections == nil {

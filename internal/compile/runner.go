@@ -70,7 +70,7 @@ func (c *compiler) losses() {
 		}
 	}
 	if r.OnShardLost == v1alpha1.ShardLostRebalance {
-		c.plan.LeaseDuration = defaultLeaseDuration
+		c.plan.LeaseDuration = r.LeaseDuration.Duration
 		if divided {
 			c.fail(runnerPath.Child("onShardLost"), "Rebalance cannot be used with a stage that is a closedLoop that ends by requests")
 		}

@@ -200,4 +200,20 @@ var rulesOfRunner = []Mutant{
 		Name: "long startTimeout", Path: "spec.runner.startTimeout", Want: "must be from 1s to 24h",
 		Set: map[string]any{"spec.runner.startTimeout": "24h1s"},
 	},
+	{
+		Name: "short leaseDuration", Path: "spec.runner.leaseDuration", Want: "must be from 10s to 1h",
+		Set: map[string]any{"spec.runner.leaseDuration": "9s"},
+	},
+	{
+		Name: "long leaseDuration", Path: "spec.runner.leaseDuration", Want: "must be from 10s to 1h",
+		Set: map[string]any{"spec.runner.leaseDuration": "1h1s"},
+	},
+	{
+		Name: "short resultRetention", Path: "spec.runner.resultRetention", Want: "must be from 10s to 24h",
+		Set: map[string]any{"spec.runner.resultRetention": "9s"},
+	},
+	{
+		Name: "long resultRetention", Path: "spec.runner.resultRetention", Want: "must be from 10s to 24h",
+		Set: map[string]any{"spec.runner.resultRetention": "24h1s"},
+	},
 }

@@ -46,6 +46,10 @@ var frozen = []struct {
 	{mayChange, "spec.runner.minShards", nil},
 	{mayChange, "spec.runner.startTimeout", "91s"},
 	{mayChange, "spec.runner.startTimeout", nil},
+	{mayChange, "spec.runner.leaseDuration", "46s"},
+	{mayChange, "spec.runner.leaseDuration", nil},
+	{mayChange, "spec.runner.resultRetention", "31m"},
+	{mayChange, "spec.runner.resultRetention", nil},
 	{mayChange, "spec.runner.onShardLost", "Fail"},
 	{mayChange, "spec.runner.onShardLost", nil}, // the default comes in its place
 	{mayChange, "spec.runner.podTemplate.spec.nodeSelector.disk", "ssd"},

@@ -28,6 +28,9 @@ const (
 // did not report a version. Version 2 has leases.
 const ProtocolVersion = 2
 
+// DefaultResultRetention is how long a runner keeps its final snapshot if spec.runner.resultRetention is not set.
+const DefaultResultRetention = time.Hour
+
 // ControlPort and MetricsPort are where a runner pod listens.
 const (
 	ControlPort = 8443

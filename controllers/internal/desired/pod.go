@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -51,7 +52,7 @@ func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	}
 	enforcePod(out, in)
 	runner := &out.Spec.Containers[slices.IndexFunc(out.Spec.Containers, isRunner)]
-	enforceRunner(runner)
+	enforceRunner(runner, in.LoadTest.Spec.Runner.ResultRetention)
 	addFiles(out, runner, compile.Mounts(&in.LoadTest.Spec))
 	addPodFields(runner, compile.PodFields(&in.LoadTest.Spec))
 	if cpus := in.LoadTest.Spec.Runner.CPUsPerShard; cpus != nil {
@@ -167,13 +168,14 @@ func enforcePod(pod *corev1.PodTemplateSpec, in JobInput) {
 	)
 }
 
-func enforceRunner(c *corev1.Container) {
+func enforceRunner(c *corev1.Container, retention *metav1.Duration) {
 	c.Command = []string{command}
 	c.Args = []string{
 		"--plan=" + planDir + "/" + KeyPlan,
 		"--tls-dir=" + tlsDir,
 		fmt.Sprintf("--control-address=:%d", runnerv1alpha1.ControlPort),
 		fmt.Sprintf("--metrics-address=:%d", runnerv1alpha1.MetricsPort),
+		"--ack-grace=" + ackGrace(retention).String(),
 	}
 	c.Ports = keep(c.Ports, func(p corev1.ContainerPort) bool { return p.Name != "control" && p.Name != "metrics" },
 		corev1.ContainerPort{Name: "control", ContainerPort: runnerv1alpha1.ControlPort, Protocol: corev1.ProtocolTCP},
@@ -188,6 +190,14 @@ func enforceRunner(c *corev1.Container) {
 		ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromString("metrics")}},
 		PeriodSeconds: 5,
 	}
+}
+
+// ackGrace is how long a runner keeps its final snapshot until the operator acknowledges it.
+func ackGrace(retention *metav1.Duration) time.Duration {
+	if retention == nil {
+		return runnerv1alpha1.DefaultResultRetention
+	}
+	return retention.Duration
 }
 
 func ownVolume(name string) bool {
