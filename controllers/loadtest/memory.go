@@ -38,6 +38,8 @@ type recollection struct {
 	counts map[endedKey]*runnerv1alpha1.Snapshot
 	// runners are those of all shards at the last status write.
 	runners []v1alpha1.RunnerStatus
+	// hasCheckpoints: the run ended, and its checkpoints must be deleted.
+	hasCheckpoints bool
 	// doomed: the namespace is being deleted.
 	doomed bool
 }

@@ -39,6 +39,9 @@ func (s *scope) describesAnother() (bool, error) {
 	if compiled.Shards != s.run.Live.Shards || !slices.Equal(record.RatesOf(compiled.Rates), s.run.Live.Rates) {
 		return true, nil
 	}
+	if slices.ContainsFunc(s.run.Edits, func(e record.Edit) bool { return e.Stage != nil && e.AppliedAt == nil }) {
+		return true, nil // the test ended before the new rate took effect
+	}
 	same, err := s.sameBut(&s.lt.Spec)
 	return !same, err
 }

@@ -188,7 +188,25 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 		run.End = end
 		return run.On(state.End)
 	})
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	r.memory.of(s.lt).hasCheckpoints = s.mayStart()
+	return true, nil
+}
+
+// deleteCheckpoints deletes the checkpoints of a run that ended while this operator watched it. The garbage collector
+// deletes the others with the LoadTest.
+func (r *reconciler) deleteCheckpoints(ctx context.Context, s *scope) error {
+	c := r.memory.of(s.lt)
+	if !c.hasCheckpoints {
+		return nil
+	}
+	if err := r.checkpoints.DeleteAll(ctx, s.key(), s.lt.UID); err != nil {
+		return err
+	}
+	c.hasCheckpoints, c.counts = false, nil
+	return nil
 }
 
 var reportDetails = []detail[runnerv1alpha1.Report]{
@@ -219,6 +237,9 @@ var reportDetails = []detail[runnerv1alpha1.Report]{
 func (r *reconciler) releasePhase(ctx context.Context, s *scope) (bool, error) {
 	if s.end == nil {
 		return true, nil
+	}
+	if err := r.deleteCheckpoints(ctx, s); err != nil {
+		return false, err
 	}
 	if s.job == nil || s.job.DeletionTimestamp != nil || s.podsEnded() {
 		r.registry.Forget(s.lt.UID)

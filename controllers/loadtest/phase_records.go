@@ -3,11 +3,13 @@ package loadtest
 import (
 	"context"
 	"fmt"
+	"time"
 
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/api/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
-	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
@@ -21,13 +23,12 @@ func (r *reconciler) recordsPhase(ctx context.Context, s *scope) (bool, error) {
 	var ended []record.Shard
 	for shard := range s.view.Shards {
 		seen := &s.view.Shards[shard]
-		if seen.Lost == nil && !seen.Left || s.isRecorded(shard, seen.Pod.UID) {
+		if !s.hasNews(shard, seen) {
 			continue
 		}
 		rec, err := r.endedRecord(ctx, s, shard, seen)
 		if err != nil {
-			stop, err := s.blocked(err)
-			return !stop, err
+			return false, err
 		}
 		ended = append(ended, rec)
 	}
@@ -35,16 +36,20 @@ func (r *reconciler) recordsPhase(ctx context.Context, s *scope) (bool, error) {
 		return true, nil
 	}
 	err := r.decide(ctx, s, func(run *record.Record) error {
-		run.Shards = append(run.Shards, ended...)
+		for _, rec := range ended {
+			if have := run.Find(rec.Index, rec.Pod); have != nil {
+				have.State, have.Counts = rec.State, rec.Counts
+			} else {
+				run.Shards = append(run.Shards, rec)
+			}
+		}
 		return nil
 	})
 	if err != nil {
 		return false, err
 	}
-	for i := range ended {
-		if err := r.addEnded(ctx, s, &ended[i]); err != nil {
-			return false, err
-		}
+	if err := r.readEnded(ctx, s); err != nil {
+		return false, err
 	}
 	if !s.behind {
 		return true, r.look(ctx, s)
@@ -52,69 +57,76 @@ func (r *reconciler) recordsPhase(ctx context.Context, s *scope) (bool, error) {
 	return true, nil
 }
 
+// hasNews returns whether a runner ended that the record does not have, or whether one that was lost was reached again
+// and has final counts.
+func (s *scope) hasNews(shard int, seen *collect.Shard) bool {
+	if seen.Lost == nil && !seen.Left {
+		return false
+	}
+	rec := s.run.Find(shard, s.podOf(shard, seen))
+	return rec == nil || rec.State == state.Lost && seen.State == state.Done && seen.Snapshot != nil && seen.Snapshot.Sequence > rec.Counts.Sequence
+}
+
+// podOf returns the UID of a runner's pod. The collector does not know it if the pod was deleted before this operator
+// started.
+func (s *scope) podOf(shard int, seen *collect.Shard) types.UID {
+	if seen.Pod.UID != "" {
+		return seen.Pod.UID
+	}
+	return s.run.Pods[shard].UID
+}
+
 // endedRecord stores the counts of a runner and returns its entry of the record.
 func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen *collect.Shard) (record.Shard, error) {
 	rec := record.Shard{
-		Index: shard, Pod: seen.Pod.UID, Name: seen.Pod.Name, Node: seen.Pod.Node, State: state.Done, Member: seen.Member, Time: s.now,
+		Index: shard, Pod: s.podOf(shard, seen), Name: seen.Pod.Name, Node: seen.Pod.Node, State: state.Done, Member: seen.Member, Time: s.now,
+	}
+	if last := s.run.Pods[shard]; rec.Name == "" && last.UID == rec.Pod {
+		rec.Name, rec.Node = last.Name, last.Node
 	}
 	if l := seen.Lost; l != nil {
-		rec.State, rec.Time = state.Lost, l.Time
+		if seen.State != state.Done {
+			rec.State = state.Lost
+		}
+		rec.Time = l.Time
 		rec.Name, rec.Node = orText(l.Pod, rec.Name), orText(l.Node, rec.Node)
 		rec.Loss = &record.Loss{Message: l.Message, Time: l.Time}
 	}
 	if seen.Snapshot == nil {
-		return rec, nil
+		return rec, r.lastCheckpoint(ctx, s, &rec)
 	}
-	var err error
-	rec.Counts, err = r.storeCounts(ctx, s.lt, shard, seen)
-	if err == nil {
-		r.memory.of(s.lt).keepCounts(endedKey{shard, seen.Pod.UID}, seen.Snapshot)
-	}
-	return rec, err
-}
-
-// storeCounts stores the last snapshot of a runner.
-func (r *reconciler) storeCounts(ctx context.Context, lt *v1alpha1.LoadTest, shard int, seen *collect.Shard) (record.Counts, error) {
-	last := *seen.Snapshot
-	last.Globals = nil // they can be secret; the collector removes them, too
-	gz, dropped, err := fit(last, r.cfg.Report.MaxBytes, snapshotDetails)
+	encoded, err := checkpoint.Encode(seen.Snapshot, r.cfg.Report.MaxBytes)
 	if err != nil {
-		return record.Counts{}, fmt.Errorf("storing the last snapshot of runner %d: %w", shard, err)
+		return rec, fmt.Errorf("encoding the last snapshot of runner %d: %w", shard, err)
 	}
-	cm := desired.Record(lt, shard, seen.Pod.UID, gz)
-	if err := r.create(ctx, lt, cm); err != nil {
-		return record.Counts{}, err
+	key := s.checkpointKey(shard, rec.Pod)
+	if err := r.checkpoints.Put(ctx, key, encoded, rec.State == state.Done, s.now); err != nil {
+		return rec, err
 	}
-	return record.Counts{Name: cm.Name, Sequence: last.Sequence, Dropped: dropped}, nil
+	rec.Counts = record.Counts{Name: key.Name(), Sequence: encoded.Sequence, Dropped: encoded.Dropped}
+	r.memory.of(s.lt).keepCounts(endedKey{shard, rec.Pod}, seen.Snapshot)
+	return rec, nil
 }
 
-// readCounts reads what storeCounts stored.
-func (r *reconciler) readCounts(ctx context.Context, lt *v1alpha1.LoadTest, name string) (*runnerv1alpha1.Snapshot, error) {
-	cm := desired.Record(lt, 0, "", nil)
-	cm.Name = name
-	found, err := r.existing(ctx, lt, cm)
-	if err != nil || !found {
-		return nil, err
+// lastCheckpoint makes the last checkpoint the counts of a runner that this operator never reached, for example because
+// it ended together with the former operator.
+func (r *reconciler) lastCheckpoint(ctx context.Context, s *scope, rec *record.Shard) error {
+	key := s.checkpointKey(rec.Index, rec.Pod)
+	stored, err := r.checkpoints.Get(ctx, key)
+	if err != nil || stored == nil {
+		return err
 	}
-	out := &runnerv1alpha1.Snapshot{}
-	if err := decodeGzip(cm.BinaryData[desired.KeySnapshot], out); err != nil {
-		return nil, fmt.Errorf("decoding the snapshot in ConfigMap %s: %w", cm.Name, err)
+	since := metav1.NewMicroTime(stored.Time)
+	rec.Counts = record.Counts{Name: key.Name(), Sequence: stored.Snapshot.Sequence, Dropped: stored.Dropped}
+	rec.Member = rec.Member || collect.HadSlots(stored.Snapshot)
+	if !stored.Final && rec.Loss != nil {
+		rec.Counts.Since = &since
+		rec.Loss.Message += fmt.Sprintf("; its counts after %s are missing", stored.Time.UTC().Format(time.RFC3339))
 	}
-	return out, nil
+	r.memory.of(s.lt).keepCounts(endedKey{rec.Index, rec.Pod}, stored.Snapshot)
+	return nil
 }
 
-var snapshotDetails = []detail[runnerv1alpha1.Snapshot]{
-	{"histograms", func(s runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
-		s.Histograms = nil
-		return s
-	}},
-	{"steps.responseTime", func(s runnerv1alpha1.Snapshot) runnerv1alpha1.Snapshot {
-		steps := make([]runnerv1alpha1.StepCounters, len(s.Steps))
-		for i := range s.Steps {
-			steps[i] = s.Steps[i]
-			steps[i].ResponseTime = runnerv1alpha1.Histogram{}
-		}
-		s.Steps = steps
-		return s
-	}},
+func (s *scope) checkpointKey(shard int, pod types.UID) checkpoint.Key {
+	return checkpoint.Key{LoadTest: s.key(), Run: s.lt.UID, Shard: shard, Pod: pod}
 }

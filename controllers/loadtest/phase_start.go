@@ -32,12 +32,23 @@ func (r *reconciler) startPhase(ctx context.Context, s *scope) (bool, error) {
 		live := record.Live{Generation: run.Plan.Generation, Rates: record.RatesOf(s.plan.Rates), Shards: s.plan.Shards}
 		run.Start = &record.Start{Time: s.microTime(), Job: s.job.UID, With: s.startWith, Live: live}
 		run.Live = live
+		run.Pods = r.podsOf(s)
 		return run.On(state.Begin)
 	})
 	if err != nil {
 		return false, err
 	}
 	return true, r.look(ctx, s)
+}
+
+// podsOf are the pods of the shards, as another operator needs them if they are deleted.
+func (r *reconciler) podsOf(s *scope) map[int]record.Pod {
+	out := map[int]record.Pod{}
+	for shard, pod := range s.pods {
+		seen := r.observe(pod)
+		out[shard] = record.Pod{UID: seen.UID, Name: seen.Name, Node: seen.Node, Address: seen.Address}
+	}
+	return out
 }
 
 // specIsCurrent returns whether the API server has the spec of this pass. An edit that the cache does not show yet leads

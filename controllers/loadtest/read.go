@@ -71,12 +71,7 @@ func (r *reconciler) readRecord(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.take(run)
-	for i := range s.run.Shards {
-		if err := r.addEnded(ctx, s, &s.run.Shards[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.readEnded(ctx, s)
 }
 
 func (r *reconciler) owned(ctx context.Context, namespace string, owner types.UID, list client.ObjectList) error {

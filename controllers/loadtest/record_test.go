@@ -9,6 +9,7 @@ import (
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
@@ -23,7 +24,7 @@ func recording(t *testing.T, s *scope) *reconciler {
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.lt.DeepCopy()).Build()
 	r := &reconciler{
 		cfg: &configv1alpha1.OperatorConfig{}, memory: &memory{runs: map[types.NamespacedName]*recollection{}},
-		client: c, reader: c, records: record.NewStore(c, c),
+		client: c, reader: c, records: record.NewStore(c, c), checkpoints: checkpoint.NewStore(c, c),
 	}
 	r.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
 	if s.recorded {

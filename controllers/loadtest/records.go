@@ -24,6 +24,17 @@ type endedKey struct {
 	pod   types.UID
 }
 
+// readEnded fills the scope with the runners of the record. A run that has ended needs no counts any more.
+func (r *reconciler) readEnded(ctx context.Context, s *scope) error {
+	s.endedRunners = nil
+	for i := range s.run.Shards {
+		if err := r.addEnded(ctx, s, &s.run.Shards[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addEnded adds a runner of the record to the scope, with its counts. Its pod is not the pod of the shard any more.
 func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) error {
 	counts, err := r.countsOf(ctx, s, rec)
@@ -49,14 +60,18 @@ func lossOf(rec *record.Shard) *collect.Loss {
 
 // countsOf returns the stored snapshot of a runner that ended; nil: there is none.
 func (r *reconciler) countsOf(ctx context.Context, s *scope, rec *record.Shard) (*runnerv1alpha1.Snapshot, error) {
-	if rec.Counts.Name == "" {
+	if rec.Counts.Name == "" || s.end != nil {
 		return nil, nil
 	}
 	c, key := r.memory.of(s.lt), endedKey{rec.Index, rec.Pod}
-	if c.counts[key] == nil {
-		snapshot, err := r.readCounts(ctx, s.lt, rec.Counts.Name)
+	if _, known := c.counts[key]; !known {
+		stored, err := r.checkpoints.Get(ctx, s.checkpointKey(rec.Index, rec.Pod))
 		if err != nil {
 			return nil, err
+		}
+		var snapshot *runnerv1alpha1.Snapshot // nil: a user deleted the checkpoint
+		if stored != nil {
+			snapshot = stored.Snapshot
 		}
 		c.keepCounts(key, snapshot)
 	}

@@ -177,9 +177,18 @@ func (s *scope) runners() []v1alpha1.RunnerStatus {
 	var out []v1alpha1.RunnerStatus
 	for i := range s.view.Shards {
 		member := slices.Contains(s.view.Members, i)
-		out = append(out, runnerStatusOf(i, &s.view.Shards[i], member, s.mayStart()))
+		out = append(out, runnerStatusOf(i, s.withRecord(i), member, s.mayStart()))
 	}
 	return out
+}
+
+// withRecord returns what is known of a shard, with the loss as the record has it.
+func (s *scope) withRecord(shard int) *collect.Shard {
+	seen := s.view.Shards[shard]
+	if rec := s.run.Find(shard, s.podOf(shard, &seen)); seen.Lost != nil && rec != nil && rec.Loss != nil {
+		seen.Lost = lossOf(rec)
+	}
+	return &seen
 }
 
 // States of a runner that no runner tells.

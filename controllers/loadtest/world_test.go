@@ -35,6 +35,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
 	"github.com/h2surge/h2surge/internal/plan"
 )
@@ -512,15 +513,16 @@ func (w *world) eventsOf(name string) []string {
 	return reasons
 }
 
-// records are the ConfigMaps about runners that were over before the test.
-func (w *world) records(name string) []corev1.ConfigMap {
+// run is the run record.
+func (w *world) run(name string) *record.Record {
 	w.Helper()
-	var list corev1.ConfigMapList
-	w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns), client.MatchingLabels{
-		desired.LabelLoadTest: name, desired.LabelComponent: desired.ComponentRecord,
-	}))
-	return list.Items
+	run, err := record.NewStore(w.client, w.client).Load(w.ctx, w.get(name))
+	w.must(err)
+	return run
 }
+
+// records are the runners that ended before the test.
+func (w *world) records(name string) []record.Shard { return w.run(name).Shards }
 
 // report reads the whole report.
 func (w *world) report(lt *v1alpha1.LoadTest) *runnerv1alpha1.Report {

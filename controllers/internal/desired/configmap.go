@@ -3,7 +3,6 @@ package desired
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -18,13 +17,6 @@ func Plan(lt *v1alpha1.LoadTest, hash string, gz []byte, warnings string) *corev
 	if warnings != "" {
 		cm.Data = map[string]string{KeyWarnings: warnings}
 	}
-	return cm
-}
-
-// Record is the ConfigMap with the last snapshot of a runner that ended before the test.
-func Record(lt *v1alpha1.LoadTest, shard int, pod types.UID, gz []byte) *corev1.ConfigMap {
-	cm := configMap(lt, RecordName(lt, shard, pod), ComponentRecord)
-	cm.BinaryData = map[string][]byte{KeySnapshot: gz}
 	return cm
 }
 

@@ -134,11 +134,8 @@ func TestGolden(t *testing.T) {
 		"job-files":      func() (any, error) { return Job(jobInput(loadTest(secured, template(hostileFiles)))) },
 		"job-queued":     func() (any, error) { return Job(jobInput(loadTest(queued))) },
 		"plan":           func() (any, error) { return Plan(loadTest(), hash, []byte("gz"), "a warning"), nil },
-		"record": func() (any, error) {
-			return Record(loadTest(), 1, "0a1b2c3d-0000-4000-8000-000000000002", []byte("gz")), nil
-		},
-		"job-scale": func() (any, error) { return ApplyScale(running(), 5), nil },
-		"report":    func() (any, error) { return Report(loadTest(), []byte("gz")), nil },
+		"job-scale":      func() (any, error) { return ApplyScale(running(), 5), nil },
+		"report":         func() (any, error) { return Report(loadTest(), []byte("gz")), nil },
 		"tls": func() (any, error) {
 			return TLS(loadTest(), map[string][]byte{"ca.crt": []byte("a"), "tls.crt": []byte("b"), "tls.key": []byte("c")}), nil
 		},

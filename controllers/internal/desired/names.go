@@ -2,9 +2,6 @@ package desired
 
 import (
 	"strconv"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
@@ -27,7 +24,6 @@ const (
 const (
 	ComponentRunner = "runner"
 	ComponentPlan   = "plan"
-	ComponentRecord = "runner-record"
 	ComponentRun    = "run"
 	ComponentReport = "report"
 )
@@ -51,7 +47,6 @@ const (
 const (
 	KeyPlan     = "plan.json.gz"
 	KeyWarnings = "warnings.txt"
-	KeySnapshot = "snapshot.json.gz"
 	KeyReport   = "report.json.gz"
 )
 
@@ -70,16 +65,6 @@ func JobName(lt *v1alpha1.LoadTest, attempt int) string {
 // TLSName names the Secret with the runners' certificate. The UID makes it nobody else's: the
 // operator may not read Secrets, so it could not tell a foreign one from its own.
 func TLSName(lt *v1alpha1.LoadTest) string { return lt.Name + "-tls-" + string(lt.UID)[:8] }
-
-// RecordName names the ConfigMap with what is left of a runner that is over before the test is. A
-// shard can have several runners: the pod tells them apart. A runner that never had a pod has none.
-func RecordName(lt *v1alpha1.LoadTest, shard int, pod types.UID) string {
-	short := "none"
-	if pod != "" {
-		short, _, _ = strings.Cut(string(pod), "-")
-	}
-	return lt.Name + "-runner-" + strconv.Itoa(shard) + "-" + short
-}
 
 // RunName names the run record. The UID keeps it apart from that of an earlier LoadTest of the same name.
 func RunName(lt *v1alpha1.LoadTest) string { return lt.Name + "-run-" + string(lt.UID)[:8] }

@@ -32,6 +32,8 @@ type Record struct {
 	// Live are the values that the spec changed last, of those that can change while the test runs. Before the start
 	// they are those of the plan.
 	Live Live `json:"live,omitzero"`
+	// Pods are the pods of the shards at the start and at the change that gave the shard its share.
+	Pods map[int]Pod `json:"pods,omitempty"`
 	// Changes are the changes of the load, oldest first. After the start there is at least one.
 	Changes []Change `json:"changes,omitempty"`
 	// Edits are the changes of the spec while the test ran, oldest first.
@@ -73,6 +75,15 @@ type Live struct {
 	Rates      []Rate `json:"rates,omitempty"`
 	Shards     int    `json:"shards,omitempty"`
 	Suspended  bool   `json:"suspended,omitempty"`
+}
+
+// Pod is the pod of a runner. The operator needs it after a user deleted the pod.
+type Pod struct {
+	UID  types.UID `json:"uid"`
+	Name string    `json:"name"`
+	Node string    `json:"node,omitempty"`
+	// Address is that of the control endpoint.
+	Address string `json:"address,omitempty"`
 }
 
 // Rate is the part of a stage's rate that can change.
