@@ -52,7 +52,7 @@ func scale(t *testing.T, lead time.Duration) bool {
 	}
 	plan := lifeCycle(p.address, rate(500)...)
 	plan.Chains = append(plan.Chains, rv.Chain{Name: "end", Phase: rv.PhaseTeardown, Steps: plan.Chains[0].Steps[:1], Captures: plan.Chains[0].Captures})
-	shares, err := shard.Deal(plan, []int{0, 1})
+	shares, err := shard.Distribute(plan, []int{0, 1})
 	if err != nil {
 		t.Fatal(err)
 	}

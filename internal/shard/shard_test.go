@@ -14,7 +14,7 @@ import (
 )
 
 // plan has two targets, a chain without a bound, two with one, and variables of the given sizes; a
-// size of zero is a variable that is no sequence.
+// size of zero is a variable without a sequence.
 func plan(connections int, sizes ...int64) *runnerv1alpha1.Plan {
 	p := &runnerv1alpha1.Plan{Targets: []runnerv1alpha1.Target{
 		{Name: "a", Connections: connections},
@@ -60,7 +60,7 @@ func owned(t *testing.T, p *runnerv1alpha1.Plan, shares []runnerv1alpha1.Share, 
 		if p.Variables[v].Size() == 0 {
 			for i := range shares {
 				if shares[i].Variables[v] != nil {
-					t.Fatalf("owner %d has values of variable %d, which is no sequence", i, v)
+					t.Fatalf("owner %d has values of variable %d, which is not a sequence", i, v)
 				}
 			}
 			continue
@@ -312,9 +312,9 @@ func TestCountsOfABoundedStageAddUp(t *testing.T) {
 	}
 }
 
-// TestDeal: whoever the members are, every thing has one owner, the slots are dealt evenly, and the same
-// members get the same.
-func TestDeal(t *testing.T) {
+// TestDistribute checks that with any members everything has one owner and slots are even, and that the same
+// members have the same shares each time.
+func TestDistribute(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		members := randomMembers(r)
@@ -322,17 +322,17 @@ func TestDeal(t *testing.T) {
 		p := plan(1+r.IntN(2*n), 1000, int64(n)*3, 0)
 		p.Chains[1].MaxInFlight += n
 		p.Chains[2].MaxInFlight += n
-		shares, err := Deal(p, members)
+		shares, err := Distribute(p, members)
 		if err != nil {
 			t.Fatal(err)
 		}
 		owned(t, p, shares, 3*int64(n)+5, 0)
-		again, err := Deal(p, slices.Clone(members))
+		again, err := Distribute(p, slices.Clone(members))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(shares, again); diff != "" {
-			t.Fatalf("dealt twice (-first +second):\n%s", diff)
+			t.Fatalf("distributed twice (-first +second):\n%s", diff)
 		}
 		for i, s := range shares {
 			if s.Shard != members[i] || s.Shards != members[n-1]+1 || s.Once != (i == 0) {
@@ -351,14 +351,14 @@ func randomMembers(r *rand.Rand) []int {
 	return members
 }
 
-func TestDealToSome(t *testing.T) {
-	got, err := Deal(plan(1, 9), []int{2, 5})
+func TestDistributeOverSome(t *testing.T) {
+	got, err := Distribute(plan(1, 9), []int{2, 5})
 	if err == nil {
-		t.Fatalf("a chain of one instance is dealt to two: %+v", got)
+		t.Fatalf("a chain of one instance is distributed over two: %+v", got)
 	}
 	p := plan(1, 9)
 	p.Chains[1].MaxInFlight = 2
-	if got, err = Deal(p, []int{2, 5}); err != nil {
+	if got, err = Distribute(p, []int{2, 5}); err != nil {
 		t.Fatal(err)
 	}
 	want := []runnerv1alpha1.Share{
@@ -380,7 +380,7 @@ func TestDealToSome(t *testing.T) {
 	}
 }
 
-func TestDealRefuses(t *testing.T) {
+func TestDistributeRefuses(t *testing.T) {
 	for want, members := range map[string][]int{
 		"at least one shard":                                       nil,
 		"shard -1: must be from 0 to 255":                          {-1, 0},
@@ -389,7 +389,7 @@ func TestDealRefuses(t *testing.T) {
 		"shard 1 follows 1: shards must be sorted, each once":      {1, 1},
 		"chain tight has 3 instances for 4 shards: each shard nee": {0, 1, 2, 9},
 	} {
-		if got, err := Deal(plan(3), members); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := Distribute(plan(3), members); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, error %v, want %q", members, got, err, want)
 		}
 	}

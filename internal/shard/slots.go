@@ -6,15 +6,15 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Nth is the index, in the whole stage, of the j-th slot (from 0) of the owner of s.
+// Nth returns the index in the stage of the owner's slot number j, from 0. For example, if an owner has residue 2 of 4,
+// its slots 0, 1 and 2 are the slots 2, 6 and 10 of the stage.
 func Nth(s runnerv1alpha1.Slots, j int64) int64 {
 	n := int64(len(s.Residues))
 	return j/n*s.Of + s.Residues[j%n]
 }
 
-// CountBelow is how many slots of the owner of s have an index below n. It inverts Nth:
-// CountBelow(s, Nth(s, j)) is j. For a stage bounded by n requests it is the owner's part. Without
-// residues it is zero.
+// CountBelow returns how many slots of the owner have an index below n. It is the inverse of Nth:
+// CountBelow(s, Nth(s, j)) is j. It is the owner's share of a stage of n requests, and 0 without residues.
 func CountBelow(s runnerv1alpha1.Slots, n int64) int64 {
 	if n <= 0 || len(s.Residues) == 0 {
 		return 0
@@ -23,8 +23,8 @@ func CountBelow(s runnerv1alpha1.Slots, n int64) int64 {
 	return n/s.Of*int64(len(s.Residues)) + int64(within)
 }
 
-// Valid says whether s can be used: Of positive, at least one residue, sorted, each in range
-// and none twice.
+// Valid reports whether s can be used: Of is positive, and there is at least one residue. The residues are sorted,
+// different and in [0, Of).
 func Valid(s runnerv1alpha1.Slots) bool {
 	if s.Of < 1 || len(s.Residues) == 0 || s.Residues[0] < 0 || s.Residues[len(s.Residues)-1] >= s.Of {
 		return false
@@ -37,7 +37,8 @@ func Valid(s runnerv1alpha1.Slots) bool {
 	return true
 }
 
-// refine writes the same slots with factor times as many residues.
+// refine returns the same slots, written with factor times as many residues. For example, residue 1 of 2 with factor 2
+// is residues 1 and 3 of 4.
 func refine(s runnerv1alpha1.Slots, factor int64) runnerv1alpha1.Slots {
 	n := int64(len(s.Residues)) * factor
 	out := runnerv1alpha1.Slots{Of: s.Of * factor, Residues: make([]int64, 0, n)}
@@ -47,9 +48,9 @@ func refine(s runnerv1alpha1.Slots, factor int64) runnerv1alpha1.Slots {
 	return out
 }
 
-// deal gives slot j of s to owner j modulo n: one entry for each owner, of which some are without a
-// residue when s has fewer than n.
-func deal(s runnerv1alpha1.Slots, n int) []runnerv1alpha1.Slots {
+// distribute gives residue j of s to owner j modulo n. The result has one entry for each owner. If s has fewer than n
+// residues, the last owners have none.
+func distribute(s runnerv1alpha1.Slots, n int) []runnerv1alpha1.Slots {
 	out := make([]runnerv1alpha1.Slots, n)
 	for i := range out {
 		out[i].Of = s.Of

@@ -7,18 +7,18 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// MaxShards is the greatest number of shards of a LoadTest.
+// MaxShards is the maximum number of shards of a LoadTest.
 const MaxShards = 256
 
-// Split deals the plan out to the shards 0 to shards-1; see Deal.
+// Split distributes the plan over the shards 0 to shards-1; see Distribute.
 func Split(plan *runnerv1alpha1.Plan, shards int) ([]runnerv1alpha1.Share, error) {
 	if shards < 1 || shards > MaxShards {
 		return nil, fmt.Errorf("%d shards: must be from 1 to %d", shards, MaxShards)
 	}
-	return Deal(plan, All(shards))
+	return Distribute(plan, All(shards))
 }
 
-// All are the n shards that a test starts with, from 0 on.
+// All returns the numbers of n shards: 0 to n-1.
 func All(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -27,13 +27,13 @@ func All(n int) []int {
 	return out
 }
 
-// Deal deals the plan out to the shards that are there, in the order given; they are sorted, distinct
-// and in [0, MaxShards). What each of them gets follows from the plan and from who the others are, and
-// from nothing that was before, so that whoever deals comes to the same. The first runs setup and
-// teardown. Each has a connection to each target, also where the plan has fewer than there are members.
-// It fails when the members are not as said, or when a bounded chain may have fewer instances than there
-// are members: a share of none cannot be told from no bound.
-func Deal(plan *runnerv1alpha1.Plan, members []int) ([]runnerv1alpha1.Share, error) {
+// Distribute returns the share of each member, in the order of members. Members are numbers of shards: sorted, different
+// and in [0, MaxShards). The shares depend only on the plan and the members, so that operators and runners compute
+// the same shares. The first member runs setup and teardown. Each member has a connection to each target, even if the
+// plan has fewer connections than members.
+// Distribute returns an error if members is invalid, or if a chain has a maxInFlight below the number of members: a
+// share of 0 instances would mean that the chain has no limit.
+func Distribute(plan *runnerv1alpha1.Plan, members []int) ([]runnerv1alpha1.Share, error) {
 	if err := valid(members); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func valid(members []int) error {
 	return nil
 }
 
-// Whole is the share of a test with one shard.
+// Whole returns the share of a test with one shard.
 func Whole(plan *runnerv1alpha1.Plan) runnerv1alpha1.Share {
 	s := runnerv1alpha1.Share{
 		Shards:          1,
@@ -94,8 +94,8 @@ func Whole(plan *runnerv1alpha1.Plan) runnerv1alpha1.Share {
 	return s
 }
 
-// MaxWorkers is how many workers can work on a share: each needs a connection to each target, and
-// an instance of each bounded chain. It is at least one.
+// MaxWorkers returns how many workers a share can have, at least 1. Each worker needs a connection to each target, and
+// an instance of each chain with a maxInFlight.
 func MaxWorkers(share *runnerv1alpha1.Share) int {
 	n := MaxShards
 	for _, c := range share.Connections {
@@ -109,10 +109,9 @@ func MaxWorkers(share *runnerv1alpha1.Share) int {
 	return max(n, 1)
 }
 
-// Workers deals a share out to the n workers of a process: the j-th slot of the share goes to
-// worker j modulo n. Shard and Shards stay those of the share. With n above MaxWorkers some workers
-// get no connection to some target, or no bound of a chain that has one, so the caller reduces n
-// first. Worker 0 runs setup and teardown, if the share does. n must be positive.
+// Workers distributes a share over the n workers of a process: slot j of the share belongs to worker j modulo n.
+// Shard and Shards are those of the share. n must be from 1 to MaxWorkers: with more, some workers would have no
+// connection to a target, or no limit of a chain that has one. Worker 0 runs setup and teardown, if the share does.
 func Workers(share *runnerv1alpha1.Share, n int) []runnerv1alpha1.Share {
 	out := divide(share, n)
 	for i := range out {
@@ -121,48 +120,48 @@ func Workers(share *runnerv1alpha1.Share, n int) []runnerv1alpha1.Share {
 	return out
 }
 
-// divide deals everything of a share out to n owners.
+// divide distributes slots, connections, instances and values of a share over n owners.
 func divide(share *runnerv1alpha1.Share, n int) []runnerv1alpha1.Share {
 	residues := int64(len(share.Slots.Residues))
-	slots := deal(refine(share.Slots, int64(n)/gcd(residues, int64(n))), n)
+	slots := distribute(refine(share.Slots, int64(n)/gcd(residues, int64(n))), n)
 	out := make([]runnerv1alpha1.Share, n)
 	for i := range out {
 		out[i].Slots = slots[i]
 		for t, c := range share.Connections {
-			from, to := cut(int64(c), n, i)
+			from, to := block(int64(c), n, i)
 			out[i].Connections = append(out[i].Connections, int(to-from))
 			out[i].FirstConnection = append(out[i].FirstConnection, share.FirstConnection[t]+int(from))
 		}
 		for _, c := range share.MaxInFlight {
-			from, to := cut(int64(c), n, i)
+			from, to := block(int64(c), n, i)
 			out[i].MaxInFlight = append(out[i].MaxInFlight, int(to-from))
 		}
 		out[i].Once = share.Once && i == 0
 		for _, spans := range share.Variables {
-			out[i].Variables = append(out[i].Variables, part(spans, n, i))
+			out[i].Variables = append(out[i].Variables, values(spans, n, i))
 		}
 	}
 	return out
 }
 
-// cut is the i-th of n runs of [0, total): their lengths differ by one at most, the longer ones
-// first.
-func cut(total int64, n, i int) (from, to int64) {
+// block returns the i-th of n blocks of [0, total). The lengths of the blocks differ by at most one; the longer blocks
+// come first. For example, 5 in 2 blocks is [0, 3) and [3, 5).
+func block(total int64, n, i int) (from, to int64) {
 	at := func(k int64) int64 { return k*(total/int64(n)) + min(k, total%int64(n)) }
 	return at(int64(i)), at(int64(i) + 1)
 }
 
-// part is owner i's part of the values in spans, or all of them when there are too few.
-func part(spans []runnerv1alpha1.Span, n, i int) []runnerv1alpha1.Span {
+// values returns the values of owner i in spans, or all values if there are fewer than n.
+func values(spans []runnerv1alpha1.Span, n, i int) []runnerv1alpha1.Span {
 	total := Values(spans)
 	if total < int64(n) {
 		return append([]runnerv1alpha1.Span(nil), spans...)
 	}
-	from, to := cut(total, n, i)
+	from, to := block(total, n, i)
 	return slice(spans, from, to)
 }
 
-// Values is the number of values in spans.
+// Values returns the number of values in spans.
 func Values(spans []runnerv1alpha1.Span) int64 {
 	var n int64
 	for _, s := range spans {
@@ -171,7 +170,7 @@ func Values(spans []runnerv1alpha1.Span) int64 {
 	return n
 }
 
-// slice takes the values from the from-th up to, without, the to-th.
+// slice returns the values from number from up to number to, exclusive.
 func slice(spans []runnerv1alpha1.Span, from, to int64) []runnerv1alpha1.Span {
 	var out []runnerv1alpha1.Span
 	for _, s := range spans {

@@ -177,7 +177,7 @@ func TestSharesAreDealtAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			survivors, err := shard.Deal(p, []int{0, 2})
+			survivors, err := shard.Distribute(p, []int{0, 2})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -74,7 +74,7 @@ func (f *fleet) run() {
 
 func (f *fleet) deal(members []int, id int) *rv.Share {
 	f.t.Helper()
-	shares, err := shard.Deal(f.plan, members)
+	shares, err := shard.Distribute(f.plan, members)
 	if err != nil {
 		f.t.Fatal(err)
 	}

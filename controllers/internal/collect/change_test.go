@@ -168,7 +168,7 @@ func TestTakeOverInTheMiddleOfAChange(t *testing.T) {
 		s, _ := f.runners[1].Snapshot(t.Context())
 		rates := append([]runnerv1alpha1.Rate(nil), f.plan.Rates...)
 		rates[0].Count = 3000
-		shares, err := shard.Deal(f.plan, shard.All(3))
+		shares, err := shard.Distribute(f.plan, shard.All(3))
 		if err != nil {
 			t.Fatal(err)
 		}

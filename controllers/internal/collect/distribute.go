@@ -138,7 +138,7 @@ func (r *run) sharesOf(members []int) ([]runnerv1alpha1.Share, error) {
 	if r.shares.shares != nil && slices.Equal(members, r.shares.members) {
 		return r.shares.shares, nil
 	}
-	shares, err := shard.Deal(r.d.Plan, members)
+	shares, err := shard.Distribute(r.d.Plan, members)
 	if err != nil {
 		return nil, err
 	}
