@@ -7,6 +7,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/result"
 )
 
@@ -195,11 +196,11 @@ func asked(rates []rv.Rate, suspended bool) []rv.Rate {
 	return out
 }
 
-// maxRate is the greatest that a manifest may ask for, in requests a second.
-const maxRate = 100_000_000
+// maxRate is the maximum of requestsPerSecond.
+var _, maxRate = compile.Range("Rate", "requestsPerSecond")
 
-// stepped is a manifest's rate so many steps up or down. A step is a tenth of it, and at least 1/s. It
-// is false where the step leads below 1/s or above what a manifest could say.
+// stepped returns a manifest's rate plus a number of steps, which can be negative. A step is a tenth of the rate, and at
+// least 1/s. It returns false if the result is below 1/s or above maxRate.
 func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
 	if steps == 0 {
 		return r, true
@@ -208,5 +209,5 @@ func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
 	out := r
 	out.Count, out.Period = 10*r.Count+int64(steps)*max(r.Count, perSecond), 10*r.Period
 	within := out.Count >= perSecond || steps > 0
-	return out, within && result.Asked(&out) <= maxRate
+	return out, within && result.Asked(&out) <= float64(maxRate)
 }

@@ -143,7 +143,7 @@ func TestChangeRate(t *testing.T) {
 		lt                *v1alpha1.LoadTest
 		want, wrong       string
 	}{
-		{"in force", "", "+10%", running(), "stage hold of pcf: 60000/s -> 66000/s", ""},
+		{"current stage", "", "+10%", running(), "stage hold of pcf: 60000/s -> 66000/s", ""},
 		{"named", "warm", "2000", running(), "stage warm of pcf: 1000/s -> 2000/s", ""},
 		{"the only one measured", "", "-50%", single, "stage hold of pcf: 60000/s -> 30000/s", ""},
 		{"the same", "hold", "60000", running(), "stage hold of pcf already has 60000/s", ""},
@@ -171,7 +171,7 @@ func TestChangeRate(t *testing.T) {
 	}
 }
 
-// A stage that moved, or a rate that somebody else has changed, fails instead of changing another.
+// A stage that moved, or a rate that another user has changed, fails instead of changing another.
 func TestChangeRateTests(t *testing.T) {
 	for name, edit := range map[string]func(*v1alpha1.LoadTest){
 		"stage": func(lt *v1alpha1.LoadTest) { lt.Spec.Rates[1].Name = "other" },
@@ -279,7 +279,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// server is a Cluster as Connect makes it, of an API server that answers as told.
+// server is a Cluster as Connect makes it, of an API server with fixed answers.
 func server(t *testing.T, answer http.HandlerFunc, warnings io.Writer) *Cluster {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -394,7 +394,7 @@ func TestFollow(t *testing.T) {
 		{"a hiccup", []any{running(), hiccup, ended()}, "Running Running! Completed", ""},
 		{"never seen", []any{hiccup}, "", "connection refused"},
 		{"deleted", []any{running(), apierrors.NewNotFound(schema.GroupResource{Resource: "loadtests"}, "pcf")}, "Running", "pcf was deleted"},
-		{"made anew", []any{running(), other}, "Running", "pcf was deleted and created again"},
+		{"created again", []any{running(), other}, "Running", "pcf was deleted and created again"},
 		{"forbidden", []any{running(), apierrors.NewForbidden(schema.GroupResource{}, "pcf", nil)}, "Running", "forbidden"},
 	} {
 		c := New(builder().WithInterceptorFuncs(interceptor.Funcs{

@@ -27,11 +27,11 @@ const FieldOwner = "kubectl-h2surge"
 // requestTimeout bounds each request: a request without an answer is reported and sent again.
 const requestTimeout = 10 * time.Second
 
-// Options are the flags that say which cluster and which namespace is meant. What is empty is as
-// kubectl has it: $KUBECONFIG, ~/.kube/config, else the cluster that this process is in.
+// Options are the flags that select cluster and namespace. For empty ones, the rules of kubectl apply: $KUBECONFIG,
+// ~/.kube/config, else the cluster in which this process runs.
 type Options struct {
 	Kubeconfig, Context, Namespace string
-	// Warnings is where those of the API server go.
+	// Warnings receives the warnings of the API server.
 	Warnings io.Writer
 }
 
@@ -39,17 +39,16 @@ type Options struct {
 type Cluster struct {
 	client    client.Client
 	Namespace string
-	// strict: the namespace was asked for, so a manifest may name no other.
+	// strict: a flag selects the namespace, so objects of a manifest must not have another one.
 	strict bool
 }
 
-// New is the namespace of a cluster that a client speaks to. Strict says that nothing may be created
-// in another one.
+// New returns a namespace of the cluster of a client. If it is strict, Place refuses objects of other namespaces.
 func New(c client.Client, namespace string, strict bool) *Cluster {
 	return &Cluster{client: c, Namespace: namespace, strict: strict}
 }
 
-// Connect reads the kubeconfig. It sends nothing.
+// Connect reads the kubeconfig. It sends no request.
 func Connect(o Options) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
@@ -104,7 +103,7 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// mapper knows the few kinds there are, so that no discovery is needed.
+// mapper returns a mapper of the kinds of Scheme, so that no discovery is needed.
 func mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	m.Add(v1alpha1.GroupVersion.WithKind("LoadTest"), meta.RESTScopeNamespace)
@@ -126,7 +125,7 @@ func (c *Cluster) Get(ctx context.Context, name string) (*v1alpha1.LoadTest, err
 	return lt, nil
 }
 
-// explain makes of a "not found" that is about no object what it means: the API server has no such kind.
+// explain replaces a "not found" error that is not about an object: it means that the API server does not know the kind.
 func (c *Cluster) explain(err error) error {
 	if apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return fmt.Errorf("the cluster has no kind LoadTest; install the h2surge operator first (%w)", err)

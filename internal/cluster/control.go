@@ -10,7 +10,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Stop ends a test; what was measured is kept. It returns the message for the user.
+// Stop ends a test. Its results stay. It returns the message for the user.
 func (c *Cluster) Stop(ctx context.Context, name string) (string, error) {
 	lt, err := c.Get(ctx, name)
 	switch {
@@ -24,7 +24,7 @@ func (c *Cluster) Stop(ctx context.Context, name string) (string, error) {
 	return name + " is stopping; the report keeps everything that was measured", c.merge(ctx, lt, `{"spec":{"stop":true}}`)
 }
 
-// Suspend keeps a test from starting or pauses it. It returns the message for the user.
+// Suspend pauses a test, or prevents that it starts. It returns the message for the user.
 func (c *Cluster) Suspend(ctx context.Context, name string) (string, error) {
 	lt, err := c.Get(ctx, name)
 	switch {
@@ -40,7 +40,7 @@ func (c *Cluster) Suspend(ctx context.Context, name string) (string, error) {
 	return name + " is pausing; it still receives the responses in flight", c.merge(ctx, lt, `{"spec":{"suspend":true}}`)
 }
 
-// Resume takes Suspend back. It returns the message for the user.
+// Resume reverses Suspend. It returns the message for the user.
 func (c *Cluster) Resume(ctx context.Context, name string) (string, error) {
 	lt, err := c.Get(ctx, name)
 	switch {
@@ -58,12 +58,12 @@ func (c *Cluster) merge(ctx context.Context, lt *v1alpha1.LoadTest, patch string
 	return c.client.Patch(ctx, lt, client.RawPatch("application/merge-patch+json", []byte(patch)), client.FieldOwner(FieldOwner))
 }
 
-// Finished is true at any end, and for a spec that cannot be run.
+// Finished reports whether a test has ended, in any way, or has an invalid spec.
 func Finished(lt *v1alpha1.LoadTest) bool {
 	return lt.Status.CompletionTime != nil || Invalid(lt)
 }
 
-// Invalid: the operator has looked at this very spec, and it cannot be run.
+// Invalid reports whether the operator has rejected the current generation of the spec.
 func Invalid(lt *v1alpha1.LoadTest) bool {
 	return lt.Status.CompletionTime == nil && lt.Status.ObservedGeneration == lt.Generation &&
 		meta.IsStatusConditionTrue(lt.Status.Conditions, v1alpha1.ConditionFinished)

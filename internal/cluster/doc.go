@@ -1,4 +1,4 @@
-// Package cluster is what the kubectl plugin does with an API server: it creates LoadTests, follows
-// them, changes what may change while they run, and fetches their reports. What people see of a
-// LoadTest is made by functions of the object and the time alone.
+// Package cluster has the requests of the kubectl plugin to the API server: it creates LoadTests, follows them, changes
+// the fields that may change while they run, and fetches their reports. The functions that show a LoadTest depend only
+// on the object and the time.
 package cluster

@@ -16,8 +16,8 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// plain makes one line of a text and replaces control characters, which a terminal would interpret. Some texts come from other
-// machines.
+// plain returns a text in one line, without control characters, which a terminal would interpret. Some texts come from
+// other machines.
 func plain(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	return strings.Map(func(r rune) rune {
@@ -28,10 +28,10 @@ func plain(s string) string {
 	}, s)
 }
 
-// since is the time from an instant until now in whole seconds; clocks may differ, so it is never negative.
+// since returns the time from an instant until now in whole seconds. It is never negative, even if clocks differ.
 func since(t, now time.Time) time.Duration { return max(0, now.Sub(t)).Round(time.Second) }
 
-// age of a test counts from its start, or, when it has not begun, from its creation, until its end.
+// age returns the time from the start of a test, or from its creation if it has not started, until its end.
 func age(lt *v1alpha1.LoadTest, now time.Time) time.Duration {
 	from := lt.CreationTimestamp.Time
 	if lt.Status.StartTime != nil {
@@ -50,12 +50,12 @@ func phase(lt *v1alpha1.LoadTest) string {
 	return plain(string(lt.Status.Phase))
 }
 
-// sending: the load has begun and has not ended.
+// sending reports whether the load has begun and has not ended.
 func sending(lt *v1alpha1.LoadTest) bool {
 	return lt.Status.StartTime != nil && lt.Status.CompletionTime == nil && lt.Status.Phase != v1alpha1.PhaseFinishing
 }
 
-// stageText is "hold (2 of 2), 51s of 1m0s"; empty: no load is sent, or the stage is not known.
+// stageText returns the active stage, such as "hold (2 of 2), 51s of 1m0s"; empty: no load is sent, or the stage is not known.
 func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 	if !sending(lt) {
 		return ""
@@ -75,7 +75,8 @@ func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 	return text
 }
 
-// askedNow is the desired rate: that of the active stage while load is sent, else that of the whole test. "max" is a closed loop.
+// askedNow returns the desired rate: of the active stage while load is sent, else of the complete test. "max" means a
+// closed loop.
 func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 	if !sending(lt) {
 		if lt.Status.Results == nil {
@@ -96,7 +97,7 @@ func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 	return "max"
 }
 
-// rateOf is "60003/s of 60000/s": the achieved rate and the desired rate, if there is one.
+// rateOf returns the achieved rate, and the desired rate if there is one, such as "60003/s of 60000/s".
 func rateOf(lt *v1alpha1.LoadTest, now time.Time) string {
 	switch asked := askedNow(lt, now); asked {
 	case "max":
@@ -120,7 +121,7 @@ func rateText(decimal string) string {
 	return result.FormatRate(v)
 }
 
-// achieved is the rate of the last second while load is sent, else that of the whole.
+// achieved returns the rate of the last second while load is sent, else of the complete test.
 func achieved(lt *v1alpha1.LoadTest) string {
 	if s := lt.Status.Summary; s != nil && s.Rate != "" {
 		return plain(s.Rate)
@@ -144,7 +145,7 @@ func errorText(percentage string) string {
 	return result.FormatPercent(v)
 }
 
-// errorKinds counts what did not succeed, the most frequent first.
+// errorKinds returns the numbers of requests that did not succeed, the most frequent first.
 func errorKinds(r *v1alpha1.Results) []result.Named {
 	counts := map[string]int64{}
 	q := &r.Requests
@@ -167,8 +168,8 @@ func namedText(all []result.Named) string {
 	return strings.Join(parts, ", ")
 }
 
-// notable returns the conditions that say more than the phase: what keeps the test from starting, what failed, and the compiler's
-// warnings.
+// notable returns the conditions that the phase does not imply: why the test does not start, what failed, and the
+// warnings of the compiler.
 func notable(lt *v1alpha1.LoadTest) []metav1.Condition {
 	var out []metav1.Condition
 	ended := lt.Status.CompletionTime != nil
@@ -193,7 +194,7 @@ func notable(lt *v1alpha1.LoadTest) []metav1.Condition {
 	return out
 }
 
-// startProblem is what keeps a test from starting.
+// startProblem returns why a test does not start.
 func startProblem(lt *v1alpha1.LoadTest) string {
 	for _, kind := range []string{v1alpha1.ConditionPlanReady, v1alpha1.ConditionRunnersReady} {
 		if c := meta.FindStatusCondition(lt.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {

@@ -10,20 +10,20 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Interval is how often a test is looked at. The operator writes status about as often.
+// Interval is the time between two requests for a test that is followed. The operator writes status about as often.
 const Interval = time.Second
 
-// Look is one look at a test that is followed.
+// Look is the result of one request for a test that is followed.
 type Look struct {
-	// Test as it was when it was last seen.
+	// Test is the LoadTest in the last answer.
 	Test *v1alpha1.LoadTest
-	// Trouble is why it could not be seen this time; nil: it was.
+	// Trouble is the error of this request, or nil.
 	Trouble error
 }
 
-// Follow looks at a test, and again each time wait returns, and calls each with what it saw, until either
-// returns false, the context ends, or the test was deleted or may not be
-// read. A temporary error is reported in Look, and Follow asks again, except at the first look.
+// Follow fetches a test, and again each time wait returns, and calls each with the result. It ends if wait or each
+// returns false, if the context ends, or if the test was deleted or must not be read. A temporary error is in the Look
+// that each gets, except for the first request, whose error Follow returns.
 func (c *Cluster) Follow(ctx context.Context, name string, each func(Look) bool, wait func() bool) error {
 	var look Look
 	for {

@@ -6,15 +6,15 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// History is the rate achieved in the last minute, look by look.
+// History has the achieved rates of the last minute, one for each Look.
 type History struct {
 	rates []float64
 }
 
-// historyLength is a minute at one look a second.
+// historyLength is one minute with one Look per second.
 const historyLength = 60
 
-// Add notes a look. Before the load begins and after its end there is nothing to note.
+// Add appends the rate of a test while load is sent.
 func (h *History) Add(lt *v1alpha1.LoadTest) {
 	if !sending(lt) || lt.Status.Summary == nil {
 		return
@@ -29,7 +29,8 @@ func (h *History) Add(lt *v1alpha1.LoadTest) {
 	h.rates = append(h.rates, rate)
 }
 
-// sparkline draws the newest values that fit into a width, each as the eighths of the greatest one.
+// sparkline returns one character for each of the newest values that fit into a width. The height of each is in eighths of the
+// greatest value.
 func sparkline(values []float64, width int) string {
 	if len(values) > width {
 		values = values[len(values)-max(width, 0):]

@@ -8,12 +8,12 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Line is a test at an instant in one line, without a newline:
+// Line returns one line about a test, without a newline:
 //
 //	12s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold
 //
-// The rate is that of the last second, times and errors are those since the start. Behind it stands how
-// many shards are ready when that is not as it should be.
+// The rate is the rate of the last second. Times and errors are since the start. If not all shards are ready, the line
+// ends with their number.
 func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 	elapsed := age(lt, now)
 	if lt.Status.StartTime == nil || lt.Status.Summary == nil || Finished(lt) {

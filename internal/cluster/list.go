@@ -48,7 +48,7 @@ func (c *Cluster) None(all bool) string {
 	return fmt.Sprintf("namespace %s has no LoadTests", c.Namespace)
 }
 
-// Table is a list of tests for people; namespaces adds their namespaces.
+// Table returns a table of tests. namespaces adds a column with their namespaces.
 func Table(tests []v1alpha1.LoadTest, namespaces bool, now time.Time) []string {
 	if len(tests) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func Table(tests []v1alpha1.LoadTest, namespaces bool, now time.Time) []string {
 	return lines
 }
 
-// passed is the status of the condition Passed, or empty before the end.
+// passed returns the status of the condition Passed; "": the test has not ended.
 func passed(lt *v1alpha1.LoadTest) string {
 	if c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionPassed); c != nil {
 		return string(c.Status)

@@ -12,9 +12,8 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
-// Place moves the objects of a manifest that name no namespace into the cluster's; source is what the
-// manifest was loaded from. It fails when a namespace was asked for and an object names another, as
-// kubectl does.
+// Place sets the namespace of the objects of a manifest that have none. source is the text of the manifest. Like
+// kubectl, it returns an error if a flag selects a namespace and an object has another one.
 func (c *Cluster) Place(m *compile.Manifest, source []byte) error {
 	configMaps, secrets := m.ConfigMaps, m.Secrets
 	documents := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(source), 4096)

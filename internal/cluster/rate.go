@@ -13,21 +13,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
 )
 
-// Bounds of requestsPerSecond.
-const (
-	minRate = 1
-	maxRate = 100_000_000
-)
+// minRate and maxRate are the bounds of requestsPerSecond.
+var minRate, maxRate = compile.Range("Rate", "requestsPerSecond")
 
-// RateChange is a new rate, or one in proportion to the present one.
+// RateChange is a new rate, or a change of the current rate in percent.
 type RateChange struct {
 	rate    int64
 	percent float64
 }
 
-// ParseRate reads requests a second, such as 5000, or a change by a share, such as +10% or -2.5%.
+// ParseRate reads requests a second, such as 5000, or a change in percent, such as +10% or -2.5%.
 func ParseRate(s string) (RateChange, error) {
 	if share, is := strings.CutSuffix(s, "%"); is {
 		p, err := strconv.ParseFloat(share, 64)
@@ -43,7 +41,7 @@ func ParseRate(s string) (RateChange, error) {
 	return RateChange{rate: n}, nil
 }
 
-// of is the new rate; it keeps to the bounds, and a change by a share changes it by one at least.
+// of returns the new rate. It is within the bounds, and a change in percent changes it by at least 1.
 func (r RateChange) of(old int64) int64 {
 	if r.rate > 0 {
 		return r.rate
@@ -58,8 +56,8 @@ func (r RateChange) of(old int64) int64 {
 	return min(max(n, minRate), maxRate)
 }
 
-// ChangeRate changes requestsPerSecond of a stage; an empty stage is the active one, or else the
-// only one that is not a warm-up. It returns the message for the user.
+// ChangeRate changes requestsPerSecond of a stage. If stage is empty, it is the active stage, or the only stage that is
+// not a warm-up. It returns the message for the user.
 func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change RateChange, now time.Time) (string, error) {
 	lt, err := c.Get(ctx, name)
 	if err != nil {
@@ -94,8 +92,8 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 	return fmt.Sprintf("stage %s of %s: %d/s -> %d/s", r.Name, name, old, rate), nil
 }
 
-// ratePatch is a JSON patch (RFC 6902) that fails when the stage has moved or its rate is no more what the
-// new one was made of.
+// ratePatch returns a JSON patch (RFC 6902). The API server rejects it if the stage has another index or another rate
+// than in the LoadTest from which the new rate was computed.
 func ratePatch(i int, stage string, old, rate int64) ([]byte, error) {
 	type operation struct {
 		Op    string `json:"op"`

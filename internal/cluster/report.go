@@ -9,10 +9,10 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// reportKey is where a ConfigMap has the Report, compressed by gzip.
+// reportKey is the key of the Report in a ConfigMap. It is compressed with gzip.
 const reportKey = "report.json.gz"
 
-// Report fetches the Report that status names, as it is stored: JSON compressed by gzip.
+// Report fetches the Report that status names, as JSON compressed with gzip.
 func (c *Cluster) Report(ctx context.Context, lt *v1alpha1.LoadTest) ([]byte, error) {
 	ref := lt.Status.ReportRef
 	if ref == nil {

@@ -6,16 +6,17 @@ import (
 	"strconv"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
 )
 
-// maxShards is that of spec.runner.shards.
-const maxShards = 256
+// minShards and maxShards are the bounds of spec.runner.shards.
+var minShards, maxShards = compile.Range("Runner", "shards")
 
 // ParseShards reads a number of shards.
 func ParseShards(s string) (int32, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
-	if err != nil || n < 1 || n > maxShards {
-		return 0, fmt.Errorf("SHARDS: %q is not a number of shards; allowed: 1 to %d", s, maxShards)
+	if err != nil || n < minShards || n > maxShards {
+		return 0, fmt.Errorf("SHARDS: %q is not a number of shards; allowed: %d to %d", s, minShards, maxShards)
 	}
 	return int32(n), nil
 }
@@ -47,7 +48,7 @@ func (c *Cluster) Scale(ctx context.Context, name string, shards int32) (string,
 	return text, c.merge(ctx, lt, fmt.Sprintf(`{"spec":{"runner":{"shards":%d}}}`, shards))
 }
 
-// unscalable is the stage that does not let shards change while the test runs; empty: none.
+// unscalable returns the stage because of which the shards cannot change while the test runs; "": there is none.
 func unscalable(lt *v1alpha1.LoadTest) string {
 	for i := range lt.Spec.Rates {
 		if r := &lt.Spec.Rates[i]; r.EndsByCount() {

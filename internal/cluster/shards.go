@@ -16,10 +16,10 @@ const (
 	stateLost    = "Lost"
 )
 
-// shardCounts says how the shards of a test are doing.
+// shardCounts are numbers of shards of a test by state.
 type shardCounts struct {
 	v1alpha1.ShardCounts
-	// asked is what the spec wants, where the operator has not begun with it; zero: it has.
+	// asked is the number of shards in the spec, if the operator has not applied it yet; else 0.
 	asked int32
 }
 
@@ -34,7 +34,7 @@ func countShards(lt *v1alpha1.LoadTest) (n shardCounts) {
 	return n
 }
 
-// shardsOf is what the spec asks for.
+// shardsOf returns the number of shards in the spec.
 func shardsOf(lt *v1alpha1.LoadTest) int32 { return max(1, lt.Spec.Runner.Shards) }
 
 // leaving reports whether the spec has fewer shards than this one, which still waits for its last responses.
@@ -49,12 +49,12 @@ func leaving(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) bool {
 	return true
 }
 
-// unsettled: shards come or go, or are not as the spec asks for.
+// unsettled reports whether shards join or leave, or are not as in the spec.
 func (n *shardCounts) unsettled() bool {
 	return n.Joining+n.Leaving+n.Left+n.asked > 0
 }
 
-// String is "2 of 4 ready, 2 joining, 1 lost; the spec has 5".
+// String returns, for example, "2 of 4 ready, 2 joining, 1 lost; the spec has 5".
 func (n *shardCounts) String() string {
 	text := fmt.Sprintf("%d of %d ready", n.Ready, n.Desired)
 	for _, part := range []struct {
@@ -71,7 +71,7 @@ func (n *shardCounts) String() string {
 	return text
 }
 
-// runnerText is the message for the user of a runner; empty: it does what it should.
+// runnerText returns a message about a runner; "": it has no problem.
 func runnerText(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) string {
 	word := ""
 	switch {
@@ -88,7 +88,7 @@ func runnerText(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) string {
 	return word + plain(r.Message)
 }
 
-// whereabouts is " (pcf-1-0 on worker-a)", as far as it is known.
+// whereabouts returns the pod and the node of a shard, such as " (pcf-1-0 on worker-a)", as far as they are known.
 func whereabouts(r *v1alpha1.RunnerStatus) string {
 	switch {
 	case r.Pod == "":
@@ -99,7 +99,8 @@ func whereabouts(r *v1alpha1.RunnerStatus) string {
 	return " (" + plain(r.Pod) + " on " + plain(r.Node) + ")"
 }
 
-// shardList has the shards with trouble first, then those that come or go; those that left are last.
+// shardList returns the shards with problems first, then the shards that join or leave. The shards that have left are
+// last.
 func shardList(m *Frame) list {
 	out := list{title: fmt.Sprintf("%5s  %-12s %-20s %-16s %8s %10s  %s", "SHARD", "STATE", "NODE", "CPUS", "LAG P99", "THROTTLED", "")}
 	runners := slices.Clone(m.Test.Status.Runners)
@@ -147,8 +148,8 @@ func interest(lt *v1alpha1.LoadTest, r *v1alpha1.RunnerStatus) int {
 	return 0
 }
 
-// health of a runner: its lag and for how long it was throttled, from status, or from the
-// report if status does not have them.
+// health returns the lag of a runner and for how long it was throttled, from status, or from the report if status does
+// not have them.
 func (m *Frame) health(r *v1alpha1.RunnerStatus) (lag, throttled string) {
 	if r.LagP99Microseconds > 0 || r.ThrottledMicroseconds > 0 {
 		return result.FormatTime(r.LagP99Microseconds), result.FormatTime(r.ThrottledMicroseconds)
@@ -165,7 +166,7 @@ func (m *Frame) health(r *v1alpha1.RunnerStatus) (lag, throttled string) {
 	return lag, throttled
 }
 
-// healthText has the greatest lag and the throttled time of all runners; empty: status has neither.
+// healthText returns the greatest lag and the throttled time of all runners; "": status does not have them.
 func healthText(g *v1alpha1.GeneratorStatus) string {
 	if g == nil || g.LagP99Microseconds+g.ThrottledMicroseconds == 0 {
 		return ""

@@ -6,16 +6,15 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Stage is where in its rates a test is.
+// Stage is the active rate stage of a test.
 type Stage struct {
-	// Index is that in spec.rates.
+	// Index is the index in spec.rates.
 	Index int
-	// Known is whether durations and rates alone decide it. A closed loop that ends by its requests makes it
-	// unknown.
+	// Known: the stage follows from durations and rates. It is not known after a closed-loop stage that ends by requests.
 	Known bool
-	// Elapsed of the stage, and how long it will take; zero: not known. Pauses do not count.
+	// Elapsed is the time since the stage began, and Lasts its length, both without pauses; 0: not known.
 	Elapsed, Lasts time.Duration
-	// Over: all stages have gone by.
+	// Over: all stages have ended.
 	Over bool
 }
 
@@ -40,7 +39,7 @@ func StageAt(lt *v1alpha1.LoadTest, now time.Time) Stage {
 	return Stage{Index: last, Elapsed: lasts, Lasts: lasts, Known: true, Over: true}
 }
 
-// length of a stage without pauses; zero: not known before.
+// length returns the length of a stage without pauses; 0: not known in advance.
 func length(r *v1alpha1.Rate) time.Duration {
 	var d time.Duration
 	if r.Duration != nil {
@@ -60,7 +59,7 @@ func length(r *v1alpha1.Rate) time.Duration {
 	return d
 }
 
-// perSecond is the rate asked for; zero in a closed loop.
+// perSecond returns the rate of a stage; 0: a closed loop.
 func perSecond(r *v1alpha1.Rate) float64 {
 	switch {
 	case r.RequestsPerSecond != nil:
@@ -71,7 +70,7 @@ func perSecond(r *v1alpha1.Rate) float64 {
 	return 0
 }
 
-// pausedFor is the time since the start during which the test was suspended, by the history of changes.
+// pausedFor returns the time since the start during which the test was suspended, from the list of changes.
 func pausedFor(lt *v1alpha1.LoadTest, now time.Time) time.Duration {
 	var total time.Duration
 	var since time.Time

@@ -9,8 +9,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// Status is a test at an instant, for people. Next makes the command line of one of the plugin's
-// commands for this test.
+// Status returns a text about a test. Next returns the command line of one of the plugin's commands for this test.
 func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) string) []string {
 	t := &statusText{}
 	t.add("name", lt.Namespace+"/"+lt.Name)
@@ -48,7 +47,7 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 	return t.lines
 }
 
-// statusText are lines of a name and a value; a name that comes again is not written again.
+// statusText has lines of a name and a value. A name is written once if it is the name of several lines.
 type statusText struct {
 	lines []string
 	last  string

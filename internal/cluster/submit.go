@@ -53,13 +53,14 @@ func (c *Cluster) exists(name string) error {
 		c.Namespace, name, name, c.Namespace)
 }
 
-// named: the error is about an object that is not there, not about a kind.
+// named reports whether the error is about an object that does not exist, and not about an unknown kind.
 func named(err error) bool {
 	_, is := err.(apierrors.APIStatus) //nolint:errorlint // explain has wrapped those about a kind
 	return is && apierrors.IsNotFound(err)
 }
 
-// apply is a server-side apply. It fails, and names the fields, if another field manager has other values.
+// apply applies an object on the server side. If another field manager has other values, it returns an error that names
+// the fields.
 func (c *Cluster) apply(ctx context.Context, kind string, object metav1.Object) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// Frame is all that a view shows.
+// Frame is the input of View.
 type Frame struct {
 	Look
 	History History
-	// Report is there after the end: it has what status has not, such as the lag of each shard.
+	// Report is set after the end. It has more than status, such as the lag of each shard.
 	Report *rv.Report
 	Now    time.Time
 }
@@ -27,8 +27,8 @@ type Frame struct {
 // Size of a terminal, in characters.
 type Size struct{ Width, Height int }
 
-// View draws a test as at most Height lines of at most Width characters. What matters most comes first;
-// lists share the lines that are left, and say how much of them is not shown.
+// View returns a test as at most Height lines of at most Width characters. The most important lines come first. Lists
+// share the remaining lines, and say how many rows they do not show.
 func View(m *Frame, size Size) []string {
 	lt := m.Test
 	lines := header(m, size)
@@ -74,14 +74,13 @@ func header(m *Frame, size Size) []string {
 		fmt.Sprintf("requests %d sent, %d succeeded, %d in flight, errors %s", r.Requests.Sent, r.Requests.Succeeded, r.Requests.InFlightAtEnd, errorText(r.ErrorRate)))
 }
 
-// list is a title and rows of which not all need to be shown.
+// list is a title and rows. If there are few lines, not all rows are shown.
 type list struct {
 	title string
 	rows  []string
 }
 
-// fit gives each list an empty line, its title and a row, the first lists first, and shares the lines that
-// are left.
+// fit gives each list an empty line, its title and a row, the first lists first, and shares the remaining lines.
 func fit(lists []list, height int) []string {
 	const least = 3
 	if n := max(0, height) / least; len(lists) > n {
@@ -161,7 +160,7 @@ func chainList(lt *v1alpha1.LoadTest) list {
 	return out
 }
 
-// stepList has those that failed most first; equal ones stay in the order of the spec.
+// stepList returns the steps with the most failures first, else in the order of the spec.
 func stepList(lt *v1alpha1.LoadTest) list {
 	out := list{title: fmt.Sprintf("%-26s %11s %9s %8s %8s %8s  %s", "STEP", "SENT", "FAILED", "ERRORS", "P50", "P99", "FAILED BY")}
 	if lt.Status.Results == nil {
@@ -190,7 +189,7 @@ func stepList(lt *v1alpha1.LoadTest) list {
 	return out
 }
 
-// healthList says whether the generator could do what was asked of it.
+// healthList returns the lag and throttling of the runners.
 func healthList(m *Frame) list {
 	st := &m.Test.Status
 	out := list{title: "GENERATOR"}
@@ -216,7 +215,7 @@ func healthList(m *Frame) list {
 	return out
 }
 
-// changeList has the newest first.
+// changeList returns the changes, the newest first.
 func changeList(lt *v1alpha1.LoadTest) list {
 	out := list{title: "CHANGES"}
 	for i := range lt.Status.Changes {

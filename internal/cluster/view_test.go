@@ -17,7 +17,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 func writeFile(t *testing.T, name, content string) {
 	t.Helper()
@@ -131,8 +131,8 @@ func TestView(t *testing.T) {
 		Generator: rv.GeneratorResult{LagP99Microseconds: 2300, ThrottledMicroseconds: 12000, GCPauseMicroseconds: 900, Reconnects: 3},
 	}
 	for name, tc := range map[string]struct {
-		moment Frame
-		size   Size
+		frame Frame
+		size  Size
 	}{
 		"view-running":  {Frame{Look: Look{Test: busy()}, History: minute(), Now: at(60)}, Size{100, 40}},
 		"view-scaled":   {Frame{Look: Look{Test: scaled()}, History: minute(), Now: at(60)}, Size{100, 40}},
@@ -142,7 +142,7 @@ func TestView(t *testing.T) {
 		"view-starting": {Frame{Look: Look{Test: starting()}, Now: at(-3)}, Size{80, 24}},
 		"view-ended":    {Frame{Look: Look{Test: judged()}, Report: report, Now: at(200)}, Size{100, 40}},
 	} {
-		lines := View(&tc.moment, tc.size)
+		lines := View(&tc.frame, tc.size)
 		golden(t, name+".txt", lines)
 		if len(lines) > tc.size.Height {
 			t.Errorf("%s: %d lines", name, len(lines))
@@ -262,7 +262,7 @@ func TestStageAt(t *testing.T) {
 		{"over", running(), 500, Stage{Index: 2, Known: true, Elapsed: time.Minute, Lasts: time.Minute, Over: true}},
 		{"counted", counted, 19, Stage{Index: 0, Known: true, Elapsed: 19 * time.Second, Lasts: 20 * time.Second}},
 		{"closed loop", fast, 19, Stage{Index: 0, Elapsed: 19 * time.Second}},
-		{"went on", paused, 32, Stage{Index: 1, Known: true, Elapsed: 2 * time.Second, Lasts: 2 * time.Minute}},
+		{"resumed", paused, 32, Stage{Index: 1, Known: true, Elapsed: 2 * time.Second, Lasts: 2 * time.Minute}},
 		{"paused again", paused, 400, Stage{Index: 1, Known: true, Elapsed: 10 * time.Second, Lasts: 2 * time.Minute}},
 	} {
 		if diff := cmp.Diff(tc.want, StageAt(tc.lt, at(tc.now))); diff != "" {

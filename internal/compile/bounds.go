@@ -81,6 +81,12 @@ func matches(pattern, s string) bool {
 // limitsOf returns the bounds of a field of the API.
 func limitsOf(object, name string) bounds { return apiObjects[object].fields[name] }
 
+// Range returns the least and the greatest value of a number of the API, such as shards of Runner.
+func Range(object, name string) (least, greatest int64) {
+	b := limitsOf(object, name)
+	return b.number[0], b.number[1]
+}
+
 // allowsZero reports whether the zero value is within the bounds. The zero value of a list is an empty one.
 func (b *bounds) allowsZero() bool {
 	switch {

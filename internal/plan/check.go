@@ -7,17 +7,16 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// MaxSteps bounds the steps of all chains together, because status and every snapshot have an
-// entry for each.
+// MaxSteps is the maximum number of steps of all chains together: each snapshot and the report have an entry for each
+// step.
 const MaxSteps = 256
 
-// MaxWeight bounds the weight of a chain: the sum of 64 of them is far from an overflow, and each is
-// a number that JSON can carry everywhere (RFC 8259 6).
+// MaxWeight is the maximum weight of a chain. The sum of 64 weights fits into an int64, and every JSON library can
+// represent a weight exactly (RFC 8259 6).
 const MaxWeight = 1 << 48
 
-// Check verifies what the execution of a plan relies on: every index points at something, every
-// sequence has a value, every size is positive. It is no replacement for compiling: it finds
-// plans that are broken or from elsewhere, not mistakes of users. All problems are returned,
+// Check verifies what runners rely on: every index is in range, every sequence has a value, every size is positive. It
+// does not replace compiling: it finds damaged plans, and compiling finds mistakes of users. It returns all problems,
 // joined.
 func Check(p *runnerv1alpha1.Plan) error {
 	c := &checker{plan: p}
@@ -47,9 +46,9 @@ func (c *checker) require(ok bool, format string, args ...any) {
 	}
 }
 
-// count is how many of several things are there.
-func count(there ...bool) (n int) {
-	for _, t := range there {
+// count returns how many conditions are true.
+func count(conditions ...bool) (n int) {
+	for _, t := range conditions {
 		if t {
 			n++
 		}
@@ -71,7 +70,8 @@ func (c *checker) targets() {
 	}
 }
 
-// connections: cleartext for https, or TLS for what has none, would be another test than asked for.
+// connections checks the endpoints and settings of a target. With TLS for an http endpoint, or without it for an https
+// endpoint, the runner would do another test than the user asked for.
 func (c *checker) connections(i int, t *runnerv1alpha1.Target) {
 	for _, e := range t.Endpoints {
 		c.require((e.Scheme == "https") == (t.TLS != nil), "targets[%d] has an endpoint of %s, and tls is %v", i, e.Scheme, t.TLS != nil)

@@ -51,8 +51,8 @@ func (c *checker) chain(at string, chain *runnerv1alpha1.Chain) {
 	}
 }
 
-// group checks the last of the steps. last is the highest number of a group so far: a number that
-// occurs again must stand beside its like.
+// group checks the group of the last of the steps. last is the highest number of a group so far. Steps of one group
+// must follow each other.
 func (c *checker) group(at string, steps []runnerv1alpha1.Step, last *int) {
 	s := &steps[len(steps)-1]
 	if s.Group == 0 {

@@ -11,14 +11,14 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Decode reads a plan that Gzip wrote. The plan has been checked (Check), so that whoever
-// executes it may use its indices without a second look.
+// Decode reads a plan that Gzip wrote, and checks it with Check, so that a runner can use its indices without further
+// checks.
 func Decode(gz []byte) (*runnerv1alpha1.Plan, error) {
 	return DecodePlan(bytes.NewReader(gz))
 }
 
-// DecodePlan is Decode for a stream. It reads no more than the bounds of this package allow and
-// nothing behind the end of the compressed plan is accepted.
+// DecodePlan is Decode for a stream. It returns an error if the plan is larger than the bounds of this package, or if
+// bytes follow the compressed plan.
 func DecodePlan(r io.Reader) (*runnerv1alpha1.Plan, error) {
 	zr, err := gzip.NewReader(io.LimitReader(r, MaxCompressed+1))
 	if err != nil {
@@ -34,8 +34,8 @@ func DecodePlan(r io.Reader) (*runnerv1alpha1.Plan, error) {
 	return Parse(canonical)
 }
 
-// Parse reads a plan's canonical bytes. A field that this version does not know is an error: a
-// runner that ignored it would send another load than was asked for.
+// Parse reads a plan's canonical bytes. An unknown field is an error: a runner that ignored the field would send
+// another load than the user asked for.
 func Parse(canonical []byte) (*runnerv1alpha1.Plan, error) {
 	dec := json.NewDecoder(bytes.NewReader(canonical))
 	dec.DisallowUnknownFields()

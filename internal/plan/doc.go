@@ -1,6 +1,6 @@
-// Package plan turns a runner's Plan into bytes and back: the canonical form that is hashed, and
-// the compressed form that travels in a ConfigMap.
+// Package plan encodes and decodes the Plan of runners: the canonical form, which is hashed, and the compressed form,
+// which the operator stores in a ConfigMap.
 //
-// It needs the standard library only, so that a runner can decode what the operator encoded
-// without anything of Kubernetes. Who compiled the plan, and from what, is no concern of it.
+// It imports the standard library only, so that runners can decode a plan without Kubernetes. Package compile makes
+// plans.
 package plan

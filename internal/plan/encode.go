@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// MaxCompressed bounds the compressed plan, in bytes. A ConfigMap holds 1 MiB of keys and
-	// values; 4 KiB are left for the keys and for what else is put beside the plan.
+	// MaxCompressed is the maximum size of the compressed plan, in bytes. A ConfigMap has at most 1 MiB of keys and
+	// values; 4 KiB are for the keys and for the other values.
 	MaxCompressed = 1<<20 - 4<<10
-	// MaxCanonical bounds the plan's canonical form, in bytes, in both directions: nothing is
-	// encoded that would not be decoded, and a small input cannot fill the memory.
+	// MaxCanonical is the maximum size of the canonical form, in bytes, for encoding and for decoding. A small
+	// compressed input therefore cannot fill the memory.
 	MaxCanonical = 16 << 20
 )
 
-// TooLargeError says that a plan does not fit. It is the reason PlanTooLarge.
+// TooLargeError reports that a plan is too large. The operator reports it with reason PlanTooLarge.
 type TooLargeError struct {
 	// What was measured: "canonical" or "compressed".
 	What string
@@ -32,9 +32,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the plan has %d %s bytes; allowed: at most %d", e.Size, e.What, e.Limit)
 }
 
-// Canonical returns the one byte sequence that stands for a plan, and its SHA-256 in hexadecimal.
+// Canonical returns the canonical form of a plan, and its SHA-256 in hexadecimal.
 // The same plan gives the same bytes in every process: fields come in the order of the Go types,
-// map keys sorted, no white space, nothing escaped that JSON does not ask for.
+// map keys sorted, no white space, and escapes only where JSON needs them.
 func Canonical(p *runnerv1alpha1.Plan) (canonical []byte, sha256hex string, err error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -89,7 +89,7 @@ func TestBytesAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Whoever stored the hash of a plan compares it with that of a later version.
+	// The operator compares the stored hash of a plan with the hash that a later version computes.
 	if want := "6dbc89aa413ef5e913cc0e21b3e9e9b6294f125c5d46ed74af7bdb8ce468e889"; sum != want {
 		t.Errorf("hash is %s, want %s: the canonical form has changed", sum, want)
 	}

@@ -53,7 +53,7 @@ func errorRate(r *runnerv1alpha1.Report) float64 {
 	return 1 - float64(r.Requests.Succeeded)/float64(all)
 }
 
-// noChainCompleted finds runs whose requests succeed and whose chains do not: their responses lack what later
+// noChainCompleted finds runs whose requests succeed and whose chains do not: the responses do not contain what later
 // steps need.
 func noChainCompleted(in *input) *runnerv1alpha1.Verdict {
 	c := &in.report.Chains
@@ -75,11 +75,11 @@ func teardownFailed(in *input) *runnerv1alpha1.Verdict {
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTeardownFailed, "teardown failed: %s", in.report.TeardownFailure)
 }
 
-// maxNamed is how many causes of failures a message names.
+// maxNamed is the maximum number of causes in a message.
 const maxNamed = 2
 
-// failed is "3 timed out, 10 were dropped (no stream became free in time)": what there was, with the most
-// frequent causes.
+// failed returns the numbers of requests that failed, with the most frequent causes, such as "3 timed out, 10 were
+// dropped (no stream became free in time)".
 func failed(r *runnerv1alpha1.Report) string {
 	q := &r.Requests
 	var out []string
@@ -106,7 +106,7 @@ func failed(r *runnerv1alpha1.Report) string {
 	return strings.Join(out, ", ")
 }
 
-// causes are the most frequent ones of a kind of failure, in parentheses.
+// causes returns the most frequent causes of a kind of failure, in parentheses.
 func causes(r *runnerv1alpha1.Report, of runnerv1alpha1.FailureOf) string {
 	var out []string
 	for i := range r.Failures {

@@ -1,8 +1,8 @@
-// Package verdict judges a run: one Outcome of a Report, a Plan's thresholds and what else is
-// known. It is an ordered chain of pure checks; the first that has something to say decides.
+// Package verdict returns the Verdict of a run from its Report, the Plan's thresholds and Facts. Checks run in a fixed
+// order. Each is a pure function. The first check that returns a Verdict decides.
 //
 //	outcome       reason             when
-//	Error         PlanRejected,      a runner told this problem, whatever else happened
+//	Error         PlanRejected,      a runner reported this problem
 //	              InternalError
 //	Error         SetupFailed        a setup chain failed, so the load did not start
 //	Error         TargetUnreachable  a runner could not connect to a target
@@ -13,8 +13,8 @@
 //	Stopped       Interrupted,       ended early on request before any measured request had an
 //	              Stopped            outcome
 //	Error         NoSuccess          not one measured request succeeded
-//	Stopped       Interrupted,       ended early on request; thresholds are compared with what
-//	              Stopped            there is, but decide nothing
+//	Stopped       Interrupted,       ended early on request; thresholds are compared with the
+//	              Stopped            known results, but decide nothing
 //	Failed        ThresholdsFailed   a threshold failed, and the generator does not excuse it
 //	Failed        TooManyErrors      no threshold is on ErrorRate, and the error rate is above DefaultMaxErrorRate
 //	Failed        NoChainCompleted   no threshold is on ErrorRate, and every chain instance that ended was
@@ -27,31 +27,29 @@
 //	                                 tolerated loss, a minimum of the rate that failed does not make the outcome
 //	                                 Failed, and no limit on the error rate does: dropped requests count as errors
 //	Passed        Passed             all thresholds passed
-//	Passed        NoThresholds       there are none
+//	Passed        NoThresholds       the plan has no thresholds
 //
-// The generator lagged when the 99th percentile of lag, merged or of the worst shard, is above
-// MaxLag, and was throttled when its CPU quota kept it from running for more than MaxThrottled of
-// the measured window, on average over the shards. Either makes it the possible cause of
+// The generator lagged if the 99th percentile of lag, of all shards or of the worst shard, is above MaxLag. It was
+// throttled if its CPU quota kept it from running for more than MaxThrottled of the measured window, on average over
+// the shards. A generator that lagged or was throttled can be the cause of three results:
 //
-//   - a stage with a rate that reached less than MinAchieved of it: the generator was the
-//     bottleneck;
-//   - a minimum of the rate that failed: GeneratorBound instead of Failed;
-//   - a maximum of a time that failed: likewise, for a generator that comes late answers for part
-//     of each time;
+//   - A stage with a rate reached less than MinAchieved of it: the outcome is Inconclusive, GeneratorBound.
+//   - A minimum of the rate failed: the outcome is Inconclusive, GeneratorBound, and not Failed.
+//   - A maximum of a time failed: likewise, because response times contain the delay of the generator.
 //
-// but never of an error rate above its maximum, nor of a time below a minimum. A rate that was not reached
-// while the generator was well is the target's doing and no reason for Inconclusive: without a
-// threshold on it the run passes. A test of closed loops only asks for no rate and
-// excuses nothing, unless it has a rate threshold.
+// It is never the cause of an error rate above its maximum, or of a time below its minimum. If the generator did not lag
+// and was not throttled, the target is the cause of a rate that was not reached: without a threshold on the rate, the
+// run passes. A test with only closed-loop stages asks for no rate: without a threshold on the rate, the generator is never the
+// cause of its results.
 //
-// Where the loss of a shard was tolerated, the rate is evidence of nothing that is too slow: the others may
-// not have been asked for the lost part, and what it sent last is not counted, so that the rate is at
-// least what was observed. A stage that fell short does not make the generator the bottleneck then, and a
-// minimum of the rate that failed is shown in the message and does not make the outcome Failed. All other thresholds are judged on what there is.
+// If the loss of a shard was tolerated, the report does not prove that a rate was too low: the other shards may not
+// have been asked for the share of the lost shard, and what it sent after its last snapshot is not counted. Then a
+// stage that did not reach its rate does not make the outcome GeneratorBound, and a minimum of the rate that failed is in the
+// message, but the outcome is not Failed. All other thresholds are compared with the known results.
 //
-// That exclusive CPUs were wanted and not there, or that a variable was used up, is no reason by itself;
-// the message says so. The rate of a load that ended for want of values is over the time until then.
+// Missing exclusive CPUs and variables without values left have no reason of their own; the message mentions them. If
+// the load ended because a variable had no values left, the rate is the rate until then.
 //
-// ThresholdResult.Observed is exact: microseconds are written out in the limit's unit, without
-// rounding, so that a value beside its limit shows on which side it is.
+// ThresholdResult.Observed is exact: microseconds are written in the limit's unit without rounding, so that it shows on
+// which side of the limit a value is.
 package verdict

@@ -18,8 +18,8 @@ const (
 	ExitError = 5
 )
 
-// ExitCode maps a verdict to the exit code of h2surge run. Without thresholds nothing was asked of
-// the numbers, so a generator that was the bottleneck does not matter.
+// ExitCode returns the exit code of h2surge run. GeneratorBound is a success without thresholds, because the user asked
+// for no figures.
 func ExitCode(v runnerv1alpha1.Verdict, hasThresholds bool) int {
 	switch v.Outcome {
 	case runnerv1alpha1.OutcomePassed:

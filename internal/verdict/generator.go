@@ -8,7 +8,7 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// cause says in which way the generator may have been the bottleneck, "" when in none.
+// cause says how the generator may have been the bottleneck; "": it was not.
 func cause(in *input) string {
 	if !asksForRate(in.plan) {
 		return ""
@@ -23,7 +23,7 @@ func cause(in *input) string {
 	return strings.Join(out, " and ")
 }
 
-// asksForRate: some measured stage has a rate, or some threshold is about the rate.
+// asksForRate reports whether a measured stage has a rate, or a threshold is on the rate.
 func asksForRate(plan *runnerv1alpha1.Plan) bool {
 	for i := range plan.Rates {
 		if !plan.Rates[i].WarmUp && !plan.Rates[i].ClosedLoop {
@@ -42,8 +42,8 @@ func worstLag(r *runnerv1alpha1.Report) int64 {
 	return max(r.Lag.P99, r.Generator.LagP99Microseconds)
 }
 
-// throttled is the throttled time in relation to the measured window, on average over the shards. It may be above 1: threads on
-// several CPUs are throttled at the same time, and so is the drain, which is not in the window.
+// throttled returns the throttled time as a share of the measured window, on average over the shards. It can be above 1: threads on
+// several CPUs are throttled at the same time, and throttling during the drain counts, but the window does not contain the drain.
 func throttled(r *runnerv1alpha1.Report) float64 {
 	window := r.Rate.WindowSeconds * float64(r.Generator.Shards)
 	if window <= 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// Bounds of what makes the generator the bottleneck.
+// The generator is the bottleneck beyond these limits.
 const (
 	// MaxLag, in microseconds, is half of 20 ms, a usual limit on the 99th percentile of a
 	// response time, and ten times the resolution of Go's timers on an idle Linux machine (1 ms).
@@ -21,7 +21,7 @@ const (
 	MinAchieved = 0.99
 )
 
-// Reasons of a Verdict. Those of conditions of a LoadTest are the same words.
+// Reasons of a Verdict. Conditions of a LoadTest have the same reasons.
 const (
 	ReasonPassed            = "Passed"
 	ReasonNoThresholds      = "NoThresholds"
@@ -44,18 +44,18 @@ const (
 	ReasonInternalError     = "InternalError"
 )
 
-// Facts are what a Report does not tell.
+// Facts are what is known about a run and not in its Report.
 type Facts struct {
 	// Interrupted: the user ended the command line's run by a signal.
 	Interrupted bool
-	// LossTolerated: the test was to go on when a shard is lost.
+	// LossTolerated: the test must continue if a shard is lost.
 	LossTolerated bool
-	// Problem and Message of the runner that had one; FactsOf finds it.
+	// Problem and Message are those of the runner with a problem.
 	Problem runnerv1alpha1.Problem
 	Message string
 }
 
-// FactsOf takes the problem of the lowest shard that has one.
+// FactsOf returns the problem of the shard with the lowest number that has one.
 func FactsOf(snapshots []runnerv1alpha1.Snapshot) Facts {
 	var out Facts
 	shard := -1
@@ -67,27 +67,27 @@ func FactsOf(snapshots []runnerv1alpha1.Snapshot) Facts {
 	return out
 }
 
-// input is what the checks look at.
+// input is the input of the checks.
 type input struct {
 	plan       *runnerv1alpha1.Plan
 	report     *runnerv1alpha1.Report
 	facts      Facts
 	thresholds []comparison
-	// cause says why the generator may be to blame; "" when it was well.
+	// cause says why the generator can be the cause of a result; "": it neither lagged nor was throttled.
 	cause string
 }
 
-// check returns nil when it has nothing to say.
+// check returns the verdict, or nil if the next check decides.
 type check func(*input) *runnerv1alpha1.Verdict
 
-// chain is ordered: the first verdict counts. The package comment has it as a table.
+// chain has the checks in their order. The package comment has them as a table.
 var chain = []check{problem, lost, deadline, stoppedAtOnce, noSuccess, stopped, thresholdsFailed, tooManyErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired}
 
-// usedUp is no failure: the test asked for it.
+// usedUp is the message about variables without values left. The test asked for it (atEnd: Stop), so it is not a failure.
 const usedUp = "a variable was used up, and chains that draw it began no more instances"
 
-// Judge returns the verdict of a run. It changes neither argument. The error is about a
-// threshold that cannot be read, which compile refuses, or the report's histograms.
+// Judge returns the verdict of a run. It does not change its arguments. It returns an error if it cannot parse a
+// threshold, which compile prevents, or a histogram of the report.
 func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts) (runnerv1alpha1.Verdict, error) {
 	thresholds, err := compare(plan.Thresholds, report)
 	if err != nil {
@@ -132,7 +132,7 @@ func problem(in *input) *runnerv1alpha1.Verdict {
 	return in.failed(ReasonInternalError, "a runner failed")
 }
 
-// deadline comes after lost: a lost shard is the more likely reason for running too long.
+// deadline comes after lost: a lost shard is the more likely cause of a run that is too long.
 func deadline(in *input) *runnerv1alpha1.Verdict {
 	switch in.facts.Problem {
 	case runnerv1alpha1.ProblemDeadline:
@@ -162,7 +162,7 @@ func (in *input) loss() string {
 	return fmt.Sprintf("%d of %d shards were lost; what they did after their last snapshot is missing", g.ShardsLost, g.Shards)
 }
 
-// tolerated: a shard was lost, and the test went on without it.
+// tolerated reports whether a shard was lost and the test continued without it.
 func (in *input) tolerated() bool {
 	return in.facts.LossTolerated && in.report.Generator.ShardsLost > 0
 }
@@ -219,7 +219,7 @@ func generatorBound(in *input) *runnerv1alpha1.Verdict {
 		"the generator was the bottleneck, %s: %s", in.cause, strings.Join(what, "; "))
 }
 
-// shortStages are those that did not reach their rate.
+// shortStages returns the stages that did not reach their rate.
 func (in *input) shortStages() (what []string) {
 	for i := range in.report.Stages {
 		s := &in.report.Stages[i]
@@ -241,7 +241,7 @@ func (in *input) unproven(of func(*comparison) bool) (what []string) {
 	return what
 }
 
-// ran: a stage that never began reached nothing, and that is not the generator's slowness.
+// ran reports whether a stage began. The generator is not the cause if a stage that did not begin has no requests.
 func ran(s *runnerv1alpha1.StageResult) bool { return s.Sent+s.Dropped > 0 }
 
 func partial(in *input) *runnerv1alpha1.Verdict {

@@ -149,8 +149,8 @@ func distribution(m runnerv1alpha1.Metric, report *runnerv1alpha1.Report) (*hist
 	return nil, fmt.Errorf("metric %q is not known", m)
 }
 
-// formatTime writes microseconds exactly, in the smallest unit of the limit: beside "1m30s" that is
-// s.
+// formatTime returns a time exactly, in the smallest unit of the limit. For example, the unit is s if the limit is
+// "1m30s".
 func formatTime(us int64, limit string) string {
 	for _, unit := range []struct {
 		name string

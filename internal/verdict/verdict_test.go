@@ -56,7 +56,7 @@ func (r *run) shortOfRate(achieved float64) {
 	r.report.Stages[0].Achieved = achieved
 }
 
-// losesOne and goes on.
+// losesOne loses a shard, and the test continues.
 func (r *run) losesOne() {
 	r.facts.LossTolerated = true
 	r.report.Generator.ShardsLost, r.report.Partial = 1, true
@@ -243,7 +243,7 @@ func TestJudge(t *testing.T) {
 			r.lags()
 			r.report.Stages = append(r.report.Stages, runnerv1alpha1.StageResult{Name: "warm", WarmUp: true, Asked: 5, Sent: 1, Achieved: 1})
 		}, pass, ReasonPassed, "", 0},
-		{"lag is no excuse for errors", func(r *run) { r.lags(); r.report.ErrorRate = 0.5 }, failed, ReasonThresholdsFailed, "clean", 2},
+		{"errors in spite of lag", func(r *run) { r.lags(); r.report.ErrorRate = 0.5 }, failed, ReasonThresholdsFailed, "clean", 2},
 		{"nor for too much", func(r *run) { r.lags(); r.shortOfRate(101) }, failed, ReasonThresholdsFailed, "few", 2},
 		{"nor for being too fast", func(r *run) { r.lags(); r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonThresholdsFailed, "slow", 2},
 		{"excused and not", func(r *run) { r.lags(); r.slowResponses(); r.report.ErrorRate = 0.5 }, failed, ReasonThresholdsFailed, "clean", 2},
@@ -280,7 +280,7 @@ func TestJudge(t *testing.T) {
 		})
 	}
 	if ExitCode(runnerv1alpha1.Verdict{Outcome: "Other"}, true) != ExitError {
-		t.Error("an unknown outcome is no error")
+		t.Error("no error for an unknown outcome")
 	}
 }
 
@@ -380,11 +380,11 @@ func TestJudgeRefuses(t *testing.T) {
 	r := good()
 	r.report.Histograms.ResponseTime.Counts = "?"
 	if _, err := Judge(&r.plan, &r.report, Facts{}); err == nil {
-		t.Error("a histogram that cannot be read is no error")
+		t.Error("no error for a histogram that cannot be read")
 	}
 	r.report.Histograms = nil
 	if _, err := Judge(&r.plan, &r.report, Facts{}); err == nil {
-		t.Error("thresholds on times without histograms are no error")
+		t.Error("no error for thresholds on times without histograms")
 	}
 }
 
