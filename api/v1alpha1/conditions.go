@@ -113,8 +113,11 @@ const (
 	ReasonStalled = "Stalled"
 	// ReasonNoSuccess means that no request succeeded.
 	ReasonNoSuccess = "NoSuccess"
-	// ReasonPlanRejected means that a runner cannot execute the plan, because the runner has another version
-	// or its machine lacks what the plan needs.
+	// ReasonVersionMismatch means that the runner image and the operator have different versions, and cannot run this
+	// test together.
+	ReasonVersionMismatch = "VersionMismatch"
+	// ReasonPlanRejected means that a runner cannot execute the plan, for example because its machine lacks what the
+	// plan needs.
 	ReasonPlanRejected = "PlanRejected"
 	// ReasonSetupFailed means that a setup chain failed, so the load did not start.
 	ReasonSetupFailed = "SetupFailed"

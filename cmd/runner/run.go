@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/version"
 	"github.com/h2surge/h2surge/runner/control"
 	"github.com/h2surge/h2surge/runner/tune"
 )
@@ -41,7 +42,7 @@ func run(terminated context.Context, c config, p parts) error {
 		_ = controlListener.Close() // the other error is the one to tell
 		return fmt.Errorf("metrics endpoint: %w", err)
 	}
-	endpoint := control.New(control.Options{Engine: e, Conflict: p.conflict, TLS: tls, Logger: p.log})
+	endpoint := control.New(control.Options{Engine: e, Conflict: p.conflict, Version: version.Get().String(), TLS: tls, Logger: p.log})
 	metrics := newMetricsServer(e.Snapshot, p.metrics(plan, e.Snapshot), p.log)
 
 	failed := make(chan error, 2)

@@ -13,6 +13,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/internal/version"
 )
 
 // startPhase decides the start when all runners are ready, or those that the test starts with. It stores the decision
@@ -84,11 +85,16 @@ func (r *reconciler) startFailure(s *scope) *failure {
 	}
 	for i := range s.view.Shards {
 		snap := s.view.Shards[i].Snapshot
-		switch {
-		case snap == nil:
-		case snap.Problem == runnerv1alpha1.ProblemPlan:
+		if snap == nil {
+			continue
+		}
+		if why := snap.Mismatch(s.plan, version.Get().String()); why != "" {
+			return &failure{v1alpha1.ReasonVersionMismatch, why}
+		}
+		switch snap.Problem {
+		case runnerv1alpha1.ProblemPlan:
 			return &failure{string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "A runner cannot execute the plan")}
-		case snap.Problem == runnerv1alpha1.ProblemSetup:
+		case runnerv1alpha1.ProblemSetup:
 			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "A setup chain failed")}
 		}
 	}

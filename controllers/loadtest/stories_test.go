@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -415,6 +417,22 @@ func TestPlanRejected(t *testing.T) {
 	w.runner("rejected-1-0").Fail(runnerv1alpha1.ProblemPlan, "a newer runner is needed")
 	lt := w.awaitPhase("rejected", v1alpha1.PhaseFailed)
 	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, string(runnerv1alpha1.ProblemPlan))
+}
+
+// TestVersionMismatch: a runner of the previous build has no leases, so the test ends before the start.
+func TestVersionMismatch(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
+	w.apply(twoShards("mixed", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost = v1alpha1.ShardLostRebalance }).Build())
+	w.runner("mixed-1-0").Shape(func(s *runnerv1alpha1.Snapshot) { s.Protocol = 0 })
+	lt := w.awaitPhase("mixed", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonVersionMismatch)
+	if c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionFinished); !strings.Contains(c.Message, "The runner (build unknown) has protocol version 1, the operator (build ") {
+		t.Errorf("message %q", c.Message)
+	}
+	if lt.Status.StartTime != nil {
+		t.Error("the test started")
+	}
 }
 
 // withOnce adds a chain that captures a token before the load, which sends it, and one that runs after

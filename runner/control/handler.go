@@ -42,7 +42,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	route, ok := routes[r.URL.Path]
 	if !ok {
-		refuse(w, http.StatusNotFound, "no such path")
+		refuse(w, http.StatusNotFound, "no such path"+s.versions())
 		return
 	}
 	if r.Method != route.method {
@@ -63,6 +63,9 @@ func put[T any](check func(*T) error, accept func(*Server, *T) error) func(*Serv
 	return func(s *Server, w http.ResponseWriter, _ *http.Request, body []byte) {
 		message := new(T)
 		err := decode(body, message)
+		if err != nil {
+			err = fmt.Errorf("%w%s", err, s.versions())
+		}
 		if err == nil && check != nil {
 			err = check(message)
 		}
@@ -75,6 +78,11 @@ func put[T any](check func(*T) error, accept func(*Server, *T) error) func(*Serv
 		}
 		w.WriteHeader(http.StatusNoContent)
 	}
+}
+
+// versions follows an error that an operator of another build can cause.
+func (s *Server) versions() string {
+	return fmt.Sprintf(" (the runner is build %s with protocol version %d; an operator of another version may not work with it)", s.version, rv.ProtocolVersion)
 }
 
 func (s *Server) status(err error) int {

@@ -33,7 +33,7 @@ func TestBadMessages(t *testing.T) {
 		want                     int
 		message                  string
 	}{
-		{name: "unknown path", method: "GET", path: "/", want: 404, message: "no such path"},
+		{name: "unknown path", method: "GET", path: "/", want: 404, message: "no such path (the runner is build "},
 		{name: "path below a path", method: "PUT", path: rv.PathStop + "/x", want: 404},
 		{name: "wrong method", method: "POST", path: rv.PathUpdate, want: 405, message: "only PUT"},
 		{name: "snapshot is no message", method: "PUT", path: rv.PathSnapshot, want: 405, message: "only GET"},
@@ -47,7 +47,7 @@ func TestBadMessages(t *testing.T) {
 		{name: "empty", method: "PUT", path: rv.PathUpdate, want: 400, message: "not a JSON object"},
 		{name: "null", method: "PUT", path: rv.PathStop, body: "null", want: 400, message: "not a JSON object"},
 		{name: "cut", method: "PUT", path: rv.PathStart, body: `{"at":1`, want: 400, message: "cannot be decoded"},
-		{name: "unknown field", method: "PUT", path: rv.PathStart, body: `{"at":1,"in":2}`, want: 400, message: `unknown field "in"`},
+		{name: "unknown field", method: "PUT", path: rv.PathStart, body: `{"at":1,"in":2}`, want: 400, message: `unknown field "in" (the runner is build `},
 		{name: "wrong type", method: "PUT", path: rv.PathStart, body: `{"at":"now"}`, want: 400, message: "cannot be decoded"},
 		{name: "fraction", method: "PUT", path: rv.PathStart, body: `{"at":1.5}`, want: 400, message: "cannot be decoded"},
 		{name: "two objects", method: "PUT", path: rv.PathStart, body: `{"at":1}{"at":2}`, want: 400, message: "more data after"},

@@ -36,6 +36,8 @@ type Options struct {
 	Conflict error
 	// TLS comes from LoadTLS or ServerTLS.
 	TLS *tls.Config
+	// Version is the build of the runner, for error messages.
+	Version string
 	// Logger gets refused connections, thinned out, and internal errors. Nil: nowhere.
 	Logger *slog.Logger
 }
@@ -44,6 +46,7 @@ type Options struct {
 type Server struct {
 	engine   Engine
 	conflict error
+	version  string
 	log      *slog.Logger
 	final    final
 	http     http.Server
@@ -61,7 +64,7 @@ const (
 
 // New makes a server; Serve starts it.
 func New(o Options) *Server {
-	s := &Server{engine: o.Engine, conflict: o.Conflict, log: o.Logger}
+	s := &Server{engine: o.Engine, conflict: o.Conflict, version: o.Version, log: o.Logger}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

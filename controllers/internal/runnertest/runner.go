@@ -298,7 +298,7 @@ func (r *Runner) over() bool {
 func (r *Runner) snapshot() *runnerv1alpha1.Snapshot {
 	r.sequence++
 	s := &runnerv1alpha1.Snapshot{
-		APIVersion: runnerv1alpha1.APIVersion, Kind: runnerv1alpha1.SnapshotKind,
+		APIVersion: runnerv1alpha1.APIVersion, Kind: runnerv1alpha1.SnapshotKind, Protocol: runnerv1alpha1.ProtocolVersion,
 		Boot: r.boot, Sequence: r.sequence, State: r.state(), Clock: r.clock(),
 		Problem: r.problem, Message: r.message,
 		Generator: runnerv1alpha1.Generator{Workers: 1, Pod: r.boot},

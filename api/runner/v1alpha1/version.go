@@ -1,0 +1,34 @@
+package v1alpha1
+
+import "fmt"
+
+// RequiredProtocol returns the lowest ProtocolVersion of a runner that can execute the plan.
+func (p *Plan) RequiredProtocol() int {
+	if p.LeaseDuration > 0 {
+		return 2
+	}
+	return 1
+}
+
+// Mismatch returns why a runner and an operator of different builds cannot run the plan together. It is empty if they
+// can. Operator is the build of the operator.
+//
+// A runner of another version rejects a plan with a field that it does not know, so a rejected plan is a mismatch, too.
+func (s *Snapshot) Mismatch(p *Plan, operator string) string {
+	speaks := max(1, s.Protocol)
+	required := p.RequiredProtocol()
+	rejected := s.Problem == ProblemPlan && speaks != ProtocolVersion
+	if speaks >= required && !rejected {
+		return ""
+	}
+	build := s.Version
+	if build == "" {
+		build = "unknown"
+	}
+	out := fmt.Sprintf("The runner (build %s) has protocol version %d, the operator (build %s) has version %d, and the test needs version %d",
+		build, speaks, operator, ProtocolVersion, required)
+	if rejected {
+		out += "; the runner rejected the plan: " + s.Message
+	}
+	return out + ". Use a runner image and an operator of the same version"
+}
