@@ -66,14 +66,25 @@ func scheme() *runtime.Scheme {
 	return s
 }
 
+// slimPod keeps of a pod's spec only the node: the operator reads nothing else, and there is a pod for each shard.
+func slimPod(o any) (any, error) {
+	if pod, ok := o.(*corev1.Pod); ok {
+		pod.ManagedFields = nil
+		pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName}
+	}
+	return o, nil
+}
+
 // cacheOptions keep what belongs to runs and nothing else: not every pod of the cluster, and no
 // Secret at all.
 func cacheOptions(cfg *configv1alpha1.OperatorConfig) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{desired.LabelManagedBy: desired.Application})}
+	pods := ours
+	pods.Transform = slimPod
 	out := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.ConfigMap{}: ours, &corev1.Pod{}: ours, &batchv1.Job{}: ours,
+			&corev1.ConfigMap{}: ours, &corev1.Pod{}: pods, &batchv1.Job{}: ours,
 		},
 	}
 	for _, ns := range cfg.Namespaces {

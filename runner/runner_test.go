@@ -95,7 +95,7 @@ func law(t *testing.T, s *rv.Snapshot) {
 	}
 }
 
-// TestTotals: all is there but the response times of steps, and a final snapshot is complete.
+// TestTotals: all is there but the response times of steps and the service time, and a final snapshot is complete.
 func TestTotals(t *testing.T) {
 	p := newPeer(t, 0)
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Requests: 30}, rv.Rate{Name: "wait", Count: 1, Period: time.Hour, Duration: time.Hour})
@@ -112,6 +112,9 @@ func TestTotals(t *testing.T) {
 		if step.Done == 0 || step.ResponseTime != (rv.Histogram{}) {
 			t.Errorf("step %d: %+v", i, step)
 		}
+	}
+	if s.Lag.Count == 0 || s.ServiceTime.Count != 0 {
+		t.Errorf("%d times of lag, %d service times; want some and none", s.Lag.Count, s.ServiceTime.Count)
 	}
 	if s.ResponseTime.Count != s.Counters.Done {
 		t.Errorf("%d response times of %d responses", s.ResponseTime.Count, s.Counters.Done)

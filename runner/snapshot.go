@@ -150,7 +150,7 @@ func (g *gauges) add(w loop.Gauges) {
 	}
 }
 
-// fill writes the totals into the snapshot, and the response times of steps if they are wanted.
+// fill writes the totals into the snapshot, and the response times of steps and the service time if steps is true.
 func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	t := r.total
 	s.Counters = rv.Counters{
@@ -198,7 +198,10 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 			Lag: t.Lag.Encode(), Reconnecting: t.Reconnecting.Encode(), Blocked: t.Blocked.Encode(), Connect: t.Connect.Encode(),
 		}
 	} else {
-		s.Lag, s.ServiceTime = t.Lag.Encode(), t.ServiceTime.Encode()
+		s.Lag = t.Lag.Encode()
+		if steps {
+			s.ServiceTime = t.ServiceTime.Encode()
+		}
 	}
 }
 

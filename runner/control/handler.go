@@ -195,5 +195,15 @@ func writeJSON(w http.ResponseWriter, status int, b []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // the client is gone: it will ask again
+	for len(b) > 0 {
+		n := min(len(b), piece)
+		if _, err := w.Write(b[:n]); err != nil {
+			return // the client is gone: it will ask again
+		}
+		b = b[n:]
+	}
 }
+
+// piece is what net/http buffers of an answer. Larger writes would become TLS records of 16 KiB, and the operator keeps a
+// buffer of the size of the largest record for each runner.
+const piece = 2 << 10

@@ -132,7 +132,8 @@ type Lease struct {
 }
 
 // The parameters of the query of PathSnapshot. QueryLeaseUntil and QueryTerm renew the lease. QueryDetail=DetailTotals
-// leaves out StepCounters.ResponseTime, which is the largest part of a snapshot; a final snapshot is always complete.
+// leaves out StepCounters.ResponseTime, which is the largest part of a snapshot, and ServiceTime; a final snapshot is always
+// complete.
 const (
 	QueryLeaseUntil = "leaseUntil"
 	QueryTerm       = "term"

@@ -75,7 +75,8 @@ type Snapshot struct {
 	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
 	// ResponseTime is in every snapshot, Histograms in the final one.
 	ResponseTime Histogram `json:"responseTime"`
-	// Lag and ServiceTime are in every snapshot but the final one, whose Histograms have them.
+	// Lag and ServiceTime are in every snapshot but the final one, whose Histograms have them. A snapshot with
+	// DetailTotals has no ServiceTime.
 	Lag         Histogram   `json:"lag,omitzero"`
 	ServiceTime Histogram   `json:"serviceTime,omitzero"`
 	Histograms  *Histograms `json:"histograms,omitempty"`

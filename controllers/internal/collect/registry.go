@@ -23,6 +23,7 @@ type Registry struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	alive  sync.WaitGroup
+	load   load
 
 	mu   sync.Mutex
 	runs map[types.UID]*entry // guarded by mu
@@ -76,6 +77,7 @@ func (r *Registry) Ensure(d Desired) (*View, error) {
 	log := r.log.WithValues("loadTest", d.Name, "attempt", d.Attempt)
 	e = &entry{name: d.Name, attempt: d.Attempt, job: d.Job}
 	e.run = newRun(d, r.opts, r.dial, log, func() { r.wake(d.Name) })
+	e.run.load = &r.load
 	ctx, cancel := context.WithCancel(r.ctx)
 	e.run.cancel = cancel
 	r.runs[d.UID] = e

@@ -53,10 +53,13 @@ type run struct {
 	signal chan struct{} // wanted has changed; capacity 1
 	aborts chan struct{} // closed by abort
 	once   sync.Once
+	load   *load // of all runs; nil in tests of one run
 	view   atomic.Pointer[View]
 
 	// ---
-	d Desired
+	// counted is how many runners of this run load counts.
+	counted int64
+	d       Desired
 	// shards are the present runners by shard, former those whose shard has another one since.
 	shards, former []*runner
 	outcomes       chan outcome
@@ -151,6 +154,7 @@ func (r *run) loop(ctx context.Context) {
 
 func (r *run) close() {
 	r.cancel()
+	r.countRunners(0)
 	done := make(chan struct{})
 	go func() { r.calls.Wait(); close(done) }()
 	for {
@@ -208,8 +212,12 @@ func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 	m := round{newest: r.newest().Revision, tell: r.mayTell(), start: r.startNow(), drained: r.allDrained()}
 	r.schedule()
 	r.settle()
+	polled := int64(0)
 	pause := r.opts.Interval
 	for i, s := range r.shards {
+		if !s.final() && s.pod.Address != "" {
+			polled++
+		}
 		if s.pollAt.After(now) {
 			pause = min(pause, s.pollAt.Sub(now))
 			continue
@@ -219,9 +227,11 @@ func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 			s.busy = true
 			r.begin(ctx, r.request(i, c))
 		}
-		s.pollAt = now.Add(r.interval(s))
-		pause = min(pause, r.interval(s))
+		after := r.interval(s, now)
+		s.pollAt = now.Add(after)
+		pause = min(pause, after)
 	}
+	r.countRunners(polled)
 	if published || r.news || !r.nextView.After(now) {
 		r.publish(now)
 	}
@@ -323,14 +333,14 @@ func (r *run) allDrained() bool {
 	return true
 }
 
-func (r *run) interval(s *runner) time.Duration {
+func (r *run) interval(s *runner, now time.Time) time.Duration {
 	working := s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateRunning && r.d.Stop == "" && !s.pod.Terminating
 	if r.pending(s) != nil || !slices.Contains(r.newest().Members, s.index) { // a change is pending, or it joins or leaves
 		working = false
 	}
 	// A container whose endpoint does not listen yet refuses connections.
 	if working || s.trouble != "" && s.snapshot == nil && time.Since(r.zero) > time.Minute {
-		return r.opts.Interval
+		return r.spread(s.index, now)
 	}
 	return min(hurry, r.opts.Interval)
 }

@@ -257,6 +257,7 @@ func (r *Runner) Poll(ctx context.Context, _ runnerv1alpha1.Lease, totals bool) 
 			for i := range s.Steps {
 				s.Steps[i].ResponseTime = runnerv1alpha1.Histogram{}
 			}
+			s.ServiceTime = runnerv1alpha1.Histogram{}
 		}
 		return nil
 	})

@@ -1,0 +1,55 @@
+package collect
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// pollsPerSecond bounds the polls of all runners that work, of all runs.
+	pollsPerSecond = 700
+	// maxPollInterval bounds the time between two polls of a runner, so that status is never older than a few seconds and a lease
+	// is renewed in time.
+	maxPollInterval = 3 * time.Second
+)
+
+// load counts the runners that an operator polls.
+type load struct{ runners atomic.Int64 }
+
+// interval returns the time between two polls of a runner: least, and more if there are many runners. For example, with a
+// least of 1 s it is 1 s for 700 runners, and 2 s for 1400.
+func (l *load) interval(least time.Duration) time.Duration {
+	wanted := time.Duration(l.runners.Load()) * time.Second / pollsPerSecond
+	return max(least, min(wanted, maxPollInterval))
+}
+
+// countRunners tells the load how many runners of the run are polled.
+func (r *run) countRunners(n int64) {
+	if r.load != nil {
+		r.load.runners.Add(n - r.counted)
+		r.counted = n
+	}
+}
+
+// regular returns the time between two polls of a runner that works.
+func (r *run) regular() time.Duration {
+	if r.load == nil {
+		return r.opts.Interval
+	}
+	return r.load.interval(r.opts.Interval)
+}
+
+// spread returns the time until the next regular poll of a runner. If there are many runners, each has its own part of the
+// interval, so that the operator does not poll all of them at the same time.
+func (r *run) spread(index int, now time.Time) time.Duration {
+	interval := r.regular()
+	if interval <= r.opts.Interval || len(r.shards) == 0 {
+		return interval
+	}
+	since := now.Sub(r.zero)
+	next := since.Truncate(interval) + interval*time.Duration(index)/time.Duration(len(r.shards))
+	for next < since+interval/2 {
+		next += interval
+	}
+	return next - since
+}
