@@ -49,6 +49,10 @@ const (
 	ReasonQueued = "Queued"
 	// ReasonJobCreationFailed means that the API server refuses the Job of the runners.
 	ReasonJobCreationFailed = "JobCreationFailed"
+	// ReasonWriteRefused means that the API server refuses an object of the test other than the Job, for example
+	// because of a quota. The operator tries again. It is also a reason of ConditionReconciling and
+	// ConditionFinished.
+	ReasonWriteRefused = "WriteRefused"
 	// ReasonPodCreationFailed means that the Job has not created all its pods after ten seconds.
 	ReasonPodCreationFailed = "PodCreationFailed"
 	// ReasonUnschedulable means that the scheduler finds no node for a pod.

@@ -1,6 +1,8 @@
 package loadtest_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,7 +10,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -103,4 +108,123 @@ func TestEditToAnInvalidSpecBeforeStart(t *testing.T) {
 	w.edit("edited", func(s *v1alpha1.LoadTestSpec) { s.Chains[0].Steps[0].Template = s.Templates[0].Name })
 	lt := w.awaitPhase("edited", v1alpha1.PhaseCompleted)
 	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
+}
+
+// refuseObjects creates a quota that allows no more objects of a resource, and waits until the API server refuses a
+// copy of probe. It plays the quota controller, which envtest lacks.
+func (w *world) refuseObjects(resourceName corev1.ResourceName, probe client.Object) (lift func()) {
+	w.Helper()
+	list := func(n string) corev1.ResourceList { return corev1.ResourceList{resourceName: resource.MustParse(n)} }
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "none-left"}, Spec: corev1.ResourceQuotaSpec{Hard: list("0")}}
+	w.must(w.client.Create(w.ctx, quota))
+	quota.Status = corev1.ResourceQuotaStatus{Hard: list("0"), Used: list("9")}
+	w.must(w.client.Status().Update(w.ctx, quota))
+	probe.SetNamespace(w.ns)
+	probe.SetGenerateName("probe-")
+	w.Eventually(func() bool {
+		return apierrors.IsForbidden(w.client.Create(w.ctx, probe.DeepCopyObject().(client.Object)))
+	}).Should(gomega.BeTrue(), "the quota is not applied")
+	return func() { w.must(w.client.Delete(w.ctx, quota)) }
+}
+
+func (w *world) refuseConfigMaps() (lift func()) {
+	w.Helper()
+	return w.refuseObjects(corev1.ResourceConfigMaps, &corev1.ConfigMap{})
+}
+
+// awaitMessage waits until a condition has a reason and its message a text.
+func (w *world) awaitMessage(name, kind, reason, text string) *v1alpha1.LoadTest {
+	w.Helper()
+	return w.await(name, kind+" "+reason, func(lt *v1alpha1.LoadTest) bool {
+		c := meta.FindStatusCondition(lt.Status.Conditions, kind)
+		return c != nil && c.Reason == reason && strings.Contains(c.Message, text)
+	})
+}
+
+const quotaExceeded = "exceeded quota: none-left, requested: configmaps=1, used: configmaps=9, limited: configmaps=0"
+
+func TestReportRefused(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restart=%v", restart), func(t *testing.T) {
+			w := newWorld(t)
+			w.apply(twoShards("refused", time.Second).Build())
+			w.awaitLoad("refused", 1)
+			lift := w.refuseConfigMaps()
+			lt := w.awaitMessage("refused", v1alpha1.ConditionFinished, v1alpha1.ReasonWriteRefused, "the API server refuses ConfigMap refused-report: ")
+			w.wantCondition(lt, v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonWriteRefused)
+			if c := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionReconciling); !strings.Contains(c.Message, quotaExceeded) {
+				t.Errorf("the message has no error of the API server: %s", c.Message)
+			}
+			if lt.Status.Phase != v1alpha1.PhaseFinishing || lt.Status.Results == nil || lt.Status.Results.Requests.Sent != 1000 {
+				t.Errorf("phase %s, results %+v; want Finishing and 1000 sent", lt.Status.Phase, lt.Status.Results)
+			}
+			if restart {
+				w.wantEvents("refused", "PlanReady", "RunnersReady", "Started", "WriteRefused")
+				w.operator()
+			}
+			lift()
+			lt = w.awaitPhase("refused", v1alpha1.PhaseCompleted)
+			if n := lt.Status.Results.Requests.Sent; n != 1000 {
+				t.Errorf("sent %d, want 1000", n)
+			}
+			if meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionReconciling) != nil {
+				t.Errorf("conditions:\n%s", conditionsOf(lt))
+			}
+			w.report(lt)
+			w.wantEvents("refused", "PlanReady", "RunnersReady", "Started", "WriteRefused", "Completed")
+		})
+	}
+}
+
+func TestPlanRefused(t *testing.T) {
+	w := newWorld(t)
+	lift := w.refuseConfigMaps()
+	w.apply(twoShards("refused", time.Second).Build())
+	lt := w.awaitMessage("refused", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonWriteRefused, "0 of 2 runners are ready: the API server refuses ConfigMap refused-plan-")
+	if !strings.Contains(conditionsOf(lt), quotaExceeded) {
+		t.Errorf("conditions:\n%s", conditionsOf(lt))
+	}
+	lift()
+	w.awaitPhase("refused", v1alpha1.PhaseCompleted)
+	w.wantEvents("refused", "PlanReady", "WriteRefused", "RunnersReady", "Started", "Completed")
+}
+
+// A plan that the API server refuses after an edit must not start on the Job of the earlier plan.
+func TestPlanOfAnEditRefused(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(job *batchv1.Job, _ int) bool { return true })
+	w.apply(twoShards("edited", time.Second).Build())
+	w.awaitPhase("edited", v1alpha1.PhaseStarting)
+	lift := w.refuseConfigMaps()
+	w.edit("edited", func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](2000) })
+	w.awaitMessage("edited", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonWriteRefused, quotaExceeded)
+	w.holding(nil)
+	w.runner("edited-1-1")
+	lift()
+	lt := w.awaitPhase("edited", v1alpha1.PhaseCompleted)
+	if n := lt.Status.Results.Requests.Sent; n != 2000 {
+		t.Errorf("sent %d, want 2000", n)
+	}
+}
+
+func TestJobRefused(t *testing.T) {
+	w := newWorld(t)
+	probe := &batchv1.Job{}
+	probe.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}
+	lift := w.refuseObjects("count/jobs.batch", probe)
+	w.apply(twoShards("refused", time.Second).Build())
+	w.awaitMessage("refused", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJobCreationFailed, "the API server refuses Job refused-1: ")
+	lift()
+	w.awaitPhase("refused", v1alpha1.PhaseCompleted)
+	w.wantEvents("refused", "PlanReady", "JobCreationFailed", "RunnersReady", "Started", "Completed")
+}
+
+func TestRunRecordRefused(t *testing.T) {
+	w := newWorld(t)
+	lift := w.refuseObjects("count/loadtestruns.h2surge.io", &v1alpha1.LoadTestRun{Record: runtime.RawExtension{Raw: []byte("{}")}})
+	w.apply(twoShards("refused", time.Second).Build())
+	w.awaitMessage("refused", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonWriteRefused, "the API server refuses LoadTestRun refused")
+	lift()
+	w.awaitPhase("refused", v1alpha1.PhaseCompleted)
+	w.wantEvents("refused", "PlanReady", "WriteRefused", "RunnersReady", "Started", "Completed")
 }

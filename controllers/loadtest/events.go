@@ -59,6 +59,9 @@ func eventsOf(before, after *v1alpha1.LoadTestStatus) []userEvent {
 		c := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionFinished)
 		out = append(out, finishedEvent(c.Reason, after.Verdict))
 	}
+	if c := transition(before, after, v1alpha1.ConditionReconciling); c != nil && c.Reason == v1alpha1.ReasonWriteRefused {
+		out = append(out, warning(c.Reason, actionRun, c.Message))
+	}
 	if note := notApplied(after); note != "" && note != notApplied(before) {
 		out = append(out, warning(v1alpha1.ReasonChangeNotApplied, actionRun, note))
 	}
@@ -82,7 +85,7 @@ func notApplied(st *v1alpha1.LoadTestStatus) string {
 }
 
 // startProblems are the reasons of RunnersReady that need a user.
-var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.ReasonTargetUnreachable}, podProblems...)
+var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.ReasonWriteRefused, v1alpha1.ReasonTargetUnreachable}, podProblems...)
 
 func runnerEvents(before, after *v1alpha1.LoadTestStatus) []userEvent {
 	var out []userEvent

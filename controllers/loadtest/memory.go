@@ -40,6 +40,10 @@ type recollection struct {
 	runners []v1alpha1.RunnerStatus
 	// hasCheckpoints: the run ended, and its checkpoints must be deleted.
 	hasCheckpoints bool
+	// refused are the writes that the API server refuses, by object.
+	refused map[string]refusedWrite
+	// statusRefused: an event has reported that the API server refuses the status.
+	statusRefused bool
 	// doomed: the namespace is being deleted.
 	doomed bool
 }

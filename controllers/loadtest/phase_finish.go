@@ -173,7 +173,7 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 	}
 	end.ReportRef = &v1alpha1.ReportReference{Name: desired.ReportName(s.lt), Dropped: dropped}
 	ref, cm := end.ReportRef, desired.Report(s.lt, gz)
-	if stop, err := s.blocked(r.create(ctx, s.lt, cm)); stop {
+	if made, err := r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error { return r.create(ctx, s.lt, cm) }); !made {
 		return err == nil, err
 	}
 	if have := cm.BinaryData[desired.KeyReport]; !bytes.Equal(have, gz) {

@@ -65,8 +65,9 @@ func (r *reconciler) planPhase(ctx context.Context, s *scope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	stop, err := s.blocked(r.create(ctx, s.lt, desired.Plan(s.lt, hash, gz, s.warnings)))
-	return !stop || err == nil, err
+	cm := desired.Plan(s.lt, hash, gz, s.warnings)
+	made, err := r.attempt(ctx, s, "ConfigMap "+cm.Name, func() error { return r.create(ctx, s.lt, cm) })
+	return err == nil && (made || s.job == nil), err // without this plan, the Job of an earlier one must not start
 }
 
 func invalid(reason, message string) *obstacle {

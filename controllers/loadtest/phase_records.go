@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,6 +28,9 @@ func (r *reconciler) recordsPhase(ctx context.Context, s *scope) (bool, error) {
 			continue
 		}
 		rec, err := r.endedRecord(ctx, s, shard, seen)
+		if errors.Is(err, errRefused) {
+			return true, nil // finish does not end the run before the counts are stored
+		}
 		if err != nil {
 			return false, err
 		}
@@ -100,8 +104,14 @@ func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen 
 		return rec, fmt.Errorf("encoding the last snapshot of runner %d: %w", shard, err)
 	}
 	key := s.checkpointKey(shard, rec.Pod)
-	if err := r.checkpoints.Put(ctx, key, encoded, rec.State == state.Done, s.now); err != nil {
+	made, err := r.attempt(ctx, s, "LoadTestCheckpoint "+key.Name(), func() error {
+		return r.checkpoints.Put(ctx, key, encoded, rec.State == state.Done, s.now)
+	})
+	if err != nil {
 		return rec, err
+	}
+	if !made {
+		return rec, errRefused
 	}
 	rec.Counts = record.Counts{Name: key.Name(), Sequence: encoded.Sequence, Dropped: encoded.Dropped}
 	r.memory.of(s.lt).keepCounts(endedKey{shard, rec.Pod}, seen.Snapshot)

@@ -32,7 +32,7 @@ func (r *reconciler) runnersPhase(ctx context.Context, s *scope) (bool, error) {
 	if s.invalid() && s.end == nil && !s.mayStart() {
 		return true, r.hold(ctx, s) // its runners cannot start any more
 	}
-	if s.end != nil || s.plan == nil || s.obstacle != nil || s.waiting != "" {
+	if s.end != nil || s.plan == nil || s.obstacle != nil || s.waiting != "" || len(s.refused) > 0 {
 		return true, nil
 	}
 	switch {
@@ -43,7 +43,11 @@ func (r *reconciler) runnersPhase(ctx context.Context, s *scope) (bool, error) {
 		}
 	default:
 		if err := r.ensureJob(ctx, s); err != nil {
-			return s.refuse(err)
+			stop, err := s.blocked(err)
+			return stop && err == nil, err
+		}
+		if len(s.refused) > 0 {
+			return s.job == nil, nil // an existing Job is that of an earlier plan or attempt, and must not start
 		}
 	}
 	for _, job := range s.formerJobs {
@@ -72,22 +76,23 @@ func (r *reconciler) hold(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// refuse records what the API server has against the Job. A Job that it takes for invalid comes
-// from the user's template; anything else, a quota for instance, may pass.
-func (s *scope) refuse(err error) (bool, error) {
-	if blocked, other := s.blocked(err); blocked && other == nil {
-		return true, nil
+// createRunners creates the Secret and the Job. It returns nil if the API server refuses one of them. A Job that the
+// API server calls invalid is a mistake in the user's template; the cause of another refusal, such as a quota, can go
+// away.
+func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.Job) (applied *batchv1.Job, err error) {
+	secret := "Secret " + desired.TLSName(s.lt)
+	if made, err := r.attempt(ctx, s, secret, func() error { return r.makeSecret(ctx, s.lt) }); !made {
+		return nil, err
 	}
-	switch {
-	case apierrors.IsInvalid(err):
-		s.obstacle = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error())
-		return true, nil
-	case apierrors.IsForbidden(err):
-		s.refused = clip(err.Error(), maxMessage)
-		s.again(conflictInterval)
-		return true, nil
-	}
-	return false, err
+	_, err = r.attempt(ctx, s, "Job "+job.Name, func() error {
+		applied, err = r.applyJob(ctx, job)
+		if apierrors.IsInvalid(err) {
+			s.obstacle = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error())
+			return nil
+		}
+		return err
+	})
+	return applied, err
 }
 
 func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
@@ -156,10 +161,7 @@ func (r *reconciler) makeJob(ctx context.Context, s *scope, in desired.JobInput)
 		return nil
 	}
 	if !found {
-		if err := r.makeSecret(ctx, s.lt); err != nil {
-			return err
-		}
-		if existing, err = r.applyJob(ctx, job); err != nil {
+		if existing, err = r.createRunners(ctx, s, job); existing == nil {
 			return err
 		}
 	}

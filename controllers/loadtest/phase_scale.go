@@ -33,7 +33,10 @@ func (r *reconciler) scalePhase(ctx context.Context, s *scope) (bool, error) {
 		}
 		return true, nil
 	}
-	err := r.client.Apply(ctx, desired.ApplyScale(s.job, int32(n)), fieldOwner+"-scale", client.ForceOwnership)
+	what := fmt.Sprintf("Job %s with %d indices", s.job.Name, n)
+	_, err := r.attempt(ctx, s, what, func() error {
+		return r.client.Apply(ctx, desired.ApplyScale(s.job, int32(n)), fieldOwner+"-scale", client.ForceOwnership)
+	})
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 		return false, nil // the Job is another one by now; its event brings the next pass

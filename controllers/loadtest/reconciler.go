@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -88,12 +89,19 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if s.gone {
 		return ctrl.Result{}, nil
 	}
+	if errors.Is(phaseErr, errRefused) {
+		phaseErr = nil
+	}
+	if w, ok := s.refusedError(phaseErr); ok {
+		s.refuse(w)
+		phaseErr = nil
+	}
 	err = r.write(ctx, s)
 	if apierrors.IsConflict(err) { // a user edited the spec, or an earlier operator wrote last: look again
 		return ctrl.Result{RequeueAfter: staleInterval}, nil
 	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return r.statusRefused(ctx, lt, err)
 	}
 	if phaseErr != nil {
 		return ctrl.Result{}, phaseErr
@@ -160,6 +168,7 @@ func (r *reconciler) write(ctx context.Context, s *scope) error {
 	}
 	r.memory.wrote(s.lt, written)
 	r.pace.wrote(s.key(), after, s.now)
+	r.memory.of(s.lt).statusRefused = false
 	r.metrics.Observe(s.key(), before, after)
 	// Events about shards need all of them. An operator that has just started has seen no transition.
 	known := r.memory.of(s.lt)

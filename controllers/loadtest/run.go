@@ -25,16 +25,24 @@ func (s *scope) take(run *record.Record) {
 	s.run, s.end = run, run.End
 }
 
-// decide stores a decision in the run record. The caller acts on it only if there is no error.
+// decide stores a decision in the run record. The caller acts on it only if there is no error. The error is errRefused
+// if the API server refuses the record.
 func (r *reconciler) decide(ctx context.Context, s *scope, f func(*record.Record) error) error {
-	run, err := r.records.Save(ctx, s.lt, func(run *record.Record) error {
-		if !s.recorded {
-			run.State, run.Created = state.Pending, s.microTime()
-		}
-		return f(run)
+	var run *record.Record
+	made, err := r.attempt(ctx, s, "LoadTestRun "+desired.RunName(s.lt), func() (err error) {
+		run, err = r.records.Save(ctx, s.lt, func(run *record.Record) error {
+			if !s.recorded {
+				run.State, run.Created = state.Pending, s.microTime()
+			}
+			return f(run)
+		})
+		return err
 	})
 	if err != nil {
 		return err
+	}
+	if !made {
+		return errRefused
 	}
 	s.take(run)
 	return nil

@@ -55,8 +55,8 @@ type scope struct {
 	// notApplied is why rates or shards of the spec have no effect on the run; empty: they have.
 	notApplied string
 
-	// refused is why the API server did not take the Job; empty: it did, or was not asked.
-	refused string
+	// refused are the writes that the API server refuses.
+	refused []refusedWrite
 	// problem is what keeps pods from running before the start; nil: nothing known.
 	problem *problem
 	// view is what is known of the runners; never nil after phase collect.

@@ -253,8 +253,8 @@ func runnersReady(s *scope, c *conditions) {
 // startProblem returns what a test waits for that has not started; nil: it has no Job yet.
 func (s *scope) startProblem(n v1alpha1.ShardCounts) *problem {
 	switch {
-	case s.refused != "":
-		return &problem{v1alpha1.ReasonJobCreationFailed, "the API server refuses the Job: " + s.refused}
+	case len(s.refused) > 0:
+		return &problem{s.refusedReason(), s.refusedMessage()}
 	case s.problem != nil:
 		return s.problem
 	case s.job == nil:
@@ -322,6 +322,8 @@ func stateOf(s *scope) (reason, message string) {
 		return v1alpha1.ReasonNotStarted, "The test has not started; see condition RunnersReady"
 	case runnerIn(s, runnerv1alpha1.StateTearingDown) >= 0 && !loading(s):
 		return v1alpha1.ReasonDraining, fmt.Sprintf("The load has ended; runner %d runs the teardown chains", runnerIn(s, runnerv1alpha1.StateTearingDown))
+	case len(s.refused) > 0 && s.view.Over():
+		return v1alpha1.ReasonWriteRefused, "The runners have finished, but " + s.refusedMessage()
 	case !loading(s):
 		return v1alpha1.ReasonDraining, "All requests are sent; the runners wait for responses"
 	case paused(s):
@@ -397,10 +399,13 @@ func passed(s *scope, c *conditions) {
 	}
 }
 
-// reconciling is absent unless it is True, as kstatus expects. A change of the spec that has no effect is
-// reported here.
+// reconciling is absent unless it is True, as kstatus expects. A write that the API server refuses after the start,
+// and a change of the spec that has no effect, are reported here.
 func reconciling(s *scope, c *conditions) {
 	switch {
+	case len(s.refused) > 0 && (s.mayStart() || s.end != nil):
+		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonWriteRefused,
+			strings.ToUpper(s.refusedMessage()[:1])+s.refusedMessage()[1:]+"; the operator tries again")
 	case s.end != nil || s.obstacle != nil:
 		c.remove(v1alpha1.ConditionReconciling)
 	case s.notApplied != "":
@@ -433,6 +438,7 @@ func summaryOf(st *v1alpha1.LoadTestStatus) (reason, message string) {
 	case st.CompletionTime != nil:
 	case find(v1alpha1.ConditionPlanReady).Status != metav1.ConditionTrue:
 		c = find(v1alpha1.ConditionPlanReady)
+	case c.Reason == v1alpha1.ReasonWriteRefused:
 	case find(v1alpha1.ConditionRunnersReady).Status != metav1.ConditionTrue:
 		c = find(v1alpha1.ConditionRunnersReady)
 	case find(v1alpha1.ConditionReconciling) != nil:

@@ -135,6 +135,10 @@ func unschedulable(s *scope) {
 	s.problem = &problem{v1alpha1.ReasonUnschedulable, "pod pcf-1-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu."}
 }
 
+func refused(what string) func(*scope) {
+	return func(s *scope) { s.refused = append(s.refused, refusedWrite{what: what, text: "exceeded quota: q"}) }
+}
+
 func queuedJob(s *scope) { s.job.Spec.Suspend = ptr.To(true) }
 
 func changeRefused(s *scope) { s.notApplied = "spec.runner.shards: too many" }
@@ -176,6 +180,7 @@ func states() map[string][]*scope {
 		"plan too large":                      {newScope(has(invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
 		"a name is taken":                     {newScope(has(&obstacle{reason: v1alpha1.ReasonNameConflict}))},
 		"suspended before the start":          {newScope(suspendedBySpec), starting(suspendedBySpec)},
+		"the API server refuses an object":    {newScope(refused("Job pcf-1")), newScope(refused("ConfigMap pcf-plan-0123456789"))},
 		"starting: pods":                      {starting()},
 		"starting: in a queue":                {starting(queuedJob)},
 		"starting: a pod cannot be scheduled": {starting(unschedulable)},
@@ -184,12 +189,15 @@ func states() map[string][]*scope {
 		"starting: setting up":                {starting(podsRun, runnersAre(settingUp, readyState)), starting(podsRun, runnersAre(settingUp, connecting))},
 		"running":                             {started(runnersAre(runs, runs)), started(runnersAre(runs, drains)), started(runnersAre(done, runs))},
 		"running, a change has no effect":     {started(runnersAre(runs, runs), changeRefused)},
+		"running, an object is refused":       {started(runnersAre(runs, runs), refused("PodDisruptionBudget pcf"))},
 		"running, a runner was lost":          {started(runnersAre(runs, runs), shardLost(1))},
 		"running, a runner joins":             {started(runnersAre(runs, runs), oneMoreIsWanted)},
 		"suspended":                           {started(runnersAre(runs, runs), nothingIsDue), started(runnersAre(done, runs), nothingIsDue, suspendedBySpec)},
 		"draining":                            {started(runnersAre(drains, drains)), started(runnersAre(done, drains)), started(bothDone)},
+		"draining, the report is refused":     {started(bothDone, refused("ConfigMap pcf-report"))},
 		"tearing down":                        {started(runnersAre(tearingDown, done)), started(runnersAre(drained, drains)), started(runnersAre(drained, done))},
 		"finished, passed":                    {started(bothDone, over(passed, "Passed", met))},
+		"finished, a deletion is refused":     {started(bothDone, over(passed, "Passed", met), refused("deleting Job pcf-1"))},
 		"finished, no thresholds":             {started(bothDone, over(passed, "NoThresholds"))},
 		"finished, too many errors":           {started(bothDone, over(failed, "TooManyErrors"))},
 		"finished, teardown failed":           {started(bothDone, over(failed, "TeardownFailed", met))},
@@ -437,8 +445,16 @@ func TestEvents(t *testing.T) {
 			[]string{"PlanReady", "RunnersReady", "Started", "!RunnerLost", "!Completed"},
 		},
 		"a change has no effect": {[]string{"running", "running, a change has no effect", "running, a change has no effect", "running"}, []string{"PlanReady", "RunnersReady", "Started", "!ChangeNotApplied"}},
-		"a runner joins":         {[]string{"running", "running, a runner joins", "finished, passed"}, []string{"PlanReady", "RunnersReady", "Started", "Completed"}},
-		"stopped":                {[]string{"running", "stopped"}, []string{"PlanReady", "RunnersReady", "Started", "Stopped"}},
+		"the API server refuses the Job": {
+			[]string{"the API server refuses an object", "the API server refuses an object", "starting: pods"},
+			[]string{"PlanReady", "!JobCreationFailed"},
+		},
+		"the API server refuses the report": {
+			[]string{"running", "draining, the report is refused", "draining, the report is refused", "finished, passed"},
+			[]string{"PlanReady", "RunnersReady", "Started", "!WriteRefused", "Completed"},
+		},
+		"a runner joins": {[]string{"running", "running, a runner joins", "finished, passed"}, []string{"PlanReady", "RunnersReady", "Started", "Completed"}},
+		"stopped":        {[]string{"running", "stopped"}, []string{"PlanReady", "RunnersReady", "Started", "Stopped"}},
 		"suspended at first": {
 			[]string{"suspended before the start", "suspended before the start", "starting: pods", "running"},
 			[]string{"PlanReady", "Suspended", "Resumed", "RunnersReady", "Started"},
