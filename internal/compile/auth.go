@@ -68,7 +68,7 @@ func (c *compiler) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
 	return out
 }
 
-// tokenURL tells whether the URL is one of https.
+// tokenURL checks the URL, and reports whether its scheme is https.
 func (c *compiler) tokenURL(path *field.Path, raw string) (secure bool) {
 	base, query, _ := strings.Cut(raw, "?") // it may have a query (RFC 6749 3.2)
 	e, err := endpoint.Parse(base)
@@ -94,7 +94,7 @@ func (c *compiler) scopes(path *field.Path, scopes []string) []string {
 
 func isScope(s string) bool { return matches(`^[ -~]+$`, s) && !strings.ContainsAny(s, ` "\`) }
 
-// grantFields are those that runners fill in.
+// grantFields are the form fields that runners set.
 var grantFields = map[string]bool{"grant_type": true, "scope": true, "client_id": true, "client_secret": true}
 
 func (c *compiler) parameters(path *field.Path, in []v1alpha1.Parameter) map[string]string {

@@ -62,12 +62,12 @@ func located(url, variable string) parts {
 	return p
 }
 
-func TestMistakesInURLsWithHoles(t *testing.T) {
+func TestMistakesInURLsWithPlaceholders(t *testing.T) {
 	const at = "spec.targets[0].url: "
 	const many = at + `variable "v" has many values, and a url is the same for the whole run; env, perShard, constant and those of scope global are possible`
 	checkMistakes(t, []mistake{
-		{"a hole for the scheme", located("${v}://a", "constant: {value: http}"), []string{at + "must begin with http:// or https://, without ${} before the host"}},
-		{"a hole in the scheme", located("http${v}://a", "constant: {value: s}"), []string{at + "must begin with http:// or https://, without ${} before the host"}},
+		{"a placeholder for the scheme", located("${v}://a", "constant: {value: http}"), []string{at + "must begin with http:// or https://, without ${} before the host"}},
+		{"a placeholder in the scheme", located("http${v}://a", "constant: {value: s}"), []string{at + "must begin with http:// or https://, without ${} before the host"}},
 		{"another scheme", located("ftp://${v}", "constant: {value: a}"), []string{at + "must begin with http:// or https://, without ${} before the host"}},
 		{"nothing", located("http://${v}", ""), []string{at + `variable "v" is not defined`}},
 		{"no end", located("http://${v", "constant: {value: a}"), []string{at + "${ without }; write $${ for a literal ${"}},
@@ -83,7 +83,7 @@ func TestMistakesInURLsWithHoles(t *testing.T) {
 	})
 }
 
-func TestURLsWithHoles(t *testing.T) {
+func TestURLsWithPlaceholders(t *testing.T) {
 	one := rv.Part{Variable: 1}
 	for _, tc := range []struct {
 		url, variable string

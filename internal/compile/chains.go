@@ -29,7 +29,7 @@ func (c *compiler) chains() {
 	}
 	c.phases(path)
 	c.publish(flat)
-	for _, setup := range []bool{true, false} { // what setup chains publish is known before it is read
+	for _, setup := range []bool{true, false} { // captures of setup chains are known before other chains read them
 		for i := range c.spec.Chains {
 			if (c.spec.Chains[i].Phase == v1alpha1.PhaseSetup) == setup {
 				c.steps(i, flat[i])
@@ -40,7 +40,7 @@ func (c *compiler) chains() {
 	c.warnUnused()
 }
 
-// phases checks what can be seen in all chains together only.
+// phases checks the phases and delays of all chains together.
 func (c *compiler) phases(path *field.Path) {
 	loads, prompt, unknown := 0, 0, false
 	for i := range c.spec.Chains {
@@ -62,7 +62,7 @@ func (c *compiler) phases(path *field.Path) {
 	}
 }
 
-// chain is all of a chain but its steps.
+// chain compiles a chain without its steps.
 func (c *compiler) chain(at *field.Path, in *v1alpha1.Chain) rv.Chain {
 	out := rv.Chain{Name: in.Name, Weight: int(in.Weight), Cookies: in.Cookies}
 	if _, ok := c.targetIndex[in.Target]; !ok {
@@ -101,7 +101,7 @@ func (c *compiler) inFlight(at *field.Path, n int) int {
 	return n
 }
 
-// publish finds out what setup chains capture for all others.
+// publish lists the captures of setup chains, which all other chains can read.
 func (c *compiler) publish(flat [][]flatStep) {
 	c.globals = map[string]*global{}
 	for i := range c.spec.Chains {
@@ -163,7 +163,7 @@ func (c *compiler) steps(i int, flat []flatStep) {
 	}
 }
 
-// together compiles steps that are sent at the same time, which read nothing of each other.
+// together compiles steps that are sent at the same time. They cannot read captures of each other.
 func (c *compiler) together(s *scope, flat []flatStep, out *rv.Chain) {
 	made := map[string]int{}
 	for j := range flat {
@@ -190,10 +190,9 @@ func (c *compiler) missing(path *field.Path, what, name string) {
 	c.fail(path, "there is no %s %q%s", what, name, didYouMean(name, slices.Sorted(maps.Keys(names))))
 }
 
-// drainSlack lets the last requests time out before the run ends. A worker sends what is due at the end of
-// the load a turn of its loop later, and notices a timeout as late again; a turn takes no longer than the
-// 10 ms of lag from which on a result is in doubt. With a drain of exactly the longest timeout such requests
-// would be counted as in flight at the end. A tenth of a second leaves room for several turns.
+// drainSlack is added to the longest timeout, so that the last requests time out before the run ends. A worker sends a
+// request up to one turn of its loop after the scheduled time, and notices a timeout up to one turn late. A turn takes
+// at most 10 ms, unless the generator lags. Without drainSlack, such requests would count as in flight at the end.
 const drainSlack = 100 * time.Millisecond
 
 func (c *compiler) step(s *scope, f *flatStep) rv.Step {
@@ -247,8 +246,7 @@ func (c *compiler) resolveMatch(s *scope, in *match) rv.Match {
 	return out
 }
 
-// resolveConditions resolves conditions at the place where the scope is. Empty captures are what they
-// are for.
+// resolveConditions resolves conditions at a step. Conditions can read captures that may be empty.
 func (c *compiler) resolveConditions(s *scope, f *flatStep, in []condition) (out []rv.Condition) {
 	guarded := s.guarded
 	s.step, s.guarded = f.name, true
@@ -259,7 +257,7 @@ func (c *compiler) resolveConditions(s *scope, f *flatStep, in []condition) (out
 	return out
 }
 
-// asterisk refuses "OPTIONS *" on a target with a path of its own, which would be put before it.
+// asterisk reports "OPTIONS *" on a target whose URL has a path, because runners prepend that path.
 func (c *compiler) asterisk(r *request, target int) {
 	if literal, constant := r.target.constant(); !constant || literal != "*" || target < 0 || target >= len(c.plan.Targets) {
 		return
@@ -272,7 +270,7 @@ func (c *compiler) asterisk(r *request, target int) {
 	}
 }
 
-// warnUnused tells what the spec defines and nothing reads.
+// warnUnused warns of targets, templates, variables and captures that are not used.
 func (c *compiler) warnUnused() {
 	targets := map[int]bool{}
 	for i := range c.plan.Chains {
@@ -298,14 +296,14 @@ func (c *compiler) warnUnused() {
 			c.warn(specPath.Child("variables").Index(i), "variable %q is never read", v.Name)
 		}
 	}
-	told := map[*capture]bool{} // by several templates, of which one inherits it
+	warned := map[*capture]bool{} // several templates have a capture if they inherit it
 	for _, r := range c.requests {
 		if r.used {
 			for _, m := range r.captures {
-				if !m.read && !told[m] && m.name != "" {
+				if !m.read && !warned[m] && m.name != "" {
 					c.warn(m.path, "capture %q is never read", m.name)
 				}
-				told[m] = true
+				warned[m] = true
 			}
 		}
 	}

@@ -138,7 +138,7 @@ func TestErrorsOfChains(t *testing.T) {
 
 		{"condition without a value", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("", "a")} }),
 			[]string{steps + ".when[0].value: is needed"}},
-		{"condition on what nobody defines", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("${x}", "${y}")} }),
+		{"condition on an undefined variable", step(1, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("${x}", "${y}")} }),
 			[]string{steps + `.when[0].equals: variable "y" is not defined`, steps + `.when[0].value: variable "x" is not defined`}},
 		{"condition on its own capture", step(0, func(s *v1alpha1.Step) { s.When = []v1alpha1.Condition{builder.When("${session}", "a")} }),
 			[]string{`spec.chains[0].steps[0].when[0].value: capture "session" is made by step "create" of chain "session" itself, from the response to this request`}},
@@ -208,7 +208,7 @@ func TestWarningsOfChains(t *testing.T) {
 				s.Chains[0].Steps[i+1].When = []v1alpha1.Condition{{Value: "${session}", Comparison: v1alpha1.Comparison{Exists: ptr.To(true)}}}
 			}
 		}, nil},
-		{"a capture that may not be made anew", func(s *spec) {
+		{"a capture that may not be made again", func(s *spec) {
 			s.Templates[1].Capture = captures("session")
 			s.Chains[0].Steps[1].When = []v1alpha1.Condition{builder.When("${ue}", "1")}
 		}, nil},
@@ -221,13 +221,13 @@ func TestWarningsOfChains(t *testing.T) {
 			s.Chains[0].Steps[1].When = []v1alpha1.Condition{builder.When("${state}", "${count}")}
 			s.Chains[0].Steps[1].Repeat = &v1alpha1.Repeat{Count: 2, Until: []v1alpha1.Condition{builder.When("${round}", "2")}}
 		}, nil},
-		{"told once", func(s *spec) {
+		{"reported once", func(s *spec) {
 			s.Chains[0].Steps[0].OnFailure = "Continue"
 			s.Templates[1].Path, s.Templates[1].Body = "/", "${session} ${session}"
 			s.Chains[0].Steps = s.Chains[0].Steps[:2]
 			s.Templates = s.Templates[:2]
 		}, []string{`spec.templates[1].body: capture "session" is empty in step "update" of chain "session" when step "create", which makes it, was skipped or has failed; a condition (when) can say what to do then`}},
-		{"a global that nobody reads", func(s *spec) {
+		{"an unused global", func(s *spec) {
 			setup(s, "Setup", v1alpha1.Template{Name: "begin", Request: v1alpha1.Request{Capture: captures("token")}})
 		},
 			[]string{`spec.templates[3].capture[0]: capture "token" is never read`}},
@@ -290,7 +290,7 @@ func TestWeightByRequests(t *testing.T) {
 	}
 }
 
-// TestDeadlineOfOnce: what runs once has its time, but not for ever.
+// TestDeadlineOfOnce checks that the deadline has a limited time for chains that run once.
 func TestDeadlineOfOnce(t *testing.T) {
 	base := time.Second + 2*(5*time.Second+100*time.Millisecond) + time.Minute // stage, drain with slack twice, slack
 	for _, tc := range []struct {
@@ -306,7 +306,7 @@ func TestDeadlineOfOnce(t *testing.T) {
 		{"retries", func(s *v1alpha1.Step) {
 			s.Retry = &v1alpha1.Retry{Attempts: 3, Backoff: duration(time.Second), MaxBackoff: duration(3 * time.Second)}
 		}, (4*5 + 1 + 2 + 3) * time.Second},
-		{"for ever", func(s *v1alpha1.Step) {
+		{"without end", func(s *v1alpha1.Step) {
 			s.Repeat = &v1alpha1.Repeat{Count: 100_000}
 			s.ThinkTime = &v1alpha1.ThinkTime{Fixed: duration(time.Hour)}
 			s.Retry = &v1alpha1.Retry{Attempts: 100, MaxBackoff: duration(time.Hour)}

@@ -108,12 +108,12 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"no number", compared(v1alpha1.Comparison{LessThan: "20ms"}), []string{expected + ".lessThan: must be a decimal number such as 10.5"}},
 		{"hexadecimal number", compared(v1alpha1.Comparison{GreaterThan: "0x1f"}), []string{expected + ".greaterThan: must be a decimal number such as 10.5"}},
 		{"number without an end", compared(v1alpha1.Comparison{GreaterThan: "1e1000000000"}), []string{expected + ".greaterThan: must be a decimal number such as 10.5"}},
-		{"number with a hole", compared(v1alpha1.Comparison{GreaterThan: "${limit}"}), []string{expected + `.greaterThan: variable "limit" is not defined`}},
+		{"number with a placeholder", compared(v1alpha1.Comparison{GreaterThan: "${limit}"}), []string{expected + `.greaterThan: variable "limit" is not defined`}},
 		{"long number", compared(v1alpha1.Comparison{GreaterThan: strings.Repeat("1", 257)}),
 			[]string{expected + ".greaterThan: has 257 characters, at most 256 are possible"}},
 		{"long text", compared(v1alpha1.Comparison{Contains: ptr.To(strings.Repeat("1", 4097))}),
 			[]string{expected + ".contains: has 4097 characters, at most 4096 are possible"}},
-		{"a hole without an end", compared(v1alpha1.Comparison{EndsWith: ptr.To("${")}), []string{expected + ".endsWith: ${ without }; write $${ for a literal ${"}},
+		{"a placeholder without an end", compared(v1alpha1.Comparison{EndsWith: ptr.To("${")}), []string{expected + ".endsWith: ${ without }; write $${ for a literal ${"}},
 		{"its own capture", func(t *v1alpha1.Template) {
 			source(builder.Header("a"))(t)
 			compared(v1alpha1.Comparison{Equals: ptr.To("${x}")})(t)
@@ -122,7 +122,7 @@ func TestErrorsOfChecks(t *testing.T) {
 		{"time that equals", timed(v1alpha1.Comparison{Equals: ptr.To("20ms")}), []string{expected + ": responseTime goes with exactly one of lessThan and greaterThan"}},
 		{"time between", timed(v1alpha1.Comparison{LessThan: "20ms", GreaterThan: "1ms"}), []string{expected + ": responseTime goes with exactly one of lessThan and greaterThan"}},
 		{"time without a unit", timed(v1alpha1.Comparison{LessThan: "20"}), []string{expected + ".lessThan: must be a duration such as 20ms, without ${}"}},
-		{"time with a hole", timed(v1alpha1.Comparison{GreaterThan: "${x}ms"}), []string{expected + ".greaterThan: must be a duration such as 20ms, without ${}"}},
+		{"time with a placeholder", timed(v1alpha1.Comparison{GreaterThan: "${x}ms"}), []string{expected + ".greaterThan: must be a duration such as 20ms, without ${}"}},
 		{"part of a time", check(v1alpha1.Check{ResponseTime: &v1alpha1.EmptySource{}, ValueSource: v1alpha1.ValueSource{Regex: "a"}, Comparison: v1alpha1.Comparison{LessThan: "1s"}}),
 			[]string{expected + ".regex: does not go with responseTime"}},
 

@@ -13,8 +13,8 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// deadlineSlack is added to the length of a test whose stages all have a duration: room for the
-// start, the drain's last turn and a busy machine. A runner nobody can reach stops after it.
+// deadlineSlack is added to the length of a test whose stages all have a duration: time for the start, the end of the
+// drain and a busy machine. A runner that the operator cannot reach stops at the deadline.
 const deadlineSlack = time.Minute
 
 const (
@@ -25,8 +25,8 @@ const (
 )
 
 // Compile turns a spec into the plan of the LoadTest called name ("namespace/name"). The plan is
-// nil when there is an error; all errors are returned at once. Warnings are sentences about what
-// is odd but possible, each beginning with the field's path. The spec is not changed.
+// nil if there is an error. Compile returns all errors together. Warnings are sentences about probable mistakes that are
+// not errors; each begins with the field's path. Compile does not change the spec.
 func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Plan, warnings []string, errs field.ErrorList) {
 	c := &compiler{spec: withDefaults(spec), seen: map[string]bool{}, reported: map[string]bool{}}
 	c.plan = &runnerv1alpha1.Plan{
@@ -55,14 +55,14 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 	return c.plan, c.warnings, nil
 }
 
-// compiler is the state of one Compile call. Each phase fills its part of plan, and the indices
-// that later phases resolve names with.
+// compiler is the state of one call of Compile. Each function that Compile calls fills some fields of plan, and the indices with
+// which later ones resolve names.
 type compiler struct {
 	spec *v1alpha1.LoadTestSpec // a copy with all defaults applied
 	plan *runnerv1alpha1.Plan
 
 	errs     field.ErrorList
-	seen     map[string]bool // lines reported so far: a template used twice is wrong once
+	seen     map[string]bool // lines reported so far: a mistake in a template that two steps use is reported once
 	reported map[string]bool // paths of values that the CRD does not allow
 	warnings []string
 
@@ -75,12 +75,12 @@ type compiler struct {
 	globals       map[string]*global
 	variableRead  map[string]bool
 	tables        map[int]*table // by the index of a csv variable
-	// hidden: something that only runners see, a script or a file, may read any variable or capture.
+	// hidden: a script or a file, which only runners see, may read any variable or capture.
 	hidden bool
 }
 
-// fail reports a mistake. The detail must not quote values that could be secret: names and
-// numbers are fine, URLs, header values and bodies are not.
+// fail reports a mistake, unless the value at the path is out of bounds. The message must not quote values that can be
+// secret: it can have names and numbers, but not URLs, header values or bodies.
 func (c *compiler) fail(path *field.Path, format string, args ...any) {
 	if !c.reported[path.String()] {
 		c.report(field.ErrorList{field.Invalid(path, field.OmitValueType{}, fmt.Sprintf(format, args...))})
@@ -137,13 +137,13 @@ func (c *compiler) report(errs field.ErrorList) {
 
 func (c *compiler) warn(path *field.Path, format string, args ...any) {
 	line := path.String() + ": " + fmt.Sprintf(format, args...)
-	if told := "warning: " + line; !c.seen[told] {
-		c.seen[told] = true
+	if seen := "warning: " + line; !c.seen[seen] {
+		c.seen[seen] = true
 		c.warnings = append(c.warnings, line)
 	}
 }
 
-// seedOf makes a LoadTest repeatable without asking the user for a number.
+// seedOf returns the default seed: a hash of the name, so that each run of a LoadTest uses the same values.
 func seedOf(name string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(name)) // never fails

@@ -21,7 +21,7 @@ import (
 	"github.com/h2surge/h2surge/test/builder"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 type spec = v1alpha1.LoadTestSpec
 
@@ -38,7 +38,7 @@ func TestErrors(t *testing.T) {
 		{"undefined variable in a header", func(s *spec) {
 			s.Templates[0].Headers = []v1alpha1.Header{{Name: "a", Value: new("b")}, {Name: "a", Value: new("${x}${y}")}}
 		}, []string{`spec.templates[0].headers[1].value: variable "x" is not defined`, `spec.templates[0].headers[1].value: variable "y" is not defined`}},
-		{"undefined variable in a body, told once", func(s *spec) { s.Templates[0].Body = "${x} ${x}" },
+		{"undefined variable in a body, reported once", func(s *spec) { s.Templates[0].Body = "${x} ${x}" },
 			[]string{`spec.templates[0].body: variable "x" is not defined`}},
 		{"capture before it is made", func(s *spec) { reorder(s, 1, 0, 2) },
 			[]string{`spec.templates[1].path: capture "session" is read by step "update" of chain "session" before step "create" makes it`}},
@@ -75,7 +75,7 @@ func TestErrors(t *testing.T) {
 		{"a status twice", func(s *spec) { s.Templates[0].Expect.Status = statuses("201", "2xx", "201") },
 			[]string{`spec.templates[0].expect.status[2]: "201" is the name of entry 0 too`}},
 		{"more than 32 chains", func(s *spec) { s.Chains = manyChains(33) }, []string{`spec.chains: has 33 entries, at most 32 are possible`}},
-		{"capture of what is no header", func(s *spec) { s.Templates[0].Capture[0].Header = ":status" },
+		{"capture of a pseudo-header", func(s *spec) { s.Templates[0].Capture[0].Header = ":status" },
 			[]string{"spec.templates[0].capture[0].header: must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"}},
 
 		{"method with a space", method("GET /"), []string{`spec.templates[0].method: must be a token such as GET (RFC 9110 9.1)`}},
@@ -97,9 +97,9 @@ func TestErrors(t *testing.T) {
 			s.Targets[0].URL += "/base"
 			s.Templates[2] = v1alpha1.Template{Name: "delete", Request: v1alpha1.Request{Method: "OPTIONS", Path: "*"}}
 		}, []string{`spec.templates[2].path: * is not possible on target "target", whose url has a path`}},
-		{"a hole without an end", body("a${ue"), []string{`spec.templates[0].body: ${ without }; write $${ for a literal ${`}},
-		{"a hole without a name", body("a${}"), []string{`spec.templates[0].body: ${} has no name; write $${} for a literal ${}`}},
-		{"a hole with an expression", body("${ue+1}"), []string{`spec.templates[0].body: ${ must be followed by a name (letters, digits and _, not beginning with a digit, at most 50 characters); write $${ for a literal ${`}},
+		{"a placeholder without an end", body("a${ue"), []string{`spec.templates[0].body: ${ without }; write $${ for a literal ${`}},
+		{"a placeholder without a name", body("a${}"), []string{`spec.templates[0].body: ${} has no name; write $${} for a literal ${}`}},
+		{"a placeholder with an expression", body("${ue+1}"), []string{`spec.templates[0].body: ${ must be followed by a name (letters, digits and _, not beginning with a digit, at most 50 characters); write $${ for a literal ${`}},
 
 		{"header name with a space", header("a b", "c"), []string{"spec.templates[0].headers[0].name: must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"}},
 		{"header without a name", header("", "c"), []string{"spec.templates[0].headers[0].name: is needed"}},
@@ -154,7 +154,7 @@ func TestErrors(t *testing.T) {
 		{"suite twice", secure(func(t *v1alpha1.TLS) {
 			t.CipherSuites = []string{"TLS_RSA_WITH_RC4_128_SHA", "TLS_RSA_WITH_RC4_128_SHA"}
 		}), []string{`spec.targets[0].tls.cipherSuites[1]: "TLS_RSA_WITH_RC4_128_SHA" is the name of entry 0 too`}},
-		{"curve that nobody has", secure(func(t *v1alpha1.TLS) { t.Curves = []string{"X25519", "X448"} }),
+		{"unknown curve", secure(func(t *v1alpha1.TLS) { t.Curves = []string{"X25519", "X448"} }),
 			[]string{"spec.targets[0].tls.curves[1]: must be one of X25519MLKEM768, X25519, secp256r1, secp384r1, secp521r1, P-256, P-384, P-521"}},
 		{"protocol twice", secure(func(t *v1alpha1.TLS) { t.ALPN = []string{"h2", "h2"} }),
 			[]string{`spec.targets[0].tls.alpn[1]: "h2" is the name of entry 0 too`}},
@@ -203,7 +203,7 @@ func TestErrors(t *testing.T) {
 		{"everything at once", func(s *spec) {
 			s.Targets[0].URL = "x"
 			s.Templates[0].Body = "${x}"
-			s.Chains[0].Target = "nobody"
+			s.Chains[0].Target = "elsewhere"
 			s.Rates[0].Duration = &metav1.Duration{}
 			s.Thresholds = []v1alpha1.Threshold{{Name: "a", Metric: "bad"}}
 		}, []string{
@@ -212,7 +212,7 @@ func TestErrors(t *testing.T) {
 			"spec.thresholds[0].metric: must be one of ResponseTime, ServiceTime, TimeToFirstByte, ErrorRate, Rate",
 			"spec.targets[0].url: must begin with http:// or https://",
 			`spec.templates[0].body: variable "x" is not defined`,
-			`spec.chains[0].target: there is no target "nobody"`,
+			`spec.chains[0].target: there is no target "elsewhere"`,
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -382,7 +382,7 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// TestDeadline: a runner stops by itself, unless only a number of requests bounds a stage.
+// TestDeadline checks that a plan has a deadline, unless a stage ends by its requests.
 func TestDeadline(t *testing.T) {
 	for _, tc := range []struct {
 		name string

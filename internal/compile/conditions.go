@@ -10,12 +10,12 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// numberPattern is what lessThan and greaterThan compare with: a decimal number, as JSON has them.
+// numberPattern matches the decimal numbers of JSON, with which lessThan and greaterThan compare.
 var numberPattern = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,9})?$`)
 
 // match is a parsed comparison.
 type match struct {
-	plan rv.Match // without Want, if want is there
+	plan rv.Match // without Want, if want is set
 	want text
 }
 
@@ -38,21 +38,20 @@ func (c *compiler) conditions(path *field.Path, in []v1alpha1.Condition) (out []
 	return out
 }
 
-// comparisons is how many ways to compare are there.
+// comparisons returns the number of comparisons that are set.
 func comparisons(in *v1alpha1.Comparison) (n int) {
-	for _, there := range []bool{
+	for _, set := range []bool{
 		in.Equals != nil, in.StartsWith != nil, in.EndsWith != nil, in.Contains != nil,
 		in.Matches != "", in.Exists != nil, in.LessThan != "", in.GreaterThan != "",
 	} {
-		if there {
+		if set {
 			n++
 		}
 	}
 	return n
 }
 
-// comparison checks every way to compare that is there; exactlyOne is what to say when they are
-// none or several.
+// comparison parses all comparisons. exactlyOne is the message if there is not exactly one.
 func (c *compiler) comparison(at *field.Path, in *v1alpha1.Comparison, exactlyOne string) (out match) {
 	out.plan.Not = in.Not
 	for _, t := range []struct {
@@ -90,7 +89,7 @@ func (c *compiler) comparison(at *field.Path, in *v1alpha1.Comparison, exactlyOn
 	return out
 }
 
-// number is a text that is a decimal number, as far as it has no holes.
+// number parses a text that must be a decimal number if it has no placeholders.
 func (c *compiler) number(at *field.Path, value string) text {
 	out := c.text(at, value, nil, "")
 	if literal, constant := out.constant(); constant && !numberPattern.MatchString(literal) {
@@ -99,7 +98,7 @@ func (c *compiler) number(at *field.Path, value string) text {
 	return out
 }
 
-// constant returns a text without holes.
+// constant returns the content of a text without placeholders.
 func (t text) constant() (literal string, constant bool) {
 	if len(t.pieces) != 1 || t.pieces[0].Ref != nil {
 		return "", false

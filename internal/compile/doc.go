@@ -1,7 +1,7 @@
-// Package compile turns the spec of a LoadTest into the Plan that runners execute. The operator
-// and the command line share it, so that the same manifest means the same load in both.
+// Package compile compiles the spec of a LoadTest to the Plan that runners execute. The operator and the command line
+// share it, so that a manifest means the same load in both.
 //
-// The command line has no API server, so compile applies every default, every bound and every
-// rule of the API again, beside the checks that only it can make: cross-references, texts, URLs,
-// headers. It reports all mistakes at once, each with the path of its field.
+// The command line has no API server. Therefore compile applies the defaults and bounds of the CRD, from a table that
+// hack/bounds generates (bounds.go), and has the rules of the API in Go. It also checks what the API server cannot
+// check: references, texts, URLs and headers. It reports all mistakes together, each with the path of its field.
 package compile

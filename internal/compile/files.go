@@ -16,18 +16,17 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// FilesDir is where runners find what the spec takes from ConfigMaps and Secrets: a plan names
-// files and holds no secret. In a pod the kubelet puts them there; the command line, which has no
-// kubelet, puts them into a directory of its own.
+// FilesDir is the directory in which runners find the content of ConfigMaps and Secrets. The plan has the names of the
+// files, and no secrets. In a pod, the kubelet writes the files. The command line writes them to a directory of its own.
 const FilesDir = "/etc/h2surge/files"
 
 // Kind is the kind of an object that files come from.
 type Kind string
 
 const (
-	// ConfigMap holds what is no secret.
+	// ConfigMap has content that is not secret.
 	ConfigMap Kind = "ConfigMap"
-	// Secret holds what is one.
+	// Secret has secret content.
 	Secret Kind = "Secret"
 )
 
@@ -78,15 +77,15 @@ func Mounts(spec *v1alpha1.LoadTestSpec) []Mount {
 	return out
 }
 
-// File is what Mounts asks for, for those who have no kubelet.
+// File is a file of Mounts, for the command line.
 type File struct {
 	// Path is below FilesDir.
 	Path    string
 	Content []byte
 }
 
-// Files takes what the LoadTest of a manifest refers to out of the manifest's own ConfigMaps and
-// Secrets. What is not there is an error at the field that refers to it.
+// Files returns the content of the ConfigMaps and Secrets of a manifest that its LoadTest refers to. A missing object or
+// key is an error of the field that refers to it.
 func Files(m *Manifest) ([]File, field.ErrorList) {
 	var out []File
 	var errs field.ErrorList
@@ -103,15 +102,15 @@ func Files(m *Manifest) ([]File, field.ErrorList) {
 			}
 			out = append(out, File{Path: item.Path, Content: content})
 			if !found {
-				break // told once
+				break // reported once
 			}
 		}
 	}
 	return out, errs
 }
 
-// data of an object in the LoadTest's namespace. Of two with one name the last counts, as it would
-// when they are applied.
+// data returns the data of an object in the LoadTest's namespace. If two objects have the same name, the last one counts,
+// as with kubectl apply.
 func (m *Manifest) data(kind Kind, name string) (data map[string][]byte, found bool) {
 	take := func(meta *metav1.ObjectMeta, binary map[string][]byte, text map[string]string) {
 		if meta.Name != name || meta.Namespace != m.LoadTest.Namespace {
@@ -139,14 +138,13 @@ func (m *Manifest) data(kind Kind, name string) (data map[string][]byte, found b
 
 // OwnFile is a file that a spec names itself.
 type OwnFile struct {
-	// Path is where the runner runs, as it is written.
+	// Path is the path as in the spec, on the machine of the runner.
 	Path string
 	// Field of the spec that asks for it.
 	Field *field.Path
 }
 
-// OwnFiles lists the files that a spec names itself, in the order of the spec, for those who run
-// where the files are.
+// OwnFiles lists the files that a spec names itself, in the order of the spec, for the command line.
 func OwnFiles(spec *v1alpha1.LoadTestSpec) (out []OwnFile) {
 	sources(spec, func(s source) {
 		if s.file != "" {
@@ -156,7 +154,7 @@ func OwnFiles(spec *v1alpha1.LoadTestSpec) (out []OwnFile) {
 	return out
 }
 
-// defaultAuthorityKey is where cert-manager and Kubernetes put certificates of authorities.
+// defaultAuthorityKey is the key that cert-manager and Kubernetes use for CA certificates.
 const defaultAuthorityKey = "ca.crt"
 
 func keyOf(s *v1alpha1.KeySelector) string {
@@ -171,7 +169,7 @@ func itemPath(kind Kind, name, key string) string {
 	return path.Join(strings.ToLower(string(kind))+"s", name, key)
 }
 
-// authority is the file of the certificates to trust.
+// authority returns the path of the file of trusted certificates.
 func (c *compiler) authority(at *field.Path, ca *v1alpha1.CertificateAuthority) string {
 	switch {
 	case ca.ConfigMapKeyRef != nil:
@@ -208,7 +206,7 @@ func (c *compiler) contentSource(at *field.Path, in *v1alpha1.ContentSource) str
 	return c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
 }
 
-// valueFrom is the content of a value that is not in the manifest. The runner removes a line end at its end.
+// valueFrom compiles a value that is not in the manifest. The runner removes a line end at its end.
 func (c *compiler) valueFrom(at *field.Path, in *v1alpha1.ValueFrom) *rv.Content {
 	out := &rv.Content{File: c.source(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File), Trim: true}
 	if in.FieldRef != nil {
@@ -261,8 +259,8 @@ func mounted(kind Kind, name, key string) string {
 	return path.Join(FilesDir, itemPath(kind, name, key))
 }
 
-// file is a path where the runner runs. It stays as it is: a runner on this machine may have a
-// working directory that relative paths mean something in.
+// file checks a path on the machine of the runner, and returns it unchanged: a relative path is relative to the working
+// directory of the runner.
 func (c *compiler) file(at *field.Path, name string) string {
 	switch {
 	case strings.ContainsRune(name, 0):

@@ -69,7 +69,7 @@ func oneLineEach(t *testing.T, err error) {
 	}
 }
 
-// sound is what the execution of a plan relies on, told apart from plan.Check by the sums.
+// sound checks what runners rely on. In addition to plan.Check, it checks sums.
 func sound(t *testing.T, p *runnerv1alpha1.Plan) {
 	t.Helper()
 	if err := plan.Check(p); err != nil {

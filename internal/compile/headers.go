@@ -18,7 +18,7 @@ type headerText struct {
 	written string
 	name    text
 	value   text
-	// from is the value instead, if it is not in the manifest.
+	// from is the value if it is not in the manifest.
 	from *rv.Content
 }
 
@@ -53,10 +53,10 @@ func (c *compiler) headerValue(path *field.Path, value string) text {
 	return c.text(path, value, validFieldValue, "a header (no CR, LF, NUL or other control character)")
 }
 
-// namePlace is where the holes of a header's name are.
+// namePlace is the text for messages about placeholders in the name of a header.
 const namePlace = "the name of a header (a token: letters, digits and !#$%&'*+-.^_`|~, RFC 9110 5.6.2)"
 
-// headerName parses a name. value is the field's text as written, which matters to some names.
+// headerName parses a name. value is the value as written: the header te can only have one value.
 func (c *compiler) headerName(path *field.Path, name, value string) text {
 	out := text{path: path, valid: isToken, place: namePlace}
 	pieces, err := syntax.Parse(name)
@@ -72,7 +72,7 @@ func (c *compiler) headerName(path *field.Path, name, value string) text {
 			out.pieces = append(out.pieces, p)
 			continue
 		}
-		class, ok := c.nameHole(out, p.Ref)
+		class, ok := c.namePlaceholder(out, p.Ref)
 		if !ok {
 			continue
 		}
@@ -92,7 +92,7 @@ func (c *compiler) headerName(path *field.Path, name, value string) text {
 	return out
 }
 
-// variedName checks a name with holes against the names that are refused.
+// variedName checks whether a name with placeholders can become a refused name.
 func (c *compiler) variedName(path *field.Path, pieces []syntax.Piece, possible, value string) {
 	for _, p := range pieces {
 		if p.Ref == nil && !isToken(p.Literal) {
@@ -111,9 +111,9 @@ func (c *compiler) variedName(path *field.Path, pieces []syntax.Piece, possible,
 // digits matches what numbers and UUIDs consist of.
 const digits = "[-0-9a-f]*"
 
-// nameHole checks a hole of a header's name. It returns a regular expression that matches those
-// lower-case values that matter.
-func (c *compiler) nameHole(t text, ref *syntax.Reference) (class string, ok bool) {
+// namePlaceholder checks a placeholder in the name of a header. It returns a regular expression that matches its
+// possible values in lower case, as far as they can be part of a refused name.
+func (c *compiler) namePlaceholder(t text, ref *syntax.Reference) (class string, ok bool) {
 	i, isVariable := c.variableIndex[ref.Name]
 	if isVariable && !namesHeaders(&c.plan.Variables[i]) || c.captured[ref.Name] {
 		c.fail(t.path, "%q is not possible in the name of a header, where only range, list, counter, random, uuid, perShard and env are", ref.Name)
@@ -135,12 +135,14 @@ func (c *compiler) nameHole(t text, ref *syntax.Reference) (class string, ok boo
 	return alternatives(values), true
 }
 
-// namesHeaders: the values of the others are no tokens, or nobody knows before a request is made.
+// namesHeaders reports whether a variable can be in the name of a header. Values of the other types are not tokens, or
+// not known before a request is made.
 func namesHeaders(v *rv.Variable) bool {
 	return v.CSV == nil && v.Timestamp == nil && v.Constant == nil
 }
 
-// alternatives matches those values that are a part of a refused name; without one nothing that is a name.
+// alternatives returns a regular expression that matches the values that are part of a refused name. Without such a value,
+// it matches no name.
 func alternatives(values []known) string {
 	out := []string{`\x00`}
 	for _, v := range values {
@@ -152,7 +154,7 @@ func alternatives(values []known) string {
 	return "(?:" + strings.Join(out, "|") + ")"
 }
 
-// lowered ends in the function lower: HTTP/2 has no upper case in names (RFC 9113 8.2.1).
+// lowered appends the function lower: names in HTTP/2 are lower-case (RFC 9113 8.2.1).
 func lowered(ref *syntax.Reference) *syntax.Reference {
 	out := *ref
 	out.Functions = append(slices.Clone(ref.Functions), syntax.Function{Name: rv.FunctionLower})

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// jsonNodes reads JSON as YAML nodes with their lines. YAML's own parser does not take all JSON: it
-// knows no surrogate pairs, and keys of 1024 characters at most. nil: it is no JSON.
+// jsonNodes parses JSON to YAML nodes with their lines; nil: it is not JSON. The YAML parser does not accept all JSON: it
+// does not know surrogate pairs, and its keys have at most 1024 characters.
 func jsonNodes(source []byte) *yaml.Node {
 	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(source)), source: source, line: 1}
 	r.dec.UseNumber()
@@ -35,7 +35,7 @@ func (r *jsonReader) token() (json.Token, error) {
 	return t, err
 }
 
-// value reads one; a token has no line end in it, so that it ends in the line in which it begins.
+// value reads one value. A token cannot have a line end, so the line in which it ends is the line in which it begins.
 func (r *jsonReader) value() (*yaml.Node, error) {
 	t, err := r.token()
 	if err != nil {

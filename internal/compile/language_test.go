@@ -66,9 +66,9 @@ func checkMistakes(t *testing.T, rows []mistake) {
 	}
 }
 
-// variable is one called v that the path /${hole} reads.
-func variable(what, hole string) parts {
-	return parts{variables: "{name: v, " + what + "}", templates: `{name: get, path: '/${` + hole + `}'}`}
+// variable is one called v that the path /${placeholder} reads.
+func variable(what, placeholder string) parts {
+	return parts{variables: "{name: v, " + what + "}", templates: `{name: get, path: '/${` + placeholder + `}'}`}
 }
 
 const inPath = "a path (white space, control and non-ASCII characters and # must be percent-encoded)"
@@ -166,11 +166,11 @@ func TestWarningsOfVariables(t *testing.T) {
 		{"perShard: {values: [a]}", ""},
 		{"csv: {file: a}", ""},
 	} {
-		hole := "v"
+		placeholder := "v"
 		if strings.HasPrefix(tc.variable, "csv") {
-			hole = "v.a"
+			placeholder = "v.a"
 		}
-		if _, got := variable(tc.variable, hole).plan(t); strings.Join(got, "\n") != tc.want {
+		if _, got := variable(tc.variable, placeholder).plan(t); strings.Join(got, "\n") != tc.want {
 			t.Errorf("%s: got %q, want %q", tc.variable, got, tc.want)
 		}
 	}

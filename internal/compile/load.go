@@ -25,8 +25,8 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// MaxManifest bounds the input of Load, in bytes: several ConfigMaps of 1 MiB, the most the API
-// server takes, beside a LoadTest.
+// MaxManifest is the maximum size of the input of Load, in bytes: a LoadTest and several ConfigMaps of 1 MiB, which is
+// the maximum of the API server.
 const MaxManifest = 16 << 20
 
 // defaultNamespace is where an object without a namespace is, as kubectl has it.
@@ -34,7 +34,7 @@ const defaultNamespace = "default"
 
 const loadTestKind = "LoadTest"
 
-// Manifest is what a file for the command line holds.
+// Manifest is the content of a file for the command line.
 type Manifest struct {
 	LoadTest *v1alpha1.LoadTest
 	// ConfigMaps and Secrets are those the LoadTest may refer to.
@@ -73,10 +73,10 @@ func (l *loader) generateName(meta *metav1.ObjectMeta) {
 	meta.GenerateName = "wrong-"
 }
 
-// ManifestError is everything that is wrong with a manifest.
+// ManifestError has all mistakes of a manifest.
 type ManifestError struct {
 	Errors field.ErrorList
-	// Warnings are those of Compile, if it came to that.
+	// Warnings are the warnings of Compile, if a LoadTest could be compiled.
 	Warnings []string
 	// Positions are those of all fields.
 	Positions *Positions
@@ -93,7 +93,7 @@ func Load(r io.Reader) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the manifest: %w", err)
 	}
-	l := &loader{manifest: &Manifest{}, positions: &Positions{told: map[*field.Error]int{}}}
+	l := &loader{manifest: &Manifest{}, positions: &Positions{lines: map[*field.Error]int{}}}
 	if len(input) > MaxManifest {
 		l.failf("", "the manifest has more than %d bytes", MaxManifest)
 		return nil, l.mistakes()
@@ -114,13 +114,13 @@ type loader struct {
 	positions *Positions
 	errs      field.ErrorList
 	document  int // counts from 1
-	// decoded: there is a LoadTest, though without what is in misfits.
+	// decoded: the LoadTest is decoded, except for the fields in misfits.
 	decoded bool
 	misfits field.ErrorList
 }
 
-// mistakes are all there are. A manifest that cannot be loaded will not be compiled: what the compiler
-// would say is told here.
+// mistakes returns all mistakes. The caller does not compile a manifest that cannot be loaded, so mistakes compiles what
+// could be decoded.
 func (l *loader) mistakes() *ManifestError {
 	out := &ManifestError{Errors: l.errs, Positions: l.positions}
 	if l.decoded {
@@ -131,7 +131,7 @@ func (l *loader) mistakes() *ManifestError {
 	return out
 }
 
-// follows says that an error is about what could not be decoded, or about what is around it.
+// follows reports whether an error is about a field that could not be decoded, or about a field above or below it.
 func (l *loader) follows(err *field.Error) bool {
 	return slices.ContainsFunc(l.misfits, func(m *field.Error) bool {
 		return begins(m.Field, err.Field) > 0 || begins(err.Field, m.Field) > 0
@@ -154,15 +154,15 @@ func (l *loader) failf(path, format string, args ...any) {
 	l.errs = append(l.errs, &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)})
 }
 
-// failAt is failf for what stands in a line of the manifest that its path does not tell.
+// failAt is failf for a mistake whose line does not follow from its path.
 func (l *loader) failAt(line int, path, format string, args ...any) {
 	l.failf(path, format, args...)
-	l.positions.told[l.errs[len(l.errs)-1]] = line
+	l.positions.lines[l.errs[len(l.errs)-1]] = line
 }
 
 func (l *loader) here() string { return fmt.Sprintf("document %d", l.document) }
 
-// documents splits the input: a stream of JSON values when it begins like one, else YAML.
+// documents splits the input: a stream of JSON values if it begins like one, else YAML.
 func (l *loader) documents(input []byte) {
 	if bytes.HasPrefix(bytes.TrimSpace(input), []byte("{")) && l.jsonDocuments(input) {
 		return
@@ -194,8 +194,8 @@ func (l *loader) yamlDocument(doc []byte) {
 	}
 }
 
-// despite reports what is wrong with a document. When that is nothing but keys given twice, the rest
-// can be looked at all the same.
+// despite reports what is wrong with a document. If only keys are given twice, it returns the document, so that the rest
+// is checked.
 func (l *loader) despite(doc []byte, wrong error) []byte {
 	if asJSON, err := yaml.YAMLToJSON(doc); err == nil && l.repeated() {
 		return asJSON
@@ -217,8 +217,8 @@ func (l *loader) despite(doc []byte, wrong error) []byte {
 	return nil
 }
 
-// mergedTwice is how the YAML decoder tells a key that it has seen: after repeated has looked, this
-// is one that "<<" brings, and it would be the order that decides.
+// mergedTwice matches the message of the YAML decoder about a key that is set twice. repeated has already reported keys
+// that are written twice, so this key also comes from "<<", and its value would depend on the order.
 var mergedTwice = regexp.MustCompile(`line (\d+): key (".*?") already set in map`)
 
 // repeated reports the keys of the present document that are given twice, and whether there are any.
@@ -238,7 +238,7 @@ func (l *loader) repeated() bool {
 	return len(l.errs) > before
 }
 
-// jsonDocuments reports false when the input is not JSON after all: YAML may begin with a brace.
+// jsonDocuments returns false if the input is not JSON: YAML can begin with a brace, too.
 func (l *loader) jsonDocuments(input []byte) bool {
 	var docs []json.RawMessage
 	var ends []int64
@@ -289,7 +289,7 @@ func (l *loader) object(doc []byte) {
 	}
 }
 
-// otherKind reports a document that is of no use in a manifest.
+// otherKind reports a document of a kind that a manifest cannot have.
 func (l *loader) otherKind(meta metav1.TypeMeta) {
 	const allowed = "allowed: LoadTest, ConfigMap, Secret"
 	versions := map[string]string{loadTestKind: v1alpha1.GroupVersion.String(), "ConfigMap": "v1", "Secret": "v1"}
@@ -324,8 +324,8 @@ func (l *loader) loadTest(doc []byte, generic any) {
 	l.generateName(&lt.ObjectMeta)
 }
 
-// decodeRest decodes a LoadTest without what does not fit. Without a name it would be of no use: what
-// refers to that would seem to be wrong.
+// decodeRest decodes a LoadTest without the fields that do not fit. If a name does not fit, it does nothing, because all
+// references to the name would be reported as errors.
 func (l *loader) decodeRest(generic any, misfits field.ErrorList) {
 	for _, err := range misfits {
 		if strings.HasSuffix(err.Field, ".name") {
@@ -343,7 +343,7 @@ func (l *loader) decodeRest(generic any, misfits field.ErrorList) {
 	}
 }
 
-// prune takes a field out, and an item of a list by making it null.
+// prune removes a field. An item of a list becomes null.
 func prune(v any, path string) {
 	path = strings.TrimPrefix(path, ".")
 	switch v := v.(type) {
@@ -397,8 +397,7 @@ func decodeObject[T any, P interface {
 	return object
 }
 
-// decode fills the object. What the walker did not complain about cannot fail but for fields
-// that JSON has twice.
+// decode fills the object. If the walker reported no errors, the only possible errors are fields that are given twice.
 func (l *loader) decode(doc []byte, into any, sound bool) bool {
 	duplicates, err := kjson.UnmarshalStrict(doc, into, kjson.DisallowDuplicateFields)
 	if len(duplicates) > 0 && !l.repeated() {

@@ -69,7 +69,7 @@ func TestLoadErrors(t *testing.T) {
 			[]string{"document 1: apiVersion: \"h2surge.io/v1\" is not supported; allowed for a LoadTest: h2surge.io/v1alpha1"}},
 		{"no kind", "a: b\n", []string{"document 1: kind: is required; allowed: LoadTest, ConfigMap, Secret"}},
 		{"a list", "- a\n", []string{"document 1: must be an object with apiVersion and kind"}},
-		{"YAML that is none", "a: b: c\n", []string{"document 1: yaml: mapping values are not allowed in this context"}},
+		{"invalid YAML", "a: b: c\n", []string{"document 1: yaml: mapping values are not allowed in this context"}},
 		{"a key twice", strings.Replace(minimal, "kind: LoadTest", "kind: LoadTest\nkind: LoadTest", 1),
 			[]string{"kind: is given twice, first in line 3; remove one of them"}},
 		{"a key twice, JSON", `{"apiVersion":"h2surge.io/v1alpha1","kind":"LoadTest","metadata":{"name":"a"},"spec":{"stop":true,"stop":false}}`,
@@ -103,7 +103,7 @@ spec:
 			"spec.templates[1].name: is needed",
 			`spec.templates[0].path: variable "x" is not defined`,
 		}},
-		{"unknown fields beside what the compiler finds", strings.Replace(minimal, "templates: [{name: get}]", `templates: [{name: get, path: "/${x}", pth: /}]`, 1),
+		{"unknown fields and mistakes that the compiler finds", strings.Replace(minimal, "templates: [{name: get}]", `templates: [{name: get, path: "/${x}", pth: /}]`, 1),
 			[]string{"spec.templates[0].pth: unknown field; did you mean path?", `spec.templates[0].path: variable "x" is not defined`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// regex compiles a regular expression, nil when there is none. The message does not quote it.
+// regex compiles a regular expression; nil: it is not valid. The message does not quote it.
 func (c *compiler) regex(at *field.Path, expression string) *regexp.Regexp {
 	re, err := regexp.Compile(expression)
 	if err == nil {

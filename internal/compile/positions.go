@@ -15,16 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Positions tells in which lines of a manifest its fields stand. Lines count from 1; 0 means that
-// the line is not known.
+// Positions has the lines of the fields of a manifest. The first line is 1; 0 means that the line is not known.
 type Positions struct {
 	documents []*document
-	loadTest  int // number of its document; 0: there is none
-	// told are the lines of errors that are not found by their field: those of syntax.
-	told map[*field.Error]int
+	loadTest  int // number of its document; 0: the manifest does not have one
+	// lines are the lines of errors that do not follow from a field, such as syntax errors.
+	lines map[*field.Error]int
 }
 
-// document is one of a manifest. It is parsed for its lines when the first is asked for.
+// document is a document of a manifest. It is parsed when the first line is needed.
 type document struct {
 	source []byte
 	line   int // of its first byte
@@ -46,7 +45,7 @@ func (p *Positions) ErrorLines(file string, errs field.ErrorList) []string {
 	return lines
 }
 
-// Place is what stands before a message about a line of a file.
+// Place returns the beginning of a message about a line of a file.
 func Place(file string, line int) string {
 	if line == 0 {
 		return file + ": "
@@ -54,9 +53,9 @@ func Place(file string, line int) string {
 	return fmt.Sprintf("%s:%d: ", file, line)
 }
 
-// OfError is the line of what an error is about.
+// OfError returns the line of an error.
 func (p *Positions) OfError(err *field.Error) int {
-	if line := p.told[err]; line > 0 {
+	if line := p.lines[err]; line > 0 {
 		return line
 	}
 	return p.Line(err.Field)
@@ -68,9 +67,8 @@ var (
 	leadingNumber = regexp.MustCompile(`^\[(\d+)\]`)
 )
 
-// Line is the line of a field such as "spec.targets[0].url" of the LoadTest, or "document 2:
-// metadata.name" of another document. Of a field that is not there it is the line of the nearest
-// one around it that is.
+// Line returns the line of a field such as "spec.targets[0].url" of the LoadTest, or "document 2: metadata.name" of
+// another document. If the field does not exist, it returns the line of the nearest parent that exists.
 func (p *Positions) Line(path string) int {
 	number := p.loadTest
 	if m := documentPath.FindStringSubmatch(path); m != nil {
@@ -83,7 +81,8 @@ func (p *Positions) Line(path string) int {
 	return p.documents[number-1].find(path)
 }
 
-// syntax turns the line that a parser tells within a document into one of the manifest.
+// syntax returns the message of a parser with a hint, and the line in the manifest. The parser has the line in the
+// document.
 func (d *document) syntax(message string) (absolute string, line int) {
 	m := lineOfSyntax.FindStringSubmatch(message)
 	if m == nil {
@@ -136,14 +135,13 @@ func (r *byteReader) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// lineText is the n-th line of the document, from 1.
+// lineText returns line n of the document, from 1.
 func (d *document) lineText(n int) string {
 	lines := strings.Split(string(d.source), "\n")
 	return lines[min(max(n, 1), len(lines))-1]
 }
 
-// syntaxHint says what to change about a line that the YAML parser rejects. The parser's words stay where nothing
-// better is known.
+// syntaxHint returns what to change in a line that the YAML parser rejects, or the parser's message.
 func syntaxHint(message, line string) string {
 	switch {
 	case strings.HasPrefix(strings.TrimLeft(line, " "), "\t"):
@@ -182,7 +180,7 @@ func (d *document) node() *yaml.Node {
 	return d.root
 }
 
-// find follows a path as far as there is something.
+// find returns the line of the last field of a path that exists.
 func (d *document) find(path string) int {
 	at, line := d.node(), 1
 	if at != nil {
@@ -198,13 +196,13 @@ func (d *document) find(path string) int {
 	return d.line - 1 + line
 }
 
-// entry is a part of a node, and the line in which it begins: that of its key, if it has one.
+// entry is a child of a node, and its line: the line of its key, if it has one.
 type entry struct {
 	node *yaml.Node
 	line int
 }
 
-// step takes one name, index or key off a path.
+// step follows the first name, index or key of a path, and returns the rest of the path.
 func step(at *yaml.Node, path string) (found entry, rest string) {
 	path = strings.TrimPrefix(path, ".")
 	at = dereference(at)
@@ -222,11 +220,10 @@ func step(at *yaml.Node, path string) (found entry, rest string) {
 	return lookUp(at, path, maxMerges)
 }
 
-// maxMerges bounds how deep "<<" is followed; a mapping may merge itself.
+// maxMerges is the maximum depth of "<<": a mapping can merge itself.
 const maxMerges = 16
 
-// lookUp finds the longest key that a path begins with: names may have dots in them, and what a path
-// has in brackets may be a key too.
+// lookUp finds the longest key with which a path begins: names can have dots, and the text in brackets can be a key, too.
 func lookUp(at *yaml.Node, path string, merges int) (found entry, rest string) {
 	at = dereference(at)
 	if at.Kind != yaml.MappingNode {
@@ -256,7 +253,7 @@ func lookUp(at *yaml.Node, path string, merges int) (found entry, rest string) {
 	return entry{}, ""
 }
 
-// begins is the length of name if it is the first part of path, else 0.
+// begins returns the length of name if it is the first element of path, else 0.
 func begins(path, name string) int {
 	rest, ok := strings.CutPrefix(path, name)
 	if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
@@ -265,7 +262,7 @@ func begins(path, name string) int {
 	return len(name)
 }
 
-// bases are the mappings that "<<" takes in.
+// bases returns the mappings that "<<" refers to.
 func bases(n *yaml.Node) []*yaml.Node {
 	if n = dereference(n); n.Kind == yaml.SequenceNode {
 		return n.Content
@@ -273,7 +270,7 @@ func bases(n *yaml.Node) []*yaml.Node {
 	return []*yaml.Node{n}
 }
 
-// dereference needs no bound: an alias stands for no other alias.
+// dereference follows one alias: an alias cannot refer to another alias.
 func dereference(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias
@@ -281,12 +278,12 @@ func dereference(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// twice tells each key that a mapping has more than once, with its path and lines within the document.
-func twice(n *yaml.Node, path string, tell func(path string, line, first int)) {
+// twice calls report for each key that a mapping has more than once, with its path and lines in the document.
+func twice(n *yaml.Node, path string, report func(path string, line, first int)) {
 	switch n.Kind {
 	case yaml.SequenceNode, yaml.DocumentNode:
 		for i, item := range n.Content {
-			twice(item, fmt.Sprintf("%s[%d]", path, i), tell)
+			twice(item, fmt.Sprintf("%s[%d]", path, i), report)
 		}
 	case yaml.MappingNode:
 		type name struct{ tag, value string }
@@ -295,11 +292,11 @@ func twice(n *yaml.Node, path string, tell func(path string, line, first int)) {
 			key := n.Content[i]
 			at := strings.TrimPrefix(path+"."+key.Value, ".")
 			if line, taken := first[name{key.ShortTag(), key.Value}]; taken && key.Kind == yaml.ScalarNode {
-				tell(at, key.Line, line)
+				report(at, key.Line, line)
 			} else {
 				first[name{key.ShortTag(), key.Value}] = key.Line
 			}
-			twice(n.Content[i+1], at, tell)
+			twice(n.Content[i+1], at, report)
 		}
 	}
 }

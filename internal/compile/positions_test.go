@@ -92,7 +92,7 @@ func TestPositions(t *testing.T) {
 			`f:15: spec.templates[0].headers[1].value: variable "x" is not defined`, `f:15: spec.templates[1].headers[1].value: variable "x" is not defined`}},
 		{"merge", block("- name: get\n", "- name: get\n      expect: &e\n        statu: []\n", "name: post", "{name: post, expect: {<<: *e}}"), []string{
 			"f:12: spec.templates[0].expect.statu: unknown field; did you mean status?", "f:12: spec.templates[1].expect.statu: unknown field; did you mean status?"}},
-		{"merge of what is there", block("- name: get\n", "- &get\n      name: get\n", "name: post", "{<<: *get, name: post}"), []string{
+		{"merge of an existing template", block("- name: get\n", "- &get\n      name: get\n", "name: post", "{<<: *get, name: post}"), []string{
 			`f:18: document 1: key "name" is set here and by "<<"; write it without "<<"`}},
 		{"JSON", "\n{\"apiVersion\":\"h2surge.io/v1alpha1\",\n\"kind\":\"LoadTest\",\"metadata\":\n{\"name\":\"\\ud83d\\ude00\",\n\"a\":1}\n}\n{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\n\n\"metadata\":{}}", []string{
 			"f:5: metadata.a: unknown field", "f:2: spec: is needed", "f:9: document 2: metadata.name: is needed",

@@ -49,9 +49,8 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 	return out
 }
 
-// lifetime checks what ends a test from outside, and sets the runners' own deadline: the one asked
-// for, else what setup, the stages and teardown can take at most. A test with a stage that only a
-// number of requests bounds has no deadline unless it asks for one.
+// lifetime sets the deadline of the runners: activeDeadlineSeconds, or else the longest time that setup, stages and
+// teardown can take. A test with a stage that ends by its requests has no deadline, unless the spec sets one.
 func (c *compiler) lifetime() {
 	stages, bounded := c.stages()
 	for i := range c.plan.Chains {
@@ -74,7 +73,7 @@ func (c *compiler) lifetime() {
 	}
 }
 
-// stages is how long all stages can take, if each has a duration.
+// stages returns the length of all stages together, if each has a duration.
 func (c *compiler) stages() (total time.Duration, bounded bool) {
 	for _, r := range c.plan.Rates {
 		if r.Duration == 0 {
@@ -85,12 +84,11 @@ func (c *compiler) stages() (total time.Duration, bounded bool) {
 	return total, true
 }
 
-// maxOnce bounds what the deadline allows for one setup or teardown chain, whose repeats and retries
-// could take for ever.
+// maxOnce is the maximum time that the deadline includes for one setup or teardown chain. With repeats and retries, such
+// a chain could take much longer.
 const maxOnce = time.Hour
 
-// longest is how long a chain can take when every step has its last retry and times out, but no
-// more than maxOnce.
+// longest returns how long a chain takes if every step times out and uses all retries, at most maxOnce.
 func longest(chain *runnerv1alpha1.Chain) (total time.Duration) {
 	for i := range chain.Steps {
 		s := &chain.Steps[i]

@@ -27,7 +27,7 @@ func (c *compiler) runner() {
 	c.report(errs)
 }
 
-// resources checks what the API server would only refuse in the pods of the runners' Job.
+// resources checks what the API server would reject only when the Job creates pods.
 func (c *compiler) resources() {
 	r, at := c.spec.Runner.Resources, runnerPath.Child("resources")
 	if r == nil {
@@ -56,7 +56,7 @@ func (c *compiler) resources() {
 	}
 }
 
-// losses checks what is to be done when not all shards are there. Only a cluster can lose one.
+// losses checks minShards and onShardLost. The command line ignores them, because it cannot lose a shard.
 func (c *compiler) losses() {
 	r := &c.spec.Runner
 	divided := slices.ContainsFunc(c.spec.Rates, func(r v1alpha1.Rate) bool { return r.EndsByCount() })

@@ -7,7 +7,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// source is where a value is that a spec refers to: a key of an object, a file, or a field of the pod.
+// source is a reference of a spec: to a key of an object, a file, or a field of the pod.
 type source struct {
 	kind      Kind
 	name, key string
@@ -17,10 +17,10 @@ type source struct {
 	at       *field.Path
 }
 
-// sources tells everything that a spec refers to, in its order. It is the one place that knows
-// which fields do.
-func sources(spec *v1alpha1.LoadTestSpec, tell func(source)) {
-	w := sourceWalk(tell)
+// sources calls visit for each source that a spec refers to, in the order of the spec. No other function knows which
+// fields refer to a source.
+func sources(spec *v1alpha1.LoadTestSpec, visit func(source)) {
+	w := sourceWalk(visit)
 	path := field.NewPath("spec")
 	for i := range spec.Targets {
 		w.target(&spec.Targets[i], path.Child("targets").Index(i))
@@ -42,7 +42,7 @@ func sources(spec *v1alpha1.LoadTestSpec, tell func(source)) {
 
 type sourceWalk func(source)
 
-// keys tells of the usual three, of which one is set.
+// keys visits a ConfigMap key, a Secret key or a file. One of them is set.
 func (w sourceWalk) keys(at *field.Path, configMap, secret *v1alpha1.KeyReference, file string) {
 	if configMap != nil {
 		w(source{kind: ConfigMap, name: configMap.Name, key: configMap.Key, at: at.Child("configMapKeyRef")})
@@ -75,7 +75,7 @@ func (w sourceWalk) value(at *field.Path, in *v1alpha1.ValueFrom) {
 	}
 }
 
-// whole tells of keys of a Secret whose type says which there are.
+// whole visits keys of a Secret. The type of the Secret determines the keys.
 func (w sourceWalk) whole(at *field.Path, secret *v1alpha1.SecretReference, keys ...string) {
 	for _, key := range keys {
 		w(source{kind: Secret, name: secret.Name, key: key, at: at})

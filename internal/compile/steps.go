@@ -7,7 +7,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// kindsOf is how many of request, template and parallel a step has.
+// kindsOf returns how many of request, template and parallel a step has.
 func kindsOf(in *v1alpha1.Step) (n int) {
 	for _, set := range []bool{in.Request != nil, in.Template != "", in.Parallel != nil} {
 		if set {
@@ -17,8 +17,7 @@ func kindsOf(in *v1alpha1.Step) (n int) {
 	return n
 }
 
-// flatStep is a step, or one of those that are sent at the same time, with all that does not depend on
-// what other steps capture.
+// flatStep is a step, or one step of a parallel group, without what depends on captures of other steps.
 type flatStep struct {
 	name, template, target string
 	request                *request
@@ -31,11 +30,10 @@ type flatStep struct {
 	group                  int
 }
 
-// mayLack says that the chain may go on without what the step captures.
+// mayLack reports whether the chain can continue without the captures of the step.
 func (s *flatStep) mayLack() bool { return len(s.when) > 0 || s.onFailure.Continue }
 
-// flatten lists the requests of a chain in their order. Steps whose template is unknown are left out,
-// after having been reported.
+// flatten returns the requests of a chain in their order. It reports steps with an unknown template, and leaves them out.
 func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatStep) {
 	index := map[string]int{}
 	group := 0
@@ -88,7 +86,7 @@ func (c *compiler) find(at *field.Path, s *flatStep) {
 	s.targetIndex = i
 }
 
-// stepTarget is a step's own target, or else that of its chain, which is checked there.
+// stepTarget returns a step's own target, or else the target of its chain, which chain checks.
 func (c *compiler) stepTarget(at *field.Path, own, chains string) string {
 	if own == "" {
 		return chains
@@ -118,8 +116,8 @@ func (c *compiler) single(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.St
 	return out
 }
 
-// parallel lists the requests of a group. The first one thinks for all, and what is said about
-// the group goes for each.
+// parallel returns the requests of a group. The think time of the group is that of the first request. The conditions of
+// the group apply to each request.
 func (c *compiler) parallel(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.Step, group int) []flatStep {
 	path := at.Child("parallel")
 	if in.Name != "" || in.Target != "" || in.Repeat != nil || in.Retry != nil || in.OnFailure != "" || in.ClearCookies {
@@ -157,7 +155,7 @@ func (c *compiler) onFailure(at *field.Path, retry *v1alpha1.Retry, action v1alp
 	return out
 }
 
-// thinkTime is nil when there is nothing to wait for.
+// thinkTime returns the think time; nil: the step does not wait.
 func (c *compiler) thinkTime(at *field.Path, in *v1alpha1.ThinkTime) *rv.Think {
 	if in == nil {
 		return nil

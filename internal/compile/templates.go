@@ -80,7 +80,7 @@ func eachInline(spec *v1alpha1.LoadTestSpec, visit func(at *field.Path, in *v1al
 	}
 }
 
-// declare remembers the names of the captures of a request.
+// declare stores the names of the captures of a request.
 func (c *compiler) declare(in *v1alpha1.Request) {
 	for i := range in.Capture {
 		c.captured[in.Capture[i].Name] = true
@@ -167,7 +167,7 @@ func (c *compiler) total(path *field.Path, limits bounds, n int) {
 	}
 }
 
-// take takes from base what r does not have.
+// take sets the fields that r does not have to those of base.
 func (r *request) take(base *request) {
 	r.method = cmp.Or(r.method, base.method)
 	r.target = cmp.Or(r.target, base.target)
@@ -186,7 +186,7 @@ func (r *request) take(base *request) {
 	}), r.captures)
 }
 
-// whole puts defaults where nothing is inherited, and checks what only the whole shows.
+// whole sets the defaults of fields that are neither set nor inherited, and checks rules between fields.
 func (c *compiler) whole(r *request) {
 	r.method = cmp.Or(r.method, http.MethodGet)
 	r.timeout = cmp.Or(r.timeout, defaultTimeout)

@@ -15,7 +15,7 @@ import (
 // template is a template of which the chain sends the one called get.
 func template(what string) parts { return parts{templates: "{name: get, " + what + "}"} }
 
-// named is a header whose name has a hole for a variable v.
+// named is a header whose name has a placeholder for a variable v.
 func named(variable, name string) parts {
 	return parts{variables: "{name: v, " + variable + "}", templates: `{name: get, headers: [{name: '` + name + `', value: trailers}]}`}
 }
@@ -30,7 +30,7 @@ func TestMistakesInTemplates(t *testing.T) {
 		{"its own base", template("extends: get"), []string{at + `.extends: template "get" extends itself; one template of the cycle must not extend another`}},
 		{"a circle", parts{templates: "{name: get, extends: b}, {name: b, extends: c}, {name: c, extends: get}"},
 			[]string{`spec.templates[2].extends: template "get" extends itself; one template of the cycle must not extend another`}},
-		{"a mistake in a base is told once", parts{templates: "{name: get, extends: b}, {name: c, extends: b}, {name: b, path: a}"},
+		{"a mistake in a base is reported once", parts{templates: "{name: get, extends: b}, {name: c, extends: b}, {name: b, path: a}"},
 			[]string{"spec.templates[2].path: must begin with / or with a capture"}},
 		{"* inherited for GET", parts{templates: "{name: get, extends: b}, {name: b, path: '*'}"},
 			[]string{"spec.templates[1].path: * goes with the method OPTIONS only"}},
@@ -134,7 +134,7 @@ func TestBasesNeedNotBeWhole(t *testing.T) {
 	}
 }
 
-// TestHeaderNames: their holes end in lower case, because HTTP/2 has no upper case in names.
+// TestHeaderNames: their placeholders end in lower case, because HTTP/2 has no upper case in names.
 func TestHeaderNames(t *testing.T) {
 	lower := rv.Function{Name: rv.FunctionLower}
 	for _, tc := range []struct {

@@ -10,13 +10,13 @@ import (
 	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
-// text is a parsed text and where it stands. What its names mean may differ from step to step.
+// text is a parsed text and its path. The meaning of a name in it can differ from step to step.
 type text struct {
 	path   *field.Path
 	pieces []syntax.Piece
-	// valid says which values may be inserted and stand in literals; nil: all.
+	// valid reports whether a value or a literal is allowed; nil: all are.
 	valid func(string) bool
-	// place is what valid is about, for messages.
+	// place describes the field in messages about valid.
 	place string
 }
 

@@ -11,8 +11,8 @@ import (
 	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
-// variedEndpoint is a URL with holes. Its scheme is literal, because it decides on TLS; the rest is
-// tried with what is known of the values that fill the holes.
+// variedEndpoint checks a URL with placeholders. The scheme must be literal, because it decides on TLS. The rest is
+// parsed with the known values of the placeholders.
 func (c *compiler) variedEndpoint(path *field.Path, pieces []syntax.Piece) (e rv.Endpoint, ok bool) {
 	scheme, _, literal := strings.Cut(pieces[0].Literal, "://")
 	scheme = strings.ToLower(scheme)
@@ -26,10 +26,10 @@ func (c *compiler) variedEndpoint(path *field.Path, pieces []syntax.Piece) (e rv
 		if p.Ref == nil {
 			continue
 		}
-		c.urlHole(t, p.Ref)
+		c.urlPlaceholder(t, p.Ref)
 		for _, f := range p.Ref.Functions {
 			if f.Key != nil {
-				c.urlHole(t, f.Key)
+				c.urlPlaceholder(t, f.Key)
 			}
 		}
 	}
@@ -45,8 +45,8 @@ func (c *compiler) variedEndpoint(path *field.Path, pieces []syntax.Piece) (e rv
 	return rv.Endpoint{Scheme: scheme, URL: c.constantText(pieces)}, true
 }
 
-// urlHole checks that a variable has one value on a runner.
-func (c *compiler) urlHole(t text, ref *syntax.Reference) {
+// urlPlaceholder checks that a variable has one value on a runner.
+func (c *compiler) urlPlaceholder(t text, ref *syntax.Reference) {
 	i, isVariable := c.variableIndex[ref.Name]
 	if !isVariable {
 		c.undefined(t.path, ref.Name)
@@ -60,10 +60,10 @@ func (c *compiler) urlHole(t text, ref *syntax.Reference) {
 	c.column(t.path, i, ref)
 }
 
-// stand-ins for values that only runners know, one of which makes a URL of what can become one.
+// standIns replace values that only runners know. If a URL can be valid, it is valid with one of them.
 var standIns = []string{"1", "/1", ":1", "::1"}
 
-// triedURL says what is wrong with the URL of a shard, or nothing.
+// triedURL returns what is wrong with the URL of a shard; "": nothing.
 func (c *compiler) triedURL(pieces []syntax.Piece, shard int) (problem string) {
 	for i, standIn := range standIns {
 		var url strings.Builder
@@ -85,7 +85,7 @@ func (c *compiler) triedURL(pieces []syntax.Piece, shard int) (problem string) {
 	return problem
 }
 
-// valueOn is what a hole becomes on a shard, or else the stand-in.
+// valueOn returns the value of a placeholder on a shard, or the stand-in if the value is not known.
 func (c *compiler) valueOn(shard int, ref *syntax.Reference, standIn string) string {
 	v := &c.plan.Variables[c.variableIndex[ref.Name]]
 	value := ""
@@ -104,7 +104,7 @@ func (c *compiler) valueOn(shard int, ref *syntax.Reference, standIn string) str
 	return value
 }
 
-// constantText is a text of variables only, which mean the same everywhere.
+// constantText compiles a text that reads variables only.
 func (c *compiler) constantText(pieces []syntax.Piece) (out rv.Text) {
 	named := func(ref *syntax.Reference) (rv.Part, bool) {
 		return rv.Part{Variable: c.variableIndex[ref.Name] + 1, Column: ref.Column}, true

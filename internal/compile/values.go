@@ -8,10 +8,10 @@ import (
 	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
-// known is a value that a variable can have, and how messages call it.
+// known is a possible value of a variable, and its name in messages.
 type known struct{ value, what string }
 
-// numbered calls values by their numbers, which messages may tell when the values may be secret.
+// numbered names values by their numbers, because the values can be secret.
 func numbered(what string, values []string) []known {
 	out := make([]known, len(values))
 	for i, v := range values {
@@ -20,8 +20,8 @@ func numbered(what string, values []string) []known {
 	return out
 }
 
-// known lists what can be told of the values of variable i, or of a column of it, before a runner
-// has it. What consists of digits, letters and hyphens is possible everywhere and not listed.
+// known lists the values of variable i, or of one of its columns, as far as they are known without a runner. Values of
+// digits, letters and hyphens are allowed everywhere and not listed.
 func (c *compiler) known(i int, column string) []known {
 	v := &c.plan.Variables[i]
 	switch {
@@ -58,8 +58,7 @@ func knownRandom(r *rv.Random) []known {
 	return numbered("choice", values)
 }
 
-// applied is what functions make of a value, as far as it matters for where the value is possible:
-// every kind of character that the result can have is in it.
+// applied returns a text that has each kind of character that the functions can return for a value.
 func applied(functions []syntax.Function, value string) string {
 	for _, f := range functions {
 		switch f.Name {
