@@ -52,11 +52,11 @@ type RunTransition struct {
 
 // RunTransitions are all edges. An event without an edge changes nothing.
 var RunTransitions = []RunTransition{
-	{Pending, Prepare, Preparing, "plan, attempt", "", "phase `Starting`"},
+	{Pending, Prepare, Preparing, "plan, attempt, first change", "", "phase `Starting`"},
 	{Pending, End, Finished, "end", "", "`Finished=True`"},
-	{Preparing, Prepare, Preparing, "plan, attempt, losses", "", "phase `Starting`"},
+	{Preparing, Prepare, Preparing, "plan, attempt, losses, first change", "", "phase `Starting`"},
 	{Preparing, Hold, Pending, "", "", "phase `Suspended`"},
-	{Preparing, Begin, Running, "start, first change", "`Start`", "phase `Running`, `startTime`"},
+	{Preparing, Begin, Running, "start", "`Start`", "phase `Running`, `startTime`"},
 	{Preparing, End, Finished, "end", "`Stop`", "`Finished=True`"},
 	{Running, Stop, Stopping, "stop", "`Stop`", "the runners send nothing more"},
 	{Running, LoadEnded, Finishing, "", "", "phase `Finishing`"},
