@@ -1,9 +1,9 @@
-// Package controllers is the operator without its main: Setup adds it to a manager that was made
-// with ManagerOptions.
+// Package controllers is the operator without its main: Setup adds it to a manager that NewManager returned.
 package controllers
 
 import (
 	"context"
+	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +22,7 @@ import (
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/loadtest"
 )
 
@@ -37,7 +40,41 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
-// ManagerOptions are those of a manager that Setup can be called on.
+// NewManager returns a manager for Setup, and who decides whether this process is the leader; nil: it always is. The
+// manager runs on while the API server does not answer.
+func NewManager(kube *rest.Config, cfg *configv1alpha1.OperatorConfig, opts ctrl.Options) (ctrl.Manager, loadtest.Leader, error) {
+	log := opts.Logger
+	if log.GetSink() == nil {
+		log = ctrl.Log
+	}
+	connections := leadership.NewConnections(log.WithName("apiserver"))
+	mgrConfig := connections.Configure(kube)
+	if !opts.LeaderElection {
+		mgr, err := ctrl.NewManager(mgrConfig, opts)
+		return mgr, nil, wrap(err)
+	}
+	leader, err := leadership.New(kube, leadership.Options{
+		Namespace: cfg.OperatorNamespace, Name: cfg.LeaderElection.ID, Away: connections.Close, Log: log.WithName("leadership"),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	opts.LeaderElectionResourceLockInterface = leader
+	mgr, err := ctrl.NewManager(mgrConfig, opts)
+	if err != nil {
+		return nil, nil, wrap(err)
+	}
+	return mgr, leader, mgr.Add(leader)
+}
+
+func wrap(err error) error {
+	if err != nil {
+		return fmt.Errorf("creating the manager: %w", err)
+	}
+	return nil
+}
+
+// ManagerOptions are those of NewManager.
 func ManagerOptions(cfg *configv1alpha1.OperatorConfig) ctrl.Options {
 	opts := ctrl.Options{
 		Scheme:                        scheme(),
@@ -45,9 +82,10 @@ func ManagerOptions(cfg *configv1alpha1.OperatorConfig) ctrl.Options {
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &v1alpha1.LoadTestRun{}, &v1alpha1.LoadTestCheckpoint{}}}},
 		HealthProbeBindAddress:        cfg.Health.BindAddress,
 		LeaderElection:                *cfg.LeaderElection.Enabled,
-		LeaderElectionID:              cfg.LeaderElection.ID,
-		LeaderElectionNamespace:       cfg.OperatorNamespace,
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 ptr.To(leadership.LeaseDuration),
+		RenewDeadline:                 ptr.To(leadership.RenewDeadline),
+		RetryPeriod:                   ptr.To(leadership.RetryPeriod),
 		Metrics: metricsserver.Options{
 			BindAddress:   cfg.Metrics.BindAddress,
 			SecureServing: *cfg.Metrics.Secure,

@@ -56,13 +56,14 @@ func run(ctx context.Context, configFile string) error {
 	log := ctrl.Log.WithName("manager")
 	log.Info("Starting the operator", "version", version.Get().String(), "config", document(cfg))
 
-	mgr, err := ctrl.NewManager(kube, controllers.ManagerOptions(cfg))
+	mgr, leader, err := controllers.NewManager(kube, cfg, controllers.ManagerOptions(cfg))
 	if err != nil {
-		return fmt.Errorf("creating the manager: %w", err)
-	}
-	if err := controllers.Setup(ctx, mgr, cfg, controllers.Options{}); err != nil {
 		return err
 	}
+	if err := controllers.Setup(ctx, mgr, cfg, controllers.Options{Leader: leader}); err != nil {
+		return err
+	}
+	// Both checks succeed while the API server does not answer: after a restart, the operator could not poll the runners.
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}

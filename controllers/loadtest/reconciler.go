@@ -42,10 +42,14 @@ type reconciler struct {
 	// checkpoints are the stored counts of runners; keeper stores those of running shards.
 	checkpoints *checkpoint.Store
 	keeper      *checkpoint.Writer
+	leader      Leader
 }
 
 // staleInterval is how long a pass waits that had an old LoadTest: the cache has the new one by then, or is asked again.
 const staleInterval = 200 * time.Millisecond
+
+// notLeadingInterval is the time between two looks whether this process may decide again.
+const notLeadingInterval = time.Second
 
 // phase does one thing of a pass and records what it found in the scope. It returns false to
 // end the pass: the status is written nonetheless.
@@ -61,6 +65,9 @@ func (r *reconciler) phases() []phase {
 
 // Reconcile is one pass.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if !r.leader.Leading() { // the collector continues: it polls runners, and decides nothing
+		return ctrl.Result{RequeueAfter: notLeadingInterval}, nil
+	}
 	lt := &v1alpha1.LoadTest{}
 	err := r.client.Get(ctx, req.NamespacedName, lt)
 	if apierrors.IsNotFound(err) {

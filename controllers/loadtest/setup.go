@@ -39,7 +39,23 @@ type Options struct {
 	Clock func() time.Time
 	// StatusInterval is the least time between two writes of a status that differ in figures only. Default: a second.
 	StatusInterval time.Duration
+	// Leader says whether this process may decide. Default: it always may.
+	Leader Leader
 }
+
+// Leader knows whether this process is the leader of the operator's replicas.
+type Leader interface {
+	// Leading returns whether this process may decide. The result is false while the API server does not answer.
+	Leading() bool
+	// Term returns a number that grows with each change of the leader.
+	Term() int64
+}
+
+// onlyReplica is the Leader if leader election is disabled.
+type onlyReplica struct{}
+
+func (onlyReplica) Leading() bool { return true }
+func (onlyReplica) Term() int64   { return 0 }
 
 // Setup adds the controller and its collector to a manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, opts Options) error {
@@ -52,6 +68,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if opts.StatusInterval == 0 {
 		opts.StatusInterval = time.Second
 	}
+	if opts.Leader == nil {
+		opts.Leader = onlyReplica{}
+	}
 	if err := addIndexes(ctx, mgr); err != nil {
 		return err
 	}
@@ -63,7 +82,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		records: record.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
 		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
 		memory:  &memory{runs: map[types.NamespacedName]*recollection{}},
-		address: opts.ControlAddress, clock: opts.Clock,
+		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader,
 	}
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
 	r.registry = collect.NewRegistry(collect.Options{
@@ -76,7 +95,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	r.checkpoints = checkpoint.NewStore(mgr.GetAPIReader(), mgr.GetClient())
 	r.keeper = checkpoint.NewWriter(r.checkpoints, checkpoint.Options{
 		Source: running{r.registry}, BytesPerSecond: cfg.Checkpoint.BytesPerSecond, Changed: wake(news),
-		Log: mgr.GetLogger().WithName("checkpoint"),
+		Leading: opts.Leader.Leading,
+		Log:     mgr.GetLogger().WithName("checkpoint"),
 	})
 	r.keeper.Register(ctrlmetrics.Registry)
 	if err := mgr.Add(r.keeper); err != nil {

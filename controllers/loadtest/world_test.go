@@ -147,21 +147,7 @@ func (w *world) must(err error) {
 func (w *world) operator() {
 	w.Helper()
 	w.endOperator()
-	cfg := w.defaults()
-	options := controllers.ManagerOptions(cfg)
-	options.Controller.SkipNameValidation = ptr.To(true)
-	options.Logger = logr.Discard()
-	options.GracefulShutdownTimeout = ptr.To(soon)
-	mgr, err := ctrl.NewManager(apiServer, options)
-	w.must(err)
-	ctx, cancel := context.WithCancel(w.ctx)
-	w.must(controllers.Setup(ctx, mgr, cfg, controllers.Options{
-		ControlAddress: func(p *corev1.Pod) string { return p.Annotations[address] },
-		Clock:          func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) },
-		StatusInterval: cfg.Runner.SnapshotInterval.Duration,
-	}))
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
+	done, cancel := w.replica(apiServer)
 	w.stop = func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -169,6 +155,28 @@ func (w *world) operator() {
 		}
 	}
 	w.Cleanup(w.endOperator)
+}
+
+// replica starts an operator beside others. The channel has the result of its process; cancel ends it.
+func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func()) {
+	w.Helper()
+	cfg := w.defaults()
+	options := controllers.ManagerOptions(cfg)
+	options.Controller.SkipNameValidation = ptr.To(true)
+	options.Logger = logr.Discard()
+	options.GracefulShutdownTimeout = ptr.To(soon)
+	mgr, leader, err := controllers.NewManager(kube, cfg, options)
+	w.must(err)
+	ctx, cancel := context.WithCancel(w.ctx)
+	w.must(controllers.Setup(ctx, mgr, cfg, controllers.Options{
+		ControlAddress: func(p *corev1.Pod) string { return p.Annotations[address] },
+		Clock:          func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) },
+		StatusInterval: cfg.Runner.SnapshotInterval.Duration,
+		Leader:         leader,
+	}))
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	return ended, cancel
 }
 
 // successor replaces the operator while a LoadTest runs, and waits until the new one shows more of its load.

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -94,12 +93,12 @@ func (c *cluster) operate(t *testing.T, namespace string) {
 	as := rest.CopyConfig(c.config)
 	as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:h2surge-controller-manager", namespace)
 	as.Impersonate.Groups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
-	mgr, err := ctrl.NewManager(as, options)
+	mgr, leader, err := controllers.NewManager(as, cfg, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := controllers.Setup(ctx, mgr, cfg, controllers.Options{}); err != nil {
+	if err := controllers.Setup(ctx, mgr, cfg, controllers.Options{Leader: leader}); err != nil {
 		cancel()
 		t.Fatal(err)
 	}

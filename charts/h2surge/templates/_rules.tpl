@@ -114,9 +114,6 @@
   resources: [leases]
   resourceNames: [manager.h2surge.io]
   verbs: [get, update]
-- apiGroups: ["", events.k8s.io]  # for the events of leader election
-  resources: [events]
-  verbs: [create, patch]
 {{- end }}
 
 {{- define "h2surge.rules.metricsReader" -}}

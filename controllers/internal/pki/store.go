@@ -29,6 +29,8 @@ const (
 	reload = time.Hour
 	// retry is the same after a read that failed.
 	retry = time.Minute
+	// reloadTimeout is the timeout of reading it again.
+	reloadTimeout = 2 * time.Second
 )
 
 // Store keeps the Authority in a Secret. It is safe for concurrent use, within a process and
@@ -56,6 +58,11 @@ func (s *Store) Get(ctx context.Context) (*Authority, error) {
 	defer s.mu.Unlock()
 	if s.loaded != nil && s.now().Sub(s.at) < reload {
 		return s.loaded, nil
+	}
+	if s.loaded != nil { // the caller connects to a runner, and others wait for mu
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, reloadTimeout)
+		defer cancel()
 	}
 	a, err := s.load(ctx)
 	if err != nil && s.loaded != nil {

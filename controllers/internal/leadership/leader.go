@@ -1,0 +1,239 @@
+package leadership
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// Times of the election. Another replica takes the Lease LeaseDuration after the last renewal that it saw. The leader
+// decides nothing more from RenewDeadline after it began its last renewal. The difference covers writes under way.
+const (
+	LeaseDuration = 15 * time.Second
+	RenewDeadline = 10 * time.Second
+	RetryPeriod   = 2 * time.Second
+	// requestTimeout is short, so that one request without an answer does not delay the next attempt.
+	requestTimeout = 3 * time.Second
+)
+
+// Options are the parameters of a Leader.
+type Options struct {
+	// Namespace and Name of the Lease.
+	Namespace, Name string
+	// Away is called once when the Lease could not be renewed for RenewDeadline; nil: nothing is called.
+	Away func()
+	Log  logr.Logger
+}
+
+// Leader is a resourcelock.Interface for the election of the manager. It is safe for concurrent use.
+type Leader struct {
+	resourcelock.Interface
+	opts Options
+	// retry prepares the next attempt after a request without an answer.
+	retry func()
+
+	mu sync.Mutex
+	// last is the record as this process wrote it last; nil: this process is not the holder. Guarded by mu.
+	last *resourcelock.LeaderElectionRecord
+	// renewed is when the last renewal began that succeeded. Guarded by mu.
+	renewed time.Time
+	// away: Options.Away was called since. Guarded by mu.
+	away bool
+	// unread is true between a Get without an answer and the next write. Guarded by mu.
+	unread bool
+	// term is the greatest number of transitions of the Lease that this process knows. Guarded by mu.
+	term int64
+	// other is the holder that replaced this process; empty: none did. Guarded by mu. replaced is closed then.
+	other    string
+	replaced chan struct{}
+}
+
+// New returns a Leader for a Lease.
+func New(config *rest.Config, opts Options) (*Leader, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("naming this process: %w", err)
+	}
+	own := rest.AddUserAgent(config, "leader-election")
+	own.Timeout = requestTimeout
+	// Connections of its own: a connection that is dead, or busy with other requests, must not delay a renewal.
+	own.Dial = (&net.Dialer{Timeout: requestTimeout}).DialContext
+	httpClient, err := rest.HTTPClientFor(own)
+	if err != nil {
+		return nil, fmt.Errorf("creating the client of the Lease: %w", err)
+	}
+	leases, err := coordinationv1.NewForConfigAndClient(own, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("creating the client of the Lease: %w", err)
+	}
+	lock := &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: opts.Namespace, Name: opts.Name},
+		Client:     leases,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+	}
+	return newLeader(lock, opts, func() { utilnet.CloseIdleConnectionsFor(httpClient.Transport) }), nil
+}
+
+func newLeader(lock resourcelock.Interface, opts Options, retry func()) *Leader {
+	if opts.Away == nil {
+		opts.Away = func() {}
+	}
+	return &Leader{Interface: lock, opts: opts, retry: retry, replaced: make(chan struct{})}
+}
+
+// Leading returns whether this process may decide: it renewed the Lease less than RenewDeadline ago.
+func (l *Leader) Leading() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last != nil && l.other == "" && time.Since(l.renewed) < RenewDeadline
+}
+
+// Term returns a number that grows with each change of the leader; zero: this process was never the leader.
+func (l *Leader) Term() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.term
+}
+
+// NeedLeaderElection is false: Start runs before the election.
+func (l *Leader) NeedLeaderElection() bool { return false }
+
+// Start returns an error when another process has become the leader after this one, and nil when ctx ends.
+func (l *Leader) Start(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-l.replaced:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return fmt.Errorf("%s is the leader now: this process did not renew the Lease %s in time", l.other, l.Describe())
+	}
+}
+
+// Get implements resourcelock.Interface.
+func (l *Leader) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if err == nil {
+		l.see(record)
+		return record, raw, nil
+	}
+	if last := l.holdsUnknown(err); last != nil {
+		l.setUnread(true)
+		raw, err := json.Marshal(last)
+		return last, raw, err
+	}
+	return nil, nil, err
+}
+
+// setUnread returns the former value.
+func (l *Leader) setUnread(v bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.unread
+	l.unread = v
+	return before
+}
+
+// Create implements resourcelock.Interface.
+func (l *Leader) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(ctx, record, l.Interface.Create)
+}
+
+// Update implements resourcelock.Interface.
+func (l *Leader) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(ctx, record, l.Interface.Update)
+}
+
+func (l *Leader) write(ctx context.Context, record resourcelock.LeaderElectionRecord,
+	send func(context.Context, resourcelock.LeaderElectionRecord) error,
+) error {
+	if record.HolderIdentity != l.Identity() { // the election releases the Lease
+		l.release()
+		return send(ctx, record)
+	}
+	// The number must not fall if the Lease was deleted: runners ignore an operator with a lower term.
+	record.LeaderTransitions = max(record.LeaderTransitions, int(l.Term()))
+	begin := time.Now()
+	err := send(ctx, record)
+	unread := l.setUnread(false)
+	if err == nil {
+		l.renew(record, begin)
+		return nil
+	}
+	if unread && apierrors.IsConflict(err) {
+		// The conflict can be with an earlier write of this process whose answer was lost.
+		err = errUnread
+	}
+	if l.holdsUnknown(err) != nil {
+		return nil
+	}
+	return err
+}
+
+var errUnread = errors.New("the Lease changed, and reading it got no answer")
+
+// renew takes over a successful renewal that began at a time.
+func (l *Leader) renew(record resourcelock.LeaderElectionRecord, begin time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.away {
+		l.opts.Log.Info("The API server answers again, and this process is still the leader", "after", begin.Sub(l.renewed).Round(time.Second).String())
+	}
+	l.last, l.renewed, l.away = &record, begin, false
+	l.term = max(l.term, int64(record.LeaderTransitions))
+}
+
+func (l *Leader) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = nil
+}
+
+// holdsUnknown returns the last record of this process if it was the holder and err leaves open whether it still is; else
+// nil. It calls Away when that is so for RenewDeadline.
+func (l *Leader) holdsUnknown(err error) *resourcelock.LeaderElectionRecord {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil || l.other != "" || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	l.retry()
+	if !l.away && time.Since(l.renewed) >= RenewDeadline {
+		l.away = true
+		l.opts.Log.Error(err, "The API server does not answer: this process continues to poll runners, and decides nothing until it renewed its Lease",
+			"lease", l.Describe())
+		l.opts.Away()
+	}
+	last := *l.last
+	return &last
+}
+
+// see takes over the record of the API server. Another holder, or a later term, ends the leadership of this process.
+func (l *Leader) see(record *resourcelock.LeaderElectionRecord) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil || l.other != "" {
+		return
+	}
+	if id := record.HolderIdentity; id != l.Identity() && (id != "" || int64(record.LeaderTransitions) > l.term) {
+		l.other = "another process"
+		if id != "" {
+			l.other = id
+		}
+		close(l.replaced)
+	}
+}
