@@ -155,8 +155,8 @@ func ratio(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Fits says what of a snapshot cannot belong to the plan, cannot be read, or contradicts itself. Build
-// refuses the first two, so whoever collects snapshots should refuse them first.
+// Fits returns an error if a snapshot cannot belong to the plan, cannot be read, or contradicts itself. Build returns an
+// error in the first two cases, so the operator checks each snapshot when it receives it.
 func Fits(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 	if _, err := add(plan, []runnerv1alpha1.Snapshot{*s}); err != nil {
 		return err

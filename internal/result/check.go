@@ -7,25 +7,24 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Check verifies that a report adds up and tells every sum that does not. It holds for a partial
-// report too, since each snapshot obeys the law by itself:
+// Check verifies the sums of a report, and returns an error for each wrong sum. The rules also apply to a partial report, because
+// they apply to each snapshot:
 //
 //	sent = done + timedOut + reset + connectionLost + inFlightAtEnd
 //	done = succeeded + failedChecks
 //
-// for the totals and each step; the steps and the measured stages add up to the totals, the
-// warm-up stages to warmUp.sent; started chains are completed, aborted or unfinished; what is counted
-// by name, when it is, is all of failed checks and of aborted chains; so are the causes of reset, lost and
-// dropped requests; there is a status code for each
-// request that is done, and nothing is known of more requests than were sent.
+// for the totals and each step. The steps and the measured stages add up to the totals, and the warm-up stages to
+// warmUp.sent. Started chains are completed, aborted or unfinished. If failed checks and aborted chains are counted by
+// name, the counts add up. The causes of reset, lost and dropped requests add up, too. Each request that is done has a
+// status code, and no count is greater than the number of sent requests.
 func Check(r *runnerv1alpha1.Report) error {
 	total := stepOf(&r.Requests)
-	errs := []error{law("requests", &total)}
+	errs := []error{sumsOf("requests", &total)}
 	var steps runnerv1alpha1.StepResult
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		what := fmt.Sprintf("step %s/%s", s.Chain, s.Step)
-		errs = append(errs, law(what, s),
+		errs = append(errs, sumsOf(what, s),
 			sumsTo(what+": failedBy", s.FailedBy, s.FailedChecks),
 			atMost(what+": retries", s.Retries, s.Sent),
 			atMost(what+": response times", s.ResponseTime.Count, s.Sent))
@@ -85,8 +84,8 @@ func accumulate(to, from *runnerv1alpha1.StepResult) {
 	to.InFlightAtEnd += from.InFlightAtEnd
 }
 
-// law is the counting law of one set of counters.
-func law(what string, c *runnerv1alpha1.StepResult) error {
+// sumsOf checks the rules for one set of counters.
+func sumsOf(what string, c *runnerv1alpha1.StepResult) error {
 	for _, n := range []int64{c.Sent, c.Done, c.Succeeded, c.FailedChecks, c.TimedOut, c.Reset, c.ConnectionLost, c.InFlightAtEnd} {
 		if n < 0 {
 			return fmt.Errorf("%s: a counter is %d", what, n)

@@ -84,7 +84,7 @@ func TestFitsRefusesContradictions(t *testing.T) {
 		change func(*runnerv1alpha1.Snapshot)
 		want   string
 	}{
-		{"not told", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].FailedBy, s.Chains[0].AbortedBy = nil, nil }, ""},
+		{"without names", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].FailedBy, s.Chains[0].AbortedBy = nil, nil }, ""},
 		{"failedBy", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].FailedBy["status"]++ }, "failedBy of step 1 is 2, want 1"},
 		{"negative", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].FailedBy["a"] = -1 }, `failedBy of step 1 "a" is -1`},
 		{"failures", func(s *runnerv1alpha1.Snapshot) {
@@ -106,7 +106,7 @@ func TestFitsRefusesContradictions(t *testing.T) {
 
 // TestGlobalsStayOut: what setup has captured may be secret.
 func TestGlobalsStayOut(t *testing.T) {
-	const secret = "a token that nobody may keep"
+	const secret = "a token that must not be stored"
 	r := newRecorder(testPlan(), 0)
 	r.snapshot.Globals = []string{secret}
 	got := build(t, Input{Plan: testPlan(), Snapshots: []runnerv1alpha1.Snapshot{r.done()}})

@@ -98,7 +98,7 @@ func TestLiveStages(t *testing.T) {
 		current []runnerv1alpha1.Snapshot
 		want    Live
 	}{
-		{"nobody", nil, Live{}},
+		{"no snapshots", nil, Live{}},
 		{"connecting", []runnerv1alpha1.Snapshot{waiting}, Live{State: runnerv1alpha1.StateConnecting}},
 		{
 			"one sets up, the other is ready", []runnerv1alpha1.Snapshot{

@@ -52,7 +52,7 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 	rate := &plan.Rates[i]
 	out.asked = Asked(rate)
 	if changed(snapshots) {
-		// What came due tells what was asked for, whatever the rates were and when.
+		// The number of slots that were due is the number of requests that were asked for.
 		if out.window > 0 && !rate.ClosedLoop {
 			out.asked = perSecond(slots, out.window)
 		}
@@ -66,12 +66,12 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 	return out
 }
 
-// changed: the plan does not tell what was asked for.
+// changed reports whether rates or pauses changed during the run, so that they differ from the plan.
 func changed(snapshots []runnerv1alpha1.Snapshot) bool {
 	return slices.ContainsFunc(snapshots, func(s runnerv1alpha1.Snapshot) bool { return s.Changed })
 }
 
-// hasBegun: Begun is zero both for the first stage and for one that has not begun.
+// hasBegun reports whether a stage has begun. Begun is 0 for the first stage, too.
 func hasBegun(s *runnerv1alpha1.Snapshot, i int) bool {
 	if i >= len(s.Stages) || s.StartedAt == 0 {
 		return false

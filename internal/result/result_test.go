@@ -167,7 +167,7 @@ func build(t *testing.T, in Input) *runnerv1alpha1.Report {
 	return r
 }
 
-// TestMergeIsOneRunnerThatDidAll deals random requests to any number of shards: the report must
+// TestMergeIsOneRunnerThatDidAll distributes random requests over any number of shards: the report must
 // be that of one runner which sent them all.
 func TestMergeIsOneRunnerThatDidAll(t *testing.T) {
 	plan := testPlan()
@@ -371,7 +371,7 @@ func TestBuildRefuses(t *testing.T) {
 		})
 	}
 	if err := Fits(plan, &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}); err != nil {
-		t.Errorf("a runner that has nothing to tell yet: %v", err)
+		t.Errorf("a runner without counts: %v", err)
 	}
 }
 

@@ -23,8 +23,8 @@ func (s *simulated) ends(at time.Duration) {
 	s.State, s.EndedAt = runnerv1alpha1.StateDone, simulatedStart+int64(at)
 }
 
-// TestWindowsAddUpWhileScaled: whoever joins, leaves, comes back as another process or is lost, and however
-// often each is looked at, what the windows have counted is what the last snapshots have.
+// TestWindowsAddUpWhileScaled: whether runners join, leave, come back as another process or are lost, and however
+// often they are polled, the windows count as many requests as the last snapshots.
 func TestWindowsAddUpWhileScaled(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -212,8 +212,8 @@ func TestBuildWhileScaled(t *testing.T) {
 	}
 }
 
-// TestNobodyLeft: ends that differ without anybody having left.
-func TestNobodyLeft(t *testing.T) {
+// TestNoRunnerLeft has ends that differ although no runner left.
+func TestNoRunnerLeft(t *testing.T) {
 	byCount := windowPlan()
 	byCount.Rates[1] = runnerv1alpha1.Rate{Name: "all", ClosedLoop: true, Requests: 100}
 	for name, tc := range map[string]struct {

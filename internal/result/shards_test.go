@@ -42,6 +42,6 @@ func TestShards(t *testing.T) {
 	}
 	snapshots[0].ResponseTime.Counts = "!"
 	if _, err := shards(&Input{Plan: testPlan()}, snapshots, true); err == nil {
-		t.Error("a distribution that cannot be read is no error")
+		t.Error("no error for a distribution that cannot be read")
 	}
 }

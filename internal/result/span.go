@@ -6,18 +6,18 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Runner is one process of a shard. A shard has had several when it left and came back.
+// Runner is a process of a shard. A shard that was removed and added again has several.
 type Runner struct {
 	Shard int
-	// Boot is that of its snapshots; empty: there is none of it.
+	// Boot is the boot of its snapshots; "": it has no snapshots.
 	Boot string
 }
 
-// runnerOf is whose snapshot it is.
+// runnerOf returns the runner of a snapshot.
 func runnerOf(s *runnerv1alpha1.Snapshot) Runner { return Runner{s.Shard, s.Boot} }
 
-// origin is what all offsets of a runner count from, in its clock: the start instant that it was told,
-// which for one that joined is long before its first turn.
+// origin returns the start of the test in the clock of the runner. If the runner joined later, it is before the first
+// turn of the runner.
 func origin(s *runnerv1alpha1.Snapshot) int64 {
 	if s.StartAt != 0 {
 		return s.StartAt
@@ -25,22 +25,22 @@ func origin(s *runnerv1alpha1.Snapshot) int64 {
 	return s.StartedAt
 }
 
-// offset of a snapshot since the start of the test.
+// offset returns the time from the start of the test to the snapshot.
 func offset(s *runnerv1alpha1.Snapshot) time.Duration { return time.Duration(s.Clock - origin(s)) }
 
-// SinceStart is the offset of an instant of a runner's clock since the start of the test.
+// SinceStart returns the time from the start of the test to an instant of a runner's clock.
 func SinceStart(s *runnerv1alpha1.Snapshot, at int64) time.Duration {
 	return time.Duration(at - origin(s))
 }
 
-// joinedAfter is how late a runner that was there at the start may have its first turn. Such a one hears
-// of the instant before it comes, and is told again several times a second until it has heard; its
-// lateness is the start skew, and microseconds. One that is a second late has missed the beginning,
-// whoever's fault that is, and the report says that it joined instead of hiding it in the skew. Nothing
-// else tells the two apart: a share that was changed before the start has a later revision too.
+// joinedAfter is the maximum time from the start to the first turn of a runner that did not join later. The operator
+// sends the start instant in advance, several times a second until the runner answers, so the first turn of such a
+// runner is microseconds late: the start skew. A runner that is a second late has missed the beginning of the load, and the
+// report says that it joined. The revision does not show this, because a share that changed before the start
+// has a later revision, too.
 const joinedAfter = time.Second
 
-// joinedAt is when a runner came, zero when it was there at the start or has not begun.
+// joinedAt returns when a runner joined; 0: it began at the start, or has not begun.
 func joinedAt(s *runnerv1alpha1.Snapshot) time.Duration {
 	if s.StartedAt == 0 {
 		return 0
@@ -51,9 +51,9 @@ func joinedAt(s *runnerv1alpha1.Snapshot) time.Duration {
 	return 0
 }
 
-// leftAt is when the load of a runner ended that left the test before it did, with its results whole; zero:
-// it did not leave. Of runners that stay, the last stage ends at one instant, within lateEnd, unless the
-// run was stopped, failed, or ran out of requests or values, which each notices by itself.
+// leftAt returns when the load of a runner ended that left before the end of the test and has all its results; 0: it did
+// not leave. On runners that do not leave, the last stage ends at the same time, within lateEnd, unless the run was
+// stopped, failed, or had no requests or values left.
 func leftAt(s *runnerv1alpha1.Snapshot, plan *runnerv1alpha1.Plan, last time.Duration) time.Duration {
 	if s.State != runnerv1alpha1.StateDone || s.EndedAt == 0 || s.StartedAt == 0 ||
 		s.Stopped != "" || s.Problem != "" || s.Exhausted || endsByCount(plan) {
@@ -65,7 +65,7 @@ func leftAt(s *runnerv1alpha1.Snapshot, plan *runnerv1alpha1.Plan, last time.Dur
 	return 0
 }
 
-// endsByCount: a stage ends on each shard when that has sent its part.
+// endsByCount reports whether a stage ends on each shard when the shard has sent its share of the requests.
 func endsByCount(plan *runnerv1alpha1.Plan) bool {
 	for i := range plan.Rates {
 		if plan.Rates[i].EndsByCount() {
@@ -75,7 +75,7 @@ func endsByCount(plan *runnerv1alpha1.Plan) bool {
 	return false
 }
 
-// lastEnd is how far the load of any runner is known to have gone.
+// lastEnd returns the latest known offset of the load of all runners.
 func lastEnd(snapshots []runnerv1alpha1.Snapshot) time.Duration {
 	var last time.Duration
 	for i := range snapshots {
