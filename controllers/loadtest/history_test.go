@@ -166,7 +166,7 @@ func TestAppliedPhase(t *testing.T) {
 		view collect.View
 		want []record.Edit
 	}{
-		"no runner has it":          {collect.View{Generation: 1, Newest: 2}, []record.Edit{second, third}},
+		"no runner has it":          {collect.View{Generation: 1}, []record.Edit{second, third}},
 		"the first is active":       {collect.View{Generation: 2, Applied: []collect.Applied{{Generation: 2, At: at}}}, []record.Edit{applied(second, at), third}},
 		"accepted, but later":       {collect.View{Generation: 3, Applied: []collect.Applied{{Generation: 2, At: at}, {Generation: 3, At: now.Add(time.Second)}}}, []record.Edit{applied(second, at), third}},
 		"the second overtook":       {collect.View{Generation: 3, Applied: []collect.Applied{{Generation: 3, At: at}}}, []record.Edit{applied(second, at), applied(third, at)}},

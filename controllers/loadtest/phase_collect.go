@@ -61,14 +61,30 @@ func (r *reconciler) decideForCollector(ctx context.Context, s *scope) error {
 			return run.On(state.Stop)
 		})
 	}
-	return nil
+	return r.decideChange(ctx, s)
+}
+
+// decideChange stores the change that the collector proposes. The runners get it after that.
+func (r *reconciler) decideChange(ctx context.Context, s *scope) error {
+	p, newest := s.view.Proposal, s.run.Newest()
+	if p == nil || s.end != nil || s.run.Stop != nil || newest == nil || p.Revision != newest.Revision+1 {
+		return nil
+	}
+	return r.decide(ctx, s, func(run *record.Record) error {
+		run.Append(record.Change{
+			Revision: p.Revision, Generation: p.Generation, At: p.At, Members: p.Members, Rates: record.RatesOf(p.Rates),
+			Suspended: p.Suspended, DecidedAt: s.microTime(),
+		})
+		return nil
+	})
 }
 
 // wanted is what the collector must know of the run. It shares nothing that changes.
 func (r *reconciler) wanted(s *scope) collect.Desired {
 	d := collect.Desired{
 		Name: s.key(), UID: s.lt.UID, Attempt: s.run.Attempt, Job: s.jobUID(), Plan: s.plan,
-		Shards: s.room(), ShardsRevision: r.roomRevision(s), StartWith: s.startWith, Redeal: s.policy() == v1alpha1.ShardLostRebalance,
+		Shards: s.room(), ShardsRevision: r.roomRevision(s), Rebalance: s.policy() == v1alpha1.ShardLostRebalance,
+		Changes:       s.run.Updates(s.plan.Rates),
 		LossTolerated: s.policy() != v1alpha1.ShardLostFail,
 		Pods:          map[int]collect.Pod{}, Recorded: s.recordedRunners(), MayStart: s.mayStart(), Stored: s.end != nil,
 	}

@@ -277,8 +277,8 @@ func (s *scope) joiningMessage(ready string) string {
 	if with := s.starters(); with != nil {
 		out += fmt.Sprintf(" (started with %d)", len(with))
 	}
-	if s.view.Undealt != "" {
-		out += "; " + s.view.Undealt
+	if s.view.NotDistributed != "" {
+		out += "; " + s.view.NotDistributed
 	}
 	return out
 }

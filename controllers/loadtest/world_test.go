@@ -360,7 +360,7 @@ func (w *world) exit(name string, code int32, reason, message string) {
 	}
 }
 
-// kill takes a runner and its pod away without notice.
+// kill ends a runner without notice, and the kubelet reports it.
 func (w *world) kill(pod string) {
 	w.Helper()
 	w.runner(pod).Silence()
@@ -370,7 +370,13 @@ func (w *world) kill(pod string) {
 		of.fails = true
 	}
 	w.mu.Unlock()
-	w.must(w.client.Delete(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: pod}}, client.GracePeriodSeconds(0)))
+	var p corev1.Pod
+	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: pod}, &p))
+	p.Status.Phase = corev1.PodFailed
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: desired.RunnerContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}},
+	}}
+	w.must(w.client.Status().Update(w.ctx, &p))
 }
 
 // runner is the process in a pod.

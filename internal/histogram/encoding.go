@@ -139,8 +139,7 @@ func Decode(in runnerv1alpha1.Histogram) (*H, error) {
 }
 
 func decode(in runnerv1alpha1.Histogram) (*H, error) {
-	b := buffers.Get().(*buffer)
-	defer buffers.Put(b)
+	var b buffer
 	counters, err := b.decode(in)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -14,9 +13,10 @@ import (
 // ErrNotLater says that a histogram is not a later state of another one.
 var ErrNotLater = errors.New("decoding histogram: it counts less than an earlier state of it")
 
-// buffers have the decoded base64 of wire forms.
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
+// Adder adds up histograms in wire form. It keeps its memory between calls. The zero value is ready to use.
+type Adder struct{ now, base buffer }
 
+// buffer has the parts of a wire form.
 type buffer struct {
 	raw, inner []byte
 	counters   []counter
@@ -28,17 +28,6 @@ type counter struct {
 	n int64
 }
 
-// Check returns an error if Decode does. It does not make a histogram.
-func Check(in runnerv1alpha1.Histogram) error {
-	b := buffers.Get().(*buffer)
-	defer buffers.Put(b)
-	_, err := b.decode(in)
-	if err != nil {
-		return fmt.Errorf("decoding histogram: %w", err)
-	}
-	return nil
-}
-
 // AddSince adds what now has counted beyond base, an earlier state of the same cumulative histogram. It is cheaper than two Decode
 // and a Merge: it makes no histogram.
 //
@@ -46,17 +35,15 @@ func Check(in runnerv1alpha1.Histogram) error {
 //   - interval gets the difference only. Its minimum and maximum are those of buckets.
 //
 // Each can be nil. If it returns an error, it has not changed anything.
-func AddSince(now, base runnerv1alpha1.Histogram, total, interval *H) error {
+func (d *Adder) AddSince(now, base runnerv1alpha1.Histogram, total, interval *H) error {
 	if now == base {
 		return nil
 	}
-	later, earlier := buffers.Get().(*buffer), buffers.Get().(*buffer)
-	defer func() { buffers.Put(later); buffers.Put(earlier) }()
-	a, err := later.decode(now)
+	a, err := d.now.decode(now)
 	if err != nil {
 		return fmt.Errorf("decoding histogram: %w", err)
 	}
-	b, err := earlier.decode(base)
+	b, err := d.base.decode(base)
 	if err != nil {
 		return fmt.Errorf("decoding histogram: %w", err)
 	}

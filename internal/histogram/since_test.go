@@ -17,6 +17,7 @@ func TestAddSince(t *testing.T) {
 	var sources [runners]H
 	var last [runners]runnerv1alpha1.Histogram
 	var total, interval H
+	var add Adder
 	for range 200 {
 		i := random.IntN(runners)
 		before, err := Decode(last[i])
@@ -32,7 +33,7 @@ func TestAddSince(t *testing.T) {
 		}
 		now := sources[i].Encode()
 		interval.Reset()
-		if err := AddSince(now, last[i], &total, &interval); err != nil {
+		if err := add.AddSince(now, last[i], &total, &interval); err != nil {
 			t.Fatal(err)
 		}
 		last[i] = now
@@ -62,7 +63,7 @@ func TestAddSinceRefuses(t *testing.T) {
 	} {
 		total := record(3)
 		before := total.Encode()
-		err := AddSince(pair[0], pair[1], total, total)
+		err := new(Adder).AddSince(pair[0], pair[1], total, total)
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -70,7 +71,7 @@ func TestAddSinceRefuses(t *testing.T) {
 			t.Errorf("%s changed the sum (-want +got):\n%s", name, diff)
 		}
 	}
-	if err := AddSince(record(1, 5).Encode(), more, nil, nil); !errors.Is(err, ErrNotLater) {
+	if err := new(Adder).AddSince(record(1, 5).Encode(), more, nil, nil); !errors.Is(err, ErrNotLater) {
 		t.Errorf("error %v, want ErrNotLater", err)
 	}
 }
@@ -79,9 +80,10 @@ func BenchmarkAddSince(b *testing.B) {
 	values := benchValues()
 	base, now := record(values[:2048]...).Encode(), record(values...).Encode()
 	var total H
+	var add Adder
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := AddSince(now, base, &total, nil); err != nil {
+		if err := add.AddSince(now, base, &total, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

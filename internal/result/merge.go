@@ -22,8 +22,10 @@ type Merge struct {
 // added are the distributions of a runner that are part of a Merge, apart from its response time, which the windows have.
 type added struct {
 	sequence uint64
-	final    [finals]runnerv1alpha1.Histogram
-	steps    []runnerv1alpha1.Histogram
+	// done: the snapshot was final. Later ones are the same.
+	done  bool
+	final [finals]runnerv1alpha1.Histogram
+	steps []runnerv1alpha1.Histogram
 }
 
 // NewMerge returns an empty sum for a run that begins with so many shards; see NewWindows.
@@ -47,7 +49,7 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 	if known == nil {
 		known = &added{steps: make([]runnerv1alpha1.Histogram, len(m.steps))}
 		m.runners[runnerOf(s)] = known
-	} else if s.Sequence <= known.sequence {
+	} else if s.Sequence <= known.sequence || known.done {
 		return nil
 	}
 	if err := m.windows.add(s, &m.times.responseTime); err != nil {
@@ -59,7 +61,7 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 		if now.Count == 0 {
 			continue
 		}
-		if err := histogram.AddSince(now, known.steps[i], &m.steps[i], nil); err != nil {
+		if err := m.windows.adder.AddSince(now, known.steps[i], &m.steps[i], nil); err != nil {
 			return fmt.Errorf("response time of step %d: %w", i, err)
 		}
 		known.steps[i] = now
@@ -67,14 +69,14 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 	if s.Histograms != nil {
 		for i, d := range m.times.final() {
 			name, now := finalOf(s.Histograms, i)
-			if err := histogram.AddSince(*now, known.final[i], d, nil); err != nil {
+			if err := m.windows.adder.AddSince(*now, known.final[i], d, nil); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			known.final[i] = *now
 		}
 	}
 	if known.sequence = s.Sequence; s.State == runnerv1alpha1.StateDone {
-		known.steps, known.final = nil, [finals]runnerv1alpha1.Histogram{} // nothing comes after it
+		*known = added{sequence: s.Sequence, done: true}
 	}
 	return nil
 }

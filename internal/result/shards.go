@@ -53,7 +53,7 @@ func shardResult(s *runnerv1alpha1.Snapshot) runnerv1alpha1.ShardResult {
 	g, c := &s.Generator, &s.Counters
 	return runnerv1alpha1.ShardResult{
 		Shard: s.Shard, Pod: g.Pod, Node: g.Node, Workers: g.Workers, CPUs: g.CPUs, Exclusive: g.Exclusive,
-		Sent: c.Sent, Succeeded: c.Succeeded, Dropped: c.Dropped, 
+		Sent: c.Sent, Succeeded: c.Succeeded, Dropped: c.Dropped,
 		LagP99Microseconds: g.LagP99, ThrottledMicroseconds: g.ThrottledMicroseconds,
 		GCPauseMicroseconds: g.GCPauseMicroseconds, CPUSeconds: g.CPUSeconds,
 		Connects: c.Connects, Reconnects: c.Reconnects,

@@ -33,6 +33,7 @@ type Windows struct {
 	changes []change
 	// since are the times of the open window.
 	since times
+	adder histogram.Adder
 }
 
 // times are the distributions of a window.
@@ -112,14 +113,14 @@ func (w *Windows) add(s *runnerv1alpha1.Snapshot, total *histogram.H) error {
 			since = &times{}
 		}
 	}
-	if err := histogram.AddSince(s.ResponseTime, known.responseTime, total, &since.responseTime); err != nil {
+	if err := w.adder.AddSince(s.ResponseTime, known.responseTime, total, &since.responseTime); err != nil {
 		return fmt.Errorf("response time: %w", err)
 	}
 	known.responseTime = s.ResponseTime
 	w.runners[runnerOf(s)] = known
 	lag := lagOf(s)
 	// A lag that is not a later state adds nothing: it is only shown.
-	if err := histogram.AddSince(lag, known.lag, nil, &since.lag); err != nil && !errors.Is(err, histogram.ErrNotLater) {
+	if err := w.adder.AddSince(lag, known.lag, nil, &since.lag); err != nil && !errors.Is(err, histogram.ErrNotLater) {
 		return fmt.Errorf("lag: %w", err)
 	}
 	known.last, known.lag, known.silent = slim(s), lag, false

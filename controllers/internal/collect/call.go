@@ -8,9 +8,6 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// firstRevision is the least that a runner takes.
-const firstRevision = 1
-
 // reasonDeleted is told to runners whose LoadTest was deleted.
 const reasonDeleted = "deleted"
 
@@ -22,7 +19,7 @@ var errRestarted = errors.New("the runner has been restarted")
 
 // request is everything a call needs; it shares nothing with the run's state.
 type request struct {
-	of     *runner // only its goroutine may look into it
+	of     *runner // only the goroutine of the run may use it
 	call   call
 	client Client
 	update runnerv1alpha1.Update
@@ -45,9 +42,9 @@ type outcome struct {
 	of       *runner
 	call     call
 	snapshot *runnerv1alpha1.Snapshot
-	told     []runnerv1alpha1.Update
 	startAt  int64
 	best     sample
+	least    int64 // added to our clock: a time that the runner's clock has passed
 	err      error
 	// refused is what the runner had against an update, although it answers.
 	refused error
@@ -72,9 +69,6 @@ func perform(ctx context.Context, r request) outcome {
 	switch r.call {
 	case callUpdate:
 		return out.updateCall(ctx, r)
-	case callChanges:
-		out.told, out.err = r.client.Changes(ctx)
-		return out
 	case callStop:
 		out.err = r.client.Stop(ctx, r.stop)
 	case callTeardown:
@@ -115,7 +109,7 @@ func (o *outcome) startCall(ctx context.Context, r request) error {
 		}
 		o.startAt = r.start - o.best.offset
 	}
-	return r.client.Start(ctx, runnerv1alpha1.Start{At: o.startAt, Globals: r.globals, Changes: r.missed})
+	return r.client.Start(ctx, runnerv1alpha1.Start{At: o.startAt, Globals: r.globals, Changes: r.missed, LeaseUntil: r.poll.Lease.Until, Term: r.poll.Lease.Term})
 }
 
 // measure compares the runner's clock with ours. A measurement of long ago would not do: clocks drift.
@@ -142,6 +136,7 @@ func (o *outcome) look(ctx context.Context, r request) error {
 	if s.better(o.best) {
 		o.best = s
 	}
+	o.least = snapshot.Clock - received // its clock was later than that when we got the answer
 	o.snapshot = snapshot
 	return nil
 }

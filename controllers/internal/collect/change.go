@@ -5,121 +5,109 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 const (
-	// changeLead lies between the choice of the instant of a change and the instant, so that every
-	// runner hears of it before. One that does not makes up for it.
-	changeLead = 500 * time.Millisecond
-	// changeGap keeps the instants of two changes in their order.
+	// changeLead is the time between the proposal of a change and the change, so that the reconciler can store it and every
+	// runner gets it before. A proposal that is not stored within proposalLife is made again. A runner that gets a change late catches up.
+	changeLead   = 750 * time.Millisecond
+	proposalLife = 250 * time.Millisecond
+	// changeGap keeps the times of two changes in their order.
 	changeGap = 10 * time.Millisecond
 	// maxApplied bounds View.Applied; status keeps no more.
 	maxApplied = 32
 )
 
-// Live is what of a run may change while it runs.
+// Live is what can change while the test runs.
 type Live struct {
-	// Generation of the spec orders changes. Zero: there is nothing to tell.
+	// Generation of the spec orders changes.
 	Generation int64
 	// Rates are those of all stages; they must not be changed.
 	Rates     []runnerv1alpha1.Rate
 	Suspended bool
 }
 
-// Applied is a change that every runner has accepted, with the instant from which it is in force and the
-// shards that have a part since.
+// Applied is a change that every runner accepted, with the time when it takes effect and the
+// shards that have a share from then on.
 type Applied struct {
 	Generation int64
 	Members    []int
 	At         time.Time
 }
 
-// change is one update as all runners get it, but for their shares. Those before the start have no
-// instant; later ones are told when theirs has been chosen.
-type change struct {
-	runnerv1alpha1.Update
-	// early: it was made before the start, and is in force at once.
-	early bool
-	// accepted by every runner that still works.
-	accepted bool
-}
+func (r *run) newest() *runnerv1alpha1.Update { return &r.changes[len(r.changes)-1] }
 
-func (r *run) newest() *change { return r.changes[len(r.changes)-1] }
-
-// add puts a change behind all others. It is told at once before the start, else when its instant is chosen.
-func (r *run) add(u runnerv1alpha1.Update) {
-	u.Revision = r.newest().Revision + 1
-	c := &change{Update: u, early: r.startAt == 0}
-	r.changes = append(r.changes, c)
-	if c.early { // nobody has had a part yet
-		for _, s := range r.shards {
-			s.member = false
+// acceptChanges takes over the changes that the run record has got. The record can leave out old ones that no runner needs.
+func (r *run) acceptChanges() {
+	if len(r.d.Changes) == 0 || r.d.Changes[len(r.d.Changes)-1].Revision <= r.accepted {
+		return
+	}
+	known := r.accepted
+	r.changes, r.accepted = r.d.Changes, r.d.Changes[len(r.d.Changes)-1].Revision
+	for i := range r.changes {
+		c := &r.changes[i]
+		switch {
+		case c.Revision <= known:
+		case c.At == 0: // before the start; no runner has had a share yet
+			for _, s := range r.shards {
+				s.member = false
+			}
+		default:
+			r.changeWindows(c)
+			r.log.Info("Changing the load", "revision", c.Revision, "generation", c.Generation, "suspended", c.Suspended, "shards", c.Members)
 		}
 	}
-	r.addMembers(u.Members)
-	r.pollNow()
-}
-
-// enlist notes that shards have a part of the load.
-func (r *run) addMembers(members []int) {
-	for _, i := range members {
+	for _, i := range r.newest().Members {
 		if s := r.at(i); !s.over() {
 			s.member = true
 		}
 	}
-}
-
-// enqueue takes over what is desired, when it is newer than what was. Changes stay, so that one that hears
-// late, or joins, does the same as the others in the same order.
-func (r *run) enqueue() {
-	last := r.newest()
-	if r.changes[0].Generation == 0 && !r.d.MayStart {
-		r.changes[0].Generation = r.d.Live.Generation // nobody was told anything else
-	}
-	if !r.mayTell() || r.changes[0].Generation == 0 || r.d.Live.Generation <= last.Generation {
-		return
-	}
-	r.add(runnerv1alpha1.Update{
-		Generation: r.d.Live.Generation, Members: last.Members, Rates: r.d.Live.Rates, Suspended: r.d.Live.Suspended,
-	})
-}
-
-// mayTell: everything that the runners have heard is known, so that a new change comes after it. Those that
-// come later have heard of nobody else.
-func (r *run) mayTell() bool {
-	for _, s := range r.shards {
-		switch {
-		case s.over() || s.pod.Address == "" || s.pod.Ended:
-		case s.snapshot == nil && s.trouble == "" && !r.synced:
-			return false
-		case s.snapshot != nil && s.snapshot.Revision > r.newest().Revision:
-			return false
+	for i, s := range r.shards {
+		if s.member && !slices.Contains(r.newest().Members, i) {
+			r.happen(s, state.Removed)
 		}
 	}
-	r.synced = true
-	return true
+	r.proposal, r.news = nil, true
+	r.pollNow()
 }
 
-// begun: the start instant is known, and some runner was told it.
+// propose finds the change that comes next. The reconciler stores it in the run record, and then it is among the changes.
+func (r *run) propose(now time.Time) {
+	next := r.nextChange(now)
+	since := r.clock() - r.startAt
+	switch {
+	case next == nil:
+		r.news = r.news || r.proposal != nil
+		r.proposal = nil
+		return
+	case r.proposal != nil && r.proposal.Generation == next.Generation && slices.Equal(r.proposal.Members, next.Members) &&
+		r.proposal.At-since > int64(changeLead-proposalLife):
+		return
+	}
+	next.Revision, next.At = r.newest().Revision+1, max(since+int64(changeLead), r.newest().At+int64(changeGap))
+	r.proposal, r.news = next, true
+}
+
+// nextChange is what must change now, without the time; nil: nothing. The changes of the spec come first.
+func (r *run) nextChange(now time.Time) *runnerv1alpha1.Update {
+	if !r.begun() || r.d.Stop != "" || r.d.Stored {
+		return nil
+	}
+	next := *r.newest()
+	if r.d.Live.Generation > next.Generation {
+		next.Generation, next.Rates, next.Suspended = r.d.Live.Generation, r.d.Live.Rates, r.d.Live.Suspended
+		return &next
+	}
+	if next.Members = r.nextMembers(now); next.Members == nil {
+		return nil
+	}
+	return &next
+}
+
+// begun: the time of the start is known, and some runner knows it.
 func (r *run) begun() bool {
-	return r.startAt != 0 && slices.ContainsFunc(r.shards, func(s *runner) bool { return s.knowsStart() })
-}
-
-// schedule chooses the instants of changes that have none, once for all.
-func (r *run) schedule() {
-	if !r.begun() {
-		return
-	}
-	last := int64(0)
-	for _, c := range r.changes {
-		if c.At == 0 && !c.early {
-			c.At = max(r.clock()-r.startAt+int64(changeLead), last+int64(changeGap))
-			r.changeWindows(c)
-			r.pollNow()
-			r.log.Info("Changing the load", "revision", c.Revision, "generation", c.Generation, "suspended", c.Suspended, "shards", c.Members)
-		}
-		last = max(last, c.At)
-	}
+	return r.d.MayStart && r.startAt != 0 && slices.ContainsFunc(r.shards, (*runner).knowsStart)
 }
 
 // pollNow makes the next round call every runner, without delay.
@@ -130,37 +118,33 @@ func (r *run) pollNow() {
 	r.nextRound = time.Time{}
 }
 
-// pending is the oldest change that a shard with a share has not accepted; nil: none. What was changed
-// after the start is told to those that have started; the others hear of it with their start.
-func (r *run) pending(s *runner) *change {
-	if !s.sends() || s.snapshot == nil || s.snapshot.Revision == 0 {
+// pending is the oldest change that a runner with a share did not accept; nil: none. Changes
+// after the start go to the runners that have started; the others get them with their start. A lost runner gets the change that takes
+// its share when it answers again.
+func (r *run) pending(s *runner) *runnerv1alpha1.Update {
+	lost := s.state == state.Lost && !s.final()
+	if !s.sends() && !lost || s.snapshot == nil || s.snapshot.Revision == 0 {
 		return nil
 	}
-	for _, c := range r.changes {
-		if c.Revision > s.snapshot.Revision && c.early != s.knowsStart() {
+	for i := range r.changes {
+		if c := &r.changes[i]; c.Revision > s.snapshot.Revision && (c.At == 0) != s.knowsStart() {
 			return c
 		}
 	}
 	return nil
 }
 
-// due is the change to tell a shard now; nil: none.
-func (r *run) due(s *runner) *change {
-	if c := r.pending(s); c != nil && (c.early || c.At != 0) {
-		return c
-	}
-	return nil
-}
-
-// settle notes which changes every runner has accepted. One that is made before the start is in force at
-// the start.
+// settle finds the changes that every runner accepted.
 func (r *run) settle() {
-	for _, c := range r.changes {
-		if c.accepted || !c.early && c.At == 0 || !r.allHave(c.Revision) {
+	for i := range r.changes {
+		c := &r.changes[i]
+		if c.Revision <= r.settled {
 			continue
 		}
-		c.accepted = true
-		r.news = true
+		if c.At != 0 && r.startAt == 0 || !r.allHave(c.Revision) {
+			break
+		}
+		r.settled, r.news = c.Revision, true
 		if c.At != 0 {
 			r.applied = append(r.applied, Applied{c.Generation, c.Members, r.zero.Add(time.Duration(r.startAt + c.At))})
 		}
@@ -168,21 +152,20 @@ func (r *run) settle() {
 	r.applied = r.applied[max(0, len(r.applied)-maxApplied):]
 }
 
-// allHave: every shard that has a part and still works has accepted a revision.
+// allHave: every member that may still send, and is not lost, accepted a revision.
 func (r *run) allHave(revision int64) bool {
 	for _, s := range r.shards {
-		if s.member && s.sends() && (s.snapshot == nil || s.snapshot.Revision < revision) {
+		if s.member && s.state != state.Lost && s.sends() && (s.snapshot == nil || s.snapshot.Revision < revision) {
 			return false
 		}
 	}
 	return true
 }
 
-// generations are the least and the greatest that the shards have which still work, or, when none does,
-// that all have. Zero: one of them was not asked yet.
-func (r *run) generations() (least, greatest int64) {
-	first := true
+// generation is the least of the members that may still send or, when none does, of all. Zero: one of them did not answer yet.
+func (r *run) generation() (least int64) {
 	for _, all := range []bool{false, true} {
+		found := false
 		for _, s := range r.shards {
 			if !s.member || s.over() || !all && !s.sends() {
 				continue
@@ -191,14 +174,14 @@ func (r *run) generations() (least, greatest int64) {
 			if s.snapshot != nil {
 				has = s.snapshot.Generation
 			}
-			if first || has < least {
+			if !found || has < least {
 				least = has
 			}
-			first, greatest = false, max(greatest, has)
+			found = true
 		}
-		if !first {
+		if found {
 			break
 		}
 	}
-	return least, greatest
+	return least
 }

@@ -28,8 +28,6 @@ type Client interface {
 	Teardown(context.Context, runnerv1alpha1.Teardown) error
 	Ack(context.Context, runnerv1alpha1.Ack) error
 	Snapshot(context.Context, Poll) (*runnerv1alpha1.Snapshot, error)
-	// Changes are the updates that it has accepted.
-	Changes(context.Context) ([]runnerv1alpha1.Update, error)
 	// Close gives the connection up.
 	Close()
 }
@@ -115,12 +113,6 @@ func (c *httpClient) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 func (c *httpClient) Snapshot(ctx context.Context, p Poll) (*runnerv1alpha1.Snapshot, error) {
 	out := &runnerv1alpha1.Snapshot{}
 	return out, c.get(ctx, runnerv1alpha1.PathSnapshot+p.query(), out)
-}
-
-func (c *httpClient) Changes(ctx context.Context) ([]runnerv1alpha1.Update, error) {
-	var out runnerv1alpha1.Changes
-	err := c.get(ctx, runnerv1alpha1.PathChanges, &out)
-	return out.Changes, err
 }
 
 func (c *httpClient) Close() { c.transport.CloseIdleConnections() }

@@ -17,6 +17,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
 	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/internal/shard"
 )
 
 const (
@@ -47,11 +48,13 @@ type fleet struct {
 	registry *Registry
 	stop     func()
 	wakes    int
+	refuse   bool // the record cannot be written
 }
 
 func newFleet(t *testing.T, shards int) *fleet {
 	f := &fleet{t: t, plan: testPlan(shards)}
-	f.desired = Desired{Name: name, UID: uid, Attempt: 1, Plan: f.plan, Shards: shards, Live: Live{Generation: 1}, Pods: map[int]Pod{}}
+	f.desired = Desired{Name: name, UID: uid, Attempt: 1, Plan: f.plan, Shards: shards, Live: Live{Generation: 1},
+		Changes: []runnerv1alpha1.Update{{Revision: 1, Generation: 1, Members: shard.All(shards)}}, Pods: map[int]Pod{}}
 	for i := range shards {
 		// Clocks an hour apart, and calls that take a while.
 		r := runnertest.New(f.plan, fmt.Sprint("boot-", i), time.Duration(i)*time.Hour).Latency(time.Duration(2+2*i) * time.Millisecond)
@@ -114,10 +117,6 @@ func (c client) Snapshot(ctx context.Context, p Poll) (*runnerv1alpha1.Snapshot,
 	return c.runner().Poll(ctx, p.Lease, p.Totals)
 }
 
-func (c client) Changes(ctx context.Context) ([]runnerv1alpha1.Update, error) {
-	return c.runner().Changes(ctx)
-}
-
 func (c client) runner() *runnertest.Runner {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
@@ -129,17 +128,25 @@ func (c client) Close() {}
 func (f *fleet) view() *View {
 	f.t.Helper()
 	d := f.desired // the registry keeps it, so a test must not change what it has
-	d.Pods, d.Recorded = maps.Clone(d.Pods), slices.Clone(d.Recorded)
+	d.Pods, d.Recorded, d.Changes = maps.Clone(d.Pods), slices.Clone(d.Recorded), slices.Clone(d.Changes)
 	v, err := f.registry.Ensure(d)
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	if p := v.Proposal; p != nil && !f.refuse && p.Revision == int64(len(f.desired.Changes)+1) {
+		f.desired.Changes = append(f.desired.Changes, *p) // the record has it
+		return f.view()
+	}
 	return v
 }
 
+// wait lets time pass. The reconciler looks at the view 20 times a second.
 func (f *fleet) wait(d time.Duration) *View {
-	f.view()
-	time.Sleep(d)
+	const pass = 50 * time.Millisecond
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		f.view()
+		time.Sleep(min(pass, time.Until(end)))
+	}
 	synctest.Wait()
 	return f.view()
 }
@@ -296,7 +303,8 @@ func TestLosses(t *testing.T) {
 		want     string // of shard 1; empty: not lost
 		snapshot bool   // a last snapshot must be there
 	}{
-		"the pod is deleted by force": {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 3 * time.Second, "the pod was deleted", true},
+		"the pod is deleted by force":                          {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 3 * time.Second, "", true},
+		"the pod is deleted by force, and its process is gone": {func(f *fleet) { gone(f); delete(f.desired.Pods, 1) }, 70 * time.Second, "no answer for 1m0s: the pod was deleted", true},
 		"the container was killed": {func(f *fleet) {
 			gone(f)
 			p := f.desired.Pods[1]
@@ -311,7 +319,7 @@ func TestLosses(t *testing.T) {
 		}, time.Second, "stopped: terminated", true},
 		"another pod has its index": {func(f *fleet) {
 			f.desired.Pods[1] = Pod{Name: "pod-1b", UID: "uid-1b", Address: "1"}
-		}, time.Second, "the pod was deleted", true},
+		}, time.Second, "", true},
 		"the process is another": {func(f *fleet) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -433,10 +441,7 @@ func TestNext(t *testing.T) {
 	running, stopping, drained := snap(runnerv1alpha1.StateRunning), snap(runnerv1alpha1.StateDraining), snap(runnerv1alpha1.StateDrained)
 	running.StartAt, stopping.StartAt, drained.StartAt = 1, 1, 1
 	stopping.Stopped = "spec.stop"
-	ahead := *running
-	ahead.Revision = 7
-	start, change := round{newest: revision, tell: true, start: true}, round{newest: revision, tell: true, change: true}
-	untold := round{newest: revision, start: true, change: true}
+	start, change := round{start: true}, round{change: true}
 	tests := map[string]struct {
 		s    runner
 		d    Desired
@@ -448,28 +453,23 @@ func TestNext(t *testing.T) {
 		"a call is under way":              {runner{busy: true}, Desired{}, round{}, callNone},
 		"no share yet":                     {runner{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, start, callUpdate},
 		"connecting":                       {runner{snapshot: snap(runnerv1alpha1.StateConnecting)}, Desired{}, start, callSnapshot},
-		"ready":                            {runner{snapshot: ready}, Desired{}, round{newest: revision}, callSnapshot},
+		"ready":                            {runner{snapshot: ready}, Desired{}, round{}, callSnapshot},
 		"ready, start":                     {runner{snapshot: ready}, Desired{}, start, callStart},
 		"ready, start and stop":            {runner{snapshot: ready}, Desired{MayStart: true, Stop: "x"}, start, callStop},
 		"running":                          {runner{snapshot: running}, Desired{}, start, callSnapshot},
-		"running, stop":                    {runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, round{newest: revision}, callStop},
-		"draining after a stop":            {runner{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, round{newest: revision}, callSnapshot},
-		"drained, others are not":          {runner{snapshot: drained}, Desired{}, round{newest: revision}, callSnapshot},
-		"drained, as all are":              {runner{snapshot: drained}, Desired{}, round{newest: revision, drained: true}, callTeardown},
-		"done":                             {runner{snapshot: done}, Desired{}, round{newest: revision}, callNone},
-		"done and stored":                  {runner{snapshot: done}, Desired{Stored: true}, round{newest: revision}, callAck},
-		"done, and its own part is stored": {runner{snapshot: done, left: true, stored: true}, Desired{}, round{newest: revision}, callAck},
-		"done, stored and told":            {runner{snapshot: done, acked: true}, Desired{Stored: true}, round{newest: revision}, callNone},
-		"lost":                             {runner{snapshot: running, state: state.Lost}, Desired{}, round{newest: revision}, callNone},
-		"its pod has ended already":        {runner{snapshot: running, pod: Pod{Ended: true}}, Desired{}, round{newest: revision}, callNone},
+		"running, stop":                    {runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, round{}, callStop},
+		"draining after a stop":            {runner{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, round{}, callSnapshot},
+		"drained, others are not":          {runner{snapshot: drained}, Desired{}, round{}, callSnapshot},
+		"drained, as all are":              {runner{snapshot: drained}, Desired{}, round{drained: true}, callTeardown},
+		"done":                             {runner{snapshot: done}, Desired{}, round{}, callNone},
+		"done and stored":                  {runner{snapshot: done}, Desired{Stored: true}, round{}, callAck},
+		"done, and its own part is stored": {runner{snapshot: done, left: true, stored: true}, Desired{}, round{}, callAck},
+		"done, stored and told":            {runner{snapshot: done, acked: true}, Desired{Stored: true}, round{}, callNone},
+		"lost":                             {runner{snapshot: running, state: state.Lost, loss: &Loss{}}, Desired{}, round{}, callSnapshot},
+		"its pod has ended already":        {runner{snapshot: running, pod: Pod{Ended: true}}, Desired{}, round{}, callNone},
 		"a change":                         {runner{snapshot: running}, Desired{}, change, callUpdate},
-		"a change before the start":        {runner{snapshot: ready}, Desired{}, round{newest: revision, tell: true, start: true, change: true}, callUpdate},
-		"not everybody asked: no share":    {runner{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, untold, callSnapshot},
-		"not everybody asked: no start":    {runner{snapshot: ready}, Desired{}, untold, callSnapshot},
-		"not everybody asked: no change":   {runner{snapshot: running}, Desired{}, untold, callSnapshot},
-		"not everybody asked: a stop":      {runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, untold, callStop},
+		"a change before the start":        {runner{snapshot: ready}, Desired{}, round{start: true, change: true}, callUpdate},
 		"a change and a stop":              {runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, callStop},
-		"it knows more than we do":         {runner{snapshot: &ahead}, Desired{}, change, callChanges},
 		"too late to join":                 {runner{snapshot: ready}, Desired{Stored: true}, start, callStop},
 	}
 	for name, tt := range tests {

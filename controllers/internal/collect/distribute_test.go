@@ -34,6 +34,14 @@ func (f *fleet) pod(i int) *runnertest.Runner {
 	return r
 }
 
+// startWith is the reconciler's decision to start with fewer shards.
+func (f *fleet) startWith(members ...int) {
+	next := f.desired.Changes[len(f.desired.Changes)-1]
+	next.Revision, next.Members = next.Revision+1, members
+	f.desired.Changes = append(f.desired.Changes, next)
+	f.view()
+}
+
 // record stores what is known of runners that have left or were lost, as the reconciler does.
 func (f *fleet) record(v *View) {
 	for i := range v.Shards {
@@ -63,8 +71,8 @@ func TestScaleUpAndDown(t *testing.T) {
 		f.run()
 		f.scale(3, 2)
 		v := f.wait(3 * time.Second)
-		if diff := cmp.Diff([]int{0, 1, 2}, v.Members); diff != "" || v.Undealt != "" {
-			t.Fatalf("members (-want +got):\n%s%s", diff, v.Undealt)
+		if diff := cmp.Diff([]int{0, 1, 2}, v.Members); diff != "" || v.NotDistributed != "" {
+			t.Fatalf("members (-want +got):\n%s%s", diff, v.NotDistributed)
 		}
 		if v = f.wait(3 * time.Second); v.Rate < 990 || v.Rate > 1010 {
 			t.Errorf("rate %.0f, want 1000", v.Rate)
@@ -168,10 +176,12 @@ func TestLostPartIsDealtOut(t *testing.T) {
 		t.Run(fmt.Sprint(redeal), func(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, f *fleet) {
 				f.plan.Rates[0].Duration = 20 * time.Second
-				f.desired.Redeal = redeal
+				f.desired.Rebalance = redeal
 				f.run()
 				f.runners[1].Silence()
-				delete(f.desired.Pods, 1)
+				p := f.desired.Pods[1]
+				p.Ended, p.Why = true, "OOMKilled"
+				f.desired.Pods[1] = p
 				v := f.wait(2 * time.Second)
 				if len(v.Members) != 3 {
 					t.Errorf("members %v before it is stored what the lost one has counted", v.Members)
@@ -204,7 +214,7 @@ func TestStartWithSome(t *testing.T) {
 		if v := f.wait(3 * time.Second); v.AllReady() {
 			t.Fatal("all are ready")
 		}
-		f.desired.StartWith = []int{0, 2}
+		f.startWith(0, 2)
 		f.wait(time.Second)
 		v := f.run()
 		if diff := cmp.Diff([]int{0, 2}, v.Members); diff != "" {
@@ -264,7 +274,7 @@ func TestSuccessorOfATestThatStartedWithFewer(t *testing.T) {
 		f.plan.Rates[0].Duration = time.Minute
 		late := f.desired.Pods[1]
 		delete(f.desired.Pods, 1)
-		f.desired.StartWith = []int{0}
+		f.startWith(0)
 		f.wait(2 * time.Second)
 		f.desired.MayStart = true
 		f.wait(3 * time.Second)

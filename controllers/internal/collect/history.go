@@ -7,33 +7,6 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
-// recall takes over the changes that a runner got from an earlier operator.
-func (r *run) recall(told []runnerv1alpha1.Update) {
-	if len(told) == 0 || told[len(told)-1].Revision <= r.newest().Revision {
-		return
-	}
-	r.changes = nil
-	for _, u := range told {
-		u.Share, u.Leave = runnerv1alpha1.Share{}, false // these are of that runner only
-		c := &change{Update: u, early: u.At == 0}
-		r.changes = append(r.changes, c)
-		if !c.early {
-			r.changeWindows(c)
-		}
-	}
-	r.recognize()
-	r.pollNow()
-}
-
-// recognize finds the members: the runners of the last change, and those that had slots.
-func (r *run) recognize() {
-	for i, s := range r.shards {
-		if !s.over() {
-			s.member = slices.Contains(r.newest().Members, i) || s.snapshot != nil && HadSlots(s.snapshot)
-		}
-	}
-}
-
 // HadSlots returns whether a runner reports that it had a share of the load.
 func HadSlots(s *runnerv1alpha1.Snapshot) bool {
 	return slices.ContainsFunc(s.Stages, func(c runnerv1alpha1.StageCounters) bool { return c.Slots > 0 || c.Sent > 0 })
@@ -53,6 +26,9 @@ func (r *run) takeStored() {
 		if s.loss == nil {
 			s.loss = rec.Loss
 		}
+		if s.pod.Address == "" && rec.Address != "" {
+			s.pod.Address = rec.Address
+		}
 		if s.left {
 			r.happen(s, state.Ended)
 		} else {
@@ -62,7 +38,7 @@ func (r *run) takeStored() {
 	for i, s := range r.shards {
 		if p := r.d.Pods[i]; s.stored && p.UID != "" && p.UID != s.pod.UID {
 			r.former = append(r.former, s)
-			r.shards[i] = newRunner(i)
+			r.shards[i] = r.newRunner(i)
 			r.news = true
 		}
 	}
@@ -86,7 +62,7 @@ func (r *run) runnerOf(rec *Recorded) *runner {
 	}
 	s := r.at(rec.Shard)
 	if s.pod.UID != rec.Pod && s.pod.UID != "" { // another runner has its place
-		s = newRunner(rec.Shard)
+		s = r.newRunner(rec.Shard)
 		s.pod.UID, s.member = rec.Pod, rec.Member
 		r.former = append(r.former, s)
 		return s
@@ -98,7 +74,7 @@ func (r *run) runnerOf(rec *Recorded) *runner {
 // at is the present runner of a shard.
 func (r *run) at(i int) *runner {
 	for len(r.shards) <= i {
-		r.shards = append(r.shards, newRunner(len(r.shards)))
+		r.shards = append(r.shards, r.newRunner(len(r.shards)))
 	}
 	return r.shards[i]
 }

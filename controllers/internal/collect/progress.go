@@ -106,7 +106,7 @@ func (v *View) lastRequest(snapshots []runnerv1alpha1.Snapshot) time.Time {
 }
 
 // changeWindows tells the windows what is asked from a change on.
-func (r *run) changeWindows(c *change) {
+func (r *run) changeWindows(c *runnerv1alpha1.Update) {
 	rates := c.Rates
 	if len(rates) == 0 {
 		rates = r.d.Plan.Rates

@@ -27,6 +27,15 @@ type Options struct {
 	Unreachable time.Duration
 	// Lead is the time between telling the runners to start and the start.
 	Lead time.Duration
+	// Term returns a number that grows with each change of the leader; nil: 0.
+	Term func() int64
+}
+
+func (o *Options) term() int64 {
+	if o.Term == nil {
+		return 0
+	}
+	return o.Term()
 }
 
 const (
@@ -72,12 +81,13 @@ type run struct {
 	news bool
 	// nextRound and nextView are when the next round and the next view are due without news.
 	nextRound, nextView time.Time
-	// changes are all changes of the run, oldest first, never empty; applied are those that were
-	// sent, oldest first.
-	changes []*change
-	applied []Applied
-	// synced: every runner that was there when this process took over has answered.
-	synced bool
+	// changes are those of the run record, oldest first, never empty. accepted is the last revision of them, settled the last that every
+	// runner has. applied are the last ones that every runner has.
+	changes           []runnerv1alpha1.Update
+	accepted, settled int64
+	applied           []Applied
+	// proposal is the change that the reconciler must store next; nil: none.
+	proposal *runnerv1alpha1.Update
 	// joinSince is since when a shard is ready to join. failed are members that cannot share the load, and
 	// notDistributed says why.
 	joinSince      time.Time
@@ -92,21 +102,14 @@ type run struct {
 
 func newRun(d Desired, opts Options, dial Dial, log logr.Logger, wake func()) *run {
 	r := &run{
-		opts: opts, dial: dial, log: log, wake: wake, wanted: d,
+		d: d, opts: opts, dial: dial, log: log, wake: wake, wanted: d,
 		signal: make(chan struct{}, 1), aborts: make(chan struct{}),
 		outcomes: make(chan outcome), zero: time.Now(), merge: result.NewMerge(d.Plan, d.Plan.Shards),
 	}
-	// The first members follow from the plan and from the shards that the test started with. Runners that got newer changes from an earlier
-	// operator report them.
+	r.changes = []runnerv1alpha1.Update{{Revision: 1, Members: shard.All(d.Plan.Shards)}} // until there is a record
 	for i := range d.Plan.Chains {
 		r.steps += len(d.Plan.Chains[i].Steps)
 	}
-	members := shard.All(d.Plan.Shards)
-	if d.MayStart && len(d.StartWith) > 0 {
-		members = d.StartWith
-	}
-	r.changes = []*change{{Update: runnerv1alpha1.Update{Revision: firstRevision, Members: members}, early: true}}
-	r.addMembers(members)
 	r.view.Store(&View{})
 	return r
 }
@@ -183,9 +186,12 @@ func (r *run) accept() {
 		r.at(i)
 	}
 	r.at(max(0, r.d.Shards-1))
+	r.acceptChanges()
 	r.takeStored()
 	for i, s := range r.shards {
-		s.see(r.d.Pods[i])
+		if p := r.d.Pods[i]; !s.stored || p.UID == s.pod.UID {
+			s.see(p)
+		}
 	}
 	r.nextRound = time.Time{}
 	if !before.sameOrders(&r.d) {
@@ -196,8 +202,8 @@ func (r *run) accept() {
 // sameOrders returns whether two Desired ask the runners for the same. Pods can differ.
 func (d *Desired) sameOrders(other *Desired) bool {
 	return d.MayStart == other.MayStart && d.Stop == other.Stop && d.Stored == other.Stored && d.Shards == other.Shards &&
-		d.ShardsRevision == other.ShardsRevision && d.Live.Generation == other.Live.Generation && d.Redeal == other.Redeal &&
-		len(d.Recorded) == len(other.Recorded) && slices.Equal(d.StartWith, other.StartWith)
+		d.ShardsRevision == other.ShardsRevision && d.Live.Generation == other.Live.Generation && d.Rebalance == other.Rebalance &&
+		len(d.Recorded) == len(other.Recorded)
 }
 
 // round decides about losses and shares, begins the calls that are due and publishes a view. It
@@ -205,16 +211,21 @@ func (d *Desired) sameOrders(other *Desired) bool {
 func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 	published := r.news
 	r.news = false
+	r.findSilent(now)
 	r.findEnds(now)
 	r.findLeft()
-	r.enqueue()
-	r.distribute(now)
-	m := round{newest: r.newest().Revision, tell: r.mayTell(), start: r.startNow(), drained: r.allDrained()}
-	r.schedule()
+	m := round{start: r.startNow(), drained: r.allDrained()}
+	r.propose(now)
 	r.settle()
-	polled := int64(0)
+	for s := range r.all() {
+		m.watch = m.watch || s.silent
+	}
 	pause := r.opts.Interval
-	for i, s := range r.shards {
+	if r.proposal != nil {
+		pause = min(pause, proposalLife/2)
+	}
+	polled := int64(0)
+	for s := range r.all() {
 		if !s.final() && s.pod.Address != "" {
 			polled++
 		}
@@ -222,10 +233,10 @@ func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 			pause = min(pause, s.pollAt.Sub(now))
 			continue
 		}
-		m.change = r.due(s) != nil
+		m.change = r.pending(s) != nil
 		if c := s.next(&r.d, m); c != callNone {
 			s.busy = true
-			r.begin(ctx, r.request(i, c))
+			r.begin(ctx, r.request(s, c, now))
 		}
 		after := r.interval(s, now)
 		s.pollAt = now.Add(after)
@@ -247,7 +258,7 @@ func (r *run) findEnds(now time.Time) {
 		if s.state == state.Done || s.state == state.Lost {
 			continue
 		}
-		why := s.findLoss(&r.d, now, r.opts.Unreachable)
+		why := r.findLoss(s, now)
 		switch {
 		case why != "":
 			s.loss = &Loss{Pod: s.pod.Name, Node: s.pod.Node, Message: why, Time: now}
@@ -333,7 +344,11 @@ func (r *run) allDrained() bool {
 	return true
 }
 
+// interval is the time between two polls of a runner.
 func (r *run) interval(s *runner, now time.Time) time.Duration {
+	if s.silent || s.state == state.Lost || s.final() {
+		return r.opts.Interval
+	}
 	working := s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateRunning && r.d.Stop == "" && !s.pod.Terminating
 	if r.pending(s) != nil || !slices.Contains(r.newest().Members, s.index) { // a change is pending, or it joins or leaves
 		working = false
@@ -345,20 +360,19 @@ func (r *run) interval(s *runner, now time.Time) time.Duration {
 	return min(hurry, r.opts.Interval)
 }
 
-func (r *run) request(i int, c call) request {
-	s := r.shards[i]
+func (r *run) request(s *runner, c call, now time.Time) request {
 	if s.client == nil {
 		s.client = r.dial(r.d.UID, s.pod.Address)
 	}
 	q := request{
 		of: s, call: c, client: s.client, clock: r.clock, timeout: r.opts.Timeout,
-		poll:  Poll{Totals: len(r.shards)*r.steps > fullDetail},
+		poll:  Poll{Totals: len(r.shards)*r.steps > fullDetail, Lease: r.lease(s, now)},
 		stop:  runnerv1alpha1.Stop{Reason: orElse(r.d.Stop, reasonTooLate), Drain: true},
 		start: r.startAt, startAt: s.startAt, globals: r.globals(),
 	}
 	switch c {
 	case callUpdate:
-		q.update = r.update(i)
+		q.update = r.update(s)
 	case callStart:
 		q.missed = r.missed(s)
 	case callAck:
@@ -381,14 +395,13 @@ func (r *run) handle(o outcome) {
 	if o.best.better(sample{s.offset, s.rtt}) {
 		s.offset, s.rtt = o.best.offset, o.best.rtt
 	}
+	if o.best.rtt > 0 {
+		s.least = o.least
+	}
 	err := o.err
 	switch {
 	case err == nil && o.call == callAck:
 		s.acked, s.trouble = true, ""
-		return
-	case err == nil && o.call == callChanges:
-		r.recall(o.told)
-		s.trouble = ""
 		return
 	case err == nil:
 		err = r.take(s, o.snapshot)
@@ -413,6 +426,7 @@ func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 		return errRestarted
 	}
 	s.lastSeen = time.Now()
+	s.answered = s.lastSeen
 	if before != nil && n.Sequence < before.Sequence {
 		return nil // overtaken
 	}
@@ -426,11 +440,11 @@ func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	n.ServiceTime = runnerv1alpha1.Histogram{} // only runners show it while they run
 	s.snapshot = n
 	s.member = s.member || HadSlots(n) // an earlier operator gave it a share, and perhaps took it again
-	if !s.final() {
+	switch {
+	case !s.final():
 		r.happen(s, reported(n))
-	}
-	if first := r.changes[0]; first.Generation == 0 && n.Revision == first.Revision {
-		first.Generation = n.Generation
+	case s.state == state.Lost:
+		r.happen(s, state.Ended)
 	}
 	if before == nil || n.State != before.State || n.Revision != before.Revision {
 		s.pollAt = time.Time{} // the next step need not wait
@@ -441,9 +455,9 @@ func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 
 // publish makes a new view and wakes the reconciler.
 func (r *run) publish(now time.Time) {
-	v := &View{ShardsRevision: r.d.ShardsRevision, Offsets: map[int]int64{}, Undealt: r.notDistributed, allReady: r.allReady()}
-	if r.mayTell() {
-		v.Members = r.newest().Members
+	v := &View{
+		ShardsRevision: r.d.ShardsRevision, Offsets: map[int]int64{}, NotDistributed: r.notDistributed, allReady: r.allReady(),
+		Members: r.newest().Members, Proposal: r.proposal, Generation: r.generation(), Applied: slices.Clone(r.applied),
 	}
 	for _, s := range r.former {
 		v.Former = append(v.Former, s.seen())
@@ -453,7 +467,7 @@ func (r *run) publish(now time.Time) {
 		if s.rtt > 0 {
 			v.Offsets[i] = s.offset
 		}
-		if !s.over() {
+		if !s.over() && !s.silent {
 			v.Rate += s.rate
 		}
 		if s.snapshot != nil && s.snapshot.StartedAt != 0 && s.rtt > 0 {
@@ -463,8 +477,6 @@ func (r *run) publish(now time.Time) {
 			}
 		}
 	}
-	v.Generation, v.Newest = r.generations()
-	v.Applied = slices.Clone(r.applied)
 	if r.d.MayStart {
 		if err := v.summarize(r.merge, r.d.LossTolerated); err != nil {
 			r.log.Error(err, "Cannot merge the snapshots of the runners")

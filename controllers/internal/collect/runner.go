@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -27,8 +26,13 @@ type runner struct {
 	// idle is its share until it is a member; nil: it needed none.
 	idle     *runnerv1alpha1.Share
 	trouble  string
-	lastSeen time.Time // of the last answer, or since when we have asked
-	startAt  int64     // in the runner's clock, as it was told; zero: not yet
+	lastSeen time.Time // of the last answer, or since when the operator asks
+	answered time.Time // of the last answer
+	// silent: it did not answer for silentAfter.
+	silent bool
+	// leaseEnd is when the last lease that was sent to it ends, in our clock, whether it got it or not.
+	leaseEnd int64
+	startAt  int64 // in the runner's clock, as it was told; zero: not yet
 	acked    bool
 	rate     float64
 	// globals are what setup captured, if this shard ran it. They may be secret, so they are
@@ -39,14 +43,26 @@ type runner struct {
 	// in, zero: not measured. Half of rtt bounds the error.
 	offset int64
 	rtt    time.Duration
+	// least is added to our clock to get a time that the runner's clock has passed.
+	least int64
 }
 
-func newRunner(index int) *runner {
-	return &runner{index: index, state: state.Absent, lastSeen: time.Now()}
+// newRunner is one that did not answer yet. An earlier operator may have sent it a lease.
+func (r *run) newRunner(index int) *runner {
+	s := &runner{index: index, state: state.Absent, lastSeen: time.Now()}
+	if r.leases() && r.d.MayStart {
+		s.leaseEnd = r.clock() + int64(r.d.Plan.LeaseDuration)
+	}
+	return s
 }
 
-// over: nothing more is expected of it.
-func (s *runner) over() bool { return s.state == state.Lost || s.left }
+// over: the test goes on without it.
+func (s *runner) over() bool { return s.loss != nil || s.left }
+
+// back: the runner was lost, and answers again.
+func (s *runner) back() bool {
+	return s.loss != nil && s.trouble == "" && s.answered.After(s.loss.Time) && !s.pod.Ended
+}
 
 // final: the runner reported its final counts.
 func (s *runner) final() bool {
@@ -99,7 +115,6 @@ type call int
 const (
 	callNone call = iota
 	callSnapshot
-	callChanges
 	callUpdate
 	callStart
 	callStop
@@ -109,38 +124,32 @@ const (
 
 // round is what a call depends on beside the runner.
 type round struct {
-	// newest is the last revision that is known.
-	newest int64
-	// tell: the operator knows all changes that runners got, so that it can send more. start: a runner
-	// that is ready may start. change: there is a change to send. drained: no request of the load is in flight
-	// any more.
-	tell, start, change, drained bool
+	// start: a runner that is ready may start. change: there is a change to send. drained: no request of the load is in flight
+	// any more. watch: a runner is silent, so that also runners that are done show whether the operator reaches any.
+	start, change, drained, watch bool
 }
 
 // next is what to ask of a runner now. It depends on what the runner reported last, and not on what was
 // sent: messages are idempotent, answers can be lost, and a process that takes over has sent nothing.
 func (s *runner) next(d *Desired, m round) call {
 	switch {
-	case s.state == state.Lost || s.busy || s.pod.Address == "" || s.pod.Ended:
+	case s.busy || s.pod.Address == "" || s.pod.Ended:
 		return callNone
 	case s.snapshot == nil:
 		return callSnapshot
 	case s.final():
-		if (d.Stored || s.stored) && !s.acked {
-			return callAck
-		}
-		return callNone
-	case s.snapshot.Revision > m.newest:
-		return callChanges
+		return s.nextFinal(d, m)
+	case s.state == state.Lost:
+		return s.nextLost(d, m)
 	case d.Stored && !s.knowsStart() && s.snapshot.Stopped == "":
 		return callStop // it is too late to join
-	case m.tell && s.snapshot.Revision == 0:
+	case s.snapshot.Revision == 0:
 		return callUpdate
-	case m.tell && m.start && s.snapshot.State == runnerv1alpha1.StateReady && (!m.change || s.knowsStart()) && d.Stop == "":
+	case m.start && s.snapshot.State == runnerv1alpha1.StateReady && (!m.change || s.knowsStart()) && d.Stop == "":
 		return callStart
 	case d.Stop != "" && d.MayStart && s.snapshot.Stopped == "":
 		return callStop
-	case m.tell && m.change:
+	case m.change:
 		return callUpdate
 	case m.drained && s.snapshot.State == runnerv1alpha1.StateDrained:
 		return callTeardown
@@ -148,16 +157,38 @@ func (s *runner) next(d *Desired, m round) call {
 	return callSnapshot
 }
 
-// see takes over the state of the shard's pod. Another pod than before is not taken for the
-// shard's: what the first one has counted would be counted again.
+// nextFinal is what to ask of a runner whose counts are final. What was stored of a lost runner may be less than that.
+func (s *runner) nextFinal(d *Desired, m round) call {
+	switch {
+	case s.acked:
+		return callNone
+	case d.Stored || s.stored && s.loss == nil:
+		return callAck
+	case m.watch:
+		return callSnapshot
+	}
+	return callNone
+}
+
+// nextLost is what to ask of a lost runner. If it answers, it must send nothing that another runner sends, and its counts are of use.
+func (s *runner) nextLost(d *Desired, m round) call {
+	switch {
+	case !s.back() || s.snapshot.Stopped != "":
+		return callSnapshot
+	case d.Stop != "" || d.Stored || !s.knowsStart():
+		return callStop
+	case m.change:
+		return callUpdate
+	}
+	return callSnapshot
+}
+
+// see takes over the state of the shard's pod. Another pod than before is another runner. A pod object that is gone proves
+// nothing about its processes.
 func (s *runner) see(p Pod) {
 	switch {
-	case s.stored:
-		if p.UID == s.pod.UID {
-			s.pod = p
-		}
 	case s.pod.UID != "" && p.UID != s.pod.UID:
-		s.pod.Ended, s.pod.Why = true, "the pod was deleted"
+		s.pod.Gone = true
 	case p.Address == "" && !p.Ended:
 		p.Address = s.pod.Address // a restart of the kubelet clears it for a moment
 		s.pod = p
@@ -167,25 +198,6 @@ func (s *runner) see(p Pod) {
 		}
 		s.pod = p
 	}
-}
-
-// findLoss returns why the runner is lost; empty: it is not.
-func (s *runner) findLoss(d *Desired, now time.Time, unreachable time.Duration) string {
-	switch {
-	case s.over() || d.Stored || s.busy: // the call may bring the last snapshot
-		return ""
-	case s.final():
-		return s.early(d)
-	case s.pod.Ended:
-		return orElse(s.pod.Why, "the pod has ended")
-	case !s.member && s.pod.Address == "":
-		return "" // it is still on its way
-	case s.pod.Name == "" && d.MayStart:
-		return "the pod was deleted"
-	case d.MayStart && now.Sub(s.lastSeen) > unreachable:
-		return fmt.Sprintf("no answer for %s: %s", unreachable, s.trouble)
-	}
-	return ""
 }
 
 // early returns why a runner that is done ended before its time: it never started, or something else than the operator

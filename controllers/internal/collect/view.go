@@ -24,11 +24,10 @@ type Desired struct {
 	Shards int
 	// ShardsRevision numbers the changes of Shards. A view with this number gives no share to a shard from there on.
 	ShardsRevision int64
-	// StartWith are the shards that the test starts with, sorted; nil: all. The others join when they
-	// are ready.
-	StartWith []int
-	// Redeal gives the part of a lost shard to the others.
-	Redeal bool
+	// Changes are those of the run record, oldest first, without shares; never empty. Runners get only these.
+	Changes []runnerv1alpha1.Update
+	// Rebalance gives the share of a lost shard to the others.
+	Rebalance bool
 	// LossTolerated: the loss of a shard does not end the test.
 	LossTolerated bool
 	// Pods by shard: of those whose runner is not recorded, the oldest. A shard without an entry has no
@@ -39,7 +38,7 @@ type Desired struct {
 	// MayStart: the decision to start has been stored. From then on a shard without a pod is
 	// lost.
 	MayStart bool
-	// Live is what may change while the test runs. The first share goes with it too.
+	// Live is what the spec says of the values that can change while the test runs.
 	Live Live
 	// Stop is the reason to end the run early; empty: none.
 	Stop string
@@ -58,8 +57,10 @@ type Pod struct {
 	// Ended: no container runs any more. Why says how it ended.
 	Ended bool
 	Why   string
-	// Terminating: somebody has deleted it.
+	// Terminating: the pod was deleted, and still exists.
 	Terminating bool
+	// Gone: the pod object does not exist any more. Its processes may.
+	Gone bool
 }
 
 // Recorded is a runner that is over: it was lost, or it has left before the end because the test was
@@ -74,6 +75,8 @@ type Recorded struct {
 	Loss *Loss
 	// Snapshot is the last one, if there was one.
 	Snapshot *runnerv1alpha1.Snapshot
+	// Address is that of a lost runner whose pod exists and which was not reported to have ended; empty: it is not polled.
+	Address string
 }
 
 // Loss says that a runner ended before its time.
@@ -93,18 +96,19 @@ type View struct {
 	Shards []Shard
 	// Former are runners whose shard has got another one since. They are recorded.
 	Former []Shard
-	// Members are the shards that have a part of the load by the last deal, sorted; nil: what a predecessor
-	// has dealt is not known yet.
+	// Members are the shards that have a share of the load by the last change, sorted.
 	Members []int
 	// StartedAt is when the first runner had its first turn; zero: none has.
 	StartedAt time.Time
 	// Offsets, by shard, are what is added to a runner's clock to get this process's.
 	Offsets map[int]int64
-	// Generation is the one that every runner has accepted that still sends; zero: not every one has been
-	// asked yet. Newest is the newest that any has.
-	Generation, Newest int64
-	// Undealt says why the load is not dealt out as it should be; empty: it is.
-	Undealt string
+	// Generation is the least that the runners accepted that still send; zero: one of them did not answer yet.
+	Generation int64
+	// Proposal is the change to store next; nil: none. It takes effect half a second or more after it was proposed, and is proposed
+	// again until it is among Desired.Changes.
+	Proposal *runnerv1alpha1.Update
+	// NotDistributed says why the load is not distributed as it should be; empty: it is.
+	NotDistributed string
 	// Applied are the last changes that this process told and every runner accepted, oldest first.
 	Applied []Applied
 	// Rate is the requests sent a second, by the last two looks at each runner.
@@ -131,6 +135,10 @@ type Shard struct {
 	Left bool
 	// Trouble says why the last call failed; empty: it did not.
 	Trouble string
+	// Silent: the runner does not answer for some seconds. Its rate is not part of the view's.
+	Silent bool
+	// Back: the runner was lost, and answers again.
+	Back bool
 }
 
 // AllReady says that every shard that the test is to start with has its part and all connections.
@@ -159,9 +167,9 @@ func (s *Shard) Ready() bool {
 // Started says that the runner was told to begin.
 func (s *Shard) Started() bool { return s.Snapshot != nil && started(s.Snapshot) }
 
-// Final says that there is nothing more to come from it.
+// Final says that there is nothing more to come from it. A lost runner that answers again ends first.
 func (s *Shard) Final() bool {
-	return s.Lost != nil || s.Snapshot != nil && s.Snapshot.State == runnerv1alpha1.StateDone
+	return s.Lost != nil && !s.Back || s.Snapshot != nil && s.Snapshot.State == runnerv1alpha1.StateDone
 }
 
 // Every says that there are shards and f holds for all of them.
@@ -187,7 +195,7 @@ func (v *View) Count(f func(*Shard) bool) int {
 
 // seen is what the view says of a runner.
 func (s *runner) seen() Shard {
-	return Shard{Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Lost: s.loss, Member: s.member, Left: s.left, Trouble: s.trouble}
+	return Shard{Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Lost: s.loss, Member: s.member, Left: s.left, Trouble: s.trouble, Silent: s.silent, Back: s.back()}
 }
 
 func isReady(s *runnerv1alpha1.Snapshot) bool {

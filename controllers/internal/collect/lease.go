@@ -1,0 +1,102 @@
+package collect
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+)
+
+const (
+	// silentAfter is how long a runner does not answer until it is silent. Polls of a silent runner renew no lease, so that its lease
+	// ends.
+	silentAfter = 5 * time.Second
+	// leaseMargin is how long after the end of its lease a runner has stopped, for the difference of clocks.
+	leaseMargin = time.Second
+)
+
+// leases: each runner sends requests only while it has a lease.
+func (r *run) leases() bool { return r.d.Plan.LeaseDuration > 0 }
+
+// lease is the lease to send to a runner; zero: none. It is an instant of the runner's clock, so that a message which the runner reads late
+// renews nothing after it.
+func (r *run) lease(s *runner, now time.Time) runnerv1alpha1.Lease {
+	if !r.leases() || !r.d.MayStart || s.rtt == 0 || s.state == state.Lost || now.Sub(s.lastSeen) > silentAfter {
+		return runnerv1alpha1.Lease{}
+	}
+	end := r.clock() + int64(r.d.Plan.LeaseDuration)
+	s.leaseEnd = max(s.leaseEnd, end)
+	return runnerv1alpha1.Lease{Until: end + s.least, Term: r.opts.term()}
+}
+
+// leaseOver: the runner has stopped because its lease is over.
+func (r *run) leaseOver(s *runner) bool { return r.clock() > s.leaseEnd+int64(leaseMargin) }
+
+// findSilent finds the runners that do not answer.
+func (r *run) findSilent(now time.Time) {
+	for s := range r.all() {
+		silent := s.snapshot != nil && !s.final() && s.state != state.Done && s.pod.Address != "" && !s.pod.Ended &&
+			s.trouble != "" && now.Sub(s.lastSeen) > silentAfter
+		if silent != s.silent {
+			s.silent, r.news = silent, true
+			r.log.Info("A runner changed between silent and answering", "shard", s.index, "pod", s.pod.Name, "silent", silent, "reason", s.trouble)
+		}
+	}
+}
+
+// reached: the operator reaches a runner other than s, so that its own network is not the cause.
+func (r *run) reached(s *runner, now time.Time) bool {
+	for other := range r.all() {
+		if other != s && other.snapshot != nil && now.Sub(other.lastSeen) <= silentAfter {
+			return true
+		}
+	}
+	return false
+}
+
+// findLoss returns why the runner is lost; empty: it is not. A runner has stopped if the kubelet reports it, or if its lease is over. Without
+// leases, a runner is lost if it does not answer for a time while others do.
+func (r *run) findLoss(s *runner, now time.Time) string {
+	silence := now.Sub(s.lastSeen)
+	switch {
+	case s.over() || r.d.Stored:
+		return ""
+	case s.final():
+		return s.early(&r.d)
+	case s.pod.Ended:
+		if s.busy { // the call may bring the last snapshot
+			return ""
+		}
+		return orElse(s.pod.Why, "the pod has ended")
+	case !s.member && s.pod.Address == "", !r.d.MayStart, silence <= silentAfter:
+		return ""
+	case s.pod.Name != "" && !s.pod.Gone && !r.reached(s, now):
+		return "" // the operator reaches no runner at all; the kubelet's view decides
+	case r.leases() && r.leaseOver(s):
+		return fmt.Sprintf("no answer for %s, and its lease is over: %s", silence.Round(time.Second), s.why())
+	case !r.leases() && silence > r.opts.Unreachable:
+		return fmt.Sprintf("no answer for %s: %s", r.opts.Unreachable, s.why())
+	}
+	return ""
+}
+
+// why the runner does not answer.
+func (s *runner) why() string {
+	if s.pod.Gone || s.pod.Name == "" {
+		return "the pod was deleted"
+	}
+	return orElse(s.trouble, "no details")
+}
+
+// all are the present runners, and the lost ones whose shard has another runner.
+func (r *run) all() func(yield func(*runner) bool) {
+	return func(yield func(*runner) bool) {
+		for _, list := range [][]*runner{r.shards, r.former} {
+			if slices.ContainsFunc(list, func(s *runner) bool { return !yield(s) }) {
+				return
+			}
+		}
+	}
+}
