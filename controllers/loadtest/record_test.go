@@ -3,6 +3,7 @@ package loadtest
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -17,8 +18,10 @@ import (
 func recording(t *testing.T, s *scope) *reconciler {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s.lt.UID = "0a1b2c3d-0000"
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.lt.DeepCopy()).Build()
