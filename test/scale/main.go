@@ -47,7 +47,7 @@ func main() {
 	o := options{}
 	flag.IntVar(&o.runs, "runs", 10, "number of LoadTests that run together, at most 100")
 	flag.IntVar(&o.shards, "shards", 2000, "number of shards of all LoadTests together, at most 10000")
-	flag.IntVar(&o.steps, "steps", 4, "number of steps of the chain of each LoadTest, at most 256")
+	flag.IntVar(&o.steps, "steps", 4, "number of steps of each LoadTest, at most 256, in chains of at most 64")
 	flag.IntVar(&o.rate, "rate", 500, "requests per second and shard")
 	flag.DurationVar(&o.settle, "settle", 20*time.Second, "time between the start of the last LoadTest and the measurement")
 	flag.DurationVar(&o.measure, "measure", time.Minute, "length of the measurement")
@@ -308,15 +308,21 @@ func (w *world) loadTest(i int) *v1alpha1.LoadTest {
 	}
 	lt := builder.Minimal(fmt.Sprintf("run-%d", i)).Namespace(namespace).Shards(int32(shards)).Connections(int32(shards)).
 		Rates(builder.PerSecond("steady", int64(w.rate*shards), 2*time.Hour)).Build()
-	lt.Spec.Chains[0].Steps = nil
-	lt.Spec.Templates = nil
+	lt.Spec.Chains, lt.Spec.Templates = nil, nil
 	for s := range w.steps {
 		name := fmt.Sprintf("step-%d", s)
 		lt.Spec.Templates = append(lt.Spec.Templates, v1alpha1.Template{Name: name})
-		lt.Spec.Chains[0].Steps = append(lt.Spec.Chains[0].Steps, v1alpha1.Step{Template: name})
+		if s%stepsPerChain == 0 {
+			lt.Spec.Chains = append(lt.Spec.Chains, v1alpha1.Chain{Name: fmt.Sprintf("chain-%d", s/stepsPerChain), Target: "target"})
+		}
+		chain := &lt.Spec.Chains[s/stepsPerChain]
+		chain.Steps = append(chain.Steps, v1alpha1.Step{Template: name})
 	}
 	return lt
 }
+
+// stepsPerChain is the bound of the API.
+const stepsPerChain = 64
 
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
