@@ -11,7 +11,7 @@ import (
 // another name, or delete it and apply it again.
 //
 // While the test runs, you can change only fields that act on the whole load: the rates of stages, runner.shards,
-// suspend, stop and ttlSecondsAfterFinished. A change of another field would mix results of the old and the new
+// runner.podDisruptionBudget, suspend, stop and ttlSecondsAfterFinished. A change of another field would mix results of the old and the new
 // spec. After the end the API server accepts all edits again, but they have no effect. The message of condition
 // Finished and an event report such an edit.
 //
@@ -34,9 +34,9 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 50",message="metadata.name must have at most 50 characters"
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.')",message="metadata.name must be lower-case letters, digits and -, without dots"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.targets == oldSelf.spec.targets && self.spec.variables == oldSelf.spec.variables && self.spec.templates == oldSelf.spec.templates && self.spec.chains == oldSelf.spec.chains && self.spec.thresholds == oldSelf.spec.thresholds && self.spec.weightBy == oldSelf.spec.weightBy && has(self.spec.seed) == has(oldSelf.spec.seed) && (!has(self.spec.seed) || self.spec.seed == oldSelf.spec.seed) && has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="while the test runs only stop, suspend, runner.shards, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change",fieldPath=".spec"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.runner.onShardLost == oldSelf.spec.runner.onShardLost && has(self.spec.runner.minShards) == has(oldSelf.spec.runner.minShards) && (!has(self.spec.runner.minShards) || self.spec.runner.minShards == oldSelf.spec.runner.minShards) && has(self.spec.runner.startTimeout) == has(oldSelf.spec.runner.startTimeout) && (!has(self.spec.runner.startTimeout) || self.spec.runner.startTimeout == oldSelf.spec.runner.startTimeout) && has(self.spec.runner.leaseDuration) == has(oldSelf.spec.runner.leaseDuration) && (!has(self.spec.runner.leaseDuration) || self.spec.runner.leaseDuration == oldSelf.spec.runner.leaseDuration) && has(self.spec.runner.resultRetention) == has(oldSelf.spec.runner.resultRetention) && (!has(self.spec.runner.resultRetention) || self.spec.runner.resultRetention == oldSelf.spec.runner.resultRetention) && has(self.spec.runner.cpusPerShard) == has(oldSelf.spec.runner.cpusPerShard) && (!has(self.spec.runner.cpusPerShard) || self.spec.runner.cpusPerShard == oldSelf.spec.runner.cpusPerShard) && has(self.spec.runner.resources) == has(oldSelf.spec.runner.resources) && (!has(self.spec.runner.resources) || self.spec.runner.resources == oldSelf.spec.runner.resources) && has(self.spec.runner.podTemplate) == has(oldSelf.spec.runner.podTemplate) && (!has(self.spec.runner.podTemplate) || self.spec.runner.podTemplate == oldSelf.spec.runner.podTemplate))",message="while the test runs only stop, suspend, runner.shards, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change",fieldPath=".spec.runner"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.rates.size() == oldSelf.spec.rates.size() && self.spec.rates.all(i, r, r.name == oldSelf.spec.rates[i].name && has(r.closedLoop) == has(oldSelf.spec.rates[i].closedLoop) && has(r.duration) == has(oldSelf.spec.rates[i].duration) && (!has(r.duration) || r.duration == oldSelf.spec.rates[i].duration) && has(r.requests) == has(oldSelf.spec.rates[i].requests) && (!has(r.requests) || r.requests == oldSelf.spec.rates[i].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.rates[i].warmUp) && oldSelf.spec.rates[i].warmUp)))",message="while the test runs only stop, suspend, runner.shards, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change",fieldPath=".spec.rates"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.targets == oldSelf.spec.targets && self.spec.variables == oldSelf.spec.variables && self.spec.templates == oldSelf.spec.templates && self.spec.chains == oldSelf.spec.chains && self.spec.thresholds == oldSelf.spec.thresholds && self.spec.weightBy == oldSelf.spec.weightBy && has(self.spec.seed) == has(oldSelf.spec.seed) && (!has(self.spec.seed) || self.spec.seed == oldSelf.spec.seed) && has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change",fieldPath=".spec"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.runner.onShardLost == oldSelf.spec.runner.onShardLost && has(self.spec.runner.minShards) == has(oldSelf.spec.runner.minShards) && (!has(self.spec.runner.minShards) || self.spec.runner.minShards == oldSelf.spec.runner.minShards) && has(self.spec.runner.startTimeout) == has(oldSelf.spec.runner.startTimeout) && (!has(self.spec.runner.startTimeout) || self.spec.runner.startTimeout == oldSelf.spec.runner.startTimeout) && has(self.spec.runner.leaseDuration) == has(oldSelf.spec.runner.leaseDuration) && (!has(self.spec.runner.leaseDuration) || self.spec.runner.leaseDuration == oldSelf.spec.runner.leaseDuration) && has(self.spec.runner.resultRetention) == has(oldSelf.spec.runner.resultRetention) && (!has(self.spec.runner.resultRetention) || self.spec.runner.resultRetention == oldSelf.spec.runner.resultRetention) && has(self.spec.runner.cpusPerShard) == has(oldSelf.spec.runner.cpusPerShard) && (!has(self.spec.runner.cpusPerShard) || self.spec.runner.cpusPerShard == oldSelf.spec.runner.cpusPerShard) && has(self.spec.runner.resources) == has(oldSelf.spec.runner.resources) && (!has(self.spec.runner.resources) || self.spec.runner.resources == oldSelf.spec.runner.resources) && has(self.spec.runner.podTemplate) == has(oldSelf.spec.runner.podTemplate) && (!has(self.spec.runner.podTemplate) || self.spec.runner.podTemplate == oldSelf.spec.runner.podTemplate))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change",fieldPath=".spec.runner"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.rates.size() == oldSelf.spec.rates.size() && self.spec.rates.all(i, r, r.name == oldSelf.spec.rates[i].name && has(r.closedLoop) == has(oldSelf.spec.rates[i].closedLoop) && has(r.duration) == has(oldSelf.spec.rates[i].duration) && (!has(r.duration) || r.duration == oldSelf.spec.rates[i].duration) && has(r.requests) == has(oldSelf.spec.rates[i].requests) && (!has(r.requests) || r.requests == oldSelf.spec.rates[i].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.rates[i].warmUp) && oldSelf.spec.rates[i].warmUp)))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change",fieldPath=".spec.rates"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.runner.shards == oldSelf.spec.runner.shards || !self.spec.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="runner.shards cannot change while the test runs with a stage that is a closedLoop that ends by requests, because its requests are divided among the shards",fieldPath=".spec.runner.shards"
 // +kubebuilder:validation:XValidation:rule="(has(oldSelf.status) && has(oldSelf.status.completionTime)) || !has(oldSelf.spec.stop) || !oldSelf.spec.stop || (has(self.spec.stop) && self.spec.stop)",message="stop cannot become false again; apply the test under another name to run it again",fieldPath=".spec.stop"
 type LoadTest struct {
@@ -180,6 +180,18 @@ const (
 	ShardLostContinue ShardLostAction = "Continue"
 	// ShardLostRebalance distributes the share of the lost shard to the others.
 	ShardLostRebalance ShardLostAction = "Rebalance"
+)
+
+// PodDisruptionBudget is whether the runners have a PodDisruptionBudget.
+//
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type PodDisruptionBudget string
+
+const (
+	// PodDisruptionBudgetEnabled protects the runners from evictions while the test runs.
+	PodDisruptionBudgetEnabled PodDisruptionBudget = "Enabled"
+	// PodDisruptionBudgetDisabled allows evictions.
+	PodDisruptionBudgetDisabled PodDisruptionBudget = "Disabled"
 )
 
 // WeightBy is what the weights of chains divide.
@@ -520,6 +532,13 @@ type Runner struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be from 10s to 24h"
 	ResultRetention *metav1.Duration `json:"resultRetention,omitempty"`
+	// podDisruptionBudget controls whether the operator creates a PodDisruptionBudget for the runners while the test
+	// runs. With Enabled, the API server refuses to evict a runner, so kubectl drain waits until the test has ended.
+	// With Disabled, a drain evicts runners, and onShardLost controls what happens then. You can change it while the
+	// test runs. Default: Enabled.
+	// +optional
+	// +kubebuilder:default=Enabled
+	PodDisruptionBudget PodDisruptionBudget `json:"podDisruptionBudget,omitempty"`
 	// cpusPerShard is the number of whole CPUs of a runner pod. The pod is Guaranteed and has one pinned worker
 	// for each CPU. If the CPU manager policy of the node is static, no other container uses these CPUs. The
 	// runner verifies that, and status reports it. Bounds: 1 to 256. Default: one worker, a small CPU request, no

@@ -9,6 +9,7 @@ import (
 	"github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
 )
 
 // awaitGone waits until an object does not exist.
@@ -227,4 +229,58 @@ func TestRunRecordRefused(t *testing.T) {
 	lift()
 	w.awaitPhase("refused", v1alpha1.PhaseCompleted)
 	w.wantEvents("refused", "PlanReady", "WriteRefused", "RunnersReady", "Started", "Completed")
+}
+
+// The Job controller reports in an event that the API server refuses its pods.
+func TestErrorOfMissingPodsIsQuoted(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	w.apply(twoShards("limited", time.Second).Build())
+	w.awaitPhase("limited", v1alpha1.PhaseStarting)
+	job := &w.jobs()[0]
+	event := &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: w.ns, Name: "limited-event"},
+		InvolvedObject: corev1.ObjectReference{Kind: "Job", Namespace: w.ns, Name: job.Name, UID: job.UID},
+		Reason:         "FailedCreate", Type: corev1.EventTypeWarning, LastTimestamp: metav1.Now(),
+		Message: `Error creating: pods "limited-1-0-x7k2p" is forbidden: maximum cpu usage per Container is 10m, but limit is 1`,
+	}
+	w.must(w.client.Create(w.ctx, event))
+	w.later(20 * time.Second)
+	w.edit("limited", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
+	w.awaitMessage("limited", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonPodCreationFailed,
+		`0 of 2 runners are ready: Job limited-1 has created 0 of 2 pods: pods "limited-1-*" is forbidden: maximum cpu usage per Container is 10m, but limit is 1`)
+	w.wantEvents("limited", "PlanReady", "PodCreationFailed")
+}
+
+// budget is minAvailable of the PodDisruptionBudget of a LoadTest; 0: there is none.
+func (w *world) budget(lt *v1alpha1.LoadTest) int {
+	w.Helper()
+	out := &policyv1.PodDisruptionBudget{}
+	if !w.exists(out, desired.BudgetName(lt)) {
+		return 0
+	}
+	if !metav1.IsControlledBy(out, lt) {
+		w.Error("the LoadTest does not own its budget, so it is not deleted with it")
+	}
+	return out.Spec.MinAvailable.IntValue()
+}
+
+func TestDisruptionBudget(t *testing.T) {
+	w := newWorld(t)
+	lt := w.apply(scalable("protected", 1, load).Build())
+	budget := func() int { return w.budget(lt) }
+	w.awaitLoad("protected", 100)
+	w.Eventually(budget).Should(gomega.Equal(1))
+	w.scale("protected", 2)
+	w.Eventually(budget).Should(gomega.Equal(2))
+	w.successor("protected")
+	w.scale("protected", 1)
+	w.Eventually(budget).Should(gomega.Equal(1))
+	w.edit("protected", func(s *v1alpha1.LoadTestSpec) { s.Runner.PodDisruptionBudget = v1alpha1.PodDisruptionBudgetDisabled })
+	w.Eventually(budget).Should(gomega.Equal(0))
+	w.edit("protected", func(s *v1alpha1.LoadTestSpec) { s.Runner.PodDisruptionBudget = v1alpha1.PodDisruptionBudgetEnabled })
+	w.Eventually(budget).Should(gomega.Equal(1))
+	w.endLoad("protected")
+	w.awaitPhase("protected", v1alpha1.PhaseCompleted)
+	w.Eventually(budget).Should(gomega.Equal(0))
 }

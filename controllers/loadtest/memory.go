@@ -40,6 +40,10 @@ type recollection struct {
 	runners []v1alpha1.RunnerStatus
 	// hasCheckpoints: the run ended, and its checkpoints must be deleted.
 	hasCheckpoints bool
+	// quoted are the last events of the Job and of a pod that cannot start.
+	quoted map[types.UID]quotedEvent
+	// budget is minAvailable of the PodDisruptionBudget; 0: unknown, noBudget: it was deleted.
+	budget int
 	// refused are the writes that the API server refuses, by object.
 	refused map[string]refusedWrite
 	// statusRefused: an event has reported that the API server refuses the status.

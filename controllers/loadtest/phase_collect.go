@@ -37,6 +37,7 @@ func (r *reconciler) look(ctx context.Context, s *scope) error {
 	}
 	s.view = view
 	if !s.mayStart() {
+		r.readEvents(ctx, s)
 		s.problem = diagnose(s)
 	}
 	return nil

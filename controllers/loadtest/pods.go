@@ -169,8 +169,11 @@ func (s *scope) missingPods() *problem {
 		s.again(podsGrace - age)
 		return nil
 	}
-	return &problem{v1alpha1.ReasonPodCreationFailed, fmt.Sprintf(
-		"Job %s has created %d of %d pods; kubectl describe job %s shows the error", s.job.Name, len(s.pods), s.plan.Shards, s.job.Name)}
+	message := fmt.Sprintf("Job %s has created %d of %d pods", s.job.Name, len(s.pods), s.plan.Shards)
+	if s.podsError != "" {
+		return &problem{v1alpha1.ReasonPodCreationFailed, message + ": " + s.podsError}
+	}
+	return &problem{v1alpha1.ReasonPodCreationFailed, message + "; kubectl describe job " + s.job.Name + " shows the error"}
 }
 
 // jobSuspended returns whether a queue such as Kueue holds the Job back.
@@ -212,6 +215,9 @@ func (s *scope) mountProblem(pod *corev1.Pod) *problem {
 	if left := since.Add(mountGrace).Sub(s.now); left > 0 {
 		s.again(left)
 		return nil
+	}
+	if s.mountError != "" {
+		return &problem{v1alpha1.ReasonMountFailed, "cannot mount its volumes: " + s.mountError}
 	}
 	return &problem{v1alpha1.ReasonMountFailed, clip("cannot mount its volumes; check that these exist: "+strings.Join(files, ", "), 1024)}
 }

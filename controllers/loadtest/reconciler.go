@@ -59,7 +59,7 @@ type phase func(context.Context, *scope) (bool, error)
 func (r *reconciler) phases() []phase {
 	return []phase{
 		r.planPhase, r.livePhase, r.runnersPhase, r.collectPhase, r.startPhase, r.recordsPhase, r.appliedPhase,
-		r.scalePhase, r.finishPhase, r.releasePhase, r.editedPhase, r.ttlPhase,
+		r.scalePhase, r.finishPhase, r.disruptionPhase, r.releasePhase, r.editedPhase, r.ttlPhase,
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	mayChange = "while the test runs only stop, suspend, runner.shards, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change"
+	mayChange = "while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change"
 
 	dividedMessage = "runner.shards cannot change while the test runs with a stage that is a closedLoop that ends by requests, because its requests are divided among the shards"
 )
@@ -139,6 +139,8 @@ func TestSpecIsFrozenWhileRunning(t *testing.T) {
 		{"spec.suspend", true},
 		{"spec.suspend", false},
 		{"spec.suspend", nil},
+		{"spec.runner.podDisruptionBudget", "Disabled"},
+		{"spec.runner.podDisruptionBudget", nil},
 		{"spec.stop", true},
 	} {
 		if err := c.Update(context.Background(), edited(t, c, u, row.path, row.value)); err != nil {
@@ -194,7 +196,7 @@ func TestScaleWhileRunning(t *testing.T) {
 
 // live are the fields that may change while a test runs. All other fields of the schema are frozen.
 var live = []string{
-	"spec.stop", "spec.suspend", "spec.ttlSecondsAfterFinished", "spec.runner.shards",
+	"spec.stop", "spec.suspend", "spec.ttlSecondsAfterFinished", "spec.runner.shards", "spec.runner.podDisruptionBudget",
 	"spec.rates[].requestsPerSecond", "spec.rates[].requestsPer",
 }
 

@@ -13,6 +13,12 @@
 - apiGroups:
   - ""
   resources:
+  - events
+  verbs:
+  - list
+- apiGroups:
+  - ""
+  resources:
   - pods
   verbs:
   - get
@@ -85,6 +91,14 @@
   resources:
   - loadtests/status
   verbs:
+  - patch
+- apiGroups:
+  - policy
+  resources:
+  - poddisruptionbudgets
+  verbs:
+  - create
+  - delete
   - patch
 {{- end }}
 

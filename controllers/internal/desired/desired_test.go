@@ -135,6 +135,7 @@ func TestGolden(t *testing.T) {
 		"job-queued":     func() (any, error) { return Job(jobInput(loadTest(queued))) },
 		"plan":           func() (any, error) { return Plan(loadTest(), hash, []byte("gz"), "a warning"), nil },
 		"job-scale":      func() (any, error) { return ApplyScale(running(), 5), nil },
+		"budget":         func() (any, error) { return Budget(loadTest(), 2), nil },
 		"report":         func() (any, error) { return Report(loadTest(), []byte("gz")), nil },
 		"tls": func() (any, error) {
 			return TLS(loadTest(), map[string][]byte{"ca.crt": []byte("a"), "tls.crt": []byte("b"), "tls.key": []byte("c")}), nil

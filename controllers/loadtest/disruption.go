@@ -1,0 +1,70 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+)
+
+// poddisruptionbudgets: create and patch apply the budget of a running test, delete removes it at the end. The operator
+// does not read budgets.
+//
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=create;patch;delete
+
+// noBudget is the number of runners in memory after the budget was deleted.
+const noBudget = -1
+
+// disruptionPhase keeps a PodDisruptionBudget while the test runs, so that a drain does not evict runners. It changes
+// with the number of runners and goes when the report is stored. A user can change or delete it: the operator applies
+// it again only when the number changes.
+func (r *reconciler) disruptionPhase(ctx context.Context, s *scope) (bool, error) {
+	if !s.mayStart() || s.behind || s.end == nil && s.takenOver() {
+		return true, nil
+	}
+	c := r.memory.of(s.lt)
+	n := s.protected()
+	if s.end != nil || s.lt.Spec.Runner.PodDisruptionBudget == v1alpha1.PodDisruptionBudgetDisabled {
+		n = noBudget
+	}
+	released := s.end != nil && (s.job == nil || s.podsEnded())
+	switch {
+	case n == c.budget, n == 0, c.budget == 0 && released:
+		return true, nil
+	case n == noBudget:
+		err := r.client.Delete(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(s.lt)})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return false, fmt.Errorf("deleting PodDisruptionBudget %s: %w", desired.BudgetName(s.lt), err)
+		}
+		c.budget = noBudget
+		return true, nil
+	}
+	made, err := r.attempt(ctx, s, "PodDisruptionBudget "+desired.BudgetName(s.lt), func() error {
+		err := r.client.Apply(ctx, desired.Budget(s.lt, n), fieldOwner)
+		if apierrors.IsConflict(err) {
+			return nil // a user changed it
+		}
+		return err
+	})
+	if made {
+		c.budget = n
+	}
+	return err == nil, err
+}
+
+// protected returns how many runners have a share of the load, or had one and their counts are not stored.
+func (s *scope) protected() int {
+	n := 0
+	for i := range s.view.Shards {
+		sh := &s.view.Shards[i]
+		if sh.Lost == nil && !s.isRecorded(i, sh.Pod.UID) && (sh.Member || slices.Contains(s.view.Members, i)) {
+			n++
+		}
+	}
+	return n
+}

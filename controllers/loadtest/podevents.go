@@ -1,0 +1,96 @@
+package loadtest
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// events list: only events say why a Job cannot create its pods, or why the kubelet cannot mount a volume. The
+// operator reads those of one Job or pod that is in such a state, past the cache, at most every eventsInterval.
+//
+// +kubebuilder:rbac:groups="",resources=events,verbs=list
+
+const (
+	eventsInterval = 10 * time.Second
+	// maxEvents bounds a list of events. The API server keeps them for an hour.
+	maxEvents = 500
+)
+
+// quotedEvent is the last event of an object.
+type quotedEvent struct {
+	text string
+	at   time.Time
+}
+
+// readEvents reads why pods are missing or wait for their volumes, if they do for longer than they need. An error is
+// logged and does not end the pass, because only a message depends on it.
+func (r *reconciler) readEvents(ctx context.Context, s *scope) {
+	if s.missingPods() != nil {
+		s.podsError = r.lastEvent(ctx, s, s.job.UID, "FailedCreate", func(message string) string { return createError(s.job, message) })
+	}
+	for _, pod := range s.pods {
+		if podProblem(pod) == nil && s.mountProblem(pod) != nil {
+			s.mountError = r.lastEvent(ctx, s, pod.UID, "FailedMount", mountError)
+			return // the pods have the same volumes
+		}
+	}
+}
+
+// lastEvent returns the text of the last event of an object; empty: there is none.
+func (r *reconciler) lastEvent(ctx context.Context, s *scope, of types.UID, reason string, text func(string) string) string {
+	c := r.memory.of(s.lt)
+	s.again(eventsInterval)
+	if have, ok := c.quoted[of]; ok && s.now.Sub(have.at) < eventsInterval {
+		return have.text
+	}
+	var list corev1.EventList
+	err := r.reader.List(ctx, &list, client.InNamespace(s.lt.Namespace), client.Limit(maxEvents),
+		client.MatchingFields{"involvedObject.uid": string(of), "reason": reason})
+	if err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "Cannot list events", "object", of, "reason", reason)
+	}
+	if c.quoted == nil {
+		c.quoted = map[types.UID]quotedEvent{}
+	}
+	c.quoted[of] = quotedEvent{text: lastOf(list.Items, text), at: s.now}
+	return c.quoted[of].text
+}
+
+// lastOf returns the newest text that is not empty.
+func lastOf(all []corev1.Event, text func(string) string) string {
+	slices.SortStableFunc(all, func(a, b corev1.Event) int {
+		return cmp.Or(b.LastTimestamp.Compare(a.LastTimestamp.Time), cmp.Compare(a.Message, b.Message))
+	})
+	for i := range all {
+		if t := text(all[i].Message); t != "" {
+			return clip(t, 1024)
+		}
+	}
+	return ""
+}
+
+// createError is what the Job controller reports when the API server refuses a pod, without the name of the pod, which
+// is another one each time: `pods "pcf-1-*" is forbidden: exceeded quota: q`.
+func createError(job *batchv1.Job, message string) string {
+	name := regexp.MustCompile(`"` + regexp.QuoteMeta(job.Name) + `-[0-9]+-[a-z0-9]+"`)
+	return name.ReplaceAllLiteralString(strings.TrimPrefix(message, "Error creating: "), `"`+job.Name+`-*"`)
+}
+
+// mountError is what the kubelet reports about one volume: `MountVolume.SetUp failed for volume "h2surge-files" :
+// configmap "users" not found`. It also reports a list of all volumes that it waits for, which has no cause.
+func mountError(message string) string {
+	if !strings.HasPrefix(message, "MountVolume.") {
+		return ""
+	}
+	return message
+}
