@@ -45,3 +45,17 @@ func TestCheckpoints(t *testing.T) {
 		return now[0] > before[0] && now[1] > before[1]
 	}).Should(gomega.BeTrue(), "no newer checkpoint of both shards")
 }
+
+// TestCheckpointsRefused: the status has the error of the API server until the checkpoints are stored, and the test runs on.
+func TestCheckpointsRefused(t *testing.T) {
+	w := newWorld(t)
+	lift := w.refuseObjects("count/loadtestcheckpoints.h2surge.io", &v1alpha1.LoadTestCheckpoint{
+		Checkpoint: v1alpha1.Checkpoint{Boot: "b", Pod: "p", Time: metav1.Now(), Snapshot: []byte("s")},
+	})
+	w.apply(twoShards("unsafe", load).Build())
+	w.awaitMessage("unsafe", v1alpha1.ConditionReconciling, v1alpha1.ReasonWriteRefused, "The API server refuses checkpoints: ")
+	lift()
+	w.awaitMessage("unsafe", v1alpha1.ConditionReconciling, v1alpha1.ReasonRunning, "")
+	w.Eventually(w.sequences).Should(gomega.HaveLen(2))
+	w.wantEvents("unsafe", "PlanReady", "RunnersReady", "Started", "WriteRefused")
+}

@@ -6,7 +6,15 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
 )
+
+// noteCheckpoints records for the status that the API server refuses the checkpoints of the run.
+func (s *scope) noteCheckpoints(err error) {
+	if text := refusal.Of(err); text != "" && s.end == nil {
+		s.refuse(refusedWrite{what: "checkpoints", text: text, since: s.now, next: s.now.Add(maxRetryInterval)})
+	}
+}
 
 // running makes the collector the source of checkpoints.
 type running struct{ registry *collect.Registry }

@@ -14,6 +14,7 @@ func (r *reconciler) collectPhase(ctx context.Context, s *scope) (bool, error) {
 	if s.jobUID() == "" || s.plan == nil || s.obstacle != nil {
 		return true, nil
 	}
+	s.noteCheckpoints(r.keeper.Problem(s.lt.UID))
 	return true, r.look(ctx, s)
 }
 

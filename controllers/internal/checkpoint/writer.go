@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
 )
 
 // Source knows the runners of all runs.
@@ -129,11 +131,14 @@ func (w *Writer) round(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case isRefusal(err):
-			refused[key.Run] = true // quota or policy: the other shards of the run fare the same
-		case err != nil:
+		case err == nil:
+		case refusal.Of(err) != "":
+			refused[key.Run] = true // a quota or a policy holds for the other shards of the run, too
+		default:
 			w.opts.Log.V(1).Info("A checkpoint was not stored", "loadTest", key.LoadTest, "shard", key.Shard, "error", err.Error())
-			return // the API server does not answer, or is overloaded
+			if !passes(err) {
+				return
+			}
 		}
 	}
 }
@@ -174,7 +179,7 @@ func (w *Writer) write(ctx context.Context, key Key) error {
 	w.next = time.Now().Add(time.Duration(size) * time.Second / time.Duration(w.opts.BytesPerSecond))
 	now := time.Now()
 	err = w.store.Put(ctx, key, e, false, now)
-	if err != nil && !isRefusal(err) {
+	if err != nil && refusal.Of(err) == "" {
 		return err
 	}
 	w.report(key, err)
@@ -237,15 +242,15 @@ func (w *Writer) report(key Key, err error) {
 	w.opts.Changed(key.LoadTest)
 }
 
-// isRefusal returns true if the API server understood the write and refused it, so that only a change of the cluster
-// helps.
-func isRefusal(err error) bool {
+// passes returns true if the API server answered err for reasons of this object only, such as a namespace that is gone.
+// Otherwise it does not answer, or is overloaded.
+func passes(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return false
 	}
 	code := status.Status().Code
-	return code >= 400 && code < 500 && code != 401 && code != 408 && code != 409 && code != 429
+	return code >= 400 && code < 500 && code != http.StatusUnauthorized && code != http.StatusTooManyRequests
 }
 
 // interval returns the time between two checkpoints of a runner that follows from the budget.

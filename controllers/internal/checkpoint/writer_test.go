@@ -264,25 +264,15 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-func TestIsRefusal(t *testing.T) {
-	resource := schema.GroupResource{Resource: "loadtestcheckpoints"}
-	for name, tt := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"quota":               {apierrors.NewForbidden(resource, "x", errors.New("exceeded quota")), true},
-		"too large":           {apierrors.NewRequestEntityTooLargeError("limit is 3145728"), true},
-		"invalid":             {apierrors.NewInvalid(schema.GroupKind{}, "x", nil), true},
-		"conflict":            {apierrors.NewConflict(resource, "x", nil), false},
-		"too many requests":   {apierrors.NewTooManyRequests("", 1), false},
-		"internal error":      {apierrors.NewInternalError(errors.New("etcd")), false},
-		"no token":            {apierrors.NewUnauthorized(""), false},
-		"no answer":           {errors.New("connection refused"), false},
-		"nothing is wrong":    {nil, false},
-		"an error inside one": {fmt.Errorf("storing: %w", apierrors.NewForbidden(resource, "x", nil)), true},
-	} {
-		if got := isRefusal(tt.err); got != tt.want {
-			t.Errorf("%s: %t, want %t", name, got, tt.want)
+// TestWriterPassesOver: a run whose namespace is gone does not keep the others from being stored.
+func TestWriterPassesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, newRunners(3, 1, 1), 1<<20)
+		defer s.cancel()
+		s.refuse = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop")
+		pass(MinInterval + time.Second)
+		if s.creates != 3 || s.changes != 0 {
+			t.Errorf("%d writes, %d changes; want one write for each run and no problem", s.creates, s.changes)
 		}
-	}
+	})
 }

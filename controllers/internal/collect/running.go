@@ -14,12 +14,15 @@ type Running struct {
 	Pod   types.UID
 }
 
-// Running returns the runners of all runs that started and are not lost.
+// Running returns the runners that started and are not lost, of all runs whose results are not stored.
 func (r *Registry) Running() []Running {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []Running
 	for uid, e := range r.runs {
+		if e.isStored() {
+			continue
+		}
 		for i, s := range e.view.Load().Shards {
 			if s.Started() && s.Lost == nil {
 				out = append(out, Running{e.name, uid, i, s.Pod.UID})
@@ -27,6 +30,13 @@ func (r *Registry) Running() []Running {
 		}
 	}
 	return out
+}
+
+// isStored returns whether the results of the run are stored.
+func (r *run) isStored() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wanted.Stored
 }
 
 // Latest returns the last snapshot of a runner, which is shared and must not be changed; nil: the run is not collected

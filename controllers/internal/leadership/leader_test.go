@@ -30,7 +30,7 @@ type server struct {
 }
 
 var (
-	refused  = errors.New("connection refused")
+	errGone  = errors.New("connection refused")
 	resource = schema.GroupResource{Resource: "leases"}
 )
 
@@ -172,11 +172,11 @@ func (p *process) replacedBy(t *testing.T, holder string) {
 // TestAway: the process stays for as long as the API server does not answer, decides nothing, and leads again soon after.
 func TestAway(t *testing.T) {
 	for name, fault := range map[string]func(*server){
-		"refuses connections": func(s *server) { s.fault = refused },
+		"refuses connections": func(s *server) { s.fault = errGone },
 		"hangs":               func(s *server) { s.hangs = true },
-		"answers with 500":    func(s *server) { s.fault = apierrors.NewInternalError(refused) },
-		"has no roles yet":    func(s *server) { s.fault = apierrors.NewForbidden(resource, "manager", refused) },
-		"writes late":         func(s *server) { s.fault, s.late = refused, true },
+		"answers with 500":    func(s *server) { s.fault = apierrors.NewInternalError(errGone) },
+		"has no roles yet":    func(s *server) { s.fault = apierrors.NewForbidden(resource, "manager", errGone) },
+		"writes late":         func(s *server) { s.fault, s.late = errGone, true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestCutOff(t *testing.T) {
 		first.Leader.Interface = cut
 		second := s.start(t, "b")
 		defer second.end()
-		cut.set(refused)
+		cut.set(errGone)
 		time.Sleep(LeaseDuration + 2*RetryPeriod)
 		second.want(t, "after the Lease ran out", true, true, false)
 		first.want(t, "cut off", true, false, false)
