@@ -87,11 +87,11 @@ func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, f *failure) (
 	return r.store(ctx, s, s.endingOf(&report.Verdict))
 }
 
-// recordsStored: of everybody who was over before the test was there is a record.
+// recordsStored returns whether the counts of each runner that ended before the test are stored, and the report has them.
 func (s *scope) recordsStored() bool {
 	for i := range s.view.Shards {
 		sh := &s.view.Shards[i]
-		if (sh.Lost != nil || sh.Left) && !s.isRecorded(i, sh.Pod.UID) {
+		if (sh.Lost != nil || sh.Left) && !(sh.Stored && s.isRecorded(i, sh.Pod.UID)) {
 			return false
 		}
 	}

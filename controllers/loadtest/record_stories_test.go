@@ -104,6 +104,12 @@ func TestJobDeletedAfterStart(t *testing.T) {
 // TestRunnerLostWithOperator: the last checkpoint counts for a runner that ended while there was no operator, and the
 // number of requests in status does not go back.
 func TestRunnerLostWithOperator(t *testing.T) {
+	for name, ended := range map[string]bool{"the others run": false, "the others have ended": true} {
+		t.Run(name, func(t *testing.T) { loseRunnerAndOperator(t, ended) })
+	}
+}
+
+func loseRunnerAndOperator(t *testing.T, ended bool) {
 	w := newWorld(t)
 	w.apply(builder.Minimal("both").Shards(2).Connections(2).Rates(builder.PerSecond("hold", 1000, load)).
 		Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost = v1alpha1.ShardLostContinue }).Build())
@@ -118,6 +124,9 @@ func TestRunnerLostWithOperator(t *testing.T) {
 	key := checkpoint.Key{LoadTest: client.ObjectKeyFromObject(before), Run: before.UID, Shard: 1, Pod: run.Pods[1].UID}
 	w.must(checkpoint.NewStore(w.client, w.client).Put(w.ctx, key, encoded, false, time.Now()))
 	w.kill("both-1-1")
+	if ended {
+		w.endLoad("both")
+	}
 	w.operator()
 	lt := w.await("both", "aware of the loss", func(lt *v1alpha1.LoadTest) bool {
 		if lt.Status.Results.Requests.Sent < shown {

@@ -349,6 +349,9 @@ func TestLosses(t *testing.T) {
 				if s := v.Shards[1].Snapshot; tt.snapshot && (s == nil || s.Counters.Sent == 0) {
 					t.Error("the last snapshot was not kept")
 				}
+				if recorded := len(f.desired.Recorded) > 0; v.Shards[1].Stored != recorded {
+					t.Errorf("stored %v, want %v", v.Shards[1].Stored, recorded)
+				}
 				for _, i := range []int{0, 2} {
 					if v.Shards[i].Snapshot.State != runnerv1alpha1.StateRunning {
 						t.Errorf("runner %d is %s, want it to go on", i, v.Shards[i].Snapshot.State)

@@ -18,6 +18,7 @@ func (r *run) takeStored() {
 	for i := range r.d.Recorded {
 		rec := &r.d.Recorded[i]
 		s := r.runnerOf(rec)
+		r.news = r.news || !s.stored // the view says that its counts are in it
 		s.stored = true
 		if s.snapshot == nil && rec.Snapshot != nil {
 			r.restore(s, rec.Snapshot)

@@ -133,6 +133,8 @@ type Shard struct {
 	Member bool
 	// Left: it was told to leave, its last response has come, and its snapshot is final.
 	Left bool
+	// Stored: it ended before the test, and the report of this view has its stored counts.
+	Stored bool
 	// Trouble says why the last call failed; empty: it did not.
 	Trouble string
 	// Silent: the runner does not answer for some seconds. Its rate is not part of the view's.
@@ -195,7 +197,10 @@ func (v *View) Count(f func(*Shard) bool) int {
 
 // seen is what the view says of a runner.
 func (s *runner) seen() Shard {
-	return Shard{Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Lost: s.loss, Member: s.member, Left: s.left, Trouble: s.trouble, Silent: s.silent, Back: s.back()}
+	return Shard{
+		Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Lost: s.loss, Member: s.member, Left: s.left, Stored: s.stored,
+		Trouble: s.trouble, Silent: s.silent, Back: s.back(),
+	}
 }
 
 func isReady(s *runnerv1alpha1.Snapshot) bool {
