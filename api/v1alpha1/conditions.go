@@ -76,6 +76,8 @@ const (
 	// ReasonJoining means that the test runs and a desired runner is not ready yet, because the test was
 	// scaled up or started with fewer than all shards (minShards).
 	ReasonJoining = "Joining"
+	// ReasonRunnerSilent means that a runner with a share of the load does not answer. It may still send load.
+	ReasonRunnerSilent = "RunnerSilent"
 	// ReasonRunnerLost means that a runner with a share of the load ended before the test did.
 	ReasonRunnerLost = "RunnerLost"
 	// ReasonRunRecordMissing means that a started test has no run record: a user deleted it, or an earlier version of
@@ -168,6 +170,8 @@ const (
 	EventScaled = "Scaled"
 	// EventRunnerJoined means that a new runner got a share of the load.
 	EventRunnerJoined = "RunnerJoined"
+	// EventRunnerAnswers means that all runners answer again after some did not.
+	EventRunnerAnswers = "RunnerAnswers"
 	// EventRunnerLeft means that a runner left after the test was scaled down.
 	EventRunnerLeft = "RunnerLeft"
 	// EventLoadRebalanced means that the other runners got the share of a lost one.

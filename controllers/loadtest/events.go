@@ -99,6 +99,13 @@ func runnerEvents(before, after *v1alpha1.LoadTestStatus) []userEvent {
 	case c != nil && slices.Contains(startProblems, c.Reason) && after.CompletionTime == nil:
 		out = append(out, warning(c.Reason, actionStart, c.Message))
 	}
+	if c != nil && c.Reason == v1alpha1.ReasonRunnerSilent {
+		out = append(out, warning(c.Reason, actionRun, c.Message))
+	}
+	if was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionRunnersReady); c != nil && c.Reason == v1alpha1.ReasonAllReady &&
+		was != nil && was.Reason == v1alpha1.ReasonRunnerSilent {
+		out = append(out, normal(v1alpha1.EventRunnerAnswers, actionRun, "All runners answer again"))
+	}
 	if starts {
 		out = append(out, normal(v1alpha1.EventStarted, actionRun, fmt.Sprintf("Started the test with %s", count(members(after.Runners), "runner"))))
 	}

@@ -58,7 +58,7 @@ type phase func(context.Context, *scope) (bool, error)
 // phases in the order of a run.
 func (r *reconciler) phases() []phase {
 	return []phase{
-		r.planPhase, r.livePhase, r.runnersPhase, r.collectPhase, r.startPhase, r.recordsPhase, r.appliedPhase,
+		r.planPhase, r.livePhase, r.runnersPhase, r.collectPhase, r.startPhase, r.recordsPhase, r.fencePhase, r.appliedPhase,
 		r.scalePhase, r.finishPhase, r.disruptionPhase, r.releasePhase, r.editedPhase, r.ttlPhase,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -41,10 +42,17 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 	if err != nil {
 		return err
 	}
-	s.endedRunners = append(s.endedRunners, endedRunner{
+	out := endedRunner{
 		Recorded: collect.Recorded{Shard: rec.Index, Pod: rec.Pod, Member: rec.Member, Loss: lossOf(rec), Snapshot: counts},
 		member:   rec.Member,
-	})
+	}
+	if rec.Loss != nil {
+		// A lost runner can be reached again as long as its container runs.
+		if i := slices.IndexFunc(s.allPods, func(pod *corev1.Pod) bool { return pod.UID == rec.Pod }); i >= 0 {
+			out.Address = r.observe(s.allPods[i]).Address
+		}
+	}
+	s.endedRunners = append(s.endedRunners, out)
 	if pod := s.pods[rec.Index]; pod != nil && pod.UID == rec.Pod {
 		delete(s.pods, rec.Index)
 	}

@@ -236,6 +236,8 @@ func runnersReady(s *scope, c *conditions) {
 		reason, message = v1alpha1.ReasonSuspended, "No runner is created while spec.suspend is true"
 	case n.Lost > 0:
 		reason, message = v1alpha1.ReasonRunnerLost, ready+": "+lostMessage(s.runners())
+	case s.silentMessage() != "":
+		reason, message = v1alpha1.ReasonRunnerSilent, s.silentMessage()
 	case n.Ready >= n.Desired && len(s.view.Shards) > 0:
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, ready
 	case s.mayStart():

@@ -91,6 +91,12 @@ func runnersAre(states ...runnerv1alpha1.State) func(*scope) {
 	}
 }
 
+func shardSilent(i int) func(*scope) {
+	return func(s *scope) {
+		s.view.Shards[i].Silent, s.view.Shards[i].Trouble = true, "connection refused"
+	}
+}
+
 // summarize does what the collector does with snapshots.
 func summarize(s *scope) {
 	if err := s.view.Summarize(s.plan, s.policy() != v1alpha1.ShardLostFail); err != nil {
@@ -191,6 +197,7 @@ func states() map[string][]*scope {
 		"running, a change has no effect":     {started(runnersAre(runs, runs), changeRefused)},
 		"running, an object is refused":       {started(runnersAre(runs, runs), refused("PodDisruptionBudget pcf"))},
 		"running, a runner was lost":          {started(runnersAre(runs, runs), shardLost(1))},
+		"running, a runner is silent":         {started(runnersAre(runs, runs), shardSilent(1))},
 		"running, a runner joins":             {started(runnersAre(runs, runs), oneMoreIsWanted)},
 		"suspended":                           {started(runnersAre(runs, runs), nothingIsDue), started(runnersAre(done, runs), nothingIsDue, suspendedBySpec)},
 		"draining":                            {started(runnersAre(drains, drains)), started(runnersAre(done, drains)), started(bothDone)},

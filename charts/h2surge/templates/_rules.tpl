@@ -21,6 +21,7 @@
   resources:
   - pods
   verbs:
+  - delete
   - get
   - list
   - watch

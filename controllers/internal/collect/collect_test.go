@@ -326,7 +326,7 @@ func TestLosses(t *testing.T) {
 			f.runners[1] = runnertest.New(f.plan, "boot-1b", 0)
 		}, 3 * time.Second, errRestarted.Error(), true},
 		"silent for a while":  {gone, 30 * time.Second, "", true},
-		"silent for too long": {gone, 70 * time.Second, "no answer for 1m0s: connection refused", true},
+		"silent for too long": {gone, 70 * time.Second, "no answer for 1m5s: connection refused", true},
 		"it fails by itself":  {func(f *fleet) { f.runners[1].Fail(runnerv1alpha1.ProblemInternal, "out of files") }, 2 * time.Second, "out of files", true},
 		"recorded by an ancestor": {func(f *fleet) {
 			f.desired.Recorded = []Recorded{{Shard: 1, Pod: "uid-1", Loss: &Loss{Message: "as recorded"}}}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // scale asks for other shards, and lets the Job controller make pods for those that are new.
@@ -46,11 +47,20 @@ func (f *fleet) startWith(members ...int) {
 func (f *fleet) record(v *View) {
 	for i := range v.Shards {
 		s := &v.Shards[i]
-		known := slices.ContainsFunc(f.desired.Recorded, func(r Recorded) bool { return r.Pod == s.Pod.UID })
-		if known || s.Lost == nil && !s.Left {
+		if s.Lost == nil && !s.Left {
 			continue
 		}
-		f.desired.Recorded = append(f.desired.Recorded, Recorded{Shard: i, Pod: s.Pod.UID, Member: s.Member, Loss: s.Lost, Snapshot: s.Snapshot})
+		rec := Recorded{Shard: i, Pod: s.Pod.UID, Member: s.Member, Loss: s.Lost, Snapshot: s.Snapshot}
+		if s.Lost != nil && !s.Pod.Ended {
+			rec.Address = s.Pod.Address
+		}
+		k := slices.IndexFunc(f.desired.Recorded, func(r Recorded) bool { return r.Pod == s.Pod.UID })
+		switch {
+		case k < 0:
+			f.desired.Recorded = append(f.desired.Recorded, rec)
+		case s.State == state.Done && s.Lost != nil:
+			f.desired.Recorded[k] = rec
+		}
 		delete(f.desired.Pods, i)
 	}
 	f.view()

@@ -23,7 +23,7 @@ func (r *run) leases() bool { return r.d.Plan.LeaseDuration > 0 }
 // lease is the lease to send to a runner; zero: none. It is an instant of the runner's clock, so that a message which the runner reads late
 // renews nothing after it.
 func (r *run) lease(s *runner, now time.Time) runnerv1alpha1.Lease {
-	if !r.leases() || !r.d.MayStart || s.rtt == 0 || s.state == state.Lost || now.Sub(s.lastSeen) > silentAfter {
+	if !r.leases() || !r.d.MayStart || s.rtt == 0 || s.over() || s.final() || now.Sub(s.lastSeen) > silentAfter {
 		return runnerv1alpha1.Lease{}
 	}
 	end := r.clock() + int64(r.d.Plan.LeaseDuration)
@@ -37,8 +37,14 @@ func (r *run) leaseOver(s *runner) bool { return r.clock() > s.leaseEnd+int64(le
 // findSilent finds the runners that do not answer.
 func (r *run) findSilent(now time.Time) {
 	for s := range r.all() {
+		switch {
+		case now.Sub(s.lastSeen) <= silentAfter || !r.reached(s, now):
+			s.apart = time.Time{}
+		case s.apart.IsZero():
+			s.apart = now
+		}
 		silent := s.snapshot != nil && !s.final() && s.state != state.Done && s.pod.Address != "" && !s.pod.Ended &&
-			s.trouble != "" && now.Sub(s.lastSeen) > r.silentAfter()
+			s.trouble != "" && now.Sub(s.lastSeen) > silentAfter
 		if silent != s.silent {
 			s.silent, r.news = silent, true
 			r.log.Info("A runner changed between silent and answering", "shard", s.index, "pod", s.pod.Name, "silent", silent, "reason", s.trouble)
@@ -57,9 +63,16 @@ func (r *run) reached(s *runner, now time.Time) bool {
 }
 
 // findLoss returns why the runner is lost; empty: it is not. A runner has stopped if the kubelet reports it, or if its lease is over. Without
-// leases, a runner is lost if it does not answer for a time while others do.
+// leases, a runner is lost if it does not answer for a time while others do. When the operator reaches no runner, only the kubelet's view decides.
 func (r *run) findLoss(s *runner, now time.Time) string {
 	silence := now.Sub(s.lastSeen)
+	apart := silence // if there is no pod, no network can hide its runner
+	if s.pod.Name != "" && !s.pod.Gone {
+		apart = 0
+		if !s.apart.IsZero() {
+			apart = now.Sub(s.apart)
+		}
+	}
 	switch {
 	case s.over() || r.d.Stored:
 		return ""
@@ -70,14 +83,12 @@ func (r *run) findLoss(s *runner, now time.Time) string {
 			return ""
 		}
 		return orElse(s.pod.Why, "the pod has ended")
-	case !s.member && s.pod.Address == "", !r.d.MayStart, silence <= silentAfter:
+	case !s.member && s.pod.Address == "", !r.d.MayStart:
 		return ""
-	case s.pod.Name != "" && !s.pod.Gone && !r.reached(s, now):
-		return "" // the operator reaches no runner at all; the kubelet's view decides
-	case r.leases() && r.leaseOver(s):
+	case r.leases() && r.leaseOver(s) && apart > silentAfter:
 		return fmt.Sprintf("no answer for %s, and its lease is over: %s", silence.Round(time.Second), s.why())
-	case !r.leases() && silence > r.opts.Unreachable:
-		return fmt.Sprintf("no answer for %s: %s", r.opts.Unreachable, s.why())
+	case !r.leases() && apart > r.opts.Unreachable:
+		return fmt.Sprintf("no answer for %s: %s", silence.Round(time.Second), s.why())
 	}
 	return ""
 }

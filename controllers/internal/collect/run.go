@@ -411,9 +411,7 @@ func (r *run) handle(o outcome) {
 		trouble = err.Error()
 	}
 	r.news = r.news || (trouble == "") != (s.trouble == "")
-	if s.trouble = trouble; trouble != "" {
-		s.pollAt = r.again(s.pollAt, time.Now())
-	}
+	s.trouble = trouble
 }
 
 // take accepts a snapshot of a runner. It returns what is wrong with it.

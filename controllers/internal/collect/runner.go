@@ -30,6 +30,8 @@ type runner struct {
 	answered time.Time // of the last answer
 	// silent: it did not answer for silentAfter.
 	silent bool
+	// apart is since when it does not answer while others do.
+	apart time.Time
 	// leaseEnd is when the last lease that was sent to it ends, in our clock, whether it got it or not.
 	leaseEnd int64
 	startAt  int64 // in the runner's clock, as it was told; zero: not yet

@@ -45,9 +45,11 @@ type Runner struct {
 	sequence uint64
 	calls    []string
 	sent     []int64 // by stage
-	connect  time.Duration
-	latency  time.Duration
-	shape    func(*runnerv1alpha1.Snapshot)
+	// leaseUntil is when its last lease ends, on its clock. It does not keep the runner from counting.
+	leaseUntil int64
+	connect    time.Duration
+	latency    time.Duration
+	shape      func(*runnerv1alpha1.Snapshot)
 }
 
 // New makes a runner of a plan whose clock is ahead of the process's by skew.
@@ -103,6 +105,16 @@ func (r *Runner) Terminate() {
 
 // Stopped is the stop that it got, nil if none.
 func (r *Runner) Stopped() (stop *runnerv1alpha1.Stop) { r.locked(func() { stop = r.stop }); return }
+
+// Leased is when its last lease ends; zero: it has none.
+func (r *Runner) Leased() (at time.Time) {
+	r.locked(func() {
+		if r.leaseUntil != 0 {
+			at = r.clockZero.Add(time.Duration(r.leaseUntil))
+		}
+	})
+	return
+}
 
 // Acked says whether the result was acknowledged.
 func (r *Runner) Acked() (acked bool) { r.locked(func() { acked = r.acked }); return }
@@ -170,7 +182,7 @@ func (r *Runner) Start(ctx context.Context, m runnerv1alpha1.Start) error {
 			return fmt.Errorf("%w: another start", ErrConflict)
 		}
 		if r.start == nil && r.state() == runnerv1alpha1.StateReady {
-			r.start = &m
+			r.start, r.leaseUntil = &m, m.LeaseUntil
 			for _, c := range m.Changes {
 				c.Share = r.share()
 				r.changes = append(r.changes, c)
@@ -249,9 +261,10 @@ func (r *Runner) Snapshot(ctx context.Context) (*runnerv1alpha1.Snapshot, error)
 	return r.Poll(ctx, runnerv1alpha1.Lease{}, false)
 }
 
-// Poll returns the counts so far. It leaves out the times of steps if totals is true.
-func (r *Runner) Poll(ctx context.Context, _ runnerv1alpha1.Lease, totals bool) (s *runnerv1alpha1.Snapshot, err error) {
+// Poll renews the lease and returns the counts so far. It leaves out the times of steps if totals is true.
+func (r *Runner) Poll(ctx context.Context, lease runnerv1alpha1.Lease, totals bool) (s *runnerv1alpha1.Snapshot, err error) {
 	err = r.answer(ctx, "", func() error {
+		r.leaseUntil = max(r.leaseUntil, lease.Until)
 		s = r.snapshot()
 		if totals && s.State != runnerv1alpha1.StateDone {
 			for i := range s.Steps {

@@ -1,0 +1,264 @@
+package collect
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/runnertest"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+)
+
+// A runner that does not answer is shown within 10 seconds, and its rate is not that of the test.
+func TestSilent(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.plan.Rates[0].Duration = 5 * time.Minute
+		f.run()
+		f.runners[1].Silence()
+		v := f.wait(10 * time.Second)
+		if !v.Shards[1].Silent || v.Shards[0].Silent || v.Rate > 510 || v.Rate < 490 {
+			t.Errorf("silent %v and %v, rate %.0f; want only the second, and 500", v.Shards[0].Silent, v.Shards[1].Silent, v.Rate)
+		}
+		f.runners[1].Wake()
+		if v = f.wait(4 * time.Second); v.Shards[1].Silent || v.Rate < 990 || len(losses(v)) != 0 {
+			t.Errorf("silent %v, rate %.0f, losses %v after it answers again", v.Shards[1].Silent, v.Rate, losses(v))
+		}
+	})
+}
+
+// When the operator reaches no runner, no runner is lost, whatever the policy is.
+func TestAllSilent(t *testing.T) {
+	for name, lease := range map[string]time.Duration{"with leases": 30 * time.Second, "without": 0} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, f *fleet) {
+				f.plan.Rates[0].Duration = 10 * time.Minute
+				f.plan.LeaseDuration, f.desired.Rebalance = lease, lease > 0
+				f.run()
+				for _, r := range f.runners {
+					r.Silence()
+				}
+				v := f.wait(5 * time.Minute)
+				if len(losses(v)) != 0 || v.Rate != 0 {
+					t.Fatalf("losses %v, rate %.0f", losses(v), v.Rate)
+				}
+				for _, r := range f.runners {
+					r.Wake()
+				}
+				if v = f.wait(20 * time.Minute); !v.Over() || f.sent(v) != 600_000 || len(losses(v)) != 0 {
+					t.Errorf("states %v, sent %d, losses %v; want all done, 600000, none", states(v), f.sent(v), losses(v))
+				}
+			})
+		})
+	}
+}
+
+// TestLease: the share of a silent runner goes to the others after its last lease, and not before. When it answers again it gets the change that
+// takes its share, no lease, and its counts are part of the result.
+func TestLease(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, f *fleet) {
+		f.plan.Rates[0].Duration = 10 * time.Minute
+		f.plan.LeaseDuration, f.desired.Rebalance = 30*time.Second, true
+		f.run()
+		v := f.wait(20 * time.Second)
+		if left := time.Until(f.runners[1].Leased()); left < 25*time.Second || left > 30*time.Second {
+			t.Fatalf("its lease ends in %v", left)
+		}
+		f.runners[1].Silence()
+		leased := f.runners[1].Leased()
+		if v = f.wait(time.Until(leased)); len(losses(v)) != 0 {
+			t.Fatalf("losses %v before the lease ends", losses(v))
+		}
+		v = f.wait(8 * time.Second)
+		if v.Shards[1].Lost == nil || !v.Shards[1].Lost.Time.After(leased) {
+			t.Fatalf("loss %+v, the lease ended at %v", v.Shards[1].Lost, leased)
+		}
+		f.record(v)
+		v = f.wait(2 * time.Second)
+		if diff := cmp.Diff([]int{0, 2}, v.Members); diff != "" {
+			t.Fatalf("members (-want +got):\n%s", diff)
+		}
+		if at := f.runners[0].Instants()[2]; !at.After(leased) {
+			t.Errorf("the others have its share from %v on, its lease ended at %v", at, leased)
+		}
+		f.wait(time.Minute)
+		f.runners[1].Wake()
+		v = f.wait(2 * time.Second)
+		if s := v.Shards[1]; s.State != state.Done || s.Lost == nil || !f.runners[1].Leased().Equal(leased) {
+			t.Errorf("state %s, loss %v, leased until %v; want Done, with a loss, and no lease after %v", s.State, s.Lost, f.runners[1].Leased(), leased)
+		}
+		if calls := f.runners[1].Calls(); calls[len(calls)-1] != "update" || f.runners[1].Stopped() != nil {
+			t.Errorf("calls %v, want the change at the end", calls)
+		}
+		if got, want := v.Progress.Report.Requests.Sent, f.sent(v); got != want {
+			t.Errorf("the report has %d requests, want %d", got, want)
+		}
+		f.desired.Stored = true
+		f.wait(2 * time.Second)
+		if !f.runners[1].Acked() {
+			t.Error("it was not let go")
+		}
+	})
+}
+
+// A process that takes over does not know which leases were sent before.
+func TestLeaseAfterTakeOver(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.plan.Rates[0].Duration = 10 * time.Minute
+		f.plan.LeaseDuration, f.desired.Rebalance = 30*time.Second, true
+		f.run()
+		f.wait(5 * time.Second)
+		f.runners[1].Silence()
+		f.operator()
+		if v := f.wait(30 * time.Second); len(losses(v)) != 0 {
+			t.Errorf("losses %v before its lease ends for sure", losses(v))
+		}
+		if v := f.wait(8 * time.Second); len(losses(v)) != 1 {
+			t.Error("it is not lost after the lease")
+		}
+	})
+}
+
+// A change that the record does not take is proposed again, and no runner hears of it.
+func TestProposalThatIsNotStored(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.plan.Rates[0].Duration = 5 * time.Minute
+		f.run()
+		f.refuse = true
+		f.patch(2, 3000, false)
+		v := f.wait(10 * time.Second)
+		if v.Proposal == nil || f.runners[0].Instants()[2] != (time.Time{}) {
+			t.Fatalf("proposal %v, runners have it from %v on", v.Proposal, f.runners[0].Instants()[2])
+		}
+		if lead := f.runners[0].Begun().Add(time.Duration(v.Proposal.At)).Sub(time.Now()); lead < changeLead-proposalLife-50*time.Millisecond {
+			t.Errorf("the proposal takes effect in %v", lead)
+		}
+		f.refuse = false
+		f.wait(2 * time.Second)
+		f.wantOneInstant(2)
+	})
+}
+
+// TestRandomEvents drives a run through random faults and changes. After each, counts have not decreased, runners have only changes of the
+// record, and a share moves only after the lease of its owner or the end of its process. After the end, no runner that answers sends.
+func TestRandomEvents(t *testing.T) {
+	runs := 10
+	if testing.Short() {
+		runs = 3
+	}
+	for seed := range runs {
+		bubble(t, 3, func(t *testing.T, f *fleet) { randomEvents(t, f, uint64(seed)) })
+	}
+}
+
+func randomEvents(t *testing.T, f *fleet, seed uint64) {
+	random := rand.New(rand.NewPCG(13, seed))
+	f.plan.Rates[0].Duration = 3 * time.Minute
+	f.desired.LossTolerated = true
+	if f.desired.Rebalance = random.IntN(2) == 0; f.desired.Rebalance {
+		f.plan.LeaseDuration = 20 * time.Second
+	}
+	f.run()
+	var sent int64
+	generation := int64(1)
+	dead := map[*runnertest.Runner]bool{}
+	for range 25 {
+		i := random.IntN(len(f.runners))
+		switch random.IntN(8) {
+		case 0, 1:
+			f.runners[i].Silence()
+		case 2, 3:
+			if !dead[f.runners[i]] {
+				f.runners[i].Wake()
+			}
+		case 4:
+			generation++
+			f.patch(generation, 500+random.Int64N(2000), random.IntN(4) == 0)
+		case 5:
+			f.operator()
+		case 6:
+			f.refuse = !f.refuse
+		case 7:
+			if p, ok := f.desired.Pods[i]; ok && i < 3 && random.IntN(3) == 0 {
+				f.runners[i].Silence()
+				dead[f.runners[i]] = true
+				p.Ended, p.Why = true, "OOMKilled"
+				f.desired.Pods[i] = p
+			}
+		}
+		v := f.wait(time.Duration(random.IntN(15_000)) * time.Millisecond)
+		f.record(v)
+		v = f.wait(3 * time.Second)
+		if v.Progress == nil { // it took over, and knows nothing yet
+			continue
+		}
+		// A process that took over knows the counts of the runners that it has reached.
+		if n := v.Progress.Report.Requests.Sent; n < sent && v.Every(func(s *Shard) bool { return s.Snapshot != nil && s.Trouble == "" }) {
+			t.Fatalf("seed %d: sent %d after %d", seed, n, sent)
+		} else {
+			sent = max(sent, n)
+		}
+		for k, r := range f.runners {
+			for revision := range r.Instants() {
+				if revision > f.desired.Changes[len(f.desired.Changes)-1].Revision {
+					t.Fatalf("seed %d: runner %d has revision %d, which the record does not have", seed, k, revision)
+				}
+			}
+		}
+		checkOwners(t, f, dead, seed)
+	}
+	f.refuse = false
+	for _, r := range f.runners {
+		if !dead[r] {
+			r.Wake()
+		}
+	}
+	generation++
+	f.patch(generation, 1000, false)
+	var v *View
+	for range 10 {
+		v = f.wait(2 * time.Minute)
+		f.record(v)
+	}
+	if v = f.wait(time.Second); !v.Over() {
+		t.Fatalf("seed %d: states %v, losses %v, not over", seed, states(v), losses(v))
+	}
+	for k, r := range f.runners {
+		s, err := r.Snapshot(t.Context())
+		if err == nil && s.State != runnerv1alpha1.StateDone {
+			t.Errorf("seed %d: runner %d is %s after the end", seed, k, s.State)
+		}
+	}
+}
+
+// checkOwners: a change that takes the share of a runner takes effect after its lease, unless it ended, or has the change.
+func checkOwners(t *testing.T, f *fleet, dead map[*runnertest.Runner]bool, seed uint64) {
+	t.Helper()
+	if f.plan.LeaseDuration == 0 {
+		return
+	}
+	for k := 1; k < len(f.desired.Changes); k++ {
+		c := &f.desired.Changes[k]
+		for i, r := range f.runners {
+			has := r.Instants()[c.Revision]
+			member := contains(c.Members, i)
+			if member || !contains(f.desired.Changes[k-1].Members, i) || dead[r] || !has.IsZero() || r.Begun().IsZero() {
+				continue
+			}
+			if at := r.Begun().Add(time.Duration(c.At)); !at.After(r.Leased()) {
+				t.Fatalf("seed %d: revision %d takes the share of runner %d at %v, its lease ends at %v", seed, c.Revision, i, at, r.Leased())
+			}
+		}
+	}
+}
+
+func contains(list []int, i int) bool {
+	for _, k := range list {
+		if k == i {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,58 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
+)
+
+// Rights to end a lost runner.
+//   - pods delete: with onShardLost Fail, a runner that does not answer may still send load when the test ends. Only the kubelet can end it.
+//
+// +kubebuilder:rbac:groups="",resources=pods,verbs=delete
+
+// fenceGrace is how long a lost runner has to end, in seconds.
+const fenceGrace = 2
+
+// fencePhase deletes the pods of lost runners that do not answer and may still send load, if the loss ends the test. It proves nothing if the
+// kubelet cannot be reached either.
+func (r *reconciler) fencePhase(ctx context.Context, s *scope) (bool, error) {
+	if !s.mayStart() || s.policy() != v1alpha1.ShardLostFail {
+		return true, nil
+	}
+	for _, pod := range s.allPods {
+		over, _ := ended(pod)
+		if over || pod.DeletionTimestamp != nil || !slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
+			return sh.Lost != nil && sh.Silent && sh.Pod.UID == pod.UID
+		}) {
+			continue
+		}
+		err := r.client.Delete(ctx, pod, client.GracePeriodSeconds(fenceGrace), client.Preconditions{UID: &pod.UID})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return false, fmt.Errorf("deleting pod %s of a lost runner: %w", pod.Name, err)
+		}
+	}
+	return true, nil
+}
+
+// silentMessage names the runners that do not answer; empty: all do.
+func (s *scope) silentMessage() string {
+	silent := func(sh *collect.Shard) bool { return sh.Silent && sh.Lost == nil }
+	n := s.view.Count(silent)
+	if n == 0 {
+		return ""
+	}
+	for i := range s.view.Shards {
+		if sh := &s.view.Shards[i]; silent(sh) {
+			return fmt.Sprintf("%d of %d runners do not answer, and may still send load: runner %d (pod %s): %s",
+				n, s.shards(), i, sh.Pod.Name, clip(sh.Trouble, 512))
+		}
+	}
+	return ""
+}
