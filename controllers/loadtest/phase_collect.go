@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
@@ -73,10 +74,19 @@ func (r *reconciler) decideChange(ctx context.Context, s *scope) error {
 		return nil
 	}
 	return r.decide(ctx, s, func(run *record.Record) error {
+		run.Accepted(s.view.Revision())
 		run.Append(record.Change{
 			Revision: p.Revision, Generation: p.Generation, At: p.At, Members: p.Members, Rates: record.RatesOf(p.Rates),
 			Suspended: p.Suspended, DecidedAt: s.microTime(),
 		})
+		if run.Pods == nil {
+			run.Pods = map[int]record.Pod{}
+		}
+		for shard, pod := range r.podsOf(s) {
+			if slices.Contains(p.Members, shard) {
+				run.Pods[shard] = pod
+			}
+		}
 		return nil
 	})
 }
@@ -95,6 +105,11 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 	}
 	for shard, pod := range s.pods {
 		d.Pods[shard] = r.observe(pod)
+	}
+	for shard, pod := range s.run.Pods {
+		if _, exists := d.Pods[shard]; !exists && d.MayStart && s.run.Find(shard, pod.UID) == nil {
+			d.Pods[shard] = collect.Pod{UID: pod.UID, Name: pod.Name, Node: pod.Node, Address: pod.Address, Gone: true}
+		}
 	}
 	return d
 }

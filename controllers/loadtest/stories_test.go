@@ -527,8 +527,8 @@ func TestSetupFailed(t *testing.T) {
 	w := newWorld(t)
 	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
 	w.apply(withOnce(twoShards("unset", time.Second)).Build())
+	// The other runner never becomes ready, so that the test cannot start before the operator sees the failure.
 	w.runner("unset-1-0").Fail(runnerv1alpha1.ProblemSetup, "setup chain login: step login: timedOut")
-	w.holding(nil)
 	lt := w.awaitPhase("unset", v1alpha1.PhaseFailed)
 	for kind, status := range map[string]metav1.ConditionStatus{
 		v1alpha1.ConditionFinished: metav1.ConditionTrue, v1alpha1.ConditionStalled: metav1.ConditionTrue,
@@ -551,10 +551,10 @@ func TestTargetUnreachable(t *testing.T) {
 	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 && held })
 	w.apply(twoShards("dead", time.Second).Build())
 	w.runner("dead-1-0").Fail(runnerv1alpha1.ProblemConnect, "target: connection refused")
-	w.holding(nil)
-	w.await("dead", "told", func(lt *v1alpha1.LoadTest) bool {
+	w.await("dead", "told", func(lt *v1alpha1.LoadTest) bool { // before the other runner is ready, so that the test cannot start
 		return bytes.Contains([]byte(conditionsOf(lt)), []byte("RunnersReady=False TargetUnreachable"))
 	})
+	w.holding(nil)
 	w.await("dead", "ready on one shard", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards != nil && lt.Status.Shards.Ready == 1 })
 	w.later(time.Hour)
 	lt := w.awaitPhase("dead", v1alpha1.PhaseFailed)

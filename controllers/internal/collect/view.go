@@ -174,6 +174,23 @@ func (s *Shard) Final() bool {
 	return s.Lost != nil && !s.Back || s.Snapshot != nil && s.Snapshot.State == runnerv1alpha1.StateDone
 }
 
+// Revision is the revision of the last change that all runners with a share have; zero: none, or no runner has a share.
+func (v *View) Revision() (least int64) {
+	first := true
+	for i := range v.Shards {
+		s := &v.Shards[i]
+		switch {
+		case !s.Member || s.Final():
+			continue
+		case s.Snapshot == nil:
+			return 0
+		case first || s.Snapshot.Revision < least:
+			least, first = s.Snapshot.Revision, false
+		}
+	}
+	return least
+}
+
 // Every says that there are shards and f holds for all of them.
 func (v *View) Every(f func(*Shard) bool) bool {
 	for i := range v.Shards {

@@ -26,6 +26,13 @@ func (r *Record) Append(c Change) {
 	r.compress()
 }
 
+// Accepted marks the changes up to a revision, which all runners have.
+func (r *Record) Accepted(revision int64) {
+	for i := range r.Changes {
+		r.Changes[i].Applied = r.Changes[i].Applied || r.Changes[i].Revision <= revision
+	}
+}
+
 // Full returns whether the list has its greatest length.
 func (r *Record) Full() bool { return len(r.Changes) >= MaxChanges }
 
