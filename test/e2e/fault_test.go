@@ -130,6 +130,9 @@ func (s *story) cut(pods ...corev1.Pod) (heal func()) {
 	return heal
 }
 
+// cutOne is cut for one pod.
+func (s *story) cutOne(p corev1.Pod) (heal func()) { return s.cut(p) }
+
 // operatorAway scales the operator to zero until back, at the latest until the end of the test.
 func (s *story) operatorAway() (back func()) {
 	s.Helper()
@@ -183,6 +186,18 @@ func (s *story) apiServerAway() (back func()) {
 	s.Cleanup(back)
 	s.daemon("kube-apiserver", "KILL")
 	return back
+}
+
+// serverAnswers gets the time at which the API server is ready again.
+func (s *story) serverAnswers() <-chan time.Time {
+	at := make(chan time.Time, 1)
+	go func() {
+		for core.Discovery().RESTClient().Get().AbsPath("/readyz").Do(s.ctx).Error() != nil && s.ctx.Err() == nil {
+			time.Sleep(poll)
+		}
+		at <- time.Now()
+	}()
+	return at
 }
 
 // freezeKubelet stops the kubelet with SIGSTOP until thaw, at the latest until the end of the test. Only the cluster of
