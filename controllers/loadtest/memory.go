@@ -44,6 +44,7 @@ type recollection struct {
 	quoted map[types.UID]quotedEvent
 	// budget is minAvailable of the PodDisruptionBudget; 0: unknown, noBudget: it was deleted.
 	budget int
+	waits  waits
 	// refused are the writes that the API server refuses, by object.
 	refused map[string]refusedWrite
 	// statusRefused: an event has reported that the API server refuses the status.

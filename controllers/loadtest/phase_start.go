@@ -110,10 +110,10 @@ type failure struct{ reason, message string }
 // tooLate ends the wait for runners. Those that the test starts without the others with get their new parts
 // by then, so a little more is left to them.
 func (r *reconciler) tooLate(s *scope) *failure {
+	from, limit := r.readyLimit(s)
 	if jobSuspended(s.job) {
 		return nil // a queue decides
 	}
-	from, limit := r.patience(s)
 	if s.startWith != nil {
 		limit += r.cfg.Runner.ReadyTimeout.Duration
 	}
@@ -123,7 +123,7 @@ func (r *reconciler) tooLate(s *scope) *failure {
 	}
 	n := s.view.Count((*collect.Shard).Ready)
 	late := fmt.Sprintf("Timed out after %s: %d of %d runners are ready", limit, n, s.plan.Shards)
-	if allRunning(s).IsZero() {
+	if !allRunning(s) {
 		if s.problem != nil {
 			return &failure{s.problem.reason, late + ": " + s.problem.message}
 		}
@@ -133,21 +133,6 @@ func (r *reconciler) tooLate(s *scope) *failure {
 		return &failure{v1alpha1.ReasonTargetUnreachable, late + ": " + why}
 	}
 	return &failure{v1alpha1.ReasonStartTimeout, late + firstTrouble(s.view)}
-}
-
-// patience is how long the test waits for all runners, and from when on.
-func (r *reconciler) patience(s *scope) (from time.Time, limit time.Duration) {
-	created, since := s.job.CreationTimestamp.Time, allRunning(s)
-	if t := s.job.Status.StartTime; t != nil && t.After(created) {
-		created = t.Time // the Job was suspended by a queue until then
-	}
-	switch t := s.lt.Spec.Runner.StartTimeout; {
-	case t != nil:
-		return created, readyWithin(s.plan, t.Duration)
-	case since.IsZero():
-		return created, r.cfg.Runner.PodTimeout.Duration
-	}
-	return since, readyWithin(s.plan, r.cfg.Runner.ReadyTimeout.Duration)
 }
 
 // chooseStarters decides which shards the test starts with if it does not wait for all. The choice stays as long as the
@@ -193,7 +178,7 @@ func (r *reconciler) enough(s *scope) []int {
 			return ready
 		}
 	}
-	from, limit := r.patience(s)
+	from, limit := r.readyLimit(s)
 	if left := from.Add(limit).Sub(s.now); left > 0 {
 		s.again(left)
 		return nil

@@ -95,22 +95,8 @@ func lastWords(message string) string {
 	return record.Msg
 }
 
-// allRunning returns since when every runner's container runs; zero: not every one does.
-func allRunning(s *scope) (since time.Time) {
-	if len(s.pods) < s.plan.Shards {
-		return time.Time{}
-	}
-	for _, pod := range s.pods {
-		c := runnerStatus(pod)
-		if c == nil || c.State.Running == nil {
-			return time.Time{}
-		}
-		if t := c.State.Running.StartedAt.Time; t.After(since) {
-			since = t
-		}
-	}
-	return since
-}
+// allRunning returns whether the runners of all shards run.
+func allRunning(s *scope) bool { return podsRunning(s) >= s.plan.Shards }
 
 // podsGrace is how long a Job can take to create its pods before the operator reports it.
 const podsGrace = 10 * time.Second

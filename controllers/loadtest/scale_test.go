@@ -243,6 +243,10 @@ func TestStarters(t *testing.T) {
 				tt.edit(s)
 			}
 			r := recording(t, s)
+			later := s.now
+			s.now = now
+			r.waitsOf(s)
+			s.now = later
 			if err := r.chooseStarters(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}

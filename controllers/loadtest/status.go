@@ -267,7 +267,7 @@ func (s *scope) startProblem(n v1alpha1.ShardCounts) *problem {
 		return &problem{v1alpha1.ReasonTargetUnreachable, unreachableTarget(s)}
 	case s.plan != nil && runnerIn(s, runnerv1alpha1.StateSettingUp) >= 0:
 		return &problem{v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", runnerIn(s, runnerv1alpha1.StateSettingUp))}
-	case s.plan != nil && !allRunning(s).IsZero():
+	case s.plan != nil && allRunning(s):
 		return &problem{v1alpha1.ReasonConnecting, "the others open their connections"}
 	}
 	return &problem{v1alpha1.ReasonWaitingForPods, fmt.Sprintf("%d of %d pods are running", podsRunning(s), n.Desired)}

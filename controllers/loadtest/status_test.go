@@ -54,7 +54,7 @@ func withJob(s *scope) {
 	s.job.Name, s.job.CreationTimestamp = "pcf-1", metav1.NewTime(now)
 	s.run = &record.Record{
 		Version: record.Version, State: state.Preparing, Attempt: 1, Plan: record.Plan{Hash: s.planHash, Generation: 1},
-		Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(s.plan.Shards), Rates: record.RatesOf(s.plan.Rates)}},
+		Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(s.plan.Shards), Rates: record.RatesOf(s.plan.Rates), DecidedAt: metav1.NewMicroTime(now)}},
 	}
 	s.recorded = true
 	for i := range 2 {
