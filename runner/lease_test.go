@@ -20,7 +20,8 @@ func TestLease(t *testing.T) {
 		term   int64
 	}{
 		"valid":               {start: rv.Start{LeaseUntil: far, Term: 1}, sends: true, term: 1},
-		"no lease":            {start: rv.Start{}, renew: []rv.Lease{{Until: 1}}, sends: true},
+		"none":                {start: rv.Start{}, gaps: 1},
+		"renewed first":       {start: rv.Start{}, renew: []rv.Lease{{Until: far}}, sends: true, gaps: 1},
 		"expired":             {start: rv.Start{LeaseUntil: 1, Term: 3}, gaps: 1, term: 3},
 		"renewed":             {start: rv.Start{LeaseUntil: 1, Term: 3}, renew: []rv.Lease{{Until: far, Term: 4}}, sends: true, gaps: 1, term: 4},
 		"renewed by a Start":  {start: rv.Start{LeaseUntil: 1}, repeat: far, sends: true, gaps: 1},

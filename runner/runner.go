@@ -67,11 +67,10 @@ type Runner struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu    sync.Mutex // guards the fields below
-	share *rv.Share
-	// changes are the updates that were accepted; the first has the share that was.
-	changes  []rv.Update
-	leaving  bool // one of them ends the load
+	mu       sync.Mutex // guards the fields below
+	share    *rv.Share
+	last     rv.Update // that was accepted
+	leaving  bool      // one of them ends the load
 	startAt  int64
 	lease    loop.Lease
 	term     int64 // the highest so far
@@ -238,11 +237,13 @@ func (r *Runner) Start(s rv.Start) error {
 		return err
 	}
 	r.startAt = s.At
-	r.lease.Set(s.LeaseUntil)
+	if r.plan.LeaseDuration > 0 && !r.opts.Alone {
+		r.lease.Set(max(1, s.LeaseUntil)) // without a lease, the runner is paused until a renewal
+	}
 	r.term = max(r.term, s.Term)
 	for i := range changes {
 		changes[i].At = instant(s.At, s.Changes[i].At)
-		r.note(s.Changes[i])
+		r.last = s.Changes[i]
 	}
 	r.crew.start(s, changes)
 	return nil

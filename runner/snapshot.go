@@ -48,7 +48,7 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 func (r *Runner) describe(s *rv.Snapshot) *crew {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.Revision, s.Generation, s.StartAt = r.revision(), r.last().Generation, r.startAt
+	s.Revision, s.Generation, s.StartAt = r.revision(), r.last.Generation, r.startAt
 	s.LeaseUntil, s.Term = r.lease.Until(), r.term
 	s.Stopped, s.Problem, s.Message = r.stopped, r.problem, r.message
 	if r.share != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/loop"
@@ -76,7 +75,7 @@ func (r *Runner) accept(u rv.Update, known bool, rates []rv.Rate) error {
 		at = r.startAt + u.At
 	}
 	r.share, r.leaving = &u.Share, r.leaving || u.Leave
-	r.note(u)
+	r.last = u
 	change := loop.Change{At: at, Rates: rates, Suspended: u.Suspended, Leave: u.Leave}
 	switch {
 	case !known && r.startAt != 0:
@@ -95,32 +94,10 @@ func instant(startAt, offset int64) int64 {
 	return startAt + offset
 }
 
-// note remembers an update, without the share. The caller holds mu.
-func (r *Runner) note(u rv.Update) {
-	u.Share = rv.Share{}
-	r.changes = append(r.changes, u)
-}
-
-// last is the update that was accepted last. The caller holds mu.
-func (r *Runner) last() rv.Update {
-	if len(r.changes) == 0 {
-		return rv.Update{}
-	}
-	return r.changes[len(r.changes)-1]
-}
-
-func (r *Runner) revision() int64 { return r.last().Revision }
+func (r *Runner) revision() int64 { return r.last.Revision }
 
 // latest is the greatest instant of an update so far, from the start.
-func (r *Runner) latest() int64 { return r.last().At }
-
-// Changes are the updates that were accepted, without shares, and with the instants at which those came into
-// force that were to do so at once.
-func (r *Runner) Changes() rv.Changes {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return rv.Changes{Changes: slices.Clone(r.changes)}
-}
+func (r *Runner) latest() int64 { return r.last.At }
 
 // ratesOf are the rates that an update puts in force. Only counts and periods may differ from the
 // plan's.

@@ -66,7 +66,6 @@ func (r *rejected) Start(rv.Start) error       { return r.err }
 func (r *rejected) Stop(rv.Stop) error         { return nil }
 func (r *rejected) Teardown(rv.Teardown) error { return r.err }
 func (r *rejected) Renew(rv.Lease)             {}
-func (r *rejected) Changes() rv.Changes        { return rv.Changes{} }
 func (r *rejected) Done() <-chan struct{}      { return r.done }
 func (r *rejected) Close() error               { return nil }
 

@@ -47,7 +47,6 @@ func (e *fakeEngine) Stop(s rv.Stop) error {
 func (e *fakeEngine) Teardown(rv.Teardown) error { return nil }
 func (e *fakeEngine) Totals() *rv.Snapshot       { return e.Snapshot() }
 func (e *fakeEngine) Renew(rv.Lease)             {}
-func (e *fakeEngine) Changes() rv.Changes        { return rv.Changes{} }
 
 func (e *fakeEngine) finish() {
 	e.mu.Lock()

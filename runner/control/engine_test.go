@@ -14,7 +14,6 @@ var errContradiction = errors.New("contradiction")
 type fakeEngine struct {
 	mu       sync.Mutex
 	update   rv.Update
-	accepted []rv.Update
 	start    rv.Start
 	stop     rv.Stop
 	state    rv.State
@@ -31,7 +30,6 @@ func (e *fakeEngine) Update(u rv.Update) error {
 		return fmt.Errorf("revision %d is in force: %w", e.update.Revision, errContradiction)
 	case u.Revision > e.update.Revision:
 		e.update = u
-		e.accepted = append(e.accepted, u)
 		e.changes++
 	}
 	return nil
@@ -70,12 +68,6 @@ func (e *fakeEngine) Teardown(rv.Teardown) error {
 		return fmt.Errorf("not started: %w", errContradiction)
 	}
 	return nil
-}
-
-func (e *fakeEngine) Changes() rv.Changes {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return rv.Changes{Changes: e.accepted}
 }
 
 func (e *fakeEngine) Renew(l rv.Lease) {

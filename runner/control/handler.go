@@ -34,7 +34,6 @@ var routes = map[string]route{
 	rv.PathTeardown: {http.MethodPut, put(nil, func(s *Server, m *rv.Teardown) error { return s.engine.Teardown(*m) })},
 	rv.PathAck:      {http.MethodPut, put(nil, func(s *Server, m *rv.Ack) error { return s.final.ack(m.Sequence) })},
 	rv.PathSnapshot: {http.MethodGet, (*Server).snapshot},
-	rv.PathChanges:  {http.MethodGet, (*Server).changes},
 }
 
 // ServeHTTP answers one request of a client that TLS has let in.
@@ -112,10 +111,6 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request, _ []byte) {
 		take = s.engine.Totals
 	}
 	s.answer(w, r, s.final.pass(take))
-}
-
-func (s *Server) changes(w http.ResponseWriter, r *http.Request, _ []byte) {
-	s.answer(w, r, s.engine.Changes())
 }
 
 // leaseOf returns the lease in the query of a poll. Without the parameters it returns the zero lease, which renews

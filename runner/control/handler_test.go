@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
@@ -37,7 +35,7 @@ func TestBadMessages(t *testing.T) {
 		{name: "path below a path", method: "PUT", path: rv.PathStop + "/x", want: 404},
 		{name: "wrong method", method: "POST", path: rv.PathUpdate, want: 405, message: "only PUT"},
 		{name: "snapshot is no message", method: "PUT", path: rv.PathSnapshot, want: 405, message: "only GET"},
-		{name: "changes are no message", method: "PUT", path: rv.PathChanges, want: 405, message: "only GET"},
+		{name: "a path of the previous build", method: "GET", path: "/v1alpha1/changes", want: 404, message: "protocol version 2"},
 		{name: "lease that is not a number", method: "GET", path: rv.PathSnapshot + "?leaseUntil=soon", want: 400, message: `leaseUntil is "soon"`},
 		{name: "negative term", method: "GET", path: rv.PathSnapshot + "?leaseUntil=1&term=-1", want: 400, message: `term is "-1"`},
 		{name: "bad query", method: "GET", path: rv.PathSnapshot + "?leaseUntil=%zz", want: 400, message: "query"},
@@ -123,25 +121,6 @@ func TestIdempotency(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// What was accepted can be read, by whoever takes over.
-func TestChanges(t *testing.T) {
-	s := New(Options{Engine: &fakeEngine{}, Conflict: errContradiction})
-	for _, body := range []string{update(1), `{"revision":2,"generation":3,"at":7,"members":[0,2],"leave":true}`} {
-		if w := do(s, http.MethodPut, rv.PathUpdate, body); w.Code != http.StatusNoContent {
-			t.Fatalf("status %d: %s", w.Code, w.Body)
-		}
-	}
-	w := do(s, http.MethodGet, rv.PathChanges, "")
-	var got rv.Changes
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
-		t.Fatalf("status %d: %v", w.Code, err)
-	}
-	want := rv.Update{Revision: 2, Generation: 3, At: 7, Members: []int{0, 2}, Leave: true}
-	if len(got.Changes) != 2 || !cmp.Equal(want, got.Changes[1]) {
-		t.Errorf("%s", w.Body)
 	}
 }
 

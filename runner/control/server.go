@@ -26,7 +26,6 @@ type Engine interface {
 	Snapshot() *rv.Snapshot
 	// Totals is a Snapshot with DetailTotals. A final snapshot is complete.
 	Totals() *rv.Snapshot
-	Changes() rv.Changes
 }
 
 // Options of a Server. Engine and TLS are needed.

@@ -9,7 +9,6 @@ import "time"
 //	PUT  PathStop      Stop      end now, keep the results
 //	PUT  PathTeardown  Teardown  all runners got their last response: run the teardown chains
 //	GET  PathSnapshot  Snapshot  the counts so far; the query can renew the lease (Lease)
-//	GET  PathChanges   Changes   the updates that the runner accepted so far
 //	PUT  PathAck       Ack       the final snapshot is stored: the runner may exit
 //
 // Every message is idempotent. A message that contradicts an accepted one (another start time, an older revision)
@@ -20,7 +19,6 @@ const (
 	PathStop     = "/v1alpha1/stop"
 	PathTeardown = "/v1alpha1/teardown"
 	PathSnapshot = "/v1alpha1/snapshot"
-	PathChanges  = "/v1alpha1/changes"
 	PathAck      = "/v1alpha1/ack"
 )
 
@@ -108,7 +106,8 @@ type Start struct {
 	At int64 `json:"at"`
 	// Globals has the value that setup captured for each of Plan.Globals.
 	Globals []string `json:"globals,omitempty"`
-	// LeaseUntil and Term are the first lease of the runner. LeaseUntil is zero if Plan.LeaseDuration is zero.
+	// LeaseUntil and Term are the first lease of the runner. LeaseUntil must be zero if Plan.LeaseDuration is zero. If it
+	// is zero and Plan.LeaseDuration is not, the runner starts paused.
 	LeaseUntil int64 `json:"leaseUntil,omitempty"`
 	Term       int64 `json:"term,omitempty"`
 	// Changes are the updates that a runner missed because it joins after At, oldest first, without shares. With
@@ -140,12 +139,6 @@ const (
 	QueryDetail     = "detail"
 	DetailTotals    = "totals"
 )
-
-// Changes are the updates that a runner accepted, oldest first, without shares. An operator that takes over from
-// another operator reads them to find out which updates the runners got.
-type Changes struct {
-	Changes []Update `json:"changes,omitempty"`
-}
 
 // Teardown makes the shard that runs setup and teardown leave StateDrained and run the teardown chains. The shard
 // ignores it if the plan has no teardown chains.

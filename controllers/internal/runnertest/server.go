@@ -80,12 +80,6 @@ func (r *Runner) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			answer(w, s)
 			return
 		}
-	case "GET " + runnerv1alpha1.PathChanges:
-		var changes runnerv1alpha1.Changes
-		if changes.Changes, err = r.Changes(req.Context()); err == nil {
-			_ = json.NewEncoder(w).Encode(changes)
-			return
-		}
 	default:
 		err = errors.New("no such call")
 	}
