@@ -74,7 +74,7 @@ func HTTPS(tlsFor func(context.Context, types.UID) (*tls.Config, error)) Dial {
 				if err != nil {
 					return nil, err
 				}
-				return (&tls.Dialer{Config: cfg}).DialContext(ctx, network, addr)
+				return dialTLS(ctx, network, addr, cfg)
 			},
 			MaxConnsPerHost:    1,
 			IdleConnTimeout:    time.Minute,
@@ -83,6 +83,30 @@ func HTTPS(tlsFor func(context.Context, types.UID) (*tls.Config, error)) Dial {
 			ReadBufferSize: 1 << 10, WriteBufferSize: 1 << 10,
 		}}
 	}
+}
+
+const (
+	// connectTimeout is short, because the kernel repeats a lost SYN later and later: a runner must get its orders soon after the network
+	// is whole again.
+	connectTimeout = time.Second
+	// handshakeTimeout is long, because a stopped process takes connections and answers none of them: they would pile up until it
+	// continues.
+	handshakeTimeout = 10 * time.Second
+)
+
+func dialTLS(ctx context.Context, network, addr string, cfg *tls.Config) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	secure := tls.Client(conn, cfg)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return secure, nil
 }
 
 type httpClient struct {

@@ -47,7 +47,6 @@ type fleet struct {
 	desired  Desired
 	registry *Registry
 	stop     func()
-	wakes    int
 	refuse   bool // the record cannot be written
 }
 
@@ -76,7 +75,7 @@ func (f *fleet) operator() {
 		return client{f, i}
 	}
 	opts := Options{Interval: time.Second, Timeout: 2 * time.Second, Unreachable: time.Minute, Lead: lead}
-	f.registry = NewRegistry(opts, dial, logr.Discard(), func(types.NamespacedName) { f.wakes++ })
+	f.registry = NewRegistry(opts, dial, logr.Discard(), func(types.NamespacedName) {})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { _ = f.registry.Start(ctx); close(done) }()
@@ -512,6 +511,40 @@ func TestSetupAndTeardown(t *testing.T) {
 		}
 		if !slices.Contains(f.runners[0].Calls(), "teardown") || slices.Contains(f.runners[1].Calls(), "teardown") {
 			t.Errorf("calls %v and %v: only the first runs teardown", f.runners[0].Calls(), f.runners[1].Calls())
+		}
+	})
+}
+
+// TestTwoRuns: the runs of one registry share nothing. It is of use with the race detector.
+func TestTwoRuns(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		other := f.desired
+		other.UID, other.Name.Name = "other", "smf"
+		other.Pods = map[int]Pod{}
+		for i := range 2 {
+			r := runnertest.New(f.plan, fmt.Sprint("other-", i), 0).Latency(time.Millisecond)
+			f.mu.Lock()
+			f.runners = append(f.runners, r)
+			f.mu.Unlock()
+			other.Pods[i] = Pod{Name: fmt.Sprint("other-", i), UID: types.UID(fmt.Sprint("other-", i)), Address: fmt.Sprint(2 + i)}
+		}
+		ensure := func() *View {
+			v, err := f.registry.Ensure(other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		ensure()
+		f.wait(2 * time.Second)
+		other.MayStart = true
+		ensure()
+		f.run()
+		f.wait(20 * time.Second)
+		for name, v := range map[string]*View{"the first": f.view(), "the other": ensure()} {
+			if !v.Over() || v.Progress.Report.Requests.Sent != 10_000 {
+				t.Errorf("%s: states %v, %+v", name, states(v), v.Progress)
+			}
 		}
 	})
 }

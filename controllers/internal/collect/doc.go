@@ -1,12 +1,10 @@
-// Package collect speaks to the runners of the runs that are under way: it hands out shares,
-// starts all runners at one instant, pulls cumulative snapshots, notices losses, stops, and
-// acknowledges results.
+// Package collect polls the runners of runs: it sends shares, starts all runners at the same time, merges cumulative snapshots, finds silent
+// and lost runners, stops runners, and acknowledges results.
 //
 // Each run has one goroutine, which owns all of its state. The reconciler says what it wants
-// (Desired) and gets what is known (View, immutable); neither waits for a runner. Calls are made
-// in goroutines of their own, at most one a runner at a time, so that a silent runner holds
-// nobody up.
+// (Desired) and gets what is known (View, immutable); neither waits for a runner. Each call has its own goroutine, with at most one call a runner
+// at a time, so that a silent runner does not delay the others.
 //
-// What has happened is read off the runners alone. A process that takes over sees which have
-// started and carries on; nothing it needs was only in the memory of its predecessor.
+// The collector observes and proposes, and the reconciler decides: a change of the load goes to the runners only when the run record has it. A
+// process that takes over reads the record and asks the runners. Nothing that it needs was only in the memory of the process before it.
 package collect
