@@ -50,10 +50,10 @@ func TestTTLOfAnInvalidSpec(t *testing.T) {
 		s.Chains[0].Steps[0].Template = "absent"
 	}).Build())
 	lt := w.awaitPhase("invalid", v1alpha1.PhaseInvalid)
-	w.later(599 * time.Second)
+	w.later(500 * time.Second)
 	w.edit("invalid", func(s *v1alpha1.LoadTestSpec) { s.Chains[0].Steps[0].Template = "gone" }) // an event, which brings a pass
 	w.await("invalid", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 2 })
-	w.later(time.Second)
+	w.later(100 * time.Second) // status has whole seconds
 	w.awaitGone(lt, "invalid")
 }
 

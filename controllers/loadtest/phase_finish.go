@@ -91,7 +91,7 @@ func (r *reconciler) endBeforeStart(ctx context.Context, s *scope, f *failure) (
 func (s *scope) recordsStored() bool {
 	for i := range s.view.Shards {
 		sh := &s.view.Shards[i]
-		if (sh.Lost != nil || sh.Left) && !(sh.Stored && s.isRecorded(i, sh.Pod.UID)) {
+		if (sh.Lost != nil || sh.Left) && (!sh.Stored || !s.isRecorded(i, sh.Pod.UID)) {
 			return false
 		}
 	}
