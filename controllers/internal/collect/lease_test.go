@@ -62,13 +62,14 @@ func TestLease(t *testing.T) {
 		f.plan.Rates[0].Duration = 10 * time.Minute
 		f.plan.LeaseDuration, f.desired.Rebalance = 30*time.Second, true
 		f.run()
-		v := f.wait(20 * time.Second)
+		f.wait(20 * time.Second)
 		if left := time.Until(f.runners[1].Leased()); left < 25*time.Second || left > 30*time.Second {
 			t.Fatalf("its lease ends in %v", left)
 		}
 		f.runners[1].Silence()
 		leased := f.runners[1].Leased()
-		if v = f.wait(time.Until(leased)); len(losses(v)) != 0 {
+		v := f.wait(time.Until(leased))
+		if len(losses(v)) != 0 {
 			t.Fatalf("losses %v before the lease ends", losses(v))
 		}
 		v = f.wait(8 * time.Second)
@@ -132,7 +133,7 @@ func TestProposalThatIsNotStored(t *testing.T) {
 		if v.Proposal == nil || f.runners[0].Instants()[2] != (time.Time{}) {
 			t.Fatalf("proposal %v, runners have it from %v on", v.Proposal, f.runners[0].Instants()[2])
 		}
-		if lead := f.runners[0].Begun().Add(time.Duration(v.Proposal.At)).Sub(time.Now()); lead < changeLead-proposalLife-50*time.Millisecond {
+		if lead := time.Until(f.runners[0].Begun().Add(time.Duration(v.Proposal.At))); lead < changeLead-proposalLife-50*time.Millisecond {
 			t.Errorf("the proposal takes effect in %v", lead)
 		}
 		f.refuse = false
