@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,6 +13,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/state"
@@ -130,6 +132,18 @@ func (s *scope) lost() []result.Runner {
 		}
 	}
 	return out
+}
+
+// incomplete: counts of a lost runner are missing. A runner that was reached again has all, but with onShardLost Fail the test ended because of
+// it.
+func (s *scope) incomplete() bool {
+	if s.policy() == v1alpha1.ShardLostFail {
+		return len(s.lost()) > 0
+	}
+	return slices.ContainsFunc(s.endedRunners, func(r endedRunner) bool { return r.Loss != nil && r.member && !r.done }) ||
+		slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
+			return sh.Lost != nil && sh.Member && sh.State != state.Done && !s.isRecorded(sh.Index, sh.Pod.UID)
+		})
 }
 
 // facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is

@@ -10,6 +10,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // endedRunner is a runner that ended before the test: it was lost, or it left.
@@ -17,6 +18,8 @@ type endedRunner struct {
 	collect.Recorded
 	// member is true if the runner had a share of the load. Otherwise no counts are missing.
 	member bool
+	// done: its counts are final.
+	done bool
 }
 
 // endedKey identifies a runner. A shard can have several runners, and a shard that never had a pod has an empty UID.
@@ -45,6 +48,7 @@ func (r *reconciler) addEnded(ctx context.Context, s *scope, rec *record.Shard) 
 	out := endedRunner{
 		Recorded: collect.Recorded{Shard: rec.Index, Pod: rec.Pod, Member: rec.Member, Loss: lossOf(rec), Snapshot: counts},
 		member:   rec.Member,
+		done:     rec.State == state.Done,
 	}
 	if rec.Loss != nil {
 		// A lost runner can be reached again as long as its container runs.

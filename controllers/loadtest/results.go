@@ -47,7 +47,7 @@ func (s *scope) results() *v1alpha1.Results {
 		ErrorRate:    percentage(r.ErrorRate),
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Chains:       s.chainResults(),
-		Partial:      len(s.lost()) > 0,
+		Partial:      s.incomplete(),
 	}
 }
 

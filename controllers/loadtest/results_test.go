@@ -9,6 +9,7 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
 // byName gives shard i what is counted by name.
@@ -85,6 +86,27 @@ func TestSetupIsLeftOut(t *testing.T) {
 	for _, name := range []string{"setup", "teardown", "causes", "exhausted"} {
 		if v, ok := fields[name]; ok {
 			t.Errorf("%s is %v", name, v)
+		}
+	}
+}
+
+// The counts of a lost runner are complete when it was reached again, unless its loss ended the test.
+func TestIncomplete(t *testing.T) {
+	for _, tt := range []struct {
+		policy v1alpha1.ShardLostAction
+		state  state.Shard
+		want   bool
+	}{
+		{v1alpha1.ShardLostRebalance, state.Lost, true},
+		{v1alpha1.ShardLostRebalance, state.Done, false},
+		{v1alpha1.ShardLostContinue, state.Done, false},
+		{v1alpha1.ShardLostFail, state.Done, true},
+	} {
+		s := newScope(withJob, decided, runnersAre(runs, runs), shardLost(1))
+		s.lt.Spec.Runner.OnShardLost = tt.policy
+		s.view.Shards[1].State = tt.state
+		if got := s.incomplete(); got != tt.want {
+			t.Errorf("%s, %s: incomplete is %v, want %v", tt.policy, tt.state, got, tt.want)
 		}
 	}
 }

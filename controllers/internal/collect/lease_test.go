@@ -60,7 +60,7 @@ func TestAllSilent(t *testing.T) {
 func TestLease(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, f *fleet) {
 		f.plan.Rates[0].Duration = 10 * time.Minute
-		f.plan.LeaseDuration, f.desired.Rebalance = 30*time.Second, true
+		f.plan.LeaseDuration, f.desired.Rebalance, f.desired.LossTolerated = 30*time.Second, true, true
 		f.run()
 		f.wait(20 * time.Second)
 		if left := time.Until(f.runners[1].Leased()); left < 25*time.Second || left > 30*time.Second {
@@ -95,6 +95,10 @@ func TestLease(t *testing.T) {
 		}
 		if got, want := v.Progress.Report.Requests.Sent, f.sent(v); got != want {
 			t.Errorf("the report has %d requests, want %d", got, want)
+		}
+		v = f.wait(10 * time.Minute)
+		if r := v.Progress.Report; !v.Over() || r.Partial || r.Generator.ShardsLost != 0 {
+			t.Errorf("over %v, partial %v, %d shards lost; want a whole result", v.Over(), r.Partial, r.Generator.ShardsLost)
 		}
 		f.desired.Stored = true
 		f.wait(2 * time.Second)

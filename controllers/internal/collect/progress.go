@@ -4,6 +4,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/version"
 )
@@ -26,7 +27,7 @@ func (v *View) Summarize(plan *runnerv1alpha1.Plan, lossTolerated bool) error {
 func (v *View) summarize(m *result.Merge, lossTolerated bool) (err error) {
 	in := result.Input{
 		Version: version.Get().Version, Snapshots: v.Snapshots(lossTolerated), ClockOffsets: map[result.Runner]int64{},
-		StartWall: v.StartedAt, Lost: v.lost(),
+		StartWall: v.StartedAt, Lost: v.lost(lossTolerated),
 	}
 	in.EndWall = v.lastRequest(in.Snapshots)
 	for i := range v.Shards {
@@ -68,13 +69,13 @@ func (v *View) Snapshots(lossTolerated bool) []runnerv1alpha1.Snapshot {
 	return out
 }
 
-// lost are the runners that had a share of the load and were lost.
-func (v *View) lost() []result.Runner {
+// lost are the runners that had a share of the load and were lost. If losses are tolerated, a runner that was reached again and has final
+// counts is not among them: nothing is missing.
+func (v *View) lost(lossTolerated bool) []result.Runner {
 	var out []result.Runner
 	for s := range v.runners() {
-		if s.Lost != nil && s.Member {
-			who := s.runner()
-			out = append(out, who)
+		if s.Lost != nil && s.Member && !(lossTolerated && s.State == state.Done) {
+			out = append(out, s.runner())
 		}
 	}
 	return out
