@@ -53,7 +53,8 @@ func TestTTLOfAnInvalidSpec(t *testing.T) {
 	w.later(500 * time.Second)
 	w.edit("invalid", func(s *v1alpha1.LoadTestSpec) { s.Chains[0].Steps[0].Template = "gone" }) // an event, which brings a pass
 	w.await("invalid", "observed", func(lt *v1alpha1.LoadTest) bool { return lt.Status.ObservedGeneration == 2 })
-	w.later(100 * time.Second) // status has whole seconds
+	w.later(100 * time.Second)
+	w.edit("invalid", func(s *v1alpha1.LoadTestSpec) { s.Chains[0].Steps[0].Template = "lost" }) // brings the next pass
 	w.awaitGone(lt, "invalid")
 }
 
