@@ -44,7 +44,7 @@ func (r *run) findSilent(now time.Time) {
 			s.apart = now
 		}
 		silent := s.snapshot != nil && !s.final() && s.state != state.Done && s.pod.Address != "" && !s.pod.Ended &&
-			s.trouble != "" && now.Sub(s.lastSeen) > silentAfter
+			s.trouble != "" && now.Sub(s.lastSeen) > r.silentAfter()
 		if silent != s.silent {
 			s.silent, r.news = silent, true
 			r.log.Info("A runner changed between silent and answering", "shard", s.index, "pod", s.pod.Name, "silent", silent, "reason", s.trouble)

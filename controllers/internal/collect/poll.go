@@ -53,3 +53,17 @@ func (r *run) spread(index int, now time.Time) time.Duration {
 	}
 	return next - since
 }
+
+// again returns when to poll a runner that did not answer: after the least interval, even if there are many runners.
+func (r *run) again(planned, now time.Time) time.Time {
+	if soon := now.Add(r.opts.Interval); soon.Before(planned) {
+		return soon
+	}
+	return planned
+}
+
+// silentAfter returns how long a runner does not answer until it is silent. It is longer if there are many runners, so that one
+// poll without an answer does not make a runner silent. With the default times of an operator it is 5 to 7 seconds.
+func (r *run) silentAfter() time.Duration {
+	return max(silentAfter, r.regular()+2*r.opts.Timeout)
+}

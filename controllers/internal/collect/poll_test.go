@@ -53,3 +53,23 @@ func TestPollsAreSpread(t *testing.T) {
 		}
 	}
 }
+
+// TestOnePollWithoutAnswerIsNotSilence: the next poll after one that timed out comes before the runner is silent.
+func TestOnePollWithoutAnswerIsNotSilence(t *testing.T) {
+	for _, tc := range []struct {
+		runners int64
+		want    time.Duration
+	}{{1, 5 * time.Second}, {700, 5 * time.Second}, {1400, 6 * time.Second}, {10_000, 7 * time.Second}} {
+		l := &load{}
+		l.runners.Store(tc.runners)
+		now := time.Now()
+		r := &run{load: l, opts: Options{Interval: time.Second, Timeout: 2 * time.Second}, zero: now}
+		if got := r.silentAfter(); got != tc.want {
+			t.Errorf("%d runners: silent after %s, want %s", tc.runners, got, tc.want)
+		}
+		failed := now.Add(r.regular() + r.opts.Timeout)
+		if next := r.again(now.Add(2*r.regular()), failed); next.Sub(now) > r.silentAfter() {
+			t.Errorf("%d runners: the second poll is %s after the last answer, silent after %s", tc.runners, next.Sub(now), r.silentAfter())
+		}
+	}
+}

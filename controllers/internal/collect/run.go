@@ -411,7 +411,9 @@ func (r *run) handle(o outcome) {
 		trouble = err.Error()
 	}
 	r.news = r.news || (trouble == "") != (s.trouble == "")
-	s.trouble = trouble
+	if s.trouble = trouble; trouble != "" {
+		s.pollAt = r.again(s.pollAt, time.Now())
+	}
 }
 
 // take accepts a snapshot of a runner. It returns what is wrong with it.
