@@ -47,10 +47,10 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 	c.chains()
 	c.rates()
 	c.thresholds()
-	c.lifetime()
 	if len(c.errs) > 0 {
 		return nil, c.warnings, c.errs
 	}
+	c.lifetime()
 	c.capacity()
 	return c.plan, c.warnings, nil
 }
