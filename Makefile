@@ -24,7 +24,7 @@ TOOLS := bin/tools
 # Shows "go test -json" in a few lines; in CI, fails on a skipped test that hack/skips.txt does not name.
 GOTEST := go run ./hack/gotest -skips hack/skips.txt
 # Build tags of tests that need programs of their own.
-TAGS := e2e,conformance,prometheus,chart,html,cgroup2,soak
+TAGS := e2e,conformance,prometheus,chart,html,cgroup2,soak,skew
 
 SHELL := /bin/bash -o pipefail
 .DEFAULT_GOAL := help
@@ -116,6 +116,10 @@ scale: bin/manager ## Measure CPU, memory and writes of the operator with SCALE 
 	go build -o dist/scale/fleet ./controllers/internal/runnertest/fleet
 	go build -o dist/scale/scale ./test/scale
 	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) dist/scale/scale -json dist/scale/figures.json $(SCALE)
+
+.PHONY: skew-test
+skew-test: ## Run this operator with runners of the commit before leases, and the reverse; envtest, and needs that commit in the git history.
+	hack/skew.sh
 
 .PHONY: conformance
 conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, caddy, Node, Go; installs their packages as root.
