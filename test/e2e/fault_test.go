@@ -69,22 +69,6 @@ func (s *story) freeze(p corev1.Pod) (thaw func()) {
 	return thaw
 }
 
-// awaitExit waits until none of these processes exists and returns how long that took.
-func (s *story) awaitExit(processes []int, within time.Duration) time.Duration {
-	s.Helper()
-	begun := time.Now()
-	for _, pid := range processes {
-		for syscall.Kill(pid, 0) == nil {
-			if time.Since(begun) > within {
-				s.Errorf("after %v process %d still runs", within, pid)
-				return within
-			}
-			time.Sleep(poll / 2)
-		}
-	}
-	return time.Since(begun)
-}
-
 var cuts atomic.Int64
 
 // cut drops all packets between the operator and the control ports of these pods until heal, at the latest

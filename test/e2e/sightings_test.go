@@ -125,11 +125,14 @@ func conditionIs(condition string, status metav1.ConditionStatus, reason, part s
 // wantQuiet: the target got no request that began 5 s after the LoadTest was finished or later.
 func (w *sightings) wantQuiet() {
 	w.Helper()
-	at, finished := w.first(conditionIs(v1alpha1.ConditionFinished, metav1.ConditionTrue, "", ""))
-	if !finished {
-		w.Error("was never seen finished")
-		return
-	}
+	var at time.Time
+	w.eventually(5*time.Second, func() string {
+		var finished bool
+		if at, finished = w.first(conditionIs(v1alpha1.ConditionFinished, metav1.ConditionTrue, "", "")); !finished {
+			return "the test was not seen finished"
+		}
+		return ""
+	})
 	st := w.stats()
 	for i, n := range st.PerSecond {
 		if second := time.Unix(st.PerSecondStart+int64(i), 0); n > 0 && second.After(at.Add(5*time.Second)) {
