@@ -138,11 +138,11 @@ func TestMissingSecret(t *testing.T) {
 	before := s.inventory()
 	s.applyVisitors(15*time.Second, "accounts.csv", `path: /visits/${account.name}`)
 	s.eventually(short, func() string {
-		return lacks(s.loadTest("visitors"), v1alpha1.ConditionRunnersReady, v1alpha1.ReasonMountFailed, "Secret accounts (key accounts.csv)")
+		return lacks(s.loadTest("visitors"), v1alpha1.ConditionRunnersReady, v1alpha1.ReasonMountFailed, `secret "accounts" not found`)
 	})
 	lt := s.awaitFinished("visitors")
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonDeadlineExceeded)
-	s.wantMessage(lt, v1alpha1.ConditionSucceeded, "activeDeadlineSeconds (15)", "Secret accounts (key accounts.csv)")
+	s.wantMessage(lt, v1alpha1.ConditionSucceeded, "activeDeadlineSeconds (15)", `secret "accounts" not found`)
 	s.mustKubectl("", "delete", "loadtest", "visitors")
 	s.wantInventory(before)
 }
