@@ -22,7 +22,7 @@ make -s vet
 
 step "unit tests and envtest, with the race detector"
 gotest() { go test -json "$@" | go run ./hack/gotest -skips hack/skips.txt; }
-CGO_ENABLED=1 gotest -race -timeout 10m ./...
+CGO_ENABLED=1 gotest -race -timeout 20m ./...
 
 # The race detector allocates, so tests that count allocations are built without it; they alone run again: those in files with
 # that build tag, and those named so beside such a file.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,8 +25,21 @@ import (
 type server struct {
 	client.Client
 	gets, creates, updates int
-	// refuse is the answer to each write; nil: it succeeds.
-	refuse error
+	mu                     sync.Mutex
+	refusal                error // guarded by mu; the answer to each write; nil: it succeeds
+}
+
+// refuse makes err the answer to each write; nil: writes succeed.
+func (s *server) refuse(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusal = err
+}
+
+func (s *server) refused() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refusal
 }
 
 func newServer(t *testing.T) *server {
@@ -42,15 +56,15 @@ func newServer(t *testing.T) *server {
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			s.creates++
-			if s.refuse != nil {
-				return s.refuse
+			if err := s.refused(); err != nil {
+				return err
 			}
 			return c.Create(ctx, o, opts...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			s.updates++
-			if s.refuse != nil {
-				return s.refuse
+			if err := s.refused(); err != nil {
+				return err
 			}
 			return c.Update(ctx, o, opts...)
 		},
@@ -158,7 +172,7 @@ func TestPutOfTwoOperators(t *testing.T) {
 func TestPutRefused(t *testing.T) {
 	s := newServer(t)
 	store := s.store()
-	s.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "loadtestcheckpoints"}, "x", errors.New("exceeded quota"))
+	s.refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "loadtestcheckpoints"}, "x", errors.New("exceeded quota")))
 	err := store.Put(t.Context(), key, encoded(t, "a", 1), false, at)
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota") {
 		t.Errorf("error %v, want the text of the API server", err)
@@ -166,7 +180,7 @@ func TestPutRefused(t *testing.T) {
 	if s.creates != 1 {
 		t.Errorf("%d attempts, want 1", s.creates)
 	}
-	s.refuse = nil
+	s.refuse(nil)
 	if err := store.Put(t.Context(), key, encoded(t, "a", 2), false, at); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,16 +78,17 @@ type stage struct {
 	*server
 	*Writer
 	*runners
-	leads   bool
+	leads   atomic.Bool
 	changes int
 	log     []string
 	cancel  func()
 }
 
 func newStage(t *testing.T, from *runners, bytesPerSecond int) *stage {
-	s := &stage{server: newServer(t), runners: from, leads: true}
+	s := &stage{server: newServer(t), runners: from}
+	s.leads.Store(true)
 	s.Writer = NewWriter(NewStore(s.server, s.server), Options{
-		Source: from, BytesPerSecond: bytesPerSecond, Leading: func() bool { return s.leads },
+		Source: from, BytesPerSecond: bytesPerSecond, Leading: s.leads.Load,
 		Changed: func(types.NamespacedName) { s.changes++ },
 		Log:     funcr.New(func(_, args string) { s.log = append(s.log, args) }, funcr.Options{}),
 	})
@@ -174,7 +176,7 @@ func TestWriterRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, newRunners(1, 3, 1), 1<<20)
 		defer s.cancel()
-		s.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "loadtestcheckpoints"}, "x", errors.New("exceeded quota"))
+		s.refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "loadtestcheckpoints"}, "x", errors.New("exceeded quota")))
 		pass(3*MinInterval + time.Second)
 		if s.creates != 3 || s.changes != 1 || len(s.log) != 1 {
 			t.Errorf("%d writes, %d changes, log %q in three rounds; want 3, 1 and one message", s.creates, s.changes, s.log)
@@ -182,7 +184,7 @@ func TestWriterRefused(t *testing.T) {
 		if err := s.Problem("run0"); err == nil || !strings.Contains(err.Error(), "exceeded quota") {
 			t.Errorf("problem %v, want the text of the API server", err)
 		}
-		s.refuse = nil
+		s.refuse(nil)
 		pass(MinInterval)
 		if got := len(s.stored(t)); got != 3 || s.changes != 2 || s.Problem("run0") != nil {
 			t.Errorf("%d checkpoints, %d changes, problem %v; want 3, 2 and none", got, s.changes, s.Problem("run0"))
@@ -195,7 +197,7 @@ func TestWriterWithoutAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, newRunners(3, 3, 1), 1<<20)
 		defer s.cancel()
-		s.refuse = errors.New("connection refused")
+		s.refuse(errors.New("connection refused"))
 		pass(2*MinInterval + time.Second)
 		if s.creates != 2 || s.changes != 0 || len(s.log) != 0 {
 			t.Errorf("%d writes, %d changes, log %q; want one write a round and no message", s.creates, s.changes, s.log)
@@ -207,12 +209,12 @@ func TestWriterLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, newRunners(1, 1, 1), 1<<20)
 		defer s.cancel()
-		s.leads = false
+		s.leads.Store(false)
 		pass(3 * MinInterval)
 		if s.creates != 0 {
 			t.Errorf("%d writes of a process that is not the leader", s.creates)
 		}
-		s.leads = true
+		s.leads.Store(true)
 		pass(MinInterval)
 		if s.creates != 1 {
 			t.Errorf("%d writes after the election, want 1", s.creates)
@@ -269,7 +271,7 @@ func TestWriterPassesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, newRunners(3, 1, 1), 1<<20)
 		defer s.cancel()
-		s.refuse = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop")
+		s.refuse(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop"))
 		pass(MinInterval + time.Second)
 		if s.creates != 3 || s.changes != 0 {
 			t.Errorf("%d writes, %d changes; want one write for each run and no problem", s.creates, s.changes)

@@ -121,8 +121,13 @@ type process struct {
 
 func (s *server) start(t *testing.T, id string) *process {
 	t.Helper()
+	return startWith(t, &lock{server: s, id: id})
+}
+
+func startWith(t *testing.T, lock resourcelock.Interface) *process {
+	t.Helper()
 	p := &process{}
-	p.Leader = newLeader(&lock{server: s, id: id}, Options{
+	p.Leader = newLeader(lock, Options{
 		Away: func() { p.away++ },
 		Log:  funcr.New(func(_, args string) { p.log = append(p.log, args) }, funcr.Options{}),
 	}, func() {})
@@ -229,10 +234,9 @@ func TestSuccessor(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		first := s.start(t, "a")
+		cut := &cutLock{Interface: &lock{server: s, id: "a"}}
+		first := startWith(t, cut)
 		time.Sleep(time.Minute)
-		cut := &cutLock{Interface: first.Leader.Interface}
-		first.Leader.Interface = cut
 		second := s.start(t, "b")
 		defer second.end()
 		cut.set(errGone)
