@@ -39,7 +39,7 @@ crds() {
     literally <"$file" | sed -e '/^---$/d' -e '0,/^  annotations:$/s//&\
     {{- if .Values.crd.keep }}\
     helm.sh\/resource-policy: keep\
-    {{- end }}/' -e '0,/^  name: [a-z.]*$/s//&\
+    {{- end }}/' -e '0,/^  name: [a-z0-9.]*$/s//&\
   labels:\
     {{- include "h2surge.labels" . | nindent 4 }}/'
   done
