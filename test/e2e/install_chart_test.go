@@ -85,7 +85,8 @@ func (s *story) withCharts() *charts {
 	}
 	s.Cleanup(func() {
 		_, _ = c.tryHelm("uninstall", release, "--ignore-not-found")
-		_, _ = s.kubectl("", "delete", "crd/loadtests.h2surge.io", "namespace/"+operatorNamespace, "--ignore-not-found", "--timeout", short.String())
+		_, _ = s.kubectl("", "delete", "crd/loadtests.h2surge.io", "crd/loadtestruns.h2surge.io", "crd/loadtestcheckpoints.h2surge.io",
+			"namespace/"+operatorNamespace, "--ignore-not-found", "--timeout", short.String())
 	})
 	c.current = c.packaged(chartDir)
 	before := filepath.Join(s.TempDir(), "h2surge")
@@ -200,7 +201,10 @@ func (c *charts) wantUninstalled() {
 	c.helm("uninstall", release, "--wait")
 	c.Logf("FIGURE helm uninstall --wait of %d objects: %v", len(before), since(begun))
 	pod := "Pod " + operatorNamespace + "/h2surge-test"
-	stays := []string{"CustomResourceDefinition /loadtests.h2surge.io", pod}
+	stays := []string{
+		"CustomResourceDefinition /loadtestcheckpoints.h2surge.io", "CustomResourceDefinition /loadtestruns.h2surge.io",
+		"CustomResourceDefinition /loadtests.h2surge.io", pod,
+	}
 	c.eventually(short, func() string {
 		if left := c.labelled(label); !slices.Equal(left, stays) {
 			return fmt.Sprintf("helm uninstall leaves %q, want %q", left, stays)
