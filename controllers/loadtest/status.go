@@ -365,7 +365,7 @@ func (c *conditions) markEdited(edited bool) {
 
 func succeeded(s *scope, c *conditions) {
 	switch {
-	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted && s.end.Shards.Lost > 0:
+	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted && s.end.Results != nil && s.end.Results.Partial:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonPartialResult,
 			"The test completed, but the result lacks what a lost runner did after its last snapshot: "+lostMessage(s.end.Runners))
 	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted:

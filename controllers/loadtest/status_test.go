@@ -786,3 +786,18 @@ func TestMessages(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestLostRunnerThatWasReachedAgain: its counts are in the result, so Succeeded does not report a partial one.
+func TestLostRunnerThatWasReachedAgain(t *testing.T) {
+	for _, partial := range []bool{true, false} {
+		s := states()["finished, a loss tolerated"][0]
+		want := v1alpha1.ReasonCompleted
+		if s.end.Results.Partial = partial; partial {
+			want = v1alpha1.ReasonPartialResult
+		}
+		c := meta.FindStatusCondition(statusOf(s, s.now).Conditions, v1alpha1.ConditionSucceeded)
+		if c == nil || c.Reason != want {
+			t.Errorf("partial %t: Succeeded %v, want %s", partial, c, want)
+		}
+	}
+}
