@@ -13,19 +13,6 @@ import (
 
 // This file gives each failure its cause and counts it.
 
-// count counts a failure.
-func (w *Worker) count(of rv.FailureOf, c failure.Cause) {
-	w.rec.Failures.Add(rv.Failure{Of: of, Cause: c.Kind, Detail: c.Detail, Address: c.Address})
-}
-
-// countRequest counts a failed request of a measured stage, with the address of its connection.
-func (w *Worker) countRequest(of rv.FailureOf, r *request, c failure.Cause) {
-	if c.Address == "" {
-		c.Address = w.conns[r.conn].address
-	}
-	w.count(of, c)
-}
-
 // brokenBy returns a cause of the given kind with the address of a connection.
 func (*Worker) brokenBy(c *conn, kind rv.Cause, detail string) failure.Cause {
 	return failure.Cause{Kind: kind, Detail: detail, Address: c.address}
@@ -101,22 +88,6 @@ func (w *Worker) countGoAway(c *conn) {
 	}
 }
 
-// unsent returns why the worker drops requests that wait for a stream to the i-th target. The parameter at is
-// the time of the drop; the constant never means that the run was stopped.
-func (w *Worker) unsent(i int, at int64) failure.Cause {
-	switch {
-	case at == never && w.paused:
-		return failure.Cause{Kind: rv.CauseLeaseExpired}
-	case at == never:
-		return failure.Cause{Kind: rv.CauseStopped}
-	case w.hasConnection(i):
-		return w.targets[i].noStream
-	case w.targets[i].unconnected.Failed():
-		return w.targets[i].unconnected
-	}
-	return failure.Cause{Kind: rv.CauseNoConnection}
-}
-
 // hasConnection reports that a connection to the i-th target is open.
 func (w *Worker) hasConnection(i int) bool {
 	for k := range w.conns {
@@ -125,14 +96,4 @@ func (w *Worker) hasConnection(i int) bool {
 		}
 	}
 	return false
-}
-
-// unbegun returns why no chain instance could start for a slot.
-func (w *Worker) unbegun() failure.Cause {
-	for i := range w.program.Chains {
-		if most := w.maxInFlight(i); most > 0 && w.instances.live[i] >= most && w.program.Chains[i].Phase == rv.PhaseLoad {
-			return failure.Cause{Kind: rv.CauseMaxInFlight, Detail: w.program.Chains[i].Name}
-		}
-	}
-	return failure.Cause{Kind: rv.CauseNoChain}
 }

@@ -213,3 +213,15 @@ func (w *Worker) choices(c *conn) int32 {
 	}
 	return int32(len(t.Endpoints))
 }
+
+// connectFollowed opens the connections to the authorities that this turn has come across. New
+// connections may move all records, so that it waits until nothing is being parsed.
+func (w *Worker) connectFollowed() {
+	for _, i := range w.followed {
+		from := w.targets[i].origin
+		for k := range w.cfg.Share.Connections[from] {
+			w.openPlace(i, int32(w.cfg.Share.FirstConnection[from]+k), false)
+		}
+	}
+	w.followed = w.followed[:0]
+}

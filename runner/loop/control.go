@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"sync"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/measure"
 )
@@ -106,12 +108,6 @@ func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
 	return full
 }
 
-// warm says that a request is of a warm-up stage; it must be of a rate stage.
-func (w *Worker) warm(r *request) bool { return w.stage.rates[r.stage].WarmUp }
-
-// measured says that a request counts in the results.
-func (w *Worker) measured(r *request) bool { return r.stage >= 0 && !w.warm(r) }
-
 // SetAuthorization gives the worker the value of the Authorization field for a target, anew whenever
 // it changes.
 func (w *Worker) SetAuthorization(target int, value []byte) {
@@ -124,3 +120,51 @@ func (w *Worker) SetAuthorization(target int, value []byte) {
 
 // Unauthorized says why a target has no Authorization field yet; it is what Problem tells.
 func (w *Worker) Unauthorized(why string) { w.noAuthorization = why }
+
+// inbox is how other goroutines reach a worker: they put functions in, the worker runs them at
+// the beginning of its next turn.
+type inbox struct {
+	mu     sync.Mutex
+	queue  []func(*Worker)
+	closed bool
+}
+
+// put returns false when the worker has ended and will not run f.
+func (b *inbox) put(f func(*Worker)) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.queue = append(b.queue, f)
+	return true
+}
+
+// take empties the inbox.
+func (b *inbox) take() []func(*Worker) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := b.queue
+	b.queue = nil
+	return q
+}
+
+// shut refuses all that comes later and returns what is left.
+func (b *inbox) shut() []func(*Worker) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	q := b.queue
+	b.queue = nil
+	return q
+}
+
+// Do runs f on the worker's goroutine at its next turn, or returns false when the worker has
+// ended. f must be short.
+func (w *Worker) Do(f func(*Worker)) bool {
+	if !w.inbox.put(f) {
+		return false
+	}
+	w.net.Wake()
+	return true
+}

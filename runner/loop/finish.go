@@ -1,9 +1,13 @@
 package loop
 
 import (
+	"golang.org/x/net/http2"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/h1"
+	"github.com/h2surge/h2surge/runner/h2"
 )
 
 // unanswered is an outcome of a request that got no whole response.
@@ -179,47 +183,186 @@ func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
 	}
 }
 
-// expire gives up the requests whose timeout has passed. The lists are in the order of sending,
-// so only their heads are looked at.
-func (w *Worker) expire() {
-	for i := range w.expiries {
-		e := &w.expiries[i]
-		for e.first != none && w.requests.all[e.first].sent+e.timeout <= w.now {
-			w.timeOut(e.first)
+// h1Events gives the events of HTTP/1.1 sessions to the worker, which takes those of HTTP/2
+// itself.
+type h1Events struct{ w *Worker }
+
+func (e h1Events) OnStatus(tok uint32, status int) { e.w.OnStatus(tok, status) }
+
+func (e h1Events) OnHeader(tok uint32, name, value []byte) { e.w.OnHeader(tok, name, value) }
+
+func (e h1Events) OnData(tok uint32, p []byte) { e.w.OnData(tok, p) }
+
+func (e h1Events) OnDone(tok uint32, o h1.Outcome) {
+	if o.Rule != nil {
+		e.w.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule.Rule()}
+		if o.Rule.Reason == h1.AnsweredHTTP2 {
+			e.w.why = failure.Cause{Kind: rv.CauseHTTP2}
 		}
 	}
+	e.w.outcome(int32(tok), outcomeOfH1[o.Kind])
 }
 
-func (w *Worker) timeOut(tok int32) {
+// outcome of a request, whatever the protocol.
+type outcome uint8
+
+const (
+	completed outcome = iota
+	// givenBack: the connection takes no more requests and has not processed this one.
+	givenBack
+	// refused: the peer refuses this request and may take it later.
+	refused
+	wasReset
+	lost
+)
+
+var outcomeOfH1 = [...]outcome{h1.Completed: completed, h1.Reset: wasReset, h1.Unprocessed: givenBack, h1.Lost: lost}
+
+var outcomeOfH2 = [...]outcome{h2.Completed: completed, h2.Reset: wasReset, h2.Unprocessed: givenBack, h2.Lost: lost}
+
+// OnStatus implements h2.Handler.
+func (w *Worker) OnStatus(tok uint32, status int) {
 	r := &w.requests.all[tok]
-	c := &w.conns[r.conn]
-	if !c.session.Cancel(r.stream, w.now) && w.measured(r) {
-		w.rec.Abandoned++
+	r.status = int16(status)
+	r.first = w.now
+}
+
+// OnHeader implements h2.Handler. It stores the value of each capture of this field. If several fields have
+// the same name, it stores the first.
+func (w *Worker) OnHeader(tok uint32, name, value []byte) {
+	r := &w.requests.all[tok]
+	s := &w.program.Steps[r.step]
+	in := w.instances.all[r.instance]
+	if s.Cookies && string(name) == "set-cookie" {
+		e := w.endpoint(&w.conns[r.conn])
+		w.scratch = w.appendPath(w.scratch[:0], r, in, s, e)
+		w.authority = append(w.authority[:0], e.Authority...)
+		in.cookies.Set(w.wall(), e.Scheme == "https", w.authority, w.scratch, value)
 	}
-	w.finishFailed(tok, byTimeout, failure.Cause{})
-	w.again = true // a stream has come free after this turn's requests were made
-	if c.broken() {
-		w.lose(c, w.brokenBy(c, rv.CauseOtherTimedOut, ""))
+	if s.Inspect {
+		r.exchange.field(name, value)
 		return
 	}
-	w.touch(c)
-	w.watchAbandoned(c)
-	w.offer(c.index)
-	w.drain(c)
-}
-
-// nextExpiry is when the next timeout passes.
-func (w *Worker) nextExpiry() int64 {
-	next := int64(never)
-	for i := range w.expiries {
-		if e := &w.expiries[i]; e.first != none {
-			next = min(next, w.requests.all[e.first].sent+e.timeout)
+	if r.sampled {
+		w.gatherField(r, name, value)
+	}
+	for i := range s.Captures {
+		c := &s.Captures[i]
+		if string(name) != c.Header || r.captured(i) {
+			continue
+		}
+		if c.Location || c.Reference {
+			if w.captureURI(r, in, s, c, value) {
+				r.markCaptured(i)
+			}
+		} else if in.Capture(c.Slot, value) {
+			r.markCaptured(i)
 		}
 	}
-	return next
 }
 
-// captured and markCaptured note which of the step's captures this response has filled; a step
-// has at most 16.
-func (r *request) captured(i int) bool { return r.captures&(1<<i) != 0 }
-func (r *request) markCaptured(i int)  { r.captures |= 1 << i }
+// captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the
+// result as the value of the capture.
+func (w *Worker) captureURI(r *request, in *instance, s *chain.Step, c *chain.Capture, value []byte) bool {
+	if isResolved(value) {
+		return in.Capture(c.Slot, value)
+	}
+	e := w.endpoint(&w.conns[r.conn])
+	w.scratch = w.appendPath(w.scratch[:0], r, in, s, e)
+	return in.CaptureURI(c, e, w.scratch, value)
+}
+
+// isResolved reports that a reference is an absolute path, with or without a query, that resolving does not
+// change: it has no scheme, authority, dot segment or fragment, and no octet to percent-encode. Most Location values are such paths.
+func isResolved(value []byte) bool {
+	if len(value) == 0 || value[0] != '/' || len(value) > 1 && value[1] == '/' {
+		return false
+	}
+	before := byte(0)
+	for _, c := range value {
+		if c <= ' ' || c >= 0x7f || c == '#' || c == '.' && before == '/' {
+			return false
+		}
+		before = c
+	}
+	return true
+}
+
+// causeLimit is how many octets of an error body are kept if no check or capture needs it and only countCause
+// reads it.
+const causeLimit = 8 << 10
+
+// OnData implements h2.Handler.
+func (w *Worker) OnData(tok uint32, p []byte) {
+	r := &w.requests.all[tok]
+	if r.exchange == nil {
+		r.exchange = w.exchanges.alloc(causeLimit)
+	}
+	r.exchange.data(p)
+}
+
+// OnDone implements h2.Handler.
+func (w *Worker) OnDone(tok uint32, o h2.Outcome) {
+	out := outcomeOfH2[o.Kind]
+	if out == givenBack && o.Code == http2.ErrCodeRefusedStream {
+		out = refused
+	}
+	switch {
+	case o.Rule != "":
+		w.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule}
+	case out == wasReset, out == refused:
+		w.why = failure.Cause{Kind: rv.CauseRstStream, Detail: o.Code.String()}
+	}
+	w.outcome(int32(tok), out)
+}
+
+// outcome ends a request, or queues it to be sent again.
+func (w *Worker) outcome(tok int32, o outcome) {
+	switch o {
+	case completed:
+		w.finishDone(tok)
+	case givenBack:
+		w.retry(tok)
+	case refused:
+		if r := &w.requests.all[tok]; r.refused {
+			w.finishFailed(tok, byReset, w.why)
+			return
+		}
+		w.requests.all[tok].refused = true
+		w.retry(tok)
+	case wasReset:
+		w.finishFailed(tok, byReset, w.why)
+	default:
+		w.finishFailed(tok, byLoss, w.ending)
+	}
+}
+
+// retry puts a request at the head of the queue again if the peer has not processed it (RFC 9113 8.7). The
+// request keeps its due time and is not counted as sent again. If the peer refuses a request, the caller
+// retries it only once. If the connection of a request ends, the request is retried each time until it has
+// waited for MaxWait, because several connections may end together.
+func (w *Worker) retry(tok int32) {
+	r := &w.requests.all[tok]
+	if w.now-r.picked >= int64(w.cfg.MaxWait) {
+		w.finishFailed(tok, byLoss, failure.Cause{Kind: rv.CauseGaveUpWaiting})
+		return
+	}
+	s := &w.program.Steps[r.step]
+	w.expiries[s.TimeoutClass].remove(&w.requests, tok)
+	if !r.retried && w.measured(r) {
+		w.rec.Retried++
+	}
+	r.retried, r.state, r.first, r.status, r.captures = true, waiting, 0, 0, 0
+	if r.exchange != nil {
+		r.exchange.clear()
+	}
+	w.targets[r.target].waiting.pushFront(tok)
+}
+
+// appendPath appends the path that a request was sent with.
+func (w *Worker) appendPath(dst []byte, r *request, in *instance, s *chain.Step, e *rv.Endpoint) []byte {
+	if r.exchange != nil && r.exchange.Request != nil {
+		return append(dst, r.exchange.Request.Path...)
+	}
+	return s.AppendPath(dst, w.program, &in.Instance, e)
+}

@@ -2,6 +2,7 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cookie"
 )
@@ -163,4 +164,14 @@ func (w *Worker) underWay() bool {
 		}
 	}
 	return false
+}
+
+// unbegun returns why no chain instance could start for a slot.
+func (w *Worker) unbegun() failure.Cause {
+	for i := range w.program.Chains {
+		if most := w.maxInFlight(i); most > 0 && w.instances.live[i] >= most && w.program.Chains[i].Phase == rv.PhaseLoad {
+			return failure.Cause{Kind: rv.CauseMaxInFlight, Detail: w.program.Chains[i].Name}
+		}
+	}
+	return failure.Cause{Kind: rv.CauseNoChain}
 }

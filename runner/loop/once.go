@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/measure"
 )
 
 // The stages of requests that run once for the whole test, outside of all rate stages.
@@ -42,17 +41,6 @@ func (w *Worker) newOnce(phase rv.Phase, stage int16) once {
 // over says that nothing is left to do.
 func (o *once) over() bool {
 	return !o.running && (o.failure != "" || o.next == len(o.chains))
-}
-
-// runOnce begins the next chain when none is under way.
-func (w *Worker) runOnce(o *once) {
-	if o.running || o.over() {
-		return
-	}
-	o.running = true
-	c := o.chains[o.next]
-	o.next++
-	w.proceed(w.begin(c, o.stage))
 }
 
 // onceEnded takes what a chain that runs once has come to. A setup chain that fails is the end of the
@@ -101,14 +89,6 @@ func (w *Worker) publish(in *instance) {
 		}
 	}
 	w.sources.SetGlobals(w.globals)
-}
-
-// counters of the chains that run once.
-func (w *Worker) onceCounters(stage int16) *measure.Once {
-	if stage == teardownStage {
-		return &w.rec.Teardown
-	}
-	return &w.rec.Setup
 }
 
 // Globals are what setup has captured, and whether this worker has run it to its end.

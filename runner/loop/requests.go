@@ -1,5 +1,7 @@
 package loop
 
+import "math/bits"
+
 // request is one request from the moment its slot was picked up until its outcome.
 type request struct {
 	// Instants of the worker's clock: the slot's, when it was picked up, when the request was
@@ -74,4 +76,95 @@ func (e *expiry) remove(s *slab, i int32) {
 	} else {
 		s.all[r.next].prev = r.prev
 	}
+}
+
+// slab keeps requests; an index into it is the token the session carries. The lowest free index is used first,
+// so that the end of the slab comes free after a burst and can be given back.
+type slab struct {
+	all []request
+	// used has a bit for each request in use, and full one for each word of used without a free bit.
+	used, full []uint64
+	inUse      int
+}
+
+func (s *slab) alloc() int32 {
+	s.inUse++
+	word := s.notFull()
+	if word == len(s.used) {
+		s.used = append(s.used, 0)
+	}
+	if word/64 == len(s.full) {
+		s.full = append(s.full, 0)
+	}
+	bit := bits.TrailingZeros64(^s.used[word])
+	s.used[word] |= 1 << bit
+	if s.used[word] == ^uint64(0) {
+		s.full[word/64] |= 1 << (word % 64)
+	}
+	i := 64*word + bit
+	if i == len(s.all) {
+		s.all = append(s.all, request{})
+	}
+	return int32(i)
+}
+
+// notFull is the first word of used with a free bit, or the one behind the last.
+func (s *slab) notFull() int {
+	for i, f := range s.full {
+		if f != ^uint64(0) {
+			return 64*i + bits.TrailingZeros64(^f)
+		}
+	}
+	return 64 * len(s.full)
+}
+
+func (s *slab) release(i int32) {
+	s.all[i] = request{}
+	word := i / 64
+	s.used[word] &^= 1 << (i % 64)
+	s.full[word/64] &^= 1 << (word % 64)
+	s.inUse--
+}
+
+// each calls f with every request in use.
+func (s *slab) each(f func(*request)) {
+	for w, word := range s.used {
+		for ; word != 0; word &= word - 1 {
+			f(&s.all[64*w+bits.TrailingZeros64(word)])
+		}
+	}
+}
+
+// smallSlab is how many records are kept whatever is in use.
+const smallSlab = 4096
+
+// shrink gives memory back when less than an eighth is used, and none of it in the second half. Pointers to
+// records become stale.
+func (s *slab) shrink() {
+	if len(s.all) <= smallSlab || s.inUse > len(s.all)/8 {
+		return
+	}
+	words := len(s.used)
+	for words > 0 && s.used[words-1] == 0 {
+		words--
+	}
+	if 64*words > len(s.all)/2 {
+		return
+	}
+	n := max(64*words, smallSlab/64)
+	s.all = append(make([]request, 0, n), s.all[:64*words]...)
+	s.used = append([]uint64(nil), s.used[:words]...)
+	s.full = append([]uint64(nil), s.full[:(words+63)/64]...)
+}
+
+// captured and markCaptured note which of the step's captures this response has filled; a step
+// has at most 16.
+func (r *request) captured(i int) bool { return r.captures&(1<<i) != 0 }
+
+func (r *request) markCaptured(i int) { r.captures |= 1 << i }
+
+// observe keeps a moving average of the service time, over some 64 responses.
+func (w *Worker) observe(service int64) {
+	w.doneInTurn++
+	w.service += (service - w.service) / 64
 }

@@ -3,6 +3,9 @@ package loop
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/h1"
+	"github.com/h2surge/h2surge/runner/h2"
 )
 
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free.
@@ -122,4 +125,187 @@ func (w *Worker) nextDrop() int64 {
 		}
 	}
 	return next
+}
+
+// open renders a request into a session. It returns false when a script that makes the request failed.
+func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
+	r := &w.requests.all[tok]
+	s := &w.program.Steps[r.step]
+	in := w.instances.all[r.instance]
+	e := w.endpoint(c)
+	r.sampled = w.samples.wantsWhole(r.step)
+	if len(w.targets) > len(w.program.Targets) {
+		w.sources.Elsewhere(int(c.target) >= len(w.program.Targets))
+	}
+	w.cookie = w.cookie[:0]
+	if s.Cookies {
+		w.cookie = w.appendCookie(w.cookie, c, in, s, e)
+	}
+	body, constant := s.ConstantBody()
+	if !constant {
+		w.body = s.AppendBody(w.body[:0], w.program, &in.Instance)
+		body = w.body
+	}
+	if s.Inspect {
+		if r.exchange == nil {
+			r.exchange = w.exchanges.alloc(s.MaxBody)
+		}
+		if s.WantRequest || w.makes(s) {
+			return w.openWhole(c, tok, in, s, e, body)
+		}
+	}
+	if c.h1 != nil {
+		want := wantH1(s, r.sampled)
+		if constant {
+			want |= h1.StableBody
+		}
+		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(body), w.cookie), uint32(tok), body, want), true
+	}
+	want := wantH2(s, r.sampled)
+	if constant {
+		want |= h2.StableBody
+	}
+	c.checkTable()
+	var buf []byte
+	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, len(body), c.table, w.cookie)
+	return c.h2.Open(buf, uint32(tok), body, want), true
+}
+
+// openWhole renders a request as a message first, which a script may change and captures may look at
+// later. One that is sent again stays what it was.
+func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
+	x, sampled := w.requests.all[tok].exchange, w.requests.all[tok].sampled
+	if x.Request == nil {
+		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.cookie)
+		if w.makes(s) && !w.make(in, s, x) {
+			return 0, false
+		}
+		x.keepRequest()
+	}
+	m := x.Request
+	var buf, head []byte
+	if c.h1 != nil {
+		buf = c.h1.Begin()
+		head = c.head.AppendMessage(buf, m, len(m.Body))
+	} else {
+		c.checkTable()
+		buf = c.h2.Begin()
+		head = c.encoder.AppendMessage(buf, m, len(m.Body))
+	}
+	if w.trial != nil {
+		w.sentInTrial(tok, head[len(buf):], c)
+	}
+	if c.h1 != nil {
+		return c.h1.Open(head, uint32(tok), m.Body, wantH1(s, sampled)), true
+	}
+	return c.h2.Open(head, uint32(tok), m.Body, wantH2(s, sampled)), true
+}
+
+func wantH1(s *chain.Step, sampled bool) h1.Want {
+	want := h1.WantErrorBody
+	if s.WantHeaders || s.Cookies || sampled {
+		want |= h1.WantHeaders
+	}
+	if s.WantBody || sampled {
+		want |= h1.WantBody
+	}
+	if s.Head {
+		want |= h1.NoBody
+	}
+	return want
+}
+
+func wantH2(s *chain.Step, sampled bool) h2.Want {
+	want := h2.WantErrorBody
+	if s.WantHeaders || s.Cookies || sampled {
+		want |= h2.WantHeaders
+	}
+	if s.WantBody || sampled {
+		want |= h2.WantBody
+	}
+	if s.Head {
+		want |= h2.HeadRequest
+	}
+	return want
+}
+
+// appendCookie appends the value of the Cookie field of an instance, which keeps cookies.
+func (w *Worker) appendCookie(dst []byte, c *conn, in *instance, s *chain.Step, e *rv.Endpoint) []byte {
+	if s.ClearCookies {
+		in.cookies.Clear()
+	}
+	w.scratch = s.AppendPath(w.scratch[:0], w.program, &in.Instance, e)
+	w.authority = append(w.authority[:0], e.Authority...)
+	return in.cookies.AppendHeader(dst, w.wall(), c.secure != nil, w.authority, w.scratch)
+}
+
+// newRequest makes the request of a step. Due is the instant of its slot.
+func (w *Worker) newRequest(a activation, target int32, due int64, stage int16) int32 {
+	tok := w.requests.alloc()
+	r := &w.requests.all[tok]
+	*r = request{activation: a, target: target, due: due, picked: w.now, stage: stage, state: waiting}
+	in, s := w.instances.all[a.instance], &w.program.Steps[a.step]
+	in.begun = true
+	in.BeginStep(w.program, s, w.sources, w.wall())
+	return tok
+}
+
+// maxWaiting bounds the requests that wait for a stream on one worker, and so its memory: some
+// 100 MB. Slots that come due beyond it are dropped at once.
+const maxWaiting = 1 << 20
+
+// expire gives up the requests whose timeout has passed. The lists are in the order of sending,
+// so only their heads are looked at.
+func (w *Worker) expire() {
+	for i := range w.expiries {
+		e := &w.expiries[i]
+		for e.first != none && w.requests.all[e.first].sent+e.timeout <= w.now {
+			w.timeOut(e.first)
+		}
+	}
+}
+
+func (w *Worker) timeOut(tok int32) {
+	r := &w.requests.all[tok]
+	c := &w.conns[r.conn]
+	if !c.session.Cancel(r.stream, w.now) && w.measured(r) {
+		w.rec.Abandoned++
+	}
+	w.finishFailed(tok, byTimeout, failure.Cause{})
+	w.again = true // a stream has come free after this turn's requests were made
+	if c.broken() {
+		w.lose(c, w.brokenBy(c, rv.CauseOtherTimedOut, ""))
+		return
+	}
+	w.touch(c)
+	w.watchAbandoned(c)
+	w.offer(c.index)
+	w.drain(c)
+}
+
+// nextExpiry is when the next timeout passes.
+func (w *Worker) nextExpiry() int64 {
+	next := int64(never)
+	for i := range w.expiries {
+		if e := &w.expiries[i]; e.first != none {
+			next = min(next, w.requests.all[e.first].sent+e.timeout)
+		}
+	}
+	return next
+}
+
+// unsent returns why the worker drops requests that wait for a stream to the i-th target. The parameter at is
+// the time of the drop; the constant never means that the run was stopped.
+func (w *Worker) unsent(i int, at int64) failure.Cause {
+	switch {
+	case at == never && w.paused:
+		return failure.Cause{Kind: rv.CauseLeaseExpired}
+	case at == never:
+		return failure.Cause{Kind: rv.CauseStopped}
+	case w.hasConnection(i):
+		return w.targets[i].noStream
+	case w.targets[i].unconnected.Failed():
+		return w.targets[i].unconnected
+	}
+	return failure.Cause{Kind: rv.CauseNoConnection}
 }

@@ -216,10 +216,6 @@ func (w *Worker) halt(at int64) {
 	w.enterStage(len(w.stage.rates), at)
 }
 
-// maxWaiting bounds the requests that wait for a stream on one worker, and so its memory: some
-// 100 MB. Slots that come due beyond it are dropped at once.
-const maxWaiting = 1 << 20
-
 // assign gives a slot to the step that has been ready longest, or else to a new chain instance. A
 // slot that no chain may take is dropped, unless the values of the chains have ended.
 func (w *Worker) assign(due int64) {
@@ -256,17 +252,6 @@ func (w *Worker) exhaust() bool {
 	return true
 }
 
-// newRequest makes the request of a step. Due is the instant of its slot.
-func (w *Worker) newRequest(a activation, target int32, due int64, stage int16) int32 {
-	tok := w.requests.alloc()
-	r := &w.requests.all[tok]
-	*r = request{activation: a, target: target, due: due, picked: w.now, stage: stage, state: waiting}
-	in, s := w.instances.all[a.instance], &w.program.Steps[a.step]
-	in.begun = true
-	in.BeginStep(w.program, s, w.sources, w.wall())
-	return tok
-}
-
 // closedLoop fills every free stream while the stage allows it.
 func (w *Worker) closedLoop() {
 	for i := range w.targets {
@@ -298,16 +283,5 @@ func (w *Worker) closedLoop() {
 	}
 	if w.stage.exhausted() {
 		w.enterStage(w.stage.index+1, w.now)
-	}
-}
-
-// countDropped counts a slot of a stage that was never sent.
-func (w *Worker) countDropped(stage int, cause failure.Cause) { w.countDroppedSlots(stage, cause, 1) }
-
-func (w *Worker) countDroppedSlots(stage int, cause failure.Cause, n int64) {
-	w.rec.Stages[stage].Dropped += n
-	if !w.stage.rates[stage].WarmUp {
-		w.rec.Dropped += n
-		w.rec.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address}, n)
 	}
 }

@@ -10,8 +10,6 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/h1"
-	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/script"
 )
@@ -43,28 +41,6 @@ type Config struct {
 	// Trial, when it is there, runs one instance of each chain in the place of the load.
 	Trial *Trial
 }
-
-// Phase is where a worker is on its way.
-type Phase uint8
-
-const (
-	// Connecting: not every connection is open, or a target has no authorization yet.
-	Connecting Phase = iota
-	// SettingUp: the setup chains run.
-	SettingUp
-	// Ready: every connection has the peer's SETTINGS, and setup is done.
-	Ready
-	// Running: the start instant has passed.
-	Running
-	// Draining: the last slot has passed.
-	Draining
-	// Drained: the last response has come; Teardown is awaited.
-	Drained
-	// TearingDown: the teardown chains run.
-	TearingDown
-	// Done: the worker has ended.
-	Done
-)
 
 // Worker sends requests. All fields are owned by the goroutine that runs Run; others use Do.
 type Worker struct {
@@ -191,43 +167,6 @@ type Worker struct {
 	scratch []byte
 }
 
-// target is a worker's connections and queues for one target.
-type target struct {
-	plan *rv.Target
-	// origin is the target of the plan that this one was followed from, or itself.
-	origin int32
-	// authorized: the Authorization field is known, or none is needed.
-	authorized bool
-	// encoders and heads render requests, by endpoint.
-	encoders []*chain.Encoder
-	heads    []*chain.Head
-	http2    h2.Config
-	http1    h1.Config
-	// encoderTable bounds the HPACK table our requests use, in octets.
-	encoderTable uint32
-	// serves says whether a chain goes to this target.
-	serves func(chain int) bool
-	// available connections may have a free stream; the first is used next and goes to the end.
-	available ring[int32]
-	// resting connections have no socket and may be idle; requests that wait wake them.
-	resting ring[int32]
-	// connecting is how many connections are on their way to be open.
-	connecting int
-	// waiting requests have a slot but no stream yet, oldest first.
-	waiting ring[int32]
-	// streams is how many requests the last connection that was opened can hold.
-	streams int64
-	// noStream is why requests are dropped while connections are open.
-	noStream failure.Cause
-	// unconnected is why requests are dropped while no connection is open: the last end of a connection, or
-	// failure to open one.
-	unconnected failure.Cause
-	// failures counts the failures in a row to open a connection, over all connections.
-	failures int
-	// ready steps wait for a slot.
-	ready ring[readyStep]
-}
-
 // readSize is the worker's one read buffer: large enough to take a burst of responses over many
 // streams in one call.
 const readSize = 256 << 10
@@ -268,55 +207,6 @@ func New(cfg Config) (*Worker, error) {
 	}
 	w.inspects = slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })
 	return w, w.initScripts()
-}
-
-func (w *Worker) newTarget(plan *rv.Target, origin int32) target {
-	t := target{plan: plan, origin: origin, authorized: plan.Auth == nil}
-	t.noStream = failure.Cause{Kind: rv.CauseNoStream, Detail: plan.Name}
-	t.http2, t.encoderTable = http2Config(plan)
-	t.http1 = h1.Config{Pipeline: plan.HTTP1.Pipeline, NoKeepAlive: plan.HTTP1.NoKeepAlive}
-	for e := range plan.Endpoints {
-		t.encoders = append(t.encoders, chain.NewEncoder(w.program, int(origin), &plan.Endpoints[e]))
-		t.heads = append(t.heads, chain.NewHead(w.program, int(origin), &plan.Endpoints[e], !plan.HTTP1.NoKeepAlive))
-	}
-	return t
-}
-
-// servesTarget says which chains may begin with a request to a target.
-func (w *Worker) servesTarget(i int) func(chain int) bool {
-	return func(c int) bool {
-		return w.program.Chains[c].Target == i && (w.mayBegin == nil || w.mayBegin(c))
-	}
-}
-
-// endpoint is what a connection is to.
-func (w *Worker) endpoint(c *conn) *rv.Endpoint {
-	return &w.targets[c.target].plan.Endpoints[c.endpoint]
-}
-
-// setWall reads the wall clock, which may be set while the worker runs.
-func (w *Worker) setWall() { w.wallOffset = time.Now().UnixNano() - w.net.Now() }
-
-// wall is the time of the turn in nanoseconds since 1970.
-func (w *Worker) wall() int64 { return w.now + w.wallOffset }
-
-// http2Config is the session's configuration and the bound on our encoder's table.
-func http2Config(t *rv.Target) (h2.Config, uint32) {
-	c := h2.Config{MaxConcurrentStreams: t.MaxConcurrentStreams}
-	encoder := uint32(chain.MaxTable)
-	for _, f := range []struct{ from, to *uint32 }{
-		{t.HTTP2.HeaderTableSize, &c.HeaderTableSize},
-		{t.HTTP2.StreamWindow, &c.StreamWindow},
-		{t.HTTP2.ConnectionWindow, &c.ConnWindow},
-		{t.HTTP2.MaxFrameSize, &c.MaxFrameSize},
-		{t.HTTP2.EncoderTableSize, &encoder},
-	} {
-		if f.from != nil {
-			*f.to = *f.from
-		}
-	}
-	c.NoHeaderTable = t.HTTP2.HeaderTableSize != nil && *t.HTTP2.HeaderTableSize == 0
-	return c, encoder
 }
 
 // Run works until the plan is done, the context ends, or Abort. It locks its thread and leaves
@@ -411,13 +301,6 @@ func (w *Worker) hear() {
 	}
 }
 
-// longTurn is how long a turn may look at responses before the worker hears what is in the inbox.
-const longTurn = int64(20 * time.Millisecond)
-
-// late reports that the turn has become a long one. That takes checks or scripts, so nothing else pays for
-// reading the clock.
-func (w *Worker) late() bool { return w.inspects && w.net.Now()-w.now >= longTurn }
-
 // generate makes the requests of this turn. A stage that ends on the way hands over to the next
 // in the same turn. A paused worker makes none.
 func (w *Worker) generate() {
@@ -436,114 +319,5 @@ func (w *Worker) generate() {
 		if w.stage.index == at {
 			return
 		}
-	}
-}
-
-// idleFor is how long nothing will happen by itself, from the present instant and not from the turn's: a
-// turn may have taken long.
-func (w *Worker) idleFor() time.Duration {
-	if w.again {
-		return 0
-	}
-	next := min(w.nextPickUp(), w.sleepers.next(), w.nextChange())
-	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
-	if !w.paused {
-		next = min(next, w.cfg.Lease.end())
-	}
-	switch {
-	case next == never:
-		return -1
-	case next <= w.now:
-		return 0
-	}
-	return time.Duration(max(0, next-w.net.Now()))
-}
-
-func (w *Worker) deadline() int64 {
-	if w.cfg.Deadline == 0 || w.startAt == never {
-		return never
-	}
-	if w.stage.suspended && !w.stage.over() {
-		return never // whoever has suspended the test will let it go on, or end it
-	}
-	pauses := w.stage.paused
-	for _, p := range w.stagePauses {
-		pauses += p
-	}
-	return w.startAt + int64(w.cfg.Deadline) + pauses
-}
-
-// advance derives the phase from what is there.
-func (w *Worker) advance() {
-	was := w.phase
-	switch {
-	case w.now >= w.deadline():
-		w.endedByDeadline = true
-		w.finish()
-	case w.abort || w.setup.failure != "":
-		w.finish()
-	case w.stopped():
-		w.tearDown()
-	case w.stage.over():
-		w.phase = Draining
-	case w.stage.index >= 0:
-		w.phase = max(w.phase, Running) // a late change may go on with load that was over
-	case w.unready > 0 || w.unauthorized > 0:
-		w.phase = Connecting
-	case !w.setup.over():
-		w.phase = SettingUp
-		w.runOnce(&w.setup)
-	default:
-		w.phase = Ready
-	}
-	if w.phase != was && w.cfg.Changed != nil {
-		w.cfg.Changed()
-	}
-}
-
-// stopped reports that all stages are over and each request has its outcome. That takes at most MaxWait for
-// a request that waits for a stream, and its timeout after that.
-func (w *Worker) stopped() bool {
-	return w.loadOver || w.stage.over() && w.requests.inUse == 0
-}
-
-// tearDown runs the teardown chains, once every shard has had its last response, and ends.
-func (w *Worker) tearDown() {
-	w.loadOver = true
-	switch {
-	case w.teardown.over():
-		w.finish()
-	case w.mayTearDown:
-		if w.phase != TearingDown {
-			w.number(0) // behind all slots
-		}
-		w.phase = TearingDown
-		w.runOnce(&w.teardown)
-	default:
-		w.phase = Drained
-	}
-}
-
-// finish closes everything. Requests still in flight stay so in the counts.
-func (w *Worker) finish() {
-	if w.phase == Done {
-		return
-	}
-	w.endGap(w.now)
-	if w.endedAt == 0 {
-		w.endedAt = w.now
-	}
-	if !w.stage.over() && w.stage.index >= 0 {
-		w.stageEnds[w.stage.index] = w.now - w.startAt
-		w.stagePauses[w.stage.index] = w.stage.pausedBy(w.now)
-	}
-	w.dropWaiting(never)
-	if w.trial != nil {
-		w.showInFlight()
-	}
-	w.closeAll()
-	w.phase = Done
-	for _, f := range w.inbox.shut() {
-		f(w)
 	}
 }

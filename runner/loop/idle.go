@@ -29,8 +29,22 @@ func (w *Worker) nap() time.Duration {
 	return d
 }
 
-// observe keeps a moving average of the service time, over some 64 responses.
-func (w *Worker) observe(service int64) {
-	w.doneInTurn++
-	w.service += (service - w.service) / 64
+// idleFor is how long nothing will happen by itself, from the present instant and not from the turn's: a
+// turn may have taken long.
+func (w *Worker) idleFor() time.Duration {
+	if w.again {
+		return 0
+	}
+	next := min(w.nextPickUp(), w.sleepers.next(), w.nextChange())
+	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
+	if !w.paused {
+		next = min(next, w.cfg.Lease.end())
+	}
+	switch {
+	case next == never:
+		return -1
+	case next <= w.now:
+		return 0
+	}
+	return time.Duration(max(0, next-w.net.Now()))
 }

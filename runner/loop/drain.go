@@ -1,0 +1,219 @@
+package loop
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// Phase is where a worker is on its way.
+type Phase uint8
+
+const (
+	// Connecting: not every connection is open, or a target has no authorization yet.
+	Connecting Phase = iota
+	// SettingUp: the setup chains run.
+	SettingUp
+	// Ready: every connection has the peer's SETTINGS, and setup is done.
+	Ready
+	// Running: the start instant has passed.
+	Running
+	// Draining: the last slot has passed.
+	Draining
+	// Drained: the last response has come; Teardown is awaited.
+	Drained
+	// TearingDown: the teardown chains run.
+	TearingDown
+	// Done: the worker has ended.
+	Done
+)
+
+func (w *Worker) deadline() int64 {
+	if w.cfg.Deadline == 0 || w.startAt == never {
+		return never
+	}
+	if w.stage.suspended && !w.stage.over() {
+		return never // whoever has suspended the test will let it go on, or end it
+	}
+	pauses := w.stage.paused
+	for _, p := range w.stagePauses {
+		pauses += p
+	}
+	return w.startAt + int64(w.cfg.Deadline) + pauses
+}
+
+// advance derives the phase from what is there.
+func (w *Worker) advance() {
+	was := w.phase
+	switch {
+	case w.now >= w.deadline():
+		w.endedByDeadline = true
+		w.finish()
+	case w.abort || w.setup.failure != "":
+		w.finish()
+	case w.stopped():
+		w.tearDown()
+	case w.stage.over():
+		w.phase = Draining
+	case w.stage.index >= 0:
+		w.phase = max(w.phase, Running) // a late change may go on with load that was over
+	case w.unready > 0 || w.unauthorized > 0:
+		w.phase = Connecting
+	case !w.setup.over():
+		w.phase = SettingUp
+		w.runOnce(&w.setup)
+	default:
+		w.phase = Ready
+	}
+	if w.phase != was && w.cfg.Changed != nil {
+		w.cfg.Changed()
+	}
+}
+
+// stopped reports that all stages are over and each request has its outcome. That takes at most MaxWait for
+// a request that waits for a stream, and its timeout after that.
+func (w *Worker) stopped() bool {
+	return w.loadOver || w.stage.over() && w.requests.inUse == 0
+}
+
+// tearDown runs the teardown chains, once every shard has had its last response, and ends.
+func (w *Worker) tearDown() {
+	w.loadOver = true
+	switch {
+	case w.teardown.over():
+		w.finish()
+	case w.mayTearDown:
+		if w.phase != TearingDown {
+			w.number(0) // behind all slots
+		}
+		w.phase = TearingDown
+		w.runOnce(&w.teardown)
+	default:
+		w.phase = Drained
+	}
+}
+
+// runOnce begins the next chain when none is under way.
+func (w *Worker) runOnce(o *once) {
+	if o.running || o.over() {
+		return
+	}
+	o.running = true
+	c := o.chains[o.next]
+	o.next++
+	w.proceed(w.begin(c, o.stage))
+}
+
+// finish closes everything. Requests still in flight stay so in the counts.
+func (w *Worker) finish() {
+	if w.phase == Done {
+		return
+	}
+	w.endGap(w.now)
+	if w.endedAt == 0 {
+		w.endedAt = w.now
+	}
+	if !w.stage.over() && w.stage.index >= 0 {
+		w.stageEnds[w.stage.index] = w.now - w.startAt
+		w.stagePauses[w.stage.index] = w.stage.pausedBy(w.now)
+	}
+	w.dropWaiting(never)
+	if w.trial != nil {
+		w.showInFlight()
+	}
+	w.closeAll()
+	w.phase = Done
+	for _, f := range w.inbox.shut() {
+		f(w)
+	}
+}
+
+// recovered turns a panic of the worker's goroutine into the error of Run. The worker ends with its counters
+// as they are: requests in flight stay in flight, so the counting law holds.
+func (w *Worker) recovered(p any) error {
+	w.cfg.Log.Error("a worker panicked", "panic", p, "stack", string(debug.Stack()))
+	if !w.try(func(w *Worker) { w.finish() }) {
+		w.finishBroken()
+	}
+	return fmt.Errorf("panic: %v", p)
+}
+
+// finishBroken ends a worker whose connections and queues are in no state to be used. It closes the sockets
+// and runs what is in the inbox: the goroutine that put it there waits for it.
+func (w *Worker) finishBroken() {
+	for i := range w.conns {
+		if c := &w.conns[i]; c.fd >= 0 {
+			w.net.Close(c.fd)
+			c.fd, c.state = -1, closing
+		}
+	}
+	w.phase = Done
+	for _, f := range w.inbox.shut() {
+		w.try(f)
+	}
+}
+
+// try runs f and reports whether it returned without a panic.
+func (w *Worker) try(f func(*Worker)) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.cfg.Log.Error("a worker panicked again", "panic", p)
+		}
+	}()
+	f(w)
+	return true
+}
+
+// stall watches for a load that cannot end: a stage that is bounded by its number of requests only, while nothing
+// can be sent any more.
+type stall struct {
+	// limit is how long the worker waits for progress: the longest timeout, the longest connect timeout and the
+	// longest delay of a chain.
+	limit int64
+	// progressAt is when a request was last answered, timed out or was reset.
+	progressAt int64
+	// quietUntil is when the last of the pauses ends that are longer than the limit: nothing happens before.
+	quietUntil int64
+	// why says why the load has ended; empty: it has not stalled.
+	why string
+}
+
+func (w *Worker) newStall() stall {
+	var connect, delay time.Duration
+	for i := range w.program.Targets {
+		connect = max(connect, w.program.Targets[i].ConnectTimeout)
+	}
+	for i := range w.program.Chains {
+		delay = max(delay, time.Duration(w.program.Chains[i].Delay))
+	}
+	return stall{limit: int64(w.cfg.MaxWait + connect + delay)}
+}
+
+// stallsAt is when the load has stalled if nothing happens until then, or never.
+func (w *Worker) stallsAt() int64 {
+	s := &w.stage
+	if !s.closedLoop() || s.planned != never {
+		w.stall.progressAt = w.now
+		return never
+	}
+	return max(w.stall.progressAt, w.stall.quietUntil) + w.stall.limit
+}
+
+// endStalled ends a load that has stalled, so that the run ends with its drain and teardown.
+func (w *Worker) endStalled() {
+	if w.now < w.stallsAt() {
+		return
+	}
+	w.stall.why = fmt.Sprintf("no request was answered, timed out or was reset for %v", time.Duration(w.stall.limit))
+	for i := range w.targets {
+		if t := &w.targets[i]; t.unconnected.Failed() {
+			w.stall.why += "; target " + t.plan.Name + ": " + t.unconnected.String()
+			break
+		}
+	}
+	w.halt(w.now)
+	w.dropWaiting(never)
+}
+
+// Stalled says why the worker has ended its load before all requests were sent; empty: it has not.
+func (w *Worker) Stalled() string { return w.stall.why }

@@ -1,0 +1,55 @@
+package loop
+
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/extract"
+	"github.com/h2surge/h2surge/runner/measure"
+	"github.com/h2surge/h2surge/runner/message"
+)
+
+// warm says that a request is of a warm-up stage; it must be of a rate stage.
+func (w *Worker) warm(r *request) bool { return w.stage.rates[r.stage].WarmUp }
+
+// measured says that a request counts in the results.
+func (w *Worker) measured(r *request) bool { return r.stage >= 0 && !w.warm(r) }
+
+// count counts a failure.
+func (w *Worker) count(of rv.FailureOf, c failure.Cause) {
+	w.rec.Failures.Add(rv.Failure{Of: of, Cause: c.Kind, Detail: c.Detail, Address: c.Address})
+}
+
+// countRequest counts a failed request of a measured stage, with the address of its connection.
+func (w *Worker) countRequest(of rv.FailureOf, r *request, c failure.Cause) {
+	if c.Address == "" {
+		c.Address = w.conns[r.conn].address
+	}
+	w.count(of, c)
+}
+
+// countDropped counts a slot of a stage that was never sent.
+func (w *Worker) countDropped(stage int, cause failure.Cause) { w.countDroppedSlots(stage, cause, 1) }
+
+func (w *Worker) countDroppedSlots(stage int, cause failure.Cause, n int64) {
+	w.rec.Stages[stage].Dropped += n
+	if !w.stage.rates[stage].WarmUp {
+		w.rec.Dropped += n
+		w.rec.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address}, n)
+	}
+}
+
+// countCause counts problem details by their cause.
+func (w *Worker) countCause(x *message.Exchange) {
+	cause, ok := extract.Cause(w.scratch[:0], x.Response.Body)
+	if ok {
+		w.rec.Causes.AddBytes(cause, rv.MaxCauses, rv.CauseOther)
+	}
+}
+
+// counters of the chains that run once.
+func (w *Worker) onceCounters(stage int16) *measure.Once {
+	if stage == teardownStage {
+		return &w.rec.Teardown
+	}
+	return &w.rec.Setup
+}

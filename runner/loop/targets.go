@@ -1,0 +1,151 @@
+package loop
+
+import (
+	"strings"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/h1"
+	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/location"
+)
+
+// target is a worker's connections and queues for one target.
+type target struct {
+	plan *rv.Target
+	// origin is the target of the plan that this one was followed from, or itself.
+	origin int32
+	// authorized: the Authorization field is known, or none is needed.
+	authorized bool
+	// encoders and heads render requests, by endpoint.
+	encoders []*chain.Encoder
+	heads    []*chain.Head
+	http2    h2.Config
+	http1    h1.Config
+	// encoderTable bounds the HPACK table our requests use, in octets.
+	encoderTable uint32
+	// serves says whether a chain goes to this target.
+	serves func(chain int) bool
+	// available connections may have a free stream; the first is used next and goes to the end.
+	available ring[int32]
+	// resting connections have no socket and may be idle; requests that wait wake them.
+	resting ring[int32]
+	// connecting is how many connections are on their way to be open.
+	connecting int
+	// waiting requests have a slot but no stream yet, oldest first.
+	waiting ring[int32]
+	// streams is how many requests the last connection that was opened can hold.
+	streams int64
+	// noStream is why requests are dropped while connections are open.
+	noStream failure.Cause
+	// unconnected is why requests are dropped while no connection is open: the last end of a connection, or
+	// failure to open one.
+	unconnected failure.Cause
+	// failures counts the failures in a row to open a connection, over all connections.
+	failures int
+	// ready steps wait for a slot.
+	ready ring[readyStep]
+}
+
+func (w *Worker) newTarget(plan *rv.Target, origin int32) target {
+	t := target{plan: plan, origin: origin, authorized: plan.Auth == nil}
+	t.noStream = failure.Cause{Kind: rv.CauseNoStream, Detail: plan.Name}
+	t.http2, t.encoderTable = http2Config(plan)
+	t.http1 = h1.Config{Pipeline: plan.HTTP1.Pipeline, NoKeepAlive: plan.HTTP1.NoKeepAlive}
+	for e := range plan.Endpoints {
+		t.encoders = append(t.encoders, chain.NewEncoder(w.program, int(origin), &plan.Endpoints[e]))
+		t.heads = append(t.heads, chain.NewHead(w.program, int(origin), &plan.Endpoints[e], !plan.HTTP1.NoKeepAlive))
+	}
+	return t
+}
+
+// servesTarget says which chains may begin with a request to a target.
+func (w *Worker) servesTarget(i int) func(chain int) bool {
+	return func(c int) bool {
+		return w.program.Chains[c].Target == i && (w.mayBegin == nil || w.mayBegin(c))
+	}
+}
+
+// endpoint is what a connection is to.
+func (w *Worker) endpoint(c *conn) *rv.Endpoint {
+	return &w.targets[c.target].plan.Endpoints[c.endpoint]
+}
+
+// http2Config is the session's configuration and the bound on our encoder's table.
+func http2Config(t *rv.Target) (h2.Config, uint32) {
+	c := h2.Config{MaxConcurrentStreams: t.MaxConcurrentStreams}
+	encoder := uint32(chain.MaxTable)
+	for _, f := range []struct{ from, to *uint32 }{
+		{t.HTTP2.HeaderTableSize, &c.HeaderTableSize},
+		{t.HTTP2.StreamWindow, &c.StreamWindow},
+		{t.HTTP2.ConnectionWindow, &c.ConnWindow},
+		{t.HTTP2.MaxFrameSize, &c.MaxFrameSize},
+		{t.HTTP2.EncoderTableSize, &encoder},
+	} {
+		if f.from != nil {
+			*f.to = *f.from
+		}
+	}
+	c.NoHeaderTable = t.HTTP2.HeaderTableSize != nil && *t.HTTP2.HeaderTableSize == 0
+	return c, encoder
+}
+
+// maxFollowed bounds the authorities that a worker connects to because a captured URI names
+// them; each costs connections.
+const maxFollowed = 64
+
+// route is the target of an instance's step: that of the plan, or another authority that the URI
+// that its path begins with is on. None: that authority cannot be connected to.
+func (w *Worker) route(in *instance, s *chain.Step) int32 {
+	t := int32(s.Target)
+	if !s.BeginsWithURI || !w.targets[t].plan.FollowAuthority {
+		return t
+	}
+	scheme, authority, ok := in.Authority(s)
+	if !ok {
+		return t
+	}
+	for _, e := range w.targets[t].plan.Endpoints {
+		if location.SameAuthority(scheme, authority, []byte(e.Scheme), []byte(e.Authority)) {
+			return t
+		}
+	}
+	return w.follow(t, scheme, authority)
+}
+
+// follow finds or makes the target for an authority. It is like the one it was come from in all else.
+func (w *Worker) follow(from int32, scheme, authority []byte) int32 {
+	planned := len(w.program.Targets)
+	for i := planned; i < len(w.targets); i++ {
+		t := &w.targets[i]
+		e := &t.plan.Endpoints[0]
+		if t.origin == from && location.SameAuthority(scheme, authority, []byte(e.Scheme), []byte(e.Authority)) {
+			return int32(i)
+		}
+	}
+	origin := &w.program.Targets[from]
+	if len(w.targets)-planned == maxFollowed || (string(scheme) == "https") != (origin.TLS != nil) {
+		return none
+	}
+	plan := *origin
+	e := rv.Endpoint{Scheme: string(scheme), Authority: string(authority)}
+	e.Address = addressOf(e.Scheme, e.Authority)
+	plan.Endpoints = []rv.Endpoint{e}
+	i := int32(len(w.targets))
+	w.targets = append(w.targets, w.newTarget(&plan, from)) // never moves: New made room
+	w.targets[i].serves = func(int) bool { return false }
+	w.followed = append(w.followed, i)
+	return i
+}
+
+// addressOf adds the scheme's port where the authority has none (RFC 9110 4.2.1, 4.2.2).
+func addressOf(scheme, authority string) string {
+	if colon := strings.LastIndexByte(authority, ':'); colon >= 0 && !strings.HasSuffix(authority, "]") {
+		return authority
+	}
+	if scheme == "https" {
+		return authority + ":443"
+	}
+	return authority + ":80"
+}
