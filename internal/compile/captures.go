@@ -7,6 +7,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // capture is a parsed capture. The slot it fills differs from chain to chain.
@@ -93,7 +94,7 @@ func (c *compiler) requestSource(at *field.Path, in *v1alpha1.RequestSource) rv.
 }
 
 func (c *compiler) fieldName(at *field.Path, name string) string {
-	if !isToken(name) {
+	if !octet.IsToken(name) {
 		c.fail(at, "must be a token: letters, digits and !#$%%&'*+-.^_`|~ (RFC 9110 5.6.2)")
 	}
 	return strings.ToLower(name)

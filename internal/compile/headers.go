@@ -9,6 +9,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
@@ -47,10 +48,10 @@ func valueOf(h v1alpha1.Header) string {
 }
 
 func (c *compiler) headerValue(path *field.Path, value string) text {
-	if value != "" && (isBlank(value[0]) || isBlank(value[len(value)-1])) {
+	if octet.TrimBlanks(value) != value {
 		c.fail(path, "must not begin or end with white space (RFC 9113 8.2.1)")
 	}
-	return c.text(path, value, validFieldValue, "a header (no CR, LF, NUL or other control character)")
+	return c.text(path, value, octet.IsFieldText[string], "a header (no CR, LF, NUL or other control character)")
 }
 
 // namePlace is the text for messages about placeholders in the name of a header.
@@ -58,7 +59,7 @@ const namePlace = "the name of a header (a token: letters, digits and !#$%&'*+-.
 
 // headerName parses a name. value is the value as written: the header te can only have one value.
 func (c *compiler) headerName(path *field.Path, name, value string) text {
-	out := text{path: path, valid: isToken, place: namePlace}
+	out := text{path: path, valid: octet.IsToken[string], place: namePlace}
 	pieces, err := syntax.Parse(name)
 	if err != nil {
 		c.fail(path, "%s", err.Error())
@@ -95,7 +96,7 @@ func (c *compiler) headerName(path *field.Path, name, value string) text {
 // variedName checks whether a name with placeholders can become a refused name.
 func (c *compiler) variedName(path *field.Path, pieces []syntax.Piece, possible, value string) {
 	for _, p := range pieces {
-		if p.Ref == nil && !isToken(p.Literal) {
+		if p.Ref == nil && !octet.IsToken(p.Literal) {
 			c.fail(path, "has a character that is not possible in %s", namePlace)
 			return
 		}

@@ -3,43 +3,15 @@ package compile
 import (
 	"strings"
 
-	"golang.org/x/net/http/httpguts"
+	"github.com/h2surge/h2surge/internal/octet"
 )
-
-// isToken is the token of RFC 9110 5.6.2.
-func isToken(s string) bool {
-	for i := range len(s) {
-		if !httpguts.IsTokenRune(rune(s[i])) {
-			return false
-		}
-	}
-	return s != ""
-}
 
 // validPath allows what may stand in a request's path and query without encoding, and some
 // characters more that servers commonly take raw, such as | and {. White space, control
 // characters, bytes above ASCII and # would be cut off, or change where the path ends.
 func validPath(s string) bool {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] >= 0x7f || s[i] == '#' {
-			return false
-		}
-	}
-	return true
+	return octet.AllVisible(s) && !strings.Contains(s, "#")
 }
-
-// validFieldValue is the field-content of RFC 9110 5.5. White space at the ends (RFC 9113 8.2.1)
-// is checked where the ends are known.
-func validFieldValue(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 
 // refusedNames are all for which headerProblem has something to say and which are tokens.
 var refusedNames = []string{
@@ -66,7 +38,7 @@ func headerProblem(name, value string) string {
 		return "is needed"
 	case strings.HasPrefix(name, ":"):
 		return "is a pseudo-header; method, path and the target's url set those"
-	case !isToken(name):
+	case !octet.IsToken(name):
 		return "must be a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110 5.6.2)"
 	}
 	return ""

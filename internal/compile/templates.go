@@ -11,6 +11,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // request is a parsed request of a template or of a step, without what depends on the chain.
@@ -203,11 +204,11 @@ func (c *compiler) whole(r *request) {
 
 func (c *compiler) method(path *field.Path, method string) {
 	switch upper := strings.ToUpper(method); {
-	case !isToken(method):
+	case !octet.IsToken(method):
 		c.fail(path, "must be a token such as GET (RFC 9110 9.1)")
 	case upper == http.MethodConnect:
 		c.fail(path, "CONNECT is not supported: it opens a tunnel instead of getting a response")
-	case upper != method && isToken(method):
+	case upper != method:
 		c.warn(path, "methods are case-sensitive, and this one is not all upper case")
 	}
 }

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // Header makes a header field. value has holes where the template has some. It is false for what
@@ -98,15 +98,15 @@ func DefaultPort(scheme string) string {
 // EscapePath percent-encodes what no path or query may have: white space, control characters, #
 // and all that is not ASCII.
 func EscapePath(path string) string {
-	var b strings.Builder
+	var out []byte
 	for i := range len(path) {
-		if c := path[i]; c <= ' ' || c >= 0x7f || c == '#' {
-			fmt.Fprintf(&b, "%%%02X", c)
+		if c := path[i]; octet.IsVisible(c) && c != '#' {
+			out = append(out, c)
 		} else {
-			b.WriteByte(c)
+			out = octet.AppendPercent(out, c)
 		}
 	}
-	return b.String()
+	return string(out)
 }
 
 // Dialled is host and port of the URL, for connectTo.

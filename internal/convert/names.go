@@ -3,6 +3,9 @@ package convert
 import (
 	"fmt"
 	"strings"
+
+	"github.com/h2surge/h2surge/internal/octet"
+	"github.com/h2surge/h2surge/internal/text"
 )
 
 // maxName bounds the names of targets, templates, chains, steps, variables and captures.
@@ -11,7 +14,7 @@ const maxName = 50
 // DashName makes of any text what may be the name of a LoadTest, a target, a template, a chain, a
 // step or a rate.
 func DashName(s string) string {
-	out := mapped(strings.ToLower(s), '-', func(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' })
+	out := mapped(strings.ToLower(s), '-', func(c byte) bool { return octet.IsLetter(c) || octet.IsDigit(c) })
 	if len(out) > maxName {
 		out = strings.Trim(out[:maxName], "-")
 	}
@@ -23,18 +26,14 @@ func DashName(s string) string {
 
 // WordName makes of any text what may be the name of a variable or a capture.
 func WordName(s string) string {
-	out := mapped(s, '_', isWord)
-	if out == "" || '0' <= out[0] && out[0] <= '9' {
+	out := mapped(s, '_', text.IsNameOctet)
+	if out == "" || octet.IsDigit(out[0]) {
 		out = "v" + out
 	}
 	if len(out) > maxName {
 		out = strings.Trim(out[:maxName], "_")
 	}
 	return out
-}
-
-func isWord(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_'
 }
 
 // mapped puts one filler in place of each run of other bytes, and none at the ends.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // HostName is what a host that is no IP address looks like.
@@ -65,7 +66,7 @@ func problem(u *url.URL) string {
 		return "has a host that is neither a name nor an IP address"
 	case strings.HasSuffix(u.Host, ":") || u.Port() != "" && !ValidPort(u.Port()):
 		return "must have a port between 1 and 65535"
-	case !validPath(u.EscapedPath()):
+	case !octet.AllVisible(u.EscapedPath()):
 		return "has a character in its path that must be percent-encoded"
 	}
 	return ""
@@ -82,14 +83,4 @@ func validHost(u *url.URL) bool {
 func ValidPort(port string) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
 	return err == nil && n > 0
-}
-
-// validPath has no octet that a request target cannot have.
-func validPath(s string) bool {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] >= 0x7f {
-			return false
-		}
-	}
-	return true
 }

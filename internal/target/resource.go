@@ -3,6 +3,8 @@ package target
 import (
 	"math/bits"
 	"math/rand/v2"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // A resource id is 16 lower-case hexadecimal digits: a 40-bit serial number and a 24-bit check
@@ -23,24 +25,8 @@ func checkOf(serial uint64) uint64 {
 }
 
 func appendID(dst []byte, serial uint64) []byte {
-	const digits = "0123456789abcdef"
-	v := serial<<checkBits | checkOf(serial)
-	for shift := 60; shift >= 0; shift -= 4 {
-		dst = append(dst, digits[v>>shift&15])
-	}
-	return dst
+	return octet.AppendHex(dst, serial<<checkBits|checkOf(serial), idLen)
 }
-
-// nibble has the value of a lower-case hexadecimal digit, and 0xff for other bytes.
-var nibble = func() (t [256]uint8) {
-	for i := range t {
-		t[i] = 0xff
-	}
-	for i, c := range "0123456789abcdef" {
-		t[c] = uint8(i)
-	}
-	return t
-}()
 
 // parseID returns the serial number in a path whose last segment has the form of an id.
 func parseID(path []byte) (serial uint64, ok bool) {
@@ -51,11 +37,11 @@ func parseID(path []byte) (serial uint64, ok bool) {
 	var v uint64
 	var bad uint8
 	for _, c := range path[at:] {
-		n := nibble[c]
-		bad |= n
+		n := octet.HexDigit(c)
+		bad |= n | ^c&0x20 // letters must be in lower case
 		v = v<<4 | uint64(n)
 	}
-	if bad > 15 {
+	if bad >= octet.NoDigit {
 		return 0, false
 	}
 	serial = v >> checkBits

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 const (
@@ -68,7 +69,7 @@ func (p *parser) take(c byte) bool {
 // word reads all characters of names, and those of also.
 func (p *parser) word(also string) string {
 	n := 0
-	for n < len(p.rest) && (isNameByte(p.rest[n]) || strings.IndexByte(also, p.rest[n]) >= 0) {
+	for n < len(p.rest) && (IsNameOctet(p.rest[n]) || strings.IndexByte(also, p.rest[n]) >= 0) {
 		n++
 	}
 	word := p.rest[:n]
@@ -76,15 +77,14 @@ func (p *parser) word(also string) string {
 	return word
 }
 
-func isNameByte(b byte) bool {
-	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
-}
+// IsNameOctet reports whether names can contain c. They cannot begin with a digit.
+func IsNameOctet(c byte) bool { return c == '_' || octet.IsLetter(c) || octet.IsDigit(c) }
 
 // reference reads a name, a name with a column, or a call. depth is how many calls are around it.
 func (p *parser) reference(depth int) (*Reference, error) {
 	name := p.word("")
 	switch {
-	case name == "" || len(name) > MaxName || name[0] >= '0' && name[0] <= '9':
+	case name == "" || len(name) > MaxName || octet.IsDigit(name[0]):
 		return nil, errName
 	case p.take('('):
 		return p.call(name, depth)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 const (
@@ -69,16 +70,13 @@ func bearerFile(c *rv.BearerAuth) (string, error) {
 
 // bearerValue is RFC 6750 2.1, but takes all visible characters, as tokens of many makers have them.
 func bearerValue(token string) (string, error) {
-	if token == "" {
+	switch {
+	case token == "":
 		return "", errors.New("the token is empty")
-	}
-	for i := range len(token) {
-		if token[i] == ' ' {
-			return "", errors.New(`the token contains a space (RFC 6750 2.1); write it without "Bearer"`)
-		}
-		if token[i] < ' ' || token[i] >= 0x7f {
-			return "", errors.New("the token contains a character that a field value cannot have (RFC 9110 5.5)")
-		}
+	case !octet.AllVisible(strings.ReplaceAll(token, " ", "")):
+		return "", errors.New("the token contains a character that a field value cannot have (RFC 9110 5.5)")
+	case strings.Contains(token, " "):
+		return "", errors.New(`the token contains a space (RFC 6750 2.1); write it without "Bearer"`)
 	}
 	return "Bearer " + token, nil
 }

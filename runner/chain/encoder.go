@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
@@ -266,7 +267,7 @@ func (t text) blankEnds() bool {
 		return false
 	}
 	first, last := t[0].literal, t[len(t)-1].literal
-	return len(first) > 0 && isBlank(first[0]) || len(last) > 0 && isBlank(last[len(last)-1])
+	return len(first) > 0 && octet.IsBlank(first[0]) || len(last) > 0 && octet.IsBlank(last[len(last)-1])
 }
 
 // harmless neutralises the literals of a field's value.

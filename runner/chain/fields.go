@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"golang.org/x/net/http/httpguts"
-
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // fieldKind says where a request field's value comes from.
@@ -36,7 +35,7 @@ const UserAgent = "h2surge"
 // requestFields lists the fields of a step in the order in which they are sent: pseudo-header
 // fields first (RFC 9113 8.3), content-length last.
 func requestFields(in *rv.Step, b *builder, body text) ([]fieldSource, error) {
-	if !httpguts.ValidHeaderFieldName(in.Method) {
+	if !octet.IsToken(in.Method) {
 		return nil, fmt.Errorf("method: %q is not a token", in.Method)
 	}
 	path, err := b.build(in.Path)
@@ -84,8 +83,8 @@ func (b *builder) header(h *rv.Header) (fieldSource, error) {
 		return f, nil
 	}
 	lowered := []byte(name.literal())
-	lower(lowered)
-	if f.name = string(lowered); !httpguts.ValidHeaderFieldName(f.name) {
+	octet.ToLower(lowered)
+	if f.name = string(lowered); !octet.IsToken(f.name) {
 		return f, fmt.Errorf("name: %q is not a token", f.name)
 	}
 	return f, nil

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // function changes the value that has just been appended, in its place.
@@ -62,10 +63,12 @@ func (p piece) fold() piece {
 func (f *function) apply(dst []byte, at int, in *Instance) []byte {
 	switch f.name {
 	case rv.FunctionUpper:
-		upper(dst[at:])
+		for i, c := range dst[at:] {
+			dst[at+i] = octet.Upper(c)
+		}
 		return dst
 	case rv.FunctionLower:
-		lower(dst[at:])
+		octet.ToLower(dst[at:])
 		return dst
 	}
 	in.src.text = append(in.src.text[:0], dst[at:]...)
@@ -94,31 +97,12 @@ func (f *function) apply(dst []byte, at int, in *Instance) []byte {
 	return dst
 }
 
-func upper(b []byte) {
-	for i, c := range b {
-		if 'a' <= c && c <= 'z' {
-			b[i] = c - 'a' + 'A'
-		}
-	}
-}
-
-func lower(b []byte) {
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c - 'A' + 'a'
-		}
-	}
-}
-
-const upperHex = "0123456789ABCDEF"
-
 func appendURLEncoded(dst, value []byte) []byte {
 	for _, c := range value {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		if letter || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~' {
+		if octet.IsUnreserved(c) {
 			dst = append(dst, c)
 		} else {
-			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+			dst = octet.AppendPercent(dst, c)
 		}
 	}
 	return dst
@@ -138,7 +122,7 @@ func appendJSONEscaped(dst, value []byte) []byte {
 		case r == '\t':
 			dst = append(dst, '\\', 't')
 		case r < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', upperHex[r>>4], upperHex[r&15])
+			dst = append(dst, '\\', 'u', '0', '0', octet.UpperHex[r>>4], octet.UpperHex[r&15])
 		default:
 			dst = utf8.AppendRune(dst, r)
 		}

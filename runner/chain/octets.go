@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"golang.org/x/net/http/httpguts"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // neutralise makes the value that begins at dst[at] harmless in its place; see Head.
@@ -34,21 +34,8 @@ func neutralise2(dst []byte, at int, place holeKind) []byte {
 	if place != valueHole {
 		return dst
 	}
-	end := len(dst)
-	for end > at && isBlank(dst[end-1]) {
-		end--
-	}
-	begin := at
-	for begin < end && isBlank(dst[begin]) {
-		begin++
-	}
-	if begin > at {
-		copy(dst[at:], dst[begin:end])
-	}
-	return dst[:end-(begin-at)]
+	return append(dst[:at], octet.TrimBlanks(dst[at:])...)
 }
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // visible says whether b has target octets only, eight at a time: nearly all values do.
 func visible(b []byte) bool {
@@ -61,17 +48,8 @@ func visible(b []byte) bool {
 			return false
 		}
 	}
-	for _, c := range b {
-		if !targetOctet(c) {
-			return false
-		}
-	}
-	return true
+	return octet.AllVisible(b)
 }
-
-// targetOctet tells what may stand in a request target. That is more than RFC 3986 has: a peer
-// that gives out paths with brackets or quotes gets them back.
-func targetOctet(c byte) bool { return ' ' < c && c < 0x7f }
 
 // encodeTarget percent-encodes what must not be in dst[at:]. Peers that send such are rare, so
 // that it may allocate.
@@ -79,10 +57,10 @@ func encodeTarget(dst []byte, at int) []byte {
 	raw := bytes.Clone(dst[at:])
 	dst = dst[:at]
 	for _, c := range raw {
-		if targetOctet(c) {
+		if octet.IsVisible(c) {
 			dst = append(dst, c)
 		} else {
-			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+			dst = octet.AppendPercent(dst, c)
 		}
 	}
 	return dst
@@ -91,7 +69,7 @@ func encodeTarget(dst []byte, at int) []byte {
 // neutraliseName makes a token in lower case of the name that begins at dst[at]. One that would change
 // how the message is framed or routed loses its first character.
 func neutraliseName(dst []byte, at int) []byte {
-	lower(dst[at:])
+	octet.ToLower(dst[at:])
 	dst = neutraliseToken(dst, at)
 	if reserved(dst[at:]) {
 		dst[at] = '-'
@@ -105,7 +83,7 @@ func neutraliseToken(dst []byte, at int) []byte {
 		return append(dst, '-')
 	}
 	for i, c := range dst[at:] {
-		if !httpguts.IsTokenRune(rune(c)) {
+		if !octet.IsTokenOctet(c) {
 			dst[at+i] = '-'
 		}
 	}

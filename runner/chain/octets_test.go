@@ -3,6 +3,8 @@ package chain
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // TestVisible: eight at a time is the same as one by one, for each octet in each place.
@@ -17,7 +19,7 @@ func TestVisible(t *testing.T) {
 			b[r.IntN(n)] = byte(c)
 			want := true
 			for _, o := range b {
-				want = want && targetOctet(o)
+				want = want && octet.IsVisible(o)
 			}
 			if got := visible(b); got != want {
 				t.Fatalf("visible(%q) is %v", b, got)

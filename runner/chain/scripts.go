@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	syntax "github.com/h2surge/h2surge/internal/text"
 	"github.com/h2surge/h2surge/runner/script"
 )
 
@@ -73,16 +74,13 @@ func (b *builder) scriptVariable(i int, v *variable, s *Step) error {
 
 // hasWord says whether a name stands somewhere in a source, not as a part of another one.
 func hasWord(source, name string) bool {
-	isName := func(c byte) bool {
-		return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
-	}
 	for at := 0; ; {
 		i := strings.Index(source[at:], name)
 		if i < 0 || name == "" {
 			return false
 		}
 		from, to := at+i, at+i+len(name)
-		if (from == 0 || !isName(source[from-1])) && (to == len(source) || !isName(source[to])) {
+		if (from == 0 || !syntax.IsNameOctet(source[from-1])) && (to == len(source) || !syntax.IsNameOctet(source[to])) {
 			return true
 		}
 		at = from + 1

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // maxTable bounds the content of a table, in octets.
@@ -104,7 +105,7 @@ func (t *table) read(r *csv.Reader) error {
 		return errors.New("the table has no rows")
 	}
 	t.octets, t.ends = slices.Clip(t.octets), slices.Clip(t.ends)
-	t.safe = !slices.ContainsFunc(t.octets, func(c byte) bool { return !targetOctet(c) })
+	t.safe = octet.AllVisible(t.octets)
 	return nil
 }
 

@@ -2,9 +2,11 @@ package chain
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // values writes what is drawn. A drawn value is a number all along, which an instance keeps; what it
@@ -39,7 +41,7 @@ func (s *numbers) append(dst []byte, v int64, _ int) []byte {
 	v = s.start + v*s.step
 	switch {
 	case s.hex:
-		return appendHex(dst, v, s.width)
+		return octet.AppendHex(dst, uint64(v), max(s.width, (bits.Len64(uint64(v)|1)+3)/4))
 	case s.width == 0:
 		return strconv.AppendInt(dst, v, 10)
 	}
@@ -58,22 +60,6 @@ func appendPadded(dst []byte, v int64, width int) []byte {
 	return append(dst, digits[i:]...)
 }
 
-// appendHex appends v, which is not negative, in at least width hexadecimal digits.
-func appendHex(dst []byte, v int64, width int) []byte {
-	for n := digitsHex(v); n < width; n++ {
-		dst = append(dst, '0')
-	}
-	return strconv.AppendInt(dst, v, 16)
-}
-
-func digitsHex(v int64) int {
-	n := 1
-	for v >>= 4; v > 0; v >>= 4 {
-		n++
-	}
-	return n
-}
-
 // list is values by index.
 type list struct {
 	items []string
@@ -83,9 +69,7 @@ type list struct {
 func newList(items []string) *list {
 	l := &list{items: items, safe: true}
 	for _, s := range items {
-		for i := range len(s) {
-			l.safe = l.safe && targetOctet(s[i])
-		}
+		l.safe = l.safe && octet.AllVisible(s)
 	}
 	return l
 }

@@ -3,6 +3,8 @@ package cookie
 import (
 	"math"
 	"time"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // date collects what the tokens of a cookie-date say; -1: not found yet.
@@ -79,7 +81,7 @@ func month(t []byte) int {
 	if len(t) >= 3 {
 		const names = "janfebmaraprmayjunjulaugsepoctnovdec"
 		for i := 0; i < len(names); i += 3 {
-			if equalFold(t[:3], names[i:i+3]) {
+			if octet.EqualFold(t[:3], names[i:i+3]) {
 				return i/3 + 1
 			}
 		}
@@ -90,7 +92,7 @@ func month(t []byte) int {
 // number reads up to most digits; -1 when there is none.
 func number(t []byte, most int) (int, []byte) {
 	v, n := 0, 0
-	for n < len(t) && n < most && isDigit(t[n]) {
+	for n < len(t) && n < most && octet.IsDigit(t[n]) {
 		v = v*10 + int(t[n]-'0')
 		n++
 	}
@@ -100,7 +102,7 @@ func number(t []byte, most int) (int, []byte) {
 	return v, t[n:]
 }
 
-func startsWithDigit(t []byte) bool { return len(t) > 0 && isDigit(t[0]) }
+func startsWithDigit(t []byte) bool { return len(t) > 0 && octet.IsDigit(t[0]) }
 
 // instant is steps 3 to 7.
 func (d *date) instant() (int64, bool) {

@@ -1,6 +1,10 @@
 package cookie
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/h2surge/h2surge/internal/octet"
+)
 
 const (
 	// maxCookies and maxOctets bound a jar; RFC 6265 6.1 asks for 50 of a domain.
@@ -110,7 +114,7 @@ func (j *Jar) find(name, domain, path []byte) int {
 		}
 		n, _ := j.pair(c)
 		d, p := j.where(c)
-		if bytes.Equal(n, name) && bytes.Equal(p, path) && equalFold(d, domain) {
+		if bytes.Equal(n, name) && bytes.Equal(p, path) && octet.EqualFold(d, domain) {
 			return i
 		}
 	}
@@ -196,7 +200,7 @@ func (j *Jar) AppendHeader(dst []byte, now int64, secure bool, host, path []byte
 func (j *Jar) isFor(c *cookie, host, path []byte) bool {
 	domain, prefix := j.where(c)
 	if c.hostOnly {
-		return equalFold(host, domain) && pathMatch(path, prefix)
+		return octet.EqualFold(host, domain) && pathMatch(path, prefix)
 	}
 	return domainMatch(host, domain) && pathMatch(path, prefix)
 }

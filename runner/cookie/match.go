@@ -1,6 +1,10 @@
 package cookie
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/h2surge/h2surge/internal/octet"
+)
 
 // hostname cuts the port off an authority. An IPv6 address keeps its brackets.
 func hostname(authority []byte) []byte {
@@ -17,7 +21,7 @@ func isIP(host []byte) bool {
 		return true
 	}
 	for _, c := range host[bytes.LastIndexByte(host, '.')+1:] {
-		if !isDigit(c) {
+		if !octet.IsDigit(c) {
 			return false
 		}
 	}
@@ -28,7 +32,7 @@ func isIP(host []byte) bool {
 // host only, one for all hosts below domain, or, with false, none (RFC 6265 5.3 steps 5 and 6).
 func scope(host, domain []byte) (hostOnly, ok bool) {
 	if isIP(host) || bytes.IndexByte(domain, '.') < 0 {
-		return true, equalFold(host, domain)
+		return true, octet.EqualFold(host, domain)
 	}
 	return false, domainMatch(host, domain)
 }
@@ -40,9 +44,9 @@ func domainMatch(host, domain []byte) bool {
 	case n < 0:
 		return false
 	case n == 0:
-		return equalFold(host, domain)
+		return octet.EqualFold(host, domain)
 	}
-	return host[n-1] == '.' && equalFold(host[n:], domain) && !isIP(host)
+	return host[n-1] == '.' && octet.EqualFold(host[n:], domain) && !isIP(host)
 }
 
 func withoutQuery(path []byte) []byte {
@@ -72,27 +76,4 @@ func pathMatch(path, prefix []byte) bool {
 		return false
 	}
 	return len(path) == len(prefix) || prefix[len(prefix)-1] == '/' || path[len(prefix)] == '/'
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
-}
-
-// equalFold compares without regard to the case of ASCII letters, and to nothing else: what Unicode
-// folds to a letter is another name.
-func equalFold[S []byte | string](a []byte, b S) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if lower(a[i]) != lower(b[i]) {
-			return false
-		}
-	}
-	return true
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"time"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 const (
@@ -27,7 +29,7 @@ type setCookie struct {
 // parse is RFC 6265 5.2. Of attributes with the same name the last counts (5.3), and Max-Age has
 // precedence over Expires.
 func parse(field []byte, now int64) (s setCookie, ok bool) {
-	if hasControl(field) {
+	if !octet.IsFieldText(field) {
 		return s, false
 	}
 	pair, rest := cut(field, ';')
@@ -35,7 +37,7 @@ func parse(field []byte, now int64) (s setCookie, ok bool) {
 	if i < 0 {
 		return s, false
 	}
-	s.name, s.value = trim(pair[:i]), trim(pair[i+1:])
+	s.name, s.value = octet.TrimBlanks(pair[:i]), octet.TrimBlanks(pair[i+1:])
 	if len(s.name) == 0 || len(s.name)+len(s.value) > maxPair {
 		return s, false
 	}
@@ -44,7 +46,7 @@ func parse(field []byte, now int64) (s setCookie, ok bool) {
 		var attribute []byte
 		attribute, rest = cut(rest, ';')
 		name, value := cut(attribute, '=')
-		s.attribute(trim(name), trim(value), now, &hasMaxAge)
+		s.attribute(octet.TrimBlanks(name), octet.TrimBlanks(value), now, &hasMaxAge)
 	}
 	return s, true
 }
@@ -52,24 +54,24 @@ func parse(field []byte, now int64) (s setCookie, ok bool) {
 func (s *setCookie) attribute(name, value []byte, now int64, hasMaxAge *bool) {
 	switch {
 	case len(value) > maxAttribute:
-	case equalFold(name, "max-age"):
+	case octet.EqualFold(name, "max-age"):
 		if t, ok := maxAge(value, now); ok {
 			s.expires, *hasMaxAge = t, true
 		}
-	case equalFold(name, "expires"):
+	case octet.EqualFold(name, "expires"):
 		if t, ok := parseDate(value); ok && !*hasMaxAge {
 			s.expires = t
 		}
-	case equalFold(name, "domain"):
+	case octet.EqualFold(name, "domain"):
 		if len(value) > 0 {
 			s.domain = bytes.TrimPrefix(value, []byte{'.'})
 		}
-	case equalFold(name, "path"):
+	case octet.EqualFold(name, "path"):
 		s.path = nil
 		if len(value) > 0 && value[0] == '/' {
 			s.path = value
 		}
-	case equalFold(name, "secure"):
+	case octet.EqualFold(name, "secure"):
 		s.secure = true
 	}
 }
@@ -82,7 +84,7 @@ func maxAge(value []byte, now int64) (int64, bool) {
 	}
 	var seconds int64
 	for _, c := range digits {
-		if !isDigit(c) {
+		if !octet.IsDigit(c) {
 			return 0, false
 		}
 		seconds = min(seconds*10+int64(c-'0'), math.MaxInt64/100)
@@ -100,22 +102,13 @@ func maxAge(value []byte, now int64) (int64, bool) {
 // prefixAllows is RFC 6265bis 5.7 for the prefixes of its section 4.1.3.
 func prefixAllows(s *setCookie, secure bool) bool {
 	const secureOnly, hostOnly = "__secure-", "__host-"
-	if n := len(hostOnly); len(s.name) >= n && equalFold(s.name[:n], hostOnly) {
+	if n := len(hostOnly); len(s.name) >= n && octet.EqualFold(s.name[:n], hostOnly) {
 		return secure && s.secure && len(s.domain) == 0 && string(s.path) == "/"
 	}
-	if n := len(secureOnly); len(s.name) >= n && equalFold(s.name[:n], secureOnly) {
+	if n := len(secureOnly); len(s.name) >= n && octet.EqualFold(s.name[:n], secureOnly) {
 		return secure && s.secure
 	}
 	return true
-}
-
-func hasControl(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return true
-		}
-	}
-	return false
 }
 
 func cut(b []byte, at byte) (before, after []byte) {
@@ -124,6 +117,3 @@ func cut(b []byte, at byte) (before, after []byte) {
 	}
 	return b, nil
 }
-
-// trim removes white space as RFC 6265 2.2 has it.
-func trim(b []byte) []byte { return bytes.Trim(b, " \t") }

@@ -3,24 +3,26 @@ package location
 import (
 	"bytes"
 	"strings"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // SameAuthority is true when two requests have the same origin: scheme, host and port, where a port
 // that is missing or empty is the scheme's default (RFC 9110 4.2.3, 4.3.1).
 func SameAuthority(schemeA, authA, schemeB, authB []byte) bool {
-	if !equalFold(schemeA, schemeB) {
+	if !octet.EqualFold(schemeA, schemeB) {
 		return false
 	}
 	hostA, portA := cutPort(authA)
 	hostB, portB := cutPort(authB)
-	return equalFold(hostA, hostB) && effective(schemeA, portA) == effective(schemeB, portB)
+	return octet.EqualFold(hostA, hostB) && effective(schemeA, portA) == effective(schemeB, portB)
 }
 
 func effective(scheme, port []byte) int {
 	switch {
 	case len(port) > 0:
 		return number(port)
-	case equalFold(scheme, "https"):
+	case octet.EqualFold(scheme, "https"):
 		return 443
 	}
 	return 80
@@ -57,7 +59,7 @@ func parseAuthority(a []byte) ([]byte, error) {
 func number(port []byte) int {
 	n := 0
 	for _, c := range port {
-		if !isDigit(c) {
+		if !octet.IsDigit(c) {
 			return -1
 		}
 		if n = n*10 + int(c-'0'); n > 65535 {
@@ -80,35 +82,7 @@ func isHost(host []byte) bool {
 // consistsOf allows digits, letters up to last and others.
 func consistsOf(s []byte, last byte, others string) bool {
 	for _, c := range s {
-		if l := c | 0x20; !isDigit(c) && (l < 'a' || l > last) && strings.IndexByte(others, c) < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
-}
-
-func appendLower(dst, s []byte) []byte {
-	for _, c := range s {
-		dst = append(dst, lower(c))
-	}
-	return dst
-}
-
-func equalFold[S []byte | string](a []byte, b S) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if lower(a[i]) != lower(b[i]) {
+		if l := c | 0x20; !octet.IsDigit(c) && (l < 'a' || l > last) && strings.IndexByte(others, c) < 0 {
 			return false
 		}
 	}

@@ -3,6 +3,8 @@ package location
 import (
 	"bytes"
 	"errors"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // What can be wrong with a reference. The values are fixed, so that a target that sends nothing
@@ -43,10 +45,11 @@ func AppendResolved(dst []byte, scheme, authority, path, reference []byte) (out 
 	}
 	basePath, baseQuery := cutQuery(path)
 	start := len(dst)
-	out = appendLower(dst, r.scheme)
+	out = append(dst, r.scheme...)
 	atAuthority := len(out)
-	out = appendLower(out, r.authority)
+	out = append(out, r.authority...)
 	atPath := len(out)
+	octet.ToLower(out[start:])
 	switch {
 	case r.hasAuthority || len(r.path) > 0 && r.path[0] == '/':
 		out = appendSegments(out, atPath, bytes.TrimPrefix(r.path, slash), true)
@@ -78,7 +81,7 @@ func (r *parts) inherit(scheme, authority []byte) error {
 			r.authority = authority
 		}
 	}
-	if !equalFold(r.scheme, "http") && !equalFold(r.scheme, "https") {
+	if !octet.EqualFold(r.scheme, "http") && !octet.EqualFold(r.scheme, "https") {
 		return errScheme
 	}
 	if len(r.authority) == 0 {
@@ -115,12 +118,11 @@ func appendSegments(dst []byte, start int, path []byte, last bool) []byte {
 
 // appendEncoded percent-encodes what is not ASCII.
 func appendEncoded(dst, s []byte) []byte {
-	const hex = "0123456789ABCDEF"
 	for _, c := range s {
 		if c < 0x80 {
 			dst = append(dst, c)
 		} else {
-			dst = append(dst, '%', hex[c>>4], hex[c&15])
+			dst = octet.AppendPercent(dst, c)
 		}
 	}
 	return dst

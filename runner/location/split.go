@@ -1,6 +1,10 @@
 package location
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/h2surge/h2surge/internal/octet"
+)
 
 // parts are those of a reference, RFC 3986 3. A nil scheme, authority or query is not there; a
 // query begins with its question mark.
@@ -48,8 +52,7 @@ func split(reference []byte) (p parts, err error) {
 // isScheme is RFC 3986 3.1.
 func isScheme(b []byte) bool {
 	for i, c := range b {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		if !letter && (i == 0 || !isDigit(c) && c != '+' && c != '-' && c != '.') {
+		if !octet.IsLetter(c) && (i == 0 || !octet.IsDigit(c) && c != '+' && c != '-' && c != '.') {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/h2surge/h2surge/internal/octet"
 	"github.com/h2surge/h2surge/internal/target/documents"
 	"github.com/h2surge/h2surge/runner/script"
 )
@@ -121,24 +122,11 @@ func (e *Engine) uuid(c *Call) []byte {
 		hi, lo := e.rng.Uint64(), e.rng.Uint64()
 		hi = hi&^(0xf<<12) | 4<<12
 		lo = lo&^(3<<62) | 2<<62
-		hex := appendHex(c.uuid[:0], hi, 16)
-		hex = appendHex(hex, lo, 16)
-		const first, second, third, fourth = 8, 12, 16, 20
-		var digits [32]byte
-		copy(digits[:], hex)
-		out := append(c.uuid[:0], digits[:first]...)
-		out = append(append(out, '-'), digits[first:second]...)
-		out = append(append(out, '-'), digits[second:third]...)
-		out = append(append(out, '-'), digits[third:fourth]...)
-		_ = append(append(out, '-'), digits[fourth:]...)
+		out := append(octet.AppendHex(c.uuid[:0], hi>>32, 8), '-')
+		out = append(octet.AppendHex(out, hi>>16, 4), '-')
+		out = append(octet.AppendHex(out, hi, 4), '-')
+		out = append(octet.AppendHex(out, lo>>48, 4), '-')
+		octet.AppendHex(out, lo, 12)
 	}
 	return c.uuid[:]
-}
-
-// appendHex appends the lowest digits of v.
-func appendHex(dst []byte, v uint64, digits int) []byte {
-	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
-		dst = append(dst, "0123456789abcdef"[v>>shift&15])
-	}
-	return dst
 }

@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/h2surge/h2surge/internal/octet"
+)
 
 // fieldNameProblem tells what is wrong with the name of a header field, and "" if nothing is.
 // HTTP/2 knows lower case only (RFC 9113 section 8.2.1).
@@ -12,14 +16,11 @@ func fieldNameProblem(name string) string {
 	case pseudo && name != ":method" && name != ":path" && name != ":authority" && name != ":scheme":
 		return name + " is not a pseudo-header field of a request"
 	}
-	for _, c := range []byte(rest) {
-		switch {
-		case c >= 'A' && c <= 'Z':
-			return "must be in lower case (RFC 9113 section 8.2.1)"
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-		default:
-			return "has a character that is not allowed in field names (RFC 9110 section 5.1)"
-		}
+	switch {
+	case strings.ToLower(rest) != rest:
+		return "must be in lower case (RFC 9113 section 8.2.1)"
+	case !octet.IsToken(rest):
+		return "has a character that is not allowed in field names (RFC 9110 section 5.1)"
 	}
 	return ""
 }
@@ -44,11 +45,5 @@ func responseFieldProblem(name string) string {
 
 // validValue reports whether a field may have that value (RFC 9113 section 8.2.1).
 func validValue(v []byte) bool {
-	for _, c := range v {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	n := len(v)
-	return n == 0 || v[0] != ' ' && v[0] != '\t' && v[n-1] != ' ' && v[n-1] != '\t'
+	return octet.IsFieldText(v) && len(octet.TrimBlanks(v)) == len(v)
 }

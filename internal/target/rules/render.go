@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/h2surge/h2surge/internal/octet"
 	"github.com/h2surge/h2surge/internal/target/pointer"
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
@@ -250,7 +251,7 @@ func appendValue(dst []byte, p *piece, doc []byte) []byte {
 func (e *Engine) appendRandomHex(dst []byte, digits int) []byte {
 	for digits > 0 {
 		n := min(digits, 16)
-		dst = appendHex(dst, e.rng.Uint64(), n)
+		dst = octet.AppendHex(dst, e.rng.Uint64(), n)
 		digits -= n
 	}
 	return dst
@@ -276,7 +277,7 @@ func escapeFrom(dst []byte, at int) []byte {
 		case r == '"' || r == '\\':
 			dst = append(dst, '\\', byte(r))
 		case r < ' ':
-			dst = appendHex(append(dst, `\u00`...), uint64(r), 2)
+			dst = octet.AppendHex(append(dst, `\u00`...), uint64(r), 2)
 		default:
 			dst = utf8.AppendRune(dst, r) // U+FFFD for what is no UTF-8
 		}

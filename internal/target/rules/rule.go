@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
@@ -83,7 +84,7 @@ func (s *source) compileRule(path string, spec *Rule, index int, dir string) *ru
 	if spec.Name == "" {
 		s.add(path+".name", "is empty")
 	}
-	if m := spec.Match.Method; m != "" && fieldNameProblem(lower(m)) != "" {
+	if m := spec.Match.Method; m != "" && fieldNameProblem(strings.ToLower(m)) != "" {
 		s.add(path+".match.method", "%q is not a method (RFC 9110 section 9.1)", m)
 	}
 	var err error
@@ -111,16 +112,6 @@ func (s *source) compileRule(path string, spec *Rule, index int, dir string) *ru
 		s.add(path+".responses", "all weights are 0")
 	}
 	return r
-}
-
-func lower(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
 }
 
 // literalPrefix is a field but for its value.

@@ -1,0 +1,138 @@
+// Package octet classifies and changes single octets as the grammars of HTTP define them. Unlike the packages strings
+// and unicode, its functions change and fold ASCII letters only.
+package octet
+
+import "golang.org/x/net/http/httpguts"
+
+// IsLetter reports whether c is an ALPHA (RFC 5234 appendix B.1).
+func IsLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// IsDigit reports whether c is a DIGIT (RFC 5234 appendix B.1).
+func IsDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// IsVisible reports whether c is a VCHAR (RFC 5234 appendix B.1): printable ASCII without the space.
+func IsVisible(c byte) bool { return ' ' < c && c < 0x7f }
+
+// IsBlank reports whether c is a space or a tab, the octets of OWS (RFC 9110 5.6.3).
+func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// IsUnreserved reports whether c needs no percent-encoding anywhere in a URI (RFC 3986 2.3).
+func IsUnreserved(c byte) bool {
+	return IsLetter(c) || IsDigit(c) || c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+// IsTokenOctet reports whether c is a tchar (RFC 9110 5.6.2).
+func IsTokenOctet(c byte) bool { return httpguts.IsTokenRune(rune(c)) }
+
+// IsToken reports whether s is a token (RFC 9110 5.6.2).
+func IsToken[T ~string | ~[]byte](s T) bool {
+	for i := range len(s) {
+		if !IsTokenOctet(s[i]) {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+// AllVisible reports whether s consists of visible octets.
+func AllVisible[T ~string | ~[]byte](s T) bool {
+	for i := range len(s) {
+		if !IsVisible(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// IsFieldText reports whether all octets of s are allowed in a field value (RFC 9110 5.5). It allows
+// blanks at both ends, which are not part of a value.
+func IsFieldText[T ~string | ~[]byte](s T) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// TrimBlanks returns s without the OWS at both ends (RFC 9110 5.6.3).
+func TrimBlanks[T ~string | ~[]byte](s T) T {
+	for len(s) > 0 && IsBlank(s[0]) {
+		s = s[1:]
+	}
+	for len(s) > 0 && IsBlank(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// Lower returns c in lower case.
+func Lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// Upper returns c in upper case.
+func Upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c + 'A' - 'a'
+	}
+	return c
+}
+
+// ToLower changes b to lower case in place.
+func ToLower(b []byte) {
+	for i, c := range b {
+		b[i] = Lower(c)
+	}
+}
+
+// EqualFold reports whether a and b are equal apart from the case of letters.
+func EqualFold[A, B ~string | ~[]byte](a A, b B) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if Lower(a[i]) != Lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// NoDigit is larger than the value of any hexadecimal digit.
+const NoDigit = 16
+
+// HexDigit returns the value of c as a HEXDIG of either case (RFC 5234 appendix B.1), or NoDigit.
+func HexDigit(c byte) byte { return hexDigits[c] }
+
+var hexDigits = func() (t [256]byte) {
+	for i := range t {
+		t[i] = NoDigit
+	}
+	for i := range byte(10) {
+		t['0'+i] = i
+	}
+	for i := range byte(6) {
+		t['a'+i], t['A'+i] = 10+i, 10+i
+	}
+	return t
+}()
+
+// AppendHex appends the last digits of v in lower case: AppendHex(nil, 0x1a2b, 3) is a2b.
+func AppendHex(dst []byte, v uint64, digits int) []byte {
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		dst = append(dst, "0123456789abcdef"[v>>shift&15])
+	}
+	return dst
+}
+
+// UpperHex has the hexadecimal digits that percent-encoding prefers (RFC 3986 2.1).
+const UpperHex = "0123456789ABCDEF"
+
+// AppendPercent appends the percent-encoding of c to dst (RFC 3986 2.1).
+func AppendPercent(dst []byte, c byte) []byte {
+	return append(dst, '%', UpperHex[c>>4], UpperHex[c&15])
+}
