@@ -34,7 +34,7 @@ func (w *Worker) openPlace(t, number int32, awaited bool) {
 	} else {
 		c.wasReady = true
 	}
-	if how.RampCount > 0 && w.phase == Connecting {
+	if how.RampCount > 0 && w.run.phase == Connecting {
 		if delay := time.Duration(int(number)/how.RampCount) * how.RampPeriod; delay > 0 {
 			w.arm(c, wantTimer, delay)
 			return
@@ -111,7 +111,7 @@ func (w *Worker) Connected(r DialRequest, d *dial.Connection, err error) bool {
 
 func (w *Worker) connected(r DialRequest, d *dial.Connection, err error) {
 	c := &w.conns[r.Conn]
-	if w.phase == Done || c.generation != r.Generation || c.state != dialing {
+	if w.run.phase == Done || c.generation != r.Generation || c.state != dialing {
 		if err == nil {
 			d.Close()
 		}

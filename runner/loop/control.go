@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"sync"
-
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/measure"
 )
@@ -10,7 +8,7 @@ import (
 // The functions here are for use inside Do, on the worker's goroutine, or after Run has returned.
 
 // Phase is where the worker is.
-func (w *Worker) Phase() Phase { return w.phase }
+func (w *Worker) Phase() Phase { return w.run.phase }
 
 // Start sets the instant of the first stage, and the values that setup has captured. Changes are what a
 // worker has missed that starts late: it walks through the stages as those did that were there.
@@ -38,13 +36,13 @@ func (w *Worker) Problem() string {
 }
 
 // DeadlineExceeded says that the plan's deadline ended the worker.
-func (w *Worker) DeadlineExceeded() bool { return w.phase == Done && w.endedByDeadline }
+func (w *Worker) DeadlineExceeded() bool { return w.run.phase == Done && w.run.endedByDeadline }
 
 // Stop ends the stages now. With drain, requests in flight are awaited; without, the worker ends
 // at this turn and counts them as in flight.
 func (w *Worker) Stop(drain bool) {
 	if !drain || w.stage.index < 0 {
-		w.abort = true
+		w.run.abort = true
 		return
 	}
 	w.endGap(w.now)
@@ -120,51 +118,3 @@ func (w *Worker) SetAuthorization(target int, value []byte) {
 
 // Unauthorized says why a target has no Authorization field yet; it is what Problem tells.
 func (w *Worker) Unauthorized(why string) { w.noAuthorization = why }
-
-// inbox is how other goroutines reach a worker: they put functions in, the worker runs them at
-// the beginning of its next turn.
-type inbox struct {
-	mu     sync.Mutex
-	queue  []func(*Worker)
-	closed bool
-}
-
-// put returns false when the worker has ended and will not run f.
-func (b *inbox) put(f func(*Worker)) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return false
-	}
-	b.queue = append(b.queue, f)
-	return true
-}
-
-// take empties the inbox.
-func (b *inbox) take() []func(*Worker) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	q := b.queue
-	b.queue = nil
-	return q
-}
-
-// shut refuses all that comes later and returns what is left.
-func (b *inbox) shut() []func(*Worker) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closed = true
-	q := b.queue
-	b.queue = nil
-	return q
-}
-
-// Do runs f on the worker's goroutine at its next turn, or returns false when the worker has
-// ended. f must be short.
-func (w *Worker) Do(f func(*Worker)) bool {
-	if !w.inbox.put(f) {
-		return false
-	}
-	w.net.Wake()
-	return true
-}

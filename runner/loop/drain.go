@@ -28,6 +28,18 @@ const (
 	Done
 )
 
+// run is the way of the worker from connecting to its end.
+type run struct {
+	phase Phase
+	// abort: the worker must end in this turn.
+	abort bool
+	// endedByDeadline: the plan's deadline has passed.
+	endedByDeadline bool
+	// loadOver: the last response of the load has come, or been waited for. Teardown awaits mayTearDown.
+	loadOver, mayTearDown bool
+	stall                 stall
+}
+
 func (w *Worker) deadline() int64 {
 	if w.cfg.Deadline == 0 || w.startAt == never {
 		return never
@@ -44,28 +56,28 @@ func (w *Worker) deadline() int64 {
 
 // advance derives the phase from what is there.
 func (w *Worker) advance() {
-	was := w.phase
+	was := w.run.phase
 	switch {
 	case w.now >= w.deadline():
-		w.endedByDeadline = true
+		w.run.endedByDeadline = true
 		w.finish()
-	case w.abort || w.setup.failure != "":
+	case w.run.abort || w.chains.setup.failure != "":
 		w.finish()
 	case w.stopped():
 		w.tearDown()
 	case w.stage.over():
-		w.phase = Draining
+		w.run.phase = Draining
 	case w.stage.index >= 0:
-		w.phase = max(w.phase, Running) // a late change may go on with load that was over
+		w.run.phase = max(w.run.phase, Running) // a late change may go on with load that was over
 	case w.unready > 0 || w.unauthorized > 0:
-		w.phase = Connecting
-	case !w.setup.over():
-		w.phase = SettingUp
-		w.runOnce(&w.setup)
+		w.run.phase = Connecting
+	case !w.chains.setup.over():
+		w.run.phase = SettingUp
+		w.runOnce(&w.chains.setup)
 	default:
-		w.phase = Ready
+		w.run.phase = Ready
 	}
-	if w.phase != was && w.cfg.Changed != nil {
+	if w.run.phase != was && w.cfg.Changed != nil {
 		w.cfg.Changed()
 	}
 }
@@ -73,40 +85,36 @@ func (w *Worker) advance() {
 // stopped reports that all stages are over and each request has its outcome. That takes at most MaxWait for
 // a request that waits for a stream, and its timeout after that.
 func (w *Worker) stopped() bool {
-	return w.loadOver || w.stage.over() && w.requests.inUse == 0
+	return w.run.loadOver || w.stage.over() && w.requests.inUse == 0
 }
 
 // tearDown runs the teardown chains, once every shard has had its last response, and ends.
 func (w *Worker) tearDown() {
-	w.loadOver = true
+	w.run.loadOver = true
 	switch {
-	case w.teardown.over():
+	case w.chains.teardown.over():
 		w.finish()
-	case w.mayTearDown:
-		if w.phase != TearingDown {
+	case w.run.mayTearDown:
+		if w.run.phase != TearingDown {
 			w.number(0) // behind all slots
 		}
-		w.phase = TearingDown
-		w.runOnce(&w.teardown)
+		w.run.phase = TearingDown
+		w.runOnce(&w.chains.teardown)
 	default:
-		w.phase = Drained
+		w.run.phase = Drained
 	}
 }
 
-// runOnce begins the next chain when none is under way.
+// runOnce begins the next chain if none is under way.
 func (w *Worker) runOnce(o *once) {
-	if o.running || o.over() {
-		return
+	for !o.running && !o.over() {
+		w.proceed(w.begin(o.begin(), o.stage))
 	}
-	o.running = true
-	c := o.chains[o.next]
-	o.next++
-	w.proceed(w.begin(c, o.stage))
 }
 
 // finish closes everything. Requests still in flight stay so in the counts.
 func (w *Worker) finish() {
-	if w.phase == Done {
+	if w.run.phase == Done {
 		return
 	}
 	w.endGap(w.now)
@@ -117,12 +125,13 @@ func (w *Worker) finish() {
 		w.stageEnds[w.stage.index] = w.now - w.startAt
 		w.stagePauses[w.stage.index] = w.stage.pausedBy(w.now)
 	}
+	w.admitUnpaced()
 	w.dropWaiting(never)
 	if w.trial != nil {
 		w.showInFlight()
 	}
 	w.closeAll()
-	w.phase = Done
+	w.run.phase = Done
 	for _, f := range w.inbox.shut() {
 		f(w)
 	}
@@ -147,7 +156,7 @@ func (w *Worker) finishBroken() {
 			c.fd, c.state = -1, closing
 		}
 	}
-	w.phase = Done
+	w.run.phase = Done
 	for _, f := range w.inbox.shut() {
 		w.try(f)
 	}
@@ -170,10 +179,6 @@ type stall struct {
 	// limit is how long the worker waits for progress: the longest timeout, the longest connect timeout and the
 	// longest delay of a chain.
 	limit int64
-	// progressAt is when a request was last answered, timed out or was reset.
-	progressAt int64
-	// quietUntil is when the last of the pauses ends that are longer than the limit: nothing happens before.
-	quietUntil int64
 	// why says why the load has ended; empty: it has not stalled.
 	why string
 }
@@ -193,10 +198,10 @@ func (w *Worker) newStall() stall {
 func (w *Worker) stallsAt() int64 {
 	s := &w.stage
 	if !s.closedLoop() || s.planned != never {
-		w.stall.progressAt = w.now
+		w.requests.progressAt = w.now
 		return never
 	}
-	return max(w.stall.progressAt, w.stall.quietUntil) + w.stall.limit
+	return max(w.requests.progressAt, w.chains.pausedUntil) + w.run.stall.limit
 }
 
 // endStalled ends a load that has stalled, so that the run ends with its drain and teardown.
@@ -204,10 +209,10 @@ func (w *Worker) endStalled() {
 	if w.now < w.stallsAt() {
 		return
 	}
-	w.stall.why = fmt.Sprintf("no request was answered, timed out or was reset for %v", time.Duration(w.stall.limit))
+	w.run.stall.why = fmt.Sprintf("no request was answered, timed out or was reset for %v", time.Duration(w.run.stall.limit))
 	for i := range w.targets {
 		if t := &w.targets[i]; t.unconnected.Failed() {
-			w.stall.why += "; target " + t.plan.Name + ": " + t.unconnected.String()
+			w.run.stall.why += "; target " + t.plan.Name + ": " + t.unconnected.String()
 			break
 		}
 	}
@@ -216,4 +221,4 @@ func (w *Worker) endStalled() {
 }
 
 // Stalled says why the worker has ended its load before all requests were sent; empty: it has not.
-func (w *Worker) Stalled() string { return w.stall.why }
+func (w *Worker) Stalled() string { return w.run.stall.why }

@@ -40,14 +40,12 @@ func (w *Worker) finishDone(tok int32) {
 	if w.trial != nil {
 		w.showDone(tok, s, failed, why)
 	}
-	c := &w.conns[r.conn]
-	c.worked, c.failures = true, 0
-	w.stall.progressAt = w.now
+	w.requests.progressAt = w.now
 	a := r.activation
 	if s.Inspect {
 		w.remember(r)
 	}
-	w.expiries[s.TimeoutClass].remove(&w.requests, tok)
+	w.requests.expiries[s.TimeoutClass].remove(&w.requests.slab, tok)
 	w.releaseRequest(tok)
 	w.stepEnded(a, why)
 }
@@ -70,7 +68,7 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 		}
 		return rv.CheckStatus
 	}
-	in := w.instances.all[r.instance]
+	in := w.chains.all[r.instance]
 	failed := s.Judge(w.program, &in.Instance, w.sources, x)
 	if failed == "" && s.Script >= 0 && w.program.Scripts[s.Script].Validates() && !w.validate(in, s, x) {
 		return rv.CheckScript
@@ -82,11 +80,11 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 // there is not.
 func (w *Worker) lacksCapture(r *request, s *chain.Step) bool {
 	if s.Inspect {
-		in := w.instances.all[r.instance]
+		in := w.chains.all[r.instance]
 		return s.TakeCaptures(w.program, &in.Instance, w.sources, &r.exchange.Exchange)
 	}
 	for i := range s.Captures {
-		if !r.captured(i) && !s.Captures[i].Otherwise(&w.instances.all[r.instance].Instance) {
+		if !r.captured(i) && !s.Captures[i].Otherwise(&w.chains.all[r.instance].Instance) {
 			return true
 		}
 	}
@@ -95,17 +93,17 @@ func (w *Worker) lacksCapture(r *request, s *chain.Step) bool {
 
 // remember keeps the exchange for the scripts of the instance's next steps.
 func (w *Worker) remember(r *request) {
-	in := w.instances.all[r.instance]
+	in := w.chains.all[r.instance]
 	if !w.program.Chains[in.Chain].Scripted {
 		return
 	}
-	w.exchanges.release(in.previous)
+	w.requests.exchanges.release(in.previous)
 	in.previous, r.exchange = r.exchange, nil
 }
 
 // releaseRequest ends a request's record.
 func (w *Worker) releaseRequest(tok int32) {
-	w.exchanges.release(w.requests.all[tok].exchange)
+	w.requests.exchanges.release(w.requests.all[tok].exchange)
 	w.requests.release(tok)
 }
 
@@ -113,7 +111,7 @@ func (w *Worker) releaseRequest(tok int32) {
 func (w *Worker) countDone(r *request, failed string) {
 	switch {
 	case r.stage < 0:
-		w.onceFailed, w.onceStatus = failed, int(r.status)
+		w.chains.onceFailed, w.chains.onceStatus = failed, int(r.status)
 		if failed == "" {
 			w.onceCounters(r.stage).Succeeded++
 		}
@@ -145,14 +143,14 @@ func (w *Worker) countDone(r *request, failed string) {
 func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 	r := &w.requests.all[tok]
 	if why != byLoss {
-		w.stall.progressAt = w.now
+		w.requests.progressAt = w.now
 	}
 	w.countFailed(r, why, cause)
 	if w.trial != nil {
 		w.showFailed(tok, abortReason[why], cause)
 	}
 	a := r.activation
-	w.expiries[w.program.Steps[r.step].TimeoutClass].remove(&w.requests, tok)
+	w.requests.expiries[w.program.Steps[r.step].TimeoutClass].remove(&w.requests.slab, tok)
 	w.releaseRequest(tok)
 	w.stepEnded(a, abortReason[why])
 }
@@ -160,7 +158,7 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
 	switch {
 	case r.stage < 0:
-		w.onceCause = cause
+		w.chains.onceCause = cause
 		return
 	case w.warm(r):
 		w.rec.WarmUpDone++
@@ -195,9 +193,9 @@ func (e h1Events) OnData(tok uint32, p []byte) { e.w.OnData(tok, p) }
 
 func (e h1Events) OnDone(tok uint32, o h1.Outcome) {
 	if o.Rule != nil {
-		e.w.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule.Rule()}
+		e.w.requests.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule.Rule()}
 		if o.Rule.Reason == h1.AnsweredHTTP2 {
-			e.w.why = failure.Cause{Kind: rv.CauseHTTP2}
+			e.w.requests.why = failure.Cause{Kind: rv.CauseHTTP2}
 		}
 	}
 	e.w.outcome(int32(tok), outcomeOfH1[o.Kind])
@@ -232,12 +230,12 @@ func (w *Worker) OnStatus(tok uint32, status int) {
 func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
-	in := w.instances.all[r.instance]
+	in := w.chains.all[r.instance]
 	if s.Cookies && string(name) == "set-cookie" {
 		e := w.endpoint(&w.conns[r.conn])
-		w.scratch = w.appendPath(w.scratch[:0], r, in, s, e)
-		w.authority = append(w.authority[:0], e.Authority...)
-		in.cookies.Set(w.wall(), e.Scheme == "https", w.authority, w.scratch, value)
+		w.requests.scratch = w.appendPath(w.requests.scratch[:0], r, in, s, e)
+		w.requests.authority = append(w.requests.authority[:0], e.Authority...)
+		in.cookies.Set(w.wall(), e.Scheme == "https", w.requests.authority, w.requests.scratch, value)
 	}
 	if s.Inspect {
 		r.exchange.field(name, value)
@@ -268,8 +266,8 @@ func (w *Worker) captureURI(r *request, in *instance, s *chain.Step, c *chain.Ca
 		return in.Capture(c.Slot, value)
 	}
 	e := w.endpoint(&w.conns[r.conn])
-	w.scratch = w.appendPath(w.scratch[:0], r, in, s, e)
-	return in.CaptureURI(c, e, w.scratch, value)
+	w.requests.scratch = w.appendPath(w.requests.scratch[:0], r, in, s, e)
+	return in.CaptureURI(c, e, w.requests.scratch, value)
 }
 
 // isResolved reports that a reference is an absolute path, with or without a query, that resolving does not
@@ -296,7 +294,7 @@ const causeLimit = 8 << 10
 func (w *Worker) OnData(tok uint32, p []byte) {
 	r := &w.requests.all[tok]
 	if r.exchange == nil {
-		r.exchange = w.exchanges.alloc(causeLimit)
+		r.exchange = w.requests.exchanges.alloc(causeLimit)
 	}
 	r.exchange.data(p)
 }
@@ -309,9 +307,9 @@ func (w *Worker) OnDone(tok uint32, o h2.Outcome) {
 	}
 	switch {
 	case o.Rule != "":
-		w.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule}
+		w.requests.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule}
 	case out == wasReset, out == refused:
-		w.why = failure.Cause{Kind: rv.CauseRstStream, Detail: o.Code.String()}
+		w.requests.why = failure.Cause{Kind: rv.CauseRstStream, Detail: o.Code.String()}
 	}
 	w.outcome(int32(tok), out)
 }
@@ -325,15 +323,15 @@ func (w *Worker) outcome(tok int32, o outcome) {
 		w.retry(tok)
 	case refused:
 		if r := &w.requests.all[tok]; r.refused {
-			w.finishFailed(tok, byReset, w.why)
+			w.finishFailed(tok, byReset, w.requests.why)
 			return
 		}
 		w.requests.all[tok].refused = true
 		w.retry(tok)
 	case wasReset:
-		w.finishFailed(tok, byReset, w.why)
+		w.finishFailed(tok, byReset, w.requests.why)
 	default:
-		w.finishFailed(tok, byLoss, w.ending)
+		w.finishFailed(tok, byLoss, w.requests.ending)
 	}
 }
 
@@ -348,7 +346,7 @@ func (w *Worker) retry(tok int32) {
 		return
 	}
 	s := &w.program.Steps[r.step]
-	w.expiries[s.TimeoutClass].remove(&w.requests, tok)
+	w.requests.expiries[s.TimeoutClass].remove(&w.requests.slab, tok)
 	if !r.retried && w.measured(r) {
 		w.rec.Retried++
 	}
@@ -356,7 +354,7 @@ func (w *Worker) retry(tok int32) {
 	if r.exchange != nil {
 		r.exchange.clear()
 	}
-	w.targets[r.target].waiting.pushFront(tok)
+	w.requests.waitFirst(tok)
 }
 
 // appendPath appends the path that a request was sent with.

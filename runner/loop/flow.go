@@ -19,13 +19,14 @@ type activation struct {
 // readyStep is an activation that waits for a slot.
 type readyStep struct {
 	activation
-	since int64
+	target int32
+	since  int64
 }
 
 // proceed takes an instance to its next step, past those whose conditions do not hold, or to its
 // end. Nothing of the instance is outstanding.
 func (w *Worker) proceed(i int32) {
-	in := w.instances.all[i]
+	in := w.chains.all[i]
 	c := &w.program.Chains[in.Chain]
 	for int(in.Step) < c.Len {
 		first := c.First + int(in.Step)
@@ -61,12 +62,12 @@ func (w *Worker) pauseBefore(in *instance, s *chain.Step) int64 {
 
 // activate makes a step ready after a pause.
 func (w *Worker) activate(a activation, pause int64) {
-	w.instances.all[a.instance].outstanding++
+	w.chains.all[a.instance].outstanding++
 	if pause > 0 {
-		if pause > w.stall.limit {
-			w.stall.quietUntil = max(w.stall.quietUntil, w.now+pause)
+		if pause > w.chains.longPause {
+			w.chains.pausedUntil = max(w.chains.pausedUntil, w.now+pause)
 		}
-		w.sleepers.push(sleeper{at: w.now + pause, activation: a})
+		w.chains.sleepers.push(sleeper{at: w.now + pause, activation: a})
 		return
 	}
 	w.makeReady(a)
@@ -74,7 +75,7 @@ func (w *Worker) activate(a activation, pause int64) {
 
 // makeReady gives a step to those that wait for a slot. The chains that run once need none.
 func (w *Worker) makeReady(a activation) {
-	in := w.instances.all[a.instance]
+	in := w.chains.all[a.instance]
 	if in.aborted != "" {
 		w.abandon(a.instance)
 		return
@@ -87,26 +88,27 @@ func (w *Worker) makeReady(a activation) {
 		}
 		w.abortStep(a.instance, rv.AbortLocation)
 	case in.stage < 0:
-		w.targets[t].waiting.push(w.newRequest(a, t, w.now, in.stage))
+		w.chains.unpaced.push(readyStep{a, t, w.now})
 		w.again = true
 	default:
-		w.targets[t].ready.push(readyStep{a, w.now})
+		w.chains.ready[t].push(readyStep{a, t, w.now})
 	}
 }
 
 // longestReady takes the step that has been ready longest, over all targets.
 func (w *Worker) longestReady() (a activation, t int32) {
 	best := none
+	ready := w.chains.ready
 	for i := range w.targets {
-		r := &w.targets[i].ready
-		if r.len() > 0 && (best == none || r.front().since < w.targets[best].ready.front().since) {
+		r := &ready[i]
+		if r.len() > 0 && (best == none || r.front().since < ready[best].front().since) {
 			best = int32(i)
 		}
 	}
 	if best == none {
 		return a, none
 	}
-	return w.targets[best].ready.pop().activation, best
+	return ready[best].pop().activation, best
 }
 
 // maxBegins bounds the instances that are begun in vain for one slot, because the conditions of
@@ -118,17 +120,17 @@ const maxBegins = 16
 func (w *Worker) nextStep() (a activation, t int32) {
 	for begins := 0; ; {
 		if a, t = w.longestReady(); t == none {
-			c := w.wheel.Next(w.mayBegin)
+			c := w.chains.wheel.Next(w.chains.mayBegin)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
 				return a, none
-			case w.straight[c]:
-				return w.beginStraight(c), int32(w.program.Chains[c].Target)
+			case w.chains.direct[c]:
+				return w.beginDirect(c), int32(w.program.Chains[c].Target)
 			}
 			w.beginNext(c)
 			continue
 		}
-		if w.instances.all[a.instance].aborted == "" {
+		if w.chains.all[a.instance].aborted == "" {
 			return a, t
 		}
 		w.abandon(a.instance)
@@ -137,20 +139,20 @@ func (w *Worker) nextStep() (a activation, t int32) {
 
 // nextStepOf is nextStep for one target.
 func (w *Worker) nextStepOf(i int32) (a activation, ok bool) {
-	t := &w.targets[i]
+	t, ready := &w.targets[i], &w.chains.ready[i]
 	for begins := 0; ; {
-		if t.ready.len() == 0 {
-			c := w.wheel.Next(t.serves)
+		if ready.len() == 0 {
+			c := w.chains.wheel.Next(t.serves)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
 				return a, false
-			case w.straight[c]:
-				return w.beginStraight(c), true
+			case w.chains.direct[c]:
+				return w.beginDirect(c), true
 			}
 			w.beginNext(c)
 			continue
 		}
-		if a = t.ready.pop().activation; w.instances.all[a.instance].aborted == "" {
+		if a = ready.pop().activation; w.chains.all[a.instance].aborted == "" {
 			return a, true
 		}
 		w.abandon(a.instance)
@@ -160,7 +162,7 @@ func (w *Worker) nextStepOf(i int32) (a activation, ok bool) {
 // stepEnded gives a step its outcome: why it failed, or "". The instance tries it again, repeats
 // it, goes on or ends.
 func (w *Worker) stepEnded(a activation, why string) {
-	in := w.instances.all[a.instance]
+	in := w.chains.all[a.instance]
 	s := &w.program.Steps[a.step]
 	in.outstanding--
 	switch {
@@ -192,7 +194,7 @@ func (w *Worker) repeats(in *instance, s *chain.Step) bool {
 
 // goOn takes an instance past the group of s once nothing of the group is outstanding.
 func (w *Worker) goOn(i int32, s *chain.Step) {
-	in := w.instances.all[i]
+	in := w.chains.all[i]
 	switch {
 	case in.outstanding > 0:
 	case in.aborted != "":
@@ -207,7 +209,7 @@ func (w *Worker) goOn(i int32, s *chain.Step) {
 
 // abortStep ends an activation that came to no request, and the instance with it.
 func (w *Worker) abortStep(i int32, why string) {
-	if in := w.instances.all[i]; in.aborted == "" {
+	if in := w.chains.all[i]; in.aborted == "" {
 		in.aborted = why
 	}
 	w.abandon(i)
@@ -215,7 +217,7 @@ func (w *Worker) abortStep(i int32, why string) {
 
 // abandon ends an activation of an instance that is aborted.
 func (w *Worker) abandon(i int32) {
-	in := w.instances.all[i]
+	in := w.chains.all[i]
 	if in.outstanding--; in.outstanding == 0 {
 		w.end(i, in.aborted)
 	}
@@ -231,7 +233,10 @@ func (s sleeper) due() int64 { return s.at }
 
 // wakeSleepers makes ready what has slept long enough.
 func (w *Worker) wakeSleepers() {
-	for w.sleepers.next() <= w.now {
-		w.makeReady(w.sleepers.pop().activation)
+	for w.chains.sleepers.next() <= w.now {
+		w.makeReady(w.chains.sleepers.pop().activation)
 	}
 }
+
+// beginNext starts an instance of a load chain.
+func (w *Worker) beginNext(c int) { w.proceed(w.beginLoad(c)) }

@@ -19,10 +19,10 @@ const (
 
 // nap is how long the worker should let responses gather before it looks for them.
 func (w *Worker) nap() time.Duration {
-	if !w.stage.closedLoop() || w.requests.inUse < napInFlight || w.doneInTurn > w.requests.inUse/4 {
+	if !w.stage.closedLoop() || w.requests.inUse < napInFlight || w.requests.doneInTurn > w.requests.inUse/4 {
 		return 0
 	}
-	d := min(time.Duration(w.service/napShare), longestNap)
+	d := min(time.Duration(w.requests.serviceTime/napShare), longestNap)
 	if d < shortestNap {
 		return 0
 	}
@@ -35,7 +35,7 @@ func (w *Worker) idleFor() time.Duration {
 	if w.again {
 		return 0
 	}
-	next := min(w.nextPickUp(), w.sleepers.next(), w.nextChange())
+	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.nextChange())
 	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
 	if !w.paused {
 		next = min(next, w.cfg.Lease.end())

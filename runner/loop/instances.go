@@ -5,6 +5,7 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cookie"
+	"github.com/h2surge/h2surge/runner/script"
 )
 
 // instance is a chain instance with the worker's bookkeeping.
@@ -27,15 +28,55 @@ type instance struct {
 	previous *exchange
 }
 
-// instances keeps chain instances and uses them again, buffers included.
-type instances struct {
+// chains are the worker's chain instances and the steps that they have come to.
+type chains struct {
+	// wheel chooses the chain of the next instance.
+	wheel *chain.Wheel
+	// all instances, buffers included; idle ones are used again.
 	all  []*instance
 	idle []int32
 	// live counts those under way, by chain.
 	live []int
+	// ready steps wait for a slot, by target.
+	ready []ring[readyStep]
+	// unpaced are ready steps of chains that run once for the test. They need no slot.
+	unpaced ring[readyStep]
+	// sleepers are steps that become ready later.
+	sleepers dueHeap[sleeper]
+	// pausedUntil is when the last of the sleeps ends that are longer than longPause.
+	pausedUntil, longPause int64
+	// mayBegin says which chains may begin an instance; nil: all.
+	mayBegin func(chain int) bool
+	// direct says for each chain whether beginDirect may be used.
+	direct []bool
+	// perSlot bounds the values of a variable that are drawn for one slot.
+	perSlot int64
+
+	setup, teardown once
+	// globals are the values that setup has captured.
+	globals []string
+	// onceFailed and onceStatus are the failed check and the status of the last response of a chain that runs once,
+	// onceCause is why its last request without a whole response failed.
+	onceFailed string
+	onceStatus int
+	onceCause  failure.Cause
+	// teardownFailure is why the first teardown chain that failed did.
+	teardownFailure string
+
+	scripts *script.Host // nil without scripts
+	// scriptFailures counts errors of scripts; scriptValues is what the script that runs sees.
+	scriptFailures int
+	scriptValues   chain.Values
 }
 
-func (s *instances) alloc() int32 {
+func newChains(p *chain.Program) chains {
+	return chains{
+		wheel: chain.NewWheel(p), live: make([]int, len(p.Chains)), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
+		direct: make([]bool, len(p.Chains)), perSlot: 1, globals: make([]string, len(p.Globals)),
+	}
+}
+
+func (s *chains) alloc() int32 {
 	if n := len(s.idle); n > 0 {
 		i := s.idle[n-1]
 		s.idle = s.idle[:n-1]
@@ -45,21 +86,18 @@ func (s *instances) alloc() int32 {
 	return int32(len(s.all) - 1)
 }
 
-// beginNext starts an instance of a load chain.
-func (w *Worker) beginNext(c int) { w.proceed(w.beginLoad(c)) }
-
-// beginStraight starts an instance of a chain whose first step is always sent, by itself, and to the
+// beginDirect starts an instance of a chain whose first step is always sent, by itself, and to the
 // chain's target. It need not wait to be ready.
-func (w *Worker) beginStraight(c int) activation {
+func (w *Worker) beginDirect(c int) activation {
 	i := w.beginLoad(c)
-	w.instances.all[i].outstanding = 1
+	w.chains.all[i].outstanding = 1
 	return activation{instance: i, step: int32(w.program.Chains[c].First)}
 }
 
 func (w *Worker) beginLoad(c int) int32 {
 	i := w.begin(c, 0)
 	if !w.stage.warmUp() {
-		w.instances.all[i].measured = true
+		w.chains.all[i].measured = true
 		w.rec.Chains[c].Started++
 	}
 	return i
@@ -67,9 +105,9 @@ func (w *Worker) beginLoad(c int) int32 {
 
 // begin makes an instance of a chain.
 func (w *Worker) begin(c int, stage int16) int32 {
-	i := w.instances.alloc()
-	w.instances.live[c]++
-	in := w.instances.all[i]
+	i := w.chains.alloc()
+	w.chains.live[c]++
+	in := w.chains.all[i]
 	in.Start(w.program, c, w.sources, w.wall())
 	in.cookies.Clear()
 	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.aborted = stage, 0, 0, false, false, ""
@@ -78,11 +116,11 @@ func (w *Worker) begin(c int, stage int16) int32 {
 
 // end releases an instance; why says what aborted it, "" that it ran to its end.
 func (w *Worker) end(i int32, why string) {
-	in := w.instances.all[i]
-	w.exchanges.release(in.previous)
+	in := w.chains.all[i]
+	w.requests.exchanges.release(in.previous)
 	in.previous = nil
-	w.instances.live[in.Chain]--
-	w.instances.idle = append(w.instances.idle, i)
+	w.chains.live[in.Chain]--
+	w.chains.idle = append(w.chains.idle, i)
 	if in.stage < 0 {
 		w.onceEnded(in, why)
 		return
@@ -102,15 +140,12 @@ func (w *Worker) end(i int32, why string) {
 // limits prepares what is known of the chains before the load. mayBegin stays nil when every chain may begin
 // at any time.
 func (w *Worker) limits() {
-	w.instances.live = make([]int, len(w.program.Chains))
-	w.straight = make([]bool, len(w.program.Chains))
-	w.perSlot = 1
 	for i := range w.program.Chains {
 		c := &w.program.Chains[i]
 		first := &w.program.Steps[c.First]
-		w.straight[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && !first.BeginsWithURI
-		if c.Phase == rv.PhaseLoad && !w.straight[i] {
-			w.perSlot = maxBegins + 1
+		w.chains.direct[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && !first.BeginsWithURI
+		if c.Phase == rv.PhaseLoad && !w.chains.direct[i] {
+			w.chains.perSlot = maxBegins + 1
 		}
 	}
 	w.bound()
@@ -118,11 +153,11 @@ func (w *Worker) limits() {
 
 // bound makes mayBegin follow the share.
 func (w *Worker) bound() {
-	w.mayBegin = nil
+	w.chains.mayBegin = nil
 	for i := range w.program.Chains {
 		c := &w.program.Chains[i]
 		if c.Phase == rv.PhaseLoad && (c.Delay > 0 || w.maxInFlight(i) != 0 || c.Ends) {
-			w.mayBegin = w.chainMayBegin
+			w.chains.mayBegin = w.chainMayBegin
 		}
 	}
 }
@@ -139,7 +174,7 @@ func (w *Worker) maxInFlight(c int) int {
 func (w *Worker) chainMayBegin(c int) bool {
 	p := &w.program.Chains[c]
 	most := w.maxInFlight(c)
-	return (most == 0 || w.instances.live[c] < most) && w.now >= w.startAt+p.Delay && !w.chainEnded(c)
+	return (most == 0 || w.chains.live[c] < most) && w.now >= w.startAt+p.Delay && !w.chainEnded(c)
 }
 
 // chainEnded says that the values of a chain have been used up.
@@ -158,7 +193,7 @@ func (w *Worker) exhausted() bool {
 
 // underWay says whether an instance of a load chain is.
 func (w *Worker) underWay() bool {
-	for i, n := range w.instances.live {
+	for i, n := range w.chains.live {
 		if n > 0 && w.program.Chains[i].Phase == rv.PhaseLoad {
 			return true
 		}
@@ -169,7 +204,7 @@ func (w *Worker) underWay() bool {
 // unbegun returns why no chain instance could start for a slot.
 func (w *Worker) unbegun() failure.Cause {
 	for i := range w.program.Chains {
-		if most := w.maxInFlight(i); most > 0 && w.instances.live[i] >= most && w.program.Chains[i].Phase == rv.PhaseLoad {
+		if most := w.maxInFlight(i); most > 0 && w.chains.live[i] >= most && w.program.Chains[i].Phase == rv.PhaseLoad {
 			return failure.Cause{Kind: rv.CauseMaxInFlight, Detail: w.program.Chains[i].Name}
 		}
 	}

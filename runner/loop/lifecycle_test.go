@@ -184,7 +184,7 @@ func (s *storm) strike() {
 	case 4:
 		places := 1 + s.random.IntN(4)
 		s.w.Do(func(w *Worker) {
-			if s.places = places; w.phase != Done {
+			if s.places = places; w.run.phase != Done {
 				w.haveConnections(0, places, 0)
 			}
 		})
@@ -240,7 +240,7 @@ func (s *storm) check() {
 			s.t.Error("a connection that has ended holds a place")
 		}
 	}
-	if w.phase != Done && len(s.dialled) > 0 && places != s.places {
+	if w.run.phase != Done && len(s.dialled) > 0 && places != s.places {
 		s.t.Errorf("%d connections, want %d", places, s.places)
 	}
 	if connecting != w.targets[0].connecting {
@@ -276,7 +276,7 @@ func (s *storm) run() {
 			s.t.Errorf("a connection is %v at the end", c.state)
 		}
 	}
-	if n := s.w.requests.inUse; n > 0 && !s.w.endedByDeadline {
+	if n := s.w.requests.inUse; n > 0 && !s.w.run.endedByDeadline {
 		s.t.Errorf("%d requests have no outcome", n)
 	}
 }

@@ -64,7 +64,7 @@ func (w *Worker) apply(c Change) {
 // tooFar says that the worker has left the stage to which a change belongs. A stage that another one has
 // followed is not changed any more by what comes at its end.
 func (w *Worker) tooFar(at int64) bool {
-	return w.stage.index >= 0 && at <= w.stage.begin && !w.halted && !w.loadOver
+	return w.stage.index >= 0 && at <= w.stage.begin && !w.halted && !w.run.loadOver
 }
 
 // goBack takes the stages, but nothing that was sent, back to an instant after the last change. What the
@@ -97,10 +97,10 @@ func (w *Worker) goBack(at int64) {
 
 // leaveLoad ends the load at an instant. Teardown is for those that stay.
 func (w *Worker) leaveLoad(at int64) {
-	w.teardown = once{stage: teardownStage}
+	w.chains.teardown = once{stage: teardownStage}
 	switch {
 	case w.stage.index < 0:
-		w.abort = true
+		w.run.abort = true
 	case !w.stage.over():
 		w.halt(at)
 	}
@@ -162,13 +162,13 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 	for w.stage.exhausted() { // nothing of it is the worker's any more
 		w.enterStage(w.stage.index+1, w.now)
 	}
-	w.numbered = w.sources.Deal(s, w.perSlot*w.stage.passedBy(at), idle)
+	w.numbered = w.sources.Deal(s, w.chains.perSlot*w.stage.passedBy(at), idle)
 	w.bound()
 	for t := range s.Connections {
 		w.haveConnections(int32(t), s.Connections[t], s.FirstConnection[t])
 	}
-	if s.Once != once && !w.teardown.running { // whoever ran setup may be lost, and teardown is still to come
-		w.teardown = w.newOnce(rv.PhaseTeardown, teardownStage)
+	if s.Once != once && !w.chains.teardown.running { // whoever ran setup may be lost, and teardown is still to come
+		w.chains.teardown = w.newOnce(rv.PhaseTeardown, teardownStage)
 	}
 }
 
@@ -183,7 +183,7 @@ const maxResidues = shard.MaxShards * shard.MaxShards
 // each stage, and once more for what setup draws.
 func (w *Worker) number(n int64) {
 	first := int64(len(w.stage.rates)+1) * maxResidues
-	w.sources.Slot(first + w.perSlot*(w.stage.passed+n))
+	w.sources.Slot(first + w.chains.perSlot*(w.stage.passed+n))
 }
 
 // deal gives the stage in force other slots. Of those that are not due before an instant the worker

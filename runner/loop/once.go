@@ -38,6 +38,14 @@ func (w *Worker) newOnce(phase rv.Phase, stage int16) once {
 	return o
 }
 
+// begin returns the next chain, which is now under way.
+func (o *once) begin() int {
+	c := o.chains[o.next]
+	o.next++
+	o.running = true
+	return c
+}
+
 // over says that nothing is left to do.
 func (o *once) over() bool {
 	return !o.running && (o.failure != "" || o.next == len(o.chains))
@@ -46,9 +54,9 @@ func (o *once) over() bool {
 // onceEnded takes what a chain that runs once has come to. A setup chain that fails is the end of the
 // test; after a teardown chain that fails the others are tried all the same.
 func (w *Worker) onceEnded(in *instance, why string) {
-	o := &w.setup
+	o := &w.chains.setup
 	if in.stage == teardownStage {
-		o = &w.teardown
+		o = &w.chains.teardown
 	}
 	o.running = false
 	if w.trial != nil {
@@ -61,22 +69,22 @@ func (w *Worker) onceEnded(in *instance, why string) {
 	case why != "":
 		failed := fmt.Sprintf("chain %s: step %s: %s", c.Name, w.program.Steps[c.First+int(in.Step)].Name, w.onceProblem(why))
 		w.cfg.Log.Warn("teardown failed", "why", failed)
-		if w.teardownFailure == "" {
-			w.teardownFailure = failed
+		if w.chains.teardownFailure == "" {
+			w.chains.teardownFailure = failed
 		}
 	case in.stage == setupStage:
 		w.publish(in)
 	}
-	w.runOnce(o)
+	w.again = true // the next chain begins at the end of a turn
 }
 
 // onceProblem says more about a response that was no success, and a connection that failed.
 func (w *Worker) onceProblem(why string) string {
-	if why == rv.AbortFailedCheck && w.onceFailed != "" {
-		return fmt.Sprintf("failed check %s (status %d)", w.onceFailed, w.onceStatus)
+	if why == rv.AbortFailedCheck && w.chains.onceFailed != "" {
+		return fmt.Sprintf("failed check %s (status %d)", w.chains.onceFailed, w.chains.onceStatus)
 	}
-	if w.onceCause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost) {
-		return why + ": " + w.onceCause.String()
+	if w.chains.onceCause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost) {
+		return why + ": " + w.chains.onceCause.String()
 	}
 	return why
 }
@@ -85,22 +93,22 @@ func (w *Worker) onceProblem(why string) string {
 func (w *Worker) publish(in *instance) {
 	for slot, global := range w.program.Chains[in.Chain].Publish {
 		if global > 0 {
-			w.globals[global-1] = in.Published(slot)
+			w.chains.globals[global-1] = in.Published(slot)
 		}
 	}
-	w.sources.SetGlobals(w.globals)
+	w.sources.SetGlobals(w.chains.globals)
 }
 
 // Globals are what setup has captured, and whether this worker has run it to its end.
 func (w *Worker) Globals() (values []string, ok bool) {
-	return w.globals, len(w.setup.chains) > 0 && w.setup.over() && w.setup.failure == ""
+	return w.chains.globals, len(w.chains.setup.chains) > 0 && w.chains.setup.over() && w.chains.setup.failure == ""
 }
 
 // TeardownFailure is why the first teardown chain that failed did; "": none failed.
-func (w *Worker) TeardownFailure() string { return w.teardownFailure }
+func (w *Worker) TeardownFailure() string { return w.chains.teardownFailure }
 
 // SetupFailure says why the setup chains ended the worker; "": they did not.
-func (w *Worker) SetupFailure() string { return w.setup.failure }
+func (w *Worker) SetupFailure() string { return w.chains.setup.failure }
 
 // Teardown lets the worker go on from Drained.
-func (w *Worker) Teardown() { w.mayTearDown = true }
+func (w *Worker) Teardown() { w.run.mayTearDown = true }

@@ -61,7 +61,7 @@ func (w *Worker) receive(c *conn, ended bool) {
 func (w *Worker) ended(c *conn, st Status) {
 	why := w.brokenBy(c, rv.CauseClosed, "")
 	if st == Ended {
-		w.ending = why
+		w.requests.ending = why
 		w.endResponse(c)
 	} else {
 		why = failure.Of(w.net.Why(), why.Address)
@@ -74,8 +74,10 @@ func (w *Worker) endResponse(c *conn) {
 		return
 	}
 	w.current = c
+	before := w.requests.doneInTurn
 	err := c.h1.Ended()
 	w.current = nil
+	c.noteResponses(w.requests.doneInTurn - before)
 	if err != nil {
 		w.cfg.Log.Debug("a response was cut", "err", err)
 	}
@@ -84,14 +86,23 @@ func (w *Worker) endResponse(c *conn) {
 // parse passes plaintext to the session. It returns false when the connection is closed.
 func (w *Worker) parse(c *conn, p []byte) bool {
 	w.current = c
+	before := w.requests.doneInTurn
 	err := c.session.Receive(p, w.now)
 	w.current = nil
+	c.noteResponses(w.requests.doneInTurn - before)
 	if err != nil {
 		w.write(c) // the GOAWAY that says why
 		w.lose(c, w.violation(c, err))
 		return false
 	}
 	return true
+}
+
+// noteResponses takes n complete responses as a sign that the connection works.
+func (c *conn) noteResponses(n int) {
+	if n > 0 {
+		c.worked, c.failures = true, 0
+	}
 }
 
 // received acts on the state of a session after a read: usable, draining, broken, or with octets to send.

@@ -1,6 +1,10 @@
 package loop
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/h2surge/h2surge/internal/failure"
+)
 
 // request is one request from the moment its slot was picked up until its outcome.
 type request struct {
@@ -45,6 +49,34 @@ const (
 )
 
 const none int32 = -1
+
+// requests are the worker's requests from slot to outcome.
+type requests struct {
+	slab
+	// waiting requests have no stream yet, by target, oldest first.
+	waiting []ring[int32]
+	// expiries are the requests in flight, by timeout.
+	expiries  []expiry
+	exchanges exchanges
+	samples   samples
+	// serviceTime is a moving average, doneInTurn how many responses this turn has completed; see idle.go.
+	serviceTime int64
+	doneInTurn  int
+	// progressAt is when a request was last answered, timed out or was reset.
+	progressAt int64
+	// ending is why a connection ends, valid while its session is closed. why is the cause of the outcome that a
+	// session reports, valid during that report.
+	ending, why failure.Cause
+	// body, cookie and authority are buffers for the request that is rendered, scratch for one look-up.
+	body, cookie, authority, scratch []byte
+}
+
+// wait puts a request at the end of its target's queue, waitFirst at the head.
+func (s *requests) wait(tok int32)      { s.waiting[s.all[tok].target].push(tok) }
+func (s *requests) waitFirst(tok int32) { s.waiting[s.all[tok].target].pushFront(tok) }
+
+// waitingFor returns how many requests wait for a stream to a target.
+func (s *requests) waitingFor(target int32) int { return s.waiting[target].len() }
 
 // expiry is the requests in flight of one timeout, in the order in which they were sent, so that
 // the next one to expire is the first.
@@ -165,6 +197,6 @@ func (r *request) markCaptured(i int) { r.captures |= 1 << i }
 
 // observe keeps a moving average of the service time, over some 64 responses.
 func (w *Worker) observe(service int64) {
-	w.doneInTurn++
-	w.service += (service - w.service) / 64
+	w.requests.doneInTurn++
+	w.requests.serviceTime += (service - w.requests.serviceTime) / 64
 }

@@ -12,11 +12,11 @@ import (
 // lose ends a connection, or an attempt to connect, for a cause; each of its requests gets its outcome.
 func (w *Worker) lose(c *conn, why failure.Cause) {
 	why = w.countEnd(c, why)
-	w.current, w.ending = c, why
+	w.current, w.requests.ending = c, why
 	if c.session != nil {
 		c.session.Close()
 	}
-	w.current, w.ending = nil, failure.Cause{}
+	w.current, w.requests.ending = nil, failure.Cause{}
 	w.happen(c, w.lossOf(c, why.Kind == rv.CauseProtocol))
 }
 
@@ -52,7 +52,7 @@ func (w *Worker) isFailure(c *conn) bool {
 
 // wants says that there is something to send to a target.
 func (w *Worker) wants(target int32) bool {
-	return w.targets[target].waiting.len() > 0 || w.stage.closedLoop()
+	return w.requests.waitingFor(target) > 0 || w.stage.closedLoop()
 }
 
 // retire lets a connection finish what it has. It is called outside of parsing.
@@ -155,7 +155,8 @@ func (w *Worker) addResting(c *conn) {
 
 // wake connects idle connections for the requests that wait: as many as their streams need beyond those that
 // are connecting already. A closed loop needs all connections.
-func (w *Worker) wake(t *target) {
+func (w *Worker) wake(i int32) {
+	t := &w.targets[i]
 	if t.resting.len() == 0 {
 		return
 	}
@@ -165,7 +166,7 @@ func (w *Worker) wake(t *target) {
 		if t.plan.Protocol == rv.ProtocolHTTP1 {
 			per = max(1, t.plan.HTTP1.Pipeline)
 		}
-		need = (t.waiting.len()+per-1)/per - t.connecting
+		need = (w.requests.waitingFor(i)+per-1)/per - t.connecting
 	}
 	for ; need > 0 && t.resting.len() > 0; need-- {
 		c := &w.conns[t.resting.pop()]

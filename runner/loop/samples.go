@@ -31,7 +31,7 @@ func (w *Worker) sampleFailed(r *request, s *chain.Step, failed string) {
 	if failed == "" || !w.measured(r) {
 		return
 	}
-	l := &w.samples
+	l := &w.requests.samples
 	alike, at := 0, -1
 	for i := range l.taken {
 		t := &l.taken[i]
@@ -69,7 +69,7 @@ func (l *samples) want(step int32, steps int) {
 func (l *samples) wantsWhole(step int32) bool { return l.wanted != nil && l.wanted[step] }
 
 func (w *Worker) newSample(r *request, failed string, whole bool) sample {
-	in := w.instances.all[r.instance]
+	in := w.chains.all[r.instance]
 	out := sample{step: r.step, whole: whole, Sample: rv.Sample{
 		Chain: w.program.Chains[in.Chain].Name, Step: w.program.Steps[r.step].Name,
 		Check: failed, Status: int(r.status), At: (w.now - w.startAt) / 1e6,
@@ -109,7 +109,7 @@ const sampleOctets = 4 * rv.MaxSampleOctets
 // gatherField keeps a header field of a response that a sample may be made of.
 func (w *Worker) gatherField(r *request, name, value []byte) {
 	if r.exchange == nil {
-		r.exchange = w.exchanges.alloc(causeLimit)
+		r.exchange = w.requests.exchanges.alloc(causeLimit)
 	}
 	if len(r.exchange.octets)+len(name)+len(value) <= sampleOctets {
 		r.exchange.field(name, value)
@@ -118,8 +118,8 @@ func (w *Worker) gatherField(r *request, name, value []byte) {
 
 // Samples returns a copy of the samples.
 func (w *Worker) Samples() (out []rv.Sample) {
-	for i := range w.samples.taken {
-		out = append(out, w.samples.taken[i].Sample)
+	for i := range w.requests.samples.taken {
+		out = append(out, w.requests.samples.taken[i].Sample)
 	}
 	return out
 }

@@ -14,7 +14,7 @@ func (w *Worker) initScripts() error {
 		return nil
 	}
 	var err error
-	w.scripts, err = script.NewHost(w.program.Scripts, script.Limits{Seed: w.program.Seed + uint64(w.cfg.Number)})
+	w.chains.scripts, err = script.NewHost(w.program.Scripts, script.Limits{Seed: w.program.Seed + uint64(w.cfg.Number)})
 	if err != nil {
 		return fmt.Errorf("scripts: %w", err)
 	}
@@ -32,7 +32,7 @@ func (w *Worker) make(in *instance, s *chain.Step, x *exchange) bool {
 	if p := in.previous; p != nil {
 		request, response = p.Request, p.Response
 	}
-	err := w.scripts.Request(s.Script, request, response, &x.request, w.values(in, s))
+	err := w.chains.scripts.Request(s.Script, request, response, &x.request, w.values(in, s))
 	if err != nil {
 		w.scriptFailed(err)
 	}
@@ -41,7 +41,7 @@ func (w *Worker) make(in *instance, s *chain.Step, x *exchange) bool {
 
 // validate lets the step's script judge a response.
 func (w *Worker) validate(in *instance, s *chain.Step, x *message.Exchange) bool {
-	ok, err := w.scripts.Response(s.Script, x.Request, x.Response, w.values(in, s))
+	ok, err := w.chains.scripts.Response(s.Script, x.Request, x.Response, w.values(in, s))
 	if err != nil {
 		w.scriptFailed(err)
 	}
@@ -54,13 +54,13 @@ func (w *Worker) scriptFailed(err error) {
 		w.trial.script = err.Error()
 	}
 	const logged = 10
-	if w.scriptFailures++; w.scriptFailures <= logged {
+	if w.chains.scriptFailures++; w.chains.scriptFailures <= logged {
 		w.cfg.Log.Warn("a script failed", "err", err)
 	}
 }
 
 // values are what a script sees of its chain instance.
 func (w *Worker) values(in *instance, s *chain.Step) script.Values {
-	w.scriptValues.Instance, w.scriptValues.Step = &in.Instance, s
-	return &w.scriptValues
+	w.chains.scriptValues.Instance, w.chains.scriptValues.Step = &in.Instance, s
+	return &w.chains.scriptValues
 }

@@ -11,15 +11,15 @@ import (
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free.
 func (w *Worker) sendWaiting() {
 	for i := range w.targets {
-		t := &w.targets[i]
-		for t.waiting.len() > 0 {
-			c := w.takeAvailable(t)
+		waiting := &w.requests.waiting[i]
+		for waiting.len() > 0 {
+			c := w.takeAvailable(&w.targets[i])
 			if c == none {
 				break
 			}
-			w.send(t.waiting.pop(), c)
+			w.send(waiting.pop(), c)
 		}
-		w.wake(t)
+		w.wake(int32(i))
 	}
 	w.dropWaiting(w.now)
 }
@@ -36,7 +36,7 @@ func (w *Worker) send(tok, ci int32) bool {
 		return false
 	}
 	r.stream, r.conn, r.state, r.sent = stream, ci, inFlight, w.now
-	w.expiries[s.TimeoutClass].append(&w.requests, tok)
+	w.requests.expiries[s.TimeoutClass].append(&w.requests.slab, tok)
 	w.touch(c)
 	if c.opened++; c.opened == w.targets[c.target].plan.Connecting.MaxRequests {
 		w.retiring = append(w.retiring, ci)
@@ -81,14 +81,14 @@ func (c *conn) downWithin(from int64) int64 {
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.
 func (w *Worker) dropWaiting(at int64) {
 	for i := range w.targets {
-		t := &w.targets[i]
+		waiting := &w.requests.waiting[i]
 		var why failure.Cause
-		for t.waiting.len() > 0 {
-			tok := t.waiting.front()
-			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.unreachable(t) {
+		for waiting.len() > 0 {
+			tok := waiting.front()
+			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.unreachable(&w.targets[i]) {
 				break
 			}
-			t.waiting.pop()
+			waiting.pop()
 			if !why.Failed() {
 				why = w.unsent(i, at)
 			}
@@ -120,8 +120,8 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 func (w *Worker) nextDrop() int64 {
 	next := int64(never)
 	for i := range w.targets {
-		if t := &w.targets[i]; t.waiting.len() > 0 {
-			next = min(next, w.requests.all[t.waiting.front()].due+int64(w.cfg.MaxWait))
+		if waiting := &w.requests.waiting[i]; waiting.len() > 0 {
+			next = min(next, w.requests.all[waiting.front()].due+int64(w.cfg.MaxWait))
 		}
 	}
 	return next
@@ -131,24 +131,24 @@ func (w *Worker) nextDrop() int64 {
 func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
-	in := w.instances.all[r.instance]
+	in := w.chains.all[r.instance]
 	e := w.endpoint(c)
-	r.sampled = w.samples.wantsWhole(r.step)
+	r.sampled = w.requests.samples.wantsWhole(r.step)
 	if len(w.targets) > len(w.program.Targets) {
 		w.sources.Elsewhere(int(c.target) >= len(w.program.Targets))
 	}
-	w.cookie = w.cookie[:0]
+	w.requests.cookie = w.requests.cookie[:0]
 	if s.Cookies {
-		w.cookie = w.appendCookie(w.cookie, c, in, s, e)
+		w.requests.cookie = w.appendCookie(w.requests.cookie, c, in, s, e)
 	}
 	body, constant := s.ConstantBody()
 	if !constant {
-		w.body = s.AppendBody(w.body[:0], w.program, &in.Instance)
-		body = w.body
+		w.requests.body = s.AppendBody(w.requests.body[:0], w.program, &in.Instance)
+		body = w.requests.body
 	}
 	if s.Inspect {
 		if r.exchange == nil {
-			r.exchange = w.exchanges.alloc(s.MaxBody)
+			r.exchange = w.requests.exchanges.alloc(s.MaxBody)
 		}
 		if s.WantRequest || w.makes(s) {
 			return w.openWhole(c, tok, in, s, e, body)
@@ -159,7 +159,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		if constant {
 			want |= h1.StableBody
 		}
-		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(body), w.cookie), uint32(tok), body, want), true
+		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(body), w.requests.cookie), uint32(tok), body, want), true
 	}
 	want := wantH2(s, r.sampled)
 	if constant {
@@ -167,7 +167,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	}
 	c.checkTable()
 	var buf []byte
-	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, len(body), c.table, w.cookie)
+	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, len(body), c.table, w.requests.cookie)
 	return c.h2.Open(buf, uint32(tok), body, want), true
 }
 
@@ -176,7 +176,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
 	x, sampled := w.requests.all[tok].exchange, w.requests.all[tok].sampled
 	if x.Request == nil {
-		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.cookie)
+		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.requests.cookie)
 		if w.makes(s) && !w.make(in, s, x) {
 			return 0, false
 		}
@@ -234,9 +234,9 @@ func (w *Worker) appendCookie(dst []byte, c *conn, in *instance, s *chain.Step, 
 	if s.ClearCookies {
 		in.cookies.Clear()
 	}
-	w.scratch = s.AppendPath(w.scratch[:0], w.program, &in.Instance, e)
-	w.authority = append(w.authority[:0], e.Authority...)
-	return in.cookies.AppendHeader(dst, w.wall(), c.secure != nil, w.authority, w.scratch)
+	w.requests.scratch = s.AppendPath(w.requests.scratch[:0], w.program, &in.Instance, e)
+	w.requests.authority = append(w.requests.authority[:0], e.Authority...)
+	return in.cookies.AppendHeader(dst, w.wall(), c.secure != nil, w.requests.authority, w.requests.scratch)
 }
 
 // newRequest makes the request of a step. Due is the instant of its slot.
@@ -244,10 +244,18 @@ func (w *Worker) newRequest(a activation, target int32, due int64, stage int16) 
 	tok := w.requests.alloc()
 	r := &w.requests.all[tok]
 	*r = request{activation: a, target: target, due: due, picked: w.now, stage: stage, state: waiting}
-	in, s := w.instances.all[a.instance], &w.program.Steps[a.step]
+	in, s := w.chains.all[a.instance], &w.program.Steps[a.step]
 	in.begun = true
 	in.BeginStep(w.program, s, w.sources, w.wall())
 	return tok
+}
+
+// admitUnpaced makes requests of the ready steps that need no slot.
+func (w *Worker) admitUnpaced() {
+	for w.chains.unpaced.len() > 0 {
+		s := w.chains.unpaced.pop()
+		w.requests.wait(w.newRequest(s.activation, s.target, s.since, w.chains.all[s.instance].stage))
+	}
 }
 
 // maxWaiting bounds the requests that wait for a stream on one worker, and so its memory: some
@@ -257,8 +265,8 @@ const maxWaiting = 1 << 20
 // expire gives up the requests whose timeout has passed. The lists are in the order of sending,
 // so only their heads are looked at.
 func (w *Worker) expire() {
-	for i := range w.expiries {
-		e := &w.expiries[i]
+	for i := range w.requests.expiries {
+		e := &w.requests.expiries[i]
 		for e.first != none && w.requests.all[e.first].sent+e.timeout <= w.now {
 			w.timeOut(e.first)
 		}
@@ -286,8 +294,8 @@ func (w *Worker) timeOut(tok int32) {
 // nextExpiry is when the next timeout passes.
 func (w *Worker) nextExpiry() int64 {
 	next := int64(never)
-	for i := range w.expiries {
-		if e := &w.expiries[i]; e.first != none {
+	for i := range w.requests.expiries {
+		if e := &w.requests.expiries[i]; e.first != none {
 			next = min(next, w.requests.all[e.first].sent+e.timeout)
 		}
 	}

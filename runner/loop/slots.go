@@ -233,7 +233,7 @@ func (w *Worker) assign(due int64) {
 	a, t := w.nextStep()
 	switch {
 	case t != none:
-		w.targets[t].waiting.push(w.newRequest(a, t, due, int16(w.stage.index)))
+		w.requests.wait(w.newRequest(a, t, due, int16(w.stage.index)))
 	case !w.exhaust():
 		w.countDropped(w.stage.index, w.unbegun())
 	}
@@ -242,7 +242,7 @@ func (w *Worker) assign(due int64) {
 // exhaust notes that the values have ended, and ends the load once the last instance has. It returns
 // false when chains may begin again later.
 func (w *Worker) exhaust() bool {
-	if w.mayBegin == nil || !w.exhausted() {
+	if w.chains.mayBegin == nil || !w.exhausted() {
 		return false
 	}
 	w.rec.Exhausted = true

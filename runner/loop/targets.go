@@ -33,8 +33,6 @@ type target struct {
 	resting ring[int32]
 	// connecting is how many connections are on their way to be open.
 	connecting int
-	// waiting requests have a slot but no stream yet, oldest first.
-	waiting ring[int32]
 	// streams is how many requests the last connection that was opened can hold.
 	streams int64
 	// noStream is why requests are dropped while connections are open.
@@ -44,8 +42,6 @@ type target struct {
 	unconnected failure.Cause
 	// failures counts the failures in a row to open a connection, over all connections.
 	failures int
-	// ready steps wait for a slot.
-	ready ring[readyStep]
 }
 
 func (w *Worker) newTarget(plan *rv.Target, origin int32) target {
@@ -63,7 +59,7 @@ func (w *Worker) newTarget(plan *rv.Target, origin int32) target {
 // servesTarget says which chains may begin with a request to a target.
 func (w *Worker) servesTarget(i int) func(chain int) bool {
 	return func(c int) bool {
-		return w.program.Chains[c].Target == i && (w.mayBegin == nil || w.mayBegin(c))
+		return w.program.Chains[c].Target == i && (w.chains.mayBegin == nil || w.chains.mayBegin(c))
 	}
 }
 

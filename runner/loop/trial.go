@@ -84,7 +84,7 @@ type sentHead struct {
 func (w *Worker) beginTrial(t *Trial) {
 	w.trial = &trial{Trial: *t, sent: map[int32]sentHead{}}
 	if w.cfg.Share.Once {
-		w.teardown.chains = append(slices.Clone(t.Chains), w.teardown.chains...)
+		w.chains.teardown.chains = append(slices.Clone(t.Chains), w.chains.teardown.chains...)
 	}
 }
 
@@ -107,7 +107,7 @@ func (w *Worker) sentInTrial(tok int32, head []byte, c *conn) {
 func (w *Worker) showDone(tok int32, s *chain.Step, failed, why string) {
 	r := &w.requests.all[tok]
 	e := w.shown(tok, why, failure.Cause{})
-	in, x := &w.instances.all[r.instance].Instance, &r.exchange.Exchange
+	in, x := &w.chains.all[r.instance].Instance, &r.exchange.Exchange
 	e.Response = cloneMessage(x.Response)
 	e.BodySize, e.Cut = x.BodySize, x.Cut
 	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, w.sources, x), s.CapturedValues(in)
@@ -156,7 +156,7 @@ func (w *Worker) showUnsent(a activation, skipped bool, why string) {
 }
 
 func (w *Worker) exchangeOf(a activation) *Exchange {
-	in := w.instances.all[a.instance]
+	in := w.chains.all[a.instance]
 	return &Exchange{Chain: int(in.Chain), Step: int(a.step), Attempt: int(a.attempt), Repeat: int(in.repeated)}
 }
 

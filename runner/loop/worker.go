@@ -8,10 +8,8 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/measure"
-	"github.com/h2surge/h2surge/runner/script"
 )
 
 // Config is what a worker is made from.
@@ -42,20 +40,21 @@ type Config struct {
 	Trial *Trial
 }
 
-// Worker sends requests. All fields are owned by the goroutine that runs Run; others use Do.
+// Worker sends requests. All fields are owned by the goroutine that runs Run; others use Do. Its parts are values, and
+// only the methods of a part write its fields.
 type Worker struct {
 	cfg     Config
 	program *chain.Program
 	net     Net
 	inbox   inbox
-
-	now     int64
-	phase   Phase
-	stage   stage
-	wheel   *chain.Wheel
-	sources *chain.Sources
-	// wallOffset is what the wall clock, in nanoseconds since 1970, is ahead of now.
-	wallOffset int64
+	clock
+	run      run
+	stage    stage
+	requests requests
+	chains   chains
+	sources  *chain.Sources
+	rec      *measure.Recorder
+	trial    *trial // nil but in a trial
 
 	// targets are those of the plan, then those that are followed.
 	targets []target
@@ -76,50 +75,17 @@ type Worker struct {
 	watch       func(*conn, *transition)
 	timers      dueHeap[timer]
 	current     *conn // whose bytes are being parsed
+	// problem is the last connection failure, while not ready.
+	problem string
+	// unready counts connections that have not been ready yet.
+	unready int
 
-	// service is the average service time of late, doneInTurn how many responses this turn has
-	// completed; see nap.go.
-	service    int64
-	doneInTurn int
+	// noAuthorization is why a target has no Authorization field yet, unauthorized counts such targets.
+	noAuthorization string
+	unauthorized    int
 
-	requests  slab
-	instances instances
-	exchanges exchanges
-	samples   samples
-	// giveBackAt is when memory that is not used is given back.
-	giveBackAt int64
-	sleepers   dueHeap[sleeper]
-	expiries   []expiry
-	rec        *measure.Recorder
-	scripts    *script.Host // nil without scripts
-	// inspects: a step looks at whole responses.
-	inspects bool
-	// scriptFailures counts errors of scripts; scriptValues is what the script that runs sees.
-	scriptFailures int
-	scriptValues   chain.Values
-	// mayBegin says which chains may begin an instance; nil: all.
-	mayBegin func(chain int) bool
-	// straight says for each chain whether beginStraight may be used.
-	straight []bool
-	// perSlot bounds the values of a variable that are drawn for one slot.
-	perSlot int64
 	// numbered: shares have been dealt anew, and values are drawn by the numbers of slots.
-	numbered bool
-	// again: the next turn must not wait.
-	again bool
-
-	setup, teardown once
-	// loadOver: the last response of the load has come, or been waited for. Teardown awaits mayTearDown.
-	loadOver, mayTearDown bool
-	globals               []string
-	// onceFailed and onceStatus tell of the last response of a chain that runs once.
-	onceFailed string
-	onceStatus int
-	// onceCause is why the last request of such a chain failed that got no whole response.
-	onceCause failure.Cause
-	// teardownFailure is why the first teardown chain that failed did.
-	teardownFailure string
-
+	numbered    bool
 	startAt     int64
 	startedAt   int64
 	endedAt     int64
@@ -140,31 +106,13 @@ type Worker struct {
 	gaps     rv.LeaseGaps
 	lapses   int64
 	// halted: the load has ended before its last stage had.
-	halted          bool
-	abort           bool
-	endedByDeadline bool
-	trial           *trial // nil but in a trial
-	stall           stall
-	// ending is why a connection ends, valid while its session is closed. why is the cause of the outcome that a session reports,
-	// valid during that report.
-	ending, why failure.Cause
-	// problem is the last connection failure, while not ready.
-	problem string
-	// noAuthorization is why a target has no Authorization field yet.
-	noAuthorization string
-	// unready counts connections that have not been ready yet, unauthorized targets that have no
-	// Authorization field yet.
-	unready, unauthorized int
+	halted bool
 
-	events [256]Event
-	read   []byte
-	plain  []byte // made when the first TLS connection joins
-	body   []byte
-	cookie []byte
-	// authority of the endpoint, as bytes.
-	authority []byte
-	// scratch is for what is looked at at once.
-	scratch []byte
+	// giveBackAt is when memory that is not used is given back.
+	giveBackAt int64
+	events     [256]Event
+	read       []byte
+	plain      []byte // made when the first TLS connection joins
 }
 
 // readSize is the worker's one read buffer: large enough to take a burst of responses over many
@@ -176,7 +124,6 @@ func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
-		wheel:       chain.NewWheel(p),
 		sources:     chain.NewSources(p, &cfg.Share, cfg.Number),
 		rec:         measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates)),
 		startAt:     never,
@@ -184,16 +131,18 @@ func New(cfg Config) (*Worker, error) {
 		stageEnds:   make([]int64, len(cfg.Rates)),
 		stagePauses: make([]int64, len(cfg.Rates)),
 		read:        make([]byte, readSize),
-		globals:     make([]string, len(p.Globals)),
+		chains:      newChains(p),
 	}
 	w.stage = stage{index: -1, rates: cfg.Rates, slots: cfg.Share.Slots, end: never, nextDue: never, taken: make([]int64, len(cfg.Rates))}
 	w.dealt = w.stage
 	for _, t := range p.Timeouts {
-		w.expiries = append(w.expiries, expiry{timeout: t, first: none, last: none})
+		w.requests.expiries = append(w.requests.expiries, expiry{timeout: t, first: none, last: none})
 	}
-	w.stall = w.newStall()
+	w.requests.waiting = make([]ring[int32], len(p.Targets)+maxFollowed)
+	w.run.stall = w.newStall()
+	w.chains.longPause = w.run.stall.limit
 	w.limits()
-	w.setup, w.teardown = w.newOnce(rv.PhaseSetup, setupStage), w.newOnce(rv.PhaseTeardown, teardownStage)
+	w.chains.setup, w.chains.teardown = w.newOnce(rv.PhaseSetup, setupStage), w.newOnce(rv.PhaseTeardown, teardownStage)
 	if cfg.Trial != nil {
 		w.beginTrial(cfg.Trial)
 	}
@@ -223,15 +172,15 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 			w.cfg.Log.Warn("a worker is not pinned", "err", err)
 		}
 	}
-	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.abort = true }) })
+	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.run.abort = true }) })
 	defer stop()
 	w.now = w.net.Now()
 	w.setWall()
-	if w.scripts != nil {
-		defer w.scripts.Close()
+	if w.chains.scripts != nil {
+		defer w.chains.scripts.Close()
 	}
 	w.connectAll()
-	for w.phase != Done {
+	for w.run.phase != Done {
 		if err := w.turn(); err != nil {
 			w.finish()
 			return err
@@ -245,7 +194,7 @@ func (w *Worker) turn() error {
 	if d := w.nap(); d > 0 {
 		w.net.Nap(d)
 	}
-	w.doneInTurn = 0
+	w.requests.doneInTurn = 0
 	n, woken, err := w.net.Wait(w.events[:], w.idleFor())
 	if err != nil {
 		return err
@@ -260,7 +209,7 @@ func (w *Worker) turn() error {
 			w.now = w.net.Now()
 			w.hear()
 		}
-		if w.abort {
+		if w.run.abort {
 			break
 		}
 	}
@@ -291,7 +240,7 @@ func (w *Worker) giveBack() {
 	}
 	w.giveBackAt = w.now + int64(time.Second)
 	w.requests.shrink()
-	w.exchanges.giveBack()
+	w.requests.exchanges.giveBack()
 }
 
 // hear runs what is in the inbox.
@@ -304,6 +253,7 @@ func (w *Worker) hear() {
 // generate makes the requests of this turn. A stage that ends on the way hands over to the next
 // in the same turn. A paused worker makes none.
 func (w *Worker) generate() {
+	w.admitUnpaced()
 	if w.paused {
 		w.endPausedLoad()
 		w.dropWaiting(w.now)
