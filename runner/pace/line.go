@@ -1,21 +1,6 @@
-// Package pace answers "when is the n-th request due?" by arithmetic.
-//
-// A rate of Count requests every Period puts slot n at
-//
-//	due(n) = At + floor((n - First) * Period / Count)
-//
-// so slots are evenly spaced, nothing accumulates, and any worker can compute any slot without
-// asking another. The inverse counts the slots that are due before an instant:
-//
-//	before(t) = First + ceil((t - At) * Count / Period)
-//
-// Both are exact: products are 128 bits wide. The package reads no clock.
 package pace
 
-import (
-	"math"
-	"math/bits"
-)
+import "math"
 
 // Line is a constant rate that begins at an instant. All instants are nanoseconds on whatever
 // clock the caller uses.
@@ -55,20 +40,4 @@ func (l Line) Before(t int64) int64 {
 // before t stay where they are, the next one is due at t.
 func (l Line) Bend(t, count, period int64) Line {
 	return Line{At: t, First: l.Before(t), Count: count, Period: period}
-}
-
-// mulDiv returns (a*b + add) / c for non-negative a, b, add and positive c, or math.MaxInt64
-// when that does not fit.
-func mulDiv(a, b, c, add int64) int64 {
-	hi, lo := bits.Mul64(uint64(a), uint64(b))
-	lo, carry := bits.Add64(lo, uint64(add), 0)
-	hi += carry
-	if hi >= uint64(c) {
-		return math.MaxInt64
-	}
-	q, _ := bits.Div64(hi, lo, uint64(c))
-	if q > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(q)
 }

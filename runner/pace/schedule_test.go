@@ -1,0 +1,92 @@
+package pace
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+var whole = rv.Slots{Of: 1, Residues: []int64{0}}
+
+// due takes all slots before an instant and returns when they were due.
+func due(s *Schedule, until int64) (out []int64) {
+	for {
+		for s.Due() < until {
+			out = append(out, s.Due())
+			s.Take()
+		}
+		if !s.Advance(until) {
+			return out
+		}
+	}
+}
+
+func TestChangeOfTheRate(t *testing.T) {
+	slow, fast := rv.Rate{Count: 1, Period: 10}, rv.Rate{Count: 1, Period: 4}
+	for _, tt := range []struct {
+		name    string
+		changes []Change
+		late    int64 // how late the worker learns of the changes
+		want    []int64
+	}{
+		{"no change", nil, 0, []int64{0, 10, 20, 30, 40, 50}},
+		{"the next slot is due at the change", []Change{{At: 25, Rates: []rv.Rate{fast}}}, 0, []int64{0, 10, 20, 25, 29, 33, 37, 41, 45, 49, 53}},
+		{"the same rate", []Change{{At: 25, Rates: []rv.Rate{slow}}}, 0, []int64{0, 10, 20, 30, 40, 50}},
+		{"suspended for 12", []Change{{At: 25, Rates: []rv.Rate{slow}, Suspended: true}, {At: 37, Rates: []rv.Rate{slow}}}, 0, []int64{0, 10, 20, 42, 52}},
+		{"suspended, another rate", []Change{{At: 25, Rates: []rv.Rate{slow}, Suspended: true}, {At: 37, Rates: []rv.Rate{fast}}}, 0, []int64{0, 10, 20, 37, 41, 45, 49, 53}},
+		{"late: slot 3 was sent at 30, slots 4 and 5 follow", []Change{{At: 25, Rates: []rv.Rate{fast}}}, 10, []int64{0, 10, 20, 30, 29, 33, 37, 41, 45, 49, 53}},
+		{"late and slower: slot 4 was sent at 32", []Change{{At: 0, Rates: []rv.Rate{fast}}, {At: 9, Rates: []rv.Rate{slow}}}, 8, []int64{0, 4, 8, 12, 16, 29, 39, 49}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := New([]rv.Rate{slow}, whole)
+			s.Start(0)
+			var got []int64
+			for _, c := range tt.changes {
+				late := tt.late
+				if c.At == 0 {
+					late = 0
+				}
+				got = append(got, due(&s, c.At+late)...)
+				s.Change(c)
+			}
+			if got = append(got, due(&s, 54)...); !slices.Equal(got, tt.want) {
+				t.Errorf("slots were due at %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestHalt: the load ends at the instant, whatever comes later.
+func TestHalt(t *testing.T) {
+	rates := []rv.Rate{{Count: 1, Period: 10, Duration: 100}, {Count: 1, Period: 5, Duration: 100}}
+	s := New(rates, whole)
+	s.Start(1000)
+	if got := s.LoadEnd(); got != 1200 {
+		t.Errorf("the load will end at %d", got)
+	}
+	due(&s, 1055)
+	s.Halt(1055)
+	s.Change(Change{At: 1033, Rates: rates}) // late
+	s.Change(Change{At: 1300, Rates: rates, Suspended: true})
+	if got := due(&s, 1400); len(got) > 0 || !s.Over() || s.Suspended() || s.LoadEnd() != 1055 {
+		t.Errorf("slots were due at %v after the end; over %v, suspended %v, end %d", got, s.Over(), s.Suspended(), s.LoadEnd())
+	}
+	want := []Span{{Begun: true, Ended: true, From: 1000, To: 1055}, {}}
+	if diff := cmp.Diff(want, []Span{s.Span(0, 1400), s.Span(1, 1400)}); diff != "" {
+		t.Errorf("stages (-want +got):\n%s", diff)
+	}
+}
+
+// TestTakeAllocatesNothing: a slot costs no memory.
+func TestTakeAllocatesNothing(t *testing.T) {
+	s := New([]rv.Rate{{Count: 7, Period: time.Second}}, rv.Slots{Of: 3, Residues: []int64{0, 2}})
+	s.Start(1)
+	s.Advance(2)
+	if n := testing.AllocsPerRun(1000, func() { s.Take(); s.Drop(s.Due() + int64(time.Second)) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,162 @@
+package pace
+
+import (
+	"slices"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// segment is a time in which nothing of the schedule changes. It ends where the next segment begins. Its instants are
+// the same on all workers, except after a stage that ends when a worker has sent its own requests.
+//
+// The active time of a stage is the time since its begin without suspensions. Durations and arrivals count active time,
+// so a suspension delays all that comes after it.
+type segment struct {
+	// stage is the index of the stage: -1 before the start, and the number of stages after the load.
+	stage int
+	// at is when the segment begins. end is when the stage ends if there is no change, or Never.
+	at, end int64
+	// begun is when the stage began, and elapsed the active time of the stage at the begin of the segment.
+	begun, elapsed int64
+	suspended      bool
+	// slots are those of the worker.
+	slots rv.Slots
+	// rate is the rate of the stage; nil before the start and after the load. arrivals are those of the rate, nil in a
+	// closed loop: slot n is due at the active time zero + arrivals.Due(n-base).
+	rate       *rv.Rate
+	arrivals   Arrivals
+	zero, base int64
+	// earlier is the number of slots of all workers in the stages before. pauses is the time for which these stages were
+	// suspended.
+	earlier, pauses int64
+}
+
+// begin returns the first segment of a stage that follows g.
+func (g *segment) begin(stage int, at int64, rates []rv.Rate) segment {
+	next := segment{
+		stage: stage, at: at, end: Never, begun: at, suspended: g.suspended, slots: g.slots,
+		earlier: g.passed(at), pauses: g.pauses + g.paused(at),
+	}
+	if stage < len(rates) {
+		next.rate = &rates[stage]
+		next.arrivals = arrivalsOf(next.rate)
+		next.end = next.stageEnd()
+	}
+	return next
+}
+
+// change returns the segment of the same stage that begins with a change. With another rate, the next slot is due at
+// its begin. With the same rate, the slots stay where they are in active time.
+func (g *segment) change(c *Change) segment {
+	next := *g
+	next.at, next.elapsed, next.suspended = c.At, g.active(c.At), c.Suspended
+	if c.Slots != nil {
+		next.slots = *c.Slots
+	}
+	if g.rate == nil {
+		return next
+	}
+	if rate := &c.Rates[g.stage]; g.arrivals != nil && (rate.Count != g.rate.Count || rate.Period != g.rate.Period) {
+		next.zero, next.base = next.elapsed, g.before(c.At)
+		next.rate, next.arrivals = rate, arrivalsOf(rate)
+	}
+	next.end = next.stageEnd()
+	return next
+}
+
+// arrivalsOf returns the arrivals of a rate, nil for a closed loop.
+func arrivalsOf(r *rv.Rate) Arrivals {
+	if r.ClosedLoop {
+		return nil
+	}
+	return Even{Count: r.Count, Period: int64(r.Period)}
+}
+
+// active returns the active time of the stage at an instant of the segment.
+func (g *segment) active(t int64) int64 {
+	if g.suspended || g.rate == nil {
+		return g.elapsed
+	}
+	return g.elapsed + t - g.at
+}
+
+// paused returns for how long the stage was suspended before an instant of the segment.
+func (g *segment) paused(t int64) int64 {
+	if g.rate == nil {
+		return 0
+	}
+	return t - g.begun - g.active(t)
+}
+
+// stageEnd returns when the stage ends if there is no change, or Never.
+func (g *segment) stageEnd() int64 {
+	end := int64(Never)
+	if g.suspended {
+		return end
+	}
+	if g.rate.Duration > 0 {
+		end = g.at - g.elapsed + int64(g.rate.Duration)
+	}
+	if g.arrivals != nil && g.rate.Requests > 0 {
+		end = min(end, g.due(g.rate.Requests))
+	}
+	return end
+}
+
+// due returns when slot n of the stage is due, at or after the begin of the segment.
+func (g *segment) due(n int64) int64 {
+	return add(g.at-g.elapsed+g.zero, g.arrivals.Due(n-g.base))
+}
+
+// before returns how many slots of the stage are due before an instant of the segment. The stage has arrivals.
+func (g *segment) before(t int64) int64 {
+	return add(g.base, g.arrivals.Before(g.active(t)-g.zero))
+}
+
+// passed returns how many slots all workers had in this stage and the stages before, up to an instant of the segment.
+// Slots of a closed loop have no instants: its bound counts or, if it has none, a slot for each nanosecond. This is more
+// than any number of requests.
+func (g *segment) passed(t int64) int64 {
+	if g.rate == nil {
+		return g.earlier
+	}
+	n := g.limit()
+	switch {
+	case g.arrivals != nil:
+		n = min(n, g.before(t))
+	case g.rate.Requests == 0:
+		n = max(0, t-g.begun)
+	}
+	return g.earlier + n
+}
+
+// limit is the number of slots that the stage may have.
+func (g *segment) limit() int64 {
+	if g.rate.Requests > 0 {
+		return g.rate.Requests
+	}
+	return Never
+}
+
+// closedLoop returns whether requests are sent as soon as a stream is free.
+func (g *segment) closedLoop() bool {
+	return g.rate != nil && g.arrivals == nil && !g.suspended
+}
+
+// same returns whether two workers' slots are the same.
+func same(a, b rv.Slots) bool { return a.Of == b.Of && slices.Equal(a.Residues, b.Residues) }
+
+// taken are slots of a stage that the worker has taken under an earlier share: those of slots from one number to another.
+type taken struct {
+	stage    int
+	slots    rv.Slots
+	from, to int64
+}
+
+func (t *taken) has(n int64) bool {
+	if n < t.from || n >= t.to {
+		return false
+	}
+	_, found := slices.BinarySearch(t.slots.Residues, n%t.slots.Of)
+	return found
+}
