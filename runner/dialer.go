@@ -36,7 +36,7 @@ func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
 	req := &dial.Request{
 		Endpoint: &t.Endpoints[r.Endpoint], Protocol: t.Protocol, Timeout: t.ConnectTimeout,
 		TLS: d.tls[r.Origin], Address: r.Address, Number: r.Number, LocalAddresses: t.Connecting.LocalAddresses,
-		Resolver: d.resolver,
+		Resolver: d.resolver, Progress: func(s dial.Step) { w.Progress(r, s) },
 	}
 	slots := d.slots[r.Origin]
 	go func() {

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -47,6 +48,34 @@ type Request struct {
 	Number         int
 	// Resolver has the addresses of host names.
 	Resolver *Resolver
+	// Progress is called when a step begins; nil: no call. Resolving is the first step and not reported.
+	Progress func(Step)
+}
+
+// Step is a part of an attempt to connect.
+type Step uint8
+
+const (
+	// Connecting: TCP connects to an address, of a name or as given.
+	Connecting Step = iota
+	// Handshaking: TCP is connected, and TLS shakes hands.
+	Handshaking
+)
+
+func (r *Request) report(s Step) {
+	if r.Progress != nil {
+		r.Progress(s)
+	}
+}
+
+// IsResolved returns true if an endpoint's address is a Unix socket or has an IP address, so that no name server is
+// asked.
+func IsResolved(address string) bool {
+	if strings.HasPrefix(address, "unix:") {
+		return true
+	}
+	_, err := netip.ParseAddrPort(address)
+	return err == nil
 }
 
 // Open connects within the timeout.
@@ -63,6 +92,9 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 		return nil, err
 	}
 	for k := range all {
+		if k > 0 || !IsResolved(address) {
+			r.report(Connecting)
+		}
 		var c *Connection
 		if c, err = openWithin(ctx, r, begin, all[(r.Address+k)%len(all)], len(all)-k); err == nil || ctx.Err() != nil {
 			return c, err
@@ -96,6 +128,7 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 	}
 	out := &Connection{Protocol: r.Protocol, FD: -1, Address: address}
 	if r.TLS != nil {
+		r.report(Handshaking)
 		if err := out.secure(ctx, c, r); err != nil {
 			_ = c.Close()
 			return nil, err

@@ -133,7 +133,7 @@ func (c *Client) Shutdown() {
 // Cancel forgets a request; it gets no OnDone. HTTP/1.1 has no way to take a
 // request back but to close the connection (RFC 9112 9.5), so the session is
 // Draining and Broken from now on, and all that comes is dropped. The other
-// requests in flight are Lost with Close. It returns false when there is no such
+// requests in flight end with Close. It returns false when there is no such
 // request.
 func (c *Client) Cancel(id uint32, _ int64) (reset bool) {
 	for i := range c.queue.count {
@@ -147,12 +147,17 @@ func (c *Client) Cancel(id uint32, _ int64) (reset bool) {
 	return false
 }
 
-// Close says that the connection is gone: every request in flight is Lost.
+// Close ends the session when the connection is gone. A request of which no octet was sent is Unprocessed, and every
+// other request in flight is Lost.
 func (c *Client) Close() {
 	c.err = errOver
 	c.breakOff()
 	for c.queue.count > 0 {
-		c.finish(Lost)
+		k := Lost
+		if c.queue.at(0).start >= c.out.total {
+			k = Unprocessed
+		}
+		c.finish(k)
 	}
 	c.out, c.queue, c.in = outBuffer{}, queue{}, reader{}
 }

@@ -101,7 +101,8 @@ func TestUnprocessed(t *testing.T) {
 		{name: "behind content up to the end", lines: []string{"GET /", "POST /", "GET /"}, answer: ok + "\r\n", eof: true, want: "0 status 200; 0 completed; 1 lost; 2 unprocessed", wantErr: "RFC 9112 9.5"},
 		{name: "behind content up to the end after close", lines: []string{"GET /", "POST /"}, answer: ok + "connection: close\r\n\r\nx", eof: true, want: "0 status 200; 0 completed; 1 unprocessed"},
 		{name: "behind a malformed one", before: 1, lines: []string{"GET /", "GET /"}, answer: "x", want: "0 reset; 1 lost", close: true, wantErr: "RFC 9112 4"},
-		{name: "the connection is gone", before: 1, lines: []string{"GET /"}, unsent: 1, want: "0 lost", close: true},
+		{name: "the connection is gone", before: 1, lines: []string{"GET /"}, want: "0 lost", close: true},
+		{name: "the connection is gone before it was sent", lines: []string{"POST /", "POST /"}, unsent: 1, want: "0 lost; 1 unprocessed", close: true},
 		{name: "answered before it was sent", before: 1, lines: []string{"POST /", "POST /"}, unsent: 2, answer: empty, want: "0 unprocessed; 1 unprocessed", wantErr: "RFC 9112 9.2"},
 	} {
 		c := converse(t, Config{Pipeline: 8})

@@ -50,6 +50,7 @@ func (n *canned) Close(int)                                            {}
 func (n *canned) Connect(string, bool) (*dial.Connection, bool, error) { return nil, false, nil }
 func (n *canned) Dial(w *Worker, r DialRequest) {
 	n.conns = append(n.conns, &cannedConn{out: append(make([]byte, 0, 1<<20), cannedSettings...)})
+	w.Progress(r, dial.Connecting)
 	w.Connected(r, &dial.Connection{FD: len(n.conns) - 1}, nil)
 }
 

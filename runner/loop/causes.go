@@ -63,7 +63,7 @@ func (w *Worker) countEnd(c *conn, why failure.Cause) failure.Cause {
 			why.Kind, why.Detail = rv.CauseGoAway, code.String()
 		}
 	}
-	if c.state == dialing || c.state == opening || c.connectBegan != 0 {
+	if connectingIn[c.state] != 0 {
 		w.connectFailed(c, why)
 		return why
 	}

@@ -24,15 +24,12 @@ func (w *Worker) openPlace(t, number int32, awaited bool) {
 	c := w.newPlace(t, number)
 	how := &w.targets[t].plan.Connecting
 	if how.OnDemand {
-		c.wasReady = true
 		w.addResting(c)
 		w.again = true // the worker may be ready without any event
 		return
 	}
-	if awaited {
+	if c.awaited = awaited; awaited {
 		w.unready++
-	} else {
-		c.wasReady = true
 	}
 	if how.RampCount > 0 && w.run.phase == Connecting {
 		if delay := time.Duration(int(number)/how.RampCount) * how.RampPeriod; delay > 0 {
@@ -49,7 +46,7 @@ func (w *Worker) openPlace(t, number int32, awaited bool) {
 func (w *Worker) connect(c *conn) {
 	t := w.targets[c.target].plan
 	c.generation++
-	c.armed &= 1 << failbackTimer
+	c.armed &= recordTimers
 	c.worked, c.opened, c.pingedAt = false, 0, 0
 	n := int32(len(t.Endpoints))
 	c.endpoint = (c.number + c.shift) % n
@@ -58,8 +55,11 @@ func (w *Worker) connect(c *conn) {
 		c.endpoint, address = c.number%n, c.number/n+c.shift
 	}
 	c.address = t.Endpoints[c.endpoint].Address
-	if c.wasReady && c.failures == 0 && c.trialOf == none && w.connectNow(c, t) {
+	if c.wasOpen && c.failures == 0 && c.holdsPlace && w.connectNow(c, t) {
 		return
+	}
+	if dial.IsResolved(c.address) {
+		w.happen(c, resolved)
 	}
 	w.cfg.Dialer.Dial(w, DialRequest{
 		Conn: c.index, Generation: c.generation, Target: t, Endpoint: int(c.endpoint), Origin: int(w.targets[c.target].origin),
@@ -67,9 +67,9 @@ func (w *Worker) connect(c *conn) {
 	})
 }
 
-// connectNow connects from the loop itself, which costs a third of what the dialer's goroutine
-// does. Only a connection that has worked before is made so: requests are given to it before it is there, and
-// given back if it fails.
+// connectNow connects from the loop itself, which costs a third of what the dialer's goroutine does. Only a place
+// that had an open connection before is connected so, because HTTP/1.1 requests are put on the connection before it
+// is known to work. If it fails, they are put on another one.
 func (w *Worker) connectNow(c *conn, t *rv.Target) bool {
 	if t.TLS != nil || len(t.Connecting.LocalAddresses) > 0 {
 		return false
@@ -79,29 +79,45 @@ func (w *Worker) connectNow(c *conn, t *rv.Target) bool {
 	if !ok {
 		return false
 	}
+	w.happen(c, resolved)
 	if err != nil {
 		w.dialFailed(c, err)
 		return true
 	}
 	d.Protocol = t.Protocol
-	c.connectBegan = began
-	w.join(c, d)
+	if w.adopt(c, d) {
+		c.since = began
+		w.arm(c, connectTimer, t.ConnectTimeout)
+		w.touch(c)
+		w.offer(c.index)
+	}
 	return true
 }
 
-// connectDone notes that a connection made by connectNow is there.
-func (w *Worker) connectDone(c *conn) {
-	w.countConnect(c, w.net.Now()-c.connectBegan)
-	c.connectBegan = 0
+// connectedNow handles the first octet that moved over a connection made by connectNow.
+func (w *Worker) connectedNow(c *conn) {
+	w.countConnect(c, w.net.Now()-c.since)
+	w.happen(c, connected)
 }
 
 func (w *Worker) countConnect(c *conn, took int64) {
 	w.rec.Connect.Record(took / 1000)
 	w.rec.Connects++
-	if c.wasReady {
+	if c.wasOpen {
 		w.rec.Reconnects++
 	}
 }
+
+// Progress reports that the dialer has begun the next step of an attempt; any goroutine may call it.
+func (w *Worker) Progress(r DialRequest, step dial.Step) {
+	w.Do(func(w *Worker) {
+		if c := &w.conns[r.Conn]; w.run.phase != Done && c.generation == r.Generation {
+			w.happen(c, eventOfStep[step])
+		}
+	})
+}
+
+var eventOfStep = [...]connEvent{dial.Connecting: resolved, dial.Handshaking: accepted}
 
 // Connected brings the outcome of a Dial; any goroutine may call it. It returns false when the
 // worker has ended, so that the caller closes the socket.
@@ -111,7 +127,7 @@ func (w *Worker) Connected(r DialRequest, d *dial.Connection, err error) bool {
 
 func (w *Worker) connected(r DialRequest, d *dial.Connection, err error) {
 	c := &w.conns[r.Conn]
-	if w.run.phase == Done || c.generation != r.Generation || c.state != dialing {
+	if w.run.phase == Done || c.generation != r.Generation {
 		if err == nil {
 			d.Close()
 		}
@@ -124,26 +140,10 @@ func (w *Worker) connected(r DialRequest, d *dial.Connection, err error) {
 	if d.Address != "" {
 		c.address = d.Address
 	}
-	w.join(c, d)
-}
-
-// dialFailed ends an attempt to connect.
-func (w *Worker) dialFailed(c *conn, err error) {
-	w.lose(c, failure.Of(err, c.address))
-}
-
-// join makes a connected socket the worker's own.
-func (w *Worker) join(c *conn, d *dial.Connection) {
-	fd, err := w.net.Adopt(d, c.index)
-	if err != nil {
-		w.dialFailed(c, err)
+	if !w.adopt(c, d) {
 		return
 	}
-	if c.connectBegan == 0 {
-		w.countConnect(c, int64(d.Took))
-	}
-	c.fd, c.secure, c.receivedAt = fd, d.Secure, w.now
-	w.speak(c, d)
+	w.countConnect(c, int64(d.Took))
 	w.happen(c, connected)
 	w.touch(c)
 	if c.secure != nil && !w.receiveSecure(c) { // the handshake may have read more than its own records
@@ -152,26 +152,38 @@ func (w *Worker) join(c *conn, d *dial.Connection) {
 	w.received(c)
 }
 
-// openSession begins to wait for what makes the connection usable.
-func (w *Worker) openSession(c *conn) {
-	switch t := w.targets[c.target].plan; {
-	case c.h2 != nil:
-		w.arm(c, settingsTimer, t.ConnectTimeout)
-	case c.trialOf != none:
-		w.arm(c, trialTimer, trialTime)
-	}
+// dialFailed ends an attempt to connect.
+func (w *Worker) dialFailed(c *conn, err error) {
+	w.lose(c, failure.Of(err, c.address))
 }
 
-// isUsable says that a connection that is opening can take requests. HTTP/2 has the peer's SETTINGS then; HTTP/1.1
-// needs none, but a trial must have stayed open for trialTime, so that the working connection is not given up for
-// a peer that accepts and closes.
-func (c *conn) isUsable() bool {
-	return c.session.Ready() && (c.h2 != nil || c.trialOf == none)
+// adopt makes a socket the worker's own and begins the session. It returns false if the connection has failed.
+func (w *Worker) adopt(c *conn, d *dial.Connection) bool {
+	fd, err := w.net.Adopt(d, c.index)
+	if err != nil {
+		w.dialFailed(c, err)
+		return false
+	}
+	c.fd, c.secure, c.receivedAt = fd, d.Secure, w.now
+	w.speak(c, d)
+	return true
+}
+
+// awaitUsable is the action of a connected socket. HTTP/2 waits for the peer's SETTINGS. HTTP/1.1 is usable now, but a
+// trial must stay open for trialTime, so that no working connection is replaced by one to a peer that accepts and closes.
+func (w *Worker) awaitUsable(c *conn) {
+	switch t := w.targets[c.target].plan; {
+	case c.h2 != nil:
+		w.arm(c, connectTimer, t.ConnectTimeout)
+	case c.trialOf != none:
+		w.arm(c, trialTimer, trialTime)
+	default:
+		w.happen(c, usable)
+	}
 }
 
 // takeUp makes a connection ready for requests.
 func (w *Worker) takeUp(c *conn) {
-	c.openAt = w.now
 	w.targets[c.target].failures = 0
 	c.beginTable(w.targets[c.target].encoderTable)
 	w.targets[c.target].streams = int64(c.free())
@@ -179,11 +191,12 @@ func (w *Worker) takeUp(c *conn) {
 		w.happen(c, dropped)
 		return
 	}
-	if c.holdsPlace && !c.wasReady {
-		w.ready1()
-	}
-	c.wasReady = true
+	w.stopAwaiting(c)
+	c.wasOpen = true
 	t := w.targets[c.target].plan
+	if c.opened > 0 && c.opened == t.Connecting.MaxRequests { // all of them while the loop connected
+		w.retiring = append(w.retiring, c.index)
+	}
 	w.arm(c, ageTimer, t.Connecting.MaxAge)
 	w.arm(c, inactivityTimer, t.Connecting.InactivityTimeout)
 	if c.h2 != nil {

@@ -41,8 +41,10 @@ type conn struct {
 	state    connState
 	// holdsPlace: it is one of the target's connections.
 	holdsPlace bool
-	// wasReady: the place has had a usable connection before.
-	wasReady bool
+	// wasOpen: the place has had an open connection before.
+	wasOpen bool
+	// awaited: the worker is not ready before the place has an open connection.
+	awaited bool
 	// offered: it is in the target's available ring. resting: it is in the target's resting ring.
 	offered, resting bool
 	dirty            bool
@@ -56,12 +58,9 @@ type conn struct {
 	opened int64
 	// address is what the socket is connected to.
 	address string
-	// connectBegan is when the loop began to connect; zero: connecting is over.
-	connectBegan int64
-	// openAt is when requests could first be sent on the socket; zero: they cannot yet, or there is none.
-	openAt int64
-	// downSince is when the connection was made or last lost an open socket. From then until openAt it could
-	// carry no request.
+	// since is when the connection entered its state.
+	since int64
+	// downSince is when the connection was made, or when it was last open.
 	downSince int64
 	// receivedAt is when something last came.
 	receivedAt int64
@@ -107,12 +106,9 @@ func (w *Worker) closeSocket(c *conn) {
 	}
 	c.fd = -1
 	c.generation++
-	c.armed &= 1 << failbackTimer
+	c.armed &= recordTimers
 	c.session, c.h2, c.h1, c.secure, c.encoder, c.head = nil, nil, nil, nil, nil, nil
-	c.watchesRoom, c.connectBegan = false, 0
-	if c.openAt != 0 {
-		c.openAt, c.downSince = 0, w.now
-	}
+	c.watchesRoom = false
 }
 
 // leave gives up the place and frees the record after the turn: events of this turn may still name it.
@@ -126,16 +122,18 @@ func (w *Worker) leave(c *conn) {
 	w.closing = append(w.closing, c.index)
 }
 
-// giveUpPlace makes c a connection without a place. A place that was never ready is not awaited any more.
+// giveUpPlace makes c a connection without a place.
 func (w *Worker) giveUpPlace(c *conn) {
-	if c.holdsPlace && !c.wasReady {
-		w.ready1()
-	}
+	w.stopAwaiting(c)
 	c.holdsPlace = false
 }
 
-// ready1 notes that one connection less is awaited at the start.
-func (w *Worker) ready1() {
+// stopAwaiting notes that the worker does not wait for the place any more: it has an open connection, or is given up.
+func (w *Worker) stopAwaiting(c *conn) {
+	if !c.awaited {
+		return
+	}
+	c.awaited = false
 	if w.unready--; w.unready == 0 {
 		w.problem = ""
 	}
@@ -181,7 +179,7 @@ func (w *Worker) closeAll() {
 // offer puts a connection with a free stream at the end of its target's queue, and reports whether it is there.
 func (w *Worker) offer(c int32) bool {
 	cn := &w.conns[c]
-	if !cn.offered && cn.state == open && cn.free() > 0 {
+	if !cn.offered && cn.free() > 0 {
 		cn.offered = true
 		w.targets[cn.target].available.push(c)
 	}
@@ -194,7 +192,7 @@ func (w *Worker) takeAvailable(t *target) int32 {
 		i := t.available.pop()
 		c := &w.conns[i]
 		c.offered = false
-		if c.state == open && c.free() > 0 {
+		if c.free() > 0 {
 			return i
 		}
 	}

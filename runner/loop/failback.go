@@ -43,7 +43,7 @@ func (w *Worker) tryFirst(c *conn) {
 	}
 	i, incarnation := c.index, c.incarnation
 	n := w.newConn(c.target, c.number)
-	n.wasReady, n.trialOf, n.trialOfIncarnation = true, i, incarnation
+	n.wasOpen, n.trialOf, n.trialOfIncarnation = true, i, incarnation
 	w.happen(n, wanted)
 }
 

@@ -39,8 +39,8 @@ func (w *Worker) write(c *conn) {
 		switch st {
 		case OK:
 			c.session.Wrote(n)
-			if c.connectBegan != 0 {
-				w.connectDone(c)
+			if c.state == dialing {
+				w.connectedNow(c)
 			}
 			w.rec.BytesSent += int64(n)
 		case Again:

@@ -212,6 +212,7 @@ func (n *fuzzNet) arrive() {
 	for len(n.dials) > 0 && n.dials[0].at <= n.clock {
 		r := n.dials[0].r
 		n.dials = n.dials[1:]
+		n.w.Progress(r, dial.Connecting)
 		if n.refuse > 0 {
 			n.refuse--
 			n.w.Connected(r, nil, syscall.ECONNREFUSED)

@@ -12,9 +12,15 @@ const (
 	idle
 	// backoff: no socket, after a failure.
 	backoff
-	// dialing: the dialer resolves the name, connects and shakes hands.
+	// resolving: the dialer waits for its turn and resolves the host name.
+	resolving
+	// dialing: TCP connects, or a Unix socket. If the loop connects itself, the connection has its socket and session
+	// already, and takes HTTP/1.1 requests; they are sent when the socket is connected.
 	dialing
-	// opening: the socket is connected. The peer's SETTINGS are awaited; a trial over HTTP/1.1 is watched.
+	// handshaking: the dialer shakes hands by TLS.
+	handshaking
+	// opening: the socket is connected. The connection waits for the peer's SETTINGS; a trial over HTTP/1.1 waits for
+	// trialTime.
 	opening
 	// open: the connection takes requests.
 	open
@@ -30,7 +36,11 @@ type connEvent uint8
 const (
 	// wanted: a socket is wanted now.
 	wanted connEvent = iota
-	// connected: the socket is there.
+	// resolved: the address is known, or the next address of the name is tried.
+	resolved
+	// accepted: the peer has accepted the TCP connection, and TLS begins.
+	accepted
+	// connected: the socket is connected, and the TLS handshake is done.
 	connected
 	// usable: requests can be sent.
 	usable
@@ -54,10 +64,11 @@ type action uint16
 
 const (
 	closeSocket  action = 1 << iota // close the socket; forget the attempt to connect and all timers of the socket
+	noteDown                        // note when the connection stopped being open
 	countFailure                    // count the failure; the next attempt goes to the next endpoint or address
 	armBackoff                      // set the timer of the next attempt: 10 ms, doubled with each failure in a row up to 1 s
 	connect                         // choose endpoint and address, and connect
-	openSession                     // begin the session; set the timer of connectTimeout for SETTINGS
+	awaitUsable                     // HTTP/2 waits for SETTINGS until connectTimeout, a trial over HTTP/1.1 for trialTime; else it is usable now
 	takeUp                          // be ready; set the timers of age, inactivity, PING and failback; a trial takes the place it is for
 	handOver                        // give the place to a new connection, which connects at once
 	rest                            // connect again: at once after a request, else after 20 ms or when a request waits; on demand, only then
@@ -76,23 +87,32 @@ type transition struct {
 
 // transitions are all edges. What has no edge does not happen.
 var transitions = [...]transition{
-	{idle, wanted, dialing, connect},
+	{idle, wanted, resolving, connect},
 	{idle, dropped, closing, closeSocket | leave},
-	{backoff, wanted, dialing, connect},
+	{backoff, wanted, resolving, connect},
 	{backoff, dropped, closing, closeSocket | leave},
-	{dialing, connected, opening, openSession},
+	{resolving, resolved, dialing, 0},
+	{resolving, failed, backoff, closeSocket | countFailure | armBackoff},
+	{resolving, dropped, closing, closeSocket | leave},
+	{dialing, resolved, dialing, 0},
+	{dialing, accepted, handshaking, 0},
+	{dialing, connected, opening, awaitUsable},
 	{dialing, failed, backoff, closeSocket | countFailure | armBackoff},
 	{dialing, dropped, closing, closeSocket | leave},
+	{handshaking, resolved, dialing, 0},
+	{handshaking, connected, opening, awaitUsable},
+	{handshaking, failed, backoff, closeSocket | countFailure | armBackoff},
+	{handshaking, dropped, closing, closeSocket | leave},
 	{opening, usable, open, takeUp},
 	{opening, failed, backoff, closeSocket | countFailure | armBackoff},
 	{opening, dropped, closing, closeSocket | leave},
 	{open, retired, draining, 0},
-	{open, ended, idle, closeSocket | rest},
-	{open, failed, backoff, closeSocket | countFailure | armBackoff},
+	{open, ended, idle, closeSocket | noteDown | rest},
+	{open, failed, backoff, closeSocket | noteDown | countFailure | armBackoff},
 	{open, dropped, closing, closeSocket | leave},
 	{draining, succeeded, draining, handOver},
-	{draining, ended, idle, closeSocket | rest},
-	{draining, failed, backoff, closeSocket | countFailure | armBackoff},
+	{draining, ended, idle, closeSocket | noteDown | rest},
+	{draining, failed, backoff, closeSocket | noteDown | countFailure | armBackoff},
 	{draining, dropped, closing, closeSocket | leave},
 }
 
@@ -117,7 +137,9 @@ func (w *Worker) happen(c *conn, ev connEvent) {
 	if w.watch != nil {
 		w.watch(c, e)
 	}
-	c.state = e.to
+	if c.state != e.to {
+		c.state, c.since = e.to, w.now
+	}
 	t := &w.targets[c.target]
 	t.connecting += connectingIn[e.to] - connectingIn[e.from]
 	for a := action(1); a <= e.does; a <<= 1 {
@@ -127,13 +149,15 @@ func (w *Worker) happen(c *conn, ev connEvent) {
 	}
 }
 
-// connectingIn is 1 for the states in which a connection is on its way to be open.
-var connectingIn = [connStates]int{dialing: 1, opening: 1}
+// connectingIn is 1 for the states between the decision to connect and open.
+var connectingIn = [connStates]int{resolving: 1, dialing: 1, handshaking: 1, opening: 1}
 
 func (w *Worker) act(c *conn, a action) {
 	switch a {
 	case closeSocket:
 		w.closeSocket(c)
+	case noteDown:
+		c.downSince = w.now
 	case countFailure:
 		c.failures++
 		c.shift++
@@ -141,8 +165,8 @@ func (w *Worker) act(c *conn, a action) {
 		w.arm(c, wantTimer, w.backoffOf(c))
 	case connect:
 		w.connect(c)
-	case openSession:
-		w.openSession(c)
+	case awaitUsable:
+		w.awaitUsable(c)
 	case takeUp:
 		w.takeUp(c)
 	case handOver:
@@ -156,14 +180,15 @@ func (w *Worker) act(c *conn, a action) {
 
 var (
 	stateNames = [connStates]string{
-		closing: "Closing", idle: "Idle", backoff: "Backoff", dialing: "Dialing", opening: "Opening", open: "Open", draining: "Draining",
+		closing: "Closing", idle: "Idle", backoff: "Backoff", resolving: "Resolving", dialing: "Dialing",
+		handshaking: "Handshaking", opening: "Opening", open: "Open", draining: "Draining",
 	}
 	eventNames = [connEvents]string{
-		wanted: "wanted", connected: "connected", usable: "usable", retired: "retired", succeeded: "succeeded",
+		wanted: "wanted", resolved: "resolved", accepted: "accepted", connected: "connected", usable: "usable", retired: "retired", succeeded: "succeeded",
 		ended: "ended", failed: "failed", dropped: "dropped",
 	}
 	actionNames = [actions]string{
-		"close the socket", "count the failure", "arm the back-off timer", "connect", "begin the session",
+		"close the socket", "note the time", "count the failure", "arm the back-off timer", "connect", "wait until usable",
 		"take up requests", "hand the place over", "rest", "leave the place",
 	}
 )

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/dial"
 )
 
 // TestLifecycleTable compares the table in the docs with the transitions. UPDATE=1 writes it.
@@ -100,7 +102,7 @@ func newStorm(t *testing.T, seed uint64, visited map[*transition]int) *storm {
 	s.bench = newBench(t, p, s.reply)
 	s.direct = s.random.IntN(2) == 0
 	s.bad, s.down = map[int]func(*simConn){}, map[int]bool{}
-	s.everyTurn = s.check
+	s.everyTurn, s.attempt = s.check, s.dialerSteps
 	s.w.watch = func(_ *conn, e *transition) { visited[e]++ }
 	s.in(s.someTime(), s.strike)
 	return s
@@ -143,6 +145,24 @@ func (s *storm) plan(p *rv.Plan) {
 
 func (s *storm) someTime() time.Duration {
 	return time.Duration(s.random.Int64N(int64(40 * time.Millisecond)))
+}
+
+// dialerSteps resolves a name and tries one or more of its addresses; TLS shakes hands with some.
+func (s *storm) dialerSteps() attempt {
+	var a attempt
+	for {
+		if a.after = s.someTime() / 8; s.random.IntN(8) == 0 {
+			a.err = context.DeadlineExceeded
+			return a
+		}
+		if n := len(a.steps); n == 0 || s.random.IntN(4) == 0 {
+			a.steps = append(a.steps, attemptStep{a.after, dial.Connecting})
+		} else if a.steps[n-1].step == dial.Connecting && s.random.IntN(2) == 0 {
+			a.steps = append(a.steps, attemptStep{a.after, dial.Handshaking})
+		} else {
+			return a
+		}
+	}
 }
 
 func (s *storm) reply(*simRequest) reply {
@@ -233,7 +253,8 @@ func (s *storm) check() {
 			sockets++
 		}
 		connecting += connectingIn[c.state]
-		if has := c.state == opening || c.state == open || c.state == draining; has != (c.fd >= 0) || has != (c.session != nil) {
+		has := c.state == opening || c.state == open || c.state == draining
+		if may := has || c.state == dialing; has && c.fd < 0 || !may && c.fd >= 0 || (c.fd >= 0) != (c.session != nil) {
 			s.t.Errorf("a connection in state %v has descriptor %d, session %v", c.state, c.fd, c.session != nil)
 		}
 		if c.state == closing && c.holdsPlace {

@@ -56,8 +56,8 @@ type Event struct {
 	Ended bool
 }
 
-// Dialer opens a connection in the background and brings it to the worker with Connected. It may be called from
-// any worker.
+// Dialer opens a connection in the background. It reports each step with Progress, and the outcome with Connected. Any
+// worker may call it.
 type Dialer interface {
 	Dial(w *Worker, r DialRequest)
 }

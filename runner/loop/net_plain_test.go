@@ -20,6 +20,7 @@ type plainDialer struct{ address string }
 
 func (d plainDialer) Dial(w *Worker, r DialRequest) {
 	go func() {
+		w.Progress(r, dial.Connecting)
 		c, err := net.Dial("tcp", d.address)
 		w.Connected(r, &dial.Connection{FD: -1, Conn: c}, err)
 	}()

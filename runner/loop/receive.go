@@ -32,8 +32,8 @@ func (w *Worker) receive(c *conn, ended bool) {
 		if st == Again {
 			break
 		}
-		if c.connectBegan != 0 && st != Closed {
-			w.connectDone(c)
+		if c.state == dialing && st != Closed {
+			w.connectedNow(c)
 		}
 		if st != OK {
 			w.ended(c, st)
@@ -107,7 +107,7 @@ func (c *conn) noteResponses(n int) {
 
 // received acts on the state of a session after a read: usable, draining, broken, or with octets to send.
 func (w *Worker) received(c *conn) {
-	if c.state == opening && c.isUsable() {
+	if c.state == opening && c.h2 != nil && c.h2.Ready() {
 		w.happen(c, usable)
 	}
 	switch {

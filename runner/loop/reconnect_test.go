@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
@@ -190,5 +192,47 @@ func checkFailback(t *testing.T, protocol rv.Protocol, direct bool, how behaviou
 	}
 	if last != 0 {
 		t.Error("the first endpoint is well, and is not used")
+	}
+}
+
+// TestUnsentRequestsAreNotLost: HTTP/1.1 requests are put on a connection while the loop connects it. If the connect
+// fails, none of their octets was sent, so they go to the next connection. TCP that hangs fails after connectTimeout.
+func TestUnsentRequestsAreNotLost(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		spoil func(b *bench, on bool)
+		cause rv.Cause
+	}{
+		{"refused", func(b *bench, on bool) { b.down[0] = on }, rv.CauseRefused},
+		{"hangs", func(b *bench, on bool) { b.hangs = on }, rv.CauseConnectTimeout},
+	} {
+		for _, pipeline := range []int{0, 4} {
+			t.Run(fmt.Sprintf("%s/pipeline=%d", tt.name, pipeline), func(t *testing.T) {
+				p := gets(perSecond(100, time.Second))
+				p.Chains[0].Steps[0].Timeout, p.Drain = 5*time.Second, 5*time.Second
+				p.Targets[0].Protocol, p.Targets[0].ConnectTimeout = rv.ProtocolHTTP1, 100*time.Millisecond
+				if p.Targets[0].HTTP1.Pipeline = pipeline; pipeline == 0 {
+					p.Targets[0].HTTP1.NoKeepAlive = true
+				}
+				b := newBench(t, p, func(*simRequest) reply { return reply{status: 200, announces: pipeline == 0} })
+				b.direct, b.down = true, map[int]bool{}
+				b.onStart = append(b.onStart, func() {
+					b.in(300*time.Millisecond, func() {
+						tt.spoil(b, true)
+						for _, c := range b.conns {
+							c.closed = true
+						}
+					})
+					b.in(500*time.Millisecond, func() { tt.spoil(b, false) })
+				})
+				got := b.run()
+				if want := (&rvTotals{Sent: 100, Done: 100, Succeeded: 100, Retried: got.Retried}); !cmp.Equal(want, got) {
+					t.Errorf("got %+v", got)
+				}
+				if n := causesOf(b)[rv.Failure{Of: rv.FailureConnect, Cause: tt.cause, Address: "t:80"}]; n == 0 {
+					t.Errorf("no connect failed by %q: %v", tt.cause, causesOf(b))
+				}
+			})
+		}
 	}
 }

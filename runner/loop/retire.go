@@ -12,12 +12,18 @@ import (
 // lose ends a connection, or an attempt to connect, for a cause; each of its requests gets its outcome.
 func (w *Worker) lose(c *conn, why failure.Cause) {
 	why = w.countEnd(c, why)
-	w.current, w.requests.ending = c, why
-	if c.session != nil {
-		c.session.Close()
-	}
-	w.current, w.requests.ending = nil, failure.Cause{}
+	w.closeSession(c, why)
 	w.happen(c, w.lossOf(c, why.Kind == rv.CauseProtocol))
+}
+
+// closeSession gives each request on a connection its outcome.
+func (w *Worker) closeSession(c *conn, why failure.Cause) {
+	if c.session == nil {
+		return
+	}
+	w.current, w.requests.ending = c, why
+	c.session.Close()
+	w.current, w.requests.ending = nil, failure.Cause{}
 }
 
 // lossOf says which event the loss of a connection is. A connection without a place is not replaced, however it
@@ -38,7 +44,7 @@ func (w *Worker) lossOf(c *conn, broke bool) connEvent {
 // the peer is gone, the next attempt will tell.
 func (w *Worker) isFailure(c *conn) bool {
 	switch {
-	case c.state == dialing || c.state == opening || c.connectBegan != 0:
+	case connectingIn[c.state] != 0:
 		return true
 	case c.announcedError():
 		return true
@@ -91,7 +97,7 @@ func (w *Worker) handOver(c *conn) {
 	i := c.index
 	n := w.newConn(c.target, c.number)
 	c = &w.conns[i]
-	n.shift, n.failures, n.wasReady, n.holdsPlace = c.shift, c.failures, c.wasReady, true
+	n.shift, n.failures, n.wasOpen, n.holdsPlace = c.shift, c.failures, c.wasOpen, true
 	if n.failbackAt = c.failbackAt; n.failbackAt != 0 {
 		w.arm(n, failbackTimer, max(1, time.Duration(n.failbackAt-w.now)))
 	}
@@ -120,6 +126,7 @@ func (w *Worker) dismiss(c *conn) {
 	case draining:
 		w.drain(c)
 	default:
+		w.closeSession(c, w.brokenBy(c, rv.CauseStopped, "")) // requests that were put on it before it was open go back
 		w.happen(c, dropped)
 	}
 }

@@ -68,14 +68,17 @@ func (w *Worker) countSent(r *request, c *conn) {
 	if r.attempt > 0 {
 		w.rec.Steps[r.step].Retries++
 	}
-	down := c.downWithin(r.picked)
+	down := c.downWithin(r.picked, w.now)
 	w.rec.Reconnecting.Record(down / 1000)
 	w.rec.Blocked.Record((r.sent - r.picked - down) / 1000)
 }
 
-// downWithin is for how much of the time from an instant until now an open connection was not open.
-func (c *conn) downWithin(from int64) int64 {
-	return max(0, c.openAt-max(from, c.downSince))
+// downWithin is for how much of the time from an instant until now a connection was not open.
+func (c *conn) downWithin(from, now int64) int64 {
+	if c.state == open {
+		now = c.since
+	}
+	return max(0, now-max(from, c.downSince))
 }
 
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.

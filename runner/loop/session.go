@@ -34,12 +34,15 @@ func (w *Worker) speak(c *conn, d *dial.Connection) {
 	c.session, c.encoder = c.h2, t.encoders[c.endpoint]
 }
 
-// free is how many requests may be opened now.
+// free returns how many requests the connection can take now.
 func (c *conn) free() int {
-	if c.h2 != nil {
+	switch {
+	case c.state == open && c.h2 != nil:
 		return c.h2.Free()
+	case c.h1 != nil && (c.state == open || c.state == dialing):
+		return c.h1.Free()
 	}
-	return c.h1.Free()
+	return 0
 }
 
 // checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).

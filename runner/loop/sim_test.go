@@ -2,6 +2,7 @@ package loop
 
 import (
 	"bytes"
+	"cmp"
 	"container/heap"
 	"context"
 	"errors"
@@ -43,6 +44,10 @@ type sim struct {
 	dialled []DialRequest
 	// dialledAt are their instants.
 	dialledAt []time.Duration
+	// hangs: connects of the loop itself get no answer.
+	hangs bool
+	// attempt returns what the dialer does next; nil: it connects in a millisecond.
+	attempt func() attempt
 	// down endpoints refuse connections. bad ones accept them and do this instead of greeting; once it has
 	// returned, requests on them are not answered.
 	down map[int]bool
@@ -218,6 +223,9 @@ func (s *sim) Connect(address string, _ bool) (*dial.Connection, bool, error) {
 	s.dialledAt = append(s.dialledAt, time.Duration(s.clock))
 	c := s.accept(s.endpoints[address], s.protocol)
 	c.pending = true
+	if s.hangs {
+		return &dial.Connection{FD: noFD + c.fd}, true, nil
+	}
 	s.in(time.Millisecond, func() {
 		if c.pending = false; s.refuses(c.endpoint) {
 			c.broken = syscall.ECONNREFUSED
@@ -274,14 +282,35 @@ func (s *sim) Close(fd int) { s.conns[fd].hungUp = true }
 func (s *sim) Dial(w *Worker, r DialRequest) {
 	s.dialled = append(s.dialled, r)
 	s.dialledAt = append(s.dialledAt, time.Duration(s.clock))
-	s.in(time.Millisecond, func() {
-		if s.refuses(r.Endpoint) {
-			w.Connected(r, nil, syscall.ECONNREFUSED)
+	a := attempt{steps: []attemptStep{{time.Millisecond, dial.Connecting}}}
+	if s.attempt != nil {
+		a = s.attempt()
+	}
+	after := time.Duration(0)
+	for _, step := range a.steps {
+		after += step.after
+		s.in(after, func() { w.Progress(r, step.step) })
+	}
+	s.in(after+a.after, func() {
+		if a.err != nil || s.refuses(r.Endpoint) {
+			w.Connected(r, nil, cmp.Or(a.err, error(syscall.ECONNREFUSED)))
 			return
 		}
 		c := s.accept(r.Endpoint, r.Target.Protocol)
 		w.Connected(r, &dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Protocol: r.Target.Protocol}, nil)
 	})
+}
+
+// attempt is what the dialer reports before it is connected, or fails with an error.
+type attempt struct {
+	steps []attemptStep
+	after time.Duration // from the last step to the outcome
+	err   error
+}
+
+type attemptStep struct {
+	after time.Duration // from the step before
+	step  dial.Step
 }
 
 func (s *sim) refuses(endpoint int) bool {

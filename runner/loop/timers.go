@@ -13,8 +13,9 @@ type timerKind uint8
 const (
 	// wantTimer: the ramp, the back-off or the time to reopen is over.
 	wantTimer timerKind = iota
-	// settingsTimer: the peer owes its SETTINGS (RFC 9113 3.4).
-	settingsTimer
+	// connectTimer: connectTimeout is over since the loop began to connect, or since the connection began to wait for
+	// SETTINGS (RFC 9113 3.4).
+	connectTimer
 	// trialTimer: a trial over HTTP/1.1 has stayed open.
 	trialTimer
 	// ageTimer: the connection has reached its greatest age.
@@ -23,17 +24,20 @@ const (
 	inactivityTimer
 	// pingTimer: nothing has come for the ping interval.
 	pingTimer
-	// failbackTimer: the connection's first endpoint is to be tried again. It is the record's; all others are the
-	// socket's and end with it.
+	// failbackTimer: the connection's first endpoint is to be tried again.
 	failbackTimer
 	// resetTimer: streams are abandoned, and the budget for resetting them refills.
 	resetTimer
+
+	// recordTimers survive the socket, because a target that closes each connection after a request must not cost a
+	// timer for each. The others belong to the socket and end with it.
+	recordTimers = 1<<failbackTimer | 1<<connectTimer
 )
 
 type timer struct {
 	at   int64
 	conn int32
-	// owner is the connection's generation, or its incarnation for failbackTimer.
+	// owner is the connection's generation, or its incarnation for recordTimers.
 	owner uint32
 	kind  timerKind
 }
@@ -50,7 +54,7 @@ func (w *Worker) arm(c *conn, kind timerKind, d time.Duration) {
 }
 
 func (c *conn) owner(kind timerKind) uint32 {
-	if kind == failbackTimer {
+	if recordTimers&(1<<kind) != 0 {
 		return c.incarnation
 	}
 	return c.generation
@@ -74,10 +78,8 @@ func (w *Worker) fire(c *conn, kind timerKind) {
 	switch kind {
 	case wantTimer:
 		w.happen(c, wanted)
-	case settingsTimer:
-		if c.state == opening {
-			w.lose(c, w.brokenBy(c, rv.CauseNoSettings, ""))
-		}
+	case connectTimer:
+		w.fireConnect(c, t.ConnectTimeout)
 	case trialTimer:
 		w.happen(c, usable)
 		w.offer(c.index)
@@ -98,6 +100,23 @@ func (w *Worker) fire(c *conn, kind timerKind) {
 			w.resetAbandoned(c)
 		}
 	}
+}
+
+// fireConnect loses a connection that is not open within the limit. As the timer is the record's, it may have been set
+// for an earlier socket.
+func (w *Worker) fireConnect(c *conn, limit time.Duration) {
+	if c.fd < 0 || c.state != dialing && (c.state != opening || c.h2 == nil) {
+		return // it is open, or the dialer has its own limit
+	}
+	if left := limit - time.Duration(w.now-c.since); left > 0 {
+		w.arm(c, connectTimer, left)
+		return
+	}
+	kind := rv.CauseNoSettings
+	if c.state == dialing {
+		kind = rv.CauseConnectTimeout
+	}
+	w.lose(c, w.brokenBy(c, kind, ""))
 }
 
 // fireInactivity loses a connection that owes responses and is silent. The timer is not moved
