@@ -15,7 +15,7 @@ func (w *Worker) resetAbandoned(c *conn) {
 	if c.h2.Abandoned() < before {
 		w.touch(c)
 		w.offer(c.index)
-		w.again = true // streams have come free after this turn's requests were made
+		w.skipWait() // streams have come free after this turn's requests were made
 	}
 	w.watchAbandoned(c)
 }

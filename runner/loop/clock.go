@@ -9,16 +9,26 @@ type clock struct {
 	now int64
 	// wallOffset is what the wall clock, in nanoseconds since 1970, is ahead of now.
 	wallOffset int64
-	// again: the next turn must not wait.
-	again bool
+	// skipsWait: the next turn must not wait for events.
+	skipsWait bool
 	// inspects: a step looks at whole responses, so that a turn may take long.
 	inspects bool
 }
 
-func (w *Worker) setWall() { w.wallOffset = time.Now().UnixNano() - w.net.Now() }
+// tick sets the time of the turn.
+func (c *clock) tick(now int64) { c.now = now }
+
+// skipWait makes the next turn look at queues and connections at once: something has changed after this turn has looked.
+func (c *clock) skipWait() { c.skipsWait = true }
+
+// waitAgain withdraws skipWait, before a turn looks.
+func (c *clock) waitAgain() { c.skipsWait = false }
+
+// setWall takes the time of the wall clock, which may be set while the worker runs.
+func (c *clock) setWall(wall, now int64) { c.wallOffset = wall - now }
 
 // wall is the time of the turn in nanoseconds since 1970.
-func (w *Worker) wall() int64 { return w.now + w.wallOffset }
+func (c *clock) wall() int64 { return c.now + c.wallOffset }
 
 // longTurn is how long a turn may look at responses before the worker hears what is in the inbox.
 const longTurn = int64(20 * time.Millisecond)

@@ -25,7 +25,7 @@ func (w *Worker) openPlace(t, number int32, awaited bool) {
 	how := &w.targets[t].plan.Connecting
 	if how.OnDemand {
 		w.addResting(c)
-		w.again = true // the worker may be ready without any event
+		w.skipWait() // the worker may be ready without any event
 		return
 	}
 	if c.awaited = awaited; awaited {

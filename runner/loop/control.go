@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"time"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/measure"
 )
@@ -42,7 +44,7 @@ func (w *Worker) DeadlineExceeded() bool { return w.run.phase == Done && w.run.e
 // at this turn and counts them as in flight.
 func (w *Worker) Stop(drain bool) {
 	if !drain || w.stage.index < 0 {
-		w.run.abort = true
+		w.abort()
 		return
 	}
 	w.endGap(w.now)
@@ -100,7 +102,7 @@ func (w *Worker) Gauge() Gauges {
 
 // Swap hands out what has been recorded and goes on recording into spare, which is empty.
 func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
-	w.setWall()
+	w.setWall(time.Now().UnixNano(), w.net.Now())
 	full := w.rec
 	w.rec = spare
 	return full

@@ -40,6 +40,9 @@ type run struct {
 	stall                 stall
 }
 
+// abort ends the worker in this turn.
+func (w *Worker) abort() { w.run.abort = true }
+
 func (w *Worker) deadline() int64 {
 	if w.cfg.Deadline == 0 || w.startAt == never {
 		return never
@@ -61,7 +64,7 @@ func (w *Worker) advance() {
 	case w.now >= w.deadline():
 		w.run.endedByDeadline = true
 		w.finish()
-	case w.run.abort || w.chains.setup.failure != "":
+	case w.run.abort || w.once.setup.failure != "":
 		w.finish()
 	case w.stopped():
 		w.tearDown()
@@ -71,9 +74,9 @@ func (w *Worker) advance() {
 		w.run.phase = max(w.run.phase, Running) // a late change may go on with load that was over
 	case w.unready > 0 || w.unauthorized > 0:
 		w.run.phase = Connecting
-	case !w.chains.setup.over():
+	case !w.once.setup.over():
 		w.run.phase = SettingUp
-		w.runOnce(&w.chains.setup)
+		w.runOnce(&w.once.setup)
 	default:
 		w.run.phase = Ready
 	}
@@ -92,21 +95,21 @@ func (w *Worker) stopped() bool {
 func (w *Worker) tearDown() {
 	w.run.loadOver = true
 	switch {
-	case w.chains.teardown.over():
+	case w.once.teardown.over():
 		w.finish()
 	case w.run.mayTearDown:
 		if w.run.phase != TearingDown {
 			w.number(0) // behind all slots
 		}
 		w.run.phase = TearingDown
-		w.runOnce(&w.chains.teardown)
+		w.runOnce(&w.once.teardown)
 	default:
 		w.run.phase = Drained
 	}
 }
 
 // runOnce begins the next chain if none is under way.
-func (w *Worker) runOnce(o *once) {
+func (w *Worker) runOnce(o *sequence) {
 	for !o.running && !o.over() {
 		w.proceed(w.begin(o.begin(), o.stage))
 	}
@@ -183,22 +186,11 @@ type stall struct {
 	why string
 }
 
-func (w *Worker) newStall() stall {
-	var connect, delay time.Duration
-	for i := range w.program.Targets {
-		connect = max(connect, w.program.Targets[i].ConnectTimeout)
-	}
-	for i := range w.program.Chains {
-		delay = max(delay, time.Duration(w.program.Chains[i].Delay))
-	}
-	return stall{limit: int64(w.cfg.MaxWait + connect + delay)}
-}
-
 // stallsAt is when the load has stalled if nothing happens until then, or never.
 func (w *Worker) stallsAt() int64 {
 	s := &w.stage
 	if !s.closedLoop() || s.planned != never {
-		w.requests.progressAt = w.now
+		w.requests.progress(w.now)
 		return never
 	}
 	return max(w.requests.progressAt, w.chains.pausedUntil) + w.run.stall.limit
@@ -222,3 +214,6 @@ func (w *Worker) endStalled() {
 
 // Stalled says why the worker has ended its load before all requests were sent; empty: it has not.
 func (w *Worker) Stalled() string { return w.run.stall.why }
+
+// Teardown lets the worker go on from Drained.
+func (w *Worker) Teardown() { w.run.mayTearDown = true }

@@ -28,7 +28,7 @@ func (w *Worker) finishDone(tok int32) {
 	s := &w.program.Steps[r.step]
 	failed := w.judge(r, s)
 	w.sampleFailed(r, s, failed)
-	w.observe(w.now - r.sent)
+	w.requests.observe(w.now - r.sent)
 	w.countDone(r, failed)
 	why := ""
 	switch {
@@ -40,7 +40,7 @@ func (w *Worker) finishDone(tok int32) {
 	if w.trial != nil {
 		w.showDone(tok, s, failed, why)
 	}
-	w.requests.progressAt = w.now
+	w.requests.progress(w.now)
 	a := r.activation
 	if s.Inspect {
 		w.remember(r)
@@ -111,7 +111,7 @@ func (w *Worker) releaseRequest(tok int32) {
 func (w *Worker) countDone(r *request, failed string) {
 	switch {
 	case r.stage < 0:
-		w.chains.onceFailed, w.chains.onceStatus = failed, int(r.status)
+		w.once.answered(failed, int(r.status))
 		if failed == "" {
 			w.onceCounters(r.stage).Succeeded++
 		}
@@ -143,7 +143,7 @@ func (w *Worker) countDone(r *request, failed string) {
 func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 	r := &w.requests.all[tok]
 	if why != byLoss {
-		w.requests.progressAt = w.now
+		w.requests.progress(w.now)
 	}
 	w.countFailed(r, why, cause)
 	if w.trial != nil {
@@ -158,7 +158,7 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
 	switch {
 	case r.stage < 0:
-		w.chains.onceCause = cause
+		w.once.failedBy(cause)
 		return
 	case w.warm(r):
 		w.rec.WarmUpDone++
@@ -192,31 +192,35 @@ func (e h1Events) OnHeader(tok uint32, name, value []byte) { e.w.OnHeader(tok, n
 func (e h1Events) OnData(tok uint32, p []byte) { e.w.OnData(tok, p) }
 
 func (e h1Events) OnDone(tok uint32, o h1.Outcome) {
+	if o.Kind == h1.Completed {
+		e.w.finishDone(int32(tok))
+		return
+	}
+	var why failure.Cause
 	if o.Rule != nil {
-		e.w.requests.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule.Rule()}
+		why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule.Rule()}
 		if o.Rule.Reason == h1.AnsweredHTTP2 {
-			e.w.requests.why = failure.Cause{Kind: rv.CauseHTTP2}
+			why = failure.Cause{Kind: rv.CauseHTTP2}
 		}
 	}
-	e.w.outcome(int32(tok), outcomeOfH1[o.Kind])
+	e.w.outcome(int32(tok), outcomeOfH1[o.Kind], why)
 }
 
-// outcome of a request, whatever the protocol.
+// outcome of a request without a complete response, in both protocols.
 type outcome uint8
 
 const (
-	completed outcome = iota
 	// givenBack: the connection takes no more requests and has not processed this one.
-	givenBack
+	givenBack outcome = iota
 	// refused: the peer refuses this request and may take it later.
 	refused
 	wasReset
 	lost
 )
 
-var outcomeOfH1 = [...]outcome{h1.Completed: completed, h1.Reset: wasReset, h1.Unprocessed: givenBack, h1.Lost: lost}
+var outcomeOfH1 = [...]outcome{h1.Reset: wasReset, h1.Unprocessed: givenBack, h1.Lost: lost}
 
-var outcomeOfH2 = [...]outcome{h2.Completed: completed, h2.Reset: wasReset, h2.Unprocessed: givenBack, h2.Lost: lost}
+var outcomeOfH2 = [...]outcome{h2.Reset: wasReset, h2.Unprocessed: givenBack, h2.Lost: lost}
 
 // OnStatus implements h2.Handler.
 func (w *Worker) OnStatus(tok uint32, status int) {
@@ -233,9 +237,9 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	in := w.chains.all[r.instance]
 	if s.Cookies && string(name) == "set-cookie" {
 		e := w.endpoint(&w.conns[r.conn])
-		w.requests.scratch = w.appendPath(w.requests.scratch[:0], r, in, s, e)
-		w.requests.authority = append(w.requests.authority[:0], e.Authority...)
-		in.cookies.Set(w.wall(), e.Scheme == "https", w.requests.authority, w.requests.scratch, value)
+		w.buffers.scratch = w.appendPath(w.buffers.scratch[:0], r, in, s, e)
+		w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
+		in.cookies.Set(w.wall(), e.Scheme == "https", w.buffers.authority, w.buffers.scratch, value)
 	}
 	if s.Inspect {
 		r.exchange.field(name, value)
@@ -266,8 +270,8 @@ func (w *Worker) captureURI(r *request, in *instance, s *chain.Step, c *chain.Ca
 		return in.Capture(c.Slot, value)
 	}
 	e := w.endpoint(&w.conns[r.conn])
-	w.requests.scratch = w.appendPath(w.requests.scratch[:0], r, in, s, e)
-	return in.CaptureURI(c, e, w.requests.scratch, value)
+	w.buffers.scratch = w.appendPath(w.buffers.scratch[:0], r, in, s, e)
+	return in.CaptureURI(c, e, w.buffers.scratch, value)
 }
 
 // isResolved reports that a reference is an absolute path, with or without a query, that resolving does not
@@ -301,35 +305,38 @@ func (w *Worker) OnData(tok uint32, p []byte) {
 
 // OnDone implements h2.Handler.
 func (w *Worker) OnDone(tok uint32, o h2.Outcome) {
+	if o.Kind == h2.Completed {
+		w.finishDone(int32(tok))
+		return
+	}
 	out := outcomeOfH2[o.Kind]
 	if out == givenBack && o.Code == http2.ErrCodeRefusedStream {
 		out = refused
 	}
+	var why failure.Cause
 	switch {
 	case o.Rule != "":
-		w.requests.why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule}
+		why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule}
 	case out == wasReset, out == refused:
-		w.requests.why = failure.Cause{Kind: rv.CauseRstStream, Detail: o.Code.String()}
+		why = failure.Cause{Kind: rv.CauseRstStream, Detail: o.Code.String()}
 	}
-	w.outcome(int32(tok), out)
+	w.outcome(int32(tok), out, why)
 }
 
-// outcome ends a request, or queues it to be sent again.
-func (w *Worker) outcome(tok int32, o outcome) {
+// outcome ends a request, or queues it to be sent again. Why is the cause of a reset or refused request.
+func (w *Worker) outcome(tok int32, o outcome, why failure.Cause) {
 	switch o {
-	case completed:
-		w.finishDone(tok)
 	case givenBack:
 		w.retry(tok)
 	case refused:
 		if r := &w.requests.all[tok]; r.refused {
-			w.finishFailed(tok, byReset, w.requests.why)
+			w.finishFailed(tok, byReset, why)
 			return
 		}
 		w.requests.all[tok].refused = true
 		w.retry(tok)
 	case wasReset:
-		w.finishFailed(tok, byReset, w.requests.why)
+		w.finishFailed(tok, byReset, why)
 	default:
 		w.finishFailed(tok, byLoss, w.requests.ending)
 	}

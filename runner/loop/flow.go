@@ -64,10 +64,7 @@ func (w *Worker) pauseBefore(in *instance, s *chain.Step) int64 {
 func (w *Worker) activate(a activation, pause int64) {
 	w.chains.all[a.instance].outstanding++
 	if pause > 0 {
-		if pause > w.chains.longPause {
-			w.chains.pausedUntil = max(w.chains.pausedUntil, w.now+pause)
-		}
-		w.chains.sleepers.push(sleeper{at: w.now + pause, activation: a})
+		w.chains.sleep(a, w.now, pause)
 		return
 	}
 	w.makeReady(a)
@@ -89,7 +86,7 @@ func (w *Worker) makeReady(a activation) {
 		w.abortStep(a.instance, rv.AbortLocation)
 	case in.stage < 0:
 		w.chains.unpaced.push(readyStep{a, t, w.now})
-		w.again = true
+		w.skipWait()
 	default:
 		w.chains.ready[t].push(readyStep{a, t, w.now})
 	}

@@ -16,7 +16,7 @@ func (w *Worker) flush() {
 		if c.fd >= 0 && !c.watchesRoom {
 			w.write(c)
 			if !c.offered && w.offer(i) {
-				w.again = true // too much waited to be sent, and no longer does
+				w.skipWait() // too much waited to be sent, and no longer does
 			}
 		}
 	}

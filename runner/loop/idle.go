@@ -32,7 +32,7 @@ func (w *Worker) nap() time.Duration {
 // idleFor is how long nothing will happen by itself, from the present instant and not from the turn's: a
 // turn may have taken long.
 func (w *Worker) idleFor() time.Duration {
-	if w.again {
+	if w.skipsWait {
 		return 0
 	}
 	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.nextChange())

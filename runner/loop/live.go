@@ -97,10 +97,10 @@ func (w *Worker) goBack(at int64) {
 
 // leaveLoad ends the load at an instant. Teardown is for those that stay.
 func (w *Worker) leaveLoad(at int64) {
-	w.chains.teardown = once{stage: teardownStage}
+	w.dropTeardown()
 	switch {
 	case w.stage.index < 0:
-		w.run.abort = true
+		w.abort()
 	case !w.stage.over():
 		w.halt(at)
 	}
@@ -167,8 +167,8 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 	for t := range s.Connections {
 		w.haveConnections(int32(t), s.Connections[t], s.FirstConnection[t])
 	}
-	if s.Once != once && !w.chains.teardown.running { // whoever ran setup may be lost, and teardown is still to come
-		w.chains.teardown = w.newOnce(rv.PhaseTeardown, teardownStage)
+	if s.Once != once { // the shard that ran setup may be lost, and teardown is still to come
+		w.giveTeardown()
 	}
 }
 

@@ -2,8 +2,10 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 )
 
 // The stages of requests that run once for the whole test, outside of all rate stages.
@@ -12,9 +14,22 @@ const (
 	teardownStage int16 = -2
 )
 
-// once runs the setup or teardown chains, one instance of each, one after another. Their steps need
-// no slot.
+// once are the chains that run once for the whole test. Their steps need no slot.
 type once struct {
+	setup, teardown sequence
+	// globals are the values that setup has captured.
+	globals []string
+	// failed is the failed check of the last response, status its status. cause is why the last request without a whole
+	// response failed.
+	failed string
+	status int
+	cause  failure.Cause
+	// teardownFailure is why the first teardown chain that failed did.
+	teardownFailure string
+}
+
+// sequence runs chains, one instance of each, one after another.
+type sequence struct {
 	stage  int16
 	chains []int
 	// next is the chain that begins when the one under way has ended.
@@ -24,9 +39,17 @@ type once struct {
 	failure string
 }
 
-// newOnce gathers the chains of a phase, for the worker that runs them.
-func (w *Worker) newOnce(phase rv.Phase, stage int16) once {
-	o := once{stage: stage}
+// newOnce gathers the chains of setup and teardown, if this worker runs them, and of a trial.
+func (w *Worker) newOnce() once {
+	o := once{setup: w.sequenceOf(rv.PhaseSetup, setupStage), teardown: w.sequenceOf(rv.PhaseTeardown, teardownStage), globals: make([]string, len(w.program.Globals))}
+	if w.trial != nil && w.cfg.Share.Once {
+		o.teardown.chains = append(slices.Clone(w.trial.Chains), o.teardown.chains...)
+	}
+	return o
+}
+
+func (w *Worker) sequenceOf(phase rv.Phase, stage int16) sequence {
+	o := sequence{stage: stage}
 	if !w.cfg.Share.Once {
 		return o
 	}
@@ -38,8 +61,18 @@ func (w *Worker) newOnce(phase rv.Phase, stage int16) once {
 	return o
 }
 
+// giveTeardown makes this worker run the teardown chains, unless it already does.
+func (w *Worker) giveTeardown() {
+	if !w.once.teardown.running {
+		w.once.teardown = w.sequenceOf(rv.PhaseTeardown, teardownStage)
+	}
+}
+
+// dropTeardown leaves the teardown chains to other workers.
+func (w *Worker) dropTeardown() { w.once.teardown = sequence{stage: teardownStage} }
+
 // begin returns the next chain, which is now under way.
-func (o *once) begin() int {
+func (o *sequence) begin() int {
 	c := o.chains[o.next]
 	o.next++
 	o.running = true
@@ -47,16 +80,16 @@ func (o *once) begin() int {
 }
 
 // over says that nothing is left to do.
-func (o *once) over() bool {
+func (o *sequence) over() bool {
 	return !o.running && (o.failure != "" || o.next == len(o.chains))
 }
 
 // onceEnded takes what a chain that runs once has come to. A setup chain that fails is the end of the
 // test; after a teardown chain that fails the others are tried all the same.
 func (w *Worker) onceEnded(in *instance, why string) {
-	o := &w.chains.setup
+	o := &w.once.setup
 	if in.stage == teardownStage {
-		o = &w.chains.teardown
+		o = &w.once.teardown
 	}
 	o.running = false
 	if w.trial != nil {
@@ -69,22 +102,22 @@ func (w *Worker) onceEnded(in *instance, why string) {
 	case why != "":
 		failed := fmt.Sprintf("chain %s: step %s: %s", c.Name, w.program.Steps[c.First+int(in.Step)].Name, w.onceProblem(why))
 		w.cfg.Log.Warn("teardown failed", "why", failed)
-		if w.chains.teardownFailure == "" {
-			w.chains.teardownFailure = failed
+		if w.once.teardownFailure == "" {
+			w.once.teardownFailure = failed
 		}
 	case in.stage == setupStage:
 		w.publish(in)
 	}
-	w.again = true // the next chain begins at the end of a turn
+	w.skipWait() // the next chain begins at the end of a turn
 }
 
 // onceProblem says more about a response that was no success, and a connection that failed.
 func (w *Worker) onceProblem(why string) string {
-	if why == rv.AbortFailedCheck && w.chains.onceFailed != "" {
-		return fmt.Sprintf("failed check %s (status %d)", w.chains.onceFailed, w.chains.onceStatus)
+	if why == rv.AbortFailedCheck && w.once.failed != "" {
+		return fmt.Sprintf("failed check %s (status %d)", w.once.failed, w.once.status)
 	}
-	if w.chains.onceCause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost) {
-		return why + ": " + w.chains.onceCause.String()
+	if w.once.cause.Failed() && (why == rv.AbortReset || why == rv.AbortConnectionLost) {
+		return why + ": " + w.once.cause.String()
 	}
 	return why
 }
@@ -93,22 +126,23 @@ func (w *Worker) onceProblem(why string) string {
 func (w *Worker) publish(in *instance) {
 	for slot, global := range w.program.Chains[in.Chain].Publish {
 		if global > 0 {
-			w.chains.globals[global-1] = in.Published(slot)
+			w.once.globals[global-1] = in.Published(slot)
 		}
 	}
-	w.sources.SetGlobals(w.chains.globals)
+	w.sources.SetGlobals(w.once.globals)
 }
+
+// answered and failedBy keep the last outcome of a request.
+func (o *once) answered(failed string, status int) { o.failed, o.status = failed, status }
+func (o *once) failedBy(cause failure.Cause)       { o.cause = cause }
 
 // Globals are what setup has captured, and whether this worker has run it to its end.
 func (w *Worker) Globals() (values []string, ok bool) {
-	return w.chains.globals, len(w.chains.setup.chains) > 0 && w.chains.setup.over() && w.chains.setup.failure == ""
+	return w.once.globals, len(w.once.setup.chains) > 0 && w.once.setup.over() && w.once.setup.failure == ""
 }
 
 // TeardownFailure is why the first teardown chain that failed did; "": none failed.
-func (w *Worker) TeardownFailure() string { return w.chains.teardownFailure }
+func (w *Worker) TeardownFailure() string { return w.once.teardownFailure }
 
 // SetupFailure says why the setup chains ended the worker; "": they did not.
-func (w *Worker) SetupFailure() string { return w.chains.setup.failure }
-
-// Teardown lets the worker go on from Drained.
-func (w *Worker) Teardown() { w.run.mayTearDown = true }
+func (w *Worker) SetupFailure() string { return w.once.setup.failure }

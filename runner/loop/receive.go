@@ -61,7 +61,7 @@ func (w *Worker) receive(c *conn, ended bool) {
 func (w *Worker) ended(c *conn, st Status) {
 	why := w.brokenBy(c, rv.CauseClosed, "")
 	if st == Ended {
-		w.requests.ending = why
+		w.requests.closing(why)
 		w.endResponse(c)
 	} else {
 		why = failure.Of(w.net.Why(), why.Address)

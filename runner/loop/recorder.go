@@ -40,7 +40,7 @@ func (w *Worker) countDroppedSlots(stage int, cause failure.Cause, n int64) {
 
 // countCause counts problem details by their cause.
 func (w *Worker) countCause(x *message.Exchange) {
-	cause, ok := extract.Cause(w.requests.scratch[:0], x.Response.Body)
+	cause, ok := extract.Cause(w.buffers.scratch[:0], x.Response.Body)
 	if ok {
 		w.rec.Causes.AddBytes(cause, rv.MaxCauses, rv.CauseOther)
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/chain"
 )
 
 // request is one request from the moment its slot was picked up until its outcome.
@@ -64,12 +65,26 @@ type requests struct {
 	doneInTurn  int
 	// progressAt is when a request was last answered, timed out or was reset.
 	progressAt int64
-	// ending is why a connection ends, valid while its session is closed. why is the cause of the outcome that a
-	// session reports, valid during that report.
-	ending, why failure.Cause
-	// body, cookie and authority are buffers for the request that is rendered, scratch for one look-up.
-	body, cookie, authority, scratch []byte
+	// ending is why a connection ends, valid while its session is closed.
+	ending failure.Cause
 }
+
+func newRequests(p *chain.Program) requests {
+	s := requests{waiting: make([]ring[int32], len(p.Targets)+maxFollowed)}
+	for _, t := range p.Timeouts {
+		s.expiries = append(s.expiries, expiry{timeout: t, first: none, last: none})
+	}
+	return s
+}
+
+// beginTurn forgets what the turn before has completed.
+func (s *requests) beginTurn() { s.doneInTurn = 0 }
+
+// progress notes that requests get outcomes.
+func (s *requests) progress(now int64) { s.progressAt = now }
+
+// closing sets the cause of the outcomes of requests whose connection ends. The zero cause ends its validity.
+func (s *requests) closing(why failure.Cause) { s.ending = why }
 
 // wait puts a request at the end of its target's queue, waitFirst at the head.
 func (s *requests) wait(tok int32)      { s.waiting[s.all[tok].target].push(tok) }
@@ -196,7 +211,7 @@ func (r *request) captured(i int) bool { return r.captures&(1<<i) != 0 }
 func (r *request) markCaptured(i int) { r.captures |= 1 << i }
 
 // observe keeps a moving average of the service time, over some 64 responses.
-func (w *Worker) observe(service int64) {
-	w.requests.doneInTurn++
-	w.requests.serviceTime += (service - w.requests.serviceTime) / 64
+func (s *requests) observe(service int64) {
+	s.doneInTurn++
+	s.serviceTime += (service - s.serviceTime) / 64
 }

@@ -21,9 +21,11 @@ func (w *Worker) closeSession(c *conn, why failure.Cause) {
 	if c.session == nil {
 		return
 	}
-	w.current, w.requests.ending = c, why
+	w.current = c
+	w.requests.closing(why)
 	c.session.Close()
-	w.current, w.requests.ending = nil, failure.Cause{}
+	w.current = nil
+	w.requests.closing(failure.Cause{})
 }
 
 // lossOf says which event the loss of a connection is. A connection without a place is not replaced, however it
@@ -148,7 +150,7 @@ func (w *Worker) rest(c *conn) {
 	}
 	w.addResting(c)
 	if w.wants(c.target) {
-		w.again = true // let the next turn look, if this one has done so already
+		w.skipWait() // let the next turn look, if this one has done so already
 	}
 }
 

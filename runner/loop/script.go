@@ -8,13 +8,21 @@ import (
 	"github.com/h2surge/h2surge/runner/script"
 )
 
+// scripts are the worker's own Lua state.
+type scripts struct {
+	host *script.Host // nil without scripts
+	// failures counts errors; values is what the script that runs sees.
+	failures int
+	values   chain.Values
+}
+
 // initScripts makes the worker's own Lua state.
 func (w *Worker) initScripts() error {
 	if len(w.program.Scripts) == 0 {
 		return nil
 	}
 	var err error
-	w.chains.scripts, err = script.NewHost(w.program.Scripts, script.Limits{Seed: w.program.Seed + uint64(w.cfg.Number)})
+	w.scripts.host, err = script.NewHost(w.program.Scripts, script.Limits{Seed: w.program.Seed + uint64(w.cfg.Number)})
 	if err != nil {
 		return fmt.Errorf("scripts: %w", err)
 	}
@@ -32,7 +40,7 @@ func (w *Worker) make(in *instance, s *chain.Step, x *exchange) bool {
 	if p := in.previous; p != nil {
 		request, response = p.Request, p.Response
 	}
-	err := w.chains.scripts.Request(s.Script, request, response, &x.request, w.values(in, s))
+	err := w.scripts.host.Request(s.Script, request, response, &x.request, w.values(in, s))
 	if err != nil {
 		w.scriptFailed(err)
 	}
@@ -41,7 +49,7 @@ func (w *Worker) make(in *instance, s *chain.Step, x *exchange) bool {
 
 // validate lets the step's script judge a response.
 func (w *Worker) validate(in *instance, s *chain.Step, x *message.Exchange) bool {
-	ok, err := w.chains.scripts.Response(s.Script, x.Request, x.Response, w.values(in, s))
+	ok, err := w.scripts.host.Response(s.Script, x.Request, x.Response, w.values(in, s))
 	if err != nil {
 		w.scriptFailed(err)
 	}
@@ -54,13 +62,13 @@ func (w *Worker) scriptFailed(err error) {
 		w.trial.script = err.Error()
 	}
 	const logged = 10
-	if w.chains.scriptFailures++; w.chains.scriptFailures <= logged {
+	if w.scripts.failures++; w.scripts.failures <= logged {
 		w.cfg.Log.Warn("a script failed", "err", err)
 	}
 }
 
 // values are what a script sees of its chain instance.
 func (w *Worker) values(in *instance, s *chain.Step) script.Values {
-	w.chains.scriptValues.Instance, w.chains.scriptValues.Step = &in.Instance, s
-	return &w.chains.scriptValues
+	w.scripts.values.Instance, w.scripts.values.Step = &in.Instance, s
+	return &w.scripts.values
 }

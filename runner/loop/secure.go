@@ -31,7 +31,7 @@ func (w *Worker) receiveSecure(c *conn) bool {
 			why := failure.Of(err, c.address)
 			if errors.Is(err, io.EOF) {
 				why = w.brokenBy(c, rv.CauseClosed, "")
-				w.requests.ending = why
+				w.requests.closing(why)
 				w.closeNotified(c)
 			}
 			w.lose(c, why)

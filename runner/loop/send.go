@@ -140,14 +140,14 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	if len(w.targets) > len(w.program.Targets) {
 		w.sources.Elsewhere(int(c.target) >= len(w.program.Targets))
 	}
-	w.requests.cookie = w.requests.cookie[:0]
+	w.buffers.cookie = w.buffers.cookie[:0]
 	if s.Cookies {
-		w.requests.cookie = w.appendCookie(w.requests.cookie, c, in, s, e)
+		w.buffers.cookie = w.appendCookie(w.buffers.cookie, c, in, s, e)
 	}
 	body, constant := s.ConstantBody()
 	if !constant {
-		w.requests.body = s.AppendBody(w.requests.body[:0], w.program, &in.Instance)
-		body = w.requests.body
+		w.buffers.body = s.AppendBody(w.buffers.body[:0], w.program, &in.Instance)
+		body = w.buffers.body
 	}
 	if s.Inspect {
 		if r.exchange == nil {
@@ -162,7 +162,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		if constant {
 			want |= h1.StableBody
 		}
-		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(body), w.requests.cookie), uint32(tok), body, want), true
+		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(body), w.buffers.cookie), uint32(tok), body, want), true
 	}
 	want := wantH2(s, r.sampled)
 	if constant {
@@ -170,7 +170,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	}
 	c.checkTable()
 	var buf []byte
-	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, len(body), c.table, w.requests.cookie)
+	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, len(body), c.table, w.buffers.cookie)
 	return c.h2.Open(buf, uint32(tok), body, want), true
 }
 
@@ -179,7 +179,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
 	x, sampled := w.requests.all[tok].exchange, w.requests.all[tok].sampled
 	if x.Request == nil {
-		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.requests.cookie)
+		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.buffers.cookie)
 		if w.makes(s) && !w.make(in, s, x) {
 			return 0, false
 		}
@@ -237,9 +237,9 @@ func (w *Worker) appendCookie(dst []byte, c *conn, in *instance, s *chain.Step, 
 	if s.ClearCookies {
 		in.cookies.Clear()
 	}
-	w.requests.scratch = s.AppendPath(w.requests.scratch[:0], w.program, &in.Instance, e)
-	w.requests.authority = append(w.requests.authority[:0], e.Authority...)
-	return in.cookies.AppendHeader(dst, w.wall(), c.secure != nil, w.requests.authority, w.requests.scratch)
+	w.buffers.scratch = s.AppendPath(w.buffers.scratch[:0], w.program, &in.Instance, e)
+	w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
+	return in.cookies.AppendHeader(dst, w.wall(), c.secure != nil, w.buffers.authority, w.buffers.scratch)
 }
 
 // newRequest makes the request of a step. Due is the instant of its slot.
@@ -283,7 +283,7 @@ func (w *Worker) timeOut(tok int32) {
 		w.rec.Abandoned++
 	}
 	w.finishFailed(tok, byTimeout, failure.Cause{})
-	w.again = true // a stream has come free after this turn's requests were made
+	w.skipWait() // a stream has come free after this turn's requests were made
 	if c.broken() {
 		w.lose(c, w.brokenBy(c, rv.CauseOtherTimedOut, ""))
 		return

@@ -276,7 +276,7 @@ func (w *Worker) closedLoop() {
 			tok := w.newRequest(a, int32(i), w.now, int16(w.stage.index))
 			w.stage.take()
 			if !w.send(tok, c) {
-				w.again = true // let time pass: this may go on forever
+				w.skipWait() // let time pass: this may go on forever
 				break
 			}
 		}

@@ -80,14 +80,6 @@ type sentHead struct {
 	http1 bool
 }
 
-// beginTrial puts the chains of the trial before the teardown chains.
-func (w *Worker) beginTrial(t *Trial) {
-	w.trial = &trial{Trial: *t, sent: map[int32]sentHead{}}
-	if w.cfg.Share.Once {
-		w.chains.teardown.chains = append(slices.Clone(t.Chains), w.chains.teardown.chains...)
-	}
-}
-
 // connectAttempts is after how many failures in a row, for each endpoint, a trial stops waiting for a connection.
 // A name may have several addresses, so one failure is not enough.
 const connectAttempts = 4

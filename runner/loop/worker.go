@@ -52,8 +52,10 @@ type Worker struct {
 	stage    stage
 	requests requests
 	chains   chains
+	once     once
 	sources  *chain.Sources
 	rec      *measure.Recorder
+	scripts  scripts
 	trial    *trial // nil but in a trial
 
 	// targets are those of the plan, then those that are followed.
@@ -113,7 +115,12 @@ type Worker struct {
 	events     [256]Event
 	read       []byte
 	plain      []byte // made when the first TLS connection joins
+	buffers    buffers
 }
+
+// buffers are for the duration of one call: body and cookie for the request that is rendered, authority and scratch for
+// one look-up.
+type buffers struct{ body, cookie, authority, scratch []byte }
 
 // readSize is the worker's one read buffer: large enough to take a burst of responses over many
 // streams in one call.
@@ -127,25 +134,22 @@ func New(cfg Config) (*Worker, error) {
 		sources:     chain.NewSources(p, &cfg.Share, cfg.Number),
 		rec:         measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates)),
 		startAt:     never,
+		clock:       clock{inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
 		stageBegins: make([]int64, len(cfg.Rates)),
 		stageEnds:   make([]int64, len(cfg.Rates)),
 		stagePauses: make([]int64, len(cfg.Rates)),
 		read:        make([]byte, readSize),
-		chains:      newChains(p),
+		requests:    newRequests(p),
 	}
 	w.stage = stage{index: -1, rates: cfg.Rates, slots: cfg.Share.Slots, end: never, nextDue: never, taken: make([]int64, len(cfg.Rates))}
 	w.dealt = w.stage
-	for _, t := range p.Timeouts {
-		w.requests.expiries = append(w.requests.expiries, expiry{timeout: t, first: none, last: none})
-	}
-	w.requests.waiting = make([]ring[int32], len(p.Targets)+maxFollowed)
-	w.run.stall = w.newStall()
-	w.chains.longPause = w.run.stall.limit
-	w.limits()
-	w.chains.setup, w.chains.teardown = w.newOnce(rv.PhaseSetup, setupStage), w.newOnce(rv.PhaseTeardown, teardownStage)
 	if cfg.Trial != nil {
-		w.beginTrial(cfg.Trial)
+		w.trial = &trial{Trial: *cfg.Trial, sent: map[int32]sentHead{}}
 	}
+	w.once = w.newOnce()
+	w.run = run{stall: stall{limit: w.stallLimit()}}
+	w.chains = w.newChains()
+	w.bound()
 	w.targets = make([]target, len(p.Targets), len(p.Targets)+maxFollowed)
 	for i := range p.Targets {
 		w.targets[i] = w.newTarget(&p.Targets[i], int32(i))
@@ -154,7 +158,6 @@ func New(cfg Config) (*Worker, error) {
 			w.unauthorized++
 		}
 	}
-	w.inspects = slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })
 	return w, w.initScripts()
 }
 
@@ -172,12 +175,12 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 			w.cfg.Log.Warn("a worker is not pinned", "err", err)
 		}
 	}
-	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.run.abort = true }) })
+	stop := context.AfterFunc(ctx, func() { w.Do((*Worker).abort) })
 	defer stop()
-	w.now = w.net.Now()
-	w.setWall()
-	if w.chains.scripts != nil {
-		defer w.chains.scripts.Close()
+	w.tick(w.net.Now())
+	w.setWall(time.Now().UnixNano(), w.net.Now())
+	if w.scripts.host != nil {
+		defer w.scripts.host.Close()
 	}
 	w.connectAll()
 	for w.run.phase != Done {
@@ -194,26 +197,26 @@ func (w *Worker) turn() error {
 	if d := w.nap(); d > 0 {
 		w.net.Nap(d)
 	}
-	w.requests.doneInTurn = 0
+	w.requests.beginTurn()
 	n, woken, err := w.net.Wait(w.events[:], w.idleFor())
 	if err != nil {
 		return err
 	}
-	w.now = w.net.Now()
+	w.tick(w.net.Now())
 	if woken {
-		w.hear()
+		w.takeMessages()
 	}
 	for i := range n {
 		w.ready(&w.events[i])
 		if w.late() {
-			w.now = w.net.Now()
-			w.hear()
+			w.tick(w.net.Now())
+			w.takeMessages()
 		}
 		if w.run.abort {
 			break
 		}
 	}
-	w.again = false
+	w.waitAgain()
 	if w.now < w.deadline() {
 		w.wakeSleepers()
 		w.checkLease()
@@ -243,8 +246,8 @@ func (w *Worker) giveBack() {
 	w.requests.exchanges.giveBack()
 }
 
-// hear runs what is in the inbox.
-func (w *Worker) hear() {
+// takeMessages runs what is in the inbox.
+func (w *Worker) takeMessages() {
 	for _, f := range w.inbox.take() {
 		f(w)
 	}

@@ -1,11 +1,12 @@
 package loop
 
 import (
+	"time"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cookie"
-	"github.com/h2surge/h2surge/runner/script"
 )
 
 // instance is a chain instance with the worker's bookkeeping.
@@ -51,29 +52,6 @@ type chains struct {
 	direct []bool
 	// perSlot bounds the values of a variable that are drawn for one slot.
 	perSlot int64
-
-	setup, teardown once
-	// globals are the values that setup has captured.
-	globals []string
-	// onceFailed and onceStatus are the failed check and the status of the last response of a chain that runs once,
-	// onceCause is why its last request without a whole response failed.
-	onceFailed string
-	onceStatus int
-	onceCause  failure.Cause
-	// teardownFailure is why the first teardown chain that failed did.
-	teardownFailure string
-
-	scripts *script.Host // nil without scripts
-	// scriptFailures counts errors of scripts; scriptValues is what the script that runs sees.
-	scriptFailures int
-	scriptValues   chain.Values
-}
-
-func newChains(p *chain.Program) chains {
-	return chains{
-		wheel: chain.NewWheel(p), live: make([]int, len(p.Chains)), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
-		direct: make([]bool, len(p.Chains)), perSlot: 1, globals: make([]string, len(p.Globals)),
-	}
 }
 
 func (s *chains) alloc() int32 {
@@ -84,6 +62,14 @@ func (s *chains) alloc() int32 {
 	}
 	s.all = append(s.all, &instance{})
 	return int32(len(s.all) - 1)
+}
+
+// sleep lets a step become ready after a pause.
+func (s *chains) sleep(a activation, now, pause int64) {
+	if pause > s.longPause {
+		s.pausedUntil = max(s.pausedUntil, now+pause)
+	}
+	s.sleepers.push(sleeper{at: now + pause, activation: a})
 }
 
 // beginDirect starts an instance of a chain whose first step is always sent, by itself, and to the
@@ -137,21 +123,25 @@ func (w *Worker) end(i int32, why string) {
 	c.AbortedBy.Add(why)
 }
 
-// limits prepares what is known of the chains before the load. mayBegin stays nil when every chain may begin
-// at any time.
-func (w *Worker) limits() {
-	for i := range w.program.Chains {
-		c := &w.program.Chains[i]
-		first := &w.program.Steps[c.First]
-		w.chains.direct[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && !first.BeginsWithURI
-		if c.Phase == rv.PhaseLoad && !w.chains.direct[i] {
-			w.chains.perSlot = maxBegins + 1
+// newChains prepares what is known of the chains before the load.
+func (w *Worker) newChains() chains {
+	p := w.program
+	s := chains{
+		wheel: chain.NewWheel(p), live: make([]int, len(p.Chains)), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
+		direct: make([]bool, len(p.Chains)), perSlot: 1, longPause: w.stallLimit(),
+	}
+	for i := range p.Chains {
+		c := &p.Chains[i]
+		first := &p.Steps[c.First]
+		s.direct[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && !first.BeginsWithURI
+		if c.Phase == rv.PhaseLoad && !s.direct[i] {
+			s.perSlot = maxBegins + 1
 		}
 	}
-	w.bound()
+	return s
 }
 
-// bound makes mayBegin follow the share.
+// bound makes mayBegin follow the share. It stays nil if each chain may begin at any time.
 func (w *Worker) bound() {
 	w.chains.mayBegin = nil
 	for i := range w.program.Chains {
@@ -209,4 +199,16 @@ func (w *Worker) unbegun() failure.Cause {
 		}
 	}
 	return failure.Cause{Kind: rv.CauseNoChain}
+}
+
+// stallLimit is how long the worker waits for progress, and the shortest pause that it knows of.
+func (w *Worker) stallLimit() int64 {
+	var connect, delay time.Duration
+	for i := range w.program.Targets {
+		connect = max(connect, w.program.Targets[i].ConnectTimeout)
+	}
+	for i := range w.program.Chains {
+		delay = max(delay, time.Duration(w.program.Chains[i].Delay))
+	}
+	return int64(w.cfg.MaxWait + connect + delay)
 }
