@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/jsontext"
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
@@ -82,7 +83,7 @@ func (f *function) apply(dst []byte, at int, in *Instance) []byte {
 	case rv.FunctionBase64URL:
 		return base64.RawURLEncoding.AppendEncode(dst, value)
 	case rv.FunctionJSONEscape:
-		return appendJSONEscaped(dst, value)
+		return jsontext.AppendEscaped(dst, value)
 	case rv.FunctionPad:
 		for n := utf8.RuneCount(value); n < f.width; n++ {
 			dst = append(dst, f.fill...)
@@ -104,29 +105,6 @@ func appendURLEncoded(dst, value []byte) []byte {
 		} else {
 			dst = octet.AppendPercent(dst, c)
 		}
-	}
-	return dst
-}
-
-// appendJSONEscaped writes what is not UTF-8 as U+FFFD: a JSON text is UTF-8 (RFC 8259 8.1).
-func appendJSONEscaped(dst, value []byte) []byte {
-	for len(value) > 0 {
-		r, n := utf8.DecodeRune(value)
-		switch {
-		case r == '"' || r == '\\':
-			dst = append(dst, '\\', byte(r))
-		case r == '\n':
-			dst = append(dst, '\\', 'n')
-		case r == '\r':
-			dst = append(dst, '\\', 'r')
-		case r == '\t':
-			dst = append(dst, '\\', 't')
-		case r < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', octet.UpperHex[r>>4], octet.UpperHex[r&15])
-		default:
-			dst = utf8.AppendRune(dst, r)
-		}
-		value = value[n:]
 	}
 	return dst
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/extract/jsonpointer"
+	"github.com/h2surge/h2surge/internal/jsontext"
 )
 
 var (
@@ -13,8 +13,8 @@ var (
 	typePointer  = mustPointer("/type")
 )
 
-func mustPointer(s string) *jsonpointer.Pointer {
-	p, err := jsonpointer.Parse(s)
+func mustPointer(s string) *jsontext.Pointer {
+	p, err := jsontext.ParsePointer(s)
 	if err != nil {
 		panic(err)
 	}
@@ -40,12 +40,12 @@ func Cause(dst, body []byte) (cause []byte, ok bool) {
 }
 
 // stringAt is empty when there is no string.
-func stringAt(dst []byte, p *jsonpointer.Pointer, doc []byte) []byte {
+func stringAt(dst []byte, p *jsontext.Pointer, doc []byte) []byte {
 	raw, ok := p.Raw(doc)
 	if !ok || raw[0] != '"' {
 		return nil
 	}
-	return jsonpointer.Text(dst, raw)
+	return jsontext.Text(dst, raw)
 }
 
 // printable appends as much of text to dst as fits, and returns that.

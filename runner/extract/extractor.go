@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/extract/jsonpointer"
+	"github.com/h2surge/h2surge/internal/jsontext"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -16,7 +16,7 @@ import (
 type Extractor struct {
 	kind    rv.SourceKind
 	name    string
-	pointer *jsonpointer.Pointer
+	pointer *jsontext.Pointer
 	xpath   *xpathExpression
 	regex   *regexp.Regexp
 	group   int
@@ -45,7 +45,7 @@ func (e *Extractor) setKind(s rv.Source) (err error) {
 		}
 		return nil
 	case rv.SourceJSONPointer, rv.SourceRequestJSONPointer:
-		if e.pointer, err = jsonpointer.Parse(s.Pointer); err != nil {
+		if e.pointer, err = jsontext.ParsePointer(s.Pointer); err != nil {
 			return fmt.Errorf("pointer: %w", err)
 		}
 		return nil

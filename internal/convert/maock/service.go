@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/h2surge/h2surge/internal/target/pointer"
+	"github.com/h2surge/h2surge/internal/jsontext"
 	"github.com/h2surge/h2surge/internal/target/rules"
 )
 
@@ -102,7 +102,7 @@ func (c *converter) checkPointer(path, text string) bool {
 		c.warn(path, "%q: the n-th member of an object (/~#) has no counterpart", text)
 		return false
 	}
-	if _, err := pointer.Parse(text); err != nil {
+	if _, err := jsontext.ParsePointer(text); err != nil {
 		c.warn(path, "%v", err)
 		return false
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/h2surge/h2surge/internal/target/pointer"
+	"github.com/h2surge/h2surge/internal/jsontext"
 )
 
 // comparison is the part of a condition that looks at a value.
@@ -56,7 +56,7 @@ type namedCondition struct {
 
 type bodyCondition struct {
 	whole bool // the body as text
-	at    pointer.Pointer
+	at    *jsontext.Pointer
 	comparison
 }
 
@@ -109,15 +109,14 @@ func (c *bodyCondition) holdsFor(call *Call) bool {
 	if !ok {
 		return c.kind == absent
 	}
-	value, ok := c.at.Find(doc)
+	value, ok := c.at.Raw(doc)
 	switch {
 	case !ok:
 		return c.kind == absent
 	case c.kind == exists || c.kind == absent:
 		return c.kind == exists
 	case len(value) > 0 && value[0] == '"':
-		call.scratch = pointer.AppendText(call.scratch[:0], value)
-		return c.holds(call.scratch)
+		return c.holds(jsontext.Text(call.scratch[:0], value))
 	}
 	return c.holds(value)
 }
@@ -204,8 +203,8 @@ func (s *source) compileNamed(path string, specs []Condition, problem func(strin
 	return list
 }
 
-func (s *source) compilePointer(path, text string) pointer.Pointer {
-	p, err := pointer.Parse(text)
+func (s *source) compilePointer(path, text string) *jsontext.Pointer {
+	p, err := jsontext.ParsePointer(text)
 	if err != nil {
 		s.add(path, "%v", err)
 	}

@@ -3,11 +3,12 @@ package rules
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/h2surge/h2surge/internal/jsontext"
 	"github.com/h2surge/h2surge/internal/octet"
-	"github.com/h2surge/h2surge/internal/target/pointer"
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
@@ -238,10 +239,10 @@ func (e *Engine) appendState(dst []byte, p *piece, c *Call) []byte {
 // appendValue appends what a pointer finds in doc: as it stands where a JSON value is wanted, with
 // null for nothing, and as text elsewhere.
 func appendValue(dst []byte, p *piece, doc []byte) []byte {
-	value, ok := p.from.Find(doc)
+	value, ok := p.from.Raw(doc)
 	switch {
 	case p.place != bare || p.filters != nil: // filters are for text
-		return pointer.AppendText(dst, value)
+		return append(dst, jsontext.Text(nil, value)...)
 	case !ok:
 		return append(dst, "null"...)
 	}
@@ -259,29 +260,9 @@ func (e *Engine) appendRandomHex(dst []byte, digits int) []byte {
 
 // escapeFrom escapes what dst has from at on, as a JSON string needs it.
 func escapeFrom(dst []byte, at int) []byte {
-	clean := true
-	for _, c := range dst[at:] {
-		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			clean = false
-			break
-		}
-	}
-	if clean {
+	special := func(c byte) bool { return c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf }
+	if !slices.ContainsFunc(dst[at:], special) {
 		return dst
 	}
-	raw := bytes.Clone(dst[at:])
-	dst = dst[:at]
-	for len(raw) > 0 {
-		r, n := utf8.DecodeRune(raw)
-		switch {
-		case r == '"' || r == '\\':
-			dst = append(dst, '\\', byte(r))
-		case r < ' ':
-			dst = octet.AppendHex(append(dst, `\u00`...), uint64(r), 2)
-		default:
-			dst = utf8.AppendRune(dst, r) // U+FFFD for what is no UTF-8
-		}
-		raw = raw[n:]
-	}
-	return dst
+	return jsontext.AppendEscaped(dst[:at], bytes.Clone(dst[at:]))
 }

@@ -1,14 +1,15 @@
 package rules
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/h2surge/h2surge/internal/jsontext"
 	"github.com/h2surge/h2surge/internal/target/documents"
-	"github.com/h2surge/h2surge/internal/target/pointer"
 )
 
 const defaultMaxDocuments = documents.DefaultMax
@@ -43,7 +44,7 @@ type resource struct {
 }
 
 type where struct {
-	at     pointer.Pointer
+	at     *jsontext.Pointer
 	equals text
 }
 
@@ -231,8 +232,8 @@ func selects(conditions []where, want [][]byte, doc []byte) bool {
 		if len(want[i]) == 0 {
 			continue
 		}
-		value, ok := conditions[i].at.Find(doc)
-		if !ok || pointer.Text(value) != string(want[i]) {
+		value, ok := conditions[i].at.Find(nil, doc)
+		if !ok || !bytes.Equal(value, want[i]) {
 			return false
 		}
 	}

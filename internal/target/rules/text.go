@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/h2surge/h2surge/internal/target/pointer"
+	"github.com/h2surge/h2surge/internal/jsontext"
 )
 
 // text is a string with holes: ${name} is one, $$ is a dollar sign, and a dollar sign before
@@ -20,7 +20,7 @@ type text struct {
 type piece struct {
 	kind    pieceKind
 	literal string // the literal, or the name in the hole
-	from    pointer.Pointer
+	from    *jsontext.Pointer
 	a, b    int64
 	place   place
 	filters []filter
@@ -168,7 +168,7 @@ func parseSource(name string, sc scope) (piece, error) {
 }
 
 func pointerPiece(kind pieceKind, name, at string) (piece, error) {
-	p, err := pointer.Parse(at)
+	p, err := jsontext.ParsePointer(at)
 	if err != nil {
 		return piece{}, fmt.Errorf("${%s}: %w", name, err)
 	}

@@ -1,4 +1,4 @@
-package jsonpointer
+package jsontext
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ var session = func() []byte {
 func BenchmarkFind(b *testing.B) {
 	for _, pointer := range []string{"/evSubsc/last", "/ascReqData/medComponents/7/fStatus", "/ascReqData/medComponents/-1/fStatus", "/none"} {
 		b.Run(pointer, func(b *testing.B) {
-			p, err := Parse(pointer)
+			p, err := ParsePointer(pointer)
 			if err != nil {
 				b.Fatal(err)
 			}

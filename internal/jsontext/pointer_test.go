@@ -1,4 +1,4 @@
-package jsonpointer
+package jsontext
 
 import (
 	"strings"
@@ -23,7 +23,7 @@ const none = "\x00none"
 
 func find(t *testing.T, pointer, doc string) string {
 	t.Helper()
-	p, err := Parse(pointer)
+	p, err := ParsePointer(pointer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestParseErrors(t *testing.T) {
 		"/~0/~2b": `JSON pointer "/~0/~2b": ~ is followed by neither 0 nor 1 (RFC 6901 section 3)`,
 		"/\xff":   `JSON pointer "/\xff" is not UTF-8`,
 	} {
-		if _, err := Parse(pointer); err == nil || err.Error() != want {
+		if _, err := ParsePointer(pointer); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", pointer, err, want)
 		}
 	}

@@ -1,13 +1,12 @@
-// Package jsonpointer finds values in JSON text by JSON pointers (RFC 6901), in one pass over the text and
-// without building anything.
+// Package jsontext finds values in JSON text by JSON pointers (RFC 6901), in one pass over the text and without
+// allocations, and escapes and unescapes strings.
 //
-// Only text that is valid JSON as a whole (RFC 8259, as strict as encoding/json) has values: whether a member is the
-// last of its name, which is the one that counts, is not known before its object ends. Objects and arrays
-// may be nested MaxDepth deep.
+// A pointer finds nothing in text that is not valid JSON as a whole (RFC 8259, as strict as encoding/json). If an object
+// has several members of one name, a pointer finds the last. Objects and arrays can be nested MaxDepth deep.
 //
-// One thing is added to the RFC: in an array the token -n is the n-th element from the end, -1 being the
-// last. The token - alone is the element after the last one, which is never there.
-package jsonpointer
+// Unlike in the RFC, the token -n in an array is the n-th element from the end: -1 is the last. As in the RFC, the
+// token - is the element after the last, which does not exist.
+package jsontext
 
 import (
 	"errors"
@@ -25,18 +24,18 @@ const MaxDepth = 512
 // use it at the same time.
 type Pointer struct{ tokens []token }
 
-// token names a member in an object. index is the element it names in an array, counted from the end
-// when negative.
+// token is the name of a member of an object. index is the element of an array that it refers to; a negative index
+// counts from the end.
 type token struct {
 	name  string
 	index int
 }
 
-// noIndex is the index of a token that names no element.
+// noIndex is the index of a token that refers to no element.
 const noIndex = math.MinInt
 
-// Parse reads a pointer such as /a/b~1c/0. The empty one is the whole document.
-func Parse(s string) (*Pointer, error) {
+// ParsePointer reads a pointer such as /a/b~1c/0. The empty one is the whole document.
+func ParsePointer(s string) (*Pointer, error) {
 	var p Pointer
 	if s == "" {
 		return &p, nil
@@ -72,14 +71,10 @@ func unescapeToken(part string) (string, error) {
 	}
 }
 
-// arrayIndex follows the grammar of RFC 6901 section 4, so without leading zeros, with a minus allowed.
+// arrayIndex follows the grammar of RFC 6901 section 4, which has no leading zeros, and allows a minus.
 func arrayIndex(name string) int {
-	digits := strings.TrimPrefix(name, "-")
-	if digits == "" || digits[0] < '0' || digits[0] > '9' || digits[0] == '0' && name != "0" {
-		return noIndex
-	}
 	n, err := strconv.Atoi(name)
-	if err != nil {
+	if err != nil || strconv.Itoa(n) != name { // 01, +1, -0
 		return noIndex
 	}
 	return n

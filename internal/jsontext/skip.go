@@ -1,14 +1,16 @@
-package jsonpointer
+package jsontext
 
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// The functions here take the place where something begins, and return the place after it, or -1 when it
-// is not valid JSON. They take -1 for a place where nothing is.
+// The functions of this file take the index where something begins. They return the index after it, or -1 if the text
+// is not valid JSON. At index -1 they find nothing.
 
-// at is the octet at i, or 0, which JSON has nowhere, at the end.
+// at returns the octet at i. At the end it returns 0, which valid JSON does not contain.
 func at(doc []byte, i int) byte {
 	if uint(i) < uint(len(doc)) {
 		return doc[i]
@@ -16,7 +18,7 @@ func at(doc []byte, i int) byte {
 	return 0
 }
 
-// skipSpace returns the place of the first octet that is no white space.
+// skipSpace returns the index of the first octet that is not white space.
 func skipSpace(doc []byte, i int) int {
 	for i < len(doc) && doc[i] <= ' ' && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\r' || doc[i] == '\t') {
 		i++
@@ -24,7 +26,7 @@ func skipSpace(doc []byte, i int) int {
 	return i
 }
 
-// skipValue goes through any value inside depth objects and arrays.
+// skipValue skips a value that is nested in depth objects and arrays.
 func skipValue(doc []byte, i, depth int) int {
 	if c := at(doc, i); c == '{' || c == '[' {
 		return skipContainer(doc, i, MaxDepth-depth)
@@ -32,7 +34,7 @@ func skipValue(doc []byte, i, depth int) int {
 	return skipScalar(doc, i)
 }
 
-// nesting remembers which of the open containers are objects: one bit each.
+// nesting has one bit for each open container: 1 is an object, 0 an array.
 type nesting [MaxDepth / 64]uint64
 
 func (n *nesting) open(level int, object bool) {
@@ -42,7 +44,7 @@ func (n *nesting) open(level int, object bool) {
 	}
 }
 
-// end is what a container ends with.
+// end returns the octet that ends a container.
 func (n *nesting) end(level int) byte {
 	if n[level/64]>>(level%64)&1 != 0 {
 		return '}'
@@ -50,7 +52,7 @@ func (n *nesting) end(level int) byte {
 	return ']'
 }
 
-// skipContainer goes through an object or an array with at most limit levels, itself being one.
+// skipContainer skips an object or an array with at most limit levels. The container itself is the first level.
 func skipContainer(doc []byte, i, limit int) int {
 	var open nesting
 	var end byte
@@ -83,7 +85,7 @@ func skipContainer(doc []byte, i, limit int) int {
 	}
 }
 
-// skipToValue goes through a member's name in a container with this end, if it is an object.
+// skipToValue skips the name of a member if the container is an object, which ends with }.
 func skipToValue(doc []byte, i int, end byte) int {
 	if end == '}' {
 		return skipName(doc, i)
@@ -91,13 +93,13 @@ func skipToValue(doc []byte, i int, end byte) int {
 	return i
 }
 
-// skipName goes through a member's name and colon, and the white space behind.
+// skipName skips the name of a member, its colon and the white space after it.
 func skipName(doc []byte, i int) int {
 	end, _ := skipString(doc, i)
 	return skipColon(doc, end)
 }
 
-// skipColon goes through a colon and the white space around it.
+// skipColon skips a colon and the white space around it.
 func skipColon(doc []byte, i int) int {
 	if i < 0 {
 		return -1
@@ -154,10 +156,10 @@ func skipNumber(doc []byte, i int) int {
 	return i
 }
 
-// skipDigits wants one digit at least.
+// skipDigits skips at least one digit.
 func skipDigits(doc []byte, i int) int {
 	start := i
-	for c := at(doc, i); '0' <= c && c <= '9'; c = at(doc, i) {
+	for octet.IsDigit(at(doc, i)) {
 		i++
 	}
 	if i == start {
@@ -166,10 +168,10 @@ func skipDigits(doc []byte, i int) int {
 	return i
 }
 
-// each has the octet c eight times.
+// each returns the octet c eight times.
 func each(c uint64) uint64 { return c * 0x0101010101010101 }
 
-// skipString goes through a string. plain is true when it has neither escapes nor octets above 127.
+// skipString skips a string. plain is true if the string has neither escapes nor octets above 127.
 func skipString(doc []byte, i int) (end int, plain bool) {
 	if at(doc, i) != '"' {
 		return -1, false
@@ -200,16 +202,15 @@ func skipString(doc []byte, i int) (end int, plain bool) {
 	return -1, false
 }
 
-// ordinary is how many of eight octets, the first one being the lowest, come before one that is a quote, a
-// backslash, a control character or above 127.
+// ordinary returns how many of the eight octets of x come before the first quote, backslash, control character or octet
+// above 127. The first octet is the lowest of x.
 func ordinary(x uint64) int {
-	// A subtraction sets the high bit of octets that become negative. Its borrow makes mistakes only in
-	// octets behind such a one.
+	// A subtraction sets the high bit of octets that become negative. Its borrow can only set a wrong bit after a right one.
 	special := x | (x - each(' ')) | ((x ^ each('"')) - each(1)) | ((x ^ each('\\')) - each(1))
 	return bits.TrailingZeros64(special&each(0x80)) / 8
 }
 
-// skipEscape goes through a backslash and what belongs to it (RFC 8259 section 7).
+// skipEscape skips an escape sequence (RFC 8259 section 7).
 func skipEscape(doc []byte, i int) int {
 	switch at(doc, i+1) {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':

@@ -1,10 +1,7 @@
-package jsonpointer
+package jsontext
 
-// Find returns the value that p names in doc: of a string its characters, of anything else its JSON text
-// as it stands there. ok is false when doc is not valid JSON or has no such value; null is a value.
-//
-// The value is a part of doc, or, of a string with escapes or octets that are not UTF-8, is appended to
-// dst: then it is what follows dst's length. It is valid as long as that memory is unchanged.
+// Find returns the value that p refers to in doc: the characters of a string, and the JSON text of any other value.
+// ok is false if doc is not valid JSON or has no such value; null is a value. The result is as in Text.
 func (p *Pointer) Find(dst, doc []byte) (value []byte, ok bool) {
 	raw, ok := p.Raw(doc)
 	if !ok {
@@ -13,7 +10,7 @@ func (p *Pointer) Find(dst, doc []byte) (value []byte, ok bool) {
 	return Text(dst, raw), true
 }
 
-// Raw returns the JSON text of the value that p names in doc, which it is a part of. ok is as for Find.
+// Raw returns the JSON text of the value that p refers to, as a part of doc. ok is as for Find.
 func (p *Pointer) Raw(doc []byte) (raw []byte, ok bool) {
 	w := walk{doc: doc, tokens: p.tokens}
 	i := w.value(skipSpace(doc, 0), 0)
@@ -23,18 +20,18 @@ func (p *Pointer) Raw(doc []byte) (raw []byte, ok bool) {
 	return doc[w.start:w.end:w.end], true
 }
 
-// walk follows the tokens through a document. Its methods take the place where something begins, and
-// return the place after it, or -1 when it is not valid.
+// walk follows the tokens through a document. Its methods take the index where something begins. They return the index
+// after it, or -1 if the text is not valid JSON.
 type walk struct {
 	doc    []byte
 	tokens []token
-	// start and end of the value that was found; end is 0 before.
+	// start and end of the value that was found; until then, end is 0.
 	start, end int
-	// recent has where the last elements of an array begin: element k in entry k modulo their number.
+	// recent has the indices where the last elements of an array begin: element k in entry k%len(recent).
 	recent [8]int
 }
 
-// value goes through the value at i, which the first depth tokens name.
+// value walks through the value at i, which the first depth tokens refer to.
 func (w *walk) value(i, depth int) int {
 	if depth == len(w.tokens) {
 		end := skipValue(w.doc, i, depth)
@@ -65,7 +62,7 @@ func (w *walk) object(i, depth int) int {
 			return -1
 		}
 		if sameText(w.doc[i+1:end-1], plain, w.tokens[depth].name) {
-			w.end = 0 // a value in an earlier member of this name
+			w.end = 0 // forget the value in an earlier member of this name
 			i = w.value(value, depth+1)
 		} else {
 			i = skipValue(w.doc, value, depth+1)
@@ -103,7 +100,7 @@ func (w *walk) array(i, depth int) int {
 	return end
 }
 
-// elements goes through an array whose n-th element the first depth+1 tokens name, none if n is negative.
+// elements walks through an array. The first depth+1 tokens refer to its n-th element, or to none if n is negative.
 func (w *walk) elements(i, depth, n int) (end, count int) {
 	i = skipSpace(w.doc, i+1)
 	if at(w.doc, i) == ']' {

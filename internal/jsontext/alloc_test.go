@@ -1,6 +1,6 @@
 //go:build !race
 
-package jsonpointer
+package jsontext
 
 import "testing"
 
@@ -10,7 +10,7 @@ func TestFindAllocatesNothing(t *testing.T) {
 	for pointer, want := range map[string]string{
 		"": string(doc), "/a/1": "plain", "/a/-1": "escäpe 😀", "/a/0/b/c/-3": "1", "/ä": "1", "/a/0": `{"b":{"c":[1,2,{}]}}`,
 	} {
-		p, err := Parse(pointer)
+		p, err := ParsePointer(pointer)
 		if err != nil {
 			t.Fatal(err)
 		}

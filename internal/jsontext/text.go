@@ -1,14 +1,16 @@
-package jsonpointer
+package jsontext
 
 import (
 	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// Text returns the characters of a string, whose valid JSON text raw is, and raw itself of anything else.
-// As in encoding/json, what is not UTF-8 and half of a surrogate pair become U+FFFD. The result is a part
-// of raw, or what was appended to dst.
+// Text returns the characters of a string. raw is the string's valid JSON text. If raw is another value, Text returns
+// raw. As in encoding/json, octets that are not UTF-8 and half surrogate pairs become U+FFFD. The result is a part of
+// raw or, if raw has escapes, is appended to dst and does not include dst.
 func Text(dst, raw []byte) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return raw
@@ -26,7 +28,31 @@ func Text(dst, raw []byte) []byte {
 	return dst[start:]
 }
 
-// sameText compares the inside of a string with UTF-8 text.
+// AppendEscaped appends the JSON text of a string without its quotes. Octets that are not UTF-8 become U+FFFD, because
+// JSON text is UTF-8 (RFC 8259 8.1).
+func AppendEscaped(dst, value []byte) []byte {
+	for len(value) > 0 {
+		r, n := utf8.DecodeRune(value)
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == '\n':
+			dst = append(dst, '\\', 'n')
+		case r == '\r':
+			dst = append(dst, '\\', 'r')
+		case r == '\t':
+			dst = append(dst, '\\', 't')
+		case r < ' ':
+			dst = octet.AppendHex(append(dst, `\u`...), uint64(r), 4)
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+		value = value[n:]
+	}
+	return dst
+}
+
+// sameText reports whether the inside of a string is text, which is UTF-8. plain is as in skipString.
 func sameText(inner []byte, plain bool, text string) bool {
 	if plain {
 		return string(inner) == text
@@ -42,7 +68,7 @@ func sameText(inner []byte, plain bool, text string) bool {
 	return text == ""
 }
 
-// character is the first one of the inside of a valid string that is not empty, and the octets it has there.
+// character returns the first character of the inside of a valid string, and how many octets it has there.
 func character(inner []byte) (r rune, size int) {
 	switch c := inner[0]; {
 	case c >= utf8.RuneSelf:
@@ -68,7 +94,7 @@ func character(inner []byte) (r rune, size int) {
 	}
 }
 
-// utf16Character is what \uXXXX, or a pair of them, stands for.
+// utf16Character returns the character of \uXXXX or of a surrogate pair.
 func utf16Character(inner []byte) (r rune, size int) {
 	r = hex4(inner[2:6])
 	if !utf16.IsSurrogate(r) {
@@ -82,19 +108,15 @@ func utf16Character(inner []byte) (r rune, size int) {
 	return utf8.RuneError, 6
 }
 
-// hex4 is the value of four hexadecimal digits; -1: they are none.
+// hex4 returns the value of four hexadecimal digits, or -1.
 func hex4(digits []byte) rune {
 	var r rune
 	for _, c := range digits {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
+		d := octet.HexDigit(c)
+		if d == octet.NoDigit {
 			return -1
 		}
-		r = r<<4 | rune(c)
+		r = r<<4 | rune(d)
 	}
 	return r
 }

@@ -1,4 +1,4 @@
-package jsonpointer
+package jsontext
 
 import (
 	"bytes"
@@ -12,13 +12,14 @@ import (
 
 // FuzzFind compares with what encoding/json makes of the document.
 func FuzzFind(f *testing.F) {
-	for _, doc := range []string{rfc6901, `{"a":[{"b":1},2],"a":{"b":"\ud83d\ude00\ud83d","c":[[],{}]}}`, "[1,-0.5e3,true,\"a\xff\"]", ` "x" `} {
-		for _, pointer := range []string{"", "/a/b", "/foo/-1", "/2", "/~0~1/"} {
+	for _, doc := range []string{rfc6901, `{"a":[{"b":1},2],"a":{"b":"\ud83d\ude00\ud83d","c":[[],{}]}}`, "[1,-0.5e3,true,\"a\xff\"]", ` "x" `,
+		`{"a":[1,{"b":"c\"d"}],"\u0061":2}`, `[[],{},"x",-1e5]`} {
+		for _, pointer := range []string{"", "/a/b", "/foo/-1", "/2", "/~0~1/", "/a/1/b", "/3"} {
 			f.Add([]byte(doc), pointer)
 		}
 	}
 	f.Fuzz(func(t *testing.T, doc []byte, pointer string) {
-		p, err := Parse(pointer)
+		p, err := ParsePointer(pointer)
 		if err != nil {
 			return
 		}
