@@ -6,9 +6,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// kept are the interpreter's own functions that scripts have; everything else is ours or absent.
+// Scripts have these functions of the interpreter. All others are of this package.
 var (
-	keptBase = []string{"_G", "assert", "error", "ipairs", "pcall", "rawequal", "select", "type", "xpcall"}
+	keptBase = []string{"_G", "assert", "error", "getmetatable", "ipairs", "pcall", "rawequal", "select", "type", "xpcall"}
 	keptMath = []string{
 		"abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "deg", "exp", "floor", "fmod", "frexp", "ldexp", "log",
 		"log10", "max", "min", "mod", "modf", "pi", "pow", "rad", "sin", "sinh", "sqrt", "tan", "tanh",
@@ -30,7 +30,7 @@ func (s *state) openLibraries() {
 	}
 	globals.RawSetString("_VERSION", lua.LString(lua.LuaVersion))
 	s.define(globals, map[string]lua.LGFunction{
-		"collectgarbage": s.collectGarbage, "getmetatable": s.getMetatable, "next": s.next, "pairs": s.pairs,
+		"collectgarbage": s.collectGarbage, "next": s.next, "pairs": s.pairs,
 		"print": func(*lua.LState) int { return 0 }, "rawget": s.rawGet, "rawset": s.rawSet, "require": s.require,
 		"setmetatable": s.setMetatable, "tonumber": s.toNumber, "tostring": s.toString, "unpack": s.unpack,
 	})
@@ -41,7 +41,7 @@ func (s *state) openLibraries() {
 	s.json.open(s)
 	globals.RawSetString("json", s.json.table)
 	globals.RawSetString("rapidjson", s.json.table)
-	// What the interpreter's own libraries have registered is out of reach, and of use to nobody.
+	// Scripts cannot reach what the interpreter's libraries have registered.
 	keep(L.G.Registry, nil)
 }
 
@@ -66,7 +66,8 @@ func (s *state) define(t *lua.LTable, functions map[string]lua.LGFunction) *lua.
 	return t
 }
 
-// protect charges for errors that are caught: the interpreter writes a trace of the whole stack for each.
+// protect counts what a caught error costs: the interpreter writes a trace of the stack, and the message can be as long
+// as a string.
 func (s *state) protect(call lua.LGFunction) lua.LGFunction {
 	const perFrame = 16 * bytesPerInstruction
 	return func(L *lua.LState) int {
@@ -77,6 +78,7 @@ func (s *state) protect(call lua.LGFunction) lua.LGFunction {
 				frames *= 2
 			}
 			s.budget.charge(L, frames*perFrame)
+			s.budget.need(L, maxString)
 		}
 		return n
 	}
@@ -96,11 +98,6 @@ func (s *state) require(L *lua.LState) int {
 	return 1
 }
 
-func (s *state) getMetatable(L *lua.LState) int {
-	L.Push(L.GetMetatable(L.CheckAny(1)))
-	return 1
-}
-
 func (s *state) setMetatable(L *lua.LState) int {
 	t := L.CheckTable(1)
 	L.CheckTypes(2, lua.LTNil, lua.LTTable)
@@ -112,7 +109,7 @@ func (s *state) setMetatable(L *lua.LState) int {
 	return 1
 }
 
-// next is one of the places that know header tables: see headers.
+// next knows header tables, see headers.
 func (s *state) next(L *lua.LState) int {
 	t := L.CheckTable(1)
 	var k, v lua.LValue
@@ -251,13 +248,13 @@ func (s *state) random(L *lua.LState) int {
 	return 1
 }
 
-// randomSeed begins the script's own sequence anew.
+// randomSeed starts the script's sequence again.
 func (s *state) randomSeed(L *lua.LState) int {
 	s.rng = newRandom(uint64(intArg(L, 1)), 0)
 	return 0
 }
 
-// clockLibrary has nothing of os but the time.
+// clockLibrary has the functions of os for the time.
 func (s *state) clockLibrary(t *lua.LTable) *lua.LTable {
 	date := t.RawGetString("date").(*lua.LFunction).GFunction
 	keep(t, []string{"time", "clock"})

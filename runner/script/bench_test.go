@@ -82,8 +82,8 @@ func benchHost(tb testing.TB, source string) *Host {
 	return h
 }
 
-// benchStep runs both functions as a chain's step does. What each step brings anew (location, request body, response
-// body) differs, so that nothing is found in a cache that would not be in a test.
+// benchStep runs both functions as a chain's step does. The location and both bodies differ from step to step, so that
+// no cache helps that would not help in a test.
 func benchStep(b *testing.B, source string) {
 	h := benchHost(b, source)
 	prevReq, res := benchRequest(), benchResponse()
@@ -153,7 +153,7 @@ func BenchmarkBudget(b *testing.B) {
 func endless() *budget {
 	l := Limits{}.withDefaults()
 	l.Instructions, l.Time = 1<<62, 1<<62
-	bud := newBudget(l, func(int64) int64 { return 0 })
+	bud := newBudget(l)
 	bud.begin()
 	return bud
 }

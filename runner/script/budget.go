@@ -3,7 +3,6 @@ package script
 import (
 	"errors"
 	"fmt"
-	"runtime/metrics"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -16,22 +15,23 @@ var ErrLimit = errors.New("the script's limit")
 type Limits struct {
 	// Instructions of one call, and of a script's top level (10 million).
 	Instructions int64
-	// Time of one call (2 s). It is for what takes long without instructions; look at the package comment.
+	// Time of one call (2 s). It bounds operations that take long without instructions, such as comparing long strings.
 	Time time.Duration
-	// Memory, in bytes, that all scripts of a Host may hold together (64 MiB).
-	Memory int64
+	// Heap is how many bytes may be live in the process while a script runs, in the scripts of all Hosts and outside of
+	// them (3/4 of Go's memory limit, or 1 GiB without one).
+	Heap int64
 	// Body is the most bytes of a body that a script makes (1 MiB).
 	Body int
 	// Fields is the most bytes of the header fields that a script makes, 32 bytes added for each (64 KiB).
 	Fields int
-	// Seed is where math.random begins, for all scripts of a Host, each mixed with the script's place.
+	// Seed and the script's number in the Host are the seed of math.random.
 	Seed uint64
 }
 
 func (l Limits) withDefaults() Limits {
 	set(&l.Instructions, 10_000_000)
 	set(&l.Time, 2*time.Second)
-	set(&l.Memory, 64<<20)
+	set(&l.Heap, defaultHeap())
 	set(&l.Body, 1<<20)
 	set(&l.Fields, 64<<10)
 	return l
@@ -46,33 +46,28 @@ func set[T ~int | ~int64](v *T, def T) {
 const (
 	// stride is how many instructions pass between two looks at the clock.
 	stride = 256
-	// sampleEvery is how many instructions pass between two looks at what the process has allocated.
-	sampleEvery = 16384
-	// bytesPerInstruction is what a library function goes through in about the time of an instruction.
+	// bytesPerInstruction is how many bytes a library function reads or writes in about the time of an instruction.
 	bytesPerInstruction = 64
 )
 
-// budget counts instructions by being the context of the Lua states: with a context, the interpreter asks Done before
-// each instruction. That sees everything, also goto loops and code below pcall, sort and gsub, and needs no timer.
-// It costs about 6 ns an instruction, a third of the interpreter's own cost, which is 0.2 us for a call of a usual script.
+// budget counts instructions by being the context of the Lua states: with a context, the interpreter calls Done before
+// each instruction. That counts all code, also goto loops and code below pcall, sort and gsub, and needs no timer. It
+// costs about 6 ns an instruction, a third of the interpreter's own cost, which is 0.2 us for a call of a usual script.
 // Counting by calls that are put into loops costs 65 ns a turn and has to know all kinds of loops (BenchmarkBudget).
 type budget struct {
 	limits Limits
-	// left counts down to the next stride, total to the end of the budget.
+	// left counts down to the end of the stride, total to the end of the budget.
 	left, total int64
-	// unsampled are instructions since the last look at allocations, over calls.
-	unsampled int64
-	started   time.Time
-	// over is closed at all times: what Done returns once the budget is used up. why is the reason.
+	started     time.Time
+	// over is closed at all times: Done returns it when the call must end. why is the reason.
 	over chan struct{}
 	why  error
-	memory
+	heap heap
 }
 
-func newBudget(l Limits, measure func(most int64) int64) *budget {
-	b := &budget{limits: l, over: make(chan struct{})}
+func newBudget(l Limits) *budget {
+	b := &budget{limits: l, over: make(chan struct{}), heap: newHeap(l.Heap)}
 	close(b.over)
-	b.memory = newMemory(l.Memory, measure)
 	return b
 }
 
@@ -82,12 +77,14 @@ func (b *budget) begin() {
 	b.total = b.limits.Instructions
 	b.started = time.Time{}
 	b.left = 0
-	b.refill()
+	if b.heap.needed < checkEvery { // otherwise the first instruction looks at the heap
+		b.refill()
+	}
 }
 
-// end accounts for the instructions of a call that was shorter than a stride.
+// end counts the instructions of the last stride, which is mostly the only one.
 func (b *budget) end() {
-	b.unsampled += stride - max(b.left, 0)
+	b.heap.needed += (stride - max(b.left, 0)) * bytesOfInstruction
 }
 
 func (b *budget) refill() {
@@ -95,7 +92,7 @@ func (b *budget) refill() {
 	b.total -= b.left
 }
 
-// Done is asked before each instruction.
+// Done is part of context.Context. The interpreter calls it before each instruction.
 func (b *budget) Done() <-chan struct{} {
 	if b.left--; b.left >= 0 {
 		return nil
@@ -115,7 +112,6 @@ func (b *budget) step() <-chan struct{} {
 
 func (b *budget) look() {
 	b.total += b.left + 1 // what was charged beyond the stride
-	b.unsampled += stride
 	now := time.Now()
 	if b.started.IsZero() {
 		b.started = now
@@ -125,9 +121,8 @@ func (b *budget) look() {
 		b.why = fmt.Errorf("%w of %d instructions is exceeded", ErrLimit, b.limits.Instructions)
 	case now.Sub(b.started) > b.limits.Time:
 		b.why = fmt.Errorf("%w of %v is exceeded", ErrLimit, b.limits.Time)
-	case b.unsampled >= sampleEvery:
-		b.unsampled = 0
-		b.why = b.sample()
+	default:
+		b.why = b.heap.need(stride * bytesOfInstruction)
 	}
 	if b.why == nil {
 		b.refill()
@@ -136,7 +131,7 @@ func (b *budget) look() {
 	}
 }
 
-// charge accounts for n bytes that a library function goes through, before it does.
+// charge counts the time for n bytes that a library function is about to read or write.
 func (b *budget) charge(L *lua.LState, n int) {
 	b.left -= int64(n) / bytesPerInstruction
 	if b.left < 0 && b.step() != nil {
@@ -144,34 +139,39 @@ func (b *budget) charge(L *lua.LState, n int) {
 	}
 }
 
-// exhaust takes what is left.
+// exhaust ends the call as if all instructions were used.
 func (b *budget) exhaust(L *lua.LState) {
 	b.left, b.total = -1, 0
 	b.step()
 	b.raise(L)
 }
 
-// reserve charges for n bytes that are about to be allocated and checks that they fit.
-func (b *budget) reserve(L *lua.LState, n int) {
+// need ends the call if n bytes, which a function is about to allocate, do not fit into the heap.
+func (b *budget) need(L *lua.LState, n int) {
 	if b.why == nil {
-		b.why = b.fits(int64(n))
+		b.why = b.heap.need(int64(n))
 	}
 	if b.why != nil {
 		b.raise(L)
 	}
+}
+
+// reserve is need and charge.
+func (b *budget) reserve(L *lua.LState, n int) {
+	b.need(L, n)
 	b.charge(L, n)
 }
 
-// checkString is for a string that grows.
-func (b *budget) checkString(L *lua.LState, n int) {
-	if int64(n) > b.longest() {
-		L.RaiseError("a string of %d bytes is longer than the %d allowed", n, b.longest())
+// checkString raises an error if a string gets longer than a script may make it.
+func checkString(L *lua.LState, n int) {
+	if n > maxString {
+		L.RaiseError("a string of %d bytes is longer than the %d allowed", n, maxString)
 	}
 }
 
-// reserveString is reserve for a string.
+// reserveString is checkString and reserve.
 func (b *budget) reserveString(L *lua.LState, n int) {
-	b.checkString(L, n)
+	checkString(L, n)
 	b.reserve(L, n)
 }
 
@@ -188,57 +188,3 @@ func (b *budget) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Value is part of context.Context.
 func (b *budget) Value(any) any { return nil }
-
-// memory knows when to measure what the scripts hold.
-type memory struct {
-	limit int64
-	// measure adds up what the scripts hold; it may stop at most.
-	measure func(most int64) int64
-	// allocated are bytes since the last measurement, at most what the next may wait for.
-	allocated, next int64
-	// before is the process's count of allocated bytes at the last sample.
-	before uint64
-	metric []metrics.Sample
-}
-
-func newMemory(limit int64, measure func(int64) int64) memory {
-	m := memory{limit: limit, measure: measure, next: limit / 4}
-	m.metric = []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(m.metric)
-	m.before = m.metric[0].Value.Uint64()
-	return m
-}
-
-// longest is the most bytes of one string.
-func (m *memory) longest() int64 { return m.limit / 16 }
-
-// sample looks at what the process has allocated. That others allocate too makes measurements more frequent, not
-// their results larger.
-func (m *memory) sample() error {
-	metrics.Read(m.metric)
-	now := m.metric[0].Value.Uint64()
-	n := int64(now - m.before)
-	m.before = now
-	if m.allocated += n; m.allocated < m.next {
-		return nil
-	}
-	return m.weigh(0)
-}
-
-// fits is an error when n more bytes are too many.
-func (m *memory) fits(n int64) error {
-	if m.allocated += n; m.allocated < m.next && n <= m.limit {
-		return nil
-	}
-	return m.weigh(n)
-}
-
-func (m *memory) weigh(more int64) error {
-	held := m.measure(m.limit)
-	if held+more > m.limit {
-		m.allocated = m.next // look again next time
-		return fmt.Errorf("%w of %d bytes of memory is exceeded", ErrLimit, m.limit)
-	}
-	m.allocated, m.next = 0, max(m.limit/4, held)
-	return nil
-}

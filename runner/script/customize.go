@@ -19,12 +19,12 @@ func CompileCustomizer(name, source string) (*Script, error) {
 		return nil, err
 	}
 	s := &Script{name: name, proto: proto, defines: map[string]bool{customizeResponse: true}, wantsBody: true}
-	st, err := newStateAlone(s)
+	h, err := NewHost([]*Script{s}, Limits{})
 	if err != nil {
 		return nil, err
 	}
-	defer st.L.Close()
-	if _, ok := st.L.G.Global.RawGetString(customizeResponse).(*lua.LFunction); !ok {
+	defer h.Close()
+	if _, ok := h.states[0].L.G.Global.RawGetString(customizeResponse).(*lua.LFunction); !ok {
 		return nil, fmt.Errorf("%s: the script does not define %s", name, customizeResponse)
 	}
 	return s, nil
@@ -32,7 +32,10 @@ func CompileCustomizer(name, source string) (*Script, error) {
 
 // Customize lets script i change res, the answer that is about to be given to req. After an error res is as it was.
 func (h *Host) Customize(i int, req, res *Message) error {
-	s := h.begin(i, nil)
+	s, err := h.begin(i, nil)
+	if err != nil {
+		return err
+	}
 	defer s.close()
 	m := &h.made[h.turn]
 	fn, err := s.function(customizeResponse)

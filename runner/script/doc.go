@@ -1,8 +1,8 @@
 // Package script runs the Lua scripts of templates: they change requests before they are sent and judge responses.
 //
 // A script is compiled once (Compile) and shared by all workers. Each worker has a Host, in which each script has a Lua
-// state of its own: globals, library tables and metatables are never shared between scripts. A Host belongs to one
-// goroutine at a time and calls nothing but the Values that it is given.
+// state of its own: scripts never share globals, library tables or metatables. A Host belongs to one goroutine at a time
+// and calls only the Values that it gets.
 //
 // # Compatible form
 //
@@ -13,10 +13,10 @@
 //
 // Header tables are strings by name. The previous response has ":status", and ":method", ":path", ":scheme" and
 // ":authority" of its request; fields of one name are joined with "; ". For the first request of a chain instance the
-// table is empty and the payload "". The returned headers replace all, pseudo-headers too; numbers become strings as in
-// Lua, names become lower case, content-length is left out. The tables that a script is given are read from the
-// message when the script asks (pairs, next, rawget, rawset and json.encode know them; they have no metatable to
-// change) and may be used during the call only: a kept one raises an error. What is needed later has to be copied.
+// table is empty and the payload "". The returned headers replace all headers, including the pseudo-headers. Numbers become
+// strings as in Lua, names become lower case, content-length is left out. A table that a script gets reads the message
+// when the script uses it (pairs, next, rawget, rawset and json.encode know such tables; a script cannot change their
+// metatable). It is valid during the call; after that it raises an error. A script copies what it needs later.
 //
 // # Native form
 //
@@ -25,35 +25,51 @@
 //
 // Both have :header(name) (nil when absent, fields of one name joined with "; "); responses have status and body; req of
 // on_request has :set_header(name, value), :add_header(name, value) and :remove_header(name). vars.name reads a
-// variable or capture (nil when there is none), vars.name = x sets a capture; vars is there in both forms. The proxies
-// are the same in all calls; outside of a call they raise an error.
+// variable or capture (nil if it does not exist), vars.name = x sets a capture. Both forms have vars. All calls get the
+// same objects; outside of a call they raise an error.
 //
 // # What scripts have
 //
 // Lua 5.1 with goto: assert error getmetatable ipairs next pairs pcall rawequal rawget rawset select setmetatable
-// tonumber tostring type unpack xpcall, string (no dump), table, math (random is seeded by Limits.Seed and the place of
-// the script, so runs repeat), os with time, clock and date only, json and the same as rapidjson: decode (nil and a
-// message when the text is bad), encode (keys sorted), null, array(t) and object(t), which mark what an empty table is.
+// tonumber tostring type unpack xpcall, string (no dump), table, math (random is seeded by Limits.Seed and the number
+// of the script, so runs repeat), os with time, clock and date only, json and the same as rapidjson: decode (nil and a
+// message if the text is not JSON), encode (keys sorted), null, array(t) and object(t), which set how an empty table is encoded.
 // require knows "json" and "rapidjson" only. print and collectgarbage do nothing. There is no io, debug, package,
 // coroutine, load, loadstring, dofile, loadfile, module, getfenv, setfenv, newproxy.
 //
-// # What bounds a script
+// # Limits of a call
 //
-// Instructions are counted, and library functions charge for the bytes they go through. A call that has used up its
-// budget ends: each further instruction raises the error again, so pcall cannot keep it. A clock is looked at every few
-// hundred instructions, for the operations that take long on large values (Limits.Time).
+// Instructions are counted, and library functions count the bytes that they read and write. A call that has used its
+// budget ends: each further instruction raises the error again, so pcall cannot catch it. The clock is read every 256
+// instructions, for operations that take long on large values (Limits.Time). The Lua stack has 200 calls and 64 Ki
+// slots. A source has at most 256 KiB, nested at most 500 deep.
 //
-// Memory is measured, not guessed: each time the process has allocated as much as a quarter of Limits.Memory (or as much
-// as the scripts held at the last look) while scripts ran, everything that can be reached from the Host's Lua states is
-// added up. Between two looks a Host may thus hold up to twice the limit, and garbage that Go has not yet collected
-// comes on top. No single step leaps past it: concatenations, assignments to far indices and the library's results are
-// checked before they allocate, and a string is at most Limits.Memory/16 long. The Lua stack has 200 calls and 64 Ki
-// slots; an error after millions of tail calls makes the interpreter write a trace of them, some 200 MiB of garbage at the
-// default number of instructions. A source is at most 256 KiB, nested at most 500 deep.
+// # Limit of memory
 //
-// One fault of the interpreter is known (gopher-lua issue 448): an error that pcall catches separates the local
-// variables of functions that are running from the closures that share them. Locals at the top level of a script, which
-// all its functions share, are not concerned.
+// All scripts of a process share one limit, Limits.Heap. It applies to what the runtime reports as live: the scripts of all
+// Hosts, and everything else in the process. The state of a Host is checked each time its scripts may have allocated 4
+// MiB, by these counts:
 //
-// A runtime error, a limit and a panic of the interpreter are errors of the one call: the Host goes on.
+//   - a function of this package that makes a string or a table counts its bytes before it allocates them. The guard
+//     replaces concatenations and assignments to computed indices by such functions. A string has at most 4 MiB.
+//   - any other instruction counts 1 KiB. That is more than it can allocate on average: the costliest are a table and its
+//     first field, 2.8 KiB in three instructions.
+//   - an error that pcall or xpcall catches counts as 4 MiB, because its message can be as long as a string.
+//
+// If more is live than the limit, garbage is collected. If that was not enough, the call ends with an error, and the state
+// of this script is dropped: its next call runs the top level again. So the memory that scripts keep is free in any case
+// after all of them were called. Between a collection and the next, the heap grows by the script's garbage, as the runtime
+// allows (GOGC, GOMEMLIMIT); when it exceeds the limit by a quarter, a check starts a collection.
+//
+// Bound: if W Hosts run at a time, scripts take the heap to at most 1.25 x limit + W x (4 MiB + 32 MiB) + what they
+// allocate during one collection. 32 MiB are the costliest operation: an assignment to index 2^20 - 1 of a new table.
+// The error after a tail recursion is outside of the bound: the interpreter writes a trace with a line for each tail call,
+// some 200 MiB of garbage at the default number of instructions.
+//
+// # A fault of the interpreter
+//
+// An error that pcall catches separates the local variables of running functions from the closures that share them
+// (gopher-lua issue 448). Local variables at the top level of a script, which all its functions share, are not affected.
+//
+// A runtime error, a limit and a panic of the interpreter are errors of one call. The Host can be used after them.
 package script

@@ -25,7 +25,7 @@ func (s *state) strFormat(L *lua.LState) int {
 		if i < 0 {
 			i = len(format)
 		}
-		s.budget.checkString(L, out.Len()+i)
+		checkString(L, out.Len()+i)
 		out.WriteString(format[:i])
 		format = format[i:]
 		if format == "" {
@@ -39,7 +39,7 @@ func (s *state) strFormat(L *lua.LState) int {
 		var d spec
 		d, format = parseSpec(L, format[1:])
 		part := s.formatArg(L, d, n)
-		s.budget.checkString(L, out.Len()+len(part))
+		checkString(L, out.Len()+len(part))
 		out.WriteString(part)
 		n++
 	}

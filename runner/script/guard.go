@@ -9,19 +9,19 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// Two things that the interpreter does by itself allocate without a bound in one instruction: a concatenation, and an
-// assignment to an array index far beyond the end. The guard replaces both in the syntax tree by calls of functions of
-// the host, which check first. They come to the chunk as arguments and live in locals whose names no script can write.
+// Two operations of the interpreter allocate without a bound in one instruction: a concatenation, and an assignment to
+// an array index far beyond the end. The guard replaces them in the syntax tree by calls of functions of the state, which
+// check first. The chunk gets these functions as arguments, in locals whose names a script cannot write.
 const (
-	guardConcat = "(concat)"
-	guardSet    = "(set)"
-	guardKey    = "(key)"
+	guardConcat = "(concat)" // (concat)(a, b, c) is a .. b .. c
+	guardSet    = "(set)"    // (set)(t, k, v) is t[k] = v
+	guardKey    = "(key)"    // (key)(k) is k, in constructors and in assignments to several targets
 )
 
 // maxDepth bounds recursion over a syntax tree, here and in the compiler.
 const maxDepth = 500
 
-// smallIndex is an array index that costs little, whatever the array.
+// smallIndex is an array index that costs at most 1 KiB.
 const smallIndex = 64
 
 var errTooDeep = errors.New("nested too deeply")
@@ -107,7 +107,7 @@ func (g *guard) stmt(s ast.Stmt) (ast.Stmt, error) {
 	return s, nil // break, label and goto have nothing inside
 }
 
-// ifs goes along a chain of elseif, which the parser nests, without going deeper.
+// ifs follows a chain of elseif, which the parser nests, without recursion.
 func (g *guard) ifs(s *ast.IfStmt) error {
 	for {
 		if err := cmp.Or(g.exprs(&s.Condition), g.blocks(&s.Then)); err != nil {
@@ -120,7 +120,7 @@ func (g *guard) ifs(s *ast.IfStmt) error {
 		if !ok {
 			return g.blocks(&s.Else)
 		}
-		// The compiler does recurse here, so a chain is bounded as well, if more generously.
+		// The compiler recurses here, with less stack.
 		if g.depth++; g.depth > 4*maxDepth {
 			return fmt.Errorf("%d: %w", s.Line(), errTooDeep)
 		}
@@ -221,20 +221,20 @@ func call(name string, line int, args []ast.Expr) *ast.FuncCallExpr {
 	return c
 }
 
-// table guards {[key] = value}: the table is new, so the key says it all.
+// table guards {[key] = value}.
 func (g *guard) table(x *ast.TableExpr) error {
 	for _, f := range x.Fields {
 		if err := g.exprs(&f.Key, &f.Value); err != nil {
 			return err
 		}
-		if f.Key != nil && !harmless(f.Key) {
-			f.Key = call(guardKey, f.Key.Line(), []ast.Expr{f.Key})
+		if f.Key != nil {
+			f.Key = guarded(f.Key)
 		}
 	}
 	return nil
 }
 
-// harmless keys are written in the source, and strings or small numbers.
+// harmless keys are strings or small numbers in the source.
 func harmless(key ast.Expr) bool {
 	switch k := key.(type) {
 	case *ast.StringExpr:
@@ -246,66 +246,29 @@ func harmless(key ast.Expr) bool {
 	return false
 }
 
-func guarded(target ast.Expr) (*ast.AttrGetExpr, bool) {
-	x, ok := target.(*ast.AttrGetExpr)
-	return x, ok && !harmless(x.Key)
+func guarded(key ast.Expr) ast.Expr {
+	if harmless(key) {
+		return key
+	}
+	return call(guardKey, key.Line(), []ast.Expr{key})
 }
 
 func (g *guard) assign(s *ast.AssignStmt) (ast.Stmt, error) {
 	if err := cmp.Or(g.list(s.Lhs), g.list(s.Rhs)); err != nil {
 		return nil, err
 	}
-	found := false
 	for _, l := range s.Lhs {
-		_, ok := guarded(l)
-		found = found || ok
-	}
-	if !found {
-		return s, nil
-	}
-	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {
-		x, _ := guarded(s.Lhs[0])
-		adjust(s.Rhs[0])
-		return g.set(s.Line(), x.Object, x.Key, s.Rhs[0]), nil
-	}
-	return g.multiple(s), nil
-}
-
-func (g *guard) set(line int, object, key, value ast.Expr) ast.Stmt {
-	st := &ast.FuncCallStmt{Expr: call(guardSet, line, []ast.Expr{object, key, value})}
-	at(st, line)
-	return st
-}
-
-// multiple keeps the meaning of a, t[i] = x, y: everything is evaluated before anything is assigned.
-func (g *guard) multiple(s *ast.AssignStmt) ast.Stmt {
-	line := s.Line()
-	ident := func(kind string, i int) *ast.IdentExpr {
-		id := &ast.IdentExpr{Value: "(" + kind + strconv.Itoa(i) + ")"}
-		at(id, line)
-		return id
-	}
-	places := &ast.LocalAssignStmt{}
-	values := &ast.LocalAssignStmt{Exprs: s.Rhs}
-	var sets []ast.Stmt
-	for i, l := range s.Lhs {
-		value := ident("value", i)
-		values.Names = append(values.Names, value.Value)
 		x, ok := l.(*ast.AttrGetExpr)
 		if !ok {
-			plain := &ast.AssignStmt{Lhs: []ast.Expr{l}, Rhs: []ast.Expr{value}}
-			at(plain, line)
-			sets = append(sets, plain)
 			continue
 		}
-		object, key := ident("object", i), ident("key", i)
-		places.Names = append(places.Names, object.Value, key.Value)
-		places.Exprs = append(places.Exprs, x.Object, x.Key)
-		sets = append(sets, g.set(line, object, key, value))
+		if len(s.Lhs) == 1 && len(s.Rhs) == 1 && !harmless(x.Key) {
+			adjust(s.Rhs[0])
+			set := &ast.FuncCallStmt{Expr: call(guardSet, s.Line(), []ast.Expr{x.Object, x.Key, s.Rhs[0]})}
+			at(set, s.Line())
+			return set, nil
+		}
+		x.Key = guarded(x.Key)
 	}
-	at(places, line)
-	at(values, line)
-	do := &ast.DoBlockStmt{Stmts: append([]ast.Stmt{places, values}, sets...)}
-	at(do, line)
-	return do
+	return s, nil
 }

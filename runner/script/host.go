@@ -31,10 +31,11 @@ func (m *made) add(s string) []byte {
 
 // NewHost runs the top level of each script, each in a Lua state of its own.
 func NewHost(scripts []*Script, l Limits) (*Host, error) {
-	h := &Host{}
-	h.budget = newBudget(l.withDefaults(), h.measure)
-	for _, sc := range scripts {
-		if _, err := h.add(sc); err != nil {
+	h := &Host{budget: newBudget(l.withDefaults())}
+	for i, sc := range scripts {
+		s := &state{script: sc, number: i, budget: h.budget}
+		h.states = append(h.states, s)
+		if err := s.open(); err != nil {
 			h.Close()
 			return nil, err
 		}
@@ -42,39 +43,39 @@ func NewHost(scripts []*Script, l Limits) (*Host, error) {
 	return h, nil
 }
 
-// Close frees what the Lua states hold. The Host cannot be used any more.
+// Close frees what the Lua states hold. The Host cannot be used after that.
 func (h *Host) Close() {
 	for _, s := range h.states {
-		s.L.Close()
+		s.drop()
 	}
 	h.states = nil
 }
 
-func (h *Host) measure(most int64) int64 {
-	m := newMeter()
-	for _, s := range h.states {
-		m.state(s.L)
-	}
-	return m.sum(most)
-}
-
 var errNoFunction = errors.New("the script does not define this function")
 
-// begin prepares a call of script i.
-func (h *Host) begin(i int, v Values) *state {
+// begin prepares a call of script i. A script that has lost its state starts again.
+func (h *Host) begin(i int, v Values) (*state, error) {
 	h.turn ^= 1
 	m := &h.made[h.turn]
 	m.bytes, m.fields = m.bytes[:0], m.fields[:0]
 	h.reason = ""
 	s := h.states[i]
+	if s.L == nil {
+		if err := s.open(); err != nil {
+			return nil, err
+		}
+	}
 	s.values = v
-	return s
+	return s, nil
 }
 
 // Request lets script i change req. prevReq and prevRes are the chain instance's previous request and response, nil or
 // empty for the first. After an error req is as it was. An error names the script and mostly the line.
 func (h *Host) Request(i int, prevReq, prevRes, req *Message, v Values) error {
-	s := h.begin(i, v)
+	s, err := h.begin(i, v)
+	if err != nil {
+		return err
+	}
 	defer s.close()
 	switch {
 	case s.script.defines[makeRequest]:
@@ -87,7 +88,10 @@ func (h *Host) Request(i int, prevReq, prevRes, req *Message, v Values) error {
 
 // Response lets script i judge res, the answer to req. Neither is changed.
 func (h *Host) Response(i int, req, res *Message, v Values) (ok bool, err error) {
-	s := h.begin(i, v)
+	s, err := h.begin(i, v)
+	if err != nil {
+		return false, err
+	}
 	defer s.close()
 	switch {
 	case s.script.defines[validateResponse]:

@@ -14,6 +14,9 @@ import (
 // maxJSONDepth bounds nesting of what is decoded and encoded.
 const maxJSONDepth = 128
 
+// A table with its first element or member takes tableBytes, each further member memberBytes.
+const tableBytes, memberBytes = 704, 192
+
 var errJSONDepth = fmt.Errorf("nested more than %d deep", maxJSONDepth)
 
 // jsonLibrary is the global json. A value that came from null is the userdata null; tables that came from arrays and
@@ -150,7 +153,7 @@ func (d *decoder) nested(read func() (lua.LValue, error)) (lua.LValue, error) {
 		return nil, d.bad(errJSONDepth.Error())
 	}
 	d.at++
-	d.j.s.budget.reserve(d.L, tableBytes+entryBytes)
+	d.j.s.budget.reserve(d.L, tableBytes)
 	v, err := read()
 	d.depth--
 	return v, err
@@ -199,7 +202,7 @@ func (d *decoder) objectValue() (lua.LValue, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.j.s.budget.reserve(d.L, 2*entryBytes)
+		d.j.s.budget.reserve(d.L, memberBytes)
 		t.RawSetString(k, v)
 		if d.take('}') {
 			return t, nil

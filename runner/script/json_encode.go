@@ -29,6 +29,7 @@ type encoder struct {
 
 func (e *encoder) value(v lua.LValue) error {
 	e.j.s.budget.charge(e.L, bytesPerInstruction)
+	checkString(e.L, len(e.out))
 	switch v := v.(type) {
 	case *lua.LNilType:
 		e.out = append(e.out, "null"...)
@@ -64,7 +65,7 @@ func (e *encoder) number(f float64) error {
 
 // text writes what is not UTF-8 as it is: a script may have its reasons.
 func (e *encoder) text(s string) {
-	e.j.s.budget.checkString(e.L, len(e.out)+len(s))
+	checkString(e.L, len(e.out)+len(s))
 	e.out = append(e.out, '"')
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -90,12 +91,10 @@ func (e *encoder) nested(t *lua.LTable) error {
 		return errJSONDepth
 	}
 	defer func() { e.depth-- }()
-	e.j.s.budget.checkString(e.L, len(e.out))
 	if h := e.j.s.headersOf(e.L, t); h != nil {
 		return e.members(h.asMembers())
 	}
 	n := t.Len()
-	e.j.s.budget.charge(e.L, int(reserved(t)))
 	if t.Metatable == e.j.array || t.Metatable != e.j.object && n > 0 {
 		return e.list(t, n)
 	}

@@ -11,19 +11,19 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// jsonState is a state whose budget lasts.
+// jsonState returns the state of a script that does nothing.
 func jsonState(t testing.TB) *state {
 	t.Helper()
 	sc, err := Compile("json.lua", "function on_request() end")
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := newStateAlone(sc)
+	h, err := NewHost([]*Script{sc}, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(st.L.Close)
-	return st
+	t.Cleanup(h.Close)
+	return h.states[0]
 }
 
 func (s *state) decodeText(text string) (lua.LValue, error) {

@@ -2,8 +2,14 @@ package script
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,13 +49,13 @@ func TestEscapes(t *testing.T) {
 		{name: "variable arguments", body: `local function f(...) return 1 + f(1, 2, 3, ...) end f()`, want: "overflow"},
 		{name: "variable arguments of tail calls", body: `local function f(...) return f(1, ...) end f()`, want: "limit", limit: true},
 
-		{name: "rep", body: `return ("x"):rep(1e9)`, want: "longer than the 1048576 allowed"},
-		{name: "rep of much", body: `return ("x"):rep(2^53)`, want: "longer than the 1048576 allowed"},
+		{name: "rep", body: `return ("x"):rep(1e9)`, want: "longer than the 4194304 allowed"},
+		{name: "rep of much", body: `return ("x"):rep(2^53)`, want: "longer than the 4194304 allowed"},
 		{name: "rep of rep", body: `return (("x"):rep(1e6)):rep(1e6)`, want: "longer than"},
 		{name: "rep without end", body: `local t = {} while true do t[#t + 1] = ("x"):rep(1e6) end`, want: "bytes of memory", limit: true},
 		{name: "doubling", body: `local s = "x" while true do s = s .. s end`, want: "longer than"},
 		{name: "doubling with locals", body: `local s = ("x"):rep(1e6) return s .. s .. s .. s .. s .. s`, want: "longer than"},
-		{name: "doubling by __concat", body: `local t = setmetatable({}, {__concat = function(a, b) return ("x"):rep(1e6) end}) return ("y"):rep(1e5) .. t .. t .. 1, ("y"):rep(1e5) .. (1 .. t)`, want: "longer than"},
+		{name: "doubling by __concat", body: `local t = setmetatable({}, {__concat = function(a, b) return ("x"):rep(4194300) end}) return ("y"):rep(1e5) .. t .. t .. 1, ("y"):rep(1e5) .. (1 .. t)`, want: "longer than"},
 		{name: "many strings", body: `local t = {} for i = 1, 1e9 do t[i] = ("x"):rep(1000) .. i end`, want: "bytes of memory", limit: true},
 		{name: "many strings caught", body: `local t = {} while true do pcall(function() while true do t[#t + 1] = ("x"):rep(1e5) .. #t end end) end`, want: "bytes of memory", limit: true},
 		{name: "many tables", body: `local t = {} for i = 1, 1e9 do t = {t, a = 1} end`, want: "bytes of memory", limit: true},
@@ -69,15 +75,32 @@ func TestEscapes(t *testing.T) {
 		{name: "far index by rawset", body: `local all = {} for i = 1, 1e6 do all[i] = rawset({}, 1e6, 1) end`, want: "bytes of memory", limit: true},
 		{name: "far index by insert", body: `local all = {} for i = 1, 1e6 do all[i] = {} table.insert(all[i], 1e6, 1) end`, want: "bytes of memory", limit: true},
 
+		{name: "error messages", body: `local t, s = {}, ("x"):rep(2e6) while true do t[#t + 1] = select(2, pcall(error, s)) end`, want: "bytes of memory", limit: true},
+		{name: "error messages kept by a handler", body: `local t, s = {}, ("x"):rep(2e6)
+			while true do xpcall(function() local x = nil return x[s] end, function(e) t[#t + 1] = e end) end`, want: "bytes of memory", limit: true},
+		{name: "nested closures", body: `local function f(g) local s = ("x"):rep(1e5) .. 1 return function() return g, s end end local g while true do g = f(g) end`, want: "bytes of memory", limit: true},
+		{name: "metatables", body: `local t while true do t = setmetatable({}, {__index = t}) end`, want: "bytes of memory", limit: true},
+		{name: "doubling a table", body: `local t = {1} while true do for i = 1, #t do t[#t + 1] = {t[i]} end end`, want: "bytes of memory", limit: true},
+		{name: "doubling a table by insert", body: `local t = {1} while true do for i = 1, #t do table.insert(t, {}) end end`, want: "bytes of memory", limit: true},
+		{name: "huge keys", body: `local t = {} for i = 1, 1e9 do t[("x"):rep(1e6) .. i] = true end`, want: "bytes of memory", limit: true},
+		{name: "reversed", body: `local t, s = {}, ("x"):rep(1e6) while true do t[#t + 1] = s:reverse() end`, want: "bytes of memory", limit: true},
+		{name: "upper case", body: `local t, s = {}, ("x"):rep(1e6) while true do t[#t + 1] = s:upper() end`, want: "bytes of memory", limit: true},
+		{name: "formatted", body: `local t, s = {}, ("x"):rep(1e6) while true do t[#t + 1] = ("%s!"):format(s) end`, want: "bytes of memory", limit: true},
+		{name: "quoted", body: `local t, s = {}, ("x"):rep(1e6) while true do t[#t + 1] = ("%q"):format(s) end`, want: "bytes of memory", limit: true},
+		{name: "encoded", body: `local t, s = {}, ("x"):rep(1e6) while true do t[#t + 1] = json.encode(s) end`, want: "bytes of memory", limit: true},
+		{name: "unescaped", body: `local t, s = {}, '"\\n' .. ("x"):rep(1e6) .. '"' while true do t[#t + 1] = json.decode(s) end`, want: "bytes of memory", limit: true},
+		{name: "replaced", body: `local t, s = {}, ("x"):rep(1e6) while true do t[#t + 1] = s:gsub("^x", "y") end`, want: "bytes of memory", limit: true},
+		{name: "concatenated lists", body: `local t, s = {}, ("x"):rep(1e6) while true do t[#t + 1] = table.concat({s, "y"}) end`, want: "bytes of memory", limit: true},
+
 		{name: "gsub", body: `return (("x"):rep(1e6)):gsub("x", ("y"):rep(1e6))`, want: "longer than"},
 		{name: "gsub by captures", body: `return (("x"):rep(1e6)):gsub("^(.*)$", ("%1"):rep(1000))`, want: "longer than"},
 		{name: "gsub by table", body: `return (("x"):rep(1e6)):gsub("x", {x = ("y"):rep(1e6)})`, want: "longer than"},
 		{name: "gsub by function", body: `return (("x"):rep(1e6)):gsub("x", function() return ("y"):rep(1e6) end)`, want: "longer than"},
 		{name: "gsub of nothing", body: `while true do (("x"):rep(1e6)):gsub("", "") end`, want: "limit", limit: true},
 		{name: "concat", body: `local t = {} for i = 1, 5e3 do t[i] = ("x"):rep(1000) end return table.concat(t)`, want: "longer than"},
-		{name: "concat by separator", body: `return table.concat({1, 2, 3}, ("x"):rep(1e6))`, want: "longer than"},
+		{name: "concat by separator", body: `return table.concat({1, 2, 3}, ("x"):rep(3e6))`, want: "longer than"},
 		{name: "concat of nothing", body: `return table.concat({}, "", 1, 1e15)`, want: "invalid value (a nil)"},
-		{name: "format", body: `local s = ("x"):rep(1e6) return ("%s%s%s"):format(s, s, s)`, want: "longer than"},
+		{name: "format", body: `local s = ("x"):rep(1e6) return ("%s%s%s%s%s"):format(s, s, s, s, s)`, want: "longer than"},
 		{name: "format's width", body: `return ("%999999999d"):format(1)`, want: "invalid format"},
 		{name: "format's precision", body: `return ("%.999999999f"):format(1)`, want: "invalid format"},
 		{name: "long date", body: `return os.date(("%c"):rep(1e4))`, want: "the format is too long"},
@@ -104,7 +127,7 @@ func TestEscapes(t *testing.T) {
 		{name: "json of much", body: `local t = {} while true do t[#t + 1] = json.decode("[" .. ("[],"):rep(1e5) .. "1]") end`, want: "bytes of memory", limit: true},
 		{name: "json cycle", body: `local t = {} t.t = t return json.encode(t)`, want: "json: nested more than 128 deep"},
 		{name: "json of the same again", body: `local t = {1} for i = 1, 100 do t = {t, t} end return json.encode(t)`, want: "0.lua:1: "},
-		{name: "json of a long text", body: `local s = ("x"):rep(1e6) return json.encode({s, s, s})`, want: "longer than"},
+		{name: "json of a long text", body: `local s = ("x"):rep(1e6) return json.encode({s, s, s, s, s})`, want: "longer than"},
 		{name: "json of a function", body: `return json.encode({print})`, want: "cannot encode a function"},
 
 		{name: "io", body: `return io.open("/etc/passwd")`, want: "attempt to index"},
@@ -133,14 +156,14 @@ func TestEscapes(t *testing.T) {
 		{name: "vars kept", body: `local v = vars v.x = 1`, want: "vars can be used only during a call"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			limits := Limits{Memory: 16 << 20, Instructions: 3_000_000, Time: time.Minute}
+			limits := Limits{Heap: liveHeap() + 16<<20, Instructions: 3_000_000, Time: time.Minute}
 			if tc.want == "limit" { // whichever comes first
 				limits.Time = 300 * time.Millisecond
 			}
 			if tc.want == "bytes of memory" {
 				limits.Instructions = 50_000_000
 			}
-			h := newHost(t, limits, "local stop = true function on_request(req) if stop then stop = false "+tc.body+" end end", nativeSource)
+			h := newHost(t, limits, "function on_request(req) if req.path == '/a' then "+tc.body+" end end", nativeSource)
 			var before runtime.MemStats
 			runtime.ReadMemStats(&before)
 			started := time.Now()
@@ -161,14 +184,24 @@ func TestEscapes(t *testing.T) {
 				t.Errorf("the heap has grown by %d MiB", grown>>20)
 			}
 			t.Logf("%v, heap +%d MiB: %v", took.Round(time.Millisecond), (int64(after.HeapSys)-int64(before.HeapSys))>>20, err)
-			if err := h.Request(0, nil, nil, get(), nil); err != nil {
-				t.Errorf("the script does not work on: %v", err)
+			other := get()
+			other.Path = []byte("/b")
+			if err := h.Request(0, nil, nil, other, nil); err != nil {
+				t.Errorf("the next call of the script: %v", err)
 			}
 			if ok, err := h.Response(1, nil, benchResponse(), nil); !ok || err != nil {
-				t.Errorf("the other script does not work on: %v %v", ok, err)
+				t.Errorf("the next call of the other script: %v %v", ok, err)
 			}
 		})
 	}
+}
+
+// liveHeap collects garbage and returns the bytes that are live.
+func liveHeap() int64 {
+	runtime.GC()
+	h := newHeap(0)
+	live, _ := h.read()
+	return live
 }
 
 // TestApart: what one script does to what it has, others do not see, not even another Host of the same script.
@@ -197,66 +230,115 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestMemoryOverCalls: what is kept from call to call counts too, and is free again when the script lets go.
+// TestMemoryOverCalls: what scripts keep from call to call counts too. The script that exceeds the limit starts again.
 func TestMemoryOverCalls(t *testing.T) {
-	h := newHost(t, Limits{Memory: 8 << 20}, `
-		local kept = {}
-		function on_request(req)
-			if req.path == "/drop" then kept = {} return end
-			for i = 1, 100 do kept[#kept + 1] = ("x"):rep(1000) .. #kept end
-		end`)
-	calls, err := 0, error(nil)
-	for ; err == nil && calls < 1000; calls++ {
-		err = h.Request(0, nil, nil, get(), nil)
+	for _, tc := range []struct{ name, source string }{
+		{"strings", `local kept = {} function on_request() for i = 1, 100 do kept[#kept + 1] = ("x"):rep(1000) .. #kept end end`},
+		{"tables in few instructions", `function on_request() kept = {kept} kept.k = 1 end`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := newHost(t, Limits{Heap: liveHeap() + 16<<20}, tc.source, nativeSource)
+			for range 2 {
+				calls, err := 0, error(nil)
+				for ; err == nil && calls < 1_000_000; calls++ {
+					err = h.Request(0, nil, nil, get(), nil)
+				}
+				if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "0.lua") || !strings.Contains(err.Error(), "starts again") {
+					t.Errorf("after %d calls: %v", calls, err)
+				}
+			}
+			if grown := liveHeap() - h.budget.heap.limit; grown > 0 {
+				t.Errorf("%d bytes more than the limit", grown)
+			}
+			if ok, err := h.Response(1, nil, benchResponse(), nil); !ok || err != nil {
+				t.Errorf("the other script: %v %v", ok, err)
+			}
+		})
 	}
-	if !errors.Is(err, ErrLimit) || calls < 40 || calls > 200 {
-		t.Errorf("after %d calls: %v", calls, err)
+}
+
+// TestMemoryOfHosts: the scripts of all Hosts share the limit. Each Host is within it alone.
+func TestMemoryOfHosts(t *testing.T) {
+	const source = `local kept = {} function on_request() for i = 1, 100 do kept[#kept + 1] = ("x"):rep(10000) .. #kept end end`
+	limits := Limits{Heap: liveHeap() + 32<<20}
+	var workers sync.WaitGroup
+	var ended atomic.Int64
+	for range 4 {
+		h := newHost(t, limits, source)
+		workers.Go(func() {
+			for range 100 { // 100 MiB
+				switch err := h.Request(0, nil, nil, get(), nil); {
+				case errors.Is(err, ErrLimit):
+					ended.Add(1)
+				case err != nil:
+					t.Error(err)
+				}
+			}
+		})
 	}
-	drop := get()
-	drop.Path = []byte("/drop")
-	if err := h.Request(0, nil, nil, drop, nil); err != nil {
-		t.Fatal(err)
+	workers.Wait()
+	if ended.Load() < 4 {
+		t.Errorf("%d calls ended", ended.Load())
 	}
-	for range 20 {
-		if err := h.Request(0, nil, nil, get(), nil); err != nil {
-			t.Fatal(err)
+	if grown := liveHeap() - limits.Heap; grown > 4*(checkEvery+maxString) {
+		t.Errorf("%d bytes more than the limit", grown)
+	}
+}
+
+// TestRestart: a script that lost its state has its first globals again, and the other scripts keep theirs.
+func TestRestart(t *testing.T) {
+	h := newHost(t, Limits{Heap: liveHeap() + 16<<20}, `
+		n = 0
+		function on_request() n = n + 1 if n == 3 then local t = {} while true do t = {t, ("x"):rep(1e5) .. n} end end end
+		function on_response() return false, tostring(n) end`,
+		`n = 0 function on_response() n = n + 1 return false, tostring(n) end`)
+	for i, want := range []string{"1 1", "2 2", "0 3", "1 4", "2 5", "0 6"} {
+		if err := h.Request(0, nil, nil, get(), nil); errors.Is(err, ErrLimit) != (i%3 == 2) {
+			t.Errorf("call %d: %v", i+1, err)
+		}
+		var got []string
+		for n := range 2 {
+			if _, err := h.Response(n, nil, created(), nil); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, h.Reason())
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("call %d: counts %s, want %s", i+1, got, want)
 		}
 	}
 }
 
-// TestGarbage: a script that keeps nothing may make as much as it likes.
+// TestGarbage: a script that keeps nothing can make as much as it wants.
 func TestGarbage(t *testing.T) {
-	h := newHost(t, Limits{Memory: 8 << 20, Time: time.Minute}, `
+	h := newHost(t, Limits{Heap: liveHeap() + 8<<20, Time: time.Minute}, `
 		function on_request() for i = 1, 2000 do local s = ("x"):rep(1e5) .. i local t = {s, {}} t.x = s end end`)
 	if err := h.Request(0, nil, nil, get(), nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestMeter: the meter finds what hangs at each kind of place, in memory of about the right size.
-func TestMeter(t *testing.T) {
-	const size = 1 << 20
-	for _, tc := range []struct{ name, source string }{
-		{"global", `g = ("x"):rep(2^20)`},
-		{"key", `g = {[("x"):rep(2^20)] = 1}`},
-		{"upvalue", `local s = ("x"):rep(2^20) function g() return s end`},
-		{"deep", `g = {{{a = ("x"):rep(2^20)}}}`},
-		{"once", `local s = ("x"):rep(2^20) g = {s, s, s, a = s, [s] = s}`},
-		{"metatable", `g = setmetatable({}, {x = ("x"):rep(2^20)})`},
-		{"iterator", `g = string.gmatch(("x"):rep(2^20), "x")`},
-		{"array", `g = {} for i = 1, 2^20 / 16 do g[i] = true end`},
-		{"holes", `g = {} for i = 1, 2^20 / 16 do g[i] = true end for i = 1, 2^20 / 16 do g[i] = nil end`},
-		{"removed key", `g = {} local k = ("x"):rep(2^20) g[k] = 1 g[k] = nil`},
-		{"cycle", `g = {("x"):rep(2^20)} g.g = g`},
+// TestLateCollections: checks start collections if the runtime does not, so the limit holds and garbage does not end calls.
+func TestLateCollections(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, tc := range []struct{ name, source, want string }{
+		{"kept", `function on_request() local t = {} for i = 1, 3000 do t[i] = ("x"):rep(1e5) .. i end end`, "bytes of memory"},
+		{"garbage", `function on_request() for i = 1, 3000 do local s = ("x"):rep(1e5) .. i end end`, "<nil>"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			base := newHost(t, Limits{}, `function on_request() end`)
-			h := newHost(t, Limits{}, tc.source+` function on_request() end`)
-			got := h.measure(1<<40) - base.measure(1<<40)
-			if got < size || got > size*3/2 {
-				t.Errorf("%d bytes, want about %d", got, size)
-			}
-		})
+		h := newHost(t, Limits{Heap: liveHeap() + 64<<20, Time: time.Minute}, tc.source)
+		if err := h.Request(0, nil, nil, get(), nil); !strings.Contains(fmt.Sprint(err), tc.want) {
+			t.Errorf("%s: %v, want %s", tc.name, err, tc.want)
+		}
+	}
+}
+
+func TestDefaultHeap(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	for limit, want := range map[int64]int64{math.MaxInt64: 1 << 30, 400 << 20: 300 << 20} {
+		debug.SetMemoryLimit(limit)
+		if got := (Limits{}.withDefaults()).Heap; got != want {
+			t.Errorf("memory limit %d: %d, want %d", limit, got, want)
+		}
 	}
 }
 
@@ -299,17 +381,17 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestMemoryOfTopLevel: the limit holds while a script is loaded, when it is not yet part of a Host.
+// TestMemoryOfTopLevel: the limit holds while scripts are loaded.
 func TestMemoryOfTopLevel(t *testing.T) {
-	const source = `local t = {} for i = 1, 1000 do t[i] = ("x"):rep(4000) .. i end function on_request() return #t end`
+	const source = `local t = {} for i = 1, 1000 do t[i] = ("x"):rep(8000) .. i end function on_request() return #t end`
 	sc, err := Compile("big.lua", source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewHost([]*Script{sc}, Limits{Memory: 2 << 20}); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "memory") {
-		t.Errorf("one script: %v", err)
-	}
-	if _, err := NewHost([]*Script{sc, sc, sc}, Limits{Memory: 8 << 20}); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "memory") {
-		t.Errorf("all scripts together: %v", err)
+	for scripts, limit := range map[int]int64{1: 2 << 20, 8: 16 << 20} {
+		_, err := NewHost(slices.Repeat([]*Script{sc}, scripts), Limits{Heap: liveHeap() + limit})
+		if !errors.Is(err, ErrLimit) || !strings.HasPrefix(err.Error(), "big.lua:1: ") || !strings.Contains(err.Error(), "memory") {
+			t.Errorf("%d scripts: %v", scripts, err)
+		}
 	}
 }

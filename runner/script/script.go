@@ -38,22 +38,15 @@ func Compile(name, source string) (*Script, error) {
 		return nil, err
 	}
 	s := &Script{name: name, proto: proto}
-	st, err := newStateAlone(s)
+	h, err := NewHost([]*Script{s}, Limits{})
 	if err != nil {
 		return nil, err
 	}
-	defer st.L.Close()
-	if err := s.inspect(st.L.G.Global); err != nil {
+	defer h.Close()
+	if err := s.inspect(h.states[0].L.G.Global); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
-}
-
-// newStateAlone runs a script where nothing else is.
-func newStateAlone(s *Script) (*state, error) {
-	h := &Host{}
-	h.budget = newBudget(Limits{}.withDefaults(), h.measure)
-	return h.add(s)
 }
 
 func (s *Script) inspect(globals *lua.LTable) error {

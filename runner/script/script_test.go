@@ -1,6 +1,7 @@
 package script
 
 import (
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,7 @@ func TestCompile(t *testing.T) {
 }
 
 func TestCompileErrors(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(200 << 20))
 	for _, tc := range []struct{ name, source, want string }{
 		{"nothing", ``, "t[2].lua: the script defines none of make_request"},
 		{"not a function", `make_request = 1`, "defines none"},

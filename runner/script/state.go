@@ -11,16 +11,16 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// state is one script in one Host.
+// state is one script in one Host. L is nil before open and after drop.
 type state struct {
 	script *Script
-	L      *lua.LState
+	number int // in the Host
 	budget *budget
+	L      *lua.LState
 	rng    *rand.Rand
 	match  matcher
 	json   jsonLibrary
-	// spare is gsub's buffer.
-	spare *bytes.Buffer
+	spare  *bytes.Buffer // of gsub
 	// values are the chain instance's while a call runs, nil otherwise.
 	values Values
 
@@ -35,31 +35,38 @@ const (
 )
 
 func init() {
-	// Above this index, a number is a key of the table's hash part and costs what it holds. The package's default lets
-	// one assignment fill a gigabyte. It is a variable of the package: nothing else in this program uses it.
+	// Numbers from here on are keys of a table's hash part. With the package's default, one assignment fills a gigabyte.
+	// It is a variable of the package, which nothing else in this program uses.
 	lua.MaxArrayIndex = 1 << 20
 }
 
-// add makes a script's state and runs its top level. The state counts as part of the Host from the beginning.
-func (h *Host) add(sc *Script) (*state, error) {
-	s := &state{script: sc, budget: h.budget, rng: newRandom(h.budget.limits.Seed, uint64(len(h.states)))}
+// open makes the Lua state and runs the script's top level.
+func (s *state) open() error {
+	s.rng = newRandom(s.budget.limits.Seed, uint64(s.number))
 	s.L = lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: callStack, RegistrySize: stackSlots, RegistryMaxSize: maxStackSlots,
 		RegistryGrowStep: stackSlots,
 	})
-	h.states = append(h.states, s)
-	s.L.SetContext(h.budget)
+	s.L.SetContext(s.budget)
 	s.openLibraries()
 	s.openProxies()
-	chunk := s.L.NewFunctionFromProto(sc.proto)
-	s.L.Push(chunk)
+	s.L.Push(s.L.NewFunctionFromProto(s.script.proto))
 	for _, fn := range []lua.LGFunction{s.concat, s.setIndex, s.newKey} {
 		s.L.Push(s.L.NewFunction(fn))
 	}
-	if err := s.run(3, 0); err != nil {
-		return nil, err
+	err := s.run(3, 0)
+	if err != nil {
+		s.drop()
 	}
-	return s, nil
+	return err
+}
+
+// drop forgets the Lua state and all that refers to it.
+func (s *state) drop() {
+	if s.L != nil {
+		s.L.Close()
+	}
+	*s = state{script: s.script, number: s.number, budget: s.budget}
 }
 
 // run calls the function below the nargs arguments on the stack, under the budget.
@@ -70,8 +77,14 @@ func (s *state) run(nargs, nret int) error {
 	if err == nil {
 		return nil
 	}
-	s.L.SetTop(0)
-	return s.explain(err)
+	err = s.explain(err)
+	if s.budget.heap.ending {
+		s.drop()
+		s.budget.heap.ended()
+	} else {
+		s.L.SetTop(0)
+	}
+	return err
 }
 
 // explain turns the interpreter's error into one that names the script. A budget that is used up explains everything.
@@ -193,7 +206,7 @@ func (s *state) callConcat(L *lua.LState, lhs, rhs lua.LValue) lua.LValue {
 	return v
 }
 
-// setIndex is t[k] = v, see guard.go.
+// setIndex is t[k] = v. See guard.go.
 func (s *state) setIndex(L *lua.LState) int {
 	t, key, value := L.Get(1), L.Get(2), L.Get(3)
 	if tb, ok := t.(*lua.LTable); ok {
@@ -205,20 +218,20 @@ func (s *state) setIndex(L *lua.LState) int {
 	return 0
 }
 
-// stretch reserves what an assignment to t[n] adds to the array.
+// stretch reserves what an assignment to t[n] adds to the array: twice the gap, as the array grows by copies.
 func (s *state) stretch(L *lua.LState, t *lua.LTable, n lua.LNumber) {
 	if n >= lua.LNumber(lua.MaxArrayIndex) {
 		return
 	}
-	if hole := int(n) - t.Len(); hole > smallIndex {
-		s.budget.reserve(L, 2*hole*slotBytes)
+	if gap := int(n) - t.Len(); gap > smallIndex {
+		s.budget.reserve(L, 2*gap*slotBytes)
 	}
 }
 
-// newKey is the key of a constructor's [k] = v, see guard.go.
+// newKey returns a key after a check that an empty table can have it, see guard.go.
 func (s *state) newKey(L *lua.LState) int {
 	if n, ok := L.Get(1).(lua.LNumber); ok && n > smallIndex && n < lua.LNumber(lua.MaxArrayIndex) {
-		s.budget.reserve(L, 2*int(n)*slotBytes)
+		s.budget.need(L, 2*int(n)*slotBytes)
 	}
 	L.SetTop(1)
 	return 1

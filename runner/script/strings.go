@@ -116,9 +116,7 @@ func (s *state) strRep(L *lua.LState) int {
 		L.Push(lua.LString(""))
 		return 1
 	}
-	if n > int(s.budget.longest()) {
-		n = int(s.budget.longest()) + 1 // too long in any case, and the product fits
-	}
+	n = min(n, maxString+1) // so that the product fits
 	s.budget.reserveString(L, len(str)*n)
 	L.Push(lua.LString(strings.Repeat(str, n)))
 	return 1
@@ -210,7 +208,7 @@ func (s *state) strMatch(L *lua.LState) int {
 	return s.pushCaptures(L, start, end, true)
 }
 
-// strGmatch keeps the string, the pattern and the place in upvalues, where the meter sees them.
+// strGmatch keeps the string, the pattern and the position in upvalues.
 func (s *state) strGmatch(L *lua.LState) int {
 	L.Push(L.NewClosure(s.gmatchStep, lua.LString(arg(L, 1)), lua.LString(arg(L, 2)), lua.LNumber(0)))
 	return 1
@@ -256,6 +254,7 @@ func (s *state) strGsub(L *lua.LState) int {
 			break
 		}
 		n++
+		s.grow(L, out, start-done)
 		out.WriteString(str[done:start])
 		s.replace(L, out, repl, start, end)
 		if done, at = end, end; start == end {
@@ -277,7 +276,7 @@ func (s *state) strGsub(L *lua.LState) int {
 	return 2
 }
 
-// takeBuffer lends the spare buffer; a gsub within a gsub makes one of its own.
+// takeBuffer returns the buffer of the last gsub. A gsub within a gsub gets a new one.
 func (s *state) takeBuffer() *bytes.Buffer {
 	out := s.spare
 	s.spare = nil
@@ -288,13 +287,13 @@ func (s *state) takeBuffer() *bytes.Buffer {
 	return out
 }
 
-// grow checks a result that becomes longer by n bytes.
+// grow checks a result that gets n bytes longer.
 func (s *state) grow(L *lua.LState, out *bytes.Buffer, n int) {
-	s.budget.checkString(L, out.Len()+n)
+	checkString(L, out.Len()+n)
 	s.budget.reserve(L, 2*n)
 }
 
-// replace adds what takes the place of the last match. The called function may use the matcher itself.
+// replace adds what replaces the last match. The function that it calls can use the matcher, too.
 func (s *state) replace(L *lua.LState, out *bytes.Buffer, repl lua.LValue, start, end int) {
 	m := &s.match
 	whole := m.src[start:end]

@@ -104,6 +104,7 @@ func TestLibrary(t *testing.T) {
 		{`table.maxn({1, 2, nil, 4}), table.getn({1, 2}), table.maxn({[7] = 1, x = 1})`, "4|2|7"},
 		{`unpack({1, 2, 3}), "x"`, "1|x"},
 		{`unpack({1, 2, 3}, 2)`, "2|3"},
+		{`unpack({[0] = 1, 2}, 0)`, "1|2"},
 		{`select("#", unpack({}, 1, 3)), select(2, "a", "b"), rawequal("a", "a"), next({}), type(next), pcall(error, "x", 0)`, "3|b|true|nil|function|false|x"},
 		{`(function() local s = 0 for i, v in ipairs({1, 2, nil, 4}) do s = s + v end return s end)()`, "3"},
 		{`(function() local s = "" for k, v in pairs({10, 20, x = 1}) do s = s .. k .. v end return s end)()`, "110220x1"},

@@ -14,6 +14,9 @@ func (s *state) tableLibrary() *lua.LTable {
 	})
 }
 
+// slotBytes is the size of an element of a table's array.
+const slotBytes = 16
+
 // list is an argument that is a table, but not one of headers.
 func (s *state) list(L *lua.LState) *lua.LTable {
 	t := L.CheckTable(1)
@@ -23,7 +26,7 @@ func (s *state) list(L *lua.LState) *lua.LTable {
 	return t
 }
 
-// length is #t; what it goes through is charged, since holes at the end cost time.
+// length is #t. The interpreter searches it from the end of the array.
 func (s *state) length(L *lua.LState, t *lua.LTable) int {
 	n := t.Len()
 	s.budget.charge(L, (t.MaxN()-n)*slotBytes)
@@ -38,8 +41,8 @@ func (s *state) tableLen(L *lua.LState) int {
 func (s *state) tableMaxN(L *lua.LState) int {
 	t := s.list(L)
 	most := lua.LNumber(t.MaxN())
-	s.budget.charge(L, int(reserved(t)))
 	t.ForEach(func(k, _ lua.LValue) {
+		s.budget.charge(L, bytesPerInstruction)
 		if n, ok := k.(lua.LNumber); ok {
 			most = max(most, n)
 		}
@@ -105,7 +108,7 @@ func (s *state) tableConcat(L *lua.LState) int {
 		}
 		size += len(sep)
 		s.budget.charge(L, bytesPerInstruction)
-		if int64(size) > s.budget.longest()+int64(len(sep)) {
+		if size > maxString+len(sep) {
 			break
 		}
 	}
@@ -123,7 +126,7 @@ func (s *state) tableConcat(L *lua.LState) int {
 	return 1
 }
 
-// tableSort sorts a copy, so that a comparison that changes the table harms nothing.
+// tableSort sorts a copy, so that the comparison function can change the table.
 func (s *state) tableSort(L *lua.LState) int {
 	t := s.list(L)
 	n := s.length(L, t)

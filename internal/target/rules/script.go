@@ -13,7 +13,6 @@ import (
 const (
 	scriptInstructions = 1_000_000
 	scriptTime         = time.Second
-	scriptMemory       = 64 << 20
 )
 
 // compileScript returns the script's number in source.scripts.
@@ -48,7 +47,7 @@ func newHost(scripts []*script.Script, seed uint64) (*script.Host, error) {
 		return nil, nil
 	}
 	host, err := script.NewHost(scripts, script.Limits{
-		Instructions: scriptInstructions, Time: scriptTime, Memory: scriptMemory, Body: maxScriptBody, Seed: seed,
+		Instructions: scriptInstructions, Time: scriptTime, Body: maxScriptBody, Seed: seed,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("rules: %w", err)
