@@ -1,21 +1,29 @@
 package loop
 
-// watchAbandoned sets the timer that resets the streams that no one waits for. They count against the
+// armReset sets the timer that resets the streams that no one waits for. They count against the
 // peer's limit until then.
-func (w *Worker) watchAbandoned(c *conn) {
+func (cs *connections) armReset(c *conn) {
 	if c.h2 != nil {
-		w.arm(c, resetTimer, c.h2.ResetAfter(w.now))
+		cs.arm(c, resetTimer, c.h2.ResetAfter(cs.now))
 	}
 }
 
 // resetAbandoned resets what the budget allows.
-func (w *Worker) resetAbandoned(c *conn) {
+func (cs *connections) resetAbandoned(c *conn) {
 	before := c.h2.Abandoned()
-	c.h2.ResetAbandoned(w.now)
+	c.h2.ResetAbandoned(cs.now)
 	if c.h2.Abandoned() < before {
-		w.touch(c)
-		w.offer(c.index)
-		w.skipWait() // streams have come free after this turn's requests were made
+		cs.markDirty(c)
+		cs.offer(c)
+		cs.skipWait() // streams have come free after this turn's requests were made
 	}
-	w.watchAbandoned(c)
+	cs.armReset(c)
+}
+
+// cancelled acts on a connection one of whose requests has timed out.
+func (cs *connections) cancelled(c *conn) {
+	cs.markDirty(c)
+	cs.armReset(c)
+	cs.offer(c)
+	cs.drain(c)
 }

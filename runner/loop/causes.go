@@ -14,13 +14,13 @@ import (
 // This file gives each failure its cause and counts it.
 
 // brokenBy returns a cause of the given kind with the address of a connection.
-func (*Worker) brokenBy(c *conn, kind rv.Cause, detail string) failure.Cause {
+func (*connections) brokenBy(c *conn, kind rv.Cause, detail string) failure.Cause {
 	return failure.Cause{Kind: kind, Detail: detail, Address: c.address}
 }
 
 // violation returns the cause of a session's error, with the rule of the RFC that the peer broke.
-func (w *Worker) violation(c *conn, err error) failure.Cause {
-	why := w.brokenBy(c, rv.CauseProtocol, err.Error())
+func (cs *connections) violation(c *conn, err error) failure.Cause {
+	why := cs.brokenBy(c, rv.CauseProtocol, err.Error())
 	if e := (*h2.ConnError)(nil); errors.As(err, &e) {
 		why.Detail = e.Rule()
 		if e.Reason == h2.AnsweredHTTP1 {
@@ -37,63 +37,53 @@ func (w *Worker) violation(c *conn, err error) failure.Cause {
 }
 
 // connectFailed counts a connection that could not be opened.
-func (w *Worker) connectFailed(c *conn, why failure.Cause) {
-	w.count(rv.FailureConnect, why)
-	w.problem = "target " + w.targets[c.target].plan.Name + ": " + why.Advised()
-	w.targets[c.target].failures++
-	w.disconnected(c, why)
+func (cs *connections) connectFailed(c *conn, why failure.Cause) {
+	cs.rec.count(rv.FailureConnect, why)
+	cs.problem = "target " + cs.pools[c.target].plan.Name + ": " + why.Advised()
+	cs.pools[c.target].failures++
+	cs.disconnected(c, why)
 }
 
 // disconnected stores why a connection to a target was lost or could not be opened. It becomes the cause of
 // requests that are dropped because no connection is open.
-func (w *Worker) disconnected(c *conn, why failure.Cause) {
+func (cs *connections) disconnected(c *conn, why failure.Cause) {
 	detail := string(why.Kind)
 	if why.Detail != "" {
 		detail += ": " + why.Detail
 	}
-	w.targets[c.target].unconnected = failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address, Advice: failure.AdviceFor(why)}
+	cs.pools[c.target].unconnected = failure.Cause{Kind: rv.CauseNoConnection, Detail: detail, Address: why.Address, Advice: failure.AdviceFor(why)}
 }
 
 // countEnd counts a lost connection and returns the cause. If the peer has sent GOAWAY, the cause is the code
 // of that frame. A connection that ends before its session has the peer's SETTINGS is counted as a failed
 // connect. An idle connection that the peer closes is not counted.
-func (w *Worker) countEnd(c *conn, why failure.Cause) failure.Cause {
+func (cs *connections) countEnd(c *conn, why failure.Cause) failure.Cause {
 	if c.h2 != nil && (why.Kind == rv.CauseClosed || why.Kind == rv.CauseConnectionReset) {
 		if code, seen := c.h2.GoAway(); seen {
 			why.Kind, why.Detail = rv.CauseGoAway, code.String()
 		}
 	}
 	if connectingIn[c.state] != 0 {
-		w.connectFailed(c, why)
+		cs.connectFailed(c, why)
 		return why
 	}
-	w.disconnected(c, why)
+	cs.disconnected(c, why)
 	switch {
 	case why.Kind == rv.CauseOtherTimedOut:
 	case why.Kind == rv.CauseClosed && c.session.InFlight() == 0:
 	case why.Kind == rv.CauseGoAway && c.state == draining: // countGoAway has counted it.
 	default:
-		w.count(rv.FailureConnection, why)
+		cs.rec.count(rv.FailureConnection, why)
 	}
 	return why
 }
 
 // countGoAway counts a GOAWAY that announces an error.
-func (w *Worker) countGoAway(c *conn) {
+func (cs *connections) countGoAway(c *conn) {
 	if c.h2 == nil {
 		return
 	}
 	if code, seen := c.h2.GoAway(); seen && code != http2.ErrCodeNo {
-		w.count(rv.FailureConnection, w.brokenBy(c, rv.CauseGoAway, code.String()))
+		cs.rec.count(rv.FailureConnection, cs.brokenBy(c, rv.CauseGoAway, code.String()))
 	}
-}
-
-// hasConnection reports that a connection to the i-th target is open.
-func (w *Worker) hasConnection(i int) bool {
-	for k := range w.conns {
-		if c := &w.conns[k]; int(c.target) == i && c.state == open {
-			return true
-		}
-	}
-	return false
 }

@@ -2,9 +2,9 @@ package loop
 
 import "time"
 
-// setWall reads the wall clock, which may be set while the worker runs.
 // clock is the time of a turn, and what the turn must not wait for.
 type clock struct {
+	net Net
 	// now is the worker's clock, read once for each turn.
 	now int64
 	// wallOffset is what the wall clock, in nanoseconds since 1970, is ahead of now.
@@ -35,4 +35,4 @@ const longTurn = int64(20 * time.Millisecond)
 
 // late reports that the turn has become a long one. That takes checks or scripts, so nothing else pays for
 // reading the clock.
-func (w *Worker) late() bool { return w.inspects && w.net.Now()-w.now >= longTurn }
+func (c *clock) late() bool { return c.inspects && c.net.Now()-c.now >= longTurn }

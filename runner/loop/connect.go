@@ -8,46 +8,54 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
-// connectAll begins to open every connection of the share, as fast as the target's ramp allows:
-// connection k of the whole test is due in the period k / RampCount. A target whose connections are opened on
-// demand is not awaited.
-func (w *Worker) connectAll() {
-	for t, n := range w.cfg.Share.Connections {
-		for k := range n {
-			w.openPlace(int32(t), int32(w.cfg.Share.FirstConnection[t]+k), true)
+// openPlaces makes n connections to a target, numbered from first, and begins to open them as fast as the target's ramp
+// allows: connection k of the whole test is due in the period k / RampCount. If awaited, the worker is not ready before
+// they are open. A target whose connections are opened on demand is not awaited.
+func (cs *connections) openPlaces(t int32, n, first int, awaited bool) {
+	how := &cs.pools[t].plan.Connecting
+	for k := first; k < first+n; k++ {
+		c := cs.add(t, int32(k), place)
+		if how.OnDemand {
+			cs.addIdle(c)
+			cs.skipWait() // the worker may be ready without any event
+			continue
 		}
+		if c.awaited = awaited; awaited {
+			cs.awaited++
+		}
+		if awaited && how.RampCount > 0 && k >= how.RampCount {
+			cs.arm(c, wantTimer, time.Duration(k/how.RampCount)*how.RampPeriod)
+			continue
+		}
+		cs.handle(c, wanted)
 	}
 }
 
-// openPlace makes a connection and begins to open it. Awaited: the worker is not ready before the connection is.
-func (w *Worker) openPlace(t, number int32, awaited bool) {
-	c := w.newPlace(t, number)
-	how := &w.targets[t].plan.Connecting
-	if how.OnDemand {
-		w.addResting(c)
-		w.skipWait() // the worker may be ready without any event
-		return
-	}
-	if c.awaited = awaited; awaited {
-		w.unready++
-	}
-	if how.RampCount > 0 && w.run.phase == Connecting {
-		if delay := time.Duration(int(number)/how.RampCount) * how.RampPeriod; delay > 0 {
-			w.arm(c, wantTimer, delay)
-			return
+// resize opens or removes connections to a target until n are left. New ones are numbered from first.
+func (cs *connections) resize(t int32, n, first int, awaited bool) {
+	var have []*conn
+	for _, c := range cs.all {
+		if c.target == t && c.role == place {
+			have = append(have, c)
 		}
 	}
-	w.happen(c, wanted)
+	if more := n - len(have); more > 0 {
+		cs.openPlaces(t, more, first+len(have), awaited)
+		return
+	}
+	for _, c := range have[n:] {
+		cs.remove(c)
+	}
 }
 
 // connect chooses endpoint and address by the connection's number and by how far it has moved on, and
 // connects. Connection k starts at endpoint k modulo their number; the connections of one endpoint start at its
 // addresses in turn.
-func (w *Worker) connect(c *conn) {
-	t := w.targets[c.target].plan
+func (cs *connections) connect(c *conn) {
+	t := cs.pools[c.target].plan
 	c.generation++
 	c.armed &= recordTimers
-	c.worked, c.opened, c.pingedAt = false, 0, 0
+	c.answered, c.opened, c.pingedAt = false, 0, 0
 	n := int32(len(t.Endpoints))
 	c.endpoint = (c.number + c.shift) % n
 	address := c.number/n + c.shift/n
@@ -55,14 +63,14 @@ func (w *Worker) connect(c *conn) {
 		c.endpoint, address = c.number%n, c.number/n+c.shift
 	}
 	c.address = t.Endpoints[c.endpoint].Address
-	if c.wasOpen && c.failures == 0 && c.holdsPlace && w.connectNow(c, t) {
+	if c.wasOpen && c.failures == 0 && c.role == place && cs.connectNow(c, t) {
 		return
 	}
 	if dial.IsResolved(c.address) {
-		w.happen(c, resolved)
+		cs.handle(c, resolved)
 	}
-	w.cfg.Dialer.Dial(w, DialRequest{
-		Conn: c.index, Generation: c.generation, Target: t, Endpoint: int(c.endpoint), Origin: int(w.targets[c.target].origin),
+	cs.dial(DialRequest{
+		Conn: c.index, Generation: c.generation, Target: t, Endpoint: int(c.endpoint), Origin: int(cs.pools[c.target].origin),
 		Number: int(c.number), Address: int(address),
 	})
 }
@@ -70,139 +78,129 @@ func (w *Worker) connect(c *conn) {
 // connectNow connects from the loop itself, which costs a third of what the dialer's goroutine does. Only a place
 // that had an open connection before is connected so, because HTTP/1.1 requests are put on the connection before it
 // is known to work. If it fails, they are put on another one.
-func (w *Worker) connectNow(c *conn, t *rv.Target) bool {
+func (cs *connections) connectNow(c *conn, t *rv.Target) bool {
 	if t.TLS != nil || len(t.Connecting.LocalAddresses) > 0 {
 		return false
 	}
-	began := w.net.Now()
-	d, ok, err := w.net.Connect(c.address, t.HTTP1.NoKeepAlive)
+	began := cs.net.Now()
+	d, ok, err := cs.net.Connect(c.address, t.HTTP1.NoKeepAlive)
 	if !ok {
 		return false
 	}
-	w.happen(c, resolved)
+	cs.handle(c, resolved)
 	if err != nil {
-		w.dialFailed(c, err)
+		cs.dialFailed(c, err)
 		return true
 	}
 	d.Protocol = t.Protocol
-	if w.adopt(c, d) {
+	if cs.adopt(c, d) {
 		c.since = began
-		w.arm(c, connectTimer, t.ConnectTimeout)
-		w.touch(c)
-		w.offer(c.index)
+		cs.arm(c, connectTimer, t.ConnectTimeout)
+		cs.markDirty(c)
+		cs.offer(c)
 	}
 	return true
 }
 
 // connectedNow handles the first octet that moved over a connection made by connectNow.
-func (w *Worker) connectedNow(c *conn) {
-	w.countConnect(c, w.net.Now()-c.since)
-	w.happen(c, connected)
+func (cs *connections) connectedNow(c *conn) {
+	cs.countConnect(c, cs.net.Now()-c.since)
+	cs.handle(c, connected)
 }
 
-func (w *Worker) countConnect(c *conn, took int64) {
-	w.rec.Connect.Record(took / 1000)
-	w.rec.Connects++
+func (cs *connections) countConnect(c *conn, took int64) {
+	cs.rec.Connect.Record(took / 1000)
+	cs.rec.Connects++
 	if c.wasOpen {
-		w.rec.Reconnects++
+		cs.rec.Reconnects++
 	}
-}
-
-// Progress reports that the dialer has begun the next step of an attempt; any goroutine may call it.
-func (w *Worker) Progress(r DialRequest, step dial.Step) {
-	w.Do(func(w *Worker) {
-		if c := &w.conns[r.Conn]; w.run.phase != Done && c.generation == r.Generation {
-			w.happen(c, eventOfStep[step])
-		}
-	})
 }
 
 var eventOfStep = [...]connEvent{dial.Connecting: resolved, dial.Handshaking: accepted}
 
-// Connected brings the outcome of a Dial; any goroutine may call it. It returns false when the
-// worker has ended, so that the caller closes the socket.
-func (w *Worker) Connected(r DialRequest, d *dial.Connection, err error) bool {
-	return w.Do(func(w *Worker) { w.connected(r, d, err) })
+// progress handles a step of the dialer, unless the attempt has been given up.
+func (cs *connections) progress(r DialRequest, step dial.Step) {
+	if c := cs.all[r.Conn]; c.generation == r.Generation {
+		cs.handle(c, eventOfStep[step])
+	}
 }
 
-func (w *Worker) connected(r DialRequest, d *dial.Connection, err error) {
-	c := &w.conns[r.Conn]
-	if w.run.phase == Done || c.generation != r.Generation {
+// connected handles the outcome of the dialer.
+func (cs *connections) connected(r DialRequest, d *dial.Connection, err error) {
+	c := cs.all[r.Conn]
+	if c.generation != r.Generation {
 		if err == nil {
 			d.Close()
 		}
 		return
 	}
 	if err != nil {
-		w.dialFailed(c, err)
+		cs.dialFailed(c, err)
 		return
 	}
 	if d.Address != "" {
 		c.address = d.Address
 	}
-	if !w.adopt(c, d) {
+	if !cs.adopt(c, d) {
 		return
 	}
-	w.countConnect(c, int64(d.Took))
-	w.happen(c, connected)
-	w.touch(c)
-	if c.secure != nil && !w.receiveSecure(c) { // the handshake may have read more than its own records
+	cs.countConnect(c, int64(d.Took))
+	cs.handle(c, connected)
+	cs.markDirty(c)
+	if c.secure != nil && !cs.receiveSecure(c) { // the handshake may have read more than its own records
 		return
 	}
-	w.received(c)
+	cs.received(c)
 }
 
 // dialFailed ends an attempt to connect.
-func (w *Worker) dialFailed(c *conn, err error) {
-	w.lose(c, failure.Of(err, c.address))
+func (cs *connections) dialFailed(c *conn, err error) {
+	cs.lose(c, failure.Of(err, c.address))
 }
 
 // adopt makes a socket the worker's own and begins the session. It returns false if the connection has failed.
-func (w *Worker) adopt(c *conn, d *dial.Connection) bool {
-	fd, err := w.net.Adopt(d, c.index)
+func (cs *connections) adopt(c *conn, d *dial.Connection) bool {
+	fd, err := cs.net.Adopt(d, c.index)
 	if err != nil {
-		w.dialFailed(c, err)
+		cs.dialFailed(c, err)
 		return false
 	}
-	c.fd, c.secure, c.receivedAt = fd, d.Secure, w.now
-	w.speak(c, d)
+	c.fd, c.secure, c.receivedAt = fd, d.Secure, cs.now
+	cs.beginSession(c, d)
 	return true
 }
 
 // awaitUsable is the action of a connected socket. HTTP/2 waits for the peer's SETTINGS. HTTP/1.1 is usable now, but a
 // trial must stay open for trialTime, so that no working connection is replaced by one to a peer that accepts and closes.
-func (w *Worker) awaitUsable(c *conn) {
-	switch t := w.targets[c.target].plan; {
+func (cs *connections) awaitUsable(c *conn) {
+	switch t := cs.pools[c.target].plan; {
 	case c.h2 != nil:
-		w.arm(c, connectTimer, t.ConnectTimeout)
-	case c.trialOf != none:
-		w.arm(c, trialTimer, trialTime)
+		cs.arm(c, connectTimer, t.ConnectTimeout)
+	case c.role == failbackTrial:
+		cs.arm(c, trialTimer, trialTime)
 	default:
-		w.happen(c, usable)
+		cs.handle(c, usable)
 	}
 }
 
-// takeUp makes a connection ready for requests.
-func (w *Worker) takeUp(c *conn) {
-	w.targets[c.target].failures = 0
-	c.beginTable(w.targets[c.target].encoderTable)
-	w.targets[c.target].streams = int64(c.free())
-	if c.trialOf != none && !w.replaceByTrial(c) {
-		w.happen(c, dropped)
+// becomeOpen makes a connection ready for requests.
+func (cs *connections) becomeOpen(c *conn) {
+	cs.pools[c.target].failures = 0
+	c.beginTable(cs.pools[c.target].encoderTable)
+	cs.pools[c.target].streams = int64(c.capacity())
+	if c.role == failbackTrial && !cs.takePlaceOfOriginal(c) {
+		cs.handle(c, removed)
 		return
 	}
-	w.stopAwaiting(c)
+	cs.stopAwaiting(c)
 	c.wasOpen = true
-	t := w.targets[c.target].plan
-	if c.opened > 0 && c.opened == t.Connecting.MaxRequests { // all of them while the loop connected
-		w.retiring = append(w.retiring, c.index)
-	}
-	w.arm(c, ageTimer, t.Connecting.MaxAge)
-	w.arm(c, inactivityTimer, t.Connecting.InactivityTimeout)
+	t := cs.pools[c.target].plan
+	cs.arm(c, ageTimer, t.Connecting.MaxAge)
+	cs.arm(c, inactivityTimer, t.Connecting.InactivityTimeout)
 	if c.h2 != nil {
-		w.arm(c, pingTimer, t.HTTP2.PingInterval)
+		cs.arm(c, pingTimer, t.HTTP2.PingInterval)
 	}
-	w.armFailback(c)
+	cs.armFailback(c)
 }
 
 // The waits between attempts to connect double from the first to the last.
@@ -213,28 +211,16 @@ const (
 
 // backoffOf is how long a connection waits after its failures. With several endpoints, all are tried before the
 // wait gets longer.
-func (w *Worker) backoffOf(c *conn) time.Duration {
-	rounds := (c.failures - 1) / w.choices(c)
+func (cs *connections) backoffOf(c *conn) time.Duration {
+	rounds := (c.failures - 1) / cs.choices(c)
 	return min(firstBackoff<<min(rounds, 10), lastBackoff)
 }
 
 // choices is how many endpoints a connection may use.
-func (w *Worker) choices(c *conn) int32 {
-	t := w.targets[c.target].plan
+func (cs *connections) choices(c *conn) int32 {
+	t := cs.pools[c.target].plan
 	if t.Connecting.NoFailover {
 		return 1
 	}
 	return int32(len(t.Endpoints))
-}
-
-// connectFollowed opens the connections to the authorities that this turn has come across. New
-// connections may move all records, so that it waits until nothing is being parsed.
-func (w *Worker) connectFollowed() {
-	for _, i := range w.followed {
-		from := w.targets[i].origin
-		for k := range w.cfg.Share.Connections[from] {
-			w.openPlace(i, int32(w.cfg.Share.FirstConnection[from]+k), false)
-		}
-	}
-	w.followed = w.followed[:0]
 }

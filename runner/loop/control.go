@@ -4,6 +4,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/measure"
 )
 
@@ -31,10 +32,10 @@ func (w *Worker) Ended() int64 { return w.endedAt }
 
 // Problem is the last failure to connect or to get an authorization; empty once the worker is ready.
 func (w *Worker) Problem() string {
-	if w.problem == "" && w.unauthorized > 0 {
+	if w.conns.problem == "" && w.unauthorized > 0 {
 		return w.noAuthorization
 	}
-	return w.problem
+	return w.conns.problem
 }
 
 // DeadlineExceeded says that the plan's deadline ended the worker.
@@ -87,7 +88,7 @@ func (w *Worker) Gauge() Gauges {
 		}
 	})
 	for i := range w.program.Targets {
-		g.Streams = append(g.Streams, w.targets[i].streams)
+		g.Streams = append(g.Streams, w.conns.pools[i].streams)
 	}
 	g.Begun = append(g.Begun, w.stageBegins...)
 	g.Ended = append(g.Ended, w.stageEnds...)
@@ -103,8 +104,8 @@ func (w *Worker) Gauge() Gauges {
 // Swap hands out what has been recorded and goes on recording into spare, which is empty.
 func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
 	w.setWall(time.Now().UnixNano(), w.net.Now())
-	full := w.rec
-	w.rec = spare
+	full := w.rec.Recorder
+	w.rec.Recorder = spare
 	return full
 }
 
@@ -120,3 +121,14 @@ func (w *Worker) SetAuthorization(target int, value []byte) {
 
 // Unauthorized says why a target has no Authorization field yet; it is what Problem tells.
 func (w *Worker) Unauthorized(why string) { w.noAuthorization = why }
+
+// Progress reports that the dialer has begun the next step of an attempt. Any goroutine may call it.
+func (w *Worker) Progress(r DialRequest, step dial.Step) {
+	w.Do(func(w *Worker) { w.conns.progress(r, step) })
+}
+
+// Connected brings the outcome of a Dial. Any goroutine may call it. It returns false when the worker has ended, so
+// that the caller closes the socket.
+func (w *Worker) Connected(r DialRequest, d *dial.Connection, err error) bool {
+	return w.Do(func(w *Worker) { w.conns.connected(r, d, err) })
+}

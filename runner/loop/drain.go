@@ -72,7 +72,7 @@ func (w *Worker) advance() {
 		w.run.phase = Draining
 	case w.stage.index >= 0:
 		w.run.phase = max(w.run.phase, Running) // a late change may go on with load that was over
-	case w.unready > 0 || w.unauthorized > 0:
+	case w.conns.awaited > 0 || w.unauthorized > 0:
 		w.run.phase = Connecting
 	case !w.once.setup.over():
 		w.run.phase = SettingUp
@@ -133,7 +133,7 @@ func (w *Worker) finish() {
 	if w.trial != nil {
 		w.showInFlight()
 	}
-	w.closeAll()
+	w.conns.closeAll()
 	w.run.phase = Done
 	for _, f := range w.inbox.shut() {
 		f(w)
@@ -153,12 +153,7 @@ func (w *Worker) recovered(p any) error {
 // finishBroken ends a worker whose connections and queues are in no state to be used. It closes the sockets
 // and runs what is in the inbox: the goroutine that put it there waits for it.
 func (w *Worker) finishBroken() {
-	for i := range w.conns {
-		if c := &w.conns[i]; c.fd >= 0 {
-			w.net.Close(c.fd)
-			c.fd, c.state = -1, closing
-		}
-	}
+	w.conns.abandonAll()
 	w.run.phase = Done
 	for _, f := range w.inbox.shut() {
 		w.try(f)
@@ -203,7 +198,7 @@ func (w *Worker) endStalled() {
 	}
 	w.run.stall.why = fmt.Sprintf("no request was answered, timed out or was reset for %v", time.Duration(w.run.stall.limit))
 	for i := range w.targets {
-		if t := &w.targets[i]; t.unconnected.Failed() {
+		if t := &w.conns.pools[i]; t.unconnected.Failed() {
 			w.run.stall.why += "; target " + t.plan.Name + ": " + t.unconnected.String()
 			break
 		}

@@ -13,78 +13,64 @@ const defaultFailback = 5 * time.Second
 // nothing that could be asked without a request.
 const trialTime = 250 * time.Millisecond
 
-// isAway says that a connection is not with its first endpoint.
-func (w *Worker) isAway(c *conn) bool { return c.shift%w.choices(c) != 0 }
+// isFailedOver returns true if a connection does not use its first endpoint.
+func (cs *connections) isFailedOver(c *conn) bool { return c.shift%cs.choices(c) != 0 }
 
 // armFailback sets the timer of the next trial. It survives the socket, so that connections that live for one
 // request only come back, too.
-func (w *Worker) armFailback(c *conn) {
-	if !c.holdsPlace || !w.isAway(c) {
+func (cs *connections) armFailback(c *conn) {
+	if c.role != place || !cs.isFailedOver(c) {
 		c.failbackAt = 0
 		return
 	}
 	if c.failbackAt != 0 {
 		return // set already
 	}
-	d := w.targets[c.target].plan.Connecting.FailbackInterval
+	d := cs.pools[c.target].plan.Connecting.FailbackInterval
 	if d == 0 {
 		d = defaultFailback
 	}
-	c.failbackAt = w.now + int64(d)
-	w.arm(c, failbackTimer, d)
+	c.failbackAt = cs.now + int64(d)
+	cs.arm(c, failbackTimer, d)
 }
 
-// tryFirst connects to the first endpoint of a connection that is away from it. It may move all records.
-func (w *Worker) tryFirst(c *conn) {
-	if !c.holdsPlace || !w.isAway(c) || c.failures > 0 { // after a failure, all endpoints are tried in turn anyway
+// tryFirstEndpoint connects a trial to the first endpoint of a connection.
+func (cs *connections) tryFirstEndpoint(c *conn) {
+	if c.role != place || !cs.isFailedOver(c) || c.failures > 0 { // after a failure, all endpoints are tried in turn anyway
 		c.failbackAt = 0
-		w.armFailback(c)
+		cs.armFailback(c)
 		return
 	}
-	i, incarnation := c.index, c.incarnation
-	n := w.newConn(c.target, c.number)
-	n.wasOpen, n.trialOf, n.trialOfIncarnation = true, i, incarnation
-	w.happen(n, wanted)
+	n := cs.add(c.target, c.number, failbackTrial)
+	n.wasOpen, n.original, n.originalIncarnation = true, c, c.incarnation
+	cs.handle(n, wanted)
 }
 
-// tried is the connection that a trial is for; nil: it is gone, or its place is.
-func (w *Worker) tried(trial *conn) *conn {
-	c := &w.conns[trial.trialOf]
-	if c.incarnation != trial.trialOfIncarnation || !c.holdsPlace {
-		return nil
+// originalOf returns the connection that a trial is for; nil: it has ended, or has no place any more.
+func (*connections) originalOf(trial *conn) *conn {
+	if c := trial.original; c.incarnation == trial.originalIncarnation && c.role == place {
+		return c
 	}
-	return c
+	return nil
 }
 
 // endTrial lets the connection that a failed trial was for wait for the next one.
-func (w *Worker) endTrial(trial *conn) {
-	c := w.tried(trial)
-	if trial.trialOf = none; c != nil {
+func (cs *connections) endTrial(trial *conn) {
+	if c := cs.originalOf(trial); c != nil {
 		c.failbackAt = 0
-		w.armFailback(c)
+		cs.armFailback(c)
 	}
 }
 
-// replaceByTrial gives the place to a trial that has proved the first endpoint; false: the place is gone. The
-// connection that had it is dismissed at the end of the turn.
-func (w *Worker) replaceByTrial(trial *conn) bool {
-	c := w.tried(trial)
+// takePlaceOfOriginal gives the place to a trial that has proved the first endpoint, and removes the connection that had
+// it. It returns false if the place is gone.
+func (cs *connections) takePlaceOfOriginal(trial *conn) bool {
+	c := cs.originalOf(trial)
 	if c == nil {
 		return false
 	}
-	trial.trialOf, trial.holdsPlace = none, true
-	trial.downSince = w.now // until now the place had the other connection
-	c.holdsPlace, c.failbackAt = false, 0
-	w.dismissed = append(w.dismissed, c.index)
+	trial.role = place
+	trial.downSince = cs.now // until now the place had the other connection
+	cs.remove(c)
 	return true
-}
-
-// dismissAll ends the connections that trials have replaced in this turn.
-func (w *Worker) dismissAll() {
-	for _, i := range w.dismissed {
-		if c := &w.conns[i]; c.state != closing {
-			w.dismiss(c)
-		}
-	}
-	w.dismissed = w.dismissed[:0]
 }

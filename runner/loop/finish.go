@@ -236,7 +236,7 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	s := &w.program.Steps[r.step]
 	in := w.chains.all[r.instance]
 	if s.Cookies && string(name) == "set-cookie" {
-		e := w.endpoint(&w.conns[r.conn])
+		e := w.conns.endpoint(w.conns.all[r.conn])
 		w.buffers.scratch = w.appendPath(w.buffers.scratch[:0], r, in, s, e)
 		w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
 		in.cookies.Set(w.wall(), e.Scheme == "https", w.buffers.authority, w.buffers.scratch, value)
@@ -269,7 +269,7 @@ func (w *Worker) captureURI(r *request, in *instance, s *chain.Step, c *chain.Ca
 	if isResolved(value) {
 		return in.Capture(c.Slot, value)
 	}
-	e := w.endpoint(&w.conns[r.conn])
+	e := w.conns.endpoint(w.conns.all[r.conn])
 	w.buffers.scratch = w.appendPath(w.buffers.scratch[:0], r, in, s, e)
 	return in.CaptureURI(c, e, w.buffers.scratch, value)
 }

@@ -1,65 +1,65 @@
 package loop
 
-// touch notes that a connection may have bytes to send.
-func (w *Worker) touch(c *conn) {
-	if !c.dirty {
-		c.dirty = true
-		w.dirty = append(w.dirty, c.index)
+// markDirty notes that a connection may have bytes to send.
+func (cs *connections) markDirty(c *conn) {
+	if !c.isDirty {
+		c.isDirty = true
+		cs.dirty = append(cs.dirty, c.index)
 	}
 }
 
 // flush writes what this turn has made, one call for each connection as a rule.
-func (w *Worker) flush() {
-	for _, i := range w.dirty {
-		c := &w.conns[i]
-		c.dirty = false
-		if c.fd >= 0 && !c.watchesRoom {
-			w.write(c)
-			if !c.offered && w.offer(i) {
-				w.skipWait() // too much waited to be sent, and no longer does
+func (cs *connections) flush() {
+	for _, i := range cs.dirty {
+		c := cs.all[i]
+		c.isDirty = false
+		if c.fd >= 0 && !c.awaitsWritable {
+			cs.write(c)
+			if !c.isAvailable && cs.offer(c) {
+				cs.skipWait() // too much waited to be sent, and no longer does
 			}
 		}
 	}
-	w.dirty = w.dirty[:0]
+	cs.dirty = cs.dirty[:0]
 }
 
 // write sends what is pending until the socket is full.
-func (w *Worker) write(c *conn) {
+func (cs *connections) write(c *conn) {
 	if c.secure != nil {
-		w.writeSecure(c)
+		cs.writeSecure(c)
 		return
 	}
 	for {
 		p := c.session.Pending()
 		if len(p) == 0 {
-			w.watchRoom(c, false)
+			cs.awaitWritable(c, false)
 			return
 		}
-		n, st := w.net.Send(c.fd, p)
+		n, st := cs.net.Send(c.fd, p)
 		switch st {
 		case OK:
 			c.session.Wrote(n)
 			if c.state == dialing {
-				w.connectedNow(c)
+				cs.connectedNow(c)
 			}
-			w.rec.BytesSent += int64(n)
+			cs.rec.BytesSent += int64(n)
 		case Again:
-			w.watchRoom(c, true)
+			cs.awaitWritable(c, true)
 			return
 		case Closed:
 			// The next read tells why, after what the peer may have said before.
-			w.watchRoom(c, false)
+			cs.awaitWritable(c, false)
 			return
 		}
 	}
 }
 
-func (w *Worker) watchRoom(c *conn, want bool) {
-	if c.watchesRoom == want {
+func (cs *connections) awaitWritable(c *conn, want bool) {
+	if c.awaitsWritable == want {
 		return
 	}
-	c.watchesRoom = want
-	if err := w.net.Interest(c.fd, c.index, want); err != nil {
-		w.cfg.Log.Error("cannot watch a connection", "err", err)
+	c.awaitsWritable = want
+	if err := cs.net.Interest(c.fd, c.index, want); err != nil {
+		cs.log.Error("cannot watch a connection", "err", err)
 	}
 }

@@ -36,7 +36,7 @@ func (w *Worker) idleFor() time.Duration {
 		return 0
 	}
 	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.nextChange())
-	next = min(next, w.nextExpiry(), w.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
+	next = min(next, w.nextExpiry(), w.conns.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
 	if !w.paused {
 		next = min(next, w.cfg.Lease.end())
 	}

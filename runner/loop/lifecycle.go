@@ -47,14 +47,16 @@ const (
 	// retired: the connection must take no more requests: its age, its number of requests, the end that the peer
 	// announced, or a successor says so.
 	retired
-	// succeeded: another connection takes its place while it drains.
-	succeeded
+	// superseded: another connection takes its place while it drains.
+	superseded
+	// responded: the first response on the socket is complete.
+	responded
 	// ended: the socket is of no more use, and that is not a failure.
 	ended
 	// failed: the socket is of no more use, or there is none, by a failure.
 	failed
-	// dropped: the connection is not needed any more.
-	dropped
+	// removed: the connection is not needed any more.
+	removed
 
 	connEvents = iota
 )
@@ -63,16 +65,17 @@ const (
 type action uint16
 
 const (
-	closeSocket  action = 1 << iota // close the socket; forget the attempt to connect and all timers of the socket
-	noteDown                        // note when the connection stopped being open
-	countFailure                    // count the failure; the next attempt goes to the next endpoint or address
-	armBackoff                      // set the timer of the next attempt: 10 ms, doubled with each failure in a row up to 1 s
-	connect                         // choose endpoint and address, and connect
-	awaitUsable                     // HTTP/2 waits for SETTINGS until connectTimeout, a trial over HTTP/1.1 for trialTime; else it is usable now
-	takeUp                          // be ready; set the timers of age, inactivity, PING and failback; a trial takes the place it is for
-	handOver                        // give the place to a new connection, which connects at once
-	rest                            // connect again: at once after a request, else after 20 ms or when a request waits; on demand, only then
-	leave                           // give up the place; free the record
+	closeSocket   action = 1 << iota // close the socket; forget the attempt to connect and all timers of the socket
+	noteDown                         // note when the connection stopped being open
+	resetFailures                    // forget earlier failures
+	countFailure                     // count the failure; the next attempt goes to the next endpoint or address
+	armBackoff                       // set the timer of the next attempt: 10 ms, doubled with each failure in a row up to 1 s
+	connect                          // choose endpoint and address, and connect
+	awaitUsable                      // HTTP/2 waits for SETTINGS until connectTimeout, a trial over HTTP/1.1 for trialTime; else it is usable now
+	becomeOpen                       // be ready; set the timers of age, inactivity, PING and failback; a trial takes the place it is for
+	replace                          // give the place to a new connection, which connects at once
+	connectAgain                     // connect again: at once after a request, else after 20 ms or when a request waits; on demand, only then
+	release                          // give up the place; free the record
 
 	actions = iota
 )
@@ -88,32 +91,34 @@ type transition struct {
 // transitions are all edges. What has no edge does not happen.
 var transitions = [...]transition{
 	{idle, wanted, resolving, connect},
-	{idle, dropped, closing, closeSocket | leave},
+	{idle, removed, closing, closeSocket | release},
 	{backoff, wanted, resolving, connect},
-	{backoff, dropped, closing, closeSocket | leave},
+	{backoff, removed, closing, closeSocket | release},
 	{resolving, resolved, dialing, 0},
 	{resolving, failed, backoff, closeSocket | countFailure | armBackoff},
-	{resolving, dropped, closing, closeSocket | leave},
+	{resolving, removed, closing, closeSocket | release},
 	{dialing, resolved, dialing, 0},
 	{dialing, accepted, handshaking, 0},
 	{dialing, connected, opening, awaitUsable},
 	{dialing, failed, backoff, closeSocket | countFailure | armBackoff},
-	{dialing, dropped, closing, closeSocket | leave},
+	{dialing, removed, closing, closeSocket | release},
 	{handshaking, resolved, dialing, 0},
 	{handshaking, connected, opening, awaitUsable},
 	{handshaking, failed, backoff, closeSocket | countFailure | armBackoff},
-	{handshaking, dropped, closing, closeSocket | leave},
-	{opening, usable, open, takeUp},
+	{handshaking, removed, closing, closeSocket | release},
+	{opening, usable, open, becomeOpen},
 	{opening, failed, backoff, closeSocket | countFailure | armBackoff},
-	{opening, dropped, closing, closeSocket | leave},
+	{opening, removed, closing, closeSocket | release},
+	{open, responded, open, resetFailures},
 	{open, retired, draining, 0},
-	{open, ended, idle, closeSocket | noteDown | rest},
+	{open, ended, idle, closeSocket | noteDown | connectAgain},
 	{open, failed, backoff, closeSocket | noteDown | countFailure | armBackoff},
-	{open, dropped, closing, closeSocket | leave},
-	{draining, succeeded, draining, handOver},
-	{draining, ended, idle, closeSocket | noteDown | rest},
+	{open, removed, closing, closeSocket | release},
+	{draining, responded, draining, resetFailures},
+	{draining, superseded, draining, replace},
+	{draining, ended, idle, closeSocket | noteDown | connectAgain},
 	{draining, failed, backoff, closeSocket | noteDown | countFailure | armBackoff},
-	{draining, dropped, closing, closeSocket | leave},
+	{draining, removed, closing, closeSocket | release},
 }
 
 // next has the edge for each state and event; nil: there is none.
@@ -125,26 +130,25 @@ var next = func() (n [connStates][connEvents]*transition) {
 	return n
 }()
 
-// happen takes a connection along the edge of an event. It may move all records, so that the caller takes its
-// pointer again.
-func (w *Worker) happen(c *conn, ev connEvent) {
+// handle takes a connection along the edge of an event.
+func (cs *connections) handle(c *conn, ev connEvent) {
 	e := next[c.state][ev]
 	if e == nil {
-		w.strayEvents++
-		w.cfg.Log.Error("an event without a transition", "state", c.state.String(), "event", ev.String())
+		cs.strayEvents++
+		cs.log.Error("an event without a transition", "state", c.state.String(), "event", ev.String())
 		return
 	}
-	if w.watch != nil {
-		w.watch(c, e)
+	if cs.watch != nil {
+		cs.watch(c, e)
 	}
 	if c.state != e.to {
-		c.state, c.since = e.to, w.now
+		c.state, c.since = e.to, cs.now
 	}
-	t := &w.targets[c.target]
+	t := &cs.pools[c.target]
 	t.connecting += connectingIn[e.to] - connectingIn[e.from]
 	for a := action(1); a <= e.does; a <<= 1 {
 		if e.does&a != 0 {
-			w.act(c, a)
+			cs.act(c, a)
 		}
 	}
 }
@@ -152,29 +156,31 @@ func (w *Worker) happen(c *conn, ev connEvent) {
 // connectingIn is 1 for the states between the decision to connect and open.
 var connectingIn = [connStates]int{resolving: 1, dialing: 1, handshaking: 1, opening: 1}
 
-func (w *Worker) act(c *conn, a action) {
+func (cs *connections) act(c *conn, a action) {
 	switch a {
 	case closeSocket:
-		w.closeSocket(c)
+		cs.closeSocket(c)
 	case noteDown:
-		c.downSince = w.now
+		c.downSince = cs.now
+	case resetFailures:
+		c.answered, c.failures = true, 0
 	case countFailure:
 		c.failures++
 		c.shift++
 	case armBackoff:
-		w.arm(c, wantTimer, w.backoffOf(c))
+		cs.arm(c, wantTimer, cs.backoffOf(c))
 	case connect:
-		w.connect(c)
+		cs.connect(c)
 	case awaitUsable:
-		w.awaitUsable(c)
-	case takeUp:
-		w.takeUp(c)
-	case handOver:
-		w.handOver(c)
-	case rest:
-		w.rest(c)
-	case leave:
-		w.leave(c)
+		cs.awaitUsable(c)
+	case becomeOpen:
+		cs.becomeOpen(c)
+	case replace:
+		cs.replace(c)
+	case connectAgain:
+		cs.connectAgain(c)
+	case release:
+		cs.release(c)
 	}
 }
 
@@ -184,12 +190,12 @@ var (
 		handshaking: "Handshaking", opening: "Opening", open: "Open", draining: "Draining",
 	}
 	eventNames = [connEvents]string{
-		wanted: "wanted", resolved: "resolved", accepted: "accepted", connected: "connected", usable: "usable", retired: "retired", succeeded: "succeeded",
-		ended: "ended", failed: "failed", dropped: "dropped",
+		wanted: "wanted", resolved: "resolved", accepted: "accepted", connected: "connected", usable: "usable", retired: "retired", superseded: "superseded",
+		responded: "responded", ended: "ended", failed: "failed", removed: "removed",
 	}
 	actionNames = [actions]string{
-		"close the socket", "note the time", "count the failure", "arm the back-off timer", "connect", "wait until usable",
-		"take up requests", "hand the place over", "rest", "leave the place",
+		"close the socket", "note the time", "reset the failures", "count the failure", "arm the back-off timer", "connect", "wait until usable",
+		"take requests", "give the place to a new connection", "connect again", "release the connection",
 	}
 )
 

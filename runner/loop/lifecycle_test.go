@@ -103,7 +103,7 @@ func newStorm(t *testing.T, seed uint64, visited map[*transition]int) *storm {
 	s.direct = s.random.IntN(2) == 0
 	s.bad, s.down = map[int]func(*simConn){}, map[int]bool{}
 	s.everyTurn, s.attempt = s.check, s.dialerSteps
-	s.w.watch = func(_ *conn, e *transition) { visited[e]++ }
+	s.w.conns.watch = func(_ *conn, e *transition) { visited[e]++ }
 	s.in(s.someTime(), s.strike)
 	return s
 }
@@ -205,7 +205,7 @@ func (s *storm) strike() {
 		places := 1 + s.random.IntN(4)
 		s.w.Do(func(w *Worker) {
 			if s.places = places; w.run.phase != Done {
-				w.haveConnections(0, places, 0)
+				w.conns.resize(0, places, 0, true)
 			}
 		})
 	default:
@@ -244,9 +244,8 @@ func (s *storm) strikeConn() {
 func (s *storm) check() {
 	w := s.w
 	places, sockets, connecting := 0, 0, 0
-	for i := range w.conns {
-		c := &w.conns[i]
-		if c.holdsPlace {
+	for _, c := range w.conns.all {
+		if c.role == place {
 			places++
 		}
 		if c.fd >= 0 {
@@ -257,33 +256,33 @@ func (s *storm) check() {
 		if may := has || c.state == dialing; has && c.fd < 0 || !may && c.fd >= 0 || (c.fd >= 0) != (c.session != nil) {
 			s.t.Errorf("a connection in state %v has descriptor %d, session %v", c.state, c.fd, c.session != nil)
 		}
-		if c.state == closing && c.holdsPlace {
+		if c.state == closing && c.role == place {
 			s.t.Error("a connection that has ended holds a place")
 		}
 	}
 	if w.run.phase != Done && len(s.dialled) > 0 && places != s.places {
 		s.t.Errorf("%d connections, want %d", places, s.places)
 	}
-	if connecting != w.targets[0].connecting {
-		s.t.Errorf("%d connections are connecting, the target counts %d", connecting, w.targets[0].connecting)
+	if connecting != w.conns.pools[0].connecting {
+		s.t.Errorf("%d connections are connecting, the target counts %d", connecting, w.conns.pools[0].connecting)
 	}
 	if s.http1 && sockets > 2*4 { // each of 4 places has a trial at most, and surplus ones drain
 		s.t.Errorf("%d sockets", sockets)
 	}
-	if w.strayEvents > 0 {
+	if w.conns.strayEvents > 0 {
 		s.t.Error("an event had no transition")
 	}
 	s.checkTimers()
 	for i := range w.requests.all {
-		if r := &w.requests.all[i]; r.state == inFlight && w.conns[r.conn].session == nil {
+		if r := &w.requests.all[i]; r.state == inFlight && w.conns.all[r.conn].session == nil {
 			s.t.Error("a request is in flight on a connection without a socket")
 		}
 	}
 }
 
 func (s *storm) checkTimers() {
-	for _, t := range s.w.timers {
-		if c := &s.w.conns[t.conn]; c.state == closing && c.owner(t.kind) == t.owner {
+	for _, t := range s.w.conns.timers {
+		if c := s.w.conns.all[t.conn]; c.state == closing && c.owner(t.kind) == t.owner {
 			s.t.Errorf("timer %d is set for a connection that has ended", t.kind)
 		}
 	}
@@ -292,8 +291,8 @@ func (s *storm) checkTimers() {
 func (s *storm) run() {
 	s.bench.run() // which checks the counting law
 	s.check()
-	for i := range s.w.conns {
-		if c := &s.w.conns[i]; c.state != closing {
+	for _, c := range s.w.conns.all {
+		if c.state != closing {
 			s.t.Errorf("a connection is %v at the end", c.state)
 		}
 	}
@@ -398,7 +397,7 @@ func checkFailover(t *testing.T, n int, protocol rv.Protocol, how behaviour, sta
 	if got.Done < 1000-int64(20*n*n) {
 		t.Errorf("got %+v", got)
 	}
-	if b.w.strayEvents > 0 {
+	if b.w.conns.strayEvents > 0 {
 		t.Error("an event had no transition")
 	}
 }

@@ -165,7 +165,7 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 	w.numbered = w.sources.Deal(s, w.chains.perSlot*w.stage.passedBy(at), idle)
 	w.bound()
 	for t := range s.Connections {
-		w.haveConnections(int32(t), s.Connections[t], s.FirstConnection[t])
+		w.conns.resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
 	}
 	if s.Once != once { // the shard that ran setup may be lost, and teardown is still to come
 		w.giveTeardown()
@@ -215,21 +215,4 @@ func (s *stage) deal(slots rv.Slots, at int64) {
 		s.quota = shard.CountBelow(slots, r.Requests)
 	}
 	s.schedule()
-}
-
-// haveConnections opens connections to a target, or retires some, until there are so many. New ones are
-// numbered on from first.
-func (w *Worker) haveConnections(t int32, want, first int) {
-	var have []int32
-	for i := range w.conns {
-		if c := &w.conns[i]; c.target == t && c.holdsPlace {
-			have = append(have, int32(i))
-		}
-	}
-	for k := len(have); k < want; k++ {
-		w.openPlace(t, int32(first+k), true)
-	}
-	for k := want; k < len(have); k++ {
-		w.dismiss(&w.conns[have[k]])
-	}
 }

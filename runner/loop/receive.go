@@ -6,17 +6,17 @@ import (
 )
 
 // ready handles one ready connection.
-func (w *Worker) ready(ev *Event) {
-	c := &w.conns[ev.Data]
+func (cs *connections) ready(ev *Event) {
+	c := cs.all[ev.Data]
 	if c.fd < 0 {
 		return
 	}
-	if ev.Writable && c.watchesRoom {
-		w.write(c)
-		w.offer(c.index)
+	if ev.Writable && c.awaitsWritable {
+		cs.write(c)
+		cs.offer(c)
 	}
 	if ev.Readable {
-		w.receive(c, ev.Ended)
+		cs.receive(c, ev.Ended)
 	}
 }
 
@@ -26,107 +26,100 @@ const maxReads = 4
 
 // receive reads and parses what has arrived on a connection. ended reports that the peer has sent its last octet:
 // receive then reads all of it now, so that the worker notices the end and sends no more requests on the connection.
-func (w *Worker) receive(c *conn, ended bool) {
+func (cs *connections) receive(c *conn, ended bool) {
 	for range maxReads {
-		n, st := w.net.Read(c.fd, w.read)
+		n, st := cs.net.Read(c.fd, cs.read)
 		if st == Again {
 			break
 		}
 		if c.state == dialing && st != Closed {
-			w.connectedNow(c)
+			cs.connectedNow(c)
 		}
 		if st != OK {
-			w.ended(c, st)
+			cs.peerClosed(c, st)
 			return
 		}
-		w.rec.BytesReceived += int64(n)
-		c.receivedAt = w.now
+		cs.rec.BytesReceived += int64(n)
+		c.receivedAt = cs.now
 		if c.secure != nil {
-			c.secure.Feed(w.read[:n])
-			if !w.receiveSecure(c) {
+			c.secure.Feed(cs.read[:n])
+			if !cs.receiveSecure(c) {
 				return
 			}
-		} else if !w.parse(c, w.read[:n]) {
+		} else if !cs.parse(c, cs.read[:n]) {
 			return
 		}
-		if n < len(w.read) && !ended || w.late() {
+		if n < len(cs.read) && !ended || cs.late() {
 			break
 		}
 	}
-	w.received(c)
+	cs.received(c)
 }
 
-// ended handles a connection that the peer has closed. In HTTP/1.1 a clean close may end a response
+// peerClosed handles a connection that the peer has closed. In HTTP/1.1 a clean close may end a response
 // (RFC 9112 6.3). Over TLS only close_notify is a clean close (RFC 9112 9.8); receiveSecure has handled it.
-func (w *Worker) ended(c *conn, st Status) {
-	why := w.brokenBy(c, rv.CauseClosed, "")
+func (cs *connections) peerClosed(c *conn, st Status) {
+	why := cs.brokenBy(c, rv.CauseClosed, "")
 	if st == Ended {
-		w.requests.closing(why)
-		w.endResponse(c)
+		cs.requests.closing(why)
+		cs.endResponse(c)
 	} else {
-		why = failure.Of(w.net.Why(), why.Address)
+		why = failure.Of(cs.net.Why(), why.Address)
 	}
-	w.lose(c, why)
+	cs.lose(c, why)
 }
 
-func (w *Worker) endResponse(c *conn) {
+func (cs *connections) endResponse(c *conn) {
 	if c.h1 == nil || c.secure != nil {
 		return
 	}
-	w.current = c
-	before := w.requests.doneInTurn
+	before := cs.requests.doneInTurn
 	err := c.h1.Ended()
-	w.current = nil
-	c.noteResponses(w.requests.doneInTurn - before)
+	if cs.requests.doneInTurn > before && !c.answered {
+		cs.handle(c, responded)
+	}
 	if err != nil {
-		w.cfg.Log.Debug("a response was cut", "err", err)
+		cs.log.Debug("a response was cut", "err", err)
 	}
 }
 
 // parse passes plaintext to the session. It returns false when the connection is closed.
-func (w *Worker) parse(c *conn, p []byte) bool {
-	w.current = c
-	before := w.requests.doneInTurn
-	err := c.session.Receive(p, w.now)
-	w.current = nil
-	c.noteResponses(w.requests.doneInTurn - before)
+func (cs *connections) parse(c *conn, p []byte) bool {
+	before := cs.requests.doneInTurn
+	err := c.session.Receive(p, cs.now)
+	if cs.requests.doneInTurn > before && !c.answered {
+		cs.handle(c, responded)
+	}
 	if err != nil {
-		w.write(c) // the GOAWAY that says why
-		w.lose(c, w.violation(c, err))
+		cs.write(c) // the GOAWAY that says why
+		cs.lose(c, cs.violation(c, err))
 		return false
 	}
 	return true
 }
 
-// noteResponses takes n complete responses as a sign that the connection works.
-func (c *conn) noteResponses(n int) {
-	if n > 0 {
-		c.worked, c.failures = true, 0
-	}
-}
-
 // received acts on the state of a session after a read: usable, draining, broken, or with octets to send.
-func (w *Worker) received(c *conn) {
+func (cs *connections) received(c *conn) {
 	if c.state == opening && c.h2 != nil && c.h2.Ready() {
-		w.happen(c, usable)
+		cs.handle(c, usable)
 	}
 	switch {
 	case c.state == closing: // it was opened to try the first URL again, and is already closed
 		return
-	case c.state == open && c.session.Draining():
-		w.countGoAway(c)
-		w.retire(c)
+	case c.state == open && (c.session.Draining() || cs.isWornOut(c)):
+		cs.countGoAway(c)
+		cs.retire(c)
 		return
 	case c.state == draining:
-		w.drain(c)
+		cs.drain(c)
 		return
 	case c.broken():
-		w.lose(c, w.brokenBy(c, rv.CauseClosed, ""))
+		cs.lose(c, cs.brokenBy(c, rv.CauseClosed, ""))
 		return
 	}
 	if len(c.session.Pending()) > 0 {
-		w.touch(c)
+		cs.markDirty(c)
 	}
-	w.watchAbandoned(c)
-	w.offer(c.index)
+	cs.armReset(c)
+	cs.offer(c)
 }

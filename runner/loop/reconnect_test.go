@@ -60,8 +60,8 @@ func TestNoKeepAliveKeepsTheBound(t *testing.T) {
 		most := 0
 		b.everyTurn = func() {
 			n := 0
-			for i := range b.w.conns {
-				if b.w.conns[i].fd >= 0 {
+			for _, c := range b.w.conns.all {
+				if c.fd >= 0 {
 					n++
 				}
 			}

@@ -8,6 +8,9 @@ import (
 	"github.com/h2surge/h2surge/runner/message"
 )
 
+// recorder counts what the worker does; Swap replaces the measure.Recorder.
+type recorder struct{ *measure.Recorder }
+
 // warm says that a request is of a warm-up stage; it must be of a rate stage.
 func (w *Worker) warm(r *request) bool { return w.stage.rates[r.stage].WarmUp }
 
@@ -15,16 +18,16 @@ func (w *Worker) warm(r *request) bool { return w.stage.rates[r.stage].WarmUp }
 func (w *Worker) measured(r *request) bool { return r.stage >= 0 && !w.warm(r) }
 
 // count counts a failure.
-func (w *Worker) count(of rv.FailureOf, c failure.Cause) {
-	w.rec.Failures.Add(rv.Failure{Of: of, Cause: c.Kind, Detail: c.Detail, Address: c.Address})
+func (r recorder) count(of rv.FailureOf, c failure.Cause) {
+	r.Failures.Add(rv.Failure{Of: of, Cause: c.Kind, Detail: c.Detail, Address: c.Address})
 }
 
 // countRequest counts a failed request of a measured stage, with the address of its connection.
 func (w *Worker) countRequest(of rv.FailureOf, r *request, c failure.Cause) {
 	if c.Address == "" {
-		c.Address = w.conns[r.conn].address
+		c.Address = w.conns.all[r.conn].address
 	}
-	w.count(of, c)
+	w.rec.count(of, c)
 }
 
 // countDropped counts a slot of a stage that was never sent.

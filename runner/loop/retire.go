@@ -10,31 +10,29 @@ import (
 )
 
 // lose ends a connection, or an attempt to connect, for a cause; each of its requests gets its outcome.
-func (w *Worker) lose(c *conn, why failure.Cause) {
-	why = w.countEnd(c, why)
-	w.closeSession(c, why)
-	w.happen(c, w.lossOf(c, why.Kind == rv.CauseProtocol))
+func (cs *connections) lose(c *conn, why failure.Cause) {
+	why = cs.countEnd(c, why)
+	cs.closeSession(c, why)
+	cs.handle(c, cs.endEvent(c, why.Kind == rv.CauseProtocol))
 }
 
 // closeSession gives each request on a connection its outcome.
-func (w *Worker) closeSession(c *conn, why failure.Cause) {
+func (cs *connections) closeSession(c *conn, why failure.Cause) {
 	if c.session == nil {
 		return
 	}
-	w.current = c
-	w.requests.closing(why)
+	cs.requests.closing(why)
 	c.session.Close()
-	w.current = nil
-	w.requests.closing(failure.Cause{})
+	cs.requests.closing(failure.Cause{})
 }
 
-// lossOf says which event the loss of a connection is. A connection without a place is not replaced, however it
-// ended. Broke: the peer broke the protocol.
-func (w *Worker) lossOf(c *conn, broke bool) connEvent {
+// endEvent returns the event of a connection that ends. A connection without a place is not replaced, however it ended.
+// Broke: the peer broke the protocol.
+func (cs *connections) endEvent(c *conn, broke bool) connEvent {
 	switch {
-	case !c.holdsPlace:
-		return dropped
-	case broke || w.isFailure(c):
+	case c.role != place:
+		return removed
+	case broke || cs.isFailure(c):
 		return failed
 	}
 	return ended
@@ -44,44 +42,44 @@ func (w *Worker) lossOf(c *conn, broke bool) connEvent {
 // it could not be opened, the peer announced an error, or it took requests and answered none. A connection that
 // ends before it was used has failed only if a request waited for it. One that has answered has not failed; if
 // the peer is gone, the next attempt will tell.
-func (w *Worker) isFailure(c *conn) bool {
+func (cs *connections) isFailure(c *conn) bool {
 	switch {
 	case connectingIn[c.state] != 0:
 		return true
 	case c.announcedError():
 		return true
-	case c.worked:
+	case c.answered:
 		return false
 	case c.opened > 0:
 		return true
 	}
-	return w.wants(c.target)
+	return cs.isNeeded(c.target)
 }
 
-// wants says that there is something to send to a target.
-func (w *Worker) wants(target int32) bool {
-	return w.requests.waitingFor(target) > 0 || w.stage.closedLoop()
+// isNeeded returns true if there is something to send to a target.
+func (cs *connections) isNeeded(target int32) bool {
+	return cs.requests.waitingFor(target) > 0 || cs.load.closedLoop()
 }
 
-// retire lets a connection finish what it has. It is called outside of parsing.
-func (w *Worker) retire(c *conn) {
-	w.happen(c, retired)
-	w.drain(c)
+// retire lets a connection finish what it has. It must not be called while octets of the connection are parsed.
+func (cs *connections) retire(c *conn) {
+	cs.handle(c, retired)
+	cs.drain(c)
 }
 
 // drain closes a draining connection whose last response has come. HTTP/1.1 keeps its place until then, so that
 // no more connections are open than configured. So does a connection that has not answered yet: what it was
 // worth shows when it has. Another connection takes the place of all others at once.
-func (w *Worker) drain(c *conn) {
+func (cs *connections) drain(c *conn) {
 	switch {
 	case c.state != draining:
 	case c.session.InFlight() == 0:
-		w.goodbye(c)
-		w.happen(c, w.lossOf(c, false))
-	case c.holdsPlace && c.h2 != nil && c.worked && !c.announcedError():
-		w.happen(c, succeeded)
+		cs.shutdown(c)
+		cs.handle(c, cs.endEvent(c, false))
+	case c.role == place && c.h2 != nil && c.answered && !c.announcedError():
+		cs.handle(c, superseded)
 	default:
-		w.touch(c)
+		cs.markDirty(c)
 	}
 }
 
@@ -94,42 +92,28 @@ func (c *conn) announcedError() bool {
 	return seen && code != http2.ErrCodeNo
 }
 
-// handOver gives the place of a draining connection to a new one. It may move all records.
-func (w *Worker) handOver(c *conn) {
-	i := c.index
-	n := w.newConn(c.target, c.number)
-	c = &w.conns[i]
-	n.shift, n.failures, n.wasOpen, n.holdsPlace = c.shift, c.failures, c.wasOpen, true
+// replace gives the place of a draining connection to a new one.
+func (cs *connections) replace(c *conn) {
+	n := cs.add(c.target, c.number, place)
+	n.shift, n.failures, n.wasOpen = c.shift, c.failures, c.wasOpen
 	if n.failbackAt = c.failbackAt; n.failbackAt != 0 {
-		w.arm(n, failbackTimer, max(1, time.Duration(n.failbackAt-w.now)))
+		cs.arm(n, failbackTimer, max(1, time.Duration(n.failbackAt-cs.now)))
 	}
-	c.holdsPlace = false
-	w.happen(n, wanted)
+	c.role = surplus
+	cs.handle(n, wanted)
 }
 
-// retireAll retires what this turn has found to be at its end. Connections that come to be so
-// while bytes are parsed or requests are sent wait until then, because replacing one may move
-// all records.
-func (w *Worker) retireAll() {
-	for _, i := range w.retiring {
-		if c := &w.conns[i]; c.state == open {
-			w.retire(c)
-		}
-	}
-	w.retiring = w.retiring[:0]
-}
-
-// dismiss ends a connection whose place is not needed any more.
-func (w *Worker) dismiss(c *conn) {
-	w.giveUpPlace(c)
+// remove ends a connection whose place is not needed any more.
+func (cs *connections) remove(c *conn) {
+	cs.makeSurplus(c)
 	switch c.state {
 	case open:
-		w.retire(c)
+		cs.retire(c)
 	case draining:
-		w.drain(c)
+		cs.drain(c)
 	default:
-		w.closeSession(c, w.brokenBy(c, rv.CauseStopped, "")) // requests that were put on it before it was open go back
-		w.happen(c, dropped)
+		cs.closeSession(c, cs.brokenBy(c, rv.CauseStopped, "")) // requests on it were not sent, and go to another
+		cs.handle(c, removed)
 	}
 }
 
@@ -137,50 +121,50 @@ func (w *Worker) dismiss(c *conn) {
 // servers that close idle connections at once are not stormed with new ones.
 const reopenAfter = 20 * time.Millisecond
 
-// rest lets a connection without a socket connect again: at once if it was used, on demand only when there is
+// connectAgain lets a connection that has ended connect again: at once if it was used, on demand only when there is
 // something to send.
-func (w *Worker) rest(c *conn) {
-	onDemand := w.stage.over() || w.targets[c.target].plan.Connecting.OnDemand
+func (cs *connections) connectAgain(c *conn) {
+	onDemand := cs.load.over() || cs.pools[c.target].plan.Connecting.OnDemand
 	if c.opened > 0 && !onDemand {
-		w.happen(c, wanted)
+		cs.handle(c, wanted)
 		return
 	}
 	if !onDemand {
-		w.arm(c, wantTimer, reopenAfter)
+		cs.arm(c, wantTimer, reopenAfter)
 	}
-	w.addResting(c)
-	if w.wants(c.target) {
-		w.skipWait() // let the next turn look, if this one has done so already
-	}
-}
-
-// addResting puts an idle connection at the end of its target's queue of those that requests may wake.
-func (w *Worker) addResting(c *conn) {
-	if !c.resting {
-		c.resting = true
-		w.targets[c.target].resting.push(c.index)
+	cs.addIdle(c)
+	if cs.isNeeded(c.target) {
+		cs.skipWait() // let the next turn look, if this one has done so already
 	}
 }
 
-// wake connects idle connections for the requests that wait: as many as their streams need beyond those that
+// addIdle puts an idle connection at the end of its target's queue.
+func (cs *connections) addIdle(c *conn) {
+	if !c.isIdle {
+		c.isIdle = true
+		cs.pools[c.target].idle.push(c.index)
+	}
+}
+
+// connectIdle connects idle connections for the requests that wait: as many as their streams need beyond those that
 // are connecting already. A closed loop needs all connections.
-func (w *Worker) wake(i int32) {
-	t := &w.targets[i]
-	if t.resting.len() == 0 {
+func (cs *connections) connectIdle(target int32) {
+	t := &cs.pools[target]
+	if t.idle.len() == 0 {
 		return
 	}
-	need := t.resting.len()
-	if !w.stage.closedLoop() {
+	need := t.idle.len()
+	if !cs.load.closedLoop() {
 		per := max(1, t.plan.MaxConcurrentStreams)
 		if t.plan.Protocol == rv.ProtocolHTTP1 {
 			per = max(1, t.plan.HTTP1.Pipeline)
 		}
-		need = (w.requests.waitingFor(i)+per-1)/per - t.connecting
+		need = (cs.requests.waitingFor(target)+per-1)/per - t.connecting
 	}
-	for ; need > 0 && t.resting.len() > 0; need-- {
-		c := &w.conns[t.resting.pop()]
-		if c.resting = false; c.state == idle {
-			w.happen(c, wanted)
+	for ; need > 0 && t.idle.len() > 0; need-- {
+		c := cs.all[t.idle.pop()]
+		if c.isIdle = false; c.state == idle {
+			cs.handle(c, wanted)
 		} else {
 			need++
 		}

@@ -158,7 +158,7 @@ func (f *fleet) count(b *bench) func(*simRequest) reply {
 	return func(r *simRequest) reply {
 		for i := range b.w.requests.all {
 			q := &b.w.requests.all[i]
-			if q.state == inFlight && q.stream == r.stream && b.w.conns[q.conn].fd == r.conn {
+			if q.state == inFlight && q.stream == r.stream && b.w.conns.all[q.conn].fd == r.conn {
 				f.sent[slot{q.stage, time.Duration(q.due - b.startAt)}]++
 			}
 		}

@@ -14,32 +14,32 @@ import (
 const plainSize = 16 << 10
 
 // receiveSecure decrypts and parses what has been fed; false: the connection is gone.
-func (w *Worker) receiveSecure(c *conn) bool {
-	if w.plain == nil {
-		w.plain = make([]byte, plainSize)
+func (cs *connections) receiveSecure(c *conn) bool {
+	if cs.plain == nil {
+		cs.plain = make([]byte, plainSize)
 	}
 	for {
-		n, err := c.secure.Read(w.plain)
-		if n > 0 && !w.parse(c, w.plain[:n]) {
+		n, err := c.secure.Read(cs.plain)
+		if n > 0 && !cs.parse(c, cs.plain[:n]) {
 			return false
 		}
 		if errors.Is(err, dial.ErrMore) {
 			break
 		}
 		if err != nil {
-			w.flushSecure(c) // the alert that says why
+			cs.flushSecure(c) // the alert that says why
 			why := failure.Of(err, c.address)
 			if errors.Is(err, io.EOF) {
-				why = w.brokenBy(c, rv.CauseClosed, "")
-				w.requests.closing(why)
-				w.closeNotified(c)
+				why = cs.brokenBy(c, rv.CauseClosed, "")
+				cs.requests.closing(why)
+				cs.closeNotified(c)
 			}
-			w.lose(c, why)
+			cs.lose(c, why)
 			return false
 		}
 	}
 	if len(c.secure.Pending()) > 0 { // a KeyUpdate's answer
-		w.touch(c)
+		cs.markDirty(c)
 	}
 	return true
 }
@@ -49,11 +49,11 @@ func (w *Worker) receiveSecure(c *conn) bool {
 const secureAhead = 3 * plainSize
 
 // writeSecure encrypts what the session has, piece by piece, and sends what the socket takes.
-func (w *Worker) writeSecure(c *conn) {
-	for w.flushSecure(c) {
+func (cs *connections) writeSecure(c *conn) {
+	for cs.flushSecure(c) {
 		p := c.session.Pending()
 		if len(p) == 0 {
-			w.watchRoom(c, false)
+			cs.awaitWritable(c, false)
 			return
 		}
 		p = p[:min(len(p), secureAhead)]
@@ -65,38 +65,38 @@ func (w *Worker) writeSecure(c *conn) {
 }
 
 // flushSecure sends what is encrypted; false: something is left.
-func (w *Worker) flushSecure(c *conn) bool {
+func (cs *connections) flushSecure(c *conn) bool {
 	for {
 		p := c.secure.Pending()
 		if len(p) == 0 {
 			return true
 		}
-		n, st := w.net.Send(c.fd, p)
+		n, st := cs.net.Send(c.fd, p)
 		switch st {
 		case OK:
 			c.secure.Sent(n)
-			w.rec.BytesSent += int64(n)
+			cs.rec.BytesSent += int64(n)
 		case Again:
-			w.watchRoom(c, true)
+			cs.awaitWritable(c, true)
 			return false
 		case Closed:
-			w.watchRoom(c, false)
+			cs.awaitWritable(c, false)
 			return false
 		}
 	}
 }
 
 // closeNotified ends a response that lasts until the peer closes.
-func (w *Worker) closeNotified(c *conn) {
+func (cs *connections) closeNotified(c *conn) {
 	secure := c.secure
 	c.secure = nil
-	w.endResponse(c)
+	cs.endResponse(c)
 	c.secure = secure
 }
 
-func (w *Worker) closeNotify(c *conn) {
+func (cs *connections) closeNotify(c *conn) {
 	if c.secure != nil {
 		c.secure.CloseNotify()
-		w.flushSecure(c)
+		cs.flushSecure(c)
 	}
 }

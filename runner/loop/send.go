@@ -13,39 +13,34 @@ func (w *Worker) sendWaiting() {
 	for i := range w.targets {
 		waiting := &w.requests.waiting[i]
 		for waiting.len() > 0 {
-			c := w.takeAvailable(&w.targets[i])
-			if c == none {
+			c := w.conns.takeAvailable(int32(i))
+			if c == nil {
 				break
 			}
 			w.send(waiting.pop(), c)
 		}
-		w.wake(int32(i))
+		w.conns.connectIdle(int32(i))
 	}
 	w.dropWaiting(w.now)
 }
 
 // send renders a request on a connection that has a free stream. It returns false when a script that
 // makes the request failed, so that there is none.
-func (w *Worker) send(tok, ci int32) bool {
-	r, c := &w.requests.all[tok], &w.conns[ci]
+func (w *Worker) send(tok int32, c *conn) bool {
+	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
 	stream, ok := w.open(c, tok)
 	if !ok {
-		w.offer(ci)
+		w.conns.offer(c)
 		w.dropRequest(tok, rv.AbortScript, failure.Cause{Kind: rv.CauseScript})
 		return false
 	}
-	r.stream, r.conn, r.state, r.sent = stream, ci, inFlight, w.now
+	r.stream, r.conn, r.state, r.sent = stream, c.index, inFlight, w.now
 	w.requests.expiries[s.TimeoutClass].append(&w.requests.slab, tok)
-	w.touch(c)
-	if c.opened++; c.opened == w.targets[c.target].plan.Connecting.MaxRequests {
-		w.retiring = append(w.retiring, ci)
-	} else {
-		w.offer(ci)
-	}
 	if !r.retried {
 		w.countSent(r, c)
 	}
+	w.conns.carries(c)
 	return true
 }
 
@@ -68,17 +63,9 @@ func (w *Worker) countSent(r *request, c *conn) {
 	if r.attempt > 0 {
 		w.rec.Steps[r.step].Retries++
 	}
-	down := c.downWithin(r.picked, w.now)
+	down := w.conns.downWithin(c, r.picked)
 	w.rec.Reconnecting.Record(down / 1000)
 	w.rec.Blocked.Record((r.sent - r.picked - down) / 1000)
-}
-
-// downWithin is for how much of the time from an instant until now a connection was not open.
-func (c *conn) downWithin(from, now int64) int64 {
-	if c.state == open {
-		now = c.since
-	}
-	return max(0, now-max(from, c.downSince))
 }
 
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.
@@ -88,7 +75,7 @@ func (w *Worker) dropWaiting(at int64) {
 		var why failure.Cause
 		for waiting.len() > 0 {
 			tok := waiting.front()
-			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.unreachable(&w.targets[i]) {
+			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.unreachable(&w.conns.pools[i]) {
 				break
 			}
 			waiting.pop()
@@ -135,7 +122,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
 	in := w.chains.all[r.instance]
-	e := w.endpoint(c)
+	e := w.conns.endpoint(c)
 	r.sampled = w.requests.samples.wantsWhole(r.step)
 	if len(w.targets) > len(w.program.Targets) {
 		w.sources.Elsewhere(int(c.target) >= len(w.program.Targets))
@@ -278,20 +265,17 @@ func (w *Worker) expire() {
 
 func (w *Worker) timeOut(tok int32) {
 	r := &w.requests.all[tok]
-	c := &w.conns[r.conn]
+	c := w.conns.all[r.conn]
 	if !c.session.Cancel(r.stream, w.now) && w.measured(r) {
 		w.rec.Abandoned++
 	}
 	w.finishFailed(tok, byTimeout, failure.Cause{})
 	w.skipWait() // a stream has come free after this turn's requests were made
 	if c.broken() {
-		w.lose(c, w.brokenBy(c, rv.CauseOtherTimedOut, ""))
+		w.conns.lose(c, w.conns.brokenBy(c, rv.CauseOtherTimedOut, ""))
 		return
 	}
-	w.touch(c)
-	w.watchAbandoned(c)
-	w.offer(c.index)
-	w.drain(c)
+	w.conns.cancelled(c)
 }
 
 // nextExpiry is when the next timeout passes.
@@ -313,10 +297,10 @@ func (w *Worker) unsent(i int, at int64) failure.Cause {
 		return failure.Cause{Kind: rv.CauseLeaseExpired}
 	case at == never:
 		return failure.Cause{Kind: rv.CauseStopped}
-	case w.hasConnection(i):
+	case w.conns.hasOpen(int32(i)):
 		return w.targets[i].noStream
-	case w.targets[i].unconnected.Failed():
-		return w.targets[i].unconnected
+	case w.conns.pools[i].unconnected.Failed():
+		return w.conns.pools[i].unconnected
 	}
 	return failure.Cause{Kind: rv.CauseNoConnection}
 }

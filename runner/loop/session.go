@@ -22,20 +22,20 @@ type session interface {
 	Close()
 }
 
-// speak gives a connected socket the session of its protocol.
-func (w *Worker) speak(c *conn, d *dial.Connection) {
-	t := &w.targets[c.target]
+// beginSession gives a connected socket the session of its protocol.
+func (cs *connections) beginSession(c *conn, d *dial.Connection) {
+	t := &cs.pools[c.target]
 	if d.Protocol == rv.ProtocolHTTP1 {
-		c.h1 = h1.NewClient(t.http1, h1Events{w})
+		c.h1 = h1.NewClient(t.http1, cs.http1)
 		c.session, c.head = c.h1, t.heads[c.endpoint]
 		return
 	}
-	c.h2 = h2.NewClient(t.http2, w)
+	c.h2 = h2.NewClient(t.http2, cs.http2)
 	c.session, c.encoder = c.h2, t.encoders[c.endpoint]
 }
 
-// free returns how many requests the connection can take now.
-func (c *conn) free() int {
+// capacity returns how many requests the connection can take now.
+func (c *conn) capacity() int {
 	switch {
 	case c.state == open && c.h2 != nil:
 		return c.h2.Free()

@@ -255,10 +255,9 @@ func (w *Worker) exhaust() bool {
 // closedLoop fills every free stream while the stage allows it.
 func (w *Worker) closedLoop() {
 	for i := range w.targets {
-		t := &w.targets[i]
-		for t.available.len() > 0 && w.stage.closedLoop() && !w.stage.exhausted() {
-			c := w.takeAvailable(t)
-			if c == none {
+		for w.stage.closedLoop() && !w.stage.exhausted() {
+			c := w.conns.takeAvailable(int32(i))
+			if c == nil {
 				break
 			}
 			if w.numbered {
@@ -269,7 +268,7 @@ func (w *Worker) closedLoop() {
 				if w.stage.quota == never {
 					w.stage.next++ // what was drawn in vain is not drawn again
 				}
-				w.offer(c)
+				w.conns.offer(c)
 				w.exhaust()
 				break
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/h2surge/h2surge/runner/location"
 )
 
-// target is a worker's connections and queues for one target.
+// target is what the plan says about a target, and how requests to it are rendered.
 type target struct {
 	plan *rv.Target
 	// origin is the target of the plan that this one was followed from, or itself.
@@ -27,21 +27,8 @@ type target struct {
 	encoderTable uint32
 	// serves says whether a chain goes to this target.
 	serves func(chain int) bool
-	// available connections may have a free stream; the first is used next and goes to the end.
-	available ring[int32]
-	// resting connections have no socket and may be idle; requests that wait wake them.
-	resting ring[int32]
-	// connecting is how many connections are on their way to be open.
-	connecting int
-	// streams is how many requests the last connection that was opened can hold.
-	streams int64
 	// noStream is why requests are dropped while connections are open.
 	noStream failure.Cause
-	// unconnected is why requests are dropped while no connection is open: the last end of a connection, or
-	// failure to open one.
-	unconnected failure.Cause
-	// failures counts the failures in a row to open a connection, over all connections.
-	failures int
 }
 
 func (w *Worker) newTarget(plan *rv.Target, origin int32) target {
@@ -61,11 +48,6 @@ func (w *Worker) servesTarget(i int) func(chain int) bool {
 	return func(c int) bool {
 		return w.program.Chains[c].Target == i && (w.chains.mayBegin == nil || w.chains.mayBegin(c))
 	}
-}
-
-// endpoint is what a connection is to.
-func (w *Worker) endpoint(c *conn) *rv.Endpoint {
-	return &w.targets[c.target].plan.Endpoints[c.endpoint]
 }
 
 // http2Config is the session's configuration and the bound on our encoder's table.

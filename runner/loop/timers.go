@@ -45,12 +45,12 @@ type timer struct {
 func (t timer) due() int64 { return t.at }
 
 // arm sets a timer for a connection unless it is set already or d is zero.
-func (w *Worker) arm(c *conn, kind timerKind, d time.Duration) {
+func (cs *connections) arm(c *conn, kind timerKind, d time.Duration) {
 	if d <= 0 || c.armed&(1<<kind) != 0 {
 		return
 	}
 	c.armed |= 1 << kind
-	w.timers.push(timer{at: w.now + int64(d), conn: c.index, owner: c.owner(kind), kind: kind})
+	cs.timers.push(timer{at: cs.now + int64(d), conn: c.index, owner: c.owner(kind), kind: kind})
 }
 
 func (c *conn) owner(kind timerKind) uint32 {
@@ -61,93 +61,93 @@ func (c *conn) owner(kind timerKind) uint32 {
 }
 
 // fireTimers does what has come due.
-func (w *Worker) fireTimers() {
-	for w.timers.next() <= w.now {
-		t := w.timers.pop()
-		c := &w.conns[t.conn]
+func (cs *connections) fireTimers() {
+	for cs.timers.next() <= cs.now {
+		t := cs.timers.pop()
+		c := cs.all[t.conn]
 		if c.owner(t.kind) != t.owner || c.state == closing {
 			continue
 		}
 		c.armed &^= 1 << t.kind
-		w.fire(c, t.kind)
+		cs.fire(c, t.kind)
 	}
 }
 
-func (w *Worker) fire(c *conn, kind timerKind) {
-	t := w.targets[c.target].plan
+func (cs *connections) fire(c *conn, kind timerKind) {
+	t := cs.pools[c.target].plan
 	switch kind {
 	case wantTimer:
-		w.happen(c, wanted)
+		cs.handle(c, wanted)
 	case connectTimer:
-		w.fireConnect(c, t.ConnectTimeout)
+		cs.fireConnect(c, t.ConnectTimeout)
 	case trialTimer:
-		w.happen(c, usable)
-		w.offer(c.index)
+		cs.handle(c, usable)
+		cs.offer(c)
 	case failbackTimer:
-		w.tryFirst(c)
+		cs.tryFirstEndpoint(c)
 	case inactivityTimer:
-		w.fireInactivity(c, t.Connecting.InactivityTimeout)
+		cs.fireInactivity(c, t.Connecting.InactivityTimeout)
 	case ageTimer:
 		if c.state == open {
-			w.retire(c)
+			cs.retire(c)
 		}
 	case pingTimer:
 		if c.state == open {
-			w.firePing(c, t.HTTP2.PingInterval)
+			cs.firePing(c, t.HTTP2.PingInterval)
 		}
 	case resetTimer:
 		if c.state == open {
-			w.resetAbandoned(c)
+			cs.resetAbandoned(c)
 		}
 	}
 }
 
 // fireConnect loses a connection that is not open within the limit. As the timer is the record's, it may have been set
 // for an earlier socket.
-func (w *Worker) fireConnect(c *conn, limit time.Duration) {
+func (cs *connections) fireConnect(c *conn, limit time.Duration) {
 	if c.fd < 0 || c.state != dialing && (c.state != opening || c.h2 == nil) {
 		return // it is open, or the dialer has its own limit
 	}
-	if left := limit - time.Duration(w.now-c.since); left > 0 {
-		w.arm(c, connectTimer, left)
+	if left := limit - time.Duration(cs.now-c.since); left > 0 {
+		cs.arm(c, connectTimer, left)
 		return
 	}
 	kind := rv.CauseNoSettings
 	if c.state == dialing {
 		kind = rv.CauseConnectTimeout
 	}
-	w.lose(c, w.brokenBy(c, kind, ""))
+	cs.lose(c, cs.brokenBy(c, kind, ""))
 }
 
 // fireInactivity loses a connection that owes responses and is silent. The timer is not moved
 // with every read; it looks at the last one when it fires and is set again for what is left.
-func (w *Worker) fireInactivity(c *conn, limit time.Duration) {
-	silent := time.Duration(w.now - c.receivedAt)
+func (cs *connections) fireInactivity(c *conn, limit time.Duration) {
+	silent := time.Duration(cs.now - c.receivedAt)
 	if c.session.InFlight() == 0 {
-		c.receivedAt = w.now // idle is not silent
+		c.receivedAt = cs.now // idle is not silent
 		silent = 0
 	}
 	if silent >= limit {
-		w.lose(c, w.brokenBy(c, rv.CauseSilent, limit.String()))
+		cs.lose(c, cs.brokenBy(c, rv.CauseSilent, limit.String()))
 		return
 	}
-	w.arm(c, inactivityTimer, limit-silent)
+	cs.arm(c, inactivityTimer, limit-silent)
 }
 
 // firePing asks a silent peer whether it is there, and loses a connection on which nothing has come for an
 // interval after that.
-func (w *Worker) firePing(c *conn, interval time.Duration) {
-	silent := time.Duration(w.now - c.receivedAt)
+func (cs *connections) firePing(c *conn, interval time.Duration) {
+	silent := time.Duration(cs.now - c.receivedAt)
 	switch asked := c.pingedAt > c.receivedAt; {
 	case silent < interval:
-		w.arm(c, pingTimer, interval-silent)
+		cs.arm(c, pingTimer, interval-silent)
 		return
-	case asked && w.now-c.pingedAt >= int64(interval):
-		w.lose(c, w.brokenBy(c, rv.CausePing, interval.String()))
+	case asked && cs.now-c.pingedAt >= int64(interval):
+		cs.lose(c, cs.brokenBy(c, rv.CausePing, interval.String()))
 		return
 	}
 	c.ping()
-	c.pingedAt = w.now
-	w.touch(c)
-	w.arm(c, pingTimer, interval)
+	c.pingedAt = cs.now
+	cs.markDirty(c)
+	cs.arm(c, pingTimer, interval)
 }

@@ -85,7 +85,7 @@ type sentHead struct {
 const connectAttempts = 4
 
 // unreachable says that a trial does not wait for a connection to a target any more.
-func (w *Worker) unreachable(t *target) bool {
+func (w *Worker) unreachable(t *pool) bool {
 	return w.trial != nil && t.failures >= connectAttempts*max(1, len(t.plan.Endpoints))
 }
 
@@ -132,7 +132,7 @@ func (w *Worker) shown(tok int32, why string, cause failure.Cause) *Exchange {
 	}
 	if sent, ok := w.trial.sent[tok]; ok {
 		delete(w.trial.sent, tok)
-		c := &w.conns[r.conn]
+		c := w.conns.all[r.conn]
 		e.Head, e.HTTP1 = sent.head, sent.http1
 		e.Address, e.Connection = c.address, int(c.number)
 		e.Took, e.Status = time.Duration(w.now-r.sent), int(r.status)

@@ -54,33 +54,15 @@ type Worker struct {
 	chains   chains
 	once     once
 	sources  *chain.Sources
-	rec      *measure.Recorder
+	rec      recorder
 	scripts  scripts
 	trial    *trial // nil but in a trial
 
 	// targets are those of the plan, then those that are followed.
 	targets []target
 	// followed are targets that wait for their connections.
-	followed  []int32
-	conns     []conn
-	freeConns []int32
-	// closing are connection records to be freed after the turn: events of this turn may still
-	// name them.
-	closing []int32
-	dirty   []int32
-	// retiring are open connections to be retired at the end of this turn, dismissed those that a trial has
-	// replaced.
-	retiring, dismissed []int32
-	// strayEvents counts events of connections without a transition: a defect. watch sees every transition; nil
-	// but in tests.
-	strayEvents int
-	watch       func(*conn, *transition)
-	timers      dueHeap[timer]
-	current     *conn // whose bytes are being parsed
-	// problem is the last connection failure, while not ready.
-	problem string
-	// unready counts connections that have not been ready yet.
-	unready int
+	followed []int32
+	conns    connections
 
 	// noAuthorization is why a target has no Authorization field yet, unauthorized counts such targets.
 	noAuthorization string
@@ -113,8 +95,6 @@ type Worker struct {
 	// giveBackAt is when memory that is not used is given back.
 	giveBackAt int64
 	events     [256]Event
-	read       []byte
-	plain      []byte // made when the first TLS connection joins
 	buffers    buffers
 }
 
@@ -122,23 +102,18 @@ type Worker struct {
 // one look-up.
 type buffers struct{ body, cookie, authority, scratch []byte }
 
-// readSize is the worker's one read buffer: large enough to take a burst of responses over many
-// streams in one call.
-const readSize = 256 << 10
-
 // New makes a worker; Run sets it to work.
 func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
 		sources:     chain.NewSources(p, &cfg.Share, cfg.Number),
-		rec:         measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates)),
+		rec:         recorder{measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates))},
 		startAt:     never,
-		clock:       clock{inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
+		clock:       clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
 		stageBegins: make([]int64, len(cfg.Rates)),
 		stageEnds:   make([]int64, len(cfg.Rates)),
 		stagePauses: make([]int64, len(cfg.Rates)),
-		read:        make([]byte, readSize),
 		requests:    newRequests(p),
 	}
 	w.stage = stage{index: -1, rates: cfg.Rates, slots: cfg.Share.Slots, end: never, nextDue: never, taken: make([]int64, len(cfg.Rates))}
@@ -151,6 +126,7 @@ func New(cfg Config) (*Worker, error) {
 	w.chains = w.newChains()
 	w.bound()
 	w.targets = make([]target, len(p.Targets), len(p.Targets)+maxFollowed)
+	w.conns = newConnections(w, w.targets[:cap(w.targets)])
 	for i := range p.Targets {
 		w.targets[i] = w.newTarget(&p.Targets[i], int32(i))
 		w.targets[i].serves = w.servesTarget(i)
@@ -192,6 +168,22 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	return nil
 }
 
+// connectAll begins to open every connection of the share.
+func (w *Worker) connectAll() {
+	for t, n := range w.cfg.Share.Connections {
+		w.conns.openPlaces(int32(t), n, w.cfg.Share.FirstConnection[t], true)
+	}
+}
+
+// connectFollowed begins to open the connections to the authorities that this turn has come across.
+func (w *Worker) connectFollowed() {
+	for _, i := range w.followed {
+		from := w.targets[i].origin
+		w.conns.openPlaces(i, w.cfg.Share.Connections[from], w.cfg.Share.FirstConnection[from], false)
+	}
+	w.followed = w.followed[:0]
+}
+
 // turn is one round of the loop.
 func (w *Worker) turn() error {
 	if d := w.nap(); d > 0 {
@@ -207,7 +199,7 @@ func (w *Worker) turn() error {
 		w.takeMessages()
 	}
 	for i := range n {
-		w.ready(&w.events[i])
+		w.conns.ready(&w.events[i])
 		if w.late() {
 			w.tick(w.net.Now())
 			w.takeMessages()
@@ -224,12 +216,10 @@ func (w *Worker) turn() error {
 		w.generate()
 	}
 	w.expire()
-	w.fireTimers()
-	w.retireAll()
-	w.dismissAll()
+	w.conns.fireTimers()
 	w.connectFollowed()
-	w.flush()
-	w.freeConnections()
+	w.conns.flush()
+	w.conns.freeEnded()
 	w.endStalled()
 	w.giveBack()
 	w.advance()

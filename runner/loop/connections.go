@@ -1,0 +1,336 @@
+package loop
+
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"log/slog"
+
+	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/h1"
+	"github.com/h2surge/h2surge/runner/h2"
+)
+
+// connections are a worker's connections to all targets. Only its methods write its fields and those of a conn. It
+// knows neither slots nor chains: it calls the network, the sessions, the recorder and, when a connection closes, the
+// requests.
+type connections struct {
+	*clock
+	net  Net
+	dial func(DialRequest)
+	log  *slog.Logger
+	rec  *recorder
+	load load
+	// requests get the outcomes of the sessions by http1 and http2.
+	requests *requests
+	http1    h1.Handler
+	http2    h2.Handler
+
+	// all has the records; a connection's index is its place here. free are the records that may be used again. ended
+	// become free after the turn, because events of this turn may still have their indices.
+	all   []*conn
+	free  []int32
+	ended []int32
+	// pools are the connections by target: those of the plan, then those that are followed.
+	pools []pool
+	// dirty connections may have octets to send.
+	dirty  []int32
+	timers dueHeap[timer]
+	// awaited counts the connections without which the worker is not ready. problem is the last connection failure
+	// until they are open.
+	awaited int
+	problem string
+	// strayEvents counts events of connections without a transition: a defect. watch sees every transition; nil
+	// but in tests.
+	strayEvents int
+	watch       func(*conn, *transition)
+	read        []byte // of one read
+	plain       []byte // of one TLS record; made for the first TLS connection
+}
+
+// load is what the connections are for: the current stage.
+type load interface {
+	// over returns true after the last stage.
+	over() bool
+	// closedLoop returns true if each free stream gets a request at once.
+	closedLoop() bool
+}
+
+// readSize is the size of the read buffer: a burst of responses over many streams fits.
+const readSize = 256 << 10
+
+// pool is the connections to a target.
+type pool struct {
+	*target
+	// available connections may have a free stream. The first is used next and goes to the end.
+	available ring[int32]
+	// idle connections have no socket. Requests that wait let them connect.
+	idle ring[int32]
+	// connecting is how many connections are in a state from Resolving to Opening.
+	connecting int
+	// streams is how many requests the connection that was opened last can hold.
+	streams int64
+	// unconnected is why requests are dropped while no connection is open: the last end of a connection, or the last
+	// failure to open one.
+	unconnected failure.Cause
+	// failures counts the failures in a row to open a connection, over all connections.
+	failures int
+}
+
+// newConnections makes connections to the targets of all, which may be filled later.
+func newConnections(w *Worker, all []target) connections {
+	cs := connections{
+		clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, load: &w.stage,
+		dial:     func(r DialRequest) { w.cfg.Dialer.Dial(w, r) },
+		requests: &w.requests, http1: h1Events{w}, http2: w,
+		pools: make([]pool, len(all)), read: make([]byte, readSize),
+	}
+	for i := range all {
+		cs.pools[i].target = &all[i]
+	}
+	return cs
+}
+
+// conn is a connection to a target, over all its sockets: it connects again until it is closed for good.
+type conn struct {
+	session session
+	// One of h2 and h1 is the session.
+	h2 *h2.Client
+	h1 *h1.Client
+	// secure is nil on a cleartext connection.
+	secure *dial.Secure
+	// token of each stream is an index into Worker.requests.
+	encoder *chain.Encoder // of HTTP/2
+	head    *chain.Head    // of HTTP/1.1
+	table   chain.TableState
+	// tableEpoch is the session's when table was begun.
+	tableEpoch uint32
+
+	fd int
+	// generation changes with each socket and attempt to connect; what belongs to an earlier one is ignored.
+	generation uint32
+	// incarnation changes when the record is used for another connection.
+	incarnation uint32
+	index       int32
+	target      int32
+	// number of the connection in the whole test; it decides the first endpoint and address.
+	number   int32
+	endpoint int32
+	// shift is how many endpoints, and then addresses, the connection has moved on from its first.
+	shift int32
+	// failures in a row: to connect, or to get a response out of the connection.
+	failures int32
+	state    connState
+	role     role
+	// wasOpen: the place has had an open connection before.
+	wasOpen bool
+	// awaited: the worker is not ready before the place has an open connection.
+	awaited bool
+	// answered: a response has come on the socket.
+	answered bool
+	// isAvailable, isIdle and isDirty: the queue of that name has the connection.
+	isAvailable, isIdle, isDirty bool
+	// awaitsWritable: the socket was full, and the poller reports when it is writable.
+	awaitsWritable bool
+	// armed has a bit for each timerKind that is in the heap for this connection.
+	armed uint8
+	// opened counts the requests that the socket has carried.
+	opened int64
+	// address is what the socket is connected to.
+	address string
+	// since is when the connection entered its state.
+	since int64
+	// downSince is when the connection was made, or when it was last open.
+	downSince int64
+	// receivedAt is when something last came.
+	receivedAt int64
+	// pingedAt is when the last PING was queued.
+	pingedAt int64
+	// failbackAt is when the first endpoint is tried again, or was last; zero: the connection is with it.
+	failbackAt int64
+	// original is the connection whose first endpoint a trial tries; it has ended if its incarnation has changed.
+	original            *conn
+	originalIncarnation uint32
+}
+
+// role is what a connection counts as.
+type role uint8
+
+const (
+	// surplus: it drains, because another connection has its place or the target needs fewer connections.
+	surplus role = iota
+	// place: it is one of the target's connections.
+	place
+	// trial: it tries the first endpoint of a connection that uses another one; see failback.go.
+	failbackTrial
+)
+
+// add makes a connection in state idle.
+func (cs *connections) add(t, number int32, r role) *conn {
+	var c *conn
+	if n := len(cs.free); n > 0 {
+		c = cs.all[cs.free[n-1]]
+		cs.free = cs.free[:n-1]
+	} else {
+		c = &conn{index: int32(len(cs.all))}
+		cs.all = append(cs.all, c)
+	}
+	*c = conn{
+		fd: -1, generation: c.generation + 1, incarnation: c.incarnation + 1, index: c.index,
+		target: t, number: number, role: r, state: idle, downSince: cs.now,
+	}
+	return c
+}
+
+// closeSocket closes the socket, if there is one, and makes the record's next attempt another generation.
+func (cs *connections) closeSocket(c *conn) {
+	if c.fd >= 0 {
+		cs.net.Close(c.fd)
+	}
+	c.fd = -1
+	c.generation++
+	c.armed &= recordTimers
+	c.session, c.h2, c.h1, c.secure, c.encoder, c.head = nil, nil, nil, nil, nil, nil
+	c.awaitsWritable = false
+}
+
+// release ends a connection. Its record becomes free after the turn.
+func (cs *connections) release(c *conn) {
+	if c.role == failbackTrial {
+		cs.endTrial(c)
+	}
+	cs.makeSurplus(c)
+	c.armed = 0
+	c.incarnation++
+	cs.ended = append(cs.ended, c.index)
+}
+
+// makeSurplus lets a connection give up its place.
+func (cs *connections) makeSurplus(c *conn) {
+	cs.stopAwaiting(c)
+	c.role = surplus
+}
+
+// stopAwaiting notes that the worker does not wait for the place any more: it has an open connection, or is given up.
+func (cs *connections) stopAwaiting(c *conn) {
+	if !c.awaited {
+		return
+	}
+	c.awaited = false
+	if cs.awaited--; cs.awaited == 0 {
+		cs.problem = ""
+	}
+}
+
+// freeEnded makes the records of the connections free that have ended in this turn. A record that a queue of its pool
+// still has must wait.
+func (cs *connections) freeEnded() {
+	if len(cs.ended) == 0 {
+		return
+	}
+	still := cs.ended[:0]
+	for _, i := range cs.ended {
+		if c := cs.all[i]; c.isAvailable || c.isIdle {
+			still = append(still, i)
+			continue
+		}
+		cs.free = append(cs.free, i)
+	}
+	cs.ended = still
+}
+
+// shutdown tells the peer that the connection ends.
+func (cs *connections) shutdown(c *conn) {
+	c.session.Shutdown()
+	cs.write(c)
+	cs.closeNotify(c)
+}
+
+// closeAll ends every connection. Requests in flight stay so.
+func (cs *connections) closeAll() {
+	for _, c := range cs.all {
+		if c.fd >= 0 {
+			cs.shutdown(c)
+		}
+		if c.state != closing {
+			cs.handle(c, removed)
+		}
+	}
+}
+
+// abandonAll closes the sockets after a panic, when nothing else of the state can be trusted.
+func (cs *connections) abandonAll() {
+	for _, c := range cs.all {
+		if c.fd >= 0 {
+			cs.net.Close(c.fd)
+			c.fd, c.state = -1, closing
+		}
+	}
+}
+
+// offer puts a connection with a free stream at the end of its target's queue, and reports whether it is there.
+func (cs *connections) offer(c *conn) bool {
+	if !c.isAvailable && c.capacity() > 0 {
+		c.isAvailable = true
+		cs.pools[c.target].available.push(c.index)
+	}
+	return c.isAvailable
+}
+
+// takeAvailable takes the next connection with a free stream out of a target's queue; nil: there is none.
+func (cs *connections) takeAvailable(target int32) *conn {
+	queue := &cs.pools[target].available
+	for queue.len() > 0 {
+		c := cs.all[queue.pop()]
+		c.isAvailable = false
+		if c.capacity() > 0 {
+			return c
+		}
+	}
+	return nil
+}
+
+// carries notes that a request was put on a connection. The last one retires the connection; while the loop still
+// connects, this waits for the response.
+func (cs *connections) carries(c *conn) {
+	c.opened++
+	cs.markDirty(c)
+	switch {
+	case !cs.isWornOut(c):
+		cs.offer(c)
+	case c.state == open:
+		cs.retire(c)
+	default:
+		c.session.Shutdown()
+	}
+}
+
+// isWornOut returns true if a connection has carried as many requests as it may.
+func (cs *connections) isWornOut(c *conn) bool {
+	most := cs.pools[c.target].plan.Connecting.MaxRequests
+	return most > 0 && c.opened >= most
+}
+
+// hasOpen returns true if a connection to a target is open.
+func (cs *connections) hasOpen(target int32) bool {
+	for _, c := range cs.all {
+		if c.target == target && c.state == open {
+			return true
+		}
+	}
+	return false
+}
+
+// downWithin returns for how much of the time from an instant until now a connection was not open.
+func (cs *connections) downWithin(c *conn, from int64) int64 {
+	until := cs.now
+	if c.state == open {
+		until = c.since
+	}
+	return max(0, until-max(from, c.downSince))
+}
+
+// endpoint is what a connection is to.
+func (cs *connections) endpoint(c *conn) *rv.Endpoint {
+	return &cs.pools[c.target].plan.Endpoints[c.endpoint]
+}
