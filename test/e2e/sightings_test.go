@@ -67,17 +67,18 @@ func (w *sightings) first(f func(*v1alpha1.LoadTest) bool) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// wantWithin fails the test unless a version of which f is true was seen within a time after begun.
+// wantWithin logs when after begun a version was seen first of which f is true. The time is a mark for a machine with CPU time to spare. On a
+// busy one everything is late, the story itself too, so that the test fails only after more than twice the time.
 func (w *sightings) wantWithin(what string, begun time.Time, within time.Duration, f func(*v1alpha1.LoadTest) bool) {
 	w.Helper()
 	at, seen := w.first(f)
 	switch {
 	case !seen:
 		w.Errorf("%s: never", what)
-	case at.Sub(begun) > within+time.Second: // the story looks often, but not always
+	case at.Sub(begun) > 2*within:
 		w.Errorf("%s: after %v, want %v", what, at.Sub(begun).Round(10*time.Millisecond), within)
 	default:
-		w.Logf("%s: after %v", what, at.Sub(begun).Round(10*time.Millisecond))
+		w.Logf("%s: after %v, mark %v", what, at.Sub(begun).Round(10*time.Millisecond), within)
 	}
 }
 
