@@ -137,16 +137,17 @@ func (g *gauges) add(w loop.Gauges) {
 	g.gaps.Dropped += w.LeaseGaps.Dropped
 	g.suspended, g.changed = g.suspended || w.Suspended, g.changed || w.Changed
 	for i := range g.stages {
-		g.lasts[i] = g.lasts[i] || w.Ended[i] == 0
-		if i > w.Stage {
-			continue // this worker has not come to it yet
+		span := &w.Stages[i]
+		g.lasts[i] = g.lasts[i] || !span.Ended
+		if !span.Begun {
+			continue
 		}
 		st := &g.stages[i]
-		if b := w.Begun[i]; !g.begun[i] || b < st.Begun {
-			st.Begun, g.begun[i] = b, true
+		if !g.begun[i] || span.From < st.Begun {
+			st.Begun, g.begun[i] = span.From, true
 		}
-		st.Ended = max(st.Ended, w.Ended[i])
-		st.Paused = max(st.Paused, w.Paused[i])
+		st.Ended = max(st.Ended, span.To)
+		st.Paused = max(st.Paused, span.Paused)
 	}
 }
 

@@ -82,7 +82,7 @@ func (w *Worker) beginDirect(c int) activation {
 
 func (w *Worker) beginLoad(c int) int32 {
 	i := w.begin(c, 0)
-	if !w.stage.warmUp() {
+	if !w.schedule.warmUp() {
 		w.chains.all[i].measured = true
 		w.rec.Chains[c].Started++
 	}
@@ -164,7 +164,7 @@ func (w *Worker) maxInFlight(c int) int {
 func (w *Worker) chainMayBegin(c int) bool {
 	p := &w.program.Chains[c]
 	most := w.maxInFlight(c)
-	return (most == 0 || w.chains.live[c] < most) && w.now >= w.startAt+p.Delay && !w.chainEnded(c)
+	return (most == 0 || w.chains.live[c] < most) && w.now >= w.schedule.startAt+p.Delay && !w.chainEnded(c)
 }
 
 // chainEnded says that the values of a chain have been used up.

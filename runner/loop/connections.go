@@ -51,9 +51,9 @@ type connections struct {
 // load is what the connections are for: the current stage.
 type load interface {
 	// over returns true after the last stage.
-	over() bool
+	Over() bool
 	// closedLoop returns true if each free stream gets a request at once.
-	closedLoop() bool
+	ClosedLoop() bool
 }
 
 // readSize is the size of the read buffer: a burst of responses over many streams fits.
@@ -80,7 +80,7 @@ type pool struct {
 // newConnections makes connections to the targets of all, which may be filled later.
 func newConnections(w *Worker, all []target) connections {
 	cs := connections{
-		clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, load: &w.stage,
+		clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, load: &w.schedule,
 		dial:     func(r DialRequest) { w.cfg.Dialer.Dial(w, r) },
 		requests: &w.requests, http1: h1Events{w}, http2: w,
 		pools: make([]pool, len(all)), read: make([]byte, readSize),

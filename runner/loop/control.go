@@ -6,6 +6,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/measure"
+	"github.com/h2surge/h2surge/runner/pace"
 )
 
 // The functions here are for use inside Do, on the worker's goroutine, or after Run has returned.
@@ -16,8 +17,7 @@ func (w *Worker) Phase() Phase { return w.run.phase }
 // Start sets the instant of the first stage, and the values that setup has captured. Changes are what a
 // worker has missed that starts late: it walks through the stages as those did that were there.
 func (w *Worker) Start(at int64, globals []string, changes ...Change) {
-	w.startAt = at
-	w.changes = append(w.changes, changes...)
+	w.schedule.start(at, changes)
 	if len(globals) > 0 {
 		w.sources.SetGlobals(globals)
 	}
@@ -25,10 +25,10 @@ func (w *Worker) Start(at int64, globals []string, changes ...Change) {
 
 // Started is when the worker first saw that the start instant had passed, and Ended when its
 // last stage ended; zero: not yet.
-func (w *Worker) Started() int64 { return w.startedAt }
+func (w *Worker) Started() int64 { return w.schedule.startedAt }
 
 // Ended is when the last stage ended, or the worker if that came first; zero: not yet.
-func (w *Worker) Ended() int64 { return w.endedAt }
+func (w *Worker) Ended() int64 { return w.schedule.endedAt() }
 
 // Problem is the last failure to connect or to get an authorization; empty once the worker is ready.
 func (w *Worker) Problem() string {
@@ -44,16 +44,16 @@ func (w *Worker) DeadlineExceeded() bool { return w.run.phase == Done && w.run.e
 // Stop ends the stages now. With drain, requests in flight are awaited; without, the worker ends
 // at this turn and counts them as in flight.
 func (w *Worker) Stop(drain bool) {
-	if !drain || w.stage.index < 0 {
+	if !drain || w.schedule.Stage() < 0 {
 		w.abort()
 		return
 	}
 	w.endGap(w.now)
-	if !w.stage.over() {
-		w.halt(w.now)
+	over := w.schedule.Over()
+	w.schedule.Halt(w.now)
+	if !over {
 		w.dropWaiting(never)
 	}
-	w.halted = true
 }
 
 // Gauges are what is under way at this moment.
@@ -61,23 +61,20 @@ type Gauges struct {
 	// InFlight requests of measured stages by step, and of warm-up stages in all.
 	InFlight       []int64
 	WarmUpInFlight int64
-	// Begun and Ended of each stage, as offsets from the start; Ended 0: not yet. Paused is for how long
-	// the stage was suspended.
-	Begun, Ended, Paused []int64
+	// Stages says when each stage began and ended, as offsets from the start.
+	Stages []pace.Span
 	// Streams is how many requests a connection to each target of the plan can hold; 0: not known yet.
 	Streams []int64
-	// Suspended: nothing comes due. Changed: a change has come into force since the start.
+	// Suspended is true if no slot is due until a change. Changed is true if there was a change after the start.
 	Suspended, Changed bool
 	// LeaseGaps are the pauses because the lease expired.
 	LeaseGaps rv.LeaseGaps
-	// Stage is the one in force: -1 before the start, their number after the last.
-	Stage int
 }
 
 // Gauge counts what is in flight, by looking at every request: the counters play no part, so the
 // counting law can be checked against it.
 func (w *Worker) Gauge() Gauges {
-	g := Gauges{Stage: w.stage.index, InFlight: make([]int64, len(w.program.Steps))}
+	g := Gauges{InFlight: make([]int64, len(w.program.Steps))}
 	w.requests.each(func(r *request) {
 		switch {
 		case r.stage < 0 || r.state != inFlight && (r.state != waiting || !r.retried):
@@ -90,14 +87,11 @@ func (w *Worker) Gauge() Gauges {
 	for i := range w.program.Targets {
 		g.Streams = append(g.Streams, w.conns.pools[i].streams)
 	}
-	g.Begun = append(g.Begun, w.stageBegins...)
-	g.Ended = append(g.Ended, w.stageEnds...)
-	g.Paused = append(g.Paused, w.stagePauses...)
-	if i := w.stage.index; i >= 0 && !w.stage.over() {
-		g.Paused[i] = w.stage.pausedBy(w.now)
+	for i := range w.cfg.Rates {
+		g.Stages = append(g.Stages, w.schedule.span(i, w.now))
 	}
 	g.LeaseGaps = w.gapsAt(w.now)
-	g.Suspended, g.Changed = w.stage.suspended && !w.stage.over(), w.changed
+	g.Suspended, g.Changed = w.schedule.Suspended(), w.schedule.Changed()
 	return g
 }
 

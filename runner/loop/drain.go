@@ -43,18 +43,13 @@ type run struct {
 // abort ends the worker in this turn.
 func (w *Worker) abort() { w.run.abort = true }
 
+// deadline returns when the worker must end. The time of suspensions does not count.
 func (w *Worker) deadline() int64 {
-	if w.cfg.Deadline == 0 || w.startAt == never {
+	s := &w.schedule
+	if w.cfg.Deadline == 0 || s.startAt == never || s.Suspended() {
 		return never
 	}
-	if w.stage.suspended && !w.stage.over() {
-		return never // whoever has suspended the test will let it go on, or end it
-	}
-	pauses := w.stage.paused
-	for _, p := range w.stagePauses {
-		pauses += p
-	}
-	return w.startAt + int64(w.cfg.Deadline) + pauses
+	return s.startAt + int64(w.cfg.Deadline) + s.Paused()
 }
 
 // advance derives the phase from what is there.
@@ -68,10 +63,10 @@ func (w *Worker) advance() {
 		w.finish()
 	case w.stopped():
 		w.tearDown()
-	case w.stage.over():
+	case w.schedule.Over():
 		w.run.phase = Draining
-	case w.stage.index >= 0:
-		w.run.phase = max(w.run.phase, Running) // a late change may go on with load that was over
+	case w.schedule.Stage() >= 0:
+		w.run.phase = max(w.run.phase, Running) // a late change may continue a load that was over
 	case w.conns.awaited > 0 || w.unauthorized > 0:
 		w.run.phase = Connecting
 	case !w.once.setup.over():
@@ -88,12 +83,13 @@ func (w *Worker) advance() {
 // stopped reports that all stages are over and each request has its outcome. That takes at most MaxWait for
 // a request that waits for a stream, and its timeout after that.
 func (w *Worker) stopped() bool {
-	return w.run.loadOver || w.stage.over() && w.requests.inUse == 0
+	return w.run.loadOver || w.schedule.Over() && w.requests.inUse == 0
 }
 
 // tearDown runs the teardown chains, once every shard has had its last response, and ends.
 func (w *Worker) tearDown() {
 	w.run.loadOver = true
+	w.schedule.Halt(w.now)
 	switch {
 	case w.once.teardown.over():
 		w.finish()
@@ -121,13 +117,7 @@ func (w *Worker) finish() {
 		return
 	}
 	w.endGap(w.now)
-	if w.endedAt == 0 {
-		w.endedAt = w.now
-	}
-	if !w.stage.over() && w.stage.index >= 0 {
-		w.stageEnds[w.stage.index] = w.now - w.startAt
-		w.stagePauses[w.stage.index] = w.stage.pausedBy(w.now)
-	}
+	w.schedule.Halt(w.now)
 	w.admitUnpaced()
 	w.dropWaiting(never)
 	if w.trial != nil {
@@ -183,8 +173,7 @@ type stall struct {
 
 // stallsAt is when the load has stalled if nothing happens until then, or never.
 func (w *Worker) stallsAt() int64 {
-	s := &w.stage
-	if !s.closedLoop() || s.planned != never {
+	if s := &w.schedule; !s.ClosedLoop() || s.Rate().Duration > 0 {
 		w.requests.progress(w.now)
 		return never
 	}
@@ -203,7 +192,7 @@ func (w *Worker) endStalled() {
 			break
 		}
 	}
-	w.halt(w.now)
+	w.schedule.Halt(w.now)
 	w.dropWaiting(never)
 }
 

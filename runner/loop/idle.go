@@ -19,7 +19,7 @@ const (
 
 // nap is how long the worker should let responses gather before it looks for them.
 func (w *Worker) nap() time.Duration {
-	if !w.stage.closedLoop() || w.requests.inUse < napInFlight || w.requests.doneInTurn > w.requests.inUse/4 {
+	if !w.schedule.ClosedLoop() || w.requests.inUse < napInFlight || w.requests.doneInTurn > w.requests.inUse/4 {
 		return 0
 	}
 	d := min(time.Duration(w.requests.serviceTime/napShare), longestNap)
@@ -35,9 +35,9 @@ func (w *Worker) idleFor() time.Duration {
 	if w.skipsWait {
 		return 0
 	}
-	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.nextChange())
+	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.schedule.nextChange())
 	next = min(next, w.nextExpiry(), w.conns.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
-	if !w.paused {
+	if !w.lease.paused {
 		next = min(next, w.cfg.Lease.end())
 	}
 	switch {

@@ -1,13 +1,10 @@
 package loop
 
 import (
-	"math"
 	"sync/atomic"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
-	"github.com/h2surge/h2surge/internal/shard"
-	"github.com/h2surge/h2surge/runner/pace"
 )
 
 // Lease is how long workers may send requests. The zero Lease has no end. One goroutine at a time sets it; workers read
@@ -50,7 +47,19 @@ func (l *Lease) end() int64 {
 	if until := l.until.Load(); until != 0 {
 		return until
 	}
-	return math.MaxInt64
+	return never
+}
+
+// leaseState is what the worker has done about its lease.
+type leaseState struct {
+	// paused is true if the lease has expired: the worker sends nothing. gapBegan is when the pause began, until its time is
+	// in gaps; else zero.
+	paused   bool
+	gapBegan int64
+	// gaps are the pauses so far.
+	gaps rv.LeaseGaps
+	// lapses is Lease.lapses in the last turn.
+	lapses int64
 }
 
 // checkLease pauses the worker if the lease has expired, and ends the pause if the lease was renewed. It reads the
@@ -63,38 +72,38 @@ func (l *Lease) end() int64 {
 func (w *Worker) checkLease() {
 	l := w.cfg.Lease
 	end := l.end()
-	if end == never || w.startAt == never {
+	if end == never || w.schedule.startAt == never {
 		return
 	}
 	lapses := l.lapses.Load()
 	expired := w.net.Now() >= end
 	switch {
-	case w.paused:
+	case w.lease.paused:
 	case expired:
 		w.pause(end)
-	case lapses != w.lapses:
+	case lapses != w.lease.lapses:
 		w.pause(l.lapsedAt.Load())
 	}
-	if w.paused && !expired {
+	if w.lease.paused && !expired {
 		w.endGap(w.now)
-		w.paused = false
+		w.lease.paused = false
 	}
-	w.lapses = lapses
+	w.lease.lapses = lapses
 }
 
 // pause stops sending because the lease expired at an instant.
 func (w *Worker) pause(at int64) {
-	w.paused = true
-	if !w.stage.over() {
-		w.gapBegan = max(at, w.startAt)
-		w.gaps.Count++
+	w.lease.paused = true
+	if !w.schedule.Over() {
+		w.lease.gapBegan = max(at, w.schedule.startAt)
+		w.lease.gaps.Count++
 	}
 	w.dropWaiting(never)
 }
 
 // endGap drops the slots of a pause that are due before an instant. The worker is still paused.
 func (w *Worker) endGap(at int64) {
-	if w.paused {
+	if w.lease.paused {
 		w.pickUpBefore(at)
 		w.countGap(at)
 	}
@@ -102,69 +111,35 @@ func (w *Worker) endGap(at int64) {
 
 // countGap adds the time until an instant to the length of the pauses, once for each pause.
 func (w *Worker) countGap(at int64) {
-	w.gaps = w.gapsAt(at)
-	w.gapBegan = 0
+	w.lease.gaps = w.gapsAt(at)
+	w.lease.gapBegan = 0
 }
 
 // gapsAt returns the pauses up to an instant, including the current pause.
 func (w *Worker) gapsAt(at int64) rv.LeaseGaps {
-	g := w.gaps
-	if w.gapBegan != 0 {
-		g.Nanoseconds += max(0, at-w.gapBegan)
+	g := w.lease.gaps
+	if w.lease.gapBegan != 0 {
+		g.Nanoseconds += max(0, at-w.lease.gapBegan)
 	}
 	return g
 }
 
 // endPausedLoad ends the load when the last stage is over, because the lease may never be renewed.
 func (w *Worker) endPausedLoad() {
-	if w.now >= w.loadEnd() {
+	if w.now >= w.nextPickUp() {
 		w.pickUpBefore(w.now + 1)
 	}
-	if w.stage.over() {
-		w.countGap(w.endedAt)
+	if w.schedule.Over() {
+		w.countGap(w.schedule.LoadEnd())
 	}
 }
 
-// loadEnd is when the last stage ends if the worker sends nothing until then, or never.
-func (w *Worker) loadEnd() int64 {
-	s := &w.stage
-	if s.suspended || s.over() {
-		return never
+// dropDue drops the slots of the current stage that are due before an instant.
+func (w *Worker) dropDue(until int64) {
+	stage := w.schedule.Stage()
+	if n := w.schedule.Drop(until); n > 0 {
+		w.lease.gaps.Dropped += n
+		w.rec.Stages[stage].Slots += n
+		w.countDroppedSlots(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
 	}
-	end := s.end
-	if s.index < 0 {
-		end = w.startAt
-	}
-	for i := s.index + 1; i < len(s.rates) && end != never; i++ {
-		end = endOf(&s.rates[i], end)
-	}
-	return end
-}
-
-// endOf is when a stage ends that begins at an instant, or never.
-func endOf(r *rv.Rate, begin int64) int64 {
-	end := int64(never)
-	if r.Duration > 0 {
-		end = begin + int64(r.Duration)
-	}
-	if !r.ClosedLoop && r.Requests > 0 {
-		end = min(end, pace.Line{At: begin, Count: r.Count, Period: int64(r.Period)}.Due(r.Requests))
-	}
-	return end
-}
-
-// dropBefore drops the slots of the current stage that are due before an instant.
-func (w *Worker) dropBefore(until int64) {
-	s := &w.stage
-	until = min(until, s.end)
-	if s.nextDue >= until {
-		return
-	}
-	next := min(s.quota, shard.CountBelow(s.slots, s.line.Before(until)))
-	n := next - s.next
-	s.next = next
-	s.nextDue = s.due()
-	w.gaps.Dropped += n
-	w.rec.Stages[s.index].Slots += n
-	w.countDroppedSlots(s.index, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
 }

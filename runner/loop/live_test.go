@@ -92,9 +92,9 @@ func TestChangesOfARun(t *testing.T) {
 			}
 			g := b.w.Gauge()
 			var slots, paused int64
-			for i := range g.Paused {
+			for i := range g.Stages {
 				slots += b.w.rec.Stages[i].Slots
-				paused += g.Paused[i]
+				paused += g.Stages[i].Paused
 			}
 			if end := time.Duration(b.w.Ended() - b.startAt); end != tt.end || time.Duration(paused) != tt.paused || slots != int64(len(b.served)) {
 				t.Errorf("ended after %v, paused for %v, %d slots", end, time.Duration(paused), slots)

@@ -12,7 +12,7 @@ import (
 type recorder struct{ *measure.Recorder }
 
 // warm says that a request is of a warm-up stage; it must be of a rate stage.
-func (w *Worker) warm(r *request) bool { return w.stage.rates[r.stage].WarmUp }
+func (w *Worker) warm(r *request) bool { return w.schedule.WarmUp(int(r.stage)) }
 
 // measured says that a request counts in the results.
 func (w *Worker) measured(r *request) bool { return r.stage >= 0 && !w.warm(r) }
@@ -35,7 +35,7 @@ func (w *Worker) countDropped(stage int, cause failure.Cause) { w.countDroppedSl
 
 func (w *Worker) countDroppedSlots(stage int, cause failure.Cause, n int64) {
 	w.rec.Stages[stage].Dropped += n
-	if !w.stage.rates[stage].WarmUp {
+	if !w.schedule.WarmUp(stage) {
 		w.rec.Dropped += n
 		w.rec.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address}, n)
 	}

@@ -58,7 +58,7 @@ func (cs *connections) isFailure(c *conn) bool {
 
 // isNeeded returns true if there is something to send to a target.
 func (cs *connections) isNeeded(target int32) bool {
-	return cs.requests.waitingFor(target) > 0 || cs.load.closedLoop()
+	return cs.requests.waitingFor(target) > 0 || cs.load.ClosedLoop()
 }
 
 // retire lets a connection finish what it has. It must not be called while octets of the connection are parsed.
@@ -124,7 +124,7 @@ const reopenAfter = 20 * time.Millisecond
 // connectAgain lets a connection that has ended connect again: at once if it was used, on demand only when there is
 // something to send.
 func (cs *connections) connectAgain(c *conn) {
-	onDemand := cs.load.over() || cs.pools[c.target].plan.Connecting.OnDemand
+	onDemand := cs.load.Over() || cs.pools[c.target].plan.Connecting.OnDemand
 	if c.opened > 0 && !onDemand {
 		cs.handle(c, wanted)
 		return
@@ -154,7 +154,7 @@ func (cs *connections) connectIdle(target int32) {
 		return
 	}
 	need := t.idle.len()
-	if !cs.load.closedLoop() {
+	if !cs.load.ClosedLoop() {
 		per := max(1, t.plan.MaxConcurrentStreams)
 		if t.plan.Protocol == rv.ProtocolHTTP1 {
 			per = max(1, t.plan.HTTP1.Pipeline)

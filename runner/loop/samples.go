@@ -72,7 +72,7 @@ func (w *Worker) newSample(r *request, failed string, whole bool) sample {
 	in := w.chains.all[r.instance]
 	out := sample{step: r.step, whole: whole, Sample: rv.Sample{
 		Chain: w.program.Chains[in.Chain].Name, Step: w.program.Steps[r.step].Name,
-		Check: failed, Status: int(r.status), At: (w.now - w.startAt) / 1e6,
+		Check: failed, Status: int(r.status), At: (w.now - w.schedule.startAt) / 1e6,
 	}}
 	if x := r.exchange; x != nil {
 		out.Header = sampleHeader(x)

@@ -22,9 +22,12 @@ type fleet struct {
 	events []event
 	// answer is how long the peer takes.
 	answer time.Duration
-	// sent counts the requests by stage and due time, numbers by the value that occurs once.
+	// sent counts the requests by stage and due time, slots by stage and slot, numbers by the value that occurs once.
 	sent    map[slot]int
+	slots   map[numbered]int
 	numbers map[string]int
+	// repeats counts the slots that a worker has sent again.
+	repeats int
 	// ended counts the workers by the offset of their end.
 	ended map[int64]int
 }
@@ -43,6 +46,12 @@ type slot struct {
 	due   time.Duration
 }
 
+// numbered is slot n of a stage.
+type numbered struct {
+	stage int16
+	n     int64
+}
+
 const workersEach = 2
 
 func newFleet(t *testing.T, first []int, events []event, rates ...rv.Rate) *fleet {
@@ -50,7 +59,7 @@ func newFleet(t *testing.T, first []int, events []event, rates ...rv.Rate) *flee
 	p.Targets[0].Connections = 12
 	p.Chains[0].Steps[0].Path = rv.Text{{Literal: "/"}, {Variable: 1}}
 	p.Variables = []rv.Variable{{Name: "n", Counter: &rv.Counter{Step: 1}}}
-	return &fleet{t: t, plan: p, first: first, events: events, sent: map[slot]int{}, numbers: map[string]int{}, ended: map[int64]int{}}
+	return &fleet{t: t, plan: p, first: first, events: events, sent: map[slot]int{}, slots: map[numbered]int{}, numbers: map[string]int{}, ended: map[int64]int{}}
 }
 
 // run runs each shard that is a member at any time, from when it is until it is not.
@@ -155,11 +164,19 @@ func (b *bench) tell(c Change, at, late time.Duration) {
 
 // count is a peer that notes for which slot a request is.
 func (f *fleet) count(b *bench) func(*simRequest) reply {
+	own := map[numbered]bool{}
 	return func(r *simRequest) reply {
 		for i := range b.w.requests.all {
 			q := &b.w.requests.all[i]
 			if q.state == inFlight && q.stream == r.stream && b.w.conns.all[q.conn].fd == r.conn {
 				f.sent[slot{q.stage, time.Duration(q.due - b.startAt)}]++
+				s := &b.w.schedule
+				is := numbered{q.stage, s.Passed(q.due) - s.Passed(s.Span(int(q.stage), b.clock).From)}
+				if own[is] && !s.Rate().ClosedLoop {
+					f.repeats++
+				}
+				own[is] = true
+				f.slots[is]++
 			}
 		}
 		f.numbers[r.fields[":path"]]++
@@ -187,8 +204,8 @@ func (f *fleet) total() (n int) {
 
 // lost are the slots that one shard has sent and the fleet has not.
 func (f *fleet) lost(one *fleet) (n int) {
-	for s := range one.sent {
-		if f.sent[s] == 0 {
+	for s := range one.slots {
+		if f.slots[s] == 0 {
 			n++
 		}
 	}

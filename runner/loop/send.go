@@ -52,7 +52,7 @@ func (w *Worker) countSent(r *request, c *conn) {
 	}
 	st := &w.rec.Stages[r.stage]
 	st.Sent++
-	if w.stage.over() {
+	if w.schedule.Over() {
 		st.SentInDrain++
 	}
 	if w.warm(r) {
@@ -293,7 +293,7 @@ func (w *Worker) nextExpiry() int64 {
 // the time of the drop; the constant never means that the run was stopped.
 func (w *Worker) unsent(i int, at int64) failure.Cause {
 	switch {
-	case at == never && w.paused:
+	case at == never && w.lease.paused:
 		return failure.Cause{Kind: rv.CauseLeaseExpired}
 	case at == never:
 		return failure.Cause{Kind: rv.CauseStopped}

@@ -49,7 +49,8 @@ type Worker struct {
 	inbox   inbox
 	clock
 	run      run
-	stage    stage
+	schedule schedule
+	lease    leaseState
 	requests requests
 	chains   chains
 	once     once
@@ -68,30 +69,6 @@ type Worker struct {
 	noAuthorization string
 	unauthorized    int
 
-	// numbered: shares have been dealt anew, and values are drawn by the numbers of slots.
-	numbered    bool
-	startAt     int64
-	startedAt   int64
-	endedAt     int64
-	pickedUpAt  int64
-	stageBegins []int64
-	stageEnds   []int64
-	stagePauses []int64
-	// changes wait for their instants; changed: one has come into force since the start.
-	changes []Change
-	changed bool
-	// dealt is how the stage in force was when the last change had come into force. Late changes are put
-	// in force from there.
-	dealt stage
-	// paused: the lease has expired, and the worker sends nothing. gapBegan is when the pause began, until its time is
-	// in gaps; else zero. gaps are the pauses so far. lapses is Lease.lapses in the last turn.
-	paused   bool
-	gapBegan int64
-	gaps     rv.LeaseGaps
-	lapses   int64
-	// halted: the load has ended before its last stage had.
-	halted bool
-
 	// giveBackAt is when memory that is not used is given back.
 	giveBackAt int64
 	events     [256]Event
@@ -107,17 +84,12 @@ func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
-		sources:     chain.NewSources(p, &cfg.Share, cfg.Number),
-		rec:         recorder{measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates))},
-		startAt:     never,
-		clock:       clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
-		stageBegins: make([]int64, len(cfg.Rates)),
-		stageEnds:   make([]int64, len(cfg.Rates)),
-		stagePauses: make([]int64, len(cfg.Rates)),
-		requests:    newRequests(p),
+		sources:  chain.NewSources(p, &cfg.Share, cfg.Number),
+		rec:      recorder{measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates))},
+		clock:    clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
+		schedule: newSchedule(cfg.Rates, cfg.Share.Slots),
+		requests: newRequests(p),
 	}
-	w.stage = stage{index: -1, rates: cfg.Rates, slots: cfg.Share.Slots, end: never, nextDue: never, taken: make([]int64, len(cfg.Rates))}
-	w.dealt = w.stage
 	if cfg.Trial != nil {
 		w.trial = &trial{Trial: *cfg.Trial, sent: map[int32]sentHead{}}
 	}
@@ -247,7 +219,7 @@ func (w *Worker) takeMessages() {
 // in the same turn. A paused worker makes none.
 func (w *Worker) generate() {
 	w.admitUnpaced()
-	if w.paused {
+	if w.lease.paused {
 		w.endPausedLoad()
 		w.dropWaiting(w.now)
 		return
@@ -255,11 +227,11 @@ func (w *Worker) generate() {
 	for {
 		w.pickUp()
 		w.sendWaiting()
-		at := w.stage.index
-		if w.stage.closedLoop() {
+		at := w.schedule.Stage()
+		if w.schedule.ClosedLoop() {
 			w.closedLoop()
 		}
-		if w.stage.index == at {
+		if w.schedule.Stage() == at {
 			return
 		}
 	}

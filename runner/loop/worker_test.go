@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/pace"
 )
 
 func TestExactRate(t *testing.T) {
@@ -286,10 +287,12 @@ func TestWarmUpIsCountedApart(t *testing.T) {
 	if len(b.served) != 300 || b.w.rec.Lag.Count() != 200 {
 		t.Errorf("the peer saw %d, lag has %d", len(b.served), b.w.rec.Lag.Count())
 	}
-	g := b.w.Gauge()
-	want := []int64{int64(time.Second), int64(2 * time.Second)}
-	if diff := cmp.Diff(want, g.Ended); diff != "" {
-		t.Errorf("ends of the stages: %s", diff)
+	want := []pace.Span{
+		{Begun: true, Ended: true, To: int64(time.Second)},
+		{Begun: true, Ended: true, From: int64(time.Second), To: int64(2 * time.Second)},
+	}
+	if diff := cmp.Diff(want, b.w.Gauge().Stages); diff != "" {
+		t.Errorf("stages (-want +got):\n%s", diff)
 	}
 }
 

@@ -70,10 +70,7 @@ func (s *Schedule) derive() {
 func (s *Schedule) Change(c Change) {
 	s.leave()
 	s.rates = c.Rates
-	n := len(s.segments)
-	for !s.halted && n > s.changed+1 && s.segments[n-1].at >= c.At {
-		n--
-	}
+	n := s.until(c.At)
 	last := &s.segments[n-1]
 	next := last.change(&c)
 	if !same(last.slots, next.slots) {
@@ -83,6 +80,15 @@ func (s *Schedule) Change(c Change) {
 	s.changed = n
 	s.derive()
 	s.enter(n)
+}
+
+// until returns how many segments begin before an instant. Segments up to the last change do, and after Halt all do.
+func (s *Schedule) until(at int64) int {
+	n := len(s.segments)
+	for !s.halted && n > s.changed+1 && s.segments[n-1].at >= at {
+		n--
+	}
+	return n
 }
 
 // share sets the positions from which the worker takes the slots of another share than that of g. In stages with arrivals these are the
@@ -109,10 +115,19 @@ func (s *Schedule) share(g *segment, at int64) {
 	}
 }
 
-// Halt ends the load at an instant of the current segment.
+// Leave ends the load at an instant, which is not before the last change, as Halt does.
+func (s *Schedule) Leave(at int64) {
+	s.leave()
+	s.enter(s.until(at) - 1)
+	s.Halt(at)
+}
+
+// Halt ends the load at an instant of the current segment, unless it is over. No later change continues it.
 func (s *Schedule) Halt(at int64) {
 	s.halted = true
-	s.follow(len(s.rates), at)
+	if !s.Over() {
+		s.follow(len(s.rates), at)
+	}
 }
 
 // EndStage ends the current stage, which is Exhausted, at an instant of the current segment.
