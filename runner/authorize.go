@@ -15,28 +15,26 @@ const authorizeAgain = 5 * time.Second
 
 // authorize keeps every worker's Authorization fields up to date. Workers are not ready before they
 // have them.
-func (r *Runner) authorize(ctx context.Context, c *crew) {
+func (r *Runner) authorize(ctx context.Context, ws *workers) {
 	for i := range r.plan.Targets {
 		if t := &r.plan.Targets[i]; t.Auth != nil {
-			go r.authorizeTarget(ctx, c, i, t)
+			go r.authorizeTarget(ctx, ws, i, t)
 		}
 	}
 }
 
-func (r *Runner) authorizeTarget(ctx context.Context, c *crew, i int, t *rv.Target) {
+func (r *Runner) authorizeTarget(ctx context.Context, ws *workers, i int, t *rv.Target) {
 	tell := func(value []byte, err error) {
 		if err != nil {
 			r.opts.Logger.Warn("no authorization for a target", "target", t.Name, "err", err)
 		}
-		for _, m := range c.members {
-			m.worker.Do(func(w *loop.Worker) {
-				if err != nil {
-					w.Unauthorized(fmt.Sprintf("target %s: auth.%v", t.Name, err))
-					return
-				}
-				w.SetAuthorization(i, value)
-			})
-		}
+		ws.do(func(w *loop.Worker) {
+			if err != nil {
+				w.Unauthorized(fmt.Sprintf("target %s: auth.%v", t.Name, err))
+				return
+			}
+			w.SetAuthorization(i, value)
+		})
 	}
 	for {
 		value, _, err := auth.Open(ctx, t.Auth, nil, tell)

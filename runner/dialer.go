@@ -9,7 +9,7 @@ import (
 	"github.com/h2surge/h2surge/runner/loop"
 )
 
-// dialer opens connections for all workers of a crew.
+// dialer opens connections for all workers.
 type dialer struct {
 	ctx      context.Context
 	resolver *dial.Resolver

@@ -2,6 +2,7 @@ package runner
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/loop"
 )
 
 // Renew renews the lease of the runner. It has no effect before the start, and for a runner without a lease.
@@ -18,6 +19,6 @@ func (r *Runner) renew(to rv.Lease) {
 	}
 	r.term = to.Term
 	if r.lease.Renew(to.Until, rv.Clock()) {
-		r.crew.wake()
+		r.workers.do(func(*loop.Worker) {}) // a turn, so that the workers continue at once
 	}
 }

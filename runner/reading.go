@@ -27,45 +27,45 @@ type reading struct {
 	published bool
 }
 
-// read makes a reading, in a turn of the worker or outside of its life. The worker records into spare then.
+// read makes a reading, in a turn of the worker or before or after its run. The worker then records into spare.
 func read(w *loop.Worker, spare *measure.Recorder) reading {
 	out := reading{recorder: w.Swap(spare), gauges: w.Gauge(), startedAt: w.Started(), endedAt: w.Ended(), problem: w.Problem(), teardownFailure: w.TeardownFailure(), samples: w.Samples()}
 	out.globals, out.published = w.Globals()
 	return out
 }
 
-// look brings m.last up to date and adds what was recorded to total. When late is closed before the worker
-// has answered, m.last stays, and a later look takes the answer. The caller holds foldMu.
-func (m *member) look(total *measure.Recorder, late <-chan struct{}) {
-	if m.answer == nil {
-		answer, spare := make(chan reading, 1), m.spare
-		m.answer = answer
-		m.worker.Do(func(w *loop.Worker) { answer <- read(w, spare) })
+// read updates w.last and adds what was recorded to total. If late is closed before the worker has answered, w.last
+// stays, and a later call takes the answer. The caller holds foldMu.
+func (w *worker) read(total *measure.Recorder, late <-chan struct{}) {
+	if w.answer == nil {
+		answer, spare := make(chan reading, 1), w.spare
+		w.answer = answer
+		w.loop.Do(func(l *loop.Worker) { answer <- read(l, spare) })
 	}
 	select {
-	case <-m.ended: // first, so that the last snapshot is complete
+	case <-w.ended: // first, so that the last snapshot is complete
 	default:
 		select {
-		case r := <-m.answer:
-			m.accept(r, total)
+		case r := <-w.answer:
+			w.accept(r, total)
 			return
 		case <-late:
 			return
-		case <-m.ended:
+		case <-w.ended:
 		}
 	}
 	select {
-	case r := <-m.answer:
-		m.accept(r, total)
+	case r := <-w.answer:
+		w.accept(r, total)
 	default:
 	}
-	m.accept(read(m.worker, m.spare), total) // what came after the answer
+	w.accept(read(w.loop, w.spare), total) // what came after the answer
 }
 
 // accept merges the histograms, which the worker does not write to any more, outside of its turns.
-func (m *member) accept(r reading, total *measure.Recorder) {
+func (w *worker) accept(r reading, total *measure.Recorder) {
 	r.recorder.FoldInto(total)
-	m.spare, m.last, m.answer = r.recorder, r, nil
+	w.spare, w.last, w.answer = r.recorder, r, nil
 }
 
 // addTo adds the last reading to a snapshot.

@@ -57,7 +57,7 @@ func (r *Runner) awaitReady(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		r.mu.Lock()
-		ready := r.crew.allReady()
+		ready := r.workers.allReady()
 		r.mu.Unlock()
 		if ready {
 			return nil

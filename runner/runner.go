@@ -45,7 +45,7 @@ type Options struct {
 	Trial *loop.Trial
 	// Logger; nil drops all logs.
 	Logger *slog.Logger
-	// Node and Pod are told in snapshots.
+	// Node and Pod are shown in snapshots.
 	Node, Pod string
 }
 
@@ -76,7 +76,7 @@ type Runner struct {
 	term     int64 // the highest so far
 	tornDown bool  // the message has come
 	stopped  string
-	crew     *crew // nil before the first share
+	workers  *workers // nil before the first share
 	problem  rv.Problem
 	message  string
 	cpuZero  float64
@@ -163,20 +163,20 @@ func pinTo(plan *rv.Plan, o Options) []int {
 	return cpu.Allowed()
 }
 
-// employ makes workers for a share, in the place of those that another one had.
-func (r *Runner) employ(s *rv.Share) error {
-	if r.crew != nil {
-		r.crew.abort()
+// replaceWorkers makes workers for a share, in place of the workers of an earlier share.
+func (r *Runner) replaceWorkers(s *rv.Share) error {
+	if r.workers != nil {
+		r.workers.abort()
 	} else {
 		r.cpuZero = cpu.SelfSeconds()
 		r.throttle, _ = cpu.Throttled()
 	}
-	c, err := r.hire(s)
+	c, err := r.newWorkers(s)
 	if err != nil {
 		r.problem, r.message = rv.ProblemInternal, err.Error()
 		return err
 	}
-	r.share, r.crew = s, c
+	r.share, r.workers = s, c
 	return nil
 }
 
@@ -225,7 +225,7 @@ func (r *Runner) Start(s rv.Start) error {
 		return nil
 	case r.startAt != 0:
 		return fmt.Errorf("already started at %d: %w", r.startAt, ErrConflict)
-	case r.crew == nil || !r.crew.allReady():
+	case r.workers == nil || !r.workers.allReady():
 		return fmt.Errorf("not ready: %w", ErrConflict)
 	case s.LeaseUntil != 0 && r.plan.LeaseDuration == 0:
 		return errors.New("leaseUntil: the plan has no leaseDuration")
@@ -245,7 +245,7 @@ func (r *Runner) Start(s rv.Start) error {
 		changes[i].At = instant(s.At, s.Changes[i].At)
 		r.last = s.Changes[i]
 	}
-	r.crew.start(s, changes)
+	r.workers.do(func(w *loop.Worker) { w.Start(s.At, s.Globals, changes...) })
 	return nil
 }
 
@@ -254,11 +254,11 @@ func (r *Runner) Start(s rv.Start) error {
 func (r *Runner) Teardown(rv.Teardown) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.crew == nil || r.startAt == 0 {
+	if r.workers == nil || r.startAt == 0 {
 		return fmt.Errorf("not started: %w", ErrConflict)
 	}
 	r.tornDown = true
-	r.crew.teardown()
+	r.workers.do((*loop.Worker).Teardown)
 	return nil
 }
 
@@ -277,11 +277,11 @@ func (r *Runner) Stop(s rv.Stop) error {
 			r.stopped = "stopped"
 		}
 	}
-	if r.crew == nil {
+	if r.workers == nil {
 		r.end()
 		return nil
 	}
-	r.crew.stop(s.Drain)
+	r.workers.do(func(w *loop.Worker) { w.Stop(s.Drain) })
 	return nil
 }
 
@@ -301,7 +301,7 @@ func (r *Runner) Done() <-chan struct{} { return r.done }
 // Close ends the run at once and waits for the workers.
 func (r *Runner) Close() error {
 	r.mu.Lock()
-	c := r.crew
+	c := r.workers
 	r.mu.Unlock()
 	if c != nil {
 		c.abort()

@@ -34,9 +34,9 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 		if s.StartAt != 0 { // before the start, what setup has captured must be in the snapshot
 			defer time.AfterFunc(answerWithin, func() { close(late) }).Stop()
 		}
-		for _, m := range c.members {
-			m.look(r.total, late)
-			m.last.addTo(s, &g)
+		for _, w := range c.all {
+			w.read(r.total, late)
+			w.last.addTo(s, &g)
 		}
 	}
 	s.Clock = rv.Clock()
@@ -45,7 +45,7 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 }
 
 // describe fills in what the control messages have set, and the state.
-func (r *Runner) describe(s *rv.Snapshot) *crew {
+func (r *Runner) describe(s *rv.Snapshot) *workers {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.Revision, s.Generation, s.StartAt = r.revision(), r.last.Generation, r.startAt
@@ -59,10 +59,10 @@ func (r *Runner) describe(s *rv.Snapshot) *crew {
 	s.Generator = rv.Generator{
 		ExclusiveWanted: r.opts.Exclusive, Node: r.opts.Node, Pod: r.opts.Pod,
 	}
-	if r.crew == nil {
+	if r.workers == nil {
 		return nil
 	}
-	n := len(r.crew.members)
+	n := len(r.workers.all)
 	s.Generator.Workers = n
 	if len(r.cpus) > 0 {
 		for i := range n {
@@ -77,7 +77,7 @@ func (r *Runner) describe(s *rv.Snapshot) *crew {
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
 	s.Generator.GCPauseMicroseconds = gc.PauseTotal.Microseconds()
-	return r.crew
+	return r.workers
 }
 
 // state is derived from what the workers do. The caller holds mu.
@@ -87,10 +87,10 @@ func (r *Runner) state() rv.State {
 		return rv.StateDone
 	default:
 	}
-	if r.crew == nil {
+	if r.workers == nil {
 		return rv.StateWaiting
 	}
-	least := r.crew.least()
+	least := r.workers.least()
 	switch {
 	case least >= loop.TearingDown || least == loop.Drained && r.tornDown:
 		return rv.StateTearingDown
@@ -100,7 +100,7 @@ func (r *Runner) state() rv.State {
 		return rv.StateDraining
 	case r.startAt != 0:
 		return rv.StateRunning
-	case r.crew.failed.Load() || least == loop.SettingUp:
+	case r.workers.failed.Load() || least == loop.SettingUp:
 		return rv.StateSettingUp
 	case least >= loop.Ready:
 		return rv.StateReady

@@ -9,9 +9,9 @@ import (
 	"github.com/h2surge/h2surge/runner/loop"
 )
 
-// Update puts a share, rates and whether the test is suspended in force. The first one makes the runner
-// connect. Until the start, one with another share makes it connect anew; after it, such a one may come
-// after its instant: the runner then sends what was its own since, and has sent what was another's.
+// Update makes a share, rates and whether the test is suspended take effect. The first update makes the runner
+// connect. Before the start, an update with another share makes the runner connect again. After the start, such an
+// update may come after its instant: the runner then sends the slots of its new share since that instant.
 //
 // Updates come in the order of their instants. At zero is at once, but not before the one that came last.
 func (r *Runner) Update(u rv.Update) error {
@@ -62,10 +62,10 @@ func (r *Runner) fits(u *rv.Update, known bool) error {
 	return nil
 }
 
-// accept puts an update in force. The caller holds mu.
+// accept makes an update take effect. The caller holds mu.
 func (r *Runner) accept(u rv.Update, known bool, rates []rv.Rate) error {
 	if !known && r.startAt == 0 {
-		if err := r.employ(&u.Share); err != nil {
+		if err := r.replaceWorkers(&u.Share); err != nil {
 			return err
 		}
 	}
@@ -79,9 +79,9 @@ func (r *Runner) accept(u rv.Update, known bool, rates []rv.Rate) error {
 	change := loop.Change{At: at, Rates: rates, Suspended: u.Suspended, Leave: u.Leave}
 	switch {
 	case !known && r.startAt != 0:
-		r.crew.deal(change, &u.Share)
+		r.workers.share(change, &u.Share)
 	case known || len(u.Rates) > 0 || u.Suspended:
-		r.crew.change(change)
+		r.workers.change(change)
 	}
 	return nil
 }
@@ -99,8 +99,7 @@ func (r *Runner) revision() int64 { return r.last.Revision }
 // latest is the greatest instant of an update so far, from the start.
 func (r *Runner) latest() int64 { return r.last.At }
 
-// ratesOf are the rates that an update puts in force. Only counts and periods may differ from the
-// plan's.
+// ratesOf returns the rates of an update. Only counts and periods may differ from those of the plan.
 func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
 	if len(u.Rates) == 0 {
 		return r.plan.Rates, nil

@@ -1,0 +1,198 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/measure"
+	"github.com/h2surge/h2surge/runner/poll"
+)
+
+// workers are the workers of one share.
+type workers struct {
+	all []*worker
+	// failed: setup has failed. The workers end and are never ready.
+	failed atomic.Bool
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+}
+
+// worker is a worker and what other goroutines keep of it.
+type worker struct {
+	loop *loop.Worker
+	// phase is a copy for goroutines that must not wait for the worker's next turn.
+	phase atomic.Uint32
+	ended chan struct{} // closed after the worker's last turn
+	// release closes what the worker has opened in the system.
+	release func()
+	err     error // valid when ended
+	// Runner.foldMu guards the fields below. spare is an empty recorder, which the next reading swaps for the worker's
+	// recorder. answer receives a reading that was requested; nil: none was requested.
+	spare  *measure.Recorder
+	answer chan reading
+	last   reading
+}
+
+// newWorkers makes the workers for a share and lets them connect.
+func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
+	program, err := r.programFor(s)
+	if err != nil {
+		return nil, err
+	}
+	if r.opts.Trial != nil {
+		program.InspectAll(trialBody)
+	}
+	n := min(r.opts.Workers, shard.MaxWorkers(s))
+	ctx, cancel := context.WithCancel(r.ctx)
+	ws := &workers{cancel: cancel}
+	d := newDialer(ctx, r.tls)
+	for i, part := range shard.Workers(s, n) {
+		w, err := r.newWorker(ws, i, program, part, d)
+		if err != nil {
+			cancel()
+			for _, w := range ws.all {
+				w.release()
+			}
+			return nil, err
+		}
+		ws.all = append(ws.all, w)
+	}
+	for _, w := range ws.all { // each looks at all, so none begins before all exist
+		ws.group.Go(func() {
+			defer w.release()
+			if w.err = w.loop.Run(ctx); w.err != nil {
+				ws.abort() // the report would lack this worker's share of the load
+			}
+			w.phase.Store(uint32(loop.Done))
+			close(w.ended)
+		})
+	}
+	r.authorize(ctx, ws)
+	go r.await(ws)
+	return ws, nil
+}
+
+// trialBody bounds the response bodies of a trial, in octets, for steps without a bound of their own.
+const trialBody = 64 << 20
+
+func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.Share, d *dialer) (*worker, error) {
+	n, release, err := loop.NewNet()
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{ended: make(chan struct{}), spare: r.newRecorder(), release: release}
+	cfg := loop.Config{
+		Program: program, Rates: r.plan.Rates, Share: part, Number: i,
+		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline,
+		Grain: r.opts.Grain, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
+	}
+	if r.plan.LeaseDuration > 0 && !r.opts.Alone {
+		cfg.Lease = &r.lease
+	}
+	cfg.Trial = r.opts.Trial
+	cfg.Pin = poll.PreciseTimers
+	if len(r.cpus) > 0 {
+		to := r.cpus[i%len(r.cpus)]
+		cfg.Pin = func() error { return errors.Join(poll.PreciseTimers(), poll.Pin(to)) }
+	}
+	cfg.Changed = func() {
+		if w.loop.SetupFailure() != "" {
+			ws.failed.Store(true) // before the phase: a reader of Done sees the failure, too
+			ws.abort()
+		}
+		w.phase.Store(uint32(w.loop.Phase()))
+		if r.opts.Alone && ws.least() >= loop.Drained {
+			ws.do((*loop.Worker).Teardown)
+		}
+	}
+	if w.loop, err = loop.New(cfg); err != nil {
+		release()
+		return nil, err
+	}
+	w.last = read(w.loop, w.spare)
+	w.spare = w.last.recorder
+	return w, nil
+}
+
+func (r *Runner) newRecorder() *measure.Recorder {
+	return measure.New(len(r.program.Steps), len(r.program.Chains), len(r.plan.Rates))
+}
+
+// await ends the run when its workers have ended, unless others have replaced them.
+func (r *Runner) await(ws *workers) {
+	ws.wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.workers != ws {
+		return
+	}
+	for i, w := range ws.all {
+		switch {
+		case w.err != nil:
+			r.problem, r.message = rv.ProblemInternal, fmt.Sprintf("worker %d: %v", i, w.err)
+		case w.loop.SetupFailure() != "":
+			r.problem, r.message = rv.ProblemSetup, w.loop.SetupFailure()
+		case w.loop.Stalled() != "" && r.problem == "":
+			r.problem, r.message = rv.ProblemStalled, w.loop.Stalled()
+		case w.loop.DeadlineExceeded() && r.problem == "":
+			r.problem, r.message = rv.ProblemDeadline, fmt.Sprintf("the deadline of %v passed", r.plan.Deadline)
+		}
+	}
+	r.end()
+}
+
+func (ws *workers) wait() { ws.group.Wait() }
+
+func (ws *workers) abort() { ws.cancel() }
+
+// least is the phase of the worker that is furthest behind.
+func (ws *workers) least() loop.Phase {
+	p := loop.Done
+	for _, w := range ws.all {
+		p = min(p, loop.Phase(w.phase.Load()))
+	}
+	return p
+}
+
+func (ws *workers) allReady() bool { return ws.least() >= loop.Ready && !ws.failed.Load() }
+
+// do runs f on the goroutine of each worker.
+func (ws *workers) do(f func(*loop.Worker)) {
+	for _, w := range ws.all {
+		w.loop.Do(f)
+	}
+}
+
+func (ws *workers) change(change loop.Change) {
+	ws.do(func(w *loop.Worker) { w.Change(change) })
+}
+
+// share is change with another share, which is divided among the workers. If there are more workers than connections to
+// a target, some get an empty share.
+func (ws *workers) share(change loop.Change, s *rv.Share) {
+	parts := shard.Workers(s, min(len(ws.all), shard.MaxWorkers(s)))
+	for i, w := range ws.all {
+		own := change
+		if i < len(parts) {
+			own.Share = &parts[i]
+		} else {
+			own.Share = emptyShare(s)
+		}
+		w.loop.Do(func(l *loop.Worker) { l.Change(own) })
+	}
+}
+
+// emptyShare returns a worker's share without slots and connections.
+func emptyShare(s *rv.Share) *rv.Share {
+	return &rv.Share{
+		Shard: s.Shard, Shards: s.Shards, Slots: rv.Slots{Of: 1}, Connections: make([]int, len(s.Connections)),
+		FirstConnection: s.FirstConnection, Variables: s.Variables, MaxInFlight: s.MaxInFlight,
+	}
+}
