@@ -7,6 +7,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/runner/h2"
 )
 
 const (
@@ -80,7 +81,7 @@ func (k *calls) release(x *exchange) {
 }
 
 // keeps reports that requests are kept whole.
-func (s *Server) keeps() bool { return s.h2.TellHeaders }
+func (s *Server) keeps() bool { return s.want&h2.WantHeaders != 0 }
 
 // useRules makes ready for Options.Rules and Options.Record.
 func (s *Server) useRules() error {
@@ -95,7 +96,7 @@ func (s *Server) useRules() error {
 		s.record = newRecorder(s.opts.Record)
 	}
 	if s.engine != nil || s.record != nil {
-		s.h2.TellHeaders, s.h2.TellBody = true, true
+		s.want = h2.WantHeaders | h2.WantBody
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func (c *session) spoil(tok uint32, fate rules.Fate) {
 func (s *Server) respondByRules(tok uint32) {
 	x := &s.exchanges.slots[tok]
 	c, call := x.conn, x.call
-	buf := append(c.h2.BeginResponse(), call.Block...)
+	buf := append(c.h2.Begin(), call.Block...)
 	if c.h2.Respond(x.id, buf, call.Body) {
 		c.owed--
 		s.settle(x, &s.count.answered)

@@ -15,8 +15,8 @@ type session struct {
 	srv   *Server
 	h2    *h2.Server
 	table uint8 // the state of the client's dynamic table
-	// tableChanges is the number of changes of that table's size that table knows of.
-	tableChanges uint32
+	// tableEpoch is the number of changes of that table's size that table includes.
+	tableEpoch uint32
 	// seen are the h2 session's counts that are in the Server's counters already.
 	seen h2.ServerCounts
 	// stirred is told that output may be pending because of a delayed answer.
@@ -31,7 +31,7 @@ type session struct {
 func (s *Server) newSession(stirred func()) *session {
 	s.accepted++
 	c := &session{srv: s, table: emptyState, stirred: stirred, number: s.accepted}
-	c.h2 = h2.NewServer(s.h2, c)
+	c.h2 = h2.NewServer(s.h2, s.want, c)
 	s.count.accepted++
 	s.open++
 	return c
@@ -230,13 +230,13 @@ func (s *Server) respond(tok uint32) {
 	}
 	x := &s.exchanges.slots[tok]
 	c := x.conn
-	if size, changes := c.h2.EncoderTable(); changes != c.tableChanges {
-		c.tableChanges = changes
-		if c.table != emptyState || size < s.encoder.tableSize {
+	if epoch := c.h2.EncoderTableEpoch(); epoch != c.tableEpoch {
+		c.tableEpoch = epoch
+		if c.table != emptyState || c.h2.EncoderTableSize() < s.encoder.tableSize {
 			c.table = staticState // entries may be gone or find no room
 		}
 	}
-	buf, table := s.encoder.append(c.h2.BeginResponse(), c.table, x.answer)
+	buf, table := s.encoder.append(c.h2.Begin(), c.table, x.answer)
 	if x.answer == answerCreated {
 		buf = hpack.AppendInt(buf, 0, 7, uint64(len(x.path)+1+idLen))
 		buf = append(append(buf, x.path...), '/')

@@ -33,7 +33,7 @@ type Stats struct {
 	// ConnectionErrors counts connections ended because the client broke the protocol.
 	ConnectionErrors uint64 `json:"connectionErrors"`
 	// Resets counts RST_STREAM frames received, Refused the streams over the limit, Malformed
-	// the requests that RFC 9113 section 8.1.1 calls so.
+	// the requests that were reset with PROTOCOL_ERROR or had a header above the limit.
 	Resets    uint64 `json:"resets"`
 	Refused   uint64 `json:"refused"`
 	Malformed uint64 `json:"malformed"`

@@ -31,7 +31,8 @@ type Server struct {
 	opts     Options
 	listener *net.TCPListener
 	begin    time.Time
-	h2       h2.ServerConfig
+	h2       h2.Config
+	want     h2.Want // of the h2 sessions
 	encoder  *encoder
 	body     []byte
 	// updateContent makes PUT and PATCH answer with the body.
@@ -81,8 +82,8 @@ func New(opts Options) (*Server, error) {
 		delay:         newDelay(opts.Latency, opts.Stall),
 		faults:        newFaults(opts.Unanswered, opts.NotFound, opts.Seed),
 		store:         newStore(),
-		h2: h2.ServerConfig{
-			MaxConcurrentStreams: uint32(opts.MaxConcurrentStreams),
+		h2: h2.Config{
+			MaxConcurrentStreams: opts.MaxConcurrentStreams,
 			ResetsPerSecond:      opts.ResetsPerSecond,
 			ResetBurst:           opts.ResetBurst,
 		},
@@ -93,7 +94,7 @@ func New(opts Options) (*Server, error) {
 	}
 	if opts.TrackBodies {
 		s.bodies = &bodySet{}
-		s.h2.TellBody = true
+		s.want |= h2.WantBody
 	}
 	l, err := net.Listen("tcp", opts.Listen)
 	if err != nil {

@@ -46,10 +46,12 @@ func (b *block) add(fragment []byte, limit uint32) bool {
 	return true
 }
 
-// done ends the block after it was decoded.
-func (b *block) done() {
+// take ends the block and returns it. It is valid until the next begin.
+func (b *block) take() []byte {
+	p := b.buf
 	b.id = 0
-	if cap(b.buf) > blockKept {
+	if cap(p) > blockKept {
 		b.buf = nil
 	}
+	return p
 }

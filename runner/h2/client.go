@@ -1,15 +1,13 @@
 package h2
 
 import (
-	"errors"
-
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
-// Want says which parts of a response the handler is to be given, and what the
-// session must know of the request to judge the response.
+// Want says which parts of a message the handler gets, and what a client session
+// must know about the request to judge the response.
 type Want uint8
 
 const (
@@ -17,13 +15,13 @@ const (
 	WantHeaders Want = 1 << iota
 	// WantBody asks for OnData.
 	WantBody
-	// WantErrorBody asks for OnData when the status is 400 or above.
+	// WantErrorBody asks for OnData if the status is 400 or above.
 	WantErrorBody
 	// HeadRequest says that the method is HEAD: the response has no content,
 	// whatever its content-length says (RFC 9113 8.1.1).
 	HeadRequest
 	// StableBody says that the request's body does not change while the stream
-	// is open, so that it need not be copied.
+	// is open, so that the session need not copy it.
 	StableBody
 )
 
@@ -31,32 +29,32 @@ const (
 type Kind uint8
 
 const (
-	// Completed: the whole response came.
+	// Completed: the response is complete.
 	Completed Kind = iota
-	// Reset by the peer, or by us because the response was malformed.
+	// Reset by the peer, or by the session because the response was malformed.
 	Reset
-	// Unprocessed: refused, or above the last stream of a GOAWAY. The request
-	// did nothing and is safe to send again (RFC 9113 8.7).
+	// Unprocessed: refused, or above the last stream of a GOAWAY. The request had
+	// no effect and is safe to send again (RFC 9113 8.7).
 	Unprocessed
 	// Lost with its connection.
 	Lost
 )
 
-// Outcome is the end of a request; Code is that of the RST_STREAM or GOAWAY, if
-// one ended it. Rule is the rule that the response broke when the stream was
-// reset by us, and empty when the peer reset it.
+// Outcome is the end of a request. Code is that of the RST_STREAM or GOAWAY that
+// ended it, if any. Rule is the rule that the response broke if the session reset
+// the stream, and empty if the peer reset it.
 type Outcome struct {
 	Kind Kind
 	Code http2.ErrCode
 	Rule string
 }
 
-// Handler takes the events of a client session. All calls happen inside Receive
-// or Close; slices are valid during the call; the handler must not call back
-// into the session.
+// Handler takes the events of a client session. The session calls it inside
+// Receive and Close only. Slices are valid during the call. The handler must not
+// call the session.
 type Handler interface {
-	// OnStatus: the final response begins; 1xx are swallowed. A response that
-	// turns out malformed may be Reset after it.
+	// OnStatus: the final response begins. 1xx responses are not reported. A
+	// response that turns out malformed may be Reset after it.
 	OnStatus(tok uint32, status int)
 	// OnHeader: a field of the response, only with WantHeaders; neither
 	// pseudo-header fields nor trailers.
@@ -69,163 +67,150 @@ type Handler interface {
 
 // Client is the client side of one connection.
 type Client struct {
-	h       Handler
-	in      reader
-	out     outBuffer
-	dec     hpack.Decoder
-	block   block
-	streams streamTable
-	bodies  bodyQueue
-	peer    peerSettings
-	resets  resetBudget
-	told    fieldSink
-	err     error // the session is over
-	cfg     Config
-
-	now        int64 // of the Receive under way, nanoseconds
-	nextID     uint32
-	limit      int // of open streams: the user's or the peer's, the lower; 0 when none may be opened
-	abandoned  int // streams with that flag
-	overdue    int // those of them that could not be reset yet
-	sendWindow int32
-	recvWindow int32
-
-	ready    bool // the peer's first SETTINGS came
-	behind   bool // bodies wait for room in the out buffer
-	acked    bool // the peer acknowledged ours
-	draining bool // GOAWAY seen or ids run out
-	goneAway bool
-	goAway   http2.ErrCode // valid with goneAway
-	shut     bool          // we sent GOAWAY
+	conn
+	h         Handler
+	fields    fieldSink
+	abandoned int           // streams with that flag
+	overdue   int           // streams with that flag
+	peerCode  http2.ErrCode // of the peer's last GOAWAY
+	peerGone  bool          // the peer sent a GOAWAY
+	draining  bool
 }
-
-var errOver = errors.New("h2: the session is closed")
 
 // NewClient returns a session whose preface and SETTINGS are pending.
 func NewClient(cfg Config, h Handler) *Client {
-	cfg = cfg.withDefaults()
-	c := &Client{
-		h:          h,
-		cfg:        cfg,
-		in:         reader{maxFrame: cfg.MaxFrameSize},
-		peer:       initialPeerSettings(),
-		resets:     newResetBudget(cfg.ResetsPerSecond, cfg.ResetBurst),
-		nextID:     1,
-		sendWindow: initialWindowSize,
-		recvWindow: int32(cfg.ConnWindow),
-	}
-	c.dec.Init(cfg.MaxHeaderListSize)
-	if cfg.HeaderTableSize > http2InitialTable {
-		c.dec.Limit(cfg.HeaderTableSize) // a smaller one counts from its acknowledgement on
-	}
+	c := &Client{h: h}
 	c.out.buf = append(make([]byte, 0, 128), http2.ClientPreface...)
-	push := http2.Setting{ID: http2.SettingEnablePush, Val: 0}
-	c.out.buf = AppendSettings(c.out.buf, append(cfg.settings(), push)...)
-	if more := cfg.ConnWindow - initialWindowSize; more > 0 {
-		c.out.buf = AppendWindowUpdate(c.out.buf, 0, more)
-	}
+	c.init(c, cfg.withDefaults(clientDefaults, 0), true)
 	return c
 }
 
-// Ready tells whether the peer's first SETTINGS arrived.
+// Ready reports that the peer's first SETTINGS arrived.
 func (c *Client) Ready() bool { return c.ready }
 
-// Free is how many streams may be opened now: 0 before Ready, while draining,
-// after Shutdown or an error, at either limit, out of ids, or while too much
-// waits to be sent.
+// Free returns how many streams may be opened now: 0 before Ready, while draining,
+// after Shutdown or an error, at either limit, or while too much waits to be sent.
 func (c *Client) Free() int {
-	if c.out.full() {
+	if !c.ready || c.draining || c.gone || c.err != nil || c.out.full() {
 		return 0
 	}
-	return max(0, c.limit-c.streams.count)
+	return max(0, c.limit()-c.streams.count)
 }
 
-// InFlight is how many streams still owe an OnDone.
+// limit returns how many streams may be open: the user's bound or the peer's,
+// whichever is lower.
+func (c *Client) limit() int {
+	return int(min(uint32(c.cfg.MaxConcurrentStreams), c.peer.maxConcurrent))
+}
+
+// InFlight returns how many streams will get an OnDone.
 func (c *Client) InFlight() int { return c.streams.count - c.abandoned }
 
-// Abandoned is how many streams count against the limits though no one waits
-// for them.
+// Abandoned returns how many streams count against the limits although the
+// handler gets no more events of them.
 func (c *Client) Abandoned() int { return c.abandoned }
 
-// Draining tells that no stream can be opened any more, because of a GOAWAY,
-// because ids have run out, or because the peer answers while so many streams
-// are abandoned that the reset budget cannot give them back soon: open another
-// connection, and close this one when InFlight is 0.
+// Draining reports that no more streams can be opened: after a GOAWAY, when the
+// ids have run out, or when the peer answers while so many streams are abandoned
+// that the reset budget cannot free them soon. The owner opens another connection,
+// and closes this one when InFlight is 0.
 func (c *Client) Draining() bool { return c.draining }
 
 // GoAway returns the code of the peer's last GOAWAY, and whether there was one.
-func (c *Client) GoAway() (code http2.ErrCode, seen bool) { return c.goAway, c.goneAway }
+func (c *Client) GoAway() (code http2.ErrCode, seen bool) { return c.peerCode, c.peerGone }
 
-// EncoderTableSize is how large the dynamic table for requests may be, in
-// octets: the default 4096, or less if the peer's SETTINGS say so.
-func (c *Client) EncoderTableSize() uint32 { return c.peer.table.size }
-
-// EncoderTableEpoch changes whenever the peer changed EncoderTableSize, also
-// when it has the old value again: entries may have been evicted in between.
-func (c *Client) EncoderTableEpoch() uint32 { return c.peer.table.epoch }
-
-// Pending is what is to be sent, valid until the next call of any method but
-// Wrote. More may follow it.
-func (c *Client) Pending() []byte {
-	if c.behind && c.err == nil && c.out.room() > 0 {
-		c.behind = false
-		c.out.compact()
-		c.sendAll()
+// Open sends the request whose header block was appended to what Begin returned,
+// and its body as far as the windows and the out buffer allow. The rest is copied,
+// unless it is stable, and sent later. It sends nothing and returns 0 if Free is 0.
+func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32) {
+	if c.Free() == 0 {
+		return 0
 	}
-	return c.out.pending()
+	id = c.nextID
+	s := c.open(id, tok, want, 0)
+	if c.nextID = id + 2; c.nextID > maxStreamID {
+		c.draining = true
+	}
+	c.sendHeaders(buf, id, len(body) == 0)
+	if len(body) > 0 {
+		c.sendBody(s, body, want&StableBody != 0)
+	}
+	return id
 }
 
-// Wrote tells that the first n octets of Pending were sent.
-func (c *Client) Wrote(n int) { c.out.wrote(n) }
-
-// Shutdown queues GOAWAY(NO_ERROR). Streams go on; none can be opened.
-func (c *Client) Shutdown() {
-	if c.shut || c.err != nil {
-		return
-	}
-	c.shut = true
-	c.out.buf = AppendGoAway(c.out.buf, 0, http2.ErrCodeNo, "")
-	c.setLimit()
-}
-
-// Close says that the connection is gone: every open stream ends as Lost.
-func (c *Client) Close() {
-	if errors.Is(c.err, errOver) {
-		return
-	}
-	c.err = errOver
-	c.setLimit()
-	for i := range c.streams.ring {
-		if s := &c.streams.ring[i]; s.id != 0 {
-			c.finish(s, Outcome{Kind: Lost})
+// Receive takes all of p, the octets that came from the peer. It keeps a cut frame
+// for the next call. An error is a connection error: the GOAWAY that reports it is
+// pending, and the owner writes it and closes. now is in nanoseconds.
+func (c *Client) Receive(p []byte, now int64) error {
+	c.now = now
+	for len(p) > 0 && c.err == nil {
+		h, payload, n, ok := c.in.next(p)
+		p = p[n:]
+		switch {
+		case !ok:
+			c.cut(h)
+		case !c.inPlace(h):
+		case h.Type == http2.FrameHeaders, h.Type == http2.FrameContinuation:
+			if block, end, complete := c.headerBlock(h, payload); complete {
+				c.onBlock(h.StreamID, block, end)
+			}
+		case h.Type == http2.FrameData:
+			c.onData(h, payload)
+		default:
+			c.onControl(h, payload)
 		}
 	}
-	c.streams, c.bodies = streamTable{}, bodyQueue{}
-	c.in, c.block = reader{}, block{}
-}
-
-// setLimit finds the limit of open streams anew.
-func (c *Client) setLimit() {
-	c.limit = 0
-	if c.ready && !c.draining && !c.shut && c.err == nil {
-		c.limit = int(min(uint32(c.cfg.MaxConcurrentStreams), c.peer.maxConcurrent))
-	}
-}
-
-// fail ends the session with a connection error (RFC 9113 5.4.1). No stream of
-// the peer's was ever processed, so the last id is 0.
-func (c *Client) fail(code http2.ErrCode, reason string) error {
-	c.err = &ConnError{code, reason}
-	c.out.buf = AppendGoAway(c.out.buf, 0, code, reason)
-	c.setLimit()
 	return c.err
 }
 
-// finish ends a stream and says so, unless no one waits.
+// onBlock handles a complete header block. The decoder needs blocks of closed
+// streams, too, because they change its table (RFC 9113 5.1).
+func (c *Client) onBlock(id uint32, p []byte, end bool) {
+	s := c.streams.find(id)
+	var sink hpack.Sink
+	if s != nil && s.want&WantHeaders != 0 && !s.is(gotHeader) {
+		c.fields = fieldSink{h: c.h, tok: s.tok}
+		sink = &c.fields
+	}
+	var sum hpack.Summary
+	if err := c.dec.DecodeTo(&sum, p, sink); err != nil {
+		c.fail(http2.ErrCodeCompression, err.Error())
+		return
+	}
+	if s != nil {
+		c.onHeader(s, &sum, end, sink != nil)
+	}
+}
+
+func (c *Client) onData(h FrameHeader, p []byte) {
+	s := c.data(h)
+	if s == nil {
+		return
+	}
+	if len(p) > 0 && s.want&WantBody != 0 {
+		c.h.OnData(s.tok, p)
+	}
+	if c.endsStream(h) {
+		c.endResponse(s)
+	}
+}
+
+// Close tells the session that the connection has ended: every open stream ends
+// as Lost.
+func (c *Client) Close() {
+	for _, s := range c.end() {
+		if s.id != 0 && !s.is(abandoned) {
+			c.h.OnDone(s.tok, Outcome{Kind: Lost})
+		}
+	}
+	c.abandoned, c.overdue = 0, 0
+}
+
+// finish ends a stream and reports its outcome, unless it is abandoned.
 func (c *Client) finish(s *stream, o Outcome) {
-	tok, flags := s.tok, s.flags
+	tok, report := s.tok, !s.is(abandoned)
 	c.drop(s)
-	if flags&abandoned == 0 {
+	if report {
 		if o.Kind == Completed {
 			c.checkBudget()
 		}
@@ -235,22 +220,54 @@ func (c *Client) finish(s *stream, o Outcome) {
 
 // drop forgets a stream.
 func (c *Client) drop(s *stream) {
-	if s.body != 0 {
-		c.forgetBody(s)
-	}
-	if s.flags&abandoned != 0 {
+	if s.is(abandoned) {
 		c.abandoned--
+		if s.is(overdue) {
+			c.overdue--
+		}
 	}
-	if s.flags&overdue != 0 {
-		c.overdue--
-	}
-	c.streams.remove(s)
+	c.conn.drop(s)
 }
 
-// resetStream is a stream error (RFC 9113 5.4.2). It must be sent whatever the
-// budget says, but is charged to it.
-func (c *Client) resetStream(s *stream, code http2.ErrCode, rule string) {
+// streamError implements role. A stream error is sent whatever the budget is, but
+// is charged to it.
+func (c *Client) streamError(s *stream, code http2.ErrCode, rule string) {
 	c.resets.take(c.now)
-	c.out.buf = AppendRSTStream(c.out.buf, s.id, code)
+	c.sendReset(s.id, code)
 	c.finish(s, Outcome{Reset, code, rule})
+}
+
+// onReset implements role. On a closed stream, RST_STREAM is late and has no
+// effect.
+func (c *Client) onReset(s *stream, code http2.ErrCode) {
+	if s == nil {
+		return
+	}
+	kind := Reset
+	if code == http2.ErrCodeRefusedStream { // RFC 9113 8.7
+		kind = Unprocessed
+	}
+	c.finish(s, Outcome{Kind: kind, Code: code})
+}
+
+// onGoAway implements role: the peer has not processed streams above the last id,
+// and will not. A later GOAWAY may lower the id. It cannot raise it, because those
+// streams have ended.
+func (c *Client) onGoAway(last uint32, code http2.ErrCode) {
+	c.draining, c.peerGone, c.peerCode = true, true, code
+	for s := range c.streams.all {
+		if s.id > last {
+			c.finish(s, Outcome{Kind: Unprocessed, Code: code})
+		}
+	}
+}
+
+// onLateData implements role: the stream has ended, and the response was reported.
+func (c *Client) onLateData(uint32) {}
+
+// onSent implements role.
+func (c *Client) onSent(s *stream) {
+	if s.is(remoteClosed) {
+		c.drop(s)
+	}
 }

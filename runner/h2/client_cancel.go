@@ -7,54 +7,56 @@ import (
 )
 
 const (
-	// answeredGrace is how long a server has at least to reset a stream whose
-	// response came before the end of the request. It does so with the response.
+	// answeredGrace is the minimum time that a server has to reset a stream whose
+	// response came before the end of the request. Servers do so with the response.
 	answeredGrace = 5 * time.Millisecond
-	// budgetInterval is how often the budget is looked at while streams wait for
-	// it: about as often as it gives a token.
+	// budgetInterval is how often the owner checks the budget while streams wait
+	// for it: about once for each reset that the default budget allows.
 	budgetInterval = 30 * time.Millisecond
 )
 
-// Cancel ends interest in a stream: RST_STREAM(CANCEL) within the budget, else
-// the stream is abandoned: it stays counted against the limits until the peer
-// ends it or ResetAbandoned does, the rest of its request is not sent, and its
-// events are swallowed. There is no OnDone. An id that is not open any more is
-// ignored.
+// Cancel ends the handler's interest in a stream. Within the budget, the session
+// sends RST_STREAM(CANCEL). Otherwise the stream is abandoned: it counts against
+// the limits until the peer ends it or ResetAbandoned does, the rest of its request
+// is not sent, and the handler gets no events. There is no OnDone. Cancel ignores
+// an id that is not open.
 func (c *Client) Cancel(id uint32, now int64) (reset bool) {
 	s := c.streams.find(id)
-	if s == nil || s.flags&abandoned != 0 {
+	switch {
+	case s == nil || s.is(abandoned):
 		return false
-	}
-	if c.err != nil { // GOAWAY was the last frame
+	case c.err != nil: // GOAWAY was the last frame
 		c.drop(s)
 		return false
+	case c.resets.take(now):
+		c.sendReset(id, http2.ErrCodeCancel)
+		c.drop(s)
+		return true
 	}
-	if !c.resets.take(now) {
-		c.abandon(s, overdue)
-		if s.body != 0 {
-			s.flags |= cut
-			c.forgetBody(s)
-		}
-		return false
+	c.abandon(s)
+	c.markOverdue(s)
+	if s.body != 0 {
+		s.flags |= cut
+		c.forgetBody(s)
 	}
-	c.out.buf = AppendRSTStream(c.out.buf, id, http2.ErrCodeCancel)
-	c.drop(s)
-	return true
+	return false
 }
 
-// abandon marks a stream that no one waits for; why is answered or overdue.
-func (c *Client) abandon(s *stream, why requestState) {
-	if s.flags&abandoned == 0 {
+// abandon ends the events of a stream.
+func (c *Client) abandon(s *stream) {
+	if !s.is(abandoned) {
 		c.abandoned++
+		s.flags |= abandoned
+		s.want &= HeadRequest
 	}
-	if why == overdue {
-		c.overdue++
-	}
-	s.flags |= abandoned | why
-	s.want &^= WantHeaders | WantBody
 }
 
-// ResetAfter is when ResetAbandoned is to be called next; 0: no stream is
+func (c *Client) markOverdue(s *stream) {
+	c.overdue++
+	s.flags |= overdue
+}
+
+// ResetAfter returns when the owner must call ResetAbandoned; 0: no stream is
 // abandoned.
 func (c *Client) ResetAfter(now int64) time.Duration {
 	switch {
@@ -66,36 +68,34 @@ func (c *Client) ResetAfter(now int64) time.Duration {
 	return budgetInterval
 }
 
-// ResetAbandoned resets abandoned streams as far as the budget allows. Answered
-// ones are reset at the second call that finds them.
+// ResetAbandoned resets abandoned streams as far as the budget allows. A stream
+// whose response is complete is reset at the second call that finds it.
 func (c *Client) ResetAbandoned(now int64) {
 	if c.abandoned == 0 || c.err != nil {
 		return
 	}
-	for i := range c.streams.ring {
-		s := &c.streams.ring[i]
+	for s := range c.streams.all {
 		switch {
-		case s.id == 0 || s.flags&abandoned == 0:
-		case s.flags&overdue == 0:
-			c.abandon(s, overdue)
+		case !s.is(abandoned):
+		case !s.is(overdue):
+			c.markOverdue(s)
 		case c.resets.take(now):
 			code := http2.ErrCodeCancel
-			if s.flags&answered != 0 {
+			if s.is(remoteClosed) {
 				code = http2.ErrCodeNo // RFC 9113 8.1
 			}
-			c.out.buf = AppendRSTStream(c.out.buf, s.id, code)
+			c.sendReset(s.id, code)
 			c.drop(s)
 		}
 	}
 }
 
-// checkBudget is called when the peer has answered. The connection drains when
-// its budget is used up and too many streams are abandoned: more than an eighth
-// of all, or than the budget gives back within a second. A new connection has a
-// new budget. While the peer answers nothing, a new one would be no better.
+// checkBudget is called when the peer has answered. The connection drains when its
+// budget is used up and too many streams are overdue: more than an eighth of all,
+// or more than the budget allows to reset in a second. A new connection has a new
+// budget. While the peer does not answer, a new connection would not help.
 func (c *Client) checkBudget() {
-	if c.overdue > min(c.cfg.ResetsPerSecond, c.limit/8) && !c.resets.has(c.now) {
+	if c.overdue > min(c.cfg.ResetsPerSecond, c.limit()/8) && !c.resets.has(c.now) {
 		c.draining = true
-		c.setLimit()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -343,6 +344,14 @@ func TestAbandonedEnds(t *testing.T) {
 	}
 }
 
+// TestAbandonedErrorBody: the handler gets no error body either, because the token may be another request's.
+func TestAbandonedErrorBody(t *testing.T) {
+	v := converse(t, Config{ResetBurst: -1})
+	v.Cancel(v.open(nil, WantErrorBody), 0)
+	v.mustReceive(headers(1, false, ":status", "500"), data(1, true, "late"))
+	want(t, "events", v.take())
+}
+
 // TestAbandonedWindow: an abandoned stream's data still opens its window, or it
 // would never end.
 func TestAbandonedWindow(t *testing.T) {
@@ -492,7 +501,7 @@ func TestDraining(t *testing.T) {
 // TestIDsRunOut is RFC 9113 5.1.1: a new connection is needed then.
 func TestIDsRunOut(t *testing.T) {
 	v := converse(t, Config{})
-	v.nextID = maxStreamID - idReserve - 2
+	v.nextID = maxStreamID - 2
 	id := v.get()
 	if v.Draining() || v.Free() == 0 {
 		t.Error("drains one id too early")
@@ -584,38 +593,65 @@ func TestOutBufferShrinks(t *testing.T) {
 	}
 }
 
-// TestStreamTable against a map, with streams that outlive many laps.
+// TestStreamTable compares the table with a map. Some streams outlive many laps of the ring.
 func TestStreamTable(t *testing.T) {
+	for _, seed := range []uint32{0, 0x9e3779b1, 3} {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { checkStreamTable(t, streamTable{seed: seed}) })
+	}
+}
+
+func checkStreamTable(t *testing.T, table streamTable) {
 	r := rand.New(rand.NewPCG(3, 3))
-	var table streamTable
-	model := map[uint32]uint32{}
+	toks := map[uint32]uint32{}
+	var ids []uint32
 	next := uint32(1)
-	for i := range uint32(200000) {
-		if len(model) < 50 && r.IntN(2) == 0 {
-			s := table.add(next)
-			if s.id < next {
-				t.Fatalf("id %d after %d", s.id, next)
+	displaced := false
+	for step := range uint32(100000) {
+		if len(ids) < 50 && r.IntN(2) == 0 {
+			*table.add(next) = stream{id: next, tok: step}
+			toks[next] = step
+			ids = append(ids, next)
+			next += 2 * (1 + r.Uint32N(2))
+		} else if len(ids) > 0 {
+			i := r.IntN(len(ids))
+			id := ids[i]
+			if s := table.find(id); s == nil || s.tok != toks[id] {
+				t.Fatalf("step %d: stream %d is %+v, want token %d", step, id, s, toks[id])
 			}
-			s.tok = i
-			model[s.id], next = i, s.id+2
+			if id%64 != 1 || r.IntN(100) == 0 {
+				table.remove(table.find(id))
+				delete(toks, id)
+				ids[i] = ids[len(ids)-1]
+				ids = ids[:len(ids)-1]
+			}
 		}
-		for id, tok := range model {
-			s := table.find(id)
-			if s == nil || s.tok != tok {
-				t.Fatalf("stream %d not found", id)
-			}
-			if r.IntN(3) == 0 && id%64 != 1 { // some stay for good
-				table.remove(s)
-				delete(model, id)
-			}
-			break
+		if id := r.Uint32N(next+10) | 1; (table.find(id) != nil) != slices.Contains(ids, id) {
+			t.Fatalf("step %d: stream %d: found %v, open %v", step, id, table.find(id) != nil, slices.Contains(ids, id))
 		}
-		if id := uint32(r.IntN(int(next)+10)) | 1; model[id] == 0 && table.find(id) != nil && table.find(id).tok != 0 {
-			t.Fatalf("stream %d found though it is closed", id)
+		checkEntries(t, &table, toks)
+		displaced = displaced || table.displaced > 0
+	}
+	if !displaced {
+		t.Error("no two streams had the same home")
+	}
+}
+
+// checkEntries compares the table's entries and counts with the open streams.
+func checkEntries(t *testing.T, table *streamTable, toks map[uint32]uint32) {
+	t.Helper()
+	n, displaced := 0, 0
+	for s := range table.all {
+		n++
+		if toks[s.id] != s.tok {
+			t.Fatalf("stream %d: token %d, want %d", s.id, s.tok, toks[s.id])
+		}
+		if &table.ring[table.home(s.id)] != s {
+			displaced++
 		}
 	}
-	if table.count != len(model) || len(table.ring) > 128 {
-		t.Errorf("%d streams in a ring of %d, want %d in at most 128", table.count, len(table.ring), len(model))
+	if n != len(toks) || n != table.count || displaced != table.displaced || len(table.ring) > 128 {
+		t.Fatalf("%d streams, %d of them displaced, in a ring of %d; want %d, %d, at most 128; the table counts %d",
+			n, displaced, len(table.ring), len(toks), table.displaced, table.count)
 	}
 }
 

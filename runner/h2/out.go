@@ -8,8 +8,8 @@ const outKept = 4096
 // burst is freed later, and a busy connection does not allocate in each turn.
 const outShrinkAfter = 64
 
-// sendAhead bounds, in octets, the DATA in a client session's out buffer. The
-// rest of a body stays in its stream, and is discarded when the stream is reset.
+// sendAhead bounds the DATA in the out buffer, in octets. The rest of a body
+// waits outside it, and is discarded when its stream is reset.
 const sendAhead = 256 << 10
 
 // outBuffer holds the octets to send. Whole frames are appended at the end; the
@@ -23,18 +23,19 @@ type outBuffer struct {
 
 func (o *outBuffer) pending() []byte { return o.buf[o.sent:] }
 
-// room returns how many octets of DATA the buffer accepts before it holds
+// spare returns how many octets of DATA the buffer accepts before it holds
 // sendAhead octets; negative when it holds more.
-func (o *outBuffer) room() int { return sendAhead - (len(o.buf) - o.sent) }
+func (o *outBuffer) spare() int { return sendAhead - (len(o.buf) - o.sent) }
 
 // full reports that the buffer holds at least twice sendAhead octets, so that no
-// stream may be opened. HEADERS frames ignore room, so they need this bound.
-func (o *outBuffer) full() bool { return o.room() <= -sendAhead }
+// stream may be opened. HEADERS frames ignore spare, so they need this bound.
+func (o *outBuffer) full() bool { return o.spare() <= -sendAhead }
 
 // wrote removes n octets from the front, which the socket has taken.
 func (o *outBuffer) wrote(n int) {
 	o.sent += n
 	if o.sent < len(o.buf) {
+		o.compact()
 		return
 	}
 	o.noteUse(len(o.buf))

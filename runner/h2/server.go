@@ -2,47 +2,23 @@ package h2
 
 import (
 	"errors"
+	"math/rand/v2"
+	"slices"
 
 	"golang.org/x/net/http2"
-
-	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
-// ServerConfig bounds a server session. A zero field has the default in its comment.
-type ServerConfig struct {
-	// HeaderTableSize is the dynamic table the client's encoder may use: 4096 bytes.
-	HeaderTableSize uint32
-	// StreamWindow is the receive window of a stream: 1 MiB. Values below 65535, which a
-	// client may assume until it has seen SETTINGS, are raised to it.
-	StreamWindow uint32
-	// ConnWindow is the receive window of the connection: 16 MiB, at least 65535.
-	ConnWindow uint32
-	// MaxFrameSize is the largest payload accepted: 16384 bytes, which is also the least.
-	MaxFrameSize uint32
-	// MaxHeaderListSize bounds a request's header, encoded and decoded (RFC 9113 section
-	// 6.5.2): 64 KiB. A larger one is answered with 431.
-	MaxHeaderListSize uint32
-	// MaxConcurrentStreams is announced and enforced with REFUSED_STREAM: 1000.
-	MaxConcurrentStreams uint32
-	// ResetsPerSecond and ResetBurst bound how often a client may reset streams, or make the
-	// server reset them by breaking the protocol: 33 a second after the first 1000. Past it
-	// the connection ends with ENHANCE_YOUR_CALM. A negative rate means no bound.
-	ResetsPerSecond, ResetBurst int
-	// TellHeaders and TellBody say whether the handler is told header fields and content.
-	TellHeaders, TellBody bool
-}
-
-// ServerHandler is told what a client asks. All calls happen inside Server.Receive or
-// Server.Close. Slices are valid during the call. The handler may call BeginResponse, Respond and
-// ResetStream, and nothing else of the session.
+// ServerHandler takes the events of a server session. The session calls it inside
+// Receive and Close only. Slices are valid during the call. The handler may call
+// Begin, Respond and ResetStream, and no other method of the session.
 type ServerHandler interface {
-	// OnRequest reports a well-formed request. path is empty for CONNECT and otherwise what
-	// :path holds, query included. The result comes back in the stream's later calls.
+	// OnRequest reports a well-formed request. path is empty for CONNECT, and otherwise the value
+	// of :path with the query. The stream's later calls get the result.
 	OnRequest(id uint32, method, path []byte) (tok uint32)
-	// OnHeader reports a header field, only with TellHeaders: :scheme and :authority first,
-	// the other fields in their order; no trailers.
+	// OnHeader reports a header field, only with WantHeaders: :scheme and :authority first,
+	// then the other fields in their order; no trailers.
 	OnHeader(id, tok uint32, name, value []byte)
-	// OnData reports a piece of the request's content, only with TellBody.
+	// OnData reports a piece of the request's content, only with WantBody.
 	OnData(id, tok uint32, p []byte)
 	// OnEnd reports that the request is complete. It is the usual moment to respond.
 	OnEnd(id, tok uint32)
@@ -52,186 +28,220 @@ type ServerHandler interface {
 	OnReset(id, tok uint32)
 }
 
-// ServerCounts counts what a handler is not told.
+// ServerCounts has the counts of events that the handler does not get.
 type ServerCounts struct {
 	Resets    uint64 // RST_STREAM frames received
 	Refused   uint64 // streams refused because too many were open
-	Malformed uint64 // requests that were malformed or too large
+	Malformed uint64 // requests that were too large or were reset with PROTOCOL_ERROR
 }
 
-// Server is the server's side of one connection, without I/O: bytes in by Receive, bytes out by
-// Pending and Wrote. It belongs to one goroutine.
+// Server is the server side of one connection.
 type Server struct {
-	cfg    ServerConfig
-	h      ServerHandler
-	counts ServerCounts
-	now    int64
-
-	// Response headers and control frames are appended to out as they come; DATA only while
-	// less than outHighWater waits.
-	out     outBuffer
+	conn
+	h       ServerHandler
+	want    Want // of all requests
+	counts  ServerCounts
 	preface int // octets of the client's preface received
-	in      reader
-	block   block
-	decoder hpack.Decoder
 	request requestFields
-	// skipping is set while the DATA frame under way belongs to no stream.
-	skipping bool
-
-	phase   serverPhase
-	err     error
-	streams serverStreams
-	queue   serverQueue
-	// lastID is the last stream that was served, highestID the last begun: after a GOAWAY
-	// streams are ignored.
-	lastID, highestID uint32
-	// gone has the streams this side ended while the client may still send on them.
-	gone endedStreams
-
-	resets, settings resetBudget
-
-	sendWindow, recvWindow int32 // the connection's
-	peer                   peerSettings
-	goAwaySent             bool
+	// reset has the streams that this side ended while the client may still send on them.
+	reset resetStreams
 }
 
-type serverPhase uint8
-
 const (
-	awaitPreface serverPhase = iota
-	awaitSettings
-	serving
-	failed
-)
-
-const (
-	// outHighWater bounds the DATA waiting for the socket; the rest waits as references to
-	// the handler's bodies.
-	outHighWater = 256 << 10
-	// congested is the amount of waiting output at which an owner should stop reading.
+	// congested is the amount of pending output, in octets, at which the owner should stop reading.
 	congested = 1 << 20
 
-	// No client has a reason to send more SETTINGS; each may make the session visit every
-	// stream.
+	// A client has no reason to send SETTINGS more often. Each may change the windows of all streams.
 	settingsPerSecond = 10
 	settingsBurst     = 100
 )
 
-// NewServer returns a session whose SETTINGS are pending.
-func NewServer(cfg ServerConfig, h ServerHandler) *Server {
-	cfg = cfg.withDefaults()
-	s := &Server{
-		cfg:        cfg,
-		h:          h,
-		in:         reader{maxFrame: cfg.MaxFrameSize},
-		sendWindow: initialWindowSize,
-		recvWindow: int32(cfg.ConnWindow),
-		peer:       initialPeerSettings(),
-		resets:     newResetBudget(cfg.ResetsPerSecond, cfg.ResetBurst),
-		settings:   newResetBudget(settingsPerSecond, settingsBurst),
-	}
-	s.decoder.Init(cfg.MaxHeaderListSize)
-	s.out.buf = AppendSettings(s.out.buf,
-		http2.Setting{ID: http2.SettingHeaderTableSize, Val: cfg.HeaderTableSize},
-		http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: cfg.MaxConcurrentStreams},
-		http2.Setting{ID: http2.SettingInitialWindowSize, Val: cfg.StreamWindow},
-		http2.Setting{ID: http2.SettingMaxFrameSize, Val: cfg.MaxFrameSize},
-		http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: cfg.MaxHeaderListSize},
-	)
-	if more := cfg.ConnWindow - initialWindowSize; more > 0 {
-		s.out.buf = AppendWindowUpdate(s.out.buf, 0, more)
-	}
+// ErrPreface reports that the peer does not speak HTTP/2 with prior knowledge. Nothing more is
+// pending, because such a peer would not understand it.
+var ErrPreface = errors.New("h2: the client did not begin with HTTP/2's preface")
+
+// NewServer returns a session whose SETTINGS are pending. want may have WantHeaders and WantBody.
+func NewServer(cfg Config, want Want, h ServerHandler) *Server {
+	s := &Server{h: h, want: want}
+	s.init(s, cfg.withDefaults(serverDefaults, initialWindowSize), false)
+	s.settings = newResetBudget(settingsPerSecond, settingsBurst)
+	s.streams.seed = rand.Uint32() | 1
 	return s
 }
 
-func (c ServerConfig) withDefaults() ServerConfig {
-	def := func(v *uint32, d uint32) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	def(&c.HeaderTableSize, hpack.DefaultTableSize)
-	def(&c.StreamWindow, 1<<20)
-	def(&c.ConnWindow, 16<<20)
-	def(&c.MaxFrameSize, minMaxFrameSize)
-	def(&c.MaxHeaderListSize, 64<<10)
-	def(&c.MaxConcurrentStreams, 1000)
-	c.StreamWindow = min(max(c.StreamWindow, initialWindowSize), maxWindow)
-	c.ConnWindow = min(max(c.ConnWindow, initialWindowSize), maxWindow)
-	c.MaxFrameSize = min(max(c.MaxFrameSize, minMaxFrameSize), maxMaxFrameSize)
-	if c.ResetsPerSecond == 0 {
-		c.ResetsPerSecond = 33
-	}
-	if c.ResetBurst == 0 {
-		c.ResetBurst = 1000
-	}
-	return c
-}
-
-// Pending returns the bytes to send. They are valid until the next call of the session.
-func (s *Server) Pending() []byte { return s.out.pending() }
-
-// Wrote tells that the first n pending bytes went out.
-func (s *Server) Wrote(n int) {
-	s.out.wrote(n)
-	s.out.compact()
-	s.pump()
-}
-
-// Congested reports that so much output waits that the owner should not read more until the
-// client has taken some: a client that sends and never reads must not fill memory.
+// Congested reports that so much output is pending that the owner should not read more until the
+// client has taken some. A client that sends and never reads must not fill the memory.
 func (s *Server) Congested() bool { return len(s.out.pending()) > congested }
 
-// Open returns the number of streams neither side has ended.
-func (s *Server) Open() int { return s.streams.n }
+// Open returns the number of open streams.
+func (s *Server) Open() int { return s.streams.count }
 
-// Counts returns what was counted since the session began.
+// Counts returns the counts since the session began.
 func (s *Server) Counts() ServerCounts { return s.counts }
 
-// EncoderTable is the size of the dynamic table that response blocks may use, at most 4096
-// octets, and the number of changes so far. A change may have evicted entries, even if the size
-// is the same again.
-func (s *Server) EncoderTable() (size, changes uint32) { return s.peer.table.size, s.peer.table.epoch }
+// Receive takes all of p. now is in nanoseconds from any origin and never decreases. An error,
+// ErrPreface or a *ConnError, ends the session: the owner writes what is pending and closes.
+func (s *Server) Receive(p []byte, now int64) error {
+	s.now = now
+	if s.preface < len(http2.ClientPreface) && s.err == nil {
+		p = s.receivePreface(p)
+	}
+	for len(p) > 0 && s.err == nil {
+		h, payload, n, ok := s.in.next(p)
+		p = p[n:]
+		switch {
+		case !ok:
+			s.cut(h)
+		case !s.inPlace(h):
+		case h.Type == http2.FrameHeaders, h.Type == http2.FrameContinuation:
+			if block, end, complete := s.headerBlock(h, payload); complete {
+				s.onBlock(h.StreamID, block, end)
+			}
+		case h.Type == http2.FrameData:
+			s.onData(h, payload)
+		default:
+			s.onControl(h, payload)
+		}
+	}
+	return s.err
+}
 
-// Shutdown queues a GOAWAY. Streams begun before it are still served, later ones are ignored.
-func (s *Server) Shutdown() {
-	if !s.goAwaySent && s.phase != failed {
-		s.goAway(http2.ErrCodeNo, "")
+func (s *Server) receivePreface(p []byte) (rest []byte) {
+	want := http2.ClientPreface[s.preface:]
+	n := min(len(p), len(want))
+	if string(p[:n]) != want[:n] {
+		s.err = ErrPreface
+		return nil
+	}
+	s.preface += n
+	return p[n:]
+}
+
+func (s *Server) onData(h FrameHeader, p []byte) {
+	st := s.data(h)
+	if st == nil {
+		return
+	}
+	if len(p) > 0 && st.want&WantBody != 0 && !st.is(responded) {
+		s.h.OnData(h.StreamID, st.tok, p)
+	}
+	if s.endsStream(h) {
+		s.endRequest(h.StreamID)
 	}
 }
 
-var (
-	errClosed = errors.New("h2: the session is closed")
-	// ErrPreface tells that the peer does not speak HTTP/2 with prior knowledge. Nothing more
-	// is pending: such a peer would not understand it.
-	ErrPreface = errors.New("h2: the client did not begin with HTTP/2's preface")
-)
-
-// Close reports every open stream as reset. The session is of no use afterwards.
-func (s *Server) Close() {
-	s.phase = failed
-	if s.err == nil {
-		s.err = errClosed
+// Respond completes the response whose header block was appended to what Begin returned. It keeps
+// a reference to body until all of it is sent: the caller must not change it. If the stream is not
+// open or has its response, Respond sends nothing and returns false. A response to a request that
+// is not complete ends the stream, too (RFC 9113 8.1).
+func (s *Server) Respond(id uint32, buf, body []byte) (ok bool) {
+	st := s.streams.find(id)
+	if st == nil || st.is(responded) || s.err != nil {
+		return false // out does not include the block
 	}
-	for i := range s.streams.slots {
-		if st := &s.streams.slots[i]; st.id != 0 {
-			id, tok, responded := st.id, st.tok, st.is(responded)
-			s.drop(st)
-			if !responded {
-				s.h.OnReset(id, tok)
-			}
+	s.sendHeaders(buf, id, len(body) == 0)
+	st.flags |= responded
+	if s.sendBody(st, body, true) {
+		s.onSent(st)
+	}
+	return true
+}
+
+// onSent implements role. The client need not send the rest of its request (RFC 9113 8.1).
+func (s *Server) onSent(st *stream) {
+	if !st.is(remoteClosed) {
+		s.rst(st.id, http2.ErrCodeNo)
+	}
+	s.drop(st)
+}
+
+// ResetStream ends a stream. It has no effect if the stream is not open.
+func (s *Server) ResetStream(id uint32, code http2.ErrCode) {
+	if st := s.streams.find(id); st != nil {
+		s.drop(st)
+		s.rst(id, code)
+	}
+}
+
+// Close reports every open stream as reset. The session has no further use.
+func (s *Server) Close() {
+	for _, st := range s.end() {
+		if st.id != 0 && !st.is(responded) {
+			s.h.OnReset(st.id, st.tok)
 		}
 	}
 }
 
-// connError ends the session: a GOAWAY is pending, and nothing more is received.
-func (s *Server) connError(code http2.ErrCode, reason string) {
-	s.phase = failed
-	s.err = &ConnError{code, reason}
-	s.goAway(code, reason)
+// streamError implements role.
+func (s *Server) streamError(st *stream, code http2.ErrCode, _ string) {
+	id := st.id
+	s.abort(st)
+	s.rejectStream(id, code)
 }
 
-func (s *Server) goAway(code http2.ErrCode, reason string) {
-	s.goAwaySent = true
-	s.out.buf = AppendGoAway(s.out.buf, s.lastID, code, reason)
+// rejectStream resets a stream because the client broke the protocol on it.
+func (s *Server) rejectStream(id uint32, code http2.ErrCode) {
+	if code == http2.ErrCodeProtocol {
+		s.counts.Malformed++
+	}
+	s.rst(id, code)
+	s.spendReset()
+}
+
+// onReset implements role.
+func (s *Server) onReset(st *stream, _ http2.ErrCode) {
+	s.counts.Resets++
+	if st != nil {
+		s.abort(st)
+	}
+	s.spendReset()
+}
+
+// onGoAway implements role: the client opens no more streams. The open ones continue.
+func (s *Server) onGoAway(uint32, http2.ErrCode) {}
+
+// onLateData implements role.
+func (s *Server) onLateData(id uint32) {
+	if !s.ignores(id) {
+		s.rejectStream(id, http2.ErrCodeStreamClosed)
+	}
+}
+
+// ignores reports that this side ended or ignores the stream, which the client may not know yet.
+func (s *Server) ignores(id uint32) bool { return id > s.lastID || slices.Contains(s.reset.ids, id) }
+
+// abort forgets a stream and reports it to the handler.
+func (s *Server) abort(st *stream) {
+	id, tok, report := st.id, st.tok, !st.is(responded)
+	s.drop(st)
+	if report {
+		s.h.OnReset(id, tok)
+	}
+}
+
+// spendReset ends connections of clients that reset streams, or cause resets, too often.
+func (s *Server) spendReset() {
+	if s.err == nil && !s.resets.take(s.now) {
+		s.fail(http2.ErrCodeEnhanceYourCalm, "too many reset streams")
+	}
+}
+
+func (s *Server) rst(id uint32, code http2.ErrCode) {
+	s.sendReset(id, code)
+	s.reset.add(id)
+}
+
+// resetStreams has the last 256 streams that this side reset. What the client sent on them before
+// it got RST_STREAM is not an error (RFC 9113 5.1, closed).
+type resetStreams struct {
+	ids  []uint32 // allocated at first use, because most connections have no use for it
+	next uint8
+}
+
+func (r *resetStreams) add(id uint32) {
+	if r.ids == nil {
+		r.ids = make([]uint32, 1<<8)
+	}
+	r.ids[r.next] = id
+	r.next++
 }

@@ -24,7 +24,7 @@ func (h *plainHandler) OnHeader(uint32, uint32, []byte, []byte) {}
 func (h *plainHandler) OnData(_, _ uint32, p []byte)            { h.received += len(p) }
 func (h *plainHandler) OnReset(uint32, uint32)                  {}
 func (h *plainHandler) OnEnd(id, _ uint32) {
-	b := hpack.AppendLiteralPrefix(hpack.AppendIndexed(h.s.BeginResponse(), 8), hpack.Without, 46, "location")
+	b := hpack.AppendLiteralPrefix(hpack.AppendIndexed(h.s.Begin(), 8), hpack.Without, 46, "location")
 	h.s.Respond(id, hpack.AppendString(b, h.location), h.body)
 }
 
@@ -60,7 +60,7 @@ func (r *requestBatch) number(first uint32) (next uint32) {
 
 func newPlainServer(tb testing.TB, body []byte) (s *Server, h *plainHandler) {
 	h = &plainHandler{location: []byte("/npcf-policyauthorization/v1/app-sessions/0123456789abcdef"), body: body}
-	s = NewServer(ServerConfig{TellBody: true}, h)
+	s = NewServer(Config{}, WantBody, h)
 	h.s = s
 	in := AppendSettings([]byte(http2.ClientPreface), http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
 	in = AppendWindowUpdate(in, 0, maxWindow-initialWindowSize)

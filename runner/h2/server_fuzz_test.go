@@ -57,10 +57,10 @@ func (h *ledgerHandler) OnEnd(id, _ uint32) {
 	switch id / 2 % 4 {
 	case 0:
 		h.note(id, "end", true)
-		h.s.Respond(id, append(h.s.BeginResponse(), 0x89), nil)
+		h.s.Respond(id, append(h.s.Begin(), 0x89), nil)
 	case 1:
 		h.note(id, "end", true)
-		h.s.Respond(id, append(h.s.BeginResponse(), 0x88), h.body)
+		h.s.Respond(id, append(h.s.Begin(), 0x88), h.body)
 	case 2:
 		h.note(id, "end", true)
 		h.s.ResetStream(id, http2.ErrCodeInternal)
@@ -74,7 +74,7 @@ func (h *ledgerHandler) OnReset(id, _ uint32) { h.note(id, "reset", true) }
 // receiveAll runs a session over the pieces of input and returns what it told and sent.
 func receiveAll(t *testing.T, input []byte, piece int) (h *ledgerHandler, sent []byte, err error) {
 	h = &ledgerHandler{t: t, open: map[uint32]bool{}, body: make([]byte, 100)}
-	h.s = NewServer(ServerConfig{TellHeaders: true, TellBody: true, MaxConcurrentStreams: 3, MaxHeaderListSize: 1000}, h)
+	h.s = NewServer(Config{MaxConcurrentStreams: 3, MaxHeaderListSize: 1000}, WantHeaders|WantBody, h)
 	for p := range slices.Chunk(input, piece) {
 		if err = h.s.Receive(p, 1); err != nil {
 			break

@@ -6,80 +6,44 @@ import (
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
-func (s *Server) onHeaders(h FrameHeader, p []byte) {
-	if h.StreamID%2 == 0 {
-		s.connError(http2.ErrCodeProtocol, "HEADERS on a stream that is not the client's")
-		return
-	}
-	fragment, code := headerFragment(h, p)
-	if code != 0 {
-		s.connError(code, "HEADERS with more padding or priority than payload")
-		return
-	}
-	end := h.Flags.Has(http2.FlagHeadersEndStream)
-	if !h.Flags.Has(http2.FlagHeadersEndHeaders) {
-		s.block.begin(h.StreamID, end, fragment)
-		return
-	}
-	s.endBlock(h.StreamID, fragment, end)
-}
-
-func (s *Server) onContinuation(h FrameHeader, p []byte) {
-	if !s.block.add(p, s.cfg.MaxHeaderListSize) {
-		s.connError(http2.ErrCodeEnhanceYourCalm, "a header block without end")
-		return
-	}
-	if h.Flags.Has(http2.FlagContinuationEndHeaders) {
-		s.endBlock(s.block.id, s.block.buf, s.block.end)
-		s.block.done()
-	}
-}
-
-// endBlock takes a complete header block: a request's, or its trailers. Whatever becomes of the
-// stream the block is decoded, for the table's sake.
-func (s *Server) endBlock(id uint32, p []byte, end bool) {
-	if id <= s.highestID {
+// onBlock handles a complete header block: a request's, or its trailers.
+func (s *Server) onBlock(id uint32, p []byte, end bool) {
+	if id < s.nextID {
 		s.trailers(id, p, end)
 		return
 	}
-	s.highestID = id
-	ignored := s.goAwaySent
+	s.nextID = id + 2
+	ignored := s.gone
 	if !ignored {
 		s.lastID = id
 	}
-	refused := s.streams.n >= int(s.cfg.MaxConcurrentStreams)
 	r := &s.request
-	r.reset(s.cfg.TellHeaders)
-	sum, err := s.decoder.Decode(p, r)
+	r.reset(s.want&WantHeaders != 0)
+	var sum hpack.Summary
+	err := s.dec.DecodeTo(&sum, p, r)
 	switch {
 	case err != nil:
-		s.connError(http2.ErrCodeCompression, err.Error())
+		s.fail(http2.ErrCodeCompression, err.Error())
 	case ignored:
-	case refused:
+	case s.streams.count >= s.cfg.MaxConcurrentStreams:
 		s.counts.Refused++
 		s.rst(id, http2.ErrCodeRefusedStream)
 	case sum.Size > uint64(s.cfg.MaxHeaderListSize):
 		s.tooLarge(id, end)
 	case sum.Malformed || !r.wellFormed(sum.Pseudo) || end && sum.ContentLength > 0:
-		s.malformed(id)
+		s.rejectStream(id, http2.ErrCodeProtocol)
 	default:
 		s.begin(id, sum.ContentLength, end)
 	}
 }
 
-// begin adds the stream and tells the handler.
+// begin adds the stream and reports the request to the handler.
 func (s *Server) begin(id uint32, length int64, end bool) {
-	st := s.streams.add(id)
-	st.sendWindow = int32(s.peer.initialWindow)
-	st.recvWindow = int32(s.cfg.StreamWindow)
-	st.left = length
-	if end {
-		st.flags = requestEnded
-		st.left = lengthUnknown
-	}
+	s.open(id, end).left = length
 	r := &s.request
 	tok := s.h.OnRequest(id, r.method, r.path)
-	if st = s.streams.find(id); st == nil {
+	st := s.streams.find(id)
+	if st == nil {
 		return // the handler has responded or reset
 	}
 	st.tok = tok
@@ -87,70 +51,64 @@ func (s *Server) begin(id uint32, length int64, end bool) {
 		name, value := r.arena[f.at:f.value], r.arena[f.value:f.end]
 		s.h.OnHeader(id, tok, name, value)
 	}
-	if len(r.fields) > 0 {
-		st = s.streams.find(id)
-	}
-	if end && st != nil && !st.is(responded) {
-		s.h.OnEnd(id, tok)
+	if end {
+		s.endRequest(id)
 	}
 }
 
-// trailers end a request (RFC 9113 section 8.1). Their fields are dropped.
+// open adds a stream.
+func (s *Server) open(id uint32, end bool) *stream {
+	flags := gotHeader
+	if end {
+		flags |= remoteClosed
+	}
+	return s.conn.open(id, 0, s.want, flags)
+}
+
+// trailers end a request (RFC 9113 8.1). The session drops their fields.
 func (s *Server) trailers(id uint32, p []byte, end bool) {
-	sum, err := s.decoder.Decode(p, nil)
+	var sum hpack.Summary
+	err := s.dec.DecodeTo(&sum, p, nil)
 	st := s.streams.find(id)
 	switch {
 	case err != nil:
-		s.connError(http2.ErrCodeCompression, err.Error())
+		s.fail(http2.ErrCodeCompression, err.Error())
 	case st == nil && s.ignores(id):
-	case st == nil || st.is(requestEnded):
-		s.connError(http2.ErrCodeStreamClosed, "HEADERS on a stream that has ended")
+	case st == nil || st.is(remoteClosed):
+		s.fail(http2.ErrCodeStreamClosed, "HEADERS after END_STREAM")
 	case !end || sum.Malformed || sum.Pseudo != 0:
-		s.malformed(id)
+		s.streamError(st, http2.ErrCodeProtocol, "")
 	default:
 		s.endRequest(id)
 	}
 }
 
-// endRequest handles END_STREAM after the request's header.
+// endRequest handles END_STREAM. The handler may have ended the stream before.
 func (s *Server) endRequest(id uint32) {
 	st := s.streams.find(id)
-	if st == nil {
-		return
-	}
-	if st.left > 0 { // less content than content-length promised
-		s.malformed(id)
-		return
-	}
-	st.flags |= requestEnded
-	if !st.is(responded) {
-		s.h.OnEnd(id, st.tok)
-		return
-	}
-	if len(st.body) == 0 {
-		s.drop(st)
+	switch {
+	case st == nil:
+	case st.left > 0:
+		s.streamError(st, http2.ErrCodeProtocol, contentLength)
+	default:
+		st.flags |= remoteClosed
+		if !st.is(responded) {
+			s.h.OnEnd(id, st.tok)
+		}
 	}
 }
 
-func (s *Server) malformed(id uint32) {
-	s.counts.Malformed++
-	s.streamError(id, http2.ErrCodeProtocol)
-}
-
-// tooLarge answers a header list over the bound with 431 (RFC 6585 section 5).
+// tooLarge answers a header list above the bound with 431 (RFC 6585 5).
 func (s *Server) tooLarge(id uint32, end bool) {
 	s.counts.Malformed++
-	st := s.streams.add(id)
-	if end {
-		st.flags = requestEnded
-	}
+	s.open(id, end)
 	_, name := hpack.StaticIndex(":status", "431")
-	s.Respond(id, hpack.AppendLiteral(s.BeginResponse(), hpack.Without, name, ":status", "431"), nil)
+	s.Respond(id, hpack.AppendLiteral(s.Begin(), hpack.Without, name, ":status", "431"), nil)
 	s.spendReset()
 }
 
-// requestFields collects a request's header while it is decoded: the strings that the decoder
-// hands out are valid during one call.
+// requestFields collects a request's header while the decoder decodes it. The decoder's strings
+// are valid during one call.
 type requestFields struct {
 	method, path []byte
 	// The other fields, if wanted, are in arena.
@@ -159,7 +117,7 @@ type requestFields struct {
 	fields []fieldSpan
 }
 
-// fieldSpan is a field in the arena: name and value.
+// fieldSpan is a field in the arena: its name is at:value, its value is value:end.
 type fieldSpan struct{ at, value, end int }
 
 func (r *requestFields) reset(want bool) {
@@ -193,7 +151,7 @@ var (
 	connectPseudo = hpack.Method.Bit() | hpack.Authority.Bit()
 )
 
-// wellFormed checks the pseudo-header fields (RFC 9113 sections 8.3.1 and 8.5).
+// wellFormed checks the pseudo-header fields (RFC 9113 8.3.1, 8.5).
 func (r *requestFields) wellFormed(set hpack.PseudoSet) bool {
 	if string(r.method) == "CONNECT" {
 		return set == connectPseudo

@@ -20,7 +20,7 @@ func TestServerRequests(t *testing.T) {
 		},
 		{
 			name: "content, told when asked for",
-			cfg:  ServerConfig{TellBody: true},
+			want: WantBody,
 			do: func(p *serverPeer) {
 				p.request(1, false, "POST", "/", "content-length", "6")
 				p.data(1, false, "abc")
@@ -40,7 +40,7 @@ func TestServerRequests(t *testing.T) {
 		},
 		{
 			name: "header fields, told when asked for",
-			cfg:  ServerConfig{TellHeaders: true},
+			want: WantHeaders,
 			do: func(p *serverPeer) {
 				p.request(1, true, "GET", "/", ":authority", "x", "accept", "a", "te", "trailers")
 			},
@@ -52,7 +52,7 @@ func TestServerRequests(t *testing.T) {
 		},
 		{
 			name: "padding and priority (6.1, 6.2)",
-			cfg:  ServerConfig{TellBody: true},
+			want: WantBody,
 			do: func(p *serverPeer) {
 				p.check(p.fr.WriteHeaders(http2.HeadersFrameParam{
 					StreamID: 1, EndHeaders: true, PadLength: 7, Priority: http2.PriorityParam{StreamDep: 0, Weight: 3},
@@ -79,7 +79,7 @@ func TestServerRequests(t *testing.T) {
 		},
 		{
 			name: "trailers (8.1)",
-			cfg:  ServerConfig{TellHeaders: true, TellBody: true},
+			want: WantHeaders | WantBody,
 			do: func(p *serverPeer) {
 				p.raw(1, false, ":method", "POST", ":scheme", "http", ":path", "/")
 				p.data(1, false, "abc")
@@ -99,7 +99,7 @@ func TestServerRequests(t *testing.T) {
 		},
 	})
 	t.Run("early answer", func(t *testing.T) {
-		p := newServerPeer(t, ServerConfig{}, false)
+		p := newServerPeer(t, Config{}, false)
 		p.greet()
 		p.onRequest = func(id uint32) { p.respond(id, nil) }
 		p.request(1, false, "POST", "/")
@@ -201,6 +201,12 @@ func TestServerStreamErrors(t *testing.T) {
 			wantSent: []string{"RST_STREAM 1 FRAME_SIZE_ERROR"}, wantEvents: began,
 		},
 		{
+			name:       "PRIORITY of a wrong size on an idle stream, which RST_STREAM must not be sent for (6.4)",
+			do:         func(p *serverPeer) { p.frame(http2.FramePriority, 0, 5, "1234"); p.request(5, true, "GET", "/") },
+			wantSent:   []string{"HEADERS 5 :status=204 end"},
+			wantEvents: []string{"request 5 GET /", "end 5"},
+		},
+		{
 			name: "reset by the client (6.4), and what crossed it",
 			do: func(p *serverPeer) {
 				post(p)
@@ -220,7 +226,7 @@ func TestServerStreamErrors(t *testing.T) {
 		},
 		{
 			name: "stream over the announced limit (5.1.2)",
-			cfg:  ServerConfig{MaxConcurrentStreams: 1},
+			cfg:  Config{MaxConcurrentStreams: 1},
 			do: func(p *serverPeer) {
 				p.silent()
 				p.request(1, true, "GET", "/")
@@ -234,7 +240,7 @@ func TestServerStreamErrors(t *testing.T) {
 		},
 		{
 			name:       "header list over the bound: 431",
-			cfg:        ServerConfig{MaxHeaderListSize: 200},
+			cfg:        Config{MaxHeaderListSize: 200},
 			do:         func(p *serverPeer) { p.request(1, true, "GET", "/", "a", strings.Repeat("x", 200)) },
 			wantSent:   []string{"HEADERS 1 :status=431 end"},
 			wantEvents: nil,
@@ -315,7 +321,7 @@ func TestServerConnectionErrorsAfterARequest(t *testing.T) {
 		},
 		{
 			name: "DATA beyond the connection's window (6.9.1)",
-			cfg:  ServerConfig{StreamWindow: 1 << 20, ConnWindow: 65535, MaxFrameSize: 1 << 20},
+			cfg:  Config{StreamWindow: 1 << 20, ConnWindow: 65535, MaxFrameSize: 1 << 20},
 			do: func(p *serverPeer) {
 				p.request(1, false, "GET", "/")
 				p.data(1, false, strings.Repeat("x", 65536))

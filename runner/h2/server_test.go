@@ -37,9 +37,9 @@ type serverPeer struct {
 	onRequest func(id uint32)
 }
 
-func newServerPeer(t *testing.T, cfg ServerConfig, bytewise bool) *serverPeer {
+func newServerPeer(t *testing.T, cfg Config, bytewise bool) *serverPeer {
 	p := &serverPeer{t: t, bytewise: bytewise, now: 1}
-	p.s = NewServer(cfg, p)
+	p.s = NewServer(cfg, 0, p)
 	p.fr = http2.NewFramer(&p.in, nil)
 	p.fr.AllowIllegalWrites = true
 	p.enc = xhpack.NewEncoder(&p.block)
@@ -213,7 +213,7 @@ func (p *serverPeer) respond(id uint32, body []byte) bool {
 	if len(body) > 0 {
 		status = 8
 	}
-	return p.s.Respond(id, hpack.AppendIndexed(p.s.BeginResponse(), status), body)
+	return p.s.Respond(id, hpack.AppendIndexed(p.s.Begin(), status), body)
 }
 
 // silent leaves requests unanswered.
@@ -232,7 +232,8 @@ func code(err error) string {
 
 type serverCase struct {
 	name   string
-	cfg    ServerConfig
+	cfg    Config
+	want   Want
 	client []http2.Setting
 	do     func(p *serverPeer)
 	// wantSent is what the server sends after the greeting, wantEvents what the handler is
@@ -244,6 +245,7 @@ type serverCase struct {
 func (c serverCase) run(t *testing.T) {
 	for _, bytewise := range []bool{false, true} {
 		p := newServerPeer(t, c.cfg, bytewise)
+		p.s.want = c.want
 		p.greet(c.client...)
 		c.do(p)
 		p.flush()
@@ -270,9 +272,9 @@ func runServerCases(t *testing.T, cases []serverCase, complete ...func(*serverCa
 }
 
 func TestServerGreeting(t *testing.T) {
-	p := newServerPeer(t, ServerConfig{}, false)
+	p := newServerPeer(t, Config{}, false)
 	p.collect()
-	if diff := cmp.Diff([]string{"SETTINGS 5", "WINDOW_UPDATE 0 16711681"}, p.sent); diff != "" {
+	if diff := cmp.Diff([]string{"SETTINGS 3", "WINDOW_UPDATE 0 16711681"}, p.sent); diff != "" {
 		t.Errorf("before the client spoke (-want +got):\n%s", diff)
 	}
 	p.sent = nil
@@ -288,7 +290,7 @@ func TestServerPreface(t *testing.T) {
 	for _, in := range []string{"GET / HTTP/1.1\r\n\r\n", "P", "PRI * HTTP/2.0\r\n\r\nXX", "\x16\x03\x01"} {
 		want := !strings.HasPrefix(http2.ClientPreface, in)
 		for _, bytewise := range []bool{false, true} {
-			p := newServerPeer(t, ServerConfig{}, bytewise)
+			p := newServerPeer(t, Config{}, bytewise)
 			p.in.WriteString(in)
 			p.flush()
 			if got := errors.Is(p.err, ErrPreface); got != want {
@@ -304,7 +306,7 @@ func TestServerFirstFrame(t *testing.T) {
 		"SETTINGS ack": func(p *serverPeer) { p.check(p.fr.WriteSettingsAck()) },
 		"HEADERS":      func(p *serverPeer) { p.request(1, true, "GET", "/") },
 	} {
-		p := newServerPeer(t, ServerConfig{}, false)
+		p := newServerPeer(t, Config{}, false)
 		p.in.WriteString(http2.ClientPreface)
 		write(p)
 		p.flush()

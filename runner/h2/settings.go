@@ -8,9 +8,9 @@ import (
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
-// peerSettings are the SETTINGS of the other side (RFC 9113 6.5.2). What is
-// not kept here does not concern us: we cannot push, and need no bound on the
-// header list, for requests are as large as the user makes them.
+// peerSettings are the SETTINGS of the other side (RFC 9113 6.5.2), without those
+// that have no effect here: the session never pushes, and a request's header is as
+// large as the user makes it.
 type peerSettings struct {
 	maxConcurrent uint32
 	initialWindow uint32
@@ -27,8 +27,8 @@ func initialPeerSettings() peerSettings {
 	}
 }
 
-// apply takes the payload of a SETTINGS frame, values in their order (RFC 9113
-// 6.5.3); unknown ones are ignored.
+// apply handles the payload of a SETTINGS frame, in order (RFC 9113 6.5.3).
+// Unknown settings are ignored.
 func (s *peerSettings) apply(p []byte, fromServer bool) *ConnError {
 	for ; len(p) >= settingLen; p = p[settingLen:] {
 		id, v := http2.SettingID(binary.BigEndian.Uint16(p)), binary.BigEndian.Uint32(p[2:])
@@ -63,13 +63,13 @@ func (s *peerSettings) set(id http2.SettingID, v uint32, fromServer bool) *ConnE
 	return nil
 }
 
-// encoderTable is the size of the dynamic table we may use for sending, and
-// the size updates we owe after the peer changed it. We never use more than
-// the default: a bigger table would hold nothing that requests repeat.
+// encoderTable is the size of the dynamic table for sending, and the size updates
+// that the peer must get after it changed the size. The session never uses more
+// than the default, because requests do not repeat more fields than fit.
 type encoderTable struct {
 	size  uint32
-	low   uint32 // while owed: the smallest size since the last update was sent
-	owed  bool
+	low   uint32 // with owed, the smallest size since the last update was sent
+	owed  bool   // the next header block must begin with an update
 	epoch uint32 // counts changes
 }
 
@@ -86,8 +86,8 @@ func (t *encoderTable) resize(v uint32) {
 	t.epoch++
 }
 
-// appendUpdates appends what must begin the next header block: the smallest
-// size since the last block, then the present one (RFC 7541 4.2).
+// appendUpdates appends the beginning of the next header block: the smallest size
+// since the last block, then the current one (RFC 7541 4.2).
 func (t *encoderTable) appendUpdates(dst []byte) []byte {
 	if !t.owed {
 		return dst
@@ -98,5 +98,5 @@ func (t *encoderTable) appendUpdates(dst []byte) []byte {
 	return hpack.AppendTableSizeUpdate(dst, t.size)
 }
 
-// sent says that the updates were sent.
+// sent notes that the updates were sent.
 func (t *encoderTable) sent() { t.owed = false }
