@@ -45,7 +45,7 @@ func (s *state) openLibraries() {
 	keep(L.G.Registry, nil)
 }
 
-// keep removes all but some names from a table.
+// keep removes all other names from a table.
 func keep(t *lua.LTable, names []string) {
 	values := make([]lua.LValue, len(names))
 	for i, n := range names {
@@ -186,7 +186,7 @@ func (s *state) toString(L *lua.LState) int {
 	return 1
 }
 
-// display is what tostring gives.
+// display returns what tostring returns.
 func (s *state) display(L *lua.LState, v lua.LValue) lua.LValue {
 	switch v := v.(type) {
 	case lua.LString:
@@ -223,7 +223,7 @@ func (s *state) unpack(L *lua.LState) int {
 	return to - from + 1
 }
 
-// maxPushed is how many values a function may return.
+// maxPushed is the most values that a function returns.
 const maxPushed = 8000
 
 func (s *state) mathLibrary(t *lua.LTable) *lua.LTable {

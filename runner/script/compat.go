@@ -10,12 +10,12 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// compat is what calls of the compatible form need.
+// compat has what calls of the compatible form use.
 type compat struct {
 	meta                      *lua.LTable
 	request, response         headers
 	requestBody, responseBody boxed
-	// work is the request while it is taken from what a script has returned.
+	// work is the request while takeRequest fills it.
 	work Message
 }
 
@@ -73,7 +73,7 @@ func (s *state) makeRequest(m *made, prevReq, prevRes, req *Message) error {
 	return err
 }
 
-// takeRequest puts what make_request has returned into the request, all or nothing.
+// takeRequest sets the request to what make_request returned. After an error it is unchanged.
 func (s *state) takeRequest(m *made, table, payload lua.LValue, req *Message) error {
 	t, ok := table.(*lua.LTable)
 	if !ok {
@@ -136,7 +136,7 @@ func (s *state) takeHeaders(m *made, t *lua.LTable, out *Message) error {
 	return nil
 }
 
-// taker turns returned headers into a message.
+// taker sets a message from the headers that a script returned.
 type taker struct {
 	made       *made
 	out        *Message
@@ -169,7 +169,7 @@ func (h *taker) table(t *lua.LTable) {
 	h.out.Fields = h.made.fields
 }
 
-// same takes a header that the script has not touched, which was good before.
+// same takes a header that the script did not change.
 func (h *taker) same(s *slot) {
 	if s.name[0] != ':' {
 		h.field(s.name, s.value)
@@ -207,7 +207,7 @@ func (h *taker) one(key, v lua.LValue) {
 		h.fail(err)
 		return
 	}
-	h.field(h.made.add(lower(string(name))), h.made.add(value))
+	h.field(h.made.add(strings.ToLower(string(name))), h.made.add(value))
 }
 
 func (h *taker) pseudo(name, value string) {
@@ -224,7 +224,7 @@ func (h *taker) pseudo(name, value string) {
 	*p = h.made.add(value)
 }
 
-// field adds a field; names that differ by case only are one, and the last one counts.
+// field adds a field. If two names differ by case only, the last one counts.
 func (h *taker) field(name, value []byte) {
 	if string(name) == contentLength {
 		return
@@ -239,7 +239,7 @@ func (h *taker) field(name, value []byte) {
 	h.made.fields = append(h.made.fields, Field{Name: name, Value: value})
 }
 
-// grow adds up sizes as HPACK does (RFC 7541 section 4.1).
+// grow adds a size as HPACK computes it (RFC 7541 section 4.1).
 func (h *taker) grow(n int) {
 	const perField = 32
 	if h.size += n + perField; h.size > h.most {

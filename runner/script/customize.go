@@ -8,8 +8,8 @@ import (
 )
 
 // customizeResponse is the function of scripts that a server runs: customize_response(request_headers, request_body,
-// response_headers, response_body) -> table, string. The headers are as in the compatible form; ":status" is among those
-// of the response and may be changed.
+// response_headers, response_body) -> table, string. The headers are as in the compatible form. The script can change
+// ":status" of the response.
 const customizeResponse = "customize_response"
 
 // CompileCustomizer is Compile for a script that defines customize_response.
@@ -30,7 +30,7 @@ func CompileCustomizer(name, source string) (*Script, error) {
 	return s, nil
 }
 
-// Customize lets script i change res, the answer that is about to be given to req. After an error res is as it was.
+// Customize lets script i change res, the response to req. After an error res is unchanged.
 func (h *Host) Customize(i int, req, res *Message) error {
 	s, err := h.begin(i, nil)
 	if err != nil {
@@ -62,7 +62,7 @@ func (h *Host) Customize(i int, req, res *Message) error {
 	return err
 }
 
-// takeResponse puts what customize_response has returned into the response, all or nothing.
+// takeResponse sets the response to what customize_response returned. After an error it is unchanged.
 func (s *state) takeResponse(m *made, table, payload lua.LValue, res *Message) error {
 	t, ok := table.(*lua.LTable)
 	if !ok {
@@ -96,7 +96,7 @@ func (s *state) takeResponse(m *made, table, payload lua.LValue, res *Message) e
 	return nil
 }
 
-// takeStatus takes ":status" out of the returned headers.
+// takeStatus removes ":status" from the returned headers and returns it.
 func (s *state) takeStatus(t *lua.LTable) (int, error) {
 	const name = ":status"
 	v := t.RawGetString(name)

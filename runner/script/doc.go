@@ -63,8 +63,8 @@
 //
 // Bound: if W Hosts run at a time, scripts take the heap to at most 1.25 x limit + W x (4 MiB + 32 MiB) + what they
 // allocate during one collection. 32 MiB are the costliest operation: an assignment to index 2^20 - 1 of a new table.
-// The error after a tail recursion is outside of the bound: the interpreter writes a trace with a line for each tail call,
-// some 200 MiB of garbage at the default number of instructions.
+// The trace that the interpreter writes for an error after many tail calls is within that: a tail call counts 16 more
+// instructions, so the default limit of instructions allows half a million of them, and a trace of 20 MiB.
 //
 // # A fault of the interpreter
 //

@@ -7,16 +7,18 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// spec is one directive of string.format: flags, width, precision (-1: none) and what to write.
+// spec is one directive of string.format. precision is -1 if it is absent.
 type spec struct {
 	flags            string
 	width, precision int
 	verb             byte
 }
 
-// strFormat is C's printf, as far as Lua 5.1 has it.
+// strFormat has the directives of Lua 5.1.
 func (s *state) strFormat(L *lua.LState) int {
 	format := arg(L, 1)
 	var out strings.Builder
@@ -58,7 +60,7 @@ func parseSpec(L *lua.LState, s string) (spec, string) {
 		d.precision, rest = twoDigits(rest[1:])
 		d.precision = max(d.precision, 0)
 	}
-	if rest == "" || len(d.flags) > 5 || isDigit(rest[0]) {
+	if rest == "" || len(d.flags) > 5 || octet.IsDigit(rest[0]) {
 		L.RaiseError("invalid format (flags, width or precision too long, or no directive)")
 	}
 	d.verb = rest[0]
@@ -67,7 +69,7 @@ func parseSpec(L *lua.LState, s string) (spec, string) {
 
 func twoDigits(s string) (int, string) {
 	n := 0
-	for n < 2 && n < len(s) && isDigit(s[n]) {
+	for n < 2 && n < len(s) && octet.IsDigit(s[n]) {
 		n++
 	}
 	if n == 0 {
@@ -125,7 +127,7 @@ func (d spec) verbatim(verb byte) string {
 
 func (d spec) integer(verb byte, v any) string {
 	if verb == 'd' {
-		d.flags = strings.ReplaceAll(d.flags, "#", "") // no alternative form in C, another one in Go
+		d.flags = strings.ReplaceAll(d.flags, "#", "") // C ignores it, Go does not
 	}
 	return fmt.Sprintf(d.verbatim(verb), v)
 }
@@ -140,7 +142,7 @@ func (d spec) float(f float64) string {
 	return fmt.Sprintf(d.verbatim(d.verb), f)
 }
 
-// pad fills up to the width, which is in bytes; package fmt counts characters.
+// pad adds spaces up to the width in bytes. Package fmt would count characters.
 func (d spec) pad(s string) string {
 	fill := d.width - len(s)
 	if fill <= 0 {
@@ -152,7 +154,7 @@ func (d spec) pad(s string) string {
 	return strings.Repeat(" ", fill) + s
 }
 
-// quoted is a string that Lua reads back as it is.
+// quoted returns a string literal of Lua.
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

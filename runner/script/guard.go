@@ -10,12 +10,14 @@ import (
 )
 
 // Two operations of the interpreter allocate without a bound in one instruction: a concatenation, and an assignment to
-// an array index far beyond the end. The guard replaces them in the syntax tree by calls of functions of the state, which
-// check first. The chunk gets these functions as arguments, in locals whose names a script cannot write.
+// an array index far beyond the end. For a tail call, the trace of an error has a line. The guard changes the syntax tree:
+// functions of the state check first, or replace the operation. The chunk gets these functions as arguments, in locals
+// whose names a script cannot write.
 const (
 	guardConcat = "(concat)" // (concat)(a, b, c) is a .. b .. c
 	guardSet    = "(set)"    // (set)(t, k, v) is t[k] = v
 	guardKey    = "(key)"    // (key)(k) is k, in constructors and in assignments to several targets
+	guardTail   = "(tail)"   // (tail)() comes before return f()
 )
 
 // maxDepth bounds recursion over a syntax tree, here and in the compiler.
@@ -35,7 +37,7 @@ func rewrite(chunk []ast.Stmt) (out []ast.Stmt, err error) {
 	if err != nil {
 		return nil, err
 	}
-	locals := &ast.LocalAssignStmt{Names: []string{guardConcat, guardSet, guardKey}, Exprs: []ast.Expr{&ast.Comma3Expr{}}}
+	locals := &ast.LocalAssignStmt{Names: []string{guardConcat, guardSet, guardKey, guardTail}, Exprs: []ast.Expr{&ast.Comma3Expr{}}}
 	at(locals, 1)
 	at(locals.Exprs[0], 1)
 	return append([]ast.Stmt{locals}, out...), nil
@@ -102,9 +104,22 @@ func (g *guard) stmt(s ast.Stmt) (ast.Stmt, error) {
 	case *ast.FuncDefStmt:
 		return s, g.blocks(&s.Func.Stmts)
 	case *ast.ReturnStmt:
-		return s, g.list(s.Exprs)
+		return tail(s), g.list(s.Exprs)
 	}
 	return s, nil // break, label and goto have nothing inside
+}
+
+// tail guards a tail call.
+func tail(s *ast.ReturnStmt) ast.Stmt {
+	if len(s.Exprs) != 1 {
+		return s
+	}
+	if f, ok := s.Exprs[0].(*ast.FuncCallExpr); !ok || f.AdjustRet {
+		return s
+	}
+	do := &ast.DoBlockStmt{Stmts: []ast.Stmt{callStmt(guardTail, s.Line(), nil), s}}
+	at(do, s.Line())
+	return do
 }
 
 // ifs follows a chain of elseif, which the parser nests, without recursion.
@@ -221,6 +236,12 @@ func call(name string, line int, args []ast.Expr) *ast.FuncCallExpr {
 	return c
 }
 
+func callStmt(name string, line int, args []ast.Expr) ast.Stmt {
+	s := &ast.FuncCallStmt{Expr: call(name, line, args)}
+	at(s, line)
+	return s
+}
+
 // table guards {[key] = value}.
 func (g *guard) table(x *ast.TableExpr) error {
 	for _, f := range x.Fields {
@@ -264,9 +285,7 @@ func (g *guard) assign(s *ast.AssignStmt) (ast.Stmt, error) {
 		}
 		if len(s.Lhs) == 1 && len(s.Rhs) == 1 && !harmless(x.Key) {
 			adjust(s.Rhs[0])
-			set := &ast.FuncCallStmt{Expr: call(guardSet, s.Line(), []ast.Expr{x.Object, x.Key, s.Rhs[0]})}
-			at(set, s.Line())
-			return set, nil
+			return callStmt(guardSet, s.Line(), []ast.Expr{x.Object, x.Key, s.Rhs[0]}), nil
 		}
 		x.Key = guarded(x.Key)
 	}

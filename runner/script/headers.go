@@ -1,13 +1,11 @@
 package script
 
 import (
-	"strings"
-
 	lua "github.com/yuin/gopher-lua"
 )
 
-// boxed keeps a string as a Lua value, since making one costs two allocations and most texts of a message are the same
-// as in the message before.
+// boxed caches a string as a Lua value. To make one costs two allocations, and most texts of a message are the same as in
+// the message before.
 type boxed struct {
 	s string
 	v lua.LValue
@@ -21,25 +19,25 @@ func (b *boxed) of(text []byte) lua.LValue {
 	return b.v
 }
 
-// headers are what stands behind a header table of the compatible form. The Lua table is empty at all times: reading and
-// writing it come here by its metatable. Filling real tables costs four times as much as a script that reads three
-// headers and writes one, and clearing them does not forget their keys. The Lua table is new in each call, so that one
-// that was kept is noticed.
+// headers are the contents of a header table of the compatible form. The Lua table itself is always empty: its metatable
+// reads and writes headers. To fill real tables costs four times as much as a script that reads three headers and writes
+// one, and a table that is cleared still has its keys. Each call makes a new Lua table, so headersOf can reject the table
+// of an earlier call.
 type headers struct {
 	table *lua.LTable
 	slots []slot
-	// changed: the script has written.
+	// changed is true after the script wrote a header.
 	changed bool
 }
 
 type slot struct {
 	name, value []byte
 	key, val    boxed
-	// set is what the script wrote, nil if it did not; LNil if it removed the header.
+	// set is what the script wrote: nil if it wrote nothing, LNil if it removed the header.
 	set lua.LValue
 }
 
-// begin empties the headers; the slots keep their boxed texts.
+// begin empties the headers. The slots keep their cached values.
 func (h *headers) begin(L *lua.LState, meta *lua.LTable) {
 	h.table = L.CreateTable(0, 0)
 	h.table.Metatable = meta
@@ -57,7 +55,7 @@ func (h *headers) add(name, value []byte) {
 	s.name, s.value, s.set = name, value, nil
 }
 
-// join adds the fields of a message; those of one name become one, joined with "; ".
+// join adds the fields of a message. It joins fields of one name with "; ".
 func (h *headers) join(m *made, fields []Field) {
 	for _, f := range fields {
 		s := h.find(string(f.Name))
@@ -117,7 +115,7 @@ func (h *headers) set(L *lua.LState, key, v lua.LValue) {
 	h.changed = true
 }
 
-// next is the header after a key, in the order of the message, then of writing.
+// next returns the header after a key: first those of the message, then those that the script added.
 func (h *headers) next(L *lua.LState, key lua.LValue) (k, v lua.LValue) {
 	i := 0
 	if key != lua.LNil {
@@ -140,7 +138,7 @@ func (h *headers) next(L *lua.LState, key lua.LValue) (k, v lua.LValue) {
 	return lua.LNil, lua.LNil
 }
 
-// asMembers is for json.encode.
+// asMembers returns the headers for json.encode.
 func (h *headers) asMembers() map[string]lua.LValue {
 	m := make(map[string]lua.LValue, len(h.slots))
 	for i := range h.slots {
@@ -151,7 +149,7 @@ func (h *headers) asMembers() map[string]lua.LValue {
 	return m
 }
 
-// headersOf is what stands behind a table, nil for a table of the script's own.
+// headersOf returns the contents of a header table, nil for any other table.
 func (s *state) headersOf(L *lua.LState, t *lua.LTable) *headers {
 	c := &s.compat
 	switch {
@@ -166,7 +164,7 @@ func (s *state) headersOf(L *lua.LState, t *lua.LTable) *headers {
 	return nil
 }
 
-// headersMeta is the metatable of header tables.
+// headersMeta makes the metatable of header tables.
 func (s *state) headersMeta() *lua.LTable {
 	meta := s.define(s.L.NewTable(), map[string]lua.LGFunction{
 		"__index": func(L *lua.LState) int {
@@ -180,14 +178,4 @@ func (s *state) headersMeta() *lua.LTable {
 	})
 	meta.RawSetString("__metatable", lua.LString("headers"))
 	return meta
-}
-
-// lower is a header name in lower case.
-func lower(name string) string {
-	for i := range len(name) {
-		if c := name[i]; 'A' <= c && c <= 'Z' {
-			return strings.ToLower(name)
-		}
-	}
-	return name
 }

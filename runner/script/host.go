@@ -10,19 +10,19 @@ type Host struct {
 	budget *budget
 	states []*state
 	reason string
-	// made holds what the current call sets in messages; the other half is of the call before, whose slices may be what
-	// this call reads.
+	// made[turn] has the bytes that the current call sets in messages. The other one belongs to the call before: this call
+	// can read messages with its bytes.
 	made [2]made
 	turn int
 }
 
-// made is memory that is used again two calls later.
+// made has bytes and fields that stay valid until the call after the next.
 type made struct {
 	bytes  []byte
 	fields []Field
 }
 
-// add copies a string to where it stays until the call after the next.
+// add copies a string.
 func (m *made) add(s string) []byte {
 	from := len(m.bytes)
 	m.bytes = append(m.bytes, s...)
@@ -69,8 +69,8 @@ func (h *Host) begin(i int, v Values) (*state, error) {
 	return s, nil
 }
 
-// Request lets script i change req. prevReq and prevRes are the chain instance's previous request and response, nil or
-// empty for the first. After an error req is as it was. An error names the script and mostly the line.
+// Request lets script i change req. prevReq and prevRes are the previous request and response of the chain instance, nil
+// or empty for the first. After an error req is unchanged. An error names the script and, if possible, the line.
 func (h *Host) Request(i int, prevReq, prevRes, req *Message, v Values) error {
 	s, err := h.begin(i, v)
 	if err != nil {
@@ -86,7 +86,7 @@ func (h *Host) Request(i int, prevReq, prevRes, req *Message, v Values) error {
 	return fmt.Errorf("%s: requests: %w", s.script.name, errNoFunction)
 }
 
-// Response lets script i judge res, the answer to req. Neither is changed.
+// Response lets script i judge res, the response to req. It changes neither.
 func (h *Host) Response(i int, req, res *Message, v Values) (ok bool, err error) {
 	s, err := h.begin(i, v)
 	if err != nil {
@@ -104,5 +104,5 @@ func (h *Host) Response(i int, req, res *Message, v Values) (ok bool, err error)
 	return false, fmt.Errorf("%s: responses: %w", s.script.name, errNoFunction)
 }
 
-// Reason is what the script gave as the reason when the last call of Response was false; often "".
+// Reason returns the reason that the script gave when the last call of Response returned false. It can be "".
 func (h *Host) Reason() string { return h.reason }

@@ -9,9 +9,11 @@ import (
 	"unicode/utf8"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// maxJSONDepth bounds nesting of what is decoded and encoded.
+// maxJSONDepth is the deepest nesting of a value that is decoded or encoded.
 const maxJSONDepth = 128
 
 // A table with its first element or member takes tableBytes, each further member memberBytes.
@@ -19,8 +21,8 @@ const tableBytes, memberBytes = 704, 192
 
 var errJSONDepth = fmt.Errorf("nested more than %d deep", maxJSONDepth)
 
-// jsonLibrary is the global json. A value that came from null is the userdata null; tables that came from arrays and
-// objects have a metatable that says so, and encode goes by it.
+// jsonLibrary is the global json. decode returns the userdata null for null. Tables from arrays and objects get the
+// metatable array or object, from which encode chooses the form.
 type jsonLibrary struct {
 	s             *state
 	table         *lua.LTable
@@ -47,7 +49,7 @@ func (j *jsonLibrary) open(s *state) {
 	j.table.RawSetString("null", j.null)
 }
 
-// mark makes the function that says what a table is; without a table it makes one.
+// mark makes json.array or json.object: it sets the metatable of its argument, or of a new table.
 func (j *jsonLibrary) mark(meta *lua.LTable) lua.LGFunction {
 	return func(L *lua.LState) int {
 		if L.GetTop() == 0 {
@@ -63,7 +65,7 @@ func (j *jsonLibrary) mark(meta *lua.LTable) lua.LGFunction {
 	}
 }
 
-// decode gives nil and a message for a bad text.
+// decode returns nil and a message if the text is not JSON.
 func (j *jsonLibrary) decode(L *lua.LState) int {
 	d := decoder{j: j, L: L, text: arg(L, 1)}
 	j.s.budget.charge(L, 4*len(d.text))
@@ -110,7 +112,7 @@ func (d *decoder) blanks() {
 	}
 }
 
-// take is true when c is next, and goes past it.
+// take skips blanks and then c. It returns false if another byte is next.
 func (d *decoder) take(c byte) bool {
 	d.blanks()
 	if d.at < len(d.text) && d.text[d.at] == c {
@@ -133,7 +135,7 @@ func (d *decoder) value() (lua.LValue, error) {
 	case c == '"':
 		s, err := d.stringValue()
 		return lua.LString(s), err
-	case c == '-' || isDigit(c):
+	case c == '-' || octet.IsDigit(c):
 		return d.numberValue()
 	}
 	for _, w := range []struct {
@@ -215,7 +217,7 @@ func (d *decoder) objectValue() (lua.LValue, error) {
 
 func (d *decoder) digits() bool {
 	from := d.at
-	for d.at < len(d.text) && isDigit(d.text[d.at]) {
+	for d.at < len(d.text) && octet.IsDigit(d.text[d.at]) {
 		d.at++
 	}
 	return d.at > from
@@ -252,7 +254,7 @@ func (d *decoder) numberValue() (lua.LValue, error) {
 
 var errEscape = errors.New("bad escape")
 
-// stringValue shares the text when there is nothing to unescape.
+// stringValue returns a part of the text if the string has no escapes.
 func (d *decoder) stringValue() (string, error) {
 	d.at++
 	from := d.at
@@ -319,7 +321,7 @@ func (d *decoder) escape(out []byte) ([]byte, error) {
 	return nil, errEscape
 }
 
-// unicode reads \uXXXX; half of a surrogate pair becomes U+FFFD.
+// unicode reads \uXXXX. A half of a surrogate pair becomes U+FFFD.
 func (d *decoder) unicode(out []byte) ([]byte, error) {
 	r, ok := d.hex(d.at)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// encode raises an error for what JSON has not: functions, NaN, tables that are neither list nor object.
+// encode raises an error for values that JSON does not have: functions, NaN, tables that are neither list nor object.
 func (j *jsonLibrary) encode(L *lua.LState) int {
 	e := encoder{j: j, L: L}
 	if err := e.value(L.CheckAny(1)); err != nil {
@@ -63,7 +63,7 @@ func (e *encoder) number(f float64) error {
 	return nil
 }
 
-// text writes what is not UTF-8 as it is: a script may have its reasons.
+// text writes bytes that are not UTF-8 unchanged.
 func (e *encoder) text(s string) {
 	checkString(e.L, len(e.out)+len(s))
 	e.out = append(e.out, '"')

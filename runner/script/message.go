@@ -2,49 +2,29 @@ package script
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/h2surge/h2surge/internal/octet"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
 // Field is a header field; Name is lower case.
 type Field = message.Field
 
-// Message is a request or a response as a script sees it. The host may replace any slice; slices it sets stay valid
-// until the next call of the Host.
+// Message is a request or a response as a script sees it. The Host can replace any slice. Slices that it sets are valid
+// until its next call.
 type Message = message.Message
 
 // Values are the variables and captures of a chain instance.
 type Values interface {
-	// Value is read at once: it may change with the next call.
+	// Value returns v, which is valid until the next call.
 	Value(name string) (v []byte, ok bool)
-	// SetValue copies v. Only names that exist as captures of the chain can be set.
+	// SetValue copies v. It returns an error if the chain has no capture of this name.
 	SetValue(name string, v []byte) error
 }
 
-// notTChar marks the bytes that RFC 9110 section 5.6.2 does not allow in a token.
-var notTChar = func() (t [256]bool) {
-	for i := range t {
-		c := byte(i)
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		digit := '0' <= c && c <= '9'
-		t[i] = !letter && !digit && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) || c >= 0x80
-	}
-	return t
-}()
-
-func isToken[T ~string | ~[]byte](s T) bool {
-	for i := range len(s) {
-		if notTChar[s[i]] {
-			return false
-		}
-	}
-	return len(s) > 0
-}
-
-// checkName follows RFC 9113 section 8.2.1, but for upper case letters, which become lower case.
+// checkName checks a name by RFC 9113 section 8.2.1. Upper case letters are allowed: they become lower case.
 func checkName[T ~string | ~[]byte](name T) error {
-	if !isToken(name) {
+	if !octet.IsToken(name) {
 		return fmt.Errorf("header name %q is not a token", name)
 	}
 	return nil
@@ -59,16 +39,16 @@ func checkValue[T ~string | ~[]byte](name string, v T) error {
 	return nil
 }
 
-// checkPseudo checks the value of a request's pseudo-header (RFC 9113 section 8.3.1), named without its colon.
+// checkPseudo checks the value of a request's pseudo-header (RFC 9113 section 8.3.1). name has no colon.
 func checkPseudo[T ~string | ~[]byte](name string, v T) error {
 	ok := len(v) > 0
 	switch name {
 	case "method":
-		ok = isToken(v)
+		ok = octet.IsToken(v)
 	case "path":
 		ok = ok && (v[0] == '/' || string(v) == "*") && visible(v)
 	case "scheme":
-		ok = ok && isToken(v)
+		ok = ok && octet.IsToken(v)
 	case "authority":
 		ok = ok && visible(v)
 	}
@@ -91,7 +71,7 @@ func visible[T ~string | ~[]byte](v T) bool {
 	return true
 }
 
-// shorten keeps messages readable.
+// shorten returns a text for an error message.
 func shorten(s string) string {
 	const most = 80
 	if len(s) > most {
@@ -100,7 +80,7 @@ func shorten(s string) string {
 	return s
 }
 
-// pseudoOf is the part of a request that a pseudo-header names, without its colon; nil for others.
+// pseudoOf returns the part of a request that a pseudo-header names, or nil. name has no colon.
 func pseudoOf(m *Message, name string) *[]byte {
 	switch name {
 	case "method":

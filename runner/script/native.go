@@ -3,11 +3,12 @@ package script
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 )
 
-// native is what calls of the native form need: proxies that are made once.
+// native has what calls of the native form use. The proxies are made once.
 type native struct {
 	req, prev, res proxy
 	// work is the request while a script changes it.
@@ -24,17 +25,17 @@ type native struct {
 type proxy struct {
 	what string
 	ud   *lua.LUserData
-	// m is nil outside of a call; made nil if the message cannot be changed.
+	// m is nil outside of a call. made is nil if the script cannot change the message.
 	m    *Message
 	made *made
-	// own: the fields are a copy in made.
+	// own is true if the fields are a copy in made.
 	own                             bool
 	method, scheme, authority, path boxed
 	body                            boxed
 	headers                         []boxed
 }
 
-// openProxies makes all that Lua code can hold of the host.
+// openProxies makes the objects through which Lua code uses messages and variables.
 func (s *state) openProxies() {
 	n, L := &s.native, s.L
 	s.compat.meta = s.headersMeta()
@@ -58,7 +59,7 @@ func (s *state) userData(value any, what string, read, write lua.LGFunction) *lu
 	return ud
 }
 
-// close ends a call: nothing of it can be reached any more.
+// close ends a call. After it, scripts cannot reach its messages and variables.
 func (s *state) close() {
 	s.values = nil
 	s.compat.request.table, s.compat.response.table = nil, nil
@@ -71,7 +72,7 @@ func (p *proxy) open(m *Message, w *made) {
 	p.m, p.made, p.own = m, w, false
 }
 
-// self is the proxy that a function is called for, within its call.
+// self returns the proxy that is the first argument. It raises an error outside of a call.
 func self(L *lua.LState) *proxy {
 	ud, _ := L.Get(1).(*lua.LUserData)
 	var p *proxy
@@ -128,7 +129,7 @@ func (s *state) member(p *proxy, key string) lua.LValue {
 	return lua.LNil
 }
 
-// writable is self, if it can be changed.
+// writable is self for a message that the script can change.
 func writable(L *lua.LState) *proxy {
 	p := self(L)
 	if p.made == nil {
@@ -166,9 +167,9 @@ func raise(L *lua.LState, err error) {
 	}
 }
 
-// hold copies what a script sets, after a check that it fits. Replaced texts take room until the call ends.
+// hold copies what a script sets. Replaced texts count until the call ends.
 func (s *state) hold(L *lua.LState, p *proxy, text string) []byte {
-	const changes = 4 // of everything
+	const changes = 4 // of the whole message
 	l := &s.budget.limits
 	if len(p.made.bytes)+len(text) > changes*(l.Body+l.Fields) {
 		raise(L, fmt.Errorf("%w: %s is changed too often", ErrLimit, p.what))
@@ -177,7 +178,7 @@ func (s *state) hold(L *lua.LState, p *proxy, text string) []byte {
 	return p.made.add(text)
 }
 
-// checkSize keeps the header fields within Limits.Fields when n bytes are added.
+// checkSize raises an error if the header fields and n more bytes exceed Limits.Fields.
 func (s *state) checkSize(L *lua.LState, p *proxy, n int) {
 	t := taker{most: s.budget.limits.Fields}
 	for _, name := range pseudoNames {
@@ -193,7 +194,7 @@ func (s *state) checkSize(L *lua.LState, p *proxy, n int) {
 // getHeader is p:header(name).
 func (s *state) getHeader(L *lua.LState) int {
 	p := self(L)
-	name := lower(arg(L, 2))
+	name := strings.ToLower(arg(L, 2))
 	at, more := -1, false
 	for i, f := range p.m.Fields {
 		if string(f.Name) != name {
@@ -232,9 +233,9 @@ func joined(fields []Field, name string) string {
 	return string(out)
 }
 
-// field is the name and value that a script gives.
+// field returns the name and value that are the arguments.
 func field(L *lua.LState) (name, value string) {
-	name, value = lower(arg(L, 2)), arg(L, 3)
+	name, value = strings.ToLower(arg(L, 2)), arg(L, 3)
 	raise(L, checkName(name))
 	raise(L, checkValue(name, value))
 	if name == contentLength {
@@ -243,7 +244,7 @@ func field(L *lua.LState) (name, value string) {
 	return name, value
 }
 
-// fields is a copy that may be changed.
+// fields returns a copy of the fields, which can be changed.
 func (p *proxy) fields() []Field {
 	if !p.own {
 		p.made.fields = append(p.made.fields[:0], p.m.Fields...)
@@ -280,12 +281,12 @@ func (s *state) addHeader(L *lua.LState) int {
 
 func (s *state) removeHeader(L *lua.LState) int {
 	p := writable(L)
-	name := lower(arg(L, 2))
+	name := strings.ToLower(arg(L, 2))
 	p.setFields(slices.DeleteFunc(p.fields(), func(f Field) bool { return string(f.Name) == name }))
 	return 0
 }
 
-// variable is the name in vars.name, within a call.
+// variable returns the name in vars.name. It raises an error outside of a call.
 func (s *state) variable(L *lua.LState) string {
 	if s.values == nil {
 		L.RaiseError("vars can be used only during a call")

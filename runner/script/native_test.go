@@ -150,7 +150,7 @@ func TestKeptProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ok, err := h.Response(0, nil, created(), nil); ok || err != nil {
-		t.Error("a request was read while there was none", ok, err)
+		t.Error("the script read the request of an earlier call", ok, err)
 	}
 	for _, what := range []string{"res", "prev"} {
 		values["read"] = what

@@ -8,7 +8,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// numberText is a number as Lua 5.1 writes it: "%.14g".
+// numberText writes a number as Lua 5.1 does: "%.14g".
 func numberText(n lua.LNumber) string {
 	var buf [32]byte
 	return string(appendNumber(buf[:0], float64(n)))
@@ -29,7 +29,7 @@ func appendNumber(buf []byte, f float64) []byte {
 	return strconv.AppendFloat(buf, f, 'g', 14, 64)
 }
 
-// text is a string or a number as a string.
+// text returns a string or a number as a string.
 func text(v lua.LValue) (string, bool) {
 	switch v := v.(type) {
 	case lua.LString:
@@ -77,7 +77,7 @@ func parseInBase(s string, base int) (float64, bool) {
 	return float64(n), err == nil
 }
 
-// integers are boxed once: most places and counts are small.
+// integers are Lua values made once. Most positions and counts are small.
 var integers = func() (t [1024]lua.LValue) {
 	for i := range t {
 		t[i] = lua.LNumber(i)

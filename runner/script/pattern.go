@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// matcher finds Lua patterns (reference manual of Lua 5.1, section 5.4.1). The interpreter's own compiles a pattern at
-// each call and its backtracking has no end that a budget could set; this one allocates nothing and counts its steps.
+// matcher finds Lua patterns (reference manual of Lua 5.1, section 5.4.1). The matcher of the interpreter compiles a
+// pattern at each call, and its backtracking cannot be bounded. This one allocates nothing and counts its steps.
 type matcher struct {
 	src, pat string
-	// steps are what may still be done; below 0 the match is given up.
+	// steps counts down. Below 0 the match fails with an error.
 	steps    int64
 	depth    int
 	captures [maxCaptures]capture
@@ -42,7 +44,7 @@ var (
 	errCaptureOpen    = errors.New("unfinished capture")
 )
 
-// find looks for pat in src from byte init on; start < 0 when there is none.
+// find returns the first match of pat in src from byte init on. start is -1 if there is no match.
 func (m *matcher) find(src, pat string, init int, steps int64) (start, end int) {
 	m.src, m.pat, m.steps, m.err = src, pat, steps, nil
 	p, anchored := 0, false
@@ -71,7 +73,7 @@ func (m *matcher) find(src, pat string, init int, steps int64) (start, end int) 
 	return -1, -1
 }
 
-// literal is what each match of a pattern begins with.
+// literal returns the text that each match of a pattern begins with.
 func literal(pat string) string {
 	n := strings.IndexAny(pat, specials)
 	if n < 0 {
@@ -90,7 +92,7 @@ func (m *matcher) fail(err error) int {
 	return -1
 }
 
-// match is the end of a match of the pattern from p on at s, or -1.
+// match matches the pattern from p on at s. It returns the end of the match, or -1.
 func (m *matcher) match(s, p int) int {
 	if m.depth++; m.depth > maxMatches {
 		return m.fail(errPatternDepth)
@@ -117,7 +119,7 @@ func (m *matcher) walk(s, p int) int {
 	return -1
 }
 
-// item matches one item of a pattern. done: s is the result of the whole match, otherwise it goes on at s and p.
+// item matches one item of a pattern. If done, s is the result of the whole match. If not, the match continues at s and p.
 func (m *matcher) item(s, p int) (int, int, bool) {
 	switch c := m.pat[p]; {
 	case c == '(':
@@ -222,7 +224,7 @@ func (m *matcher) frontier(s, p int) (int, int, bool) {
 	return -1, 0, true
 }
 
-// again is %1 to %9: what a capture has matched.
+// again is %1 to %9: the text of a capture.
 func (m *matcher) again(s, p int) (int, int, bool) {
 	i := int(m.pat[p+1]) - '1'
 	if i < 0 || i >= m.n || m.captures[i].length == openCapture {
@@ -237,7 +239,7 @@ func (m *matcher) again(s, p int) (int, int, bool) {
 	return s + len(want), p + 2, false
 }
 
-// single is a class of one character and what may repeat it.
+// single is a class of one character and its repetition.
 func (m *matcher) single(s, p int) (int, int, bool) {
 	end := m.classEnd(p)
 	if end < 0 {
@@ -271,7 +273,7 @@ func (m *matcher) single(s, p int) (int, int, bool) {
 	return s + 1, end, false
 }
 
-// longest tries the most repetitions first, down to an end at least.
+// longest tries the most repetitions first. least is the smallest end.
 func (m *matcher) longest(s, least, p, end int) int {
 	e := s
 	for m.one(e, p, end) {
@@ -302,7 +304,7 @@ func (m *matcher) shortest(s, p, end int) int {
 	return -1
 }
 
-// classEnd is where the class that begins at p ends.
+// classEnd returns the end of the class that begins at p.
 func (m *matcher) classEnd(p int) int {
 	c := m.pat[p]
 	p++
@@ -330,7 +332,7 @@ func (m *matcher) classEnd(p int) int {
 	return p
 }
 
-// one is true when the byte at s is in the class from p to end.
+// one reports whether the byte at s is in the class from p to end.
 func (m *matcher) one(s, p, end int) bool {
 	if s >= len(m.src) {
 		return false
@@ -348,7 +350,7 @@ func (m *matcher) one(s, p, end int) bool {
 	return m.pat[p] == c
 }
 
-// inSet is for [set]; last is the place of its "]".
+// inSet reports whether c is in the [set] at p. last is the position of its "]".
 func (m *matcher) inSet(c byte, p, last int) bool {
 	in := true
 	p++
@@ -379,9 +381,9 @@ func inClass(c, class byte) bool {
 	in := false
 	switch class | 0x20 {
 	case 'a':
-		in = isLetter(c)
+		in = octet.IsLetter(c)
 	case 'd':
-		in = isDigit(c)
+		in = octet.IsDigit(c)
 	case 'l':
 		in = 'a' <= c && c <= 'z'
 	case 'u':
@@ -389,11 +391,11 @@ func inClass(c, class byte) bool {
 	case 's':
 		in = c == ' ' || '\t' <= c && c <= '\r'
 	case 'w':
-		in = isLetter(c) || isDigit(c)
+		in = octet.IsLetter(c) || octet.IsDigit(c)
 	case 'x':
-		in = isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f'
+		in = octet.IsDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f'
 	case 'p':
-		in = '!' <= c && c <= '~' && !isLetter(c) && !isDigit(c)
+		in = '!' <= c && c <= '~' && !octet.IsLetter(c) && !octet.IsDigit(c)
 	case 'c':
 		in = c < ' ' || c == 0x7f
 	case 'z':
@@ -401,21 +403,18 @@ func inClass(c, class byte) bool {
 	default:
 		return c == class
 	}
-	if !isLetter(class) {
+	if !octet.IsLetter(class) {
 		return c == class
 	}
 	return in != (class&0x20 == 0)
 }
 
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
-
-// plain patterns match only themselves.
+// plain reports whether a pattern has no special character.
 func plain(pat string) bool { return !strings.ContainsAny(pat, specials) }
 
 const specials = "^$*+?.()[%-"
 
-// expand adds a replacement to dst: %0 to %9 are the match and its captures. grow is called before dst does.
+// expand adds a replacement to dst: %0 to %9 are the match and its captures. It calls grow before dst grows.
 func (m *matcher) expand(dst *bytes.Buffer, repl string, start, end int, grow func(int)) error {
 	for {
 		i := strings.IndexByte(repl, '%')
@@ -435,12 +434,12 @@ func (m *matcher) expand(dst *bytes.Buffer, repl string, start, end int, grow fu
 	}
 }
 
-// directive is what %c stands for.
+// directive returns the text for %c.
 func (m *matcher) directive(c byte, start, end int) (string, error) {
 	switch {
 	case c == '0':
 		return m.src[start:end], nil
-	case isDigit(c):
+	case octet.IsDigit(c):
 		s, place, err := m.captured(int(c-'1'), start, end)
 		if place > 0 {
 			s = numberText(lua.LNumber(place))
@@ -450,7 +449,7 @@ func (m *matcher) directive(c byte, start, end int) (string, error) {
 	return string([]byte{c}), nil
 }
 
-// captured is capture i: a string, or a place > 0. Without captures, capture 0 is the whole match.
+// captured returns capture i: a string, or a position > 0. Without captures, capture 0 is the whole match.
 func (m *matcher) captured(i, start, end int) (s string, place int, err error) {
 	if i == 0 && m.n == 0 {
 		return m.src[start:end], 0, nil

@@ -113,8 +113,8 @@ func TestEscapes(t *testing.T) {
 		{name: "balance", body: `while true do (("("):rep(1e6)):find("%b()") end`, want: "limit", limit: true},
 		{name: "search", body: `local s = ("x"):rep(1e6) while true do s:find("y", 1, true) end`, want: "limit", limit: true},
 		{name: "compare", body: `local a, b = ("x"):rep(1e6) .. "a", ("x"):rep(1e6) .. "b" local n = 0 while true do if a < b or a == b then n = n + 1 end end`, want: "limit", limit: true},
-		{name: "length of holes", body: `local t = {} for i = 1, 3e5 do t[i] = 1 end for i = 1, 3e5 do t[i] = nil end while true do local n = #t end`, want: "limit", limit: true},
-		{name: "next of holes", body: `local t = {} for i = 1, 3e5 do t[i] = 1 end for i = 1, 3e5 do t[i] = nil end while true do next(t) end`, want: "limit", limit: true},
+		{name: "length after removals", body: `local t = {} for i = 1, 3e5 do t[i] = 1 end for i = 1, 3e5 do t[i] = nil end while true do local n = #t end`, want: "limit", limit: true},
+		{name: "next after removals", body: `local t = {} for i = 1, 3e5 do t[i] = 1 end for i = 1, 3e5 do t[i] = nil end while true do next(t) end`, want: "limit", limit: true},
 		{name: "next of removed keys", body: `local t = {} for i = 1, 3e4 do t["k" .. i] = 1 end for i = 1, 3e4 do t["k" .. i] = nil end while true do next(t) end`, want: "limit", limit: true},
 		{name: "insert in front", body: `local t = {} for i = 1, 3e5 do t[i] = 1 end while true do table.insert(t, 1, 1) end`, want: "limit", limit: true},
 		{name: "lower", body: `local s = ("x"):rep(1e6) while true do s:lower() end`, want: "limit", limit: true},
@@ -329,6 +329,18 @@ func TestLateCollections(t *testing.T) {
 		if err := h.Request(0, nil, nil, get(), nil); !strings.Contains(fmt.Sprint(err), tc.want) {
 			t.Errorf("%s: %v, want %s", tc.name, err, tc.want)
 		}
+	}
+}
+
+// TestTailCalls: the trace that the interpreter writes for an error is bounded, although tail calls need no stack.
+func TestTailCalls(t *testing.T) {
+	h := newHost(t, Limits{Time: time.Minute}, `function on_request() local function f() return f() end f() end`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := h.Request(0, nil, nil, get(), nil)
+	runtime.ReadMemStats(&after)
+	if made := int64(after.TotalAlloc - before.TotalAlloc); !errors.Is(err, ErrLimit) || made > 64<<20 {
+		t.Errorf("%d MiB: %v", made>>20, err)
 	}
 }
 

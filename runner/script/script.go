@@ -22,7 +22,7 @@ const (
 	onResponse       = "on_response"
 )
 
-// Script is a compiled script. It is read-only: all workers may use it.
+// Script is a compiled script. It is read-only, so all workers can use it.
 type Script struct {
 	name      string
 	proto     *lua.FunctionProto
@@ -30,8 +30,8 @@ type Script struct {
 	wantsBody bool
 }
 
-// Compile reads a script. Its top level is run once, under the default limits, to see which functions it defines. name
-// stands in messages, for example "templates[2].script.lua"; an error of syntax is "name:line: ...".
+// Compile compiles a script. It runs the top level once, under the default limits, to find the functions that the script
+// defines. name is in all messages, for example "templates[2].script.lua". A syntax error is "name:line: ...".
 func Compile(name, source string) (*Script, error) {
 	proto, err := compile(name, source)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Script) inspect(globals *lua.LTable) error {
 	return nil
 }
 
-// takesBody: the compatible functions have the payload as their second parameter.
+// takesBody reports whether a function takes the payload: the second parameter of the compatible functions.
 func takesBody(name string, fn *lua.LFunction) bool {
 	if name != makeRequest && name != validateResponse {
 		return false
@@ -81,20 +81,20 @@ func takesBody(name string, fn *lua.LFunction) bool {
 	return fn.IsG || fn.Proto.NumParameters > 1 || fn.Proto.IsVarArg != 0
 }
 
-// mentions is true when a string stands somewhere in a function or those inside.
+// mentions reports whether a function, or one inside it, has a string as a constant.
 func mentions(p *lua.FunctionProto, s string) bool {
 	return slices.Contains(p.Constants, lua.LValue(lua.LString(s))) ||
 		slices.ContainsFunc(p.FunctionPrototypes, func(f *lua.FunctionProto) bool { return mentions(f, s) })
 }
 
-// Makes tells whether the script changes requests.
+// Makes reports whether the script changes requests.
 func (s *Script) Makes() bool { return s.defines[makeRequest] || s.defines[onRequest] }
 
-// Validates tells whether the script judges responses.
+// Validates reports whether the script judges responses.
 func (s *Script) Validates() bool { return s.defines[validateResponse] || s.defines[onResponse] }
 
-// WantsBody tells whether the script may read the bodies of responses: a compatible function takes the payload, or the
-// word "body" stands in a script of the native form. A response without its body may be handed to any other script.
+// WantsBody reports whether the script can read bodies of responses: a compatible function takes the payload, or a script
+// of the native form contains the word "body". Other scripts can get responses without their bodies.
 func (s *Script) WantsBody() bool { return s.wantsBody }
 
 func compile(name, source string) (proto *lua.FunctionProto, err error) {
@@ -102,7 +102,7 @@ func compile(name, source string) (proto *lua.FunctionProto, err error) {
 		return nil, fmt.Errorf("%s: the source has %d bytes, more than %d", name, len(source), maxSource)
 	}
 	defer func() {
-		// The parser and the compiler panic with more than their own errors.
+		// The parser and the compiler panic on some inputs.
 		if r := recover(); r != nil {
 			proto, err = nil, fmt.Errorf("%s: the script cannot be compiled: %v", name, r)
 		}

@@ -108,6 +108,9 @@ func TestGuard(t *testing.T) {
 			while #s < 25 do s = s .. "." end
 			assert(s == "onetwothree11223312......", s)`},
 		{"goto", `local s, i = "", 1 ::again:: s = s .. i i = i + 1 if i < 4 then goto again end assert(s == "123")`},
+		{"tail calls", `local function f(n, ...) if n == 0 then return ... end return f(n - 1, n, ...) end
+			assert(select("#", f(5)) == 5 and f(5) == 1) local function g(n) if n > 0 then return g(n - 1) end return (f(1, 2)) end assert(g(1000) == 1)
+			local function h() return assert(g(1)) end assert(h() == 1)`},
 		{"methods", `local o = {s = "a"} function o:add(x) self.s = self.s .. x return self end assert(o:add("b"):add("c").s == "abc")`},
 		{"far index", `local t = {} for i = 1, 300 do t[i] = i end t[5000] = 1 assert(#t == 5000 or #t == 300) assert(t[5000] == 1)`},
 		{"very far index", `local t, i = {}, 2^30 t[i] = "x" t[-i] = "y" t[0.5] = "z" assert(t[2^30] == "x" and t[-i] == "y" and t[0.5] == "z")`},

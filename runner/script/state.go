@@ -14,14 +14,14 @@ import (
 // state is one script in one Host. L is nil before open and after drop.
 type state struct {
 	script *Script
-	number int // in the Host
+	number int // its index in the Host
 	budget *budget
 	L      *lua.LState
 	rng    *rand.Rand
 	match  matcher
 	json   jsonLibrary
 	spare  *bytes.Buffer // of gsub
-	// values are the chain instance's while a call runs, nil otherwise.
+	// values are those of the chain instance, nil outside of a call.
 	values Values
 
 	compat compat
@@ -51,10 +51,11 @@ func (s *state) open() error {
 	s.openLibraries()
 	s.openProxies()
 	s.L.Push(s.L.NewFunctionFromProto(s.script.proto))
-	for _, fn := range []lua.LGFunction{s.concat, s.setIndex, s.newKey} {
+	guard := []lua.LGFunction{s.concat, s.setIndex, s.newKey, s.tailCall}
+	for _, fn := range guard {
 		s.L.Push(s.L.NewFunction(fn))
 	}
-	err := s.run(3, 0)
+	err := s.run(len(guard), 0)
 	if err != nil {
 		s.drop()
 	}
@@ -87,7 +88,7 @@ func (s *state) run(nargs, nret int) error {
 	return err
 }
 
-// explain turns the interpreter's error into one that names the script. A budget that is used up explains everything.
+// explain makes an error that names the script. If the budget is used up, that is the reason.
 func (s *state) explain(err error) error {
 	msg := err.Error()
 	var api *lua.ApiError
@@ -111,7 +112,7 @@ func (s *state) explain(err error) error {
 	return errors.New(clip(msg))
 }
 
-// clip bounds what a script can say.
+// clip bounds the length of a message.
 func clip(msg string) string {
 	const most = 1024
 	if len(msg) > most {
@@ -125,7 +126,7 @@ func (s *state) fail(function, format string, args ...any) error {
 	return fmt.Errorf("%s: %s: %w", s.script.name, function, fmt.Errorf(format, args...))
 }
 
-// function is a global function, looked up at each call: a script may replace it.
+// function returns a global function. The script can replace it from call to call.
 func (s *state) function(name string) (*lua.LFunction, error) {
 	fn, ok := s.L.G.Global.RawGetString(name).(*lua.LFunction)
 	if !ok {
@@ -167,7 +168,7 @@ func (s *state) concat(L *lua.LState) int {
 	return 1
 }
 
-// concatMeta goes the interpreter's way, with __concat and its errors.
+// concatMeta concatenates as the interpreter does, with __concat and its errors.
 func (s *state) concatMeta(L *lua.LState, n int) int {
 	rhs := L.Get(n)
 	for i := n - 1; i >= 1; i-- {
@@ -237,7 +238,13 @@ func (s *state) newKey(L *lua.LState) int {
 	return 1
 }
 
-// arg is an argument that is a string or a number.
+// tailCall counts instructions for the line that a tail call has in the trace of an error.
+func (s *state) tailCall(L *lua.LState) int {
+	s.budget.charge(L, 16*bytesPerInstruction)
+	return 0
+}
+
+// arg returns an argument that is a string or a number.
 func arg(L *lua.LState, n int) string {
 	v, ok := text(L.Get(n))
 	if !ok {
@@ -246,7 +253,7 @@ func arg(L *lua.LState, n int) string {
 	return v
 }
 
-// intArg is an argument that is a number or the text of one, cut to an integer.
+// intArg returns an argument that is a number or the text of one, cut to an integer.
 func intArg(L *lua.LState, n int) int {
 	v := L.Get(n)
 	if f, ok := number(v); ok {
@@ -273,7 +280,7 @@ func number(v lua.LValue) (float64, bool) {
 	return 0, false
 }
 
-// clampInt keeps what does not fit an int from becoming something else.
+// clampInt returns f, or the nearest bound of +-2^53.
 func clampInt(f float64) int {
 	const most = 1 << 53
 	switch {

@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// stringLibrary is the global string, and what methods of strings are looked up in.
+// stringLibrary makes the global string, which also has the methods of strings.
 func (s *state) stringLibrary() *lua.LTable {
 	t := s.define(s.L.NewTable(), map[string]lua.LGFunction{
 		"byte": s.strByte, "char": s.strChar, "find": s.strFind, "format": s.strFormat, "gmatch": s.strGmatch, "gsub": s.strGsub,
@@ -22,7 +24,7 @@ func (s *state) stringLibrary() *lua.LTable {
 	return t
 }
 
-// place turns an index of Lua, which begins with 1 and counts from the end when negative, into an offset >= 0.
+// place returns the offset of an index of Lua. The first index is 1, and negative ones count from the end.
 func place(i, length int) int {
 	switch {
 	case i > 0:
@@ -33,7 +35,7 @@ func place(i, length int) int {
 	return max(length+i, 0)
 }
 
-// span is the part of a string that two indices of Lua name.
+// span returns the part of a string between two indices of Lua.
 func span(str string, i, j int) string {
 	from := place(i, len(str))
 	to := j
@@ -82,18 +84,16 @@ func (s *state) strSub(L *lua.LState) int {
 	return 1
 }
 
-func (s *state) strLower(L *lua.LState) int { return s.mapBytes(L, 'A', 'Z') }
-func (s *state) strUpper(L *lua.LState) int { return s.mapBytes(L, 'a', 'z') }
+func (s *state) strLower(L *lua.LState) int { return s.mapBytes(L, octet.Lower) }
+func (s *state) strUpper(L *lua.LState) int { return s.mapBytes(L, octet.Upper) }
 
-// mapBytes changes the case of the letters in a range, ASCII only, as Lua does in the C locale.
-func (s *state) mapBytes(L *lua.LState, low, high byte) int {
+// mapBytes changes ASCII letters only, as Lua does in the C locale.
+func (s *state) mapBytes(L *lua.LState, change func(byte) byte) int {
 	str := arg(L, 1)
 	s.budget.reserve(L, len(str))
 	out := []byte(str)
 	for i, c := range out {
-		if low <= c && c <= high {
-			out[i] = c ^ 0x20
-		}
+		out[i] = change(c)
 	}
 	L.Push(lua.LString(out))
 	return 1
@@ -174,7 +174,7 @@ func (s *state) findPlain(L *lua.LState, str, pat string, from int) int {
 	return 2
 }
 
-// pushCaptures pushes the captures of the last match; whole: the match itself when there are none.
+// pushCaptures pushes the captures of the last match. If whole and it has no captures, it pushes the match itself.
 func (s *state) pushCaptures(L *lua.LState, start, end int, whole bool) int {
 	n := s.match.n
 	if n == 0 && whole {
@@ -223,7 +223,7 @@ func (s *state) gmatchStep(L *lua.LState) int {
 		return 1
 	}
 	if strings.HasPrefix(pat, "^") {
-		pat = "%" + pat // here it stands for itself
+		pat = "%" + pat // gmatch has no anchor
 	}
 	start, end := s.lookFor(L, str, pat, int(at))
 	if start < 0 {

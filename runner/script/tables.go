@@ -17,7 +17,7 @@ func (s *state) tableLibrary() *lua.LTable {
 // slotBytes is the size of an element of a table's array.
 const slotBytes = 16
 
-// list is an argument that is a table, but not one of headers.
+// list returns the first argument, a table. It raises an error for a header table.
 func (s *state) list(L *lua.LState) *lua.LTable {
 	t := L.CheckTable(1)
 	if s.headersOf(L, t) != nil {
@@ -26,7 +26,7 @@ func (s *state) list(L *lua.LState) *lua.LTable {
 	return t
 }
 
-// length is #t. The interpreter searches it from the end of the array.
+// length is #t. It counts the time that the interpreter needs to search the end of the list.
 func (s *state) length(L *lua.LState, t *lua.LTable) int {
 	n := t.Len()
 	s.budget.charge(L, (t.MaxN()-n)*slotBytes)
