@@ -67,43 +67,45 @@ type storm struct {
 	visited map[*transition]int
 }
 
-// TestRandomLifecycles drives real connections through random events. After every turn, each place has one
-// connection, and no timer is set for a connection that has ended; at the end each request has its outcome and the
-// counts add up. All transitions of the table happen.
+// TestRandomLifecycles drives real connections through random events; see storm.check for what must hold. All
+// transitions of the table happen. TestAMillionEvents is the long form.
 func TestRandomLifecycles(t *testing.T) {
-	seeds := uint64(300)
+	atLeast := 150_000
 	if testing.Short() {
-		seeds = 40
+		atLeast = 30_000
 	}
+	storms(t, 0, atLeast)
+}
+
+// storms runs seeded storms until there were so many events of connections.
+func storms(t *testing.T, seed uint64, atLeast int) {
 	visited := map[*transition]int{}
-	for seed := range seeds {
-		newStorm(t, seed, visited).run()
-		if t.Failed() {
+	for events := 0; events < atLeast; seed++ {
+		s := newStorm(t, seed)
+		if s.run(); t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
-	}
-	events := 0
-	for i := range transitions {
-		n := visited[&transitions[i]]
-		events += n
-		if n == 0 {
-			t.Errorf("%v, %v: never happened", transitions[i].from, transitions[i].on)
+		for e, n := range s.visited {
+			visited[e] += n
+			events += n
 		}
 	}
-	if events < int(100*seeds) {
-		t.Errorf("%d events in %d runs", events, seeds)
+	for i := range transitions {
+		if e := &transitions[i]; visited[e] == 0 {
+			t.Errorf("%v, %v: never happened", e.from, e.on)
+		}
 	}
 }
 
-func newStorm(t *testing.T, seed uint64, visited map[*transition]int) *storm {
-	s := &storm{random: rand.New(rand.NewPCG(seed, 1)), visited: visited}
+func newStorm(t *testing.T, seed uint64) *storm {
+	s := &storm{random: rand.New(rand.NewPCG(seed, 1)), visited: map[*transition]int{}}
 	p := gets(s.rates()...)
 	s.plan(p)
 	s.bench = newBench(t, p, s.reply)
 	s.direct = s.random.IntN(2) == 0
 	s.bad, s.down = map[int]func(*simConn){}, map[int]bool{}
 	s.everyTurn, s.attempt = s.check, s.dialerSteps
-	s.w.conns.watch = func(_ *conn, e *transition) { visited[e]++ }
+	s.w.conns.watch = func(_ *conn, e *transition) { s.visited[e]++ }
 	s.in(s.someTime(), s.strike)
 	return s
 }
@@ -187,12 +189,14 @@ func (s *storm) reply(*simRequest) reply {
 // is well at the end, so that the worker can become ready.
 func (s *storm) strike() {
 	if s.clock > int64(10*time.Second) {
-		s.bad, s.down, s.mute = map[int]func(*simConn){}, map[int]bool{}, false
+		s.bad, s.down, s.mute, s.hangs = map[int]func(*simConn){}, map[int]bool{}, false, false
 		return
 	}
 	s.in(s.someTime(), s.strike)
 	endpoint := s.random.IntN(len(s.endpoints))
-	switch s.random.IntN(7) {
+	switch s.random.IntN(8) {
+	case 7:
+		s.hangs = !s.hangs
 	case 0:
 		s.down[endpoint] = !s.down[endpoint]
 	case 1:
@@ -240,51 +244,98 @@ func (s *storm) strikeConn() {
 	}
 }
 
-// check looks at every connection between two turns.
+// check looks at every connection after each turn: the number of connections is within bounds, the counts add up, each
+// connection has what takes it to its next state, and no timer is set twice or for a connection that has ended.
 func (s *storm) check() {
 	w := s.w
-	places, sockets, connecting := 0, 0, 0
+	places, connecting := 0, 0
+	armed, tried := s.armedTimers(), map[*conn]bool{}
 	for _, c := range w.conns.all {
 		if c.role == place {
 			places++
-		}
-		if c.fd >= 0 {
-			sockets++
+		} else if c.role == failbackTrial && c.state != closing && w.conns.originalOf(c) != nil {
+			first := c.original
+			if tried[first] {
+				s.t.Error("a connection has two trials")
+			}
+			tried[first] = true
 		}
 		connecting += connectingIn[c.state]
-		has := c.state == opening || c.state == open || c.state == draining
-		if may := has || c.state == dialing; has && c.fd < 0 || !may && c.fd >= 0 || (c.fd >= 0) != (c.session != nil) {
-			s.t.Errorf("a connection in state %v has descriptor %d, session %v", c.state, c.fd, c.session != nil)
+		if what := s.broken(c); what != "" {
+			s.t.Errorf("a connection in state %v %s", c.state, what)
 		}
-		if c.state == closing && c.role == place {
-			s.t.Error("a connection that has ended holds a place")
+		if c.armed != armed[c.index] {
+			s.t.Errorf("a connection in state %v has the timers %b, the heap %b", c.state, c.armed, armed[c.index])
 		}
 	}
-	if w.run.phase != Done && len(s.dialled) > 0 && places != s.places {
+	switch {
+	case w.run.phase != Done && len(s.dialled) > 0 && places != s.places:
 		s.t.Errorf("%d connections, want %d", places, s.places)
-	}
-	if connecting != w.conns.pools[0].connecting {
+	case connecting != w.conns.pools[0].connecting:
 		s.t.Errorf("%d connections are connecting, the target counts %d", connecting, w.conns.pools[0].connecting)
-	}
-	if s.http1 && sockets > 2*4 { // each of 4 places has a trial at most, and surplus ones drain
-		s.t.Errorf("%d sockets", sockets)
-	}
-	if w.conns.strayEvents > 0 {
+	case w.conns.strayEvents > 0:
 		s.t.Error("an event had no transition")
 	}
-	s.checkTimers()
-	for i := range w.requests.all {
-		if r := &w.requests.all[i]; r.state == inFlight && w.conns.all[r.conn].session == nil {
+	s.checkCounts()
+}
+
+// broken returns what is wrong with a connection between two turns, or "".
+func (s *storm) broken(c *conn) string {
+	socket := c.fd >= 0
+	session := c.state == opening || c.state == open || c.state == draining
+	timer := func(k timerKind) bool { return c.armed&(1<<k) != 0 }
+	switch {
+	case socket != (c.session != nil), session && !socket, socket && !session && c.state != dialing:
+		return "has a socket without a session, or in a state without one"
+	case socket && s.conns[c.fd].hungUp:
+		return "uses a closed socket"
+	case c.state == closing && (c.role == place || c.armed != 0):
+		return "holds a place or a timer"
+	case c.state == idle && !c.isIdle && !timer(wantTimer), c.state == backoff && !timer(wantTimer):
+		return "will never connect"
+	case connectingIn[c.state] > 0 && !socket && !s.attempts[dialled{c.index, c.generation}]:
+		return "waits for no dialer"
+	case (c.state == dialing && socket || c.state == opening && c.h2 != nil) && !timer(connectTimer), c.state == opening && c.h1 != nil && !timer(trialTimer):
+		return "may wait forever"
+	case !s.w.skipsWait && c.capacity() > 0 && !c.isAvailable:
+		return "has free streams that are not used"
+	case c.state == draining && c.session.InFlight() == 0:
+		return "has nothing in flight and is open"
+	}
+	return ""
+}
+
+// armedTimers returns the timers in the heap that would fire, by connection.
+func (s *storm) armedTimers() map[int32]uint8 {
+	armed := map[int32]uint8{}
+	for _, t := range s.w.conns.timers {
+		c := s.w.conns.all[t.conn]
+		if c.owner(t.kind) != t.owner {
+			continue
+		}
+		if bit := uint8(1) << t.kind; armed[t.conn]&bit == 0 {
+			armed[t.conn] |= bit
+		} else {
+			s.t.Errorf("timer %d is set twice", t.kind)
+		}
+	}
+	return armed
+}
+
+// checkCounts compares the counters with the requests in flight.
+func (s *storm) checkCounts() {
+	owed := int64(0)
+	for i := range s.w.requests.all {
+		r := &s.w.requests.all[i]
+		if r.state == inFlight || r.state == waiting && r.retried {
+			owed++
+		}
+		if r.state == inFlight && s.w.conns.all[r.conn].session == nil {
 			s.t.Error("a request is in flight on a connection without a socket")
 		}
 	}
-}
-
-func (s *storm) checkTimers() {
-	for _, t := range s.w.conns.timers {
-		if c := s.w.conns.all[t.conn]; c.state == closing && c.owner(t.kind) == t.owner {
-			s.t.Errorf("timer %d is set for a connection that has ended", t.kind)
-		}
+	if n := &s.w.rec.Steps[0]; n.Sent != n.Done+n.TimedOut+n.Reset+n.ConnectionLost+owed {
+		s.t.Errorf("%d sent, %d done, %d timed out, %d reset, %d lost, %d in flight", n.Sent, n.Done, n.TimedOut, n.Reset, n.ConnectionLost, owed)
 	}
 }
 

@@ -46,6 +46,8 @@ type sim struct {
 	dialledAt []time.Duration
 	// hangs: connects of the loop itself get no answer.
 	hangs bool
+	// attempts are those of the dialer that have no outcome yet.
+	attempts map[dialled]bool
 	// attempt returns what the dialer does next; nil: it connects in a millisecond.
 	attempt func() attempt
 	// down endpoints refuse connections. bad ones accept them and do this instead of greeting; once it has
@@ -287,11 +289,14 @@ func (s *sim) Dial(w *Worker, r DialRequest) {
 		a = s.attempt()
 	}
 	after := time.Duration(0)
+	id := dialled{r.Conn, r.Generation}
+	s.attempts[id] = true
 	for _, step := range a.steps {
 		after += step.after
 		s.in(after, func() { w.Progress(r, step.step) })
 	}
 	s.in(after+a.after, func() {
+		delete(s.attempts, id)
 		if a.err != nil || s.refuses(r.Endpoint) {
 			w.Connected(r, nil, cmp.Or(a.err, error(syscall.ECONNREFUSED)))
 			return
@@ -299,6 +304,12 @@ func (s *sim) Dial(w *Worker, r DialRequest) {
 		c := s.accept(r.Endpoint, r.Target.Protocol)
 		w.Connected(r, &dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Protocol: r.Target.Protocol}, nil)
 	})
+}
+
+// dialled is an attempt of the dialer.
+type dialled struct {
+	conn       int32
+	generation uint32
 }
 
 // attempt is what the dialer reports before it is connected, or fails with an error.
@@ -508,7 +519,7 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sim{t: t, serve: serve, clock: 1000, endpoints: map[string]int{}, protocol: p.Targets[0].Protocol}
+	s := &sim{t: t, serve: serve, clock: 1000, endpoints: map[string]int{}, attempts: map[dialled]bool{}, protocol: p.Targets[0].Protocol}
 	for i, e := range p.Targets[0].Endpoints {
 		s.endpoints[e.Address] = i
 	}
