@@ -38,8 +38,8 @@ func TestAnnouncedEndsCostNoBackoff(t *testing.T) {
 				b.direct = direct
 				got := b.run()
 				// Connecting, the request and its body take at most 3 ms.
-				if got.Done < 500 || got.Done != got.Sent {
-					t.Errorf("%d responses in 3 s: %+v", got.Done, got)
+				if got.Done < 500 || got.Done != got.Sent || len(causesOf(b)) > 0 {
+					t.Errorf("%d responses in 3 s: %+v, failures %v", got.Done, got, causesOf(b))
 				}
 			})
 		}
