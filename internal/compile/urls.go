@@ -88,7 +88,7 @@ func (c *compiler) triedURL(pieces []syntax.Piece, shard int) (problem string) {
 // valueOn returns the value of a placeholder on a shard, or the stand-in if the value is not known.
 func (c *compiler) valueOn(shard int, ref *syntax.Reference, standIn string) string {
 	v := &c.plan.Variables[c.variableIndex[ref.Name]]
-	value := ""
+	var value string
 	switch {
 	case len(v.PerShard) > 0:
 		value = v.PerShard[shard%len(v.PerShard)]

@@ -49,18 +49,6 @@ func add(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) (*sum, 
 	return out, nil
 }
 
-// Chains merges the counters of each chain of the plan, which a Report sums up. Snapshots that Build
-// refuses must not come here.
-func Chains(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []runnerv1alpha1.ChainCounters {
-	out := make([]runnerv1alpha1.ChainCounters, len(plan.Chains))
-	for _, s := range latest(snapshots) {
-		for i := range s.Chains {
-			addChain(&out[i], &s.Chains[i])
-		}
-	}
-	return out
-}
-
 // addCounters adds all but distributions. The snapshot must have the shape of the plan.
 func (s *sum) addCounters(from *runnerv1alpha1.Snapshot) {
 	addCounters(&s.counters, &from.Counters)

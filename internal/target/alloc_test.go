@@ -146,7 +146,7 @@ func ruleTurn(tb testing.TB, m *memory, path string) (turn func()) {
 	var in []byte
 	first := m.id
 	for range chainStreams {
-		in = append(in, m.request("GET", path)...)
+		in = append(in, m.get(path)...)
 	}
 	s := m.c.srv
 	return func() {

@@ -168,9 +168,9 @@ func (m *memory) at(now time.Duration, in []byte) (out []byte) {
 	return out
 }
 
-func (m *memory) request(method, path string) []byte {
+func (m *memory) get(path string) []byte {
 	m.head.Reset()
-	for _, f := range [][2]string{{":method", method}, {":scheme", "http"}, {":path", path}, {":authority", "a"}, {"h", "v"}} {
+	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":path", path}, {":authority", "a"}, {"h", "v"}} {
 		if err := m.enc.WriteField(xhpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
 			m.tb.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func (m *memory) request(method, path string) []byte {
 }
 
 // streams are those whose responses begin in what the server sent.
-func streams(tb testing.TB, out []byte) (ids []uint32) {
+func streams(out []byte) (ids []uint32) {
 	fr := http2.NewFramer(io.Discard, bytes.NewReader(out))
 	for {
 		f, err := fr.ReadFrame()
@@ -202,7 +202,7 @@ rules:
 - {name: fast, match: {path: /fast}, responses: [{delay: {fixed: 10ms}}]}
 - {name: now, match: {path: /now}, responses: [{status: 204}]}
 `)})
-	in := slices.Concat(m.request("GET", "/slow"), m.request("GET", "/fast"), m.request("GET", "/now"), m.request("GET", "/slow"))
+	in := slices.Concat(m.get("/slow"), m.get("/fast"), m.get("/now"), m.get("/slow"))
 	for _, step := range []struct {
 		at   time.Duration
 		in   []byte
@@ -215,7 +215,7 @@ rules:
 		{150 * ms, nil, nil},
 		{151 * ms, nil, []uint32{1}},
 	} {
-		if got := streams(t, m.at(step.at, step.in)); !slices.Equal(got, step.want) {
+		if got := streams(m.at(step.at, step.in)); !slices.Equal(got, step.want) {
 			t.Errorf("at %v: answers on streams %v, want %v", step.at, got, step.want)
 		}
 	}
@@ -250,7 +250,7 @@ func TestRecord(t *testing.T) {
 		var out bytes.Buffer
 		opts.Record = &out
 		m := newMemory(t, opts)
-		m.at(0, m.request("GET", "/a?b=<"))
+		m.at(0, m.get("/a?b=<"))
 		body := h2.AppendHeaders(nil, 3, false, true, hpack.AppendLiteral([]byte{0x83, 0x84, 0x86}, hpack.Without, 0, "x", "y"))
 		m.at(0, h2.AppendData(h2.AppendData(body, 3, false, []byte("\xff")), 3, true, bytes.Repeat([]byte("z"), 10)))
 		want := []Recorded{
@@ -286,7 +286,7 @@ func (badWriter) Write([]byte) (int, error) { return 0, errors.New("the disk is 
 
 func TestRecordFails(t *testing.T) {
 	m := newMemory(t, Options{Record: badWriter{}})
-	m.at(0, m.request("GET", "/"))
+	m.at(0, m.get("/"))
 	if err := m.c.srv.record.close(); err == nil || !strings.Contains(err.Error(), "record: the disk is full") {
 		t.Errorf("error %v", err)
 	}

@@ -1,5 +1,5 @@
 // Package cpu tells what the operating system lets this process use: the CPUs it may run on,
-// its CPU quota and how long that quota has kept it waiting, its memory limit, and the CPU time
+// for how long its CPU quota has throttled it, its memory limit, and the CPU time
 // it has used.
 //
 // Everything is read from the kernel; nothing is changed here. On systems other than Linux the
@@ -49,10 +49,6 @@ func Exclusive(wanted int) bool { return exclusive(len(allowed), Online(), wante
 func exclusive(allowed, online, wanted int) bool {
 	return wanted > 0 && allowed == wanted && allowed < online
 }
-
-// Quota returns the CPU bandwidth limit in CPUs, for instance 1.5, the tightest of this
-// process's cgroup and those above it that can be seen. Zero: none, or it is unknown.
-func Quota() float64 { return current().quota() }
 
 // Throttled returns for how long the CPU quota has kept threads from running, summed over CPUs
 // and over the cgroups from this process's own up to the topmost that can be seen. It counts

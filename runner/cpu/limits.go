@@ -18,21 +18,6 @@ const unlimited = int64(1) << 60
 // maxMicroseconds fit into a Duration: 292 years.
 const maxMicroseconds = math.MaxInt64 / int64(time.Microsecond)
 
-func (c *cgroups) quota() float64 {
-	tightest := math.Inf(1)
-	for _, s := range c.read(c.dirs[unified], "cpu.max") {
-		tightest = min(tightest, parseMax(s))
-	}
-	quotas, periods := c.read(c.dirs["cpu"], "cpu.cfs_quota_us"), c.read(c.dirs["cpu"], "cpu.cfs_period_us")
-	for i := range min(len(quotas), len(periods)) {
-		tightest = min(tightest, parseCFS(quotas[i], periods[i]))
-	}
-	if math.IsInf(tightest, 1) {
-		return 0
-	}
-	return tightest
-}
-
 func (c *cgroups) throttled() (time.Duration, error) {
 	stats := append(c.read(c.dirs[unified], "cpu.stat"), c.read(c.dirs["cpu"], "cpu.stat")...)
 	if len(stats) == 0 {
@@ -57,26 +42,6 @@ func (c *cgroups) memoryLimit() int64 {
 		return 0
 	}
 	return tightest
-}
-
-// parseMax reads version 2's cpu.max, "QUOTA PERIOD" in microseconds, QUOTA may be "max". The
-// result is in CPUs, infinite for none.
-func parseMax(s string) float64 {
-	quota, period, _ := strings.Cut(strings.TrimSpace(s), " ")
-	if quota == "max" {
-		return math.Inf(1)
-	}
-	return parseCFS(quota, period)
-}
-
-// parseCFS reads version 1's cpu.cfs_quota_us and cpu.cfs_period_us; a quota below zero is none.
-func parseCFS(quota, period string) float64 {
-	q, errQ := strconv.ParseInt(strings.TrimSpace(quota), 10, 64)
-	p, errP := strconv.ParseInt(strings.TrimSpace(period), 10, 64)
-	if errQ != nil || errP != nil || q <= 0 || p <= 0 {
-		return math.Inf(1)
-	}
-	return float64(q) / float64(p)
 }
 
 // parseThrottled finds the throttled time in cpu.stat: throttled_usec in version 2,

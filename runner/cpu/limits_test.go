@@ -28,7 +28,6 @@ func TestLimits(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		files     map[string]string
-		quota     float64
 		throttled time.Duration
 		noStat    bool
 		memory    int64
@@ -39,33 +38,29 @@ func TestLimits(t *testing.T) {
 			files: map[string]string{
 				"proc/self/cgroup":         "0::/\n",
 				"proc/self/mountinfo":      mountOther + mountV2,
-				"sys/fs/cgroup/cpu.max":    "150000 100000\n",
 				"sys/fs/cgroup/cpu.stat":   "usage_usec 9000\nnr_periods 12\nnr_throttled 3\nthrottled_usec 2500\n",
 				"sys/fs/cgroup/memory.max": "268435456\n",
 			},
-			quota: 1.5, throttled: 2500 * time.Microsecond, memory: 256 << 20,
+			throttled: 2500 * time.Microsecond, memory: 256 << 20,
 		},
 		{
 			name: "v2 on a host: the tightest of own and above",
 			files: map[string]string{
 				"proc/self/cgroup":                              "0::/user.slice/run.scope\n",
 				"proc/self/mountinfo":                           mountV2,
-				"sys/fs/cgroup/user.slice/cpu.max":              "100000 100000\n",
 				"sys/fs/cgroup/user.slice/cpu.stat":             "throttled_usec 7\n",
 				"sys/fs/cgroup/user.slice/memory.max":           "1000\n",
-				"sys/fs/cgroup/user.slice/run.scope/cpu.max":    "max 100000\n",
 				"sys/fs/cgroup/user.slice/run.scope/cpu.stat":   "throttled_usec 5\n",
 				"sys/fs/cgroup/user.slice/run.scope/memory.max": "max\n",
 				"sys/fs/cgroup/cpu.stat":                        "usage_usec 99\n",
 			},
-			quota: 1, throttled: 12 * time.Microsecond, memory: 1000,
+			throttled: 12 * time.Microsecond, memory: 1000,
 		},
 		{
 			name: "v2 without limits",
 			files: map[string]string{
 				"proc/self/cgroup":         "0::/\n",
 				"proc/self/mountinfo":      mountV2,
-				"sys/fs/cgroup/cpu.max":    "max 100000\n",
 				"sys/fs/cgroup/cpu.stat":   "usage_usec 1\nthrottled_usec 0\n",
 				"sys/fs/cgroup/memory.max": "max\n",
 			},
@@ -76,22 +71,18 @@ func TestLimits(t *testing.T) {
 				"proc/self/cgroup": "5:memory:/kubepods/pod1/c1\n3:cpu,cpuacct:/kubepods/pod1/c1\n",
 				"proc/self/mountinfo": "33 31 0:30 /kubepods/pod1/c1 /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n" +
 					"35 31 0:32 /kubepods/pod1/c1 /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":  "200000\n",
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
-				"sys/fs/cgroup/cpu,cpuacct/cpu.stat":          "nr_periods 1\nnr_throttled 1\nthrottled_time 1234567\n",
-				"sys/fs/cgroup/memory/memory.limit_in_bytes":  "536870912\n",
+				"sys/fs/cgroup/cpu,cpuacct/cpu.stat":         "nr_periods 1\nnr_throttled 1\nthrottled_time 1234567\n",
+				"sys/fs/cgroup/memory/memory.limit_in_bytes": "536870912\n",
 			},
-			quota: 2, throttled: 1234567, memory: 512 << 20,
+			throttled: 1234567, memory: 512 << 20,
 		},
 		{
 			name: "v1 without limits",
 			files: map[string]string{
-				"proc/self/cgroup":                            "4:memory:/\n1:cpu,cpuacct:/\n",
-				"proc/self/mountinfo":                         mountV1CPU + mountV1Memory,
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":  "-1\n",
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
-				"sys/fs/cgroup/cpu,cpuacct/cpu.stat":          "throttled_time 0\n",
-				"sys/fs/cgroup/memory/memory.limit_in_bytes":  "9223372036854771712\n",
+				"proc/self/cgroup":                           "4:memory:/\n1:cpu,cpuacct:/\n",
+				"proc/self/mountinfo":                        mountV1CPU + mountV1Memory,
+				"sys/fs/cgroup/cpu,cpuacct/cpu.stat":         "throttled_time 0\n",
+				"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
 			},
 		},
 		{
@@ -100,17 +91,15 @@ func TestLimits(t *testing.T) {
 				"proc/self/cgroup":                             "4:memory:/a\n0::/a\n",
 				"proc/self/mountinfo":                          mountV1Memory + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
 				"sys/fs/cgroup/memory/a/memory.limit_in_bytes": "4096\n",
-				"sys/fs/cgroup/unified/a/cpu.max":              "50000 100000\n",
 				"sys/fs/cgroup/unified/a/cpu.stat":             "throttled_usec 1\n",
 			},
-			quota: 0.5, throttled: time.Microsecond, memory: 4096,
+			throttled: time.Microsecond, memory: 4096,
 		},
 		{
 			name: "a group outside the namespace is taken for the mount point",
 			files: map[string]string{
 				"proc/self/cgroup":         "0::/../other\n",
 				"proc/self/mountinfo":      mountV2,
-				"sys/fs/cgroup/cpu.max":    "garbage\n",
 				"sys/fs/cgroup/cpu.stat":   "throttled_usec -5\nthrottled_usec x\n",
 				"sys/fs/cgroup/memory.max": "77\n",
 			},
@@ -122,27 +111,23 @@ func TestLimits(t *testing.T) {
 				"proc/self/cgroup":         "0::/\n",
 				"proc/self/mountinfo":      hostMountV2 + mountV2 + hostMountV2,
 				"host/cgroup/cpu.stat":     "usage_usec 1\n",
-				"sys/fs/cgroup/cpu.max":    "20000 100000\n",
 				"sys/fs/cgroup/cpu.stat":   "throttled_usec 3\n",
 				"sys/fs/cgroup/memory.max": "4096\n",
 			},
-			quota: 0.2, throttled: 3 * time.Microsecond, memory: 4096,
+			throttled: 3 * time.Microsecond, memory: 4096,
 		},
 		{
 			name: "a mount point with a space in it",
 			files: map[string]string{
-				"proc/self/cgroup":    "0::/x\n",
-				"proc/self/mountinfo": `30 23 0:26 / /my\040groups rw - cgroup2 cgroup rw` + "\n",
-				"my groups/x/cpu.max": "300000 100000",
+				"proc/self/cgroup":     "0::/x\n",
+				"proc/self/mountinfo":  `30 23 0:26 / /my\040groups rw - cgroup2 cgroup rw` + "\n",
+				"my groups/x/cpu.stat": "throttled_usec 9\n",
 			},
-			quota: 3, noStat: true,
+			throttled: 9 * time.Microsecond,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newCgroups(machine(tc.files))
-			if got := c.quota(); got != tc.quota {
-				t.Errorf("quota = %v, want %v", got, tc.quota)
-			}
 			got, err := c.throttled()
 			if got != tc.throttled || errors.Is(err, errNoStat) != tc.noStat {
 				t.Errorf("throttled = %v, %v, want %v, no stat: %v", got, err, tc.throttled, tc.noStat)
@@ -155,19 +140,15 @@ func TestLimits(t *testing.T) {
 }
 
 func FuzzCgroups(f *testing.F) {
-	f.Add("0::/\n", mountV2, "max 100000\n", "throttled_usec 1\n", "max\n")
-	f.Add("1:cpu,memory:/a/b\n", mountV1CPU, "1 1", "throttled_time 9", "12")
-	f.Fuzz(func(t *testing.T, member, mounts, limit, stat, memory string) {
+	f.Add("0::/\n", mountV2, "throttled_usec 1\n", "max\n")
+	f.Add("1:cpu,memory:/a/b\n", mountV1CPU, "throttled_time 9", "12")
+	f.Fuzz(func(t *testing.T, member, mounts, stat, memory string) {
 		c := newCgroups(machine(map[string]string{
 			"proc/self/cgroup":         member,
 			"proc/self/mountinfo":      mounts,
-			"sys/fs/cgroup/cpu.max":    limit,
 			"sys/fs/cgroup/cpu.stat":   stat,
 			"sys/fs/cgroup/memory.max": memory,
 		}))
-		if q := c.quota(); !(q >= 0) {
-			t.Errorf("quota %v", q)
-		}
 		if d, _ := c.throttled(); d < 0 {
 			t.Errorf("throttled %v", d)
 		}

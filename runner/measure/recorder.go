@@ -88,9 +88,6 @@ func New(steps, chains, stages int) *Recorder {
 	return &Recorder{Steps: make([]Step, steps), Chains: make([]Chain, chains), Stages: make([]Stage, stages)}
 }
 
-// Microseconds converts nanoseconds, rounding down.
-func Microseconds(ns int64) int64 { return ns / 1000 }
-
 // FoldInto adds everything to total and leaves r empty. Both have the same shape.
 func (r *Recorder) FoldInto(total *Recorder) {
 	for i := range r.Steps {

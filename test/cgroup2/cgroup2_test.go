@@ -88,9 +88,9 @@ func readings() []row {
 	kubelet := pod(
 		[]string{"cpu.max", "20000 100000", "memory.max", limitText},
 		[]string{"cpuset.cpus", "1", "cpu.max", "20000 100000", "memory.max", limitText})
-	inKubelet := Reading{Allowed: []int{1}, Exclusive: true, Quota: 0.2, Throttled: 1, MemoryLimit: limit, GoMemoryLimit: limitGo}
+	inKubelet := Reading{Allowed: []int{1}, Exclusive: true, Throttled: 1, MemoryLimit: limit, GoMemoryLimit: limitGo}
 	podOnly := pod([]string{"cpu.max", "20000 100000", "memory.max", limitText}, nil)
-	ofPod := Reading{Quota: 0.2, Throttled: 1, MemoryLimit: limit, GoMemoryLimit: limitGo}
+	ofPod := Reading{Throttled: 1, MemoryLimit: limit, GoMemoryLimit: limitGo}
 	return []row{
 		read("no limits", HostView, Reading{}, group("/free")),
 
@@ -99,12 +99,12 @@ func readings() []row {
 		read("one CPU by the group above", HostView, Reading{Allowed: []int{1}, Exclusive: true},
 			group("/above", "cpuset.cpus", "1"), group("/above/own")),
 
-		read("quota", HostView, Reading{Quota: 0.2, Throttled: 1}, group("/quota", "cpu.max", "20000 100000")),
+		read("quota", HostView, Reading{Throttled: 1}, group("/quota", "cpu.max", "20000 100000")),
 		// Far above: an emulated CPU that the machine around it has kept waiting seems to have run for long.
-		read("quota above what is used", HostView, Reading{Quota: 500}, group("/wide", "cpu.max", "50000000 100000")),
-		read("the tightest quota is above", HostView, Reading{Quota: 0.2, Throttled: 1},
+		read("quota above what is used", HostView, Reading{}, group("/wide", "cpu.max", "50000000 100000")),
+		read("the tightest quota is above", HostView, Reading{Throttled: 1},
 			group("/q", "cpu.max", "20000 100000"), group("/q/own", "cpu.max", "150000 100000")),
-		read("the tightest quota is the own", HostView, Reading{Quota: 0.2, Throttled: 1},
+		read("the tightest quota is the own", HostView, Reading{Throttled: 1},
 			group("/q", "cpu.max", "150000 100000"), group("/q/own", "cpu.max", "20000 100000")),
 
 		read("memory", HostView, Reading{MemoryLimit: limit, GoMemoryLimit: limitGo}, group("/m", "memory.max", limitText)),

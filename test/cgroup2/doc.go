@@ -86,7 +86,6 @@ type Reading struct {
 	Online  int
 	// Exclusive is cpu.Exclusive(1).
 	Exclusive bool
-	Quota     float64
 	// Throttled is by how many microseconds the throttled time grew while the process computed for half a second.
 	Throttled int64
 	// Problem is the error of cpu.Throttled.

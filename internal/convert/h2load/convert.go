@@ -113,7 +113,7 @@ func (c *converter) lines(name string, content []byte) (out []string) {
 }
 
 func (c *converter) rates() {
-	warmUp, duration := c.span("--warm-up-time", 0), c.span("--duration", 0)
+	warmUp, duration := c.span("--warm-up-time"), c.span("--duration")
 	if duration == 0 && warmUp > 0 {
 		c.WarnAt("spec.rates", "--warm-up-time", "has no meaning without -D and is left out")
 		warmUp = 0

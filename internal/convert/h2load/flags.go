@@ -117,10 +117,10 @@ func (f *flags) size(name string) *int32 {
 }
 
 // span is a duration; a number alone is seconds.
-func (f *flags) span(name string, absent time.Duration) time.Duration {
+func (f *flags) span(name string) time.Duration {
 	text, has := f.Last[name]
 	if !has {
-		return absent
+		return 0
 	}
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(n) * time.Second
@@ -128,7 +128,7 @@ func (f *flags) span(name string, absent time.Duration) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
 		f.draft.Fail(name, "must be a duration such as 10s, 500ms or 2m")
-		return absent
+		return 0
 	}
 	return d
 }

@@ -157,15 +157,15 @@ func (c *converter) connecting(t *v1alpha1.Target) {
 	if rate := c.small("--rate", 0); rate > 0 {
 		n.Ramp = &v1alpha1.ConnectionRamp{Connections: rate}
 		if c.Has("--rate-period") {
-			n.Ramp.Period = convert.Given(c.span("--rate-period", 0))
+			n.Ramp.Period = convert.Given(c.span("--rate-period"))
 		}
 		c.WarnAt("spec.targets[0].connecting.ramp", "--rate", "the load starts when all connections are open, not while they are opened")
 	}
-	if d := c.span("--connection-active-timeout", 0); d > 0 {
+	if d := c.span("--connection-active-timeout"); d > 0 {
 		n.MaxAge = convert.Given(d)
 		c.WarnAt("spec.targets[0].connecting.maxAge", "--connection-active-timeout", "counts from the opening of a connection; another takes its place, and its responses are awaited")
 	}
-	if d := c.span("--connection-inactivity-timeout", 0); d > 0 {
+	if d := c.span("--connection-inactivity-timeout"); d > 0 {
 		n.InactivityTimeout = convert.Given(d)
 		c.WarnAt("spec.targets[0].connecting.inactivityTimeout", "--connection-inactivity-timeout", "another connection takes the place of one that is closed")
 	}

@@ -73,10 +73,7 @@ func (o *object) text(name string) (s string) {
 	return s
 }
 
-func (o *object) flag(name string, absent bool) (b bool) {
-	if !o.has(name) {
-		return absent
-	}
+func (o *object) flag(name string) (b bool) {
 	o.into(name, &b, "true or false")
 	return b
 }

@@ -55,7 +55,7 @@ func (s *scenario) request(in *object, index int, parallel bool) *request {
 	r.headers()
 	r.payload()
 	r.expect()
-	r.clearCookies = in.flag("clear-old-cookies", false)
+	r.clearCookies = in.flag("clear-old-cookies")
 	r.pick()
 	s.previous = r
 	return r

@@ -65,7 +65,7 @@ func (c *converter) scenario(in *object) {
 		s.chain.StartDelay = convert.Given(milliseconds(ms))
 	}
 	s.variables()
-	parallel := in.flag("run-requests-in-parallel", false)
+	parallel := in.flag("run-requests-in-parallel")
 	requests := in.list("Requests")
 	if len(requests) == 0 {
 		c.Fail(in.at("Requests"), "at least one is required")

@@ -42,7 +42,7 @@ func (c *converter) target() {
 	if !top.has("max-concurrent-streams") {
 		c.WarnAt("spec.targets[0].maxConcurrentStreams", "max-concurrent-streams", "is not there; h2loadrunner takes 1 then, though its schema says 32")
 	}
-	c.followed = top.flag("open-new-connection-based-on-authority-header", false)
+	c.followed = top.flag("open-new-connection-based-on-authority-header")
 	c.Origin("spec.targets[0]", "host")
 	c.Origin("spec.targets[0].connections", "clients")
 	c.Origin("spec.targets[0].maxConcurrentStreams", "max-concurrent-streams")
@@ -75,8 +75,8 @@ func (c *converter) portOf(o *object, name string, absent int64) string {
 
 // share makes the load-share group.
 func (c *converter) share() {
-	retry := c.top.flag("connection-retry", false)
-	back := c.top.flag("switch-back-after-connection-retry", false)
+	retry := c.top.flag("connection-retry")
+	back := c.top.flag("switch-back-after-connection-retry")
 	hosts := c.top.list("load-share-hosts")
 	if !retry && c.top.has("connection-retry") {
 		c.Warn("connection-retry", "false leaves lost connections closed; here each is opened again, so that the load continues")

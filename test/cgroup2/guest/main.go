@@ -40,7 +40,7 @@ func probe() error {
 	after, _ := cpu.Throttled()
 	tune.Process(1)
 	r := cgroup2.Reading{
-		Allowed: cpu.Allowed(), Online: cpu.Online(), Exclusive: cpu.Exclusive(1), Quota: cpu.Quota(),
+		Allowed: cpu.Allowed(), Online: cpu.Online(), Exclusive: cpu.Exclusive(1),
 		Throttled: (after - before).Microseconds(), MemoryLimit: cpu.MemoryLimit(),
 	}
 	if err != nil {
