@@ -3,7 +3,6 @@ package histogram
 import (
 	"bytes"
 	"compress/zlib"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -28,8 +27,8 @@ const (
 	maxVarint   = 9
 
 	maxPayload = pages * pageSize * maxVarint
-	// deflate grows what it cannot compress by less than 1 in 1,000, base64 by a third.
-	maxEncoded = (outerHeader + innerHeader + maxPayload) * 11 / 8
+	// deflate grows what it cannot compress by less than 1 in 1,000.
+	maxEncoded = (outerHeader + innerHeader + maxPayload) * 65 / 64
 
 	// maxStored is the greatest length of a stored block.
 	maxStored = 1<<16 - 1
@@ -43,7 +42,7 @@ const (
 func (h *H) Encode() runnerv1alpha1.Histogram {
 	out := runnerv1alpha1.Histogram{Count: h.count, Min: h.min, Max: h.max, Sum: h.sum}
 	if h.count > 0 {
-		out.Counts = base64.StdEncoding.EncodeToString(compress(h.appendCounts(innerHeaderOf(make([]byte, 0, 8<<10)))))
+		out.Counts = compress(h.appendCounts(innerHeaderOf(make([]byte, 0, 8<<10))))
 	}
 	return out
 }
@@ -145,7 +144,7 @@ func decode(in runnerv1alpha1.Histogram) (*H, error) {
 		return nil, err
 	}
 	h := New()
-	each(counters, nil, h.add)
+	h.addAll(counters)
 	h.widen(in.Min, in.Max, in.Count, in.Sum)
 	return h, nil
 }
@@ -158,13 +157,14 @@ func checkEmpty(in runnerv1alpha1.Histogram) error {
 }
 
 // stored returns the contents of zlib data that has stored blocks only, as compress makes it; false: it has others, or the checksum
-// is wrong.
+// is wrong. The contents of a single block are a part of in.
 func (b *buffer) stored(in []byte) ([]byte, bool) {
 	const header, trailer = 2, 4
 	if len(in) < header+trailer || in[0] != 0x78 || in[1] != 0x01 {
 		return nil, false
 	}
-	out, rest := b.inner[:0], in[header:]
+	var out []byte
+	rest := in[header:]
 	for final := false; !final; {
 		if len(rest) < 5+trailer || rest[0] > 1 {
 			return nil, false
@@ -174,10 +174,18 @@ func (b *buffer) stored(in []byte) ([]byte, bool) {
 		if binary.LittleEndian.Uint16(rest[3:]) != ^uint16(n) || len(rest) < 5+n+trailer {
 			return nil, false
 		}
-		out = append(out, rest[5:5+n]...)
+		block := rest[5 : 5+n]
 		rest = rest[5+n:]
+		if final && out == nil {
+			out = block
+			break
+		}
+		if out == nil {
+			out = b.inner[:0]
+		}
+		out = append(out, block...)
+		b.inner = out
 	}
-	b.inner = out
 	if len(rest) != trailer || adler32.Checksum(out) != binary.BigEndian.Uint32(rest) {
 		return nil, false
 	}

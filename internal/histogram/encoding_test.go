@@ -2,6 +2,7 @@ package histogram
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -15,12 +16,21 @@ import (
 
 func oracle() *hdrhistogram.Histogram { return hdrhistogram.New(1, Highest, significantDigits) }
 
-func encodeOracle(t testing.TB, o *hdrhistogram.Histogram) string {
+// encodeOracle returns the payload that the oracle writes, and decodeOracle what it reads from one. It writes and reads base64.
+func encodeOracle(t testing.TB, o *hdrhistogram.Histogram) []byte {
 	b, err := o.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(b)
+	raw, err := base64.StdEncoding.DecodeString(string(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func decodeOracle(payload []byte) (*hdrhistogram.Histogram, error) {
+	return hdrhistogram.Decode([]byte(base64.StdEncoding.EncodeToString(payload)))
 }
 
 // both records the same in a histogram and in the oracle.
@@ -55,7 +65,7 @@ func TestOracleReadsWhatWeEncode(t *testing.T) {
 	for name, values := range samples() {
 		t.Run(name, func(t *testing.T) {
 			h, o := both(t, values)
-			got, err := hdrhistogram.Decode([]byte(h.Encode().Counts))
+			got, err := decodeOracle(h.Encode().Counts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +137,7 @@ func TestEveryCounterInUse(t *testing.T) {
 		}
 	}
 	in := h.Encode()
-	if len(in.Counts) < 2*maxStored {
+	if len(in.Counts) <= maxStored {
 		t.Fatalf("only %d bytes", len(in.Counts))
 	}
 	got, err := Decode(in)
@@ -137,7 +147,7 @@ func TestEveryCounterInUse(t *testing.T) {
 	if diff := cmp.Diff(h, got, cmp.AllowUnexported(H{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	read, err := hdrhistogram.Decode([]byte(in.Counts))
+	read, err := decodeOracle(in.Counts)
 	if err != nil || !read.Equals(o) {
 		t.Errorf("the oracle reads something else: %v", err)
 	}
@@ -157,7 +167,7 @@ func TestVarint(t *testing.T) {
 }
 
 // reencode makes a payload of the bytes of an inner header and counters.
-func reencode(inner []byte) string { return base64.StdEncoding.EncodeToString(compress(inner)) }
+func reencode(inner []byte) []byte { return compress(inner) }
 
 func inner(counters ...int64) []byte {
 	b := innerHeaderOf(nil)
@@ -175,14 +185,11 @@ func TestDecodeRefuses(t *testing.T) {
 		f(&in)
 		return in
 	}
-	other, err := hdrhistogram.New(1, 1000, 2).Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		t.Fatal(err)
+	other := encodeOracle(t, hdrhistogram.New(1, 1000, 2))
+	counts := func(payload []byte) runnerv1alpha1.Histogram {
+		return change(func(in *runnerv1alpha1.Histogram) { in.Counts = payload })
 	}
-	counts := func(s string) runnerv1alpha1.Histogram {
-		return change(func(in *runnerv1alpha1.Histogram) { in.Counts = s })
-	}
-	raw, _ := base64.StdEncoding.DecodeString(good.Counts)
+	raw := good.Counts
 	badSum := append([]byte(nil), raw...)
 	badSum[len(badSum)-1] ^= 1
 	tests := []struct {
@@ -190,19 +197,18 @@ func TestDecodeRefuses(t *testing.T) {
 		in   runnerv1alpha1.Histogram
 		want string
 	}{
-		{"no counts", counts(""), "without counts"},
-		{"no base64", counts("!"), "illegal base64"},
-		{"short", counts("HISTAAAA"), "too few for a header"},
-		{"too long", counts(strings.Repeat("A", maxEncoded+1)), "more than any"},
-		{"cookie", counts(base64.StdEncoding.EncodeToString(make([]byte, 20))), "cookie"},
-		{"outer length", counts(base64.StdEncoding.EncodeToString(raw[:len(raw)-1])), "bytes follow"},
-		{"no zlib", counts(base64.StdEncoding.EncodeToString([]byte{0x1c, 0x84, 0x93, 0x14, 0, 0, 0, 1, 9})), "EOF"},
-		{"checksum", counts(base64.StdEncoding.EncodeToString(badSum)), "checksum"},
+		{"no counts", counts(nil), "without counts"},
+		{"short", counts(make([]byte, outerHeader-1)), "too few for a header"},
+		{"too long", counts(make([]byte, maxEncoded+1)), "more than any"},
+		{"cookie", counts(make([]byte, 20)), "cookie"},
+		{"outer length", counts(raw[:len(raw)-1]), "bytes follow"},
+		{"no zlib", counts([]byte{0x1c, 0x84, 0x93, 0x14, 0, 0, 0, 1, 9}), "EOF"},
+		{"checksum", counts(badSum), "checksum"},
 		{"no inner header", counts(reencode(make([]byte, innerHeader-1))), "header and counters"},
 		{"bomb", counts(reencode(make([]byte, innerHeader+maxPayload+1))), "header and counters"},
 		{"inner cookie", counts(reencode(make([]byte, innerHeader))), "cookie"},
 		{"inner length", counts(reencode(append(inner(), 1))), "bytes follow"},
-		{"other range", counts(string(other)), "another range"},
+		{"other range", counts(other), "another range"},
 		{"cut counter", counts(reencode(append(inner(1)[:innerHeader], 0x80))), "EOF"},
 		{"zero run too long", counts(reencode(inner(-pages*pageSize, 0))), "more counters"},
 		{"zero run overflow", counts(reencode(inner(math.MinInt64))), "out of range"},
@@ -232,7 +238,7 @@ func TestDecodeRefuses(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	for _, values := range [][]int64{{0}, {1, 2, 3}, {2047, 2048, 5000}, {Highest, 2 * Highest}} {
 		in := record(values...).Encode()
-		raw, _ := base64.StdEncoding.DecodeString(in.Counts)
+		raw := in.Counts
 		uncompressed, _ := inflateBounded(raw[outerHeader:])
 		f.Add(in.Count, in.Min, in.Max, in.Sum, uncompressed, true)
 		f.Add(in.Count, in.Min, in.Max, in.Sum, raw, false)
@@ -242,7 +248,7 @@ func FuzzDecode(f *testing.F) {
 		if wrap {
 			b = compress(append(b, make([]byte, max(0, innerHeader-len(b)))...))
 		}
-		in := runnerv1alpha1.Histogram{Count: count, Min: low, Max: high, Sum: sum, Counts: base64.StdEncoding.EncodeToString(b)}
+		in := runnerv1alpha1.Histogram{Count: count, Min: low, Max: high, Sum: sum, Counts: b}
 		h, err := Decode(in)
 		if err != nil {
 			return
@@ -258,4 +264,16 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("median %d is not in [%d, %d]", q, h.Min(), h.Max())
 		}
 	})
+}
+
+// TestJSONForm: operators and runners of earlier builds, and stored checkpoints, have this form.
+func TestJSONForm(t *testing.T) {
+	const want = `{"count":3,"min":3,"max":5000,"sum":5008,"counts":"HISTFAAAADp4AQEvAND/HISTEwAAAAcAAAAAAAAAAwAAAAAAAAABAAAAANaTpAA/8AAAAAAAAAUCAAK3MwJ0ZwWD"}`
+	got, err := json.Marshal(record(3, 5, 5000).Encode())
+	if err != nil || string(got) != want {
+		t.Errorf("got %s, %v\nwant %s", got, err, want)
+	}
+	if got, err := json.Marshal(New().Encode()); err != nil || string(got) != `{"count":0,"min":0,"max":0,"sum":0}` {
+		t.Errorf("an empty histogram: %s, %v", got, err)
+	}
 }

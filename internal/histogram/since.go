@@ -1,7 +1,7 @@
 package histogram
 
 import (
-	"encoding/base64"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,8 +18,8 @@ type Adder struct{ now, base buffer }
 
 // buffer has the parts of a wire form.
 type buffer struct {
-	raw, inner []byte
-	counters   []counter
+	inner    []byte
+	counters []counter
 }
 
 // counter is a counter that is not zero.
@@ -36,7 +36,7 @@ type counter struct {
 //
 // Each can be nil. If it returns an error, it has not changed anything.
 func (d *Adder) AddSince(now, base runnerv1alpha1.Histogram, total, interval *H) error {
-	if now == base {
+	if same(&now, &base) {
 		return nil
 	}
 	a, err := d.now.decode(now)
@@ -47,29 +47,30 @@ func (d *Adder) AddSince(now, base runnerv1alpha1.Histogram, total, interval *H)
 	if err != nil {
 		return fmt.Errorf("decoding histogram: %w", err)
 	}
-	if now.Sum < base.Sum || now.Max < base.Max || base.Count > 0 && now.Min > base.Min || !each(a, b, nil) {
+	added, ok := subtract(a, b)
+	if !ok || now.Sum < base.Sum || now.Max < base.Max || base.Count > 0 && now.Min > base.Min {
 		return ErrNotLater
 	}
 	if total != nil {
-		each(a, b, total.add)
+		total.addAll(added)
 		total.widen(now.Min, now.Max, now.Count-base.Count, now.Sum-base.Sum)
 	}
-	if interval != nil && now.Count > base.Count {
-		lowest, highest := int64(-1), int64(0)
-		each(a, b, func(i int, n int64) {
-			interval.add(i, n)
-			low, high := bounds(i)
-			if lowest < 0 {
-				lowest = max(low, now.Min)
-			}
-			highest = min(high, now.Max)
-			if i == index(Highest) {
-				highest = now.Max
-			}
-		})
-		interval.widen(lowest, highest, now.Count-base.Count, now.Sum-base.Sum)
+	if interval != nil && len(added) > 0 {
+		interval.addAll(added)
+		last := added[len(added)-1].i
+		low, _ := bounds(added[0].i)
+		_, high := bounds(last)
+		highest := min(high, now.Max)
+		if last == index(Highest) {
+			highest = now.Max
+		}
+		interval.widen(max(low, now.Min), highest, now.Count-base.Count, now.Sum-base.Sum)
 	}
 	return nil
+}
+
+func same(a, b *runnerv1alpha1.Histogram) bool {
+	return a.Count == b.Count && a.Min == b.Min && a.Max == b.Max && a.Sum == b.Sum && bytes.Equal(a.Counts, b.Counts)
 }
 
 // widen takes over the exact figures of values that were added to the counters.
@@ -85,28 +86,43 @@ func (h *H) widen(lowest, highest, count, sum int64) {
 	h.sum = addSaturated(h.sum, sum)
 }
 
-// each calls f for the counters of now that are greater than those of base, in ascending order. It returns false if one of now is
-// less.
-func each(now, base []counter, f func(i int, n int64)) bool {
-	k := 0
+// subtract returns the counters of now that are greater than those of base, with the differences. It overwrites now. It returns false if a
+// counter of now is less.
+func subtract(now, base []counter) ([]counter, bool) {
+	out, k := now[:0], 0
 	for _, c := range now {
 		if k < len(base) && base[k].i <= c.i {
 			if base[k].i < c.i || base[k].n > c.n {
-				return false
+				return nil, false
 			}
 			c.n -= base[k].n
 			k++
 		}
-		if c.n > 0 && f != nil {
-			f(c.i, c.n)
+		if c.n > 0 {
+			out = append(out, c)
 		}
 	}
-	return k == len(base)
+	return out, k == len(base)
+}
+
+// addAll adds counters in ascending order.
+func (h *H) addAll(counters []counter) {
+	var p *page
+	n := -1
+	for _, c := range counters {
+		if c.i>>pageBits != n {
+			if n = c.i >> pageBits; h.pages[n] == nil {
+				h.grow(n)
+			}
+			p = h.pages[n]
+		}
+		p[c.i&(pageSize-1)] += c.n
+	}
 }
 
 // decode returns the counters of a wire form. They are valid until the next call.
 func (b *buffer) decode(in runnerv1alpha1.Histogram) ([]counter, error) {
-	if in.Counts == "" {
+	if len(in.Counts) == 0 {
 		return nil, checkEmpty(in)
 	}
 	payload, err := b.inflate(in.Counts)
@@ -152,15 +168,10 @@ func appendCounters(dst []counter, payload []byte) ([]counter, error) {
 }
 
 // inflate takes both headers off.
-func (b *buffer) inflate(encoded string) ([]byte, error) {
-	if len(encoded) > maxEncoded {
-		return nil, fmt.Errorf("%d bytes are more than any histogram of this range has", len(encoded))
+func (b *buffer) inflate(raw []byte) (inner []byte, err error) {
+	if len(raw) > maxEncoded {
+		return nil, fmt.Errorf("%d bytes are more than any histogram of this range has", len(raw))
 	}
-	raw, err := base64.StdEncoding.AppendDecode(b.raw[:0], []byte(encoded))
-	if err != nil {
-		return nil, err
-	}
-	b.raw = raw
 	if len(raw) < outerHeader {
 		return nil, fmt.Errorf("%d bytes are too few for a header", len(raw))
 	}

@@ -163,7 +163,7 @@ func TestProgressByRequests(t *testing.T) {
 func TestLiveRefusesABadHistogram(t *testing.T) {
 	plan := testPlan()
 	good, bad := at(plan, 0, 2).done(), at(plan, 0, 3).done()
-	bad.ResponseTime.Counts = "?"
+	bad.ResponseTime.Counts = []byte("?")
 	for _, pair := range [][2]runnerv1alpha1.Snapshot{{good, bad}, {bad, good}} {
 		if _, err := NewLive(plan, pair[:1], pair[1:]); err == nil {
 			t.Error("no error")

@@ -123,7 +123,7 @@ func TestMergeRefuses(t *testing.T) {
 	other.request(0, "succeeded", 3000)
 	for name, change := range map[string]func(*runnerv1alpha1.Snapshot){
 		"fewer times":    func(*runnerv1alpha1.Snapshot) {},
-		"not readable":   func(s *runnerv1alpha1.Snapshot) { s.ResponseTime.Counts = "!" },
+		"not readable":   func(s *runnerv1alpha1.Snapshot) { s.ResponseTime.Counts = []byte("!") },
 		"too many steps": func(s *runnerv1alpha1.Snapshot) { s.Steps = append(s.Steps, s.Steps[0]) },
 		"failed checks by name": func(s *runnerv1alpha1.Snapshot) {
 			s.Steps[0].FailedBy = map[string]int64{"status": 3}

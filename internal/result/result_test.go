@@ -348,9 +348,9 @@ func TestBuildRefuses(t *testing.T) {
 		{"stages", func(s *runnerv1alpha1.Snapshot) { s.Stages = s.Stages[:1] }, "1 stages, the plan has 2"},
 		{"steps", func(s *runnerv1alpha1.Snapshot) { s.Steps = append(s.Steps, runnerv1alpha1.StepCounters{}) }, "4 steps"},
 		{"chains", func(s *runnerv1alpha1.Snapshot) { s.Chains = s.Chains[:1] }, "1 chains"},
-		{"response time", func(s *runnerv1alpha1.Snapshot) { s.ResponseTime.Counts = "?" }, "shard 7: response time"},
+		{"response time", func(s *runnerv1alpha1.Snapshot) { s.ResponseTime.Counts = []byte("?") }, "shard 7: response time"},
 		{"step", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].ResponseTime.Count = 9 }, "response time of step 1"},
-		{"lag", func(s *runnerv1alpha1.Snapshot) { s.Histograms.Lag.Counts = "?" }, "lag"},
+		{"lag", func(s *runnerv1alpha1.Snapshot) { s.Histograms.Lag.Counts = []byte("?") }, "lag"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

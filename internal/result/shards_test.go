@@ -40,7 +40,7 @@ func TestShards(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	snapshots[0].ResponseTime.Counts = "!"
+	snapshots[0].ResponseTime.Counts = []byte("!")
 	if _, err := shards(&Input{Plan: testPlan()}, snapshots, true); err == nil {
 		t.Error("no error for a distribution that cannot be read")
 	}

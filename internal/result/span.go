@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -12,6 +13,9 @@ type Runner struct {
 	// Boot is the boot of its snapshots; "": it has no snapshots.
 	Boot string
 }
+
+// compare orders runners by shard.
+func compare(a, b Runner) int { return cmp.Or(a.Shard-b.Shard, cmp.Compare(a.Boot, b.Boot)) }
 
 // runnerOf returns the runner of a snapshot.
 func runnerOf(s *runnerv1alpha1.Snapshot) Runner { return Runner{s.Shard, s.Boot} }

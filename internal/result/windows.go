@@ -1,7 +1,6 @@
 package result
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -224,8 +223,7 @@ func (w *Windows) List() ([]runnerv1alpha1.Window, int64) {
 // open is the window since the last one.
 func (w *Windows) open() window {
 	out := window{from: w.from, to: w.end()}
-	byShard := func(a, b Runner) int { return cmp.Or(a.Shard-b.Shard, cmp.Compare(a.Boot, b.Boot)) }
-	for _, r := range slices.SortedFunc(maps.Keys(w.runners), byShard) {
+	for _, r := range slices.SortedFunc(maps.Keys(w.runners), compare) {
 		out.add(w.runners[r])
 	}
 	out.responseTime, out.lag = spectrumOf(&w.since.responseTime), spectrumOf(&w.since.lag)

@@ -232,7 +232,7 @@ func TestWindowsIgnore(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	bad := s.at(3 * time.Second)
-	bad.ResponseTime.Counts = "!"
+	bad.ResponseTime.Counts = []byte("!")
 	if err := w.Add(bad); err == nil {
 		t.Error("a distribution that cannot be read is no error")
 	}

@@ -378,7 +378,7 @@ func TestJudgeRefuses(t *testing.T) {
 		}
 	}
 	r := good()
-	r.report.Histograms.ResponseTime.Counts = "?"
+	r.report.Histograms.ResponseTime.Counts = []byte("?")
 	if _, err := Judge(&r.plan, &r.report, Facts{}); err == nil {
 		t.Error("no error for a histogram that cannot be read")
 	}

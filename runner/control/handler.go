@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -130,19 +131,31 @@ func leaseOf(query url.Values) (rv.Lease, error) {
 	return l, nil
 }
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, document any) {
-	b, err := json.Marshal(document)
+// answer sends a snapshot in its binary form if the client accepts it, else as JSON.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, snapshot *rv.Snapshot) {
+	binary := slices.Contains(r.Header.Values("Accept"), rv.MediaTypeSnapshot)
+	var b []byte
+	var err error
+	if binary {
+		b, err = snapshot.AppendBinary(nil)
+	} else {
+		b, err = json.Marshal(snapshot)
+	}
 	if err != nil { // a figure that JSON has no word for: a bug of the engine
 		s.log.Error("A document cannot be encoded", "err", err)
 		refuse(w, http.StatusInternalServerError, "the document cannot be encoded")
+		return
+	}
+	w.Header().Set("Vary", "Accept, Accept-Encoding")
+	if binary {
+		write(w, http.StatusOK, rv.MediaTypeSnapshot, b)
 		return
 	}
 	if acceptsGzip(r.Header) {
 		b = compress(b)
 		w.Header().Set("Content-Encoding", "gzip")
 	}
-	w.Header().Set("Vary", "Accept-Encoding")
-	writeJSON(w, http.StatusOK, b)
+	write(w, http.StatusOK, "application/json", b)
 }
 
 // compress favours speed: it runs on the CPU that also makes the load.
@@ -183,11 +196,11 @@ func refuseBody(w http.ResponseWriter, err error) {
 
 func refuse(w http.ResponseWriter, status int, message string) {
 	b, _ := json.Marshal(rv.Error{Message: message}) // a string can always be encoded
-	writeJSON(w, status, b)
+	write(w, status, "application/json", b)
 }
 
-func writeJSON(w http.ResponseWriter, status int, b []byte) {
-	w.Header().Set("Content-Type", "application/json")
+func write(w http.ResponseWriter, status int, mediaType string, b []byte) {
+	w.Header().Set("Content-Type", mediaType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
 	for len(b) > 0 {

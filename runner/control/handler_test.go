@@ -151,6 +151,27 @@ func TestGzip(t *testing.T) {
 	}
 }
 
+// TestBinarySnapshot: a client that accepts the binary form gets it, without gzip, and others get JSON.
+func TestBinarySnapshot(t *testing.T) {
+	for accept, want := range map[string]string{
+		rv.MediaTypeSnapshot: rv.MediaTypeSnapshot, "": "application/json", "*/*": "application/json", "application/json": "application/json",
+	} {
+		r := httptest.NewRequest(http.MethodGet, rv.PathSnapshot, nil)
+		r.Header.Set("Accept", accept)
+		r.Header.Set("Accept-Encoding", "gzip")
+		w := httptest.NewRecorder()
+		New(Options{Engine: &fakeEngine{}}).ServeHTTP(w, r)
+		binary := want == rv.MediaTypeSnapshot
+		if got := w.Header(); got.Get("Content-Type") != want || got.Get("Vary") != "Accept, Accept-Encoding" || (got.Get("Content-Encoding") == "gzip") == binary {
+			t.Errorf("Accept %q: header %v, want %s", accept, got, want)
+		}
+		var snapshot rv.Snapshot
+		if err := snapshot.ReadBinary(w.Body, int64(w.Body.Len())); binary && (err != nil || snapshot.Sequence != 1) {
+			t.Errorf("Accept %q: %v, %v", accept, snapshot, err)
+		}
+	}
+}
+
 // Whatever arrives, the answer is one of the documented ones, and a message that was taken is
 // taken again in the form that encoding/json gives it.
 func FuzzMessages(f *testing.F) {

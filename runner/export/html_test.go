@@ -224,7 +224,7 @@ func TestHTMLErrors(t *testing.T) {
 		t.Errorf("a full disk: %v", err)
 	}
 	r := watchedReport()
-	r.Histograms.ServiceTime.Counts = "!"
+	r.Histograms.ServiceTime.Counts = []byte("!")
 	if err := HTML(&bytes.Buffer{}, r); err == nil || !strings.Contains(err.Error(), "histogram of service time") {
 		t.Errorf("a histogram that cannot be read: %v", err)
 	}

@@ -331,7 +331,7 @@ func TestHandler(t *testing.T) {
 		t.Errorf("waiting: %d\n%s", w.Code, w.Body)
 	}
 	bad := metricsSnapshot(time.Second, 1)
-	bad.Steps[0].ResponseTime.Counts = "?"
+	bad.Steps[0].ResponseTime.Counts = []byte("?")
 	if w := get(bad); w.Code != 500 {
 		t.Errorf("a histogram that cannot be read: %d", w.Code)
 	}

@@ -11,6 +11,8 @@ import "time"
 //	GET  PathSnapshot  Snapshot  the counts so far; the query can renew the lease (Lease)
 //	PUT  PathAck       Ack       the final snapshot is stored: the runner may exit
 //
+// A client that accepts MediaTypeSnapshot gets the snapshot in its binary form.
+//
 // Every message is idempotent. A message that contradicts an accepted one (another start time, an older revision)
 // gets the answer 409 with an Error.
 const (

@@ -240,13 +240,13 @@ const (
 )
 
 // Histogram is a distribution of microseconds. Counts is an HdrHistogram V2 compressed payload
-// (1 us to 1 h, 3 significant digits), base64; Min, Max and Sum are exact.
+// (1 us to 1 h, 3 significant digits), in JSON as base64; Min, Max and Sum are exact.
 type Histogram struct {
 	Count  int64  `json:"count"`
 	Min    int64  `json:"min"`
 	Max    int64  `json:"max"`
 	Sum    int64  `json:"sum"`
-	Counts string `json:"counts,omitempty"`
+	Counts []byte `json:"counts,omitempty"`
 }
 
 // Histograms are the distributions that only the final snapshot carries.

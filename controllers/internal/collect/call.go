@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -35,6 +36,10 @@ type request struct {
 	poll    Poll
 	clock   func() int64 // ours
 	timeout time.Duration
+	// large has an element for each large snapshot in memory, of all runs; nil: any number is allowed. waits is true while the
+	// runner's snapshot waits for that.
+	large chan struct{}
+	waits *atomic.Bool
 }
 
 // outcome is what came of a call.
@@ -48,6 +53,8 @@ type outcome struct {
 	err      error
 	// refused is what the runner had against an update, although it answers.
 	refused error
+	// large: the snapshot is an element of request.large.
+	large bool
 }
 
 // sample is one measurement of a runner's clock.
@@ -60,11 +67,40 @@ func (s sample) better(than sample) bool {
 	return s.rtt > 0 && (than.rtt == 0 || s.rtt < than.rtt)
 }
 
-// perform makes the call. All but an acknowledgement end with a snapshot, so that the next
+// maxWait bounds how long a large snapshot waits. A runner closes the connection 30 seconds after the request.
+const maxWait = 20 * time.Second
+
+// perform makes the call within its timeout. The time in which a large snapshot waits for memory does not count: the runner has
+// answered, and at the end of a large test all runners have a large snapshot.
+func perform(ctx context.Context, r request) (out outcome) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(r.timeout, func() { cancel(context.DeadlineExceeded) })
+	defer timer.Stop()
+	large := false
+	r.poll.Large = func() error {
+		if large || r.large == nil {
+			return nil
+		}
+		timer.Reset(maxWait)
+		r.waits.Store(true)
+		defer r.waits.Store(false)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case r.large <- struct{}{}:
+			large = true
+			timer.Reset(r.timeout)
+			return nil
+		}
+	}
+	defer func() { out.large = large }()
+	return exchange(ctx, r)
+}
+
+// exchange makes the call. All but an acknowledgement end with a snapshot, so that the next
 // decision is made on what the runner then says.
-func perform(ctx context.Context, r request) outcome {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
+func exchange(ctx context.Context, r request) outcome {
 	out := outcome{of: r.of, call: r.call, startAt: r.startAt}
 	switch r.call {
 	case callUpdate:

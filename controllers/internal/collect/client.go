@@ -1,19 +1,13 @@
 package collect
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -28,7 +22,7 @@ type Client interface {
 	Teardown(context.Context, runnerv1alpha1.Teardown) error
 	Ack(context.Context, runnerv1alpha1.Ack) error
 	Snapshot(context.Context, Poll) (*runnerv1alpha1.Snapshot, error)
-	// Close gives the connection up.
+	// Close closes the connection.
 	Close()
 }
 
@@ -38,6 +32,8 @@ type Poll struct {
 	Lease runnerv1alpha1.Lease
 	// Totals leaves out the response times of steps.
 	Totals bool
+	// Large is called before a snapshot of more than largeSnapshot bytes is read, and waits until there is memory for it; nil: there is.
+	Large func() error
 }
 
 func (p Poll) query() string {
@@ -61,59 +57,6 @@ type Dial func(run types.UID, address string) Client
 // ErrConflict says that the runner has accepted something else before (409).
 var ErrConflict = errors.New("the runner accepted a different message")
 
-// maxAnswer bounds what is read of a runner: 256 steps with a histogram each are some 10 MB.
-const maxAnswer = 64 << 20
-
-// HTTPS is the Dial of production: HTTP over mutual TLS. tlsFor returns the configuration that
-// verifies the runners of a run.
-func HTTPS(tlsFor func(context.Context, types.UID) (*tls.Config, error)) Dial {
-	return func(run types.UID, address string) Client {
-		return &httpClient{base: "https://" + address, transport: &http.Transport{
-			DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				cfg, err := tlsFor(ctx, run)
-				if err != nil {
-					return nil, err
-				}
-				return dialTLS(ctx, network, addr, cfg)
-			},
-			MaxConnsPerHost:    1,
-			IdleConnTimeout:    time.Minute,
-			DisableCompression: true,
-			// There is a connection for each runner.
-			ReadBufferSize: 1 << 10, WriteBufferSize: 1 << 10,
-		}}
-	}
-}
-
-const (
-	// connectTimeout is short, because the kernel repeats a lost SYN later and later: a runner must get its orders soon after the network
-	// is whole again.
-	connectTimeout = time.Second
-	// handshakeTimeout is long, because a stopped process takes connections and answers none of them: they would pile up until it
-	// continues.
-	handshakeTimeout = 10 * time.Second
-)
-
-func dialTLS(ctx context.Context, network, addr string, cfg *tls.Config) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
-	defer cancel()
-	secure := tls.Client(conn, cfg)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return secure, nil
-}
-
-type httpClient struct {
-	base      string
-	transport *http.Transport
-}
-
 func (c *httpClient) Update(ctx context.Context, m runnerv1alpha1.Update) error {
 	return c.put(ctx, runnerv1alpha1.PathUpdate, m)
 }
@@ -136,15 +79,34 @@ func (c *httpClient) Ack(ctx context.Context, m runnerv1alpha1.Ack) error {
 
 func (c *httpClient) Snapshot(ctx context.Context, p Poll) (*runnerv1alpha1.Snapshot, error) {
 	out := &runnerv1alpha1.Snapshot{}
-	return out, c.get(ctx, runnerv1alpha1.PathSnapshot+p.query(), out)
+	return out, c.do(ctx, http.MethodGet, runnerv1alpha1.PathSnapshot+p.query(), nil, func(resp *http.Response) error {
+		if resp.ContentLength > largeSnapshot && p.Large != nil {
+			if err := p.Large(); err != nil {
+				return err
+			}
+		}
+		if err := read(resp, out); err != nil {
+			return fmt.Errorf("reading a snapshot: %w", err)
+		}
+		return nil
+	})
 }
 
-func (c *httpClient) Close() { c.transport.CloseIdleConnections() }
+// largeSnapshot is the size in bytes from which on a snapshot waits. The final snapshot of a test with 16 steps has some 80 KB.
+const largeSnapshot = 256 << 10
 
-func (c *httpClient) get(ctx context.Context, path string, into any) error {
-	return c.do(ctx, http.MethodGet, path, nil, into)
+// read reads a snapshot. A runner of an earlier version sends JSON.
+func read(resp *http.Response, into *runnerv1alpha1.Snapshot) error {
+	if resp.ContentLength < 0 || resp.ContentLength > maxAnswer {
+		return fmt.Errorf("it has %d bytes; allowed: at most %d", resp.ContentLength, maxAnswer)
+	}
+	if resp.Header.Get("Content-Type") == runnerv1alpha1.MediaTypeSnapshot {
+		return into.ReadBinary(resp.Body, resp.ContentLength)
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
 }
 
+// put sends a message.
 func (c *httpClient) put(ctx context.Context, path string, message any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -153,55 +115,17 @@ func (c *httpClient) put(ctx context.Context, path string, message any) error {
 	return c.do(ctx, http.MethodPut, path, body, nil)
 }
 
-// bodies are buffers for answers.
-var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// maxPooled bounds the buffers that are kept.
-const maxPooled = 1 << 20
-
-// do decodes the answer into a value; nil: it is not needed.
-func (c *httpClient) do(ctx context.Context, method, path string, body []byte, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := c.transport.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }() // it was read to its end, or is given up
-	answer := bodies.Get().(*bytes.Buffer)
-	defer func() {
-		if answer.Cap() <= maxPooled {
-			bodies.Put(answer)
-		}
-	}()
-	answer.Reset()
-	if _, err := answer.ReadFrom(io.LimitReader(resp.Body, maxAnswer)); err != nil {
-		return fmt.Errorf("reading the runner's answer: %w", err)
-	}
-	if err := refusal(resp, answer.Bytes()); err != nil || into == nil {
-		return err
-	}
-	if err := json.Unmarshal(answer.Bytes(), into); err != nil {
-		return fmt.Errorf("decoding a %T: %w", into, err)
-	}
-	return nil
-}
-
-func refusal(resp *http.Response, answer []byte) error {
-	if resp.StatusCode < 300 {
+// refusal returns the error that an answer means; nil: none.
+func refusal(resp *http.Response) error {
+	if resp.StatusCode < http.StatusMultipleChoices {
 		return nil
 	}
-	var told runnerv1alpha1.Error
-	if err := json.Unmarshal(answer, &told); err != nil || told.Message == "" {
-		told.Message = "no reason given"
+	var said runnerv1alpha1.Error
+	if err := json.NewDecoder(resp.Body).Decode(&said); err != nil || said.Message == "" {
+		said.Message = "no reason given"
 	}
 	if resp.StatusCode == http.StatusConflict {
-		return fmt.Errorf("%w: %s", ErrConflict, told.Message)
+		return fmt.Errorf("%w: %s", ErrConflict, said.Message)
 	}
-	return fmt.Errorf("the runner answered %s: %s", resp.Status, told.Message)
+	return fmt.Errorf("the runner answered %s: %s", resp.Status, said.Message)
 }

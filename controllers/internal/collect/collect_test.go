@@ -445,34 +445,34 @@ func TestNext(t *testing.T) {
 	stopping.Stopped = "spec.stop"
 	start, change := round{start: true}, round{change: true}
 	tests := map[string]struct {
-		s    runner
+		s    *runner
 		d    Desired
 		m    round
 		want call
 	}{
-		"no pod":                           {runner{}, Desired{}, round{}, callNone},
-		"the first look":                   {runner{}, Desired{}, round{}, callSnapshot},
-		"a call is under way":              {runner{busy: true}, Desired{}, round{}, callNone},
-		"no share yet":                     {runner{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, start, callUpdate},
-		"connecting":                       {runner{snapshot: snap(runnerv1alpha1.StateConnecting)}, Desired{}, start, callSnapshot},
-		"ready":                            {runner{snapshot: ready}, Desired{}, round{}, callSnapshot},
-		"ready, start":                     {runner{snapshot: ready}, Desired{}, start, callStart},
-		"ready, start and stop":            {runner{snapshot: ready}, Desired{MayStart: true, Stop: "x"}, start, callStop},
-		"running":                          {runner{snapshot: running}, Desired{}, start, callSnapshot},
-		"running, stop":                    {runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, round{}, callStop},
-		"draining after a stop":            {runner{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, round{}, callSnapshot},
-		"drained, others are not":          {runner{snapshot: drained}, Desired{}, round{}, callSnapshot},
-		"drained, as all are":              {runner{snapshot: drained}, Desired{}, round{drained: true}, callTeardown},
-		"done":                             {runner{snapshot: done}, Desired{}, round{}, callNone},
-		"done and stored":                  {runner{snapshot: done}, Desired{Stored: true}, round{}, callAck},
-		"done, and its own part is stored": {runner{snapshot: done, left: true, stored: true}, Desired{}, round{}, callAck},
-		"done, stored and told":            {runner{snapshot: done, acked: true}, Desired{Stored: true}, round{}, callNone},
-		"lost":                             {runner{snapshot: running, state: state.Lost, loss: &Loss{}}, Desired{}, round{}, callSnapshot},
-		"its pod has ended already":        {runner{snapshot: running, pod: Pod{Ended: true}}, Desired{}, round{}, callNone},
-		"a change":                         {runner{snapshot: running}, Desired{}, change, callUpdate},
-		"a change before the start":        {runner{snapshot: ready}, Desired{}, round{start: true, change: true}, callUpdate},
-		"a change and a stop":              {runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, callStop},
-		"too late to join":                 {runner{snapshot: ready}, Desired{Stored: true}, start, callStop},
+		"no pod":                           {&runner{}, Desired{}, round{}, callNone},
+		"the first look":                   {&runner{}, Desired{}, round{}, callSnapshot},
+		"a call is under way":              {&runner{busy: true}, Desired{}, round{}, callNone},
+		"no share yet":                     {&runner{snapshot: &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}}, Desired{}, start, callUpdate},
+		"connecting":                       {&runner{snapshot: snap(runnerv1alpha1.StateConnecting)}, Desired{}, start, callSnapshot},
+		"ready":                            {&runner{snapshot: ready}, Desired{}, round{}, callSnapshot},
+		"ready, start":                     {&runner{snapshot: ready}, Desired{}, start, callStart},
+		"ready, start and stop":            {&runner{snapshot: ready}, Desired{MayStart: true, Stop: "x"}, start, callStop},
+		"running":                          {&runner{snapshot: running}, Desired{}, start, callSnapshot},
+		"running, stop":                    {&runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, round{}, callStop},
+		"draining after a stop":            {&runner{snapshot: stopping}, Desired{MayStart: true, Stop: "x"}, round{}, callSnapshot},
+		"drained, others are not":          {&runner{snapshot: drained}, Desired{}, round{}, callSnapshot},
+		"drained, as all are":              {&runner{snapshot: drained}, Desired{}, round{drained: true}, callTeardown},
+		"done":                             {&runner{snapshot: done}, Desired{}, round{}, callNone},
+		"done and stored":                  {&runner{snapshot: done}, Desired{Stored: true}, round{}, callAck},
+		"done, and its own part is stored": {&runner{snapshot: done, left: true, stored: true}, Desired{}, round{}, callAck},
+		"done, stored and told":            {&runner{snapshot: done, acked: true}, Desired{Stored: true}, round{}, callNone},
+		"lost":                             {&runner{snapshot: running, state: state.Lost, loss: &Loss{}}, Desired{}, round{}, callSnapshot},
+		"its pod has ended already":        {&runner{snapshot: running, pod: Pod{Ended: true}}, Desired{}, round{}, callNone},
+		"a change":                         {&runner{snapshot: running}, Desired{}, change, callUpdate},
+		"a change before the start":        {&runner{snapshot: ready}, Desired{}, round{start: true, change: true}, callUpdate},
+		"a change and a stop":              {&runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, callStop},
+		"too late to join":                 {&runner{snapshot: ready}, Desired{Stored: true}, start, callStop},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
@@ -37,6 +39,9 @@ func (r *run) leaseOver(s *runner) bool { return r.clock() > s.leaseEnd+int64(le
 // findSilent finds the runners that do not answer.
 func (r *run) findSilent(now time.Time) {
 	for s := range r.all() {
+		if s.waits.Load() {
+			s.lastSeen = now
+		}
 		switch {
 		case now.Sub(s.lastSeen) <= silentAfter || !r.reached(s, now):
 			s.apart = time.Time{}
@@ -47,9 +52,39 @@ func (r *run) findSilent(now time.Time) {
 			s.trouble != "" && now.Sub(s.lastSeen) > r.silentAfter()
 		if silent != s.silent {
 			s.silent, r.news = silent, true
-			r.log.Info("A runner changed between silent and answering", "shard", s.index, "pod", s.pod.Name, "silent", silent, "reason", s.trouble)
+			r.silence.add(s)
 		}
 	}
+	r.silence.log(r.log, now)
+}
+
+// silence gathers the runners that fell silent or answer again, because all runners can do so in the same second.
+type silence struct {
+	silent, answering []int // shards
+	reason            string
+	next              time.Time
+}
+
+func (c *silence) add(s *runner) {
+	if s.silent {
+		c.silent, c.reason = append(c.silent, s.index), s.trouble
+	} else {
+		c.answering = append(c.answering, s.index)
+	}
+}
+
+// log writes at most one line a second of each kind.
+func (c *silence) log(log logr.Logger, now time.Time) {
+	if now.Before(c.next) || len(c.silent)+len(c.answering) == 0 {
+		return
+	}
+	if len(c.silent) > 0 {
+		log.Info("Runners do not answer", "count", len(c.silent), "shards", c.silent, "reason", c.reason)
+	}
+	if len(c.answering) > 0 {
+		log.Info("Runners answer again", "count", len(c.answering), "shards", c.answering)
+	}
+	*c = silence{next: now.Add(time.Second)}
 }
 
 // reached: the operator reaches a runner other than s, so that its own network is not the cause.

@@ -11,10 +11,18 @@ const (
 	// maxPollInterval bounds the time between two polls of a runner, so that status is never older than a few seconds and a lease
 	// is renewed in time.
 	maxPollInterval = 3 * time.Second
+	// hurriedPollsPerSecond and maxHurry are the same for runners that have no load to send yet, or no more: their snapshots are small.
+	hurriedPollsPerSecond = 2000
+	maxHurry              = time.Second
+	// maxLarge is the number of large snapshots that an operator has in memory at the same time: the final one of 256 steps has some 2 MB.
+	maxLarge = 8
 )
 
 // load counts the runners that an operator polls.
-type load struct{ runners atomic.Int64 }
+type load struct {
+	runners atomic.Int64
+	large   chan struct{} // see request
+}
 
 // interval returns the time between two polls of a runner: least, and more if there are many runners. For example, with a
 // least of 1 s it is 1 s for 700 runners, and 2 s for 1400.
@@ -37,6 +45,14 @@ func (r *run) regular() time.Duration {
 		return r.opts.Interval
 	}
 	return r.load.interval(r.opts.Interval)
+}
+
+// hurry returns the time between two polls of a runner that has no load to send: 100 ms for up to 200 runners, a second for 2000.
+func (r *run) hurry() time.Duration {
+	if r.load == nil {
+		return hurry
+	}
+	return max(hurry, min(time.Duration(r.load.runners.Load())*time.Second/hurriedPollsPerSecond, maxHurry))
 }
 
 // spread returns the time until the next regular poll of a runner. If there are many runners, each has its own part of the

@@ -55,7 +55,7 @@ func (v *View) runners() func(yield func(*Shard) bool) {
 // Snapshots are those of all runners that have or had a share of the load. If losses are tolerated, a lost runner does not say why the
 // test ended.
 func (v *View) Snapshots(lossTolerated bool) []runnerv1alpha1.Snapshot {
-	var out []runnerv1alpha1.Snapshot
+	out := make([]runnerv1alpha1.Snapshot, 0, len(v.Former)+len(v.Shards))
 	for s := range v.runners() {
 		if s.Snapshot == nil || !s.Member {
 			continue

@@ -42,7 +42,7 @@ func NewRegistry(opts Options, dial Dial, log logr.Logger, wake func(types.Names
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Registry{
 		opts: opts, dial: dial, log: log, wake: wake, ctx: ctx, cancel: cancel,
-		runs: map[types.UID]*entry{},
+		runs: map[types.UID]*entry{}, load: load{large: make(chan struct{}, maxLarge)},
 	}
 }
 

@@ -39,7 +39,7 @@ func (o *Options) term() int64 {
 }
 
 const (
-	// hurry is the interval while the operator waits for connections, the start, or an end. A runner
+	// hurry is the least interval while the operator waits for connections, the start, or an end. A runner
 	// then has little else to do.
 	hurry = 100 * time.Millisecond
 	// roundEvery bounds how often a run looks at all its runners when nothing happened to them.
@@ -88,6 +88,8 @@ type run struct {
 	applied           []Applied
 	// proposal is the change that the reconciler must store next; nil: none.
 	proposal *runnerv1alpha1.Update
+	// silence are the changes between silent and answering that are not in the log yet.
+	silence silence
 	// joinSince is since when a shard is ready to join. failed are members that cannot share the load, and
 	// notDistributed says why.
 	joinSince      time.Time
@@ -162,7 +164,8 @@ func (r *run) close() {
 	go func() { r.calls.Wait(); close(done) }()
 	for {
 		select {
-		case <-r.outcomes:
+		case o := <-r.outcomes:
+			r.forget(o)
 		case <-done:
 			for _, s := range slices.Concat(r.shards, r.former) {
 				if s.client != nil {
@@ -357,7 +360,7 @@ func (r *run) interval(s *runner, now time.Time) time.Duration {
 	if working || s.trouble != "" && s.snapshot == nil && time.Since(r.zero) > time.Minute {
 		return r.spread(s.index, now)
 	}
-	return min(hurry, r.opts.Interval)
+	return min(r.hurry(), r.opts.Interval)
 }
 
 func (r *run) request(s *runner, c call, now time.Time) request {
@@ -368,7 +371,10 @@ func (r *run) request(s *runner, c call, now time.Time) request {
 		of: s, call: c, client: s.client, clock: r.clock, timeout: r.opts.Timeout,
 		poll:  Poll{Totals: len(r.shards)*r.steps > fullDetail, Lease: r.lease(s, now)},
 		stop:  runnerv1alpha1.Stop{Reason: orElse(r.d.Stop, reasonTooLate), Drain: true},
-		start: r.startAt, startAt: s.startAt, globals: r.globals(),
+		start: r.startAt, startAt: s.startAt, globals: r.globals(), waits: &s.waits,
+	}
+	if r.load != nil {
+		q.large = r.load.large
 	}
 	switch c {
 	case callUpdate:
@@ -388,8 +394,16 @@ func (r *run) begin(ctx context.Context, q request) {
 	})
 }
 
+// forget makes room for another large snapshot.
+func (r *run) forget(o outcome) {
+	if o.large {
+		<-r.load.large
+	}
+}
+
 // handle takes over the outcome of a call.
 func (r *run) handle(o outcome) {
+	defer r.forget(o)
 	s := o.of
 	s.busy, s.startAt = false, o.startAt
 	if o.best.better(sample{s.offset, s.rtt}) {
@@ -460,6 +474,7 @@ func (r *run) publish(now time.Time) {
 	v := &View{
 		ShardsRevision: r.d.ShardsRevision, Offsets: map[int]int64{}, NotDistributed: r.notDistributed, allReady: r.allReady(),
 		Members: r.newest().Members, Proposal: r.proposal, Generation: r.generation(), Applied: slices.Clone(r.applied),
+		Shards: make([]Shard, 0, len(r.shards)),
 	}
 	for _, s := range r.former {
 		v.Former = append(v.Former, s.seen())

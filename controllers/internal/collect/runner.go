@@ -2,6 +2,7 @@ package collect
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -35,8 +36,10 @@ type runner struct {
 	// leaseEnd is when the last lease that was sent to it ends, in our clock, whether it got it or not.
 	leaseEnd int64
 	startAt  int64 // in the runner's clock, as it was told; zero: not yet
-	acked    bool
-	rate     float64
+	// waits: it has answered, and its snapshot waits to be read.
+	waits atomic.Bool
+	acked bool
+	rate  float64
 	// globals are what setup captured, if this shard ran it. They may be secret, so they are
 	// kept here and taken out of the snapshot, which others store.
 	globals []string

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -77,7 +78,7 @@ func (r *Runner) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		var s *runnerv1alpha1.Snapshot
 		totals := req.URL.Query().Get(runnerv1alpha1.QueryDetail) == runnerv1alpha1.DetailTotals
 		if s, err = r.Poll(req.Context(), runnerv1alpha1.Lease{}, totals); err == nil {
-			answer(w, s)
+			answer(w, req, s)
 			return
 		}
 	default:
@@ -105,9 +106,17 @@ func put[T any](req *http.Request, f func(ctx context.Context, m T) error) error
 	return f(req.Context(), m)
 }
 
-// answer writes a document in pieces, as a runner does: a TLS record stays small.
-func answer(w http.ResponseWriter, document any) {
-	b, _ := json.Marshal(document)
+// answer writes a snapshot in pieces, as a runner does: a TLS record stays small.
+func answer(w http.ResponseWriter, req *http.Request, s *runnerv1alpha1.Snapshot) {
+	b, mediaType := []byte(nil), req.Header.Get("Accept")
+	if mediaType == runnerv1alpha1.MediaTypeSnapshot {
+		b, _ = s.AppendBinary(nil)
+	} else {
+		b, _ = json.Marshal(s)
+		mediaType = "application/json"
+	}
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	for chunk := range slices.Chunk(b, 2<<10) {
 		_, _ = w.Write(chunk)
 	}
