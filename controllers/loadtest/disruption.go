@@ -21,27 +21,18 @@ import (
 const noBudget = -1
 
 // disruptionPhase keeps a PodDisruptionBudget while the test runs, so that a drain does not evict runners. It changes
-// with the number of runners and goes when the report is stored. A user can change or delete it: the operator applies
-// it again only when the number changes.
+// with the number of runners. A user can change or delete it: the operator applies it again only when the number changes.
 func (r *reconciler) disruptionPhase(ctx context.Context, s *scope) (bool, error) {
-	if !s.mayStart() || s.behind || s.end == nil && s.takenOver() {
+	if !s.mayStart() || s.behind || s.end != nil || s.takenOver() {
 		return true, nil
+	}
+	if s.lt.Spec.Runner.PodDisruptionBudget == v1alpha1.PodDisruptionBudgetDisabled {
+		err := r.deleteBudget(ctx, s)
+		return err == nil, err
 	}
 	c := r.memory.of(s.lt)
 	n := s.protected()
-	if s.end != nil || s.lt.Spec.Runner.PodDisruptionBudget == v1alpha1.PodDisruptionBudgetDisabled {
-		n = noBudget
-	}
-	released := s.end != nil && (s.job == nil || s.podsEnded())
-	switch {
-	case n == c.budget, n == 0, c.budget == 0 && released:
-		return true, nil
-	case n == noBudget:
-		err := r.client.Delete(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(s.lt)})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return false, fmt.Errorf("deleting PodDisruptionBudget %s: %w", desired.BudgetName(s.lt), err)
-		}
-		c.budget = noBudget
+	if n == c.budget || n == 0 {
 		return true, nil
 	}
 	made, err := r.attempt(ctx, s, "PodDisruptionBudget "+desired.BudgetName(s.lt), func() error {
@@ -55,6 +46,20 @@ func (r *reconciler) disruptionPhase(ctx context.Context, s *scope) (bool, error
 		c.budget = n
 	}
 	return err == nil, err
+}
+
+// deleteBudget deletes the budget of a run once. Store does it before the end is stored, so that no budget is left if the operator ends then.
+func (r *reconciler) deleteBudget(ctx context.Context, s *scope) error {
+	c := r.memory.of(s.lt)
+	if c.budget == noBudget {
+		return nil
+	}
+	err := r.client.Delete(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: desired.BudgetMeta(s.lt)})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting PodDisruptionBudget %s: %w", desired.BudgetName(s.lt), err)
+	}
+	c.budget = noBudget
+	return nil
 }
 
 // protected returns how many runners have a share of the load, or had one and their counts are not stored.

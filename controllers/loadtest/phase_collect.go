@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
@@ -21,7 +23,7 @@ func (r *reconciler) collectPhase(ctx context.Context, s *scope) (bool, error) {
 
 func (r *reconciler) look(ctx context.Context, s *scope) error {
 	if view := r.registry.View(s.lt.UID); view != nil {
-		s.view = view // what follows from it goes to the collector at once
+		s.see(view) // what follows from it goes to the collector at once
 	}
 	if s.behind {
 		return nil
@@ -37,12 +39,23 @@ func (r *reconciler) look(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	s.view = view
+	s.see(view)
 	if !s.mayStart() {
 		r.readEvents(ctx, s)
 		s.problem = diagnose(s)
 	}
 	return nil
+}
+
+// see takes over a view, with the report of what is known by now.
+func (s *scope) see(view *collect.View) {
+	s.view = view
+	if view.Progress == nil {
+		return
+	}
+	report := *view.Progress.Report
+	report.PlanHash = s.planHash
+	s.report, s.errorsSoFar, s.chains = &report, view.Progress.ErrorRate, view.Progress.Chains
 }
 
 // decideForCollector stores the decisions that the collector acts on: before the start the shards to start with, after it
@@ -83,7 +96,7 @@ func (r *reconciler) decideChange(ctx context.Context, s *scope) error {
 			run.Pods = map[int]record.Pod{}
 		}
 		for shard, pod := range r.podsOf(s) {
-			if slices.Contains(p.Members, shard) {
+			if slices.Contains(p.Members, shard) && !slices.Contains(newest.Members, shard) {
 				run.Pods[shard] = pod
 			}
 		}
@@ -98,7 +111,7 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 		Shards: s.room(), ShardsRevision: r.roomRevision(s), Rebalance: s.policy() == v1alpha1.ShardLostRebalance,
 		Changes:       s.run.Updates(s.plan.Rates),
 		LossTolerated: s.policy() != v1alpha1.ShardLostFail,
-		Pods:          map[int]collect.Pod{}, Recorded: s.recordedRunners(), MayStart: s.mayStart(), Stored: s.end != nil,
+		Pods:          map[int]collect.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.mayStart(), Stored: s.end != nil,
 	}
 	if d.Live = s.live; d.Live.Generation == 0 {
 		d.Live = s.beforeStart()
@@ -107,6 +120,7 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 		d.Pods[shard] = r.observe(pod)
 	}
 	for shard, pod := range s.run.Pods {
+		d.Owners[shard] = pod.UID
 		if _, exists := d.Pods[shard]; !exists && d.MayStart && s.run.Find(shard, pod.UID) == nil {
 			d.Pods[shard] = collect.Pod{UID: pod.UID, Name: pod.Name, Node: pod.Node, Address: pod.Address, Gone: true}
 		}

@@ -22,8 +22,7 @@ import (
 	"github.com/h2surge/h2surge/internal/version"
 )
 
-// finishPhase merges what has been counted so far and, when the run has come to its end, stores
-// the report. The run has ended when that is stored, and not before.
+// finishPhase stores the report when the runners have ended, and then how the run ended.
 func (r *reconciler) finishPhase(ctx context.Context, s *scope) (bool, error) {
 	if s.end != nil || s.plan == nil || s.obstacle != nil {
 		return true, nil
@@ -34,7 +33,6 @@ func (r *reconciler) finishPhase(ctx context.Context, s *scope) (bool, error) {
 		}
 		return true, nil
 	}
-	s.merge()
 	if err := r.decideLoadEnded(ctx, s); err != nil {
 		return false, err
 	}
@@ -98,16 +96,6 @@ func (s *scope) recordsStored() bool {
 		}
 	}
 	return true
-}
-
-// merge takes over the report of what is known by now.
-func (s *scope) merge() {
-	if s.view.Progress == nil {
-		return
-	}
-	report := *s.view.Progress.Report
-	report.PlanHash = s.planHash
-	s.report, s.errorsSoFar, s.chains = &report, s.view.Progress.ErrorRate, s.view.Progress.Chains
 }
 
 func runnerOf(shard int, snap *runnerv1alpha1.Snapshot) result.Runner {
@@ -198,6 +186,11 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 			end.ReportRef = ref
 		}
 	}
+	if s.mayStart() {
+		if err := r.deleteBudget(ctx, s); err != nil {
+			return false, err
+		}
+	}
 	err = r.decide(ctx, s, func(run *record.Record) error {
 		run.End = end
 		return run.On(state.End)
@@ -274,13 +267,18 @@ func (r *reconciler) releasePhase(ctx context.Context, s *scope) (bool, error) {
 	return err == nil, err
 }
 
+// jobEnded returns whether the Job controller reports the end of a Job.
+func jobEnded(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
+	})
+}
+
 // podsEnded returns whether all pods of the Job have ended by themselves. The Job then stays, because the logs of
 // its pods go with it. A pod whose runner has ended and whose sidecar continues has not ended.
 func (s *scope) podsEnded() bool {
-	for _, c := range s.job.Status.Conditions {
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return true
-		}
+	if jobEnded(s.job) {
+		return true
 	}
 	shards := map[string]bool{}
 	for _, pod := range s.allPods {

@@ -137,7 +137,7 @@ func (r *reconciler) run(ctx context.Context, s *scope) error {
 	switch {
 	case s.recorded:
 	case s.lt.Status.CompletionTime != nil: // the record was deleted: only status is left
-		phases = []phase{r.ttlPhase}
+		phases = []phase{r.leftoversPhase, r.ttlPhase}
 	case s.startedBefore():
 		phases = []phase{r.noRecordPhase, r.releasePhase, r.ttlPhase}
 	}

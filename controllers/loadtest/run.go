@@ -83,5 +83,27 @@ func (r *reconciler) noRecordPhase(ctx context.Context, s *scope) (bool, error) 
 			return false, err
 		}
 	}
+	err = r.deleteBudget(ctx, s)
+	return err == nil, err
+}
+
+// leftoversPhase deletes the budget and the Job of a finished test whose record was deleted. As with a record, the pods have podGrace to end, and a
+// Job that ended stays.
+func (r *reconciler) leftoversPhase(ctx context.Context, s *scope) (bool, error) {
+	if err := r.deleteBudget(ctx, s); err != nil {
+		return false, err
+	}
+	left := s.lt.Status.CompletionTime.Add(r.cfg.Report.PodGrace.Duration).Sub(s.now)
+	for _, job := range s.formerJobs {
+		switch {
+		case jobEnded(job):
+		case left > 0:
+			s.again(left)
+		default:
+			if err := r.deleteJob(ctx, job); err != nil {
+				return false, err
+			}
+		}
+	}
 	return true, nil
 }

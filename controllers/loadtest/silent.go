@@ -20,16 +20,16 @@ import (
 // fenceGrace is how long a lost runner has to end, in seconds.
 const fenceGrace = 2
 
-// fencePhase deletes the pods of lost runners that do not answer and may still send load, if the loss ends the test. It proves nothing if the
+// fencePhase deletes the pods of lost runners that do not answer and may still send load, if the test ends early. It proves nothing if the
 // kubelet cannot be reached either.
 func (r *reconciler) fencePhase(ctx context.Context, s *scope) (bool, error) {
-	if !s.mayStart() || s.policy() != v1alpha1.ShardLostFail {
+	if !s.mayStart() || s.policy() != v1alpha1.ShardLostFail && s.run.Stop == nil {
 		return true, nil
 	}
 	for _, pod := range s.allPods {
 		over, _ := ended(pod)
 		if over || pod.DeletionTimestamp != nil || !slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
-			return sh.Lost != nil && sh.Silent && sh.Pod.UID == pod.UID
+			return sh.Lost != nil && !sh.Back && !sh.Ended() && sh.Pod.UID == pod.UID
 		}) {
 			continue
 		}

@@ -102,7 +102,7 @@ func summarize(s *scope) {
 	if err := s.view.Summarize(s.plan, s.policy() != v1alpha1.ShardLostFail); err != nil {
 		panic(err)
 	}
-	s.merge()
+	s.see(s.view)
 }
 
 func shardLost(i int) func(*scope) {

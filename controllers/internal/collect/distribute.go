@@ -55,7 +55,8 @@ func (r *run) atWork() bool {
 func (r *run) remaining(now time.Time) []int {
 	var out []int
 	for _, i := range r.newest().Members {
-		if i >= r.d.Shards || r.d.Rebalance && r.shards[i].stored { // stored: then the record has the loss
+		s := r.shards[i]
+		if i >= r.d.Shards || r.d.Rebalance && s.stored || !s.member { // stored: then the record has the loss; no member: another pod
 			continue
 		}
 		out = append(out, i)
@@ -74,7 +75,7 @@ func (r *run) joining(now time.Time) []int {
 	coming := false
 	for i, s := range r.shards[:min(r.d.Shards, len(r.shards))] {
 		switch {
-		case s.over() || s.member || s.pod.Address == "" || s.pod.Ended:
+		case s.over() || s.member || s.pod.Address == "" || s.pod.Ended || slices.Contains(r.newest().Members, i):
 		case s.state == state.Active && s.snapshot.Revision == r.newest().Revision:
 			if !s.silent {
 				out = append(out, i)

@@ -299,3 +299,28 @@ func TestSuccessorOfATestThatStartedWithFewer(t *testing.T) {
 		}
 	})
 }
+
+// A successor waits for a runner whose shard had another runner before, if the record gives the share to the present one.
+func TestSuccessorWaitsForAMemberThatReplacedAnother(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.plan.Rates[0].Duration = 20 * time.Second
+		f.run()
+		f.scale(1, 2)
+		f.record(f.wait(3 * time.Second))
+		f.wait(time.Second)
+		f.scale(2, 3)
+		if v := f.wait(4 * time.Second); len(v.Members) != 2 {
+			t.Fatalf("members %v", v.Members)
+		}
+		f.desired.Owners = map[int]types.UID{0: f.desired.Pods[0].UID, 1: f.desired.Pods[1].UID}
+		f.runners[2].Silence()
+		f.operator()
+		if v := f.wait(30 * time.Second); v.Over() || !v.Shards[1].Member {
+			t.Fatalf("over %t, member %t; the counts of runner 1 are not known", v.Over(), v.Shards[1].Member)
+		}
+		f.runners[2].Wake()
+		if v := f.wait(5 * time.Second); !v.Over() || f.sentByAll(v) != 20_000 {
+			t.Errorf("over %t, sent %d of 20000", v.Over(), f.sentByAll(v))
+		}
+	})
+}

@@ -40,6 +40,7 @@ func (r *run) takeStored() {
 		if p := r.d.Pods[i]; s.stored && p.UID != "" && p.UID != s.pod.UID {
 			r.former = append(r.former, s)
 			r.shards[i] = r.newRunner(i)
+			r.shards[i].member = slices.Contains(r.newest().Members, i) && r.d.Owners[i] == p.UID
 			r.news = true
 		}
 	}

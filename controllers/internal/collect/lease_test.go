@@ -1,14 +1,11 @@
 package collect
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/controllers/internal/runnertest"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
@@ -144,126 +141,4 @@ func TestProposalThatIsNotStored(t *testing.T) {
 		f.wait(2 * time.Second)
 		f.wantOneInstant(2)
 	})
-}
-
-// TestRandomEvents drives a run through random faults and changes. After each, counts have not decreased, runners have only changes of the
-// record, and a share moves only after the lease of its owner or the end of its process. After the end, no runner that answers sends.
-func TestRandomEvents(t *testing.T) {
-	runs := 10
-	if testing.Short() {
-		runs = 3
-	}
-	for seed := range runs {
-		bubble(t, 3, func(t *testing.T, f *fleet) { randomEvents(t, f, uint64(seed)) })
-	}
-}
-
-func randomEvents(t *testing.T, f *fleet, seed uint64) {
-	random := rand.New(rand.NewPCG(13, seed))
-	f.plan.Rates[0].Duration = 3 * time.Minute
-	f.desired.LossTolerated = true
-	if f.desired.Rebalance = random.IntN(2) == 0; f.desired.Rebalance {
-		f.plan.LeaseDuration = 20 * time.Second
-	}
-	f.run()
-	var sent int64
-	generation := int64(1)
-	dead := map[*runnertest.Runner]bool{}
-	for range 25 {
-		i := random.IntN(len(f.runners))
-		switch random.IntN(8) {
-		case 0, 1:
-			f.runners[i].Silence()
-		case 2, 3:
-			if !dead[f.runners[i]] {
-				f.runners[i].Wake()
-			}
-		case 4:
-			generation++
-			f.patch(generation, 500+random.Int64N(2000), random.IntN(4) == 0)
-		case 5:
-			f.operator()
-		case 6:
-			f.refuse = !f.refuse
-		case 7:
-			if p, ok := f.desired.Pods[i]; ok && i < 3 && random.IntN(3) == 0 {
-				f.runners[i].Silence()
-				dead[f.runners[i]] = true
-				p.Ended, p.Why = true, "OOMKilled"
-				f.desired.Pods[i] = p
-			}
-		}
-		v := f.wait(time.Duration(random.IntN(15_000)) * time.Millisecond)
-		f.record(v)
-		v = f.wait(3 * time.Second)
-		if v.Progress == nil { // it took over, and knows nothing yet
-			continue
-		}
-		// A process that took over knows the counts of the runners that it has reached.
-		if n := v.Progress.Report.Requests.Sent; n < sent && v.Every(func(s *Shard) bool { return s.Snapshot != nil && s.Trouble == "" }) {
-			t.Fatalf("seed %d: sent %d after %d", seed, n, sent)
-		} else {
-			sent = max(sent, n)
-		}
-		for k, r := range f.runners {
-			for revision := range r.Instants() {
-				if revision > f.desired.Changes[len(f.desired.Changes)-1].Revision {
-					t.Fatalf("seed %d: runner %d has revision %d, which the record does not have", seed, k, revision)
-				}
-			}
-		}
-		checkOwners(t, f, dead, seed)
-	}
-	f.refuse = false
-	for _, r := range f.runners {
-		if !dead[r] {
-			r.Wake()
-		}
-	}
-	generation++
-	f.patch(generation, 1000, false)
-	var v *View
-	for range 10 {
-		v = f.wait(2 * time.Minute)
-		f.record(v)
-	}
-	if v = f.wait(time.Second); !v.Over() {
-		t.Fatalf("seed %d: states %v, losses %v, not over", seed, states(v), losses(v))
-	}
-	for k, r := range f.runners {
-		s, err := r.Snapshot(t.Context())
-		if err == nil && s.State != runnerv1alpha1.StateDone {
-			t.Errorf("seed %d: runner %d is %s after the end", seed, k, s.State)
-		}
-	}
-}
-
-// checkOwners: a change that takes the share of a runner takes effect after its lease, unless it ended, or has the change.
-func checkOwners(t *testing.T, f *fleet, dead map[*runnertest.Runner]bool, seed uint64) {
-	t.Helper()
-	if f.plan.LeaseDuration == 0 {
-		return
-	}
-	for k := 1; k < len(f.desired.Changes); k++ {
-		c := &f.desired.Changes[k]
-		for i, r := range f.runners {
-			has := r.Instants()[c.Revision]
-			member := contains(c.Members, i)
-			if member || !contains(f.desired.Changes[k-1].Members, i) || dead[r] || !has.IsZero() || r.Begun().IsZero() {
-				continue
-			}
-			if at := r.Begun().Add(time.Duration(c.At)); !at.After(r.Leased()) {
-				t.Fatalf("seed %d: revision %d takes the share of runner %d at %v, its lease ends at %v", seed, c.Revision, i, at, r.Leased())
-			}
-		}
-	}
-}
-
-func contains(list []int, i int) bool {
-	for _, k := range list {
-		if k == i {
-			return true
-		}
-	}
-	return false
 }

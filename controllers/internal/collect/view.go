@@ -33,6 +33,8 @@ type Desired struct {
 	// Pods by shard: of those whose runner is not recorded, the oldest. A shard without an entry has no
 	// pod.
 	Pods map[int]Pod
+	// Owners are the UIDs of the pods that got the share of a shard last. Another pod of the shard has to join.
+	Owners map[int]types.UID
 	// Recorded are the runners that are over, of which has been stored what they have counted.
 	Recorded []Recorded
 	// MayStart: the decision to start has been stored. From then on a shard without a pod is
@@ -171,7 +173,12 @@ func (s *Shard) Started() bool { return s.Snapshot != nil && started(s.Snapshot)
 
 // Final says that there is nothing more to come from it. A lost runner that answers again ends first.
 func (s *Shard) Final() bool {
-	return s.Lost != nil && !s.Back || s.Snapshot != nil && s.Snapshot.State == runnerv1alpha1.StateDone
+	return s.Lost != nil && !s.Back || s.Ended()
+}
+
+// Ended says that its counts are final.
+func (s *Shard) Ended() bool {
+	return s.Snapshot != nil && s.Snapshot.State == runnerv1alpha1.StateDone
 }
 
 // Revision is the revision of the last change that all runners with a share have; zero: none, or no runner has a share.

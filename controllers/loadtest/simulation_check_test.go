@@ -1,0 +1,259 @@
+package loadtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/state"
+)
+
+// TestSimulation drives LoadTests through random events: edits of the spec, failures of runners, nodes, networks, the API server and operators.
+// After each event:
+//   - each slot was sent by one runner, except that a runner which got a change late may have sent slots of others until then;
+//   - a runner has only changes of the record, and only runners of the Job that started have a start, which is the same for all;
+//   - the record only moves forward, and does not change after Finished;
+//   - the counts of status do not decrease;
+//   - nothing is sent after Finished. With a lost runner that nobody reaches and that has no lease, this holds 5 seconds later if its kubelet
+//     answers.
+//
+// After the end of all faults, the test finishes, its result has each request that was sent unless it says that counts are missing, and no
+// runner remains.
+func TestSimulation(t *testing.T) {
+	events := *simulatedEvents
+	switch {
+	case events > 0:
+	case *simulatedSeed >= 0:
+		events = 1
+	case testing.Short():
+		events = 10_000
+	default:
+		events = 60_000
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	var done, next atomic.Int64
+	next.Store(max(0, *simulatedSeed))
+	var mu sync.Mutex
+	outcomes := map[string]int{}
+	t.Run("seeds", func(t *testing.T) {
+		for n := range runtime.GOMAXPROCS(0) {
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				t.Parallel()
+				for done.Load() < int64(events) && !t.Failed() {
+					synctest.Test(t, func(t *testing.T) {
+						w := simulate(t, uint64(next.Add(1)-1), &done)
+						mu.Lock()
+						defer mu.Unlock()
+						outcomes[w.record.End.Reason]++
+					})
+				}
+			})
+		}
+	})
+	t.Logf("%d events; %v", done.Load(), outcomes)
+}
+
+// simulate lets random events happen to one LoadTest until it has finished, and some more.
+func simulate(t *testing.T, seed uint64, done *atomic.Int64) *simulation {
+	t.Helper()
+	w := newSimulation(t, seed)
+	defer func() {
+		for _, o := range w.operators {
+			o.stop()
+		}
+	}()
+	w.startOperator(0)
+	for n := range 400 {
+		w.happen()
+		w.pause()
+		if done.Add(1); t.Failed() {
+			t.Fatalf("seed %d, event %d", seed, n)
+		}
+		if !w.finished.IsZero() && w.random.IntN(20) == 0 {
+			break
+		}
+	}
+	if w.finish(); t.Failed() {
+		t.Fatalf("seed %d, at the end", seed)
+	}
+	return w
+}
+
+// wrote checks a write. The caller holds the lock of the API server.
+func (w *simulation) wrote(before, after client.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch after := after.(type) {
+	case *v1alpha1.LoadTest:
+		if before != nil {
+			w.checkStatus(&before.(*v1alpha1.LoadTest).Status, &after.Status)
+		}
+	case *v1alpha1.LoadTestRun:
+		next := &record.Record{}
+		if err := json.Unmarshal(after.Record.Raw, next); err != nil {
+			w.failf("the record: %v", err)
+			return
+		}
+		w.checkRecord(w.record, next)
+		w.record = next
+	}
+}
+
+func (w *simulation) checkStatus(was, is *v1alpha1.LoadTestStatus) {
+	if !was.StartTime.IsZero() && !was.StartTime.Equal(is.StartTime) {
+		w.failf("startTime changed from %v to %v", was.StartTime, is.StartTime)
+	}
+	if was.CompletionTime != nil && !was.CompletionTime.Equal(is.CompletionTime) {
+		w.failf("completionTime changed from %v to %v", was.CompletionTime, is.CompletionTime)
+	}
+	if is.Results == nil {
+		if was.Results != nil {
+			w.failf("status has no results any more")
+		}
+		return
+	}
+	if n := is.Results.Requests.Sent; n < w.shown && !(is.CompletionTime != nil && is.Results.Partial) {
+		w.failf("requests.sent went back from %d to %d; phase %s", w.shown, n, is.Phase)
+	} else {
+		w.shown = n
+	}
+	if is.Results.Requests.Sent > w.sent {
+		w.failf("status shows %d requests; the runners sent %d", is.Results.Requests.Sent, w.sent)
+	}
+}
+
+func (w *simulation) checkRecord(was, is *record.Record) {
+	if was == nil {
+		return
+	}
+	if was.Start != nil && !reflect.DeepEqual(was.Start, is.Start) {
+		w.failf("the start changed:\n%s", cmp.Diff(was.Start, is.Start))
+	}
+	if was.State == state.Finished {
+		w.failf("the record of a finished run changed:\n%s", cmp.Diff(was, is))
+		return
+	}
+	order := []state.Run{state.Running, state.Stopping, state.Finishing, state.Finished}
+	if slices.Index(order, is.State) < slices.Index(order, was.State) {
+		w.failf("state %s after %s", is.State, was.State)
+	}
+	if was.Stop != nil && !reflect.DeepEqual(was.Stop, is.Stop) {
+		w.failf("the decision to stop changed from %+v to %+v", was.Stop, is.Stop)
+	}
+	if is.Live.Generation < was.Live.Generation {
+		w.failf("generation %d after %d", is.Live.Generation, was.Live.Generation)
+	}
+	for i := range is.Shards {
+		if first := is.Find(is.Shards[i].Index, is.Shards[i].Pod); first != &is.Shards[i] {
+			w.failf("two entries of shard %d, pod %s", first.Index, first.Pod)
+		}
+	}
+	for i := range was.Shards {
+		old := &was.Shards[i]
+		now := is.Find(old.Index, old.Pod)
+		if now == nil || now.Counts.Sequence < old.Counts.Sequence || old.State == state.Done && now.State != state.Done {
+			w.failf("shard %d was stored as %+v and is %+v", old.Index, old, now)
+		}
+	}
+	if was.Start != nil {
+		for i := 1; i < len(is.Changes); i++ {
+			if a, b := &is.Changes[i-1], &is.Changes[i]; b.Revision != a.Revision+1 || b.At < a.At {
+				w.failf("change %+v after %+v", b, a)
+			}
+		}
+	}
+	if is.State == state.Finished {
+		w.checkEnd(is)
+	}
+}
+
+// checkEnd compares the result with what was sent.
+func (w *simulation) checkEnd(is *record.Record) {
+	for _, p := range w.processes {
+		p.advance()
+	}
+	w.finished = time.Now()
+	if is.End.Results == nil {
+		if w.sent > 0 {
+			w.failf("no result of %d requests", w.sent)
+		}
+		return
+	}
+	defer func() {
+		if w.Failed() {
+			raw, _ := json.Marshal(is)
+			w.Logf("%s", raw)
+			for _, p := range w.processes {
+				w.Logf("%s member of %+v, stages %+v done %t %q dead %t cut %t %d", p.pod, p.last(), p.stages, p.done, p.stopped, p.dead, p.cut, p.sequence)
+			}
+		}
+	}()
+	reported := is.End.Results.Requests.Sent
+	if complete := !is.End.Results.Partial; reported > w.sent || complete && reported != w.sent {
+		w.failf("the result has %d requests, complete: %t; the runners sent %d", reported, complete, w.sent)
+	}
+}
+
+// checkChange: a runner of the test gets only changes that are stored.
+func (w *simulation) checkChange(p *process, m *runnerv1alpha1.Update) {
+	if m.At == 0 || w.record.Start == nil {
+		return
+	}
+	if !slices.ContainsFunc(w.record.Changes, func(c record.Change) bool {
+		return c.Revision == m.Revision && c.At == m.At && slices.Equal(c.Members, m.Members)
+	}) {
+		w.failf("runner %s got revision %d, which the record does not have", p.pod, m.Revision)
+	}
+}
+
+// checkStart: the start is stored, and all runners start at the same time.
+func (w *simulation) checkStart(p *process) {
+	if w.record.Start == nil || w.record.Start.Job != p.job {
+		w.failf("runner %s got a start that is not stored", p.pod)
+		return
+	}
+	at := p.zero.Add(time.Duration(p.startAt))
+	if w.begun.IsZero() {
+		w.begun = at
+	}
+	if at.Sub(w.begun).Abs() > 10*time.Millisecond {
+		w.failf("runner %s starts at %v, others at %v", p.pod, at, w.begun)
+	}
+}
+
+// checkSend: nobody else sent the slot, and the runner may send.
+func (w *simulation) checkSend(p *process, number, offset int64) {
+	stage := p.position.stage
+	if !p.plan.Rates[stage].WarmUp {
+		w.sent++
+	}
+	now := p.zero.Add(time.Duration(p.startAt + offset))
+	rec := w.record.Find(p.index, p.uid)
+	if p.plan.LeaseDuration > 0 && rec != nil && rec.Loss != nil && now.After(rec.Loss.Time) {
+		w.failf("runner %s sent at %v, after it was lost: %s", p.pod, now, rec.Loss.Message)
+	}
+	if after := now.Sub(w.finished); !w.finished.IsZero() && after > 0 && (after > 5*time.Second || p.plan.LeaseDuration > 0 || rec == nil) && !p.node {
+		w.failf("runner %s sent %v after the test finished", p.pod, after)
+	}
+	late := slices.ContainsFunc(w.record.Changes, func(c record.Change) bool { return c.At != 0 && c.At <= offset && c.Revision > p.last().Revision })
+	id := slotID{stage, number}
+	other, sent := w.owners[id]
+	if sent && !late && !other.late {
+		w.failf("runners %s and %s sent slot %d of stage %d", other.process.pod, p.pod, number, stage)
+	}
+	w.owners[id] = sender{p, late}
+}
