@@ -55,6 +55,13 @@ func (e *fakeEngine) finish() {
 	close(e.done)
 }
 
+// drain lets the engine wait for Teardown.
+func (e *fakeEngine) drain() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.snapshot.State = rv.StateDrained
+}
+
 func (e *fakeEngine) Snapshot() *rv.Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -21,18 +21,25 @@ const (
 
 // life is a runner from its first message to its end.
 type life struct {
-	engine   engine
-	acked    <-chan struct{}
+	engine engine
+	acked  <-chan struct{}
+	// heard returns the time of the last message of the operator.
+	heard    func() time.Time
 	ackGrace time.Duration
 	log      *slog.Logger
 }
 
-// wait returns when the process may exit: the result was acknowledged, nobody came for it in
-// time, or there is none. When terminated ends, sending ends at once.
+// wait returns when the process may exit: the operator acknowledged the result, it did not fetch it or send Teardown in
+// time, or there is no result. When terminated ends, sending ends at once.
 func (l *life) wait(terminated context.Context) {
 	grace := l.ackGrace
+	ctx, cancel := context.WithCancel(terminated)
+	defer cancel()
 	select {
 	case <-l.engine.Done():
+	case <-l.abandoned(ctx):
+		l.log.Warn("Run ended without teardown: the operator did not send Teardown in time", "waited", grace)
+		return
 	case <-terminated.Done():
 		l.stop()
 		grace = min(grace, termGrace)
@@ -44,6 +51,26 @@ func (l *life) wait(terminated context.Context) {
 		return
 	}
 	l.hold(terminated, grace)
+}
+
+// abandoned is closed when the runner waits for Teardown and got no message of the operator for ackGrace, as long as it would keep its result.
+func (l *life) abandoned(ctx context.Context) <-chan struct{} {
+	out := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(max(l.ackGrace/10, time.Second))
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+				if time.Since(l.heard()) > l.ackGrace && l.engine.Snapshot().State == rv.StateDrained {
+					close(out)
+					return
+				}
+			}
+		}
+	}()
+	return out
 }
 
 // stop ends the load now: whoever terminates a runner wants it gone.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,7 @@ func TestWait(t *testing.T) {
 		engine    *fakeEngine
 		terminate context.CancelFunc
 		acked     chan struct{}
+		heard     *atomic.Int64
 	}
 	terminated := []rv.Stop{{Reason: "terminated"}}
 	for _, tc := range []struct {
@@ -47,6 +49,19 @@ func TestWait(t *testing.T) {
 			l.terminate()
 		}},
 		{name: "the engine does not stop", begun: true, stuck: true, after: stopTime + termGrace, stops: terminated, do: func(l life0) { l.terminate() }},
+		{name: "drained, the operator sends no Teardown", begun: true, after: grace + grace/10, do: func(l life0) {
+			l.engine.drain()
+		}},
+		{name: "drained, the operator asks for snapshots", begun: true, after: 10*grace + time.Second, do: func(l life0) {
+			l.engine.drain()
+			for range 10 {
+				time.Sleep(grace)
+				l.heard.Store(time.Now().UnixNano())
+			}
+			l.engine.finish()
+			time.Sleep(time.Second)
+			close(l.acked)
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -58,9 +73,11 @@ func TestWait(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				acked := make(chan struct{})
-				go tc.do(life0{e, cancel, acked})
 				begin := time.Now()
-				(&life{engine: e, acked: acked, ackGrace: grace, log: slog.New(slog.DiscardHandler)}).wait(ctx)
+				var heard atomic.Int64
+				heard.Store(begin.UnixNano())
+				go tc.do(life0{e, cancel, acked, &heard})
+				(&life{engine: e, acked: acked, heard: func() time.Time { return time.Unix(0, heard.Load()) }, ackGrace: grace, log: slog.New(slog.DiscardHandler)}).wait(ctx)
 				if took := time.Since(begin); took != tc.after {
 					t.Errorf("waited %v, want %v", took, tc.after)
 				}

@@ -49,6 +49,7 @@ type Server struct {
 	log      *slog.Logger
 	final    final
 	http     http.Server
+	heard    atomic.Int64 // time of the last request, in nanoseconds since 1970; 0: there was none
 }
 
 // The bounds on what one connection may take. The operator asks once a second and a message is
@@ -103,6 +104,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // Acked is closed when the final snapshot has been acknowledged.
 func (s *Server) Acked() <-chan struct{} { return s.final.acked }
+
+// Heard returns the time of the last request; zero: there was none.
+func (s *Server) Heard() time.Time {
+	if at := s.heard.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
+}
 
 // thinned logs the 1st, 2nd, 4th, 8th, ... line of net/http, each with its number: whoever
 // knocks without a certificate is worth a line, but cannot fill the log.

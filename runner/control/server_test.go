@@ -186,6 +186,9 @@ func TestFinalSnapshotIsHeld(t *testing.T) {
 	put(rv.PathAck, `{"sequence":2}`, http.StatusNoContent)
 	put(rv.PathAck, `{"sequence":2}`, http.StatusNoContent)
 	<-s.Acked()
+	if since := time.Since(s.Heard()); since > time.Minute {
+		t.Errorf("the last request was %v ago", since)
+	}
 }
 
 func TestServeTellsOfALostListener(t *testing.T) {
