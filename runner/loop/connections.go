@@ -1,9 +1,9 @@
 package loop
 
 import (
-	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"log/slog"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
@@ -50,9 +50,9 @@ type connections struct {
 
 // load is what the connections are for: the current stage.
 type load interface {
-	// over returns true after the last stage.
+	// Over returns true after the last stage.
 	Over() bool
-	// closedLoop returns true if each free stream gets a request at once.
+	// ClosedLoop returns true if each free stream gets a request at once.
 	ClosedLoop() bool
 }
 

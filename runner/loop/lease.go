@@ -67,8 +67,8 @@ type leaseState struct {
 //
 // A paused worker sends nothing, and does not look at the slots that become due. When the lease is renewed, or the
 // load or the run ends, it drops all slots of the pause. Updates take effect during a pause; then the worker drops the
-// slots before the update. So if the operator gives the share of this worker to others, and tells it later to leave at
-// that instant, the worker drops only the slots before that instant.
+// slots before the update. So if the operator gives the share of this worker to others and
+// later lets it leave at that instant, the worker drops only the slots before that instant.
 func (w *Worker) checkLease() {
 	l := w.cfg.Lease
 	end := l.end()

@@ -110,10 +110,10 @@ func TestLeaseExpires(t *testing.T) {
 				})
 			}},
 			want: slices.Concat(ten(3), make([]int, 6), ten(1)), dropped: 60, gaps: 1, gap: 400 * ms, end: time.Second},
-		"told to leave after the gap": {rates: []rv.Rate{rate(100)}, lease: 300 * ms,
-			prepare: []func(*bench){func(b *bench) { b.tell(Change{Rates: []rv.Rate{rate(100)}, Leave: true}, 500*ms, 400*ms) }},
+		"must leave after the gap": {rates: []rv.Rate{rate(100)}, lease: 300 * ms,
+			prepare: []func(*bench){func(b *bench) { b.announce(Change{Rates: []rv.Rate{rate(100)}, Leave: true}, 500*ms, 400*ms) }},
 			want:    ten(3), dropped: 20, gaps: 1, gap: 200 * ms, end: 500 * ms},
-		"told to stop in the gap": {rates: []rv.Rate{rate(100)}, lease: 300 * ms,
+		"must stop in the gap": {rates: []rv.Rate{rate(100)}, lease: 300 * ms,
 			prepare: []func(*bench){func(b *bench) {
 				b.onStart = append(b.onStart, func() {
 					b.in(time.Duration(b.startAt-b.clock)+495*ms, func() { b.w.Do(func(w *Worker) { w.Stop(true) }) })
@@ -212,7 +212,7 @@ func TestLeaseDropsWhatWaits(t *testing.T) {
 	}
 }
 
-// TestLeaseAndTeardown: teardown chains do not run without a lease, and the worker ends all the same.
+// TestLeaseAndTeardown: teardown chains do not run without a lease, and the worker still ends.
 func TestLeaseAndTeardown(t *testing.T) {
 	const ms = time.Millisecond
 	for name, tt := range map[string]struct {

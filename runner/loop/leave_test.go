@@ -17,18 +17,18 @@ func TestLeave(t *testing.T) {
 		sent     int64
 		ended    time.Duration
 	}{
-		"in a stage":           {at: 305 * ms, sent: 31, ended: 305 * ms},
-		"with responses to go": {at: 305 * ms, answer: 400 * ms, sent: 31, ended: 305 * ms},
-		"told late":            {at: 305 * ms, late: late, sent: 34, ended: 305 * ms},
-		"told late, when another stage is in force": {at: 990 * ms, late: late, sent: 102, ended: 990 * ms},
-		"at the end of a stage":                     {at: time.Second, sent: 100, ended: time.Second},
-		"after the end":                             {at: 3 * time.Second, sent: 200, ended: 2 * time.Second},
+		"in a stage":                         {at: 305 * ms, sent: 31, ended: 305 * ms},
+		"with responses to go":               {at: 305 * ms, answer: 400 * ms, sent: 31, ended: 305 * ms},
+		"late":                               {at: 305 * ms, late: late, sent: 34, ended: 305 * ms},
+		"late, when another stage is active": {at: 990 * ms, late: late, sent: 102, ended: 990 * ms},
+		"at the end of a stage":              {at: time.Second, sent: 100, ended: time.Second},
+		"after the end":                      {at: 3 * time.Second, sent: 200, ended: 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := gets(perSecond(100, time.Second), perSecond(100, time.Second))
 			p.Chains = append(p.Chains, rv.Chain{Name: "end", Phase: rv.PhaseTeardown, Steps: p.Chains[0].Steps})
 			b := newBench(t, p, ok(tt.answer)) // it would run teardown if it stayed
-			b.tell(Change{Rates: p.Rates, Leave: true}, tt.at, tt.late)
+			b.announce(Change{Rates: p.Rates, Leave: true}, tt.at, tt.late)
 			got := b.run()
 			if ended := time.Duration(b.w.Ended() - b.startAt); got.Sent != tt.sent || got.Done != tt.sent || ended != tt.ended {
 				t.Errorf("%+v, ended after %v", got, ended)
@@ -74,7 +74,7 @@ func TestIdleShareLasts(t *testing.T) {
 	}
 }
 
-// TestNumbersOfAClosedLoop: where no slot has an instant, numbers have one owner all the same.
+// TestNumbersOfAClosedLoop: slots of a closed loop have no due times, and their numbers still have one owner.
 func TestNumbersOfAClosedLoop(t *testing.T) {
 	const ms = time.Millisecond
 	f := newFleet(t, []int{0}, []event{

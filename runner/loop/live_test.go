@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// at makes a change at an offset from the start, told that much late.
+// change announces a change at an offset from the start, late by so much.
 func (b *bench) change(at, late time.Duration, suspended bool, rates ...rv.Rate) {
 	b.onStart = append(b.onStart, func() {
 		c := Change{At: b.startAt + int64(at), Rates: rates, Suspended: suspended}
@@ -57,10 +57,10 @@ func TestChangesOfARun(t *testing.T) {
 	}{
 		{"faster", []rv.Rate{rate(100)}, []change{{at: 500 * ms, rates: []rv.Rate{rate(300)}}},
 			[]int{10, 10, 10, 10, 10, 30, 30, 30, 30, 30}, time.Second, 0},
-		{"slower, told late", []rv.Rate{rate(300)}, []change{{at: 500 * ms, late: 50 * ms, rates: []rv.Rate{rate(100)}}},
+		{"slower, late", []rv.Rate{rate(300)}, []change{{at: 500 * ms, late: 50 * ms, rates: []rv.Rate{rate(100)}}},
 			// 15 were sent in the 50 ms; they count for what was due until 650 ms.
 			[]int{30, 30, 30, 30, 30, 15, 5, 10, 10, 10}, time.Second, 0},
-		{"faster, told late", []rv.Rate{rate(100)}, []change{{at: 500 * ms, late: 50 * ms, rates: []rv.Rate{rate(300)}}},
+		{"faster, late", []rv.Rate{rate(100)}, []change{{at: 500 * ms, late: 50 * ms, rates: []rv.Rate{rate(300)}}},
 			[]int{10, 10, 10, 10, 10, 30, 30, 30, 30, 30}, time.Second, 0},
 		{"a later stage", []rv.Rate{rate(100), rate(100)}, []change{{at: 500 * ms, rates: []rv.Rate{rate(100), rate(200)}}},
 			[]int{10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20}, 2 * time.Second, 0},
@@ -74,7 +74,7 @@ func TestChangesOfARun(t *testing.T) {
 			[]int{10, 10, 10, 1, 0, 0, 9, 10, 10, 10, 10, 10, 10}, 1303 * ms, 303 * ms},
 		{"a pause with another rate after it", []rv.Rate{rate(100)}, []change{{at: 300 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 600 * ms, rates: []rv.Rate{rate(200)}}},
 			[]int{10, 10, 10, 0, 0, 0, 20, 20, 20, 20, 20, 20, 20}, 1300 * ms, 300 * ms},
-		{"a pause told late", []rv.Rate{rate(100)}, []change{{at: 300 * ms, late: 50 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 600 * ms, rates: []rv.Rate{rate(100)}}},
+		{"a late pause", []rv.Rate{rate(100)}, []change{{at: 300 * ms, late: 50 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 600 * ms, rates: []rv.Rate{rate(100)}}},
 			[]int{10, 10, 10, 5, 0, 0, 5, 10, 10, 10, 10, 10, 10}, 1300 * ms, 300 * ms},
 		{"suspended from the start", []rv.Rate{rate(100)}, []change{{at: -5 * ms, suspended: true, rates: []rv.Rate{rate(100)}}, {at: 200 * ms, rates: []rv.Rate{rate(100)}}},
 			[]int{0, 0, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10}, 1200 * ms, 200 * ms},
@@ -126,9 +126,9 @@ func TestSuspensionOutlastsTheDeadline(t *testing.T) {
 	}
 }
 
-// TestChangesKeepTheSlotsWhole: whatever changes, and however late each shard hears of it, all shards
+// TestChangesKeepAllSlots: whatever changes, and however late each shard learns of it, all shards
 // together send what one would.
-func TestChangesKeepTheSlotsWhole(t *testing.T) {
+func TestChangesKeepAllSlots(t *testing.T) {
 	p := gets(perSecond(997, time.Second), perSecond(501, time.Second))
 	p.Targets[0].Connections = 3
 	faster := []rv.Rate{perSecond(1993, time.Second), perSecond(501, time.Second)}
@@ -159,9 +159,9 @@ func TestChangesKeepTheSlotsWhole(t *testing.T) {
 	}
 }
 
-// TestSharesAreDealtAgain: when a shard ends and the others get what it had at the same instant, no slot
+// TestSharesAreRebalanced: when a shard ends and the others get what it had at the same instant, no slot
 // is lost or sent twice, whatever the stage, and no value is used twice.
-func TestSharesAreDealtAgain(t *testing.T) {
+func TestSharesAreRebalanced(t *testing.T) {
 	for name, rates := range map[string][]rv.Rate{
 		"paced":               {perSecond(997, time.Second), perSecond(501, time.Second)},
 		"bounded by requests": {{Name: "r", Count: 997, Period: time.Second, Requests: 1500}},
@@ -250,7 +250,7 @@ func TestConnectionsFollowTheShare(t *testing.T) {
 	}
 }
 
-func TestClosedLoopIsDealtAgain(t *testing.T) {
+func TestClosedLoopIsRebalanced(t *testing.T) {
 	rate := rv.Rate{Name: "r", ClosedLoop: true, Requests: 3000}
 	p := gets(rate)
 	p.Targets[0].Connections = 2

@@ -32,7 +32,7 @@ type fleet struct {
 	ended map[int64]int
 }
 
-// event is a change for all. Without members, they stay. Those of late hear of it late.
+// event is a change for all. Without members, they stay. The shards of late learn of it late.
 type event struct {
 	at        time.Duration
 	rates     []rv.Rate
@@ -81,7 +81,7 @@ func (f *fleet) run() {
 	}
 }
 
-func (f *fleet) deal(members []int, id int) *rv.Share {
+func (f *fleet) share(members []int, id int) *rv.Share {
 	f.t.Helper()
 	shares, err := shard.Distribute(f.plan, members)
 	if err != nil {
@@ -99,7 +99,7 @@ func (f *fleet) live(id, from int) {
 	if from >= 0 {
 		members = f.events[from].members
 	}
-	share := f.deal(members, id)
+	share := f.share(members, id)
 	if from >= 0 {
 		share.Slots.Residues = nil
 	}
@@ -126,13 +126,13 @@ func (f *fleet) work(id, k, from int, part rv.Share) {
 		s := &f.events[i]
 		c := Change{Rates: f.rates(s), Suspended: s.suspended}
 		if s.members != nil {
-			if share := f.deal(s.members, id); share == nil {
+			if share := f.share(s.members, id); share == nil {
 				c.Leave, gone = true, true
 			} else {
 				c.Share = &shard.Workers(share, workersEach)[k]
 			}
 		}
-		b.tell(c, s.at, s.late[id])
+		b.announce(c, s.at, s.late[id])
 	}
 	got := b.run()
 	if got.Sent != got.Done || got.Dropped != 0 {
@@ -150,8 +150,8 @@ func (f *fleet) rates(s *event) []rv.Rate {
 	return s.rates
 }
 
-// tell gives the worker a change early, or late by so much.
-func (b *bench) tell(c Change, at, late time.Duration) {
+// announce gives the worker a change early, or late by so much.
+func (b *bench) announce(c Change, at, late time.Duration) {
 	b.onStart = append(b.onStart, func() {
 		c.At = b.startAt + int64(at)
 		if late == 0 {
@@ -184,7 +184,7 @@ func (f *fleet) count(b *bench) func(*simRequest) reply {
 	}
 }
 
-// alone is what one shard sends when it hears of everything in time.
+// alone is what one shard sends when it learns of all changes in time.
 func (f *fleet) alone() *fleet {
 	one := newFleet(f.t, []int{0}, nil, f.plan.Rates...)
 	for _, s := range f.events {
@@ -230,8 +230,7 @@ func (f *fleet) repeatedNumber() string {
 	return ""
 }
 
-// scalings are what may come to a test: the rates bend, pauses come and go, and shards join, leave and are
-// lost.
+// scalings are tests in which rates change, the load is suspended, and shards join, leave and are lost.
 func scalings() map[string]*fleet {
 	const ms = time.Millisecond
 	first, second, third := perSecond(997, 700*ms), perSecond(401, 600*ms), perSecond(1511, 500*ms)
@@ -279,7 +278,7 @@ func scalings() map[string]*fleet {
 	}
 }
 
-// TestScaling: whoever comes and goes, all shards together send each slot once, no number is drawn twice,
+// TestScaling: whichever shards join and leave, all shards together send each slot once, no number is drawn twice,
 // and all see the end at the same offset.
 func TestScaling(t *testing.T) {
 	for name, s := range scalings() {
@@ -300,8 +299,7 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// TestLateShare: a shard that hears late of another share loses none of its slots, also when the stage is over
-// by then.
+// TestLateShare: a shard that learns late of another share sends each of its slots once, also if another stage is active.
 func TestLateShare(t *testing.T) {
 	for name, s := range scalings() {
 		whole := newFleet(t, s.first, s.events, s.plan.Rates...).alone()
@@ -311,7 +309,7 @@ func TestLateShare(t *testing.T) {
 			}
 			for _, late := range []time.Duration{time.Microsecond, 30 * time.Millisecond, 400 * time.Millisecond} {
 				if !whole.before(s.events[i].at + late) {
-					continue // who has nothing to wait for is gone by then
+					continue // the worker has ended before
 				}
 				t.Run(fmt.Sprintf("%s/%d by %v", name, i, late), func(t *testing.T) {
 					f := newFleet(t, s.first, slices.Clone(s.events), s.plan.Rates...)
@@ -334,7 +332,7 @@ func (f *fleet) before(at time.Duration) bool {
 	return false
 }
 
-// delay makes the last member of a deal hear of it late, and of what comes after not before it.
+// delay makes the last member after an event learn of it late, and of later events not before it.
 func (f *fleet) delay(i int, late time.Duration) {
 	who := f.events[i].members[len(f.events[i].members)-1]
 	for k := i; k < len(f.events); k++ {
@@ -342,8 +340,8 @@ func (f *fleet) delay(i int, late time.Duration) {
 	}
 }
 
-// TestLateChangesOfAStageThatIsOver: with its own slots, a shard that hears of a change when another stage is
-// in force has sent neither more nor less in the end.
+// TestLateChangesOfAStageThatIsOver: if its share is the same, a shard that learns of a change when another
+// stage is active sends as many requests as a shard that learns of it in time.
 func TestLateChangesOfAStageThatIsOver(t *testing.T) {
 	const ms = time.Millisecond
 	rates := []rv.Rate{perSecond(997, 700*ms), perSecond(401, 600*ms), perSecond(1511, 500*ms)}
@@ -352,7 +350,7 @@ func TestLateChangesOfAStageThatIsOver(t *testing.T) {
 	slower := []rv.Rate{{Name: "a", Count: 500, Period: time.Second, Requests: 700}, rates[1]}
 	late := func(d time.Duration) map[int]time.Duration { return map[int]time.Duration{1: d, 2: d / 3} }
 	for name, f := range map[string]*fleet{
-		"a bend":            newFleet(t, []int{0, 1, 2}, []event{{at: 650 * ms, rates: faster, late: late(90 * ms)}}, rates...),
+		"a rate":            newFleet(t, []int{0, 1, 2}, []event{{at: 650 * ms, rates: faster, late: late(90 * ms)}}, rates...),
 		"over two":          newFleet(t, []int{0, 1, 2}, []event{{at: 650 * ms, rates: faster, late: late(800 * ms)}}, rates...),
 		"a pause":           newFleet(t, []int{0, 1, 2}, []event{{at: 680 * ms, suspended: true, late: late(100 * ms)}, {at: 900 * ms, late: late(3)}}, rates...),
 		"a pause that was":  newFleet(t, []int{0, 1, 2}, []event{{at: 680 * ms, suspended: true, late: late(300 * ms)}, {at: 710 * ms, late: late(270*ms + 3)}}, rates...),

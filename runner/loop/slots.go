@@ -113,7 +113,7 @@ func (w *Worker) closedLoop() {
 			tok := w.newRequest(a, int32(i), w.now, int16(s.Stage()))
 			s.Take()
 			if !w.send(tok, c) {
-				w.skipWait() // let time pass: this may go on forever
+				w.skipWait() // let time pass: this may repeat without an end
 				break
 			}
 		}
