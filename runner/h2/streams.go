@@ -52,21 +52,18 @@ type streamTable struct {
 	// homes are the same. 0 keeps the order of the ids, so that the consecutive ids
 	// of our own client have different homes.
 	seed uint32
-	// The home of an id is factor times its number, shifted right.
-	factor, shift uint32
+	factor, shift uint32 // of home
 }
 
-func (t *streamTable) home(id uint32) uint32 { return (id >> 1) * t.factor >> (t.shift & 31) }
+// home returns the first choice of an entry for a stream.
+func (t *streamTable) home(id uint32) uint32 { return id * t.factor >> (t.shift & 31) }
 
 // find returns the stream with an id other than 0, or nil.
 func (t *streamTable) find(id uint32) *stream {
-	if i := t.home(id); i < uint32(len(t.ring)) {
-		if s := &t.ring[i]; s.id == id {
-			return s
-		}
-		return t.probe(id)
+	if i := t.home(id); i < uint32(len(t.ring)) && t.ring[i].id == id {
+		return &t.ring[i]
 	}
-	return nil
+	return t.probe(id)
 }
 
 func (t *streamTable) probe(id uint32) *stream {
@@ -95,7 +92,7 @@ func (t *streamTable) grow() {
 	old := t.ring
 	t.ring, t.displaced = make([]stream, max(8, 2*len(old))), 0
 	t.shift = 32 - uint32(bits.TrailingZeros(uint(len(t.ring))))
-	t.factor = or(t.seed, 1<<t.shift)
+	t.factor = or(t.seed, 1<<(t.shift-1)) // ids are odd
 	for i := range old {
 		if id := old[i].id; id != 0 {
 			*t.place(id) = old[i]
