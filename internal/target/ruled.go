@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/internal/target/rules"
-	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 const (
@@ -81,7 +81,7 @@ func (k *calls) release(x *exchange) {
 }
 
 // keeps reports that requests are kept whole.
-func (s *Server) keeps() bool { return s.want&h2.WantHeaders != 0 }
+func (s *Server) keeps() bool { return s.want&protocol.WantHeaders != 0 }
 
 // useRules makes ready for Options.Rules and Options.Record.
 func (s *Server) useRules() error {
@@ -96,7 +96,7 @@ func (s *Server) useRules() error {
 		s.record = newRecorder(s.opts.Record)
 	}
 	if s.engine != nil || s.record != nil {
-		s.want = h2.WantHeaders | h2.WantBody
+		s.want = protocol.WantHeaders | protocol.WantBody
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/target/rules"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // Server is a target. New listens, Serve serves; the other methods may be called from any
@@ -32,7 +33,7 @@ type Server struct {
 	listener *net.TCPListener
 	begin    time.Time
 	h2       h2.Config
-	want     h2.Want // of the h2 sessions
+	want     protocol.Want // of the h2 sessions
 	encoder  *encoder
 	body     []byte
 	// updateContent makes PUT and PATCH answer with the body.
@@ -94,7 +95,7 @@ func New(opts Options) (*Server, error) {
 	}
 	if opts.TrackBodies {
 		s.bodies = &bodySet{}
-		s.want |= h2.WantBody
+		s.want |= protocol.WantBody
 	}
 	l, err := net.Listen("tcp", opts.Listen)
 	if err != nil {

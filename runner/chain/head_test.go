@@ -18,6 +18,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // parsed renders a step's request as its sender would and reads it back with net/http. The lines
@@ -200,28 +201,22 @@ type captures struct {
 func (c *captures) OnStatus(uint32, int)               { c.failed = false }
 func (c *captures) OnHeader(_ uint32, _, value []byte) { c.values = append(c.values, string(value)) }
 func (c *captures) OnData(uint32, []byte)              {}
-func (c *captures) end(completed bool)                 { c.failed = !completed }
-
-type h1Captures struct{ captures }
-
-func (c *h1Captures) OnDone(_ uint32, o h1.Outcome) { c.end(o.Kind == h1.Completed) }
-
-type h2Captures struct{ captures }
-
-func (c *h2Captures) OnDone(_ uint32, o h2.Outcome) { c.end(o.Kind == h2.Completed) }
+func (c *captures) OnDone(_ uint32, o protocol.Outcome) {
+	c.failed = o.Kind != protocol.Completed
+}
 
 // TestSessionsHandOnNoSplitter: the first of the two guarantees that Head speaks of. A location
 // with CR, LF or NUL does not get as far as a capture.
 func TestSessionsHandOnNoSplitter(t *testing.T) {
 	for _, v := range []string{"/a\rb", "/a\r\n\r\nGET / HTTP/1.1", "/a\nb", "/a\x00b", "/\r"} {
-		var one h1Captures
+		var one captures
 		c1 := h1.NewClient(h1.Config{}, &one)
-		c1.Open(append(c1.Begin(), "GET / HTTP/1.1\r\n\r\n"...), 1, nil, h1.WantHeaders)
+		c1.Open(append(c1.Begin(), "GET / HTTP/1.1\r\n\r\n"...), 1, nil, protocol.WantHeaders)
 		c1.Wrote(len(c1.Pending()))
 		_ = c1.Receive([]byte("HTTP/1.1 204 x\r\nlocation: "+v+"\r\n\r\n"), 0)
 		c1.Close()
 
-		var two h2Captures
+		var two captures
 		c2 := h2.NewClient(h2.Config{}, &two)
 		var wire, block bytes.Buffer
 		fr := http2.NewFramer(&wire, nil)
@@ -231,12 +226,12 @@ func TestSessionsHandOnNoSplitter(t *testing.T) {
 		_ = fr.WriteSettings()
 		_ = c2.Receive(wire.Bytes(), 0)
 		wire.Reset()
-		id := c2.Open(append(c2.Begin(), 0x82, 0x86, 0x84), 1, nil, h2.WantHeaders)
+		id := c2.Open(append(c2.Begin(), 0x82, 0x86, 0x84), 1, nil, protocol.WantHeaders)
 		_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true})
 		_ = c2.Receive(wire.Bytes(), 0)
 		c2.Close()
 
-		for name, got := range map[string]captures{"h1": one.captures, "h2": two.captures} {
+		for name, got := range map[string]captures{"h1": one, "h2": two} {
 			if all := strings.Join(got.values, ""); strings.ContainsAny(all, "\r\n\x00") {
 				t.Errorf("%s hands on %q", name, got.values)
 			}

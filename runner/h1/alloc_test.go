@@ -5,6 +5,8 @@ package h1
 import (
 	"strings"
 	"testing"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
@@ -14,7 +16,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	c := NewClient(Config{Pipeline: 4}, h)
 	turn := func() {
 		for range 4 {
-			c.Open(append(c.Begin(), getRequest...), 1, getRequest, WantHeaders|WantBody)
+			c.Open(append(c.Begin(), getRequest...), 1, getRequest, protocol.WantHeaders|protocol.WantBody)
 		}
 		c.Wrote(len(c.Pending()))
 		for _, r := range [][]byte{nginxResponse, differing, chunked, nginxResponse} {

@@ -3,6 +3,8 @@ package h1
 import (
 	"strings"
 	"testing"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // nginxResponse is what nginx 1.26 answers for its index page.
@@ -22,13 +24,13 @@ var getRequest = []byte("GET /index.html HTTP/1.1\r\nhost: 127.0.0.1:8080\r\nuse
 // counter is the cheapest Handler.
 type counter struct{ status, fields, data, done int }
 
-func (h *counter) OnStatus(uint32, int)            { h.status++ }
-func (h *counter) OnHeader(uint32, []byte, []byte) { h.fields++ }
-func (h *counter) OnData(_ uint32, p []byte)       { h.data += len(p) }
-func (h *counter) OnDone(_ uint32, o Outcome)      { h.done += 1 - int(o.Kind) }
+func (h *counter) OnStatus(uint32, int)                { h.status++ }
+func (h *counter) OnHeader(uint32, []byte, []byte)     { h.fields++ }
+func (h *counter) OnData(_ uint32, p []byte)           { h.data += len(p) }
+func (h *counter) OnDone(_ uint32, o protocol.Outcome) { h.done += 1 - int(o.Kind) }
 
 // exchange is one request and its response.
-func exchange(tb testing.TB, c *Client, response []byte, want Want) {
+func exchange(tb testing.TB, c *Client, response []byte, want protocol.Want) {
 	c.Open(append(c.Begin(), getRequest...), 1, nil, want)
 	c.Wrote(len(c.Pending()))
 	if err := c.Receive(response, 0); err != nil {
@@ -44,11 +46,11 @@ func BenchmarkExchange(b *testing.B) {
 	for _, bb := range []struct {
 		name string
 		a, b []byte
-		want Want
+		want protocol.Want
 	}{
 		{"alike", nginxResponse, nginxResponse, 0},
 		{"differing", nginxResponse, other, 0},
-		{"headers", nginxResponse, other, WantHeaders},
+		{"headers", nginxResponse, other, protocol.WantHeaders},
 		{"chunked", chunked, chunked, 0},
 	} {
 		b.Run(bb.name, func(b *testing.B) {

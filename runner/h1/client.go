@@ -1,75 +1,10 @@
 package h1
 
-// Want says which parts of a response the handler is to be given, and what the
-// session must know of the request to read the response.
-type Want uint8
-
-const (
-	// WantHeaders asks for OnHeader.
-	WantHeaders Want = 1 << iota
-	// WantBody asks for OnData.
-	WantBody
-	// WantErrorBody asks for OnData when the status is 400 or above.
-	WantErrorBody
-	// NoBody says that the method is HEAD: the response has no body, whatever
-	// its fields say (RFC 9112 6.3).
-	NoBody
-	// StableBody says that the request's body does not change while the request
-	// is in flight, so that it need not be copied.
-	StableBody
-)
-
-// Kind is how a request ended.
-type Kind uint8
-
-const (
-	// Completed: the whole response came.
-	Completed Kind = iota
-	// Reset: the response was malformed, and the connection is done.
-	Reset
-	// Unprocessed: the request may be sent again, on another connection. It is
-	// said of a request
-	//   - of which not an octet was sent,
-	//   - that stood behind a response with "connection: close", for whoever
-	//     says so processes no further request (RFC 9112 9.6),
-	//   - with an idempotent method (RFC 9110 9.2.2) on a connection that has
-	//     answered before, if the peer closed it cleanly without an octet of
-	//     this request's response: the peer gave up an idle connection while
-	//     the request was on its way (RFC 9112 9.3.1), or ended a pipeline
-	//     (9.3.2).
-	// POST and PATCH may have been processed then, and are Lost.
-	Unprocessed
-	// Lost with its connection.
-	Lost
-)
-
-// Outcome is the end of a request. Rule is what the response broke when Kind is
-// Reset.
-type Outcome struct {
-	Kind Kind
-	Rule *Error
-}
-
-// Handler takes the events of a session. All calls happen inside Receive, Ended
-// or Close; slices are valid during the call; the handler must not call back
-// into the session.
-type Handler interface {
-	// OnStatus: the final response begins, and its head is well-formed; 1xx are
-	// swallowed. A response whose chunks turn out malformed is Reset after it.
-	OnStatus(tok uint32, status int)
-	// OnHeader: a field of the response, only with WantHeaders; no trailers. The
-	// name is lower-cased in place, the value has no white space around it, and
-	// neither CR, LF nor NUL in it.
-	OnHeader(tok uint32, name, value []byte)
-	// OnData: a piece of the body, only with WantBody, or with WantErrorBody and such a status.
-	OnData(tok uint32, p []byte)
-	// OnDone: exactly once for each Open that was not cancelled.
-	OnDone(tok uint32, o Outcome)
-}
+import "github.com/h2surge/h2surge/runner/protocol"
 
 // Client is the client side of one connection.
 type Client struct {
-	h     Handler
+	h     protocol.Handler
 	out   outBuffer
 	queue queue
 	in    reader
@@ -89,7 +24,7 @@ type Client struct {
 }
 
 // NewClient returns a session that is ready.
-func NewClient(cfg Config, h Handler) *Client {
+func NewClient(cfg Config, h protocol.Handler) *Client {
 	c := &Client{h: h, cfg: cfg.withDefaults()}
 	c.setLimit()
 	return c
@@ -153,11 +88,11 @@ func (c *Client) Close() {
 	c.err = errOver
 	c.breakOff()
 	for c.queue.count > 0 {
-		k := Lost
+		k := protocol.Lost
 		if c.queue.at(0).start >= c.out.total {
-			k = Unprocessed
+			k = protocol.Unprocessed
 		}
-		c.finish(k)
+		c.finish(protocol.Outcome{Kind: k})
 	}
 	c.out, c.queue, c.in = outBuffer{}, queue{}, reader{}
 }
@@ -176,27 +111,24 @@ func (c *Client) setLimit() {
 	}
 }
 
-// finish ends the first request of the queue and says so, unless no one waits.
-func (c *Client) finish(k Kind) { c.finishBy(k, nil) }
-
-// finishBy is finish with the rule that was broken.
-func (c *Client) finishBy(k Kind, rule *Error) {
+// finish ends the first request of the queue and reports its outcome, unless it was cancelled.
+func (c *Client) finish(o protocol.Outcome) {
 	r := c.queue.pop()
 	if r.state&cancelled != 0 {
 		c.forgot--
 		return
 	}
-	c.h.OnDone(r.tok, Outcome{k, rule})
+	c.h.OnDone(r.tok, o)
 }
 
 // finishUnanswered ends the first request of the queue, of whose response there
 // will be nothing. See Unprocessed.
-func (c *Client) finishUnanswered() Kind {
+func (c *Client) finishUnanswered() protocol.Kind {
 	r := c.queue.at(0)
-	k := Lost
+	k := protocol.Lost
 	if r.start >= c.out.total || c.told || c.reused && r.state&idempotent != 0 {
-		k = Unprocessed
+		k = protocol.Unprocessed
 	}
-	c.finish(k)
+	c.finish(protocol.Outcome{Kind: k})
 	return k
 }

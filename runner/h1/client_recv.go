@@ -1,6 +1,10 @@
 package h1
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/h2surge/h2surge/runner/protocol"
+)
 
 // Receive takes all of p, the bytes that came from the peer; a cut head is kept
 // for the next call. An error means that the connection must be closed: what has
@@ -57,7 +61,7 @@ func (c *Client) content(p []byte) (n int) {
 }
 
 func (c *Client) data(p []byte) {
-	if r := c.queue.at(0); r.want&WantBody != 0 {
+	if r := c.queue.at(0); r.want&protocol.WantBody != 0 {
 		c.h.OnData(r.tok, p)
 	}
 }
@@ -100,8 +104,8 @@ func (c *Client) onInterim() *Error {
 func (c *Client) onFinal(section []byte) {
 	h, r := &c.in.head, c.queue.at(0)
 	c.frame(h, r.want)
-	if r.want&WantErrorBody != 0 && h.status >= 400 {
-		r.want |= WantBody
+	if r.want&protocol.WantErrorBody != 0 && h.status >= 400 {
+		r.want |= protocol.WantBody
 	}
 	if c.closing {
 		c.draining = true
@@ -109,7 +113,7 @@ func (c *Client) onFinal(section []byte) {
 		c.ceaseSending()
 	}
 	c.h.OnStatus(r.tok, h.status)
-	if r.want&WantHeaders != 0 {
+	if r.want&protocol.WantHeaders != 0 {
 		c.tellFields(r.tok, section)
 	}
 	if c.in.phase == inLength && c.in.left == 0 {
@@ -119,11 +123,11 @@ func (c *Client) onFinal(section []byte) {
 
 // frame finds how the content ends (RFC 9112 6.3) and whether the connection
 // does with it (9.3).
-func (c *Client) frame(h *head, want Want) {
+func (c *Client) frame(h *head, want protocol.Want) {
 	in := &c.in
 	c.closing, c.told = !h.persists(), h.close
 	switch {
-	case want&NoBody != 0 || h.status == 204 || h.status == 304:
+	case want&protocol.HeadRequest != 0 || h.status == 204 || h.status == 304:
 		in.phase, in.left = inLength, 0
 	case h.chunked:
 		in.phase, in.digits, in.left = atChunk, 0, 0
@@ -167,11 +171,11 @@ func (c *Client) endResponse() {
 	c.in.phase, c.in.interim = atHead, 0
 	c.reused = true
 	if !c.closing {
-		c.finish(Completed)
+		c.finish(protocol.Outcome{Kind: protocol.Completed})
 		return
 	}
 	c.out.truncate(c.out.total)
-	c.finish(Completed)
+	c.finish(protocol.Outcome{Kind: protocol.Completed})
 	for c.queue.count > 0 {
 		c.finishUnanswered()
 	}
@@ -184,7 +188,7 @@ func (c *Client) fail(err *Error) error {
 	c.breakOff()
 	switch {
 	case err != errUnsolicited && err != errEarlyHTTP2:
-		c.finishBy(Reset, err)
+		c.finish(protocol.Outcome{Kind: protocol.Reset, Rule: err.Rule()})
 	case c.queue.count > 0: // none of them was sent
 		for c.queue.count > 0 {
 			c.finishUnanswered()
@@ -213,13 +217,13 @@ func (c *Client) Ended() error {
 	switch {
 	case in == inClose:
 		c.reused = true
-		c.finish(Completed)
+		c.finish(protocol.Outcome{Kind: protocol.Completed})
 	case begun:
 		err = errIncomplete
-		c.finish(Lost)
+		c.finish(protocol.Outcome{Kind: protocol.Lost})
 	}
 	for c.queue.count > 0 {
-		if c.finishUnanswered() == Lost && err == nil {
+		if c.finishUnanswered() == protocol.Lost && err == nil {
 			err = errUnanswered
 		}
 	}

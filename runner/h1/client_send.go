@@ -1,5 +1,7 @@
 package h1
 
+import "github.com/h2surge/h2surge/runner/protocol"
+
 // Begin returns the out buffer, for the caller to append the head of a request
 // to and pass it all to Open; nothing else of the session may be called in
 // between. A Begin without Open leaves no trace.
@@ -10,7 +12,7 @@ func (c *Client) Begin() []byte {
 // Open sends the request whose head, with the empty line that ends it, was
 // appended to what Begin returned, and its body, which is copied unless it is
 // large and stable. id is 0, and nothing sent, when Free is 0.
-func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32) {
+func (c *Client) Open(buf []byte, tok uint32, body []byte, want protocol.Want) (id uint32) {
 	if c.Free() == 0 {
 		return 0
 	}
@@ -22,7 +24,7 @@ func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32
 		r.state = idempotent
 	}
 	c.queue.push(r)
-	if want&StableBody != 0 && len(body) > largestCopy {
+	if want&protocol.StableBody != 0 && len(body) > largestCopy {
 		c.out.buf, c.out.tail = buf, body
 	} else {
 		c.out.buf = append(buf, body...)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 const (
@@ -49,9 +51,9 @@ func TestPipelining(t *testing.T) {
 	for _, pieces := range splits(responses) {
 		c := converse(t, Config{Pipeline: 5})
 		for tok := range uint32(5) {
-			want := WantBody
+			want := protocol.WantBody
 			if tok == 4 {
-				want |= NoBody
+				want |= protocol.HeadRequest
 			}
 			c.request(tok, "GET /", want)
 		}
@@ -253,7 +255,7 @@ func TestHeadBound(t *testing.T) {
 				c := converse(t, Config{MaxHeaderBytes: most})
 				c.request(1, "HEAD /", 0)
 				if !trailer {
-					c.queue.at(0).want = NoBody
+					c.queue.at(0).want = protocol.HeadRequest
 				}
 				c.send()
 				c.answer(prefix)
@@ -322,7 +324,7 @@ func TestHeadsAlike(t *testing.T) {
 		"HTTP/1.1 304 OK\r\ncontent-length: 2\r\n\r\n",
 		ok + "content-length: 2\r\nconnection: close\r\n\r\njk",
 	} {
-		c.request(1, "GET /", WantBody|WantHeaders)
+		c.request(1, "GET /", protocol.WantBody|protocol.WantHeaders)
 		c.send()
 		c.answer(in)
 		_, body, _ := strings.Cut(in, "\r\n\r\n")

@@ -12,6 +12,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // reading is what a reader makes of a response to one request.
@@ -27,9 +29,9 @@ type reading struct {
 // readOurs gives the pieces and then the end to a session.
 func readOurs(t testing.TB, pieces []string, head bool) (r reading) {
 	c := converse(t, Config{})
-	want := WantHeaders | WantBody
+	want := protocol.WantHeaders | protocol.WantBody
 	if head {
-		want |= NoBody
+		want |= protocol.HeadRequest
 	}
 	c.request(1, "GET /", want)
 	c.send()

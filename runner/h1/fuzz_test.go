@@ -3,6 +3,8 @@ package h1
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // ledger checks that a handler is called as it was promised.
@@ -50,9 +52,9 @@ func (l *ledger) OnData(tok uint32, p []byte) {
 	}
 }
 
-func (l *ledger) OnDone(tok uint32, o Outcome) {
+func (l *ledger) OnDone(tok uint32, o protocol.Outcome) {
 	l.known(tok)
-	if o.Kind == Completed && !l.open[tok] {
+	if o.Kind == protocol.Completed && !l.open[tok] {
 		l.t.Fatalf("request %d is complete without a status", tok)
 	}
 	delete(l.open, tok)
@@ -121,7 +123,7 @@ func (s *session) open(op byte) {
 	s.tok++
 	s.l.open[s.tok] = false
 	method := []string{"GET", "POST"}[op>>3&1]
-	id := s.c.Open(append(s.c.Begin(), method+" / HTTP/1.1\r\n\r\n"...), s.tok, make([]byte, op>>6), Want(op>>3&7))
+	id := s.c.Open(append(s.c.Begin(), method+" / HTTP/1.1\r\n\r\n"...), s.tok, make([]byte, op>>6), protocol.Want(op>>3&7))
 	if (id != 0) != free {
 		s.l.t.Fatal("Open does what Free says")
 	}

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // recorder is a Handler that writes events down as lines; pieces of a body that
@@ -29,8 +31,8 @@ func (r *recorder) OnData(tok uint32, p []byte) {
 	r.add("%s%s", prefix, p)
 }
 
-func (r *recorder) OnDone(tok uint32, o Outcome) {
-	r.add("%d %s", tok, []string{"completed", "reset", "unprocessed", "lost"}[o.Kind])
+func (r *recorder) OnDone(tok uint32, o protocol.Outcome) {
+	r.add("%d %s", tok, []string{"completed", "reset", "unprocessed", "refused", "lost"}[o.Kind])
 }
 
 func (r *recorder) take() []string {
@@ -53,7 +55,7 @@ func converse(t testing.TB, cfg Config) *conversation {
 
 // request opens a request without sending it; the method is that of a line such
 // as "POST /x".
-func (c *conversation) request(tok uint32, line string, want Want) (id uint32) {
+func (c *conversation) request(tok uint32, line string, want protocol.Want) (id uint32) {
 	c.t.Helper()
 	if id = c.Open(append(c.Begin(), line+" HTTP/1.1\r\nhost: a\r\n\r\n"...), tok, nil, want); id == 0 {
 		c.t.Fatalf("request %d was not opened", tok)

@@ -33,10 +33,10 @@ func parseHead(p []byte, h *head) (n int, err *Error) {
 
 // Layout of a status line: HTTP/1.1 SP 3DIGIT SP reason (RFC 9112 4).
 const (
-	protocol  = "HTTP/1."
-	statusAt  = len(protocol) + 2
+	version   = "HTTP/1."
+	statusAt  = len(version) + 2
 	reasonAt  = statusAt + 3
-	bytesHTTP = 0x2e312f50545448 // protocol, little-endian
+	bytesHTTP = 0x2e312f50545448 // version, little-endian
 )
 
 // statusLine reads the status line. Minor versions above 1 are read as 1
@@ -45,8 +45,8 @@ const (
 // (RFC 9110 15).
 func (h *head) statusLine(p []byte) (n int, err *Error) {
 	if len(p) <= reasonAt {
-		k := min(len(p), len(protocol))
-		if string(p[:k]) != protocol[:k] || bytes.IndexByte(p, '\n') >= 0 {
+		k := min(len(p), len(version))
+		if string(p[:k]) != version[:k] || bytes.IndexByte(p, '\n') >= 0 {
 			return 0, noStatusLine(p)
 		}
 		return 0, nil

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // TestStableBodies: whatever the socket takes at a time, heads and bodies follow one another, and a large
@@ -17,7 +19,7 @@ func TestStableBodies(t *testing.T) {
 			for i, body := range [][]byte{large, []byte("small"), large, large} {
 				head := fmt.Sprintf("PUT /%d HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n", i, len(body))
 				want = append(append(want, head...), body...)
-				v.Open(append(v.Begin(), head...), uint32(i), body, StableBody)
+				v.Open(append(v.Begin(), head...), uint32(i), body, protocol.StableBody)
 				if i == 0 {
 					if n := cap(v.out.buf); n > largestCopy {
 						t.Errorf("a buffer of %d octets for a stable body", n)

@@ -1,11 +1,13 @@
 package h1
 
+import "github.com/h2surge/h2surge/runner/protocol"
+
 // request is one request under way.
 type request struct {
 	start uint64 // offset of its first octet on the connection
 	id    uint32
 	tok   uint32
-	want  Want
+	want  protocol.Want
 	state requestState
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 const ok = "HTTP/1.1 200 OK\r\n"
@@ -15,7 +17,7 @@ var manyInterim = strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", maxInterim)
 // that the peer then closes.
 type rule struct {
 	name, in string
-	want     Want
+	want     protocol.Want
 	eof      bool
 	events   string // without "1 ", joined by "; "
 	err      string // section
@@ -80,18 +82,18 @@ var rules = []rule{
 	{name: "white space behind the status line", in: ok + " a: b\r\n\r\n", events: "reset", err: "RFC 9112 2.2"},
 
 	// RFC 9112 6.3: message body length.
-	{name: "1: HEAD", in: ok + "content-length: 5\r\n\r\n", want: NoBody, events: "status 200; content-length: 5; completed"},
-	{name: "1: HEAD, chunked", in: ok + "transfer-encoding: chunked\r\n\r\n", want: NoBody, events: "status 200; transfer-encoding: chunked; completed"},
-	{name: "1: HEAD, no length", in: ok + "\r\n", want: NoBody, events: "status 200; completed"},
+	{name: "1: HEAD", in: ok + "content-length: 5\r\n\r\n", want: protocol.HeadRequest, events: "status 200; content-length: 5; completed"},
+	{name: "1: HEAD, chunked", in: ok + "transfer-encoding: chunked\r\n\r\n", want: protocol.HeadRequest, events: "status 200; transfer-encoding: chunked; completed"},
+	{name: "1: HEAD, no length", in: ok + "\r\n", want: protocol.HeadRequest, events: "status 200; completed"},
 	{name: "1: 204", in: "HTTP/1.1 204 No Content\r\n\r\n", events: "status 204; completed"},
 	{name: "1: 204 with a length", in: "HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n", events: "status 204; content-length: 5; completed"},
 	{name: "1: 204 chunked", in: "HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n", events: "status 204; transfer-encoding: chunked; completed"},
 	{name: "1: 304 with a length", in: "HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", events: "status 304; content-length: 5; completed"},
 	{name: "1: 204 with a body", in: "HTTP/1.1 204 No Content\r\n\r\nx", events: "status 204; completed", err: "RFC 9112 9.2", drains: true},
-	{name: "1: HEAD with a body", in: ok + "content-length: 1\r\n\r\nx", want: NoBody, events: "status 200; content-length: 1; completed", err: "RFC 9112 9.2"},
+	{name: "1: HEAD with a body", in: ok + "content-length: 1\r\n\r\nx", want: protocol.HeadRequest, events: "status 200; content-length: 1; completed", err: "RFC 9112 9.2"},
 	{name: "3: both", in: ok + "content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n", events: "reset", err: "RFC 9112 6.3"},
 	{name: "3: both, the other way round", in: ok + "transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n", events: "reset", err: "RFC 9112 6.3"},
-	{name: "3: both in a response to HEAD", in: ok + "transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n", want: NoBody, events: "reset", err: "RFC 9112 6.3"},
+	{name: "3: both in a response to HEAD", in: ok + "transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n", want: protocol.HeadRequest, events: "reset", err: "RFC 9112 6.3"},
 	{name: "4: chunked", in: ok + "Transfer-Encoding: Chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", events: "status 200; transfer-encoding: Chunked; data ab; completed"},
 	{name: "4: chunked not last", in: ok + "transfer-encoding: chunked, gzip\r\n\r\n", events: "reset", err: errCoding.Section},
 	{name: "4: chunked twice", in: ok + "transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n", events: "reset", err: errCoding.Section},
@@ -175,7 +177,7 @@ func TestRules(t *testing.T) {
 	for _, tt := range rules {
 		for _, pieces := range splits(tt.in) {
 			c := converse(t, Config{})
-			c.request(1, "GET /", tt.want|WantHeaders|WantBody)
+			c.request(1, "GET /", tt.want|protocol.WantHeaders|protocol.WantBody)
 			c.send()
 			var err error
 			for _, p := range pieces {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // serve answers as its path says.
@@ -71,9 +73,9 @@ func TestAgainstAServer(t *testing.T) {
 		}
 		c := converse(t, Config{Pipeline: pipeline})
 		for i, line := range []string{"GET /length", "GET /chunked", "HEAD /length", "GET /hints", "GET /modified", "GET /large", "GET /close"} {
-			want := WantBody
+			want := protocol.WantBody
 			if strings.HasPrefix(line, "HEAD") {
-				want |= NoBody
+				want |= protocol.HeadRequest
 			}
 			c.request(uint32(i), line, want)
 			if pipeline == 1 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // Run with
@@ -26,7 +27,7 @@ type counter struct {
 func (c *counter) OnStatus(_ uint32, status int)         { c.status = status }
 func (c *counter) OnHeader(_ uint32, name, value []byte) { c.octets += len(name) + len(value) }
 func (c *counter) OnData(_ uint32, p []byte)             { c.octets += len(p) }
-func (c *counter) OnDone(_ uint32, o Outcome)            { c.done++ }
+func (c *counter) OnDone(_ uint32, o protocol.Outcome)   { c.done++ }
 
 // exchange is a batch of equal requests and the bytes that answer them.
 type exchange struct {
@@ -34,7 +35,7 @@ type exchange struct {
 	h       *counter
 	request []byte // header block
 	body    []byte
-	want    Want
+	want    protocol.Want
 	answers []byte // of one batch
 	ids     []int  // where in answers the stream ids are, in their order
 	frames  int    // frames an answer
@@ -45,7 +46,7 @@ type exchange struct {
 const batch = 100
 
 // newExchange makes a session whose table holds what the first answer inserts.
-func newExchange(body []byte, want Want, answer func(first bool) []byte) *exchange {
+func newExchange(body []byte, want protocol.Want, answer func(first bool) []byte) *exchange {
 	x := &exchange{h: new(counter), body: body, want: want}
 	x.c = NewClient(Config{MaxConcurrentStreams: batch}, x.h)
 	if err := x.c.Receive(wire(AppendSettings(nil), AppendSettingsAck(nil)), 0); err != nil {
@@ -144,13 +145,13 @@ func created(huffman bool) func(first bool) []byte {
 var exchanges = []struct {
 	name   string
 	body   []byte
-	want   Want
+	want   protocol.Want
 	answer func(bool) []byte
 }{
 	{"GET-indexed", nil, 0, indexedGET("")},
 	{"GET-indexed-body6", nil, 0, indexedGET("hello\n")},
-	{"POST300-location-captured", make([]byte, 300), WantHeaders, created(false)},
-	{"POST300-location-huffman-captured", make([]byte, 300), WantHeaders, created(true)},
+	{"POST300-location-captured", make([]byte, 300), protocol.WantHeaders, created(false)},
+	{"POST300-location-huffman-captured", make([]byte, 300), protocol.WantHeaders, created(true)},
 	{"POST300-location-skipped", make([]byte, 300), 0, created(false)},
 }
 

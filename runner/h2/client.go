@@ -4,71 +4,13 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
-
-// Want says which parts of a message the handler gets, and what a client session
-// must know about the request to judge the response.
-type Want uint8
-
-const (
-	// WantHeaders asks for OnHeader.
-	WantHeaders Want = 1 << iota
-	// WantBody asks for OnData.
-	WantBody
-	// WantErrorBody asks for OnData if the status is 400 or above.
-	WantErrorBody
-	// HeadRequest says that the method is HEAD: the response has no content,
-	// whatever its content-length says (RFC 9113 8.1.1).
-	HeadRequest
-	// StableBody says that the request's body does not change while the stream
-	// is open, so that the session need not copy it.
-	StableBody
-)
-
-// Kind is how a request ended.
-type Kind uint8
-
-const (
-	// Completed: the response is complete.
-	Completed Kind = iota
-	// Reset by the peer, or by the session because the response was malformed.
-	Reset
-	// Unprocessed: refused, or above the last stream of a GOAWAY. The request had
-	// no effect and is safe to send again (RFC 9113 8.7).
-	Unprocessed
-	// Lost with its connection.
-	Lost
-)
-
-// Outcome is the end of a request. Code is that of the RST_STREAM or GOAWAY that
-// ended it, if any. Rule is the rule that the response broke if the session reset
-// the stream, and empty if the peer reset it.
-type Outcome struct {
-	Kind Kind
-	Code http2.ErrCode
-	Rule string
-}
-
-// Handler takes the events of a client session. The session calls it inside
-// Receive and Close only. Slices are valid during the call. The handler must not
-// call the session.
-type Handler interface {
-	// OnStatus: the final response begins. 1xx responses are not reported. A
-	// response that turns out malformed may be Reset after it.
-	OnStatus(tok uint32, status int)
-	// OnHeader: a field of the response, only with WantHeaders; neither
-	// pseudo-header fields nor trailers.
-	OnHeader(tok uint32, name, value []byte)
-	// OnData: a piece of the body, only with WantBody, or with WantErrorBody and such a status.
-	OnData(tok uint32, p []byte)
-	// OnDone: exactly once for each Open that was not cancelled.
-	OnDone(tok uint32, o Outcome)
-}
 
 // Client is the client side of one connection.
 type Client struct {
 	conn
-	h         Handler
+	h         protocol.Handler
 	fields    fieldSink
 	abandoned int           // streams with that flag
 	overdue   int           // streams with that flag
@@ -78,7 +20,7 @@ type Client struct {
 }
 
 // NewClient returns a session whose preface and SETTINGS are pending.
-func NewClient(cfg Config, h Handler) *Client {
+func NewClient(cfg Config, h protocol.Handler) *Client {
 	c := &Client{h: h}
 	c.out.buf = append(make([]byte, 0, 128), http2.ClientPreface...)
 	c.init(c, cfg.withDefaults(clientDefaults, 0), true)
@@ -122,7 +64,7 @@ func (c *Client) GoAway() (code http2.ErrCode, seen bool) { return c.peerCode, c
 // Open sends the request whose header block was appended to what Begin returned,
 // and its body as far as the windows and the out buffer allow. The rest is copied,
 // unless it is stable, and sent later. It sends nothing and returns 0 if Free is 0.
-func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32) {
+func (c *Client) Open(buf []byte, tok uint32, body []byte, want protocol.Want) (id uint32) {
 	if c.Free() == 0 {
 		return 0
 	}
@@ -133,7 +75,7 @@ func (c *Client) Open(buf []byte, tok uint32, body []byte, want Want) (id uint32
 	}
 	c.sendHeaders(buf, id, len(body) == 0)
 	if len(body) > 0 {
-		c.sendBody(s, body, want&StableBody != 0)
+		c.sendBody(s, body, want&protocol.StableBody != 0)
 	}
 	return id
 }
@@ -168,7 +110,7 @@ func (c *Client) Receive(p []byte, now int64) error {
 func (c *Client) onBlock(id uint32, p []byte, end bool) {
 	s := c.streams.find(id)
 	var sink hpack.Sink
-	if s != nil && s.want&WantHeaders != 0 && !s.is(gotHeader) {
+	if s != nil && s.want&protocol.WantHeaders != 0 && !s.is(gotHeader) {
 		c.fields = fieldSink{h: c.h, tok: s.tok}
 		sink = &c.fields
 	}
@@ -187,7 +129,7 @@ func (c *Client) onData(h FrameHeader, p []byte) {
 	if s == nil {
 		return
 	}
-	if len(p) > 0 && s.want&WantBody != 0 {
+	if len(p) > 0 && s.want&protocol.WantBody != 0 {
 		c.h.OnData(s.tok, p)
 	}
 	if c.endsStream(h) {
@@ -200,18 +142,18 @@ func (c *Client) onData(h FrameHeader, p []byte) {
 func (c *Client) Close() {
 	for _, s := range c.end() {
 		if s.id != 0 && !s.is(abandoned) {
-			c.h.OnDone(s.tok, Outcome{Kind: Lost})
+			c.h.OnDone(s.tok, protocol.Outcome{Kind: protocol.Lost})
 		}
 	}
 	c.abandoned, c.overdue = 0, 0
 }
 
 // finish ends a stream and reports its outcome, unless it is abandoned.
-func (c *Client) finish(s *stream, o Outcome) {
+func (c *Client) finish(s *stream, o protocol.Outcome) {
 	tok, report := s.tok, !s.is(abandoned)
 	c.drop(s)
 	if report {
-		if o.Kind == Completed {
+		if o.Kind == protocol.Completed {
 			c.checkBudget()
 		}
 		c.h.OnDone(tok, o)
@@ -234,7 +176,7 @@ func (c *Client) drop(s *stream) {
 func (c *Client) streamError(s *stream, code http2.ErrCode, rule string) {
 	c.resets.take(c.now)
 	c.sendReset(s.id, code)
-	c.finish(s, Outcome{Reset, code, rule})
+	c.finish(s, protocol.Outcome{Kind: protocol.Reset, Code: code, Rule: rule})
 }
 
 // onReset implements role. On a closed stream, RST_STREAM is late and has no
@@ -243,11 +185,11 @@ func (c *Client) onReset(s *stream, code http2.ErrCode) {
 	if s == nil {
 		return
 	}
-	kind := Reset
+	kind := protocol.Reset
 	if code == http2.ErrCodeRefusedStream { // RFC 9113 8.7
-		kind = Unprocessed
+		kind = protocol.Refused
 	}
-	c.finish(s, Outcome{Kind: kind, Code: code})
+	c.finish(s, protocol.Outcome{Kind: kind, Code: code})
 }
 
 // onGoAway implements role: the peer has not processed streams above the last id,
@@ -257,7 +199,7 @@ func (c *Client) onGoAway(last uint32, code http2.ErrCode) {
 	c.draining, c.peerGone, c.peerCode = true, true, code
 	for s := range c.streams.all {
 		if s.id > last {
-			c.finish(s, Outcome{Kind: Unprocessed, Code: code})
+			c.finish(s, protocol.Outcome{Kind: protocol.Unprocessed, Code: code})
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 const (
@@ -47,7 +49,7 @@ func (c *Client) abandon(s *stream) {
 	if !s.is(abandoned) {
 		c.abandoned++
 		s.flags |= abandoned
-		s.want &= HeadRequest
+		s.want &= protocol.HeadRequest
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // wideWindows are those of a peer that lets the client send what it likes.
@@ -21,7 +22,7 @@ func TestPeerThatStopsReading(t *testing.T) {
 	v.mustReceive(AppendWindowUpdate(nil, 0, maxWindow-initialWindowSize))
 	body := bytes.Repeat([]byte("x"), 200_000)
 	for range 20 {
-		v.open(body, StableBody)
+		v.open(body, protocol.StableBody)
 	}
 	if n := len(v.Pending()); n < sendAhead || n > sendAhead+minMaxFrameSize+20*100 {
 		t.Errorf("%d octets wait to be sent", n)
@@ -34,7 +35,7 @@ func TestPeerThatStopsReading(t *testing.T) {
 	}
 	n := 0
 	for ; v.Free() > 0; n++ {
-		v.Cancel(v.open(body, StableBody), 0)
+		v.Cancel(v.open(body, protocol.StableBody), 0)
 	}
 	if most := 2*sendAhead + 1000; len(v.Pending()) > most || cap(v.out.buf) > 2*most {
 		t.Errorf("%d octets wait to be sent, in a buffer of %d", len(v.Pending()), cap(v.out.buf))
@@ -48,7 +49,7 @@ func TestPeerThatStopsReading(t *testing.T) {
 // TestBodiesFollowTheSocket: bodies that found no room are sent as the socket takes what is before them, a
 // frame each in turn, whole and with their end.
 func TestBodiesFollowTheSocket(t *testing.T) {
-	for _, want := range []Want{0, StableBody} {
+	for _, want := range []protocol.Want{0, protocol.StableBody} {
 		v := converse(t, Config{}, wideWindows()...)
 		v.mustReceive(AppendWindowUpdate(nil, 0, maxWindow-initialWindowSize))
 		var out []byte
@@ -95,7 +96,7 @@ func TestStableBodiesAreNotCopied(t *testing.T) {
 	v := converse(t, Config{}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 	body := make([]byte, 1<<20)
 	for range 50 {
-		v.open(body, StableBody)
+		v.open(body, protocol.StableBody)
 	}
 	for i := range v.bodies.items {
 		if b := &v.bodies.items[i]; &b.data[0] != &body[0] || b.kept != nil {

@@ -4,12 +4,13 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // fieldSink passes the fields of one response to the handler while the decoder
 // decodes them.
 type fieldSink struct {
-	h     Handler
+	h     protocol.Handler
 	tok   uint32
 	final bool // OnStatus was called
 }
@@ -64,10 +65,10 @@ func (c *Client) onHeader(s *stream, sum *hpack.Summary, end, reported bool) {
 func (c *Client) onFinal(s *stream, sum *hpack.Summary, end, reported bool) {
 	s.flags |= gotHeader
 	s.left = sum.ContentLength
-	if s.want&WantErrorBody != 0 && sum.Status >= 400 {
-		s.want |= WantBody
+	if s.want&protocol.WantErrorBody != 0 && sum.Status >= 400 {
+		s.want |= protocol.WantBody
 	}
-	if s.want&HeadRequest != 0 || sum.Status == 204 || sum.Status == 304 {
+	if s.want&protocol.HeadRequest != 0 || sum.Status == 204 || sum.Status == 304 {
 		s.left = 0 // never has content (RFC 9110 6.4.1)
 	}
 	if !reported && !s.is(abandoned) {
@@ -84,7 +85,7 @@ func (c *Client) endResponse(s *stream) {
 	case s.left > 0:
 		c.streamError(s, http2.ErrCodeProtocol, contentLength)
 	case s.body == 0 && !s.is(cut):
-		c.finish(s, Outcome{Kind: Completed})
+		c.finish(s, protocol.Outcome{Kind: protocol.Completed})
 	default:
 		c.endEarly(s)
 	}
@@ -100,6 +101,6 @@ func (c *Client) endEarly(s *stream) {
 	c.abandon(s)
 	if report {
 		c.checkBudget()
-		c.h.OnDone(tok, Outcome{Kind: Completed})
+		c.h.OnDone(tok, protocol.Outcome{Kind: protocol.Completed})
 	}
 }

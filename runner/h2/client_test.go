@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // want compares lines; none and nil are the same.
@@ -347,7 +348,7 @@ func TestAbandonedEnds(t *testing.T) {
 // TestAbandonedErrorBody: the handler gets no error body either, because the token may be another request's.
 func TestAbandonedErrorBody(t *testing.T) {
 	v := converse(t, Config{ResetBurst: -1})
-	v.Cancel(v.open(nil, WantErrorBody), 0)
+	v.Cancel(v.open(nil, protocol.WantErrorBody), 0)
 	v.mustReceive(headers(1, false, ":status", "500"), data(1, true, "late"))
 	want(t, "events", v.take())
 }
@@ -479,8 +480,8 @@ func TestAfterTheEnd(t *testing.T) {
 
 func TestHead(t *testing.T) {
 	v := converse(t, Config{})
-	v.open(nil, HeadRequest)
-	v.open(nil, HeadRequest)
+	v.open(nil, protocol.HeadRequest)
+	v.open(nil, protocol.HeadRequest)
 	v.mustReceive(headers(1, true, ":status", "200", "content-length", "100"), headers(3, false, ok200...), data(3, true, "x"))
 	want(t, "events", v.take(), "1 status 200", "1 completed", "2 status 200", "2 reset PROTOCOL_ERROR")
 }

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // conn is the part of a session that client and server share: frames, SETTINGS,
@@ -133,7 +134,7 @@ func (c *conn) end() (ring []stream) {
 func (c *conn) idle(id uint32) bool { return id&1 == 0 || id >= c.nextID }
 
 // open adds a stream. Pointers to other streams are invalid after it.
-func (c *conn) open(id, tok uint32, want Want, flags streamFlags) *stream {
+func (c *conn) open(id, tok uint32, want protocol.Want, flags streamFlags) *stream {
 	s := c.streams.add(id)
 	// Field by field: a copy of a literal would wait for the stores of its narrow fields.
 	s.id, s.tok, s.want, s.flags, s.body, s.left = id, tok, want, flags, 0, lengthUnknown

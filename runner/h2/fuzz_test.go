@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/net/http2"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // FuzzReceive gives arbitrary bytes to a session after the first SETTINGS,
@@ -114,7 +116,7 @@ func (w *twin) do(s step, size int) {
 func (w *twin) start(body []byte) {
 	free := w.Free()
 	tok := uint32(len(w.ids) + 1)
-	id := w.Open(append(w.Begin(), 0x82), tok, body, WantHeaders|WantBody)
+	id := w.Open(append(w.Begin(), 0x82), tok, body, protocol.WantHeaders|protocol.WantBody)
 	if (id == 0) != (free == 0) {
 		w.t.Fatalf("Open gave %d with %d free", id, free)
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // recorder is a Handler that writes events down as lines; pieces of a body that
@@ -35,8 +36,8 @@ func (r *recorder) OnData(tok uint32, p []byte) {
 	r.add("%s%s", prefix, p)
 }
 
-func (r *recorder) OnDone(tok uint32, o Outcome) {
-	name := map[Kind]string{Completed: "completed", Reset: "reset", Unprocessed: "unprocessed", Lost: "lost"}[o.Kind]
+func (r *recorder) OnDone(tok uint32, o protocol.Outcome) {
+	name := map[protocol.Kind]string{protocol.Completed: "completed", protocol.Reset: "reset", protocol.Unprocessed: "unprocessed", protocol.Refused: "refused", protocol.Lost: "lost"}[o.Kind]
 	if o.Code != 0 {
 		name += " " + o.Code.String()
 	}
@@ -70,13 +71,13 @@ func converse(t testing.TB, cfg Config, settings ...http2.Setting) *conversation
 }
 
 // get opens a GET and post a POST, tokens counting from 1, headers and body wanted.
-func (v *conversation) get() uint32 { return v.open(nil, WantHeaders|WantBody) }
+func (v *conversation) get() uint32 { return v.open(nil, protocol.WantHeaders|protocol.WantBody) }
 
 func (v *conversation) post(body string) uint32 {
-	return v.open([]byte(body), WantHeaders|WantBody)
+	return v.open([]byte(body), protocol.WantHeaders|protocol.WantBody)
 }
 
-func (v *conversation) open(body []byte, want Want) uint32 {
+func (v *conversation) open(body []byte, want protocol.Want) uint32 {
 	block := hpack.AppendIndexed(v.Begin(), 2)
 	return v.Open(block, (v.nextID+1)/2, body, want)
 }
@@ -191,7 +192,7 @@ func ending(line string) (tok uint32, ok bool) {
 	if n, _ := fmt.Sscanf(line, "%d %s", &tok, &kind); n != 2 {
 		return 0, false
 	}
-	return tok, slices.Contains([]string{"completed", "reset", "unprocessed", "lost"}, kind)
+	return tok, slices.Contains([]string{"completed", "reset", "unprocessed", "refused", "lost"}, kind)
 }
 
 // joinData puts together lines of data of one request which came in several

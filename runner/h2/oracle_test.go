@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // TestAppendOracle: what the append functions make is what x/net's Framer
@@ -173,7 +174,7 @@ func againstServer(t *testing.T, r *rand.Rand) {
 				body[i] = byte(r.Uint32())
 			}
 			sent[tok], header[tok] = body, r.IntN(1+r.IntN(40000))
-			c.Open(appendEcho(c.Begin(), header[tok]), tok, body, WantHeaders|WantBody)
+			c.Open(appendEcho(c.Begin(), header[tok]), tok, body, protocol.WantHeaders|protocol.WantBody)
 		}
 	}
 	converseOver(t, ours, c, func() bool { open(); return got.done == requests })
@@ -244,7 +245,7 @@ type bodies struct {
 	status map[uint32]int
 	long   map[uint32]int
 	done   int
-	bad    []Outcome
+	bad    []protocol.Outcome
 }
 
 func (b *bodies) OnStatus(tok uint32, status int) { b.status[tok] = status }
@@ -255,9 +256,9 @@ func (b *bodies) OnHeader(tok uint32, name, v []byte) {
 	}
 }
 
-func (b *bodies) OnDone(_ uint32, o Outcome) {
+func (b *bodies) OnDone(_ uint32, o protocol.Outcome) {
 	b.done++
-	if o.Kind != Completed {
+	if o.Kind != protocol.Completed {
 		b.bad = append(b.bad, o)
 	}
 }

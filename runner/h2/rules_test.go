@@ -165,7 +165,7 @@ func rules() []rule {
 		malformed("8.6 status 101", ":status", "101"),
 		{name: "8.6 status 101 though the stream goes on", in: headers(1, false, ":status", "101"), events: "1 reset PROTOCOL_ERROR", out: "RST_STREAM 1 PROTOCOL_ERROR"},
 		malformed("6.5.2 a header list above our limit", ":status", "200", "a", strings.Repeat("a", 2000)),
-		{name: "8.7 REFUSED_STREAM: not processed", in: AppendRSTStream(nil, 1, http2.ErrCodeRefusedStream), events: "1 unprocessed REFUSED_STREAM"},
+		{name: "8.7 REFUSED_STREAM: not processed", in: AppendRSTStream(nil, 1, http2.ErrCodeRefusedStream), events: "1 refused REFUSED_STREAM"},
 		{name: "8.7 GOAWAY and REFUSED_STREAM: told once", in: wire(AppendGoAway(nil, 0, 0, ""), AppendRSTStream(nil, 1, http2.ErrCodeRefusedStream)), events: "1 unprocessed; 2 unprocessed"},
 		{name: "10.5.1 a block without end", in: wire(AppendHeaders(nil, 1, true, false, nil), repeat(maxContinuations+1, AppendContinuation(nil, 1, false, nil))), err: http2.ErrCodeEnhanceYourCalm},
 		{name: "10.5.1 a block above our limit", in: wire(AppendHeaders(nil, 1, true, false, nil), AppendContinuation(nil, 1, false, make([]byte, 1001))), err: http2.ErrCodeEnhanceYourCalm},
@@ -230,7 +230,7 @@ func checkEndings(t *testing.T, v *conversation, events string) {
 	all := events + "; " + strings.Join(v.take(), "; ")
 	for _, tok := range []string{"1", "2"} {
 		n := 0
-		for _, end := range []string{" completed", " reset", " unprocessed", " lost"} {
+		for _, end := range []string{" completed", " reset", " unprocessed", " refused", " lost"} {
 			n += strings.Count(all, tok+end)
 		}
 		if n != 1 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/net/http2"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // ServerHandler takes the events of a server session. The session calls it inside
@@ -39,7 +41,7 @@ type ServerCounts struct {
 type Server struct {
 	conn
 	h       ServerHandler
-	want    Want // of all requests
+	want    protocol.Want // of all requests
 	counts  ServerCounts
 	preface int // octets of the client's preface received
 	request requestFields
@@ -61,7 +63,7 @@ const (
 var ErrPreface = errors.New("h2: the client did not begin with HTTP/2's preface")
 
 // NewServer returns a session whose SETTINGS are pending. want may have WantHeaders and WantBody.
-func NewServer(cfg Config, want Want, h ServerHandler) *Server {
+func NewServer(cfg Config, want protocol.Want, h ServerHandler) *Server {
 	s := &Server{h: h, want: want}
 	s.init(s, cfg.withDefaults(serverDefaults, initialWindowSize), false)
 	s.settings = newResetBudget(settingsPerSecond, settingsBurst)
@@ -122,7 +124,7 @@ func (s *Server) onData(h FrameHeader, p []byte) {
 	if st == nil {
 		return
 	}
-	if len(p) > 0 && st.want&WantBody != 0 && !st.is(responded) {
+	if len(p) > 0 && st.want&protocol.WantBody != 0 && !st.is(responded) {
 		s.h.OnData(h.StreamID, st.tok, p)
 	}
 	if s.endsStream(h) {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // plainHandler answers with a location, or with a body when it has one.
@@ -60,7 +61,7 @@ func (r *requestBatch) number(first uint32) (next uint32) {
 
 func newPlainServer(tb testing.TB, body []byte) (s *Server, h *plainHandler) {
 	h = &plainHandler{location: []byte("/npcf-policyauthorization/v1/app-sessions/0123456789abcdef"), body: body}
-	s = NewServer(Config{}, WantBody, h)
+	s = NewServer(Config{}, protocol.WantBody, h)
 	h.s = s
 	in := AppendSettings([]byte(http2.ClientPreface), http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
 	in = AppendWindowUpdate(in, 0, maxWindow-initialWindowSize)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/http2"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // ledgerHandler checks that each request is told once and ends at most once, and answers each
@@ -74,7 +76,7 @@ func (h *ledgerHandler) OnReset(id, _ uint32) { h.note(id, "reset", true) }
 // receiveAll runs a session over the pieces of input and returns what it told and sent.
 func receiveAll(t *testing.T, input []byte, piece int) (h *ledgerHandler, sent []byte, err error) {
 	h = &ledgerHandler{t: t, open: map[uint32]bool{}, body: make([]byte, 100)}
-	h.s = NewServer(Config{MaxConcurrentStreams: 3, MaxHeaderListSize: 1000}, WantHeaders|WantBody, h)
+	h.s = NewServer(Config{MaxConcurrentStreams: 3, MaxHeaderListSize: 1000}, protocol.WantHeaders|protocol.WantBody, h)
 	for p := range slices.Chunk(input, piece) {
 		if err = h.s.Receive(p, 1); err != nil {
 			break

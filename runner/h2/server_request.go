@@ -4,6 +4,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // onBlock handles a complete header block: a request's, or its trailers.
@@ -18,7 +19,7 @@ func (s *Server) onBlock(id uint32, p []byte, end bool) {
 		s.lastID = id
 	}
 	r := &s.request
-	r.reset(s.want&WantHeaders != 0)
+	r.reset(s.want&protocol.WantHeaders != 0)
 	var sum hpack.Summary
 	err := s.dec.DecodeTo(&sum, p, r)
 	switch {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/http2"
+
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // goAway is what follows the greeting when the connection fails before any request.
@@ -20,7 +22,7 @@ func TestServerRequests(t *testing.T) {
 		},
 		{
 			name: "content, told when asked for",
-			want: WantBody,
+			want: protocol.WantBody,
 			do: func(p *serverPeer) {
 				p.request(1, false, "POST", "/", "content-length", "6")
 				p.data(1, false, "abc")
@@ -40,7 +42,7 @@ func TestServerRequests(t *testing.T) {
 		},
 		{
 			name: "header fields, told when asked for",
-			want: WantHeaders,
+			want: protocol.WantHeaders,
 			do: func(p *serverPeer) {
 				p.request(1, true, "GET", "/", ":authority", "x", "accept", "a", "te", "trailers")
 			},
@@ -52,7 +54,7 @@ func TestServerRequests(t *testing.T) {
 		},
 		{
 			name: "padding and priority (6.1, 6.2)",
-			want: WantBody,
+			want: protocol.WantBody,
 			do: func(p *serverPeer) {
 				p.check(p.fr.WriteHeaders(http2.HeadersFrameParam{
 					StreamID: 1, EndHeaders: true, PadLength: 7, Priority: http2.PriorityParam{StreamDep: 0, Weight: 3},
@@ -79,7 +81,7 @@ func TestServerRequests(t *testing.T) {
 		},
 		{
 			name: "trailers (8.1)",
-			want: WantHeaders | WantBody,
+			want: protocol.WantHeaders | protocol.WantBody,
 			do: func(p *serverPeer) {
 				p.raw(1, false, ":method", "POST", ":scheme", "http", ":path", "/")
 				p.data(1, false, "abc")

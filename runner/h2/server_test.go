@@ -13,6 +13,7 @@ import (
 	xhpack "golang.org/x/net/http2/hpack"
 
 	"github.com/h2surge/h2surge/runner/h2/hpack"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // serverPeer is a client made of x/net's Framer and hpack, talking to a Server. It writes down
@@ -233,7 +234,7 @@ func code(err error) string {
 type serverCase struct {
 	name   string
 	cfg    Config
-	want   Want
+	want   protocol.Want
 	client []http2.Setting
 	do     func(p *serverPeer)
 	// wantSent is what the server sends after the greeting, wantEvents what the handler is

@@ -1,6 +1,10 @@
 package h2
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/h2surge/h2surge/runner/protocol"
+)
 
 // maxStreamID is the last stream id (RFC 9113 5.1.1).
 const maxStreamID = 1<<31 - 1
@@ -17,7 +21,7 @@ type stream struct {
 	recvWindow int32
 	left       int64  // octets of content that must follow according to content-length, or lengthUnknown
 	body       uint32 // 1 + the index of what was not sent of our body; 0: nothing
-	want       Want
+	want       protocol.Want
 	flags      streamFlags
 }
 
@@ -51,7 +55,7 @@ type streamTable struct {
 	// seed is odd and random in a server, so that a client cannot choose ids whose
 	// homes are the same. 0 keeps the order of the ids, so that the consecutive ids
 	// of our own client have different homes.
-	seed uint32
+	seed          uint32
 	factor, shift uint32 // of home
 }
 

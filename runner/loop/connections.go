@@ -9,6 +9,7 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // connections are a worker's connections to all targets. Only its methods write its fields and those of a conn. It
@@ -21,10 +22,9 @@ type connections struct {
 	log  *slog.Logger
 	rec  *recorder
 	load load
-	// requests get the outcomes of the sessions by http1 and http2.
+	// requests get the outcomes of the sessions by handler.
 	requests *requests
-	http1    h1.Handler
-	http2    h2.Handler
+	handler  protocol.Handler
 
 	// all has the records; a connection's index is its place here. free are the records that may be used again. ended
 	// become free after the turn, because events of this turn may still have their indices.
@@ -82,7 +82,7 @@ func newConnections(w *Worker, all []target) connections {
 	cs := connections{
 		clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, load: &w.schedule,
 		dial:     func(r DialRequest) { w.cfg.Dialer.Dial(w, r) },
-		requests: &w.requests, http1: h1Events{w}, http2: w,
+		requests: &w.requests, handler: w,
 		pools: make([]pool, len(all)), read: make([]byte, readSize),
 	}
 	for i := range all {

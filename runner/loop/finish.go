@@ -1,13 +1,13 @@
 package loop
 
 import (
-	"golang.org/x/net/http2"
+	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/h1"
-	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // unanswered is an outcome of a request that got no whole response.
@@ -181,55 +181,14 @@ func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
 	}
 }
 
-// h1Events gives the events of HTTP/1.1 sessions to the worker, which takes those of HTTP/2
-// itself.
-type h1Events struct{ w *Worker }
-
-func (e h1Events) OnStatus(tok uint32, status int) { e.w.OnStatus(tok, status) }
-
-func (e h1Events) OnHeader(tok uint32, name, value []byte) { e.w.OnHeader(tok, name, value) }
-
-func (e h1Events) OnData(tok uint32, p []byte) { e.w.OnData(tok, p) }
-
-func (e h1Events) OnDone(tok uint32, o h1.Outcome) {
-	if o.Kind == h1.Completed {
-		e.w.finishDone(int32(tok))
-		return
-	}
-	var why failure.Cause
-	if o.Rule != nil {
-		why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule.Rule()}
-		if o.Rule.Reason == h1.AnsweredHTTP2 {
-			why = failure.Cause{Kind: rv.CauseHTTP2}
-		}
-	}
-	e.w.outcome(int32(tok), outcomeOfH1[o.Kind], why)
-}
-
-// outcome of a request without a complete response, in both protocols.
-type outcome uint8
-
-const (
-	// givenBack: the connection takes no more requests and has not processed this one.
-	givenBack outcome = iota
-	// refused: the peer refuses this request and may take it later.
-	refused
-	wasReset
-	lost
-)
-
-var outcomeOfH1 = [...]outcome{h1.Reset: wasReset, h1.Unprocessed: givenBack, h1.Lost: lost}
-
-var outcomeOfH2 = [...]outcome{h2.Reset: wasReset, h2.Unprocessed: givenBack, h2.Lost: lost}
-
-// OnStatus implements h2.Handler.
+// OnStatus implements protocol.Handler.
 func (w *Worker) OnStatus(tok uint32, status int) {
 	r := &w.requests.all[tok]
 	r.status = int16(status)
 	r.first = w.now
 }
 
-// OnHeader implements h2.Handler. It stores the value of each capture of this field. If several fields have
+// OnHeader implements protocol.Handler. It stores the value of each capture of this field. If several fields have
 // the same name, it stores the first.
 func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	r := &w.requests.all[tok]
@@ -294,7 +253,7 @@ func isResolved(value []byte) bool {
 // reads it.
 const causeLimit = 8 << 10
 
-// OnData implements h2.Handler.
+// OnData implements protocol.Handler.
 func (w *Worker) OnData(tok uint32, p []byte) {
 	r := &w.requests.all[tok]
 	if r.exchange == nil {
@@ -303,43 +262,33 @@ func (w *Worker) OnData(tok uint32, p []byte) {
 	r.exchange.data(p)
 }
 
-// OnDone implements h2.Handler.
-func (w *Worker) OnDone(tok uint32, o h2.Outcome) {
-	if o.Kind == h2.Completed {
-		w.finishDone(int32(tok))
-		return
+// OnDone implements protocol.Handler. It ends a request, or queues it to be sent again.
+func (w *Worker) OnDone(token uint32, o protocol.Outcome) {
+	tok := int32(token)
+	switch r := &w.requests.all[tok]; {
+	case o.Kind == protocol.Completed:
+		w.finishDone(tok)
+	case o.Kind == protocol.Unprocessed:
+		w.retry(tok)
+	case o.Kind == protocol.Refused && !r.refused:
+		r.refused = true
+		w.retry(tok)
+	case o.Kind == protocol.Lost:
+		w.finishFailed(tok, byLoss, w.requests.ending)
+	default:
+		w.finishFailed(tok, byReset, resetCause(o))
 	}
-	out := outcomeOfH2[o.Kind]
-	if out == givenBack && o.Code == http2.ErrCodeRefusedStream {
-		out = refused
-	}
-	var why failure.Cause
-	switch {
-	case o.Rule != "":
-		why = failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule}
-	case out == wasReset, out == refused:
-		why = failure.Cause{Kind: rv.CauseRstStream, Detail: o.Code.String()}
-	}
-	w.outcome(int32(tok), out, why)
 }
 
-// outcome ends a request, or queues it to be sent again. Why is the cause of a reset or refused request.
-func (w *Worker) outcome(tok int32, o outcome, why failure.Cause) {
-	switch o {
-	case givenBack:
-		w.retry(tok)
-	case refused:
-		if r := &w.requests.all[tok]; r.refused {
-			w.finishFailed(tok, byReset, why)
-			return
-		}
-		w.requests.all[tok].refused = true
-		w.retry(tok)
-	case wasReset:
-		w.finishFailed(tok, byReset, why)
-	default:
-		w.finishFailed(tok, byLoss, w.requests.ending)
+// resetCause returns why a request was reset or refused.
+func resetCause(o protocol.Outcome) failure.Cause {
+	switch {
+	case strings.HasPrefix(o.Rule, h1.AnsweredHTTP2):
+		return failure.Cause{Kind: rv.CauseHTTP2}
+	case o.Rule != "":
+		return failure.Cause{Kind: rv.CauseProtocol, Detail: o.Rule}
 	}
+	return failure.Cause{Kind: rv.CauseRstStream, Detail: o.Code.String()}
 }
 
 // retry puts a request at the head of the queue again if the peer has not processed it (RFC 9113 8.7). The

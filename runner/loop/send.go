@@ -4,8 +4,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
-	"github.com/h2surge/h2surge/runner/h1"
-	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // sendWaiting sends waiting requests, oldest first, as long as a stream is free.
@@ -144,16 +143,9 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 			return w.openWhole(c, tok, in, s, e, body)
 		}
 	}
+	want := wantOf(s, r.sampled, constant)
 	if c.h1 != nil {
-		want := wantH1(s, r.sampled)
-		if constant {
-			want |= h1.StableBody
-		}
 		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(body), w.buffers.cookie), uint32(tok), body, want), true
-	}
-	want := wantH2(s, r.sampled)
-	if constant {
-		want |= h2.StableBody
 	}
 	c.checkTable()
 	var buf []byte
@@ -186,35 +178,25 @@ func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *r
 		w.sentInTrial(tok, head[len(buf):], c)
 	}
 	if c.h1 != nil {
-		return c.h1.Open(head, uint32(tok), m.Body, wantH1(s, sampled)), true
+		return c.h1.Open(head, uint32(tok), m.Body, wantOf(s, sampled, false)), true
 	}
-	return c.h2.Open(head, uint32(tok), m.Body, wantH2(s, sampled)), true
+	return c.h2.Open(head, uint32(tok), m.Body, wantOf(s, sampled, false)), true
 }
 
-func wantH1(s *chain.Step, sampled bool) h1.Want {
-	want := h1.WantErrorBody
+// wantOf returns which parts of a response a step needs.
+func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
+	want := protocol.WantErrorBody
 	if s.WantHeaders || s.Cookies || sampled {
-		want |= h1.WantHeaders
+		want |= protocol.WantHeaders
 	}
 	if s.WantBody || sampled {
-		want |= h1.WantBody
+		want |= protocol.WantBody
 	}
 	if s.Head {
-		want |= h1.NoBody
+		want |= protocol.HeadRequest
 	}
-	return want
-}
-
-func wantH2(s *chain.Step, sampled bool) h2.Want {
-	want := h2.WantErrorBody
-	if s.WantHeaders || s.Cookies || sampled {
-		want |= h2.WantHeaders
-	}
-	if s.WantBody || sampled {
-		want |= h2.WantBody
-	}
-	if s.Head {
-		want |= h2.HeadRequest
+	if constantBody {
+		want |= protocol.StableBody
 	}
 	return want
 }

@@ -26,11 +26,11 @@ type session interface {
 func (cs *connections) beginSession(c *conn, d *dial.Connection) {
 	t := &cs.pools[c.target]
 	if d.Protocol == rv.ProtocolHTTP1 {
-		c.h1 = h1.NewClient(t.http1, cs.http1)
+		c.h1 = h1.NewClient(t.http1, cs.handler)
 		c.session, c.head = c.h1, t.heads[c.endpoint]
 		return
 	}
-	c.h2 = h2.NewClient(t.http2, cs.http2)
+	c.h2 = h2.NewClient(t.http2, cs.handler)
 	c.session, c.encoder = c.h2, t.encoders[c.endpoint]
 }
 
