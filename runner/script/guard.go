@@ -31,16 +31,15 @@ var errTooDeep = errors.New("nested too deeply")
 type guard struct{ depth int }
 
 // rewrite puts the guard into a chunk.
-func rewrite(chunk []ast.Stmt) (out []ast.Stmt, err error) {
+func rewrite(chunk []ast.Stmt) ([]ast.Stmt, error) {
 	g := &guard{}
-	out, err = g.block(chunk)
-	if err != nil {
+	if err := g.blocks(chunk); err != nil {
 		return nil, err
 	}
 	locals := &ast.LocalAssignStmt{Names: []string{guardConcat, guardSet, guardKey, guardTail}, Exprs: []ast.Expr{&ast.Comma3Expr{}}}
 	at(locals, 1)
 	at(locals.Exprs[0], 1)
-	return append([]ast.Stmt{locals}, out...), nil
+	return append([]ast.Stmt{locals}, chunk...), nil
 }
 
 func at(n ast.PositionHolder, line int) {
@@ -55,58 +54,48 @@ func (g *guard) enter(n ast.PositionHolder) error {
 	return nil
 }
 
-func (g *guard) block(stmts []ast.Stmt) ([]ast.Stmt, error) {
-	for i, s := range stmts {
-		if err := g.enter(s); err != nil {
-			return nil, err
+func (g *guard) blocks(blocks ...[]ast.Stmt) error {
+	for _, stmts := range blocks {
+		for i := range stmts {
+			if err := g.enter(stmts[i]); err != nil {
+				return err
+			}
+			if err := g.stmt(&stmts[i]); err != nil {
+				return err
+			}
+			g.depth--
 		}
-		changed, err := g.stmt(s)
-		if err != nil {
-			return nil, err
-		}
-		g.depth--
-		stmts[i] = changed
-	}
-	return stmts, nil
-}
-
-func (g *guard) blocks(blocks ...*[]ast.Stmt) error {
-	for _, b := range blocks {
-		changed, err := g.block(*b)
-		if err != nil {
-			return err
-		}
-		*b = changed
 	}
 	return nil
 }
 
-func (g *guard) stmt(s ast.Stmt) (ast.Stmt, error) {
-	switch s := s.(type) {
+func (g *guard) stmt(p *ast.Stmt) error {
+	switch s := (*p).(type) {
 	case *ast.AssignStmt:
-		return g.assign(s)
+		return g.assign(p, s)
 	case *ast.LocalAssignStmt:
-		return s, g.list(s.Exprs)
+		return g.list(s.Exprs)
 	case *ast.FuncCallStmt:
-		return s, g.exprs(&s.Expr)
+		return g.exprs(&s.Expr)
 	case *ast.DoBlockStmt:
-		return s, g.blocks(&s.Stmts)
+		return g.blocks(s.Stmts)
 	case *ast.WhileStmt:
-		return s, cmp.Or(g.exprs(&s.Condition), g.blocks(&s.Stmts))
+		return cmp.Or(g.exprs(&s.Condition), g.blocks(s.Stmts))
 	case *ast.RepeatStmt:
-		return s, cmp.Or(g.exprs(&s.Condition), g.blocks(&s.Stmts))
+		return cmp.Or(g.exprs(&s.Condition), g.blocks(s.Stmts))
 	case *ast.IfStmt:
-		return s, g.ifs(s)
+		return g.ifs(s)
 	case *ast.NumberForStmt:
-		return s, cmp.Or(g.exprs(&s.Init, &s.Limit, &s.Step), g.blocks(&s.Stmts))
+		return cmp.Or(g.exprs(&s.Init, &s.Limit, &s.Step), g.blocks(s.Stmts))
 	case *ast.GenericForStmt:
-		return s, cmp.Or(g.list(s.Exprs), g.blocks(&s.Stmts))
+		return cmp.Or(g.list(s.Exprs), g.blocks(s.Stmts))
 	case *ast.FuncDefStmt:
-		return s, g.blocks(&s.Func.Stmts)
+		return g.blocks(s.Func.Stmts)
 	case *ast.ReturnStmt:
-		return tail(s), g.list(s.Exprs)
+		*p = tail(s)
+		return g.list(s.Exprs)
 	}
-	return s, nil // break, label and goto have nothing inside
+	return nil // break, label and goto contain nothing
 }
 
 // tail guards a tail call.
@@ -125,7 +114,7 @@ func tail(s *ast.ReturnStmt) ast.Stmt {
 // ifs follows a chain of elseif, which the parser nests, without recursion.
 func (g *guard) ifs(s *ast.IfStmt) error {
 	for {
-		if err := cmp.Or(g.exprs(&s.Condition), g.blocks(&s.Then)); err != nil {
+		if err := cmp.Or(g.exprs(&s.Condition), g.blocks(s.Then)); err != nil {
 			return err
 		}
 		next, ok := (*ast.IfStmt)(nil), false
@@ -133,7 +122,7 @@ func (g *guard) ifs(s *ast.IfStmt) error {
 			next, ok = s.Else[0].(*ast.IfStmt)
 		}
 		if !ok {
-			return g.blocks(&s.Else)
+			return g.blocks(s.Else)
 		}
 		// The compiler recurses here, with less stack.
 		if g.depth++; g.depth > 4*maxDepth {
@@ -192,7 +181,7 @@ func (g *guard) expr(e *ast.Expr) error {
 	case *ast.UnaryLenOpExpr:
 		return g.exprs(&x.Expr)
 	case *ast.FunctionExpr:
-		return g.blocks(&x.Stmts)
+		return g.blocks(x.Stmts)
 	}
 	return nil
 }
@@ -274,9 +263,9 @@ func guarded(key ast.Expr) ast.Expr {
 	return call(guardKey, key.Line(), []ast.Expr{key})
 }
 
-func (g *guard) assign(s *ast.AssignStmt) (ast.Stmt, error) {
+func (g *guard) assign(p *ast.Stmt, s *ast.AssignStmt) error {
 	if err := cmp.Or(g.list(s.Lhs), g.list(s.Rhs)); err != nil {
-		return nil, err
+		return err
 	}
 	for _, l := range s.Lhs {
 		x, ok := l.(*ast.AttrGetExpr)
@@ -285,9 +274,10 @@ func (g *guard) assign(s *ast.AssignStmt) (ast.Stmt, error) {
 		}
 		if len(s.Lhs) == 1 && len(s.Rhs) == 1 && !harmless(x.Key) {
 			adjust(s.Rhs[0])
-			return callStmt(guardSet, s.Line(), []ast.Expr{x.Object, x.Key, s.Rhs[0]}), nil
+			*p = callStmt(guardSet, s.Line(), []ast.Expr{x.Object, x.Key, s.Rhs[0]})
+			return nil
 		}
 		x.Key = guarded(x.Key)
 	}
-	return s, nil
+	return nil
 }

@@ -27,6 +27,8 @@ func TestEscapes(t *testing.T) {
 		{name: "pcall around the budget", body: `while true do pcall(function() while true do end end) end`, want: "instructions", limit: true},
 		{name: "pcall within pcall", body: `local function f() pcall(f) while true do pcall(f) end end f()`, want: "instructions", limit: true},
 		{name: "xpcall around the budget", body: `while true do xpcall(function() while true do end end, function() while true do end end) end`, want: "instructions", limit: true},
+		{name: "pcall as a tail call", body: `return pcall(function() while true do end end)`, want: "instructions", limit: true},
+		{name: "pcall as a tail call around memory", body: `return pcall(function() local t = {} while true do t = {t} t.a = 1 end end)`, want: "bytes of memory", limit: true},
 		{name: "metamethods around the budget", body: `local t = setmetatable({}, {__index = function(t, k) while true do end end})
 			while true do pcall(function() return t.x end) end`, want: "instructions", limit: true},
 		{name: "sort around the budget", body: `while true do pcall(table.sort, {3, 2, 1}, function(a, b) while true do end end) end`, want: "instructions", limit: true},
@@ -406,4 +408,30 @@ func TestMemoryOfTopLevel(t *testing.T) {
 			t.Errorf("%d scripts: %v", scripts, err)
 		}
 	}
+}
+
+// FuzzRun: the top level of each script ends, and an error names the script.
+func FuzzRun(f *testing.F) {
+	for _, s := range []string{
+		compatSource, nativeSource, `local t = {} while true do t[#t + 1] = (t[#t] or "x") .. "y" t[#t * 1000] = t end`, `return (function(...) return ... end)(1, 2)`,
+		`local a, t = {}, {} a[1], t[a] = t, a for k, v in pairs(a) do a[k] = nil end goto x ::x:: error(setmetatable({}, {__tostring = error}))`,
+		`xpcall(string.gsub, error, ("x"):rep(9), "(x)()", function(a, b) return b .. a end) return json.encode(json.decode('{"a":[1,null]}'))`,
+		`for i = 1, 3 do pcall(table.sort, {3, i, "x"}, function(a, b) return table.concat({a, b}) end) end math.randomseed(os.time())`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		proto, err := compile("x.lua", source)
+		if err != nil {
+			return
+		}
+		h, err := NewHost([]*Script{{name: "x.lua", proto: proto}}, Limits{Instructions: 100_000, Time: time.Second})
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "x.lua:") {
+				t.Errorf("the error does not begin with the name: %v", err)
+			}
+			return
+		}
+		h.Close()
+	})
 }
