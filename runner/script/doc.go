@@ -47,21 +47,22 @@
 // # Limit of memory
 //
 // All scripts of a process share one limit, Limits.Heap. It applies to what the runtime reports as live: the scripts of all
-// Hosts, and everything else in the process. The state of a Host is checked each time its scripts may have allocated 4
-// MiB, by these counts:
+// Hosts, and everything else in the process. A Host compares them each time its scripts may have allocated 8 MiB, by these
+// counts:
 //
-//   - a function of this package that makes a string or a table counts its bytes before it allocates them. The guard
-//     replaces concatenations and assignments to computed indices by such functions. A string has at most 4 MiB.
-//   - any other instruction counts 1 KiB. That is more than it can allocate on average: the costliest are a table and its
-//     first field, 2.8 KiB in three instructions.
+//   - a function of this package that makes a string or a table counts its bytes before it allocates them. The guard calls
+//     such functions for concatenations, assignments to computed indices and lists of all results of a call. A string has
+//     at most 4 MiB.
+//   - an instruction counts 4 KiB, more than it allocates on average if it calls none of these functions
+//     (TestBytesOfInstruction).
 //   - an error that pcall or xpcall catches counts as 4 MiB, because its message can be as long as a string.
 //
 // If more is live than the limit, garbage is collected. If that was not enough, the call ends with an error, and the state
-// of this script is dropped: its next call runs the top level again. So the memory that scripts keep is free in any case
-// after all of them were called. Between a collection and the next, the heap grows by the script's garbage, as the runtime
+// of this script is dropped: its next call runs the top level again. So scripts cannot keep more than the limit. Between a
+// collection and the next, the heap grows by the script's garbage, as the runtime
 // allows (GOGC, GOMEMLIMIT); when it exceeds the limit by a quarter, a check starts a collection.
 //
-// Bound: if W Hosts run at a time, scripts take the heap to at most 1.25 x limit + W x (4 MiB + 32 MiB) + what they
+// Bound: if W Hosts run at a time, scripts take the heap to at most 1.25 x limit + W x (8 MiB + 32 MiB) + what they
 // allocate during one collection. 32 MiB are the costliest operation: an assignment to index 2^20 - 1 of a new table.
 // The trace that the interpreter writes for an error after many tail calls is within that: a tail call counts 16 more
 // instructions, so the default limit of instructions allows half a million of them, and a trace of 20 MiB.

@@ -9,14 +9,15 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// Two operations of the interpreter allocate without a bound in one instruction: a concatenation, and an assignment to
-// an array index far beyond the end. For a tail call, the trace of an error has a line. The guard changes the syntax tree:
-// functions of the state check first, or replace the operation. The chunk gets these functions as arguments, in locals
-// whose names a script cannot write.
+// Three operations of the interpreter allocate much in one instruction: a concatenation, an assignment to an array index
+// far beyond the end, and a list of all results of a call. For a tail call, the trace of an error has a line. The guard
+// changes the syntax tree: functions of the state check first, or replace the operation. The chunk gets these functions as
+// arguments, in locals whose names a script cannot write.
 const (
 	guardConcat = "(concat)" // (concat)(a, b, c) is a .. b .. c
 	guardSet    = "(set)"    // (set)(t, k, v) is t[k] = v
 	guardKey    = "(key)"    // (key)(k) is k, in constructors and in assignments to several targets
+	guardAll    = "(all)"    // {(all)(f())} is {f()}
 	guardTail   = "(tail)"   // (tail)() comes before return f()
 )
 
@@ -36,7 +37,7 @@ func rewrite(chunk []ast.Stmt) ([]ast.Stmt, error) {
 	if err := g.blocks(chunk); err != nil {
 		return nil, err
 	}
-	locals := &ast.LocalAssignStmt{Names: []string{guardConcat, guardSet, guardKey, guardTail}, Exprs: []ast.Expr{&ast.Comma3Expr{}}}
+	locals := &ast.LocalAssignStmt{Names: []string{guardConcat, guardSet, guardKey, guardAll, guardTail}, Exprs: []ast.Expr{&ast.Comma3Expr{}}}
 	at(locals, 1)
 	at(locals.Exprs[0], 1)
 	return append([]ast.Stmt{locals}, chunk...), nil
@@ -231,9 +232,12 @@ func callStmt(name string, line int, args []ast.Expr) ast.Stmt {
 	return s
 }
 
-// table guards {[key] = value}.
+// table guards {[key] = value} and {f()}.
 func (g *guard) table(x *ast.TableExpr) error {
-	for _, f := range x.Fields {
+	for i, f := range x.Fields {
+		if i == len(x.Fields)-1 && f.Key == nil {
+			g.all(&f.Value)
+		}
 		if err := g.exprs(&f.Key, &f.Value); err != nil {
 			return err
 		}
@@ -242,6 +246,25 @@ func (g *guard) table(x *ast.TableExpr) error {
 		}
 	}
 	return nil
+}
+
+// all guards an expression with many results.
+func (g *guard) all(e *ast.Expr) {
+	switch x := (*e).(type) {
+	case *ast.FuncCallExpr:
+		if x.AdjustRet {
+			return
+		}
+	case *ast.Comma3Expr:
+		if x.AdjustRet {
+			return
+		}
+	default:
+		return
+	}
+	c := call(guardAll, (*e).Line(), []ast.Expr{*e})
+	c.AdjustRet = false
+	*e = c
 }
 
 // harmless keys are strings or small numbers in the source.

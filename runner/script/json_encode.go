@@ -101,6 +101,7 @@ func (e *encoder) nested(t *lua.LTable) error {
 	members := map[string]lua.LValue{}
 	var bad lua.LValue
 	t.ForEach(func(k, v lua.LValue) {
+		e.j.s.budget.reserve(e.L, memberBytes)
 		s, ok := text(k)
 		if !ok {
 			bad = k

@@ -13,10 +13,10 @@ const (
 	// maxString is the most bytes of one string that a script makes.
 	maxString = 4 << 20
 	// checkEvery is how many bytes the scripts of a Host may need between two checks of the heap.
-	checkEvery = 4 << 20
-	// bytesOfInstruction is the most that an instruction allocates on average if it calls no function of this package. A
-	// table with its first field is the maximum: 2.8 KiB in three instructions.
-	bytesOfInstruction = 1 << 10
+	checkEvery = 8 << 20
+	// bytesOfInstruction is more than an instruction allocates on average if it calls no function of this package. The
+	// maximum is a closure with 150 variables of its own: 8.6 KiB in five instructions.
+	bytesOfInstruction = 4 << 10
 )
 
 // collection is locked while garbage is collected for a check, and until a script that exceeded the limit has lost its

@@ -16,6 +16,15 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
+// many are the names of 150 variables.
+var many = func() string {
+	var names []string
+	for i := range 150 {
+		names = append(names, fmt.Sprintf("v%d", i))
+	}
+	return strings.Join(names, ", ")
+}()
+
 // TestEscapes: each script ends in an error, in time and memory, and the Host works on, also for the script itself.
 func TestEscapes(t *testing.T) {
 	for _, tc := range []struct {
@@ -70,6 +79,10 @@ func TestEscapes(t *testing.T) {
 		{name: "many arguments", body: `local s = {} for i = 1, 30 do s[i] = ("x"):rep(1e6) .. i end return #s`, want: "bytes of memory", limit: true},
 		{name: "held by arguments", body: `local function f(n, ...) return f(n + 1, ("x"):rep(1e6 - 100) .. n, ...) end f(0)`, want: "bytes of memory", limit: true},
 		{name: "held by the stack", body: `local function f(n) local s = ("x"):rep(1e6 - 100) .. n return f(n + 1) .. s end f(0)`, want: "bytes of memory", limit: true},
+		{name: "lists of variable arguments", body: `local t = {} local function f(...) while true do t[#t + 1] = {...} end end
+			local function grow(n, ...) if n == 0 then return f(...) end return grow(n - 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...) end grow(3000)`, want: "bytes of memory", limit: true},
+		{name: "lists of results", body: `local t, s = {}, {} for i = 1, 7000 do s[i] = i end while true do t[#t + 1] = {unpack(s)} end`, want: "bytes of memory", limit: true},
+		{name: "captured variables", body: `local t while true do local p, ` + many + ` = t t = function() return p, ` + many + ` end end`, want: "bytes of memory", limit: true},
 		{name: "far index", body: `local all = {} for i = 1, 1e6 do all[i] = {} all[i][1e6] = 1 end`, want: "bytes of memory", limit: true},
 		{name: "far index by several", body: `local all = {} for i = 1, 1e6 do local t = {} t[1e6], t[2] = 1, 2 all[i] = t end`, want: "bytes of memory", limit: true},
 		{name: "far index in a constructor", body: `local all, far = {}, 1e6 for i = 1, 1e6 do all[i] = {[far] = 1} end`, want: "bytes of memory", limit: true},
@@ -343,6 +356,43 @@ func TestTailCalls(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if made := int64(after.TotalAlloc - before.TotalAlloc); !errors.Is(err, ErrLimit) || made > 64<<20 {
 		t.Errorf("%d MiB: %v", made>>20, err)
+	}
+}
+
+// TestBytesOfInstruction: no instruction allocates more on average than a check expects.
+func TestBytesOfInstruction(t *testing.T) {
+	for _, tc := range []struct{ name, body string }{
+		{"a table", `local x = {} t = x`},
+		{"a first element", `local x = {} x[1] = t t = x`},
+		{"a first field", strings.Repeat(`local x = {} x.a = t t = x `, 20)},
+		{"a list", `t = {t, t, t, t}`},
+		{"a list of results", `t = {unpack(args)}`},
+		{"a list of arguments", `t = {...}`},
+		{"an array that grows", `list[i] = list`},
+		{"keys", `list[-i] = list`},
+		{"fields", `list["k" .. i] = list`},
+		{"a far index", `local x = {} x[i * 10] = i t = x`},
+		{"a closure", `local x = function() return t, i end t = x`},
+		{"a closure with many variables", `local ` + many + ` local x = function() return t, ` + many + ` end t = x`},
+		{"JSON", `t = json.decode('[[1],{"a":1},{"a":1,"b":2,"c":3},"\\n",1.5,[],{}]') t = json.encode(t)`},
+		{"results of the string library", `t = ("x"):rep(100):upper():reverse():gsub("x", "yy") t = ("%q%d"):format(t, i) t = table.concat({t, t, i})`},
+		{"an iterator", `t = string.gmatch("x", "x")`},
+	} {
+		h := newHost(t, Limits{Time: time.Minute}, `local list, args = {}, {} for i = 1, 1000 do args[i] = i end
+			local function f(...) local t for i = 1, 1000 do `+tc.body+` end end
+			function on_request() f(unpack(args)) end`)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		h.budget.heap.needed = -1 << 60
+		if err := h.Request(0, nil, nil, get(), nil); err != nil {
+			t.Fatal(tc.name, err)
+		}
+		runtime.ReadMemStats(&after)
+		made, counted := int64(after.TotalAlloc-before.TotalAlloc), h.budget.heap.needed+1<<60
+		if made > counted {
+			t.Errorf("%s: %d bytes allocated, %d counted", tc.name, made, counted)
+		}
+		t.Logf("%s: %d bytes allocated, %d counted", tc.name, made, counted)
 	}
 }
 

@@ -108,6 +108,8 @@ func TestGuard(t *testing.T) {
 			while #s < 25 do s = s .. "." end
 			assert(s == "onetwothree11223312......", s)`},
 		{"goto", `local s, i = "", 1 ::again:: s = s .. i i = i + 1 if i < 4 then goto again end assert(s == "123")`},
+		{"lists of results", `local function f(...) local t, u, v = {...}, {1, ...}, {(...)} return #t + #u + #v end assert(f(1, 2, 3) == 8 and f() == 1)
+			local function g() return 1, nil, 3 end assert(#{g()} == 3 and #{g(), 5} == 2 and #{(g())} == 1 and #{x = 1, g()} == 3 and #{g(), x = 1} == 1)`},
 		{"tail calls", `local function f(n, ...) if n == 0 then return ... end return f(n - 1, n, ...) end
 			assert(select("#", f(5)) == 5 and f(5) == 1) local function g(n) if n > 0 then return g(n - 1) end return (f(1, 2)) end assert(g(1000) == 1)
 			local function h() return assert(g(1)) end assert(h() == 1)`},

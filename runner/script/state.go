@@ -51,7 +51,7 @@ func (s *state) open() error {
 	s.openLibraries()
 	s.openProxies()
 	s.L.Push(s.L.NewFunctionFromProto(s.script.proto))
-	guard := []lua.LGFunction{s.concat, s.setIndex, s.newKey, s.tailCall}
+	guard := []lua.LGFunction{s.concat, s.setIndex, s.newKey, s.all, s.tailCall}
 	for _, fn := range guard {
 		s.L.Push(s.L.NewFunction(fn))
 	}
@@ -236,6 +236,12 @@ func (s *state) newKey(L *lua.LState) int {
 	}
 	L.SetTop(1)
 	return 1
+}
+
+// all returns its arguments, after a check that they fit into a new list. See guard.go.
+func (s *state) all(L *lua.LState) int {
+	s.budget.reserve(L, 2*L.GetTop()*slotBytes)
+	return L.GetTop()
 }
 
 // tailCall counts instructions for the line that a tail call has in the trace of an error.
