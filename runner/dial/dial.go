@@ -5,6 +5,7 @@ package dial
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -153,7 +154,11 @@ func (out *Connection) secure(ctx context.Context, c net.Conn, r *Request) error
 		config.ServerName = serverName(r.Endpoint.Authority)
 	}
 	out.Secure = NewSecure(c, config)
-	if err := out.Secure.Handshake(ctx); err != nil {
+	err := out.Secure.Handshake(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = failure.New(rv.CauseTLS, "the handshake timed out")
+	}
+	if err != nil {
 		return fmt.Errorf("TLS handshake: %w", err)
 	}
 	out.Secure.Detach()

@@ -2,12 +2,16 @@ package dial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 )
 
 // Resolver has the addresses of host names. It keeps an answer for a second and asks once for all who wait for the
@@ -46,6 +50,9 @@ func (r *Resolver) addresses(ctx context.Context, address string) ([]string, err
 		return []string{address}, nil
 	}
 	ips, err := r.resolve(ctx, host)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = failure.New(rv.CauseNotResolved, host+": no answer in time")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("resolve: %w", err)
 	}

@@ -137,6 +137,9 @@ func TestOnDemand(t *testing.T) {
 	if got := b.run(); got.Done != 100 || len(b.conns) != 1 {
 		t.Errorf("got %+v over %d connections, want 1", got, len(b.conns))
 	}
+	if r := b.w.rec; r.Connects != 1 || r.Reconnects != 0 {
+		t.Errorf("%d connects, %d of them to connect again, want 1, 0", r.Connects, r.Reconnects)
+	}
 	p.Rates[0] = rv.Rate{Name: "fast", ClosedLoop: true, Requests: 1000}
 	b = newBench(t, p, ok(time.Millisecond))
 	if got := b.run(); got.Done != 1000 || len(b.conns) != 8 {
