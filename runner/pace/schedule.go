@@ -91,8 +91,8 @@ func (s *Schedule) until(at int64) int {
 	return n
 }
 
-// share sets the positions from which the worker takes the slots of another share than that of g. In stages with arrivals these are the
-// slots from the instant of the change on, except those that the worker has taken. For a closed loop, the workers are
+// share sets the positions from which the worker takes the slots of another share than that of g. In stages with arrivals
+// it takes those from the instant of the change on, except those that it has taken. For a closed loop, the workers are
 // assumed to have sent equally many requests.
 func (s *Schedule) share(g *segment, at int64) {
 	for i := max(0, g.stage); i < len(s.rates); i++ {
