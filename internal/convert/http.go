@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// Header makes a header field. value has holes where the template has some. It is false for what
+// Header makes a header field. value has placeholders where the template has some. It is false for what
 // the engine sets itself and for what belongs to a connection, which is told, as is white space at
 // the ends of the value, which is taken off (RFC 9113 8.2.1).
 func (d *Draft) Header(at, from, name, value string) (h v1alpha1.Header, ok bool) {

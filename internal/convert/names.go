@@ -71,5 +71,5 @@ func (d *Draft) Unique(kind, name string) string {
 	return out
 }
 
-// Literal keeps a text from being read as one with holes.
+// Literal keeps a text from being read as one with placeholders.
 func Literal(s string) string { return strings.ReplaceAll(s, "$", "$$") }

@@ -1,7 +1,7 @@
-// Package text parses texts with holes, such as "/sessions/${urlEncode(id)}": those of a manifest,
+// Package text parses texts with placeholders, such as "/sessions/${urlEncode(id)}": those of a manifest,
 // and those that a runner finds in files.
 //
-// A hole is ${name}, ${name.column} or ${function(hole)}, functions nested at will. $$ is one dollar
+// A placeholder is ${name}, ${name.column} or ${function(placeholder)}, functions nested at will. $$ is one dollar
 // sign, and a dollar sign before anything else stands for itself. What a name means is not known
 // here.
 package text
@@ -19,7 +19,7 @@ type Piece struct {
 	Ref     *Reference
 }
 
-// Reference is a hole.
+// Reference is a placeholder.
 type Reference struct {
 	Name string
 	// Column of a table; empty: none.
@@ -38,7 +38,7 @@ type Function struct {
 	Key *Reference
 }
 
-// Parse splits a text at its holes. Two literals never follow each other, and an empty text has no
+// Parse splits a text at its placeholders. Two literals never follow each other, and an empty text has no
 // pieces. An error says what to do, and quotes nothing of the text but what could be the name of a
 // function.
 func Parse(s string) ([]Piece, error) {
@@ -67,7 +67,7 @@ func Parse(s string) ([]Piece, error) {
 			if !closed {
 				return nil, errors.New("${ without }; write $${ for a literal ${")
 			}
-			ref, err := hole(inside)
+			ref, err := placeholder(inside)
 			if err != nil {
 				return nil, err
 			}

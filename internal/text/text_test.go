@@ -13,8 +13,8 @@ import (
 
 func lit(s string) text.Piece { return text.Piece{Literal: s} }
 
-// hole is ${name} with functions around it.
-func hole(name string, functions ...text.Function) text.Piece {
+// placeholder is ${name} with functions around it.
+func placeholder(name string, functions ...text.Function) text.Piece {
 	name, column, _ := strings.Cut(name, ".")
 	return text.Piece{Ref: &text.Reference{Name: name, Column: column, Functions: functions}}
 }
@@ -31,37 +31,37 @@ func TestParse(t *testing.T) {
 	}{
 		{"", nil},
 		{"plain", []text.Piece{lit("plain")}},
-		{"${a}", []text.Piece{hole("a")}},
-		{"${a}${b_1}", []text.Piece{hole("a"), hole("b_1")}},
-		{"x${a}y", []text.Piece{lit("x"), hole("a"), lit("y")}},
+		{"${a}", []text.Piece{placeholder("a")}},
+		{"${a}${b_1}", []text.Piece{placeholder("a"), placeholder("b_1")}},
+		{"x${a}y", []text.Piece{lit("x"), placeholder("a"), lit("y")}},
 		{"$", []text.Piece{lit("$")}},
 		{"$$", []text.Piece{lit("$")}},
 		{"$$$", []text.Piece{lit("$$")}},
 		{"$$$$", []text.Piece{lit("$$")}},
 		{"$1 and 5$", []text.Piece{lit("$1 and 5$")}},
 		{"$${a}", []text.Piece{lit("${a}")}},
-		{"$$${a}", []text.Piece{lit("$"), hole("a")}},
+		{"$$${a}", []text.Piece{lit("$"), placeholder("a")}},
 		{"{a}}", []text.Piece{lit("{a}}")}},
-		{"\xff${a}\x00", []text.Piece{lit("\xff"), hole("a"), lit("\x00")}},
+		{"\xff${a}\x00", []text.Piece{lit("\xff"), placeholder("a"), lit("\x00")}},
 
-		{"${users.name}", []text.Piece{hole("users.name")}},
-		{"${users.2nd-name}", []text.Piece{hole("users.2nd-name")}},
-		{"${upper(a)}", []text.Piece{hole("a", upper)}},
-		{"${upper( users.name\t)}", []text.Piece{hole("users.name", upper)}},
-		{"${sha256(upper(a))}", []text.Piece{hole("a", upper, sha)}},
-		{"${upper}", []text.Piece{hole("upper")}},
-		{"${pad(a,8)}", []text.Piece{hole("a", pad(8, "0"))}},
-		{"${pad(a, 8, x)}", []text.Piece{hole("a", pad(8, "x"))}},
-		{"${pad(a, 8, )}", []text.Piece{hole("a", pad(8, " "))}},
-		{"${pad(a, 8,,)}", []text.Piece{hole("a", pad(8, ","))}},
-		{"${pad(pad(a, 2), 1024)}", []text.Piece{hole("a", pad(2, "0"), pad(1024, "0"))}},
-		{"${hmacSha256(upper(a), keys.k)}", []text.Piece{hole("a", upper, text.Function{
+		{"${users.name}", []text.Piece{placeholder("users.name")}},
+		{"${users.2nd-name}", []text.Piece{placeholder("users.2nd-name")}},
+		{"${upper(a)}", []text.Piece{placeholder("a", upper)}},
+		{"${upper( users.name\t)}", []text.Piece{placeholder("users.name", upper)}},
+		{"${sha256(upper(a))}", []text.Piece{placeholder("a", upper, sha)}},
+		{"${upper}", []text.Piece{placeholder("upper")}},
+		{"${pad(a,8)}", []text.Piece{placeholder("a", pad(8, "0"))}},
+		{"${pad(a, 8, x)}", []text.Piece{placeholder("a", pad(8, "x"))}},
+		{"${pad(a, 8, )}", []text.Piece{placeholder("a", pad(8, " "))}},
+		{"${pad(a, 8,,)}", []text.Piece{placeholder("a", pad(8, ","))}},
+		{"${pad(pad(a, 2), 1024)}", []text.Piece{placeholder("a", pad(2, "0"), pad(1024, "0"))}},
+		{"${hmacSha256(upper(a), keys.k)}", []text.Piece{placeholder("a", upper, text.Function{
 			Name: rv.FunctionHMACSHA256, Key: &text.Reference{Name: "keys", Column: "k"}})}},
-		{"${" + strings.Repeat("upper(", 8) + "a" + strings.Repeat(")", 8) + "}", []text.Piece{hole("a", upper, upper, upper, upper, upper, upper, upper, upper)}},
+		{"${" + strings.Repeat("upper(", 8) + "a" + strings.Repeat(")", 8) + "}", []text.Piece{placeholder("a", upper, upper, upper, upper, upper, upper, upper, upper)}},
 		{"${base64(a)}${base64url(a)}${jsonEscape(a)}${lower(a)}${urlEncode(a)}", []text.Piece{
-			hole("a", text.Function{Name: rv.FunctionBase64}), hole("a", text.Function{Name: rv.FunctionBase64URL}),
-			hole("a", text.Function{Name: rv.FunctionJSONEscape}), hole("a", text.Function{Name: rv.FunctionLower}),
-			hole("a", text.Function{Name: rv.FunctionURLEncode})}},
+			placeholder("a", text.Function{Name: rv.FunctionBase64}), placeholder("a", text.Function{Name: rv.FunctionBase64URL}),
+			placeholder("a", text.Function{Name: rv.FunctionJSONEscape}), placeholder("a", text.Function{Name: rv.FunctionLower}),
+			placeholder("a", text.Function{Name: rv.FunctionURLEncode})}},
 	} {
 		got, err := text.Parse(tc.in)
 		if err != nil {

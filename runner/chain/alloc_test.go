@@ -9,7 +9,7 @@ import (
 	"github.com/h2surge/h2surge/runner/message"
 )
 
-// everything is a plan whose first step has each kind of hole and of function.
+// everything is a plan whose first step has each kind of placeholder and of function.
 func everything() *rv.Plan {
 	p := lifeCycle()
 	p.Globals = []string{"g"}

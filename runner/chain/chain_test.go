@@ -214,9 +214,9 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-func TestWheelKeepsProportions(t *testing.T) {
+func TestWeightedRoundRobinKeepsProportions(t *testing.T) {
 	p := lifeCycle()
-	w := NewWheel(program(t, p))
+	w := NewWeightedRoundRobin(program(t, p))
 	var got [2]int
 	longest, run := 0, 0
 	for range 4000 {

@@ -44,13 +44,13 @@ func (b *builder) comparison(in *rv.Match) (comparison, error) {
 	return comparison{matcher: m, want: want}, err
 }
 
-// holds compares a value; without ok there is none. It uses the sources' want.
+// holds compares a value. ok is false if the value does not exist. holds overwrites Sources.want.
 func (c *comparison) holds(in *Instance, value []byte, ok bool) bool {
 	in.src.want = c.want.appendTo(in.src.want[:0], in)
 	return c.matcher.Holds(value, ok, in.src.want)
 }
 
-// Holds says whether all conditions hold for an instance. A text that is empty is no value.
+// Holds reports whether all conditions are true for an instance. An empty text counts as absent.
 func (g *Program) Holds(conditions []Condition, inst *Instance, src *Sources) bool {
 	for i := range conditions {
 		c := &conditions[i]

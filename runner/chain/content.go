@@ -9,13 +9,13 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Resources are what a plan needs of the machine that executes it.
+// Resources has what a plan needs from its machine.
 type Resources struct {
-	// Share tells the shard; nil: the first one.
+	// Share has the number of the shard; nil: the first shard.
 	Share *rv.Share
-	// Env looks a variable of the environment up; nil: there are none.
+	// Env looks up an environment variable; nil: no variable is set.
 	Env func(string) (string, bool)
-	// ReadFile reads a file that the plan names; nil: there are none.
+	// ReadFile reads a file that the plan refers to; nil: no file exists.
 	ReadFile func(string) ([]byte, error)
 }
 
@@ -26,7 +26,7 @@ func (r *Resources) env(name string) (string, bool) {
 	return r.Env(name)
 }
 
-// shard is the number by which perShard is indexed.
+// shard returns the index into perShard.
 func (r *Resources) shard() int {
 	if r.Share == nil {
 		return 0
@@ -34,7 +34,7 @@ func (r *Resources) shard() int {
 	return r.Share.Shard
 }
 
-// content is the octets that c stands for. They may be the plan's own and are not to be changed.
+// content returns the octets of c. They can belong to the plan, so the caller must not change them.
 func (r *Resources) content(c *rv.Content) ([]byte, error) {
 	switch {
 	case c.Env != "":
@@ -51,7 +51,7 @@ func (r *Resources) content(c *rv.Content) ([]byte, error) {
 	return []byte(c.Text), nil
 }
 
-// file never quotes what the file holds: it may be secret.
+// file reads a file. Its errors never quote the content, which can be secret.
 func (r *Resources) file(c *rv.Content) ([]byte, error) {
 	if r.ReadFile == nil {
 		return nil, fmt.Errorf("file %s: files cannot be used here", c.File)

@@ -8,16 +8,16 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// cursor walks over the part of a sequence that one worker owns, and begins again at its end.
+// cursor walks over the spans of a sequence that one worker owns. After the last value it restarts with the first.
 type cursor struct {
 	spans []rv.Span
 	span  int
 	next  int64
-	// wrapped: every value has been given once.
+	// wrapped: every value was returned once.
 	wrapped bool
 }
 
-// newCursor starts at the first value. Without spans the cursor is empty and has no value to give.
+// newCursor starts at the first value. Without spans the cursor is empty.
 func newCursor(spans []rv.Span) cursor {
 	c := cursor{}
 	for _, s := range spans {
@@ -31,7 +31,7 @@ func newCursor(spans []rv.Span) cursor {
 	return c
 }
 
-// empty says that no value is owned.
+// empty reports whether the cursor has no values.
 func (c *cursor) empty() bool { return len(c.spans) == 0 }
 
 // pull returns the index of the next value.
@@ -48,10 +48,10 @@ func (c *cursor) pull() int64 {
 	return v
 }
 
-// deal gives the cursor other spans. It goes on where it is if that is still its own. Else, and when it is
-// fresh, which is that nothing was drawn of it, it leaves out the first values: somebody else has had these
-// spans, or parts of them, and has drawn that many at most.
-func (c *cursor) deal(spans []rv.Span, drawn int64, fresh bool) {
+// setSpans replaces the spans. If they are the same and the cursor is not fresh, it continues at its position. Otherwise
+// it skips the first drawn values, because another worker had these spans and drew at most so many. fresh: nothing was
+// drawn from this cursor.
+func (c *cursor) setSpans(spans []rv.Span, drawn int64, fresh bool) {
 	n := newCursor(spans)
 	if n.empty() || !fresh && slices.Equal(n.spans, c.spans) {
 		return
@@ -67,7 +67,7 @@ func (c *cursor) deal(spans []rv.Span, drawn int64, fresh bool) {
 	*c = n
 }
 
-// leaveOut goes on behind so many values, fewer than there are.
+// leaveOut skips values, fewer than the cursor has.
 func (c *cursor) leaveOut(values int64) {
 	for size := c.spans[c.span].To - c.next; values >= size; size = c.spans[c.span].To - c.next {
 		values -= size
@@ -77,8 +77,8 @@ func (c *cursor) leaveOut(values int64) {
 	c.next += values
 }
 
-// rowsOf turns spans of rv.Parts into spans of rows. Since both ends of a span are rounded the same way
-// as the ends of those next to it, spans that cover all parts once cover all rows once.
+// rowsOf converts spans of rv.Parts to spans of rows. Adjacent spans have the same rounded end, so spans that cover each
+// part once cover each row once.
 func rowsOf(spans []rv.Span, rows int64) []rv.Span {
 	var out []rv.Span
 	for _, s := range spans {
@@ -89,7 +89,7 @@ func rowsOf(spans []rv.Span, rows int64) []rv.Span {
 	return out
 }
 
-// rowAt is rows*part/rv.Parts; the product may have more than 64 bits.
+// rowAt returns rows*part/rv.Parts. The product can have more than 64 bits.
 func rowAt(part, rows int64) int64 {
 	high, low := bits.Mul64(uint64(part), uint64(rows))
 	q, _ := bits.Div64(high, low, rv.Parts)

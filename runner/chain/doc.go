@@ -1,9 +1,9 @@
-// Package chain turns a plan's chains into what a worker renders and judges with: requests as
-// byte segments with holes, the values that fill the holes, and the checks on responses.
+// Package chain compiles the chains of a plan for a worker: requests as byte segments with placeholders, the values of
+// the placeholders, and the checks of responses.
 //
-// A Program is read-only and shared by all workers. Sources, Wheel, Encoder and Instance belong to
-// one worker each. Nothing here allocates per request once the buffers have grown.
+// A Program is read-only and shared by all workers. Sources, WeightedRoundRobin, Encoder and Instance belong to
+// one worker each. After the buffers have grown, nothing in this package allocates memory per request.
 //
-// A variable's value is drawn as a number, which the instance keeps, and is written wherever it is needed:
-// a request that is rendered again has the same values. Equal plans, seeds and shares draw equal values.
+// The value of a variable is drawn as a number. The instance keeps the number, so a request that is rendered again has
+// the same values. Equal plans, seeds and shares draw equal values.
 package chain

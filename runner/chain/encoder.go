@@ -12,13 +12,11 @@ import (
 // Encoder makes the HPACK header blocks of the requests to one endpoint (RFC 7541). It belongs to
 // one worker; its connections to the endpoint share it.
 //
-// A dynamic index counts from the newest entry, so a block that was encoded once is right only
-// for a table with the same entries. To share encoded blocks over requests and connections, the
-// table of each connection grows in one fixed order: the steps to a target have an order, a
-// connection's TableState k says that the constant fields of the steps before the k-th have been
-// inserted, and only the k-th step itself inserts more, which makes the state k+1. After each
-// step has been sent once, in order, the table stays as it is. Blocks are kept per (step,
-// state); values with holes are never inserted.
+// A dynamic index counts from the newest entry, so an encoded block is valid only for a table with the same entries. To
+// share blocks between requests and connections, the table of each connection grows in one fixed order. The steps of a
+// target have an order. In state k, the table has the constant fields of the steps before step k. Only step k inserts
+// more fields, and the state becomes k+1. After the last step the table does not change. There is one block for each
+// pair of step and state. Values with placeholders are never inserted.
 type Encoder struct {
 	target int
 	steps  [][]field // by Step.Order
@@ -26,38 +24,38 @@ type Encoder struct {
 	blocks [][]block // by Step.Order, then by TableState+1
 }
 
-// TableState is what a connection's encoder table holds; a new connection has 0.
+// TableState is the content of the encoder table of a connection, see Encoder. A new connection has 0.
 type TableState int32
 
-// Static is the state of a connection whose peer allows too small a table: nothing is ever
-// inserted (RFC 7541 4.2).
+// Static is the state of a connection whose peer allows only a table that is too small. Nothing is inserted (RFC 7541
+// 4.2).
 const Static TableState = -1
 
 // field is a request header field at an endpoint.
 type field struct {
-	name  string
-	holes text // the name, when it has some
-	kind  fieldKind
-	value text
+	name     string
+	nameText text // the name, if it has placeholders
+	kind     fieldKind
+	value    text
 }
 
-// block is an encoded header block with holes.
+// block is an encoded header block with placeholders.
 type block struct {
 	ops  []op
 	next TableState
 	made bool
 }
 
-// op appends literal, and then, when there is a hole, a string literal that is made for it.
+// op appends literal and then, if it has a placeholder, the string literal of its value.
 type op struct {
 	literal []byte
-	hole    holeKind
+	place   placement
 	value   text
-	// plain values need no neutralising (RFC 9113 8.2.1, 8.3.1).
+	// plain: the value cannot have an octet that neutralise replaces (RFC 9113 8.2.1, 8.3.1).
 	plain bool
 }
 
-// NewEncoder makes an encoder for the steps that go to an endpoint of a target.
+// NewEncoder returns an encoder for the steps of a target and one of its endpoints.
 func NewEncoder(g *Program, target int, e *rv.Endpoint) *Encoder {
 	enc := &Encoder{target: target}
 	for i := range g.Steps {
@@ -66,7 +64,7 @@ func NewEncoder(g *Program, target int, e *rv.Endpoint) *Encoder {
 		}
 		var fields []field
 		for _, f := range g.Steps[i].fields {
-			fields = append(fields, field{name: f.name, holes: f.holes, kind: f.kind, value: f.at(e).harmless(f.kind)})
+			fields = append(fields, field{name: f.name, nameText: f.nameText, kind: f.kind, value: f.at(e).harmless(f.kind)})
 		}
 		enc.steps = append(enc.steps, fields)
 	}
@@ -80,11 +78,10 @@ func NewEncoder(g *Program, target int, e *rv.Endpoint) *Encoder {
 	return enc
 }
 
-// MaxTable is the most that insertions may need: the size that every peer allows unless it says
-// otherwise (RFC 9113 6.5.2).
+// MaxTable bounds the size of all insertions. It is the default that peers allow (RFC 9113 6.5.2).
 const MaxTable = 4096
 
-// Begin returns the state of a connection whose peer allows a table of this size.
+// Begin returns the first state of a connection whose peer allows a table of tableSize octets.
 func (e *Encoder) Begin(tableSize uint32) TableState {
 	if e.needed > MaxTable || e.needed > int(tableSize) {
 		return Static
@@ -102,18 +99,18 @@ func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int
 	for i := range b.ops {
 		o := &b.ops[i]
 		dst = append(dst, o.literal...)
-		switch o.hole {
-		case noHole:
-		case authorizationHole:
+		switch o.place {
+		case noPlaceholder:
+		case authorizationField:
 			dst = appendSecret(dst, authorizationPrefix, inst.src.authorization(e.target))
-		case lengthHole:
+		case bodyLength:
 			at := len(dst)
 			dst = closeString(strconv.AppendInt(append(dst, 0), int64(bodyLen), 10), at)
 		default:
 			at := len(dst)
 			dst = o.value.appendTo(append(dst, 0), inst)
 			if !o.plain {
-				dst = neutralise2(dst, at+1, o.hole)
+				dst = neutralise2(dst, at+1, o.place)
 			}
 			dst = closeString(dst, at)
 		}
@@ -131,7 +128,7 @@ func secretPrefix(name string) []byte {
 	return hpack.AppendLiteralPrefix(nil, hpack.Never, i, name)
 }
 
-// appendSecret appends a field that nobody may index, unless it is empty.
+// appendSecret appends a field that must not be indexed, unless it is empty.
 func appendSecret(dst, prefix, value []byte) []byte {
 	if len(value) == 0 {
 		return dst
@@ -139,11 +136,11 @@ func appendSecret(dst, prefix, value []byte) []byte {
 	dst = append(dst, prefix...)
 	at := len(dst)
 	dst = append(append(dst, 0), value...)
-	return closeString(neutralise2(dst, at+1, valueHole), at)
+	return closeString(neutralise2(dst, at+1, inValue), at)
 }
 
-// closeString fills in the length of the string that begins behind dst[at]. One byte is reserved
-// for it, which does for less than 127 (RFC 7541 5.1, 5.2).
+// closeString sets the length of the string that begins after dst[at]. One octet is reserved for the length, enough for
+// less than 127 (RFC 7541 5.1, 5.2).
 func closeString(dst []byte, at int) []byte {
 	n := len(dst) - at - 1
 	if n < 127 {
@@ -171,7 +168,7 @@ func (e *Encoder) inserted(state int) []field {
 	return table
 }
 
-// indexable fields are constant, no secrets, and not in the static table whole.
+// indexable fields are constant, not secret, and not complete in the static table.
 func (f *field) indexable() bool {
 	if f.dynamic() || secret(f.name) {
 		return false
@@ -182,7 +179,7 @@ func (f *field) indexable() bool {
 
 // dynamic fields differ from request to request.
 func (f *field) dynamic() bool {
-	return f.holes != nil || f.kind == fieldLength || f.kind == fieldAuthorization || !f.value.constant()
+	return f.nameText != nil || f.kind == fieldLength || f.kind == fieldAuthorization || !f.value.constant()
 }
 
 func find(table []field, f field) int {
@@ -238,19 +235,19 @@ func (e *Encoder) make(order int, state TableState) block {
 	return b
 }
 
-// ops encodes a dynamic field behind literal.
+// ops encodes a dynamic field after literal.
 func (f *field) ops(literal []byte) []op {
-	value := op{hole: valueHole, value: f.value, plain: f.value.plain() && !f.value.blankEnds()}
+	value := op{place: inValue, value: f.value, plain: f.value.plain() && !f.value.blankEnds()}
 	switch {
 	case f.kind == fieldAuthorization:
-		return []op{{literal: literal, hole: authorizationHole}}
-	case f.holes != nil:
-		// A literal without indexing whose name is a string too (RFC 7541 6.2.2).
-		return []op{{literal: append(literal, 0), hole: nameHole, value: f.holes}, value}
+		return []op{{literal: literal, place: authorizationField}}
+	case f.nameText != nil:
+		// A literal without indexing whose name is also a string (RFC 7541 6.2.2).
+		return []op{{literal: append(literal, 0), place: inName, value: f.nameText}, value}
 	case f.kind == fieldLength:
-		value.hole = lengthHole
+		value.place = bodyLength
 	case f.kind == fieldPath:
-		value.hole = targetHole
+		value.place = inTarget
 	}
 	indexing := hpack.Without
 	if secret(f.name) {
@@ -261,7 +258,7 @@ func (f *field) ops(literal []byte) []op {
 	return []op{value}
 }
 
-// blankEnds says that the text begins or ends in white space of its own.
+// blankEnds reports whether a literal makes the text begin or end with white space.
 func (t text) blankEnds() bool {
 	if len(t) == 0 {
 		return false
@@ -270,11 +267,11 @@ func (t text) blankEnds() bool {
 	return len(first) > 0 && octet.IsBlank(first[0]) || len(last) > 0 && octet.IsBlank(last[len(last)-1])
 }
 
-// harmless neutralises the literals of a field's value.
+// harmless returns the value of a field with its literals neutralised.
 func (t text) harmless(kind fieldKind) text {
-	place := valueHole
+	place := inValue
 	if kind == fieldPath {
-		place = targetHole
+		place = inTarget
 	}
 	var out text
 	for _, p := range t {

@@ -8,7 +8,7 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// fieldKind says where a request field's value comes from.
+// fieldKind is the origin of the value of a request field.
 type fieldKind uint8
 
 const (
@@ -17,16 +17,16 @@ const (
 	fieldAuthority                      // the endpoint
 	fieldPath                           // the endpoint's base path, then the plan
 	fieldAuthorization                  // the target's authorization
-	fieldLength                         // the length of the body with holes
+	fieldLength                         // the length of the body with placeholders
 )
 
 // fieldSource is a request header field before the endpoint is known.
 type fieldSource struct {
 	name string
-	// holes are the name instead, when it has some.
-	holes text
-	kind  fieldKind
-	value text
+	// nameText is the name, instead of name, if it has placeholders.
+	nameText text
+	kind     fieldKind
+	value    text
 }
 
 // UserAgent is sent unless the template has a user-agent of its own (RFC 9110 10.1.5).
@@ -79,7 +79,7 @@ func (b *builder) header(h *rv.Header) (fieldSource, error) {
 		return f, fmt.Errorf("value%w", err)
 	}
 	if !name.constant() {
-		f.holes = name
+		f.nameText = name
 		return f, nil
 	}
 	lowered := []byte(name.literal())
@@ -90,8 +90,7 @@ func (b *builder) header(h *rv.Header) (fieldSource, error) {
 	return f, nil
 }
 
-// appendLength adds content-length where there is a body, and where the method's meaning makes
-// one expected (RFC 9110 8.6).
+// appendLength adds content-length if there is a body or if the method usually has one (RFC 9110 8.6).
 func appendLength(out []fieldSource, method string, body text) []fieldSource {
 	switch {
 	case !body.constant():
@@ -107,7 +106,7 @@ func expectsContent(method string) bool {
 	return method == "POST" || method == "PUT" || method == "PATCH"
 }
 
-// at resolves the field for an endpoint.
+// at returns the value of the field for an endpoint.
 func (f *fieldSource) at(e *rv.Endpoint) text {
 	switch f.kind {
 	case fieldScheme:
@@ -127,8 +126,8 @@ func (f *fieldSource) at(e *rv.Endpoint) text {
 	return f.value
 }
 
-// complete: a path that begins with a captured value is the peer's own, base path included, and that of
-// OPTIONS for a whole server is no path (RFC 9110 9.3.7).
+// complete reports whether a path does not get the base path of the endpoint: a path that begins with a captured value
+// comes from the peer and includes the base path, and the * of OPTIONS refers to the whole server (RFC 9110 9.3.7).
 func (t text) complete() bool {
 	switch t[0].kind {
 	case pieceCapture, pieceGlobal:
@@ -139,7 +138,7 @@ func (t text) complete() bool {
 	return false
 }
 
-// secret fields are not to be indexed by anybody (RFC 7541 7.1.3).
+// secret fields must not be indexed, also not by proxies (RFC 7541 7.1.3).
 func secret(name string) bool {
 	return name == "authorization" || name == "cookie" || name == "proxy-authorization"
 }

@@ -12,13 +12,13 @@ import (
 type Flow struct {
 	// Think is the pause before the step; nil: none.
 	Think *Think
-	// When must hold, or the step is skipped.
+	// When must be true, or the step is skipped.
 	When []Condition
-	// Repeat is how often the step is sent, at least 1. Until ends it earlier; empty: nothing does.
+	// Repeat is how often the step is sent, at least 1. The repetition ends earlier if Until is true; empty: it does not.
 	Repeat int
 	Until  []Condition
-	// Group is the number of the steps that are sent at the same time, and 0 for a step by itself.
-	// GroupEnd is the index into Program.Steps of the first step behind them, or behind the step.
+	// Group is the number of the parallel group that the step belongs to, from 1; 0: it belongs to none.
+	// GroupEnd is the index into Program.Steps of the first step after the group or, without a group, after the step.
 	Group, GroupEnd int
 	// Retries after a failure.
 	Retries int
@@ -75,7 +75,7 @@ func newThink(t *rv.Think) (*Think, error) {
 	return out, nil
 }
 
-// flow reads all of a step but how it is sent and judged.
+// flow reads what a step does before and after its request.
 func (b *builder) flow(in *rv.Step) (Flow, error) {
 	f := Flow{
 		Repeat: max(1, in.Repeat), Group: in.Group, Retries: in.OnFailure.Retries,
@@ -107,7 +107,7 @@ func (b *builder) flow(in *rv.Step) (Flow, error) {
 	return f, nil
 }
 
-// setGroupEnds finds out where the groups end of the chain whose steps begin at first.
+// setGroupEnds sets GroupEnd in the steps of the chain that begins at steps[first].
 func setGroupEnds(steps []Step, first int) {
 	for i := len(steps) - 1; i >= first; i-- {
 		s := &steps[i]

@@ -12,7 +12,7 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// function changes the value that has just been appended, in its place.
+// function replaces the value that was appended last.
 type function struct {
 	name  rv.FunctionName
 	width int
@@ -20,7 +20,7 @@ type function struct {
 	key   text
 }
 
-// maxPad is what the language of texts allows.
+// maxPad is the maximum width of pad in the language of texts.
 const maxPad = 1024
 
 func (b *builder) function(in *rv.Function) (function, error) {
@@ -47,7 +47,7 @@ func (b *builder) function(in *rv.Function) (function, error) {
 	return f, nil
 }
 
-// fold makes a literal of what has no hole left.
+// fold returns a literal if the piece is constant, else the piece.
 func (p piece) fold() piece {
 	if p.kind != pieceConstant {
 		return p
@@ -60,7 +60,7 @@ func (p piece) fold() piece {
 	return piece{literal: p.appendTo(nil, &Instance{src: &Sources{}})}
 }
 
-// apply changes dst[at:]. What it works in belongs to the instance's sources.
+// apply replaces the value dst[at:]. Its buffers belong to the sources of the instance.
 func (f *function) apply(dst []byte, at int, in *Instance) []byte {
 	switch f.name {
 	case rv.FunctionUpper:
@@ -109,8 +109,8 @@ func appendURLEncoded(dst, value []byte) []byte {
 	return dst
 }
 
-// appendHMAC is RFC 2104 over in.src.text: H(K xor opad, H(K xor ipad, text)), where a block of SHA-256
-// has 64 octets.
+// appendHMAC appends the HMAC (RFC 2104) of in.src.text: H(K xor opad, H(K xor ipad, text)). A block of SHA-256 has 64
+// octets.
 func (f *function) appendHMAC(dst []byte, in *Instance) []byte {
 	const block = sha256.BlockSize
 	s := in.src

@@ -6,55 +6,50 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// Head renders the heads of HTTP/1.1 requests to one endpoint (RFC 9112 3) from the fields that
-// Encoder makes HPACK blocks of. It is read-only once made.
+// Head renders the heads of HTTP/1.1 requests to one endpoint (RFC 9112 3). The fields are those that Encoder renders
+// for HTTP/2. A Head does not change after NewHead.
 //
-// A head is text, so a value must not be able to end its line: no CR, LF or NUL in a field value,
-// and no space or control character in the path, or the peer would see another request than the
-// plan's (RFC 9112 11.1). The plan's own values are checked where it is compiled, and what is
-// captured has passed a session, h1 or h2, which refuses a response with such a value (RFC 9112
-// 2.2, RFC 9113 8.2.1). The guarantee is nevertheless given here, where the text is made, for any
-// plan and any capture:
-//   - In the path, space, control characters and what is not ASCII are percent-encoded, as a
-//     client is to do with a reference that has them (RFC 3986 2.1). "%" stays: what is encoded
-//     already is left alone.
+// A head is text, so a value must not end its line: otherwise the peer sees another request than the one of the plan
+// (RFC 9112 11.1). The compiler checks the values of the plan, and the sessions refuse responses with such values (RFC
+// 9112 2.2, RFC 9113 8.2.1). Head guarantees it for every plan and every capture:
+//   - In the path, spaces, control characters and octets above ASCII are percent-encoded (RFC 3986 2.1). "%" is not, so
+//     what is already encoded does not change.
 //   - In a field value, CR, LF and NUL become spaces (RFC 9110 5.5).
 //
-// Methods and names of fields are tokens (see requestFields); in names with holes, everything else
-// becomes "-".
+// Methods and names of fields are tokens (see requestFields). In names with placeholders, every other octet becomes "-".
 type Head struct {
 	target    int
 	keepAlive bool
 	steps     [][]headOp // by Step.Order
 }
 
-// headOp appends literal, and then what fills the hole.
+// headOp appends literal and then the value of the placeholder.
 type headOp struct {
 	literal []byte
-	hole    holeKind
-	// plain values need no neutralising.
+	place   placement
+	// plain: the value cannot have an octet that neutralise replaces.
 	plain bool
 	value *piece
-	// name is the whole name of a field: it is a token as a whole.
+	// name is the complete name of a field, because the name as a whole must be a token.
 	name text
 }
 
-type holeKind uint8
+type placement uint8
 
 const (
-	noHole            holeKind = iota
-	targetHole                 // a part of the path
-	nameHole                   // the name of a field
-	tokenHole                  // a method, or a name that is in lower case already
-	valueHole                  // a part of a field value
-	lengthHole                 // the length of the body
-	authorizationHole          // the field with the target's authorization, if there is one
-	cookieHole                 // the field with the instance's cookies, if there are any
-	cookieTailHole             // the same, behind cookies of the template's own
+	noPlaceholder      placement = iota
+	inTarget                     // a part of the path
+	inName                       // the name of a field
+	inToken                      // a method, or a name in lower case
+	inValue                      // a part of a field value
+	bodyLength                   // the length of the body
+	authorizationField           // the field with the target's authorization, if there is one
+	cookieField                  // the field with the instance's cookies, if there are any
+	cookieTail                   // the instance's cookies after those of the template
 )
 
-// NewHead makes the renderer for the steps that go to an endpoint of a target. Without keepAlive
-// each request says that it is the connection's last (RFC 9112 9.6).
+// NewHead returns the renderer for the steps of a target and one of its endpoints. Without keepAlive, each request
+// announces that it is the last of its connection (RFC 9112 9.6).
 func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
 	h := &Head{target: target, keepAlive: keepAlive}
 	for i := range g.Steps {
@@ -66,8 +61,8 @@ func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
 	return h
 }
 
-// headOps lays out a head: the pseudo-header fields become request line and host, which comes
-// first (RFC 9110 7.2).
+// headOps returns the operations of a head. The pseudo-header fields become the request line and host, which is the
+// first field (RFC 9110 7.2).
 func headOps(fields []fieldSource, e *rv.Endpoint, keepAlive, hasCookies bool) []headOp {
 	var b headBuilder
 	connection := ""
@@ -81,29 +76,29 @@ func headOps(fields []fieldSource, e *rv.Endpoint, keepAlive, hasCookies bool) [
 			}
 		}
 	}
-	cookies := noHole
+	cookies := noPlaceholder
 	if hasCookies {
-		cookies = cookieHole
+		cookies = cookieField
 	}
 	for i := range fields {
 		f := &fields[i]
 		switch {
-		case f.holes == nil && f.name[0] == ':':
+		case f.nameText == nil && f.name[0] == ':':
 			continue
 		case f.kind == fieldAuthorization:
-			b.hole(authorizationHole, nil)
+			b.placeholder(authorizationField, nil)
 			continue
 		case f.name == "te": // RFC 9110 10.1.4: named by connection
 			connection = join(connection, "te")
 		case f.name == "cookie": // RFC 6265 5.4: there is one field
 			b.field(f, e, cookies)
-			cookies = noHole
+			cookies = noPlaceholder
 			continue
 		}
-		b.field(f, e, noHole)
+		b.field(f, e, noPlaceholder)
 	}
-	if cookies == cookieHole {
-		b.hole(cookieHole, nil)
+	if cookies == cookieField {
+		b.placeholder(cookieField, nil)
 	}
 	if connection != "" {
 		b.literal = append(append(append(b.literal, "connection: "...), connection...), "\r\n"...)
@@ -118,7 +113,7 @@ func join(list, item string) string {
 	return list + ", " + item
 }
 
-// headBuilder gathers literals up to the next hole.
+// headBuilder joins literals up to the next placeholder.
 type headBuilder struct {
 	ops     []headOp
 	literal []byte
@@ -127,40 +122,40 @@ type headBuilder struct {
 func (b *headBuilder) pseudo(name string, t text) {
 	switch name {
 	case ":method":
-		b.text(t, valueHole)
+		b.text(t, inValue)
 		b.literal = append(b.literal, ' ')
 	case ":path":
-		b.text(t, targetHole)
+		b.text(t, inTarget)
 		b.literal = append(b.literal, " HTTP/1.1\r\n"...)
 	case ":authority":
 		b.literal = append(b.literal, "host: "...)
-		b.text(t, valueHole)
+		b.text(t, inValue)
 		b.literal = append(b.literal, "\r\n"...)
 	}
 }
 
-// field adds a line. cookies is cookieHole where those of the instance go behind the value.
-func (b *headBuilder) field(f *fieldSource, e *rv.Endpoint, cookies holeKind) {
-	if f.holes != nil {
-		b.ops = append(b.ops, headOp{literal: b.literal, hole: nameHole, name: f.holes})
+// field adds a line. If cookies is cookieField, the cookies of the instance follow the value.
+func (b *headBuilder) field(f *fieldSource, e *rv.Endpoint, cookies placement) {
+	if f.nameText != nil {
+		b.ops = append(b.ops, headOp{literal: b.literal, place: inName, name: f.nameText})
 		b.literal = nil
 	}
 	b.literal = append(append(b.literal, f.name...), ": "...)
 	if f.kind == fieldLength {
-		b.hole(lengthHole, nil)
+		b.placeholder(bodyLength, nil)
 	} else {
-		b.text(f.at(e), valueHole)
+		b.text(f.at(e), inValue)
 	}
-	if cookies == cookieHole {
-		b.hole(cookieTailHole, nil)
+	if cookies == cookieField {
+		b.placeholder(cookieTail, nil)
 	}
 	b.literal = append(b.literal, "\r\n"...)
 }
 
-func (b *headBuilder) text(t text, kind holeKind) {
+func (b *headBuilder) text(t text, kind placement) {
 	for i := range t {
 		if t[i].kind != pieceLiteral {
-			b.hole(kind, &t[i])
+			b.placeholder(kind, &t[i])
 			continue
 		}
 		at := len(b.literal)
@@ -168,8 +163,8 @@ func (b *headBuilder) text(t text, kind holeKind) {
 	}
 }
 
-func (b *headBuilder) hole(kind holeKind, p *piece) {
-	b.ops = append(b.ops, headOp{literal: b.literal, hole: kind, plain: p != nil && p.plain(), value: p})
+func (b *headBuilder) placeholder(kind placement, p *piece) {
+	b.ops = append(b.ops, headOp{literal: b.literal, place: kind, plain: p != nil && p.plain(), value: p})
 	b.literal = nil
 }
 
@@ -186,36 +181,36 @@ func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cook
 	for i := range ops {
 		o := &ops[i]
 		dst = append(dst, o.literal...)
-		switch o.hole {
-		case noHole:
-		case lengthHole:
+		switch o.place {
+		case noPlaceholder:
+		case bodyLength:
 			dst = strconv.AppendInt(dst, int64(bodyLen), 10)
-		case nameHole:
+		case inName:
 			at := len(dst)
 			dst = neutraliseName(o.name.appendTo(dst, inst), at)
-		case authorizationHole:
+		case authorizationField:
 			dst = appendLine(dst, "authorization: ", inst.src.authorization(h.target), "\r\n")
-		case cookieHole:
+		case cookieField:
 			dst = appendLine(dst, "cookie: ", cookie, "\r\n")
-		case cookieTailHole:
+		case cookieTail:
 			dst = appendLine(dst, "; ", cookie, "")
 		default:
 			at := len(dst)
 			if dst = o.value.appendTo(dst, inst); !o.plain {
-				dst = neutralise(dst, at, o.hole)
+				dst = neutralise(dst, at, o.place)
 			}
 		}
 	}
 	return dst
 }
 
-// appendLine appends a value between two texts, and nothing for an empty one.
+// appendLine appends a value between two texts. It appends nothing if the value is empty.
 func appendLine(dst []byte, before string, value []byte, after string) []byte {
 	if len(value) == 0 {
 		return dst
 	}
 	dst = append(dst, before...)
 	at := len(dst)
-	dst = neutralise(append(dst, value...), at, valueHole)
+	dst = neutralise(append(dst, value...), at, inValue)
 	return append(dst, after...)
 }

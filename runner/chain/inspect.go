@@ -8,26 +8,26 @@ import (
 	"github.com/h2surge/h2surge/runner/message"
 )
 
-// Inspection is what is looked at in a response, and what has to be gathered for it.
+// Inspection has the checks and captures of a step, and what must be kept of an exchange for them.
 type Inspection struct {
-	// Inspect: the exchange is gathered, and Judge and TakeCaptures look at it. Otherwise Accepts and
-	// Captures are all there is, and nothing is gathered.
+	// Inspect: the exchange is kept for Judge and TakeCaptures. Otherwise there are only Accepts and Captures, and
+	// nothing is kept.
 	Inspect bool
-	// WantFields and WantBody are the parts of the response to be gathered, WantRequest the request.
+	// WantFields and WantBody are the parts of the response that must be kept. WantRequest: the request, too.
 	WantFields, WantBody, WantRequest bool
-	// MaxBody bounds the body that is gathered, in octets.
+	// MaxBody bounds the body that is kept, in octets.
 	MaxBody int
 	// Script is an index into Program.Scripts, or -1.
 	Script int
-	// WantHeaders: somebody reads response header fields.
+	// WantHeaders: a check, a capture or a script reads response header fields.
 	WantHeaders bool
-	// Captures of response header fields, of a step that is not inspected.
+	// Captures of response header fields, if Inspect is false.
 	Captures []Capture
 
 	accept   statusSet
 	checks   []check
 	captures []capture
-	// needsBody: a body that was cut is a failure.
+	// needsBody: a body that is longer than MaxBody is a failure.
 	needsBody bool
 }
 
@@ -40,7 +40,7 @@ type Capture struct {
 	without             without
 }
 
-// capture takes a value out of an exchange.
+// capture copies a value of an exchange.
 type capture struct {
 	slot                int
 	source              *extract.Extractor
@@ -59,7 +59,7 @@ type check struct {
 // defaultMaxBody is that of rv.Step.MaxBody.
 const defaultMaxBody = 1 << 20
 
-// inspection reads what a step makes of responses, but for its script.
+// inspection reads the checks and captures of a step, without its script.
 func (b *builder) inspection(in *rv.Step) (Inspection, error) {
 	s := Inspection{MaxBody: in.MaxBody, Script: -1}
 	if s.MaxBody == 0 {
@@ -90,7 +90,7 @@ func (b *builder) inspection(in *rv.Step) (Inspection, error) {
 	return s, nil
 }
 
-// gather finds out what has to be gathered. Steps that only capture header fields are spared it.
+// gather sets what must be kept. Steps that only capture header fields keep nothing.
 func (s *Inspection) gather(in *rv.Step) {
 	simple := len(s.checks) == 0
 	for i := range in.Capture {
@@ -104,7 +104,7 @@ func (s *Inspection) gather(in *rv.Step) {
 	}
 }
 
-// inspect makes the step one that is inspected.
+// inspect sets Inspect.
 func (s *Inspection) inspect() {
 	s.Inspect, s.Captures = true, nil
 	for i := range s.checks {
@@ -167,11 +167,10 @@ func (b *builder) capture(in *rv.Capture) (capture, error) {
 	return c, nil
 }
 
-// Accepts says whether a response with this status is a success, as far as the status goes.
+// Accepts reports whether the status of a response is a success.
 func (s *Inspection) Accepts(status int) bool { return s.accept.has(status) }
 
-// Judge looks at a whole exchange. It returns the name under which its failure is counted, or "" for a
-// success. What a script says comes after it.
+// Judge checks a complete exchange. It returns the name of the check that failed, or "". The script runs after it.
 func (s *Step) Judge(_ *Program, inst *Instance, src *Sources, x *message.Exchange) (failed string) {
 	switch {
 	case !s.accept.has(x.Response.Status):
@@ -195,7 +194,7 @@ func (c *check) passes(inst *Instance, src *Sources, x *message.Exchange) bool {
 	return c.holds(inst, value, ok)
 }
 
-// extract uses the sources' value, and makes room there for what did not fit.
+// extract extracts into Sources.value, which grows if necessary.
 func (s *Sources) extract(e *extract.Extractor, x *message.Exchange) (value []byte, ok bool) {
 	value, ok = e.Value(s.value[:0], x)
 	if n := len(value); n > cap(s.value) && n <= MaxCaptured {
@@ -204,8 +203,7 @@ func (s *Sources) extract(e *extract.Extractor, x *message.Exchange) (value []by
 	return value, ok
 }
 
-// TakeCaptures takes all that the step captures out of an exchange. missing says that something is not
-// there that must be.
+// TakeCaptures takes all captures of the step from an exchange. missing: a value without a default is absent.
 func (s *Step) TakeCaptures(_ *Program, inst *Instance, src *Sources, x *message.Exchange) (missing bool) {
 	for i := range s.captures {
 		c := &s.captures[i]
@@ -223,13 +221,13 @@ func (s *Step) TakeCaptures(_ *Program, inst *Instance, src *Sources, x *message
 	return missing
 }
 
-// without is what becomes of a capture when there is no value.
+// without is what a capture does if there is no value.
 type without struct {
 	fallback *string
 	optional bool
 }
 
-// take says whether that is good.
+// take reports whether the absence of the value is allowed.
 func (w *without) take(inst *Instance, slot int) bool {
 	inst.release(slot)
 	if w.fallback != nil {
@@ -239,13 +237,13 @@ func (w *without) take(inst *Instance, slot int) bool {
 	return w.optional
 }
 
-// Otherwise does what is to be done when a response has no such field, and says whether that is good.
+// Otherwise captures the default if a response has no such field. It reports whether the absence is allowed.
 func (c *Capture) Otherwise(inst *Instance) bool { return c.without.take(inst, c.Slot) }
 
 // statusSet holds status codes 0 to 639.
 type statusSet [10]uint64
 
-// newStatusSet takes inclusive ranges; none at all means below 400.
+// newStatusSet returns the set of inclusive ranges. Without ranges, it has all codes below 400.
 func newStatusSet(ranges []rv.StatusRange) (statusSet, error) {
 	var s statusSet
 	if len(ranges) == 0 {

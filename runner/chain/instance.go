@@ -2,8 +2,8 @@ package chain
 
 import "slices"
 
-// Instance is one run through a chain: its variables' values and what it captured. It is owned by
-// one worker and used again for another run by Start.
+// Instance has the values of the variables and the captures of one run through a chain. It belongs to one worker. Start
+// uses it again for another run.
 type Instance struct {
 	Chain int32
 	// Step is the position of the next step in the chain.
@@ -20,18 +20,18 @@ type Instance struct {
 	references []reference
 }
 
-// captured is the piece of Instance.buf that a slot has.
+// captured is the part of Instance.buf that belongs to a slot.
 type captured struct {
 	from, to uint32
 	set      bool
 }
 
-// MaxCaptured bounds the bytes one instance keeps of captured values, so that a peer cannot fill
-// the memory. What does not fit counts as not captured.
+// MaxCaptured bounds the octets of all captured values of an instance, so that a peer cannot fill the memory. A value
+// that does not fit counts as not captured.
 const MaxCaptured = 64 << 10
 
-// Start makes the instance a new run of a chain and draws its variables. wall is the time in
-// nanoseconds since 1970. The instance uses src from now on.
+// Start begins a new run of a chain and draws its variables. wall is the time in nanoseconds since 1970. The instance
+// uses src from now on.
 func (in *Instance) Start(g *Program, chain int, src *Sources, wall int64) {
 	c := &g.Chains[chain]
 	in.Chain, in.Step, in.src, in.phase = int32(chain), 0, src, phaseOf(c.Phase)
@@ -64,8 +64,8 @@ func (in *Instance) forget(captures int) {
 	in.buf, in.references = in.buf[:0], in.references[:0]
 }
 
-// Capture keeps a copy of value in a slot. It returns false when there is no room. value is no part
-// of what the instance has captured.
+// Capture keeps a copy of value in a slot. It returns false if MaxCaptured is reached. value must not be a captured value
+// of the instance.
 func (in *Instance) Capture(slot int, value []byte) bool {
 	c := &in.captures[slot]
 	in.dropReference(slot)
@@ -87,7 +87,7 @@ func (in *Instance) Capture(slot int, value []byte) bool {
 	return true
 }
 
-// compact drops the values that others have replaced. Steps that are repeated often come here.
+// compact frees the memory of replaced values. Steps that are repeated often need it.
 func (in *Instance) compact() {
 	kept := make([]byte, 0, len(in.buf))
 	for i := range in.captures {
@@ -105,7 +105,7 @@ func (in *Instance) release(slot int) {
 	in.dropReference(slot)
 }
 
-// Has says whether a slot has a value; an empty one counts as none.
+// Has reports whether a slot has a value. An empty value does not count.
 func (in *Instance) Has(slot int) bool { return in.captures[slot].to > in.captures[slot].from }
 
 // Captured returns the value in a slot, valid until the next Capture or Start.

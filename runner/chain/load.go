@@ -9,14 +9,14 @@ import (
 	"github.com/h2surge/h2surge/internal/endpoint"
 )
 
-// Compile is Load for a plan that needs nothing of the machine.
+// Compile is Load for a plan that needs nothing from its machine.
 func Compile(p *rv.Plan) (*Program, error) { return Load(p, Resources{}) }
 
-// Load checks what a runner relies on, reads what the plan leaves to the machine, and builds the program.
-// A plan made by this project's compiler always passes, if all of that is there; one from elsewhere is
-// told its first fault, by its place in the plan. What the program refers to of the plan must not change.
+// Load checks the plan, reads the files and environment variables that the plan refers to, and builds the program. A
+// plan of internal/compile always passes if its files and variables exist. For other plans, Load returns the first error
+// with its place in the plan. The program refers to the plan, which must not change.
 //
-// Files are read whole, and kept as long as the program. A table may have 1 GiB; see table.
+// Files are kept as long as the program. A table can have 1 GiB; see table.
 func Load(p *rv.Plan, r Resources) (*Program, error) {
 	if len(p.Targets) == 0 || len(p.Chains) == 0 || len(p.Rates) == 0 {
 		return nil, fmt.Errorf("targets, chains and rates are required")
@@ -59,7 +59,7 @@ func timeouts(p *rv.Plan) []int64 {
 	return slices.Compact(all)
 }
 
-// addTargets copies the targets and makes their endpoints of texts.
+// addTargets copies the targets with the URLs of their endpoints, which are texts.
 func (g *Program) addTargets(targets []rv.Target, r *Resources) error {
 	g.Targets = slices.Clone(targets)
 	b := builder{g: g, res: r}
@@ -78,7 +78,7 @@ func (g *Program) addTargets(targets []rv.Target, r *Resources) error {
 	return nil
 }
 
-// endpoint fills in what an URL says. Whether there is TLS is settled with the protocol, in the plan.
+// endpoint sets the fields of an endpoint from its URL. The protocol of the plan determines whether TLS is used.
 func (b *builder) endpoint(e *rv.Endpoint, t *rv.Target) error {
 	if len(e.URL) == 0 {
 		return nil
@@ -175,7 +175,7 @@ func (b *builder) buildStep(in *rv.Step) (Step, error) {
 	return s, err
 }
 
-// request builds what is sent.
+// request builds the request of a step.
 func (b *builder) request(in *rv.Step, s *Step) error {
 	var err error
 	if in.BodyFrom != nil {

@@ -93,7 +93,7 @@ func TestGlobalsAreTheSameEverywhere(t *testing.T) {
 	}
 }
 
-func TestBodyFromHasItsHolesFilled(t *testing.T) {
+func TestBodyFromHasItsPlaceholdersFilled(t *testing.T) {
 	p := lifeCycle()
 	p.Variables = append(p.Variables, rv.Variable{Name: "t", CSV: &rv.CSV{Content: rv.Content{File: "/table"}}})
 	p.Globals = []string{"token"}

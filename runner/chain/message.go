@@ -14,14 +14,13 @@ func (s *Step) AppendPath(dst []byte, _ *Program, inst *Instance, e *rv.Endpoint
 	if !s.path.complete() {
 		dst = append(dst, e.BasePath...)
 	}
-	return neutralise(s.path.appendTo(dst, inst), at, targetHole)
+	return neutralise(s.path.appendTo(dst, inst), at, inTarget)
 }
 
-// RenderMessage fills m with everything that a step's request to an endpoint has: all fields but
-// content-length. body and cookie are rendered already. It appends the octets to buf, which it returns;
-// m's slices are parts of what it appended, and valid until that is written over.
+// RenderMessage sets m to the request of a step to an endpoint, with all fields except content-length. body and cookie
+// are already rendered. It appends the octets to buf and returns buf. The slices of m are parts of buf.
 func (s *Step) RenderMessage(m *message.Message, buf []byte, g *Program, inst *Instance, e *rv.Endpoint, body, cookie []byte) []byte {
-	// Where buf has to grow, its old memory stays as it is, so what points there stays right.
+	// If buf grows, the old memory does not change, so slices into it stay valid.
 	m.Status, m.Body, m.Fields = 0, body, m.Fields[:0]
 	buf, m.Method = part(append(buf, s.method...), len(buf))
 	buf, m.Scheme = part(append(buf, e.Scheme...), len(buf))
@@ -38,13 +37,13 @@ func (s *Step) RenderMessage(m *message.Message, buf []byte, g *Program, inst *I
 	return buf
 }
 
-// part returns buf, and what is behind at in it.
+// part returns buf, and the part of it after at.
 func part(buf []byte, at int) (all, appended []byte) { return buf, buf[at:len(buf):len(buf)] }
 
-// inMessage: pseudo-header fields are elsewhere in a message, and the length is that of what is sent
-// in the end.
+// inMessage reports whether a field is in Message.Fields. Pseudo-header fields have their own places in a message, and
+// the content length depends on the final body.
 func (f *fieldSource) inMessage() bool {
-	if f.holes != nil {
+	if f.nameText != nil {
 		return true
 	}
 	return f.name[0] != ':' && f.name != "content-length"
@@ -52,8 +51,8 @@ func (f *fieldSource) inMessage() bool {
 
 func (f *fieldSource) render(m *message.Message, buf []byte, inst *Instance, target int) []byte {
 	var out message.Field
-	if f.holes != nil {
-		buf, out.Name = part(neutraliseName(f.holes.appendTo(buf, inst), len(buf)), len(buf))
+	if f.nameText != nil {
+		buf, out.Name = part(neutraliseName(f.nameText.appendTo(buf, inst), len(buf)), len(buf))
 	} else {
 		buf, out.Name = part(append(buf, f.name...), len(buf))
 	}
@@ -66,23 +65,23 @@ func (f *fieldSource) render(m *message.Message, buf []byte, inst *Instance, tar
 	} else {
 		buf = f.value.appendTo(buf, inst)
 	}
-	buf, out.Value = part(neutralise2(buf, at, valueHole), at)
+	buf, out.Value = part(neutralise2(buf, at, inValue), at)
 	m.Fields = append(m.Fields, out)
 	return buf
 }
 
-// addCookie adds to the field that is there, since there is one only (RFC 6265 5.4).
+// addCookie appends to the existing cookie field, because a request has only one (RFC 6265 5.4).
 func addCookie(m *message.Message, buf, cookie []byte) []byte {
 	at := len(buf)
 	for i := range m.Fields {
 		if f := &m.Fields[i]; string(f.Name) == "cookie" {
 			buf = append(append(append(buf, f.Value...), "; "...), cookie...)
-			buf, f.Value = part(neutralise2(buf, at, valueHole), at)
+			buf, f.Value = part(neutralise2(buf, at, inValue), at)
 			return buf
 		}
 	}
 	f := message.Field{Name: cookieName}
-	buf, f.Value = part(neutralise2(append(buf, cookie...), at, valueHole), at)
+	buf, f.Value = part(neutralise2(append(buf, cookie...), at, inValue), at)
 	m.Fields = append(m.Fields, f)
 	return buf
 }
@@ -90,25 +89,25 @@ func addCookie(m *message.Message, buf, cookie []byte) []byte {
 var cookieName = []byte("cookie")
 
 // AppendMessage appends the header block of a request that a script may have changed, whose body has
-// bodyLen octets. It neither reads nor changes the table, whatever state that is in. What the engine
-// sets itself, or belongs to a connection (RFC 9113 8.2.2), is left out of m's fields.
+// bodyLen octets. It does not use the dynamic table, so it is valid in every state. It omits fields of m that the engine
+// sets and fields that belong to a connection (RFC 9113 8.2.2).
 func (e *Encoder) AppendMessage(dst []byte, m *message.Message, bodyLen int) []byte {
-	dst = appendField(dst, ":method", m.Method, tokenHole)
-	dst = appendField(dst, ":scheme", m.Scheme, targetHole)
-	dst = appendField(dst, ":authority", m.Authority, targetHole)
-	dst = appendField(dst, ":path", pathOf(m), targetHole)
+	dst = appendField(dst, ":method", m.Method, inToken)
+	dst = appendField(dst, ":scheme", m.Scheme, inTarget)
+	dst = appendField(dst, ":authority", m.Authority, inTarget)
+	dst = appendField(dst, ":path", pathOf(m), inTarget)
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		switch {
 		case ofConnection(f.Name) || string(f.Name) == "content-length" || string(f.Name) == "host":
 		case string(f.Name) == "te" && string(f.Value) != "trailers":
 		default:
-			dst = appendField(dst, string(f.Name), f.Value, valueHole)
+			dst = appendField(dst, string(f.Name), f.Value, inValue)
 		}
 	}
 	if n, ok := messageLength(m, bodyLen); ok {
 		var digits [20]byte
-		dst = appendField(dst, "content-length", strconv.AppendInt(digits[:0], n, 10), valueHole)
+		dst = appendField(dst, "content-length", strconv.AppendInt(digits[:0], n, 10), inValue)
 	}
 	return dst
 }
@@ -122,13 +121,13 @@ func pathOf(m *message.Message) []byte {
 
 var rootPath = []byte("/")
 
-// messageLength is the content-length of a request, where it has one; see appendLength.
+// messageLength returns the content-length of a request, if the request has one; see appendLength.
 func messageLength(m *message.Message, bodyLen int) (int64, bool) {
 	return int64(bodyLen), bodyLen > 0 || expectsContent(string(m.Method))
 }
 
 // appendField appends a field by its index in the static table, or else as a literal.
-func appendField(dst []byte, name string, value []byte, place holeKind) []byte {
+func appendField(dst []byte, name string, value []byte, place placement) []byte {
 	const longest = 32 // octets of a value in the static table
 	known := ""
 	if len(value) <= longest {
@@ -146,28 +145,28 @@ func appendField(dst []byte, name string, value []byte, place holeKind) []byte {
 		dst = hpack.AppendLiteralPrefix(dst, indexing, index, "")
 	} else {
 		dst = append(dst, map[hpack.Indexing]byte{hpack.Without: 0, hpack.Never: 0x10}[indexing])
-		dst = appendOctets(dst, name, tokenHole)
+		dst = appendOctets(dst, name, inToken)
 	}
 	return appendOctets(dst, value, place)
 }
 
 // appendOctets appends a string of HPACK (RFC 7541 5.2).
-func appendOctets[T ~string | ~[]byte](dst []byte, s T, place holeKind) []byte {
+func appendOctets[T ~string | ~[]byte](dst []byte, s T, place placement) []byte {
 	at := len(dst)
 	dst = append(append(dst, 0), s...)
 	return closeString(neutralise2(dst, at+1, place), at)
 }
 
 // AppendMessage appends the head of a request that a script may have changed, whose body has bodyLen
-// octets, with the empty line that ends it. What the engine sets itself, or belongs to a connection
-// (RFC 9110 7.6.1), is left out of m's fields.
+// octets, with the empty line that ends it. It omits fields of m that the engine sets and fields that belong to a
+// connection (RFC 9110 7.6.1).
 func (h *Head) AppendMessage(dst []byte, m *message.Message, bodyLen int) []byte {
 	at := len(dst)
-	dst = append(neutralise(append(dst, m.Method...), at, tokenHole), ' ')
+	dst = append(neutralise(append(dst, m.Method...), at, inToken), ' ')
 	at = len(dst)
-	dst = append(neutralise(append(dst, pathOf(m)...), at, targetHole), " HTTP/1.1\r\nhost: "...)
+	dst = append(neutralise(append(dst, pathOf(m)...), at, inTarget), " HTTP/1.1\r\nhost: "...)
 	at = len(dst)
-	dst = append(neutralise(append(dst, m.Authority...), at, targetHole), "\r\n"...)
+	dst = append(neutralise(append(dst, m.Authority...), at, inTarget), "\r\n"...)
 	te := false
 	for i := range m.Fields {
 		f := &m.Fields[i]
@@ -176,10 +175,10 @@ func (h *Head) AppendMessage(dst []byte, m *message.Message, bodyLen int) []byte
 		}
 		te = te || string(f.Name) == "te"
 		at = len(dst)
-		dst = neutralise(append(dst, f.Name...), at, tokenHole)
+		dst = neutralise(append(dst, f.Name...), at, inToken)
 		dst = append(dst, ": "...)
 		at = len(dst)
-		dst = append(neutralise(append(dst, f.Value...), at, valueHole), "\r\n"...)
+		dst = append(neutralise(append(dst, f.Value...), at, inValue), "\r\n"...)
 	}
 	if n, ok := messageLength(m, bodyLen); ok {
 		dst = append(strconv.AppendInt(append(dst, "content-length: "...), n, 10), "\r\n"...)
@@ -187,7 +186,7 @@ func (h *Head) AppendMessage(dst []byte, m *message.Message, bodyLen int) []byte
 	return append(dst, connectionLines[te][h.keepAlive]...)
 }
 
-// connectionLines end a head, by whether te is to be named (RFC 9110 10.1.4) and keepAlive.
+// connectionLines are the ends of a head. The keys are whether connection must name te (RFC 9110 10.1.4), and keepAlive.
 var connectionLines = map[bool]map[bool]string{
 	false: {true: "\r\n", false: "connection: close\r\n\r\n"},
 	true:  {true: "connection: te\r\n\r\n", false: "connection: close, te\r\n\r\n"},

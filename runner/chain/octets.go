@@ -7,16 +7,16 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// neutralise makes the value that begins at dst[at] harmless in its place; see Head.
-func neutralise(dst []byte, at int, place holeKind) []byte {
+// neutralise replaces the octets of the value dst[at:] that its place does not allow; see Head.
+func neutralise(dst []byte, at int, place placement) []byte {
 	switch {
-	case place == nameHole:
+	case place == inName:
 		return neutraliseName(dst, at)
-	case place == tokenHole:
+	case place == inToken:
 		return neutraliseToken(dst, at)
 	case visible(dst[at:]):
 		return dst
-	case place == targetHole:
+	case place == inTarget:
 		return encodeTarget(dst, at)
 	}
 	for i, c := range dst[at:] {
@@ -27,23 +27,22 @@ func neutralise(dst []byte, at int, place holeKind) []byte {
 	return dst
 }
 
-// neutralise2 is neutralise for HTTP/2, where a field value neither begins nor ends in white space
-// (RFC 9113 8.2.1).
-func neutralise2(dst []byte, at int, place holeKind) []byte {
+// neutralise2 is neutralise for HTTP/2, where a field value must not begin or end with white space (RFC 9113 8.2.1).
+func neutralise2(dst []byte, at int, place placement) []byte {
 	dst = neutralise(dst, at, place)
-	if place != valueHole {
+	if place != inValue {
 		return dst
 	}
 	return append(dst[:at], octet.TrimBlanks(dst[at:])...)
 }
 
-// visible says whether b has target octets only, eight at a time: nearly all values do.
+// visible is octet.AllVisible with eight octets at a time.
 func visible(b []byte) bool {
 	const each = 0x0101010101010101
 	for ; len(b) >= 8; b = b[8:] {
 		w := binary.LittleEndian.Uint64(b)
-		// The top bit of an octet is set in the first term if it is above 0x7e, in the second if below 0x21;
-		// what carries and borrows add comes with a true one.
+		// The first terms set the top bit of an octet above 0x7e, the last one that of an octet below 0x21. A carry or
+		// borrow can only set a wrong bit next to a right one.
 		if (w|(w+each)|(w-0x21*each)&^w)&(0x80*each) != 0 {
 			return false
 		}
@@ -51,8 +50,8 @@ func visible(b []byte) bool {
 	return octet.AllVisible(b)
 }
 
-// encodeTarget percent-encodes what must not be in dst[at:]. Peers that send such are rare, so
-// that it may allocate.
+// encodeTarget percent-encodes the octets of dst[at:] that a request target must not have. It allocates memory, because
+// such values are rare.
 func encodeTarget(dst []byte, at int) []byte {
 	raw := bytes.Clone(dst[at:])
 	dst = dst[:at]
@@ -66,8 +65,7 @@ func encodeTarget(dst []byte, at int) []byte {
 	return dst
 }
 
-// neutraliseName makes a token in lower case of the name that begins at dst[at]. One that would change
-// how the message is framed or routed loses its first character.
+// neutraliseName changes the name dst[at:] to a token in lower case. It replaces the first character of a reserved name.
 func neutraliseName(dst []byte, at int) []byte {
 	octet.ToLower(dst[at:])
 	dst = neutraliseToken(dst, at)
@@ -77,7 +75,7 @@ func neutraliseName(dst []byte, at int) []byte {
 	return dst
 }
 
-// neutraliseToken makes a token (RFC 9110 5.6.2) of what begins at dst[at].
+// neutraliseToken changes dst[at:] to a token (RFC 9110 5.6.2).
 func neutraliseToken(dst []byte, at int) []byte {
 	if len(dst) == at {
 		return append(dst, '-')

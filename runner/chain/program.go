@@ -5,14 +5,14 @@ import (
 	"github.com/h2surge/h2surge/runner/script"
 )
 
-// Program is a plan in the form workers execute.
+// Program is a plan in the form that workers execute.
 type Program struct {
 	Chains []Chain
-	// Steps of all chains in the plan's order; a step's number in results is its index here.
+	// Steps are the steps of all chains in the order of the plan. The number of a step in results is its index in Steps.
 	Steps []Step
-	// Targets are the plan's, with the holes in their URLs filled.
+	// Targets are those of the plan. Their URLs have values instead of placeholders.
 	Targets []rv.Target
-	// Globals are the names of what setup captures.
+	// Globals are the names of the captures of setup.
 	Globals []string
 	// Scripts are compiled once; see Step.Script.
 	Scripts []*script.Script
@@ -24,7 +24,7 @@ type Program struct {
 	Seed uint64
 
 	variables []*variable
-	// globalURIs says which globals paths begin with.
+	// globalURIs has, for each global, whether a path begins with it.
 	globalURIs []bool
 }
 
@@ -32,7 +32,7 @@ type Program struct {
 type Chain struct {
 	Name  string
 	Phase rv.Phase
-	// Target is where the first step goes.
+	// Target is the target of the first step.
 	Target int
 	// Weight of a load chain among the others.
 	Weight int
@@ -42,20 +42,20 @@ type Chain struct {
 	Captures int
 	// Publish has for each capture 1 + an index into Program.Globals, or 0; nil: nothing is published.
 	Publish []int
-	// Delay after the start before which no instance begins, in nanoseconds.
+	// Delay is the time after the start before which no instance starts, in nanoseconds.
 	Delay int64
 	// MaxInFlight bounds the instances of the whole test; zero: no bound.
 	MaxInFlight int
 	// Cookies: each instance has a cookie store.
 	Cookies bool
-	// Scripted: a script makes requests of the exchange before, so each exchange of an instance is to
-	// be kept until the next one.
+	// Scripted: a script makes requests from the previous exchange, so each exchange of an instance must be kept until the
+	// next one.
 	Scripted bool
 	// Ends: it draws a variable that stops at its end; see Sources.Ended.
 	Ends bool
 
-	// draws are the variables of scope instance, settles those of scope worker, and stops those that
-	// end the chain, steps' variables included.
+	// draws are the variables of scope instance, settles those of scope worker, and stops those that end the chain, also
+	// of scope step.
 	draws   []draw
 	settles []int
 	stops   []int
@@ -88,5 +88,5 @@ type Step struct {
 	fields []fieldSource
 	body   text
 	draws  []draw
-	names  map[string]text // of what a script may read
+	names  map[string]text // variables and captures that the script can read
 }

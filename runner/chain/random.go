@@ -31,11 +31,11 @@ func newRandom(r *rv.Random) (random, error) {
 	return nil, fmt.Errorf("one of integer, hex, string and choice is required")
 }
 
-// randomInteger draws the number itself.
+// randomInteger draws a number from min to min+span.
 type randomInteger struct {
 	numbers
 	min  int64
-	span uint64 // how many more there are
+	span uint64 // maximum minus min
 }
 
 func newRandomInteger(r *rv.RandomInteger) (*randomInteger, error) {
@@ -48,8 +48,8 @@ func newRandomInteger(r *rv.RandomInteger) (*randomInteger, error) {
 // draw is uniform: Uint64N has no bias, and span is below 2^63.
 func (i *randomInteger) draw(r *rand.Rand) int64 { return i.min + int64(r.Uint64N(i.span+1)) }
 
-// randomString draws a seed, from which the characters are made when they are needed. There are 2^64
-// different strings at most.
+// randomString draws a seed. The characters are made from the seed when they are needed, so there are at most 2^64
+// different strings.
 type randomString struct {
 	alphabet string
 	length   int
@@ -60,8 +60,8 @@ func (s *randomString) plain() bool { return s.safe }
 
 func (s *randomString) draw(r *rand.Rand) int64 { return int64(r.Uint64()) }
 
-// append takes 32 bits for each character and leaves out those that would make some characters more
-// frequent than others (Lemire, Fast Random Integer Generation in an Interval, 2019).
+// append uses 32 bits for each character. It rejects the values that would make some characters more frequent (Lemire,
+// Fast Random Integer Generation in an Interval, 2019).
 func (s *randomString) append(dst []byte, v int64, _ int) []byte {
 	n := uint64(len(s.alphabet))
 	unfair := (1 << 32) % n
@@ -84,7 +84,7 @@ func (s *randomString) append(dst []byte, v int64, _ int) []byte {
 // choice draws an index.
 type choice struct {
 	list
-	// below[i] is the sum of the weights up to the i-th, included.
+	// below[i] is the sum of the weights from 0 to i.
 	below []uint64
 }
 

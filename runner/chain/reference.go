@@ -7,22 +7,22 @@ import (
 	"github.com/h2surge/h2surge/runner/location"
 )
 
-// A path may begin with a captured value. That value is a URI reference then: a path, or an absolute
-// URI as HAL links and 5G API prefixes are. It is resolved against its request when it is captured
-// (RFC 3986 5.2), because a request's :path is a path and a query (RFC 9113 8.3.1). The slot keeps the
-// value as the peer sent it, for bodies and checks; the reference beside it is for paths.
+// A path can begin with a captured value. The value is then a URI reference: a path, or an absolute URI such as a HAL
+// link or a 5G API prefix. When it is captured, it is resolved against its request (RFC 3986 5.2), because :path is a
+// path and a query (RFC 9113 8.3.1). The slot has the value as the peer sent it, for bodies and checks. A reference has
+// the resolved value, for paths.
 
-// reference is what a captured URI resolves to, where that is not the slot's own value.
+// reference is a resolved URI. It is used only if it differs from the value in the slot.
 type reference struct {
 	slot int
-	// scheme and authority, where they are not those of the request; else empty.
+	// scheme and authority are empty if they are those of the request.
 	scheme, authority []byte
-	// path and query. It is empty where the URI has none: "http://host".
+	// path is path and query. It is empty for a URI such as http://host.
 	path []byte
 }
 
-// CaptureURI captures a header field that c says is a URI. The request went to an endpoint with this
-// path. It returns false when the value cannot be resolved, or when there is no room.
+// CaptureURI captures a header field that is a URI. e and path are the endpoint and the path of the request. It returns
+// false if the value cannot be resolved or if MaxCaptured is reached.
 func (in *Instance) CaptureURI(c *Capture, e *rv.Endpoint, path, value []byte) bool {
 	src := in.src
 	src.value = append(append(src.value[:0], e.Scheme...), e.Authority...)
@@ -30,15 +30,15 @@ func (in *Instance) CaptureURI(c *Capture, e *rv.Endpoint, path, value []byte) b
 	return in.captureURI(c.Slot, c.Location, src.value[:n], src.value[n:], path, value)
 }
 
-// captureURI resolves value against a request and captures it. Of a location, the slot gets path and
-// query (RFC 9110 10.2.2); otherwise it gets the value as it is. It uses the sources' want.
+// captureURI resolves value against a request and captures it. For a location, the slot has path and query (RFC 9110
+// 10.2.2), otherwise the value itself. captureURI overwrites Sources.want.
 func (in *Instance) captureURI(slot int, isLocation bool, scheme, authority, path, value []byte) bool {
 	if len(value) == 0 {
 		return !isLocation && in.Capture(slot, value)
 	}
 	out, found, err := location.AppendResolved(in.src.want[:0], scheme, authority, path, value)
 	if err != nil {
-		// A path with a space is no reference; in a request it is percent-encoded.
+		// A path with a space is not a reference. In a request, the space is percent-encoded.
 		return !isLocation && isPath(value) && in.Capture(slot, value)
 	}
 	in.src.want = out
@@ -56,7 +56,7 @@ func (in *Instance) captureURI(slot int, isLocation bool, scheme, authority, pat
 	return true
 }
 
-// captureFallback captures a default, which only an absolute URI can be resolved of.
+// captureFallback captures a default. It resolves only an absolute URI.
 func (in *Instance) captureFallback(slot int, value []byte) bool {
 	if !in.Capture(slot, value) {
 		return false
@@ -68,15 +68,14 @@ func (in *Instance) captureFallback(slot int, value []byte) bool {
 	return true
 }
 
-// isPath says that a value begins with a path and has no authority.
+// isPath reports whether a value begins with a path and has no authority.
 func isPath(value []byte) bool {
 	return bytes.HasPrefix(value, slash) && !bytes.HasPrefix(value, twoSlashes)
 }
 
 var slash, twoSlashes = []byte("/"), []byte("//")
 
-// pathless takes the slash away that resolving has put in the place of an empty path, so that
-// "http://host" and "/x" make "/x".
+// pathless removes the slash that replaced an empty path, so that http://host followed by /x has the path /x.
 func pathless(value []byte, found location.Reference) location.Reference {
 	if len(found.Path) == 1 && value[len(value)-1] != '/' {
 		found.Path = nil
@@ -84,8 +83,8 @@ func pathless(value []byte, found location.Reference) location.Reference {
 	return found
 }
 
-// setReference notes what the value in a slot resolves to, unless that is the value itself.
-// Entries behind the end of the slice have buffers to be used again.
+// setReference stores the reference of a slot if it differs from the value. Entries after the end of the slice have
+// buffers to reuse.
 func (in *Instance) setReference(slot int, value []byte, found location.Reference) {
 	if len(found.Authority) == 0 && bytes.Equal(value, found.Path) {
 		return
@@ -100,7 +99,7 @@ func (in *Instance) setReference(slot int, value []byte, found location.Referenc
 	r.set(found)
 }
 
-// set keeps copies.
+// set copies found.
 func (r *reference) set(found location.Reference) {
 	r.scheme = append(r.scheme[:0], found.Scheme...)
 	r.authority = append(r.authority[:0], found.Authority...)
@@ -118,7 +117,7 @@ func (in *Instance) dropReference(slot int) {
 	}
 }
 
-// reference is what the value in a slot resolves to; nil: the value itself.
+// reference returns the reference of a slot; nil: the value itself.
 func (in *Instance) reference(slot int) *reference {
 	for i := range in.references {
 		if r := &in.references[i]; r.slot == slot {
@@ -128,8 +127,8 @@ func (in *Instance) reference(slot int) *reference {
 	return nil
 }
 
-// Published is the value in a slot as other chains get it: an absolute URI as it is, of any other
-// reference what it resolves to, since the other chains do not know its request.
+// Published returns the value of a slot for other chains: an absolute URI does not change, and any other reference is
+// resolved, because the other chains do not know its request.
 func (in *Instance) Published(slot int) string {
 	value := in.Captured(slot)
 	r := in.reference(slot)
@@ -142,14 +141,14 @@ func (in *Instance) Published(slot int) string {
 	return string(r.path)
 }
 
-// absolute says that a reference has a scheme; see location.AppendResolved for which there are.
+// absolute reports whether a reference has a scheme; see location.AppendResolved for the allowed ones.
 func absolute(value []byte) bool {
 	colon := bytes.IndexByte(value, ':')
 	return colon > 0 && bytes.IndexByte(value[:colon], '/') < 0
 }
 
-// Authority is where the value leads that the step's path begins with, when that is another origin than
-// that of the request whose response had it.
+// Authority returns the origin of the value that the path of the step begins with. ok is false if it is the origin of the
+// request whose response had the value.
 func (in *Instance) Authority(s *Step) (scheme, authority []byte, ok bool) {
 	if !s.BeginsWithURI {
 		return nil, nil, false
@@ -161,7 +160,7 @@ func (in *Instance) Authority(s *Step) (scheme, authority []byte, ok bool) {
 	return r.scheme, r.authority, true
 }
 
-// reference of a piece that a path begins with.
+// reference returns the reference of a piece that a path begins with.
 func (p *piece) reference(in *Instance) *reference {
 	if p.kind == pieceGlobal {
 		if r := &in.src.references[p.index]; len(r.authority) > 0 {
@@ -202,13 +201,13 @@ func (s *Step) beginWithURI() {
 	}
 }
 
-// uses are the captures that paths begin with: by chain and slot, and by global.
+// uses has the captures that paths begin with: by chain and slot, and by global.
 type uses struct {
 	slots   [][]bool
 	globals []bool
 }
 
-// pathBeginnings goes through a plan that is not checked yet.
+// pathBeginnings returns the uses of a plan. The plan is not checked yet.
 func pathBeginnings(p *rv.Plan) uses {
 	u := uses{slots: make([][]bool, len(p.Chains)), globals: make([]bool, len(p.Globals))}
 	each := func(visit func(chain int, first *rv.Part)) {

@@ -47,7 +47,7 @@ func decoded(t *testing.T, block []byte) []string {
 	return out
 }
 
-func TestSecretsAndNamesWithHoles(t *testing.T) {
+func TestSecretsAndNamesWithPlaceholders(t *testing.T) {
 	g := program(t, secured())
 	e := &g.Targets[0].Endpoints[0]
 	enc, head := NewEncoder(g, 0, e), NewHead(g, 0, e, true)

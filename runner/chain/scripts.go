@@ -9,7 +9,7 @@ import (
 	"github.com/h2surge/h2surge/runner/script"
 )
 
-// script compiles a step's script and finds out what it needs.
+// script compiles the script of a step and sets what the step must keep for it.
 func (b *builder) script(in *rv.Script, s *Step) error {
 	if in == nil {
 		return nil
@@ -31,8 +31,8 @@ func (b *builder) script(in *rv.Script, s *Step) error {
 	return b.scriptNames(string(source), s)
 }
 
-// scriptNames are what vars can read: all captures, and the variables whose names stand in the source,
-// of which the instance draws a value.
+// scriptNames sets the names that vars can read: all captures, and the variables whose names occur in the source. The
+// instance draws values only for those variables.
 func (b *builder) scriptNames(source string, s *Step) error {
 	s.names = map[string]text{}
 	for i, name := range b.g.Globals {
@@ -52,7 +52,7 @@ func (b *builder) scriptNames(source string, s *Step) error {
 	return nil
 }
 
-// scriptVariable names a table's columns as texts do: "name.column".
+// scriptVariable adds a variable. The columns of a table have names such as users.id.
 func (b *builder) scriptVariable(i int, v *variable, s *Step) error {
 	columns := []string{""}
 	if t, ok := v.values.(*table); ok {
@@ -72,7 +72,7 @@ func (b *builder) scriptVariable(i int, v *variable, s *Step) error {
 	return nil
 }
 
-// hasWord says whether a name stands somewhere in a source, not as a part of another one.
+// hasWord reports whether a name occurs in a source, and not as a part of another name.
 func hasWord(source, name string) bool {
 	for at := 0; ; {
 		i := strings.Index(source[at:], name)
@@ -87,8 +87,8 @@ func hasWord(source, name string) bool {
 	}
 }
 
-// remember marks the chains in which a script makes requests: it is given the exchange before, which may
-// be that of any step.
+// remember marks a chain in which a script makes requests. The script gets the previous exchange, which can be that of
+// any step.
 func (g *Program) remember(c *Chain) {
 	body := false
 	steps := g.Steps[c.First : c.First+c.Len]
@@ -105,7 +105,8 @@ func (g *Program) remember(c *Chain) {
 	}
 }
 
-// inspectForScript gathers all that a script may look at. Only what is judged fails when it is cut.
+// inspectForScript makes the step keep everything that a script can read. A body that is longer than MaxBody is a failure
+// only if the script checks the response.
 func (s *Inspection) inspectForScript(body bool) {
 	if !s.Inspect {
 		s.inspect()
@@ -114,11 +115,10 @@ func (s *Inspection) inspectForScript(body bool) {
 	s.WantBody = s.WantBody || body
 }
 
-// Values are what a script reads and sets of an instance; they implement script.Values. A value that is
-// read is valid until the next one is.
+// Values implements script.Values for an instance. A value is valid until the next one is read.
 type Values struct {
 	Instance *Instance
-	// Step is whose script it is.
+	// Step is the step of the script.
 	Step *Step
 
 	buf []byte
@@ -146,7 +146,7 @@ func (v *Values) SetValue(name string, value []byte) error {
 	return nil
 }
 
-// slot is the capture that is the whole text.
+// slot returns the capture if the text consists of one capture.
 func (t text) slot() (slot int, ok bool) {
 	if len(t) != 1 || t[0].kind != pieceCapture || len(t[0].functions) > 0 {
 		return 0, false

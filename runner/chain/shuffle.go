@@ -2,10 +2,9 @@ package chain
 
 import "math/bits"
 
-// permutation is a bijection of 0 to size-1 onto itself: a Feistel network over the next power of four,
-// whose results beyond the size are put through it again until one is inside (cycle walking: Black and
-// Rogaway, Ciphers with Arbitrary Finite Domains, 2002). That takes four goes at worst on average,
-// and no memory.
+// permutation is a bijection of the numbers from 0 to size-1. It is a Feistel network over the next power of four. A
+// result that is not below the size goes through the network again (cycle walking: Black and Rogaway, Ciphers with
+// Arbitrary Finite Domains, 2002). On average this takes at most four rounds. It needs no memory.
 type permutation struct {
 	size uint64
 	half uint
@@ -21,7 +20,7 @@ func newPermutation(size int64, seed uint64) permutation {
 	return p
 }
 
-// at is where i goes, 0 <= i < size.
+// at returns the image of i, 0 <= i < size.
 func (p *permutation) at(i int64) int64 {
 	mask := uint64(1)<<p.half - 1
 	x := uint64(i)
@@ -48,7 +47,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// seedOf derives a seed from others.
+// seedOf derives a seed from several numbers.
 func seedOf(parts ...uint64) uint64 {
 	seed := uint64(0)
 	for _, p := range parts {

@@ -8,13 +8,13 @@ import (
 	"github.com/h2surge/h2surge/runner/location"
 )
 
-// Sources are one worker's part of everything that fills holes: the variables, the values that setup
-// has captured, the authorizations. They belong to one goroutine.
+// Sources has the values of placeholders for one worker: its share of the variables, the captures of setup, and the
+// authorizations. It belongs to one goroutine.
 type Sources struct {
 	program   *Program
 	variables []source
 	globals   [][]byte
-	// references are what globals resolve to that are absolute URIs.
+	// references are the parts of the globals that are absolute URIs.
 	references []reference
 	// authorizations are by target; empty: none.
 	authorizations [][]byte
@@ -22,13 +22,13 @@ type Sources struct {
 	elsewhere bool
 	// thinking draws pauses.
 	thinking *rand.Rand
-	// text and key are what functions work in, and value and want what is compared.
+	// text and key are buffers of functions. value and want are buffers of comparisons.
 	text, key, value, want []byte
 }
 
-// NewSources makes the sources of a worker. share is the worker's own part, and worker its number
-// within the shard: with the plan's seed they decide all values. A variable of which the share has
-// nothing is taken whole.
+// NewSources returns the sources of a worker. share is the share of the worker, and worker its number in the shard. The
+// seed of the plan, share and worker determine all values. If the share has no values of a variable, the worker uses all
+// of them.
 func NewSources(g *Program, share *rv.Share, worker int) *Sources {
 	s := &Sources{
 		program:        g,
@@ -43,12 +43,12 @@ func NewSources(g *Program, share *rv.Share, worker int) *Sources {
 	return s
 }
 
-// newRand is a generator that no other worker has.
+// newRand returns a generator with a seed that no other worker has.
 func newRand(seed uint64, share *rv.Share, worker int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, seedOf(uint64(share.Shard), uint64(worker))))
 }
 
-// SetGlobals sets what setup has captured: a value for each of Plan.Globals. Before, they are empty.
+// SetGlobals sets the captures of setup: a value for each of Plan.Globals. Until then they are empty.
 func (s *Sources) SetGlobals(values []string) {
 	for i := range s.globals {
 		if i < len(values) {
@@ -58,7 +58,7 @@ func (s *Sources) SetGlobals(values []string) {
 	}
 }
 
-// resolveGlobal takes a value apart that paths begin with, if it is an absolute URI.
+// resolveGlobal splits the value of a global that paths begin with, if the value is an absolute URI.
 func (s *Sources) resolveGlobal(i int) {
 	s.references[i] = reference{}
 	if value := s.globals[i]; s.program.globalURIs[i] {
@@ -74,11 +74,11 @@ func (s *Sources) SetAuthorization(target int, value []byte) {
 	s.authorizations[target] = append([]byte(nil), value...)
 }
 
-// Elsewhere says whether the next request that is rendered goes to an authority that a peer has named and
-// the plan has not. Such a one is not given the Authorization of the target.
+// Elsewhere sets whether the next request goes to an authority from a response, and not from the plan. Such a request
+// does not have the Authorization of the target.
 func (s *Sources) Elsewhere(yes bool) { s.elsewhere = yes }
 
-// authorization is the value of the field for a target; empty: there is none.
+// authorization returns the value of the field for a target, or an empty value.
 func (s *Sources) authorization(target int) []byte {
 	if s.elsewhere {
 		return nil
@@ -86,40 +86,40 @@ func (s *Sources) authorization(target int) []byte {
 	return s.authorizations[target]
 }
 
-// Deal gives the worker another part of all variables. What it has drawn stays drawn. Drawn is how many values
-// any worker has drawn so far, at most; fresh: this one has drawn none.
+// SetShare replaces the share of the worker in all variables. drawn is the maximum number of values that any worker has
+// drawn of a variable. fresh: this worker has drawn none.
 //
-// Of a sequence, the worker goes on where it is if that is still its own, else behind as many values as may
-// have been drawn. So values are used again only when a worker has come through all of its own, which with
-// few values is soon: near the instant of a deal, a value may then be in use by two.
+// In a sequence, the worker continues at its position if its spans are the same. Otherwise it skips drawn values of its
+// new spans. A value is therefore used again only after a worker has used all of its values. If there are few values,
+// two workers can use the same value shortly after SetShare.
 //
-// Numbers that occur once in the test (UUIDs, counters) are from now on those that Slot says, for a worker
-// cannot know how many the one before it has drawn. It returns whether there are such variables.
-func (s *Sources) Deal(share *rv.Share, drawn int64, fresh bool) (numbered bool) {
+// From now on, Slot sets the numbers that occur once in the test (UUIDs, counters), because a worker does not know how
+// many numbers the previous owner of its share has drawn. SetShare reports whether there are such variables.
+func (s *Sources) SetShare(share *rv.Share, drawn int64, fresh bool) (numbered bool) {
 	for i := range s.variables {
 		v := &s.variables[i]
 		switch v.v.drawing {
 		case drawSequential, drawShuffled:
-			v.cursors[phaseLoad].deal(v.v.spans(share, i), drawn, fresh)
+			v.cursors[phaseLoad].setSpans(v.v.spans(share, i), drawn, fresh)
 		case drawSlot:
-			v.dealt, numbered = true, true
+			v.numbered, numbered = true, true
 		case drawAny, drawRandom, drawConstant, drawTime:
 		}
 	}
 	return numbered
 }
 
-// Slot says, after a Deal, what the next number is that occurs once in the test. Further ones that are drawn
-// before the next Slot follow it.
+// Slot sets, after SetShare, the next number that occurs once in the test. Numbers that are drawn before the next call
+// follow it.
 func (s *Sources) Slot(number int64) {
 	for i := range s.variables {
 		s.variables[i].number = number
 	}
 }
 
-// Ended says that a variable that the chain draws, and that stops at its end, is used up: no further
-// instance of the chain is to begin. A chain that draws such a variable for each step may use it up
-// on its way; it then begins with the first values again.
+// Ended reports whether a variable of the chain that stops at its end is used up. Then no further instance of the chain
+// may start. If a chain draws such a variable for each step, the variable can end inside an instance, which then
+// continues with the first values.
 func (s *Sources) Ended(chain int) bool {
 	for _, v := range s.program.Chains[chain].stops {
 		if s.variables[v].cursors[phaseLoad].wrapped {
@@ -129,7 +129,7 @@ func (s *Sources) Ended(chain int) bool {
 	return false
 }
 
-// phase of a chain, as an index.
+// phase is the phase of a chain as an index.
 type phase uint8
 
 const (
@@ -149,19 +149,19 @@ func phaseOf(p rv.Phase) phase {
 	return phaseLoad
 }
 
-// source is a worker's part of a variable.
+// source is the share of a worker in a variable.
 type source struct {
 	v *variable
-	// cursors over the values: that of the load over the worker's own part, those of setup and teardown,
-	// which run once for the whole test, over all values.
+	// cursors over the values. Load uses the share of the worker. Setup and teardown run once for the whole test and use
+	// all values.
 	cursors [phases]cursor
 	rand    *rand.Rand
 	slots   rv.Slots
 	taken   int64
-	// dealt: the next number is number, and not that of the next slot of slots.
-	dealt  bool
-	number int64
-	// settled: a variable of scope worker has its value.
+	// numbered: the next number is number. Otherwise it is the next of slots.
+	numbered bool
+	number   int64
+	// settled: the variable has scope worker, and its value was drawn.
 	settled bool
 	value   int64
 }
@@ -209,7 +209,7 @@ func (s *source) next(p phase, wall int64) int64 {
 	case drawRandom:
 		return s.v.random.draw(s.rand)
 	case drawSlot:
-		if s.dealt {
+		if s.numbered {
 			s.number++
 			return s.number - 1
 		}

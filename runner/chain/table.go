@@ -17,20 +17,19 @@ import (
 // maxTable bounds the content of a table, in octets.
 const maxTable = 1 << 30
 
-// table is rows of fields, shared by all workers. It keeps the octets of all fields in one piece and
-// four octets more for each field: some 6 MB for 100000 rows of three fields of 16 octets.
+// table has rows of fields. All workers share it. The octets of all fields are in one slice, and each field needs four
+// more octets: about 6 MB for 100000 rows of three fields of 16 octets.
 type table struct {
 	columns []string
-	// ownNames: they are the table's first row.
+	// ownNames: the first row of the table has the names.
 	ownNames bool
 	octets   []byte
-	// ends[row*len(columns)+column] is where a field ends in octets; it begins where the one before ends.
+	// ends[row*len(columns)+column] is the end of a field in octets. The field begins at the end of the previous one.
 	ends []uint32
 	safe bool
 }
 
-// newTable reads RFC 4180. Rows end in CRLF or LF, within quotes CRLF becomes LF, and empty lines are
-// no rows.
+// newTable parses CSV (RFC 4180). Rows end with CRLF or LF. Inside quotes CRLF becomes LF. Empty lines are skipped.
 func newTable(c *rv.CSV, content []byte) (*table, error) {
 	if len(content) > maxTable {
 		return nil, fmt.Errorf("%d bytes are more than the limit of %d", len(content), maxTable)
@@ -66,8 +65,8 @@ func (t *table) header(r *csv.Reader) error {
 	return nil
 }
 
-// names tells the columns that the plan names. Those of a file's first row are counted only: when the
-// row is forgotten, it is data that stands there, and the file may be secret.
+// names returns the columns for a message: their names if they come from the plan, and only their number if they come
+// from the first row of the file. If a file has no row of names, its first row is data, which can be secret.
 func (t *table) names() string {
 	if t.ownNames {
 		return fmt.Sprintf("the first row names %d", len(t.columns))
@@ -109,7 +108,7 @@ func (t *table) read(r *csv.Reader) error {
 	return nil
 }
 
-// csvError tells the place without what stands there.
+// csvError returns an error with the line, but without its content.
 func csvError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("the table is empty")

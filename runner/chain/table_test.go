@@ -126,7 +126,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// FuzzBodyFrom: whatever a file holds, it is a body or an error, and without holes it is the file itself.
+// FuzzBodyFrom: whatever a file holds, it is a body or an error, and without placeholders it is the file itself.
 func FuzzBodyFrom(f *testing.F) {
 	for _, s := range []string{"${ue}", "$$ ${colour", "${pad(ue, 8)}${hmacSha256(ue, colour)}", "${session} ${x}", "\x00\xff", "${urlEncode(jsonEscape(colour))}", "${t.a}"} {
 		f.Add([]byte(s))

@@ -7,22 +7,22 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// text is a string with holes, as pieces to be appended one after another.
+// text is a string with placeholders: pieces that are appended one after another.
 type text []piece
 
-// piece is literal bytes, or a hole.
+// piece is a literal or a placeholder.
 type piece struct {
 	literal []byte
 	kind    pieceKind
-	// index is a cell, a variable, a capture slot or a global, as kind says.
+	// index is the index of a cell, variable, capture slot or global, depending on kind.
 	index int
 	// values and column of a variable.
 	values    values
 	column    int
 	constant  []byte // of pieceConstant
 	functions []function
-	// begins: a path begins with the piece, which is a captured value. continued: it may be empty, since
-	// what follows brings a slash.
+	// begins: a path begins with the piece, which is a captured value. continued: the value can be empty, because a slash
+	// follows it.
 	begins, continued bool
 }
 
@@ -34,22 +34,22 @@ const (
 	pieceWorker             // drawn once for the worker
 	pieceCapture            // captured by the instance
 	pieceGlobal             // captured by setup
-	pieceConstant           // literal, with functions whose key is a hole
+	pieceConstant           // literal, with functions whose key is a placeholder
 )
 
 // draw puts a variable's next value into a cell of the instance.
 type draw struct{ variable, cell int }
 
-// builder resolves the parts of one chain's texts and notes what they draw.
+// builder resolves the parts of the texts of one chain and collects what they draw.
 type builder struct {
 	g     *Program
 	res   *Resources
 	chain *Chain
-	// captures are the chain's names.
+	// captures are the names of the captures of the chain.
 	captures []string
-	// references says which of them paths begin with.
+	// references has, for each capture, whether a path begins with it.
 	references []bool
-	// step takes the draws of scope step, which have no value beforeRequest.
+	// step collects the draws of scope step, which have no value beforeRequest.
 	step          *Step
 	beforeRequest bool
 }
@@ -66,7 +66,7 @@ func (b *builder) build(in rv.Text) (text, error) {
 	return out, nil
 }
 
-// part builds one piece. Errors begin with a colon, or with the field.
+// part builds one piece. Its errors begin with a colon or with the field.
 func (b *builder) part(in *rv.Part) (piece, error) {
 	p, err := b.reference(in)
 	if err != nil || len(in.Functions) == 0 {
@@ -134,7 +134,7 @@ func (b *builder) variable(i int, column string) (piece, error) {
 	return p, nil
 }
 
-// draw finds or makes the cell of a variable in a list of draws.
+// draw returns the cell of a variable in a list of draws. It adds the variable if the list does not have it.
 func (c *Chain) draw(draws *[]draw, variable int, stop bool) (cell int) {
 	for _, d := range *draws {
 		if d.variable == variable {
@@ -161,7 +161,7 @@ func (c *Chain) settle(variable int) {
 
 var errNotConstant = errors.New(": only values that are constant on a runner can be used here")
 
-// constant builds a text without holes.
+// constant builds a text without placeholders.
 func (b *builder) constant(in rv.Text) (string, error) {
 	t, err := b.build(in)
 	if err == nil && !t.constant() {
@@ -170,7 +170,7 @@ func (b *builder) constant(in rv.Text) (string, error) {
 	return t.literal(), err
 }
 
-// add appends a piece, a literal to the last piece if that is one too.
+// add appends a piece. Two adjacent literals become one piece.
 func (t text) add(p piece) text {
 	if p.kind != pieceLiteral {
 		return append(t, p)
@@ -195,7 +195,7 @@ func (t text) constant() bool {
 	return len(t) == 0 || len(t) == 1 && t[0].kind == pieceLiteral
 }
 
-// plain says that the holes need no neutralising; literals have had it.
+// plain reports whether no placeholder can have an octet that neutralise replaces. Literals are neutralised already.
 func (t text) plain() bool {
 	for i := range t {
 		if !t[i].plain() {
@@ -209,7 +209,7 @@ func (p *piece) plain() bool {
 	return p.kind == pieceLiteral || p.values != nil && p.values.plain() && len(p.functions) == 0
 }
 
-// literal is the whole text when it is constant.
+// literal returns a constant text.
 func (t text) literal() string {
 	if len(t) == 0 {
 		return ""
@@ -217,7 +217,7 @@ func (t text) literal() string {
 	return string(t[0].literal)
 }
 
-// appendTo appends the text with its holes filled from the instance.
+// appendTo appends the text with the values of an instance.
 func (t text) appendTo(dst []byte, in *Instance) []byte {
 	for i := range t {
 		p := &t[i]

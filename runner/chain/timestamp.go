@@ -8,7 +8,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// timestamps write instants; a drawn value is nanoseconds since 1970, without the offset.
+// timestamps formats instants. A drawn value is nanoseconds since 1970, without the offset.
 type timestamps struct {
 	layout string // of package time; empty: a number
 	unit   int64  // of the number, in nanoseconds
@@ -42,7 +42,7 @@ func (t *timestamps) append(dst []byte, v int64, _ int) []byte {
 	}
 	n := v / t.unit
 	if v%t.unit < 0 {
-		n-- // before 1970 too it is the second that has begun
+		n-- // round down also before 1970
 	}
 	return strconv.AppendInt(dst, n, 10)
 }

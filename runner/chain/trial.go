@@ -7,8 +7,8 @@ import (
 	"github.com/h2surge/h2surge/runner/message"
 )
 
-// InspectAll makes every step gather its whole exchange, so that a trial can show it. maxBody bounds the
-// response bodies of steps that look at no body; the bounds of the others stay, since checks depend on them.
+// InspectAll makes every step keep its complete exchange for a trial. maxBody bounds the response bodies of steps that
+// do not read the body. The bounds of other steps do not change, because checks depend on them.
 func (g *Program) InspectAll(maxBody int) {
 	for i := range g.Steps {
 		s := &g.Steps[i]
@@ -24,17 +24,16 @@ type Finding struct {
 	// Name is the check's name; see rv.CheckStatus for those that have no name of their own.
 	Name   string
 	Passed bool
-	// Found is the value that the check looked at; HasFound is false when the response has no such value. Of a
-	// JSON Schema it is what the schema rejects.
+	// Found is the value that was checked. HasFound is false if the response has no such value. For a JSON Schema, it is
+	// what the schema rejects.
 	Found    []byte
 	HasFound bool
-	// Want is what the value was compared with, with its placeholders filled. It is empty for checks of the
-	// status and of JSON Schemas.
+	// Want is the expected value without placeholders. It is empty for checks of the status and of JSON Schemas.
 	Want []byte
 }
 
-// Findings makes all checks of an exchange, even those behind the first that fails, and copies what they found.
-// The first finding is that of the status. It allocates; Judge does not.
+// Findings returns copies of the results of all checks, also of those after the first failure. The first finding is the
+// one of the status. Findings allocates memory; Judge does not.
 func (s *Step) Findings(inst *Instance, src *Sources, x *message.Exchange) []Finding {
 	status := strconv.Itoa(x.Response.Status)
 	out := []Finding{{Name: rv.CheckStatus, Passed: s.accept.has(x.Response.Status), Found: []byte(status), HasFound: true}}
@@ -68,11 +67,11 @@ func (c *check) finding(inst *Instance, src *Sources, x *message.Exchange) Findi
 type CapturedValue struct {
 	Slot  int
 	Value []byte
-	// Has is false when the slot is empty: the response had no such value, and there is no default.
+	// Has is false if the slot is empty: the response had no such value, and there is no default.
 	Has bool
 }
 
-// CapturedValues copies what the step's captures left in the instance, in the order of the step.
+// CapturedValues returns copies of the values of the captures of the step, in the order of the step.
 func (s *Step) CapturedValues(inst *Instance) []CapturedValue {
 	var out []CapturedValue
 	for i := range s.captures {

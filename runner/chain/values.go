@@ -9,12 +9,12 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// values writes what is drawn. A drawn value is a number all along, which an instance keeps; what it
-// means is known here. It is read-only and shared by all workers.
+// values formats drawn values. An instance keeps a drawn value as a number; only values knows what the number means. All
+// workers share it, and it does not change.
 type values interface {
-	// append appends the value that v stands for. column counts from 0, and has a meaning for tables.
+	// append appends the value of the number v. column is the column of a table, from 0; other values ignore it.
 	append(dst []byte, v int64, column int) []byte
-	// plain: no value has an octet that a request target or a field value cannot have.
+	// plain reports whether no value has an octet that is not allowed in a request target or field value.
 	plain() bool
 }
 
@@ -32,7 +32,7 @@ func newRange(r *rv.Range) (*numbers, error) {
 	return &numbers{start: r.Start, step: r.Step, width: r.Width, hex: r.Hex}, nil
 }
 
-// maxWidth is as many digits as an int64 has.
+// maxWidth is the number of digits of the largest int64.
 const maxWidth = 19
 
 func (s *numbers) plain() bool { return true }
@@ -48,7 +48,7 @@ func (s *numbers) append(dst []byte, v int64, _ int) []byte {
 	return appendPadded(dst, v, s.width)
 }
 
-// appendPadded appends v, which is not negative, in at least width decimal digits.
+// appendPadded appends v with at least width decimal digits. v is not negative.
 func appendPadded(dst []byte, v int64, width int) []byte {
 	var digits [20]byte
 	i := len(digits)
@@ -60,7 +60,7 @@ func appendPadded(dst []byte, v int64, width int) []byte {
 	return append(dst, digits[i:]...)
 }
 
-// list is values by index.
+// list has values by index.
 type list struct {
 	items []string
 	safe  bool

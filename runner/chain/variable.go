@@ -7,39 +7,39 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// drawing is how the next value of a variable is found.
+// drawing is how the next value of a variable is drawn.
 type drawing uint8
 
 const (
-	drawConstant   drawing = iota // there is one value
-	drawSequential                // the next of the worker's part
-	drawShuffled                  // the same, put through a permutation of the whole
-	drawAny                       // any of the whole
-	drawRandom                    // of a generator
-	drawSlot                      // the number of the worker's next slot, or what Sources.Slot says
+	drawConstant   drawing = iota // the only value
+	drawSequential                // the next of the worker's share
+	drawShuffled                  // the same, through a permutation of all values
+	drawAny                       // any of all values
+	drawRandom                    // a number of a generator
+	drawSlot                      // the number of the worker's next slot, or the one of Sources.Slot
 	drawTime                      // the time
 )
 
-// variable is a source of values, the same for all workers; source is a worker's part of it.
+// variable is a source of values. All workers share it; source is the share of one worker.
 type variable struct {
 	name    string
 	scope   rv.Scope
 	drawing drawing
 	stop    bool
 	values  values
-	// size is the number of values of a sequence; inParts: shares count rv.Parts instead.
+	// size is the number of values of a sequence. inParts: the spans of shares count rv.Parts instead of values.
 	size    int64
 	inParts bool
 	shuffle permutation
 	random  random
-	// seed is the plan's and the variable's.
+	// seed is derived from the seeds of the plan and of the variable.
 	seed uint64
-	// fixed: the value is the same everywhere on this runner, and is known.
+	// fixed: the value is known and does not change on this runner.
 	fixed bool
 	value int64
 }
 
-// newVariable resolves what is constant on the runner. Errors begin with the field.
+// newVariable resolves what is constant on the runner. Its errors begin with the field.
 func newVariable(v *rv.Variable, seed uint64, r *Resources) (*variable, error) {
 	out := &variable{name: v.Name, scope: v.Scope, stop: v.Stop, seed: seed}
 	if err := out.kind(v, r); err != nil {
@@ -110,7 +110,7 @@ func (out *variable) csv(c *rv.CSV, r *Resources) error {
 	return nil
 }
 
-// constant is a list of one value.
+// constant makes the variable a list of one value.
 func (out *variable) constant(v *rv.Variable, r *Resources) error {
 	var value string
 	switch {
@@ -153,7 +153,7 @@ func (out *variable) order(o rv.Order) error {
 	return nil
 }
 
-// settle draws the one value of a global variable, as every runner does.
+// settle draws the only value of a global variable. Every runner draws the same value.
 func (out *variable) settle() error {
 	if out.drawing == drawTime {
 		return errors.New("scope: a timestamp cannot be global, because runners have different clocks")
@@ -164,7 +164,7 @@ func (out *variable) settle() error {
 	return nil
 }
 
-// column finds a column by its name, which other variables than tables do not have.
+// column returns the index of a column. Only tables have columns.
 func (out *variable) column(name string) (int, error) {
 	t, isTable := out.values.(*table)
 	switch {

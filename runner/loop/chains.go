@@ -32,7 +32,7 @@ type instance struct {
 // chains are the worker's chain instances and the steps that they have come to.
 type chains struct {
 	// wheel chooses the chain of the next instance.
-	wheel *chain.Wheel
+	wheel *chain.WeightedRoundRobin
 	// all instances, buffers included; idle ones are used again.
 	all  []*instance
 	idle []int32
@@ -127,7 +127,7 @@ func (w *Worker) end(i int32, why string) {
 func (w *Worker) newChains() chains {
 	p := w.program
 	s := chains{
-		wheel: chain.NewWheel(p), live: make([]int, len(p.Chains)), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
+		wheel: chain.NewWeightedRoundRobin(p), live: make([]int, len(p.Chains)), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
 		direct: make([]bool, len(p.Chains)), perSlot: 1, longPause: w.stallLimit(),
 	}
 	for i := range p.Chains {

@@ -61,7 +61,7 @@ func (m *Matcher) setExists(from rv.Match) error {
 	return nil
 }
 
-// literal is the text, if it has no holes.
+// literal is the text, if it has no placeholders.
 func literal(t rv.Text) (text string, ok bool) {
 	for _, p := range t {
 		if p.Variable != 0 || p.Capture != 0 || p.Global != 0 || p.Content != nil {
@@ -72,7 +72,7 @@ func literal(t rv.Text) (text string, ok bool) {
 	return text, true
 }
 
-// Holds is true when the comparison with want, which is Match.Want with its holes filled, comes out as the test wants
+// Holds is true when the comparison with want, which is Match.Want with its placeholders filled, comes out as the test wants
 // it. ok says whether there is a value at all: without one only "exists: false" holds, whatever Not
 // says. Want of exists is known since New, and ignored here.
 //

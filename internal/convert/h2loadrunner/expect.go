@@ -139,7 +139,7 @@ func (r *request) pick() {
 			r.picked[name] = our
 		}
 		r.capture(v1alpha1.Capture{Name: our, ValueSource: source, Optional: true})
-		r.values[name] = hole(our)
+		r.values[name] = placeholder(our)
 	}
 }
 

@@ -81,7 +81,7 @@ func (r *request) same(from string) {
 	}
 	r.target = p.target
 	if !p.scripted {
-		r.self().Path = p.self().Path // holes have one value in all the chain
+		r.self().Path = p.self().Path // placeholders have one value in all the chain
 		return
 	}
 	name := r.Unique("variable", convert.WordName(p.template+"_path"))

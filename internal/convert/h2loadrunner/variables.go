@@ -12,11 +12,11 @@ import (
 	"github.com/h2surge/h2surge/internal/convert"
 )
 
-// value is what a name of a scenario means: a hole for each request of the chain.
+// value is what a name of a scenario means: a placeholder for each request of the chain.
 type value func(request int) string
 
-// hole is the same in every request.
-func hole(name string) value {
+// placeholder is the same in every request.
+func placeholder(name string) value {
 	return func(int) string { return "${" + name + "}" }
 }
 
@@ -83,7 +83,7 @@ func (s *scenario) rangeOf(from, name string, start, end int64) {
 		return
 	}
 	our := s.Unique("variable", convert.WordName(name))
-	s.values[name] = hole(our)
+	s.values[name] = placeholder(our)
 	s.Origin(fmt.Sprintf("spec.variables[%d]", len(s.Spec().Variables)), from)
 	s.Spec().Variables = append(s.Spec().Variables, v1alpha1.Variable{
 		Name: our, Range: &v1alpha1.IntegerRange{Start: start, End: end, Width: int32(len(strconv.FormatInt(end, 10)))},
@@ -119,7 +119,7 @@ type table struct {
 	names, columns []string
 }
 
-func (t *table) column(i int) value { return hole(t.variable + "." + t.columns[i]) }
+func (t *table) column(i int) value { return placeholder(t.variable + "." + t.columns[i]) }
 
 // diagonal is another column for each request.
 func (t *table) diagonal() value {
@@ -204,14 +204,14 @@ func baseName(file, otherwise string) string {
 	return file[strings.LastIndexAny(file, `/\`)+1:]
 }
 
-// their holes.
-var holes = regexp.MustCompile(`\$\{([^{}]*)\}`)
+// their placeholders.
+var placeholders = regexp.MustCompile(`\$\{([^{}]*)\}`)
 
-// text puts our holes in place of theirs.
+// text puts our placeholders in place of theirs.
 func (s *scenario) text(from string, request int, text string) string {
 	var b strings.Builder
 	end := 0
-	for _, m := range holes.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range placeholders.FindAllStringSubmatchIndex(text, -1) {
 		b.WriteString(convert.Literal(text[end:m[0]]))
 		end = m[1]
 		name := text[m[2]:m[3]]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// texts fills the placeholders of one response with holes.
+// texts fills the placeholders of one response with placeholders.
 type texts struct {
 	c     *converter
 	uuids int
@@ -38,7 +38,7 @@ func (t *texts) fillWith(o *object, text, placeholder string) string {
 	return out.String()
 }
 
-// argument returns a hole.
+// argument returns a placeholder.
 func (t *texts) argument(o *object) string {
 	defer o.end()
 	kind, from := o.text("type-of-value"), o.text("value-identifier")
@@ -96,7 +96,7 @@ func (t *texts) uuid(filters string) string {
 		return "${uuid" + filters + "}"
 	}
 	if filters != "" {
-		// The pieces below are several holes, which no filter spans.
+		// The pieces below are several placeholders, which no filter spans.
 		t.c.warn("Pseudo-UUID", "a part of a UUID other than the first of a response becomes random digits")
 		return "${random.hex(32)" + filters + "}"
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// filter takes a part of a hole's value: what a regular expression matches, or a range of bytes.
+// filter takes a part of a placeholder's value: what a regular expression matches, or a range of bytes.
 type filter struct {
 	re            *regexp.Regexp // nil: a range
 	start, length int            // a negative length is all
@@ -41,9 +41,9 @@ func (f *filter) find(value []byte) (from, to int) {
 	return at[0], at[1]
 }
 
-// cutHole returns what stands in a hole, and what follows it. Within the single quotes of a filter a }
-// does not end the hole.
-func cutHole(s string) (hole, rest string, closed bool) {
+// cutPlaceholder returns what stands in a placeholder, and what follows it. Within the single quotes of a filter a }
+// does not end the placeholder.
+func cutPlaceholder(s string) (inside, rest string, closed bool) {
 	quoted, filtered := false, false
 	for i := range len(s) {
 		switch {
@@ -62,16 +62,16 @@ func cutHole(s string) (hole, rest string, closed bool) {
 var filterStart = regexp.MustCompile(`\s*\|\s*(?:match|slice)\(`)
 
 // cutFilters separates "SOURCE | match('EXPR') | slice(START,LENGTH)".
-func cutFilters(hole string) (source string, filters []filter, err error) {
-	at := filterStart.FindStringIndex(hole)
+func cutFilters(inside string) (source string, filters []filter, err error) {
+	at := filterStart.FindStringIndex(inside)
 	if at == nil {
-		return hole, nil, nil
+		return inside, nil, nil
 	}
-	source, rest := hole[:at[0]], hole[at[0]:]
+	source, rest := inside[:at[0]], inside[at[0]:]
 	for rest != "" {
 		var f filter
 		if f, rest, err = cutFilter(rest); err != nil {
-			return source, nil, fmt.Errorf("${%s}: %w", hole, err)
+			return source, nil, fmt.Errorf("${%s}: %w", inside, err)
 		}
 		filters = append(filters, f)
 	}

@@ -43,7 +43,7 @@ func newProblem(spec Problem, sc scope) (*problem, error) {
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false) // a hole with < in it stays one
+	enc.SetEscapeHTML(false) // a placeholder with < in it stays one
 	if err := enc.Encode(problemDetails{spec.Title, spec.Status, spec.Detail, spec.Cause}); err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func badValue(name string) string {
 
 const errTooLong = "body: with the values of its placeholders, it is longer than 16 MiB"
 
-// tooLong reports that a body with holes is over maxAnswer, and perhaps cut.
+// tooLong reports that a body with placeholders is over maxAnswer, and perhaps cut.
 func tooLong(resp *response, body []byte) bool {
 	return resp.body != nil && resp.constant == nil && len(body) > maxAnswer
 }
@@ -172,7 +172,7 @@ func (e *Engine) appendText(dst []byte, t *text, c *Call) []byte {
 			break
 		}
 		at := len(dst)
-		dst = e.appendHole(dst, p, c)
+		dst = e.appendPlaceholder(dst, p, c)
 		for i := range p.filters {
 			dst = p.filters[i].apply(dst, at)
 		}
@@ -183,7 +183,7 @@ func (e *Engine) appendText(dst []byte, t *text, c *Call) []byte {
 	return dst
 }
 
-func (e *Engine) appendHole(dst []byte, p *piece, c *Call) []byte {
+func (e *Engine) appendPlaceholder(dst []byte, p *piece, c *Call) []byte {
 	switch p.kind {
 	case pathParam:
 		return append(dst, c.params[p.a]...)

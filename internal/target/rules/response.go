@@ -20,7 +20,7 @@ type response struct {
 	// hasLocation and hasType tell that the file gives these fields.
 	hasLocation, hasType bool
 	// body is nil where the resource's document is the body. constant is the body if it has no
-	// holes; then length is the encoded content-length.
+	// placeholders; then length is the encoded content-length.
 	body     *text
 	constant []byte
 	problem  *problem

@@ -10,23 +10,23 @@ import (
 	"github.com/h2surge/h2surge/internal/jsontext"
 )
 
-// text is a string with holes: ${name} is one, $$ is a dollar sign, and a dollar sign before
+// text is a string with placeholders: ${name} is one, $$ is a dollar sign, and a dollar sign before
 // anything else stands for itself.
 type text struct {
 	pieces []piece
 }
 
-// piece is a literal or a hole.
+// piece is a literal or a placeholder.
 type piece struct {
 	kind    pieceKind
-	literal string // the literal, or the name in the hole
+	literal string // the literal, or the name in the placeholder
 	from    *jsontext.Pointer
 	a, b    int64
 	place   place
 	filters []filter
 }
 
-// place is where in a JSON document a hole is.
+// place is where in a JSON document a placeholder is.
 type place uint8
 
 const (
@@ -90,11 +90,11 @@ func parseText(s string, sc scope) (text, error) {
 			literal.WriteByte('$')
 			s = s[i+2:]
 		case '{':
-			name, rest, closed := cutHole(s[i+2:])
+			name, rest, closed := cutPlaceholder(s[i+2:])
 			if !closed {
 				return text{}, errors.Join(append(errs, errors.New("${ without }; write $${ for a literal ${"))...)
 			}
-			p, err := parseHole(name, sc)
+			p, err := parsePlaceholder(name, sc)
 			if err != nil {
 				errs = append(errs, err)
 			}
@@ -113,16 +113,16 @@ func parseText(s string, sc scope) (text, error) {
 	return t, errors.Join(errs...)
 }
 
-// simpleHoles have no argument.
-var simpleHoles = map[string]pieceKind{
+// simplePlaceholders have no argument.
+var simplePlaceholders = map[string]pieceKind{
 	"request.method": requestMethod, "request.path": requestPath, "request.body": requestBody,
 	"uuid": uuidPiece, "counter": counterPiece,
 	"time.rfc3339": timeRFC3339, "time.imf": timeIMF, "time.epochMs": timeEpochMs,
 	"state.id": stateID, "state.count": stateCount, "state.document": stateDocument, "state.documents": stateDocuments,
 }
 
-func parseHole(hole string, sc scope) (piece, error) {
-	source, filters, err := cutFilters(hole)
+func parsePlaceholder(inside string, sc scope) (piece, error) {
+	source, filters, err := cutFilters(inside)
 	if err != nil {
 		return piece{}, err
 	}
@@ -135,7 +135,7 @@ func parseSource(name string, sc scope) (piece, error) {
 	if strings.HasPrefix(name, "state") && !sc.state {
 		return piece{}, fmt.Errorf("${%s}: the rule has no resource", name)
 	}
-	if kind, ok := simpleHoles[name]; ok {
+	if kind, ok := simplePlaceholders[name]; ok {
 		return piece{kind: kind, literal: name}, nil
 	}
 	if at, ok := strings.CutPrefix(name, "json:"); ok {
@@ -205,7 +205,7 @@ func randomPiece(name, call string) (piece, error) {
 	return piece{}, fmt.Errorf("${%s} is not random.hex(DIGITS) or random.int(MIN,MAX)", name)
 }
 
-// findPlaces tells for each hole whether it stands between the quotes of a JSON string.
+// findPlaces tells for each placeholder whether it stands between the quotes of a JSON string.
 func (t *text) findPlaces() {
 	in := false
 	for i := range t.pieces {
@@ -228,7 +228,7 @@ func (t *text) findPlaces() {
 	}
 }
 
-// constant returns the text when it has no holes.
+// constant returns the text when it has no placeholders.
 func (t *text) constant() (s string, ok bool) {
 	switch {
 	case len(t.pieces) == 0:

@@ -8,7 +8,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-func TestCursorIsDealtOtherSpans(t *testing.T) {
+func TestCursorSetSpans(t *testing.T) {
 	type spans = []rv.Span
 	for name, tt := range map[string]struct {
 		before spans
@@ -33,7 +33,7 @@ func TestCursorIsDealtOtherSpans(t *testing.T) {
 			for range tt.drawn {
 				c.pull()
 			}
-			c.deal(tt.after, tt.out, tt.fresh)
+			c.setSpans(tt.after, tt.out, tt.fresh)
 			var got []int64
 			for range tt.want {
 				got = append(got, c.pull())

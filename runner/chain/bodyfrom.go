@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	holes "github.com/h2surge/h2surge/internal/text"
+	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
-// bodyFrom builds a body that is not in the plan.
+// bodyFrom builds a body whose text is outside the plan.
 func (b *builder) bodyFrom(in *rv.BodyFrom) (text, error) {
 	content, err := b.res.content(&in.Content)
 	if err != nil {
@@ -17,7 +17,7 @@ func (b *builder) bodyFrom(in *rv.BodyFrom) (text, error) {
 	if in.Raw {
 		return text(nil).join(content), nil
 	}
-	pieces, err := holes.Parse(string(content))
+	pieces, err := syntax.Parse(string(content))
 	if err != nil {
 		return nil, fmt.Errorf("content: %w", err)
 	}
@@ -38,8 +38,8 @@ func (b *builder) bodyFrom(in *rv.BodyFrom) (text, error) {
 	return out, nil
 }
 
-// resolve finds out what a name means: a capture of the chain, a variable, or what setup captures.
-func (b *builder) resolve(ref *holes.Reference) (rv.Part, error) {
+// resolve returns what a name refers to: a capture of the chain, a variable, or a capture of setup.
+func (b *builder) resolve(ref *syntax.Reference) (rv.Part, error) {
 	part := rv.Part{
 		Capture:  1 + slices.Index(b.captures, ref.Name),
 		Variable: 1 + slices.IndexFunc(b.g.variables, func(v *variable) bool { return v.name == ref.Name }),

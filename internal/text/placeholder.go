@@ -34,8 +34,8 @@ var (
 	errKey    = errors.New("hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)")
 )
 
-// hole parses what stands between ${ and }.
-func hole(s string) (*Reference, error) {
+// placeholder parses what stands between ${ and }.
+func placeholder(s string) (*Reference, error) {
 	if s == "" {
 		return nil, errEmpty
 	}
@@ -52,7 +52,7 @@ func hole(s string) (*Reference, error) {
 	return nil, errName
 }
 
-// parser has what is still to be read of one hole.
+// parser has what is still to be read of one placeholder.
 type parser struct{ rest string }
 
 func (p *parser) blanks() { p.rest = strings.TrimLeft(p.rest, " \t") }
