@@ -2,7 +2,7 @@ package loop
 
 import "time"
 
-// clock is the time of a turn, and what the turn must not wait for.
+// clock is the time of a turn, and what it must do next.
 type clock struct {
 	net Net
 	// now is the worker's clock, read once for each turn.
@@ -11,6 +11,8 @@ type clock struct {
 	wallOffset int64
 	// skipsWait: the next turn must not wait for events.
 	skipsWait bool
+	// aborted: the worker must end in this turn.
+	aborted bool
 	// inspects: a step looks at whole responses, so that a turn may take long.
 	inspects bool
 }
@@ -23,6 +25,9 @@ func (c *clock) skipWait() { c.skipsWait = true }
 
 // waitAgain withdraws skipWait, before a turn looks.
 func (c *clock) waitAgain() { c.skipsWait = false }
+
+// abort ends the worker in this turn.
+func (c *clock) abort() { c.aborted = true }
 
 // setWall takes the time of the wall clock, which may be set while the worker runs.
 func (c *clock) setWall(wall, now int64) { c.wallOffset = wall - now }

@@ -102,20 +102,6 @@ func (cs *connections) connectNow(c *conn, t *rv.Target) bool {
 	return true
 }
 
-// connectedNow handles the first octet that moved over a connection made by connectNow.
-func (cs *connections) connectedNow(c *conn) {
-	cs.countConnect(c, cs.net.Now()-c.since)
-	cs.handle(c, connected)
-}
-
-func (cs *connections) countConnect(c *conn, took int64) {
-	cs.rec.Connect.Record(took / 1000)
-	cs.rec.Connects++
-	if c.wasOpen {
-		cs.rec.Reconnects++
-	}
-}
-
 var eventOfStep = [...]connEvent{dial.Connecting: resolved, dial.Handshaking: accepted}
 
 // progress handles a step of the dialer, unless the attempt has been given up.
@@ -214,13 +200,4 @@ const (
 func (cs *connections) backoffOf(c *conn) time.Duration {
 	rounds := (c.failures - 1) / cs.choices(c)
 	return min(firstBackoff<<min(rounds, 10), lastBackoff)
-}
-
-// choices is how many endpoints a connection may use.
-func (cs *connections) choices(c *conn) int32 {
-	t := cs.pools[c.target].plan
-	if t.Connecting.NoFailover {
-		return 1
-	}
-	return int32(len(t.Endpoints))
 }

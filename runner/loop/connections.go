@@ -2,6 +2,7 @@ package loop
 
 import (
 	"log/slog"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
@@ -194,17 +195,6 @@ func (cs *connections) closeSocket(c *conn) {
 	c.awaitsWritable = false
 }
 
-// release ends a connection. Its record becomes free after the turn.
-func (cs *connections) release(c *conn) {
-	if c.role == failbackTrial {
-		cs.endTrial(c)
-	}
-	cs.makeSurplus(c)
-	c.armed = 0
-	c.incarnation++
-	cs.ended = append(cs.ended, c.index)
-}
-
 // makeSurplus lets a connection give up its place.
 func (cs *connections) makeSurplus(c *conn) {
 	cs.stopAwaiting(c)
@@ -239,25 +229,6 @@ func (cs *connections) freeEnded() {
 	cs.ended = still
 }
 
-// shutdown tells the peer that the connection ends.
-func (cs *connections) shutdown(c *conn) {
-	c.session.Shutdown()
-	cs.write(c)
-	cs.closeNotify(c)
-}
-
-// closeAll ends every connection. Requests in flight stay so.
-func (cs *connections) closeAll() {
-	for _, c := range cs.all {
-		if c.fd >= 0 {
-			cs.shutdown(c)
-		}
-		if c.state != closing {
-			cs.handle(c, removed)
-		}
-	}
-}
-
 // abandonAll closes the sockets after a panic, when nothing else of the state can be trusted.
 func (cs *connections) abandonAll() {
 	for _, c := range cs.all {
@@ -290,21 +261,6 @@ func (cs *connections) takeAvailable(target int32) *conn {
 	return nil
 }
 
-// carries notes that a request was put on a connection. The last one retires the connection; while the loop still
-// connects, this waits for the response.
-func (cs *connections) carries(c *conn) {
-	c.opened++
-	cs.markDirty(c)
-	switch {
-	case !cs.isWornOut(c):
-		cs.offer(c)
-	case c.state == open:
-		cs.retire(c)
-	default:
-		c.session.Shutdown()
-	}
-}
-
 // isWornOut returns true if a connection has carried as many requests as it may.
 func (cs *connections) isWornOut(c *conn) bool {
 	most := cs.pools[c.target].plan.Connecting.MaxRequests
@@ -333,4 +289,43 @@ func (cs *connections) downWithin(c *conn, from int64) int64 {
 // endpoint is what a connection is to.
 func (cs *connections) endpoint(c *conn) *rv.Endpoint {
 	return &cs.pools[c.target].plan.Endpoints[c.endpoint]
+}
+
+// arm sets a timer for a connection unless it is set already or d is zero.
+func (cs *connections) arm(c *conn, kind timerKind, d time.Duration) {
+	if d <= 0 || c.armed&(1<<kind) != 0 {
+		return
+	}
+	c.armed |= 1 << kind
+	cs.timers.push(timer{at: cs.now + int64(d), conn: c.index, owner: c.owner(kind), kind: kind})
+}
+
+// choices is how many endpoints a connection may use.
+func (cs *connections) choices(c *conn) int32 {
+	t := cs.pools[c.target].plan
+	if t.Connecting.NoFailover {
+		return 1
+	}
+	return int32(len(t.Endpoints))
+}
+
+// connectedNow handles the first octet that moved over a connection made by connectNow.
+func (cs *connections) connectedNow(c *conn) {
+	cs.countConnect(c, cs.net.Now()-c.since)
+	cs.handle(c, connected)
+}
+
+func (cs *connections) countConnect(c *conn, took int64) {
+	cs.rec.Connect.Record(took / 1000)
+	cs.rec.Connects++
+	if c.wasOpen {
+		cs.rec.Reconnects++
+	}
+}
+
+func (c *conn) owner(kind timerKind) uint32 {
+	if recordTimers&(1<<kind) != 0 {
+		return c.incarnation
+	}
+	return c.generation
 }

@@ -90,7 +90,7 @@ func (w *Worker) Gauge() Gauges {
 	for i := range w.cfg.Rates {
 		g.Stages = append(g.Stages, w.schedule.span(i, w.now))
 	}
-	g.LeaseGaps = w.gapsAt(w.now)
+	g.LeaseGaps = w.lease.gapsAt(w.now)
 	g.Suspended, g.Changed = w.schedule.Suspended(), w.schedule.Changed()
 	return g
 }

@@ -31,17 +31,12 @@ const (
 // run is the way of the worker from connecting to its end.
 type run struct {
 	phase Phase
-	// abort: the worker must end in this turn.
-	abort bool
 	// endedByDeadline: the plan's deadline has passed.
 	endedByDeadline bool
 	// loadOver: the last response of the load has come, or been waited for. Teardown awaits mayTearDown.
 	loadOver, mayTearDown bool
 	stall                 stall
 }
-
-// abort ends the worker in this turn.
-func (w *Worker) abort() { w.run.abort = true }
 
 // deadline returns when the worker must end. The time of suspensions does not count.
 func (w *Worker) deadline() int64 {
@@ -59,7 +54,7 @@ func (w *Worker) advance() {
 	case w.now >= w.deadline():
 		w.run.endedByDeadline = true
 		w.finish()
-	case w.run.abort || w.once.setup.failure != "":
+	case w.aborted || w.once.setup.failure != "":
 		w.finish()
 	case w.stopped():
 		w.tearDown()

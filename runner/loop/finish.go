@@ -195,7 +195,7 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	s := &w.program.Steps[r.step]
 	in := w.chains.all[r.instance]
 	if s.Cookies && string(name) == "set-cookie" {
-		e := w.conns.endpoint(w.conns.all[r.conn])
+		e := w.endpointOf(r)
 		w.buffers.scratch = w.appendPath(w.buffers.scratch[:0], r, in, s, e)
 		w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
 		in.cookies.Set(w.wall(), e.Scheme == "https", w.buffers.authority, w.buffers.scratch, value)
@@ -222,13 +222,18 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	}
 }
 
+// endpointOf returns the endpoint that a request was sent to.
+func (w *Worker) endpointOf(r *request) *rv.Endpoint {
+	return &w.targets[r.target].plan.Endpoints[w.conns.all[r.conn].endpoint]
+}
+
 // captureURI resolves a reference against the target URI of the request (RFC 9110 10.2.2), and stores the
 // result as the value of the capture.
 func (w *Worker) captureURI(r *request, in *instance, s *chain.Step, c *chain.Capture, value []byte) bool {
 	if isResolved(value) {
 		return in.Capture(c.Slot, value)
 	}
-	e := w.conns.endpoint(w.conns.all[r.conn])
+	e := w.endpointOf(r)
 	w.buffers.scratch = w.appendPath(w.buffers.scratch[:0], r, in, s, e)
 	return in.CaptureURI(c, e, w.buffers.scratch, value)
 }

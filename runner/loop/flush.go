@@ -63,3 +63,52 @@ func (cs *connections) awaitWritable(c *conn, want bool) {
 		cs.log.Error("cannot watch a connection", "err", err)
 	}
 }
+
+// writeSecure encrypts what the session has, piece by piece, and sends what the socket takes.
+func (cs *connections) writeSecure(c *conn) {
+	for cs.flushSecure(c) {
+		p := c.session.Pending()
+		if len(p) == 0 {
+			cs.awaitWritable(c, false)
+			return
+		}
+		p = p[:min(len(p), secureAhead)]
+		if err := c.secure.Write(p); err != nil {
+			return // the next read tells
+		}
+		c.session.Wrote(len(p))
+	}
+}
+
+// flushSecure sends what is encrypted; false: something is left.
+func (cs *connections) flushSecure(c *conn) bool {
+	for {
+		p := c.secure.Pending()
+		if len(p) == 0 {
+			return true
+		}
+		n, st := cs.net.Send(c.fd, p)
+		switch st {
+		case OK:
+			c.secure.Sent(n)
+			cs.rec.BytesSent += int64(n)
+		case Again:
+			cs.awaitWritable(c, true)
+			return false
+		case Closed:
+			cs.awaitWritable(c, false)
+			return false
+		}
+	}
+}
+
+func (cs *connections) closeNotify(c *conn) {
+	if c.secure != nil {
+		c.secure.CloseNotify()
+		cs.flushSecure(c)
+	}
+}
+
+// secureAhead is how much is encrypted before the socket has taken it: three records. What is encrypted
+// cannot be taken back when its request times out.
+const secureAhead = 3 * plainSize

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/failure"
 )
 
 // Lease is how long workers may send requests. The zero Lease has no end. One goroutine at a time sets it; workers read
@@ -62,84 +61,31 @@ type leaseState struct {
 	lapses int64
 }
 
-// checkLease pauses the worker if the lease has expired, and ends the pause if the lease was renewed. It reads the
-// clock itself: if the process was stopped after the turn began, the time of the turn is too old.
-//
-// A paused worker sends nothing, and does not look at the slots that become due. When the lease is renewed, or the
-// load or the run ends, it drops all slots of the pause. Updates take effect during a pause; then the worker drops the
-// slots before the update. So if the operator gives the share of this worker to others and
-// later lets it leave at that instant, the worker drops only the slots before that instant.
-func (w *Worker) checkLease() {
-	l := w.cfg.Lease
-	end := l.end()
-	if end == never || w.schedule.startAt == never {
-		return
-	}
-	lapses := l.lapses.Load()
-	expired := w.net.Now() >= end
-	switch {
-	case w.lease.paused:
-	case expired:
-		w.pause(end)
-	case lapses != w.lease.lapses:
-		w.pause(l.lapsedAt.Load())
-	}
-	if w.lease.paused && !expired {
-		w.endGap(w.now)
-		w.lease.paused = false
-	}
-	w.lease.lapses = lapses
+func (l *leaseState) pause()  { l.paused = true }
+func (l *leaseState) resume() { l.paused = false }
+
+func (l *leaseState) beginGap(at int64) {
+	l.gapBegan = at
+	l.gaps.Count++
 }
 
-// pause stops sending because the lease expired at an instant.
-func (w *Worker) pause(at int64) {
-	w.lease.paused = true
-	if !w.schedule.Over() {
-		w.lease.gapBegan = max(at, w.schedule.startAt)
-		w.lease.gaps.Count++
-	}
-	w.dropWaiting(never)
-}
+// dropped counts slots that were due in a pause.
+func (l *leaseState) dropped(n int64) { l.gaps.Dropped += n }
 
-// endGap drops the slots of a pause that are due before an instant. The worker is still paused.
-func (w *Worker) endGap(at int64) {
-	if w.lease.paused {
-		w.pickUpBefore(at)
-		w.countGap(at)
-	}
-}
+// seen notes the renewals that came after the end of the lease.
+func (l *leaseState) seen(lapses int64) { l.lapses = lapses }
 
 // countGap adds the time until an instant to the length of the pauses, once for each pause.
-func (w *Worker) countGap(at int64) {
-	w.lease.gaps = w.gapsAt(at)
-	w.lease.gapBegan = 0
+func (l *leaseState) countGap(at int64) {
+	l.gaps = l.gapsAt(at)
+	l.gapBegan = 0
 }
 
 // gapsAt returns the pauses up to an instant, including the current pause.
-func (w *Worker) gapsAt(at int64) rv.LeaseGaps {
-	g := w.lease.gaps
-	if w.lease.gapBegan != 0 {
-		g.Nanoseconds += max(0, at-w.lease.gapBegan)
+func (l *leaseState) gapsAt(at int64) rv.LeaseGaps {
+	g := l.gaps
+	if l.gapBegan != 0 {
+		g.Nanoseconds += max(0, at-l.gapBegan)
 	}
 	return g
-}
-
-// endPausedLoad ends the load when the last stage is over, because the lease may never be renewed.
-func (w *Worker) endPausedLoad() {
-	if w.now >= w.nextPickUp() {
-		w.pickUpBefore(w.now + 1)
-	}
-	if w.schedule.Over() {
-		w.countGap(w.schedule.LoadEnd())
-	}
-}
-
-// dropDue drops the slots of the current stage that are due before an instant.
-func (w *Worker) dropDue(until int64) {
-	stage := w.schedule.Stage()
-	if n := w.schedule.Drop(until); n > 0 {
-		w.lease.gaps.Dropped += n
-		w.rec.Stages[stage].Slots += n
-		w.countDroppedSlots(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
-	}
 }

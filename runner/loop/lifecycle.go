@@ -201,3 +201,14 @@ var (
 
 func (s connState) String() string { return stateNames[s] }
 func (e connEvent) String() string { return eventNames[e] }
+
+// release ends a connection. Its record becomes free after the turn.
+func (cs *connections) release(c *conn) {
+	if c.role == failbackTrial {
+		cs.endTrial(c)
+	}
+	cs.makeSurplus(c)
+	c.armed = 0
+	c.incarnation++
+	cs.ended = append(cs.ended, c.index)
+}

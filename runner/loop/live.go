@@ -75,7 +75,58 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 	}
 }
 
-// number makes the values that occur once in the test follow from slot n of the current stage.
-func (w *Worker) number(n int64) {
-	w.sources.Slot(w.schedule.number(n, w.chains.perSlot, len(w.cfg.Rates)))
+// checkLease pauses the worker if the lease has expired, and ends the pause if the lease was renewed. It reads the
+// clock itself: if the process was stopped after the turn began, the time of the turn is too old.
+//
+// A paused worker sends nothing, and does not look at the slots that become due. When the lease is renewed, or the
+// load or the run ends, it drops all slots of the pause. Updates take effect during a pause; then the worker drops the
+// slots before the update. So if the operator gives the share of this worker to others and
+// later lets it leave at that instant, the worker drops only the slots before that instant.
+func (w *Worker) checkLease() {
+	l := w.cfg.Lease
+	end := l.end()
+	if end == never || w.schedule.startAt == never {
+		return
+	}
+	lapses := l.lapses.Load()
+	expired := w.net.Now() >= end
+	switch {
+	case w.lease.paused:
+	case expired:
+		w.pause(end)
+	case lapses != w.lease.lapses:
+		w.pause(l.lapsedAt.Load())
+	}
+	if w.lease.paused && !expired {
+		w.endGap(w.now)
+		w.lease.resume()
+	}
+	w.lease.seen(lapses)
+}
+
+// pause stops sending because the lease expired at an instant.
+func (w *Worker) pause(at int64) {
+	w.lease.pause()
+	if !w.schedule.Over() {
+		w.lease.beginGap(max(at, w.schedule.startAt))
+	}
+	w.dropWaiting(never)
+}
+
+// endGap drops the slots of a pause that are due before an instant. The worker is still paused.
+func (w *Worker) endGap(at int64) {
+	if w.lease.paused {
+		w.pickUpBefore(at)
+		w.lease.countGap(at)
+	}
+}
+
+// endPausedLoad ends the load when the last stage is over, because the lease may never be renewed.
+func (w *Worker) endPausedLoad() {
+	if w.now >= w.nextPickUp() {
+		w.pickUpBefore(w.now + 1)
+	}
+	if w.schedule.Over() {
+		w.lease.countGap(w.schedule.LoadEnd())
+	}
 }

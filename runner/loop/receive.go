@@ -1,8 +1,12 @@
 package loop
 
 import (
+	"errors"
+	"io"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/runner/dial"
 )
 
 // ready handles one ready connection.
@@ -123,3 +127,46 @@ func (cs *connections) received(c *conn) {
 	cs.armReset(c)
 	cs.offer(c)
 }
+
+// receiveSecure decrypts and parses what has been fed; false: the connection is gone.
+func (cs *connections) receiveSecure(c *conn) bool {
+	if cs.plain == nil {
+		cs.plain = make([]byte, plainSize)
+	}
+	for {
+		n, err := c.secure.Read(cs.plain)
+		if n > 0 && !cs.parse(c, cs.plain[:n]) {
+			return false
+		}
+		if errors.Is(err, dial.ErrMore) {
+			break
+		}
+		if err != nil {
+			cs.flushSecure(c) // the alert that says why
+			why := failure.Of(err, c.address)
+			if errors.Is(err, io.EOF) {
+				why = cs.brokenBy(c, rv.CauseClosed, "")
+				cs.requests.closing(why)
+				cs.closeNotified(c)
+			}
+			cs.lose(c, why)
+			return false
+		}
+	}
+	if len(c.secure.Pending()) > 0 { // a KeyUpdate's answer
+		cs.markDirty(c)
+	}
+	return true
+}
+
+// closeNotified ends a response that lasts until the peer closes.
+func (cs *connections) closeNotified(c *conn) {
+	secure := c.secure
+	c.secure = nil
+	cs.endResponse(c)
+	c.secure = secure
+}
+
+// plainSize is one TLS record's plaintext (RFC 8446 5.1): what one Read of crypto/tls returns at
+// most.
+const plainSize = 16 << 10

@@ -170,3 +170,37 @@ func (cs *connections) connectIdle(target int32) {
 		}
 	}
 }
+
+// shutdown tells the peer that the connection ends.
+func (cs *connections) shutdown(c *conn) {
+	c.session.Shutdown()
+	cs.write(c)
+	cs.closeNotify(c)
+}
+
+// closeAll ends every connection. Requests in flight stay so.
+func (cs *connections) closeAll() {
+	for _, c := range cs.all {
+		if c.fd >= 0 {
+			cs.shutdown(c)
+		}
+		if c.state != closing {
+			cs.handle(c, removed)
+		}
+	}
+}
+
+// carries notes that a request was put on a connection. The last one retires the connection; while the loop still
+// connects, this waits for the response.
+func (cs *connections) carries(c *conn) {
+	c.opened++
+	cs.markDirty(c)
+	switch {
+	case !cs.isWornOut(c):
+		cs.offer(c)
+	case c.state == open:
+		cs.retire(c)
+	default:
+		c.session.Shutdown()
+	}
+}

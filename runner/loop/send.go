@@ -147,10 +147,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	if c.h1 != nil {
 		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(body), w.buffers.cookie), uint32(tok), body, want), true
 	}
-	c.checkTable()
-	var buf []byte
-	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, len(body), c.table, w.buffers.cookie)
-	return c.h2.Open(buf, uint32(tok), body, want), true
+	return c.h2.Open(c.appendHeaders(s, in, len(body), w.buffers.cookie), uint32(tok), body, want), true
 }
 
 // openWhole renders a request as a message first, which a script may change and captures may look at

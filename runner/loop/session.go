@@ -45,6 +45,13 @@ func (c *conn) capacity() int {
 	return 0
 }
 
+// appendHeaders renders the header of a step's request for HTTP/2.
+func (c *conn) appendHeaders(s *chain.Step, in *instance, body int, cookie []byte) (buf []byte) {
+	c.checkTable()
+	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, body, c.table, cookie)
+	return buf
+}
+
 // checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).
 func (c *conn) checkTable() {
 	if c.h2.EncoderTableEpoch() != c.tableEpoch {

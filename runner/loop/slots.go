@@ -122,3 +122,18 @@ func (w *Worker) closedLoop() {
 		s.EndStage(w.now)
 	}
 }
+
+// dropDue drops the slots of the current stage that are due before an instant.
+func (w *Worker) dropDue(until int64) {
+	stage := w.schedule.Stage()
+	if n := w.schedule.Drop(until); n > 0 {
+		w.lease.dropped(n)
+		w.rec.Stages[stage].Slots += n
+		w.countDroppedSlots(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
+	}
+}
+
+// number makes the values that occur once in the test follow from slot n of the current stage.
+func (w *Worker) number(n int64) {
+	w.sources.Slot(w.schedule.number(n, w.chains.perSlot, len(w.cfg.Rates)))
+}

@@ -44,22 +44,6 @@ type timer struct {
 
 func (t timer) due() int64 { return t.at }
 
-// arm sets a timer for a connection unless it is set already or d is zero.
-func (cs *connections) arm(c *conn, kind timerKind, d time.Duration) {
-	if d <= 0 || c.armed&(1<<kind) != 0 {
-		return
-	}
-	c.armed |= 1 << kind
-	cs.timers.push(timer{at: cs.now + int64(d), conn: c.index, owner: c.owner(kind), kind: kind})
-}
-
-func (c *conn) owner(kind timerKind) uint32 {
-	if recordTimers&(1<<kind) != 0 {
-		return c.incarnation
-	}
-	return c.generation
-}
-
 // fireTimers does what has come due.
 func (cs *connections) fireTimers() {
 	for cs.timers.next() <= cs.now {

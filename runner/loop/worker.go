@@ -123,7 +123,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 			w.cfg.Log.Warn("a worker is not pinned", "err", err)
 		}
 	}
-	stop := context.AfterFunc(ctx, func() { w.Do((*Worker).abort) })
+	stop := context.AfterFunc(ctx, func() { w.Do(func(w *Worker) { w.abort() }) })
 	defer stop()
 	w.tick(w.net.Now())
 	w.setWall(time.Now().UnixNano(), w.net.Now())
@@ -176,7 +176,7 @@ func (w *Worker) turn() error {
 			w.tick(w.net.Now())
 			w.takeMessages()
 		}
-		if w.run.abort {
+		if w.aborted {
 			break
 		}
 	}

@@ -1,0 +1,181 @@
+package loop
+
+import (
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// order lists the files of the package. A function calls functions of its own file and of later files only.
+var order = []string{
+	// Events: what a turn does, what other goroutines ask for, and the phases from connecting to the end.
+	"worker.go", "idle.go", "control.go", "drain.go",
+	// Which request is sent next, and on which connection.
+	"live.go", "slots.go", "send.go",
+	// Connections.
+	"lifecycle.go", "connect.go", "receive.go", "timers.go", "failback.go", "abandoned.go", "retire.go", "flush.go", "causes.go", "connections.go",
+	"session.go",
+	// Outcomes of requests.
+	"finish.go",
+	// Chain instances.
+	"flow.go", "chains.go", "once.go",
+	// What all of them use.
+	"trial.go", "samples.go", "script.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "schedule.go", "lease.go", "inbox.go", "clock.go",
+	"net.go", "heap.go", "ring.go", "doc.go",
+}
+
+// upward lists the functions that earlier files have and later files may call, with the reason.
+var upward = map[string]string{
+	"handle": "the table of transitions takes the events of all files of connections; each is at the end of what its caller does",
+}
+
+// TestCallsGoDown checks that a reader who knows a file needs to read later files only.
+func TestCallsGoDown(t *testing.T) {
+	p := checkPackage(t)
+	used := map[string]bool{}
+	for id, obj := range p.info.Uses {
+		f, ok := obj.(*types.Func)
+		if !ok || f.Pkg() != p.pkg {
+			continue
+		}
+		from, to := p.file(id.Pos()), p.file(f.Origin().Pos())
+		i, j := slices.Index(order, from), slices.Index(order, to)
+		switch {
+		case i <= j || i < 0 || j < 0:
+		case upward[f.Name()] != "":
+			used[f.Name()] = true
+		default:
+			t.Errorf("%s calls %s of the earlier file %s", p.fset.Position(id.Pos()), f.Name(), to)
+		}
+	}
+	for name := range upward {
+		if !used[name] {
+			t.Errorf("%s is listed as an exception, but no later file calls it", name)
+		}
+	}
+	for _, f := range p.files {
+		if name := p.file(f.Pos()); !slices.Contains(order, name) && !strings.HasPrefix(name, "net_") && !strings.HasPrefix(name, "direct_") {
+			t.Errorf("%s has no place in the order", name)
+		}
+	}
+}
+
+// checked is the package without its tests. Types of other packages are unknown.
+type checked struct {
+	fset  *token.FileSet
+	files []*ast.File
+	info  *types.Info
+	pkg   *types.Package
+}
+
+func (p *checked) file(pos token.Pos) string { return filepath.Base(p.fset.Position(pos).Filename) }
+
+func checkPackage(t *testing.T) *checked {
+	t.Helper()
+	dir, err := build.ImportDir(".", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &checked{
+		fset: token.NewFileSet(),
+		info: &types.Info{
+			Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
+			Selections: map[*ast.SelectorExpr]*types.Selection{},
+		},
+	}
+	for _, name := range dir.GoFiles {
+		f, err := parser.ParseFile(p.fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.files = append(p.files, f)
+	}
+	conf := types.Config{Importer: unknownPackages{}, Error: func(error) {}}
+	p.pkg, _ = conf.Check("loop", p.fset, p.files, p.info)
+	return p
+}
+
+type unknownPackages struct{}
+
+func (unknownPackages) Import(path string) (*types.Package, error) {
+	p := types.NewPackage(path, filepath.Base(path))
+	p.MarkComplete()
+	return p, nil
+}
+
+// owners are the parts of a worker. Only methods of a part write its fields.
+var owners = []string{"connections", "conn", "schedule", "leaseState", "requests", "slab", "chains", "run", "clock", "once", "stall", "samples", "exchanges", "scripts", "sequence"}
+
+func TestOnlyTheOwnerWrites(t *testing.T) {
+	p := checkPackage(t)
+	owned, fileOf := map[types.Object]string{}, map[string]string{}
+	for _, name := range owners {
+		o := p.pkg.Scope().Lookup(name)
+		if o == nil {
+			t.Errorf("no type %s", name)
+			continue
+		}
+		fileOf[name] = p.file(o.Pos())
+		s := o.Type().Underlying().(*types.Struct)
+		for i := range s.NumFields() {
+			owned[s.Field(i)] = name
+		}
+	}
+	for _, f := range p.files {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			receiver := receiverOf(fn)
+			write := func(e ast.Expr) {
+				for {
+					switch x := e.(type) {
+					case *ast.IndexExpr:
+						e = x.X
+						continue
+					case *ast.ParenExpr:
+						e = x.X
+						continue
+					case *ast.SelectorExpr:
+						if owner := owned[p.info.Uses[x.Sel]]; owner != "" && owner != receiver && !(owner == "conn" && receiver == "connections") && p.file(x.Pos()) != fileOf[owner] {
+							t.Errorf("%s: %s writes %s.%s", p.fset.Position(x.Pos()), fn.Name.Name, owner, x.Sel.Name)
+						}
+					}
+					return
+				}
+			}
+			ast.Inspect(fn, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.AssignStmt:
+					for _, e := range n.Lhs {
+						write(e)
+					}
+				case *ast.IncDecStmt:
+					write(n.X)
+				}
+				return true
+			})
+		}
+	}
+}
+
+func receiverOf(fn *ast.FuncDecl) string {
+	if fn.Recv == nil {
+		return ""
+	}
+	t := fn.Recv.List[0].Type
+	if s, ok := t.(*ast.StarExpr); ok {
+		t = s.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
