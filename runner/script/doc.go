@@ -58,9 +58,9 @@
 //   - an error that pcall or xpcall catches counts as 4 MiB, because its message can be as long as a string.
 //
 // If more is live than the limit, garbage is collected. If that was not enough, the call ends with an error, and the state
-// of this script is dropped: its next call runs the top level again. So scripts cannot keep more than the limit. Between a
-// collection and the next, the heap grows by the script's garbage, as the runtime
-// allows (GOGC, GOMEMLIMIT); when it exceeds the limit by a quarter, a check starts a collection.
+// of this script is dropped: its next call runs the top level again. So scripts cannot keep more than the limit. Between
+// two collections the heap grows by garbage, as the runtime allows (GOGC, GOMEMLIMIT). When it exceeds the limit by a
+// quarter, a check starts a collection.
 //
 // Bound: if W Hosts run at a time, scripts take the heap to at most 1.25 x limit + W x (8 MiB + 32 MiB) + what they
 // allocate during one collection. 32 MiB are the costliest operation: an assignment to index 2^20 - 1 of a new table.
