@@ -1,5 +1,7 @@
 package h1
 
+import "github.com/h2surge/h2surge/internal/octet"
+
 // chunk takes the octets around the data of chunks (RFC 9112 7.1), as far as
 // they go without a change of phase. Lines end with CRLF and nothing less: the
 // lenience of RFC 9112 2.2 is for heads, and here it has been used to smuggle.
@@ -34,18 +36,18 @@ func (r *reader) chunk(p []byte) (n int, err *Error) {
 // chunkSize reads hexadecimal digits and the octet behind them.
 func (r *reader) chunkSize(p []byte) (n int, err *Error) {
 	for i, b := range p {
-		d := hexDigit[b]
-		if d < 16 && r.digits < maxChunkDigits {
+		d := octet.HexDigit(b)
+		if d < octet.NoDigit && r.digits < maxChunkDigits {
 			r.left = r.left<<4 | int64(d)
 			r.digits++
 			continue
 		}
 		switch {
-		case d < 16 || r.digits == 0:
+		case d < octet.NoDigit || r.digits == 0:
 			return 0, errChunkSize
 		case b == '\r':
 			r.phase = atChunkLF
-		case b == ';' || isBlank(b):
+		case b == ';' || octet.IsBlank(b):
 			r.phase, r.ext = atChunkExt, 0
 		default:
 			return 0, errChunkSize
@@ -69,17 +71,3 @@ func (r *reader) chunkExt(p []byte) (n int, err *Error) {
 	}
 	return len(p), nil
 }
-
-// hexDigit is the value of a hexadecimal digit, and 16 for any other octet.
-var hexDigit = func() (t [256]byte) {
-	for i := range t {
-		t[i] = 16
-	}
-	for i := range byte(10) {
-		t['0'+i] = i
-	}
-	for i := range byte(6) {
-		t['a'+i], t['A'+i] = 10+i, 10+i
-	}
-	return t
-}()

@@ -3,6 +3,7 @@ package h1
 import (
 	"bytes"
 
+	"github.com/h2surge/h2surge/internal/octet"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
@@ -146,8 +147,8 @@ func (c *Client) tellFields(tok uint32, p []byte) {
 		colon, lf := bytes.IndexByte(p, ':'), bytes.IndexByte(p, '\n')
 		name, value := p[:colon], p[colon+1:lf]
 		p = p[lf+1:]
-		lower(name)
-		c.h.OnHeader(tok, name, trim(bytes.TrimSuffix(value, crlf[:1])))
+		octet.ToLower(name)
+		c.h.OnHeader(tok, name, octet.TrimBlanks(bytes.TrimSuffix(value, crlf[:1])))
 	}
 }
 

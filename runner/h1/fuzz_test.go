@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/h2surge/h2surge/internal/octet"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
@@ -31,7 +32,7 @@ func (l *ledger) OnStatus(tok uint32, status int) {
 func (l *ledger) OnHeader(tok uint32, name, value []byte) {
 	l.known(tok)
 	for _, b := range name {
-		if !tokenOctet[b] || 'A' <= b && b <= 'Z' {
+		if !octet.IsTokenOctet(b) || 'A' <= b && b <= 'Z' {
 			l.t.Fatalf("name %q", name)
 		}
 	}
@@ -40,7 +41,7 @@ func (l *ledger) OnHeader(tok uint32, name, value []byte) {
 			l.t.Fatalf("value %q could split a request that has it", value)
 		}
 	}
-	if n := len(value); len(name) == 0 || n > 0 && (isBlank(value[0]) || isBlank(value[n-1])) {
+	if n := len(value); len(name) == 0 || n > 0 && (octet.IsBlank(value[0]) || octet.IsBlank(value[n-1])) {
 		l.t.Fatalf("%q: %q", name, value)
 	}
 }

@@ -3,6 +3,8 @@ package h1
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/h2surge/h2surge/internal/octet"
 )
 
 // head is what the session must know of a response's head.
@@ -94,7 +96,7 @@ func parseFields(p []byte, i int, h *head) (n int, err *Error) {
 		if h == nil && p[end] == '\n' {
 			return 0, errLine
 		}
-		if next == len(p) || isBlank(p[next]) {
+		if next == len(p) || octet.IsBlank(p[next]) {
 			if end, next, err = unfold(p, end, next, h != nil); next == 0 {
 				return 0, err
 			}
@@ -113,7 +115,7 @@ func parseFields(p []byte, i int, h *head) (n int, err *Error) {
 // results are those of its last. next is 0 when what follows the field is cut,
 // for that may be another line of it. bareLF says that LF alone ends a line.
 func unfold(p []byte, end, next int, bareLF bool) (int, int, *Error) {
-	for next < len(p) && isBlank(p[next]) {
+	for next < len(p) && octet.IsBlank(p[next]) {
 		for ; end < next; end++ {
 			p[end] = ' '
 		}
@@ -146,7 +148,7 @@ func matters(name int) bool { return name == 14 || name == 17 || name == 10 }
 // the empty line, or one that is refused. bareLF says that LF alone will do.
 func endOfFields(p []byte, start, i int, bareLF bool) (n int, err *Error) {
 	switch b := p[i]; {
-	case i > start && isBlank(b):
+	case i > start && octet.IsBlank(b):
 		return 0, errSpaceColon
 	case i > start:
 		return 0, errName
@@ -158,7 +160,7 @@ func endOfFields(p []byte, start, i int, bareLF bool) (n int, err *Error) {
 		return i + 2, nil
 	case b == '\r' || b == '\n':
 		return 0, errLine
-	case isBlank(b):
+	case octet.IsBlank(b):
 		return 0, errFold
 	}
 	return 0, errName
@@ -170,7 +172,7 @@ func (h *head) field(name, value []byte) *Error {
 	case 'c':
 		switch {
 		case len(name) == 14 && foldsTo(name, "content-length"):
-			return h.contentLength(trim(value))
+			return h.contentLength(octet.TrimBlanks(value))
 		case len(name) == 10 && foldsTo(name, "connection"):
 			h.connection(value)
 		}
@@ -179,7 +181,7 @@ func (h *head) field(name, value []byte) *Error {
 		case !foldsTo(name, "transfer-encoding"):
 		case h.minor == 0:
 			return errCoding10
-		case h.chunked || !foldsTo(trim(value), "chunked"):
+		case h.chunked || !foldsTo(octet.TrimBlanks(value), "chunked"):
 			// Chunked alone: we ask for no other coding, and a second or an
 			// unknown one leaves the length in doubt (RFC 9112 6.3).
 			return errCoding
@@ -197,8 +199,8 @@ func (h *head) contentLength(value []byte) *Error {
 		item := value
 		comma := bytes.IndexByte(value, ',')
 		if comma >= 0 {
-			item = trim(value[:comma])
-			value = trim(value[comma+1:])
+			item = octet.TrimBlanks(value[:comma])
+			value = octet.TrimBlanks(value[comma+1:])
 		}
 		n := number(item)
 		switch {
@@ -239,7 +241,7 @@ func (h *head) connection(value []byte) {
 		} else {
 			more = false
 		}
-		option = trim(option)
+		option = octet.TrimBlanks(option)
 		h.close = h.close || foldsTo(option, "close")
 		h.keepAlive = h.keepAlive || foldsTo(option, "keep-alive")
 	}

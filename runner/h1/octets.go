@@ -3,21 +3,9 @@ package h1
 import (
 	"encoding/binary"
 	"math/bits"
-)
 
-// tokenOctet tells which octets a token may have (RFC 9110 5.6.2).
-var tokenOctet = func() (t [256]bool) {
-	for b := '0'; b <= '9'; b++ {
-		t[b] = true
-	}
-	for b := 'a'; b <= 'z'; b++ {
-		t[b], t[b-'a'+'A'] = true, true
-	}
-	for _, b := range "!#$%&'*+-.^_`|~" {
-		t[b] = true
-	}
-	return t
-}()
+	"github.com/h2surge/h2surge/internal/octet"
+)
 
 const ones, tops = 0x0101010101010101, 0x8080808080808080
 
@@ -75,19 +63,6 @@ func common(a, b []byte) int {
 	return i
 }
 
-// trim takes white space off both ends (OWS, RFC 9110 5.6.3).
-func trim(p []byte) []byte {
-	for len(p) > 0 && isBlank(p[0]) {
-		p = p[1:]
-	}
-	for len(p) > 0 && isBlank(p[len(p)-1]) {
-		p = p[:len(p)-1]
-	}
-	return p
-}
-
-func isBlank(b byte) bool { return b == ' ' || b == '\t' }
-
 // foldsTo tells whether a token, in whatever case, is word. word has lower-case
 // letters and hyphens only, which no other octet of a token folds to.
 func foldsTo(token []byte, word string) bool {
@@ -116,14 +91,6 @@ func word8(s string) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-func lower(p []byte) {
-	for i, b := range p {
-		if 'A' <= b && b <= 'Z' {
-			p[i] = b + 'a' - 'A'
-		}
-	}
-}
-
 // tokenEnd is the end of the token that begins at p[i]. Names of fields are
 // letters and hyphens but for rare ones, so those are taken eight a step.
 func tokenEnd(p []byte, i int) int {
@@ -143,7 +110,7 @@ func tokenEnd(p []byte, i int) int {
 		}
 		i += 8
 	}
-	for i < len(p) && tokenOctet[p[i]] {
+	for i < len(p) && octet.IsTokenOctet(p[i]) {
 		i++
 	}
 	return i

@@ -115,7 +115,7 @@ func (c *Client) onBlock(id uint32, p []byte, end bool) {
 		sink = &c.fields
 	}
 	var sum hpack.Summary
-	if err := c.dec.DecodeTo(&sum, p, sink); err != nil {
+	if err := c.dec.Decode(&sum, p, sink); err != nil {
 		c.fail(http2.ErrCodeCompression, err.Error())
 		return
 	}

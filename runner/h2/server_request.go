@@ -21,7 +21,7 @@ func (s *Server) onBlock(id uint32, p []byte, end bool) {
 	r := &s.request
 	r.reset(s.want&protocol.WantHeaders != 0)
 	var sum hpack.Summary
-	err := s.dec.DecodeTo(&sum, p, r)
+	err := s.dec.Decode(&sum, p, r)
 	switch {
 	case err != nil:
 		s.fail(http2.ErrCodeCompression, err.Error())
@@ -69,7 +69,7 @@ func (s *Server) open(id uint32, end bool) *stream {
 // trailers end a request (RFC 9113 8.1). The session drops their fields.
 func (s *Server) trailers(id uint32, p []byte, end bool) {
 	var sum hpack.Summary
-	err := s.dec.DecodeTo(&sum, p, nil)
+	err := s.dec.Decode(&sum, p, nil)
 	st := s.streams.find(id)
 	switch {
 	case err != nil:

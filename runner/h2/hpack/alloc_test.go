@@ -20,7 +20,7 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 	b = AppendLiteral(b, Incremental, 0, "x-long-name-for-a-field", "\x7f\x7f\x7f raw")
 	b = AppendIndexed(b, 62)
 	run := func() {
-		if s, err := d.Decode(b, sink); err != nil || s.Status != 200 {
+		if s, err := d.decode(b, sink); err != nil || s.Status != 200 {
 			t.Fatal(s, err)
 		}
 	}

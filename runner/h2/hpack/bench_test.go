@@ -28,12 +28,12 @@ func BenchmarkDecode(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			d := NewDecoder(1 << 16)
-			if _, err := d.Decode(first, nil); err != nil {
+			if _, err := d.decode(first, nil); err != nil {
 				b.Fatal(err)
 			}
 			var s Summary
 			for b.Loop() {
-				if err := d.DecodeTo(&s, c.block, c.sink); err != nil || s.Status != 200 {
+				if err := d.Decode(&s, c.block, c.sink); err != nil || s.Status != 200 {
 					b.Fatal(s, err)
 				}
 			}

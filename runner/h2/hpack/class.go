@@ -1,6 +1,10 @@
 package hpack
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/h2surge/h2surge/internal/octet"
+)
 
 // Class is what a field means to the framing of a message. It is found out
 // once, when a field enters the dynamic table, and costs nothing each time the
@@ -133,7 +137,7 @@ func validValue(v []byte) bool {
 	if len(v) == 0 {
 		return true
 	}
-	if isBlank(v[0]) || isBlank(v[len(v)-1]) {
+	if octet.IsBlank(v[0]) || octet.IsBlank(v[len(v)-1]) {
 		return false
 	}
 	for len(v) >= 8 {
@@ -145,8 +149,6 @@ func validValue(v []byte) bool {
 	}
 	return validOctets(v)
 }
-
-func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 
 func validOctets(v []byte) bool {
 	for _, b := range v {

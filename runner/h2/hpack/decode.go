@@ -112,16 +112,9 @@ func (d *Decoder) Limit(size uint32) {
 	d.owesUpdate = size < d.dyn.max
 }
 
-// Decode decodes one complete block. A nil sink means that nobody wants the
-// fields: the table is kept right and the summary made, no more.
-func (d *Decoder) Decode(p []byte, sink Sink) (s Summary, err error) {
-	err = d.DecodeTo(&s, p, sink)
-	return s, err
-}
-
-// DecodeTo is Decode for the hot path: a Summary whose small fields were just
-// written is slow to copy, as its wide loads wait for the narrow stores.
-func (d *Decoder) DecodeTo(s *Summary, p []byte, sink Sink) error {
+// Decode decodes one complete block and sets s. If sink is nil, it only updates the table and makes the summary. It does
+// not return a Summary, because a copy of one would wait for the stores of its narrow fields.
+func (d *Decoder) Decode(s *Summary, p []byte, sink Sink) error {
 	*s = Summary{ContentLength: -1}
 	i, err := d.sizeUpdates(p)
 	for err == nil && i < len(p) {

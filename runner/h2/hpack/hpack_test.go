@@ -58,7 +58,7 @@ func TestResponsesOfTheRFC(t *testing.T) {
 		d.dyn.resize(256)
 		for i, b := range blocks {
 			var l list
-			if _, err := d.Decode(unhex(t, b), &l); err != nil {
+			if _, err := d.decode(unhex(t, b), &l); err != nil {
 				t.Fatalf("%s block %d: %v", name, i, err)
 			}
 			if diff := cmp.Diff(want[i], l.fields); diff != "" {
@@ -93,7 +93,7 @@ func TestDecodeErrors(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, sink := range []Sink{nil, new(list)} {
-				if _, err := NewDecoder(1<<16).Decode(unhex(t, tc.block), sink); !errors.Is(err, tc.want) {
+				if _, err := NewDecoder(1<<16).decode(unhex(t, tc.block), sink); !errors.Is(err, tc.want) {
 					t.Errorf("Decode with sink %v: %v, want %v", sink, err, tc.want)
 				}
 			}
@@ -106,17 +106,17 @@ func TestDecodeErrors(t *testing.T) {
 func TestLimit(t *testing.T) {
 	d := NewDecoder(1 << 16)
 	d.Limit(100)
-	if _, err := d.Decode([]byte{0x88}, nil); !errors.Is(err, ErrTableSize) {
+	if _, err := d.decode([]byte{0x88}, nil); !errors.Is(err, ErrTableSize) {
 		t.Errorf("no size update: %v, want ErrTableSize", err)
 	}
-	if _, err := d.Decode(append(AppendTableSizeUpdate(nil, 101), 0x88), nil); !errors.Is(err, ErrTableSize) {
+	if _, err := d.decode(append(AppendTableSizeUpdate(nil, 101), 0x88), nil); !errors.Is(err, ErrTableSize) {
 		t.Errorf("size update above the limit: %v, want ErrTableSize", err)
 	}
 	two := AppendTableSizeUpdate(AppendTableSizeUpdate(nil, 0), 100)
-	if _, err := d.Decode(append(two, 0x88), nil); err != nil {
+	if _, err := d.decode(append(two, 0x88), nil); err != nil {
 		t.Errorf("two size updates: %v", err)
 	}
-	if _, err := d.Decode([]byte{0x88}, nil); err != nil {
+	if _, err := d.decode([]byte{0x88}, nil); err != nil {
 		t.Errorf("the block after: %v", err)
 	}
 }
@@ -185,7 +185,7 @@ func checkSummary(t *testing.T, ind Indexing, fields [][2]string, want Summary) 
 		blocks = blocks[:1]
 	}
 	for i, b := range blocks {
-		got, err := d.Decode(b, nil)
+		got, err := d.decode(b, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func TestListLimit(t *testing.T) {
 	var l list
 	b := AppendLiteral(nil, Incremental, 0, "a", "1")
 	b = AppendLiteral(b, Incremental, 0, "b", "22222222222222222")
-	s, err := d.Decode(b, &l)
+	s, err := d.decode(b, &l)
 	if err != nil || s.Size != 34+50 {
 		t.Errorf("Size %d, err %v, want 84, nil", s.Size, err)
 	}
@@ -229,7 +229,7 @@ func TestEntryAsLargeAsTheTable(t *testing.T) {
 		b := AppendTableSizeUpdate(nil, 100)
 		b = AppendLiteral(b, Incremental, 0, "a", "b")
 		b = AppendString(AppendLiteralPrefix(b, Incremental, 0, "n"), make([]byte, 100-EntryOverhead-1+extra))
-		if _, err := d.Decode(b, nil); err != nil || d.dyn.count != want {
+		if _, err := d.decode(b, nil); err != nil || d.dyn.count != want {
 			t.Errorf("an entry of %d octets: %d entries, err %v, want %d", 100+extra, d.dyn.count, err, want)
 		}
 	}
@@ -238,7 +238,7 @@ func TestEntryAsLargeAsTheTable(t *testing.T) {
 func TestStaticTable(t *testing.T) {
 	for i, p := range staticPairs {
 		var l list
-		if _, err := NewDecoder(1<<16).Decode(AppendIndexed(nil, i+1), &l); err != nil {
+		if _, err := NewDecoder(1<<16).decode(AppendIndexed(nil, i+1), &l); err != nil {
 			t.Fatal(err)
 		}
 		var want []field
@@ -327,14 +327,14 @@ func TestDecodeOracle(t *testing.T) {
 				}
 			}
 			var l list
-			got, err := dec.Decode([]byte(buf.String()), &l)
+			got, err := dec.decode([]byte(buf.String()), &l)
 			if err != nil {
 				t.Fatalf("seed %d block %d: %v", seed, n, err)
 			}
 			if diff := cmp.Diff(want, l.fields); diff != "" {
 				t.Fatalf("seed %d block %d (-want +got):\n%s", seed, n, diff)
 			}
-			if s, err := blind.Decode([]byte(buf.String()), nil); err != nil || s != got {
+			if s, err := blind.decode([]byte(buf.String()), nil); err != nil || s != got {
 				t.Fatalf("seed %d block %d without a sink: %+v, %v, want %+v", seed, n, s, err, got)
 			}
 			if c := cap(dec.dyn.buf); c > 2*DefaultTableSize {
@@ -404,4 +404,10 @@ func TestAppendInt(t *testing.T) {
 			t.Errorf("AppendInt(%#x, %d, %d) = %s, want %s", tc.first, tc.prefix, tc.v, got, tc.want)
 		}
 	}
+}
+
+// decode is Decode with the summary as a result.
+func (d *Decoder) decode(p []byte, sink Sink) (s Summary, err error) {
+	err = d.Decode(&s, p, sink)
+	return s, err
 }
