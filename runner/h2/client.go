@@ -69,13 +69,14 @@ func (c *Client) Open(buf []byte, tok uint32, body []byte, want protocol.Want) (
 		return 0
 	}
 	id = c.nextID
-	s := c.open(id, tok, want, 0)
+	s := c.streams.add(id)
+	c.begin(s, id, tok, want, 0)
 	if c.nextID = id + 2; c.nextID > maxStreamID {
 		c.draining = true
 	}
 	c.sendHeaders(buf, id, len(body) == 0)
-	if len(body) > 0 {
-		c.sendBody(s, body, want&protocol.StableBody != 0)
+	if n := c.sendData(s, body); n < len(body) { // few bodies need more than a frame
+		c.sendBody(s, body[n:], want&protocol.StableBody != 0)
 	}
 	return id
 }

@@ -133,13 +133,11 @@ func (c *conn) end() (ring []stream) {
 // which do not exist without push, and the client's future ones.
 func (c *conn) idle(id uint32) bool { return id&1 == 0 || id >= c.nextID }
 
-// open adds a stream. Pointers to other streams are invalid after it.
-func (c *conn) open(id, tok uint32, want protocol.Want, flags streamFlags) *stream {
-	s := c.streams.add(id)
-	// Field by field: a copy of a literal would wait for the stores of its narrow fields.
+// begin fills the entry of a new stream. It sets field by field, because a copy of
+// a literal would wait for the stores of its narrow fields.
+func (c *conn) begin(s *stream, id, tok uint32, want protocol.Want, flags streamFlags) {
 	s.id, s.tok, s.want, s.flags, s.body, s.left = id, tok, want, flags, 0, lengthUnknown
 	s.sendWindow, s.recvWindow = int32(c.peer.initialWindow), int32(c.cfg.StreamWindow)
-	return s
 }
 
 // drop forgets a stream. Pointers to streams are invalid after it.

@@ -63,7 +63,9 @@ func (s *Server) open(id uint32, end bool) *stream {
 	if end {
 		flags |= remoteClosed
 	}
-	return s.conn.open(id, 0, s.want, flags)
+	st := s.streams.add(id)
+	s.conn.begin(st, id, 0, s.want, flags)
+	return st
 }
 
 // trailers end a request (RFC 9113 8.1). The session drops their fields.
