@@ -2,9 +2,9 @@ package h1
 
 import "github.com/h2surge/h2surge/internal/octet"
 
-// chunk takes the octets around the data of chunks (RFC 9112 7.1), as far as
-// they go without a change of phase. Lines end with CRLF and nothing less: the
-// lenience of RFC 9112 2.2 is for heads, and here it has been used to smuggle.
+// chunk handles the octets around the data of chunks (RFC 9112 7.1), up to the next
+// change of phase. Lines end with CRLF. LF alone, which RFC 9112 2.2 allows in
+// heads, is refused here, because it has been used for request smuggling.
 func (r *reader) chunk(p []byte) (n int, err *Error) {
 	switch r.phase {
 	case atChunk:
@@ -57,7 +57,7 @@ func (r *reader) chunkSize(p []byte) (n int, err *Error) {
 	return len(p), nil
 }
 
-// chunkExt skips extensions, which nobody has given a meaning (RFC 9112 7.1.1).
+// chunkExt skips extensions. None is defined (RFC 9112 7.1.1).
 func (r *reader) chunkExt(p []byte) (n int, err *Error) {
 	for i, b := range p {
 		if b == '\r' {

@@ -12,11 +12,11 @@ type Client struct {
 	cfg   Config
 
 	lastID  uint32
-	limit   int  // of requests in flight; 0 when none may be opened
+	limit   int  // of requests in flight; 0 if no request may be opened
 	forgot  int  // cancelled requests in the queue
 	reused  bool // a response was completed
-	closing bool // the connection ends with the response under way
-	told    bool // ... and the peer has said so (RFC 9112 9.6)
+	closing bool // the connection ends with the current response
+	closed  bool // ... because the response has "connection: close" (RFC 9112 9.6)
 
 	draining bool
 	shut     bool
@@ -33,43 +33,42 @@ func NewClient(cfg Config, h protocol.Handler) *Client {
 // Ready is true from the start: HTTP/1.1 has no preface.
 func (c *Client) Ready() bool { return true }
 
-// Free is how many requests may be opened now: 0 while draining, after
+// Free returns how many requests may be opened now: 0 while draining, after
 // Shutdown, Cancel or an error.
 func (c *Client) Free() int { return max(0, c.limit-c.queue.count) }
 
-// InFlight is how many requests still owe an OnDone.
+// InFlight returns how many requests will get an OnDone.
 func (c *Client) InFlight() int { return c.queue.count - c.forgot }
 
-// Draining tells that no request can be opened any more: open another
-// connection, and close this one when InFlight is 0. It is so after the head of
-// a response that ends the connection, after the first Open with NoKeepAlive,
-// and after Cancel.
+// Draining reports that no more requests can be opened: after the head of a
+// response that ends the connection, after the first Open with NoKeepAlive, and
+// after Cancel. The owner opens another connection, and closes this one when
+// InFlight is 0.
 func (c *Client) Draining() bool { return c.draining }
 
-// Broken tells that the owner must close the connection now, because of a
+// Broken reports that the owner must close the connection now, because of a
 // Cancel, an error or the peer's end.
 func (c *Client) Broken() bool { return c.broken }
 
-// Pending is what is to be sent, valid until the next call of any method but
-// Wrote. More may follow it.
+// Pending returns the octets to send. They are valid until the next call of a
+// method. After Wrote, more may be pending.
 func (c *Client) Pending() []byte { return c.out.pending() }
 
-// Wrote tells that the first n octets of Pending were sent. It must be told
-// before what answers them is given to Receive: a response that comes before
-// its request was sent is none (RFC 9112 9.2).
+// Wrote tells the session that the first n octets of Pending were sent. The owner
+// calls it before it passes the response to Receive, because octets that arrive
+// before their request was sent are not a response (RFC 9112 9.2).
 func (c *Client) Wrote(n int) { c.out.wrote(n) }
 
-// Shutdown lets no request be opened any more; those in flight go on.
+// Shutdown ends the opening of requests. Those in flight continue.
 func (c *Client) Shutdown() {
 	c.shut = true
 	c.setLimit()
 }
 
-// Cancel forgets a request; it gets no OnDone. HTTP/1.1 has no way to take a
-// request back but to close the connection (RFC 9112 9.5), so the session is
-// Draining and Broken from now on, and all that comes is dropped. The other
-// requests in flight end with Close. It returns false when there is no such
-// request.
+// Cancel forgets a request, which gets no OnDone. In HTTP/1.1, only closing the
+// connection cancels a request (RFC 9112 9.5). So the session is then Draining and
+// Broken, and drops what it receives. Close ends the other requests in flight. It
+// returns false if the request is not in flight.
 func (c *Client) Cancel(id uint32, _ int64) (reset bool) {
 	for i := range c.queue.count {
 		if r := c.queue.at(i); r.id == id && r.state&cancelled == 0 {
@@ -97,7 +96,7 @@ func (c *Client) Close() {
 	c.out, c.queue, c.in = outBuffer{}, queue{}, reader{}
 }
 
-// breakOff: nothing of the connection is of use any more.
+// breakOff ends the use of the connection and discards what was not sent.
 func (c *Client) breakOff() {
 	c.draining, c.broken = true, true
 	c.out.truncate(c.out.total)
@@ -121,12 +120,12 @@ func (c *Client) finish(o protocol.Outcome) {
 	c.h.OnDone(r.tok, o)
 }
 
-// finishUnanswered ends the first request of the queue, of whose response there
-// will be nothing. See Unprocessed.
+// finishUnanswered ends the first request of the queue, which gets no response. See
+// protocol.Unprocessed.
 func (c *Client) finishUnanswered() protocol.Kind {
 	r := c.queue.at(0)
 	k := protocol.Lost
-	if r.start >= c.out.total || c.told || c.reused && r.state&idempotent != 0 {
+	if r.start >= c.out.total || c.closed || c.reused && r.state&idempotent != 0 {
 		k = protocol.Unprocessed
 	}
 	c.finish(protocol.Outcome{Kind: k})

@@ -7,10 +7,10 @@ import (
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
-// Receive takes all of p, the bytes that came from the peer; a cut head is kept
-// for the next call. An error means that the connection must be closed: what has
-// come is no response to any request, and where a next one would begin is not
-// known. Names in p may be lower-cased, and folded lines joined.
+// Receive takes all of p, the octets that came from the peer. It keeps a cut head
+// for the next call. After an error, the owner must close the connection, because
+// the beginning of the next response is not known. Receive may change p: it changes
+// names to lower case and joins folded lines.
 func (c *Client) Receive(p []byte, _ int64) error {
 	for len(p) > 0 {
 		switch {
@@ -28,8 +28,7 @@ func (c *Client) Receive(p []byte, _ int64) error {
 	return c.err
 }
 
-// next takes the next element of p; n is its length, of which there is at least
-// 1.
+// next handles the next element of p and returns its length, which is at least 1.
 func (c *Client) next(p []byte) (n int, err *Error) {
 	switch c.in.phase {
 	case atHead:
@@ -53,7 +52,7 @@ func (c *Client) next(p []byte) (n int, err *Error) {
 	return c.in.chunk(p)
 }
 
-// content takes octets whose number is known.
+// content handles content whose length is known.
 func (c *Client) content(p []byte) (n int) {
 	n = int(min(int64(len(p)), c.in.left))
 	c.in.left -= int64(n)
@@ -67,7 +66,7 @@ func (c *Client) data(p []byte) {
 	}
 }
 
-// onHead takes a head, interim or final, or a part of one.
+// onHead handles a head, interim or final, or a part of one.
 func (c *Client) onHead(p []byte) (n int, err *Error) {
 	if c.queue.count == 0 || c.queue.at(0).start >= c.out.total {
 		if noStatusLine(p) == errHTTP2 {
@@ -115,18 +114,18 @@ func (c *Client) onFinal(section []byte) {
 	}
 	c.h.OnStatus(r.tok, h.status)
 	if r.want&protocol.WantHeaders != 0 {
-		c.tellFields(r.tok, section)
+		c.reportFields(r.tok, section)
 	}
 	if c.in.phase == inLength && c.in.left == 0 {
 		c.endResponse()
 	}
 }
 
-// frame finds how the content ends (RFC 9112 6.3) and whether the connection
-// does with it (9.3).
+// frame determines how the content ends (RFC 9112 6.3), and whether the connection
+// ends with it (9.3).
 func (c *Client) frame(h *head, want protocol.Want) {
 	in := &c.in
-	c.closing, c.told = !h.persists(), h.close
+	c.closing, c.closed = !h.persists(), h.close
 	switch {
 	case want&protocol.HeadRequest != 0 || h.status == 204 || h.status == 304:
 		in.phase, in.left = inLength, 0
@@ -139,9 +138,8 @@ func (c *Client) frame(h *head, want protocol.Want) {
 	}
 }
 
-// tellFields hands the fields of a head that was found well-formed to the
-// handler.
-func (c *Client) tellFields(tok uint32, p []byte) {
+// reportFields passes the fields of a well-formed head to the handler.
+func (c *Client) reportFields(tok uint32, p []byte) {
 	p = p[bytes.IndexByte(p, '\n')+1:]
 	for p[0] != '\r' && p[0] != '\n' {
 		colon, lf := bytes.IndexByte(p, ':'), bytes.IndexByte(p, '\n')
@@ -182,8 +180,8 @@ func (c *Client) endResponse() {
 	}
 }
 
-// fail ends the session with an error. The request whose response it was is
-// Reset; the others are left to Close, but for those that were not sent.
+// fail ends the session with an error. The request of the response is Reset. Close
+// ends the others.
 func (c *Client) fail(err *Error) error {
 	c.err = err
 	c.breakOff()
@@ -198,14 +196,14 @@ func (c *Client) fail(err *Error) error {
 	return err
 }
 
-// begun tells whether an octet of the first request's response has come.
+// begun reports that an octet of the response to the first request has arrived.
 func (r *reader) begun() bool {
 	return r.phase != atHead || len(r.carry) > 0 || r.interim > 0
 }
 
-// Ended tells that the peer closed its side cleanly. It completes content that
-// the end of the connection delimits (RFC 9112 8); any other request in flight is
-// Lost or Unprocessed. An error tells that something was lost by it. The owner
+// Ended tells the session that the peer closed its side cleanly. It completes
+// content that the end of the connection delimits (RFC 9112 8). All other requests
+// in flight are Lost or Unprocessed. An error reports that one is Lost. The owner
 // then calls Close.
 func (c *Client) Ended() error {
 	if c.broken {

@@ -2,16 +2,16 @@ package h1
 
 import "github.com/h2surge/h2surge/runner/protocol"
 
-// Begin returns the out buffer, for the caller to append the head of a request
-// to and pass it all to Open; nothing else of the session may be called in
-// between. A Begin without Open leaves no trace.
+// Begin returns the out buffer. The caller appends the head of a request and passes
+// the result to Open, and calls no other method in between. A Begin without Open
+// has no effect.
 func (c *Client) Begin() []byte {
 	return c.out.appendable()
 }
 
-// Open sends the request whose head, with the empty line that ends it, was
-// appended to what Begin returned, and its body, which is copied unless it is
-// large and stable. id is 0, and nothing sent, when Free is 0.
+// Open sends the request whose head, with the empty line at its end, was appended
+// to what Begin returned, and its body, which is copied unless it is large and
+// stable. It sends nothing and returns 0 if Free is 0.
 func (c *Client) Open(buf []byte, tok uint32, body []byte, want protocol.Want) (id uint32) {
 	if c.Free() == 0 {
 		return 0
@@ -36,8 +36,8 @@ func (c *Client) Open(buf []byte, tok uint32, body []byte, want protocol.Want) (
 	return r.id
 }
 
-// ceaseSending takes back the requests behind the first of which no octet was
-// sent: the peer has said that it will not answer them (RFC 9112 9.6).
+// ceaseSending discards the requests after the first of which no octet was sent,
+// because the peer announced that it will not answer them (RFC 9112 9.6).
 func (c *Client) ceaseSending() {
 	for i := 1; i < c.queue.count; i++ {
 		if start := c.queue.at(i).start; start >= c.out.total {

@@ -7,25 +7,24 @@ const (
 	largestPipeline       = 1 << 16
 	largestHeaderBytes    = 16 << 20
 
-	// maxInterim bounds the 1xx responses before a final one: RFC 9110 15.2 has
-	// any number, but a peer that sends nothing else would never be given up.
+	// maxInterim bounds the 1xx responses before a final one. RFC 9110 15.2 allows
+	// any number, but a peer that sends nothing else is broken.
 	maxInterim = 100
-	// maxChunkLine bounds a chunk's size with its extensions, in octets; nobody
-	// needs extensions, and RFC 9112 7.1.1 asks for a limit.
+	// maxChunkLine bounds a chunk's size with its extensions, in octets. RFC 9112
+	// 7.1.1 requires a limit.
 	maxChunkLine = 4096
 	// maxChunkDigits keeps a chunk's size within an int64.
 	maxChunkDigits = 15
 )
 
-// Config is what a session obeys. The zero value of a field means the default
-// in its comment; values out of range are brought into it.
+// Config is what a session obeys. If a field is zero, the session uses the default
+// in its comment. Values out of range are replaced by the nearest bound.
 type Config struct {
-	// Pipeline is how many requests may be in flight: 1, that is no pipelining
-	// (RFC 9112 9.3.2).
+	// Pipeline is how many requests may be in flight (RFC 9112 9.3.2): 1, without
+	// pipelining.
 	Pipeline int
-	// NoKeepAlive: one request a connection. The session is Draining after the
-	// first Open. Saying "connection: close" in the request is up to who renders
-	// it.
+	// NoKeepAlive: one request for each connection. The session is Draining after
+	// the first Open. The caller adds "connection: close" to the request.
 	NoKeepAlive bool
 	// MaxHeaderBytes bounds the head of a response, and the trailer section of
 	// a chunked one, in octets: 64 KiB. A longer one is malformed.

@@ -5,8 +5,8 @@ import "errors"
 // AnsweredHTTP2 is the Reason when the peer's response begins with a frame of HTTP/2.
 const AnsweredHTTP2 = "the server answered HTTP/2 to a request of HTTP/1.1"
 
-// Error says why a connection cannot be used any more. Section is the rule that
-// the peer broke, or that leaves no other way.
+// Error is why a connection must be closed. Section has the rule that the peer
+// broke, or that requires it.
 type Error struct {
 	Reason, Section string
 }
@@ -16,7 +16,7 @@ func (e *Error) Error() string { return "http1: " + e.Rule() }
 // Rule returns the rule that the peer broke and where it is written.
 func (e *Error) Rule() string { return e.Reason + " (" + e.Section + ")" }
 
-// One value per rule: a hostile peer must not make us allocate.
+// Each rule has one value, so that a hostile peer does not cause allocations.
 var (
 	errUnsolicited  = &Error{"data without a request", "RFC 9112 9.2"}
 	errEarlyHTTP2   = &Error{AnsweredHTTP2, "RFC 9112 9.2"} // without a request

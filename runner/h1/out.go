@@ -1,12 +1,11 @@
 package h1
 
-// outKept is the out buffer a connection keeps whatever it is used for, in
-// octets.
+// outKept is the capacity, in octets, up to which an out buffer is never freed.
 const outKept = 4096
 
-// outShrinkAfter is how many times in a row a buffer must be less than a
-// quarter full at its fullest before it is given back: a burst must not cost its
-// memory for good, and a busy connection must not allocate each turn.
+// outShrinkAfter is a number of times. The buffer is freed after it was emptied
+// so often in a row and was at most a quarter full each time. So the memory of a
+// burst is freed later, and a busy connection does not allocate in each turn.
 const outShrinkAfter = 64
 
 // largestCopy is the largest stable body that is copied behind its head, in
@@ -56,7 +55,8 @@ func (o *outBuffer) noteUse(used int) {
 	}
 }
 
-// appendable gathers all that is to be sent in buf, for something to be appended.
+// appendable moves all pending octets to buf and returns it, so that the caller can
+// append more.
 func (o *outBuffer) appendable() []byte {
 	o.compact()
 	if len(o.tail) > 0 {
@@ -66,8 +66,9 @@ func (o *outBuffer) appendable() []byte {
 	return o.buf
 }
 
-// compact moves what is pending to the front once most of the buffer was sent,
-// so that a socket which never takes all does not make it grow for ever.
+// compact moves the pending octets to the front when more than half of the
+// buffer was sent. Otherwise the buffer would grow while the socket takes only
+// parts of it.
 func (o *outBuffer) compact() {
 	if o.sent > cap(o.buf)/2 {
 		o.buf = o.buf[:copy(o.buf, o.buf[o.sent:])]
@@ -75,8 +76,7 @@ func (o *outBuffer) compact() {
 	}
 }
 
-// truncate forgets what was to be sent from an offset on that is not below
-// total.
+// truncate discards the pending octets from an offset on, which is at least total.
 func (o *outBuffer) truncate(offset uint64) {
 	left := int(offset - o.total)
 	if n := len(o.buf) - o.sent; left > n {

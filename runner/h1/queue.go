@@ -2,7 +2,7 @@ package h1
 
 import "github.com/h2surge/h2surge/runner/protocol"
 
-// request is one request under way.
+// request is a request in flight.
 type request struct {
 	start uint64 // offset of its first octet on the connection
 	id    uint32
@@ -15,11 +15,10 @@ type requestState uint8
 
 const (
 	idempotent requestState = 1 << iota // by its method (RFC 9110 9.2.2)
-	cancelled                           // no one waits for it
+	cancelled                           // it gets no OnDone
 )
 
-// queue has the requests in the order in which they are answered (RFC 9112
-// 9.3.2). It is a ring whose length is 0 or a power of two.
+// queue has the requests in the order of their responses (RFC 9112 9.3.2). It is a ring whose length is 0 or a power of two.
 type queue struct {
 	ring  []request
 	first uint32

@@ -25,7 +25,7 @@ const (
 	memoMost  = 512
 )
 
-// reader is where the session is in what the peer sends.
+// reader has the state of the parser.
 type reader struct {
 	left    int64 // octets of content or of the chunk
 	carry   []byte
@@ -36,14 +36,14 @@ type reader struct {
 	digits  uint8  // of the chunk's size
 	ext     uint16 // octets of its extensions
 
-	// memo is the last head that came in one piece, and known what it says.
-	// The heads of a test are alike as long as nobody changes date or length.
+	// memo is the last head that came in one piece, and known is its meaning. The
+	// heads of a test are equal until the date or a length changes.
 	memo  []byte
 	known head
 }
 
-// gather adds the lines of a head or a trailer section to carry, up to the empty
-// line, which is done.
+// gather adds the lines of a head or a trailer section to carry. It returns true
+// after the empty line.
 func (r *reader) gather(p []byte) (n int, done bool) {
 	for n < len(p) {
 		i := bytes.IndexByte(p[n:], '\n')
@@ -72,8 +72,8 @@ func (r *reader) release() {
 	r.carry = r.carry[:0]
 }
 
-// section is the next head or trailer section, which parse reads. It parses p in
-// place when all of it is there, else carries it. section is nil when it is cut.
+// section returns the next head or trailer section and parses it: in place if p has
+// all of it, otherwise in carry. It returns nil if the section is cut.
 func (r *reader) section(p []byte, most int, trailer bool) (section []byte, n int, err *Error) {
 	if len(r.carry) == 0 {
 		if n, err = r.parse(p[:min(len(p), most)], trailer); n > 0 || err != nil {
@@ -107,9 +107,9 @@ func (r *reader) parse(p []byte, trailer bool) (n int, err *Error) {
 	return n, err
 }
 
-// recall tells whether p begins with the remembered head, but for values of the
-// same length that frame nothing, such as a date or an id; n is its length then,
-// else 0. This is a third of the work of parsing.
+// recall compares the beginning of p with memo. Values may differ if they have the
+// same length and do not affect framing, such as a date or an id. It returns the
+// length of the head, or 0 if it differs. This takes a third of the time of parsing.
 func (r *reader) recall(p []byte) (n int) {
 	m := r.memo
 	if len(m) == 0 || len(p) < len(m) {
@@ -129,7 +129,7 @@ func (r *reader) recall(p []byte) (n int) {
 		if next <= 0 || next != i+bytes.IndexByte(m[i:], '\n')+1 {
 			return 0
 		}
-		copy(m[i:next], p[i:next]) // alike to the next one, and it says the same
+		copy(m[i:next], p[i:next]) // the rest may be equal again
 		n = next + common(p[next:], m[next:])
 	}
 	return n

@@ -2,21 +2,20 @@ package h2
 
 import "golang.org/x/net/http2"
 
-// maxContinuations bounds the CONTINUATION frames of one header block: many
-// small or empty ones cost much and carry nothing (CVE-2024-27316 and its like).
-// At the smallest legal frame size that a peer has a reason to fill, 64 frames
-// hold a megabyte.
+// maxContinuations bounds the CONTINUATION frames of one header block, because many
+// small or empty ones cost time (CVE-2024-27316). 64 frames of the smallest
+// SETTINGS_MAX_FRAME_SIZE have a megabyte.
 const maxContinuations = 64
 
-// blockKept is the buffer for cut header blocks that a connection keeps, in
-// octets.
+// blockKept is the size, in octets, of the buffer for split header blocks that a
+// connection keeps.
 const blockKept = 1024
 
-// block collects a header block that is cut into HEADERS and CONTINUATION
-// frames (RFC 9113 4.3). A block in one frame is decoded where it lies.
+// block collects a header block that is split into HEADERS and CONTINUATION frames
+// (RFC 9113 4.3). A block in one frame is decoded in place.
 type block struct {
 	buf    []byte
-	id     uint32 // of the stream; 0: no block is under way
+	id     uint32 // of the stream; 0: no block has begun
 	end    bool   // HEADERS had END_STREAM
 	frames int    // CONTINUATION frames so far
 }
@@ -26,8 +25,8 @@ func (b *block) begin(id uint32, end bool, fragment []byte) {
 	b.buf = append(b.buf[:0], fragment...)
 }
 
-// expects tells whether the frame may come now: inside a block only its
-// CONTINUATION (RFC 9113 6.2), outside none.
+// expects reports that the frame may come now. Inside a block, it must be the
+// block's CONTINUATION (RFC 9113 6.2). Outside, it must be another type.
 func (b *block) expects(h FrameHeader) bool {
 	if b.id == 0 {
 		return h.Type != http2.FrameContinuation
@@ -35,8 +34,8 @@ func (b *block) expects(h FrameHeader) bool {
 	return h.Type == http2.FrameContinuation && h.StreamID == b.id
 }
 
-// add appends a CONTINUATION; false when the block exceeds limit octets or has
-// too many frames.
+// add appends a CONTINUATION. It returns false if the block exceeds limit octets or
+// has too many frames.
 func (b *block) add(fragment []byte, limit uint32) bool {
 	b.frames++
 	if b.frames > maxContinuations || uint64(len(b.buf))+uint64(len(fragment)) > uint64(limit) {

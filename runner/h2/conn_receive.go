@@ -77,7 +77,7 @@ func (c *conn) continuation(h FrameHeader, p []byte) (block []byte, end, complet
 	return c.block.take(), c.block.end, true
 }
 
-// Rules that more than one place checks.
+// contentLength is the rule of RFC 9113 8.1.1 for a message that has a content-length.
 const contentLength = "the content is not as long as content-length says (RFC 9113 8.1.1)"
 
 // data handles a piece of a DATA frame (RFC 9113 6.1) and returns its stream. It

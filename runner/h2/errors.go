@@ -5,8 +5,8 @@ import "golang.org/x/net/http2"
 // AnsweredHTTP1 is the Reason when the peer's first octets are a response of HTTP/1.
 const AnsweredHTTP1 = "the server answered HTTP/1.1 to the HTTP/2 preface"
 
-// ConnError is a connection error (RFC 9113 5.4.1): the session is over. The
-// GOAWAY that tells the peer, with the same code and reason, is pending.
+// ConnError is a connection error (RFC 9113 5.4.1), which ends the session. The
+// GOAWAY with the same code and reason is pending.
 type ConnError struct {
 	Code   http2.ErrCode
 	Reason string

@@ -19,8 +19,8 @@ const (
 	goAwayMinLen    = 8
 )
 
-// idMask takes the reserved bit off a stream id or a window increment, which
-// must be ignored on receipt (RFC 9113 4.1, 6.9).
+// idMask removes the reserved bit of a stream id or a window increment, which
+// receivers ignore (RFC 9113 4.1, 6.9).
 const idMask = 1<<31 - 1
 
 // FrameHeader is the first nine octets of a frame (RFC 9113 4.1).
@@ -61,7 +61,7 @@ func AppendFrameHeader(dst []byte, h FrameHeader) []byte {
 		byte(h.StreamID>>24), byte(h.StreamID>>16), byte(h.StreamID>>8), byte(h.StreamID))
 }
 
-// putFrameHeader writes a frame header into room reserved for it.
+// putFrameHeader writes a frame header to the beginning of p.
 func putFrameHeader(p []byte, h FrameHeader) {
 	_ = p[FrameHeaderLen-1]
 	binary.BigEndian.PutUint64(p, uint64(h.Length)<<40|uint64(h.Type)<<32|uint64(h.Flags)<<24|uint64(h.StreamID>>8))
@@ -180,8 +180,8 @@ func AppendHeaderBlock(dst []byte, id uint32, end bool, block []byte, maxFrame u
 	return dst
 }
 
-// headerFragment takes padding and priority off the payload of a HEADERS frame
-// (RFC 9113 6.2); the code is that of a connection error.
+// headerFragment removes padding and priority from the payload of a HEADERS frame
+// (RFC 9113 6.2). The code, unless 0, is that of a connection error.
 func headerFragment(h FrameHeader, p []byte) (fragment []byte, code http2.ErrCode) {
 	pad := 0
 	if h.Flags&http2.FlagHeadersPadded != 0 {

@@ -2,20 +2,20 @@ package h2
 
 import "golang.org/x/net/http2"
 
-// carryKept is the buffer for cut frames that a connection keeps, in octets. A
-// cut frame is mostly a HEADERS of some hundred octets; a bigger buffer is
-// given back, for there may be ten thousand connections.
+// carryKept is the size, in octets, of the buffer for cut frames that a connection
+// keeps. Most cut frames are HEADERS of a few hundred octets. A larger buffer is
+// freed, because there may be ten thousand connections.
 const carryKept = 1024
 
-// reader cuts the bytes of a connection into frames. Frames are handed out in
-// place; only one that is cut by the end of a read is copied. DATA is handed out
-// in pieces as it comes and never kept.
+// reader splits the octets of a connection into frames. It returns frames in place,
+// and copies a frame only if the end of a read cuts it. It returns DATA in pieces
+// as they arrive, and never keeps them.
 type reader struct {
 	maxFrame uint32 // the SETTINGS_MAX_FRAME_SIZE we announced
 	carry    []byte // the beginning of a cut frame
-	lent     bool   // carry was handed out as a frame: forget it at the next call
-	oversize bool   // a frame was larger than maxFrame: the connection is over
-	badPad   bool   // padding was longer than its frame: the connection is over
+	lent     bool   // carry was returned as a frame: drop it at the next call
+	oversize bool   // a frame was larger than maxFrame: a connection error
+	badPad   bool   // padding was longer than its frame: a connection error
 	data     piece
 }
 
@@ -23,18 +23,18 @@ type reader struct {
 type piece struct {
 	header    FrameHeader
 	size      uint32 // octets of data in the frame, without padding
-	left, pad uint32 // octets of data and of padding still to come
-	open      bool   // there is more to come
-	fresh     bool   // nothing was handed out yet
-	first     bool   // what was handed out last was the first piece
+	left, pad uint32 // octets of data and of padding that did not arrive yet
+	open      bool   // more of the frame must arrive
+	fresh     bool   // no piece was returned yet
+	first     bool   // the last piece returned was the first one
 }
 
-// next takes the next frame off p: n octets of p are used. When ok is false all
-// of p was taken and there is no frame yet, or the peer is at fault: see
-// oversize and badPad.
+// next returns the next frame of p, and n, the number of octets of p that it used.
+// If ok is false, all of p was used and the frame is not complete, or the peer
+// broke a rule: see oversize and badPad.
 //
-// For DATA payload is a piece of the data without padding, and data.first and
-// data.open tell whether it is the first and whether more follows.
+// For DATA, payload is a piece of the data without padding. data.first reports that
+// it is the first piece, and data.open that more follow.
 func (r *reader) next(p []byte) (h FrameHeader, payload []byte, n int, ok bool) {
 	if r.data.open {
 		return r.nextPiece(p, 0)
@@ -77,8 +77,8 @@ func (r *reader) beginData(h FrameHeader, p []byte) (FrameHeader, []byte, int, b
 	return r.nextPiece(p[used:], used)
 }
 
-// dataHeaderLen is how many octets must be there before a DATA frame can be
-// handed out: its header, and the length of its padding.
+// dataHeaderLen returns how many octets must have arrived before the reader can
+// return a piece of a DATA frame: its header, and the length of its padding.
 func dataHeaderLen(h FrameHeader) int {
 	if h.Flags.Has(http2.FlagDataPadded) && h.Length > 0 {
 		return FrameHeaderLen + 1
@@ -102,8 +102,8 @@ func (r *reader) openData(h FrameHeader, pad byte) bool {
 	return true
 }
 
-// nextPiece hands out what p has of the DATA frame under way; used octets
-// before p belong to the frame already.
+// nextPiece returns what p has of the current DATA frame. used is the number of
+// octets before p that belong to the frame.
 func (r *reader) nextPiece(p []byte, used int) (FrameHeader, []byte, int, bool) {
 	d := &r.data
 	n := min(int(d.left), len(p))
@@ -162,7 +162,7 @@ func (r *reader) fill(p []byte, want int) int {
 	return n
 }
 
-// keep copies p to the end of carry, which is to grow to want octets.
+// keep copies p to the end of carry, which will have want octets.
 func (r *reader) keep(p []byte, want int) {
 	if cap(r.carry) < want {
 		r.carry = append(make([]byte, 0, want), r.carry...)
