@@ -238,19 +238,39 @@ func TestErrorOfMissingPodsIsQuoted(t *testing.T) {
 	w.holding(func(*batchv1.Job, int) bool { return true })
 	w.apply(twoShards("limited", time.Second).Build())
 	w.awaitPhase("limited", v1alpha1.PhaseStarting)
-	job := &w.jobs()[0]
-	event := &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: w.ns, Name: "limited-event"},
-		InvolvedObject: corev1.ObjectReference{Kind: "Job", Namespace: w.ns, Name: job.Name, UID: job.UID},
-		Reason:         "FailedCreate", Type: corev1.EventTypeWarning, LastTimestamp: metav1.Now(),
-		Message: `Error creating: pods "limited-1-0-x7k2p" is forbidden: maximum cpu usage per Container is 10m, but limit is 1`,
-	}
-	w.must(w.client.Create(w.ctx, event))
-	w.later(20 * time.Second)
-	w.edit("limited", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
+	w.refusePods("limited")
 	w.awaitMessage("limited", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonPodCreationFailed,
 		`0 of 2 runners are ready: Job limited-1 has created 0 of 2 pods: pods "limited-1-*" is forbidden: maximum cpu usage per Container is 10m, but limit is 1`)
 	w.wantEvents("limited", "PlanReady", "PodCreationFailed")
+}
+
+// refusePods makes the Job controller report that the API server refuses the pods of a test.
+func (w *world) refusePods(name string) {
+	w.Helper()
+	job := &w.jobs()[0]
+	event := &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: w.ns, Name: name + "-event"},
+		InvolvedObject: corev1.ObjectReference{Kind: "Job", Namespace: w.ns, Name: job.Name, UID: job.UID},
+		Reason:         "FailedCreate", Type: corev1.EventTypeWarning, LastTimestamp: metav1.Now(),
+		Message: `Error creating: pods "` + name + `-1-0-x7k2p" is forbidden: maximum cpu usage per Container is 10m, but limit is 1`,
+	}
+	w.must(w.client.Create(w.ctx, event))
+	w.later(20 * time.Second)
+	w.edit(name, func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
+}
+
+// The same while the test runs, for the pod of a shard that was added.
+func TestErrorOfAnAddedPodIsQuoted(t *testing.T) {
+	w := newWorld(t)
+	w.apply(scalable("grows", 1, load).Build())
+	w.awaitLoad("grows", 100)
+	w.holding(func(*batchv1.Job, int) bool { return true })
+	w.edit("grows", func(s *v1alpha1.LoadTestSpec) { s.Runner.Shards = 2 })
+	w.await("grows", "scaled", func(*v1alpha1.LoadTest) bool { return *w.jobs()[0].Spec.Completions == 2 })
+	w.refusePods("grows")
+	w.awaitMessage("grows", v1alpha1.ConditionRunnersReady, v1alpha1.ReasonJoining,
+		`1 of 2 runners are ready; the others join when they are ready; Job grows-1 has created 1 of 2 pods: `+
+			`pods "grows-1-*" is forbidden: maximum cpu usage per Container is 10m, but limit is 1`)
 }
 
 // budget is minAvailable of the PodDisruptionBudget of a LoadTest; 0: there is none.

@@ -40,10 +40,8 @@ func (r *reconciler) look(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.see(view)
-	if !s.mayStart() {
-		r.readEvents(ctx, s)
-		s.problem = diagnose(s)
-	}
+	r.readEvents(ctx, s)
+	s.problem = diagnose(s)
 	return nil
 }
 

@@ -147,19 +147,42 @@ func diagnose(s *scope) *problem {
 
 // missingPods returns a problem when the Job has not created all its pods within podsGrace.
 func (s *scope) missingPods() *problem {
-	missing := s.plan.Shards - len(s.pods)
+	missing, since := s.awaitedPods()
 	if missing <= 0 || jobSuspended(s.job) {
 		return nil
 	}
-	if age := s.now.Sub(s.job.CreationTimestamp.Time); age < podsGrace {
+	if age := s.now.Sub(since); age < podsGrace {
 		s.again(podsGrace - age)
 		return nil
 	}
-	message := fmt.Sprintf("Job %s has created %d of %d pods", s.job.Name, len(s.pods), s.plan.Shards)
+	n := s.shards()
+	message := fmt.Sprintf("Job %s has created %d of %d pods", s.job.Name, n-missing, n)
 	if s.podsError != "" {
 		return &problem{v1alpha1.ReasonPodCreationFailed, message + ": " + s.podsError}
 	}
 	return &problem{v1alpha1.ReasonPodCreationFailed, message + "; kubectl describe job " + s.job.Name + " shows the error"}
+}
+
+// awaitedPods returns how many pods the Job must create, and since when. After the start these are the pods of shards that were added.
+func (s *scope) awaitedPods() (missing int, since time.Time) {
+	if s.job == nil {
+		return 0, since
+	}
+	since = s.job.CreationTimestamp.Time
+	if !s.mayStart() {
+		return s.plan.Shards - len(s.pods), since
+	}
+	for i := range s.run.Edits {
+		if e := &s.run.Edits[i]; e.Field == fieldShards {
+			since = e.Time.Time
+		}
+	}
+	for i := range min(s.shards(), completions(s.job)) {
+		if last := s.run.Last(i); s.pods[i] == nil && !spent(s.job, i) && (last == nil || last.Loss == nil) {
+			missing++
+		}
+	}
+	return missing, since
 }
 
 // jobSuspended returns whether a queue such as Kueue holds the Job back.

@@ -59,7 +59,7 @@ type scope struct {
 	refused []refusedWrite
 	// podsError and mountError are events about missing pods and volumes; empty: none.
 	podsError, mountError string
-	// problem is what keeps pods from running before the start; nil: nothing known.
+	// problem is what keeps pods from running; nil: nothing known.
 	problem *problem
 	// view is what is known of the runners; never nil after phase collect.
 	view *collect.View

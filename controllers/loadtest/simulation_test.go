@@ -626,8 +626,11 @@ func (w *simulation) finish() {
 		return
 	}
 	if w.random.IntN(4) == 0 {
+		if p := w.anyProcess(); p != nil { // it keeps its result
+			w.locked(func() { p.cut = true })
+		}
 		for all[*v1alpha1.LoadTest](w.api)[0].Status.CompletionTime == nil {
-			w.step(time.Second)
+			w.step(50 * time.Millisecond)
 		}
 		w.note("record deleted, operator killed")
 		run := objectID{"LoadTestRun", desired.RunName(all[*v1alpha1.LoadTest](w.api)[0])}

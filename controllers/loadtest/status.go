@@ -279,6 +279,9 @@ func (s *scope) joiningMessage(ready string) string {
 	if with := s.starters(); with != nil {
 		out += fmt.Sprintf(" (started with %d)", len(with))
 	}
+	if s.problem != nil {
+		out += "; " + s.problem.message
+	}
 	if s.view.NotDistributed != "" {
 		out += "; " + s.view.NotDistributed
 	}
