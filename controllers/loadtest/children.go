@@ -62,8 +62,7 @@ func (r *reconciler) existing(ctx context.Context, lt *v1alpha1.LoadTest, child 
 	return false, &conflictError{what: what, remains: remains}
 }
 
-// blocked records a conflict as a fact. It returns any other error, and whether the pass is to
-// go on with the next phase.
+// blocked notes a conflict in the scope. It returns any other error, and whether there was a conflict or an error.
 func (s *scope) blocked(err error) (bool, error) {
 	var conflict *conflictError
 	switch {
@@ -75,7 +74,7 @@ func (s *scope) blocked(err error) (bool, error) {
 		s.waiting = conflict.Error()
 		s.again(remainsInterval)
 	default:
-		s.obstacle = &obstacle{reason: v1alpha1.ReasonNameConflict, message: conflict.Error()}
+		s.planError = &planError{reason: v1alpha1.ReasonNameConflict, message: conflict.Error()}
 		s.again(conflictInterval)
 	}
 	return true, nil

@@ -14,18 +14,19 @@ import (
 // without it.
 type memory struct {
 	mu   sync.Mutex
-	runs map[types.NamespacedName]*recollection // guarded by mu
+	runs map[types.NamespacedName]*memoryEntry // guarded by mu
 }
 
-type recollection struct {
+// memoryEntry is what the memory has of one LoadTest.
+type memoryEntry struct {
 	uid types.UID
 	// written is the LoadTest after our last status write; superseded are the versions before
 	// it that the cache may still show.
 	written    *v1alpha1.LoadTest
 	superseded []string
-	// room is how many shards the collector may give a share, roomRevision numbers its changes.
-	room         int
-	roomRevision int64
+	// capacity is that of scope, capacityRevision the number of its last change.
+	capacity         int
+	capacityRevision int64
 	// plan as stored in planName.
 	planName string
 	plan     *runnerv1alpha1.Plan
@@ -49,19 +50,18 @@ type recollection struct {
 	refused map[string]refusedWrite
 	// statusRefused: an event has reported that the API server refuses the status.
 	statusRefused bool
-	// doomed: the namespace is being deleted.
-	doomed bool
+	// terminating: the namespace is being deleted.
+	terminating bool
 }
 
-// of returns what is remembered of a run. A pass is the only one at work on its LoadTest, so
-// what is returned needs no lock.
-func (m *memory) of(lt *v1alpha1.LoadTest) *recollection {
+// of returns the entry of a run. Only one pass at a time works on a LoadTest, so the entry needs no lock.
+func (m *memory) of(lt *v1alpha1.LoadTest) *memoryEntry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := types.NamespacedName{Namespace: lt.Namespace, Name: lt.Name}
 	c := m.runs[key]
 	if c == nil || c.uid != lt.UID {
-		c = &recollection{uid: lt.UID}
+		c = &memoryEntry{uid: lt.UID}
 		m.runs[key] = c
 	}
 	return c
@@ -78,7 +78,7 @@ func (m *memory) forget(key types.NamespacedName) (uid types.UID) {
 	return uid
 }
 
-// newest is lt as the cache has it, or as we have written it when the cache is behind.
+// newest returns lt as the cache has it, or as this process wrote it if the cache is behind.
 func (m *memory) newest(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
 	c := m.of(lt)
 	if slices.Contains(c.superseded, lt.ResourceVersion) {
@@ -89,14 +89,14 @@ func (m *memory) newest(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
 }
 
 // keepCounts keeps the stored snapshot of a runner that ended.
-func (c *recollection) keepCounts(key endedKey, snapshot *runnerv1alpha1.Snapshot) {
+func (c *memoryEntry) keepCounts(key endedKey, snapshot *runnerv1alpha1.Snapshot) {
 	if c.counts == nil {
 		c.counts = map[endedKey]*runnerv1alpha1.Snapshot{}
 	}
 	c.counts[key] = snapshot
 }
 
-// wrote remembers what a status write made of lt.
+// wrote keeps the LoadTest that a status write returned.
 func (m *memory) wrote(lt, written *v1alpha1.LoadTest) {
 	c := m.of(lt)
 	c.written, c.superseded = written, append(c.superseded, lt.ResourceVersion)

@@ -60,8 +60,7 @@ var outcomes = []runnerv1alpha1.Outcome{
 
 // Collector has the metrics of LoadTests. Those of a LoadTest that has not ended are there as long
 // as it is. Those of one that has, stay for a time and up to a number of such LoadTests, deleted or
-// not: a last scrape comes later than the end, and pods are gone by then. It may be used by several
-// goroutines at once.
+// not: a last scrape comes later than the end, when the pods are gone. It is safe for concurrent use.
 type Collector struct {
 	keep  time.Duration
 	most  int

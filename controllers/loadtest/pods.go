@@ -169,7 +169,7 @@ func (s *scope) awaitedPods() (missing int, since time.Time) {
 		return 0, since
 	}
 	since = s.job.CreationTimestamp.Time
-	if !s.mayStart() {
+	if !s.startDecided() {
 		return s.plan.Shards - len(s.pods), since
 	}
 	for i := range s.run.Edits {

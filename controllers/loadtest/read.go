@@ -117,7 +117,7 @@ func (r *reconciler) readJobs(ctx context.Context, s *scope) error {
 // the Job was deleted.
 func (s *scope) jobUID() types.UID {
 	switch {
-	case s.mayStart():
+	case s.startDecided():
 		return s.run.Start.Job
 	case s.job != nil:
 		return s.job.UID

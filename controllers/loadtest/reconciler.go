@@ -45,21 +45,20 @@ type reconciler struct {
 	leader      Leader
 }
 
-// staleInterval is how long a pass waits that had an old LoadTest: the cache has the new one by then, or is asked again.
+// staleInterval is the time until the next pass if the cache had an old LoadTest.
 const staleInterval = 200 * time.Millisecond
 
 // notLeadingInterval is the time between two looks whether this process may decide again.
 const notLeadingInterval = time.Second
 
-// phase does one thing of a pass and records what it found in the scope. It returns false to
-// end the pass: the status is written nonetheless.
-type phase func(context.Context, *scope) (bool, error)
+// syncFunc does one thing of a pass and notes what it found in the scope. It returns false to end the pass. The status is written even then.
+type syncFunc func(context.Context, *scope) (bool, error)
 
-// phases in the order of a run.
-func (r *reconciler) phases() []phase {
-	return []phase{
-		r.planPhase, r.livePhase, r.runnersPhase, r.collectPhase, r.startPhase, r.recordsPhase, r.fencePhase, r.appliedPhase,
-		r.scalePhase, r.finishPhase, r.disruptionPhase, r.releasePhase, r.editedPhase, r.ttlPhase,
+// syncs returns the functions of a pass, in the order of a run.
+func (r *reconciler) syncs() []syncFunc {
+	return []syncFunc{
+		r.syncPlan, r.syncLive, r.syncRunners, r.syncCollector, r.syncStart, r.syncEnded, r.syncFence, r.syncApplied,
+		r.syncScale, r.syncFinish, r.syncBudget, r.syncRelease, r.syncEdited, r.syncTTL,
 	}
 }
 
@@ -80,7 +79,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if lt.DeletionTimestamp != nil {
 		return ctrl.Result{}, r.endDeleted(ctx, lt)
 	}
-	if r.memory.of(lt).doomed {
+	if r.memory.of(lt).terminating {
 		return ctrl.Result{}, nil
 	}
 	r.registry.Abort(req.NamespacedName, lt.UID) // of an earlier LoadTest of the same name
@@ -88,20 +87,20 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	phaseErr := r.run(ctx, s)
-	if apierrors.HasStatusCause(phaseErr, corev1.NamespaceTerminatingCause) {
-		r.doom(ctx, lt)
+	syncErr := r.run(ctx, s)
+	if apierrors.HasStatusCause(syncErr, corev1.NamespaceTerminatingCause) {
+		r.abandon(ctx, lt)
 		return ctrl.Result{}, nil
 	}
 	if s.gone {
 		return ctrl.Result{}, nil
 	}
-	if errors.Is(phaseErr, errRefused) {
-		phaseErr = nil
+	if errors.Is(syncErr, errRefused) {
+		syncErr = nil
 	}
-	if w, ok := s.refusedError(phaseErr); ok {
+	if w, ok := s.refusedError(syncErr); ok {
 		s.refuse(w)
-		phaseErr = nil
+		syncErr = nil
 	}
 	err = r.write(ctx, s)
 	if apierrors.IsConflict(err) { // a user edited the spec, or an earlier operator wrote last: look again
@@ -110,21 +109,20 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return r.statusRefused(ctx, lt, err)
 	}
-	if phaseErr != nil {
-		return ctrl.Result{}, phaseErr
+	if syncErr != nil {
+		return ctrl.Result{}, syncErr
 	}
 	return ctrl.Result{RequeueAfter: s.requeue}, nil
 }
 
-// doom ends a run whose namespace is being deleted: nothing of it can be stored any more, and its pods may be
-// gone before the LoadTest itself is.
-func (r *reconciler) doom(ctx context.Context, lt *v1alpha1.LoadTest) {
+// abandon ends a run whose namespace is being deleted. The API server stores nothing of it any more.
+func (r *reconciler) abandon(ctx context.Context, lt *v1alpha1.LoadTest) {
 	ctrl.LoggerFrom(ctx).Info("The run ends without a result, because its namespace is being deleted")
-	r.memory.of(lt).doomed = true
+	r.memory.of(lt).terminating = true
 	r.registry.Abort(client.ObjectKeyFromObject(lt), "")
 }
 
-// vanish ends all that is known of a LoadTest that was deleted.
+// vanish forgets a LoadTest that was deleted, and ends its load.
 func (r *reconciler) vanish(req ctrl.Request) {
 	r.registry.Abort(req.NamespacedName, "")
 	r.records.Forget(r.memory.forget(req.NamespacedName))
@@ -133,23 +131,23 @@ func (r *reconciler) vanish(req ctrl.Request) {
 }
 
 func (r *reconciler) run(ctx context.Context, s *scope) error {
-	phases := r.phases()
+	syncs := r.syncs()
 	switch {
-	case s.recorded:
+	case s.hasRecord:
 	case s.lt.Status.CompletionTime != nil: // the record was deleted: only status is left
-		phases = []phase{r.leftoversPhase, r.ttlPhase}
+		syncs = []syncFunc{r.syncLeftovers, r.syncTTL}
 	case s.startedBefore():
-		phases = []phase{r.noRecordPhase, r.releasePhase, r.ttlPhase}
+		syncs = []syncFunc{r.syncNoRecord, r.syncRelease, r.syncTTL}
 	}
-	for _, p := range phases {
-		if next, err := p(ctx, s); err != nil || !next {
+	for _, sync := range syncs {
+		if next, err := sync(ctx, s); err != nil || !next {
 			return err
 		}
 	}
 	return nil
 }
 
-// write patches the status if it has changed, and tells the world what has.
+// write patches the status if it has changed, and sends the events of the change.
 func (r *reconciler) write(ctx context.Context, s *scope) error {
 	before := s.lt.Status.DeepCopy()
 	whole := statusOf(s, s.now)

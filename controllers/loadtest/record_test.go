@@ -26,11 +26,11 @@ func recording(t *testing.T, s *scope) *reconciler {
 	s.lt.UID = "0a1b2c3d-0000"
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.lt.DeepCopy()).Build()
 	r := &reconciler{
-		cfg: &configv1alpha1.OperatorConfig{}, memory: &memory{runs: map[types.NamespacedName]*recollection{}},
+		cfg: &configv1alpha1.OperatorConfig{}, memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}},
 		client: c, reader: c, records: record.NewStore(c, c), checkpoints: checkpoint.NewStore(c, c),
 	}
 	r.cfg.SetDefaults(configv1alpha1.Environment{Image: "h2surge:test"})
-	if s.recorded {
+	if s.hasRecord {
 		stored, err := r.records.Save(t.Context(), s.lt, func(run *record.Record) error { *run = *s.run; return nil })
 		if err != nil {
 			t.Fatal(err)

@@ -111,7 +111,7 @@ func (s *scope) chainResults() []v1alpha1.ChainResult {
 // counts of runners. One that has done its work counts as ready.
 func (s *scope) counts() v1alpha1.ShardCounts {
 	out := v1alpha1.ShardCounts{Desired: int32(s.shards())}
-	if s.mayStart() {
+	if s.startDecided() {
 		out.Lost = int32(len(s.lost()))
 	}
 	for i := range s.view.Shards {
@@ -166,7 +166,7 @@ func (s *scope) skew() *int64 {
 }
 
 func (s *scope) startedGeneration() int64 {
-	if !s.mayStart() {
+	if !s.startDecided() {
 		return 0
 	}
 	return s.run.Start.Live.Generation
@@ -177,7 +177,7 @@ func (s *scope) runners() []v1alpha1.RunnerStatus {
 	var out []v1alpha1.RunnerStatus
 	for i := range s.view.Shards {
 		member := slices.Contains(s.view.Members, i)
-		out = append(out, runnerStatusOf(i, s.withRecord(i), member, s.mayStart()))
+		out = append(out, runnerStatusOf(i, s.withRecord(i), member, s.startDecided()))
 	}
 	return out
 }
@@ -191,7 +191,7 @@ func (s *scope) withRecord(shard int) *collect.Shard {
 	return &seen
 }
 
-// States of a runner that no runner tells.
+// States of a runner that no runner reports.
 const (
 	stateLost    = "Lost"
 	stateLeft    = "Left"
@@ -245,9 +245,9 @@ func compactVerdict(v *runnerv1alpha1.Verdict) *v1alpha1.Verdict {
 	return out
 }
 
-// executedWhole: the verdict is about numbers of a run that was executed as planned, if perhaps without
+// completed: the verdict is about numbers of a run that was executed as planned, if perhaps without
 // the last part of a runner whose loss onShardLost tolerates.
-func executedWhole(v *runnerv1alpha1.Verdict) bool {
+func completed(v *runnerv1alpha1.Verdict) bool {
 	switch v.Outcome {
 	case runnerv1alpha1.OutcomePassed, runnerv1alpha1.OutcomeFailed, runnerv1alpha1.OutcomeInconclusive:
 		return true

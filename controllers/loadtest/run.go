@@ -18,7 +18,7 @@ import (
 
 // take makes a record that of the scope; nil: none is stored.
 func (s *scope) take(run *record.Record) {
-	s.recorded = run != nil
+	s.hasRecord = run != nil
 	if run == nil {
 		run = &record.Record{State: state.Pending}
 	}
@@ -31,7 +31,7 @@ func (r *reconciler) decide(ctx context.Context, s *scope, f func(*record.Record
 	var run *record.Record
 	made, err := r.attempt(ctx, s, "LoadTestRun "+desired.RunName(s.lt), func() (err error) {
 		run, err = r.records.Save(ctx, s.lt, func(run *record.Record) error {
-			if !s.recorded {
+			if !s.hasRecord {
 				run.State, run.Created = state.Pending, s.microTime()
 			}
 			return f(run)
@@ -64,8 +64,8 @@ func (s *scope) startedBefore() bool {
 const noRecordMessage = "The run record (LoadTestRun %s) does not exist: it was deleted, or an earlier version of the operator started the test. " +
 	"The operator stopped the test; the results are lost"
 
-// noRecordPhase ends a test that has started and has no record. Release deletes its Jobs.
-func (r *reconciler) noRecordPhase(ctx context.Context, s *scope) (bool, error) {
+// syncNoRecord ends a test that has started and has no record. Release deletes its Jobs.
+func (r *reconciler) syncNoRecord(ctx context.Context, s *scope) (bool, error) {
 	message := fmt.Sprintf(noRecordMessage, desired.RunName(s.lt))
 	err := r.decide(ctx, s, func(run *record.Record) error {
 		run.End = &record.End{
@@ -87,9 +87,9 @@ func (r *reconciler) noRecordPhase(ctx context.Context, s *scope) (bool, error) 
 	return err == nil, err
 }
 
-// leftoversPhase deletes the budget and the Job of a finished test whose record was deleted. As with a record, the pods have podGrace to end, and a
+// syncLeftovers deletes the budget and the Job of a finished test whose record was deleted. As with a record, the pods have podGrace to end, and a
 // Job that ended stays.
-func (r *reconciler) leftoversPhase(ctx context.Context, s *scope) (bool, error) {
+func (r *reconciler) syncLeftovers(ctx context.Context, s *scope) (bool, error) {
 	if err := r.deleteBudget(ctx, s); err != nil {
 		return false, err
 	}

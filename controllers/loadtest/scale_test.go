@@ -108,8 +108,8 @@ func TestIndices(t *testing.T) {
 			if tt.failed != "" {
 				s.job.Status.FailedIndexes = &tt.failed
 			}
-			if room, indices := s.room(), s.indices(!tt.unsettled); room != tt.wantRoom || indices != tt.wantedIndices {
-				t.Errorf("room for %d, %d indices; want %d and %d", room, indices, tt.wantRoom, tt.wantedIndices)
+			if capacity, indices := s.capacity(), s.indices(!tt.unsettled); capacity != tt.wantRoom || indices != tt.wantedIndices {
+				t.Errorf("capacity for %d, %d indices; want %d and %d", capacity, indices, tt.wantRoom, tt.wantedIndices)
 			}
 		})
 	}
@@ -307,7 +307,7 @@ func TestPresentShards(t *testing.T) {
 				spec.Rates = []v1alpha1.Rate{builder.ClosedLoop("most", 10)}
 			}
 			s.lt.Spec = *spec
-			compiled, why := s.alike(&s.lt.Spec)
+			compiled, why := s.compileLive(&s.lt.Spec)
 			if compiled == nil {
 				t.Fatal(why)
 			}

@@ -13,44 +13,43 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/record"
 )
 
-// scope is all that one pass knows. It lives as long as the pass.
+// scope is what one pass knows.
 type scope struct {
-	// Set by read, before the first phase; lt and now never change after that.
+	// now and lt are set by read and do not change.
 	now time.Time
 	lt  *v1alpha1.LoadTest
-	// run is the run record. Only decide replaces it. recorded is false if it is not stored yet.
-	run      *record.Record
-	recorded bool
+	// run is the run record. Only decide replaces it. hasRecord is false if it is not stored yet.
+	run       *record.Record
+	hasRecord bool
 	// plans are the ConfigMaps of plans that the run owns, oldest first.
 	plans []*corev1.ConfigMap
-	// endedRunners are the runners that ended before the test, oldest first. Phase records adds to
-	// it.
+	// endedRunners are the runners that ended before the test, oldest first.
 	endedRunners []endedRunner
-	// job is the Job of the current attempt; nil: there is none. Phase runners may create or replace it.
+	// job is the Job of the current attempt; nil: there is none.
 	job *batchv1.Job
-	// formerJobs are those of earlier attempts; phase runners deletes them.
+	// formerJobs are the Jobs of earlier attempts. syncRunners deletes them.
 	formerJobs []*batchv1.Job
-	// pods of job by shard; of several of a shard the oldest whose runner is not recorded. allPods are
-	// those of job, recorded or not.
-	pods    map[int]*corev1.Pod
+	// pods are the pods of job by shard. If a shard has several, it is the oldest one whose runner is not recorded.
+	pods map[int]*corev1.Pod
+	// allPods are all pods of job.
 	allPods []*corev1.Pod
-	// end is how the run ended; nil: it has not. Phase finish may set it.
+	// end is how the run ended; nil: it has not.
 	end *record.End
 
-	// Facts of phase plan; plan is nil as long as there is none.
+	// plan is nil until syncPlan compiled or read it.
 	plan     *runnerv1alpha1.Plan
 	planHash string
 	warnings string
-	// obstacle keeps the run from beginning; nothing changes it but somebody else.
-	obstacle *obstacle
-	// waiting says what is in the way for a moment; empty: nothing.
+	// planError is why there is no plan, or no runners for it; nil: there is no error. It stays until a user changes something.
+	planError *planError
+	// waiting is what the test waits for before it can have runners; empty: nothing.
 	waiting string
 
-	// live is what the runners are to have in force; a generation of zero: nothing is to be told.
+	// live are the rates and spec.suspend that the runners must have. Its generation is zero before the start.
 	live collect.Live
-	// behind: runners were told of a newer spec than the cache has.
+	// behind is true if the cache has an older spec than the record.
 	behind bool
-	// startWith are the shards that the test is to start with, sorted; nil: all.
+	// startWith are the shards that the test starts with, sorted; nil: all.
 	startWith []int
 	// notApplied is why rates or shards of the spec have no effect on the run; empty: they have.
 	notApplied string
@@ -61,27 +60,27 @@ type scope struct {
 	podsError, mountError string
 	// problem is what keeps pods from running; nil: nothing known.
 	problem *problem
-	// view is what is known of the runners; never nil after phase collect.
+	// view is what the collector knows of the runners. It is empty before syncCollector, and never nil.
 	view *collect.View
-	// report is that of all snapshots so far; nil before the start.
+	// report sums up all snapshots; nil before the start.
 	report *runnerv1alpha1.Report
-	// chains has the counts of the plan's chains, which a Report sums up; in its order.
+	// chains are the counters of the plan's chains, in its order.
 	chains []runnerv1alpha1.ChainCounters
-	// errorsSoFar leaves out what is in flight.
+	// errorsSoFar is the error rate without the requests in flight.
 	errorsSoFar float64
 
-	// edited: the run has ended and the spec is another one since.
+	// edited is true if the spec changed after the end.
 	edited bool
-	// requeue is when to look again at the latest; zero: when something happens.
+	// requeue is the time until the next pass; zero: an event brings it.
 	requeue time.Duration
-	// gone: nothing of the run is left to have a status.
+	// gone is true if the LoadTest was deleted.
 	gone bool
 }
 
-// obstacle is a reason of PlanReady=False.
-type obstacle struct {
+// planError is a reason and a message of PlanReady=False.
+type planError struct {
 	reason, message string
-	// invalid: the spec itself is at fault, which is an end until it is edited.
+	// invalid is true if the spec is the cause: the test ends until a user edits it.
 	invalid bool
 }
 
@@ -95,36 +94,36 @@ func (s *scope) again(d time.Duration) {
 
 func (s *scope) key() client.ObjectKey { return client.ObjectKeyFromObject(s.lt) }
 
-// mayStart returns whether the start is decided. The run cannot start again.
-func (s *scope) mayStart() bool { return s.run.Start != nil }
+// startDecided returns whether the record has the start. The run cannot start again.
+func (s *scope) startDecided() bool { return s.run.Start != nil }
 
-// held: spec.suspend keeps the test from starting.
+// held returns whether spec.suspend keeps the test from starting.
 func (s *scope) held() bool {
-	return s.lt.Spec.Suspend && !s.mayStart() && s.end == nil && s.obstacle == nil
+	return s.lt.Spec.Suspend && !s.startDecided() && s.end == nil && s.planError == nil
 }
 
 // firstSeen is when the operator saw the first valid spec, by its own clock.
 func (s *scope) firstSeen() time.Time {
-	if !s.recorded {
+	if !s.hasRecord {
 		return s.now
 	}
 	return s.run.Created.Time
 }
 
-// overdue: spec.activeDeadlineSeconds have passed since the LoadTest was first seen.
+// overdue returns whether spec.activeDeadlineSeconds passed since the operator first saw the LoadTest.
 func (s *scope) overdue() bool {
 	d := s.lt.Spec.ActiveDeadlineSeconds
 	if d == nil {
 		return false
 	}
-	left := s.firstSeen().Add(time.Duration(*d) * time.Second).Sub(s.now)
-	if left > 0 {
-		s.again(left)
+	wait := s.firstSeen().Add(time.Duration(*d) * time.Second).Sub(s.now)
+	if wait > 0 {
+		s.again(wait)
 	}
-	return left <= 0
+	return wait <= 0
 }
 
-// Reasons that runners are told when they are stopped, and that a report has in Stopped.
+// Reasons of an early end, as runners get them with Stop and a report shows them in Stopped.
 const (
 	stopBySpec     = "spec.stop"
 	stopByDeadline = "spec.activeDeadlineSeconds"
@@ -132,7 +131,7 @@ const (
 	stopByTooFew   = "spec.runner.minShards"
 )
 
-// stop is why the run must end early; empty: it must not. A decision that is stored stays.
+// stop returns why the run must end early; empty: it must not. A recorded decision stays.
 func (s *scope) stop() string {
 	switch {
 	case s.run.Stop != nil:
@@ -145,7 +144,7 @@ func (s *scope) stop() string {
 	return s.stopByLosses()
 }
 
-// stopByLosses is why losses end the run; empty: they do not.
+// stopByLosses returns why losses end the run; empty: they do not.
 func (s *scope) stopByLosses() string {
 	lost := 0
 	for i := range s.endedRunners {
@@ -158,14 +157,14 @@ func (s *scope) stopByLosses() string {
 		return ""
 	case s.policy() == v1alpha1.ShardLostFail:
 		return stopByLoss
-	case s.lt.Spec.Runner.MinShards != nil && !s.takenOver() && s.left() < int(*s.lt.Spec.Runner.MinShards):
+	case s.lt.Spec.Runner.MinShards != nil && !s.takenOver() && s.remaining() < int(*s.lt.Spec.Runner.MinShards):
 		return stopByTooFew
 	}
 	return ""
 }
 
-// left is the number of shards that have a part of the load and are not lost.
-func (s *scope) left() int {
+// remaining returns the number of shards that have a share of the load and are not lost.
+func (s *scope) remaining() int {
 	n := 0
 	for _, i := range s.view.Members {
 		if i < len(s.view.Shards) && s.view.Shards[i].Lost == nil {
@@ -175,7 +174,7 @@ func (s *scope) left() int {
 	return n
 }
 
-// policy is what becomes of the test when a shard is lost.
+// policy returns spec.runner.onShardLost.
 func (s *scope) policy() v1alpha1.ShardLostAction {
 	if p := s.lt.Spec.Runner.OnShardLost; p != "" {
 		return p
@@ -183,12 +182,12 @@ func (s *scope) policy() v1alpha1.ShardLostAction {
 	return v1alpha1.ShardLostFail
 }
 
-// shards is how many there are to be: those of the plan before the start, what spec asks for after it.
+// shards returns the desired number of shards: before the start that of the plan, then the recorded one.
 func (s *scope) shards() int {
 	switch {
 	case s.plan == nil:
 		return int(s.lt.Spec.Runner.Shards)
-	case s.mayStart():
+	case s.startDecided():
 		return s.run.Live.Shards
 	}
 	return s.plan.Shards

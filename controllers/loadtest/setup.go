@@ -81,7 +81,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		metrics: NewCollector(cfg.Metrics.KeepFinished.Duration, cfg.Metrics.MaxFinished, time.Now).register(ctrlmetrics.Registry),
 		records: record.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
 		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
-		memory:  &memory{runs: map[types.NamespacedName]*recollection{}},
+		memory:  &memory{runs: map[types.NamespacedName]*memoryEntry{}},
 		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader,
 	}
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
@@ -151,8 +151,7 @@ func deletionBegun() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetDeletionTimestamp() != nil })
 }
 
-// ofPod: a pod belongs to a Job, whose owner is told by a label; a false one leads to a pass
-// too many.
+// ofPod returns the LoadTest of a pod, by its label. A wrong label causes an unnecessary pass.
 func ofPod(_ context.Context, pod client.Object) []reconcile.Request {
 	name := pod.GetLabels()[desired.LabelLoadTest]
 	if ref := metav1.GetControllerOf(pod); name == "" || ref == nil || ref.Kind != "Job" {

@@ -246,7 +246,7 @@ func (w *simulation) checkSend(p *process, number, offset int64) {
 	if p.plan.LeaseDuration > 0 && rec != nil && rec.Loss != nil && now.After(rec.Loss.Time) {
 		w.failf("runner %s sent at %v, after it was lost: %s", p.pod, now, rec.Loss.Message)
 	}
-	if after := now.Sub(w.finished); !w.finished.IsZero() && after > 0 && (after > 5*time.Second || p.plan.LeaseDuration > 0 || rec == nil) && !p.node {
+	if after := now.Sub(w.finished); !w.finished.IsZero() && after > 0 && (after > 5*time.Second || p.plan.LeaseDuration > 0 || rec == nil) && (!p.unfenced || p.plan.LeaseDuration > 0) {
 		w.failf("runner %s sent %v after the test finished", p.pod, after)
 	}
 	late := slices.ContainsFunc(w.record.Changes, func(c record.Change) bool { return c.At != 0 && c.At <= offset && c.Revision > p.last().Revision })

@@ -30,6 +30,8 @@ type process struct {
 	// cut: the operator does not reach it. node: the kubelet is cut off, too. mute: it gets messages, and its answers are lost. frozen: SIGSTOP.
 	// dead: the process ended.
 	cut, node, mute, frozen, dead bool
+	// unfenced: its kubelet was cut off at some time, so that nobody could end it when the test finished.
+	unfenced bool
 
 	updated   time.Time
 	changes   []runnerv1alpha1.Update

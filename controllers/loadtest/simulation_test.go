@@ -183,7 +183,7 @@ func (w *simulation) startOperator(former time.Duration) {
 	o.r = &reconciler{
 		cfg: w.cfg, client: o.client, reader: direct, pki: pki.NewStore(direct, direct, "h2surge-system", time.Now), events: noEvents{},
 		metrics: NewCollector(time.Minute, 10, time.Now), records: record.NewStore(direct, o.client),
-		pace: &pace{least: time.Second, written: map[types.NamespacedName]time.Time{}}, memory: &memory{runs: map[types.NamespacedName]*recollection{}},
+		pace: &pace{least: time.Second, written: map[types.NamespacedName]time.Time{}}, memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}},
 		address: func(pod *corev1.Pod) string { return pod.Name }, clock: time.Now, leader: o,
 	}
 	wake := func(types.NamespacedName) { o.news.Store(true) }
@@ -520,10 +520,10 @@ func (w *simulation) happen() {
 	case n < 174:
 		w.fault("kill", func(p *process) { p.dead = true })
 	case n < 176:
-		w.fault("lose the node of", func(p *process) { p.cut, p.node = true, true })
+		w.fault("lose the node of", func(p *process) { p.cut, p.node, p.unfenced = true, true, true })
 	case n < 179 && !down:
 		pod := ""
-		w.fault("lose the node and the pod of", func(p *process) { p.cut, p.node, pod = true, true, p.pod })
+		w.fault("lose the node and the pod of", func(p *process) { p.cut, p.node, p.unfenced, pod = true, true, true, p.pod })
 		w.removePod(pod)
 	case n < 300:
 		w.fault("heal", func(p *process) { p.heal() })

@@ -62,7 +62,7 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 
 func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	st.PlanHash, st.StartedGeneration = s.planHash, s.startedGeneration()
-	if s.mayStart() {
+	if s.startDecided() {
 		t := metav1.NewTime(s.run.Start.Time.Time)
 		st.StartTime = &t
 	}
@@ -72,7 +72,7 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	counts := s.counts()
 	st.Shards, st.Summary, st.Runners = &counts, s.summary(), s.runners()
 	st.Results, st.StartSkewMicroseconds, st.Generator = nil, nil, generatorOf(st.Runners)
-	if s.mayStart() && s.report != nil {
+	if s.startDecided() && s.report != nil {
 		st.Results, st.StartSkewMicroseconds = s.results(), s.skew()
 	}
 	if before := s.lt.Status.Results; before != nil && st.Results != nil && st.Results.Requests.Sent < before.Requests.Sent {
@@ -81,10 +81,9 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	}
 }
 
-// takenOver: another process has started the run, and this one does not know yet whom it has dealt the load
-// to, or has not asked all of them.
+// takenOver returns whether this process did not hear from all runners of a run that another process started.
 func (s *scope) takenOver() bool {
-	if s.end != nil || !s.mayStart() {
+	if s.end != nil || !s.startDecided() {
 		return false
 	}
 	return len(s.view.Members) == 0 || slices.ContainsFunc(s.view.Shards, func(sh collect.Shard) bool {
@@ -92,7 +91,7 @@ func (s *scope) takenOver() bool {
 	})
 }
 
-// phaseOf is for people; nothing is decided by it.
+// phaseOf returns status.phase, which is for users. The operator decides nothing by it.
 func phaseOf(s *scope) v1alpha1.Phase {
 	switch {
 	case s.end != nil && s.end.Reason == v1alpha1.ReasonCompleted:
@@ -101,13 +100,13 @@ func phaseOf(s *scope) v1alpha1.Phase {
 		return v1alpha1.PhaseStopped
 	case s.end != nil:
 		return v1alpha1.PhaseFailed
-	case s.mayStart() && !loading(s):
+	case s.startDecided() && !loading(s):
 		return v1alpha1.PhaseFinishing
-	case s.mayStart() && paused(s):
+	case s.startDecided() && paused(s):
 		return v1alpha1.PhaseSuspended
-	case s.mayStart():
+	case s.startDecided():
 		return v1alpha1.PhaseRunning
-	case s.obstacle != nil && s.obstacle.invalid:
+	case s.planError != nil && s.planError.invalid:
 		return v1alpha1.PhaseInvalid
 	case s.held():
 		return v1alpha1.PhaseSuspended
@@ -117,7 +116,7 @@ func phaseOf(s *scope) v1alpha1.Phase {
 	return v1alpha1.PhasePending
 }
 
-// loading: the start is decided and some runner still has requests to send.
+// loading returns whether the start is decided and a runner can have requests to send.
 func loading(s *scope) bool {
 	switch {
 	case s.run.State == state.Finishing:
@@ -128,12 +127,12 @@ func loading(s *scope) bool {
 	return slices.ContainsFunc(s.view.Shards, sends)
 }
 
-// sends: the runner has a part of the load, and may have requests of it to send.
+// sends returns whether a runner can have requests of its share to send.
 func sends(sh collect.Shard) bool {
 	return sh.Member && !sh.Final() && (sh.Snapshot == nil || !sentAll(sh.Snapshot.State))
 }
 
-// paused: every runner that still has requests to send is suspended.
+// paused returns whether every runner that has requests to send is suspended.
 func paused(s *scope) bool {
 	found := false
 	for _, sh := range s.view.Shards {
@@ -148,7 +147,7 @@ func paused(s *scope) bool {
 	return found
 }
 
-// sentAll: the last request of the load has left the runner.
+// sentAll returns whether a runner in this state sent its last request.
 func sentAll(state runnerv1alpha1.State) bool {
 	switch state {
 	case runnerv1alpha1.StateDraining, runnerv1alpha1.StateDrained, runnerv1alpha1.StateTearingDown, runnerv1alpha1.StateDone:
@@ -198,8 +197,8 @@ func (c *conditions) remove(kind string) { meta.RemoveStatusCondition(&c.status.
 
 func planReady(s *scope, c *conditions) {
 	switch {
-	case s.obstacle != nil:
-		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionFalse, s.obstacle.reason, s.obstacle.message)
+	case s.planError != nil:
+		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionFalse, s.planError.reason, s.planError.message)
 	case s.end != nil:
 		c.set(v1alpha1.ConditionPlanReady, metav1.ConditionTrue, v1alpha1.ReasonCompiled, planMessage(s.end.Warnings))
 	default:
@@ -240,7 +239,7 @@ func runnersReady(s *scope, c *conditions) {
 		reason, message = v1alpha1.ReasonRunnerSilent, s.silentMessage()
 	case n.Ready >= n.Desired && len(s.view.Shards) > 0:
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, ready
-	case s.mayStart():
+	case s.startDecided():
 		reason, message = v1alpha1.ReasonJoining, s.joiningMessage(ready)
 	case s.waiting != "":
 		message = ready + ": " + s.waiting
@@ -323,7 +322,7 @@ func stateOf(s *scope) (reason, message string) {
 	switch {
 	case s.held():
 		return v1alpha1.ReasonSuspended, "The test does not start while spec.suspend is true"
-	case !s.mayStart():
+	case !s.startDecided():
 		return v1alpha1.ReasonNotStarted, "The test has not started; see condition RunnersReady"
 	case runnerIn(s, runnerv1alpha1.StateTearingDown) >= 0 && !loading(s):
 		return v1alpha1.ReasonDraining, fmt.Sprintf("The load has ended; runner %d runs the teardown chains", runnerIn(s, runnerv1alpha1.StateTearingDown))
@@ -344,8 +343,8 @@ func finished(s *scope, c *conditions) {
 	case s.end != nil:
 		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.end.Reason, s.end.Message)
 		c.markEdited(s.edited)
-	case s.obstacle != nil && s.obstacle.invalid:
-		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.obstacle.reason, invalidMessage)
+	case s.planError != nil && s.planError.invalid:
+		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.planError.reason, invalidMessage)
 	case s.takenOver() && c.reason(v1alpha1.ConditionFinished) == v1alpha1.ReasonSuspended && c.keep(v1alpha1.ConditionFinished):
 	default:
 		reason, message := stateOf(s)
@@ -375,8 +374,8 @@ func succeeded(s *scope, c *conditions) {
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted, "The test completed")
 	case s.end != nil:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.end.Reason, s.end.Message)
-	case s.obstacle != nil && s.obstacle.invalid:
-		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.obstacle.reason, invalidMessage)
+	case s.planError != nil && s.planError.invalid:
+		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, s.planError.reason, invalidMessage)
 	default:
 		c.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, runsMessage)
 	}
@@ -385,7 +384,7 @@ func succeeded(s *scope, c *conditions) {
 func passed(s *scope, c *conditions) {
 	const kind = v1alpha1.ConditionPassed
 	switch {
-	case s.end == nil && s.obstacle != nil && s.obstacle.invalid:
+	case s.end == nil && s.planError != nil && s.planError.invalid:
 		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonNotSucceeded, invalidMessage)
 		return
 	case s.end == nil:
@@ -408,10 +407,10 @@ func passed(s *scope, c *conditions) {
 // and a change of the spec that has no effect, are reported here.
 func reconciling(s *scope, c *conditions) {
 	switch {
-	case len(s.refused) > 0 && (s.mayStart() || s.end != nil):
+	case len(s.refused) > 0 && (s.startDecided() || s.end != nil):
 		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonWriteRefused,
 			strings.ToUpper(s.refusedMessage()[:1])+s.refusedMessage()[1:]+"; the operator tries again")
-	case s.end != nil || s.obstacle != nil:
+	case s.end != nil || s.planError != nil:
 		c.remove(v1alpha1.ConditionReconciling)
 	case s.notApplied != "":
 		c.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonChangeNotApplied, "The test continues without a change of the spec: "+s.notApplied)
@@ -424,8 +423,8 @@ func reconciling(s *scope, c *conditions) {
 // stalled is absent unless it is True, as kstatus expects.
 func stalled(s *scope, c *conditions) {
 	switch {
-	case s.obstacle != nil && s.end == nil:
-		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.obstacle.reason, s.obstacle.message)
+	case s.planError != nil && s.end == nil:
+		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.planError.reason, s.planError.message)
 	case s.end != nil && phaseOf(s) == v1alpha1.PhaseFailed:
 		c.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.end.Reason, s.end.Message)
 	default:

@@ -56,7 +56,7 @@ func withJob(s *scope) {
 		Version: record.Version, State: state.Preparing, Attempt: 1, Plan: record.Plan{Hash: s.planHash, Generation: 1},
 		Changes: []record.Change{{Revision: 1, Generation: 1, Members: shard.All(s.plan.Shards), Rates: record.RatesOf(s.plan.Rates), DecidedAt: metav1.NewMicroTime(now)}},
 	}
-	s.recorded = true
+	s.hasRecord = true
 	for i := range 2 {
 		s.pods[i] = &corev1.Pod{}
 	}
@@ -133,8 +133,8 @@ func oneMoreIsWanted(s *scope) {
 	s.view.Shards = append(s.view.Shards, collect.Shard{})
 }
 
-func has(o *obstacle) func(*scope) {
-	return func(s *scope) { s.obstacle, s.plan, s.planHash = o, nil, "" }
+func has(o *planError) func(*scope) {
+	return func(s *scope) { s.planError, s.plan, s.planHash = o, nil, "" }
 }
 
 func unschedulable(s *scope) {
@@ -184,7 +184,7 @@ func states() map[string][]*scope {
 		"pending":                             {newScope()},
 		"invalid":                             {newScope(has(invalid(v1alpha1.ReasonInvalidSpec, "x")))},
 		"plan too large":                      {newScope(has(invalid(v1alpha1.ReasonPlanTooLarge, "x")))},
-		"a name is taken":                     {newScope(has(&obstacle{reason: v1alpha1.ReasonNameConflict}))},
+		"a name is taken":                     {newScope(has(&planError{reason: v1alpha1.ReasonNameConflict}))},
 		"suspended before the start":          {newScope(suspendedBySpec), starting(suspendedBySpec)},
 		"the API server refuses an object":    {newScope(refused("Job pcf-1")), newScope(refused("ConfigMap pcf-plan-0123456789"))},
 		"starting: pods":                      {starting()},
@@ -694,7 +694,7 @@ func TestClip(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	m := &memory{runs: map[types.NamespacedName]*recollection{}}
+	m := &memory{runs: map[types.NamespacedName]*memoryEntry{}}
 	version := func(v string) *v1alpha1.LoadTest {
 		lt := newScope().lt.DeepCopy()
 		lt.ResourceVersion = v

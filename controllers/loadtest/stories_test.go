@@ -184,11 +184,11 @@ func TestForegroundDeleteWhileRunning(t *testing.T) {
 // Pods of a namespace that is being deleted may go before the LoadTest does.
 func TestNamespaceDeletedWhileRunning(t *testing.T) {
 	w := newWorld(t)
-	lt := w.apply(twoShards("doomed", load).Build())
-	w.awaitLoad("doomed", 100)
+	lt := w.apply(twoShards("terminating", load).Build())
+	w.awaitLoad("terminating", 100)
 	w.must(w.client.Delete(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: lt.Namespace}}))
-	w.kill("doomed-1-1")
-	w.Eventually(w.runner("doomed-1-0").Stopped).Should(gomega.Equal(&runnerv1alpha1.Stop{Reason: "deleted"}))
+	w.kill("terminating-1-1")
+	w.Eventually(w.runner("terminating-1-0").Stopped).Should(gomega.Equal(&runnerv1alpha1.Stop{Reason: "deleted"}))
 }
 
 func TestRunAgainUnderTheSameName(t *testing.T) {

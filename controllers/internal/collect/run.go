@@ -195,6 +195,11 @@ func (r *run) accept() {
 		if p := r.d.Pods[i]; !s.stored || p.UID == s.pod.UID {
 			s.see(p)
 		}
+		// A former operator may have removed its share, and this process did not ask it yet.
+		if s.pod.UID != "" && r.d.Owners[i] == s.pod.UID && !s.over() && !s.member {
+			s.member = true
+			r.happen(s, state.Removed)
+		}
 	}
 	r.nextRound = time.Time{}
 	if !before.sameOrders(&r.d) {
@@ -303,8 +308,13 @@ func (r *run) findStart() {
 	}
 }
 
-// canBegin: each member is ready or has ended, and at least one is ready.
+// canBegin: each member is ready or has ended, and at least one is ready. A runner that this process did not ask yet could know the start.
 func (r *run) canBegin() bool {
+	if slices.ContainsFunc(r.shards, func(s *runner) bool {
+		return s.pod.Address != "" && !s.pod.Ended && s.snapshot == nil && s.trouble == ""
+	}) {
+		return false
+	}
 	ready := 0
 	for _, i := range r.newest().Members {
 		switch s := r.at(i); {

@@ -28,19 +28,19 @@ type Store struct {
 	reader client.Reader // not the cache
 	client client.Client
 
-	mu   sync.Mutex
-	held map[types.UID]*held // by LoadTest; guarded by mu
+	mu     sync.Mutex
+	cached map[types.UID]*cached // by LoadTest; guarded by mu
 }
 
-// held is the last version that was read or written.
-type held struct {
+// cached is the last version that was read or written.
+type cached struct {
 	resourceVersion string
 	record          *Record
 }
 
 // NewStore returns a Store. reader reads from the API server.
 func NewStore(reader client.Reader, c client.Client) *Store {
-	return &Store{reader: reader, client: c, held: map[types.UID]*held{}}
+	return &Store{reader: reader, client: c, cached: map[types.UID]*cached{}}
 }
 
 // Load returns the record of a LoadTest; nil: there is none. The caller must not change it.
@@ -63,7 +63,7 @@ func (s *Store) Load(ctx context.Context, lt *v1alpha1.LoadTest) (*Record, error
 	if err != nil {
 		return nil, err
 	}
-	s.keep(lt.UID, &held{run.ResourceVersion, out})
+	s.keep(lt.UID, &cached{run.ResourceVersion, out})
 	return out, nil
 }
 
@@ -107,7 +107,7 @@ func (s *Store) Save(ctx context.Context, lt *v1alpha1.LoadTest, f func(*Record)
 	if err := json.Unmarshal(raw, stored); err != nil {
 		return nil, fmt.Errorf("reading the run record back: %w", err)
 	}
-	s.keep(lt.UID, &held{run.ResourceVersion, stored})
+	s.keep(lt.UID, &cached{run.ResourceVersion, stored})
 	return stored, nil
 }
 
@@ -115,19 +115,19 @@ func (s *Store) Save(ctx context.Context, lt *v1alpha1.LoadTest, f func(*Record)
 func (s *Store) Forget(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.held, uid)
+	delete(s.cached, uid)
 }
 
-func (s *Store) known(uid types.UID) *held {
+func (s *Store) known(uid types.UID) *cached {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.held[uid]
+	return s.cached[uid]
 }
 
-func (s *Store) keep(uid types.UID, h *held) {
+func (s *Store) keep(uid types.UID, h *cached) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held[uid] = h
+	s.cached[uid] = h
 }
 
 // decode reads a record and refuses one that this operator cannot read.

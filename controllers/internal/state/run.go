@@ -45,9 +45,9 @@ type RunTransition struct {
 	From Run
 	On   RunEvent
 	To   Run
-	// Stores is what the run record gets with the transition, Tells what the runners are told after it, Sees what
+	// Stores is what the run record gets with the transition, Sends what the runners get after it, Sees what
 	// users see of it.
-	Stores, Tells, Sees string
+	Stores, Sends, Sees string
 }
 
 // RunTransitions are all edges. An event without an edge changes nothing.

@@ -49,17 +49,17 @@ type ShardTransition struct {
 	From Shard
 	On   ShardEvent
 	To   Shard
-	// Stores is what the operator stores with the transition, Tells what it tells the runner in the new state, Sees what users see.
-	Stores, Tells, Sees string
+	// Stores is what the operator stores with the transition, Sends what it sends the runner in the new state, Sees what users see.
+	Stores, Sends, Sees string
 }
 
 const (
-	tellsShare = "`Update` with its share"
-	tellsStart = "`Start`, once the start is stored"
-	tellsLoad  = "each change of the record; a lease"
-	tellsLeave = "the change that removes its share; `Stop`; `Teardown`"
-	tellsAck   = "`Ack`, once its counts are stored"
-	tellsStop  = "the change that removes its share, or `Stop`, when it answers"
+	sendsShare = "`Update` with its share"
+	sendsStart = "`Start`, once the start is stored"
+	sendsLoad  = "each change of the record; a lease"
+	sendsLeave = "the change that removes its share; `Stop`; `Teardown`"
+	sendsAck   = "`Ack`, once its counts are stored"
+	sendsStop  = "the change that removes its share, or `Stop`, when it answers"
 	storesEnd  = "its final snapshot, if it ends before the test"
 	storesLoss = "the loss, its last snapshot"
 	seesReady  = "`RunnersReady` counts it"
@@ -69,29 +69,29 @@ const (
 
 // ShardTransitions are all edges. An event without an edge changes nothing.
 var ShardTransitions = []ShardTransition{
-	{Absent, Connects, Connecting, "", tellsShare, ""},
-	{Absent, Connected, Ready, "", tellsStart, seesReady},
-	{Absent, Started, Active, "", tellsLoad, seesActive},
-	{Absent, Drains, Leaving, "", tellsLeave, ""},
-	{Absent, Ended, Done, storesEnd, tellsAck, ""},
-	{Absent, GaveUp, Lost, storesLoss, tellsStop, seesLoss},
-	{Connecting, Connected, Ready, "", tellsStart, seesReady},
-	{Connecting, Started, Active, "", tellsLoad, seesActive},
-	{Connecting, Drains, Leaving, "", tellsLeave, ""},
-	{Connecting, Ended, Done, storesEnd, tellsAck, ""},
-	{Connecting, GaveUp, Lost, storesLoss, tellsStop, seesLoss},
-	{Ready, Connects, Connecting, "", tellsShare, ""},
-	{Ready, Started, Active, "", tellsLoad, seesActive},
-	{Ready, Drains, Leaving, "", tellsLeave, ""},
-	{Ready, Ended, Done, storesEnd, tellsAck, ""},
-	{Ready, GaveUp, Lost, storesLoss, tellsStop, seesLoss},
-	{Active, Removed, Leaving, "", tellsLeave, ""},
-	{Active, Drains, Leaving, "", tellsLeave, ""},
-	{Active, Ended, Done, storesEnd, tellsAck, ""},
-	{Active, GaveUp, Lost, storesLoss, tellsStop, seesLoss},
-	{Leaving, Ended, Done, storesEnd, tellsAck, ""},
-	{Leaving, GaveUp, Lost, storesLoss, tellsStop, seesLoss},
-	{Lost, Ended, Done, storesEnd, tellsAck, "its counts are complete; the loss stays in the record"},
+	{Absent, Connects, Connecting, "", sendsShare, ""},
+	{Absent, Connected, Ready, "", sendsStart, seesReady},
+	{Absent, Started, Active, "", sendsLoad, seesActive},
+	{Absent, Drains, Leaving, "", sendsLeave, ""},
+	{Absent, Ended, Done, storesEnd, sendsAck, ""},
+	{Absent, GaveUp, Lost, storesLoss, sendsStop, seesLoss},
+	{Connecting, Connected, Ready, "", sendsStart, seesReady},
+	{Connecting, Started, Active, "", sendsLoad, seesActive},
+	{Connecting, Drains, Leaving, "", sendsLeave, ""},
+	{Connecting, Ended, Done, storesEnd, sendsAck, ""},
+	{Connecting, GaveUp, Lost, storesLoss, sendsStop, seesLoss},
+	{Ready, Connects, Connecting, "", sendsShare, ""},
+	{Ready, Started, Active, "", sendsLoad, seesActive},
+	{Ready, Drains, Leaving, "", sendsLeave, ""},
+	{Ready, Ended, Done, storesEnd, sendsAck, ""},
+	{Ready, GaveUp, Lost, storesLoss, sendsStop, seesLoss},
+	{Active, Removed, Leaving, "", sendsLeave, ""},
+	{Active, Drains, Leaving, "", sendsLeave, ""},
+	{Active, Ended, Done, storesEnd, sendsAck, ""},
+	{Active, GaveUp, Lost, storesLoss, sendsStop, seesLoss},
+	{Leaving, Ended, Done, storesEnd, sendsAck, ""},
+	{Leaving, GaveUp, Lost, storesLoss, sendsStop, seesLoss},
+	{Lost, Ended, Done, storesEnd, sendsAck, "its counts are complete; the loss stays in the record"},
 }
 
 // Next returns the state after an event; false: the event has no effect in this state.

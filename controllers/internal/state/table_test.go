@@ -14,10 +14,10 @@ func TestTables(t *testing.T) {
 	const doc, end = "../../../docs/design/control.md", "<!-- end -->\n"
 	var runs, shards [][6]string
 	for _, e := range RunTransitions {
-		runs = append(runs, [6]string{string(e.From), string(e.On), string(e.To), e.Stores, e.Tells, e.Sees})
+		runs = append(runs, [6]string{string(e.From), string(e.On), string(e.To), e.Stores, e.Sends, e.Sees})
 	}
 	for _, e := range ShardTransitions {
-		shards = append(shards, [6]string{string(e.From), string(e.On), string(e.To), e.Stores, e.Tells, e.Sees})
+		shards = append(shards, [6]string{string(e.From), string(e.On), string(e.To), e.Stores, e.Sends, e.Sees})
 	}
 	content, err := os.ReadFile(doc)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/h2surge/h2surge/internal/plan"
 )
 
-// editedPhase finds out whether the spec of a test that finished describes another test than the one that ran. An edit
+// syncEdited finds out whether the spec of a test that finished describes another test than the one that ran. An edit
 // of the TTL does not, and neither does a change that took effect while the test ran.
-func (r *reconciler) editedPhase(_ context.Context, s *scope) (bool, error) {
+func (r *reconciler) syncEdited(_ context.Context, s *scope) (bool, error) {
 	if s.end == nil || s.run.Plan.Generation == 0 || s.lt.Generation == s.run.Plan.Generation {
 		return true, nil
 	}

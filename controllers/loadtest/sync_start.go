@@ -3,6 +3,7 @@ package loadtest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,10 +17,10 @@ import (
 	"github.com/h2surge/h2surge/internal/version"
 )
 
-// startPhase decides the start when all runners are ready, or those that the test starts with. It stores the decision
-// before the runners are told, so that another operator never starts the test again.
-func (r *reconciler) startPhase(ctx context.Context, s *scope) (bool, error) {
-	if s.job == nil || s.plan == nil || s.end != nil || s.mayStart() || s.obstacle != nil || s.stop() != "" || s.held() {
+// syncStart decides the start when all runners are ready, or those that the test starts with. It stores the decision
+// before the runners get it, so that another operator never starts the test again.
+func (r *reconciler) syncStart(ctx context.Context, s *scope) (bool, error) {
+	if s.job == nil || s.plan == nil || s.end != nil || s.startDecided() || s.planError != nil || s.stop() != "" || s.held() {
 		return true, nil
 	}
 	if !s.canStart() {
@@ -34,6 +35,7 @@ func (r *reconciler) startPhase(ctx context.Context, s *scope) (bool, error) {
 		run.Start = &record.Start{Time: s.microTime(), Job: s.job.UID, With: s.startWith, Live: live}
 		run.Live = live
 		run.Pods = r.podsOf(s)
+		maps.DeleteFunc(run.Pods, func(shard int, _ record.Pod) bool { return !slices.Contains(run.Newest().Members, shard) })
 		return run.On(state.Begin)
 	})
 	if err != nil {
@@ -67,7 +69,7 @@ func (r *reconciler) specIsCurrent(ctx context.Context, s *scope) (bool, error) 
 	return lt.UID == s.lt.UID && lt.Generation == s.lt.Generation && lt.DeletionTimestamp == nil, nil
 }
 
-// canStart: all that the test is to start with are ready, with the parts of just these shards.
+// canStart returns whether all shards that the test starts with are ready, with the shares that they start with.
 func (s *scope) canStart() bool {
 	if !s.view.AllReady() {
 		return false
@@ -78,7 +80,7 @@ func (s *scope) canStart() bool {
 	return len(s.view.Members) == s.plan.Shards && s.lostBeforeStart() == ""
 }
 
-// startFailure says why the run can never start; nil: it still can, or has.
+// startFailure returns why the run cannot start any more; nil: it can, or has started.
 func (r *reconciler) startFailure(s *scope) *failure {
 	if s.plan == nil || s.job == nil {
 		return nil
@@ -98,7 +100,7 @@ func (r *reconciler) startFailure(s *scope) *failure {
 			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "A setup chain failed")}
 		}
 	}
-	if why := s.lostBeforeStart(); why != "" && r.lastAttempt(s) && s.hopeful() < s.atLeast() {
+	if why := s.lostBeforeStart(); why != "" && r.lastAttempt(s) && s.viable() < s.atLeast() {
 		return &failure{v1alpha1.ReasonRunnerLost, fmt.Sprintf("%s (attempt %d of %d)", why, r.cfg.Runner.StartAttempts, r.cfg.Runner.StartAttempts)}
 	}
 	return r.tooLate(s)
@@ -107,8 +109,8 @@ func (r *reconciler) startFailure(s *scope) *failure {
 // failure ends a run that has not started.
 type failure struct{ reason, message string }
 
-// tooLate ends the wait for runners. Those that the test starts without the others with get their new parts
-// by then, so a little more is left to them.
+// tooLate returns the failure of a test whose runners were not ready in time. If the test starts with some of the shards, these have
+// readyTimeout more, because they connect again with their larger shares.
 func (r *reconciler) tooLate(s *scope) *failure {
 	from, limit := r.readyLimit(s)
 	if jobSuspended(s.job) {
@@ -156,7 +158,7 @@ func (r *reconciler) chooseStarters(ctx context.Context, s *scope) error {
 
 // starters are the shards that the test starts with, sorted; nil: all.
 func (s *scope) starters() []int {
-	if s.mayStart() {
+	if s.startDecided() {
 		return s.run.Start.With
 	}
 	if newest := s.run.Newest(); newest != nil && len(newest.Members) < s.plan.Shards {
@@ -167,14 +169,14 @@ func (s *scope) starters() []int {
 
 func (r *reconciler) enough(s *scope) []int {
 	ready := s.readyShards()
-	if s.mayStart() || len(ready) < s.atLeast() || len(ready) == s.plan.Shards {
+	if s.startDecided() || len(ready) < s.atLeast() || len(ready) == s.plan.Shards {
 		return nil
 	}
 	if s.lostBeforeStart() != "" {
 		if !r.lastAttempt(s) {
-			return nil // all begin anew
+			return nil // the next attempt restarts all
 		}
-		if len(ready) == s.hopeful() {
+		if len(ready) == s.viable() {
 			return ready
 		}
 	}
@@ -186,7 +188,7 @@ func (r *reconciler) enough(s *scope) []int {
 	return ready
 }
 
-// atLeast is with how many ready shards the test may start.
+// atLeast returns with how many ready shards the test can start.
 func (s *scope) atLeast() int {
 	if n := s.lt.Spec.Runner.MinShards; n != nil {
 		return min(int(*n), s.plan.Shards)
@@ -194,7 +196,7 @@ func (s *scope) atLeast() int {
 	return s.plan.Shards
 }
 
-// healthy: the shard has a pod, and it is not about to end.
+// healthy returns whether the shard has a pod that did not end and is not being deleted.
 func (s *scope) healthy(shard int) bool {
 	pod := s.pods[shard]
 	if pod == nil || pod.DeletionTimestamp != nil {
@@ -214,8 +216,8 @@ func (s *scope) readyShards() (out []int) {
 	return out
 }
 
-// hopeful is how many shards may still get ready: those whose pods are well or yet to come.
-func (s *scope) hopeful() int {
+// viable returns how many shards can become ready: those whose pods run or do not exist yet.
+func (s *scope) viable() int {
 	lost := 0
 	for i, pod := range s.pods {
 		if pod != nil && !s.healthy(i) {
@@ -229,8 +231,7 @@ func (r *reconciler) lastAttempt(s *scope) bool {
 	return s.run.Losses+1 >= r.cfg.Runner.StartAttempts
 }
 
-// readyWithin is the configured limit and, on top, the longest ramp of connections and the setup
-// chains, which are no trouble.
+// readyWithin returns the configured limit, plus the times of the longest ramp of connections and of the setup chains.
 func readyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Duration {
 	var ramp time.Duration
 	for i := range plan.Targets {

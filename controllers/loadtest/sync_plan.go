@@ -29,18 +29,18 @@ const (
 	remainsInterval = time.Second
 )
 
-// planPhase compiles the spec, or takes the plan that runs. A spec that changes while runners
+// syncPlan compiles the spec, or takes the plan that runs. A spec that changes while runners
 // are being made leads to another plan; one that changes later to nothing.
-func (r *reconciler) planPhase(ctx context.Context, s *scope) (bool, error) {
+func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
 	if s.end != nil {
 		return true, nil
 	}
-	if s.mayStart() {
+	if s.startDecided() {
 		return true, r.storedPlan(ctx, s)
 	}
 	compiled, warnings, errs := compile.Compile(s.key().String(), &s.lt.Spec)
 	if len(errs) > 0 {
-		s.obstacle = invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n"))
+		s.planError = invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n"))
 		return true, nil
 	}
 	canonical, hash, err := plan.Canonical(compiled)
@@ -48,7 +48,7 @@ func (r *reconciler) planPhase(ctx context.Context, s *scope) (bool, error) {
 		return false, err
 	}
 	s.plan, s.planHash, s.warnings = compiled, hash, strings.Join(warnings, "\n")
-	if !s.recorded {
+	if !s.hasRecord {
 		if err := r.decide(ctx, s, func(*record.Record) error { return nil }); err != nil {
 			return false, err
 		}
@@ -59,7 +59,7 @@ func (r *reconciler) planPhase(ctx context.Context, s *scope) (bool, error) {
 	gz, err := plan.Gzip(canonical)
 	var large *plan.TooLargeError
 	if errors.As(err, &large) {
-		s.obstacle = invalid(v1alpha1.ReasonPlanTooLarge, large.Error())
+		s.planError = invalid(v1alpha1.ReasonPlanTooLarge, large.Error())
 		return true, nil
 	}
 	if err != nil {
@@ -70,8 +70,8 @@ func (r *reconciler) planPhase(ctx context.Context, s *scope) (bool, error) {
 	return err == nil && (made || s.job == nil), err // without this plan, the Job of an earlier one must not start
 }
 
-func invalid(reason, message string) *obstacle {
-	return &obstacle{reason: reason, message: clip(message, maxMessage), invalid: true}
+func invalid(reason, message string) *planError {
+	return &planError{reason: reason, message: clip(message, maxMessage), invalid: true}
 }
 
 func (s *scope) planStored() bool {
@@ -108,7 +108,7 @@ func (r *reconciler) storedPlan(ctx context.Context, s *scope) error {
 }
 
 func (r *reconciler) decodePlan(ctx context.Context, s *scope, name string, cm *corev1.ConfigMap) (*runnerv1alpha1.Plan, error) {
-	if cm.Name == "" { // made a moment ago, or deleted by somebody
+	if cm.Name == "" { // the cache does not have it yet, or a user deleted it
 		cm = desired.Plan(s.lt, s.planHash, nil, "")
 		cm.Name = name
 		if found, err := r.existing(ctx, s.lt, cm); err != nil || !found {

@@ -20,10 +20,10 @@ import (
 // noBudget is the number of runners in memory after the budget was deleted.
 const noBudget = -1
 
-// disruptionPhase keeps a PodDisruptionBudget while the test runs, so that a drain does not evict runners. It changes
+// syncBudget keeps a PodDisruptionBudget while the test runs, so that a drain does not evict runners. It changes
 // with the number of runners. A user can change or delete it: the operator applies it again only when the number changes.
-func (r *reconciler) disruptionPhase(ctx context.Context, s *scope) (bool, error) {
-	if !s.mayStart() || s.behind || s.end != nil || s.takenOver() {
+func (r *reconciler) syncBudget(ctx context.Context, s *scope) (bool, error) {
+	if !s.startDecided() || s.behind || s.end != nil || s.takenOver() {
 		return true, nil
 	}
 	if s.lt.Spec.Runner.PodDisruptionBudget == v1alpha1.PodDisruptionBudgetDisabled {

@@ -12,9 +12,9 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
-// collectPhase tells the collector what is wanted and takes over what it knows.
-func (r *reconciler) collectPhase(ctx context.Context, s *scope) (bool, error) {
-	if s.jobUID() == "" || s.plan == nil || s.obstacle != nil {
+// syncCollector gives the collector what the operator wants of the run, and takes over what the collector knows.
+func (r *reconciler) syncCollector(ctx context.Context, s *scope) (bool, error) {
+	if s.jobUID() == "" || s.plan == nil || s.planError != nil {
 		return true, nil
 	}
 	s.noteCheckpoints(r.keeper.Problem(s.lt.UID))
@@ -59,7 +59,7 @@ func (s *scope) see(view *collect.View) {
 // decideForCollector stores the decisions that the collector acts on: before the start the shards to start with, after it
 // an early end.
 func (r *reconciler) decideForCollector(ctx context.Context, s *scope) error {
-	if !s.mayStart() {
+	if !s.startDecided() {
 		if s.end == nil && s.run.State == state.Preparing {
 			if err := r.chooseStarters(ctx, s); err != nil {
 				return err
@@ -106,10 +106,10 @@ func (r *reconciler) decideChange(ctx context.Context, s *scope) error {
 func (r *reconciler) wanted(s *scope) collect.Desired {
 	d := collect.Desired{
 		Name: s.key(), UID: s.lt.UID, Attempt: s.run.Attempt, Job: s.jobUID(), Plan: s.plan,
-		Shards: s.room(), ShardsRevision: r.roomRevision(s), Rebalance: s.policy() == v1alpha1.ShardLostRebalance,
+		Shards: s.capacity(), ShardsRevision: r.capacityRevision(s), Rebalance: s.policy() == v1alpha1.ShardLostRebalance,
 		Changes:       s.run.Updates(s.plan.Rates),
 		LossTolerated: s.policy() != v1alpha1.ShardLostFail,
-		Pods:          map[int]collect.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.mayStart(), Stored: s.end != nil,
+		Pods:          map[int]collect.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.startDecided(), Stored: s.end != nil,
 	}
 	if d.Live = s.live; d.Live.Generation == 0 {
 		d.Live = s.beforeStart()
@@ -119,7 +119,7 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 	}
 	for shard, pod := range s.run.Pods {
 		d.Owners[shard] = pod.UID
-		if _, exists := d.Pods[shard]; !exists && d.MayStart && s.run.Find(shard, pod.UID) == nil {
+		if d.Pods[shard].UID != pod.UID && d.MayStart && s.run.Find(shard, pod.UID) == nil {
 			d.Pods[shard] = collect.Pod{UID: pod.UID, Name: pod.Name, Node: pod.Node, Address: pod.Address, Gone: true}
 		}
 	}

@@ -48,9 +48,9 @@ func sameSubject(a, b *record.Edit) bool {
 	return a.Stage == nil && b.Stage == nil && a.Field == b.Field
 }
 
-// appliedPhase stores since when edits have effect on all runners.
-func (r *reconciler) appliedPhase(ctx context.Context, s *scope) (bool, error) {
-	if !s.mayStart() || s.end != nil {
+// syncApplied stores since when edits have effect on all runners.
+func (r *reconciler) syncApplied(ctx context.Context, s *scope) (bool, error) {
+	if !s.startDecided() || s.end != nil {
 		return true, nil
 	}
 	applied := map[int]*metav1.MicroTime{}

@@ -22,12 +22,12 @@ import (
 	"github.com/h2surge/h2surge/internal/version"
 )
 
-// finishPhase stores the report when the runners have ended, and then how the run ended.
-func (r *reconciler) finishPhase(ctx context.Context, s *scope) (bool, error) {
-	if s.end != nil || s.plan == nil || s.obstacle != nil {
+// syncFinish stores the report when the runners have ended, and then how the run ended.
+func (r *reconciler) syncFinish(ctx context.Context, s *scope) (bool, error) {
+	if s.end != nil || s.plan == nil || s.planError != nil {
 		return true, nil
 	}
-	if !s.mayStart() {
+	if !s.startDecided() {
 		if f := r.neverStarted(s); f != nil {
 			return r.endBeforeStart(ctx, s, f)
 		}
@@ -135,7 +135,7 @@ func (s *scope) incomplete() bool {
 }
 
 // facts for the verdict. A deadline that the operator enforced looks like a stop to the runners. A loss is
-// tolerated unless it is what ended the run, be it that nobody was left.
+// tolerated unless it ended the run, or no runner remained.
 func (s *scope) facts() verdict.Facts {
 	facts := verdict.FactsOf(s.view.Snapshots(s.policy() != v1alpha1.ShardLostFail))
 	if s.report.Stopped == stopByDeadline && facts.Problem == "" {
@@ -144,7 +144,7 @@ func (s *scope) facts() verdict.Facts {
 			Message: fmt.Sprintf("activeDeadlineSeconds (%d) passed", *s.lt.Spec.ActiveDeadlineSeconds),
 		}
 	}
-	facts.LossTolerated = s.policy() != v1alpha1.ShardLostFail && s.report.Stopped != stopByTooFew && s.left() > 0
+	facts.LossTolerated = s.policy() != v1alpha1.ShardLostFail && s.report.Stopped != stopByTooFew && s.remaining() > 0
 	return facts
 }
 
@@ -152,11 +152,11 @@ func (s *scope) facts() verdict.Facts {
 func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
 	end := &record.End{
 		Reason: v.Reason, Message: clip(v.Message, maxMessage), Time: metav1.NewTime(s.now),
-		Started: s.mayStart(), StartedGeneration: s.startedGeneration(),
+		Started: s.startDecided(), StartedGeneration: s.startedGeneration(),
 		PlanHash: s.planHash, Warnings: s.warnings, Shards: s.counts(),
 		Runners: s.runners(), Verdict: compactVerdict(v),
 	}
-	if executedWhole(v) {
+	if completed(v) {
 		end.Reason = v1alpha1.ReasonCompleted
 	}
 	if end.Started {
@@ -186,7 +186,7 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 			end.ReportRef = ref
 		}
 	}
-	if s.mayStart() {
+	if s.startDecided() {
 		if err := r.deleteBudget(ctx, s); err != nil {
 			return false, err
 		}
@@ -198,7 +198,7 @@ func (r *reconciler) store(ctx context.Context, s *scope, end *record.End) (bool
 	if err != nil {
 		return false, err
 	}
-	r.memory.of(s.lt).hasCheckpoints = s.mayStart()
+	r.memory.of(s.lt).hasCheckpoints = s.startDecided()
 	return true, nil
 }
 
@@ -239,9 +239,9 @@ var reportDetails = []detail[runnerv1alpha1.Report]{
 	}},
 }
 
-// releasePhase ends the runners of a run that has ended. A runner exits after the operator has acknowledged its
+// syncRelease ends the runners of a run that has ended. A runner exits after the operator has acknowledged its
 // final snapshot. The operator deletes the Job if a pod has not ended podGrace after the end of the run.
-func (r *reconciler) releasePhase(ctx context.Context, s *scope) (bool, error) {
+func (r *reconciler) syncRelease(ctx context.Context, s *scope) (bool, error) {
 	if s.end == nil {
 		return true, nil
 	}

@@ -27,16 +27,16 @@ import (
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch;delete
 
-// runnersPhase sees to it that the Job for the plan exists, and that no other one does.
-func (r *reconciler) runnersPhase(ctx context.Context, s *scope) (bool, error) {
-	if s.invalid() && s.end == nil && !s.mayStart() {
+// syncRunners sees to it that the Job for the plan exists, and that no other one does.
+func (r *reconciler) syncRunners(ctx context.Context, s *scope) (bool, error) {
+	if s.invalid() && s.end == nil && !s.startDecided() {
 		return true, r.hold(ctx, s) // its runners cannot start any more
 	}
-	if s.end != nil || s.plan == nil || s.obstacle != nil || s.waiting != "" || len(s.refused) > 0 {
+	if s.end != nil || s.plan == nil || s.planError != nil || s.waiting != "" || len(s.refused) > 0 {
 		return true, nil
 	}
 	switch {
-	case s.mayStart() || s.stop() != "":
+	case s.startDecided() || s.stop() != "":
 	case s.held():
 		if err := r.hold(ctx, s); err != nil {
 			return false, err
@@ -87,7 +87,7 @@ func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.J
 	_, err = r.attempt(ctx, s, "Job "+job.Name, func() error {
 		applied, err = r.applyJob(ctx, job)
 		if apierrors.IsInvalid(err) {
-			s.obstacle = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error())
+			s.planError = invalid(v1alpha1.ReasonInvalidSpec, "spec.runner: the API server refuses the Job of the runners: "+err.Error())
 			return nil
 		}
 		return err
@@ -188,8 +188,7 @@ func (r *reconciler) makeSecret(ctx context.Context, lt *v1alpha1.LoadTest) erro
 	return nil
 }
 
-// applyJob does not force: fields of somebody else's are a conflict, should a foreign Job appear
-// after we have looked.
+// applyJob does not force: if another client created a Job of this name since the operator looked, the fields conflict.
 func (r *reconciler) applyJob(ctx context.Context, job *batchv1.Job) (*batchv1.Job, error) {
 	ac, err := desired.Apply(job)
 	if err != nil {

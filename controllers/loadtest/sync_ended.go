@@ -15,10 +15,10 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
 
-// recordsPhase stores the runners that ended before the test, lost or scaled away: first their counts, then the
+// syncEnded stores the runners that ended before the test, lost or scaled away: first their counts, then the
 // decision. Pods go only after that. The collector hears of it at once, because a loss can end the test.
-func (r *reconciler) recordsPhase(ctx context.Context, s *scope) (bool, error) {
-	if !s.mayStart() || s.end != nil || s.plan == nil {
+func (r *reconciler) syncEnded(ctx context.Context, s *scope) (bool, error) {
+	if !s.startDecided() || s.end != nil || s.plan == nil {
 		return true, nil
 	}
 	var ended []record.Shard

@@ -20,10 +20,10 @@ import (
 // fenceGrace is how long a lost runner has to end, in seconds.
 const fenceGrace = 2
 
-// fencePhase deletes the pods of lost runners that do not answer and may still send load, if the test ends early. It proves nothing if the
+// syncFence deletes the pods of lost runners that do not answer and may still send load, if the test ends early. It proves nothing if the
 // kubelet cannot be reached either.
-func (r *reconciler) fencePhase(ctx context.Context, s *scope) (bool, error) {
-	if !s.mayStart() || s.policy() != v1alpha1.ShardLostFail && s.run.Stop == nil {
+func (r *reconciler) syncFence(ctx context.Context, s *scope) (bool, error) {
+	if !s.startDecided() || s.policy() != v1alpha1.ShardLostFail && s.run.Stop == nil {
 		return true, nil
 	}
 	for _, pod := range s.allPods {

@@ -106,7 +106,7 @@ func TestUnlike(t *testing.T) {
 		"another name":     {with(func(r *runnerv1alpha1.Rate) { r.Name = "x" }), "spec.rates[0]"},
 		"one more":         {append(base, perSecond(1)), "must have 1 stages"},
 	} {
-		if got := unlike(base, tt.now); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+		if got := rateDifference(base, tt.now); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
@@ -179,7 +179,7 @@ func TestAppliedPhase(t *testing.T) {
 			s := newScope(withJob, decided)
 			s.run.Edits, s.view = []record.Edit{second, third}, &tt.view
 			r := recording(t, s)
-			if _, err := r.appliedPhase(t.Context(), s); err != nil {
+			if _, err := r.syncApplied(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(changesShown(tt.want), statusOf(s, now).Changes); diff != "" {

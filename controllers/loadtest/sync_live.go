@@ -13,10 +13,10 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// livePhase compares what the spec says of the values that can change while the test runs with the record, and stores
+// syncLive compares what the spec says of the values that can change while the test runs with the record, and stores
 // what is new. The plan stays the one that was started with: the runners get the differences as changes.
-func (r *reconciler) livePhase(ctx context.Context, s *scope) (bool, error) {
-	if s.end != nil || s.plan == nil || s.obstacle != nil || !s.mayStart() {
+func (r *reconciler) syncLive(ctx context.Context, s *scope) (bool, error) {
+	if s.end != nil || s.plan == nil || s.planError != nil || !s.startDecided() {
 		return true, nil
 	}
 	if s.lt.Generation < s.run.Live.Generation {
@@ -83,9 +83,9 @@ func presentOf(s *scope) (*present, error) {
 	if s.lt.Generation == s.startedGeneration() {
 		return out, nil
 	}
-	now, why := s.alike(&s.lt.Spec)
+	now, why := s.compileLive(&s.lt.Spec)
 	if why == "" {
-		why = undivided(s.plan, now.Shards)
+		why = distributionError(s.plan, now.Shards)
 	}
 	if why == "" {
 		out.rates, out.shards = now.Rates, now.Shards
@@ -101,7 +101,7 @@ func presentOf(s *scope) (*present, error) {
 	out.why = why
 	spec := s.lt.Spec.DeepCopy()
 	spec.Runner.Shards = int32(out.shards)
-	if now, why = s.alike(spec); why == "" { // only the shards are the reason
+	if now, why = s.compileLive(spec); why == "" { // only the shards are the reason
 		out.rates = now.Rates
 	}
 	return out, nil
@@ -110,18 +110,18 @@ func presentOf(s *scope) (*present, error) {
 // editedAtStart reports an edit that the API server accepted between the decision to start and startTime in status.
 const editedAtStart = "the spec changed when the test started, in fields that cannot change while the test runs"
 
-// alike compiles a spec to a plan whose rates differ from those of the run only in what can change. why says why they do
+// compileLive compiles a spec to a plan whose rates differ from those of the run only in what can change. why says why they do
 // not.
-func (s *scope) alike(spec *v1alpha1.LoadTestSpec) (now *runnerv1alpha1.Plan, why string) {
+func (s *scope) compileLive(spec *v1alpha1.LoadTestSpec) (now *runnerv1alpha1.Plan, why string) {
 	now, _, errs := compile.Compile(s.key().String(), spec)
 	if len(errs) > 0 {
 		return nil, strings.Join(compile.ErrorLines(errs), "\n")
 	}
-	return now, unlike(s.plan.Rates, now.Rates)
+	return now, rateDifference(s.plan.Rates, now.Rates)
 }
 
-// undivided says why the load of a plan cannot be dealt to another number of shards; empty: it can.
-func undivided(plan *runnerv1alpha1.Plan, shards int) string {
+// distributionError returns why the load of a plan cannot be distributed over another number of shards; empty: it can.
+func distributionError(plan *runnerv1alpha1.Plan, shards int) string {
 	if shards == plan.Shards {
 		return ""
 	}
@@ -136,9 +136,9 @@ func undivided(plan *runnerv1alpha1.Plan, shards int) string {
 	return ""
 }
 
-// unlike says in what rates differ that cannot change while they are in force; empty: in nothing. The
-// API server sees to that, from the moment on at which the start is told in status.
-func unlike(old, now []runnerv1alpha1.Rate) string {
+// rateDifference returns which difference of rates cannot take effect while the test runs; empty: there is none. When status has the start time,
+// the API server refuses such an edit.
+func rateDifference(old, now []runnerv1alpha1.Rate) string {
 	if len(old) != len(now) {
 		return fmt.Sprintf("spec.rates: must have %d stages, as when the test started", len(old))
 	}

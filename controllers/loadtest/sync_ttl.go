@@ -17,9 +17,9 @@ import (
 //
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=delete
 
-// ttlPhase deletes a LoadTest when ttlSecondsAfterFinished have passed since it finished. Status shows the end
+// syncTTL deletes a LoadTest when ttlSecondsAfterFinished have passed since it finished. Status shows the end
 // before that, so that clients that wait for it see it.
-func (r *reconciler) ttlPhase(ctx context.Context, s *scope) (bool, error) {
+func (r *reconciler) syncTTL(ctx context.Context, s *scope) (bool, error) {
 	ttl := s.lt.Spec.TTLSecondsAfterFinished
 	if ttl == nil || s.end == nil && s.lt.Status.CompletionTime == nil && !s.invalid() {
 		return true, nil
@@ -42,7 +42,7 @@ func (r *reconciler) ttlPhase(ctx context.Context, s *scope) (bool, error) {
 }
 
 // invalid returns whether the spec itself prevents the run.
-func (s *scope) invalid() bool { return s.obstacle != nil && s.obstacle.invalid }
+func (s *scope) invalid() bool { return s.planError != nil && s.planError.invalid }
 
 // finishedAt returns when status first showed that the test has finished; nil: it does not show it yet. A test
 // with an invalid spec has no completion time, because it did not run.

@@ -19,16 +19,15 @@ import (
 // followInterval is how often a pass looks whether the collector follows a new number of shards.
 const followInterval = 200 * time.Millisecond
 
-// scalePhase gives the Job the number of indices that the test is to have. More are made at once: the
-// collector deals the load when they are ready. Fewer are there only when the collector has dealt the load
-// away from them and what they have counted is stored.
-func (r *reconciler) scalePhase(ctx context.Context, s *scope) (bool, error) {
+// syncScale gives the Job its number of indices. It adds indices at once: their runners get a share when they are ready. It removes an index
+// only when its runner has no share any more and its counts are stored.
+func (r *reconciler) syncScale(ctx context.Context, s *scope) (bool, error) {
 	if !s.scales() {
 		return true, nil
 	}
-	n := s.indices(s.view.ShardsRevision == r.roomRevision(s))
+	n := s.indices(s.view.ShardsRevision == r.capacityRevision(s))
 	if n == completions(s.job) {
-		if n != s.room() {
+		if n != s.capacity() {
 			s.again(followInterval)
 		}
 		return true, nil
@@ -46,18 +45,18 @@ func (r *reconciler) scalePhase(ctx context.Context, s *scope) (bool, error) {
 	return true, nil
 }
 
-// roomRevision numbers the changes of a run's room.
-func (r *reconciler) roomRevision(s *scope) int64 {
+// capacityRevision returns the number of the last change of the capacity.
+func (r *reconciler) capacityRevision(s *scope) int64 {
 	c := r.memory.of(s.lt)
-	if room := s.room(); c.roomRevision == 0 || c.room != room {
-		c.room, c.roomRevision = room, c.roomRevision+1
+	if capacity := s.capacity(); c.capacityRevision == 0 || c.capacity != capacity {
+		c.capacity, c.capacityRevision = capacity, c.capacityRevision+1
 	}
-	return c.roomRevision
+	return c.capacityRevision
 }
 
-// scales: the number of shards may still change.
+// scales returns whether the number of shards can change.
 func (s *scope) scales() bool {
-	return s.mayStart() && s.job != nil && s.end == nil && s.plan != nil && s.obstacle == nil && !s.behind && !s.takenOver() &&
+	return s.startDecided() && s.job != nil && s.end == nil && s.plan != nil && s.planError == nil && !s.behind && !s.takenOver() &&
 		s.job.DeletionTimestamp == nil && s.stop() == "" && loading(s)
 }
 
@@ -68,12 +67,12 @@ func completions(job *batchv1.Job) int {
 	return int(*job.Spec.Completions)
 }
 
-// room is how many shards the collector may give a share: those that the test must have, but none from the first one on that must go before
-// it can be made again. That is one whose index the Job counts as over, and one above the Job's indices whose pod is still there: the Job
-// controller is about to delete it.
-func (s *scope) room() int {
+// capacity returns how many shards the collector may give a share. It is the desired number, unless a shard needs another pod, and the Job
+// creates it only after it had fewer indices. Then it is the number of that shard: if shard 1 of 4 was scaled away before, it returns 1 until
+// the Job has at most one index. The same holds for a shard above the Job's indices whose pod still exists.
+func (s *scope) capacity() int {
 	n := s.shards()
-	if !s.mayStart() || s.job == nil {
+	if !s.startDecided() || s.job == nil {
 		return n
 	}
 	have := completions(s.job)
@@ -88,13 +87,19 @@ func (s *scope) room() int {
 	return n
 }
 
-// vacant: the last runner of a shard was scaled away, and no other pod of it has come.
+// vacant returns whether the last runner of a shard was scaled away, and no other pod of it exists.
 func (s *scope) vacant(shard int) bool {
 	last := s.run.Last(shard)
-	return last != nil && last.Loss == nil && s.pods[shard] == nil
+	return last != nil && last.Loss == nil && s.pods[shard] == nil && s.ownerRecorded(shard)
 }
 
-// spent: the Job has counted an index as over, so that it makes no pod for it until it had fewer indices.
+// ownerRecorded returns whether the runner that got the share of a shard last is recorded. If not, its counts are not stored.
+func (s *scope) ownerRecorded(shard int) bool {
+	owner, ok := s.run.Pods[shard]
+	return !ok || s.isRecorded(shard, owner.UID)
+}
+
+// spent returns whether the Job counts an index as ended. It creates no pod for the index until it had fewer indices.
 func spent(job *batchv1.Job, index int) bool {
 	lists := []string{job.Status.CompletedIndexes}
 	if job.Status.FailedIndexes != nil {
@@ -103,7 +108,7 @@ func spent(job *batchv1.Job, index int) bool {
 	return slices.ContainsFunc(lists, func(list string) bool { return listed(list, index) })
 }
 
-// listed reads what a Job's status has: "0,3-5".
+// listed returns whether a list of a Job's status, such as "0,3-5", contains an index.
 func listed(list string, index int) bool {
 	for part := range strings.SplitSeq(list, ",") {
 		from, to, isRange := strings.Cut(part, "-")
@@ -119,10 +124,10 @@ func listed(list string, index int) bool {
 	return false
 }
 
-// indices is how many the Job must have now. settled: the view follows the number of shards, so that no shard that must go can get a
-// share any more.
+// indices returns how many indices the Job must have now. settled is true if the collector knows the capacity, so that no shard above it gets
+// a share.
 func (s *scope) indices(settled bool) int {
-	have, want := completions(s.job), s.room()
+	have, want := completions(s.job), s.capacity()
 	for i := range have {
 		switch {
 		case i >= want && !s.mayGo(i, settled), i < want && want > have && (s.vacant(i) || s.leaving(i)):
@@ -137,9 +142,9 @@ func (s *scope) indices(settled bool) int {
 	return want
 }
 
-// mayGo: nothing is lost with the pod of a shard.
+// mayGo returns whether the pod of a shard can go without a loss of counts.
 func (s *scope) mayGo(shard int, settled bool) bool {
-	if s.pods[shard] == nil && s.run.Last(shard) != nil {
+	if s.pods[shard] == nil && s.run.Last(shard) != nil && s.ownerRecorded(shard) {
 		return true
 	}
 	if shard >= len(s.view.Shards) {
@@ -152,7 +157,7 @@ func (s *scope) mayGo(shard int, settled bool) bool {
 	return settled && !sh.Member && (sh.Pod.Address == "" || sh.Snapshot != nil && !collect.HadSlots(sh.Snapshot))
 }
 
-// leaving: the load is dealt away from a shard, and it awaits its last responses.
+// leaving returns whether a change took the share of a shard, and its runner waits for responses.
 func (s *scope) leaving(shard int) bool {
 	if shard >= len(s.view.Shards) {
 		return false
