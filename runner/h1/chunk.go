@@ -9,7 +9,7 @@ func (r *reader) chunk(p []byte) (n int, err *Error) {
 	switch r.phase {
 	case atChunk:
 		return r.chunkSize(p)
-	case atChunkExt:
+	case atChunkBlank, atChunkExt:
 		return r.chunkExt(p)
 	case atChunkCR:
 		if p[0] != '\r' {
@@ -47,8 +47,10 @@ func (r *reader) chunkSize(p []byte) (n int, err *Error) {
 			return 0, errChunkSize
 		case b == '\r':
 			r.phase = atChunkLF
-		case b == ';' || octet.IsBlank(b):
+		case b == ';':
 			r.phase, r.ext = atChunkExt, 0
+		case octet.IsBlank(b):
+			r.phase, r.ext = atChunkBlank, 0
 		default:
 			return 0, errChunkSize
 		}
@@ -57,7 +59,7 @@ func (r *reader) chunkSize(p []byte) (n int, err *Error) {
 	return len(p), nil
 }
 
-// chunkExt skips extensions. None is defined (RFC 9112 7.1.1).
+// chunkExt skips extensions and the blanks before them. No extension is defined (RFC 9112 7.1.1).
 func (r *reader) chunkExt(p []byte) (n int, err *Error) {
 	for i, b := range p {
 		if b == '\r' {
@@ -65,7 +67,13 @@ func (r *reader) chunkExt(p []byte) (n int, err *Error) {
 			return i + 1, nil
 		}
 		r.ext++
-		if b < ' ' && b != '\t' || r.ext > maxChunkLine {
+		switch {
+		case b < ' ' && b != '\t' || r.ext > maxChunkLine:
+			return 0, errChunkLine
+		case r.phase == atChunkExt || octet.IsBlank(b):
+		case b == ';':
+			r.phase = atChunkExt
+		default:
 			return 0, errChunkLine
 		}
 	}

@@ -6,16 +6,17 @@ import "bytes"
 type phase uint8
 
 const (
-	atHead     phase = iota
-	inLength         // left octets of content
-	inClose          // content up to the end of the connection
-	atChunk          // a chunk's size
-	atChunkExt       // its extensions
-	atChunkLF        // the LF of its line
-	inChunk          // left octets of it
-	atChunkCR        // the CRLF behind it
-	atDataLF         // the LF of that
-	atTrailer        // trailer section
+	atHead       phase = iota
+	inLength           // left octets of content
+	inClose            // content up to the end of the connection
+	atChunk            // a chunk's size
+	atChunkBlank       // blanks between the size and an extension (BWS, RFC 9112 7.1.1)
+	atChunkExt         // its extensions
+	atChunkLF          // the LF of its line
+	inChunk            // left octets of it
+	atChunkCR          // the CRLF behind it
+	atDataLF           // the LF of that
+	atTrailer          // trailer section
 )
 
 // carryKept and memoMost are what a connection keeps between responses, in

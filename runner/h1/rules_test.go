@@ -132,6 +132,8 @@ var rules = []rule{
 	{name: "CR alone behind the data", in: ok + "transfer-encoding: chunked\r\n\r\n1\r\na\r0\r\n\r\n", events: "status 200; transfer-encoding: chunked; data a; reset", err: "RFC 9112 7.1"},
 	{name: "longer than it says", in: ok + "transfer-encoding: chunked\r\n\r\n1\r\nab\r\n", events: "status 200; transfer-encoding: chunked; data a; reset", err: "RFC 9112 7.1"},
 	{name: "no size", in: ok + "transfer-encoding: chunked\r\n\r\n\r\n", events: "status 200; transfer-encoding: chunked; reset", err: "RFC 9112 7.1"},
+	{name: "white space after the size, and more without a semicolon", in: ok + "transfer-encoding: chunked\r\n\r\n1 0\r\na\r\n0\r\n\r\n", events: "status 200; transfer-encoding: chunked; reset", err: "RFC 9112 7.1.1"},
+	{name: "white space after the size without end", in: ok + "transfer-encoding: chunked\r\n\r\n1" + strings.Repeat(" ", maxChunkLine+2), events: "status 200; transfer-encoding: chunked; reset", err: "RFC 9112 7.1.1"},
 	{name: "size with a sign", in: ok + "transfer-encoding: chunked\r\n\r\n+1\r\n", events: "status 200; transfer-encoding: chunked; reset", err: "RFC 9112 7.1"},
 	{name: "size with 0x", in: ok + "transfer-encoding: chunked\r\n\r\n0x1\r\n", events: "status 200; transfer-encoding: chunked; reset", err: "RFC 9112 7.1"},
 	{name: "space before the size", in: ok + "transfer-encoding: chunked\r\n\r\n 1\r\n", events: "status 200; transfer-encoding: chunked; reset", err: "RFC 9112 7.1"},
