@@ -73,6 +73,7 @@ const (
 	connect                          // choose endpoint and address, and connect
 	awaitUsable                      // HTTP/2 waits for SETTINGS until connectTimeout, a trial over HTTP/1.1 for trialTime; else it is usable now
 	becomeOpen                       // be ready; set the timers of age, inactivity, PING and failback; a trial takes the place it is for
+	drain                            // close the connection if nothing is in flight; else another one may take its place
 	replace                          // give the place to a new connection, which connects at once
 	connectAgain                     // connect again: at once after a request, else after 20 ms or when a request waits; on demand, only then
 	release                          // give up the place; free the record
@@ -110,7 +111,7 @@ var transitions = [...]transition{
 	{opening, failed, backoff, closeSocket | countFailure | armBackoff},
 	{opening, removed, closing, closeSocket | release},
 	{open, responded, open, resetFailures},
-	{open, retired, draining, 0},
+	{open, retired, draining, drain},
 	{open, ended, idle, closeSocket | noteDown | connectAgain},
 	{open, failed, backoff, closeSocket | noteDown | countFailure | armBackoff},
 	{open, removed, closing, closeSocket | release},
@@ -175,6 +176,8 @@ func (cs *connections) act(c *conn, a action) {
 		cs.awaitUsable(c)
 	case becomeOpen:
 		cs.becomeOpen(c)
+	case drain:
+		cs.drain(c)
 	case replace:
 		cs.replace(c)
 	case connectAgain:
@@ -195,7 +198,7 @@ var (
 	}
 	actionNames = [actions]string{
 		"close the socket", "note the time", "reset the failures", "count the failure", "arm the back-off timer", "connect", "wait until usable",
-		"take requests", "give the place to a new connection", "connect again", "release the connection",
+		"take requests", "wait for responses", "give the place to a new connection", "connect again", "release the connection",
 	}
 )
 

@@ -112,7 +112,7 @@ func (cs *connections) received(c *conn) {
 		return
 	case c.state == open && (c.session.Draining() || cs.isWornOut(c)):
 		cs.countGoAway(c)
-		cs.retire(c)
+		cs.handle(c, retired)
 		return
 	case c.state == draining:
 		cs.drain(c)

@@ -61,12 +61,6 @@ func (cs *connections) isNeeded(target int32) bool {
 	return cs.requests.waitingFor(target) > 0 || cs.load.ClosedLoop()
 }
 
-// retire lets a connection finish what it has. It must not be called while octets of the connection are parsed.
-func (cs *connections) retire(c *conn) {
-	cs.handle(c, retired)
-	cs.drain(c)
-}
-
 // drain closes a draining connection whose last response has come. HTTP/1.1 keeps its place until then, so that
 // no more connections are open than configured. So does a connection that has not answered yet: what it was
 // worth shows when it has. Another connection takes the place of all others at once.
@@ -108,7 +102,7 @@ func (cs *connections) remove(c *conn) {
 	cs.makeSurplus(c)
 	switch c.state {
 	case open:
-		cs.retire(c)
+		cs.handle(c, retired)
 	case draining:
 		cs.drain(c)
 	default:
@@ -199,7 +193,7 @@ func (cs *connections) carries(c *conn) {
 	case !cs.isWornOut(c):
 		cs.offer(c)
 	case c.state == open:
-		cs.retire(c)
+		cs.handle(c, retired)
 	default:
 		c.session.Shutdown()
 	}

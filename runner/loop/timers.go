@@ -34,6 +34,18 @@ const (
 	recordTimers = 1<<failbackTimer | 1<<connectTimer
 )
 
+// firesIn has a bit for each state in which a timer has an effect.
+var firesIn = [...]uint16{
+	wantTimer:       1<<idle | 1<<backoff,
+	connectTimer:    1<<dialing | 1<<opening,
+	trialTimer:      1 << opening,
+	ageTimer:        1 << open,
+	inactivityTimer: 1<<open | 1<<draining,
+	pingTimer:       1 << open,
+	failbackTimer:   1<<connStates - 1<<idle, // all but Closing
+	resetTimer:      1 << open,
+}
+
 type timer struct {
 	at   int64
 	conn int32
@@ -44,16 +56,19 @@ type timer struct {
 
 func (t timer) due() int64 { return t.at }
 
-// fireTimers does what has come due.
+// fireTimers fires what is due. A timer of an earlier socket or connection, or one that has no effect in the state, is
+// dropped.
 func (cs *connections) fireTimers() {
 	for cs.timers.next() <= cs.now {
 		t := cs.timers.pop()
 		c := cs.all[t.conn]
-		if c.owner(t.kind) != t.owner || c.state == closing {
+		if c.owner(t.kind) != t.owner {
 			continue
 		}
 		c.armed &^= 1 << t.kind
-		cs.fire(c, t.kind)
+		if firesIn[t.kind]&(1<<c.state) != 0 {
+			cs.fire(c, t.kind)
+		}
 	}
 }
 
@@ -72,25 +87,19 @@ func (cs *connections) fire(c *conn, kind timerKind) {
 	case inactivityTimer:
 		cs.fireInactivity(c, t.Connecting.InactivityTimeout)
 	case ageTimer:
-		if c.state == open {
-			cs.retire(c)
-		}
+		cs.handle(c, retired)
 	case pingTimer:
-		if c.state == open {
-			cs.firePing(c, t.HTTP2.PingInterval)
-		}
+		cs.firePing(c, t.HTTP2.PingInterval)
 	case resetTimer:
-		if c.state == open {
-			cs.resetAbandoned(c)
-		}
+		cs.resetAbandoned(c)
 	}
 }
 
 // fireConnect loses a connection that is not open within the limit. As the timer is the record's, it may have been set
 // for an earlier socket.
 func (cs *connections) fireConnect(c *conn, limit time.Duration) {
-	if c.fd < 0 || c.state != dialing && (c.state != opening || c.h2 == nil) {
-		return // it is open, or the dialer has its own limit
+	if c.fd < 0 || c.role == failbackTrial && c.h1 != nil {
+		return // the dialer has its own limit, and so has a trial over HTTP/1.1
 	}
 	if left := limit - time.Duration(cs.now-c.since); left > 0 {
 		cs.arm(c, connectTimer, left)
