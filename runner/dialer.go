@@ -14,7 +14,7 @@ type dialer struct {
 	ctx      context.Context
 	resolver *dial.Resolver
 	tls      []*tls.Config // by target of the plan; nil: cleartext
-	// slots bound the connects under way, by target of the plan: a target that hangs holds up no other.
+	// slots limit the connects under way, by target of the plan, so that a target that hangs delays no other target.
 	slots []chan struct{}
 }
 

@@ -1,5 +1,5 @@
-// Package dial opens connections: it resolves, connects, shakes hands, and hands over a socket
-// that no longer belongs to Go's network poller, for an event loop to own.
+// Package dial opens connections: it resolves names, connects, and shakes hands by TLS. It returns a socket that does not
+// belong to Go's network poller any more, so that an event loop can own it.
 package dial
 
 import (
@@ -18,8 +18,7 @@ import (
 
 // Connection is a connected socket.
 type Connection struct {
-	// FD is non-blocking; whoever gets the connection closes it. On systems other than Linux it
-	// is -1 and Conn is the connection.
+	// FD is non-blocking. The caller of Open closes it. On systems other than Linux it is -1, and Conn is the connection.
 	FD   int
 	Conn net.Conn
 	// Secure is nil on a cleartext connection.
@@ -32,22 +31,21 @@ type Connection struct {
 	Took time.Duration
 }
 
-// Request says where and how to connect.
+// Request is where and how to connect.
 type Request struct {
 	Endpoint *rv.Endpoint
 	Protocol rv.Protocol
 	Timeout  time.Duration
 	// TLS is nil for cleartext.
 	TLS *tls.Config
-	// Address is where to start among the addresses of a host name: at number Address, modulo how many there
-	// are, so that the connections of a test are spread over all pods of a headless Service. The others are tried
-	// in turn.
+	// Address is the number of the first address to try, modulo the number of the host's addresses. The others follow in
+	// turn. The connections of a test are so spread over all pods of a headless Service.
 	Address int
 	// LocalAddresses are IP addresses to connect from: entry Number, modulo how many there are. Empty: the
 	// system's choice.
 	LocalAddresses []string
 	Number         int
-	// Resolver has the addresses of host names.
+	// Resolver resolves host names.
 	Resolver *Resolver
 	// Progress is called when a step begins; nil: no call. Resolving is the first step and not reported.
 	Progress func(Step)
@@ -104,8 +102,7 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 	return nil, err
 }
 
-// openWithin tries one address and leaves time for those that come after it: each gets an equal part of what is
-// left.
+// openWithin tries one of the addresses that are left. Each of them gets an equal part of the time that is left.
 func openWithin(ctx context.Context, r *Request, begin time.Time, address string, left int) (*Connection, error) {
 	if end, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc
@@ -117,7 +114,7 @@ func openWithin(ctx context.Context, r *Request, begin time.Time, address string
 
 // open connects to an address and shakes hands.
 func open(ctx context.Context, r *Request, begin time.Time, network, address string) (*Connection, error) {
-	// Keep-alive probes are not wanted: a timeout of our own watches each request.
+	// No keep-alive probes: each request has a timeout.
 	d := net.Dialer{KeepAlive: -1}
 	if n := len(r.LocalAddresses); n > 0 && network == "tcp" {
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
@@ -139,7 +136,7 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 	return out, out.take(c)
 }
 
-// split takes an endpoint's address apart into what net.Dial wants.
+// split returns the arguments of net.Dial for an endpoint's address.
 func split(address string) (string, string) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		return "unix", path

@@ -14,8 +14,8 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 )
 
-// Resolver has the addresses of host names. It keeps an answer for a second and asks once for all who wait for the
-// same name: without keep-alive, every request connects.
+// Resolver resolves host names. It keeps an answer for a second, and attempts for the same name share one question:
+// without keep-alive, every request connects.
 type Resolver struct {
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	now    func() time.Time
@@ -27,7 +27,7 @@ type Resolver struct {
 // keepAnswer is how long an answer of a name server is used.
 const keepAnswer = time.Second
 
-// answer is what a name server has said about a host, or is asked for.
+// answer is the answer of the name server for a host, or the question until done is closed.
 type answer struct {
 	done chan struct{} // closed when the fields below are valid
 	ips  []netip.Addr
@@ -63,8 +63,8 @@ func (r *Resolver) addresses(ctx context.Context, address string) ([]string, err
 	return all, nil
 }
 
-// resolve returns the answer that is known, or waits for a new one. The question is asked in a goroutine of its
-// own, so that the first to ask may give up without the others.
+// resolve returns the answer that is known, or waits for a new one. A separate goroutine asks, so that one caller may give
+// up while others wait.
 func (r *Resolver) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	r.mu.Lock()
 	a := r.hosts[host]
@@ -82,7 +82,7 @@ func (r *Resolver) resolve(ctx context.Context, host string) ([]netip.Addr, erro
 	}
 }
 
-// askTimeout bounds a question to a name server; the system's own retries end before.
+// askTimeout limits a question to a name server. The retries of the system end before.
 const askTimeout = time.Minute
 
 func (r *Resolver) ask(ctx context.Context, host string, a *answer) {
@@ -96,7 +96,7 @@ func (r *Resolver) ask(ctx context.Context, host string, a *answer) {
 	close(a.done)
 }
 
-// isOld says that an answer must not be used any more. Errors are not kept.
+// isOld returns true if an answer must not be used any more. Errors are not kept.
 func (a *answer) isOld(now time.Time) bool {
 	select {
 	case <-a.done:

@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// Secure is a TLS client whose bytes an event loop moves: what has come from the socket goes in
-// by Feed, plaintext comes out by Read; plaintext goes in by Write, and Pending is to be sent.
+// Secure is a TLS client without I/O, for an event loop: Feed takes octets from the socket and Read returns plaintext;
+// Write takes plaintext and Pending returns octets for the socket.
 //
-// The handshake is done by HandshakeContext on an ordinary connection, blocking, in a goroutine of
-// its own. Then Detach cuts the connection off, and Secure belongs to the loop.
+// Before that, Handshake blocks on the socket, in a goroutine of its own. Detach then ends the use of the socket.
 type Secure struct {
 	conn *tls.Conn
 	mem  memory
 }
 
-// NewSecure wraps a connected socket. config.DynamicRecordSizingDisabled is worth setting: small
-// first records cost system calls and save a browser's first paint only.
+// NewSecure wraps a connected socket. Set config.DynamicRecordSizingDisabled: small first records cost system calls, and
+// only a browser gains by them.
 func NewSecure(c net.Conn, config *tls.Config) *Secure {
 	s := &Secure{mem: memory{Conn: c}}
 	s.conn = tls.Client(&s.mem, config)
@@ -30,14 +29,14 @@ func NewSecure(c net.Conn, config *tls.Config) *Secure {
 // Handshake runs the handshake on the socket.
 func (s *Secure) Handshake(ctx context.Context) error { return s.conn.HandshakeContext(ctx) }
 
-// State is the outcome of the handshake.
+// State returns the result of the handshake.
 func (s *Secure) State() tls.ConnectionState { return s.conn.ConnectionState() }
 
-// Detach ends all use of the socket. Records that the handshake has read beyond its own are
-// kept: the loop calls Read once before the first Feed.
+// Detach ends all use of the socket. The handshake may have read more records than its own: the loop calls Read once before
+// the first Feed.
 func (s *Secure) Detach() { s.mem.detached = true }
 
-// Feed gives bytes from the socket. They must stay unchanged until Read has returned ErrMore.
+// Feed takes octets from the socket. They must stay unchanged until Read has returned ErrMore.
 func (s *Secure) Feed(raw []byte) { s.mem.in = raw }
 
 // ErrMore is returned by Read when the bytes fed so far are used up.
@@ -60,11 +59,11 @@ func (s *Secure) Write(p []byte) error {
 	return err
 }
 
-// Pending are the bytes to send, valid until the next call that makes more; Sent says how many
-// of them the socket has taken.
+// Pending returns the octets to send. They are valid until the next call that adds some. Sent takes how many of them the
+// socket has accepted.
 func (s *Secure) Pending() []byte { return s.mem.out[s.mem.sent:] }
 
-// Sent drops bytes that have been sent.
+// Sent drops octets that were sent.
 func (s *Secure) Sent(n int) {
 	s.mem.sent += n
 	if s.mem.sent < len(s.mem.out) {

@@ -10,13 +10,13 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
-// direct is where a socket can be connected to without asking a name server.
+// direct is a socket address.
 type direct struct {
 	family int
 	to     unix.Sockaddr
 }
 
-// directTo parses "ip:port" and "unix:/path"; nil: the address needs resolving.
+// directTo parses "ip:port" and "unix:/path". It returns nil for a host name.
 func directTo(address string) *direct {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		return &direct{unix.AF_UNIX, &unix.SockaddrUnix{Name: path}}
@@ -31,8 +31,8 @@ func directTo(address string) *direct {
 	return &direct{unix.AF_INET6, &unix.SockaddrInet6{Port: int(ap.Port()), Addr: ap.Addr().As16()}}
 }
 
-// Connect implements Net. The connection may still be under way when it returns: sending says
-// Again until it is there, and reading tells when it failed.
+// Connect implements Net. TCP may still be connecting when it returns: Send returns Again until it is connected, and Read
+// returns Closed if it failed.
 func (e *epollNet) Connect(address string, once bool) (*dial.Connection, bool, error) {
 	d, known := e.direct[address]
 	if !known {
@@ -47,8 +47,7 @@ func (e *epollNet) Connect(address string, once bool) (*dial.Connection, bool, e
 		return nil, true, fmt.Errorf("socket: %w", err)
 	}
 	if d.family != unix.AF_UNIX && !once {
-		// Requests are written whole, so waiting to fill segments could only delay them; the
-		// first one never waits.
+		// Requests are written whole, so Nagle's algorithm could only delay them. It never delays the first one.
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	}
 	if err := unix.Connect(fd, d.to); err != nil && err != unix.EINPROGRESS {

@@ -7,8 +7,8 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
-// Net is what a worker needs of the operating system. The worker calls it from its own goroutine
-// only, but for Wake. Tests put an in-memory network with a clock of its own in its place.
+// Net is what a worker needs of the operating system. Only the worker's goroutine may call it, except for Wake. Tests
+// use an in-memory network with its own clock.
 type Net interface {
 	// Now reads the monotonic clock of rv.Clock.
 	Now() int64
@@ -17,14 +17,13 @@ type Net interface {
 	Wake()
 	// Nap sleeps.
 	Nap(d time.Duration)
-	// Connect begins to connect to an address without waiting. It returns false where it cannot:
-	// for host names, and where the system has no such thing. Once says that one request is all
-	// it is for.
+	// Connect begins to connect to an address and does not wait. It returns ok false for host names, and on systems where
+	// it is not possible. Once: the connection carries one request.
 	Connect(address string, once bool) (c *dial.Connection, ok bool, err error)
-	// Adopt begins to tell input on a connection as events with data, and returns the number by
-	// which the other methods know it. When it fails the connection is closed.
+	// Adopt reports input on a connection as events with data from now on, and returns the number that the other methods
+	// take. If it fails, it has closed the connection.
 	Adopt(c *dial.Connection, data int32) (fd int, err error)
-	// Interest also asks for events of room to write, or no longer.
+	// Interest also reports when the connection is writable, or stops that.
 	Interest(fd int, data int32, writable bool) error
 	Read(fd int, b []byte) (int, Status)
 	Send(fd int, b []byte) (int, Status)
@@ -33,13 +32,13 @@ type Net interface {
 	Close(fd int)
 }
 
-// Status says how a read or a write ended.
+// Status is how a read or a write ended.
 type Status uint8
 
 const (
-	// OK: the count is what was moved.
+	// OK: the count is how many octets were read or written.
 	OK Status = iota
-	// Again: nothing could be moved now.
+	// Again: nothing can be read or written now.
 	Again
 	// Ended: the peer sends no more.
 	Ended
@@ -62,7 +61,7 @@ type Dialer interface {
 	Dial(w *Worker, r DialRequest)
 }
 
-// DialRequest says which connection to open.
+// DialRequest is a connection to open.
 type DialRequest struct {
 	// Conn and Generation name the worker's record.
 	Conn       int32

@@ -14,13 +14,13 @@ import (
 type epollNet struct {
 	poller *poll.Poller
 	events [256]poll.Event
-	// direct remembers how to connect to an address; nil: it cannot be done directly.
+	// direct is where to connect to for each address; nil: a name server must be asked.
 	direct map[string]*direct
 	// why is the error of the last read or write that found a connection closed.
 	why unix.Errno
 }
 
-// NewNet makes a Net of the operating system. Release frees it after the worker has ended.
+// NewNet returns a Net of the operating system, and a function that frees it after the worker has ended.
 func NewNet() (Net, func(), error) {
 	p, err := poll.New()
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
-// plainNet is Net on any system: two goroutines a connection move bytes between a net.Conn and
-// buffers, and a channel tells the worker. It is for trying things out where there is no epoll,
-// not for speed; and it is where a transport that is no stream of bytes would be put in.
+// plainNet is Net on any system: for each connection, two goroutines copy octets between a net.Conn and buffers, and a
+// channel wakes the worker. It is for first steps on systems without epoll and is not fast.
 type plainNet struct {
 	mu    sync.Mutex // guards the fields below and those of the connections
 	conns []*plainConn
@@ -23,8 +22,8 @@ type plainNet struct {
 	woken bool
 	// why is the error of the last read or write that found a connection closed.
 	why error
-	// tell has a token when there may be something for Wait.
-	tell chan struct{}
+	// changed has a token when Wait must look again.
+	changed chan struct{}
 }
 
 type plainConn struct {
@@ -32,21 +31,21 @@ type plainConn struct {
 	data int32
 	in   []byte
 	out  []byte
-	// room is signalled when in or out has become smaller, or the connection has closed.
-	room   *sync.Cond
-	read   Status // what Read says when in is empty
-	write  Status
-	why    error // behind Closed of either
-	closed bool
-	// wantsRoom: the worker has found out full.
-	wantsRoom bool
+	// drained is signalled when in or out has become smaller, or the connection has closed.
+	drained *sync.Cond
+	read    Status // what Read returns when in is empty
+	write   Status
+	why     error // behind Closed of either
+	closed  bool
+	// awaitsWritable: the worker has found out full.
+	awaitsWritable bool
 }
 
 // plainBuffer bounds each of a connection's two buffers.
 const plainBuffer = 64 << 10
 
 //nolint:unused // systems other than Linux use it, and the tests
-func newPlainNet() *plainNet { return &plainNet{tell: make(chan struct{}, 1)} }
+func newPlainNet() *plainNet { return &plainNet{changed: make(chan struct{}, 1)} }
 
 //nolint:unused // as newPlainNet
 func (n *plainNet) release() {}
@@ -64,7 +63,7 @@ func (n *plainNet) Wake() {
 
 func (n *plainNet) notify() {
 	select {
-	case n.tell <- struct{}{}:
+	case n.changed <- struct{}{}:
 	default:
 	}
 }
@@ -77,7 +76,7 @@ func (n *plainNet) Adopt(c *dial.Connection, data int32) (int, error) {
 		return -1, errors.New("the connection has no net.Conn")
 	}
 	p := &plainConn{net: c.Conn, data: data, read: Again, write: OK}
-	p.room = sync.NewCond(&n.mu)
+	p.drained = sync.NewCond(&n.mu)
 	n.mu.Lock()
 	fd := slices.Index(n.conns, nil)
 	if fd < 0 {
@@ -91,14 +90,14 @@ func (n *plainNet) Adopt(c *dial.Connection, data int32) (int, error) {
 	return fd, nil
 }
 
-// reader moves what comes into the buffer.
+// reader copies from the socket to the buffer.
 func (n *plainNet) reader(p *plainConn) {
 	b := make([]byte, plainBuffer)
 	for {
 		k, err := p.net.Read(b)
 		n.mu.Lock()
 		for len(p.in) > 0 && !p.closed {
-			p.room.Wait()
+			p.drained.Wait()
 		}
 		p.in = append(p.in, b[:k]...)
 		if err != nil {
@@ -118,13 +117,13 @@ func (n *plainNet) reader(p *plainConn) {
 	}
 }
 
-// writer moves what is to be sent out of the buffer, and closes the connection at the end.
+// writer copies from the buffer to the socket, and closes the socket at the end.
 func (n *plainNet) writer(p *plainConn) {
-	defer p.net.Close() //nolint:errcheck // nobody is left to tell
+	defer p.net.Close() //nolint:errcheck // the connection has ended
 	for {
 		n.mu.Lock()
 		for len(p.out) == 0 && !p.closed {
-			p.room.Wait()
+			p.drained.Wait()
 		}
 		b := p.out
 		p.out = nil
@@ -154,7 +153,7 @@ func (n *plainNet) Wait(out []Event, timeout time.Duration) (int, bool, error) {
 			return got, woken, nil
 		}
 		select {
-		case <-n.tell:
+		case <-n.changed:
 		case <-timer:
 			return 0, false, nil
 		}
@@ -175,7 +174,7 @@ func (n *plainNet) ready(out []Event) (int, bool) {
 		if p == nil || p.closed {
 			continue
 		}
-		ev := Event{Data: p.data, Readable: len(p.in) > 0 || p.read != Again, Writable: p.wantsRoom && len(p.out) < plainBuffer}
+		ev := Event{Data: p.data, Readable: len(p.in) > 0 || p.read != Again, Writable: p.awaitsWritable && len(p.out) < plainBuffer}
 		if ev.Readable || ev.Writable {
 			out[got] = ev
 			got++
@@ -188,7 +187,7 @@ func (n *plainNet) ready(out []Event) (int, bool) {
 func (n *plainNet) Interest(fd int, _ int32, writable bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.conns[fd].wantsRoom = writable
+	n.conns[fd].awaitsWritable = writable
 	return nil
 }
 
@@ -202,7 +201,7 @@ func (n *plainNet) Read(fd int, b []byte) (int, Status) {
 	}
 	k := copy(b, p.in)
 	p.in = p.in[k:]
-	p.room.Broadcast()
+	p.drained.Broadcast()
 	return k, OK
 }
 
@@ -219,7 +218,7 @@ func (n *plainNet) Send(fd int, b []byte) (int, Status) {
 		return 0, Again
 	}
 	p.out = append(p.out, b[:k]...)
-	p.room.Broadcast()
+	p.drained.Broadcast()
 	return k, OK
 }
 
@@ -234,8 +233,8 @@ func (n *plainNet) Close(fd int) {
 	defer n.mu.Unlock()
 	p := n.conns[fd]
 	p.closed = true
-	p.room.Broadcast()
-	// The writer closes the socket when all is sent; a peer that takes nothing is given a second.
+	p.drained.Broadcast()
+	// The writer closes the socket when it has sent all; after a second, it gives up.
 	_ = p.net.SetDeadline(time.Now().Add(time.Second))
 	n.conns[fd] = nil
 }
