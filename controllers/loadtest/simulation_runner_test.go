@@ -302,7 +302,7 @@ func (p *process) snapshot() *runnerv1alpha1.Snapshot {
 		Stages: slices.Clone(p.stages), Generator: runnerv1alpha1.Generator{Workers: 1, Pod: p.pod},
 	}
 	if len(p.changes) == 0 {
-		s.Shard = 0
+		s.Shard = p.index
 	}
 	for i := range s.Stages {
 		if p.plan.Rates[i].WarmUp {

@@ -468,6 +468,7 @@ func TestNext(t *testing.T) {
 		"done, and its own part is stored": {&runner{snapshot: done, left: true, stored: true}, Desired{}, round{}, callAck},
 		"done, stored and told":            {&runner{snapshot: done, acked: true}, Desired{Stored: true}, round{}, callNone},
 		"lost":                             {&runner{snapshot: running, state: state.Lost, loss: &Loss{}}, Desired{}, round{}, callSnapshot},
+		"lost, back, waits for teardown":   {&runner{snapshot: drained, state: state.Lost, loss: &Loss{}, answered: time.Now()}, Desired{}, round{drained: true}, callTeardown},
 		"its pod has ended already":        {&runner{snapshot: running, pod: Pod{Ended: true}}, Desired{}, round{}, callNone},
 		"a change":                         {&runner{snapshot: running}, Desired{}, change, callUpdate},
 		"a change before the start":        {&runner{snapshot: ready}, Desired{}, round{start: true, change: true}, callUpdate},

@@ -178,7 +178,11 @@ func (s *runner) nextFinal(d *Desired, m round) call {
 // nextLost is what to ask of a lost runner. If it answers, it must send nothing that another runner sends, and its counts are of use.
 func (s *runner) nextLost(d *Desired, m round) call {
 	switch {
-	case !s.back() || s.snapshot.Stopped != "":
+	case !s.back():
+		return callSnapshot
+	case m.drained && s.snapshot.State == runnerv1alpha1.StateDrained:
+		return callTeardown // otherwise it never ends, and neither does the test
+	case s.snapshot.Stopped != "":
 		return callSnapshot
 	case d.Stop != "" || d.Stored || !s.knowsStart():
 		return callStop
