@@ -1,11 +1,11 @@
-// Package loop is the worker: one goroutine, locked to one thread, that owns connections, requests
-// in flight, chain instances, timers and histograms. Nothing of it is shared while it runs, so
-// nothing is locked and nothing is allocated per request.
+// Package loop is the worker: one goroutine, locked to one thread, that owns connections, requests in flight, chain
+// instances, timers and histograms. Workers share nothing while they run, so a worker takes no lock. It allocates
+// nothing per request.
 //
-// A turn waits for readiness, reads the clock once, reads and parses what has come, assigns the
-// request slots that have come due, renders and sends what a free stream allows, and expires what
-// took too long. Everything from outside comes through the inbox.
+// A turn waits for ready connections, reads the clock once, reads and parses what has arrived, assigns the slots that
+// are due, renders and sends requests for which a stream is free, and ends requests whose timeout has passed. Other
+// goroutines reach the worker through its inbox.
 //
-// The files follow a request: slots.go decides that one is due, requests.go keeps it, send.go
-// renders it, receive.go hears of its response, finish.go gives it its one outcome.
+// docs/design/engine.md follows a request through the files, and order_test.go has their order: a function calls functions
+// of its own file and of later files.
 package loop
