@@ -1,6 +1,9 @@
 package chain
 
-import rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cacheline"
+)
 
 // WeightedRoundRobin picks load chains in proportion to their weights, evenly spread and always in the same order. Each
 // pick adds its weight to every chain's credit, picks the chain with the highest credit, and subtracts the sum of all
@@ -22,7 +25,7 @@ func NewWeightedRoundRobin(g *Program) *WeightedRoundRobin {
 			w.weights = append(w.weights, int64(c.Weight))
 		}
 	}
-	w.credit = make([]int64, len(w.chains))
+	w.credit = cacheline.Make[int64](len(w.chains))
 	return w
 }
 

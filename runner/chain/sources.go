@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/location"
 )
@@ -24,6 +25,7 @@ type Sources struct {
 	thinking *rand.Rand
 	// text and key are buffers of functions. value and want are buffers of comparisons.
 	text, key, value, want []byte
+	_                      [40]byte // whole cache lines
 }
 
 // NewSources returns the sources of a worker. share is the share of the worker, and worker its number in the shard. The
@@ -32,6 +34,7 @@ type Sources struct {
 func NewSources(g *Program, share *rv.Share, worker int) *Sources {
 	s := &Sources{
 		program:        g,
+		variables:      cacheline.Make[source](len(g.variables))[:0],
 		globals:        make([][]byte, len(g.Globals)),
 		references:     make([]reference, len(g.Globals)),
 		authorizations: make([][]byte, len(g.Targets)),
@@ -45,7 +48,14 @@ func NewSources(g *Program, share *rv.Share, worker int) *Sources {
 
 // newRand returns a generator with a seed that no other worker has.
 func newRand(seed uint64, share *rv.Share, worker int) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, seedOf(uint64(share.Shard), uint64(worker))))
+	g := &struct {
+		pcg rand.PCG
+		rand.Rand
+		_ [32]byte // a cache line in all
+	}{}
+	g.pcg.Seed(seed, seedOf(uint64(share.Shard), uint64(worker)))
+	g.Rand = *rand.New(&g.pcg)
+	return &g.Rand
 }
 
 // SetGlobals sets the captures of setup: a value for each of Plan.Globals. Until then they are empty.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cookie"
@@ -27,6 +28,8 @@ type instance struct {
 	cookies cookie.Jar
 	// previous is the last exchange, which scripts look at; nil where none does.
 	previous *exchange
+
+	_ [40]byte // whole cache lines
 }
 
 // chains are the worker's chain instances and the steps that they have come to.
@@ -127,7 +130,7 @@ func (w *Worker) end(i int32, why string) {
 func (w *Worker) newChains() chains {
 	p := w.program
 	s := chains{
-		wheel: chain.NewWeightedRoundRobin(p), live: make([]int, len(p.Chains)), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
+		wheel: chain.NewWeightedRoundRobin(p), live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
 		direct: make([]bool, len(p.Chains)), perSlot: 1, longPause: w.stallLimit(),
 	}
 	for i := range p.Chains {

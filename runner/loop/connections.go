@@ -5,6 +5,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
@@ -84,7 +85,7 @@ func newConnections(w *Worker, all []target) connections {
 		clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, load: &w.schedule,
 		dial:     func(r DialRequest) { w.cfg.Dialer.Dial(w, r) },
 		requests: &w.requests, handler: w,
-		pools: make([]pool, len(all)), read: make([]byte, readSize),
+		pools: make([]pool, len(all)), read: make([]byte, readSize), dirty: cacheline.Make[int32](0),
 	}
 	for i := range all {
 		cs.pools[i].target = &all[i]
@@ -152,6 +153,8 @@ type conn struct {
 	// original is the connection whose first endpoint a trial tries; it has ended if its incarnation has changed.
 	original            *conn
 	originalIncarnation uint32
+
+	_ [56]byte // whole cache lines
 }
 
 // role is what a connection counts as.

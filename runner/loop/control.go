@@ -75,9 +75,9 @@ type Gauges struct {
 // counting law can be checked against it.
 func (w *Worker) Gauge() Gauges {
 	g := Gauges{InFlight: make([]int64, len(w.program.Steps))}
-	w.requests.each(func(r *request) {
+	w.requests.outstanding(func(r *request) {
 		switch {
-		case r.stage < 0 || r.state != inFlight && (r.state != waiting || !r.retried):
+		case r.stage < 0:
 		case w.warm(r):
 			g.WarmUpInFlight++
 		default:

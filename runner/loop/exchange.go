@@ -21,6 +21,8 @@ type exchange struct {
 	body   []byte
 	// limit bounds body; what is beyond is counted only.
 	limit int
+
+	_ [16]byte // whole cache lines
 }
 
 type fieldSpan struct{ name, value, end int }

@@ -4,16 +4,19 @@ import (
 	"sync/atomic"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cacheline"
 )
 
 // Lease is how long workers may send requests. The zero Lease has no end. One goroutine at a time sets it; workers read
 // it in each turn.
 type Lease struct {
+	_ cacheline.Pad
 	// until is when the lease ends, in the workers' clock; zero: never.
 	until atomic.Int64
 	// lapses counts the renewals that came after the end of the lease. lapsedAt is that end, for the last of them. A
 	// worker that had no turn in between learns from them that the lease had expired.
 	lapses, lapsedAt atomic.Int64
+	_                cacheline.Pad
 }
 
 // Set sets the first end of the lease.

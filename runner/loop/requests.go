@@ -3,6 +3,7 @@ package loop
 import (
 	"math/bits"
 
+	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 )
@@ -70,9 +71,13 @@ type requests struct {
 }
 
 func newRequests(p *chain.Program) requests {
-	s := requests{waiting: make([]ring[int32], len(p.Targets)+maxFollowed)}
-	for _, t := range p.Timeouts {
-		s.expiries = append(s.expiries, expiry{timeout: t, first: none, last: none})
+	s := requests{
+		slab:     slab{used: cacheline.Make[uint64](0), full: cacheline.Make[uint64](0)},
+		waiting:  make([]ring[int32], len(p.Targets)+maxFollowed),
+		expiries: cacheline.Make[expiry](len(p.Timeouts)),
+	}
+	for i, t := range p.Timeouts {
+		s.expiries[i] = expiry{timeout: t, first: none, last: none}
 	}
 	return s
 }
@@ -85,6 +90,22 @@ func (s *requests) progress(now int64) { s.progressAt = now }
 
 // closing sets the cause of the outcomes of requests whose connection ends. The zero cause ends its validity.
 func (s *requests) closing(why failure.Cause) { s.ending = why }
+
+// outstanding calls f with each request that is in flight, or was until the peer gave it back. Those are at the head of
+// their queue.
+func (s *requests) outstanding(f func(*request)) {
+	for i := range s.expiries {
+		for tok := s.expiries[i].first; tok != none; tok = s.all[tok].next {
+			f(&s.all[tok])
+		}
+	}
+	for i := range s.waiting {
+		q := &s.waiting[i]
+		for k := 0; k < q.len() && s.all[q.at(k)].retried; k++ {
+			f(&s.all[q.at(k)])
+		}
+	}
+}
 
 // wait puts a request at the end of its target's queue, waitFirst at the head.
 func (s *requests) wait(tok int32)      { s.waiting[s.all[tok].target].push(tok) }
@@ -171,15 +192,6 @@ func (s *slab) release(i int32) {
 	s.used[word] &^= 1 << (i % 64)
 	s.full[word/64] &^= 1 << (word % 64)
 	s.inUse--
-}
-
-// each calls f with every request in use.
-func (s *slab) each(f func(*request)) {
-	for w, word := range s.used {
-		for ; word != 0; word &= word - 1 {
-			f(&s.all[64*w+bits.TrailingZeros64(word)])
-		}
-	}
 }
 
 // smallSlab is how many records are kept whatever is in use.

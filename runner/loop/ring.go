@@ -34,6 +34,9 @@ func (r *ring[T]) pushFront(v T) {
 	r.n++
 }
 
+// at is the element with k elements before it.
+func (r *ring[T]) at(k int) T { return r.buf[(r.head+k)&(len(r.buf)-1)] }
+
 // front is the oldest element; the ring must not be empty.
 func (r *ring[T]) front() T { return r.buf[r.head] }
 

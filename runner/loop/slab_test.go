@@ -34,14 +34,13 @@ func TestSlab(t *testing.T) {
 			s.shrink()
 		}
 	}
-	n := 0
-	s.each(func(r *request) {
-		if n++; !model[int32(r.stream)-1] {
-			t.Errorf("stream %d is not in use", r.stream)
+	for tok := range model {
+		if stream := s.all[tok].stream; stream != uint32(tok)+1 {
+			t.Errorf("request %d has stream %d", tok, stream)
 		}
-	})
-	if n != len(model) || s.inUse != n {
-		t.Errorf("%d seen, %d in use, want %d", n, s.inUse, len(model))
+	}
+	if s.inUse != len(model) {
+		t.Errorf("%d in use, want %d", s.inUse, len(model))
 	}
 }
 

@@ -5,6 +5,7 @@ package measure
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/internal/histogram"
 )
@@ -85,7 +86,7 @@ type Stage struct {
 
 // New makes an empty recorder for a program of this shape.
 func New(steps, chains, stages int) *Recorder {
-	return &Recorder{Steps: make([]Step, steps), Chains: make([]Chain, chains), Stages: make([]Stage, stages)}
+	return &Recorder{Steps: cacheline.Make[Step](steps), Chains: cacheline.Make[Chain](chains), Stages: cacheline.Make[Stage](stages)}
 }
 
 // FoldInto adds everything to total and leaves r empty. Both have the same shape.

@@ -1,0 +1,50 @@
+package loop
+
+import (
+	"testing"
+	"time"
+	"unsafe"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cacheline"
+)
+
+// TestWorkersShareNoCacheLine checks all that a worker writes for each request: nothing else may be on its cache lines.
+func TestWorkersShareNoCacheLine(t *testing.T) {
+	w := cannedWorker(t, gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}))
+	for name, size := range map[string]uintptr{
+		"Worker":           unsafe.Sizeof(*w),
+		"conn":             unsafe.Sizeof(conn{}),
+		"instance":         unsafe.Sizeof(instance{}),
+		"exchange":         unsafe.Sizeof(exchange{}),
+		"Recorder":         unsafe.Sizeof(*w.rec.Recorder),
+		"Recorder.Steps":   bytesOf(w.rec.Steps),
+		"Recorder.Chains":  bytesOf(w.rec.Chains),
+		"Recorder.Stages":  bytesOf(w.rec.Stages),
+		"requests.all":     bytesOf(w.requests.all),
+		"requests.used":    bytesOf(w.requests.used),
+		"requests.full":    bytesOf(w.requests.full),
+		"requests.waiting": bytesOf(w.requests.waiting),
+		"expiries":         bytesOf(w.requests.expiries),
+		"chains.live":      bytesOf(w.chains.live),
+		"chains.idle":      bytesOf(w.chains.idle),
+		"chains.ready":     bytesOf(w.chains.ready),
+		"pools":            bytesOf(w.conns.pools[:cap(w.conns.pools)]),
+		"available":        bytesOf(w.conns.pools[0].available.buf),
+		"dirty":            bytesOf(w.conns.dirty),
+		"read":             bytesOf(w.conns.read),
+	} {
+		if size == 0 || !cacheline.Alone(size) {
+			t.Errorf("%s has %d bytes, which are not whole cache lines", name, size)
+		}
+	}
+	var l Lease
+	if before, after := unsafe.Offsetof(l.until), unsafe.Sizeof(l)-unsafe.Offsetof(l.lapsedAt)-unsafe.Sizeof(l.lapsedAt); before < cacheline.Size || after < cacheline.Size {
+		t.Errorf("%d bytes before the lease and %d after it, want a cache line", before, after)
+	}
+}
+
+func bytesOf[T any](s []T) uintptr {
+	var element T
+	return uintptr(cap(s)) * unsafe.Sizeof(element)
+}
