@@ -35,7 +35,7 @@ func (c *clock) setWall(wall, now int64) { c.wallOffset = wall - now }
 // wall is the time of the turn in nanoseconds since 1970.
 func (c *clock) wall() int64 { return c.now + c.wallOffset }
 
-// longTurn is how long a turn may look at responses before the worker hears what is in the inbox.
+// longTurn is how long a turn may look at responses before the worker reads its inbox.
 const longTurn = int64(20 * time.Millisecond)
 
 // late reports that the turn has become a long one. That takes checks or scripts, so nothing else pays for

@@ -41,7 +41,7 @@ type Config struct {
 }
 
 // Worker sends requests. All fields are owned by the goroutine that runs Run; others use Do. Its parts are values, and
-// only the methods of a part write its fields.
+// only the file that declares a part, or methods of the part, write its fields.
 type Worker struct {
 	cfg     Config
 	program *chain.Program
