@@ -20,6 +20,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -199,6 +200,8 @@ type Figures struct {
 	StatusBytes        int // of the largest status
 
 	OperatorMillicores, OperatorMiB, OperatorPeakMiB, IdleMiB float64
+	// EndPeakMiB is the peak of resident memory while all LoadTests end at the same time, and EndSeconds is how long that takes.
+	EndPeakMiB, EndSeconds float64
 	MetricSeries                                              int
 	Writes                                                    map[string]float64 // a second, by resource
 	// Machine is what the measurement was made on. BusyPercent is the CPU time of all processes, of all CPUs.
@@ -245,6 +248,31 @@ func (w *world) figures(ctx context.Context, idle *sample) (*Figures, error) {
 	}
 	f.StatusWrites = f.Writes["loadtests/status"]
 	return f, nil
+}
+
+// end stops all LoadTests, waits until they have ended, and adds what that cost.
+func (w *world) end(ctx context.Context, f *Figures) error {
+	// 5 resets the peak (proc(5)).
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", w.operator.Process.Pid), []byte("5"), 0o600); err != nil {
+		return err
+	}
+	began := time.Now()
+	for i := range w.runs {
+		lt := w.loadTest(i)
+		if err := w.client.Patch(ctx, lt, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"stop":true}}`))); err != nil {
+			return err
+		}
+	}
+	if err := w.reach(ctx, "all LoadTests to end", func(s *v1alpha1.LoadTestStatus) bool { return s.CompletionTime != nil }); err != nil {
+		return err
+	}
+	f.EndSeconds = time.Since(began).Seconds()
+	after := &sample{}
+	if err := w.ownCosts(after); err != nil {
+		return err
+	}
+	f.EndPeakMiB = float64(after.peak) / 1024
+	return nil
 }
 
 // ages samples, during the measurement, by how many seconds the count of sent requests in each status lags behind the
@@ -385,6 +413,8 @@ func (f *Figures) table() string {
 		{"memory of the operator, MiB", f.OperatorMiB, 0},
 		{"memory of the operator at its peak, MiB", f.OperatorPeakMiB, 0},
 		{"memory of the operator without LoadTests, MiB", f.IdleMiB, 0},
+		{"memory of the operator while all tests end, peak, MiB", f.EndPeakMiB, 0},
+		{"seconds until all tests have ended", f.EndSeconds, 0},
 		{"largest status, bytes", float64(f.StatusBytes), 0},
 		{"series in the operator's metrics", float64(f.MetricSeries), 0},
 	} {

@@ -89,6 +89,9 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := w.end(ctx, figures); err != nil {
+		return err
+	}
 	fmt.Print(figures.table())
 	if o.json != "" {
 		b, err := json.MarshalIndent(figures, "", "  ")
@@ -283,22 +286,26 @@ func (w *world) load(ctx context.Context) error {
 			return err
 		}
 	}
-	err := w.await(ctx, "all LoadTests to run", func() error {
+	if err := w.reach(ctx, "all LoadTests to run", func(s *v1alpha1.LoadTestStatus) bool { return s.Phase == v1alpha1.PhaseRunning }); err != nil {
+		return err
+	}
+	return sleep(ctx, w.settle)
+}
+
+// reach waits for all LoadTests.
+func (w *world) reach(ctx context.Context, what string, ok func(*v1alpha1.LoadTestStatus) bool) error {
+	return w.await(ctx, what, func() error {
 		var list v1alpha1.LoadTestList
 		if err := w.client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 			return err
 		}
 		for i := range list.Items {
-			if lt := &list.Items[i]; lt.Status.Phase != v1alpha1.PhaseRunning {
+			if lt := &list.Items[i]; !ok(&lt.Status) {
 				return fmt.Errorf("LoadTest %s is in phase %s: %+v", lt.Name, lt.Status.Phase, lt.Status.Summary)
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return sleep(ctx, w.settle)
 }
 
 func (w *world) loadTest(i int) *v1alpha1.LoadTest {
