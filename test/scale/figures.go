@@ -202,8 +202,8 @@ type Figures struct {
 	OperatorMillicores, OperatorMiB, OperatorPeakMiB, IdleMiB float64
 	// EndPeakMiB is the peak of resident memory while all LoadTests end at the same time, and EndSeconds is how long that takes.
 	EndPeakMiB, EndSeconds float64
-	MetricSeries                                              int
-	Writes                                                    map[string]float64 // a second, by resource
+	MetricSeries           int
+	Writes                 map[string]float64 // a second, by resource
 	// Machine is what the measurement was made on. BusyPercent is the CPU time of all processes, of all CPUs.
 	CPUs        int
 	BusyPercent float64

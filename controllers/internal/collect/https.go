@@ -155,7 +155,7 @@ func (c *httpClient) exchange(ctx context.Context, method, path string, body []b
 		readers.Put(in)
 	}()
 	in.Reset(conn)
-	resp, err := http.ReadResponse(in, nil)
+	resp, err := http.ReadResponse(in, nil) //nolint:bodyclose // Close reads a body to its end, however long it is; here the connection is closed instead
 	if err != nil {
 		return false, err
 	}
