@@ -107,7 +107,7 @@ func (r *reconciler) ensureJob(ctx context.Context, s *scope) error {
 		in.Attempt = s.nextAttempt()
 	case s.run.Plan.Hash != s.planHash || s.run.Plan.Template != template:
 		in.Attempt, losses = in.Attempt+1, 0
-	case s.job == nil:
+	case s.job == nil || s.run.State == state.Pending: // Pending: spec.suspend was true, and its Job was not deleted yet
 	case s.lostBeforeStart() != "" && !r.lastAttempt(s):
 		in.Attempt, losses = in.Attempt+1, losses+1
 	default:
