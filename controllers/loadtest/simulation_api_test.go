@@ -36,6 +36,7 @@ type memoryAPI struct {
 	// down: no request gets an answer. refuseNext is the error of the next write, loseNext the error that the next write returns after it was
 	// made. quota: no ConfigMap or LoadTestCheckpoint can be created.
 	down, quota          bool
+	downSince            time.Time
 	refuseNext, loseNext error
 	// wrote is called with mu held, after each write. before or after is nil if the object was created or deleted.
 	wrote func(before, after client.Object)
@@ -51,6 +52,13 @@ var errNoAnswer = apierrors.NewServiceUnavailable("the API server does not answe
 
 func notFound(id objectID) error {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: id.kind}, id.name)
+}
+
+// set changes or reads the fields under the lock.
+func (a *memoryAPI) set(f func(*memoryAPI)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f(a)
 }
 
 // fault returns the error of a write that is not made. The caller holds mu.

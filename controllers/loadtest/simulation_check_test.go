@@ -42,7 +42,7 @@ func TestSimulation(t *testing.T) {
 	case testing.Short():
 		events = 10_000
 	default:
-		events = 60_000
+		events = 15_000
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var done, next atomic.Int64

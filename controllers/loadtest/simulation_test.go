@@ -59,8 +59,6 @@ type simulation struct {
 	indices   map[indexID]*jobIndex
 	// hold keeps the Job controller from creating pods.
 	hold bool
-	// apiDown is since when the API server does not answer.
-	apiDown time.Time
 
 	mu        sync.Mutex
 	processes map[string]*process // by pod; guarded by mu, as all fields below
@@ -157,7 +155,8 @@ type operator struct {
 
 // Leading is true for 10 seconds after the API server answered last.
 func (o *operator) Leading() bool {
-	since := o.w.apiDown
+	var since time.Time
+	o.w.api.set(func(a *memoryAPI) { since = a.downSince })
 	if o.cut.Load() {
 		since = o.since
 	}
@@ -552,18 +551,18 @@ func (w *simulation) happen() {
 			}
 		})
 	case n < 415:
-		w.api.refuseNext = apierrors.NewInternalError(errors.New("no"))
+		w.api.set(func(a *memoryAPI) { a.refuseNext = apierrors.NewInternalError(errors.New("no")) })
 	case n < 440:
-		w.api.loseNext = apierrors.NewTimeoutError("the answer was lost", 1)
+		w.api.set(func(a *memoryAPI) { a.loseNext = apierrors.NewTimeoutError("the answer was lost", 1) })
 	case n < 448 && !down:
 		w.note("API down")
-		w.api.down, w.apiDown = true, time.Now()
+		w.api.set(func(a *memoryAPI) { a.down, a.downSince = true, time.Now() })
 	case n < 520 && down:
 		w.apiUp()
 	case n < 453:
-		w.api.quota = true
+		w.api.set(func(a *memoryAPI) { a.quota = true })
 	case n < 490:
-		w.api.quota = false
+		w.api.set(func(a *memoryAPI) { a.quota = false })
 	case n < 500:
 		w.hold = !w.hold
 	}
@@ -585,7 +584,7 @@ func (w *simulation) replaceOperator() {
 
 func (w *simulation) apiUp() {
 	w.note("API up")
-	w.api.down, w.apiDown = false, time.Time{}
+	w.api.set(func(a *memoryAPI) { a.down, a.downSince = false, time.Time{} })
 }
 
 // pause is how long nothing else happens.
@@ -606,7 +605,8 @@ func (w *simulation) pause() {
 
 // finish ends all faults and waits for the end of the test.
 func (w *simulation) finish() {
-	w.api.refuseNext, w.api.loseNext, w.api.quota, w.hold = nil, nil, false, false
+	w.api.set(func(a *memoryAPI) { a.refuseNext, a.loseNext, a.quota = nil, nil, false })
+	w.hold = false
 	if w.api.down {
 		w.apiUp()
 	}

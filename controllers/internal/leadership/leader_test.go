@@ -221,8 +221,8 @@ func TestSuccessor(t *testing.T) {
 		defer second.end()
 		time.Sleep(time.Minute)
 		second.want(t, "while the first leads", false, false, false)
-		first.end() // releases the Lease
-		time.Sleep(2 * RetryPeriod)
+		first.end()                 // releases the Lease
+		time.Sleep(3 * RetryPeriod) // the election waits up to 2.2 periods between two attempts
 		second.want(t, "after the end of the first", true, true, false)
 		if second.Term() <= first.Term() {
 			t.Errorf("term %d after %d", second.Term(), first.Term())
