@@ -28,7 +28,7 @@ import (
 //   - a runner has only changes of the record, and only runners of the Job that started have a start, which is the same for all;
 //   - the record only moves forward, and does not change after Finished;
 //   - the counts of status do not decrease;
-//   - nothing is sent after Finished. With a lost runner that nobody reaches and that has no lease, this holds 5 seconds later if its kubelet
+//   - nothing is sent after Finished. With a lost runner that no operator reaches and that has no lease, this holds 5 seconds later if its kubelet
 //     answers.
 //
 // After the end of all faults, the test finishes, its result has each request that was sent unless it says that counts are missing, and no
@@ -235,7 +235,7 @@ func (w *simulation) checkStart(p *process) {
 	}
 }
 
-// checkSend: nobody else sent the slot, and the runner may send.
+// checkSend: no other runner sent the slot, and this one may send.
 func (w *simulation) checkSend(p *process, number, offset int64) {
 	stage := p.position.stage
 	if !p.plan.Rates[stage].WarmUp {

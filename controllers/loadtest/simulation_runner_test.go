@@ -30,7 +30,7 @@ type process struct {
 	// cut: the operator does not reach it. node: the kubelet is cut off, too. mute: it gets messages, and its answers are lost. frozen: SIGSTOP.
 	// dead: the process ended.
 	cut, node, mute, frozen, dead bool
-	// unfenced: its kubelet was cut off at some time, so that nobody could end it when the test finished.
+	// unfenced: its kubelet was cut off at some time, so that the kubelet could not end it when the test finished.
 	unfenced bool
 
 	updated   time.Time

@@ -81,7 +81,7 @@ func (c *conn) continuation(h FrameHeader, p []byte) (block []byte, end, complet
 const contentLength = "the content is not as long as content-length says (RFC 9113 8.1.1)"
 
 // data handles a piece of a DATA frame (RFC 9113 6.1) and returns its stream. It
-// returns nil if nobody gets the octets. The first piece accounts for the whole
+// returns nil if the octets are of no open stream. The first piece accounts for the whole
 // frame, with its padding (RFC 9113 6.9.1).
 func (c *conn) data(h FrameHeader) *stream {
 	if !c.in.data.first {

@@ -100,11 +100,11 @@ type conn struct {
 	h2 *h2.Client
 	h1 *h1.Client
 	// secure is nil on a cleartext connection.
-	secure *dial.Secure
-	// token of each stream is an index into Worker.requests.
+	secure  *dial.Secure
 	encoder *chain.Encoder // of HTTP/2
 	head    *chain.Head    // of HTTP/1.1
-	table   chain.TableState
+	// table is the state of the peer's HPACK table for our requests.
+	table chain.TableState
 	// tableEpoch is the session's when table was begun.
 	tableEpoch uint32
 
@@ -165,7 +165,7 @@ const (
 	surplus role = iota
 	// place: it is one of the target's connections.
 	place
-	// trial: it tries the first endpoint of a connection that uses another one; see failback.go.
+	// failbackTrial: it tries the first endpoint of a connection that uses another one; see failback.go.
 	failbackTrial
 )
 
@@ -215,8 +215,8 @@ func (cs *connections) stopAwaiting(c *conn) {
 	}
 }
 
-// freeEnded makes the records of the connections free that have ended in this turn. A record that a queue of its pool
-// still has must wait.
+// freeEnded adds the records of connections that have ended to the free records. A record stays in ended while a queue of
+// its pool has it.
 func (cs *connections) freeEnded() {
 	if len(cs.ended) == 0 {
 		return

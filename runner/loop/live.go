@@ -15,7 +15,7 @@ type Change struct {
 	// Suspended is true if no slot is due until a Change without it.
 	Suspended bool
 	// Share is the worker's own share from At on; nil: it stays the same. A worker that learns of it late has sent slots that
-	// another worker has from At on. It sends all slots that it has itself since At.
+	// another worker has from At on. It sends the slots of its new share since At, except those that it has sent.
 	Share *rv.Share
 	// Leave ends the load at At. Before the start, it ends the worker.
 	Leave bool

@@ -79,11 +79,17 @@ func (cs *connections) endResponse(c *conn) {
 	}
 	before := cs.requests.doneInTurn
 	err := c.h1.Ended()
-	if cs.requests.doneInTurn > before && !c.answered {
-		cs.handle(c, responded)
-	}
+	cs.noteResponse(c, before)
 	if err != nil {
 		cs.log.Debug("a response was cut", "err", err)
+	}
+}
+
+// noteResponse handles the first response of a socket. before is how many responses the turn had completed before the
+// session got the octets.
+func (cs *connections) noteResponse(c *conn, before int) {
+	if cs.requests.doneInTurn > before && !c.answered {
+		cs.handle(c, responded)
 	}
 }
 
@@ -91,9 +97,7 @@ func (cs *connections) endResponse(c *conn) {
 func (cs *connections) parse(c *conn, p []byte) bool {
 	before := cs.requests.doneInTurn
 	err := c.session.Receive(p, cs.now)
-	if cs.requests.doneInTurn > before && !c.answered {
-		cs.handle(c, responded)
-	}
+	cs.noteResponse(c, before)
 	if err != nil {
 		cs.write(c) // the GOAWAY that says why
 		cs.lose(c, cs.violation(c, err))
