@@ -91,7 +91,7 @@ func TestSuspendedFromTheBeginning(t *testing.T) {
 // the next one sees to it that both shards come to the same rates.
 func TestOperatorKilledAfterAChange(t *testing.T) {
 	s := newStory(t, "live-killed").withTarget()
-	s.apply(s.quickstart("live", 2, hold(1000, 25*time.Second), withoutThresholds))
+	s.apply(s.quickstart("live", 2, hold(1000, takeover+15*time.Second), withoutThresholds))
 	s.awaitLoad(2000, short)
 	s.rate("live", 3000)
 	s.rate("live", 2000)
@@ -99,7 +99,7 @@ func TestOperatorKilledAfterAChange(t *testing.T) {
 		s.crash(p)
 		s.remove(p)
 	}
-	s.eventually(20*time.Second, func() string {
+	s.eventually(takeover, func() string {
 		changes := s.loadTest("live").Status.Changes
 		if len(changes) == 0 || changes[len(changes)-1].To != "2000" || changes[len(changes)-1].AppliedAt == nil {
 			return fmt.Sprintf("changes %+v", changes)
