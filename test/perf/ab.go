@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // ab is Apache's; without -k it opens a connection for each request.
@@ -11,20 +13,20 @@ type ab struct{}
 func (ab) name() string { return "ab" }
 func (ab) needs() tool  { return tool{binary: "ab", pkg: "apache2-utils"} }
 
-func (ab) command(_ *lab, s *served, l load, seconds int) (command, error) {
+func (ab) command(_ *lab, s *served, l load, seconds int) (harness.Command, error) {
 	// -t implies -n 50000, so a greater -n comes after it. ab reserves 40 bytes for each.
 	argv := []string{"ab", "-q", "-t", strconv.Itoa(seconds), "-n", "5000000", "-c", strconv.Itoa(l.connections)}
 	if !l.noKeepAlive {
 		argv = append(argv, "-k")
 	}
-	return command{argv: append(argv, s.url(l))}, nil
+	return harness.Command{Argv: append(argv, s.url(l))}, nil
 }
 
-func (c ab) parse(f finished) (measured, error) {
+func (c ab) parse(f harness.Finished) (measured, error) {
 	if err := exited(c, f); err != nil {
 		return measured{}, err
 	}
-	s := scan{text: f.stdout}
+	s := scan{text: f.Stdout}
 	m := measured{
 		requests:  s.integer(`^Complete requests: +(\d+)`),
 		rejected:  s.integer(`^Failed requests: +(\d+)`) + s.count(`^Non-2xx responses: +(\d+)`),

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // protocol is what a load is spoken in.
@@ -89,22 +91,22 @@ type client interface {
 	name() string
 	needs() tool // the zero tool: nothing to install
 	// command is without CPUs, which the row decides.
-	command(b *lab, s *served, l load, seconds int) (command, error)
+	command(b *lab, s *served, l load, seconds int) (harness.Command, error)
 	// parse takes all but cpu from what a finished run printed.
-	parse(f finished) (measured, error)
+	parse(f harness.Finished) (measured, error)
 }
 
 // errNotYet: h2surge does not take such work yet.
 var errNotYet = errors.New("not yet")
 
 // exited is an error unless the process ended with code 0.
-func exited(c client, f finished) error {
-	if f.code == 0 {
+func exited(c client, f harness.Finished) error {
+	if f.Code == 0 {
 		return nil
 	}
-	told := lastLine(f.stderr)
+	told := harness.LastLine(f.Stderr)
 	if told == "" {
-		told = lastLine(f.stdout)
+		told = harness.LastLine(f.Stdout)
 	}
-	return fmt.Errorf("%s: exit code %d: %s", c.name(), f.code, told)
+	return fmt.Errorf("%s: exit code %d: %s", c.name(), f.Code, told)
 }

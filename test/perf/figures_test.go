@@ -39,16 +39,6 @@ func TestRatios(t *testing.T) {
 	}
 }
 
-func TestFigure(t *testing.T) {
-	for v, want := range map[float64]string{
-		0: "0.00", 0.0123: "0.012", 0.474: "0.47", 1.385: "1.39", 12.34: "12.3", 123.4: "123", 1234.5: "1 235", 2171840: "2 171 840",
-	} {
-		if got := figure(v); got != want {
-			t.Errorf("%v: %q, want %q", v, got, want)
-		}
-	}
-}
-
 func TestJudge(t *testing.T) {
 	ratio, rps := goal{mark: 0.6, aim: 0.45}, goal{mark: 1e6, higher: true}
 	for _, tc := range []struct {

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // goClient is net/http's client in a process of its own: this program once more.
@@ -26,13 +28,13 @@ type goClient struct{}
 func (goClient) name() string { return "Go net/http" }
 func (goClient) needs() tool  { return tool{} }
 
-func (goClient) command(b *lab, s *served, l load, seconds int) (command, error) {
+func (goClient) command(b *lab, s *served, l load, seconds int) (harness.Command, error) {
 	argv := []string{b.self, "go-client", "-seconds", strconv.Itoa(seconds), "-parallel", strconv.Itoa(max(1, int(l.inFlight()))),
 		"-requests", strconv.FormatInt(l.bound, 10), "-padding", strconv.Itoa(l.padding)}
 	if l.unread {
 		argv = append(argv, "-unread")
 	}
-	return command{argv: append(argv, s.url(l)), env: []string{"GOMAXPROCS=" + strconv.Itoa(max(1, l.maxProcs))}}, nil
+	return harness.Command{Argv: append(argv, s.url(l)), Env: []string{"GOMAXPROCS=" + strconv.Itoa(max(1, l.maxProcs))}}, nil
 }
 
 // goTold is what the process prints.
@@ -43,12 +45,12 @@ type goTold struct {
 	BytesPerOp, AllocsPerOp         float64
 }
 
-func (c goClient) parse(f finished) (measured, error) {
+func (c goClient) parse(f harness.Finished) (measured, error) {
 	if err := exited(c, f); err != nil {
 		return measured{}, err
 	}
 	var t goTold
-	if err := json.Unmarshal([]byte(f.stdout), &t); err != nil {
+	if err := json.Unmarshal([]byte(f.Stdout), &t); err != nil {
 		return measured{}, fmt.Errorf("client of Go: %w", err)
 	}
 	if t.Seconds <= 0 {

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // suite is the one TLS 1.3 suite that servers which can be told offer, and that h2load asks for.
@@ -14,7 +16,7 @@ type h2load struct{}
 func (h2load) name() string { return "h2load" }
 func (h2load) needs() tool  { return tool{binary: "h2load", pkg: "nghttp2-client"} }
 
-func (h2load) command(_ *lab, s *served, l load, seconds int) (command, error) {
+func (h2load) command(_ *lab, s *served, l load, seconds int) (harness.Command, error) {
 	argv := []string{"h2load", "-t1", "-c" + strconv.Itoa(l.connections), "-m" + strconv.Itoa(max(1, l.streams)),
 		"-D" + strconv.Itoa(seconds)}
 	switch l.protocol {
@@ -23,14 +25,14 @@ func (h2load) command(_ *lab, s *served, l load, seconds int) (command, error) {
 	case h2:
 		argv = append(argv, "--tls13-ciphers="+suite)
 	}
-	return command{argv: append(argv, s.url(l))}, nil
+	return harness.Command{Argv: append(argv, s.url(l))}, nil
 }
 
-func (c h2load) parse(f finished) (measured, error) {
+func (c h2load) parse(f harness.Finished) (measured, error) {
 	if err := exited(c, f); err != nil {
 		return measured{}, err
 	}
-	s := scan{text: f.stdout}
+	s := scan{text: f.Stdout}
 	m := measured{
 		requests:  s.integer(`^requests: .* (\d+) done`),
 		perSecond: s.number(`^finished in .*, ([\d.]+) req/s`),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // h2surge is the program under test.
@@ -17,31 +18,31 @@ type h2surge struct{}
 func (h2surge) name() string { return "h2surge" }
 func (h2surge) needs() tool  { return tool{} }
 
-func (h2surge) command(b *lab, s *served, l load, seconds int) (command, error) {
-	c := command{argv: []string{b.h2surge, "run", "-q", "-o", "json"}}
+func (h2surge) command(b *lab, s *served, l load, seconds int) (harness.Command, error) {
+	c := harness.Command{Argv: []string{b.h2surge, "run", "-q", "-o", "json"}}
 	if l.manifest != nil {
-		c.argv = append(c.argv, "-f", "-")
-		c.stdin = l.manifest(s.urls(l.protocol), seconds)
+		c.Argv = append(c.Argv, "-f", "-")
+		c.Stdin = l.manifest(s.urls(l.protocol), seconds)
 		return c, nil
 	}
-	c.argv = append(c.argv, "-t", strconv.Itoa(max(1, l.workers)), "-c", strconv.Itoa(l.connections),
+	c.Argv = append(c.Argv, "-t", strconv.Itoa(max(1, l.workers)), "-c", strconv.Itoa(l.connections),
 		"-m", strconv.Itoa(max(1, l.streams)), "-D", strconv.Itoa(seconds)+"s")
 	switch l.protocol {
 	case http1:
-		c.argv = append(c.argv, "--h1")
+		c.Argv = append(c.Argv, "--h1")
 	case h2:
-		c.env = append(c.env, "SSL_CERT_FILE="+b.dir+"/cert.pem") // it verifies certificates
+		c.Env = append(c.Env, "SSL_CERT_FILE="+b.dir+"/cert.pem") // it verifies certificates
 	}
 	if l.noKeepAlive {
 		if b.noKeepAlive == "" {
-			return command{}, fmt.Errorf("%w: no flag for a connection a request", errNotYet)
+			return harness.Command{}, fmt.Errorf("%w: no flag for a connection a request", errNotYet)
 		}
-		c.argv = append(c.argv, b.noKeepAlive)
+		c.Argv = append(c.Argv, b.noKeepAlive)
 	}
 	if l.padding > 0 {
-		c.argv = append(c.argv, "-H", "x-pad: "+strings.Repeat("x", l.padding))
+		c.Argv = append(c.Argv, "-H", "x-pad: "+strings.Repeat("x", l.padding))
 	}
-	c.argv = append(c.argv, s.url(l))
+	c.Argv = append(c.Argv, s.url(l))
 	return c, nil
 }
 
@@ -52,15 +53,15 @@ const (
 	codeInconclusive = 3
 )
 
-func (c h2surge) parse(f finished) (measured, error) {
-	if f.code == codeRefused {
-		return measured{}, fmt.Errorf("%w: %s", errNotYet, firstLine(f.stderr))
+func (c h2surge) parse(f harness.Finished) (measured, error) {
+	if f.Code == codeRefused {
+		return measured{}, fmt.Errorf("%w: %s", errNotYet, firstLine(f.Stderr))
 	}
 	var r rv.Report
-	err := json.Unmarshal([]byte(f.stdout), &r)
+	err := json.Unmarshal([]byte(f.Stdout), &r)
 	switch {
-	case f.code != codePassed && f.code != codeInconclusive:
-		f.stdout = r.Verdict.Message
+	case f.Code != codePassed && f.Code != codeInconclusive:
+		f.Stdout = r.Verdict.Message
 		return measured{}, exited(c, f)
 	case err != nil:
 		return measured{}, fmt.Errorf("h2surge: its report: %w", err)
@@ -75,7 +76,7 @@ func (c h2surge) parse(f finished) (measured, error) {
 		},
 		connections: r.Generator.Connects + r.Generator.Reconnects,
 	}
-	if f.code == codeInconclusive {
+	if f.Code == codeInconclusive {
 		m.remark = "inconclusive: " + r.Verdict.Message
 	}
 	return m, nil

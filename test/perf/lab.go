@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // lab is where the rows are measured: the CPUs, a folder for what is made at run time, and the
@@ -31,7 +33,7 @@ const warmUpSeconds = 1
 func newLab(ctx context.Context, o options) (*lab, error) {
 	b := &lab{ctx: ctx, rounds: o.rounds, seconds: o.seconds}
 	var err error
-	if b.cpus, err = allowedCPUs(); err != nil {
+	if b.cpus, err = harness.AllowedCPUs(); err != nil {
 		return nil, err
 	}
 	if len(b.cpus) < 2 {
@@ -81,11 +83,11 @@ func (b *lab) furnish() error {
 	if err := writeCertificate(b.dir+"/cert.pem", b.dir+"/key.pem"); err != nil {
 		return err
 	}
-	f, err := run(b.ctx, command{argv: []string{b.h2surge, "run", "--help"}, cpus: b.cpus}, 10*time.Second)
+	f, err := harness.Run(b.ctx, harness.Command{Argv: []string{b.h2surge, "run", "--help"}, CPUs: b.cpus}, 10*time.Second)
 	if err != nil {
 		return err
 	}
-	b.noKeepAlive = noKeepAliveFlag(f.stdout + f.stderr)
+	b.noKeepAlive = noKeepAliveFlag(f.Stdout + f.Stderr)
 	return nil
 }
 

@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"regexp"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // findings are what the page says about the machine and the programs.
@@ -21,13 +21,7 @@ type findings struct {
 // survey asks the machine. What cannot be found out is told as unknown.
 func (b *lab) survey() findings {
 	f := findings{when: time.Now().UTC()}
-	f.lines = [][2]string{
-		{"CPU", match(readFile("/proc/cpuinfo"), `(?m)^model name\s*:\s*(.*)$`)},
-		{"CPUs", fmt.Sprintf("%d; servers on CPU %d, clients on CPU %d", len(b.cpus), b.serverCPUs()[0], b.clientCPUs()[0])},
-		{"kernel", runtime.GOOS + " " + strings.TrimSpace(readFile("/proc/sys/kernel/osrelease"))},
-		{"system", match(readFile("/etc/os-release"), `(?m)^PRETTY_NAME="?([^"\n]*)`)},
-		{"load average before", match(readFile("/proc/loadavg"), `^(\S+)`)},
-	}
+	f.lines = harness.Machine(b.cpus, b.serverCPUs()[0], b.clientCPUs()[0])
 	f.programs = [][2]string{
 		{"h2surge", b.version(b.h2surge, "version", `^h2surge (\S+)`)},
 		{"Go", runtime.Version()},
@@ -59,36 +53,16 @@ func (b *lab) starts() [][2]string {
 	for _, c := range clients {
 		var costs []float64
 		for range 5 {
-			f, err := run(b.ctx, command{argv: append(c.argv, s.urls(h2c)[0]+"/"), cpus: b.clientCPUs()}, graceAtEnd)
-			if err == nil && f.code == 0 {
-				costs = append(costs, f.cpu.Seconds()*1e3)
+			f, err := harness.Run(b.ctx, harness.Command{Argv: append(c.argv, s.urls(h2c)[0]+"/"), CPUs: b.clientCPUs()}, graceAtEnd)
+			if err == nil && f.Code == 0 {
+				costs = append(costs, f.CPU.Seconds()*1e3)
 			}
 		}
 		if len(costs) > 0 {
-			all = append(all, [2]string{c.name, figure(spreadOf(costs).median) + " ms"})
+			all = append(all, [2]string{c.name, harness.Figure(spreadOf(costs).median) + " ms"})
 		}
 	}
 	return all
-}
-
-func readFile(name string) string {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return ""
-	}
-	return string(text)
-}
-
-const unknown = "unknown"
-
-// match is the pattern's first group that is not empty.
-func match(text, pattern string) string {
-	for i, m := range regexp.MustCompile(pattern).FindStringSubmatch(text) {
-		if i > 0 && m != "" {
-			return m
-		}
-	}
-	return unknown
 }
 
 // version runs a program for its version. Some end with a code other than 0 all the same.
@@ -97,11 +71,11 @@ func (b *lab) version(program, flag, pattern string) string {
 	if err != nil {
 		return "not installed"
 	}
-	f, err := run(b.ctx, command{argv: []string{path, flag}, cpus: b.cpus}, 10*time.Second)
+	f, err := harness.Run(b.ctx, harness.Command{Argv: []string{path, flag}, CPUs: b.cpus}, 10*time.Second)
 	if err != nil {
-		return unknown
+		return harness.Unknown
 	}
-	return match(f.stdout+f.stderr, pattern)
+	return harness.Match(f.Stdout+f.Stderr, pattern)
 }
 
 func (f findings) text() string {

@@ -103,7 +103,7 @@ func bench(ctx context.Context, o options) error {
 		return nil
 	}
 	if o.write != "" { // told now and not after all rounds
-		if err := checkPage(o.write); err != nil {
+		if err := marks.Check(o.write); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func bench(ctx context.Context, o options) error {
 		return err
 	}
 	if o.write != "" {
-		if err := writePage(o.write, page(o, found, results)); err != nil {
+		if err := marks.Write(o.write, page(o, found, results)); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // state is how a row ended.
@@ -131,15 +133,15 @@ func (b *lab) runSide(s *served, sd side, seconds int) (measured, error) {
 	if err != nil {
 		return measured{}, err
 	}
-	c.cpus = b.clientCPUs()
+	c.CPUs = b.clientCPUs()
 	if sd.cpus != nil {
-		c.cpus = sd.cpus(b)
+		c.CPUs = sd.cpus(b)
 	}
 	before, err := s.received()
 	if err != nil {
 		return measured{}, err
 	}
-	f, err := run(b.ctx, c, time.Duration(seconds)*time.Second+graceAtEnd)
+	f, err := harness.Run(b.ctx, c, time.Duration(seconds)*time.Second+graceAtEnd)
 	if err != nil {
 		return measured{}, err
 	}
@@ -147,7 +149,7 @@ func (b *lab) runSide(s *served, sd side, seconds int) (measured, error) {
 	if err != nil {
 		return measured{}, err
 	}
-	m.cpu = f.cpu
+	m.cpu = f.CPU
 	after, err := s.received()
 	if err != nil {
 		return measured{}, err
@@ -228,7 +230,7 @@ func (r result) verdict() string {
 			text = fmt.Sprintf("not judged with %d CPUs", r.cpus)
 		}
 		if i > 0 {
-			text = fmt.Sprintf("%s %s, mark %s: %s", g.what, figure(v), figure(g.mark), text)
+			text = fmt.Sprintf("%s %s, mark %s: %s", g.what, harness.Figure(v), harness.Figure(g.mark), text)
 		}
 		parts = append(parts, text)
 	}

@@ -1,93 +1,22 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
-// The tables of the page stand between these lines; all else is written by hand.
-const (
-	beginMark = "<!-- begin of what \"make bench\" writes -->"
-	endMark   = "<!-- end of what \"make bench\" writes -->"
-)
-
-// checkPage is an error when writePage would not find its place.
-func checkPage(file string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	if _, err := replaceMarked(text, ""); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return nil
-}
-
-// writePage replaces what stands between the marks of a file.
-func writePage(file, tables string) error {
-	old, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	fresh, err := replaceMarked(old, tables)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return os.WriteFile(file, fresh, 0o644)
-}
-
-func replaceMarked(old []byte, tables string) ([]byte, error) {
-	head, rest, ok := bytes.Cut(old, []byte(beginMark))
-	if !ok {
-		return nil, errors.New("the line that begins the tables is missing")
-	}
-	_, tail, ok := bytes.Cut(rest, []byte(endMark))
-	if !ok {
-		return nil, errors.New("the line that ends the tables is missing")
-	}
-	return bytes.Join([][]byte{head, []byte(beginMark + "\n" + tables + endMark), tail}, nil), nil
-}
-
-// figure writes a number with three significant digits, and thousands whole.
-func figure(v float64) string {
-	if v >= 1000 {
-		return thousands(int64(v + 0.5))
-	}
-	digits := 2
-	switch {
-	case v >= 100:
-		digits = 0
-	case v >= 10:
-		digits = 1
-	case v < 0.1 && v > 0:
-		digits = 3
-	}
-	return strconv.FormatFloat(v, 'f', digits, 64)
-}
-
-// thousands groups digits by a space: 1 234 567.
-func thousands(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + " " + text[i:]
-	}
-	return text
-}
+// marks are around the tables of the page.
+var marks = harness.MarksOf("make bench")
 
 func (s spread) String() string {
 	if s == (spread{}) {
-		return none
+		return harness.None
 	}
-	return fmt.Sprintf("%s (%s-%s)", figure(s.median), figure(s.min), figure(s.max))
+	return fmt.Sprintf("%s (%s-%s)", harness.Figure(s.median), harness.Figure(s.min), harness.Figure(s.max))
 }
-
-// none stands for a figure that does not exist.
-const none = "-"
 
 // line is the row's result for the terminal.
 func (r result) line() string {
@@ -117,37 +46,24 @@ func (r result) line() string {
 func page(o options, f findings, results []result) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "Measured on %s: %d rounds of %d s of each side.\n\n", f.when.Format(time.DateOnly), o.rounds, o.seconds)
-	fmt.Fprint(&s, "| | |\n|---|---|\n")
+	var about [][]string
 	for _, l := range append(f.lines, f.programs...) {
-		fmt.Fprintf(&s, "| %s | %s |\n", l[0], cell(l[1]))
+		about = append(about, l[:])
 	}
 	for _, l := range f.starts {
-		fmt.Fprintf(&s, "| CPU of a run with one request, %s | %s |\n", l[0], l[1])
+		about = append(about, []string{"CPU of a run with one request, " + l[0], l[1]})
 	}
+	s.WriteString(harness.Table([]string{"", ""}, about))
 	for _, t := range tables {
 		fmt.Fprintf(&s, "\n### %s\n\n%s\n\n", t.title, t.intro)
-		fmt.Fprintf(&s, "| %s |\n|%s\n", strings.Join(t.head, " | "), strings.Repeat("---|", len(t.head)))
+		var lines [][]string
 		for _, r := range results {
-			if r.row.group != t.of {
-				continue
-			}
-			for _, cells := range t.lines(r) {
-				for i := range cells {
-					cells[i] = cell(cells[i])
-				}
-				fmt.Fprintf(&s, "| %s |\n", strings.Join(cells, " | "))
+			if r.row.group == t.of {
+				lines = append(lines, t.lines(r)...)
 			}
 		}
+		s.WriteString(harness.Table(t.head, lines))
 	}
 	s.WriteString("\n")
 	return s.String()
-}
-
-// cell keeps a text from breaking the table.
-func cell(text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "|", "/"), "\n", " ")
-	if text == "" {
-		return none
-	}
-	return text
 }

@@ -1,45 +1,15 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
-func TestReplaceMarked(t *testing.T) {
-	old := "before\n" + beginMark + "\nold\n" + endMark + "\nafter\n"
-	got, err := replaceMarked([]byte(old), "new\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "before\n" + beginMark + "\nnew\n" + endMark + "\nafter\n"
-	if string(got) != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	again, err := replaceMarked(got, "new\n")
-	if err != nil || string(again) != want {
-		t.Errorf("a second time: %q, %v", again, err)
-	}
-	for _, broken := range []string{"", beginMark, endMark + beginMark} {
-		if _, err := replaceMarked([]byte(broken), "new\n"); err == nil {
-			t.Errorf("%q: accepted", broken)
-		}
-	}
-}
-
 // TestPageHasMarks: "make bench" finds its place in the page that is committed.
 func TestPageHasMarks(t *testing.T) {
-	if err := checkPage("../../docs/benchmarks.md"); err != nil {
+	if err := marks.Check("../../docs/benchmarks.md"); err != nil {
 		t.Error(err)
-	}
-	file := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(file, []byte("no marks"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := checkPage(file); err == nil || writePage(file, "") == nil {
-		t.Error("a page without marks is accepted")
 	}
 }
 

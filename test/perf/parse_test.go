@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 var exported = cmp.AllowUnexported(measured{}, times{}, perOp{}, spread{})
@@ -52,7 +54,7 @@ func TestParse(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
-			got, err := tc.client.parse(finished{stdout: read(t, tc.file)})
+			got, err := tc.client.parse(harness.Finished{Stdout: read(t, tc.file)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,20 +82,20 @@ func TestParseRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		client client
-		f      finished
+		f      harness.Finished
 		want   string
 	}{
-		{"h2load failed", h2load{}, finished{code: 1, stderr: "a\nno such host\n"}, "exit code 1: no such host"},
-		{"h2load cut", h2load{}, finished{stdout: strings.Split(read(t, "h2load-h2c.txt"), "status codes")[0]}, "traffic"},
-		{"wrk failed", wrk{}, finished{code: 1, stderr: "unable to connect"}, "unable to connect"},
-		{"wrk cut", wrk{}, finished{stdout: strings.Split(read(t, "wrk.txt"), "Requests/sec")[0]}, "Requests/sec"},
-		{"ab failed", ab{}, finished{code: 104, stderr: "apr_socket_recv: Connection reset by peer (104)\n"}, "reset by peer"},
-		{"ab empty", ab{}, finished{}, "Complete requests"},
-		{"h2surge without target", h2surge{}, finished{code: 5, stderr: "cannot connect"}, "exit code 5: cannot connect"},
-		{"h2surge in vain", h2surge{}, finished{code: 5, stdout: `{"verdict":{"message":"not one request succeeded"}}`}, "exit code 5: not one request"},
-		{"h2surge without report", h2surge{}, finished{}, "its report"},
-		{"client of Go", goClient{}, finished{code: 1, stderr: "perf: too many open files"}, "too many open files"},
-		{"client of Go in no time", goClient{}, finished{stdout: "{}"}, "no time"},
+		{"h2load failed", h2load{}, harness.Finished{Code: 1, Stderr: "a\nno such host\n"}, "exit code 1: no such host"},
+		{"h2load cut", h2load{}, harness.Finished{Stdout: strings.Split(read(t, "h2load-h2c.txt"), "status codes")[0]}, "traffic"},
+		{"wrk failed", wrk{}, harness.Finished{Code: 1, Stderr: "unable to connect"}, "unable to connect"},
+		{"wrk cut", wrk{}, harness.Finished{Stdout: strings.Split(read(t, "wrk.txt"), "Requests/sec")[0]}, "Requests/sec"},
+		{"ab failed", ab{}, harness.Finished{Code: 104, Stderr: "apr_socket_recv: Connection reset by peer (104)\n"}, "reset by peer"},
+		{"ab empty", ab{}, harness.Finished{}, "Complete requests"},
+		{"h2surge without target", h2surge{}, harness.Finished{Code: 5, Stderr: "cannot connect"}, "exit code 5: cannot connect"},
+		{"h2surge in vain", h2surge{}, harness.Finished{Code: 5, Stdout: `{"verdict":{"message":"not one request succeeded"}}`}, "exit code 5: not one request"},
+		{"h2surge without report", h2surge{}, harness.Finished{}, "its report"},
+		{"client of Go", goClient{}, harness.Finished{Code: 1, Stderr: "perf: too many open files"}, "too many open files"},
+		{"client of Go in no time", goClient{}, harness.Finished{Stdout: "{}"}, "no time"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := tc.client.parse(tc.f)
@@ -108,14 +110,14 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestNotYet(t *testing.T) {
-	_, err := h2surge{}.parse(finished{code: codeRefused, stderr: "--h1: not supported yet\nmore\n"})
+	_, err := h2surge{}.parse(harness.Finished{Code: codeRefused, Stderr: "--h1: not supported yet\nmore\n"})
 	if !errors.Is(err, errNotYet) || !strings.HasSuffix(err.Error(), "--h1: not supported yet") {
 		t.Errorf("error %v, want errNotYet with the first line", err)
 	}
 }
 
 func TestInconclusive(t *testing.T) {
-	m, err := h2surge{}.parse(finished{code: codeInconclusive, stdout: `{"requests":{"sent":2,"done":1,"succeeded":1},"verdict":{"message":"late"}}`})
+	m, err := h2surge{}.parse(harness.Finished{Code: codeInconclusive, Stdout: `{"requests":{"sent":2,"done":1,"succeeded":1},"verdict":{"message":"late"}}`})
 	if err != nil || m.remark != "inconclusive: late" || m.rejected != 1 {
 		t.Errorf("remark %q, rejected %d, error %v", m.remark, m.rejected, err)
 	}
@@ -138,12 +140,12 @@ func TestNoKeepAliveFlag(t *testing.T) {
 func TestParseCut(t *testing.T) {
 	for file, c := range map[string]client{"h2load-tls.txt": h2load{}, "wrk.txt": wrk{}, "ab.txt": ab{}, "h2surge.json": h2surge{}} {
 		text := read(t, file)
-		whole, err := c.parse(finished{stdout: text})
+		whole, err := c.parse(harness.Finished{Stdout: text})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range []int{0, len(text) / 4, len(text) / 2, len(text) * 3 / 4, len(text) - 2} {
-			got, err := c.parse(finished{stdout: text[:n]})
+			got, err := c.parse(harness.Finished{Stdout: text[:n]})
 			if err == nil && got != whole || err != nil && got != (measured{}) {
 				t.Errorf("%s cut after %d bytes: %+v, %v", file, n, got, err)
 			}

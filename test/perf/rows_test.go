@@ -145,7 +145,7 @@ func TestCommands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text := strings.Join(got.argv, " "); text != c.want {
+			if text := strings.Join(got.Argv, " "); text != c.want {
 				t.Errorf("%s:\n got %s\nwant %s", tc.row, text, c.want)
 			}
 		}

@@ -2,56 +2,13 @@ package main
 
 import (
 	"crypto/tls"
-	"errors"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
-
-func TestRunPins(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("no pinning but on Linux")
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	cpus, err := allowedCPUs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []int{cpus[0], cpus[len(cpus)-1]} {
-		f, err := run(t.Context(), command{argv: []string{"grep", "Cpus_allowed_list", "/proc/self/status"}, cpus: []int{want}}, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Fields(f.stdout)[1]; got != strconv.Itoa(want) || f.code != 0 || f.cpu <= 0 {
-			t.Errorf("ran on %s with code %d and %v of CPU, want CPU %d", got, f.code, f.cpu, want)
-		}
-	}
-	after, err := allowedCPUs()
-	if err != nil || len(after) != len(cpus) {
-		t.Errorf("the starting thread is left on %v, %v", after, err)
-	}
-}
-
-func TestRunIsBounded(t *testing.T) {
-	cpus, err := allowedCPUs()
-	if err != nil {
-		t.Skip(err)
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	_, err = run(t.Context(), command{argv: []string{"sleep", "600"}, cpus: cpus}, time.Millisecond)
-	if !errors.Is(err, errTooLong) {
-		t.Errorf("error %v, want errTooLong", err)
-	}
-	if _, err := run(t.Context(), command{argv: []string{"/nonexistent"}, cpus: cpus}, time.Minute); err == nil {
-		t.Error("a program that is not there ran")
-	}
-}
 
 // goPair is the server of the Go rows, in HTTP/1.1 or over TLS in HTTP/2.
 func goPair(t *testing.T, p protocol) (*goServer, string) {

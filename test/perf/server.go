@@ -4,20 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // served are the servers of one row while they run.
 type served struct {
 	bases     map[protocol][]string // URLs without path; several are a load-share group
-	processes []*process
+	processes []*harness.Process
 	// count is the number of requests received since the start; nil when the servers do not count.
 	count func() (int64, error)
 }
@@ -28,7 +26,7 @@ func (s *served) url(l load) string { return s.bases[l.protocol][0] + l.path }
 
 func (s *served) stop() {
 	for _, p := range s.processes {
-		p.stop()
+		p.Stop()
 	}
 }
 
@@ -49,57 +47,19 @@ var (
 	goHTTP           = server{name: "Go net/http", start: startGo}
 )
 
-// loopback has the URL scheme and address of a port on this machine.
-func loopback(scheme string, port int) string {
-	return scheme + "://127.0.0.1:" + strconv.Itoa(port)
-}
-
 // launch starts one more process of s and waits until ports accept connections.
-func (s *served) launch(ctx context.Context, c command, ports ...int) error {
-	p, err := start(c)
+func (s *served) launch(ctx context.Context, c harness.Command, ports ...int) error {
+	p, err := harness.Start(c)
 	if err != nil {
 		return err
 	}
 	s.processes = append(s.processes, p)
 	for _, port := range ports {
-		if err := p.await(ctx, port); err != nil {
+		if err := p.Await(ctx, port); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// await returns when something accepts connections on port, within 5 s.
-func (p *process) await(ctx context.Context, port int) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	for {
-		c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err == nil {
-			return c.Close()
-		}
-		select {
-		case <-p.ended:
-			return fmt.Errorf("%s ended with exit code %d: %s", p.cmd.Args[0], p.cmd.ProcessState.ExitCode(), lastLine(p.stderr.String()))
-		case <-ctx.Done():
-			return fmt.Errorf("%s does not listen on port %d: %w", p.cmd.Args[0], port, ctx.Err())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// freePorts are n different ports that nobody listened on a moment ago.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }
 
 // started runs build over an empty served, and stops what it left when it failed.
@@ -114,13 +74,13 @@ func started(build func(s *served) error) (*served, error) {
 
 func startNghttpdCleartext(b *lab, cpus []int) (*served, error) {
 	return started(func(s *served) error {
-		ports, err := freePorts(1)
+		ports, err := harness.FreePorts(1)
 		if err != nil {
 			return err
 		}
-		s.bases[h2c] = []string{loopback("http", ports[0])}
+		s.bases[h2c] = []string{harness.Loopback("http", ports[0])}
 		argv := []string{"nghttpd", "-n1", "--no-tls", "-a", "127.0.0.1", "-d", b.dir + "/www", strconv.Itoa(ports[0])}
-		return s.launch(b.ctx, command{argv: argv, cpus: cpus}, ports...)
+		return s.launch(b.ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
 	})
 }
 
@@ -128,13 +88,13 @@ func startNghttpdCleartext(b *lab, cpus []int) (*served, error) {
 // suites of TLS 1.3.
 func startNghttpdTLS(b *lab, cpus []int) (*served, error) {
 	return started(func(s *served) error {
-		ports, err := freePorts(1)
+		ports, err := harness.FreePorts(1)
 		if err != nil {
 			return err
 		}
-		s.bases[h2] = []string{loopback("https", ports[0])}
+		s.bases[h2] = []string{harness.Loopback("https", ports[0])}
 		argv := []string{"nghttpd", "-n1", "-a", "127.0.0.1", "-d", b.dir + "/www", strconv.Itoa(ports[0]), b.dir + "/key.pem", b.dir + "/cert.pem"}
-		return s.launch(b.ctx, command{argv: argv, env: []string{"OPENSSL_CONF=" + b.dir + "/openssl.cnf"}, cpus: cpus}, ports...)
+		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"OPENSSL_CONF=" + b.dir + "/openssl.cnf"}, CPUs: cpus}, ports...)
 	})
 }
 
@@ -156,12 +116,12 @@ func startTargets(b *lab, cpus []int) (*served, error) {
 }
 
 func (s *served) addTarget(b *lab, cpus []int) error {
-	ports, err := freePorts(2)
+	ports, err := harness.FreePorts(2)
 	if err != nil {
 		return err
 	}
-	s.bases[h2c] = append(s.bases[h2c], loopback("http", ports[0]))
-	stats := loopback("http", ports[1]) + "/stats"
+	s.bases[h2c] = append(s.bases[h2c], harness.Loopback("http", ports[0]))
+	stats := harness.Loopback("http", ports[1]) + "/stats"
 	before := s.count
 	s.count = func() (int64, error) {
 		n, err := targetCount(stats)
@@ -173,11 +133,11 @@ func (s *served) addTarget(b *lab, cpus []int) error {
 	}
 	argv := []string{b.h2surge, "target", "--listen", "127.0.0.1:" + strconv.Itoa(ports[0]),
 		"--stats-listen", "127.0.0.1:" + strconv.Itoa(ports[1])}
-	return s.launch(b.ctx, command{argv: argv, cpus: cpus}, ports...)
+	return s.launch(b.ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
 }
 
 func targetCount(url string) (int64, error) {
-	text, err := get(url)
+	text, err := harness.Get(url)
 	if err != nil {
 		return 0, err
 	}
@@ -190,54 +150,41 @@ func targetCount(url string) (int64, error) {
 
 func startGo(b *lab, cpus []int) (*served, error) {
 	return started(func(s *served) error {
-		ports, err := freePorts(3)
+		ports, err := harness.FreePorts(3)
 		if err != nil {
 			return err
 		}
-		s.bases[http1] = []string{loopback("http", ports[0])}
-		s.bases[h2] = []string{loopback("https", ports[1])}
-		s.count = func() (int64, error) { return plainCount(loopback("http", ports[2])) }
+		s.bases[http1] = []string{harness.Loopback("http", ports[0])}
+		s.bases[h2] = []string{harness.Loopback("https", ports[1])}
+		s.count = func() (int64, error) { return plainCount(harness.Loopback("http", ports[2])) }
 		argv := []string{b.self, "go-server"}
 		for _, p := range ports {
 			argv = append(argv, "127.0.0.1:"+strconv.Itoa(p))
 		}
 		argv = append(argv, b.dir+"/cert.pem", b.dir+"/key.pem")
-		return s.launch(b.ctx, command{argv: argv, env: []string{"GOMAXPROCS=1"}, cpus: cpus}, ports...)
+		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=1"}, CPUs: cpus}, ports...)
 	})
 }
 
 func plainCount(url string) (int64, error) {
-	text, err := get(url)
+	text, err := harness.Get(url)
 	if err != nil {
 		return 0, err
 	}
 	return strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 }
 
-func get(url string) ([]byte, error) {
-	c := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := c.Get(url)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", url, resp.Status)
-	}
-	return io.ReadAll(resp.Body)
-}
-
 // startNginx serves HTTP/1.1 on one port and h2c on another. Its count includes the request that
 // asks for it, which countNginx takes off.
 func startNginx(b *lab, cpus []int) (*served, error) {
 	return started(func(s *served) error {
-		ports, err := freePorts(3)
+		ports, err := harness.FreePorts(3)
 		if err != nil {
 			return err
 		}
-		s.bases[http1] = []string{loopback("http", ports[0])}
-		s.bases[h2c] = []string{loopback("http", ports[1])}
-		s.count = countNginx(loopback("http", ports[2]) + "/")
+		s.bases[http1] = []string{harness.Loopback("http", ports[0])}
+		s.bases[h2c] = []string{harness.Loopback("http", ports[1])}
+		s.count = countNginx(harness.Loopback("http", ports[2]) + "/")
 		return s.addNginx(b, cpus, nginxOrigin(b.dir, ports), ports...)
 	})
 }
@@ -246,15 +193,15 @@ func startNginx(b *lab, cpus []int) (*served, error) {
 // three. Requests are counted at the origin.
 func startGateway(b *lab, cpus []int) (*served, error) {
 	return started(func(s *served) error {
-		ports, err := freePorts(4)
+		ports, err := harness.FreePorts(4)
 		if err != nil {
 			return err
 		}
 		if err := s.addNginx(b, cpus, nginxOrigin(b.dir, ports[:3]), ports[:3]...); err != nil {
 			return err
 		}
-		s.bases[http1] = []string{loopback("http", ports[3])}
-		s.count = countNginx(loopback("http", ports[2]) + "/")
+		s.bases[http1] = []string{harness.Loopback("http", ports[3])}
+		s.count = countNginx(harness.Loopback("http", ports[2]) + "/")
 		return s.addNginx(b, b.gatewayCPUs(), nginxHop(ports[3], ports[0]), ports[3])
 	})
 }
@@ -269,7 +216,7 @@ func (s *served) addNginx(b *lab, cpus []int, servers string, ports ...int) erro
 		return err
 	}
 	argv := []string{"nginx", "-p", dir, "-e", dir + "/error.log", "-c", dir + "/nginx.conf"}
-	return s.launch(b.ctx, command{argv: argv, cpus: cpus}, ports...)
+	return s.launch(b.ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
 }
 
 // nginxConfig raises the limits that would end connections or refuse streams in mid-run: 1000
@@ -337,7 +284,7 @@ var stubStatus = regexp.MustCompile(`(?m)^ \d+ \d+ (\d+)`)
 func countNginx(url string) func() (int64, error) {
 	var asked int64
 	return func() (int64, error) {
-		text, err := get(url)
+		text, err := harness.Get(url)
 		if err != nil {
 			return 0, err
 		}

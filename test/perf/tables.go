@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // table is one table of the page. A row of the harness gives one or more lines of it.
@@ -46,7 +48,7 @@ var tables = []table{
 	},
 	{
 		of: groupGo, title: "Go's own client",
-		intro: "One request after another unless the row says otherwise. \"As published\" neither reads nor closes the responses, so HTTP/1.1 opens a connection for each request (here at most " + thousands(unreadBound) + ", because of the limit on descriptors). h2surge reads the responses. B/op and allocs/op of h2surge cannot be measured from outside.",
+		intro: "One request after another unless the row says otherwise. \"As published\" neither reads nor closes the responses, so HTTP/1.1 opens a connection for each request (here at most " + harness.Thousands(unreadBound) + ", because of the limit on descriptors). h2surge reads the responses. B/op and allocs/op of h2surge cannot be measured from outside.",
 		head: []string{"id", "work", "client", "ns/op", "B/op", "allocs/op", "connections", "CPU us per request", "CPU ratio",
 			"remarks"},
 		lines: goLines,
@@ -57,19 +59,19 @@ var tables = []table{
 func unmeasured(r result, lead []string, width int) [][]string {
 	line := slices.Clone(lead)
 	for len(line) < width-1 {
-		line = append(line, none)
+		line = append(line, harness.None)
 	}
 	return [][]string{append(line, r.verdict())}
 }
 
 func markLines(r result) [][]string {
-	peer, mark, aim := none, none, none
+	peer, mark, aim := harness.None, harness.None, harness.None
 	if r.row.peer != nil {
 		peer = r.row.peer.name()
 	}
 	if len(r.row.goals) > 0 {
 		g := r.row.goals[0]
-		mark, aim = figure(g.mark), figure(g.aim)
+		mark, aim = harness.Figure(g.mark), harness.Figure(g.aim)
 		if r.row.peer == nil {
 			mark, aim = mark+" us", aim+" us"
 		}
@@ -85,7 +87,7 @@ func markLines(r result) [][]string {
 func scalingLines(r result) [][]string {
 	return [][]string{{r.row.work, r.ourRate().String(), r.peerRate().String(), r.rateRatio().String(),
 		r.ourCPU().String(), r.peerCPU().String(), r.cpuRatio().String(),
-		figure(r.row.goals[0].mark), r.verdict()}}
+		harness.Figure(r.row.goals[0].mark), r.verdict()}}
 }
 
 // sides are the lines of a table that has one for each client; the first has the ratio and the
@@ -93,7 +95,7 @@ func scalingLines(r result) [][]string {
 func (r result) sides(line func(name string, rounds []measured, cpu, ratio, remarks string) []string) [][]string {
 	return [][]string{
 		line(r.row.ours.name(), r.ours, r.ourCPU().String(), r.cpuRatio().String(), r.verdict()),
-		line(r.row.peer.name(), r.peers, r.peerCPU().String(), none, none),
+		line(r.row.peer.name(), r.peers, r.peerCPU().String(), harness.None, harness.None),
 	}
 }
 
@@ -126,9 +128,9 @@ func (r result) timed(width int, columns ...func(times) time.Duration) [][]strin
 
 func milliseconds(v float64) string {
 	if v == 0 {
-		return none
+		return harness.None
 	}
-	return figure(v) + " ms"
+	return harness.Figure(v) + " ms"
 }
 
 func goLines(r result) [][]string {
@@ -137,14 +139,14 @@ func goLines(r result) [][]string {
 	}
 	return r.sides(func(name string, rounds []measured, cpu, ratio, remarks string) []string {
 		median := func(of func(m measured) float64) float64 { return spreadOf(each(rounds, of)).median }
-		perOp, opened := none, none
+		perOp, opened := harness.None, harness.None
 		if len(rounds) > 0 {
-			perOp = figure(median(func(m measured) float64 { return 1e9 / m.perSecond }))
+			perOp = harness.Figure(median(func(m measured) float64 { return 1e9 / m.perSecond }))
 			opened = fmt.Sprintf("%.0f", median(func(m measured) float64 { return float64(m.connections) }))
 		}
-		bytes, allocs := none, none
+		bytes, allocs := harness.None, harness.None
 		if v := median(func(m measured) float64 { return m.perOp.allocs }); v > 0 {
-			bytes, allocs = figure(median(func(m measured) float64 { return m.perOp.bytes })), fmt.Sprintf("%.0f", v)
+			bytes, allocs = harness.Figure(median(func(m measured) float64 { return m.perOp.bytes })), fmt.Sprintf("%.0f", v)
 		}
 		return []string{r.row.id, r.row.work, name, perOp, bytes, allocs, opened, cpu, ratio, remarks}
 	})

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // scan reads figures out of what a tool printed, and keeps the first failure.
@@ -21,7 +23,7 @@ func (s *scan) field(pattern string, optional bool) string {
 		return m[1]
 	}
 	if !optional && s.err == nil {
-		s.err = fmt.Errorf("the output has nothing like %q; its last line: %q", pattern, lastLine(s.text))
+		s.err = fmt.Errorf("the output has nothing like %q; its last line: %q", pattern, harness.LastLine(s.text))
 	}
 	return ""
 }
@@ -63,11 +65,6 @@ func (s *scan) duration(pattern string) time.Duration {
 // milliseconds without a unit, as ab prints them.
 func (s *scan) milliseconds(pattern string) time.Duration {
 	return time.Duration(s.number(pattern) * float64(time.Millisecond))
-}
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 func firstLine(text string) string {

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // wrk speaks HTTP/1.1 only, one thread, no pipelining.
@@ -11,16 +13,16 @@ type wrk struct{}
 func (wrk) name() string { return "wrk" }
 func (wrk) needs() tool  { return tool{binary: "wrk", pkg: "wrk"} }
 
-func (wrk) command(_ *lab, s *served, l load, seconds int) (command, error) {
-	return command{argv: []string{"wrk", "-t1", "-c" + strconv.Itoa(l.connections), "-d" + strconv.Itoa(seconds) + "s",
+func (wrk) command(_ *lab, s *served, l load, seconds int) (harness.Command, error) {
+	return harness.Command{Argv: []string{"wrk", "-t1", "-c" + strconv.Itoa(l.connections), "-d" + strconv.Itoa(seconds) + "s",
 		"--latency", s.url(l)}}, nil
 }
 
-func (c wrk) parse(f finished) (measured, error) {
+func (c wrk) parse(f harness.Finished) (measured, error) {
 	if err := exited(c, f); err != nil {
 		return measured{}, err
 	}
-	s := scan{text: f.stdout}
+	s := scan{text: f.Stdout}
 	m := measured{
 		requests:  s.integer(`^ +(\d+) requests in `),
 		rejected:  s.count(`Non-2xx or 3xx responses: (\d+)`),

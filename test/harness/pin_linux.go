@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowedCPUs are the CPUs this process may use, lowest first.
-func allowedCPUs() ([]int, error) {
+// AllowedCPUs are the CPUs this process may use, lowest first.
+func AllowedCPUs() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return nil, fmt.Errorf("asking for the CPUs allowed: %w", err)
