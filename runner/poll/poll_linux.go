@@ -132,7 +132,7 @@ func (p *Poller) wait(raw []unix.EpollEvent, timeout time.Duration) (int, unix.E
 	}
 	if !p.coarse {
 		ts := unix.NsecToTimespec(int64(timeout))
-		n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.epfd), uintptr(first), uintptr(len(raw)), uintptr(unsafe.Pointer(&ts)), 0, 0)
+		n, errno := p.pwait2(first, len(raw), &ts, timeout <= shortWait)
 		if errno != unix.ENOSYS && errno != unix.EPERM {
 			return int(n), errno
 		}
@@ -141,6 +141,22 @@ func (p *Poller) wait(raw []unix.EpollEvent, timeout time.Duration) (int, unix.E
 	ms := (timeout + time.Millisecond - 1) / time.Millisecond
 	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epfd), uintptr(first), uintptr(len(raw)), uintptr(ms), 0, 0)
 	return int(n), errno
+}
+
+// shortWait is the longest wait that is a raw system call, which the Go scheduler does not see. To the scheduler, a thread
+// that makes a short raw call runs all the time. If the call is not raw, the scheduler takes the thread's P away every 10 ms,
+// and then polls every 20 us for a millisecond. A garbage collection interrupts a raw wait, because it sends a signal to
+// each thread that runs, and repeats the signal every 100 us until the thread stops. Without asynchronous preemption, it
+// waits for shortWait.
+const shortWait = time.Millisecond
+
+func (p *Poller) pwait2(first unsafe.Pointer, most int, ts *unix.Timespec, short bool) (uintptr, unix.Errno) {
+	if short {
+		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.epfd), uintptr(first), uintptr(most), uintptr(unsafe.Pointer(ts)), 0, 0)
+		return n, errno
+	}
+	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.epfd), uintptr(first), uintptr(most), uintptr(unsafe.Pointer(ts)), 0, 0)
+	return n, errno
 }
 
 // Wake makes the present or next Wait return. Any goroutine may call it.
