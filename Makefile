@@ -1,6 +1,6 @@
 # h2surge. "make help" lists the targets. "make demo" and "make test" need only Go and make.
 
-# Image of the operator, the runner and the command line; one image, three programs.
+# Image of the operator, the runner, the command line and the kubectl plugin; one image, four programs.
 IMG ?= localhost/h2surge:dev
 # Platforms of that image: one gives an archive for "docker load" and "ctr images import", several an OCI layout.
 PLATFORMS ?= linux/$(shell go env GOARCH)
@@ -66,7 +66,7 @@ fmt: ## Format the Go code.
 .PHONY: vet
 vet: ## Run go vet, on the e2e stories too.
 	go vet ./...
-	go vet -tags $(TAGS) ./test/... ./cmd/h2surge
+	go vet -tags $(TAGS) ./test/... ./internal/cli/... ./cmd/...
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Run golangci-lint, which also checks the rules of imports.
@@ -160,18 +160,19 @@ bench-go: ## Run the engine's Go benchmarks, BENCHCOUNT times each.
 ##@ Build
 
 .PHONY: build
-build: bin/manager bin/runner bin/h2surge ## Build bin/manager, bin/runner and bin/h2surge.
+build: bin/manager bin/runner bin/h2surge bin/kubectl-h2surge ## Build bin/manager, bin/runner, bin/h2surge and bin/kubectl-h2surge.
 
 # Go decides what to rebuild, so these always run.
-.PHONY: bin/manager bin/runner bin/h2surge
-bin/manager bin/runner bin/h2surge: bin/%:
+.PHONY: bin/manager bin/runner bin/h2surge bin/kubectl-h2surge
+bin/manager bin/runner bin/h2surge bin/kubectl-h2surge: bin/%:
+	@[ ! -L $@ ] || rm $@ # the plugin was a link to bin/h2surge once
 	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 .PHONY: rootfs
 rootfs: ## Build the files of the image: dist/root/OS/ARCH.
 	@for p in $(PLATFORMS); do \
 	  rm -rf dist/root/$$p && mkdir -p dist/root/$$p/etc && install -d -m 1777 dist/root/$$p/tmp && cp hack/passwd dist/root/$$p/etc/ || exit 1; \
-	  for c in h2surge-manager=manager h2surge-runner=runner h2surge=h2surge; do \
+	  for c in h2surge-manager=manager h2surge-runner=runner h2surge=h2surge kubectl-h2surge=kubectl-h2surge; do \
 	    CGO_ENABLED=0 GOOS=$${p%%/*} GOARCH=$${p##*/} go build -ldflags '$(LDFLAGS)' -o dist/root/$$p/$${c%%=*} ./cmd/$${c##*=} || exit 1; \
 	  done; \
 	done

@@ -121,6 +121,11 @@ var laws = []law{
 		deny: []string{module + "runner", module + "controllers", "k8s.io/client-go", "sigs.k8s.io/controller-runtime"},
 	},
 	{
+		name: "h2surge starts fast: the client of the API server is in the kubectl plugin",
+		of:   []string{"cmd/h2surge", "internal/cli"},
+		deny: []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime", module + "internal/cluster"},
+	},
+	{
 		name:   "a session has no input or output of its own, and knows nothing of measuring or chains",
 		of:     []string{"runner/h1", "runner/h2", "runner/protocol"},
 		direct: true,
@@ -184,6 +189,9 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/h2", module + "runner/h2/hpack", false},
 		{"internal/verdict", module + "runner/measure", true},
 		{"internal/compile", module + "runner", true},
+		{"cmd/h2surge", "k8s.io/client-go/rest", true},
+		{"internal/cli", module + "internal/cluster", true},
+		{"cmd/kubectl-h2surge", "k8s.io/client-go/rest", false},
 	} {
 		p := listed{ImportPath: module + tc.of, Imports: []string{tc.imports}, Deps: []string{tc.imports}}
 		got := slices.ContainsFunc(laws, func(l law) bool { return within(tc.of, l.of...) && len(l.broken(p)) > 0 })

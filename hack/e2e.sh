@@ -107,7 +107,7 @@ images() {
   rm -rf dist/e2e/root
   CGO_ENABLED=0 go build -ldflags '-s -w' -o dist/e2e/root/probe ./test/e2e/probe
   mkdir -p dist/e2e/bin
-  ln -sfn "$PWD/dist/root/linux/$(go env GOARCH)/h2surge" dist/e2e/bin/kubectl-h2surge # the image's own program, for kubectl to find
+  ln -sfn "$PWD/dist/root/linux/$(go env GOARCH)/kubectl-h2surge" dist/e2e/bin/kubectl-h2surge # the image's own program, for kubectl to find
   bin/tools/image -o dist/e2e/probe.tar -t "$probe" -entrypoint /probe "linux/$(go env GOARCH)=dist/e2e/root"
 }
 

@@ -69,13 +69,13 @@ func classify(file string) kind {
 	switch {
 	case in("hack/prose"), strings.HasPrefix(base, "zz_generated"), in("hack/cluster/src"):
 		return skipped // The rules name the words.
-	case strings.HasSuffix(base, "_test.go"), strings.HasSuffix(base, ".go") && in("test", "internal/convert/converttest", "controllers/internal/runnertest"):
+	case strings.HasSuffix(base, "_test.go"), strings.HasSuffix(base, ".go") && in("test", "internal/cli/clitest", "internal/convert/converttest", "controllers/internal/runnertest"):
 		return goRest
 	case strings.HasSuffix(base, ".go") && in("api"):
 		return goAPI
 	case strings.HasSuffix(base, ".go"):
 		return goProgram
-	case strings.HasSuffix(base, ".md"), in("charts", "config"), in("cmd/h2surge/testdata/help", "cmd/h2surge/testdata/messages.txt"):
+	case strings.HasSuffix(base, ".md"), in("charts", "config"), in("internal/cli/testdata/help", "internal/cli/testdata/messages.txt", "cmd/kubectl-h2surge/testdata"):
 		return visiblePage
 	case base == "Makefile", strings.HasSuffix(base, ".sh"), in("hack/cluster") && !strings.Contains(base, "."):
 		return script

@@ -18,7 +18,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// pluginDir has the image's h2surge under the name kubectl-h2surge. hack/e2e.sh makes it.
+// pluginDir has the kubectl-h2surge of the image. hack/e2e.sh makes it.
 var pluginDir = os.Getenv("E2E_PLUGIN_DIR")
 
 // plugin is "kubectl h2surge ..." as a user types it: kubectl finds the program on the path.

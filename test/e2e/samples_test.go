@@ -36,7 +36,7 @@ var samples = map[string]struct {
 	"language":               {},
 	"load-share":             {elsewhere: "TestLoadShare runs it: its target is two pods of a StatefulSet"},
 	"lossy-nodes":            {},
-	"mtls":                   {elsewhere: "the target speaks no TLS; cmd/h2surge/secure_test.go has a server that does"},
+	"mtls":                   {elsewhere: "the target speaks no TLS; internal/cli/secure_test.go has a server that does"},
 	"nrf-registration":       {rules: "nrf.yaml"},
 	"pcf-app-sessions":       {},
 	"quickstart":             {elsewhere: "TestQuickstart applies it as it is"},

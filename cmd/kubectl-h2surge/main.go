@@ -1,0 +1,15 @@
+// Command kubectl-h2surge is a plugin of kubectl: it runs load tests in a cluster that has the operator, follows and changes them, and gets
+// their reports.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/h2surge/h2surge/internal/cli"
+)
+
+func main() {
+	root := newRootCommand(os.Args[0], newKube())
+	os.Exit(cli.Execute(context.Background(), root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

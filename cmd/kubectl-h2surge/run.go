@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/cluster"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+const kubeRunLong = `Run a load test in the cluster. The manifest has one LoadTest, and the ConfigMaps and
+Secrets that the LoadTest refers to. h2surge checks the manifest before it sends
+anything to the cluster. Then it applies the ConfigMaps and Secrets and creates the
+LoadTest. A LoadTest runs once, so its name must be new: see --name and --generate-name.
+
+On a terminal, h2surge follows the test: a line per second on standard error, and at the
+end the report on standard output. Ctrl-C stops following, and the test continues,
+unless --stop-on-interrupt is given. Without a terminal, h2surge only creates the test,
+unless --follow or --wait is given.
+
+` + kubeExitCodes
+
+const kubeRunExample = `  kubectl h2surge run -f loadtest.yaml
+  kubectl h2surge run loadtest.yaml -n core --name pcf-2
+  kubectl h2surge run -f loadtest.yaml --generate-name --wait --timeout 30m \
+      --output-file report.html`
+
+// kubeExitCodes are those of "h2surge run" for a test in a cluster.
+const kubeExitCodes = `Exit codes:
+  0  passed: all thresholds passed; without a threshold on errors, at most 1 % of the
+     requests failed; at least one chain was completed
+  1  bad manifest or command line, or the operator reports that the spec is invalid
+  2  failed: a threshold or the default limit on errors was exceeded, no chain was
+     completed, or teardown failed
+  3  inconclusive: the generator was the bottleneck (without thresholds, the code is
+     0), or a runner was lost and the test continued without it
+  4  stopped, or Ctrl-C ended following
+  5  the test could not run, or --timeout ended following`
+
+// kubeRun are the flags of "kubectl h2surge run".
+type kubeRun struct {
+	where
+	kube            *kube
+	files           []string
+	name            string
+	generateName    bool
+	wait, follow    bool
+	timeout         time.Duration
+	output          string
+	outputFile      string
+	stopOnInterrupt bool
+	stdin           io.Reader
+	stdout, stderr  io.Writer
+	again           func(string) string
+	cluster         *cluster.Cluster
+	test            *v1alpha1.LoadTest // the last known state
+	reportFile      *cli.ReportFile
+	// left: the user stopped following before the end. stopped: the user stopped the test.
+	left, stopped bool
+}
+
+func (k *kube) newRun() *cobra.Command {
+	r := &kubeRun{kube: k}
+	cmd := &cobra.Command{
+		Use:     "run {-f FILE | FILE} [flags]",
+		Short:   "Create the test of a manifest and follow it to its end",
+		Long:    kubeRunLong,
+		Example: kubeRunExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.files = append(r.files, args...)
+			r.stdin, r.stdout, r.stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			return r.run(cmd)
+		},
+	}
+	flags := cmd.Flags()
+	cli.AddFilename(flags, &r.files)
+	flags.StringVar(&r.name, "name", "", "`name` of the LoadTest, instead of the manifest's")
+	flags.BoolVar(&r.generateName, "generate-name", false, "append - and five random characters to the name")
+	flags.BoolVar(&r.follow, "follow", false, "show progress, then the report; default on a terminal")
+	flags.BoolVar(&r.wait, "wait", false, "wait for the end without progress, then show the report")
+	flags.DurationVar(&r.timeout, "timeout", 0, "`time` to follow or wait for, such as 10m; the test continues after it")
+	flags.StringVarP(&r.output, "output", "o", cli.OutputText, cli.OutputUsage)
+	flags.StringVar(&r.outputFile, "output-file", "", "`file` to save the report in, too: HTML if the name ends in .html, text if .txt, YAML if .yaml, otherwise JSON; compressed if .gz follows")
+	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false, "stop the test on Ctrl-C, wait for its end and show the report")
+	r.register(cmd)
+	return cmd
+}
+
+func (r *kubeRun) run(cmd *cobra.Command) error {
+	if err := r.check(cmd); err != nil {
+		return err
+	}
+	m, content, err := cli.LoadManifest(r.files, r.stdin, r.stderr)
+	if err != nil {
+		return err
+	}
+	r.rename(&m.LoadTest.ObjectMeta)
+	if r.cluster, err = r.connect(r.kube, cmd); err != nil {
+		return err
+	}
+	if err := r.cluster.Place(m, content); err != nil {
+		return cli.Usagef("%v", err)
+	}
+	if r.outputFile != "" {
+		if r.reportFile, err = cli.OpenReportFile(r.outputFile); err != nil {
+			return cli.Usagef("--output-file: %v", err)
+		}
+		defer r.reportFile.Discard()
+	}
+	if r.test, err = r.cluster.Submit(cmd.Context(), m); err != nil {
+		return kubeError(err)
+	}
+	r.again = r.where.again(cmd, r.cluster, r.test.Name)
+	fmt.Fprintf(r.stderr, "created LoadTest %s/%s\n", r.test.Namespace, r.test.Name)
+	if !r.follow && !r.wait {
+		fmt.Fprintln(r.stderr, "to watch it: "+r.again("watch"))
+		return nil
+	}
+	if err := r.toTheEnd(cmd.Context()); err != nil {
+		return err
+	}
+	return r.conclude(cmd.Context())
+}
+
+func (r *kubeRun) check(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("follow") && !r.wait {
+		_, r.follow = r.kube.size(r.stderr)
+	}
+	switch {
+	case len(r.files) == 0:
+		return cli.Usagef("-f FILE: the argument is missing")
+	case r.wait && r.follow:
+		return cli.Usagef("--wait: not allowed with --follow")
+	case r.timeout < 0:
+		return cli.Usagef("--timeout: must not be negative")
+	}
+	for name, given := range map[string]bool{"output-file": r.outputFile != "", "timeout": r.timeout > 0, "stop-on-interrupt": r.stopOnInterrupt} {
+		if given && !r.wait && !r.follow {
+			return cli.Usagef("--%s: allowed only with --follow or --wait", name)
+		}
+	}
+	most := maxTestName
+	if r.generateName {
+		most -= len("-12345")
+	}
+	if r.name != "" {
+		if wrong := validation.IsDNS1123Label(r.name); len(wrong) > 0 || len(r.name) > most {
+			return cli.Usagef("--name: %q is not a valid name; allowed: lower-case letters, digits and -, at most %d characters", r.name, most)
+		}
+	}
+	return cli.CheckOutput(r.output)
+}
+
+// maxTestName is the bound of a LoadTest's name, in characters.
+const maxTestName = 50
+
+// rename sets the name of the LoadTest, or the prefix from which the API server makes a name. A prefix that is too long is cut.
+func (r *kubeRun) rename(meta *metav1.ObjectMeta) {
+	if r.name != "" {
+		meta.Name, meta.GenerateName = r.name, ""
+	}
+	if r.generateName && meta.Name != "" {
+		const random = len("-12345")
+		meta.Name, meta.GenerateName = "", meta.Name[:min(len(meta.Name), maxTestName-random)]+"-"
+	}
+}
+
+// toTheEnd follows the test until its end, or returns why it stopped following.
+func (r *kubeRun) toTheEnd(ctx context.Context) error {
+	if r.timeout > 0 {
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, r.timeout)
+		defer cancel()
+	}
+	ticks, stop := r.kube.ticks(cluster.Interval)
+	defer stop()
+	wishes, release := r.kube.interrupts(false, func() {})
+	defer release()
+	err := r.cluster.Follow(ctx, r.test.Name, func(l cluster.Look) bool {
+		r.test = l.Test
+		if r.follow {
+			r.progress(l)
+		}
+		return !cluster.Finished(l.Test)
+	}, func() bool { return r.nextLook(ctx, ticks, wishes) })
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return cli.Failf("%s has not ended after %s and continues; to stop it: %s", r.test.Name, r.timeout, r.again("stop"))
+	case err == nil && r.left:
+		return cli.Exit(verdict.ExitStopped, r.farewell())
+	}
+	return kubeError(err)
+}
+
+func (r *kubeRun) progress(l cluster.Look) {
+	if l.Trouble != nil {
+		fmt.Fprintln(r.stderr, "no answer from the API server: "+cli.OneLine(l.Trouble.Error()))
+		return
+	}
+	fmt.Fprintln(r.stderr, cluster.Line(l.Test, r.kube.now()))
+}
+
+// nextLook waits until it is time to look again; false: the user wants to leave.
+func (r *kubeRun) nextLook(ctx context.Context, ticks <-chan time.Time, wishes <-chan os.Signal) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-wishes:
+			if r.left = !r.stops(ctx); r.left {
+				return false
+			}
+		case <-ticks:
+			return true
+		}
+	}
+}
+
+// stops stops the test on the first interrupt if --stop-on-interrupt was given. It returns false if the test continues.
+func (r *kubeRun) stops(ctx context.Context) bool {
+	if !r.stopOnInterrupt || r.stopped {
+		return false
+	}
+	text, err := r.cluster.Stop(ctx, r.test.Name)
+	if err != nil {
+		text = "could not stop the test: " + cli.OneLine(err.Error())
+	}
+	fmt.Fprintln(r.stderr, text)
+	r.stopped = err == nil
+	return r.stopped
+}
+
+func (r *kubeRun) farewell() string {
+	if r.stopped {
+		return fmt.Sprintf("%s is stopping; to get its report: %s", r.test.Name, r.again("report"))
+	}
+	return fmt.Sprintf("%s continues; to stop it: %s", r.test.Name, r.again("stop"))
+}
+
+// conclude shows the report of a test that has ended, and ends as "h2surge run" would have.
+func (r *kubeRun) conclude(ctx context.Context) error {
+	st := &r.test.Status
+	if cluster.Invalid(r.test) {
+		lines := []string{"the operator reports that the spec is invalid:"}
+		for _, c := range st.Conditions {
+			if c.Type == v1alpha1.ConditionPlanReady {
+				lines = append(lines, strings.Split(c.Message, "\n")...)
+			}
+		}
+		return cli.Exit(verdict.ExitUsage, lines...)
+	}
+	if st.ReportRef == nil {
+		return r.withoutReport()
+	}
+	report, err := fetchReport(ctx, r.cluster, r.test)
+	if err != nil {
+		return kubeError(err)
+	}
+	if r.reportFile != nil {
+		if err := r.reportFile.Save(func(w io.Writer) error { return cli.WriteReport(w, r.reportFile.Format(), report) }); err != nil {
+			return cli.Failf("%v", err)
+		}
+	}
+	if err := cli.WriteReport(r.stdout, r.output, report); err != nil {
+		return cli.Failf("writing the report: %v", err)
+	}
+	return cli.AsVerdict(report)
+}
+
+// withoutReport ends as the verdict in status says: it is all there is of a test of which nothing was
+// measured.
+func (r *kubeRun) withoutReport() error {
+	v := r.test.Status.Verdict
+	if v == nil {
+		return cli.Failf("%s ended without a verdict; for details: %s", r.test.Name, r.again("status"))
+	}
+	judged := rv.Verdict{Outcome: rv.Outcome(v.Outcome), Reason: v.Reason, Message: v.Message}
+	judged.Thresholds = slices.Grow(judged.Thresholds, len(v.Thresholds))
+	for _, t := range v.Thresholds {
+		judged.Thresholds = append(judged.Thresholds, rv.ThresholdResult{Name: t.Name, Limit: t.Limit, Observed: t.Observed, Passed: t.Passed})
+	}
+	return cli.AsVerdict(&rv.Report{Verdict: judged})
+}

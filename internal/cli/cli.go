@@ -1,0 +1,79 @@
+// Package cli has the commands of h2surge, and what the plugin of kubectl shares with them: reading and checking manifests, reports, errors
+// and exit codes. The plugin's own commands are in cmd/kubectl-h2surge, so that h2surge starts without a client of the API server.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/version"
+	"github.com/h2surge/h2surge/runner"
+	"github.com/h2surge/h2surge/runner/cpu"
+	"github.com/h2surge/h2surge/runner/loop"
+)
+
+// Main runs the program h2surge and returns its exit code.
+func Main() int {
+	if strings.HasPrefix(filepath.Base(os.Args[0]), pluginName) { // the plugin was a link to h2surge once
+		fmt.Fprintf(os.Stderr, "%s: the kubectl plugin is a program of its own now: install kubectl-h2surge in the place of this link to h2surge\n", os.Args[0])
+		return verdict.ExitUsage
+	}
+	return Execute(context.Background(), newRootCommand(parts()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+}
+
+// parts are the real parts; tests use others.
+func parts() linked {
+	return linked{
+		newEngine: func(plan *rv.Plan, workers int, cpus []int) (engine, error) {
+			return runner.New(plan, runner.Options{Workers: workers, CPUs: cpus, Alone: true})
+		},
+		newTrial: func(plan *rv.Plan, trial *loop.Trial) (engine, error) {
+			return runner.New(plan, runner.Options{Workers: 1, NoPin: true, Alone: true, Trial: trial})
+		},
+		interrupts: Interrupts,
+		keyboard:   Keyboard,
+		allowed:    cpu.Allowed,
+		findPlugin: findPlugin,
+		become:     become,
+	}
+}
+
+// Execute runs a command line without the program's name and returns the exit code.
+func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	cmd, err := root.ExecuteContextC(ctx)
+	return report(err, cmd, errs)
+}
+
+// NewRootCommand returns a program without commands: its errors, its help and its version are those of both programs.
+func NewRootCommand(short, long string) *cobra.Command {
+	root := &cobra.Command{Use: "h2surge", Short: short, Long: long, SilenceErrors: true, SilenceUsage: true, Version: version.Get().String()}
+	root.SetVersionTemplate("h2surge {{.Version}}\n")
+	root.SetFlagErrorFunc(FlagError)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", UsageWidth)))
+	return root
+}
+
+func newRootCommand(l linked) *cobra.Command {
+	root := NewRootCommand("Load-test HTTP services", `h2surge load-tests HTTP services. The load is described by a manifest, the same that the
+operator runs in a cluster, or by a URL and the flags of h2load.`)
+	root.AddCommand(newRunCommand(l), newTryCommand(l), newTargetCommand(), newReportCommand(), newKubeCommand(l), newDemoTargetCommand())
+	root.AddCommand(WithoutCluster()...)
+	return root
+}
+
+// WithoutCluster returns the commands of h2surge that the plugin of kubectl has, too. They need no cluster.
+func WithoutCluster() []*cobra.Command {
+	return []*cobra.Command{newLintCommand(), newRenderCommand(), newExplainCommand(), newSchemaCommand(), newConvertCommand(), newVersionCommand()}
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"strings"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/verdict"
+	"github.com/h2surge/h2surge/internal/version"
+)
+
+// conclusion is a judged report and what it means for the process.
+type conclusion struct {
+	report *rv.Report
+	code   int
+	// lines go to standard error: what a report does not make plain enough.
+	lines []string
+}
+
+// conclude makes the report of a run of its last snapshot and the windows so far. Now is the wall
+// clock at the time of the snapshot.
+func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool, now time.Time) (*conclusion, error) {
+	snapshots := []rv.Snapshot{*s}
+	in := result.Input{
+		Plan: j.plan, PlanHash: j.hash, Version: version.Get().Version,
+		Snapshots: snapshots, ClockOffsets: map[result.Runner]int64{{Shard: s.Shard, Boot: s.Boot}: 0},
+	}
+	if s.StartedAt > 0 {
+		in.StartWall, in.EndWall = onWall(s, s.StartedAt, now), onWall(s, s.EndedAt, now)
+	}
+	report, err := result.Build(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := windows.Add(s); err != nil {
+		return nil, err
+	}
+	report.Windows, report.WindowsFrom = windows.List()
+	facts := verdict.FactsOf(snapshots)
+	facts.Interrupted = interrupted
+	if report.Verdict, err = verdict.Judge(j.plan, report, facts); err != nil {
+		return nil, err
+	}
+	report.Verdict.Message = j.advise(report.Verdict.Message)
+	c := &conclusion{report: report, code: verdict.ExitCode(report.Verdict, len(j.plan.Thresholds) > 0)}
+	if needsMessage(report) {
+		c.lines = append(c.lines, report.Verdict.Message)
+	}
+	c.checkSums()
+	return c, nil
+}
+
+// needsMessage reports whether the verdict is about more than the thresholds of the LoadTest.
+func needsMessage(r *rv.Report) bool {
+	v := &r.Verdict
+	return v.Outcome == rv.OutcomeError || v.Outcome == rv.OutcomeFailed && v.Reason != verdict.ReasonThresholdsFailed || r.TeardownFailure != ""
+}
+
+// checkSums fails the run when the counters do not add up: then nothing in the report can be
+// trusted, whatever the verdict says.
+func (c *conclusion) checkSums() {
+	err := result.Check(c.report)
+	if err == nil {
+		return
+	}
+	c.code = verdict.ExitError
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		c.lines = append(c.lines, "the counters do not add up, please report this: "+line)
+	}
+}
+
+// onWall turns an instant of the runner's clock into one of the wall clock; zero stays so.
+func onWall(s *rv.Snapshot, at int64, now time.Time) time.Time {
+	if at == 0 {
+		return time.Time{}
+	}
+	return now.Add(time.Duration(at - s.Clock))
+}

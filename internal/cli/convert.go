@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+const convertLong = `Convert the configuration of another tool into a manifest.
+
+h2surge writes the manifest to standard output or to --output-file: a LoadTest, and the
+ConfigMaps and Secrets that it refers to, as "h2surge run -f" reads them. Where the
+meaning changes, the manifest has a comment, and standard error has a line: the field or
+flag, a colon, and the change. docs/convert.md lists every field.
+
+Write the flags of h2load and ab after --, so that h2surge does not read them as its
+own.
+
+Exit codes:
+  0  converted, with or without warnings
+  1  bad input: standard error has a line for each part that cannot be converted
+  5  h2surge could not write the result`
+
+const convertExample = `  h2surge convert h2loadrunner config.json > loadtest.yaml
+  h2surge convert h2load -- -n 100000 -c 100 -m 10 http://shop:8080/ | h2surge run -f -
+  h2surge convert ab --output-file loadtest.yaml -- -n 1000 -c 10 -k http://shop:8080/
+  h2surge convert har --think shop.har
+  h2surge convert openapi --target http://pcf:8080 --resources TS29514.yaml
+  h2surge convert maock server.json > rules.yaml && h2surge target -f rules.yaml`
+
+// convertOptions are the flags of all conversions.
+type convertOptions struct {
+	output string
+	name   string
+}
+
+func newConvertCommand() *cobra.Command {
+	o := &convertOptions{}
+	cmd := &cobra.Command{
+		Use:     "convert",
+		Short:   "Convert another tool's configuration into a manifest",
+		Long:    convertLong,
+		Example: convertExample,
+	}
+	group(cmd)
+	flags := cmd.PersistentFlags()
+	flags.SortFlags = false
+	flags.StringVar(&o.output, "output-file", "", "`file` to write to, instead of standard output")
+	flags.StringVar(&o.name, "name", "", "`name` of the LoadTest (default that of the input)")
+	cmd.AddCommand(o.tools()...)
+	return cmd
+}
+
+// named is what conversions share. name is the default of --name.
+func (o *convertOptions) named(name string, read convert.Reader) convert.Options {
+	if o.name != "" {
+		name = o.name
+	}
+	return convert.Options{Name: name, Read: read}
+}
+
+// finish writes warnings and the manifest, or what is wrong.
+func (o *convertOptions) finish(cmd *cobra.Command, out []byte, warnings []string, err error) error {
+	for _, w := range warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), OneLine(w))
+	}
+	if err != nil {
+		return &exitError{code: verdict.ExitUsage, lines: strings.Split(err.Error(), "\n")}
+	}
+	if o.output == "" {
+		if _, err := cmd.OutOrStdout().Write(out); err != nil {
+			return Failf("%v", err)
+		}
+		return nil
+	}
+	mode := os.FileMode(0o644)
+	if strings.Contains(string(out), "\nkind: Secret\n") {
+		mode = 0o600
+	}
+	if err := os.WriteFile(o.output, out, mode); err != nil {
+		return Failf("--output-file: %v", err)
+	}
+	return nil
+}
+
+// maxInput bounds what is read of one file.
+const maxInput = 64 << 20
+
+// input reads the file of a conversion; - is standard input.
+func input(cmd *cobra.Command, name string) ([]byte, error) {
+	content, err := readFile(cmd.InOrStdin(), "", name)
+	if err != nil {
+		return nil, Usagef("%v", err)
+	}
+	return content, nil
+}
+
+// inDirOf reads the files that an input names. Their paths are relative to the directory of the input.
+func inDirOf(name string) convert.Reader {
+	return func(other string) ([]byte, error) {
+		if other == "-" {
+			return nil, errors.New("standard input is not allowed here")
+		}
+		return readFile(nil, filepath.Dir(name), other)
+	}
+}
+
+// readFile reads a file, or standard input where there is one.
+func readFile(stdin io.Reader, dir, name string) ([]byte, error) {
+	if name == "-" {
+		return limited("standard input", stdin)
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	// What an input names must be a file: texts are tried as names, and opening a pipe would wait.
+	if info.IsDir() || stdin == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	return limited(name, f)
+}
+
+func limited(name string, r io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err == nil && len(content) > maxInput {
+		err = fmt.Errorf("%s has more than %d bytes", name, maxInput)
+	}
+	return content, err
+}
+
+// stem is the name of a file without directory and extension.
+func stem(name string) string {
+	base := filepath.Base(name)
+	if name == "-" {
+		return ""
+	}
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}

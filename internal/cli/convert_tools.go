@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/internal/convert/ab"
+	"github.com/h2surge/h2surge/internal/convert/h2load"
+	"github.com/h2surge/h2surge/internal/convert/h2loadrunner"
+	"github.com/h2surge/h2surge/internal/convert/har"
+	"github.com/h2surge/h2surge/internal/convert/maock"
+	"github.com/h2surge/h2surge/internal/convert/openapi"
+)
+
+// tools are the commands, one for each tool.
+func (o *convertOptions) tools() []*cobra.Command {
+	return []*cobra.Command{
+		o.ofFile("h2loadrunner CONFIG.json", "Convert a configuration of h2loadrunner", func(in inputFile) ([]byte, []string, error) {
+			return h2loadrunner.Convert(in.content, in.Options)
+		}),
+		o.commandLine("h2load", "Convert a command line of h2load", h2load.Convert),
+		o.commandLine("ab", "Convert a command line of ab", ab.Convert),
+		o.har(),
+		o.openAPI(),
+		o.ofFile("maock CONFIG.json", "Convert a configuration of maock into rules for h2surge target", func(in inputFile) ([]byte, []string, error) {
+			return maock.Convert(in.content, filepath.Dir(in.name))
+		}),
+	}
+}
+
+func (o *convertOptions) har() *cobra.Command {
+	more := har.Options{}
+	cmd := o.ofFile("har FILE", "Convert an HTTP archive (HAR), as browsers save it", func(in inputFile) ([]byte, []string, error) {
+		more.Options = in.Options
+		return har.Convert(in.content, more)
+	})
+	cmd.Flags().BoolVar(&more.Think, "think", false, "wait between requests as the user did")
+	return cmd
+}
+
+func (o *convertOptions) openAPI() *cobra.Command {
+	more := openapi.Options{}
+	cmd := o.ofFile("openapi SPEC.yaml", "Convert an OpenAPI description (3.0 or 3.1)", func(in inputFile) ([]byte, []string, error) {
+		more.Options, more.File = in.Options, filepath.Base(in.name)
+		return openapi.Convert(in.content, more)
+	})
+	cmd.Flags().StringVar(&more.Target, "target", "", "`URL` of the service (default the description's first server)")
+	cmd.Flags().StringArrayVar(&more.Operations, "operation", nil, "operationId, or `'GET /path'`, of what to convert (default all); may be repeated")
+	cmd.Flags().BoolVar(&more.Resources, "resources", false, "chains that create, read, change and delete a resource, in place of one for each operation")
+	return cmd
+}
+
+// inputFile is a file to convert, and what conversions share.
+type inputFile struct {
+	name    string
+	content []byte
+	convert.Options
+}
+
+// ofFile is a conversion of one file. The files that it names are read from its directory.
+func (o *convertOptions) ofFile(use, short string, do func(inputFile) ([]byte, []string, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  ExactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			content, err := input(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			out, warnings, err := do(inputFile{args[0], content, o.named(stem(args[0]), inDirOf(args[0]))})
+			return o.finish(cmd, out, warnings, err)
+		},
+	}
+}
+
+// commandLine is a conversion of arguments; the tool's own name may stand before them.
+func (o *convertOptions) commandLine(tool, short string, do func([]string, convert.Options) ([]byte, []string, error)) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   tool + " -- FLAGS URL",
+		Short: short,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && filepath.Base(args[0]) == tool {
+				args = args[1:]
+			}
+			read := func(name string) ([]byte, error) { return readFile(cmd.InOrStdin(), "", name) }
+			out, warnings, err := do(args, o.named(tool, read))
+			return o.finish(cmd, out, warnings, err)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		name := err.Error()
+		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+			name = strings.Repeat("-", min(2, len(unknown.GetSpecifiedName()))) + unknown.GetSpecifiedName() + ": unknown flag"
+		}
+		return Usagef("%s; write the flags of %s after --%s", name, tool, seeHelp(cmd))
+	})
+	return cmd
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/target"
+)
+
+// asMain makes the test binary behave as h2surge: --demo starts its own executable.
+const asMain = "H2SURGE_TEST_AS_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asMain) != "" {
+		os.Exit(Main())
+	}
+	os.Exit(m.Run())
+}
+
+const session = `apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: session}
+spec:
+  targets:
+    - {name: pcf, url: "http://pcf.example:80", connections: 3, maxConcurrentStreams: 16}
+  variables:
+    - {name: ue, range: {start: 0, end: 1000, width: 10}}
+  templates:
+    - {name: create, method: POST, path: /s, body: '{"ue":"${ue}"}', expect: {status: [201]}, capture: [{name: at, header: location}]}
+    - {name: update, method: PATCH, path: "${at}", body: '{}', expect: {status: [2xx]}}
+    - {name: delete, method: DELETE, path: "${at}", expect: {status: [204]}}
+  chains:
+    - {name: session, target: pcf, steps: [{template: create}, {template: update}, {template: delete}]}
+  rates:
+    - {name: warm, duration: 300ms, requestsPerSecond: 500, warmUp: true}
+    - {name: hold, duration: 1s, requestsPerSecond: 900}
+    - {name: rush, requests: 300, closedLoop: {}}
+`
+
+// serve starts a target of a test, on every CPU.
+func serve(t *testing.T, o target.Options) *target.Server {
+	t.Helper()
+	o.Listen = "127.0.0.1:0"
+	s, err := target.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// run executes a command line with the real engine and returns the report.
+func run(t *testing.T, stdin string, wantCode int, args ...string) *rv.Report {
+	t.Helper()
+	var out, errors bytes.Buffer
+	code := execute(t.Context(), append([]string{"h2surge", "run", "-o", "json"}, args...), strings.NewReader(stdin), &out, &errors, parts())
+	if code != wantCode {
+		t.Fatalf("exit code %d, want %d\n%s%s", code, wantCode, errors.String(), out.String())
+	}
+	r := &rv.Report{}
+	if err := json.Unmarshal(out.Bytes(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Check(r); err != nil {
+		t.Error(err)
+	}
+	return r
+}
+
+func TestEndToEnd(t *testing.T) {
+	peer := serve(t, target.Options{})
+	r := run(t, session, 0, "-f", "-", "--target-url", "pcf=http://"+peer.Addr().String())
+	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
+		t.Errorf("the target counted %d requests, the report has %d", got, want)
+	}
+	// What is due is known to the request: 0.3 s at 500 a second, then 1 s at 900 and 300 more.
+	if r.WarmUp.Sent != 150 || r.Requests.Sent+r.Requests.Dropped != 1200 || r.Requests.Succeeded != r.Requests.Sent {
+		t.Errorf("warm-up %d, requests %+v", r.WarmUp.Sent, r.Requests)
+	}
+	for _, c := range []string{"201", "204"} {
+		if r.StatusCodes[c] == 0 {
+			t.Errorf("no answer with %s: %v", c, r.StatusCodes)
+		}
+	}
+	if r.Generator.Connects != 3 || r.Verdict.Outcome != rv.OutcomePassed {
+		t.Errorf("%d connections, verdict %+v", r.Generator.Connects, r.Verdict)
+	}
+}
+
+func TestEndToEndWithFaults(t *testing.T) {
+	peer := serve(t, target.Options{Unanswered: 0.05, NotFound: 0.1, Seed: 1})
+	quick := strings.ReplaceAll(session, "path:", "timeout: 200ms, path:")
+	r := run(t, quick, 2, "-f", "-", "--target-url", "http://"+peer.Addr().String())
+	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
+		t.Errorf("the target counted %d requests, the report has %d", got, want)
+	}
+	if r.Verdict.Reason != "TooManyErrors" {
+		t.Errorf("the verdict is %+v", r.Verdict)
+	}
+	if r.Requests.TimedOut == 0 || r.Requests.FailedChecks == 0 || r.Chains.Aborted == 0 {
+		t.Errorf("%+v, %+v", r.Requests, r.Chains)
+	}
+}
+
+func TestEndToEndURL(t *testing.T) {
+	peer := serve(t, target.Options{})
+	r := run(t, "", 0, "-n", "1000", "-c", "4", "-m", "10", "-t", "2", "-H", "x-a: b", "http://"+peer.Addr().String()+"/x?y=z")
+	if stats := peer.Stats(); r.Requests.Succeeded != 1000 || stats.Requests != 1000 || stats.ByMethod["GET"] != 1000 {
+		t.Errorf("%+v, the target: %+v", r.Requests, stats)
+	}
+}
+
+func TestEndToEndDeadTarget(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	quick := strings.Replace(session, "connections: 3,", "connections: 3, connectTimeout: 300ms,", 1)
+	r := run(t, quick, 5, "-f", "-", "--target-url", "http://"+address)
+	if r.Requests.Sent != 0 || r.Verdict.Reason != "TargetUnreachable" {
+		t.Errorf("%+v, %+v", r.Requests, r.Verdict)
+	}
+}
+
+func TestEndToEndDemo(t *testing.T) {
+	t.Setenv(asMain, "1")
+	var out, errors bytes.Buffer
+	code := execute(t.Context(), []string{"h2surge", "run", "-f", "-", "--demo"}, strings.NewReader(session), &out, &errors, parts())
+	if code != 0 || !strings.Contains(out.String(), "Verdict: Passed") {
+		t.Errorf("exit code %d\n%s%s", code, errors.String(), out.String())
+	}
+	counts := regexp.MustCompile(`demo: sent (\d+) requests .*, the target counted (\d+)`).FindStringSubmatch(errors.String())
+	if counts == nil || counts[1] != counts[2] {
+		t.Fatalf("the two ends differ: %q", errors.String())
+	}
+	if n, _ := strconv.Atoi(counts[1]); n < 1000 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+const (
+	// headStart is how far ahead the start instant is set, so that every worker hears of it in
+	// time: some turns of a busy machine.
+	headStart = 20 * time.Millisecond
+	// readyEvery is how often it is looked whether the connections are open.
+	readyEvery = 5 * time.Millisecond
+	// firstRevision is that of the share a run begins with.
+	firstRevision = 1
+	// Reasons of a Stop.
+	reasonInterrupted = "interrupted"
+	reasonUnreachable = "cannot connect"
+	reasonSetup       = "setup takes too long"
+)
+
+// engine is what package runner makes of a plan.
+type engine interface {
+	Update(rv.Update) error
+	Start(rv.Start) error
+	Stop(rv.Stop) error
+	Snapshot() *rv.Snapshot
+	Done() <-chan struct{}
+	Close() error
+}
+
+// execution takes an engine through a run, from connecting to the final snapshot.
+type execution struct {
+	engine engine
+	share  rv.Share
+	// connect bounds the time until all connections are open, setup what the setup chains take then.
+	connect, setup time.Duration
+	// signals are the user's: the first interrupt ends sending and awaits responses in flight, the
+	// second ends that too. SIGHUP is live's, else it is an interrupt as well.
+	signals <-chan os.Signal
+	// keys are pressed while it runs; one of them is an interrupt, the others are live's.
+	keys <-chan byte
+	live *live
+	// every gets a snapshot once a second from the start on, and one when setup begins.
+	every func(*rv.Snapshot)
+
+	interrupted int
+	settingUp   bool
+	// globals are what setup has captured.
+	globals []string
+}
+
+// run returns the final snapshot. What kept the run from being a whole one stands in it; an
+// error is one of the engine itself.
+func (x *execution) run() (*rv.Snapshot, error) {
+	if err := x.engine.Update(rv.Update{Revision: firstRevision, Share: x.share}); err != nil {
+		return nil, err
+	}
+	ready, err := x.awaitReady()
+	if err != nil {
+		return nil, err
+	}
+	if !ready && x.interrupted == 0 {
+		return x.neverReady()
+	}
+	if ready {
+		at := rv.Clock() + int64(headStart)
+		if err := x.engine.Start(rv.Start{At: at, Globals: x.globals}); err != nil {
+			return nil, err
+		}
+		x.live.begin(at)
+	}
+	if err := x.watch(); err != nil {
+		return nil, err
+	}
+	return x.engine.Snapshot(), nil
+}
+
+// awaitReady is false when the time is over or the run ended before it could begin.
+func (x *execution) awaitReady() (bool, error) {
+	limit := time.NewTimer(x.connect)
+	defer limit.Stop()
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	for {
+		if x.interrupted > 0 {
+			return false, nil
+		}
+		var err error
+		select {
+		case s := <-x.signals:
+			err = x.signal(s)
+		case key := <-x.keys:
+			err = x.press(key)
+		case <-x.engine.Done():
+			return false, nil
+		case <-limit.C:
+			return false, nil
+		case <-tick.C:
+			s := x.engine.Snapshot()
+			switch {
+			case s.State == rv.StateReady:
+				x.globals = s.Globals
+				return true, nil
+			case s.State == rv.StateSettingUp && !x.settingUp:
+				x.settingUp = true
+				limit.Reset(x.setup + x.connect) // a connection may be lost on the way
+				x.every(s)
+			}
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// neverReady ends an engine that did not become ready. The engine reports why it cannot connect only while it tries.
+func (x *execution) neverReady() (*rv.Snapshot, error) {
+	why := x.engine.Snapshot()
+	if why.State == rv.StateDone && why.Problem != "" {
+		return why, nil
+	}
+	reason := reasonUnreachable
+	if x.settingUp {
+		reason = reasonSetup
+	}
+	if err := x.engine.Stop(rv.Stop{Reason: reason}); err != nil {
+		return nil, err
+	}
+	<-x.engine.Done()
+	s := *x.engine.Snapshot()
+	switch {
+	case s.Problem != "":
+	case x.settingUp:
+		s.Problem, s.Message = rv.ProblemSetup, fmt.Sprintf("the setup chains were not done within %v", x.setup+x.connect)
+	default:
+		s.Problem, s.Message = rv.ProblemConnect, why.Message
+	}
+	if s.Message == "" {
+		s.Message = fmt.Sprintf("not all connections were open within %v", x.connect)
+	}
+	return &s, nil
+}
+
+func (x *execution) watch() error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		var err error
+		select {
+		case <-x.engine.Done():
+			return nil
+		case s := <-x.signals:
+			err = x.signal(s)
+		case key := <-x.keys:
+			err = x.press(key)
+		case <-tick.C:
+			x.every(x.engine.Snapshot())
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// signal handles SIGHUP and interrupts. When a terminal closes, both the system and the shell may send SIGHUP: they count as one
+// interrupt.
+func (x *execution) signal(s os.Signal) error {
+	if s == syscall.SIGHUP && (x.live.again() || x.interrupted > 0) {
+		return nil
+	}
+	return x.interrupt()
+}
+
+func (x *execution) press(key byte) error {
+	if key == KeyEnd {
+		return x.interrupt()
+	}
+	x.live.press(key)
+	return nil
+}
+
+// interrupt drains at the first call and ends at once at the next.
+func (x *execution) interrupt() error {
+	x.interrupted++
+	return x.engine.Stop(rv.Stop{Reason: reasonInterrupted, Drain: x.interrupted == 1})
+}

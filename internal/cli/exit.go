@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+// exitCodes is for the help of commands; the codes are those of package verdict.
+const exitCodes = `Exit codes:
+  0  passed: all thresholds passed; without a threshold on errors, at most 1 % of the
+     requests failed; at least one chain was completed
+  1  bad manifest or command line; h2surge sent nothing
+  2  failed: a threshold or the default limit on errors was exceeded, no chain was
+     completed, or teardown failed
+  3  inconclusive: the generator, not the target, was the bottleneck; without
+     thresholds, the code is 0
+  4  interrupted; the report has everything that was sent until the interrupt
+  5  the test could not run: the target cannot be reached, no request succeeded, or the
+     counters do not add up`
+
+// exitError ends the process with a code. Its lines go to standard error.
+type exitError struct {
+	code  int
+	lines []string
+}
+
+func (e *exitError) Error() string { return strings.Join(e.lines, "\n") }
+
+// Exit ends the process with a code, after lines on standard error.
+func Exit(code int, lines ...string) error { return &exitError{code: code, lines: lines} }
+
+// Usagef reports a mistake in the manifest or the command line.
+func Usagef(format string, args ...any) error {
+	return &exitError{code: verdict.ExitUsage, lines: []string{fmt.Sprintf(format, args...)}}
+}
+
+// Failf reports a failure without a verdict.
+func Failf(format string, args ...any) error {
+	return &exitError{code: verdict.ExitError, lines: []string{fmt.Sprintf(format, args...)}}
+}
+
+// report writes an error to standard error, one line each, and returns the exit code. Errors of other types than exitError come from
+// cobra and are about the command line.
+func report(err error, cmd *cobra.Command, w io.Writer) int {
+	if err == nil {
+		return verdict.ExitPassed
+	}
+	exit := new(exitError)
+	if !errors.As(err, &exit) {
+		fmt.Fprintln(w, argumentProblem(OneLine(err.Error()))+seeHelp(cmd))
+		return verdict.ExitUsage
+	}
+	for _, line := range exit.lines {
+		fmt.Fprintln(w, OneLine(line))
+	}
+	return exit.code
+}
+
+// OneLine replaces each sequence of white space by a blank.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

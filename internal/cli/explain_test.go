@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/h2surge/h2surge/internal/cli/clitest"
+)
+
+func TestExplain(t *testing.T) {
+	for name, args := range map[string][]string{
+		"pointer":  {"loadtest.spec.templates[0].capture[].jsonPointer"},
+		"protocol": {"spec.targets.protocol"},
+		"retry":    {"LoadTest.spec.chains.steps.retry"},
+		"metadata": {"metadata"},
+		"steps":    {"spec.chains.steps", "--recursive"},
+	} {
+		got := h2surge(t, nil, nil, append([]string{"explain"}, args...)...)
+		if got.code != 0 || got.errors != "" {
+			t.Errorf("%v: exit code %d: %s", args, got.code, got.errors)
+		}
+		clitest.Golden(t, "explain/"+name+".txt", got.out)
+		for line := range strings.Lines(got.out) {
+			if len(line) > UsageWidth+1 && !strings.Contains(line, "matches ") && !strings.Contains(line, "one of ") {
+				t.Errorf("%s: a line of %d columns: %s", name, len(line)-1, line)
+			}
+		}
+	}
+}
+
+func TestExplainTop(t *testing.T) {
+	got := h2surge(t, nil, nil, "explain")
+	for _, line := range []string{"  metadata <Object> -required-\n", "  spec <Object> -required-\n    spec is the load to apply.\n", "  status <Object>\n"} {
+		if !strings.Contains(got.out, line) {
+			t.Errorf("there is no %q in\n%s", line, got.out)
+		}
+	}
+}
+
+func TestExplainUnknown(t *testing.T) {
+	for path, want := range map[string]string{
+		"spec.templatez":                   "spec has no field \"templatez\"; did you mean templates?\n",
+		"spec.template":                    "spec has no field \"template\"; did you mean templates?\n\"template\" is a field of: spec.chains.steps.parallel.template, spec.chains.steps.template\n",
+		"spec.chains.jsonpointer":          "spec.chains has no field \"jsonpointer\"; allowed: cookies, maxInFlight, ...",
+		"spec.runner.podTemplate.spec":     "spec.runner.podTemplate has the fields of Kubernetes: use kubectl explain\n",
+		"spec.chains.name.first":           "spec.chains.name has no fields: its type is string\n",
+		"spek":                             "a LoadTest has no field \"spek\"; did you mean spec?\n",
+		"spec..chains":                     "spec has no field \"\"; allowed: activeDeadlineSeconds, ...",
+		"metadata.labels.team":             "metadata.labels has no fields: its type is map[string]string\n",
+		"spec.templates.capture.jsonpoint": "spec.templates.capture has no field \"jsonpoint\"; did you mean jsonPointer?\n",
+	} {
+		got := h2surge(t, nil, nil, "explain", path)
+		if got.code != 1 || got.out != "" || !matches(got.errors, want) {
+			t.Errorf("%s: exit code %d\n%swant\n%s", path, got.code, got.errors, want)
+		}
+	}
+}
+
+// TestEveryFieldIsExplained: every path that the tree shows is found, and says something.
+func TestEveryFieldIsExplained(t *testing.T) {
+	root, _, err := loadTestSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := 0
+	var walk func(s *openAPI, path string)
+	walk = func(s *openAPI, path string) {
+		for name, child := range s.inside().Properties {
+			at := strings.TrimPrefix(path+"."+name, ".")
+			f, err := findField(root, at)
+			if err != nil || f.openAPI != child || f.Description == "" {
+				t.Errorf("%s: %v, %+v", at, err, f.openAPI)
+			}
+			fields++
+			walk(child, at)
+		}
+	}
+	walk(root, "")
+	if fields < 200 {
+		t.Errorf("only %d fields", fields)
+	}
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+// flagHints are flags of other tools, and what to use in their place.
+var flagHints = map[string]string{
+	"rate":                  "use --rps N for requests per second, or --connection-rate N for connections opened per period",
+	"rate-period":           "use --connection-rate-period TIME",
+	"qps":                   "use --rps N",
+	"concurrency":           "use -c N for connections and -m N for requests in flight on each of them",
+	"connections":           "use -c N",
+	"method":                "use -X METHOD",
+	"body":                  "use -d DATA, or -d @FILE",
+	"data-binary":           "use -d DATA, or -d @FILE",
+	"report":                "use --output-file FILE",
+	"to":                    "use --output-file FILE",
+	"http1.1":               "use --h1",
+	"http2":                 "https:// selects HTTP/2 by ALPN, and http:// is HTTP/2 without TLS (h2c)",
+	"http2-prior-knowledge": "http:// is HTTP/2 without TLS (h2c)",
+	"unix-socket":           "use --unix PATH",
+	"url":                   "write the URL without a flag",
+}
+
+// FlagError writes errors of flags as "--FLAG: problem".
+func FlagError(cmd *cobra.Command, err error) error {
+	line := err.Error()
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &unknown):
+		line = unknownFlag(cmd, unknown)
+	case errors.As(err, &invalid):
+		line = typed(invalid.GetFlag()) + ": " + cause(invalid.Unwrap())
+	case errors.As(err, &missing):
+		line = typed(missing.GetFlag()) + ": a value is missing"
+	}
+	return &exitError{code: verdict.ExitUsage, lines: []string{line + seeHelp(cmd)}}
+}
+
+// seeHelp is the end of messages about the command line.
+func seeHelp(cmd *cobra.Command) string { return fmt.Sprintf(" (see %s --help)", cmd.CommandPath()) }
+
+// cause is the error of a flag's value. Those of the standard library name a function first.
+func cause(err error) string {
+	text := err.Error()
+	if after, value, ok := strings.Cut(text, "parsing "); ok && strings.HasPrefix(after, "strconv.") {
+		value, _, _ = strings.Cut(value, ": ")
+		return value + " is not a valid value"
+	}
+	return strings.TrimPrefix(text, "time: ")
+}
+
+func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) string {
+	name := err.GetSpecifiedName()
+	if err.GetSpecifiedShortnames() != "" {
+		return fmt.Sprintf("-%s: unknown flag", name)
+	}
+	if hint, ok := flagHints[name]; ok {
+		return fmt.Sprintf("--%s: unknown flag; %s", name, hint)
+	}
+	names := map[string]bool{}
+	add := func(f *pflag.Flag) {
+		if !f.Hidden {
+			names[f.Name] = true
+		}
+	}
+	cmd.Flags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	if near := compile.Nearest(name, slices.Sorted(maps.Keys(names))); near != "" {
+		return fmt.Sprintf("--%s: unknown flag; did you mean --%s?", name, near)
+	}
+	return fmt.Sprintf("--%s: unknown flag", name)
+}
+
+// typed is a flag as users write it.
+func typed(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand
+	}
+	return "--" + f.Name
+}
+
+// OneOf checks the value of -o.
+func OneOf(output string, allowed ...string) error {
+	if slices.Contains(allowed, output) {
+		return nil
+	}
+	return Usagef("-o: %q is not a format; allowed: %s", output, strings.Join(allowed, ", "))
+}
+
+// ExactArgs allows one argument for each name, such as NAME. A name in brackets is optional.
+func ExactArgs(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		required := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return strings.HasPrefix(n, "[") })
+		switch {
+		case len(args) < len(required):
+			return Usagef("%s: the argument is missing%s", required[len(args)], seeHelp(cmd))
+		case len(args) > len(names):
+			return Usagef("%s: unexpected argument%s", args[len(names)], seeHelp(cmd))
+		}
+		return nil
+	}
+}
+
+// unknownCommand is how cobra reports a command that does not exist.
+var unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for "[^"]*"(?: Did you mean this\? (\S+))?`)
+
+// argumentProblem rewrites what cobra reports about arguments.
+func argumentProblem(line string) string {
+	m := unknownCommand.FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	line = m[1] + ": unknown command"
+	if m[2] != "" {
+		line += "; did you mean " + m[2] + "?"
+	}
+	return line
+}
+
+// group makes a command that only has subcommands refuse arguments.
+func group(cmd *cobra.Command) {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		line := args[0] + ": unknown command"
+		cmd.SuggestionsMinimumDistance = 2
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			line += "; did you mean " + near[0] + "?"
+		}
+		return Usagef("%s%s", line, seeHelp(cmd))
+	}
+}

@@ -1,0 +1,48 @@
+package cli
+
+import "io"
+
+// Keys during a run. Ctrl-C and Ctrl-Z are the terminal's.
+const (
+	keyFaster = '+'
+	keySlower = '-'
+	keyPause  = 'p'
+	KeyEnd    = 'q'
+	keyHelp   = '?'
+)
+
+const (
+	keysHint = "keys: + - rate, p pause, q end, ? help"
+	keysHelp = "keys: + and - change the rate of this stage by a tenth; p pauses and resumes;\n" +
+		"      q stops and writes the report, a second q does not wait for responses; ? shows this"
+)
+
+// escape begins what arrow and function keys send.
+const escape = 0x1b
+
+// readKeys delivers keys until reading fails and retry returns false. Keys that are not read in time
+// are lost.
+func readKeys(in io.Reader, keys chan<- byte, retry func() bool) {
+	var b [64]byte
+	for {
+		n, err := in.Read(b[:])
+		if n > 0 && b[0] != escape {
+			deliver(keys, b[:n])
+		}
+		if err != nil && !retry() {
+			return
+		}
+	}
+}
+
+func deliver(keys chan<- byte, pressed []byte) {
+	for _, key := range pressed {
+		select {
+		case keys <- key:
+		default:
+		}
+	}
+}
+
+// keysAhead is how many keys may be pressed before the first of them takes effect.
+const keysAhead = 16

@@ -1,0 +1,10 @@
+//go:build !linux && !darwin
+
+package cli
+
+import "io"
+
+// Keyboard has no keys here.
+func Keyboard(io.Reader, io.Writer) (pressed <-chan byte, restore func()) {
+	return nil, func() {}
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/cli/clitest"
+	"github.com/h2surge/h2surge/internal/plan"
+)
+
+func TestLint(t *testing.T) {
+	for name, code := range map[string]int{"mistakes": 1, "files": 1, "sound": 0, "warnings": 0, "uris": 0} {
+		got := h2surge(t, nil, nil, "lint", "testdata/lint/"+name+".yaml")
+		if got.code != code || got.errors != "" {
+			t.Errorf("%s: exit code %d, errors %q", name, got.code, got.errors)
+		}
+		clitest.Golden(t, "lint/"+name+".txt", got.out)
+	}
+}
+
+func TestLintOfManyAndStrict(t *testing.T) {
+	warnings, err := os.ReadFile("testdata/lint/warnings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, want string
+		code       int
+		args       []string
+	}{
+		{"strict", string(warnings), 1, []string{"--strict", "testdata/lint/sound.yaml", "testdata/lint/warnings.yaml"}},
+		{"nothing at all", "", 0, []string{"--strict", "testdata/lint/sound.yaml"}},
+		{"one cannot be read", "/does/not/exist: no such file or directory\n" + string(warnings), 1, []string{"/does/not/exist", "testdata/lint/warnings.yaml"}},
+		{"standard input", "", 0, []string{"-"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := h2surge(t, nil, nil, append([]string{"lint"}, tc.args...)...)
+			if got.code != tc.code || got.out != tc.want || got.errors != "" {
+				t.Errorf("exit code %d, output\n%serrors %q", got.code, got.out, got.errors)
+			}
+		})
+	}
+	if got := h2surge(t, nil, nil, "lint"); got.code != 1 || !strings.HasPrefix(got.errors, "-f FILE: the argument is missing") {
+		t.Errorf("exit code %d: %s", got.code, got.errors)
+	}
+}
+
+// TestLintOfALargePlan has bodies that gzip cannot compress to the size of a ConfigMap.
+func TestLintOfALargePlan(t *testing.T) {
+	noise := make([]byte, plan.MaxCompressed+64<<10)
+	random := rand.NewChaCha8([32]byte{})
+	if _, err := random.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	sound, err := os.ReadFile("testdata/lint/sound.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var templates, steps []string
+	for i, body := range slices.Collect(slices.Chunk(noise, 64<<10)) {
+		templates = append(templates, fmt.Sprintf("{name: large%d, method: POST, body: %q}", i, base64.StdEncoding.EncodeToString(body)))
+		steps = append(steps, fmt.Sprintf("{template: large%d}", i))
+	}
+	large := strings.NewReplacer("{name: get}", strings.Join(templates, ", "), "{template: get}", strings.Join(steps, ", ")).Replace(string(sound))
+	found := lintManifest(strings.NewReader(large))
+	i := slices.IndexFunc(found, func(m mistake) bool { return strings.Contains(m.text, v1alpha1.ReasonPlanTooLarge) })
+	if i < 0 {
+		t.Fatalf("no mistake says %s", v1alpha1.ReasonPlanTooLarge)
+	}
+	want := regexp.MustCompile(`^spec: the plan has \d+ compressed bytes; allowed: at most 1044480; shorten bodies and lists \(PlanTooLarge\)$`)
+	if m := found[i]; m.line != 4 || m.warning || !want.MatchString(m.text) {
+		t.Errorf("%+v, want an error of line 4 that matches %s", m, want)
+	}
+	if len(large) > plan.MaxCanonical {
+		t.Error("the test has the other limit")
+	}
+}
+
+// TestLintOfSamples: they are what people begin with.
+func TestLintOfSamples(t *testing.T) {
+	for _, name := range samples(t) {
+		if got := h2surge(t, nil, nil, "lint", name); got.code != 0 {
+			t.Errorf("%s", got.out)
+		}
+	}
+}
+
+// samples are the manifests in config/samples.
+func samples(t *testing.T) (out []string) {
+	t.Helper()
+	all, err := filepath.Glob("../../config/samples/*.yaml")
+	if err != nil || len(all) < 5 {
+		t.Fatal(all, err)
+	}
+	for _, name := range all {
+		if filepath.Base(name) != "kustomization.yaml" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// FuzzLint: whatever the manifest, nothing panics, and each mistake is a line of its own.
+func FuzzLint(f *testing.F) {
+	for _, name := range []string{"mistakes", "files", "sound", "warnings"} {
+		b, err := os.ReadFile("testdata/lint/" + name + ".yaml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(b))
+	}
+	f.Fuzz(func(t *testing.T, manifest string) {
+		if strings.Contains(manifest, "file") {
+			return // of this machine
+		}
+		for _, m := range lintManifest(strings.NewReader(manifest)) {
+			if line := m.in(&manifestText{files: []manifestFile{{name: "f", first: 1}}}); strings.Contains(line, "\n") || m.line < 0 || m.line > 1+strings.Count(manifest, "\n") {
+				t.Errorf("%q", line)
+			}
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/result"
+)
+
+// live changes a test while it runs: the rate of the active stage, a pause, or all rates of the
+// manifest that was read again. It belongs to the goroutine that runs the execution.
+type live struct {
+	engine engine
+	share  rv.Share
+	job    *job
+	shown  *progress
+	// reread compiles the manifest again; nil: it cannot be read twice. name is the name of the manifest.
+	reread func() (*job, error)
+	name   string
+	// changed receives new rates and the time from which they are active; zero counts are a pause.
+	changed func(at time.Duration, rates []rv.Rate)
+
+	// file has the rates of the manifest, steps how far keys have moved each of them, and rates
+	// the active ones.
+	file, rates []rv.Rate
+	steps       []int
+	suspended   bool
+	revision    int64
+	// startAt is on the engine's clock. Before begin, the file is not read but noted to be.
+	begun, noted bool
+	startAt      int64
+}
+
+// newLive is for an engine that has had the share's first revision.
+func newLive(e engine, share rv.Share, j *job, shown *progress) *live {
+	return &live{
+		engine: e, share: share, job: j, shown: shown, changed: func(time.Duration, []rv.Rate) {},
+		file: j.plan.Rates, rates: j.plan.Rates, steps: make([]int, len(j.plan.Rates)), revision: firstRevision,
+	}
+}
+
+// begin is called once the start instant is known.
+func (l *live) begin(at int64) {
+	l.begun, l.startAt = true, at
+	if l.noted {
+		l.again()
+	}
+}
+
+// press does what a key asks for.
+func (l *live) press(key byte) {
+	switch key {
+	case keyFaster:
+		l.turn(1)
+	case keySlower:
+		l.turn(-1)
+	case keyPause:
+		l.pause()
+	case keyHelp:
+		l.shown.show(keysHelp)
+	}
+}
+
+// stage is the index of the active stage; -1: there is not one.
+func (l *live) stage() int {
+	now, err := result.NewLive(l.job.plan, nil, []rv.Snapshot{*l.engine.Snapshot()})
+	if err != nil || now.Stage == "" {
+		return -1
+	}
+	return slices.IndexFunc(l.rates, func(r rv.Rate) bool { return r.Name == now.Stage })
+}
+
+// turn moves the rate of the active stage by steps.
+func (l *live) turn(by int) {
+	i := l.stage()
+	switch {
+	case i < 0:
+		l.shown.show("no stage is active: there is no rate to change")
+		return
+	case l.file[i].ClosedLoop:
+		l.shown.show(fmt.Sprintf("stage %s is a closed loop: it has no rate", l.file[i].Name))
+		return
+	}
+	rate, ok := stepped(l.file[i], l.steps[i]+by)
+	if !ok {
+		l.shown.show(fmt.Sprintf("rate %s: keys cannot change it further", l.rateOf(i)))
+		return
+	}
+	rates := slices.Clone(l.rates)
+	rates[i] = rate
+	if l.put(rates, l.suspended) {
+		l.steps[i] += by
+		l.shown.show("rate " + l.rateOf(i))
+	}
+}
+
+// rateOf is how a stage's rate is shown.
+func (l *live) rateOf(i int) string {
+	return result.FormatRate(result.Asked(&l.rates[i])) + "/s" + map[bool]string{true: ", paused"}[l.suspended]
+}
+
+func (l *live) pause() {
+	i := l.stage()
+	if i < 0 {
+		l.shown.show("no stage is active: there is nothing to pause")
+		return
+	}
+	if !l.put(l.rates, !l.suspended) {
+		return
+	}
+	switch {
+	case l.suspended:
+		l.shown.show("paused")
+	case l.rates[i].ClosedLoop:
+		l.shown.show("resumed, closed loop")
+	default:
+		l.shown.show("resumed, rate " + l.rateOf(i))
+	}
+}
+
+// again reads the manifest and applies its rates. It returns false if there is no file to read, or if the terminal has closed, so that
+// SIGHUP does not mean that a user changed the file. It shows mistakes, and the test continues unchanged.
+func (l *live) again() bool {
+	if l.reread == nil || l.shown.gone() {
+		return false
+	}
+	if l.noted = !l.begun; l.noted {
+		l.shown.show("the manifest will be read again at the start")
+		return true
+	}
+	j, err := l.reread()
+	if err == nil {
+		err = refusal(l.name, l.job, j)
+	}
+	if err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			l.shown.warn(OneLine(line))
+		}
+		l.shown.warn("the test continues unchanged")
+		return true
+	}
+	l.adopt(j.plan.Rates)
+	return true
+}
+
+// adopt takes the rates of a manifest that was read again; what keys have changed is over.
+func (l *live) adopt(rates []rv.Rate) {
+	var changes []string
+	for i := range rates {
+		if was := l.rates[i]; was != rates[i] {
+			changes = append(changes, fmt.Sprintf("stage %s: rate %s/s, was %s/s", was.Name,
+				result.FormatRate(result.Asked(&rates[i])), result.FormatRate(result.Asked(&was))))
+		}
+	}
+	if len(changes) == 0 {
+		l.shown.show("the manifest has the active rates")
+		return
+	}
+	if !l.put(rates, l.suspended) {
+		return
+	}
+	l.file, l.steps = rates, make([]int, len(rates))
+	for _, line := range changes {
+		l.shown.show(line)
+	}
+}
+
+// put makes the engine change at once, but not before the start: the rates of the plan are what was
+// asked for until something has changed.
+func (l *live) put(rates []rv.Rate, suspended bool) bool {
+	at := max(rv.Clock()-l.startAt, 1)
+	u := rv.Update{Revision: l.revision + 1, At: at, Share: l.share, Rates: rates, Suspended: suspended}
+	if err := l.engine.Update(u); err != nil { // such as that the run has just ended
+		l.shown.warn("not changed: " + OneLine(err.Error()))
+		return false
+	}
+	l.revision, l.rates, l.suspended = u.Revision, rates, suspended
+	l.shown.ask(rates)
+	l.changed(time.Duration(at), asked(rates, suspended))
+	return true
+}
+
+// asked is what comes due: nothing in a pause.
+func asked(rates []rv.Rate, suspended bool) []rv.Rate {
+	if !suspended {
+		return rates
+	}
+	out := slices.Clone(rates)
+	for i := range out {
+		out[i].Count, out[i].ClosedLoop = 0, false
+	}
+	return out
+}
+
+// maxRate is the maximum of requestsPerSecond.
+var _, maxRate = compile.Range("Rate", "requestsPerSecond")
+
+// stepped returns a manifest's rate plus a number of steps, which can be negative. A step is a tenth of the rate, and at
+// least 1/s. It returns false if the result is below 1/s or above maxRate.
+func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
+	if steps == 0 {
+		return r, true
+	}
+	perSecond := int64((10*r.Period + time.Second - 1) / time.Second)
+	out := r
+	out.Count, out.Period = 10*r.Count+int64(steps)*max(r.Count, perSecond), 10*r.Period
+	within := out.Count >= perSecond || steps > 0
+	return out, within && result.Asked(&out) <= float64(maxRate)
+}

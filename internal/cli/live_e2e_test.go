@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/target"
+)
+
+// atLine calls a function at each line of a run's progress.
+type atLine struct {
+	bytes.Buffer
+	line func()
+}
+
+func (a *atLine) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), "in flight") {
+		a.line()
+	}
+	return a.Buffer.Write(b)
+}
+
+// The manifest is edited after the first second; the target counts what comes in each.
+func TestEndToEndManifestReadAgain(t *testing.T) {
+	peer := serve(t, target.Options{})
+	// With a threshold, the verdict of a run on a busy machine is Inconclusive and its exit code 3.
+	withoutThresholds, _, _ := strings.Cut(manifest, "  thresholds:")
+	at := func(rate string) []byte {
+		return []byte(strings.NewReplacer("requestsPerSecond: 100, duration: 1s", "requestsPerSecond: "+rate+", duration: 3s").Replace(withoutThresholds))
+	}
+	name := file(t, "m.yaml", string(at("200")))
+	var counted []uint64
+	progress := &atLine{line: func() {
+		if counted = append(counted, peer.Stats().Requests); len(counted) > 1 {
+			return
+		}
+		if err := os.WriteFile(name, at("1000"), 0o600); err != nil {
+			t.Error(err)
+		}
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Error(err)
+		}
+	}}
+	var out bytes.Buffer
+	args := []string{"h2surge", "run", "-f", name, "-o", "json", "--target-url", "http://" + peer.Addr().String()}
+	if code := execute(t.Context(), args, strings.NewReader(""), &out, progress, parts()); code != 0 {
+		t.Fatalf("exit code %d\n%s%s", code, progress.String(), out.String())
+	}
+	if !strings.Contains(progress.String(), "stage r: rate 1000/s, was 200/s\n") || !strings.Contains(progress.String(), "of   1000/s") {
+		t.Errorf("progress:\n%s", progress.String())
+	}
+	if len(counted) < 2 || counted[1] < 3*counted[0] {
+		t.Errorf("the target counted %d at each second", counted)
+	}
+	r := &rv.Report{}
+	if err := json.Unmarshal(out.Bytes(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Check(r); err != nil {
+		t.Error(err)
+	}
+	// At least 1 s at 200/s, and the rest of 3 s at 1000/s.
+	if sent := r.Requests.Sent; uint64(sent) != peer.Stats().Requests || sent < 1400 || sent > 2250 {
+		t.Errorf("sent %d, the target counted %d", sent, peer.Stats().Requests)
+	}
+	if len(r.Windows) < 2 {
+		t.Fatalf("windows: %+v", r.Windows)
+	}
+	// When exactly the second one sees the change is the machine's affair.
+	before, after := r.Windows[0], r.Windows[1]
+	if before.Revision != firstRevision || before.Asked > 201 || after.Revision != firstRevision+1 || after.Asked < 400 {
+		t.Errorf("windows: %+v, then %+v", before, after)
+	}
+}

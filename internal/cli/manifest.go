@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+// stdinName is the argument that stands for standard input.
+const stdinName = "-"
+
+// AddFilename adds -f. Commands take the same names as arguments, too.
+func AddFilename(flags *pflag.FlagSet, names *[]string) {
+	flags.StringArrayVarP(names, "filename", "f", nil, "`file` or directory with the manifest, YAML or JSON; - is standard input; may be repeated")
+}
+
+// addTargets adds the flags that send the requests of a manifest elsewhere.
+func addTargets(flags *pflag.FlagSet, overrides *[]string, demo *bool) {
+	flags.StringArrayVar(overrides, "target-url", nil, "`[NAME=]URL` of the target NAME, or of all targets, instead of the manifest's; may be repeated")
+	flags.BoolVar(demo, "demo", false, "start h2surge's own target and send the load to it")
+}
+
+// writeWarnings writes one line for each warning.
+func writeWarnings(w io.Writer, warnings []string) {
+	for _, warning := range warnings {
+		fmt.Fprintln(w, "warning: "+OneLine(warning))
+	}
+}
+
+// manifestText is a manifest of one or more files: their content, one after another.
+type manifestText struct {
+	content []byte
+	files   []manifestFile
+}
+
+// manifestFile is one file and the line of the text that it begins with.
+type manifestFile struct {
+	name    string
+	content []byte
+	first   int
+}
+
+// place returns what stands before a message about a line: the file, and the line in that file. Line 0 means that the line is not
+// known.
+func (t *manifestText) place(line int) string {
+	if line == 0 {
+		return compile.Place(t.name(), 0)
+	}
+	i := sort.Search(len(t.files), func(i int) bool { return t.files[i].first > line }) - 1
+	if i < 0 {
+		return compile.Place(t.name(), line)
+	}
+	return compile.Place(shownName(t.files[i].name), line-t.files[i].first+1)
+}
+
+// name is what messages about the whole manifest call it: its only file, or all of them.
+func (t *manifestText) name() string {
+	names := make([]string, 0, len(t.files))
+	for _, f := range t.files {
+		names = append(names, shownName(f.name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// errorLines returns each error after its file and line.
+func (t *manifestText) errorLines(at *compile.Positions, errs field.ErrorList) []string {
+	lines := compile.ErrorLines(errs)
+	for i := range lines {
+		lines[i] = t.place(at.OfError(errs[i])) + lines[i]
+	}
+	return lines
+}
+
+// shownName is the name of a file in messages.
+func shownName(file string) string {
+	if file == stdinName {
+		return "stdin"
+	}
+	return file
+}
+
+// readManifest reads the files of exactly one LoadTest.
+func readManifest(names []string, stdin io.Reader) (*manifestText, error) {
+	texts, unreadable := readManifests(names, stdin)
+	if len(unreadable) > 0 {
+		return nil, &exitError{code: verdict.ExitUsage, lines: unreadable}
+	}
+	if len(texts) > 1 {
+		tests := make([]string, 0, len(texts))
+		for _, t := range texts {
+			tests = append(tests, shownName(t.files[0].name))
+		}
+		const most = 5
+		if len(tests) > most {
+			tests = append(tests[:most], "...")
+		}
+		return nil, Usagef("-f: %d files have a LoadTest (%s); name one of them", len(texts), strings.Join(tests, ", "))
+	}
+	return texts[0], nil
+}
+
+// readManifests reads files and directories. Each file with a LoadTest is a manifest. Files with nothing but ConfigMaps and Secrets
+// belong to each of these manifests. The second result has a line for each file that cannot be read.
+func readManifests(names []string, stdin io.Reader) (texts []*manifestText, unreadable []string) {
+	var tests, parts []manifestFile
+	for _, name := range names {
+		files, err := expand(name)
+		if err != nil {
+			unreadable = append(unreadable, err.Error())
+		}
+		for _, name := range files {
+			content, err := readManifestFile(name, stdin)
+			if err != nil {
+				unreadable = append(unreadable, cannotRead(name, err).Error())
+				continue
+			}
+			f := manifestFile{name: name, content: content}
+			if onlyObjects(content) {
+				parts = append(parts, f)
+			} else {
+				tests = append(tests, f)
+			}
+		}
+	}
+	if len(tests) == 0 && len(parts) > 0 {
+		return []*manifestText{joined(parts)}, unreadable
+	}
+	for _, f := range tests {
+		texts = append(texts, joined(append([]manifestFile{f}, parts...)))
+	}
+	return texts, unreadable
+}
+
+// expand returns the manifests of a directory in the order of their names, or the name itself if it is not a directory.
+func expand(name string) ([]string, error) {
+	info, err := os.Stat(name)
+	if name == stdinName || err != nil || !info.IsDir() {
+		return []string{name}, nil
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return nil, cannotRead(name, err)
+	}
+	var files []string
+	for _, e := range entries {
+		extension := filepath.Ext(e.Name())
+		kustomization := strings.TrimSuffix(e.Name(), extension) == "kustomization"
+		if !e.IsDir() && !kustomization && slices.Contains([]string{".yaml", ".yml", ".json"}, extension) {
+			files = append(files, filepath.Join(name, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, Usagef("%s: the directory has no .yaml, .yml or .json files", name)
+	}
+	return files, nil
+}
+
+// readManifestFile reads one byte more than a manifest may have, so that compile.Load reports the excess.
+func readManifestFile(name string, stdin io.Reader) ([]byte, error) {
+	if name == stdinName {
+		return io.ReadAll(io.LimitReader(stdin, compile.MaxManifest+1))
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	return io.ReadAll(io.LimitReader(f, compile.MaxManifest+1))
+}
+
+// cannotRead is an error about a file. It names the file once: a PathError has it as well.
+func cannotRead(name string, err error) error {
+	if cause := (*os.PathError)(nil); errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return Usagef("%s: %v", shownName(name), err)
+}
+
+// onlyObjects reports whether each document of a file is a ConfigMap or a Secret. A file that cannot be parsed, or that is empty, is
+// not such a file: it is checked as a manifest, which reports the mistake.
+func onlyObjects(content []byte) bool {
+	documents := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	found := false
+	for {
+		var o metav1.TypeMeta
+		if err := documents.Decode(&o); errors.Is(err, io.EOF) {
+			return found
+		} else if err != nil || o.Kind != "" && o.Kind != string(compile.ConfigMap) && o.Kind != string(compile.Secret) {
+			return false
+		}
+		found = found || o.Kind != ""
+	}
+}
+
+// joined is one text of several files.
+func joined(files []manifestFile) *manifestText {
+	t := &manifestText{files: slices.Clone(files)}
+	if len(files) == 1 {
+		t.content, t.files[0].first = files[0].content, 1
+		return t
+	}
+	line := 1
+	for i, f := range files {
+		if i > 0 {
+			t.content = append(t.content, "---\n"...)
+			line++
+		}
+		content := f.content
+		if json.Valid(content) { // YAML has no tabs between tokens
+			content = bytes.ReplaceAll(content, []byte("\t"), []byte(" "))
+		}
+		if !bytes.HasSuffix(content, []byte("\n")) {
+			content = append(slices.Clip(content), '\n')
+		}
+		t.files[i].first = line
+		t.content = append(t.content, content...)
+		line += bytes.Count(content, []byte("\n"))
+	}
+	return t
+}

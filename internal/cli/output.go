@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/term"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/runner/export"
+)
+
+// Formats of the flag -o.
+const (
+	OutputText   = "text"
+	OutputJSON   = "json"
+	outputH2load = "h2load"
+	outputHTML   = "html"
+	OutputYAML   = "yaml"
+)
+
+// reportFormats are the formats of a report.
+var reportFormats = []string{OutputText, OutputJSON, OutputYAML, outputHTML, outputH2load}
+
+const OutputUsage = "`format` of the report: text, json, yaml, html or h2load"
+
+func CheckOutput(format string) error { return OneOf(format, reportFormats...) }
+
+func WriteReport(w io.Writer, format string, r *rv.Report) error {
+	switch format {
+	case OutputJSON:
+		return export.JSON(w, r)
+	case OutputYAML:
+		var b bytes.Buffer
+		if err := export.JSON(&b, r); err != nil {
+			return err
+		}
+		return jsonAsYAML(w, b.Bytes())
+	case outputH2load:
+		return writeH2load(w, r)
+	case outputHTML:
+		return export.HTML(w, r)
+	}
+	return export.Text(w, r)
+}
+
+// WriteDocument writes v as YAML or else as JSON. Both have the fields in the order of the type.
+func WriteDocument(w io.Writer, format string, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	if format == OutputYAML {
+		return jsonAsYAML(w, b.Bytes())
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+// jsonAsYAML writes YAML with the fields in the order of the JSON.
+func jsonAsYAML(w io.Writer, text []byte) error {
+	document, err := convert.ParseJSON(text)
+	if err != nil {
+		return err
+	}
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(document); err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+// writeLoadTest writes a manifest of one LoadTest.
+func writeLoadTest(w io.Writer, format string, lt *v1alpha1.LoadTest) error {
+	return WriteDocument(w, format, struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Metadata   map[string]string `json:"metadata"`
+		// Spec is that of the LoadTest.
+		Spec *v1alpha1.LoadTestSpec `json:"spec"`
+	}{v1alpha1.GroupVersion.String(), "LoadTest", map[string]string{"name": lt.Name}, &lt.Spec})
+}
+
+// isTerminal is false for everything but a file, such as a test's buffer.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+// ReportFlags are the flags of the commands that show a report.
+type ReportFlags struct {
+	output, file string
+	exitCode     bool
+	flags        *pflag.FlagSet
+}
+
+// Register adds the flags to a command.
+func (f *ReportFlags) Register(flags *pflag.FlagSet) {
+	f.flags = flags
+	flags.StringVarP(&f.output, "output", "o", OutputText, OutputUsage)
+	flags.StringVar(&f.file, "output-file", "", "`file` to save the report in instead of printing it: HTML if the name ends in .html, text if .txt, YAML if .yaml, otherwise JSON; compressed if .gz follows; -o overrides the name")
+	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with the code of \"h2surge run\" for this verdict")
+}
+
+// Check reports a mistake in the flags.
+func (f *ReportFlags) Check() error { return CheckOutput(f.output) }
+
+// Show writes the report, and ends as its verdict says if --exit-code was given.
+func (f *ReportFlags) Show(cmd *cobra.Command, r *rv.Report) error {
+	var err error
+	if f.file == "" {
+		err = WriteReport(cmd.OutOrStdout(), f.output, r)
+	} else {
+		err = f.save(r)
+	}
+	if err != nil || !f.exitCode {
+		return err
+	}
+	return AsVerdict(r)
+}
+
+// save writes the report in the format of -o, or else in the format of the file's name.
+func (f *ReportFlags) save(r *rv.Report) error {
+	file, err := OpenReportFile(f.file)
+	if err != nil {
+		return Usagef("--output-file: %v", err)
+	}
+	defer file.Discard()
+	format := f.output
+	if !f.flags.Changed("output") {
+		format = file.Format()
+	}
+	if err := file.Save(func(w io.Writer) error { return WriteReport(w, format, r) }); err != nil {
+		return Failf("%v", err)
+	}
+	return nil
+}
+
+func newReportCommand() *cobra.Command {
+	show := ReportFlags{}
+	cmd := &cobra.Command{
+		Use:   "report FILE",
+		Short: "Show a saved report",
+		Long: `Show a report that "h2surge run --output-file" saved, or that the operator keeps in a
+ConfigMap. h2surge reads JSON, compressed by gzip or not; - is standard input. The exit
+code is 0 whatever the verdict is, unless --exit-code is given. It is 1 if the file has
+no report.`,
+		Example: `  h2surge report result.json
+  h2surge report result.json.gz -o json
+  h2surge report result.json --output-file result.html
+  kubectl get configmap NAME-report -o jsonpath='{.binaryData.report\.json\.gz}' |
+    base64 -d | h2surge report - --exit-code`,
+		Args: ExactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := show.Check(); err != nil {
+				return err
+			}
+			r, err := readReportFile(args[0], cmd.InOrStdin())
+			if err != nil {
+				return Usagef("%v", err)
+			}
+			return show.Show(cmd, r)
+		},
+	}
+	show.Register(cmd.Flags())
+	return cmd
+}
+
+// AsVerdict is nil for a run that passed. A report is judged as it is written: whether there were
+// thresholds shows in its verdict.
+func AsVerdict(r *rv.Report) error {
+	code := verdict.ExitCode(r.Verdict, len(r.Verdict.Thresholds) > 0)
+	if code == verdict.ExitPassed {
+		return nil
+	}
+	return &exitError{code: code, lines: []string{fmt.Sprintf("%s (%s): %s", r.Verdict.Outcome, r.Verdict.Reason, r.Verdict.Message)}}
+}
+
+// maxReport bounds a report, in bytes, before and after decompression. The largest there can be,
+// of 256 steps and six histograms, has some hundred kilobytes.
+const maxReport = 64 << 20
+
+func readReportFile(name string, stdin io.Reader) (*rv.Report, error) {
+	if name == "-" {
+		return ReadReport(stdin)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, cannotRead(name, err)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	r, err := ReadReport(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+// ReadReport takes fields it does not know: a newer h2surge may have added some.
+func ReadReport(in io.Reader) (*rv.Report, error) {
+	buffered := bufio.NewReader(in)
+	var plain io.Reader = buffered
+	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) { // RFC 1952 2.3.1
+		z, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, err
+		}
+		plain = z
+	}
+	b, err := io.ReadAll(io.LimitReader(plain, maxReport+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxReport {
+		return nil, fmt.Errorf("the file has more than %d bytes, which is too much for a report", maxReport)
+	}
+	r := &rv.Report{}
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, fmt.Errorf("not a report: %w", err)
+	}
+	if r.APIVersion != rv.APIVersion || r.Kind != rv.ReportKind {
+		return nil, fmt.Errorf("not a report: the file has kind %q and apiVersion %q; allowed: %q and %q", r.Kind, r.APIVersion, rv.ReportKind, rv.APIVersion)
+	}
+	return r, nil
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// requestRate is the value of --rps: count requests in each period. A count of zero means that no rate was given.
+type requestRate struct {
+	count  int64
+	period time.Duration
+}
+
+// decimal is a number such as 5000 or 0.25, of at most six decimals.
+var decimal = regexp.MustCompile(`^([0-9]{1,12})(?:\.([0-9]{1,6}))?$`)
+
+// maxRatePeriod is the bound of requestsPer.period.
+const maxRatePeriod = 24 * time.Hour
+
+func (r *requestRate) Type() string { return "number" }
+
+// String is empty for zero, which means that there is not a rate.
+func (r *requestRate) String() string {
+	if r.count == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(r.count)/r.period.Seconds(), 'f', -1, 64)
+}
+
+// Set reads requests per second. 2.5 becomes 5 requests in 2 s.
+func (r *requestRate) Set(text string) error {
+	m := decimal.FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("%q is not a number of requests per second; allowed: numbers such as 5000 or 0.5", text)
+	}
+	count, err := strconv.ParseInt(m[1]+m[2], 10, 64)
+	if err != nil {
+		return fmt.Errorf("%q is too large", text)
+	}
+	seconds := int64(1)
+	for range len(m[2]) {
+		seconds *= 10
+	}
+	if count == 0 {
+		*r = requestRate{}
+		return nil
+	}
+	divisor := greatestDivisor(count, seconds)
+	r.count, r.period = count/divisor, time.Duration(seconds/divisor)*time.Second
+	if r.period > maxRatePeriod {
+		return fmt.Errorf("%q needs a period of more than 24h; allowed: numbers such as 5000, 0.5 or 0.0001", text)
+	}
+	return nil
+}
+
+func greatestDivisor(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// apply sets the rate of a stage.
+func (r *requestRate) apply(stage *v1alpha1.Rate) {
+	if r.period == time.Second {
+		stage.RequestsPerSecond = &r.count
+		return
+	}
+	stage.RequestsPer = &v1alpha1.RequestsPer{Count: r.count, Period: metav1.Duration{Duration: r.period}}
+}
+
+// data returns the body of -d: each value is text, or @FILE for the content of a file. Several values are joined by "&".
+func data(values []string, read func(name string) ([]byte, error)) (string, error) {
+	parts := make([]string, 0, len(values))
+	for _, v := range values {
+		name, isFile := strings.CutPrefix(v, "@")
+		if isFile {
+			content, err := read(name)
+			if err != nil {
+				return "", err
+			}
+			v = string(content)
+		}
+		parts = append(parts, v)
+	}
+	return strings.Join(parts, "&"), nil
+}

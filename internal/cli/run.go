@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/runner/loop"
+	"github.com/h2surge/h2surge/runner/tune"
+)
+
+const runLong = `Run a load test on this machine, without a cluster.
+
+With a manifest, h2surge runs the LoadTest that kubectl apply would create in a cluster.
+The ConfigMaps and Secrets that the LoadTest refers to must be in the same manifest. All
+shards run in this process, with one worker for each CPU. --target-url replaces the
+addresses of the targets.
+
+With URLs, the flags are those of h2load. http:// means HTTP/2 without TLS (h2c, prior
+knowledge). https:// means the protocol that the server chooses, HTTP/2 or HTTP/1.1.
+Differences from h2load: --rps is the rate of the whole test, not of one connection; -d
+takes the body or @FILE, as in curl; certificates are verified unless -k is given.
+
+h2surge writes the report to standard output, and progress, warnings and errors to
+standard error. The first interrupt (Ctrl-C) stops sending and waits for the responses
+in flight. The second one does not wait. Both write the report. On a terminal, + and -
+change the rate of the current stage, p pauses and resumes, q interrupts. SIGHUP reads
+the manifest again and applies its rates; nothing else in it may have changed.
+
+` + exitCodes
+
+const runExample = `  h2surge run -f loadtest.yaml
+  h2surge run loadtest.yaml --target-url http://127.0.0.1:8080 -o json
+  h2surge run config/samples/quickstart.yaml --demo
+  h2surge run -n 100000 -c 200 -m 100 http://127.0.0.1:8080/
+  h2surge run -D 10s --warm-up-time 2s --rps 5000 -c 4 -m 32 \
+      -H 'content-type: application/json' -d @body.json http://127.0.0.1:8080/items
+  h2surge run -n 10 --rps 0.5 -X DELETE http://127.0.0.1:8080/items/1
+  h2surge run -n 10000 -c 10 --cacert ca.pem --cert me.pem --key me-key.pem \
+      https://pcf.example/status https://pcf.example/info
+  h2surge run -n 10000 -c 100 --h1 --no-keepalive http://127.0.0.1:8080/
+  h2surge run -D 1m --rps 100 http://127.0.0.1:8080/ --dry-run > loadtest.yaml`
+
+// linked are the parts of a run that tests replace.
+type linked struct {
+	newEngine  func(plan *rv.Plan, workers int, cpus []int) (engine, error)
+	newTrial   func(plan *rv.Plan, trial *loop.Trial) (engine, error)
+	interrupts func(rereads bool, last func()) (<-chan os.Signal, func())
+	keyboard   func(io.Reader, io.Writer) (<-chan byte, func())
+	allowed    func() []int
+	findPlugin func() (path string, err error)
+	become     func(path string, args []string) error
+}
+
+// runOptions are the flags of "h2surge run".
+type runOptions struct {
+	source source
+	form   urlForm
+	output string
+	// outputFile is the file of --output-file; empty: the report is not saved.
+	outputFile string
+	// dryRun prints the LoadTest instead of running it.
+	dryRun bool
+	// histogram adds the distribution of response times to the report.
+	histogram bool
+	demo      bool
+	quiet     bool
+}
+
+func newRunCommand(parts linked) *cobra.Command {
+	o := &runOptions{}
+	cmd := &cobra.Command{
+		Use:     "run {-f FILE | FILE | URL...} [flags]",
+		Short:   "Run a load test on this machine",
+		Long:    runLong,
+		Example: runExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.complete(cmd, args); err != nil {
+				return err
+			}
+			return o.run(cmd, parts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	AddFilename(flags, &o.source.files)
+	flags.StringVarP(&o.output, "output", "o", OutputText, OutputUsage)
+	flags.StringVar(&o.outputFile, "output-file", "", "`file` to save the report in, too: HTML if the name ends in .html, text if .txt, YAML if .yaml, otherwise JSON; compressed if .gz follows")
+	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
+	addTargets(flags, &o.source.overrides, &o.demo)
+	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the LoadTest as YAML (-o json: as JSON), send nothing")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "do not show progress")
+	o.form.register(flags)
+	cmd.SetUsageFunc(o.usage)
+	return cmd
+}
+
+// UsageWidth is where help is wrapped, in columns.
+const UsageWidth = 88
+
+// usage lists the flags of the URL form apart from the others.
+func (o *runOptions) usage(cmd *cobra.Command) error {
+	common := pflag.NewFlagSet("", pflag.ContinueOnError)
+	common.SortFlags = false
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if o.form.own.Lookup(f.Name) == nil {
+			common.AddFlag(f)
+		}
+	})
+	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s -f FILE [flags]\n  %s FILE [flags]\n  %s [flags] URL...\n\nExamples:\n%s\n\nFlags:\n%s\nFlags with a URL:\n%s",
+		cmd.CommandPath(), cmd.CommandPath(), cmd.CommandPath(), strings.ReplaceAll(cmd.Example, "  h2surge ", "  "+cmd.Root().DisplayName()+" "), common.FlagUsagesWrapped(UsageWidth), o.form.own.FlagUsagesWrapped(UsageWidth))
+	return err
+}
+
+// complete checks the flags against each other.
+func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
+	o.source.form, o.source.stdin = &o.form, cmd.InOrStdin()
+	if err := o.source.arguments(args); err != nil {
+		return err
+	}
+	if err := o.source.check(o.form.given()); err != nil {
+		return err
+	}
+	formats := reportFormats
+	if o.dryRun {
+		formats = []string{OutputYAML, OutputJSON}
+		if !cmd.Flags().Changed("output") {
+			o.output = OutputYAML
+		}
+	}
+	if err := OneOf(o.output, formats...); err != nil {
+		return err
+	}
+	switch {
+	case o.demo && len(o.source.files) == 0:
+		return Usagef("--demo: allowed only with a manifest (-f)")
+	case o.histogram && o.output != OutputText && o.output != outputH2load:
+		return Usagef("--histogram: allowed only with -o text and -o h2load; the other formats have the distribution")
+	case o.dryRun && (o.demo || o.outputFile != ""):
+		return Usagef("--dry-run: not allowed with --demo or --output-file")
+	}
+	return nil
+}
+
+// run runs the test, or prints its LoadTest.
+func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
+	stderr := cmd.ErrOrStderr()
+	allowed := parts.allowed()
+	var d *demo
+	if o.demo {
+		var on int
+		on, allowed = divide(allowed)
+		if d, err = startDemo(on); err != nil {
+			return Failf("%v", err)
+		}
+		defer d.close()
+		o.source.demo = d.url
+	}
+	j, err := o.source.compile()
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		writeWarnings(stderr, j.warnings)
+		return writeLoadTest(cmd.OutOrStdout(), o.output, j.loadTest)
+	}
+	var file *ReportFile
+	if o.outputFile != "" {
+		if file, err = OpenReportFile(o.outputFile); err != nil {
+			return Usagef("--output-file: %v", err)
+		}
+		defer file.Discard()
+	}
+	share := shard.Whole(j.plan)
+	placed := place(j.plan, &share, j.threads, allowed)
+	writeWarnings(stderr, append(j.warnings, placed.warnings...))
+	c, err := o.execute(j, share, placed.cpus, parts, stderr)
+	if usage := (*exitError)(nil); errors.As(err, &usage) {
+		return usage
+	} else if err != nil {
+		return Failf("%v", err)
+	}
+	if d != nil {
+		if err := d.compare(c.report, stderr); err != nil {
+			return Failf("%v", err)
+		}
+	}
+	return o.publish(c, file, cmd.OutOrStdout())
+}
+
+// execute sends the load, and makes of what came back a conclusion.
+func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, stderr io.Writer) (*conclusion, error) {
+	tune.Process(len(cpus))
+	plan, removeFiles, err := materialise(j.plan, j.files)
+	if err != nil {
+		return nil, err
+	}
+	defer removeFiles() // not before the end: secrets of token endpoints are read again
+	if errs := certificateErrors(plan); len(errs) > 0 {
+		return nil, j.mistakes(errs)
+	}
+	e, err := parts.newEngine(plan, len(cpus), cpus)
+	if err != nil {
+		return nil, Usagef("%v", err) // it only reads the plan and the files that the plan names
+	}
+	defer e.Close() //nolint:errcheck // never fails
+	shown, windows := o.progress(j.plan, stderr), result.NewWindows(j.plan, 1)
+	l := newLive(e, share, j, shown)
+	l.changed = windows.Change
+	if o.source.reread() {
+		l.name, l.reread = strings.Join(o.source.files, ", "), o.source.compile
+	}
+	keys, restore := o.keys(parts, shown)
+	defer restore()
+	wishes, release := parts.interrupts(l.reread != nil, restore)
+	defer release()
+	x := &execution{
+		engine: e, share: share, connect: connectTimeout(j.plan), setup: j.plan.SetupWithin(),
+		signals: wishes, keys: keys, live: l, every: func(s *rv.Snapshot) {
+			_ = windows.Add(s) // what this process has encoded it can read
+			shown.every(s)
+		},
+	}
+	shown.begin()
+	s, err := x.run()
+	shown.end()
+	if err != nil {
+		return nil, err
+	}
+	return conclude(j, s, windows, x.interrupted > 0, time.Now())
+}
+
+func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {
+	p := &progress{w: stderr, plan: plan, line: export.ProgressLine, terminal: isTerminal(stderr), errs: stderr}
+	if o.quiet {
+		p.w, p.terminal = io.Discard, false
+	}
+	return p
+}
+
+// keys are those of the terminal, and a function that gives the terminal back. With -q there are no keys, because nothing would show what
+// they do.
+func (o *runOptions) keys(parts linked, shown *progress) (<-chan byte, func()) {
+	if o.quiet {
+		return nil, func() {}
+	}
+	keys, restore := parts.keyboard(o.source.stdin, shown.errs)
+	if keys != nil {
+		shown.hint = keysHint
+	}
+	return keys, restore
+}
+
+// connectTimeout is that of the slowest target, its ramp included.
+func connectTimeout(plan *rv.Plan) time.Duration {
+	var limit time.Duration
+	for i := range plan.Targets {
+		limit = max(limit, plan.Targets[i].ConnectWithin())
+	}
+	return limit
+}
+
+// publish writes the report, and ends with the verdict's exit code.
+func (o *runOptions) publish(c *conclusion, file *ReportFile, stdout io.Writer) error {
+	if file != nil {
+		if err := file.Save(func(w io.Writer) error { return WriteReport(w, file.Format(), c.report) }); err != nil {
+			return Failf("%v", err)
+		}
+	}
+	if err := WriteReport(stdout, o.output, c.report); err != nil {
+		return Failf("writing the report: %v", err)
+	}
+	if o.histogram {
+		if err := writeHistogram(stdout, c.report); err != nil {
+			return Failf("writing the histogram: %v", err)
+		}
+	}
+	if c.code == 0 {
+		return nil
+	}
+	return &exitError{code: c.code, lines: c.lines}
+}

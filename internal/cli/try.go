@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/verdict"
+)
+
+const tryLong = `Send one instance of each chain of a manifest, and print each request and each response.
+
+The setup chains run first, then the load chains, then the teardown chains, one after
+another in the order of the manifest. For each step, the output has the request (lines
+with >), the response (lines with <), the captured values, and the result of each check.
+The first line of a step that failed says why.
+
+Requests, connections, retries, repetitions, conditions and think times are those of
+"run". A load chain that fails does not stop the others; a setup chain that fails does.
+Rates and startDelay have no effect.
+
+Secrets are masked. Bodies are cut after 2048 bytes unless --full is given.
+
+Exit codes:
+  0  passed: every step succeeded
+  1  bad manifest or command line; nothing was sent
+  2  failed: a step failed
+  4  interrupted
+  5  could not run: the target cannot be reached, or no request succeeded`
+
+const tryExample = `  h2surge try -f loadtest.yaml
+  h2surge try -f loadtest.yaml --chain session --target-url http://127.0.0.1:8080
+  h2surge try -f config/samples/quickstart.yaml --demo -o json`
+
+// tryOptions are the flags of "h2surge try".
+type tryOptions struct {
+	source      source
+	chains      []string
+	output      string
+	demo        bool
+	full        bool
+	showSecrets bool
+}
+
+func newTryCommand(parts linked) *cobra.Command {
+	o := &tryOptions{}
+	cmd := &cobra.Command{
+		Use:     "try {-f FILE | FILE}",
+		Short:   "Send one instance of each chain and show every exchange",
+		Long:    tryLong,
+		Example: tryExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.complete(cmd, args); err != nil {
+				return err
+			}
+			return o.run(cmd, parts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	AddFilename(flags, &o.source.files)
+	flags.StringArrayVar(&o.chains, "chain", nil, "run only the load chain with this `name`, and all setup and teardown chains; may be repeated")
+	addTargets(flags, &o.source.overrides, &o.demo)
+	flags.StringVarP(&o.output, "output", "o", OutputText, "`format`: text, json or yaml")
+	flags.BoolVar(&o.full, "full", false, "show bodies whole")
+	flags.BoolVar(&o.showSecrets, "show-secrets", false, "do not mask secrets")
+	return cmd
+}
+
+func (o *tryOptions) complete(cmd *cobra.Command, args []string) error {
+	o.source.stdin = cmd.InOrStdin()
+	o.source.files = append(o.source.files, args...)
+	for _, name := range o.source.files {
+		if strings.Contains(name, "://") {
+			return Usagef("%s: try reads a manifest; to send requests to a URL, use h2surge run -n 1 URL", name)
+		}
+	}
+	if len(o.source.files) == 0 {
+		return Usagef("-f FILE: the argument is missing")
+	}
+	return OneOf(o.output, OutputText, OutputJSON, OutputYAML)
+}
+
+func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
+	if o.demo {
+		d, err := startDemo(-1)
+		if err != nil {
+			return Failf("%v", err)
+		}
+		defer d.close()
+		o.source.demo = d.url
+	}
+	j, err := o.source.compile()
+	if err != nil {
+		return err
+	}
+	writeWarnings(cmd.ErrOrStderr(), j.warnings)
+	chains, err := chosen(j.plan, o.chains)
+	if err != nil {
+		return err
+	}
+	t := newTried(j, o.full, o.showSecrets)
+	if o.output == OutputText {
+		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), e.text()+"\n") }
+	}
+	problem, err := t.run(chains, parts)
+	if err != nil {
+		return err
+	}
+	if err := o.write(cmd.OutOrStdout(), t.result(chains, problem)); err != nil {
+		return Failf("writing the exchanges: %v", err)
+	}
+	return t.exit(problem)
+}
+
+// chosen are the load chains to run, as indices into the plan; no names choose all.
+func chosen(p *rv.Plan, names []string) (chains []int, err error) {
+	wanted, all := map[string]bool{}, []string{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	for i := range p.Chains {
+		c := &p.Chains[i]
+		if c.Phase != rv.PhaseLoad {
+			continue
+		}
+		all = append(all, c.Name)
+		if len(names) == 0 || wanted[c.Name] {
+			chains = append(chains, i)
+		}
+		delete(wanted, c.Name)
+	}
+	for _, name := range names {
+		if wanted[name] {
+			return nil, Usagef("--chain: there is no load chain %q; allowed: %s", name, strings.Join(all, ", "))
+		}
+	}
+	return chains, nil
+}
+
+func (o *tryOptions) write(w io.Writer, r *triedResult) error {
+	if o.output == OutputText {
+		_, err := fmt.Fprint(w, r.text())
+		return err
+	}
+	return WriteDocument(w, o.output, r)
+}
+
+// exit is nil when every step succeeded. The output has the failures already; problem is what it has not.
+func (t *tried) exit(problem string) error {
+	switch {
+	case t.interrupted:
+		return &exitError{code: verdict.ExitStopped, lines: []string{"interrupted"}}
+	case problem != "" && t.failed == 0:
+		return Failf("%s", problem)
+	case t.failed > 0 && t.succeeded == 0:
+		return &exitError{code: verdict.ExitError}
+	case t.failed > 0:
+		return &exitError{code: verdict.ExitFailed}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"encoding/base64"
+	"net/url"
+	"path"
+	"sort"
+	"strings"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/mask"
+)
+
+// tryMask hides secrets in what is printed. It knows the contents of the manifest's Secrets and the captured values
+// that come from fields with secret names, and finds them wherever they occur; and it masks fields, parameters and
+// JSON members with secret names, as the report's samples do.
+type tryMask struct {
+	off      bool
+	secrets  map[string]string // descriptions by value
+	replacer *strings.Replacer
+}
+
+// shortestSecret is the length from which a value is looked for in texts. A shorter one occurs by chance.
+const shortestSecret = 4
+
+func newTryMask(j *job, off bool) *tryMask {
+	m := &tryMask{off: off, secrets: map[string]string{}}
+	tables := map[string]*rv.CSV{}
+	for i := range j.plan.Variables {
+		if c := j.plan.Variables[i].CSV; c != nil {
+			tables[c.Content.File] = c
+		}
+	}
+	for _, f := range j.files {
+		file := path.Join(compile.FilesDir, f.Path)
+		name, ok := secretName(file)
+		switch table := tables[file]; {
+		case !ok:
+		case table != nil:
+			m.addTable(table, f.Content, name)
+		default:
+			m.add(strings.TrimRight(string(f.Content), "\r\n"), "secret "+name)
+		}
+	}
+	return m
+}
+
+// addTable adds the cells of a table without its row of names. If the content is not a table, the plan cannot be
+// loaded and nothing is printed.
+func (m *tryMask) addTable(c *rv.CSV, content []byte, name string) {
+	t, err := parseTable(c, content)
+	if err != nil {
+		return
+	}
+	for _, row := range t.rows {
+		for i, cell := range row[:min(len(row), len(t.columns))] {
+			m.add(cell, "secret "+name+" column "+t.columns[i])
+		}
+	}
+}
+
+func (m *tryMask) add(value, description string) {
+	if len(value) < shortestSecret {
+		return
+	}
+	for _, v := range []string{
+		value, url.QueryEscape(value), url.PathEscape(value),
+		base64.StdEncoding.EncodeToString([]byte(value)), base64.RawURLEncoding.EncodeToString([]byte(value)),
+	} {
+		if _, ok := m.secrets[v]; !ok {
+			m.secrets[v] = "<" + description + ">"
+			m.replacer = nil
+		}
+	}
+}
+
+// text hides the secrets in a text.
+func (m *tryMask) text(s string) string {
+	if m.off {
+		return s
+	}
+	if m.replacer == nil {
+		values := make([]string, 0, len(m.secrets))
+		for v := range m.secrets {
+			values = append(values, v)
+		}
+		sort.Slice(values, func(i, k int) bool { // a longer one may begin with a shorter one
+			if len(values[i]) != len(values[k]) {
+				return len(values[i]) > len(values[k])
+			}
+			return values[i] < values[k]
+		})
+		var pairs []string
+		for _, v := range values {
+			pairs = append(pairs, v, m.secrets[v])
+		}
+		m.replacer = strings.NewReplacer(pairs...)
+	}
+	return mask.Text(m.replacer.Replace(s))
+}
+
+// field hides the value of a header field with a secret name.
+func (m *tryMask) field(name, value string) string {
+	if !m.off && mask.IsSecret(name) {
+		return mask.Hidden
+	}
+	return m.text(value)
+}
+
+// captured hides a value that was captured from a field or member with a secret name, here and in all later
+// requests.
+func (m *tryMask) captured(name, value string, from *rv.Source) string {
+	source := from.Name
+	if i := strings.LastIndexByte(from.Pointer, '/'); i >= 0 {
+		source = from.Pointer[i+1:]
+	}
+	if m.off || !mask.IsSecret(source) {
+		return m.text(value)
+	}
+	m.add(value, "capture "+name)
+	return mask.Hidden
+}

@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/loop"
+)
+
+// reason says why a step failed: what was found and what was wanted.
+func (t *tried) reason(s *rv.Step, e *loop.Exchange, out *triedExchange) string {
+	switch e.Why {
+	case rv.AbortFailedCheck:
+		for _, c := range out.Checks {
+			if c.Name == e.Failed && !c.Passed {
+				return c.reason()
+			}
+		}
+	case rv.AbortMissingCapture:
+		for i, v := range e.Captured {
+			if !v.Has {
+				return fmt.Sprintf("capture %s: the response has no %s", out.Captures[i].Name, sourceWords(&s.Capture[i].Source))
+			}
+		}
+	case rv.AbortTimedOut:
+		if e.Status > 0 {
+			return fmt.Sprintf("timeout: the response, of status %d, was not complete within %v", e.Status, s.Timeout)
+		}
+		return fmt.Sprintf("timeout: no response within %v", s.Timeout)
+	case rv.AbortLocation:
+		return "not sent: the captured URI is of another scheme than the target's, or one authority too many"
+	case rv.AbortScript:
+		return "not sent: script: " + scriptWords(e)
+	case rv.AbortDropped:
+		return "not sent: " + e.Cause.Advised()
+	case loop.AbortStopped:
+		return "no response: interrupted"
+	}
+	return "no response: " + e.Cause.Advised()
+}
+
+func (c *triedCheck) reason() string {
+	switch c.Name {
+	case rv.CheckStatus:
+		return fmt.Sprintf("status is %s; want %s", c.Found, c.Want)
+	case rv.CheckScript:
+		return "script: " + c.Found
+	case rv.CheckBody:
+		return fmt.Sprintf("%s: the body has %s; want %s", c.Name, c.Found, c.Want)
+	}
+	return fmt.Sprintf("check %s: %s; want %s", c.Name, c.Found, c.Want)
+}
+
+func scriptWords(e *loop.Exchange) string {
+	if e.Script == "" {
+		return "on_response rejected the response"
+	}
+	return OneLine(e.Script)
+}
+
+// statusWords are ranges of status codes as the manifest writes them.
+func statusWords(ranges []rv.StatusRange) string {
+	if len(ranges) == 0 {
+		return "below 400"
+	}
+	var out []string
+	for _, r := range ranges {
+		switch {
+		case r.From == r.To:
+			out = append(out, strconv.Itoa(r.From))
+		case r.From%100 == 0 && r.To == r.From+99:
+			out = append(out, strconv.Itoa(r.From/100)+"xx")
+		default:
+			out = append(out, fmt.Sprintf("%d to %d", r.From, r.To))
+		}
+	}
+	return strings.Join(out, " or ")
+}
+
+// sourceWords name the part of an exchange that a value is taken from, as the manifest does.
+func sourceWords(s *rv.Source) string {
+	words := map[rv.SourceKind]string{
+		rv.SourceHeader: "header " + s.Name, rv.SourceJSONPointer: "jsonPointer " + strconv.Quote(s.Pointer), rv.SourceXPath: "xpath " + s.XPath,
+		rv.SourceRequestMethod: "request method", rv.SourceRequestPath: "request path", rv.SourceRequestBody: "request body",
+		rv.SourceRequestHeader: "request header " + s.Name, rv.SourceRequestJSONPointer: "request jsonPointer " + strconv.Quote(s.Pointer),
+	}[s.Kind]
+	if words == "" {
+		words = string(s.Kind)
+	}
+	if s.Regex != "" {
+		words += " that matches " + s.Regex
+	}
+	return words
+}
+
+func nanoseconds(b []byte) string {
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	if err != nil {
+		return string(b)
+	}
+	return time.Duration(n).String()
+}
+
+// text is a block of the output.
+func (e *triedExchange) text() string {
+	var b strings.Builder
+	b.WriteString(e.title() + "\n")
+	e.Request.text(&b, "> ", e.full)
+	e.Response.text(&b, "< ", e.full)
+	for _, c := range e.Captures {
+		if c.Found {
+			fmt.Fprintf(&b, "capture %s = %s\n", c.Name, OneLine(c.Value))
+		} else {
+			fmt.Fprintf(&b, "capture %s: no value\n", c.Name)
+		}
+	}
+	for i := range e.Checks {
+		c := &e.Checks[i]
+		switch {
+		case !c.Passed:
+			fmt.Fprintf(&b, "check %s: failed: %s\n", c.Name, strings.TrimPrefix(c.reason(), "check "+c.Name+": "))
+		case c.Name == rv.CheckStatus:
+			fmt.Fprintf(&b, "check status: passed: %s\n", c.Found)
+		case c.Found == "":
+			fmt.Fprintf(&b, "check %s: passed\n", c.Name)
+		default:
+			fmt.Fprintf(&b, "check %s: passed: %s\n", c.Name, c.Found)
+		}
+	}
+	return b.String()
+}
+
+// title is the first line: which step it is, and why it failed.
+func (e *triedExchange) title() string {
+	s := "chain " + e.chain + ", step " + e.Step
+	if e.phase != rv.PhaseLoad {
+		s = string(e.phase) + " " + s
+	}
+	if e.Repeat > 1 {
+		s += fmt.Sprintf(", repetition %d", e.Repeat)
+	}
+	if e.Attempt > 1 {
+		s += fmt.Sprintf(", attempt %d", e.Attempt)
+	}
+	switch e.Outcome {
+	case outcomeSkipped:
+		return s + ": skipped: its conditions in when are false"
+	case outcomeFailed:
+		if s += ": failed: " + e.Reason; e.Next != "" {
+			s += "; " + e.Next
+		}
+		return s
+	}
+	return fmt.Sprintf("%s: passed: %d in %s", s, e.Response.Status, shortTime(e.took))
+}
+
+// shortTime rounds to three digits or so.
+func shortTime(d time.Duration) string {
+	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
+		if d >= unit {
+			return d.Round(unit / 100).String()
+		}
+	}
+	return d.String()
+}
+
+func (m *triedMessage) text(b *strings.Builder, mark string, full bool) {
+	if m == nil {
+		return
+	}
+	if m.Method != "" {
+		fmt.Fprintf(b, "%s%s %s %s\n", mark, m.Method, m.URL, m.HTTP)
+	} else {
+		fmt.Fprintf(b, "%s%s %d\n", mark, m.HTTP, m.Status)
+	}
+	for _, f := range m.Fields {
+		if !strings.HasPrefix(f.Name, ":") { // the first line has them
+			fmt.Fprintf(b, "%s%s: %s\n", mark, f.Name, f.Value)
+		}
+	}
+	if m.BodySize == 0 {
+		return
+	}
+	body := m.Body
+	if m.BodyBase64 != "" {
+		body = "base64: " + m.BodyBase64
+	}
+	b.WriteString(strings.TrimRight(mark, " ") + "\n")
+	for line := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "\n") {
+		b.WriteString(strings.TrimRight(mark+strings.TrimSuffix(line, "\r"), " ") + "\n")
+	}
+	switch {
+	case m.Cut && full:
+		fmt.Fprintf(b, "%s... (cut at maxBodyBytes; the body has %d bytes)\n", mark, m.BodySize)
+	case m.Cut:
+		fmt.Fprintf(b, "%s... (cut; the body has %d bytes; --full shows it whole)\n", mark, m.BodySize)
+	}
+}
+
+// result is the whole output: the chains that were chosen, in the order in which they run.
+func (t *tried) result(chains []int, problem string) *triedResult {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := &triedResult{Passed: t.failed == 0 && problem == "" && !t.interrupted}
+	for _, phase := range []rv.Phase{rv.PhaseSetup, rv.PhaseLoad, rv.PhaseTeardown} {
+		for i := range t.chains {
+			if c := &t.chains[i]; c.Phase == phase && (phase != rv.PhaseLoad || slices.Contains(chains, i)) {
+				if c.Outcome == outcomeNotRun && len(c.Exchanges) > 0 { // its instance has not ended
+					c.Outcome, c.Reason = outcomeFailed, "interrupted"
+				}
+				r.Chains = append(r.Chains, *c)
+			}
+		}
+	}
+	switch {
+	case t.interrupted:
+		r.Message = "interrupted"
+	case t.failed == 0:
+		r.Message = problem
+	}
+	return r
+}
+
+// text is the end of the text output: a line for each chain that failed or was not run, and the totals.
+func (r *triedResult) text() string {
+	var b strings.Builder
+	count := map[string]int{}
+	for i := range r.Chains {
+		c := &r.Chains[i]
+		count[c.Outcome]++
+		if c.Outcome == outcomeFailed {
+			fmt.Fprintf(&b, "chain %s failed: %s\n", c.Name, c.Reason)
+		}
+	}
+	fmt.Fprintf(&b, "%d of %d chains passed", count[outcomePassed], len(r.Chains))
+	if n := count[outcomeFailed]; n > 0 {
+		fmt.Fprintf(&b, ", %d failed", n)
+	}
+	if n := count[outcomeNotRun]; n > 0 {
+		fmt.Fprintf(&b, ", %d not run", n)
+	}
+	b.WriteString("\n")
+	return b.String()
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/h2surge/h2surge/internal/version"
+)
+
+// versionInfo is the JSON form.
+type versionInfo struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit,omitempty"`
+	GoVersion string `json:"goVersion"`
+	Platform  string `json:"platform"`
+}
+
+func newVersionCommand() *cobra.Command {
+	output := OutputText
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := OneOf(output, OutputText, OutputJSON, OutputYAML); err != nil {
+				return err
+			}
+			v := version.Get()
+			if output == OutputText {
+				fmt.Fprintln(cmd.OutOrStdout(), "h2surge "+v.String())
+				return nil
+			}
+			return WriteDocument(cmd.OutOrStdout(), output, versionInfo{Version: v.Version, Commit: v.Commit, GoVersion: v.Go, Platform: runtime.GOOS + "/" + runtime.GOARCH})
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", output, "`format`: text, json or yaml")
+	return cmd
+}
