@@ -1,0 +1,226 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// times has n values; p50 is us, and the others follow from it.
+func times(n, us int64) rv.Times {
+	if n == 0 {
+		return rv.Times{}
+	}
+	return rv.Times{Count: n, Min: us / 2, Mean: us, P50: us, P90: 2 * us, P95: 3 * us, P99: 4 * us, P999: 5 * us, Max: 6 * us}
+}
+
+// report is a run of n requests of one step, all of which succeeded, with a median of 1 ms.
+func report(n int64) *rv.Report {
+	t := times(n, 1000)
+	return &rv.Report{
+		Name: "core/pcf", Version: "v0.1.0", PlanHash: "0123456789abcdef", StartTime: "2026-01-02T02:04:05Z",
+		Requests: rv.Requests{Sent: n, Done: n, Succeeded: n}, StatusCodes: map[string]int64{"200": n},
+		Chains: rv.ChainTotals{Started: n, Completed: n},
+		Rate:   rv.RateResult{Asked: 1000, Achieved: 1000, WindowSeconds: float64(n) / 1000},
+		Stages: []rv.StageResult{{Name: "hold", Asked: 1000, Achieved: 1000, Sent: n}},
+		Steps:  []rv.StepResult{{Chain: "app", Step: "create", Sent: n, Done: n, Succeeded: n, ResponseTime: t}},
+
+		ResponseTime: t, ServiceTime: t, TimeToFirstByte: t, Lag: times(n, 10),
+		Generator: rv.GeneratorResult{Shards: 1, Workers: 2},
+		Verdict:   rv.Verdict{Outcome: rv.OutcomePassed, Reason: "Passed"},
+	}
+}
+
+// fail makes n requests of a report fail their checks, and their chains aborted.
+func fail(r *rv.Report, n int64) {
+	s := &r.Steps[0]
+	r.Requests.Succeeded, r.Requests.FailedChecks, r.ErrorRate = r.Requests.Sent-n, n, rv.ErrorRate(1-float64(r.Requests.Sent-n)/float64(r.Requests.Sent))
+	s.Succeeded, s.FailedChecks, s.ErrorRate = s.Sent-n, n, r.ErrorRate
+	s.FailedBy = map[string]int64{"status": n}
+	r.Chains.Completed, r.Chains.Aborted, r.Chains.AbortedBy = r.Chains.Started-n, n, map[string]int64{"failedCheck": n}
+}
+
+// found are the figures that are not within the tolerance or not judged, by result.
+func found(c *Comparison) map[Result][]string {
+	out := map[Result][]string{}
+	for i := range c.Figures {
+		if f := &c.Figures[i]; f.Result == Worse || f.Result == Better {
+			out[f.Result] = append(out[f.Result], f.String())
+		}
+	}
+	return out
+}
+
+func compared(t *testing.T, a, b *rv.Report) *Comparison {
+	t.Helper()
+	c, err := Reports(Input{"a.json", a}, Input{"b.json", b}, Options{Tolerance: 0.05, ErrorTolerance: 0.001})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestReports(t *testing.T) {
+	const n = 100_000
+	for _, tt := range []struct {
+		name    string
+		change  func(a, b *rv.Report)
+		outcome rv.Outcome
+		want    map[Result][]string
+	}{
+		{"equal", func(_, _ *rv.Report) {}, rv.OutcomePassed, nil},
+		{"a slower p99 of the run", func(_, b *rv.Report) { b.ResponseTime.P99 = 4400 }, rv.OutcomeFailed,
+			map[Result][]string{Worse: {"response time p99 4ms -> 4.4ms (+10%)"}}},
+		{"a p99 at the tolerance", func(_, b *rv.Report) { b.ResponseTime.P99 = 4200 }, rv.OutcomePassed, nil},
+		{"a p99 above the tolerance by 1 us", func(_, b *rv.Report) { b.ResponseTime.P99 = 4201 }, rv.OutcomeFailed,
+			map[Result][]string{Worse: {"response time p99 4ms -> 4.2ms (+5%)"}}},
+		{"a faster p50 of a step", func(_, b *rv.Report) { b.Steps[0].ResponseTime.P50 = 500 }, rv.OutcomePassed,
+			map[Result][]string{Better: {"app/create response time p50 1ms -> 500us (-50%)"}}},
+		{"the maximum is not judged", func(_, b *rv.Report) { b.ResponseTime.Max = 1e9 }, rv.OutcomePassed, nil},
+		{"the service time is not judged", func(_, b *rv.Report) { b.ServiceTime = times(n, 9000) }, rv.OutcomePassed, nil},
+		{"a lower rate", func(_, b *rv.Report) { b.Rate.Achieved = 900 }, rv.OutcomeFailed,
+			map[Result][]string{Worse: {"rate 1000/s -> 900/s (-10%)"}}},
+		{"a higher rate of a closed loop", func(a, b *rv.Report) {
+			a.Rate.Asked, b.Rate.Asked, b.Rate.Achieved = 0, 0, 1200
+		}, rv.OutcomePassed, map[Result][]string{Better: {"rate 1000/s -> 1200/s (+20%)"}}},
+		{"another rate was asked for", func(_, b *rv.Report) { b.Rate.Asked, b.Rate.Achieved = 500, 500 }, rv.OutcomePassed, nil},
+		{"errors at the tolerance", func(a, b *rv.Report) { fail(a, 200); fail(b, 300) }, rv.OutcomePassed, nil},
+		{"errors above the tolerance", func(a, b *rv.Report) { fail(a, 200); fail(b, 301) }, rv.OutcomeFailed, map[Result][]string{Worse: {
+			"error rate 0.2% -> 0.3% (+0.101 points)", "aborted chains 0.2% -> 0.3% (+0.101 points)", "app/create error rate 0.2% -> 0.3% (+0.101 points)",
+		}}},
+		{"fewer errors", func(a, _ *rv.Report) { fail(a, 200) }, rv.OutcomePassed, map[Result][]string{Better: {
+			"error rate 0.2% -> 0% (-0.2 points)", "aborted chains 0.2% -> 0% (-0.2 points)", "app/create error rate 0.2% -> 0% (-0.2 points)",
+		}}},
+		{"nothing was measured in B", func(_, b *rv.Report) { b.ResponseTime = rv.Times{} }, rv.OutcomeFailed, map[Result][]string{Worse: {
+			"response time p50 1ms -> none", "response time p90 2ms -> none", "response time p95 3ms -> none", "response time p99 4ms -> none", "response time p99.9 5ms -> none",
+		}}},
+		{"A failed", func(a, _ *rv.Report) { a.Verdict.Outcome = rv.OutcomeFailed }, rv.OutcomePassed, nil},
+		{"the generator of B was the bottleneck", func(_, b *rv.Report) {
+			b.Verdict.Outcome, b.ResponseTime.P99 = rv.OutcomeInconclusive, 4400
+		}, rv.OutcomeInconclusive, map[Result][]string{Worse: {"response time p99 4ms -> 4.4ms (+10%)"}}},
+		{"A could not run", func(a, _ *rv.Report) { a.Verdict.Outcome = rv.OutcomeError }, rv.OutcomeInconclusive, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, b := report(n), report(n)
+			tt.change(a, b)
+			c := compared(t, a, b)
+			if c.Outcome != tt.outcome || c.Message == "" {
+				t.Errorf("outcome %s (%s), want %s", c.Outcome, c.Message, tt.outcome)
+			}
+			if tt.want == nil {
+				tt.want = map[Result][]string{}
+			}
+			if diff := cmp.Diff(tt.want, found(c)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFewRequests: a percentile needs ten slower requests.
+func TestFewRequests(t *testing.T) {
+	judged := func(n int64) (out []string) {
+		c := compared(t, report(n), report(n))
+		for i := range c.Figures {
+			if f := &c.Figures[i]; f.Step == "" && f.Unit == Microseconds && f.Result != NotJudged {
+				out = append(out, strings.TrimPrefix(f.Name, "response time "))
+			}
+		}
+		return out
+	}
+	for n, want := range map[int64][]string{
+		19: nil, 20: {"p50"}, 99: {"p50"}, 100: {"p50", "p90"}, 200: {"p50", "p90", "p95"}, 999: {"p50", "p90", "p95"},
+		1000: {"p50", "p90", "p95", "p99"}, 9999: {"p50", "p90", "p95", "p99"}, 10_000: {"p50", "p90", "p95", "p99", "p99.9"},
+	} {
+		if diff := cmp.Diff(want, judged(n)); diff != "" {
+			t.Errorf("%d requests (-want +got):\n%s", n, diff)
+		}
+	}
+	if c := compared(t, &rv.Report{}, &rv.Report{}); c.Outcome != rv.OutcomeInconclusive {
+		t.Errorf("two empty reports: %s, %s", c.Outcome, c.Message)
+	}
+}
+
+func TestMessageIsShort(t *testing.T) {
+	b := report(100_000)
+	b.ResponseTime = times(100_000, 2000)
+	const want = "5 of 12 judged figures are worse in B than in A: response time p50 1ms -> 2ms (+100%); " +
+		"response time p90 2ms -> 4ms (+100%); response time p95 3ms -> 6ms (+100%); and 2 more"
+	if got := compared(t, report(100_000), b).Message; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRemarks(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(b *rv.Report)
+		want   []string
+	}{
+		{"none", func(*rv.Report) {}, nil},
+		{"another name", func(b *rv.Report) { b.Name, b.PlanHash = "core/b", "x" },
+			[]string{"The tests have different names, core/pcf and core/b: without spec.seed, they draw different values"}},
+		{"another manifest", func(b *rv.Report) { b.PlanHash = "fedcba9876543210" },
+			[]string{"The manifests differ: the plan of A has hash 0123456789ab, the plan of B fedcba987654"}},
+		{"another version", func(b *rv.Report) { b.Version = "" }, []string{"A was measured with h2surge v0.1.0, B with an unknown version of h2surge"}},
+		{"another rate", func(b *rv.Report) { b.Stages[0].Asked, b.Rate.Asked = 0, 0 }, []string{
+			"Rate stage 1 is hold (1000 requests per second) in A and hold (closed loop) in B",
+			"The runs asked for different rates, 1000 requests per second in A and closed loop in B: the rate is not judged, and response times depend on the rate",
+		}},
+		{"another stage", func(b *rv.Report) { b.Stages = append(b.Stages, rv.StageResult{}) }, []string{"A has 1 rate stage, B has 2 rate stages"}},
+		{"another warm-up", func(b *rv.Report) { b.Stages[0].WarmUp, b.WarmUp.Sent, b.Stages[0].Sent = true, 0, 0; *b = *empty(b) },
+			[]string{"Rate stage 1 is hold (1000 requests per second) in A and hold (1000 requests per second, warm-up) in B"}},
+		{"more shards", func(b *rv.Report) { b.Generator.Shards = 3 }, []string{"A had 1 shard with 2 workers, B had 3 shards with 2 workers"}},
+		{"another step", func(b *rv.Report) { b.Steps[0].Step = "new" },
+			[]string{"Step app/create is only in A and is not compared", "Step app/new is only in B and is not compared"}},
+		{"a step of setup", func(b *rv.Report) {
+			b.Steps = append(b.Steps, rv.StepResult{Chain: "login", Step: "token", Phase: rv.PhaseSetup})
+		}, nil},
+		{"stopped", func(b *rv.Report) {
+			b.Verdict.Outcome, b.Verdict.Message, b.Partial, b.Stopped = rv.OutcomeStopped, "a user stopped it", true, "spec.stop"
+		}, []string{"The verdict of B is Stopped: a user stopped it", "The result of B is incomplete", "B ended early: spec.stop"}},
+		{"lag", func(b *rv.Report) { b.Generator.LagP99Microseconds = 12_000 }, []string{"The generator's lag p99 was 12ms in B: response times include it"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := report(100_000)
+			tt.change(b)
+			if diff := cmp.Diff(tt.want, compared(t, report(100_000), b).Remarks); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// empty is a report without requests.
+func empty(r *rv.Report) *rv.Report {
+	out := *r
+	none := report(0)
+	out.Requests, out.Chains, out.StatusCodes, out.Steps, out.ResponseTime = none.Requests, none.Chains, none.StatusCodes, none.Steps, none.ResponseTime
+	return &out
+}
+
+// TestOtherVersions: a report in an earlier format is an error, not a comparison with zeros.
+func TestOtherVersions(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*rv.Report)
+		want   string
+	}{
+		{"errorRatio instead of errorRate", func(r *rv.Report) { fail(r, 500); r.ErrorRate = 0 }, "errorRate is 0%, but the counters give 0.5%"},
+		{"no p99.9", func(r *rv.Report) { r.ResponseTime.P999 = 0 }, "the percentiles of responseTime are not in ascending order"},
+		{"a counter has another name", func(r *rv.Report) { r.Requests.Done = 0 }, "requests: sent is 100000, want 0"},
+		{"no steps", func(r *rv.Report) { r.Steps = nil }, "sent of all steps is 0, want 100000"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			old := report(100_000)
+			tt.change(old)
+			want := "b.json: the report cannot be compared: " + tt.want + "; h2surge v0.1.0 wrote it, probably in the format of an earlier version"
+			if _, err := Reports(Input{"a.json", report(1)}, Input{"b.json", old}, Options{}); err == nil || err.Error() != want {
+				t.Errorf("%v, want %s", err, want)
+			}
+		})
+	}
+}
