@@ -15,6 +15,8 @@ import (
 )
 
 var (
+	//go:embed html/parts.html.tmpl
+	partsTemplate string
 	//go:embed html/page.html.tmpl
 	pageTemplate string
 	//go:embed html/page.css
@@ -23,7 +25,10 @@ var (
 	pageScript string
 )
 
-var pageParsed = template.Must(template.New("page").Parse(pageTemplate))
+// parsed returns a page's template with the parts of all pages.
+func parsed(page string) *template.Template {
+	return template.Must(template.Must(template.New("page").Parse(partsTemplate)).Parse(page))
+}
 
 // HTML writes the report as one page that needs nothing else: no network, no other file. Names and
 // messages are escaped, and the page's policy lets only its own style and script in. The error says
@@ -34,7 +39,7 @@ func HTML(w io.Writer, r *runnerv1alpha1.Report) error {
 		return fmt.Errorf("writing the report as HTML: %w", err)
 	}
 	var b bytes.Buffer
-	if err := pageParsed.Execute(&b, p); err != nil {
+	if err := parsed(pageTemplate).Execute(&b, p); err != nil {
 		return fmt.Errorf("writing the report as HTML: %w", err)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
@@ -74,7 +79,7 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 	}
 	p := &page{
 		Report: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(),
-		Notes: notes(r), Figures: keyFigures(r), Kinds: errorKinds(r),
+		Notes: append(notes(r), plotNotes(r)...), Figures: keyFigures(r), Kinds: errorKinds(r),
 		Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Checks: checkTable(r), Chains: chainTable(r),
 		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Samples: sampleTable(r), Generator: healthTable(r), Shards: shardTable(r),
 	}
@@ -114,12 +119,6 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 	if r.Exhausted {
 		out = append(out, "All values of a variable are used; its chains started no more instances.")
 	}
-	if r.WindowsFrom > 0 {
-		out = append(out, "The operator did not watch the first "+moment(r.WindowsFrom)+" of the run: totals include them, plots over time do not.")
-	}
-	if len(r.Windows) == 0 {
-		out = append(out, "The report has no windows, so there are no plots over time.")
-	}
 	if n := r.Setup; n.Sent > 0 {
 		out = append(out, fmt.Sprintf("Setup sent %s requests, %s succeeded. No other figure includes them.", grouped(n.Sent), grouped(n.Succeeded)))
 	}
@@ -131,6 +130,17 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 	}
 	if r.TeardownFailure != "" {
 		out = append(out, "Teardown failed: "+r.TeardownFailure+".")
+	}
+	return out
+}
+
+// plotNotes are about the plots over time.
+func plotNotes(r *runnerv1alpha1.Report) (out []string) {
+	if r.WindowsFrom > 0 {
+		out = append(out, "The operator did not watch the first "+moment(r.WindowsFrom)+" of the run: totals include them, plots over time do not.")
+	}
+	if len(r.Windows) == 0 {
+		out = append(out, "The report has no windows, so there are no plots over time.")
 	}
 	return out
 }
@@ -153,19 +163,21 @@ func keyFigures(r *runnerv1alpha1.Report) []figure {
 }
 
 // Mood is the verdict's colour.
-func (p *page) Mood() string {
-	switch p.Report.Verdict.Outcome {
+func (p *page) Mood() string { return mood(p.Report.Verdict.Outcome) }
+
+// Sign of the verdict, for those who do not see colours.
+func (p *page) Sign() string { return signs[p.Mood()] }
+
+var signs = map[string]string{"good": "\u2713", "bad": "\u2717", "unsure": "?"}
+
+func mood(o runnerv1alpha1.Outcome) string {
+	switch o {
 	case runnerv1alpha1.OutcomePassed:
 		return "good"
 	case runnerv1alpha1.OutcomeFailed, runnerv1alpha1.OutcomeError:
 		return "bad"
 	}
 	return "unsure"
-}
-
-// Sign of the verdict, for those who do not see colours.
-func (p *page) Sign() string {
-	return map[string]string{"good": "\u2713", "bad": "\u2717", "unsure": "?"}[p.Mood()]
 }
 
 // Reason of the verdict, unless it only repeats the outcome.

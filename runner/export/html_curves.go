@@ -19,25 +19,34 @@ type timed struct {
 	h     *histogram.H // nil: the report has lost it, or never had it
 }
 
-// distributions reads the histograms. A report may have none; one that cannot be read is an error.
-func distributions(r *runnerv1alpha1.Report) ([]timed, error) {
+// timesOf lists the times of a report, without their distributions.
+func timesOf(r *runnerv1alpha1.Report) []timed {
+	return []timed{
+		{name: "response time", class: "c1", times: &r.ResponseTime},
+		{name: "service time", class: "c2", times: &r.ServiceTime},
+		{name: "first byte", times: &r.TimeToFirstByte},
+		{name: "lag", times: &r.Lag},
+		{name: "reconnecting", times: &r.Reconnecting},
+		{name: "blocked", times: &r.Blocked},
+		{name: "connect", times: &r.Connect},
+	}
+}
+
+// histogramsOf lists the stored distributions of a report in the order of timesOf.
+func histogramsOf(r *runnerv1alpha1.Report) []*runnerv1alpha1.Histogram {
 	stored := r.Histograms
 	if stored == nil {
 		stored = &runnerv1alpha1.ReportHistograms{}
 	}
-	out := []timed{
-		{"response time", "c1", &r.ResponseTime, nil},
-		{"service time", "c2", &r.ServiceTime, nil},
-		{"first byte", "", &r.TimeToFirstByte, nil},
-		{"lag", "", &r.Lag, nil},
-		{"reconnecting", "", &r.Reconnecting, nil},
-		{"blocked", "", &r.Blocked, nil},
-		{"connect", "", &r.Connect, nil},
+	return []*runnerv1alpha1.Histogram{
+		&stored.ResponseTime, &stored.ServiceTime, &stored.TimeToFirstByte, &stored.Lag, &stored.Reconnecting, &stored.Blocked, &stored.Connect,
 	}
-	for i, from := range []*runnerv1alpha1.Histogram{
-		&stored.ResponseTime, &stored.ServiceTime, &stored.TimeToFirstByte, &stored.Lag, &stored.Reconnecting, &stored.Blocked,
-		&stored.Connect,
-	} {
+}
+
+// distributions reads the histograms. A report may have none; one that cannot be read is an error.
+func distributions(r *runnerv1alpha1.Report) ([]timed, error) {
+	out := timesOf(r)
+	for i, from := range histogramsOf(r) {
 		if from.Count == 0 {
 			continue
 		}
@@ -53,13 +62,26 @@ func distributions(r *runnerv1alpha1.Report) ([]timed, error) {
 // maxDecades bounds the axis of quantiles: 99.9999 %.
 const maxDecades = 6
 
-// distributionPlot has 1/(1-q) on a logarithmic axis, as the tails are what one looks for. It is nil
-// when there is nothing to draw.
+// distributionPlot shows response and service time. It is nil when there is nothing to draw.
 func distributionPlot(r *runnerv1alpha1.Report, all []timed) *plot {
+	p := drawDistributions(all[:2])
+	if p == nil {
+		return nil
+	}
+	for _, t := range timeLimits(r, runnerv1alpha1.MetricResponseTime, runnerv1alpha1.MetricServiceTime) {
+		p.addLimit(t.us, fmt.Sprintf("%s: p%s %s", t.name, percent(t.q), micro(int64(t.us))))
+	}
+	p.Desc = fmt.Sprintf("Response times of the slowest requests. Response time: p50 %s, p99 %s, p99.9 %s, maximum %s.",
+		micro(r.ResponseTime.P50), micro(r.ResponseTime.P99), micro(r.ResponseTime.P999), micro(r.ResponseTime.Max))
+	return p
+}
+
+// drawDistributions has 1/(1-q) on a logarithmic axis, because it shows the slowest requests. It is nil when there is nothing to draw.
+func drawDistributions(all []timed) *plot {
 	var shown []timed
 	var values int64
 	least, most := int64(math.MaxInt64), int64(0)
-	for _, d := range all[:2] { // response and service time
+	for _, d := range all {
 		if d.h == nil {
 			continue
 		}
@@ -77,11 +99,6 @@ func distributionPlot(r *runnerv1alpha1.Report, all []timed) *plot {
 	for _, d := range shown {
 		p.Series = append(p.Series, series{Name: d.name, Class: d.class, Path: quantiles(p, d.h, decades)})
 	}
-	for _, t := range timeLimits(r, runnerv1alpha1.MetricResponseTime, runnerv1alpha1.MetricServiceTime) {
-		p.addLimit(t.us, fmt.Sprintf("%s: p%s %s", t.name, percent(t.q), micro(int64(t.us))))
-	}
-	p.Desc = fmt.Sprintf("Response times of the slowest requests. Response time: p50 %s, p99 %s, p99.9 %s, maximum %s.",
-		micro(r.ResponseTime.P50), micro(r.ResponseTime.P99), micro(r.ResponseTime.P999), micro(r.ResponseTime.Max))
 	return p
 }
 

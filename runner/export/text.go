@@ -144,20 +144,9 @@ func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 func times(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	section(b, "Times")
 	line(b, "  %-13s%8s%8s%8s%8s%8s%8s%8s%8s", "", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max")
-	for _, row := range []struct {
-		name string
-		t    *runnerv1alpha1.Times
-	}{
-		{"response time", &r.ResponseTime},
-		{"service time", &r.ServiceTime},
-		{"first byte", &r.TimeToFirstByte},
-		{"lag", &r.Lag},
-		{"reconnecting", &r.Reconnecting},
-		{"blocked", &r.Blocked},
-		{"connect", &r.Connect},
-	} {
+	for _, row := range timesOf(r) {
 		f := [8]string{"-", "-", "-", "-", "-", "-", "-", "-"}
-		if t := row.t; t.Count > 0 {
+		if t := row.times; t.Count > 0 {
 			for i, us := range [8]int64{t.Min, t.Mean, t.P50, t.P90, t.P95, t.P99, t.P999, t.Max} {
 				f[i] = result.FormatTime(us)
 			}

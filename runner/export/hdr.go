@@ -1,0 +1,112 @@
+package export
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+// logTags are in the order of histogramsOf.
+var logTags = [...]string{"", "Tag=serviceTime,", "Tag=timeToFirstByte,", "Tag=lag,", "Tag=reconnecting,", "Tag=blocked,", "Tag=connect,"}
+
+// HistogramLog writes the distributions of the report as an HdrHistogram log, version 1.3: an interval that is the whole run for each time.
+// The interval of the response time has no tag, because the log processor of HdrHistogram reads intervals without a tag unless it is
+// asked for a tag. The others have the name of the JSON as their tag. Values are microseconds; the maximum in front of them is in
+// milliseconds.
+func HistogramLog(w io.Writer, r *runnerv1alpha1.Report) error {
+	var b bytes.Buffer
+	b.WriteString("#[Logged with h2surge " + r.Version + ", values in microseconds]\n#[Histogram log format version 1.3]\n")
+	seconds := r.Rate.WindowSeconds
+	if start, err := time.Parse(time.RFC3339, r.StartTime); err == nil {
+		at := decimals(float64(start.UnixMilli()) / 1000)
+		fmt.Fprintf(&b, "#[StartTime: %s (seconds since epoch), %s]\n#[BaseTime: %s (seconds since epoch)]\n", at, r.StartTime, at)
+		if end, err := time.Parse(time.RFC3339, r.EndTime); err == nil {
+			seconds = end.Sub(start).Seconds()
+		}
+	}
+	b.WriteString("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n")
+	for i, h := range histogramsOf(r) {
+		if h.Count > 0 {
+			fmt.Fprintf(&b, "%s0.000,%.3f,%.3f,%s\n", logTags[i], seconds, float64(h.Max)/1000, base64.StdEncoding.EncodeToString(h.Counts))
+		}
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("writing the histograms as a log: %w", err)
+	}
+	return nil
+}
+
+// Percentiles writes the distribution of response times in HdrHistogram's text form, which its plotter reads: in milliseconds, five rows for
+// each halving of the distance to 100 %.
+func Percentiles(w io.Writer, r *runnerv1alpha1.Report) error {
+	var h histogram.H
+	if r.Histograms != nil && r.Histograms.ResponseTime.Count > 0 {
+		decoded, err := histogram.Decode(r.Histograms.ResponseTime)
+		if err != nil {
+			return fmt.Errorf("writing the percentiles of the response time: %w", err)
+		}
+		h = *decoded
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%12s %14s %10s %14s\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)")
+	percentileRows(&b, &h)
+	fmt.Fprintf(&b, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", h.Mean()/1000, deviation(&h)/1000)
+	fmt.Fprintf(&b, "#[Max     = %12.3f, Total count    = %12d]\n", float64(h.Max())/1000, h.Count())
+	fmt.Fprintf(&b, "#[Buckets = %12d, SubBuckets     = %12d]\n", hdrBuckets, hdrSubBuckets)
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("writing the percentiles of the response time: %w", err)
+	}
+	return nil
+}
+
+// The size of a histogram of 1 us to 1 h with 3 significant digits.
+const (
+	hdrBuckets    = 22
+	hdrSubBuckets = 2048
+)
+
+// ticksPerHalf is how many rows each halving of the distance to 100 % has, as in HdrHistogram's tools.
+const ticksPerHalf = 5
+
+// percentileRows writes a row for each level of the percentile that a bucket reaches. The last row is 100 %. Levels are percentages,
+// because these are exact in binary.
+func percentileRows(b *bytes.Buffer, h *histogram.H) {
+	level, seen := 0.0, int64(0)
+	h.Each(func(highest, count int64) {
+		seen += count
+		for 100*float64(seen)/float64(h.Count()) >= level {
+			fmt.Fprintf(b, "%12.3f %14.12f %10d %14.2f\n", float64(highest)/1000, level/100, seen, 100/(100-level))
+			if level = nextLevel(level); seen == h.Count() {
+				break
+			}
+		}
+	})
+	if seen > 0 {
+		fmt.Fprintf(b, "%12.3f %14.12f %10d\n", float64(h.Max())/1000, 1.0, seen)
+	}
+}
+
+// nextLevel returns 10 after 0, and 55 after 50.
+func nextLevel(level float64) float64 {
+	halvings := math.Floor(math.Log2(100/(100-level))) + 1
+	return level + 100/(ticksPerHalf*math.Pow(2, halvings))
+}
+
+// deviation is the standard deviation, in microseconds.
+func deviation(h *histogram.H) float64 {
+	if h.Count() == 0 {
+		return 0
+	}
+	var sum float64
+	h.Each(func(highest, count int64) {
+		d := float64(highest) - h.Mean()
+		sum += d * d * float64(count)
+	})
+	return math.Sqrt(sum / float64(h.Count()))
+}
