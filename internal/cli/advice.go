@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/verdict"
 )
 
 // adviceFlags says in flags what the advice of a runner says in fields of a manifest.
@@ -14,6 +15,7 @@ var adviceFlags = strings.NewReplacer(
 	string(failure.AdviceServerName), "give a name the certificate has with --sni",
 	string(failure.AdviceCA), "give the CA's certificate with --cacert",
 	string(failure.AdviceExpired), "renew the certificate, or use --insecure",
+	verdict.AdviceShards, "try -t ",
 )
 
 // advise puts flags in the place of fields when the plan was made of flags.

@@ -38,7 +38,7 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool,
 	}
 	report.Windows, report.WindowsFrom = windows.List()
 	facts := verdict.FactsOf(snapshots)
-	facts.Interrupted = interrupted
+	facts.Interrupted, facts.CPUs = interrupted, j.cpus
 	if report.Verdict, err = verdict.Judge(j.plan, report, facts); err != nil {
 		return nil, err
 	}

@@ -28,6 +28,8 @@ type job struct {
 	warnings []string
 	// threads is the value of -t; zero: the plan decides.
 	threads int
+	// cpus is the number of CPUs that workers can have.
+	cpus int
 	// files are the files that the plan takes from ConfigMaps and Secrets of the manifest.
 	files []compile.File
 	// loadTest is the LoadTest that was compiled.

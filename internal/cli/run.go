@@ -181,6 +181,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 		}
 		defer file.Discard()
 	}
+	j.cpus = len(allowed)
 	share := shard.Whole(j.plan)
 	placed := place(j.plan, &share, j.threads, allowed)
 	writeWarnings(stderr, append(j.warnings, placed.warnings...))

@@ -68,6 +68,31 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// TestShardsToTry: if the generator was the bottleneck, the report recommends a number in the words that the user wrote.
+func TestShardsToTry(t *testing.T) {
+	late := func(s *rv.Snapshot) {
+		answered(50, 0, 1000)(s)
+		s.Histograms.Lag, s.Generator.LagP99 = s.ResponseTime, 500_000
+	}
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a manifest":          {[]string{"-f", file(t, "loadtest.yaml", strings.Replace(manifest, "Second: 100", "Second: 60", 1))}, "; try spec.runner.shards: 2"},
+		"flags":               {[]string{"http://a.example", "-c", "8", "-D", "1s", "--rps", "60"}, "; try -t 2"},
+		"too few connections": {[]string{"http://a.example", "-D", "1s", "--rps", "60"}, "; try -t 2, with at least 2 connections for each target"},
+		"too few CPUs":        {[]string{"http://a.example", "-c", "8", "-D", "1s", "--rps", "100"}, "; it needs about 3 workers, and this machine has 2 CPUs for them: run the test in a cluster with 3 shards"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := h2surge(t, newFakeEngine(late), nil, append([]string{"run", "-o", "json"}, tc.args...)...)
+			var r rv.Report
+			if err := json.Unmarshal([]byte(got.out), &r); err != nil || !strings.HasSuffix(r.Verdict.Message, tc.want) {
+				t.Errorf("%v: %s\nwant ...%s", err, r.Verdict.Message, tc.want)
+			}
+		})
+	}
+}
+
 func TestDeadTarget(t *testing.T) {
 	quick := file(t, "loadtest.yaml", strings.Replace(manifest, "connections: 8", "connections: 8, connectTimeout: 10ms", 1))
 	e := newFakeEngine(nil)

@@ -37,6 +37,9 @@
 //   - A minimum of the rate failed: the outcome is Inconclusive, GeneratorBound, and not Failed.
 //   - A maximum of a time failed: likewise, because response times contain the delay of the generator.
 //
+// The message then recommends a number of shards that is likely to be enough. It follows from the rate asked for, the rate
+// achieved and the CPU time of a request; see workersFor.
+//
 // It is never the cause of an error rate above its maximum, or of a time below its minimum. If the generator did not lag
 // and was not throttled, the target is the cause of a rate that was not reached: without a threshold on the rate, the
 // run passes. A test with only closed-loop stages asks for no rate: without a threshold on the rate, the generator is never the

@@ -48,6 +48,8 @@ const (
 type Facts struct {
 	// Interrupted: the user ended the command line's run by a signal.
 	Interrupted bool
+	// CPUs is the number of CPUs that the workers of the command line can have; 0: the runners are pods.
+	CPUs int
 	// LossTolerated: the test must continue if a shard is lost.
 	LossTolerated bool
 	// Problem and Message are those of the runner with a problem.
@@ -216,7 +218,7 @@ func generatorBound(in *input) *runnerv1alpha1.Verdict {
 		return nil
 	}
 	return verdict(runnerv1alpha1.OutcomeInconclusive, ReasonGeneratorBound,
-		"the generator was the bottleneck, %s: %s", in.cause, strings.Join(what, "; "))
+		"the generator was the bottleneck, %s: %s", in.cause, strings.Join(append(what, advice(in)), "; "))
 }
 
 // shortStages returns the stages that did not reach their rate.
