@@ -153,6 +153,18 @@ const (
 	OpenOnDemand ConnectionOpening = "OnDemand"
 )
 
+// ConnectionChoice is how a runner chooses the connections of requests that it sends at the same time.
+//
+// +kubebuilder:validation:Enum=Spread;Batch
+type ConnectionChoice string
+
+const (
+	// ConnectionChoiceSpread uses all connections with a free stream in turn.
+	ConnectionChoiceSpread ConnectionChoice = "Spread"
+	// ConnectionChoiceBatch fills the free streams of one connection first.
+	ConnectionChoiceBatch ConnectionChoice = "Batch"
+)
+
 // ConnectionRamp is a number of connections and the period in which the runners open them.
 type ConnectionRamp struct {
 	// connections is the number of connections that all shards together open in each period. Bounds: 1 to 1000000.

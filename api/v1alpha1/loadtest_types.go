@@ -285,6 +285,15 @@ type Target struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	MaxConcurrentStreams int32 `json:"maxConcurrentStreams,omitempty"`
+	// connectionChoice is how a runner chooses the connections of requests that it sends at the same time. Spread
+	// uses all connections with a free stream in turn. Batch fills the free streams of one connection first, then
+	// those of the next. The next requests begin with another connection, so all connections are used equally
+	// often. Batch needs less CPU for each request, because fewer connections wake up at a time. A server with
+	// several threads gets another load with Batch, and may answer later. A closed loop uses every free stream,
+	// so there Batch only changes the order. Default: Spread.
+	// +optional
+	// +kubebuilder:default=Spread
+	ConnectionChoice ConnectionChoice `json:"connectionChoice,omitempty"`
 	// connectTimeout is the timeout for opening one connection. It includes name resolution, the TCP connection,
 	// the TLS handshake and the first SETTINGS of the target. Default: 5s. Bounds: greater than 0, at most 1h.
 	// +optional

@@ -24,6 +24,7 @@ type connectionFlags struct {
 	http1        bool
 	noKeepAlive  bool
 	insecure     bool
+	choice       string
 	alpn         string
 	serverName   string
 	ca           string
@@ -49,6 +50,7 @@ type connectionFlags struct {
 func (c *connectionFlags) register(own *pflag.FlagSet) {
 	own.BoolVar(&c.http1, "h1", false, "use HTTP/1.1; it pipelines -m requests, as h2load does, and one request with -d")
 	own.BoolVar(&c.noKeepAlive, "no-keepalive", false, "open a connection for each request, as ab does; with --h1")
+	own.StringVar(&c.choice, "connection-choice", "", "connections of requests that are sent at the same time: `Spread or Batch` (default Spread); Batch fills one connection first")
 	own.BoolVarP(&c.insecure, "insecure", "k", false, "do not verify the server's certificate (h2load never verifies it)")
 	own.StringVar(&c.alpn, "alpn", "", "`list` of protocols to offer with https, the preferred one first (default \"h2,http/1.1\")")
 	own.StringVar(&c.alpn, "alpn-list", "", "")
@@ -151,6 +153,7 @@ func (c *connectionFlags) apply(t *v1alpha1.Target, pipelined bool) {
 	if c.http1 {
 		t.Protocol = v1alpha1.ProtocolHTTP1
 	}
+	t.ConnectionChoice = v1alpha1.ConnectionChoice(c.choice)
 	t.TLS = c.tls(secure)
 	t.ConnectTo = c.address(t.URL)
 	t.HTTP2 = c.http2()
@@ -285,6 +288,7 @@ var connectionFields = []struct{ field, flags string }{
 	{"connecting.inactivityTimeout", "connection-inactivity-timeout"},
 	{"connecting.localAddresses", "local-address"},
 	{"connectTo", "connect-to unix"},
+	{"connectionChoice", "connection-choice"},
 }
 
 // flagOf returns the flags that set a field below spec.targets[0], as the user wrote them. It is empty for a field that these flags do

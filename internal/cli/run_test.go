@@ -177,6 +177,7 @@ func TestMistakes(t *testing.T) {
 		{"run", "--connection-rate-period", "2", url},
 		{"run", "-r", "1", "--connection-rate-period", "0", url},
 		{"run", "--local-address", "localhost", url},
+		{"run", "--connection-choice", "batch", url},
 		{"run", "--histogram", "-o", "json", url},
 		{"run", "-f", "loadtest.yaml", "-c", "3"},
 		{"run", "--target-url", "a=http://x", url},

@@ -155,6 +155,9 @@ func TestURLForm(t *testing.T) {
 				Ramp: &v1alpha1.ConnectionRamp{Connections: 5, Period: duration(100 * time.Millisecond)}, LocalAddresses: []string{"127.0.0.2", "::1"},
 			}
 		})},
+		{"one connection first", []string{"--connection-choice", "Batch"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].ConnectionChoice = v1alpha1.ConnectionChoiceBatch
+		})},
 		{"another address", []string{"--connect-to", "b:2"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].ConnectTo = "b:2" })},
 		{"another host", []string{"--connect-to", "b"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].ConnectTo = "b:1" })},
 		{"another host, IPv6", []string{"--connect-to", "[::1]"}, "https://h", base(func(s *v1alpha1.LoadTestSpec) {

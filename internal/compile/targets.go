@@ -32,6 +32,7 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 		Endpoints:            c.endpoints(at, t),
 		Connections:          int(*t.Connections),
 		MaxConcurrentStreams: int(t.MaxConcurrentStreams),
+		Batch:                t.ConnectionChoice == v1alpha1.ConnectionChoiceBatch,
 		ConnectTimeout:       t.ConnectTimeout.Duration,
 	}
 	if *t.Connections < c.spec.Runner.Shards {

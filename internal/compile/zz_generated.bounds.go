@@ -375,6 +375,7 @@ var apiObjects = map[string]apiObject{
 		fields: map[string]bounds{
 			"connectTimeout":       {duration: &durations{1, 3600000000000, "must be greater than 0 and at most 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"connectTo":            {length: [2]int{1, 2048}},
+			"connectionChoice":     {byDefault: "Spread", enum: []string{"Spread", "Batch"}},
 			"connections":          {number: &[2]int64{1, 1000000}},
 			"maxConcurrentStreams": {byDefault: int64(100), number: &[2]int64{1, 100000}},
 			"name":                 {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},

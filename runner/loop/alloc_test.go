@@ -9,12 +9,19 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
+func batched() *rv.Plan {
+	p := gets(rv.Rate{Name: "r", Count: 1_000_000, Period: time.Second, Duration: time.Hour})
+	p.Targets[0].Connections, p.Targets[0].Batch = 8, true
+	return p
+}
+
 // TestSteadyStateAllocatesNothing is the promise on which the engine's speed and the absence of
 // garbage collection pauses rest.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	for name, p := range map[string]*rv.Plan{
 		"get":   gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}),
 		"chain": cannedChain(),
+		"batch": batched(),
 		"paced": gets(rv.Rate{Name: "r", Count: 1_000_000, Period: time.Second, Duration: time.Hour}),
 	} {
 		t.Run(name, func(t *testing.T) {

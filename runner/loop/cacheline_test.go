@@ -32,6 +32,8 @@ func TestWorkersShareNoCacheLine(t *testing.T) {
 		"pools":            bytesOf(w.conns.pools[:cap(w.conns.pools)]),
 		"available":        bytesOf(w.conns.pools[0].available.buf),
 		"dirty":            bytesOf(w.conns.dirty),
+		"batches":          bytesOf(w.conns.batches),
+		"batch":            bytesOf(w.conns.pools[0].batch),
 		"read":             bytesOf(w.conns.read),
 	} {
 		if size == 0 || !cacheline.Alone(size) {

@@ -36,8 +36,10 @@ type connections struct {
 	// pools are the connections by target: those of the plan, then those that are followed.
 	pools []pool
 	// dirty connections may have octets to send.
-	dirty  []int32
-	timers dueHeap[timer]
+	dirty []int32
+	// batches are the targets with a batch in this turn.
+	batches []int32
+	timers  dueHeap[timer]
 	// awaited counts the connections without which the worker is not ready. problem is the last connection failure
 	// until they are open.
 	awaited int
@@ -64,8 +66,11 @@ const readSize = 256 << 10
 // pool is the connections to a target.
 type pool struct {
 	*target
-	// available connections may have a free stream. The first is used next and goes to the end.
+	// available connections may have a free stream. The first is used next and goes to the end: after each request, or with
+	// plan.Batch at the end of the turn.
 	available ring[int32]
+	// batch are the connections that this turn has used, with plan.Batch. All but the last are full.
+	batch []int32
 	// idle connections have no socket. Requests that wait let them connect.
 	idle ring[int32]
 	// connecting is how many connections are in a state from Resolving to Opening.
@@ -86,9 +91,10 @@ func newConnections(w *Worker, all []target) connections {
 		dial:     func(r DialRequest) { w.cfg.Dialer.Dial(w, r) },
 		requests: &w.requests, handler: w,
 		pools: make([]pool, len(all)), read: make([]byte, readSize), dirty: cacheline.Make[int32](0),
+		batches: cacheline.Make[int32](0),
 	}
 	for i := range all {
-		cs.pools[i].target = &all[i]
+		cs.pools[i] = pool{target: &all[i], batch: cacheline.Make[int32](0)}
 	}
 	return cs
 }
@@ -251,17 +257,61 @@ func (cs *connections) offer(c *conn) bool {
 	return c.isAvailable
 }
 
-// takeAvailable takes the next connection with a free stream out of a target's queue; nil: there is none.
+// takeAvailable returns the connection for the next request: the one that this turn fills, or the next one with a free
+// stream, which leaves the queue. nil: no stream is free.
 func (cs *connections) takeAvailable(target int32) *conn {
-	queue := &cs.pools[target].available
-	for queue.len() > 0 {
-		c := cs.all[queue.pop()]
+	p := &cs.pools[target]
+	if n := len(p.batch); n > 0 {
+		if c := cs.all[p.batch[n-1]]; c.capacity() > 0 {
+			return c
+		}
+	}
+	for p.available.len() > 0 {
+		c := cs.all[p.available.pop()]
 		c.isAvailable = false
 		if c.capacity() > 0 {
 			return c
 		}
 	}
 	return nil
+}
+
+// used makes a connection available after a request was put on it: now, or with plan.Batch at the end of the turn.
+func (cs *connections) used(c *conn) {
+	p := &cs.pools[c.target]
+	if !p.plan.Batch {
+		cs.offer(c)
+		return
+	}
+	n := len(p.batch)
+	if n == 0 {
+		cs.batches = append(cs.batches, c.target)
+	}
+	if n == 0 || p.batch[n-1] != c.index {
+		p.batch = append(p.batch, c.index)
+	}
+}
+
+// rotate ends the batches of a turn. The connection that was used first becomes the last of its target, and the others keep
+// their places. Full connections have a place, too: the order does not depend on which response comes first.
+func (cs *connections) rotate() {
+	for _, t := range cs.batches {
+		p := &cs.pools[t]
+		for i := len(p.batch) - 1; i >= 0; i-- {
+			c := cs.all[p.batch[i]]
+			switch {
+			case c.isAvailable || c.state != open && c.capacity() == 0:
+				continue
+			case i == 0:
+				p.available.push(c.index)
+			default:
+				p.available.pushFront(c.index)
+			}
+			c.isAvailable = true
+		}
+		p.batch = p.batch[:0]
+	}
+	cs.batches = cs.batches[:0]
 }
 
 // isWornOut returns true if a connection has carried as many requests as it may.

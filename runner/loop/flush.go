@@ -13,14 +13,16 @@ func (cs *connections) flush() {
 	for _, i := range cs.dirty {
 		c := cs.all[i]
 		c.isDirty = false
+		full := !c.isAvailable && c.capacity() == 0
 		if c.fd >= 0 && !c.awaitsWritable {
 			cs.write(c)
-			if !c.isAvailable && cs.offer(c) {
+			if full && cs.offer(c) {
 				cs.skipWait() // too much waited to be sent, and no longer does
 			}
 		}
 	}
 	cs.dirty = cs.dirty[:0]
+	cs.rotate()
 }
 
 // write sends what is pending until the socket is full.

@@ -23,7 +23,7 @@ import (
 // FuzzLoop is a worker on a network that the input decides about: what servers send, when they close, what
 // is refused, how time passes. Whatever happens, the run ends, and the counts add up.
 func FuzzLoop(f *testing.F) {
-	for mode := range byte(16) {
+	for mode := range byte(32) {
 		f.Add(mode, []byte{})
 		f.Add(mode, []byte{opGreet, opAnswer, opAnswer, opTime, 9, opAnswer, opGoAway, 3, opGreet, opAnswer, opClose, opAnswer})
 		f.Add(mode, []byte{opRefuse, 2, opGreet, opTime, 200, opReset, 7, opAnswer, opBreak, opRaw, 9, 0, 0, 0, 6, 0, 0, 0, 0, 0, opAnswer})
@@ -61,6 +61,7 @@ func fuzzPlan(mode byte) *rv.Plan {
 	t := &p.Targets[0]
 	t.FollowAuthority, t.Connections, t.MaxConcurrentStreams, t.ConnectTimeout = true, 2, 3, 100*time.Millisecond
 	t.Endpoints = append(t.Endpoints, rv.Endpoint{Scheme: "http", Authority: "u", Address: "u:80"})
+	t.Batch = mode&16 != 0
 	if mode&2 != 0 {
 		t.Protocol = rv.ProtocolHTTP1
 		t.HTTP1.Pipeline = 1 + int(mode>>2&1)

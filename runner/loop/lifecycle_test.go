@@ -141,6 +141,7 @@ func (s *storm) plan(p *rv.Plan) {
 	if s.random.IntN(3) == 0 {
 		how.RampCount, how.RampPeriod = 1, 20*time.Millisecond
 	}
+	target.Batch = s.random.IntN(2) == 0
 	p.Chains[0].Steps[0].Timeout, p.Drain = 100*time.Millisecond, 100*time.Millisecond
 	p.Deadline = 4 * time.Second
 }

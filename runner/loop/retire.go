@@ -191,7 +191,7 @@ func (cs *connections) carries(c *conn) {
 	cs.markDirty(c)
 	switch {
 	case !cs.isWornOut(c):
-		cs.offer(c)
+		cs.used(c)
 	case c.state == open:
 		cs.handle(c, retired)
 	default:

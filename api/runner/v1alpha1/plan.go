@@ -67,8 +67,11 @@ type Target struct {
 	Connections int `json:"connections"`
 	// MaxConcurrentStreams bounds the requests in flight on one connection; what the peer
 	// allows bounds them too. HTTP/1.1 has one.
-	MaxConcurrentStreams int           `json:"maxConcurrentStreams"`
-	ConnectTimeout       time.Duration `json:"connectTimeout"`
+	MaxConcurrentStreams int `json:"maxConcurrentStreams"`
+	// Batch fills the free streams of one connection with the requests of a turn, before it uses the next connection. Else
+	// each request goes to the next connection.
+	Batch          bool          `json:"batch,omitempty"`
+	ConnectTimeout time.Duration `json:"connectTimeout"`
 	// TLS is set when the endpoints' scheme is https.
 	TLS        *TLS       `json:"tls,omitempty"`
 	HTTP2      HTTP2      `json:"http2,omitzero"`
