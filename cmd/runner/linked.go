@@ -5,7 +5,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner"
-	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/runner/metrics"
 )
 
 // linked are the parts of the real thing.
@@ -15,7 +15,7 @@ func linked(log *slog.Logger) parts {
 			return runner.New(plan, runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: log})
 		},
 		conflict: runner.ErrConflict,
-		metrics:  export.Prometheus,
+		metrics:  metrics.Handler,
 		log:      log,
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/internal/metric"
-	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/runner/metrics"
 )
 
 // text is the page with placeholders for its tables.
@@ -43,7 +43,7 @@ var labels = []struct{ name, values string }{
 }
 
 func main() {
-	page, err := render(export.Families(), loadtest.Families())
+	page, err := render(metrics.Families(), loadtest.Families())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "metrics:", err)
 		os.Exit(1)

@@ -7,11 +7,11 @@ import (
 
 	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/internal/metric"
-	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/runner/metrics"
 )
 
 func TestPageIsThatOfTheCode(t *testing.T) {
-	got, err := render(export.Families(), loadtest.Families())
+	got, err := render(metrics.Families(), loadtest.Families())
 	if err != nil {
 		t.Fatal(err)
 	}

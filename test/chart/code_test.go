@@ -19,7 +19,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/verdict"
-	"github.com/h2surge/h2surge/runner/export"
+	runnermetrics "github.com/h2surge/h2surge/runner/metrics"
 )
 
 // libraries are metrics of controller-runtime that dashboards and alerts use.
@@ -33,7 +33,7 @@ var metricName = regexp.MustCompile(`\b(h2surge_(?:runner|loadtest)|controller_r
 // metrics are the names of all metrics that there are.
 func metrics() []string {
 	out := slices.Clone(libraries)
-	for _, f := range slices.Concat(export.Families(), loadtest.Families()) {
+	for _, f := range slices.Concat(runnermetrics.Families(), loadtest.Families()) {
 		out = append(out, f.Name)
 	}
 	return out

@@ -18,7 +18,7 @@ import (
 	"github.com/h2surge/h2surge/internal/target/rules"
 	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/runner"
-	"github.com/h2surge/h2surge/runner/export"
+	"github.com/h2surge/h2surge/runner/metrics"
 	"github.com/h2surge/h2surge/test/prometheus/lab"
 )
 
@@ -39,7 +39,7 @@ func prepare(t *testing.T) *execution {
 		r, err := runner.New(x.plan, runner.Options{Workers: 1, NoPin: true})
 		must(t, err)
 		t.Cleanup(func() { _ = r.Close() })
-		s := httptest.NewServer(export.Prometheus(x.plan, r.Snapshot))
+		s := httptest.NewServer(metrics.Handler(x.plan, r.Snapshot))
 		t.Cleanup(s.Close)
 		x.runners, x.addresses = append(x.runners, r), append(x.addresses, s.Listener.Addr().String())
 		must(t, r.Update(rv.Update{Revision: 1, Share: shares[i]}))

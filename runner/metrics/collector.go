@@ -1,4 +1,4 @@
-package export
+package metrics
 
 import (
 	"net/http"
@@ -15,13 +15,13 @@ import (
 )
 
 // maxScrapes at the same time; more are refused with 503. A scrape is work on the CPUs that send
-// requests, and whoever reaches the port may scrape.
+// requests, and every client that reaches the port may scrape.
 const maxScrapes = 2
 
-// Prometheus serves a runner's metrics. Each scrape takes one snapshot; nil: there is none yet.
+// Handler serves the metrics of a runner. Each scrape takes one snapshot; nil: there is none yet.
 // The labels are the plan's chains, steps, of which there are 256 at most, and checks; and causes, of
 // which there are MaxCauses and one; and failures, of which there are MaxFailures and one of each kind.
-func Prometheus(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) http.Handler {
+func Handler(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) http.Handler {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(NewCollector(plan, snapshot))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes})
@@ -37,7 +37,7 @@ type Collector struct {
 	base, latest *runnerv1alpha1.Snapshot
 }
 
-// NewCollector takes what Prometheus does, for a registry of the caller's.
+// NewCollector takes the arguments of Handler, for a registry of the caller.
 func NewCollector(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) *Collector {
 	return &Collector{plan: plan, snapshot: snapshot}
 }

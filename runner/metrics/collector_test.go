@@ -1,4 +1,4 @@
-package export
+package metrics
 
 import (
 	"math"
@@ -321,7 +321,7 @@ func TestAskedRateFollowsChanges(t *testing.T) {
 func TestHandler(t *testing.T) {
 	get := func(s *runnerv1alpha1.Snapshot) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		Prometheus(metricsPlan(), fixed(s)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		Handler(metricsPlan(), fixed(s)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		return w
 	}
 	if w := get(nil); w.Code != 200 || !strings.Contains(w.Body.String(), "h2surge_runner_info{") {
@@ -352,7 +352,7 @@ func BenchmarkScrape(b *testing.B) {
 		plan.Chains[0].Steps[i].Name = strconv.Itoa(i)
 		s.Steps[i].ResponseTime = h.Encode()
 	}
-	handler := Prometheus(plan, fixed(s))
+	handler := Handler(plan, fixed(s))
 	for b.Loop() {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

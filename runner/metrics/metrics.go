@@ -1,4 +1,6 @@
-package export
+// Package metrics serves the metrics of a runner to Prometheus. It is apart from the reports of runner/export, because the command line does
+// not need the Prometheus library, whose initialisation takes more than a millisecond.
+package metrics
 
 import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
