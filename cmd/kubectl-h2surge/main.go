@@ -7,9 +7,11 @@ import (
 	"os"
 
 	"github.com/h2surge/h2surge/internal/cli"
+	"github.com/h2surge/h2surge/internal/roots"
 )
 
 func main() {
+	roots.Use() // for an API server whose certificate the roots of the system verify
 	root := newRootCommand(os.Args[0], newKube())
 	os.Exit(cli.Execute(context.Background(), root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/roots"
 )
 
 const (
@@ -63,6 +64,7 @@ func tlsConfig(c *rv.OAuth2, config *tls.Config) (*tls.Config, error) {
 	config = config.Clone()
 	config.NextProtos = nil
 	if c.CAFile == "" {
+		roots.Use()
 		return config, nil
 	}
 	pem, err := read(c.CAFile)

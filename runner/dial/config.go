@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/roots"
 )
 
 // ClientConfig makes the TLS configuration of a target. It reads the files that the plan names, so
@@ -55,6 +56,8 @@ func files(c *tls.Config, t *rv.TLS) error {
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
 			return fmt.Errorf("caFile %s: contains no certificate", t.CAFile)
 		}
+	} else if !t.InsecureSkipVerify {
+		roots.Use()
 	}
 	if t.CertFile == "" && t.KeyFile == "" {
 		return nil
