@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cluster"
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 func (k *kube) newStop() *cobra.Command {
@@ -142,14 +142,14 @@ show the shards that join and leave.`,
 	return cmd
 }
 
-var signedShare = regexp.MustCompile(`^-[0-9.]+%$`)
+var signedShare = lazy.Regexp(`^-[0-9.]+%$`)
 
 // parseSigned parses the flags of a command of which -10% may be an argument.
 func parseSigned(cmd *cobra.Command, line []string) (args []string, help bool, err error) {
 	const mark = "="
 	line = slices.Clone(line)
 	for i := range line {
-		if signedShare.MatchString(line[i]) {
+		if signedShare().MatchString(line[i]) {
 			line[i] = mark + line[i]
 		}
 	}

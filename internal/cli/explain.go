@@ -3,13 +3,13 @@ package cli
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 const explainLong = `Explain a field of a LoadTest: its type, its allowed values, its meaning and the fields
@@ -52,13 +52,13 @@ type explained struct {
 }
 
 var (
-	indices   = regexp.MustCompile(`\[[^\]]*\]`)
+	indices   = lazy.Regexp(`\[[^\]]*\]`)
 	rootNames = []string{"loadtest", "loadtests", "lt"}
 )
 
 // findField walks from the root.
 func findField(root *openAPI, path string) (explained, error) {
-	names := strings.Split(indices.ReplaceAllString(strings.TrimSuffix(path, "."), ""), ".")
+	names := strings.Split(indices().ReplaceAllString(strings.TrimSuffix(path, "."), ""), ".")
 	if slices.Contains(rootNames, strings.ToLower(names[0])) || names[0] == "" {
 		names = names[1:]
 	}

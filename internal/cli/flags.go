@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/lazy"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -117,11 +117,11 @@ func ExactArgs(names ...string) cobra.PositionalArgs {
 }
 
 // unknownCommand is how cobra reports a command that does not exist.
-var unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for "[^"]*"(?: Did you mean this\? (\S+))?`)
+var unknownCommand = lazy.Regexp(`^unknown command "([^"]*)" for "[^"]*"(?: Did you mean this\? (\S+))?`)
 
 // argumentProblem rewrites what cobra reports about arguments.
 func argumentProblem(line string) string {
-	m := unknownCommand.FindStringSubmatch(line)
+	m := unknownCommand().FindStringSubmatch(line)
 	if m == nil {
 		return line
 	}

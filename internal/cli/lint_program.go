@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -12,6 +11,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/lazy"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -153,10 +153,10 @@ func (p *programLint) steps() {
 }
 
 // placeInPlan matches the start of errors from the program's builder.
-var placeInPlan = regexp.MustCompile(`^([A-Za-z]+(?:\.[A-Za-z]+|\[\d+\])*)(?:, a \w+)?(?:: )(?s:(.*))$`)
+var placeInPlan = lazy.Regexp(`^([A-Za-z]+(?:\.[A-Za-z]+|\[\d+\])*)(?:, a \w+)?(?:: )(?s:(.*))$`)
 
 func cutPlace(s string) (place, detail string) {
-	m := placeInPlan.FindStringSubmatch(s)
+	m := placeInPlan().FindStringSubmatch(s)
 	if m == nil {
 		return "", s
 	}

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // override is one --target-url: where a target is, when not where the manifest says.
@@ -15,10 +15,10 @@ type override struct {
 }
 
 // namedURL is NAME=URL. A URL without a name cannot match: its first colon comes before any "=".
-var namedURL = regexp.MustCompile(`^([-a-z0-9]+)=(.*)$`)
+var namedURL = lazy.Regexp(`^([-a-z0-9]+)=(.*)$`)
 
 func parseOverride(s string) override {
-	if m := namedURL.FindStringSubmatch(s); m != nil {
+	if m := namedURL().FindStringSubmatch(s); m != nil {
 		return override{target: m[1], url: m[2]}
 	}
 	return override{url: s}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // requestRate is the value of --rps: count requests in each period. A count of zero means that no rate was given.
@@ -19,7 +19,7 @@ type requestRate struct {
 }
 
 // decimal is a number such as 5000 or 0.25, of at most six decimals.
-var decimal = regexp.MustCompile(`^([0-9]{1,12})(?:\.([0-9]{1,6}))?$`)
+var decimal = lazy.Regexp(`^([0-9]{1,12})(?:\.([0-9]{1,6}))?$`)
 
 // maxRatePeriod is the bound of requestsPer.period.
 const maxRatePeriod = 24 * time.Hour
@@ -36,7 +36,7 @@ func (r *requestRate) String() string {
 
 // Set reads requests per second. 2.5 becomes 5 requests in 2 s.
 func (r *requestRate) Set(text string) error {
-	m := decimal.FindStringSubmatch(text)
+	m := decimal().FindStringSubmatch(text)
 	if m == nil {
 		return fmt.Errorf("%q is not a number of requests per second; allowed: numbers such as 5000 or 0.5", text)
 	}

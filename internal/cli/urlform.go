@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/lazy"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -229,8 +229,8 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 
 // Each URL has a chain with one step. Many URLs are the values of one variable.
 var (
-	requestPath  = regexp.MustCompile(`^spec\.chains\[\d+\]\.steps\[0\]\.request\.`)
-	variablePath = regexp.MustCompile(`^spec\.variables\[\d+\]`)
+	requestPath  = lazy.Regexp(`^spec\.chains\[\d+\]\.steps\[0\]\.request\.`)
+	variablePath = lazy.Regexp(`^spec\.variables\[\d+\]`)
 )
 
 // mistakes names the flags that errors in fields come from.
@@ -284,7 +284,7 @@ func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
 		names[field] = flag
 	}
 	for _, err := range errs {
-		name := variablePath.ReplaceAllString(requestPath.ReplaceAllString(err.Field, "request."), "variable")
+		name := variablePath().ReplaceAllString(requestPath().ReplaceAllString(err.Field, "request."), "variable")
 		below, connection := strings.CutPrefix(name, "spec.targets[0].")
 		switch {
 		case names[name] != "":

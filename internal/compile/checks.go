@@ -110,7 +110,7 @@ func (c *compiler) timeMatch(at *field.Path, in *v1alpha1.Check) match {
 		c.fail(at.Child("regex"), "does not go with responseTime")
 	}
 	d, err := time.ParseDuration(limit)
-	if err != nil || !durationPattern.MatchString(limit) {
+	if err != nil || !durationPattern().MatchString(limit) {
 		c.fail(path, "must be a duration such as 20ms, without ${}")
 		return out
 	}

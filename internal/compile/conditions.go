@@ -1,17 +1,17 @@
 package compile
 
 import (
-	"regexp"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // numberPattern matches the decimal numbers of JSON, with which lessThan and greaterThan compare.
-var numberPattern = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,9})?$`)
+var numberPattern = lazy.Regexp(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,9})?$`)
 
 // match is a parsed comparison.
 type match struct {
@@ -92,7 +92,7 @@ func (c *compiler) comparison(at *field.Path, in *v1alpha1.Comparison, exactlyOn
 // number parses a text that must be a decimal number if it has no placeholders.
 func (c *compiler) number(at *field.Path, value string) text {
 	out := c.text(at, value, nil, "")
-	if literal, constant := out.constant(); constant && !numberPattern.MatchString(literal) {
+	if literal, constant := out.constant(); constant && !numberPattern().MatchString(literal) {
 		c.fail(at, "must be a decimal number such as 10.5")
 	}
 	return out

@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // MaxManifest is the maximum size of the input of Load, in bytes: a LoadTest and several ConfigMaps of 1 MiB, which is
@@ -201,7 +201,7 @@ func (l *loader) despite(doc []byte, wrong error) []byte {
 		return asJSON
 	}
 	d := l.positions.documents[l.document-1]
-	merged := mergedTwice.FindAllStringSubmatch(wrong.Error(), -1)
+	merged := mergedTwice().FindAllStringSubmatch(wrong.Error(), -1)
 	for _, m := range merged {
 		n, _ := strconv.Atoi(m[1])
 		l.failAt(d.line-1+n, l.here(), `key %s is set here and by "<<"; write it without "<<"`, m[2])
@@ -219,7 +219,7 @@ func (l *loader) despite(doc []byte, wrong error) []byte {
 
 // mergedTwice matches the message of the YAML decoder about a key that is set twice. repeated has already reported keys
 // that are written twice, so this key also comes from "<<", and its value would depend on the order.
-var mergedTwice = regexp.MustCompile(`line (\d+): key (".*?") already set in map`)
+var mergedTwice = lazy.Regexp(`line (\d+): key (".*?") already set in map`)
 
 // repeated reports the keys of the present document that are given twice, and whether there are any.
 func (l *loader) repeated() bool {
@@ -359,7 +359,7 @@ func prune(v any, path string) {
 			}
 		}
 	case []any:
-		m := leadingNumber.FindStringSubmatch(path)
+		m := leadingNumber().FindStringSubmatch(path)
 		if m == nil {
 			return
 		}

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	yamlv2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // Positions has the lines of the fields of a manifest. The first line is 1; 0 means that the line is not known.
@@ -62,16 +63,16 @@ func (p *Positions) OfError(err *field.Error) int {
 }
 
 var (
-	documentPath  = regexp.MustCompile(`^document (\d+)(?:: (.*))?$`)
-	lineOfSyntax  = regexp.MustCompile(`^yaml: line (\d+): `)
-	leadingNumber = regexp.MustCompile(`^\[(\d+)\]`)
+	documentPath  = lazy.Regexp(`^document (\d+)(?:: (.*))?$`)
+	lineOfSyntax  = lazy.Regexp(`^yaml: line (\d+): `)
+	leadingNumber = lazy.Regexp(`^\[(\d+)\]`)
 )
 
 // Line returns the line of a field such as "spec.targets[0].url" of the LoadTest, or "document 2: metadata.name" of
 // another document. If the field does not exist, it returns the line of the nearest parent that exists.
 func (p *Positions) Line(path string) int {
 	number := p.loadTest
-	if m := documentPath.FindStringSubmatch(path); m != nil {
+	if m := documentPath().FindStringSubmatch(path); m != nil {
 		number, _ = strconv.Atoi(m[1])
 		path = m[2]
 	}
@@ -84,7 +85,7 @@ func (p *Positions) Line(path string) int {
 // syntax returns the message of a parser with a hint, and the line in the manifest. The parser has the line in the
 // document.
 func (d *document) syntax(message string) (absolute string, line int) {
-	m := lineOfSyntax.FindStringSubmatch(message)
+	m := lineOfSyntax().FindStringSubmatch(message)
 	if m == nil {
 		return message, 0
 	}
@@ -207,7 +208,7 @@ func step(at *yaml.Node, path string) (found entry, rest string) {
 	path = strings.TrimPrefix(path, ".")
 	at = dereference(at)
 	if at.Kind == yaml.SequenceNode {
-		m := leadingNumber.FindStringSubmatch(path)
+		m := leadingNumber().FindStringSubmatch(path)
 		if m == nil {
 			return entry{}, ""
 		}

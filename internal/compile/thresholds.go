@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"regexp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -9,14 +8,15 @@ import (
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // The patterns are those of the CRD. durationPattern is the one of all other durations.
 var (
-	percentagePattern = regexp.MustCompile(`^(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%$`)
-	rateLimitPattern  = regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]{1,9})?$`)
-	durationPattern   = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`)
-	timePattern       = regexp.MustCompile(`^([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6}$`)
+	percentagePattern = lazy.Regexp(`^(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%$`)
+	rateLimitPattern  = lazy.Regexp(`^[0-9]{1,12}(\.[0-9]{1,9})?$`)
+	durationPattern   = lazy.Regexp(`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`)
+	timePattern       = lazy.Regexp(`^([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6}$`)
 )
 
 func (c *compiler) thresholds() {
@@ -67,19 +67,19 @@ func (c *compiler) threshold(at *field.Path, t *v1alpha1.Threshold) {
 
 func (c *compiler) timeLimit(path *field.Path, limit *intstr.IntOrString) {
 	_, err := time.ParseDuration(limit.StrVal)
-	if limit.Type != intstr.String || err != nil || !timePattern.MatchString(limit.StrVal) {
+	if limit.Type != intstr.String || err != nil || !timePattern().MatchString(limit.StrVal) {
 		c.fail(path, "max and min of a time must be a duration such as 20ms")
 	}
 }
 
 func (c *compiler) errorLimit(path *field.Path, limit *intstr.IntOrString) {
-	if limit.Type != intstr.String || !percentagePattern.MatchString(limit.StrVal) {
+	if limit.Type != intstr.String || !percentagePattern().MatchString(limit.StrVal) {
 		c.fail(path, "max and min of ErrorRate must be a percentage such as 0.1%%, at most 100%%")
 	}
 }
 
 func (c *compiler) rateLimit(path *field.Path, limit *intstr.IntOrString) {
-	if !rateLimitPattern.MatchString(limit.String()) {
+	if !rateLimitPattern().MatchString(limit.String()) {
 		c.fail(path, "max and min of Rate must be a number such as 1000")
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // ordered is a value as YAML, with the fields in the order of its type. What is null is left out.
@@ -104,7 +105,7 @@ func sequence(dec *json.Decoder) (*yaml.Node, error) {
 
 var (
 	// bare are texts that every YAML reads as texts without quotes: no numbers, dates, indicators.
-	bare = regexp.MustCompile(`^([A-Za-z/$][-A-Za-z0-9_./$?=+{}&,%]*(:[-A-Za-z0-9_./$?=+{}&,%]+)*|[1-5]xx|([0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h))+)$`)
+	bare = lazy.Regexp(`^([A-Za-z/$][-A-Za-z0-9_./$?=+{}&,%]*(:[-A-Za-z0-9_./$?=+{}&,%]+)*|[1-5]xx|([0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h))+)$`)
 	// words are those that YAML 1.1 reads as something else.
 	words = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true}
 )
@@ -113,7 +114,7 @@ var (
 func scalar(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
 	switch {
-	case bare.MatchString(s) && !words[strings.ToLower(s)]:
+	case bare().MatchString(s) && !words[strings.ToLower(s)]:
 		n.Style = 0
 	case strings.Contains(s, "\n") && asLines(s):
 		n.Style = yaml.LiteralStyle

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // value is what a name of a scenario means: a placeholder for each request of the chain.
@@ -126,7 +126,7 @@ func (t *table) diagonal() value {
 	return func(request int) string { return "${" + t.variable + "." + t.columns[request%len(t.columns)] + "}" }
 }
 
-var columnName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,49}$`)
+var columnName = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,49}$`)
 
 // table makes a variable of a file without quotes and escapes, whose first row has names.
 func (s *scenario) table(from, name, file string) *table {
@@ -143,7 +143,7 @@ func (s *scenario) table(from, name, file string) *table {
 	asIs := !bytes.ContainsAny(content, "\"\r") && !strings.Contains(string(content), "\n\n")
 	seen := map[string]bool{}
 	for i, column := range rows[0] {
-		if !columnName.MatchString(column) || seen[column] {
+		if !columnName().MatchString(column) || seen[column] {
 			column, asIs = "c"+strconv.Itoa(i+1), false
 		}
 		seen[column] = true
@@ -205,13 +205,13 @@ func baseName(file, otherwise string) string {
 }
 
 // their placeholders.
-var placeholders = regexp.MustCompile(`\$\{([^{}]*)\}`)
+var placeholders = lazy.Regexp(`\$\{([^{}]*)\}`)
 
 // text puts our placeholders in place of theirs.
 func (s *scenario) text(from string, request int, text string) string {
 	var b strings.Builder
 	end := 0
-	for _, m := range placeholders.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range placeholders().FindAllStringSubmatchIndex(text, -1) {
 		b.WriteString(convert.Literal(text[end:m[0]]))
 		end = m[1]
 		name := text[m[2]:m[3]]

@@ -2,11 +2,11 @@ package openapi
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/convert"
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // operation is one of the description.
@@ -249,12 +249,12 @@ func mediaType(names []string) string {
 	return ""
 }
 
-var successCode = regexp.MustCompile(`^2([0-9]{2}|[xX]{2})$`)
+var successCode = lazy.Regexp(`^2([0-9]{2}|[xX]{2})$`)
 
 // statuses are the declared successes.
 func (c *converter) statuses(op *operation) (out []string) {
 	for _, code := range op.in.raw("responses").names() {
-		if successCode.MatchString(code) {
+		if successCode().MatchString(code) {
 			out = append(out, strings.ToLower(code))
 		}
 	}

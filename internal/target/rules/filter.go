@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // filter takes a part of a placeholder's value: what a regular expression matches, or a range of bytes.
@@ -59,11 +61,11 @@ func cutPlaceholder(s string) (inside, rest string, closed bool) {
 }
 
 // filterStart finds the first filter: what stands before it may have a | of its own.
-var filterStart = regexp.MustCompile(`\s*\|\s*(?:match|slice)\(`)
+var filterStart = lazy.Regexp(`\s*\|\s*(?:match|slice)\(`)
 
 // cutFilters separates "SOURCE | match('EXPR') | slice(START,LENGTH)".
 func cutFilters(inside string) (source string, filters []filter, err error) {
-	at := filterStart.FindStringIndex(inside)
+	at := filterStart().FindStringIndex(inside)
 	if at == nil {
 		return inside, nil, nil
 	}
@@ -79,16 +81,16 @@ func cutFilters(inside string) (source string, filters []filter, err error) {
 }
 
 var (
-	matchFilter = regexp.MustCompile(`^\s*\|\s*match\('([^']*)'\)\s*`)
-	sliceFilter = regexp.MustCompile(`^\s*\|\s*slice\((\d{1,9}),\s*(-1|\d{1,9})\)\s*`)
+	matchFilter = lazy.Regexp(`^\s*\|\s*match\('([^']*)'\)\s*`)
+	sliceFilter = lazy.Regexp(`^\s*\|\s*slice\((\d{1,9}),\s*(-1|\d{1,9})\)\s*`)
 )
 
 func cutFilter(s string) (f filter, rest string, err error) {
-	if m := matchFilter.FindStringSubmatch(s); m != nil {
+	if m := matchFilter().FindStringSubmatch(s); m != nil {
 		f.re, err = regexp.Compile(m[1])
 		return f, s[len(m[0]):], err
 	}
-	if m := sliceFilter.FindStringSubmatch(s); m != nil {
+	if m := sliceFilter().FindStringSubmatch(s); m != nil {
 		f.start, _ = strconv.Atoi(m[1])
 		f.length, _ = strconv.Atoi(m[2])
 		return f, s[len(m[0]):], nil

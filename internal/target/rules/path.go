@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 // pathClass says how specific a path is; lower is more.
@@ -31,7 +32,7 @@ type segment struct {
 	param   bool
 }
 
-var paramName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var paramName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 func parsePattern(s string) (pattern, error) {
 	if s == "" {
@@ -76,7 +77,7 @@ func parseSegment(part string) (segment, error) {
 	}
 	name, ok := strings.CutPrefix(part, "{")
 	name, closed := strings.CutSuffix(name, "}")
-	if !ok || !closed || !paramName.MatchString(name) {
+	if !ok || !closed || !paramName().MatchString(name) {
 		return segment{}, fmt.Errorf("segment %q must be {name}, or must not contain {, } and *", part)
 	}
 	return segment{literal: name, param: true}, nil
