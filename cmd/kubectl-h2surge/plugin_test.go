@@ -147,7 +147,14 @@ func loadTest(changes ...func(*v1alpha1.LoadTest)) *v1alpha1.LoadTest {
 
 func stored(t *testing.T, v rv.Verdict) *corev1.ConfigMap {
 	t.Helper()
-	raw, err := json.Marshal(rv.Report{APIVersion: rv.APIVersion, Kind: rv.ReportKind, Name: "default/pcf", Verdict: v})
+	return storedReport(t, "pcf", rv.Report{Verdict: v})
+}
+
+// storedReport is the ConfigMap with the report of a test.
+func storedReport(t *testing.T, name string, r rv.Report) *corev1.ConfigMap {
+	t.Helper()
+	r.APIVersion, r.Kind, r.Name = rv.APIVersion, rv.ReportKind, "default/"+name
+	raw, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +163,7 @@ func stored(t *testing.T, v rv.Verdict) *corev1.ConfigMap {
 	w.Write(raw)
 	w.Close()
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pcf-report"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name + "-report"},
 		BinaryData: map[string][]byte{"report.json.gz": z.Bytes()},
 	}
 }

@@ -60,14 +60,14 @@ type kubeRun struct {
 	wait, follow    bool
 	timeout         time.Duration
 	output          string
-	outputFile      string
+	outputFiles     []string
 	stopOnInterrupt bool
 	stdin           io.Reader
 	stdout, stderr  io.Writer
 	again           func(string) string
 	cluster         *cluster.Cluster
 	test            *v1alpha1.LoadTest // the last known state
-	reportFile      *cli.ReportFile
+	reportFiles     cli.ReportFiles
 	// left: the user stopped following before the end. stopped: the user stopped the test.
 	left, stopped bool
 }
@@ -93,7 +93,7 @@ func (k *kube) newRun() *cobra.Command {
 	flags.BoolVar(&r.wait, "wait", false, "wait for the end without progress, then show the report")
 	flags.DurationVar(&r.timeout, "timeout", 0, "`time` to follow or wait for, such as 10m; the test continues after it")
 	flags.StringVarP(&r.output, "output", "o", cli.OutputText, cli.OutputUsage)
-	flags.StringVar(&r.outputFile, "output-file", "", "`file` to save the report in, too: HTML if the name ends in .html, text if .txt, YAML if .yaml, otherwise JSON; compressed if .gz follows")
+	flags.StringArrayVar(&r.outputFiles, "output-file", nil, cli.OutputFileUsage)
 	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false, "stop the test on Ctrl-C, wait for its end and show the report")
 	r.register(cmd)
 	return cmd
@@ -114,12 +114,10 @@ func (r *kubeRun) run(cmd *cobra.Command) error {
 	if err := r.cluster.Place(m, content); err != nil {
 		return cli.Usagef("%v", err)
 	}
-	if r.outputFile != "" {
-		if r.reportFile, err = cli.OpenReportFile(r.outputFile); err != nil {
-			return cli.Usagef("--output-file: %v", err)
-		}
-		defer r.reportFile.Discard()
+	if r.reportFiles, err = cli.OpenReportFiles(r.outputFiles); err != nil {
+		return err
 	}
+	defer r.reportFiles.Discard()
 	if r.test, err = r.cluster.Submit(cmd.Context(), m); err != nil {
 		return kubeError(err)
 	}
@@ -147,7 +145,7 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 	case r.timeout < 0:
 		return cli.Usagef("--timeout: must not be negative")
 	}
-	for name, given := range map[string]bool{"output-file": r.outputFile != "", "timeout": r.timeout > 0, "stop-on-interrupt": r.stopOnInterrupt} {
+	for name, given := range map[string]bool{"output-file": len(r.outputFiles) > 0, "timeout": r.timeout > 0, "stop-on-interrupt": r.stopOnInterrupt} {
 		if given && !r.wait && !r.follow {
 			return cli.Usagef("--%s: allowed only with --follow or --wait", name)
 		}
@@ -269,10 +267,8 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 	if err != nil {
 		return kubeError(err)
 	}
-	if r.reportFile != nil {
-		if err := r.reportFile.Save(func(w io.Writer) error { return cli.WriteReport(w, r.reportFile.Format(), report) }); err != nil {
-			return cli.Failf("%v", err)
-		}
+	if err := r.reportFiles.Save(report); err != nil {
+		return err
 	}
 	if err := cli.WriteReport(r.stdout, r.output, report); err != nil {
 		return cli.Failf("writing the report: %v", err)

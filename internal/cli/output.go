@@ -19,34 +19,45 @@ import (
 const (
 	OutputText   = "text"
 	OutputJSON   = "json"
+	OutputYAML   = "yaml"
 	outputH2load = "h2load"
 	outputHTML   = "html"
-	OutputYAML   = "yaml"
+	// outputMarkdown is for the page of a pipeline, outputJUnit for its list of tests.
+	outputMarkdown = "markdown"
+	outputJUnit    = "junit"
+	outputCSV      = "csv"
+	// outputHistogramLog and outputPercentiles are the formats of HdrHistogram.
+	outputHistogramLog = "hlog"
+	outputPercentiles  = "hgrm"
 )
 
 // reportFormats are the formats of a report.
-var reportFormats = []string{OutputText, OutputJSON, OutputYAML, outputHTML, outputH2load}
+var reportFormats = []string{
+	OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV, outputHistogramLog, outputPercentiles, outputH2load,
+}
 
-const OutputUsage = "`format` of the report: text, json, yaml, html or h2load"
+// OutputUsage is the usage of -o of the commands that show a report.
+const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, junit, csv, hlog, hgrm or h2load"
 
+// writers are the formats of package export.
+var writers = map[string]func(io.Writer, *rv.Report) error{
+	OutputText: export.Text, OutputJSON: export.JSON, outputHTML: export.HTML, outputMarkdown: export.Markdown, outputJUnit: export.JUnit,
+	outputCSV: export.CSV, outputHistogramLog: export.HistogramLog, outputPercentiles: export.Percentiles, outputH2load: writeH2load,
+}
+
+// CheckOutput returns an error for a value of -o that is not one of reportFormats.
 func CheckOutput(format string) error { return OneOf(format, reportFormats...) }
 
+// WriteReport writes a report in one of reportFormats.
 func WriteReport(w io.Writer, format string, r *rv.Report) error {
-	switch format {
-	case OutputJSON:
-		return export.JSON(w, r)
-	case OutputYAML:
-		var b bytes.Buffer
-		if err := export.JSON(&b, r); err != nil {
-			return err
-		}
-		return jsonAsYAML(w, b.Bytes())
-	case outputH2load:
-		return writeH2load(w, r)
-	case outputHTML:
-		return export.HTML(w, r)
+	if format != OutputYAML {
+		return writers[format](w, r)
 	}
-	return export.Text(w, r)
+	var b bytes.Buffer
+	if err := export.JSON(&b, r); err != nil {
+		return err
+	}
+	return jsonAsYAML(w, b.Bytes())
 }
 
 // WriteDocument writes v as YAML or else as JSON. Both have the fields in the order of the type.

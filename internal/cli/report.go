@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,26 +19,32 @@ import (
 
 // ReportFlags are the flags of the commands that show a report.
 type ReportFlags struct {
-	output, file string
-	exitCode     bool
-	flags        *pflag.FlagSet
+	output   string
+	files    []string
+	exitCode bool
+	flags    *pflag.FlagSet
 }
 
 // Register adds the flags to a command.
 func (f *ReportFlags) Register(flags *pflag.FlagSet) {
 	f.flags = flags
 	flags.StringVarP(&f.output, "output", "o", OutputText, OutputUsage)
-	flags.StringVar(&f.file, "output-file", "", "`file` to save the report in instead of printing it: HTML if the name ends in .html, text if .txt, YAML if .yaml, otherwise JSON; compressed if .gz follows; -o overrides the name")
+	flags.StringArrayVar(&f.files, "output-file", nil, strings.Replace(OutputFileUsage, "in, too", "in instead of printing it", 1)+"; -o overrides the ending")
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with the code of \"h2surge run\" for this verdict")
 }
 
 // Check reports a mistake in the flags.
-func (f *ReportFlags) Check() error { return CheckOutput(f.output) }
+func (f *ReportFlags) Check() error {
+	if len(f.files) > 1 && f.flags.Changed("output") {
+		return Usagef("-o: not allowed with several --output-file")
+	}
+	return CheckOutput(f.output)
+}
 
 // Show writes the report, and ends as its verdict says if --exit-code was given.
 func (f *ReportFlags) Show(cmd *cobra.Command, r *rv.Report) error {
 	var err error
-	if f.file == "" {
+	if len(f.files) == 0 {
 		err = WriteReport(cmd.OutOrStdout(), f.output, r)
 	} else {
 		err = f.save(r)
@@ -50,19 +57,15 @@ func (f *ReportFlags) Show(cmd *cobra.Command, r *rv.Report) error {
 
 // save writes the report in the format of -o, or else in the format of the file's name.
 func (f *ReportFlags) save(r *rv.Report) error {
-	file, err := OpenReportFile(f.file)
+	files, err := OpenReportFiles(f.files)
 	if err != nil {
-		return Usagef("--output-file: %v", err)
+		return err
 	}
-	defer file.Discard()
-	format := f.output
-	if !f.flags.Changed("output") {
-		format = file.Format()
+	defer files.Discard()
+	if f.flags.Changed("output") {
+		files[0].format = f.output
 	}
-	if err := file.Save(func(w io.Writer) error { return WriteReport(w, format, r) }); err != nil {
-		return Failf("%v", err)
-	}
-	return nil
+	return files.Save(r)
 }
 
 func newReportCommand() *cobra.Command {
@@ -76,7 +79,8 @@ code is 0 whatever the verdict is, unless --exit-code is given. It is 1 if the f
 no report.`,
 		Example: `  h2surge report result.json
   h2surge report result.json.gz -o json
-  h2surge report result.json --output-file result.html
+  h2surge report result.json --output-file result.html --output-file junit.xml
+  h2surge report result.json -o markdown >> "$GITHUB_STEP_SUMMARY"
   kubectl get configmap NAME-report -o jsonpath='{.binaryData.report\.json\.gz}' |
     base64 -d | h2surge report - --exit-code`,
 		Args: ExactArgs("FILE"),

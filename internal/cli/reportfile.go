@@ -1,56 +1,94 @@
 package cli
 
 import (
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
 // ReportFile is where a report will be saved. It is opened before the run, so that a long test
 // does not end with "permission denied", and a file that is there already is only replaced by a
 // whole report.
 type ReportFile struct {
-	name  string
-	file  *os.File
-	temp  bool // file is a temporary file in the same directory, to be renamed
-	saved bool
+	name   string
+	format string
+	file   *os.File
+	temp   bool // file is a temporary file in the same directory, to be renamed
+	saved  bool
 }
 
-// OpenReportFile opens the file that a report will be saved in.
-func OpenReportFile(name string) (*ReportFile, error) {
+// OutputFileUsage is the usage of --output-file of the commands that run a test.
+const OutputFileUsage = "`file` to save the report in, too; you can repeat it. The ending of the name selects the format: .html, .txt, .yaml, .md, .xml (JUnit), .csv, .hlog, .hgrm, otherwise JSON; compressed if .gz follows"
+
+// ReportFiles are the files of --output-file.
+type ReportFiles []*ReportFile
+
+// OpenReportFiles opens the files that a report will be saved in.
+func OpenReportFiles(names []string) (ReportFiles, error) {
+	var all ReportFiles
+	for _, name := range names {
+		f, err := openReportFile(name)
+		if err != nil {
+			all.Discard()
+			return nil, Usagef("--output-file: %v", err)
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// Save writes the report to each file.
+func (all ReportFiles) Save(r *rv.Report) error {
+	for _, f := range all {
+		if err := f.save(func(w io.Writer) error { return WriteReport(w, f.format, r) }); err != nil {
+			return Failf("%v", err)
+		}
+	}
+	return nil
+}
+
+// Discard leaves nothing behind when there is no report. After Save it does nothing.
+func (all ReportFiles) Discard() {
+	for _, f := range all {
+		f.discard()
+	}
+}
+
+func openReportFile(name string) (*ReportFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		// A device or a pipe, such as /dev/null, must be written to, never replaced.
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, cannotRead(name, err)
 		}
-		return &ReportFile{name: name, file: f}, nil
+		return &ReportFile{name: name, format: formatOf(name), file: f}, nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return nil, cannotRead(name, err)
 	}
-	return &ReportFile{name: name, file: f, temp: true}, nil
+	return &ReportFile{name: name, format: formatOf(name), file: f, temp: true}, nil
 }
 
-// Format is that of the name.
-func (r *ReportFile) Format() string {
-	switch filepath.Ext(strings.TrimSuffix(r.name, ".gz")) {
-	case ".html":
-		return outputHTML
-	case ".yaml", ".yml":
-		return OutputYAML
-	case ".txt":
-		return OutputText
-	}
-	return OutputJSON
+// endings are the endings of names that select another format than JSON.
+var endings = map[string]string{
+	".html": outputHTML, ".yaml": OutputYAML, ".yml": OutputYAML, ".txt": OutputText, ".md": outputMarkdown, ".xml": outputJUnit, ".csv": outputCSV,
+	".hlog": outputHistogramLog, ".hgrm": outputPercentiles,
 }
 
-// Save writes the document, compressed when the name ends in .gz, and puts it in its place.
-func (r *ReportFile) Save(write func(io.Writer) error) error {
+// formatOf returns the format that the name of a file selects.
+func formatOf(name string) string {
+	return cmp.Or(endings[filepath.Ext(strings.TrimSuffix(name, ".gz"))], OutputJSON)
+}
+
+// save writes the document, compressed when the name ends in .gz, and puts it in its place.
+func (r *ReportFile) save(write func(io.Writer) error) error {
 	err := r.write(write)
 	if closing := r.file.Close(); err == nil {
 		err = closing
@@ -83,8 +121,7 @@ func (r *ReportFile) write(write func(io.Writer) error) error {
 	return z.Close()
 }
 
-// Discard leaves nothing behind when there is no report. After Save it does nothing.
-func (r *ReportFile) Discard() {
+func (r *ReportFile) discard() {
 	if r.saved {
 		return
 	}

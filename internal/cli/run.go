@@ -67,8 +67,8 @@ type runOptions struct {
 	source source
 	form   urlForm
 	output string
-	// outputFile is the file of --output-file; empty: the report is not saved.
-	outputFile string
+	// outputFiles are the files of --output-file.
+	outputFiles []string
 	// dryRun prints the LoadTest instead of running it.
 	dryRun bool
 	// histogram adds the distribution of response times to the report.
@@ -95,7 +95,7 @@ func newRunCommand(parts linked) *cobra.Command {
 	flags.SortFlags = false
 	AddFilename(flags, &o.source.files)
 	flags.StringVarP(&o.output, "output", "o", OutputText, OutputUsage)
-	flags.StringVar(&o.outputFile, "output-file", "", "`file` to save the report in, too: HTML if the name ends in .html, text if .txt, YAML if .yaml, otherwise JSON; compressed if .gz follows")
+	flags.StringArrayVar(&o.outputFiles, "output-file", nil, OutputFileUsage)
 	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
 	addTargets(flags, &o.source.overrides, &o.demo)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the LoadTest as YAML (-o json: as JSON), send nothing")
@@ -146,7 +146,7 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 		return Usagef("--demo: allowed only with a manifest (-f)")
 	case o.histogram && o.output != OutputText && o.output != outputH2load:
 		return Usagef("--histogram: allowed only with -o text and -o h2load; the other formats have the distribution")
-	case o.dryRun && (o.demo || o.outputFile != ""):
+	case o.dryRun && (o.demo || len(o.outputFiles) > 0):
 		return Usagef("--dry-run: not allowed with --demo or --output-file")
 	}
 	return nil
@@ -174,14 +174,12 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 		writeWarnings(stderr, j.warnings)
 		return writeLoadTest(cmd.OutOrStdout(), o.output, j.loadTest)
 	}
-	var file *ReportFile
-	if o.outputFile != "" {
-		if file, err = OpenReportFile(o.outputFile); err != nil {
-			return Usagef("--output-file: %v", err)
-		}
-		defer file.Discard()
+	files, err := OpenReportFiles(o.outputFiles)
+	if err != nil {
+		return err
 	}
 	j.cpus = len(allowed)
+	defer files.Discard()
 	share := shard.Whole(j.plan)
 	placed := place(j.plan, &share, j.threads, allowed)
 	writeWarnings(stderr, append(j.warnings, placed.warnings...))
@@ -196,7 +194,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 			return Failf("%v", err)
 		}
 	}
-	return o.publish(c, file, cmd.OutOrStdout())
+	return o.publish(c, files, cmd.OutOrStdout())
 }
 
 // execute sends the load, and makes of what came back a conclusion.
@@ -272,11 +270,9 @@ func connectTimeout(plan *rv.Plan) time.Duration {
 }
 
 // publish writes the report, and ends with the verdict's exit code.
-func (o *runOptions) publish(c *conclusion, file *ReportFile, stdout io.Writer) error {
-	if file != nil {
-		if err := file.Save(func(w io.Writer) error { return WriteReport(w, file.Format(), c.report) }); err != nil {
-			return Failf("%v", err)
-		}
+func (o *runOptions) publish(c *conclusion, files ReportFiles, stdout io.Writer) error {
+	if err := files.Save(c.report); err != nil {
+		return err
 	}
 	if err := WriteReport(stdout, o.output, c.report); err != nil {
 		return Failf("writing the report: %v", err)

@@ -79,7 +79,7 @@ func Reports(a, b Input, o Options) (*Comparison, error) {
 		Tolerance: rv.ErrorRate(o.Tolerance), ErrorTolerance: rv.ErrorRate(o.ErrorTolerance),
 		Remarks: remarks(a.Report, b.Report), Figures: figures(a.Report, b.Report, o),
 	}
-	c.judge()
+	c.judge(lagged(a.Report) || lagged(b.Report))
 	return c, nil
 }
 
@@ -118,28 +118,38 @@ func writer(r *rv.Report) string {
 	return "h2surge " + r.Version
 }
 
-// judge sets the outcome.
-func (c *Comparison) judge() {
+// judge sets the outcome. If the generator of a run lagged, worse times and rates do not show that the target is worse. An error rate does.
+func (c *Comparison) judge(lagged bool) {
 	var worse []string
-	judged := 0
+	judged, times, errorRates := 0, 0, 0
 	for i := range c.Figures {
 		f := &c.Figures[i]
 		if f.Result != NotJudged {
 			judged++
+			if f.Unit == Microseconds {
+				times++
+			}
 		}
 		if f.Result == Worse {
 			worse = append(worse, f.String())
+			if f.Unit == Ratio {
+				errorRates++
+			}
 		}
 	}
 	unsound := append(c.A.unsound("A"), c.B.unsound("B")...)
 	switch {
 	case len(unsound) > 0:
 		c.Outcome, c.Message = rv.OutcomeInconclusive, strings.Join(unsound, "; ")
-	case judged == 0:
-		c.Outcome, c.Message = rv.OutcomeInconclusive, "no figure could be judged: the runs have too few requests"
 	case len(worse) > 0:
 		c.Outcome = rv.OutcomeFailed
 		c.Message = fmt.Sprintf("%d of %d judged figures are worse in B than in A: %s", len(worse), judged, list(worse))
+		if lagged && errorRates == 0 {
+			c.Outcome, c.Message = rv.OutcomeInconclusive, c.Message+"; the generator lagged, so the target may not be the cause"
+		}
+	case times == 0:
+		c.Outcome = rv.OutcomeInconclusive
+		c.Message = "no response time can be judged, because the runs have too few requests: p50 needs 20, p99 needs 1000"
 	default:
 		c.Outcome = rv.OutcomePassed
 		c.Message = fmt.Sprintf("none of %d judged figures is worse in B than in A by more than %s (error rates: by more than %s)",

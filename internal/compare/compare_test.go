@@ -101,6 +101,14 @@ func TestReports(t *testing.T) {
 		{"the generator of B was the bottleneck", func(_, b *rv.Report) {
 			b.Verdict.Outcome, b.ResponseTime.P99 = rv.OutcomeInconclusive, 4400
 		}, rv.OutcomeInconclusive, map[Result][]string{Worse: {"response time p99 4ms -> 4.4ms (+10%)"}}},
+		{"a slower p99, and the generator of A lagged", func(a, b *rv.Report) { a.Lag.P99, b.ResponseTime.P99 = 10_001, 4400 }, rv.OutcomeInconclusive,
+			map[Result][]string{Worse: {"response time p99 4ms -> 4.4ms (+10%)"}}},
+		{"a slower p99, and a lag at the bound", func(a, b *rv.Report) { a.Lag.P99, b.ResponseTime.P99 = 10_000, 4400 }, rv.OutcomeFailed,
+			map[Result][]string{Worse: {"response time p99 4ms -> 4.4ms (+10%)"}}},
+		{"more errors, and the generator of B lagged", func(_, b *rv.Report) { fail(b, 200); b.Generator.LagP99Microseconds = 20_000 }, rv.OutcomeFailed, map[Result][]string{Worse: {
+			"error rate 0% -> 0.2% (+0.2 points)", "aborted chains 0% -> 0.2% (+0.2 points)", "app/create error rate 0% -> 0.2% (+0.2 points)",
+		}}},
+		{"equal, and the generator lagged", func(a, b *rv.Report) { a.Lag.P99, b.Lag.P99 = 20_000, 20_000 }, rv.OutcomePassed, nil},
 		{"A could not run", func(a, _ *rv.Report) { a.Verdict.Outcome = rv.OutcomeError }, rv.OutcomeInconclusive, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -139,8 +147,19 @@ func TestFewRequests(t *testing.T) {
 			t.Errorf("%d requests (-want +got):\n%s", n, diff)
 		}
 	}
-	if c := compared(t, &rv.Report{}, &rv.Report{}); c.Outcome != rv.OutcomeInconclusive {
-		t.Errorf("two empty reports: %s, %s", c.Outcome, c.Message)
+	few := report(19)
+	fail(few, 1)
+	for name, tt := range map[string]struct {
+		a, b *rv.Report
+		want rv.Outcome
+	}{
+		"empty":       {&rv.Report{}, &rv.Report{}, rv.OutcomeInconclusive},
+		"few":         {report(19), report(19), rv.OutcomeInconclusive},
+		"more errors": {report(19), few, rv.OutcomeFailed},
+	} {
+		if c := compared(t, tt.a, tt.b); c.Outcome != tt.want {
+			t.Errorf("%s: %s, want %s; %s", name, c.Outcome, tt.want, c.Message)
+		}
 	}
 }
 
@@ -164,7 +183,7 @@ func TestRemarks(t *testing.T) {
 		{"another name", func(b *rv.Report) { b.Name, b.PlanHash = "core/b", "x" },
 			[]string{"The tests have different names, core/pcf and core/b: without spec.seed, they draw different values"}},
 		{"another manifest", func(b *rv.Report) { b.PlanHash = "fedcba9876543210" },
-			[]string{"The manifests differ: the plan of A has hash 0123456789ab, the plan of B fedcba987654"}},
+			[]string{"The plans differ, in a field of the manifest or in an address of a target: A has hash 0123456789ab, B has fedcba987654"}},
 		{"another version", func(b *rv.Report) { b.Version = "" }, []string{"A was measured with h2surge v0.1.0, B with an unknown version of h2surge"}},
 		{"another rate", func(b *rv.Report) { b.Stages[0].Asked, b.Rate.Asked = 0, 0 }, []string{
 			"Rate stage 1 is hold (1000 requests per second) in A and hold (closed loop) in B",

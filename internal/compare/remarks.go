@@ -17,7 +17,7 @@ func remarks(a, b *rv.Report) []string {
 		}
 	}
 	note(a.Name != b.Name, "The tests have different names, %s and %s: without spec.seed, they draw different values", a.Name, b.Name)
-	note(a.Name == b.Name && a.PlanHash != b.PlanHash, "The manifests differ: the plan of A has hash %.12s, the plan of B %.12s", a.PlanHash, b.PlanHash)
+	note(a.Name == b.Name && a.PlanHash != b.PlanHash, "The plans differ, in a field of the manifest or in an address of a target: A has hash %.12s, B has %.12s", a.PlanHash, b.PlanHash)
 	note(a.Version != b.Version, "A was measured with %s, B with %s", writer(a), writer(b))
 	out = append(out, stages(a, b)...)
 	note(!sameRate(a.Rate.Asked, b.Rate.Asked), "The runs asked for different rates, %s in A and %s in B: the rate is not judged, and response times depend on the rate",
@@ -83,8 +83,13 @@ func state(name string, r *rv.Report) []string {
 	if r.Stopped != "" {
 		out = append(out, name+" ended early: "+r.Stopped)
 	}
-	if lag := max(r.Lag.P99, r.Generator.LagP99Microseconds); lag > verdict.MaxLag {
-		out = append(out, fmt.Sprintf("The generator's lag p99 was %s in %s: response times include it", result.FormatTime(lag), name))
+	if lagged(r) {
+		out = append(out, fmt.Sprintf("The generator's lag p99 was %s in %s: response times include it", result.FormatTime(worstLag(r)), name))
 	}
 	return out
 }
+
+// lagged reports whether the generator may be the cause of the response times and the rate.
+func lagged(r *rv.Report) bool { return worstLag(r) > verdict.MaxLag }
+
+func worstLag(r *rv.Report) int64 { return max(r.Lag.P99, r.Generator.LagP99Microseconds) }
