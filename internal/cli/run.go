@@ -178,8 +178,8 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	if err != nil {
 		return err
 	}
-	j.cpus = len(allowed)
 	defer files.Discard()
+	j.cpus = len(allowed)
 	share := shard.Whole(j.plan)
 	placed := place(j.plan, &share, j.threads, allowed)
 	writeWarnings(stderr, append(j.warnings, placed.warnings...))

@@ -97,7 +97,7 @@ func runsTable(c *compare.Comparison) *table {
 }
 
 func compareTable(c *compare.Comparison) *table {
-	t := &table{ID: "figures", Caption: "Figures", Left: 2, Head: []string{"of", "figure", "A", "B", "change", "result"}}
+	t := &table{ID: "figures", Caption: "Rates, errors and times", Left: 2, Head: []string{"of", "figure", "A", "B", "change", "result"}}
 	for i := range c.Figures {
 		f := &c.Figures[i]
 		t.Rows = append(t.Rows, tableRow{Bad: f.Result == compare.Worse, Cells: []string{

@@ -96,6 +96,7 @@ func TestPlugin(t *testing.T) {
 	if page := s.plugin("", "report", name, "-o", "html").ends(0, "<!doctype html>"); strings.Contains(page, "<script src") {
 		t.Error("the page is not whole without a network")
 	}
+	s.plugin("", "compare", name, name).ends(0, "Comparison: Passed", "session/create")
 	s.plugin("", "list").ends(0, "NAME", "quickstart", "Completed", "True")
 	s.plugin("", "run", "-f", sample).ends(1, "LoadTest "+s.ns+"/quickstart already exists, and a LoadTest runs once")
 }
@@ -127,10 +128,10 @@ func TestPluginExitCodes(t *testing.T) {
 	s := newStory(t, "plugin-codes").withTarget()
 	long := s.manifest(s.quickstart("long", 2, hold(500, 5*time.Minute), withoutThresholds))
 	wrong := s.manifest(s.quickstart("wrong", 1, hold(200, 2*time.Second), expectingOther))
-	page := filepath.Join(t.TempDir(), "wrong.html")
+	page, junit := filepath.Join(t.TempDir(), "wrong.html"), filepath.Join(t.TempDir(), "wrong.xml")
 
 	stopped := s.plugin(long, "run", "-f", "-", "--follow")
-	failed := s.plugin(wrong, "run", "-f", "-", "--wait", "--output-file", page)
+	failed := s.plugin(wrong, "run", "-f", "-", "--wait", "--output-file", page, "--output-file", junit)
 	s.plugin("", "stop", "nothing").ends(1, `"nothing" not found`)
 	s.plugin(strings.Replace(long, `"rates"`, `"rate":[],"rates"`, 1), "run", "-f", "-", "--name", "bad").ends(1, "spec.rate: unknown field")
 	s.plugin(long, "run", "-f", "-", "--name", "late", "--wait", "--timeout", "1s").ends(5, "late has not ended after 1s and continues; to stop it: kubectl h2surge stop late -n "+s.ns)
@@ -141,10 +142,14 @@ func TestPluginExitCodes(t *testing.T) {
 	if text, err := os.ReadFile(page); err != nil || !strings.HasPrefix(string(text), "<!doctype html>") {
 		t.Errorf("--output-file wrote %d octets (%v), no page", len(text), err)
 	}
+	if text, err := os.ReadFile(junit); err != nil || !strings.Contains(string(text), "<failure type=\"ErrorRate\"") {
+		t.Errorf("%v, no failure of the threshold in\n%s", err, text)
+	}
 	s.awaitSending("long")
 	s.plugin("", "stop", "long").ends(0, "long is stopping; the report keeps everything that was measured\n")
 	stopped.ends(4, "Verdict: Stopped")
 	s.plugin("", "report", "long", "--exit-code").ends(4, "Verdict: Stopped")
+	s.plugin("", "compare", "long", "wrong").ends(2, "Comparison: Failed", "WORSE", "The verdict of A is Stopped")
 	s.awaitCondition("late", v1alpha1.ConditionFinished, metav1.ConditionTrue, short)
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/h2surge/h2surge/internal/compare"
 	"github.com/h2surge/h2surge/runner/export"
 )
 
@@ -105,6 +106,35 @@ func TestChromium(t *testing.T) {
 				t.Errorf("%s has %d colours: there is nothing to be seen", picture, n)
 			}
 		})
+	}
+}
+
+// TestComparison looks at the page of a comparison, whose script has no table of windows.
+func TestComparison(t *testing.T) {
+	browser := chromium(t)
+	r, err := canned()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := compare.Reports(compare.Input{Source: "a.json", Report: r}, compare.Input{Source: "b.json", Report: r}, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, dist := report(t)
+	var b bytes.Buffer
+	if err := export.CompareHTML(&b, c, r, r); err != nil {
+		t.Fatal(err)
+	}
+	page, picture := filepath.Join(dist, "compare.html"), filepath.Join(dist, "compare.png")
+	if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, log := look(t, browser, page, "--window-size=1280,2300", "--screenshot="+picture)
+	if found := complaints(log); len(found) > 0 {
+		t.Errorf("the console has:\n%s", strings.Join(found, "\n"))
+	}
+	if n := colours(t, picture); n < 50 {
+		t.Errorf("%s has %d colours", picture, n)
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 type member struct {
 	runnerv1alpha1.Snapshot
 	response, service, lag histogram.H
+	steps                  [3]histogram.H
 	random                 *rand.Rand
 }
 
@@ -102,7 +103,8 @@ func (m *member) pass(second int, present int64) {
 
 // request that may fail: one in 500, more when it is slow.
 func (m *member) request(slow float64) {
-	c, step := &m.Counters, &m.Steps[m.Counters.Sent%3]
+	i := m.Counters.Sent % 3
+	c, step := &m.Counters, &m.Steps[i]
 	c.Sent++
 	step.Sent++
 	m.lag.Record(int64(8 * m.random.ExpFloat64() * slow))
@@ -120,7 +122,9 @@ func (m *member) request(slow float64) {
 		service *= 12
 	}
 	m.service.Record(int64(service))
-	m.response.Record(int64(service * (1 + 0.3*m.random.Float64())))
+	response := int64(service * (1 + 0.3*m.random.Float64()))
+	m.response.Record(response)
+	m.steps[i].Record(response)
 	c.Done++
 	step.Done++
 	if m.random.Float64() < 0.0015*slow {
@@ -154,7 +158,7 @@ func (m *member) done(after int) runnerv1alpha1.Snapshot {
 	m.Stages[2].Ended = end
 	for i := range m.Steps {
 		m.Steps[i].FailedBy = map[string]int64{"status": m.Steps[i].FailedChecks}
-		m.Steps[i].ResponseTime = m.response.Encode()
+		m.Steps[i].ResponseTime = m.steps[i].Encode()
 	}
 	n := m.Counters.Sent / 3
 	m.Chains[0] = runnerv1alpha1.ChainCounters{Started: n, Completed: n - 40, Aborted: 40, AbortedBy: map[string]int64{"failedCheck": 30, "timedOut": 10}}
