@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// program builds h2surge and returns its path.
+func program(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "h2surge")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// initialised matches a line of GODEBUG=inittrace=1: the package and the bytes that its initialisation allocates.
+var initialised = regexp.MustCompile(`(?m)^init (\S+) @.* clock, (\d+) bytes, `)
+
+// TestInitialisation bounds the memory that packages allocate before main. It stands for the time of a start, which a test cannot assert:
+// 5 MB took 15 ms of CPU, because each fresh page is a page fault and 4 MB start the garbage collector. Compile regular expressions with
+// package lazy and parse templates when they are needed. A library that needs more must not be in h2surge.
+func TestInitialisation(t *testing.T) {
+	const (
+		each = 100 << 10 // k8s.io/api/core/v1 has 95 KiB.
+		all  = 800 << 10
+		// The library compiles the meta-schemas of all drafts, 1.7 MB. It has no lazy form.
+		schemas, ofSchemas = "github.com/santhosh-tekuri/jsonschema/v6", 1800 << 10
+	)
+	cmd := exec.CommandContext(t.Context(), program(t), "version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var trace strings.Builder
+	cmd.Stderr = &trace
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	lines := initialised.FindAllStringSubmatch(trace.String(), -1)
+	if len(lines) < 20 {
+		t.Fatalf("the trace has only %d packages:\n%s", len(lines), trace.String())
+	}
+	sum := 0
+	for _, line := range lines {
+		bytes, err := strconv.Atoi(line[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := each
+		if line[1] == schemas {
+			limit = ofSchemas
+		} else {
+			sum += bytes
+		}
+		if bytes > limit {
+			t.Errorf("%s allocates %d bytes before main; allowed: %d", line[1], bytes, limit)
+		}
+	}
+	if sum > all {
+		t.Errorf("packages allocate %d bytes before main, without %s; allowed: %d", sum, schemas, all)
+	}
+}
+
+// TestKube runs the program that users run: h2surge becomes the plugin, with its standard output and its exit code.
+func TestKube(t *testing.T) {
+	h2surge := program(t)
+	plugin := filepath.Join(filepath.Dir(h2surge), "kubectl-h2surge")
+	kube := func() (out string, code int) {
+		cmd := exec.CommandContext(t.Context(), h2surge, "kube", "rate", "pcf", "-10%")
+		cmd.Env = []string{"PATH=" + filepath.Dir(h2surge)}
+		b, _ := cmd.CombinedOutput()
+		return string(b), cmd.ProcessState.ExitCode()
+	}
+	if out, code := kube(); code != 5 || !strings.Contains(out, "kubectl-h2surge is neither next to h2surge nor in a directory of PATH") {
+		t.Errorf("without a plugin: exit code %d, %q", code, out)
+	}
+	if err := os.Symlink(h2surge, plugin); err != nil {
+		t.Fatal(err)
+	}
+	old := exec.CommandContext(t.Context(), plugin, "list")
+	if out, _ := old.CombinedOutput(); old.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "install kubectl-h2surge in the place of this link") {
+		t.Errorf("the link of older versions: %v, %q", old.ProcessState, out)
+	}
+	if err := os.Remove(plugin); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(plugin, []byte("#!/bin/sh\necho \"$@\"\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := kube(); code != 3 || out != "rate pcf -10%\n" {
+		t.Errorf("exit code %d, %q", code, out)
+	}
+}
