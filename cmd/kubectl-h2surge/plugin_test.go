@@ -387,7 +387,7 @@ func TestKubeWatch(t *testing.T) {
 		t.Errorf("what stays is %q", after)
 	}
 
-	// Leaving: by a key or a signal, while the test goes on.
+	// Leaving: by a key or a signal, while the test continues.
 	for _, f := range []*fakeCluster{
 		{t: t, keys: make(chan byte, 2)}, {t: t, wishes: make(chan os.Signal, 1)},
 	} {

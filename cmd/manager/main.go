@@ -101,8 +101,8 @@ func run(ctx context.Context, configFile string) error {
 	return mgr.Start(ctx)
 }
 
-// load reads the configuration. The runners' image is the manager's own unless somebody names
-// another one: in the file, or in H2SURGE_IMAGE.
+// load reads the configuration. The image of runners is that of the operator, unless the file or H2SURGE_IMAGE
+// names another one.
 func load(ctx context.Context, file string, kube *rest.Config) (*configv1alpha1.OperatorConfig, error) {
 	var data []byte
 	if file != "" {

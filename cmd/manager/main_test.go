@@ -44,7 +44,7 @@ func TestLoadImage(t *testing.T) {
 		"the manager's own":        {pod: "manager-0", want: "mirror.example/h2surge:7"},
 		"the environment's":        {image: "env:1", pod: "manager-0", want: "env:1"},
 		"the file's":               {file: file, image: "env:1", want: "file:1"},
-		"nobody knows":             {fails: "runner.image"},
+		"not known":                {fails: "runner.image"},
 		"the pod is not there":     {pod: "manager-9", fails: "own pod"},
 		"the file is not there":    {file: "missing.yaml", image: "env:1", fails: "missing.yaml"},
 		"file beats the own image": {file: file, pod: "manager-0", want: "file:1"},

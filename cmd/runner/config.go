@@ -10,8 +10,8 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// config is what the pod's template tells a runner. What differs between shards and what may
-// change comes by control.
+// config is the command line and the environment of a runner, which are the same for all pods of a run. The share of a shard and later
+// changes come over the control port.
 type config struct {
 	plan           string
 	tlsDir         string

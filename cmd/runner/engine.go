@@ -10,15 +10,14 @@ import (
 	"github.com/h2surge/h2surge/runner/control"
 )
 
-// engine is what package runner makes of a plan.
+// engine runs a plan: it is package runner's Runner, except in tests.
 type engine interface {
 	control.Engine
 	Done() <-chan struct{}
 	Close() error
 }
 
-// errForeignShare: the message is for another pod. It takes an address that was given to a new
-// pod, or an operator gone wrong, to see it.
+// errForeignShare: the message is for another pod. The operator sends it if the address of the other pod belongs to this pod now.
 var errForeignShare = errors.New("the share belongs to another runner")
 
 // identified is an engine that knows which pod it runs in.
@@ -47,8 +46,8 @@ func (e identified) identify(s rv.Snapshot) *rv.Snapshot {
 	return &s
 }
 
-// rejected stands in for an engine that cannot be made: it tells why to whoever asks. A runner
-// that exited instead would be made anew by its Job and say nothing to the operator.
+// rejected stands in for an engine that cannot be made: its snapshots report the cause to the operator. If the runner exited instead, its
+// Job would restart it, and the operator would not learn the cause.
 type rejected struct {
 	err  error
 	boot string
@@ -71,7 +70,7 @@ func (r *rejected) Close() error               { return nil }
 
 func (r *rejected) Totals() *rv.Snapshot { return r.Snapshot() }
 
-// Snapshot is the only one there will be, so it is number one however often it is read.
+// Snapshot always has sequence 1, because its content does not change.
 func (r *rejected) Snapshot() *rv.Snapshot {
 	return &rv.Snapshot{
 		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind,

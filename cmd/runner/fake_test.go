@@ -6,7 +6,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// fakeEngine runs nothing. It begins at the first Start and is done when it is told so.
+// fakeEngine runs nothing. It begins at the first Start and is done after finish.
 type fakeEngine struct {
 	mu       sync.Mutex
 	snapshot rv.Snapshot

@@ -9,8 +9,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// newMetricsServer serves what needs no secret: metrics, and whether the runner lives and is
-// ready.
+// newMetricsServer serves what needs no authentication: metrics, liveness and readiness.
 func newMetricsServer(snapshot func() *rv.Snapshot, metrics http.Handler, log *slog.Logger) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
@@ -33,8 +32,8 @@ func newMetricsServer(snapshot func() *rv.Snapshot, metrics http.Handler, log *s
 	}
 }
 
-// ready holds from when every connection is open and setup is done. A runner whose plan was rejected,
-// or whose setup failed, is done, but has never been ready.
+// ready reports whether all connections are open and setup is done. A runner whose plan was rejected, or whose setup failed, is done but
+// was never ready.
 func ready(s *rv.Snapshot) bool {
 	switch s.State {
 	case rv.StateReady, rv.StateRunning, rv.StateDraining, rv.StateDrained, rv.StateTearingDown:

@@ -9,13 +9,12 @@ import (
 )
 
 const (
-	// stopTime is how long the engine may take to end after it was told to, without drain.
+	// stopTime is how long the engine may take to end after a Stop without drain.
 	stopTime = 5 * time.Second
-	// termGrace is how long a terminated runner still waits for the operator to fetch its
-	// result. Together with stopTime it is well below the 30 s that Kubernetes gives a pod
-	// (terminationGracePeriodSeconds) before it kills it.
+	// termGrace is how long a terminated runner waits for the operator to fetch its result. Together
+	// with stopTime it is less than the 30 s after which Kubernetes kills a pod (terminationGracePeriodSeconds).
 	termGrace = 10 * time.Second
-	// shutdownTime is for the answers under way at the very end.
+	// shutdownTime is the time for responses that are being sent when the runner ends.
 	shutdownTime = 2 * time.Second
 )
 
@@ -73,7 +72,7 @@ func (l *life) abandoned(ctx context.Context) <-chan struct{} {
 	return out
 }
 
-// stop ends the load now: whoever terminates a runner wants it gone.
+// stop ends the load without waiting for responses, because the kubelet kills a terminated pod after a while.
 func (l *life) stop() {
 	l.log.Info("Terminated, stopping")
 	if err := l.engine.Stop(rv.Stop{Reason: "terminated"}); err != nil {

@@ -35,14 +35,14 @@ func TestWait(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			close(l.acked)
 		}},
-		{name: "done, nobody comes", begun: true, after: grace, do: func(l life0) { l.engine.finish() }},
+		{name: "done, the operator does not come", begun: true, after: grace, do: func(l life0) { l.engine.finish() }},
 		{name: "terminated before the start: nothing to keep", after: 0, stops: terminated, do: func(l life0) { l.terminate() }},
 		{name: "terminated while running, then acknowledged", begun: true, after: time.Second, stops: terminated, do: func(l life0) {
 			l.terminate()
 			time.Sleep(time.Second)
 			close(l.acked)
 		}},
-		{name: "terminated while running, nobody comes", begun: true, after: termGrace, stops: terminated, do: func(l life0) { l.terminate() }},
+		{name: "terminated while running, the operator does not come", begun: true, after: termGrace, stops: terminated, do: func(l life0) { l.terminate() }},
 		{name: "terminated while it waits for the ack", begun: true, after: time.Minute + termGrace, do: func(l life0) {
 			l.engine.finish()
 			time.Sleep(time.Minute)

@@ -8,7 +8,7 @@ import (
 	"github.com/h2surge/h2surge/runner/metrics"
 )
 
-// linked are the parts of the real thing.
+// linked returns the real parts.
 func linked(log *slog.Logger) parts {
 	return parts{
 		newEngine: func(plan *rv.Plan, log *slog.Logger) (engine, error) {

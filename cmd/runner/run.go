@@ -14,7 +14,7 @@ import (
 	"github.com/h2surge/h2surge/runner/tune"
 )
 
-// parts are what run puts together; tests give others.
+// parts are the dependencies of run, which tests replace.
 type parts struct {
 	newEngine func(*rv.Plan, *slog.Logger) (engine, error)
 	// conflict is what the engine's errors wrap when messages contradict each other.
@@ -23,8 +23,7 @@ type parts struct {
 	log      *slog.Logger
 }
 
-// run is the whole life of a runner process. It returns when terminated ends and what follows
-// from that is done, or when the work is.
+// run is the life of a runner process. It returns when the operator has the result, or some time after terminated ends.
 func run(terminated context.Context, c config, p parts) error {
 	tls, err := control.LoadTLS(c.tlsDir)
 	if err != nil {
@@ -39,7 +38,7 @@ func run(terminated context.Context, c config, p parts) error {
 	}
 	metricsListener, err := net.Listen("tcp", c.metricsAddress)
 	if err != nil {
-		_ = controlListener.Close() // the other error is the one to tell
+		_ = controlListener.Close() // the other error is returned
 		return fmt.Errorf("metrics endpoint: %w", err)
 	}
 	endpoint := control.New(control.Options{Engine: e, Conflict: p.conflict, Version: version.Get().String(), TLS: tls, Logger: p.log})
@@ -51,7 +50,7 @@ func run(terminated context.Context, c config, p parts) error {
 	p.log.Info("Runner waits for its share", "control", controlListener.Addr().String(),
 		"metrics", metricsListener.Addr().String(), "shard", c.index, "pod", c.pod, "node", c.node)
 
-	// An endpoint that has gone leaves a runner that nobody can stop: it ends as if terminated.
+	// The operator cannot stop a runner whose endpoint has failed, so the runner ends as if terminated.
 	alive, cancel := context.WithCancelCause(terminated)
 	defer cancel(nil)
 	go func() {
@@ -64,14 +63,14 @@ func run(terminated context.Context, c config, p parts) error {
 	shutdown, release := context.WithTimeout(context.WithoutCancel(terminated), shutdownTime)
 	defer release()
 	err = endpoint.Shutdown(shutdown)
-	_ = metrics.Close() // a scrape that is cut off will not be missed
+	_ = metrics.Close() // Prometheus scrapes again
 	if cause := context.Cause(alive); cause != nil && terminated.Err() == nil {
 		return cause
 	}
 	return err
 }
 
-// load makes the engine, or what tells of the plan's fault. The plan is never nil.
+// load makes the engine, or one that reports the error of the plan. The plan is never nil.
 func (p parts) load(c config) (*rv.Plan, engine) {
 	plan, err := readPlan(c.plan)
 	var e engine

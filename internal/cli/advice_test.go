@@ -88,7 +88,7 @@ spec:
 
 // TestFilesOfTLS: a certificate that cannot be read is a mistake on the command line, as it is in a manifest.
 func TestFilesOfTLS(t *testing.T) {
-	none, bad := t.TempDir()+"/none.pem", file(t, "bad.pem", "this is no certificate")
+	none, bad := t.TempDir()+"/none.pem", file(t, "bad.pem", "this is not a certificate")
 	for _, tc := range []struct {
 		tls  string
 		args []string
@@ -124,7 +124,7 @@ spec:
 }
 
 func TestWarningsNameFlags(t *testing.T) {
-	bad := file(t, "bad.pem", "this is no certificate")
+	bad := file(t, "bad.pem", "this is not a certificate")
 	got := h2surge(t, nil, nil, "run", "-H", ":method: post", "--cacert", bad, "https://127.0.0.1:1")
 	want := "warning: -H: methods are case-sensitive, and this one is not all upper case\n--cacert: contains no certificate\n"
 	if got.errors != want || got.code != 1 {

@@ -217,7 +217,7 @@ func TestConvert(t *testing.T) {
 		{"warnings", "kind: LoadTest", "-X: has no counterpart and is left out: there are no proxies; the URL itself is requested\n", 0, []string{"ab", "--", "-X", "p:1", "http://a/"}},
 		{"a name", "  name: other\n", "", 0, []string{"har", "--name", "other", har}},
 		{"the name of the file", "  name: my\n", "", 0, []string{"har", har}},
-		{"references beside the file", "value: imsi-1\n", "", 0, []string{"openapi", "--target", "http://a", "--operation", "getUe", spec}},
+		{"references next to the file", "value: imsi-1\n", "", 0, []string{"openapi", "--target", "http://a", "--operation", "getUe", spec}},
 		{"rules", "\nkind: Target\n", "", 0, []string{"maock", mock}},
 		{"a directory to write to", "", "--output-file: open " + dir + ": is a directory\n", 5, []string{"har", "--output-file", dir, har}},
 	} {

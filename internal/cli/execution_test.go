@@ -23,7 +23,7 @@ func testPlan() *rv.Plan {
 	}
 }
 
-// Each row is a run under fake time: what the user does when, and what the engine is told.
+// Each row is a run under fake time: what the user does when, and which messages the engine gets.
 func TestExecution(t *testing.T) {
 	drain, now := rv.Stop{Reason: "interrupted", Drain: true}, rv.Stop{Reason: "interrupted"}
 	for _, tc := range []struct {
@@ -115,7 +115,7 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-func TestSetupFailureIsTold(t *testing.T) {
+func TestSetupFailureIsReported(t *testing.T) {
 	e := newFakeEngine(nil)
 	e.setup, e.fails = time.Nanosecond, true
 	got := h2surge(t, e, nil, "run", "-f", "-", "-o", "json")

@@ -176,7 +176,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writ
 	return Execute(ctx, newRootCommand(l), args[1:], in, out, errs)
 }
 
-// h2surge runs a command line with an engine, which may be nil when none is to be made.
+// h2surge runs a command line with an engine. It may be nil: then the command must not make one.
 func h2surge(t *testing.T, e *fakeEngine, interrupts <-chan os.Signal, args ...string) outcome {
 	t.Helper()
 	l := linked{

@@ -101,7 +101,7 @@ func (p *terminalOf) isCooked() bool {
 	return false
 }
 
-// ends waits for the process, whose last output nobody needs to read.
+// ends waits for the process and drops its last output.
 func (p *terminalOf) ends() int {
 	p.t.Helper()
 	guard := time.AfterFunc(10*time.Second, func() { _ = p.cmd.Process.Kill() })
@@ -113,7 +113,7 @@ func (p *terminalOf) ends() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// self is this test, which is h2surge when it is told so, and a run of it that does not end by itself.
+// self returns the test program, which behaves as h2surge if a variable is set, and the arguments of a run without an end.
 func self(t *testing.T) (name string, args []string) {
 	t.Helper()
 	name, err := os.Executable()
@@ -149,7 +149,7 @@ func TestTerminalAfterSignals(t *testing.T) {
 	for _, tc := range []struct {
 		keys string
 		want int
-	}{{"\x03", 4}, {"\x1c", 2}} { // ^C, and ^\, at which Go tells its goroutines
+	}{{"\x03", 4}, {"\x1c", 2}} { // ^C, and ^\, at which Go prints its goroutines
 		p := onTerminal(t, name, args...)
 		p.sees("100/s") // asked for
 		p.types(tc.keys)

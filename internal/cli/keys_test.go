@@ -18,9 +18,9 @@ func TestReadKeys(t *testing.T) {
 	}{
 		{"one by one", iotest.OneByteReader(strings.NewReader("+-p?q")), "+-p?q"},
 		{"at once", strings.NewReader("++q"), "++q"},
-		{"arrow keys are no keys", io.MultiReader(strings.NewReader("\x1bOp"), strings.NewReader("\x1b[A"), strings.NewReader("q")), "q"},
-		{"more than are obeyed", strings.NewReader(strings.Repeat("+", 60)), strings.Repeat("+", keysAhead)},
-		{"reading goes on after an error", io.MultiReader(strings.NewReader("+"), iotest.ErrReader(broken)), "+"},
+		{"arrow keys are ignored", io.MultiReader(strings.NewReader("\x1bOp"), strings.NewReader("\x1b[A"), strings.NewReader("q")), "q"},
+		{"more than are kept", strings.NewReader(strings.Repeat("+", 60)), strings.Repeat("+", keysAhead)},
+		{"reading continues after an error", io.MultiReader(strings.NewReader("+"), iotest.ErrReader(broken)), "+"},
 	} {
 		keys, tries := make(chan byte, keysAhead), 0
 		readKeys(tc.in, keys, func() bool { tries++; return tries < 3 })

@@ -108,17 +108,17 @@ func TestKeysChangeTheRun(t *testing.T) {
 func TestChangesAreShown(t *testing.T) {
 	var said strings.Builder
 	l, e := inStage(t, 0, &said)
-	var bent []float64
+	var slowed []float64
 	l.changed = func(at time.Duration, rates []rv.Rate) {
 		if at <= 0 {
 			t.Errorf("at %v", at)
 		}
-		bent = append(bent, float64(rates[0].Count)/rates[0].Period.Seconds())
+		slowed = append(slowed, float64(rates[0].Count)/rates[0].Period.Seconds())
 	}
 	l.press(keyFaster)
 	l.press(keyPause)
-	if diff := cmp.Diff([]float64{5500, 0}, bent); diff != "" {
-		t.Errorf("bent (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]float64{5500, 0}, slowed); diff != "" {
+		t.Errorf("slowed (-want +got):\n%s", diff)
 	}
 	if got := l.shown.plan.Rates[0].Count; got != 55000 || l.job.plan.Rates[0].Count != 5000 {
 		t.Errorf("shown %d, the plan has %d", got, l.job.plan.Rates[0].Count)

@@ -26,7 +26,7 @@ type standIns struct {
 	replacer *strings.Replacer
 }
 
-// of returns the stand-in with this description, and makes one if there is none.
+// of returns the stand-in with this description, and makes it at its first use.
 func (s *standIns) of(description string) string {
 	if n, ok := s.numbers[description]; ok {
 		return n

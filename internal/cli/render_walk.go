@@ -71,9 +71,9 @@ type renderedField struct {
 // end before count.
 func (r *renderer) run(count int) {
 	r.once(rv.PhaseSetup)
-	wheel := chain.NewWeightedRoundRobin(r.program)
+	order := chain.NewWeightedRoundRobin(r.program)
 	for range count {
-		c := wheel.Next(func(c int) bool { return !r.program.Chains[c].Ends || !r.sources.Ended(c) })
+		c := order.Next(func(c int) bool { return !r.program.Chains[c].Ends || !r.sources.Ended(c) })
 		if c < 0 {
 			break
 		}

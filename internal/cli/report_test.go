@@ -42,7 +42,7 @@ func TestReportExitCode(t *testing.T) {
 			if got.code != tc.want || got.out == "" {
 				t.Errorf("exit code %d, want %d; %s", got.code, tc.want, got.errors)
 			}
-			if told := strings.Contains(got.errors, "as it was"); told != (tc.want != 0) {
+			if reported := strings.Contains(got.errors, "as it was"); reported != (tc.want != 0) {
 				t.Errorf("standard error: %q", got.errors)
 			}
 		})

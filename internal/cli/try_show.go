@@ -78,7 +78,7 @@ type triedMessage struct {
 	// Fields are in the order of the wire; those of an HTTP/2 request include the pseudo-header fields.
 	Fields []renderedField `json:"fields,omitempty"`
 	Body   string          `json:"body,omitempty"`
-	// BodyBase64 is the body when it is no text.
+	// BodyBase64 is the body if it is not a text.
 	BodyBase64 string `json:"bodyBase64,omitempty"`
 	// BodySize is the size of the whole body in bytes; Cut says that only its beginning is here.
 	BodySize int64 `json:"bodySize"`
