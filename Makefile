@@ -149,7 +149,7 @@ fuzz: ## Run every fuzz target for FUZZTIME, or only those in folders that match
 	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: bench
-bench: bin/h2surge ## Compare with h2load, wrk, ab and Go's client and write docs/benchmarks.md; 20 minutes.
+bench: bin/h2surge ## Compare with h2load, wrk, ab and Go's client and write docs/benchmarks.md; 22 minutes.
 	@go build -o bin/perf ./test/perf
 	bin/perf -h2surge bin/h2surge -write docs/benchmarks.md
 

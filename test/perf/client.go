@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
+
 	"github.com/h2surge/h2surge/test/harness"
 )
 
@@ -34,6 +36,11 @@ type load struct {
 	path        string
 	noKeepAlive bool
 	padding     int // bytes of a request header field "x-pad"; 0: none
+	// Of h2surge only: a fixed rate (0: a closed loop), and which connection is used next (empty: Spread).
+	perSecond int
+	choice    v1alpha1.ConnectionChoice
+	// failing is the share of requests that the server lets fail.
+	failing float64
 
 	// manifest is the LoadTest for work that flags cannot say; of h2surge only.
 	manifest func(urls []string, seconds int) string
@@ -49,7 +56,8 @@ func (l load) inFlight() int64 { return int64(l.connections) * int64(max(1, l.st
 // measured is what one run of a client came to.
 type measured struct {
 	requests    int64   // answered, by the client's own account
-	rejected    int64   // of these, answers that are no success
+	unanswered  int64   // sent, and not answered within their timeout
+	rejected    int64   // of both, what is not a success
 	perSecond   float64 // by the client's own account
 	cpu         time.Duration
 	times       times

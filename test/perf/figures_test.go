@@ -61,17 +61,22 @@ func TestCheck(t *testing.T) {
 		m        measured
 		counts   bool
 		received int64
+		failing  float64
 		want     string // empty: no error
 	}{
-		{"agree", measured{requests: 100}, true, 100, ""},
-		{"in flight at the end", measured{requests: 100}, true, 110, ""},
-		{"more than that", measured{requests: 100}, true, 111, "received 111"},
-		{"made up", measured{requests: 100}, true, 99, "received 99"},
-		{"no count", measured{requests: 100}, false, 0, ""},
-		{"nothing done", measured{}, true, 0, "not one"},
-		{"failures", measured{requests: 100, rejected: 1}, true, 100, "1 of 100 requests failed"},
+		{"agree", measured{requests: 100}, true, 100, 0, ""},
+		{"in flight at the end", measured{requests: 100}, true, 110, 0, ""},
+		{"more than that", measured{requests: 100}, true, 111, 0, "received 111"},
+		{"made up", measured{requests: 100}, true, 99, 0, "received 99"},
+		{"no count", measured{requests: 100}, false, 0, 0, ""},
+		{"nothing done", measured{}, true, 0, 0, "not one"},
+		{"failures", measured{requests: 100, rejected: 1}, true, 100, 0, "1 of 100 requests failed, want 0 %"},
+		{"failures that the server makes", measured{requests: 970, unanswered: 30, rejected: 96}, true, 1000, 0.1, ""},
+		{"too few of them", measured{requests: 970, unanswered: 30, rejected: 89}, true, 1000, 0.1, "89 of 1000 requests failed, want 10 %"},
+		{"too many of them", measured{requests: 970, unanswered: 30, rejected: 111}, true, 1000, 0.1, "111 of 1000"},
+		{"the server lacks unanswered ones", measured{requests: 970, unanswered: 30, rejected: 100}, true, 970, 0.1, "received 970"},
 	} {
-		err := tc.m.check(tc.counts, tc.received, 10)
+		err := tc.m.check(tc.counts, tc.received, load{connections: 10, failing: tc.failing})
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", tc.name, err, tc.want)
 		}

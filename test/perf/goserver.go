@@ -34,7 +34,10 @@ func goServerMain(args []string) error {
 			ended <- err
 			return
 		}
-		s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+		s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, Protocols: &http.Protocols{}}
+		s.Protocols.SetHTTP1(true)
+		s.Protocols.SetHTTP2(true)
+		s.Protocols.SetUnencryptedHTTP2(true)
 		if len(certificate) > 0 {
 			ended <- s.ServeTLS(l, certificate[0], certificate[1])
 			return

@@ -39,6 +39,12 @@ func (h2surge) command(b *lab, s *served, l load, seconds int) (harness.Command,
 		}
 		c.Argv = append(c.Argv, b.noKeepAlive)
 	}
+	if l.perSecond > 0 {
+		c.Argv = append(c.Argv, "--rps", strconv.Itoa(l.perSecond))
+	}
+	if l.choice != "" {
+		c.Argv = append(c.Argv, "--connection-choice", string(l.choice))
+	}
 	if l.padding > 0 {
 		c.Argv = append(c.Argv, "-H", "x-pad: "+strings.Repeat("x", l.padding))
 	}
@@ -67,7 +73,7 @@ func (c h2surge) parse(f harness.Finished) (measured, error) {
 		return measured{}, fmt.Errorf("h2surge: its report: %w", err)
 	}
 	m := measured{
-		requests: r.Requests.Done, rejected: r.Requests.Sent - r.Requests.Succeeded,
+		requests: r.Requests.Done, unanswered: r.Requests.Sent - r.Requests.Done, rejected: r.Requests.Sent - r.Requests.Succeeded,
 		perSecond: r.Rate.Achieved, received: r.Bytes.Received,
 		times: times{
 			mean: microseconds(r.ResponseTime.Mean), p50: microseconds(r.ResponseTime.P50),

@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
 // bodySize is the length of the chain's bodies in bytes, variable included.
@@ -14,20 +17,25 @@ func chainBody() string {
 	return begin + strings.Repeat("x", bodySize-len(begin)-len(end)+len("${ue}")-10) + end
 }
 
-// chainManifest has what a user of chains would have: a variable, a capture, checks, timeouts.
-func chainManifest(url, mode string, seconds int) string {
+// chainManifest has what a user of chains would have: a variable, a capture, checks, timeouts. The mode is closedLoop, or a
+// rate.
+func chainManifest(l load, url, mode string, seconds int) string {
+	choice := l.choice
+	if choice == "" {
+		choice = v1alpha1.ConnectionChoiceSpread
+	}
 	return fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: chain}
 spec:
-  targets: [{name: target, url: %q, connections: 4, maxConcurrentStreams: 64}]
+  targets: [{name: target, url: %q, connections: %d, maxConcurrentStreams: %d, connectionChoice: %s}]
   variables: [{name: ue, range: {start: 0, end: 1000000000, width: 10}}]
   templates:
     - name: create
       method: POST
       path: /npcf-policyauthorization/v1/app-sessions
       headers: [{name: content-type, value: application/json}]
-      body: '%[2]s'
+      body: '%[5]s'
       timeout: 2s
       expect: {status: [201]}
       capture: [{name: session, header: location}]
@@ -35,13 +43,14 @@ spec:
       method: PATCH
       path: ${session}
       headers: [{name: content-type, value: application/merge-patch+json}]
-      body: '%[2]s'
+      body: '%[5]s'
       timeout: 2s
       expect: {status: [200, 204]}
     - {name: delete, method: DELETE, path: "${session}", timeout: 2s, expect: {status: [204]}}
   chains: [{name: session, target: target, steps: [{template: create}, {template: update}, {template: delete}]}]
-  rates: [{name: load, %[3]s, duration: %[4]ds}]
-`, url, chainBody(), mode, seconds)
+  rates: [{name: load, %[6]s, duration: %[7]ds}]
+  thresholds: [{name: failures, metric: ErrorRate, max: %[8]d%%}]
+`, url, l.connections, l.streams, choice, chainBody(), mode, seconds, int(math.Ceil(150*l.failing))+1)
 }
 
 // luaManifest is the chain of h2loadrunner's users: a script makes every request from the response before, and

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -58,7 +59,11 @@ func (b *lab) serveAndRun(res *result) error {
 	if err := b.warm(s, res); err != nil {
 		return err
 	}
-	for range b.rounds {
+	rounds := b.rounds
+	if most := res.row.rounds; most > 0 {
+		rounds = min(rounds, most)
+	}
+	for range rounds {
 		if err := b.round(s, res); err != nil {
 			return err
 		}
@@ -154,7 +159,7 @@ func (b *lab) runSide(s *served, sd side, seconds int) (measured, error) {
 	if err != nil {
 		return measured{}, err
 	}
-	if err := m.check(s.count != nil, after-before, sd.load.inFlight()); err != nil {
+	if err := m.check(s.count != nil, after-before, sd.load); err != nil {
 		return measured{}, fmt.Errorf("%s: %w", sd.name(), err)
 	}
 	return m, nil
@@ -177,15 +182,16 @@ func (s *served) received() (int64, error) {
 
 // check refuses runs whose figures would mislead. A client that stops in mid-flight does not
 // report those requests, which the server may have counted.
-func (m measured) check(counts bool, received, inFlight int64) error {
+func (m measured) check(counts bool, received int64, l load) error {
+	sent := m.requests + m.unanswered
 	switch {
 	case m.requests == 0:
 		return errors.New("not one request was answered")
-	case m.rejected > 0:
-		return fmt.Errorf("%d of %d requests failed", m.rejected, m.requests)
-	case counts && (received < m.requests || received > m.requests+inFlight):
+	case math.Abs(float64(m.rejected)-l.failing*float64(sent)) > l.failing*float64(sent)/10:
+		return fmt.Errorf("%d of %d requests failed, want %.2g %%", m.rejected, sent, 100*l.failing)
+	case counts && (received < sent || received > sent+l.inFlight()):
 		return fmt.Errorf("it reports %d requests with at most %d in flight at the end, but the server received %d",
-			m.requests, inFlight, received)
+			sent, l.inFlight(), received)
 	}
 	return nil
 }
@@ -200,7 +206,12 @@ func each(rounds []measured, figure func(measured) float64) []float64 {
 }
 
 func rate(m measured) float64  { return m.perSecond }
+func p50ms(m measured) float64 { return m.times.p50.Seconds() * 1e3 }
 func p99ms(m measured) float64 { return m.times.p99.Seconds() * 1e3 }
+
+func median(rounds []measured, figure func(measured) float64) float64 {
+	return spreadOf(each(rounds, figure)).median
+}
 
 // The figures of both sides over the rounds.
 func (r result) ourCPU() spread   { return spreadOf(each(r.ours, measured.cpuPerRequest)) }

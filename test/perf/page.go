@@ -21,14 +21,16 @@ func (s spread) String() string {
 // line is the row's result for the terminal.
 func (r result) line() string {
 	text := fmt.Sprintf("%-20s %s", r.row.name, r.row.describe())
-	side := func(name string, cpu, rate spread) {
-		text += fmt.Sprintf("\n    %-12s %s us CPU per request, %s requests/s", name, cpu, rate)
+	side := func(name string, rounds []measured, cpu, rate spread) {
+		if len(rounds) == 0 {
+			return
+		}
+		text += fmt.Sprintf("\n    %-12s %s us CPU per request, %s requests/s, p50 %s, p99 %s", name, cpu, rate,
+			milliseconds(median(rounds, p50ms)), milliseconds(median(rounds, p99ms)))
 	}
-	if len(r.ours) > 0 {
-		side(r.row.ours.name(), r.ourCPU(), r.ourRate())
-	}
-	if len(r.peers) > 0 {
-		side(r.row.peer.name(), r.peerCPU(), r.peerRate())
+	side(r.row.ours.name(), r.ours, r.ourCPU(), r.ourRate())
+	if r.row.peer != nil {
+		side(r.row.peer.name(), r.peers, r.peerCPU(), r.peerRate())
 	}
 	if ratio := r.cpuRatio(); ratio != (spread{}) {
 		text += "\n    CPU ratio    " + ratio.String()

@@ -16,6 +16,7 @@ type row struct {
 	ours       side
 	peer       *side // nil: the row has absolute goals
 	goals      []goal
+	rounds     int // at most; 0: as many as asked for
 }
 
 // side is one of the two that take turns.
@@ -38,6 +39,7 @@ type group string
 
 const (
 	groupMarks   group = "marks"
+	groupChoice  group = "choice"
 	groupScaling group = "scaling"
 	groupStreams group = "streams"
 	groupGateway group = "gateway"

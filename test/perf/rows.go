@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/test/harness"
 )
 
 // rows are all rows in the order of the page.
 func rows() []row {
-	return slices.Concat(markRows(), scalingRows(), streamRows(), gatewayRows(), goRows())
+	return slices.Concat(markRows(), choiceRows(), scalingRows(), streamRows(), gatewayRows(), goRows())
 }
 
 // against puts h2surge and a peer to the same work.
@@ -31,12 +34,17 @@ func markRows() []row {
 			load{protocol: http1, connections: 100, path: "/"}, cpuRatio(1.00, 0.90)),
 		compare("http1-no-keep-alive", "GET HTTP/1.1, 100 connections at a time, one a request", nginxDirect, ab{},
 			load{protocol: http1, connections: 100, path: "/", noKeepAlive: true}, cpuRatio(0.70, 0.50)),
-		chainRow("chain", "chain POST 300 B, PATCH 300 B, DELETE; 4 connections, 64 streams", "closedLoop: {}",
+		chainRow("chain", "chain POST 300 B, PATCH 300 B, DELETE; 4 connections, 64 streams", chainLoad(0, ""),
 			cpuMicros(0.60, 0.35),
 			goal{what: "requests/s", mark: 1e6, higher: true, of: func(r result) spread { return r.ourRate() }}),
-		chainRow("chain-60k", "the same chain at a fixed 60 000/s", "requestsPerSecond: 60000",
+		chainRow("chain-60k", "the same chain at a fixed 60 000/s; Spread", chainLoad(60_000, v1alpha1.ConnectionChoiceSpread),
 			cpuMicros(2.0, 1.2),
 			goal{what: "p99 in ms", mark: 1, of: func(r result) spread { return r.ourP99() }}),
+		chainRow("chain-60k-batch", "the same; Batch", chainLoad(60_000, v1alpha1.ConnectionChoiceBatch), cpuMicros(1.3, 0)),
+		faultyRow("faults-60k", 60_000, v1alpha1.ConnectionChoiceSpread, 6.5),
+		faultyRow("faults-60k-batch", 60_000, v1alpha1.ConnectionChoiceBatch, 3.0),
+		faultyRow("faults-120k", 120_000, v1alpha1.ConnectionChoiceSpread, 6.5),
+		faultyRow("faults-120k-batch", 120_000, v1alpha1.ConnectionChoiceBatch, 3.0),
 		// 6.8 us is what h2loadrunner 2.1.7 with LuaJIT needs for this work on this kind of machine.
 		languageRow("chain-lua", "the same chain with Lua's make_request and validate_response in every step", luaManifest, cpuMicros(6.8, 4)),
 		languageRow("chain-language", "the same chain with six variables, functions, JSON pointers and checks in every step", languageManifest, cpuMicros(2.0, 1.0)),
@@ -48,18 +56,49 @@ func compare(name, work string, on server, peer client, l load, goals []goal) ro
 	return row{name: name, group: groupMarks, work: work, server: on, ours: ours, peer: theirs, goals: goals}
 }
 
-func chainRow(name, work, mode string, goals ...goal) row {
-	l := load{protocol: h2c, connections: 4, streams: 64, manifest: func(urls []string, seconds int) string {
-		return chainManifest(urls[0], mode, seconds)
-	}}
-	return row{name: name, group: groupMarks, work: work, server: target, ours: side{client: h2surge{}, load: l}, goals: goals}
+// chainLoad is the chain at a fixed rate, or in a closed loop.
+func chainLoad(perSecond int, choice v1alpha1.ConnectionChoice) load {
+	return load{protocol: h2c, connections: 4, streams: 64, perSecond: perSecond, choice: choice}
+}
+
+func chainRow(name, work string, l load, goals ...goal) row {
+	mode := "closedLoop: {}"
+	if l.perSecond > 0 {
+		mode = "requestsPerSecond: " + strconv.Itoa(l.perSecond)
+	}
+	ours := side{client: h2surge{}, load: l}
+	ours.load.manifest = func(urls []string, seconds int) string { return chainManifest(l, urls[0], mode, seconds) }
+	return row{name: name, group: groupMarks, work: work, server: target, ours: ours, goals: goals}
+}
+
+// faultyRow is the chain with the faults of a real service.
+func faultyRow(name string, perSecond int, choice v1alpha1.ConnectionChoice, mark float64) row {
+	l := chainLoad(perSecond, choice)
+	l.connections, l.streams, l.failing = 64, 256, failing
+	work := fmt.Sprintf("the same chain at a fixed %s/s over 64 connections of 256 streams, 3 %% of the requests unanswered, 7 %% answered with 404; %s",
+		harness.Thousands(int64(perSecond)), choice)
+	r := chainRow(name, work, l, cpuMicros(mark, 0))
+	r.server, r.rounds = faultyTarget, 3
+	return r
 }
 
 // languageRow is the chain with more of the language in every step.
 func languageRow(name, work string, manifest func(url string, seconds int) string, goals ...goal) row {
-	r := chainRow(name, work, "", goals...)
+	r := chainRow(name, work, chainLoad(0, ""), goals...)
 	r.ours.load.manifest = func(urls []string, seconds int) string { return manifest(urls[0], seconds) }
 	return r
+}
+
+// choiceRows compare Batch with Spread on a server with two threads.
+func choiceRows() []row {
+	l := load{protocol: h2c, connections: 16, streams: 100, path: "/", perSecond: 20_000, choice: v1alpha1.ConnectionChoiceBatch}
+	batch := side{client: h2surge{}, load: l, label: "Batch"}
+	l.choice = v1alpha1.ConnectionChoiceSpread
+	spread := side{client: h2surge{}, load: l, label: "Spread"}
+	return []row{{
+		name: "choice", group: groupChoice, work: "GET h2c at a fixed 20 000/s, 16 connections", server: goTwoThreads,
+		serverCPUs: func(b *lab) []int { return b.cpus }, ours: batch, peer: &spread, rounds: 3,
+	}}
 }
 
 // scalingRows put two workers and two servers beside one worker: in requests a second with one

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
@@ -17,7 +18,9 @@ func TestRows(t *testing.T) {
 	want := map[string]bounds{
 		"h2c-m100": {"h2load", 0.60, 0.45}, "tls-m100": {"h2load", 0.60, 0.45}, "h2c-m100-nginx": {"h2load", 0.85, 0.60},
 		"h2c-m1": {"h2load", 0.85, 0.75}, "http1": {"wrk", 1.00, 0.90}, "http1-no-keep-alive": {"ab", 0.70, 0.50},
-		"chain": {"", 0.60, 0.35}, "chain-60k": {"", 2.0, 1.2}, "chain-lua": {"", 6.8, 4}, "chain-language": {"", 2.0, 1.0},
+		"chain": {"", 0.60, 0.35}, "chain-60k": {"", 2.0, 1.2}, "chain-60k-batch": {"", 1.3, 0},
+		"faults-60k": {"", 6.5, 0}, "faults-60k-batch": {"", 3.0, 0}, "faults-120k": {"", 6.5, 0}, "faults-120k-batch": {"", 3.0, 0},
+		"chain-lua": {"", 6.8, 4}, "chain-language": {"", 2.0, 1.0},
 	}
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, r := range rows() {
@@ -96,14 +99,17 @@ func TestManifests(t *testing.T) {
 				t.Errorf("%s: %v %v", r.name, errs, warnings)
 				continue
 			}
+			if got, want := plan.Targets[0].Batch, s.load.choice == v1alpha1.ConnectionChoiceBatch; got != want {
+				t.Errorf("%s: batch %v, its load says %v", r.name, got, want)
+			}
 			if got := plan.Targets[0]; got.Connections != s.load.connections || got.MaxConcurrentStreams != s.load.streams {
 				t.Errorf("%s: %d connections of %d streams, its load says %d of %d",
 					r.name, got.Connections, got.MaxConcurrentStreams, s.load.connections, s.load.streams)
 			}
 		}
 	}
-	if n != 8 {
-		t.Errorf("%d manifests, want those of four chains and two rows of two sides", n)
+	if n != 13 {
+		t.Errorf("%d manifests, want those of nine chains and two rows of two sides", n)
 	}
 }
 
@@ -131,6 +137,8 @@ func TestCommands(t *testing.T) {
 		{"S14", "h2surge run -q -o json -t 1 -c 200 -m 1 -D 3s --h1 http://a/612.html", "h2load -t1 -c200 -m1 -D3 --h1 http://a/612.html"},
 		{"S4-published", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://a/",
 			"perf go-client -seconds 3 -parallel 1 -requests 2000 -padding 0 -unread http://a/"},
+		{"choice", "h2surge run -q -o json -t 1 -c 16 -m 100 -D 3s --rps 20000 --connection-choice Batch http://b/",
+			"h2surge run -q -o json -t 1 -c 16 -m 100 -D 3s --rps 20000 --connection-choice Spread http://b/"},
 		{"go-parallel-h2", "h2surge run -q -o json -t 1 -c 1 -m 64 -D 3s https://c/",
 			"perf go-client -seconds 3 -parallel 64 -requests 0 -padding 0 https://c/"},
 		{"go-body-64k-http1", "h2surge run -q -o json -t 1 -c 1 -m 1 -D 3s --h1 http://a/?body=65536&header=0",

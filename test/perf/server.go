@@ -43,8 +43,10 @@ var (
 	nginxDirect      = server{name: "nginx", needs: tool{"nginx", "nginx-light"}, start: startNginx}
 	nginxGateway     = server{name: "nginx behind an nginx", needs: tool{"nginx", "nginx-light"}, start: startGateway}
 	target           = server{name: "h2surge target", start: startTarget}
+	faultyTarget     = server{name: "h2surge target", start: startFaultyTarget}
 	targets          = server{name: "h2surge target", start: startTargets}
-	goHTTP           = server{name: "Go net/http", start: startGo}
+	goHTTP           = server{name: "Go net/http", start: func(b *lab, cpus []int) (*served, error) { return startGo(b, cpus, 1) }}
+	goTwoThreads     = server{name: "Go net/http, GOMAXPROCS=2", start: func(b *lab, cpus []int) (*served, error) { return startGo(b, cpus, 2) }}
 )
 
 // launch starts one more process of s and waits until ports accept connections.
@@ -103,6 +105,16 @@ func startTarget(b *lab, cpus []int) (*served, error) {
 	return started(func(s *served) error { return s.addTarget(b, cpus) })
 }
 
+// failing is the share of requests that fail at the server of startFaultyTarget: those that are answered must not have 404.
+const failing = 1 - (1-0.03)*(1-0.07)
+
+// startFaultyTarget starts one whose random selection of requests is the same each time.
+func startFaultyTarget(b *lab, cpus []int) (*served, error) {
+	return started(func(s *served) error {
+		return s.addTarget(b, cpus, "--unanswered", "3%", "--not-found", "7%", "--seed", "1")
+	})
+}
+
 // startTargets starts one for each CPU.
 func startTargets(b *lab, cpus []int) (*served, error) {
 	return started(func(s *served) error {
@@ -115,7 +127,7 @@ func startTargets(b *lab, cpus []int) (*served, error) {
 	})
 }
 
-func (s *served) addTarget(b *lab, cpus []int) error {
+func (s *served) addTarget(b *lab, cpus []int, flags ...string) error {
 	ports, err := harness.FreePorts(2)
 	if err != nil {
 		return err
@@ -133,6 +145,7 @@ func (s *served) addTarget(b *lab, cpus []int) error {
 	}
 	argv := []string{b.h2surge, "target", "--listen", "127.0.0.1:" + strconv.Itoa(ports[0]),
 		"--stats-listen", "127.0.0.1:" + strconv.Itoa(ports[1])}
+	argv = append(argv, flags...)
 	return s.launch(b.ctx, harness.Command{Argv: argv, CPUs: cpus}, ports...)
 }
 
@@ -148,13 +161,14 @@ func targetCount(url string) (int64, error) {
 	return stats.Requests, nil
 }
 
-func startGo(b *lab, cpus []int) (*served, error) {
+func startGo(b *lab, cpus []int, procs int) (*served, error) {
 	return started(func(s *served) error {
 		ports, err := harness.FreePorts(3)
 		if err != nil {
 			return err
 		}
 		s.bases[http1] = []string{harness.Loopback("http", ports[0])}
+		s.bases[h2c] = s.bases[http1]
 		s.bases[h2] = []string{harness.Loopback("https", ports[1])}
 		s.count = func() (int64, error) { return plainCount(harness.Loopback("http", ports[2])) }
 		argv := []string{b.self, "go-server"}
@@ -162,7 +176,7 @@ func startGo(b *lab, cpus []int) (*served, error) {
 			argv = append(argv, "127.0.0.1:"+strconv.Itoa(p))
 		}
 		argv = append(argv, b.dir+"/cert.pem", b.dir+"/key.pem")
-		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=1"}, CPUs: cpus}, ports...)
+		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=" + strconv.Itoa(procs)}, CPUs: cpus}, ports...)
 	})
 }
 

@@ -26,6 +26,12 @@ var tables = []table{
 		lines: markLines,
 	},
 	{
+		of: groupChoice, title: "Batch and Spread",
+		intro: "`connectionChoice` with a server of two threads, which share the two CPUs with the client. Times are response times: they begin when a request is scheduled. At most 3 rounds.",
+		head:  []string{"id", "work", "choice", "requests/s", "mean time", "p50", "p99", "CPU us per request", "CPU ratio", "remarks"},
+		lines: func(r result) [][]string { return r.timed(10, meanTime, p50Time, p99Time) },
+	},
+	{
 		of: groupScaling, title: "Two workers",
 		intro: "GET over h2c, 4 connections of 64 streams per worker: two workers with two servers, compared with one worker. With fewer than four CPUs, a worker and a server share a CPU, on both sides.",
 		head: []string{"compared", "requests/s, two", "requests/s, one", "ratio", "CPU us per request, two", "CPU us per request, one", "ratio",
@@ -71,9 +77,13 @@ func markLines(r result) [][]string {
 	}
 	if len(r.row.goals) > 0 {
 		g := r.row.goals[0]
-		mark, aim = harness.Figure(g.mark), harness.Figure(g.aim)
+		unit := ""
 		if r.row.peer == nil {
-			mark, aim = mark+" us", aim+" us"
+			unit = " us"
+		}
+		mark = harness.Figure(g.mark) + unit
+		if g.aim > 0 {
+			aim = harness.Figure(g.aim) + unit
 		}
 	}
 	verdict := r.verdict()
@@ -120,7 +130,7 @@ func (r result) timed(width int, columns ...func(times) time.Duration) [][]strin
 	return r.sides(func(name string, rounds []measured, cpu, ratio, remarks string) []string {
 		line := []string{r.row.id, r.row.work, name, spreadOf(each(rounds, rate)).String()}
 		for _, of := range columns {
-			line = append(line, milliseconds(spreadOf(each(rounds, func(m measured) float64 { return of(m.times).Seconds() * 1e3 })).median))
+			line = append(line, milliseconds(median(rounds, func(m measured) float64 { return of(m.times).Seconds() * 1e3 })))
 		}
 		return append(line, cpu, ratio, remarks)
 	})
@@ -138,7 +148,7 @@ func goLines(r result) [][]string {
 		return unmeasured(r, []string{r.row.id, r.row.work}, 10)
 	}
 	return r.sides(func(name string, rounds []measured, cpu, ratio, remarks string) []string {
-		median := func(of func(m measured) float64) float64 { return spreadOf(each(rounds, of)).median }
+		median := func(of func(m measured) float64) float64 { return median(rounds, of) }
 		perOp, opened := harness.None, harness.None
 		if len(rounds) > 0 {
 			perOp = harness.Figure(median(func(m measured) float64 { return 1e9 / m.perSecond }))
