@@ -93,7 +93,14 @@ func (c *Client) Close() {
 		}
 		c.finish(protocol.Outcome{Kind: k})
 	}
-	c.out, c.queue, c.in = outBuffer{}, queue{}, reader{}
+}
+
+// Reset makes the session that of a new connection, as NewClient with the same arguments does. It keeps the memory of the
+// old one, so that a short connection allocates nothing, and the last head, which the next response probably has, too.
+// Requests in flight get no OnDone.
+func (c *Client) Reset() {
+	*c = Client{h: c.h, cfg: c.cfg, out: c.out.emptied(), queue: c.queue.emptied(), in: c.in.emptied()}
+	c.setLimit()
 }
 
 // breakOff ends the use of the connection and discards what was not sent.

@@ -55,6 +55,14 @@ func (o *outBuffer) noteUse(used int) {
 	}
 }
 
+// emptied returns a buffer for another connection in the same memory.
+func (o *outBuffer) emptied() outBuffer {
+	if cap(o.buf) > outKept {
+		return outBuffer{}
+	}
+	return outBuffer{buf: o.buf[:0]}
+}
+
 // appendable moves all pending octets to buf and returns it, so that the caller can
 // append more.
 func (o *outBuffer) appendable() []byte {

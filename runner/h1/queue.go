@@ -45,6 +45,17 @@ func (q *queue) grow() {
 	q.ring, q.first = ring, 0
 }
 
+// ringKept is the length up to which a ring is kept for another connection.
+const ringKept = 64
+
+// emptied returns a queue for another connection in the same memory.
+func (q *queue) emptied() queue {
+	if len(q.ring) > ringKept {
+		return queue{}
+	}
+	return queue{ring: q.ring}
+}
+
 func (q *queue) pop() request {
 	r := *q.at(0)
 	q.first++

@@ -73,6 +73,12 @@ func (r *reader) release() {
 	r.carry = r.carry[:0]
 }
 
+// emptied returns a reader for another connection in the same memory.
+func (r *reader) emptied() reader {
+	r.release()
+	return reader{carry: r.carry, memo: r.memo, known: r.known}
+}
+
 // section returns the next head or trailer section and parses it: in place if p has
 // all of it, otherwise in carry. It returns nil if the section is cut.
 func (r *reader) section(p []byte, most int, trailer bool) (section []byte, n int, err *Error) {

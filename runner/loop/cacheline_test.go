@@ -11,7 +11,7 @@ import (
 
 // TestWorkersShareNoCacheLine checks all that a worker writes for each request: nothing else may be on its cache lines.
 func TestWorkersShareNoCacheLine(t *testing.T) {
-	w := cannedWorker(t, gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}))
+	w := cannedWorker(t, gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}), &canned{clock: 1})
 	for name, size := range map[string]uintptr{
 		"Worker":           unsafe.Sizeof(*w),
 		"conn":             unsafe.Sizeof(conn{}),

@@ -103,6 +103,56 @@ func (n *canned) Send(fd int, b []byte) (int, Status) {
 	return sent, OK
 }
 
+// shortNet is a canned network with HTTP/1.1 and one request for each connection.
+type shortNet struct {
+	canned
+	// free are the numbers of closed connections.
+	free []int
+	// ended: the peer ends the connection with the response.
+	ended bool
+	// made is the result of the last Connect.
+	made dial.Connection
+}
+
+const shortResponse = "HTTP/1.1 200 OK\r\nserver: canned\r\ncontent-length: 2\r\n\r\nok"
+
+func (n *shortNet) Dial(w *Worker, r DialRequest) {
+	c, _, _ := n.Connect("", true)
+	w.Progress(r, dial.Connecting)
+	c.Protocol = rv.ProtocolHTTP1
+	w.Connected(r, c, nil)
+	w.takeMessages() // because the next call changes c
+}
+
+func (n *shortNet) Connect(string, bool) (*dial.Connection, bool, error) {
+	k := len(n.free) - 1
+	if k < 0 {
+		n.free, k = append(n.free, len(n.conns)), 0
+		n.conns = append(n.conns, &cannedConn{out: make([]byte, 0, 1<<10)})
+	}
+	n.made = dial.Connection{FD: n.free[k]}
+	n.free = n.free[:k]
+	return &n.made, true, nil
+}
+
+func (n *shortNet) Close(fd int) {
+	n.conns[fd].out = n.conns[fd].out[:0]
+	n.free = append(n.free, fd)
+}
+
+func (n *shortNet) Wait(out []Event, d time.Duration) (int, bool, error) {
+	got, woken, err := n.canned.Wait(out, d)
+	for i := range got {
+		out[i].Ended = n.ended
+	}
+	return got, woken, err
+}
+
+func (n *shortNet) Send(fd int, b []byte) (int, Status) {
+	n.conns[fd].out = append(n.conns[fd].out, shortResponse...)
+	return len(b), OK
+}
+
 // cannedChain is a POST with a 300-byte body and a capture, then a PATCH and a DELETE of it.
 func cannedChain() *rv.Plan {
 	p := gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour})
@@ -120,13 +170,15 @@ func cannedChain() *rv.Plan {
 }
 
 // cannedWorker has sent some requests already, so that its buffers have grown.
-func cannedWorker(tb testing.TB, p *rv.Plan) *Worker {
+func cannedWorker(tb testing.TB, p *rv.Plan, n interface {
+	Net
+	Dialer
+}) *Worker {
 	tb.Helper()
 	g, err := chain.Compile(p)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	n := &canned{clock: 1}
 	w, err := New(Config{Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		tb.Fatal(err)
@@ -163,7 +215,7 @@ func BenchmarkEngine(b *testing.B) {
 		{"chain", cannedChain()},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
-			w := cannedWorker(b, tt.plan)
+			w := cannedWorker(b, tt.plan, &canned{clock: 1})
 			from := sent(w)
 			b.ReportAllocs()
 			b.ResetTimer()

@@ -73,6 +73,9 @@ type pool struct {
 	batch []int32
 	// idle connections have no socket. Requests that wait let them connect.
 	idle ring[int32]
+	// spare are sessions over HTTP/1.1 of connections that have closed, for the next ones: at most as many as were in use
+	// at once.
+	spare []*h1.Client
 	// connecting is how many connections are in a state from Resolving to Opening.
 	connecting int
 	// streams is how many requests the connection that was opened last can hold.
@@ -200,8 +203,8 @@ func (cs *connections) closeSocket(c *conn) {
 	c.fd = -1
 	c.generation++
 	c.armed &= recordTimers
-	c.session, c.h2, c.h1, c.secure, c.encoder, c.head = nil, nil, nil, nil, nil, nil
-	c.awaitsWritable = false
+	c.secure, c.awaitsWritable = nil, false
+	cs.endSession(c)
 }
 
 // makeSurplus lets a connection give up its place.

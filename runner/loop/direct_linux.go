@@ -1,34 +1,57 @@
 package loop
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/poll"
 )
 
-// direct is a socket address.
+// direct is a socket address in the form of the kernel.
 type direct struct {
 	family int
-	to     unix.Sockaddr
+	raw    unix.RawSockaddrAny
+	size   uintptr
 }
 
-// directTo parses "ip:port" and "unix:/path". It returns nil for a host name.
+// directTo parses "ip:port" and "unix:/path". It returns nil for the addresses that only the dialer knows: a host name, a
+// zone, an abstract Unix socket.
 func directTo(address string) *direct {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		return &direct{unix.AF_UNIX, &unix.SockaddrUnix{Name: path}}
+		return directToPath(path)
 	}
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || ap.Addr().Zone() != "" {
 		return nil
 	}
+	d := new(direct)
+	var port uint16
+	binary.BigEndian.PutUint16((*[2]byte)(unsafe.Pointer(&port))[:], ap.Port())
 	if a := ap.Addr().Unmap(); a.Is4() {
-		return &direct{unix.AF_INET, &unix.SockaddrInet4{Port: int(ap.Port()), Addr: a.As4()}}
+		d.family, d.size = unix.AF_INET, unix.SizeofSockaddrInet4
+		*(*unix.RawSockaddrInet4)(unsafe.Pointer(&d.raw)) = unix.RawSockaddrInet4{Family: unix.AF_INET, Port: port, Addr: a.As4()}
+		return d
 	}
-	return &direct{unix.AF_INET6, &unix.SockaddrInet6{Port: int(ap.Port()), Addr: ap.Addr().As16()}}
+	d.family, d.size = unix.AF_INET6, unix.SizeofSockaddrInet6
+	*(*unix.RawSockaddrInet6)(unsafe.Pointer(&d.raw)) = unix.RawSockaddrInet6{Family: unix.AF_INET6, Port: port, Addr: ap.Addr().As16()}
+	return d
+}
+
+func directToPath(path string) *direct {
+	d := &direct{family: unix.AF_UNIX, size: unix.SizeofSockaddrUnix}
+	to := (*unix.RawSockaddrUnix)(unsafe.Pointer(&d.raw))
+	if len(path) >= len(to.Path) || strings.HasPrefix(path, "@") {
+		return nil
+	}
+	to.Family = unix.AF_UNIX
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&to.Path)), len(to.Path)), path)
+	return d
 }
 
 // Connect implements Net. TCP may still be connecting when it returns: Send returns Again until it is connected, and Read
@@ -50,9 +73,10 @@ func (e *epollNet) Connect(address string, once bool) (*dial.Connection, bool, e
 		// Requests are written whole, so Nagle's algorithm could only delay them. It never delays the first one.
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	}
-	if err := unix.Connect(fd, d.to); err != nil && err != unix.EINPROGRESS {
-		_ = unix.Close(fd)
-		return nil, true, fmt.Errorf("connect: %w", err)
+	if errno := poll.Connect(fd, unsafe.Pointer(&d.raw), d.size); errno != 0 && errno != unix.EINPROGRESS {
+		poll.Close(fd)
+		return nil, true, fmt.Errorf("connect: %w", errno)
 	}
-	return &dial.Connection{FD: fd}, true, nil
+	e.connection = dial.Connection{FD: fd}
+	return &e.connection, true, nil
 }

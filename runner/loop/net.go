@@ -18,7 +18,7 @@ type Net interface {
 	// Nap sleeps.
 	Nap(d time.Duration)
 	// Connect begins to connect to an address and does not wait. It returns ok false for host names, and on systems where
-	// it is not possible. Once: the connection carries one request.
+	// it is not possible. Once: the connection carries one request. The next call may change c.
 	Connect(address string, once bool) (c *dial.Connection, ok bool, err error)
 	// Adopt reports input on a connection as events with data from now on, and returns the number that the other methods
 	// take. If it fails, it has closed the connection.

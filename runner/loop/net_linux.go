@@ -16,6 +16,8 @@ type epollNet struct {
 	events [256]poll.Event
 	// direct is where to connect to for each address; nil: a name server must be asked.
 	direct map[string]*direct
+	// connection is the result of the last Connect.
+	connection dial.Connection
 	// why is the error of the last read or write that found a connection closed.
 	why unix.Errno
 }
@@ -80,4 +82,4 @@ func (e *epollNet) status(errno unix.Errno, end bool) Status {
 	return OK
 }
 
-func (*epollNet) Close(fd int) { _ = unix.Close(fd) }
+func (*epollNet) Close(fd int) { poll.Close(fd) }

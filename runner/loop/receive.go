@@ -29,7 +29,8 @@ func (cs *connections) ready(ev *Event) {
 const maxReads = 4
 
 // receive reads and parses what has arrived on a connection. ended reports that the peer has sent its last octet:
-// receive then reads all of it now, so that the worker notices the end and sends no more requests on the connection.
+// receive then reads all of it now, so that the worker notices the end and sends no more requests on the connection. A
+// connection that is over is closed without another read: as the last read emptied the socket, this does not reset it.
 func (cs *connections) receive(c *conn, ended bool) {
 	for range maxReads {
 		n, st := cs.net.Read(c.fd, cs.read)
@@ -53,7 +54,7 @@ func (cs *connections) receive(c *conn, ended bool) {
 		} else if !cs.parse(c, cs.read[:n]) {
 			return
 		}
-		if n < len(cs.read) && !ended || cs.late() {
+		if n < len(cs.read) && (!ended || c.isOver()) || cs.late() {
 			break
 		}
 	}

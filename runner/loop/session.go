@@ -6,6 +6,7 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/protocol"
 )
 
 // session is what h1.Client and h2.Client have in common. What is called for each request goes by
@@ -26,13 +27,36 @@ type session interface {
 func (cs *connections) beginSession(c *conn, d *dial.Connection) {
 	t := &cs.pools[c.target]
 	if d.Protocol == rv.ProtocolHTTP1 {
-		c.h1 = h1.NewClient(t.http1, cs.handler)
+		c.h1 = t.newHTTP1(cs.handler)
 		c.session, c.head = c.h1, t.heads[c.endpoint]
 		return
 	}
 	c.h2 = h2.NewClient(t.http2, cs.handler)
 	c.session, c.encoder = c.h2, t.encoders[c.endpoint]
 }
+
+// newHTTP1 returns a session over HTTP/1.1, from the spare ones if there are any.
+func (p *pool) newHTTP1(h protocol.Handler) *h1.Client {
+	if n := len(p.spare); n > 0 {
+		s := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		return s
+	}
+	return h1.NewClient(p.http1, h)
+}
+
+// endSession frees the session of a connection that has closed.
+func (cs *connections) endSession(c *conn) {
+	if c.h1 != nil {
+		c.h1.Reset()
+		t := &cs.pools[c.target]
+		t.spare = append(t.spare, c.h1)
+	}
+	c.session, c.h2, c.h1, c.encoder, c.head = nil, nil, nil, nil, nil
+}
+
+// isOver returns true if the session takes no more requests and has all responses.
+func (c *conn) isOver() bool { return c.session.Draining() && c.session.InFlight() == 0 }
 
 // capacity returns how many requests the connection can take now.
 func (c *conn) capacity() int {

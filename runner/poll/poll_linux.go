@@ -190,6 +190,15 @@ func Send(fd int, b []byte) (n int, errno unix.Errno) {
 	return int(r), 0
 }
 
+// Connect begins to connect a non-blocking socket to a raw address. errno is EINPROGRESS while it connects.
+func Connect(fd int, address unsafe.Pointer, size uintptr) unix.Errno {
+	_, _, errno := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(address), size)
+	return errno
+}
+
+// Close closes a socket. It does not wait, because SO_LINGER is not set: the kernel sends what is left.
+func Close(fd int) { _, _, _ = unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
+
 // Pin binds the calling thread to one CPU. The caller has called runtime.LockOSThread.
 func Pin(cpu int) error {
 	var set unix.CPUSet
