@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 	"unicode/utf8"
 )
 
@@ -27,6 +28,9 @@ type Recorded struct {
 	BodyBytes  int    `json:"bodyBytes"`
 	// Rule is the name of the rule that the request was for, if any.
 	Rule string `json:"rule,omitempty"`
+	// DelayMicroseconds is how long the target holds the response back: the delay of the rule, the latency and what is
+	// left of a stall. Zero if the request gets no response.
+	DelayMicroseconds int64 `json:"delayMicroseconds,omitempty"`
 }
 
 // MaxRecordedBody bounds the body of a Recorded, in bytes.
@@ -46,7 +50,8 @@ func newRecorder(w io.Writer) *recorder {
 	return &recorder{out: out, enc: enc}
 }
 
-func (r *recorder) write(c *session, x *exchange) {
+// write records a request whose response is held back for a time.
+func (r *recorder) write(c *session, x *exchange, held time.Duration) {
 	if r == nil || r.err != nil {
 		return
 	}
@@ -54,7 +59,7 @@ func (r *recorder) write(c *session, x *exchange) {
 	line := Recorded{
 		Connection: c.number, Stream: x.id,
 		Method: string(call.Method()), Path: string(call.Target()),
-		Headers: [][2]string{}, BodyBytes: len(call.Content()),
+		Headers: [][2]string{}, BodyBytes: len(call.Content()), DelayMicroseconds: held.Microseconds(),
 	}
 	call.EachField(func(name, value []byte) {
 		line.Headers = append(line.Headers, [2]string{string(name), string(value)})

@@ -115,7 +115,11 @@ func (c *session) answerByRules(tok uint32, notFound bool) {
 	default:
 		s.engine.Answer(&call.Call, now)
 	}
-	s.record.write(c, x)
+	due := s.now
+	if call.Fate == rules.Answered {
+		due = s.delay.due(s.now + int64(call.Delay))
+	}
+	s.record.write(c, x, time.Duration(due-s.now))
 	if x.epoch == s.count.epoch && !tooLong && !notFound {
 		s.count.rules.add(&call.Call)
 	}
@@ -123,7 +127,7 @@ func (c *session) answerByRules(tok uint32, notFound bool) {
 		c.spoil(tok, call.Fate)
 		return
 	}
-	if due := s.delay.due(s.now + int64(call.Delay)); due > s.now {
+	if due > s.now {
 		s.calls.weigh(call, len(call.Block)+len(call.Body))
 		s.hold(tok, due)
 		return

@@ -280,6 +280,43 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// TestRecordDelays: the record has the time that the target holds each response back.
+func TestRecordDelays(t *testing.T) {
+	slow := ruleSet(t, "rules: [{name: one, match: {path: /a}, responses: [{status: 204, delay: {fixed: 30ms}}]}]")
+	lost := ruleSet(t, "rules: [{name: one, match: {path: /a}, responses: [{status: 204, delay: {fixed: 30ms}, unanswered: 1}]}]")
+	stall := Stall{For: 40 * time.Millisecond, Every: 100 * time.Millisecond}
+	for name, tc := range map[string]struct {
+		opts Options
+		want []time.Duration // of requests at 0, 50 and 95 ms
+	}{
+		"at once":                 {Options{}, []time.Duration{0, 0, 0}},
+		"latency":                 {Options{Latency: 5 * time.Millisecond}, []time.Duration{5 * time.Millisecond, 5 * time.Millisecond, 5 * time.Millisecond}},
+		"stall":                   {Options{Stall: stall}, []time.Duration{0, 0, 5 * time.Millisecond}},
+		"rule":                    {Options{Rules: slow}, []time.Duration{30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond}},
+		"rule, latency and stall": {Options{Rules: slow, Latency: time.Millisecond, Stall: stall}, []time.Duration{31 * time.Millisecond, 50 * time.Millisecond, 31 * time.Millisecond}},
+		"no response":             {Options{Latency: time.Millisecond, Unanswered: 1}, []time.Duration{0, 0, 0}},
+		"no response by a rule":   {Options{Rules: lost}, []time.Duration{0, 0, 0}},
+	} {
+		var out bytes.Buffer
+		tc.opts.Record = &out
+		m := newMemory(t, tc.opts)
+		for _, at := range []time.Duration{0, 50 * time.Millisecond, 95 * time.Millisecond} {
+			m.at(at, m.get("/a"))
+		}
+		var got []time.Duration
+		for d := json.NewDecoder(&out); d.More(); {
+			var line Recorded
+			if err := d.Decode(&line); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, time.Duration(line.DelayMicroseconds)*time.Microsecond)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 type badWriter struct{}
 
 func (badWriter) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -130,7 +131,7 @@ func (c *session) OnEnd(_, tok uint32) {
 			c.answerByRules(tok, notFound)
 			return
 		}
-		s.record.write(c, x)
+		s.record.write(c, x, s.delayOf(unanswered))
 	}
 	if unanswered {
 		s.settle(x, &s.count.unanswered)
@@ -146,6 +147,14 @@ func (c *session) OnEnd(_, tok uint32) {
 		return
 	}
 	s.hold(tok, s.delay.due(s.now))
+}
+
+// delayOf returns how long latency and stall hold a response back, if there is one.
+func (s *Server) delayOf(unanswered bool) time.Duration {
+	if unanswered {
+		return 0
+	}
+	return time.Duration(s.delay.due(s.now) - s.now)
 }
 
 // OnReset implements h2.ServerHandler. The exchange may be another's by now: that of an
