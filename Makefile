@@ -153,6 +153,11 @@ bench: bin/h2surge ## Compare with h2load, wrk, ab and Go's client and write doc
 	@go build -o bin/perf ./test/perf
 	bin/perf -h2surge bin/h2surge -write docs/benchmarks.md
 
+.PHONY: accuracy
+accuracy: bin/h2surge ## Compare rates, lag, percentiles and shards with arithmetic and write docs/accuracy.md; 6 minutes.
+	@go build -o bin/accuracy ./test/accuracy
+	bin/accuracy -h2surge bin/h2surge -write docs/accuracy.md
+
 .PHONY: bench-go
 bench-go: ## Run the engine's Go benchmarks, BENCHCOUNT times each.
 	go test -run '^$$' -bench . -benchmem -count $(BENCHCOUNT) ./runner/... ./internal/...
