@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
@@ -292,6 +293,32 @@ func TestTakeOverInTheMiddleOfTheStart(t *testing.T) {
 			t.Errorf("the one that ran was told to start again: %v", got)
 		}
 	})
+}
+
+// TestTakeOverWithANewerRecord: the former operator stored the final counts of a runner after this one polled it last.
+func TestTakeOverWithANewerRecord(t *testing.T) {
+	tests := map[string]*Loss{"left": nil, "lost": {Message: "no answer for 15s"}}
+	for name, loss := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 2, func(t *testing.T, f *fleet) {
+				f.run()
+				f.runners[1].Silence()
+				v := f.wait(time.Second)
+				stored := ptr.To(*v.Shards[1].Snapshot)
+				stored.Sequence += 7
+				stored.Counters.Sent += 100
+				stored.Counters.Done += 100
+				stored.Counters.Succeeded += 100
+				stored.State, stored.EndedAt = runnerv1alpha1.StateDone, stored.Clock
+				f.desired.Recorded = []Recorded{{Shard: 1, Pod: "uid-1", Member: true, Loss: loss, Snapshot: stored}}
+				v = f.wait(30 * time.Second)
+				want := v.Shards[0].Snapshot.Counters.Sent + stored.Counters.Sent
+				if got := v.Progress.Report.Requests.Sent; got != want || !v.Over() {
+					t.Errorf("the report has %d requests, over: %t; want %d and over", got, v.Over(), want)
+				}
+			})
+		})
+	}
 }
 
 func TestLosses(t *testing.T) {

@@ -20,8 +20,8 @@ func (r *run) takeStored() {
 		s := r.runnerOf(rec)
 		r.news = r.news || !s.stored // the view says that its counts are in it
 		s.stored = true
-		if s.snapshot == nil && rec.Snapshot != nil {
-			r.restore(s, rec.Snapshot)
+		if n := rec.Snapshot; n != nil && (s.snapshot == nil || s.snapshot.Sequence < n.Sequence) {
+			r.restore(s, n)
 		}
 		s.left = rec.Loss == nil
 		if s.loss == nil {
@@ -46,7 +46,8 @@ func (r *run) takeStored() {
 	}
 }
 
-// restore takes over the stored snapshot of a runner that is over.
+// restore takes over the stored snapshot of a runner that is over. It can be newer than the last one that this process got: a former
+// operator polls runners until it knows that it is replaced.
 func (r *run) restore(s *runner, n *runnerv1alpha1.Snapshot) {
 	if err := r.merge.Add(n); err != nil {
 		r.log.Error(err, "Cannot use the stored counts of a runner", "shard", s.index)
