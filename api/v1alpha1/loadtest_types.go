@@ -533,7 +533,8 @@ type Runner struct {
 	// operator has stored them. If the operator is present, that takes seconds. While the runner waits, its pod
 	// continues to run and keeps its CPUs, its memory and its share of quotas. If the pod is evicted or deleted, the
 	// runner waits for at most 10s. After resultRetention the runner exits, and the operator uses the last
-	// checkpoint of its figures. Bounds: 10s to 24h. Default: 1h.
+	// checkpoint of its figures. A runner with teardown chains waits for as long at most until the operator begins
+	// teardown. Bounds: 10s to 24h. Default: 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1

@@ -220,19 +220,33 @@ func (w *simulation) checkChange(p *process, m *runnerv1alpha1.Update) {
 	}
 }
 
-// checkStart: the start is stored, and all runners start at the same time.
+// checkStart: the start is stored, and all runners start at the same time. If all that started have ended or were lost, an operator that
+// takes over cannot know when that was.
 func (w *simulation) checkStart(p *process) {
 	if w.record.Start == nil || w.record.Start.Job != p.job {
 		w.failf("runner %s got a start that is not stored", p.pod)
 		return
 	}
 	at := p.zero.Add(time.Duration(p.startAt))
-	if w.begun.IsZero() {
+	if !w.othersStarted(p) {
 		w.begun = at
 	}
 	if at.Sub(w.begun).Abs() > 10*time.Millisecond {
 		w.failf("runner %s starts at %v, others at %v", p.pod, at, w.begun)
 	}
+}
+
+// othersStarted returns true if a runner apart from p has a start, and has neither ended nor been lost.
+func (w *simulation) othersStarted(p *process) bool {
+	for _, o := range w.processes {
+		if o == p || o.startAt == 0 || o.dead || o.job != p.job {
+			continue
+		}
+		if rec := w.record.Find(o.index, o.uid); rec == nil || rec.Loss == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // checkSend: no other runner sent the slot, and this one may send.

@@ -295,6 +295,34 @@ func TestTakeOverInTheMiddleOfTheStart(t *testing.T) {
 	})
 }
 
+// TestTakeOverAfterTheStartedWereLost: the runner that the former operator started is lost, so the start instant is not known any more. The
+// other runner starts at a new one, without the slots of the time between.
+func TestTakeOverAfterTheStartedWereLost(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.wait(2 * time.Second)
+		ready, _ := f.runners[0].Snapshot(t.Context())
+		if err := f.runners[0].Start(t.Context(), runnerv1alpha1.Start{At: ready.Clock}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		last, _ := f.runners[0].Snapshot(t.Context())
+		f.runners[0].Silence()
+		f.desired.MayStart = true
+		f.desired.Recorded = []Recorded{{Shard: 0, Pod: "uid-0", Member: true, Loss: &Loss{Message: "exit code 137"}, Snapshot: last}}
+		delete(f.desired.Pods, 0)
+		time.Sleep(20 * time.Second)
+		f.operator()
+		before := time.Now()
+		v := f.wait(2 * time.Second)
+		if wait := f.runners[1].Begun().Sub(before); wait < lead || wait > lead+500*time.Millisecond {
+			t.Errorf("the other starts after %v; want %v", wait, lead)
+		}
+		if v = f.wait(15 * time.Second); !v.Over() || v.Progress.Report.Requests.Sent != last.Counters.Sent+5000 {
+			t.Errorf("over %t with %d requests; want all of runner 1 and %d", v.Over(), v.Progress.Report.Requests.Sent, last.Counters.Sent)
+		}
+	})
+}
+
 // TestTakeOverWithANewerRecord: the former operator stored the final counts of a runner after this one polled it last.
 func TestTakeOverWithANewerRecord(t *testing.T) {
 	tests := map[string]*Loss{"left": nil, "lost": {Message: "no answer for 15s"}}
