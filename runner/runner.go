@@ -35,9 +35,6 @@ type Options struct {
 	NoPin bool
 	// Exclusive: the plan's author wants the CPUs to be this process's own.
 	Exclusive bool
-	// Grain is the least time between two bursts of paced requests of a worker; 0 takes
-	// DefaultGrain, a negative one sends each when it is due.
-	Grain time.Duration
 	// Alone: there is no other shard that has to end before teardown, so it follows at once.
 	Alone bool
 	// Trial runs one instance of each chain in the place of the load, and shows the exchanges. It needs one
@@ -49,10 +46,6 @@ type Options struct {
 	Node, Pod string
 }
 
-// DefaultGrain trades lateness, which is measured, for fewer wake-ups, which are what a paced
-// request costs.
-const DefaultGrain = 500 * time.Microsecond
-
 // Runner executes a plan. All methods may be called from any goroutine.
 type Runner struct {
 	plan *rv.Plan
@@ -60,8 +53,11 @@ type Runner struct {
 	program *chain.Program
 	opts    Options
 	boot    string
-	cpus    []int         // to pin to; empty: not pinned
-	tls     []*tls.Config // by target; nil: cleartext
+	cpus    []int // to pin to; empty: not pinned
+	// exclusive: the CPUs are this process's own. idle is Spin or Sleep.
+	exclusive bool
+	idle      rv.IdleStrategy
+	tls       []*tls.Config // by target; nil: cleartext
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -102,16 +98,14 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	if o.Workers < 1 {
 		o.Workers = max(1, plan.CPUsPerShard)
 	}
-	if o.Grain == 0 {
-		o.Grain = DefaultGrain
-	}
-	o.Grain = max(0, o.Grain)
 	secure, err := tlsConfigs(plan)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	r := &Runner{plan: plan, tls: secure, program: program, opts: o, boot: newBoot(), done: make(chan struct{})}
 	r.cpus = pinTo(plan, o)
+	r.exclusive = plan.CPUsPerShard > 0 && cpu.Exclusive(plan.CPUsPerShard)
+	r.idle = idleStrategy(plan.IdleStrategy, r.exclusive && o.Workers <= len(r.cpus))
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.total = measure.New(len(program.Steps), len(program.Chains), len(plan.Rates))
 	return r, nil
@@ -151,6 +145,17 @@ func newBoot() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
 	return hex.EncodeToString(b[:])
+}
+
+// idleStrategy returns Spin or Sleep. Each worker has an exclusive CPU if exclusive is true.
+func idleStrategy(s rv.IdleStrategy, exclusive bool) rv.IdleStrategy {
+	switch {
+	case s != rv.IdleAuto:
+		return s
+	case exclusive:
+		return rv.IdleSpin
+	}
+	return rv.IdleSleep
 }
 
 func pinTo(plan *rv.Plan, o Options) []int {

@@ -58,6 +58,7 @@ func (r *Runner) describe(s *rv.Snapshot) *workers {
 	s.LeaseExpired = s.State == rv.StateRunning && s.LeaseUntil != 0 && rv.Clock() >= s.LeaseUntil
 	s.Generator = rv.Generator{
 		ExclusiveWanted: r.opts.Exclusive, Node: r.opts.Node, Pod: r.opts.Pod,
+		IdleStrategy: r.idle,
 	}
 	if r.workers == nil {
 		return nil
@@ -69,7 +70,7 @@ func (r *Runner) describe(s *rv.Snapshot) *workers {
 			s.Generator.CPUs = append(s.Generator.CPUs, r.cpus[i%len(r.cpus)])
 		}
 	}
-	s.Generator.Exclusive = r.plan.CPUsPerShard > 0 && cpu.Exclusive(r.plan.CPUsPerShard)
+	s.Generator.Exclusive = r.exclusive
 	s.Generator.CPUSeconds = cpu.SelfSeconds() - r.cpuZero
 	if t, err := cpu.Throttled(); err == nil {
 		s.Generator.ThrottledMicroseconds = (t - r.throttle).Microseconds()
@@ -193,6 +194,8 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	s.Stages, s.Streams = g.stages, g.streams
 	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(t), t.Causes.Counts(), t.Failures.List(), t.Exhausted
 	s.Generator.LagP99 = t.Lag.Quantile(0.99)
+	s.Generator.BatchedNanoseconds = t.Batched
+	s.Generator.Naps, s.Generator.NapNanoseconds = t.Naps, t.Napped
 	if s.State == rv.StateDone {
 		s.Histograms = &rv.Histograms{
 			ServiceTime: t.ServiceTime.Encode(), TimeToFirstByte: t.TimeToFirstByte.Encode(),

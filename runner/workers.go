@@ -91,7 +91,8 @@ func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.S
 	cfg := loop.Config{
 		Program: program, Rates: r.plan.Rates, Share: part, Number: i,
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline,
-		Grain: r.opts.Grain, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
+		Spin: r.idle == rv.IdleSpin, SleepInterval: r.plan.SleepsFor(),
+		Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
 	}
 	if r.plan.LeaseDuration > 0 && !r.opts.Alone {
 		cfg.Lease = &r.lease

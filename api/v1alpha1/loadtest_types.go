@@ -35,7 +35,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 50",message="metadata.name must have at most 50 characters"
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.')",message="metadata.name must be lower-case letters, digits and -, without dots"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.targets == oldSelf.spec.targets && self.spec.variables == oldSelf.spec.variables && self.spec.templates == oldSelf.spec.templates && self.spec.chains == oldSelf.spec.chains && self.spec.thresholds == oldSelf.spec.thresholds && self.spec.weightBy == oldSelf.spec.weightBy && has(self.spec.seed) == has(oldSelf.spec.seed) && (!has(self.spec.seed) || self.spec.seed == oldSelf.spec.seed) && has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change",fieldPath=".spec"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.runner.onShardLost == oldSelf.spec.runner.onShardLost && has(self.spec.runner.minShards) == has(oldSelf.spec.runner.minShards) && (!has(self.spec.runner.minShards) || self.spec.runner.minShards == oldSelf.spec.runner.minShards) && has(self.spec.runner.startTimeout) == has(oldSelf.spec.runner.startTimeout) && (!has(self.spec.runner.startTimeout) || self.spec.runner.startTimeout == oldSelf.spec.runner.startTimeout) && has(self.spec.runner.leaseDuration) == has(oldSelf.spec.runner.leaseDuration) && (!has(self.spec.runner.leaseDuration) || self.spec.runner.leaseDuration == oldSelf.spec.runner.leaseDuration) && has(self.spec.runner.resultRetention) == has(oldSelf.spec.runner.resultRetention) && (!has(self.spec.runner.resultRetention) || self.spec.runner.resultRetention == oldSelf.spec.runner.resultRetention) && has(self.spec.runner.cpusPerShard) == has(oldSelf.spec.runner.cpusPerShard) && (!has(self.spec.runner.cpusPerShard) || self.spec.runner.cpusPerShard == oldSelf.spec.runner.cpusPerShard) && has(self.spec.runner.resources) == has(oldSelf.spec.runner.resources) && (!has(self.spec.runner.resources) || self.spec.runner.resources == oldSelf.spec.runner.resources) && has(self.spec.runner.podTemplate) == has(oldSelf.spec.runner.podTemplate) && (!has(self.spec.runner.podTemplate) || self.spec.runner.podTemplate == oldSelf.spec.runner.podTemplate))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change",fieldPath=".spec.runner"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.runner.onShardLost == oldSelf.spec.runner.onShardLost && has(self.spec.runner.minShards) == has(oldSelf.spec.runner.minShards) && (!has(self.spec.runner.minShards) || self.spec.runner.minShards == oldSelf.spec.runner.minShards) && has(self.spec.runner.startTimeout) == has(oldSelf.spec.runner.startTimeout) && (!has(self.spec.runner.startTimeout) || self.spec.runner.startTimeout == oldSelf.spec.runner.startTimeout) && has(self.spec.runner.leaseDuration) == has(oldSelf.spec.runner.leaseDuration) && (!has(self.spec.runner.leaseDuration) || self.spec.runner.leaseDuration == oldSelf.spec.runner.leaseDuration) && has(self.spec.runner.resultRetention) == has(oldSelf.spec.runner.resultRetention) && (!has(self.spec.runner.resultRetention) || self.spec.runner.resultRetention == oldSelf.spec.runner.resultRetention) && has(self.spec.runner.cpusPerShard) == has(oldSelf.spec.runner.cpusPerShard) && (!has(self.spec.runner.cpusPerShard) || self.spec.runner.cpusPerShard == oldSelf.spec.runner.cpusPerShard) && self.spec.runner.idleStrategy == oldSelf.spec.runner.idleStrategy && has(self.spec.runner.sleepInterval) == has(oldSelf.spec.runner.sleepInterval) && (!has(self.spec.runner.sleepInterval) || self.spec.runner.sleepInterval == oldSelf.spec.runner.sleepInterval) && has(self.spec.runner.resources) == has(oldSelf.spec.runner.resources) && (!has(self.spec.runner.resources) || self.spec.runner.resources == oldSelf.spec.runner.resources) && has(self.spec.runner.podTemplate) == has(oldSelf.spec.runner.podTemplate) && (!has(self.spec.runner.podTemplate) || self.spec.runner.podTemplate == oldSelf.spec.runner.podTemplate))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change",fieldPath=".spec.runner"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.rates.size() == oldSelf.spec.rates.size() && self.spec.rates.all(i, r, r.name == oldSelf.spec.rates[i].name && has(r.closedLoop) == has(oldSelf.spec.rates[i].closedLoop) && has(r.duration) == has(oldSelf.spec.rates[i].duration) && (!has(r.duration) || r.duration == oldSelf.spec.rates[i].duration) && has(r.requests) == has(oldSelf.spec.rates[i].requests) && (!has(r.requests) || r.requests == oldSelf.spec.rates[i].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.rates[i].warmUp) && oldSelf.spec.rates[i].warmUp)))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change",fieldPath=".spec.rates"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.runner.shards == oldSelf.spec.runner.shards || !self.spec.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="runner.shards cannot change while the test runs with a stage that is a closedLoop that ends by requests, because its requests are divided among the shards",fieldPath=".spec.runner.shards"
 // +kubebuilder:validation:XValidation:rule="(has(oldSelf.status) && has(oldSelf.status.completionTime)) || !has(oldSelf.spec.stop) || !oldSelf.spec.stop || (has(self.spec.stop) && self.spec.stop)",message="stop cannot become false again; apply the test under another name to run it again",fieldPath=".spec.stop"
@@ -167,6 +167,20 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:Maximum=31536000
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
 }
+
+// IdleStrategy is what a runner does while it waits for responses and for the next request.
+//
+// +kubebuilder:validation:Enum=Auto;Spin;Sleep
+type IdleStrategy string
+
+const (
+	// IdleStrategyAuto is Spin on exclusive CPUs, else Sleep.
+	IdleStrategyAuto IdleStrategy = "Auto"
+	// IdleStrategySpin polls for responses without sleeping.
+	IdleStrategySpin IdleStrategy = "Spin"
+	// IdleStrategySleep sleeps, and sends the requests of a sleep interval together.
+	IdleStrategySleep IdleStrategy = "Sleep"
+)
 
 // ShardLostAction is what the operator does if a shard is lost while the test runs.
 //
@@ -557,6 +571,25 @@ type Runner struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	CPUsPerShard *int32 `json:"cpusPerShard,omitempty"`
+	// idleStrategy is what a runner does while it waits for responses and for the next request. Spin polls without
+	// sleeping and sends each request at its scheduled time. A runner that sends load then uses its CPUs completely, also
+	// at a low rate. Sleep uses less CPU time: the runner sends the requests of a sleepInterval together, which delays
+	// each of them by up to sleepInterval. Auto is Spin if cpusPerShard is set and the runner has verified that its CPUs
+	// are exclusive, else Sleep. Default: Auto.
+	// +optional
+	// +kubebuilder:default=Auto
+	IdleStrategy IdleStrategy `json:"idleStrategy,omitempty"`
+	// sleepInterval is how long a runner that sleeps collects requests before it sends them together. A longer interval
+	// uses less CPU time and makes response times longer. It is also the longest time for which a closedLoop stage
+	// lets responses gather; that is at most 1/32 of the average service time. It has no effect if the runner spins.
+	// Bounds: 10us to 10ms. Default: 500us.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10us') && duration(self) <= duration('10ms')",message="must be from 10us to 10ms"
+	SleepInterval *metav1.Duration `json:"sleepInterval,omitempty"`
 	// resources are the compute resources of the container runner, in the form of a Kubernetes
 	// container. Without cpusPerShard they replace the resources of the operator's configuration. With
 	// cpusPerShard they must not have cpu, and memory is both request and limit. Default: the

@@ -1714,6 +1714,11 @@ func (in *Runner) DeepCopyInto(out *Runner) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.SleepInterval != nil {
+		in, out := &in.SleepInterval, &out.SleepInterval
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Resources != nil {
 		in, out := &in.Resources, &out.Resources
 		*out = new(corev1.ResourceRequirements)

@@ -46,6 +46,7 @@ type source struct {
 	urls      []string
 	form      *urlForm
 	overrides []string
+	idle      idleFlags
 	// demo is the URL of the demo's target; empty: there is no demo.
 	demo string
 	// stdin is read for the file "-".
@@ -75,6 +76,7 @@ func (s *source) compile() (*job, error) {
 			return nil, err
 		}
 	}
+	s.idle.apply(&m.LoadTest.Spec.Runner)
 	p, warnings, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
 	if m.LoadTest.Spec.Stop || m.LoadTest.Spec.Suspend {
 		warnings = append(warnings, "spec: stop and suspend have no effect on the command line")
@@ -131,6 +133,7 @@ func (s *source) compileURL() (*job, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.idle.apply(&lt.Spec.Runner)
 	p, warnings, errs := compile.Compile(lt.Namespace+"/"+lt.Name, &lt.Spec)
 	if len(errs) == 0 {
 		errs = missing(compile.OwnFiles(&lt.Spec))

@@ -98,6 +98,7 @@ func newRunCommand(parts linked) *cobra.Command {
 	flags.StringArrayVar(&o.outputFiles, "output-file", nil, OutputFileUsage)
 	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
 	addTargets(flags, &o.source.overrides, &o.demo)
+	o.source.idle.register(flags)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the LoadTest as YAML (-o json: as JSON), send nothing")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "do not show progress")
 	o.form.register(flags)

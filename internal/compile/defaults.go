@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -28,6 +29,7 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	spec := in.DeepCopy()
 	setDefaults(reflect.ValueOf(spec))
 	durationOrElse(&spec.Runner.LeaseDuration, defaultLeaseDuration)
+	durationOrElse(&spec.Runner.SleepInterval, runnerv1alpha1.DefaultSleepInterval)
 	for i := range spec.Targets {
 		t := &spec.Targets[i]
 		if t.Connections == nil {

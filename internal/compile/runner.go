@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
@@ -20,6 +21,13 @@ func (c *compiler) runner() {
 	c.plan.Shards = int(r.Shards)
 	if r.CPUsPerShard != nil {
 		c.plan.CPUsPerShard = int(*r.CPUsPerShard)
+	}
+	// Defaults stay out of the plan, so that runners of earlier builds accept it.
+	if r.IdleStrategy != v1alpha1.IdleStrategyAuto {
+		c.plan.IdleStrategy = runnerv1alpha1.IdleStrategy(r.IdleStrategy)
+	}
+	if r.SleepInterval.Duration != runnerv1alpha1.DefaultSleepInterval {
+		c.plan.SleepInterval = r.SleepInterval.Duration
 	}
 	c.losses()
 	c.resources()

@@ -329,12 +329,14 @@ var apiObjects = map[string]apiObject{
 	"Runner": {
 		fields: map[string]bounds{
 			"cpusPerShard":        {number: &[2]int64{1, 256}},
+			"idleStrategy":        {byDefault: "Auto", enum: []string{"Auto", "Spin", "Sleep"}},
 			"leaseDuration":       {duration: &durations{10000000000, 3600000000000, "must be from 10s to 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"minShards":           {number: &[2]int64{1, 256}},
 			"onShardLost":         {byDefault: "Fail", enum: []string{"Fail", "Continue", "Rebalance"}},
 			"podDisruptionBudget": {byDefault: "Enabled", enum: []string{"Enabled", "Disabled"}},
 			"resultRetention":     {duration: &durations{10000000000, 86400000000000, "must be from 10s to 24h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"shards":              {byDefault: int64(1), number: &[2]int64{1, 256}},
+			"sleepInterval":       {duration: &durations{10000, 10000000, "must be from 10us to 10ms"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"startTimeout":        {duration: &durations{1000000000, 86400000000000, "must be from 1s to 24h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 		},
 	},

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -24,6 +25,10 @@ func Check(p *runnerv1alpha1.Plan) error {
 	c.require(p.Kind == runnerv1alpha1.PlanKind, "kind %q is not %q", p.Kind, runnerv1alpha1.PlanKind)
 	c.require(p.Shards >= 1, "shards is %d", p.Shards)
 	c.require(p.CPUsPerShard >= 0, "cpusPerShard is %d", p.CPUsPerShard)
+	c.require(slices.Contains([]runnerv1alpha1.IdleStrategy{runnerv1alpha1.IdleAuto, runnerv1alpha1.IdleSpin, runnerv1alpha1.IdleSleep}, p.IdleStrategy),
+		"idleStrategy is %q", p.IdleStrategy)
+	c.require(p.SleepInterval == 0 || p.SleepInterval >= runnerv1alpha1.MinSleepInterval && p.SleepInterval <= runnerv1alpha1.MaxSleepInterval,
+		"sleepInterval is %v", p.SleepInterval)
 	c.require(p.Drain > 0 && p.Deadline >= 0, "drain is %v, deadline %v", p.Drain, p.Deadline)
 	c.targets()
 	c.variables()

@@ -80,6 +80,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 	r.Samples = samples(snapshots)
 	r.Bounds = sum.bounds(in.Plan, snapshots, r)
 	r.Generator = generator(r.Shards, snapshots)
+	r.Generator.Idle = idle(in.Plan, snapshots, r.Lag.Count)
 	for i := range snapshots {
 		r.CPUSeconds += snapshots[i].Generator.CPUSeconds
 	}
@@ -249,6 +250,29 @@ func generator(runners []runnerv1alpha1.ShardResult, snapshots []runnerv1alpha1.
 		}
 	}
 	out.LeaseExpired.Shards = len(paused)
+	return out
+}
+
+// idle sums up what the workers did while they waited. A shard has the strategy of its last runner. Paced is the number of
+// requests that have a lag.
+func idle(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, paced int64) (out runnerv1alpha1.IdleResult) {
+	strategies := map[int]runnerv1alpha1.IdleStrategy{}
+	var batched, napped int64
+	for i := range snapshots {
+		g := &snapshots[i].Generator
+		strategies[snapshots[i].Shard] = g.IdleStrategy
+		batched, napped = batched+g.BatchedNanoseconds, napped+g.NapNanoseconds
+		out.Naps += g.Naps
+	}
+	for _, s := range strategies {
+		out.SpinShards += one(s == runnerv1alpha1.IdleSpin)
+		out.SleepShards += one(s == runnerv1alpha1.IdleSleep)
+	}
+	if out.SleepShards > 0 {
+		out.SleepIntervalMicroseconds = plan.SleepsFor().Microseconds()
+	}
+	out.BatchMeanMicroseconds = batched / max(1, paced) / 1000
+	out.NapMeanMicroseconds = napped / max(1, out.Naps) / 1000
 	return out
 }
 

@@ -222,10 +222,12 @@ func TestBuildFields(t *testing.T) {
 	a.snapshot.Generator = runnerv1alpha1.Generator{
 		Workers: 2, CPUs: []int{4, 5}, Exclusive: true, ExclusiveWanted: true, CPUSeconds: 1.5,
 		ThrottledMicroseconds: 10, LagP99: 7, GCPauseMicroseconds: 3,
+		IdleStrategy: runnerv1alpha1.IdleSpin,
 	}
 	b.snapshot.Generator = runnerv1alpha1.Generator{
 		Workers: 2, CPUs: []int{1, 2}, ExclusiveWanted: true, CPUSeconds: 0.5,
 		ThrottledMicroseconds: 5, LagP99: 9, GCPauseMicroseconds: 4,
+		IdleStrategy: runnerv1alpha1.IdleSleep, BatchedNanoseconds: 100 * 120_000, Naps: 4, NapNanoseconds: 4 * 30_999,
 	}
 	b.snapshot.StartedAt += 2500 // 2.5 us
 	b.snapshot.Counters.Connects, b.snapshot.Counters.BytesReceived = 3, 99
@@ -245,6 +247,7 @@ func TestBuildFields(t *testing.T) {
 	want := runnerv1alpha1.GeneratorResult{
 		Shards: 2, Workers: 4, CPUs: []int{4, 5, 1, 2}, ExclusiveShards: 1, ExclusiveWanted: true,
 		LagP99Microseconds: 9, ThrottledMicroseconds: 15, GCPauseMicroseconds: 7, StartSkewMicroseconds: 4, Connects: 3,
+		Idle: runnerv1alpha1.IdleResult{SpinShards: 1, SleepShards: 1, SleepIntervalMicroseconds: 500, BatchMeanMicroseconds: 120, Naps: 4, NapMeanMicroseconds: 30},
 	}
 	if diff := cmp.Diff(want, got.Generator); diff != "" {
 		t.Errorf("generator (-want +got):\n%s", diff)

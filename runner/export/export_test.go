@@ -103,6 +103,7 @@ func full() *runnerv1alpha1.Report {
 			Shards: 2, Workers: 4, CPUs: []int{2, 3, 6, 7}, ExclusiveShards: 1, ExclusiveWanted: true,
 			LagP99Microseconds: 130, ThrottledMicroseconds: 1500, GCPauseMicroseconds: 820, StartSkewMicroseconds: 311,
 			Connects: 66, Reconnects: 2,
+			Idle: runnerv1alpha1.IdleResult{SpinShards: 1, SleepShards: 1, SleepIntervalMicroseconds: 500, BatchMeanMicroseconds: 240},
 		},
 		Verdict: runnerv1alpha1.Verdict{
 			Outcome: runnerv1alpha1.OutcomeFailed, Reason: "ThresholdsFailed", Message: "clean: ErrorRate 0.028111% > 0.01%; and this sentence is longer than a line of eighty columns, which the text form breaks",
@@ -111,6 +112,40 @@ func full() *runnerv1alpha1.Report {
 				{Name: "clean", Metric: runnerv1alpha1.MetricErrorRate, Limit: "<= 0.01%", Observed: "0.028111%"},
 			},
 		},
+	}
+}
+
+func TestIdleText(t *testing.T) {
+	for _, tc := range []struct {
+		idle runnerv1alpha1.IdleResult
+		want string
+	}{
+		{runnerv1alpha1.IdleResult{}, ""},
+		{runnerv1alpha1.IdleResult{SpinShards: 2}, "Spin"},
+		{runnerv1alpha1.IdleResult{SleepShards: 2, SleepIntervalMicroseconds: 500, BatchMeanMicroseconds: 251}, "Sleep 500us; batches delayed requests by 251us on average"},
+		{
+			runnerv1alpha1.IdleResult{SpinShards: 3, SleepShards: 2, SleepIntervalMicroseconds: 1000, Naps: 12, NapMeanMicroseconds: 150},
+			"Spin (shards: 3), Sleep 1ms (shards: 2); 12 naps of 150us on average to let responses gather",
+		},
+	} {
+		if got := idleText(&tc.idle, result.FormatTime); got != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.idle, got, tc.want)
+		}
+	}
+}
+
+func TestSpinNote(t *testing.T) {
+	spin, sleep := runnerv1alpha1.IdleSpin, runnerv1alpha1.IdleSleep
+	for _, tc := range []struct {
+		shards []runnerv1alpha1.ShardResult
+		want   string
+	}{
+		{[]runnerv1alpha1.ShardResult{{IdleStrategy: spin, Exclusive: true}, {IdleStrategy: sleep}, {}}, ""},
+		{[]runnerv1alpha1.ShardResult{{IdleStrategy: spin}, {IdleStrategy: spin, Exclusive: true}}, "Spin without exclusive CPUs on 1 of 2 shards: other processes on these CPUs and the load slow each other down."},
+	} {
+		if got := spinNote(&runnerv1alpha1.Report{Shards: tc.shards}); got != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.shards, got, tc.want)
+		}
 	}
 }
 

@@ -128,6 +128,9 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 	for i := range r.Bounds {
 		out = append(out, "A limit of the test was reached: "+r.Bounds[i].Message+".")
 	}
+	if note := spinNote(r); note != "" {
+		out = append(out, note)
+	}
 	if r.TeardownFailure != "" {
 		out = append(out, "Teardown failed: "+r.TeardownFailure+".")
 	}

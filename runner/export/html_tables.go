@@ -248,6 +248,9 @@ func shardCPUs(s *runnerv1alpha1.ShardResult) string {
 	if s.Exclusive {
 		out += ", exclusive"
 	}
+	if s.IdleStrategy == runnerv1alpha1.IdleSpin {
+		out += ", Spin"
+	}
 	return out
 }
 
@@ -261,6 +264,9 @@ func healthTable(r *runnerv1alpha1.Report) *table {
 	row("shards", "%d, %s; %s", g.Shards, comings(g), exclusive(g))
 	row("workers", "%d, %s", g.Workers, cpus(g.CPUs))
 	row("lag, p99 of the worst shard", "%s", micro(g.LagP99Microseconds))
+	if text := idleText(&g.Idle, micro); text != "" {
+		row("idle strategy", "%s", text)
+	}
 	row("throttled", "%s", micro(g.ThrottledMicroseconds))
 	row("garbage collection", "paused it for %s", micro(g.GCPauseMicroseconds))
 	row("CPU time", "%s", lasting(r.CPUSeconds))

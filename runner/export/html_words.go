@@ -1,6 +1,7 @@
 package export
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,46 @@ func lagWarning(r *runnerv1alpha1.Report) string {
 		return ""
 	}
 	return "the generator's lag p99 is " + result.FormatTime(lag) + "; response times include it"
+}
+
+// idleText is what the workers did while they waited, and what that added to times; "": an earlier build did not report it.
+func idleText(idle *runnerv1alpha1.IdleResult, format func(us int64) string) string {
+	sleep := "Sleep"
+	if idle.SleepShards > 0 {
+		sleep += " " + format(idle.SleepIntervalMicroseconds)
+	}
+	var out string
+	switch {
+	case idle.SpinShards == 0 && idle.SleepShards == 0:
+		return ""
+	case idle.SpinShards == 0:
+		out = sleep
+	case idle.SleepShards == 0:
+		out = "Spin"
+	default:
+		out = fmt.Sprintf("Spin (shards: %d), %s (shards: %d)", idle.SpinShards, sleep, idle.SleepShards)
+	}
+	if d := idle.BatchMeanMicroseconds; d > 0 {
+		out += "; batches delayed requests by " + format(d) + " on average"
+	}
+	if idle.Naps > 0 {
+		out += fmt.Sprintf("; %d naps of %s on average to let responses gather", idle.Naps, format(idle.NapMeanMicroseconds))
+	}
+	return out
+}
+
+// spinNote is a remark about shards that spin on CPUs that may have other users; "": there are none.
+func spinNote(r *runnerv1alpha1.Report) string {
+	var n int
+	for i := range r.Shards {
+		if s := &r.Shards[i]; s.IdleStrategy == runnerv1alpha1.IdleSpin && !s.Exclusive {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Spin without exclusive CPUs on %d of %d shards: other processes on these CPUs and the load slow each other down.", n, len(r.Shards))
 }
 
 // asked is a rate that may be none.

@@ -295,6 +295,12 @@ func generator(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	row("throttled", "%s; garbage collection paused it for %s",
 		result.FormatTime(g.ThrottledMicroseconds), result.FormatTime(g.GCPauseMicroseconds))
 	row("lag", "p99 of the worst shard %s", result.FormatTime(g.LagP99Microseconds))
+	if text := idleText(&g.Idle, result.FormatTime); text != "" {
+		row("idle", "%s", text)
+	}
+	if note := spinNote(r); note != "" {
+		wrap(b, "  ", note)
+	}
 	row("start skew", "%s", result.FormatTime(g.StartSkewMicroseconds))
 	row("connections", "%d opened, %d of them to reconnect", g.Connects, g.Reconnects)
 	row("bytes", "%d sent, %d received", r.Bytes.Sent, r.Bytes.Received)

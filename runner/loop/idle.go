@@ -2,49 +2,63 @@ package loop
 
 import "time"
 
-// A server that answers in small pieces costs a closed loop a read for nearly each response. When
-// many requests are in flight the worker may as well let some gather: it naps for a small part of
-// the time that responses take anyway. Only a closed loop naps; paced requests have Grain.
+// A worker sleeps to save CPU time: a turn for many requests costs less than a turn for each. Requests at a rate are sent
+// together once per sleep interval (nextPickUp). A server that answers in small pieces costs a closed loop a read for
+// nearly each response, so a closed loop with many requests in flight naps for a small part of the service time, but for at
+// most the sleep interval. A worker that spins does neither.
 const (
 	// napShare of the average service time is how long a nap is at most, so that naps lengthen
 	// the times measured by no more than 1/napShare.
 	napShare = 32
 	// shortestNap is what a nap must be to pay for its own system call and wake-up.
 	shortestNap = 20 * time.Microsecond
-	// longestNap bounds what timers and control wait for.
-	longestNap = 4 * time.Millisecond
 	// napInFlight is how many requests must be in flight, so that the peer has work meanwhile.
 	napInFlight = 64
+	// spinWithin is how long before its next task a worker starts to spin. It is much longer than the system needs to
+	// wake a thread, and much shorter than the pauses in which a spinning worker would waste its CPU.
+	spinWithin = 10 * time.Millisecond
 )
 
 // nap is how long the worker should let responses gather before it looks for them.
 func (w *Worker) nap() time.Duration {
-	if !w.schedule.ClosedLoop() || w.requests.inUse < napInFlight || w.requests.doneInTurn > w.requests.inUse/4 {
+	if w.cfg.Spin || !w.schedule.ClosedLoop() || w.requests.inUse < napInFlight || w.requests.doneInTurn > w.requests.inUse/4 {
 		return 0
 	}
-	d := min(time.Duration(w.requests.serviceTime/napShare), longestNap)
+	d := min(time.Duration(w.requests.serviceTime/napShare), w.cfg.SleepInterval)
 	if d < shortestNap {
 		return 0
 	}
 	return d
 }
 
-// idleFor is how long nothing will happen by itself, from the present instant and not from the turn's: a
-// turn may have taken long.
+// idleFor returns how long the worker waits for events: until its next task, or without a limit (negative). It counts from
+// the present instant and not from the turn's, because a turn may have taken long. A worker that spins does not wait while a
+// request is in flight, or while its next task is within spinWithin. So it does not wait while it sends load, and does
+// not use its CPU before the start, while the load is suspended, and after the end.
 func (w *Worker) idleFor() time.Duration {
-	if w.skipsWait {
+	if w.skipsWait || w.cfg.Spin && w.requests.inUse > 0 {
 		return 0
 	}
-	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.schedule.nextChange())
-	next = min(next, w.nextExpiry(), w.conns.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
-	if !w.lease.paused {
-		next = min(next, w.cfg.Lease.end())
-	}
+	next := w.nextTask()
 	switch {
 	case next == never:
 		return -1
 	case next <= w.now:
 		return 0
 	}
-	return time.Duration(max(0, next-w.net.Now()))
+	d := time.Duration(next - w.net.Now())
+	if w.cfg.Spin {
+		d -= spinWithin
+	}
+	return max(0, d)
+}
+
+// nextTask returns when the worker must do something without an event.
+func (w *Worker) nextTask() int64 {
+	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.schedule.nextChange())
+	next = min(next, w.nextExpiry(), w.conns.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
+	if !w.lease.paused {
+		next = min(next, w.cfg.Lease.end())
+	}
+	return next
 }

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"time"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/extract"
@@ -10,6 +12,19 @@ import (
 
 // recorder counts what the worker does; Swap replaces the measure.Recorder.
 type recorder struct{ *measure.Recorder }
+
+// lag records when a slot was picked up, and which part of the lag is due to the sleep interval: the part before the
+// earliest time at which the worker could pick up slots.
+func (r recorder) lag(due, pickedUp, earliest int64) {
+	r.Lag.Record((pickedUp - due) / 1000)
+	r.Batched += max(0, min(pickedUp, earliest)-due)
+}
+
+// nap counts a nap.
+func (r recorder) nap(d time.Duration) {
+	r.Naps++
+	r.Napped += int64(d)
+}
 
 // warm says that a request is of a warm-up stage; it must be of a rate stage.
 func (w *Worker) warm(r *request) bool { return w.schedule.WarmUp(int(r.stage)) }

@@ -12,8 +12,8 @@ const never = pace.Never
 type schedule struct {
 	pace.Schedule
 	// startAt is the start instant, never: not known yet. startedAt is when the worker first saw that it had passed, zero: not
-	// yet. pickedUpAt is when the worker last took slots.
-	startAt, startedAt, pickedUpAt int64
+	// yet. earliestPickUp is when the worker may take slots again.
+	startAt, startedAt, earliestPickUp int64
 	// changes wait for their instants, in this order.
 	changes []Change
 	// numbered is true after the first change of a share, if there are values that occur once in the test: these follow from
@@ -43,8 +43,8 @@ func (s *schedule) advance(until, now int64) bool {
 	return true
 }
 
-// pickUp notes that the worker takes slots at an instant.
-func (s *schedule) pickUp(now int64) { s.pickedUpAt = now }
+// pickUpAgain sets when the worker may take slots again.
+func (s *schedule) pickUpAgain(at int64) { s.earliestPickUp = at }
 
 // add adds a change.
 func (s *schedule) add(c Change) { s.changes = append(s.changes, c) }

@@ -34,7 +34,9 @@ type sim struct {
 	serve func(*simRequest) reply
 	// settings the peers announce.
 	settings []http2.Setting
-	naps     int
+	// naps counts the naps; longestNap and napped are the longest and all of them.
+	naps               int
+	longestNap, napped time.Duration
 	// onSettings sees the worker's SETTINGS.
 	onSettings func(*http2.SettingsFrame)
 	// pings counts PING frames; mute peers do not answer them.
@@ -161,6 +163,7 @@ func (s *sim) Wake()      { s.woken = true }
 
 func (s *sim) Nap(d time.Duration) {
 	s.naps++
+	s.longestNap, s.napped = max(s.longestNap, d), s.napped+d
 	s.clock += int64(d)
 }
 

@@ -19,7 +19,7 @@ func (w *Worker) nextPickUp() int64 {
 	if next == never {
 		return never
 	}
-	return max(next, s.pickedUpAt+int64(w.cfg.Grain))
+	return max(next, s.earliestPickUp)
 }
 
 // pickUp assigns all slots that are due.
@@ -27,8 +27,10 @@ func (w *Worker) pickUp() {
 	if w.now < w.nextPickUp() {
 		return
 	}
-	w.schedule.pickUp(w.now)
 	w.pickUpBefore(w.now + 1)
+	if !w.cfg.Spin {
+		w.schedule.pickUpAgain(w.now + int64(w.cfg.SleepInterval))
+	}
 }
 
 // pickUpBefore assigns all slots that are due before an instant, stage after stage. A paused worker drops them.
@@ -58,7 +60,7 @@ func (w *Worker) assign(n, due int64) {
 	stage := w.schedule.Stage()
 	w.rec.Stages[stage].Slots++
 	if !w.schedule.WarmUp(stage) {
-		w.rec.Lag.Record((w.now - due) / 1000)
+		w.rec.lag(due, w.now, w.schedule.earliestPickUp)
 	}
 	if w.requests.inUse >= maxWaiting {
 		w.countDropped(stage, failure.Cause{Kind: rv.CauseMaxWaiting})

@@ -24,9 +24,13 @@ type Config struct {
 	MaxWait time.Duration
 	// Deadline after the start at which the worker ends, whatever it is doing; zero: none.
 	Deadline time.Duration
-	// Grain is the least time between two turns that send paced requests: slots that come due
-	// within it leave together, late by at most as much, which lag tells. Zero: none wait.
-	Grain  time.Duration
+	// Spin makes the worker poll for events without sleeping while it has load. See idleFor.
+	Spin bool
+	// SleepInterval has no effect with Spin. It is the shortest time between two turns that send requests at a rate: slots
+	// that are due within it are sent together, and lag shows the delay. It is also the longest nap of a closed loop. Zero:
+	// each slot is sent when it is due, and there are no naps.
+	SleepInterval time.Duration
+
 	Net    Net
 	Dialer Dialer
 	// Pin is run first on the worker's own thread; nil: nothing is.
@@ -159,6 +163,7 @@ func (w *Worker) connectFollowed() {
 // turn is one round of the loop.
 func (w *Worker) turn() error {
 	if d := w.nap(); d > 0 {
+		w.rec.nap(d)
 		w.net.Nap(d)
 	}
 	w.requests.beginTurn()

@@ -30,6 +30,10 @@ type Recorder struct {
 	Retried   int64
 	Abandoned int64
 
+	// Batched is by how long the sleep interval delayed requests in all, which is a part of Lag. Naps counts the naps of
+	// closed loops, and Napped is their length in all.
+	Batched, Naps, Napped int64
+
 	// Causes counts problem details by cause, at most rv.MaxCauses of them.
 	Causes Names
 	// Failures counts what got no response, and connections that could not be opened, by cause.
@@ -165,6 +169,9 @@ func (r *Recorder) foldCounts(total *Recorder) {
 		{&r.WarmUpSucceeded, &total.WarmUpSucceeded},
 		{&r.BytesSent, &total.BytesSent},
 		{&r.BytesReceived, &total.BytesReceived},
+		{&r.Batched, &total.Batched},
+		{&r.Naps, &total.Naps},
+		{&r.Napped, &total.Napped},
 		{&r.Connects, &total.Connects},
 		{&r.Reconnects, &total.Reconnects},
 	} {

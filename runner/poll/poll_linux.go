@@ -222,5 +222,9 @@ func PreciseTimers() error {
 // Nap sleeps for d, to the microsecond where PreciseTimers was called. Signals end it early.
 func Nap(d time.Duration) {
 	ts := unix.NsecToTimespec(int64(d))
+	if d <= shortWait {
+		_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+		return
+	}
 	_, _, _ = unix.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }

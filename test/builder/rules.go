@@ -213,6 +213,14 @@ var rulesOfRunner = []Mutant{
 		Set: map[string]any{"spec.runner.resultRetention": "9s"},
 	},
 	{
+		Name: "short sleepInterval", Path: "spec.runner.sleepInterval", Want: "must be from 10us to 10ms",
+		Set: map[string]any{"spec.runner.sleepInterval": "9us"},
+	},
+	{
+		Name: "long sleepInterval", Path: "spec.runner.sleepInterval", Want: "must be from 10us to 10ms",
+		Set: map[string]any{"spec.runner.sleepInterval": "11ms"},
+	},
+	{
 		Name: "long resultRetention", Path: "spec.runner.resultRetention", Want: "must be from 10s to 24h",
 		Set: map[string]any{"spec.runner.resultRetention": "24h1s"},
 	},

@@ -43,6 +43,10 @@ var frozen = []struct {
 	{mayChange, "spec.thresholds[0].max", "21ms"},
 	{mayChange, "spec.thresholds", nil},
 	{mayChange, "spec.runner.cpusPerShard", nil},
+	{mayChange, "spec.runner.idleStrategy", "Sleep"},
+	{mayChange, "spec.runner.idleStrategy", nil}, // the default comes in its place
+	{mayChange, "spec.runner.sleepInterval", "2ms"},
+	{mayChange, "spec.runner.sleepInterval", nil},
 	{mayChange, "spec.runner.minShards", nil},
 	{mayChange, "spec.runner.startTimeout", "91s"},
 	{mayChange, "spec.runner.startTimeout", nil},

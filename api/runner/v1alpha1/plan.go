@@ -34,9 +34,42 @@ type Plan struct {
 	// CPUsPerShard is the number of pinned workers a shard has; zero: one worker, no
 	// exclusivity wanted.
 	CPUsPerShard int `json:"cpusPerShard,omitempty"`
+	// IdleStrategy is what a worker does while it waits for events.
+	IdleStrategy IdleStrategy `json:"idleStrategy,omitempty"`
+	// SleepInterval is how long requests are collected with IdleSleep before they are sent together. Zero means
+	// DefaultSleepInterval. See SleepsFor.
+	SleepInterval time.Duration `json:"sleepInterval,omitempty"`
 	// Shards is the number of shards at the start of the test. The command line runs all shards in one process and
 	// derives the number of its workers from it. A runner pod gets its Share from the operator.
 	Shards int `json:"shards"`
+}
+
+// IdleStrategy is what a worker does while it waits for events.
+type IdleStrategy string
+
+const (
+	// IdleAuto is IdleSpin if each worker has an exclusive CPU, else IdleSleep. A runner chooses one of them when it
+	// starts.
+	IdleAuto IdleStrategy = ""
+	// IdleSpin polls for events without sleeping. It uses the whole CPU and sends each request when it is due.
+	IdleSpin IdleStrategy = "Spin"
+	// IdleSleep sleeps, and sends the requests that are due within the sleep interval together.
+	IdleSleep IdleStrategy = "Sleep"
+)
+
+// DefaultSleepInterval is the sleep interval of a plan that sets none. MinSleepInterval and MaxSleepInterval are the bounds.
+const (
+	DefaultSleepInterval = 500 * time.Microsecond
+	MinSleepInterval     = 10 * time.Microsecond
+	MaxSleepInterval     = 10 * time.Millisecond
+)
+
+// SleepsFor returns the sleep interval with IdleSleep.
+func (p *Plan) SleepsFor() time.Duration {
+	if p.SleepInterval == 0 {
+		return DefaultSleepInterval
+	}
+	return p.SleepInterval
 }
 
 // PlanKind is the kind of a Plan document.

@@ -214,6 +214,8 @@ type GeneratorResult struct {
 	// ExclusiveShards had their CPUs for themselves; ExclusiveWanted: the plan asked for it.
 	ExclusiveShards int  `json:"exclusiveShards"`
 	ExclusiveWanted bool `json:"exclusiveWanted"`
+	// Idle is what the workers did while they waited, and what that added to response times.
+	Idle IdleResult `json:"idle,omitzero"`
 	// LagP99Microseconds is the 99th percentile of lag of the shard with the highest value, which the merged
 	// distribution can hide.
 	LagP99Microseconds    int64 `json:"lagP99Microseconds"`
@@ -224,6 +226,22 @@ type GeneratorResult struct {
 	StartSkewMicroseconds int64 `json:"startSkewMicroseconds"`
 	Connects              int64 `json:"connects"`
 	Reconnects            int64 `json:"reconnects"`
+}
+
+// IdleResult sums up over all runners what workers did while they waited.
+type IdleResult struct {
+	// SpinShards and SleepShards are the numbers of shards with IdleSpin and IdleSleep.
+	SpinShards  int `json:"spinShards"`
+	SleepShards int `json:"sleepShards"`
+	// SleepIntervalMicroseconds is the sleep interval. Zero: no shard slept.
+	SleepIntervalMicroseconds int64 `json:"sleepIntervalMicroseconds,omitempty"`
+	// BatchMeanMicroseconds is how much later the requests of rates were sent on average because a runner sends the
+	// requests of a sleep interval together. Lag and response times include it.
+	BatchMeanMicroseconds int64 `json:"batchMeanMicroseconds,omitempty"`
+	// Naps counts the naps with which closed loops let responses gather. NapMeanMicroseconds is their average length.
+	// Service times and response times include at most one nap.
+	Naps                int64 `json:"naps,omitempty"`
+	NapMeanMicroseconds int64 `json:"napMeanMicroseconds,omitempty"`
 }
 
 // LeaseExpiredResult sums up Snapshot.LeaseGaps over all runners.

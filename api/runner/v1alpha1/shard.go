@@ -15,7 +15,10 @@ type ShardResult struct {
 	Workers int   `json:"workers"`
 	CPUs    []int `json:"cpus,omitempty"`
 	// Exclusive: it had its CPUs for itself.
-	Exclusive bool  `json:"exclusive,omitempty"`
+	Exclusive bool `json:"exclusive,omitempty"`
+	// IdleStrategy is IdleSpin or IdleSleep. Empty: not known.
+	IdleStrategy IdleStrategy `json:"idleStrategy,omitempty"`
+
 	Sent      int64 `json:"sent"`
 	Succeeded int64 `json:"succeeded"`
 	Dropped   int64 `json:"dropped,omitempty"`

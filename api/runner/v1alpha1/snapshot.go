@@ -268,6 +268,15 @@ type Generator struct {
 	// than the machine has. ExclusiveWanted: the plan asked for it.
 	Exclusive       bool `json:"exclusive"`
 	ExclusiveWanted bool `json:"exclusiveWanted"`
+	// IdleStrategy is IdleSpin or IdleSleep. Empty: the runner is of an earlier build, which sleeps.
+	IdleStrategy IdleStrategy `json:"idleStrategy,omitempty"`
+	// BatchedNanoseconds is by how long the sleep interval delayed the requests of measured stages in all. The lag
+	// includes it.
+	BatchedNanoseconds int64 `json:"batchedNanoseconds,omitempty"`
+	// Naps counts the naps of closed loops, with which a worker lets responses gather. NapNanoseconds is their length in
+	// all.
+	Naps           int64 `json:"naps,omitempty"`
+	NapNanoseconds int64 `json:"napNanoseconds,omitempty"`
 	// CPUSeconds is user and system time of the process since it started to connect.
 	CPUSeconds float64 `json:"cpuSeconds"`
 	// ThrottledMicroseconds is how long the CPU quota stopped the process.

@@ -4,7 +4,10 @@ import "fmt"
 
 // RequiredProtocol returns the lowest ProtocolVersion of a runner that can execute the plan.
 func (p *Plan) RequiredProtocol() int {
-	if p.LeaseDuration > 0 {
+	switch {
+	case p.IdleStrategy != IdleAuto || p.SleepInterval != 0:
+		return 3
+	case p.LeaseDuration > 0:
 		return 2
 	}
 	return 1
