@@ -1,11 +1,15 @@
 package v1alpha1
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // RequiredProtocol returns the lowest ProtocolVersion of a runner that can execute the plan.
 func (p *Plan) RequiredProtocol() int {
+	batch := slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Batch })
 	switch {
-	case p.IdleStrategy != IdleAuto || p.SleepInterval != 0:
+	case batch || p.IdleStrategy != IdleAuto || p.SleepInterval != 0:
 		return 3
 	case p.LeaseDuration > 0:
 		return 2

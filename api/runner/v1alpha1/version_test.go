@@ -15,6 +15,7 @@ func TestMismatch(t *testing.T) {
 		lease    time.Duration
 		idle     IdleStrategy
 		interval time.Duration
+		batch    bool
 		snapshot Snapshot
 		want     string
 	}{
@@ -23,12 +24,13 @@ func TestMismatch(t *testing.T) {
 		"previous build, leases":     {lease: time.Minute, want: leases},
 		"previous build, Spin":       {idle: IdleSpin, snapshot: Snapshot{Protocol: 2, Version: "v1"}, want: idle},
 		"previous build, interval":   {interval: time.Millisecond, snapshot: Snapshot{Protocol: 2, Version: "v1"}, want: idle},
+		"previous build, Batch":      {batch: true, snapshot: Snapshot{Protocol: 2, Version: "v1"}, want: idle},
 		"later build":                {lease: time.Minute, idle: IdleSleep, snapshot: Snapshot{Protocol: 4, Version: "v3"}},
 		"later build rejects":        {snapshot: Snapshot{Protocol: 4, Version: "v3", Problem: ProblemPlan, Message: "unknown field"}, want: rejected},
 		"same build rejects":         {snapshot: Snapshot{Protocol: ProtocolVersion, Problem: ProblemPlan}},
 		"another problem of a later": {snapshot: Snapshot{Protocol: 4, Problem: ProblemConnect}},
 	} {
-		p := Plan{LeaseDuration: tt.lease, IdleStrategy: tt.idle, SleepInterval: tt.interval}
+		p := Plan{LeaseDuration: tt.lease, IdleStrategy: tt.idle, SleepInterval: tt.interval, Targets: []Target{{Batch: tt.batch}}}
 		if got := tt.snapshot.Mismatch(&p, "v2"); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
