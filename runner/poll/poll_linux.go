@@ -24,6 +24,8 @@ type Poller struct {
 	epfd   int
 	wakeFD int
 	raw    [maxEvents]unix.EpollEvent
+	// timeout of the present wait. It is here because the kernel reads it, and a Poller does not move.
+	timeout unix.Timespec
 	// coarse is set when the kernel or the container's seccomp profile lacks epoll_pwait2
 	// (Linux 5.11); timeouts are then rounded up to milliseconds.
 	coarse bool
@@ -95,16 +97,15 @@ func (p *Poller) ctl(op, fd int, data int32, events uint32) error {
 // without end. Signals end a wait early, with no events: the runtime sends them to stop the
 // world, so that is normal.
 func (p *Poller) Wait(out []Event, timeout time.Duration) (n int, woken bool, err error) {
-	raw := p.raw[:min(len(out)+1, maxEvents)]
-	got, errno := p.wait(raw, timeout)
+	got, errno := p.wait(min(len(out)+1, maxEvents), timeout)
 	if errno != 0 {
 		if errno == unix.EINTR {
 			return 0, false, nil
 		}
 		return 0, false, fmt.Errorf("epoll_wait: %w", errno)
 	}
-	for i := range raw[:got] {
-		ev := &raw[i]
+	for i := range p.raw[:got] {
+		ev := &p.raw[i]
 		if ev.Fd == wakeData {
 			woken = true
 			p.drainWake()
@@ -120,29 +121,6 @@ func (p *Poller) Wait(out []Event, timeout time.Duration) (n int, woken bool, er
 	return n, woken, nil
 }
 
-func (p *Poller) wait(raw []unix.EpollEvent, timeout time.Duration) (int, unix.Errno) {
-	first := unsafe.Pointer(&raw[0])
-	if timeout == 0 {
-		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epfd), uintptr(first), uintptr(len(raw)), 0, 0, 0)
-		return int(n), errno
-	}
-	if timeout < 0 {
-		n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epfd), uintptr(first), uintptr(len(raw)), ^uintptr(0), 0, 0)
-		return int(n), errno
-	}
-	if !p.coarse {
-		ts := unix.NsecToTimespec(int64(timeout))
-		n, errno := p.pwait2(first, len(raw), &ts, timeout <= shortWait)
-		if errno != unix.ENOSYS && errno != unix.EPERM {
-			return int(n), errno
-		}
-		p.coarse = true
-	}
-	ms := (timeout + time.Millisecond - 1) / time.Millisecond
-	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epfd), uintptr(first), uintptr(len(raw)), uintptr(ms), 0, 0)
-	return int(n), errno
-}
-
 // shortWait is the longest wait that is a raw system call, which the Go scheduler does not see. To the scheduler, a thread
 // that makes a short raw call runs all the time. If the call is not raw, the scheduler takes the thread's P away every 10 ms,
 // and then polls every 20 us for a millisecond. A garbage collection interrupts a raw wait, because it sends a signal to
@@ -150,13 +128,39 @@ func (p *Poller) wait(raw []unix.EpollEvent, timeout time.Duration) (int, unix.E
 // waits for shortWait.
 const shortWait = time.Millisecond
 
-func (p *Poller) pwait2(first unsafe.Pointer, most int, ts *unix.Timespec, short bool) (uintptr, unix.Errno) {
-	if short {
-		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.epfd), uintptr(first), uintptr(most), uintptr(unsafe.Pointer(ts)), 0, 0)
+// wait begins each wait with a short one: a worker whose peers answer within a millisecond makes raw calls only.
+func (p *Poller) wait(most int, timeout time.Duration) (int, unix.Errno) {
+	if 0 <= timeout && timeout <= shortWait {
+		return p.epoll(most, timeout, true)
+	}
+	n, errno := p.epoll(most, shortWait, true)
+	if n > 0 || errno != 0 {
 		return n, errno
 	}
-	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.epfd), uintptr(first), uintptr(most), uintptr(unsafe.Pointer(ts)), 0, 0)
-	return n, errno
+	return p.epoll(most, max(timeout-shortWait, -1), false)
+}
+
+// epoll calls the kernel. A negative timeout has no end.
+func (p *Poller) epoll(most int, timeout time.Duration, raw bool) (int, unix.Errno) {
+	trap, until := uintptr(unix.SYS_EPOLL_PWAIT), uintptr(max(timeout, -1))
+	switch {
+	case timeout <= 0:
+	case p.coarse:
+		until = uintptr((timeout + time.Millisecond - 1) / time.Millisecond)
+	default:
+		p.timeout = unix.NsecToTimespec(int64(timeout))
+		trap, until = unix.SYS_EPOLL_PWAIT2, uintptr(unsafe.Pointer(&p.timeout))
+	}
+	call := unix.Syscall6
+	if raw {
+		call = unix.RawSyscall6
+	}
+	n, _, errno := call(trap, uintptr(p.epfd), uintptr(unsafe.Pointer(&p.raw)), uintptr(most), until, 0, 0)
+	if trap == unix.SYS_EPOLL_PWAIT2 && (errno == unix.ENOSYS || errno == unix.EPERM) {
+		p.coarse = true
+		return p.epoll(most, timeout, raw)
+	}
+	return int(n), errno
 }
 
 // Wake makes the present or next Wait return. Any goroutine may call it.
