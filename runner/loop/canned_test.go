@@ -121,7 +121,7 @@ func (n *shortNet) Dial(w *Worker, r DialRequest) {
 	w.Progress(r, dial.Connecting)
 	c.Protocol = rv.ProtocolHTTP1
 	w.Connected(r, c, nil)
-	w.takeMessages() // because the next call changes c
+	w.runMessages() // because the next call changes c
 }
 
 func (n *shortNet) Connect(string, bool) (*dial.Connection, bool, error) {

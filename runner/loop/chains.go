@@ -19,11 +19,11 @@ type instance struct {
 	outstanding int16
 	// repeated counts how often the present step has succeeded and been repeated.
 	repeated int32
-	// measured: it began in a measured stage.
+	// measured is true if the instance started in a measured stage.
 	measured bool
-	// begun: a request of it has been made.
+	// begun is true after the first request of the instance.
 	begun bool
-	// aborted is why the instance ends when nothing is outstanding any more; "": it does not.
+	// aborted is why the instance ends after its last activation. It is "" while the instance is not aborted.
 	aborted string
 	cookies cookie.Jar
 	// previous is the last exchange, which scripts look at; nil where none does.
@@ -34,12 +34,12 @@ type instance struct {
 
 // chains are the worker's chain instances and the steps that they have come to.
 type chains struct {
-	// wheel chooses the chain of the next instance.
-	wheel *chain.WeightedRoundRobin
-	// all instances, buffers included; idle ones are used again.
+	// roundRobin chooses the chain of the next instance.
+	roundRobin *chain.WeightedRoundRobin
+	// all has all instances with their buffers. idle has the indexes of those that can be used again.
 	all  []*instance
 	idle []int32
-	// live counts those under way, by chain.
+	// live is the number of instances of each chain that have not ended.
 	live []int
 	// ready steps wait for a slot, by target.
 	ready []ring[readyStep]
@@ -47,13 +47,13 @@ type chains struct {
 	unpaced ring[readyStep]
 	// sleepers are steps that become ready later.
 	sleepers dueHeap[sleeper]
-	// pausedUntil is when the last of the sleeps ends that are longer than longPause.
+	// pausedUntil is the latest end of all pauses longer than longPause.
 	pausedUntil, longPause int64
-	// mayBegin says which chains may begin an instance; nil: all.
+	// mayBegin returns true if a chain may start an instance. It is nil if each chain always may.
 	mayBegin func(chain int) bool
-	// direct says for each chain whether beginDirect may be used.
+	// direct is true for the chains that beginDirect can start.
 	direct []bool
-	// perSlot bounds the values of a variable that are drawn for one slot.
+	// perSlot is how many values of a variable one slot can draw, at most.
 	perSlot int64
 }
 
@@ -75,8 +75,8 @@ func (s *chains) sleep(a activation, now, pause int64) {
 	s.sleepers.push(sleeper{at: now + pause, activation: a})
 }
 
-// beginDirect starts an instance of a chain whose first step is always sent, by itself, and to the
-// chain's target. It need not wait to be ready.
+// beginDirect starts an instance of a chain whose first step has no condition, no parallel steps, and the target of the
+// chain. It returns the activation of this step, which takes the slot at once.
 func (w *Worker) beginDirect(c int) activation {
 	i := w.beginLoad(c)
 	w.chains.all[i].outstanding = 1
@@ -92,7 +92,7 @@ func (w *Worker) beginLoad(c int) int32 {
 	return i
 }
 
-// begin makes an instance of a chain.
+// begin returns a new instance of a chain.
 func (w *Worker) begin(c int, stage int16) int32 {
 	i := w.chains.alloc()
 	w.chains.live[c]++
@@ -103,7 +103,7 @@ func (w *Worker) begin(c int, stage int16) int32 {
 	return i
 }
 
-// end releases an instance; why says what aborted it, "" that it ran to its end.
+// end counts and releases an instance. The parameter why is what aborted it, or "" if it completed.
 func (w *Worker) end(i int32, why string) {
 	in := w.chains.all[i]
 	w.requests.exchanges.release(in.previous)
@@ -130,7 +130,7 @@ func (w *Worker) end(i int32, why string) {
 func (w *Worker) newChains() chains {
 	p := w.program
 	s := chains{
-		wheel: chain.NewWeightedRoundRobin(p), live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
+		roundRobin: chain.NewWeightedRoundRobin(p), live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
 		direct: make([]bool, len(p.Chains)), perSlot: 1, longPause: w.stallLimit(),
 	}
 	for i := range p.Chains {
@@ -144,7 +144,7 @@ func (w *Worker) newChains() chains {
 	return s
 }
 
-// bound makes mayBegin follow the share. It stays nil if each chain may begin at any time.
+// bound sets mayBegin for the current share. It stays nil if each chain may start an instance at any time.
 func (w *Worker) bound() {
 	w.chains.mayBegin = nil
 	for i := range w.program.Chains {
@@ -155,7 +155,7 @@ func (w *Worker) bound() {
 	}
 }
 
-// maxInFlight is the bound on a chain's instances on this worker; zero: none.
+// maxInFlight returns how many instances of a chain this worker may have at a time, or 0 if there is no bound.
 func (w *Worker) maxInFlight(c int) int {
 	if len(w.cfg.Share.MaxInFlight) == 0 {
 		return 0
@@ -163,18 +163,17 @@ func (w *Worker) maxInFlight(c int) int {
 	return w.cfg.Share.MaxInFlight[c]
 }
 
-// chainMayBegin says whether an instance of a chain may begin now.
+// chainMayBegin returns true if an instance of a chain may start now.
 func (w *Worker) chainMayBegin(c int) bool {
 	p := &w.program.Chains[c]
 	most := w.maxInFlight(c)
 	return (most == 0 || w.chains.live[c] < most) && w.now >= w.schedule.startAt+p.Delay && !w.chainEnded(c)
 }
 
-// chainEnded says that the values of a chain have been used up.
+// chainEnded returns true if a variable of the chain has no more values.
 func (w *Worker) chainEnded(c int) bool { return w.program.Chains[c].Ends && w.sources.Ended(c) }
 
-// exhausted says that no chain will ever begin an instance again, because each lacks the values of
-// a variable that does not begin again.
+// exhausted returns true if no chain can start an instance again, because each uses a variable that has no more values.
 func (w *Worker) exhausted() bool {
 	for i := range w.program.Chains {
 		if c := &w.program.Chains[i]; c.Phase == rv.PhaseLoad && !w.chainEnded(i) {
@@ -184,8 +183,8 @@ func (w *Worker) exhausted() bool {
 	return true
 }
 
-// underWay says whether an instance of a load chain is.
-func (w *Worker) underWay() bool {
+// hasLoadInstance returns true if an instance of a load chain has not ended.
+func (w *Worker) hasLoadInstance() bool {
 	for i, n := range w.chains.live {
 		if n > 0 && w.program.Chains[i].Phase == rv.PhaseLoad {
 			return true
@@ -194,8 +193,8 @@ func (w *Worker) underWay() bool {
 	return false
 }
 
-// unbegun returns why no chain instance could start for a slot.
-func (w *Worker) unbegun() failure.Cause {
+// noStartCause returns why no chain instance could start for a slot.
+func (w *Worker) noStartCause() failure.Cause {
 	for i := range w.program.Chains {
 		if most := w.maxInFlight(i); most > 0 && w.chains.live[i] >= most && w.program.Chains[i].Phase == rv.PhaseLoad {
 			return failure.Cause{Kind: rv.CauseMaxInFlight, Detail: w.program.Chains[i].Name}
@@ -204,7 +203,7 @@ func (w *Worker) unbegun() failure.Cause {
 	return failure.Cause{Kind: rv.CauseNoChain}
 }
 
-// stallLimit is how long the worker waits for progress, and the shortest pause that it knows of.
+// stallLimit returns how long the worker waits for progress. Only longer pauses count as progress to come.
 func (w *Worker) stallLimit() int64 {
 	var connect, delay time.Duration
 	for i := range w.program.Targets {

@@ -57,7 +57,7 @@ func (w *Worker) advance() {
 	case w.aborted || w.once.setup.failure != "":
 		w.finish()
 	case w.stopped():
-		w.tearDown()
+		w.runTeardown()
 	case w.schedule.Over():
 		w.run.phase = Draining
 	case w.schedule.Stage() >= 0:
@@ -81,8 +81,8 @@ func (w *Worker) stopped() bool {
 	return w.run.loadOver || w.schedule.Over() && w.requests.inUse == 0
 }
 
-// tearDown runs the teardown chains, once every shard has had its last response, and ends.
-func (w *Worker) tearDown() {
+// runTeardown runs the teardown chains, once every shard has had its last response, and ends.
+func (w *Worker) runTeardown() {
 	w.run.loadOver = true
 	w.schedule.Halt(w.now)
 	switch {

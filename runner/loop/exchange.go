@@ -6,20 +6,20 @@ import (
 	"github.com/h2surge/h2surge/runner/message"
 )
 
-// exchange gathers a response, and the request it answers, for steps that look at more than the
-// status and single header fields. It is used again, buffers included.
+// exchange stores a response and its request, for steps that need more than the status and single header fields. The
+// worker reuses it with its buffers.
 type exchange struct {
 	message.Exchange
 	request  message.Message
 	response message.Message
-	// rendered is what the request was rendered into, kept what it was at last.
+	// rendered has the octets of the request as rendered, kept those after a script changed them.
 	rendered, kept []byte
 	parts          []*[]byte
-	// fields are the places of names and values in octets.
+	// fields are the positions of names and values in octets.
 	fields []fieldSpan
 	octets []byte
 	body   []byte
-	// limit bounds body; what is beyond is counted only.
+	// limit is the largest size of body. Octets beyond it are counted, not stored.
 	limit int
 
 	_ [16]byte // whole cache lines
@@ -27,15 +27,15 @@ type exchange struct {
 
 type fieldSpan struct{ name, value, end int }
 
-// exchanges keeps those that are not in use.
+// exchanges is the pool of exchanges.
 type exchanges struct {
 	idle []*exchange
-	// unused is how many of them, at the beginning of idle, were not used since giveBack was called.
+	// unused is how many of them, at the beginning of idle, were not used since shrink was called.
 	unused int
 }
 
-// giveBack drops what was not used since the last call.
-func (s *exchanges) giveBack() {
+// releaseMemory drops what was not used since the last call.
+func (s *exchanges) shrink() {
 	if s.unused > 0 {
 		s.idle = slices.Delete(s.idle, 0, s.unused)
 	}
@@ -70,8 +70,8 @@ func (s *exchanges) release(x *exchange) {
 	s.idle = append(s.idle, x)
 }
 
-// keepRequest copies the request, whose parts a script may have made of what is valid for its own
-// call only, into octets of the exchange.
+// keepRequest copies the request into kept. A script may have put octets into the request that are valid during its
+// call only.
 func (x *exchange) keepRequest() {
 	m, kept := &x.request, x.kept[:0]
 	parts := x.parts[:0]
@@ -90,7 +90,7 @@ func (x *exchange) keepRequest() {
 	x.kept, x.parts, x.Request = kept, parts, m
 }
 
-// clear forgets the response, not the request.
+// clear removes the response, not the request.
 func (x *exchange) clear() {
 	x.fields, x.octets, x.body = x.fields[:0], x.octets[:0], x.body[:0]
 	x.BodySize, x.Cut, x.ResponseTime = 0, false, 0
@@ -107,14 +107,14 @@ func (x *exchange) field(name, value []byte) {
 
 func (x *exchange) data(p []byte) {
 	x.BodySize += int64(len(p))
-	if room := x.limit - len(x.body); len(p) > room {
+	if free := x.limit - len(x.body); len(p) > free {
 		x.Cut = true
-		p = p[:room]
+		p = p[:free]
 	}
 	x.body = append(x.body, p...)
 }
 
-// complete makes the response out of what has come.
+// complete returns the exchange with the response that was received.
 func (x *exchange) complete(status int, responseTime int64) *message.Exchange {
 	r := &x.response
 	r.Status, r.Body, r.Fields = status, x.body, r.Fields[:0]

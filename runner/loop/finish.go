@@ -19,10 +19,10 @@ const (
 	byLoss
 )
 
-// abortReason says why a chain instance ends by such an outcome.
+// abortReason is the reason that aborts a chain instance after such an outcome.
 var abortReason = [...]string{byTimeout: rv.AbortTimedOut, byReset: rv.AbortReset, byLoss: rv.AbortConnectionLost}
 
-// finishDone gives a request with a whole response its outcome and its chain the next step.
+// finishDone counts a request with a whole response, and continues its chain.
 func (w *Worker) finishDone(tok int32) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
@@ -34,7 +34,7 @@ func (w *Worker) finishDone(tok int32) {
 	switch {
 	case failed != "":
 		why = rv.AbortFailedCheck
-	case w.lacksCapture(r, s):
+	case w.captureFromMessage(r, s):
 		why = rv.AbortMissingCapture
 	}
 	if w.trial != nil {
@@ -43,14 +43,14 @@ func (w *Worker) finishDone(tok int32) {
 	w.requests.progress(w.now)
 	a := r.activation
 	if s.Inspect {
-		w.remember(r)
+		w.keepExchange(r)
 	}
 	w.requests.expiries[s.TimeoutClass].remove(&w.requests.slab, tok)
 	w.releaseRequest(tok)
 	w.stepEnded(a, why)
 }
 
-// judge says under which name a response has failed, or "".
+// judge returns the name of the check that a response failed, or "".
 func (w *Worker) judge(r *request, s *chain.Step) string {
 	if !s.Inspect && r.exchange == nil {
 		if s.Accepts(int(r.status)) {
@@ -76,9 +76,8 @@ func (w *Worker) judge(r *request, s *chain.Step) string {
 	return failed
 }
 
-// lacksCapture takes the captures that look at a whole response, and says whether one that must be
-// there is not.
-func (w *Worker) lacksCapture(r *request, s *chain.Step) bool {
+// captureFromMessage runs the captures that need a whole response. It returns true if a required capture found no value.
+func (w *Worker) captureFromMessage(r *request, s *chain.Step) bool {
 	if s.Inspect {
 		in := w.chains.all[r.instance]
 		return s.TakeCaptures(w.program, &in.Instance, w.sources, &r.exchange.Exchange)
@@ -91,8 +90,8 @@ func (w *Worker) lacksCapture(r *request, s *chain.Step) bool {
 	return false
 }
 
-// remember keeps the exchange for the scripts of the instance's next steps.
-func (w *Worker) remember(r *request) {
+// keepExchange keeps the exchange for the scripts of the instance's next steps.
+func (w *Worker) keepExchange(r *request) {
 	in := w.chains.all[r.instance]
 	if !w.program.Chains[in.Chain].Scripted {
 		return
@@ -139,7 +138,7 @@ func (w *Worker) countDone(r *request, failed string) {
 	w.rec.TimeToFirstByte.Record((r.first - r.sent) / 1000)
 }
 
-// finishFailed gives a request without a whole response its outcome, and the chain the failure.
+// finishFailed counts a request without a whole response, and continues or aborts its chain.
 func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 	r := &w.requests.all[tok]
 	if why != byLoss {

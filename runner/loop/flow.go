@@ -5,14 +5,14 @@ import (
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
-// activation is a step that an instance has come to and that has no outcome yet: the instance
-// thinks or backs off before it, it waits for a slot, or it is a request. An instance has several
-// at a time only in a parallel group.
+// activation is a step of an instance that has started and has no outcome yet. It is in one of three phases: a pause
+// (think time or backoff), waiting for a slot, or a request. An instance has several activations at a time only in a
+// parallel group.
 type activation struct {
 	instance int32
 	// step is an index into Program.Steps.
 	step int32
-	// attempt counts the failures of the step that came before.
+	// attempt is the number of earlier attempts of the step, all of which failed.
 	attempt uint8
 }
 
@@ -23,8 +23,8 @@ type readyStep struct {
 	since  int64
 }
 
-// proceed takes an instance to its next step, past those whose conditions do not hold, or to its
-// end. Nothing of the instance is outstanding.
+// proceed activates the next group of steps of an instance, or ends the instance after its last group. It skips steps
+// whose conditions are false. The instance must have no activation.
 func (w *Worker) proceed(i int32) {
 	in := w.chains.all[i]
 	c := &w.program.Chains[in.Chain]
@@ -32,7 +32,7 @@ func (w *Worker) proceed(i int32) {
 		first := c.First + int(in.Step)
 		end := w.program.Steps[first].GroupEnd
 		pause := w.pauseBefore(in, &w.program.Steps[first])
-		in.outstanding++ // a step that comes to nothing must not end the instance here
+		in.outstanding++ // so that a step that aborts at once does not end the instance in this loop
 		for s := first; s < end; s++ {
 			if when := w.program.Steps[s].When; len(when) == 0 || w.program.Holds(when, &in.Instance, w.sources) {
 				w.activate(activation{instance: i, step: int32(s)}, pause)
@@ -51,8 +51,7 @@ func (w *Worker) proceed(i int32) {
 	w.end(i, in.aborted)
 }
 
-// pauseBefore is the think time before a step; an instance does not think before its first
-// request.
+// pauseBefore returns the think time before a step. There is none before the first request of an instance.
 func (w *Worker) pauseBefore(in *instance, s *chain.Step) int64 {
 	if s.Think == nil || !in.begun {
 		return 0
@@ -70,11 +69,12 @@ func (w *Worker) activate(a activation, pause int64) {
 	w.makeReady(a)
 }
 
-// makeReady gives a step to those that wait for a slot. The chains that run once need none.
+// makeReady appends a step to the queue of its target, where it waits for a slot. A step of a chain that runs once needs
+// no slot, and waits for a stream only.
 func (w *Worker) makeReady(a activation) {
 	in := w.chains.all[a.instance]
 	if in.aborted != "" {
-		w.abandon(a.instance)
+		w.dropActivation(a.instance)
 		return
 	}
 	t := w.route(in, &w.program.Steps[a.step])
@@ -92,8 +92,9 @@ func (w *Worker) makeReady(a activation) {
 	}
 }
 
-// longestReady takes the step that has been ready longest, over all targets.
-func (w *Worker) longestReady() (a activation, t int32) {
+// popLongestReady removes and returns the step that has been ready longest, over all targets. The target is none if no
+// step is ready.
+func (w *Worker) popLongestReady() (a activation, t int32) {
 	best := none
 	ready := w.chains.ready
 	for i := range w.targets {
@@ -108,16 +109,16 @@ func (w *Worker) longestReady() (a activation, t int32) {
 	return ready[best].pop().activation, best
 }
 
-// maxBegins bounds the instances that are begun in vain for one slot, because the conditions of
-// all their steps are false or their first steps go elsewhere.
+// maxBegins is how many instances the worker starts for one slot, at most, until a step is ready for the slot. An
+// instance has none if the conditions of all its steps are false, or if its first step is for another target.
 const maxBegins = 16
 
-// nextStep finds what to do with a slot: the step that has been ready longest, else a new
-// instance's first.
+// nextStep returns the step that gets a slot: the step that has been ready longest, or else the first step of a new
+// instance.
 func (w *Worker) nextStep() (a activation, t int32) {
 	for begins := 0; ; {
-		if a, t = w.longestReady(); t == none {
-			c := w.chains.wheel.Next(w.chains.mayBegin)
+		if a, t = w.popLongestReady(); t == none {
+			c := w.chains.roundRobin.Next(w.chains.mayBegin)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
 				return a, none
@@ -130,7 +131,7 @@ func (w *Worker) nextStep() (a activation, t int32) {
 		if w.chains.all[a.instance].aborted == "" {
 			return a, t
 		}
-		w.abandon(a.instance)
+		w.dropActivation(a.instance)
 	}
 }
 
@@ -139,7 +140,7 @@ func (w *Worker) nextStepOf(i int32) (a activation, ok bool) {
 	t, ready := &w.targets[i], &w.chains.ready[i]
 	for begins := 0; ; {
 		if ready.len() == 0 {
-			c := w.chains.wheel.Next(t.serves)
+			c := w.chains.roundRobin.Next(t.serves)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
 				return a, false
@@ -152,18 +153,18 @@ func (w *Worker) nextStepOf(i int32) (a activation, ok bool) {
 		if a = ready.pop().activation; w.chains.all[a.instance].aborted == "" {
 			return a, true
 		}
-		w.abandon(a.instance)
+		w.dropActivation(a.instance)
 	}
 }
 
-// stepEnded gives a step its outcome: why it failed, or "". The instance tries it again, repeats
-// it, goes on or ends.
+// stepEnded ends an activation. The parameter why is the reason of a failure, or "". The instance then retries the step,
+// repeats it, continues with the next group, or ends.
 func (w *Worker) stepEnded(a activation, why string) {
 	in := w.chains.all[a.instance]
 	s := &w.program.Steps[a.step]
 	in.outstanding--
 	switch {
-	case why == "" && in.aborted == "" && s.Repeat < 2: // the usual
+	case why == "" && in.aborted == "" && s.Repeat < 2: // the most frequent case
 	case in.aborted != "":
 	case why != "" && int(a.attempt) < s.Retries:
 		backoff := s.Backoff(int(a.attempt))
@@ -172,25 +173,25 @@ func (w *Worker) stepEnded(a activation, why string) {
 		return
 	case why != "" && !s.Continue:
 		in.aborted = why
-	case why == "" && w.repeats(in, s):
+	case why == "" && w.mustRepeat(in, s):
 		in.repeated++
 		a.attempt = 0
 		w.activate(a, w.pauseBefore(in, s))
 		return
 	}
-	w.goOn(a.instance, s)
+	w.continueAfter(a.instance, s)
 }
 
-// repeats says whether a step that has succeeded is to be sent once more.
-func (w *Worker) repeats(in *instance, s *chain.Step) bool {
+// mustRepeat returns true if a step that has succeeded must be sent again.
+func (w *Worker) mustRepeat(in *instance, s *chain.Step) bool {
 	if int(in.repeated)+1 >= s.Repeat {
 		return false
 	}
 	return len(s.Until) == 0 || !w.program.Holds(s.Until, &in.Instance, w.sources)
 }
 
-// goOn takes an instance past the group of s once nothing of the group is outstanding.
-func (w *Worker) goOn(i int32, s *chain.Step) {
+// continueAfter ends the group of s after its last activation: the instance continues with the next group, or ends.
+func (w *Worker) continueAfter(i int32, s *chain.Step) {
 	in := w.chains.all[i]
 	switch {
 	case in.outstanding > 0:
@@ -204,23 +205,23 @@ func (w *Worker) goOn(i int32, s *chain.Step) {
 	}
 }
 
-// abortStep ends an activation that came to no request, and the instance with it.
+// abortStep ends an activation that cannot become a request, and aborts the instance.
 func (w *Worker) abortStep(i int32, why string) {
 	if in := w.chains.all[i]; in.aborted == "" {
 		in.aborted = why
 	}
-	w.abandon(i)
+	w.dropActivation(i)
 }
 
-// abandon ends an activation of an instance that is aborted.
-func (w *Worker) abandon(i int32) {
+// dropActivation removes an activation of an aborted instance, and ends the instance after the last one.
+func (w *Worker) dropActivation(i int32) {
 	in := w.chains.all[i]
 	if in.outstanding--; in.outstanding == 0 {
 		w.end(i, in.aborted)
 	}
 }
 
-// sleeper is a step that becomes ready at an instant: after think time, or before a retry.
+// sleeper is an activation in a pause. It becomes ready at an instant.
 type sleeper struct {
 	at int64
 	activation
@@ -228,12 +229,12 @@ type sleeper struct {
 
 func (s sleeper) due() int64 { return s.at }
 
-// wakeSleepers makes ready what has slept long enough.
+// wakeSleepers makes the activations ready whose pauses are over.
 func (w *Worker) wakeSleepers() {
 	for w.chains.sleepers.next() <= w.now {
 		w.makeReady(w.chains.sleepers.pop().activation)
 	}
 }
 
-// beginNext starts an instance of a load chain.
+// beginNext starts an instance of a load chain, and its first group.
 func (w *Worker) beginNext(c int) { w.proceed(w.beginLoad(c)) }

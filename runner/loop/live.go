@@ -71,7 +71,7 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 		w.conns.resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
 	}
 	if s.Once != once { // the shard that ran setup may be lost before teardown
-		w.giveTeardown()
+		w.assignTeardown()
 	}
 }
 

@@ -14,7 +14,7 @@ const (
 	teardownStage int16 = -2
 )
 
-// once are the chains that run once for the whole test. Their steps need no slot.
+// once has the chains that run once for the whole test. Their steps need no slot.
 type once struct {
 	setup, teardown sequence
 	// globals are the values that setup has captured.
@@ -24,7 +24,7 @@ type once struct {
 	failed string
 	status int
 	cause  failure.Cause
-	// teardownFailure is why the first teardown chain that failed did.
+	// teardownFailure is the error of the first teardown chain that failed.
 	teardownFailure string
 }
 
@@ -32,16 +32,19 @@ type once struct {
 type sequence struct {
 	stage  int16
 	chains []int
-	// next is the chain that begins when the one under way has ended.
+	// next is the chain that starts when the current one has ended.
 	next    int
 	running bool
-	// failure says what went wrong; "": nothing so far.
+	// failure is the error that ended the sequence, or "".
 	failure string
 }
 
-// newOnce gathers the chains of setup and teardown, if this worker runs them, and of a trial.
+// newOnce returns the chains of setup and teardown, if this worker runs them, and of a trial.
 func (w *Worker) newOnce() once {
-	o := once{setup: w.sequenceOf(rv.PhaseSetup, setupStage), teardown: w.sequenceOf(rv.PhaseTeardown, teardownStage), globals: make([]string, len(w.program.Globals))}
+	o := once{
+		setup: w.sequenceOf(rv.PhaseSetup, setupStage), teardown: w.sequenceOf(rv.PhaseTeardown, teardownStage),
+		globals: make([]string, len(w.program.Globals)),
+	}
 	if w.trial != nil && w.cfg.Share.Once {
 		o.teardown.chains = append(slices.Clone(w.trial.Chains), o.teardown.chains...)
 	}
@@ -61,8 +64,8 @@ func (w *Worker) sequenceOf(phase rv.Phase, stage int16) sequence {
 	return o
 }
 
-// giveTeardown makes this worker run the teardown chains, unless it already does.
-func (w *Worker) giveTeardown() {
+// assignTeardown makes this worker run the teardown chains, unless it already does.
+func (w *Worker) assignTeardown() {
 	if !w.once.teardown.running {
 		w.once.teardown = w.sequenceOf(rv.PhaseTeardown, teardownStage)
 	}
@@ -71,7 +74,7 @@ func (w *Worker) giveTeardown() {
 // dropTeardown leaves the teardown chains to other workers.
 func (w *Worker) dropTeardown() { w.once.teardown = sequence{stage: teardownStage} }
 
-// begin returns the next chain, which is now under way.
+// begin returns the next chain, which is running from now on.
 func (o *sequence) begin() int {
 	c := o.chains[o.next]
 	o.next++
@@ -79,13 +82,13 @@ func (o *sequence) begin() int {
 	return c
 }
 
-// over says that nothing is left to do.
+// over returns true if no chain is running or left.
 func (o *sequence) over() bool {
 	return !o.running && (o.failure != "" || o.next == len(o.chains))
 }
 
-// onceEnded takes what a chain that runs once has come to. A setup chain that fails is the end of the
-// test; after a teardown chain that fails the others are tried all the same.
+// onceEnded ends a chain that runs once. The first setup chain that fails ends the test. If a teardown chain fails, the
+// worker still runs the other ones.
 func (w *Worker) onceEnded(in *instance, why string) {
 	o := &w.once.setup
 	if in.stage == teardownStage {
@@ -111,7 +114,7 @@ func (w *Worker) onceEnded(in *instance, why string) {
 	w.skipWait() // the next chain begins at the end of a turn
 }
 
-// onceProblem says more about a response that was no success, and a connection that failed.
+// onceProblem returns why a chain was aborted, with the failed check or the error of the connection.
 func (w *Worker) onceProblem(why string) string {
 	if why == rv.AbortFailedCheck && w.once.failed != "" {
 		return fmt.Sprintf("failed check %s (status %d)", w.once.failed, w.once.status)
@@ -122,7 +125,7 @@ func (w *Worker) onceProblem(why string) string {
 	return why
 }
 
-// publish keeps what a setup chain has captured for all other chains.
+// publish makes the captured values of a setup chain available to all other chains.
 func (w *Worker) publish(in *instance) {
 	for slot, global := range w.program.Chains[in.Chain].Publish {
 		if global > 0 {
@@ -132,17 +135,17 @@ func (w *Worker) publish(in *instance) {
 	w.sources.SetGlobals(w.once.globals)
 }
 
-// answered and failedBy keep the last outcome of a request.
+// answered and failedBy store the last outcome of a request.
 func (o *once) answered(failed string, status int) { o.failed, o.status = failed, status }
 func (o *once) failedBy(cause failure.Cause)       { o.cause = cause }
 
-// Globals are what setup has captured, and whether this worker has run it to its end.
+// Globals returns the values that setup captured. It returns ok false unless this worker has completed setup.
 func (w *Worker) Globals() (values []string, ok bool) {
 	return w.once.globals, len(w.once.setup.chains) > 0 && w.once.setup.over() && w.once.setup.failure == ""
 }
 
-// TeardownFailure is why the first teardown chain that failed did; "": none failed.
+// TeardownFailure returns the error of the first teardown chain that failed, or "".
 func (w *Worker) TeardownFailure() string { return w.once.teardownFailure }
 
-// SetupFailure says why the setup chains ended the worker; "": they did not.
+// SetupFailure returns the error of the setup chains that ended the worker, or "".
 func (w *Worker) SetupFailure() string { return w.once.setup.failure }

@@ -11,7 +11,7 @@ import (
 // scripts are the worker's own Lua state.
 type scripts struct {
 	host *script.Host // nil without scripts
-	// failures counts errors; values is what the script that runs sees.
+	// failures counts errors. values gives the running script access to its chain instance.
 	failures int
 	values   chain.Values
 }
@@ -29,8 +29,8 @@ func (w *Worker) initScripts() error {
 	return nil
 }
 
-// makes says whether a script makes the step's request.
-func (w *Worker) makes(s *chain.Step) bool {
+// hasRequestScript returns true if a script changes the request of a step.
+func (w *Worker) hasRequestScript(s *chain.Step) bool {
 	return s.Script >= 0 && w.program.Scripts[s.Script].Makes()
 }
 
@@ -40,7 +40,7 @@ func (w *Worker) make(in *instance, s *chain.Step, x *exchange) bool {
 	if p := in.previous; p != nil {
 		request, response = p.Request, p.Response
 	}
-	err := w.scripts.host.Request(s.Script, request, response, &x.request, w.values(in, s))
+	err := w.scripts.host.Request(s.Script, request, response, &x.request, w.scriptValues(in, s))
 	if err != nil {
 		w.scriptFailed(err)
 	}
@@ -49,7 +49,7 @@ func (w *Worker) make(in *instance, s *chain.Step, x *exchange) bool {
 
 // validate lets the step's script judge a response.
 func (w *Worker) validate(in *instance, s *chain.Step, x *message.Exchange) bool {
-	ok, err := w.scripts.host.Response(s.Script, x.Request, x.Response, w.values(in, s))
+	ok, err := w.scripts.host.Response(s.Script, x.Request, x.Response, w.scriptValues(in, s))
 	if err != nil {
 		w.scriptFailed(err)
 	}
@@ -67,8 +67,8 @@ func (w *Worker) scriptFailed(err error) {
 	}
 }
 
-// values are what a script sees of its chain instance.
-func (w *Worker) values(in *instance, s *chain.Step) script.Values {
+// scriptValues returns the access of a script to its chain instance.
+func (w *Worker) scriptValues(in *instance, s *chain.Step) script.Values {
 	w.scripts.values.Instance, w.scripts.values.Step = &in.Instance, s
 	return &w.scripts.values
 }

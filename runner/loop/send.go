@@ -24,7 +24,7 @@ func (w *Worker) sendWaiting() {
 }
 
 // send renders a request on a connection that has a free stream. It returns false when a script that
-// makes the request failed, so that there is none.
+// hasRequestScript the request failed, so that there is none.
 func (w *Worker) send(tok int32, c *conn) bool {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
@@ -79,7 +79,7 @@ func (w *Worker) dropWaiting(at int64) {
 			}
 			waiting.pop()
 			if !why.Failed() {
-				why = w.unsent(i, at)
+				why = w.noStreamCause(i, at)
 			}
 			w.dropRequest(tok, rv.AbortDropped, why)
 		}
@@ -116,7 +116,7 @@ func (w *Worker) nextDrop() int64 {
 	return next
 }
 
-// open renders a request into a session. It returns false when a script that makes the request failed.
+// open renders a request into a session. It returns false if the script of the request failed.
 func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
@@ -139,8 +139,8 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		if r.exchange == nil {
 			r.exchange = w.requests.exchanges.alloc(s.MaxBody)
 		}
-		if s.WantRequest || w.makes(s) {
-			return w.openWhole(c, tok, in, s, e, body)
+		if s.WantRequest || w.hasRequestScript(s) {
+			return w.openMessage(c, tok, in, s, e, body)
 		}
 	}
 	want := wantOf(s, r.sampled, constant)
@@ -150,13 +150,13 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	return c.h2.Open(c.appendHeaders(s, in, len(body), w.buffers.cookie), uint32(tok), body, want), true
 }
 
-// openWhole renders a request as a message first, which a script may change and captures may look at
-// later. One that is sent again stays what it was.
-func (w *Worker) openWhole(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
+// openMessage renders a request as a message, so that a script can change it and captures can read it later. A request
+// that is sent again is not rendered again.
+func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
 	x, sampled := w.requests.all[tok].exchange, w.requests.all[tok].sampled
 	if x.Request == nil {
 		x.rendered = s.RenderMessage(&x.request, x.rendered[:0], w.program, &in.Instance, e, body, w.buffers.cookie)
-		if w.makes(s) && !w.make(in, s, x) {
+		if w.hasRequestScript(s) && !w.make(in, s, x) {
 			return 0, false
 		}
 		x.keepRequest()
@@ -268,9 +268,9 @@ func (w *Worker) nextExpiry() int64 {
 	return next
 }
 
-// unsent returns why the worker drops requests that wait for a stream to the i-th target. The parameter at is
+// noStreamCause returns why the worker drops requests that wait for a stream to the i-th target. The parameter at is
 // the time of the drop; the constant never means that the run was stopped.
-func (w *Worker) unsent(i int, at int64) failure.Cause {
+func (w *Worker) noStreamCause(i int, at int64) failure.Cause {
 	switch {
 	case at == never && w.lease.paused:
 		return failure.Cause{Kind: rv.CauseLeaseExpired}

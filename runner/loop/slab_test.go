@@ -79,14 +79,14 @@ func TestIdleExchangesAreGivenBack(t *testing.T) {
 		}
 	}
 	use(100)
-	s.giveBack()
+	s.shrink()
 	use(3)
-	s.giveBack()
+	s.shrink()
 	if len(s.idle) != 3 {
 		t.Errorf("%d exchanges are kept after a burst of 100, want the 3 that are used", len(s.idle))
 	}
 	use(3)
-	s.giveBack()
+	s.shrink()
 	if len(s.idle) != 3 {
 		t.Errorf("%d exchanges are kept, want 3", len(s.idle))
 	}

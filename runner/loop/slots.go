@@ -73,19 +73,19 @@ func (w *Worker) assign(n, due int64) {
 	switch {
 	case t != none:
 		w.requests.wait(w.newRequest(a, t, due, int16(stage)))
-	case !w.exhaust():
-		w.countDropped(stage, w.unbegun())
+	case !w.checkExhausted():
+		w.countDropped(stage, w.noStartCause())
 	}
 }
 
-// exhaust notes that the values have ended, and ends the load once the last instance has. It returns
-// false when chains may begin again later.
-func (w *Worker) exhaust() bool {
+// checkExhausted returns false if a chain can start an instance later. Otherwise the values have ended: it notes this
+// for the report, and ends the load if no instance is left.
+func (w *Worker) checkExhausted() bool {
 	if w.chains.mayBegin == nil || !w.exhausted() {
 		return false
 	}
 	w.rec.Exhausted = true
-	if !w.underWay() {
+	if !w.hasLoadInstance() {
 		w.schedule.Halt(w.now)
 	}
 	return true
@@ -109,7 +109,7 @@ func (w *Worker) closedLoop() {
 					s.Take() // the next attempt draws other values
 				}
 				w.conns.offer(c)
-				w.exhaust()
+				w.checkExhausted()
 				break
 			}
 			tok := w.newRequest(a, int32(i), w.now, int16(s.Stage()))

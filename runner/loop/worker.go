@@ -173,13 +173,13 @@ func (w *Worker) turn() error {
 	}
 	w.tick(w.net.Now())
 	if woken {
-		w.takeMessages()
+		w.runMessages()
 	}
 	for i := range n {
 		w.conns.ready(&w.events[i])
 		if w.late() {
 			w.tick(w.net.Now())
-			w.takeMessages()
+			w.runMessages()
 		}
 		if w.aborted {
 			break
@@ -198,23 +198,23 @@ func (w *Worker) turn() error {
 	w.conns.flush()
 	w.conns.freeEnded()
 	w.endStalled()
-	w.giveBack()
+	w.releaseMemory()
 	w.advance()
 	return nil
 }
 
-// giveBack returns memory that a burst has taken, once a second. No pointer to a request may be held.
-func (w *Worker) giveBack() {
+// releaseMemory releases the memory of a burst, once a second. No pointer to a request may be held.
+func (w *Worker) releaseMemory() {
 	if w.now < w.giveBackAt {
 		return
 	}
 	w.giveBackAt = w.now + int64(time.Second)
 	w.requests.shrink()
-	w.requests.exchanges.giveBack()
+	w.requests.exchanges.shrink()
 }
 
-// takeMessages runs what is in the inbox.
-func (w *Worker) takeMessages() {
+// runMessages runs what is in the inbox.
+func (w *Worker) runMessages() {
 	for _, f := range w.inbox.take() {
 		f(w)
 	}
