@@ -97,7 +97,7 @@ chart-test: $(TOOLS)/helm ## Lint, render and install the Helm chart (envtest); 
 	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) go test -json -tags chart -count=1 ./test/chart | $(GOTEST)
 
 .PHONY: prometheus-test
-prometheus-test: $(TOOLS)/helm ## Scrape a real run with a real Prometheus: quantiles, dashboards, alerts; installs its package as root.
+prometheus-test: $(TOOLS)/helm $(TOOLS)/prometheus ## Scrape a real run with a real Prometheus: quantiles, dashboards, alerts; installs its package as root.
 	hack/install.sh prometheus=prometheus promtool=prometheus || [ -z "$$CI" ]
 	go test -json -tags prometheus -count=1 ./test/prometheus/... | $(GOTEST)
 

@@ -61,6 +61,7 @@ type kubeRun struct {
 	timeout         time.Duration
 	output          string
 	outputFiles     []string
+	push            cli.Push
 	stopOnInterrupt bool
 	stdin           io.Reader
 	stdout, stderr  io.Writer
@@ -94,6 +95,7 @@ func (k *kube) newRun() *cobra.Command {
 	flags.DurationVar(&r.timeout, "timeout", 0, "`time` to follow or wait for, such as 10m; the test continues after it")
 	flags.StringVarP(&r.output, "output", "o", cli.OutputText, cli.OutputUsage)
 	flags.StringArrayVar(&r.outputFiles, "output-file", nil, cli.OutputFileUsage)
+	r.push.Register(flags)
 	flags.BoolVar(&r.stopOnInterrupt, "stop-on-interrupt", false, "stop the test on Ctrl-C, wait for its end and show the report")
 	r.register(cmd)
 	return cmd
@@ -145,7 +147,7 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 	case r.timeout < 0:
 		return cli.Usagef("--timeout: must not be negative")
 	}
-	for name, given := range map[string]bool{"output-file": len(r.outputFiles) > 0, "timeout": r.timeout > 0, "stop-on-interrupt": r.stopOnInterrupt} {
+	for name, given := range map[string]bool{"output-file": len(r.outputFiles) > 0, "otlp-endpoint": r.push.Given(), "timeout": r.timeout > 0, "stop-on-interrupt": r.stopOnInterrupt} {
 		if given && !r.wait && !r.follow {
 			return cli.Usagef("--%s: allowed only with --follow or --wait", name)
 		}
@@ -158,6 +160,9 @@ func (r *kubeRun) check(cmd *cobra.Command) error {
 		if wrong := validation.IsDNS1123Label(r.name); len(wrong) > 0 || len(r.name) > most {
 			return cli.Usagef("--name: %q is not a valid name; allowed: lower-case letters, digits and -, at most %d characters", r.name, most)
 		}
+	}
+	if err := r.push.Check(); err != nil {
+		return err
 	}
 	return cli.CheckOutput(r.output)
 }
@@ -272,6 +277,9 @@ func (r *kubeRun) conclude(ctx context.Context) error {
 	}
 	if err := cli.WriteReport(r.stdout, r.output, report); err != nil {
 		return cli.Failf("writing the report: %v", err)
+	}
+	if err := r.push.Send(ctx, report); err != nil {
+		return err
 	}
 	return cli.AsVerdict(report)
 }

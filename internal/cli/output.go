@@ -29,20 +29,22 @@ const (
 	// outputHistogramLog and outputPercentiles are the formats of HdrHistogram.
 	outputHistogramLog = "hlog"
 	outputPercentiles  = "hgrm"
+	outputOTLP         = "otlp"
 )
 
 // reportFormats are the formats of a report.
 var reportFormats = []string{
-	OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV, outputHistogramLog, outputPercentiles, outputH2load,
+	OutputText, OutputJSON, OutputYAML, outputHTML, outputMarkdown, outputJUnit, outputCSV, outputHistogramLog, outputPercentiles, outputOTLP, outputH2load,
 }
 
 // OutputUsage is the usage of -o of the commands that show a report.
-const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, junit, csv, hlog, hgrm or h2load"
+const OutputUsage = "`format` of the report: text, json, yaml, html, markdown, junit, csv, hlog, hgrm, otlp or h2load"
 
 // writers are the formats of package export.
 var writers = map[string]func(io.Writer, *rv.Report) error{
 	OutputText: export.Text, OutputJSON: export.JSON, outputHTML: export.HTML, outputMarkdown: export.Markdown, outputJUnit: export.JUnit,
-	outputCSV: export.CSV, outputHistogramLog: export.HistogramLog, outputPercentiles: export.Percentiles, outputH2load: writeH2load,
+	outputCSV: export.CSV, outputHistogramLog: export.HistogramLog, outputPercentiles: export.Percentiles, outputOTLP: export.OTLP,
+	outputH2load: writeH2load,
 }
 
 // CheckOutput returns an error for a value of -o that is not one of reportFormats.

@@ -21,6 +21,7 @@ import (
 type ReportFlags struct {
 	output   string
 	files    []string
+	push     Push
 	exitCode bool
 	flags    *pflag.FlagSet
 }
@@ -30,6 +31,7 @@ func (f *ReportFlags) Register(flags *pflag.FlagSet) {
 	f.flags = flags
 	flags.StringVarP(&f.output, "output", "o", OutputText, OutputUsage)
 	flags.StringArrayVar(&f.files, "output-file", nil, strings.Replace(OutputFileUsage, "in, too", "in instead of printing it", 1)+"; -o overrides the ending")
+	f.push.Register(flags)
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with the code of \"h2surge run\" for this verdict")
 }
 
@@ -37,6 +39,9 @@ func (f *ReportFlags) Register(flags *pflag.FlagSet) {
 func (f *ReportFlags) Check() error {
 	if len(f.files) > 1 && f.flags.Changed("output") {
 		return Usagef("-o: not allowed with several --output-file")
+	}
+	if err := f.push.Check(); err != nil {
+		return err
 	}
 	return CheckOutput(f.output)
 }
@@ -48,6 +53,9 @@ func (f *ReportFlags) Show(cmd *cobra.Command, r *rv.Report) error {
 		err = WriteReport(cmd.OutOrStdout(), f.output, r)
 	} else {
 		err = f.save(r)
+	}
+	if err == nil {
+		err = f.push.Send(cmd.Context(), r)
 	}
 	if err != nil || !f.exitCode {
 		return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -69,6 +70,7 @@ type runOptions struct {
 	output string
 	// outputFiles are the files of --output-file.
 	outputFiles []string
+	push        Push
 	// dryRun prints the LoadTest instead of running it.
 	dryRun bool
 	// histogram adds the distribution of response times to the report.
@@ -96,6 +98,7 @@ func newRunCommand(parts linked) *cobra.Command {
 	AddFilename(flags, &o.source.files)
 	flags.StringVarP(&o.output, "output", "o", OutputText, OutputUsage)
 	flags.StringArrayVar(&o.outputFiles, "output-file", nil, OutputFileUsage)
+	o.push.Register(flags)
 	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
 	addTargets(flags, &o.source.overrides, &o.demo)
 	o.source.idle.register(flags)
@@ -147,10 +150,10 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 		return Usagef("--demo: allowed only with a manifest (-f)")
 	case o.histogram && o.output != OutputText && o.output != outputH2load:
 		return Usagef("--histogram: allowed only with -o text and -o h2load; the other formats have the distribution")
-	case o.dryRun && (o.demo || len(o.outputFiles) > 0):
-		return Usagef("--dry-run: not allowed with --demo or --output-file")
+	case o.dryRun && (o.demo || len(o.outputFiles) > 0 || o.push.Given()):
+		return Usagef("--dry-run: not allowed with --demo, --output-file or --otlp-endpoint")
 	}
-	return nil
+	return o.push.Check()
 }
 
 // run runs the test, or prints its LoadTest.
@@ -195,7 +198,7 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 			return Failf("%v", err)
 		}
 	}
-	return o.publish(c, files, cmd.OutOrStdout())
+	return o.publish(cmd.Context(), c, files, cmd.OutOrStdout())
 }
 
 // execute sends the load, and makes of what came back a conclusion.
@@ -271,7 +274,7 @@ func connectTimeout(plan *rv.Plan) time.Duration {
 }
 
 // publish writes the report, and ends with the verdict's exit code.
-func (o *runOptions) publish(c *conclusion, files ReportFiles, stdout io.Writer) error {
+func (o *runOptions) publish(ctx context.Context, c *conclusion, files ReportFiles, stdout io.Writer) error {
 	if err := files.Save(c.report); err != nil {
 		return err
 	}
@@ -282,6 +285,9 @@ func (o *runOptions) publish(c *conclusion, files ReportFiles, stdout io.Writer)
 		if err := writeHistogram(stdout, c.report); err != nil {
 			return Failf("writing the histogram: %v", err)
 		}
+	}
+	if err := o.push.Send(ctx, c.report); err != nil {
+		return err
 	}
 	if c.code == 0 {
 		return nil

@@ -46,6 +46,9 @@ func Start(t *testing.T, program string, config map[string]any, flags ...string)
 	return s
 }
 
+// URL is the address of the server, without a path.
+func (s *Server) URL() string { return s.url }
+
 func (s *Server) ready() bool {
 	r, err := http.Get(s.url + "/-/ready")
 	if err != nil {
