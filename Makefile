@@ -149,9 +149,9 @@ fuzz: ## Run every fuzz target for FUZZTIME, or only those in folders that match
 	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: bench
-bench: bin/h2surge ## Compare with h2load, wrk, ab and Go's client and write docs/benchmarks.md; 22 minutes.
+bench: bin/h2surge ## Compare with h2load, wrk, ab and Go's client and write docs/benchmarks.md and the table of docs/how-to/sizing.md; 22 minutes.
 	@go build -o bin/perf ./test/perf
-	bin/perf -h2surge bin/h2surge -write docs/benchmarks.md
+	bin/perf -h2surge bin/h2surge -write docs/benchmarks.md -sizing docs/how-to/sizing.md
 
 .PHONY: accuracy
 accuracy: bin/h2surge ## Compare rates, lag, percentiles and shards with arithmetic and write docs/accuracy.md; 6 minutes.

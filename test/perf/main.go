@@ -29,6 +29,7 @@ type options struct {
 	rounds  int
 	seconds int    // of sending, in each run of a client
 	write   string // file whose tables to replace; empty: none
+	sizing  string // file whose table of CPU times to replace; empty: none
 	h2surge string // the program under test
 	list    bool
 }
@@ -72,6 +73,7 @@ func parseFlags(args []string) (options, error) {
 	fl.IntVar(&o.rounds, "rounds", 5, "measured `rounds` of each row; a round is one run of each side")
 	fl.IntVar(&o.seconds, "seconds", 3, "`seconds` of sending in each run")
 	fl.StringVar(&o.write, "write", "", "replace the tables in `file`; needs all rows")
+	fl.StringVar(&o.sizing, "sizing", "", "replace the table of CPU times in `file`; needs all rows")
 	fl.StringVar(&o.h2surge, "h2surge", "bin/h2surge", "`program` under test")
 	fl.BoolVar(&o.list, "list", false, "list the rows and end")
 	if err := fl.Parse(args); err != nil {
@@ -81,8 +83,8 @@ func parseFlags(args []string) (options, error) {
 		return o, errors.New("no arguments, and at least 1 round of 1 second")
 	}
 	if *only != "" {
-		if o.write != "" {
-			return o, errors.New("-write needs all rows: leave -run out")
+		if o.write != "" || o.sizing != "" {
+			return o, errors.New("-write and -sizing need all rows: leave -run out")
 		}
 		re, err := regexp.Compile(*only)
 		if err != nil {
@@ -102,8 +104,11 @@ func bench(ctx context.Context, o options) error {
 		}
 		return nil
 	}
-	if o.write != "" { // told now and not after all rounds
-		if err := marks.Check(o.write); err != nil {
+	for _, file := range []string{o.write, o.sizing} { // told now and not after all rounds
+		if file == "" {
+			continue
+		}
+		if err := marks.Check(file); err != nil {
 			return err
 		}
 	}
@@ -120,6 +125,11 @@ func bench(ctx context.Context, o options) error {
 	}
 	if o.write != "" {
 		if err := marks.Write(o.write, page(o, found, results)); err != nil {
+			return err
+		}
+	}
+	if o.sizing != "" {
+		if err := marks.Write(o.sizing, sizing(results)); err != nil {
 			return err
 		}
 	}

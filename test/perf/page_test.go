@@ -8,8 +8,25 @@ import (
 
 // TestPageHasMarks: "make bench" finds its place in the page that is committed.
 func TestPageHasMarks(t *testing.T) {
-	if err := marks.Check("../../docs/benchmarks.md"); err != nil {
-		t.Error(err)
+	for _, page := range []string{"../../docs/benchmarks.md", "../../docs/how-to/sizing.md"} {
+		if err := marks.Check(page); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSizing: each line of the table is a row of the harness.
+func TestSizing(t *testing.T) {
+	var results []result
+	for _, r := range rows() {
+		results = append(results, result{row: r, state: stateMeasured, ours: rounds(1, 2)})
+	}
+	text := sizing(results)
+	if lines, measured := strings.Count(text, "\n"), strings.Count(text, " us |\n"); lines != measured+2 || measured != len(sizingRows) {
+		t.Errorf("%d of %d rows have a figure:\n%s", measured, len(sizingRows), text)
+	}
+	if text := sizing(nil); strings.Count(text, "| - |\n") != len(sizingRows) {
+		t.Errorf("rows without figures:\n%s", text)
 	}
 }
 
