@@ -151,7 +151,7 @@ func TestTables(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || len(seen) < 15 {
+	if err != nil || len(seen) < 20 {
 		t.Errorf("%d rows, %v", len(seen), err)
 	}
 }
@@ -159,7 +159,7 @@ func TestTables(t *testing.T) {
 // TestManifests: the compiler accepts each LoadTest, and the target each file of rules.
 func TestManifests(t *testing.T) {
 	for _, manifest := range []string{
-		getManifest("http://a.example", "{name: load, requestsPerSecond: 1, duration: 1s}", ""),
+		getManifest("http://a.example", "{name: load, requestsPerSecond: 1, duration: 1s}", "idleStrategy: Spin"),
 		postManifest("http://a.example", 3),
 	} {
 		m, err := compile.Load(strings.NewReader(manifest))
