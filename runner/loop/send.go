@@ -249,7 +249,6 @@ func (w *Worker) timeOut(tok int32) {
 		w.rec.Abandoned++
 	}
 	w.finishFailed(tok, byTimeout, failure.Cause{})
-	w.skipWait() // a stream has come free after this turn's requests were made
 	if c.broken() {
 		w.conns.lose(c, w.conns.brokenBy(c, rv.CauseOtherTimedOut, ""))
 		return
@@ -257,7 +256,8 @@ func (w *Worker) timeOut(tok int32) {
 	w.conns.cancelled(c)
 }
 
-// nextExpiry is when the next timeout passes.
+// nextExpiry returns when the next timeout passes. While requests are sent at a rate, timeouts wait for the next of them, at
+// most for the sleep interval, so that they do not wake the worker.
 func (w *Worker) nextExpiry() int64 {
 	next := int64(never)
 	for i := range w.requests.expiries {
@@ -265,7 +265,7 @@ func (w *Worker) nextExpiry() int64 {
 			next = min(next, w.requests.all[e.first].sent+e.timeout)
 		}
 	}
-	return next
+	return max(next, w.schedule.earliestPickUp)
 }
 
 // noStreamCause returns why the worker drops requests that wait for a stream to the i-th target. The parameter at is

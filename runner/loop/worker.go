@@ -186,13 +186,13 @@ func (w *Worker) turn() error {
 		}
 	}
 	w.waitAgain()
+	w.expire() // first, because this turn can use the streams that become free
 	if w.now < w.deadline() {
 		w.wakeSleepers()
 		w.checkLease()
 		w.applyChanges()
 		w.generate()
 	}
-	w.expire()
 	w.conns.fireTimers()
 	w.connectFollowed()
 	w.conns.flush()

@@ -110,6 +110,34 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// TestTimeoutsWaitForTheNextTurn: timeouts do not wake a worker that sends requests at a rate, and are late by at most the
+// sleep interval.
+func TestTimeoutsWaitForTheNextTurn(t *testing.T) {
+	const interval, timeout = 500 * time.Microsecond, 100*time.Millisecond + 130*time.Microsecond // between two turns
+	p := gets(perSecond(10_000, time.Second))
+	p.Targets[0].MaxConcurrentStreams = 1000
+	p.Chains[0].Steps[0].Timeout, p.Drain = timeout, timeout
+	n := 0
+	b := newBench(t, p, func(*simRequest) reply {
+		if n++; n%5 == 0 {
+			return reply{}
+		}
+		return reply{status: 200}
+	})
+	b.w.cfg.SleepInterval = interval
+	got := b.run()
+	if want := (&rvTotals{Sent: 10_000, Done: 8000, Succeeded: 8000, TimedOut: 2000}); !cmp.Equal(want, got) {
+		t.Fatalf("got %+v", got)
+	}
+	if mean := time.Duration(b.w.rec.Steps[0].Occupied / 2000); mean < timeout || mean > timeout+interval {
+		t.Errorf("timeouts after %v, want at most %v more than %v", mean, interval, timeout)
+	}
+	// A turn sends, the next one receives. In the drain, each timeout has its turn.
+	if most := 2*2000 + 250; b.waits > most {
+		t.Errorf("%d turns, want at most %d", b.waits, most)
+	}
+}
+
 func TestDroppedWhenNoStreamComesFree(t *testing.T) {
 	p := gets(perSecond(100, time.Second))
 	p.Targets[0].MaxConcurrentStreams = 1
