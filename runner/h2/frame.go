@@ -103,15 +103,6 @@ func AppendContinuation(dst []byte, id uint32, endHeaders bool, block []byte) []
 	return append(dst, block...)
 }
 
-// AppendPriority appends a PRIORITY frame (RFC 9113 6.3), which all ignore now.
-func AppendPriority(dst []byte, id, dependency uint32, exclusive bool, weight uint8) []byte {
-	if exclusive {
-		dependency |= 1 << 31
-	}
-	dst = AppendFrameHeader(dst, FrameHeader{priorityLen, http2.FramePriority, 0, id})
-	return append(binary.BigEndian.AppendUint32(dst, dependency), weight)
-}
-
 // AppendRSTStream appends a RST_STREAM frame (RFC 9113 6.4).
 func AppendRSTStream(dst []byte, id uint32, code http2.ErrCode) []byte {
 	dst = AppendFrameHeader(dst, FrameHeader{rstStreamLen, http2.FrameRSTStream, 0, id})
@@ -131,16 +122,6 @@ func AppendSettings(dst []byte, settings ...http2.Setting) []byte {
 // AppendSettingsAck appends the acknowledgement of a SETTINGS frame.
 func AppendSettingsAck(dst []byte) []byte {
 	return AppendFrameHeader(dst, FrameHeader{0, http2.FrameSettings, http2.FlagSettingsAck, 0})
-}
-
-// AppendPushPromise appends a PUSH_PROMISE frame (RFC 9113 6.6).
-func AppendPushPromise(dst []byte, id, promised uint32, endHeaders bool, block []byte) []byte {
-	flags := http2.Flags(0)
-	if endHeaders {
-		flags = http2.FlagPushPromiseEndHeaders
-	}
-	dst = AppendFrameHeader(dst, FrameHeader{uint32(4 + len(block)), http2.FramePushPromise, flags, id})
-	return append(binary.BigEndian.AppendUint32(dst, promised), block...)
 }
 
 // AppendPing appends a PING frame (RFC 9113 6.7).

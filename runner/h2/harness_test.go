@@ -2,6 +2,7 @@ package h2
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -207,4 +208,23 @@ func joinData(lines []string) (out []string) {
 		out = append(out, l)
 	}
 	return out
+}
+
+// appendPriority appends a PRIORITY frame (RFC 9113 6.3). Sessions ignore such frames.
+func appendPriority(dst []byte, id, dependency uint32, exclusive bool, weight uint8) []byte {
+	if exclusive {
+		dependency |= 1 << 31
+	}
+	dst = AppendFrameHeader(dst, FrameHeader{priorityLen, http2.FramePriority, 0, id})
+	return append(binary.BigEndian.AppendUint32(dst, dependency), weight)
+}
+
+// appendPushPromise appends a PUSH_PROMISE frame (RFC 9113 6.6).
+func appendPushPromise(dst []byte, id, promised uint32, endHeaders bool, block []byte) []byte {
+	flags := http2.Flags(0)
+	if endHeaders {
+		flags = http2.FlagPushPromiseEndHeaders
+	}
+	dst = AppendFrameHeader(dst, FrameHeader{uint32(4 + len(block)), http2.FramePushPromise, flags, id})
+	return append(binary.BigEndian.AppendUint32(dst, promised), block...)
 }

@@ -41,7 +41,7 @@ func TestAppendOracle(t *testing.T) {
 		{"CONTINUATION", func() error { return f.WriteContinuation(3, true, block) }, AppendContinuation(nil, 3, true, block)},
 		{"PRIORITY", func() error {
 			return f.WritePriority(3, http2.PriorityParam{StreamDep: 5, Exclusive: true, Weight: 200})
-		}, AppendPriority(nil, 3, 5, true, 200)},
+		}, appendPriority(nil, 3, 5, true, 200)},
 		{"RST_STREAM", func() error { return f.WriteRSTStream(3, http2.ErrCodeCancel) }, AppendRSTStream(nil, 3, http2.ErrCodeCancel)},
 		{"SETTINGS", func() error {
 			return f.WriteSettings(http2.Setting{ID: 1, Val: 2}, http2.Setting{ID: 3, Val: 1<<32 - 1})
@@ -49,7 +49,7 @@ func TestAppendOracle(t *testing.T) {
 		{"SETTINGS ack", f.WriteSettingsAck, AppendSettingsAck(nil)},
 		{"PUSH_PROMISE", func() error {
 			return f.WritePushPromise(http2.PushPromiseParam{StreamID: 1, PromiseID: 2, BlockFragment: block, EndHeaders: true})
-		}, AppendPushPromise(nil, 1, 2, true, block)},
+		}, appendPushPromise(nil, 1, 2, true, block)},
 		{"PING", func() error { return f.WritePing(true, ping) }, AppendPing(nil, true, ping)},
 		{"GOAWAY", func() error { return f.WriteGoAway(9, http2.ErrCodeProtocol, []byte("why")) }, AppendGoAway(nil, 9, http2.ErrCodeProtocol, "why")},
 		{"WINDOW_UPDATE", func() error { return f.WriteWindowUpdate(9, 1<<31-1) }, AppendWindowUpdate(nil, 9, 1<<31-1)},

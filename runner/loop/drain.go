@@ -166,17 +166,23 @@ type stall struct {
 	why string
 }
 
+// mayStall returns true if the stage ends after a number of requests only.
+func (w *Worker) mayStall() bool { return w.schedule.ClosedLoop() && w.schedule.Rate().Duration == 0 }
+
 // stallsAt is when the load has stalled if nothing happens until then, or never.
 func (w *Worker) stallsAt() int64 {
-	if s := &w.schedule; !s.ClosedLoop() || s.Rate().Duration > 0 {
-		w.requests.progress(w.now)
+	if !w.mayStall() {
 		return never
 	}
 	return max(w.requests.progressAt, w.chains.pausedUntil) + w.run.stall.limit
 }
 
-// endStalled ends a load that has stalled, so that the run ends with its drain and teardown.
+// endStalled ends a load that has stalled, so that the run ends with its drain and teardown. The time of a stage that may
+// stall counts from its begin.
 func (w *Worker) endStalled() {
+	if !w.mayStall() {
+		w.requests.progress(w.now)
+	}
 	if w.now < w.stallsAt() {
 		return
 	}

@@ -144,10 +144,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		}
 	}
 	want := wantOf(s, r.sampled, constant)
-	if c.h1 != nil {
-		return c.h1.Open(c.head.AppendHead(c.h1.Begin(), s, &in.Instance, len(body), w.buffers.cookie), uint32(tok), body, want), true
-	}
-	return c.h2.Open(c.appendHeaders(s, in, len(body), w.buffers.cookie), uint32(tok), body, want), true
+	return c.openRequest(c.appendHeaders(s, &in.Instance, len(body), w.buffers.cookie), tok, body, want), true
 }
 
 // openMessage renders a request as a message, so that a script can change it and captures can read it later. A request
@@ -162,22 +159,11 @@ func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e 
 		x.keepRequest()
 	}
 	m := x.Request
-	var buf, head []byte
-	if c.h1 != nil {
-		buf = c.h1.Begin()
-		head = c.head.AppendMessage(buf, m, len(m.Body))
-	} else {
-		c.checkTable()
-		buf = c.h2.Begin()
-		head = c.encoder.AppendMessage(buf, m, len(m.Body))
-	}
+	buf, header := c.appendMessage(m)
 	if w.trial != nil {
-		w.sentInTrial(tok, head[len(buf):], c)
+		w.sentInTrial(tok, header, c)
 	}
-	if c.h1 != nil {
-		return c.h1.Open(head, uint32(tok), m.Body, wantOf(s, sampled, false)), true
-	}
-	return c.h2.Open(head, uint32(tok), m.Body, wantOf(s, sampled, false)), true
+	return c.openRequest(buf, tok, m.Body, wantOf(s, sampled, false)), true
 }
 
 // wantOf returns which parts of a response a step needs.

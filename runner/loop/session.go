@@ -6,6 +6,7 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
@@ -69,11 +70,35 @@ func (c *conn) capacity() int {
 	return 0
 }
 
-// appendHeaders renders the header of a step's request for HTTP/2.
-func (c *conn) appendHeaders(s *chain.Step, in *instance, body int, cookie []byte) (buf []byte) {
+// appendHeaders appends the header of a step's request to the out buffer of the session.
+func (c *conn) appendHeaders(s *chain.Step, in *chain.Instance, body int, cookie []byte) (buf []byte) {
+	if c.h1 != nil {
+		return c.head.AppendHead(c.h1.Begin(), s, in, body, cookie)
+	}
 	c.checkTable()
-	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, &in.Instance, body, c.table, cookie)
+	buf, c.table = c.encoder.AppendHeaders(c.h2.Begin(), s, in, body, c.table, cookie)
 	return buf
+}
+
+// appendMessage appends the header of a request that is a message already, and returns the header also by itself.
+func (c *conn) appendMessage(m *message.Message) (buf, header []byte) {
+	if c.h1 != nil {
+		begin := c.h1.Begin()
+		buf = c.head.AppendMessage(begin, m, len(m.Body))
+		return buf, buf[len(begin):]
+	}
+	c.checkTable()
+	begin := c.h2.Begin()
+	buf = c.encoder.AppendMessage(begin, m, len(m.Body))
+	return buf, buf[len(begin):]
+}
+
+// openRequest passes a request to the session, whose header is at the end of buf.
+func (c *conn) openRequest(buf []byte, tok int32, body []byte, want protocol.Want) (stream uint32) {
+	if c.h1 != nil {
+		return c.h1.Open(buf, uint32(tok), body, want)
+	}
+	return c.h2.Open(buf, uint32(tok), body, want)
 }
 
 // checkTable stops indexing when the peer has shrunk its table (RFC 7541 4.2).
