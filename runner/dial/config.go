@@ -14,8 +14,8 @@ import (
 )
 
 // ClientConfig makes the TLS configuration of a target. It reads the files that the plan names, so
-// that a missing or broken one is told before any load. keyLog gets the session keys for
-// decrypting captures, as SSLKEYLOGFILE does elsewhere; nil: nobody.
+// that a missing or broken one is an error before any load. keyLog gets the session keys that decrypt
+// captures, as the file SSLKEYLOGFILE of other clients; nil: they are not written.
 func ClientConfig(t *rv.TLS, keyLog io.Writer) (*tls.Config, error) {
 	c := &tls.Config{
 		ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify, //nolint:gosec // the user asked for it, and the default is false

@@ -12,7 +12,7 @@ import (
 // with its poller until it is closed; the duplicate is registered nowhere. The flag O_NONBLOCK is
 // the open file's and so shared.
 func (out *Connection) take(c net.Conn) error {
-	defer c.Close() //nolint:errcheck // the duplicate goes on
+	defer c.Close() //nolint:errcheck // the duplicate stays open
 	sc, ok := c.(syscall.Conn)
 	if !ok {
 		return fmt.Errorf("%T has no descriptor", c)
@@ -32,5 +32,5 @@ func (out *Connection) take(c net.Conn) error {
 	return nil
 }
 
-// Close closes a connection that nobody took over.
+// Close closes a connection that no worker has taken.
 func (out *Connection) Close() { _ = unix.Close(out.FD) }

@@ -14,7 +14,7 @@ func (out *Connection) take(c net.Conn) error {
 	return nil
 }
 
-// Close closes a connection that nobody took over.
+// Close closes a connection that no worker has taken.
 func (out *Connection) Close() { _ = out.Conn.Close() }
 
 func lateBind(context.Context, string, string, syscall.RawConn) error { return nil }

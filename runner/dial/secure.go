@@ -109,7 +109,7 @@ func (m *memory) Write(p []byte) (int, error) {
 	if !m.detached {
 		return m.Conn.Write(p)
 	}
-	if m.sent > cap(m.out)/2 { // else a socket that never takes all makes it grow for ever
+	if m.sent > cap(m.out)/2 { // a socket that never takes all does not make it grow without bound
 		m.out = m.out[:copy(m.out, m.out[m.sent:])]
 		m.sent = 0
 	}

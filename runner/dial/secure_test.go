@@ -190,7 +190,7 @@ func TestSecureEnds(t *testing.T) {
 
 func TestSecureRefusesGarbage(t *testing.T) {
 	s, _, _ := connected(t, tls.VersionTLS13)
-	s.Feed([]byte("this is no TLS record at all"))
+	s.Feed([]byte("this is not a TLS record"))
 	var b [64]byte
 	if _, err := s.Read(b[:]); err == nil || errors.Is(err, ErrMore) {
 		t.Errorf("Read of garbage = %v", err)

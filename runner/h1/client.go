@@ -54,7 +54,7 @@ func (c *Client) Broken() bool { return c.broken }
 // method. After Wrote, more may be pending.
 func (c *Client) Pending() []byte { return c.out.pending() }
 
-// Wrote tells the session that the first n octets of Pending were sent. The owner
+// Wrote drops the first n octets of Pending, which were sent. The owner
 // calls it before it passes the response to Receive, because octets that arrive
 // before their request was sent are not a response (RFC 9112 9.2).
 func (c *Client) Wrote(n int) { c.out.wrote(n) }

@@ -201,7 +201,7 @@ func (r *reader) begun() bool {
 	return r.phase != atHead || len(r.carry) > 0 || r.interim > 0
 }
 
-// Ended tells the session that the peer closed its side cleanly. It completes
+// Ended ends the session after the peer closed its side cleanly. It completes
 // content that the end of the connection delimits (RFC 9112 8). All other requests
 // in flight are Lost or Unprocessed. An error reports that one is Lost. The owner
 // then calls Close.

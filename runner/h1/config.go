@@ -17,7 +17,7 @@ const (
 	maxChunkDigits = 15
 )
 
-// Config is what a session obeys. If a field is zero, the session uses the default
+// Config has the bounds of a session. If a field is zero, the session uses the default
 // in its comment. Values out of range are replaced by the nearest bound.
 type Config struct {
 	// Pipeline is how many requests may be in flight (RFC 9112 9.3.2): 1, without

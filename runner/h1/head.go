@@ -140,7 +140,7 @@ func cutOrBad(next int) *Error {
 	return nil
 }
 
-// matters tells whether a name is as long as content-length, transfer-encoding
+// matters returns true if a name is as long as content-length, transfer-encoding
 // or connection.
 func matters(name int) bool { return name == 14 || name == 17 || name == 10 }
 
@@ -247,5 +247,5 @@ func (h *head) connection(value []byte) {
 	}
 }
 
-// persists tells whether the connection may stay (RFC 9112 9.3).
+// persists returns true if the connection may stay (RFC 9112 9.3).
 func (h *head) persists() bool { return !h.close && (h.minor > 0 || h.keepAlive) }

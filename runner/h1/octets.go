@@ -63,7 +63,7 @@ func common(a, b []byte) int {
 	return i
 }
 
-// foldsTo tells whether a token, in whatever case, is word. word has lower-case
+// foldsTo returns true if a token, in any case, is word. word has lower-case
 // letters and hyphens only, which no other octet of a token folds to.
 func foldsTo(token []byte, word string) bool {
 	if len(token) != len(word) {
@@ -91,8 +91,8 @@ func word8(s string) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// tokenEnd is the end of the token that begins at p[i]. Names of fields are
-// letters and hyphens but for rare ones, so those are taken eight a step.
+// tokenEnd is the end of the token that begins at p[i]. Most names of
+// fields have letters and hyphens only, so eight of those are one step.
 func tokenEnd(p []byte, i int) int {
 	for i+8 <= len(p) {
 		w := binary.LittleEndian.Uint64(p[i:])

@@ -87,8 +87,7 @@ func (r *reader) section(p []byte, most int, trailer bool) (section []byte, n in
 			return p[:n], n, err
 		}
 	}
-	room := most - len(r.carry)
-	n, done := r.gather(p[:min(len(p), room)])
+	n, done := r.gather(p[:min(len(p), most-len(r.carry))])
 	switch {
 	case done:
 		_, err = r.parse(r.carry, trailer)

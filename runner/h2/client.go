@@ -138,8 +138,8 @@ func (c *Client) onData(h FrameHeader, p []byte) {
 	}
 }
 
-// Close tells the session that the connection has ended: every open stream ends
-// as Lost.
+// Close ends the session after its connection has ended. Each open stream ends as
+// Lost.
 func (c *Client) Close() {
 	for _, s := range c.end() {
 		if s.id != 0 && !s.is(abandoned) {

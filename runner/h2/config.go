@@ -12,7 +12,7 @@ const (
 	largestStreams     = 1 << 30
 )
 
-// Config is what a session announces and obeys. If a field is zero, the session
+// Config has the bounds of a session and what it announces. If a field is zero, the session
 // uses the default in its comment: of a client, and of a server where it differs.
 // Values out of range are replaced by the nearest bound.
 type Config struct {
@@ -37,7 +37,7 @@ type Config struct {
 	// connection error.
 	MaxHeaderListSize uint32
 	// MaxConcurrentStreams bounds the open streams: 100, of a server 1000. A client
-	// also obeys the peer's SETTINGS. A server announces the bound, and refuses
+	// also follows the peer's SETTINGS. A server announces the bound, and refuses
 	// further streams with REFUSED_STREAM.
 	MaxConcurrentStreams int
 	// ResetsPerSecond and ResetBurst are a budget. A negative rate means no bound. A

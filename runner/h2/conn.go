@@ -86,7 +86,7 @@ func (c *conn) EncoderTableEpoch() uint32 { return c.peer.table.epoch }
 // method. After Wrote, more may be pending.
 func (c *conn) Pending() []byte { return c.out.pending() }
 
-// Wrote tells the session that the first n octets of Pending were sent.
+// Wrote drops the first n octets of Pending, which were sent.
 func (c *conn) Wrote(n int) {
 	c.out.wrote(n)
 	c.pump()

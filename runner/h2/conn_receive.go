@@ -213,7 +213,7 @@ func (c *conn) onRSTStream(h FrameHeader, p []byte) {
 }
 
 // onSettings is RFC 9113 6.5. After the peer has acknowledged ours, its encoder
-// must obey our table size.
+// must keep to our table size.
 func (c *conn) onSettings(h FrameHeader, p []byte) {
 	ack := h.Flags.Has(http2.FlagSettingsAck)
 	switch {

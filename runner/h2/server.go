@@ -22,7 +22,7 @@ type ServerHandler interface {
 	OnHeader(id, tok uint32, name, value []byte)
 	// OnData reports a piece of the request's content, only with WantBody.
 	OnData(id, tok uint32, p []byte)
-	// OnEnd reports that the request is complete. It is the usual moment to respond.
+	// OnEnd reports that the request is complete. Most servers respond now.
 	OnEnd(id, tok uint32)
 	// OnReset reports that a stream ended without a complete response: reset by the client,
 	// reset by the session because the client broke the protocol, or lost with the connection.

@@ -49,7 +49,7 @@ func (cs *connections) write(c *conn) {
 			cs.awaitWritable(c, true)
 			return
 		case Closed:
-			// The next read tells why, after what the peer may have said before.
+			// The next read returns the cause, after what the peer has sent before.
 			cs.awaitWritable(c, false)
 			return
 		}
@@ -76,7 +76,7 @@ func (cs *connections) writeSecure(c *conn) {
 		}
 		p = p[:min(len(p), secureAhead)]
 		if err := c.secure.Write(p); err != nil {
-			return // the next read tells
+			return // the next read returns the error
 		}
 		c.session.Wrote(len(p))
 	}

@@ -53,7 +53,7 @@ const (
 	responded
 	// ended: the socket is of no more use, and that is not a failure.
 	ended
-	// failed: the socket is of no more use, or there is none, by a failure.
+	// failed: the socket is of no more use, or could not be opened, because of a failure.
 	failed
 	// removed: the connection is not needed any more.
 	removed
@@ -122,7 +122,7 @@ var transitions = [...]transition{
 	{draining, removed, closing, closeSocket | release},
 }
 
-// next has the edge for each state and event; nil: there is none.
+// next has the edge for each state and event; nil: no edge.
 var next = func() (n [connStates][connEvents]*transition) {
 	for i := range transitions {
 		t := &transitions[i]

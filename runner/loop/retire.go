@@ -40,8 +40,8 @@ func (cs *connections) endEvent(c *conn, broke bool) connEvent {
 
 // isFailure says that the end of a connection is a failure, so that the next attempt waits and goes elsewhere:
 // it could not be opened, the peer announced an error, or it took requests and answered none. A connection that
-// ends before it was used has failed only if a request waited for it. One that has answered has not failed; if
-// the peer is gone, the next attempt will tell.
+// ends before it was used has failed only if a request waited for it. One that has answered has not failed: if
+// the peer is gone, the next attempt fails.
 func (cs *connections) isFailure(c *conn) bool {
 	switch {
 	case connectingIn[c.state] != 0:
@@ -165,7 +165,7 @@ func (cs *connections) connectIdle(target int32) {
 	}
 }
 
-// shutdown tells the peer that the connection ends.
+// shutdown sends the peer the end of the connection.
 func (cs *connections) shutdown(c *conn) {
 	c.session.Shutdown()
 	cs.write(c)

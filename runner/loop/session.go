@@ -80,7 +80,7 @@ func (c *conn) appendHeaders(s *chain.Step, in *chain.Instance, body int, cookie
 	return buf
 }
 
-// appendMessage appends the header of a request that is a message already, and returns the header also by itself.
+// appendMessage appends the header of a request that is a message already, and returns the buffer and the header.
 func (c *conn) appendMessage(m *message.Message) (buf, header []byte) {
 	if c.h1 != nil {
 		begin := c.h1.Begin()

@@ -111,7 +111,7 @@ func (w *Worker) follow(from int32, scheme, authority []byte) int32 {
 	e.Address = addressOf(e.Scheme, e.Authority)
 	plan.Endpoints = []rv.Endpoint{e}
 	i := int32(len(w.targets))
-	w.targets = append(w.targets, w.newTarget(&plan, from)) // never moves: New made room
+	w.targets = append(w.targets, w.newTarget(&plan, from)) // does not move, because New made the capacity
 	w.targets[i].serves = func(int) bool { return false }
 	w.followed = append(w.followed, i)
 	return i

@@ -24,7 +24,7 @@ const (
 	inactivityTimer
 	// pingTimer: nothing has come for the ping interval.
 	pingTimer
-	// failbackTimer: the connection's first endpoint is to be tried again.
+	// failbackTimer: the connection tries its first endpoint again.
 	failbackTimer
 	// resetTimer: streams are abandoned, and the budget for resetting them refills.
 	resetTimer

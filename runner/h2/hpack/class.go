@@ -34,10 +34,10 @@ const (
 // Malformed (RFC 9113 8.2.2).
 const te Class = 255
 
-// Pseudo tells whether the field is a pseudo-header field.
+// Pseudo returns true for a pseudo-header field.
 func (c Class) Pseudo() bool { return c >= Status }
 
-// classOfName judges a name by itself (RFC 9113 8.2.1, 8.2.2, 8.3).
+// classOfName returns the class of a name, without the value (RFC 9113 8.2.1, 8.2.2, 8.3).
 func classOfName(name []byte) Class {
 	if len(name) == 0 {
 		return Malformed
@@ -77,7 +77,7 @@ func classOfPseudo(name []byte) Class {
 	return OtherPseudo
 }
 
-// nameOctet tells which octets a name may have: RFC 9113 8.2.1 forbids
+// nameOctet is true for the octets that a name may have: RFC 9113 8.2.1 forbids
 // controls, space, upper case, all above 0x7e, and the colon after the first
 // octet. (RFC 9110's token is narrower; what a proxy would pass we pass.)
 var nameOctet = func() (t [256]bool) {
@@ -130,8 +130,8 @@ func judgeLength(v []byte) (Class, int64) {
 	return ContentLength, n
 }
 
-// validValue tells whether a value has no NUL, CR or LF and neither begins nor
-// ends in white space (RFC 9113 8.2.1). Eight octets a step: a value that no
+// validValue returns true if a value has no NUL, CR or LF, and no white space at
+// either end (RFC 9113 8.2.1). Eight octets a step: a value that no
 // one captures costs little more than its length.
 func validValue(v []byte) bool {
 	if len(v) == 0 {
@@ -159,8 +159,8 @@ func validOctets(v []byte) bool {
 	return true
 }
 
-// hasBelow14 tells whether an octet of w is below 14, that is: may be NUL, LF
-// or CR. An octet's top bit is set by (octet - 14) without its own top bit;
+// hasBelow14 returns true if an octet of w is below 14, and so may be NUL, LF or
+// CR. An octet's top bit is set by (octet - 14) without its own top bit;
 // borrows only make false alarms, and those above the first true one.
 func hasBelow14(w uint64) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080

@@ -156,9 +156,9 @@ func (d *Decoder) sizeUpdates(p []byte) (i int, err error) {
 	return i, nil
 }
 
-// skipIndexed takes fields by their index (RFC 7541 6.1), as many as come in a
-// row, for nobody: whole responses are such a row. The table does not change
-// meanwhile, so all that is looked at again and again is in local variables.
+// skipIndexed takes all fields in a row that are indices (RFC 7541 6.1) and that
+// no step uses. Whole responses are such a row. The table does not change
+// meanwhile, so what each field needs is in local variables.
 func (d *Decoder) skipIndexed(p []byte, i int, s *Summary) (next int, err error) {
 	ring, newest, count := d.dyn.ring, d.dyn.next-1, d.dyn.count
 	size, regular := s.Size, s.regular

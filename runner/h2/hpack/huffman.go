@@ -183,7 +183,7 @@ func checkPadding(acc uint64, have uint) error {
 	return nil
 }
 
-// growBytes makes room for n more octets.
+// growBytes returns b with capacity for n more octets.
 func growBytes(b []byte, n int) []byte {
 	if cap(b)-len(b) >= n {
 		return b

@@ -72,7 +72,7 @@ var staticPairs = [staticCount][2]string{
 	{"www-authenticate", ""},
 }
 
-// judgement is all that a table knows of a field beside its octets. Most fields
+// judgement is what a table knows of a field in addition to its octets. Most fields
 // of most responses are indices, so judgements are kept apart and small.
 type judgement struct {
 	num   int64  // of a status or a content-length
@@ -99,7 +99,7 @@ func buildStatic() (fields [64]staticField, judged [64]judgement) {
 }
 
 // StaticIndex finds a field in the static table: full is the index of the
-// pair, nameOnly that of the first entry with the name; 0 means there is none.
+// pair, nameOnly that of the first entry with the name; 0 means not found.
 func StaticIndex(name, value string) (full, nameOnly int) {
 	for i, p := range staticPairs {
 		if p[0] != name {

@@ -58,7 +58,7 @@ func (t *table) insert(name []byte, nameAt int, value []byte, j judgement) {
 		t.evict(0) // not an error: the table is emptied and nothing added
 		return
 	}
-	t.makeRoom(int(j.size - EntryOverhead))
+	t.reserve(int(j.size - EntryOverhead))
 	if nameAt >= 0 {
 		name = t.name(t.at(uint32(nameAt))) // may have moved
 	}
@@ -86,9 +86,9 @@ func (t *table) growRing() {
 	t.ring = bigger
 }
 
-// makeRoom makes room for need octets at the end of the buffer. Before the
+// reserve gives the buffer capacity for need more octets at its end. Before the
 // eviction that follows, live octets and need are below twice max together.
-func (t *table) makeRoom(need int) {
+func (t *table) reserve(need int) {
 	if cap(t.buf)-len(t.buf) >= need {
 		return
 	}
