@@ -29,7 +29,7 @@ func report(n int64) *rv.Report {
 		Steps:  []rv.StepResult{{Chain: "app", Step: "create", Sent: n, Done: n, Succeeded: n, ResponseTime: t}},
 
 		ResponseTime: t, ServiceTime: t, TimeToFirstByte: t, Lag: times(n, 10),
-		Generator: rv.GeneratorResult{Shards: 1, Workers: 2},
+		Generator: rv.GeneratorResult{Shards: 1, Workers: 2, Idle: rv.IdleResult{SpinShards: 1}},
 		Verdict:   rv.Verdict{Outcome: rv.OutcomePassed, Reason: "Passed"},
 	}
 }
@@ -193,6 +193,8 @@ func TestRemarks(t *testing.T) {
 		{"another warm-up", func(b *rv.Report) { b.Stages[0].WarmUp, b.WarmUp.Sent, b.Stages[0].Sent = true, 0, 0; *b = *empty(b) },
 			[]string{"Rate stage 1 is hold (1000 requests per second) in A and hold (1000 requests per second, warm-up) in B"}},
 		{"more shards", func(b *rv.Report) { b.Generator.Shards = 3 }, []string{"A had 1 shard with 2 workers, B had 3 shards with 2 workers"}},
+		{"another idle strategy", func(b *rv.Report) { b.Generator.Idle = rv.IdleResult{SleepShards: 1, SleepIntervalMicroseconds: 500} },
+			[]string{"A had idle strategy Spin, B had idle strategy Sleep with an interval of 500us"}},
 		{"another step", func(b *rv.Report) { b.Steps[0].Step = "new" },
 			[]string{"Step app/create is only in A and is not compared", "Step app/new is only in B and is not compared"}},
 		{"a step of setup", func(b *rv.Report) {

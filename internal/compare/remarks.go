@@ -23,6 +23,7 @@ func remarks(a, b *rv.Report) []string {
 	note(!sameRate(a.Rate.Asked, b.Rate.Asked), "The runs asked for different rates, %s in A and %s in B: the rate is not judged, and response times depend on the rate",
 		asked(a.Rate.Asked), asked(b.Rate.Asked))
 	note(a.Generator.Shards != b.Generator.Shards || a.Generator.Workers != b.Generator.Workers, "A had %s, B had %s", workers(a), workers(b))
+	note(idle(a) != idle(b), "A had %s, B had %s", idle(a), idle(b))
 	for _, pair := range steps(a, b) {
 		note(pair.b == nil, "Step %s is only in A and is not compared", pair.name)
 		note(pair.a == nil, "Step %s is only in B and is not compared", pair.name)
@@ -62,6 +63,20 @@ func asked(rate float64) string {
 // workers is "2 shards with 4 workers".
 func workers(r *rv.Report) string {
 	return fmt.Sprintf("%s with %s", number(r.Generator.Shards, "shard"), number(r.Generator.Workers, "worker"))
+}
+
+// idle is "idle strategy Sleep with an interval of 500us", or "no idle strategy" in a report of a version without strategies.
+func idle(r *rv.Report) string {
+	i := &r.Generator.Idle
+	switch {
+	case i.SpinShards > 0 && i.SleepShards > 0:
+		return "idle strategies Spin and Sleep"
+	case i.SpinShards > 0:
+		return "idle strategy Spin"
+	case i.SleepShards > 0:
+		return "idle strategy Sleep with an interval of " + result.FormatTime(i.SleepIntervalMicroseconds)
+	}
+	return "no idle strategy"
 }
 
 func number(n int, of string) string {
