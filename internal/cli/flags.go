@@ -26,6 +26,7 @@ var flagHints = map[string]string{
 	"body":                  "use -d DATA, or -d @FILE",
 	"data-binary":           "use -d DATA, or -d @FILE",
 	"report":                "use --output-file FILE",
+	"export":                "use --output-file FILE; the ending of the name selects the format",
 	"to":                    "use --output-file FILE",
 	"http1.1":               "use --h1",
 	"http2":                 "https:// selects HTTP/2 by ALPN, and http:// is HTTP/2 without TLS (h2c)",
