@@ -18,7 +18,7 @@ const (
 	answerNotFound                 // 404
 	answerNotAllowed               // 405 with allow
 	answerTooLong                  // 414: no location is made below such a path
-	answerFull                     // 503: no room for another resource
+	answerFull                     // 503: the store is full
 	answerCount
 )
 
@@ -49,15 +49,14 @@ func answerFields(bodySize int) [answerCount][]field {
 
 // encoder has the header blocks of all answers, ready to be copied.
 //
-// Constant fields enter the client's dynamic table with the first response that has them, and
-// nothing else ever does: so the table has few states, one for each order in which that can
-// happen, and in each the blocks are constant. A connection keeps the number of its state.
-// State 0 is that of clients whose table is too small, and uses no table at all.
+// The first response with a constant field inserts it into the client's dynamic table. No other fields are inserted.
+// So the table has few states: one for each order of insertion. In each state the blocks are constant. A connection
+// stores the number of its state. State 0 is for clients whose table is too small: its blocks use no table.
 type encoder struct {
 	states []tableState
-	// tableSize is what the table must hold for the states above 0.
+	// tableSize is the size of the table, in bytes, that the states above 0 need.
 	tableSize uint32
-	// location ends with the name of the location field; its value follows as a literal.
+	// location is an encoded location field without its value, which follows as a literal.
 	location []byte
 }
 
@@ -92,7 +91,7 @@ func newEncoder(bodySize int) *encoder {
 	return e
 }
 
-// state returns the number of the state with those entries, a new one if need be.
+// state returns the number of the state with these entries. If it does not exist, state adds it.
 func (e *encoder) state(inserted []field) uint8 {
 	for i := emptyState; i < len(e.states); i++ {
 		if slices.Equal(e.states[i].inserted, inserted) {
@@ -103,8 +102,8 @@ func (e *encoder) state(inserted []field) uint8 {
 	return uint8(len(e.states) - 1)
 }
 
-// append appends the block of an answer but for the location's value, and returns the state
-// that the client's table is in afterwards.
+// append appends the block of an answer, without the value of location, and returns the next state of the client's
+// table.
 func (e *encoder) append(dst []byte, state uint8, a answer) ([]byte, uint8) {
 	s := &e.states[state]
 	dst = append(dst, s.block[a]...)
@@ -114,15 +113,15 @@ func (e *encoder) append(dst []byte, state uint8, a answer) ([]byte, uint8) {
 	return dst, s.next[a]
 }
 
-// worthIndexing excludes what is in the static table already and what occurs in rare answers
-// only: each field more multiplies the states.
+// worthIndexing returns false for fields of the static table and for fields of rare answers: each additional field
+// multiplies the number of states.
 func worthIndexing(f field) bool {
 	full, _ := hpack.StaticIndex(f.name, f.value)
 	rare := f.name == ":status" && f.value != "201" || f.name == "allow"
 	return full == 0 && !rare
 }
 
-// tableFields returns the fields that may enter the table.
+// tableFields returns the fields that the encoder may insert into the table.
 func tableFields(answers [answerCount][]field) (table []field) {
 	for _, fs := range answers {
 		for _, f := range fs {
@@ -146,7 +145,7 @@ func appendStatic(dst []byte, fs []field) []byte {
 	return dst
 }
 
-// appendDynamic appends the fields, given what the table has, and returns what it has then.
+// appendDynamic appends the fields for a table with these entries, and returns the entries afterwards.
 func appendDynamic(dst []byte, fs, inserted []field) ([]byte, []field) {
 	const firstDynamic = 62 // RFC 7541 section 2.3.3: the newest entry
 	table := slices.Clone(inserted)

@@ -1,7 +1,7 @@
 package target
 
-// bodySet counts POST bodies seen once and again. It keeps 64-bit hashes: among 10 million
-// bodies a false repetition has a chance of 3 in a million.
+// bodySet counts distinct and repeated POST bodies. It stores 64-bit hashes: with 10 million bodies, the probability of
+// a false repetition is 3 in a million.
 type bodySet struct {
 	slots              []uint64 // open addressing, a power of two, 0 is free
 	distinct, repeated uint64

@@ -1,10 +1,10 @@
 package target
 
-// exchange is a request on its way to its answer.
+// exchange is a request without an answer yet.
 type exchange struct {
 	conn   *session // nil: free, or aborted and still in the queue
 	id     uint32   // its stream
-	epoch  uint32   // of the counters, when it came
+	epoch  uint32   // of the counters, when the request arrived
 	method method
 	answer answer
 	named  bool // the path ends with an id, which serial is
@@ -13,11 +13,10 @@ type exchange struct {
 	serial  uint64 // of the resource named or created
 	hash    uint64 // of the body so far
 	due     int64
-	// path of a POST, without query and closing slash: the location is below it. The array is
-	// kept for the next exchange.
+	// path of a POST, without query and trailing slash. The location is below it. The next exchange reuses the array.
 	path []byte
-	// call is what rules and the record need of the request; nil without them, and when the
-	// exchange is aborted and still in the queue.
+	// call has the data of the request that rules and the record need. It is nil without rules and record, and for an
+	// aborted exchange in the queue.
 	call *keptCall
 	next uint32 // of the free list, number plus one
 }
@@ -32,16 +31,14 @@ type exchanges struct {
 const (
 	// keepPath is the longest path whose array a free exchange keeps.
 	keepPath = 256
-	// maxPath is the longest path of a POST below which a resource is made. With it and
-	// maxExchanges clients that hold requests open cannot take more than some 2 GiB; with
-	// usual paths it is a tenth of that.
+	// maxPath is the longest path of a POST that creates a resource. Together with maxExchanges it bounds the memory for
+	// open requests to about 2 GiB. With usual paths they need a tenth of that.
 	maxPath = 2048
-	// maxExchanges bounds the requests pending at once on all connections. More are refused,
-	// with REFUSED_STREAM.
+	// maxExchanges bounds the pending requests of all connections. The server refuses more with REFUSED_STREAM.
 	maxExchanges = 1 << 20
 )
 
-// full reports that no more exchanges may be taken.
+// full returns true if take must not be called.
 func (e *exchanges) full() bool { return e.n >= maxExchanges }
 
 func (e *exchanges) take() uint32 {
@@ -66,7 +63,7 @@ func (e *exchanges) release(tok uint32) {
 	e.free = tok + 1
 }
 
-// tokenQueue is a FIFO of exchanges that wait for their due time, as a ring.
+// tokenQueue is a ring buffer of delayed exchanges, first in, first out.
 type tokenQueue struct {
 	ring    []uint32 // a power of two
 	head, n int

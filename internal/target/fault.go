@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// faults draws which requests go wrong. It belongs to whoever holds the Server's lock.
+// faults draws the faults of requests. The Server's lock guards it.
 type faults struct {
 	source *rand.PCG
-	// A draw below the bound hits. The bounds are out of 1<<32, so that 1 hits always and one
-	// 64-bit number serves both draws.
+	// A request has the fault if a draw from 0 to drawRange-1 is less than the bound. One 64-bit random number has both
+	// draws.
 	unanswered, notFound uint64
 }
 
@@ -35,7 +35,7 @@ func (f *faults) draw() (unanswered, notFound bool) {
 	return x>>32 < f.unanswered, x%drawRange < f.notFound
 }
 
-// delay tells when answers may leave. All times are nanoseconds since the server began.
+// delay computes when an answer is sent. All times are nanoseconds since the start of the server.
 type delay struct {
 	latency, stallFor, stallEvery int64
 }
@@ -44,7 +44,7 @@ func newDelay(latency time.Duration, s Stall) delay {
 	return delay{latency: int64(latency), stallFor: int64(s.For), stallEvery: int64(s.Every)}
 }
 
-// none reports that every answer leaves at once.
+// none returns true if every answer is sent at once.
 func (d delay) none() bool { return d.latency == 0 && d.stallEvery == 0 }
 
 // due returns when a request that arrived at now is answered. It never decreases as now grows,

@@ -1,7 +1,7 @@
 package target
 
-// tokenHeap has the exchanges that wait for due times of their own, the earliest first; equal ones
-// come in any order. It is a binary heap.
+// tokenHeap is a binary heap of delayed exchanges, by due time. Exchanges with equal due times are in no particular
+// order.
 type tokenHeap struct {
 	items []dueToken
 }

@@ -11,25 +11,24 @@ import (
 	"github.com/h2surge/h2surge/internal/target/rules"
 )
 
-// Options says how a Server behaves. The zero value is a server on 127.0.0.1:8080 that answers
-// everything at once.
+// Options are the options of a Server. The zero value is a server on 127.0.0.1:8080 that answers each request at once.
 type Options struct {
 	// Listen is the TCP address to listen on; port 0 picks a free one. Default DefaultListen.
 	Listen string
 	// CPU pins the serving thread to that CPU; nil leaves it to the scheduler. Linux only.
 	CPU *int
-	// Unanswered is the part of all requests, 0 to 1, that never get an answer. Such a request
+	// Unanswered is the share of requests, 0 to 1, that never get an answer. Such a request
 	// has no effect on resources, and its stream stays open until the client resets it.
 	Unanswered float64
-	// NotFound is the part of all requests, 0 to 1, answered with 404 and without effect. It is
+	// NotFound is the share of requests, 0 to 1, answered with 404 and without effect. It is
 	// drawn independently of Unanswered; a request drawn for both gets no answer.
 	NotFound float64
-	// Seed makes the draws reproducible: of the first n requests the same ones, in order of
-	// arrival, are hit. 0 takes a random seed.
+	// Seed makes the draws reproducible: the same seed selects the same requests, in their order of arrival. 0 takes a
+	// random seed.
 	Seed uint64
 	// Latency delays each answer. Resources change when the request arrives.
 	Latency time.Duration
-	// Stall withholds all answers for a part of each period.
+	// Stall holds back all answers at the end of each period.
 	Stall Stall
 	// BodySize is the length in bytes of the body of a GET's 200. 0 means {"status":"ok"},
 	// a negative number an empty body. When positive, PUT and PATCH answer 200 with the same
@@ -37,26 +36,24 @@ type Options struct {
 	BodySize int
 	// TrackBodies counts which POST bodies came more than once.
 	TrackBodies bool
-	// MaxConcurrentStreams is announced to clients and enforced per connection. Unanswered
-	// requests count against it for as long as they are open, as on a real server, hence the
-	// large default, DefaultMaxConcurrentStreams.
+	// MaxConcurrentStreams is announced to clients and enforced per connection. The default is
+	// DefaultMaxConcurrentStreams. It is large because unanswered requests count as long as their streams are open, as
+	// on a real server.
 	MaxConcurrentStreams int
-	// ResetsPerSecond and ResetBurst bound the RST_STREAM frames a client may send on one
-	// connection before it is told ENHANCE_YOUR_CALM (the defence against CVE-2023-44487).
+	// ResetsPerSecond and ResetBurst bound the RST_STREAM frames that a client may send on one
+	// connection. The server ends the connection with ENHANCE_YOUR_CALM above that (the defence against CVE-2023-44487).
 	// 0 means the session's default, a negative rate no bound.
 	ResetsPerSecond, ResetBurst int
-	// Rules, unless nil, say what is answered, in place of the built-in behaviour. The faults
-	// above come on top: Unanswered and NotFound are drawn first, Latency and Stall are added to
-	// a rule's delay. Seed is the seed of the rules' draws too.
+	// Rules, unless nil, replace the built-in behaviour. The faults above also apply: Unanswered and NotFound are drawn
+	// first, and Latency and Stall are added to a rule's delay. The rules use Seed too.
 	Rules *rules.Set
-	// Record, unless nil, gets a line of JSON for each complete request (see Recorded). It is
-	// written to while the Server's loop waits. The first error ends the record; Serve returns it
-	// in the end.
+	// Record, unless nil, gets a line of JSON for each complete request (see Recorded). The server writes to it at the
+	// end of a turn of its loop. The first error ends the record, and Serve returns it.
 	Record io.Writer
 }
 
-// Stall is a repeated pause: nothing is answered in the last For of every Every, counted from
-// the start of the server. The zero value never stalls.
+// Stall is a repeated pause. Every is the period, counted from the start of the server. The server sends no answer in
+// the last For of each period. The zero value has no pauses.
 type Stall struct {
 	For, Every time.Duration
 }
@@ -65,8 +62,8 @@ type Stall struct {
 const (
 	DefaultListen               = "127.0.0.1:8080"
 	DefaultMaxConcurrentStreams = 1 << 20
-	// MaxBodySize bounds Options.BodySize: every connection shares one body, but a client with
-	// large windows is sent many copies of it.
+	// MaxBodySize bounds Options.BodySize. All connections share one body, but a client with large windows receives many
+	// copies of it.
 	MaxBodySize = 64 << 20
 )
 
@@ -99,7 +96,7 @@ func (o Options) validate() error {
 	return errors.Join(errs...)
 }
 
-// isRatio is false for NaN too.
+// isRatio returns true if r is between 0 and 1. It returns false for NaN.
 func isRatio(r float64) bool { return r >= 0 && r <= 1 }
 
 func (s Stall) valid() bool {

@@ -34,7 +34,7 @@ func TestParseStall(t *testing.T) {
 	}
 }
 
-func TestNewTellsAllThatIsWrong(t *testing.T) {
+func TestNewReturnsAllErrors(t *testing.T) {
 	cpu := -1
 	_, err := New(Options{
 		Listen: "127.0.0.1:0", CPU: &cpu, Unanswered: 2, NotFound: math.NaN(), Latency: -1,

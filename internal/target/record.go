@@ -21,15 +21,15 @@ type Recorded struct {
 	// Headers are pairs of name and value in the order in which they came, :scheme and
 	// :authority among them.
 	Headers [][2]string `json:"headers"`
-	// Body is the content if it is UTF-8, BodyBase64 if not; both are cut at MaxRecordedBody
-	// bytes, and BodyBytes is the length before that, up to 1 MiB and a byte.
+	// Body is the content if it is UTF-8, BodyBase64 otherwise. Both are cut at MaxRecordedBody bytes. BodyBytes is the
+	// length before the cut, at most 1 MiB and one byte.
 	Body       string `json:"body,omitempty"`
 	BodyBase64 string `json:"bodyBase64,omitempty"`
 	BodyBytes  int    `json:"bodyBytes"`
-	// Rule is the name of the rule that the request was for, if any.
+	// Rule is the name of the rule that matched the request, if any.
 	Rule string `json:"rule,omitempty"`
-	// DelayMicroseconds is how long the target holds the response back: the delay of the rule, the latency and what is
-	// left of a stall. Zero if the request gets no response.
+	// DelayMicroseconds is how long the target delays the response: the delay of the rule, the latency and the rest of
+	// a stall. It is zero if the request gets no response.
 	DelayMicroseconds int64 `json:"delayMicroseconds,omitempty"`
 }
 
@@ -77,7 +77,7 @@ func (r *recorder) write(c *session, x *exchange, held time.Duration) {
 	r.err = r.enc.Encode(line)
 }
 
-// flush hands what was recorded to the writer.
+// flush writes the buffered lines.
 func (r *recorder) flush() {
 	if r != nil && r.err == nil && r.out.Buffered() > 0 {
 		r.err = r.out.Flush()

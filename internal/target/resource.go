@@ -7,10 +7,9 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// A resource id is 16 lower-case hexadecimal digits: a 40-bit serial number and a 24-bit check
-// computed from it. So a server knows at once whether a path can name a resource (a foreign last
-// segment of that form is mistaken for one once in 16 million), and an id of an earlier run,
-// whose serial numbers began elsewhere, is one that does not exist.
+// A resource id is 16 lower-case hexadecimal digits: a 40-bit serial number and a 24-bit checksum of it. So the server
+// recognizes its ids without a lookup. Another last segment of this form passes the check once in 16 million. The serial
+// numbers of a run start at a random number, so an id of an earlier run does not exist.
 const (
 	idLen      = 16
 	serialBits = 40
@@ -48,8 +47,8 @@ func parseID(path []byte) (serial uint64, ok bool) {
 	return serial, v&(1<<checkBits-1) == checkOf(serial)
 }
 
-// store knows which resources exist: one bit for each one ever created, in pages that are let go
-// once all of theirs are deleted.
+// store is the set of existing resources. It has one bit for each resource that was created, in pages. It frees a page
+// when all resources of the page are deleted.
 type store struct {
 	first uint64 // serial number of the first resource of this run
 	next  uint64 // of the next one, as a distance from first
@@ -65,7 +64,7 @@ type page struct {
 
 const (
 	pageSize = 1 << 16
-	// maxPages bounds the store: 8 KiB a page, 512 MiB in all, room for 4 G resources at once.
+	// maxPages bounds the store: 8 KiB a page, 512 MiB for all, up to 4 G resources at a time.
 	maxPages = 1 << 16
 	// maxSerials is how many resources one run may create.
 	maxSerials = 1 << (serialBits - 1)

@@ -11,29 +11,28 @@ import (
 )
 
 const (
-	// maxContent is the longest content of a request that rules take, in bytes; longer ones are
-	// answered with 413.
+	// maxContent is the largest content of a request that rules accept, in bytes. The answer to larger ones is 413.
 	maxContent = 1 << 20
-	// maxKept bounds what is kept of all requests under way, in bytes. More are refused.
+	// maxKept bounds the memory for all current requests, in bytes. The server refuses more requests.
 	maxKept = 1 << 30
 )
 
-// keptCall is a request under way of which all is kept.
+// keptCall is a current request that is stored completely.
 type keptCall struct {
 	rules.Call
-	bytes int // as calls counts them
+	bytes int // counted in calls.kept
 }
 
-// calls are the requests under way, and those to be used again.
+// calls counts the memory of the current requests, and has a pool of unused ones.
 type calls struct {
 	free []*keptCall
-	kept int // bytes of the requests under way and of their answers
+	kept int // bytes of the current requests and of their answers
 }
 
-// full reports that no more requests may be begun.
+// full returns true if the server must refuse new requests.
 func (k *calls) full() bool { return k.kept >= maxKept }
 
-// maxFree bounds the calls that wait to be used again.
+// maxFree bounds the pool.
 const maxFree = 1024
 
 func (k *calls) take() *keptCall {
@@ -56,8 +55,8 @@ func (k *calls) addField(c *keptCall, name, value []byte) {
 	c.AddField(name, value)
 }
 
-// addBody keeps a piece of content. Of one that is too long it keeps a byte over the bound. ok is
-// false when there is no memory for it.
+// addBody stores a piece of content. It stores at most one byte above maxContent, which shows that the content is too
+// large. ok is false if maxKept is reached.
 func (k *calls) addBody(c *keptCall, p []byte) (ok bool) {
 	p = p[:min(len(p), maxContent+1-len(c.Content()))]
 	if k.kept+len(p) > maxKept {
@@ -80,10 +79,10 @@ func (k *calls) release(x *exchange) {
 	}
 }
 
-// keeps reports that requests are kept whole.
+// keeps returns true if the server stores complete requests.
 func (s *Server) keeps() bool { return s.want&protocol.WantHeaders != 0 }
 
-// useRules makes ready for Options.Rules and Options.Record.
+// useRules prepares the server for Options.Rules and Options.Record.
 func (s *Server) useRules() error {
 	if s.opts.Rules != nil {
 		var err error
@@ -101,7 +100,7 @@ func (s *Server) useRules() error {
 	return nil
 }
 
-// answerByRules decides what becomes of a complete request.
+// answerByRules answers a complete request by the rules, now or later.
 func (c *session) answerByRules(tok uint32, notFound bool) {
 	s := c.srv
 	x := &s.exchanges.slots[tok]
@@ -135,7 +134,7 @@ func (c *session) answerByRules(tok uint32, notFound bool) {
 	s.respondByRules(tok)
 }
 
-// spoil lets a request go without an answer.
+// spoil ends a request without an answer.
 func (c *session) spoil(tok uint32, fate rules.Fate) {
 	s := c.srv
 	x := &s.exchanges.slots[tok]
@@ -151,7 +150,7 @@ func (c *session) spoil(tok uint32, fate rules.Fate) {
 	}
 }
 
-// respondByRules hands a rule's answer to the session and lets go of the exchange.
+// respondByRules gives a rule's answer to the session and releases the exchange.
 func (s *Server) respondByRules(tok uint32) {
 	x := &s.exchanges.slots[tok]
 	c, call := x.conn, x.call
@@ -166,12 +165,12 @@ func (s *Server) respondByRules(tok uint32) {
 		s.settle(x, &s.count.aborted)
 	}
 	if c.h2.Open() > c.owed {
-		call.Detach() // a body is not sent whole yet, perhaps this one
+		call.Detach() // the session has not sent all bodies yet: this may be one of them
 	}
 	s.release(tok)
 }
 
-// ruleCounters are counted per rule; unmatched is for none. byStatus counts what rules answered.
+// ruleCounters has the counts of each rule. unmatched counts requests without a rule, byStatus the answers of rules.
 type ruleCounters struct {
 	unmatched uint64
 	byRule    []RuleCount

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// crowd serves each connection with two goroutines: what other systems than Linux get in place
-// of the loop. It is written for the least code, not for speed.
+// crowd serves each connection with two goroutines. It replaces the loop on systems other than Linux. It is written for
+// little code, not for speed.
 type crowd struct {
 	srv *Server
-	// kick tells the answering goroutine that an answer was put off.
+	// kick wakes the answering goroutine after an answer was delayed.
 	kick  chan struct{}
 	peers map[*peer]struct{} // guarded by srv.mu
 	wg    sync.WaitGroup
@@ -23,7 +23,7 @@ type crowd struct {
 type peer struct {
 	*session
 	nc     net.Conn
-	wake   *sync.Cond // output is pending, room was made, or ending is set
+	wake   *sync.Cond // output is pending, output was written, or ending is set
 	ending bool       // write what is pending, then close
 }
 
@@ -62,8 +62,8 @@ func (w *crowd) accept() error {
 	}
 }
 
-// read ends with the connection. What a failed session still gets is discarded, for at most
-// lingerTime, so that the client can read why.
+// read returns when the connection ends. It discards the input of a failed session for at most lingerTime, so that the
+// client can read the reason.
 func (w *crowd) read(p *peer) {
 	s := w.srv
 	buf := make([]byte, 32<<10)
@@ -128,7 +128,7 @@ func endWriting(nc net.Conn) {
 	}
 }
 
-// answer gives the answers that latency or a stall put off.
+// answer sends the answers that latency or a stall delayed.
 func (w *crowd) answer(ctx context.Context) {
 	for {
 		w.srv.beginTurn()
@@ -150,11 +150,11 @@ func (w *crowd) answer(ctx context.Context) {
 func (w *crowd) kicked() {
 	select {
 	case w.kick <- struct{}{}:
-	default: // it is about to look anyway
+	default: // a wake-up is pending
 	}
 }
 
-// shutdown tells every client, and gives it lingerTime to leave.
+// shutdown sends GOAWAY to every client, and closes the connections after lingerTime.
 func (w *crowd) shutdown() {
 	w.srv.beginTurn()
 	defer w.srv.endTurn()

@@ -11,8 +11,8 @@ import (
 	"github.com/h2surge/h2surge/runner/poll"
 )
 
-// serve runs the loop on a thread of its own, which ends with it: a pinned thread is of no use
-// to anything else.
+// serve runs the loop on its own thread. The thread ends with the loop, because other goroutines must not run on a
+// pinned thread.
 func (s *Server) serve(ctx context.Context) error {
 	l, err := newLoop(s)
 	if err != nil {
@@ -36,13 +36,13 @@ type loop struct {
 	conns    []*conn
 	free     []int32 // unused numbers of conns
 	dirty    []*conn // may have output
-	// congested connections are not read until their client has taken some output. They are
-	// looked at every congestedRetry.
+	// congested connections are not read until their client has read some output. The loop checks them every
+	// congestedRetry.
 	congested []*conn
-	// closing connections broke the protocol, were told so and may still be sending; each is
-	// closed at its deadline, in order.
+	// closing connections have received a GOAWAY for a protocol error, and may still be sending. The loop closes each at
+	// its deadline. They are in the order of their deadlines.
 	closing []*conn
-	// deaf means that the listener is not watched, for want of descriptors.
+	// deaf is true if the loop does not watch the listener, because the process has no free descriptors.
 	deaf bool
 	buf  []byte
 }
@@ -53,10 +53,10 @@ type conn struct {
 	fd       int
 	number   int32
 	dirty    bool
-	writable bool // watched for room to write
+	writable bool // watched until the socket accepts output
 	paused   bool // not watched: congested
-	failed   bool // of what it still sends all is discarded
-	shut     bool // our side has ended
+	failed   bool // the loop discards all further input
+	shut     bool // the write side is shut down
 	gone     bool
 	deadline int64 // if failed
 }
@@ -89,7 +89,7 @@ func newLoop(s *Server) (*loop, error) {
 	return l, nil
 }
 
-// duplicate returns a descriptor of the listener that Go's poller does not know.
+// duplicate returns a descriptor of the listener that Go's poller does not use.
 func duplicate(s *Server) (fd int, err error) {
 	raw, err := s.listener.SyscallConn()
 	if err != nil {
@@ -128,7 +128,7 @@ func (l *loop) run(ctx context.Context) error {
 	return nil
 }
 
-// turn handles events and whatever is due, writes, and returns how long to wait for events.
+// turn handles events and due answers, writes, and returns how long to wait for events.
 func (l *loop) turn(events []poll.Event) (wait time.Duration) {
 	s := l.srv
 	s.beginTurn()
@@ -140,7 +140,7 @@ func (l *loop) turn(events []poll.Event) (wait time.Duration) {
 			continue
 		}
 		c := l.conns[ev.Data]
-		if c == nil { // closed, but a child that this process forks holds the socket until it executes
+		if c == nil { // closed: a child of a fork holds the socket open until its exec
 			continue
 		}
 		if ev.Writable {
@@ -158,7 +158,7 @@ func (l *loop) turn(events []poll.Event) (wait time.Duration) {
 	return l.tend(wait)
 }
 
-// tend looks after connections in unusual states, and shortens the wait for their sake.
+// tend handles closing and congested connections and a deaf listener. It returns the wait, which may be shorter.
 func (l *loop) tend(wait time.Duration) time.Duration {
 	shorten := func(to time.Duration) {
 		if wait < 0 || to < wait {
@@ -195,14 +195,14 @@ func (l *loop) accept() {
 			l.hear(true)
 			return
 		default:
-			// Out of descriptors or memory: the listener would stay readable for ever.
+			// Out of descriptors or memory: the listener would stay readable, and the loop would spin.
 			l.hear(false)
 			return
 		}
 	}
 }
 
-// hear watches the listener, or stops doing so.
+// hear starts or stops watching the listener.
 func (l *loop) hear(on bool) {
 	if on != l.deaf {
 		return
@@ -216,7 +216,7 @@ func (l *loop) hear(on bool) {
 }
 
 func (l *loop) watch(fd int) {
-	// Fails on sockets that are not TCP, which the listener's are.
+	// This fails on sockets that are not TCP. Those of the listener are.
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	c := &conn{fd: fd, number: int32(len(l.conns))}
 	if n := len(l.free); n > 0 {
@@ -230,10 +230,10 @@ func (l *loop) watch(fd int) {
 		l.drop(c)
 		return
 	}
-	l.stir(c) // our SETTINGS need not wait for the client's
+	l.stir(c) // send the server's SETTINGS before the client's arrive
 }
 
-// stir marks c as having something to write.
+// stir notes that c may have output.
 func (l *loop) stir(c *conn) {
 	if !c.dirty {
 		c.dirty = true
@@ -304,7 +304,7 @@ func (l *loop) write(c *conn) {
 	}
 }
 
-// await sets what c is watched for, now that its output waits for the socket or does not.
+// await sets the events for which the loop watches c. Output waits for the socket if writable is true.
 func (l *loop) await(c *conn, writable bool) {
 	if c.h2.Congested() && !c.paused {
 		c.paused = true
@@ -343,7 +343,7 @@ func (l *loop) retryCongested() {
 	l.congested = kept
 }
 
-// drop closes c, once.
+// drop closes c. Later calls have no effect.
 func (l *loop) drop(c *conn) {
 	if c.gone {
 		return
@@ -355,7 +355,7 @@ func (l *loop) drop(c *conn) {
 	c.close()
 }
 
-// shutdown tells every client, as far as that goes without waiting, and closes.
+// shutdown sends GOAWAY to every client whose socket accepts it without waiting, and closes the connections.
 func (l *loop) shutdown() {
 	l.srv.beginTurn()
 	defer l.srv.endTurn()

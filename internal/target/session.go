@@ -10,22 +10,21 @@ import (
 	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
-// session is one connection, apart from its I/O. Like all the Server's state it is guarded by
-// the Server's lock.
+// session is one connection without its I/O. The Server's lock guards it.
 type session struct {
 	srv   *Server
 	h2    *h2.Server
 	table uint8 // the state of the client's dynamic table
-	// tableEpoch is the number of changes of that table's size that table includes.
+	// tableEpoch is how many changes of the table's size the field table takes into account.
 	tableEpoch uint32
-	// seen are the h2 session's counts that are in the Server's counters already.
+	// seen has the h2 session's counts that the Server's counters already include.
 	seen h2.ServerCounts
-	// stirred is told that output may be pending because of a delayed answer.
+	// stirred is called when a delayed answer may have made output pending.
 	stirred func()
-	number  uint64 // of the connections accepted, from 1
+	number  uint64 // of the connection, from 1 in the order of accepting
 	// owed is the number of open streams without a response.
 	owed int
-	// cut tells that a rule ends the connection, without a word.
+	// cut is true if a rule closes the connection without a GOAWAY.
 	cut bool
 }
 
@@ -38,8 +37,7 @@ func (s *Server) newSession(stirred func()) *session {
 	return c
 }
 
-// receive takes bytes from the client. After an error the session writes what is pending and
-// closes.
+// receive handles bytes from the client. After an error the session writes the pending output and closes.
 func (c *session) receive(p []byte) error {
 	s := c.srv
 	s.count.received += uint64(len(p))
@@ -60,7 +58,7 @@ func (c *session) wrote(n int) {
 	c.h2.Wrote(n)
 }
 
-// close is called once, when the connection is gone.
+// close is called once, when the connection is closed.
 func (c *session) close() {
 	c.h2.Close()
 	c.srv.open--
@@ -98,7 +96,7 @@ func (c *session) OnRequest(id uint32, method, path []byte) (tok uint32) {
 	return tok
 }
 
-// OnHeader implements h2.ServerHandler; it is asked for when calls are kept.
+// OnHeader implements h2.ServerHandler. It is called only if the server stores complete requests.
 func (c *session) OnHeader(_, tok uint32, name, value []byte) {
 	c.srv.calls.addField(c.srv.exchanges.slots[tok].call, name, value)
 }
@@ -149,7 +147,7 @@ func (c *session) OnEnd(_, tok uint32) {
 	s.hold(tok, s.delay.due(s.now))
 }
 
-// delayOf returns how long latency and stall hold a response back, if there is one.
+// delayOf returns how long latency and stall delay a response, if there is one.
 func (s *Server) delayOf(unanswered bool) time.Duration {
 	if unanswered {
 		return 0
@@ -157,8 +155,8 @@ func (s *Server) delayOf(unanswered bool) time.Duration {
 	return time.Duration(s.delay.due(s.now) - s.now)
 }
 
-// OnReset implements h2.ServerHandler. The exchange may be another's by now: that of an
-// unanswered request is let go while its stream stays open.
+// OnReset implements h2.ServerHandler. The exchange may belong to another request by now: the server releases the
+// exchange of an unanswered request while its stream is open.
 func (c *session) OnReset(id, tok uint32) {
 	c.owed--
 	s := c.srv
@@ -168,20 +166,20 @@ func (c *session) OnReset(id, tok uint32) {
 	}
 	s.settle(x, &s.count.aborted)
 	if x.due != 0 {
-		x.conn = nil // the queue lets go of it
+		x.conn = nil // respondDue releases it
 		s.calls.release(x)
 		return
 	}
 	s.release(tok)
 }
 
-// release lets go of an exchange and of what was kept of its request.
+// release releases an exchange with the data of its request.
 func (s *Server) release(tok uint32) {
 	s.calls.release(&s.exchanges.slots[tok])
 	s.exchanges.release(tok)
 }
 
-// settle moves a request from pending to another count.
+// settle moves a request from the pending ones to another count.
 func (s *Server) settle(x *exchange, count *uint64) {
 	if x.epoch == s.count.epoch {
 		s.count.pending--
@@ -189,7 +187,7 @@ func (s *Server) settle(x *exchange, count *uint64) {
 	}
 }
 
-// apply does to the resources what the request asks, and returns the answer.
+// apply applies a request to the resources and returns the answer.
 func (s *Server) apply(x *exchange) answer {
 	switch x.method {
 	case methodPost:
@@ -231,7 +229,7 @@ func (s *Server) read(x *exchange) answer {
 	return answerContent
 }
 
-// respond hands the answer to the session and lets go of the exchange.
+// respond gives the answer to the session and releases the exchange.
 func (s *Server) respond(tok uint32) {
 	if s.engine != nil {
 		s.respondByRules(tok)
@@ -242,7 +240,7 @@ func (s *Server) respond(tok uint32) {
 	if epoch := c.h2.EncoderTableEpoch(); epoch != c.tableEpoch {
 		c.tableEpoch = epoch
 		if c.table != emptyState || c.h2.EncoderTableSize() < s.encoder.tableSize {
-			c.table = staticState // entries may be gone or find no room
+			c.table = staticState // the table may have lost entries, or be too small
 		}
 	}
 	buf, table := s.encoder.append(c.h2.Begin(), c.table, x.answer)
@@ -268,8 +266,8 @@ func (s *Server) respond(tok uint32) {
 	s.release(tok)
 }
 
-// respondDue answers what is due, and returns how long nothing more is, in nanoseconds;
-// negative means: until a request comes.
+// respondDue sends the answers that are due. It returns the time until the next one is due, in nanoseconds, or a
+// negative number if no answer is delayed.
 func (s *Server) respondDue() (wait int64) {
 	for s.held() > 0 {
 		tok := s.nextDue()
@@ -289,7 +287,7 @@ func (s *Server) respondDue() (wait int64) {
 	return -1
 }
 
-// hold keeps an exchange back until it is due.
+// hold delays an exchange until its due time.
 func (s *Server) hold(tok uint32, due int64) {
 	s.exchanges.slots[tok].due = due
 	if s.engine != nil {
@@ -299,7 +297,7 @@ func (s *Server) hold(tok uint32, due int64) {
 	s.waiting.push(tok)
 }
 
-// held is the number of exchanges kept back.
+// held returns the number of delayed exchanges.
 func (s *Server) held() int { return s.waiting.n + len(s.late.items) }
 
 func (s *Server) nextDue() (tok uint32) {

@@ -5,18 +5,16 @@ import (
 	"time"
 )
 
-// Stats is what a server counted since it began or since Reset.
+// Stats has the counts of a server since its start or the last Reset.
 //
-// Always Requests = Answered + Unanswered + Aborted + Pending.
+// Requests = Answered + Unanswered + Aborted + Pending.
 type Stats struct {
-	// Requests received: well-formed and within the limits, counted when the header is
-	// complete. Warm-up requests and unanswered ones are among them; refused streams, which the
-	// client may safely send again, are not.
+	// Requests received: well-formed and within the limits, counted when the header is complete. Warm-up requests and
+	// unanswered ones count. Refused streams do not: the client may safely send them again.
 	Requests uint64 `json:"requests"`
-	// Answered requests: the response was handed to the connection.
+	// Answered requests: the server has given the response to the connection.
 	Answered uint64 `json:"answered"`
-	// Unanswered requests: drawn to get no answer, or by a rule to be reset or to end their
-	// connection.
+	// Unanswered requests: the server draws them to get no answer, or a rule resets them or closes their connection.
 	Unanswered uint64 `json:"unanswered"`
 	// Aborted requests: the client reset the stream or left before the answer was due.
 	Aborted uint64 `json:"aborted"`
@@ -55,16 +53,16 @@ type Stats struct {
 	*RuleStats
 }
 
-// RuleStats tells what the rules did.
+// RuleStats has the counts of the rules.
 type RuleStats struct {
-	// Unmatched requests were for no rule. Those that the target's own faults hit are neither
-	// among them nor among any rule's matches.
+	// Unmatched requests matched no rule. Requests with a fault of the target's options count neither here nor as a
+	// match of a rule.
 	Unmatched uint64      `json:"unmatched"`
 	Rules     []RuleCount `json:"rules"`
 }
 
-// RuleCount counts the requests that a rule was for, and what became of some. Failed ones were
-// answered with 500 because the rule could not be followed.
+// RuleCount counts the requests that matched a rule, and their outcomes. The answer to Failed ones was 500, because
+// the rule could not produce its response.
 type RuleCount struct {
 	Name       string `json:"name"`
 	Matches    uint64 `json:"matches"`
@@ -74,8 +72,7 @@ type RuleCount struct {
 	Failed     uint64 `json:"failed"`
 }
 
-// BodyStats tells whether POST bodies repeat. Empty bodies count like any other; bodies of
-// requests that were drawn for a fault count too.
+// BodyStats counts repeated POST bodies. Empty bodies count, and bodies of requests with a fault count too.
 type BodyStats struct {
 	DistinctBodies uint64 `json:"distinctBodies"`
 	RepeatedBodies uint64 `json:"repeatedBodies"`

@@ -1,15 +1,13 @@
-// Package target is the peer that h2surge ships: an HTTP/2 server for demonstrations and tests
-// that behaves like a service with resources, is fast enough that the client is what one
-// measures, and goes wrong on demand.
+// Package target is an HTTP/2 server for demonstrations and tests. It behaves like a service with resources, is faster
+// than the client under test, and produces faults if its options ask for them.
 //
-// It speaks HTTP/2 with prior knowledge over TCP and nothing else. A POST to any path creates a
-// resource, whose path is in the answer's location: below the POST's path, with an id that only
-// this server makes as last segment. On a path that ends with such an id, GET, HEAD, PUT, PATCH
-// and DELETE go by whether that resource exists: 200 or 204, and 404 after a DELETE. On any
-// other path GET and HEAD answer 200, and PUT, PATCH and DELETE 404. It is the id that names
-// a resource; the segments before it do not matter.
+// It supports only HTTP/2 with prior knowledge over TCP. A POST to any path creates a resource. The location field of the
+// answer is the path of the POST with an id of the server as last segment. GET, HEAD, PUT, PATCH and DELETE of a path
+// that ends with such an id answer 200 or 204 if the resource exists, and 404 after a DELETE. On any other path GET and
+// HEAD answer 200, and PUT, PATCH and DELETE 404. The id alone identifies a resource; the segments before it do not
+// matter.
 //
-// With Options.Rules all that gives way to what a file says; package rules has the details.
+// Options.Rules replaces this behaviour by the rules of a file; see package rules.
 package target
 
 import (
@@ -36,11 +34,11 @@ type Server struct {
 	want     protocol.Want // of the h2 sessions
 	encoder  *encoder
 	body     []byte
-	// updateContent makes PUT and PATCH answer with the body.
+	// updateContent is true if the answers to PUT and PATCH have the body.
 	updateContent bool
 	delay         delay
 
-	// mu guards all below. A loop takes it once a turn, which may handle hundreds of requests.
+	// mu guards the fields below. A loop locks it once a turn, which may handle hundreds of requests.
 	mu        sync.Mutex
 	now       int64 // nanoseconds since begin, read once a turn
 	count     counters
@@ -49,8 +47,8 @@ type Server struct {
 	store     *store
 	bodies    *bodySet // nil: not tracked
 	exchanges exchanges
-	// waiting has the exchanges that are held back for equally long, late those that a rule
-	// delays. Without rules late is empty, with rules waiting is.
+	// waiting has the delayed exchanges without rules: all have the same delay. late has them with rules, whose delays
+	// differ.
 	waiting tokenQueue
 	late    tokenHeap
 	engine  *rules.Engine // nil: the built-in behaviour
@@ -62,11 +60,11 @@ type Server struct {
 	accepted uint64
 }
 
-// lingerTime is how long a failed connection is kept open for its client to read why: closing
-// with unread input would make the kernel send a reset, and the client lose it.
+// lingerTime is how long a failed connection stays open, so that its client can read the reason. If the server closed
+// the socket with unread input, the kernel would send a reset, and the client would lose the reason.
 const lingerTime = time.Second
 
-// defaultBody is what a GET is answered with unless a size is asked for.
+// defaultBody is the body of the answer to a GET if Options.BodySize is 0.
 const defaultBody = `{"status":"ok"}`
 
 // New checks the options and listens. Clients that connect are served once Serve is called.
@@ -105,7 +103,7 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// makeBody returns a JSON document of that many bytes where they suffice for one.
+// makeBody returns a JSON document of size bytes: a number if size is too small for an object.
 func makeBody(size int) []byte {
 	const open, end = `{"padding":"`, `"}`
 	switch {
@@ -123,8 +121,7 @@ func makeBody(size int) []byte {
 // Addr is the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Serve serves until ctx ends, tells clients by GOAWAY, and returns nil then. It may be called
-// once.
+// Serve serves until ctx ends. It then sends GOAWAY to the clients and returns nil. It may be called once.
 func (s *Server) Serve(ctx context.Context) error {
 	defer func() { _ = s.listener.Close() }() // may be closed already
 	if s.engine != nil {
@@ -153,8 +150,7 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// Reset sets the counts to zero. Resources and connections stay. A request that came before is
-// not counted when it is answered.
+// Reset sets the counts to zero. Resources and connections stay. The answer to an earlier request is not counted.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +167,7 @@ func (s *Server) beginTurn() {
 	s.now = int64(time.Since(s.begin))
 }
 
-// endTurn books the turn's requests to the present second and gives the lock back.
+// endTurn adds the turn's requests to the current second and unlocks.
 func (s *Server) endTurn() {
 	if n := s.count.requests - s.turned; n > 0 {
 		s.count.seconds.add(s.now, n)

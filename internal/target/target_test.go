@@ -481,7 +481,7 @@ func TestStreamLimit(t *testing.T) {
 	})
 }
 
-func TestShutdownTellsClients(t *testing.T) {
+func TestShutdownSendsGoAway(t *testing.T) {
 	for name, serve := range map[string]func(*Server, context.Context) error{
 		"loop": (*Server).Serve, "goroutines": (*Server).serveGoroutines,
 	} {

@@ -1,22 +1,22 @@
-// Package documents keeps the JSON documents that a target's rules create: collections of
-// documents by id, in the order of their creation, bounded in number and in bytes.
+// Package documents stores the JSON documents that a target's rules create: collections of documents by id, in the order
+// of their creation, with a bound on their number and their bytes.
 package documents
 
 import "errors"
 
-// DefaultMax is how many documents a Store holds unless told otherwise.
+// DefaultMax is the default number of documents that a Store can hold.
 const DefaultMax = 1_000_000
 
 // MaxBytes bounds all documents of a Store together.
 const MaxBytes = 1 << 30
 
-// ErrFull reports that a document found no room. ErrExists reports that its id is taken.
+// ErrFull means that a document exceeds a limit of the Store, ErrExists that its id is in use.
 var (
 	ErrFull   = errors.New("documents: the limit is reached")
 	ErrExists = errors.New("documents: the id exists already")
 )
 
-// Store holds documents. It belongs to one goroutine.
+// Store stores documents. Only one goroutine may use it.
 type Store struct {
 	max, n      int
 	bytes       int
@@ -44,7 +44,7 @@ func New(max int) *Store {
 // Len is the number of documents in all collections.
 func (s *Store) Len() int { return s.n }
 
-// Collection returns the collection of that name, made when first asked for.
+// Collection returns the collection of that name. The first call creates it.
 func (s *Store) Collection(name string) *Collection {
 	c := s.collections[name]
 	if c == nil {
@@ -57,7 +57,7 @@ func (s *Store) Collection(name string) *Collection {
 // Len is the number of documents in the collection.
 func (c *Collection) Len() int { return len(c.byID) }
 
-// Get returns a document, which the caller must not change. It stays what it is after later calls.
+// Get returns a document, which the caller must not change. Later calls do not change it either.
 func (c *Collection) Get(id []byte) (content []byte, ok bool) {
 	d := c.byID[string(id)]
 	if d == nil {
@@ -87,8 +87,7 @@ func (c *Collection) Create(id, content []byte) error {
 	return nil
 }
 
-// Replace puts a copy of content in a document's place. ok is false when there is none. The
-// error is ErrFull.
+// Replace replaces a document by a copy of content. ok is false if the document does not exist. The error is ErrFull.
 func (c *Collection) Replace(id, content []byte) (ok bool, err error) {
 	d := c.byID[string(id)]
 	if d == nil {
@@ -102,7 +101,7 @@ func (c *Collection) Replace(id, content []byte) (ok bool, err error) {
 	return true, nil
 }
 
-// Delete reports whether there was such a document.
+// Delete deletes a document. It returns false if the document does not exist.
 func (c *Collection) Delete(id []byte) bool {
 	d := c.byID[string(id)]
 	if d == nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Fate is what becomes of a request.
+// Fate is the outcome of a request.
 type Fate uint8
 
-// A request is answered, never answered, reset, or its connection is closed.
+// The outcomes: a response, no response, a reset of the stream, and the end of the connection.
 const (
 	Answered Fate = iota
 	Unanswered
@@ -17,8 +17,7 @@ const (
 	Close
 )
 
-// Call is one request and, once Engine.Answer has seen it, its answer. Begin makes it ready for
-// another request; its memory is used again.
+// Call is a request and, after Engine.Answer, its answer. Begin prepares it for another request, and reuses its memory.
 type Call struct {
 	method, target []byte // target is :path, with the query
 	path, query    []byte
@@ -29,7 +28,7 @@ type Call struct {
 	json           knowledge
 	doc            []byte // the request's JSON, if json is yes
 
-	// What texts show. uuid and counter are the same throughout an answer.
+	// The values of placeholders. uuid and counter do not change within an answer.
 	uuid     [36]byte
 	hasUUID  bool
 	counter  uint64
@@ -38,8 +37,8 @@ type Call struct {
 	document []byte
 	created  bool // by put
 
-	// Fate, Rule (its place in Set.Names; -1: none matched), Status and Delay tell what is to be
-	// done with the request, and when. Failed tells that the rule could not answer as it says.
+	// Fate, Status and Delay are the outcome of the request. Rule is an index into Set.Names, or -1 if no rule matched.
+	// Failed is true if the rule could not produce its response.
 	Fate   Fate
 	Rule   int
 	Status int
@@ -94,7 +93,7 @@ func kept(b []byte) []byte {
 	return b[:0]
 }
 
-// Detach gives up the memory of Body: somebody else refers to it for longer.
+// Detach makes the next answer use new memory for Body, because the caller keeps the current one for longer.
 func (c *Call) Detach() { c.content = nil }
 
 // AddField adds a request header field, :scheme and :authority among them.
@@ -116,7 +115,7 @@ func (c *Call) Method() []byte { return c.method }
 // Target is :path, with the query.
 func (c *Call) Target() []byte { return c.target }
 
-// Content is the request's content as far as it was added.
+// Content is the content of the request that AddBody has added.
 func (c *Call) Content() []byte { return c.body }
 
 // EachField calls f for each header field in the order in which they came.
@@ -126,8 +125,8 @@ func (c *Call) EachField(f func(name, value []byte)) {
 	}
 }
 
-// header returns the first field of that name at or after the from-th, and the number to go on
-// from; it is negative when there is none. :method and :path are fields too.
+// header returns the first field of that name whose number is at least from. The result next is the number after it, or
+// negative if there is no such field. :method and :path are fields too.
 func (c *Call) header(name string, from int) (value []byte, next int) {
 	switch name {
 	case ":method":
@@ -151,8 +150,8 @@ func once(value []byte, from int) ([]byte, int) {
 	return value, 1
 }
 
-// queryValue is like header, for parameters of the query; from and next are places in it. Names
-// and values are compared and returned decoded.
+// queryValue is like header, for parameters of the query. from and next are offsets in the query. It compares decoded
+// names and returns decoded values.
 func (c *Call) queryValue(name string, from int) (value []byte, next int) {
 	for from < len(c.query) {
 		end := len(c.query)
@@ -168,7 +167,7 @@ func (c *Call) queryValue(name string, from int) (value []byte, next int) {
 	return nil, -1
 }
 
-// unescaped decodes a part of a query; one that cannot be decoded stands for itself.
+// unescaped decodes a name or value of a query. It returns text that cannot be decoded as it is.
 func unescaped(b []byte) []byte {
 	if bytes.IndexByte(b, '%') < 0 && bytes.IndexByte(b, '+') < 0 {
 		return b

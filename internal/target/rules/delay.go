@@ -8,7 +8,7 @@ import (
 // MaxDelay bounds every delay.
 const MaxDelay = time.Hour
 
-// distribution of delays. The zero value is no delay.
+// distribution of delays. With the zero value, all delays are zero.
 type distribution struct {
 	kind distributionKind
 	a, b time.Duration
@@ -35,7 +35,7 @@ func (d distribution) draw(rng *rand.Rand) time.Duration {
 	return d.a
 }
 
-// fromFloat keeps a delay between 0 and MaxDelay.
+// fromFloat limits a delay to the range from 0 to MaxDelay.
 func fromFloat(d float64) time.Duration {
 	return time.Duration(min(max(d, 0), float64(MaxDelay)))
 }

@@ -1,7 +1,7 @@
-// Package rules makes a target answer as a file says: which requests a rule is for, what it
-// answers, after what delay, and what becomes of the documents it stores.
+// Package rules answers requests by the rules of a file. A rule selects requests, and has responses, delays and changes
+// of stored documents.
 //
-// Load reads and checks a file and gives a Set, which never changes. An Engine answers by it: it
-// owns the documents, the counters and the source of random numbers, and belongs to one goroutine
-// at a time. It does no input or output; a Call carries a request to it and the answer back.
+// Load reads and checks a file and returns a Set, which does not change. An Engine answers by a Set. It owns the
+// documents, the counters and the source of random numbers. Only one goroutine at a time may use it. It does no input or
+// output: a Call has the request and, afterwards, the answer.
 package rules

@@ -9,7 +9,7 @@ import (
 	"github.com/h2surge/h2surge/runner/script"
 )
 
-// Engine answers by a Set. It belongs to one goroutine at a time.
+// Engine answers by a Set. Only one goroutine at a time may use it.
 type Engine struct {
 	set      *Set
 	store    *documents.Store
@@ -18,12 +18,11 @@ type Engine struct {
 	host     *script.Host // nil: no response has a script
 }
 
-// maxAnswer bounds what a text or a list makes, in bytes.
+// maxAnswer is the largest body of a text or a list, in bytes.
 const maxAnswer = 16 << 20
 
-// NewEngine returns an engine with no documents. The same seed draws the same for the same
-// requests in the same order; 0 takes a random one. The error is that of a script whose top level
-// fails.
+// NewEngine returns an engine without documents. The same seed and the same requests in the same order give the same
+// answers; seed 0 takes a random seed. NewEngine returns an error if the top level of a script fails.
 func NewEngine(set *Set, seed uint64) (*Engine, error) {
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -41,7 +40,7 @@ func NewEngine(set *Set, seed uint64) (*Engine, error) {
 	}, nil
 }
 
-// Close frees what scripts hold. The engine cannot be used any more.
+// Close frees the memory of scripts. The engine must not be used afterwards.
 func (e *Engine) Close() {
 	if e.host != nil {
 		e.host.Close()
@@ -51,8 +50,8 @@ func (e *Engine) Close() {
 // Documents is the number of documents stored.
 func (e *Engine) Documents() int { return e.store.Len() }
 
-// Answer decides what becomes of a complete request, and makes the answer. now is the time that
-// texts show. Documents change at once, whatever the delay.
+// Answer sets the outcome and the answer of a complete request. now is the time for placeholders. Documents change at
+// once, even if the answer has a delay.
 func (e *Engine) Answer(c *Call, now time.Time) {
 	c.now = now
 	r := e.set.find(c)
@@ -88,7 +87,7 @@ func (e *Engine) Answer(c *Call, now time.Time) {
 	e.render(c, r, resp, status)
 }
 
-// NotFound makes a 404 for a request that the target's own faults hit.
+// NotFound makes a 404 for a request with a fault of the target's options.
 func (e *Engine) NotFound(c *Call, now time.Time) {
 	c.now = now
 	e.renderProblem(c, drawnNotFound)
@@ -115,7 +114,7 @@ func (e *Engine) fate(r *response) Fate {
 	return Answered
 }
 
-// uuid is a random one (RFC 9562 section 5.4), the same throughout an answer.
+// uuid returns a random UUID (RFC 9562 section 5.4). It does not change within an answer.
 func (e *Engine) uuid(c *Call) []byte {
 	if !c.hasUUID {
 		c.hasUUID = true

@@ -88,7 +88,7 @@ type Problem struct {
 	Detail string `yaml:"detail,omitempty"`
 }
 
-// Response is one of a rule's answers.
+// Response is one of the responses of a rule.
 type Response struct {
 	Name     string   `yaml:"name,omitempty"`
 	Weight   *int     `yaml:"weight,omitempty"`
@@ -98,7 +98,7 @@ type Response struct {
 	BodyFile string   `yaml:"bodyFile,omitempty"`
 	Problem  *Problem `yaml:"problem,omitempty"`
 	Delay    *Delay   `yaml:"delay,omitempty"`
-	// Unanswered, Reset and Close are the shares of this response that are no response.
+	// Unanswered, Reset and Close are the shares of requests that get no response. See Fate.
 	Unanswered *Ratio  `yaml:"unanswered,omitempty"`
 	Reset      *Ratio  `yaml:"reset,omitempty"`
 	Close      *Ratio  `yaml:"close,omitempty"`
@@ -111,7 +111,7 @@ type Header struct {
 	Value string `yaml:"value"`
 }
 
-// Script is Lua that has the last word on a response.
+// Script is Lua code that can change a response.
 type Script struct {
 	Lua     string `yaml:"lua,omitempty"`
 	LuaFile string `yaml:"luaFile,omitempty"`

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// jsonBody returns the JSON of the request: its content or, of multipart content, the first part
-// that is JSON (3GPP TS 29.518 section 6.1.2.4 sends N1 and N2 messages beside it).
+// jsonBody returns the JSON of the request: its content or, in multipart content, the first part that is JSON (3GPP TS
+// 29.518 section 6.1.2.4 adds N1 and N2 messages as further parts).
 func (c *Call) jsonBody() (doc []byte, ok bool) {
 	switch c.json {
 	case unknown:

@@ -85,8 +85,8 @@ func needsLocation(c *Call, r *rule, resp *response, status int) bool {
 	return r.resource.action == actionCreate || c.created
 }
 
-// appendLocation appends the path of a new resource: the request's, with the id behind it unless
-// it ends with that.
+// appendLocation appends the path of a new resource: the path of the request and the id, unless the path ends with the id
+// already.
 func appendLocation(dst []byte, c *Call) []byte {
 	path := bytes.TrimSuffix(c.path, []byte{'/'})
 	dst = append(dst, path...)
@@ -96,7 +96,7 @@ func appendLocation(dst []byte, c *Call) []byte {
 	return append(append(dst, '/'), c.id...)
 }
 
-// finish adds the length, and leaves out the body where there must be none.
+// finish sets the status, the content-length and the body. Answers to HEAD have no body.
 func (c *Call) finish(status int, body []byte) {
 	c.Status = status
 	if !noContent(status) {
@@ -114,19 +114,19 @@ func (e *Engine) renderProblem(c *Call, p *problem) {
 	c.finish(p.status, c.content)
 }
 
-// fail answers 500 and says why in a field of its own.
+// fail makes a 500 with the error in the field ErrorField.
 func (e *Engine) fail(c *Call, why string) {
 	c.Failed = true
 	e.renderProblem(c, failed)
 	c.Block = hpack.AppendString(append(c.Block, errorPrefix...), visible(why))
 }
 
-// ErrorField tells in a response what went wrong inside the target.
+// ErrorField is the name of a response field with the error of a rule.
 const ErrorField = "x-h2surge-error"
 
 var errorPrefix = literalPrefix(ErrorField)
 
-// visible makes a field's value of a message.
+// visible returns a message as the value of a field: printable ASCII, at most 500 bytes.
 func visible(s string) []byte {
 	const most = 500
 	b := []byte(s[:min(len(s), most)])

@@ -29,7 +29,7 @@ const (
 
 var actionNames = []string{"create", "put", "read", "update", "patch", "delete", "list"}
 
-// actionStatus are the usual statuses; put answers 201 when it creates.
+// actionStatus has the default status of each action. put answers 201 if it creates the document.
 var actionStatus = []int{201, 200, 200, 200, 200, 204, 200}
 
 // resource is a compiled Resource.
@@ -48,8 +48,8 @@ type where struct {
 	equals text
 }
 
-// defaultLimit is how many documents a list shows unless told otherwise; maxScanned is how many it
-// looks at, oldest first, so that a request takes a bounded time.
+// defaultLimit is the default number of documents in a list. maxScanned is how many documents a list reads at most, from
+// the oldest, so that the time of a request is bounded.
 const (
 	defaultLimit = 100
 	maxScanned   = 100_000

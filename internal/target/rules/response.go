@@ -12,22 +12,22 @@ import (
 // response is a compiled Response.
 type response struct {
 	weight int
-	// status is 0 where the resource's action decides.
+	// status is 0 if the resource's action decides.
 	status int
-	// block has the constant fields encoded, fields the others. With a script, fields has all.
+	// block has the encoded constant fields, fields the other ones. With a script, fields has all fields.
 	block  []byte
 	fields []responseField
-	// hasLocation and hasType tell that the file gives these fields.
+	// hasLocation and hasType are true if the file has these fields.
 	hasLocation, hasType bool
-	// body is nil where the resource's document is the body. constant is the body if it has no
-	// placeholders; then length is the encoded content-length.
+	// body is nil if the resource's document is the body. constant is the body if it has no placeholders.
 	body     *text
 	constant []byte
 	problem  *problem
 	delay    distribution
-	// Shares, from 0 to 1 and cumulative.
+	// The shares of requests without a response, from 0 to 1. They are cumulative: a draw x selects unanswered if
+	// x < unanswered, else reset if x < reset, else close if x < close.
 	unanswered, reset, close float64
-	// script is a number of Set.scripts; noScript: none.
+	// script is an index into Set.scripts, or noScript.
 	script int
 }
 
@@ -39,7 +39,7 @@ type responseField struct {
 	value  text
 }
 
-// changes reports that the response goes with the request's effect: errors have none.
+// changes returns true if the request changes documents. A request that gets an error changes none.
 func (r *response) changes() bool { return r.problem == nil && r.status < 400 }
 
 func (s *source) compileResponse(path string, spec *Response, sc scope, dir string) *response {

@@ -114,7 +114,7 @@ func (s *source) compileRule(path string, spec *Rule, index int, dir string) *ru
 	return r
 }
 
-// literalPrefix is a field but for its value.
+// literalPrefix returns an encoded field without its value.
 func literalPrefix(name string) []byte {
 	_, index := hpack.StaticIndex(name, "")
 	return hpack.AppendLiteralPrefix(nil, hpack.Without, index, name)

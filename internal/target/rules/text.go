@@ -205,7 +205,7 @@ func randomPiece(name, call string) (piece, error) {
 	return piece{}, fmt.Errorf("${%s} is not random.hex(DIGITS) or random.int(MIN,MAX)", name)
 }
 
-// findPlaces tells for each placeholder whether it stands between the quotes of a JSON string.
+// findPlaces sets for each placeholder whether it is inside a JSON string.
 func (t *text) findPlaces() {
 	in := false
 	for i := range t.pieces {
