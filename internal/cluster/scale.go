@@ -48,7 +48,7 @@ func (c *Cluster) Scale(ctx context.Context, name string, shards int32) (string,
 	return text, c.merge(ctx, lt, fmt.Sprintf(`{"spec":{"runner":{"shards":%d}}}`, shards))
 }
 
-// unscalable returns the stage because of which the shards cannot change while the test runs; "": there is none.
+// unscalable returns the stage that prevents a change of the shards while the test runs, or "".
 func unscalable(lt *v1alpha1.LoadTest) string {
 	for i := range lt.Spec.Rates {
 		if r := &lt.Spec.Rates[i]; r.EndsByCount() {

@@ -1,5 +1,5 @@
-// Package endpoint takes the URLs of targets apart: those of a manifest, and those that a runner makes
-// by filling holes.
+// Package endpoint parses the URLs of targets: those of a manifest, and those of a runner after it has replaced
+// placeholders.
 package endpoint
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// HostName is what a host that is no IP address looks like.
+// HostName matches a host that is not an IP address.
 var HostName = regexp.MustCompile(`^[A-Za-z0-9_]([-A-Za-z0-9_.]*[A-Za-z0-9_.])?$`)
 
 // maxHost is the longest name that DNS can have (RFC 1035 2.3.4), in octets.

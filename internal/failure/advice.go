@@ -23,7 +23,7 @@ const (
 	AdviceNoTLS      Advice = "use an http URL if the server has no TLS on this port"
 )
 
-// advice is for an error of connecting; empty: there is none.
+// advice returns the advice for an error of connecting, or "".
 func advice(kind rv.Cause, err error) Advice {
 	var name x509.HostnameError
 	var authority x509.UnknownAuthorityError
@@ -44,7 +44,7 @@ func advice(kind rv.Cause, err error) Advice {
 	return ""
 }
 
-// AdviceFor returns the advice of a cause, or else the advice of its kind; empty: there is none.
+// AdviceFor returns the advice of a cause, or else the advice of its kind, or "".
 func AdviceFor(c Cause) Advice {
 	switch {
 	case c.Advice != "":

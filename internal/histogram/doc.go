@@ -15,5 +15,5 @@
 // Measured on one core at 2.3 GHz with log-normal values (bench_test.go): Record 3.7 ns
 // (hdrhistogram-go, which keeps no exact sum and bounds: 4.4 ns), Encode 22 us, Decode 76 us.
 //
-// A histogram has no lock: whoever owns it records into it.
+// A histogram has no lock. Only one goroutine at a time may use it.
 package histogram

@@ -33,8 +33,8 @@ const (
 	// maxStored is the greatest length of a stored block.
 	maxStored = 1<<16 - 1
 
-	// MaxCount is the greatest count that Decode takes. It is exact in a float64, as JSON
-	// readers need, and the sum over 256 shards fits into 64 bits with room.
+	// MaxCount is the largest count that Decode accepts. A float64 represents it exactly, as JSON readers need, and the
+	// sum of 256 shards does not overflow 64 bits.
 	MaxCount = 1 << 53
 )
 
@@ -197,8 +197,8 @@ func inflateBounded(compressed []byte) (inner []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// One byte more than is allowed tells too much from just enough; at the end of the stream the
-	// checksum has been verified.
+	// Read one byte more than allowed: if it exists, the data is too large. At the end of the stream the checksum has been
+	// verified.
 	var b bytes.Buffer
 	b.Grow(len(compressed) + bytes.MinRead) // enough for stored blocks
 	if _, err := b.ReadFrom(io.LimitReader(z, innerHeader+maxPayload+1)); err != nil {

@@ -148,13 +148,13 @@ func (h *H) Reset() {
 // Count is the number of values recorded.
 func (h *H) Count() int64 { return h.count }
 
-// Min is the smallest value, exact; 0 when there is none.
+// Min returns the exact smallest value, or 0 if the histogram is empty.
 func (h *H) Min() int64 { return h.min }
 
-// Max is the greatest value, exact; 0 when there is none.
+// Max returns the exact largest value, or 0 if the histogram is empty.
 func (h *H) Max() int64 { return h.max }
 
-// Sum of all values, exact.
+// Sum returns the exact sum of all values.
 func (h *H) Sum() int64 { return h.sum }
 
 // Mean is the exact average, 0 when there is no value.

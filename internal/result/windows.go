@@ -49,7 +49,7 @@ type watched struct {
 
 func (p *watched) span() time.Duration { return offset(&p.last) - offset(&p.base) }
 
-// over: it had told its last before the window began, or was not heard of any more.
+// over returns true if the runner's last snapshot was before the window, or if the runner sends no snapshots any more.
 func (p *watched) over() bool {
 	return p.base.State == runnerv1alpha1.StateDone || p.silent && p.span() == 0
 }
@@ -86,13 +86,13 @@ func NewWindows(plan *runnerv1alpha1.Plan, shards int) *Windows {
 	return &Windows{plan: plan, runners: map[Runner]*watched{}, expected: shards, changes: []change{{rates: plan.Rates}}}
 }
 
-// Change says that other rates are in force from an offset on, later than those of all changes
-// before; they have the plan's stages.
+// Change sets the rates that are active from an offset on. The offset must be later than those of earlier changes. The
+// rates have the plan's stages.
 func (w *Windows) Change(at time.Duration, rates []runnerv1alpha1.Rate) {
 	w.changes = append(w.changes, change{at, rates})
 }
 
-// Add takes in a snapshot, which must fit the plan (Fits) and is not kept. Snapshots of a runner that
+// Add adds a snapshot, which must fit the plan (see Merge.Add). It does not keep the snapshot. Snapshots of a runner that
 // has not begun, and those that were overtaken, change nothing. The error says that a distribution
 // cannot be read.
 func (w *Windows) Add(s *runnerv1alpha1.Snapshot) error { return w.add(s, nil) }
@@ -231,7 +231,8 @@ func (w *Windows) open() window {
 	return out
 }
 
-// setStage finds what was asked: each stage that was in force counts as long as it was.
+// setStage sets the desired slots of a window, for the time that each stage was active, and the stage of the window: the one
+// that was active longest.
 func (w *Windows) setStage(o *window) {
 	for i := range w.plan.Rates {
 		begun, end, ok := w.stage(i)

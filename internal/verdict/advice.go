@@ -89,7 +89,7 @@ func (in *input) workers() int {
 	return max(1, in.report.Generator.Shards) * max(1, in.plan.CPUsPerShard)
 }
 
-// leastRate returns the highest minimum of the rate; 0: there is none.
+// leastRate returns the highest minimum of the rate, or 0 if no threshold has a minimum.
 func (in *input) leastRate() (highest float64) {
 	for i := range in.thresholds {
 		if c := &in.thresholds[i]; c.result.Metric == runnerv1alpha1.MetricRate && c.isMinimum {

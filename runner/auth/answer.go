@@ -31,8 +31,8 @@ type answer struct {
 	Cause  string `json:"cause"`
 }
 
-// parse reads what a token endpoint says. Its errors tell the endpoint's own words about an error, and
-// nothing else of the body, which may have a token in it.
+// parse reads the response of a token endpoint. Its errors contain the error and the description of the response, and
+// nothing else of the body, because the body may contain a token.
 func (o *oauth2) parse(status int, body []byte, hidden secrets) (grant, error) {
 	var a answer
 	err := json.Unmarshal(body, &a)

@@ -81,7 +81,7 @@ func bearerValue(token string) (string, error) {
 	return "Bearer " + token, nil
 }
 
-// readText reads a file that holds one line. Line ends at its end are no part of the text.
+// readText returns the text of a file with one line, without line ends at its end.
 func readText(field, path string) (string, error) {
 	b, err := read(path)
 	if err != nil {

@@ -37,20 +37,20 @@ func first(ctx context.Context, from source) (time.Time, grant, error) {
 	}
 }
 
-// keep replaces g, whose time began at, again and again until ctx ends.
+// keep replaces the value of g before it expires, until ctx ends. The time at is the start of the lifetime of g.
 func keep(ctx context.Context, from source, at time.Time, g grant, update func([]byte, error)) {
 	value, next, expires := g.value, at.Add(g.refresh), at.Add(g.lifetime)
 	pause := shortestPause
 	var failure error // of the last attempt
-	told := false
-	tell := func() {
-		if !told && failure != nil && !time.Now().Before(expires) {
+	reported := false
+	reportExpiry := func() {
+		if !reported && failure != nil && !time.Now().Before(expires) {
 			update(nil, failure)
-			told = true
+			reported = true
 		}
 	}
 	for wait(ctx, time.Until(next)) {
-		tell()
+		reportExpiry()
 		at := time.Now()
 		g, err := attempt(ctx, from, within(at, expires))
 		switch {
@@ -58,20 +58,21 @@ func keep(ctx context.Context, from source, at time.Time, g grant, update func([
 			return
 		case err != nil:
 			failure = err
-			tell()
+			reportExpiry()
 			next = retry(time.Now(), pause, expires)
 			pause = min(2*pause, longestPause)
 			continue
 		}
-		if told || !bytes.Equal(value, g.value) {
+		if reported || !bytes.Equal(value, g.value) {
 			update(g.value, nil)
 		}
 		value, next, expires = g.value, at.Add(g.refresh), at.Add(g.lifetime)
-		pause, failure, told = shortestPause, nil, false
+		pause, failure, reported = shortestPause, nil, false
 	}
 }
 
-// within ends an attempt when the old value expires, so that this is told in time.
+// within returns the timeout of an attempt. The attempt ends when the old value expires, so that keep reports this in
+// time.
 func within(now, expires time.Time) time.Duration {
 	if left := expires.Sub(now); left > 0 {
 		return min(left, attemptTimeout)
@@ -79,7 +80,7 @@ func within(now, expires time.Time) time.Duration {
 	return attemptTimeout
 }
 
-// retry does not sleep past the expiry.
+// retry returns the time of the next attempt: after the pause, or at the expiry if that is earlier.
 func retry(now time.Time, pause time.Duration, expires time.Time) time.Time {
 	next := now.Add(pause)
 	if now.Before(expires) && next.After(expires) {
@@ -94,7 +95,7 @@ func attempt(ctx context.Context, from source, timeout time.Duration) (grant, er
 	return from(ctx)
 }
 
-// wait is false when ctx has ended.
+// wait waits for d. It returns false if ctx has ended.
 func wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

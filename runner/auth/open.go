@@ -20,15 +20,15 @@ type grant struct {
 // source gets a grant: from a file or a token endpoint.
 type source func(context.Context) (grant, error)
 
-// Open returns the first value of the field, or why there is none; a token endpoint that cannot be
-// reached or is overloaded is asked a few times. Its errors begin with the place in c.
+// Open returns the first value of the field, or an error, which starts with its place in c. It retries a few times if a
+// token endpoint cannot be reached or is overloaded.
 //
-// Then a goroutine keeps the value valid until ctx ends: done is closed when it has ended. It calls
-// update with each new value, which the callee may keep; and once with an error when the value has
-// expired and no other could be had. It goes on trying after that.
+// A goroutine then keeps the value valid until ctx ends, and closes done when it ends. It calls update with each new
+// value, which the callee may keep. If the value has expired and no new value is available, it calls update once with an
+// error, and continues its attempts.
 //
-// config is for https token endpoints, nil for the defaults; its trusted authorities are replaced when
-// c names others. OAuth2.RefreshBefore zero is 30 s.
+// config is for https token endpoints; nil means the defaults. If c names certificate authorities, they replace those of
+// config. OAuth2.RefreshBefore zero is 30 s.
 func Open(ctx context.Context, c *rv.Auth, config *tls.Config, update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
 	from, err := sourceOf(c, config)
 	if err != nil {

@@ -25,7 +25,7 @@ func (s secrets) in(text string) bool {
 	return slices.ContainsFunc(s, func(form string) bool { return strings.Contains(text, form) })
 }
 
-// quote is a peer's words as an error may tell them.
+// quote returns the text of a peer for an error message, unless it contains a secret.
 func (s secrets) quote(text string) string {
 	if s.in(text) {
 		return "(not shown, because it contains the client's secret)"

@@ -49,11 +49,11 @@ type Server struct {
 	log      *slog.Logger
 	final    final
 	http     http.Server
-	heard    atomic.Int64 // time of the last request, in nanoseconds since 1970; 0: there was none
+	heard    atomic.Int64 // time of the last request, in nanoseconds since 1970; 0 before the first request
 }
 
-// The bounds on what one connection may take. The operator asks once a second and a message is
-// small, so each is far above what a working cluster needs.
+// The bounds of one connection. The operator sends a small message once a second, so each bound is far above what a
+// working cluster needs.
 const (
 	headerTimeout = 5 * time.Second // also bounds the TLS handshake
 	readTimeout   = 10 * time.Second
@@ -105,7 +105,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // Acked is closed when the final snapshot has been acknowledged.
 func (s *Server) Acked() <-chan struct{} { return s.final.acked }
 
-// Heard returns the time of the last request; zero: there was none.
+// Heard returns the time of the last request. It is zero before the first request.
 func (s *Server) Heard() time.Time {
 	if at := s.heard.Load(); at != 0 {
 		return time.Unix(0, at)
@@ -113,8 +113,8 @@ func (s *Server) Heard() time.Time {
 	return time.Time{}
 }
 
-// thinned logs the 1st, 2nd, 4th, 8th, ... line of net/http, each with its number: whoever
-// knocks without a certificate is worth a line, but cannot fill the log.
+// thinned logs the 1st, 2nd, 4th, 8th, ... line of net/http, each with its number. So connections without a certificate
+// appear in the log, but cannot fill it.
 type thinned struct {
 	log *slog.Logger
 	n   atomic.Uint64

@@ -89,7 +89,7 @@ func month(t []byte) int {
 	return -1
 }
 
-// number reads up to most digits; -1 when there is none.
+// number reads up to most digits. It returns -1 if there is no digit.
 func number(t []byte, most int) (int, []byte) {
 	v, n := 0, 0
 	for n < len(t) && n < most && octet.IsDigit(t[n]) {

@@ -53,9 +53,9 @@ func (j *Jar) where(c *cookie) (domain, path []byte) {
 // Clear forgets all cookies and keeps the memory.
 func (j *Jar) Clear() { j.cookies, j.octets, j.clock = j.cookies[:0], j.octets[:0], 0 }
 
-// Set takes one Set-Cookie field value of the response to a request for host and path. now is unix
-// time in nanoseconds, secure tells whether the connection has TLS. host may have a port and any
-// case, path may have a query. What RFC 6265 says to ignore is ignored. Nothing of the arguments is kept.
+// Set handles the value of a Set-Cookie field in the response to a request for host and path. now is Unix time in
+// nanoseconds, secure is true for a connection with TLS. host may have a port and any case, path may have a query. Set
+// ignores what RFC 6265 says to ignore. It does not keep its arguments.
 func (j *Jar) Set(now int64, secure bool, host, path, header []byte) {
 	s, ok := parse(header, now)
 	if !ok {
@@ -95,7 +95,7 @@ func (j *Jar) store(now int64, s *setCookie, domain []byte, hostOnly bool) {
 	if s.expires <= now {
 		return
 	}
-	j.makeRoom(now, size)
+	j.evict(now, size)
 	c := cookie{ // all lengths are at most size
 		expires: s.expires, created: created, stored: j.clock, at: uint16(len(j.octets)),
 		name: uint16(len(s.name)), value: uint16(len(s.value)), domain: uint16(len(domain)), path: uint16(len(s.path)),
@@ -149,8 +149,8 @@ func (j *Jar) remove(i int) {
 	}
 }
 
-// makeRoom removes cookies until one more of size octets, at most maxOctets, fits.
-func (j *Jar) makeRoom(now int64, size int) {
+// evict removes cookies until another one of size octets, at most maxOctets, fits.
+func (j *Jar) evict(now int64, size int) {
 	if j.fits(size) {
 		return
 	}

@@ -15,7 +15,7 @@ func hostname(authority []byte) []byte {
 	return authority[:i]
 }
 
-// isIP tells addresses from names. No name's last label is a number (RFC 1123 2.1, RFC 3696 2).
+// isIP returns true if a host is an IP address. The last label of a name is never a number (RFC 1123 2.1, RFC 3696 2).
 func isIP(host []byte) bool {
 	if len(host) == 0 || host[0] == '[' {
 		return true

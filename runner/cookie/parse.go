@@ -12,8 +12,7 @@ const (
 	maxPair      = 4 << 10 // name and value, RFC 6265bis 5.7
 	maxAttribute = 1 << 10 // RFC 6265bis 5.6
 
-	// never is the expiry of a cookie that lasts as long as the session (RFC 6265 5.3 step 3), or
-	// longer than nanoseconds can tell.
+	// never is the expiry of a session cookie (RFC 6265 5.3 step 3), and of a cookie whose expiry overflows int64.
 	never int64 = math.MaxInt64
 )
 
@@ -21,7 +20,7 @@ const (
 type setCookie struct {
 	name, value []byte
 	domain      []byte // without its leading dot; empty: none
-	path        []byte // nil: none, the default is to be used
+	path        []byte // nil: the default path of the request
 	expires     int64
 	secure      bool
 }

@@ -1,9 +1,7 @@
-// Package cpu tells what the operating system lets this process use: the CPUs it may run on,
-// for how long its CPU quota has throttled it, its memory limit, and the CPU time
-// it has used.
+// Package cpu reads the limits and the CPU usage of this process from the kernel: the CPUs that it may use, how long its
+// CPU quota has throttled it, its memory limit, and its CPU time.
 //
-// Everything is read from the kernel; nothing is changed here. On systems other than Linux the
-// functions answer as for a machine without limits.
+// It changes nothing. On systems other than Linux, the functions return the values of a machine without limits.
 package cpu
 
 import (
@@ -12,17 +10,16 @@ import (
 	"time"
 )
 
-// allowed is read while the package is initialised, when no thread has been pinned yet. Later
-// the answer would depend on who asks: the affinity belongs to a thread, and a thread that the
-// Go runtime creates inherits it from the one that created it.
+// allowed is read during the initialisation of the package, before a thread is pinned. Later the value would depend on
+// the calling thread: each thread has its own affinity, and inherits it from the thread that created it.
 var allowed = readAllowed()
 
 // Allowed returns the CPUs that this process could run on when it began, in ascending order.
 // It is never empty. The caller owns the slice.
 func Allowed() []int { return slices.Clone(allowed) }
 
-// Online returns the number of CPUs of the machine, whoever may use them. In a container it
-// counts those of the node. It is at least the number of CPUs allowed.
+// Online returns the number of CPUs of the machine, or of the node in a container. It is at least the number of allowed
+// CPUs.
 func Online() int {
 	n := len(allowed)
 	if list, err := readOnline(); err == nil && len(list) > n {
@@ -31,19 +28,18 @@ func Online() int {
 	return n
 }
 
-// Exclusive reports whether this process has wanted CPUs for itself.
+// Exclusive returns true if this process has the wanted number of CPUs for itself.
 //
-// It looks at two numbers: the process may use exactly the CPUs it asked for, and the machine
-// has more. On a Kubernetes node that suffices: a runner with cpusPerShard is a Guaranteed pod
-// with whole CPUs, to which the kubelet's static CPU manager gives CPUs that it takes out of
-// every other pod's set; under the policy "none" the same pod sees all CPUs of the node.
+// It compares two numbers: the process may use exactly the wanted number of CPUs, and the machine has more. This is
+// sufficient on a Kubernetes node. A runner with cpusPerShard is a Guaranteed pod with whole CPUs. The kubelet's static
+// CPU manager assigns CPUs to it and removes them from the sets of all other pods. With the policy "none" the same pod
+// can use all CPUs of the node.
 //
-// It is fooled where somebody else than the CPU manager narrowed the set to the same size:
-// taskset, a node that is itself a container with a cpuset, a CPU set that is changed after
-// this process began. And it promises nothing about what is not a pod: system daemons outside
-// the kubelet's slice, interrupts, kernel threads, and the sibling hyper-thread of a core
-// (which the CPU manager's option full-pcpus-only keeps free). On a machine with as many CPUs
-// as wanted it says no, since there it cannot tell.
+// The result is wrong if something other than the CPU manager reduced the set to the same size: taskset, a node that is
+// a container with a cpuset, or a CPU set that changes after the start of this process. The result covers only pods.
+// System daemons outside the kubelet's slice, interrupts, kernel threads and the sibling hyper-thread of a core may use
+// the CPUs too; the CPU manager's option full-pcpus-only keeps the sibling free. On a machine with exactly the wanted
+// number of CPUs the result is false, because the two numbers cannot show whether the CPUs are exclusive.
 func Exclusive(wanted int) bool { return exclusive(len(allowed), Online(), wanted) }
 
 func exclusive(allowed, online, wanted int) bool {

@@ -2,7 +2,7 @@
 
 package cpu
 
-// current has no cgroups: nothing limits the process, and nobody tells of throttling.
+// current returns no cgroups: the process has no limits and is not throttled.
 func current() *cgroups { return &cgroups{} }
 
 func readAllowed() []int { return allOfRuntime() }

@@ -12,7 +12,7 @@ const maxCPU = 8192
 
 // ParseList reads the kernel's list format, "0-3,8", as it stands in cpuset files, in
 // /sys/devices/system/cpu/online and in Cpus_allowed_list (cpuset(7), FORMATS). White space
-// around the list is ignored; an empty list is none. The result is in the order of the list.
+// around the list is ignored. The result has the order of the list; it is empty for an empty list.
 func ParseList(s string) ([]int, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {

@@ -191,10 +191,10 @@ func (p *page) Reason() string {
 	return ""
 }
 
-// Warning is about response times that the generator made longer; "": there is none.
+// Warning returns the warning about response times that the generator made longer, or "".
 func (p *page) Warning() string { return lagWarning(p.Report) }
 
-// Title is the page's.
+// Title returns the title of the page.
 func (p *page) Title() string {
 	out := "h2surge: " + p.Report.Name
 	if o := p.Report.Verdict.Outcome; o != "" {

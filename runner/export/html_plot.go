@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// The size of every plot and the room around its axes, in units of the SVG.
+// The size of every plot and the margins of its axes, in units of the SVG.
 const (
 	plotWidth, plotHeight = 560, 270
 	plotLeft, plotRight   = 62, 548

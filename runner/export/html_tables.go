@@ -191,7 +191,7 @@ func sampleTable(r *runnerv1alpha1.Report) *table {
 	return unlessEmpty(t)
 }
 
-// shardTable is nil for a report of a version that did not tell shards apart.
+// shardTable returns the table of shards, or nil for the report of an old version, which has no counts of shards.
 func shardTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "shards", Caption: "Shards", Left: 3, Head: []string{
 		"shard", "runs on", "CPUs", "sent", "succeeded", "p50", "p99", "lag p99", "throttled", "GC pauses", "CPU time", "start skew", "connects",

@@ -130,7 +130,7 @@ func pauses(p *plot, windows []runnerv1alpha1.Window) (out []band) {
 	return out
 }
 
-// bandOf leaves the label out where it has no room.
+// bandOf returns the band of some windows. It has no label if the label is wider than the band.
 func bandOf(p *plot, windows []runnerv1alpha1.Window, label string) band {
 	from, to := p.x.at(float64(windows[0].From)/1000), p.x.at(float64(windows[len(windows)-1].To)/1000)
 	if float64(len(label))*letter > to-from {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxPrintable bounds a name that somebody else has chosen, in columns.
+// maxPrintable is the longest name that printable returns, in columns.
 const maxPrintable = 60
 
 // printable quotes a name that is not plain ASCII: it may come from a target, and must not steer a
@@ -49,7 +49,7 @@ func wrapNamed(b *bytes.Buffer, name, text string) {
 	behind(b, fmt.Sprintf("  %-13s", name), text)
 }
 
-// behind writes text behind what begins the line, and goes on below the text.
+// behind writes a line that starts with begin, and wraps the text. Further lines are indented to the start of the text.
 func behind(b *bytes.Buffer, begin, text string) {
 	var body bytes.Buffer
 	wrap(&body, strings.Repeat(" ", len(begin)), text)

@@ -336,7 +336,7 @@ func cpus(list []int) string {
 	return "on CPUs " + strings.Join(out, " ")
 }
 
-// cpuTime also tells what one request cost; warm-up requests cost as much as others.
+// cpuTime returns the CPU time of the runners, and the CPU time of one request, with warm-up requests.
 func cpuTime(r *runnerv1alpha1.Report) string {
 	out := seconds(r.CPUSeconds)
 	if n := r.Requests.Sent + r.WarmUp.Sent; n > 0 {

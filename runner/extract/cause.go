@@ -21,14 +21,13 @@ func mustPointer(s string) *jsontext.Pointer {
 	return p
 }
 
-// Cause tells why a response is an error, if its content is problem details (RFC 9457) or another JSON
-// object like them: the member "cause" (3GPP TS 29.500 5.2.7.2), or without one the "type", unless that is
-// about:blank. ok is false when there is neither as a string that is not empty. The media type is not
-// looked at: that would cost every request the decoding of its response's fields.
+// Cause returns the cause of an error response whose content is problem details (RFC 9457) or a similar JSON object: the
+// member "cause" (3GPP TS 29.500 5.2.7.2), or else "type" unless it is about:blank. ok is false if neither is a string
+// with text. Cause does not need the media type, because then the fields of every response would have to be decoded.
 //
-// The cause is appended to dst, and is what follows dst's length: at most rv.MaxCauseLength octets of UTF-8, in
-// which U+FFFD stands for what cannot be printed. Nothing is allocated if dst has room for it, and for the
-// member's characters where it has escapes.
+// Cause appends to dst and returns the appended text: at most rv.MaxCauseLength octets of UTF-8, with U+FFFD for
+// characters that are not printable. It allocates nothing if the capacity of dst is sufficient for the text and, if the
+// member has escapes, for its characters.
 func Cause(dst, body []byte) (cause []byte, ok bool) {
 	if text := stringAt(dst, causePointer, body); len(text) > 0 {
 		return printable(dst, text), true

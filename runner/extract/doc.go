@@ -1,5 +1,5 @@
-// Package extract takes values out of exchanges, for captures and checks: see SourceKind in
-// api/runner/v1alpha1. It also validates JSON bodies, and tells the cause that problem details have.
+// Package extract extracts values from exchanges, for captures and checks: see SourceKind in
+// api/runner/v1alpha1. It also validates JSON bodies, and returns the cause of problem details.
 //
-// Everything made by New and NewSchema may be used by several goroutines at the same time.
+// Several goroutines may use the results of New and NewSchema at the same time.
 package extract

@@ -21,7 +21,7 @@ var errBudget = errors.New("the expression needs too many steps")
 // budget counts the steps that are left.
 type budget struct{ left int }
 
-// charge takes steps and panics when there are none left; xpathExpression.value recovers.
+// charge subtracts steps from the budget. It panics if the budget is used up; xpathExpression.value recovers.
 func (b *budget) charge(steps int) {
 	if b.left -= steps; b.left < 0 {
 		panic(errBudget)
@@ -71,7 +71,7 @@ func (b *budget) appendText(out *strings.Builder, node *xmlquery.Node) {
 	}
 }
 
-// Copy returns one that moves by itself.
+// Copy returns an independent navigator at the same node.
 func (n navigator) Copy() xpath.NodeNavigator {
 	n.budget.charge(1)
 	return navigator{n.NodeNavigator.Copy().(*xmlquery.NodeNavigator), n.budget}

@@ -58,7 +58,7 @@ func xmlDepth(document []byte) int {
 	}
 }
 
-// adopt makes children of what the library puts beside the root: comments and text before the first element.
+// adopt makes the siblings of the root its children. The library puts comments and text before the first element there.
 func adopt(root *xmlquery.Node) {
 	first, child := root.NextSibling, root.FirstChild
 	if first == nil || child == nil {
@@ -72,9 +72,8 @@ func adopt(root *xmlquery.Node) {
 	last.NextSibling, child.PrevSibling = child, last
 }
 
-// prune removes what the library takes for elements, text or attributes though it is none: declarations, processing
-// instructions and the xmlns attributes. Of text and CDATA sections that follow each other it makes
-// one node.
+// prune removes declarations, processing instructions and xmlns attributes, which the library treats as elements, text or
+// attributes. It joins adjacent text and CDATA sections to one node.
 func prune(n *xmlquery.Node, b *budget) {
 	n.Attr = slices.DeleteFunc(n.Attr, func(a xmlquery.Attr) bool {
 		return a.NamespaceURI == "xmlns" || a.NamespaceURI == "" && a.Name.Local == "xmlns"

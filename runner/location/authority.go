@@ -55,7 +55,7 @@ func parseAuthority(a []byte) ([]byte, error) {
 	return a, nil
 }
 
-// number is -1 for what is no port.
+// number returns the number of a port, or -1 if it is invalid.
 func number(port []byte) int {
 	n := 0
 	for _, c := range port {

@@ -72,8 +72,8 @@ func AppendResolved(dst []byte, scheme, authority, path, reference []byte) (out 
 	}, nil
 }
 
-// inherit takes from the request what the reference lacks (RFC 3986 5.2.2). A reference that has a
-// scheme is complete by itself, also when it is the request's.
+// inherit adds the missing parts of a reference from the request (RFC 3986 5.2.2). A reference with a scheme is complete,
+// even if it is the scheme of the request.
 func (r *parts) inherit(scheme, authority []byte) error {
 	if r.scheme == nil {
 		r.scheme = scheme
@@ -92,8 +92,8 @@ func (r *parts) inherit(scheme, authority []byte) error {
 
 var slash = []byte{'/'}
 
-// appendSegments appends path, which has no slash in front, to the path that begins at start of dst,
-// and removes dot segments on the way (RFC 3986 5.2.4). last tells that nothing follows.
+// appendSegments appends path, which has no leading slash, to the path that starts at start of dst. It removes dot
+// segments (RFC 3986 5.2.4). last is true for the last part of a path.
 func appendSegments(dst []byte, start int, path []byte, last bool) []byte {
 	for more := true; more; {
 		segment := path

@@ -21,8 +21,8 @@ func isNumber(text []byte) bool {
 	return ok
 }
 
-// parseDecimal reads an optional sign, digits with an optional point among, before or behind them, and an
-// optional exponent of at most maxExponent: all numbers of JSON, and what people write besides.
+// parseDecimal reads an optional sign, digits with an optional point, and an optional exponent of at most maxExponent.
+// These are all numbers of JSON, and forms such as +1, .5 and 1. as well.
 func parseDecimal(text []byte) (d decimal, ok bool) {
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
 		d.negative = text[0] == '-'

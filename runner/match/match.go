@@ -76,8 +76,8 @@ func literal(t rv.Text) (text string, ok bool) {
 // it. ok says whether there is a value at all: without one only "exists: false" holds, whatever Not
 // says. Want of exists is known since New, and ignored here.
 //
-// Numbers are compared exactly, as decimals; see Match.Op. A value that is no number is neither less nor
-// greater, so it fulfils the comparison only with Not; with a want that is no number nothing holds.
+// Numbers are compared exactly, as decimals; see Match.Op. A value that is not a number is neither less nor greater, so
+// the result is true only with Not. If want is not a number, the result is false.
 func (m *Matcher) Holds(value []byte, ok bool, want []byte) bool {
 	if m.op == rv.MatchExists {
 		return ok == m.exists

@@ -1,6 +1,6 @@
-// Package measure keeps what a worker counts: law-abiding counters for each step and histograms
-// of times. A Recorder belongs to one worker while it records; on request the worker hands it
-// over and goes on with a spare one, so that folding and encoding happen on another thread.
+// Package measure has the counters of each step and the histograms of times of a worker. Only one worker uses a Recorder
+// while it records. For a snapshot the worker hands it over and continues with a spare one, so that another thread adds
+// it up and encodes it.
 package measure
 
 import (
@@ -36,9 +36,9 @@ type Recorder struct {
 
 	// Causes counts problem details by cause, at most rv.MaxCauses of them.
 	Causes Names
-	// Failures counts what got no response, and connections that could not be opened, by cause.
+	// Failures counts requests without a response, and connections that could not be opened, by cause.
 	Failures failure.Counts
-	// Exhausted: chains have begun no more instances for want of values.
+	// Exhausted is true if chains could not start instances because a variable has no more values.
 	Exhausted bool
 	// Setup and Teardown count the requests of chains that run once.
 	Setup, Teardown Once
@@ -53,7 +53,7 @@ type Recorder struct {
 	Reconnects    int64
 }
 
-// Step obeys Sent = Done + TimedOut + Reset + ConnectionLost + (in flight) and
+// Step has the counts of a step: Sent = Done + TimedOut + Reset + ConnectionLost + (in flight), and
 // Done = Succeeded + failed checks.
 type Step struct {
 	Sent           int64

@@ -5,8 +5,7 @@ package message
 // Field is a header field; Name is lower case.
 type Field struct{ Name, Value []byte }
 
-// Message is a request or a response. All slices belong to whoever made the message, and are valid
-// as long as that one says.
+// Message is a request or a response. The creator of the message owns all slices, and documents how long they are valid.
 type Message struct {
 	// Method, Scheme, Authority and Path are of a request; Path has the query.
 	Method, Scheme, Authority, Path []byte

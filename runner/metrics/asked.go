@@ -7,12 +7,12 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// firstRevision is that of a share that was not changed: then the plan tells the rate.
+// firstRevision is the revision of a share without changes. Its rate is that of the plan.
 const firstRevision = 1
 
-// askedOf is the rate asked of the runner alone. Once its load was changed, neither its rates nor its part
-// are those of the plan; then it is what came due, pauses left out, since base or, without one that was in
-// the same stage, since the stage began.
+// askedOf returns the desired rate of this runner. After a change of the load, the rates and the share differ from the
+// plan. Then askedOf returns the rate of the slots since the snapshot base, without pauses. If base is not of the same
+// stage, it counts from the start of the stage.
 func askedOf(plan *runnerv1alpha1.Plan, base, s *runnerv1alpha1.Snapshot, live *result.Live) float64 {
 	i := slices.IndexFunc(plan.Rates, func(r runnerv1alpha1.Rate) bool { return r.Name == live.Stage })
 	if i < 0 || live.Asked == 0 {

@@ -18,7 +18,7 @@ import (
 // requests, and every client that reaches the port may scrape.
 const maxScrapes = 2
 
-// Handler serves the metrics of a runner. Each scrape takes one snapshot; nil: there is none yet.
+// Handler serves the metrics of a runner. Each scrape calls snapshot once, which returns nil before the first snapshot.
 // The labels are the plan's chains, steps, of which there are 256 at most, and checks; and causes, of
 // which there are MaxCauses and one; and failures, of which there are MaxFailures and one of each kind.
 func Handler(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) http.Handler {

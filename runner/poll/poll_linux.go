@@ -10,12 +10,12 @@ import (
 
 // Event is one ready descriptor.
 type Event struct {
-	// Data is what Add was given.
+	// Data is the data of Add.
 	Data int32
-	// Readable is also set on end of stream and on errors, so that the next read tells.
+	// Readable is also true at the end of the stream and after errors: the next read returns them.
 	Readable bool
 	Writable bool
-	// Ended: the peer sends no more, so reading goes on until it says so.
+	// Ended is true if the peer will send no more. The caller must read until the end of the stream.
 	Ended bool
 }
 
@@ -61,13 +61,13 @@ func (p *Poller) Close() {
 	_ = unix.Close(p.wakeFD)
 }
 
-// Add begins to watch fd for input and, if writable is set, for room to write. data must not be
+// Add starts to watch fd for input and, if writable is true, until the socket accepts output. data must not be
 // negative.
 func (p *Poller) Add(fd int, data int32, writable bool) error {
 	return p.ctl(unix.EPOLL_CTL_ADD, fd, data, interest(writable))
 }
 
-// Modify changes whether fd is watched for room to write.
+// Modify changes whether fd is watched until the socket accepts output.
 func (p *Poller) Modify(fd int, data int32, writable bool) error {
 	return p.ctl(unix.EPOLL_CTL_MOD, fd, data, interest(writable))
 }
@@ -112,7 +112,7 @@ func (p *Poller) Wait(out []Event, timeout time.Duration) (n int, woken bool, er
 			continue
 		}
 		if n == len(out) {
-			break // level-triggered: the next Wait tells again
+			break // level-triggered: the next Wait returns the event again
 		}
 		const in = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 		out[n] = Event{Data: ev.Fd, Readable: ev.Events&in != 0, Writable: ev.Events&unix.EPOLLOUT != 0, Ended: ev.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP) != 0}
@@ -184,8 +184,8 @@ func Read(fd int, b []byte) (n int, errno unix.Errno) {
 	return int(r), 0
 }
 
-// Send writes to a non-blocking socket, without SIGPIPE when the peer is gone. errno is EAGAIN
-// when there is no room.
+// Send writes to a non-blocking socket, without SIGPIPE if the peer has closed it. errno is EAGAIN if the socket's buffer
+// is full.
 func Send(fd int, b []byte) (n int, errno unix.Errno) {
 	r, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
 	if errno != 0 {
