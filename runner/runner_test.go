@@ -314,7 +314,7 @@ func TestUnreachableTarget(t *testing.T) {
 	plan := lifeCycle(address, rv.Rate{Name: "r", Count: 1, Period: time.Second, Duration: time.Second})
 	plan.Targets[0].ConnectTimeout = 200 * time.Millisecond
 	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
-	if !errors.Is(err, ErrUnreachable) || s == nil || s.Problem != rv.ProblemConnect {
+	if !errors.Is(err, errUnreachable) || s == nil || s.Problem != rv.ProblemConnect {
 		t.Errorf("error %v, snapshot %+v", err, s)
 	}
 }
@@ -329,7 +329,7 @@ func TestSilentListener(t *testing.T) {
 	plan := lifeCycle(l.Addr().String(), rv.Rate{Name: "r", Count: 1, Period: time.Second, Duration: time.Second})
 	plan.Targets[0].ConnectTimeout = 200 * time.Millisecond
 	_, err = Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
-	if !errors.Is(err, ErrUnreachable) {
+	if !errors.Is(err, errUnreachable) {
 		t.Errorf("error %v", err)
 	}
 }

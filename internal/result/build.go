@@ -161,16 +161,8 @@ func ratio(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Fits returns an error if a snapshot cannot belong to the plan, cannot be read, or contradicts itself. Build returns an
-// error in the first two cases, so the operator checks each snapshot when it receives it.
-func Fits(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
-	if _, err := add(plan, []runnerv1alpha1.Snapshot{*s}); err != nil {
-		return err
-	}
-	return checkCounts(plan, s)
-}
-
-// checkCounts is Fits without distributions.
+// checkCounts returns an error if the counts of a snapshot cannot belong to the plan or contradict each other. It does not
+// read the distributions: Merge.Add and Build do.
 func checkCounts(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 	if err := checkShape(plan, s); err != nil {
 		return fmt.Errorf("snapshot of shard %d: %w", s.Shard, err)

@@ -97,7 +97,7 @@ func TestFitsRefusesContradictions(t *testing.T) {
 		r.aborted(0, runnerv1alpha1.AbortFailedCheck)
 		s := r.done()
 		tt.change(&s)
-		err := Fits(plan, &s)
+		err := fits(plan, &s)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}

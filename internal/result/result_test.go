@@ -360,7 +360,7 @@ func TestBuildRefuses(t *testing.T) {
 			r := newRecorder(plan, 7)
 			r.request(0, "succeeded", 5)
 			s := r.done()
-			if err := Fits(plan, &s); err != nil {
+			if err := fits(plan, &s); err != nil {
 				t.Fatalf("before: %v", err)
 			}
 			tt.change(&s)
@@ -368,14 +368,22 @@ func TestBuildRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
-			if Fits(plan, &s) == nil {
+			if fits(plan, &s) == nil {
 				t.Error("it fits, but Build refuses it")
 			}
 		})
 	}
-	if err := Fits(plan, &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}); err != nil {
+	if err := fits(plan, &runnerv1alpha1.Snapshot{State: runnerv1alpha1.StateWaiting}); err != nil {
 		t.Errorf("a runner without counts: %v", err)
 	}
+}
+
+// fits returns an error if a snapshot cannot belong to the plan, cannot be read, or contradicts itself.
+func fits(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
+	if _, err := add(plan, []runnerv1alpha1.Snapshot{*s}); err != nil {
+		return err
+	}
+	return checkCounts(plan, s)
 }
 
 func TestStages(t *testing.T) {

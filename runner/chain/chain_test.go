@@ -51,7 +51,7 @@ func lifeCycle() *rv.Plan {
 
 func program(t *testing.T, p *rv.Plan) *Program {
 	t.Helper()
-	g, err := Compile(p)
+	g, err := Load(p, Resources{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestCompileTellsTheFault(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := lifeCycle()
 			tt.edit(p)
-			_, err := Compile(p)
+			_, err := Load(p, Resources{})
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
@@ -284,7 +284,7 @@ func TestCompileTellsTheFault(t *testing.T) {
 
 // BenchmarkChain measures an instance of three requests over HTTP/2.
 func BenchmarkChain(b *testing.B) {
-	g, err := Compile(lifeCycle())
+	g, err := Load(lifeCycle(), Resources{})
 	if err != nil {
 		b.Fatal(err)
 	}

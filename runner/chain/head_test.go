@@ -264,7 +264,7 @@ func TestHeadsAllocateNothing(t *testing.T) {
 
 // BenchmarkHead measures a PATCH to a captured path.
 func BenchmarkHead(b *testing.B) {
-	g, err := Compile(lifeCycle())
+	g, err := Load(lifeCycle(), Resources{})
 	if err != nil {
 		b.Fatal(err)
 	}

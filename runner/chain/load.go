@@ -9,9 +9,6 @@ import (
 	"github.com/h2surge/h2surge/internal/endpoint"
 )
 
-// Compile is Load for a plan that needs nothing from its machine.
-func Compile(p *rv.Plan) (*Program, error) { return Load(p, Resources{}) }
-
 // Load checks the plan, reads the files and environment variables that the plan refers to, and builds the program. A
 // plan of internal/compile always passes if its files and variables exist. For other plans, Load returns the first error
 // with its place in the plan. The program refers to the plan, which must not change.

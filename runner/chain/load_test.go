@@ -246,7 +246,7 @@ func TestLoadTellsTheFault(t *testing.T) {
 
 func TestCompileHasNoFiles(t *testing.T) {
 	p := drawPlan(variableText(1), rv.Variable{Name: "f", Constant: &rv.Content{File: "/secret"}})
-	if _, err := Compile(p); err == nil || !strings.Contains(err.Error(), "/secret") || errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(p, Resources{}); err == nil || !strings.Contains(err.Error(), "/secret") || errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }

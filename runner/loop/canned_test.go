@@ -175,7 +175,7 @@ func cannedWorker(tb testing.TB, p *rv.Plan, n interface {
 	Dialer
 }) *Worker {
 	tb.Helper()
-	g, err := chain.Compile(p)
+	g, err := chain.Load(p, chain.Resources{})
 	if err != nil {
 		tb.Fatal(err)
 	}

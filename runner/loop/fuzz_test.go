@@ -115,7 +115,7 @@ type fuzzConn struct {
 }
 
 func (n *fuzzNet) run(p *rv.Plan) {
-	g, err := chain.Compile(p)
+	g, err := chain.Load(p, chain.Resources{})
 	if err != nil {
 		n.t.Fatal(err)
 	}

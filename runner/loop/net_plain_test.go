@@ -50,7 +50,7 @@ func TestPlainNet(t *testing.T) {
 	s := &p.Chains[0].Steps[0]
 	s.Method, s.Body, s.Timeout = "POST", rv.Text{{Literal: string(large)}}, time.Minute
 	p.Drain = time.Minute
-	g, err := chain.Compile(p)
+	g, err := chain.Load(p, chain.Resources{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -518,7 +518,7 @@ func newBench(t *testing.T, p *rv.Plan, serve func(*simRequest) reply) *bench {
 
 func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest) reply) *bench {
 	t.Helper()
-	g, err := chain.Compile(p)
+	g, err := chain.Load(p, chain.Resources{})
 	if err != nil {
 		t.Fatal(err)
 	}

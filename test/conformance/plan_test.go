@@ -53,7 +53,7 @@ func execute(t *testing.T, plan *rv.Plan) (*rv.Snapshot, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), runLimit, errHangs)
 	defer cancel()
-	s, err := runner.Run(ctx, plan, shard.Whole(plan), runner.Options{NoPin: true}, nil)
+	s, err := run(ctx, plan)
 	if s != nil {
 		law(t, s)
 		if s.Stopped == errHangs.Error() {
@@ -61,6 +61,43 @@ func execute(t *testing.T, plan *rv.Plan) (*rv.Snapshot, error) {
 		}
 	}
 	return s, err
+}
+
+// run runs a plan to its final snapshot. It returns an error if the connections could not be opened.
+func run(ctx context.Context, plan *rv.Plan) (*rv.Snapshot, error) {
+	r, err := runner.New(plan, runner.Options{NoPin: true, Alone: true})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() //nolint:errcheck // never fails
+	if err := r.Update(rv.Update{Revision: 1, Share: shard.Whole(plan)}); err != nil {
+		return nil, err
+	}
+	ready := time.After(plan.Targets[0].ConnectWithin() * 5 / 4)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for r.Snapshot().State != rv.StateReady {
+		select {
+		case <-ready:
+			return r.Snapshot(), errors.New(r.Snapshot().Message)
+		case <-r.Done():
+			return r.Snapshot(), errors.New(r.Snapshot().Message)
+		case <-tick.C:
+		}
+	}
+	if err := r.Start(rv.Start{At: rv.Clock() + int64(20*time.Millisecond)}); err != nil {
+		return r.Snapshot(), err
+	}
+	stop := ctx.Done()
+	for {
+		select {
+		case <-r.Done():
+			return r.Snapshot(), nil
+		case <-stop:
+			stop = nil
+			_ = r.Stop(rv.Stop{Reason: context.Cause(ctx).Error(), Drain: true}) // fails only if the run is over
+		}
+	}
 }
 
 // mustExecute is execute for a peer that can be reached.

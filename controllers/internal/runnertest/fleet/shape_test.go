@@ -50,7 +50,7 @@ func TestShape(t *testing.T) {
 			if steps != want.sent {
 				t.Errorf("after %s: the steps sent %d, want %d", want.after, steps, want.sent)
 			}
-			if err := result.Fits(plan, s); err != nil {
+			if err := result.NewMerge(plan, 1).Add(s); err != nil {
 				t.Errorf("after %s: %v", want.after, err)
 			}
 			if err := windows.Add(s); err != nil {

@@ -9,17 +9,15 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
-// ErrUnreachable is wrapped by the error of Run when the connections could not be opened.
-var ErrUnreachable = errors.New("target unreachable")
+// errUnreachable is wrapped by the error of Run if the connections could not be opened.
+var errUnreachable = errors.New("target unreachable")
 
-// headStart is how far ahead of now Run sets the start instant, so that every worker has heard
-// of it.
+// headStart is the time from Start to the start instant, so that each worker gets the instant in time.
 const headStart = 20 * time.Millisecond
 
-// Run executes a share in this process, from connecting to the final snapshot. Every is called
-// about once a second with a snapshot, and may be nil. When the context ends, sending stops and
-// responses in flight are awaited; the snapshot says so in Stopped. The snapshot is nil only when
-// the plan itself is rejected.
+// Run executes a share in this process, from connecting to the final snapshot. It calls every, unless nil, with a
+// snapshot about once a second. If the context ends, the runner stops sending and waits for outstanding responses, and
+// Stopped has the reason. The snapshot is nil only if the plan is rejected.
 func Run(ctx context.Context, plan *rv.Plan, share rv.Share, o Options, every func(*rv.Snapshot)) (*rv.Snapshot, error) {
 	o.Alone = true
 	r, err := New(plan, o)
@@ -43,8 +41,8 @@ func Run(ctx context.Context, plan *rv.Plan, share rv.Share, o Options, every fu
 	return r.watch(ctx, every), nil
 }
 
-// awaitReady waits until all connections are open, a little longer than the slowest target
-// may take, so that an attempt that uses it up can still tell why it failed.
+// awaitReady waits until all connections are open. It waits longer than the slowest connectTimeout, so that the error of
+// an attempt that times out is known.
 func (r *Runner) awaitReady(ctx context.Context) error {
 	var limit time.Duration
 	for i := range r.plan.Targets {
@@ -68,13 +66,13 @@ func (r *Runner) awaitReady(ctx context.Context) error {
 		case <-r.done:
 			return fmt.Errorf("%s: %s", r.problem, r.message)
 		case <-deadline.C:
-			return fmt.Errorf("%w within %v: %s", ErrUnreachable, limit, r.Snapshot().Message)
+			return fmt.Errorf("%w within %v: %s", errUnreachable, limit, r.Snapshot().Message)
 		case <-tick.C:
 		}
 	}
 }
 
-// watch reports once a second until the run is done.
+// watch calls every once a second until the run is done.
 func (r *Runner) watch(ctx context.Context, every func(*rv.Snapshot)) *rv.Snapshot {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
