@@ -65,6 +65,9 @@ func TestExclusiveCPU(t *testing.T) {
 	if r := s.report(lt); r.Generator.ExclusiveShards != 1 || r.Generator.Workers != 1 || !slices.Equal(r.Generator.CPUs, own) {
 		t.Errorf("the report's generator %+v, want one shard, one worker, CPU %v, exclusive", r.Generator, own)
 	}
+	if idle := s.report(lt).Generator.Idle; idle.SpinShards != 1 || idle.SleepShards != 0 {
+		t.Errorf("the report's idle strategies %+v, want one shard that spins", idle)
+	}
 	// The CPU goes back to all: what kept the others off it was the runner.
 	s.mustKubectl("", "delete", "loadtest", "alone")
 	s.eventually(short, func() string {

@@ -53,19 +53,21 @@ func TestSkew(t *testing.T) {
 	for _, tt := range []struct {
 		name, operator, runner string
 		onShardLost            v1alpha1.ShardLostAction
+		idle                   v1alpha1.IdleStrategy
 		want                   string // reason of Finished
 	}{
-		{"previous runner", "new", "old", v1alpha1.ShardLostFail, v1alpha1.ReasonCompleted},
-		{"previous runner, leases", "new", "old", v1alpha1.ShardLostRebalance, v1alpha1.ReasonVersionMismatch},
-		{"previous operator", "old", "new", v1alpha1.ShardLostFail, v1alpha1.ReasonCompleted},
-		{"previous operator, Rebalance", "old", "new", v1alpha1.ShardLostRebalance, v1alpha1.ReasonCompleted},
+		{"previous runner", "new", "old", v1alpha1.ShardLostFail, "", v1alpha1.ReasonCompleted},
+		{"previous runner, leases", "new", "old", v1alpha1.ShardLostRebalance, "", v1alpha1.ReasonVersionMismatch},
+		{"previous runner, Spin", "new", "old", v1alpha1.ShardLostFail, v1alpha1.IdleStrategySpin, v1alpha1.ReasonVersionMismatch},
+		{"previous operator", "old", "new", v1alpha1.ShardLostFail, "", v1alpha1.ReasonCompleted},
+		{"previous operator, Rebalance", "old", "new", v1alpha1.ShardLostRebalance, "", v1alpha1.ReasonCompleted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			served, url := target(t)
 			w := newWorld(t, filepath.Join(dir, tt.operator), filepath.Join(dir, tt.runner, "runner"))
 			lt := builder.Minimal("mixed").Namespace(namespace).TargetURL(url).Shards(2).Connections(2).
 				Rates(builder.PerSecond("steady", 100, 3*time.Second)).
-				Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost = tt.onShardLost }).Build()
+				Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost, s.Runner.IdleStrategy = tt.onShardLost, tt.idle }).Build()
 			w.must(w.client.Create(w.ctx, lt))
 			w.await("the end of the test", func() error {
 				w.kubelet()
