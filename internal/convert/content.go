@@ -77,7 +77,7 @@ func (d *Draft) GatherSecret(suffix string, kind corev1.SecretType, data map[str
 	return name
 }
 
-// Body puts a content into a template: text as it stands, what is no text or is long into the
+// Body sets the body of a template. Short text is part of the template. Long text and binary content go into the
 // ConfigMap.
 func (d *Draft) Body(t *v1alpha1.Template, from, file string, content []byte) {
 	isText := utf8.Valid(content)

@@ -64,14 +64,14 @@ func New(title string, o Options) *Draft {
 	return d
 }
 
-// Spec is what is filled.
+// Spec returns the spec of the LoadTest, for the converter to fill.
 func (d *Draft) Spec() *v1alpha1.LoadTestSpec { return &d.LoadTest.Spec }
 
-// Warn says what becomes of a field or flag of the input, in a sentence.
+// Warn adds a warning about from, a field or flag of the input.
 func (d *Draft) Warn(from, format string, args ...any) { d.WarnAt("", from, format, args...) }
 
-// WarnAt is Warn with the place of the LoadTest where the sentence stands as a comment: a path such
-// as spec.rates[0].duration, or one above a field that is not written.
+// WarnAt is Warn with the path of a field of the LoadTest, such as spec.rates[0].duration. The manifest has the warning as
+// a comment there, or at the next higher field that it has.
 func (d *Draft) WarnAt(at, from, format string, args ...any) {
 	line := oneLine(from + ": " + fmt.Sprintf(format, args...))
 	if d.said[line] {
@@ -81,7 +81,7 @@ func (d *Draft) WarnAt(at, from, format string, args ...any) {
 	d.notes = append(d.notes, note{at, line})
 }
 
-// Fail says what makes the input impossible to convert.
+// Fail adds an error: the input cannot be converted.
 func (d *Draft) Fail(from, format string, args ...any) {
 	line := oneLine(from + ": " + fmt.Sprintf(format, args...))
 	if d.said[line] {
@@ -91,11 +91,11 @@ func (d *Draft) Fail(from, format string, args ...any) {
 	d.mistakes = append(d.mistakes, errors.New(line))
 }
 
-// Origin remembers which field of the input a part of the LoadTest was made of, for errors.
+// Origin stores from which field of the input a field of the LoadTest was converted, for errors.
 func (d *Draft) Origin(at, from string) { d.origins[at] = from }
 
-// from finds the field of the input for a path of the LoadTest: that of the longest part of it
-// that has one.
+// from returns the field of the input for a path of the LoadTest. If the path has no origin, it returns that of the next
+// higher path that has one.
 func (d *Draft) from(path string) string {
 	for at := path; at != ""; {
 		if origin := d.origins[at]; origin != "" {

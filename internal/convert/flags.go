@@ -30,9 +30,9 @@ type SetFlag struct {
 	Value string
 }
 
-// Flags reads arguments as getopt_long(3) does: letters may stand together, a value may follow at
-// once, by = or as the next argument, long names may be cut short, and operands may stand anywhere.
-// A flag that is not known is told of with what looks like its value, and left out.
+// Flags parses arguments like getopt_long(3): letters can be combined, a value can follow directly, after = or as the
+// next argument, long names can be abbreviated, and operands can be anywhere. It ignores an unknown flag and its probable
+// value, with a warning.
 func (d *Draft) Flags(args []string, known []Flag) (given []SetFlag, operands []string) {
 	for i, arg := range args {
 		if !utf8.ValidString(arg) {

@@ -12,9 +12,9 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// Header makes a header field. value has placeholders where the template has some. It is false for what
-// the engine sets itself and for what belongs to a connection, which is told, as is white space at
-// the ends of the value, which is taken off (RFC 9113 8.2.1).
+// Header returns a header field of a template; value may have placeholders. It removes white space at the ends of the
+// value, with a warning (RFC 9113 8.2.1). ok is false, with a warning, for fields that the engine sets and for fields of a
+// connection.
 func (d *Draft) Header(at, from, name, value string) (h v1alpha1.Header, ok bool) {
 	trimmed := strings.Trim(value, " \t")
 	if trimmed != value {
@@ -50,8 +50,8 @@ type URL struct {
 // Base is the URL of a target.
 func (u URL) Base() string { return u.Scheme + "://" + u.Authority }
 
-// SplitURL reads an absolute URL of http or https. The fragment, which is never sent (RFC 9110
-// 7.1), is dropped, and so is the user, of whom it tells.
+// SplitURL parses an absolute URL of http or https. It drops the fragment, which is never sent (RFC 9110 7.1), and
+// returns the user separately.
 func SplitURL(raw string) (u URL, user *url.Userinfo, err error) {
 	scheme, rest, found := strings.Cut(raw, "://")
 	u.Scheme = strings.ToLower(scheme)

@@ -58,7 +58,7 @@ func (d *Draft) check(out []byte) error {
 	return nil
 }
 
-// plain is a value as JSON has it.
+// plain returns a value as maps, lists and scalars of JSON.
 func plain(v any) (out any, err error) {
 	b, err := json.Marshal(v)
 	if err == nil {
@@ -67,7 +67,7 @@ func plain(v any) (out any, err error) {
 	return out, err
 }
 
-// named puts the fields of the input beside those of the LoadTest.
+// named adds the fields of the input to the errors about fields of the LoadTest.
 func (d *Draft) named(errs field.ErrorList) error {
 	var out []error
 	lines := compile.ErrorLines(errs)

@@ -32,7 +32,7 @@ func ordered(v any) (*yaml.Node, error) {
 		return nil, err
 	}
 	if c := n.Content; len(c) > 3 && c[0].Value == "kind" && c[2].Value == "apiVersion" {
-		c[0], c[1], c[2], c[3] = c[2], c[3], c[0], c[1] // as everybody writes it
+		c[0], c[1], c[2], c[3] = c[2], c[3], c[0], c[1] // the usual order
 	}
 	return n, nil
 }

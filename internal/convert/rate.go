@@ -12,8 +12,8 @@ import (
 // longestPeriod is that of requestsPer, in seconds.
 const longestPeriod = 24 * 60 * 60
 
-// SetRate makes perSecond requests a second the mode of a stage; 0 is a closed loop. It
-// returns false when that is no rate that a stage can have.
+// SetRate sets the rate of a stage to perSecond requests per second, or to a closed loop for 0. It returns false if a
+// stage cannot have this rate.
 func SetRate(r *v1alpha1.Rate, perSecond float64) bool {
 	switch {
 	case math.IsNaN(perSecond) || perSecond < 0 || perSecond > 1e8:

@@ -1,3 +1,3 @@
 // Package ab turns command lines of ab, the benchmark of the Apache HTTP server, into LoadTests.
-// docs/convert.md says what becomes of each flag.
+// docs/convert.md lists the result of each flag.
 package ab

@@ -17,7 +17,7 @@ var known = []convert.Flag{
 	{Short: 'X', Value: true}, {Short: 'y', Value: true}, {Short: 'z', Value: true}, {Short: 'Z', Value: true},
 }
 
-// without are those that nothing becomes of, and why.
+// without has the flags that have no equivalent, with the reason.
 var without = map[string]string{
 	"-b": "the sizes of socket buffers are left to the system",
 	"-d": "is about ab's table",

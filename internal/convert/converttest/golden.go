@@ -1,5 +1,5 @@
-// Package converttest is what the tests of all converters do: compare with golden files, tell
-// mistakes, look into docs/convert.md, and fuzz.
+// Package converttest has the common tests of all converters: golden files, errors in the input, docs/convert.md, and
+// fuzzing.
 package converttest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/h2surge/h2surge/internal/convert"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // Golden compares with a file of testdata. A conversion compiles what it makes, so a golden
 // manifest is one that runs.

@@ -1,3 +1,2 @@
-// Package h2load turns command lines of h2load (nghttp2) into LoadTests. docs/convert.md says what
-// becomes of each flag.
+// Package h2load turns command lines of h2load (nghttp2) into LoadTests. docs/convert.md lists the result of each flag.
 package h2load

@@ -55,7 +55,7 @@ var known = []convert.Flag{
 	{Long: "help", Short: 'h'},
 }
 
-// without are those that nothing becomes of, and why.
+// without has the flags that have no equivalent, with the reason.
 var without = map[string]string{
 	"--log-file":             "no line is written for each request; h2surge run --output-file saves the figures",
 	"--qlog-file-base":       "there is no QUIC",

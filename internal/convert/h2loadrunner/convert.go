@@ -40,7 +40,7 @@ func Convert(config []byte, o convert.Options) (yaml []byte, warnings []string, 
 	return d.Manifest()
 }
 
-// withoutCounterpart names what nothing becomes of.
+// withoutCounterpart warns about fields that have no equivalent.
 func (c *converter) withoutCounterpart() {
 	for _, f := range [][2]string{
 		{"log-file", "a line for each request is not written; h2surge run --output-file has the figures"},

@@ -105,7 +105,7 @@ func (r *request) compared(list []v1alpha1.Check, rule *object, check v1alpha1.C
 	return append(list, check)
 }
 
-// expressible tells where ECMAScript has what RE2 has not.
+// expressible returns true if RE2 accepts a regular expression of ECMAScript, and warns otherwise.
 func (r *request) expressible(from, pattern, what string) bool {
 	if _, err := regexp.Compile(pattern); err != nil {
 		r.WarnAt(r.at, from, "is a regular expression that RE2 does not have (lookaround, back references, \\u); the %s is left out", what)
@@ -117,7 +117,7 @@ func (r *request) expressible(from, pattern, what string) bool {
 	return true
 }
 
-// pick makes captures of value-pickers. What they pick up, later requests of the chain may use.
+// pick converts value-pickers to captures. Later requests of the chain can use the values.
 func (r *request) pick() {
 	for _, p := range r.in.list("value-pickers") {
 		source, ok := r.sourceOf(p)

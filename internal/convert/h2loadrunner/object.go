@@ -20,7 +20,7 @@ type object struct {
 	read   map[string]bool
 }
 
-// newObject reads one. What is none is a mistake, and empty.
+// newObject parses a JSON object. Other JSON is an error in the input and gives an empty object.
 func newObject(d *convert.Draft, path string, raw json.RawMessage) *object {
 	o := &object{draft: d, path: path, fields: map[string]json.RawMessage{}, read: map[string]bool{}}
 	if json.Unmarshal(raw, &o.fields) != nil || o.fields == nil {
@@ -128,7 +128,7 @@ func (o *object) child(name string) *object {
 	return newObject(o.draft, o.at(name), raw)
 }
 
-// end names what nobody read.
+// end warns about the fields that were not read.
 func (o *object) end() {
 	for _, name := range slices.Sorted(maps.Keys(o.fields)) {
 		if o.read[name] {

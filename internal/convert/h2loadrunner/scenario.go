@@ -132,7 +132,7 @@ func (s *scenario) sideBySide(in *object, step v1alpha1.Step, i int) {
 	group.Parallel = append(group.Parallel, v1alpha1.ParallelStep{Template: step.Template, Target: step.Target, OnFailure: step.OnFailure})
 }
 
-// evenGroups: a last group of one request is none.
+// evenGroups turns a last group with one request into a request without a group.
 func (s *scenario) evenGroups(parallel bool) {
 	n := len(s.chain.Steps)
 	if !parallel || n == 0 || len(s.chain.Steps[n-1].Parallel) != 1 {
@@ -142,10 +142,10 @@ func (s *scenario) evenGroups(parallel bool) {
 	s.chain.Steps[n-1] = v1alpha1.Step{Template: one.Template, Target: one.Target, OnFailure: one.OnFailure}
 }
 
-// maxWeight is that of a chain.
+// maxWeight is the highest weight of a chain.
 const maxWeight = 10000
 
-// weigh makes the weights small.
+// weigh reduces the weights to at most maxWeight.
 func (c *converter) weigh(weights []int64) {
 	common, greatest := weights[0], weights[0]
 	for _, w := range weights {

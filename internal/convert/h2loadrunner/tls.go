@@ -49,7 +49,7 @@ func (c *converter) tls() {
 	c.main().TLS = t
 }
 
-// isPEM tells what is inline from a path.
+// isPEM returns true if a value is inline PEM, and false if it is a path.
 func isPEM(s string) bool { return strings.Contains(s, "-----BEGIN ") }
 
 func (c *converter) authority(s string) *v1alpha1.CertificateAuthority {

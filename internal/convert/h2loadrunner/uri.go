@@ -112,7 +112,7 @@ func (r *request) location(from string, source v1alpha1.ValueSource, name string
 		return
 	}
 	r.target = p.target
-	// Without it the rest of the chain is not sent, which is no failure there.
+	// Without the value h2loadrunner does not send the rest of the chain, and counts no failure.
 	our := r.Unique("variable", convert.WordName(name))
 	p.capture(v1alpha1.Capture{Name: our, ValueSource: source, Optional: true})
 	r.guard = our

@@ -53,7 +53,7 @@ type param struct {
 	FileName string `json:"fileName"`
 }
 
-// begin is when the request was sent; zero: nobody knows.
+// begin returns when the request was sent. It is zero if the entry has no valid time.
 func (e *entry) begin() time.Time {
 	t, err := time.Parse(time.RFC3339Nano, e.StartedDateTime)
 	if err != nil {

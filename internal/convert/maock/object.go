@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// object is a JSON object that is read member by member. What is not read by the end is told.
+// object is a JSON object whose members are read one by one. Its method end warns about the others.
 type object struct {
 	c       *converter
 	path    string
@@ -26,7 +26,7 @@ func (o *object) at(name string) string { return strings.TrimPrefix(o.path+"."+n
 
 func (o *object) has(name string) bool { _, ok := o.members[name]; return ok }
 
-// read takes a member into v, which keeps its value when there is none.
+// read decodes a member into v. If the member does not exist, v does not change.
 func (o *object) read(name string, v any, want string) {
 	raw, ok := o.members[name]
 	delete(o.members, name)
@@ -77,7 +77,7 @@ func (o *object) list(name string) []*object {
 	return list
 }
 
-// end names the members that nobody has read.
+// end warns about the members that were not read.
 func (o *object) end() {
 	var rest []string
 	for name := range o.members {

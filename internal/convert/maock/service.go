@@ -156,7 +156,7 @@ func (c *converter) uniqueNames(services []*service) {
 	}
 }
 
-// method returns the conditions that are an exact method.
+// method returns the exact methods of the conditions.
 func (s *service) method() (found []string) {
 	for _, c := range s.conditions {
 		if c.spec.Name == ":method" && c.equals {
@@ -166,8 +166,9 @@ func (s *service) method() (found []string) {
 	return found
 }
 
-// everyMethodOnce tells that match.method can take the place of conditions without changing which
-// rule goes first: the target puts any rule with a method before those without.
+// everyMethodOnce returns true if match.method can replace the conditions on methods. The target puts each rule with a
+// method before the rules without one, so the order of the rules stays the same only if each service has exactly one
+// method.
 func everyMethodOnce(services []*service) bool {
 	return !slices.ContainsFunc(services, func(s *service) bool { return len(s.method()) != 1 })
 }

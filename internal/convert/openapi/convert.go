@@ -226,7 +226,7 @@ func isItem(collection, item string) bool {
 	return found && strings.HasPrefix(rest, "{") && strings.HasSuffix(rest, "}") && !strings.Contains(rest, "/")
 }
 
-// security tells what is needed: nobody's secrets are in a description.
+// security warns about the credentials that the user must add: a description does not contain secrets.
 func (c *converter) security() {
 	var names []string
 	add := func(list value) {

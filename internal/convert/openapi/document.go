@@ -132,7 +132,7 @@ func (d *documents) open(name string) *yaml.Node {
 	return d.parse(name, text)
 }
 
-// follow goes through references. It is false where they lead nowhere, which is told.
+// follow resolves references. It returns false, with a warning, if a reference cannot be resolved.
 func (d *documents) follow(v value) (value, bool) {
 	for range maxReferences {
 		ref := v.raw("$ref")
@@ -149,14 +149,14 @@ func (d *documents) follow(v value) (value, bool) {
 	return value{}, false
 }
 
-// get is a member, through references.
+// get returns a member, with references resolved.
 func (d *documents) get(v value, name string) value {
 	out, _ := d.follow(v.raw(name))
 	return out
 }
 
-// resolve finds what a reference names: a file, if any, and a JSON Pointer (RFC 6901) in it. Of a URL
-// the file is looked for beside the others.
+// resolve returns the value of a reference: a file, if any, and a JSON Pointer (RFC 6901) into it. For a URL, it looks for
+// the file in the folder of the referring file.
 func (d *documents) resolve(from, ref string) (value, bool) {
 	file, pointer, _ := strings.Cut(ref, "#")
 	name := from

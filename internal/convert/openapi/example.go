@@ -31,7 +31,7 @@ func (g *generator) spend() bool {
 	return g.work <= maxWork
 }
 
-// example is JSON for a schema; nil: there is none.
+// example returns a JSON example of a schema, or nil.
 func (d *documents) example(schema value) json.RawMessage {
 	g := &generator{documents: d}
 	out := g.make(schema, nil)

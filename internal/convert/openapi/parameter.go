@@ -28,7 +28,7 @@ func (c *converter) parameterValue(p value) (v json.RawMessage, invented bool) {
 	return c.example(followed), !followed.raw("example").is()
 }
 
-// exampleOf is what example or examples beside a schema say.
+// exampleOf returns the value of example or examples of a parameter.
 func (c *converter) exampleOf(v value) json.RawMessage {
 	if e := v.raw("example"); e.is() && !isNull(e) {
 		return c.literal(e)
