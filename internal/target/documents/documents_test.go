@@ -133,6 +133,8 @@ func TestPatch(t *testing.T) {
 		{`{"a":1}`, `[{"op":"replace","path":"/b","value":2}]`, true},
 		{`{"a":1}`, `[{"op":"add","path":"/b/c","value":2}]`, true},
 		{`{"a":[]}`, `[{"op":"add","path":"/a/1","value":2}]`, true},
+		{`{"a":null}`, `[{"op":"add","path":"/a/b","value":2}]`, true},
+		{`null`, `[{"op":"remove","path":"/a"}]`, true},
 		{`{"a":[1]}`, `[{"op":"remove","path":"/a/01"}]`, true},
 		{`{"a":{}}`, `[{"op":"move","from":"/a","path":"/a/b"}]`, true},
 		{`{"a":1}`, `[{"op":"spam","path":"/a"}]`, false},

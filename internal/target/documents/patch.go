@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// ErrConflict reports that a patch is well-formed and does not go with the document.
+// ErrConflict means that a patch is well-formed but cannot be applied to the document.
 var ErrConflict = errors.New("the patch does not fit the document")
 
 // operation is one of a JSON patch. Absent members are nil.
@@ -22,8 +22,8 @@ type operation struct {
 	Value *json.RawMessage `json:"value"`
 }
 
-// Patch applies a JSON patch (RFC 6902) to a document, whole or not at all. When the document
-// lacks what the patch needs, or a test fails, the error is ErrConflict.
+// Patch applies a JSON patch (RFC 6902) to a document and returns the result. The error is ErrConflict if the document
+// lacks a value that the patch needs, or if a test fails.
 func Patch(doc, patch []byte) ([]byte, error) {
 	var list []operation
 	if err := json.Unmarshal(patch, &list); err != nil {
@@ -36,9 +36,9 @@ func Patch(doc, patch []byte) ([]byte, error) {
 	if len(list) > maxOperations {
 		return nil, fmt.Errorf("JSON patch: %d operations; allowed: at most %d", len(list), maxOperations)
 	}
-	room := maxCopied
+	left := maxCopied
 	for i, op := range list {
-		if root, err = op.apply(root, &room); err != nil {
+		if root, err = op.apply(root, &left); err != nil {
 			return nil, fmt.Errorf("JSON patch, operation %d: %w", i, err)
 		}
 	}
@@ -55,14 +55,14 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), nil
 }
 
-// maxOperations bounds the time that a patch takes: each may move a long array.
+// maxOperations bounds the time of a patch: each operation may move a long array.
 const maxOperations = 1000
 
-// maxCopied bounds what the copies of one patch come to, in bytes or so: each may double the document.
+// maxCopied bounds the approximate size of all copies of a patch, in bytes: each copy may double the document.
 const maxCopied = 1 << 20
 
-// apply uses up room with what it copies.
-func (o *operation) apply(root any, room *int) (any, error) {
+// apply applies the operation and returns the new document. It subtracts the size of copies from left.
+func (o *operation) apply(root any, left *int) (any, error) {
 	path, err := split(o.Path, "path")
 	if err != nil {
 		return nil, err
@@ -70,8 +70,7 @@ func (o *operation) apply(root any, room *int) (any, error) {
 	var value any
 	switch o.Op {
 	case "add", "replace", "test":
-		// A pointer to RawMessage is nil for null as well as for a missing value, which the
-		// standard's decoder cannot tell apart; both are taken for null.
+		// encoding/json sets Value to nil for null and for a missing value. Both mean null here.
 		if o.Value != nil {
 			if value, err = decode(*o.Value); err != nil {
 				return nil, err
@@ -86,7 +85,7 @@ func (o *operation) apply(root any, room *int) (any, error) {
 			return nil, err
 		}
 		if o.Op == "copy" {
-			if value = clone(value, room); *room < 0 {
+			if value = clone(value, left); *left < 0 {
 				return nil, fmt.Errorf("copies over %d bytes: %w", maxCopied, ErrConflict)
 			}
 			break
@@ -94,17 +93,17 @@ func (o *operation) apply(root any, room *int) (any, error) {
 		if len(from) < len(path) && slices.Equal(from, path[:len(from)]) {
 			return nil, fmt.Errorf("moves a value into itself: %w", ErrConflict)
 		}
-		if root, err = change(root, from, remove); err != nil {
+		if root, err = edit(root, from, remove, nil); err != nil {
 			return nil, err
 		}
 	}
 	switch o.Op {
 	case "add", "move", "copy":
-		return change(root, path, add(value))
+		return edit(root, path, add, value)
 	case "replace":
-		return change(root, path, replace(value))
+		return edit(root, path, replace, value)
 	case "remove":
-		return change(root, path, remove)
+		return edit(root, path, remove, nil)
 	case "test":
 		found, err := find(root, path)
 		if err == nil && !reflect.DeepEqual(found, value) {
@@ -163,118 +162,89 @@ func index(token string, most int) (int, error) {
 	return i, nil
 }
 
-// edit changes the member or element token of a container; at the root, container is nil.
-type edit func(container any, token string) (any, error)
+// The kinds of change that edit makes.
+const (
+	add = iota
+	replace
+	remove
+)
 
-// change applies an edit to what path leads to, and returns the new root.
-func change(root any, path []string, do edit) (any, error) {
+// edit adds, replaces or removes what path leads to, and returns the new value of in.
+func edit(in any, path []string, kind int, value any) (any, error) {
 	if len(path) == 0 {
-		return do(nil, "")
+		return value, nil
 	}
-	if len(path) == 1 {
-		return do(root, path[0])
-	}
-	inner, err := find(root, path[:1])
-	if err != nil {
-		return nil, err
-	}
-	if inner, err = change(inner, path[1:], do); err != nil {
-		return nil, err
-	}
-	return replace(inner)(root, path[0])
-}
-
-func add(value any) edit {
-	return func(container any, token string) (any, error) {
-		switch in := container.(type) {
-		case nil:
-			return value, nil
-		case map[string]any:
-			in[token] = value
-			return in, nil
-		case []any:
+	token, last := path[0], len(path) == 1
+	switch in := in.(type) {
+	case map[string]any:
+		return editMember(in, path, kind, value)
+	case []any:
+		highest := len(in) - 1
+		if last && kind == add {
 			if token == "-" {
 				return append(in, value), nil
 			}
-			i, err := index(token, len(in))
-			if err != nil {
-				return nil, err
-			}
-			return slices.Insert(in, i, value), nil
+			highest++
 		}
-		return nil, missing(token)
-	}
-}
-
-func replace(value any) edit {
-	return func(container any, token string) (any, error) {
-		switch in := container.(type) {
-		case nil:
-			return value, nil
-		case map[string]any:
-			if _, ok := in[token]; !ok {
-				return nil, missing(token)
-			}
-			in[token] = value
-			return in, nil
-		case []any:
-			i, err := index(token, len(in)-1)
-			if err != nil {
-				return nil, err
-			}
-			in[i] = value
-			return in, nil
-		}
-		return nil, missing(token)
-	}
-}
-
-func remove(container any, token string) (any, error) {
-	switch in := container.(type) {
-	case nil:
-		return nil, nil
-	case map[string]any:
-		if _, ok := in[token]; !ok {
-			return nil, missing(token)
-		}
-		delete(in, token)
-		return in, nil
-	case []any:
-		i, err := index(token, len(in)-1)
-		if err != nil {
+		i, err := index(token, highest)
+		switch {
+		case err != nil:
 			return nil, err
+		case last && kind == add:
+			return slices.Insert(in, i, value), nil
+		case last && kind == remove:
+			return slices.Delete(in, i, i+1), nil
 		}
-		return slices.Delete(in, i, i+1), nil
+		in[i], err = edit(in[i], path[1:], kind, value)
+		return in, err
 	}
 	return nil, missing(token)
 }
 
-// clone copies a value, and stops when there is no room left.
-func clone(v any, room *int) any {
-	*room -= 16
+func editMember(in map[string]any, path []string, kind int, value any) (any, error) {
+	token, last := path[0], len(path) == 1
+	member, ok := in[token]
+	switch {
+	case last && kind == add:
+		in[token] = value
+		return in, nil
+	case !ok:
+		return nil, missing(token)
+	case last && kind == remove:
+		delete(in, token)
+		return in, nil
+	}
+	member, err := edit(member, path[1:], kind, value)
+	in[token] = member
+	return in, err
+}
+
+// clone copies a value and subtracts its size from left. It stops when left is negative.
+func clone(v any, left *int) any {
+	*left -= 16
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {
-			if *room -= len(name); *room < 0 {
+			if *left -= len(name); *left < 0 {
 				break
 			}
-			out[name] = clone(member, room)
+			out[name] = clone(member, left)
 		}
 		return out
 	case []any:
 		var out []any
-		for i := 0; i < len(v) && *room >= 0; i++ {
-			out = append(out, clone(v[i], room))
+		for i := 0; i < len(v) && *left >= 0; i++ {
+			out = append(out, clone(v[i], left))
 		}
 		if out == nil {
 			return []any{}
 		}
 		return out
 	case string:
-		*room -= len(v)
+		*left -= len(v)
 	case json.Number:
-		*room -= len(v)
+		*left -= len(v)
 	}
 	return v
 }

@@ -71,7 +71,7 @@ func (c *Collection) Create(id, content []byte) error {
 	if c.byID[string(id)] != nil {
 		return ErrExists
 	}
-	if c.store.n >= c.store.max || !c.store.room(len(id)+len(content)) {
+	if c.store.n >= c.store.max || !c.store.fits(len(id)+len(content)) {
 		return ErrFull
 	}
 	d := &document{id: string(id), content: append([]byte{}, content...), prev: c.newest}
@@ -93,7 +93,7 @@ func (c *Collection) Replace(id, content []byte) (ok bool, err error) {
 	if d == nil {
 		return false, nil
 	}
-	if !c.store.room(len(content) - len(d.content)) {
+	if !c.store.fits(len(content) - len(d.content)) {
 		return true, ErrFull
 	}
 	c.store.bytes += len(content) - len(d.content)
@@ -130,4 +130,4 @@ func (c *Collection) Each(f func(id string, content []byte) bool) {
 	}
 }
 
-func (s *Store) room(more int) bool { return s.bytes+more <= MaxBytes }
+func (s *Store) fits(more int) bool { return s.bytes+more <= MaxBytes }

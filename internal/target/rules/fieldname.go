@@ -6,8 +6,8 @@ import (
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// fieldNameProblem tells what is wrong with the name of a header field, and "" if nothing is.
-// HTTP/2 knows lower case only (RFC 9113 section 8.2.1).
+// fieldNameProblem returns the error in the name of a header field, or "". HTTP/2 allows lower case only (RFC 9113
+// section 8.2.1).
 func fieldNameProblem(name string) string {
 	rest, pseudo := strings.CutPrefix(name, ":")
 	switch {
