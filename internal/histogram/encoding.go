@@ -33,9 +33,9 @@ const (
 	// maxStored is the greatest length of a stored block.
 	maxStored = 1<<16 - 1
 
-	// MaxCount is the largest count that Decode accepts. A float64 represents it exactly, as JSON readers need, and the
+	// maxCount is the largest count that Decode accepts. A float64 represents it exactly, as JSON readers need, and the
 	// sum of 256 shards does not overflow 64 bits.
-	MaxCount = 1 << 53
+	maxCount = 1 << 53
 )
 
 // Encode returns the wire form. Counts is empty when the histogram is.
@@ -240,7 +240,7 @@ func varint(b []byte) (int64, int) {
 func check(in runnerv1alpha1.Histogram, counters []counter) error {
 	var count int64
 	for _, c := range counters {
-		if count += c.n; count > MaxCount {
+		if count += c.n; count > maxCount {
 			return errors.New("its values are more than possible")
 		}
 	}

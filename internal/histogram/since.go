@@ -150,7 +150,7 @@ func appendCounters(dst []counter, payload []byte) ([]counter, error) {
 			}
 			at += n
 		}
-		if v < -pages*pageSize || v > MaxCount {
+		if v < -pages*pageSize || v > maxCount {
 			return dst, fmt.Errorf("counter %d is out of range", v)
 		}
 		if v > 0 {

@@ -41,7 +41,7 @@ func (w *walk) value(i, depth int) int {
 	switch c := at(w.doc, i); {
 	case c != '{' && c != '[':
 		return skipScalar(w.doc, i)
-	case depth == MaxDepth:
+	case depth == maxDepth:
 		return -1
 	case c == '{':
 		return w.object(i, depth)

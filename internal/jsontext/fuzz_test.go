@@ -52,7 +52,7 @@ func decode(doc []byte) any {
 }
 
 func oracle(doc []byte, pointer string) (v any, ok bool) {
-	if !json.Valid(doc) || depthOf(doc) > MaxDepth {
+	if !json.Valid(doc) || depthOf(doc) > maxDepth {
 		return nil, false
 	}
 	v = decode(doc)

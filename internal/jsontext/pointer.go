@@ -2,7 +2,7 @@
 // allocations, and escapes and unescapes strings.
 //
 // A pointer finds nothing in text that is not valid JSON as a whole (RFC 8259, as strict as encoding/json). If an object
-// has several members of one name, a pointer finds the last. Objects and arrays can be nested MaxDepth deep.
+// has several members of one name, a pointer finds the last. Objects and arrays can be nested maxDepth deep.
 //
 // Unlike in the RFC, the token -n in an array is the n-th element from the end: -1 is the last. As in the RFC, the
 // token - is the element after the last, which does not exist.
@@ -17,8 +17,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep objects and arrays may be nested in a document.
-const MaxDepth = 512
+// maxDepth is how deep objects and arrays may be nested in a document.
+const maxDepth = 512
 
 // Pointer is a parsed JSON pointer. The zero value points to the whole document. Several goroutines may
 // use it at the same time.

@@ -128,15 +128,15 @@ func TestDepth(t *testing.T) {
 	nested := func(depth int) string {
 		return strings.Repeat(`[`, depth-1) + `{"a":1}` + strings.Repeat(`]`, depth-1)
 	}
-	for _, pointer := range []string{"", "/0", "/-1", "/0/0/0", strings.Repeat("/0", MaxDepth-1) + "/a", strings.Repeat("/-1", 40)} {
-		if got := find(t, pointer, nested(MaxDepth)); got == none {
+	for _, pointer := range []string{"", "/0", "/-1", "/0/0/0", strings.Repeat("/0", maxDepth-1) + "/a", strings.Repeat("/-1", 40)} {
+		if got := find(t, pointer, nested(maxDepth)); got == none {
 			t.Errorf("%.20q: nothing at the greatest depth", pointer)
 		}
-		if got := find(t, pointer, nested(MaxDepth+1)); got != none {
+		if got := find(t, pointer, nested(maxDepth+1)); got != none {
 			t.Errorf("%.20q: a value although it is too deep", pointer)
 		}
 	}
-	if got := find(t, strings.Repeat("/0", MaxDepth)+"/a", nested(MaxDepth+1)); got != none {
+	if got := find(t, strings.Repeat("/0", maxDepth)+"/a", nested(maxDepth+1)); got != none {
 		t.Error("a value below the greatest depth")
 	}
 }

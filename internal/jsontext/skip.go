@@ -29,13 +29,13 @@ func skipSpace(doc []byte, i int) int {
 // skipValue skips a value that is nested in depth objects and arrays.
 func skipValue(doc []byte, i, depth int) int {
 	if c := at(doc, i); c == '{' || c == '[' {
-		return skipContainer(doc, i, MaxDepth-depth)
+		return skipContainer(doc, i, maxDepth-depth)
 	}
 	return skipScalar(doc, i)
 }
 
 // nesting has one bit for each open container: 1 is an object, 0 an array.
-type nesting [MaxDepth / 64]uint64
+type nesting [maxDepth / 64]uint64
 
 func (n *nesting) open(level int, object bool) {
 	bit := uint64(1) << (level % 64)

@@ -129,10 +129,10 @@ func AppendHex(dst []byte, v uint64, digits int) []byte {
 	return dst
 }
 
-// UpperHex has the hexadecimal digits that percent-encoding prefers (RFC 3986 2.1).
-const UpperHex = "0123456789ABCDEF"
+// upperHex has the hexadecimal digits that percent-encoding prefers (RFC 3986 2.1).
+const upperHex = "0123456789ABCDEF"
 
 // AppendPercent appends the percent-encoding of c to dst (RFC 3986 2.1).
 func AppendPercent(dst []byte, c byte) []byte {
-	return append(dst, '%', UpperHex[c>>4], UpperHex[c&15])
+	return append(dst, '%', upperHex[c>>4], upperHex[c&15])
 }

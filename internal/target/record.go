@@ -21,7 +21,7 @@ type Recorded struct {
 	// Headers are pairs of name and value in the order in which they came, :scheme and
 	// :authority among them.
 	Headers [][2]string `json:"headers"`
-	// Body is the content if it is UTF-8, BodyBase64 otherwise. Both are cut at MaxRecordedBody bytes. BodyBytes is the
+	// Body is the content if it is UTF-8, BodyBase64 otherwise. Both are cut at maxRecordedBody bytes. BodyBytes is the
 	// length before the cut, at most 1 MiB and one byte.
 	Body       string `json:"body,omitempty"`
 	BodyBase64 string `json:"bodyBase64,omitempty"`
@@ -33,8 +33,8 @@ type Recorded struct {
 	DelayMicroseconds int64 `json:"delayMicroseconds,omitempty"`
 }
 
-// MaxRecordedBody bounds the body of a Recorded, in bytes.
-const MaxRecordedBody = 64 << 10
+// maxRecordedBody bounds the body of a Recorded, in bytes.
+const maxRecordedBody = 64 << 10
 
 // recorder writes Recorded. A nil one does nothing.
 type recorder struct {
@@ -65,7 +65,7 @@ func (r *recorder) write(c *session, x *exchange, held time.Duration) {
 		line.Headers = append(line.Headers, [2]string{string(name), string(value)})
 	})
 	body := call.Content()
-	body = body[:min(len(body), MaxRecordedBody)]
+	body = body[:min(len(body), maxRecordedBody)]
 	if utf8.Valid(body) {
 		line.Body = string(body)
 	} else {

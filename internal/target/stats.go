@@ -42,7 +42,7 @@ type Stats struct {
 	BytesSent     uint64 `json:"bytesSent"`
 
 	// PerSecond has the number of requests in each second from the first request (since the
-	// start or Reset) to the last, and at most the last MaxSeconds of them. PerSecondStart is
+	// start or Reset) to the last, and at most the last maxSeconds of them. PerSecondStart is
 	// the Unix time at which the first of those seconds began, rounded down.
 	PerSecond      []uint64 `json:"perSecond"`
 	PerSecondStart int64    `json:"perSecondStart"`
@@ -80,8 +80,8 @@ type BodyStats struct {
 	UntrackedBodies uint64 `json:"untrackedBodies"`
 }
 
-// MaxSeconds bounds Stats.PerSecond.
-const MaxSeconds = 600
+// maxSeconds bounds Stats.PerSecond.
+const maxSeconds = 600
 
 // method of a request, as counted.
 type method uint8
@@ -164,9 +164,9 @@ func (c *counters) snapshot(begin time.Time) Stats {
 	return s
 }
 
-// seconds counts events in each of the last MaxSeconds seconds since the server began.
+// seconds counts events in each of the last maxSeconds seconds since the server began.
 type seconds struct {
-	count [MaxSeconds]uint64
+	count [maxSeconds]uint64
 	// The second numbers of the oldest and the newest entry of count; used is false before
 	// the first event.
 	first, last int64
@@ -180,15 +180,15 @@ func (s *seconds) add(now int64, n uint64) {
 	}
 	for s.last < sec {
 		s.last++
-		s.count[s.last%MaxSeconds] = 0
-		if s.last-s.first >= MaxSeconds {
-			s.first = s.last - MaxSeconds + 1
+		s.count[s.last%maxSeconds] = 0
+		if s.last-s.first >= maxSeconds {
+			s.first = s.last - maxSeconds + 1
 		}
-		if s.last+MaxSeconds < sec { // a long silence: every entry is overwritten anyway
-			s.last = sec - MaxSeconds
+		if s.last+maxSeconds < sec { // a long silence: every entry is overwritten anyway
+			s.last = sec - maxSeconds
 		}
 	}
-	s.count[sec%MaxSeconds] += n
+	s.count[sec%maxSeconds] += n
 }
 
 func (s *seconds) list(begin time.Time) (counts []uint64, start int64) {
@@ -196,7 +196,7 @@ func (s *seconds) list(begin time.Time) (counts []uint64, start int64) {
 		return []uint64{}, 0
 	}
 	for sec := s.first; sec <= s.last; sec++ {
-		counts = append(counts, s.count[sec%MaxSeconds])
+		counts = append(counts, s.count[sec%maxSeconds])
 	}
 	return counts, begin.Unix() + s.first
 }

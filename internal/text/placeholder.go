@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// MaxName is the greatest length of a name and of a column's name.
-	MaxName = 50
-	// MaxFunctions is how many functions may be nested.
-	MaxFunctions = 8
-	// MaxWidth bounds pad: the longest value of a list.
-	MaxWidth = 1024
+	// maxName is the greatest length of a name and of a column's name.
+	maxName = 50
+	// maxFunctions is how many functions may be nested.
+	maxFunctions = 8
+	// maxWidth bounds pad: the longest value of a list.
+	maxWidth = 1024
 )
 
 // functions are all there are, as messages list them.
@@ -27,10 +27,10 @@ var functions = []rv.FunctionName{
 
 var (
 	errEmpty  = errors.New("${} has no name; write $${} for a literal ${}")
-	errName   = fmt.Errorf("${ must be followed by a name (letters, digits and _, not beginning with a digit, at most %d characters); write $${ for a literal ${", MaxName)
-	errColumn = fmt.Errorf("${name. must be followed by the name of a column (letters, digits, _ and -, not beginning with -, at most %d characters)", MaxName)
-	errNested = fmt.Errorf("a ${} can have at most %d nested functions", MaxFunctions)
-	errWidth  = fmt.Errorf("pad takes a value, a width from 1 to %d and an optional fill character (printable ASCII, default 0): pad(x, 8) or pad(x, 8, c)", MaxWidth)
+	errName   = fmt.Errorf("${ must be followed by a name (letters, digits and _, not beginning with a digit, at most %d characters); write $${ for a literal ${", maxName)
+	errColumn = fmt.Errorf("${name. must be followed by the name of a column (letters, digits, _ and -, not beginning with -, at most %d characters)", maxName)
+	errNested = fmt.Errorf("a ${} can have at most %d nested functions", maxFunctions)
+	errWidth  = fmt.Errorf("pad takes a value, a width from 1 to %d and an optional fill character (printable ASCII, default 0): pad(x, 8) or pad(x, 8, c)", maxWidth)
 	errKey    = errors.New("hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)")
 )
 
@@ -84,7 +84,7 @@ func IsNameOctet(c byte) bool { return c == '_' || octet.IsLetter(c) || octet.Is
 func (p *parser) reference(depth int) (*Reference, error) {
 	name := p.word("")
 	switch {
-	case name == "" || len(name) > MaxName || octet.IsDigit(name[0]):
+	case name == "" || len(name) > maxName || octet.IsDigit(name[0]):
 		return nil, errName
 	case p.take('('):
 		return p.call(name, depth)
@@ -92,7 +92,7 @@ func (p *parser) reference(depth int) (*Reference, error) {
 		return &Reference{Name: name}, nil
 	}
 	column := p.word("-")
-	if column == "" || len(column) > MaxName || column[0] == '-' {
+	if column == "" || len(column) > maxName || column[0] == '-' {
 		return nil, errColumn
 	}
 	return &Reference{Name: name, Column: column}, nil
@@ -109,7 +109,7 @@ func (p *parser) call(name string, depth int) (*Reference, error) {
 	switch {
 	case f.Name == "":
 		return nil, fmt.Errorf("unknown function %q; allowed: %s", name, names())
-	case depth == MaxFunctions:
+	case depth == maxFunctions:
 		return nil, errNested
 	}
 	p.blanks()
@@ -150,7 +150,7 @@ func (p *parser) pad(f *Function) error {
 	}
 	p.blanks()
 	width, err := strconv.Atoi(p.word(""))
-	if err != nil || width < 1 || width > MaxWidth {
+	if err != nil || width < 1 || width > maxWidth {
 		return errWidth
 	}
 	f.Width, f.Fill = width, "0"
@@ -180,7 +180,7 @@ func (p *parser) key(f *Function) error {
 		return errKey
 	}
 	p.blanks()
-	key, err := p.reference(MaxFunctions) // no function fits in any more
+	key, err := p.reference(maxFunctions) // no function fits in any more
 	if err != nil {
 		return errKey
 	}

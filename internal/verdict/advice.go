@@ -9,9 +9,9 @@ import (
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
-// Headroom is the share of its CPU that a worker may use at the rate asked for. Above it, requests that are due at the same
+// headroom is the share of its CPU that a worker may use at the rate asked for. Above it, requests that are due at the same
 // time wait for the worker, and the lag grows fast. The sizing page of the docs calculates with the same share.
-const Headroom = 0.7
+const headroom = 0.7
 
 // AdviceShards is followed by the number of shards that a message recommends. The command line writes its own flag instead.
 const AdviceShards = "try spec.runner.shards: "
@@ -43,7 +43,7 @@ type load struct {
 	throttled bool
 }
 
-// workersFor returns how many workers are enough for the rate asked for. Each worker can use Headroom of a CPU or, if it
+// workersFor returns how many workers are enough for the rate asked for. Each worker can use headroom of a CPU or, if it
 // was throttled, of the CPU time that it got. Example: two workers used 1.9 CPUs at 80,000 of 100,000 requests per second.
 // The rate needs 2.375 CPUs and 4 workers.
 func workersFor(l load) int {
@@ -59,7 +59,7 @@ func workersFor(l load) int {
 	if l.achieved > 0 {
 		growth = max(1, l.asked/l.achieved)
 	}
-	return max(l.workers+1, int(math.Ceil(growth*busy/(Headroom*capacity))))
+	return max(l.workers+1, int(math.Ceil(growth*busy/(headroom*capacity))))
 }
 
 // load returns the load of the stage with the highest rate. Without such a stage, a minimum of the rate is what the test

@@ -9,11 +9,11 @@ import (
 	"github.com/h2surge/h2surge/internal/result"
 )
 
-// DefaultMaxErrorRate is the limit on the error rate of a test without a threshold on it.
-const DefaultMaxErrorRate = 0.01
+// defaultMaxErrorRate is the limit on the error rate of a test without a threshold on it.
+const defaultMaxErrorRate = 0.01
 
-// limit is DefaultMaxErrorRate as a percentage.
-var limit = result.FormatPercent(DefaultMaxErrorRate)
+// limit is defaultMaxErrorRate as a percentage.
+var limit = result.FormatPercent(defaultMaxErrorRate)
 
 // judgesErrors returns whether a threshold of the test is on the error rate.
 func (in *input) judgesErrors() bool {
@@ -27,7 +27,7 @@ func (in *input) judgesErrors() bool {
 
 func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 	r := in.report
-	if in.judgesErrors() || errorRate(r) <= DefaultMaxErrorRate {
+	if in.judgesErrors() || errorRate(r) <= defaultMaxErrorRate {
 		return nil
 	}
 	reached := ""

@@ -16,7 +16,7 @@
 //	Stopped       Interrupted,       ended early on request; thresholds are compared with the
 //	              Stopped            known results, but decide nothing
 //	Failed        ThresholdsFailed   a threshold failed, and the generator does not excuse it
-//	Failed        TooManyErrors      no threshold is on ErrorRate, and the error rate is above DefaultMaxErrorRate
+//	Failed        TooManyErrors      no threshold is on ErrorRate, and the error rate is above defaultMaxErrorRate
 //	Failed        NoChainCompleted   no threshold is on ErrorRate, and every chain instance that ended was
 //	                                 aborted
 //	Failed        TeardownFailed     a teardown chain failed; with another outcome, the message says so
@@ -33,7 +33,7 @@
 // throttled if its CPU quota kept it from running for more than MaxThrottled of the measured window, on average over
 // the shards. A generator that lagged or was throttled can be the cause of three results:
 //
-//   - A stage with a rate reached less than MinAchieved of it: the outcome is Inconclusive, GeneratorBound.
+//   - A stage with a rate reached less than minAchieved of it: the outcome is Inconclusive, GeneratorBound.
 //   - A minimum of the rate failed: the outcome is Inconclusive, GeneratorBound, and not Failed.
 //   - A maximum of a time failed: likewise, because response times contain the delay of the generator.
 //

@@ -16,9 +16,9 @@ const (
 	// MaxThrottled is a part of the measured window. The kernel's default quota period is
 	// 100 ms: one without the CPU in every hundred shows in the 99th percentile.
 	MaxThrottled = 0.01
-	// MinAchieved of the requested rate is what a healthy generator always reaches. The rest allows for
+	// minAchieved of the requested rate is what a healthy generator always reaches. The rest allows for
 	// requests that the end of a stage and the bound on waiting cut off.
-	MinAchieved = 0.99
+	minAchieved = 0.99
 )
 
 // Reasons of a Verdict. Conditions of a LoadTest have the same reasons.
@@ -225,7 +225,7 @@ func generatorBound(in *input) *runnerv1alpha1.Verdict {
 func (in *input) shortStages() (what []string) {
 	for i := range in.report.Stages {
 		s := &in.report.Stages[i]
-		if !in.tolerated() && !in.paused() && !s.WarmUp && s.Asked > 0 && ran(s) && s.Achieved < MinAchieved*s.Asked {
+		if !in.tolerated() && !in.paused() && !s.WarmUp && s.Asked > 0 && ran(s) && s.Achieved < minAchieved*s.Asked {
 			what = append(what, fmt.Sprintf("stage %s reached %s of %s requests a second",
 				s.Name, result.FormatRate(s.Achieved), result.FormatRate(s.Asked)))
 		}

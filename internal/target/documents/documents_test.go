@@ -59,7 +59,7 @@ func TestStore(t *testing.T) {
 
 func TestStoreIsBoundedInBytes(t *testing.T) {
 	s := New(10)
-	s.bytes = MaxBytes - 4
+	s.bytes = maxBytes - 4
 	c := s.Collection("c")
 	if err := c.Create([]byte("a"), []byte("12345")); !errors.Is(err, ErrFull) {
 		t.Errorf("error %v, want ErrFull", err)

@@ -7,8 +7,8 @@ import "errors"
 // DefaultMax is the default number of documents that a Store can hold.
 const DefaultMax = 1_000_000
 
-// MaxBytes bounds all documents of a Store together.
-const MaxBytes = 1 << 30
+// maxBytes bounds all documents of a Store together.
+const maxBytes = 1 << 30
 
 // ErrFull means that a document exceeds a limit of the Store, ErrExists that its id is in use.
 var (
@@ -130,4 +130,4 @@ func (c *Collection) Each(f func(id string, content []byte) bool) {
 	}
 }
 
-func (s *Store) fits(more int) bool { return s.bytes+more <= MaxBytes }
+func (s *Store) fits(more int) bool { return s.bytes+more <= maxBytes }

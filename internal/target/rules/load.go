@@ -15,10 +15,10 @@ import (
 const (
 	// MaxFile is the largest file of rules, in bytes.
 	MaxFile = 16 << 20
-	// MaxBodyFile is the largest bodyFile or luaFile.
-	MaxBodyFile = 64 << 20
-	// MaxRules is the largest number of rules.
-	MaxRules = 10_000
+	// maxBodyFile is the largest bodyFile or luaFile.
+	maxBodyFile = 64 << 20
+	// maxRules is the largest number of rules.
+	maxRules = 10_000
 	// maxListed bounds a list's limit.
 	maxListed = 10_000
 )
@@ -90,8 +90,8 @@ func (s *source) compile(f *File, dir string) *Set {
 			s.add("maxDocuments", "is negative")
 		}
 	}
-	if len(f.Rules) > MaxRules {
-		s.add("rules", "%d entries; allowed: at most %d", len(f.Rules), MaxRules)
+	if len(f.Rules) > maxRules {
+		s.add("rules", "%d entries; allowed: at most %d", len(f.Rules), maxRules)
 		return set
 	}
 	seen := map[string]int{}

@@ -114,17 +114,17 @@ func (e *Engine) renderProblem(c *Call, p *problem) {
 	c.finish(p.status, c.content)
 }
 
-// fail makes a 500 with the error in the field ErrorField.
+// fail makes a 500 with the error in the field errorField.
 func (e *Engine) fail(c *Call, why string) {
 	c.Failed = true
 	e.renderProblem(c, failed)
 	c.Block = hpack.AppendString(append(c.Block, errorPrefix...), visible(why))
 }
 
-// ErrorField is the name of a response field with the error of a rule.
-const ErrorField = "x-h2surge-error"
+// errorField is the name of a response field with the error of a rule.
+const errorField = "x-h2surge-error"
 
-var errorPrefix = literalPrefix(ErrorField)
+var errorPrefix = literalPrefix(errorField)
 
 // visible returns a message as the value of a field: printable ASCII, at most 500 bytes.
 func visible(s string) []byte {

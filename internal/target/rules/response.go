@@ -148,7 +148,7 @@ func (s *source) compileBody(path string, spec *Response, r *response, sc scope,
 		content = *spec.Body
 	case spec.BodyFile != "":
 		path += ".bodyFile"
-		data, err := readBounded(under(dir, spec.BodyFile), MaxBodyFile)
+		data, err := readBounded(under(dir, spec.BodyFile), maxBodyFile)
 		if err != nil {
 			s.add(path, "%v", err)
 			return

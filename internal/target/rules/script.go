@@ -26,7 +26,7 @@ func (s *source) compileScript(path string, spec *Script, dir string) (number in
 		path += ".lua"
 	default:
 		path += ".luaFile"
-		data, err := readBounded(under(dir, spec.LuaFile), MaxBodyFile)
+		data, err := readBounded(under(dir, spec.LuaFile), maxBodyFile)
 		if err != nil {
 			s.add(path, "%v", err)
 			return 0, false
