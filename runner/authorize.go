@@ -24,7 +24,7 @@ func (r *Runner) authorize(ctx context.Context, ws *workers) {
 }
 
 func (r *Runner) authorizeTarget(ctx context.Context, ws *workers, i int, t *rv.Target) {
-	tell := func(value []byte, err error) {
+	apply := func(value []byte, err error) {
 		if err != nil {
 			r.opts.Logger.Warn("no authorization for a target", "target", t.Name, "err", err)
 		}
@@ -37,8 +37,8 @@ func (r *Runner) authorizeTarget(ctx context.Context, ws *workers, i int, t *rv.
 		})
 	}
 	for {
-		value, _, err := auth.Open(ctx, t.Auth, nil, tell)
-		tell(value, err)
+		value, _, err := auth.Open(ctx, t.Auth, nil, apply)
+		apply(value, err)
 		if err == nil {
 			return
 		}

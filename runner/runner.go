@@ -254,8 +254,8 @@ func (r *Runner) Start(s rv.Start) error {
 	return nil
 }
 
-// Teardown lets the shard that runs the teardown chains do so, once its last response has come. Every
-// shard must have had its last by then.
+// Teardown starts the teardown chains of the shard that runs them, after its last response. All shards must have received
+// their last responses before.
 func (r *Runner) Teardown(rv.Teardown) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

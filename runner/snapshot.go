@@ -118,8 +118,8 @@ type gauges struct {
 	// suspended and changed are of any worker: an update reaches all.
 	suspended, changed bool
 	gaps               rv.LeaseGaps
-	// begun tells a stage that began at 0 from one that has not begun; lasts that it has not ended on
-	// every worker, and sending that not every worker has ended its last.
+	// begun is true for stages that have started on a worker, and lasts for those that have not ended on every worker.
+	// sending is true if a worker has not ended its last stage.
 	begun, lasts []bool
 	sending      bool
 }

@@ -86,7 +86,8 @@ func (r *Runner) accept(u rv.Update, known bool, rates []rv.Rate) error {
 	return nil
 }
 
-// instant is an offset on the runner's clock. What is told as at once before the start holds from the start.
+// instant returns an offset as a time of the runner's clock. Offset 0 means at once: before the start, such a change is
+// active from the start on.
 func instant(startAt, offset int64) int64 {
 	if offset == 0 {
 		return math.MinInt64

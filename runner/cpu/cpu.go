@@ -46,15 +46,14 @@ func exclusive(allowed, online, wanted int) bool {
 	return wanted > 0 && allowed == wanted && allowed < online
 }
 
-// Throttled returns for how long the CPU quota has kept threads from running, summed over CPUs
-// and over the cgroups from this process's own up to the topmost that can be seen. It counts
-// since the cgroups were made, and whatever else is in them counts too, so only the difference
-// of two readings means anything. Without any quota it is zero. The error says that the kernel
-// does not tell.
+// Throttled returns how long the CPU quota has kept threads from running. It adds up all CPUs, and all cgroups from the
+// one of this process to the topmost visible one. The kernel counts since the creation of the cgroups, and counts the
+// other processes in them too: use only the difference of two readings. Without a quota the result is zero. Throttled
+// returns an error if the kernel does not report the time.
 func Throttled() (time.Duration, error) { return current().throttled() }
 
 // MemoryLimit returns the tightest memory limit, in bytes, of this process's cgroup and those
-// above it that can be seen. Zero: none, or it is unknown.
+// above it that are visible. It returns 0 if there is no limit or if it is unknown.
 func MemoryLimit() int64 { return current().memoryLimit() }
 
 // SelfSeconds returns the user and system CPU time this process has used since it began.

@@ -140,7 +140,7 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 // plotNotes are about the plots over time.
 func plotNotes(r *runnerv1alpha1.Report) (out []string) {
 	if r.WindowsFrom > 0 {
-		out = append(out, "The operator did not watch the first "+moment(r.WindowsFrom)+" of the run: totals include them, plots over time do not.")
+		out = append(out, "The operator did not watch the first "+offset(r.WindowsFrom)+" of the run: totals include them, plots over time do not.")
 	}
 	if len(r.Windows) == 0 {
 		out = append(out, "The report has no windows, so there are no plots over time.")

@@ -212,10 +212,10 @@ func shardTable(r *runnerv1alpha1.Report) *table {
 func shardName(s *runnerv1alpha1.ShardResult) string {
 	var what []string
 	if s.Joined > 0 {
-		what = append(what, "joined at "+moment(s.Joined))
+		what = append(what, "joined at "+offset(s.Joined))
 	}
 	if s.Left > 0 {
-		what = append(what, "left at "+moment(s.Left))
+		what = append(what, "left at "+offset(s.Left))
 	}
 	if s.Lost {
 		what = append(what, "lost")

@@ -300,7 +300,7 @@ func windowTable(r *runnerv1alpha1.Report) *table {
 		if w.Suspended {
 			stage += " (paused)"
 		}
-		row := []string{moment(w.From), moment(w.To), stage, grouped(w.Sent), grouped(w.Succeeded)}
+		row := []string{offset(w.From), offset(w.To), stage, grouped(w.Sent), grouped(w.Succeeded)}
 		for k := range columns {
 			row = append(row, columns[k].cell(w))
 		}
@@ -324,5 +324,5 @@ func (c *windowColumn) cell(w *runnerv1alpha1.Window) string {
 	}
 }
 
-// moment is an offset in the table: "12.98 s".
-func moment(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f', 2, 64) + " s" }
+// offset formats an offset in milliseconds: "12.98 s".
+func offset(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f', 2, 64) + " s" }

@@ -54,7 +54,7 @@ func idleText(idle *runnerv1alpha1.IdleResult, format func(us int64) string) str
 	return out
 }
 
-// spinNote is a remark about shards that spin on CPUs that may have other users; "": there are none.
+// spinNote returns a remark about shards that spin on CPUs that other processes may use, or "".
 func spinNote(r *runnerv1alpha1.Report) string {
 	var n int
 	for i := range r.Shards {
@@ -68,7 +68,7 @@ func spinNote(r *runnerv1alpha1.Report) string {
 	return fmt.Sprintf("Spin without exclusive CPUs on %d of %d shards: other processes on these CPUs and the load slow each other down.", n, len(r.Shards))
 }
 
-// asked is a rate that may be none.
+// asked formats a desired rate. Rate 0 is a closed loop.
 func asked(perSecond float64) string {
 	if perSecond == 0 {
 		return "closed loop"
