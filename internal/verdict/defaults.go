@@ -31,8 +31,11 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 		return nil
 	}
 	reached := ""
-	if len(r.Bounds) > 0 {
+	switch {
+	case len(r.Bounds) > 0:
 		reached = "; " + r.Bounds[0].Message
+	case in.cause != "" && r.Requests.Dropped > 0:
+		reached = "; the generator can be the cause, " + in.cause + ": " + advice(in)
 	}
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTooManyErrors,
 		"the error rate is %s, above the default limit of %s: of %d requests, %s%s; set a threshold on ErrorRate for another limit",
