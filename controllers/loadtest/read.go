@@ -53,25 +53,21 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager) error {
 // read fills a scope with all that the LoadTest owns, each object once.
 func (r *reconciler) read(ctx context.Context, lt *v1alpha1.LoadTest) (*scope, error) {
 	s := &scope{now: r.clock(), lt: lt, pods: map[int]*corev1.Pod{}, view: &collect.View{}}
-	if err := r.readRecord(ctx, s); err != nil {
+	run, err := r.records.Load(ctx, lt)
+	if err != nil {
 		return nil, err
 	}
+	s.take(run)
 	if err := r.readConfigMaps(ctx, s); err != nil {
 		return nil, err
 	}
 	if err := r.readJobs(ctx, s); err != nil {
 		return nil, err
 	}
-	return s, r.readPods(ctx, s)
-}
-
-func (r *reconciler) readRecord(ctx context.Context, s *scope) error {
-	run, err := r.records.Load(ctx, s.lt)
-	if err != nil {
-		return err
+	if err := r.readPods(ctx, s); err != nil {
+		return nil, err
 	}
-	s.take(run)
-	return r.readEnded(ctx, s)
+	return s, r.readEnded(ctx, s) // it needs the pods
 }
 
 func (r *reconciler) owned(ctx context.Context, namespace string, owner types.UID, list client.ObjectList) error {

@@ -34,8 +34,9 @@ type memoryAPI struct {
 	objects map[objectID]client.Object // guarded by mu
 	version int                        // guarded by mu
 	// down: no request gets an answer. refuseNext is the error of the next write, loseNext the error that the next write returns after it was
-	// made. quota: no ConfigMap or LoadTestCheckpoint can be created.
-	down, quota          bool
+	// made. full is the kind of which a quota lets no further object exist; empty: there is no quota.
+	down                 bool
+	full                 string
 	downSince            time.Time
 	refuseNext, loseNext error
 	// wrote is called with mu held, after each write. before or after is nil if the object was created or deleted.
@@ -74,7 +75,7 @@ func (c *memoryClient) fault(o client.Object, create bool) error {
 		return errNoAnswer
 	case err != nil:
 		return err
-	case a.quota && create && (kind == "ConfigMap" || kind == "LoadTestCheckpoint"):
+	case create && kind == a.full:
 		return apierrors.NewForbidden(schema.GroupResource{Resource: kind}, o.GetName(), errors.New("exceeded quota: q"))
 	}
 	return nil

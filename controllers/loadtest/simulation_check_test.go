@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 )
@@ -28,6 +30,8 @@ import (
 //   - a runner has only changes of the record, and only runners of the Job that started have a start, which is the same for all;
 //   - the record only moves forward, and does not change after Finished;
 //   - the counts of status do not decrease;
+//   - the record has each runner that ended before the test, with its counts if a checkpoint of it was stored;
+//   - a runner that an operator reaches for 8 seconds has the newest change of the record, and has stopped if the record says so;
 //   - nothing is sent after Finished. With a lost runner that no operator reaches and that has no lease, this holds 5 seconds later if its kubelet
 //     answers.
 //
@@ -71,11 +75,7 @@ func TestSimulation(t *testing.T) {
 func simulate(t *testing.T, seed uint64, done *atomic.Int64) *simulation {
 	t.Helper()
 	w := newSimulation(t, seed)
-	defer func() {
-		for _, o := range w.operators {
-			o.stop()
-		}
-	}()
+	defer w.stopOperators()
 	w.startOperator(0)
 	for n := range 400 {
 		w.happen()
@@ -109,7 +109,14 @@ func (w *simulation) wrote(before, after client.Object) {
 			return
 		}
 		w.checkRecord(w.record, next)
+		w.noteOrders(w.record, next)
 		w.record = next
+	case *v1alpha1.LoadTestCheckpoint:
+		w.checkpoints[after.Name] = time.Now()
+	case nil:
+		if _, ok := before.(*v1alpha1.LoadTestRun); ok {
+			w.recordDeleted = true
+		}
 	}
 }
 
@@ -176,8 +183,54 @@ func (w *simulation) checkRecord(was, is *record.Record) {
 			}
 		}
 	}
+	w.checkCounts(was, is)
 	if is.State == state.Finished {
 		w.checkEnd(is)
+	}
+}
+
+// checkCounts: the record has the counts of each runner that ended, if a checkpoint of it was stored before.
+func (w *simulation) checkCounts(was, is *record.Record) {
+	for i := range is.Shards {
+		rec := &is.Shards[i]
+		if was.Find(rec.Index, rec.Pod) != nil {
+			continue
+		}
+		key := checkpoint.Key{LoadTest: types.NamespacedName{Namespace: "default", Name: simulated}, Run: simulatedUID, Shard: rec.Index, Pod: rec.Pod}
+		if at, stored := w.checkpoints[key.Name()]; stored && at.Before(time.Now()) && rec.Counts.Name == "" {
+			w.failf("the record has no counts of shard %d; its checkpoint is of %v", rec.Index, at)
+		}
+	}
+}
+
+func (w *simulation) noteOrders(was, is *record.Record) {
+	if was == nil || was.Start == nil || (was.Stop == nil) != (is.Stop == nil) || (was.End == nil) != (is.End == nil) ||
+		was.Newest().Revision != is.Newest().Revision {
+		w.ordered = time.Now()
+	}
+}
+
+// checkOrders: a runner that an operator reaches for some time does what the record says. It has stopped, or it has the newest change
+// if it has not sent all its requests yet.
+func (w *simulation) checkOrders() {
+	const inTime = 8 * time.Second
+	now := time.Now()
+	if w.api.down || len(w.operators) != 1 || w.operators[0].cut.Load() {
+		w.disturbed = now
+	}
+	rec := w.record
+	waits := rec == nil || rec.Start == nil || w.recordDeleted || now.Sub(w.disturbed) < inTime || now.Sub(w.ordered) < inTime || w.Failed()
+	for _, p := range w.processes {
+		if p.cut || p.node || p.mute || p.frozen {
+			p.disturbed = now
+		}
+		switch {
+		case waits || p.dead || p.done || p.job != rec.Start.Job || now.Sub(p.disturbed) < inTime:
+		case rec.Stop != nil || rec.End != nil:
+			w.failf("runner %s does not hear of the stop: %s", p.pod, w.describe())
+		case p.startAt != 0 && p.state() != runnerv1alpha1.StateDrained && p.last().Revision < rec.Newest().Revision:
+			w.failf("runner %s does not get change %d: %s", p.pod, rec.Newest().Revision, w.describe())
+		}
 	}
 }
 
@@ -202,6 +255,11 @@ func (w *simulation) checkEnd(is *record.Record) {
 			}
 		}
 	}()
+	for _, p := range w.processes {
+		if p.dead && !p.done && p.startAt != 0 && is.Find(p.index, p.uid) == nil {
+			w.failf("runner %s is lost, and the record does not have it", p.pod)
+		}
+	}
 	reported := is.End.Results.Requests.Sent
 	if complete := !is.End.Results.Partial; reported > w.sent || complete && reported != w.sent {
 		w.failf("the result has %d requests, complete: %t; the runners sent %d", reported, complete, w.sent)

@@ -32,6 +32,8 @@ type process struct {
 	cut, node, mute, frozen, dead bool
 	// unfenced: its kubelet was cut off at some time, so that the kubelet could not end it when the test finished.
 	unfenced bool
+	// disturbed is when it was last seen with one of these faults, or was created.
+	disturbed time.Time
 
 	updated   time.Time
 	changes   []runnerv1alpha1.Update

@@ -65,6 +65,12 @@ type simulation struct {
 	record    *record.Record      // the last one stored
 	// owners are the runners that sent a slot.
 	owners map[slotID]sender
+	// checkpoints is when the counts of a runner were stored last, by the name of the object.
+	checkpoints map[string]time.Time
+	// disturbed is when something last kept operators from their work. ordered is when the orders to the runners changed last: the newest
+	// change, the stop or the end.
+	disturbed, ordered time.Time
+	recordDeleted      bool
 	// sent counts the requests of measured stages, shown is what status showed last.
 	sent, shown int64
 	// begun and finished are when the load began, and when the end was stored.
@@ -95,13 +101,17 @@ type sender struct {
 	late    bool
 }
 
-const simulated = "pcf" // the name of the LoadTest
+const (
+	simulated    = "pcf" // the name of the LoadTest
+	simulatedUID = "0a1b2c3d-0000"
+)
 
 func newSimulation(t *testing.T, seed uint64) *simulation {
 	t.Helper()
 	w := &simulation{
 		T: t, random: rand.New(rand.NewPCG(13, seed)), api: &memoryAPI{objects: map[objectID]client.Object{}},
 		processes: map[string]*process{}, indices: map[indexID]*jobIndex{}, owners: map[slotID]sender{},
+		checkpoints: map[string]time.Time{},
 	}
 	w.api.wrote = w.wrote
 	w.cfg = &configv1alpha1.OperatorConfig{}
@@ -128,7 +138,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 		lt.Once(v1alpha1.PhaseTeardown, v1alpha1.Template{Name: "cleanup"})
 	}
 	o := lt.Build()
-	o.Generation, o.UID = 1, "0a1b2c3d-0000"
+	o.Generation, o.UID = 1, simulatedUID
 	w.api.mu.Lock()
 	defer w.api.mu.Unlock()
 	if err := w.api.put(o); err != nil {
@@ -176,6 +186,7 @@ func (w *simulation) startOperator(former time.Duration) {
 		w.endFormer()
 	}
 	w.term++
+	w.disturbed = time.Now()
 	o := &operator{w: w, term: w.term}
 	o.client = &memoryClient{api: w.api, cut: &o.cut, cache: map[objectID]client.Object{}}
 	direct := &memoryClient{api: w.api, cut: &o.cut}
@@ -212,6 +223,12 @@ func (w *simulation) dial(_ types.UID, address string) collect.Client {
 	return w.processes[address]
 }
 
+func (w *simulation) stopOperators() {
+	for _, o := range w.operators {
+		o.stop()
+	}
+}
+
 func (w *simulation) endFormer() {
 	w.operators = slices.DeleteFunc(w.operators, func(o *operator) bool {
 		ends := !o.until.IsZero() && !time.Now().Before(o.until)
@@ -244,6 +261,7 @@ func (w *simulation) step(d time.Duration) {
 			o.pass()
 		}
 	}
+	w.locked(w.checkOrders)
 }
 
 func (w *simulation) locked(f func()) {
@@ -397,7 +415,7 @@ func (w *simulation) createPod(job *batchv1.Job, index int, x *jobIndex) {
 	w.locked(func() {
 		w.processes[name] = &process{
 			w: w, pod: name, uid: pod.UID, job: job.UID, index: index, plan: compiled, boot: fmt.Sprint("boot-", name),
-			zero:     time.Now().Add(-time.Duration(w.random.Int64N(int64(100 * time.Hour)))),
+			disturbed: time.Now(), zero: time.Now().Add(-time.Duration(w.random.Int64N(int64(100 * time.Hour)))),
 			connects: time.Duration(w.random.Int64N(int64(2 * time.Second))), stages: make([]runnerv1alpha1.StageCounters, len(compiled.Rates)),
 		}
 	})
@@ -559,10 +577,12 @@ func (w *simulation) happen() {
 		w.api.set(func(a *memoryAPI) { a.down, a.downSince = true, time.Now() })
 	case n < 520 && down:
 		w.apiUp()
-	case n < 453:
-		w.api.set(func(a *memoryAPI) { a.quota = true })
+	case n < 454:
+		full := []string{"ConfigMap", "LoadTestCheckpoint"}[w.random.IntN(2)]
+		w.note("no quota for objects of kind " + full)
+		w.api.set(func(a *memoryAPI) { a.full = full })
 	case n < 490:
-		w.api.set(func(a *memoryAPI) { a.quota = false })
+		w.api.set(func(a *memoryAPI) { a.full = "" })
 	case n < 500:
 		w.hold = !w.hold
 	}
@@ -605,7 +625,7 @@ func (w *simulation) pause() {
 
 // finish ends all faults and waits for the end of the test.
 func (w *simulation) finish() {
-	w.api.set(func(a *memoryAPI) { a.refuseNext, a.loseNext, a.quota = nil, nil, false })
+	w.api.set(func(a *memoryAPI) { a.refuseNext, a.loseNext, a.full = nil, nil, "" })
 	w.hold = false
 	if w.api.down {
 		w.apiUp()
@@ -657,7 +677,18 @@ func (w *simulation) describe() string {
 	lt := all[*v1alpha1.LoadTest](w.api)[0]
 	out := fmt.Sprintf("record %s\nstatus %+v\n", raw, lt.Status.Conditions)
 	for _, p := range w.processes {
-		out += fmt.Sprintf("%s %s dead %t cut %t stopped %q revision %d\n", p.pod, p.state(), p.dead, p.cut, p.stopped, p.last().Revision)
+		out += w.describeRunner(p) + "\n"
+	}
+	for _, o := range w.operators {
+		if v := o.r.registry.View(simulatedUID); v != nil {
+			for _, sh := range append(slices.Clone(v.Shards), v.Former...) {
+				out += fmt.Sprintf("operator %d sees %s %q %s back %t loss %+v\n", o.term, sh.Pod.Name, sh.Pod.Address, sh.State, sh.Back, sh.Lost)
+			}
+		}
 	}
 	return out
+}
+
+func (w *simulation) describeRunner(p *process) string {
+	return fmt.Sprintf("%s %s dead %t cut %t stopped %q revision %d", p.pod, p.state(), p.dead, p.cut, p.stopped, p.last().Revision)
 }
