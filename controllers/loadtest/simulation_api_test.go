@@ -34,7 +34,8 @@ type memoryAPI struct {
 	objects map[objectID]client.Object // guarded by mu
 	version int                        // guarded by mu
 	// down: no request gets an answer. refuseNext is the error of the next write, loseNext the error that the next write returns after it was
-	// made. full is the kind of which a quota lets no further object exist; empty: there is no quota.
+	// made. full is the kind of which a quota lets no further object exist; empty: there is no quota. Of a
+	// LoadTestCheckpoint, updates are refused, too, as an admission webhook can do.
 	down                 bool
 	full                 string
 	downSince            time.Time
@@ -75,7 +76,7 @@ func (c *memoryClient) fault(o client.Object, create bool) error {
 		return errNoAnswer
 	case err != nil:
 		return err
-	case create && kind == a.full:
+	case kind == a.full && (create || kind == "LoadTestCheckpoint"):
 		return apierrors.NewForbidden(schema.GroupResource{Resource: kind}, o.GetName(), errors.New("exceeded quota: q"))
 	}
 	return nil
