@@ -313,11 +313,11 @@ func TestTakeOverAfterTheStartedWereLost(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		f.operator()
 		before := time.Now()
-		v := f.wait(2 * time.Second)
+		f.wait(2 * time.Second)
 		if wait := f.runners[1].Begun().Sub(before); wait < lead || wait > lead+500*time.Millisecond {
 			t.Errorf("the other starts after %v; want %v", wait, lead)
 		}
-		if v = f.wait(15 * time.Second); !v.Over() || v.Progress.Report.Requests.Sent != last.Counters.Sent+5000 {
+		if v := f.wait(15 * time.Second); !v.Over() || v.Progress.Report.Requests.Sent != last.Counters.Sent+5000 {
 			t.Errorf("over %t with %d requests; want all of runner 1 and %d", v.Over(), v.Progress.Report.Requests.Sent, last.Counters.Sent)
 		}
 	})
