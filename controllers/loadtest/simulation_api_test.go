@@ -35,7 +35,7 @@ type memoryAPI struct {
 	version int                        // guarded by mu
 	// down: no request gets an answer. refuseNext is the error of the next write, loseNext the error that the next write returns after it was
 	// made. full is the kind of which a quota lets no further object exist; empty: there is no quota. Of a
-	// LoadTestCheckpoint, updates are refused, too, as an admission webhook can do.
+	// LoadTestCheckpoint, updates are refused, too, as an admission webhook can do; DeleteAllOf, which has no name, is not.
 	down                 bool
 	full                 string
 	downSince            time.Time
@@ -76,7 +76,7 @@ func (c *memoryClient) fault(o client.Object, create bool) error {
 		return errNoAnswer
 	case err != nil:
 		return err
-	case kind == a.full && (create || kind == "LoadTestCheckpoint"):
+	case kind == a.full && (create || kind == "LoadTestCheckpoint" && o.GetName() != ""):
 		return apierrors.NewForbidden(schema.GroupResource{Resource: kind}, o.GetName(), errors.New("exceeded quota: q"))
 	}
 	return nil

@@ -226,6 +226,7 @@ func (w *simulation) checkOrders() {
 		}
 		switch {
 		case waits || p.dead || p.done || p.job != rec.Start.Job || now.Sub(p.disturbed) < inTime:
+		case rec.End != nil && len(p.changes) == 0: // it has no share, and ends with its Job
 		case rec.Stop != nil || rec.End != nil:
 			w.failf("runner %s does not hear of the stop: %s", p.pod, w.describe())
 		case p.startAt != 0 && p.state() != runnerv1alpha1.StateDrained && p.last().Revision < rec.Newest().Revision:
