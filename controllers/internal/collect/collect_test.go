@@ -528,6 +528,7 @@ func TestNext(t *testing.T) {
 		"a change":                         {&runner{snapshot: running}, Desired{}, change, callUpdate},
 		"a change before the start":        {&runner{snapshot: ready}, Desired{}, round{start: true, change: true}, callUpdate},
 		"a change and a stop":              {&runner{snapshot: running}, Desired{MayStart: true, Stop: "x"}, change, callStop},
+		"joined after the results":         {&runner{snapshot: running}, Desired{MayStart: true, Stored: true}, start, callStop},
 		"too late to join":                 {&runner{snapshot: ready}, Desired{Stored: true}, start, callStop},
 	}
 	for name, tt := range tests {

@@ -146,8 +146,8 @@ func (s *runner) next(d *Desired, m round) call {
 		return s.nextFinal(d, m)
 	case s.state == state.Lost:
 		return s.nextLost(d, m)
-	case d.Stored && !s.knowsStart() && s.snapshot.Stopped == "":
-		return callStop // it is too late to join
+	case d.Stored && s.snapshot.Stopped == "":
+		return callStop // it is too late to join, or this process reached it for the first time after the results were stored
 	case s.snapshot.Revision == 0:
 		return callUpdate
 	case m.start && s.snapshot.State == runnerv1alpha1.StateReady && (!m.change || s.knowsStart()) && d.Stop == "":
