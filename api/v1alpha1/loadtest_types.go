@@ -530,12 +530,13 @@ type Runner struct {
 	// +kubebuilder:default=Fail
 	OnShardLost ShardLostAction `json:"onShardLost,omitempty"`
 	// leaseDuration is the time for which a runner sends requests after it last heard from the operator. The
-	// operator renews the lease each time it asks a runner for its figures. A runner whose lease expired sends
-	// nothing until the operator reaches it again. It drops the requests that become due in between, and Passed is
-	// not True. The operator gives the share of a runner that it cannot reach to the others only after the lease
-	// expired or the kubelet reported the end of the container, so a request is never sent twice. Choose a time
-	// that is longer than a restart of the operator takes. It has an effect only if onShardLost is Rebalance: with
-	// Fail and Continue a runner does not need the operator. Bounds: 10s to 1h. Default: 1m.
+	// operator renews the lease each time it asks a runner for its figures, unless it has not reached the API server
+	// for 10s: another operator may have replaced it. A runner whose lease expired sends nothing until the operator
+	// reaches it again. It drops the requests that become due in between, and Passed is not True. The operator gives
+	// the share of a runner that it cannot reach to the others only after the lease expired or the kubelet reported
+	// the end of the container, so a request is never sent twice. Choose a time that is longer than a restart of the
+	// operator takes. It has an effect only if onShardLost is Rebalance: with Fail and Continue a runner does not need
+	// the operator. Bounds: 10s to 1h. Default: 1m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1

@@ -88,6 +88,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	r.registry = collect.NewRegistry(collect.Options{
 		Interval: cfg.Runner.SnapshotInterval.Duration, Timeout: cfg.Runner.ControlTimeout.Duration,
 		Unreachable: cfg.Runner.UnreachableTimeout.Duration, Lead: cfg.Runner.StartLead.Duration, Term: opts.Leader.Term,
+		Leading: opts.Leader.Leading,
 	}, collect.HTTPS(r.clientTLS), mgr.GetLogger().WithName("collect"), wake(news))
 	if err := mgr.Add(r.registry); err != nil {
 		return fmt.Errorf("adding the collector: %w", err)

@@ -59,6 +59,8 @@ type simulation struct {
 	indices   map[indexID]*jobIndex
 	// hold keeps the Job controller from creating pods.
 	hold bool
+	// leases: runners have leases.
+	leases bool
 
 	mu        sync.Mutex
 	processes map[string]*process // by pod; guarded by mu, as all fields below
@@ -128,6 +130,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 			case 1, 2:
 				s.Runner.OnShardLost = v1alpha1.ShardLostContinue
 			default:
+				w.leases = true
 				s.Runner.OnShardLost, s.Runner.LeaseDuration = v1alpha1.ShardLostRebalance, &metav1.Duration{Duration: 10 * time.Second}
 			}
 			if w.random.IntN(3) == 0 {
@@ -199,7 +202,7 @@ func (w *simulation) startOperator(former time.Duration) {
 	wake := func(types.NamespacedName) { o.news.Store(true) }
 	o.r.registry = collect.NewRegistry(collect.Options{
 		Interval: w.cfg.Runner.SnapshotInterval.Duration, Timeout: w.cfg.Runner.ControlTimeout.Duration,
-		Unreachable: w.cfg.Runner.UnreachableTimeout.Duration, Lead: w.cfg.Runner.StartLead.Duration, Term: o.Term,
+		Unreachable: w.cfg.Runner.UnreachableTimeout.Duration, Lead: w.cfg.Runner.StartLead.Duration, Term: o.Term, Leading: o.Leading,
 	}, w.dial, logr.Discard(), wake)
 	o.r.checkpoints = checkpoint.NewStore(direct, o.client)
 	o.r.keeper = checkpoint.NewWriter(o.r.checkpoints, checkpoint.Options{
@@ -552,6 +555,11 @@ func (w *simulation) happen() {
 	case n < 335:
 		if !w.begun.IsZero() { // two operators must not choose the start; the election does not allow two leaders either
 			w.note("two leaders")
+			if w.leases { // the former one must not lose a runner whose lease the next one renews: the election forbids it to decide
+				former := w.operators[len(w.operators)-1]
+				former.since = time.Now().Add(-10 * time.Second)
+				former.cut.Store(true)
+			}
 			w.startOperator(time.Duration(w.random.Int64N(int64(5 * time.Second))))
 		}
 	case n < 342:

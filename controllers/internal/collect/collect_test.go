@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,7 +49,8 @@ type fleet struct {
 	desired  Desired
 	registry *Registry
 	stop     func()
-	refuse   bool // the record cannot be written
+	refuse   bool        // the record cannot be written
+	replaced atomic.Bool // the operator may have been replaced
 }
 
 func newFleet(t *testing.T, shards int) *fleet {
@@ -75,7 +77,7 @@ func (f *fleet) operator() {
 		_, _ = fmt.Sscan(address, &i)
 		return client{f, i}
 	}
-	opts := Options{Interval: time.Second, Timeout: 2 * time.Second, Unreachable: time.Minute, Lead: lead}
+	opts := Options{Interval: time.Second, Timeout: 2 * time.Second, Unreachable: time.Minute, Lead: lead, Leading: func() bool { return !f.replaced.Load() }}
 	f.registry = NewRegistry(opts, dial, logr.Discard(), func(types.NamespacedName) {})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -23,9 +23,10 @@ const (
 func (r *run) leases() bool { return r.d.Plan.LeaseDuration > 0 }
 
 // lease is the lease to send to a runner; zero: none. It is an instant of the runner's clock, so that a message which the runner reads late
-// renews nothing after it.
+// renews nothing after it. An operator that may have been replaced renews no lease: the next one assumes that the leases end at the latest
+// LeaseDuration after it began to lead, and gives the share of a runner that it does not reach to others then.
 func (r *run) lease(s *runner, now time.Time) runnerv1alpha1.Lease {
-	if !r.leases() || !r.d.MayStart || s.rtt == 0 || s.over() || s.final() || now.Sub(s.lastSeen) > silentAfter {
+	if !r.leases() || !r.opts.leading() || !r.d.MayStart || s.rtt == 0 || s.over() || s.final() || now.Sub(s.lastSeen) > silentAfter {
 		return runnerv1alpha1.Lease{}
 	}
 	end := r.clock() + int64(r.d.Plan.LeaseDuration)

@@ -105,6 +105,27 @@ func TestLease(t *testing.T) {
 	})
 }
 
+// TestLeaseOfAFormerLeader: an operator that may have been replaced polls runners and renews no lease.
+func TestLeaseOfAFormerLeader(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, f *fleet) {
+		f.plan.Rates[0].Duration = 10 * time.Minute
+		f.plan.LeaseDuration, f.desired.Rebalance = 30*time.Second, true
+		f.run()
+		f.replaced.Store(true)
+		f.wait(2 * time.Second)
+		leased := f.runners[0].Leased()
+		v := f.wait(20 * time.Second)
+		if now := f.runners[0].Leased(); !now.Equal(leased) || v.Shards[0].Trouble != "" {
+			t.Errorf("the lease was until %v and is until %v, trouble %q; want it not renewed, and no trouble", leased, now, v.Shards[0].Trouble)
+		}
+		f.replaced.Store(false)
+		f.wait(2 * time.Second)
+		if !f.runners[0].Leased().After(leased) {
+			t.Error("an operator that leads again does not renew the lease")
+		}
+	})
+}
+
 // A process that takes over does not know which leases were sent before.
 func TestLeaseAfterTakeOver(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {

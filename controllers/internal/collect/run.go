@@ -29,6 +29,8 @@ type Options struct {
 	Lead time.Duration
 	// Term returns a number that grows with each change of the leader; nil: 0.
 	Term func() int64
+	// Leading returns whether no other operator can be the leader; nil: it always is so.
+	Leading func() bool
 }
 
 func (o *Options) term() int64 {
@@ -37,6 +39,8 @@ func (o *Options) term() int64 {
 	}
 	return o.Term()
 }
+
+func (o *Options) leading() bool { return o.Leading == nil || o.Leading() }
 
 const (
 	// hurry is the least interval while the operator waits for connections, the start, or an end. A runner
