@@ -126,9 +126,12 @@ func (p *Poller) Wait(out []Event, timeout time.Duration) (n int, woken bool, er
 // and then polls every 20 us for a millisecond. A garbage collection interrupts a raw wait, because it sends a signal to
 // each thread that runs, and repeats the signal every 100 us until the thread stops. Without asynchronous preemption, it
 // waits for shortWait.
-const shortWait = time.Millisecond
+//
+// It is longer than the kernel's tick, which is 4 ms at 250 Hz. A wait that ends before the next tick sets the CPU's timer,
+// and an event that comes first sets it back. In a virtual machine, each of these is an exit to the hypervisor.
+const shortWait = 8 * time.Millisecond
 
-// wait begins each wait with a short one: a worker whose peers answer within a millisecond makes raw calls only.
+// wait begins each wait with a short one: a worker whose peers answer within shortWait makes raw calls only.
 func (p *Poller) wait(most int, timeout time.Duration) (int, unix.Errno) {
 	if 0 <= timeout && timeout <= shortWait {
 		return p.epoll(most, timeout, true)
