@@ -112,7 +112,7 @@ var laws = []law{
 	},
 	{
 		name: "what both halves share does not need one of them, nor Kubernetes",
-		of:   []string{"internal/histogram", "internal/shard", "internal/version", "internal/result", "internal/verdict", "internal/compare", "internal/text"},
+		of:   []string{"internal/histogram", "internal/shard", "internal/version", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/text"},
 		deny: []string{"k8s.io", "sigs.k8s.io", module + "runner", module + "controllers", module + "internal/compile", module + "api/v1alpha1"},
 	},
 	{
@@ -215,7 +215,7 @@ func TestPackages(t *testing.T) {
 // pure packages are functions: the same arguments give the same result, so their tests are tables
 // and the operator and the command line get the same verdict.
 var pure = []string{
-	"internal/histogram", "internal/shard", "internal/result", "internal/verdict", "internal/compare", "internal/text", "runner/pace",
+	"internal/histogram", "internal/shard", "internal/result", "internal/verdict", "internal/compare", "internal/search", "internal/text", "runner/pace",
 	"controllers/internal/desired",
 }
 

@@ -1,0 +1,97 @@
+package v1alpha1
+
+import "time"
+
+// Search makes a run find the highest load at which the thresholds pass. Such a run sends probes: a probe is a warm-up stage
+// for Settle and then a measured stage for Duration, both at one load. The run is suspended after each probe, until the
+// program that merges the snapshots (the operator or the command line) chooses the load of the next one. A runner only
+// executes the stages, whose Rate.Hold makes the suspensions.
+type Search struct {
+	// Start, Min and Max are loads, in requests per second.
+	Start int64 `json:"start"`
+	Min   int64 `json:"min"`
+	Max   int64 `json:"max"`
+	// Precision is the maximum of upper / lower - 1, where lower is the highest load that passed and upper the lowest
+	// one that did not. Example: 0.03.
+	Precision float64 `json:"precision"`
+	// MaxProbes is the maximum number of probes.
+	MaxProbes int `json:"maxProbes"`
+	// Settle is the length of the warm-up stage of a probe, Duration that of its measured stage.
+	Settle   time.Duration `json:"settle,omitempty"`
+	Duration time.Duration `json:"duration"`
+	// FirstStage is the index in Plan.Rates of the first stage of the first probe.
+	FirstStage int `json:"firstStage"`
+}
+
+// Stages returns the indices of the first and of the measured stage of a probe. They are the same if probes do not settle.
+func (s *Search) Stages(probe int) (first, measured int) {
+	if s.Settle == 0 {
+		first = s.FirstStage + probe
+		return first, first
+	}
+	first = s.FirstStage + 2*probe
+	return first, first + 1
+}
+
+// ProbeOutcome says what a probe showed.
+type ProbeOutcome string
+
+const (
+	// ProbeHeld: all thresholds passed.
+	ProbeHeld ProbeOutcome = "Held"
+	// ProbeFailed: a threshold failed.
+	ProbeFailed ProbeOutcome = "Failed"
+	// ProbeGeneratorBound: the generator was the bottleneck, so the figures say nothing about the target.
+	ProbeGeneratorBound ProbeOutcome = "GeneratorBound"
+	// ProbeInvalid: the load changed during the probe, or counts are missing. The search repeats the probe.
+	ProbeInvalid ProbeOutcome = "Invalid"
+)
+
+// ProbeResult has the figures of one probe. They are without its warm-up stage.
+type ProbeResult struct {
+	// Load is the load of the probe, in requests per second.
+	Load    int64        `json:"load"`
+	Outcome ProbeOutcome `json:"outcome"`
+	// Message says why the outcome is not Held.
+	Message string `json:"message,omitempty"`
+	// Achieved is the rate that was sent, in requests per second.
+	Achieved     float64   `json:"achieved"`
+	Sent         int64     `json:"sent"`
+	Succeeded    int64     `json:"succeeded"`
+	Dropped      int64     `json:"dropped"`
+	ErrorRate    ErrorRate `json:"errorRate"`
+	ResponseTime Times     `json:"responseTime"`
+	// Thresholds compares the thresholds with the figures of the probe.
+	Thresholds []ThresholdResult `json:"thresholds,omitempty"`
+}
+
+// SearchOutcome is the result of a search in one word.
+type SearchOutcome string
+
+const (
+	// SearchFound: Highest held twice, and a load that is higher by at most the precision failed twice.
+	SearchFound SearchOutcome = "Found"
+	// SearchMaximumHeld: the maximum of the search held. The target may be able to do more.
+	SearchMaximumHeld SearchOutcome = "MaximumHeld"
+	// SearchNotFound: no load held, not even the minimum.
+	SearchNotFound SearchOutcome = "NotFound"
+	// SearchGeneratorBound: the generator was the bottleneck above Highest, so the target may be able to do more.
+	SearchGeneratorBound SearchOutcome = "GeneratorBound"
+	// SearchMoved: a load that held failed when it was probed again, or the other way round, and so did a load next to it.
+	// The capacity of the target changed during the search.
+	SearchMoved SearchOutcome = "Moved"
+	// SearchIncomplete: the run ended, or all probes were used, before there was a result.
+	SearchIncomplete SearchOutcome = "Incomplete"
+)
+
+// SearchResult is the result of a search.
+type SearchResult struct {
+	Outcome SearchOutcome `json:"outcome"`
+	// Message is a sentence for users.
+	Message string `json:"message"`
+	// Highest is the highest load that held, in requests per second. Zero: none held.
+	Highest int64 `json:"highest"`
+	// Lowest is the lowest load that did not hold. Zero: all held. It is above Highest, unless the outcome is Moved.
+	Lowest int64         `json:"lowest"`
+	Probes []ProbeResult `json:"probes"`
+}
