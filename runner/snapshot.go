@@ -189,6 +189,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 		}
 		st := &t.Stages[i]
 		g.stages[i].Slots, g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Slots, st.Sent, st.Dropped, st.SentInDrain
+		g.stages[i].Started, g.stages[i].StartedInDrain = st.Started, st.StartedInDrain
 	}
 	s.LeaseGaps = g.gaps
 	s.Stages, s.Streams = g.stages, g.streams

@@ -383,7 +383,8 @@ type RequestCounts struct {
 // RateStatus compares the rate that the spec asks for with the rate that the runners achieved. Both are requests
 // per second, as decimal strings.
 type RateStatus struct {
-	// asked is the rate of the spec over the measured stages. It is "0" if one of these stages is a closed loop.
+	// asked is the rate of the spec over the measured stages. It is "0" if one of these stages is a closed loop or
+	// has chainsPerSecond.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Asked string `json:"asked"`
@@ -391,6 +392,14 @@ type RateStatus struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Achieved string `json:"achieved"`
+	// askedChains is the rate of the spec in chain instances per second, if all measured stages have chainsPerSecond.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	AskedChains string `json:"askedChains,omitempty"`
+	// achievedChains is the rate at which the runners started chain instances. It is set together with askedChains.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	AchievedChains string `json:"achievedChains,omitempty"`
 }
 
 // Times are figures of a distribution of times, in whole microseconds. Percentiles are exact to three significant

@@ -1420,6 +1420,11 @@ func (in *Rate) DeepCopyInto(out *Rate) {
 		*out = new(RequestsPer)
 		**out = **in
 	}
+	if in.ChainsPerSecond != nil {
+		in, out := &in.ChainsPerSecond, &out.ChainsPerSecond
+		*out = new(int64)
+		**out = **in
+	}
 	if in.ClosedLoop != nil {
 		in, out := &in.ClosedLoop, &out.ClosedLoop
 		*out = new(ClosedLoop)

@@ -43,12 +43,20 @@ func (s *scope) results() *v1alpha1.Results {
 		Causes:       mostFrequent(r.Causes, maxCauses),
 		Failures:     failures(r.Failures),
 		Exhausted:    r.Exhausted,
-		Rate:         v1alpha1.RateStatus{Asked: decimal(r.Rate.Asked), Achieved: decimal(r.Rate.Achieved)},
+		Rate:         rateStatus(&r.Rate),
 		ErrorRate:    percentage(r.ErrorRate),
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Chains:       s.chainResults(),
 		Partial:      s.incomplete(),
 	}
+}
+
+func rateStatus(r *runnerv1alpha1.RateResult) v1alpha1.RateStatus {
+	out := v1alpha1.RateStatus{Asked: decimal(r.Asked), Achieved: decimal(r.Achieved)}
+	if r.AskedChains > 0 {
+		out.AskedChains, out.AchievedChains = decimal(r.AskedChains), decimal(r.AchievedChains)
+	}
+	return out
 }
 
 // How many counts by name there are in status; the report has all of them. A test can have 256 steps.

@@ -146,7 +146,7 @@ func rateDifference(old, now []runnerv1alpha1.Rate) string {
 		was, is := old[i], now[i]
 		is.Count, is.Period = was.Count, was.Period
 		if was != is {
-			return fmt.Sprintf("spec.rates[%d]: only requestsPerSecond and requestsPer can change while the test runs", i)
+			return fmt.Sprintf("spec.rates[%d]: only requestsPerSecond, requestsPer and chainsPerSecond can change while the test runs", i)
 		}
 	}
 	return ""
@@ -178,8 +178,11 @@ func editsOf(s *scope, now *present) (out []record.Edit) {
 }
 
 func rateField(spec *v1alpha1.LoadTestSpec, i int) string {
-	if i < len(spec.Rates) && spec.Rates[i].RequestsPer != nil {
+	switch {
+	case i < len(spec.Rates) && spec.Rates[i].RequestsPer != nil:
 		return fmt.Sprintf("rates[%d].requestsPer", i)
+	case i < len(spec.Rates) && spec.Rates[i].ChainsPerSecond != nil:
+		return fmt.Sprintf("rates[%d].chainsPerSecond", i)
 	}
 	return fmt.Sprintf("rates[%d].requestsPerSecond", i)
 }

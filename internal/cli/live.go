@@ -100,7 +100,7 @@ func (l *live) turn(by int) {
 
 // rateOf is how a stage's rate is shown.
 func (l *live) rateOf(i int) string {
-	return result.FormatRate(result.Asked(&l.rates[i])) + "/s" + map[bool]string{true: ", paused"}[l.suspended]
+	return result.RateText(&l.rates[i]) + map[bool]string{true: ", paused"}[l.suspended]
 }
 
 func (l *live) pause() {
@@ -152,8 +152,7 @@ func (l *live) adopt(rates []rv.Rate) {
 	var changes []string
 	for i := range rates {
 		if was := l.rates[i]; was != rates[i] {
-			changes = append(changes, fmt.Sprintf("stage %s: rate %s/s, was %s/s", was.Name,
-				result.FormatRate(result.Asked(&rates[i])), result.FormatRate(result.Asked(&was))))
+			changes = append(changes, fmt.Sprintf("stage %s: rate %s, was %s", was.Name, result.RateText(&rates[i]), result.RateText(&was)))
 		}
 	}
 	if len(changes) == 0 {
@@ -209,5 +208,5 @@ func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
 	out := r
 	out.Count, out.Period = 10*r.Count+int64(steps)*max(r.Count, perSecond), 10*r.Period
 	within := out.Count >= perSecond || steps > 0
-	return out, within && result.Asked(&out) <= float64(maxRate)
+	return out, within && max(result.Asked(&out), result.AskedChains(&out)) <= float64(maxRate)
 }

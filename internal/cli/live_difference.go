@@ -16,7 +16,7 @@ import (
 )
 
 // onlyRates is the message about any other change.
-const onlyRates = "differs from the running test; only requestsPerSecond and requestsPer of rates may differ"
+const onlyRates = "differs from the running test; only requestsPerSecond, requestsPer and chainsPerSecond of rates may differ"
 
 // refusal returns why a manifest that was read again cannot replace the running one; nil: it can. It compares the compiled plans, so
 // the manifest may be written in another way.
@@ -59,7 +59,7 @@ func specWithoutRates(s *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	out := *s
 	out.Rates = slices.Clone(s.Rates)
 	for i := range out.Rates {
-		out.Rates[i].RequestsPerSecond, out.Rates[i].RequestsPer = nil, nil
+		out.Rates[i].RequestsPerSecond, out.Rates[i].RequestsPer, out.Rates[i].ChainsPerSecond = nil, nil, nil
 	}
 	return &out
 }

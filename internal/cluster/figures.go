@@ -75,12 +75,18 @@ func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 	return text
 }
 
+// chainsUnit follows a rate of chainsPerSecond.
+const chainsUnit = " chains"
+
 // askedNow returns the desired rate: of the active stage while load is sent, else of the complete test. "max" means a
 // closed loop.
 func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 	if !sending(lt) {
 		if lt.Status.Results == nil {
 			return "-"
+		}
+		if chains := lt.Status.Results.Rate.AskedChains; chains != "" {
+			return rateText(chains) + chainsUnit
 		}
 		return rateText(lt.Status.Results.Rate.Asked)
 	}
@@ -90,6 +96,9 @@ func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 	s := StageAt(lt, now)
 	if !s.Known {
 		return "-"
+	}
+	if chains := lt.Spec.Rates[s.Index].ChainsPerSecond; chains != nil {
+		return result.FormatRate(float64(*chains)) + chainsUnit
 	}
 	if rate := perSecond(&lt.Spec.Rates[s.Index]); rate > 0 {
 		return result.FormatRate(rate)

@@ -56,7 +56,7 @@ func (r RateChange) of(old int64) int64 {
 	return min(max(n, minRate), maxRate)
 }
 
-// ChangeRate changes requestsPerSecond of a stage. If stage is empty, it is the active stage, or the only stage that is
+// ChangeRate changes requestsPerSecond or chainsPerSecond of a stage. If stage is empty, it is the active stage, or the only stage that is
 // not a warm-up. It returns the message for the user.
 func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change RateChange, now time.Time) (string, error) {
 	lt, err := c.Get(ctx, name)
@@ -73,28 +73,32 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 	r := &lt.Spec.Rates[i]
 	switch {
 	case r.RequestsPer != nil:
-		return "", fmt.Errorf("stage %s has requestsPer (%d in %s); this command changes only requestsPerSecond; use: kubectl edit loadtest %s", r.Name, r.RequestsPer.Count, r.RequestsPer.Period.Duration, name)
-	case r.RequestsPerSecond == nil:
+		return "", fmt.Errorf("stage %s has requestsPer (%d in %s); this command changes only requestsPerSecond and chainsPerSecond; use: kubectl edit loadtest %s", r.Name, r.RequestsPer.Count, r.RequestsPer.Period.Duration, name)
+	case r.ClosedLoop != nil:
 		return "", fmt.Errorf("stage %s is a closed loop; it has no rate", r.Name)
 	}
-	old := *r.RequestsPerSecond
+	field, unit, current := "requestsPerSecond", "/s", r.RequestsPerSecond
+	if r.ChainsPerSecond != nil {
+		field, unit, current = "chainsPerSecond", " chains/s", r.ChainsPerSecond
+	}
+	old := *current
 	rate := change.of(old)
 	if rate == old {
-		return fmt.Sprintf("stage %s of %s already has %d/s", r.Name, name, old), nil
+		return fmt.Sprintf("stage %s of %s already has %d%s", r.Name, name, old, unit), nil
 	}
-	patch, err := ratePatch(i, r.Name, old, rate)
+	patch, err := ratePatch(i, r.Name, field, old, rate)
 	if err != nil {
 		return "", err
 	}
 	if err := c.client.Patch(ctx, lt, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("stage %s of %s: %d/s -> %d/s", r.Name, name, old, rate), nil
+	return fmt.Sprintf("stage %s of %s: %d%s -> %d%s", r.Name, name, old, unit, rate, unit), nil
 }
 
 // ratePatch returns a JSON patch (RFC 6902). The API server rejects it if the stage has another index or another rate
 // than in the LoadTest from which the new rate was computed.
-func ratePatch(i int, stage string, old, rate int64) ([]byte, error) {
+func ratePatch(i int, stage, field string, old, rate int64) ([]byte, error) {
 	type operation struct {
 		Op    string `json:"op"`
 		Path  string `json:"path"`
@@ -103,8 +107,8 @@ func ratePatch(i int, stage string, old, rate int64) ([]byte, error) {
 	at := fmt.Sprintf("/spec/rates/%d/", i)
 	return json.Marshal([]operation{
 		{"test", at + "name", stage},
-		{"test", at + "requestsPerSecond", old},
-		{"replace", at + "requestsPerSecond", rate},
+		{"test", at + field, old},
+		{"replace", at + field, rate},
 	})
 }
 

@@ -59,7 +59,7 @@ func length(r *v1alpha1.Rate) time.Duration {
 	return d
 }
 
-// perSecond returns the rate of a stage; 0: a closed loop.
+// perSecond returns the rate of a stage in requests; 0: a closed loop, or chainsPerSecond.
 func perSecond(r *v1alpha1.Rate) float64 {
 	switch {
 	case r.RequestsPerSecond != nil:

@@ -47,6 +47,9 @@ func stages(a, b *rv.Report) []string {
 // stage is "hold (60000 requests per second)".
 func stage(s *rv.StageResult) string {
 	out := asked(s.Asked)
+	if s.AskedChains > 0 {
+		out = result.FormatRate(s.AskedChains) + " chains per second"
+	}
 	if s.WarmUp {
 		out += ", warm-up"
 	}

@@ -15,9 +15,15 @@ const unansweredShare = 0.01
 func (c *compiler) capacity() {
 	var rate float64
 	for i := range c.plan.Rates {
-		if r := &c.plan.Rates[i]; !r.ClosedLoop && r.Period > 0 {
-			rate = max(rate, float64(r.Count)/r.Period.Seconds())
+		r := &c.plan.Rates[i]
+		if r.ClosedLoop || r.Period <= 0 {
+			continue
 		}
+		requests := float64(r.Count) / r.Period.Seconds()
+		if r.ChainsPerSecond {
+			requests *= c.requestsPerInstance()
+		}
+		rate = max(rate, requests)
 	}
 	for i, share := range c.shares() {
 		t := &c.plan.Targets[i]
@@ -32,6 +38,18 @@ func (c *compiler) capacity() {
 				rate*share.requests, 100*float64(streams)/open, share.timeout().Round(time.Millisecond), streams, need)
 		}
 	}
+}
+
+// requestsPerInstance returns how many requests an instance sends, on average over the chains of the load.
+func (c *compiler) requestsPerInstance() float64 {
+	var requests, weights int64
+	for i := range c.plan.Chains {
+		if chain := &c.plan.Chains[i]; chain.Phase == runnerv1alpha1.PhaseLoad {
+			requests += int64(chain.Weight) * requestsOf(chain)
+			weights += int64(chain.Weight)
+		}
+	}
+	return float64(requests) / float64(max(weights, 1))
 }
 
 // targetShare is what goes to a target for each request of the load.

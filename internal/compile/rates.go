@@ -36,6 +36,12 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 	if per := r.RequestsPer; per != nil {
 		out.Count, out.Period = per.Count, per.Period.Duration
 	}
+	if r.ChainsPerSecond != nil {
+		out.Count, out.Period, out.ChainsPerSecond = *r.ChainsPerSecond, time.Second, true
+		if r.Requests != nil {
+			c.fail(at.Child("requests"), "requests is not allowed with chainsPerSecond; set duration")
+		}
+	}
 	out.ClosedLoop = r.ClosedLoop != nil
 	if r.Duration == nil && r.Requests == nil {
 		c.fail(at, "duration, requests or both are needed")

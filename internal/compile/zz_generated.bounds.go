@@ -278,8 +278,9 @@ var apiObjects = map[string]apiObject{
 		},
 	},
 	"Rate": {
-		choice: &choice{fields: []string{"requestsPerSecond", "requestsPer", "closedLoop"}},
+		choice: &choice{fields: []string{"requestsPerSecond", "requestsPer", "chainsPerSecond", "closedLoop"}},
 		fields: map[string]bounds{
+			"chainsPerSecond":   {number: &[2]int64{1, 100000000}},
 			"duration":          {duration: &durations{1, 2592000000000000, "must be greater than 0 and at most 720h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"name":              {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
 			"requests":          {number: &[2]int64{1, 1000000000000}},

@@ -104,7 +104,7 @@ func (s *sum) occupied(plan *runnerv1alpha1.Plan, target int) (sent int64, mean 
 func peak(r *runnerv1alpha1.Report) (rate float64) {
 	for i := range r.Stages {
 		if !r.Stages[i].WarmUp {
-			rate = max(rate, r.Stages[i].Asked)
+			rate = max(rate, AskedRequests(&r.Stages[i]))
 		}
 	}
 	return rate

@@ -26,9 +26,12 @@ type Live struct {
 	Elapsed time.Duration
 	// Progress through the plan, from 0 to 1.
 	Progress float64
-	// Asked is the rate of the current stage, zero in a closed loop and while Suspended.
+	// Asked is the rate of the current stage, zero in a closed loop, with chainsPerSecond and while Suspended.
 	Asked    float64
 	Achieved float64
+	// AskedChains and AchievedChains are in chain instances started a second, in a stage of chainsPerSecond; else zero.
+	AskedChains, AchievedChains float64
+
 	InFlight int64
 	// Sent since the start, without warm-up; WarmUpSent is apart.
 	Sent, WarmUpSent int64
@@ -60,6 +63,7 @@ func NewLive(plan *runnerv1alpha1.Plan, previous, current []runnerv1alpha1.Snaps
 		}
 		p := before[runnerOf(s)]
 		out.Achieved += achieved(p, s)
+		out.AchievedChains += achievedChains(p, s)
 		if err := addResponseTime(&total, &interval, p, s); err != nil {
 			return Live{}, err
 		}
@@ -146,6 +150,26 @@ func achieved(p, s *runnerv1alpha1.Snapshot) float64 {
 	return perSecond(sent, time.Duration(s.Clock-since))
 }
 
+// achievedChains is one shard's rate of starting chain instances since p, as achieved.
+func achievedChains(p, s *runnerv1alpha1.Snapshot) float64 {
+	n, since := startedOf(s), s.StartedAt
+	if p != nil && p.StartedAt != 0 {
+		n -= startedOf(p)
+		since = p.Clock
+	}
+	if since == 0 {
+		return 0
+	}
+	return perSecond(n, time.Duration(s.Clock-since))
+}
+
+func startedOf(s *runnerv1alpha1.Snapshot) (n int64) {
+	for i := range s.Stages {
+		n += s.Stages[i].Started
+	}
+	return n
+}
+
 func addResponseTime(total, interval *histogram.H, p, s *runnerv1alpha1.Snapshot) error {
 	h, err := histogram.Decode(s.ResponseTime)
 	if err != nil {
@@ -191,8 +215,9 @@ func (l *Live) setStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Sn
 		switch {
 		case begun && lasts:
 			l.Stage, l.WarmUp, l.Asked = plan.Rates[i].Name, plan.Rates[i].WarmUp, Asked(&plan.Rates[i])
+			l.AskedChains = AskedChains(&plan.Rates[i])
 			if l.Suspended {
-				l.Asked = 0
+				l.Asked, l.AskedChains = 0, 0
 			}
 			passed += weight * fraction(&plan.Rates[i], addStage(plan, snapshots, i))
 		case begun:

@@ -10,16 +10,54 @@ import (
 // stage is one rate stage over all shards.
 type stage struct {
 	sent, dropped int64
+	// started are slots of a stage of chainsPerSecond whose chain instance was started, without those of the drain.
+	started int64
 	// inTime is sent without what left only in the drain.
 	inTime int64
 	// window is how long it lasted, without paused; see the package comment.
 	window, paused time.Duration
-	// asked is in requests a second; zero in a closed loop.
-	asked float64
+	// asked is in requests a second, and askedChains in chain instances a second. A stage has one of them, and a closed
+	// loop has none.
+	asked, askedChains float64
 }
 
-// Asked is the rate of a stage in requests a second; zero in a closed loop.
+// Asked is the rate of a stage in requests a second; zero in a closed loop and with chainsPerSecond.
 func Asked(r *runnerv1alpha1.Rate) float64 {
+	if r.ChainsPerSecond {
+		return 0
+	}
+	return slotsPerSecond(r)
+}
+
+// AskedChains is the rate of a stage in chain instances a second; zero without chainsPerSecond.
+func AskedChains(r *runnerv1alpha1.Rate) float64 {
+	if !r.ChainsPerSecond {
+		return 0
+	}
+	return slotsPerSecond(r)
+}
+
+// AskedRequests is the rate that a stage asked for, in requests a second. With chainsPerSecond, it is estimated from the
+// requests of the instances that were started. It is zero in a closed loop.
+func AskedRequests(s *runnerv1alpha1.StageResult) float64 {
+	if s.AskedChains > 0 && s.AchievedChains > 0 {
+		return s.Achieved / s.AchievedChains * s.AskedChains
+	}
+	return s.Asked
+}
+
+// RateText is "5000/s", "50 chains/s" or "max", for a closed loop.
+func RateText(r *runnerv1alpha1.Rate) string {
+	switch {
+	case r.ClosedLoop:
+		return "max"
+	case r.ChainsPerSecond:
+		return FormatRate(slotsPerSecond(r)) + " chains/s"
+	}
+	return FormatRate(slotsPerSecond(r)) + "/s"
+}
+
+func slotsPerSecond(r *runnerv1alpha1.Rate) float64 {
 	if r.ClosedLoop || r.Period <= 0 {
 		return 0
 	}
@@ -39,6 +77,7 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 		c := &s.Stages[i]
 		out.sent += c.Sent
 		out.inTime += c.Sent - c.SentInDrain
+		out.started += c.Started - c.StartedInDrain
 		out.dropped += c.Dropped
 		if !begun || c.Begun < first {
 			first = c.Begun
@@ -50,10 +89,14 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 	}
 	out.window = max(0, time.Duration(last-first)-out.paused)
 	rate := &plan.Rates[i]
-	out.asked = Asked(rate)
+	out.asked, out.askedChains = Asked(rate), AskedChains(rate)
 	if changed(snapshots) {
-		// The number of slots that were due is the number of requests that were asked for.
-		if out.window > 0 && !rate.ClosedLoop {
+		// The number of slots that were due is the number of requests, or instances, that were asked for.
+		switch {
+		case out.window <= 0 || rate.ClosedLoop:
+		case rate.ChainsPerSecond:
+			out.askedChains = perSecond(slots, out.window)
+		default:
 			out.asked = perSecond(slots, out.window)
 		}
 		return out
@@ -116,6 +159,10 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 			WarmUp:   plan.Rates[i].WarmUp,
 			Asked:    s.asked,
 			Achieved: perSecond(s.inTime, s.window),
+
+			AskedChains:    s.askedChains,
+			AchievedChains: perSecond(s.started, s.window),
+
 			Sent:     s.sent,
 			Dropped:  s.dropped,
 			Paused:   s.paused.Seconds(),
@@ -124,13 +171,13 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 	return out
 }
 
-// rate is over all measured stages. What was asked is the average weighted by time, and zero as
-// soon as one of them was a closed loop. If no measured stage began, it is the plan's.
+// rate is over all measured stages. What was asked is the average weighted by time. It is zero, unless all of them have
+// rates of the same unit. If no measured stage began, it is the plan's.
 func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runnerv1alpha1.RateResult {
-	var sent int64
+	var sent, started int64
 	var window time.Duration
-	var slots float64
-	asked := true
+	var slots, chains float64
+	asked, askedChains := true, true
 	for i := range plan.Rates {
 		r := &plan.Rates[i]
 		s := addStage(plan, snapshots, i)
@@ -139,12 +186,18 @@ func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runner
 		}
 		sent += s.inTime
 		window += s.window
+		started += s.started
 		slots += s.asked * s.window.Seconds()
-		asked = asked && !r.ClosedLoop
+		chains += s.askedChains * s.window.Seconds()
+		asked = asked && !r.ClosedLoop && !r.ChainsPerSecond
+		askedChains = askedChains && r.ChainsPerSecond
 	}
 	out := runnerv1alpha1.RateResult{WindowSeconds: window.Seconds(), Achieved: perSecond(sent, window)}
 	if asked && window > 0 {
 		out.Asked = slots / window.Seconds()
+	}
+	if askedChains && window > 0 {
+		out.AskedChains, out.AchievedChains = chains/window.Seconds(), perSecond(started, window)
 	}
 	if window == 0 {
 		out.Asked = planned(plan)

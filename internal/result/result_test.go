@@ -394,6 +394,8 @@ func TestStages(t *testing.T) {
 	type counters = runnerv1alpha1.StageCounters
 	warm := rate(100, time.Second, 0)
 	warm.WarmUp = true
+	chains := rate(10, 2*time.Second, 0)
+	chains.ChainsPerSecond = true
 	tests := []struct {
 		name     string
 		rates    []runnerv1alpha1.Rate
@@ -468,6 +470,14 @@ func TestStages(t *testing.T) {
 			[][]counters{{{Sent: 60}}, {{Sent: 100, Ended: 20 * second}}}, 10, 8, 20,
 		},
 		{"nothing", []runnerv1alpha1.Rate{rate(10, second3, 0)}, nil, 10, 0, 0},
+		{
+			"chains: requests have no rate that is asked for", []runnerv1alpha1.Rate{chains},
+			[][]counters{{{Sent: 60, Started: 18, StartedInDrain: 1, SentInDrain: 2, Ended: 2 * second}}}, 0, 29, 2,
+		},
+		{
+			"chains and requests", []runnerv1alpha1.Rate{rate(10, 2*time.Second, 0), chains},
+			[][]counters{{{Sent: 20, Ended: 2 * second}, {Sent: 60, Started: 20, Begun: 2 * second, Ended: 4 * second}}}, 0, 20, 4,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -478,6 +488,9 @@ func TestStages(t *testing.T) {
 			}
 			got := build(t, Input{Plan: plan, Snapshots: snapshots}).Rate
 			want := runnerv1alpha1.RateResult{Asked: tt.asked, Achieved: tt.achieved, WindowSeconds: tt.window}
+			if tt.name == "chains: requests have no rate that is asked for" {
+				want.AskedChains, want.AchievedChains = 10, 8.5
+			}
 			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -279,7 +279,7 @@ func (w *Windows) slots(i int, from, to time.Duration) (slots float64, fast bool
 		}
 		if lasts := until - max(from, c.at); lasts > 0 {
 			slots += Asked(&c.rates[i]) * lasts.Seconds()
-			fast = fast || c.rates[i].ClosedLoop
+			fast = fast || c.rates[i].ClosedLoop || c.rates[i].ChainsPerSecond
 		}
 	}
 	return slots, fast

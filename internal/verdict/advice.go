@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
@@ -68,8 +69,8 @@ func (in *input) load() load {
 	r := in.report
 	out := load{workers: in.workers(), throttled: throttled(r) > MaxThrottled}
 	for i := range r.Stages {
-		if s := &r.Stages[i]; !s.WarmUp && ran(s) && s.Asked > out.asked {
-			out.asked, out.achieved = s.Asked, s.Achieved
+		if s := &r.Stages[i]; !s.WarmUp && ran(s) && result.AskedRequests(s) > out.asked {
+			out.asked, out.achieved = result.AskedRequests(s), s.Achieved
 		}
 	}
 	if out.asked == 0 {

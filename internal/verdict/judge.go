@@ -225,9 +225,14 @@ func generatorBound(in *input) *runnerv1alpha1.Verdict {
 func (in *input) shortStages() (what []string) {
 	for i := range in.report.Stages {
 		s := &in.report.Stages[i]
-		if !in.tolerated() && !in.paused() && !s.WarmUp && s.Asked > 0 && ran(s) && s.Achieved < minAchieved*s.Asked {
+		switch {
+		case in.tolerated() || in.paused() || s.WarmUp || !ran(s):
+		case s.Asked > 0 && s.Achieved < minAchieved*s.Asked:
 			what = append(what, fmt.Sprintf("stage %s reached %s of %s requests a second",
 				s.Name, result.FormatRate(s.Achieved), result.FormatRate(s.Asked)))
+		case s.AskedChains > 0 && s.AchievedChains < minAchieved*s.AskedChains:
+			what = append(what, fmt.Sprintf("stage %s started %s of %s chains a second",
+				s.Name, result.FormatRate(s.AchievedChains), result.FormatRate(s.AskedChains)))
 		}
 	}
 	return what

@@ -231,6 +231,10 @@ func TestJudge(t *testing.T) {
 		{"throttled for longer than the run, on several CPUs", func(r *run) { r.report.Generator.ThrottledMicroseconds = 44e6; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it was throttled for 44s: ", 3},
 		{"lag that harmed nothing", (*run).lags, pass, ReasonPassed, "", 0},
 		{"rate short, generator well", func(r *run) { r.shortOfRate(50) }, failed, ReasonThresholdsFailed, "much", 2},
+		{"chains short, generator lags", func(r *run) {
+			r.lags()
+			r.report.Stages[len(r.report.Stages)-1] = runnerv1alpha1.StageResult{Name: "hold", Achieved: 50, AskedChains: 20, AchievedChains: 10, Sent: 50}
+		}, inconclusive, ReasonGeneratorBound, "stage hold started 10 of 20 chains a second; try spec.runner.shards: 6", 3},
 		{"rate short, generator lags", func(r *run) { r.shortOfRate(50); r.lags() }, inconclusive, ReasonGeneratorBound, "stage hold reached 50 of 100 requests a second; much", 3},
 		{"rate short without a threshold, generator well", func(r *run) { r.shortOfRate(50); r.noThresholds() }, pass, ReasonNoThresholds, "", 0},
 		{"rate short without a threshold, generator lags", func(r *run) { r.shortOfRate(50); r.lags(); r.noThresholds() }, inconclusive, ReasonGeneratorBound, "", 0},

@@ -120,10 +120,11 @@ func (s *Sources) SetShare(share *rv.Share, drawn int64, fresh bool) (numbered b
 }
 
 // Slot sets, after SetShare, the next number that occurs once in the test. Numbers that are drawn before the next call
-// follow it.
+// follow it. Zero means that they are the next numbers of the share that the worker had before the first SetShare.
 func (s *Sources) Slot(number int64) {
 	for i := range s.variables {
-		s.variables[i].number = number
+		v := &s.variables[i]
+		v.numbered, v.number = number > 0, number
 	}
 }
 

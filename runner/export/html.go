@@ -150,8 +150,11 @@ func plotNotes(r *runnerv1alpha1.Report) (out []string) {
 
 func keyFigures(r *runnerv1alpha1.Report) []figure {
 	t, q := &r.ResponseTime, &r.Requests
-	goal := "of " + asked(r.Rate.Asked) + " requests per second"
-	if r.Rate.Asked == 0 {
+	goal := "of " + result.FormatRate(r.Rate.Asked) + " requests per second"
+	switch {
+	case r.Rate.AskedChains > 0:
+		goal = fmt.Sprintf("requests per second, and %s of %s chains", result.FormatRate(r.Rate.AchievedChains), result.FormatRate(r.Rate.AskedChains))
+	case r.Rate.Asked == 0:
 		goal = "requests per second, closed loop"
 	}
 	return []figure{

@@ -87,10 +87,19 @@ func stageTable(r *runnerv1alpha1.Report) *table {
 		if s.Paused > 0 {
 			name += ", paused for " + lasting(s.Paused)
 		}
-		t.Rows = append(t.Rows, tableRow{Cells: []string{name, asked(s.Asked), result.FormatRate(s.Achieved), grouped(s.Sent), grouped(s.Dropped)}, Bad: s.Dropped > 0})
+		t.Rows = append(t.Rows, tableRow{Cells: []string{name, asked(s.Asked, s.AskedChains), result.FormatRate(s.Achieved), grouped(s.Sent), grouped(s.Dropped)}, Bad: s.Dropped > 0})
+		t.addChains(s.AskedChains, s.AchievedChains)
 	}
-	t.Rows = append(t.Rows, tableRow{Cells: []string{"measured, " + lasting(r.Rate.WindowSeconds), asked(r.Rate.Asked), result.FormatRate(r.Rate.Achieved), grouped(r.Requests.Sent), grouped(r.Requests.Dropped)}})
+	t.Rows = append(t.Rows, tableRow{Cells: []string{"measured, " + lasting(r.Rate.WindowSeconds), asked(r.Rate.Asked, r.Rate.AskedChains), result.FormatRate(r.Rate.Achieved), grouped(r.Requests.Sent), grouped(r.Requests.Dropped)}})
+	t.addChains(r.Rate.AskedChains, r.Rate.AchievedChains)
 	return t
+}
+
+// addChains adds the rates of a row with chainsPerSecond, in chain instances.
+func (t *table) addChains(asked, achieved float64) {
+	if asked > 0 {
+		t.Rows = append(t.Rows, tableRow{Cells: []string{"chain instances", result.FormatRate(asked), result.FormatRate(achieved), "", ""}})
+	}
 }
 
 func stepTable(r *runnerv1alpha1.Report) *table {

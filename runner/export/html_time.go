@@ -190,7 +190,7 @@ func ratePlot(r *runnerv1alpha1.Report) *plot {
 	s, ticks := linear(top*headroom, 5)
 	p.setY(s, ticks, short)
 	p.Desc = fmt.Sprintf("Rate asked for and rate sent, by window. Over the measured stages: %s of %s requests per second.",
-		result.FormatRate(r.Rate.Achieved), asked(r.Rate.Asked))
+		result.FormatRate(r.Rate.Achieved), asked(r.Rate.Asked, r.Rate.AskedChains))
 	return p.lines(columnsRate, r.Windows)
 }
 

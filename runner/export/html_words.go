@@ -68,9 +68,13 @@ func spinNote(r *runnerv1alpha1.Report) string {
 	return fmt.Sprintf("Spin without exclusive CPUs on %d of %d shards: other processes on these CPUs and the load slow each other down.", n, len(r.Shards))
 }
 
-// asked formats a desired rate. Rate 0 is a closed loop.
-func asked(perSecond float64) string {
-	if perSecond == 0 {
+// asked formats a desired rate of requests. If the rate is one of chain instances, requests have none. Otherwise rate 0 is
+// a closed loop.
+func asked(perSecond, chains float64) string {
+	switch {
+	case chains > 0:
+		return "-"
+	case perSecond == 0:
 		return "closed loop"
 	}
 	return result.FormatRate(perSecond)

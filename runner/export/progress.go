@@ -13,7 +13,8 @@ import (
 //	12s  60003 of  60000/s    64 in flight  p50 1.1ms  p99 8.42ms errors 0.02%
 //
 // Rate and times are of the last interval, errors since the start. It has at most 80 columns up to
-// a million requests a second and ten hours.
+// a million requests a second and ten hours. With chainsPerSecond, it has the rate of requests and that of chain instances,
+// and is longer.
 func ProgressLine(l result.Live) string {
 	elapsed := l.Elapsed.Round(time.Second)
 	switch l.State {
@@ -31,14 +32,18 @@ func ProgressLine(l result.Live) string {
 	case l.Suspended:
 		asked = "0" // paused
 	case l.Stage != "":
-		asked = askedRate(l.Asked)
+		asked = askedRate(l.Asked, l.AskedChains)
 	}
 	times := fmt.Sprintf("%-21s", "warm-up")
 	if !l.WarmUp {
 		times = fmt.Sprintf("p50 %-6s p99 %-6s", interval(l, l.Interval.P50), interval(l, l.Interval.P99))
 	}
-	return fmt.Sprintf("%5s %6s of %6s/s %5d in flight  %s errors %s",
-		elapsed, result.FormatRate(l.Achieved), asked, l.InFlight, times, result.FormatPercent(l.ErrorRate))
+	rate := fmt.Sprintf("%6s of %6s/s", result.FormatRate(l.Achieved), asked)
+	if l.AskedChains > 0 {
+		rate = fmt.Sprintf("%6s/s, %s of %s chains/s", result.FormatRate(l.Achieved), result.FormatRate(l.AchievedChains), result.FormatRate(l.AskedChains))
+	}
+	return fmt.Sprintf("%5s %s %5d in flight  %s errors %s",
+		elapsed, rate, l.InFlight, times, result.FormatPercent(l.ErrorRate))
 }
 
 func interval(l result.Live, us int64) string {

@@ -132,10 +132,16 @@ func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		if s.Paused > 0 {
 			name += ", paused " + seconds(s.Paused)
 		}
-		row(name, askedRate(s.Asked), result.FormatRate(s.Achieved), decimal(s.Sent), decimal(s.Dropped))
+		row(name, askedRate(s.Asked, s.AskedChains), result.FormatRate(s.Achieved), decimal(s.Sent), decimal(s.Dropped))
+		if s.AskedChains > 0 {
+			row("  chain instances", result.FormatRate(s.AskedChains), result.FormatRate(s.AchievedChains), "", "")
+		}
 	}
-	row("measured, "+seconds(r.Rate.WindowSeconds), askedRate(r.Rate.Asked), result.FormatRate(r.Rate.Achieved),
+	row("measured, "+seconds(r.Rate.WindowSeconds), askedRate(r.Rate.Asked, r.Rate.AskedChains), result.FormatRate(r.Rate.Achieved),
 		decimal(r.Requests.Sent), decimal(r.Requests.Dropped))
+	if r.Rate.AskedChains > 0 {
+		row("  chain instances", result.FormatRate(r.Rate.AskedChains), result.FormatRate(r.Rate.AchievedChains), "", "")
+	}
 	for i := range r.Bounds {
 		wrap(b, "  ", "LIMIT REACHED: "+sentence(r.Bounds[i].Message))
 	}
@@ -345,8 +351,12 @@ func cpuTime(r *runnerv1alpha1.Report) string {
 	return out
 }
 
-func askedRate(perSecond float64) string {
-	if perSecond == 0 {
+// askedRate formats a desired rate of requests. If the rate is one of chain instances, requests have none.
+func askedRate(perSecond, chains float64) string {
+	switch {
+	case chains > 0:
+		return "-"
+	case perSecond == 0:
 		return "max"
 	}
 	return result.FormatRate(perSecond)

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -26,10 +27,12 @@ type instance struct {
 	// aborted is why the instance ends after its last activation. It is "" while the instance is not aborted.
 	aborted string
 	cookies cookie.Jar
+	// next is the next number for values that occur once in the test, for requests that need no slot; see nextNumber.
+	next int64
 	// previous is the last exchange, which scripts look at; nil where none does.
 	previous *exchange
 
-	_ [40]byte // whole cache lines
+	_ [32]byte // whole cache lines
 }
 
 // chains are the worker's chain instances and the steps that they have come to.
@@ -55,6 +58,26 @@ type chains struct {
 	direct []bool
 	// perSlot is how many values of a variable one slot can draw, at most.
 	perSlot int64
+}
+
+// hasReady returns true if a step waits for a slot.
+func (s *chains) hasReady() bool {
+	for i := range s.ready {
+		if s.ready[i].len() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// nextNumber returns the number that the next request of an instance draws, if it needs no slot. It is zero if the instance
+// has no numbers of its own, because it started before the first change of a share.
+func (s *chains) nextNumber(i int32) int64 {
+	in := s.all[i]
+	if in.next > 0 {
+		in.next++
+	}
+	return max(in.next-1, 0)
 }
 
 func (s *chains) alloc() int32 {
@@ -100,6 +123,10 @@ func (w *Worker) begin(c int, stage int16) int32 {
 	in.Start(w.program, c, w.sources, w.wall())
 	in.cookies.Clear()
 	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.aborted = stage, 0, 0, false, false, ""
+	in.next = 0
+	if w.schedule.numbered {
+		in.next = w.schedule.numberOfSlot + maxBegins + 1
+	}
 	return i
 }
 
@@ -133,15 +160,28 @@ func (w *Worker) newChains() chains {
 		roundRobin: chain.NewWeightedRoundRobin(p), live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
 		direct: make([]bool, len(p.Chains)), perSlot: 1, longPause: w.stallLimit(),
 	}
+	startsChains := slices.ContainsFunc(w.cfg.Rates, func(r rv.Rate) bool { return r.ChainsPerSecond })
 	for i := range p.Chains {
 		c := &p.Chains[i]
 		first := &p.Steps[c.First]
 		s.direct[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && !first.BeginsWithURI
 		if c.Phase == rv.PhaseLoad && !s.direct[i] {
-			s.perSlot = maxBegins + 1
+			s.perSlot = max(s.perSlot, maxBegins+1)
+		}
+		if c.Phase == rv.PhaseLoad && startsChains {
+			s.perSlot = max(s.perSlot, maxBegins+1+mostRequests(p, c))
 		}
 	}
 	return s
+}
+
+// mostRequests returns how many requests an instance sends, at most.
+func mostRequests(p *chain.Program, c *chain.Chain) (n int64) {
+	for i := range p.Steps[c.First : c.First+c.Len] {
+		s := &p.Steps[c.First+i]
+		n += int64(max(s.Repeat, 1)) * int64(s.Retries+1)
+	}
+	return n
 }
 
 // bound sets mayBegin for the current share. It stays nil if each chain may start an instance at any time.

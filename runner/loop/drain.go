@@ -89,7 +89,7 @@ func (w *Worker) runTeardown() {
 	case w.once.teardown.over():
 		w.finish()
 	case w.run.mayTearDown:
-		if w.run.phase != TearingDown {
+		if w.run.phase != TearingDown && w.schedule.numbered {
 			w.number(0) // behind all slots
 		}
 		w.run.phase = TearingDown

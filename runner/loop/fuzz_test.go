@@ -23,7 +23,7 @@ import (
 // FuzzLoop is a worker on a network that the input decides about: what servers send, when they close, what
 // is refused, how time passes. Whatever happens, the run ends, and the counts add up.
 func FuzzLoop(f *testing.F) {
-	for mode := range byte(32) {
+	for mode := range byte(64) {
 		f.Add(mode, []byte{})
 		f.Add(mode, []byte{opGreet, opAnswer, opAnswer, opTime, 9, opAnswer, opGoAway, 3, opGreet, opAnswer, opClose, opAnswer})
 		f.Add(mode, []byte{opRefuse, 2, opGreet, opTime, 200, opReset, 7, opAnswer, opBreak, opRaw, 9, 0, 0, 0, 6, 0, 0, 0, 0, 0, opAnswer})
@@ -46,6 +46,7 @@ func fuzzPlan(mode byte) *rv.Plan {
 	if mode&1 != 0 {
 		rate = rv.Rate{Name: "fast", ClosedLoop: true, Requests: 30, Duration: 60 * time.Millisecond}
 	}
+	rate.ChainsPerSecond = mode&32 != 0 && !rate.ClosedLoop
 	p := steps(rate,
 		step("a", func(s *rv.Step) { s.Capture = []rv.Capture{{Source: header("location"), Optional: true}} }),
 		step("b", func(s *rv.Step) { s.Method, s.Body = "POST", lit(strings.Repeat("u", 40_000)) }),

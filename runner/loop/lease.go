@@ -58,14 +58,16 @@ type leaseState struct {
 	// in gaps; else zero.
 	paused   bool
 	gapBegan int64
+	// resumedAt is the end of the last pause, or zero.
+	resumedAt int64
 	// gaps are the pauses so far.
 	gaps rv.LeaseGaps
 	// lapses is Lease.lapses in the last turn.
 	lapses int64
 }
 
-func (l *leaseState) pause()  { l.paused = true }
-func (l *leaseState) resume() { l.paused = false }
+func (l *leaseState) pause()           { l.paused = true }
+func (l *leaseState) resume(now int64) { l.paused, l.resumedAt = false, now }
 
 func (l *leaseState) beginGap(at int64) {
 	l.gapBegan = at

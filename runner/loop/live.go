@@ -65,7 +65,7 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 	for w.schedule.Exhausted() { // the worker has sent all requests of its new share
 		w.schedule.EndStage(w.now)
 	}
-	w.schedule.share(w.sources.SetShare(s, w.chains.perSlot*w.schedule.Passed(at), idle))
+	w.schedule.share(w.sources.SetShare(s, w.schedule.drawn(at, w.chains.perSlot), idle))
 	w.bound()
 	for t := range s.Connections {
 		w.conns.resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
@@ -99,7 +99,7 @@ func (w *Worker) checkLease() {
 	}
 	if w.lease.paused && !expired {
 		w.endGap(w.now)
-		w.lease.resume()
+		w.lease.resume(w.now)
 	}
 	w.lease.seen(lapses)
 }

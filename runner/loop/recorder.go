@@ -20,6 +20,14 @@ func (r recorder) lag(due, pickedUp, earliest int64) {
 	r.Batched += max(0, min(pickedUp, earliest)-due)
 }
 
+// started counts a slot whose chain instance has started. Over is true after the last stage.
+func (r recorder) started(stage int, over bool) {
+	r.Stages[stage].Started++
+	if over {
+		r.Stages[stage].StartedInDrain++
+	}
+}
+
 // nap counts a nap.
 func (r recorder) nap(d time.Duration) {
 	r.Naps++

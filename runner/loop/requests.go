@@ -31,6 +31,8 @@ type request struct {
 	retried bool
 	// refused: the peer has refused it once already.
 	refused bool
+	// starts is true for the request that counts for a slot of a stage of chainsPerSecond: the first of its instance.
+	starts bool
 	// sampled: the header is gathered for a sample.
 	sampled bool
 	// exchange gathers what the step looks at; nil when that is the status and header fields only.

@@ -168,6 +168,9 @@ func (f *fleet) count(b *bench) func(*simRequest) reply {
 	return func(r *simRequest) reply {
 		for i := range b.w.requests.all {
 			q := &b.w.requests.all[i]
+			if b.w.cfg.Rates[q.stage].ChainsPerSecond && !q.starts {
+				continue
+			}
 			if q.state == inFlight && q.stream == r.stream && b.w.conns.all[q.conn].fd == r.conn {
 				f.sent[slot{q.stage, time.Duration(q.due - b.startAt)}]++
 				s := &b.w.schedule
@@ -187,6 +190,7 @@ func (f *fleet) count(b *bench) func(*simRequest) reply {
 // alone is what one shard sends when it learns of all changes in time.
 func (f *fleet) alone() *fleet {
 	one := newFleet(f.t, []int{0}, nil, f.plan.Rates...)
+	one.plan = f.plan
 	for _, s := range f.events {
 		s.members, s.late = nil, nil
 		one.events = append(one.events, s)

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"math"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/pace"
@@ -19,6 +21,8 @@ type schedule struct {
 	// numbered is true after the first change of a share, if there are values that occur once in the test: these follow from
 	// the numbers of slots.
 	numbered bool
+	// numberOfSlot is the first number of the slot that was numbered last.
+	numberOfSlot int64
 }
 
 func newSchedule(rates []rv.Rate, slots rv.Slots) schedule {
@@ -70,6 +74,13 @@ func (s *schedule) nextChange() int64 {
 // warmUp returns whether the current stage is a warm-up stage.
 func (s *schedule) warmUp() bool { return s.Rate() != nil && s.Rate().WarmUp }
 
+// startsChains returns whether each slot starts a chain instance, and later steps are due when they are ready. It is false
+// while the load is suspended, so that ready steps wait.
+func (s *schedule) startsChains() bool {
+	r := s.Rate()
+	return r != nil && r.ChainsPerSecond && !s.Suspended()
+}
+
 // endedAt returns when the load ended, zero: not yet.
 func (s *schedule) endedAt() int64 {
 	if !s.Over() {
@@ -100,5 +111,14 @@ const maxResidues = shard.MaxShards * shard.MaxShards
 // this is less than n, rounded up to Of. All numbers after the change are therefore higher by maxResidues for each stage,
 // and once more for what setup draws.
 func (s *schedule) number(n, perSlot int64, stages int) int64 {
-	return int64(stages+1)*maxResidues + perSlot*(s.Earlier()+n)
+	s.numberOfSlot = int64(stages+1)*maxResidues + perSlot*(s.Earlier()+n)
+	return s.numberOfSlot
+}
+
+// drawn returns how many values any worker can have drawn of a variable before an instant, at most.
+func (s *schedule) drawn(at, perSlot int64) int64 {
+	if n := s.Passed(at); n < math.MaxInt64/perSlot {
+		return n * perSlot
+	}
+	return math.MaxInt64
 }

@@ -51,8 +51,12 @@ func (w *Worker) countSent(r *request, c *conn) {
 	}
 	st := &w.rec.Stages[r.stage]
 	st.Sent++
-	if w.schedule.Over() {
+	over := w.schedule.Over()
+	if over {
 		st.SentInDrain++
+	}
+	if r.starts {
+		w.rec.started(int(r.stage), over)
 	}
 	if w.warm(r) {
 		w.rec.WarmUpSent++

@@ -15,6 +15,9 @@ func (w *Worker) nextPickUp() int64 {
 	default:
 		return s.LoadEnd()
 	}
+	if w.hasReady() {
+		return w.now
+	}
 	next := min(s.Due(), s.StageEnd())
 	if next == never {
 		return never
@@ -66,8 +69,13 @@ func (w *Worker) assign(n, due int64) {
 		w.countDropped(stage, failure.Cause{Kind: rv.CauseMaxWaiting})
 		return
 	}
+	w.admitReady() // before the number of this slot, because ready steps have numbers of their own
 	if w.schedule.numbered {
 		w.number(n)
+	}
+	if w.schedule.startsChains() {
+		w.startChain(due, int16(stage))
+		return
 	}
 	a, t := w.nextStep()
 	switch {
@@ -75,6 +83,78 @@ func (w *Worker) assign(n, due int64) {
 		w.requests.wait(w.newRequest(a, t, due, int16(stage)))
 	case !w.checkExhausted():
 		w.countDropped(stage, w.noStartCause())
+	}
+}
+
+// startChain gives a slot to a new chain instance. All steps of its first group are due with the slot.
+func (w *Worker) startChain(due int64, stage int16) {
+	c := w.chains.roundRobin.Next(w.chains.mayBegin)
+	switch {
+	case c >= 0 && w.chains.direct[c]:
+		w.startRequest(w.beginDirect(c), int32(w.program.Chains[c].Target), due, stage, true)
+	case c >= 0:
+		w.beginNext(c)
+		if !w.startGroup(due, stage) {
+			w.rec.started(int(stage), false) // without a request: its steps have false conditions, or were aborted
+		}
+	case !w.checkExhausted():
+		w.countDropped(int(stage), w.noStartCause())
+	}
+}
+
+// startGroup makes requests of the first steps of the instance that has just started. It returns false if there are none.
+func (w *Worker) startGroup(due int64, stage int16) (started bool) {
+	for {
+		a, t := w.popLongestReady()
+		switch {
+		case t == none:
+			return started
+		case started:
+			w.numberLater(a.instance)
+		}
+		w.startRequest(a, t, due, stage, !started)
+		started = true
+	}
+}
+
+// startRequest makes the request of a step of a chain instance that its slot has started.
+func (w *Worker) startRequest(a activation, target int32, due int64, stage int16, first bool) {
+	tok := w.newRequest(a, target, due, stage)
+	w.requests.all[tok].starts = first
+	w.requests.wait(tok)
+}
+
+// hasReady returns true if there are ready steps that need no slot, and space for their requests.
+func (w *Worker) hasReady() bool {
+	return w.schedule.startsChains() && w.requests.inUse < maxWaiting && w.chains.hasReady()
+}
+
+// admitReady makes requests of all ready steps in a stage of chainsPerSecond. A step is due when it became ready. If it
+// became ready before the stage or during a pause, it is due when the stage began or the load continued.
+func (w *Worker) admitReady() {
+	if !w.schedule.startsChains() {
+		return
+	}
+	from, stage := max(w.schedule.Since(), w.lease.resumedAt), int16(w.schedule.Stage())
+	for i := range w.targets {
+		ready := &w.chains.ready[i]
+		for ready.len() > 0 && w.requests.inUse < maxWaiting {
+			s := ready.pop()
+			if w.chains.all[s.instance].aborted != "" {
+				w.dropActivation(s.instance)
+				continue
+			}
+			w.numberLater(s.instance)
+			w.requests.wait(w.newRequest(s.activation, s.target, max(s.since, from), stage))
+		}
+	}
+}
+
+// numberLater sets the numbers that a request without a slot draws from. They belong to the slot that started the
+// instance.
+func (w *Worker) numberLater(i int32) {
+	if w.schedule.numbered {
+		w.sources.Slot(w.chains.nextNumber(i))
 	}
 }
 

@@ -231,6 +231,7 @@ func (w *Worker) generate() {
 	}
 	for {
 		w.pickUp()
+		w.admitReady()
 		w.sendWaiting()
 		at := w.schedule.Stage()
 		if w.schedule.ClosedLoop() {

@@ -86,6 +86,9 @@ type Once struct{ Sent, Succeeded int64 }
 // Sent that left after the last stage. Slots have come due.
 type Stage struct {
 	Slots, Sent, Dropped, SentInDrain int64
+	// Started are slots of a stage of chainsPerSecond whose chain instance was started. StartedInDrain are those of Started
+	// whose first request left after the last stage.
+	Started, StartedInDrain int64
 }
 
 // New makes an empty recorder for a program of this shape.
@@ -111,6 +114,8 @@ func (r *Recorder) FoldInto(total *Recorder) {
 		total.Stages[i].Sent += r.Stages[i].Sent
 		total.Stages[i].Dropped += r.Stages[i].Dropped
 		total.Stages[i].SentInDrain += r.Stages[i].SentInDrain
+		total.Stages[i].Started += r.Stages[i].Started
+		total.Stages[i].StartedInDrain += r.Stages[i].StartedInDrain
 		r.Stages[i] = Stage{}
 	}
 	for i, n := range r.Status {

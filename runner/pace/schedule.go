@@ -273,6 +273,9 @@ func (s *Schedule) WarmUp(stage int) bool { return s.rates[stage].WarmUp }
 // ClosedLoop returns whether the worker sends a request as soon as a stream is free.
 func (s *Schedule) ClosedLoop() bool { return s.next != Never && s.segments[s.current].closedLoop() }
 
+// Since returns the instant of the last change or of the begin of the current stage, whichever is later.
+func (s *Schedule) Since() int64 { return s.segments[s.current].at }
+
 // Rate returns the rate of the current stage, nil before the start and after the load.
 func (s *Schedule) Rate() *rv.Rate { return s.segments[s.current].rate }
 

@@ -47,12 +47,16 @@ var rulesOfTargets = []Mutant{
 
 var rulesOfRates = []Mutant{
 	{
-		Name: "two modes", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer and closedLoop is needed",
+		Name: "two modes", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer, chainsPerSecond and closedLoop is needed",
 		Set: map[string]any{"spec.rates[1].closedLoop": map[string]any{}},
 	},
 	{
-		Name: "no mode", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer and closedLoop is needed",
+		Name: "no mode", Path: "spec.rates[1]", Want: "exactly one of requestsPerSecond, requestsPer, chainsPerSecond and closedLoop is needed",
 		Unset: []string{"spec.rates[1].requestsPerSecond"},
+	},
+	{
+		Name: "requests with chainsPerSecond", Path: "spec.rates[2].requests", Want: "requests is not allowed with chainsPerSecond; set duration",
+		Set: map[string]any{"spec.rates[2].chainsPerSecond": int64(5)}, Unset: []string{"spec.rates[2].closedLoop"},
 	},
 	{
 		Name: "no bound", Path: "spec.rates[2]", Want: "duration, requests or both are needed",

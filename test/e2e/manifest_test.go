@@ -31,7 +31,7 @@ func (s *story) refused(t *testing.T) {
 		{"url and urls", "exactly one of url and urls is needed", func(spec *v1alpha1.LoadTestSpec) {
 			spec.Targets[0].URLs = []string{"http://other:8080"}
 		}},
-		{"two modes", "exactly one of requestsPerSecond, requestsPer and closedLoop", func(spec *v1alpha1.LoadTestSpec) {
+		{"two modes", "exactly one of requestsPerSecond, requestsPer, chainsPerSecond and closedLoop", func(spec *v1alpha1.LoadTestSpec) {
 			spec.Rates[0].ClosedLoop = &v1alpha1.ClosedLoop{}
 		}},
 		{"no bound", "duration, requests or both are needed", func(spec *v1alpha1.LoadTestSpec) {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	mayChange = "while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and requestsPerSecond and requestsPer of rates may change"
+	mayChange = "while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change"
 
 	dividedMessage = "runner.shards cannot change while the test runs with a stage that is a closedLoop that ends by requests, because its requests are divided among the shards"
 )

@@ -27,7 +27,7 @@ const (
 // ProtocolVersion is the version of the messages in this package. Version 1 is the protocol of the first builds, which
 // did not report a version. Version 2 has leases. Version 3 has
 // Plan.IdleStrategy, Plan.SleepInterval and Target.Batch.
-const ProtocolVersion = 3
+const ProtocolVersion = 4
 
 // DefaultResultRetention is how long a runner keeps its final snapshot if spec.runner.resultRetention is not set.
 const DefaultResultRetention = time.Hour

@@ -719,6 +719,9 @@ type Rate struct {
 	// Count slots come due in each Period, evenly spaced, counted from the stage's start.
 	Count  int64         `json:"count,omitempty"`
 	Period time.Duration `json:"period,omitempty"`
+	// ChainsPerSecond is true if each slot starts a chain instance. Later steps of an instance need no slot: they are due
+	// when they are ready. Without it, each request needs a slot.
+	ChainsPerSecond bool `json:"chainsPerSecond,omitempty"`
 	// ClosedLoop sends whenever a stream is free.
 	ClosedLoop bool `json:"closedLoop,omitempty"`
 	// Duration and Requests bound the stage, whichever is reached first; zero: no such bound.

@@ -103,10 +103,14 @@ type ChainTotals struct {
 }
 
 // RateResult compares the rate asked for with the rate sent, in requests per second over the measured window, without
-// drain and pauses. Asked is zero when a stage was a closed loop.
+// drain and pauses. Asked is zero if a stage was a closed loop or had chainsPerSecond.
 type RateResult struct {
 	Asked    float64 `json:"asked"`
 	Achieved float64 `json:"achieved"`
+	// AskedChains and AchievedChains are in chain instances started per second, if all measured stages have
+	// chainsPerSecond.
+	AskedChains    float64 `json:"askedChains,omitempty"`
+	AchievedChains float64 `json:"achievedChains,omitempty"`
 	// WindowSeconds is the length of the measured window.
 	WindowSeconds float64 `json:"windowSeconds"`
 }
@@ -165,8 +169,12 @@ type StageResult struct {
 	WarmUp   bool    `json:"warmUp,omitempty"`
 	Asked    float64 `json:"asked"`
 	Achieved float64 `json:"achieved"`
-	Sent     int64   `json:"sent"`
-	Dropped  int64   `json:"dropped"`
+	// AskedChains and AchievedChains are the rates of a stage with chainsPerSecond, in chain instances started per
+	// second. Asked is then zero, and Achieved counts all requests.
+	AskedChains    float64 `json:"askedChains,omitempty"`
+	AchievedChains float64 `json:"achievedChains,omitempty"`
+	Sent           int64   `json:"sent"`
+	Dropped        int64   `json:"dropped"`
 	// Paused is how long the test was suspended in this stage, in seconds. Neither rate includes this time.
 	Paused float64 `json:"paused,omitempty"`
 }

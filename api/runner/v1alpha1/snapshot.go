@@ -179,6 +179,10 @@ type StageCounters struct {
 	SentInDrain int64 `json:"sentInDrain,omitempty"`
 	// Slots is how many slots of the stage have become due: what was asked for, also after a change of the rate.
 	Slots int64 `json:"slots,omitempty"`
+	// Started counts the slots of a stage of chainsPerSecond whose chain instance was started, with its first request sent.
+	// StartedInDrain are those of Started whose first request left after the last stage had ended.
+	Started        int64 `json:"started,omitempty"`
+	StartedInDrain int64 `json:"startedInDrain,omitempty"`
 	// Paused is how long the test was suspended in this stage, in nanoseconds.
 	Paused int64 `json:"paused,omitempty"`
 	// Begun and Ended are offsets from the start instant, in nanoseconds. Ended is zero while

@@ -8,7 +8,10 @@ import (
 // RequiredProtocol returns the lowest ProtocolVersion of a runner that can execute the plan.
 func (p *Plan) RequiredProtocol() int {
 	batch := slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Batch })
+	chains := slices.ContainsFunc(p.Rates, func(r Rate) bool { return r.ChainsPerSecond })
 	switch {
+	case chains:
+		return 4
 	case batch || p.IdleStrategy != IdleAuto || p.SleepInterval != 0:
 		return 3
 	case p.LeaseDuration > 0:
