@@ -141,8 +141,9 @@ func (c *Client) onData(h FrameHeader, p []byte) {
 // Close ends the session after its connection has ended. Each open stream ends as
 // Lost.
 func (c *Client) Close() {
-	for _, s := range c.end() {
-		if s.id != 0 && !s.is(abandoned) {
+	open := c.end()
+	for s := range open.all {
+		if !s.is(abandoned) {
 			c.h.OnDone(s.tok, protocol.Outcome{Kind: protocol.Lost})
 		}
 	}

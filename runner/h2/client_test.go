@@ -630,7 +630,7 @@ func checkStreamTable(t *testing.T, table streamTable) {
 			t.Fatalf("step %d: stream %d: found %v, open %v", step, id, table.find(id) != nil, slices.Contains(ids, id))
 		}
 		checkEntries(t, &table, toks)
-		displaced = displaced || table.displaced > 0
+		displaced = displaced || len(table.displaced) > 0
 	}
 	if !displaced {
 		t.Error("no two streams had the same home")
@@ -640,19 +640,68 @@ func checkStreamTable(t *testing.T, table streamTable) {
 // checkEntries compares the table's entries and counts with the open streams.
 func checkEntries(t *testing.T, table *streamTable, toks map[uint32]uint32) {
 	t.Helper()
-	n, displaced := 0, 0
+	n := 0
 	for s := range table.all {
 		n++
 		if toks[s.id] != s.tok {
 			t.Fatalf("stream %d: token %d, want %d", s.id, s.tok, toks[s.id])
 		}
-		if &table.ring[table.home(s.id)] != s {
-			displaced++
+	}
+	if n != len(toks) || n != table.count || len(table.ring) > 128 {
+		t.Fatalf("%d streams in a ring of %d; want %d, at most 128; the table counts %d", n, len(table.ring), len(toks), table.count)
+	}
+}
+
+// TestStreamTableAll removes streams while it iterates: each stream is there once.
+func TestStreamTableAll(t *testing.T) {
+	var table streamTable
+	for id := uint32(1); id < 600; id += 2 {
+		*table.add(id) = stream{id: id}
+		if id%64 != 1 {
+			table.remove(table.find(id))
 		}
 	}
-	if n != len(toks) || n != table.count || displaced != table.displaced || len(table.ring) > 128 {
-		t.Fatalf("%d streams, %d of them displaced, in a ring of %d; want %d, %d, at most 128; the table counts %d",
-			n, displaced, len(table.ring), len(toks), table.displaced, table.count)
+	seen := map[uint32]int{}
+	for s := range table.all {
+		seen[s.id]++
+		if s.id%128 == 1 {
+			table.remove(s)
+		}
+	}
+	for id := uint32(1); id < 600; id += 64 {
+		if left := table.find(id) != nil; seen[id] != 1 || left != (id%128 != 1) {
+			t.Errorf("stream %d: seen %d times, left: %v", id, seen[id], left)
+		}
+	}
+	if len(table.displaced) == 0 {
+		t.Error("no two streams had the same home")
+	}
+}
+
+// TestCloseReportsOldStreams leaves every 16th stream without a response, so that newer streams take their homes.
+func TestCloseReportsOldStreams(t *testing.T) {
+	v := converse(t, Config{})
+	var want []string
+	for tok := range 200 {
+		id := v.get()
+		if tok%16 == 0 {
+			want = append(want, fmt.Sprintf("%d lost", (id+1)/2))
+			continue
+		}
+		if err := v.receive(headers(id, true, ":status", "200"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(v.streams.displaced) == 0 {
+		t.Error("no two streams had the same home")
+	}
+	v.take()
+	v.Close()
+	got := v.take()
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 }
 

@@ -117,16 +117,15 @@ func (c *conn) fail(code http2.ErrCode, reason string) {
 	c.goAway(code, reason)
 }
 
-// end releases the session's memory, and returns the ring of the streams that
-// were open.
-func (c *conn) end() (ring []stream) {
+// end releases the session's memory, and returns the streams that were open.
+func (c *conn) end() streamTable {
 	if c.err == nil {
 		c.err = errClosed
 	}
-	ring = c.streams.ring
+	open := c.streams
 	c.streams, c.bodies = streamTable{}, bodyQueue{}
 	c.in, c.block = reader{}, block{}
-	return ring
+	return open
 }
 
 // idle reports that a stream was never opened: stream 0, the server's even ids,

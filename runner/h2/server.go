@@ -167,8 +167,9 @@ func (s *Server) ResetStream(id uint32, code http2.ErrCode) {
 
 // Close reports every open stream as reset. The session has no further use.
 func (s *Server) Close() {
-	for _, st := range s.end() {
-		if st.id != 0 && !st.is(responded) {
+	open := s.end()
+	for st := range open.all {
+		if !st.is(responded) {
 			s.h.OnReset(st.id, st.tok)
 		}
 	}

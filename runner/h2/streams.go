@@ -44,14 +44,15 @@ const (
 
 func (s *stream) is(f streamFlags) bool { return s.flags&f != 0 }
 
-// streamTable finds streams by id. It is a hash table with linear probing, at
-// most half full. Pointers into it are valid until the next add or remove.
+// streamTable finds streams by id. Each stream has a home in the ring, and at most half of the ring is in use. If two
+// streams have the same home, the newer one is there. Pointers into the table are valid until the next add or remove.
 type streamTable struct {
-	ring  []stream // its length is 0 or a power of two
+	ring []stream // its length is 0 or a power of two
+	// displaced are the streams whose home a newer stream took. In a client they have waited for a response for long, so
+	// that they are few and rarely looked up.
+	displaced []stream
+	// count is the number of streams.
 	count int
-	// displaced is the number of streams that are not in their home entry. While
-	// it is 0, which is usual for a client, remove does not have to move streams.
-	displaced int
 	// seed is odd and random in a server, so that a client cannot choose ids whose
 	// homes are the same. 0 keeps the order of the ids, so that the consecutive ids
 	// of our own client have different homes.
@@ -59,7 +60,7 @@ type streamTable struct {
 	factor, shift uint32 // of home
 }
 
-// home returns the first choice of an entry for a stream.
+// home returns the index of a stream's home.
 func (t *streamTable) home(id uint32) uint32 { return id * t.factor >> (t.shift & 31) }
 
 // find returns the stream with an id other than 0, or nil.
@@ -67,21 +68,17 @@ func (t *streamTable) find(id uint32) *stream {
 	if i := t.home(id); i < uint32(len(t.ring)) && t.ring[i].id == id {
 		return &t.ring[i]
 	}
-	return t.probe(id)
+	return t.findDisplaced(id)
 }
 
-func (t *streamTable) probe(id uint32) *stream {
-	if t.displaced > 0 {
-		for i := t.home(id); t.ring[i].id != 0; i = t.next(i) {
-			if t.ring[i].id == id {
-				return &t.ring[i]
-			}
+func (t *streamTable) findDisplaced(id uint32) *stream {
+	for i := range t.displaced {
+		if t.displaced[i].id == id {
+			return &t.displaced[i]
 		}
 	}
 	return nil
 }
-
-func (t *streamTable) next(i uint32) uint32 { return (i + 1) & uint32(len(t.ring)-1) }
 
 // add returns an entry for a stream that is not open. The caller fills it.
 func (t *streamTable) add(id uint32) *stream {
@@ -93,69 +90,49 @@ func (t *streamTable) add(id uint32) *stream {
 }
 
 func (t *streamTable) grow() {
-	old := t.ring
-	t.ring, t.displaced = make([]stream, max(8, 2*len(old))), 0
+	ring, displaced := t.ring, t.displaced
+	t.ring, t.displaced = make([]stream, max(8, 2*len(ring))), nil
 	t.shift = 32 - uint32(bits.TrailingZeros(uint(len(t.ring))))
 	t.factor = or(t.seed, 1<<(t.shift-1)) // ids are odd
-	for i := range old {
-		if id := old[i].id; id != 0 {
-			*t.place(id) = old[i]
+	for _, old := range [][]stream{displaced, ring} {
+		for i := range old {
+			if id := old[i].id; id != 0 {
+				*t.place(id) = old[i]
+			}
 		}
 	}
 }
 
-// place returns the first free entry from a stream's home on.
+// place returns a stream's home, and displaces the stream that is there.
 func (t *streamTable) place(id uint32) *stream {
-	i := t.home(id)
-	if t.ring[i].id != 0 {
-		t.displaced++
-		for t.ring[i].id != 0 {
-			i = t.next(i)
-		}
+	s := &t.ring[t.home(id)]
+	if s.id != 0 {
+		t.displaced = append(t.displaced, *s)
 	}
-	return &t.ring[i]
+	return s
 }
 
 func (t *streamTable) remove(s *stream) {
 	t.count--
-	if t.displaced > 0 {
-		t.closeGap(s)
+	if &t.ring[t.home(s.id)] == s {
+		s.id = 0
 		return
 	}
-	s.id = 0
+	last := len(t.displaced) - 1
+	*s = t.displaced[last]
+	t.displaced = t.displaced[:last]
 }
 
-// closeGap frees a stream's entry. It places the displaced streams after it again,
-// up to the next free entry, so that probe finds them.
-func (t *streamTable) closeGap(s *stream) {
-	i := t.home(s.id)
-	if &t.ring[i] != s {
-		t.displaced--
-	}
-	for &t.ring[i] != s {
-		i = t.next(i)
-	}
-	s.id = 0
-	for i = t.next(i); t.ring[i].id != 0; i = t.next(i) {
-		if moved := t.ring[i]; t.home(moved.id) != i {
-			t.displaced--
-			t.ring[i].id = 0
-			*t.place(moved.id) = moved
-		}
-	}
-}
-
-// all is an iterator. The loop's body may remove the stream that it gets. After
-// such a removal, it may get another stream twice.
+// all is an iterator. The loop's body may remove the stream that it gets.
 func (t *streamTable) all(yield func(*stream) bool) {
-	for i := 0; i < len(t.ring); {
-		s := &t.ring[i]
-		id := s.id
-		if id != 0 && !yield(s) {
+	for i := range t.ring {
+		if s := &t.ring[i]; s.id != 0 && !yield(s) {
 			return
 		}
-		if s.id == id || s.id == 0 { // otherwise remove has moved another stream to this entry
-			i++
+	}
+	for i := len(t.displaced) - 1; i >= 0; i-- { // remove replaces a stream by the last one
+		if !yield(&t.displaced[i]) {
+			return
 		}
 	}
 }
