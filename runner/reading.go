@@ -22,6 +22,7 @@ type reading struct {
 	problem            string
 	teardownFailure    string
 	samples            []rv.Sample
+	slowest            []rv.SlowRequest
 	// globals that setup has captured, if published.
 	globals   []string
 	published bool
@@ -29,7 +30,7 @@ type reading struct {
 
 // read makes a reading, in a turn of the worker or before or after its run. The worker then records into spare.
 func read(w *loop.Worker, spare *measure.Recorder) reading {
-	out := reading{recorder: w.Swap(spare), gauges: w.Gauge(), startedAt: w.Started(), endedAt: w.Ended(), problem: w.Problem(), teardownFailure: w.TeardownFailure(), samples: w.Samples()}
+	out := reading{recorder: w.Swap(spare), gauges: w.Gauge(), startedAt: w.Started(), endedAt: w.Ended(), problem: w.Problem(), teardownFailure: w.TeardownFailure(), samples: w.Samples(), slowest: w.Slowest()}
 	out.globals, out.published = w.Globals()
 	return out
 }
@@ -80,6 +81,7 @@ func (r *reading) addTo(s *rv.Snapshot, g *gauges) {
 	}
 	if s.State == rv.StateDone {
 		s.Samples = result.AddSamples(s.Samples, r.samples)
+		s.Slowest = result.AddSlowest(s.Slowest, r.slowest)
 	}
 	if r.teardownFailure != "" {
 		s.TeardownFailure = r.teardownFailure

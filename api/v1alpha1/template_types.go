@@ -33,6 +33,8 @@ type Template struct {
 //	pad(x, width)           pads with zeros on the left; pad(x, width, c) with the character c
 //	sha256(x)               lower-case hexadecimal digits (FIPS 180-4)
 //	hmacSha256(x, key)      the same for RFC 2104; key is the name of a variable or a capture
+//	traceparent(ratio)      a new value of the traceparent header for each request (W3C Trace Context);
+//	                        ratio, from 0 to 1, is the share of the values with the sampled flag
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.body), has(self.bodyBase64), has(self.bodyFrom)].filter(x, x).size() <= 1",message="at most one of body, bodyBase64 and bodyFrom is possible"
 type Request struct {

@@ -222,3 +222,29 @@ func TestEmptyListsAreNone(t *testing.T) {
 	out, _ := p.plan(t)
 	sound(t, out)
 }
+
+func TestTraceparent(t *testing.T) {
+	p, warnings := parts{
+		variables: "{name: v, uuid: {}}",
+		templates: `{name: get, headers: [{name: traceparent, value: '${traceparent(0.010)}'}, {name: x, value: '${v}${upper(traceparent(0.01))}'}, {name: z, value: '${traceparent(1)}'}]}`,
+	}.plan(t)
+	want := []rv.Variable{
+		{Name: "v", UUID: true},
+		{Name: "traceparent(0.01)", Scope: rv.ScopeStep, Traceparent: &rv.Traceparent{Ratio: 0.01}},
+		{Name: "traceparent(1)", Scope: rv.ScopeStep, Traceparent: &rv.Traceparent{Ratio: 1}},
+	}
+	if diff := cmp.Diff(want, p.Variables); diff != "" || len(warnings) > 0 {
+		t.Errorf("warnings %q; variables (-want +got):\n%s", warnings, diff)
+	}
+	h := p.Chains[0].Steps[0].Headers
+	value := rv.Text{{Variable: 1}, {Variable: 2, Functions: []rv.Function{{Name: rv.FunctionUpper}}}}
+	if diff := cmp.Diff([]rv.Text{{{Variable: 2}}, value, {{Variable: 3}}}, []rv.Text{h[0].Value, h[1].Value, h[2].Value}); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	const template = "spec.templates[0]"
+	checkMistakes(t, []mistake{
+		{"no ratio", parts{templates: `{name: get, path: '/${traceparent()}'}`}, []string{template + ".path: traceparent takes the share of requests that are sampled, a number from 0 to 1: traceparent(0.01)"}},
+		{"in the name of a header", parts{templates: `{name: get, headers: [{name: 'x-${traceparent(1)}', value: a}]}`}, []string{template + `.headers[0].name: "traceparent(1)" is not possible in the name of a header, where only range, list, counter, random, uuid, perShard and env are`}},
+		{"in a url", parts{targets: "{name: target, url: 'http://target.example/${traceparent(1)}', connections: 2}"}, []string{`spec.targets[0].url: traceparent(1) has a new value for each request, and a url is the same for the whole run`}},
+	})
+}

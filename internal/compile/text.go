@@ -48,6 +48,10 @@ func (c *compiler) reference(t text, ref *syntax.Reference) {
 			c.reference(text{path: t.path}, f.Key)
 		}
 	}
+	if ref.Traceparent != nil {
+		c.traceparent(ref)
+		return
+	}
 	i, isVariable := c.variableIndex[ref.Name]
 	switch {
 	case !isVariable && !c.captured[ref.Name]:
@@ -60,6 +64,16 @@ func (c *compiler) reference(t text, ref *syntax.Reference) {
 			c.insertable(t, i, ref)
 		}
 	}
+}
+
+// traceparent adds the variable of a traceparent(ratio) to the plan, once for each ratio. Its values are possible
+// everywhere.
+func (c *compiler) traceparent(ref *syntax.Reference) {
+	if _, known := c.variableIndex[ref.Name]; known {
+		return
+	}
+	c.variableIndex[ref.Name] = len(c.plan.Variables)
+	c.plan.Variables = append(c.plan.Variables, rv.Variable{Name: ref.Name, Scope: rv.ScopeStep, Traceparent: ref.Traceparent})
 }
 
 // column checks that a reference has a column if its variable, number i, has some.

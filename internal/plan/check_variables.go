@@ -20,7 +20,7 @@ func (c *checker) variables() {
 	for i := range c.plan.Variables {
 		v, at := &c.plan.Variables[i], fmt.Sprintf("variables[%d]", i)
 		kinds := count(v.Range != nil, len(v.List) > 0, v.CSV != nil, v.Random != nil, v.UUID, v.Counter != nil,
-			v.Timestamp != nil, v.Env != nil, len(v.PerShard) > 0, v.Constant != nil)
+			v.Timestamp != nil, v.Env != nil, len(v.PerShard) > 0, v.Constant != nil, v.Traceparent != nil)
 		c.require(kinds == 1, "%s has %d sources of values", at, kinds)
 		c.require(slices.Contains(scopes, v.Scope), "%s has scope %q", at, v.Scope)
 		c.require(slices.Contains(orders, v.Order), "%s has order %q", at, v.Order)
@@ -38,6 +38,9 @@ func (c *checker) variables() {
 			c.random(at+".random", v.Random)
 		case v.Timestamp != nil:
 			c.require(slices.Contains(formats, v.Timestamp.Format), "%s has format %q", at, v.Timestamp.Format)
+		case v.Traceparent != nil:
+			r := v.Traceparent.Ratio
+			c.require(r >= 0 && r <= 1 && v.Scope == runnerv1alpha1.ScopeStep, "%s has ratio %v and scope %q", at, r, v.Scope)
 		case v.Env != nil:
 			c.require(v.Env.Name != "", "%s has no name", at)
 		}

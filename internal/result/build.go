@@ -78,6 +78,9 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		r.Histograms = sum.histograms()
 	}
 	r.Samples = samples(snapshots)
+	for i := range snapshots {
+		r.Slowest = AddSlowest(r.Slowest, snapshots[i].Slowest)
+	}
 	r.Bounds = sum.bounds(in.Plan, snapshots, r)
 	r.Generator = generator(r.Shards, snapshots)
 	r.Generator.Idle = idle(in.Plan, snapshots, r.Lag.Count)

@@ -31,6 +31,7 @@ var (
 	errColumn = fmt.Errorf("${name. must be followed by the name of a column (letters, digits, _ and -, not beginning with -, at most %d characters)", maxName)
 	errNested = fmt.Errorf("a ${} can have at most %d nested functions", maxFunctions)
 	errWidth  = fmt.Errorf("pad takes a value, a width from 1 to %d and an optional fill character (printable ASCII, default 0): pad(x, 8) or pad(x, 8, c)", maxWidth)
+	errRatio  = errors.New("traceparent takes the share of requests that are sampled, a number from 0 to 1: traceparent(0.01)")
 	errKey    = errors.New("hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)")
 )
 
@@ -87,6 +88,9 @@ func (p *parser) reference(depth int) (*Reference, error) {
 	case name == "" || len(name) > maxName || octet.IsDigit(name[0]):
 		return nil, errName
 	case p.take('('):
+		if name == rv.TraceparentFunction {
+			return p.traceparent(depth)
+		}
 		return p.call(name, depth)
 	case !p.take('.'):
 		return &Reference{Name: name}, nil
@@ -140,7 +144,25 @@ func names() string {
 	for i, f := range functions {
 		all[i] = string(f)
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(append(all, rv.TraceparentFunction), ", ")
+}
+
+// traceparent reads "ratio)". depth is how many calls are around it.
+func (p *parser) traceparent(depth int) (*Reference, error) {
+	if depth == maxFunctions {
+		return nil, errNested
+	}
+	p.blanks()
+	ratio, err := strconv.ParseFloat(p.word("."), 64)
+	if err != nil || !(ratio >= 0 && ratio <= 1) {
+		return nil, errRatio
+	}
+	p.blanks()
+	if !p.take(')') {
+		return nil, errRatio
+	}
+	t := &rv.Traceparent{Ratio: ratio}
+	return &Reference{Name: t.Name(), Traceparent: t}, nil
 }
 
 // pad reads ", width)" or ", width, c)". A character that is all blanks is a blank.

@@ -1,7 +1,7 @@
 // Package text parses texts with placeholders, such as "/sessions/${urlEncode(id)}": those of a manifest,
 // and those that a runner finds in files.
 //
-// A placeholder is ${name}, ${name.column} or ${function(placeholder)}, functions nested at will. $$ is one dollar
+// A placeholder is ${name}, ${name.column}, ${traceparent(ratio)} or ${function(placeholder)}, functions nested at will. $$ is one dollar
 // sign, and a dollar sign before anything else stands for itself. What a name means is not known
 // here.
 package text
@@ -24,6 +24,8 @@ type Reference struct {
 	Name string
 	// Column of a table; empty: none.
 	Column string
+	// Traceparent is set for traceparent(ratio), whose Name is Traceparent.Name().
+	Traceparent *rv.Traceparent
 	// Functions to apply to the value, the first one first.
 	Functions []Function
 }

@@ -19,6 +19,10 @@ func placeholder(name string, functions ...text.Function) text.Piece {
 	return text.Piece{Ref: &text.Reference{Name: name, Column: column, Functions: functions}}
 }
 
+func traceparent(name string, ratio float64, functions ...text.Function) text.Piece {
+	return text.Piece{Ref: &text.Reference{Name: name, Traceparent: &rv.Traceparent{Ratio: ratio}, Functions: functions}}
+}
+
 func pad(width int, fill string) text.Function {
 	return text.Function{Name: rv.FunctionPad, Width: width, Fill: fill}
 }
@@ -57,6 +61,10 @@ func TestParse(t *testing.T) {
 		{"${pad(pad(a, 2), 1024)}", []text.Piece{placeholder("a", pad(2, "0"), pad(1024, "0"))}},
 		{"${hmacSha256(upper(a), keys.k)}", []text.Piece{placeholder("a", upper, text.Function{
 			Name: rv.FunctionHMACSHA256, Key: &text.Reference{Name: "keys", Column: "k"}})}},
+		{"${traceparent(0.010)}", []text.Piece{traceparent("traceparent(0.01)", 0.01)}},
+		{"${traceparent( 1 )}${traceparent(0)}", []text.Piece{traceparent("traceparent(1)", 1), traceparent("traceparent(0)", 0)}},
+		{"${upper(traceparent(0.0000001))}", []text.Piece{traceparent("traceparent(0.0000001)", 1e-7, upper)}},
+		{"${traceparent}", []text.Piece{placeholder("traceparent")}},
 		{"${" + strings.Repeat("upper(", 8) + "a" + strings.Repeat(")", 8) + "}", []text.Piece{placeholder("a", upper, upper, upper, upper, upper, upper, upper, upper)}},
 		{"${base64(a)}${base64url(a)}${jsonEscape(a)}${lower(a)}${urlEncode(a)}", []text.Piece{
 			placeholder("a", text.Function{Name: rv.FunctionBase64}), placeholder("a", text.Function{Name: rv.FunctionBase64URL}),
@@ -78,6 +86,7 @@ func TestErrors(t *testing.T) {
 		name   = "${ must be followed by a name"
 		column = "${name. must be followed by the name of a column"
 		pad    = "pad takes a value, a width from 1 to 1024 and"
+		ratio  = "traceparent takes the share of requests that are sampled, a number from 0 to 1: traceparent(0.01)"
 		key    = "hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)"
 	)
 	for _, tc := range []struct{ in, want string }{
@@ -97,7 +106,7 @@ func TestErrors(t *testing.T) {
 		{"${a.-}", column},
 		{"${a." + strings.Repeat("b", 51) + "}", column},
 		{"${a.b.c}", name},
-		{"${reverse(a)}", `unknown function "reverse"; allowed: urlEncode, base64, base64url, jsonEscape, upper, lower, pad, sha256, hmacSha256`},
+		{"${reverse(a)}", `unknown function "reverse"; allowed: urlEncode, base64, base64url, jsonEscape, upper, lower, pad, sha256, hmacSha256, traceparent`},
 		{"${URLENCODE(a)}", `unknown function "URLENCODE"`},
 		{"${upper(a}", "upper takes one value: upper(x)"},
 		{"${upper(a, b)}", "upper takes one value: upper(x)"},
@@ -118,6 +127,15 @@ func TestErrors(t *testing.T) {
 		{"${hmacSha256(a, )}", key},
 		{"${hmacSha256(a, upper(b))}", key},
 		{"${hmacSha256(a, b, c)}", key},
+		{"${traceparent()}", ratio},
+		{"${traceparent(a)}", ratio},
+		{"${traceparent(1.1)}", ratio},
+		{"${traceparent(-1)}", ratio},
+		{"${traceparent(NaN)}", ratio},
+		{"${traceparent(0.5, 1)}", ratio},
+		{"${traceparent(0.5}", ratio},
+		{"${hmacSha256(a, traceparent(1))}", key},
+		{"${" + strings.Repeat("upper(", 8) + "traceparent(1)" + strings.Repeat(")", 8) + "}", "at most 8 nested functions"},
 		{"${" + strings.Repeat("upper(", 9) + "a" + strings.Repeat(")", 9) + "}", "at most 8 nested functions"},
 		{"${" + strings.Repeat("upper(", 100_000), "${ without }"},
 		{"${" + strings.Repeat("upper(", 100_000) + "}", "at most 8 nested functions"},
@@ -135,6 +153,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("${a}${")
 	f.Add("${pad(hmacSha256(a.b, c.d), 7, })}")
 	f.Add("${pad(upper(a) ,7 , )}")
+	f.Add("${upper(traceparent( 0.01 ))}")
 	f.Fuzz(func(t *testing.T, s string) {
 		pieces, err := text.Parse(s)
 		if err != nil {

@@ -23,9 +23,10 @@ func everything() *rv.Plan {
 		rv.Variable{Name: "n", Counter: &rv.Counter{Step: 1, Width: 9}, Scope: rv.ScopeWorker},
 		rv.Variable{Name: "ts", Timestamp: &rv.Timestamp{Format: rv.TimeIMFFixdate}},
 		rv.Variable{Name: "a", List: []string{"1", "2"}, Order: rv.OrderRandom},
+		rv.Variable{Name: "traceparent(0.5)", Traceparent: &rv.Traceparent{Ratio: 0.5}, Scope: rv.ScopeStep},
 	)
 	s := &p.Chains[0].Steps[0]
-	s.Body = rv.Text{{Variable: 3, Column: "b"}, {Variable: 4}, {Variable: 5}, {Variable: 6}, {Variable: 7}, {Variable: 8}, {Variable: 9}, {Variable: 10}, {Global: 1}, {Capture: 1}}
+	s.Body = rv.Text{{Variable: 3, Column: "b"}, {Variable: 4}, {Variable: 5}, {Variable: 6}, {Variable: 7}, {Variable: 8}, {Variable: 9}, {Variable: 10}, {Variable: 11}, {Global: 1}, {Capture: 1}}
 	for _, f := range []rv.Function{
 		{Name: rv.FunctionURLEncode}, {Name: rv.FunctionBase64}, {Name: rv.FunctionBase64URL}, {Name: rv.FunctionJSONEscape}, {Name: rv.FunctionUpper},
 		{Name: rv.FunctionLower}, {Name: rv.FunctionPad, Width: 200, Fill: "0"}, {Name: rv.FunctionSHA256}, {Name: rv.FunctionHMACSHA256, Key: &rv.Part{Variable: 7}},

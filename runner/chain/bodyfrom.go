@@ -47,6 +47,8 @@ func (b *builder) resolve(ref *syntax.Reference) (rv.Part, error) {
 		Column:   ref.Column,
 	}
 	switch {
+	case ref.Traceparent != nil:
+		return part, fmt.Errorf("${%s}: traceparent is not possible in a text outside the manifest", ref.Name)
 	case part.Capture > 0:
 		part.Variable, part.Global = 0, 0
 	case part.Variable > 0:

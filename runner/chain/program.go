@@ -88,5 +88,7 @@ type Step struct {
 	fields []fieldSource
 	body   text
 	draws  []draw
-	names  map[string]text // variables and captures that the script can read
+	// trace is the first traceparent of the step; nil: none.
+	trace *piece
+	names map[string]text // variables and captures that the script can read
 }

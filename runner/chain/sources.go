@@ -111,7 +111,7 @@ func (s *Sources) SetShare(share *rv.Share, drawn int64, fresh bool) (numbered b
 		switch v.v.drawing {
 		case drawSequential, drawShuffled:
 			v.cursors[phaseLoad].setSpans(v.v.spans(share, i), drawn, fresh)
-		case drawSlot:
+		case drawSlot, drawTrace:
 			v.numbered, numbered = true, true
 		case drawAny, drawRandom, drawConstant, drawTime:
 		}
@@ -175,6 +175,8 @@ type source struct {
 	// settled: the variable has scope worker, and its value was drawn.
 	settled bool
 	value   int64
+	// salt makes the trace ids of two runs with the same seed different. It is derived from the time of the first draw.
+	salt uint64
 }
 
 func newSource(v *variable, share *rv.Share, index, worker int) source {
@@ -188,7 +190,7 @@ func newSource(v *variable, share *rv.Share, index, worker int) source {
 		}
 	case drawAny, drawRandom:
 		s.rand = newRand(v.seed, share, worker)
-	case drawSlot:
+	case drawSlot, drawTrace:
 		s.slots = share.Slots
 		if !shard.Valid(s.slots) {
 			s.slots = rv.Slots{Of: 1, Residues: []int64{0}}
@@ -219,18 +221,28 @@ func (s *source) next(p phase, wall int64) int64 {
 		return s.rand.Int64N(s.v.size)
 	case drawRandom:
 		return s.v.random.draw(s.rand)
-	case drawSlot:
-		if s.numbered {
-			s.number++
-			return s.number - 1
+	case drawTrace:
+		if s.salt == 0 {
+			s.salt = mix(uint64(wall)) | 1
 		}
-		s.taken++
-		return shard.Nth(s.slots, s.taken-1)
+		return s.slot()
+	case drawSlot:
+		return s.slot()
 	case drawTime:
 		return wall
 	case drawConstant:
 	}
 	return 0
+}
+
+// slot returns a number that occurs once in the test.
+func (s *source) slot() int64 {
+	if s.numbered {
+		s.number++
+		return s.number - 1
+	}
+	s.taken++
+	return shard.Nth(s.slots, s.taken-1)
 }
 
 // settle draws the value of a variable of scope worker, once.

@@ -17,8 +17,10 @@ type piece struct {
 	// index is the index of a cell, variable, capture slot or global, depending on kind.
 	index int
 	// values and column of a variable.
-	values    values
-	column    int
+	values values
+	column int
+	// source is the variable of pieceTrace.
+	source    int
 	constant  []byte // of pieceConstant
 	functions []function
 	// begins: a path begins with the piece, which is a captured value. continued: the value can be empty, because a slash
@@ -31,6 +33,7 @@ type pieceKind uint8
 const (
 	pieceLiteral  pieceKind = iota
 	pieceCell               // drawn for the instance or the step
+	pieceTrace              // a traceparent, drawn for the step
 	pieceWorker             // drawn once for the worker
 	pieceCapture            // captured by the instance
 	pieceGlobal             // captured by setup
@@ -128,6 +131,10 @@ func (b *builder) variable(i int, column string) (piece, error) {
 		return piece{}, fmt.Errorf(": the variable %s has a new value for each request, so it cannot be used here", v.name)
 	case v.scope == rv.ScopeStep:
 		p.index = b.chain.draw(&b.step.draws, i, v.stop)
+		if v.drawing == drawTrace {
+			p.kind, p.source = pieceTrace, i
+			b.step.addTrace(&p)
+		}
 	default:
 		p.index = b.chain.draw(&b.chain.draws, i, v.stop)
 	}
@@ -238,6 +245,8 @@ func (p *piece) appendTo(dst []byte, in *Instance) []byte {
 	switch p.kind {
 	case pieceCell:
 		dst = p.values.append(dst, in.cells[p.index], p.column)
+	case pieceTrace:
+		dst = p.trace(in).append(dst)
 	case pieceCapture:
 		dst = append(dst, in.Captured(p.index)...)
 	case pieceWorker:

@@ -18,6 +18,7 @@ const (
 	drawRandom                    // a number of a generator
 	drawSlot                      // the number of the worker's next slot, or the one of Sources.Slot
 	drawTime                      // the time
+	drawTrace                     // the same as drawSlot, and a salt for the worker
 )
 
 // variable is a source of values. All workers share it; source is the share of one worker.
@@ -91,6 +92,12 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 			return fmt.Errorf("timestamp.%w", err)
 		}
 		out.drawing, out.values = drawTime, &t
+	case v.Traceparent != nil:
+		t, err := newTraceparents(v, out.seed)
+		if err != nil {
+			return err
+		}
+		out.drawing, out.values = drawTrace, t
 	default:
 		return out.constant(v, r)
 	}

@@ -68,7 +68,13 @@ func full() *runnerv1alpha1.Report {
 			Chain: "app-session", Step: "create", Check: "status", Status: 503, At: 1234, BodySize: 40,
 			Header: []runnerv1alpha1.SampleField{{Name: "retry-after", Value: "5"}, {Name: "set-cookie", Value: "***"}},
 			Body:   "{\n  \"cause\": \"<CONGESTION>\x1b[2J\"\n}",
-		}, {Chain: "app-session", Step: "create", Check: "fast", Status: 201, At: 2000}},
+		}, {Chain: "app-session", Step: "create", Check: "fast", Status: 201, At: 2000}, {
+			Chain: "app-session", Step: "delete", Outcome: runnerv1alpha1.AbortTimedOut, At: 3000, Trace: runnerv1alpha1.Trace{TraceID: strings.Repeat("4b", 16), TraceSampled: true},
+		}},
+		Slowest: []runnerv1alpha1.SlowRequest{
+			{Chain: "app-session", Step: "create", Status: 201, At: 1500, ResponseTime: 48_000, Trace: runnerv1alpha1.Trace{TraceID: strings.Repeat("a1", 16), TraceSampled: true}},
+			{Chain: "app-session", Step: "create", Status: 503, At: 900, ResponseTime: 51_200, Trace: runnerv1alpha1.Trace{TraceID: strings.Repeat("b2", 16)}},
+		},
 		Bounds: []runnerv1alpha1.BoundResult{{
 			Bound: runnerv1alpha1.BoundStreams, Of: "pcf", Allowed: 100, Needed: 150, Dropped: 12,
 			Message: "target pcf: 1 connections of 100 streams can hold 100 requests at a time; 60000 requests per second with an average duration of 2ms need about 150: set connections to 2, or maxConcurrentStreams to 150",

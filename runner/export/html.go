@@ -66,7 +66,7 @@ type page struct {
 	Codes, Causes      *table
 	Failures, Samples  *table
 	Generator, Shards  *table
-	Windows            *table
+	Windows, Slowest   *table
 }
 
 // figure is one of those that one looks for first.
@@ -81,7 +81,7 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 		Report: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(),
 		Notes: append(notes(r), plotNotes(r)...), Figures: keyFigures(r), Kinds: errorKinds(r),
 		Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Checks: checkTable(r), Chains: chainTable(r),
-		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Samples: sampleTable(r), Generator: healthTable(r), Shards: shardTable(r),
+		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Samples: sampleTable(r), Slowest: slowestTable(r), Generator: healthTable(r), Shards: shardTable(r),
 	}
 	if d := distributionPlot(r, all); d != nil {
 		p.Tails = []*plot{d}

@@ -188,7 +188,7 @@ func failureTable(r *runnerv1alpha1.Report) *table {
 
 // sampleTable is nil when no response failed.
 func sampleTable(r *runnerv1alpha1.Report) *table {
-	t := &table{ID: "samples", Caption: "Samples of failed responses", Left: 3, Head: []string{"what", "header", "body"}}
+	t := &table{ID: "samples", Caption: "Samples of failed requests", Left: 3, Head: []string{"what", "header", "body"}}
 	for i := range r.Samples {
 		s := &r.Samples[i]
 		var header []string
@@ -196,6 +196,22 @@ func sampleTable(r *runnerv1alpha1.Report) *table {
 			header = append(header, sentence(f.Name+": "+f.Value))
 		}
 		t.Rows = append(t.Rows, tableRow{Cells: []string{sampleTitle(s), strings.Join(header, "; "), sampleText(s.Body)}})
+	}
+	return unlessEmpty(t)
+}
+
+// slowestTable returns the table of the slowest requests, or nil if no request has a traceparent.
+func slowestTable(r *runnerv1alpha1.Report) *table {
+	t := &table{ID: "slowest", Caption: "Slowest requests with a trace", Left: 1, Head: []string{"step", "after", "response time", "status", "trace", "sampled"}}
+	for i := range r.Slowest {
+		s := &r.Slowest[i]
+		sampled := "no"
+		if s.TraceSampled {
+			sampled = "yes"
+		}
+		t.Rows = append(t.Rows, tableRow{Cells: []string{
+			s.Chain + "/" + s.Step, offset(s.At), micro(s.ResponseTime), strconv.Itoa(s.Status), s.TraceID, sampled,
+		}})
 	}
 	return unlessEmpty(t)
 }

@@ -21,7 +21,7 @@ const columns = 80
 func Text(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	for _, section := range []func(*bytes.Buffer, *runnerv1alpha1.Report){
-		head, verdict, requests, rates, times, steps, statusCodes, causes, failures, samples, generator,
+		head, verdict, requests, rates, times, steps, statusCodes, causes, failures, samples, slowest, generator,
 	} {
 		section(&b, r)
 	}
@@ -259,7 +259,7 @@ func samples(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if len(r.Samples) == 0 {
 		return
 	}
-	section(b, "Samples of failed responses")
+	section(b, "Samples of failed requests")
 	for i := range r.Samples[:min(maxSamples, len(r.Samples))] {
 		s := &r.Samples[i]
 		wrap(b, "  ", sampleTitle(s))
@@ -275,9 +275,41 @@ func samples(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	}
 }
 
-// sampleTitle is "session/create after 1.2s: status 503, failed status".
+// sampleTitle is "session/create after 1.2s: status 503, failed status, trace 4bf9..., sampled".
 func sampleTitle(s *runnerv1alpha1.Sample) string {
-	return fmt.Sprintf("%s/%s after %s: status %d, failed %s", s.Chain, s.Step, result.FormatTime(s.At*1000), s.Status, printable(s.Check))
+	what := fmt.Sprintf("status %d, failed %s", s.Status, printable(s.Check))
+	if s.Outcome != "" {
+		what = outcomeNames[s.Outcome]
+	}
+	return fmt.Sprintf("%s/%s after %s: %s%s", s.Chain, s.Step, result.FormatTime(s.At*1000), what, traceText(&s.Trace))
+}
+
+// outcomeNames are the texts of Sample.Outcome.
+var outcomeNames = map[string]string{
+	runnerv1alpha1.AbortTimedOut: "timed out", runnerv1alpha1.AbortReset: "reset", runnerv1alpha1.AbortConnectionLost: "connection lost",
+}
+
+// traceText is ", trace 4bf9..., sampled", or "" for a request without a traceparent.
+func traceText(t *runnerv1alpha1.Trace) string {
+	switch {
+	case t.TraceID == "":
+		return ""
+	case t.TraceSampled:
+		return ", trace " + t.TraceID + ", sampled"
+	}
+	return ", trace " + t.TraceID
+}
+
+func slowest(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	if len(r.Slowest) == 0 {
+		return
+	}
+	section(b, "Slowest requests with a trace")
+	for i := range r.Slowest {
+		s := &r.Slowest[i]
+		wrap(b, "  ", fmt.Sprintf("%s/%s after %s: %s, status %d%s",
+			s.Chain, s.Step, result.FormatTime(s.At*1000), result.FormatTime(s.ResponseTime), s.Status, traceText(&s.Trace)))
+	}
 }
 
 // sampleText is the beginning of a body in one line.

@@ -30,6 +30,9 @@ func (w *Worker) finishDone(tok int32) {
 	w.sampleFailed(r, s, failed)
 	w.requests.observe(w.now - r.sent)
 	w.countDone(r, failed)
+	if s.Traced() {
+		w.sampleSlow(r, s)
+	}
 	why := ""
 	switch {
 	case failed != "":
@@ -145,6 +148,7 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 		w.requests.progress(w.now)
 	}
 	w.countFailed(r, why, cause)
+	w.sampleUnanswered(r, abortReason[why])
 	if w.trial != nil {
 		w.showFailed(tok, abortReason[why], cause)
 	}

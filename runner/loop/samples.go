@@ -2,6 +2,7 @@ package loop
 
 import (
 	"bytes"
+	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,7 @@ type samples struct {
 	taken []sample
 	// wanted says of each step that its requests gather the whole response for a sample.
 	wanted []bool
+	slow   slowest
 }
 
 type sample struct {
@@ -28,26 +30,50 @@ type sample struct {
 
 // sampleFailed takes a sample of a failed response of a measured request, if it is wanted.
 func (w *Worker) sampleFailed(r *request, s *chain.Step, failed string) {
-	if failed == "" || !w.measured(r) {
-		return
+	if failed != "" && w.measured(r) {
+		w.sample(r, s, failed, "", r.sampled || s.WantHeaders && s.Inspect)
 	}
+}
+
+// sampleUnanswered takes a sample of a measured request without a whole response, if it has a traceparent and the sample
+// is wanted. There is nothing else to show.
+func (w *Worker) sampleUnanswered(r *request, outcome string) {
+	if s := &w.program.Steps[r.step]; s.Traced() && w.measured(r) {
+		w.sample(r, s, "", outcome, true)
+	}
+}
+
+// sample takes a sample if it is wanted: there are fewer than MaxSamplesAlike of this failure, or it is better than one of
+// them. A whole response is better, then a trace with the sampled flag.
+func (w *Worker) sample(r *request, s *chain.Step, failed, outcome string, whole bool) {
 	l := &w.requests.samples
-	alike, at := 0, -1
+	traced := false
+	if s.Traced() {
+		_, traced = s.Trace(&w.chains.all[r.instance].Instance)
+	}
+	alike, incomplete, unsampled := 0, -1, -1
 	for i := range l.taken {
 		t := &l.taken[i]
-		if t.step == r.step && t.Status == int(r.status) && t.Check == failed {
-			alike++
-			if !t.whole {
-				at = i
-			}
+		if t.step != r.step || t.Status != int(r.status) || t.Check != failed || t.Outcome != outcome {
+			continue
+		}
+		alike++
+		if !t.whole {
+			incomplete = i
+		}
+		if !t.TraceSampled {
+			unsampled = i
 		}
 	}
-	whole := r.sampled || s.WantHeaders && s.Inspect
 	switch {
-	case at >= 0 && whole:
-		l.taken[at] = w.newSample(r, failed, whole)
-	case at < 0 && alike < rv.MaxSamplesAlike && len(l.taken) < rv.MaxSamples:
-		l.taken = append(l.taken, w.newSample(r, failed, whole))
+	case incomplete >= 0 && whole:
+		l.taken[incomplete] = w.newSample(r, s, failed, outcome, whole)
+	case incomplete >= 0:
+		return
+	case alike < rv.MaxSamplesAlike && len(l.taken) < rv.MaxSamples:
+		l.taken = append(l.taken, w.newSample(r, s, failed, outcome, whole))
+	case traced && unsampled >= 0:
+		l.taken[unsampled] = w.newSample(r, s, failed, outcome, l.taken[unsampled].whole)
 	default:
 		return
 	}
@@ -68,13 +94,16 @@ func (l *samples) want(step int32, steps int) {
 // wantsWhole says that a request of the step gathers the whole response.
 func (l *samples) wantsWhole(step int32) bool { return l.wanted != nil && l.wanted[step] }
 
-func (w *Worker) newSample(r *request, failed string, whole bool) sample {
+func (w *Worker) newSample(r *request, s *chain.Step, failed, outcome string, whole bool) sample {
 	in := w.chains.all[r.instance]
 	out := sample{step: r.step, whole: whole, Sample: rv.Sample{
 		Chain: w.program.Chains[in.Chain].Name, Step: w.program.Steps[r.step].Name,
-		Check: failed, Status: int(r.status), At: (w.now - w.schedule.startAt) / 1e6,
+		Check: failed, Status: int(r.status), Outcome: outcome, At: (w.now - w.schedule.startAt) / 1e6,
 	}}
-	if x := r.exchange; x != nil {
+	if s.Traced() {
+		out.Trace = traceOf(s.Trace(&in.Instance))
+	}
+	if x := r.exchange; x != nil && outcome == "" {
 		out.Header = sampleHeader(x)
 		out.Body, out.BodySize = sampleBody(x.body), x.BodySize
 	}
@@ -114,6 +143,79 @@ func (w *Worker) gatherField(r *request, name, value []byte) {
 	if len(r.exchange.octets)+len(name)+len(value) <= sampleOctets {
 		r.exchange.field(name, value)
 	}
+}
+
+func traceOf(id [16]byte, sampled bool) rv.Trace {
+	return rv.Trace{TraceID: hex.EncodeToString(id[:]), TraceSampled: sampled}
+}
+
+// slowRequest is a candidate for the slowest requests of a worker.
+type slowRequest struct {
+	at, response int64
+	trace        [16]byte
+	step         int32
+	status       int16
+	sampled      bool
+}
+
+// rank is the response time in nanoseconds. Requests whose trace is sampled rank above all others.
+func (s *slowRequest) rank() int64 {
+	if s.sampled {
+		return s.response + 1<<62
+	}
+	return s.response
+}
+
+// slowest are the slowest requests with a traceparent.
+type slowest struct {
+	taken [rv.MaxSlowest]slowRequest
+	n     int
+	// lowest is the index of the lowest rank if taken is full, and floor is its rank. Otherwise floor is 0.
+	lowest int
+	floor  int64
+}
+
+// sampleSlow notes a measured request with a traceparent and a whole response, if it is one of the slowest.
+func (w *Worker) sampleSlow(r *request, s *chain.Step) {
+	l := &w.requests.samples.slow
+	x := slowRequest{at: w.now, response: w.now - r.due, step: r.step, status: r.status}
+	if x.response+1<<62 <= l.floor || !w.measured(r) {
+		return
+	}
+	if x.trace, x.sampled = s.Trace(&w.chains.all[r.instance].Instance); x.rank() > l.floor {
+		l.add(&x)
+	}
+}
+
+func (l *slowest) add(x *slowRequest) {
+	if l.n < len(l.taken) {
+		l.taken[l.n] = *x
+		l.n++
+	} else {
+		l.taken[l.lowest] = *x
+	}
+	if l.n < len(l.taken) {
+		return
+	}
+	l.lowest = 0
+	for i := range l.taken {
+		if l.taken[i].rank() < l.taken[l.lowest].rank() {
+			l.lowest = i
+		}
+	}
+	l.floor = l.taken[l.lowest].rank()
+}
+
+// Slowest returns the slowest requests with a traceparent.
+func (w *Worker) Slowest() (out []rv.SlowRequest) {
+	for _, x := range w.requests.samples.slow.taken[:w.requests.samples.slow.n] {
+		s := &w.program.Steps[x.step]
+		out = append(out, rv.SlowRequest{
+			Chain: w.program.Chains[s.Chain].Name, Step: s.Name, Status: int(x.status),
+			At: (x.at - w.schedule.startAt) / 1e6, ResponseTime: x.response / 1000, Trace: traceOf(x.trace, x.sampled),
+		})
+	}
+	return out
 }
 
 // Samples returns a copy of the samples.

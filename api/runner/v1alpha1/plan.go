@@ -1,6 +1,9 @@
 package v1alpha1
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Plan is everything a runner needs to execute a load test, with all defaults applied and all names resolved to
 // indices. It is the same for all shards: a Share has what differs between shards, and what can change while the test
@@ -283,6 +286,23 @@ type Variable struct {
 	// PerShard has a value for each shard; shard s has entry s modulo their number.
 	PerShard []string `json:"perShard,omitempty"`
 	Constant *Content `json:"constant,omitempty"`
+	// Traceparent is the source of the variable that the compiler adds for traceparent(ratio) in a text.
+	Traceparent *Traceparent `json:"traceparent,omitempty"`
+}
+
+// TraceparentFunction is the name of the function in texts.
+const TraceparentFunction = "traceparent"
+
+// Traceparent is a value of the traceparent header field (W3C Trace Context 3.2). Trace and parent ids do not occur
+// twice in a test.
+type Traceparent struct {
+	// Ratio is the share of the values with the sampled flag, from 0 to 1.
+	Ratio float64 `json:"ratio"`
+}
+
+// Name returns the name of the variable, such as traceparent(0.01).
+func (t *Traceparent) Name() string {
+	return TraceparentFunction + "(" + strconv.FormatFloat(t.Ratio, 'f', -1, 64) + ")"
 }
 
 // Scope says how often a variable is drawn.

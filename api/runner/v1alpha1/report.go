@@ -30,6 +30,8 @@ type Report struct {
 	Failures []FailureCount `json:"failures,omitempty"`
 	// Samples are a few failed responses of each step and cause, with secrets masked.
 	Samples []Sample `json:"samples,omitempty"`
+	// Slowest are the slowest requests with a traceparent. Those with the sampled flag are first.
+	Slowest []SlowRequest `json:"slowest,omitempty"`
 	// Setup and Teardown count what ran once for the whole test.
 	Setup    OnceCounters `json:"setup,omitzero"`
 	Teardown OnceCounters `json:"teardown,omitzero"`

@@ -58,6 +58,8 @@ type Snapshot struct {
 	Globals []string `json:"globals,omitempty"`
 	// Samples are a few failed responses of each step, in the final snapshot only.
 	Samples []Sample `json:"samples,omitempty"`
+	// Slowest are the slowest requests with a traceparent, in the final snapshot only.
+	Slowest []SlowRequest `json:"slowest,omitempty"`
 	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed so far.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
 	// Exhausted is true if all values of a variable with Stop were used on this runner, so that a chain starts no

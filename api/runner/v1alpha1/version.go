@@ -9,8 +9,9 @@ import (
 func (p *Plan) RequiredProtocol() int {
 	batch := slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Batch })
 	chains := slices.ContainsFunc(p.Rates, func(r Rate) bool { return r.ChainsPerSecond })
+	traced := slices.ContainsFunc(p.Variables, func(v Variable) bool { return v.Traceparent != nil })
 	switch {
-	case chains:
+	case traced || chains:
 		return 4
 	case batch || p.IdleStrategy != IdleAuto || p.SleepInterval != 0:
 		return 3

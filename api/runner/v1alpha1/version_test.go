@@ -10,6 +10,7 @@ func TestMismatch(t *testing.T) {
 		leases   = "The runner (build unknown) has protocol version 1, the operator (build v2) has version 4, and the test needs version 2. Use a runner image and an operator of the same version"
 		idle     = "The runner (build v1) has protocol version 2, the operator (build v2) has version 4, and the test needs version 3. Use a runner image and an operator of the same version"
 		chains   = "The runner (build v1) has protocol version 3, the operator (build v2) has version 4, and the test needs version 4. Use a runner image and an operator of the same version"
+		traced   = "The runner (build v2) has protocol version 3, the operator (build v2) has version 4, and the test needs version 4. Use a runner image and an operator of the same version"
 		rejected = "The runner (build v3) has protocol version 5, the operator (build v2) has version 4, and the test needs version 1; the runner rejected the plan: unknown field. Use a runner image and an operator of the same version"
 	)
 	for name, tt := range map[string]struct {
@@ -18,6 +19,7 @@ func TestMismatch(t *testing.T) {
 		interval time.Duration
 		batch    bool
 		chains   bool
+		trace    *Traceparent
 		snapshot Snapshot
 		want     string
 	}{
@@ -28,12 +30,13 @@ func TestMismatch(t *testing.T) {
 		"previous build, interval":   {interval: time.Millisecond, snapshot: Snapshot{Protocol: 2, Version: "v1"}, want: idle},
 		"previous build, Batch":      {batch: true, snapshot: Snapshot{Protocol: 2, Version: "v1"}, want: idle},
 		"previous build, chains":     {chains: true, snapshot: Snapshot{Protocol: 3, Version: "v1"}, want: chains},
+		"previous build, traces":     {trace: &Traceparent{Ratio: 0.1}, snapshot: Snapshot{Protocol: 3, Version: "v2"}, want: traced},
 		"later build":                {lease: time.Minute, idle: IdleSleep, snapshot: Snapshot{Protocol: 5, Version: "v3"}},
 		"later build rejects":        {snapshot: Snapshot{Protocol: 5, Version: "v3", Problem: ProblemPlan, Message: "unknown field"}, want: rejected},
 		"same build rejects":         {snapshot: Snapshot{Protocol: ProtocolVersion, Problem: ProblemPlan}},
 		"another problem of a later": {snapshot: Snapshot{Protocol: 5, Problem: ProblemConnect}},
 	} {
-		p := Plan{LeaseDuration: tt.lease, IdleStrategy: tt.idle, SleepInterval: tt.interval, Targets: []Target{{Batch: tt.batch}}, Rates: []Rate{{ChainsPerSecond: tt.chains}}}
+		p := Plan{LeaseDuration: tt.lease, IdleStrategy: tt.idle, SleepInterval: tt.interval, Targets: []Target{{Batch: tt.batch}}, Rates: []Rate{{ChainsPerSecond: tt.chains}}, Variables: []Variable{{Traceparent: tt.trace}}}
 		if got := tt.snapshot.Mismatch(&p, "v2"); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}

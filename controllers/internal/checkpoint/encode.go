@@ -45,7 +45,7 @@ var parts = []part{
 	{
 		name:   "samples",
 		size:   func(*runnerv1alpha1.Snapshot) int { return 0 },
-		remove: func(s *runnerv1alpha1.Snapshot) { s.Samples = nil },
+		remove: func(s *runnerv1alpha1.Snapshot) { s.Samples, s.Slowest = nil, nil },
 	},
 	{
 		name: stepTimes,
