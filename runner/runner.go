@@ -107,7 +107,7 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	r.exclusive = plan.CPUsPerShard > 0 && cpu.Exclusive(plan.CPUsPerShard)
 	r.idle = idleStrategy(plan.IdleStrategy, r.exclusive && o.Workers <= len(r.cpus))
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.total = measure.New(len(program.Steps), len(program.Chains), len(plan.Rates))
+	r.total = measure.New(len(program.Steps), len(program.Chains), len(plan.Rates), len(plan.Targets))
 	return r, nil
 }
 

@@ -152,7 +152,8 @@ func (g *gauges) add(w loop.Gauges) {
 	}
 }
 
-// fill writes the totals into the snapshot, and the response times of steps and the service time if steps is true.
+// fill writes the totals into the snapshot. If steps is true, it also writes the times of steps and targets and the service
+// time.
 func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	t := r.total
 	s.Counters = rv.Counters{
@@ -162,17 +163,28 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 		BytesSent: t.BytesSent, BytesReceived: t.BytesReceived,
 		Connects: t.Connects, Reconnects: t.Reconnects,
 	}
-	var all histogram.H
+	all := r.totals(steps)
 	for i := range t.Steps {
 		st := stepCounters(&t.Steps[i], g.inFlight[i])
 		if steps {
-			st.ResponseTime = t.Steps[i].ResponseTime.Encode()
+			from := t.Steps[i].Histograms()
+			for k, to := range st.Distributions() {
+				*to = from[k].Encode()
+			}
 		}
 		addStep(&s.Counters, &st)
 		s.Steps = append(s.Steps, st)
-		all.Merge(&t.Steps[i].ResponseTime)
 	}
-	s.ResponseTime = all.Encode()
+	if steps {
+		s.Targets = make([]rv.TargetTimes, len(t.Targets))
+		for i := range s.Targets {
+			from := t.Targets[i].Histograms()
+			for k, to := range s.Targets[i].Distributions() {
+				*to = from[k].Encode()
+			}
+		}
+	}
+	s.ResponseTime = all.responseTime.Encode()
 	for i := range t.Chains {
 		c := &t.Chains[i]
 		s.Chains = append(s.Chains, rv.ChainCounters{
@@ -199,15 +211,41 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	s.Generator.Naps, s.Generator.NapNanoseconds = t.Naps, t.Napped
 	if s.State == rv.StateDone {
 		s.Histograms = &rv.Histograms{
-			ServiceTime: t.ServiceTime.Encode(), TimeToFirstByte: t.TimeToFirstByte.Encode(),
-			Lag: t.Lag.Encode(), Reconnecting: t.Reconnecting.Encode(), Blocked: t.Blocked.Encode(), Connect: t.Connect.Encode(),
+			ServiceTime: all.serviceTime.Encode(), TimeToFirstByte: all.timeToFirstByte.Encode(),
+			Lag: t.Lag.Encode(), Reconnecting: all.reconnecting.Encode(), Blocked: all.blocked.Encode(), Connect: all.connect.Encode(),
 		}
 	} else {
 		s.Lag = t.Lag.Encode()
 		if steps {
-			s.ServiceTime = t.ServiceTime.Encode()
+			s.ServiceTime = all.serviceTime.Encode()
 		}
 	}
+}
+
+// totals are the sums of the distributions of steps and targets, which are not recorded twice.
+type totals struct {
+	responseTime, serviceTime, timeToFirstByte, reconnecting, blocked, connect histogram.H
+}
+
+// totals adds up the response times, and the other times if all is true.
+func (r *Runner) totals(all bool) *totals {
+	var out totals
+	for i := range r.total.Steps {
+		st := &r.total.Steps[i]
+		out.responseTime.Merge(&st.ResponseTime)
+		if all {
+			out.serviceTime.Merge(&st.ServiceTime)
+			out.timeToFirstByte.Merge(&st.TimeToFirstByte)
+		}
+	}
+	for i := range r.total.Targets {
+		if t := &r.total.Targets[i]; all {
+			out.reconnecting.Merge(&t.Reconnecting)
+			out.blocked.Merge(&t.Blocked)
+			out.connect.Merge(&t.Connect)
+		}
+	}
+	return &out
 }
 
 func stepCounters(st *measure.Step, inFlight int64) rv.StepCounters {

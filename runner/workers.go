@@ -123,7 +123,7 @@ func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.S
 }
 
 func (r *Runner) newRecorder() *measure.Recorder {
-	return measure.New(len(r.program.Steps), len(r.program.Chains), len(r.plan.Rates))
+	return measure.New(len(r.program.Steps), len(r.program.Chains), len(r.plan.Rates), len(r.plan.Targets))
 }
 
 // await ends the run when its workers have ended, unless others have replaced them.

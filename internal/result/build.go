@@ -76,6 +76,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 	sum.setTimes(r)
 	if times {
 		r.Histograms = sum.histograms()
+		r.Targets = sum.targetResults(in.Plan)
 	}
 	r.Samples = samples(snapshots)
 	for i := range snapshots {
@@ -195,6 +196,7 @@ func checkShape(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		{"stages", len(s.Stages), len(plan.Rates)},
 		{"steps", len(s.Steps), countSteps(plan)},
 		{"chains", len(s.Chains), len(plan.Chains)},
+		{"targets", len(s.Targets), len(plan.Targets)},
 	} {
 		if list.got != 0 && list.got != list.want {
 			return fmt.Errorf("it has %d %s, the plan has %d", list.got, list.name, list.want)

@@ -15,7 +15,8 @@ type Merge struct {
 	plan    *runnerv1alpha1.Plan
 	windows *Windows
 	times   distributions
-	steps   []histogram.H
+	steps   []stepTimes
+	targets []targetTimes
 	runners map[Runner]*added
 }
 
@@ -23,16 +24,17 @@ type Merge struct {
 type added struct {
 	sequence uint64
 	// done: the snapshot was final. Later ones are the same.
-	done  bool
-	final [finals]runnerv1alpha1.Histogram
-	steps []runnerv1alpha1.Histogram
+	done    bool
+	final   [finals]runnerv1alpha1.Histogram
+	steps   [][runnerv1alpha1.StepDistributions]runnerv1alpha1.Histogram
+	targets [][runnerv1alpha1.TargetDistributions]runnerv1alpha1.Histogram
 }
 
 // NewMerge returns an empty sum for a run that begins with so many shards; see NewWindows.
 func NewMerge(plan *runnerv1alpha1.Plan, shards int) *Merge {
 	return &Merge{
 		plan: plan, windows: NewWindows(plan, shards),
-		steps: make([]histogram.H, countSteps(plan)), runners: map[Runner]*added{},
+		steps: make([]stepTimes, countSteps(plan)), targets: make([]targetTimes, len(plan.Targets)), runners: map[Runner]*added{},
 	}
 }
 
@@ -47,7 +49,10 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 	}
 	known := m.runners[runnerOf(s)]
 	if known == nil {
-		known = &added{steps: make([]runnerv1alpha1.Histogram, len(m.steps))}
+		known = &added{
+			steps:   make([][runnerv1alpha1.StepDistributions]runnerv1alpha1.Histogram, len(m.steps)),
+			targets: make([][runnerv1alpha1.TargetDistributions]runnerv1alpha1.Histogram, len(m.targets)),
+		}
 		m.runners[runnerOf(s)] = known
 	} else if s.Sequence <= known.sequence || known.done {
 		return nil
@@ -56,15 +61,18 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 		return err
 	}
 	for i := range s.Steps {
-		// A runner can leave the times of steps out.
-		now := s.Steps[i].ResponseTime
-		if now.Count == 0 {
-			continue
+		for k, now := range s.Steps[i].Distributions() {
+			if err := m.update(&m.steps[i][k], &known.steps[i][k], now); err != nil {
+				return fmt.Errorf("%s of step %d: %w", stepTimeNames[k], i, err)
+			}
 		}
-		if err := m.windows.adder.AddSince(now, known.steps[i], &m.steps[i], nil); err != nil {
-			return fmt.Errorf("response time of step %d: %w", i, err)
+	}
+	for i := range s.Targets {
+		for k, now := range s.Targets[i].Distributions() {
+			if err := m.update(&m.targets[i][k], &known.targets[i][k], now); err != nil {
+				return fmt.Errorf("%s of target %d: %w", targetTimeNames[k], i, err)
+			}
 		}
-		known.steps[i] = now
 	}
 	if s.Histograms != nil {
 		for i, d := range m.times.final() {
@@ -79,6 +87,18 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 		*known = added{sequence: s.Sequence, done: true}
 	}
 	return nil
+}
+
+// update replaces a runner's part of a sum by a later state. A runner can leave the times of steps and targets out.
+func (m *Merge) update(total *histogram.H, known, now *runnerv1alpha1.Histogram) error {
+	if now.Count == 0 {
+		return nil
+	}
+	err := m.windows.adder.AddSince(*now, *known, total, nil)
+	if err == nil {
+		*known = *now
+	}
+	return err
 }
 
 // Progress is what a Merge knows of a run.
@@ -102,9 +122,9 @@ func (m *Merge) Report(in Input, complete bool) (*Progress, error) {
 		}
 		sum.addCounters(&snapshots[i])
 	}
-	sum.times = m.times
+	sum.times, sum.targets = m.times, m.targets
 	for i := range sum.steps {
-		sum.steps[i].responseTime = m.steps[i]
+		sum.steps[i].times = m.steps[i]
 	}
 	r, err := report(&in, snapshots, sum, complete)
 	if err != nil {

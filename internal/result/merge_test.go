@@ -46,8 +46,11 @@ func TestMergeIsBuild(t *testing.T) {
 		if random.IntN(2) == 0 && !last {
 			sent.Steps = append([]runnerv1alpha1.StepCounters(nil), s.Steps...)
 			for k := range sent.Steps {
-				sent.Steps[k].ResponseTime = runnerv1alpha1.Histogram{}
+				for _, h := range sent.Steps[k].Distributions() {
+					*h = runnerv1alpha1.Histogram{}
+				}
 			}
+			sent.Targets = nil
 			if err := m.Add(&sent); err != nil {
 				t.Fatal(err)
 			}

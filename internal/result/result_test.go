@@ -21,9 +21,10 @@ const second = int64(time.Second)
 // of one.
 func testPlan() *runnerv1alpha1.Plan {
 	return &runnerv1alpha1.Plan{
-		Name: "default/test",
+		Name:    "default/test",
+		Targets: []runnerv1alpha1.Target{{Name: "front"}, {Name: "back"}},
 		Chains: []runnerv1alpha1.Chain{
-			{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create"}, {Name: "delete"}}},
+			{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create"}, {Name: "delete", Target: 1}}},
 			{Name: "ping", Steps: []runnerv1alpha1.Step{{Name: "get"}}},
 		},
 		Rates: []runnerv1alpha1.Rate{
@@ -37,7 +38,8 @@ func testPlan() *runnerv1alpha1.Plan {
 type recorder struct {
 	snapshot  runnerv1alpha1.Snapshot
 	total     *histogram.H
-	steps     []*histogram.H
+	steps     []stepTimes
+	targets   []targetTimes
 	lag, conn *histogram.H
 }
 
@@ -49,11 +51,10 @@ func newRecorder(plan *runnerv1alpha1.Plan, shard int) *recorder {
 		Stages:      make([]runnerv1alpha1.StageCounters, len(plan.Rates)),
 		Steps:       make([]runnerv1alpha1.StepCounters, countSteps(plan)),
 		Chains:      make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
+		Targets:     make([]runnerv1alpha1.TargetTimes, len(plan.Targets)),
 		StatusCodes: map[string]int64{},
 	}
-	for range r.snapshot.Steps {
-		r.steps = append(r.steps, histogram.New())
-	}
+	r.steps, r.targets = make([]stepTimes, countSteps(plan)), make([]targetTimes, len(plan.Targets))
 	r.snapshot.Stages[0].Ended = second
 	r.snapshot.Stages[1] = runnerv1alpha1.StageCounters{Begun: second, Ended: 11 * second}
 	return r
@@ -115,7 +116,12 @@ func (r *recorder) request(step int, outcome string, us int64) {
 		return
 	}
 	r.total.Record(us)
-	r.steps[step].Record(us)
+	for k := range r.steps[step] {
+		r.steps[step][k].Record(us / int64(k+1))
+	}
+	for k := range r.targets[step%2] {
+		r.targets[step%2][k].Record(us / int64(k+4))
+	}
 }
 
 // failure counts one of a few causes, as a runner does.
@@ -150,7 +156,14 @@ func (r *recorder) once() {
 func (r *recorder) done() runnerv1alpha1.Snapshot {
 	r.snapshot.ResponseTime = r.total.Encode()
 	for i := range r.steps {
-		r.snapshot.Steps[i].ResponseTime = r.steps[i].Encode()
+		for k, h := range r.snapshot.Steps[i].Distributions() {
+			*h = r.steps[i][k].Encode()
+		}
+	}
+	for i := range r.targets {
+		for k, h := range r.snapshot.Targets[i].Distributions() {
+			*h = r.targets[i][k].Encode()
+		}
 	}
 	r.snapshot.Histograms = &runnerv1alpha1.Histograms{Lag: r.lag.Encode(), Connect: r.conn.Encode()}
 	return r.snapshot
@@ -341,6 +354,65 @@ func TestBuildKeepsEveryTime(t *testing.T) {
 	}
 }
 
+// TestTargets: each time of a snapshot's steps and targets is in the report under the same name, and a target has the times of
+// its steps.
+func TestTargets(t *testing.T) {
+	plan := testPlan() // steps 0 and 2 are of the target front, step 1 is of back
+	s := newRecorder(plan, 7).done()
+	of := func(us ...int64) runnerv1alpha1.Histogram {
+		var h histogram.H
+		for _, v := range us {
+			h.Record(v)
+		}
+		return h.Encode()
+	}
+	for i := range s.Steps {
+		for k, h := range s.Steps[i].Distributions() {
+			*h = of(int64(1000 + 10*i + k))
+		}
+	}
+	for i := range s.Targets {
+		for k, h := range s.Targets[i].Distributions() {
+			*h = of(int64(100 + 10*i + k))
+		}
+	}
+	one := func(us int64) runnerv1alpha1.Times {
+		h, err := histogram.Decode(of(us))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.Times()
+	}
+	two := func(a, b int64) runnerv1alpha1.Times {
+		h, err := histogram.Decode(of(a, b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.Times()
+	}
+	got, err := Build(Input{Plan: plan, Snapshots: []runnerv1alpha1.Snapshot{s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []runnerv1alpha1.TargetResult{
+		{
+			Name: "front", NameResolution: one(100), TCPConnect: one(101), TLSHandshake: one(102), Settings: one(103), Connect: one(104),
+			Reconnecting: one(105), Blocked: one(106), Body: one(107),
+			ResponseTime: two(1000, 1020), ServiceTime: two(1001, 1021), TimeToFirstByte: two(1002, 1022),
+		},
+		{
+			Name: "back", NameResolution: one(110), TCPConnect: one(111), TLSHandshake: one(112), Settings: one(113), Connect: one(114),
+			Reconnecting: one(115), Blocked: one(116), Body: one(117), ResponseTime: one(1010), ServiceTime: one(1011), TimeToFirstByte: one(1012),
+		},
+	}
+	if diff := cmp.Diff(want, got.Targets); diff != "" {
+		t.Errorf("targets (-want +got):\n%s", diff)
+	}
+	if st := &got.Steps[1]; st.ServiceTime != one(1011) || st.TimeToFirstByte != one(1012) {
+		t.Errorf("step 1: %+v", st)
+	}
+}
+
 func TestBuildRefuses(t *testing.T) {
 	plan := testPlan()
 	tests := []struct {
@@ -353,6 +425,9 @@ func TestBuildRefuses(t *testing.T) {
 		{"chains", func(s *runnerv1alpha1.Snapshot) { s.Chains = s.Chains[:1] }, "1 chains"},
 		{"response time", func(s *runnerv1alpha1.Snapshot) { s.ResponseTime.Counts = []byte("?") }, "shard 7: response time"},
 		{"step", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].ResponseTime.Count = 9 }, "response time of step 1"},
+		{"step's first byte", func(s *runnerv1alpha1.Snapshot) { s.Steps[1].TimeToFirstByte.Count = 9 }, "time to first byte of step 1"},
+		{"targets", func(s *runnerv1alpha1.Snapshot) { s.Targets = s.Targets[:1] }, "1 targets, the plan has 2"},
+		{"target", func(s *runnerv1alpha1.Snapshot) { s.Targets[1].Body.Count = 9 }, "body of target 1"},
 		{"lag", func(s *runnerv1alpha1.Snapshot) { s.Histograms.Lag.Counts = []byte("?") }, "lag"},
 	}
 	for _, tt := range tests {

@@ -17,16 +17,30 @@ type sum struct {
 	causes      map[string]int64
 	failures    failure.Counts
 	times       distributions
+	targets     []targetTimes
 }
 
 type step struct {
-	counters     runnerv1alpha1.StepCounters
-	responseTime histogram.H
+	counters runnerv1alpha1.StepCounters
+	times    stepTimes
 }
+
+// stepTimes are in the order of StepCounters.Distributions, and targetTimes in that of TargetTimes.Distributions.
+type (
+	stepTimes   [runnerv1alpha1.StepDistributions]histogram.H
+	targetTimes [runnerv1alpha1.TargetDistributions]histogram.H
+)
+
+// The names of the distributions, for errors.
+var (
+	stepTimeNames   = [...]string{"response time", "service time", "time to first byte"}
+	targetTimeNames = [...]string{"name resolution", "TCP connect", "TLS handshake", "SETTINGS", "connect", "reconnecting", "blocked", "body"}
+)
 
 func newSum(plan *runnerv1alpha1.Plan) *sum {
 	return &sum{
 		steps:       make([]step, countSteps(plan)),
+		targets:     make([]targetTimes, len(plan.Targets)),
 		chains:      make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
 		statusCodes: map[string]int64{},
 	}
@@ -67,8 +81,17 @@ func (s *sum) addCounters(from *runnerv1alpha1.Snapshot) {
 
 func (s *sum) addTimes(from *runnerv1alpha1.Snapshot) error {
 	for i := range from.Steps {
-		if err := merge(&s.steps[i].responseTime, &from.Steps[i].ResponseTime); err != nil {
-			return fmt.Errorf("response time of step %d: %w", i, err)
+		for k, d := range from.Steps[i].Distributions() {
+			if err := merge(&s.steps[i].times[k], d); err != nil {
+				return fmt.Errorf("%s of step %d: %w", stepTimeNames[k], i, err)
+			}
+		}
+	}
+	for i := range from.Targets {
+		for k, d := range from.Targets[i].Distributions() {
+			if err := merge(&s.targets[i][k], d); err != nil {
+				return fmt.Errorf("%s of target %d: %w", targetTimeNames[k], i, err)
+			}
 		}
 	}
 	if err := merge(&s.times.responseTime, &from.ResponseTime); err != nil {
@@ -203,11 +226,41 @@ func (s *sum) stepResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.StepResult
 				TimedOut: n.TimedOut, Reset: n.Reset, ConnectionLost: n.ConnectionLost,
 				InFlightAtEnd: n.InFlightAtEnd, FailedBy: n.FailedBy, Retries: n.Retries,
 				ErrorRate:    runnerv1alpha1.ErrorRate(ratio(n.Sent-n.Succeeded, n.Sent)),
-				ResponseTime: from.responseTime.Times(),
+				ResponseTime: from.times[0].Times(), ServiceTime: from.times[1].Times(), TimeToFirstByte: from.times[2].Times(),
 			})
 		}
 	}
 	return out
+}
+
+func (s *sum) targetResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.TargetResult {
+	out := make([]runnerv1alpha1.TargetResult, len(plan.Targets))
+	for i := range out {
+		t, r := &s.targets[i], s.requestTimes(plan, i)
+		out[i] = runnerv1alpha1.TargetResult{
+			Name: plan.Targets[i].Name, NameResolution: t[0].Times(), TCPConnect: t[1].Times(), TLSHandshake: t[2].Times(),
+			Settings: t[3].Times(), Connect: t[4].Times(), Reconnecting: t[5].Times(), Blocked: t[6].Times(), Body: t[7].Times(),
+			ResponseTime: r[0].Times(), ServiceTime: r[1].Times(), TimeToFirstByte: r[2].Times(),
+		}
+	}
+	return out
+}
+
+// requestTimes adds up the times of the steps of a target.
+func (s *sum) requestTimes(plan *runnerv1alpha1.Plan, target int) *stepTimes {
+	var out stepTimes
+	next := 0
+	for c := range plan.Chains {
+		for i := range plan.Chains[c].Steps {
+			for k := range out {
+				if plan.Chains[c].Steps[i].Target == target {
+					out[k].Merge(&s.steps[next].times[k])
+				}
+			}
+			next++
+		}
+	}
+	return &out
 }
 
 // setTimes sums the distributions up.

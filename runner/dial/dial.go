@@ -27,8 +27,18 @@ type Connection struct {
 	Protocol rv.Protocol
 	// Address is what the socket is connected to, "ip:port" or the path of a Unix socket.
 	Address string
-	// Took is the time connecting took: name resolution, TCP and TLS.
-	Took time.Duration
+	// Took is the time from the begin of Open to the connection, with the addresses that failed before.
+	Took   time.Duration
+	Phases Phases
+}
+
+// Phases are the times of the phases of Open, for the address of the connection.
+type Phases struct {
+	// Named is true if the endpoint has a host name. NameResolution is about zero if the resolver knew the answer.
+	Named          bool
+	NameResolution time.Duration
+	// TCPConnect is also the time to connect to a Unix socket. TLSHandshake is zero without TLS.
+	TCPConnect, TLSHandshake time.Duration
 }
 
 // Request is where and how to connect.
@@ -90,13 +100,20 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
+	resolution, named := time.Since(begin), !IsResolved(address)
 	for k := range all {
-		if k > 0 || !IsResolved(address) {
+		if k > 0 || named {
 			r.report(Connecting)
 		}
 		var c *Connection
-		if c, err = openWithin(ctx, r, begin, all[(r.Address+k)%len(all)], len(all)-k); err == nil || ctx.Err() != nil {
-			return c, err
+		if c, err = openWithin(ctx, r, begin, all[(r.Address+k)%len(all)], len(all)-k); err == nil {
+			if named {
+				c.Phases.Named, c.Phases.NameResolution = true, resolution
+			}
+			return c, nil
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
 	return nil, err
@@ -120,17 +137,21 @@ func open(ctx context.Context, r *Request, begin time.Time, network, address str
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(r.LocalAddresses[r.Number%n])}
 		d.ControlContext = lateBind
 	}
+	dialed := time.Now()
 	c, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
 	out := &Connection{Protocol: r.Protocol, FD: -1, Address: address}
+	connected := time.Now()
+	out.Phases.TCPConnect = connected.Sub(dialed)
 	if r.TLS != nil {
 		r.report(Handshaking)
 		if err := out.secure(ctx, c, r); err != nil {
 			_ = c.Close()
 			return nil, err
 		}
+		out.Phases.TLSHandshake = time.Since(connected)
 	}
 	out.Took = time.Since(begin)
 	return out, out.take(c)

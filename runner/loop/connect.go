@@ -55,7 +55,7 @@ func (cs *connections) connect(c *conn) {
 	t := cs.pools[c.target].plan
 	c.generation++
 	c.armed &= recordTimers
-	c.answered, c.opened, c.pingedAt = false, 0, 0
+	c.answered, c.sentNothing, c.opened, c.pingedAt = false, false, 0, 0
 	n := int32(len(t.Endpoints))
 	c.endpoint = (c.number + c.shift) % n
 	address := c.number/n + c.shift/n
@@ -130,7 +130,7 @@ func (cs *connections) connected(r DialRequest, d *dial.Connection, err error) {
 	if !cs.adopt(c, d) {
 		return
 	}
-	cs.countConnect(c, int64(d.Took))
+	cs.countDialed(c, d)
 	cs.handle(c, connected)
 	cs.markDirty(c)
 	if c.secure != nil && !cs.receiveSecure(c) { // the handshake may have read more than its own records

@@ -47,6 +47,65 @@ func TestMaxRequestsRetiresConnections(t *testing.T) {
 	}
 }
 
+// TestIdleConnectIsNoTimeout: a connection that the loop has opened again before a request needs it does not time out.
+func TestIdleConnectIsNoTimeout(t *testing.T) {
+	for name, hangs := range map[string]bool{"the target answers": false, "the target does not answer": true} {
+		t.Run(name, func(t *testing.T) {
+			p := gets(rv.Rate{Name: "r", Count: 1, Period: 20 * time.Second, Duration: 90 * time.Second})
+			p.Targets[0].Protocol, p.Targets[0].Connecting.MaxRequests = rv.ProtocolHTTP1, 1
+			b := newBench(t, p, ok(0))
+			b.direct, b.protocol, b.hangs = true, rv.ProtocolHTTP1, hangs
+			got := b.run()
+			if timeouts := failureCount(b, rv.CauseConnectTimeout); got.Done != 5 || (timeouts > 0) != hangs {
+				t.Errorf("%+v, %d connections timed out", got, timeouts)
+			}
+		})
+	}
+}
+
+func failureCount(b *bench, cause rv.Cause) (n int64) {
+	for _, f := range b.w.rec.Failures.List() {
+		if f.Cause == cause {
+			n += f.Count
+		}
+	}
+	return n
+}
+
+// TestPhasesOfConnections: each connection that is opened has the times of its phases, also if the loop opens it.
+func TestPhasesOfConnections(t *testing.T) {
+	type phases struct{ Connect, TCPConnect, NameResolution, TLSHandshake, Settings int64 }
+	for _, tt := range []struct {
+		name     string
+		protocol rv.Protocol
+		direct   bool
+		// counts are those of 10 connections, and sums are microseconds: a millisecond to connect, as simPhases says for the dialer.
+		counts, sums phases
+	}{
+		{"the dialer opens all", rv.ProtocolH2C, false, phases{10, 10, 10, 0, 10}, phases{10_000, 5000, 3000, 0, 0}},
+		{"the loop opens again", rv.ProtocolH2C, true, phases{10, 10, 1, 0, 10}, phases{10_000, 9500, 300, 0, 0}},
+		{"HTTP/1.1, the dialer opens all", rv.ProtocolHTTP1, false, phases{10, 10, 10, 0, 0}, phases{10_000, 5000, 3000, 0, 0}},
+		// The next request is due 10 ms later, so nothing shows when these are connected.
+		{"HTTP/1.1, the loop opens again", rv.ProtocolHTTP1, true, phases{1, 1, 1, 0, 0}, phases{1000, 500, 300, 0, 0}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := gets(perSecond(100, 990*time.Millisecond))
+			p.Targets[0].Protocol, p.Targets[0].Connecting.MaxRequests = tt.protocol, 10
+			b := newBench(t, p, ok(0))
+			b.direct, b.protocol = tt.direct, tt.protocol
+			if got := b.run(); got.Done != 99 || b.w.rec.Connects != 10 {
+				t.Fatalf("%+v over %d connections", got, b.w.rec.Connects)
+			}
+			r := &b.w.rec.Targets[0]
+			counts := phases{r.Connect.Count(), r.TCPConnect.Count(), r.NameResolution.Count(), r.TLSHandshake.Count(), r.Settings.Count()}
+			sums := phases{r.Connect.Sum(), r.TCPConnect.Sum(), r.NameResolution.Sum(), r.TLSHandshake.Sum(), r.Settings.Sum()}
+			if counts != tt.counts || sums != tt.sums {
+				t.Errorf("counts %+v, sums %+v; want %+v and %+v", counts, sums, tt.counts, tt.sums)
+			}
+		})
+	}
+}
+
 func TestMaxAgeRetiresConnections(t *testing.T) {
 	p := gets(perSecond(100, 2*time.Second))
 	p.Targets[0].Connecting.MaxAge = 500 * time.Millisecond

@@ -11,6 +11,7 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h1"
 	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
@@ -143,6 +144,8 @@ type conn struct {
 	isAvailable, isIdle, isDirty bool
 	// awaitsWritable: the socket was full, and the poller reports when it is writable.
 	awaitsWritable bool
+	// sentNothing: there was nothing to send while the loop connected, so that no event shows when the socket is connected.
+	sentNothing bool
 	// armed has a bit for each timerKind that is in the heap for this connection.
 	armed uint8
 	// opened counts the requests that the socket has carried.
@@ -367,16 +370,39 @@ func (cs *connections) choices(c *conn) int32 {
 
 // connectedNow handles the first octet that moved over a connection made by connectNow.
 func (cs *connections) connectedNow(c *conn) {
-	cs.countConnect(c, cs.net.Now()-c.since)
+	if !c.sentNothing {
+		took := (cs.net.Now() - c.since) / 1000
+		cs.timesOf(c).Connect.Record(took)
+		cs.timesOf(c).TCPConnect.Record(took)
+	}
+	cs.countConnect(c)
 	cs.handle(c, connected)
 }
 
-func (cs *connections) countConnect(c *conn, took int64) {
-	cs.rec.Connect.Record(took / 1000)
+func (cs *connections) countConnect(c *conn) {
 	cs.rec.Connects++
 	if c.wasOpen {
 		cs.rec.Reconnects++
 	}
+}
+
+// countDialed counts a connection of the dialer and the times of its phases.
+func (cs *connections) countDialed(c *conn, d *dial.Connection) {
+	cs.countConnect(c)
+	t, p := cs.timesOf(c), &d.Phases
+	t.Connect.Record(d.Took.Microseconds())
+	if p.Named {
+		t.NameResolution.Record(p.NameResolution.Microseconds())
+	}
+	t.TCPConnect.Record(p.TCPConnect.Microseconds())
+	if c.secure != nil {
+		t.TLSHandshake.Record(p.TLSHandshake.Microseconds())
+	}
+}
+
+// timesOf returns where the times of a connection are recorded.
+func (cs *connections) timesOf(c *conn) *measure.Target {
+	return &cs.rec.Targets[cs.pools[c.target].origin]
 }
 
 func (c *conn) owner(kind timerKind) uint32 {

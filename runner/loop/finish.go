@@ -137,8 +137,9 @@ func (w *Worker) countDone(r *request, failed string) {
 	w.rec.Status[r.status]++
 	st.Classes[min(r.status/100, 5)-1]++
 	st.ResponseTime.Record((w.now - r.due) / 1000)
-	w.rec.ServiceTime.Record((w.now - r.sent) / 1000)
-	w.rec.TimeToFirstByte.Record((r.first - r.sent) / 1000)
+	st.ServiceTime.Record((w.now - r.sent) / 1000)
+	st.TimeToFirstByte.Record((r.first - r.sent) / 1000)
+	w.rec.Targets[w.program.Steps[r.step].Target].Body.Record((w.now - r.first) / 1000)
 }
 
 // finishFailed counts a request without a whole response, and continues or aborts its chain.

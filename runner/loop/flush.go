@@ -34,6 +34,7 @@ func (cs *connections) write(c *conn) {
 	for {
 		p := c.session.Pending()
 		if len(p) == 0 {
+			c.sentNothing = c.state == dialing
 			cs.awaitWritable(c, false)
 			return
 		}

@@ -49,7 +49,7 @@ func TestNapsOnlyWhereTheyAreCheap(t *testing.T) {
 				t.Errorf("counted %d naps of %v in all, want %d of %v", r.Naps, time.Duration(r.Napped), b.naps, b.napped)
 			}
 			// The first and the last of the run may be special; the bulk is not.
-			if h := &b.w.rec.ServiceTime; b.naps > 0 && h.Quantile(0.5) > (tt.after+time.Millisecond).Microseconds()*33/32+20 {
+			if h := &b.w.rec.Steps[0].ServiceTime; b.naps > 0 && h.Quantile(0.5) > (tt.after+time.Millisecond).Microseconds()*33/32+20 {
 				t.Errorf("naps made the median service time %d us", h.Quantile(0.5))
 			}
 		})

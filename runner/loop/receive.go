@@ -16,6 +16,9 @@ func (cs *connections) ready(ev *Event) {
 		return
 	}
 	if ev.Writable && c.awaitsWritable {
+		if c.state == dialing && c.sentNothing && !ev.Readable { // an error is readable, too
+			cs.connectedNow(c)
+		}
 		cs.write(c)
 		cs.offer(c)
 	}
@@ -110,6 +113,7 @@ func (cs *connections) parse(c *conn, p []byte) bool {
 // received acts on the state of a session after a read: usable, draining, broken, or with octets to send.
 func (cs *connections) received(c *conn) {
 	if c.state == opening && c.h2 != nil && c.h2.Ready() {
+		cs.timesOf(c).Settings.Record((cs.now - c.since) / 1000)
 		cs.handle(c, usable)
 	}
 	switch {

@@ -85,7 +85,7 @@ func TestReconnectingIsNotBlocked(t *testing.T) {
 					*histogram.H
 					want span
 				}{
-					"reconnecting": {&b.w.rec.Reconnecting, tt.reconnecting}, "blocked": {&b.w.rec.Blocked, tt.blocked},
+					"reconnecting": {&b.w.rec.Targets[0].Reconnecting, tt.reconnecting}, "blocked": {&b.w.rec.Targets[0].Blocked, tt.blocked},
 				} {
 					if s := (span{h.Min(), h.Max()}); s != h.want {
 						t.Errorf("%s %+v us, want %+v", name, s, h.want)
@@ -99,11 +99,15 @@ func TestReconnectingIsNotBlocked(t *testing.T) {
 	}
 }
 
-// checkTimesAddUp: each instant between the scheduled time and the response is in one of four times.
+// checkTimesAddUp: each instant between the scheduled time and the response is in one of five times.
 func checkTimesAddUp(t *testing.T, b *bench) {
 	t.Helper()
-	r := b.w.rec
-	if sum, want := r.Lag.Sum()+r.Reconnecting.Sum()+r.Blocked.Sum()+r.ServiceTime.Sum(), r.Steps[0].ResponseTime.Sum(); sum != want {
+	r, target := &b.w.rec.Steps[0], &b.w.rec.Targets[0]
+	service := r.TimeToFirstByte.Sum() + target.Body.Sum()
+	if service != r.ServiceTime.Sum() {
+		t.Errorf("first byte and body are %d us, service times %d us", service, r.ServiceTime.Sum())
+	}
+	if sum, want := b.w.rec.Lag.Sum()+target.Reconnecting.Sum()+target.Blocked.Sum()+service, r.ResponseTime.Sum(); sum != want {
 		t.Errorf("lag, reconnecting, blocked and service time are %d us, response times %d us", sum, want)
 	}
 }
@@ -118,8 +122,8 @@ func TestTrialIsNoReconnect(t *testing.T) {
 	b := newBench(t, p, ok(15*time.Millisecond))
 	b.down = map[int]bool{0: true}
 	b.in(time.Second, func() { b.down[0] = false })
-	if got := b.run(); got.Done != 200 || b.w.rec.Blocked.Max() < 500_000 || b.w.rec.Reconnecting.Max() != 0 {
-		t.Errorf("got %+v, blocked %d us, reconnecting %d us", got, b.w.rec.Blocked.Max(), b.w.rec.Reconnecting.Max())
+	if got := b.run(); got.Done != 200 || b.w.rec.Targets[0].Blocked.Max() < 500_000 || b.w.rec.Targets[0].Reconnecting.Max() != 0 {
+		t.Errorf("got %+v, blocked %d us, reconnecting %d us", got, b.w.rec.Targets[0].Blocked.Max(), b.w.rec.Targets[0].Reconnecting.Max())
 	}
 	if first, last := b.served[0].conn, b.served[len(b.served)-1].conn; b.conns[first].endpoint != 1 || b.conns[last].endpoint != 0 {
 		t.Error("no trial took the place of the connection")

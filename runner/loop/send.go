@@ -67,8 +67,9 @@ func (w *Worker) countSent(r *request, c *conn) {
 		w.rec.Steps[r.step].Retries++
 	}
 	down := w.conns.downWithin(c, r.picked)
-	w.rec.Reconnecting.Record(down / 1000)
-	w.rec.Blocked.Record((r.sent - r.picked - down) / 1000)
+	t := &w.rec.Targets[w.program.Steps[r.step].Target]
+	t.Reconnecting.Record(down / 1000)
+	t.Blocked.Record((r.sent - r.picked - down) / 1000)
 }
 
 // dropWaiting drops requests that have waited too long at an instant; at never, all of them.

@@ -305,9 +305,12 @@ func (s *sim) Dial(w *Worker, r DialRequest) {
 			return
 		}
 		c := s.accept(r.Endpoint, r.Target.Protocol)
-		w.Connected(r, &dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Protocol: r.Target.Protocol}, nil)
+		w.Connected(r, &dial.Connection{FD: noFD + c.fd, Took: time.Millisecond, Phases: simPhases, Protocol: r.Target.Protocol}, nil)
 	})
 }
+
+// simPhases are the phases of each connection that Dial opens.
+var simPhases = dial.Phases{Named: true, NameResolution: 300 * time.Microsecond, TCPConnect: 500 * time.Microsecond}
 
 // dialled is an attempt of the dialer.
 type dialled struct {
@@ -612,8 +615,13 @@ func (b *bench) totals() *rvTotals {
 			b.t.Errorf("%d of %d %s have a cause", causes[of], n, of)
 		}
 	}
-	if n, m := b.w.rec.Blocked.Count(), b.w.rec.Reconnecting.Count(); n != out.Sent || m != out.Sent {
-		b.t.Errorf("%d blocked and %d reconnecting times of %d requests", n, m, out.Sent)
+	var blocked, reconnecting, bodies int64
+	for i := range b.w.rec.Targets {
+		t := &b.w.rec.Targets[i]
+		blocked, reconnecting, bodies = blocked+t.Blocked.Count(), reconnecting+t.Reconnecting.Count(), bodies+t.Body.Count()
+	}
+	if blocked != out.Sent || reconnecting != out.Sent || bodies != out.Done {
+		b.t.Errorf("%d blocked and %d reconnecting times of %d requests, %d bodies of %d responses", blocked, reconnecting, out.Sent, bodies, out.Done)
 	}
 	return &out
 }

@@ -105,6 +105,11 @@ func (cs *connections) fireConnect(c *conn, limit time.Duration) {
 		cs.arm(c, connectTimer, left)
 		return
 	}
+	if c.state == dialing && c.sentNothing && !c.awaitsWritable { // perhaps it is connected for long
+		cs.awaitWritable(c, true)
+		cs.arm(c, connectTimer, limit)
+		return
+	}
 	kind := rv.CauseNoSettings
 	if c.state == dialing {
 		kind = rv.CauseConnectTimeout

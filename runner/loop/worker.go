@@ -89,7 +89,7 @@ func New(cfg Config) (*Worker, error) {
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
 		sources:  chain.NewSources(p, &cfg.Share, cfg.Number),
-		rec:      recorder{measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates))},
+		rec:      recorder{measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates), len(p.Targets))},
 		clock:    clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
 		schedule: newSchedule(cfg.Rates, cfg.Share.Slots),
 		requests: newRequests(p),

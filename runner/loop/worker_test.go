@@ -32,8 +32,8 @@ func TestExactRate(t *testing.T) {
 	if h.Min() != 5000 || h.Max() != 5000 {
 		t.Errorf("response times %d..%d us, want 5000", h.Min(), h.Max())
 	}
-	if b.w.rec.Lag.Max() != 0 || b.w.rec.Blocked.Max() != 0 {
-		t.Errorf("lag %d, blocked %d us in a world without delay", b.w.rec.Lag.Max(), b.w.rec.Blocked.Max())
+	if b.w.rec.Lag.Max() != 0 || b.w.rec.Targets[0].Blocked.Max() != 0 {
+		t.Errorf("lag %d, blocked %d us in a world without delay", b.w.rec.Lag.Max(), b.w.rec.Targets[0].Blocked.Max())
 	}
 }
 
@@ -76,8 +76,8 @@ func TestStalledPeer(t *testing.T) {
 	}
 	// Only 100 streams: those due later in the stall waited for a stream, through no fault of the
 	// generator.
-	if b.w.rec.Lag.Max() != 0 || b.w.rec.Blocked.Max() < 300_000 {
-		t.Errorf("lag %d, blocked %d us", b.w.rec.Lag.Max(), b.w.rec.Blocked.Max())
+	if b.w.rec.Lag.Max() != 0 || b.w.rec.Targets[0].Blocked.Max() < 300_000 {
+		t.Errorf("lag %d, blocked %d us", b.w.rec.Lag.Max(), b.w.rec.Targets[0].Blocked.Max())
 	}
 }
 

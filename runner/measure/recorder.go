@@ -13,18 +13,14 @@ import (
 // Recorder counts the requests of measured stages. Durations are given in nanoseconds and kept in
 // microseconds.
 type Recorder struct {
-	Steps  []Step
-	Chains []Chain
-	Stages []Stage
+	Steps   []Step
+	Chains  []Chain
+	Stages  []Stage
+	Targets []Target
 	// Status counts final responses by status code. Sessions accept three digits, 100 to 999.
 	Status [1000]int64
 
-	ServiceTime     histogram.H
-	TimeToFirstByte histogram.H
-	Lag             histogram.H
-	Reconnecting    histogram.H
-	Blocked         histogram.H
-	Connect         histogram.H
+	Lag histogram.H
 
 	Dropped   int64
 	Retried   int64
@@ -63,6 +59,9 @@ type Step struct {
 	Reset          int64
 	ConnectionLost int64
 	ResponseTime   histogram.H
+	// ServiceTime and TimeToFirstByte are those of requests with a whole response.
+	ServiceTime     histogram.H
+	TimeToFirstByte histogram.H
 	// Occupied is for how long requests have occupied a stream, in nanoseconds: from sent to their outcome.
 	Occupied int64
 	// Classes counts final responses by status class. Codes from 600 on count as 5xx (RFC 9110 15).
@@ -79,6 +78,20 @@ type Chain struct {
 	AbortedBy Names
 }
 
+// Target has the times of a target of the plan, and of the authorities that were followed from it. The fields are those
+// of rv.TargetTimes.
+type Target struct {
+	NameResolution, TCPConnect, TLSHandshake, Settings, Connect histogram.H
+	Reconnecting, Blocked, Body                                 histogram.H
+}
+
+// Histograms are in the order of rv.TargetTimes.Distributions.
+func (t *Target) Histograms() [rv.TargetDistributions]*histogram.H {
+	return [...]*histogram.H{
+		&t.NameResolution, &t.TCPConnect, &t.TLSHandshake, &t.Settings, &t.Connect, &t.Reconnecting, &t.Blocked, &t.Body,
+	}
+}
+
 // Once counts the requests of chains that run once for the whole test.
 type Once struct{ Sent, Succeeded int64 }
 
@@ -92,8 +105,11 @@ type Stage struct {
 }
 
 // New makes an empty recorder for a program of this shape.
-func New(steps, chains, stages int) *Recorder {
-	return &Recorder{Steps: cacheline.Make[Step](steps), Chains: cacheline.Make[Chain](chains), Stages: cacheline.Make[Stage](stages)}
+func New(steps, chains, stages, targets int) *Recorder {
+	return &Recorder{
+		Steps: cacheline.Make[Step](steps), Chains: cacheline.Make[Chain](chains), Stages: cacheline.Make[Stage](stages),
+		Targets: cacheline.Make[Target](targets),
+	}
 }
 
 // FoldInto adds everything to total and leaves r empty. Both have the same shape.
@@ -125,8 +141,19 @@ func (r *Recorder) FoldInto(total *Recorder) {
 	r.Causes.foldBounded(&total.Causes, rv.MaxCauses, rv.CauseOther)
 	r.Failures.FoldInto(&total.Failures)
 	total.Exhausted = total.Exhausted || r.Exhausted
-	r.foldTimes(total)
+	for i := range r.Targets {
+		to := total.Targets[i].Histograms()
+		for k, from := range r.Targets[i].Histograms() {
+			fold(from, to[k])
+		}
+	}
+	fold(&r.Lag, &total.Lag)
 	r.foldCounts(total)
+}
+
+// Histograms are in the order of rv.StepCounters.Distributions.
+func (s *Step) Histograms() [rv.StepDistributions]*histogram.H {
+	return [...]*histogram.H{&s.ResponseTime, &s.ServiceTime, &s.TimeToFirstByte}
 }
 
 func (s *Step) foldInto(total *Step) {
@@ -142,22 +169,17 @@ func (s *Step) foldInto(total *Step) {
 	total.Retries += s.Retries
 	total.Occupied += s.Occupied
 	s.FailedBy.foldInto(&total.FailedBy)
-	total.ResponseTime.Merge(&s.ResponseTime)
-	s.ResponseTime.Reset()
-	*s = Step{ResponseTime: s.ResponseTime, FailedBy: s.FailedBy}
-}
-
-// histograms lists those that are not a step's.
-func (r *Recorder) histograms() [6]*histogram.H {
-	return [6]*histogram.H{&r.ServiceTime, &r.TimeToFirstByte, &r.Lag, &r.Reconnecting, &r.Blocked, &r.Connect}
-}
-
-func (r *Recorder) foldTimes(total *Recorder) {
-	to := total.histograms()
-	for i, from := range r.histograms() {
-		to[i].Merge(from)
-		from.Reset()
+	to := total.Histograms()
+	for i, from := range s.Histograms() {
+		fold(from, to[i])
 	}
+	*s = Step{ResponseTime: s.ResponseTime, ServiceTime: s.ServiceTime, TimeToFirstByte: s.TimeToFirstByte, FailedBy: s.FailedBy}
+}
+
+// fold adds a distribution to another one and leaves it empty.
+func fold(from, to *histogram.H) {
+	to.Merge(from)
+	from.Reset()
 }
 
 func (r *Recorder) foldCounts(total *Recorder) {

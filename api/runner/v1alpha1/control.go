@@ -134,8 +134,8 @@ type Lease struct {
 }
 
 // The parameters of the query of PathSnapshot. QueryLeaseUntil and QueryTerm renew the lease. QueryDetail=DetailTotals
-// leaves out StepCounters.ResponseTime, which is the largest part of a snapshot, and ServiceTime; a final snapshot is always
-// complete.
+// leaves out the distributions of steps and targets, which are the largest part of a snapshot, and ServiceTime. A final
+// snapshot is always complete.
 const (
 	QueryLeaseUntil = "leaseUntil"
 	QueryTerm       = "term"

@@ -62,7 +62,9 @@ type Report struct {
 	Windows     []Window `json:"windows,omitempty"`
 	WindowsFrom int64    `json:"windowsFrom,omitempty"`
 	// Steps has one entry for each step of each chain.
-	Steps     []StepResult    `json:"steps"`
+	Steps []StepResult `json:"steps"`
+	// Targets has one entry for each target: where the time goes.
+	Targets   []TargetResult  `json:"targets,omitempty"`
 	Generator GeneratorResult `json:"generator"`
 	// Shards has one entry for each runner. A shard that was removed and added again has several entries.
 	Shards  []ShardResult `json:"shards,omitempty"`
@@ -202,6 +204,29 @@ type StepResult struct {
 	Retries      int64            `json:"retries,omitempty"`
 	ErrorRate    ErrorRate        `json:"errorRate"`
 	ResponseTime Times            `json:"responseTime"`
+	// ServiceTime and TimeToFirstByte are absent if no request of the step got a response.
+	ServiceTime     Times `json:"serviceTime,omitzero"`
+	TimeToFirstByte Times `json:"timeToFirstByte,omitzero"`
+}
+
+// TargetResult has the times of one target over all shards. A time without values is absent.
+type TargetResult struct {
+	Name string `json:"name"`
+	// NameResolution, TCPConnect, TLSHandshake and Settings are the phases of opening a connection; see TargetTimes.
+	NameResolution Times `json:"nameResolution,omitzero"`
+	TCPConnect     Times `json:"tcpConnect,omitzero"`
+	TLSHandshake   Times `json:"tlsHandshake,omitzero"`
+	Settings       Times `json:"settings,omitzero"`
+	// Connect is NameResolution, TCPConnect and TLSHandshake together, with addresses that failed.
+	Connect Times `json:"connect,omitzero"`
+	// Reconnecting, Blocked, TimeToFirstByte and Body are the phases of a request after it was picked up.
+	Reconnecting    Times `json:"reconnecting,omitzero"`
+	Blocked         Times `json:"blocked,omitzero"`
+	TimeToFirstByte Times `json:"timeToFirstByte,omitzero"`
+	Body            Times `json:"body,omitzero"`
+	// ServiceTime is TimeToFirstByte and Body together. ResponseTime is from the scheduled time to done.
+	ServiceTime  Times `json:"serviceTime,omitzero"`
+	ResponseTime Times `json:"responseTime,omitzero"`
 }
 
 // GeneratorResult summarizes the health of the generator over all shards.

@@ -51,6 +51,8 @@ type Snapshot struct {
 	Stages []StageCounters `json:"stages,omitempty"`
 	// Steps has one entry for each step of each chain, in the plan's order.
 	Steps []StepCounters `json:"steps,omitempty"`
+	// Targets has one entry for each target of the plan. It is left out of a snapshot with DetailTotals.
+	Targets []TargetTimes `json:"targets,omitempty"`
 	// Chains has one entry for each chain of the plan.
 	Chains []ChainCounters `json:"chains,omitempty"`
 	// Globals has a value for each of Plan.Globals on the shard that ran setup, until the shard is done. It can
@@ -212,8 +214,46 @@ type StepCounters struct {
 	StatusClasses [5]int64 `json:"statusClasses"`
 	// OccupiedMicroseconds is for how long requests that have an outcome occupied a stream, in all.
 	OccupiedMicroseconds int64 `json:"occupiedMicroseconds,omitempty"`
-	// ResponseTime is left out of a snapshot with DetailTotals.
-	ResponseTime Histogram `json:"responseTime,omitzero"`
+	// ResponseTime, ServiceTime and TimeToFirstByte are left out of a snapshot with DetailTotals.
+	ResponseTime    Histogram `json:"responseTime,omitzero"`
+	ServiceTime     Histogram `json:"serviceTime,omitzero"`
+	TimeToFirstByte Histogram `json:"timeToFirstByte,omitzero"`
+}
+
+// StepDistributions is the number of distributions of StepCounters.
+const StepDistributions = 3
+
+// Distributions are in the order of the fields.
+func (c *StepCounters) Distributions() [StepDistributions]*Histogram {
+	return [...]*Histogram{&c.ResponseTime, &c.ServiceTime, &c.TimeToFirstByte}
+}
+
+// TargetTimes are the times of a target of the plan, and of the authorities that were followed from it. Those of
+// connections include all connections that were opened, the others only requests of measured stages.
+type TargetTimes struct {
+	// NameResolution, TCPConnect and TLSHandshake are the phases of opening a connection. A connection has only the phases
+	// that it needs. Settings is the time from the connection to the SETTINGS of an HTTP/2 peer.
+	NameResolution Histogram `json:"nameResolution,omitzero"`
+	TCPConnect     Histogram `json:"tcpConnect,omitzero"`
+	TLSHandshake   Histogram `json:"tlsHandshake,omitzero"`
+	Settings       Histogram `json:"settings,omitzero"`
+	// Connect is the whole time to open a connection, without Settings. It includes addresses that failed.
+	Connect Histogram `json:"connect,omitzero"`
+	// Reconnecting and Blocked are the waits of requests before they were sent.
+	Reconnecting Histogram `json:"reconnecting,omitzero"`
+	Blocked      Histogram `json:"blocked,omitzero"`
+	// Body is the time from the headers of a response to its end.
+	Body Histogram `json:"body,omitzero"`
+}
+
+// TargetDistributions is the number of distributions of TargetTimes.
+const TargetDistributions = 8
+
+// Distributions are in the order of the fields.
+func (t *TargetTimes) Distributions() [TargetDistributions]*Histogram {
+	return [...]*Histogram{
+		&t.NameResolution, &t.TCPConnect, &t.TLSHandshake, &t.Settings, &t.Connect, &t.Reconnecting, &t.Blocked, &t.Body,
+	}
 }
 
 // ChainCounters count chain instances that began in measured stages.

@@ -16,7 +16,10 @@ import (
 //
 //	document  length of the JSON document (4 octets, big endian), JSON document
 //	counts    length (4 octets, big endian), Histogram.Counts; in the order of Snapshot.distributions
-const MediaTypeSnapshot = "application/vnd.h2surge.snapshot"
+//
+// Another list of distributions needs another media type, because a reader must know all of them. A runner and an operator
+// of different versions then use JSON.
+const MediaTypeSnapshot = "application/vnd.h2surge.snapshot.v2"
 
 // maxCounts bounds the counts of one distribution: 23,552 counters of at most 9 octets.
 const maxCounts = 256 << 10
@@ -29,8 +32,17 @@ func (s *Snapshot) distributions(f func(*Histogram) bool) {
 		}
 	}
 	for i := range s.Steps {
-		if !f(&s.Steps[i].ResponseTime) {
-			return
+		for _, d := range s.Steps[i].Distributions() {
+			if !f(d) {
+				return
+			}
+		}
+	}
+	for i := range s.Targets {
+		for _, d := range s.Targets[i].Distributions() {
+			if !f(d) {
+				return
+			}
 		}
 	}
 	if h := s.Histograms; h != nil {
@@ -45,7 +57,7 @@ func (s *Snapshot) distributions(f func(*Histogram) bool) {
 // AppendBinary appends the binary form of the snapshot. It does not change the snapshot.
 func (s *Snapshot) AppendBinary(to []byte) ([]byte, error) {
 	document := *s
-	document.Steps = slices.Clone(s.Steps)
+	document.Steps, document.Targets = slices.Clone(s.Steps), slices.Clone(s.Targets)
 	if s.Histograms != nil {
 		h := *s.Histograms
 		document.Histograms = &h

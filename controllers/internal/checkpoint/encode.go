@@ -27,8 +27,12 @@ type Encoded struct {
 	Dropped []string
 }
 
-// stepTimes is the name of the part with the response times of steps.
-const stepTimes = "steps.responseTime"
+// stepTimes is the name of the part with the response times of steps, and phases the name of the part with their other
+// times and those of targets.
+const (
+	stepTimes = "steps.responseTime"
+	phases    = "phases"
+)
 
 // part is a part of a snapshot that can be left out.
 type part struct {
@@ -46,6 +50,27 @@ var parts = []part{
 		name:   "samples",
 		size:   func(*runnerv1alpha1.Snapshot) int { return 0 },
 		remove: func(s *runnerv1alpha1.Snapshot) { s.Samples, s.Slowest = nil, nil },
+	},
+	{
+		name: phases,
+		size: func(s *runnerv1alpha1.Snapshot) int {
+			n := 0
+			for i := range s.Steps {
+				n += size(s.Steps[i].ServiceTime) + size(s.Steps[i].TimeToFirstByte)
+			}
+			for i := range s.Targets {
+				for _, h := range s.Targets[i].Distributions() {
+					n += size(*h)
+				}
+			}
+			return n
+		},
+		remove: func(s *runnerv1alpha1.Snapshot) {
+			s.Steps, s.Targets = slices.Clone(s.Steps), nil
+			for i := range s.Steps {
+				s.Steps[i].ServiceTime, s.Steps[i].TimeToFirstByte = runnerv1alpha1.Histogram{}, runnerv1alpha1.Histogram{}
+			}
+		},
 	},
 	{
 		name: stepTimes,
@@ -94,7 +119,7 @@ func Encode(snapshot *runnerv1alpha1.Snapshot, limit int) (Encoded, error) {
 	s.Globals = nil
 	out := Encoded{Shard: s.Shard, Boot: s.Boot, Sequence: s.Sequence}
 	if lacksStepTimes(&s) {
-		out.Dropped = append(out.Dropped, stepTimes)
+		out.Dropped = append(out.Dropped, phases, stepTimes)
 	}
 	atLeast := 0
 	for _, p := range parts {

@@ -33,7 +33,8 @@ func snapshotOf(steps int) *runnerv1alpha1.Snapshot {
 		Samples: []runnerv1alpha1.Sample{{}},
 	}
 	for i := range steps {
-		s.Steps = append(s.Steps, runnerv1alpha1.StepCounters{Sent: int64(i), Done: int64(i), Succeeded: int64(i), ResponseTime: spread(uint64(i), 300)})
+		s.Steps = append(s.Steps, runnerv1alpha1.StepCounters{Sent: int64(i), Done: int64(i), Succeeded: int64(i), ResponseTime: spread(uint64(i), 300), TimeToFirstByte: spread(uint64(i), 30)})
+		s.Targets = append(s.Targets, runnerv1alpha1.TargetTimes{Body: spread(uint64(i), 30)})
 	}
 	return s
 }
@@ -45,9 +46,10 @@ func TestEncode(t *testing.T) {
 		fails        string
 	}{
 		"all fits":                              {steps: 2, limit: MaxBytes},
-		"histograms of 256 steps do not fit":    {steps: 256, limit: MaxBytes, want: []string{"samples", "steps.responseTime"}},
-		"only the response time of all steps":   {steps: 256, limit: 6000, want: []string{"samples", "steps.responseTime", "histograms"}},
-		"counters only":                         {steps: 256, limit: 3000, want: []string{"samples", "steps.responseTime", "histograms", "responseTime"}},
+		"phases of 110 steps do not fit":        {steps: 110, limit: MaxBytes, want: []string{"samples", "phases"}},
+		"histograms of 256 steps do not fit":    {steps: 256, limit: MaxBytes, want: []string{"samples", "phases", "steps.responseTime"}},
+		"only the response time of all steps":   {steps: 256, limit: 6000, want: []string{"samples", "phases", "steps.responseTime", "histograms"}},
+		"counters only":                         {steps: 256, limit: 3000, want: []string{"samples", "phases", "steps.responseTime", "histograms", "responseTime"}},
 		"counters that are larger than allowed": {steps: 256, limit: 500, fails: "the counters of shard 3 have"},
 	}
 	for name, tt := range tests {
@@ -98,11 +100,14 @@ func TestEncode(t *testing.T) {
 func TestEncodeWithoutStepTimes(t *testing.T) {
 	s := snapshotOf(2)
 	for i := range s.Steps {
-		s.Steps[i].ResponseTime = runnerv1alpha1.Histogram{}
+		for _, h := range s.Steps[i].Distributions() {
+			*h = runnerv1alpha1.Histogram{}
+		}
 	}
+	s.Targets = nil
 	e, err := Encode(s, MaxBytes)
-	if err != nil || !slices.Equal(e.Dropped, []string{"steps.responseTime"}) {
-		t.Errorf("dropped %q, %v; want steps.responseTime", e.Dropped, err)
+	if err != nil || !slices.Equal(e.Dropped, []string{"phases", "steps.responseTime"}) {
+		t.Errorf("dropped %q, %v; want phases and steps.responseTime", e.Dropped, err)
 	}
 }
 
