@@ -95,7 +95,7 @@ func full() *runnerv1alpha1.Report {
 		},
 		Steps: []runnerv1alpha1.StepResult{
 			{
-				Chain: "app-session", Step: "create", Sent: 1_200_000, ErrorRate: 0.0002, ResponseTime: times, Retries: 120,
+				Chain: "app-session", Step: "create", Sent: 1_200_000, ErrorRate: 0.0002, ResponseTime: times, ServiceTime: times, TimeToFirstByte: times, Retries: 120,
 				FailedChecks: 985, FailedBy: map[string]int64{"status": 900, "fast": 85},
 			},
 			{
@@ -104,6 +104,20 @@ func full() *runnerv1alpha1.Report {
 			},
 			{Chain: "app-session", Step: "delete", ErrorRate: 0},
 			{Chain: "login", Step: "token", Phase: runnerv1alpha1.PhaseSetup},
+		},
+		Targets: []runnerv1alpha1.TargetResult{
+			{
+				Name: "pcf", NameResolution: runnerv1alpha1.Times{Count: 66, Min: 1, Mean: 90, P50: 2, P90: 300, P95: 350, P99: 400, P999: 400, Max: 400},
+				TCPConnect:   runnerv1alpha1.Times{Count: 66, Min: 200, Mean: 290, P50: 280, P90: 400, P95: 410, P99: 420, P999: 420, Max: 420},
+				Settings:     runnerv1alpha1.Times{Count: 66, Min: 100, Mean: 150, P50: 140, P90: 200, P95: 210, P99: 220, P999: 220, Max: 220},
+				Connect:      runnerv1alpha1.Times{Count: 66, Min: 300, Mean: 400, P50: 380, P90: 500, P95: 510, P99: 520, P999: 520, Max: 520},
+				Reconnecting: runnerv1alpha1.Times{Count: 3_600_000, Mean: 1, P999: 310, Max: 520},
+				Blocked:      runnerv1alpha1.Times{Count: 3_600_000, Mean: 40, P50: 1, P90: 80, P95: 120, P99: 310, P999: 2010, Max: 3520},
+				Body:         runnerv1alpha1.Times{Count: 3_599_990, Mean: 210, P50: 110, P90: 480, P95: 620, P99: 1310, P999: 2010, Max: 3520},
+				ServiceTime:  times, TimeToFirstByte: times, ResponseTime: times,
+			},
+			{Name: "a second <target>", TCPConnect: runnerv1alpha1.Times{Count: 1, Min: 5, Mean: 5, P50: 5, P90: 5, P95: 5, P99: 5, P999: 5, Max: 5}},
+			{Name: "unused"},
 		},
 		Generator: runnerv1alpha1.GeneratorResult{
 			Shards: 2, Workers: 4, CPUs: []int{2, 3, 6, 7}, ExclusiveShards: 1, ExclusiveWanted: true,

@@ -61,6 +61,9 @@ type page struct {
 	Errors, Health     []*plot
 	Stages, Quantiles  *table
 	Kinds              []errorKind
+	PhaseHead          []phasePart
+	PhaseBars          []phaseBar
+	Phases, StepPhases *table
 	Steps, Checks      *table
 	Chains             *table
 	Codes, Causes      *table
@@ -82,6 +85,7 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 		Notes: append(notes(r), plotNotes(r)...), Figures: keyFigures(r), Kinds: errorKinds(r),
 		Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Checks: checkTable(r), Chains: chainTable(r),
 		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Samples: sampleTable(r), Slowest: slowestTable(r), Generator: healthTable(r), Shards: shardTable(r),
+		PhaseHead: phaseHead, PhaseBars: phaseBars(r), Phases: phaseTable(r), StepPhases: stepPhaseTable(r),
 	}
 	if d := distributionPlot(r, all); d != nil {
 		p.Tails = []*plot{d}

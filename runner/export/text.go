@@ -21,7 +21,7 @@ const columns = 80
 func Text(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	for _, section := range []func(*bytes.Buffer, *runnerv1alpha1.Report){
-		head, verdict, requests, rates, times, steps, statusCodes, causes, failures, samples, slowest, generator,
+		head, verdict, requests, rates, times, phases, steps, statusCodes, causes, failures, samples, slowest, generator,
 	} {
 		section(&b, r)
 	}
@@ -184,6 +184,7 @@ func steps(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 			f = []string{result.FormatTime(t.P50), result.FormatTime(t.P99), result.FormatTime(t.P999), result.FormatTime(t.Max)}
 		}
 		row(s.Chain+"/"+s.Step, decimal(s.Sent), errorRate(float64(s.ErrorRate), s.Sent), f...)
+		stepPhases(b, r, s)
 		stepDetails(b, s)
 	}
 }
