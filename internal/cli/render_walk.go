@@ -71,7 +71,7 @@ type renderedField struct {
 // end before count.
 func (r *renderer) run(count int) {
 	r.once(rv.PhaseSetup)
-	order := chain.NewWeightedRoundRobin(r.program)
+	order := chain.NewWeightedRoundRobin(r.program, nil)
 	for range count {
 		c := order.Next(func(c int) bool { return !r.program.Chains[c].Ends || !r.sources.Ended(c) })
 		if c < 0 {

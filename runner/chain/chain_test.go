@@ -216,7 +216,7 @@ func TestAccepts(t *testing.T) {
 
 func TestWeightedRoundRobinKeepsProportions(t *testing.T) {
 	p := lifeCycle()
-	w := NewWeightedRoundRobin(program(t, p))
+	w := NewWeightedRoundRobin(program(t, p), nil)
 	var got [2]int
 	longest, run := 0, 0
 	for range 4000 {

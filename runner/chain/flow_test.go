@@ -104,7 +104,7 @@ func TestFlowOfAPlan(t *testing.T) {
 	if load.Delay != int64(time.Second) || load.MaxInFlight != 5 || !load.Cookies || load.Scripted || g.Chains[0].Phase != rv.PhaseSetup {
 		t.Errorf("%+v", load)
 	}
-	w := NewWeightedRoundRobin(g)
+	w := NewWeightedRoundRobin(g, nil)
 	for range 5 {
 		if got := w.Next(nil); got != 1 {
 			t.Errorf("the wheel picks chain %d, which makes no load", got)

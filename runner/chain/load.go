@@ -39,6 +39,15 @@ func Load(p *rv.Plan, r Resources) (*Program, error) {
 		}
 		load = load || p.Chains[i].Phase == rv.PhaseLoad
 	}
+	for i := range p.Rates {
+		n := p.Rates[i].Chain
+		if n < 0 || n > len(g.Chains) || n > 0 && g.Chains[n-1].Phase != rv.PhaseLoad {
+			return nil, fmt.Errorf("rates[%d].chain: there is no load chain %d", i, n)
+		}
+		if n > 0 {
+			g.Chains[n-1].Stages = n
+		}
+	}
 	if !load {
 		return nil, fmt.Errorf("chains: all chains are setup or teardown chains; at least one load chain is required")
 	}
@@ -104,7 +113,7 @@ func (g *Program) addChain(c *rv.Chain, references []bool, order []int, r *Resou
 	}
 	out := Chain{
 		Name: c.Name, Phase: c.Phase, Target: c.Target, Weight: c.Weight, First: len(g.Steps), Len: len(c.Steps), Captures: len(c.Captures),
-		Publish: c.Publish, Delay: int64(c.Delay), MaxInFlight: c.MaxInFlight, Cookies: c.Cookies,
+		Publish: c.Publish, Delay: int64(c.Delay), StartAfter: int64(c.StartAfter), MaxInFlight: c.MaxInFlight, Cookies: c.Cookies,
 	}
 	b := builder{g: g, res: r, chain: &out, captures: c.Captures, references: references}
 	for i := range c.Steps {
@@ -132,8 +141,8 @@ func (g *Program) checkChain(c *rv.Chain) error {
 		return fmt.Errorf("phase: there is no %q", c.Phase)
 	case c.Phase == rv.PhaseLoad && c.Weight < 1:
 		return fmt.Errorf("weight: %d is below 1", c.Weight)
-	case c.Delay < 0 || c.MaxInFlight < 0:
-		return fmt.Errorf("delay, maxInFlight: %v and %d must not be negative", c.Delay, c.MaxInFlight)
+	case c.Delay < 0 || c.StartAfter < 0 || c.MaxInFlight < 0:
+		return fmt.Errorf("delay, startAfter, maxInFlight: %v, %v and %d must not be negative", c.Delay, c.StartAfter, c.MaxInFlight)
 	case len(c.Steps) == 0:
 		return fmt.Errorf("steps: empty")
 	case len(c.Publish) > len(c.Captures):

@@ -42,6 +42,10 @@ type Chain struct {
 	Captures int
 	// Publish has for each capture 1 + an index into Program.Globals, or 0; nil: nothing is published.
 	Publish []int
+	// Stages is the number of the chain if it has stages of its own, else 0. StartAfter is when they begin, in nanoseconds
+	// after the start.
+	Stages     int
+	StartAfter int64
 	// Delay is the time after the start before which no instance starts, in nanoseconds.
 	Delay int64
 	// MaxInFlight bounds the instances of the whole test; zero: no bound.

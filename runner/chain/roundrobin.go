@@ -16,11 +16,11 @@ type WeightedRoundRobin struct {
 	credit  []int64
 }
 
-// NewWeightedRoundRobin starts with all load chains of the program.
-func NewWeightedRoundRobin(g *Program) *WeightedRoundRobin {
+// NewWeightedRoundRobin starts with those load chains of a program for which includes returns true, or with all if it is nil.
+func NewWeightedRoundRobin(g *Program, includes func(*Chain) bool) *WeightedRoundRobin {
 	w := &WeightedRoundRobin{}
 	for i := range g.Chains {
-		if c := &g.Chains[i]; c.Phase == rv.PhaseLoad {
+		if c := &g.Chains[i]; c.Phase == rv.PhaseLoad && (includes == nil || includes(c)) {
 			w.chains = append(w.chains, i)
 			w.weights = append(w.weights, int64(c.Weight))
 		}
@@ -51,3 +51,6 @@ func (w *WeightedRoundRobin) Next(may func(chain int) bool) int {
 	w.credit[best] -= sum
 	return w.chains[best]
 }
+
+// Chains returns the chains, as indices into Program.Chains. The caller must not change them.
+func (w *WeightedRoundRobin) Chains() []int { return w.chains }

@@ -28,7 +28,7 @@ func TestWorkersShareNoCacheLine(t *testing.T) {
 		"expiries":         bytesOf(w.requests.expiries),
 		"chains.live":      bytesOf(w.chains.live),
 		"chains.idle":      bytesOf(w.chains.idle),
-		"chains.ready":     bytesOf(w.chains.ready),
+		"schedules.ready":  bytesOf(w.schedules.all[0].ready),
 		"pools":            bytesOf(w.conns.pools[:cap(w.conns.pools)]),
 		"available":        bytesOf(w.conns.pools[0].available.buf),
 		"dirty":            bytesOf(w.conns.dirty),

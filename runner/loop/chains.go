@@ -37,15 +37,11 @@ type instance struct {
 
 // chains are the worker's chain instances and the steps that they have come to.
 type chains struct {
-	// roundRobin chooses the chain of the next instance.
-	roundRobin *chain.WeightedRoundRobin
 	// all has all instances with their buffers. idle has the indexes of those that can be used again.
 	all  []*instance
 	idle []int32
 	// live is the number of instances of each chain that have not ended.
 	live []int
-	// ready steps wait for a slot, by target.
-	ready []ring[readyStep]
 	// unpaced are ready steps of chains that run once for the test. They need no slot.
 	unpaced ring[readyStep]
 	// sleepers are steps that become ready later.
@@ -58,16 +54,6 @@ type chains struct {
 	direct []bool
 	// perSlot is how many values of a variable one slot can draw, at most.
 	perSlot int64
-}
-
-// hasReady returns true if a step waits for a slot.
-func (s *chains) hasReady() bool {
-	for i := range s.ready {
-		if s.ready[i].len() > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // nextNumber returns the number that the next request of an instance draws, if it needs no slot. It is zero if the instance
@@ -108,7 +94,7 @@ func (w *Worker) beginDirect(c int) activation {
 
 func (w *Worker) beginLoad(c int) int32 {
 	i := w.begin(c, 0)
-	if !w.schedule.warmUp() {
+	if !w.schedules.of(c).inWarmUp() {
 		w.chains.all[i].measured = true
 		w.rec.Chains[c].Started++
 	}
@@ -124,8 +110,8 @@ func (w *Worker) begin(c int, stage int16) int32 {
 	in.cookies.Clear()
 	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.aborted = stage, 0, 0, false, false, ""
 	in.next = 0
-	if w.schedule.numbered {
-		in.next = w.schedule.numberOfSlot + maxBegins + 1
+	if w.schedules.numbered {
+		in.next = w.schedules.numberOfSlot + maxBegins + 1
 	}
 	return i
 }
@@ -157,7 +143,7 @@ func (w *Worker) end(i int32, why string) {
 func (w *Worker) newChains() chains {
 	p := w.program
 	s := chains{
-		roundRobin: chain.NewWeightedRoundRobin(p), live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0), ready: make([]ring[readyStep], len(p.Targets)+maxFollowed),
+		live: cacheline.Make[int](len(p.Chains)), idle: cacheline.Make[int32](0),
 		direct: make([]bool, len(p.Chains)), perSlot: 1, longPause: w.stallLimit(),
 	}
 	startsChains := slices.ContainsFunc(w.cfg.Rates, func(r rv.Rate) bool { return r.ChainsPerSecond })
@@ -207,36 +193,37 @@ func (w *Worker) maxInFlight(c int) int {
 func (w *Worker) chainMayBegin(c int) bool {
 	p := &w.program.Chains[c]
 	most := w.maxInFlight(c)
-	return (most == 0 || w.chains.live[c] < most) && w.now >= w.schedule.startAt+p.Delay && !w.chainEnded(c)
+	return (most == 0 || w.chains.live[c] < most) && w.now >= w.schedules.startAt+p.Delay && !w.chainEnded(c)
 }
 
 // chainEnded returns true if a variable of the chain has no more values.
 func (w *Worker) chainEnded(c int) bool { return w.program.Chains[c].Ends && w.sources.Ended(c) }
 
-// exhausted returns true if no chain can start an instance again, because each uses a variable that has no more values.
-func (w *Worker) exhausted() bool {
-	for i := range w.program.Chains {
-		if c := &w.program.Chains[i]; c.Phase == rv.PhaseLoad && !w.chainEnded(i) {
+// exhausted returns true if no chain of a schedule can start an instance again, because each uses a variable that has no
+// more values.
+func (w *Worker) exhausted(s *schedule) bool {
+	for _, c := range s.roundRobin.Chains() {
+		if !w.chainEnded(c) {
 			return false
 		}
 	}
 	return true
 }
 
-// hasLoadInstance returns true if an instance of a load chain has not ended.
-func (w *Worker) hasLoadInstance() bool {
-	for i, n := range w.chains.live {
-		if n > 0 && w.program.Chains[i].Phase == rv.PhaseLoad {
+// hasLoadInstance returns true if an instance of a chain of a schedule has not ended.
+func (w *Worker) hasLoadInstance(s *schedule) bool {
+	for _, c := range s.roundRobin.Chains() {
+		if w.chains.live[c] > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// noStartCause returns why no chain instance could start for a slot.
-func (w *Worker) noStartCause() failure.Cause {
-	for i := range w.program.Chains {
-		if most := w.maxInFlight(i); most > 0 && w.chains.live[i] >= most && w.program.Chains[i].Phase == rv.PhaseLoad {
+// noStartCause returns why no chain instance could start for a slot of a schedule.
+func (w *Worker) noStartCause(s *schedule) failure.Cause {
+	for _, i := range s.roundRobin.Chains() {
+		if most := w.maxInFlight(i); most > 0 && w.chains.live[i] >= most {
 			return failure.Cause{Kind: rv.CauseMaxInFlight, Detail: w.program.Chains[i].Name}
 		}
 	}

@@ -91,7 +91,7 @@ type pool struct {
 // newConnections makes connections to the targets of all, which may be filled later.
 func newConnections(w *Worker, all []target) connections {
 	cs := connections{
-		clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, load: &w.schedule,
+		clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, load: &w.schedules,
 		dial:     func(r DialRequest) { w.cfg.Dialer.Dial(w, r) },
 		requests: &w.requests, handler: w,
 		pools: make([]pool, len(all)), read: make([]byte, readSize), dirty: cacheline.Make[int32](0),

@@ -17,7 +17,7 @@ func (w *Worker) Phase() Phase { return w.run.phase }
 // Start sets the instant of the first stage, and the values that setup has captured. Changes are what a
 // worker has missed that starts late: it walks through the stages as those did that were there.
 func (w *Worker) Start(at int64, globals []string, changes ...Change) {
-	w.schedule.start(at, changes)
+	w.schedules.start(at, changes)
 	if len(globals) > 0 {
 		w.sources.SetGlobals(globals)
 	}
@@ -25,10 +25,10 @@ func (w *Worker) Start(at int64, globals []string, changes ...Change) {
 
 // Started is when the worker first saw that the start instant had passed, and Ended when its
 // last stage ended; zero: not yet.
-func (w *Worker) Started() int64 { return w.schedule.startedAt }
+func (w *Worker) Started() int64 { return w.schedules.startedAt }
 
 // Ended is when the last stage ended, or the worker if that came first; zero: not yet.
-func (w *Worker) Ended() int64 { return w.schedule.endedAt() }
+func (w *Worker) Ended() int64 { return w.schedules.endedAt() }
 
 // Problem is the last failure to connect or to get an authorization; empty once the worker is ready.
 func (w *Worker) Problem() string {
@@ -44,13 +44,13 @@ func (w *Worker) DeadlineExceeded() bool { return w.run.phase == Done && w.run.e
 // Stop ends the stages now. With drain, requests in flight are awaited; without, the worker ends
 // at this turn and counts them as in flight.
 func (w *Worker) Stop(drain bool) {
-	if !drain || w.schedule.Stage() < 0 {
+	if !drain || !w.schedules.begun() {
 		w.abort()
 		return
 	}
 	w.endGap(w.now)
-	over := w.schedule.Over()
-	w.schedule.Halt(w.now)
+	over := w.schedules.Over()
+	w.schedules.halt(w.now)
 	if !over {
 		w.dropWaiting(never)
 	}
@@ -88,10 +88,10 @@ func (w *Worker) Gauge() Gauges {
 		g.Streams = append(g.Streams, w.conns.pools[i].streams)
 	}
 	for i := range w.cfg.Rates {
-		g.Stages = append(g.Stages, w.schedule.span(i, w.now))
+		g.Stages = append(g.Stages, w.schedules.span(i, w.now))
 	}
 	g.LeaseGaps = w.lease.gapsAt(w.now)
-	g.Suspended, g.Changed = w.schedule.Suspended(), w.schedule.Changed()
+	g.Suspended, g.Changed = w.schedules.suspended(), w.schedules.all[0].Changed()
 	return g
 }
 

@@ -40,11 +40,11 @@ type run struct {
 
 // deadline returns when the worker must end. The time of suspensions does not count.
 func (w *Worker) deadline() int64 {
-	s := &w.schedule
-	if w.cfg.Deadline == 0 || s.startAt == never || s.Suspended() {
+	s := &w.schedules
+	if w.cfg.Deadline == 0 || s.startAt == never || s.suspended() {
 		return never
 	}
-	return s.startAt + int64(w.cfg.Deadline) + s.Paused()
+	return s.startAt + int64(w.cfg.Deadline) + s.paused()
 }
 
 // advance derives the phase from what is there.
@@ -58,9 +58,9 @@ func (w *Worker) advance() {
 		w.finish()
 	case w.stopped():
 		w.runTeardown()
-	case w.schedule.Over():
+	case w.schedules.Over():
 		w.run.phase = Draining
-	case w.schedule.Stage() >= 0:
+	case w.schedules.begun():
 		w.run.phase = max(w.run.phase, Running) // a late change may continue a load that was over
 	case w.conns.awaited > 0 || w.unauthorized > 0:
 		w.run.phase = Connecting
@@ -78,19 +78,19 @@ func (w *Worker) advance() {
 // stopped reports that all stages are over and each request has its outcome. That takes at most MaxWait for
 // a request that waits for a stream, and its timeout after that.
 func (w *Worker) stopped() bool {
-	return w.run.loadOver || w.schedule.Over() && w.requests.inUse == 0
+	return w.run.loadOver || w.schedules.Over() && w.requests.inUse == 0
 }
 
 // runTeardown runs the teardown chains, once every shard has had its last response, and ends.
 func (w *Worker) runTeardown() {
 	w.run.loadOver = true
-	w.schedule.Halt(w.now)
+	w.schedules.halt(w.now)
 	switch {
 	case w.once.teardown.over():
 		w.finish()
 	case w.run.mayTearDown:
-		if w.run.phase != TearingDown && w.schedule.numbered {
-			w.number(0) // behind all slots
+		if w.run.phase != TearingDown && w.schedules.numbered {
+			w.sources.Slot(w.schedules.numberAfterAll(w.chains.perSlot)) // behind all slots
 		}
 		w.run.phase = TearingDown
 		w.runOnce(&w.once.teardown)
@@ -112,7 +112,7 @@ func (w *Worker) finish() {
 		return
 	}
 	w.endGap(w.now)
-	w.schedule.Halt(w.now)
+	w.schedules.halt(w.now)
 	w.admitUnpaced()
 	w.dropWaiting(never)
 	if w.trial != nil {
@@ -166,8 +166,15 @@ type stall struct {
 	why string
 }
 
-// mayStall returns true if the stage ends after a number of requests only.
-func (w *Worker) mayStall() bool { return w.schedule.ClosedLoop() && w.schedule.Rate().Duration == 0 }
+// mayStall returns true if a stage ends after a number of requests only.
+func (w *Worker) mayStall() bool {
+	for i := range w.schedules.all {
+		if s := &w.schedules.all[i]; s.ClosedLoop() && s.Rate().Duration == 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // stallsAt is when the load has stalled if nothing happens until then, or never.
 func (w *Worker) stallsAt() int64 {
@@ -193,7 +200,7 @@ func (w *Worker) endStalled() {
 			break
 		}
 	}
-	w.schedule.Halt(w.now)
+	w.schedules.halt(w.now)
 	w.dropWaiting(never)
 }
 

@@ -88,15 +88,15 @@ func (w *Worker) makeReady(a activation) {
 		w.chains.unpaced.push(readyStep{a, t, w.now})
 		w.skipWait()
 	default:
-		w.chains.ready[t].push(readyStep{a, t, w.now})
+		w.schedules.of(int(in.Chain)).ready[t].push(readyStep{a, t, w.now})
 	}
 }
 
-// popLongestReady removes and returns the step that has been ready longest, over all targets. The target is none if no
-// step is ready.
-func (w *Worker) popLongestReady() (a activation, t int32) {
+// popLongestReady removes and returns the step of a schedule that has been ready longest, over all targets. The target is
+// none if no step is ready.
+func (w *Worker) popLongestReady(s *schedule) (a activation, t int32) {
 	best := none
-	ready := w.chains.ready
+	ready := s.ready
 	for i := range w.targets {
 		r := &ready[i]
 		if r.len() > 0 && (best == none || r.front().since < ready[best].front().since) {
@@ -113,12 +113,12 @@ func (w *Worker) popLongestReady() (a activation, t int32) {
 // instance has none if the conditions of all its steps are false, or if its first step is for another target.
 const maxBegins = 16
 
-// nextStep returns the step that gets a slot: the step that has been ready longest, or else the first step of a new
+// nextStep returns the step that gets a slot of a schedule: the step that has been ready longest, or else the first step of a new
 // instance.
-func (w *Worker) nextStep() (a activation, t int32) {
+func (w *Worker) nextStep(s *schedule) (a activation, t int32) {
 	for begins := 0; ; {
-		if a, t = w.popLongestReady(); t == none {
-			c := w.chains.roundRobin.Next(w.chains.mayBegin)
+		if a, t = w.popLongestReady(s); t == none {
+			c := s.roundRobin.Next(w.chains.mayBegin)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
 				return a, none
@@ -136,11 +136,11 @@ func (w *Worker) nextStep() (a activation, t int32) {
 }
 
 // nextStepOf is nextStep for one target.
-func (w *Worker) nextStepOf(i int32) (a activation, ok bool) {
-	t, ready := &w.targets[i], &w.chains.ready[i]
+func (w *Worker) nextStepOf(s *schedule, i int32) (a activation, ok bool) {
+	t, ready := &w.targets[i], &s.ready[i]
 	for begins := 0; ; {
 		if ready.len() == 0 {
-			c := w.chains.roundRobin.Next(t.serves)
+			c := s.roundRobin.Next(t.serves)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
 				return a, false

@@ -21,7 +21,7 @@ const (
 
 // nap is how long the worker should let responses gather before it looks for them.
 func (w *Worker) nap() time.Duration {
-	if w.cfg.Spin || !w.schedule.ClosedLoop() || w.requests.inUse < napInFlight || w.requests.doneInTurn > w.requests.inUse/4 {
+	if w.cfg.Spin || !w.schedules.ClosedLoop() || w.requests.inUse < napInFlight || w.requests.doneInTurn > w.requests.inUse/4 {
 		return 0
 	}
 	d := min(time.Duration(w.requests.serviceTime/napShare), w.cfg.SleepInterval)
@@ -55,7 +55,7 @@ func (w *Worker) idleFor() time.Duration {
 
 // nextTask returns when the worker must do something without an event.
 func (w *Worker) nextTask() int64 {
-	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.schedule.nextChange())
+	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.schedules.nextChange())
 	next = min(next, w.nextExpiry(), w.conns.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
 	if !w.lease.paused {
 		next = min(next, w.cfg.Lease.end())

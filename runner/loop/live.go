@@ -2,7 +2,6 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/runner/pace"
 )
 
 // Change is a change of a run from an instant of the worker's clock on. All workers of all shards get it with the same
@@ -22,12 +21,12 @@ type Change struct {
 }
 
 // Change applies a change at its instant. Changes come in the order of their instants.
-func (w *Worker) Change(c Change) { w.schedule.add(c) }
+func (w *Worker) Change(c Change) { w.schedules.add(c) }
 
 // applyChanges applies the changes whose instants have come. The worker first assigns what was due before.
 func (w *Worker) applyChanges() {
-	for w.schedule.nextChange() <= w.now {
-		c := w.schedule.pop()
+	for w.schedules.nextChange() <= w.now {
+		c := w.schedules.pop()
 		w.pickUpBefore(c.At)
 		w.apply(c)
 	}
@@ -38,11 +37,7 @@ func (w *Worker) apply(c Change) {
 		w.leaveLoad(c.At)
 		return
 	}
-	next := pace.Change{At: c.At, Rates: c.Rates, Suspended: c.Suspended}
-	if c.Share != nil {
-		next.Slots = &c.Share.Slots
-	}
-	w.schedule.Change(next)
+	w.schedules.change(&c)
 	if c.Share != nil {
 		w.takeShare(c.Share, c.At)
 	}
@@ -51,21 +46,19 @@ func (w *Worker) apply(c Change) {
 // leaveLoad ends the load at an instant. The shards that stay run teardown.
 func (w *Worker) leaveLoad(at int64) {
 	w.dropTeardown()
-	if at <= w.schedule.startAt {
+	if at <= w.schedules.startAt {
 		w.abort()
 		return
 	}
-	w.schedule.Leave(at)
+	w.schedules.leave(at)
 }
 
 // takeShare takes the connections and the values of another share from an instant on. The schedule has its slots.
 func (w *Worker) takeShare(s *rv.Share, at int64) {
 	once, idle := w.cfg.Share.Once, len(w.cfg.Share.Slots.Residues) == 0
 	w.cfg.Share = *s
-	for w.schedule.Exhausted() { // the worker has sent all requests of its new share
-		w.schedule.EndStage(w.now)
-	}
-	w.schedule.share(w.sources.SetShare(s, w.schedule.drawn(at, w.chains.perSlot), idle))
+	w.schedules.endExhausted(w.now) // the worker may have sent all requests of its new share
+	w.schedules.share(w.sources.SetShare(s, w.schedules.drawn(at, w.chains.perSlot), idle))
 	w.bound()
 	for t := range s.Connections {
 		w.conns.resize(int32(t), s.Connections[t], s.FirstConnection[t], w.run.phase == Connecting)
@@ -85,7 +78,7 @@ func (w *Worker) takeShare(s *rv.Share, at int64) {
 func (w *Worker) checkLease() {
 	l := w.cfg.Lease
 	end := l.end()
-	if end == never || w.schedule.startAt == never {
+	if end == never || w.schedules.startAt == never {
 		return
 	}
 	lapses := l.lapses.Load()
@@ -107,8 +100,8 @@ func (w *Worker) checkLease() {
 // pause stops sending because the lease expired at an instant.
 func (w *Worker) pause(at int64) {
 	w.lease.pause()
-	if !w.schedule.Over() {
-		w.lease.beginGap(max(at, w.schedule.startAt))
+	if !w.schedules.Over() {
+		w.lease.beginGap(max(at, w.schedules.startAt))
 	}
 	w.dropWaiting(never)
 }
@@ -126,7 +119,7 @@ func (w *Worker) endPausedLoad() {
 	if w.now >= w.nextPickUp() {
 		w.pickUpBefore(w.now + 1)
 	}
-	if w.schedule.Over() {
-		w.lease.countGap(w.schedule.LoadEnd())
+	if w.schedules.Over() {
+		w.lease.countGap(w.schedules.loadEnd())
 	}
 }

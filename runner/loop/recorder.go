@@ -35,7 +35,7 @@ func (r recorder) nap(d time.Duration) {
 }
 
 // warm says that a request is of a warm-up stage; it must be of a rate stage.
-func (w *Worker) warm(r *request) bool { return w.schedule.WarmUp(int(r.stage)) }
+func (w *Worker) warm(r *request) bool { return w.schedules.warmUp(int(r.stage)) }
 
 // measured says that a request counts in the results.
 func (w *Worker) measured(r *request) bool { return r.stage >= 0 && !w.warm(r) }
@@ -58,7 +58,7 @@ func (w *Worker) countDropped(stage int, cause failure.Cause) { w.countDroppedSl
 
 func (w *Worker) countDroppedSlots(stage int, cause failure.Cause, n int64) {
 	w.rec.Stages[stage].Dropped += n
-	if !w.schedule.WarmUp(stage) {
+	if !w.schedules.warmUp(stage) {
 		w.rec.Dropped += n
 		w.rec.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address}, n)
 	}

@@ -98,7 +98,7 @@ func (w *Worker) newSample(r *request, s *chain.Step, failed, outcome string, wh
 	in := w.chains.all[r.instance]
 	out := sample{step: r.step, whole: whole, Sample: rv.Sample{
 		Chain: w.program.Chains[in.Chain].Name, Step: w.program.Steps[r.step].Name,
-		Check: failed, Status: int(r.status), Outcome: outcome, At: (w.now - w.schedule.startAt) / 1e6,
+		Check: failed, Status: int(r.status), Outcome: outcome, At: (w.now - w.schedules.startAt) / 1e6,
 	}}
 	if s.Traced() {
 		out.Trace = traceOf(s.Trace(&in.Instance))
@@ -212,7 +212,7 @@ func (w *Worker) Slowest() (out []rv.SlowRequest) {
 		s := &w.program.Steps[x.step]
 		out = append(out, rv.SlowRequest{
 			Chain: w.program.Chains[s.Chain].Name, Step: s.Name, Status: int(x.status),
-			At: (x.at - w.schedule.startAt) / 1e6, ResponseTime: x.response / 1000, Trace: traceOf(x.trace, x.sampled),
+			At: (x.at - w.schedules.startAt) / 1e6, ResponseTime: x.response / 1000, Trace: traceOf(x.trace, x.sampled),
 		})
 	}
 	return out

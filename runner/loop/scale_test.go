@@ -59,6 +59,12 @@ func newFleet(t *testing.T, first []int, events []event, rates ...rv.Rate) *flee
 	p.Targets[0].Connections = 12
 	p.Chains[0].Steps[0].Path = rv.Text{{Literal: "/"}, {Variable: 1}}
 	p.Variables = []rv.Variable{{Name: "n", Counter: &rv.Counter{Step: 1}}}
+	for i := range rates { // chains with stages of their own
+		if n := rates[i].Chain; n > len(p.Chains) {
+			p.Chains = append(p.Chains, p.Chains[0])
+			p.Chains[n-1].Name, p.Chains[n-1].StartAfter = fmt.Sprintf("c%d", n), time.Duration(n-2)*150*time.Millisecond
+		}
+	}
 	return &fleet{t: t, plan: p, first: first, events: events, sent: map[slot]int{}, slots: map[numbered]int{}, numbers: map[string]int{}, ended: map[int64]int{}}
 }
 
@@ -173,8 +179,8 @@ func (f *fleet) count(b *bench) func(*simRequest) reply {
 			}
 			if q.state == inFlight && q.stream == r.stream && b.w.conns.all[q.conn].fd == r.conn {
 				f.sent[slot{q.stage, time.Duration(q.due - b.startAt)}]++
-				s := &b.w.schedule
-				is := numbered{q.stage, s.Passed(q.due) - s.Passed(s.Span(int(q.stage), b.clock).From)}
+				s := b.w.schedules.ofSlot(int(q.stage))
+				is := numbered{q.stage, s.Passed(q.due) - s.Passed(s.Span(int(q.stage)-s.first, b.clock).From)}
 				if own[is] && !s.Rate().ClosedLoop {
 					f.repeats++
 				}
@@ -241,6 +247,13 @@ func scalings() map[string]*fleet {
 	rates := []rv.Rate{first, second, third}
 	bent := []rv.Rate{perSecond(1373, 700*ms), perSecond(211, 600*ms), third}
 	bounded := []rv.Rate{{Name: "a", Count: 997, Period: time.Second, Requests: 601}, {Name: "b", Count: 503, Period: time.Second, Requests: 499}}
+	own := func(r rv.Rate, chain int) rv.Rate {
+		r.Chain = chain
+		return r
+	}
+	beside := []rv.Rate{first, second, own(perSecond(53, 800*ms), 2), own(perSecond(307, 500*ms), 2), own(chainsPerSecond(211, 900*ms), 3)}
+	besideBent := slices.Clone(beside)
+	besideBent[0].Count, besideBent[2].Count, besideBent[4].Count = 1373, 97, 67
 	boundedBent := slices.Clone(bounded)
 	boundedBent[0].Count, boundedBent[1].Count = 1999, 307
 	return map[string]*fleet{
@@ -273,6 +286,15 @@ func scalings() map[string]*fleet {
 			{at: 203 * ms, rates: boundedBent},
 			{at: 703 * ms, rates: boundedBent, members: []int{1}},
 			{at: 801 * ms, rates: bounded, members: []int{0, 1}},
+		}},
+		"own rates": {plan: gets(beside...), first: []int{0, 1}, events: []event{
+			{at: 101 * ms, suspended: true}, // in the pause before the third schedule
+			{at: 137 * ms},
+			{at: 203 * ms, rates: besideBent, members: []int{0, 1, 2}},
+			{at: 403 * ms, rates: besideBent, suspended: true},
+			{at: 455 * ms, rates: besideBent, members: []int{1, 2}},
+			{at: 903 * ms, members: []int{1, 2, 3}},
+			{at: 1111 * ms, members: []int{0, 3}},
 		}},
 		"at the ends of stages": {plan: gets(rates...), first: []int{0, 1}, events: []event{
 			{at: 700 * ms, rates: bent, members: []int{0}},

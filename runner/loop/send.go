@@ -51,7 +51,7 @@ func (w *Worker) countSent(r *request, c *conn) {
 	}
 	st := &w.rec.Stages[r.stage]
 	st.Sent++
-	over := w.schedule.Over()
+	over := w.schedules.ofSlot(int(r.stage)).Over()
 	if over {
 		st.SentInDrain++
 	}
@@ -256,7 +256,7 @@ func (w *Worker) nextExpiry() int64 {
 			next = min(next, w.requests.all[e.first].sent+e.timeout)
 		}
 	}
-	return max(next, w.schedule.earliestPickUp)
+	return max(next, w.schedules.earliestPickUp)
 }
 
 // noStreamCause returns why the worker drops requests that wait for a stream to the i-th target. The parameter at is

@@ -5,24 +5,27 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 )
 
-// nextPickUp returns when the worker must take slots, or enter the next stage.
+// nextPickUp returns when the worker must take slots, or enter the next stage of a schedule.
 func (w *Worker) nextPickUp() int64 {
-	s := &w.schedule
 	switch {
 	case !w.lease.paused:
-	case s.Over():
+	case w.schedules.Over():
 		return never
 	default:
-		return s.LoadEnd()
+		return w.schedules.loadEnd()
 	}
-	if w.hasReady() {
-		return w.now
+	next := int64(never)
+	for i := range w.schedules.all {
+		s := &w.schedules.all[i]
+		if s.hasReady() && w.requests.inUse < maxWaiting {
+			return w.now
+		}
+		next = min(next, s.Due(), s.StageEnd())
 	}
-	next := min(s.Due(), s.StageEnd())
 	if next == never {
 		return never
 	}
-	return max(next, s.earliestPickUp)
+	return max(next, w.schedules.earliestPickUp)
 }
 
 // pickUp assigns all slots that are due.
@@ -32,23 +35,30 @@ func (w *Worker) pickUp() {
 	}
 	w.pickUpBefore(w.now + 1)
 	if !w.cfg.Spin {
-		w.schedule.pickUpAgain(w.now + int64(w.cfg.SleepInterval))
+		w.schedules.pickUpAgain(w.now + int64(w.cfg.SleepInterval))
 	}
 }
 
-// pickUpBefore assigns all slots that are due before an instant, stage after stage. A paused worker drops them.
+// pickUpBefore assigns all slots that are due before an instant, one schedule after another. A paused worker drops them.
 func (w *Worker) pickUpBefore(until int64) {
-	s := &w.schedule
+	for i := range w.schedules.all {
+		w.pickUpFrom(&w.schedules.all[i], until)
+	}
+}
+
+// pickUpFrom assigns the slots of a schedule, stage after stage.
+func (w *Worker) pickUpFrom(s *schedule, until int64) {
 	for {
 		if w.lease.paused {
-			w.dropDue(until)
+			w.dropDue(s, until)
 		}
 		for s.Due() < until {
 			due := s.Due()
-			w.assign(s.Take(), due) // which may end the load
+			w.assign(s, s.Take(), due) // which may end the load
 		}
 		switch {
-		case s.advance(until, w.now):
+		case s.Advance(until):
+			w.schedules.began(w.now)
 		case s.Exhausted():
 			s.EndStage(w.now)
 		default:
@@ -57,55 +67,58 @@ func (w *Worker) pickUpBefore(until int64) {
 	}
 }
 
-// assign gives slot n of the current stage to the step that has been ready longest, or else to a new chain instance. It
-// drops a slot that no chain may take, unless the values of the chains have ended.
-func (w *Worker) assign(n, due int64) {
-	stage := w.schedule.Stage()
+// assign gives slot n of the current stage of a schedule to the step that has been ready longest, or else to a new chain
+// instance. It drops a slot that no chain may take, unless the values of the chains have ended.
+func (w *Worker) assign(s *schedule, n, due int64) {
+	stage := s.stage()
 	w.rec.Stages[stage].Slots++
-	if !w.schedule.WarmUp(stage) {
-		w.rec.lag(due, w.now, w.schedule.earliestPickUp)
+	if !w.schedules.warmUp(stage) {
+		w.rec.lag(due, w.now, w.schedules.earliestPickUp)
 	}
 	if w.requests.inUse >= maxWaiting {
 		w.countDropped(stage, failure.Cause{Kind: rv.CauseMaxWaiting})
 		return
 	}
-	w.admitReady() // before the number of this slot, because ready steps have numbers of their own
-	if w.schedule.numbered {
-		w.number(n)
+	starts := s.startsChains()
+	if starts {
+		w.admitReady(s) // before the number of this slot, because ready steps have numbers of their own
 	}
-	if w.schedule.startsChains() {
-		w.startChain(due, int16(stage))
+	if w.schedules.numbered {
+		w.number(s, n)
+	}
+	if starts {
+		w.startChain(s, due, int16(stage))
 		return
 	}
-	a, t := w.nextStep()
+	a, t := w.nextStep(s)
 	switch {
 	case t != none:
 		w.requests.wait(w.newRequest(a, t, due, int16(stage)))
-	case !w.checkExhausted():
-		w.countDropped(stage, w.noStartCause())
+	case !w.checkExhausted(s):
+		w.countDropped(stage, w.noStartCause(s))
 	}
 }
 
 // startChain gives a slot to a new chain instance. All steps of its first group are due with the slot.
-func (w *Worker) startChain(due int64, stage int16) {
-	c := w.chains.roundRobin.Next(w.chains.mayBegin)
+func (w *Worker) startChain(s *schedule, due int64, stage int16) {
+	c := s.roundRobin.Next(w.chains.mayBegin)
 	switch {
 	case c >= 0 && w.chains.direct[c]:
 		w.startRequest(w.beginDirect(c), int32(w.program.Chains[c].Target), due, stage, true)
 	case c >= 0:
 		w.beginNext(c)
-		if !w.startGroup(due, stage) {
+		if !w.startGroup(s, due, stage) {
 			w.rec.started(int(stage), false) // without a request: its steps have false conditions, or were aborted
 		}
-	case !w.checkExhausted():
-		w.countDropped(int(stage), w.noStartCause())
+	case !w.checkExhausted(s):
+		w.countDropped(int(stage), w.noStartCause(s))
 	}
 }
 
 // startGroup makes requests of the first steps of the instance that has just started. It returns false if there are none.
-func (w *Worker) startGroup(due int64, stage int16) (started bool) {
+func (w *Worker) startGroup(s *schedule, due int64, stage int16) (started bool) {
 	for {
-		a, t := w.popLongestReady()
+		a, t := w.popLongestReady(s)
 		switch {
 		case t == none:
 			return started
@@ -124,28 +137,29 @@ func (w *Worker) startRequest(a activation, target int32, due int64, stage int16
 	w.requests.wait(tok)
 }
 
-// hasReady returns true if there are ready steps that need no slot, and space for their requests.
-func (w *Worker) hasReady() bool {
-	return w.schedule.startsChains() && w.requests.inUse < maxWaiting && w.chains.hasReady()
+// admitAllReady makes requests of all ready steps that need no slot.
+func (w *Worker) admitAllReady() {
+	for i := range w.schedules.all {
+		if s := &w.schedules.all[i]; s.startsChains() {
+			w.admitReady(s)
+		}
+	}
 }
 
 // admitReady makes requests of all ready steps in a stage of chainsPerSecond. A step is due when it became ready. If it
 // became ready before the stage or during a pause, it is due when the stage began or the load continued.
-func (w *Worker) admitReady() {
-	if !w.schedule.startsChains() {
-		return
-	}
-	from, stage := max(w.schedule.Since(), w.lease.resumedAt), int16(w.schedule.Stage())
+func (w *Worker) admitReady(s *schedule) {
+	from, stage := max(s.Since(), w.lease.resumedAt), int16(s.stage())
 	for i := range w.targets {
-		ready := &w.chains.ready[i]
+		ready := &s.ready[i]
 		for ready.len() > 0 && w.requests.inUse < maxWaiting {
-			s := ready.pop()
-			if w.chains.all[s.instance].aborted != "" {
-				w.dropActivation(s.instance)
+			step := ready.pop()
+			if w.chains.all[step.instance].aborted != "" {
+				w.dropActivation(step.instance)
 				continue
 			}
-			w.numberLater(s.instance)
-			w.requests.wait(w.newRequest(s.activation, s.target, max(s.since, from), stage))
+			w.numberLater(step.instance)
+			w.requests.wait(w.newRequest(step.activation, step.target, max(step.since, from), stage))
 		}
 	}
 }
@@ -153,46 +167,57 @@ func (w *Worker) admitReady() {
 // numberLater sets the numbers that a request without a slot draws from. They belong to the slot that started the
 // instance.
 func (w *Worker) numberLater(i int32) {
-	if w.schedule.numbered {
+	if w.schedules.numbered {
 		w.sources.Slot(w.chains.nextNumber(i))
 	}
 }
 
-// checkExhausted returns false if a chain can start an instance later. Otherwise the values have ended: it notes this
-// for the report, and ends the load if no instance is left.
-func (w *Worker) checkExhausted() bool {
-	if w.chains.mayBegin == nil || !w.exhausted() {
+// checkExhausted returns false if a chain of a schedule can start an instance later. Otherwise the values have ended: it
+// notes this for the report, and ends the schedule if no instance of its chains is left.
+func (w *Worker) checkExhausted(s *schedule) bool {
+	if w.chains.mayBegin == nil || !w.exhausted(s) {
 		return false
 	}
 	w.rec.Exhausted = true
-	if !w.hasLoadInstance() {
-		w.schedule.Halt(w.now)
+	if !w.hasLoadInstance(s) {
+		s.Halt(w.now)
 	}
 	return true
 }
 
+// closedLoops fills free streams for all closed loops. It returns true if a stage has ended.
+func (w *Worker) closedLoops() (ended bool) {
+	for i := range w.schedules.all {
+		if s := &w.schedules.all[i]; s.ClosedLoop() {
+			at := s.Stage()
+			w.closedLoop(s)
+			ended = ended || s.Stage() != at
+		}
+	}
+	return ended
+}
+
 // closedLoop fills every free stream while the stage allows it.
-func (w *Worker) closedLoop() {
-	s := &w.schedule
+func (w *Worker) closedLoop(s *schedule) {
 	for i := range w.targets {
 		for s.ClosedLoop() && !s.Exhausted() {
 			c := w.conns.takeAvailable(int32(i))
 			if c == nil {
 				break
 			}
-			if s.numbered {
-				w.number(s.Slot())
+			if w.schedules.numbered {
+				w.number(s, s.Slot())
 			}
-			a, ok := w.nextStepOf(int32(i))
+			a, ok := w.nextStepOf(s, int32(i))
 			if !ok {
 				if s.Rate().Requests == 0 {
 					s.Take() // the next attempt draws other values
 				}
 				w.conns.offer(c)
-				w.checkExhausted()
+				w.checkExhausted(s)
 				break
 			}
-			tok := w.newRequest(a, int32(i), w.now, int16(s.Stage()))
+			tok := w.newRequest(a, int32(i), w.now, int16(s.stage()))
 			s.Take()
 			if !w.send(tok, c) {
 				w.skipWait() // let time pass: this may repeat without an end
@@ -205,17 +230,17 @@ func (w *Worker) closedLoop() {
 	}
 }
 
-// dropDue drops the slots of the current stage that are due before an instant.
-func (w *Worker) dropDue(until int64) {
-	stage := w.schedule.Stage()
-	if n := w.schedule.Drop(until); n > 0 {
+// dropDue drops the slots of the current stage of a schedule that are due before an instant.
+func (w *Worker) dropDue(s *schedule, until int64) {
+	stage := s.stage()
+	if n := s.Drop(until); n > 0 {
 		w.lease.dropped(n)
 		w.rec.Stages[stage].Slots += n
 		w.countDroppedSlots(stage, failure.Cause{Kind: rv.CauseLeaseExpired}, n)
 	}
 }
 
-// number makes the values that occur once in the test follow from slot n of the current stage.
-func (w *Worker) number(n int64) {
-	w.sources.Slot(w.schedule.number(n, w.chains.perSlot, len(w.cfg.Rates)))
+// number makes the values that occur once in the test follow from slot n of the current stage of a schedule.
+func (w *Worker) number(s *schedule, n int64) {
+	w.sources.Slot(w.schedules.number(s, n, w.chains.perSlot))
 }

@@ -52,16 +52,16 @@ type Worker struct {
 	net     Net
 	inbox   inbox
 	clock
-	run      run
-	schedule schedule
-	lease    leaseState
-	requests requests
-	chains   chains
-	once     once
-	sources  *chain.Sources
-	rec      recorder
-	scripts  scripts
-	trial    *trial // nil but in a trial
+	run       run
+	schedules schedules
+	lease     leaseState
+	requests  requests
+	chains    chains
+	once      once
+	sources   *chain.Sources
+	rec       recorder
+	scripts   scripts
+	trial     *trial // nil but in a trial
 
 	// targets are those of the plan, then those that are followed.
 	targets []target
@@ -88,11 +88,11 @@ func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
-		sources:  chain.NewSources(p, &cfg.Share, cfg.Number),
-		rec:      recorder{measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates), len(p.Targets))},
-		clock:    clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
-		schedule: newSchedule(cfg.Rates, cfg.Share.Slots),
-		requests: newRequests(p),
+		sources:   chain.NewSources(p, &cfg.Share, cfg.Number),
+		rec:       recorder{measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates), len(p.Targets))},
+		clock:     clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
+		schedules: newSchedules(p, cfg.Rates, cfg.Share.Slots),
+		requests:  newRequests(p),
 	}
 	if cfg.Trial != nil {
 		w.trial = &trial{Trial: *cfg.Trial, sent: map[int32]sentHead{}}
@@ -231,13 +231,9 @@ func (w *Worker) generate() {
 	}
 	for {
 		w.pickUp()
-		w.admitReady()
+		w.admitAllReady()
 		w.sendWaiting()
-		at := w.schedule.Stage()
-		if w.schedule.ClosedLoop() {
-			w.closedLoop()
-		}
-		if w.schedule.Stage() == at {
+		if !w.closedLoops() {
 			return
 		}
 	}

@@ -35,6 +35,15 @@ func (e Even) Before(offset int64) int64 {
 	return mulDiv(offset, e.Count, e.Period, e.Period-1)
 }
 
+// Silent is a rate of zero: no slot is due.
+type Silent struct{}
+
+// Due implements Arrivals.
+func (Silent) Due(int64) int64 { return Never }
+
+// Before implements Arrivals.
+func (Silent) Before(int64) int64 { return 0 }
+
 // mulDiv returns (a*b + add) / c for non-negative a, b, add and positive c, or math.MaxInt64
 // when that does not fit. The product is 128 bits wide.
 func mulDiv(a, b, c, add int64) int64 {

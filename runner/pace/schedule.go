@@ -267,9 +267,6 @@ func (s *Schedule) Stage() int { return s.segments[s.current].stage }
 // Over returns whether the load is over.
 func (s *Schedule) Over() bool { return s.Stage() == len(s.rates) }
 
-// WarmUp returns whether a stage is a warm-up stage.
-func (s *Schedule) WarmUp(stage int) bool { return s.rates[stage].WarmUp }
-
 // ClosedLoop returns whether the worker sends a request as soon as a stream is free.
 func (s *Schedule) ClosedLoop() bool { return s.next != Never && s.segments[s.current].closedLoop() }
 

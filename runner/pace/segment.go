@@ -66,8 +66,11 @@ func (g *segment) change(c *Change) segment {
 
 // arrivalsOf returns the arrivals of a rate, nil for a closed loop.
 func arrivalsOf(r *rv.Rate) Arrivals {
-	if r.ClosedLoop {
+	switch {
+	case r.ClosedLoop:
 		return nil
+	case r.Count == 0:
+		return Silent{}
 	}
 	return Even{Count: r.Count, Period: int64(r.Period)}
 }

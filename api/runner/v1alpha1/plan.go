@@ -523,6 +523,9 @@ type Chain struct {
 	Weight int `json:"weight"`
 	// Delay after the start before which no instance begins.
 	Delay time.Duration `json:"delay,omitempty"`
+	// StartAfter is when the first of the chain's own stages begins, as an offset from the start. It is zero for a chain of
+	// the mix. See Rate.Chain.
+	StartAfter time.Duration `json:"startAfter,omitempty"`
 	// MaxInFlight bounds the instances that are under way, over all shards; a Share says how many
 	// of them one shard may have. Zero: no bound.
 	MaxInFlight int `json:"maxInFlight,omitempty"`
@@ -736,6 +739,10 @@ type Capture struct {
 // Rate is a stage of the load. The mode is ClosedLoop, or else Count per Period.
 type Rate struct {
 	Name string `json:"name"`
+	// Chain is the number of the chain whose own stage it is, from 1. Zero means that it is a stage of the mix, that is of
+	// all load chains without stages of their own. The stages of the mix come first, then those of each chain. The stages
+	// of a chain run one after another, at the same time as those of the mix.
+	Chain int `json:"chain,omitempty"`
 	// Count slots come due in each Period, evenly spaced, counted from the stage's start.
 	Count  int64         `json:"count,omitempty"`
 	Period time.Duration `json:"period,omitempty"`

@@ -8,7 +8,7 @@ import (
 // RequiredProtocol returns the lowest ProtocolVersion of a runner that can execute the plan.
 func (p *Plan) RequiredProtocol() int {
 	batch := slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Batch })
-	chains := slices.ContainsFunc(p.Rates, func(r Rate) bool { return r.ChainsPerSecond })
+	chains := slices.ContainsFunc(p.Rates, func(r Rate) bool { return r.ChainsPerSecond || r.Chain > 0 })
 	traced := slices.ContainsFunc(p.Variables, func(v Variable) bool { return v.Traceparent != nil })
 	switch {
 	case traced || chains:
