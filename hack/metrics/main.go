@@ -34,7 +34,9 @@ var labels = []struct{ name, values string }{
 	{"of", "what failed: `connect`, `connection`, `reset`, `connectionLost`, `dropped`"},
 	{"detail", "the error code, TLS alert or protocol rule; can be empty"},
 	{"address", "address of the target; can be empty"},
-	{"phase", "of a LoadTest: the phase that `kubectl get` shows; of requests that are sent once: `setup`, `teardown`"},
+	{"target", "a target of the spec, at most 64"},
+	{"phase", "of a LoadTest: the phase that `kubectl get` shows; of requests that are sent once: `setup`, `teardown`; of times: `name_resolution`, " +
+		"`tcp_connect`, `tls_handshake`, `settings`, `reconnecting`, `blocked`, `first_byte`, `body`, as in docs/report.md"},
 	{"state", "state of a runner: `Waiting`, `Connecting`, `SettingUp`, `Ready`, `Running`, `Draining`, `Drained`, `TearingDown`, `Done`"},
 	{"percentile", "`50`, `90`, `95`, `99`, `99.9`, `100`"},
 	{"version", "version of h2surge; each process has one"},

@@ -218,7 +218,26 @@ func (p *points) times(r *runnerv1alpha1.Report) error {
 	if len(exact) > 0 {
 		p.gauge("h2surge.percentile", "s", "Percentiles of the times, exact to 0.1 %.", exact...)
 	}
+	if phases := p.phases(r); len(phases) > 0 {
+		p.gauge("h2surge.phase", "s", "Percentiles of the phases of connections and requests to a target, exact to 0.1 %.", phases...)
+	}
 	return nil
+}
+
+// phases are the percentiles of the phases of each target.
+func (p *points) phases(r *runnerv1alpha1.Report) (out []otlpPoint) {
+	for i := range r.Targets {
+		t := &r.Targets[i]
+		for _, of := range append(connectionPhases(t), requestPhases(t)...) {
+			for _, v := range []struct {
+				name string
+				us   int64
+			}{{"p50", of.times.P50}, {"p90", of.times.P90}, {"p99", of.times.P99}, {"max", of.times.Max}} {
+				out = append(out, p.value(inSeconds(v.us), "target", t.Name, "phase", of.label, "percentile", v.name))
+			}
+		}
+	}
+	return out
 }
 
 func (p *points) distribution(h *histogram.H) otlpPoint {

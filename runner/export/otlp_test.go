@@ -59,6 +59,7 @@ func numbers(t *testing.T, points []*metricsv1.NumberDataPoint) map[string]float
 func TestOTLP(t *testing.T) {
 	r := measuredReport("core/a", 1)
 	r.Requests.Dropped, r.Chains.Completed, r.CPUSeconds = 3, 7, 1.5
+	r.Targets = []runnerv1alpha1.TargetResult{{Name: "pcf", Body: runnerv1alpha1.Times{Count: 9, P50: 1, P90: 2, P99: 3, Max: 4}}}
 	all := otlpMetrics(t, r)
 	sums := map[string]map[string]float64{}
 	for name, m := range all {
@@ -83,6 +84,10 @@ func TestOTLP(t *testing.T) {
 		"h2surge.rate":               {"rate=asked": 1000, "rate=achieved": 1000},
 		"h2surge.error_rate":         {"": 0},
 		"h2surge.verdict":            {"outcome=Passed reason=Passed": 1},
+		"h2surge.phase": {
+			"target=pcf phase=body percentile=p50": 1e-6, "target=pcf phase=body percentile=p90": 2e-6,
+			"target=pcf phase=body percentile=p99": 3e-6, "target=pcf phase=body percentile=max": 4e-6,
+		},
 	}
 	if diff := cmp.Diff(want, sums); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

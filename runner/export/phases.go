@@ -10,18 +10,22 @@ import (
 
 // phase is a part of the time of a connection or a request to a target.
 type phase struct {
-	name  string
-	times *runnerv1alpha1.Times
+	name, label string // for people and in metrics
+	times       *runnerv1alpha1.Times
 }
 
 // connectionPhases are in their order, and only those that a connection to the target has had.
 func connectionPhases(t *runnerv1alpha1.TargetResult) []phase {
-	return measuredPhases(phase{"resolve", &t.NameResolution}, phase{"TCP connect", &t.TCPConnect}, phase{"TLS handshake", &t.TLSHandshake}, phase{"SETTINGS", &t.Settings})
+	return measuredPhases(
+		phase{"resolve", "name_resolution", &t.NameResolution}, phase{"TCP connect", "tcp_connect", &t.TCPConnect}, phase{"TLS handshake", "tls_handshake", &t.TLSHandshake}, phase{"SETTINGS", "settings", &t.Settings},
+	)
 }
 
 // requestPhases are those after a request was picked up, in their order.
 func requestPhases(t *runnerv1alpha1.TargetResult) []phase {
-	return measuredPhases(phase{"reconnecting", &t.Reconnecting}, phase{"blocked", &t.Blocked}, phase{"first byte", &t.TimeToFirstByte}, phase{"body", &t.Body})
+	return measuredPhases(
+		phase{"reconnecting", "reconnecting", &t.Reconnecting}, phase{"blocked", "blocked", &t.Blocked}, phase{"first byte", "first_byte", &t.TimeToFirstByte}, phase{"body", "body", &t.Body},
+	)
 }
 
 func measuredPhases(all ...phase) (out []phase) {
@@ -139,7 +143,7 @@ func stepPhases(b *bytes.Buffer, r *runnerv1alpha1.Report, s *runnerv1alpha1.Ste
 	if s.ServiceTime.Count == 0 || len(r.Steps) < 2 {
 		return
 	}
-	for _, of := range []phase{{"service time", &s.ServiceTime}, {"first byte", &s.TimeToFirstByte}} {
+	for _, of := range []phase{{name: "service time", times: &s.ServiceTime}, {name: "first byte", times: &s.TimeToFirstByte}} {
 		figures := fmt.Sprintf("%19s", "")
 		for _, us := range []int64{of.times.P50, of.times.P99, of.times.P999, of.times.Max} {
 			figures += fmt.Sprintf("%8s", result.FormatTime(us))

@@ -54,6 +54,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	collectTotals(to, s)
 	collectGenerator(to, &s.Generator)
 	collectTimes(to, s)
+	collectPhases(to, c.plan, s)
 	c.collectRate(to, s)
 	c.collectChains(to, s)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
@@ -230,6 +231,36 @@ func TestTimesOfAllRequests(t *testing.T) {
 				t.Errorf("%s: %s has %d values, want 7", name, metric, n)
 			}
 		}
+	}
+}
+
+// TestPhases: each phase of a target with values is a series, and the first byte is of all steps of the target.
+func TestPhases(t *testing.T) {
+	plan := metricsPlan()
+	plan.Targets = []runnerv1alpha1.Target{{Name: "front"}, {Name: "back"}}
+	plan.Chains[0].Steps[1].Target = 1
+	of := func(n int64) runnerv1alpha1.Histogram {
+		var h histogram.H
+		h.RecordN(300, n)
+		return h.Encode()
+	}
+	s := metricsSnapshot(time.Second, 1)
+	s.Steps[0].TimeToFirstByte, s.Steps[1].TimeToFirstByte, s.Steps[2].TimeToFirstByte = of(1), of(20), of(300)
+	s.Targets = make([]runnerv1alpha1.TargetTimes, 2)
+	for i, h := range s.Targets[0].Distributions() {
+		*h = of(int64(i + 1))
+	}
+	s.Targets[1].Body = of(9)
+	got := map[string]uint64{}
+	for _, m := range gather(t, NewCollector(plan, fixed(s)), "phase_seconds") {
+		got[m.GetLabel()[1].GetValue()+" "+m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
+	}
+	want := map[string]uint64{
+		"front name_resolution": 1, "front tcp_connect": 2, "front tls_handshake": 3, "front settings": 4,
+		"front reconnecting": 6, "front blocked": 7, "front body": 8, "front first_byte": 301, "back first_byte": 20, "back body": 9,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

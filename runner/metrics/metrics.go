@@ -33,6 +33,9 @@ var (
 	descServiceTime = own.Histogram("service_time_seconds",
 		"Time from sending a request to the end of its response, over all steps. Buckets are exact to 0.1 %.")
 
+	descPhase = own.Histogram("phase_seconds",
+		"Times of the phases of connections and requests to a target. A phase without values is left out. Buckets are exact to 0.1 %.", "target", "phase")
+
 	descLag = own.Histogram("lag_seconds",
 		"Time from the scheduled time of a request until the runner picked it up, over all steps. Buckets are exact to 0.1 %.")
 

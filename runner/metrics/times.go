@@ -22,12 +22,61 @@ func collectTimes(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
 	to <- histogramOf(descLag, lag)
 }
 
-// histogramOf makes a histogram with native and classic buckets of a distribution.
+// collectPhases has the phases of each target. The first byte of a target is the sum of its steps.
+func collectPhases(to chan<- prometheus.Metric, plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) {
+	for i := range s.Targets {
+		t := &s.Targets[i]
+		for _, p := range []struct {
+			name  string
+			times *runnerv1alpha1.Histogram
+		}{
+			{"name_resolution", &t.NameResolution}, {"tcp_connect", &t.TCPConnect}, {"tls_handshake", &t.TLSHandshake}, {"settings", &t.Settings},
+			{"reconnecting", &t.Reconnecting}, {"blocked", &t.Blocked}, {"body", &t.Body},
+		} {
+			if p.times.Count > 0 {
+				to <- histogramOf(descPhase, p.times, plan.Targets[i].Name, p.name)
+			}
+		}
+		first, err := firstByteOf(plan, s, i)
+		switch {
+		case err != nil:
+			to <- prometheus.NewInvalidMetric(descPhase, err)
+		case first.Count() > 0:
+			to <- metricOf(descPhase, first, plan.Targets[i].Name, "first_byte")
+		}
+	}
+}
+
+// firstByteOf adds up the time to first byte of the steps of a target.
+func firstByteOf(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot, target int) (*histogram.H, error) {
+	out := histogram.New()
+	next := 0
+	for c := range plan.Chains {
+		for i := range plan.Chains[c].Steps {
+			if plan.Chains[c].Steps[i].Target == target && next < len(s.Steps) {
+				h, err := histogram.Decode(s.Steps[next].TimeToFirstByte)
+				if err != nil {
+					return nil, err
+				}
+				out.Merge(h)
+			}
+			next++
+		}
+	}
+	return out, nil
+}
+
+// histogramOf makes a histogram of a distribution in wire form.
 func histogramOf(d *prometheus.Desc, encoded *runnerv1alpha1.Histogram, labels ...string) prometheus.Metric {
 	h, err := histogram.Decode(*encoded)
 	if err != nil {
 		return prometheus.NewInvalidMetric(d, err)
 	}
+	return metricOf(d, h, labels...)
+}
+
+// metricOf makes a histogram with native and classic buckets of a distribution.
+func metricOf(d *prometheus.Desc, h *histogram.H, labels ...string) prometheus.Metric {
 	classic := classic(h)
 	count, sum := uint64(h.Count()), micros(h.Sum())
 	buckets, zeros := native(h)
