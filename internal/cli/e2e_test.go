@@ -119,6 +119,37 @@ func TestEndToEndWithFaults(t *testing.T) {
 	}
 }
 
+// TestEndToEndUnanswered: one request in five gets no response, so the 99th percentile is longer than the timeout.
+func TestEndToEndUnanswered(t *testing.T) {
+	peer := serve(t, target.Options{Unanswered: 0.2, Seed: 1})
+	const test = `apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: unanswered}
+spec:
+  targets: [{name: t, url: "http://t.example", connections: 2}]
+  templates: [{name: get, path: /, timeout: 300ms, expect: {status: [2xx]}}]
+  chains: [{name: c, target: t, steps: [{template: get}]}]
+  rates: [{name: hold, duration: 1s, requestsPerSecond: 300}]
+  thresholds:
+    - {name: fast, metric: ResponseTime, percentile: p99, max: 20ms}
+    - {name: slow, metric: ResponseTime, percentile: p99, max: 10m}
+    - {name: errors, metric: ErrorRate, max: 100%}
+`
+	r := run(t, test, 2, "-f", "-", "--target-url", "http://"+peer.Addr().String())
+	q := &r.Requests
+	if want := q.Sent + q.Dropped - q.Done; r.ResponseTime.Unanswered != want || q.TimedOut == 0 || r.ResponseTime.Count != q.Sent+q.Dropped {
+		t.Errorf("%d of %d requests without a response, want %d; %+v", r.ResponseTime.Unanswered, r.ResponseTime.Count, want, q)
+	}
+	above := rv.Above(300_000)
+	if r.ResponseTime.P99 != above || r.Steps[0].ResponseTime.P99 != above || r.Shards[0].ResponseTime.P99 != above {
+		t.Errorf("p99 %d, of the step %d, of the shard %d; want > 300ms, %d", r.ResponseTime.P99, r.Steps[0].ResponseTime.P99, r.Shards[0].ResponseTime.P99, above)
+	}
+	const want = "fast: p99 of ResponseTime > 300ms (no response), limit <= 20ms; slow: p99 of ResponseTime > 300ms (no response), limit <= 10m"
+	if r.Verdict.Reason != "ThresholdsFailed" || r.Verdict.Message != want {
+		t.Errorf("the verdict is %+v, want %s", r.Verdict, want)
+	}
+}
+
 func TestEndToEndURL(t *testing.T) {
 	peer := serve(t, target.Options{})
 	r := run(t, "", 0, "-n", "1000", "-c", "4", "-m", "10", "-t", "2", "-H", "x-a: b", "http://"+peer.Addr().String()+"/x?y=z")

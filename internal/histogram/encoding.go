@@ -40,7 +40,7 @@ const (
 
 // Encode returns the wire form. Counts is empty when the histogram is.
 func (h *H) Encode() runnerv1alpha1.Histogram {
-	out := runnerv1alpha1.Histogram{Count: h.count, Min: h.min, Max: h.max, Sum: h.sum}
+	out := runnerv1alpha1.Histogram{Count: h.count, Min: h.min, Max: h.max, Sum: h.sum, Unanswered: h.unanswered, UnansweredAbove: h.limit}
 	if h.count > 0 {
 		out.Counts = compress(h.appendCounts(innerHeaderOf(make([]byte, 0, 8<<10))))
 	}
@@ -143,7 +143,11 @@ func decode(in runnerv1alpha1.Histogram) (*H, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in.Unanswered < 0 || in.Unanswered > maxCount || in.UnansweredAbove < 0 || in.Unanswered == 0 && in.UnansweredAbove != 0 {
+		return nil, fmt.Errorf("%d requests without a response, above %d", in.Unanswered, in.UnansweredAbove)
+	}
 	h := New()
+	h.AddUnanswered(in.Unanswered, in.UnansweredAbove)
 	h.addAll(counters)
 	h.widen(in.Min, in.Max, in.Count, in.Sum)
 	return h, nil

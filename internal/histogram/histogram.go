@@ -3,6 +3,8 @@ package histogram
 import (
 	"math"
 	"math/bits"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
 // The layout of HdrHistogram for lowest 1, highest 3,600,000,000 and 3 significant digits.
@@ -29,6 +31,8 @@ type H struct {
 	sum   int64
 	min   int64
 	max   int64
+	// unanswered requests have no value. Quantile counts them as greater than every value, and Above their limit.
+	unanswered, limit int64
 	// pages are nil until a value falls into them.
 	pages [pages]*page
 }
@@ -87,7 +91,11 @@ func (h *H) RecordN(us, n int64) {
 // Merge adds everything other has counted; other is not changed and may be nil. Sums that do not
 // fit into 64 bits stay at the greatest value that does.
 func (h *H) Merge(other *H) {
-	if other == nil || other.count == 0 {
+	if other == nil {
+		return
+	}
+	h.AddUnanswered(other.unanswered, other.limit)
+	if other.count == 0 {
 		return
 	}
 	if h.count == 0 || other.min < h.min {
@@ -112,7 +120,7 @@ func (h *H) Merge(other *H) {
 
 // Since returns what h has counted beyond earlier, which must be an earlier state of the same
 // cumulative histogram. Its Min and Max are those of buckets, not exact. When earlier is not an
-// earlier state, as after a runner's restart, Since returns nil.
+// earlier state, as after a runner's restart, Since returns nil. The result has no unanswered requests.
 func (h *H) Since(earlier *H) *H {
 	d := New()
 	for n, p := range h.pages {
@@ -137,7 +145,7 @@ func (h *H) Since(earlier *H) *H {
 
 // Reset makes the histogram empty and keeps its memory.
 func (h *H) Reset() {
-	h.count, h.sum, h.min, h.max = 0, 0, 0, 0
+	h.count, h.sum, h.min, h.max, h.unanswered, h.limit = 0, 0, 0, 0, 0, 0
 	for _, p := range h.pages {
 		if p != nil {
 			*p = page{}
@@ -145,7 +153,22 @@ func (h *H) Reset() {
 	}
 }
 
-// Count is the number of values recorded.
+// AddUnanswered counts n requests without a response; n below one counts nothing. They are shown as longer than the limit in
+// microseconds, or than the greatest value or limit so far.
+func (h *H) AddUnanswered(n, limit int64) {
+	if n > 0 {
+		h.unanswered = addSaturated(h.unanswered, n)
+		h.limit = max(h.limit, limit)
+	}
+}
+
+// Unanswered is the number of requests without a response.
+func (h *H) Unanswered() int64 { return h.unanswered }
+
+// above is the value of a request without a response.
+func (h *H) above() int64 { return runnerv1alpha1.Above(max(h.limit, h.max)) }
+
+// Count is the number of values recorded. It does not include Unanswered.
 func (h *H) Count() int64 { return h.count }
 
 // Min returns the exact smallest value, or 0 if the histogram is empty.

@@ -11,12 +11,18 @@ import (
 // is the definition of HdrHistogram (Java, from 2.1.10; hdrhistogram-go rounds the rank to the
 // nearest instead, which asks for less). The result is never below the exact Min nor above the
 // exact Max, and q >= 1 gives the exact Max. It is 0 when there is no value.
+//
+// Unanswered requests count as greater than every value. A quantile that falls among them is Above their limit.
 func (h *H) Quantile(q float64) int64 {
-	if h.count == 0 {
+	all := addSaturated(h.count, h.unanswered)
+	if all == 0 {
 		return 0
 	}
-	want := rank(q, h.count)
-	if want >= h.count {
+	want := rank(q, all)
+	switch {
+	case want > h.count:
+		return h.above()
+	case want == h.count:
 		return h.max
 	}
 	var seen int64
@@ -54,18 +60,23 @@ func rank(q float64, count int64) int64 {
 	return int64(r)
 }
 
-// Times sums up the distribution.
+// Times sums up the distribution. Its mean is that of the values.
 func (h *H) Times() runnerv1alpha1.Times {
+	least := h.min
+	if h.count == 0 {
+		least = h.Quantile(0)
+	}
 	return runnerv1alpha1.Times{
-		Count: h.count,
-		Min:   h.min,
-		Mean:  int64(math.Round(h.Mean())),
-		P50:   h.Quantile(0.5),
-		P90:   h.Quantile(0.9),
-		P95:   h.Quantile(0.95),
-		P99:   h.Quantile(0.99),
-		P999:  h.Quantile(0.999),
-		Max:   h.max,
+		Count:      addSaturated(h.count, h.unanswered),
+		Unanswered: h.unanswered,
+		Min:        least,
+		Mean:       int64(math.Round(h.Mean())),
+		P50:        h.Quantile(0.5),
+		P90:        h.Quantile(0.9),
+		P95:        h.Quantile(0.95),
+		P99:        h.Quantile(0.99),
+		P999:       h.Quantile(0.999),
+		Max:        h.Quantile(1),
 	}
 }
 

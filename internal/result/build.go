@@ -28,6 +28,8 @@ type Input struct {
 	StartWall, EndWall time.Time
 }
 
+func (in *Input) isLost(r Runner) bool { return slices.Contains(in.Lost, r) }
+
 // Build merges the snapshots into a Report; its verdict is left to internal/verdict. The error
 // says which snapshot does not fit the plan or has a histogram that cannot be read.
 func Build(in Input) (*runnerv1alpha1.Report, error) {
@@ -41,6 +43,7 @@ func Build(in Input) (*runnerv1alpha1.Report, error) {
 
 // report is the Report of a sum. It has the histograms and the response times of shards if times is true.
 func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool) (*runnerv1alpha1.Report, error) {
+	sum.addUnanswered(in.Plan, snapshots, in.isLost)
 	all, err := shards(in, snapshots, times)
 	if err != nil {
 		return nil, err

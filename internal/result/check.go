@@ -43,7 +43,7 @@ func Check(r *runnerv1alpha1.Report) error {
 		sumsTo("chains aborted by reason", r.Chains.AbortedBy, r.Chains.Aborted),
 		atMost("succeeded in setup", r.Setup.Succeeded, r.Setup.Sent),
 		atMost("succeeded in teardown", r.Teardown.Succeeded, r.Teardown.Sent),
-		atMost("response times", r.ResponseTime.Count, total.Sent))
+		atMost("response times", r.ResponseTime.Count, total.Sent+r.Requests.Dropped))
 	errs = append(errs, checkFailures(r.Failures, total.Reset, total.ConnectionLost, r.Requests.Dropped))
 	return errors.Join(errs...)
 }

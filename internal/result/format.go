@@ -3,12 +3,17 @@ package result
 import (
 	"math"
 	"strconv"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
 // FormatTime writes a time for people: three significant digits in the unit that leaves one to
 // three of them before the point: "950us", "1.1ms", "8.42ms", "1m15s". The unit us is ASCII; Go
-// and the manifests read it.
+// and the manifests read it. A time Above a limit is "> 5s".
 func FormatTime(us int64) string {
+	if limit, is := runnerv1alpha1.LimitOf(us); is {
+		return runnerv1alpha1.AboveText(FormatTime(limit))
+	}
 	// What rounds up to 1,000 of a unit is one of the next.
 	switch v := float64(us); {
 	case us < 1000:

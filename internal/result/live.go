@@ -67,6 +67,7 @@ func NewLive(plan *runnerv1alpha1.Plan, previous, current []runnerv1alpha1.Snaps
 		if err := addResponseTime(&total, &interval, p, s); err != nil {
 			return Live{}, err
 		}
+		addUnanswered(plan, &total, &interval, p, s)
 	}
 	out.InFlight = counters.InFlightAtEnd + counters.WarmUpInFlight
 	out.Sent, out.WarmUpSent = counters.Sent, counters.WarmUpSent
@@ -186,6 +187,16 @@ func addResponseTime(total, interval *histogram.H, p, s *runnerv1alpha1.Snapshot
 	}
 	interval.Merge(h.Since(earlier))
 	return nil
+}
+
+// addUnanswered adds the requests without a response, as addResponseTime adds those with one.
+func addUnanswered(plan *runnerv1alpha1.Plan, total, interval *histogram.H, p, s *runnerv1alpha1.Snapshot) {
+	now := unansweredOf(plan, s, drained(s))
+	now.addTo(total)
+	if p != nil {
+		now = now.since(unansweredOf(plan, p, drained(p)))
+	}
+	now.addTo(interval)
 }
 
 // liveErrors leaves out what is in flight: that is not an error yet.

@@ -24,8 +24,8 @@ func testPlan() *runnerv1alpha1.Plan {
 		Name:    "default/test",
 		Targets: []runnerv1alpha1.Target{{Name: "front"}, {Name: "back"}},
 		Chains: []runnerv1alpha1.Chain{
-			{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create"}, {Name: "delete", Target: 1}}},
-			{Name: "ping", Steps: []runnerv1alpha1.Step{{Name: "get"}}},
+			{Name: "session", Steps: []runnerv1alpha1.Step{{Name: "create", Timeout: time.Second}, {Name: "delete", Target: 1, Timeout: 2 * time.Second}}},
+			{Name: "ping", Steps: []runnerv1alpha1.Step{{Name: "get", Timeout: 5 * time.Second}}},
 		},
 		Rates: []runnerv1alpha1.Rate{
 			{Name: "warm", Count: 5, Period: time.Second, Duration: time.Second, WarmUp: true},

@@ -22,14 +22,16 @@ func shards(in *Input, snapshots []runnerv1alpha1.Snapshot, times bool) ([]runne
 	for i := range snapshots {
 		s := &snapshots[i]
 		one := shardResult(s)
+		one.Lost = in.isLost(runnerOf(s))
 		if times {
 			h, err := histogram.Decode(s.ResponseTime)
 			if err != nil {
 				return nil, fmt.Errorf("snapshot of shard %d: response time: %w", s.Shard, err)
 			}
+			none := unansweredOf(in.Plan, s, drained(s) || one.Lost)
+			none.addTo(h)
 			one.ResponseTime = h.Times()
 		}
-		one.Lost = slices.Contains(in.Lost, runnerOf(s))
 		delete(silent, runnerOf(s))
 		one.Joined = joinedAt(s).Milliseconds()
 		if !one.Lost {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
@@ -50,12 +49,12 @@ func joined(a, b spectrum) spectrum {
 	return out.spectrum()
 }
 
-func (s spectrum) times() runnerv1alpha1.Times {
-	var h histogram.H
+func (s spectrum) histogram() *histogram.H {
+	h := histogram.New()
 	for c := s.first(); c.more; c.next() {
 		h.RecordN(c.highest, c.count)
 	}
-	return h.Times()
+	return h
 }
 
 // packer writes a spectrum.

@@ -27,6 +27,8 @@ type window struct {
 	working, paused int
 
 	responseTime, lag spectrum
+	// limit is the longest timeout of the unanswered requests.
+	limit int64
 }
 
 // add is what a shard has done between two snapshots, without its times.
@@ -62,6 +64,7 @@ func (o *window) join(next *window) {
 	o.working, o.paused = o.working+next.working, o.paused+next.paused
 	o.revision, o.inFlight, o.shards = max(o.revision, next.revision), next.inFlight, max(o.shards, next.shards)
 	o.counters.add(&next.counters)
+	o.limit = max(o.limit, next.limit)
 	o.responseTime = joined(o.responseTime, next.responseTime)
 	o.lag = joined(o.lag, next.lag)
 }
@@ -78,10 +81,11 @@ func (o *window) figures() runnerv1alpha1.Window {
 	if lasts := o.to - o.from; lasts > 0 && !o.fast {
 		out.Asked = cents(o.slots / lasts.Seconds())
 	}
-	if t := o.responseTime.times(); t.Count > 0 {
-		out.ResponseTime = runnerv1alpha1.WindowTimes{Count: t.Count, P50: t.P50, P90: t.P90, P99: t.P99, Max: t.Max}
-	}
-	out.LagP99 = o.lag.times().P99
+	responseTime := o.responseTime.histogram()
+	responseTime.AddUnanswered(o.counters.unanswered(), o.limit)
+	t := responseTime.Times()
+	out.ResponseTime = runnerv1alpha1.WindowTimes{Count: t.Count, Unanswered: t.Unanswered, P50: t.P50, P90: t.P90, P99: t.P99, Max: t.Max}
+	out.LagP99 = o.lag.histogram().Quantile(0.99)
 	return out
 }
 
@@ -105,6 +109,9 @@ func since(now, base *runnerv1alpha1.Counters) tally {
 		connects:       now.Connects - base.Connects,
 	}
 }
+
+// unanswered is how many requests ended without a response.
+func (t *tally) unanswered() int64 { return t.timedOut + t.reset + t.connectionLost + t.dropped }
 
 func (t *tally) add(other *tally) {
 	t.sent += other.sent

@@ -30,6 +30,8 @@ type Windows struct {
 	from, first time.Duration
 	// changes of the rates, in the order of time; the first is the plan.
 	changes []change
+	// limit is the longest timeout of all unanswered requests so far.
+	limit int64
 	// since are the times of the open window.
 	since times
 	adder histogram.Adder
@@ -116,6 +118,7 @@ func (w *Windows) add(s *runnerv1alpha1.Snapshot, total *histogram.H) error {
 		return fmt.Errorf("response time: %w", err)
 	}
 	known.responseTime = s.ResponseTime
+	w.limit = max(w.limit, unansweredOf(w.plan, s, false).limit)
 	w.runners[runnerOf(s)] = known
 	lag := lagOf(s)
 	// A lag that is not a later state adds nothing: it is only shown.
@@ -222,7 +225,7 @@ func (w *Windows) List() ([]runnerv1alpha1.Window, int64) {
 
 // open is the window since the last one.
 func (w *Windows) open() window {
-	out := window{from: w.from, to: w.end()}
+	out := window{from: w.from, to: w.end(), limit: w.limit}
 	for _, r := range slices.SortedFunc(maps.Keys(w.runners), compare) {
 		out.add(w.runners[r])
 	}

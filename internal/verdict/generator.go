@@ -57,8 +57,8 @@ func (in *input) excused(c *comparison) bool {
 	if in.tooFew(c) {
 		return true
 	}
-	if in.cause == "" {
-		return false
+	if in.cause == "" || c.unanswered {
+		return false // lag makes a response late, but does not prevent it
 	}
 	switch c.result.Metric {
 	case runnerv1alpha1.MetricRate:
@@ -70,8 +70,8 @@ func (in *input) excused(c *comparison) bool {
 }
 
 // tooFew returns whether the threshold may have failed because requests were not sent: it is a minimum of the rate, and
-// the share of a lost shard is missing or a runner was paused; or it is a maximum of the error rate, and dropped
-// requests of a paused runner count as errors.
+// the share of a lost shard is missing or a runner was paused; or it is a maximum of the error rate or of a response time, and
+// dropped requests of a paused runner count as errors, and as requests without a response.
 func (in *input) tooFew(c *comparison) bool {
 	switch c.result.Metric {
 	case runnerv1alpha1.MetricRate:
@@ -79,5 +79,5 @@ func (in *input) tooFew(c *comparison) bool {
 	case runnerv1alpha1.MetricErrorRate:
 		return !c.isMinimum && in.paused()
 	}
-	return false
+	return c.unanswered && !c.isMinimum && in.paused()
 }

@@ -18,6 +18,8 @@ type comparison struct {
 	// limit is the text of the maximum or minimum.
 	limit     string
 	isMinimum bool
+	// unanswered is true if the observed percentile is among requests without a response.
+	unanswered bool
 }
 
 func compare(thresholds []runnerv1alpha1.Threshold, report *runnerv1alpha1.Report) ([]comparison, error) {
@@ -122,11 +124,17 @@ func (c *comparison) time(report *runnerv1alpha1.Report) error {
 	if err != nil {
 		return err
 	}
-	if h.Count() == 0 {
+	if h.Count()+h.Unanswered() == 0 {
 		c.result.Observed = runnerv1alpha1.ObservedNone
 		return nil
 	}
 	observed := h.Quantile(q)
+	if above, is := runnerv1alpha1.LimitOf(observed); is {
+		// A request without a response is longer than every maximum.
+		c.unanswered = true
+		c.result.Passed, c.result.Observed = c.isMinimum, runnerv1alpha1.AboveText(formatTime(above, c.limit))
+		return nil
+	}
 	// Observed times are whole microseconds. A limit of 1500ns accepts 1us and not 2us.
 	c.result.Passed = c.accepts(float64(observed), float64(limit)/float64(time.Microsecond))
 	c.result.Observed = formatTime(observed, c.limit)

@@ -51,6 +51,14 @@ func (r *run) slowResponses() {
 	r.report.Histograms.ResponseTime = h.Encode()
 }
 
+// timesOut gets no response to one request in five.
+func (r *run) timesOut() {
+	h := histogram.New()
+	h.RecordN(1000, 800)
+	h.AddUnanswered(200, 5_000_000)
+	r.report.Histograms.ResponseTime = h.Encode()
+}
+
 func (r *run) shortOfRate(achieved float64) {
 	r.report.Rate.Achieved = achieved
 	r.report.Stages[0].Achieved = achieved
@@ -212,6 +220,17 @@ func TestJudge(t *testing.T) {
 		// Thresholds, on both sides.
 		{"time above", (*run).slowResponses, failed, ReasonThresholdsFailed, "fast: p99 of ResponseTime 20.001ms > 20ms", 2},
 		{"time below its minimum", func(r *run) { r.plan.Thresholds[1].Min = "1001us" }, failed, ReasonThresholdsFailed, "slow: p50 of ResponseTime 1000us < 1001us", 2},
+		{"one request in five without a response", (*run).timesOut, failed, ReasonThresholdsFailed, "fast: p99 of ResponseTime > 5000ms (no response), limit <= 20ms", 2},
+		{"no response, and a limit above the timeout", func(r *run) { r.timesOut(); r.plan.Thresholds[0].Max = "1h" }, failed, ReasonThresholdsFailed, "", 2},
+		{"no response, and a percentile below it", func(r *run) { r.timesOut(); r.plan.Thresholds[0].Percentile = "p80" }, pass, ReasonPassed, "", 0},
+		{"no response, and a minimum", func(r *run) { r.timesOut(); r.plan.Thresholds[0].Max, r.plan.Thresholds[0].Min = "", "1h" }, pass, ReasonPassed, "", 0},
+		{"no response, and the service time", func(r *run) { r.timesOut(); r.plan.Thresholds[0].Metric = runnerv1alpha1.MetricServiceTime }, pass, ReasonPassed, "", 0},
+		{"no response at all", func(r *run) {
+			r.plan.Thresholds = r.plan.Thresholds[:1]
+			r.report.Histograms.ResponseTime = runnerv1alpha1.Histogram{Unanswered: 3, UnansweredAbove: 1_500_000}
+		}, failed, ReasonThresholdsFailed, "fast: p99 of ResponseTime > 1500ms", 2},
+		{"no response, the generator lags", func(r *run) { r.timesOut(); r.lags() }, failed, ReasonThresholdsFailed, "fast", 2},
+		{"no response, lease expired", func(r *run) { r.pauses(); r.timesOut() }, inconclusive, ReasonLeaseExpired, "clean: ErrorRate", 3},
 		{"errors above", func(r *run) { r.report.ErrorRate = 0.00100001 }, failed, ReasonThresholdsFailed, "clean: ErrorRate 0.100001% > 0.1%", 2},
 		{"errors at the limit", func(r *run) { r.plan.Thresholds[2].Max, r.report.ErrorRate = "0.7%", 7./1000 }, pass, ReasonPassed, "", 0},
 		{"rate below", func(r *run) { r.shortOfRate(99.9999) }, failed, ReasonThresholdsFailed, "much: Rate 99.9999 < 100", 2},

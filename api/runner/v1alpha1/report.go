@@ -149,16 +149,21 @@ type BoundResult struct {
 }
 
 // Times summarizes a distribution, in integer microseconds. All are zero if Count is zero.
+//
+// A figure that falls among the unanswered requests is Above a limit. In JSON it is a text such as "> 5s".
 type Times struct {
-	Count int64 `json:"count"`
-	Min   int64 `json:"min"`
-	Mean  int64 `json:"mean"`
-	P50   int64 `json:"p50"`
-	P90   int64 `json:"p90"`
-	P95   int64 `json:"p95"`
-	P99   int64 `json:"p99"`
-	P999  int64 `json:"p999"`
-	Max   int64 `json:"max"`
+	// Count includes Unanswered: the requests without a response. They count as longer than every measured time.
+	Count      int64 `json:"count"`
+	Unanswered int64 `json:"unanswered,omitempty"`
+	Min        int64 `json:"min"`
+	// Mean is of the measured times: those of requests with a response.
+	Mean int64 `json:"mean"`
+	P50  int64 `json:"p50"`
+	P90  int64 `json:"p90"`
+	P95  int64 `json:"p95"`
+	P99  int64 `json:"p99"`
+	P999 int64 `json:"p999"`
+	Max  int64 `json:"max"`
 }
 
 // Bytes counts what went over the sockets.
@@ -344,6 +349,9 @@ func (t *ThresholdResult) String() string {
 	}
 	if t.Observed == ObservedNone {
 		return out + "was not measured, limit " + t.Limit
+	}
+	if strings.HasPrefix(t.Observed, AboveText("")) {
+		return out + t.Observed + " (no response), limit " + t.Limit
 	}
 	limit := t.Limit
 	if !t.Passed {

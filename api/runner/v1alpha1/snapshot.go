@@ -293,6 +293,10 @@ type Histogram struct {
 	Max    int64  `json:"max"`
 	Sum    int64  `json:"sum"`
 	Counts []byte `json:"counts,omitempty"`
+	// Unanswered requests have no time, so Count does not include them. They count as longer than every measured time, and are shown
+	// as longer than UnansweredAbove microseconds. Only reports have them: a snapshot has the counters.
+	Unanswered      int64 `json:"unanswered,omitempty"`
+	UnansweredAbove int64 `json:"unansweredAbove,omitempty"`
 }
 
 // Histograms are the distributions that only the final snapshot carries.

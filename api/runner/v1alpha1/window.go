@@ -34,7 +34,7 @@ type Window struct {
 	// Connects counts connections opened in the window, again or for the first time.
 	Connects int64 `json:"connects,omitempty"`
 
-	// ResponseTime is of the measured requests that were done in the window.
+	// ResponseTime is of the requests of measured stages that had their outcome in the window.
 	ResponseTime WindowTimes `json:"responseTime"`
 	// LagP99 is in microseconds.
 	LagP99 int64 `json:"lagP99"`
@@ -43,13 +43,14 @@ type Window struct {
 }
 
 // WindowTimes summarizes a distribution, in integer microseconds. The values are those of buckets, at most 0.1 % too
-// high. All are zero if Count is zero.
+// high. All are zero if Count is zero. Count includes Unanswered, as in Times.
 type WindowTimes struct {
-	Count int64 `json:"count"`
-	P50   int64 `json:"p50"`
-	P90   int64 `json:"p90"`
-	P99   int64 `json:"p99"`
-	Max   int64 `json:"max"`
+	Count      int64 `json:"count"`
+	Unanswered int64 `json:"unanswered,omitempty"`
+	P50        int64 `json:"p50"`
+	P90        int64 `json:"p90"`
+	P99        int64 `json:"p99"`
+	Max        int64 `json:"max"`
 }
 
 // MaxWindows bounds Report.Windows: a longer run has longer windows, of 2, 5, 10, 20, 30 or 60 seconds

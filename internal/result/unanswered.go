@@ -1,0 +1,84 @@
+package result
+
+import (
+	"time"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+// unanswered are requests without a response: they timed out, were reset, lost their connection or were dropped, or were in flight at the
+// end. They count as longer than every measured time.
+type unanswered struct {
+	n int64
+	// limit is the longest timeout of them, in microseconds.
+	limit int64
+}
+
+func (u *unanswered) add(n int64, timeout time.Duration) {
+	if n > 0 {
+		u.n += n
+		u.limit = max(u.limit, timeout.Microseconds())
+	}
+}
+
+func (u *unanswered) addTo(h *histogram.H) { h.AddUnanswered(u.n, u.limit) }
+
+// since returns the requests that an earlier state of the same runner does not have.
+func (u unanswered) since(earlier unanswered) unanswered { return unanswered{u.n - earlier.n, u.limit} }
+
+// unansweredOf returns the unanswered requests of a runner. A dropped slot has no step, so its timeout is the longest of the load. Requests in
+// flight are unanswered if the runner is over, so that no response is awaited any more. The snapshot must have the shape of the plan.
+func unansweredOf(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot, over bool) (all unanswered) {
+	var longest time.Duration
+	eachStep(plan, func(i int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+		if i < len(s.Steps) {
+			all.add(unansweredIn(&s.Steps[i], over), step.Timeout)
+		}
+		if chain.Phase == runnerv1alpha1.PhaseLoad {
+			longest = max(longest, step.Timeout)
+		}
+	})
+	all.add(s.Counters.Dropped, longest)
+	return all
+}
+
+func unansweredIn(c *runnerv1alpha1.StepCounters, over bool) int64 {
+	n := c.TimedOut + c.Reset + c.ConnectionLost
+	if over {
+		n += c.InFlightAtEnd
+	}
+	return n
+}
+
+// eachStep calls f for each step of the plan, with its index in Snapshot.Steps.
+func eachStep(plan *runnerv1alpha1.Plan, f func(i int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step)) {
+	i := 0
+	for c := range plan.Chains {
+		for k := range plan.Chains[c].Steps {
+			f(i, &plan.Chains[c], &plan.Chains[c].Steps[k])
+			i++
+		}
+	}
+}
+
+// drained returns true if the runner does not wait for responses any more.
+func drained(s *runnerv1alpha1.Snapshot) bool {
+	return order(s.State) >= order(runnerv1alpha1.StateDrained)
+}
+
+// addUnanswered adds the unanswered requests of the snapshots to the response times.
+func (s *sum) addUnanswered(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, isLost func(Runner) bool) {
+	for i := range snapshots {
+		from := &snapshots[i]
+		over := drained(from) || isLost(runnerOf(from))
+		all := unansweredOf(plan, from, over)
+		all.addTo(&s.times.responseTime)
+		if len(from.Steps) == 0 {
+			continue
+		}
+		eachStep(plan, func(k int, _ *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+			s.steps[k].times[0].AddUnanswered(unansweredIn(&from.Steps[k], over), step.Timeout.Microseconds())
+		})
+	}
+}
