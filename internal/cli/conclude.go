@@ -18,9 +18,9 @@ type conclusion struct {
 	lines []string
 }
 
-// conclude makes the report of a run of its last snapshot and the windows so far. Now is the wall
-// clock at the time of the snapshot.
-func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool, now time.Time) (*conclusion, error) {
+// buildReport makes a report without a verdict of a snapshot and the windows so far. Now is the wall clock at the time of the
+// snapshot.
+func buildReport(j *job, s *rv.Snapshot, windows *result.Windows, now time.Time) (*rv.Report, error) {
 	snapshots := []rv.Snapshot{*s}
 	in := result.Input{
 		Plan: j.plan, PlanHash: j.hash, Version: version.Get().Version,
@@ -37,7 +37,34 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool,
 		return nil, err
 	}
 	report.Windows, report.WindowsFrom = windows.List()
-	facts := verdict.FactsOf(snapshots)
+	return report, nil
+}
+
+// soFar makes the report of a run that lasts. A request in flight is not an error, because it can still succeed. There is
+// no verdict before the first outcome.
+func soFar(j *job, s *rv.Snapshot, windows *result.Windows, now time.Time) (*rv.Report, error) {
+	report, err := buildReport(j, s, windows, now)
+	if err != nil {
+		return nil, err
+	}
+	report.Partial = false
+	q := &report.Requests
+	ended := q.Sent + q.Dropped - q.InFlightAtEnd
+	if ended == 0 {
+		return report, nil
+	}
+	report.ErrorRate = rv.ErrorRate(float64(ended-q.Succeeded) / float64(ended))
+	report.Verdict, err = verdict.Judge(j.plan, report, verdict.FactsOf([]rv.Snapshot{*s}))
+	return report, err
+}
+
+// conclude makes the judged report of a run of its last snapshot.
+func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool, now time.Time) (*conclusion, error) {
+	report, err := buildReport(j, s, windows, now)
+	if err != nil {
+		return nil, err
+	}
+	facts := verdict.FactsOf([]rv.Snapshot{*s})
 	facts.Interrupted, facts.CPUs = interrupted, j.cpus
 	if report.Verdict, err = verdict.Judge(j.plan, report, facts); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/livepage"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/export"
@@ -43,6 +44,7 @@ the manifest again and applies its rates; nothing else in it may have changed.
 const runExample = `  h2surge run -f loadtest.yaml
   h2surge run loadtest.yaml --target-url http://127.0.0.1:8080 -o json
   h2surge run config/samples/quickstart.yaml --demo
+  h2surge run loadtest.yaml --live
   h2surge run -n 100000 -c 200 -m 100 http://127.0.0.1:8080/
   h2surge run -D 10s --warm-up-time 2s --rps 5000 -c 4 -m 32 \
       -H 'content-type: application/json' -d @body.json http://127.0.0.1:8080/items
@@ -77,6 +79,9 @@ type runOptions struct {
 	histogram bool
 	demo      bool
 	quiet     bool
+	live      LiveFlags
+	// keep serves the live page after the end.
+	keep bool
 }
 
 func newRunCommand(parts linked) *cobra.Command {
@@ -103,11 +108,17 @@ func newRunCommand(parts linked) *cobra.Command {
 	addTargets(flags, &o.source.overrides, &o.demo)
 	o.source.idle.register(flags)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the LoadTest as YAML (-o json: as JSON), send nothing")
+	o.live.RegisterAddress(flags, flagLive, "serve the HTML report while the test runs, on this machine at `ADDRESS`: PORT or HOST:PORT (--live=8089; without it, any free port)")
+	flags.Lookup(flagLive).NoOptDefVal = livepage.Loopback
+	flags.BoolVar(&o.keep, flagLive+"-keep", false, "serve the final report until an interrupt")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "do not show progress")
 	o.form.register(flags)
 	cmd.SetUsageFunc(o.usage)
 	return cmd
 }
+
+// flagLive is the name of the flag for a live page.
+const flagLive = "live"
 
 // UsageWidth is where help is wrapped, in columns.
 const UsageWidth = 88
@@ -150,6 +161,10 @@ func (o *runOptions) complete(cmd *cobra.Command, args []string) error {
 		return Usagef("--demo: allowed only with a manifest (-f)")
 	case o.histogram && o.output != OutputText && o.output != outputH2load:
 		return Usagef("--histogram: allowed only with -o text and -o h2load; the other formats have the distribution")
+	case o.live.Address == "" && (o.keep || o.live.Remote):
+		return Usagef("--live-keep, --live-remote: allowed only with --live")
+	case o.dryRun && o.live.Address != "":
+		return Usagef("--live: not allowed with --dry-run")
 	case o.dryRun && (o.demo || len(o.outputFiles) > 0 || o.push.Given()):
 		return Usagef("--dry-run: not allowed with --demo, --output-file or --otlp-endpoint")
 	}
@@ -187,7 +202,15 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	share := shard.Whole(j.plan)
 	placed := place(j.plan, &share, j.threads, allowed)
 	writeWarnings(stderr, append(j.warnings, placed.warnings...))
-	c, err := o.execute(j, share, placed.cpus, parts, stderr)
+	page := &livePage{job: j, windows: result.NewWindows(j.plan, 1), shown: o.progress(j.plan, stderr)}
+	if o.live.Address != "" {
+		if page.server, err = o.live.Listen(flagLive, stderr); err != nil {
+			return err
+		}
+		defer page.close()
+		page.begin()
+	}
+	c, err := o.execute(j, share, placed.cpus, parts, page)
 	if usage := (*exitError)(nil); errors.As(err, &usage) {
 		return usage
 	} else if err != nil {
@@ -198,11 +221,18 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 			return Failf("%v", err)
 		}
 	}
-	return o.publish(cmd.Context(), c, files, cmd.OutOrStdout())
+	if page.server != nil {
+		page.server.Finish(c.report)
+	}
+	err = o.publish(cmd.Context(), c, files, cmd.OutOrStdout())
+	if o.keep {
+		page.keep(parts, stderr)
+	}
+	return err
 }
 
 // execute sends the load, and makes of what came back a conclusion.
-func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, stderr io.Writer) (*conclusion, error) {
+func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, page *livePage) (*conclusion, error) {
 	tune.Process(len(cpus))
 	plan, removeFiles, err := materialise(j.plan, j.files)
 	if err != nil {
@@ -217,9 +247,9 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 		return nil, Usagef("%v", err) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
-	shown, windows := o.progress(j.plan, stderr), result.NewWindows(j.plan, 1)
+	shown := page.shown
 	l := newLive(e, share, j, shown)
-	l.changed = windows.Change
+	l.changed = page.change
 	if o.source.reread() {
 		l.name, l.reread = strings.Join(o.source.files, ", "), o.source.compile
 	}
@@ -230,7 +260,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 	x := &execution{
 		engine: e, share: share, connect: connectTimeout(j.plan), setup: j.plan.SetupWithin(),
 		signals: wishes, keys: keys, live: l, every: func(s *rv.Snapshot) {
-			_ = windows.Add(s) // what this process has encoded it can read
+			page.every(s)
 			shown.every(s)
 		},
 	}
@@ -240,7 +270,9 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, s
 	if err != nil {
 		return nil, err
 	}
-	return conclude(j, s, windows, x.interrupted > 0, time.Now())
+	page.mu.Lock()
+	defer page.mu.Unlock()
+	return conclude(j, s, page.windows, x.interrupted > 0, time.Now())
 }
 
 func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {

@@ -41,7 +41,7 @@ func CompareHTML(w io.Writer, c *compare.Comparison, a, b *runnerv1alpha1.Report
 	}
 	var out bytes.Buffer
 	err = parsed(compareTemplate).Execute(&out, &comparePage{
-		Comparison: c, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(),
+		Comparison: c, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(pageScript),
 		Legend: legend(c), Plots: plots, Runs: runsTable(c), Values: compareTable(c),
 	})
 	if err != nil {

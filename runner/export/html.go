@@ -23,7 +23,17 @@ var (
 	pageStyle string
 	//go:embed html/page.js
 	pageScript string
+	//go:embed html/live.js
+	liveScript string
 )
+
+// Live is what the page of a running test shows instead of a verdict.
+type Live struct {
+	// Phase is what the test does, such as "Running", and Detail how far it is.
+	Phase, Detail string
+	// Trouble says why the figures are old; empty: they are not.
+	Trouble string
+}
 
 // parsed returns a page's template with the parts of all pages.
 func parsed(page string) *template.Template {
@@ -48,12 +58,33 @@ func HTML(w io.Writer, r *runnerv1alpha1.Report) error {
 	return nil
 }
 
+// LiveHTML writes the page of a running test. It is HTML with the state of the test, and a script that reads the page again
+// every second from the address "/" until it is final.
+func LiveHTML(w io.Writer, r *runnerv1alpha1.Report, live *Live) error {
+	p, err := newPage(r)
+	if err != nil {
+		return fmt.Errorf("writing the report as HTML: %w", err)
+	}
+	p.Figures = keyFigures(r, r.Requests.InFlightAtEnd)
+	p.Live, p.LiveScript = live, template.JS(liveScript)
+	p.Policy = policy(pageScript, liveScript) + "; connect-src 'self'"
+	var b bytes.Buffer
+	if err := parsed(pageTemplate).Execute(&b, p); err != nil {
+		return fmt.Errorf("writing the report as HTML: %w", err)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
 // page is what the template shows.
 type page struct {
 	Report *runnerv1alpha1.Report
-	Style  template.CSS
-	Script template.JS
-	Policy string
+	// Live and LiveScript are of the page of a running test.
+	Live       *Live
+	LiveScript template.JS
+	Style      template.CSS
+	Script     template.JS
+	Policy     string
 	// Notes are what one must know before believing a figure.
 	Notes              []string
 	Figures            []figure
@@ -81,8 +112,8 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 		return nil, err
 	}
 	p := &page{
-		Report: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(),
-		Notes: append(notes(r), plotNotes(r)...), Figures: keyFigures(r), Kinds: errorKinds(r),
+		Report: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(pageScript),
+		Notes: append(notes(r), plotNotes(r)...), Figures: keyFigures(r, 0), Kinds: errorKinds(r),
 		Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Checks: checkTable(r), Chains: chainTable(r),
 		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Samples: sampleTable(r), Slowest: slowestTable(r), Generator: healthTable(r), Shards: shardTable(r),
 		PhaseHead: phaseHead, PhaseBars: phaseBars(r), Phases: phaseTable(r), StepPhases: stepPhaseTable(r),
@@ -104,13 +135,17 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 }
 
 // policy is the page's Content-Security-Policy (W3C CSP Level 3): nothing is loaded, and only this
-// style and this script are taken, whatever else a name may smuggle in.
-func policy() string {
+// style and these scripts are taken, whatever else a name may smuggle in.
+func policy(scripts ...string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; img-src data:; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript)
+	out := "default-src 'none'; img-src data:; style-src " + hash(pageStyle) + "; script-src"
+	for _, s := range scripts {
+		out += " " + hash(s)
+	}
+	return out
 }
 
 func notes(r *runnerv1alpha1.Report) (out []string) {
@@ -152,7 +187,8 @@ func plotNotes(r *runnerv1alpha1.Report) (out []string) {
 	return out
 }
 
-func keyFigures(r *runnerv1alpha1.Report) []figure {
+// keyFigures are the most important figures. Undecided requests are not errors.
+func keyFigures(r *runnerv1alpha1.Report, undecided int64) []figure {
 	t, q := &r.ResponseTime, &r.Requests
 	goal := "of " + result.FormatRate(r.Rate.Asked) + " requests per second"
 	switch {
@@ -166,7 +202,7 @@ func keyFigures(r *runnerv1alpha1.Report) []figure {
 		{"Median", measured(t.Count, t.P50), "response time"},
 		{"99th percentile", measured(t.Count, t.P99), "response time"},
 		{"Maximum", measured(t.Count, t.Max), "response time"},
-		{"Errors", errorRate(float64(r.ErrorRate), q.Sent+q.Dropped), grouped(q.Sent+q.Dropped-q.Succeeded) + " of " + grouped(q.Sent+q.Dropped)},
+		{"Errors", errorRate(float64(r.ErrorRate), q.Sent+q.Dropped), grouped(q.Sent+q.Dropped-q.Succeeded-undecided) + " of " + grouped(q.Sent+q.Dropped-undecided)},
 		{"Requests", grouped(q.Sent), "in " + lasting(r.Rate.WindowSeconds) + ", and " + grouped(r.WarmUp.Sent) + " of warm-up"},
 		{"Generator's lag", micro(r.Generator.LagP99Microseconds), "99th percentile, worst shard"},
 	}
@@ -198,12 +234,27 @@ func (p *page) Reason() string {
 	return ""
 }
 
+// SoFar is the verdict if the test ended now, or "".
+func (p *page) SoFar() string {
+	v := &p.Report.Verdict
+	switch v.Outcome {
+	case "":
+		return ""
+	case runnerv1alpha1.OutcomePassed: // the message says that the run completed
+		return "So far: Passed"
+	}
+	return "So far: " + string(v.Outcome) + ", " + v.Message
+}
+
 // Warning returns the warning about response times that the generator made longer, or "".
 func (p *page) Warning() string { return lagWarning(p.Report) }
 
 // Title returns the title of the page.
 func (p *page) Title() string {
 	out := "h2surge: " + p.Report.Name
+	if p.Live != nil {
+		return out + ", " + strings.ToLower(p.Live.Phase)
+	}
 	if o := p.Report.Verdict.Outcome; o != "" {
 		out += ", " + strings.ToLower(string(o))
 	}

@@ -274,3 +274,29 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+// TestLiveHTML: the page of a running test has a state instead of a verdict, and may read itself again. Requests in flight
+// are not errors.
+func TestLiveHTML(t *testing.T) {
+	r := watchedReport()
+	r.EndTime, r.Requests = "", runnerv1alpha1.Requests{Sent: 1000, Done: 900, Succeeded: 890, InFlightAtEnd: 100}
+	var b bytes.Buffer
+	if err := LiveHTML(&b, r, &Live{Phase: "Paused", Detail: "stage <hold>", Trouble: "no answer"}); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{
+		"<main data-live>", "</span> Paused <small>stage &lt;hold&gt;</small>", "<p>no answer</p>", "So far: Failed, clean: ErrorRate", ", paused</title>",
+		"Since <time", "<span>10 of 900</span>", "connect-src &#39;self&#39;", liveScript,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, structure(page))
+		}
+	}
+	final := written(t, r)
+	for _, not := range []string{"data-live>", "connect-src", liveScript} {
+		if strings.Contains(final, not) {
+			t.Errorf("the final page has %q", not)
+		}
+	}
+}

@@ -102,7 +102,7 @@ func thresholdTable(r *runnerv1alpha1.Report) *table {
 
 func figureTable(r *runnerv1alpha1.Report) *table {
 	t := &table{Caption: "Key figures", Left: 1, Head: []string{"", "value", ""}}
-	for _, f := range keyFigures(r) {
+	for _, f := range keyFigures(r, 0) {
 		t.Rows = append(t.Rows, tableRow{Cells: []string{f.Name, f.Value, f.Note}})
 	}
 	return t

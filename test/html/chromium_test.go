@@ -34,13 +34,18 @@ func chromium(t *testing.T) string {
 // standard output and its log.
 func look(t *testing.T, browser, page string, flags ...string) (stdout, log string) {
 	t.Helper()
+	return open(t, browser, "file://"+page, append([]string{"--virtual-time-budget=3000", "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9"}, flags...)...)
+}
+
+// open opens an address in a browser of its own.
+func open(t *testing.T, browser, url string, flags ...string) (stdout, log string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, browser, append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
-		"--virtual-time-budget=3000", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(),
-		"--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9",
-	}, append(flags, "file://"+page)...)...)
+		"--enable-logging=stderr", "--user-data-dir=" + t.TempDir(),
+	}, append(flags, url)...)...)
 	var out, errors bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errors
 	if err := cmd.Run(); err != nil {

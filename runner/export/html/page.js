@@ -1,12 +1,16 @@
 "use strict";
 (function () {
   var tip = document.getElementById("tip");
-  var table = document.getElementById("windows");
-  var rows = table ? Array.from(table.tBodies[0].rows) : [];
-  var heads = table ? Array.from(table.tHead.rows[0].cells, function (c) { return c.textContent; }) : [];
+  var rows = [], heads = [];
+
+  function readWindows() {
+    var table = document.getElementById("windows");
+    rows = table ? Array.from(table.tBodies[0].rows) : [];
+    heads = table ? Array.from(table.tHead.rows[0].cells, function (c) { return c.textContent; }) : [];
+  }
 
   // A button of a legend takes its curve out of the plot, and puts it back.
-  document.querySelectorAll("[data-toggle]").forEach(function (button) {
+  function prepareLegend(button) {
     button.addEventListener("click", function () {
       var shown = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(shown));
@@ -14,7 +18,7 @@
         if (curve.dataset.series === button.dataset.toggle) { curve.classList.toggle("off", !shown); }
       });
     });
-  });
+  }
 
   function rowAt(ms) {
     return rows.find(function (r) { return ms >= Number(r.dataset.from) && ms < Number(r.dataset.to); });
@@ -28,7 +32,7 @@
     return lines.join("\n");
   }
 
-  document.querySelectorAll("svg[data-over]").forEach(function (svg) {
+  function preparePlot(svg) {
     var left = Number(svg.dataset.left), right = Number(svg.dataset.right);
     var cursor = document.createElementNS("http://www.w3.org/2000/svg", "path");
     cursor.setAttribute("class", "cursor");
@@ -46,5 +50,15 @@
       tip.style.top = Math.max(4, event.clientY - tip.offsetHeight - 12) + "px";
     });
     svg.addEventListener("pointerleave", hide);
-  });
+  }
+
+  function prepare() {
+    tip.hidden = true;
+    readWindows();
+    document.querySelectorAll("[data-toggle]").forEach(prepareLegend);
+    document.querySelectorAll("svg[data-over]").forEach(preparePlot);
+  }
+
+  document.addEventListener("replaced", prepare); // by the script of a live page
+  prepare();
 })();

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/target"
+)
+
+var liveURL = regexp.MustCompile(`live report: (http://127\.0\.0\.1:[0-9]+/)\n`)
+
+// read returns what is at an address of the live page.
+func read(t *testing.T, url string) string {
+	t.Helper()
+	r, err := http.Get(url) //nolint:noctx // of this process
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer r.Body.Close() //nolint:errcheck // it was only read
+	b, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Errorf("%s: %d, %v", url, r.StatusCode, err)
+	}
+	return string(b)
+}
+
+// TestEndToEndLive: the page has the figures so far while the test runs, and the report of standard output at the end.
+func TestEndToEndLive(t *testing.T) {
+	peer := serve(t, target.Options{})
+	name := file(t, "m.yaml", strings.Replace(manifest, "duration: 1s", "duration: 3s", 1))
+	var sent []int64
+	url := ""
+	progress := &atLine{}
+	progress.line = func() {
+		if url == "" {
+			url = liveURL.FindStringSubmatch(progress.String())[1]
+		}
+		var r rv.Report
+		if err := json.Unmarshal([]byte(read(t, url+"report.json")), &r); err != nil || r.Name != "default/small" {
+			t.Errorf("report so far of %q: %v", r.Name, err)
+		}
+		sent = append(sent, r.Requests.Sent)
+		page := read(t, url)
+		if strings.Contains(page, "<main data-live>") != (r.EndTime == "") || r.Requests.Sent > 0 && !strings.Contains(page, `<td class="text">p99 of ResponseTime</td>`) {
+			t.Errorf("page of a running test:\n%s", page)
+		}
+	}
+	p := parts()
+	first, final := true, ""
+	p.interrupts = func(bool, func()) (<-chan os.Signal, func()) {
+		wishes := make(chan os.Signal, 1)
+		if !first { // the user has seen the final report
+			final = read(t, url+"report.json")
+			wishes <- os.Interrupt
+		}
+		first = false
+		return wishes, func() {}
+	}
+	var out bytes.Buffer
+	args := []string{"h2surge", "run", "-f", name, "-o", "json", "--live", "--live-keep", "--target-url", "http://" + peer.Addr().String()}
+	if code := execute(t.Context(), args, strings.NewReader(""), &out, progress, p); code != 0 && code != 3 { // 3: this machine is busy
+		t.Fatalf("exit code %d\n%s%s", code, progress.String(), out.String())
+	}
+	if len(sent) < 2 || sent[len(sent)-1] <= sent[0] {
+		t.Errorf("sent so far: %d", sent)
+	}
+	if final != out.String() || final == "" {
+		t.Errorf("the final page has another report: %s", final)
+	}
+}
+
+func TestLiveFlags(t *testing.T) {
+	name := file(t, "m.yaml", manifest)
+	for _, tt := range []struct{ args, want string }{
+		{"--live=0.0.0.0:0", `--live: other machines can reach "0.0.0.0"; allowed: an address of this machine only`},
+		{"--live=x", `--live: "x" is not a port`},
+		{"--live-keep", "--live-keep, --live-remote: allowed only with --live"},
+		{"--live-remote", "--live-keep, --live-remote: allowed only with --live"},
+		{"--live --dry-run", "--live: not allowed with --dry-run"},
+	} {
+		args := append([]string{"run", "-f", name}, strings.Fields(tt.args)...)
+		if got := h2surge(t, nil, nil, args...); got.code != 1 || !strings.Contains(got.errors, tt.want) {
+			t.Errorf("%s: %d, %s", tt.args, got.code, got.errors)
+		}
+	}
+	if got := h2surge(t, newFakeEngine(answered(100, 0, 1000)), nil, "run", "-f", name, "--live", "-q"); got.code != 0 || !liveURL.MatchString(got.errors) {
+		t.Errorf("--live: %d, %s", got.code, got.errors)
+	}
+}
