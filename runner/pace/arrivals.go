@@ -3,6 +3,8 @@ package pace
 import (
 	"math"
 	"math/bits"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
 // Never is the instant of something that does not happen.
@@ -17,32 +19,45 @@ type Arrivals interface {
 	Before(offset int64) int64
 }
 
+// arrivalsOf returns the arrivals of a rate from a slot on, at the active time elapsed of its stage. It returns nil for a
+// closed loop.
+func arrivalsOf(r *rv.Rate, elapsed, slot int64) Arrivals {
+	if r.ClosedLoop {
+		return nil
+	}
+	var l interface {
+		law
+		Arrivals
+	} = Even{Count: r.Count, Period: int64(r.Period)}
+	if r.RampFrom != nil {
+		l = ramp{From: *r.RampFrom, To: r.Count, Period: int64(r.Period), Duration: int64(r.Duration), Elapsed: elapsed}
+	}
+	switch r.Arrivals {
+	case rv.ArrivalsPoisson:
+		return newPoisson(l, r.Seed, slot)
+	case rv.ArrivalsBurst:
+		return burst{of: l, size: r.BurstSize}
+	}
+	return l
+}
+
+// sameRate returns whether two states of a stage have the same rate.
+func sameRate(a, b *rv.Rate) bool {
+	return a.Count == b.Count && a.Period == b.Period && (a.RampFrom == b.RampFrom || a.RampFrom != nil && b.RampFrom != nil && *a.RampFrom == *b.RampFrom)
+}
+
 // Even arrivals are a constant rate: Count slots in each Period. Slot k is due at floor(k * Period / Count). Nothing
 // accumulates, so the rate does not drift.
 type Even struct {
-	// Count and Period, in nanoseconds, are positive.
+	// Count and Period, in nanoseconds, are positive. A Count of 0 has no slots.
 	Count, Period int64
 }
 
 // Due implements Arrivals.
-func (e Even) Due(k int64) int64 { return mulDiv(k, e.Period, e.Count, 0) }
+func (e Even) Due(k int64) int64 { return e.offset(k, 0) }
 
 // Before implements Arrivals.
-func (e Even) Before(offset int64) int64 {
-	if offset <= 0 {
-		return 0
-	}
-	return mulDiv(offset, e.Count, e.Period, e.Period-1)
-}
-
-// Silent is a rate of zero: no slot is due.
-type Silent struct{}
-
-// Due implements Arrivals.
-func (Silent) Due(int64) int64 { return Never }
-
-// Before implements Arrivals.
-func (Silent) Before(int64) int64 { return 0 }
+func (e Even) Before(offset int64) int64 { return e.units(max(0, offset), 0) }
 
 // mulDiv returns (a*b + add) / c for non-negative a, b, add and positive c, or math.MaxInt64
 // when that does not fit. The product is 128 bits wide.

@@ -93,15 +93,52 @@ func (m *state) change(c *Change) {
 	if c.Slots != nil {
 		m.slots = *c.Slots
 	}
-	if m.paced() && m.rate != m.rates[m.stage] {
+	if m.paced() && !sameRate(&m.rate, &m.rates[m.stage]) {
 		m.rate = m.rates[m.stage]
 		m.zero, m.base = m.active, m.n
 	}
 }
 
-// isDue returns whether slot n is due at the active time, or was before.
+// isDue returns whether slot n is due at the active time, or was before: whether the integral of the rate is above its
+// position after this nanosecond.
 func (m *state) isDue(n int64) bool {
-	return (n-m.base)*int64(m.rate.Period) < (m.active-m.zero+1)*m.rate.Count
+	after, denominator := integral(&m.rate, m.active+1)
+	before, _ := integral(&m.rate, m.zero)
+	return (after-before)<<positionShift > position(&m.rate, m.base, n)*denominator
+}
+
+// integral returns the number of slots of an even rate at the active time t, as a fraction.
+func integral(r *rv.Rate, t int64) (numerator, denominator int64) {
+	if r.RampFrom == nil {
+		return t * r.Count, int64(r.Period)
+	}
+	t = min(t, int64(r.Duration))
+	from, d := *r.RampFrom, int64(r.Duration)
+	return 2*from*t*d + (r.Count-from)*t*t, 2 * d * int64(r.Period)
+}
+
+// points are the Poisson processes of all plans, by seed. Tests of this package do not run in parallel.
+var points = map[uint64]*poisson{}
+
+// position returns the position of slot n on the integral since slot base, in units.
+func position(r *rv.Rate, base, n int64) int64 {
+	k := n - base
+	switch r.Arrivals {
+	case rv.ArrivalsPoisson:
+		p := points[r.Seed]
+		if p == nil {
+			p = newPoisson(Even{1, 1}, r.Seed, 0)
+			points[r.Seed] = p
+		}
+		units := p.position(n)
+		if base > 0 {
+			units -= p.position(base - 1)
+		}
+		return units
+	case rv.ArrivalsBurst:
+		k -= k % r.BurstSize
+	}
+	return k << positionShift
 }
 
 // ends returns whether the stage ends now.
@@ -469,10 +506,34 @@ func randomSlots(r *rand.Rand, workers int) []rv.Slots {
 }
 
 func randomRate(r *rand.Rand, rate rv.Rate) rv.Rate {
-	if !rate.ClosedLoop {
-		rate.Count, rate.Period = 1+r.Int64N(5), time.Duration(1+r.IntN(12))
+	if rate.ClosedLoop {
+		return rate
+	}
+	rate.Count, rate.Period = 1+r.Int64N(5), time.Duration(1+r.IntN(12))
+	if rate.RampFrom != nil {
+		from := r.Int64N(6)
+		rate.RampFrom = &from
+	}
+	if rate.Duration > 0 && r.IntN(6) == 0 {
+		rate.Count = 0
 	}
 	return rate
+}
+
+// randomArrivals sets what does not change in a stage.
+func randomArrivals(r *rand.Rand, rate *rv.Rate) {
+	if rate.ClosedLoop {
+		return
+	}
+	if rate.Duration > 0 && r.IntN(3) == 0 {
+		rate.RampFrom = new(int64)
+	}
+	switch r.IntN(4) {
+	case 0:
+		rate.Arrivals, rate.Seed = rv.ArrivalsPoisson, r.Uint64()
+	case 1:
+		rate.Arrivals, rate.BurstSize = rv.ArrivalsBurst, 1+r.Int64N(4)
+	}
 }
 
 // randomPlan returns a plan. If sameForAll is true, no stage ends earlier on a worker than on others.
@@ -490,6 +551,7 @@ func randomPlan(r *rand.Rand, sameForAll bool) *plan {
 		if sameForAll && rate.ClosedLoop {
 			rate.Requests, rate.Duration = 0, max(rate.Duration, 20)
 		}
+		randomArrivals(r, &rate)
 		total += max(int64(rate.Duration), 50)
 		p.rates = append(p.rates, randomRate(r, rate))
 	}

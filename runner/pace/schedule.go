@@ -33,7 +33,7 @@ type Schedule struct {
 // Change is a change of the schedule from an instant on.
 type Change struct {
 	At int64
-	// Rates are those of all stages. Only Count and Period may differ from the rates before.
+	// Rates are those of all stages. Only Count, Period and RampFrom may differ from the rates before.
 	Rates []rv.Rate
 	// Suspended is true if no slot is due until the next Change without it.
 	Suspended bool

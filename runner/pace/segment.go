@@ -39,14 +39,15 @@ func (g *segment) begin(stage int, at int64, rates []rv.Rate) segment {
 	}
 	if stage < len(rates) {
 		next.rate = &rates[stage]
-		next.arrivals = arrivalsOf(next.rate)
+		next.arrivals = arrivalsOf(next.rate, 0, 0)
 		next.end = next.stageEnd()
 	}
 	return next
 }
 
-// change returns the segment of the same stage that begins with a change. With another rate, the next slot is due at
-// its begin. With the same rate, the slots stay where they are in active time.
+// change returns the segment of the same stage that begins with a change. With another rate, the next even slot is due at
+// its begin, and a ramp continues as if it had had its new ends from its own begin. With the same rate, the slots stay where
+// they are in active time.
 func (g *segment) change(c *Change) segment {
 	next := *g
 	next.at, next.elapsed, next.suspended = c.At, g.active(c.At), c.Suspended
@@ -56,23 +57,12 @@ func (g *segment) change(c *Change) segment {
 	if g.rate == nil {
 		return next
 	}
-	if rate := &c.Rates[g.stage]; g.arrivals != nil && (rate.Count != g.rate.Count || rate.Period != g.rate.Period) {
+	if rate := &c.Rates[g.stage]; g.arrivals != nil && !sameRate(rate, g.rate) {
 		next.zero, next.base = next.elapsed, g.before(c.At)
-		next.rate, next.arrivals = rate, arrivalsOf(rate)
+		next.rate, next.arrivals = rate, arrivalsOf(rate, next.zero, next.base)
 	}
 	next.end = next.stageEnd()
 	return next
-}
-
-// arrivalsOf returns the arrivals of a rate, nil for a closed loop.
-func arrivalsOf(r *rv.Rate) Arrivals {
-	switch {
-	case r.ClosedLoop:
-		return nil
-	case r.Count == 0:
-		return Silent{}
-	}
-	return Even{Count: r.Count, Period: int64(r.Period)}
 }
 
 // active returns the active time of the stage at an instant of the segment.

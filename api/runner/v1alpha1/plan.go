@@ -743,9 +743,18 @@ type Rate struct {
 	// all load chains without stages of their own. The stages of the mix come first, then those of each chain. The stages
 	// of a chain run one after another, at the same time as those of the mix.
 	Chain int `json:"chain,omitempty"`
-	// Count slots come due in each Period, evenly spaced, counted from the stage's start.
+	// Count is the number of slots in each Period, counted from the stage's start. 0 is a pause: no slot is due.
 	Count  int64         `json:"count,omitempty"`
 	Period time.Duration `json:"period,omitempty"`
+	// RampFrom is the Count at the start of the stage, from which the rate changes linearly to Count over Duration. nil:
+	// the rate is constant.
+	RampFrom *int64 `json:"rampFrom,omitempty"`
+	// Arrivals is how the slots are spaced.
+	Arrivals Arrivals `json:"arrivals,omitempty"`
+	// BurstSize is the number of slots that are due at the same time with ArrivalsBurst.
+	BurstSize int64 `json:"burstSize,omitempty"`
+	// Seed decides the times of ArrivalsPoisson.
+	Seed uint64 `json:"seed,omitempty"`
 	// ChainsPerSecond is true if each slot starts a chain instance. Later steps of an instance need no slot: they are due
 	// when they are ready. Without it, each request needs a slot.
 	ChainsPerSecond bool `json:"chainsPerSecond,omitempty"`
@@ -757,6 +766,18 @@ type Rate struct {
 	// WarmUp stages are counted separately and are not part of the result.
 	WarmUp bool `json:"warmUp,omitempty"`
 }
+
+// Arrivals is how the slots of a rate are spaced.
+type Arrivals string
+
+const (
+	// ArrivalsEven have equal intervals.
+	ArrivalsEven Arrivals = ""
+	// ArrivalsPoisson are a Poisson process: the intervals are independent and exponentially distributed.
+	ArrivalsPoisson Arrivals = "Poisson"
+	// ArrivalsBurst are due BurstSize at a time. The bursts have equal intervals.
+	ArrivalsBurst Arrivals = "Burst"
+)
 
 // EndsByCount reports whether the stage ends on each shard when the shard has sent its share. The slots of such a
 // stage have no due times, so its remaining slots cannot be distributed again.
