@@ -57,7 +57,7 @@ type Even struct {
 func (e Even) Due(k int64) int64 { return e.offset(k, 0) }
 
 // Before implements Arrivals.
-func (e Even) Before(offset int64) int64 { return e.units(max(0, offset), 0) }
+func (e Even) Before(offset int64) int64 { return e.units(offset, 0) }
 
 // mulDiv returns (a*b + add) / c for non-negative a, b, add and positive c, or math.MaxInt64
 // when that does not fit. The product is 128 bits wide.

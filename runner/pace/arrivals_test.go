@@ -24,6 +24,7 @@ func TestDue(t *testing.T) {
 		{"rounded down to a nanosecond", Even{3, second}, 1, 333_333_333},
 		{"one in an hour", Even{1, hour}, 2, 2 * hour},
 		{"a hundred million a second for a day", Even{100_000_000, second}, 86400 * 100_000_000, 86400 * second},
+		{"a pause", Even{}, 0, Never},
 		{"after the end of the clock", Even{1, hour}, math.MaxInt64, Never},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -47,6 +48,7 @@ func TestBefore(t *testing.T) {
 		{"a slot due at the instant is not before it", Even{10, second}, 700_000_000, 7},
 		{"a minute of 60 000 a second", Even{60_000, second}, 60 * second, 3_600_000},
 		{"before the rate", Even{1, 1}, -3, 0},
+		{"a pause without a period", Even{}, second, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.rate.Before(tt.t); got != tt.want {

@@ -24,6 +24,9 @@ func (e Even) offset(n int64, shift uint) int64 {
 
 // units implements law.
 func (e Even) units(t int64, shift uint) int64 {
+	if t <= 0 || e.Count == 0 {
+		return 0
+	}
 	return mulDiv(t, e.Count<<shift, e.Period, e.Period-1)
 }
 
