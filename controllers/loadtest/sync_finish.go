@@ -217,6 +217,13 @@ func (r *reconciler) deleteCheckpoints(ctx context.Context, s *scope) error {
 }
 
 var reportDetails = []detail[runnerv1alpha1.Report]{
+	{"windows.histogram", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Windows = slices.Clone(r.Windows)
+		for i := range r.Windows {
+			r.Windows[i].Histogram = runnerv1alpha1.Histogram{}
+		}
+		return r
+	}},
 	{"histograms", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
 		r.Histograms = nil
 		return r
@@ -227,6 +234,10 @@ var reportDetails = []detail[runnerv1alpha1.Report]{
 	}},
 	{"shards", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
 		r.Shards = nil
+		return r
+	}},
+	{"targets", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {
+		r.Targets = nil
 		return r
 	}},
 	{"steps", func(r runnerv1alpha1.Report) runnerv1alpha1.Report {

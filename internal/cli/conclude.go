@@ -64,6 +64,7 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool,
 	if err != nil {
 		return nil, err
 	}
+	report.Windows, report.WindowsFrom = windows.Complete()
 	facts := verdict.FactsOf([]rv.Snapshot{*s})
 	facts.Interrupted, facts.CPUs = interrupted, j.cpus
 	if report.Verdict, err = verdict.Judge(j.plan, report, facts); err != nil {

@@ -131,7 +131,7 @@ func (m *Merge) Report(in Input, complete bool) (*Progress, error) {
 		return nil, err
 	}
 	if complete {
-		r.Windows, r.WindowsFrom = m.windows.List()
+		r.Windows, r.WindowsFrom = m.windows.Complete()
 	}
 	return &Progress{Report: r, Chains: sum.chains, ErrorRate: liveErrors(&sum.counters)}, nil
 }

@@ -81,7 +81,7 @@ func TestMergeIsBuild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want.Windows, want.WindowsFrom = m.Windows().List()
+		want.Windows, want.WindowsFrom = m.Windows().Complete()
 		if diff := cmp.Diff(want, got.Report); diff != "" {
 			t.Fatalf("round %d: report (-Build +Merge):\n%s", round, diff)
 		}

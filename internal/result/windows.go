@@ -205,6 +205,24 @@ func (w *Windows) close() {
 // List returns the windows, the one that is still open included when something happened in it, and
 // from when on there are some, in milliseconds; zero: from the start.
 func (w *Windows) List() ([]runnerv1alpha1.Window, int64) {
+	all := w.list()
+	out := make([]runnerv1alpha1.Window, len(all))
+	for i := range all {
+		out[i] = all[i].figures()
+	}
+	return out, w.first.Milliseconds()
+}
+
+// Complete is List, with the distribution of each window.
+func (w *Windows) Complete() ([]runnerv1alpha1.Window, int64) {
+	out, from := w.List()
+	for i, o := range w.list() {
+		out[i].Histogram = o.responseTime.histogram().Encode()
+	}
+	return out, from
+}
+
+func (w *Windows) list() []window {
 	all := slices.Clone(w.closed)
 	open := w.open()
 	switch {
@@ -216,11 +234,7 @@ func (w *Windows) List() ([]runnerv1alpha1.Window, int64) {
 	for width := w.width + 1; len(all) > runnerv1alpha1.MaxWindows; width++ {
 		all = widen(all, widths(width))
 	}
-	out := make([]runnerv1alpha1.Window, len(all))
-	for i := range all {
-		out[i] = all[i].figures()
-	}
-	return out, w.first.Milliseconds()
+	return all
 }
 
 // open is the window since the last one.

@@ -2,6 +2,7 @@ package result
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -111,6 +112,42 @@ func TestWindowsMerge(t *testing.T) {
 	for i, got := range all {
 		if got.ResponseTime != (runnerv1alpha1.WindowTimes{Count: 100, P50: 1000, P90: 1000, P99: 1000, Max: 2000}) || got.Shards != 2 {
 			t.Errorf("window %d: %+v", i, got)
+		}
+	}
+}
+
+// TestWindowsAddUp: the distributions of the windows add up to that of the run, in each bucket, also after windows were joined.
+func TestWindowsAddUp(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	for _, seconds := range []int{1, 7, runnerv1alpha1.MaxWindows + 50} {
+		w := NewWindows(windowPlan(), 2)
+		shards := []*simulated{newSimulated(0, 2), newSimulated(1, 2)}
+		for second := range seconds {
+			for _, s := range shards {
+				for range random.IntN(5) {
+					s.do(1+random.Int64N(9), 1+random.Int64N(int64(1)<<random.IntN(33)))
+				}
+				feed(t, w, s.at(time.Duration(second+1)*time.Second+time.Duration(random.IntN(1e6))))
+			}
+		}
+		var want, got histogram.H
+		for _, s := range shards {
+			want.Merge(&s.responseTime)
+		}
+		all, _ := w.Complete()
+		for i := range all {
+			h, err := histogram.Decode(all[i].Histogram)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h.Count() != all[i].ResponseTime.Count {
+				t.Errorf("window %d: %d times in the distribution, %d in the summary", i, h.Count(), all[i].ResponseTime.Count)
+			}
+			got.Merge(h)
+		}
+		counts := func(h *histogram.H) string { return string(h.Encode().Counts) }
+		if len(all) > runnerv1alpha1.MaxWindows || counts(&got) != counts(&want) {
+			t.Errorf("%d windows have %d times, and not the counts of the run, which has %d", len(all), got.Count(), want.Count())
 		}
 	}
 }

@@ -15,10 +15,10 @@ import (
 // logTags are in the order of histogramsOf.
 var logTags = [...]string{"", "Tag=serviceTime,", "Tag=timeToFirstByte,", "Tag=lag,", "Tag=reconnecting,", "Tag=blocked,", "Tag=connect,"}
 
-// HistogramLog writes the distributions of the report as an HdrHistogram log, version 1.3: an interval that is the whole run for each time.
-// The interval of the response time has no tag, because the log processor of HdrHistogram reads intervals without a tag unless it is
-// asked for a tag. The others have the name of the JSON as their tag. Values are microseconds; the maximum in front of them is in
-// milliseconds.
+// HistogramLog writes the distributions of the report as an HdrHistogram log, version 1.3. Each time but the response time has one interval,
+// which is the whole run, and the name of the JSON as its tag. The response time has an interval for each window, without a tag, because the
+// log processor of HdrHistogram reads intervals without a tag unless it is asked for a tag. Values are microseconds; the maximum in front of
+// them is in milliseconds.
 func HistogramLog(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	b.WriteString("#[Logged with h2surge " + r.Version + ", values in microseconds]\n#[Histogram log format version 1.3]\n")
@@ -31,15 +31,39 @@ func HistogramLog(w io.Writer, r *runnerv1alpha1.Report) error {
 		}
 	}
 	b.WriteString("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n")
-	for i, h := range histogramsOf(r) {
-		if h.Count > 0 {
-			fmt.Fprintf(&b, "%s0.000,%.3f,%.3f,%s\n", logTags[i], seconds, float64(h.Max)/1000, base64.StdEncoding.EncodeToString(h.Counts))
+	all := histogramsOf(r)
+	windows := windowsAddUp(r, all[0].Count)
+	for i, h := range all {
+		if i > 0 || !windows {
+			logInterval(&b, logTags[i], 0, seconds, h)
+		}
+	}
+	if windows {
+		for i := range r.Windows {
+			o := &r.Windows[i]
+			logInterval(&b, "", float64(o.From)/1000, float64(o.To-o.From)/1000, &o.Histogram)
 		}
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("writing the histograms as a log: %w", err)
 	}
 	return nil
+}
+
+// windowsAddUp returns true if the windows have all response times. A report that was too large has no distributions in its windows, and
+// those of an operator that took over the run lack its beginning.
+func windowsAddUp(r *runnerv1alpha1.Report, count int64) bool {
+	for i := range r.Windows {
+		count -= r.Windows[i].Histogram.Count
+	}
+	return count == 0
+}
+
+// logInterval writes a line of the log, unless there are no values.
+func logInterval(b *bytes.Buffer, tag string, from, seconds float64, h *runnerv1alpha1.Histogram) {
+	if h.Count > 0 {
+		fmt.Fprintf(b, "%s%.3f,%.3f,%.3f,%s\n", tag, from, seconds, float64(h.Max)/1000, base64.StdEncoding.EncodeToString(h.Counts))
+	}
 }
 
 // Percentiles writes the distribution of response times in HdrHistogram's text form, which its plotter reads: in milliseconds, five rows for

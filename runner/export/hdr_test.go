@@ -61,6 +61,61 @@ func TestHistogramLog(t *testing.T) {
 	}
 }
 
+// TestHistogramLogOfWindows: each window is an interval, and together they are the run. The reader of HdrHistogram adds them up. Without the
+// distributions of all windows, the interval is the run.
+func TestHistogramLogOfWindows(t *testing.T) {
+	r, want := drawnReport(t, 10_000)
+	whole, err := histogram.Decode(r.Histograms.ResponseTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := make([]histogram.H, 3) // the second one is empty
+	whole.Each(func(us, n int64) {
+		parts[0].RecordN(us, n/3)
+		parts[2].RecordN(us, n-n/3)
+	})
+	r.Windows = nil
+	for i := range parts {
+		from := int64(i) * 1000
+		r.Windows = append(r.Windows, runnerv1alpha1.Window{From: from, To: from + 1000 + int64(i), Histogram: parts[i].Encode()})
+	}
+	untagged := func() (out []*hdrhistogram.Histogram) {
+		var b bytes.Buffer
+		if err := HistogramLog(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		reader := hdrhistogram.NewHistogramLogReader(&b)
+		for {
+			h, err := reader.NextIntervalHistogram()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h == nil {
+				return out
+			}
+			if h.Tag() == "" {
+				out = append(out, h)
+			}
+		}
+	}
+	got := untagged()
+	if len(got) != 2 {
+		t.Fatalf("%d intervals, want 2", len(got))
+	}
+	const start = 1767319445678
+	if a, b := got[0], got[1]; a.StartTimeMs() != start || a.EndTimeMs() != start+1000 || b.StartTimeMs() != start+2000 || b.EndTimeMs() != start+3002 {
+		t.Errorf("intervals from %d to %d and from %d to %d", a.StartTimeMs(), a.EndTimeMs(), b.StartTimeMs(), b.EndTimeMs())
+	}
+	got[0].Merge(got[1])
+	if !got[0].Equals(want) {
+		t.Error("the intervals are not the run")
+	}
+	r.Windows[2].Histogram = runnerv1alpha1.Histogram{}
+	if got := untagged(); len(got) != 1 || !got[0].Equals(want) {
+		t.Errorf("%d intervals without the distribution of a window, want the run", len(got))
+	}
+}
+
 // TestPercentiles compares each row with the row that HdrHistogram's own printer writes.
 func TestPercentiles(t *testing.T) {
 	for _, n := range []int{1, 2, 99, 10_000} {

@@ -36,6 +36,9 @@ type Window struct {
 
 	// ResponseTime is of the requests of measured stages that had their outcome in the window.
 	ResponseTime WindowTimes `json:"responseTime"`
+	// Histogram is the distribution of ResponseTime. Its count in each bucket is exact; Min, Max and Sum are those of buckets.
+	// Absent: no time was measured, or the report was too large.
+	Histogram Histogram `json:"histogram,omitzero"`
 	// LagP99 is in microseconds.
 	LagP99 int64 `json:"lagP99"`
 	// Shards is the number of shards that sent counts in the window.
