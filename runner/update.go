@@ -113,6 +113,9 @@ func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
 	}
 	for i := range u.Rates {
 		was, is := r.plan.Rates[i], u.Rates[i]
+		if was.EndsByCount() && is.Count != was.Count {
+			return nil, fmt.Errorf("rates[%d]: count must stay %d in a closed loop that ends by requests", i, was.Count)
+		}
 		is.Count, is.Period = was.Count, was.Period
 		if was != is {
 			return nil, fmt.Errorf("rates[%d]: only count and period may change", i)

@@ -37,6 +37,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.targets == oldSelf.spec.targets && self.spec.variables == oldSelf.spec.variables && self.spec.templates == oldSelf.spec.templates && self.spec.chains == oldSelf.spec.chains && self.spec.thresholds == oldSelf.spec.thresholds && self.spec.weightBy == oldSelf.spec.weightBy && has(self.spec.seed) == has(oldSelf.spec.seed) && (!has(self.spec.seed) || self.spec.seed == oldSelf.spec.seed) && has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change",fieldPath=".spec"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.runner.onShardLost == oldSelf.spec.runner.onShardLost && has(self.spec.runner.minShards) == has(oldSelf.spec.runner.minShards) && (!has(self.spec.runner.minShards) || self.spec.runner.minShards == oldSelf.spec.runner.minShards) && has(self.spec.runner.startTimeout) == has(oldSelf.spec.runner.startTimeout) && (!has(self.spec.runner.startTimeout) || self.spec.runner.startTimeout == oldSelf.spec.runner.startTimeout) && has(self.spec.runner.leaseDuration) == has(oldSelf.spec.runner.leaseDuration) && (!has(self.spec.runner.leaseDuration) || self.spec.runner.leaseDuration == oldSelf.spec.runner.leaseDuration) && has(self.spec.runner.resultRetention) == has(oldSelf.spec.runner.resultRetention) && (!has(self.spec.runner.resultRetention) || self.spec.runner.resultRetention == oldSelf.spec.runner.resultRetention) && has(self.spec.runner.cpusPerShard) == has(oldSelf.spec.runner.cpusPerShard) && (!has(self.spec.runner.cpusPerShard) || self.spec.runner.cpusPerShard == oldSelf.spec.runner.cpusPerShard) && self.spec.runner.idleStrategy == oldSelf.spec.runner.idleStrategy && has(self.spec.runner.sleepInterval) == has(oldSelf.spec.runner.sleepInterval) && (!has(self.spec.runner.sleepInterval) || self.spec.runner.sleepInterval == oldSelf.spec.runner.sleepInterval) && has(self.spec.runner.resources) == has(oldSelf.spec.runner.resources) && (!has(self.spec.runner.resources) || self.spec.runner.resources == oldSelf.spec.runner.resources) && has(self.spec.runner.podTemplate) == has(oldSelf.spec.runner.podTemplate) && (!has(self.spec.runner.podTemplate) || self.spec.runner.podTemplate == oldSelf.spec.runner.podTemplate))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change",fieldPath=".spec.runner"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.rates.size() == oldSelf.spec.rates.size() && self.spec.rates.all(i, r, r.name == oldSelf.spec.rates[i].name && has(r.closedLoop) == has(oldSelf.spec.rates[i].closedLoop) && has(r.chainsPerSecond) == has(oldSelf.spec.rates[i].chainsPerSecond) && has(r.duration) == has(oldSelf.spec.rates[i].duration) && (!has(r.duration) || r.duration == oldSelf.spec.rates[i].duration) && has(r.requests) == has(oldSelf.spec.rates[i].requests) && (!has(r.requests) || r.requests == oldSelf.spec.rates[i].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.rates[i].warmUp) && oldSelf.spec.rates[i].warmUp)))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change",fieldPath=".spec.rates"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.rates.size() != oldSelf.spec.rates.size() || self.spec.rates.all(i, r, !has(r.closedLoop) || !has(r.requests) || !has(oldSelf.spec.rates[i].closedLoop) || r.closedLoop == oldSelf.spec.rates[i].closedLoop)",message="concurrency cannot change while the test runs in a stage that is a closedLoop that ends by requests, because its requests are divided among the shards",fieldPath=".spec.rates"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.runner.shards == oldSelf.spec.runner.shards || !self.spec.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="runner.shards cannot change while the test runs with a stage that is a closedLoop that ends by requests, because its requests are divided among the shards",fieldPath=".spec.runner.shards"
 // +kubebuilder:validation:XValidation:rule="(has(oldSelf.status) && has(oldSelf.status.completionTime)) || !has(oldSelf.spec.stop) || !oldSelf.spec.stop || (has(self.spec.stop) && self.spec.stop)",message="stop cannot become false again; apply the test under another name to run it again",fieldPath=".spec.stop"
 type LoadTest struct {
@@ -382,10 +383,10 @@ type Rate struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	ChainsPerSecond *int64 `json:"chainsPerSecond,omitempty"`
-	// closedLoop makes the stage a closed loop: the runner sends a request whenever a stream is free. Up to
-	// connections times maxConcurrentStreams requests are in flight. A slow target gets fewer requests, so a
-	// response time of a closed loop is shorter than the one that a user of a loaded target sees. {} is its
-	// only value.
+	// closedLoop makes the stage a closed loop: the runner sends the next request when an earlier one has ended. {}
+	// sends a request whenever a stream is free: up to connections times maxConcurrentStreams requests are in
+	// flight. A slow target gets fewer requests, so a response time of a closed loop is shorter than the one that a
+	// user of a loaded target sees.
 	// +optional
 	ClosedLoop *ClosedLoop `json:"closedLoop,omitempty"`
 	// duration is the length of the stage. Default: no limit; then requests must be set. Bounds: greater than 0,
@@ -413,8 +414,17 @@ type Rate struct {
 // stage have no scheduled times, so its remaining slots cannot be distributed again.
 func (r *Rate) EndsByCount() bool { return r.ClosedLoop != nil && r.Requests != nil }
 
-// ClosedLoop is the mode in which requests wait for streams and not for scheduled times. It has no fields: {}.
-type ClosedLoop struct{}
+// ClosedLoop is the mode in which requests wait for earlier requests and not for scheduled times.
+type ClosedLoop struct {
+	// concurrency is the highest number of requests in flight, over all targets and shards. Requests are counted and
+	// not chain instances: an instance that waits for a think time does not count. A request that waits for a free
+	// stream counts. While the test runs, you can change it unless the stage has requests. Default: the number of all
+	// streams. Bounds: 1 to 1000000.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	Concurrency *int64 `json:"concurrency,omitempty"`
+}
 
 // RequestsPer is an arrival rate as a count and a period: {count: 1, period: 1m} is one request per minute.
 // The scheduled times are evenly spaced within the period.

@@ -133,7 +133,9 @@ func changesShown(edits []record.Edit) []v1alpha1.Change {
 
 func valueText(e *record.Edit, v record.Value) string {
 	switch {
-	case v.Rate != nil && v.Rate.Period == time.Second:
+	case v.Rate != nil && v.Rate.Period == 0 && v.Rate.Count == 0:
+		return "every stream" // of a closed loop
+	case v.Rate != nil && (v.Rate.Period == time.Second || v.Rate.Period == 0):
 		return strconv.FormatInt(v.Rate.Count, 10)
 	case v.Rate != nil:
 		return fmt.Sprintf("%d per %s", v.Rate.Count, v.Rate.Period)

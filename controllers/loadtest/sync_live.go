@@ -144,9 +144,12 @@ func rateDifference(old, now []runnerv1alpha1.Rate) string {
 	}
 	for i := range old {
 		was, is := old[i], now[i]
+		if was.EndsByCount() && is.Count != was.Count {
+			return fmt.Sprintf("spec.rates[%d].closedLoop.concurrency: cannot change while the test runs, because the stage ends by requests", i)
+		}
 		is.Count, is.Period = was.Count, was.Period
 		if was != is {
-			return fmt.Sprintf("spec.rates[%d]: only requestsPerSecond, requestsPer and chainsPerSecond can change while the test runs", i)
+			return fmt.Sprintf("spec.rates[%d]: only requestsPerSecond, requestsPer, chainsPerSecond and concurrency can change while the test runs", i)
 		}
 	}
 	return ""
@@ -183,6 +186,8 @@ func rateField(spec *v1alpha1.LoadTestSpec, i int) string {
 		return fmt.Sprintf("rates[%d].requestsPer", i)
 	case i < len(spec.Rates) && spec.Rates[i].ChainsPerSecond != nil:
 		return fmt.Sprintf("rates[%d].chainsPerSecond", i)
+	case i < len(spec.Rates) && spec.Rates[i].ClosedLoop != nil:
+		return fmt.Sprintf("rates[%d].closedLoop.concurrency", i)
 	}
 	return fmt.Sprintf("rates[%d].requestsPerSecond", i)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // onlyRates is the message about any other change.
-const onlyRates = "differs from the running test; only requestsPerSecond, requestsPer and chainsPerSecond of rates may differ"
+const onlyRates = "differs from the running test; only requestsPerSecond, requestsPer, chainsPerSecond and concurrency of rates may differ"
 
 // refusal returns why a manifest that was read again cannot replace the running one; nil: it can. It compares the compiled plans, so
 // the manifest may be written in another way.
@@ -50,7 +50,9 @@ func planWithoutRates(p *rv.Plan) *rv.Plan {
 	out := *p
 	out.Rates = slices.Clone(p.Rates)
 	for i := range out.Rates {
-		out.Rates[i].Count, out.Rates[i].Period = 0, 0
+		if !out.Rates[i].EndsByCount() {
+			out.Rates[i].Count, out.Rates[i].Period = 0, 0
+		}
 	}
 	return &out
 }
@@ -59,6 +61,9 @@ func specWithoutRates(s *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	out := *s
 	out.Rates = slices.Clone(s.Rates)
 	for i := range out.Rates {
+		if out.Rates[i].ClosedLoop != nil && !out.Rates[i].EndsByCount() {
+			out.Rates[i].ClosedLoop = &v1alpha1.ClosedLoop{}
+		}
 		out.Rates[i].RequestsPerSecond, out.Rates[i].RequestsPer, out.Rates[i].ChainsPerSecond = nil, nil, nil
 	}
 	return &out

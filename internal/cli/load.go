@@ -212,6 +212,7 @@ func isManifestName(arg string) bool {
 // fieldsOfFlags are the fields of a manifest that have the meaning of a flag of the URL form.
 var fieldsOfFlags = map[string]string{
 	"duration": "spec.rates[].duration", "requests": "spec.rates[].requests", "rps": "spec.rates[].requestsPerSecond",
+	"concurrency":  "spec.rates[].closedLoop.concurrency",
 	"warm-up-time": "spec.rates[].warmUp", "clients": "spec.targets[].connections",
 	"max-concurrent-streams": "spec.targets[].maxConcurrentStreams", "timeout": "spec.chains[].steps[].request.timeout",
 	"request": "spec.chains[].steps[].request.method", "header": "spec.chains[].steps[].request.headers",

@@ -30,10 +30,12 @@ type urlForm struct {
 	warmUp   seconds
 	rps      requestRate
 	timeout  seconds
-	method   string
-	headers  []string
-	data     []string
-	input    string
+	// concurrency is 0 if there is no limit.
+	concurrency int64
+	method      string
+	headers     []string
+	data        []string
+	input       string
 	connectionFlags
 	own *pflag.FlagSet // the flags of these fields
 }
@@ -48,6 +50,7 @@ func (u *urlForm) register(flags *pflag.FlagSet) {
 	own.VarP(&u.duration, "duration", "D", "`time` to send for, such as 10s; a number without unit is in seconds")
 	own.Var(&u.warmUp, "warm-up-time", "`time` to send before that without counting")
 	own.Var(&u.rps, "rps", "`number` of requests per second of the whole test, such as 5000 or 0.5 (h2load: per connection); default: a closed loop, a request on each free stream")
+	own.Int64Var(&u.concurrency, "concurrency", 0, "highest `number` of requests in flight over all connections, in a closed loop; default: -c times -m")
 	own.Var(&u.timeout, "timeout", "`time` that a request may take (default 5s)")
 	own.StringVarP(&u.method, "request", "X", "", "`method` of the requests (default GET, and POST with -d)")
 	own.StringArrayVarP(&u.headers, "header", "H", nil, "header `field` to send, as 'name: value'; may be repeated")
@@ -109,6 +112,12 @@ func (u *urlForm) check() []string {
 	}
 	if u.duration == 0 && u.requests < int64(u.clients) && u.requests > 0 {
 		wrong = append(wrong, fmt.Sprintf("-n: the number of requests (%d) must be at least the number of connections (-c %d), unless -D is given", u.requests, u.clients))
+	}
+	if u.own.Changed("concurrency") && u.concurrency < 1 {
+		wrong = append(wrong, "--concurrency: must be at least 1")
+	}
+	if u.concurrency > 0 && u.rps.count > 0 {
+		wrong = append(wrong, "--concurrency: is not allowed with --rps")
 	}
 	for _, h := range u.headers {
 		if _, _, ok := cutHeader(h); !ok {
@@ -221,8 +230,10 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 			u.rps.apply(&rates[i])
 			continue
 		}
-
 		rates[i].ClosedLoop = &v1alpha1.ClosedLoop{}
+		if u.concurrency > 0 {
+			rates[i].ClosedLoop.Concurrency = &u.concurrency
+		}
 	}
 	return rates
 }
@@ -278,6 +289,8 @@ func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
 		main + ".duration":                     "-D",
 		"spec.rates[0].requestsPerSecond":      "--rps",
 		"spec.rates[1].requestsPerSecond":      "--rps",
+		"spec.rates[0].closedLoop.concurrency": "--concurrency",
+		"spec.rates[1].closedLoop.concurrency": "--concurrency",
 		"spec.rates[0].requestsPer.count":      "--rps",
 		"spec.rates[1].requestsPer.count":      "--rps",
 	} {

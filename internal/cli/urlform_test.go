@@ -89,6 +89,14 @@ func TestURLForm(t *testing.T) {
 		{"a whole rate with decimals", []string{"--rps", "500.0"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Rates = []v1alpha1.Rate{{Name: "load", Requests: ptr.To[int64](1), RequestsPerSecond: ptr.To[int64](500)}}
 		})},
+		{"requests in flight, in the warm-up too", []string{"--concurrency", "3", "-m", "9", "-n", "9", "--warm-up-time", "500ms"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Targets[0].MaxConcurrentStreams = 9
+			loop := &v1alpha1.ClosedLoop{Concurrency: ptr.To[int64](3)}
+			s.Rates = []v1alpha1.Rate{
+				{Name: "warm-up", WarmUp: true, ClosedLoop: loop, Duration: duration(500 * time.Millisecond)},
+				{Name: "load", ClosedLoop: loop, Requests: ptr.To[int64](9)},
+			}
+		})},
 		{"a rate of zero", []string{"--rps", "0"}, "http://h:1", base(func(*v1alpha1.LoadTestSpec) {})},
 		{"HTTP/1.1", []string{"--h1", "--insecure"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Protocol = v1alpha1.ProtocolHTTP1

@@ -13,6 +13,7 @@ const unansweredShare = 0.01
 // capacity warns of targets whose streams cannot hold the requests of the highest rate if a small share of
 // them is unanswered until the timeout. By Little's law that takes rate x timeout x share streams.
 func (c *compiler) capacity() {
+	c.concurrency()
 	var rate float64
 	for i := range c.plan.Rates {
 		r := &c.plan.Rates[i]
@@ -27,10 +28,7 @@ func (c *compiler) capacity() {
 	}
 	for i, share := range c.shares() {
 		t := &c.plan.Targets[i]
-		streams := t.Connections * t.MaxConcurrentStreams
-		if t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
-			streams = t.Connections * max(1, t.HTTP1.Pipeline)
-		}
+		streams := streamsOf(t)
 		open := rate * share.timeouts
 		if need := open * unansweredShare; need > float64(streams) {
 			c.warn(specPath.Child("targets").Index(i).Child("connections"),
@@ -38,6 +36,31 @@ func (c *compiler) capacity() {
 				rate*share.requests, 100*float64(streams)/open, share.timeout().Round(time.Millisecond), streams, need)
 		}
 	}
+}
+
+// concurrency warns of closed loops with more requests in flight than all streams can carry.
+func (c *compiler) concurrency() {
+	streams := 0
+	for i, share := range c.shares() {
+		if share.requests > 0 {
+			streams += streamsOf(&c.plan.Targets[i])
+		}
+	}
+	for i := range c.plan.Rates {
+		if r := &c.plan.Rates[i]; r.ClosedLoop && r.Count > int64(streams) {
+			c.warn(specPath.Child("rates").Index(i).Child("closedLoop", "concurrency"),
+				"the connections of all targets together carry %d requests at a time, so %d of %d requests wait for a stream; raise connections or maxConcurrentStreams",
+				streams, r.Count-int64(streams), r.Count)
+		}
+	}
+}
+
+// streamsOf returns how many requests all connections to a target carry at a time.
+func streamsOf(t *runnerv1alpha1.Target) int {
+	if t.Protocol == runnerv1alpha1.ProtocolHTTP1 {
+		return t.Connections * max(1, t.HTTP1.Pipeline)
+	}
+	return t.Connections * t.MaxConcurrentStreams
 }
 
 // requestsPerInstance returns how many requests an instance sends, on average over the chains of the load.

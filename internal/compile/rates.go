@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -42,7 +43,9 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 			c.fail(at.Child("requests"), "requests is not allowed with chainsPerSecond; set duration")
 		}
 	}
-	out.ClosedLoop = r.ClosedLoop != nil
+	if out.ClosedLoop = r.ClosedLoop != nil; out.ClosedLoop {
+		out.Count = ptr.Deref(r.ClosedLoop.Concurrency, 0)
+	}
 	if r.Duration == nil && r.Requests == nil {
 		c.fail(at, "duration, requests or both are needed")
 	}

@@ -202,7 +202,7 @@ func (w *walker) scalar(at place, raw any, t reflect.Type, b *bounds) {
 func noObject(at place, t reflect.Type) string {
 	name := at.pattern[strings.LastIndex(at.pattern, ".")+1:]
 	switch {
-	case t.NumField() == 0:
+	case t.NumField() == 0 || name == "closedLoop":
 		return fmt.Sprintf("must be an object; write %s: {}", name)
 	case name == "expect":
 		return "must be an object; write expect: {status: [201]}"

@@ -79,6 +79,11 @@ var apiObjects = map[string]apiObject{
 	"ClientCertificate": {
 		choice: &choice{fields: []string{"secretRef", "files"}},
 	},
+	"ClosedLoop": {
+		fields: map[string]bounds{
+			"concurrency": {number: &[2]int64{1, 1000000}},
+		},
+	},
 	"Comparison": {
 		fields: map[string]bounds{
 			"contains":    {length: [2]int{0, 4096}},

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -46,9 +47,11 @@ func AskedRequests(s *runnerv1alpha1.StageResult) float64 {
 	return s.Asked
 }
 
-// RateText is "5000/s", "50 chains/s" or "max", for a closed loop.
+// RateText is "5000/s", "50 chains/s", "64 in flight" or, for a closed loop without a limit, "max".
 func RateText(r *runnerv1alpha1.Rate) string {
 	switch {
+	case r.ClosedLoop && r.Count > 0:
+		return fmt.Sprintf("%d in flight", r.Count)
 	case r.ClosedLoop:
 		return "max"
 	case r.ChainsPerSecond:
@@ -163,9 +166,9 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 			AskedChains:    s.askedChains,
 			AchievedChains: perSecond(s.started, s.window),
 
-			Sent:     s.sent,
-			Dropped:  s.dropped,
-			Paused:   s.paused.Seconds(),
+			Sent:    s.sent,
+			Dropped: s.dropped,
+			Paused:  s.paused.Seconds(),
 		})
 	}
 	return out

@@ -57,8 +57,8 @@ type connections struct {
 type load interface {
 	// Over returns true after the last stage.
 	Over() bool
-	// ClosedLoop returns true if each free stream gets a request at once.
-	ClosedLoop() bool
+	// fillsStreams returns true if each free stream gets a request at once.
+	fillsStreams() bool
 }
 
 // readSize is the size of the read buffer: a burst of responses over many streams fits.

@@ -105,6 +105,7 @@ func (w *Worker) keepExchange(r *request) {
 
 // releaseRequest ends a request's record.
 func (w *Worker) releaseRequest(tok int32) {
+	w.schedules.count(w.requests.all[tok].stage, -1)
 	w.requests.exchanges.release(w.requests.all[tok].exchange)
 	w.requests.release(tok)
 }

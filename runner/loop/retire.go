@@ -58,7 +58,7 @@ func (cs *connections) isFailure(c *conn) bool {
 
 // isNeeded returns true if there is something to send to a target.
 func (cs *connections) isNeeded(target int32) bool {
-	return cs.requests.waitingFor(target) > 0 || cs.load.ClosedLoop()
+	return cs.requests.waitingFor(target) > 0 || cs.load.fillsStreams()
 }
 
 // drain closes a draining connection whose last response has come. HTTP/1.1 keeps its place until then, so that
@@ -148,7 +148,7 @@ func (cs *connections) connectIdle(target int32) {
 		return
 	}
 	need := t.idle.len()
-	if !cs.load.ClosedLoop() {
+	if !cs.load.fillsStreams() {
 		per := max(1, t.plan.MaxConcurrentStreams)
 		if t.plan.Protocol == rv.ProtocolHTTP1 {
 			per = max(1, t.plan.HTTP1.Pipeline)

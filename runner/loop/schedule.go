@@ -19,6 +19,8 @@ type schedules struct {
 	all []schedule
 	// ofStage and ofChain are indexes into all, by stage of the plan and by chain.
 	ofStage, ofChain []int32
+	// counts is true if schedules count their requests: there are several, and a closed loop among them.
+	counts bool
 	// rates are those of all stages of the plan at the start. Changes do not change what is read here.
 	rates []rv.Rate
 	// startAt is the start instant, never: not known yet. startedAt is when the worker first saw that it had passed, zero: not
@@ -45,6 +47,10 @@ type schedule struct {
 	pause []rv.Rate
 	// roundRobin chooses the chain of the next instance.
 	roundRobin *chain.WeightedRoundRobin
+	// risesAt is when the limit of a closed loop rises next, never in other stages.
+	risesAt int64
+	// inUse is the number of requests without an outcome, if schedules.counts is true.
+	inUse int64
 	// ready steps of the schedule's chains wait for a slot, by target.
 	ready []ring[readyStep]
 }
@@ -63,13 +69,14 @@ func newSchedules(p *chain.Program, rates []rv.Rate, slots rv.Slots) schedules {
 		}
 		first = end
 	}
+	s.counts = len(s.all) > 1 && slices.ContainsFunc(rates, func(r rv.Rate) bool { return r.ClosedLoop })
 	return s
 }
 
 // newSchedule returns the schedule of the stages from first to end, which all belong to the same chain or to the mix.
 func newSchedule(p *chain.Program, rates []rv.Rate, first, end int, slots rv.Slots) schedule {
 	own := rates[first].Chain
-	s := schedule{first: first, end: end, ready: make([]ring[readyStep], len(p.Targets)+maxFollowed)}
+	s := schedule{risesAt: never, first: first, end: end, ready: make([]ring[readyStep], len(p.Targets)+maxFollowed)}
 	s.roundRobin = chain.NewWeightedRoundRobin(p, func(c *chain.Chain) bool { return c.Stages == own })
 	if own > 0 && p.Chains[own-1].StartAfter > 0 {
 		s.first--
@@ -166,6 +173,23 @@ func (s *schedules) Over() bool {
 		}
 	}
 	return true
+}
+
+// count adds to the number of requests of the schedule of a stage that have no outcome.
+func (s *schedules) count(stage int16, n int64) {
+	if s.counts && stage >= 0 {
+		s.ofSlot(int(stage)).inUse += n
+	}
+}
+
+// fillsStreams returns whether a schedule is in a closed loop without a limit.
+func (s *schedules) fillsStreams() bool {
+	for i := range s.all {
+		if own := &s.all[i]; own.ClosedLoop() && own.fillsStreams() {
+			return true
+		}
+	}
+	return false
 }
 
 // ClosedLoop returns whether a schedule is in a closed loop.
@@ -279,6 +303,19 @@ func (s *schedules) drawn(at, perSlot int64) (n int64) {
 
 // stage returns the current stage as an index of the plan. It has a meaning only while a stage is active.
 func (s *schedule) stage() int { return s.first + s.Stage() }
+
+// fillsStreams returns whether each free stream gets a request at once, in a closed loop.
+func (s *schedule) fillsStreams() bool { return s.Rate().Count == 0 }
+
+// riseAt sets when the limit of the closed loop rises next, and rises returns it.
+func (s *schedule) riseAt(at int64) { s.risesAt = at }
+
+func (s *schedule) rises() int64 {
+	if !s.ClosedLoop() || s.fillsStreams() {
+		return never
+	}
+	return s.risesAt
+}
 
 // startsChains returns whether each slot starts a chain instance, and later steps are due when they are ready. It is false
 // while the load is suspended, so that ready steps wait.

@@ -202,6 +202,7 @@ func (w *Worker) appendCookie(dst []byte, c *conn, in *instance, s *chain.Step, 
 // newRequest makes the request of a step. Due is the instant of its slot.
 func (w *Worker) newRequest(a activation, target int32, due int64, stage int16) int32 {
 	tok := w.requests.alloc()
+	w.schedules.count(stage, 1)
 	r := &w.requests.all[tok]
 	*r = request{activation: a, target: target, due: due, picked: w.now, stage: stage, state: waiting}
 	in, s := w.chains.all[a.instance], &w.program.Steps[a.step]

@@ -20,7 +20,7 @@ func (w *Worker) nextPickUp() int64 {
 		if s.hasReady() && w.requests.inUse < maxWaiting {
 			return w.now
 		}
-		next = min(next, s.Due(), s.StageEnd())
+		next = min(next, s.Due(), s.StageEnd(), s.rises())
 	}
 	if next == never {
 		return never
@@ -185,20 +185,68 @@ func (w *Worker) checkExhausted(s *schedule) bool {
 	return true
 }
 
-// closedLoops fills free streams for all closed loops. It returns true if a stage has ended.
+// closedLoops makes the requests of all closed loops. It returns true if a stage has ended.
 func (w *Worker) closedLoops() (ended bool) {
 	for i := range w.schedules.all {
-		if s := &w.schedules.all[i]; s.ClosedLoop() {
-			at := s.Stage()
-			w.closedLoop(s)
-			ended = ended || s.Stage() != at
+		s := &w.schedules.all[i]
+		if !s.ClosedLoop() {
+			continue
 		}
+		at := s.Stage()
+		if s.fillsStreams() {
+			w.fillStreams(s)
+		} else {
+			w.fillConcurrency(s)
+		}
+		if s.Exhausted() {
+			s.EndStage(w.now)
+		}
+		ended = ended || s.Stage() != at
 	}
 	return ended
 }
 
-// closedLoop fills every free stream while the stage allows it.
-func (w *Worker) closedLoop(s *schedule) {
+// fillConcurrency makes requests while the stage may have more of them in flight. A request that finds no free stream waits
+// and counts as in flight, so that the weights of chains hold for all targets.
+func (w *Worker) fillConcurrency(s *schedule) {
+	most, rises := s.Concurrency(w.now)
+	s.riseAt(rises)
+	for s.ClosedLoop() && !s.Exhausted() && w.inUse(s) < most {
+		if w.schedules.numbered {
+			w.number(s, s.Slot())
+		}
+		a, t := w.nextStep(s)
+		if t == none {
+			if s.Rate().Requests == 0 {
+				s.Take() // the next attempt draws other values
+			}
+			w.checkExhausted(s)
+			break
+		}
+		tok := w.newRequest(a, t, w.now, int16(s.stage()))
+		s.Take()
+		c := w.conns.takeAvailable(t)
+		switch {
+		case c == nil:
+			w.requests.wait(tok)
+			w.conns.connectIdle(t)
+		case !w.send(tok, c):
+			w.skipWait() // let time pass: this may repeat without an end
+			return
+		}
+	}
+}
+
+// inUse returns how many requests of a schedule have no outcome.
+func (w *Worker) inUse(s *schedule) int64 {
+	if w.schedules.counts {
+		return s.inUse
+	}
+	return int64(w.requests.inUse)
+}
+
+// fillStreams makes a request for every free stream while the stage allows it.
+func (w *Worker) fillStreams(s *schedule) {
 	for i := range w.targets {
 		for s.ClosedLoop() && !s.Exhausted() {
 			c := w.conns.takeAvailable(int32(i))
@@ -224,9 +272,6 @@ func (w *Worker) closedLoop(s *schedule) {
 				break
 			}
 		}
-	}
-	if s.Exhausted() {
-		s.EndStage(w.now)
 	}
 }
 

@@ -33,7 +33,8 @@ type Schedule struct {
 // Change is a change of the schedule from an instant on.
 type Change struct {
 	At int64
-	// Rates are those of all stages. Only Count, Period and RampFrom may differ from the rates before.
+	// Rates are those of all stages. Only Count, Period and RampFrom may differ from the rates before, and Count may not in a
+	// closed loop that ends by requests.
 	Rates []rv.Rate
 	// Suspended is true if no slot is due until the next Change without it.
 	Suspended bool
@@ -167,7 +168,7 @@ func (s *Schedule) enter(n int) {
 	s.current = n
 	g := &s.segments[n]
 	s.next, s.due, s.takenBelow = Never, Never, 0
-	if g.rate == nil || len(g.slots.Residues) == 0 {
+	if g.rate == nil || len(g.own.Residues) == 0 {
 		return
 	}
 	for i := range s.taken {
@@ -175,9 +176,9 @@ func (s *Schedule) enter(n int) {
 			s.takenBelow = max(s.takenBelow, t.to)
 		}
 	}
-	own := shard.CountBelow(g.slots, s.position[g.stage])
-	s.residue = int(own % int64(len(g.slots.Residues)))
-	s.next = shard.Nth(g.slots, own)
+	below := shard.CountBelow(g.own, s.position[g.stage])
+	s.residue = int(below % int64(len(g.own.Residues)))
+	s.next = shard.Nth(g.own, below)
 	s.find()
 }
 
@@ -195,7 +196,7 @@ func (s *Schedule) step(slots *rv.Slots) {
 func (s *Schedule) find() {
 	g := &s.segments[s.current]
 	for s.next < s.takenBelow && s.hasTaken(g.stage, s.next) {
-		s.step(&g.slots)
+		s.step(&g.own)
 	}
 	s.due = Never
 	if g.arrivals == nil || g.suspended || s.next >= g.limit() {
@@ -222,7 +223,7 @@ func (s *Schedule) Due() int64 { return s.due }
 // Take takes the next slot and returns its number in the stage.
 func (s *Schedule) Take() int64 {
 	n := s.next
-	s.step(&s.segments[s.current].slots)
+	s.step(&s.segments[s.current].own)
 	s.find()
 	return n
 }
@@ -267,8 +268,22 @@ func (s *Schedule) Stage() int { return s.segments[s.current].stage }
 // Over returns whether the load is over.
 func (s *Schedule) Over() bool { return s.Stage() == len(s.rates) }
 
-// ClosedLoop returns whether the worker sends a request as soon as a stream is free.
+// ClosedLoop returns whether the worker sends a request as soon as a stream is free, and as Concurrency allows it.
 func (s *Schedule) ClosedLoop() bool { return s.next != Never && s.segments[s.current].closedLoop() }
+
+// Concurrency returns how many requests the worker may have in flight in a closed loop at an instant, and Never if there is
+// no limit. The limits of all workers add up to the limit of the stage. The worker's limit rises next at rises, or Never.
+func (s *Schedule) Concurrency(now int64) (limit, rises int64) {
+	g := &s.segments[s.current]
+	if g.rate.Count == 0 {
+		return Never, Never
+	}
+	limit = shard.CountBelow(g.slots, g.concurrency(now))
+	if !g.rises() {
+		return limit, Never
+	}
+	return limit, g.reaches(shard.Nth(g.slots, limit) + 1)
+}
 
 // Since returns the instant of the last change or of the begin of the current stage, whichever is later.
 func (s *Schedule) Since() int64 { return s.segments[s.current].at }

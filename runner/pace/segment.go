@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
 )
 
 // segment is a time in which nothing of the schedule changes. It ends where the next segment begins. Its instants are
@@ -19,8 +20,8 @@ type segment struct {
 	// begun is when the stage began, and elapsed the active time of the stage at the begin of the segment.
 	begun, elapsed int64
 	suspended      bool
-	// slots are those of the worker.
-	slots rv.Slots
+	// slots are those of the worker, and own those that it takes in this stage; see ownSlots.
+	slots, own rv.Slots
 	// rate is the rate of the stage; nil before the start and after the load. arrivals are those of the rate, nil in a
 	// closed loop: slot n is due at the active time zero + arrivals.Due(n-base).
 	rate       *rv.Rate
@@ -39,6 +40,7 @@ func (g *segment) begin(stage int, at int64, rates []rv.Rate) segment {
 	}
 	if stage < len(rates) {
 		next.rate = &rates[stage]
+		next.own = ownSlots(next.rate, next.slots)
 		next.arrivals = arrivalsOf(next.rate, 0, 0)
 		next.end = next.stageEnd()
 	}
@@ -57,12 +59,62 @@ func (g *segment) change(c *Change) segment {
 	if g.rate == nil {
 		return next
 	}
-	if rate := &c.Rates[g.stage]; g.arrivals != nil && !sameRate(rate, g.rate) {
+	next.own = ownSlots(g.rate, next.slots)
+	rate := &c.Rates[g.stage]
+	if g.rate.ClosedLoop {
+		next.rate = rate
+	} else if !sameRate(rate, g.rate) {
 		next.zero, next.base = next.elapsed, g.before(c.At)
 		next.rate, next.arrivals = rate, arrivalsOf(rate, next.zero, next.base)
 	}
 	next.end = next.stageEnd()
 	return next
+}
+
+// maxOwners is more than the number of workers of all shards can be.
+const maxOwners = shard.MaxShards*shard.MaxShards + 1
+
+// ownSlots returns which of the worker's slots it takes in a stage. In a closed loop that ends by requests, a worker that
+// may have no request in flight must have no slot. With a concurrency of n, the owner of slot k is therefore the worker
+// that has slot k modulo n. For example, of four workers with a concurrency of 2, two have no slots. A ramp needs a duration,
+// which ends the stage on a worker that may have no request in flight.
+func ownSlots(r *rv.Rate, slots rv.Slots) rv.Slots {
+	if !r.EndsByCount() || r.Count == 0 || r.Count >= maxOwners {
+		return slots
+	}
+	own := rv.Slots{Of: r.Count}
+	for j := range shard.CountBelow(slots, r.Count) {
+		own.Residues = append(own.Residues, shard.Nth(slots, j))
+	}
+	return own
+}
+
+// concurrency returns how many requests of a closed loop with a limit may be in flight on all workers, at an instant of the
+// segment. In a ramp it changes linearly with the active time, rounded down.
+func (g *segment) concurrency(t int64) int64 {
+	to, whole := g.rate.Count, int64(g.rate.Duration)
+	if g.rate.RampFrom == nil || whole == 0 {
+		return to
+	}
+	from, passed := *g.rate.RampFrom, min(max(g.active(t), 0), whole)
+	if to >= from {
+		return from + mulDiv(to-from, passed, whole, 0)
+	}
+	return from - mulDiv(from-to, passed, whole, whole-1)
+}
+
+// rises returns whether the concurrency grows.
+func (g *segment) rises() bool {
+	return g.rate.RampFrom != nil && g.rate.Duration > 0 && *g.rate.RampFrom < g.rate.Count && len(g.slots.Residues) > 0
+}
+
+// reaches returns when a concurrency that rises reaches n, or Never.
+func (g *segment) reaches(n int64) int64 {
+	from := *g.rate.RampFrom
+	if n > g.rate.Count || g.suspended {
+		return Never
+	}
+	return g.at - g.elapsed + mulDiv(max(n-from, 0), int64(g.rate.Duration), g.rate.Count-from, g.rate.Count-from-1)
 }
 
 // active returns the active time of the stage at an instant of the segment.

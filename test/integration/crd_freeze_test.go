@@ -19,6 +19,8 @@ const (
 	mayChange = "while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change"
 
 	dividedMessage = "runner.shards cannot change while the test runs with a stage that is a closedLoop that ends by requests, because its requests are divided among the shards"
+
+	concurrencyMessage = "concurrency cannot change while the test runs in a stage that is a closedLoop that ends by requests, because its requests are divided among the shards"
 )
 
 // frozen has an edit of each field that must not change while a test runs.
@@ -39,6 +41,7 @@ var frozen = []struct {
 	{mayChange, "spec.rates[1]", map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s"}},
 	{mayChange, "spec.rates[1]", map[string]any{"name": "steady", "closedLoop": map[string]any{}, "duration": "10s", "requests": int64(500)}},
 	{mayChange, "spec.rates[2]", map[string]any{"name": "most", "requestsPerSecond": int64(100), "requests": int64(1000)}},
+	{concurrencyMessage, "spec.rates[2].closedLoop.concurrency", int64(8)},
 	{mayChange, "spec.rates", []any{map[string]any{"name": "steady", "requestsPerSecond": int64(100), "duration": "10s", "requests": int64(500)}}},
 	{mayChange, "spec.thresholds[0].max", "21ms"},
 	{mayChange, "spec.thresholds", nil},

@@ -736,7 +736,7 @@ type Capture struct {
 	Optional bool `json:"optional,omitempty"`
 }
 
-// Rate is a stage of the load. The mode is ClosedLoop, or else Count per Period.
+// Rate is a stage of the load. The mode is ClosedLoop, with at most Count requests in flight, or else Count per Period.
 type Rate struct {
 	Name string `json:"name"`
 	// Chain is the number of the chain whose own stage it is, from 1. Zero means that it is a stage of the mix, that is of
@@ -758,7 +758,8 @@ type Rate struct {
 	// ChainsPerSecond is true if each slot starts a chain instance. Later steps of an instance need no slot: they are due
 	// when they are ready. Without it, each request needs a slot.
 	ChainsPerSecond bool `json:"chainsPerSecond,omitempty"`
-	// ClosedLoop sends whenever a stream is free.
+	// ClosedLoop sends whenever a stream is free. Count is then the number of requests that may be in flight over all
+	// shards, or 0: there is no limit.
 	ClosedLoop bool `json:"closedLoop,omitempty"`
 	// Duration and Requests bound the stage, whichever is reached first; zero: no such bound.
 	Duration time.Duration `json:"duration,omitempty"`
