@@ -403,32 +403,37 @@ type RateStatus struct {
 }
 
 // Times are figures of a distribution of times, in whole microseconds. Percentiles are exact to three significant
-// digits. All figures are 0 if no time was measured.
+// digits. A request without a response counts as longer than every measured time. All figures are 0 if there was no request.
 type Times struct {
 	// p50 is the median.
-	// +required
+	// +optional
 	// +kubebuilder:validation:Minimum=0
-	P50 int64 `json:"p50"`
+	P50 *int64 `json:"p50,omitempty"`
 	// p90 is the 90th percentile.
-	// +required
+	// +optional
 	// +kubebuilder:validation:Minimum=0
-	P90 int64 `json:"p90"`
+	P90 *int64 `json:"p90,omitempty"`
 	// p95 is the 95th percentile.
-	// +required
+	// +optional
 	// +kubebuilder:validation:Minimum=0
-	P95 int64 `json:"p95"`
+	P95 *int64 `json:"p95,omitempty"`
 	// p99 is the 99th percentile.
-	// +required
+	// +optional
 	// +kubebuilder:validation:Minimum=0
-	P99 int64 `json:"p99"`
+	P99 *int64 `json:"p99,omitempty"`
 	// p999 is the 99.9th percentile.
-	// +required
+	// +optional
 	// +kubebuilder:validation:Minimum=0
-	P999 int64 `json:"p999"`
+	P999 *int64 `json:"p999,omitempty"`
 	// max is the longest time, exact to the microsecond.
-	// +required
+	// +optional
 	// +kubebuilder:validation:Minimum=0
-	Max int64 `json:"max"`
+	Max *int64 `json:"max,omitempty"`
+	// above is a time such as "5s". It is set if at least one of the figures falls among the requests without a response. These
+	// figures are absent: they are longer than above, which is the longest timeout of these requests.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Above string `json:"above,omitempty"`
 }
 
 // ChainResult has the results of one chain over all shards. A chain instance that started and neither completed

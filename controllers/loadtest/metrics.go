@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -214,9 +215,13 @@ func (s seriesOf) results(r *v1alpha1.Results) {
 	t := &r.ResponseTime
 	for _, q := range []struct {
 		percentile string
-		us         int64
+		us         *int64
 	}{{"50", t.P50}, {"90", t.P90}, {"95", t.P95}, {"99", t.P99}, {"99.9", t.P999}, {"100", t.Max}} {
-		s.gauge(descTimes, float64(q.us)/1e6, q.percentile)
+		seconds := math.Inf(1) // no response
+		if q.us != nil {
+			seconds = float64(*q.us) / 1e6
+		}
+		s.gauge(descTimes, seconds, q.percentile)
 	}
 }
 

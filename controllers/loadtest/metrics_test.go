@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
@@ -103,7 +104,7 @@ func TestMetricsAreThoseOfTheStatus(t *testing.T) {
 	st.Results = &v1alpha1.Results{
 		Requests:  v1alpha1.RequestCounts{Sent: 100, Succeeded: 80, FailedChecks: 8, TimedOut: 5, Reset: 4, ConnectionLost: 3, Dropped: 2},
 		Rate:      v1alpha1.RateStatus{Asked: "50", Achieved: "49.5"},
-		ErrorRate: "21.57%", ResponseTime: v1alpha1.Times{P50: 1100, P90: 2000, P95: 3000, P99: 8420, P999: 9000, Max: 9999},
+		ErrorRate: "21.57%", ResponseTime: v1alpha1.Times{P50: ptr.To[int64](1100), P90: ptr.To[int64](2000), P95: ptr.To[int64](3000), P99: ptr.To[int64](8420), P999: ptr.To[int64](9000), Above: "5s"},
 	}
 	c.Observe(pcf, &v1alpha1.LoadTestStatus{}, st)
 	want := `
@@ -130,7 +131,7 @@ h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentil
 h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="95"} 0.003
 h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="99"} 0.00842
 h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="99.9"} 0.009
-h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="100"} 0.009999
+h2surge_loadtest_response_time_seconds{loadtest="pcf",namespace="core",percentile="100"} +Inf
 # HELP h2surge_loadtest_verdict 1 for the outcome of the verdict; absent until the run ends.
 # TYPE h2surge_loadtest_verdict gauge
 h2surge_loadtest_verdict{loadtest="pcf",namespace="core",outcome="Passed"} 1

@@ -87,7 +87,18 @@ func failures(all []runnerv1alpha1.FailureCount) (out []v1alpha1.FailureCount) {
 }
 
 func compactTimes(t *runnerv1alpha1.Times) v1alpha1.Times {
-	return v1alpha1.Times{P50: t.P50, P90: t.P90, P95: t.P95, P99: t.P99, P999: t.P999, Max: t.Max}
+	var out v1alpha1.Times
+	for _, f := range []struct {
+		from int64
+		to   **int64
+	}{{t.P50, &out.P50}, {t.P90, &out.P90}, {t.P95, &out.P95}, {t.P99, &out.P99}, {t.P999, &out.P999}, {t.Max, &out.Max}} {
+		if limit, above := runnerv1alpha1.LimitOf(f.from); above {
+			out.Above = result.FormatTime(limit)
+		} else {
+			*f.to = &f.from
+		}
+	}
+	return out
 }
 
 // chainResults relies on the report's steps being in the order of the plan's.

@@ -9,6 +9,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 // writeH2load writes the report in the form of h2load 1.52, for scripts that read that.
@@ -122,7 +123,7 @@ const (
 // writeHistogram draws the distribution of response times. The limits of the rows grow by the same
 // factor from the smallest time to the greatest, because times of several magnitudes are the rule.
 func writeHistogram(w io.Writer, r *rv.Report) error {
-	if r.Histograms == nil || r.Histograms.ResponseTime.Count == 0 {
+	if r.Histograms == nil || r.Histograms.ResponseTime.Count+r.Histograms.ResponseTime.Unanswered == 0 {
 		_, err := fmt.Fprint(w, "\nResponse time: nothing was measured\n")
 		return err
 	}
@@ -131,15 +132,19 @@ func writeHistogram(w io.Writer, r *rv.Report) error {
 		return err
 	}
 	rows, most := rowsOf(h)
+	all := h.Count() + h.Unanswered()
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\nResponse time, %d requests\n  %10s %12s %8s %8s\n", h.Count(), "up to", "requests", "part", "so far")
+	fmt.Fprintf(&b, "\nResponse time, %d requests\n  %10s %12s %8s %8s\n", all, "up to", "requests", "part", "so far")
 	seen := int64(0)
 	for _, row := range rows {
 		seen += row.count
 		line := fmt.Sprintf("  %10s %12d %7.2f%% %7.2f%% |%s", h2loadTime(float64(row.limit)), row.count,
-			100*float64(row.count)/float64(h.Count()), 100*float64(seen)/float64(h.Count()),
+			100*float64(row.count)/float64(all), 100*float64(seen)/float64(all),
 			strings.Repeat("#", int(math.Ceil(histogramBar*float64(row.count)/float64(most)))))
 		fmt.Fprintln(&b, line)
+	}
+	if n := h.Unanswered(); n > 0 {
+		fmt.Fprintf(&b, "  %10s %12d %7.2f%% %7.2f%% |\n", result.FormatTime(h.Quantile(1)), n, 100*float64(n)/float64(all), 100.0)
 	}
 	_, err = w.Write(b.Bytes())
 	return err

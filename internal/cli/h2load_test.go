@@ -49,6 +49,26 @@ time to 1st byte:       77us       1.50s    300.46ms    670.56ms    80.00%
 	}
 }
 
+// TestH2loadUnanswered: the histogram has a row for requests without a response.
+func TestH2loadUnanswered(t *testing.T) {
+	r := reportOf(77, 100, 123)
+	h, err := histogram.Decode(r.Histograms.ResponseTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.AddUnanswered(1, 5_000_000)
+	r.Histograms.ResponseTime = h.Encode()
+	var out strings.Builder
+	if err := writeHistogram(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Response time, 4 requests\n", "        > 5s            1   25.00%  100.00% |\n", "   75.00% |"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
 func TestH2loadUnits(t *testing.T) {
 	for us, want := range map[float64]string{0: "0us", 999: "999us", 1000: "1.00ms", 999_000: "999.00ms", 1e6: "1.00s", 61e6: "61.00s"} {
 		if got := h2loadTime(us); got != want {

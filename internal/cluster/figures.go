@@ -138,11 +138,15 @@ func achieved(lt *v1alpha1.LoadTest) string {
 	return "-"
 }
 
-func timeText(us int64) string {
-	if us == 0 {
+// timeText returns "> 5s" for a figure that is absent because it falls among requests without a response.
+func timeText(us *int64, above string) string {
+	switch {
+	case us == nil && above != "":
+		return rv.AboveText(plain(above))
+	case us == nil || *us == 0:
 		return "-"
 	}
-	return result.FormatTime(us)
+	return result.FormatTime(*us)
 }
 
 // errorText shortens a percentage of status.

@@ -120,7 +120,7 @@ func phaseText(lt *v1alpha1.LoadTest, now time.Time) string {
 
 func timesText(t *v1alpha1.Times) string {
 	return fmt.Sprintf("p50 %s  p90 %s  p95 %s  p99 %s  p99.9 %s  max %s",
-		timeText(t.P50), timeText(t.P90), timeText(t.P95), timeText(t.P99), timeText(t.P999), timeText(t.Max))
+		timeText(t.P50, t.Above), timeText(t.P90, t.Above), timeText(t.P95, t.Above), timeText(t.P99, t.Above), timeText(t.P999, t.Above), timeText(t.Max, t.Above))
 }
 
 func changeText(c *v1alpha1.Change) string {

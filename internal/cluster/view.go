@@ -184,7 +184,7 @@ func stepList(lt *v1alpha1.LoadTest) list {
 			by = namedText([]result.Named{{Name: s.FailedBy[0].Name, Count: s.FailedBy[0].Count}})
 		}
 		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %9d %8s %8s %8s  %s", cut(plain(s.chain+"/"+s.Name), 26), s.Sent, s.Failed,
-			errorText(s.ErrorRate), timeText(s.ResponseTime.P50), timeText(s.ResponseTime.P99), by))
+			errorText(s.ErrorRate), timeText(s.ResponseTime.P50, s.ResponseTime.Above), timeText(s.ResponseTime.P99, s.ResponseTime.Above), by))
 	}
 	return out
 }

@@ -48,7 +48,9 @@ func golden(t *testing.T, name string, lines []string) {
 func busy() *v1alpha1.LoadTest {
 	lt := running()
 	st := &lt.Status
-	times := v1alpha1.Times{P50: 1100, P90: 2900, P95: 4200, P99: 8420, P999: 15100, Max: 41204}
+	times := v1alpha1.Times{
+		P50: ptr(int64(1100)), P90: ptr(int64(2900)), P95: ptr(int64(4200)), P99: ptr(int64(8420)), P999: ptr(int64(15100)), Max: ptr(int64(41204)),
+	}
 	st.Results = &v1alpha1.Results{
 		Requests: v1alpha1.RequestCounts{Sent: 3000012, Done: 2999910, Succeeded: 2999310, FailedChecks: 600, TimedOut: 30, InFlightAtEnd: 72, Dropped: 8},
 		Rate:     v1alpha1.RateStatus{Asked: "60000", Achieved: "60000.24"}, ErrorRate: "0.0209%", ResponseTime: times,

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 
@@ -38,12 +39,46 @@ type Figure struct {
 	// Name of the figure, for example "response time p99".
 	Name string `json:"name"`
 	Unit Unit   `json:"unit"`
-	// A and B are the values. Absent: the run did not measure the figure.
+	// A and B are the values. Absent: the run did not measure the figure. A percentile among requests without a response is greater than
+	// every measured time.
 	A *float64 `json:"a,omitempty"`
 	B *float64 `json:"b,omitempty"`
-	// Change is (B - A) / A for a time and a rate, and B - A for a ratio. Absent: A or B is absent, or A is 0.
+	// Change is (B - A) / A for a time and a rate, and B - A for a ratio. Absent: A or B is absent or has no response, or A is 0.
 	Change *float64 `json:"change,omitempty"`
 	Result Result   `json:"result"`
+}
+
+// MarshalJSON implements json.Marshaler. A percentile among requests without a response is a text such as "> 5s".
+func (f Figure) MarshalJSON() ([]byte, error) {
+	type plain Figure
+	if !above(f.A) && !above(f.B) {
+		return json.Marshal(plain(f))
+	}
+	return json.Marshal(struct {
+		plain
+		A any `json:"a,omitempty"`
+		B any `json:"b,omitempty"`
+	}{plain(f), f.value(f.A), f.value(f.B)})
+}
+
+// value returns nil, the number, or a text for a number that no request had.
+func (f *Figure) value(v *float64) any {
+	switch {
+	case v == nil:
+		return nil
+	case above(v):
+		return f.Format(v)
+	}
+	return *v
+}
+
+// above reports whether a time is that of a request without a response.
+func above(us *float64) bool {
+	if us == nil {
+		return false
+	}
+	_, is := rv.LimitOf(int64(*us))
+	return is
 }
 
 // minSlower is how many requests must be slower than a percentile in both runs. With fewer, the percentile differs
@@ -194,6 +229,9 @@ func judge(worse, allowed float64) Result {
 
 func change(u Unit, a, b float64) *float64 {
 	d := b - a
+	if u == Microseconds && (above(&a) || above(&b)) {
+		return nil
+	}
 	if u != Ratio {
 		if a == 0 {
 			return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 // csvHead has the names of the fields of a window in the JSON. Time is the start of the window.
@@ -49,9 +50,17 @@ func csvRow(w *runnerv1alpha1.Window) []string {
 			row = append(row, "")
 			continue
 		}
-		row = append(row, decimal(us))
+		row = append(row, csvTime(us))
 	}
 	return append(row, strconv.Itoa(w.Shards))
+}
+
+// csvTime is "> 5s" if there was no response: a number could be read as a measured time.
+func csvTime(us int64) string {
+	if _, above := runnerv1alpha1.LimitOf(us); above {
+		return result.FormatTime(us)
+	}
+	return decimal(us)
 }
 
 func decimals(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

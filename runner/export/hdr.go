@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -33,16 +34,24 @@ func HistogramLog(w io.Writer, r *runnerv1alpha1.Report) error {
 	b.WriteString("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n")
 	all := histogramsOf(r)
 	windows := windowsAddUp(r, all[0].Count)
+	left := all[0].Unanswered
+	var errs []error
 	for i, h := range all {
 		if i > 0 || !windows {
-			logInterval(&b, logTags[i], 0, seconds, h)
+			errs = append(errs, logInterval(&b, logTags[i], 0, seconds, h))
 		}
 	}
 	if windows {
 		for i := range r.Windows {
 			o := &r.Windows[i]
-			logInterval(&b, "", float64(o.From)/1000, float64(o.To-o.From)/1000, &o.Histogram)
+			left -= o.Histogram.Unanswered
+			errs = append(errs, logInterval(&b, "", float64(o.From)/1000, float64(o.To-o.From)/1000, &o.Histogram))
 		}
+		// Requests in flight at the end are in no window.
+		errs = append(errs, logInterval(&b, "", seconds, 0, &runnerv1alpha1.Histogram{Unanswered: max(0, left)}))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("writing the histograms as a log: %w", err)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("writing the histograms as a log: %w", err)
@@ -59,22 +68,34 @@ func windowsAddUp(r *runnerv1alpha1.Report, count int64) bool {
 	return count == 0
 }
 
-// logInterval writes a line of the log, unless there are no values.
-func logInterval(b *bytes.Buffer, tag string, from, seconds float64, h *runnerv1alpha1.Histogram) {
-	if h.Count > 0 {
-		fmt.Fprintf(b, "%s%.3f,%.3f,%.3f,%s\n", tag, from, seconds, float64(h.Max)/1000, base64.StdEncoding.EncodeToString(h.Counts))
+// logInterval writes a line of the log, unless there are no requests. Requests without a response have the highest value of the format, which is
+// an hour, because the format has no other place for them.
+func logInterval(b *bytes.Buffer, tag string, from, seconds float64, of *runnerv1alpha1.Histogram) error {
+	if of.Unanswered > 0 {
+		h, err := histogram.Decode(*of)
+		if err != nil {
+			return err
+		}
+		h.RecordN(histogram.Highest, h.Unanswered())
+		with := h.Encode()
+		of = &with
 	}
+	if of.Count > 0 {
+		fmt.Fprintf(b, "%s%.3f,%.3f,%.3f,%s\n", tag, from, seconds, float64(of.Max)/1000, base64.StdEncoding.EncodeToString(of.Counts))
+	}
+	return nil
 }
 
 // Percentiles writes the distribution of response times in HdrHistogram's text form, which its plotter reads: in milliseconds, five rows for
 // each halving of the distance to 100 %.
 func Percentiles(w io.Writer, r *runnerv1alpha1.Report) error {
 	var h histogram.H
-	if r.Histograms != nil && r.Histograms.ResponseTime.Count > 0 {
+	if r.Histograms != nil {
 		decoded, err := histogram.Decode(r.Histograms.ResponseTime)
 		if err != nil {
 			return fmt.Errorf("writing the percentiles of the response time: %w", err)
 		}
+		decoded.RecordN(histogram.Highest, decoded.Unanswered())
 		h = *decoded
 	}
 	var b bytes.Buffer

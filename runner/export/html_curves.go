@@ -47,7 +47,7 @@ func histogramsOf(r *runnerv1alpha1.Report) []*runnerv1alpha1.Histogram {
 func distributions(r *runnerv1alpha1.Report) ([]timed, error) {
 	out := timesOf(r)
 	for i, from := range histogramsOf(r) {
-		if from.Count == 0 {
+		if from.Count+from.Unanswered == 0 {
 			continue
 		}
 		h, err := histogram.Decode(*from)
@@ -86,8 +86,8 @@ func drawDistributions(all []timed) *plot {
 			continue
 		}
 		shown = append(shown, d)
-		values = max(values, d.h.Count())
-		least, most = min(least, d.h.Quantile(0)), max(most, d.h.Max())
+		values = max(values, d.h.Count()+d.h.Unanswered())
+		least, most = min(least, int64(drawnAt(float64(d.h.Quantile(0))))), max(most, int64(drawnAt(float64(d.h.Quantile(1)))))
 	}
 	if len(shown) == 0 {
 		return nil
@@ -114,13 +114,21 @@ func quantileTicks(decades float64) []float64 {
 // quantiles is the curve at every second unit of the plot.
 func quantiles(p *plot, h *histogram.H, decades float64) string {
 	const steps = (plotRight - plotLeft) / 2
-	own := min(decades, math.Log10(float64(h.Count())))
+	own := min(decades, math.Log10(float64(h.Count()+h.Unanswered())))
 	var d path
 	for i := range steps + 1 {
 		v := own * float64(i) / steps
-		d.to(p.x.at(v), p.y.at(float64(h.Quantile(1-math.Pow(10, -v)))))
+		d.to(p.x.at(v), p.y.at(drawnAt(float64(h.Quantile(1-math.Pow(10, -v))))))
 	}
 	return d.String()
+}
+
+// drawnAt is where a value is drawn. A time that was not measured, because there was no response, is drawn at its limit.
+func drawnAt(v float64) float64 {
+	if limit, is := runnerv1alpha1.LimitOf(int64(v)); is {
+		return float64(limit)
+	}
+	return v
 }
 
 // percent writes a quantile: "99.9".

@@ -149,7 +149,7 @@ func (p *plot) line(c *windowColumn, windows []runnerv1alpha1.Window) {
 			d.gap()
 			continue
 		}
-		from, to, y := p.x.at(float64(w.From)/1000), p.x.at(float64(w.To)/1000), p.y.at(c.value(w))
+		from, to, y := p.x.at(float64(w.From)/1000), p.x.at(float64(w.To)/1000), p.y.at(drawnAt(c.value(w)))
 		if c.class == "asked" {
 			d.to(from, y)
 			d.to(to, y)
@@ -170,7 +170,7 @@ func (p *plot) lines(columns []windowColumn, windows []runnerv1alpha1.Window) *p
 func most(columns []windowColumn, windows []runnerv1alpha1.Window) (least, most float64) {
 	for i := range columns {
 		for k := range windows {
-			v := columns[i].value(&windows[k])
+			v := drawnAt(columns[i].value(&windows[k]))
 			if !columns[i].known(&windows[k]) {
 				continue
 			}

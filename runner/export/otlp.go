@@ -61,7 +61,7 @@ type (
 		StartTimeUnixNano string          `json:"startTimeUnixNano"`
 		TimeUnixNano      string          `json:"timeUnixNano"`
 		AsInt             *string         `json:"asInt,omitempty"`
-		AsDouble          *float64        `json:"asDouble,omitempty"`
+		AsDouble          *otlpDouble     `json:"asDouble,omitempty"`
 		Count             string          `json:"count,omitempty"`
 		Sum               *float64        `json:"sum,omitempty"`
 		Min               *float64        `json:"min,omitempty"`
@@ -139,7 +139,8 @@ func (p *points) count(n int64, pairs ...string) otlpPoint {
 
 func (p *points) value(v float64, pairs ...string) otlpPoint {
 	out := p.point(pairs...)
-	out.AsDouble = &v
+	double := otlpDouble(v)
+	out.AsDouble = &double
 	return out
 }
 
@@ -242,7 +243,8 @@ func (p *points) phases(r *runnerv1alpha1.Report) (out []otlpPoint) {
 
 func (p *points) distribution(h *histogram.H) otlpPoint {
 	out := p.point()
-	out.Count = decimal(h.Count())
+	all := h.Count() + h.Unanswered()
+	out.Count = decimal(all)
 	sum, least, most := float64(h.Sum())/1e6, inSeconds(h.Min()), inSeconds(h.Max())
 	out.Sum, out.Min, out.Max = &sum, &least, &most
 	var below int64
@@ -251,12 +253,30 @@ func (p *points) distribution(h *histogram.H) otlpPoint {
 		out.BucketCounts, below = append(out.BucketCounts, decimal(n-below)), n
 		out.ExplicitBounds = append(out.ExplicitBounds, inSeconds(bound))
 	}
-	out.BucketCounts = append(out.BucketCounts, decimal(h.Count()-below))
+	// Requests without a response are longer than every bound.
+	out.BucketCounts = append(out.BucketCounts, decimal(all-below))
+	if h.Unanswered() > 0 {
+		out.Max = nil
+	}
 	return out
 }
 
-// inSeconds has the decimal digits of the microseconds: 0.0011, not 0.0011000000000000001.
+// otlpDouble is a double in the JSON encoding of protocol buffers.
+type otlpDouble float64
+
+// MarshalJSON implements json.Marshaler.
+func (d otlpDouble) MarshalJSON() ([]byte, error) {
+	if math.IsInf(float64(d), 1) {
+		return []byte(`"Infinity"`), nil
+	}
+	return json.Marshal(float64(d))
+}
+
+// inSeconds is +Inf for a time that was not measured, because there was no response. Else it has the decimal digits of the microseconds: 0.0011, not 0.0011000000000000001.
 func inSeconds(us int64) float64 {
+	if _, above := runnerv1alpha1.LimitOf(us); above {
+		return math.Inf(1)
+	}
 	v, err := strconv.ParseFloat(decimal(us)+"e-6", 64)
 	if err != nil {
 		return math.NaN() // a decimal number is always parsed

@@ -154,11 +154,20 @@ func times(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		f := [8]string{"-", "-", "-", "-", "-", "-", "-", "-"}
 		if t := row.times; t.Count > 0 {
 			for i, us := range [8]int64{t.Min, t.Mean, t.P50, t.P90, t.P95, t.P99, t.P999, t.Max} {
-				f[i] = result.FormatTime(us)
+				f[i] = narrow(us)
 			}
 		}
 		line(b, "  %-13s%8s%8s%8s%8s%8s%8s%8s%8s", row.name, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7])
 	}
+}
+
+// narrow is a time in at most 7 columns: "> 12.3ms" becomes ">12.3ms".
+func narrow(us int64) string {
+	out := result.FormatTime(us)
+	if len(out) > 7 {
+		out = strings.ReplaceAll(out, " ", "")
+	}
+	return out
 }
 
 // stepNames is the width of the names in the table of steps.
@@ -181,7 +190,7 @@ func steps(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		}
 		f := []string{"-", "-", "-", "-"}
 		if t := &s.ResponseTime; t.Count > 0 {
-			f = []string{result.FormatTime(t.P50), result.FormatTime(t.P99), result.FormatTime(t.P999), result.FormatTime(t.Max)}
+			f = []string{narrow(t.P50), narrow(t.P99), narrow(t.P999), narrow(t.Max)}
 		}
 		row(s.Chain+"/"+s.Step, decimal(s.Sent), errorRate(float64(s.ErrorRate), s.Sent), f...)
 		stepPhases(b, r, s)

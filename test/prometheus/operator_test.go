@@ -153,6 +153,6 @@ func resultsOf(r *rv.Report) *v1alpha1.Results {
 		},
 		Rate:         v1alpha1.RateStatus{Asked: decimal(r.Rate.Asked), Achieved: decimal(r.Rate.Achieved)},
 		ErrorRate:    r.ErrorRate.String(),
-		ResponseTime: v1alpha1.Times{P50: t.P50, P90: t.P90, P95: t.P95, P99: t.P99, P999: t.P999, Max: t.Max},
+		ResponseTime: v1alpha1.Times{P50: &t.P50, P90: &t.P90, P95: &t.P95, P99: &t.P99, P999: &t.P999, Max: &t.Max},
 	}
 }
