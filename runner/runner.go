@@ -81,6 +81,8 @@ type Runner struct {
 	foldMu   sync.Mutex // held while a snapshot is made; guards the fields below
 	total    *measure.Recorder
 	sequence uint64
+	// selections are those of the plan.
+	selections []rv.Selection
 }
 
 // New checks the plan and makes a runner that waits for its share. It starts nothing.
@@ -107,7 +109,8 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	r.exclusive = plan.CPUsPerShard > 0 && cpu.Exclusive(plan.CPUsPerShard)
 	r.idle = idleStrategy(plan.IdleStrategy, r.exclusive && o.Workers <= len(r.cpus))
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.total = measure.New(len(program.Steps), len(program.Chains), len(plan.Rates), len(plan.Targets))
+	r.selections, _ = plan.Selections()
+	r.total = r.newRecorder()
 	return r, nil
 }
 

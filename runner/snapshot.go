@@ -203,6 +203,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 		g.stages[i].Slots, g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Slots, st.Sent, st.Dropped, st.SentInDrain
 		g.stages[i].Started, g.stages[i].StartedInDrain = st.Started, st.StartedInDrain
 	}
+	s.Selections = r.selectionCounters()
 	s.LeaseGaps = g.gaps
 	s.Stages, s.Streams = g.stages, g.streams
 	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(t), t.Causes.Counts(), t.Failures.List(), t.Exhausted

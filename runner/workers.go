@@ -89,7 +89,7 @@ func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.S
 	}
 	w := &worker{ended: make(chan struct{}), spare: r.newRecorder(), release: release}
 	cfg := loop.Config{
-		Program: program, Rates: r.plan.Rates, Share: part, Number: i,
+		Program: program, Rates: r.plan.Rates, Selections: r.selections, Share: part, Number: i,
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline,
 		Spin: r.idle == rv.IdleSpin, SleepInterval: r.plan.SleepsFor(),
 		Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
@@ -123,7 +123,7 @@ func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.S
 }
 
 func (r *Runner) newRecorder() *measure.Recorder {
-	return measure.New(len(r.program.Steps), len(r.program.Chains), len(r.plan.Rates), len(r.plan.Targets))
+	return measure.New(len(r.program.Steps), len(r.program.Chains), len(r.plan.Rates), len(r.plan.Targets), len(r.selections))
 }
 
 // await ends the run when its workers have ended, unless others have replaced them.

@@ -128,7 +128,7 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(i, r, i == 0 || !has(r.warmUp) || !r.warmUp || (has(self[i-1].warmUp) && self[i-1].warmUp))",message="warm-up stages must come before all others"
 	Rates []Rate `json:"rates"`
 	// thresholds are limits on the result. The test passes if all thresholds pass. The operator compares them
-	// once, at the end, with the figures of all measured stages and all shards. If no threshold is on ErrorRate,
+	// with the figures of all shards, at the end and while the test runs. If no threshold is on ErrorRate,
 	// the test passes only if the error rate is at most 1% and at least one chain instance was completed. Bounds:
 	// 64 thresholds. Default: none.
 	// +optional
@@ -446,7 +446,7 @@ type RequestsPer struct {
 
 // ThresholdMetric is the figure that a threshold limits.
 //
-// +kubebuilder:validation:Enum=ResponseTime;ServiceTime;TimeToFirstByte;ErrorRate;Rate
+// +kubebuilder:validation:Enum=ResponseTime;ServiceTime;TimeToFirstByte;Lag;Blocked;Connect;ErrorRate;Rate;Responses;Succeeded;Failed;FailedChecks;TimedOut;Reset;ConnectionLost;Dropped;Retried;Reconnects;ChainsCompleted;ChainsAborted
 type ThresholdMetric string
 
 // The values of ThresholdMetric.
@@ -457,21 +457,62 @@ const (
 	MetricServiceTime ThresholdMetric = "ServiceTime"
 	// MetricTimeToFirstByte is from sent to the response's headers.
 	MetricTimeToFirstByte ThresholdMetric = "TimeToFirstByte"
+	// MetricLag is from due until the runner picked the slot up.
+	MetricLag ThresholdMetric = "Lag"
+	// MetricBlocked is the time that a request waited for a free stream.
+	MetricBlocked ThresholdMetric = "Blocked"
+	// MetricConnect is the time until a connection was open.
+	MetricConnect ThresholdMetric = "Connect"
 	// MetricErrorRate is 1 - succeeded / (sent + dropped), as a percentage.
 	MetricErrorRate ThresholdMetric = "ErrorRate"
 	// MetricRate is the number of requests sent in a second, over the measured stages without the drain.
 	MetricRate ThresholdMetric = "Rate"
+	// MetricResponses counts responses.
+	MetricResponses ThresholdMetric = "Responses"
+	// MetricSucceeded counts requests that succeeded.
+	MetricSucceeded ThresholdMetric = "Succeeded"
+	// MetricFailed counts requests that did not succeed, and dropped requests.
+	MetricFailed ThresholdMetric = "Failed"
+	// MetricFailedChecks counts responses that failed a check.
+	MetricFailedChecks ThresholdMetric = "FailedChecks"
+	// MetricTimedOut counts requests that timed out.
+	MetricTimedOut ThresholdMetric = "TimedOut"
+	// MetricReset counts requests that the target reset.
+	MetricReset ThresholdMetric = "Reset"
+	// MetricConnectionLost counts requests whose connection was lost.
+	MetricConnectionLost ThresholdMetric = "ConnectionLost"
+	// MetricDropped counts requests that were never sent.
+	MetricDropped ThresholdMetric = "Dropped"
+	// MetricRetried counts requests that were sent again because the target had not processed them.
+	MetricRetried ThresholdMetric = "Retried"
+	// MetricReconnects counts connections that replaced a lost one.
+	MetricReconnects ThresholdMetric = "Reconnects"
+	// MetricChainsCompleted counts chain instances that were completed.
+	MetricChainsCompleted ThresholdMetric = "ChainsCompleted"
+	// MetricChainsAborted counts chain instances that were aborted.
+	MetricChainsAborted ThresholdMetric = "ChainsAborted"
 )
+
+// StatusClass is the class of a status code.
+//
+// +kubebuilder:validation:Enum="1xx";"2xx";"3xx";"4xx";"5xx"
+type StatusClass string
 
 // Threshold is a limit on one figure of the result. It has a max or a min, and a percentile if the metric
 // is a time.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max) != has(self.min)",message="exactly one of max and min is needed"
-// +kubebuilder:validation:XValidation:rule="has(self.percentile) || self.metric in ['ErrorRate', 'Rate']",message="percentile is needed with ResponseTime, ServiceTime and TimeToFirstByte"
-// +kubebuilder:validation:XValidation:rule="!has(self.percentile) || !(self.metric in ['ErrorRate', 'Rate'])",message="percentile is allowed with ResponseTime, ServiceTime and TimeToFirstByte only"
-// +kubebuilder:validation:XValidation:rule="self.metric in ['ErrorRate', 'Rate'] || [has(self.max) ? self.max : has(self.min) ? self.min : 's'].all(v, type(v) == string && (v.endsWith('s') || v.endsWith('m') || v.endsWith('h')))",message="max and min of a time must be a duration such as 20ms"
+// +kubebuilder:validation:XValidation:rule="has(self.percentile) == (self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Lag', 'Blocked', 'Connect'])",message="percentile is needed with the times ResponseTime, ServiceTime, TimeToFirstByte, Lag, Blocked and Connect, and is not allowed with other metrics"
+// +kubebuilder:validation:XValidation:rule="!has(self.percentile) || [has(self.max) ? self.max : has(self.min) ? self.min : 's'].all(v, type(v) == string && !v.endsWith('/s') && (v.endsWith('s') || v.endsWith('m') || v.endsWith('h')))",message="max and min of a time must be a duration such as 20ms"
 // +kubebuilder:validation:XValidation:rule="self.metric != 'ErrorRate' || [has(self.max) ? self.max : has(self.min) ? self.min : '%'].all(v, type(v) == string && v.endsWith('%'))",message="max and min of ErrorRate must be a percentage such as 0.1%"
 // +kubebuilder:validation:XValidation:rule="self.metric != 'Rate' || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('%') && !v.endsWith('s') && !v.endsWith('m') && !v.endsWith('h')))",message="max and min of Rate must be a number such as 1000"
+// +kubebuilder:validation:XValidation:rule="has(self.percentile) || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('m') && !v.endsWith('h') && (!v.endsWith('s') || v.endsWith('/s'))))",message="max and min of a count must be a number such as 10, a percentage such as 0.1%, or a rate such as 5/s"
+// +kubebuilder:validation:XValidation:rule="(has(self.target) ? 1 : 0) + (has(self.chain) ? 1 : 0) + (has(self.step) ? 1 : 0) <= 1",message="at most one of target, chain and step is allowed"
+// +kubebuilder:validation:XValidation:rule="!has(self.stage) || !has(self.window)",message="at most one of stage and window is allowed"
+// +kubebuilder:validation:XValidation:rule="!(has(self.target) || has(self.chain) || has(self.step)) || !(self.metric in ['Lag', 'Blocked', 'Connect', 'Dropped', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted'])",message="target, chain and step are not allowed with Lag, Blocked, Connect, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted"
+// +kubebuilder:validation:XValidation:rule="!has(self.stage) || !(self.metric in ['Lag', 'Blocked', 'Connect', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted'])",message="stage is not allowed with Lag, Blocked, Connect, Retried, Reconnects, ChainsCompleted and ChainsAborted"
+// +kubebuilder:validation:XValidation:rule="!has(self.statusClass) || self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Responses']",message="statusClass is allowed with ResponseTime, ServiceTime, TimeToFirstByte and Responses only"
+// +kubebuilder:validation:XValidation:rule="!has(self.abortAfter) || (has(self.abortOnFail) && self.abortOnFail)",message="abortAfter needs abortOnFail: true"
 type Threshold struct {
 	// name is the threshold's name in results. It has at most 50 lower-case letters, digits and -.
 	// +required
@@ -479,32 +520,90 @@ type Threshold struct {
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// metric is the figure that the threshold limits. ResponseTime is from due to done. ServiceTime is from
-	// sent to done. TimeToFirstByte is from sent to the response's headers. ErrorRate is 1 - succeeded /
-	// (sent + dropped). Rate is the number of requests sent in a second over the measured stages, without
-	// the drain.
+	// metric is the figure that the threshold limits: a time, a count, or a rate. The times are ResponseTime
+	// (from due to done), ServiceTime (from sent to done), TimeToFirstByte (from sent to the response's headers),
+	// Lag (from due until the runner picked the slot up), Blocked (how long a request waited for a stream) and
+	// Connect (how long it took to open a connection). ErrorRate is 1 - succeeded / (sent + dropped). Rate is the
+	// number of requests sent in a second over the measured stages, without the drain. The counts of requests are
+	// Responses, Succeeded, Failed, FailedChecks, TimedOut, Reset, ConnectionLost, Dropped and Retried. Reconnects
+	// counts connections that replaced a lost one. ChainsCompleted and ChainsAborted count chain instances.
 	// +required
 	Metric ThresholdMetric `json:"metric"`
 	// percentile is the percentile of a time: p99.9 is the time that 99.9 % of the requests do not exceed, and
-	// p100 is the longest time. It is above p0 and at most p100. The times need it; ErrorRate and Rate
-	// refuse it.
+	// p100 is the longest time. It is above p0 and at most p100. The times need it; other metrics refuse it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`
 	Percentile string `json:"percentile,omitempty"`
 	// max is the greatest value that passes: a duration such as 20ms for a time, a percentage such as 0.1% and
-	// at most 100% for ErrorRate, a number such as 1000 for Rate. It is not negative. A number with
-	// decimals needs quotes: "0.5".
+	// at most 100% for ErrorRate, a number such as 1000 for Rate. For a count, a number such as 10 is a count, a
+	// percentage is the share of the requests that were sent or dropped, or of the chain instances that ended, and
+	// 5/s is the number in a second. It is not negative. A number with decimals needs quotes: "0.5".
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
 	Max *intstr.IntOrString `json:"max,omitempty"`
 	// min is the smallest value that passes. It is written as max is.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
 	Min *intstr.IntOrString `json:"min,omitempty"`
+	// target limits the figure of the requests of the steps of this target. It is the name of a target. Times of
+	// connections, and counts that the runner does not keep for each target, refuse it. Default: all targets.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=50
+	Target string `json:"target,omitempty"`
+	// chain limits the figure of the requests of this chain. It is the name of a chain without phase Setup or
+	// Teardown. Default: all chains.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=50
+	Chain string `json:"chain,omitempty"`
+	// step limits the figure of the requests of one step. It is the name of a chain and the name of a step of the
+	// chain: app-session/create. Default: all steps.
+	// +optional
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=101
+	// +kubebuilder:validation:Pattern=`^[^/]+/[^/]+$`
+	Step string `json:"step,omitempty"`
+	// statusClass limits the figure of the responses with a status code of this class: 1xx, 2xx, 3xx, 4xx or 5xx.
+	// It is allowed with ResponseTime, ServiceTime, TimeToFirstByte and Responses. Default: all responses.
+	// +optional
+	StatusClass StatusClass `json:"statusClass,omitempty"`
+	// stage limits the figure of one stage: of the requests whose slot is in the stage, also if the response
+	// arrives in a later stage. It is the name of a stage without warmUp. Default: all measured stages together.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=50
+	Stage string `json:"stage,omitempty"`
+	// window limits the figure of each period of this length while the test runs, and the observed value is the
+	// worst of them. The operator reads the figures about once a second, so a window begins and ends at such a
+	// read; a window of more than a minute moves in steps of a sixtieth of its length. Windows contain no warm-up
+	// and no pause. Bounds: 1s to 24h. Default: the whole run is one period.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be from 1s to 24h"
+	Window *metav1.Duration `json:"window,omitempty"`
+	// abortOnFail ends the test as soon as the threshold fails while the test runs. The results so far are kept,
+	// and the test has failed. A min of a count over the run or a stage refuses it, because such a count is known
+	// at the end only. Default: false.
+	// +optional
+	AbortOnFail bool `json:"abortOnFail,omitempty"`
+	// abortAfter is the time from the start of the first measured stage, or of stage, in which the threshold
+	// does not end the test. Without it, the first few requests could end a test. Bounds: 0s to 24h. Default: 10s
+	// if abortOnFail is true.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="must be from 0s to 24h"
+	AbortAfter *metav1.Duration `json:"abortAfter,omitempty"`
 }
 
 // Runner controls the runner pods, which send the load.

@@ -27,6 +27,13 @@ type spec = v1alpha1.LoadTestSpec
 
 // TestErrors has a row for each mistake that only the compiler finds. Those that the API server
 // finds too are rows of builder.Rules and of the bounds test in test/integration.
+// thresholds is a p99 of the response time of a part of the requests.
+func thresholds(of v1alpha1.Threshold) []v1alpha1.Threshold {
+	t := builder.P99("1s")
+	t.Target, t.Chain, t.Step, t.Stage = of.Target, of.Chain, of.Step, of.Stage
+	return []v1alpha1.Threshold{t}
+}
+
 func TestErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -65,6 +72,22 @@ func TestErrors(t *testing.T) {
 			[]string{`spec.rates[1].name: "steady" is the name of entry 0 too`}},
 		{"two thresholds of one name", func(s *spec) { s.Thresholds = []v1alpha1.Threshold{builder.P99("1s"), builder.P99("2s")} },
 			[]string{`spec.thresholds[1].name: "p99" is the name of entry 0 too`}},
+		{"a threshold on a stage that does not exist", func(s *spec) { s.Thresholds = thresholds(v1alpha1.Threshold{Stage: "stedy"}) },
+			[]string{`spec.thresholds[0].stage: there is no stage "stedy"; did you mean steady?`}},
+		{"a threshold on a warm-up", func(s *spec) {
+			s.Rates = append([]v1alpha1.Rate{s.Rates[0]}, s.Rates...)
+			s.Rates[0].Name, s.Rates[0].WarmUp = "warm", true
+			s.Thresholds = thresholds(v1alpha1.Threshold{Stage: "warm"})
+		}, []string{"spec.thresholds[0].stage: stage warm is a warm-up, which has no figures"}},
+		{"a threshold on a target that does not exist", func(s *spec) { s.Thresholds = thresholds(v1alpha1.Threshold{Target: "targets"}) },
+			[]string{`spec.thresholds[0].target: there is no target "targets"; did you mean target?`}},
+		{"a threshold on a chain that does not exist", func(s *spec) { s.Thresholds = thresholds(v1alpha1.Threshold{Chain: "sessions"}) },
+			[]string{`spec.thresholds[0].chain: there is no chain "sessions"; did you mean session?`}},
+		{"a threshold on a step that does not exist", func(s *spec) { s.Thresholds = thresholds(v1alpha1.Threshold{Step: "session/updat"}) },
+			[]string{`spec.thresholds[0].step: there is no step "session/updat"; did you mean session/update?`}},
+		{"a minimum of a count that ends the test", func(s *spec) {
+			s.Thresholds = []v1alpha1.Threshold{{Name: "a", Metric: v1alpha1.MetricSucceeded, Min: ptr.To(intstr.FromInt32(5)), AbortOnFail: true}}
+		}, []string{"spec.thresholds[0].abortOnFail: abortOnFail is not allowed with a min of a count over the run or a stage, because the count is known at the end only; set window"}},
 		{"a template twice in a chain", func(s *spec) { s.Chains[0].Steps = append(s.Chains[0].Steps, v1alpha1.Step{Template: "update"}) },
 			[]string{`spec.chains[0].steps[3].name: "update" is the name of step 1 too; give one of them another name`}},
 		{"two captures of one name", func(s *spec) {
@@ -209,7 +232,7 @@ func TestErrors(t *testing.T) {
 		}, []string{
 			"spec.rates[0].duration: must be greater than 0 and at most 720h",
 			"spec.thresholds[0]: exactly one of max and min is needed",
-			"spec.thresholds[0].metric: must be one of ResponseTime, ServiceTime, TimeToFirstByte, ErrorRate, Rate",
+			"spec.thresholds[0].metric: must be one of ResponseTime, ServiceTime, TimeToFirstByte, Lag, Blocked, Connect, ErrorRate, Rate, Responses, Succeeded, Failed, FailedChecks, TimedOut, Reset, ConnectionLost, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted",
 			"spec.targets[0].url: must begin with http:// or https://",
 			`spec.templates[0].body: variable "x" is not defined`,
 			`spec.chains[0].target: there is no target "elsewhere"`,

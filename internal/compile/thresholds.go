@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -14,10 +16,14 @@ import (
 // The patterns are those of the CRD. durationPattern is the one of all other durations.
 var (
 	percentagePattern = lazy.Regexp(`^(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%$`)
+	countLimitPattern = lazy.Regexp(`^[0-9]{1,12}(\.[0-9]{1,9})?(/s)?$`)
 	rateLimitPattern  = lazy.Regexp(`^[0-9]{1,12}(\.[0-9]{1,9})?$`)
 	durationPattern   = lazy.Regexp(`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`)
 	timePattern       = lazy.Regexp(`^([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6}$`)
 )
+
+// defaultAbortAfter is the default of abortAfter.
+const defaultAbortAfter = 10 * time.Second
 
 func (c *compiler) thresholds() {
 	path := field.NewPath("spec", "thresholds")
@@ -25,9 +31,15 @@ func (c *compiler) thresholds() {
 		t := &c.spec.Thresholds[i]
 		at := path.Index(i)
 		c.threshold(at, t)
-		c.plan.Thresholds = append(c.plan.Thresholds, runnerv1alpha1.Threshold{
+		compiled := runnerv1alpha1.Threshold{
 			Name: t.Name, Metric: runnerv1alpha1.Metric(t.Metric), Percentile: t.Percentile, Max: limitText(t.Max), Min: limitText(t.Min),
-		})
+			Of: c.selector(at, t), AbortOnFail: t.AbortOnFail,
+		}
+		if t.Window != nil {
+			compiled.Window = t.Window.Duration
+		}
+		c.abort(at, t, &compiled)
+		c.plan.Thresholds = append(c.plan.Thresholds, compiled)
 	}
 }
 
@@ -39,29 +51,146 @@ func limitText(limit *intstr.IntOrString) string {
 }
 
 func (c *compiler) threshold(at *field.Path, t *v1alpha1.Threshold) {
+	metric := runnerv1alpha1.Metric(t.Metric)
+	if !metric.IsTime() && !metric.IsCount() && t.Metric != v1alpha1.MetricErrorRate && t.Metric != v1alpha1.MetricRate {
+		return // the bounds report it
+	}
 	var check func(*field.Path, *intstr.IntOrString)
-	isTime := false
-	switch t.Metric {
-	case v1alpha1.MetricResponseTime, v1alpha1.MetricServiceTime, v1alpha1.MetricTimeToFirstByte:
-		isTime, check = true, c.timeLimit
-	case v1alpha1.MetricErrorRate:
+	switch {
+	case metric.IsTime():
+		check = c.timeLimit
+	case t.Metric == v1alpha1.MetricErrorRate:
 		check = c.errorLimit
-	case v1alpha1.MetricRate:
+	case t.Metric == v1alpha1.MetricRate:
 		check = c.rateLimit
 	default:
-		return
+		check = c.countLimit
 	}
-	switch {
-	case isTime && t.Percentile == "":
-		c.fail(at, "percentile is needed with ResponseTime, ServiceTime and TimeToFirstByte")
-	case !isTime && t.Percentile != "":
-		c.fail(at, "percentile is allowed with ResponseTime, ServiceTime and TimeToFirstByte only")
+	if metric.IsTime() != (t.Percentile != "") {
+		c.fail(at, "percentile is needed with the times ResponseTime, ServiceTime, TimeToFirstByte, Lag, Blocked and Connect, and is not allowed with other metrics")
 	}
 	if t.Max != nil {
 		check(at.Child("max"), t.Max)
 	}
 	if t.Min != nil {
 		check(at.Child("min"), t.Min)
+	}
+}
+
+// Metrics that the runner does not keep for each step, and those that it does not keep for each stage.
+var (
+	notOfSteps  = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricBlocked, v1alpha1.MetricConnect, v1alpha1.MetricDropped, v1alpha1.MetricRetried, v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
+	notOfStages = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricBlocked, v1alpha1.MetricConnect, v1alpha1.MetricRetried, v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
+	ofClasses   = []v1alpha1.ThresholdMetric{v1alpha1.MetricResponseTime, v1alpha1.MetricServiceTime, v1alpha1.MetricTimeToFirstByte, v1alpha1.MetricResponses}
+)
+
+// selector returns the part of the requests that a threshold is on.
+func (c *compiler) selector(at *field.Path, t *v1alpha1.Threshold) runnerv1alpha1.Selector {
+	out := runnerv1alpha1.Selector{Target: t.Target, Chain: t.Chain, Stage: t.Stage}
+	parts := 0
+	for _, name := range []string{t.Target, t.Chain, t.Step} {
+		if name != "" {
+			parts++
+		}
+	}
+	switch {
+	case parts > 1:
+		c.fail(at, "at most one of target, chain and step is allowed")
+	case parts == 1 && slices.Contains(notOfSteps, t.Metric):
+		c.fail(at, "target, chain and step are not allowed with Lag, Blocked, Connect, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted")
+	}
+	if t.Target != "" {
+		c.nameOf(at.Child("target"), "target", t.Target, c.targetNames())
+	}
+	if t.Chain != "" {
+		c.nameOf(at.Child("chain"), "chain", t.Chain, c.loadChains())
+	}
+	if t.Step != "" {
+		out.Chain, out.Step, _ = strings.Cut(t.Step, "/")
+		c.nameOf(at.Child("step"), "step", t.Step, c.loadSteps())
+	}
+	if t.Stage != "" {
+		c.stageOf(at, t)
+	}
+	if t.StatusClass != "" {
+		out.StatusClass = int(t.StatusClass[0] - '0')
+		if !slices.Contains(ofClasses, t.Metric) {
+			c.fail(at, "statusClass is allowed with ResponseTime, ServiceTime, TimeToFirstByte and Responses only")
+		}
+	}
+	return out
+}
+
+// stageOf checks the stage of a threshold.
+func (c *compiler) stageOf(at *field.Path, t *v1alpha1.Threshold) {
+	if t.Window != nil {
+		c.fail(at, "at most one of stage and window is allowed")
+	}
+	if slices.Contains(notOfStages, t.Metric) {
+		c.fail(at, "stage is not allowed with Lag, Blocked, Connect, Retried, Reconnects, ChainsCompleted and ChainsAborted")
+	}
+	var names []string
+	for i := range c.plan.Rates {
+		if r := &c.plan.Rates[i]; !r.WarmUp {
+			names = append(names, r.Name)
+		} else if r.Name == t.Stage {
+			c.fail(at.Child("stage"), "stage %s is a warm-up, which has no figures", t.Stage)
+			return
+		}
+	}
+	c.nameOf(at.Child("stage"), "stage", t.Stage, names)
+}
+
+// nameOf reports a name that does not exist. If targets or chains have errors, some names can be missing from the plan.
+func (c *compiler) nameOf(at *field.Path, what, name string, names []string) {
+	if len(c.errs) == 0 && !slices.Contains(names, name) {
+		c.fail(at, "there is no %s %q%s", what, name, didYouMean(name, names))
+	}
+}
+
+func (c *compiler) targetNames() (names []string) {
+	for i := range c.plan.Targets {
+		names = append(names, c.plan.Targets[i].Name)
+	}
+	return names
+}
+
+// loadChains are the names of the chains whose requests are measured.
+func (c *compiler) loadChains() (names []string) {
+	for i := range c.plan.Chains {
+		if c.plan.Chains[i].Phase == runnerv1alpha1.PhaseLoad {
+			names = append(names, c.plan.Chains[i].Name)
+		}
+	}
+	return names
+}
+
+// loadSteps are the names of the steps whose requests are measured, such as app-session/create.
+func (c *compiler) loadSteps() (names []string) {
+	for i := range c.plan.Chains {
+		chain := &c.plan.Chains[i]
+		for k := range chain.Steps {
+			if chain.Phase == runnerv1alpha1.PhaseLoad {
+				names = append(names, chain.Name+"/"+chain.Steps[k].Name)
+			}
+		}
+	}
+	return names
+}
+
+// abort compiles abortOnFail and abortAfter.
+func (c *compiler) abort(at *field.Path, t *v1alpha1.Threshold, to *runnerv1alpha1.Threshold) {
+	switch {
+	case !t.AbortOnFail && t.AbortAfter != nil:
+		c.fail(at, "abortAfter needs abortOnFail: true")
+	case !t.AbortOnFail:
+	case t.AbortAfter != nil:
+		to.AbortAfter = t.AbortAfter.Duration
+	default:
+		to.AbortAfter = defaultAbortAfter
+	}
+	if t.AbortOnFail && to.AtEndOnly() {
+		c.fail(at.Child("abortOnFail"), "abortOnFail is not allowed with a min of a count over the run or a stage, because the count is known at the end only; set window")
 	}
 }
 
@@ -81,5 +210,11 @@ func (c *compiler) errorLimit(path *field.Path, limit *intstr.IntOrString) {
 func (c *compiler) rateLimit(path *field.Path, limit *intstr.IntOrString) {
 	if !rateLimitPattern().MatchString(limit.String()) {
 		c.fail(path, "max and min of Rate must be a number such as 1000")
+	}
+}
+
+func (c *compiler) countLimit(path *field.Path, limit *intstr.IntOrString) {
+	if text := limit.String(); !countLimitPattern().MatchString(text) && !percentagePattern().MatchString(text) {
+		c.fail(path, "max and min of a count must be a number such as 10, a percentage such as 0.1%%, or a rate such as 5/s")
 	}
 }

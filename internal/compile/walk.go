@@ -101,8 +101,8 @@ func (w *walker) selfDecoding(at place, raw any, t reflect.Type, b *bounds) {
 		w.fail(at, formats[t]) // the API server accepts an integer or a string
 		return
 	}
-	if err != nil && strings.HasPrefix(at.pattern, "spec.thresholds[].") {
-		w.fail(at, "must be a duration such as 20ms for a time, a percentage such as 0.1% for ErrorRate, or a number such as 1000 or \"0.5\" for Rate")
+	if err != nil && (strings.HasSuffix(at.pattern, ".thresholds[].max") || strings.HasSuffix(at.pattern, ".thresholds[].min")) {
+		w.fail(at, "must be a duration such as 20ms for a time, a percentage such as 0.1% for ErrorRate, a number such as 1000 or \"0.5\" for Rate, or one of 10, 0.1% and 5/s for a count")
 		return
 	}
 	if err != nil {

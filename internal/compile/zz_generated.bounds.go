@@ -407,9 +407,16 @@ var apiObjects = map[string]apiObject{
 	"Threshold": {
 		choice: &choice{fields: []string{"max", "min"}},
 		fields: map[string]bounds{
-			"metric":     {required: true, enum: []string{"ResponseTime", "ServiceTime", "TimeToFirstByte", "ErrorRate", "Rate"}},
-			"name":       {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
-			"percentile": {length: [2]int{1, 16}, pattern: "^p(100(\\.0+)?|[1-9][0-9]?(\\.[0-9]+)?|0\\.[0-9]*[1-9][0-9]*)$"},
+			"abortAfter":  {duration: &durations{0, 86400000000000, "must be from 0s to 24h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
+			"chain":       {length: [2]int{1, 50}},
+			"metric":      {required: true, enum: []string{"ResponseTime", "ServiceTime", "TimeToFirstByte", "Lag", "Blocked", "Connect", "ErrorRate", "Rate", "Responses", "Succeeded", "Failed", "FailedChecks", "TimedOut", "Reset", "ConnectionLost", "Dropped", "Retried", "Reconnects", "ChainsCompleted", "ChainsAborted"}},
+			"name":        {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+			"percentile":  {length: [2]int{1, 16}, pattern: "^p(100(\\.0+)?|[1-9][0-9]?(\\.[0-9]+)?|0\\.[0-9]*[1-9][0-9]*)$"},
+			"stage":       {length: [2]int{1, 50}},
+			"statusClass": {enum: []string{"1xx", "2xx", "3xx", "4xx", "5xx"}},
+			"step":        {length: [2]int{3, 101}, pattern: "^[^/]+/[^/]+$"},
+			"target":      {length: [2]int{1, 50}},
+			"window":      {duration: &durations{1000000000, 86400000000000, "must be from 1s to 24h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 		},
 	},
 	"Timestamp": {

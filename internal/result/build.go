@@ -77,6 +77,9 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 	}
 	r.ErrorRate = runnerv1alpha1.ErrorRate(ratio(r.Requests.Sent+r.Requests.Dropped-r.Requests.Succeeded, r.Requests.Sent+r.Requests.Dropped))
 	sum.setTimes(r)
+	if len(sum.selections) > 0 {
+		r.Selections = sum.selectionResults(in.Plan, r, snapshots, times)
+	}
 	if times {
 		r.Histograms = sum.histograms()
 		r.Targets = sum.targetResults(in.Plan)
@@ -192,6 +195,7 @@ func checkCounts(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 
 // checkShape: a runner that has not begun may have left out what has no entry yet.
 func checkShape(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
+	selections, _ := plan.Selections()
 	for _, list := range []struct {
 		name      string
 		got, want int
@@ -200,6 +204,7 @@ func checkShape(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		{"steps", len(s.Steps), countSteps(plan)},
 		{"chains", len(s.Chains), len(plan.Chains)},
 		{"targets", len(s.Targets), len(plan.Targets)},
+		{"selections", len(s.Selections), len(selections)},
 	} {
 		if list.got != 0 && list.got != list.want {
 			return fmt.Errorf("it has %d %s, the plan has %d", list.got, list.name, list.want)

@@ -17,24 +17,29 @@ type Merge struct {
 	times   distributions
 	steps   []stepTimes
 	targets []targetTimes
-	runners map[Runner]*added
+	// selections are the distributions of the selections of the plan.
+	selections []histogram.H
+	runners    map[Runner]*added
 }
 
 // added are the distributions of a runner that are part of a Merge, apart from its response time, which the windows have.
 type added struct {
 	sequence uint64
 	// done: the snapshot was final. Later ones are the same.
-	done    bool
-	final   [finals]runnerv1alpha1.Histogram
-	steps   [][runnerv1alpha1.StepDistributions]runnerv1alpha1.Histogram
-	targets [][runnerv1alpha1.TargetDistributions]runnerv1alpha1.Histogram
+	done       bool
+	final      [finals]runnerv1alpha1.Histogram
+	steps      [][runnerv1alpha1.StepDistributions]runnerv1alpha1.Histogram
+	targets    [][runnerv1alpha1.TargetDistributions]runnerv1alpha1.Histogram
+	selections []runnerv1alpha1.Histogram
 }
 
 // NewMerge returns an empty sum for a run that begins with so many shards; see NewWindows.
 func NewMerge(plan *runnerv1alpha1.Plan, shards int) *Merge {
+	selections, _ := plan.Selections()
 	return &Merge{
 		plan: plan, windows: NewWindows(plan, shards),
 		steps: make([]stepTimes, countSteps(plan)), targets: make([]targetTimes, len(plan.Targets)), runners: map[Runner]*added{},
+		selections: make([]histogram.H, len(selections)),
 	}
 }
 
@@ -50,8 +55,9 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 	known := m.runners[runnerOf(s)]
 	if known == nil {
 		known = &added{
-			steps:   make([][runnerv1alpha1.StepDistributions]runnerv1alpha1.Histogram, len(m.steps)),
-			targets: make([][runnerv1alpha1.TargetDistributions]runnerv1alpha1.Histogram, len(m.targets)),
+			steps:      make([][runnerv1alpha1.StepDistributions]runnerv1alpha1.Histogram, len(m.steps)),
+			targets:    make([][runnerv1alpha1.TargetDistributions]runnerv1alpha1.Histogram, len(m.targets)),
+			selections: make([]runnerv1alpha1.Histogram, len(m.selections)),
 		}
 		m.runners[runnerOf(s)] = known
 	} else if s.Sequence <= known.sequence || known.done {
@@ -72,6 +78,11 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 			if err := m.update(&m.targets[i][k], &known.targets[i][k], now); err != nil {
 				return fmt.Errorf("%s of target %d: %w", targetTimeNames[k], i, err)
 			}
+		}
+	}
+	for i := range s.Selections {
+		if err := m.update(&m.selections[i], &known.selections[i], &s.Selections[i].Time); err != nil {
+			return fmt.Errorf("time of selection %d: %w", i, err)
 		}
 	}
 	if s.Histograms != nil {
@@ -123,6 +134,9 @@ func (m *Merge) Report(in Input, complete bool) (*Progress, error) {
 		sum.addCounters(&snapshots[i])
 	}
 	sum.times, sum.targets = m.times, m.targets
+	for i := range sum.selections {
+		sum.selections[i].time = m.selections[i]
+	}
 	for i := range sum.steps {
 		sum.steps[i].times = m.steps[i]
 	}

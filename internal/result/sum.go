@@ -12,6 +12,7 @@ import (
 type sum struct {
 	counters    runnerv1alpha1.Counters
 	steps       []step
+	selections  []selection
 	chains      []runnerv1alpha1.ChainCounters
 	statusCodes map[string]int64
 	causes      map[string]int64
@@ -37,10 +38,17 @@ var (
 	targetTimeNames = [...]string{"name resolution", "TCP connect", "TLS handshake", "SETTINGS", "connect", "reconnecting", "blocked", "body"}
 )
 
+type selection struct {
+	counters runnerv1alpha1.SelectionCounters
+	time     histogram.H
+}
+
 func newSum(plan *runnerv1alpha1.Plan) *sum {
+	selections, _ := plan.Selections()
 	return &sum{
 		steps:       make([]step, countSteps(plan)),
 		targets:     make([]targetTimes, len(plan.Targets)),
+		selections:  make([]selection, len(selections)),
 		chains:      make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
 		statusCodes: map[string]int64{},
 	}
@@ -77,6 +85,9 @@ func (s *sum) addCounters(from *runnerv1alpha1.Snapshot) {
 	for i := range from.Steps {
 		addStep(&s.steps[i].counters, &from.Steps[i])
 	}
+	for i := range from.Selections {
+		s.selections[i].counters.Add(&from.Selections[i])
+	}
 }
 
 func (s *sum) addTimes(from *runnerv1alpha1.Snapshot) error {
@@ -92,6 +103,11 @@ func (s *sum) addTimes(from *runnerv1alpha1.Snapshot) error {
 			if err := merge(&s.targets[i][k], d); err != nil {
 				return fmt.Errorf("%s of target %d: %w", targetTimeNames[k], i, err)
 			}
+		}
+	}
+	for i := range from.Selections {
+		if err := merge(&s.selections[i].time, &from.Selections[i].Time); err != nil {
+			return fmt.Errorf("time of selection %d: %w", i, err)
 		}
 	}
 	if err := merge(&s.times.responseTime, &from.ResponseTime); err != nil {
@@ -261,6 +277,27 @@ func (s *sum) requestTimes(plan *runnerv1alpha1.Plan, target int) *stepTimes {
 		}
 	}
 	return &out
+}
+
+// selectionResults returns the figures of the selections; their distributions only if times is true.
+func (s *sum) selectionResults(plan *runnerv1alpha1.Plan, r *runnerv1alpha1.Report, snapshots []runnerv1alpha1.Snapshot, times bool) []runnerv1alpha1.SelectionResult {
+	selections, _ := plan.Selections()
+	out := make([]runnerv1alpha1.SelectionResult, len(selections))
+	for i := range selections {
+		out[i] = runnerv1alpha1.SelectionResult{
+			Selector: selections[i].Selector, Metric: selections[i].Time, SelectionCounters: s.selections[i].counters,
+			WindowSeconds: r.Rate.WindowSeconds,
+		}
+		for k := range plan.Rates {
+			if name := selections[i].Stage; name != "" && plan.Rates[k].Name == name {
+				out[i].WindowSeconds = addStage(plan, snapshots, k).window.Seconds()
+			}
+		}
+		if times {
+			out[i].Time = s.selections[i].time.Encode()
+		}
+	}
+	return out
 }
 
 // setTimes sums the distributions up.

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/result"
@@ -55,6 +56,19 @@ type Facts struct {
 	// Problem and Message are those of the runner with a problem.
 	Problem runnerv1alpha1.Problem
 	Message string
+	// Seen are observations of thresholds while the test ran, by name: those on windows, and those that failed and ended the
+	// test. They count in place of the figures of the report.
+	Seen map[string]Observation
+	// Aborted is the name of the threshold that ended the test; "": none did.
+	Aborted string
+}
+
+// Observation is a value that a threshold had while the test ran.
+type Observation struct {
+	Observed string
+	Passed   bool
+	// After is the time from the start of the test.
+	After time.Duration
 }
 
 // FactsOf returns the problem of the shard with the lowest number that has one.
@@ -91,7 +105,7 @@ const usedUp = "a variable was used up, and chains that draw it began no more in
 // Judge returns the verdict of a run. It does not change its arguments. It returns an error if it cannot parse a
 // threshold, which compile prevents, or a histogram of the report.
 func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts) (runnerv1alpha1.Verdict, error) {
-	thresholds, err := compare(plan.Thresholds, report)
+	thresholds, err := compare(plan, report, facts.Seen)
 	if err != nil {
 		return runnerv1alpha1.Verdict{}, err
 	}

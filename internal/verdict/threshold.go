@@ -9,7 +9,7 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 // comparison is one threshold with the observed value.
@@ -22,62 +22,140 @@ type comparison struct {
 	unanswered bool
 }
 
-func compare(thresholds []runnerv1alpha1.Threshold, report *runnerv1alpha1.Report) ([]comparison, error) {
-	out := make([]comparison, 0, len(thresholds))
-	for i := range thresholds {
-		c, err := compareOne(&thresholds[i], report)
+func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[string]Observation) ([]comparison, error) {
+	_, of := plan.Selections()
+	out := make([]comparison, 0, len(plan.Thresholds))
+	for i := range plan.Thresholds {
+		t := &plan.Thresholds[i]
+		c, err := begin(t)
+		if err == nil {
+			if o, ok := seen[t.Name]; ok {
+				c.result.Observed, c.result.Passed = o.Observed, o.Passed
+				out = append(out, c)
+				continue
+			}
+			k := of[i]
+			if t.Of == (runnerv1alpha1.Selector{}) {
+				k = -1 // the report has all distributions of the run
+			}
+			var f result.Figures
+			if f, err = result.FiguresOf(report, k); err == nil {
+				err = c.compare(t, &f)
+			}
+		}
 		if err != nil {
-			return nil, fmt.Errorf("threshold %s: %w", thresholds[i].Name, err)
+			return nil, fmt.Errorf("threshold %s: %w", t.Name, err)
 		}
 		out = append(out, c)
 	}
 	return out, nil
 }
 
-func compareOne(t *runnerv1alpha1.Threshold, report *runnerv1alpha1.Report) (comparison, error) {
+// begin returns the comparison of a threshold without the observed value.
+func begin(t *runnerv1alpha1.Threshold) (comparison, error) {
 	out := comparison{limit: t.Max + t.Min, isMinimum: t.Max == ""}
 	if (t.Max == "") == (t.Min == "") {
 		return out, errors.New("exactly one of max and min is needed")
 	}
-	out.result = runnerv1alpha1.ThresholdResult{Name: t.Name, Metric: t.Metric, Percentile: t.Percentile, Limit: "<= " + t.Max}
+	out.result = runnerv1alpha1.ThresholdResult{Name: t.Name, Metric: t.Metric, Percentile: t.Percentile, Of: t.Of, Limit: "<= " + t.Max}
+	if t.Window > 0 {
+		out.result.Window = formatWindow(t.Window)
+	}
 	if out.isMinimum {
 		out.result.Limit = ">= " + t.Min
 	}
-	var err error
-	switch t.Metric {
-	case runnerv1alpha1.MetricErrorRate:
-		err = out.errorRate(report)
-	case runnerv1alpha1.MetricRate:
-		err = out.rate(report)
-	default:
-		err = out.time(report)
-	}
-	return out, err
+	return out, nil
 }
 
-func (c *comparison) errorRate(report *runnerv1alpha1.Report) error {
+// formatWindow writes 30s, and 1m instead of 1m0s.
+func formatWindow(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// compare compares figures with the limit.
+func (c *comparison) compare(t *runnerv1alpha1.Threshold, f *result.Figures) error {
+	switch {
+	case t.Metric == runnerv1alpha1.MetricErrorRate:
+		return c.errorRate(f)
+	case t.Metric == runnerv1alpha1.MetricRate:
+		return c.rate(f)
+	case t.Metric.IsTime():
+		return c.time(f)
+	}
+	return c.count(f)
+}
+
+func (c *comparison) errorRate(f *result.Figures) error {
 	limit, err := runnerv1alpha1.ParsePercentage(c.limit)
 	if err != nil {
 		return fmt.Errorf("limit %w", err)
 	}
-	if report.Requests.Sent+report.Requests.Dropped == 0 {
+	if f.All() == 0 {
 		c.result.Observed = runnerv1alpha1.ObservedNone
 		return nil
 	}
-	c.number(float64(report.ErrorRate), limit, runnerv1alpha1.FormatPercentage)
+	c.number(f.ErrorRate(), limit, runnerv1alpha1.FormatPercentage)
 	return nil
 }
 
-func (c *comparison) rate(report *runnerv1alpha1.Report) error {
-	limit, err := strconv.ParseFloat(c.limit, 64)
-	if err != nil || math.IsNaN(limit) || math.IsInf(limit, 0) {
-		return fmt.Errorf("limit %q is not a number", c.limit)
+func (c *comparison) rate(f *result.Figures) error {
+	limit, err := parseNumber(c.limit)
+	if err != nil {
+		return err
 	}
-	if report.Rate.WindowSeconds <= 0 {
+	if f.Seconds <= 0 {
 		c.result.Observed = runnerv1alpha1.ObservedNone
 		return nil
 	}
-	c.number(report.Rate.Achieved, limit, formatNumber)
+	c.number(f.Rate, limit, formatNumber)
+	return nil
+}
+
+func parseNumber(text string) (float64, error) {
+	limit, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(limit) || math.IsInf(limit, 0) {
+		return 0, fmt.Errorf("limit %q is not a number", text)
+	}
+	return limit, nil
+}
+
+// count compares a count, its share of the requests, or its number in a second: the form of the limit decides.
+func (c *comparison) count(f *result.Figures) error {
+	n, all, ok := f.Count(c.result.Metric)
+	if !ok {
+		return fmt.Errorf("metric %q is not known", c.result.Metric)
+	}
+	if strings.HasSuffix(c.limit, "%") {
+		limit, err := runnerv1alpha1.ParsePercentage(c.limit)
+		switch {
+		case err != nil:
+			return fmt.Errorf("limit %w", err)
+		case all == 0:
+			c.result.Observed = runnerv1alpha1.ObservedNone
+		default:
+			c.number(float64(n)/float64(all), limit, runnerv1alpha1.FormatPercentage)
+		}
+		return nil
+	}
+	text, perSecond := strings.CutSuffix(c.limit, "/s")
+	limit, err := parseNumber(text)
+	switch {
+	case err != nil:
+		return err
+	case !perSecond:
+		c.number(float64(n), limit, formatNumber)
+	case f.Seconds <= 0:
+		c.result.Observed = runnerv1alpha1.ObservedNone
+	default:
+		c.number(float64(n)/f.Seconds, limit, func(v float64, digits int) string { return formatNumber(v, digits) + "/s" })
+	}
 	return nil
 }
 
@@ -111,7 +189,7 @@ func formatNumber(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-func (c *comparison) time(report *runnerv1alpha1.Report) error {
+func (c *comparison) time(f *result.Figures) error {
 	limit, err := time.ParseDuration(c.limit)
 	if err != nil {
 		return fmt.Errorf("limit %q is not a duration", c.limit)
@@ -120,7 +198,7 @@ func (c *comparison) time(report *runnerv1alpha1.Report) error {
 	if err != nil {
 		return err
 	}
-	h, err := distribution(c.result.Metric, report)
+	h, err := f.Time(c.result.Metric)
 	if err != nil {
 		return err
 	}
@@ -139,22 +217,6 @@ func (c *comparison) time(report *runnerv1alpha1.Report) error {
 	c.result.Passed = c.accepts(float64(observed), float64(limit)/float64(time.Microsecond))
 	c.result.Observed = formatTime(observed, c.limit)
 	return nil
-}
-
-func distribution(m runnerv1alpha1.Metric, report *runnerv1alpha1.Report) (*histogram.H, error) {
-	all := report.Histograms
-	if all == nil {
-		return nil, errors.New("the report has no histograms")
-	}
-	switch m {
-	case runnerv1alpha1.MetricResponseTime:
-		return histogram.Decode(all.ResponseTime)
-	case runnerv1alpha1.MetricServiceTime:
-		return histogram.Decode(all.ServiceTime)
-	case runnerv1alpha1.MetricTimeToFirstByte:
-		return histogram.Decode(all.TimeToFirstByte)
-	}
-	return nil, fmt.Errorf("metric %q is not known", m)
 }
 
 // formatTime returns a time exactly, in the smallest unit of the limit. For example, the unit is s if the limit is

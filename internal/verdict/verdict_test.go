@@ -422,7 +422,7 @@ func TestFactsOf(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := FactsOf(nil); got != (Facts{}) {
+	if got := FactsOf(nil); !cmp.Equal(got, Facts{}) {
 		t.Errorf("of nothing: %+v", got)
 	}
 }

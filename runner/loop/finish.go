@@ -141,6 +141,7 @@ func (w *Worker) countDone(r *request, failed string) {
 	st.ServiceTime.Record((w.now - r.sent) / 1000)
 	st.TimeToFirstByte.Record((r.first - r.sent) / 1000)
 	w.rec.Targets[w.program.Steps[r.step].Target].Body.Record((w.now - r.first) / 1000)
+	w.selectDone(r, failed == "")
 }
 
 // finishFailed counts a request without a whole response, and continues or aborts its chain.
@@ -174,6 +175,7 @@ func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
 		st.Occupied += w.now - r.sent
 	}
 	r.state = counted
+	w.selectFailed(r, why)
 	switch why {
 	case byTimeout:
 		st.TimedOut++

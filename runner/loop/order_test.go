@@ -27,7 +27,7 @@ var order = []string{
 	// Chain instances.
 	"flow.go", "chains.go", "once.go",
 	// What all of them use.
-	"trial.go", "samples.go", "script.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "schedule.go", "lease.go", "inbox.go", "clock.go",
+	"trial.go", "samples.go", "script.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "inbox.go", "clock.go",
 	"net.go", "heap.go", "ring.go", "doc.go",
 }
 

@@ -60,6 +60,7 @@ func (w *Worker) countDroppedSlots(stage int, cause failure.Cause, n int64) {
 	w.rec.Stages[stage].Dropped += n
 	if !w.schedules.warmUp(stage) {
 		w.rec.Dropped += n
+		w.selectDropped(stage, n)
 		w.rec.Failures.AddMany(rv.Failure{Of: rv.FailureDropped, Cause: cause.Kind, Detail: cause.Detail, Address: cause.Address}, n)
 	}
 }

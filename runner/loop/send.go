@@ -63,6 +63,7 @@ func (w *Worker) countSent(r *request, c *conn) {
 		return
 	}
 	w.rec.Steps[r.step].Sent++
+	w.selectSent(r)
 	if r.attempt > 0 {
 		w.rec.Steps[r.step].Retries++
 	}

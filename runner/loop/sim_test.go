@@ -529,9 +529,10 @@ func newBenchOf(t *testing.T, p *rv.Plan, share rv.Share, serve func(*simRequest
 	for i, e := range p.Targets[0].Endpoints {
 		s.endpoints[e.Address] = i
 	}
+	selections, _ := p.Selections()
 	b := &bench{sim: s, lead: 10 * time.Millisecond}
 	b.w, err = New(Config{
-		Program: g, Rates: p.Rates, Share: share, MaxWait: p.Drain, Deadline: p.Deadline,
+		Program: g, Rates: p.Rates, Selections: selections, Share: share, MaxWait: p.Drain, Deadline: p.Deadline,
 		Net: s, Dialer: s, Log: slog.New(slog.DiscardHandler),
 		Changed: func() {
 			switch {

@@ -16,6 +16,8 @@ import (
 type Config struct {
 	Program *chain.Program
 	Rates   []rv.Rate
+	// Selections are those of the plan.
+	Selections []rv.Selection
 	// Number is the worker's among those of its process.
 	Number int
 	// Share is the worker's own part: its slots, connections and variable ranges.
@@ -52,16 +54,17 @@ type Worker struct {
 	net     Net
 	inbox   inbox
 	clock
-	run       run
-	schedules schedules
-	lease     leaseState
-	requests  requests
-	chains    chains
-	once      once
-	sources   *chain.Sources
-	rec       recorder
-	scripts   scripts
-	trial     *trial // nil but in a trial
+	run        run
+	schedules  schedules
+	lease      leaseState
+	requests   requests
+	chains     chains
+	once       once
+	sources    *chain.Sources
+	rec        recorder
+	selections selections
+	scripts    scripts
+	trial      *trial // nil but in a trial
 
 	// targets are those of the plan, then those that are followed.
 	targets []target
@@ -88,11 +91,12 @@ func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
-		sources:   chain.NewSources(p, &cfg.Share, cfg.Number),
-		rec:       recorder{measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates), len(p.Targets))},
-		clock:     clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
-		schedules: newSchedules(p, cfg.Rates, cfg.Share.Slots),
-		requests:  newRequests(p),
+		sources:    chain.NewSources(p, &cfg.Share, cfg.Number),
+		rec:        recorder{measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates), len(p.Targets), len(cfg.Selections))},
+		clock:      clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
+		schedules:  newSchedules(p, cfg.Rates, cfg.Share.Slots),
+		requests:   newRequests(p),
+		selections: newSelections(cfg.Selections, p, cfg.Rates),
 	}
 	if cfg.Trial != nil {
 		w.trial = &trial{Trial: *cfg.Trial, sent: map[int32]sentHead{}}

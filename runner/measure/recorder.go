@@ -17,6 +17,8 @@ type Recorder struct {
 	Chains  []Chain
 	Stages  []Stage
 	Targets []Target
+	// Selections are the figures of parts of the requests; see rv.Plan.Selections.
+	Selections []Selection
 	// Status counts final responses by status code. Sessions accept three digits, 100 to 999.
 	Status [1000]int64
 
@@ -104,11 +106,19 @@ type Stage struct {
 	Started, StartedInDrain int64
 }
 
+// Selection has the counts of a part of the requests, and the distribution of one of their times. InClass counts the
+// responses with the status class of the part, and SentInDrain those of Sent that left after the last stage.
+type Selection struct {
+	Sent, Done, Succeeded, TimedOut, Reset, ConnectionLost, Dropped, SentInDrain, InClass int64
+
+	Time histogram.H
+}
+
 // New makes an empty recorder for a program of this shape.
-func New(steps, chains, stages, targets int) *Recorder {
+func New(steps, chains, stages, targets, selections int) *Recorder {
 	return &Recorder{
 		Steps: cacheline.Make[Step](steps), Chains: cacheline.Make[Chain](chains), Stages: cacheline.Make[Stage](stages),
-		Targets: cacheline.Make[Target](targets),
+		Targets: cacheline.Make[Target](targets), Selections: cacheline.Make[Selection](selections),
 	}
 }
 
@@ -133,6 +143,9 @@ func (r *Recorder) FoldInto(total *Recorder) {
 		total.Stages[i].Started += r.Stages[i].Started
 		total.Stages[i].StartedInDrain += r.Stages[i].StartedInDrain
 		r.Stages[i] = Stage{}
+	}
+	for i := range r.Selections {
+		r.Selections[i].foldInto(&total.Selections[i])
 	}
 	for i, n := range r.Status {
 		total.Status[i] += n
@@ -174,6 +187,20 @@ func (s *Step) foldInto(total *Step) {
 		fold(from, to[i])
 	}
 	*s = Step{ResponseTime: s.ResponseTime, ServiceTime: s.ServiceTime, TimeToFirstByte: s.TimeToFirstByte, FailedBy: s.FailedBy}
+}
+
+func (s *Selection) foldInto(total *Selection) {
+	total.Sent += s.Sent
+	total.Done += s.Done
+	total.Succeeded += s.Succeeded
+	total.TimedOut += s.TimedOut
+	total.Reset += s.Reset
+	total.ConnectionLost += s.ConnectionLost
+	total.Dropped += s.Dropped
+	total.SentInDrain += s.SentInDrain
+	total.InClass += s.InClass
+	fold(&s.Time, &total.Time)
+	*s = Selection{Time: s.Time}
 }
 
 // fold adds a distribution to another one and leaves it empty.

@@ -98,11 +98,11 @@ var rulesOfThresholds = []Mutant{
 		Unset: []string{"spec.thresholds[0].max"},
 	},
 	{
-		Name: "a time without a percentile", Path: "spec.thresholds[0]", Want: "percentile is needed with ResponseTime, ServiceTime and TimeToFirstByte",
+		Name: "a time without a percentile", Path: "spec.thresholds[0]", Want: "percentile is needed with the times ResponseTime, ServiceTime, TimeToFirstByte, Lag, Blocked and Connect, and is not allowed with other metrics",
 		Unset: []string{"spec.thresholds[0].percentile"},
 	},
 	{
-		Name: "a rate with a percentile", Path: "spec.thresholds[1]", Want: "percentile is allowed with ResponseTime, ServiceTime and TimeToFirstByte only",
+		Name: "a rate with a percentile", Path: "spec.thresholds[1]", Want: "percentile is needed with the times ResponseTime, ServiceTime, TimeToFirstByte, Lag, Blocked and Connect, and is not allowed with other metrics",
 		Set: map[string]any{"spec.thresholds[1].percentile": "p50"},
 	},
 	{
@@ -144,6 +144,50 @@ var rulesOfThresholds = []Mutant{
 	{
 		Name: "errors as a time", Path: "spec.thresholds[2].max", Want: "max and min of ErrorRate must be a percentage such as 0.1%",
 		Set: map[string]any{"spec.thresholds[2].max": "1s"},
+	},
+	{
+		Name: "a count with a unit", Path: "spec.thresholds[2].max", Want: "max and min of a count must be a number such as 10, a percentage such as 0.1%, or a rate such as 5/s",
+		Set: map[string]any{"spec.thresholds[2].metric": "TimedOut", "spec.thresholds[2].max": "5m"},
+	},
+	{
+		Name: "target and chain", Path: "spec.thresholds[0]", Want: "at most one of target, chain and step is allowed",
+		Set: map[string]any{"spec.thresholds[0].target": "single", "spec.thresholds[0].chain": "other"},
+	},
+	{
+		Name: "stage and window", Path: "spec.thresholds[0]", Want: "at most one of stage and window is allowed",
+		Set: map[string]any{"spec.thresholds[0].stage": "steady", "spec.thresholds[0].window": "30s"},
+	},
+	{
+		Name: "lag of a target", Path: "spec.thresholds[0]", Want: "target, chain and step are not allowed with Lag, Blocked, Connect, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted",
+		Set: map[string]any{"spec.thresholds[0].metric": "Lag", "spec.thresholds[0].target": "single"},
+	},
+	{
+		Name: "lag of a stage", Path: "spec.thresholds[0]", Want: "stage is not allowed with Lag, Blocked, Connect, Retried, Reconnects, ChainsCompleted and ChainsAborted",
+		Set: map[string]any{"spec.thresholds[0].metric": "Lag", "spec.thresholds[0].stage": "steady"},
+	},
+	{
+		Name: "errors of a status class", Path: "spec.thresholds[2]", Want: "statusClass is allowed with ResponseTime, ServiceTime, TimeToFirstByte and Responses only",
+		Set: map[string]any{"spec.thresholds[2].statusClass": "5xx"},
+	},
+	{
+		Name: "another status class", Path: "spec.thresholds[0].statusClass", 
+		Set: map[string]any{"spec.thresholds[0].statusClass": "6xx"},
+	},
+	{
+		Name: "a step without a chain", Path: "spec.thresholds[0].step",
+		Set: map[string]any{"spec.thresholds[0].step": "create"},
+	},
+	{
+		Name: "a window of nothing", Path: "spec.thresholds[0].window", Want: "must be from 1s to 24h",
+		Set: map[string]any{"spec.thresholds[0].window": "0s"},
+	},
+	{
+		Name: "a time without an end to abort", Path: "spec.thresholds[0]", Want: "abortAfter needs abortOnFail: true",
+		Set: map[string]any{"spec.thresholds[0].abortAfter": "5s"},
+	},
+	{
+		Name: "abortAfter of two days", Path: "spec.thresholds[0].abortAfter", Want: "must be from 0s to 24h",
+		Set: map[string]any{"spec.thresholds[0].abortOnFail": true, "spec.thresholds[0].abortAfter": "48h"},
 	},
 }
 

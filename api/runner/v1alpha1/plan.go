@@ -783,26 +783,3 @@ const (
 // EndsByCount reports whether the stage ends on each shard when the shard has sent its share. The slots of such a
 // stage have no due times, so its remaining slots cannot be distributed again.
 func (r *Rate) EndsByCount() bool { return r.ClosedLoop && r.Requests > 0 }
-
-// Threshold is a limit on a result. Exactly one of the maximum and minimum is set.
-type Threshold struct {
-	Name   string `json:"name"`
-	Metric Metric `json:"metric"`
-	// Percentile of a time, such as "p99.9".
-	Percentile string `json:"percentile,omitempty"`
-	// Max and Min are durations ("20ms") for times, percentages ("0.1%") for the error rate and decimals for
-	// rates.
-	Max string `json:"max,omitempty"`
-	Min string `json:"min,omitempty"`
-}
-
-// Metric is what a threshold looks at.
-type Metric string
-
-const (
-	MetricResponseTime    Metric = "ResponseTime"
-	MetricServiceTime     Metric = "ServiceTime"
-	MetricTimeToFirstByte Metric = "TimeToFirstByte"
-	MetricErrorRate       Metric = "ErrorRate"
-	MetricRate            Metric = "Rate"
-)

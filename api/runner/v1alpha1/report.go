@@ -1,6 +1,9 @@
 package v1alpha1
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Report is the result of a run, merged over its shards.
 type Report struct {
@@ -64,8 +67,10 @@ type Report struct {
 	// Steps has one entry for each step of each chain.
 	Steps []StepResult `json:"steps"`
 	// Targets has one entry for each target: where the time goes.
-	Targets   []TargetResult  `json:"targets,omitempty"`
-	Generator GeneratorResult `json:"generator"`
+	Targets []TargetResult `json:"targets,omitempty"`
+	// Selections are the figures of parts of the requests that thresholds are on.
+	Selections []SelectionResult `json:"selections,omitempty"`
+	Generator  GeneratorResult   `json:"generator"`
 	// Shards has one entry for each runner. A shard that was removed and added again has several entries.
 	Shards  []ShardResult `json:"shards,omitempty"`
 	Verdict Verdict       `json:"verdict"`
@@ -234,6 +239,16 @@ type TargetResult struct {
 	ResponseTime Times `json:"responseTime,omitzero"`
 }
 
+// SelectionResult has the figures of a part of the requests over all shards.
+type SelectionResult struct {
+	Selector
+	// Metric is the metric of the distribution. Empty: counts only.
+	Metric Metric `json:"metric,omitempty"`
+	SelectionCounters
+	// WindowSeconds is the length of the stage, or of the measured window.
+	WindowSeconds float64 `json:"windowSeconds"`
+}
+
 // GeneratorResult summarizes the health of the generator over all shards.
 type GeneratorResult struct {
 	// Shards is the number of different shards that had, or should have had, a share of the load. Example: 2 for a
@@ -328,6 +343,9 @@ type ThresholdResult struct {
 	Name       string `json:"name"`
 	Metric     Metric `json:"metric"`
 	Percentile string `json:"percentile,omitempty"`
+	// Of is the part of the requests that the threshold is on, and Window the length of its windows, such as 30s.
+	Of     Selector `json:"of,omitzero"`
+	Window string   `json:"window,omitempty"`
 	// Limit is the threshold's max or min, with its comparison: "<= 20ms".
 	Limit    string `json:"limit"`
 	Observed string `json:"observed"`
@@ -337,15 +355,39 @@ type ThresholdResult struct {
 // ObservedNone is the observed value if nothing was measured. No limit accepts it.
 const ObservedNone = "none"
 
+// Figure returns what the threshold is on: "p99 of ResponseTime of step app/create in stage hold". It is empty if the
+// result has only name, limit and observed value.
+func (t *ThresholdResult) Figure() string {
+	out := string(t.Metric)
+	if t.Percentile != "" {
+		out = t.Percentile + " of " + out
+	}
+	if c := t.Of.StatusClass; c != 0 {
+		out += " with status " + strconv.Itoa(c) + "xx"
+	}
+	switch {
+	case t.Of.Step != "":
+		out += " of step " + t.Of.Chain + "/" + t.Of.Step
+	case t.Of.Chain != "":
+		out += " of chain " + t.Of.Chain
+	case t.Of.Target != "":
+		out += " of target " + t.Of.Target
+	}
+	if t.Of.Stage != "" {
+		out += " in stage " + t.Of.Stage
+	}
+	if t.Window != "" {
+		out += " in a window of " + t.Window
+	}
+	return out
+}
+
 // String returns "fast: p99 of ResponseTime 31.2ms > 20ms", or "fast: p99 of ResponseTime 8.4ms <= 20ms" if the
 // threshold passed.
 func (t *ThresholdResult) String() string {
 	out := t.Name + ": "
-	if t.Percentile != "" {
-		out += t.Percentile + " of "
-	}
-	if t.Metric != "" {
-		out += string(t.Metric) + " "
+	if figure := t.Figure(); figure != "" {
+		out += figure + " "
 	}
 	if t.Observed == ObservedNone {
 		return out + "was not measured, limit " + t.Limit

@@ -55,6 +55,8 @@ type Snapshot struct {
 	Targets []TargetTimes `json:"targets,omitempty"`
 	// Chains has one entry for each chain of the plan.
 	Chains []ChainCounters `json:"chains,omitempty"`
+	// Selections has one entry for each of Plan.Selections.
+	Selections []SelectionCounters `json:"selections,omitempty"`
 	// Globals has a value for each of Plan.Globals on the shard that ran setup, until the shard is done. It can
 	// contain secrets: Start passes it on, and it is stored nowhere.
 	Globals []string `json:"globals,omitempty"`

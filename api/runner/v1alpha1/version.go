@@ -10,8 +10,9 @@ func (p *Plan) RequiredProtocol() int {
 	batch := slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Batch })
 	chains := slices.ContainsFunc(p.Rates, func(r Rate) bool { return r.ChainsPerSecond || r.Chain > 0 })
 	traced := slices.ContainsFunc(p.Variables, func(v Variable) bool { return v.Traceparent != nil })
+	selections, _ := p.Selections()
 	switch {
-	case traced || chains:
+	case traced || chains || len(selections) > 0:
 		return 4
 	case batch || p.IdleStrategy != IdleAuto || p.SleepInterval != 0:
 		return 3

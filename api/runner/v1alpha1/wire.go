@@ -45,6 +45,11 @@ func (s *Snapshot) distributions(f func(*Histogram) bool) {
 			}
 		}
 	}
+	for i := range s.Selections {
+		if !f(&s.Selections[i].Time) {
+			return
+		}
+	}
 	if h := s.Histograms; h != nil {
 		for _, d := range []*Histogram{&h.ServiceTime, &h.TimeToFirstByte, &h.Lag, &h.Reconnecting, &h.Blocked, &h.Connect} {
 			if !f(d) {
@@ -57,7 +62,7 @@ func (s *Snapshot) distributions(f func(*Histogram) bool) {
 // AppendBinary appends the binary form of the snapshot. It does not change the snapshot.
 func (s *Snapshot) AppendBinary(to []byte) ([]byte, error) {
 	document := *s
-	document.Steps, document.Targets = slices.Clone(s.Steps), slices.Clone(s.Targets)
+	document.Steps, document.Targets, document.Selections = slices.Clone(s.Steps), slices.Clone(s.Targets), slices.Clone(s.Selections)
 	if s.Histograms != nil {
 		h := *s.Histograms
 		document.Histograms = &h

@@ -1,0 +1,166 @@
+package v1alpha1
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Threshold is a limit on a result. Exactly one of the maximum and minimum is set.
+type Threshold struct {
+	Name   string `json:"name"`
+	Metric Metric `json:"metric"`
+	// Percentile of a time, such as "p99.9".
+	Percentile string `json:"percentile,omitempty"`
+	// Max and Min are durations ("20ms") for times, percentages ("0.1%") for the error rate and decimals for
+	// rates. For counts they are a decimal, a percentage, or a decimal and "/s".
+	Max string `json:"max,omitempty"`
+	Min string `json:"min,omitempty"`
+	// Of is the part of the requests that the threshold is on.
+	Of Selector `json:"of,omitzero"`
+	// Window is the length of the windows that the threshold is on. Zero: the run, or a stage.
+	Window time.Duration `json:"window,omitempty"`
+	// AbortOnFail ends the test if the threshold fails later than AbortAfter from the start of its figures.
+	AbortOnFail bool          `json:"abortOnFail,omitempty"`
+	AbortAfter  time.Duration `json:"abortAfter,omitempty"`
+}
+
+// Selector is a part of the requests of measured stages. The zero value is all of them. A request is in the part if it has
+// all properties that are set.
+type Selector struct {
+	Target string `json:"target,omitempty"`
+	// Chain and Step are names. With Step, Chain is set, too.
+	Chain string `json:"chain,omitempty"`
+	Step  string `json:"step,omitempty"`
+	// StatusClass is the first digit of the status code of the response, 1 to 5.
+	StatusClass int `json:"statusClass,omitempty"`
+	// Stage is the name of the stage of the slot.
+	Stage string `json:"stage,omitempty"`
+}
+
+// Metric is what a threshold looks at.
+type Metric string
+
+const (
+	MetricResponseTime    Metric = "ResponseTime"
+	MetricServiceTime     Metric = "ServiceTime"
+	MetricTimeToFirstByte Metric = "TimeToFirstByte"
+	MetricLag             Metric = "Lag"
+	MetricBlocked         Metric = "Blocked"
+	MetricConnect         Metric = "Connect"
+
+	MetricErrorRate Metric = "ErrorRate"
+	MetricRate      Metric = "Rate"
+
+	MetricResponses       Metric = "Responses"
+	MetricSucceeded       Metric = "Succeeded"
+	MetricFailed          Metric = "Failed"
+	MetricFailedChecks    Metric = "FailedChecks"
+	MetricTimedOut        Metric = "TimedOut"
+	MetricReset           Metric = "Reset"
+	MetricConnectionLost  Metric = "ConnectionLost"
+	MetricDropped         Metric = "Dropped"
+	MetricRetried         Metric = "Retried"
+	MetricReconnects      Metric = "Reconnects"
+	MetricChainsCompleted Metric = "ChainsCompleted"
+	MetricChainsAborted   Metric = "ChainsAborted"
+)
+
+// IsTime returns whether the metric is a time.
+func (m Metric) IsTime() bool {
+	switch m {
+	case MetricResponseTime, MetricServiceTime, MetricTimeToFirstByte, MetricLag, MetricBlocked, MetricConnect:
+		return true
+	}
+	return false
+}
+
+// IsCount returns whether the metric is a count.
+func (m Metric) IsCount() bool {
+	switch m {
+	case MetricResponses, MetricSucceeded, MetricFailed, MetricFailedChecks, MetricTimedOut, MetricReset, MetricConnectionLost,
+		MetricDropped, MetricRetried, MetricReconnects, MetricChainsCompleted, MetricChainsAborted:
+		return true
+	}
+	return false
+}
+
+// Selection is a figure that runners report because a threshold is on it: the counts of a part of the requests, and the
+// distribution of a time.
+type Selection struct {
+	Selector
+	// Time is the metric of the distribution; "": counts only.
+	Time Metric
+}
+
+// Has returns whether the requests of a step of a target and a chain are in the part.
+func (s *Selector) Has(target, chain, step string) bool {
+	return (s.Target == "" || s.Target == target) && (s.Chain == "" || s.Chain == chain) && (s.Step == "" || s.Step == step)
+}
+
+// Derived returns whether the distribution follows from those of steps and targets. Workers record the others.
+func (s *Selection) Derived() bool {
+	return s.Time != "" && s.Stage == "" && s.StatusClass == 0
+}
+
+// AtEndOnly returns whether the threshold cannot be judged before the end: a minimum of a count of the run or of a stage.
+func (t *Threshold) AtEndOnly() bool {
+	plain := !strings.HasSuffix(t.Min, "%") && !strings.HasSuffix(t.Min, "/s")
+	return t.Metric.IsCount() && t.Min != "" && plain && t.Window == 0
+}
+
+// selection returns the selection of a threshold. It returns false if each snapshot has the figure.
+func (t *Threshold) selection() (Selection, bool) {
+	s := Selection{Selector: t.Of}
+	if t.Metric.IsTime() {
+		s.Time = t.Metric
+	}
+	return s, s != Selection{} && s != Selection{Time: MetricResponseTime}
+}
+
+// Selections returns the different selections of the plan's thresholds, and for each threshold the index of its selection, or -1 if
+// each snapshot has the figure. Snapshot.Selections has the same order.
+func (p *Plan) Selections() (selections []Selection, of []int) {
+	for i := range p.Thresholds {
+		s, needed := p.Thresholds[i].selection()
+		k := -1
+		if needed {
+			if k = slices.Index(selections, s); k < 0 {
+				k, selections = len(selections), append(selections, s)
+			}
+		}
+		of = append(of, k)
+	}
+	return selections, of
+}
+
+// SelectionCounters are the figures of a Selection on a runner. Like those of a step, they satisfy the equations of Counters.
+type SelectionCounters struct {
+	Sent           int64 `json:"sent"`
+	Done           int64 `json:"done"`
+	Succeeded      int64 `json:"succeeded"`
+	TimedOut       int64 `json:"timedOut"`
+	Reset          int64 `json:"reset"`
+	ConnectionLost int64 `json:"connectionLost"`
+	// Dropped counts slots that were never sent, in a selection without target, chain and step.
+	Dropped int64 `json:"dropped"`
+	// SentInDrain are those of Sent that left after the last stage; the rate leaves them out.
+	SentInDrain int64 `json:"sentInDrain,omitempty"`
+	// InClass counts the responses with the status class of the selection. Zero: the selection has none.
+	InClass int64 `json:"inClass,omitempty"`
+	// Time is the distribution of Selection.Time.
+	Time Histogram `json:"time,omitzero"`
+}
+
+// Add adds the counters of other. The caller adds the distributions.
+func (c *SelectionCounters) Add(other *SelectionCounters) {
+	c.Sent += other.Sent
+	c.Done += other.Done
+	c.Succeeded += other.Succeeded
+	c.TimedOut += other.TimedOut
+	c.Reset += other.Reset
+	c.ConnectionLost += other.ConnectionLost
+	c.Dropped += other.Dropped
+	c.SentInDrain += other.SentInDrain
+	c.InClass += other.InClass
+}

@@ -1,0 +1,132 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+// Figures are what a threshold limits: counts and distributions of a part of the requests in a period.
+type Figures struct {
+	// Requests are the counts of requests. InFlightAtEnd requests count as failed; while a test runs, they are left out.
+	Requests runnerv1alpha1.Requests
+	// InClass counts the responses of the status class.
+	InClass int64
+	// Reconnects, ChainsCompleted and ChainsAborted are those of the run.
+	Reconnects, ChainsCompleted, ChainsAborted int64
+	// Rate is in requests per second. Seconds is the length of the period, without pauses and drain.
+	Rate, Seconds float64
+
+	// errorRate of a report; nil: that of the counts.
+	errorRate *float64
+	// time returns a distribution.
+	time func(runnerv1alpha1.Metric) (*histogram.H, error)
+}
+
+// All returns the number of requests that were sent or should have been sent.
+func (f *Figures) All() int64 { return f.Requests.Sent + f.Requests.Dropped }
+
+// ErrorRate returns 1 - succeeded / (sent + dropped).
+func (f *Figures) ErrorRate() float64 {
+	if f.errorRate != nil {
+		return *f.errorRate
+	}
+	return ratio(f.All()-f.Requests.Succeeded, f.All())
+}
+
+// Time returns the distribution of a metric.
+func (f *Figures) Time(m runnerv1alpha1.Metric) (*histogram.H, error) { return f.time(m) }
+
+// Count returns the value of a count, and what it is a share of. It returns false if the metric is not a count.
+func (f *Figures) Count(m runnerv1alpha1.Metric) (n, all int64, ok bool) {
+	r := &f.Requests
+	switch m {
+	case runnerv1alpha1.MetricResponses:
+		n = f.InClass
+	case runnerv1alpha1.MetricSucceeded:
+		n = r.Succeeded
+	case runnerv1alpha1.MetricFailed:
+		n = f.All() - r.Succeeded
+	case runnerv1alpha1.MetricFailedChecks:
+		n = r.FailedChecks
+	case runnerv1alpha1.MetricTimedOut:
+		n = r.TimedOut
+	case runnerv1alpha1.MetricReset:
+		n = r.Reset
+	case runnerv1alpha1.MetricConnectionLost:
+		n = r.ConnectionLost
+	case runnerv1alpha1.MetricDropped:
+		n = r.Dropped
+	case runnerv1alpha1.MetricRetried:
+		n = r.Retried
+	case runnerv1alpha1.MetricReconnects:
+		n = f.Reconnects
+	case runnerv1alpha1.MetricChainsCompleted:
+		return f.ChainsCompleted, f.ChainsCompleted + f.ChainsAborted, true
+	case runnerv1alpha1.MetricChainsAborted:
+		return f.ChainsAborted, f.ChainsCompleted + f.ChainsAborted, true
+	default:
+		return 0, 0, false
+	}
+	return n, f.All(), true
+}
+
+// FiguresOf returns the figures of a report. Selection is an index into Report.Selections, or -1 for those of the run.
+func FiguresOf(r *runnerv1alpha1.Report, selection int) (Figures, error) {
+	if selection < 0 {
+		rate := float64(r.ErrorRate)
+		return Figures{
+			Requests: r.Requests, InClass: r.Requests.Done, Rate: r.Rate.Achieved, Seconds: r.Rate.WindowSeconds, errorRate: &rate,
+			Reconnects: r.Generator.Reconnects, ChainsCompleted: r.Chains.Completed, ChainsAborted: r.Chains.Aborted,
+			time: func(m runnerv1alpha1.Metric) (*histogram.H, error) { return distribution(m, r.Histograms) },
+		}, nil
+	}
+	if selection >= len(r.Selections) {
+		return Figures{}, errors.New("the report does not have its figures")
+	}
+	s := &r.Selections[selection]
+	return Figures{
+		Requests: requestsOf(&s.SelectionCounters), InClass: s.InClass,
+		Rate: ratio64(s.Sent-s.SentInDrain, s.WindowSeconds), Seconds: s.WindowSeconds,
+		time: func(runnerv1alpha1.Metric) (*histogram.H, error) { return histogram.Decode(s.Time) },
+	}, nil
+}
+
+func requestsOf(c *runnerv1alpha1.SelectionCounters) runnerv1alpha1.Requests {
+	return runnerv1alpha1.Requests{
+		Sent: c.Sent, Done: c.Done, Succeeded: c.Succeeded, FailedChecks: c.Done - c.Succeeded, TimedOut: c.TimedOut, Reset: c.Reset,
+		ConnectionLost: c.ConnectionLost, Dropped: c.Dropped,
+		InFlightAtEnd: c.Sent - c.Done - c.TimedOut - c.Reset - c.ConnectionLost,
+	}
+}
+
+func ratio64(n int64, seconds float64) float64 {
+	if seconds <= 0 {
+		return 0
+	}
+	return float64(n) / seconds
+}
+
+// distribution returns a distribution of the run.
+func distribution(m runnerv1alpha1.Metric, all *runnerv1alpha1.ReportHistograms) (*histogram.H, error) {
+	if all == nil {
+		return nil, errors.New("the report has no histograms")
+	}
+	switch m {
+	case runnerv1alpha1.MetricResponseTime:
+		return histogram.Decode(all.ResponseTime)
+	case runnerv1alpha1.MetricServiceTime:
+		return histogram.Decode(all.ServiceTime)
+	case runnerv1alpha1.MetricTimeToFirstByte:
+		return histogram.Decode(all.TimeToFirstByte)
+	case runnerv1alpha1.MetricLag:
+		return histogram.Decode(all.Lag)
+	case runnerv1alpha1.MetricBlocked:
+		return histogram.Decode(all.Blocked)
+	case runnerv1alpha1.MetricConnect:
+		return histogram.Decode(all.Connect)
+	}
+	return nil, fmt.Errorf("metric %q is not known", m)
+}

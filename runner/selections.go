@@ -1,0 +1,70 @@
+package runner
+
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/runner/measure"
+)
+
+// selectionCounters returns the figures of the selections of the plan: those that the workers recorded, and those that follow from
+// other figures.
+func (r *Runner) selectionCounters() []rv.SelectionCounters {
+	var out []rv.SelectionCounters
+	for i := range r.selections {
+		sel := &r.selections[i]
+		from := &r.total.Selections[i]
+		if sel.Derived() {
+			from = r.derive(sel)
+		}
+		out = append(out, rv.SelectionCounters{
+			Sent: from.Sent, Done: from.Done, Succeeded: from.Succeeded, TimedOut: from.TimedOut, Reset: from.Reset,
+			ConnectionLost: from.ConnectionLost, Dropped: from.Dropped, SentInDrain: from.SentInDrain, InClass: from.InClass,
+			Time: from.Time.Encode(),
+		})
+	}
+	return out
+}
+
+// derive returns the distribution of a selection from those of steps and targets.
+func (r *Runner) derive(sel *rv.Selection) *measure.Selection {
+	out := &measure.Selection{}
+	for i := range r.total.Steps {
+		step, from := &r.program.Steps[i], &r.total.Steps[i]
+		if h := timeOfStep(from, sel.Time); h != nil && sel.Has(r.program.Targets[step.Target].Name, r.program.Chains[step.Chain].Name, step.Name) {
+			out.Time.Merge(h)
+		}
+	}
+	for i := range r.total.Targets {
+		if h := timeOfTarget(&r.total.Targets[i], sel.Time); h != nil && (sel.Target == "" || sel.Target == r.plan.Targets[i].Name) {
+			out.Time.Merge(h)
+		}
+	}
+	if sel.Time == rv.MetricLag {
+		out.Time.Merge(&r.total.Lag)
+	}
+	return out
+}
+
+// timeOfStep returns a distribution of a step; nil: steps do not have it.
+func timeOfStep(s *measure.Step, m rv.Metric) *histogram.H {
+	switch m {
+	case rv.MetricResponseTime:
+		return &s.ResponseTime
+	case rv.MetricServiceTime:
+		return &s.ServiceTime
+	case rv.MetricTimeToFirstByte:
+		return &s.TimeToFirstByte
+	}
+	return nil
+}
+
+// timeOfTarget returns a distribution of a target; nil: targets do not have it.
+func timeOfTarget(t *measure.Target, m rv.Metric) *histogram.H {
+	switch m {
+	case rv.MetricBlocked:
+		return &t.Blocked
+	case rv.MetricConnect:
+		return &t.Connect
+	}
+	return nil
+}
