@@ -25,14 +25,18 @@ func (r *Runner) selectionCounters() []rv.SelectionCounters {
 	return out
 }
 
-// derive returns the distribution of a selection from those of steps and targets.
+// derive returns the figures of a selection from those of steps and targets.
 func (r *Runner) derive(sel *rv.Selection) *measure.Selection {
 	out := &measure.Selection{}
 	for i := range r.total.Steps {
 		step, from := &r.program.Steps[i], &r.total.Steps[i]
-		if h := timeOfStep(from, sel.Time); h != nil && sel.Has(r.program.Targets[step.Target].Name, r.program.Chains[step.Chain].Name, step.Name) {
-			out.Time.Merge(h)
+		h := timeOfStep(from, sel.Time)
+		if h == nil || !sel.Has(r.program.Targets[step.Target].Name, r.program.Chains[step.Chain].Name, step.Name) {
+			continue
 		}
+		out.Time.Merge(h)
+		out.Sent, out.Done, out.Succeeded = out.Sent+from.Sent, out.Done+from.Done, out.Succeeded+from.Succeeded
+		out.TimedOut, out.Reset, out.ConnectionLost = out.TimedOut+from.TimedOut, out.Reset+from.Reset, out.ConnectionLost+from.ConnectionLost
 	}
 	for i := range r.total.Targets {
 		if h := timeOfTarget(&r.total.Targets[i], sel.Time); h != nil && (sel.Target == "" || sel.Target == r.plan.Targets[i].Name) {

@@ -59,7 +59,7 @@ func soFar(j *job, s *rv.Snapshot, windows *result.Windows, now time.Time) (*rv.
 }
 
 // conclude makes the judged report of a run of its last snapshot.
-func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool, now time.Time) (*conclusion, error) {
+func conclude(j *job, s *rv.Snapshot, windows *result.Windows, limits *limits, interrupted bool, now time.Time) (*conclusion, error) {
 	report, err := buildReport(j, s, windows, now)
 	if err != nil {
 		return nil, err
@@ -67,6 +67,7 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, interrupted bool,
 	report.Windows, report.WindowsFrom = windows.Complete()
 	facts := verdict.FactsOf([]rv.Snapshot{*s})
 	facts.Interrupted, facts.CPUs = interrupted, j.cpus
+	limits.facts(&facts)
 	if report.Verdict, err = verdict.Judge(j.plan, report, facts); err != nil {
 		return nil, err
 	}

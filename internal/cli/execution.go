@@ -47,6 +47,8 @@ type execution struct {
 	live *live
 	// every gets a snapshot once a second from the start on, and one when setup begins.
 	every func(*rv.Snapshot)
+	// aborts returns why the test ends because of a threshold, once; empty: it does not end. It is asked after every.
+	aborts func() string
 
 	interrupted int
 	settingUp   bool
@@ -160,6 +162,9 @@ func (x *execution) watch() error {
 			err = x.press(key)
 		case <-tick.C:
 			x.every(x.engine.Snapshot())
+			if why := x.aborts(); why != "" {
+				err = x.engine.Stop(rv.Stop{Reason: why, Drain: true})
+			}
 		}
 		if err != nil {
 			return err

@@ -93,6 +93,7 @@ func TestExecution(t *testing.T) {
 				shown := 0
 				shows := &progress{w: io.Discard, errs: io.Discard}
 				x := &execution{
+					aborts: func() string { return "" },
 					engine: e, connect: 5 * time.Second, setup: 8 * time.Second,
 					signals: signals, every: func(*rv.Snapshot) { shown++ },
 					live: newLive(e, rv.Share{}, &job{plan: testPlan()}, shows),

@@ -247,7 +247,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 		return nil, Usagef("%v", err) // it only reads the plan and the files that the plan names
 	}
 	defer e.Close() //nolint:errcheck // never fails
-	shown := page.shown
+	shown, limits := page.shown, newLimits(j.plan)
 	l := newLive(e, share, j, shown)
 	l.changed = page.change
 	if o.source.reread() {
@@ -261,8 +261,10 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 		engine: e, share: share, connect: connectTimeout(j.plan), setup: j.plan.SetupWithin(),
 		signals: wishes, keys: keys, live: l, every: func(s *rv.Snapshot) {
 			page.every(s)
+			limits.add(s)
 			shown.every(s)
 		},
+		aborts: limits.aborts,
 	}
 	shown.begin()
 	s, err := x.run()
@@ -272,7 +274,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 	}
 	page.mu.Lock()
 	defer page.mu.Unlock()
-	return conclude(j, s, page.windows, x.interrupted > 0, time.Now())
+	return conclude(j, s, page.windows, limits, x.interrupted > 0, time.Now())
 }
 
 func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {

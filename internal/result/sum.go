@@ -39,16 +39,22 @@ var (
 )
 
 type selection struct {
+	runnerv1alpha1.Selection
+
 	counters runnerv1alpha1.SelectionCounters
 	time     histogram.H
 }
 
 func newSum(plan *runnerv1alpha1.Plan) *sum {
 	selections, _ := plan.Selections()
+	sums := make([]selection, len(selections))
+	for i := range selections {
+		sums[i].Selection = selections[i]
+	}
 	return &sum{
 		steps:       make([]step, countSteps(plan)),
 		targets:     make([]targetTimes, len(plan.Targets)),
-		selections:  make([]selection, len(selections)),
+		selections:  sums,
 		chains:      make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
 		statusCodes: map[string]int64{},
 	}
@@ -281,15 +287,14 @@ func (s *sum) requestTimes(plan *runnerv1alpha1.Plan, target int) *stepTimes {
 
 // selectionResults returns the figures of the selections; their distributions only if times is true.
 func (s *sum) selectionResults(plan *runnerv1alpha1.Plan, r *runnerv1alpha1.Report, snapshots []runnerv1alpha1.Snapshot, times bool) []runnerv1alpha1.SelectionResult {
-	selections, _ := plan.Selections()
-	out := make([]runnerv1alpha1.SelectionResult, len(selections))
-	for i := range selections {
+	out := make([]runnerv1alpha1.SelectionResult, len(s.selections))
+	for i := range out {
 		out[i] = runnerv1alpha1.SelectionResult{
-			Selector: selections[i].Selector, Metric: selections[i].Time, SelectionCounters: s.selections[i].counters,
+			Selector: s.selections[i].Selector, Metric: s.selections[i].Time, SelectionCounters: s.selections[i].counters,
 			WindowSeconds: r.Rate.WindowSeconds,
 		}
 		for k := range plan.Rates {
-			if name := selections[i].Stage; name != "" && plan.Rates[k].Name == name {
+			if name := s.selections[i].Stage; name != "" && plan.Rates[k].Name == name {
 				out[i].WindowSeconds = addStage(plan, snapshots, k).window.Seconds()
 			}
 		}

@@ -62,6 +62,30 @@ func eachStep(plan *runnerv1alpha1.Plan, f func(i int, chain *runnerv1alpha1.Cha
 	}
 }
 
+// unansweredBy returns the unanswered requests of a selection. Only response times have them, and requests without a response have no
+// status class.
+func unansweredBy(plan *runnerv1alpha1.Plan, sel *runnerv1alpha1.Selection, c *runnerv1alpha1.SelectionCounters, over bool) (all unanswered) {
+	if sel.Time != runnerv1alpha1.MetricResponseTime || sel.StatusClass != 0 {
+		return all
+	}
+	n := c.TimedOut + c.Reset + c.ConnectionLost + c.Dropped
+	if over {
+		n += c.Sent - c.Done - c.TimedOut - c.Reset - c.ConnectionLost
+	}
+	all.add(n, longestTimeout(plan, &sel.Selector))
+	return all
+}
+
+// longestTimeout returns the longest timeout of the load's steps in a part.
+func longestTimeout(plan *runnerv1alpha1.Plan, of *runnerv1alpha1.Selector) (longest time.Duration) {
+	eachStep(plan, func(_ int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+		if chain.Phase == runnerv1alpha1.PhaseLoad && of.Has(plan.Targets[step.Target].Name, chain.Name, step.Name) {
+			longest = max(longest, step.Timeout)
+		}
+	})
+	return longest
+}
+
 // drained returns true if the runner does not wait for responses any more.
 func drained(s *runnerv1alpha1.Snapshot) bool {
 	return order(s.State) >= order(runnerv1alpha1.StateDrained)
@@ -74,6 +98,10 @@ func (s *sum) addUnanswered(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha
 		over := drained(from) || isLost(runnerOf(from))
 		all := unansweredOf(plan, from, over)
 		all.addTo(&s.times.responseTime)
+		for k := range from.Selections {
+			u := unansweredBy(plan, &s.selections[k].Selection, &from.Selections[k], over)
+			u.addTo(&s.selections[k].time)
+		}
 		if len(from.Steps) == 0 {
 			continue
 		}

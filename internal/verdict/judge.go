@@ -201,6 +201,8 @@ func noSuccess(in *input) *runnerv1alpha1.Verdict {
 
 func stopped(in *input) *runnerv1alpha1.Verdict {
 	switch {
+	case in.facts.Aborted != "" && !in.facts.Interrupted:
+		return nil // the threshold decides
 	case in.facts.Interrupted:
 		return verdict(runnerv1alpha1.OutcomeStopped, ReasonInterrupted, "interrupted before the run completed")
 	case in.report.Stopped != "":
@@ -219,6 +221,9 @@ func thresholdsFailed(in *input) *runnerv1alpha1.Verdict {
 	}
 	if len(names) == 0 {
 		return nil
+	}
+	if name := in.facts.Aborted; name != "" {
+		names = append(names, fmt.Sprintf("threshold %s ended the test after %s because of abortOnFail", name, in.facts.Seen[name].After.Round(time.Second)))
 	}
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonThresholdsFailed, "%s", strings.Join(names, "; "))
 }

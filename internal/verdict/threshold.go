@@ -20,6 +20,8 @@ type comparison struct {
 	isMinimum bool
 	// unanswered is true if the observed percentile is among requests without a response.
 	unanswered bool
+	// value is the observed value. Times are in microseconds.
+	value float64
 }
 
 func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[string]Observation) ([]comparison, error) {
@@ -165,7 +167,7 @@ const significant = 6
 // number compares, and writes the observed value with significant digits, or with all of them if rounding would
 // move the value to the other side of its limit.
 func (c *comparison) number(observed, limit float64, format func(v float64, digits int) string) {
-	c.result.Passed = c.accepts(observed, limit)
+	c.value, c.result.Passed = observed, c.accepts(observed, limit)
 	digits := significant
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(observed, 'g', digits, 64), 64)
 	if err != nil || c.accepts(rounded, limit) != c.result.Passed {
@@ -207,9 +209,10 @@ func (c *comparison) time(f *result.Figures) error {
 		return nil
 	}
 	observed := h.Quantile(q)
+	c.value = float64(observed)
 	if above, is := runnerv1alpha1.LimitOf(observed); is {
 		// A request without a response is longer than every maximum.
-		c.unanswered = true
+		c.value, c.unanswered = math.Inf(1), true
 		c.result.Passed, c.result.Observed = c.isMinimum, runnerv1alpha1.AboveText(formatTime(above, c.limit))
 		return nil
 	}

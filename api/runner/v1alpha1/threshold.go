@@ -153,14 +153,17 @@ type SelectionCounters struct {
 }
 
 // Add adds the counters of other. The caller adds the distributions.
-func (c *SelectionCounters) Add(other *SelectionCounters) {
-	c.Sent += other.Sent
-	c.Done += other.Done
-	c.Succeeded += other.Succeeded
-	c.TimedOut += other.TimedOut
-	c.Reset += other.Reset
-	c.ConnectionLost += other.ConnectionLost
-	c.Dropped += other.Dropped
-	c.SentInDrain += other.SentInDrain
-	c.InClass += other.InClass
+func (c *SelectionCounters) Add(other *SelectionCounters) { c.AddTimes(other, 1) }
+
+// AddTimes adds the counters of other, multiplied by n.
+func (c *SelectionCounters) AddTimes(other *SelectionCounters, n int64) {
+	c.Sent += n * other.Sent
+	c.Done += n * other.Done
+	c.Succeeded += n * other.Succeeded
+	c.TimedOut += n * other.TimedOut
+	c.Reset += n * other.Reset
+	c.ConnectionLost += n * other.ConnectionLost
+	c.Dropped += n * other.Dropped
+	c.SentInDrain += n * other.SentInDrain
+	c.InClass += n * other.InClass
 }
