@@ -83,7 +83,7 @@ func newRootCommand(program string, k *kube) *cobra.Command {
 
 func (k *kube) commands() []*cobra.Command {
 	return []*cobra.Command{
-		k.newRun(), k.newList(), k.newStatus(), k.newWatch(), k.newReport(), k.newCompare(), k.newStop(), k.newSuspend(), k.newResume(), k.newRate(), k.newScale(),
+		k.newRun(), k.newList(), k.newStatus(), k.newWatch(), k.newUI(), k.newReport(), k.newCompare(), k.newStop(), k.newSuspend(), k.newResume(), k.newRate(), k.newScale(),
 	}
 }
 
