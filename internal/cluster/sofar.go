@@ -128,8 +128,9 @@ func addResults(out *rv.Report, r *v1alpha1.Results) {
 	out.Rate.Achieved, _ = strconv.ParseFloat(r.Rate.Achieved, 64)
 	rate, _ := rv.ParsePercentage(r.ErrorRate)
 	out.ErrorRate = rv.ErrorRate(rate)
-	t := &r.ResponseTime
-	out.ResponseTime = rv.Times{Count: q.Done, P50: t.P50, P90: t.P90, P95: t.P95, P99: t.P99, P999: t.P999, Max: t.Max}
+	out.ResponseTime = timesOf(&r.ResponseTime)
+	out.ResponseTime.Unanswered = q.TimedOut + q.Reset + q.ConnectionLost
+	out.ResponseTime.Count = q.Done + out.ResponseTime.Unanswered
 	out.Causes = counts(r.Causes)
 	for _, f := range r.Failures {
 		out.Failures = append(out.Failures, rv.FailureCount{Failure: rv.Failure{Of: rv.FailureOf(f.Of), Cause: rv.Cause(f.Cause), Detail: f.Detail, Address: f.Address}, Count: f.Count})
@@ -147,6 +148,21 @@ func addResults(out *rv.Report, r *v1alpha1.Results) {
 		}
 	}
 	out.Chains.Unfinished = out.Chains.Started - out.Chains.Completed - out.Chains.Aborted
+}
+
+// timesOf returns times without counts. A time that is absent is above the limit.
+func timesOf(in *v1alpha1.Times) rv.Times {
+	limit, _ := time.ParseDuration(in.Above) // the operator writes durations
+	value := func(us *int64) int64 {
+		switch {
+		case us != nil:
+			return *us
+		case in.Above != "":
+			return rv.Above(limit.Microseconds())
+		}
+		return 0
+	}
+	return rv.Times{P50: value(in.P50), P90: value(in.P90), P95: value(in.P95), P99: value(in.P99), P999: value(in.P999), Max: value(in.Max)}
 }
 
 func counts(in []v1alpha1.NamedCount) map[string]int64 {

@@ -29,7 +29,7 @@ func lookAt(seconds int64) (*v1alpha1.LoadTest, time.Time) {
 	st.Results = &v1alpha1.Results{
 		Requests:   v1alpha1.RequestCounts{Sent: n, Done: n - n/10, Succeeded: n - n/5, FailedChecks: n / 5, TimedOut: n / 10, InFlightAtEnd: 7},
 		WarmUpSent: 1000 * min(2, seconds), ErrorRate: "12.5%", Rate: v1alpha1.RateStatus{Asked: "1000", Achieved: "999.5"},
-		ResponseTime: v1alpha1.Times{P50: 1, P90: 2, P95: 3, P99: 4, P999: 5, Max: 6},
+		ResponseTime: v1alpha1.Times{P50: new(int64(1)), P90: new(int64(2)), P95: new(int64(3)), Above: "5s"},
 		Causes:       []v1alpha1.NamedCount{{Name: "BUSY", Count: 3}},
 		Failures:     []v1alpha1.FailureCount{{Of: "reset", Cause: "rstStream", Detail: "CANCEL", Count: 2}},
 		Chains: []v1alpha1.ChainResult{
@@ -41,6 +41,7 @@ func lookAt(seconds int64) (*v1alpha1.LoadTest, time.Time) {
 }
 
 func TestReportSoFar(t *testing.T) {
+	above := rv.Above(5_000_000)
 	var s SoFar
 	got := s.Add(lookAt(12))
 	want := &rv.Report{
@@ -51,7 +52,7 @@ func TestReportSoFar(t *testing.T) {
 		Causes:   map[string]int64{"BUSY": 3},
 		Failures: []rv.FailureCount{{Failure: rv.Failure{Of: rv.FailureReset, Cause: rv.CauseRstStream, Detail: "CANCEL"}, Count: 2}},
 		Rate:     rv.RateResult{Asked: 1000, Achieved: 999.5}, ErrorRate: 0.125,
-		ResponseTime: rv.Times{Count: 9000, P50: 1, P90: 2, P95: 3, P99: 4, P999: 5, Max: 6},
+		ResponseTime: rv.Times{Count: 10_000, Unanswered: 1000, P50: 1, P90: 2, P95: 3, P99: above, P999: above, Max: above},
 		Generator:    rv.GeneratorResult{Shards: 3, ShardsLost: 1, ExclusiveShards: 2, LagP99Microseconds: 90},
 		Windows: []rv.Window{{
 			To: 12_000, Stage: "hold", Asked: 1000, Achieved: 1000, Sent: 12_000, Succeeded: 8000, FailedChecks: 2000, TimedOut: 1000, InFlight: 7, Shards: 3,
