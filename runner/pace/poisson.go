@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"sync"
 )
 
 const (
@@ -33,6 +32,8 @@ type poisson struct {
 	origin int64
 	// marks are the numbers of points before each blocksPerMark-th block.
 	marks []int64
+	// counts is the distribution function of the number of points in a block.
+	counts []uint64
 	// block is the current block, and before the number of points before it. points are those in it, ascending.
 	block, before int64
 	points        []int64
@@ -41,7 +42,7 @@ type poisson struct {
 
 // newPoisson returns the arrivals of a process from point first on.
 func newPoisson(l law, seed uint64, first int64) *poisson {
-	p := &poisson{law: l, seed: seed, first: first, marks: []int64{0}, points: make([]int64, 0, maxPoints)}
+	p := &poisson{law: l, seed: seed, first: first, marks: []int64{0}, counts: distribution(), points: make([]int64, 0, maxPoints)}
 	p.enter(0, 0)
 	if first > 0 {
 		p.origin = p.position(first - 1)
@@ -107,7 +108,7 @@ func (p *poisson) seek(reached func(block, before int64) bool) {
 // count returns the number of points in a block.
 func (p *poisson) count(block int64) int64 {
 	p.generator.Seed(p.seed, uint64(block))
-	n, _ := slices.BinarySearch(counts(), p.generator.Uint64())
+	n, _ := slices.BinarySearch(p.counts, p.generator.Uint64())
 	return int64(n)
 }
 
@@ -123,9 +124,9 @@ func (p *poisson) enter(block, before int64) {
 	slices.Sort(p.points)
 }
 
-// counts returns the distribution function of the number of points in a block: entry n is 2^64 times the probability of at
-// most n points. The products are converted to float64, so that no compiler fuses them with the additions.
-var counts = sync.OnceValue(func() []uint64 {
+// distribution returns the distribution function of the number of points in a block: entry n is 2^64 times the probability
+// of at most n points. The products are converted to float64, so that no compiler fuses them with the additions.
+func distribution() []uint64 {
 	out := make([]uint64, maxPoints)
 	probability, sum := 6.61626105670948527686e-112, 0.0 // exp(-blockMean)
 	for n := range out {
@@ -137,7 +138,7 @@ var counts = sync.OnceValue(func() []uint64 {
 		probability = float64(probability * blockMean / float64(n+1))
 	}
 	return out
-})
+}
 
 // burst arrivals are due size at a time: each slot of a burst is due when its first slot would be due alone.
 type burst struct {
