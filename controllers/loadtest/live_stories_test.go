@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/test/builder"
 )
 
 // patch is kubectl patch --type=json.
@@ -301,5 +302,33 @@ func TestPlanDeletedAfterAChange(t *testing.T) {
 	lt = w.awaitPhase("bare", v1alpha1.PhaseCompleted)
 	if !meta.IsStatusConditionTrue(lt.Status.Conditions, v1alpha1.ConditionPassed) {
 		t.Errorf("conditions:\n%s", conditionsOf(lt))
+	}
+}
+
+// TestAbortOnFail: a threshold that fails ends the test once, also if the operator restarts after its decision.
+func TestAbortOnFail(t *testing.T) {
+	w := newWorld(t)
+	slow := builder.P99("500us") // each response takes 1 ms
+	slow.AbortOnFail, slow.AbortAfter = true, &metav1.Duration{}
+	w.apply(twoShards("aborted", load).Threshold(slow).Build())
+	for _, pod := range []string{"aborted-1-0", "aborted-1-1"} {
+		w.Eventually(func() string {
+			if r := w.runner(pod); r != nil && r.Stopped() != nil {
+				return r.Stopped().Reason
+			}
+			return ""
+		}).Should(gomega.HavePrefix("threshold p99 failed after "))
+	}
+	w.operator()
+	lt := w.awaitPhase("aborted", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonThresholdsFailed)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonThresholdsFailed)
+	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionFalse, v1alpha1.ReasonThresholdsFailed)
+	v := lt.Status.Verdict
+	if v.Outcome != "Failed" || len(v.Thresholds) != 1 || v.Thresholds[0].Passed || v.Thresholds[0].Observed != "1000us" {
+		t.Errorf("verdict %+v", v)
+	}
+	if !strings.Contains(v.Message, "threshold p99 ended the test after ") {
+		t.Errorf("message %q", v.Message)
 	}
 }

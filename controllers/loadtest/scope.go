@@ -141,7 +141,13 @@ func (s *scope) stop() string {
 	case s.overdue():
 		return stopByDeadline
 	}
-	return s.stopByLosses()
+	if why := s.stopByLosses(); why != "" {
+		return why
+	}
+	if a := s.aborting(); a != nil {
+		return a.reason()
+	}
+	return ""
 }
 
 // stopByLosses returns why losses end the run; empty: they do not.

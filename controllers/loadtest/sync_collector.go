@@ -69,9 +69,15 @@ func (r *reconciler) decideForCollector(ctx context.Context, s *scope) error {
 		return nil
 	}
 	s.startWith = s.starters()
+	if err := r.decideThresholds(ctx, s); err != nil {
+		return err
+	}
 	if reason := s.stop(); reason != "" && s.run.Stop == nil && s.end == nil {
 		return r.decide(ctx, s, func(run *record.Record) error {
 			run.Stop = &record.Stop{Reason: reason, Time: s.microTime()}
+			if a := s.aborting(); a != nil && reason == a.reason() {
+				run.Thresholds = append(withoutThreshold(run.Thresholds, a.Name), record.Threshold{Name: a.Name, Observed: a.Observed, After: a.After, Abort: true})
+			}
 			return run.On(state.Stop)
 		})
 	}
@@ -107,6 +113,7 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 	d := collect.Desired{
 		Name: s.key(), UID: s.lt.UID, Attempt: s.run.Attempt, Job: s.jobUID(), Plan: s.plan,
 		Shards: s.capacity(), ShardsRevision: r.capacityRevision(s), Rebalance: s.policy() == v1alpha1.ShardLostRebalance,
+		Failed:        s.failedThresholds(),
 		Changes:       s.run.Updates(s.plan.Rates),
 		LossTolerated: s.policy() != v1alpha1.ShardLostFail,
 		Pods:          map[int]collect.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.startDecided(), Stored: s.end != nil,

@@ -145,6 +145,7 @@ func (s *scope) facts() verdict.Facts {
 		}
 	}
 	facts.LossTolerated = s.policy() != v1alpha1.ShardLostFail && s.report.Stopped != stopByTooFew && s.remaining() > 0
+	s.setThresholds(&facts)
 	return facts
 }
 
@@ -156,7 +157,7 @@ func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
 		PlanHash: s.planHash, Warnings: s.warnings, Shards: s.counts(),
 		Runners: s.runners(), Verdict: compactVerdict(v),
 	}
-	if completed(v) {
+	if completed(v) && !s.aborted() {
 		end.Reason = v1alpha1.ReasonCompleted
 	}
 	if end.Started {

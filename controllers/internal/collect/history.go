@@ -53,6 +53,9 @@ func (r *run) restore(s *runner, n *runnerv1alpha1.Snapshot) {
 		r.log.Error(err, "Cannot use the stored counts of a runner", "shard", s.index)
 		return
 	}
+	if err := r.limits.Add(n); err != nil {
+		r.log.Error(err, "Cannot compare the thresholds with the stored counts of a runner", "shard", s.index)
+	}
 	s.snapshot = n
 }
 

@@ -1,11 +1,13 @@
 package collect
 
 import (
+	"maps"
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/internal/version"
 )
 
@@ -37,6 +39,14 @@ func (v *View) summarize(m *result.Merge, lossTolerated bool) (err error) {
 	}
 	v.Progress, err = m.Report(in, v.Over())
 	return err
+}
+
+// compare sets what the thresholds observed so far.
+func (v *View) compare(l *verdict.Live) {
+	v.Thresholds, v.Seen, v.Failed = l.Results(), l.Seen(), maps.Clone(l.Failed())
+	if t, o, failed := l.Abort(); failed {
+		v.Abort = &Abort{t.Name, o}
+	}
 }
 
 // runners are all runners, former ones first.

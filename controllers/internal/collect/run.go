@@ -15,6 +15,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/internal/verdict"
 )
 
 // Options are the times of a run.
@@ -78,6 +79,7 @@ type run struct {
 	outcomes       chan outcome
 	calls          sync.WaitGroup
 	merge          *result.Merge
+	limits         *verdict.Live
 	zero           time.Time // of our clock
 	startAt        int64     // in our clock, of the test; zero: not chosen yet
 	steps          int       // of all chains
@@ -111,6 +113,10 @@ func newRun(d Desired, opts Options, dial Dial, log logr.Logger, wake func()) *r
 		d: d, opts: opts, dial: dial, log: log, wake: wake, wanted: d,
 		signal: make(chan struct{}, 1), aborts: make(chan struct{}),
 		outcomes: make(chan outcome), zero: time.Now(), merge: result.NewMerge(d.Plan, d.Plan.Shards),
+		limits: verdict.NewLive(d.Plan, d.Plan.Shards),
+	}
+	for name, o := range d.Failed {
+		r.limits.Restore(name, o)
 	}
 	r.changes = []runnerv1alpha1.Update{{Revision: 1, Members: shard.All(d.Plan.Shards)}} // until there is a record
 	for i := range d.Plan.Chains {
@@ -463,6 +469,9 @@ func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	if err := r.merge.Add(n); err != nil {
 		return err
 	}
+	if err := r.limits.Add(n); err != nil {
+		r.log.Error(err, "Cannot compare the thresholds while the test runs", "shard", s.index)
+	}
 	s.rate = rate(before, n)
 	if n.Globals != nil {
 		s.globals, n.Globals = n.Globals, nil
@@ -512,6 +521,7 @@ func (r *run) publish(now time.Time) {
 		if err := v.summarize(r.merge, r.d.LossTolerated); err != nil {
 			r.log.Error(err, "Cannot merge the snapshots of the runners")
 		}
+		v.compare(r.limits)
 	}
 	r.view.Store(v)
 	r.nextView = now.Add(r.opts.Interval)

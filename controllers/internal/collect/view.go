@@ -8,6 +8,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/verdict"
 )
 
 // Desired is what the reconciler wants of a run, and what it sees of its pods.
@@ -44,6 +45,8 @@ type Desired struct {
 	Live Live
 	// Stop is the reason to end the run early; empty: none.
 	Stop string
+	// Failed are the thresholds that failed while the test ran, as stored.
+	Failed map[string]verdict.Observation
 	// Stored: the results are safe, runners may go.
 	Stored bool
 }
@@ -118,8 +121,19 @@ type View struct {
 	// Progress sums up all runners; nil: the test has not started, or nothing is known. It must not be changed. It is
 	// complete when the view is Over.
 	Progress *result.Progress
+	// Thresholds are compared with the figures so far. Seen are the worst windows of those on windows, and Failed those of
+	// them that failed. Abort is the threshold that must end the test; nil: none.
+	Thresholds   []runnerv1alpha1.ThresholdResult
+	Seen, Failed map[string]verdict.Observation
+	Abort        *Abort
 
 	allReady bool
+}
+
+// Abort is a threshold that must end the test, with its value when it failed.
+type Abort struct {
+	Name string
+	verdict.Observation
 }
 
 // Shard is what is known of one shard.

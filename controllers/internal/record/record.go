@@ -40,6 +40,8 @@ type Record struct {
 	Edits []Edit `json:"edits,omitempty"`
 	// Shards are the runners that ended before the test, oldest first.
 	Shards []Shard `json:"shards,omitempty"`
+	// Thresholds are the thresholds on windows that failed while the test ran, and the one that ended the test.
+	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// Stop is the decision to end the run early; nil: there is none.
 	Stop *Stop `json:"stop,omitempty"`
 	// End says how the run ended; nil: it has not.
@@ -190,6 +192,17 @@ type Counts struct {
 type Stop struct {
 	Reason string           `json:"reason"`
 	Time   metav1.MicroTime `json:"time"`
+}
+
+// Threshold is a threshold that failed while the test ran. It has failed at the end, too.
+type Threshold struct {
+	Name string `json:"name"`
+	// Observed is the observed value.
+	Observed string `json:"observed"`
+	// After is the time from the start, in nanoseconds.
+	After time.Duration `json:"after"`
+	// Abort is true if the threshold ended the test.
+	Abort bool `json:"abort,omitempty"`
 }
 
 // End is how a run ended, as status shows it from then on.
