@@ -6,6 +6,10 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // variables once, and its steps run one after another.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.phase) || self.phase == 'Load' || !(has(self.maxInFlight) || has(self.startDelay))",message="maxInFlight and startDelay go with phase Load"
+// +kubebuilder:validation:XValidation:rule="!has(self.phase) || self.phase == 'Load' || self.rates.size() == 0 && !has(self.startAfter)",message="rates and startAfter go with phase Load"
+// +kubebuilder:validation:XValidation:rule="!has(self.startAfter) || self.rates.size() > 0",message="startAfter needs rates",fieldPath=".startAfter"
+// +kubebuilder:validation:XValidation:rule="!has(self.startDelay) || self.rates.size() == 0",message="startDelay is not allowed with rates; use startAfter",fieldPath=".startDelay"
+// +kubebuilder:validation:XValidation:rule="!has(self.weight) || self.weight == 1 || self.rates.size() == 0",message="weight is not allowed with rates, because the chain is not in the weighted mix",fieldPath=".weight"
 type Chain struct {
 	// name is the name of the chain in results.
 	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.
@@ -50,6 +54,30 @@ type Chain struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="must be at most 24h, and not negative"
 	StartDelay *metav1.Duration `json:"startDelay,omitempty"`
+	// rates are stages of the chain's own. The chain is then not in the weighted mix of the other chains, and
+	// spec.rates does not apply to it. Its stages run one after another, at the same time as those of spec.rates.
+	// The load ends when the last stage of all chains has ended.
+	// The fields of a stage are those of spec.rates, and closedLoop is not allowed. Names of stages are unique in the
+	// test. Warm-up stages come first. While the test runs, the same fields can change as in spec.rates.
+	// It has at most 16 stages. Default: none; then the chain is in the mix.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:default={}
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self.exists(r, !has(r.warmUp) || !r.warmUp)",message="at least one stage must not be a warm-up"
+	// +kubebuilder:validation:XValidation:rule="self.all(i, r, i == 0 || !has(r.warmUp) || !r.warmUp || (has(self[i-1].warmUp) && self[i-1].warmUp))",message="warm-up stages must come before all others"
+	// +kubebuilder:validation:XValidation:rule="self.all(r, !has(r.closedLoop))",message="closedLoop is not allowed in rates of a chain; use a rate, and maxInFlight to bound its instances"
+	Rates []Rate `json:"rates,omitempty"`
+	// startAfter is the time from the start of the test to the first stage of the chain's own rates.
+	// The time in which the test is suspended does not count. It needs rates.
+	// It is at most 720h. Default: 0s.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('720h')",message="must be at most 720h, and not negative"
+	StartAfter *metav1.Duration `json:"startAfter,omitempty"`
 	// maxInFlight is the largest number of instances of the chain that run at the same time.
 	// It counts all shards together, and each shard gets an exact share of it.
 	// It is at least the number of shards, and at most 10000000.

@@ -227,6 +227,18 @@ func (in *Chain) DeepCopyInto(out *Chain) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
+	if in.Rates != nil {
+		in, out := &in.Rates, &out.Rates
+		*out = make([]Rate, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
+	if in.StartAfter != nil {
+		in, out := &in.StartAfter, &out.StartAfter
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.MaxInFlight != nil {
 		in, out := &in.MaxInFlight, &out.MaxInFlight
 		*out = new(int32)

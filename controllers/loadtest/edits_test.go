@@ -94,6 +94,10 @@ func TestUnlike(t *testing.T) {
 		f(&r)
 		return []runnerv1alpha1.Rate{r}
 	}
+	own := []runnerv1alpha1.Rate{perSecond(1), {Name: "own", Chain: 2}, {Name: "more", Chain: 2, Duration: 1}}
+	if got, want := rateDifference(own, []runnerv1alpha1.Rate{own[0], own[1], {Name: "more", Chain: 2}}), "spec.chains[1].rates[1]: only "; !strings.HasPrefix(got, want) {
+		t.Errorf("a stage of a chain: %q, want %q", got, want)
+	}
 	for name, tt := range map[string]struct {
 		now  []runnerv1alpha1.Rate
 		want string // a part; empty: alike

@@ -3,6 +3,7 @@ package loadtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -145,11 +146,11 @@ func rateDifference(old, now []runnerv1alpha1.Rate) string {
 	for i := range old {
 		was, is := old[i], now[i]
 		if was.EndsByCount() && is.Count != was.Count {
-			return fmt.Sprintf("spec.rates[%d].closedLoop.concurrency: cannot change while the test runs, because the stage ends by requests", i)
+			return stagePath(old, i) + ".closedLoop.concurrency: cannot change while the test runs, because the stage ends by requests"
 		}
 		is.Count, is.Period = was.Count, was.Period
 		if was != is {
-			return fmt.Sprintf("spec.rates[%d]: only requestsPerSecond, requestsPer, chainsPerSecond and concurrency can change while the test runs", i)
+			return stagePath(old, i) + ": only requestsPerSecond, requestsPer, chainsPerSecond and concurrency can change while the test runs"
 		}
 	}
 	return ""
@@ -180,14 +181,31 @@ func editsOf(s *scope, now *present) (out []record.Edit) {
 	return out
 }
 
-func rateField(spec *v1alpha1.LoadTestSpec, i int) string {
-	switch {
-	case i < len(spec.Rates) && spec.Rates[i].RequestsPer != nil:
-		return fmt.Sprintf("rates[%d].requestsPer", i)
-	case i < len(spec.Rates) && spec.Rates[i].ChainsPerSecond != nil:
-		return fmt.Sprintf("rates[%d].chainsPerSecond", i)
-	case i < len(spec.Rates) && spec.Rates[i].ClosedLoop != nil:
-		return fmt.Sprintf("rates[%d].closedLoop.concurrency", i)
+// stagePath returns the path of a stage of the plan in the spec.
+func stagePath(rates []runnerv1alpha1.Rate, i int) string {
+	first := slices.IndexFunc(rates, func(r runnerv1alpha1.Rate) bool { return r.Chain == rates[i].Chain })
+	if n := rates[i].Chain; n > 0 {
+		return fmt.Sprintf("spec.chains[%d].rates[%d]", n-1, i-first)
 	}
-	return fmt.Sprintf("rates[%d].requestsPerSecond", i)
+	return fmt.Sprintf("spec.rates[%d]", i)
+}
+
+// rateField returns the path of the rate of a stage of the plan, in the spec. The plan has the stages of spec.rates first,
+// then those of each chain.
+func rateField(spec *v1alpha1.LoadTestSpec, i int) string {
+	rates, at := spec.Rates, "rates"
+	for k := 0; i >= len(rates) && k < len(spec.Chains); k++ {
+		i -= len(rates)
+		rates, at = spec.Chains[k].Rates, fmt.Sprintf("chains[%d].rates", k)
+	}
+	mode := "requestsPerSecond"
+	switch {
+	case i < len(rates) && rates[i].RequestsPer != nil:
+		mode = "requestsPer"
+	case i < len(rates) && rates[i].ChainsPerSecond != nil:
+		mode = "chainsPerSecond"
+	case i < len(rates) && rates[i].ClosedLoop != nil:
+		mode = "closedLoop.concurrency"
+	}
+	return fmt.Sprintf("%s[%d].%s", at, i, mode)
 }

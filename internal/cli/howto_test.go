@@ -175,7 +175,15 @@ func lessLoad(t *testing.T, doc string) string {
 		return doc
 	}
 	spec := o["spec"].(map[string]any)
-	for _, each := range spec["rates"].([]any) {
+	rates := asList(spec["rates"])
+	for _, each := range asList(spec["chains"]) {
+		chain := each.(map[string]any)
+		rates = append(rates, asList(chain["rates"])...)
+		if _, later := chain["startAfter"]; later {
+			chain["startAfter"] = (docsDuration / 4).String()
+		}
+	}
+	for _, each := range rates {
 		rate := each.(map[string]any)
 		if text, bounded := rate["duration"].(string); bounded {
 			d, err := time.ParseDuration(text)
@@ -184,7 +192,7 @@ func lessLoad(t *testing.T, doc string) string {
 			}
 			rate["duration"] = min(d, docsDuration).String()
 		}
-		for field, most := range map[string]float64{"requestsPerSecond": docsRate, "requests": docsRequests} {
+		for field, most := range map[string]float64{"requestsPerSecond": docsRate, "chainsPerSecond": docsRate, "requests": docsRequests} {
 			if n, asked := rate[field].(float64); asked {
 				rate[field] = min(n, most)
 			}

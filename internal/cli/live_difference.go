@@ -59,14 +59,23 @@ func planWithoutRates(p *rv.Plan) *rv.Plan {
 
 func specWithoutRates(s *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	out := *s
-	out.Rates = slices.Clone(s.Rates)
-	for i := range out.Rates {
-		if out.Rates[i].ClosedLoop != nil && !out.Rates[i].EndsByCount() {
-			out.Rates[i].ClosedLoop = &v1alpha1.ClosedLoop{}
-		}
-		out.Rates[i].RequestsPerSecond, out.Rates[i].RequestsPer, out.Rates[i].ChainsPerSecond = nil, nil, nil
+	out.Rates = withoutRates(s.Rates)
+	out.Chains = slices.Clone(s.Chains)
+	for i := range out.Chains {
+		out.Chains[i].Rates = withoutRates(out.Chains[i].Rates)
 	}
 	return &out
+}
+
+func withoutRates(rates []v1alpha1.Rate) []v1alpha1.Rate {
+	out := slices.Clone(rates)
+	for i := range out {
+		if out[i].ClosedLoop != nil && !out[i].EndsByCount() {
+			out[i].ClosedLoop = &v1alpha1.ClosedLoop{}
+		}
+		out[i].RequestsPerSecond, out[i].RequestsPer, out[i].ChainsPerSecond = nil, nil, nil
+	}
+	return out
 }
 
 // firstDifference is the path of the first field, in the order of the alphabet, in which two values

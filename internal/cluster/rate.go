@@ -66,11 +66,10 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 	if Finished(lt) {
 		return "", fmt.Errorf("%s has already ended: %s", name, lt.Status.Phase)
 	}
-	i, err := chooseStage(lt, stage, now)
+	r, at, err := chooseStage(lt, stage, now)
 	if err != nil {
 		return "", err
 	}
-	r := &lt.Spec.Rates[i]
 	switch {
 	case r.RequestsPer != nil:
 		return "", fmt.Errorf("stage %s has requestsPer (%d in %s); this command changes only requestsPerSecond and chainsPerSecond; use: kubectl edit loadtest %s", r.Name, r.RequestsPer.Count, r.RequestsPer.Period.Duration, name)
@@ -86,7 +85,7 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 	if rate == old {
 		return fmt.Sprintf("stage %s of %s already has %d%s", r.Name, name, old, unit), nil
 	}
-	patch, err := ratePatch(i, r.Name, field, old, rate)
+	patch, err := ratePatch(at, r.Name, field, old, rate)
 	if err != nil {
 		return "", err
 	}
@@ -98,42 +97,57 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 
 // ratePatch returns a JSON patch (RFC 6902). The API server rejects it if the stage has another index or another rate
 // than in the LoadTest from which the new rate was computed.
-func ratePatch(i int, stage, field string, old, rate int64) ([]byte, error) {
+func ratePatch(at, stage, field string, old, rate int64) ([]byte, error) {
 	type operation struct {
 		Op    string `json:"op"`
 		Path  string `json:"path"`
 		Value any    `json:"value"`
 	}
-	at := fmt.Sprintf("/spec/rates/%d/", i)
 	return json.Marshal([]operation{
-		{"test", at + "name", stage},
-		{"test", at + field, old},
-		{"replace", at + field, rate},
+		{"test", at + "/name", stage},
+		{"test", at + "/" + field, old},
+		{"replace", at + "/" + field, rate},
 	})
 }
 
-func chooseStage(lt *v1alpha1.LoadTest, name string, now time.Time) (int, error) {
+// chooseStage returns the stage to change and its path as a JSON pointer (RFC 6901). Stages of chains need a name, unless the
+// test has only one stage.
+func chooseStage(lt *v1alpha1.LoadTest, name string, now time.Time) (*v1alpha1.Rate, string, error) {
 	var names, measured []string
-	only := 0
-	for i, r := range lt.Spec.Rates {
-		if r.Name == name {
-			return i, nil
-		}
-		names = append(names, r.Name)
-		if !r.WarmUp {
-			measured, only = append(measured, r.Name), i
+	var only *v1alpha1.Rate
+	var onlyAt string
+	lists := []struct {
+		rates []v1alpha1.Rate
+		at    string
+	}{{lt.Spec.Rates, "/spec/rates/"}}
+	for i := range lt.Spec.Chains {
+		lists = append(lists, struct {
+			rates []v1alpha1.Rate
+			at    string
+		}{lt.Spec.Chains[i].Rates, fmt.Sprintf("/spec/chains/%d/rates/", i)})
+	}
+	for _, l := range lists {
+		for i := range l.rates {
+			r, at := &l.rates[i], l.at+strconv.Itoa(i)
+			if r.Name == name {
+				return r, at, nil
+			}
+			names = append(names, r.Name)
+			if !r.WarmUp {
+				measured, only, onlyAt = append(measured, r.Name), r, at
+			}
 		}
 	}
 	if name != "" {
-		return 0, fmt.Errorf("%q is not a stage; allowed: %s", name, strings.Join(names, ", "))
+		return nil, "", fmt.Errorf("%q is not a stage; allowed: %s", name, strings.Join(names, ", "))
 	}
 	if lt.Status.StartTime != nil {
 		if s := StageAt(lt, now); s.Known {
-			return s.Index, nil
+			return &lt.Spec.Rates[s.Index], fmt.Sprintf("/spec/rates/%d", s.Index), nil
 		}
 	}
-	if len(measured) > 1 {
-		return 0, fmt.Errorf("STAGE: the argument is missing; allowed: %s", strings.Join(names, ", "))
+	if len(measured) != 1 {
+		return nil, "", fmt.Errorf("STAGE: the argument is missing; allowed: %s", strings.Join(names, ", "))
 	}
-	return only, nil
+	return only, onlyAt, nil
 }

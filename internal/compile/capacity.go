@@ -14,35 +14,29 @@ const unansweredShare = 0.01
 // them is unanswered until the timeout. By Little's law that takes rate x timeout x share streams.
 func (c *compiler) capacity() {
 	c.concurrency()
-	var rate float64
-	for i := range c.plan.Rates {
-		r := &c.plan.Rates[i]
-		if r.ClosedLoop || r.Period <= 0 {
-			continue
+	all := make([]targetLoad, len(c.plan.Targets))
+	for own := range len(c.plan.Chains) + 1 { // the mix, then chains with stages of their own
+		if rate := c.highestRate(own); rate > 0 {
+			c.addLoads(all, own, rate)
 		}
-		requests := float64(r.Count) / r.Period.Seconds()
-		if r.ChainsPerSecond {
-			requests *= c.requestsPerInstance()
-		}
-		rate = max(rate, requests)
 	}
-	for i, share := range c.shares() {
+	for i, load := range all {
 		t := &c.plan.Targets[i]
 		streams := streamsOf(t)
-		open := rate * share.timeouts
-		if need := open * unansweredShare; need > float64(streams) {
+		if need := load.unanswered * unansweredShare; need > float64(streams) {
 			c.warn(specPath.Child("targets").Index(i).Child("connections"),
 				"%.0f requests a second leave no free stream as soon as %.2g %% of them are unanswered until their timeout of %v: all connections together hold %d requests, and 1 %% unanswered ones take %.0f; raise connections or maxConcurrentStreams, or lower the timeout",
-				rate*share.requests, 100*float64(streams)/open, share.timeout().Round(time.Millisecond), streams, need)
+				load.requests, 100*float64(streams)/load.unanswered, load.timeout().Round(time.Millisecond), streams, need)
 		}
 	}
 }
 
 // concurrency warns of closed loops with more requests in flight than all streams can carry.
 func (c *compiler) concurrency() {
-	streams := 0
-	for i, share := range c.shares() {
-		if share.requests > 0 {
+	streams, mix := 0, make([]targetLoad, len(c.plan.Targets))
+	c.addLoads(mix, 0, 1)
+	for i := range mix {
+		if mix[i].requests > 0 {
 			streams += streamsOf(&c.plan.Targets[i])
 		}
 	}
@@ -63,50 +57,63 @@ func streamsOf(t *runnerv1alpha1.Target) int {
 	return t.Connections * t.MaxConcurrentStreams
 }
 
-// requestsPerInstance returns how many requests an instance sends, on average over the chains of the load.
-func (c *compiler) requestsPerInstance() float64 {
-	var requests, weights int64
-	for i := range c.plan.Chains {
-		if chain := &c.plan.Chains[i]; chain.Phase == runnerv1alpha1.PhaseLoad {
-			requests += int64(chain.Weight) * requestsOf(chain)
-			weights += int64(chain.Weight)
+// highestRate returns the highest rate of the stages of the mix (0) or of a chain (from 1), in requests a second.
+func (c *compiler) highestRate(own int) (highest float64) {
+	for i := range c.plan.Rates {
+		r := &c.plan.Rates[i]
+		if r.Chain != own || r.ClosedLoop || r.Period <= 0 {
+			continue
 		}
+		requests := float64(r.Count) / r.Period.Seconds()
+		if r.ChainsPerSecond {
+			requests *= c.requestsPerInstance(own)
+		}
+		highest = max(highest, requests)
+	}
+	return highest
+}
+
+// chainsOf returns the chains of the mix (0), or the chain with this number.
+func (c *compiler) chainsOf(own int) (out []*runnerv1alpha1.Chain) {
+	for i := range c.plan.Chains {
+		mixed := c.plan.Chains[i].Phase == runnerv1alpha1.PhaseLoad && len(c.spec.Chains[i].Rates) == 0
+		if own == i+1 || own == 0 && mixed {
+			out = append(out, &c.plan.Chains[i])
+		}
+	}
+	return out
+}
+
+// requestsPerInstance returns how many requests an instance sends, on average over these chains.
+func (c *compiler) requestsPerInstance(own int) float64 {
+	var requests, weights int64
+	for _, chain := range c.chainsOf(own) {
+		requests += int64(chain.Weight) * requestsOf(chain)
+		weights += int64(chain.Weight)
 	}
 	return float64(requests) / float64(max(weights, 1))
 }
 
-// targetShare is what goes to a target for each request of the load.
-type targetShare struct {
-	// requests are 1 when all go to the target; timeouts are their timeouts, in seconds.
-	requests, timeouts float64
+// targetLoad is what a target gets: requests a second, and how many of them are open if each takes its timeout.
+type targetLoad struct{ requests, unanswered float64 }
+
+func (l targetLoad) timeout() time.Duration {
+	return time.Duration(l.unanswered / l.requests * float64(time.Second))
 }
 
-func (s targetShare) timeout() time.Duration {
-	return time.Duration(s.timeouts / s.requests * float64(time.Second))
-}
-
-// shares weighs the steps of the chains of the load by the weights of their chains.
-func (c *compiler) shares() []targetShare {
-	out := make([]targetShare, len(c.plan.Targets))
+// addLoads divides a rate among the targets: it weighs the steps of the chains by the weights of their chains.
+func (c *compiler) addLoads(to []targetLoad, own int, rate float64) {
 	var all float64
-	for i := range c.plan.Chains {
-		chain := &c.plan.Chains[i]
-		if chain.Phase != runnerv1alpha1.PhaseLoad {
-			continue
-		}
+	chains := c.chainsOf(own)
+	for _, chain := range chains {
+		all += float64(chain.Weight) * float64(len(chain.Steps))
+	}
+	for _, chain := range chains {
 		for k := range chain.Steps {
 			s := &chain.Steps[k]
-			weight := float64(chain.Weight)
-			all += weight
-			out[s.Target].requests += weight
-			out[s.Target].timeouts += weight * s.Timeout.Seconds()
+			requests := rate * float64(chain.Weight) / all
+			to[s.Target].requests += requests
+			to[s.Target].unanswered += requests * s.Timeout.Seconds()
 		}
 	}
-	for i := range out {
-		if all > 0 {
-			out[i].requests /= all
-			out[i].timeouts /= all
-		}
-	}
-	return out
 }

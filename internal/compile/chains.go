@@ -42,10 +42,14 @@ func (c *compiler) chains() {
 
 // phases checks the phases and delays of all chains together.
 func (c *compiler) phases(path *field.Path) {
-	loads, prompt, unknown := 0, 0, false
+	loads, own, prompt, unknown := 0, 0, 0, false
 	for i := range c.spec.Chains {
 		if chain := &c.spec.Chains[i]; chain.Phase == v1alpha1.PhaseLoad {
 			loads++
+			if len(chain.Rates) > 0 {
+				own++
+				continue
+			}
 			if chain.StartDelay == nil || chain.StartDelay.Duration == 0 {
 				prompt++
 			}
@@ -57,7 +61,7 @@ func (c *compiler) phases(path *field.Path) {
 	case len(c.spec.Chains) == 0 || loads == 0 && unknown:
 	case loads == 0:
 		c.fail(path, "all chains are Setup or Teardown; at least one must be Load")
-	case prompt == 0:
+	case prompt == 0 && own < loads:
 		c.fail(path, "all chains have a startDelay; at least one must start with the test")
 	}
 }
@@ -76,10 +80,19 @@ func (c *compiler) chain(at *field.Path, in *v1alpha1.Chain) rv.Chain {
 		if in.MaxInFlight != nil || in.StartDelay != nil {
 			c.fail(at, "maxInFlight and startDelay go with phase Load")
 		}
+		if len(in.Rates) > 0 || in.StartAfter != nil {
+			c.fail(at, "rates and startAfter go with phase Load")
+		}
 		if in.Weight != 1 {
 			c.warn(at.Child("weight"), "has no effect on a %s chain, which runs once", in.Phase)
 		}
 		return out
+	}
+	if in.StartAfter != nil {
+		out.StartAfter = in.StartAfter.Duration
+		if len(in.Rates) == 0 {
+			c.fail(at.Child("startAfter"), "startAfter needs rates")
+		}
 	}
 	if in.StartDelay != nil {
 		out.Delay = in.StartDelay.Duration

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -217,6 +219,20 @@ func TestErrors(t *testing.T) {
 		{"relative socket", connectTo("unix:a.sock"), []string{"spec.targets[0].connectTo: must be unix: and an absolute path"}},
 		{"long socket", connectTo("unix:/" + strings.Repeat("a", 107)), []string{"spec.targets[0].connectTo: has a socket path of 108 bytes, at most 107 are possible"}},
 
+		{"a stage name of another list", func(s *spec) {
+			own(s, v1alpha1.Rate{Name: "steady", RequestsPerSecond: ptr.To[int64](5), Duration: &metav1.Duration{Duration: time.Second}})
+		}, []string{`spec.chains[1].rates[0].name: "steady" is the name of spec.rates[0] too`}},
+		{"a chain of the mix without rates", func(s *spec) {
+			own(s, builder.PerSecond("own", 5, time.Second))
+			s.Rates = nil
+		}, []string{"spec.rates: at least 1 is needed, unless each chain of phase Load has rates of its own"}},
+		{"too many stages", func(s *spec) {
+			own(s, builder.PerSecond("own", 5, time.Second))
+			s.Rates = nil
+			for i := range 64 {
+				s.Rates = append(s.Rates, builder.PerSecond(fmt.Sprint("s", i), 5, time.Second))
+			}
+		}, []string{"spec.rates: 65 stages together with those of all chains, at most 64 are possible"}},
 		{"width too small", func(s *spec) { s.Variables[0].Range = &v1alpha1.IntegerRange{Start: 0, End: 1001, Step: 10, Width: 3} },
 			[]string{"spec.variables[0].range.width: is smaller than the 4 digits of the largest value"}},
 		{"runner template", func(s *spec) {
@@ -284,6 +300,34 @@ func secure(edit func(*v1alpha1.TLS)) func(*spec) {
 }
 func header(name, value string) func(*spec) {
 	return func(s *spec) { s.Templates[0].Headers = []v1alpha1.Header{{Name: name, Value: new(value)}} }
+}
+
+// own adds a chain with stages of its own.
+func own(s *spec, rates ...v1alpha1.Rate) {
+	s.Chains = append(s.Chains, v1alpha1.Chain{Name: "own", Target: "target", Phase: v1alpha1.PhaseLoad, Rates: rates, Steps: []v1alpha1.Step{{Name: "ping", Request: &v1alpha1.Request{Path: "/"}}}})
+}
+
+// TestOwnRates: the plan has the stages of the mix first, then those of the chains. The deadline includes the longest.
+func TestOwnRates(t *testing.T) {
+	lt := builder.Sessions("test", "http://target.example").Edit(func(s *spec) {
+		own(s, builder.PerSecond("own", 5, time.Second), builder.PerSecond("more", 6, 10*time.Minute))
+		s.Chains[1].StartAfter = &metav1.Duration{Duration: time.Hour}
+		s.WeightBy = v1alpha1.WeightByRequests
+	}).Build()
+	p, _, errs := compile.Compile("default/test", &lt.Spec)
+	if len(errs) > 0 {
+		t.Fatal(compile.ErrorLines(errs))
+	}
+	got := ""
+	for _, r := range p.Rates {
+		got += fmt.Sprintf("%s %d, ", r.Name, r.Chain)
+	}
+	if want := "steady 0, own 2, more 2, "; got != want {
+		t.Errorf("stages %q, want %q", got, want)
+	}
+	if least := time.Hour + 10*time.Minute; p.Deadline < least || p.Deadline > least+10*time.Minute || p.Chains[1].StartAfter != time.Hour || p.Chains[1].Weight != 1 {
+		t.Errorf("deadline %v, startAfter %v, weight %d", p.Deadline, p.Chains[1].StartAfter, p.Chains[1].Weight)
+	}
 }
 
 // TestRulesOfTheAPI: what the API server refuses is refused here with the same words.

@@ -10,22 +10,80 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
+// maxStages bounds the stages of spec.rates and of all chains together, because the report has an entry for each.
+const maxStages = 64
+
+// rates compiles the stages of the mix, then those of each chain with stages of its own.
 func (c *compiler) rates() {
-	path := field.NewPath("spec", "rates")
+	path, names := specPath.Child("rates"), map[string]*field.Path{}
+	c.stagesOf(path, c.spec.Rates, 0, names)
+	mix, own := 0, 0
+	for i := range c.spec.Chains {
+		chain, at := &c.spec.Chains[i], specPath.Child("chains").Index(i)
+		switch {
+		case chain.Phase != v1alpha1.PhaseLoad:
+			continue
+		case len(chain.Rates) == 0:
+			mix++
+			continue
+		}
+		own++
+		c.ownRates(at, chain)
+		c.stagesOf(at.Child("rates"), chain.Rates, i+1, names)
+	}
+	switch {
+	case len(c.spec.Rates) == 0 && own == 0:
+		c.fail(path, "at least 1 is needed")
+	case len(c.spec.Rates) == 0 && mix > 0:
+		c.fail(path, "at least 1 is needed, unless each chain of phase Load has rates of its own")
+	case len(c.spec.Rates) > 0 && mix == 0 && own > 0:
+		c.fail(path, "no chain uses them, because each chain of phase Load has rates of its own")
+	case len(c.plan.Rates) > maxStages:
+		c.fail(path, "%d stages together with those of all chains, at most %d are possible", len(c.plan.Rates), maxStages)
+	}
+}
+
+// stagesOf compiles the stages of the mix (chain 0), or of a chain.
+func (c *compiler) stagesOf(path *field.Path, rates []v1alpha1.Rate, chain int, names map[string]*field.Path) {
 	index := map[string]int{}
 	measured := false
-	for i := range c.spec.Rates {
-		r := &c.spec.Rates[i]
-		at := path.Index(i)
+	for i := range rates {
+		r, at := &rates[i], path.Index(i)
 		c.unique(at.Child("name"), index, r.Name, i)
+		if other := names[r.Name]; other != nil {
+			c.fail(at.Child("name"), "%q is the name of %s too", r.Name, other)
+		}
 		if r.WarmUp && measured {
 			c.fail(at.Child("warmUp"), "warm-up stages must come before all others")
 		}
 		measured = measured || !r.WarmUp
-		c.plan.Rates = append(c.plan.Rates, c.rate(at, r))
+		out := c.rate(at, r)
+		out.Chain = chain
+		c.plan.Rates = append(c.plan.Rates, out)
 	}
-	if !measured && len(c.spec.Rates) > 0 {
+	for i := range rates {
+		if names[rates[i].Name] == nil && rates[i].Name != "" {
+			names[rates[i].Name] = path.Index(i)
+		}
+	}
+	if !measured && len(rates) > 0 {
 		c.fail(path, "at least one stage must not be a warm-up")
+	}
+}
+
+// ownRates checks what a chain with stages of its own must not have.
+func (c *compiler) ownRates(at *field.Path, chain *v1alpha1.Chain) {
+	for i := range chain.Rates {
+		if chain.Rates[i].ClosedLoop != nil {
+			c.fail(at.Child("rates"), "closedLoop is not allowed in rates of a chain; use a rate, and maxInFlight to bound its instances")
+			break
+		}
+	}
+	if chain.StartDelay != nil {
+		c.fail(at.Child("startDelay"), "startDelay is not allowed with rates; use startAfter")
+	}
+	if chain.Weight > 1 {
+		c.fail(at.Child("weight"), "weight is not allowed with rates, because the chain is not in the weighted mix")
 	}
 }
 
@@ -82,15 +140,21 @@ func (c *compiler) lifetime() {
 	}
 }
 
-// stages returns the length of all stages together, if each has a duration.
-func (c *compiler) stages() (total time.Duration, bounded bool) {
+// stages returns the length of the load, if each stage has a duration: the longest of the mix and of the chains with stages
+// of their own.
+func (c *compiler) stages() (longest time.Duration, bounded bool) {
+	ends := map[int]time.Duration{}
 	for _, r := range c.plan.Rates {
 		if r.Duration == 0 {
 			return 0, false
 		}
-		total += r.Duration
+		if _, known := ends[r.Chain]; !known && r.Chain > 0 {
+			ends[r.Chain] = c.plan.Chains[r.Chain-1].StartAfter
+		}
+		ends[r.Chain] += r.Duration
+		longest = max(longest, ends[r.Chain])
 	}
-	return total, true
+	return longest, true
 }
 
 // maxOnce is the maximum time that the deadline includes for one setup or teardown chain. With repeats and retries, such

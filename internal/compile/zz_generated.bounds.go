@@ -64,6 +64,8 @@ var apiObjects = map[string]apiObject{
 			"maxInFlight": {number: &[2]int64{1, 10000000}},
 			"name":        {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
 			"phase":       {byDefault: "Load", enum: []string{"Load", "Setup", "Teardown"}},
+			"rates":       {items: [2]int{0, 16}},
+			"startAfter":  {duration: &durations{0, 2592000000000000, "must be at most 720h, and not negative"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"startDelay":  {duration: &durations{0, 86400000000000, "must be at most 24h, and not negative"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"steps":       {required: true, items: [2]int{1, 64}},
 			"target":      {required: true, length: [2]int{1, 50}},
@@ -218,7 +220,7 @@ var apiObjects = map[string]apiObject{
 		fields: map[string]bounds{
 			"activeDeadlineSeconds":   {number: &[2]int64{1, 31536000}},
 			"chains":                  {required: true, items: [2]int{1, 32}, key: "name"},
-			"rates":                   {required: true, items: [2]int{1, 64}},
+			"rates":                   {items: [2]int{0, 64}},
 			"targets":                 {required: true, items: [2]int{1, 64}, key: "name"},
 			"templates":               {items: [2]int{0, 256}, key: "name"},
 			"thresholds":              {items: [2]int{0, 64}, key: "name"},

@@ -209,46 +209,77 @@ func liveErrors(c *runnerv1alpha1.Counters) float64 {
 	return ratio(outcomes-c.Succeeded, outcomes)
 }
 
-// setStage finds the current stage, the last that any shard has begun and not all have ended,
-// and how far the plan is through.
+// setStage finds the current stage, the last of the mix that any shard has begun and not all have ended, and how far the
+// plan is through. Without a stage of the mix, it is that of the first chain that has one. The rates of all current stages
+// add up. The progress is that of the mix, or of the chain, that has the longest way to go.
 func (l *Live) setStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) {
+	l.Progress = 1
+	open, chains := false, false
+	var asked float64
+	for first := 0; first < len(plan.Rates); {
+		current, progress, end := progressOf(plan, snapshots, first)
+		l.Progress = min(l.Progress, progress)
+		first = end
+		if current < 0 {
+			continue
+		}
+		r := &plan.Rates[current]
+		if l.Stage == "" {
+			l.Stage, l.WarmUp = r.Name, r.WarmUp
+		}
+		asked += Asked(r)
+		l.AskedChains += AskedChains(r)
+		open, chains = open || r.ClosedLoop, chains || r.ChainsPerSecond
+	}
+	if !open && !chains {
+		l.Asked = asked
+	}
+	if l.Suspended {
+		l.Asked, l.AskedChains = 0, 0
+	}
+}
+
+// progressOf returns the current stage of the mix, or of the chain, whose stages begin with first, or -1. It also returns
+// how far these stages are through, and where they end.
+func progressOf(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, first int) (current int, progress float64, end int) {
+	for end = first; end < len(plan.Rates) && plan.Rates[end].Chain == plan.Rates[first].Chain; {
+		end++
+	}
 	var passed, whole float64
-	for i := range plan.Rates {
-		weight := weigh(plan, i)
+	current = -1
+	for i := first; i < end; i++ {
+		weight := weigh(plan.Rates[first:end], i-first)
 		whole += weight
 		begun, lasts := false, false
 		for k := range snapshots {
-			if s := &snapshots[k]; hasBegun(s, i) {
+			if s := &snapshots[k]; hasBegun(plan, s, i) {
 				begun = true
 				lasts = lasts || s.Stages[i].Ended == 0 && s.EndedAt == 0
 			}
 		}
 		switch {
 		case begun && lasts:
-			l.Stage, l.WarmUp, l.Asked = plan.Rates[i].Name, plan.Rates[i].WarmUp, Asked(&plan.Rates[i])
-			l.AskedChains = AskedChains(&plan.Rates[i])
-			if l.Suspended {
-				l.Asked, l.AskedChains = 0, 0
-			}
+			current = i
 			passed += weight * fraction(&plan.Rates[i], addStage(plan, snapshots, i))
 		case begun:
 			passed += weight
 		}
 	}
 	if whole > 0 {
-		l.Progress = min(passed/whole, 1)
+		progress = min(passed/whole, 1)
 	}
+	return current, progress, end
 }
 
 // weigh is a stage's part of the progress: its nominal length in seconds when each stage has
 // one, else all stages count the same.
-func weigh(plan *runnerv1alpha1.Plan, i int) float64 {
-	for k := range plan.Rates {
-		if nominal(&plan.Rates[k]) == 0 {
+func weigh(rates []runnerv1alpha1.Rate, i int) float64 {
+	for k := range rates {
+		if nominal(&rates[k]) == 0 {
 			return 1
 		}
 	}
-	return nominal(&plan.Rates[i])
+	return nominal(&rates[i])
 }
 
 // nominal is how many seconds a stage is meant to last; zero: as long as it takes.

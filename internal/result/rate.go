@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -17,6 +18,9 @@ type stage struct {
 	inTime int64
 	// window is how long it lasted, without paused; see the package comment.
 	window, paused time.Duration
+	// from and to are its begin and end as offsets from the start. chain is that of the plan's stage.
+	from, to time.Duration
+	chain    int
 	// asked is in requests a second, and askedChains in chain instances a second. A stage has one of them, and a closed
 	// loop has none.
 	asked, askedChains float64
@@ -74,7 +78,7 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 	begun := false
 	for k := range snapshots {
 		s := &snapshots[k]
-		if !hasBegun(s, i) {
+		if !hasBegun(plan, s, i) {
 			continue
 		}
 		c := &s.Stages[i]
@@ -91,6 +95,7 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 		slots += c.Slots
 	}
 	out.window = max(0, time.Duration(last-first)-out.paused)
+	out.from, out.to, out.chain = time.Duration(first), time.Duration(last), plan.Rates[i].Chain
 	rate := &plan.Rates[i]
 	out.asked, out.askedChains = Asked(rate), AskedChains(rate)
 	if changed(snapshots) {
@@ -117,13 +122,20 @@ func changed(snapshots []runnerv1alpha1.Snapshot) bool {
 	return slices.ContainsFunc(snapshots, func(s runnerv1alpha1.Snapshot) bool { return s.Changed })
 }
 
-// hasBegun reports whether a stage has begun. Begun is 0 for the first stage, too.
-func hasBegun(s *runnerv1alpha1.Snapshot, i int) bool {
+// hasBegun reports whether a stage has begun. Begun is 0 for stages that begin with the test, too.
+func hasBegun(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot, i int) bool {
 	if i >= len(s.Stages) || s.StartedAt == 0 {
 		return false
 	}
 	c := &s.Stages[i]
-	return i == 0 || c.Begun > 0 || c.Ended > 0 || c.Sent > 0 || c.Dropped > 0 || c.Slots > 0
+	return beginsWithTest(plan, i) || c.Begun > 0 || c.Ended > 0 || c.Sent > 0 || c.Dropped > 0 || c.Slots > 0
+}
+
+// beginsWithTest reports whether a stage is the first of the mix, or of a chain without startAfter.
+func beginsWithTest(plan *runnerv1alpha1.Plan, i int) bool {
+	n := plan.Rates[i].Chain
+	first := i == 0 || plan.Rates[i-1].Chain != n
+	return first && (n < 1 || n > len(plan.Chains) || plan.Chains[n-1].StartAfter == 0)
 }
 
 // lateEnd is how late the end of a stage may be noticed and still count as on time, in nanoseconds:
@@ -153,12 +165,22 @@ func end(rate *runnerv1alpha1.Rate, s *runnerv1alpha1.Snapshot, i int) int64 {
 	return now
 }
 
+// chainOf returns the name of the chain whose own stage it is, or "".
+func chainOf(plan *runnerv1alpha1.Plan, stage int) string {
+	n := plan.Rates[stage].Chain
+	if n < 1 || n > len(plan.Chains) {
+		return ""
+	}
+	return plan.Chains[n-1].Name
+}
+
 func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []runnerv1alpha1.StageResult {
 	out := make([]runnerv1alpha1.StageResult, 0, len(plan.Rates))
 	for i := range plan.Rates {
 		s := addStage(plan, snapshots, i)
 		out = append(out, runnerv1alpha1.StageResult{
 			Name:     plan.Rates[i].Name,
+			Chain:    chainOf(plan, i),
 			WarmUp:   plan.Rates[i].WarmUp,
 			Asked:    s.asked,
 			Achieved: perSecond(s.inTime, s.window),
@@ -175,11 +197,12 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 }
 
 // rate is over all measured stages. What was asked is the average weighted by time. It is zero, unless all of them have
-// rates of the same unit. If no measured stage began, it is the plan's.
+// rates of the same unit. Stages of chains may run at the same time: their rates add up. If no measured stage began, it is
+// the plan's.
 func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runnerv1alpha1.RateResult {
 	var sent, started int64
-	var window time.Duration
 	var slots, chains float64
+	var measured []stage
 	asked, askedChains := true, true
 	for i := range plan.Rates {
 		r := &plan.Rates[i]
@@ -187,14 +210,15 @@ func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runner
 		if r.WarmUp || s.window == 0 {
 			continue
 		}
+		measured = append(measured, s)
 		sent += s.inTime
-		window += s.window
 		started += s.started
 		slots += s.asked * s.window.Seconds()
 		chains += s.askedChains * s.window.Seconds()
 		asked = asked && !r.ClosedLoop && !r.ChainsPerSecond
 		askedChains = askedChains && r.ChainsPerSecond
 	}
+	window := windowOf(measured)
 	out := runnerv1alpha1.RateResult{WindowSeconds: window.Seconds(), Achieved: perSecond(sent, window)}
 	if asked && window > 0 {
 		out.Asked = slots / window.Seconds()
@@ -208,10 +232,36 @@ func rate(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) runner
 	return out
 }
 
+// windowOf returns for how long at least one of the stages ran, without pauses. For stages one after another, this is the
+// sum of their windows. Stages of several chains may overlap. The longest pause of the mix or of a chain then counts once.
+func windowOf(stages []stage) (window time.Duration) {
+	alone := true
+	for i := range stages {
+		window += stages[i].window
+		alone = alone && stages[i].chain == stages[0].chain
+	}
+	if alone {
+		return window
+	}
+	slices.SortStableFunc(stages, func(a, b stage) int { return cmp.Compare(a.from, b.from) })
+	paused := map[int]time.Duration{}
+	var end, longest time.Duration
+	window = 0
+	for i := range stages {
+		s := &stages[i]
+		window += max(0, s.to-max(s.from, end))
+		end = max(end, s.to)
+		paused[s.chain] += s.paused
+		longest = max(longest, paused[s.chain])
+	}
+	return window - longest
+}
+
 // planned returns the average rate of the measured stages as the plan has it, for a run in which none of them began. It is zero if one
 // of them is a closed loop or has no end.
 func planned(plan *runnerv1alpha1.Plan) float64 {
 	var slots, seconds float64
+	of := map[int]float64{}
 	for i := range plan.Rates {
 		r := &plan.Rates[i]
 		if r.WarmUp {
@@ -225,7 +275,8 @@ func planned(plan *runnerv1alpha1.Plan) float64 {
 			return 0
 		}
 		slots += asked * lasts
-		seconds += lasts
+		of[r.Chain] += lasts
+		seconds = max(seconds, of[r.Chain])
 	}
 	if seconds == 0 {
 		return 0

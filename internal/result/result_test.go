@@ -471,6 +471,10 @@ func TestStages(t *testing.T) {
 	warm.WarmUp = true
 	chains := rate(10, 2*time.Second, 0)
 	chains.ChainsPerSecond = true
+	of := func(chain int, r runnerv1alpha1.Rate) runnerv1alpha1.Rate {
+		r.Chain = chain
+		return r
+	}
 	tests := []struct {
 		name     string
 		rates    []runnerv1alpha1.Rate
@@ -548,6 +552,14 @@ func TestStages(t *testing.T) {
 		{
 			"chains: requests have no rate that is asked for", []runnerv1alpha1.Rate{chains},
 			[][]counters{{{Sent: 60, Started: 18, StartedInDrain: 1, SentInDrain: 2, Ended: 2 * second}}}, 0, 29, 2,
+		},
+		{
+			"own rates of a chain add up, over the union of the stages", []runnerv1alpha1.Rate{rate(10, 2*time.Second, 0), of(1, rate(50, second3, 0))},
+			[][]counters{{{Sent: 20, Ended: 2 * second}, {Sent: 150, Begun: second, Ended: 4 * second}}}, 42.5, 42.5, 4,
+		},
+		{
+			"a pause in both", []runnerv1alpha1.Rate{rate(10, 2*time.Second, 0), of(1, rate(50, second3, 0))},
+			[][]counters{{{Sent: 20, Ended: 3 * second, Paused: second}, {Sent: 150, Ended: 4 * second, Paused: second}}}, 170. / 3, 170. / 3, 3,
 		},
 		{
 			"chains and requests", []runnerv1alpha1.Rate{rate(10, 2*time.Second, 0), chains},

@@ -277,7 +277,7 @@ func (w *Watch) Begun(stage string) (at time.Duration, ok bool) {
 			continue
 		}
 		for _, p := range w.runners {
-			if !hasBegun(&p.last, i) {
+			if !hasBegun(w.plan, &p.last, i) {
 				continue
 			}
 			if b := time.Duration(p.last.Stages[i].Begun); !ok || b < at {

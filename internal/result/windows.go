@@ -274,7 +274,7 @@ func (w *Windows) setStage(o *window) {
 // stage i lasts, over all shards, from the first that began it to the last that ended it.
 func (w *Windows) stage(i int) (begun, ended time.Duration, ok bool) {
 	for _, p := range w.runners {
-		if !hasBegun(&p.last, i) {
+		if !hasBegun(w.plan, &p.last, i) {
 			continue
 		}
 		b := time.Duration(p.last.Stages[i].Begun)

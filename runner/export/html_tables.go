@@ -81,6 +81,9 @@ func stageTable(r *runnerv1alpha1.Report) *table {
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		name := s.Name
+		if s.Chain != "" {
+			name += " of " + s.Chain
+		}
 		if s.WarmUp {
 			name += " (warm-up)"
 		}

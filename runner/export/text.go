@@ -126,6 +126,9 @@ func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		name := s.Name
+		if s.Chain != "" {
+			name += " of " + s.Chain
+		}
 		if s.WarmUp {
 			name += " (warm-up)"
 		}

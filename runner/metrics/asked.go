@@ -25,6 +25,11 @@ func askedOf(plan *runnerv1alpha1.Plan, base, s *runnerv1alpha1.Snapshot, live *
 	slots, lasts := now.Slots, s.Clock-max(s.StartedAt, s.StartAt+now.Begun)-now.Paused
 	if then := stageOf(base, i); then != nil && then.Slots > 0 && base.Boot == s.Boot {
 		slots, lasts = slots-then.Slots, s.Clock-base.Clock-(now.Paused-then.Paused)
+		for k := range plan.Rates { // stages of other chains run at the same time
+			if was := stageOf(base, k); was != nil && plan.Rates[k].Chain != plan.Rates[i].Chain {
+				slots += s.Stages[k].Slots - was.Slots
+			}
+		}
 	}
 	if lasts <= 0 {
 		return 0

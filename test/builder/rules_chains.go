@@ -4,6 +4,9 @@ package builder
 // at the same time, steps 4 to 8 have requests of their own. spec.chains[7] is a setup chain.
 const everyChain = "spec.chains[6]"
 
+// ownRates are stages of a chain's own.
+var ownRates = []any{map[string]any{"name": "alone", "requestsPerSecond": 1, "duration": "1s"}}
+
 const oneKind = "exactly one of request, template and parallel is needed"
 
 func rulesOfChains() []Mutant {
@@ -18,6 +21,57 @@ func rulesOfChains() []Mutant {
 			Name: "startDelay of a teardown chain", Path: "spec.chains[8]", Want: "maxInFlight and startDelay go with phase Load",
 			Set: map[string]any{"spec.chains[8].startDelay": "1s"},
 		},
+		{
+			Name: "rates of a setup chain", Path: "spec.chains[7]", Want: "rates and startAfter go with phase Load",
+			Set: map[string]any{"spec.chains[7].rates": ownRates},
+		},
+		{
+			Name: "startAfter without rates", Path: "spec.chains[1].startAfter", Want: "startAfter needs rates",
+			Unset: []string{"spec.chains[1].rates"},
+		},
+		{
+			Name: "startDelay with rates", Path: "spec.chains[1].startDelay", Want: "startDelay is not allowed with rates; use startAfter",
+			Set: map[string]any{"spec.chains[1].startDelay": "1s"},
+		},
+		{
+			Name: "weight with rates", Path: "spec.chains[1].weight", Want: "weight is not allowed with rates, because the chain is not in the weighted mix",
+			Set: map[string]any{"spec.chains[1].weight": 2},
+		},
+		{
+			Name: "closedLoop in rates of a chain", Path: "spec.chains[1].rates", Want: "closedLoop is not allowed in rates of a chain; use a rate, and maxInFlight to bound its instances",
+			Set: map[string]any{"spec.chains[1].rates": []any{map[string]any{"name": "own", "closedLoop": map[string]any{}, "duration": "1s"}}},
+		},
+		{
+			Name: "late warm-up of a chain", Path: "spec.chains[1].rates[2].warmUp", Want: "warm-up stages must come before all others",
+			Set: map[string]any{"spec.chains[1].rates[2].warmUp": true},
+		},
+		{
+			Name: "nothing measured of a chain", Path: "spec.chains[1].rates", Want: "at least one stage must not be a warm-up",
+			Set: map[string]any{"spec.chains[1].rates[1].warmUp": true, "spec.chains[1].rates[2].warmUp": true},
+		},
+		{
+			Name: "no rates", Path: "spec.rates", Want: "at least 1 is needed, unless each chain of phase Load has rates of its own",
+			Unset: []string{"spec.rates"},
+		},
+		{
+			Name: "rates that no chain uses", Path: "spec.rates", Want: "no chain uses them, because each chain of phase Load has rates of its own",
+			Set: map[string]any{"spec.chains": []any{map[string]any{"name": "alone", "target": "single", "steps": []any{map[string]any{"template": "create"}}, "rates": ownRates}}},
+		},
+		{
+			Name: "two modes of a chain's stage", Path: "spec.chains[1].rates[1]", Want: "exactly one of requestsPerSecond, requestsPer, chainsPerSecond and closedLoop is needed",
+			Set: map[string]any{"spec.chains[1].rates[1].chainsPerSecond": 1},
+		},
+		{
+			Name: "no bound of a chain's stage", Path: "spec.chains[1].rates[2]", Want: "duration, requests or both are needed",
+			Unset: []string{"spec.chains[1].rates[2].duration"},
+		},
+		{
+			Name: "requests with chainsPerSecond of a chain", Path: "spec.chains[1].rates[2].requests", Want: "requests is not allowed with chainsPerSecond; set duration",
+			Set: map[string]any{"spec.chains[1].rates[2].requests": 5},
+		},
+		tooLong("spec.chains[1].startAfter", "721h", "must be at most 720h, and not negative"),
+		tooLong("spec.chains[1].rates[1].duration", "721h", "must be greater than 0 and at most 720h"),
+		tooLong("spec.chains[1].rates[0].requestsPer.period", "25h", "must be at least 1s and at most 24h"),
 		{
 			Name: "uniform the wrong way round", Path: oneAt + ".thinkTime.uniform", Want: "max must not be below min",
 			Set: map[string]any{oneAt + ".thinkTime.uniform.min": "3ms"},

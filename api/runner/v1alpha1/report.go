@@ -179,7 +179,9 @@ type Bytes struct {
 
 // StageResult is one rate stage over all shards.
 type StageResult struct {
-	Name     string  `json:"name"`
+	Name string `json:"name"`
+	// Chain is the chain whose own stage it is. It is empty for a stage of the mix.
+	Chain    string  `json:"chain,omitempty"`
 	WarmUp   bool    `json:"warmUp,omitempty"`
 	Asked    float64 `json:"asked"`
 	Achieved float64 `json:"achieved"`
