@@ -114,6 +114,9 @@ func TestEndToEndWithFaults(t *testing.T) {
 	if r.Verdict.Reason != "TooManyErrors" {
 		t.Errorf("the verdict is %+v", r.Verdict)
 	}
+	if got := r.SuccessfulResponseTime; got.Count != r.Requests.Succeeded || got.Unanswered != 0 || got.Max >= 200_000 {
+		t.Errorf("the times of %d successful requests are %+v", r.Requests.Succeeded, got)
+	}
 	if r.Requests.TimedOut == 0 || r.Requests.FailedChecks == 0 || r.Chains.Aborted == 0 {
 		t.Errorf("%+v, %+v", r.Requests, r.Chains)
 	}

@@ -28,6 +28,22 @@ type counter struct {
 	n int64
 }
 
+// Without returns the values of h that are not in part, which has some of the values of h. Its minimum and maximum are exact, unless they could
+// be values of part: then they are those of buckets. It returns nil if part has other values. The result has no unanswered requests.
+func (h *H) Without(part *H) *H {
+	d := h.Since(part)
+	if d == nil || d.count == 0 {
+		return d
+	}
+	if part.count == 0 || h.min < part.min {
+		d.min = h.min
+	}
+	if part.count == 0 || h.max > part.max {
+		d.max = h.max
+	}
+	return d
+}
+
 // AddSince adds what now has counted beyond base, an earlier state of the same cumulative histogram. It is cheaper than two Decode
 // and a Merge: it makes no histogram.
 //

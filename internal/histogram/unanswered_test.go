@@ -50,3 +50,29 @@ func TestUnanswered(t *testing.T) {
 		}
 	}
 }
+
+func TestWithout(t *testing.T) {
+	all, part := New(), New()
+	for _, us := range []int64{3, 5000, 5000, 90_001} {
+		all.Record(us)
+	}
+	all.AddUnanswered(7, 1)
+	if got := all.Without(part); got.Count() != 4 || got.Min() != 3 || got.Max() != 90_001 || got.Sum() != all.Sum() || got.Unanswered() != 0 {
+		t.Errorf("without nothing: %+v", got.Times())
+	}
+	part.Record(5000)
+	if got := all.Without(part); got.Count() != 3 || got.Min() != 3 || got.Max() != 90_001 || got.Sum() != 95_004 {
+		t.Errorf("without one: %+v", got.Times())
+	}
+	part.Record(90_001) // the maximum of the others is that of a bucket
+	if got := all.Without(part); got.Count() != 2 || got.Min() != 3 || got.Max() != 5003 {
+		t.Errorf("without the longest: %+v", got.Times())
+	}
+	if _, err := Decode(all.Without(part).Encode()); err != nil {
+		t.Error(err)
+	}
+	part.Record(1)
+	if got := all.Without(part); got != nil {
+		t.Errorf("without a value that it does not have: %+v", got.Times())
+	}
+}

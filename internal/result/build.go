@@ -82,6 +82,8 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 	}
 	if times {
 		r.Histograms = sum.histograms()
+		h := sum.successful()
+		r.SuccessfulResponseTime, r.Histograms.SuccessfulResponseTime = h.Times(), h.Encode()
 		r.Targets = sum.targetResults(in.Plan)
 	}
 	r.Samples = samples(snapshots)

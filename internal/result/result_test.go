@@ -117,7 +117,12 @@ func (r *recorder) request(step int, outcome string, us int64) {
 	}
 	r.total.Record(us)
 	for k := range r.steps[step] {
-		r.steps[step][k].Record(us / int64(k+1))
+		if k < 3 {
+			r.steps[step][k].Record(us / int64(k+1))
+		}
+	}
+	if outcome == "failed" {
+		r.steps[step][3].Record(us)
 	}
 	for k := range r.targets[step%2] {
 		r.targets[step%2][k].Record(us / int64(k+4))
@@ -211,6 +216,9 @@ func TestMergeIsOneRunnerThatDidAll(t *testing.T) {
 		got := build(t, Input{Plan: plan, Snapshots: snapshots})
 		if err := Check(got); err != nil {
 			t.Errorf("%d shards: %v", shards, err)
+		}
+		if n := got.SuccessfulResponseTime.Count; n == 0 || n != got.Requests.Succeeded || got.Steps[1].SuccessfulResponseTime.Count != got.Steps[1].Succeeded {
+			t.Errorf("%d shards: %d times of %d successful requests", shards, n, got.Requests.Succeeded)
 		}
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(runnerv1alpha1.GeneratorResult{}, "Shards"),
 			cmpopts.IgnoreFields(runnerv1alpha1.Report{}, "Shards")); diff != "" {

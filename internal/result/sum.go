@@ -34,7 +34,7 @@ type (
 
 // The names of the distributions, for errors.
 var (
-	stepTimeNames   = [...]string{"response time", "service time", "time to first byte"}
+	stepTimeNames   = [...]string{"response time", "service time", "time to first byte", "failed response time"}
 	targetTimeNames = [...]string{"name resolution", "TCP connect", "TLS handshake", "SETTINGS", "connect", "reconnecting", "blocked", "body"}
 )
 
@@ -249,6 +249,7 @@ func (s *sum) stepResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.StepResult
 				InFlightAtEnd: n.InFlightAtEnd, FailedBy: n.FailedBy, Retries: n.Retries,
 				ErrorRate:    runnerv1alpha1.ErrorRate(ratio(n.Sent-n.Succeeded, n.Sent)),
 				ResponseTime: from.times[0].Times(), ServiceTime: from.times[1].Times(), TimeToFirstByte: from.times[2].Times(),
+				SuccessfulResponseTime: successful(&from.times[0], &from.times[3], n.Done, n.FailedChecks).Times(),
 			})
 		}
 	}
@@ -303,6 +304,25 @@ func (s *sum) selectionResults(plan *runnerv1alpha1.Plan, r *runnerv1alpha1.Repo
 		}
 	}
 	return out
+}
+
+// successful returns the response times of requests that succeeded: those of all responses without those of responses that failed a check.
+// It is empty if a part of either is missing, as from the checkpoint of a lost runner.
+func successful(all, failed *histogram.H, done, failedChecks int64) *histogram.H {
+	if all.Count() == done && failed.Count() == failedChecks {
+		if h := all.Without(failed); h != nil {
+			return h
+		}
+	}
+	return histogram.New()
+}
+
+func (s *sum) successful() *histogram.H {
+	failed := histogram.New()
+	for i := range s.steps {
+		failed.Merge(&s.steps[i].times[3])
+	}
+	return successful(&s.times.responseTime, failed, s.counters.Done, s.counters.FailedChecks)
 }
 
 // setTimes sums the distributions up.

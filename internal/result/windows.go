@@ -217,7 +217,9 @@ func (w *Windows) List() ([]runnerv1alpha1.Window, int64) {
 func (w *Windows) Complete() ([]runnerv1alpha1.Window, int64) {
 	out, from := w.List()
 	for i, o := range w.list() {
-		out[i].Histogram = o.responseTime.histogram().Encode()
+		h := o.responseTime.histogram()
+		h.AddUnanswered(o.counters.unanswered(), o.limit)
+		out[i].Histogram = h.Encode()
 	}
 	return out, from
 }

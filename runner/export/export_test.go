@@ -39,6 +39,8 @@ func golden(t *testing.T, name string, got []byte) {
 // full is a report with something in each field.
 func full() *runnerv1alpha1.Report {
 	times := runnerv1alpha1.Times{Count: 3_599_990, Min: 105, Mean: 1234, P50: 1102, P90: 2210, P95: 3301, P99: 8421, P999: 19_987, Max: 1_234_567}
+	successful := times
+	successful.Count, successful.Mean, successful.Max = 3_599_000, 1229, 987_654
 	return &runnerv1alpha1.Report{
 		APIVersion: runnerv1alpha1.APIVersion, Kind: runnerv1alpha1.ReportKind,
 		Name: "core/pcf-app-sessions", PlanHash: "0123456789abcdef0123456789abcdef", Version: "v0.1.0",
@@ -81,7 +83,7 @@ func full() *runnerv1alpha1.Report {
 		}},
 		ErrorRate: 1012. / 3_600_012,
 
-		ResponseTime: times, ServiceTime: times, TimeToFirstByte: times,
+		ResponseTime: times, SuccessfulResponseTime: successful, ServiceTime: times, TimeToFirstByte: times,
 		Lag:          runnerv1alpha1.Times{Count: 3_600_000, Mean: 12, P50: 9, P90: 30, P95: 45, P99: 120, P999: 1010, Max: 2200},
 		Reconnecting: runnerv1alpha1.Times{Count: 3_600_000, Mean: 1, P999: 310, Max: 520},
 		Connect:      runnerv1alpha1.Times{Count: 64, Min: 300, Mean: 400, P50: 380, P90: 500, P95: 510, P99: 520, P999: 520, Max: 520},

@@ -14,7 +14,7 @@ import (
 )
 
 // logTags are in the order of histogramsOf.
-var logTags = [...]string{"", "Tag=serviceTime,", "Tag=timeToFirstByte,", "Tag=lag,", "Tag=reconnecting,", "Tag=blocked,", "Tag=connect,"}
+var logTags = [...]string{"", "Tag=successfulResponseTime,", "Tag=serviceTime,", "Tag=timeToFirstByte,", "Tag=lag,", "Tag=reconnecting,", "Tag=blocked,", "Tag=connect,"}
 
 // HistogramLog writes the distributions of the report as an HdrHistogram log, version 1.3. Each time but the response time has one interval,
 // which is the whole run, and the name of the JSON as its tag. The response time has an interval for each window, without a tag, because the

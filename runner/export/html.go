@@ -167,6 +167,9 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 	for i := range r.Bounds {
 		out = append(out, "A limit of the test was reached: "+r.Bounds[i].Message+".")
 	}
+	if note := unansweredNote(r); note != "" {
+		out = append(out, strings.ToUpper(note[:1])+note[1:]+".")
+	}
 	if note := spinNote(r); note != "" {
 		out = append(out, note)
 	}

@@ -23,6 +23,7 @@ type timed struct {
 func timesOf(r *runnerv1alpha1.Report) []timed {
 	return []timed{
 		{name: "response time", class: "c1", times: &r.ResponseTime},
+		{name: "successful", class: "c3", times: &r.SuccessfulResponseTime},
 		{name: "service time", class: "c2", times: &r.ServiceTime},
 		{name: "first byte", times: &r.TimeToFirstByte},
 		{name: "lag", times: &r.Lag},
@@ -39,7 +40,7 @@ func histogramsOf(r *runnerv1alpha1.Report) []*runnerv1alpha1.Histogram {
 		stored = &runnerv1alpha1.ReportHistograms{}
 	}
 	return []*runnerv1alpha1.Histogram{
-		&stored.ResponseTime, &stored.ServiceTime, &stored.TimeToFirstByte, &stored.Lag, &stored.Reconnecting, &stored.Blocked, &stored.Connect,
+		&stored.ResponseTime, &stored.SuccessfulResponseTime, &stored.ServiceTime, &stored.TimeToFirstByte, &stored.Lag, &stored.Reconnecting, &stored.Blocked, &stored.Connect,
 	}
 }
 
@@ -62,9 +63,9 @@ func distributions(r *runnerv1alpha1.Report) ([]timed, error) {
 // maxDecades bounds the axis of quantiles: 99.9999 %.
 const maxDecades = 6
 
-// distributionPlot shows response and service time. It is nil when there is nothing to draw.
+// distributionPlot shows the response time, that of successful requests and the service time. It is nil when there is nothing to draw.
 func distributionPlot(r *runnerv1alpha1.Report, all []timed) *plot {
-	p := drawDistributions(all[:2])
+	p := drawDistributions(all[:3])
 	if p == nil {
 		return nil
 	}

@@ -191,7 +191,7 @@ func (p *points) outcomes(r *runnerv1alpha1.Report) (out []otlpPoint) {
 }
 
 // otlpTimes are the names of the times, in the order of timesOf.
-var otlpTimes = [...]string{"response_time", "service_time", "time_to_first_byte", "lag", "reconnecting", "blocked", "connect"}
+var otlpTimes = [...]string{"response_time", "successful_response_time", "service_time", "time_to_first_byte", "lag", "reconnecting", "blocked", "connect"}
 
 // times writes a histogram of each time, and exact percentiles, because its buckets are wide.
 func (p *points) times(r *runnerv1alpha1.Report) error {

@@ -162,6 +162,18 @@ func times(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		}
 		line(b, "  %-13s%8s%8s%8s%8s%8s%8s%8s%8s", row.name, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7])
 	}
+	if note := unansweredNote(r); note != "" {
+		wrap(b, "  ", note)
+	}
+}
+
+// unansweredNote says which requests the two rows of response times have.
+func unansweredNote(r *runnerv1alpha1.Report) string {
+	if r.ResponseTime.Unanswered == 0 {
+		return ""
+	}
+	return fmt.Sprintf("response time includes %s requests without a response, as longer than all measured times, but the mean does not; successful has only requests that succeeded",
+		grouped(r.ResponseTime.Unanswered))
 }
 
 // narrow is a time in at most 7 columns: "> 12.3ms" becomes ">12.3ms".

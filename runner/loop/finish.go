@@ -134,6 +134,7 @@ func (w *Worker) countDone(r *request, failed string) {
 		st.Succeeded++
 	} else {
 		st.FailedBy.Add(failed)
+		st.FailedResponseTime.Record((w.now - r.due) / 1000)
 	}
 	w.rec.Status[r.status]++
 	st.Classes[min(r.status/100, 5)-1]++

@@ -64,6 +64,8 @@ type Step struct {
 	// ServiceTime and TimeToFirstByte are those of requests with a whole response.
 	ServiceTime     histogram.H
 	TimeToFirstByte histogram.H
+	// FailedResponseTime is that of responses that failed a check.
+	FailedResponseTime histogram.H
 	// Occupied is for how long requests have occupied a stream, in nanoseconds: from sent to their outcome.
 	Occupied int64
 	// Classes counts final responses by status class. Codes from 600 on count as 5xx (RFC 9110 15).
@@ -166,7 +168,7 @@ func (r *Recorder) FoldInto(total *Recorder) {
 
 // Histograms are in the order of rv.StepCounters.Distributions.
 func (s *Step) Histograms() [rv.StepDistributions]*histogram.H {
-	return [...]*histogram.H{&s.ResponseTime, &s.ServiceTime, &s.TimeToFirstByte}
+	return [...]*histogram.H{&s.ResponseTime, &s.ServiceTime, &s.TimeToFirstByte, &s.FailedResponseTime}
 }
 
 func (s *Step) foldInto(total *Step) {
@@ -186,7 +188,10 @@ func (s *Step) foldInto(total *Step) {
 	for i, from := range s.Histograms() {
 		fold(from, to[i])
 	}
-	*s = Step{ResponseTime: s.ResponseTime, ServiceTime: s.ServiceTime, TimeToFirstByte: s.TimeToFirstByte, FailedBy: s.FailedBy}
+	*s = Step{
+		ResponseTime: s.ResponseTime, ServiceTime: s.ServiceTime, TimeToFirstByte: s.TimeToFirstByte, FailedResponseTime: s.FailedResponseTime,
+		FailedBy: s.FailedBy,
+	}
 }
 
 func (s *Selection) foldInto(total *Selection) {

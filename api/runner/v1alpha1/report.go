@@ -48,13 +48,15 @@ type Report struct {
 	// ErrorRate is 1 - succeeded / (sent + dropped).
 	ErrorRate ErrorRate `json:"errorRate"`
 
-	ResponseTime    Times `json:"responseTime"`
-	ServiceTime     Times `json:"serviceTime"`
-	TimeToFirstByte Times `json:"timeToFirstByte"`
-	Lag             Times `json:"lag"`
-	Reconnecting    Times `json:"reconnecting"`
-	Blocked         Times `json:"blocked"`
-	Connect         Times `json:"connect"`
+	ResponseTime Times `json:"responseTime"`
+	// SuccessfulResponseTime is of the requests that succeeded. Absent: nothing succeeded, or a part of the distributions is missing.
+	SuccessfulResponseTime Times `json:"successfulResponseTime,omitzero"`
+	ServiceTime            Times `json:"serviceTime"`
+	TimeToFirstByte        Times `json:"timeToFirstByte"`
+	Lag                    Times `json:"lag"`
+	Reconnecting           Times `json:"reconnecting"`
+	Blocked                Times `json:"blocked"`
+	Connect                Times `json:"connect"`
 
 	Bytes      Bytes   `json:"bytes"`
 	CPUSeconds float64 `json:"cpuSeconds"`
@@ -216,6 +218,8 @@ type StepResult struct {
 	Retries      int64            `json:"retries,omitempty"`
 	ErrorRate    ErrorRate        `json:"errorRate"`
 	ResponseTime Times            `json:"responseTime"`
+	// SuccessfulResponseTime is as that of the report.
+	SuccessfulResponseTime Times `json:"successfulResponseTime,omitzero"`
 	// ServiceTime and TimeToFirstByte are absent if no request of the step got a response.
 	ServiceTime     Times `json:"serviceTime,omitzero"`
 	TimeToFirstByte Times `json:"timeToFirstByte,omitzero"`
@@ -406,11 +410,12 @@ func (t *ThresholdResult) String() string {
 
 // ReportHistograms are merged over the shards.
 type ReportHistograms struct {
-	ResponseTime    Histogram `json:"responseTime"`
-	ServiceTime     Histogram `json:"serviceTime"`
-	TimeToFirstByte Histogram `json:"timeToFirstByte"`
-	Lag             Histogram `json:"lag"`
-	Reconnecting    Histogram `json:"reconnecting"`
-	Blocked         Histogram `json:"blocked"`
-	Connect         Histogram `json:"connect"`
+	ResponseTime           Histogram `json:"responseTime"`
+	SuccessfulResponseTime Histogram `json:"successfulResponseTime,omitzero"`
+	ServiceTime            Histogram `json:"serviceTime"`
+	TimeToFirstByte        Histogram `json:"timeToFirstByte"`
+	Lag                    Histogram `json:"lag"`
+	Reconnecting           Histogram `json:"reconnecting"`
+	Blocked                Histogram `json:"blocked"`
+	Connect                Histogram `json:"connect"`
 }

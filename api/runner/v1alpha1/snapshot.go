@@ -216,18 +216,20 @@ type StepCounters struct {
 	StatusClasses [5]int64 `json:"statusClasses"`
 	// OccupiedMicroseconds is for how long requests that have an outcome occupied a stream, in all.
 	OccupiedMicroseconds int64 `json:"occupiedMicroseconds,omitempty"`
-	// ResponseTime, ServiceTime and TimeToFirstByte are left out of a snapshot with DetailTotals.
-	ResponseTime    Histogram `json:"responseTime,omitzero"`
-	ServiceTime     Histogram `json:"serviceTime,omitzero"`
-	TimeToFirstByte Histogram `json:"timeToFirstByte,omitzero"`
+	// The distributions are left out of a snapshot with DetailTotals. FailedResponseTime is that of responses that failed a check; ResponseTime
+	// includes them.
+	ResponseTime       Histogram `json:"responseTime,omitzero"`
+	ServiceTime        Histogram `json:"serviceTime,omitzero"`
+	TimeToFirstByte    Histogram `json:"timeToFirstByte,omitzero"`
+	FailedResponseTime Histogram `json:"failedResponseTime,omitzero"`
 }
 
 // StepDistributions is the number of distributions of StepCounters.
-const StepDistributions = 3
+const StepDistributions = 4
 
 // Distributions are in the order of the fields.
 func (c *StepCounters) Distributions() [StepDistributions]*Histogram {
-	return [...]*Histogram{&c.ResponseTime, &c.ServiceTime, &c.TimeToFirstByte}
+	return [...]*Histogram{&c.ResponseTime, &c.ServiceTime, &c.TimeToFirstByte, &c.FailedResponseTime}
 }
 
 // TargetTimes are the times of a target of the plan, and of the authorities that were followed from it. Those of

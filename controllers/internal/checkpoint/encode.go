@@ -77,14 +77,14 @@ var parts = []part{
 		size: func(s *runnerv1alpha1.Snapshot) int {
 			n := 0
 			for i := range s.Steps {
-				n += size(s.Steps[i].ResponseTime)
+				n += size(s.Steps[i].ResponseTime) + size(s.Steps[i].FailedResponseTime)
 			}
 			return n
 		},
 		remove: func(s *runnerv1alpha1.Snapshot) {
 			s.Steps = slices.Clone(s.Steps)
 			for i := range s.Steps {
-				s.Steps[i].ResponseTime = runnerv1alpha1.Histogram{}
+				s.Steps[i].ResponseTime, s.Steps[i].FailedResponseTime = runnerv1alpha1.Histogram{}, runnerv1alpha1.Histogram{}
 			}
 		},
 	},

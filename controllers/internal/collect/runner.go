@@ -229,7 +229,9 @@ func (s *runner) slim() {
 	slim := *s.snapshot
 	slim.Histograms, slim.Steps = nil, slices.Clone(slim.Steps)
 	for i := range slim.Steps {
-		slim.Steps[i].ResponseTime = runnerv1alpha1.Histogram{}
+		for _, h := range slim.Steps[i].Distributions() {
+			*h = runnerv1alpha1.Histogram{}
+		}
 	}
 	s.snapshot = &slim
 }
