@@ -42,7 +42,7 @@ func buildReport(j *job, s *rv.Snapshot, windows *result.Windows, now time.Time)
 
 // soFar makes the report of a run that lasts. A request in flight is not an error, because it can still succeed. There is
 // no verdict before the first outcome.
-func soFar(j *job, s *rv.Snapshot, windows *result.Windows, now time.Time) (*rv.Report, error) {
+func soFar(j *job, s *rv.Snapshot, windows *result.Windows, facts verdict.Facts, now time.Time) (*rv.Report, error) {
 	report, err := buildReport(j, s, windows, now)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func soFar(j *job, s *rv.Snapshot, windows *result.Windows, now time.Time) (*rv.
 		return report, nil
 	}
 	report.ErrorRate = rv.ErrorRate(float64(ended-q.Succeeded) / float64(ended))
-	report.Verdict, err = verdict.Judge(j.plan, report, verdict.FactsOf([]rv.Snapshot{*s}))
+	report.Verdict, err = verdict.Judge(j.plan, report, facts)
 	return report, err
 }
 

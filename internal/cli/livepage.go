@@ -11,6 +11,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/livepage"
 	"github.com/h2surge/h2surge/internal/result"
+	"github.com/h2surge/h2surge/internal/verdict"
 	"github.com/h2surge/h2surge/runner/export"
 )
 
@@ -52,18 +53,19 @@ func (p *livePage) begin() {
 	p.server.Show(func() (livepage.View, error) { return first, nil })
 }
 
-// every takes a snapshot, about once a second.
-func (p *livePage) every(s *rv.Snapshot) {
+// every takes a snapshot, about once a second, and the thresholds so far.
+func (p *livePage) every(s *rv.Snapshot, limits *limits) {
 	p.mu.Lock()
 	_ = p.windows.Add(s) // what this process has encoded it can read
 	p.mu.Unlock()
 	if p.server == nil {
 		return
 	}
-	plan, now := *p.job.plan, time.Now()
+	plan, now, facts := *p.job.plan, time.Now(), verdict.FactsOf([]rv.Snapshot{*s})
+	limits.facts(&facts) // here, because another goroutine renders the page
 	current := p.shown.plan
 	p.server.Show(func() (livepage.View, error) {
-		report, err := p.report(&plan, s, now)
+		report, err := p.report(&plan, s, facts, now)
 		if err != nil {
 			return livepage.View{}, err
 		}
@@ -83,12 +85,12 @@ func (p *livePage) change(at time.Duration, rates []rv.Rate) {
 }
 
 // report returns the report so far.
-func (p *livePage) report(plan *rv.Plan, s *rv.Snapshot, now time.Time) (*rv.Report, error) {
+func (p *livePage) report(plan *rv.Plan, s *rv.Snapshot, facts verdict.Facts, now time.Time) (*rv.Report, error) {
 	j := *p.job
 	j.plan = plan
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return soFar(&j, s, p.windows, now)
+	return soFar(&j, s, p.windows, facts, now)
 }
 
 // liveOf returns what a page shows of a test that runs.

@@ -260,8 +260,8 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 	x := &execution{
 		engine: e, share: share, connect: connectTimeout(j.plan), setup: j.plan.SetupWithin(),
 		signals: wishes, keys: keys, live: l, every: func(s *rv.Snapshot) {
-			page.every(s)
 			limits.add(s)
+			page.every(s, limits)
 			shown.every(s)
 		},
 		aborts: limits.aborts,
