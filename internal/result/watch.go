@@ -167,7 +167,7 @@ func (w *Watch) addPart(known *looked, s *runnerv1alpha1.Snapshot, i int) error 
 		since = &part.timeSince
 	}
 	known.counts[i] = now
-	if !part.hasTime {
+	if !part.hasTime || h.Count == 0 { // a stored snapshot can lack it
 		return nil
 	}
 	if err := w.adder.AddSince(*h, known.times[i], &part.time, since); err != nil {

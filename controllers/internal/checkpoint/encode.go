@@ -89,6 +89,22 @@ var parts = []part{
 		},
 	},
 	{
+		name: "selections",
+		size: func(s *runnerv1alpha1.Snapshot) int {
+			n := 0
+			for i := range s.Selections {
+				n += size(s.Selections[i].Time)
+			}
+			return n
+		},
+		remove: func(s *runnerv1alpha1.Snapshot) {
+			s.Selections = slices.Clone(s.Selections)
+			for i := range s.Selections {
+				s.Selections[i].Time = runnerv1alpha1.Histogram{}
+			}
+		},
+	},
+	{
 		name: "histograms",
 		size: func(s *runnerv1alpha1.Snapshot) int {
 			n := size(s.Lag) + size(s.ServiceTime)

@@ -36,6 +36,7 @@ func snapshotOf(steps int) *runnerv1alpha1.Snapshot {
 		s.Steps = append(s.Steps, runnerv1alpha1.StepCounters{Sent: int64(i), Done: int64(i), Succeeded: int64(i), ResponseTime: spread(uint64(i), 300), TimeToFirstByte: spread(uint64(i), 30)})
 		s.Targets = append(s.Targets, runnerv1alpha1.TargetTimes{Body: spread(uint64(i), 30)})
 	}
+	s.Selections = []runnerv1alpha1.SelectionCounters{{Sent: 5, Time: spread(5, 30)}}
 	return s
 }
 
@@ -48,8 +49,8 @@ func TestEncode(t *testing.T) {
 		"all fits":                              {steps: 2, limit: MaxBytes},
 		"phases of 110 steps do not fit":        {steps: 110, limit: MaxBytes, want: []string{"samples", "phases"}},
 		"histograms of 256 steps do not fit":    {steps: 256, limit: MaxBytes, want: []string{"samples", "phases", "steps.responseTime"}},
-		"only the response time of all steps":   {steps: 256, limit: 6000, want: []string{"samples", "phases", "steps.responseTime", "histograms"}},
-		"counters only":                         {steps: 256, limit: 3000, want: []string{"samples", "phases", "steps.responseTime", "histograms", "responseTime"}},
+		"only the response time of all steps":   {steps: 256, limit: 6000, want: []string{"samples", "phases", "steps.responseTime", "selections", "histograms"}},
+		"counters only":                         {steps: 256, limit: 3000, want: []string{"samples", "phases", "steps.responseTime", "selections", "histograms", "responseTime"}},
 		"counters that are larger than allowed": {steps: 256, limit: 500, fails: "the counters of shard 3 have"},
 	}
 	for name, tt := range tests {
