@@ -159,7 +159,8 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	s.Counters = rv.Counters{
 		Dropped: t.Dropped, Retried: t.Retried, Abandoned: t.Abandoned,
 		WarmUpSent: t.WarmUpSent, WarmUpInFlight: g.warmUp, WarmUpSucceeded: t.WarmUpSucceeded,
-		Setup: rv.OnceCounters(t.Setup), Teardown: rv.OnceCounters(t.Teardown),
+		Graceful: rv.GracefulCounters{Sent: t.Graceful.Sent, Succeeded: t.Graceful.Succeeded, Completed: t.GracefulChains.Completed, Aborted: t.GracefulChains.Aborted, CutOff: t.GracefulChains.CutOff},
+		Setup:    rv.OnceCounters(t.Setup), Teardown: rv.OnceCounters(t.Teardown),
 		BytesSent: t.BytesSent, BytesReceived: t.BytesReceived,
 		Connects: t.Connects, Reconnects: t.Reconnects,
 	}

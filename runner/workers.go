@@ -90,7 +90,7 @@ func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.S
 	w := &worker{ended: make(chan struct{}), spare: r.newRecorder(), release: release}
 	cfg := loop.Config{
 		Program: program, Rates: r.plan.Rates, Selections: r.selections, Share: part, Number: i,
-		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline,
+		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline, GracefulStop: r.plan.GracefulStop,
 		Spin: r.idle == rv.IdleSpin, SleepInterval: r.plan.SleepsFor(),
 		Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
 	}

@@ -1123,6 +1123,11 @@ func (in *LoadTestSpec) DeepCopyInto(out *LoadTestSpec) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.GracefulStop != nil {
+		in, out := &in.GracefulStop, &out.GracefulStop
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.ActiveDeadlineSeconds != nil {
 		in, out := &in.ActiveDeadlineSeconds, &out.ActiveDeadlineSeconds
 		*out = new(int64)

@@ -134,7 +134,7 @@ func (d *demo) compare(r *rv.Report, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	sent := r.Requests.Sent + r.WarmUp.Sent + r.Setup.Sent + r.Teardown.Sent
+	sent := r.Requests.Sent + r.WarmUp.Sent + r.Setup.Sent + r.Teardown.Sent + r.Graceful.Sent
 	fmt.Fprintf(w, "demo: sent %d requests (warm-up, setup and teardown included), the target counted %d\n", sent, stats.Requests)
 	return nil
 }

@@ -119,6 +119,9 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 // lifetime sets the deadline of the runners: activeDeadlineSeconds, or else the longest time that setup, stages and
 // teardown can take. A test with a stage that ends by its requests has no deadline, unless the spec sets one.
 func (c *compiler) lifetime() {
+	if d := c.spec.GracefulStop; d != nil {
+		c.plan.GracefulStop = d.Duration
+	}
 	stages, bounded := c.stages()
 	for i := range c.plan.Chains {
 		if delay := c.plan.Chains[i].Delay; bounded && delay > 0 && delay >= stages {
@@ -132,7 +135,7 @@ func (c *compiler) lifetime() {
 	if !bounded {
 		return
 	}
-	c.plan.Deadline = stages + 2*c.plan.Drain + deadlineSlack // a request waits for a stream, then for its response
+	c.plan.Deadline = stages + c.plan.GracefulStop + 2*c.plan.Drain + deadlineSlack // a request waits for a stream, then for its response
 	for i := range c.plan.Chains {
 		if chain := &c.plan.Chains[i]; chain.Phase != runnerv1alpha1.PhaseLoad {
 			c.plan.Deadline += longest(chain)

@@ -29,7 +29,7 @@ func Check(p *runnerv1alpha1.Plan) error {
 		"idleStrategy is %q", p.IdleStrategy)
 	c.require(p.SleepInterval == 0 || p.SleepInterval >= runnerv1alpha1.MinSleepInterval && p.SleepInterval <= runnerv1alpha1.MaxSleepInterval,
 		"sleepInterval is %v", p.SleepInterval)
-	c.require(p.Drain > 0 && p.Deadline >= 0, "drain is %v, deadline %v", p.Drain, p.Deadline)
+	c.require(p.Drain > 0 && p.Deadline >= 0 && p.GracefulStop >= 0, "drain is %v, deadline %v, gracefulStop %v", p.Drain, p.Deadline, p.GracefulStop)
 	c.targets()
 	c.variables()
 	c.chains()

@@ -60,6 +60,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		Stopped:    stopped(snapshots),
 		Requests:   requests(&sum.counters),
 		WarmUp:     runnerv1alpha1.WarmUp{Sent: sum.counters.WarmUpSent},
+		Graceful:   sum.counters.Graceful,
 		Setup:      sum.counters.Setup,
 		Teardown:   sum.counters.Teardown,
 		Causes:     Causes(sum.causes),

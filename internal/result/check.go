@@ -41,6 +41,7 @@ func Check(r *runnerv1alpha1.Report) error {
 		atMost("status codes", codes, total.Sent),
 		equal("chains started", r.Chains.Started, r.Chains.Completed+r.Chains.Aborted+r.Chains.Unfinished),
 		sumsTo("chains aborted by reason", r.Chains.AbortedBy, r.Chains.Aborted),
+		atMost("succeeded after the load", r.Graceful.Succeeded, r.Graceful.Sent),
 		atMost("succeeded in setup", r.Setup.Succeeded, r.Setup.Sent),
 		atMost("succeeded in teardown", r.Teardown.Succeeded, r.Teardown.Sent),
 		atMost("response times", r.ResponseTime.Count, total.Sent+r.Requests.Dropped))

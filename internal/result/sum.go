@@ -179,12 +179,21 @@ func addCounters(to, from *runnerv1alpha1.Counters) {
 	to.WarmUpSent += from.WarmUpSent
 	to.WarmUpInFlight += from.WarmUpInFlight
 	to.WarmUpSucceeded += from.WarmUpSucceeded
+	addGraceful(&to.Graceful, &from.Graceful)
 	addOnce(&to.Setup, &from.Setup)
 	addOnce(&to.Teardown, &from.Teardown)
 	to.BytesSent += from.BytesSent
 	to.BytesReceived += from.BytesReceived
 	to.Connects += from.Connects
 	to.Reconnects += from.Reconnects
+}
+
+func addGraceful(to, from *runnerv1alpha1.GracefulCounters) {
+	to.Sent += from.Sent
+	to.Succeeded += from.Succeeded
+	to.Completed += from.Completed
+	to.Aborted += from.Aborted
+	to.CutOff += from.CutOff
 }
 
 func addOnce(to, from *runnerv1alpha1.OnceCounters) {

@@ -91,6 +91,9 @@ func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if n := r.Setup; n.Sent > 0 {
 		row("setup", n.Sent, fmt.Sprintf("not in any other figure; %d succeeded", n.Succeeded))
 	}
+	if n := r.Graceful; n.Sent+n.CutOff > 0 {
+		row("after the load", n.Sent, fmt.Sprintf("not in any other figure; %d succeeded; %d chains completed, %d were aborted, %d were cut off", n.Succeeded, n.Completed, n.Aborted, n.CutOff))
+	}
 	if n := r.Teardown; n.Sent > 0 {
 		row("teardown", n.Sent, fmt.Sprintf("not in any other figure; %d succeeded", n.Succeeded))
 	}

@@ -24,6 +24,8 @@ type instance struct {
 	measured bool
 	// begun is true after the first request of the instance.
 	begun bool
+	// late is true after the first request of the instance that was sent after the load.
+	late bool
 	// aborted is why the instance ends after its last activation. It is "" while the instance is not aborted.
 	aborted string
 	cookies cookie.Jar
@@ -64,6 +66,14 @@ func (s *chains) nextNumber(i int32) int64 {
 		in.next++
 	}
 	return max(in.next-1, 0)
+}
+
+// numberLater sets the numbers that a request without a slot draws from. They belong to the slot that started the
+// instance.
+func (w *Worker) numberLater(i int32) {
+	if w.schedules.numbered {
+		w.sources.Slot(w.chains.nextNumber(i))
+	}
 }
 
 func (s *chains) alloc() int32 {
@@ -108,7 +118,7 @@ func (w *Worker) begin(c int, stage int16) int32 {
 	in := w.chains.all[i]
 	in.Start(w.program, c, w.sources, w.wall())
 	in.cookies.Clear()
-	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.aborted = stage, 0, 0, false, false, ""
+	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.late, in.aborted = stage, 0, 0, false, false, false, ""
 	in.next = 0
 	if w.schedules.numbered {
 		in.next = w.schedules.numberOfSlot + maxBegins + 1
@@ -125,6 +135,12 @@ func (w *Worker) end(i int32, why string) {
 	w.chains.idle = append(w.chains.idle, i)
 	if in.stage < 0 {
 		w.onceEnded(in, why)
+		return
+	}
+	if in.late {
+		if !w.run.loadOver { // else it is cut off
+			w.rec.endLate(why)
+		}
 		return
 	}
 	if !in.measured {
@@ -154,7 +170,7 @@ func (w *Worker) newChains() chains {
 		if c.Phase == rv.PhaseLoad && !s.direct[i] {
 			s.perSlot = max(s.perSlot, maxBegins+1)
 		}
-		if c.Phase == rv.PhaseLoad && startsChains {
+		if c.Phase == rv.PhaseLoad && (startsChains || w.cfg.GracefulStop > 0) {
 			s.perSlot = max(s.perSlot, maxBegins+1+mostRequests(p, c))
 		}
 	}

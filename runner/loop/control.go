@@ -51,7 +51,7 @@ func (w *Worker) Stop(drain bool) {
 	w.endGap(w.now)
 	over := w.schedules.Over()
 	w.schedules.halt(w.now)
-	if !over {
+	if !over && w.cfg.GracefulStop == 0 { // else requests that wait are sent, as at the end of the last stage
 		w.dropWaiting(never)
 	}
 }

@@ -75,14 +75,15 @@ func (w *Worker) advance() {
 	}
 }
 
-// stopped reports that all stages are over and each request has its outcome. That takes at most MaxWait for
-// a request that waits for a stream, and its timeout after that.
+// stopped reports that all stages are over, each request has its outcome, and no chain instance continues. That takes at most
+// MaxWait for a request that waits for a stream, and its timeout after that.
 func (w *Worker) stopped() bool {
-	return w.run.loadOver || w.schedules.Over() && w.requests.inUse == 0
+	return w.run.loadOver || w.schedules.Over() && w.requests.inUse == 0 && !(w.finishesChains() && w.unfinished() > 0)
 }
 
 // runTeardown runs the teardown chains, once every shard has had its last response, and ends.
 func (w *Worker) runTeardown() {
+	w.cutOff()
 	w.run.loadOver = true
 	w.schedules.halt(w.now)
 	switch {
@@ -112,6 +113,10 @@ func (w *Worker) finish() {
 		return
 	}
 	w.endGap(w.now)
+	if w.schedules.begun() {
+		w.cutOff()
+	}
+	w.run.loadOver = true
 	w.schedules.halt(w.now)
 	w.admitUnpaced()
 	w.dropWaiting(never)

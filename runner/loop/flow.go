@@ -69,8 +69,8 @@ func (w *Worker) activate(a activation, pause int64) {
 	w.makeReady(a)
 }
 
-// makeReady appends a step to the queue of its target, where it waits for a slot. A step of a chain that runs once needs
-// no slot, and waits for a stream only.
+// makeReady appends a step to the queue of its target, where it waits for a slot. A step of a chain that runs once, and a
+// step after the load, needs no slot and waits for a stream only.
 func (w *Worker) makeReady(a activation) {
 	in := w.chains.all[a.instance]
 	if in.aborted != "" {
@@ -84,7 +84,7 @@ func (w *Worker) makeReady(a activation) {
 			w.showUnsent(a, false, rv.AbortLocation)
 		}
 		w.abortStep(a.instance, rv.AbortLocation)
-	case in.stage < 0:
+	case in.stage < 0 || w.finishesChains():
 		w.chains.unpaced.push(readyStep{a, t, w.now})
 		w.skipWait()
 	default:

@@ -57,6 +57,9 @@ func (w *Worker) idleFor() time.Duration {
 func (w *Worker) nextTask() int64 {
 	next := min(w.nextPickUp(), w.chains.sleepers.next(), w.schedules.nextChange())
 	next = min(next, w.nextExpiry(), w.conns.timers.next(), w.nextDrop(), w.deadline(), w.stallsAt())
+	if until := w.gracefulUntil(); until > w.now {
+		next = min(next, until)
+	}
 	if !w.lease.paused {
 		next = min(next, w.cfg.Lease.end())
 	}

@@ -8,10 +8,12 @@ import (
 	"github.com/h2surge/h2surge/internal/failure"
 )
 
-// The stages of requests that run once for the whole test, outside of all rate stages.
+// The stages of requests outside of all rate stages. Those of setup and teardown run once for the whole test.
 const (
 	setupStage    int16 = -1
 	teardownStage int16 = -2
+	// gracefulStage is for requests of load chains after the load; see graceful.go.
+	gracefulStage int16 = -3
 )
 
 // once has the chains that run once for the whole test. Their steps need no slot.

@@ -25,7 +25,7 @@ var order = []string{
 	// Outcomes of requests.
 	"finish.go",
 	// Chain instances.
-	"flow.go", "chains.go", "once.go",
+	"flow.go", "chains.go", "once.go", "graceful.go",
 	// What all of them use.
 	"trial.go", "samples.go", "script.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "inbox.go", "clock.go",
 	"net.go", "heap.go", "ring.go", "doc.go",

@@ -28,6 +28,15 @@ func (r recorder) started(stage int, over bool) {
 	}
 }
 
+// endLate counts an instance that has ended after the load.
+func (r recorder) endLate(why string) {
+	if why == "" {
+		r.GracefulChains.Completed++
+	} else {
+		r.GracefulChains.Aborted++
+	}
+}
+
 // nap counts a nap.
 func (r recorder) nap(d time.Duration) {
 	r.Naps++
@@ -73,10 +82,13 @@ func (w *Worker) countCause(x *message.Exchange) {
 	}
 }
 
-// counters of the chains that run once.
+// onceCounters returns the counters of the requests outside of all rate stages.
 func (w *Worker) onceCounters(stage int16) *measure.Once {
-	if stage == teardownStage {
+	switch stage {
+	case teardownStage:
 		return &w.rec.Teardown
+	case gracefulStage:
+		return &w.rec.Graceful
 	}
 	return &w.rec.Setup
 }

@@ -216,7 +216,18 @@ func (w *Worker) newRequest(a activation, target int32, due int64, stage int16) 
 func (w *Worker) admitUnpaced() {
 	for w.chains.unpaced.len() > 0 {
 		s := w.chains.unpaced.pop()
-		w.requests.wait(w.newRequest(s.activation, s.target, s.since, w.chains.all[s.instance].stage))
+		in := w.chains.all[s.instance]
+		stage := in.stage
+		if stage >= 0 {
+			if in.aborted != "" {
+				w.dropActivation(s.instance)
+				continue
+			}
+			stage = gracefulStage
+			in.late = true
+			w.numberLater(s.instance)
+		}
+		w.requests.wait(w.newRequest(s.activation, s.target, s.since, stage))
 	}
 }
 

@@ -164,14 +164,6 @@ func (w *Worker) admitReady(s *schedule) {
 	}
 }
 
-// numberLater sets the numbers that a request without a slot draws from. They belong to the slot that started the
-// instance.
-func (w *Worker) numberLater(i int32) {
-	if w.schedules.numbered {
-		w.sources.Slot(w.chains.nextNumber(i))
-	}
-}
-
 // checkExhausted returns false if a chain of a schedule can start an instance later. Otherwise the values have ended: it
 // notes this for the report, and ends the schedule if no instance of its chains is left.
 func (w *Worker) checkExhausted(s *schedule) bool {

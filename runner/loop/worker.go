@@ -26,6 +26,8 @@ type Config struct {
 	MaxWait time.Duration
 	// Deadline after the start at which the worker ends, whatever it is doing; zero: none.
 	Deadline time.Duration
+	// GracefulStop is how long chain instances may continue after the load; zero: they do not.
+	GracefulStop time.Duration
 	// Spin makes the worker poll for events without sleeping while it has load. See idleFor.
 	Spin bool
 	// SleepInterval has no effect with Spin. It is the shortest time between two turns that send requests at a rate: slots
@@ -227,6 +229,7 @@ func (w *Worker) runMessages() {
 // generate makes the requests of this turn. A stage that ends on the way hands over to the next
 // in the same turn. A paused worker makes none.
 func (w *Worker) generate() {
+	w.admitLate()
 	w.admitUnpaced()
 	if w.lease.paused {
 		w.endPausedLoad()

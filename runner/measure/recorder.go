@@ -40,6 +40,9 @@ type Recorder struct {
 	Exhausted bool
 	// Setup and Teardown count the requests of chains that run once.
 	Setup, Teardown Once
+	// Graceful counts the requests that chain instances sent after the load, and GracefulChains these instances.
+	Graceful       Once
+	GracefulChains GracefulChains
 
 	WarmUpSent      int64
 	WarmUpDone      int64
@@ -98,6 +101,10 @@ func (t *Target) Histograms() [rv.TargetDistributions]*histogram.H {
 
 // Once counts the requests of chains that run once for the whole test.
 type Once struct{ Sent, Succeeded int64 }
+
+// GracefulChains are the chain instances that continued after the load. CutOff had not ended when the time was over, or had
+// no time to continue.
+type GracefulChains struct{ Completed, Aborted, CutOff int64 }
 
 // Stage counts requests, of warm-up too, by the rate stage of their slot. SentInDrain are those of
 // Sent that left after the last stage. Slots have come due.
@@ -218,6 +225,11 @@ func (r *Recorder) foldCounts(total *Recorder) {
 	for _, p := range [][2]*int64{
 		{&r.Dropped, &total.Dropped},
 		{&r.Retried, &total.Retried},
+		{&r.Graceful.Sent, &total.Graceful.Sent},
+		{&r.Graceful.Succeeded, &total.Graceful.Succeeded},
+		{&r.GracefulChains.Completed, &total.GracefulChains.Completed},
+		{&r.GracefulChains.Aborted, &total.GracefulChains.Aborted},
+		{&r.GracefulChains.CutOff, &total.GracefulChains.CutOff},
 		{&r.Setup.Sent, &total.Setup.Sent},
 		{&r.Setup.Succeeded, &total.Setup.Succeeded},
 		{&r.Teardown.Sent, &total.Teardown.Sent},

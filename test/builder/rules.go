@@ -59,6 +59,10 @@ var rulesOfRates = []Mutant{
 		Set: map[string]any{"spec.rates[2].chainsPerSecond": int64(5)}, Unset: []string{"spec.rates[2].closedLoop"},
 	},
 	{
+		Name: "gracefulStop above an hour", Path: "spec.gracefulStop", Want: "must be at most 1h, and not negative",
+		Set: map[string]any{"spec.gracefulStop": "61m"},
+	},
+	{
 		Name: "no bound", Path: "spec.rates[2]", Want: "duration, requests or both are needed",
 		Unset: []string{"spec.rates[2].requests"},
 	},

@@ -28,6 +28,8 @@ type Plan struct {
 	// Drain is how long a request can wait for a stream, and how long the runner waits for responses after the last
 	// request. It is a little longer than the longest timeout of all steps.
 	Drain time.Duration `json:"drain"`
+	// GracefulStop is how long chain instances that run at the end of the load may send their remaining steps.
+	GracefulStop time.Duration `json:"gracefulStop,omitempty"`
 	// Deadline is the maximum duration of the run, counted from the start. A runner stops at the deadline, also if
 	// the operator cannot reach it. Zero: no deadline.
 	Deadline time.Duration `json:"deadline,omitempty"`

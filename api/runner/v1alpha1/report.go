@@ -35,6 +35,8 @@ type Report struct {
 	Samples []Sample `json:"samples,omitempty"`
 	// Slowest are the slowest requests with a traceparent. Those with the sampled flag are first.
 	Slowest []SlowRequest `json:"slowest,omitempty"`
+	// Graceful counts what chain instances sent after the load, within gracefulStop.
+	Graceful GracefulCounters `json:"graceful,omitzero"`
 	// Setup and Teardown count what ran once for the whole test.
 	Setup    OnceCounters `json:"setup,omitzero"`
 	Teardown OnceCounters `json:"teardown,omitzero"`

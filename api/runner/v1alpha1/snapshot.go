@@ -158,6 +158,8 @@ type Counters struct {
 	// WarmUpSucceeded counts those that succeeded.
 	WarmUpSucceeded int64 `json:"warmUpSucceeded"`
 
+	// Graceful counts what was sent after the load.
+	Graceful GracefulCounters `json:"graceful,omitzero"`
 	// Setup and Teardown count requests of setup and teardown chains, which are in no other counter.
 	Setup    OnceCounters `json:"setup,omitzero"`
 	Teardown OnceCounters `json:"teardown,omitzero"`
@@ -167,6 +169,17 @@ type Counters struct {
 	// Connects counts connections opened, Reconnects those opened to replace a lost one.
 	Connects   int64 `json:"connects"`
 	Reconnects int64 `json:"reconnects"`
+}
+
+// GracefulCounters count what chain instances sent after the load, within Plan.GracefulStop. These requests are in no other
+// counter, and ChainCounters count these instances as unfinished.
+type GracefulCounters struct {
+	Sent      int64 `json:"sent"`
+	Succeeded int64 `json:"succeeded"`
+	// Completed and Aborted are the instances that have ended. CutOff are those that had not ended when the time was over.
+	Completed int64 `json:"completed"`
+	Aborted   int64 `json:"aborted"`
+	CutOff    int64 `json:"cutOff"`
 }
 
 // OnceCounters count the requests of chains that run once: those that were sent, and of them those that succeeded.

@@ -1,0 +1,85 @@
+package loop
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/measure"
+)
+
+// TestGracefulStop runs chains that create something and delete it 300 ms later.
+func TestGracefulStop(t *testing.T) {
+	const ms = time.Millisecond
+	type graceful struct {
+		Once   measure.Once
+		Chains measure.GracefulChains
+	}
+	pair := func(rates ...rv.Rate) *rv.Plan {
+		p := gets(rates...)
+		second := p.Chains[0].Steps[0]
+		second.Name, second.Path, second.Think = "delete", rv.Text{{Literal: "/delete"}}, &rv.Think{Fixed: 300 * ms}
+		p.Chains[0].Steps = append(p.Chains[0].Steps, second)
+		return p
+	}
+	rate, chains := perSecond(100, time.Second), perSecond(100, time.Second)
+	chains.ChainsPerSecond = true
+	for _, tt := range []struct {
+		name  string
+		rate  rv.Rate
+		grace time.Duration
+		act   func(b *bench)
+		want  graceful
+		// deleted is the number of requests to /delete, created that of the others.
+		created, deleted int
+		ended            time.Duration
+	}{
+		{"none", chains, 0, nil, graceful{}, 100, 70, time.Second},
+		{"all finish", chains, time.Second, nil, graceful{measure.Once{Sent: 30, Succeeded: 30}, measure.GracefulChains{Completed: 30}}, 100, 100, 1294 * ms},
+		{"some are cut off", chains, 100 * ms, nil, graceful{measure.Once{Sent: 10, Succeeded: 10}, measure.GracefulChains{Completed: 10, CutOff: 20}}, 100, 80, 1100 * ms},
+		{"steps need no slot", rate, time.Second, nil, graceful{measure.Once{Sent: 24, Succeeded: 24}, measure.GracefulChains{Completed: 24}}, 62, 62, 1224 * ms},
+		{"stopped", chains, time.Second, func(b *bench) {
+			b.in(500*ms+ms/2, func() { b.w.Do(func(w *Worker) { w.Stop(true) }) })
+		}, graceful{measure.Once{Sent: 31, Succeeded: 31}, measure.GracefulChains{Completed: 31}}, 50, 50, 794 * ms},
+		{"interrupted twice", chains, time.Second, func(b *bench) {
+			b.in(500*ms+ms/2, func() { b.w.Do(func(w *Worker) { w.Stop(true) }) })
+			b.in(600*ms+ms/2, func() { b.w.Do(func(w *Worker) { w.Stop(false) }) })
+		}, graceful{measure.Once{Sent: 10, Succeeded: 10}, measure.GracefulChains{Completed: 10, CutOff: 21}}, 50, 29, 590 * ms},
+		{"the shard leaves", chains, time.Second, func(b *bench) {
+			b.w.Change(Change{At: b.startAt + int64(500*ms+ms/2), Leave: true})
+		}, graceful{measure.Once{Sent: 31, Succeeded: 31}, measure.GracefulChains{Completed: 31}}, 51, 51, 804 * ms},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, pair(tt.rate), ok(2*ms))
+			b.w.cfg.GracefulStop = tt.grace
+			if tt.act != nil {
+				b.onStart = append(b.onStart, func() { tt.act(b) })
+			}
+			got := b.run()
+			r := b.w.rec
+			if diff := cmp.Diff(tt.want, graceful{r.Graceful, r.GracefulChains}); diff != "" {
+				t.Errorf("after the load (-want +got):\n%s", diff)
+			}
+			deleted := 0
+			for _, s := range b.served {
+				if s.fields[":path"] == "/delete" {
+					deleted++
+				}
+			}
+			if created := len(b.served) - deleted; created != tt.created || deleted != tt.deleted {
+				t.Errorf("%d created and %d deleted, want %d and %d", created, deleted, tt.created, tt.deleted)
+			}
+			if int(got.Sent+r.Graceful.Sent) != len(b.served) {
+				t.Errorf("sent %d and %d after the load, the peer counted %d", got.Sent, r.Graceful.Sent, len(b.served))
+			}
+			if c := r.Chains[0]; c.Started-c.Completed-c.Aborted != r.GracefulChains.Completed+r.GracefulChains.CutOff && tt.grace > 0 {
+				t.Errorf("chains %+v, after the load %+v", c, r.GracefulChains)
+			}
+			if ended := time.Duration(b.clock - b.startAt).Truncate(ms); ended != tt.ended {
+				t.Errorf("ended after %v, want %v", ended, tt.ended)
+			}
+		})
+	}
+}
