@@ -33,6 +33,7 @@ var samples = map[string]struct {
 }{
 	"amf-event-subscription": {rules: "amf.yaml"},
 	"closed-loop":            {alone: true},
+	"gateway":                {},
 	"language":               {},
 	"load-share":             {elsewhere: "TestLoadShare runs it: its target is two pods of a StatefulSet"},
 	"lossy-nodes":            {},
