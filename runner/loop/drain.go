@@ -78,7 +78,7 @@ func (w *Worker) advance() {
 // stopped reports that all stages are over, each request has its outcome, and no chain instance continues. That takes at most
 // MaxWait for a request that waits for a stream, and its timeout after that.
 func (w *Worker) stopped() bool {
-	return w.run.loadOver || w.schedules.Over() && w.requests.inUse == 0 && !(w.finishesChains() && w.unfinished() > 0)
+	return w.run.loadOver || w.schedules.Over() && w.requests.inUse == 0 && w.Unfinished() == 0
 }
 
 // runTeardown runs the teardown chains, once every shard has had its last response, and ends.
