@@ -131,14 +131,8 @@ func (r *Runner) programFor(s *rv.Share) (*chain.Program, error) {
 
 func checkRates(rates []rv.Rate) error {
 	for i := range rates {
-		r := &rates[i]
-		switch {
-		case !r.ClosedLoop && r.Count == 0 || r.ClosedLoop && r.Period != 0:
-			return fmt.Errorf("rates[%d]: exactly one of closedLoop and count is required", i)
-		case r.Count < 0 || !r.ClosedLoop && r.Period <= 0:
-			return fmt.Errorf("rates[%d]: count and period must be positive", i)
-		case r.Duration < 0 || r.Requests < 0 || r.Duration == 0 && r.Requests == 0:
-			return fmt.Errorf("rates[%d]: a positive duration or number of requests is required", i)
+		if err := rates[i].Check(); err != nil {
+			return fmt.Errorf("rates[%d]: %w", i, err)
 		}
 	}
 	return nil

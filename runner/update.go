@@ -100,7 +100,7 @@ func (r *Runner) revision() int64 { return r.last.Revision }
 // latest is the greatest instant of an update so far, from the start.
 func (r *Runner) latest() int64 { return r.last.At }
 
-// ratesOf returns the rates of an update. Only counts and periods may differ from those of the plan.
+// ratesOf returns the rates of an update. Only counts, periods and rampFrom may differ from those of the plan.
 func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
 	if len(u.Rates) == 0 {
 		return r.plan.Rates, nil
@@ -112,13 +112,12 @@ func (r *Runner) ratesOf(u *rv.Update) ([]rv.Rate, error) {
 		return nil, fmt.Errorf("rates: the plan has %d", len(r.plan.Rates))
 	}
 	for i := range u.Rates {
-		was, is := r.plan.Rates[i], u.Rates[i]
+		was, is := &r.plan.Rates[i], &u.Rates[i]
 		if was.EndsByCount() && is.Count != was.Count {
 			return nil, fmt.Errorf("rates[%d]: count must stay %d in a closed loop that ends by requests", i, was.Count)
 		}
-		is.Count, is.Period = was.Count, was.Period
-		if was != is {
-			return nil, fmt.Errorf("rates[%d]: only count and period may change", i)
+		if *was != is.WithRateOf(was) {
+			return nil, fmt.Errorf("rates[%d]: only count, period and rampFrom may change", i)
 		}
 	}
 	return u.Rates, nil

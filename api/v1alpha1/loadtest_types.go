@@ -36,8 +36,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.')",message="metadata.name must be lower-case letters, digits and -, without dots"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.targets == oldSelf.spec.targets && self.spec.variables == oldSelf.spec.variables && self.spec.templates == oldSelf.spec.templates && self.spec.thresholds == oldSelf.spec.thresholds && self.spec.weightBy == oldSelf.spec.weightBy && has(self.spec.seed) == has(oldSelf.spec.seed) && (!has(self.spec.seed) || self.spec.seed == oldSelf.spec.seed) && has(self.spec.gracefulStop) == has(oldSelf.spec.gracefulStop) && (!has(self.spec.gracefulStop) || self.spec.gracefulStop == oldSelf.spec.gracefulStop) && has(self.spec.activeDeadlineSeconds) == has(oldSelf.spec.activeDeadlineSeconds) && (!has(self.spec.activeDeadlineSeconds) || self.spec.activeDeadlineSeconds == oldSelf.spec.activeDeadlineSeconds))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change",fieldPath=".spec"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.runner.onShardLost == oldSelf.spec.runner.onShardLost && has(self.spec.runner.minShards) == has(oldSelf.spec.runner.minShards) && (!has(self.spec.runner.minShards) || self.spec.runner.minShards == oldSelf.spec.runner.minShards) && has(self.spec.runner.startTimeout) == has(oldSelf.spec.runner.startTimeout) && (!has(self.spec.runner.startTimeout) || self.spec.runner.startTimeout == oldSelf.spec.runner.startTimeout) && has(self.spec.runner.leaseDuration) == has(oldSelf.spec.runner.leaseDuration) && (!has(self.spec.runner.leaseDuration) || self.spec.runner.leaseDuration == oldSelf.spec.runner.leaseDuration) && has(self.spec.runner.resultRetention) == has(oldSelf.spec.runner.resultRetention) && (!has(self.spec.runner.resultRetention) || self.spec.runner.resultRetention == oldSelf.spec.runner.resultRetention) && has(self.spec.runner.cpusPerShard) == has(oldSelf.spec.runner.cpusPerShard) && (!has(self.spec.runner.cpusPerShard) || self.spec.runner.cpusPerShard == oldSelf.spec.runner.cpusPerShard) && self.spec.runner.idleStrategy == oldSelf.spec.runner.idleStrategy && has(self.spec.runner.sleepInterval) == has(oldSelf.spec.runner.sleepInterval) && (!has(self.spec.runner.sleepInterval) || self.spec.runner.sleepInterval == oldSelf.spec.runner.sleepInterval) && has(self.spec.runner.resources) == has(oldSelf.spec.runner.resources) && (!has(self.spec.runner.resources) || self.spec.runner.resources == oldSelf.spec.runner.resources) && has(self.spec.runner.podTemplate) == has(oldSelf.spec.runner.podTemplate) && (!has(self.spec.runner.podTemplate) || self.spec.runner.podTemplate == oldSelf.spec.runner.podTemplate))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change",fieldPath=".spec.runner"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.chains.size() == oldSelf.spec.chains.size() && self.spec.chains.all(i, c, c.name == oldSelf.spec.chains[i].name && c.target == oldSelf.spec.chains[i].target && c.phase == oldSelf.spec.chains[i].phase && c.weight == oldSelf.spec.chains[i].weight && c.steps == oldSelf.spec.chains[i].steps && has(c.startDelay) == has(oldSelf.spec.chains[i].startDelay) && (!has(c.startDelay) || c.startDelay == oldSelf.spec.chains[i].startDelay) && has(c.maxInFlight) == has(oldSelf.spec.chains[i].maxInFlight) && (!has(c.maxInFlight) || c.maxInFlight == oldSelf.spec.chains[i].maxInFlight) && has(c.startAfter) == has(oldSelf.spec.chains[i].startAfter) && (!has(c.startAfter) || c.startAfter == oldSelf.spec.chains[i].startAfter) && (has(c.cookies) && c.cookies) == (has(oldSelf.spec.chains[i].cookies) && oldSelf.spec.chains[i].cookies) && c.rates.size() == oldSelf.spec.chains[i].rates.size() && c.rates.all(j, r, r.name == oldSelf.spec.chains[i].rates[j].name && has(r.closedLoop) == has(oldSelf.spec.chains[i].rates[j].closedLoop) && has(r.chainsPerSecond) == has(oldSelf.spec.chains[i].rates[j].chainsPerSecond) && has(r.duration) == has(oldSelf.spec.chains[i].rates[j].duration) && (!has(r.duration) || r.duration == oldSelf.spec.chains[i].rates[j].duration) && has(r.requests) == has(oldSelf.spec.chains[i].rates[j].requests) && (!has(r.requests) || r.requests == oldSelf.spec.chains[i].rates[j].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.chains[i].rates[j].warmUp) && oldSelf.spec.chains[i].rates[j].warmUp))))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change",fieldPath=".spec.chains"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.rates.size() == oldSelf.spec.rates.size() && self.spec.rates.all(i, r, r.name == oldSelf.spec.rates[i].name && has(r.closedLoop) == has(oldSelf.spec.rates[i].closedLoop) && has(r.chainsPerSecond) == has(oldSelf.spec.rates[i].chainsPerSecond) && has(r.duration) == has(oldSelf.spec.rates[i].duration) && (!has(r.duration) || r.duration == oldSelf.spec.rates[i].duration) && has(r.requests) == has(oldSelf.spec.rates[i].requests) && (!has(r.requests) || r.requests == oldSelf.spec.rates[i].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.rates[i].warmUp) && oldSelf.spec.rates[i].warmUp)))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change",fieldPath=".spec.rates"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.chains.size() == oldSelf.spec.chains.size() && self.spec.chains.all(i, c, c.name == oldSelf.spec.chains[i].name && c.target == oldSelf.spec.chains[i].target && c.phase == oldSelf.spec.chains[i].phase && c.weight == oldSelf.spec.chains[i].weight && c.steps == oldSelf.spec.chains[i].steps && has(c.startDelay) == has(oldSelf.spec.chains[i].startDelay) && (!has(c.startDelay) || c.startDelay == oldSelf.spec.chains[i].startDelay) && has(c.maxInFlight) == has(oldSelf.spec.chains[i].maxInFlight) && (!has(c.maxInFlight) || c.maxInFlight == oldSelf.spec.chains[i].maxInFlight) && has(c.startAfter) == has(oldSelf.spec.chains[i].startAfter) && (!has(c.startAfter) || c.startAfter == oldSelf.spec.chains[i].startAfter) && (has(c.cookies) && c.cookies) == (has(oldSelf.spec.chains[i].cookies) && oldSelf.spec.chains[i].cookies) && c.rates.size() == oldSelf.spec.chains[i].rates.size() && c.rates.all(j, r, r.name == oldSelf.spec.chains[i].rates[j].name && has(r.closedLoop) == has(oldSelf.spec.chains[i].rates[j].closedLoop) && has(r.chainsPerSecond) == has(oldSelf.spec.chains[i].rates[j].chainsPerSecond) && r.arrivals == oldSelf.spec.chains[i].rates[j].arrivals && has(r.burstSize) == has(oldSelf.spec.chains[i].rates[j].burstSize) && (!has(r.burstSize) || r.burstSize == oldSelf.spec.chains[i].rates[j].burstSize) && has(r.duration) == has(oldSelf.spec.chains[i].rates[j].duration) && (!has(r.duration) || r.duration == oldSelf.spec.chains[i].rates[j].duration) && has(r.requests) == has(oldSelf.spec.chains[i].rates[j].requests) && (!has(r.requests) || r.requests == oldSelf.spec.chains[i].rates[j].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.chains[i].rates[j].warmUp) && oldSelf.spec.chains[i].rates[j].warmUp))))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change",fieldPath=".spec.chains"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || (self.spec.rates.size() == oldSelf.spec.rates.size() && self.spec.rates.all(i, r, r.name == oldSelf.spec.rates[i].name && has(r.closedLoop) == has(oldSelf.spec.rates[i].closedLoop) && has(r.chainsPerSecond) == has(oldSelf.spec.rates[i].chainsPerSecond) && r.arrivals == oldSelf.spec.rates[i].arrivals && has(r.burstSize) == has(oldSelf.spec.rates[i].burstSize) && (!has(r.burstSize) || r.burstSize == oldSelf.spec.rates[i].burstSize) && has(r.duration) == has(oldSelf.spec.rates[i].duration) && (!has(r.duration) || r.duration == oldSelf.spec.rates[i].duration) && has(r.requests) == has(oldSelf.spec.rates[i].requests) && (!has(r.requests) || r.requests == oldSelf.spec.rates[i].requests) && (has(r.warmUp) && r.warmUp) == (has(oldSelf.spec.rates[i].warmUp) && oldSelf.spec.rates[i].warmUp)))",message="while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change",fieldPath=".spec.rates"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.rates.size() != oldSelf.spec.rates.size() || self.spec.rates.all(i, r, !has(r.closedLoop) || !has(r.requests) || !has(oldSelf.spec.rates[i].closedLoop) || r.closedLoop == oldSelf.spec.rates[i].closedLoop)",message="concurrency cannot change while the test runs in a stage that is a closedLoop that ends by requests, because its requests are divided among the shards",fieldPath=".spec.rates"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || has(oldSelf.status.completionTime) || self.spec.runner.shards == oldSelf.spec.runner.shards || !self.spec.rates.exists(r, has(r.closedLoop) && has(r.requests))",message="runner.shards cannot change while the test runs with a stage that is a closedLoop that ends by requests, because its requests are divided among the shards",fieldPath=".spec.runner.shards"
 // +kubebuilder:validation:XValidation:rule="(has(oldSelf.status) && has(oldSelf.status.completionTime)) || !has(oldSelf.spec.stop) || !oldSelf.spec.stop || (has(self.spec.stop) && self.spec.stop)",message="stop cannot become false again; apply the test under another name to run it again",fieldPath=".spec.stop"
@@ -122,8 +122,8 @@ type LoadTestSpec struct {
 	Seed *int64 `json:"seed,omitempty"`
 	// rates are the stages of the load. They run one after another without a gap. Warm-up stages come first, and at
 	// least one stage is not a warm-up stage. All chains of phase Load use them, except chains with rates of their own.
-	// While the test runs, requestsPerSecond, requestsPer and chainsPerSecond of the active stage and of later stages
-	// can change. A stage that has ended does not change. Default: none; then each chain of phase Load must have rates
+	// While the test runs, requestsPerSecond, requestsPer, chainsPerSecond and rampFrom of the active stage and of
+	// later stages can change. A stage that has ended does not change. Default: none; then each chain of phase Load must have rates
 	// of its own. Bounds: at most 64 stages, also together with those of all chains.
 	// +optional
 	// +listType=atomic
@@ -370,6 +370,11 @@ type Target struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.requestsPerSecond), has(self.requestsPer), has(self.chainsPerSecond), has(self.closedLoop)].filter(x, x).size() == 1",message="exactly one of requestsPerSecond, requestsPer, chainsPerSecond and closedLoop is needed"
 // +kubebuilder:validation:XValidation:rule="!has(self.chainsPerSecond) || !has(self.requests)",message="requests is not allowed with chainsPerSecond; set duration",fieldPath=".requests"
 // +kubebuilder:validation:XValidation:rule="has(self.duration) || has(self.requests)",message="duration, requests or both are needed"
+// +kubebuilder:validation:XValidation:rule="!has(self.rampFrom) || !has(self.closedLoop)",message="rampFrom is not allowed with closedLoop",fieldPath=".rampFrom"
+// +kubebuilder:validation:XValidation:rule="!has(self.rampFrom) || has(self.duration)",message="rampFrom needs duration",fieldPath=".rampFrom"
+// +kubebuilder:validation:XValidation:rule="has(self.duration) || ((!has(self.requestsPerSecond) || self.requestsPerSecond > 0) && (!has(self.requestsPer) || self.requestsPer.count > 0) && (!has(self.chainsPerSecond) || self.chainsPerSecond > 0))",message="a rate of 0 needs duration"
+// +kubebuilder:validation:XValidation:rule="!has(self.closedLoop) || self.arrivals == 'Even'",message="arrivals is not allowed with closedLoop",fieldPath=".arrivals"
+// +kubebuilder:validation:XValidation:rule="(self.arrivals == 'Burst') == has(self.burstSize)",message="burstSize is needed with arrivals Burst, and not allowed without it",fieldPath=".burstSize"
 type Rate struct {
 	// name is the name of the stage in results. It must be unique among the stages. Bounds: at most 50 lower-case
 	// letters, digits and -.
@@ -379,10 +384,10 @@ type Rate struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 	// requestsPerSecond is the arrival rate of requests, in requests per second over all shards. Each step of a
-	// chain counts. The scheduled times of requests are evenly spaced and do not depend on earlier responses (open
-	// loop). Response times start at the scheduled time. Bounds: 1 to 100000000.
+	// chain counts. The scheduled times of requests do not depend on earlier responses (open loop). Response times
+	// start at the scheduled time. 0 is a pause. Bounds: 0 to 100000000.
 	// +optional
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000000
 	RequestsPerSecond *int64 `json:"requestsPerSecond,omitempty"`
 	// requestsPer is an arrival rate as a count and a period. Use it for rates below one request per second, and
@@ -390,13 +395,13 @@ type Rate struct {
 	// +optional
 	RequestsPer *RequestsPer `json:"requestsPer,omitempty"`
 	// chainsPerSecond is the arrival rate of chain instances, in instances per second over all shards. The scheduled
-	// times of instances are evenly spaced and do not depend on earlier responses. The first step of an instance is
-	// scheduled when the instance starts. Each later step is scheduled when it is ready: when the step before it has
+	// times of instances do not depend on earlier responses. The first step of an instance is scheduled when the
+	// instance starts. Each later step is scheduled when it is ready: when the step before it has
 	// ended and its think time has passed. The number of requests per second follows from the steps of the chains.
-	// An instance that has not ended when the stage ends continues by the mode of the next stage. Bounds: 1 to
-	// 100000000.
+	// An instance that has not ended when the stage ends continues by the mode of the next stage. 0 is a pause.
+	// Bounds: 0 to 100000000.
 	// +optional
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000000
 	ChainsPerSecond *int64 `json:"chainsPerSecond,omitempty"`
 	// closedLoop makes the stage a closed loop: the runner sends the next request when an earlier one has ended. {}
@@ -405,6 +410,28 @@ type Rate struct {
 	// user of a loaded target sees.
 	// +optional
 	ClosedLoop *ClosedLoop `json:"closedLoop,omitempty"`
+	// rampFrom is the rate at the start of the stage, in the unit of the mode: requests per second, requests in each
+	// period, or chain instances per second. The rate changes linearly from rampFrom to the rate of the mode over
+	// duration, which must be set. It can be above the rate of the mode. 0 is a standstill. If it changes while the
+	// stage is active, the rate is the one that the stage would have if it had started with the new value. Default:
+	// the rate is constant. Not allowed with closedLoop. Bounds: 0 to 100000000.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100000000
+	RampFrom *int64 `json:"rampFrom,omitempty"`
+	// arrivals controls the spacing of the scheduled times. Even: equal intervals. Poisson: random intervals, as of
+	// users who do not know of each other. The intervals are independent and exponentially distributed, and follow
+	// from seed. Burst: burstSize requests, or chain instances, at the same time, and the bursts at equal intervals.
+	// All shards together have these arrivals. Only Even is allowed with closedLoop. Default: Even.
+	// +optional
+	// +kubebuilder:default=Even
+	Arrivals Arrivals `json:"arrivals,omitempty"`
+	// burstSize is the number of requests, or chain instances, of a burst over all shards. Required with arrivals
+	// Burst, and not allowed without it. Bounds: 1 to 1000000.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	BurstSize *int64 `json:"burstSize,omitempty"`
 	// duration is the length of the stage. Default: no limit; then requests must be set. Bounds: greater than 0,
 	// at most 720h (30 days).
 	// +optional
@@ -430,6 +457,21 @@ type Rate struct {
 // stage have no scheduled times, so its remaining slots cannot be distributed again.
 func (r *Rate) EndsByCount() bool { return r.ClosedLoop != nil && r.Requests != nil }
 
+// Arrivals is the spacing of scheduled times.
+//
+// +kubebuilder:validation:Enum=Even;Poisson;Burst
+type Arrivals string
+
+// The values of Arrivals.
+const (
+	// ArrivalsEven have equal intervals.
+	ArrivalsEven Arrivals = "Even"
+	// ArrivalsPoisson have independent, exponentially distributed intervals.
+	ArrivalsPoisson Arrivals = "Poisson"
+	// ArrivalsBurst come in bursts at equal intervals.
+	ArrivalsBurst Arrivals = "Burst"
+)
+
 // ClosedLoop is the mode in which requests wait for earlier requests and not for scheduled times.
 type ClosedLoop struct {
 	// concurrency is the highest number of requests in flight, over all targets and shards. Requests are counted and
@@ -443,11 +485,10 @@ type ClosedLoop struct {
 }
 
 // RequestsPer is an arrival rate as a count and a period: {count: 1, period: 1m} is one request per minute.
-// The scheduled times are evenly spaced within the period.
 type RequestsPer struct {
-	// count is the number of requests in each period, over all shards. Bounds: 1 to 100000000.
+	// count is the number of requests in each period, over all shards. 0 is a pause. Bounds: 0 to 100000000.
 	// +required
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000000
 	Count int64 `json:"count"`
 	// period is the length of a period. Bounds: 1s to 24h.

@@ -1452,6 +1452,16 @@ func (in *Rate) DeepCopyInto(out *Rate) {
 		*out = new(ClosedLoop)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.RampFrom != nil {
+		in, out := &in.RampFrom, &out.RampFrom
+		*out = new(int64)
+		**out = **in
+	}
+	if in.BurstSize != nil {
+		in, out := &in.BurstSize, &out.BurstSize
+		*out = new(int64)
+		**out = **in
+	}
 	if in.Duration != nil {
 		in, out := &in.Duration, &out.Duration
 		*out = new(v1.Duration)

@@ -135,12 +135,22 @@ func valueText(e *record.Edit, v record.Value) string {
 	switch {
 	case v.Rate != nil && v.Rate.Period == 0 && v.Rate.Count == 0:
 		return "every stream" // of a closed loop
-	case v.Rate != nil && (v.Rate.Period == time.Second || v.Rate.Period == 0):
-		return strconv.FormatInt(v.Rate.Count, 10)
 	case v.Rate != nil:
-		return fmt.Sprintf("%d per %s", v.Rate.Count, v.Rate.Period)
+		return rateText(v.Rate)
 	case e.Field == fieldShards:
 		return strconv.Itoa(v.Shards)
 	}
 	return strconv.FormatBool(v.Suspended)
+}
+
+// rateText is such as "5000", "1 per 1m0s" or "100 to 5000".
+func rateText(r *record.Rate) string {
+	text := strconv.FormatInt(r.Count, 10)
+	if r.Ramp {
+		text = fmt.Sprintf("%d to %d", r.RampFrom, r.Count)
+	}
+	if r.Period != time.Second && r.Period != 0 {
+		text += " per " + r.Period.String()
+	}
+	return text
 }

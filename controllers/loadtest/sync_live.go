@@ -144,13 +144,11 @@ func rateDifference(old, now []runnerv1alpha1.Rate) string {
 		return fmt.Sprintf("spec.rates: must have %d stages, as when the test started", len(old))
 	}
 	for i := range old {
-		was, is := old[i], now[i]
-		if was.EndsByCount() && is.Count != was.Count {
+		if old[i].EndsByCount() && now[i].Count != old[i].Count {
 			return stagePath(old, i) + ".closedLoop.concurrency: cannot change while the test runs, because the stage ends by requests"
 		}
-		is.Count, is.Period = was.Count, was.Period
-		if was != is {
-			return stagePath(old, i) + ": only requestsPerSecond, requestsPer, chainsPerSecond and concurrency can change while the test runs"
+		if old[i] != now[i].WithRateOf(&old[i]) {
+			return stagePath(old, i) + ": only requestsPerSecond, requestsPer, chainsPerSecond, rampFrom and concurrency can change while the test runs"
 		}
 	}
 	return ""

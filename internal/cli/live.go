@@ -151,7 +151,7 @@ func (l *live) again() bool {
 func (l *live) adopt(rates []rv.Rate) {
 	var changes []string
 	for i := range rates {
-		if was := l.rates[i]; was != rates[i] {
+		if was := l.rates[i]; !was.SameRate(&rates[i]) {
 			changes = append(changes, fmt.Sprintf("stage %s: rate %s, was %s", was.Name, result.RateText(&rates[i]), result.RateText(&was)))
 		}
 	}
@@ -190,7 +190,7 @@ func asked(rates []rv.Rate, suspended bool) []rv.Rate {
 	}
 	out := slices.Clone(rates)
 	for i := range out {
-		out[i].Count, out[i].ClosedLoop = 0, false
+		out[i].Count, out[i].RampFrom, out[i].ClosedLoop = 0, nil, false
 	}
 	return out
 }
@@ -199,14 +199,24 @@ func asked(rates []rv.Rate, suspended bool) []rv.Rate {
 var _, maxRate = compile.Range("Rate", "requestsPerSecond")
 
 // stepped returns a manifest's rate plus a number of steps, which can be negative. A step is a tenth of the rate, and at
-// least 1/s. It returns false if the result is below 1/s or above maxRate.
+// least 1/s. A step of a ramp is a tenth of both its ends. It returns false if the result is below 1/s, or 0 for a ramp, or
+// above maxRate.
 func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
 	if steps == 0 {
 		return r, true
+	}
+	if r.RampFrom != nil {
+		return steppedRamp(r, int64(steps))
 	}
 	perSecond := int64((10*r.Period + time.Second - 1) / time.Second)
 	out := r
 	out.Count, out.Period = 10*r.Count+int64(steps)*max(r.Count, perSecond), 10*r.Period
 	within := out.Count >= perSecond || steps > 0
 	return out, within && max(result.Asked(&out), result.AskedChains(&out)) <= float64(maxRate)
+}
+
+func steppedRamp(r rv.Rate, steps int64) (rv.Rate, bool) {
+	from := (10 + steps) * *r.RampFrom
+	r.Count, r.Period, r.RampFrom = (10+steps)*r.Count, 10*r.Period, &from
+	return r, steps > -10 && float64(max(r.Count, from))/r.Period.Seconds() <= float64(maxRate)
 }

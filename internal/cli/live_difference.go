@@ -16,7 +16,7 @@ import (
 )
 
 // onlyRates is the message about any other change.
-const onlyRates = "differs from the running test; only requestsPerSecond, requestsPer, chainsPerSecond and concurrency of rates may differ"
+const onlyRates = "differs from the running test; only requestsPerSecond, requestsPer, chainsPerSecond, rampFrom and concurrency of rates may differ"
 
 // refusal returns why a manifest that was read again cannot replace the running one; nil: it can. It compares the compiled plans, so
 // the manifest may be written in another way.
@@ -51,7 +51,7 @@ func planWithoutRates(p *rv.Plan) *rv.Plan {
 	out.Rates = slices.Clone(p.Rates)
 	for i := range out.Rates {
 		if !out.Rates[i].EndsByCount() {
-			out.Rates[i].Count, out.Rates[i].Period = 0, 0
+			out.Rates[i] = out.Rates[i].WithRateOf(&rv.Rate{})
 		}
 	}
 	return &out
@@ -73,7 +73,8 @@ func withoutRates(rates []v1alpha1.Rate) []v1alpha1.Rate {
 		if out[i].ClosedLoop != nil && !out[i].EndsByCount() {
 			out[i].ClosedLoop = &v1alpha1.ClosedLoop{}
 		}
-		out[i].RequestsPerSecond, out[i].RequestsPer, out[i].ChainsPerSecond = nil, nil, nil
+		r := &out[i]
+		r.RequestsPerSecond, r.RequestsPer, r.ChainsPerSecond, r.RampFrom = nil, nil, nil, nil
 	}
 	return out
 }

@@ -58,19 +58,19 @@ func streamsOf(t *runnerv1alpha1.Target) int {
 }
 
 // highestRate returns the highest rate of the stages of the mix (0) or of a chain (from 1), in requests a second.
-func (c *compiler) highestRate(own int) (highest float64) {
+func (c *compiler) highestRate(own int) (rate float64) {
 	for i := range c.plan.Rates {
 		r := &c.plan.Rates[i]
 		if r.Chain != own || r.ClosedLoop || r.Period <= 0 {
 			continue
 		}
-		requests := float64(r.Count) / r.Period.Seconds()
+		requests := float64(highest(r)) / r.Period.Seconds()
 		if r.ChainsPerSecond {
 			requests *= c.requestsPerInstance(own)
 		}
-		highest = max(highest, requests)
+		rate = max(rate, requests)
 	}
-	return highest
+	return rate
 }
 
 // chainsOf returns the chains of the mix (0), or the chain with this number.

@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -40,6 +42,8 @@ func (c *compiler) rates() {
 		c.fail(path, "no chain uses them, because each chain of phase Load has rates of its own")
 	case len(c.plan.Rates) > maxStages:
 		c.fail(path, "%d stages together with those of all chains, at most %d are possible", len(c.plan.Rates), maxStages)
+	case len(c.errs) == 0 && !slices.ContainsFunc(c.plan.Rates, sends):
+		c.fail(path, "at least one stage that is not a warm-up must have a rate above 0")
 	}
 }
 
@@ -69,6 +73,19 @@ func (c *compiler) stagesOf(path *field.Path, rates []v1alpha1.Rate, chain int, 
 	if !measured && len(rates) > 0 {
 		c.fail(path, "at least one stage must not be a warm-up")
 	}
+}
+
+// sends reports whether a stage is measured and has slots.
+func sends(r runnerv1alpha1.Rate) bool {
+	return !r.WarmUp && (r.ClosedLoop || highest(&r) > 0)
+}
+
+// highest returns the higher one of the counts at the start and at the end of a stage.
+func highest(r *runnerv1alpha1.Rate) int64 {
+	if r.RampFrom != nil {
+		return max(r.Count, *r.RampFrom)
+	}
+	return r.Count
 }
 
 // ownRates checks what a chain with stages of its own must not have.
@@ -104,6 +121,7 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 	if out.ClosedLoop = r.ClosedLoop != nil; out.ClosedLoop {
 		out.Count = ptr.Deref(r.ClosedLoop.Concurrency, 0)
 	}
+	c.arrivals(at, r, &out)
 	if r.Duration == nil && r.Requests == nil {
 		c.fail(at, "duration, requests or both are needed")
 	}
@@ -113,7 +131,37 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 	if r.Requests != nil {
 		out.Requests = *r.Requests
 	}
+	if r.Duration == nil && !out.ClosedLoop && out.Count == 0 && r.RampFrom == nil {
+		c.fail(at, "a rate of 0 needs duration")
+	}
 	return out
+}
+
+// arrivals sets how the rate of a stage changes, and how its slots are spaced.
+func (c *compiler) arrivals(at *field.Path, r *v1alpha1.Rate, out *runnerv1alpha1.Rate) {
+	switch {
+	case r.RampFrom != nil && out.ClosedLoop:
+		c.fail(at.Child("rampFrom"), "rampFrom is not allowed with closedLoop")
+	case r.RampFrom != nil && r.Duration == nil:
+		c.fail(at.Child("rampFrom"), "rampFrom needs duration")
+	}
+	if out.ClosedLoop && r.Arrivals != v1alpha1.ArrivalsEven {
+		c.fail(at.Child("arrivals"), "arrivals is not allowed with closedLoop")
+	}
+	if (r.Arrivals == v1alpha1.ArrivalsBurst) != (r.BurstSize != nil) {
+		c.fail(at.Child("burstSize"), "burstSize is needed with arrivals Burst, and not allowed without it")
+	}
+	out.RampFrom = r.RampFrom
+	switch r.Arrivals {
+	case v1alpha1.ArrivalsPoisson:
+		out.Arrivals = runnerv1alpha1.ArrivalsPoisson
+		out.Seed = rand.NewPCG(c.plan.Seed, uint64(len(c.plan.Rates))).Uint64()
+	case v1alpha1.ArrivalsBurst:
+		out.Arrivals = runnerv1alpha1.ArrivalsBurst
+	}
+	if r.BurstSize != nil {
+		out.BurstSize = *r.BurstSize
+	}
 }
 
 // lifetime sets the deadline of the runners: activeDeadlineSeconds, or else the longest time that setup, stages and

@@ -288,11 +288,14 @@ var apiObjects = map[string]apiObject{
 	"Rate": {
 		choice: &choice{fields: []string{"requestsPerSecond", "requestsPer", "chainsPerSecond", "closedLoop"}},
 		fields: map[string]bounds{
-			"chainsPerSecond":   {number: &[2]int64{1, 100000000}},
+			"arrivals":          {byDefault: "Even", enum: []string{"Even", "Poisson", "Burst"}},
+			"burstSize":         {number: &[2]int64{1, 1000000}},
+			"chainsPerSecond":   {number: &[2]int64{0, 100000000}},
 			"duration":          {duration: &durations{1, 2592000000000000, "must be greater than 0 and at most 720h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"name":              {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+			"rampFrom":          {number: &[2]int64{0, 100000000}},
 			"requests":          {number: &[2]int64{1, 1000000000000}},
-			"requestsPerSecond": {number: &[2]int64{1, 100000000}},
+			"requestsPerSecond": {number: &[2]int64{0, 100000000}},
 		},
 	},
 	"Repeat": {
@@ -324,7 +327,7 @@ var apiObjects = map[string]apiObject{
 	},
 	"RequestsPer": {
 		fields: map[string]bounds{
-			"count":  {required: true, number: &[2]int64{1, 100000000}},
+			"count":  {required: true, number: &[2]int64{0, 100000000}},
 			"period": {required: true, duration: &durations{1000000000, 86400000000000, "must be at least 1s and at most 24h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 		},
 	},

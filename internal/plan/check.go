@@ -99,8 +99,9 @@ func (c *checker) rates() {
 		if !r.WarmUp {
 			measured++
 		}
-		c.require(r.ClosedLoop && r.Count >= 0 && r.Period == 0 || !r.ClosedLoop && r.Count > 0 && r.Period > 0, "rates[%d] has not exactly one mode", i)
-		c.require(r.Duration >= 0 && r.Requests >= 0 && (r.Duration > 0 || r.Requests > 0), "rates[%d] has no bound", i)
+		if err := r.Check(); err != nil {
+			c.errs = append(c.errs, fmt.Errorf("rates[%d]: %w", i, err))
+		}
 	}
 	c.require(measured > 0, "no measured rate stage")
 }

@@ -227,8 +227,12 @@ func (l *Live) setStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Sn
 		if l.Stage == "" {
 			l.Stage, l.WarmUp = r.Name, r.WarmUp
 		}
-		asked += Asked(r)
-		l.AskedChains += AskedChains(r)
+		now := rateAt(r, addStage(plan, snapshots, current).window)
+		if r.ChainsPerSecond {
+			l.AskedChains += now
+		} else {
+			asked += now
+		}
 		open, chains = open || r.ClosedLoop, chains || r.ChainsPerSecond
 	}
 	if !open && !chains {
@@ -280,17 +284,6 @@ func weigh(rates []runnerv1alpha1.Rate, i int) float64 {
 		}
 	}
 	return nominal(&rates[i])
-}
-
-// nominal is how many seconds a stage is meant to last; zero: as long as it takes.
-func nominal(r *runnerv1alpha1.Rate) float64 {
-	length := r.Duration.Seconds()
-	if asked := Asked(r); r.Requests > 0 && asked > 0 {
-		if byRequests := float64(r.Requests) / asked; length == 0 || byRequests < length {
-			length = byRequests
-		}
-	}
-	return length
 }
 
 // fraction of a stage that has passed, by whichever bound is nearer.

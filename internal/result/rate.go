@@ -26,7 +26,7 @@ type stage struct {
 	asked, askedChains float64
 }
 
-// Asked is the rate of a stage in requests a second; zero in a closed loop and with chainsPerSecond.
+// Asked is the average rate of a stage in requests a second; zero in a closed loop and with chainsPerSecond.
 func Asked(r *runnerv1alpha1.Rate) float64 {
 	if r.ChainsPerSecond {
 		return 0
@@ -34,7 +34,7 @@ func Asked(r *runnerv1alpha1.Rate) float64 {
 	return slotsPerSecond(r)
 }
 
-// AskedChains is the rate of a stage in chain instances a second; zero without chainsPerSecond.
+// AskedChains is the average rate of a stage in chain instances a second; zero without chainsPerSecond.
 func AskedChains(r *runnerv1alpha1.Rate) float64 {
 	if !r.ChainsPerSecond {
 		return 0
@@ -51,24 +51,28 @@ func AskedRequests(s *runnerv1alpha1.StageResult) float64 {
 	return s.Asked
 }
 
-// RateText is "5000/s", "50 chains/s", "64 in flight" or, for a closed loop without a limit, "max".
+// RateText is "5000/s", "50 chains/s", "100 to 5000/s" for a ramp, "64 in flight" or, for a closed loop without a limit, "max".
 func RateText(r *runnerv1alpha1.Rate) string {
 	switch {
 	case r.ClosedLoop && r.Count > 0:
 		return fmt.Sprintf("%d in flight", r.Count)
 	case r.ClosedLoop:
 		return "max"
-	case r.ChainsPerSecond:
-		return FormatRate(slotsPerSecond(r)) + " chains/s"
 	}
-	return FormatRate(slotsPerSecond(r)) + "/s"
+	from, to := rateEnds(r)
+	text := FormatRate(to)
+	if r.RampFrom != nil {
+		text = FormatRate(from) + " to " + text
+	}
+	if r.ChainsPerSecond {
+		return text + " chains/s"
+	}
+	return text + "/s"
 }
 
 func slotsPerSecond(r *runnerv1alpha1.Rate) float64 {
-	if r.ClosedLoop || r.Period <= 0 {
-		return 0
-	}
-	return float64(r.Count) / r.Period.Seconds()
+	from, to := rateEnds(r)
+	return (from + to) / 2
 }
 
 // addStage is stage i over all shards.
@@ -98,6 +102,14 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 	out.from, out.to, out.chain = time.Duration(first), time.Duration(last), plan.Rates[i].Chain
 	rate := &plan.Rates[i]
 	out.asked, out.askedChains = Asked(rate), AskedChains(rate)
+	if rate.RampFrom != nil && out.window > 0 {
+		average := slotsAt(rate, out.window) / out.window.Seconds()
+		if rate.ChainsPerSecond {
+			out.askedChains = average
+		} else {
+			out.asked = average
+		}
+	}
 	if changed(snapshots) {
 		// The number of slots that were due is the number of requests, or instances, that were asked for.
 		switch {
@@ -109,8 +121,8 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 		}
 		return out
 	}
-	if slots := out.sent + out.dropped; rate.Requests > 0 && slots == rate.Requests && Asked(rate) > 0 {
-		if planned := time.Duration(float64(slots) / Asked(rate) * float64(time.Second)); out.window <= planned+time.Duration(lateEnd) {
+	if slots := out.sent + out.dropped; rate.Requests > 0 && slots == rate.Requests && rate.Arrivals == runnerv1alpha1.ArrivalsEven && Asked(rate) > 0 {
+		if planned := time.Duration(nominal(rate) * float64(time.Second)); out.window <= planned+time.Duration(lateEnd) {
 			out.window = planned
 		}
 	}
@@ -267,14 +279,11 @@ func planned(plan *runnerv1alpha1.Plan) float64 {
 		if r.WarmUp {
 			continue
 		}
-		asked, lasts := Asked(r), r.Duration.Seconds()
-		if n := float64(r.Requests); n > 0 && asked > 0 && (lasts == 0 || n/asked < lasts) {
-			lasts = n / asked
-		}
-		if asked == 0 || lasts == 0 {
+		lasts := nominal(r)
+		if r.ClosedLoop || r.ChainsPerSecond || lasts == 0 {
 			return 0
 		}
-		slots += asked * lasts
+		slots += slotsAt(r, time.Duration(lasts*float64(time.Second)))
 		of[r.Chain] += lasts
 		seconds = max(seconds, of[r.Chain])
 	}

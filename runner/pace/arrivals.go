@@ -41,11 +41,6 @@ func arrivalsOf(r *rv.Rate, elapsed, slot int64) Arrivals {
 	return l
 }
 
-// sameRate returns whether two states of a stage have the same rate.
-func sameRate(a, b *rv.Rate) bool {
-	return a.Count == b.Count && a.Period == b.Period && (a.RampFrom == b.RampFrom || a.RampFrom != nil && b.RampFrom != nil && *a.RampFrom == *b.RampFrom)
-}
-
 // Even arrivals are a constant rate: Count slots in each Period. Slot k is due at floor(k * Period / Count). Nothing
 // accumulates, so the rate does not drift.
 type Even struct {

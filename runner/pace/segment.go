@@ -63,7 +63,7 @@ func (g *segment) change(c *Change) segment {
 	rate := &c.Rates[g.stage]
 	if g.rate.ClosedLoop {
 		next.rate = rate
-	} else if !sameRate(rate, g.rate) {
+	} else if !rate.SameRate(g.rate) {
 		next.zero, next.base = next.elapsed, g.before(c.At)
 		next.rate, next.arrivals = rate, arrivalsOf(rate, next.zero, next.base)
 	}

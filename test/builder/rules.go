@@ -63,6 +63,30 @@ var rulesOfRates = []Mutant{
 		Set: map[string]any{"spec.gracefulStop": "61m"},
 	},
 	{
+		Name: "rampFrom without duration", Path: "spec.rates[2].rampFrom", Want: "rampFrom needs duration",
+		Set: map[string]any{"spec.rates[2].requestsPerSecond": int64(5), "spec.rates[2].rampFrom": int64(1)}, Unset: []string{"spec.rates[2].closedLoop"},
+	},
+	{
+		Name: "rampFrom with closedLoop", Path: "spec.rates[2].rampFrom", Want: "rampFrom is not allowed with closedLoop",
+		Set: map[string]any{"spec.rates[2].rampFrom": int64(1)},
+	},
+	{
+		Name: "pause without duration", Path: "spec.rates[2]", Want: "a rate of 0 needs duration",
+		Set: map[string]any{"spec.rates[2].requestsPerSecond": int64(0)}, Unset: []string{"spec.rates[2].closedLoop"},
+	},
+	{
+		Name: "arrivals with closedLoop", Path: "spec.rates[2].arrivals", Want: "arrivals is not allowed with closedLoop",
+		Set: map[string]any{"spec.rates[2].arrivals": "Poisson"},
+	},
+	{
+		Name: "bursts without size", Path: "spec.rates[1].burstSize", Want: "burstSize is needed with arrivals Burst, and not allowed without it",
+		Set: map[string]any{"spec.rates[1].arrivals": "Burst"},
+	},
+	{
+		Name: "burstSize without bursts", Path: "spec.rates[1].burstSize", Want: "burstSize is needed with arrivals Burst, and not allowed without it",
+		Set: map[string]any{"spec.rates[1].burstSize": int64(5)},
+	},
+	{
 		Name: "no bound", Path: "spec.rates[2]", Want: "duration, requests or both are needed",
 		Unset: []string{"spec.rates[2].requests"},
 	},

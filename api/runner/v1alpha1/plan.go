@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -781,6 +783,40 @@ const (
 	// ArrivalsBurst are due BurstSize at a time. The bursts have equal intervals.
 	ArrivalsBurst Arrivals = "Burst"
 )
+
+// WithRateOf returns the stage with the rate of another. A rate consists of the fields that can change while the test runs.
+func (r Rate) WithRateOf(other *Rate) Rate {
+	r.Count, r.Period, r.RampFrom = other.Count, other.Period, other.RampFrom
+	return r
+}
+
+// SameRate reports whether two stages have the same rate.
+func (r *Rate) SameRate(other *Rate) bool {
+	return r.Count == other.Count && r.Period == other.Period && r.ramps() == other.ramps() && (!r.ramps() || *r.RampFrom == *other.RampFrom)
+}
+
+func (r *Rate) ramps() bool { return r.RampFrom != nil }
+
+// Check returns why no runner can send the load of the stage.
+func (r *Rate) Check() error {
+	switch {
+	case r.ClosedLoop && (r.Count < 0 || r.Period != 0 || r.ramps() || r.Arrivals != ArrivalsEven):
+		return errors.New("exactly one of closedLoop and count is required")
+	case !r.ClosedLoop && (r.Count < 0 || r.Period <= 0):
+		return errors.New("exactly one of closedLoop and count is required: count must not be negative, and period must be positive")
+	case r.Duration < 0 || r.Requests < 0 || r.Duration == 0 && r.Requests == 0:
+		return errors.New("a positive duration or number of requests is required")
+	case !r.ClosedLoop && r.Duration == 0 && (r.Count == 0 || r.ramps()):
+		return errors.New("a ramp, and a count of 0, need a duration")
+	case r.ramps() && *r.RampFrom < 0:
+		return errors.New("rampFrom must not be negative")
+	case r.BurstSize < 0 || (r.Arrivals == ArrivalsBurst) != (r.BurstSize > 0):
+		return errors.New("burstSize and the arrivals Burst must be set together")
+	case r.Arrivals != ArrivalsEven && r.Arrivals != ArrivalsPoisson && r.Arrivals != ArrivalsBurst:
+		return fmt.Errorf("arrivals %q are not known", r.Arrivals)
+	}
+	return nil
+}
 
 // EndsByCount reports whether the stage ends on each shard when the shard has sent its share. The slots of such a
 // stage have no due times, so its remaining slots cannot be distributed again.

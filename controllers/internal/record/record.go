@@ -92,13 +92,20 @@ type Pod struct {
 type Rate struct {
 	Count  int64         `json:"count"`
 	Period time.Duration `json:"periodNanoseconds"`
+	// Ramp is true if the rate changes linearly from RampFrom to Count in each Period.
+	Ramp     bool  `json:"ramp,omitempty"`
+	RampFrom int64 `json:"rampFrom,omitempty"`
 }
 
 // RatesOf returns the parts of rates that can change.
 func RatesOf(rates []runnerv1alpha1.Rate) []Rate {
 	out := make([]Rate, len(rates))
 	for i := range rates {
-		out[i] = Rate{rates[i].Count, rates[i].Period}
+		r := &rates[i]
+		out[i] = Rate{Count: r.Count, Period: r.Period}
+		if r.RampFrom != nil {
+			out[i].Ramp, out[i].RampFrom = true, *r.RampFrom
+		}
 	}
 	return out
 }
@@ -107,7 +114,11 @@ func RatesOf(rates []runnerv1alpha1.Rate) []Rate {
 func Apply(rates []Rate, stages []runnerv1alpha1.Rate) []runnerv1alpha1.Rate {
 	out := slices.Clone(stages)
 	for i := range min(len(out), len(rates)) {
-		out[i].Count, out[i].Period = rates[i].Count, rates[i].Period
+		r := &rates[i]
+		out[i].Count, out[i].Period, out[i].RampFrom = r.Count, r.Period, nil
+		if r.Ramp {
+			out[i].RampFrom = &r.RampFrom
+		}
 	}
 	return out
 }
