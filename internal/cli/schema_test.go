@@ -90,7 +90,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"unknown field of objects": {"{name: sound}", "{name: sound, lables: {}}"},
 		"wrong type":               {"requestsPerSecond: 10", `requestsPerSecond: "10"`},
 		"not in the list":          {"url: http", "protocol: http3, url: http"},
-		"too small":                {"requestsPerSecond: 10", "requestsPerSecond: 0"},
+		"too small":                {"requestsPerSecond: 10", "requestsPerSecond: -1"},
 		"a name":                   {"{name: get}]", "{name: GET}]"},
 		"required":                 {"target: target, ", ""},
 		"too few":                  {"[{template: get}]", "[]"},

@@ -136,6 +136,8 @@ func TestChangeRate(t *testing.T) {
 	fresh.Status = v1alpha1.LoadTestStatus{}
 	single := fresh.DeepCopy()
 	single.Spec.Rates = single.Spec.Rates[:2]
+	ramp := running()
+	ramp.Spec.Rates[1].RampFrom = ptr(int64(0))
 	fast := running()
 	fast.Spec.Rates[1] = v1alpha1.Rate{Name: "hold", ClosedLoop: &v1alpha1.ClosedLoop{}}
 	for _, tc := range []struct {
@@ -147,6 +149,8 @@ func TestChangeRate(t *testing.T) {
 		{"named", "warm", "2000", running(), "stage warm of pcf: 1000/s -> 2000/s", ""},
 		{"the only one measured", "", "-50%", single, "stage hold of pcf: 60000/s -> 30000/s", ""},
 		{"the same", "hold", "60000", running(), "stage hold of pcf already has 60000/s", ""},
+		{"ramp", "", "+10%", ramp, "stage hold of pcf: 0 to 60000/s -> 0 to 66000/s", ""},
+		{"end of a ramp", "", "50000", ramp, "stage hold of pcf: 0 to 60000/s -> 0 to 50000/s", ""},
 		{"no name", "", "1", fresh, "", "STAGE: the argument is missing; allowed: warm, hold, slow"},
 		{"another name", "x", "1", running(), "", `"x" is not a stage; allowed: warm, hold, slow`},
 		{"requestsPer", "slow", "1", running(), "", "stage slow has requestsPer (1 in 1m0s); this command changes only requestsPerSecond"},

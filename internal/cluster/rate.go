@@ -16,8 +16,11 @@ import (
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
-// minRate and maxRate are the bounds of requestsPerSecond.
-var minRate, maxRate = compile.Range("Rate", "requestsPerSecond")
+// minRate is the lowest rate that a command sets. To stop the load for a while, a user sets spec.suspend.
+const minRate = 1
+
+// maxRate is the maximum of requestsPerSecond.
+var _, maxRate = compile.Range("Rate", "requestsPerSecond")
 
 // RateChange is a new rate, or a change of the current rate in percent.
 type RateChange struct {
@@ -56,8 +59,14 @@ func (r RateChange) of(old int64) int64 {
 	return min(max(n, minRate), maxRate)
 }
 
+// ofRamp returns the new rate of an end of a ramp, which is changed in percent. It can be 0.
+func (r RateChange) ofRamp(old int64) int64 {
+	return min(max(int64(math.Round(float64(old)*(1+r.percent/100))), 0), maxRate)
+}
+
 // ChangeRate changes requestsPerSecond or chainsPerSecond of a stage. If stage is empty, it is the active stage, or the only stage that is
-// not a warm-up. It returns the message for the user.
+// not a warm-up. Of a ramp, a new rate is the rate at its end, and a change in percent changes both ends. It returns the
+// message for the user.
 func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change RateChange, now time.Time) (string, error) {
 	lt, err := c.Get(ctx, name)
 	if err != nil {
@@ -80,34 +89,59 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 	if r.ChainsPerSecond != nil {
 		field, unit, current = "chainsPerSecond", " chains/s", r.ChainsPerSecond
 	}
-	old := *current
-	rate := change.of(old)
-	if rate == old {
-		return fmt.Sprintf("stage %s of %s already has %d%s", r.Name, name, old, unit), nil
+	edits := []rateEdit{{field, *current, change.of(*current)}}
+	if r.RampFrom != nil {
+		edits = append(edits, rateEdit{"rampFrom", *r.RampFrom, change.ofRamp(*r.RampFrom)})
+		edits[0].to = change.ofRamp(*current)
+		if change.rate > 0 {
+			edits[0].to, edits[1].to = change.rate, *r.RampFrom
+		}
 	}
-	patch, err := ratePatch(at, r.Name, field, old, rate)
+	old, rate := editText(edits, rateEdit.before)+unit, editText(edits, rateEdit.after)+unit
+	if rate == old {
+		return fmt.Sprintf("stage %s of %s already has %s", r.Name, name, old), nil
+	}
+	patch, err := ratePatch(at, r.Name, edits)
 	if err != nil {
 		return "", err
 	}
 	if err := c.client.Patch(ctx, lt, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("stage %s of %s: %d%s -> %d%s", r.Name, name, old, unit, rate, unit), nil
+	return fmt.Sprintf("stage %s of %s: %s -> %s", r.Name, name, old, rate), nil
+}
+
+// rateEdit changes a field of a stage.
+type rateEdit struct {
+	field    string
+	from, to int64
+}
+
+func (e rateEdit) before() int64 { return e.from }
+func (e rateEdit) after() int64  { return e.to }
+
+// editText is such as "5000", or "100 to 5000" for a ramp.
+func editText(edits []rateEdit, value func(rateEdit) int64) string {
+	text := strconv.FormatInt(value(edits[0]), 10)
+	if len(edits) > 1 {
+		text = fmt.Sprintf("%d to %s", value(edits[1]), text)
+	}
+	return text
 }
 
 // ratePatch returns a JSON patch (RFC 6902). The API server rejects it if the stage has another index or another rate
 // than in the LoadTest from which the new rate was computed.
-func ratePatch(at, stage, field string, old, rate int64) ([]byte, error) {
+func ratePatch(at, stage string, edits []rateEdit) ([]byte, error) {
 	type operation struct {
 		Op    string `json:"op"`
 		Path  string `json:"path"`
 		Value any    `json:"value"`
 	}
-	return json.Marshal([]operation{
-		{"test", at + "/name", stage},
-		{"test", at + "/" + field, old},
-		{"replace", at + "/" + field, rate},
-	})
+	out := []operation{{"test", at + "/name", stage}}
+	for _, e := range edits {
+		out = append(out, operation{"test", at + "/" + e.field, e.from}, operation{"replace", at + "/" + e.field, e.to})
+	}
+	return json.Marshal(out)
 }
 
 // chooseStage returns the stage to change and its path as a JSON pointer (RFC 6901). Stages of chains need a name, unless the

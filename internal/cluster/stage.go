@@ -49,8 +49,14 @@ func length(r *v1alpha1.Rate) time.Duration {
 		return d
 	}
 	rate := perSecond(r)
+	if rate == 0 && r.ClosedLoop == nil && r.ChainsPerSecond == nil && r.RampFrom == nil {
+		return d // a pause
+	}
 	if rate == 0 {
 		return 0 // it may end before its duration
+	}
+	if r.RampFrom != nil {
+		return 0
 	}
 	n := time.Duration(float64(*r.Requests) / rate * float64(time.Second))
 	if d == 0 || n < d {

@@ -298,9 +298,20 @@ func TestCheck(t *testing.T) {
 		{"status 299 to 200", func(p *runnerv1alpha1.Plan) {
 			p.Chains[1].Steps[0].Expect.Status[0] = runnerv1alpha1.StatusRange{From: 299, To: 200}
 		}},
-		{"not exactly one mode", func(p *runnerv1alpha1.Plan) { p.Rates[0].ClosedLoop = true }},
-		{"not exactly one mode", func(p *runnerv1alpha1.Plan) { p.Rates[0].Count = 0 }},
-		{"no bound", func(p *runnerv1alpha1.Plan) { p.Rates[0].Duration = 0 }},
+		{"rates[0]: exactly one of", func(p *runnerv1alpha1.Plan) { p.Rates[0].ClosedLoop = true }},
+		{"rates[0]: exactly one of", func(p *runnerv1alpha1.Plan) { p.Rates[0].Count, p.Rates[0].Period = 0, 0 }},
+		{"rates[0]: count must not be negative", func(p *runnerv1alpha1.Plan) { p.Rates[0].Period = 0 }},
+		{"rates[0]: count must not be negative", func(p *runnerv1alpha1.Plan) { p.Rates[0].Count = -1 }},
+		{"rates[0]: a ramp, and a count of 0, need", func(p *runnerv1alpha1.Plan) { r := &p.Rates[0]; r.Count, r.Duration, r.Requests = 0, 0, 1 }},
+		{"rates[0]: a ramp, and a count of 0, need", func(p *runnerv1alpha1.Plan) {
+			r := &p.Rates[0]
+			r.RampFrom, r.Duration, r.Requests = new(int64(1)), 0, 1
+		}},
+		{"rates[0]: rampFrom must not", func(p *runnerv1alpha1.Plan) { p.Rates[0].RampFrom = new(int64(-1)) }},
+		{"rates[0]: burstSize and", func(p *runnerv1alpha1.Plan) { p.Rates[0].Arrivals = runnerv1alpha1.ArrivalsBurst }},
+		{"rates[0]: burstSize and", func(p *runnerv1alpha1.Plan) { p.Rates[0].BurstSize = 1 }},
+		{`rates[0]: arrivals "poisson"`, func(p *runnerv1alpha1.Plan) { p.Rates[0].Arrivals = "poisson" }},
+		{"rates[0]: a positive duration or", func(p *runnerv1alpha1.Plan) { p.Rates[0].Duration = 0 }},
 		{"no measured", func(p *runnerv1alpha1.Plan) { p.Rates[0].WarmUp = true }},
 	} {
 		p := sound()

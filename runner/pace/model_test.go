@@ -93,7 +93,7 @@ func (m *state) change(c *Change) {
 	if c.Slots != nil {
 		m.slots = *c.Slots
 	}
-	if m.paced() && !sameRate(&m.rate, &m.rates[m.stage]) {
+	if m.paced() && !m.rate.SameRate(&m.rates[m.stage]) {
 		m.rate = m.rates[m.stage]
 		m.zero, m.base = m.active, m.n
 	}

@@ -802,8 +802,10 @@ func (r *Rate) Check() error {
 	switch {
 	case r.ClosedLoop && (r.Count < 0 || r.Period != 0 || r.ramps() || r.Arrivals != ArrivalsEven):
 		return errors.New("exactly one of closedLoop and count is required")
+	case !r.ClosedLoop && r.Count == 0 && r.Period == 0:
+		return errors.New("exactly one of closedLoop and count is required")
 	case !r.ClosedLoop && (r.Count < 0 || r.Period <= 0):
-		return errors.New("exactly one of closedLoop and count is required: count must not be negative, and period must be positive")
+		return errors.New("count must not be negative, and period must be positive")
 	case r.Duration < 0 || r.Requests < 0 || r.Duration == 0 && r.Requests == 0:
 		return errors.New("a positive duration or number of requests is required")
 	case !r.ClosedLoop && r.Duration == 0 && (r.Count == 0 || r.ramps()):

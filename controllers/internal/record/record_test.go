@@ -82,7 +82,7 @@ func prepare(r *Record) error {
 
 func begin(r *Record) error {
 	r.Start = &Start{Time: metav1.NowMicro(), Job: "job"}
-	r.Append(Change{Revision: 1, Members: Set{0, 1}, Rates: []Rate{{1000, time.Second}}})
+	r.Append(Change{Revision: 1, Members: Set{0, 1}, Rates: []Rate{{Count: 1000, Period: time.Second}}})
 	return r.On(state.Begin)
 }
 
@@ -179,7 +179,7 @@ func TestLoadRefuses(t *testing.T) {
 // TestChangesAreBounded: changes of members go first, and what slots are computed from stays.
 func TestChangesAreBounded(t *testing.T) {
 	r := &Record{Version: Version, State: state.Running}
-	rates := func(n int64) []Rate { return []Rate{{n, time.Second}, {1, time.Minute}} }
+	rates := func(n int64) []Rate { return []Rate{{Count: n, Period: time.Second}, {Count: 1, Period: time.Minute}} }
 	r.Append(Change{Revision: 1, Members: Set{0, 1}, Rates: rates(100)})
 	for i := range int64(2000) {
 		c := Change{Revision: i + 2, At: i + 1, Members: Set{int(i % 2)}, Rates: rates(100), Applied: true}
