@@ -198,7 +198,7 @@ var rulesOfThresholds = []Mutant{
 		Set: map[string]any{"spec.thresholds[2].statusClass": "5xx"},
 	},
 	{
-		Name: "another status class", Path: "spec.thresholds[0].statusClass", 
+		Name: "another status class", Path: "spec.thresholds[0].statusClass",
 		Set: map[string]any{"spec.thresholds[0].statusClass": "6xx"},
 	},
 	{
