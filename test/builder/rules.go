@@ -80,11 +80,11 @@ var rulesOfRates = []Mutant{
 	},
 	{
 		Name: "bursts without size", Path: "spec.rates[1].burstSize", Want: "burstSize is needed with arrivals Burst, and not allowed without it",
-		Set: map[string]any{"spec.rates[1].arrivals": "Burst"},
+		Unset: []string{"spec.rates[1].burstSize"},
 	},
 	{
 		Name: "burstSize without bursts", Path: "spec.rates[1].burstSize", Want: "burstSize is needed with arrivals Burst, and not allowed without it",
-		Set: map[string]any{"spec.rates[1].burstSize": int64(5)},
+		Set: map[string]any{"spec.rates[1].arrivals": "Even"},
 	},
 	{
 		Name: "no bound", Path: "spec.rates[2]", Want: "duration, requests or both are needed",

@@ -70,6 +70,26 @@ func rulesOfChains() []Mutant {
 			Set: map[string]any{"spec.chains[1].rates[2].requests": 5},
 		},
 		tooLong("spec.chains[1].startAfter", "721h", "must be at most 720h, and not negative"),
+		{
+			Name: "rampFrom without duration of a chain", Path: "spec.chains[1].rates[1].rampFrom", Want: "rampFrom needs duration",
+			Set: map[string]any{"spec.chains[1].rates[1].rampFrom": int64(1)}, Unset: []string{"spec.chains[1].rates[1].duration"},
+		},
+		{
+			Name: "rampFrom with closedLoop of a chain", Path: "spec.chains[1].rates[0].rampFrom", Want: "rampFrom is not allowed with closedLoop",
+			Set: map[string]any{"spec.chains[1].rates": []any{map[string]any{"name": "own", "closedLoop": map[string]any{}, "duration": "1s", "rampFrom": int64(1)}}},
+		},
+		{
+			Name: "pause without duration of a chain", Path: "spec.chains[1].rates[1]", Want: "a rate of 0 needs duration",
+			Set: map[string]any{"spec.chains[1].rates[1].requestsPerSecond": int64(0)}, Unset: []string{"spec.chains[1].rates[1].duration"},
+		},
+		{
+			Name: "arrivals with closedLoop of a chain", Path: "spec.chains[1].rates[0].arrivals", Want: "arrivals is not allowed with closedLoop",
+			Set: map[string]any{"spec.chains[1].rates": []any{map[string]any{"name": "own", "closedLoop": map[string]any{}, "duration": "1s", "arrivals": "Poisson"}}},
+		},
+		{
+			Name: "bursts without size of a chain", Path: "spec.chains[1].rates[1].burstSize", Want: "burstSize is needed with arrivals Burst, and not allowed without it",
+			Set: map[string]any{"spec.chains[1].rates[1].arrivals": "Burst"},
+		},
 		tooLong("spec.chains[1].rates[1].duration", "721h", "must be greater than 0 and at most 720h"),
 		tooLong("spec.chains[1].rates[0].requestsPer.period", "25h", "must be at least 1s and at most 24h"),
 		{

@@ -155,7 +155,7 @@ func TestSpecIsFrozenWhileRunning(t *testing.T) {
 		{"spec.chains[1].rates[1].requestsPerSecond", int64(2)},
 		{"spec.chains[1].rates[2].chainsPerSecond", int64(2)},
 		{"spec.rates[0].requestsPer", map[string]any{"count": int64(7), "period": "2s"}},
-		{"spec.rates[1]", map[string]any{"name": "steady", "requestsPer": map[string]any{"count": int64(1), "period": "1m"}, "duration": "10s", "requests": int64(500), "warmUp": false}},
+		{"spec.rates[1]", map[string]any{"name": "steady", "requestsPer": map[string]any{"count": int64(1), "period": "1m"}, "duration": "10s", "requests": int64(500), "warmUp": false, "arrivals": "Burst", "burstSize": int64(5)}},
 		{"spec.suspend", true},
 		{"spec.suspend", false},
 		{"spec.suspend", nil},
@@ -168,8 +168,8 @@ func TestSpecIsFrozenWhileRunning(t *testing.T) {
 		}
 	}
 	// A rate keeps to its bounds.
-	if err := c.Update(context.Background(), edited(t, c, u, "spec.rates[0].requestsPer.count", int64(0)), client.DryRunAll); err == nil {
-		t.Error("a rate of nothing was accepted")
+	if err := c.Update(context.Background(), edited(t, c, u, "spec.rates[0].requestsPer.count", int64(-1)), client.DryRunAll); err == nil {
+		t.Error("a negative rate was accepted")
 	}
 	for _, value := range []any{false, nil} {
 		err := c.Update(context.Background(), edited(t, c, u, "spec.stop", value), client.DryRunAll)
@@ -217,7 +217,7 @@ func TestScaleWhileRunning(t *testing.T) {
 // live are the fields that may change while a test runs. All other fields of the schema are frozen.
 var live = []string{
 	"spec.stop", "spec.suspend", "spec.ttlSecondsAfterFinished", "spec.runner.shards", "spec.runner.podDisruptionBudget",
-	"spec.rates[].requestsPerSecond", "spec.rates[].requestsPer", "spec.rates[].chainsPerSecond", "spec.rates[].closedLoop.concurrency",
+	"spec.rates[].requestsPerSecond", "spec.rates[].requestsPer", "spec.rates[].chainsPerSecond", "spec.rates[].rampFrom", "spec.rates[].closedLoop.concurrency",
 }
 
 // TestEveryOtherFieldIsFrozen changes each field of the CRD's schema in turn, those of the runner and of a stage
