@@ -370,7 +370,7 @@ type Target struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.requestsPerSecond), has(self.requestsPer), has(self.chainsPerSecond), has(self.closedLoop)].filter(x, x).size() == 1",message="exactly one of requestsPerSecond, requestsPer, chainsPerSecond and closedLoop is needed"
 // +kubebuilder:validation:XValidation:rule="!has(self.chainsPerSecond) || !has(self.requests)",message="requests is not allowed with chainsPerSecond; set duration",fieldPath=".requests"
 // +kubebuilder:validation:XValidation:rule="has(self.duration) || has(self.requests)",message="duration, requests or both are needed"
-// +kubebuilder:validation:XValidation:rule="!has(self.rampFrom) || !has(self.closedLoop)",message="rampFrom is not allowed with closedLoop",fieldPath=".rampFrom"
+// +kubebuilder:validation:XValidation:rule="!has(self.rampFrom) || !has(self.closedLoop) || has(self.closedLoop.concurrency)",message="rampFrom with closedLoop needs concurrency",fieldPath=".rampFrom"
 // +kubebuilder:validation:XValidation:rule="!has(self.rampFrom) || has(self.duration)",message="rampFrom needs duration",fieldPath=".rampFrom"
 // +kubebuilder:validation:XValidation:rule="has(self.duration) || ((!has(self.requestsPerSecond) || self.requestsPerSecond > 0) && (!has(self.requestsPer) || self.requestsPer.count > 0) && (!has(self.chainsPerSecond) || self.chainsPerSecond > 0))",message="a rate of 0 needs duration"
 // +kubebuilder:validation:XValidation:rule="!has(self.closedLoop) || self.arrivals == 'Even'",message="arrivals is not allowed with closedLoop",fieldPath=".arrivals"
@@ -411,10 +411,10 @@ type Rate struct {
 	// +optional
 	ClosedLoop *ClosedLoop `json:"closedLoop,omitempty"`
 	// rampFrom is the rate at the start of the stage, in the unit of the mode: requests per second, requests in each
-	// period, or chain instances per second. The rate changes linearly from rampFrom to the rate of the mode over
+	// period, chain instances per second, or requests in flight. The rate changes linearly from rampFrom to the rate of the mode over
 	// duration, which must be set. It can be above the rate of the mode. 0 is a standstill. If it changes while the
 	// stage is active, the rate is the one that the stage would have if it had started with the new value. Default:
-	// the rate is constant. Not allowed with closedLoop. Bounds: 0 to 100000000.
+	// the rate is constant. With closedLoop it needs concurrency. Bounds: 0 to 100000000.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000000

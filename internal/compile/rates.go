@@ -140,8 +140,8 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 // arrivals sets how the rate of a stage changes, and how its slots are spaced.
 func (c *compiler) arrivals(at *field.Path, r *v1alpha1.Rate, out *runnerv1alpha1.Rate) {
 	switch {
-	case r.RampFrom != nil && out.ClosedLoop:
-		c.fail(at.Child("rampFrom"), "rampFrom is not allowed with closedLoop")
+	case r.RampFrom != nil && out.ClosedLoop && r.ClosedLoop.Concurrency == nil:
+		c.fail(at.Child("rampFrom"), "rampFrom with closedLoop needs concurrency")
 	case r.RampFrom != nil && r.Duration == nil:
 		c.fail(at.Child("rampFrom"), "rampFrom needs duration")
 	}

@@ -54,6 +54,8 @@ func AskedRequests(s *runnerv1alpha1.StageResult) float64 {
 // RateText is "5000/s", "50 chains/s", "100 to 5000/s" for a ramp, "64 in flight" or, for a closed loop without a limit, "max".
 func RateText(r *runnerv1alpha1.Rate) string {
 	switch {
+	case r.ClosedLoop && r.RampFrom != nil:
+		return fmt.Sprintf("%d to %d in flight", *r.RampFrom, r.Count)
 	case r.ClosedLoop && r.Count > 0:
 		return fmt.Sprintf("%d in flight", r.Count)
 	case r.ClosedLoop:

@@ -67,7 +67,7 @@ var rulesOfRates = []Mutant{
 		Set: map[string]any{"spec.rates[2].requestsPerSecond": int64(5), "spec.rates[2].rampFrom": int64(1)}, Unset: []string{"spec.rates[2].closedLoop"},
 	},
 	{
-		Name: "rampFrom with closedLoop", Path: "spec.rates[2].rampFrom", Want: "rampFrom is not allowed with closedLoop",
+		Name: "rampFrom of every stream", Path: "spec.rates[2].rampFrom", Want: "rampFrom with closedLoop needs concurrency",
 		Set: map[string]any{"spec.rates[2].rampFrom": int64(1)},
 	},
 	{

@@ -75,7 +75,7 @@ func rulesOfChains() []Mutant {
 			Set: map[string]any{"spec.chains[1].rates[1].rampFrom": int64(1)}, Unset: []string{"spec.chains[1].rates[1].duration"},
 		},
 		{
-			Name: "rampFrom with closedLoop of a chain", Path: "spec.chains[1].rates[0].rampFrom", Want: "rampFrom is not allowed with closedLoop",
+			Name: "rampFrom of every stream of a chain", Path: "spec.chains[1].rates[0].rampFrom", Want: "rampFrom with closedLoop needs concurrency",
 			Set: map[string]any{"spec.chains[1].rates": []any{map[string]any{"name": "own", "closedLoop": map[string]any{}, "duration": "1s", "rampFrom": int64(1)}}},
 		},
 		{

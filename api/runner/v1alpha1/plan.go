@@ -800,7 +800,7 @@ func (r *Rate) ramps() bool { return r.RampFrom != nil }
 // Check returns why no runner can send the load of the stage.
 func (r *Rate) Check() error {
 	switch {
-	case r.ClosedLoop && (r.Count < 0 || r.Period != 0 || r.ramps() || r.Arrivals != ArrivalsEven):
+	case r.ClosedLoop && (r.Count < 0 || r.Period != 0 || r.ramps() && r.Count == 0 || r.Arrivals != ArrivalsEven):
 		return errors.New("exactly one of closedLoop and count is required")
 	case !r.ClosedLoop && r.Count == 0 && r.Period == 0:
 		return errors.New("exactly one of closedLoop and count is required")
@@ -808,7 +808,7 @@ func (r *Rate) Check() error {
 		return errors.New("count must not be negative, and period must be positive")
 	case r.Duration < 0 || r.Requests < 0 || r.Duration == 0 && r.Requests == 0:
 		return errors.New("a positive duration or number of requests is required")
-	case !r.ClosedLoop && r.Duration == 0 && (r.Count == 0 || r.ramps()):
+	case r.Duration == 0 && (r.ramps() || !r.ClosedLoop && r.Count == 0):
 		return errors.New("a ramp, and a count of 0, need a duration")
 	case r.ramps() && *r.RampFrom < 0:
 		return errors.New("rampFrom must not be negative")
