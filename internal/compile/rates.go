@@ -131,7 +131,7 @@ func (c *compiler) rate(at *field.Path, r *v1alpha1.Rate) runnerv1alpha1.Rate {
 	if r.Requests != nil {
 		out.Requests = *r.Requests
 	}
-	if r.Duration == nil && !out.ClosedLoop && out.Count == 0 && r.RampFrom == nil {
+	if r.Duration == nil && !out.ClosedLoop && out.Count == 0 {
 		c.fail(at, "a rate of 0 needs duration")
 	}
 	return out

@@ -31,6 +31,8 @@ type Live struct {
 	Achieved float64
 	// AskedChains and AchievedChains are in chain instances started a second, in a stage of chainsPerSecond; else zero.
 	AskedChains, AchievedChains float64
+	// Pause is true if the rate of the current stage is 0.
+	Pause bool
 
 	InFlight int64
 	// Sent since the start, without warm-up; WarmUpSent is apart.
@@ -235,6 +237,7 @@ func (l *Live) setStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Sn
 		}
 		open, chains = open || r.ClosedLoop, chains || r.ChainsPerSecond
 	}
+	l.Pause = l.Stage != "" && asked == 0 && !open && !chains
 	if !open && !chains {
 		l.Asked = asked
 	}

@@ -193,6 +193,7 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 	for i := range plan.Rates {
 		s := addStage(plan, snapshots, i)
 		out = append(out, runnerv1alpha1.StageResult{
+			Pause:    !plan.Rates[i].ClosedLoop && plan.Rates[i].Count == 0 && plan.Rates[i].RampFrom == nil,
 			Name:     plan.Rates[i].Name,
 			Chain:    chainOf(plan, i),
 			WarmUp:   plan.Rates[i].WarmUp,

@@ -90,7 +90,7 @@ func stageTable(r *runnerv1alpha1.Report) *table {
 		if s.Paused > 0 {
 			name += ", paused for " + lasting(s.Paused)
 		}
-		t.Rows = append(t.Rows, tableRow{Cells: []string{name, asked(s.Asked, s.AskedChains), result.FormatRate(s.Achieved), grouped(s.Sent), grouped(s.Dropped)}, Bad: s.Dropped > 0})
+		t.Rows = append(t.Rows, tableRow{Cells: []string{name, stageAsked(s, asked), result.FormatRate(s.Achieved), grouped(s.Sent), grouped(s.Dropped)}, Bad: s.Dropped > 0})
 		t.addChains(s.AskedChains, s.AchievedChains)
 	}
 	t.Rows = append(t.Rows, tableRow{Cells: []string{"measured, " + lasting(r.Rate.WindowSeconds), asked(r.Rate.Asked, r.Rate.AskedChains), result.FormatRate(r.Rate.Achieved), grouped(r.Requests.Sent), grouped(r.Requests.Dropped)}})

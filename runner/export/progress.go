@@ -29,8 +29,8 @@ func ProgressLine(l result.Live) string {
 	}
 	asked := "-"
 	switch {
-	case l.Suspended:
-		asked = "0" // paused
+	case l.Suspended, l.Pause:
+		asked = "0"
 	case l.Stage != "":
 		asked = askedRate(l.Asked, l.AskedChains)
 	}

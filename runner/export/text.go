@@ -138,7 +138,7 @@ func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 		if s.Paused > 0 {
 			name += ", paused " + seconds(s.Paused)
 		}
-		row(name, askedRate(s.Asked, s.AskedChains), result.FormatRate(s.Achieved), decimal(s.Sent), decimal(s.Dropped))
+		row(name, stageAsked(s, askedRate), result.FormatRate(s.Achieved), decimal(s.Sent), decimal(s.Dropped))
 		if s.AskedChains > 0 {
 			row("  chain instances", result.FormatRate(s.AskedChains), result.FormatRate(s.AchievedChains), "", "")
 		}
@@ -420,6 +420,14 @@ func askedRate(perSecond, chains float64) string {
 		return "max"
 	}
 	return result.FormatRate(perSecond)
+}
+
+// stageAsked formats the desired rate of a stage.
+func stageAsked(s *runnerv1alpha1.StageResult, format func(perSecond, chains float64) string) string {
+	if s.Pause {
+		return "0"
+	}
+	return format(s.Asked, s.AskedChains)
 }
 
 func seconds(s float64) string { return result.FormatTime(int64(s * 1e6)) }

@@ -189,6 +189,8 @@ type StageResult struct {
 	WarmUp   bool    `json:"warmUp,omitempty"`
 	Asked    float64 `json:"asked"`
 	Achieved float64 `json:"achieved"`
+	// Pause is true if the rate of the stage was 0. Otherwise a zero Asked is that of a closed loop, or of chainsPerSecond.
+	Pause bool `json:"pause,omitempty"`
 	// AskedChains and AchievedChains are the rates of a stage with chainsPerSecond, in chain instances started per
 	// second. Asked is then zero, and Achieved counts all requests.
 	AskedChains    float64 `json:"askedChains,omitempty"`
