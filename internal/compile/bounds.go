@@ -62,6 +62,7 @@ var patternMessages = map[string]string{
 	`^[-._a-zA-Z][-._a-zA-Z0-9]*$`:                                "must be letters, digits, -, _ and dots, not beginning with a digit",
 	`^(\.?[-_A-Za-z0-9][-._A-Za-z0-9]*)$`:                         "must be letters, digits, -, _ and dots, and not begin with two dots",
 	`^[^/]+/[^/]+$`:                                               "must be the names of a chain and a step, such as app-session/create",
+	`^(50(\.0{1,9})?|[1-4]?[0-9](\.[0-9]{1,9})?)%$`:               "must be a percentage of at most 50%, such as 3%",
 	`^[ -~]+$`:                                                    "must be printable ASCII characters",
 	`^TLS_[A-Z0-9_]+$`:                                            "is not known; allowed: IANA names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
 	`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`: "must be a percentile above p0 and at most p100, such as p99.9",

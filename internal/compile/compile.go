@@ -46,6 +46,7 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 	c.templates()
 	c.chains()
 	c.rates()
+	c.search()
 	c.thresholds()
 	if len(c.errs) > 0 {
 		return nil, c.warnings, c.errs

@@ -21,6 +21,8 @@ const (
 	defaultBackoff        = 100 * time.Millisecond
 	defaultMaxBackoff     = 10 * time.Second
 	defaultLeaseDuration  = time.Minute
+	defaultProbe          = 10 * time.Second
+	defaultSettle         = 2 * time.Second
 )
 
 // withDefaults returns a copy with all defaults: those of the CRD, for the command line, and those that the API server
@@ -30,6 +32,10 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 	setDefaults(reflect.ValueOf(spec))
 	durationOrElse(&spec.Runner.LeaseDuration, defaultLeaseDuration)
 	durationOrElse(&spec.Runner.SleepInterval, runnerv1alpha1.DefaultSleepInterval)
+	if spec.Search != nil {
+		durationOrElse(&spec.Search.ProbeDuration, defaultProbe)
+		durationOrElse(&spec.Search.SettleDuration, defaultSettle)
+	}
 	for i := range spec.Targets {
 		t := &spec.Targets[i]
 		if t.Connections == nil {

@@ -34,6 +34,7 @@ func (c *compiler) rates() {
 		c.stagesOf(at.Child("rates"), chain.Rates, i+1, names)
 	}
 	switch {
+	case c.spec.Search != nil:
 	case len(c.spec.Rates) == 0 && own == 0:
 		c.fail(path, "at least 1 is needed")
 	case len(c.spec.Rates) == 0 && mix > 0:
@@ -70,7 +71,12 @@ func (c *compiler) stagesOf(path *field.Path, rates []v1alpha1.Rate, chain int, 
 			names[rates[i].Name] = path.Index(i)
 		}
 	}
-	if !measured && len(rates) > 0 {
+	switch searches := c.spec.Search != nil; {
+	case searches && chain > 0:
+		c.fail(path, "rates of a chain are not allowed with search")
+	case searches && measured:
+		c.fail(path, "all stages must be warm-up stages, because search chooses the rates after them")
+	case !searches && !measured && len(rates) > 0:
 		c.fail(path, "at least one stage must not be a warm-up")
 	}
 }

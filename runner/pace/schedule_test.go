@@ -90,3 +90,30 @@ func TestTakeAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestHold: a stage that holds begins when a change continues it, for each worker alike. Other changes while it waits leave its
+// slots to it.
+func TestHold(t *testing.T) {
+	first, second := rv.Rate{Count: 1, Period: 10, Duration: 20}, rv.Rate{Count: 1, Period: 5, Duration: 20, Hold: true}
+	rates := []rv.Rate{first, second, second}
+	s := New(rates, whole)
+	s.Start(0)
+	got := due(&s, 50)
+	if !s.Suspended() || s.Stage() != 1 || s.LoadEnd() != Never {
+		t.Errorf("suspended %v in stage %d, the load ends at %d", s.Suspended(), s.Stage(), s.LoadEnd())
+	}
+	s.Change(Change{At: 60, Rates: rates, Suspended: true})
+	got = append(got, due(&s, 70)...)
+	faster := []rv.Rate{first, {Count: 2, Period: 5, Duration: 20, Hold: true}, second}
+	s.Change(Change{At: 72, Rates: faster})
+	got = append(got, due(&s, 200)...)
+	if want := []int64{0, 10, 72, 74, 77, 79, 82, 84, 87, 89}; !slices.Equal(got, want) {
+		t.Errorf("slots were due at %v, want %v", got, want)
+	}
+	if span := s.Span(1, 200); span.From != 20 || span.To != 92 || span.Paused != 52 {
+		t.Errorf("the stage held from 20 to 72: %+v", span)
+	}
+	if !s.Suspended() || s.Stage() != 2 {
+		t.Errorf("suspended %v in stage %d, want the next stage to hold", s.Suspended(), s.Stage())
+	}
+}

@@ -40,6 +40,7 @@ func (g *segment) begin(stage int, at int64, rates []rv.Rate) segment {
 	}
 	if stage < len(rates) {
 		next.rate = &rates[stage]
+		next.suspended = next.suspended || next.rate.Hold
 		next.own = ownSlots(next.rate, next.slots)
 		next.arrivals = arrivalsOf(next.rate, 0, 0)
 		next.end = next.stageEnd()

@@ -24,6 +24,8 @@ type Plan struct {
 	Globals []string `json:"globals,omitempty"`
 	Chains  []Chain  `json:"chains"`
 	Rates   []Rate   `json:"rates"`
+	// Search is set if the run looks for the highest load. Runners ignore it.
+	Search *Search `json:"search,omitempty"`
 	// Thresholds are compared by the program that merges the snapshots (the operator or the command line), never by a
 	// runner.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
@@ -770,6 +772,8 @@ type Rate struct {
 	Requests int64         `json:"requests,omitempty"`
 	// WarmUp stages are counted separately and are not part of the result.
 	WarmUp bool `json:"warmUp,omitempty"`
+	// Hold makes the stage begin suspended: it waits for an Update that is not suspended.
+	Hold bool `json:"hold,omitempty"`
 }
 
 // Arrivals is how the slots of a rate are spaced.

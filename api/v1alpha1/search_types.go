@@ -1,0 +1,66 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Search makes the test look for the highest rate at which all thresholds pass. The test sends probes, each at one rate. It
+// multiplies the rate by four until a probe fails, halves the distance between the highest rate that held and the lowest one
+// that failed, and probes both again. Between two probes it sends nothing until all responses came. Connections stay open.
+//
+// +kubebuilder:validation:XValidation:rule="self.min <= self.start",message="start must be at least min",fieldPath=".start"
+// +kubebuilder:validation:XValidation:rule="self.start <= self.max",message="start must be at most max",fieldPath=".start"
+type Search struct {
+	// start is the rate of the first probe, in requests per second over all shards. The number of probes is smallest if it
+	// is near the result. Default: 1000. Bounds: min to max.
+	// +optional
+	// +kubebuilder:default=1000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	Start int64 `json:"start,omitempty"`
+	// min is the lowest rate that the search tries, in requests per second. If a probe at min fails, the outcome is
+	// NotFound. Default: 1. Bounds: 1 to max.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	Min int64 `json:"min,omitempty"`
+	// max is the highest rate that the search tries, in requests per second. If a probe at max holds, the outcome is
+	// MaximumHeld. Default: 100000000. Bounds: min to 100000000.
+	// +optional
+	// +kubebuilder:default=100000000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	Max int64 `json:"max,omitempty"`
+	// precision is how far the lowest rate that failed may be above the highest one that held. Rates are whole numbers, so
+	// they may always differ by one. Default: 3%. Bounds: 0.1% to 50%.
+	// +optional
+	// +kubebuilder:default="3%"
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^(50(\.0{1,9})?|[1-4]?[0-9](\.[0-9]{1,9})?)%$`
+	// +kubebuilder:validation:XValidation:rule="double(self.replace('%', '')) >= 0.1",message="must be at least 0.1%"
+	Precision string `json:"precision,omitempty"`
+	// probeDuration is how long a probe is measured. A longer probe finds a smaller overload: a target that gets 1% more
+	// requests than it can answer is late by 100ms after 10s. Default: 10s. Bounds: 1s to 1h.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="must be between 1s and 1h"
+	ProbeDuration *metav1.Duration `json:"probeDuration,omitempty"`
+	// settleDuration is how long a probe sends at its rate before it is measured. Its requests count as requests of a
+	// warm-up. Default: 2s. Bounds: 0s to 1h.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h"
+	SettleDuration *metav1.Duration `json:"settleDuration,omitempty"`
+	// maxProbes is the maximum number of probes. A search from a start within a factor of 64 of the result needs at most
+	// 14 of them, if the precision is 3%. If all probes are used, the outcome is Incomplete. Default: 20. Bounds: 1 to 30.
+	// +optional
+	// +kubebuilder:default=20
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=30
+	MaxProbes int32 `json:"maxProbes,omitempty"`
+}
