@@ -59,12 +59,13 @@ func soFar(j *job, s *rv.Snapshot, windows *result.Windows, facts verdict.Facts,
 }
 
 // conclude makes the judged report of a run of its last snapshot.
-func conclude(j *job, s *rv.Snapshot, windows *result.Windows, limits *limits, interrupted bool, now time.Time) (*conclusion, error) {
+func conclude(j *job, s *rv.Snapshot, windows *result.Windows, limits *limits, searched *rv.SearchResult, interrupted bool, now time.Time) (*conclusion, error) {
 	report, err := buildReport(j, s, windows, now)
 	if err != nil {
 		return nil, err
 	}
 	report.Windows, report.WindowsFrom = windows.Complete()
+	report.Search = searched
 	facts := verdict.FactsOf([]rv.Snapshot{*s})
 	facts.Interrupted, facts.CPUs = interrupted, j.cpus
 	limits.facts(&facts)
@@ -72,7 +73,7 @@ func conclude(j *job, s *rv.Snapshot, windows *result.Windows, limits *limits, i
 		return nil, err
 	}
 	report.Verdict.Message = j.advise(report.Verdict.Message)
-	c := &conclusion{report: report, code: verdict.ExitCode(report.Verdict, len(j.plan.Thresholds) > 0)}
+	c := &conclusion{report: report, code: verdict.ExitCode(report.Verdict, len(j.plan.Thresholds) > 0 || searched != nil)}
 	if needsMessage(report) {
 		c.lines = append(c.lines, report.Verdict.Message)
 	}

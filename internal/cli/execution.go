@@ -49,6 +49,8 @@ type execution struct {
 	every func(*rv.Snapshot)
 	// aborts returns why the test ends because of a threshold, once; empty: it does not end. It is asked after every.
 	aborts func() string
+	// search runs the probes; nil: the test has no search.
+	search *searching
 
 	interrupted int
 	settingUp   bool
@@ -151,11 +153,17 @@ func (x *execution) neverReady() (*rv.Snapshot, error) {
 func (x *execution) watch() error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	looks, stop := x.looks()
+	defer stop()
 	for {
 		var err error
 		select {
 		case <-x.engine.Done():
 			return nil
+		case <-looks:
+			if looks, err = x.look(looks); err != nil {
+				return err
+			}
 		case s := <-x.signals:
 			err = x.signal(s)
 		case key := <-x.keys:
@@ -193,4 +201,25 @@ func (x *execution) press(key byte) error {
 func (x *execution) interrupt() error {
 	x.interrupted++
 	return x.engine.Stop(rv.Stop{Reason: reasonInterrupted, Drain: x.interrupted == 1})
+}
+
+// looks are when the search is looked at; nil: the test has no search.
+func (x *execution) looks() (<-chan time.Time, func()) {
+	if x.search == nil {
+		return nil, func() {}
+	}
+	tick := time.NewTicker(lookEvery)
+	return tick.C, tick.Stop
+}
+
+// look lets the search look at the run, and ends the run if the search has ended. It returns the channel of the next looks.
+func (x *execution) look(looks <-chan time.Time) (<-chan time.Time, error) {
+	if x.interrupted > 0 || !x.search.due() {
+		return looks, nil
+	}
+	more, err := x.search.look(x.engine.Snapshot())
+	if more || err != nil {
+		return looks, err
+	}
+	return nil, x.engine.Stop(rv.Stop{Reason: rv.StopSearched, Drain: true})
 }

@@ -53,6 +53,10 @@ func (l *live) begin(at int64) {
 
 // press does what a key asks for.
 func (l *live) press(key byte) {
+	if l.job.plan.Search != nil && key != keyHelp {
+		l.shown.show("not changed: the search chooses the rates")
+		return
+	}
 	switch key {
 	case keyFaster:
 		l.turn(1)
@@ -64,6 +68,9 @@ func (l *live) press(key byte) {
 		l.shown.show(keysHelp)
 	}
 }
+
+// elapsed returns the time since the start.
+func (l *live) elapsed() time.Duration { return time.Duration(rv.Clock() - l.startAt) }
 
 // stage is the index of the active stage; -1: there is not one.
 func (l *live) stage() int {

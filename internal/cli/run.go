@@ -265,6 +265,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 			shown.every(s)
 		},
 		aborts: limits.aborts,
+		search: newSearching(j, l),
 	}
 	shown.begin()
 	s, err := x.run()
@@ -274,7 +275,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 	}
 	page.mu.Lock()
 	defer page.mu.Unlock()
-	return conclude(j, s, page.windows, limits, x.interrupted > 0, time.Now())
+	return conclude(j, s, page.windows, limits, x.search.result(), x.interrupted > 0, time.Now())
 }
 
 func (o *runOptions) progress(plan *rv.Plan, stderr io.Writer) *progress {

@@ -139,7 +139,7 @@ func partial(snapshots []runnerv1alpha1.Snapshot, lost []Runner) bool {
 
 func stopped(snapshots []runnerv1alpha1.Snapshot) string {
 	for i := range snapshots {
-		if snapshots[i].Stopped != "" {
+		if snapshots[i].Stopped != "" && snapshots[i].Stopped != runnerv1alpha1.StopSearched {
 			return snapshots[i].Stopped
 		}
 	}

@@ -192,6 +192,9 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 	out := make([]runnerv1alpha1.StageResult, 0, len(plan.Rates))
 	for i := range plan.Rates {
 		s := addStage(plan, snapshots, i)
+		if plan.Search != nil && i >= plan.Search.FirstStage && s.sent+s.dropped == 0 {
+			continue // a probe that the search did not need
+		}
 		out = append(out, runnerv1alpha1.StageResult{
 			Pause:    !plan.Rates[i].ClosedLoop && plan.Rates[i].Count == 0 && plan.Rates[i].RampFrom == nil,
 			Name:     plan.Rates[i].Name,

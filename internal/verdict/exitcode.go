@@ -19,7 +19,7 @@ const (
 )
 
 // ExitCode returns the exit code of h2surge run. GeneratorBound is a success without thresholds, because the user asked
-// for no figures.
+// for no figures. A search asks for a figure, so it counts as a threshold.
 func ExitCode(v runnerv1alpha1.Verdict, hasThresholds bool) int {
 	switch v.Outcome {
 	case runnerv1alpha1.OutcomePassed:

@@ -43,6 +43,11 @@ const (
 	ReasonPlanRejected      = "PlanRejected"
 	ReasonSetupFailed       = "SetupFailed"
 	ReasonInternalError     = "InternalError"
+	ReasonSearchFound       = "SearchFound"
+	ReasonSearchMaximumHeld = "SearchMaximumHeld"
+	ReasonSearchNotFound    = "SearchNotFound"
+	ReasonSearchMoved       = "SearchMoved"
+	ReasonSearchIncomplete  = "SearchIncomplete"
 )
 
 // Facts are what is known about a run and not in its Report.
@@ -97,7 +102,7 @@ type input struct {
 type check func(*input) *runnerv1alpha1.Verdict
 
 // chain has the checks in their order. The package comment has them as a table.
-var chain = []check{problem, lost, deadline, stoppedAtOnce, noSuccess, stopped, thresholdsFailed, tooManyErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired}
+var chain = []check{problem, lost, deadline, searched, stoppedAtOnce, noSuccess, stopped, thresholdsFailed, tooManyErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired}
 
 // usedUp is the message about variables without values left. The test asked for it (atEnd: Stop), so it is not a failure.
 const usedUp = "a variable was used up, and chains that draw it began no more instances"
@@ -110,6 +115,7 @@ func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts
 		return runnerv1alpha1.Verdict{}, err
 	}
 	in := &input{plan: plan, report: report, facts: facts, thresholds: thresholds}
+	in.thresholds = in.ofSearch(thresholds)
 	in.cause = cause(in)
 	out := passed(in)
 	for _, c := range chain {
@@ -124,8 +130,8 @@ func Judge(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, facts Facts
 	if report.TeardownFailure != "" && out.Reason != ReasonTeardownFailed {
 		out.Message += "; teardown failed: " + report.TeardownFailure
 	}
-	for i := range thresholds {
-		out.Thresholds = append(out.Thresholds, thresholds[i].result)
+	for i := range in.thresholds {
+		out.Thresholds = append(out.Thresholds, in.thresholds[i].result)
 	}
 	return *out, nil
 }

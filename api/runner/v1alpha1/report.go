@@ -78,6 +78,8 @@ type Report struct {
 	// Shards has one entry for each runner. A shard that was removed and added again has several entries.
 	Shards  []ShardResult `json:"shards,omitempty"`
 	Verdict Verdict       `json:"verdict"`
+	// Search is the result of a search. Nil: the test has no search.
+	Search *SearchResult `json:"search,omitempty"`
 	// Histograms are the merged distributions, from which other percentiles can be computed.
 	Histograms *ReportHistograms `json:"histograms,omitempty"`
 }

@@ -33,6 +33,9 @@ func (s *Search) Stages(probe int) (first, measured int) {
 	return first, first + 1
 }
 
+// StopSearched is the reason of the Stop with which a search ends the load. The run is complete then.
+const StopSearched = "the search ended"
+
 // ProbeOutcome says what a probe showed.
 type ProbeOutcome string
 

@@ -1,0 +1,143 @@
+package result
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// TestBetweenIsTheStageAlone: the difference of two looks at all runners is what a run of one stage would have counted.
+func TestBetweenIsTheStageAlone(t *testing.T) {
+	plan := testPlan()
+	plan.Rates = append(plan.Rates, runnerv1alpha1.Rate{Name: "next", Count: 10, Period: time.Second, Duration: 10 * time.Second})
+	settled := []string{"succeeded", "succeeded", "failed", "timedOut", "reset", "lost", "dropped"} // nothing is in flight
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var before, after, alone []runnerv1alpha1.Snapshot
+		for shard := range 1 + r.IntN(3) {
+			whole, only := newRecorder(plan, shard), newRecorder(plan, shard)
+			request := func(to ...*recorder) {
+				step, outcome, us := r.IntN(3), settled[r.IntN(len(settled))], r.Int64N(1<<r.IntN(30))
+				for _, r := range to {
+					r.request(step, outcome, us)
+					r.chain(step / 2)
+					r.aborted(step/2, outcome)
+				}
+			}
+			for range r.IntN(200) {
+				request(whole)
+			}
+			whole.snapshot.Generator = runnerv1alpha1.Generator{Workers: 2, CPUSeconds: 2, ThrottledMicroseconds: 5, LagP99: 17}
+			if joined := shard > 0 && r.IntN(3) == 0; !joined {
+				before = append(before, running(whole))
+			} else {
+				whole = newRecorder(plan, shard)
+			}
+			whole.snapshot.Stages[1] = runnerv1alpha1.StageCounters{}
+			for range 1 + r.IntN(200) {
+				request(whole, only)
+			}
+			for _, r := range []*recorder{whole, only} {
+				r.snapshot.Stages[2] = r.snapshot.Stages[1]
+				r.snapshot.Stages[2].Slots = r.snapshot.Stages[1].Sent + r.snapshot.Stages[1].Dropped
+				r.snapshot.Stages[2].Begun, r.snapshot.Stages[2].Ended = 11*second, 21*second
+			}
+			whole.snapshot.Stages[1] = runnerv1alpha1.StageCounters{Begun: second, Ended: 11 * second, Sent: 77}
+			whole.snapshot.Generator.CPUSeconds += 3
+			whole.snapshot.Sequence = 2
+			after = append(after, running(whole))
+			only.snapshot.Changed = true
+			only.snapshot.Stages = only.snapshot.Stages[2:]
+			alone = append(alone, only.done())
+		}
+		only, snapshots, err := Between(plan, 2, before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := build(t, Input{Plan: only, Snapshots: snapshots})
+		want := build(t, Input{Plan: only, Snapshots: alone})
+		if err := Check(got); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		if got.Rate.WindowSeconds != 10 || got.Rate.Asked*10 != float64(got.Requests.Sent+got.Requests.Dropped) {
+			t.Errorf("seed %d: rate %+v of %d requests", seed, got.Rate, got.Requests.Sent)
+		}
+		for _, of := range []func(*runnerv1alpha1.Report) any{
+			func(r *runnerv1alpha1.Report) any { return r.Requests },
+			func(r *runnerv1alpha1.Report) any { return r.Chains },
+			func(r *runnerv1alpha1.Report) any { return r.StatusCodes },
+			func(r *runnerv1alpha1.Report) any { return r.Causes },
+			func(r *runnerv1alpha1.Report) any { return r.Failures },
+			func(r *runnerv1alpha1.Report) any { return r.Stages },
+			func(r *runnerv1alpha1.Report) any { return quantiles(r.ResponseTime) },
+			func(r *runnerv1alpha1.Report) any { return quantiles(r.Lag) },
+			func(r *runnerv1alpha1.Report) any {
+				var out []any
+				for _, s := range r.Steps {
+					q := quantiles(s.ResponseTime)
+					s.ResponseTime = runnerv1alpha1.Times{}
+					out = append(out, s, q)
+				}
+				return out
+			},
+		} {
+			if diff := cmp.Diff(of(want), of(got), cmpopts.EquateApprox(0.002, 1)); diff != "" {
+				t.Errorf("seed %d (-want +got):\n%s", seed, diff)
+			}
+		}
+	}
+}
+
+// quantiles are compared with a tolerance: the extremes of a difference are those of buckets.
+func quantiles(t runnerv1alpha1.Times) []float64 {
+	return []float64{float64(t.Count), float64(t.Mean), float64(t.P50), float64(t.P90), float64(t.P95), float64(t.P99)}
+}
+
+// running returns a snapshot that shares no memory with the recorder, of a runner that has not ended.
+func running(r *recorder) runnerv1alpha1.Snapshot {
+	s := r.done()
+	s.State, s.EndedAt = runnerv1alpha1.StateRunning, 0
+	s.Lag, s.ServiceTime, s.Histograms = s.Histograms.Lag, s.Histograms.ServiceTime, nil
+	raw, err := json.Marshal(&s)
+	if err != nil {
+		panic(err)
+	}
+	out := runnerv1alpha1.Snapshot{}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		panic(err)
+	}
+	out.Stages = slices.Clone(out.Stages)
+	return out
+}
+
+// TestBetweenChangesNothing: the two sets of snapshots stay as they are, because they are the base of the next difference.
+func TestBetweenChangesNothing(t *testing.T) {
+	plan := testPlan()
+	r := newRecorder(plan, 0)
+	r.request(0, "failed", 100)
+	before := []runnerv1alpha1.Snapshot{running(r)}
+	r.request(1, "reset", 300)
+	r.snapshot.Sequence++
+	after := []runnerv1alpha1.Snapshot{running(r)}
+	first, err := json.Marshal([]any{before, after})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Between(plan, 1, before, after); err != nil {
+		t.Fatal(err)
+	}
+	second, err := json.Marshal([]any{before, after})
+	if err != nil || string(first) != string(second) {
+		t.Errorf("%v: the snapshots changed:\n%s\n%s", err, first, second)
+	}
+	if _, _, err := Between(plan, 1, after, before); err == nil {
+		t.Error("the other way round: no error")
+	}
+}
