@@ -68,7 +68,7 @@ func NewRootCommand(short, long string) *cobra.Command {
 func newRootCommand(l linked) *cobra.Command {
 	root := NewRootCommand("Load-test HTTP services", `h2surge load-tests HTTP services. The load is described by a manifest, the same that the
 operator runs in a cluster, or by a URL and the flags of h2load.`)
-	root.AddCommand(newRunCommand(l), newTryCommand(l), newTargetCommand(), newReportCommand(), newCompareCommand(), newKubeCommand(l), newDemoTargetCommand())
+	root.AddCommand(newRunCommand(l), newSearchCommand(l), newTryCommand(l), newTargetCommand(), newReportCommand(), newCompareCommand(), newKubeCommand(l), newDemoTargetCommand())
 	root.AddCommand(WithoutCluster()...)
 	return root
 }

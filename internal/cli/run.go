@@ -85,18 +85,21 @@ type runOptions struct {
 }
 
 func newRunCommand(parts linked) *cobra.Command {
-	o := &runOptions{}
-	cmd := &cobra.Command{
+	return (&runOptions{}).command(&cobra.Command{
 		Use:     "run {-f FILE | FILE | URL...} [flags]",
 		Short:   "Run a load test on this machine",
 		Long:    runLong,
 		Example: runExample,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.complete(cmd, args); err != nil {
-				return err
-			}
-			return o.run(cmd, parts)
-		},
+	}, parts)
+}
+
+// command adds the flags to a command that runs a LoadTest.
+func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.complete(cmd, args); err != nil {
+			return err
+		}
+		return o.run(cmd, parts)
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -188,6 +191,9 @@ func (o *runOptions) run(cmd *cobra.Command, parts linked) (err error) {
 	j, err := o.source.compile()
 	if err != nil {
 		return err
+	}
+	if o.form.search != nil && j.plan.Search == nil {
+		return Usagef("-f: the manifest has no spec.search; h2surge run runs it")
 	}
 	if o.dryRun {
 		writeWarnings(stderr, j.warnings)

@@ -37,7 +37,9 @@ type urlForm struct {
 	data        []string
 	input       string
 	connectionFlags
-	own *pflag.FlagSet // the flags of these fields
+	// search has the flags of "h2surge search"; nil: the command is another one.
+	search *searchFlags
+	own    *pflag.FlagSet // the flags of these fields
 }
 
 func (u *urlForm) register(flags *pflag.FlagSet) {
@@ -57,6 +59,9 @@ func (u *urlForm) register(flags *pflag.FlagSet) {
 	own.StringArrayVarP(&u.data, "data", "d", nil, "body to send: `DATA`, or @FILE for the content of a file; no content-type is added; values of several -d are joined by &")
 	own.StringVarP(&u.input, "input-file", "i", "", "`file` with URLs, one per line, to request in turn; - is standard input")
 	u.connectionFlags.register(own)
+	if u.search != nil {
+		u.search.register(own)
+	}
 	u.own = own
 	flags.AddFlagSet(own)
 }
@@ -110,7 +115,7 @@ func (u *urlForm) check() []string {
 	if u.streams < 1 { // compile would take 0 for "not given"
 		wrong = append(wrong, "-m: must be at least 1")
 	}
-	if u.duration == 0 && u.requests < int64(u.clients) && u.requests > 0 {
+	if u.search == nil && u.duration == 0 && u.requests < int64(u.clients) && u.requests > 0 {
 		wrong = append(wrong, fmt.Sprintf("-n: the number of requests (%d) must be at least the number of connections (-c %d), unless -D is given", u.requests, u.clients))
 	}
 	if u.own.Changed("concurrency") && u.concurrency < 1 {
@@ -123,6 +128,9 @@ func (u *urlForm) check() []string {
 		if _, _, ok := cutHeader(h); !ok {
 			wrong = append(wrong, "-H: must have the form 'name: value'") // The value may be a secret.
 		}
+	}
+	if u.search != nil {
+		wrong = append(wrong, u.search.check(u.given())...)
 	}
 	return append(wrong, u.connectionFlags.check(u.streams)...)
 }
@@ -142,6 +150,9 @@ func (u *urlForm) loadTest(stdin io.Reader, urls ...string) (*v1alpha1.LoadTest,
 	lt := &v1alpha1.LoadTest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "command-line"},
 		Spec:       v1alpha1.LoadTestSpec{Targets: []v1alpha1.Target{target}, Rates: u.rates()},
+	}
+	if u.search != nil {
+		u.search.apply(&lt.Spec)
 	}
 	inTurn(&lt.Spec, request, paths)
 	return lt, nil
@@ -275,6 +286,9 @@ func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
 	if u.warmUp > 0 {
 		names["spec.rates[0].duration"] = "--warm-up-time"
 		main = "spec.rates[1]"
+	}
+	if u.search != nil {
+		u.search.flags(names)
 	}
 	for field, flag := range map[string]string{
 		"spec.targets[0].url":                  "URL",

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
 // afterProbes is the name of the stage after the last probe. It never starts: the search has ended then.
@@ -29,11 +28,6 @@ func (c *compiler) search() {
 	precision, err := strconv.ParseFloat(strings.TrimSuffix(s.Precision, "%"), 64)
 	if err != nil || precision < 0.1 {
 		c.fail(path.Child("precision"), "must be at least 0.1%%")
-	}
-	for i := range c.spec.Thresholds {
-		if c.spec.Thresholds[i].Metric == v1alpha1.MetricTimeToFirstByte {
-			c.fail(specPath.Child("thresholds").Index(i).Child("metric"), "TimeToFirstByte is not measured for each probe of search; allowed: ResponseTime, ServiceTime, ErrorRate, Rate")
-		}
 	}
 	c.plan.Search = &runnerv1alpha1.Search{
 		Start: s.Start, Min: s.Min, Max: s.Max, Precision: precision / 100, MaxProbes: int(s.MaxProbes),

@@ -11,48 +11,60 @@ import (
 
 // Between returns a plan with one stage of a plan only, and what the runners counted between two sets of their snapshots, as final
 // snapshots of a run of that plan. The stage must be the only measured one with requests in that time, and no request may be in
-// flight in either set: then the counts are those of the stage, exactly.
+// flight in either set: then the counts are those of the stage, exactly. The snapshots must have the times of steps.
 func Between(plan *runnerv1alpha1.Plan, stage int, before, after []runnerv1alpha1.Snapshot) (*runnerv1alpha1.Plan, []runnerv1alpha1.Snapshot, error) {
 	only := *plan
 	only.Rates = plan.Rates[stage : stage+1]
 	earlier := byRunner(before)
 	var out []runnerv1alpha1.Snapshot
 	for _, s := range latest(after) {
-		if s.StartedAt == 0 {
+		if s.StartedAt == 0 || stage >= len(s.Stages) {
 			continue
 		}
-		if s.State != runnerv1alpha1.StateDone {
-			s.Histograms = &runnerv1alpha1.Histograms{Lag: s.Lag, ServiceTime: s.ServiceTime}
-		}
+		s.Histograms = &runnerv1alpha1.Histograms{Lag: lagOf(&s)}
 		if was := earlier[runnerOf(&s)]; was != nil {
 			if err := subtractSnapshot(&s, was); err != nil {
 				return nil, nil, fmt.Errorf("snapshots of shard %d: %w", s.Shard, err)
 			}
 		}
-		s.Stages = slices.Clone(s.Stages[min(stage, len(s.Stages)):min(stage+1, len(s.Stages))])
-		s.State, s.Changed, s.Suspended, s.Stopped, s.Lag, s.ServiceTime = runnerv1alpha1.StateDone, true, false, "", runnerv1alpha1.Histogram{}, runnerv1alpha1.Histogram{}
-		lag, err := histogram.Decode(s.Histograms.Lag)
-		if err != nil {
-			return nil, nil, fmt.Errorf("snapshot of shard %d: lag: %w", s.Shard, err)
+		if err := addTotals(&s); err != nil {
+			return nil, nil, fmt.Errorf("snapshot of shard %d: %w", s.Shard, err)
 		}
-		s.Generator.LagP99 = lag.Times().P99
+		s.Stages = slices.Clone(s.Stages[stage : stage+1])
+		s.State, s.Changed, s.Suspended, s.Stopped = runnerv1alpha1.StateDone, true, false, ""
+		s.Lag, s.ServiceTime = runnerv1alpha1.Histogram{}, runnerv1alpha1.Histogram{}
 		out = append(out, s)
 	}
 	return &only, out, nil
 }
 
-// subtractSnapshot takes what was counted in an earlier snapshot of the same runner from one that does not share memory with others.
-func subtractSnapshot(s, was *runnerv1alpha1.Snapshot) error {
-	earlier := was.Histograms
-	if earlier == nil {
-		earlier = &runnerv1alpha1.Histograms{Lag: was.Lag, ServiceTime: was.ServiceTime}
+// addTotals makes the totals of the times from those of steps and targets, as a runner does at the end.
+func addTotals(s *runnerv1alpha1.Snapshot) error {
+	var times stepTimes
+	for i := range s.Steps {
+		for k, d := range s.Steps[i].Distributions() {
+			if err := merge(&times[k], d); err != nil {
+				return fmt.Errorf("%s of step %d: %w", stepTimeNames[k], i, err)
+			}
+		}
 	}
-	final := *s.Histograms
-	s.Histograms = &final
-	s.Steps, s.Chains = slices.Clone(s.Steps), slices.Clone(s.Chains)
+	s.Histograms.ServiceTime, s.Histograms.TimeToFirstByte = times[1].Encode(), times[2].Encode()
+	lag, err := histogram.Decode(s.Histograms.Lag)
+	if err != nil {
+		return fmt.Errorf("lag: %w", err)
+	}
+	s.Generator.LagP99 = lag.Times().P99
+	return nil
+}
+
+// subtractSnapshot takes what was counted in an earlier snapshot of the same runner from a later one. The histograms of the later
+// one have the lag and belong to the caller.
+func subtractSnapshot(s, was *runnerv1alpha1.Snapshot) error {
+	s.Steps, s.Chains, s.Targets = slices.Clone(s.Steps), slices.Clone(s.Chains), slices.Clone(s.Targets)
+	lag := lagOf(was)
 	for _, pair := range [][2]any{
-		{&s.Counters, &was.Counters}, {&s.Steps, &was.Steps}, {&s.Chains, &was.Chains}, {&s.Causes, &was.Causes},
-		{&s.StatusCodes, &was.StatusCodes}, {&s.ResponseTime, &was.ResponseTime}, {s.Histograms, earlier}, {&s.LeaseGaps, &was.LeaseGaps},
+		{&s.Counters, &was.Counters}, {&s.Steps, &was.Steps}, {&s.Targets, &was.Targets}, {&s.Chains, &was.Chains}, {&s.Causes, &was.Causes},
+		{&s.StatusCodes, &was.StatusCodes}, {&s.ResponseTime, &was.ResponseTime}, {&s.Histograms.Lag, &lag}, {&s.LeaseGaps, &was.LeaseGaps},
 		{&s.Generator.CPUSeconds, &was.Generator.CPUSeconds}, {&s.Generator.ThrottledMicroseconds, &was.Generator.ThrottledMicroseconds},
 		{&s.Generator.GCPauseMicroseconds, &was.Generator.GCPauseMicroseconds}, {&s.Generator.BatchedNanoseconds, &was.Generator.BatchedNanoseconds},
 		{&s.Generator.Naps, &was.Generator.Naps}, {&s.Generator.NapNanoseconds, &was.Generator.NapNanoseconds},

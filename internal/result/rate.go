@@ -199,6 +199,7 @@ func stages(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) []ru
 			Pause:    !plan.Rates[i].ClosedLoop && plan.Rates[i].Count == 0 && plan.Rates[i].RampFrom == nil,
 			Name:     plan.Rates[i].Name,
 			Chain:    chainOf(plan, i),
+			Probe:    plan.Search.Probe(i),
 			WarmUp:   plan.Rates[i].WarmUp,
 			Asked:    s.asked,
 			Achieved: perSecond(s.inTime, s.window),

@@ -90,6 +90,7 @@ type page struct {
 	Figures            []figure
 	Rate, Times, Tails []*plot
 	Errors, Health     []*plot
+	Probes             *table
 	Stages, Quantiles  *table
 	Kinds              []errorKind
 	PhaseHead          []phasePart
@@ -114,7 +115,7 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 	p := &page{
 		Report: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(pageScript),
 		Notes: append(notes(r), plotNotes(r)...), Figures: keyFigures(r, 0), Kinds: errorKinds(r),
-		Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Checks: checkTable(r), Chains: chainTable(r),
+		Probes: probeTable(r), Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Checks: checkTable(r), Chains: chainTable(r),
 		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Samples: sampleTable(r), Slowest: slowestTable(r), Generator: healthTable(r), Shards: shardTable(r),
 		PhaseHead: phaseHead, PhaseBars: phaseBars(r), Phases: phaseTable(r), StepPhases: stepPhaseTable(r),
 	}

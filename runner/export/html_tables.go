@@ -80,6 +80,9 @@ func stageTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "stages", Caption: "Rate stages, in requests per second", Left: 1, Head: []string{"stage", "asked", "achieved", "sent", "dropped"}}
 	for i := range r.Stages {
 		s := &r.Stages[i]
+		if s.Probe > 0 {
+			continue // it has a row of the search
+		}
 		name := s.Name
 		if s.Chain != "" {
 			name += " of " + s.Chain

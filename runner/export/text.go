@@ -21,7 +21,7 @@ const columns = 80
 func Text(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	for _, section := range []func(*bytes.Buffer, *runnerv1alpha1.Report){
-		head, verdict, requests, rates, times, phases, steps, statusCodes, causes, failures, samples, slowest, generator,
+		head, verdict, search, requests, rates, times, phases, steps, statusCodes, causes, failures, samples, slowest, generator,
 	} {
 		section(&b, r)
 	}
@@ -128,6 +128,9 @@ func rates(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	row("", "asked", "achieved", "sent", "dropped")
 	for i := range r.Stages {
 		s := &r.Stages[i]
+		if s.Probe > 0 {
+			continue // it has a row of the search
+		}
 		name := s.Name
 		if s.Chain != "" {
 			name += " of " + s.Chain

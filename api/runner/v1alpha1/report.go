@@ -201,6 +201,8 @@ type StageResult struct {
 	Dropped        int64   `json:"dropped"`
 	// Paused is how long the test was suspended in this stage, in seconds. Neither rate includes this time.
 	Paused float64 `json:"paused,omitempty"`
+	// Probe is the number of the probe of a search that the stage belongs to, from 1. Zero: it is a stage of the spec.
+	Probe int `json:"probe,omitempty"`
 }
 
 // StepResult is one step of one chain over all shards.

@@ -33,6 +33,17 @@ func (s *Search) Stages(probe int) (first, measured int) {
 	return first, first + 1
 }
 
+// Probe returns the number of the probe that a stage belongs to, from 1; 0: it belongs to none.
+func (s *Search) Probe(stage int) int {
+	switch {
+	case s == nil || stage < s.FirstStage:
+		return 0
+	case s.Settle == 0:
+		return stage - s.FirstStage + 1
+	}
+	return (stage-s.FirstStage)/2 + 1
+}
+
 // StopSearched is the reason of the Stop with which a search ends the load. The run is complete then.
 const StopSearched = "the search ended"
 

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
+)
+
+// queueEngine sends to a simulated queue with one server. It executes the probes of a search as a runner does: a stage that holds
+// waits for an update.
+type queueEngine struct {
+	mu sync.Mutex
+	// rate is that of the server, in requests per second.
+	rate float64
+	plan *rv.Plan
+	s    rv.Snapshot
+	// stage is the first stage of the next probe. It runs since from, with rates, if running is true.
+	stage      int
+	running    bool
+	from       int64
+	rates      []rv.Rate
+	lag, times histogram.H
+	done       chan struct{}
+}
+
+func (e *queueEngine) given(plan *rv.Plan, workers int, _ []int) (engine, error) {
+	e.plan, e.done = plan, make(chan struct{})
+	e.s = rv.Snapshot{
+		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind, Boot: "b", State: rv.StateWaiting, Generator: rv.Generator{Workers: workers},
+		Stages: make([]rv.StageCounters, len(plan.Rates)),
+	}
+	return e, nil
+}
+
+func (e *queueEngine) Update(u rv.Update) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.s.Revision = u.Revision
+	if len(u.Rates) == 0 {
+		e.s.State = rv.StateReady
+		return nil
+	}
+	e.rates, e.running, e.from = u.Rates, true, u.At
+	return nil
+}
+
+func (e *queueEngine) Start(s rv.Start) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.s.State, e.s.StartAt, e.s.StartedAt = rv.StateRunning, s.At, s.At
+	return nil
+}
+
+func (e *queueEngine) Stop(s rv.Stop) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.s.State, e.s.Stopped, e.s.EndedAt = rv.StateDone, s.Reason, rv.Clock()
+	close(e.done)
+	return nil
+}
+
+func (e *queueEngine) Done() <-chan struct{} { return e.done }
+func (e *queueEngine) Close() error          { return nil }
+
+// Snapshot ends the probe whose time has come.
+func (e *queueEngine) Snapshot() *rv.Snapshot {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.s.Clock = rv.Clock()
+	e.s.Sequence++
+	if e.running && e.s.Clock-e.s.StartAt >= e.from+int64(e.plan.Search.Settle+e.plan.Search.Duration) {
+		e.count(&e.rates[e.stage], &e.rates[e.stage+1])
+		e.stage, e.running = e.stage+2, false
+	}
+	s := e.s
+	n := s.Counters.Sent
+	s.Suspended, s.Stages = !e.running, slices.Clone(s.Stages)
+	times := e.times.Encode()
+	s.Steps = []rv.StepCounters{{
+		Sent: n, Done: n, Succeeded: n, StatusClasses: [5]int64{1: n}, ResponseTime: times, ServiceTime: times, TimeToFirstByte: times,
+	}}
+	s.Chains = []rv.ChainCounters{{Started: n, Completed: n}}
+	s.StatusCodes = map[string]int64{"200": n}
+	s.ResponseTime, s.Lag = times, e.lag.Encode()
+	if s.State == rv.StateDone {
+		s.Histograms = &rv.Histograms{ServiceTime: times, TimeToFirstByte: times, Lag: s.Lag}
+		s.Lag = rv.Histogram{}
+	}
+	return &s
+}
+
+// count adds the requests of a probe. The response times are exponential, with the mean of the queue.
+func (e *queueEngine) count(settle, probe *rv.Rate) {
+	n := func(r *rv.Rate) int64 { return r.Count * int64(r.Duration) / int64(r.Period) }
+	middle := e.from + int64(settle.Duration)
+	e.s.Stages[e.stage] = rv.StageCounters{Sent: n(settle), Slots: n(settle), Begun: e.from, Ended: middle}
+	e.s.Stages[e.stage+1] = rv.StageCounters{Sent: n(probe), Slots: n(probe), Begun: middle, Ended: middle + int64(probe.Duration)}
+	e.s.Changed = true
+	c := &e.s.Counters
+	c.WarmUpSent, c.WarmUpSucceeded = c.WarmUpSent+n(settle), c.WarmUpSucceeded+n(settle)
+	c.Sent, c.Done, c.Succeeded = c.Sent+n(probe), c.Done+n(probe), c.Succeeded+n(probe)
+	mean := 10.0 // seconds: the queue is overloaded
+	if load := float64(probe.Count); load < e.rate {
+		mean = min(mean, 1/(e.rate-load))
+	}
+	const parts = 1000
+	for i := range int64(parts) {
+		share := n(probe)*(i+1)/parts - n(probe)*i/parts
+		if share > 0 {
+			e.times.RecordN(int64(-math.Log(1-(float64(i)+0.5)/parts)*mean*1e6), share)
+			e.lag.RecordN(10, share)
+		}
+	}
+}
+
+// TestSearchFindsTheKnee: the whole command against a simulated target, with a knee that is drawn for each run.
+func TestSearchFindsTheKnee(t *testing.T) {
+	for seed := range uint64(10) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 2))
+			e := &queueEngine{rate: 4000 * math.Pow(100, random.Float64())}
+			knee := e.rate - math.Log(100)/0.02
+			start := int64(knee * math.Pow(64, 2*random.Float64()-1))
+			got := searchWith(t, e, "search", "http://127.0.0.1:1/", "--p99", "20ms", "--start", fmt.Sprint(start), "-o", "json")
+			code, stderr := got.code, got.errors
+			var report rv.Report
+			if err := json.Unmarshal([]byte(got.out), &report); err != nil {
+				t.Fatalf("%v: %s", err, stderr)
+			}
+			if code != 0 || report.Search == nil || report.Search.Outcome != rv.SearchFound || math.Abs(float64(report.Search.Highest)-knee) > 0.03*knee || len(report.Search.Probes) >= 15 {
+				t.Errorf("seed %d: exit code %d, knee %.0f, start %d: %s\n%s", seed, code, knee, start, report.Verdict.Message, stderr)
+			}
+			if report.Verdict.Reason != "SearchFound" || len(report.Verdict.Thresholds) != 1 || !report.Verdict.Thresholds[0].Passed {
+				t.Errorf("seed %d: verdict %+v", seed, report.Verdict)
+			}
+			if lines := strings.Count(stderr, "probe "); lines != len(report.Search.Probes) {
+				t.Errorf("seed %d: %d lines of %d probes:\n%s", seed, lines, len(report.Search.Probes), stderr)
+			}
+			var sent int64
+			for _, p := range report.Search.Probes {
+				sent += p.Sent
+			}
+			if sent != report.Requests.Sent || report.Stopped != "" {
+				t.Errorf("seed %d: the probes sent %d of %d requests, stopped %q", seed, sent, report.Requests.Sent, report.Stopped)
+			}
+		})
+	}
+}
+
+// searchWith runs a command line with a simulated target.
+func searchWith(t *testing.T, e *queueEngine, args ...string) outcome {
+	t.Helper()
+	l := linked{
+		newEngine:  e.given,
+		interrupts: func(bool, func()) (<-chan os.Signal, func()) { return nil, func() {} },
+		keyboard:   func(io.Reader, io.Writer) (<-chan byte, func()) { return nil, func() {} },
+		allowed:    func() []int { return []int{4, 5} },
+	}
+	var out, errs bytes.Buffer
+	code := execute(t.Context(), append([]string{"h2surge"}, args...), strings.NewReader(""), &out, &errs, l)
+	return outcome{code: code, out: out.String(), errors: errs.String()}
+}
+
+// TestSearchUsage: mistakes name the flag or the field.
+func TestSearchUsage(t *testing.T) {
+	plain := file(t, "loadtest.yaml", manifest)
+	both := file(t, "both.yaml", strings.Replace(manifest, "  thresholds:", "  search: {start: 5, min: 10}\n  thresholds:", 1))
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"http://a/", "-n", "5"}, "--requests: not allowed with search"},
+		{[]string{"http://a/", "--rps", "5"}, "--rps: not allowed with search"},
+		{[]string{"http://a/", "--start", "0"}, "--start, --min, --max: must be at least 1"},
+		{[]string{"http://a/", "--min", "2000"}, "--start: start must be at least min"},
+		{[]string{"http://a/", "--max", "10"}, "--start: start must be at most max"},
+		{[]string{"http://a/", "--precision", "0.05%"}, "--precision: must be at least 0.1%"},
+		{[]string{"http://a/", "--precision", "60%"}, "--precision: must be a percentage of at most 50%"},
+		{[]string{"http://a/", "--probe-duration", "10ms"}, "--probe-duration: must be between 1s and 1h"},
+		{[]string{"http://a/", "--p99", "20ms", "--max-error-rate", "x"}, "--max-error-rate: max and min of ErrorRate must be"},
+		{[]string{plain}, "the manifest has no spec.search"},
+		{[]string{both}, "all stages must be warm-up stages"},
+		{[]string{both, "--p99", "20ms"}, "--p99: allowed only with a URL"},
+	} {
+		got := h2surge(t, nil, nil, append([]string{"search"}, tt.args...)...)
+		if got.code != 1 || !strings.Contains(got.errors, tt.want) {
+			t.Errorf("%v: exit code %d, want 1 with %q:\n%s", tt.args, got.code, tt.want, got.errors)
+		}
+	}
+}
