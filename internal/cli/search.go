@@ -33,7 +33,7 @@ const searchExitCodes = `Exit codes:
   5  the search could not run, for example because the target is unreachable`
 
 const searchExample = `  h2surge search http://127.0.0.1:8080/ --p99 20ms
-  h2surge search http://127.0.0.1:8080/ -c 50 -m 20 --p99 20ms --max-error-rate 0.1% --start 5000
+  h2surge search -c 50 -m 20 --p99 20ms --max-error-rate 0.1% http://127.0.0.1:8080/
   h2surge search loadtest.yaml`
 
 // searchFlags are the flags of "h2surge search" that are allowed with a URL.
