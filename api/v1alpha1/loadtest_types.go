@@ -136,7 +136,9 @@ type LoadTestSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(i, r, i == 0 || !has(r.warmUp) || !r.warmUp || (has(self[i-1].warmUp) && self[i-1].warmUp))",message="warm-up stages must come before all others"
 	Rates []Rate `json:"rates,omitempty"`
 	// search makes the test look for the highest rate at which all thresholds pass. Its probes follow the stages of rates.
-	// If no threshold is on ErrorRate, a probe holds only if its error rate is at most 1%. Default: no search.
+	// If no threshold is on ErrorRate, a probe holds only if its error rate is at most 1%. Only the
+	// command line runs a search: h2surge search. In a cluster, PlanReady is False with reason InvalidSpec. Default: no
+	// search.
 	// +optional
 	Search *Search `json:"search,omitempty"`
 	// thresholds are limits on the result. The test passes if all thresholds pass. The operator compares them

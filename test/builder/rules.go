@@ -114,6 +114,30 @@ var rulesOfRates = []Mutant{
 		Name: "nothing measured", Path: "spec.rates", Want: "at least one stage must not be a warm-up",
 		Set: map[string]any{"spec.rates[1].warmUp": true, "spec.rates[2].warmUp": true},
 	},
+	{
+		Name: "measured stages with search", Path: "spec.rates", Want: "all stages must be warm-up stages, because search chooses the rates after them",
+		Set: map[string]any{"spec.search": map[string]any{}},
+	},
+	{
+		Name: "a search that starts below its minimum", Path: "spec.search.start", Want: "start must be at least min",
+		Set: map[string]any{"spec.rates": []any{}, "spec.search": map[string]any{"start": int64(5), "min": int64(10)}},
+	},
+	{
+		Name: "a search that starts above its maximum", Path: "spec.search.start", Want: "start must be at most max",
+		Set: map[string]any{"spec.rates": []any{}, "spec.search": map[string]any{"start": int64(50), "max": int64(10)}},
+	},
+	{
+		Name: "a search that is too precise", Path: "spec.search.precision", Want: "must be at least 0.1%",
+		Set: map[string]any{"spec.rates": []any{}, "spec.search": map[string]any{"precision": "0.05%"}},
+	},
+	{
+		Name: "short probes", Path: "spec.search.probeDuration", Want: "must be between 1s and 1h",
+		Set: map[string]any{"spec.rates": []any{}, "spec.search": map[string]any{"probeDuration": "999ms"}},
+	},
+	{
+		Name: "a long time to settle", Path: "spec.search.settleDuration", Want: "must be at most 1h",
+		Set: map[string]any{"spec.rates": []any{}, "spec.search": map[string]any{"settleDuration": "61m"}},
+	},
 }
 
 var rulesOfThresholds = []Mutant{
