@@ -58,7 +58,7 @@ func newSearchCommand(parts linked) *cobra.Command {
 		f.DefValue = value
 		_ = f.Value.Set(value) // it is a number
 	}
-	for _, name := range []string{"requests", "duration", "rps", "warm-up-time"} { // the search chooses rates and lengths
+	for _, name := range []string{"requests", "duration", "rps", "warm-up-time", "concurrency"} { // the search chooses rates and lengths
 		_ = cmd.Flags().MarkHidden(name)
 	}
 	return cmd
@@ -96,7 +96,7 @@ func (s *searchFlags) apply(spec *v1alpha1.LoadTestSpec) {
 func (s *searchFlags) check(given []string) (wrong []string) {
 	for _, name := range given {
 		switch name {
-		case "requests", "duration", "rps", "warm-up-time":
+		case "requests", "duration", "rps", "warm-up-time", "concurrency":
 			wrong = append(wrong, "--"+name+": not allowed with search, which chooses rates and lengths")
 		}
 	}

@@ -29,6 +29,12 @@ func (c *compiler) search() {
 	if err != nil || precision < 0.1 {
 		c.fail(path.Child("precision"), "must be at least 0.1%%")
 	}
+	for i := range c.spec.Thresholds {
+		t := &c.spec.Thresholds[i]
+		if t.Target+t.Chain+t.Step+string(t.StatusClass)+t.Stage != "" || t.Window != nil || t.AbortOnFail {
+			c.fail(specPath.Child("thresholds").Index(i), "target, chain, step, statusClass, stage, window and abortOnFail are not allowed with search, which compares all requests of a probe")
+		}
+	}
 	c.plan.Search = &runnerv1alpha1.Search{
 		Start: s.Start, Min: s.Min, Max: s.Max, Precision: precision / 100, MaxProbes: int(s.MaxProbes),
 		Settle: s.SettleDuration.Duration, Duration: s.ProbeDuration.Duration, FirstStage: len(c.plan.Rates),
