@@ -124,7 +124,7 @@ type LoadTestSpec struct {
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
 	// rates are the stages of the load. They run one after another without a gap. Warm-up stages come first, and at
-	// least one stage is not a warm-up stage. With search, all stages are warm-up stages, and there may be none. All
+	// least one stage is not a warm-up stage. With search, all stages are warm-up stages, and rates may be empty. All
 	// chains of phase Load use them, except chains with rates of their own. While the test runs, requestsPerSecond,
 	// requestsPer, chainsPerSecond and rampFrom of the active stage and of later stages can change. A stage that has
 	// ended does not change. Default: none; then each chain of phase Load must have rates

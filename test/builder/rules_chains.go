@@ -88,7 +88,7 @@ func rulesOfChains() []Mutant {
 		},
 		{
 			Name: "bursts without size of a chain", Path: "spec.chains[1].rates[1].burstSize", Want: "burstSize is needed with arrivals Burst, and not allowed without it",
-			Set: map[string]any{"spec.chains[1].rates[1].arrivals": "Burst"},
+			Unset: []string{"spec.chains[1].rates[1].burstSize"},
 		},
 		tooLong("spec.chains[1].rates[1].duration", "721h", "must be greater than 0 and at most 720h"),
 		tooLong("spec.chains[1].rates[0].requestsPer.period", "25h", "must be at least 1s and at most 24h"),

@@ -268,6 +268,10 @@ func alter(t *testing.T, path string, s apiextensionsv1.JSONSchemaProps, parent 
 	t.Helper()
 	switch v := parent[name].(type) {
 	case nil:
+		if path == "spec.search" { // which full.yaml cannot have beside measured stages
+			parent[name] = map[string]any{}
+			return
+		}
 		t.Errorf("full.yaml has no %s, so the test cannot change it", path)
 	case []any:
 		parent[name] = v[:len(v)-1]
