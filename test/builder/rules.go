@@ -112,7 +112,7 @@ var rulesOfRates = []Mutant{
 	},
 	{
 		Name: "nothing measured", Path: "spec.rates", Want: "at least one stage must not be a warm-up",
-		Set: map[string]any{"spec.rates[1].warmUp": true, "spec.rates[2].warmUp": true},
+		Set: map[string]any{"spec.rates[1].warmUp": true, "spec.rates[2].warmUp": true, "spec.rates[3].warmUp": true, "spec.rates[4].warmUp": true},
 	},
 	{
 		Name: "measured stages with search", Path: "spec.rates", Want: "all stages must be warm-up stages, because search chooses the rates after them",

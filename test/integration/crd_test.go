@@ -204,7 +204,11 @@ func (g *boundRows) add(path, what string, value any) {
 		return
 	}
 	g.seen[key] = true
-	g.rows = append(g.rows, builder.Mutant{Name: key, Path: path, Set: map[string]any{path: value}})
+	set := map[string]any{path: value}
+	if field, ok := strings.CutPrefix(path, "spec.search."); ok { // full.yaml has no search
+		set = map[string]any{"spec.search": map[string]any{field: value}}
+	}
+	g.rows = append(g.rows, builder.Mutant{Name: key, Path: path, Set: set})
 }
 
 func (g *boundRows) remove(path string) {
