@@ -128,9 +128,10 @@ func TestPresent(t *testing.T) {
 		"also a template": {func(s *v1alpha1.LoadTestSpec) {
 			s.Templates[0].Path, s.Rates[0].RequestsPerSecond = "/other", ptr.To[int64](7)
 		}, 7, editedAtStart},
-		"another stage":     {func(s *v1alpha1.LoadTestSpec) { s.Rates = append(s.Rates, builder.PerSecond("more", 1, time.Second)) }, 100, "must have 1 stages"},
-		"another duration":  {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].Duration.Duration = time.Hour }, 100, "spec.rates[0]"},
-		"a rate of nothing": {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](0) }, 100, "spec.rates[0].requestsPerSecond"},
+		"another stage":    {func(s *v1alpha1.LoadTestSpec) { s.Rates = append(s.Rates, builder.PerSecond("more", 1, time.Second)) }, 100, "must have 1 stages"},
+		"another duration": {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].Duration.Duration = time.Hour }, 100, "spec.rates[0]"},
+		"no rate at all":   {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](0) }, 100, "at least one stage that is not a warm-up must have a rate above 0"},
+		"a negative rate":  {func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](-1) }, 100, "spec.rates[0].requestsPerSecond"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
