@@ -10,7 +10,7 @@ import (
 func Rules() []Mutant {
 	return slices.Concat(
 		rulesOfTargets, rulesOfTLS, rulesOfConnections, rulesOfAuth(), rulesOfVariables, rulesOfSequences, rulesOfRequests(),
-		rulesOfChains(), rulesOfConditions(), rulesOfRates, rulesOfThresholds, rulesOfRunner,
+		rulesOfChains(), rulesOfChainStages(), rulesOfConditions(), rulesOfRates, rulesOfThresholds, rulesOfRunner,
 	)
 }
 

@@ -58,6 +58,43 @@ func rulesOfChains() []Mutant {
 			Set: map[string]any{"spec.chains": []any{map[string]any{"name": "alone", "target": "single", "steps": []any{map[string]any{"template": "create"}}, "rates": ownRates}}},
 		},
 		{
+			Name: "uniform the wrong way round", Path: oneAt + ".thinkTime.uniform", Want: "max must not be below min",
+			Set: map[string]any{oneAt + ".thinkTime.uniform.min": "3ms"},
+		},
+		tooLong(everyChain+".startDelay", "24h1s", "must be at most 24h, and not negative"),
+		tooLong(everyChain+".steps[0].thinkTime.fixed", "61m", upToAnHour),
+		tooLong(oneAt+".thinkTime.uniform.min", "61m", upToAnHour),
+		tooLong(oneAt+".thinkTime.uniform.max", "61m", upToAnHour),
+		tooLong(everyChain+".steps[2].thinkTime.exponential.mean", "61m", withinAnHour),
+		tooLong(everyChain+".steps[2].thinkTime.exponential.mean", "0s", withinAnHour),
+		tooLong(everyChain+".steps[2].thinkTime.exponential.max", "61m", withinAnHour),
+		tooLong(oneAt+".retry.backoff", "61m", upToAnHour),
+		tooLong(oneAt+".retry.maxBackoff", "61m", upToAnHour),
+		tooLong(together+".parallel[2].retry.backoff", "61m", upToAnHour),
+		tooLong(together+".parallel[2].retry.maxBackoff", "61m", upToAnHour),
+	}
+	for name, value := range map[string]any{
+		"name": "together", "target": "single", "repeat": map[string]any{"count": 2}, "retry": map[string]any{"attempts": 1},
+		"onFailure": "Continue", "clearCookies": true,
+	} {
+		out = append(out, Mutant{Name: "parallel with " + name, Path: together, Want: alone, Set: map[string]any{together + "." + name: value}})
+	}
+	own := everyChain + ".steps[7]"
+	out = append(out, Mutant{Name: "a request without a name", Path: own, Want: "a step with a request needs a name", Unset: []string{own + ".name"}})
+	for _, c := range []choice{
+		{together, "parallel", "template", "read", oneKind},
+		{own, "request", "template", "read", oneKind},
+		{everyChain + ".steps[0].thinkTime", "fixed", "exponential", map[string]any{"mean": "1ms"}, ""},
+	} {
+		out = append(out, c.rows()...)
+	}
+	return out
+}
+
+// rulesOfChainStages are of the stages of a chain.
+func rulesOfChainStages() []Mutant {
+	return []Mutant{
+		{
 			Name: "two modes of a chain's stage", Path: "spec.chains[1].rates[1]", Want: "exactly one of requestsPerSecond, requestsPer, chainsPerSecond and closedLoop is needed",
 			Set: map[string]any{"spec.chains[1].rates[1].chainsPerSecond": 1},
 		},
@@ -92,38 +129,7 @@ func rulesOfChains() []Mutant {
 		},
 		tooLong("spec.chains[1].rates[1].duration", "721h", "must be greater than 0 and at most 720h"),
 		tooLong("spec.chains[1].rates[0].requestsPer.period", "25h", "must be at least 1s and at most 24h"),
-		{
-			Name: "uniform the wrong way round", Path: oneAt + ".thinkTime.uniform", Want: "max must not be below min",
-			Set: map[string]any{oneAt + ".thinkTime.uniform.min": "3ms"},
-		},
-		tooLong(everyChain+".startDelay", "24h1s", "must be at most 24h, and not negative"),
-		tooLong(everyChain+".steps[0].thinkTime.fixed", "61m", upToAnHour),
-		tooLong(oneAt+".thinkTime.uniform.min", "61m", upToAnHour),
-		tooLong(oneAt+".thinkTime.uniform.max", "61m", upToAnHour),
-		tooLong(everyChain+".steps[2].thinkTime.exponential.mean", "61m", withinAnHour),
-		tooLong(everyChain+".steps[2].thinkTime.exponential.mean", "0s", withinAnHour),
-		tooLong(everyChain+".steps[2].thinkTime.exponential.max", "61m", withinAnHour),
-		tooLong(oneAt+".retry.backoff", "61m", upToAnHour),
-		tooLong(oneAt+".retry.maxBackoff", "61m", upToAnHour),
-		tooLong(together+".parallel[2].retry.backoff", "61m", upToAnHour),
-		tooLong(together+".parallel[2].retry.maxBackoff", "61m", upToAnHour),
 	}
-	for name, value := range map[string]any{
-		"name": "together", "target": "single", "repeat": map[string]any{"count": 2}, "retry": map[string]any{"attempts": 1},
-		"onFailure": "Continue", "clearCookies": true,
-	} {
-		out = append(out, Mutant{Name: "parallel with " + name, Path: together, Want: alone, Set: map[string]any{together + "." + name: value}})
-	}
-	own := everyChain + ".steps[7]"
-	out = append(out, Mutant{Name: "a request without a name", Path: own, Want: "a step with a request needs a name", Unset: []string{own + ".name"}})
-	for _, c := range []choice{
-		{together, "parallel", "template", "read", oneKind},
-		{own, "request", "template", "read", oneKind},
-		{everyChain + ".steps[0].thinkTime", "fixed", "exponential", map[string]any{"mean": "1ms"}, ""},
-	} {
-		out = append(out, c.rows()...)
-	}
-	return out
 }
 
 // rulesOfConditions are of steps and of repeat. That of parallel would cost more than CEL may: the compiler alone
