@@ -72,12 +72,17 @@ func (c h2surge) parse(f harness.Finished) (measured, error) {
 	case err != nil:
 		return measured{}, fmt.Errorf("h2surge: its report: %w", err)
 	}
+	// A percentile among requests without a response is not a time, so the benchmark shows those of successful requests.
+	shown := r.ResponseTime
+	if r.SuccessfulResponseTime.Count > 0 { // a build before it has none
+		shown = r.SuccessfulResponseTime
+	}
 	m := measured{
 		requests: r.Requests.Done, unanswered: r.Requests.Sent - r.Requests.Done, rejected: r.Requests.Sent - r.Requests.Succeeded,
 		perSecond: r.Rate.Achieved, received: r.Bytes.Received,
 		times: times{
-			mean: microseconds(r.ResponseTime.Mean), p50: microseconds(r.ResponseTime.P50),
-			p99: microseconds(r.ResponseTime.P99), max: microseconds(r.ResponseTime.Max),
+			mean: microseconds(shown.Mean), p50: microseconds(shown.P50),
+			p99: microseconds(shown.P99), max: microseconds(shown.Max),
 			connect: microseconds(r.Connect.Mean), waiting: microseconds(r.TimeToFirstByte.Mean),
 		},
 		connections: r.Generator.Connects + r.Generator.Reconnects,
