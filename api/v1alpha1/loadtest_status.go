@@ -81,6 +81,9 @@ type LoadTestStatus struct {
 	// measured yet.
 	// +optional
 	Results *Results `json:"results,omitempty"`
+	// search is the progress and the result of spec.search. Absent: the test has no search, or it has not started.
+	// +optional
+	Search *SearchStatus `json:"search,omitempty"`
 	// verdict is the judgement of the run. Absent: the run has not ended.
 	// +optional
 	Verdict *Verdict `json:"verdict,omitempty"`

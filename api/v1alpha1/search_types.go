@@ -64,3 +64,78 @@ type Search struct {
 	// +kubebuilder:validation:Maximum=30
 	MaxProbes int32 `json:"maxProbes,omitempty"`
 }
+
+// SearchOutcome is the result of a search in one word.
+//
+// +kubebuilder:validation:Enum=Found;MaximumHeld;NotFound;GeneratorBound;Moved;Incomplete
+type SearchOutcome string
+
+const (
+	// SearchFound: highest held twice, and a rate that is higher by at most spec.search.precision failed twice.
+	SearchFound SearchOutcome = "Found"
+	// SearchMaximumHeld: spec.search.max held, so the target may be able to do more.
+	SearchMaximumHeld SearchOutcome = "MaximumHeld"
+	// SearchNotFound: no rate held, not even spec.search.min.
+	SearchNotFound SearchOutcome = "NotFound"
+	// SearchGeneratorBound: the generator was the bottleneck above highest, so the target may be able to do more.
+	SearchGeneratorBound SearchOutcome = "GeneratorBound"
+	// SearchMoved: the capacity of the target changed during the search.
+	SearchMoved SearchOutcome = "Moved"
+	// SearchIncomplete: the run ended, or all probes were used, before there was a result.
+	SearchIncomplete SearchOutcome = "Incomplete"
+)
+
+// ProbeOutcome says what a probe showed.
+//
+// +kubebuilder:validation:Enum=Held;Failed;GeneratorBound;Invalid
+type ProbeOutcome string
+
+const (
+	// ProbeHeld: all thresholds passed.
+	ProbeHeld ProbeOutcome = "Held"
+	// ProbeFailed: a threshold failed.
+	ProbeFailed ProbeOutcome = "Failed"
+	// ProbeGeneratorBound: the generator was the bottleneck, so the figures say nothing about the target.
+	ProbeGeneratorBound ProbeOutcome = "GeneratorBound"
+	// ProbeInvalid: the load changed during the probe, a runner was lost, or another operator began it. The search repeats it.
+	ProbeInvalid ProbeOutcome = "Invalid"
+)
+
+// SearchStatus is the progress and the result of a search.
+type SearchStatus struct {
+	// outcome is the result of the search in one word. It is empty while the search runs.
+	// +optional
+	Outcome SearchOutcome `json:"outcome,omitempty"`
+	// message describes the result, or what the search does.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// highest is the highest load that held so far, in requests per second. Zero: none held.
+	Highest int64 `json:"highest"`
+	// lowest is the lowest load that did not hold so far, in requests per second. Zero: all held.
+	Lowest int64 `json:"lowest"`
+	// probes are the probes that ended, in their order.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=30
+	Probes []ProbeStatus `json:"probes,omitempty"`
+}
+
+// ProbeStatus has the figures of one probe, without its settleDuration.
+type ProbeStatus struct {
+	// load is the load of the probe, in requests per second.
+	Load int64 `json:"load"`
+	// outcome says what the probe showed.
+	Outcome ProbeOutcome `json:"outcome"`
+	// message says why the outcome is not Held.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// achieved is the rate that was sent, in requests per second. It is empty if the outcome is Invalid.
+	// +optional
+	Achieved string `json:"achieved,omitempty"`
+	// errorRate is the share of requests that failed, such as 0.5%. It is empty if the outcome is Invalid.
+	// +optional
+	ErrorRate string `json:"errorRate,omitempty"`
+	// responseTime has the response times in microseconds.
+	// +optional
+	ResponseTime Times `json:"responseTime,omitempty,omitzero"`
+}

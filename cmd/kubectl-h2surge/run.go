@@ -68,7 +68,9 @@ type kubeRun struct {
 	again           func(string) string
 	cluster         *cluster.Cluster
 	test            *v1alpha1.LoadTest // the last known state
-	reportFiles     cli.ReportFiles
+	// probes is the number of probes of a search that were printed.
+	probes      int
+	reportFiles cli.ReportFiles
 	// left: the user stopped following before the end. stopped: the user stopped the test.
 	left, stopped bool
 }
@@ -212,6 +214,10 @@ func (r *kubeRun) progress(l cluster.Look) {
 	if l.Trouble != nil {
 		fmt.Fprintln(r.stderr, "no answer from the API server: "+cli.OneLine(l.Trouble.Error()))
 		return
+	}
+	for _, line := range cluster.ProbeLines(l.Test, r.probes) {
+		r.probes++
+		fmt.Fprintln(r.stderr, line)
 	}
 	fmt.Fprintln(r.stderr, cluster.Line(l.Test, r.kube.now()))
 }

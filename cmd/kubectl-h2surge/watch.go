@@ -50,6 +50,8 @@ type watching struct {
 	open    bool
 	history cluster.History
 	report  *rv.Report
+	// probes is the number of probes of a search that were printed.
+	probes int
 	// last is what is on the screen.
 	last []string
 }
@@ -119,6 +121,10 @@ func (v *watching) show(ctx context.Context, l cluster.Look) bool {
 		text := cluster.Line(l.Test, v.kube.now())
 		if l.Trouble != nil {
 			text = "no answer from the API server: " + cli.OneLine(l.Trouble.Error())
+		}
+		for _, line := range cluster.ProbeLines(l.Test, v.probes) {
+			v.probes++
+			fmt.Fprintln(v.out, line)
 		}
 		fmt.Fprintln(v.out, text)
 		return !ended

@@ -163,6 +163,8 @@ func (s *scope) stopByLosses() string {
 		return ""
 	case s.policy() == v1alpha1.ShardLostFail:
 		return stopByLoss
+	case s.policy() == v1alpha1.ShardLostContinue && s.lt.Spec.Search != nil: // the others cannot send the load of a probe
+		return stopByLoss
 	case s.lt.Spec.Runner.MinShards != nil && !s.takenOver() && s.remaining() < int(*s.lt.Spec.Runner.MinShards):
 		return stopByTooFew
 	}

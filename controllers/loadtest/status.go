@@ -53,7 +53,7 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
 	st.Results, st.Verdict, st.Runners = e.Results, e.Verdict, e.Runners
 	st.Generator = generatorOf(st.Runners)
-	st.StartSkewMicroseconds, st.ReportRef = e.Skew, e.ReportRef
+	st.StartSkewMicroseconds, st.ReportRef, st.Search = e.Skew, e.ReportRef, e.Search
 	st.Summary = e.Summary.DeepCopy()
 	if st.Summary == nil {
 		st.Summary = &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", e.Shards.Ready, e.Shards.Desired)}
@@ -61,7 +61,7 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 }
 
 func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
-	st.PlanHash, st.StartedGeneration = s.planHash, s.startedGeneration()
+	st.PlanHash, st.StartedGeneration, st.Search = s.planHash, s.startedGeneration(), s.searchStatus(false)
 	if s.startDecided() {
 		t := metav1.NewTime(s.run.Start.Time.Time)
 		st.StartTime = &t
@@ -132,8 +132,11 @@ func sends(sh collect.Shard) bool {
 	return sh.Member && !sh.Final() && (sh.Snapshot == nil || !sentAll(sh.Snapshot.State))
 }
 
-// paused returns whether every runner that has requests to send is suspended.
+// paused returns whether every runner that has requests to send is suspended, and not because it waits for a probe.
 func paused(s *scope) bool {
+	if s.plan != nil && s.plan.Search != nil && !s.run.Live.Suspended {
+		return false
+	}
 	found := false
 	for _, sh := range s.view.Shards {
 		if !sends(sh) {
@@ -332,6 +335,9 @@ func stateOf(s *scope) (reason, message string) {
 		return v1alpha1.ReasonDraining, "All requests are sent; the runners wait for responses"
 	case paused(s):
 		return v1alpha1.ReasonSuspended, pausedMessage
+	}
+	if s.plan != nil && s.plan.Search != nil {
+		return v1alpha1.ReasonRunning, s.searchMessage()
 	}
 	return v1alpha1.ReasonRunning, "The runners send load"
 }

@@ -81,6 +81,9 @@ func (r *reconciler) decideForCollector(ctx context.Context, s *scope) error {
 			return run.On(state.Stop)
 		})
 	}
+	if err := r.decideProbe(ctx, s); err != nil {
+		return err
+	}
 	return r.decideChange(ctx, s)
 }
 
@@ -96,6 +99,9 @@ func (r *reconciler) decideChange(ctx context.Context, s *scope) error {
 			Revision: p.Revision, Generation: p.Generation, At: p.At, Members: p.Members, Rates: record.RatesOf(p.Rates),
 			Suspended: p.Suspended, DecidedAt: s.microTime(),
 		})
+		if s.view.Begins {
+			begin(run, p.Revision)
+		}
 		if run.Pods == nil {
 			run.Pods = map[int]record.Pod{}
 		}
@@ -114,6 +120,7 @@ func (r *reconciler) wanted(s *scope) collect.Desired {
 		Name: s.key(), UID: s.lt.UID, Attempt: s.run.Attempt, Job: s.jobUID(), Plan: s.plan,
 		Shards: s.capacity(), ShardsRevision: r.capacityRevision(s), Rebalance: s.policy() == v1alpha1.ShardLostRebalance,
 		Failed:        s.failedThresholds(),
+		Probes:        s.probes(),
 		Changes:       s.run.Updates(s.plan.Rates),
 		LossTolerated: s.policy() != v1alpha1.ShardLostFail,
 		Pods:          map[int]collect.Pod{}, Owners: map[int]types.UID{}, Recorded: s.recordedRunners(), MayStart: s.startDecided(), Stored: s.end != nil,

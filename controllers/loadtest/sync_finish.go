@@ -39,6 +39,7 @@ func (r *reconciler) syncFinish(ctx context.Context, s *scope) (bool, error) {
 	if s.report == nil || !s.view.Over() || !s.recordsStored() {
 		return true, nil
 	}
+	s.report.Search = s.searched()
 	judged, err := verdict.Judge(s.plan, s.report, s.facts())
 	if err != nil {
 		return false, fmt.Errorf("computing the verdict: %w", err)
@@ -163,7 +164,7 @@ func (s *scope) endingOf(v *runnerv1alpha1.Verdict) *record.End {
 	if end.Started {
 		start := metav1.NewTime(s.run.Start.Time.Time)
 		end.StartTime = &start
-		end.Results, end.Summary, end.Skew = s.results(), s.summary(), s.skew()
+		end.Results, end.Summary, end.Skew, end.Search = s.results(), s.summary(), s.skew(), s.searchStatus(true)
 	}
 	return end
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -40,9 +39,6 @@ func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
 		return true, r.storedPlan(ctx, s)
 	}
 	compiled, warnings, errs := compile.Compile(s.key().String(), &s.lt.Spec)
-	if s.lt.Spec.Search != nil {
-		errs = append(errs, field.Forbidden(field.NewPath("spec", "search"), "the operator does not run searches; h2surge search runs the manifest"))
-	}
 	if len(errs) > 0 {
 		s.planError = invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n"))
 		return true, nil

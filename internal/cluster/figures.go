@@ -60,6 +60,9 @@ func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 	if !sending(lt) {
 		return ""
 	}
+	if text := searchText(lt); text != "" {
+		return text
+	}
 	s := StageAt(lt, now)
 	if !s.Known || s.Over {
 		return ""

@@ -29,6 +29,9 @@ func Line(lt *v1alpha1.LoadTest, now time.Time) string {
 	if at := StageAt(lt, now); lt.Status.Phase == v1alpha1.PhaseRunning && at.Known {
 		stage = plain(lt.Spec.Rates[at.Index].Name)
 	}
+	if text := searchText(lt); text != "" && lt.Status.Phase == v1alpha1.PhaseRunning {
+		stage = text
+	}
 	if n := countShards(lt); n.Ready != n.Desired || n.asked > 0 {
 		stage += "  shards " + n.String()
 	}

@@ -20,7 +20,7 @@ type Stage struct {
 
 // StageAt computes the active stage from the spec, because status does not have it.
 func StageAt(lt *v1alpha1.LoadTest, now time.Time) Stage {
-	if lt.Status.StartTime == nil || len(lt.Spec.Rates) == 0 {
+	if lt.Status.StartTime == nil || len(lt.Spec.Rates) == 0 || lt.Spec.Search != nil {
 		return Stage{}
 	}
 	left := max(0, now.Sub(lt.Status.StartTime.Time)-pausedFor(lt, now))

@@ -39,6 +39,9 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 	if more := unlisted(lt); more > 0 {
 		t.add("runner", fmt.Sprintf("%d more have a problem", more))
 	}
+	for i, line := range ProbeLines(lt, 0) {
+		t.add("probe", strings.TrimPrefix(line, fmt.Sprintf("probe %d: ", i+1)))
+	}
 	for i := range st.Changes {
 		t.add("change", changeText(&st.Changes[i]))
 	}

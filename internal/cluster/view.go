@@ -32,7 +32,7 @@ type Size struct{ Width, Height int }
 func View(m *Frame, size Size) []string {
 	lt := m.Test
 	lines := header(m, size)
-	lists := []list{errorList(lt), chainList(lt), stepList(lt), shardList(m), healthList(m), changeList(lt)}
+	lists := []list{errorList(lt), probeList(lt), chainList(lt), stepList(lt), shardList(m), healthList(m), changeList(lt)}
 	lists = slices.DeleteFunc(lists, func(l list) bool { return len(l.rows) == 0 })
 	lines = append(lines, fit(lists, size.Height-len(lines))...)
 	lines = lines[:min(len(lines), max(size.Height, 0))]
@@ -138,6 +138,13 @@ func errorList(lt *v1alpha1.LoadTest) list {
 		out.rows = append(out.rows, fmt.Sprintf("%-40s %12d", cut("cause "+plain(c.Name), 40), c.Count))
 	}
 	return out
+}
+
+// probeList has the probes of a search, the last ones first.
+func probeList(lt *v1alpha1.LoadTest) list {
+	rows := ProbeLines(lt, 0)
+	slices.Reverse(rows)
+	return list{title: "PROBES", rows: rows}
 }
 
 // chainList has the chains of a running test, whose status has no steps.

@@ -219,6 +219,9 @@ func TestErrors(t *testing.T) {
 		{"relative socket", connectTo("unix:a.sock"), []string{"spec.targets[0].connectTo: must be unix: and an absolute path"}},
 		{"long socket", connectTo("unix:/" + strings.Repeat("a", 107)), []string{"spec.targets[0].connectTo: has a socket path of 108 bytes, at most 107 are possible"}},
 
+		{"a search after a stage that ends by requests", func(s *spec) {
+			s.Search, s.Rates = &v1alpha1.Search{}, []v1alpha1.Rate{{Name: "warm", RequestsPerSecond: ptr.To[int64](5), Requests: ptr.To[int64](10), WarmUp: true}}
+		}, []string{"spec.rates: requests is not allowed with search; use duration"}},
 		{"a stage name of another list", func(s *spec) {
 			own(s, v1alpha1.Rate{Name: "steady", RequestsPerSecond: ptr.To[int64](5), Duration: &metav1.Duration{Duration: time.Second}})
 		}, []string{`spec.chains[1].rates[0].name: "steady" is the name of spec.rates[0] too`}},

@@ -76,6 +76,8 @@ func (c *compiler) stagesOf(path *field.Path, rates []v1alpha1.Rate, chain int, 
 		c.fail(path, "rates of a chain are not allowed with search")
 	case searches && measured:
 		c.fail(path, "all stages must be warm-up stages, because search chooses the rates after them")
+	case searches && slices.ContainsFunc(rates, func(r v1alpha1.Rate) bool { return r.Requests != nil }):
+		c.fail(path, "requests is not allowed with search; use duration")
 	case !searches && !measured && len(rates) > 0:
 		c.fail(path, "at least one stage must not be a warm-up")
 	}

@@ -68,41 +68,46 @@ func (r *run) acceptChanges() {
 			r.happen(s, state.Removed)
 		}
 	}
-	r.proposal, r.news = nil, true
+	r.proposal, r.begins, r.news = nil, false, true
 	r.pollNow()
 }
 
 // propose finds the change that comes next. The reconciler stores it in the run record, and then it is among the changes.
 func (r *run) propose(now time.Time) {
-	next := r.nextChange(now)
+	next, begins := r.nextChange(now)
 	since := r.clock() - r.startAt
 	switch {
 	case next == nil:
 		r.news = r.news || r.proposal != nil
 		r.proposal = nil
 		return
-	case r.proposal != nil && r.proposal.Generation == next.Generation && slices.Equal(r.proposal.Members, next.Members) &&
+	case r.proposal != nil && r.begins == begins && r.proposal.Generation == next.Generation && slices.Equal(r.proposal.Members, next.Members) &&
 		r.proposal.At-since > int64(changeLead-proposalLife):
 		return
 	}
 	next.Revision, next.At = r.newest().Revision+1, max(since+int64(changeLead), r.newest().At+int64(changeGap))
-	r.proposal, r.news = next, true
+	if !begins {
+		r.whileProbing(next)
+	}
+	r.proposal, r.begins, r.news = next, begins, true
 }
 
-// nextChange is what must change now, without the time; nil: nothing. The changes of the spec come first.
-func (r *run) nextChange(now time.Time) *runnerv1alpha1.Update {
+// nextChange is what must change now, without the time, and whether it begins a probe; nil: nothing. The changes of the spec come first,
+// then those of members.
+func (r *run) nextChange(now time.Time) (change *runnerv1alpha1.Update, begins bool) {
 	if !r.begun() || r.d.Stop != "" || r.d.Stored {
-		return nil
+		return nil, false
 	}
 	next := *r.newest()
 	if r.d.Live.Generation > next.Generation {
 		next.Generation, next.Rates, next.Suspended = r.d.Live.Generation, r.d.Live.Rates, r.d.Live.Suspended
-		return &next
+		return &next, false
 	}
-	if next.Members = r.nextMembers(now); next.Members == nil {
-		return nil
+	if next.Members = r.nextMembers(now); next.Members != nil {
+		return &next, false
 	}
-	return &next
+	probe := r.nextProbe()
+	return probe, probe != nil
 }
 
 // begun: the time of the start is known, and some runner knows it.

@@ -19,6 +19,7 @@ import (
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
 	"github.com/h2surge/h2surge/controllers/internal/state"
+	"github.com/h2surge/h2surge/internal/search"
 	"github.com/h2surge/h2surge/internal/shard"
 )
 
@@ -51,6 +52,8 @@ type fleet struct {
 	stop     func()
 	refuse   bool        // the record cannot be written
 	replaced atomic.Bool // the operator may have been replaced
+	// sharing is the number of shards that have a share of a search.
+	sharing atomic.Int64
 }
 
 func newFleet(t *testing.T, shards int) *fleet {
@@ -137,6 +140,16 @@ func (f *fleet) view() *View {
 	}
 	if p := v.Proposal; p != nil && !f.refuse && p.Revision == int64(len(f.desired.Changes)+1) {
 		f.desired.Changes = append(f.desired.Changes, *p) // the record has it
+		if v.Begins {
+			f.desired.Probes.Begun = p.Revision
+		}
+		return f.view()
+	}
+	if p := v.Probe; p != nil && p.Number == len(f.desired.Probes.Ended) {
+		f.desired.Probes = Probes{Ended: append(slices.Clone(f.desired.Probes.Ended), p.ProbeResult)}
+		if _, more := search.Replay(*f.plan.Search, f.desired.Probes.Ended).Next(); !more {
+			f.desired.Stop = runnerv1alpha1.StopSearched
+		}
 		return f.view()
 	}
 	return v

@@ -92,8 +92,10 @@ type run struct {
 	changes           []runnerv1alpha1.Update
 	accepted, settled int64
 	applied           []Applied
-	// proposal is the change that the reconciler must store next; nil: none.
+	// proposal is the change that the reconciler must store next; nil: none. begins is true if it begins a probe.
 	proposal *runnerv1alpha1.Update
+	begins   bool
+	probing  probing
 	// silence are the changes between silent and answering that are not in the log yet.
 	silence silence
 	// joinSince is since when a shard is ready to join. failed are members that cannot share the load, and
@@ -221,7 +223,7 @@ func (r *run) accept() {
 func (d *Desired) sameOrders(other *Desired) bool {
 	return d.MayStart == other.MayStart && d.Stop == other.Stop && d.Stored == other.Stored && d.Shards == other.Shards &&
 		d.ShardsRevision == other.ShardsRevision && d.Live.Generation == other.Live.Generation && d.Rebalance == other.Rebalance &&
-		len(d.Recorded) == len(other.Recorded)
+		len(d.Recorded) == len(other.Recorded) && len(d.Probes.Ended) == len(other.Probes.Ended)
 }
 
 // round decides about losses and shares, begins the calls that are due and publishes a view. It
@@ -233,6 +235,7 @@ func (r *run) round(ctx context.Context, now time.Time) time.Duration {
 	r.findEnds(now)
 	r.findLeft()
 	m := round{start: r.startNow(), drained: r.allDrained()}
+	r.probe()
 	r.propose(now)
 	r.settle()
 	for s := range r.all() {
@@ -373,7 +376,7 @@ func (r *run) interval(s *runner, now time.Time) time.Duration {
 		return r.opts.Interval
 	}
 	working := s.snapshot != nil && s.snapshot.State == runnerv1alpha1.StateRunning && r.d.Stop == "" && !s.pod.Terminating
-	if r.pending(s) != nil || !slices.Contains(r.newest().Members, s.index) { // a change is pending, or it joins or leaves
+	if r.probeIsOver() || r.pending(s) != nil || !slices.Contains(r.newest().Members, s.index) { // a change is pending, or it joins or leaves
 		working = false
 	}
 	// A container whose endpoint does not listen yet refuses connections.
@@ -389,7 +392,7 @@ func (r *run) request(s *runner, c call, now time.Time) request {
 	}
 	q := request{
 		of: s, call: c, client: s.client, clock: r.clock, timeout: r.opts.Timeout,
-		poll:  Poll{Totals: len(r.shards)*r.steps > fullDetail, Lease: r.lease(s, now)},
+		poll:  Poll{Totals: len(r.shards)*r.steps > fullDetail && !r.probeIsOver(), Lease: r.lease(s, now)},
 		stop:  runnerv1alpha1.Stop{Reason: orElse(r.d.Stop, reasonTooLate), Drain: true},
 		start: r.startAt, startAt: s.startAt, globals: r.globals(), waits: &s.waits,
 	}
@@ -496,7 +499,7 @@ func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 func (r *run) publish(now time.Time) {
 	v := &View{
 		ShardsRevision: r.d.ShardsRevision, Offsets: map[int]int64{}, NotDistributed: r.notDistributed, allReady: r.allReady(),
-		Members: r.newest().Members, Proposal: r.proposal, Generation: r.generation(), Applied: slices.Clone(r.applied),
+		Members: r.newest().Members, Proposal: r.proposal, Begins: r.begins, Probe: r.probing.ended, Generation: r.generation(), Applied: slices.Clone(r.applied),
 		Shards: make([]Shard, 0, len(r.shards)),
 	}
 	for _, s := range r.former {

@@ -43,6 +43,8 @@ type Desired struct {
 	MayStart bool
 	// Live is what the spec says of the values that can change while the test runs.
 	Live Live
+	// Probes are those of a search.
+	Probes Probes
 	// Stop is the reason to end the run early; empty: none.
 	Stop string
 	// Failed are the thresholds that failed while the test ran, as stored.
@@ -112,6 +114,9 @@ type View struct {
 	// Proposal is the change to store next; nil: none. It takes effect half a second or more after it was proposed, and is proposed
 	// again until it is among Desired.Changes.
 	Proposal *runnerv1alpha1.Update
+	// Begins is true if Proposal begins a probe of a search. Probe is the probe that ended and is not stored; nil: there is none.
+	Begins bool
+	Probe  *Probe
 	// NotDistributed says why the load is not distributed as it should be; empty: it is.
 	NotDistributed string
 	// Applied are the last changes that this process told and every runner accepted, oldest first.

@@ -36,6 +36,8 @@ type Record struct {
 	Pods map[int]Pod `json:"pods,omitempty"`
 	// Changes are the changes of the load, oldest first. After the start there is at least one.
 	Changes []Change `json:"changes,omitempty"`
+	// Search are the probes of a search; nil: none has begun.
+	Search *Search `json:"search,omitempty"`
 	// Edits are the changes of the spec while the test ran, oldest first.
 	Edits []Edit `json:"edits,omitempty"`
 	// Shards are the runners that ended before the test, oldest first.
@@ -140,6 +142,14 @@ type Change struct {
 	Applied bool `json:"applied,omitempty"`
 }
 
+// Search has the probes of a search.
+type Search struct {
+	// Probes are those that ended, in their order.
+	Probes []runnerv1alpha1.ProbeResult `json:"probes,omitempty"`
+	// Begun is the revision of the change that began the current probe; zero: no probe runs.
+	Begun int64 `json:"begun,omitempty"`
+}
+
 // Edit is a change of one field of the spec while the test ran.
 type Edit struct {
 	// Generation is the generation of the spec that has the new value.
@@ -235,6 +245,7 @@ type End struct {
 	Summary           *v1alpha1.Summary         `json:"summary,omitempty"`
 	Verdict           *v1alpha1.Verdict         `json:"verdict,omitempty"`
 	ReportRef         *v1alpha1.ReportReference `json:"reportRef,omitempty"`
+	Search            *v1alpha1.SearchStatus    `json:"search,omitempty"`
 }
 
 // On changes the state as the table says. It returns an error if the event has no transition.

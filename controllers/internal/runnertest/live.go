@@ -135,6 +135,7 @@ func (r *Runner) load(now int64) load {
 	for i := range r.plan.Rates {
 		s := &out.stages[i]
 		s.Begun = at
+		out.suspended = out.suspended || r.plan.Rates[i].Hold
 		var worked, base int64 // in the stage; slots before the line
 		line := at
 		for {
