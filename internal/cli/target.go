@@ -52,6 +52,7 @@ type targetFlags struct {
 	unanswered  string
 	notFound    string
 	stall       string
+	capacity    string
 	statsListen string
 	cpu         int
 	file        string
@@ -68,6 +69,7 @@ func newTargetCommand() *cobra.Command {
 		Example: `  h2surge target --listen :8080 --stats-listen 127.0.0.1:8081
   h2surge target --unanswered 3% --not-found 7% --seed 1
   h2surge target --latency 5ms --stall 500ms/10s
+  h2surge target --capacity 5000
   h2surge target -f config/samples/targets/nrf.yaml --record requests.jsonl`,
 		Args: ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -94,6 +96,7 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	fl.Uint64Var(&f.opts.Seed, "seed", 0, "`seed` of the random selection: the same seed selects the same requests in order of arrival; 0 is random")
 	fl.DurationVar(&f.opts.Latency, "latency", 0, "delay of each response")
 	fl.StringVar(&f.stall, "stall", "", "send nothing at the end of each period: `pause/period`, such as 500ms/10s")
+	fl.StringVar(&f.capacity, "capacity", "", "answer at most this many `requests` per second, from one queue: 5000, or 5000,30s:8000 for another number after a time")
 	fl.IntVar(&f.opts.BodySize, "body-size", 0, "`bytes` in the body of a 200 (default: {\"status\":\"ok\"})")
 	fl.IntVar(&f.opts.MaxConcurrentStreams, "max-concurrent-streams", target.DefaultMaxConcurrentStreams, "`streams` that a client may have open on a connection")
 	fl.IntVar(&f.opts.ResetsPerSecond, "resets-per-second", 0, "stream resets per second that a client may send on a connection, after a burst of 1000; 0 is 33, -1 is unlimited")
@@ -113,6 +116,11 @@ func (f *targetFlags) complete(cmd *cobra.Command) error {
 	if f.stall != "" {
 		if f.opts.Stall, err = target.ParseStall(f.stall); err != nil {
 			return fmt.Errorf("--stall: %w", err)
+		}
+	}
+	if f.capacity != "" {
+		if f.opts.Capacity, err = target.ParseCapacity(f.capacity); err != nil {
+			return fmt.Errorf("--capacity: %w", err)
 		}
 	}
 	if cmd.Flags().Changed("cpu") {

@@ -28,11 +28,12 @@ func TestTargetFlags(t *testing.T) {
 	}{
 		{"", target.Options{Listen: target.DefaultListen, MaxConcurrentStreams: target.DefaultMaxConcurrentStreams}},
 		{
-			"--listen :1 --cpu 1 --unanswered 3% --not-found 0.07 --seed 9 --latency 5ms --stall 500ms/10s --body-size 10 " +
+			"--listen :1 --cpu 1 --unanswered 3% --not-found 0.07 --seed 9 --latency 5ms --stall 500ms/10s --capacity 5000,1s:7 --body-size 10 " +
 				"--track-bodies --max-concurrent-streams 5 --resets-per-second -1",
 			target.Options{
 				Listen: ":1", CPU: &cpu, Unanswered: 0.03, NotFound: 0.07, Seed: 9, Latency: 5 * time.Millisecond,
 				Stall:    target.Stall{For: 500 * time.Millisecond, Every: 10 * time.Second},
+				Capacity: target.Capacity{PerSecond: 5000, Changes: []target.CapacityChange{{After: time.Second, PerSecond: 7}}},
 				BodySize: 10, TrackBodies: true, MaxConcurrentStreams: 5, ResetsPerSecond: -1,
 			},
 		},
@@ -120,6 +121,7 @@ func TestTargetExitCodes(t *testing.T) {
 		{"--unanswered x", 1, "--unanswered"},
 		{"--not-found 7", 1, "--not-found"},
 		{"--stall 1s", 1, "--stall"},
+		{"--capacity 0", 1, "--capacity"},
 		{"--body-size -1", 1, "--body-size"},
 		{"--latency -1s", 1, "latency"},
 		{"--listen 127.0.0.1:0 extra", 1, "extra"},

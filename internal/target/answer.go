@@ -18,7 +18,7 @@ const (
 	answerNotFound                 // 404
 	answerNotAllowed               // 405 with allow
 	answerTooLong                  // 414: no location is made below such a path
-	answerFull                     // 503: the store is full
+	answerFull                     // 503: the store or the queue is full
 	answerCount
 )
 

@@ -44,9 +44,6 @@ func newDelay(latency time.Duration, s Stall) delay {
 	return delay{latency: int64(latency), stallFor: int64(s.For), stallEvery: int64(s.Every)}
 }
 
-// none returns true if every answer is sent at once.
-func (d delay) none() bool { return d.latency == 0 && d.stallEvery == 0 }
-
 // due returns when a request that arrived at now is answered. It never decreases as now grows,
 // so delayed answers form a FIFO.
 func (d delay) due(now int64) int64 {

@@ -30,6 +30,8 @@ type Options struct {
 	Latency time.Duration
 	// Stall holds back all answers at the end of each period.
 	Stall Stall
+	// Capacity is the rate at which the server can answer. It cannot be used with Rules. Latency and Stall are added to its queue.
+	Capacity Capacity
 	// BodySize is the length in bytes of the body of a GET's 200. 0 means {"status":"ok"},
 	// a negative number an empty body. When positive, PUT and PATCH answer 200 with the same
 	// body instead of 204.
@@ -88,6 +90,10 @@ func (o Options) validate() error {
 	check(isRatio(o.NotFound), "not-found: %v is not between 0 and 1", o.NotFound)
 	check(o.Latency >= 0, "latency: %v is negative", o.Latency)
 	check(o.Stall.valid(), "stall: %v in every %v: the pause must be shorter than the period", o.Stall.For, o.Stall.Every)
+	check(o.Rules == nil || o.Capacity.PerSecond == 0, "capacity: cannot be used with rules")
+	if err := o.Capacity.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	check(o.Rules == nil || o.BodySize == 0, "body-size: cannot be used with rules, which define the bodies")
 	check(o.BodySize <= MaxBodySize, "body-size: %d is above %d", o.BodySize, MaxBodySize)
 	check(o.MaxConcurrentStreams > 0, "max-concurrent-streams: %d is not positive", o.MaxConcurrentStreams)

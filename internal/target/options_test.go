@@ -38,13 +38,13 @@ func TestNewReturnsAllErrors(t *testing.T) {
 	cpu := -1
 	_, err := New(Options{
 		Listen: "127.0.0.1:0", CPU: &cpu, Unanswered: 2, NotFound: math.NaN(), Latency: -1,
-		Stall: Stall{For: 2, Every: 1}, BodySize: MaxBodySize + 1, MaxConcurrentStreams: -1, ResetBurst: -1,
+		Stall: Stall{For: 2, Every: 1}, BodySize: MaxBodySize + 1, MaxConcurrentStreams: -1, ResetBurst: -1, Capacity: Capacity{PerSecond: -1},
 	})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"unanswered", "not-found", "latency", "stall", "body-size", "max-concurrent-streams", "cpu", "reset-burst",
+		"unanswered", "not-found", "latency", "stall", "body-size", "max-concurrent-streams", "cpu", "reset-burst", "capacity",
 	} {
 		if !strings.Contains(err.Error(), want+":") {
 			t.Errorf("%q is not told in: %v", want, err)

@@ -124,35 +124,42 @@ func (c *session) OnEnd(_, tok uint32) {
 		s.bodies.add(x.hash)
 	}
 	unanswered, notFound := s.faults.draw()
-	if s.keeps() {
-		if s.engine != nil && !unanswered {
-			c.answerByRules(tok, notFound)
-			return
-		}
-		s.record.write(c, x, s.delayOf(unanswered))
+	if s.engine != nil && !unanswered {
+		c.answerByRules(tok, notFound)
+		return
 	}
+	due, full := s.now, false
+	if !unanswered {
+		due, full = s.due()
+	}
+	s.record.write(c, x, time.Duration(due-s.now))
 	if unanswered {
 		s.settle(x, &s.count.unanswered)
 		s.release(tok)
 		return
 	}
-	x.answer = answerNotFound
-	if !notFound {
+	switch {
+	case full:
+		x.answer = answerFull
+	case notFound:
+		x.answer = answerNotFound
+	default:
 		x.answer = s.apply(x)
 	}
-	if s.delay.none() {
+	if due == s.now {
 		s.respond(tok)
 		return
 	}
-	s.hold(tok, s.delay.due(s.now))
+	s.hold(tok, due)
 }
 
-// delayOf returns how long latency and stall delay a response, if there is one.
-func (s *Server) delayOf(unanswered bool) time.Duration {
-	if unanswered {
-		return 0
+// due returns when a request that arrived now is answered; full: at once, because the queue is full.
+func (s *Server) due() (at int64, full bool) {
+	at, ok := s.queue.admit(s.now)
+	if !ok {
+		return s.now, true
 	}
-	return time.Duration(s.delay.due(s.now) - s.now)
+	return s.delay.due(at), false
 }
 
 // OnReset implements h2.ServerHandler. The exchange may belong to another request by now: the server releases the

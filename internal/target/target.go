@@ -44,6 +44,7 @@ type Server struct {
 	count     counters
 	open      int // connections
 	faults    faults
+	queue     queue
 	store     *store
 	bodies    *bodySet // nil: not tracked
 	exchanges exchanges
@@ -79,6 +80,7 @@ func New(opts Options) (*Server, error) {
 		body:          makeBody(opts.BodySize),
 		updateContent: opts.BodySize > 0,
 		delay:         newDelay(opts.Latency, opts.Stall),
+		queue:         newQueue(opts.Capacity),
 		faults:        newFaults(opts.Unanswered, opts.NotFound, opts.Seed),
 		store:         newStore(),
 		h2: h2.Config{
