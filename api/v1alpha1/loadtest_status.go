@@ -84,6 +84,13 @@ type LoadTestStatus struct {
 	// search is the progress and the result of spec.search. Absent: the test has no search, or it has not started.
 	// +optional
 	Search *SearchStatus `json:"search,omitempty"`
+	// thresholds compare the thresholds with the figures so far, while the test runs. A threshold on windows has the worst
+	// window so far. After the end they are in verdict.thresholds. A test with spec.search has them for each probe only.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Thresholds []ThresholdStatus `json:"thresholds,omitempty"`
 	// verdict is the judgement of the run. Absent: the run has not ended.
 	// +optional
 	Verdict *Verdict `json:"verdict,omitempty"`
@@ -585,11 +592,15 @@ type ThresholdStatus struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+	// figure is what the threshold is on, such as "p99 of ResponseTime of step session/create in stage hold".
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Figure string `json:"figure,omitempty"`
 	// limit is the threshold's max or min with its comparison, such as "<= 20ms".
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Limit string `json:"limit"`
-	// observed is the observed value, in the unit of limit.
+	// observed is the observed value, in the unit of limit. It is "none" if nothing was measured.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Observed string `json:"observed"`

@@ -1188,6 +1188,11 @@ func (in *LoadTestStatus) DeepCopyInto(out *LoadTestStatus) {
 		*out = new(SearchStatus)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Thresholds != nil {
+		in, out := &in.Thresholds, &out.Thresholds
+		*out = make([]ThresholdStatus, len(*in))
+		copy(*out, *in)
+	}
 	if in.Verdict != nil {
 		in, out := &in.Verdict, &out.Verdict
 		*out = new(Verdict)

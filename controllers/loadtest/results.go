@@ -256,12 +256,26 @@ func joinInts(n []int) string {
 
 func compactVerdict(v *runnerv1alpha1.Verdict) *v1alpha1.Verdict {
 	out := &v1alpha1.Verdict{Outcome: string(v.Outcome), Reason: v.Reason, Message: clip(v.Message, maxMessage)}
-	for _, t := range v.Thresholds {
-		out.Thresholds = append(out.Thresholds, v1alpha1.ThresholdStatus{
-			Name: t.Name, Limit: clip(t.Limit, 64), Observed: clip(t.Observed, 64), Passed: t.Passed,
+	out.Thresholds = thresholdsOf(v.Thresholds)
+	return out
+}
+
+func thresholdsOf(all []runnerv1alpha1.ThresholdResult) (out []v1alpha1.ThresholdStatus) {
+	for i := range all {
+		t := &all[i]
+		out = append(out, v1alpha1.ThresholdStatus{
+			Name: t.Name, Figure: clip(t.Figure(), 512), Limit: clip(t.Limit, 64), Observed: clip(t.Observed, 64), Passed: t.Passed,
 		})
 	}
 	return out
+}
+
+// thresholds are compared with the figures so far; nil: there are no figures, or those of a search.
+func (s *scope) thresholds() []v1alpha1.ThresholdStatus {
+	if s.report == nil || s.plan == nil || s.plan.Search != nil {
+		return nil
+	}
+	return thresholdsOf(s.view.Thresholds)
 }
 
 // completed: the verdict is about numbers of a run that was executed as planned, if perhaps without

@@ -53,7 +53,7 @@ func (s *scope) endedStatus(st *v1alpha1.LoadTestStatus) {
 	st.Shards, st.PlanHash, st.StartedGeneration = &e.Shards, e.PlanHash, e.StartedGeneration
 	st.Results, st.Verdict, st.Runners = e.Results, e.Verdict, e.Runners
 	st.Generator = generatorOf(st.Runners)
-	st.StartSkewMicroseconds, st.ReportRef, st.Search = e.Skew, e.ReportRef, e.Search
+	st.StartSkewMicroseconds, st.ReportRef, st.Search, st.Thresholds = e.Skew, e.ReportRef, e.Search, nil
 	st.Summary = e.Summary.DeepCopy()
 	if st.Summary == nil {
 		st.Summary = &v1alpha1.Summary{Shards: fmt.Sprintf("%d/%d", e.Shards.Ready, e.Shards.Desired)}
@@ -73,7 +73,7 @@ func (s *scope) liveStatus(st *v1alpha1.LoadTestStatus) {
 	st.Shards, st.Summary, st.Runners = &counts, s.summary(), s.runners()
 	st.Results, st.StartSkewMicroseconds, st.Generator = nil, nil, generatorOf(st.Runners)
 	if s.startDecided() && s.report != nil {
-		st.Results, st.StartSkewMicroseconds = s.results(), s.skew()
+		st.Results, st.StartSkewMicroseconds, st.Thresholds = s.results(), s.skew(), s.thresholds()
 	}
 	if before := s.lt.Status.Results; before != nil && st.Results != nil && st.Results.Requests.Sent < before.Requests.Sent {
 		// A runner was lost with the former operator, and its stored counts are older than those shown: they do not go back.

@@ -63,6 +63,14 @@ func TestHappyPath(t *testing.T) {
 		t.Errorf("summary %+v, want each column filled", s)
 	}
 
+	wantLive := []v1alpha1.ThresholdStatus{
+		{Name: "p99", Figure: "p99 of ResponseTime", Limit: "<= 20ms", Observed: "1ms", Passed: true},
+		{Name: "errors", Figure: "ErrorRate", Limit: "<= 1%", Observed: "0%", Passed: true},
+	}
+	if diff := cmp.Diff(wantLive, live.Status.Thresholds); diff != "" {
+		t.Errorf("thresholds while the test runs (-want +got):\n%s", diff)
+	}
+
 	w.endLoad("happy")
 	lt := w.awaitPhase("happy", v1alpha1.PhaseCompleted)
 	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonCompleted)

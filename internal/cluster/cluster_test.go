@@ -45,6 +45,11 @@ func running() *v1alpha1.LoadTest {
 			Phase: v1alpha1.PhaseRunning, StartTime: ptr(metav1.NewTime(start)),
 			Shards:  &v1alpha1.ShardCounts{Desired: 2, Ready: 2},
 			Summary: &v1alpha1.Summary{Shards: "2/2", Rate: "60003", P50: "1.1ms", P99: "8.42ms", Errors: "0.02%"},
+			Thresholds: []v1alpha1.ThresholdStatus{
+				{Name: "fast", Figure: "p99 of ResponseTime", Limit: "<= 20ms", Observed: "8.42ms", Passed: true},
+				{Name: "later", Figure: "ErrorRate in stage slow", Limit: "<= 1%", Observed: "none"},
+				{Name: "clean", Figure: "ErrorRate of step app-session/create", Limit: "<= 0.01%", Observed: "0.02%"},
+			},
 		},
 	}
 }

@@ -107,11 +107,14 @@ func reportOf(lt *v1alpha1.LoadTest) *rv.Report {
 	if st.Results != nil {
 		addResults(out, st.Results)
 	}
+	thresholds := st.Thresholds
 	if v := st.Verdict; v != nil {
-		out.Verdict = rv.Verdict{Outcome: rv.Outcome(v.Outcome), Reason: v.Reason, Message: v.Message}
-		for _, t := range v.Thresholds {
-			out.Verdict.Thresholds = append(out.Verdict.Thresholds, rv.ThresholdResult{Name: t.Name, Limit: t.Limit, Observed: t.Observed, Passed: t.Passed})
-		}
+		out.Verdict, thresholds = rv.Verdict{Outcome: rv.Outcome(v.Outcome), Reason: v.Reason, Message: v.Message}, v.Thresholds
+	}
+	for _, t := range thresholds { // status has the text of the figure only
+		out.Verdict.Thresholds = append(out.Verdict.Thresholds, rv.ThresholdResult{
+			Name: t.Name, Metric: rv.Metric(t.Figure), Limit: t.Limit, Observed: t.Observed, Passed: t.Passed,
+		})
 	}
 	return out
 }

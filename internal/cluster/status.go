@@ -39,6 +39,9 @@ func Status(lt *v1alpha1.LoadTest, now time.Time, next func(command string) stri
 	if more := unlisted(lt); more > 0 {
 		t.add("runner", fmt.Sprintf("%d more have a problem", more))
 	}
+	if st.Verdict == nil {
+		t.thresholds(st.Thresholds, okSoFar)
+	}
 	for i, line := range ProbeLines(lt, 0) {
 		t.add("probe", strings.TrimPrefix(line, fmt.Sprintf("probe %d: ", i+1)))
 	}
@@ -89,14 +92,7 @@ func (t *statusText) verdict(lt *v1alpha1.LoadTest) {
 		return
 	}
 	t.add("verdict", fmt.Sprintf("%s, %s: %s", plain(v.Outcome), plain(v.Reason), plain(v.Message)))
-	for _, limit := range v.Thresholds {
-		word := "passed"
-		if !limit.Passed {
-			word = "FAILED"
-		}
-		compared := rv.ThresholdResult{Name: plain(limit.Name), Limit: plain(limit.Limit), Observed: plain(limit.Observed), Passed: limit.Passed}
-		t.add("threshold", word+" "+compared.String())
-	}
+	t.thresholds(v.Thresholds, "passed")
 	if ref := lt.Status.ReportRef; ref != nil {
 		text := "ConfigMap " + plain(ref.Name)
 		if len(ref.Dropped) > 0 {
@@ -105,6 +101,28 @@ func (t *statusText) verdict(lt *v1alpha1.LoadTest) {
 		t.add("report", text)
 	}
 }
+
+// thresholds adds a line for each threshold. Before the end, the word for one that has not failed is "ok".
+func (t *statusText) thresholds(all []v1alpha1.ThresholdStatus, passed string) {
+	for i := range all {
+		t.add("threshold", thresholdText(&all[i], passed))
+	}
+}
+
+// thresholdText is a threshold as a line of text, such as "FAILED fast: p99 of ResponseTime 31.2ms > 20ms".
+func thresholdText(t *v1alpha1.ThresholdStatus, passed string) string {
+	word := passed
+	switch {
+	case t.Observed == rv.ObservedNone && passed == okSoFar:
+		word = "-"
+	case !t.Passed:
+		word = "FAILED"
+	}
+	return fmt.Sprintf("%-6s ", word) + rv.ThresholdText(plain(t.Name), plain(t.Figure), plain(t.Observed), plain(t.Limit), t.Passed)
+}
+
+// okSoFar is the word for a threshold that has not failed while the test runs.
+const okSoFar = "ok"
 
 func phaseText(lt *v1alpha1.LoadTest, now time.Time) string {
 	text := phase(lt)

@@ -32,7 +32,7 @@ type Size struct{ Width, Height int }
 func View(m *Frame, size Size) []string {
 	lt := m.Test
 	lines := header(m, size)
-	lists := []list{errorList(lt), probeList(lt), chainList(lt), stepList(lt), shardList(m), healthList(m), changeList(lt)}
+	lists := []list{errorList(lt), thresholdList(lt), probeList(lt), chainList(lt), stepList(lt), shardList(m), healthList(m), changeList(lt)}
 	lists = slices.DeleteFunc(lists, func(l list) bool { return len(l.rows) == 0 })
 	lines = append(lines, fit(lists, size.Height-len(lines))...)
 	lines = lines[:min(len(lines), max(size.Height, 0))]
@@ -137,6 +137,21 @@ func errorList(lt *v1alpha1.LoadTest) list {
 	for _, c := range r.Causes {
 		out.rows = append(out.rows, fmt.Sprintf("%-40s %12d", cut("cause "+plain(c.Name), 40), c.Count))
 	}
+	return out
+}
+
+// thresholdList has the thresholds with the values so far, or those of the verdict.
+func thresholdList(lt *v1alpha1.LoadTest) list {
+	out, all, word := list{title: "THRESHOLDS"}, lt.Status.Thresholds, okSoFar
+	if v := lt.Status.Verdict; v != nil {
+		all, word = v.Thresholds, "passed"
+	}
+	for i := range all {
+		out.rows = append(out.rows, thresholdText(&all[i], word))
+	}
+	slices.SortStableFunc(out.rows, func(a, b string) int { // those that failed first
+		return cmp.Compare(strings.Index(b, "FAILED"), strings.Index(a, "FAILED"))
+	})
 	return out
 }
 

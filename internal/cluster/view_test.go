@@ -226,10 +226,10 @@ func TestLine(t *testing.T) {
 		now  time.Time
 		want string
 	}{
-		{running(), at(60), " 1m0s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold"},
-		{paused, at(60), " 1m0s  60003 of      0/s  p50 1.1ms  p99 8.42ms errors 0.02%  suspended"},
-		{running(), at(135), "2m15s  60003 of 0.0167/s  p50 1.1ms  p99 8.42ms errors 0.02%  slow"},
-		{scaled(), at(60), " 1m0s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold  shards 2 of 4 ready, 1 joining, 1 leaving, 1 left, 1 lost"},
+		{running(), at(60), " 1m0s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold  FAILED clean"},
+		{paused, at(60), " 1m0s  60003 of      0/s  p50 1.1ms  p99 8.42ms errors 0.02%  suspended  FAILED clean"},
+		{running(), at(135), "2m15s  60003 of 0.0167/s  p50 1.1ms  p99 8.42ms errors 0.02%  slow  FAILED clean"},
+		{scaled(), at(60), " 1m0s  60003 of  60000/s  p50 1.1ms  p99 8.42ms errors 0.02%  hold  shards 2 of 4 ready, 1 joining, 1 leaving, 1 left, 1 lost  FAILED clean"},
 		{starting(), at(-3), "   7s starting: 1 of 2 runners are ready"},
 		{ended(), at(300), "3m10s completed"},
 		{invalid(), at(5), "  15s invalid"},

@@ -399,21 +399,25 @@ func (t *ThresholdResult) Figure() string {
 // String returns "fast: p99 of ResponseTime 31.2ms > 20ms", or "fast: p99 of ResponseTime 8.4ms <= 20ms" if the
 // threshold passed.
 func (t *ThresholdResult) String() string {
-	out := t.Name + ": "
-	if figure := t.Figure(); figure != "" {
+	return ThresholdText(t.Name, t.Figure(), t.Observed, t.Limit, t.Passed)
+}
+
+// ThresholdText is the text of a ThresholdResult with a figure, which may be empty.
+func ThresholdText(name, figure, observed, limit string, passed bool) string {
+	out := name + ": "
+	if figure != "" {
 		out += figure + " "
 	}
-	if t.Observed == ObservedNone {
-		return out + "was not measured, limit " + t.Limit
+	if observed == ObservedNone {
+		return out + "was not measured, limit " + limit
 	}
-	if strings.HasPrefix(t.Observed, AboveText("")) {
-		return out + t.Observed + " (no response), limit " + t.Limit
+	if strings.HasPrefix(observed, AboveText("")) {
+		return out + observed + " (no response), limit " + limit
 	}
-	limit := t.Limit
-	if !t.Passed {
+	if !passed {
 		limit = strings.NewReplacer("<=", ">", ">=", "<").Replace(limit)
 	}
-	return out + t.Observed + " " + limit
+	return out + observed + " " + limit
 }
 
 // ReportHistograms are merged over the shards.
