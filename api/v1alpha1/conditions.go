@@ -180,3 +180,10 @@ const (
 
 // EditedAfterFinish ends the message of ConditionFinished when the spec changed after the test finished.
 const EditedAfterFinish = "; the spec changed after that, which has no effect: apply it under another name to run it"
+
+// TTLIgnored is part of the message of ConditionFinished when the TTL of a finished test has no effect.
+const TTLIgnored = "; its TTL has no effect, because Argo CD or Flux manages the LoadTest and would create it again, which repeats the load"
+
+// ReasonTTLIgnored is the reason of an event: the TTL of a finished test has no effect, because Argo CD or Flux manages
+// the LoadTest.
+const ReasonTTLIgnored = "TTLIgnored"

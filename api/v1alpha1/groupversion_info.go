@@ -22,7 +22,8 @@ var (
 )
 
 func addKnownTypes(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &LoadTest{}, &LoadTestList{}, &LoadTestRun{}, &LoadTestRunList{}, &LoadTestCheckpoint{}, &LoadTestCheckpointList{})
+	s.AddKnownTypes(GroupVersion, &LoadTest{}, &LoadTestList{}, &LoadTestRun{}, &LoadTestRunList{}, &LoadTestCheckpoint{}, &LoadTestCheckpointList{},
+		&LoadTestSchedule{}, &LoadTestScheduleList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

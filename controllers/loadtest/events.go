@@ -65,7 +65,18 @@ func eventsOf(before, after *v1alpha1.LoadTestStatus) []userEvent {
 	if note := notApplied(after); note != "" && note != notApplied(before) {
 		out = append(out, warning(v1alpha1.ReasonChangeNotApplied, actionRun, note))
 	}
+	if ttlIgnored(after) && !ttlIgnored(before) {
+		out = append(out, warning(v1alpha1.ReasonTTLIgnored, actionFinish, ttlIgnoredMessage))
+	}
 	return out
+}
+
+const ttlIgnoredMessage = "The operator does not delete the LoadTest after its TTL, because Argo CD or Flux manages it and would create it again, which repeats the load"
+
+// ttlIgnored returns whether a status reports that the TTL has no effect.
+func ttlIgnored(st *v1alpha1.LoadTestStatus) bool {
+	c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionFinished)
+	return c != nil && strings.Contains(c.Message, v1alpha1.TTLIgnored)
 }
 
 func finishedEvent(reason string, v *v1alpha1.Verdict) userEvent {

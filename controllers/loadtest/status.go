@@ -23,7 +23,7 @@ func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
 	st.ObservedGeneration = s.lt.Generation
 	c := &conditions{status: st, generation: s.lt.Generation, now: metav1.NewTime(now)}
 	if s.end == nil && st.CompletionTime != nil {
-		c.markEdited(s.edited)
+		c.markFinished(s)
 		return st // the report was deleted: what status says is all that is left
 	}
 	if s.end != nil {
@@ -348,9 +348,10 @@ func finished(s *scope, c *conditions) {
 	switch {
 	case s.end != nil:
 		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.end.Reason, s.end.Message)
-		c.markEdited(s.edited)
+		c.markFinished(s)
 	case s.planError != nil && s.planError.invalid:
 		c.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, s.planError.reason, invalidMessage)
+		c.markFinished(s)
 	case s.takenOver() && c.reason(v1alpha1.ConditionFinished) == v1alpha1.ReasonSuspended && c.keep(v1alpha1.ConditionFinished):
 	default:
 		reason, message := stateOf(s)
@@ -358,15 +359,23 @@ func finished(s *scope, c *conditions) {
 	}
 }
 
-// markEdited adds to the message of Finished that the spec changed after the end, or removes that.
-func (c *conditions) markEdited(edited bool) {
+// markFinished adds to the message of Finished that the TTL has no effect and that the spec changed after the end, or
+// removes that.
+func (c *conditions) markFinished(s *scope) {
 	f := meta.FindStatusCondition(c.status.Conditions, v1alpha1.ConditionFinished)
 	if f == nil {
 		return
 	}
-	message := strings.TrimSuffix(f.Message, v1alpha1.EditedAfterFinish)
-	if edited {
-		message = clip(message, maxMessage-len(v1alpha1.EditedAfterFinish)) + v1alpha1.EditedAfterFinish
+	notes := ""
+	if s.ttlIgnored() {
+		notes = v1alpha1.TTLIgnored
+	}
+	if s.edited {
+		notes += v1alpha1.EditedAfterFinish
+	}
+	message := strings.TrimSuffix(strings.TrimSuffix(f.Message, v1alpha1.EditedAfterFinish), v1alpha1.TTLIgnored)
+	if notes != "" {
+		message = clip(message, maxMessage-len(notes)) + notes
 	}
 	c.set(v1alpha1.ConditionFinished, f.Status, f.Reason, message)
 }

@@ -619,6 +619,23 @@ func TestTTL(t *testing.T) {
 	w.wantEvents("brief", "PlanReady", "RunnersReady", "Started", "Completed")
 }
 
+// A LoadTest that Flux would create again stays after its TTL. If Flux does not manage it any more, it is deleted.
+func TestTTLOfGitOps(t *testing.T) {
+	w := newWorld(t)
+	lt := twoShards("managed", time.Second).Edit(func(s *v1alpha1.LoadTestSpec) {
+		s.TTLSecondsByOutcome = &v1alpha1.TTLByOutcome{Passed: ptr.To[int32](0)}
+	}).Build()
+	lt.Labels = map[string]string{"kustomize.toolkit.fluxcd.io/name": "app"}
+	lt = w.apply(lt)
+	w.awaitPhase("managed", v1alpha1.PhaseCompleted)
+	w.wantEvents("managed", "PlanReady", "RunnersReady", "Started", "Completed", "TTLIgnored")
+	w.must(w.client.Get(w.ctx, client.ObjectKeyFromObject(lt), lt))
+	lt.Labels = nil
+	lt.Spec.TTLSecondsByOutcome.Failed = ptr.To[int32](60) // brings a pass
+	w.must(w.client.Update(w.ctx, lt))
+	w.awaitGone(lt, "managed")
+}
+
 func TestEditAfterFinish(t *testing.T) {
 	w := newWorld(t)
 	w.apply(twoShards("done", time.Second).Build())

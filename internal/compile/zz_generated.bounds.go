@@ -395,6 +395,15 @@ var apiObjects = map[string]apiObject{
 			"serverName":   {length: [2]int{1, 253}},
 		},
 	},
+	"TTLByOutcome": {
+		fields: map[string]bounds{
+			"error":        {number: &[2]int64{0, math.MaxInt64}},
+			"failed":       {number: &[2]int64{0, math.MaxInt64}},
+			"inconclusive": {number: &[2]int64{0, math.MaxInt64}},
+			"passed":       {number: &[2]int64{0, math.MaxInt64}},
+			"stopped":      {number: &[2]int64{0, math.MaxInt64}},
+		},
+	},
 	"Target": {
 		choice: &choice{fields: []string{"url", "urls"}},
 		fields: map[string]bounds{

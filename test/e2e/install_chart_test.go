@@ -85,7 +85,7 @@ func (s *story) withCharts() *charts {
 	}
 	s.Cleanup(func() {
 		_, _ = c.tryHelm("uninstall", release, "--ignore-not-found")
-		_, _ = s.kubectl("", "delete", "crd/loadtests.h2surge.io", "crd/loadtestruns.h2surge.io", "crd/loadtestcheckpoints.h2surge.io",
+		_, _ = s.kubectl("", "delete", "crd/loadtests.h2surge.io", "crd/loadtestschedules.h2surge.io", "crd/loadtestruns.h2surge.io", "crd/loadtestcheckpoints.h2surge.io",
 			"namespace/"+operatorNamespace, "--ignore-not-found", "--timeout", short.String())
 	})
 	c.current = c.packaged(chartDir)
@@ -203,7 +203,7 @@ func (c *charts) wantUninstalled() {
 	pod := "Pod " + operatorNamespace + "/h2surge-test"
 	stays := []string{
 		"CustomResourceDefinition /loadtestcheckpoints.h2surge.io", "CustomResourceDefinition /loadtestruns.h2surge.io",
-		"CustomResourceDefinition /loadtests.h2surge.io", pod,
+		"CustomResourceDefinition /loadtests.h2surge.io", "CustomResourceDefinition /loadtestschedules.h2surge.io", pod,
 	}
 	c.eventually(short, func() string {
 		if left := c.labelled(label); !slices.Equal(left, stays) {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	mayChange = "while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished and the rates of stages may change"
+	mayChange = "while the test runs only stop, suspend, runner.shards, runner.podDisruptionBudget, ttlSecondsAfterFinished, ttlSecondsByOutcome and the rates of stages may change"
 
 	dividedMessage = "runner.shards cannot change while the test runs with a stage that is a closedLoop that ends by requests, because its requests are divided among the shards"
 
@@ -150,6 +150,8 @@ func TestSpecIsFrozenWhileRunning(t *testing.T) {
 	}{
 		{"spec.ttlSecondsAfterFinished", int64(5)},
 		{"spec.ttlSecondsAfterFinished", nil},
+		{"spec.ttlSecondsByOutcome", map[string]any{"passed": int64(5)}},
+		{"spec.ttlSecondsByOutcome", nil},
 		{"metadata.labels", map[string]any{"a": "b"}},
 		{"spec.rates[1].requestsPerSecond", int64(200)},
 		{"spec.chains[1].rates[1].requestsPerSecond", int64(2)},
@@ -216,7 +218,7 @@ func TestScaleWhileRunning(t *testing.T) {
 
 // live are the fields that may change while a test runs. All other fields of the schema are frozen.
 var live = []string{
-	"spec.stop", "spec.suspend", "spec.ttlSecondsAfterFinished", "spec.runner.shards", "spec.runner.podDisruptionBudget",
+	"spec.stop", "spec.suspend", "spec.ttlSecondsAfterFinished", "spec.ttlSecondsByOutcome", "spec.runner.shards", "spec.runner.podDisruptionBudget",
 	"spec.rates[].requestsPerSecond", "spec.rates[].requestsPer", "spec.rates[].chainsPerSecond", "spec.rates[].rampFrom", "spec.rates[].closedLoop.concurrency",
 }
 

@@ -83,6 +83,7 @@
   resources:
   - loadtests
   verbs:
+  - create
   - delete
   - get
   - list
@@ -91,8 +92,17 @@
   - h2surge.io
   resources:
   - loadtests/status
+  - loadtestschedules/status
   verbs:
   - patch
+- apiGroups:
+  - h2surge.io
+  resources:
+  - loadtestschedules
+  verbs:
+  - get
+  - list
+  - watch
 - apiGroups:
   - policy
   resources:
@@ -138,12 +148,12 @@
 
 {{- define "h2surge.rules.viewer" -}}
 - apiGroups: [h2surge.io]
-  resources: [loadtests, loadtests/status, loadtests/scale]
+  resources: [loadtests, loadtests/status, loadtests/scale, loadtestschedules, loadtestschedules/status]
   verbs: [get, list, watch]
 {{- end }}
 
 {{- define "h2surge.rules.editor" -}}
 - apiGroups: [h2surge.io]
-  resources: [loadtests, loadtests/scale]
+  resources: [loadtests, loadtests/scale, loadtestschedules]
   verbs: [create, delete, deletecollection, patch, update]
 {{- end }}

@@ -1,0 +1,73 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/h2surge/h2surge/test/builder"
+)
+
+// schedule returns a valid LoadTestSchedule.
+func schedule() map[string]any {
+	return map[string]any{
+		"apiVersion": "h2surge.io/v1alpha1", "kind": "LoadTestSchedule",
+		"metadata": map[string]any{"name": "nightly", "namespace": "default"},
+		"spec": map[string]any{
+			"schedule": "30 2 * * 1-5", "timeZone": "Europe/Berlin",
+			"template": map[string]any{
+				"metadata": map[string]any{"labels": map[string]any{"team": "core"}},
+				"spec":     builder.Full()["spec"],
+			},
+		},
+	}
+}
+
+func TestRulesOfSchedules(t *testing.T) {
+	c := newClient(t)
+	for _, row := range []struct {
+		name  string
+		path  string
+		value any
+		want  string
+	}{
+		{"valid", "", nil, ""},
+		{"a name of 41 characters", "metadata.name", strings.Repeat("a", 41), ""},
+		{"long name", "metadata.name", strings.Repeat("a", 42), "metadata.name must have at most 41 characters"},
+		{"dotted name", "metadata.name", "a.b", "metadata.name must be lower-case letters, digits and -, without dots"},
+		{"no schedule", "spec.schedule", "", "at least 1 chars long"},
+		{"four fields", "spec.schedule", "* * * *", "must have five fields"},
+		{"six fields", "spec.schedule", "0 * * * * *", "must have five fields"},
+		{"every", "spec.schedule", "@every 1h", "must have five fields"},
+		{"daily", "spec.schedule", "@daily", ""},
+		{"time zone in the schedule", "spec.schedule", "CRON_TZ=UTC 0 * * * *", "must not contain TZ; use timeZone"},
+		{"local time", "spec.timeZone", "Local", "must not be Local"},
+		{"no time zone", "spec.timeZone", "", "at least 1 chars long"},
+		{"unknown policy", "spec.concurrencyPolicy", "Queue", `supported values: "Allow", "Forbid", "Replace"`},
+		{"short deadline", "spec.startingDeadlineSeconds", int64(9), "greater than or equal to 10"},
+		{"long deadline", "spec.startingDeadlineSeconds", int64(604801), "less than or equal to 604800"},
+		{"negative limit", "spec.historyLimits.passed", int64(-1), "greater than or equal to 0"},
+		{"high limit", "spec.historyLimits.error", int64(1001), "less than or equal to 1000"},
+		{"a rule of LoadTests", "spec.template.spec.runner.shards", int64(3), "must be at least runner.shards, one for each shard"},
+		{"unknown field of the template", "spec.template.spec.rate", int64(3), `unknown field "spec.template.spec.rate"`},
+		{"name in the template", "spec.template.metadata.name", "x", `unknown field "spec.template.metadata.name"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			doc := schedule()
+			if row.path != "" {
+				if err := unstructured.SetNestedField(doc, row.value, strings.Split(row.path, ".")...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got []string
+			for _, p := range byServer(t, c, doc) {
+				got = append(got, p.path+": "+p.message)
+			}
+			all := strings.Join(got, "\n")
+			if row.want == "" && all != "" || !strings.Contains(all, row.want) {
+				t.Errorf("got %q, want %q", all, row.want)
+			}
+		})
+	}
+}
