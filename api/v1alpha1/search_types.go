@@ -2,35 +2,51 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Search makes the test look for the highest rate at which all thresholds pass. The test sends probes, each at one rate. It
-// multiplies the rate by four until a probe fails, halves the distance between the highest rate that held and the lowest one
+// SearchLoad is what a search changes.
+//
+// +kubebuilder:validation:Enum=RequestsPerSecond;Concurrency
+type SearchLoad string
+
+const (
+	// SearchRequestsPerSecond makes each probe a stage with requestsPerSecond.
+	SearchRequestsPerSecond SearchLoad = "RequestsPerSecond"
+	// SearchConcurrency makes each probe a stage with closedLoop.concurrency.
+	SearchConcurrency SearchLoad = "Concurrency"
+)
+
+// Search makes the test look for the highest load at which all thresholds pass. The test sends probes, each at one load. It
+// multiplies the load by four until a probe fails, halves the distance between the highest load that held and the lowest one
 // that failed, and probes both again. Between two probes it sends nothing until all responses came. Connections stay open.
 //
-// +kubebuilder:validation:XValidation:rule="self.min <= self.start",message="start must be at least min",fieldPath=".start"
-// +kubebuilder:validation:XValidation:rule="self.start <= self.max",message="start must be at most max",fieldPath=".start"
+// +kubebuilder:validation:XValidation:rule="!has(self.start) || self.min <= self.start",message="start must be at least min",fieldPath=".start"
+// +kubebuilder:validation:XValidation:rule="!has(self.start) || !has(self.max) || self.start <= self.max",message="start must be at most max",fieldPath=".start"
+// +kubebuilder:validation:XValidation:rule="!has(self.max) || self.min <= self.max",message="max must be at least min",fieldPath=".max"
 type Search struct {
-	// start is the rate of the first probe, in requests per second over all shards. The number of probes is smallest if it
-	// is near the result. Default: 1000. Bounds: min to max.
+	// load is what the search changes: RequestsPerSecond is the rate, Concurrency the number of requests in flight in a
+	// closed loop, both over all shards. Default: RequestsPerSecond.
 	// +optional
-	// +kubebuilder:default=1000
+	// +kubebuilder:default=RequestsPerSecond
+	Load SearchLoad `json:"load,omitempty"`
+	// start is the load of the first probe. The number of probes is smallest if it is near the result. Default: 1000 with
+	// RequestsPerSecond, 16 with Concurrency, or min or max if that is nearer. Bounds: min to max.
+	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	Start int64 `json:"start,omitempty"`
-	// min is the lowest rate that the search tries, in requests per second. If a probe at min fails, the outcome is
-	// NotFound. Default: 1. Bounds: 1 to max.
+	// min is the lowest load that the search tries. If a probe at min fails, the outcome is NotFound. Default: 1. Bounds: 1
+	// to max.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	Min int64 `json:"min,omitempty"`
-	// max is the highest rate that the search tries, in requests per second. If a probe at max holds, the outcome is
-	// MaximumHeld. Default: 100000000. Bounds: min to 100000000.
+	// max is the highest load that the search tries. If a probe at max holds, the outcome is MaximumHeld. Default: 100000000
+	// with RequestsPerSecond, all streams of the targets with Concurrency. Bounds: min to these numbers.
 	// +optional
-	// +kubebuilder:default=100000000
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	Max int64 `json:"max,omitempty"`
-	// precision is how far the lowest rate that failed may be above the highest one that held. Rates are whole numbers, so
+	// precision is how far the lowest load that failed may be above the highest one that held. Loads are whole numbers, so
 	// they may always differ by one. Default: 3%. Bounds: 0.1% to 50%.
 	// +optional
 	// +kubebuilder:default="3%"
@@ -47,7 +63,7 @@ type Search struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="must be between 1s and 1h"
 	ProbeDuration *metav1.Duration `json:"probeDuration,omitempty"`
-	// settleDuration is how long a probe sends at its rate before it is measured. Its requests count as requests of a
+	// settleDuration is how long a probe sends at its load before it is measured. Its requests count as requests of a
 	// warm-up. Default: 2s. Bounds: 0s to 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -71,11 +87,11 @@ type Search struct {
 type SearchOutcome string
 
 const (
-	// SearchFound: highest held twice, and a rate that is higher by at most spec.search.precision failed twice.
+	// SearchFound: highest held twice, and a load that is higher by at most spec.search.precision failed twice.
 	SearchFound SearchOutcome = "Found"
 	// SearchMaximumHeld: spec.search.max held, so the target may be able to do more.
 	SearchMaximumHeld SearchOutcome = "MaximumHeld"
-	// SearchNotFound: no rate held, not even spec.search.min.
+	// SearchNotFound: no load held, not even spec.search.min.
 	SearchNotFound SearchOutcome = "NotFound"
 	// SearchGeneratorBound: the generator was the bottleneck above highest, so the target may be able to do more.
 	SearchGeneratorBound SearchOutcome = "GeneratorBound"
@@ -103,15 +119,18 @@ const (
 
 // SearchStatus is the progress and the result of a search.
 type SearchStatus struct {
+	// load is what the search changes, and the unit of all loads: requests per second, or requests in flight.
+	// +optional
+	Load SearchLoad `json:"load,omitempty"`
 	// outcome is the result of the search in one word. It is empty while the search runs.
 	// +optional
 	Outcome SearchOutcome `json:"outcome,omitempty"`
 	// message describes the result, or what the search does.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// highest is the highest load that held so far, in requests per second. Zero: none held.
+	// highest is the highest load that held so far. Zero: none held.
 	Highest int64 `json:"highest"`
-	// lowest is the lowest load that did not hold so far, in requests per second. Zero: all held.
+	// lowest is the lowest load that did not hold so far. Zero: all held.
 	Lowest int64 `json:"lowest"`
 	// probes are the probes that ended, in their order.
 	// +optional
@@ -122,7 +141,7 @@ type SearchStatus struct {
 
 // ProbeStatus has the figures of one probe, without its settleDuration.
 type ProbeStatus struct {
-	// load is the load of the probe, in requests per second.
+	// load is the load of the probe.
 	Load int64 `json:"load"`
 	// outcome says what the probe showed.
 	Outcome ProbeOutcome `json:"outcome"`

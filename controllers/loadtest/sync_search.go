@@ -73,7 +73,7 @@ func (s *scope) searchMessage() string {
 	case probes.Begun == 0:
 		return fmt.Sprintf("The runners wait for probe %d", len(probes.Ended)+1)
 	}
-	return fmt.Sprintf("Probe %d runs at %d requests per second", len(probes.Ended)+1, load)
+	return fmt.Sprintf("Probe %d runs at %s", len(probes.Ended)+1, s.plan.Search.Text(load))
 }
 
 // searchStatus is the search as status shows it; nil: the test has none, or it has not started. Before the end of the run or of the
@@ -83,7 +83,10 @@ func (s *scope) searchStatus(ended bool) *v1alpha1.SearchStatus {
 	if r == nil {
 		return nil
 	}
-	out := &v1alpha1.SearchStatus{Highest: r.Highest, Lowest: r.Lowest, Message: s.searchMessage()}
+	out := &v1alpha1.SearchStatus{Load: v1alpha1.SearchRequestsPerSecond, Highest: r.Highest, Lowest: r.Lowest, Message: s.searchMessage()}
+	if r.Concurrency {
+		out.Load = v1alpha1.SearchConcurrency
+	}
 	if _, more := search.Replay(*s.plan.Search, r.Probes).Next(); !more || ended {
 		out.Outcome, out.Message = v1alpha1.SearchOutcome(r.Outcome), r.Message
 	}

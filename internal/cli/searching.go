@@ -73,7 +73,7 @@ func (s *searching) judge(now *rv.Snapshot) error {
 	}
 	s.probes = append(s.probes, p)
 	s.search.Observe(p.Outcome)
-	s.live.shown.show(search.Line(len(s.probes), &p))
+	s.live.shown.show(search.Line(s.plan.Search, len(s.probes), &p))
 	return nil
 }
 

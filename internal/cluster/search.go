@@ -24,15 +24,18 @@ func ProbeLines(lt *v1alpha1.LoadTest, from int) (out []string) {
 	if lt.Status.Search == nil {
 		return nil
 	}
-	probes := lt.Status.Search.Probes
+	probes, unit := lt.Status.Search.Probes, "requests per second"
+	if lt.Status.Search.Load == v1alpha1.SearchConcurrency {
+		unit = "requests in flight"
+	}
 	for i := min(from, len(probes)); i < len(probes); i++ {
-		out = append(out, probeLine(i+1, &probes[i]))
+		out = append(out, probeLine(i+1, &probes[i], unit))
 	}
 	return out
 }
 
-func probeLine(number int, p *v1alpha1.ProbeStatus) string {
-	text := fmt.Sprintf("probe %d: %d requests per second ", number, p.Load)
+func probeLine(number int, p *v1alpha1.ProbeStatus, unit string) string {
+	text := fmt.Sprintf("probe %d: %d %s ", number, p.Load, unit)
 	switch p.Outcome {
 	case v1alpha1.ProbeInvalid:
 		return text + "are probed again: " + plain(p.Message)

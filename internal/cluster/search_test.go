@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,10 @@ func TestProbeLines(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, ProbeLines(lt, 1)); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	lt.Status.Search.Load = v1alpha1.SearchConcurrency
+	if got, want := ProbeLines(lt, 3)[0], "probe 4: 2000 requests in flight were too many"; !strings.HasPrefix(got, want) {
+		t.Errorf("line %q, want %q", got, want)
 	}
 	if got := ProbeLines(lt, 4); got != nil {
 		t.Errorf("lines after the last one: %q", got)

@@ -33,13 +33,7 @@ func (c *compiler) capacity() {
 
 // concurrency warns of closed loops with more requests in flight than all streams can carry.
 func (c *compiler) concurrency() {
-	streams, mix := 0, make([]targetLoad, len(c.plan.Targets))
-	c.addLoads(mix, 0, 1)
-	for i := range mix {
-		if mix[i].requests > 0 {
-			streams += streamsOf(&c.plan.Targets[i])
-		}
-	}
+	streams := c.streamsOfMix()
 	for i := range c.plan.Rates {
 		if r := &c.plan.Rates[i]; r.ClosedLoop && r.Count > int64(streams) {
 			c.warn(specPath.Child("rates").Index(i).Child("closedLoop", "concurrency"),
@@ -47,6 +41,18 @@ func (c *compiler) concurrency() {
 				streams, r.Count-int64(streams), r.Count)
 		}
 	}
+}
+
+// streamsOfMix returns how many requests the targets of the mix carry at a time.
+func (c *compiler) streamsOfMix() (streams int) {
+	mix := make([]targetLoad, len(c.plan.Targets))
+	c.addLoads(mix, 0, 1)
+	for i := range mix {
+		if mix[i].requests > 0 {
+			streams += streamsOf(&c.plan.Targets[i])
+		}
+	}
+	return streams
 }
 
 // streamsOf returns how many requests all connections to a target carry at a time.

@@ -360,13 +360,14 @@ var apiObjects = map[string]apiObject{
 	},
 	"Search": {
 		fields: map[string]bounds{
-			"max":            {byDefault: int64(100000000), number: &[2]int64{1, 100000000}},
+			"load":           {byDefault: "RequestsPerSecond", enum: []string{"RequestsPerSecond", "Concurrency"}},
+			"max":            {number: &[2]int64{1, 100000000}},
 			"maxProbes":      {byDefault: int64(20), number: &[2]int64{1, 30}},
 			"min":            {byDefault: int64(1), number: &[2]int64{1, 100000000}},
 			"precision":      {byDefault: "3%", length: [2]int{0, 16}, pattern: "^(50(\\.0{1,9})?|[1-4]?[0-9](\\.[0-9]{1,9})?)%$"},
 			"probeDuration":  {duration: &durations{1000000000, 3600000000000, "must be between 1s and 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"settleDuration": {duration: &durations{0, 3600000000000, "must be at most 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
-			"start":          {byDefault: int64(1000), number: &[2]int64{1, 100000000}},
+			"start":          {number: &[2]int64{1, 100000000}},
 		},
 	},
 	"SecretReference": {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
 )
 
 // TestBetweenIsTheStageAlone: the difference of two looks at all runners is what a run of one stage would have counted.
@@ -137,5 +138,31 @@ func TestBetweenChangesNothing(t *testing.T) {
 	}
 	if _, _, err := Between(plan, 1, after, before); err == nil {
 		t.Error("the other way round: no error")
+	}
+}
+
+func TestBetweenSelections(t *testing.T) {
+	plan := testPlan()
+	plan.Thresholds = []runnerv1alpha1.Threshold{{Name: "fast", Metric: runnerv1alpha1.MetricResponseTime, Percentile: "p99", Max: "1s", Of: runnerv1alpha1.Selector{StatusClass: 2}}}
+	r := newRecorder(plan, 0)
+	selected := func(n, us int64) []runnerv1alpha1.SelectionCounters {
+		h := histogram.New()
+		h.RecordN(us, n)
+		return []runnerv1alpha1.SelectionCounters{{Sent: n, Done: n, Succeeded: n, InClass: n, Time: h.Encode()}}
+	}
+	r.snapshot.Selections = selected(10, 100)
+	before := []runnerv1alpha1.Snapshot{running(r)}
+	r.snapshot.Selections = selected(30, 100)
+	r.snapshot.Sequence++
+	after := []runnerv1alpha1.Snapshot{running(r)}
+	_, out, err := Between(plan, 1, before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(selected(20, 100), out[0].Selections); diff != "" {
+		t.Errorf("selections (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(selected(30, 100), after[0].Selections); diff != "" {
+		t.Errorf("the snapshot changed (-want +got):\n%s", diff)
 	}
 }

@@ -94,8 +94,8 @@ func Rates(plan *rv.Plan, rates []rv.Rate, probe int, load int64) []rv.Rate {
 // Line returns a probe as a line of text, such as
 //
 //	probe 3: 4000 requests per second held: p50 1.2ms, p99 8.4ms, errors 0%
-func Line(number int, p *rv.ProbeResult) string {
-	out := fmt.Sprintf("probe %d: %s ", number, perSecond(p.Load))
+func Line(s *rv.Search, number int, p *rv.ProbeResult) string {
+	out := fmt.Sprintf("probe %d: %s ", number, s.Text(p.Load))
 	switch p.Outcome {
 	case rv.ProbeHeld:
 		out += "held"

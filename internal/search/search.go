@@ -160,7 +160,7 @@ func (s *Search) grow() {
 	case s.upper > 0:
 		s.bisect()
 	case s.lower == s.settings.Max:
-		s.end(rv.SearchMaximumHeld, "%s held, the maximum of the search; the target may be able to do more", perSecond(s.lower))
+		s.end(rv.SearchMaximumHeld, "%s held, the maximum of the search; the target may be able to do more", s.text(s.lower))
 	default:
 		s.next = s.clamp(times(s.lower, growth))
 	}
@@ -174,9 +174,9 @@ func (s *Search) shrink() {
 	case s.upper > s.settings.Min:
 		s.next = s.clamp(s.upper / growth)
 	case s.bound:
-		s.end(rv.SearchGeneratorBound, "the generator was the bottleneck at %s, the minimum of the search", perSecond(s.upper))
+		s.end(rv.SearchGeneratorBound, "the generator was the bottleneck at %s, the minimum of the search", s.text(s.upper))
 	default:
-		s.end(rv.SearchNotFound, "no load held, not even %s, the minimum of the search", perSecond(s.upper))
+		s.end(rv.SearchNotFound, "no load held, not even %s, the minimum of the search", s.text(s.upper))
 	}
 }
 
@@ -197,7 +197,7 @@ func (s *Search) bisect() {
 func (s *Search) rise() {
 	if s.upper >= s.settings.Max {
 		s.lower, s.upper = s.upper, 0
-		s.end(rv.SearchMaximumHeld, "%s held, the maximum of the search, which it had not the first time; the target may be able to do more", perSecond(s.lower))
+		s.end(rv.SearchMaximumHeld, "%s held, the maximum of the search, which it had not the first time; the target may be able to do more", s.text(s.lower))
 		return
 	}
 	s.state, s.next = Rising, s.clamp(max(s.upper+1, int64(math.Round(float64(s.upper)*(1+s.settings.Precision)))))
@@ -209,7 +209,7 @@ func (s *Search) confirmLower() { s.state, s.next = ConfirmingLower, s.lower }
 // fall is after the lower load did not hold the second time. The step is half of the precision: the load is at the edge.
 func (s *Search) fall() {
 	if s.lower == s.settings.Min {
-		s.end(rv.SearchMoved, moved+"%s, the minimum of the search, held first and failed later", perSecond(s.lower))
+		s.end(rv.SearchMoved, moved+"%s, the minimum of the search, held first and failed later", s.text(s.lower))
 		s.upper = s.lower
 		return
 	}
@@ -219,10 +219,10 @@ func (s *Search) fall() {
 // found ends the search with the two loads.
 func (s *Search) found() {
 	if s.bound {
-		s.end(rv.SearchGeneratorBound, "%s held, and the generator was the bottleneck at %s; the target may be able to do more", perSecond(s.lower), perSecond(s.upper))
+		s.end(rv.SearchGeneratorBound, "%s held, and the generator was the bottleneck at %s; the target may be able to do more", s.text(s.lower), s.text(s.upper))
 		return
 	}
-	s.end(rv.SearchFound, "%s is the highest rate that held; %s failed", perSecond(s.lower), perSecond(s.upper))
+	s.end(rv.SearchFound, "%s is the highest %s that held; %s failed", s.text(s.lower), s.noun(), s.text(s.upper))
 }
 
 // moved begins the message of a search whose probes contradict each other.
@@ -234,12 +234,12 @@ func (s *Search) movedUp() {
 		s.grow()
 		return
 	}
-	s.end(rv.SearchMoved, moved+"%s failed first and held later, and %s held, too", perSecond(s.upper), perSecond(s.next))
+	s.end(rv.SearchMoved, moved+"%s failed first and held later, and %s held, too", s.text(s.upper), s.text(s.next))
 	s.lower = s.next
 }
 
 func (s *Search) movedDown() {
-	s.end(rv.SearchMoved, moved+"%s held first and failed later, and %s failed, too", perSecond(s.lower), perSecond(s.next))
+	s.end(rv.SearchMoved, moved+"%s held first and failed later, and %s failed, too", s.text(s.lower), s.text(s.next))
 	s.upper = s.next
 }
 
@@ -249,7 +249,7 @@ func (s *Search) end(outcome rv.SearchOutcome, format string, args ...any) {
 
 // Result returns the result with the probes that led to it. A search that has not ended is Incomplete.
 func (s *Search) Result(probes []rv.ProbeResult) rv.SearchResult {
-	out := rv.SearchResult{Outcome: s.outcome, Message: s.message, Highest: s.lower, Lowest: s.upper, Probes: probes}
+	out := rv.SearchResult{Outcome: s.outcome, Message: s.message, Concurrency: s.settings.Concurrency, Highest: s.lower, Lowest: s.upper, Probes: probes}
 	if s.state != Done {
 		out.Outcome, out.Message = rv.SearchIncomplete, fmt.Sprintf("the run ended after %d probes, before there was a result", s.probes)
 	}
@@ -266,4 +266,12 @@ func times(a, b int64) int64 {
 	return a * b
 }
 
-func perSecond(load int64) string { return fmt.Sprintf("%d requests per second", load) }
+func (s *Search) text(load int64) string { return s.settings.Text(load) }
+
+// noun is the name of the load.
+func (s *Search) noun() string {
+	if s.settings.Concurrency {
+		return "concurrency"
+	}
+	return "rate"
+}

@@ -251,3 +251,21 @@ func TestSmallLoads(t *testing.T) {
 		}
 	}
 }
+
+func TestTexts(t *testing.T) {
+	for _, tt := range []struct {
+		concurrency bool
+		want        string
+	}{
+		{false, "4 requests per second is the highest rate that held; 5 requests per second failed"},
+		{true, "4 requests in flight is the highest concurrency that held; 5 requests in flight failed"},
+	} {
+		s := New(rv.Search{Concurrency: tt.concurrency, Start: 4, Min: 1, Max: 5, Precision: 0.03, MaxProbes: 20})
+		for _, o := range []rv.ProbeOutcome{rv.ProbeHeld, rv.ProbeFailed, rv.ProbeFailed, rv.ProbeHeld} {
+			s.Observe(o)
+		}
+		if r := s.Result(nil); r.Message != tt.want || r.Concurrency != tt.concurrency {
+			t.Errorf("%+v, want %q", r, tt.want)
+		}
+	}
+}

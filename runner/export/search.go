@@ -26,6 +26,14 @@ func probeRows(s *runnerv1alpha1.SearchResult, time func(us int64) string) [][]s
 	return out
 }
 
+// unitOf returns the unit of the loads of a search.
+func unitOf(s *runnerv1alpha1.SearchResult) string {
+	if s.Concurrency {
+		return "requests in flight"
+	}
+	return "requests per second"
+}
+
 // probeHead names the columns of probeRows.
 var probeHead = []string{"probe", "asked", "outcome", "achieved", "p50", "p99", "dropped", "errors"}
 
@@ -34,7 +42,7 @@ func search(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	if r.Search == nil {
 		return
 	}
-	section(b, "Search (requests per second)")
+	section(b, "Search ("+unitOf(r.Search)+")")
 	const format = "  %5s %10s  %-14s %10s %8s %8s %8s %7s"
 	row := func(c []string) { line(b, format, c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]) }
 	row(probeHead)
@@ -48,7 +56,7 @@ func probeTable(r *runnerv1alpha1.Report) *table {
 	if r.Search == nil {
 		return nil
 	}
-	t := &table{ID: "probes", Caption: "Probes of the search, in requests per second", Left: 3, Head: probeHead}
+	t := &table{ID: "probes", Caption: "Probes of the search, in " + unitOf(r.Search), Left: 3, Head: probeHead}
 	for i, cells := range probeRows(r.Search, micro) {
 		t.Rows = append(t.Rows, tableRow{Cells: cells, Bad: r.Search.Probes[i].Outcome != runnerv1alpha1.ProbeHeld})
 	}

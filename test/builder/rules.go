@@ -127,6 +127,10 @@ var rulesOfRates = []Mutant{
 		Set: map[string]any{"spec.rates": []any{}, "spec.search": map[string]any{"start": int64(50), "max": int64(10)}},
 	},
 	{
+		Name: "a search whose maximum is below its minimum", Path: "spec.search.max", Want: "max must be at least min",
+		Set: map[string]any{"spec.rates": []any{}, "spec.search": map[string]any{"max": int64(5), "min": int64(10)}},
+	},
+	{
 		Name: "a search that is too precise", Path: "spec.search.precision", Want: "must be at least 0.1%",
 		Set: map[string]any{"spec.rates": []any{}, "spec.search": map[string]any{"precision": "0.05%"}},
 	},

@@ -1,13 +1,18 @@
 package v1alpha1
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Search makes a run find the highest load at which the thresholds pass. Such a run sends probes: a probe is a warm-up stage
 // for Settle and then a measured stage for Duration, both at one load. The run is suspended after each probe, until the
 // program that merges the snapshots (the operator or the command line) chooses the load of the next one. A runner only
 // executes the stages, whose Rate.Hold makes the suspensions.
 type Search struct {
-	// Start, Min and Max are loads, in requests per second.
+	// Concurrency is true if loads are requests in flight in a closed loop, and false if they are requests per second.
+	Concurrency bool `json:"concurrency,omitempty"`
+	// Start, Min and Max are loads.
 	Start int64 `json:"start"`
 	Min   int64 `json:"min"`
 	Max   int64 `json:"max"`
@@ -44,6 +49,14 @@ func (s *Search) Probe(stage int) int {
 	return (stage-s.FirstStage)/2 + 1
 }
 
+// Text returns a load with its unit.
+func (s *Search) Text(load int64) string {
+	if s.Concurrency {
+		return strconv.FormatInt(load, 10) + " requests in flight"
+	}
+	return strconv.FormatInt(load, 10) + " requests per second"
+}
+
 // StopSearched is the reason of the Stop with which a search ends the load. The run is complete then.
 const StopSearched = "the search ended"
 
@@ -63,7 +76,7 @@ const (
 
 // ProbeResult has the figures of one probe. They are without its warm-up stage.
 type ProbeResult struct {
-	// Load is the load of the probe, in requests per second.
+	// Load is the load of the probe; see Search.Concurrency.
 	Load    int64        `json:"load"`
 	Outcome ProbeOutcome `json:"outcome"`
 	// Message says why the outcome is not Held.
@@ -103,7 +116,9 @@ type SearchResult struct {
 	Outcome SearchOutcome `json:"outcome"`
 	// Message is a sentence for users.
 	Message string `json:"message"`
-	// Highest is the highest load that held, in requests per second. Zero: none held.
+	// Concurrency is that of Search: the unit of all loads.
+	Concurrency bool `json:"concurrency,omitempty"`
+	// Highest is the highest load that held. Zero: none held.
 	Highest int64 `json:"highest"`
 	// Lowest is the lowest load that did not hold. Zero: all held. It is above Highest, unless the outcome is Moved.
 	Lowest int64         `json:"lowest"`
