@@ -79,7 +79,7 @@ func ManagerOptions(cfg *configv1alpha1.OperatorConfig) ctrl.Options {
 	opts := ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         cacheOptions(cfg),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &v1alpha1.LoadTestRun{}, &v1alpha1.LoadTestCheckpoint{}}}},
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &v1alpha1.LoadTestRun{}, &v1alpha1.LoadTestCheckpoint{}, &v1alpha1.LoadTestLock{}}}},
 		HealthProbeBindAddress:        cfg.Health.BindAddress,
 		LeaderElection:                *cfg.LeaderElection.Enabled,
 		LeaderElectionReleaseOnCancel: true,

@@ -47,6 +47,9 @@ const (
 	ReasonWaitingForPods = "WaitingForPods"
 	// ReasonQueued means that a queue such as Kueue has suspended the Job of the runners.
 	ReasonQueued = "Queued"
+	// ReasonWaitingForLock means that another LoadTest of the namespace has the lock of the test (spec.lock), or was
+	// created earlier and waits for it, too. The message names it.
+	ReasonWaitingForLock = "WaitingForLock"
 	// ReasonJobCreationFailed means that the API server refuses the Job of the runners.
 	ReasonJobCreationFailed = "JobCreationFailed"
 	// ReasonWriteRefused means that the API server refuses an object of the test other than the Job, for example

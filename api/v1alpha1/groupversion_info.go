@@ -23,7 +23,8 @@ var (
 
 func addKnownTypes(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion, &LoadTest{}, &LoadTestList{}, &LoadTestRun{}, &LoadTestRunList{}, &LoadTestCheckpoint{}, &LoadTestCheckpointList{},
-		&LoadTestSchedule{}, &LoadTestScheduleList{})
+		&LoadTestSchedule{}, &LoadTestScheduleList{},
+		&LoadTestLock{}, &LoadTestLockList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

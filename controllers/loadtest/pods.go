@@ -169,6 +169,9 @@ func (s *scope) awaitedPods() (missing int, since time.Time) {
 		return 0, since
 	}
 	since = s.job.CreationTimestamp.Time
+	if s.run.Admitted != nil && s.run.Admitted.After(since) {
+		since = s.run.Admitted.Time
+	}
 	if !s.startDecided() {
 		return s.plan.Shards - len(s.pods), since
 	}

@@ -57,7 +57,7 @@ type syncFunc func(context.Context, *scope) (bool, error)
 // syncs returns the functions of a pass, in the order of a run.
 func (r *reconciler) syncs() []syncFunc {
 	return []syncFunc{
-		r.syncPlan, r.syncLive, r.syncRunners, r.syncCollector, r.syncStart, r.syncEnded, r.syncFence, r.syncApplied,
+		r.syncPlan, r.syncLive, r.syncLock, r.syncRunners, r.syncAdmitted, r.syncCollector, r.syncStart, r.syncEnded, r.syncFence, r.syncApplied,
 		r.syncScale, r.syncFinish, r.syncBudget, r.syncRelease, r.syncEdited, r.syncTTL,
 	}
 }

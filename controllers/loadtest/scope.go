@@ -44,6 +44,8 @@ type scope struct {
 	planError *planError
 	// waiting is what the test waits for before it can have runners; empty: nothing.
 	waiting string
+	// lockedBy names the LoadTest that the test waits for because of spec.lock; empty: it does not wait for its lock.
+	lockedBy string
 
 	// live are the rates and spec.suspend that the runners must have. Its generation is zero before the start.
 	live collect.Live
@@ -116,11 +118,29 @@ func (s *scope) overdue() bool {
 	if d == nil {
 		return false
 	}
-	wait := s.firstSeen().Add(time.Duration(*d) * time.Second).Sub(s.now)
+	if s.inQueue() {
+		return false
+	}
+	from := s.firstSeen()
+	if s.run.Admitted != nil {
+		from = s.run.Admitted.Time
+	}
+	wait := from.Add(time.Duration(*d) * time.Second).Sub(s.now)
 	if wait > 0 {
 		s.again(wait)
 	}
 	return wait <= 0
+}
+
+// inQueue returns whether the test did not start because it needs its lock, or because a queue suspends its Job.
+func (s *scope) inQueue() bool {
+	switch {
+	case s.startDecided() || s.end != nil:
+		return false
+	case s.lt.Spec.Lock != "" && s.run.Admitted == nil:
+		return true
+	}
+	return s.lockedBy != "" || s.job != nil && jobSuspended(s.job)
 }
 
 // Reasons of an early end, as runners get them with Stop and a report shows them in Stopped.

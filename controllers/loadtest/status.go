@@ -244,6 +244,8 @@ func runnersReady(s *scope, c *conditions) {
 		status, reason, message = metav1.ConditionTrue, v1alpha1.ReasonAllReady, ready
 	case s.startDecided():
 		reason, message = v1alpha1.ReasonJoining, s.joiningMessage(ready)
+	case s.lockedBy != "":
+		reason, message = v1alpha1.ReasonWaitingForLock, fmt.Sprintf("%s: lock %s is %s", ready, s.lt.Spec.Lock, s.lockedBy)
 	case s.waiting != "":
 		message = ready + ": " + s.waiting
 	default:

@@ -147,6 +147,8 @@ func refused(what string) func(*scope) {
 
 func queuedJob(s *scope) { s.job.Spec.Suspend = ptr.To(true) }
 
+func lockHeld(s *scope) { s.lt.Spec.Lock, s.lockedBy = "core", "held by LoadTest ns/other" }
+
 func changeRefused(s *scope) { s.notApplied = "spec.runner.shards: too many" }
 
 func noTarget(s *scope) {
@@ -189,6 +191,7 @@ func states() map[string][]*scope {
 		"the API server refuses an object":    {newScope(refused("Job pcf-1")), newScope(refused("ConfigMap pcf-plan-0123456789"))},
 		"starting: pods":                      {starting()},
 		"starting: in a queue":                {starting(queuedJob)},
+		"waiting for its lock":                {newScope(lockHeld)},
 		"starting: a pod cannot be scheduled": {starting(unschedulable)},
 		"starting: connecting":                {starting(podsRun, runnersAre(readyState, connecting))},
 		"starting: no connection yet":         {starting(podsRun, runnersAre(connecting, readyState), noTarget)},

@@ -17,6 +17,10 @@ func (r *reconciler) syncCollector(ctx context.Context, s *scope) (bool, error) 
 	if s.jobUID() == "" || s.plan == nil || s.planError != nil {
 		return true, nil
 	}
+	if s.job != nil && jobSuspended(s.job) && !s.startDecided() && s.end == nil {
+		r.registry.Forget(s.lt.UID) // a queue ended the runners that it had; they are not lost
+		return true, nil
+	}
 	s.noteCheckpoints(r.keeper.Problem(s.lt.UID))
 	return true, r.look(ctx, s)
 }

@@ -68,7 +68,7 @@ func (r *reconciler) neverStarted(s *scope) *failure {
 		}
 		return &failure{v1alpha1.ReasonDeadlineExceeded, why}
 	}
-	if s.waiting != "" {
+	if s.waiting != "" || s.lockedBy != "" {
 		return nil
 	}
 	return r.startFailure(s)

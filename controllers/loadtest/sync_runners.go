@@ -32,7 +32,7 @@ func (r *reconciler) syncRunners(ctx context.Context, s *scope) (bool, error) {
 	if s.invalid() && s.end == nil && !s.startDecided() {
 		return true, r.hold(ctx, s) // its runners cannot start any more
 	}
-	if s.end != nil || s.plan == nil || s.planError != nil || s.waiting != "" || len(s.refused) > 0 {
+	if s.end != nil || s.plan == nil || s.planError != nil || s.waiting != "" || s.lockedBy != "" || len(s.refused) > 0 {
 		return true, nil
 	}
 	switch {

@@ -30,6 +30,10 @@ func (r *reconciler) syncStart(ctx context.Context, s *scope) (bool, error) {
 		s.again(staleInterval)
 		return true, err
 	}
+	if locked, err := r.hasLock(ctx, s); err != nil || !locked {
+		s.again(staleInterval)
+		return true, err
+	}
 	err := r.decide(ctx, s, func(run *record.Record) error {
 		live := record.Live{Generation: run.Plan.Generation, Rates: record.RatesOf(s.plan.Rates), Shards: s.plan.Shards}
 		run.Start = &record.Start{Time: s.microTime(), Job: s.job.UID, With: s.startWith, Live: live}
@@ -261,6 +265,9 @@ func firstTrouble(v *collect.View) string {
 
 // lostBeforeStart says which runner was lost before the start, and why; empty: none.
 func (s *scope) lostBeforeStart() string {
+	if jobSuspended(s.job) {
+		return "" // the Job controller deleted the pods, and creates others when the queue admits the Job again
+	}
 	for shard := range s.shards() {
 		if pod := s.pods[shard]; pod != nil {
 			if over, why := ended(pod); over {

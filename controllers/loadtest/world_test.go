@@ -236,6 +236,10 @@ func (w *world) playJob(ctx context.Context, job *batchv1.Job) {
 	if job.Labels[desired.LabelManagedBy] != desired.Application || job.DeletionTimestamp != nil {
 		return
 	}
+	if job.Spec.Suspend != nil && *job.Spec.Suspend {
+		w.playSuspend(ctx, job)
+		return
+	}
 	for i := range int(*job.Spec.Completions) {
 		w.mu.Lock()
 		name, of := w.podOf(job, i)
@@ -287,6 +291,48 @@ func (w *world) playScale(ctx context.Context, job *batchv1.Job) {
 	if len(failed) > 0 {
 		counted.Status.FailedIndexes = ptr.To(strings.Join(failed, ","))
 	}
+	if len(completed) == int(*job.Spec.Completions) && job.Status.CompletionTime == nil {
+		now := metav1.Now()
+		counted.Status.CompletionTime = &now
+		for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+			counted.Status.Conditions = append(counted.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now})
+		}
+	}
+	for i := range counted.Status.Conditions {
+		if c := &counted.Status.Conditions[i]; c.Type == batchv1.JobSuspended && c.Status == corev1.ConditionTrue {
+			c.Status, c.LastTransitionTime = corev1.ConditionFalse, metav1.Now()
+		}
+	}
+	if counted.Status.StartTime == nil {
+		counted.Status.StartTime = ptr.To(metav1.Now())
+	}
+	w.setJobStatus(ctx, job, counted)
+}
+
+// playSuspend deletes the pods of a suspended Job.
+func (w *world) playSuspend(ctx context.Context, job *batchv1.Job) {
+	for i := range int(*job.Spec.Completions) {
+		w.mu.Lock()
+		name, of := w.podOf(job, i)
+		runner := w.runners[name]
+		if runner != nil {
+			of.times++
+		}
+		w.mu.Unlock()
+		if runner != nil {
+			runner.Silence()
+			_ = w.client.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}, client.GracePeriodSeconds(0))
+		}
+	}
+	counted := job.DeepCopy()
+	counted.Status.StartTime = nil
+	counted.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	if len(job.Status.Conditions) == 0 || job.Status.Conditions[0].Status != corev1.ConditionTrue {
+		w.setJobStatus(ctx, job, counted)
+	}
+}
+
+func (w *world) setJobStatus(ctx context.Context, job, counted *batchv1.Job) {
 	if equality.Semantic.DeepEqual(counted.Status, job.Status) {
 		return
 	}

@@ -221,6 +221,7 @@ var apiObjects = map[string]apiObject{
 			"activeDeadlineSeconds":   {number: &[2]int64{1, 31536000}},
 			"chains":                  {required: true, items: [2]int{1, 32}, key: "name"},
 			"gracefulStop":            {duration: &durations{0, 3600000000000, "must be at most 1h, and not negative"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
+			"lock":                    {length: [2]int{1, 63}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
 			"rates":                   {items: [2]int{0, 64}},
 			"targets":                 {required: true, items: [2]int{1, 64}, key: "name"},
 			"templates":               {items: [2]int{0, 256}, key: "name"},

@@ -81,6 +81,8 @@ var frozen = []struct {
 	{mayChange, "spec.gracefulStop", nil},
 	{mayChange, "spec.seed", int64(2)},
 	{mayChange, "spec.seed", nil},
+	{mayChange, "spec.lock", "other"},
+	{mayChange, "spec.lock", nil},
 }
 
 const stopMessage = "stop cannot become false again; apply the test under another name to run it again"

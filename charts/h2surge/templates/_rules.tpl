@@ -73,6 +73,7 @@
 - apiGroups:
   - h2surge.io
   resources:
+  - loadtestlocks
   - loadtestruns
   verbs:
   - create

@@ -27,6 +27,11 @@ type Record struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Losses is the number of Jobs for the same plan before this one whose runners were lost before the start.
 	Losses int `json:"losses,omitempty"`
+	// Admitted is when the test last got its lock, or a queue last admitted its Job. activeDeadlineSeconds counts from then;
+	// nil: from Created.
+	Admitted *metav1.MicroTime `json:"admitted,omitempty"`
+	// Queued: a queue suspends the Job of the test, which has not started.
+	Queued bool `json:"queued,omitempty"`
 	// Start is the decision to start; nil: the test has not started.
 	Start *Start `json:"start,omitempty"`
 	// Live are the values that the spec changed last, of those that can change while the test runs. Before the start

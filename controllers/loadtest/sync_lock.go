@@ -1,0 +1,246 @@
+package loadtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+)
+
+// loadtestlocks: get finds the holder of a lock, create and update make a LoadTest its holder.
+//
+// +kubebuilder:rbac:groups=h2surge.io,resources=loadtestlocks,verbs=get;create;update
+
+// Times between two looks at a lock: of the first test that waits, and of the others.
+const (
+	lockInterval  = time.Second
+	queueInterval = 5 * time.Second
+)
+
+// syncLock gets the lock of a test before it has runners. The API server has one object for a lock, and refuses a change that is
+// based on an old version, so two tests cannot both become the holder. The operator looks at it in each pass before the start, and
+// again just before the start: a test whose lock has another holder loses its runners and waits again.
+func (r *reconciler) syncLock(ctx context.Context, s *scope) (bool, error) {
+	if s.lt.Spec.Lock == "" || s.startDecided() || s.end != nil || s.plan == nil || s.planError != nil || s.held() || s.stop() != "" {
+		return true, nil
+	}
+	lock, err := r.lock(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	if lock.Holder.UID != s.lt.UID {
+		return r.awaitLock(ctx, s, lock)
+	}
+	if s.run.Admitted == nil {
+		err = r.decide(ctx, s, s.admit)
+	}
+	return err == nil, err
+}
+
+// awaitLock makes a test the holder of a free lock. If the lock is not free, it deletes the Jobs of the test.
+func (r *reconciler) awaitLock(ctx context.Context, s *scope, lock *v1alpha1.LoadTestLock) (bool, error) {
+	var err error
+	if s.lockedBy, err = r.lockedBy(ctx, s, lock); err != nil {
+		return false, err
+	}
+	if s.lockedBy != "" {
+		return true, r.holdAll(ctx, s)
+	}
+	lock.Holder = v1alpha1.LockHolder{Name: s.lt.Name, UID: s.lt.UID, Time: s.microTime()}
+	made, err := r.attempt(ctx, s, "LoadTestLock "+lock.Name, func() error {
+		if lock.ResourceVersion == "" {
+			return r.client.Create(ctx, lock)
+		}
+		return r.client.Update(ctx, lock)
+	})
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
+		s.lockedBy = "taken by another LoadTest"
+		s.again(staleInterval)
+		return true, nil
+	}
+	if err != nil || !made {
+		return err == nil, err
+	}
+	err = r.decide(ctx, s, s.admit)
+	return err == nil, err
+}
+
+// holdAll deletes the Jobs of a test that waits for its lock.
+func (r *reconciler) holdAll(ctx context.Context, s *scope) error {
+	for _, job := range s.formerJobs {
+		if err := r.deleteJob(ctx, job); err != nil {
+			return err
+		}
+	}
+	return r.hold(ctx, s)
+}
+
+// admit records that the test left a queue.
+func (s *scope) admit(run *record.Record) error {
+	now := s.microTime()
+	run.Admitted = &now
+	return nil
+}
+
+// lock reads the lock of a test. Without an object it returns one without a holder.
+func (r *reconciler) lock(ctx context.Context, s *scope) (*v1alpha1.LoadTestLock, error) {
+	lock := &v1alpha1.LoadTestLock{}
+	err := r.reader.Get(ctx, client.ObjectKey{Namespace: s.lt.Namespace, Name: s.lt.Spec.Lock}, lock)
+	if apierrors.IsNotFound(err) {
+		return desired.Lock(s.lt), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading LoadTestLock %s: %w", s.lt.Spec.Lock, err)
+	}
+	return lock, nil
+}
+
+// hasLock returns whether the test needs no lock, or the API server has it as the holder.
+func (r *reconciler) hasLock(ctx context.Context, s *scope) (bool, error) {
+	if s.lt.Spec.Lock == "" {
+		return true, nil
+	}
+	lock, err := r.lock(ctx, s)
+	return err == nil && lock.Holder.UID == s.lt.UID, err
+}
+
+// lockedBy returns why a test cannot have a lock yet, as the end of "lock NAME is": "held by LoadTest ns/a". Empty: it can.
+func (r *reconciler) lockedBy(ctx context.Context, s *scope, lock *v1alpha1.LoadTestLock) (string, error) {
+	why, err := r.keptBy(ctx, s, &lock.Holder)
+	if err != nil {
+		return "", err
+	}
+	before, err := r.waitingBefore(ctx, s, lock.Holder.UID)
+	switch {
+	case err != nil:
+		return "", err
+	case len(before) == 0 && why == "":
+		return "", nil
+	case len(before) == 0:
+		s.again(lockInterval)
+		return why, nil
+	}
+	s.again(queueInterval)
+	first := fmt.Sprintf("LoadTest %s/%s", s.lt.Namespace, before[0].Name)
+	if len(before) > 1 {
+		first += fmt.Sprintf(" and %d more", len(before)-1)
+	}
+	if why == "" {
+		return "free; next: " + first, nil
+	}
+	return why + "; before this test: " + first, nil
+}
+
+// keptBy returns why the holder keeps the lock: it has not finished, or runners of it may still run. Empty: the lock is free. All
+// objects are read from the API server.
+func (r *reconciler) keptBy(ctx context.Context, s *scope, holder *v1alpha1.LockHolder) (string, error) {
+	if holder.UID == "" {
+		return "", nil
+	}
+	who := fmt.Sprintf("held by LoadTest %s/%s", s.lt.Namespace, holder.Name)
+	lt := &v1alpha1.LoadTest{}
+	err := r.reader.Get(ctx, client.ObjectKey{Namespace: s.lt.Namespace, Name: holder.Name}, lt)
+	if client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("reading the holder of lock %s: %w", s.lt.Spec.Lock, err)
+	}
+	if err == nil && lt.UID == holder.UID && lt.DeletionTimestamp == nil && wantsLock(lt, s.lt.Spec.Lock) {
+		return who, nil
+	}
+	left, err := r.leftOf(ctx, s.lt.Namespace, holder)
+	if left != "" {
+		return fmt.Sprintf("%s, whose %s has not ended", who, left), err
+	}
+	return "", err
+}
+
+// wantsLock returns whether a LoadTest needs a lock: it has not finished, no user suspended it before its start, and nothing that only a user can
+// change keeps it from starting. Conditions of an earlier generation do not count.
+func wantsLock(lt *v1alpha1.LoadTest, name string) bool {
+	if lt.Spec.Lock != name || lt.Status.CompletionTime != nil {
+		return false
+	}
+	is := func(kind string) bool {
+		c := meta.FindStatusCondition(lt.Status.Conditions, kind)
+		return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == lt.Generation
+	}
+	return lt.Status.StartTime != nil || !lt.Spec.Suspend && !is(v1alpha1.ConditionFinished) && !is(v1alpha1.ConditionStalled)
+}
+
+// leftOf returns a Job or a pod of a LoadTest that has not ended; empty: all have.
+func (r *reconciler) leftOf(ctx context.Context, namespace string, holder *v1alpha1.LockHolder) (string, error) {
+	of := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{desired.LabelManagedBy: desired.Application, desired.LabelLoadTest: holder.Name}}
+	var jobs batchv1.JobList
+	if err := r.reader.List(ctx, &jobs, of...); err != nil {
+		return "", fmt.Errorf("listing the Jobs of LoadTest %s: %w", holder.Name, err)
+	}
+	others := map[types.UID]bool{} // Jobs of other LoadTests of the same name
+	for i := range jobs.Items {
+		owner := metav1.GetControllerOf(&jobs.Items[i])
+		switch {
+		case owner == nil || owner.UID != holder.UID:
+			others[jobs.Items[i].UID] = true
+		case !jobEnded(&jobs.Items[i]):
+			return "Job " + jobs.Items[i].Name, nil
+		}
+	}
+	var pods corev1.PodList
+	if err := r.reader.List(ctx, &pods, of...); err != nil {
+		return "", fmt.Errorf("listing the pods of LoadTest %s: %w", holder.Name, err)
+	}
+	for i := range pods.Items {
+		pod, owner := &pods.Items[i], metav1.GetControllerOf(&pods.Items[i])
+		if owner != nil && owner.Kind == "Job" && !others[owner.UID] && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+			return "pod " + pod.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// waitingBefore returns the LoadTests that wait for the lock of this test and were created before it, oldest first. Those of the same second are
+// in the order of their names.
+func (r *reconciler) waitingBefore(ctx context.Context, s *scope, holder types.UID) ([]v1alpha1.LoadTest, error) {
+	var list v1alpha1.LoadTestList
+	if err := r.client.List(ctx, &list, client.InNamespace(s.lt.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing the LoadTests with lock %s: %w", s.lt.Spec.Lock, err)
+	}
+	older := func(a, b *v1alpha1.LoadTest) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	}
+	out := slices.DeleteFunc(list.Items, func(lt v1alpha1.LoadTest) bool {
+		return lt.UID == s.lt.UID || lt.UID == holder || lt.DeletionTimestamp != nil || !wantsLock(&lt, s.lt.Spec.Lock) || older(&lt, s.lt) > 0
+	})
+	slices.SortFunc(out, func(a, b v1alpha1.LoadTest) int { return older(&a, &b) })
+	return out, nil
+}
+
+// syncAdmitted records when a queue admitted the Job of the test: activeDeadlineSeconds counts from then.
+func (r *reconciler) syncAdmitted(ctx context.Context, s *scope) (bool, error) {
+	if s.job == nil || s.startDecided() || s.end != nil {
+		return true, nil
+	}
+	waits := jobSuspended(s.job)
+	missed := s.run.Admitted == nil && wasSuspended(s.job) // no pass saw the Job suspended
+	if waits == s.run.Queued && (waits || !missed) {
+		return true, nil
+	}
+	err := r.decide(ctx, s, func(run *record.Record) error {
+		if run.Queued = waits; waits {
+			return nil
+		}
+		return s.admit(run)
+	})
+	return err == nil, err
+}
