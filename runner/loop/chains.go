@@ -52,6 +52,8 @@ type chains struct {
 	pausedUntil, longPause int64
 	// mayBegin returns true if a chain may start an instance. It is nil if each chain always may.
 	mayBegin func(chain int) bool
+	// delays are the delays of chains that have not passed, the shortest first.
+	delays []int64
 	// direct is true for the chains that beginDirect can start.
 	direct []bool
 	// perSlot is how many values of a variable one slot can draw, at most.
@@ -173,8 +175,27 @@ func (w *Worker) newChains() chains {
 		if c.Phase == rv.PhaseLoad && (startsChains || w.cfg.GracefulStop > 0) {
 			s.perSlot = max(s.perSlot, maxBegins+1+mostRequests(p, c))
 		}
+		if c.Delay > 0 {
+			s.delays = append(s.delays, c.Delay)
+		}
 	}
+	slices.Sort(s.delays)
 	return s
+}
+
+// nextDelayed returns when the next delay of a chain ends, if a closed loop waits for it. No slot becomes due then.
+func (w *Worker) nextDelayed() int64 {
+	s, start := &w.chains, w.schedules.startAt
+	if start == never || !w.schedules.ClosedLoop() {
+		return never
+	}
+	for len(s.delays) > 0 && start+s.delays[0] <= w.now {
+		s.delays = s.delays[1:]
+	}
+	if len(s.delays) == 0 {
+		return never
+	}
+	return start + s.delays[0]
 }
 
 // mostRequests returns how many requests an instance sends, at most.

@@ -211,6 +211,34 @@ func TestStartDelay(t *testing.T) {
 	}
 }
 
+// TestStartDelayOfClosedLoop: a chain begins after its delay, although nothing else happens at this instant.
+func TestStartDelayOfClosedLoop(t *testing.T) {
+	for name, rate := range map[string]rv.Rate{
+		"without a limit": {Name: "r", ClosedLoop: true, Duration: time.Second},
+		"with a limit":    atMost(2, time.Second, 0),
+		"with a ramp":     {Name: "r", ClosedLoop: true, Count: 2, RampFrom: new(int64(2)), Duration: time.Second},
+		"until requests":  atMost(2, 0, 10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := steps(rate, step("a"))
+			p.Chains[0].MaxInFlight = 1
+			for _, at := range []string{"300ms", "100ms", "200ms"} {
+				delay, _ := time.ParseDuration(at)
+				p.Chains = append(p.Chains, rv.Chain{Name: "late" + at, MaxInFlight: 1, Weight: 1, Delay: delay, Steps: []rv.Step{step(at)}})
+			}
+			b := newBench(t, p, ok(450*time.Millisecond))
+			b.run()
+			first := slices.IndexFunc(b.served, func(r *simRequest) bool { return r.fields[":path"] == "/100ms" })
+			if first < 0 {
+				t.Fatal("the late chain did not begin")
+			}
+			if at := (b.served[first].at - time.Duration(b.startAt)).Milliseconds(); at < 100 || at > 110 {
+				t.Errorf("the late chain began after %d ms", at)
+			}
+		})
+	}
+}
+
 func TestStopWhenValuesEnd(t *testing.T) {
 	for name, rate := range map[string]rv.Rate{
 		"paced": perSecond(100, 10*time.Second), "closed loop": {Name: "r", ClosedLoop: true, Duration: 10 * time.Second},
