@@ -21,7 +21,7 @@ type live struct {
 	// reread compiles the manifest again; nil: it cannot be read twice. name is the name of the manifest.
 	reread func() (*job, error)
 	name   string
-	// changed receives new rates and the time from which they are active; zero counts are a pause.
+	// changed receives new rates, nil while the load is suspended, and the time from which they are active.
 	changed func(at time.Duration, rates []rv.Rate)
 
 	// file has the rates of the manifest, steps how far keys have moved each of them, and rates
@@ -186,20 +186,11 @@ func (l *live) put(rates []rv.Rate, suspended bool) bool {
 	}
 	l.revision, l.rates, l.suspended = u.Revision, rates, suspended
 	l.shown.ask(rates)
-	l.changed(time.Duration(at), asked(rates, suspended))
+	if suspended {
+		rates = nil
+	}
+	l.changed(time.Duration(at), rates)
 	return true
-}
-
-// asked is what comes due: nothing in a pause.
-func asked(rates []rv.Rate, suspended bool) []rv.Rate {
-	if !suspended {
-		return rates
-	}
-	out := slices.Clone(rates)
-	for i := range out {
-		out[i].Count, out[i].RampFrom, out[i].ClosedLoop = 0, nil, false
-	}
-	return out
 }
 
 // maxRate is the maximum of requestsPerSecond.

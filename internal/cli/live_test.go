@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
@@ -113,7 +114,11 @@ func TestChangesAreShown(t *testing.T) {
 		if at <= 0 {
 			t.Errorf("at %v", at)
 		}
-		slowed = append(slowed, float64(rates[0].Count)/rates[0].Period.Seconds())
+		asked := 0.0
+		if rates != nil {
+			asked = result.Asked(&rates[0])
+		}
+		slowed = append(slowed, asked)
 	}
 	l.press(keyFaster)
 	l.press(keyPause)

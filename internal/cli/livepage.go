@@ -77,7 +77,7 @@ func (p *livePage) every(s *rv.Snapshot, limits *limits) {
 	})
 }
 
-// change notes new rates.
+// change notes new rates, nil while the load is suspended.
 func (p *livePage) change(at time.Duration, rates []rv.Rate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

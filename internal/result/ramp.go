@@ -28,10 +28,15 @@ func rateAt(r *runnerv1alpha1.Rate, elapsed time.Duration) float64 {
 	return from + (to-from)*min(1, elapsed.Seconds()/r.Duration.Seconds())
 }
 
-// slotsAt returns the number of slots of a stage until a time since its start without pauses. It is the integral of the rate.
+// slotsAt returns the number of slots of a stage until a time since its start without pauses. It is the integral of
+// the rate. After the duration of the stage, the rate is that at the end.
 func slotsAt(r *runnerv1alpha1.Rate, elapsed time.Duration) float64 {
-	from, _ := rateEnds(r)
-	return (from + rateAt(r, elapsed)) / 2 * elapsed.Seconds()
+	from, to := rateEnds(r)
+	ramp := elapsed
+	if r.Duration > 0 {
+		ramp = min(elapsed, r.Duration)
+	}
+	return (from+rateAt(r, ramp))/2*ramp.Seconds() + to*(elapsed-ramp).Seconds()
 }
 
 // nominal returns how many seconds a stage lasts if its slots are even; zero: not known in advance.

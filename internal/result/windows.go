@@ -88,8 +88,8 @@ func NewWindows(plan *runnerv1alpha1.Plan, shards int) *Windows {
 	return &Windows{plan: plan, runners: map[Runner]*watched{}, expected: shards, changes: []change{{rates: plan.Rates}}}
 }
 
-// Change sets the rates that are active from an offset on. The offset must be later than those of earlier changes. The
-// rates have the plan's stages.
+// Change sets the rates that are active from an offset on, nil while the load is suspended. The offset must be later than
+// those of earlier changes. The rates have the plan's stages.
 func (w *Windows) Change(at time.Duration, rates []runnerv1alpha1.Rate) {
 	w.changes = append(w.changes, change{at, rates})
 }
@@ -262,7 +262,7 @@ func (w *Windows) setStage(o *window) {
 		if to-from > o.inStage {
 			o.stage, o.inStage = i, to-from
 		}
-		slots, fast := w.slots(i, from, to)
+		slots, fast := w.slots(i, begun, from, to)
 		o.slots += slots
 		o.fast = o.fast || fast
 	}
@@ -289,17 +289,23 @@ func (w *Windows) stage(i int) (begun, ended time.Duration, ok bool) {
 	return begun, ended, ok
 }
 
-// slots that came due in stage i between two offsets, and whether it is a closed loop.
-func (w *Windows) slots(i int, from, to time.Duration) (slots float64, fast bool) {
+// slots returns how many slots of stage i, which began at an offset, became due between two later offsets, and whether the
+// stage has no rate in requests a second.
+func (w *Windows) slots(i int, begun, from, to time.Duration) (slots float64, fast bool) {
+	var active time.Duration // how long the stage was not suspended before the change
 	for k, c := range w.changes {
-		until := to
+		since, until := max(begun, c.at), to
 		if k+1 < len(w.changes) {
 			until = min(to, w.changes[k+1].at)
 		}
-		if lasts := until - max(from, c.at); lasts > 0 {
-			slots += Asked(&c.rates[i]) * lasts.Seconds()
-			fast = fast || c.rates[i].ClosedLoop || c.rates[i].ChainsPerSecond
+		if c.rates == nil || until <= since {
+			continue
 		}
+		if r := &c.rates[i]; until > from {
+			slots += slotsAt(r, active+until-since) - slotsAt(r, active+max(from, since)-since)
+			fast = fast || r.ClosedLoop || r.ChainsPerSecond
+		}
+		active += until - since
 	}
 	return slots, fast
 }

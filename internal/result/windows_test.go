@@ -3,6 +3,7 @@ package result
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -237,6 +238,33 @@ func TestWindowsChange(t *testing.T) {
 	}
 	if last := all[len(all)-1]; last.Stage != "" {
 		t.Errorf("the drain is in stage %q", last.Stage)
+	}
+}
+
+// TestWindowsOfRamp: the desired rate of each window is the average of the ramp in this window, also after a change of the
+// ramp and of a suspension, during which the ramp does not continue.
+func TestWindowsOfRamp(t *testing.T) {
+	plan, from := windowPlan(), int64(0)
+	plan.Rates[1].RampFrom, plan.Rates[1].Duration = &from, 10*time.Second
+	w, s := NewWindows(plan, 1), newSimulated(0, 2)
+	s.Stages[0].Ended, s.Stages[1].Begun = int64(time.Second), int64(time.Second)
+	asked := func() (out []float64) {
+		all, _ := list(t, w)
+		for _, x := range all {
+			out = append(out, x.Asked)
+		}
+		return out
+	}
+	feed(t, w, s.at(time.Second), s.at(2*time.Second), s.at(3*time.Second))
+	w.Change(3500*time.Millisecond, nil)
+	feed(t, w, s.at(4*time.Second), s.at(5*time.Second))
+	doubled := slices.Clone(plan.Rates)
+	doubled[1].Count = 2000
+	w.Change(5500*time.Millisecond, doubled)
+	feed(t, w, s.at(6*time.Second), s.at(7*time.Second))
+	// The first half second has the average rate of 225/s, and after the change 550/s.
+	if diff := cmp.Diff([]float64{100, 50, 150, 112.5, 0, 275, 700}, asked()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

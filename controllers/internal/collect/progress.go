@@ -123,7 +123,7 @@ func (r *run) changeWindows(c *runnerv1alpha1.Update) {
 		rates = r.d.Plan.Rates
 	}
 	if c.Suspended {
-		rates = make([]runnerv1alpha1.Rate, len(rates)) // nothing is asked
+		rates = nil
 	}
 	r.merge.Windows().Change(time.Duration(c.At), rates)
 }
