@@ -151,7 +151,7 @@ func TestBounds(t *testing.T) {
 	spec := builder.Full()["spec"].(map[string]any)
 	// A search excludes measured stages, so full.yaml cannot have both.
 	spec["search"] = map[string]any{
-		"load": "RequestsPerSecond",
+		"load":  "RequestsPerSecond",
 		"start": int64(10), "min": int64(1), "max": int64(100), "precision": "3%", "probeDuration": "10s", "settleDuration": "1s", "maxProbes": int64(20),
 	}
 	g.object(schema(t).Properties["spec"], "spec", spec)
