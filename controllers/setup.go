@@ -24,13 +24,21 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/leadership"
 	"github.com/h2surge/h2surge/controllers/loadtest"
+	"github.com/h2surge/h2surge/controllers/loadtestschedule"
 )
 
 // Options are what a test replaces; the zero value is right for production.
 type Options = loadtest.Options
 
-// Setup adds the controller of LoadTests and all it needs.
+// Setup adds the controllers of LoadTests and LoadTestSchedules and all they need.
 func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorConfig, opts Options) error {
+	schedules := loadtestschedule.Options{Clock: opts.Clock}
+	if opts.Leader != nil {
+		schedules.Leads = opts.Leader.Leading
+	}
+	if err := loadtestschedule.Setup(mgr, schedules); err != nil {
+		return err
+	}
 	return loadtest.Setup(ctx, mgr, cfg, opts)
 }
 

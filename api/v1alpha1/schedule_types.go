@@ -57,8 +57,9 @@ type LoadTestScheduleSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.contains('TZ')",message="must not contain TZ; use timeZone"
 	// +kubebuilder:validation:XValidation:rule="self.contains('TZ') || self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[^ @]+( +[^ @]+){4})$')",message="must have five fields (minute, hour, day of the month, month, day of the week), or be @hourly, @daily, @weekly, @monthly or @yearly"
 	Schedule string `json:"schedule"`
-	// timeZone is the name of the time zone of schedule, such as Europe/Berlin. A scheduled time that a change to
-	// daylight-saving time skips does not occur, and the test does not run at that date. Default: Etc/UTC.
+	// timeZone is the name of the time zone of schedule, such as Europe/Berlin. At the beginning of daylight-saving time, a
+	// scheduled time in the hour that the clock skips does not occur at that date. At its end, a scheduled time in the hour
+	// that the clock repeats occurs twice. Default: Etc/UTC.
 	// +optional
 	// +kubebuilder:default=Etc/UTC
 	// +kubebuilder:validation:MinLength=1

@@ -1,12 +1,3 @@
-// Package loadtestschedule creates LoadTests at the times of LoadTestSchedules.
+// Package loadtestschedule creates LoadTests at the times of LoadTestSchedules. A pass reads the schedule and its LoadTests
+// into a scope, the sync functions note what they find, and statusOf computes the status.
 package loadtestschedule
-
-// loadtestschedules get, list and watch: the cache of the controller.
-// loadtestschedules/status patch: the one write of a pass to the schedule.
-//
-// +kubebuilder:rbac:groups=h2surge.io,resources=loadtestschedules,verbs=get;list;watch
-// +kubebuilder:rbac:groups=h2surge.io,resources=loadtestschedules/status,verbs=patch
-
-// loadtests create: the run of a scheduled time. delete: historyLimits and concurrencyPolicy Replace.
-//
-// +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=create;delete;get;list;watch

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/h2surge/h2surge/controllers/loadtest"
+	"github.com/h2surge/h2surge/controllers/loadtestschedule"
 	"github.com/h2surge/h2surge/internal/metric"
 	"github.com/h2surge/h2surge/runner/metrics"
 )
@@ -22,6 +23,7 @@ var text string
 var labels = []struct{ name, values string }{
 	{"namespace", "namespace of the LoadTest. On series of runners Prometheus sets it from the pod, with the same value"},
 	{"loadtest", "name of the LoadTest. On series of runners it comes from the pod's label `h2surge.io/loadtest`"},
+	{"schedule", "name of the LoadTestSchedule"},
 	{"shard", "number of the shard, from 0 to 255; from the pod's annotation `batch.kubernetes.io/job-completion-index`"},
 	{"chain", "a chain of the spec, at most 64"},
 	{"step", "a step of the chain, at most 256 in all chains"},
@@ -45,7 +47,7 @@ var labels = []struct{ name, values string }{
 }
 
 func main() {
-	page, err := render(metrics.Families(), loadtest.Families())
+	page, err := render(metrics.Families(), slices.Concat(loadtest.Families(), loadtestschedule.Families()))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "metrics:", err)
 		os.Exit(1)

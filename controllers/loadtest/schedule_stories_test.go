@@ -1,0 +1,76 @@
+package loadtest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// schedule returns a schedule that is due each minute, and sets the clock to a second before the next minute.
+func (w *world) schedule(name string) *v1alpha1.LoadTestSchedule {
+	w.Helper()
+	now := time.Now()
+	w.ahead.Store(int64(now.Truncate(time.Minute).Add(59 * time.Second).Sub(now)))
+	return &v1alpha1.LoadTestSchedule{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.ns},
+		Spec: v1alpha1.LoadTestScheduleSpec{
+			Schedule: "* * * * *",
+			Template: v1alpha1.LoadTestTemplate{
+				Metadata: v1alpha1.TemplateMetadata{Labels: map[string]string{"team": "core"}},
+				Spec:     twoShards(name, time.Second).Build().Spec,
+			},
+		},
+	}
+}
+
+func (w *world) scheduleStatus(name string) *v1alpha1.LoadTestScheduleStatus {
+	w.Helper()
+	s := &v1alpha1.LoadTestSchedule{}
+	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: name}, s))
+	return &s.Status
+}
+
+// A schedule creates a LoadTest, and status has its verdict. Another operator counts the run of the next minute once.
+func TestSchedule(t *testing.T) {
+	w := newWorld(t)
+	s := w.schedule("minutely")
+	w.must(w.client.Create(w.ctx, s))
+	if s.Spec.TimeZone != "Etc/UTC" || s.Spec.ConcurrencyPolicy != v1alpha1.ConcurrencyForbid || *s.Spec.HistoryLimits.Passed != 3 || s.Spec.Template.Spec.Runner.OnShardLost == "" {
+		t.Errorf("defaults: %+v", s.Spec)
+	}
+	var list v1alpha1.LoadTestList
+	w.Eventually(func() []v1alpha1.LoadTest {
+		w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns), client.MatchingLabels{v1alpha1.LabelSchedule: "minutely", "team": "core"}))
+		return list.Items
+	}).Should(gomega.HaveLen(1))
+	first := list.Items[0].Name
+	w.operator()
+	w.Eventually(func() *v1alpha1.FinishedLoadTest { return w.scheduleStatus("minutely").LastFinished }).ShouldNot(gomega.BeNil())
+	st := w.scheduleStatus("minutely")
+	if st.LastFinished.Name != first || st.LastFinished.Outcome != "Passed" || st.LastPassedTime == nil || st.MissedRuns != 0 || len(st.Active) != 0 {
+		t.Errorf("status %+v", st)
+	}
+	w.endOperator()
+	w.later(2 * time.Minute)
+	w.operator() // a minute was missed, or two if the machine is slow; the last one starts
+	w.Eventually(func() *metav1.Time { return w.scheduleStatus("minutely").LastScheduleTime }).ShouldNot(gomega.Equal(st.LastScheduleTime))
+	now := w.scheduleStatus("minutely")
+	minutes := int64(now.LastScheduleTime.Sub(st.LastScheduleTime.Time) / time.Minute)
+	if now.MissedRuns != minutes-1 || minutes < 2 {
+		t.Errorf("%d minutes later: status %+v", minutes, now)
+	}
+	s = &v1alpha1.LoadTestSchedule{ObjectMeta: metav1.ObjectMeta{Name: "minutely", Namespace: w.ns}}
+	w.must(w.client.Get(w.ctx, client.ObjectKeyFromObject(s), s))
+	s.Spec.HistoryLimits.Passed, s.Spec.Suspend = ptr.To[int32](0), true
+	w.must(w.client.Update(w.ctx, s))
+	w.Eventually(func() []v1alpha1.LoadTest {
+		w.must(w.client.List(w.ctx, &list, client.InNamespace(w.ns)))
+		return list.Items
+	}).Should(gomega.BeEmpty())
+}

@@ -1,0 +1,54 @@
+package loadtestschedule
+
+import (
+	"fmt"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+// Options are what a test replaces; the zero value is right for production.
+type Options struct {
+	// Clock is what scheduled times are compared with. Default: time.Now.
+	Clock func() time.Time
+	// Leads returns whether this process may decide. Default: it always may.
+	Leads func() bool
+}
+
+// Setup adds the controller to a manager.
+func Setup(mgr ctrl.Manager, opts Options) error {
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Leads == nil {
+		opts.Leads = func() bool { return true }
+	}
+	register(ctrlmetrics.Registry, mgr.GetClient(), opts.Leads)
+	r := &reconciler{
+		client: mgr.GetClient(), reader: mgr.GetAPIReader(), events: mgr.GetEventRecorder("h2surge"), clock: opts.Clock, leads: opts.Leads,
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("loadtestschedule").
+		For(&v1alpha1.LoadTestSchedule{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Owns(&v1alpha1.LoadTest{}, builder.WithPredicates(ends())).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("creating the controller of LoadTestSchedules: %w", err)
+	}
+	return nil
+}
+
+// ends selects the events that matter to a schedule. The status of a LoadTest that runs changes each second.
+func ends() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, is := e.ObjectOld.(*v1alpha1.LoadTest)
+		after, also := e.ObjectNew.(*v1alpha1.LoadTest)
+		return !is || !also || hasFinished(before) != hasFinished(after) || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
+	}}
+}

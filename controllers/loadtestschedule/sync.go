@@ -1,0 +1,203 @@
+package loadtestschedule
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/refusal"
+	"github.com/h2surge/h2surge/internal/compile"
+)
+
+// loadtestschedules get, list and watch: the cache of the controller.
+//
+// +kubebuilder:rbac:groups=h2surge.io,resources=loadtestschedules,verbs=get;list;watch
+
+// loadtests create: the run of a scheduled time. delete: historyLimits, and concurrencyPolicy Replace. get, list and
+// watch: the verdicts of the runs.
+//
+// +kubebuilder:rbac:groups=h2surge.io,resources=loadtests,verbs=create;delete;get;list;watch
+
+// retryInterval is the time after which the operator creates a LoadTest again that the API server refused.
+const retryInterval = 10 * time.Second
+
+// syncTimes computes the scheduled times that are due. After an edit of schedule or timeZone, and after a suspension,
+// earlier times do not count.
+func (r *reconciler) syncTimes(_ context.Context, s *scope) error {
+	st := &s.schedule.Status
+	s.handled = s.now
+	switch {
+	case st.HandledTime == nil:
+		s.handled = s.schedule.CreationTimestamp.Time
+	case st.HandledSchedule == s.handledSchedule():
+		s.handled = st.HandledTime.Time
+	}
+	if s.schedule.Spec.Suspend {
+		s.handled = s.now
+		s.problem = &problem{reason: v1alpha1.ReasonSuspended, message: "spec.suspend is true: the operator creates no LoadTests"}
+		return nil
+	}
+	times, err := parse(&s.schedule.Spec, s.now)
+	if err != nil {
+		s.handled = s.now
+		s.problem = &problem{v1alpha1.ReasonInvalidSchedule, err.Error(), true}
+		return nil
+	}
+	s.times = times
+	s.due = dueAt(times, s.handled, s.now, s.deadline())
+	s.handled = s.due.handled
+	s.at(s.due.next)
+	return nil
+}
+
+// syncTemplate compiles the template, so that its errors show before the scheduled time.
+func (r *reconciler) syncTemplate(_ context.Context, s *scope) error {
+	if s.problem != nil {
+		return nil
+	}
+	_, _, errs := compile.Compile(s.schedule.Namespace+"/"+s.schedule.Name, &s.schedule.Spec.Template.Spec)
+	if len(errs) == 0 {
+		return nil
+	}
+	for _, err := range errs {
+		err.Field = "spec.template." + err.Field
+	}
+	s.problem = &problem{v1alpha1.ReasonInvalidTemplate, strings.Join(compile.ErrorLines(errs), "\n"), true}
+	return nil
+}
+
+// syncRun creates the LoadTest that is due, or notes what it waits for.
+func (r *reconciler) syncRun(ctx context.Context, s *scope) error {
+	if s.due.at.IsZero() {
+		return nil
+	}
+	if s.problem == nil {
+		if err := r.start(ctx, s); err != nil {
+			return err
+		}
+	}
+	if s.created.IsZero() {
+		s.at(s.due.at.Add(s.deadline() + time.Second))
+	}
+	return nil
+}
+
+func (r *reconciler) start(ctx context.Context, s *scope) error {
+	want := s.loadTest(s.due.at)
+	for _, lt := range slices.Concat(s.active, s.finished) {
+		if lt.Name == want.Name { // an earlier pass created it, and could not write the status
+			s.started()
+			return nil
+		}
+	}
+	if wait, err := r.makeWay(ctx, s); err != nil || wait {
+		return err
+	}
+	err := r.client.Create(ctx, want)
+	if apierrors.IsAlreadyExists(err) {
+		return r.exists(ctx, s, want)
+	}
+	if text := refusal.Of(err); text != "" {
+		s.problem = &problem{reason: v1alpha1.ReasonCreationFailed, message: fmt.Sprintf("The API server refuses LoadTest %s: %s", want.Name, text)}
+		s.at(s.now.Add(retryInterval))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("creating LoadTest %s: %w", want.Name, err)
+	}
+	s.active = append(s.active, want)
+	s.started()
+	return nil
+}
+
+// started notes that the LoadTest of the scheduled time exists.
+func (s *scope) started() { s.created, s.handled = s.due.at, s.due.at }
+
+// exists handles a LoadTest of the name that the schedule needs. The cache may not have it yet.
+func (r *reconciler) exists(ctx context.Context, s *scope, want *v1alpha1.LoadTest) error {
+	lt := &v1alpha1.LoadTest{}
+	if err := r.reader.Get(ctx, client.ObjectKeyFromObject(want), lt); err != nil {
+		return fmt.Errorf("reading LoadTest %s: %w", want.Name, err)
+	}
+	if !metav1.IsControlledBy(lt, s.schedule) {
+		s.problem = &problem{reason: v1alpha1.ReasonNameConflict, message: fmt.Sprintf("LoadTest %s exists and is not of this schedule", want.Name)}
+		s.at(s.now.Add(retryInterval))
+		return nil
+	}
+	s.started()
+	return nil
+}
+
+// makeWay applies concurrencyPolicy. It returns true if the run has to wait for the LoadTests that are active.
+func (r *reconciler) makeWay(ctx context.Context, s *scope) (wait bool, err error) {
+	if len(s.active) == 0 || s.schedule.Spec.ConcurrencyPolicy == v1alpha1.ConcurrencyAllow {
+		return false, nil
+	}
+	doing := "to finish"
+	if s.schedule.Spec.ConcurrencyPolicy == v1alpha1.ConcurrencyReplace {
+		doing = "to be deleted"
+		for _, lt := range s.active {
+			if err := r.delete(ctx, lt, metav1.DeletePropagationForeground); err != nil {
+				return true, err
+			}
+		}
+	}
+	s.problem = &problem{reason: v1alpha1.ReasonWaiting, message: fmt.Sprintf("The run of %s waits for %s %s", shown(s.due.at), names(s.active), doing)}
+	return true, nil
+}
+
+// syncHistory deletes the oldest finished LoadTests of each outcome above its limit.
+func (r *reconciler) syncHistory(ctx context.Context, s *scope) error {
+	left := limits(&s.schedule.Spec.HistoryLimits)
+	for i := len(s.finished) - 1; i >= 0; i-- {
+		lt := s.finished[i]
+		outcome := runnerv1alpha1.Outcome(outcomeOf(lt))
+		if left[outcome]--; left[outcome] >= 0 {
+			continue
+		}
+		if err := r.delete(ctx, lt, metav1.DeletePropagationBackground); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limits returns historyLimits by outcome.
+func limits(h *v1alpha1.HistoryLimits) map[runnerv1alpha1.Outcome]int32 {
+	return map[runnerv1alpha1.Outcome]int32{
+		runnerv1alpha1.OutcomePassed: ptr.Deref(h.Passed, 3), runnerv1alpha1.OutcomeFailed: ptr.Deref(h.Failed, 3),
+		runnerv1alpha1.OutcomeInconclusive: ptr.Deref(h.Inconclusive, 1), runnerv1alpha1.OutcomeError: ptr.Deref(h.Error, 1),
+		runnerv1alpha1.OutcomeStopped: ptr.Deref(h.Stopped, 1),
+	}
+}
+
+// outcomeOf returns the outcome of a LoadTest that has finished. That of an invalid spec is Error.
+func outcomeOf(lt *v1alpha1.LoadTest) string {
+	if v := lt.Status.Verdict; v != nil {
+		return v.Outcome
+	}
+	return string(runnerv1alpha1.OutcomeError)
+}
+
+func (r *reconciler) delete(ctx context.Context, lt *v1alpha1.LoadTest, how metav1.DeletionPropagation) error {
+	if lt.DeletionTimestamp != nil {
+		return nil
+	}
+	err := r.client.Delete(ctx, lt, client.PropagationPolicy(how), client.Preconditions{UID: &lt.UID})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("deleting LoadTest %s: %w", lt.Name, err)
+	}
+	return nil
+}
+
+// shown is a time in messages.
+func shown(t time.Time) string { return t.UTC().Format(time.RFC3339) }
