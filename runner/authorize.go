@@ -6,6 +6,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/auth"
 	"github.com/h2surge/h2surge/runner/loop"
 )
@@ -28,6 +29,9 @@ func (r *Runner) authorizeTarget(ctx context.Context, ws *workers, i int, t *rv.
 		if err != nil {
 			r.opts.Logger.Warn("no authorization for a target", "target", t.Name, "err", err)
 		}
+		if failure.Of(err, "").Kind == rv.CauseDenied {
+			ws.deny(fmt.Errorf("target %s: auth.%w", t.Name, err))
+		}
 		ws.do(func(w *loop.Worker) {
 			if err != nil {
 				w.Unauthorized(fmt.Sprintf("target %s: auth.%v", t.Name, err))
@@ -37,7 +41,7 @@ func (r *Runner) authorizeTarget(ctx context.Context, ws *workers, i int, t *rv.
 		})
 	}
 	for {
-		value, _, err := auth.Open(ctx, t.Auth, nil, apply)
+		value, _, err := auth.Open(ctx, t.Auth, nil, r.policy, apply)
 		apply(value, err)
 		if err == nil {
 			return

@@ -5,6 +5,9 @@ import (
 	"crypto/tls"
 	"fmt"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/policy"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/loop"
 )
@@ -15,15 +18,18 @@ type dialer struct {
 	resolver *dial.Resolver
 	tls      []*tls.Config // by target of the plan; nil: cleartext
 	// slots limit the connects under way, by target of the plan, so that a target that hangs delays no other target.
-	slots []chan struct{}
+	slots  []chan struct{}
+	policy *policy.Policy
+	// denied is called if the policy denies a connection.
+	denied func(err error)
 }
 
 // maxDialing bounds the connects under way to a target: enough to hide round trips, few enough not to
 // overflow a listener's backlog (128 on many systems).
 const maxDialing = 64
 
-func newDialer(ctx context.Context, configs []*tls.Config) *dialer {
-	d := &dialer{ctx: ctx, resolver: dial.NewResolver(), tls: configs}
+func newDialer(ctx context.Context, configs []*tls.Config, p *policy.Policy, denied func(error)) *dialer {
+	d := &dialer{ctx: ctx, resolver: dial.NewResolver(), tls: configs, policy: p, denied: denied}
 	for range configs {
 		d.slots = append(d.slots, make(chan struct{}, maxDialing))
 	}
@@ -36,7 +42,7 @@ func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
 	req := &dial.Request{
 		Endpoint: &t.Endpoints[r.Endpoint], Protocol: t.Protocol, Timeout: t.ConnectTimeout,
 		TLS: d.tls[r.Origin], Address: r.Address, Number: r.Number, LocalAddresses: t.Connecting.LocalAddresses,
-		Resolver: d.resolver, Progress: func(s dial.Step) { w.Progress(r, s) },
+		Resolver: d.resolver, Policy: d.policy, Progress: func(s dial.Step) { w.Progress(r, s) },
 	}
 	slots := d.slots[r.Origin]
 	go func() {
@@ -49,6 +55,9 @@ func (d *dialer) Dial(w *loop.Worker, r loop.DialRequest) {
 		c, err := dial.Open(d.ctx, req)
 		if err != nil {
 			err = fmt.Errorf("target %s: %w", t.Name, err)
+			if failure.Of(err, "").Kind == rv.CauseDenied {
+				d.denied(err)
+			}
 		}
 		if !w.Connected(r, c, err) && err == nil {
 			c.Close()

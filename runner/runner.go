@@ -13,6 +13,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/policy"
 	"github.com/h2surge/h2surge/internal/shard"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cpu"
@@ -58,6 +59,7 @@ type Runner struct {
 	exclusive bool
 	idle      rv.IdleStrategy
 	tls       []*tls.Config // by target; nil: cleartext
+	policy    *policy.Policy
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -106,6 +108,9 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	}
 	r := &Runner{plan: plan, tls: secure, program: program, opts: o, boot: newBoot(), done: make(chan struct{})}
 	r.cpus = pinTo(plan, o)
+	if r.policy, err = policy.Parse(plan.Policy); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
 	r.exclusive = plan.CPUsPerShard > 0 && cpu.Exclusive(plan.CPUsPerShard)
 	r.idle = idleStrategy(plan.IdleStrategy, r.exclusive && o.Workers <= len(r.cpus))
 	r.ctx, r.cancel = context.WithCancel(context.Background())

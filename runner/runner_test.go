@@ -24,6 +24,8 @@ type peer struct {
 	alive    map[string]bool
 	bodies   map[string]int
 	delay    time.Duration
+	// elsewhere precedes locations; "": they are relative.
+	elsewhere string
 }
 
 func newPeer(t *testing.T, delay time.Duration) *peer {
@@ -58,7 +60,7 @@ func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.bodies[string(body)]++
 		at := fmt.Sprintf("/things/%d", n)
 		p.alive[at] = true
-		w.Header().Set("Location", at)
+		w.Header().Set("Location", p.elsewhere+at)
 		w.WriteHeader(http.StatusCreated)
 	case !p.alive[r.URL.Path]:
 		w.WriteHeader(http.StatusNotFound)

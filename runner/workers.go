@@ -20,6 +20,7 @@ type workers struct {
 	all []*worker
 	// failed: setup has failed. The workers end and are never ready.
 	failed atomic.Bool
+	denied atomic.Pointer[string] // why the policy denies a connection; nil: it did not
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 }
@@ -52,7 +53,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 	n := min(r.opts.Workers, shard.MaxWorkers(s))
 	ctx, cancel := context.WithCancel(r.ctx)
 	ws := &workers{cancel: cancel}
-	d := newDialer(ctx, r.tls)
+	d := newDialer(ctx, r.tls, r.policy, ws.deny)
 	for i, part := range shard.Workers(s, n) {
 		w, err := r.newWorker(ws, i, program, part, d)
 		if err != nil {
@@ -134,8 +135,12 @@ func (r *Runner) await(ws *workers) {
 	if r.workers != ws {
 		return
 	}
+	if denied := ws.denied.Load(); denied != nil {
+		r.problem, r.message = rv.ProblemPolicy, *denied
+	}
 	for i, w := range ws.all {
 		switch {
+		case r.problem == rv.ProblemPolicy:
 		case w.err != nil:
 			r.problem, r.message = rv.ProblemInternal, fmt.Sprintf("worker %d: %v", i, w.err)
 		case w.loop.SetupFailure() != "":
@@ -147,6 +152,15 @@ func (r *Runner) await(ws *workers) {
 		}
 	}
 	r.end()
+}
+
+// deny ends the run because the policy denies a connection. The first error is the one that the runner reports.
+func (ws *workers) deny(err error) {
+	message := err.Error()
+	if ws.denied.CompareAndSwap(nil, &message) {
+		ws.failed.Store(true)
+		ws.abort()
+	}
 }
 
 func (ws *workers) wait() { ws.group.Wait() }

@@ -33,6 +33,10 @@ const (
 	ReasonCompiled = "Compiled"
 	// ReasonInvalidSpec means that the spec has errors that the API server cannot detect.
 	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonDeniedByPolicy means that the operator's configuration does not allow the spec, or that a runner must not
+	// connect to the address of a target. The message has the limit or the rule. It is a reason of ConditionFinished and
+	// of ConditionSucceeded, too.
+	ReasonDeniedByPolicy = "DeniedByPolicy"
 	// ReasonPlanTooLarge means that the compressed plan does not fit into a ConfigMap.
 	ReasonPlanTooLarge = "PlanTooLarge"
 	// ReasonNameConflict means that an object of a name that the test needs exists and has another owner.

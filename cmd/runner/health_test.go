@@ -24,6 +24,7 @@ func TestReady(t *testing.T) {
 		{rv.StateDone, rv.ProblemDeadline, true},
 		{rv.StateDone, rv.ProblemPlan, false},
 		{rv.StateDone, rv.ProblemSetup, false},
+		{rv.StateDone, rv.ProblemPolicy, false},
 	} {
 		if got := ready(&rv.Snapshot{State: tt.state, Problem: tt.problem}); got != tt.want {
 			t.Errorf("%s %s: %v", tt.state, tt.problem, got)

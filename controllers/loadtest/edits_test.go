@@ -148,7 +148,7 @@ func TestPresent(t *testing.T) {
 				t.Fatal(err)
 			}
 			decided(s)
-			got, err := presentOf(s)
+			got, err := unlimited.presentOf(s)
 			if err != nil {
 				t.Fatal(err)
 			}

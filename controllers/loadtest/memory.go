@@ -30,6 +30,8 @@ type memoryEntry struct {
 	// plan as stored in planName.
 	planName string
 	plan     *runnerv1alpha1.Plan
+	// addresses is the policy of the plan, before the test starts.
+	addresses *runnerv1alpha1.AddressPolicy
 	// present is what the spec of a generation says of rates and shards.
 	present *present
 	// edited: the spec of a generation describes another test than the one that ended.

@@ -43,6 +43,8 @@ type reconciler struct {
 	checkpoints *checkpoint.Store
 	keeper      *checkpoint.Writer
 	leader      Leader
+	// addressRules make the address policies of new runs.
+	addressRules *addressRules
 }
 
 // staleInterval is the time until the next pass if the cache had an old LoadTest.

@@ -307,7 +307,7 @@ func TestPresentShards(t *testing.T) {
 				spec.Rates = []v1alpha1.Rate{builder.ClosedLoop("most", 10)}
 			}
 			s.lt.Spec = *spec
-			compiled, why := s.compileLive(&s.lt.Spec)
+			compiled, why := unlimited.compileLive(s, &s.lt.Spec)
 			if compiled == nil {
 				t.Fatal(why)
 			}
@@ -321,7 +321,7 @@ func TestPresentShards(t *testing.T) {
 			}
 			s.lt.Generation = 2
 			tt.edit(&s.lt.Spec)
-			got, err := presentOf(s)
+			got, err := unlimited.presentOf(s)
 			if err != nil {
 				t.Fatal(err)
 			}

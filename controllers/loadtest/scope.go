@@ -40,6 +40,8 @@ type scope struct {
 	plan     *runnerv1alpha1.Plan
 	planHash string
 	warnings string
+	// addresses is the policy of the plan.
+	addresses *runnerv1alpha1.AddressPolicy
 	// planError is why there is no plan, or no runners for it; nil: there is no error. It stays until a user changes something.
 	planError *planError
 	// waiting is what the test waits for before it can have runners; empty: nothing.

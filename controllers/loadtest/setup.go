@@ -71,6 +71,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if opts.Leader == nil {
 		opts.Leader = onlyReplica{}
 	}
+	if err := checkPodTemplate(cfg); err != nil {
+		return err
+	}
 	if err := addIndexes(ctx, mgr); err != nil {
 		return err
 	}
@@ -83,6 +86,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
 		memory:  &memory{runs: map[types.NamespacedName]*memoryEntry{}},
 		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader,
+		addressRules: newAddressRules(&cfg.Targets, mgr.GetConfig().Host, mgr.GetAPIReader()),
 	}
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
 	r.registry = collect.NewRegistry(collect.Options{

@@ -224,6 +224,7 @@ func (c *memoryClient) List(_ context.Context, list client.ObjectList, opts ...c
 	}
 	for _, o := range from {
 		switch list := list.(type) {
+		case *corev1.NodeList: // the cluster has none
 		case *corev1.ConfigMapList:
 			if o, ok := o.(*corev1.ConfigMap); ok && owned(o) {
 				list.Items = append(list.Items, *o.DeepCopy())

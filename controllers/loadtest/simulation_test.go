@@ -198,6 +198,7 @@ func (w *simulation) startOperator(former time.Duration) {
 		metrics: NewCollector(time.Minute, 10, time.Now), records: record.NewStore(direct, o.client),
 		pace: &pace{least: time.Second, written: map[types.NamespacedName]time.Time{}}, memory: &memory{runs: map[types.NamespacedName]*memoryEntry{}},
 		address: func(pod *corev1.Pod) string { return pod.Name }, clock: time.Now, leader: o,
+		addressRules: newAddressRules(&w.cfg.Targets, "https://10.96.0.1", direct),
 	}
 	wake := func(types.NamespacedName) { o.news.Store(true) }
 	o.r.registry = collect.NewRegistry(collect.Options{

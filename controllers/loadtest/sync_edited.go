@@ -11,12 +11,15 @@ import (
 
 // syncEdited finds out whether the spec of a test that finished describes another test than the one that ran. An edit
 // of the TTL does not, and neither does a change that took effect while the test ran.
-func (r *reconciler) syncEdited(_ context.Context, s *scope) (bool, error) {
+func (r *reconciler) syncEdited(ctx context.Context, s *scope) (bool, error) {
 	if s.end == nil || s.run.Plan.Generation == 0 || s.lt.Generation == s.run.Plan.Generation {
 		return true, nil
 	}
 	c := r.memory.of(s.lt)
 	if c.editedGeneration != s.lt.Generation {
+		if err := r.setAddresses(ctx, s); err != nil {
+			return false, err
+		}
 		edited, err := s.describesAnother()
 		if err != nil {
 			return false, err
@@ -33,6 +36,7 @@ func (s *scope) describesAnother() (bool, error) {
 		return true, nil
 	}
 	if s.run.Start == nil {
+		compiled.Policy = s.addresses
 		_, hash, err := plan.Canonical(compiled)
 		return hash != s.run.Plan.Hash, err
 	}

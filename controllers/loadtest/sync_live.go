@@ -69,7 +69,7 @@ type present struct {
 func (r *reconciler) present(s *scope) (*present, error) {
 	c := r.memory.of(s.lt)
 	if c.present == nil || c.present.generation != s.lt.Generation {
-		now, err := presentOf(s)
+		now, err := r.presentOf(s)
 		if err != nil {
 			return nil, err
 		}
@@ -78,13 +78,13 @@ func (r *reconciler) present(s *scope) (*present, error) {
 	return c.present, nil
 }
 
-func presentOf(s *scope) (*present, error) {
+func (r *reconciler) presentOf(s *scope) (*present, error) {
 	live := &s.run.Live
 	out := &present{generation: s.lt.Generation, rates: record.Apply(live.Rates, s.plan.Rates), shards: live.Shards}
 	if s.lt.Generation == s.startedGeneration() {
 		return out, nil
 	}
-	now, why := s.compileLive(&s.lt.Spec)
+	now, why := r.compileLive(s, &s.lt.Spec)
 	if why == "" {
 		why = distributionError(s.plan, now.Shards)
 	}
@@ -102,7 +102,7 @@ func presentOf(s *scope) (*present, error) {
 	out.why = why
 	spec := s.lt.Spec.DeepCopy()
 	spec.Runner.Shards = int32(out.shards)
-	if now, why = s.compileLive(spec); why == "" { // only the shards are the reason
+	if now, why = r.compileLive(s, spec); why == "" { // only the shards are the reason
 		out.rates = now.Rates
 	}
 	return out, nil
@@ -112,9 +112,12 @@ func presentOf(s *scope) (*present, error) {
 const editedAtStart = "the spec changed when the test started, in fields that cannot change while the test runs"
 
 // compileLive compiles a spec to a plan whose rates differ from those of the run only in what can change. why says why they do
-// not.
-func (s *scope) compileLive(spec *v1alpha1.LoadTestSpec) (now *runnerv1alpha1.Plan, why string) {
+// not. The rates and the number of shards must be within the limits of the operator's configuration.
+func (r *reconciler) compileLive(s *scope, spec *v1alpha1.LoadTestSpec) (now *runnerv1alpha1.Plan, why string) {
 	now, _, errs := compile.Compile(s.key().String(), spec)
+	if len(errs) == 0 {
+		errs = r.liveLimits().Check(spec, now)
+	}
 	if len(errs) > 0 {
 		return nil, strings.Join(compile.ErrorLines(errs), "\n")
 	}

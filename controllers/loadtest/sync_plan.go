@@ -35,6 +35,9 @@ func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
 	if s.end != nil {
 		return true, nil
 	}
+	if err := r.setAddresses(ctx, s); err != nil {
+		return false, err
+	}
 	if s.startDecided() {
 		return true, r.storedPlan(ctx, s)
 	}
@@ -42,6 +45,11 @@ func (r *reconciler) syncPlan(ctx context.Context, s *scope) (bool, error) {
 	if len(errs) > 0 {
 		s.planError = invalid(v1alpha1.ReasonInvalidSpec, strings.Join(compile.ErrorLines(errs), "\n"))
 		return true, nil
+	}
+	compiled.Policy = s.addresses
+	if errs, err := r.denied(s, compiled); len(errs) > 0 || err != nil {
+		s.planError = invalid(v1alpha1.ReasonDeniedByPolicy, strings.Join(compile.ErrorLines(errs), "\n"))
+		return true, err
 	}
 	canonical, hash, err := plan.Canonical(compiled)
 	if err != nil {
@@ -145,6 +153,7 @@ func (s *scope) asStarted(spec *v1alpha1.LoadTestSpec) *runnerv1alpha1.Plan {
 	if len(errs) > 0 {
 		return nil
 	}
+	compiled.Policy = s.addresses
 	if start := s.run.Start; start != nil && len(compiled.Rates) == len(start.Live.Rates) {
 		compiled.Rates = record.Apply(start.Live.Rates, compiled.Rates)
 	}

@@ -102,6 +102,8 @@ func (r *reconciler) startFailure(s *scope) *failure {
 			return &failure{string(runnerv1alpha1.ProblemPlan), orText(snap.Message, "A runner cannot execute the plan")}
 		case runnerv1alpha1.ProblemSetup:
 			return &failure{v1alpha1.ReasonSetupFailed, orText(snap.Message, "A setup chain failed")}
+		case runnerv1alpha1.ProblemPolicy:
+			return &failure{v1alpha1.ReasonDeniedByPolicy, orText(snap.Message, "A runner must not connect to a target")}
 		}
 	}
 	if why := s.lostBeforeStart(); why != "" && r.lastAttempt(s) && s.viable() < s.atLeast() {

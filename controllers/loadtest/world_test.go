@@ -105,6 +105,12 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldWith(t, func(*configv1alpha1.OperatorConfig) {})
+}
+
+// newWorldWith is newWorld with another configuration of the operator.
+func newWorldWith(t *testing.T, edit func(*configv1alpha1.OperatorConfig)) *world {
+	t.Helper()
 	if apiServer == nil {
 		t.Skip("needs an API server, which -short leaves out")
 	}
@@ -118,6 +124,7 @@ func newWorld(t *testing.T) *world {
 	w.cfg.Health.BindAddress = "0"
 	w.cfg.Runner.SnapshotInterval.Duration = 200 * time.Millisecond
 	w.cfg.Runner.StartLead.Duration = 100 * time.Millisecond
+	edit(w.cfg)
 
 	options := controllers.ManagerOptions(w.defaults())
 	var err error

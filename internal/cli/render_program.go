@@ -162,7 +162,7 @@ func (r *renderer) authorization(t *rv.Target, show bool) ([]byte, error) {
 		return []byte(r.of("authorization of target " + t.Name)), nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	value, done, err := auth.Open(ctx, t.Auth, nil, func([]byte, error) {})
+	value, done, err := auth.Open(ctx, t.Auth, nil, nil, func([]byte, error) {})
 	cancel()
 	if err != nil {
 		return nil, err

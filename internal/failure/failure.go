@@ -66,6 +66,9 @@ func Of(err error, address string) Cause {
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Addr != nil {
 		c.Address = op.Addr.String()
 	}
+	if known := (*Error)(nil); errors.As(err, &known) && known.Cause.Address != "" {
+		c.Address = known.Cause.Address
+	}
 	c.Kind, c.Detail = kind(err)
 	c.Advice = advice(c.Kind, err)
 	if len(c.Detail) > rv.MaxFailureDetail {

@@ -8,6 +8,7 @@ var said = map[rv.Cause]string{
 	rv.CauseUnreachable:     "there is no route to the address",
 	rv.CauseConnectTimeout:  "the connection attempt timed out",
 	rv.CauseNotResolved:     "the name cannot be resolved",
+	rv.CauseDenied:          "the operator's configuration denies the address by rule",
 	rv.CauseNoPort:          "no local port is free",
 	rv.CauseNoDescriptor:    "no file descriptor is free",
 	rv.CauseTLSAlert:        "the peer sent a TLS alert",

@@ -5,6 +5,7 @@
 //	Error         PlanRejected,      a runner reported this problem
 //	              InternalError
 //	Error         SetupFailed        a setup chain failed, so the load did not start
+//	Error         DeniedByPolicy     the policy of the plan denies a connection
 //	Error         TargetUnreachable  a runner could not connect to a target
 //	Error         RunnerLost         a shard was lost, and losses are not tolerated: thresholds are
 //	                                 compared, but decide nothing

@@ -42,6 +42,7 @@ const (
 	ReasonStalled           = "Stalled"
 	ReasonPlanRejected      = "PlanRejected"
 	ReasonSetupFailed       = "SetupFailed"
+	ReasonDeniedByPolicy    = "DeniedByPolicy"
 	ReasonInternalError     = "InternalError"
 	ReasonSearchFound       = "SearchFound"
 	ReasonSearchMaximumHeld = "SearchMaximumHeld"
@@ -150,6 +151,8 @@ func problem(in *input) *runnerv1alpha1.Verdict {
 		return in.failed(ReasonPlanRejected, "a runner rejected the plan")
 	case runnerv1alpha1.ProblemSetup:
 		return in.failed(ReasonSetupFailed, "setup failed")
+	case runnerv1alpha1.ProblemPolicy:
+		return in.failed(ReasonDeniedByPolicy, "a runner must not connect to a target")
 	}
 	return in.failed(ReasonInternalError, "a runner failed")
 }

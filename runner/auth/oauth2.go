@@ -7,13 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/policy"
 	"github.com/h2surge/h2surge/internal/roots"
 )
 
@@ -28,12 +33,13 @@ type oauth2 struct {
 	http   *http.Client
 }
 
-func newOAuth2(c *rv.OAuth2, config *tls.Config) (*oauth2, error) {
+func newOAuth2(c *rv.OAuth2, config *tls.Config, addresses *policy.Policy) (*oauth2, error) {
 	u, err := checkOAuth2(c)
 	if err != nil {
 		return nil, err
 	}
 	t := &http.Transport{
+		DialContext: dialAllowed(addresses),
 		// No Proxy: as with targets, nothing of the environment comes between. Requests are minutes apart: a
 		// connection kept would only go stale.
 		DisableKeepAlives:      true,
@@ -54,6 +60,27 @@ func newOAuth2(c *rv.OAuth2, config *tls.Config) (*oauth2, error) {
 	// A redirect would take the secret elsewhere.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &oauth2{config: c, http: &http.Client{Transport: t, CheckRedirect: stay}}, nil
+}
+
+// dialAllowed returns a dial function that asks the policy about each address after the name was resolved.
+func dialAllowed(addresses *policy.Policy) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(hostPort)
+		if err != nil {
+			return nil, err
+		}
+		d := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return err
+			}
+			if rule := addresses.Address(host, at.Addr()); rule != "" {
+				return &failure.Error{Cause: failure.Cause{Kind: rv.CauseDenied, Detail: rule, Address: address}}
+			}
+			return nil
+		}}
+		return d.DialContext(ctx, network, hostPort)
+	}
 }
 
 // tlsConfig leaves ALPN to the transport.
@@ -127,6 +154,9 @@ func (o *oauth2) fetch(ctx context.Context) (grant, error) {
 	}
 	hidden := o.forms(secret)
 	status, body, err := o.post(ctx, secret)
+	if denied := (*failure.Error)(nil); errors.As(err, &denied) {
+		return grant{}, fmt.Errorf("oauth2.tokenURL %s: %w", o.config.TokenURL, denied)
+	}
 	if err != nil {
 		return grant{}, temporary{fmt.Errorf("oauth2.tokenURL %s: %w", o.config.TokenURL, hidden.strip(err))}
 	}

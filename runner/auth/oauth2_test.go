@@ -78,7 +78,7 @@ func newEndpoint(t testing.TB, protocol string) *endpoint {
 
 func fetch(t testing.TB, c *rv.OAuth2) (grant, error) {
 	t.Helper()
-	o, err := newOAuth2(c, nil)
+	o, err := newOAuth2(c, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestCallersTLS(t *testing.T) {
 	e := newEndpoint(t, "h2")
 	config := e.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	config.NextProtos = []string{"http/1.1"}
-	o, err := newOAuth2(&rv.OAuth2{TokenURL: e.URL, ClientID: "me"}, config)
+	o, err := newOAuth2(&rv.OAuth2{TokenURL: e.URL, ClientID: "me"}, config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestRefresh(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			s := &script{began: time.Now()}
 			c := &rv.Auth{OAuth2: &rv.OAuth2{TokenURL: e.URL, HTTP2: protocol == "h2c", ClientID: "me"}}
-			value, done, err := Open(ctx, c, nil, func(value []byte, err error) {
+			value, done, err := Open(ctx, c, nil, nil, func(value []byte, err error) {
 				s.update(value, err)
 				cancel()
 			})

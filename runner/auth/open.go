@@ -7,6 +7,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/policy"
 )
 
 // grant is a value and how long it is good, counted from the beginning of the attempt that got it.
@@ -28,9 +29,9 @@ type source func(context.Context) (grant, error)
 // error, and continues its attempts.
 //
 // config is for https token endpoints; nil means the defaults. If c names certificate authorities, they replace those of
-// config. OAuth2.RefreshBefore zero is 30 s.
-func Open(ctx context.Context, c *rv.Auth, config *tls.Config, update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
-	from, err := sourceOf(c, config)
+// config. OAuth2.RefreshBefore zero is 30 s. addresses decides which addresses of a token endpoint are allowed; nil: all.
+func Open(ctx context.Context, c *rv.Auth, config *tls.Config, addresses *policy.Policy, update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
+	from, err := sourceOf(c, config, addresses)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,7 +47,7 @@ func Open(ctx context.Context, c *rv.Auth, config *tls.Config, update func(value
 	return g.value, ended, nil
 }
 
-func sourceOf(c *rv.Auth, config *tls.Config) (source, error) {
+func sourceOf(c *rv.Auth, config *tls.Config, addresses *policy.Policy) (source, error) {
 	var sources []source
 	if c.Basic != nil {
 		sources = append(sources, basic(c.Basic))
@@ -55,7 +56,7 @@ func sourceOf(c *rv.Auth, config *tls.Config) (source, error) {
 		sources = append(sources, bearer(c.Bearer))
 	}
 	if c.OAuth2 != nil {
-		o, err := newOAuth2(c.OAuth2, config)
+		o, err := newOAuth2(c.OAuth2, config, addresses)
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/policy"
 )
 
 // Connection is a connected socket.
@@ -57,6 +58,8 @@ type Request struct {
 	Number         int
 	// Resolver resolves host names.
 	Resolver *Resolver
+	// Policy decides about each address that a name has; nil: all are allowed. Unix sockets are part of the pod.
+	Policy *policy.Policy
 	// Progress is called when a step begins; nil: no call. Resolving is the first step and not reported.
 	Progress func(Step)
 }
@@ -100,6 +103,9 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := allowed(r.Policy, address, all); err != nil {
+		return nil, err
+	}
 	resolution, named := time.Since(begin), !IsResolved(address)
 	for k := range all {
 		if k > 0 || named {
@@ -117,6 +123,28 @@ func Open(ctx context.Context, r *Request) (*Connection, error) {
 		}
 	}
 	return nil, err
+}
+
+// allowed returns an error if the policy denies an address of a host. One denied address is enough, so that the result does not
+// depend on which address is tried.
+func allowed(p *policy.Policy, hostPort string, all []string) error {
+	if p == nil {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return err
+	}
+	for _, address := range all {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		if rule := p.Address(host, at.Addr()); rule != "" {
+			return &failure.Error{Cause: failure.Cause{Kind: rv.CauseDenied, Detail: rule, Address: address}}
+		}
+	}
+	return nil
 }
 
 // openWithin tries one of the addresses that are left. Each of them gets an equal part of the time that is left.

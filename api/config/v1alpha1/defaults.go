@@ -35,6 +35,9 @@ func (c *OperatorConfig) SetDefaults(env Environment) {
 	orInt(&c.Report.MaxBytes, 900<<10)
 	orDuration(&c.Report.PodGrace, time.Minute)
 	orInt(&c.Checkpoint.BytesPerSecond, 100<<10)
+	if c.Targets.DeniedByDefault == nil {
+		c.Targets.DeniedByDefault = []string{DeniedAPIServer, DeniedMetadata, DeniedNodes}
+	}
 }
 
 func (r *Runner) setDefaults(env Environment) {

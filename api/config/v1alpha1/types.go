@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // OperatorConfig configures the operator. Every field has a default, so an empty document of this kind is complete.
@@ -27,7 +28,59 @@ type OperatorConfig struct {
 	Runner         Runner         `json:"runner,omitzero"`
 	Report         Report         `json:"report,omitzero"`
 	Checkpoint     Checkpoint     `json:"checkpoint,omitzero"`
+	Limits         Limits         `json:"limits,omitzero"`
+	Targets        TargetPolicy   `json:"targets,omitzero"`
 }
+
+// Limits are maximum values for each LoadTest. The operator does not start a LoadTest above a limit: condition PlanReady
+// is False with reason DeniedByPolicy. It does not apply a change of a running test above a limit either.
+type Limits struct {
+	// requestsPerSecond is the maximum rate: the highest rate of spec.rates plus the highest rate of each chain with
+	// rates of its own. A chain instance counts with all its steps. A closedLoop stage has no rate, so limit its
+	// connections. Default 0: no limit.
+	RequestsPerSecond int64 `json:"requestsPerSecond,omitempty"`
+	// shards is the maximum of spec.runner.shards. Default 0: no limit.
+	Shards int32 `json:"shards,omitempty"`
+	// duration is the maximum length of the stages. A LoadTest whose stages end by requests needs
+	// spec.activeDeadlineSeconds. Default 0: no limit.
+	Duration metav1.Duration `json:"duration,omitzero"`
+	// connections is the maximum number of connections to all targets together. Default 0: no limit.
+	Connections int `json:"connections,omitempty"`
+}
+
+// TargetPolicy decides which addresses a LoadTest can send requests to. It guards against mistakes. A NetworkPolicy is the
+// security boundary, because a user can change what runs in a pod. The operator checks the targets of the spec, and the
+// runner checks each address that it connects to, after it resolved the name.
+type TargetPolicy struct {
+	// allowed are the only addresses that runners connect to. An address is allowed if its host name or its IP address
+	// matches a rule. Default: all addresses.
+	Allowed []AddressRule `json:"allowed,omitempty"`
+	// denied are addresses that runners do not connect to, also if allowed contains them.
+	Denied []AddressRule `json:"denied,omitempty"`
+	// deniedByDefault are the built-in rules that apply in addition to denied: APIServer (the API server),
+	// Metadata (link-local addresses and metadata servers of cloud providers) and Nodes (addresses of nodes, as the
+	// operator sees them when it compiles a LoadTest, if it has permission to list nodes). Default: all of them. An
+	// empty list switches them off.
+	DeniedByDefault []string `json:"deniedByDefault"`
+}
+
+// AddressRule matches addresses. It needs at least one host or CIDR.
+type AddressRule struct {
+	// name is the name of the rule in conditions and events.
+	Name string `json:"name"`
+	// hosts are patterns of host names and IP addresses, as in URLs. "*" matches any characters, dots included. Case
+	// does not matter.
+	Hosts []string `json:"hosts,omitempty"`
+	// cidrs are ranges of IP addresses, such as 10.0.0.0/8.
+	CIDRs []string `json:"cidrs,omitempty"`
+}
+
+// Built-in rules of TargetPolicy.deniedByDefault.
+const (
+	DeniedAPIServer = "APIServer"
+	DeniedMetadata  = "Metadata"
+	DeniedNodes     = "Nodes"
+)
 
 // LeaderElection lets one replica of the operator work while the others wait.
 type LeaderElection struct {
@@ -107,6 +160,13 @@ type Runner struct {
 	// startLead is the time between the start message and the start of the load, so that the message reaches all
 	// runners in time. Default 750ms.
 	StartLead metav1.Duration `json:"startLead,omitzero"`
+	// podTemplate is merged over the operator's own pod template, and runner.podTemplate of a LoadTest over both. Default:
+	// nothing.
+	PodTemplate *runtime.RawExtension `json:"podTemplate,omitempty"`
+	// deniedPodFields are paths in runner.podTemplate that no LoadTest can set, without indices of lists: for example
+	// spec.hostNetwork, spec.volumes.hostPath or spec.containers.securityContext.privileged. A path includes all
+	// fields below it. Default: none.
+	DeniedPodFields []string `json:"deniedPodFields,omitempty"`
 }
 
 // Report configures how the operator keeps results.

@@ -2,6 +2,8 @@ package v1alpha1
 
 import (
 	"net"
+	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,8 +33,61 @@ func (c *OperatorConfig) Validate() field.ErrorList {
 	errs = append(errs, oneOf(field.NewPath("logging", "format"), c.Logging.Format, "json", "text")...)
 	errs = append(errs, c.Runner.validate(field.NewPath("runner"))...)
 	errs = append(errs, atLeast(field.NewPath("checkpoint", "bytesPerSecond"), c.Checkpoint.BytesPerSecond, 1<<10)...)
+	errs = append(errs, c.Limits.validate(field.NewPath("limits"))...)
+	errs = append(errs, c.Targets.validate(field.NewPath("targets"))...)
 	return append(errs, c.Report.validate(field.NewPath("report"))...)
 }
+
+func (l *Limits) validate(p *field.Path) field.ErrorList {
+	errs := atLeast(p.Child("requestsPerSecond"), int(l.RequestsPerSecond), 0)
+	errs = append(errs, atLeast(p.Child("shards"), int(l.Shards), 0)...)
+	errs = append(errs, atLeast(p.Child("connections"), l.Connections, 0)...)
+	return append(errs, noShorter(p.Child("duration"), l.Duration, 0)...)
+}
+
+func (t *TargetPolicy) validate(p *field.Path) field.ErrorList {
+	names := map[string]bool{}
+	errs := rules(p.Child("allowed"), t.Allowed, names)
+	errs = append(errs, rules(p.Child("denied"), t.Denied, names)...)
+	for i, name := range t.DeniedByDefault {
+		errs = append(errs, oneOf(p.Child("deniedByDefault").Index(i), name, DeniedAPIServer, DeniedMetadata, DeniedNodes)...)
+	}
+	return errs
+}
+
+// rules checks a list of rules. Their names are unique, because conditions show them.
+func rules(p *field.Path, all []AddressRule, names map[string]bool) field.ErrorList {
+	var errs field.ErrorList
+	for i := range all {
+		r, at := &all[i], p.Index(i)
+		for _, msg := range validation.IsDNS1123Label(r.Name) {
+			errs = append(errs, field.Invalid(at.Child("name"), r.Name, msg))
+		}
+		if names[r.Name] {
+			errs = append(errs, field.Duplicate(at.Child("name"), r.Name))
+		}
+		names[r.Name] = true
+		if len(r.Hosts)+len(r.CIDRs) == 0 {
+			errs = append(errs, field.Required(at, "needs hosts or cidrs"))
+		}
+		for k, h := range r.Hosts {
+			if !hostPattern.MatchString(h) {
+				errs = append(errs, field.Invalid(at.Child("hosts").Index(k), h, "must be a host name without port, such as *.example.com"))
+			}
+		}
+		for k, c := range r.CIDRs {
+			if _, err := netip.ParsePrefix(c); err != nil {
+				errs = append(errs, field.Invalid(at.Child("cidrs").Index(k), c, "must be an IP range such as 10.0.0.0/8"))
+			}
+		}
+	}
+	return errs
+}
+
+var (
+	hostPattern = regexp.MustCompile(`^[A-Za-z0-9*._:-]+$`)
+	podField    = regexp.MustCompile(`^(metadata|spec)(\.[A-Za-z]+)*$`)
+)
 
 func (r *Runner) validate(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -46,6 +101,11 @@ func (r *Runner) validate(p *field.Path) field.ErrorList {
 	}
 	errs = append(errs, keys(p.Child("inheritLabels"), r.InheritLabels)...)
 	errs = append(errs, keys(p.Child("inheritAnnotations"), r.InheritAnnotations)...)
+	for i, f := range r.DeniedPodFields {
+		if !podField.MatchString(f) {
+			errs = append(errs, field.Invalid(p.Child("deniedPodFields").Index(i), f, "must be a path in a pod template such as spec.hostNetwork"))
+		}
+	}
 	errs = append(errs, atLeast(p.Child("startAttempts"), r.StartAttempts, 1)...)
 	for _, d := range []struct {
 		name string

@@ -54,6 +54,8 @@ const (
 	CauseConnectTimeout Cause = "connectTimeout"
 	// CauseNotResolved: the name has no address, or the name server did not answer.
 	CauseNotResolved Cause = "notResolved"
+	// CauseDenied: the policy of the plan denies the address; Detail is the name of the rule.
+	CauseDenied Cause = "deniedByPolicy"
 	// CauseNoPort: no local port is free.
 	CauseNoPort Cause = "noPort"
 	// CauseNoDescriptor: the process or the machine has no file descriptor left.

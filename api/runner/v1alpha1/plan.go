@@ -29,6 +29,8 @@ type Plan struct {
 	// Thresholds are compared by the program that merges the snapshots (the operator or the command line), never by a
 	// runner.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
+	// Policy limits the addresses that runners connect to; nil: no limits.
+	Policy *AddressPolicy `json:"policy,omitempty"`
 	// Drain is how long a request can wait for a stream, and how long the runner waits for responses after the last
 	// request. It is a little longer than the longest timeout of all steps.
 	Drain time.Duration `json:"drain"`

@@ -123,6 +123,8 @@ const (
 	ProblemStalled Problem = "Stalled"
 	// ProblemSetup: a setup chain failed.
 	ProblemSetup Problem = "SetupFailed"
+	// ProblemPolicy: the policy of the plan denies a connection.
+	ProblemPolicy Problem = "DeniedByPolicy"
 	// ProblemInternal: the runner itself failed.
 	ProblemInternal Problem = "InternalError"
 )

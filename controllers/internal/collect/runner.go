@@ -217,7 +217,7 @@ func (s *runner) early(d *Desired) string {
 		return orElse(s.snapshot.Message, "ended before the start")
 	case s.snapshot.Stopped != "" && d.Stop == "" && s.snapshot.Problem != runnerv1alpha1.ProblemDeadline:
 		return "stopped: " + s.snapshot.Stopped
-	case s.snapshot.Problem == runnerv1alpha1.ProblemInternal:
+	case s.snapshot.Problem == runnerv1alpha1.ProblemInternal, s.snapshot.Problem == runnerv1alpha1.ProblemPolicy:
 		return orElse(s.snapshot.Message, "the runner failed")
 	}
 	return ""

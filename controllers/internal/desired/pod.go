@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/utils/ptr"
@@ -38,13 +39,16 @@ const (
 	terminationGrace = 30
 )
 
-// podTemplate merges spec.runner.podTemplate over the operator's own and then takes back the
+// podTemplate merges the template of the operator's configuration and then spec.runner.podTemplate over the operator's own, and then takes back the
 // fields that are the operator's (see the package comment).
 func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	out := basePod(in)
 	out.Labels = inherited(in.LoadTest.Labels, in.Runner.InheritLabels)
 	maps.Copy(out.Annotations, inherited(in.LoadTest.Annotations, in.Runner.InheritAnnotations))
-	if t := in.LoadTest.Spec.Runner.PodTemplate; t != nil && len(t.Raw) > 0 {
+	for _, t := range []*runtime.RawExtension{in.Runner.PodTemplate, in.LoadTest.Spec.Runner.PodTemplate} {
+		if t == nil || len(t.Raw) == 0 {
+			continue
+		}
 		var err error
 		if out, err = mergePod(out, t.Raw); err != nil {
 			return nil, err

@@ -285,7 +285,7 @@ func (r *Runner) clock() int64 { return int64(time.Since(r.clockZero)) }
 func (r *Runner) state() runnerv1alpha1.State {
 	switch {
 	case r.problem == runnerv1alpha1.ProblemPlan || r.problem == runnerv1alpha1.ProblemSetup ||
-		r.problem == runnerv1alpha1.ProblemInternal || r.stop != nil:
+		r.problem == runnerv1alpha1.ProblemPolicy || r.problem == runnerv1alpha1.ProblemInternal || r.stop != nil:
 		return runnerv1alpha1.StateDone
 	case len(r.changes) == 0:
 		return runnerv1alpha1.StateWaiting

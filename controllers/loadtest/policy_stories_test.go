@@ -1,0 +1,83 @@
+package loadtest_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+)
+
+func conditionOf(lt *v1alpha1.LoadTest, kind string) metav1.Condition {
+	if c := apimeta.FindStatusCondition(lt.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}
+
+// TestDeniedBeforeAnyPod: condition PlanReady names the field and the limit or the rule, and no Job exists.
+func TestDeniedBeforeAnyPod(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		edit func(*v1alpha1.LoadTestSpec)
+		want string
+	}{
+		{"rate", func(s *v1alpha1.LoadTestSpec) { s.Rates[0].RequestsPerSecond = ptr.To[int64](2001) }, "spec.rates: the highest rates of spec.rates and of all chains are together 2001 requests per second; allowed: at most 2000; denied by limits.requestsPerSecond"},
+		{"target", func(s *v1alpha1.LoadTestSpec) { s.Targets[0].URL = "http://169.254.169.254/latest" }, "spec.targets[0].url: no LoadTest can send requests to this host; denied by rule Metadata in targets"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorldWith(t, func(cfg *configv1alpha1.OperatorConfig) { cfg.Limits.RequestsPerSecond = 2000 })
+			lt := twoShards("denied", time.Second).Build()
+			tt.edit(&lt.Spec)
+			w.apply(lt)
+			got := w.awaitPhase("denied", v1alpha1.PhaseInvalid)
+			w.wantCondition(got, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonDeniedByPolicy)
+			if c := conditionOf(got, v1alpha1.ConditionPlanReady); !strings.HasPrefix(c.Message, tt.want) {
+				t.Errorf("message %q, want %q", c.Message, tt.want)
+			}
+			if n := len(w.jobs()); n != 0 {
+				t.Errorf("%d Jobs, want none", n)
+			}
+		})
+	}
+}
+
+// TestChangesAboveLimits: a rate and a number of shards above the limit have no effect, by edit or by the scale subresource.
+func TestChangesAboveLimits(t *testing.T) {
+	w := newWorldWith(t, func(cfg *configv1alpha1.OperatorConfig) { cfg.Limits.RequestsPerSecond, cfg.Limits.Shards = 2000, 2 })
+	w.apply(twoShards("bound", load).Edit(func(s *v1alpha1.LoadTestSpec) { s.Targets[0].Connections = ptr.To[int32](4) }).Build())
+	w.awaitLoad("bound", 500)
+	w.setRate("bound", 3000)
+	w.awaitMessage("bound", v1alpha1.ConditionReconciling, v1alpha1.ReasonChangeNotApplied, "denied by limits.requestsPerSecond")
+	w.setRate("bound", 2000)
+	w.awaitApplied("bound", 1)
+	w.scale("bound", 3)
+	w.awaitMessage("bound", v1alpha1.ConditionReconciling, v1alpha1.ReasonChangeNotApplied, "spec.runner.shards: is 3; allowed: at most 2; denied by limits.shards")
+	if n := len(w.jobs()); n != 1 || *w.jobs()[0].Spec.Completions != 2 {
+		t.Errorf("%d Jobs, the first has %d indices; want 1 with 2", n, *w.jobs()[0].Spec.Completions)
+	}
+	w.endLoad("bound")
+	w.awaitPhase("bound", v1alpha1.PhaseCompleted)
+}
+
+// TestDeniedByRunner: a runner that must not connect ends the test before it starts, with the rule in the condition.
+func TestDeniedByRunner(t *testing.T) {
+	w := newWorld(t)
+	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 })
+	w.apply(twoShards("rebound", time.Second).Build())
+	const message = "target main: the operator's configuration denies the address by rule: Metadata (169.254.169.254:80)"
+	w.runner("rebound-1-0").Fail(runnerv1alpha1.ProblemPolicy, message)
+	lt := w.awaitPhase("rebound", v1alpha1.PhaseFailed)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonDeniedByPolicy)
+	w.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonDeniedByPolicy)
+	if c := conditionOf(lt, v1alpha1.ConditionFinished); !strings.Contains(c.Message, message) || lt.Status.StartTime != nil {
+		t.Errorf("message %q, start %v", c.Message, lt.Status.StartTime)
+	}
+}
