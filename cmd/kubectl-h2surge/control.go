@@ -70,11 +70,12 @@ func (k *kube) newRate() *cobra.Command {
 	w := &where{}
 	cmd := &cobra.Command{
 		Use:   "rate NAME [STAGE] RATE",
-		Short: "Change the rate of a test while it runs",
-		Long: `Change requestsPerSecond of a stage. RATE is in requests per second over all shards, or
-relative to the current rate, such as +10% or -10%. STAGE defaults to the current stage.
-Before the start, it defaults to the only stage that is not a warm-up. The command fails
-if another user changed the rate at the same time.`,
+		Short: "Change the rate or the concurrency of a test while it runs",
+		Long: `Change requestsPerSecond, chainsPerSecond, or concurrency of a stage. RATE has the unit
+of the stage, over all shards: requests or chain instances per second, or requests in
+flight. It can be relative to the current value, such as +10% or -10%. STAGE defaults to
+the current stage. Before the start, it defaults to the only stage that is not a
+warm-up. The command fails if another user changed the rate at the same time.`,
 		Example: `  kubectl h2surge rate pcf 50000 -n core
   kubectl h2surge rate pcf hold +10%`,
 		DisableFlagParsing: true, // -10% is not a flag

@@ -13,7 +13,7 @@ const (
 
 const (
 	keysHint = "keys: + - rate, p pause, q end, ? help"
-	keysHelp = "keys: + and - change the rate of this stage by a tenth; p pauses and resumes;\n" +
+	keysHelp = "keys: + and - change the rate or concurrency of this stage by a tenth; p pauses and resumes;\n" +
 		"      q stops and writes the report, a second q does not wait for responses; ? shows this"
 )
 

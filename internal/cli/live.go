@@ -88,8 +88,11 @@ func (l *live) turn(by int) {
 	case i < 0:
 		l.shown.show("no stage is active: there is no rate to change")
 		return
-	case l.file[i].ClosedLoop:
-		l.shown.show(fmt.Sprintf("stage %s is a closed loop: it has no rate", l.file[i].Name))
+	case l.file[i].ClosedLoop && l.file[i].Count == 0:
+		l.shown.show(fmt.Sprintf("stage %s is a closed loop without concurrency: it has no rate", l.file[i].Name))
+		return
+	case l.file[i].EndsByCount():
+		l.shown.show(fmt.Sprintf("stage %s is a closed loop that ends by requests: its concurrency cannot change", l.file[i].Name))
 		return
 	}
 	rate, ok := stepped(l.file[i], l.steps[i]+by)
@@ -196,12 +199,18 @@ func (l *live) put(rates []rv.Rate, suspended bool) bool {
 // maxRate is the maximum of requestsPerSecond.
 var _, maxRate = compile.Range("Rate", "requestsPerSecond")
 
+// maxConcurrency is the maximum of concurrency.
+var _, maxConcurrency = compile.Range("ClosedLoop", "concurrency")
+
 // stepped returns a manifest's rate plus a number of steps, which can be negative. A step is a tenth of the rate, and at
 // least 1/s. A step of a ramp is a tenth of both its ends. It returns false if the result is below 1/s, or 0 for a ramp, or
-// above maxRate.
+// above maxRate. In a closed loop, it changes the concurrency.
 func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
-	if steps == 0 {
+	switch {
+	case steps == 0:
 		return r, true
+	case r.ClosedLoop:
+		return steppedLoop(r, int64(steps))
 	}
 	if r.RampFrom != nil {
 		return steppedRamp(r, int64(steps))
@@ -211,6 +220,17 @@ func stepped(r rv.Rate, steps int) (rv.Rate, bool) {
 	out.Count, out.Period = 10*r.Count+int64(steps)*max(r.Count, perSecond), 10*r.Period
 	within := out.Count >= perSecond || steps > 0
 	return out, within && max(result.Asked(&out), result.AskedChains(&out)) <= float64(maxRate)
+}
+
+// steppedLoop changes the concurrency at both ends of a ramp by a tenth for each step, and by at least 1.
+func steppedLoop(r rv.Rate, steps int64) (rv.Rate, bool) {
+	r.Count += steps * max(r.Count/10, 1)
+	highest := r.Count
+	if r.RampFrom != nil {
+		from := max(0, *r.RampFrom+steps*max(*r.RampFrom/10, 1))
+		r.RampFrom, highest = &from, max(from, r.Count)
+	}
+	return r, r.Count >= 1 && highest <= maxConcurrency
 }
 
 func steppedRamp(r rv.Rate, steps int64) (rv.Rate, bool) {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
-	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/compile"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 // livePlan has a stage for each kind of rate.
@@ -25,11 +25,14 @@ func livePlan() *rv.Plan {
 		{Name: "rare", Count: 30, Period: time.Minute, Duration: time.Minute},
 		{Name: "most", Count: maxRate, Period: time.Second, Duration: time.Minute},
 		{Name: "rush", ClosedLoop: true, Duration: time.Minute},
+		{Name: "loop", ClosedLoop: true, Count: 64, Duration: time.Minute},
+		{Name: "pair", ClosedLoop: true, Count: 2, RampFrom: new(int64), Duration: time.Minute},
+		{Name: "fixed", ClosedLoop: true, Count: 4, Requests: 100},
 	}
 	return p
 }
 
-// inStage is a live of a run that is in a stage: -1 before the first, 5 after the last.
+// inStage is a live of a run that is in a stage: -1 before the first, 8 after the last.
 func inStage(t *testing.T, stage int, said *strings.Builder) (*live, *fakeEngine) {
 	t.Helper()
 	e := newFakeEngine(nil)
@@ -73,12 +76,15 @@ func TestKeysChangeTheRun(t *testing.T) {
 		{"by 1/s at least", 1, "+----", "rate 6/s\nrate 5/s\nrate 4/s\nrate 3/s\nrate 2/s\n", "60/10 5/1 40/10 30/10 20/10"},
 		{"not below 1/s", 2, "-+", "rate 0.5/s: keys cannot change it further\nrate 1.5/s\n", "900/600"},
 		{"not above what a manifest may say", 3, "+-", "rate 100000000/s: keys cannot change it further\nrate 90000000/s\n", "900000000/10"},
-		{"closed loop", 4, "+-", strings.Repeat("stage rush is a closed loop: it has no rate\n", 2), ""},
+		{"closed loop", 4, "+-", strings.Repeat("stage rush is a closed loop without concurrency: it has no rate\n", 2), ""},
+		{"concurrency", 5, "+--", "rate 70 in flight\nrate 64 in flight\nrate 58 in flight\n", "70/0 64/0 58/0"},
+		{"a ramp of concurrency", 6, "+---", "rate 1 to 3 in flight\nrate 0 to 2 in flight\nrate 0 to 1 in flight\nrate 0 to 1 in flight: keys cannot change it further\n", "3/0 2/0 1/0"},
+		{"concurrency of a stage that ends by requests", 7, "+", "stage fixed is a closed loop that ends by requests: its concurrency cannot change\n", ""},
 		{"pause", 0, "pp", "paused\nresumed, rate 5000/s\n", "5000/1! 5000/1"},
 		{"a rate in a pause", 0, "p+p", "paused\nrate 5500/s, paused\nresumed, rate 5500/s\n", "5000/1! 55000/10! 55000/10"},
 		{"pause in a closed loop", 4, "pp", "paused\nresumed, closed loop\n", "0/0! 0/0"},
 		{"before the start", -1, "+p", "no stage is active: there is no rate to change\nno stage is active: there is nothing to pause\n", ""},
-		{"after the last stage", 5, "-p", "no stage is active: there is no rate to change\nno stage is active: there is nothing to pause\n", ""},
+		{"after the last stage", 8, "-p", "no stage is active: there is no rate to change\nno stage is active: there is nothing to pause\n", ""},
 		{"help, and other keys", 0, "?xQ\r", keysHelp + "\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -61,7 +61,7 @@ func newSearchCommand(parts linked) *cobra.Command {
 		f.DefValue = value
 		_ = f.Value.Set(value) // it is a number
 	}
-	for _, name := range []string{"requests", "duration", "rps", "warm-up-time", "concurrency"} { // the search chooses rates and lengths
+	for _, name := range append([]string{"requests", "duration", "rps", "warm-up-time", "concurrency"}, shapeNames...) { // the search chooses rates and lengths
 		_ = cmd.Flags().MarkHidden(name)
 	}
 	return cmd
@@ -100,7 +100,7 @@ func (s *searchFlags) apply(spec *v1alpha1.LoadTestSpec) {
 func (s *searchFlags) check(given []string) (wrong []string) {
 	for _, name := range given {
 		switch name {
-		case "requests", "duration", "rps", "warm-up-time", "concurrency":
+		case "requests", "duration", "rps", "warm-up-time", "concurrency", "ramp-from", "arrivals", "burst-size":
 			wrong = append(wrong, "--"+name+": not allowed with search, which chooses loads and lengths")
 		case "start", "min", "max":
 			if n := map[string]int64{"start": s.start, "min": s.min, "max": s.max}[name]; n < 1 { // compile would take 0 for "not given"

@@ -32,6 +32,7 @@ type urlForm struct {
 	timeout  seconds
 	// concurrency is 0 if there is no limit.
 	concurrency int64
+	shape       shapeFlags
 	method      string
 	headers     []string
 	data        []string
@@ -53,6 +54,7 @@ func (u *urlForm) register(flags *pflag.FlagSet) {
 	own.Var(&u.warmUp, "warm-up-time", "`time` to send before that without counting")
 	own.Var(&u.rps, "rps", "`number` of requests per second of the whole test, such as 5000 or 0.5 (h2load: per connection); default: a closed loop, a request on each free stream")
 	own.Int64Var(&u.concurrency, "concurrency", 0, "highest `number` of requests in flight over all connections, in a closed loop; default: -c times -m")
+	u.shape.register(own)
 	own.Var(&u.timeout, "timeout", "`time` that a request may take (default 5s)")
 	own.StringVarP(&u.method, "request", "X", "", "`method` of the requests (default GET, and POST with -d)")
 	own.StringArrayVarP(&u.headers, "header", "H", nil, "header `field` to send, as 'name: value'; may be repeated")
@@ -124,6 +126,7 @@ func (u *urlForm) check() []string {
 	if u.concurrency > 0 && u.rps.count > 0 {
 		wrong = append(wrong, "--concurrency: is not allowed with --rps")
 	}
+	wrong = append(wrong, u.shape.check(u)...)
 	for _, h := range u.headers {
 		if _, _, ok := cutHeader(h); !ok {
 			wrong = append(wrong, "-H: must have the form 'name: value'") // The value may be a secret.
@@ -239,12 +242,13 @@ func (u *urlForm) rates() []v1alpha1.Rate {
 	for i := range rates {
 		if u.rps.count > 0 {
 			u.rps.apply(&rates[i])
-			continue
+		} else {
+			rates[i].ClosedLoop = &v1alpha1.ClosedLoop{}
+			if u.concurrency > 0 {
+				rates[i].ClosedLoop.Concurrency = &u.concurrency
+			}
 		}
-		rates[i].ClosedLoop = &v1alpha1.ClosedLoop{}
-		if u.concurrency > 0 {
-			rates[i].ClosedLoop.Concurrency = &u.concurrency
-		}
+		u.shape.apply(&rates[i], &u.rps)
 	}
 	return rates
 }
@@ -305,6 +309,11 @@ func (u *urlForm) onFlags(errs field.ErrorList) field.ErrorList {
 		"spec.rates[1].requestsPerSecond":      "--rps",
 		"spec.rates[0].closedLoop.concurrency": "--concurrency",
 		"spec.rates[1].closedLoop.concurrency": "--concurrency",
+		main + ".rampFrom":                     "--ramp-from",
+		"spec.rates[0].arrivals":               "--arrivals",
+		"spec.rates[1].arrivals":               "--arrivals",
+		"spec.rates[0].burstSize":              "--burst-size",
+		"spec.rates[1].burstSize":              "--burst-size",
 		"spec.rates[0].requestsPer.count":      "--rps",
 		"spec.rates[1].requestsPer.count":      "--rps",
 	} {

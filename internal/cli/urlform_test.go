@@ -97,6 +97,22 @@ func TestURLForm(t *testing.T) {
 				{Name: "load", ClosedLoop: loop, Requests: ptr.To[int64](9)},
 			}
 		})},
+		{"a ramp", []string{"--ramp-from", "0", "--rps", "500", "-D", "10s"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Rates = []v1alpha1.Rate{{Name: "load", Duration: duration(10 * time.Second), RequestsPerSecond: ptr.To[int64](500), RampFrom: ptr.To[int64](0)}}
+		})},
+		{"a ramp to a rate with decimals", []string{"--ramp-from", "100", "--rps", "33.3", "-D", "10s"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Rates = []v1alpha1.Rate{{Name: "load", Duration: duration(10 * time.Second), RequestsPer: &v1alpha1.RequestsPer{Count: 333, Period: *duration(10 * time.Second)}, RampFrom: ptr.To[int64](1000)}}
+		})},
+		{"a ramp of requests in flight", []string{"--ramp-from", "1", "--concurrency", "64", "-D", "10s"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			s.Rates = []v1alpha1.Rate{{Name: "load", Duration: duration(10 * time.Second), ClosedLoop: &v1alpha1.ClosedLoop{Concurrency: ptr.To[int64](64)}, RampFrom: ptr.To[int64](1)}}
+		})},
+		{"bursts, in the warm-up too", []string{"--arrivals", "Burst", "--burst-size", "10", "--rps", "500", "--warm-up-time", "1s"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
+			burst := v1alpha1.Rate{RequestsPerSecond: ptr.To[int64](500), Arrivals: v1alpha1.ArrivalsBurst, BurstSize: ptr.To[int64](10)}
+			warm, load := burst, burst
+			warm.Name, warm.WarmUp, warm.Duration = "warm-up", true, duration(time.Second)
+			load.Name, load.Requests = "load", ptr.To[int64](1)
+			s.Rates = []v1alpha1.Rate{warm, load}
+		})},
 		{"a rate of zero", []string{"--rps", "0"}, "http://h:1", base(func(*v1alpha1.LoadTestSpec) {})},
 		{"HTTP/1.1", []string{"--h1", "--insecure"}, "http://h:1", base(func(s *v1alpha1.LoadTestSpec) {
 			s.Targets[0].Protocol = v1alpha1.ProtocolHTTP1

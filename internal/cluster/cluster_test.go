@@ -145,6 +145,10 @@ func TestChangeRate(t *testing.T) {
 	ramp.Spec.Rates[1].RampFrom = ptr(int64(0))
 	fast := running()
 	fast.Spec.Rates[1] = v1alpha1.Rate{Name: "hold", ClosedLoop: &v1alpha1.ClosedLoop{}}
+	loop := running()
+	loop.Spec.Rates[1] = v1alpha1.Rate{Name: "hold", ClosedLoop: &v1alpha1.ClosedLoop{Concurrency: ptr(int64(64))}, Duration: fresh.Spec.Rates[1].Duration}
+	bounded := loop.DeepCopy()
+	bounded.Spec.Rates[1].Requests = ptr(int64(1000))
 	for _, tc := range []struct {
 		name, stage, rate string
 		lt                *v1alpha1.LoadTest
@@ -158,8 +162,11 @@ func TestChangeRate(t *testing.T) {
 		{"end of a ramp", "", "50000", ramp, "stage hold of pcf: 0 to 60000/s -> 0 to 50000/s", ""},
 		{"no name", "", "1", fresh, "", "STAGE: the argument is missing; allowed: warm, hold, slow"},
 		{"another name", "x", "1", running(), "", `"x" is not a stage; allowed: warm, hold, slow`},
-		{"requestsPer", "slow", "1", running(), "", "stage slow has requestsPer (1 in 1m0s); this command changes only requestsPerSecond"},
-		{"closed loop", "hold", "1", fast, "", "stage hold is a closed loop"},
+		{"requestsPer", "slow", "1", running(), "", "stage slow has requestsPer (1 in 1m0s); this command changes only requestsPerSecond, chainsPerSecond and concurrency"},
+		{"closed loop", "hold", "1", fast, "", "stage hold is a closed loop without concurrency; it has no rate"},
+		{"concurrency", "hold", "128", loop, "stage hold of pcf: 64 in flight -> 128 in flight", ""},
+		{"concurrency in percent", "", "-10%", loop, "stage hold of pcf: 64 in flight -> 58 in flight", ""},
+		{"concurrency of a stage that ends by requests", "hold", "128", bounded, "", "stage hold is a closed loop that ends by requests; its concurrency cannot change"},
 		{"ended", "hold", "1", ended(), "", "pcf has already ended"},
 	} {
 		r, err := ParseRate(tc.rate)

@@ -64,8 +64,8 @@ func (r RateChange) ofRamp(old int64) int64 {
 	return min(max(int64(math.Round(float64(old)*(1+r.percent/100))), 0), maxRate)
 }
 
-// ChangeRate changes requestsPerSecond or chainsPerSecond of a stage. If stage is empty, it is the active stage, or the only stage that is
-// not a warm-up. Of a ramp, a new rate is the rate at its end, and a change in percent changes both ends. It returns the
+// ChangeRate changes requestsPerSecond, chainsPerSecond, or concurrency of a stage. If stage is empty, it is the active stage,
+// or the only stage that is not a warm-up. Of a ramp, a new rate is the rate at its end, and a change in percent changes both ends. It returns the
 // message for the user.
 func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change RateChange, now time.Time) (string, error) {
 	lt, err := c.Get(ctx, name)
@@ -81,13 +81,18 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 	}
 	switch {
 	case r.RequestsPer != nil:
-		return "", fmt.Errorf("stage %s has requestsPer (%d in %s); this command changes only requestsPerSecond and chainsPerSecond; use: kubectl edit loadtest %s", r.Name, r.RequestsPer.Count, r.RequestsPer.Period.Duration, name)
-	case r.ClosedLoop != nil:
-		return "", fmt.Errorf("stage %s is a closed loop; it has no rate", r.Name)
+		return "", fmt.Errorf("stage %s has requestsPer (%d in %s); this command changes only requestsPerSecond, chainsPerSecond and concurrency; use: kubectl edit loadtest %s", r.Name, r.RequestsPer.Count, r.RequestsPer.Period.Duration, name)
+	case r.ClosedLoop != nil && r.ClosedLoop.Concurrency == nil:
+		return "", fmt.Errorf("stage %s is a closed loop without concurrency; it has no rate", r.Name)
+	case r.ClosedLoop != nil && r.Requests != nil:
+		return "", fmt.Errorf("stage %s is a closed loop that ends by requests; its concurrency cannot change", r.Name)
 	}
 	field, unit, current := "requestsPerSecond", "/s", r.RequestsPerSecond
-	if r.ChainsPerSecond != nil {
+	switch {
+	case r.ChainsPerSecond != nil:
 		field, unit, current = "chainsPerSecond", " chains/s", r.ChainsPerSecond
+	case r.ClosedLoop != nil:
+		field, unit, current = "closedLoop/concurrency", " in flight", r.ClosedLoop.Concurrency
 	}
 	edits := []rateEdit{{field, *current, change.of(*current)}}
 	if r.RampFrom != nil {
@@ -111,7 +116,7 @@ func (c *Cluster) ChangeRate(ctx context.Context, name, stage string, change Rat
 	return fmt.Sprintf("stage %s of %s: %s -> %s", r.Name, name, old, rate), nil
 }
 
-// rateEdit changes a field of a stage.
+// rateEdit changes a field of a stage. The field is a path below the stage.
 type rateEdit struct {
 	field    string
 	from, to int64
