@@ -18,6 +18,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -212,13 +213,16 @@ func (c *memoryClient) List(_ context.Context, list client.ObjectList, opts ...c
 	if err != nil {
 		return err
 	}
-	var o client.ListOptions
-	o.ApplyOptions(opts)
+	var options client.ListOptions
+	options.ApplyOptions(opts)
 	owner := ""
-	if o.FieldSelector != nil {
-		owner, _ = o.FieldSelector.RequiresExactMatch(ownerIndex)
+	if options.FieldSelector != nil {
+		owner, _ = options.FieldSelector.RequiresExactMatch(ownerIndex)
 	}
 	owned := func(o client.Object) bool {
+		if options.FieldSelector == nil {
+			return options.LabelSelector == nil || options.LabelSelector.Matches(labels.Set(o.GetLabels()))
+		}
 		ref := metav1.GetControllerOf(o)
 		return ref != nil && string(ref.UID) == owner
 	}
@@ -235,6 +239,10 @@ func (c *memoryClient) List(_ context.Context, list client.ObjectList, opts ...c
 			}
 		case *corev1.PodList:
 			if o, ok := o.(*corev1.Pod); ok && owned(o) {
+				list.Items = append(list.Items, *o.DeepCopy())
+			}
+		case *v1alpha1.LoadTestList:
+			if o, ok := o.(*v1alpha1.LoadTest); ok && owned(o) {
 				list.Items = append(list.Items, *o.DeepCopy())
 			}
 		case *corev1.EventList:
