@@ -126,6 +126,10 @@ conformance: ## Run the engine against real servers: nginx, nghttpd, haproxy, ca
 	hack/install.sh nginx=nginx nghttpd=nghttp2-server h2o=h2o haproxy=haproxy apache2=apache2 caddy=caddy node=nodejs openssl=openssl || [ -z "$$CI" ]
 	go test -json -tags conformance -count=1 ./test/conformance | $(GOTEST)
 
+.PHONY: delivery-test
+delivery-test: ## Check the examples of config/delivery against the API types of Argo Rollouts, Flagger, Flux and Tekton.
+	cd test/delivery && go test ./...
+
 .PHONY: html
 html: ## Test the HTML report in headless Chromium, installed as root; pictures go to dist/html.
 	hack/install.sh chromium=chromium || [ -z "$$CI" ]
