@@ -18,6 +18,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cli"
 	"github.com/h2surge/h2surge/internal/cluster"
+	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/internal/verdict"
 )
 
@@ -25,6 +26,11 @@ const kubeRunLong = `Run a load test in the cluster. The manifest has one LoadTe
 Secrets that the LoadTest refers to. h2surge checks the manifest before it sends
 anything to the cluster. Then it applies the ConfigMaps and Secrets and creates the
 LoadTest. A LoadTest runs once, so its name must be new: see --name and --generate-name.
+
+With --from, h2surge copies the spec, the labels and the annotations of a LoadTest in
+the cluster, also of one that has finished, or takes the template of a
+LoadTestSchedule. The copy gets a name of its own. ConfigMaps and Secrets stay as they
+are.
 
 On a terminal, h2surge follows the test: a line per second on standard error, and at the
 end the report on standard output. Ctrl-C stops following, and the test continues,
@@ -36,7 +42,9 @@ unless --follow or --wait is given.
 const kubeRunExample = `  kubectl h2surge run -f loadtest.yaml
   kubectl h2surge run loadtest.yaml -n core --name pcf-2
   kubectl h2surge run -f loadtest.yaml --generate-name --wait --timeout 30m \
-      --output-file report.html`
+      --output-file report.html
+  kubectl h2surge run --from pcf --wait
+  kubectl h2surge run --from schedule/nightly`
 
 // kubeExitCodes are those of "h2surge run" for a test in a cluster.
 const kubeExitCodes = `Exit codes:
@@ -55,6 +63,7 @@ type kubeRun struct {
 	where
 	kube            *kube
 	files           []string
+	from            string
 	name            string
 	generateName    bool
 	wait, follow    bool
@@ -78,7 +87,7 @@ type kubeRun struct {
 func (k *kube) newRun() *cobra.Command {
 	r := &kubeRun{kube: k}
 	cmd := &cobra.Command{
-		Use:     "run {-f FILE | FILE} [flags]",
+		Use:     "run {-f FILE | FILE | --from NAME} [flags]",
 		Short:   "Create the test of a manifest and follow it to its end",
 		Long:    kubeRunLong,
 		Example: kubeRunExample,
@@ -90,6 +99,7 @@ func (k *kube) newRun() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	cli.AddFilename(flags, &r.files)
+	flags.StringVar(&r.from, "from", "", "run the LoadTest `NAME` again, or schedule/NAME: the template of a LoadTestSchedule")
 	flags.StringVar(&r.name, "name", "", "`name` of the LoadTest, instead of the manifest's")
 	flags.BoolVar(&r.generateName, "generate-name", false, "append - and five random characters to the name")
 	flags.BoolVar(&r.follow, "follow", false, "show progress, then the report; default on a terminal")
@@ -107,16 +117,9 @@ func (r *kubeRun) run(cmd *cobra.Command) error {
 	if err := r.check(cmd); err != nil {
 		return err
 	}
-	m, content, err := cli.LoadManifest(r.files, r.stdin, r.stderr)
+	m, err := r.manifest(cmd)
 	if err != nil {
 		return err
-	}
-	r.rename(&m.LoadTest.ObjectMeta)
-	if r.cluster, err = r.connect(r.kube, cmd); err != nil {
-		return err
-	}
-	if err := r.cluster.Place(m, content); err != nil {
-		return cli.Usagef("%v", err)
 	}
 	if r.reportFiles, err = cli.OpenReportFiles(r.outputFiles); err != nil {
 		return err
@@ -137,12 +140,40 @@ func (r *kubeRun) run(cmd *cobra.Command) error {
 	return r.conclude(cmd.Context())
 }
 
+// manifest connects to the cluster, and returns the manifest of the new run: from files, or with --from from the cluster.
+func (r *kubeRun) manifest(cmd *cobra.Command) (m *compile.Manifest, err error) {
+	var content []byte
+	if r.from == "" {
+		if m, content, err = cli.LoadManifest(r.files, r.stdin, r.stderr); err != nil {
+			return nil, err
+		}
+		r.rename(&m.LoadTest.ObjectMeta)
+	}
+	if r.cluster, err = r.connect(r.kube, cmd); err != nil {
+		return nil, err
+	}
+	if r.from == "" {
+		if err := r.cluster.Place(m, content); err != nil {
+			return nil, cli.Usagef("%v", err)
+		}
+		return m, nil
+	}
+	if m, err = r.cluster.From(cmd.Context(), r.from); err != nil {
+		return nil, kubeError(err)
+	}
+	r.generateName = r.generateName || r.name == ""
+	r.rename(&m.LoadTest.ObjectMeta)
+	return m, nil
+}
+
 func (r *kubeRun) check(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("follow") && !r.wait {
 		_, r.follow = r.kube.size(r.stderr)
 	}
 	switch {
-	case len(r.files) == 0:
+	case r.from != "" && len(r.files) > 0:
+		return cli.Usagef("--from: not allowed with -f")
+	case r.from == "" && len(r.files) == 0:
 		return cli.Usagef("-f FILE: the argument is missing")
 	case r.wait && r.follow:
 		return cli.Usagef("--wait: not allowed with --follow")

@@ -47,12 +47,17 @@ var labels = []struct{ name, values string }{
 }
 
 func main() {
-	page, err := render(metrics.Families(), slices.Concat(loadtest.Families(), loadtestschedule.Families()))
+	text, err := page()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "metrics:", err)
 		os.Exit(1)
 	}
-	fmt.Print(page)
+	fmt.Print(text)
+}
+
+// page returns the page with the metrics of the runner and the operator.
+func page() (string, error) {
+	return render(metrics.Families(), slices.Concat(loadtest.Families(), loadtestschedule.Families()))
 }
 
 func render(runner, operator []metric.Family) (string, error) {

@@ -5,13 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/internal/metric"
-	"github.com/h2surge/h2surge/runner/metrics"
 )
 
 func TestPageIsThatOfTheCode(t *testing.T) {
-	got, err := render(metrics.Families(), loadtest.Families())
+	got, err := page()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,6 +107,7 @@ func Scheme() *runtime.Scheme {
 func mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	m.Add(v1alpha1.GroupVersion.WithKind("LoadTest"), meta.RESTScopeNamespace)
+	m.Add(v1alpha1.GroupVersion.WithKind("LoadTestSchedule"), meta.RESTScopeNamespace)
 	m.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
 	m.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
 	return m

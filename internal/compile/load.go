@@ -297,6 +297,9 @@ func (l *loader) otherKind(meta metav1.TypeMeta) {
 	switch {
 	case meta.Kind == "":
 		l.failf(l.here()+": kind", "is required; %s", allowed)
+	case meta.Kind == "LoadTestSchedule":
+		l.failf(l.here()+": kind", "a LoadTestSchedule runs in a cluster only: apply it with kubectl apply, look at its condition Ready, and run its template with "+
+			"kubectl h2surge run --from schedule/NAME; %s", allowed)
 	case !known:
 		l.failf(l.here()+": kind", "%q is not supported; %s%s", meta.Kind, allowed, didYouMean(meta.Kind, slices.Sorted(maps.Keys(versions))))
 	case meta.APIVersion == "":

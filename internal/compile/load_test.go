@@ -65,6 +65,9 @@ func TestLoadErrors(t *testing.T) {
 		{"two LoadTests", minimal + "---" + minimal, []string{"document 2: is a second LoadTest; one run takes exactly one"}},
 		{"another kind", minimal + "---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\n",
 			[]string{"document 2: kind: \"Service\" is not supported; allowed: LoadTest, ConfigMap, Secret"}},
+		{"a schedule", "apiVersion: h2surge.io/v1alpha1\nkind: LoadTestSchedule\nmetadata: {name: a}\n",
+			[]string{"document 1: kind: a LoadTestSchedule runs in a cluster only: apply it with kubectl apply, look at its condition Ready, " +
+				"and run its template with kubectl h2surge run --from schedule/NAME; allowed: LoadTest, ConfigMap, Secret"}},
 		{"another version", strings.Replace(minimal, "v1alpha1", "v1", 1),
 			[]string{"document 1: apiVersion: \"h2surge.io/v1\" is not supported; allowed for a LoadTest: h2surge.io/v1alpha1"}},
 		{"no kind", "a: b\n", []string{"document 1: kind: is required; allowed: LoadTest, ConfigMap, Secret"}},

@@ -1,12 +1,19 @@
 package integration
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"sigs.k8s.io/yaml"
+
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/compile"
 	"github.com/h2surge/h2surge/test/builder"
+	"github.com/h2surge/h2surge/test/markdown"
 )
 
 // schedule returns a valid LoadTestSchedule.
@@ -69,5 +76,53 @@ func TestRulesOfSchedules(t *testing.T) {
 				t.Errorf("got %q, want %q", all, row.want)
 			}
 		})
+	}
+}
+
+// TestSchedulesOfTheDocs creates each LoadTestSchedule of the samples and the pages, and compiles its template.
+func TestSchedulesOfTheDocs(t *testing.T) {
+	c := newClient(t)
+	texts := map[string]string{}
+	files, err := filepath.Glob("../../config/samples/schedules/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[file] = string(text)
+	}
+	pages, err := markdown.Pages("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pages {
+		for _, b := range p.Blocks {
+			if b.Language == "yaml" && strings.Contains(b.Text, "kind: LoadTestSchedule\n") {
+				texts[b.File] = b.Text
+			}
+		}
+	}
+	if len(texts) < 2 {
+		t.Errorf("%d schedules", len(texts))
+	}
+	for file, text := range texts {
+		var doc map[string]any
+		s := &v1alpha1.LoadTestSchedule{}
+		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if err := yaml.UnmarshalStrict([]byte(text), s); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		doc["metadata"].(map[string]any)["namespace"] = "default"
+		if got := byServer(t, c, doc); got != nil {
+			t.Errorf("%s: the API server refuses it: %v", file, got)
+		}
+		if _, _, errs := compile.Compile("default/x", &s.Spec.Template.Spec); len(errs) > 0 {
+			t.Errorf("%s: %v", file, errs)
+		}
 	}
 }
