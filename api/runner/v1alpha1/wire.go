@@ -95,12 +95,12 @@ var documents = sync.Pool{New: func() any { return new([]byte) }}
 func (s *Snapshot) ReadBinary(from io.Reader, size int64) error {
 	buffer := documents.Get().(*[]byte)
 	defer documents.Put(buffer)
-	text, err := readPart(from, size, *buffer)
+	text, err := readPart(from, min(size, maxDocument), *buffer)
 	*buffer = text
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, s); err != nil {
+	if err := UnmarshalSnapshot(text, s); err != nil {
 		return err
 	}
 	left := size - int64(len(text))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -103,7 +104,11 @@ func read(resp *http.Response, into *runnerv1alpha1.Snapshot) error {
 	if resp.Header.Get("Content-Type") == runnerv1alpha1.MediaTypeSnapshot {
 		return into.ReadBinary(resp.Body, resp.ContentLength)
 	}
-	return json.NewDecoder(resp.Body).Decode(into)
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	return runnerv1alpha1.UnmarshalSnapshot(text, into)
 }
 
 // put sends a message.
@@ -121,7 +126,7 @@ func refusal(resp *http.Response) error {
 		return nil
 	}
 	var said runnerv1alpha1.Error
-	if err := json.NewDecoder(resp.Body).Decode(&said); err != nil || said.Message == "" {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxRefusal)).Decode(&said); err != nil || said.Message == "" {
 		said.Message = "no reason given"
 	}
 	if resp.StatusCode == http.StatusConflict {

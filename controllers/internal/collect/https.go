@@ -26,8 +26,11 @@ const (
 	// handshakeTimeout is long, because a stopped process accepts connections and answers none of them: they would pile up until it
 	// continues.
 	handshakeTimeout = 10 * time.Second
-	// maxAnswer bounds an answer: 256 steps with a distribution each are some 2 MB.
-	maxAnswer = 64 << 20
+	// maxAnswer bounds the body of an answer: 256 steps with a distribution each are some 2 MB.
+	maxAnswer = 16 << 20
+	// maxHead bounds the status line and the header of an answer, maxRefusal the body of an answer with an error.
+	maxHead    = 16 << 10
+	maxRefusal = 64 << 10
 	// maxPooled bounds the buffers that are kept between calls.
 	maxPooled = 1 << 20
 )
@@ -154,15 +157,17 @@ func (c *httpClient) exchange(ctx context.Context, method, path string, body []b
 		in.Reset(nil)
 		readers.Put(in)
 	}()
-	in.Reset(conn)
+	limited := &io.LimitedReader{R: conn, N: maxHead}
+	in.Reset(limited)
 	resp, err := http.ReadResponse(in, nil) //nolint:bodyclose // Close reads a body to its end, however long it is; here the connection is closed instead
 	if err != nil {
 		return false, err
 	}
 	answer := *resp
 	answer.Body = io.NopCloser(io.LimitReader(resp.Body, maxAnswer))
+	limited.N = maxAnswer + 1
 	if resp.StatusCode >= http.StatusMultipleChoices || read == nil {
-		read = refusal
+		read, limited.N = refusal, maxRefusal
 	}
 	err = read(&answer)
 	if _, rest := resp.Body.Read(make([]byte, 1)); errors.Is(rest, io.EOF) {

@@ -456,6 +456,9 @@ func (r *run) handle(o outcome) {
 // take accepts a snapshot of a runner. It returns what is wrong with it.
 func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 	before := s.snapshot
+	if err := oversized(r.d.Plan, n); err != nil {
+		return err
+	}
 	switch {
 	case n.Shard != s.index && n.Revision != 0:
 		return fmt.Errorf("the snapshot belongs to shard %d", n.Shard)
