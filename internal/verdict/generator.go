@@ -66,7 +66,15 @@ func (in *input) excused(c *comparison) bool {
 	case runnerv1alpha1.MetricErrorRate:
 		return false
 	}
-	return !c.isMinimum
+	return !c.isMinimum && !in.beyondLag(c)
+}
+
+// beyondLag returns whether a time is so far above its maximum that lag cannot be the cause. A pause of the generator makes the
+// requests of that time late by at most its length, and then they arrive at the target together, which delays them by as much
+// again. The largest lag is the length of the longest pause.
+func (in *input) beyondLag(c *comparison) bool {
+	longest := max(in.report.Lag.Max, worstLag(in.report))
+	return throttled(in.report) <= MaxThrottled && c.above > 2*float64(longest)
 }
 
 // tooFew returns whether the threshold may have failed because requests were not sent: it is a minimum of the rate, and

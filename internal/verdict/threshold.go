@@ -22,6 +22,8 @@ type comparison struct {
 	unanswered bool
 	// value is the observed value. Times are in microseconds.
 	value float64
+	// above is by how much a time is above its maximum, in microseconds.
+	above float64
 }
 
 func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[string]Observation) ([]comparison, error) {
@@ -217,6 +219,7 @@ func (c *comparison) time(f *result.Figures) error {
 		return nil
 	}
 	// Observed times are whole microseconds. A limit of 1500ns accepts 1us and not 2us.
+	c.above = float64(observed) - float64(limit)/float64(time.Microsecond)
 	c.result.Passed = c.accepts(float64(observed), float64(limit)/float64(time.Microsecond))
 	c.result.Observed = formatTime(observed, c.limit)
 	return nil

@@ -45,9 +45,11 @@ func good() *run {
 	return r
 }
 
-func (r *run) slowResponses() {
+func (r *run) slowResponses() { r.respondsIn(20_001) }
+
+func (r *run) respondsIn(us int64) {
 	h := histogram.New()
-	h.RecordN(20_001, 1000)
+	h.RecordN(us, 1000)
 	r.report.Histograms.ResponseTime = h.Encode()
 }
 
@@ -244,6 +246,13 @@ func TestJudge(t *testing.T) {
 		{"lag at its bound", func(r *run) { r.report.Lag.P99 = MaxLag; r.slowResponses() }, failed, ReasonThresholdsFailed, "", 2},
 		{"lag above", func(r *run) { r.lags(); r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it lagged (p99 10ms): fast: p99 of ResponseTime", 3},
 		{"lag of the worst shard", func(r *run) { r.report.Generator.LagP99Microseconds = MaxLag + 1; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "", 3},
+		{"lag is the cause", func(r *run) { r.lags(); r.report.Lag.Max = 30_000; r.respondsIn(80_000) }, inconclusive, ReasonGeneratorBound, "", 3},
+		{"far beyond the lag", func(r *run) { r.lags(); r.report.Lag.Max = 30_000; r.respondsIn(80_500) }, failed, ReasonThresholdsFailed, "fast", 2},
+		{"far beyond the lag, throttled", func(r *run) {
+			r.lags()
+			r.report.Generator.ThrottledMicroseconds = 200_001
+			r.respondsIn(1_000_000)
+		}, inconclusive, ReasonGeneratorBound, "", 3},
 		{"throttled at the bound", func(r *run) { r.report.Generator.ThrottledMicroseconds = 200_000; r.slowResponses() }, failed, ReasonThresholdsFailed, "", 2},
 		{"throttled above", func(r *run) { r.report.Generator.ThrottledMicroseconds = 200_001; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it was throttled for 200ms: ", 3},
 		{"both", func(r *run) { r.lags(); r.report.Generator.ThrottledMicroseconds = 2e6; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it lagged (p99 10ms) and it was throttled for 2s: ", 3},
