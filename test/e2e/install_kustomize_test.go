@@ -23,6 +23,7 @@ var deployDir = os.Getenv("E2E_DEPLOY_DIR")
 func TestInstall(t *testing.T) {
 	t.Run("kustomize", installedByKustomize)
 	t.Run("chart", installedByHelm)
+	t.Run("namespaced", installedInNamespaces)
 }
 
 // installedByKustomize: what all other stories ran with is "kubectl apply -k config/default" on a cluster
