@@ -24,7 +24,7 @@ TOOLS := bin/tools
 # Shows "go test -json" in a few lines; in CI, fails on a skipped test that hack/skips.txt does not name.
 GOTEST := go run ./hack/gotest -skips hack/skips.txt
 # Build tags of tests that need programs of their own.
-TAGS := e2e,conformance,prometheus,chart,html,cgroup2,soak,skew
+TAGS := e2e,conformance,prometheus,chart,html,cgroup2,soak,skew,s3
 
 SHELL := /bin/bash -o pipefail
 .DEFAULT_GOAL := help
@@ -66,7 +66,7 @@ fmt: ## Format the Go code.
 .PHONY: vet
 vet: ## Run go vet, on the e2e stories too.
 	go vet ./...
-	go vet -tags $(TAGS) ./test/... ./internal/cli/... ./cmd/...
+	go vet -tags $(TAGS) ./test/... ./internal/cli/... ./cmd/... ./controllers/internal/storage
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Run golangci-lint, which also checks the rules of imports.
@@ -100,6 +100,10 @@ chart-test: $(TOOLS)/helm ## Lint, render and install the Helm chart (envtest); 
 prometheus-test: $(TOOLS)/helm $(TOOLS)/prometheus ## Scrape a real run with a real Prometheus: quantiles, dashboards, alerts; installs its package as root.
 	hack/install.sh prometheus=prometheus promtool=prometheus || [ -z "$$CI" ]
 	go test -json -tags prometheus -count=1 ./test/prometheus/... | $(GOTEST)
+
+.PHONY: s3-test
+s3-test: $(TOOLS)/versitygw ## Upload a report to a real S3 server (Versity S3 Gateway); the first run builds it, about 2 minutes of CPU.
+	go test -json -tags s3 -count=1 ./controllers/internal/storage | $(GOTEST)
 
 .PHONY: e2e
 e2e: ## Run the user stories on a real cluster: E2E_KUBECONFIG, else kind, else hack/cluster; the first run builds Helm and Prometheus.
@@ -254,5 +258,7 @@ $(TOOLS)/helm: hack/tools/helm/go.mod
 	cd hack/tools/helm && go build -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm
 $(TOOLS)/prometheus: hack/tools/prometheus/go.mod hack/tools/prometheus/build.sh
 	hack/tools/prometheus/build.sh $@
+$(TOOLS)/versitygw: hack/tools/s3/go.mod
+	cd hack/tools/s3 && go build -o $(CURDIR)/$@ github.com/versity/versitygw/cmd/versitygw
 $(TOOLS)/golangci-lint: hack/tools/lint/go.mod
 	cd hack/tools/lint && go build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -83,6 +83,8 @@ type law struct {
 	// direct limits the law to the imports that stand in the files.
 	direct      bool
 	allow, deny []string
+	// except is what deny does not cover.
+	except []string
 }
 
 // laws are the borders that the design draws. The linter's depguard repeats the direct ones, so
@@ -97,6 +99,8 @@ var laws = []law{
 		name: "the operator does not know the engine",
 		of:   []string{"controllers", "cmd/manager"},
 		deny: []string{module + "runner"},
+		// It writes reports as HTML and CSV, and needs the report only.
+		except: []string{module + "runner/export"},
 	},
 	{
 		name:   "the contract between operator and runner needs the standard library only",
@@ -142,7 +146,7 @@ func (l law) broken(p listed) []string {
 	var out []string
 	for _, i := range imports {
 		switch {
-		case within(i, l.deny...):
+		case within(i, l.deny...) && !within(i, l.except...):
 			out = append(out, i)
 		case l.allow != nil && !isStandard(i) && !within(i, l.allow...):
 			out = append(out, i)
@@ -179,6 +183,7 @@ func TestLawCanBeBroken(t *testing.T) {
 		{"runner/loop", module + "internal/histogram", false},
 		{"controllers/loadtest", module + "runner", true},
 		{"controllers/loadtest", module + "runner/pace", true},
+		{"controllers/internal/storage", module + "runner/export", false},
 		{"controllers/loadtest", module + "api/runner/v1alpha1", false},
 		{"api/runner/v1alpha1", "sigs.k8s.io/yaml", true},
 		{"api/runner/v1alpha1", "encoding/json", false},

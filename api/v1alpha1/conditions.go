@@ -25,6 +25,19 @@ const (
 	// ConditionStalled is for kstatus. It is True when nothing changes until a user acts: the spec is
 	// invalid, a name is taken, or the test failed to run.
 	ConditionStalled = "Stalled"
+	// ConditionReportStored is True when the operator has uploaded the report to the storage of its configuration
+	// (resultStorage), and False after a failed upload. A test has it only if it has ended and resultStorage is set.
+	ConditionReportStored = "ReportStored"
+)
+
+// Reasons of ConditionReportStored.
+const (
+	// ReasonUploading means that the operator uploads the report for the first time.
+	ReasonUploading = "Uploading"
+	// ReasonUploaded means that the storage has the report.
+	ReasonUploaded = "Uploaded"
+	// ReasonUploadFailed means that the upload failed. The message has the error, and whether the operator tries again.
+	ReasonUploadFailed = "UploadFailed"
 )
 
 // Reasons of ConditionPlanReady.

@@ -119,6 +119,11 @@ type LoadTestStatus struct {
 	// reportRef names the ConfigMap with the complete report. Absent: the report is not stored yet.
 	// +optional
 	ReportRef *ReportReference `json:"reportRef,omitempty"`
+	// reportURL is the URL of the uploaded HTML report. The same folder has report.json and report.csv. The storage
+	// can require credentials to read it. Absent: the operator has no storage, or has not uploaded the report.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	ReportURL string `json:"reportURL,omitempty"`
 }
 
 // Change is one change of one field of the spec while the test ran.

@@ -28,15 +28,19 @@ func encodeGzip(v any) ([]byte, error) {
 const maxDecoded = 64 << 20
 
 func decodeGzip(gz []byte, into any) error {
-	z, err := gzip.NewReader(bytes.NewReader(gz))
-	if err != nil {
-		return err
-	}
-	raw, err := io.ReadAll(io.LimitReader(z, maxDecoded))
+	raw, err := gunzip(gz)
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(raw, into)
+}
+
+func gunzip(gz []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(gz))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(z, maxDecoded))
 }
 
 // fit encodes v in at most limit bytes, taking details away in order until it fits. It returns

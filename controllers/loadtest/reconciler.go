@@ -19,6 +19,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/pki"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/storage"
 )
 
 // loadtests/status patch: the one write of a pass.
@@ -45,6 +46,9 @@ type reconciler struct {
 	leader      Leader
 	// addressRules make the address policies of new runs.
 	addressRules *addressRules
+	// storage and uploads are nil without resultStorage in the configuration.
+	storage *storage.Storage
+	uploads *storage.Uploads
 }
 
 // staleInterval is the time until the next pass if the cache had an old LoadTest.
@@ -60,7 +64,7 @@ type syncFunc func(context.Context, *scope) (bool, error)
 func (r *reconciler) syncs() []syncFunc {
 	return []syncFunc{
 		r.syncPlan, r.syncLive, r.syncLock, r.syncRunners, r.syncAdmitted, r.syncCollector, r.syncStart, r.syncEnded, r.syncFence, r.syncApplied,
-		r.syncScale, r.syncFinish, r.syncBudget, r.syncRelease, r.syncEdited, r.syncTTL,
+		r.syncScale, r.syncFinish, r.syncBudget, r.syncRelease, r.syncEdited, r.syncUpload, r.syncTTL,
 	}
 }
 
@@ -127,7 +131,11 @@ func (r *reconciler) abandon(ctx context.Context, lt *v1alpha1.LoadTest) {
 // vanish forgets a LoadTest that was deleted, and ends its load.
 func (r *reconciler) vanish(req ctrl.Request) {
 	r.registry.Abort(req.NamespacedName, "")
-	r.records.Forget(r.memory.forget(req.NamespacedName))
+	uid := r.memory.forget(req.NamespacedName)
+	r.records.Forget(uid)
+	if r.uploads != nil {
+		r.uploads.Forget(uid)
+	}
 	r.pace.forget(req.NamespacedName)
 	r.metrics.Forget(req.NamespacedName)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/collect"
 	"github.com/h2surge/h2surge/controllers/internal/record"
+	"github.com/h2surge/h2surge/controllers/internal/storage"
 )
 
 // scope is what one pass knows.
@@ -73,6 +74,8 @@ type scope struct {
 	// errorsSoFar is the error rate without the requests in flight.
 	errorsSoFar float64
 
+	// upload is the state of the upload of the report, as this process knows it.
+	upload storage.State
 	// edited is true if the spec changed after the end.
 	edited bool
 	// requeue is the time until the next pass; zero: an event brings it.

@@ -36,7 +36,7 @@ func statusOf(s *scope, now time.Time) *v1alpha1.LoadTestStatus {
 		st.Phase = phaseOf(s)
 	}
 	for _, set := range []func(*scope, *conditions){
-		planReady, runnersReady, finished, succeeded, passed, reconciling, stalled,
+		planReady, runnersReady, finished, succeeded, passed, reconciling, stalled, reportStored,
 	} {
 		set(s, c)
 	}

@@ -38,6 +38,11 @@ func (c *OperatorConfig) SetDefaults(env Environment) {
 	if c.Targets.DeniedByDefault == nil {
 		c.Targets.DeniedByDefault = []string{DeniedAPIServer, DeniedMetadata, DeniedNodes}
 	}
+	if s := c.ResultStorage; s != nil {
+		orString(&s.Path, "${namespace}/${name}/${uid}")
+		orDuration(&s.Timeout, 30*time.Second)
+		orDuration(&s.Deadline, time.Hour)
+	}
 }
 
 func (r *Runner) setDefaults(env Environment) {

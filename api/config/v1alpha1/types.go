@@ -30,6 +30,8 @@ type OperatorConfig struct {
 	Checkpoint     Checkpoint     `json:"checkpoint,omitzero"`
 	Limits         Limits         `json:"limits,omitzero"`
 	Targets        TargetPolicy   `json:"targets,omitzero"`
+	// resultStorage is where the operator uploads reports. Default: nowhere.
+	ResultStorage *ResultStorage `json:"resultStorage,omitempty"`
 }
 
 // Limits are maximum values for each LoadTest. The operator does not start a LoadTest above a limit: condition PlanReady
@@ -187,4 +189,28 @@ type Checkpoint struct {
 	// running shards divided by bytesPerSecond, and at least 5 seconds. A checkpoint has at most 88 KiB, and about 4 KiB
 	// if the plan has few steps. Default 102400, at least 1024.
 	BytesPerSecond int `json:"bytesPerSecond,omitempty"`
+}
+
+// ResultStorage is an S3-compatible object storage for the reports of tests that ended. The operator's process gets its
+// credentials as the AWS tools do: from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, from the file that
+// AWS_SHARED_CREDENTIALS_FILE names, from a web identity token (IRSA), or from the metadata service of the machine. No
+// runner gets them.
+type ResultStorage struct {
+	// endpoint is the URL of the storage's API, such as https://s3.eu-central-1.amazonaws.com. It has no path. Required.
+	Endpoint string `json:"endpoint"`
+	// bucket is the name of an existing bucket. Required.
+	Bucket string `json:"bucket"`
+	// region is the region of the bucket. Default: the operator asks the storage.
+	Region string `json:"region,omitempty"`
+	// path is the folder of a run in the bucket. The operator uploads report.html, report.csv and report.json into it.
+	// Placeholders: ${namespace}, ${name} and ${uid} of the LoadTest, and ${startTime}, which has the form
+	// 20060102T150405Z; for a test that did not start it is the time of its end. The path must have ${uid}, or
+	// ${namespace}, ${name} and ${startTime}, so that two runs have different paths. Default:
+	// ${namespace}/${name}/${uid}.
+	Path string `json:"path,omitempty"`
+	// timeout is the timeout of one upload of a report with its three files. Default 30s.
+	Timeout metav1.Duration `json:"timeout,omitzero"`
+	// deadline is how long after the end of a test the operator repeats failed uploads. The TTL of a LoadTest deletes
+	// it only after the upload or the deadline. Default 1h.
+	Deadline metav1.Duration `json:"deadline,omitzero"`
 }

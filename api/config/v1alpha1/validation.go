@@ -35,6 +35,9 @@ func (c *OperatorConfig) Validate() field.ErrorList {
 	errs = append(errs, atLeast(field.NewPath("checkpoint", "bytesPerSecond"), c.Checkpoint.BytesPerSecond, 1<<10)...)
 	errs = append(errs, c.Limits.validate(field.NewPath("limits"))...)
 	errs = append(errs, c.Targets.validate(field.NewPath("targets"))...)
+	if c.ResultStorage != nil {
+		errs = append(errs, c.ResultStorage.validate(field.NewPath("resultStorage"))...)
+	}
 	return append(errs, c.Report.validate(field.NewPath("report"))...)
 }
 

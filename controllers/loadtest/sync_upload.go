@@ -1,0 +1,105 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
+)
+
+// syncUpload uploads the report of a run that has ended, until the storage has it or the deadline has passed. The record
+// then has the result. An operator that restarts before that uploads the same files again.
+func (r *reconciler) syncUpload(ctx context.Context, s *scope) (bool, error) {
+	if !s.uploads(r.cfg) {
+		return true, nil
+	}
+	s.upload = r.uploads.State(s.lt.UID)
+	switch u := &s.upload; {
+	case u.Running:
+	case u.URL != "":
+		return r.uploaded(ctx, s, &record.Upload{URL: u.URL})
+	case u.Failures > 0 && !s.now.Before(s.end.Time.Add(r.cfg.ResultStorage.Deadline.Duration)):
+		return r.uploaded(ctx, s, &record.Upload{Error: fmt.Sprintf("the operator stopped after %d uploads: %v", u.Failures, u.Err)})
+	case s.now.Before(u.Next):
+		s.again(u.Next.Sub(s.now))
+	default:
+		return r.startUpload(ctx, s)
+	}
+	return true, nil
+}
+
+// uploads returns whether the report of a run that has ended must still be uploaded.
+func (s *scope) uploads(cfg *configv1alpha1.OperatorConfig) bool {
+	return cfg.ResultStorage != nil && s.end != nil && s.end.ReportRef != nil && s.run.Upload == nil
+}
+
+func (r *reconciler) uploaded(ctx context.Context, s *scope, result *record.Upload) (bool, error) {
+	err := r.decide(ctx, s, func(run *record.Record) error {
+		run.Upload = result
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	r.uploads.Forget(s.lt.UID)
+	return true, nil
+}
+
+func (r *reconciler) startUpload(ctx context.Context, s *scope) (bool, error) {
+	cm := &corev1.ConfigMap{}
+	err := r.reader.Get(ctx, client.ObjectKey{Namespace: s.lt.Namespace, Name: s.end.ReportRef.Name}, cm)
+	if apierrors.IsNotFound(err) || err == nil && !metav1.IsControlledBy(cm, s.lt) {
+		return r.uploaded(ctx, s, &record.Upload{Error: fmt.Sprintf("ConfigMap %s does not exist", s.end.ReportRef.Name)})
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the report: %w", err)
+	}
+	run, gz := s.resultRun(), cm.BinaryData[desired.KeyReport]
+	s.upload.Running = true
+	r.uploads.Start(s.key(), s.lt.UID, func(ctx context.Context) (string, error) {
+		var report runnerv1alpha1.Report
+		raw, err := gunzip(gz)
+		if err == nil {
+			err = decodeGzip(gz, &report)
+		}
+		if err != nil {
+			return "", fmt.Errorf("reading the report: %w", err)
+		}
+		return r.storage.Upload(ctx, run, raw, &report)
+	})
+	return true, nil
+}
+
+// resultRun is the same in each attempt, so that they write the same objects.
+func (s *scope) resultRun() configv1alpha1.ResultRun {
+	run := configv1alpha1.ResultRun{Namespace: s.lt.Namespace, Name: s.lt.Name, UID: string(s.lt.UID), Start: s.end.Time.Time}
+	if s.end.StartTime != nil {
+		run.Start = s.end.StartTime.Time
+	}
+	return run
+}
+
+// reportStored sets condition ReportStored of a run that has ended and status.reportURL.
+func reportStored(s *scope, c *conditions) {
+	const kind = v1alpha1.ConditionReportStored
+	switch u := s.run.Upload; {
+	case u != nil && u.URL != "":
+		c.status.ReportURL = u.URL
+		c.set(kind, metav1.ConditionTrue, v1alpha1.ReasonUploaded, "The storage has report.html, report.csv and report.json")
+	case u != nil:
+		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonUploadFailed, "The report is not uploaded: "+u.Error)
+	case s.upload.Failures > 0:
+		c.set(kind, metav1.ConditionFalse, v1alpha1.ReasonUploadFailed, fmt.Sprintf("Upload %d failed, and the operator tries again: %v", s.upload.Failures, s.upload.Err))
+	case s.upload.Running && !c.keep(kind):
+		c.set(kind, metav1.ConditionUnknown, v1alpha1.ReasonUploading, "The operator uploads the report")
+	}
+}
