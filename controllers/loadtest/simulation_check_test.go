@@ -211,7 +211,7 @@ func (w *simulation) noteOrders(was, is *record.Record) {
 }
 
 // checkOrders: a runner that an operator reaches for some time does what the record says. It has stopped, or it has the newest change
-// if it has not sent all its requests yet.
+// if its load is not over.
 func (w *simulation) checkOrders() {
 	const inTime = 8 * time.Second
 	now := time.Now()
@@ -229,7 +229,7 @@ func (w *simulation) checkOrders() {
 		case rec.End != nil && len(p.changes) == 0: // it has no share, and ends with its Job
 		case rec.Stop != nil || rec.End != nil:
 			w.failf("runner %s does not hear of the stop: %s", p.pod, w.describe())
-		case p.startAt != 0 && p.state() != runnerv1alpha1.StateDrained && p.last().Revision < rec.Newest().Revision:
+		case p.startAt != 0 && p.state() == runnerv1alpha1.StateRunning && p.last().Revision < rec.Newest().Revision:
 			w.failf("runner %s does not get change %d: %s", p.pod, rec.Newest().Revision, w.describe())
 		}
 	}

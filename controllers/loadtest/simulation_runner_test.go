@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -61,6 +62,7 @@ type position struct {
 	slots     int64 // of the stage, of all shards
 	base      int64 // slots before line
 	line      int64 // since when the stage has its rate
+	zero      int64 // worked at line
 	next      int   // index of the next change
 	rates     []runnerv1alpha1.Rate
 	share     runnerv1alpha1.Share
@@ -208,6 +210,8 @@ func (p *process) state() runnerv1alpha1.State {
 		return runnerv1alpha1.StateReady
 	case p.position.stage < len(p.plan.Rates) && !p.position.leave:
 		return runnerv1alpha1.StateRunning
+	case p.offset() < p.position.at+int64(p.plan.GracefulStop) && !p.position.leave:
+		return runnerv1alpha1.StateDraining
 	}
 	return runnerv1alpha1.StateDrained // for the one with teardown; the others are done
 }
@@ -220,6 +224,9 @@ func (p *process) advance() {
 	p.startedAt = p.startAt
 	p.walk(p.offset(), p.send)
 	over := p.position.leave || p.position.stage == len(p.plan.Rates)
+	if over && !p.position.leave && p.offset() < p.position.at+int64(p.plan.GracefulStop) {
+		return // chain instances send their remaining steps
+	}
 	waits := p.share.Once && !p.position.leave && len(p.plan.Chains) > 1 && !p.torn // for Teardown
 	if over && !waits {
 		p.done, p.endedAt = true, p.position.at
@@ -259,18 +266,46 @@ func (p *process) walk(to int64, send func(number, at int64)) {
 			until = min(until, q.at+int64(stage.Duration)-q.worked)
 			q.worked += until - q.at
 			rate := &q.rates[q.stage]
-			for due := q.base + ((until-q.line)*rate.Count+int64(rate.Period)-1)/int64(rate.Period); q.slots < due; q.slots++ {
-				send(q.slots, q.line+(q.slots-q.base)*int64(rate.Period)/rate.Count)
+			for due := q.due(rate); due < until; due = q.due(rate) {
+				send(q.slots, due)
+				q.slots++
 			}
 		}
 		if q.at = until; q.worked == int64(stage.Duration) {
-			q.stage, q.worked, q.slots, q.base, q.line = q.stage+1, 0, 0, 0, q.at
+			q.stage, q.worked, q.slots, q.base, q.line, q.zero = q.stage+1, 0, 0, 0, q.at, 0
 		}
 	}
 }
 
+// due returns when the next slot of the stage is due. It does not depend on how often the runner has walked.
+func (q *position) due(rate *runnerv1alpha1.Rate) int64 {
+	k := q.slots - q.base
+	if rate.Arrivals == runnerv1alpha1.ArrivalsBurst {
+		k -= k % rate.BurstSize
+	}
+	if rate.RampFrom == nil {
+		if rate.Count == 0 {
+			return math.MaxInt64
+		}
+		return q.line + k*int64(rate.Period)/rate.Count
+	}
+	from := float64(*rate.RampFrom) / float64(rate.Period)
+	slope := (float64(rate.Count)/float64(rate.Period) - from) / float64(rate.Duration)
+	zero := float64(q.zero)
+	// The integral of the rate at the slot is area.
+	area := float64(k) + zero*(from+slope*zero/2)
+	at := zero
+	if k > 0 {
+		at = 2 * area / (from + math.Sqrt(from*from+2*slope*area))
+	}
+	if from+slope <= 0 || math.IsNaN(at) || at > float64(rate.Duration) {
+		return math.MaxInt64
+	}
+	return q.line + int64(at) - q.zero
+}
+
 func (q *position) apply(c *runnerv1alpha1.Update) {
-	q.base, q.line = q.slots, q.at
+	q.base, q.line, q.zero = q.slots, q.at, q.worked
 	if q.suspended = c.Suspended; len(c.Rates) > 0 {
 		q.rates = c.Rates
 	}

@@ -133,6 +133,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 				w.leases = true
 				s.Runner.OnShardLost, s.Runner.LeaseDuration = v1alpha1.ShardLostRebalance, &metav1.Duration{Duration: 10 * time.Second}
 			}
+			w.shape(s)
 			if w.random.IntN(3) == 0 {
 				s.Runner.MinShards = ptr.To(1 + w.random.Int32N(2))
 			}
@@ -148,6 +149,24 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// shape adds random ramps, bursts, a pause and gracefulStop.
+func (w *simulation) shape(s *v1alpha1.LoadTestSpec) {
+	hold := &s.Rates[1]
+	switch w.random.IntN(4) {
+	case 0:
+		hold.RampFrom = ptr.To(w.random.Int64N(40))
+	case 1:
+		hold.Arrivals, hold.BurstSize = v1alpha1.ArrivalsBurst, ptr.To(1+w.random.Int64N(5))
+	case 2:
+		hold.Duration.Duration = 30 * time.Second
+		s.Rates = append(s.Rates, builder.PerSecond("pause", 0, 4*time.Second), builder.PerSecond("again", 20, 4*time.Second))
+		s.Rates[3].RampFrom = new(int64)
+	}
+	if w.random.IntN(2) == 0 {
+		s.GracefulStop = &metav1.Duration{Duration: time.Duration(1+w.random.IntN(20)) * time.Second}
+	}
 }
 
 // operator is one process of the operator.
@@ -519,7 +538,13 @@ func (w *simulation) happen() {
 	down := w.api.down
 	switch n := w.random.IntN(1000); {
 	case n < 40 && !down:
-		w.edit("rate", func(s *v1alpha1.LoadTestSpec) { s.Rates[1].RequestsPerSecond = ptr.To(5 + w.random.Int64N(40)) })
+		w.edit("rate", func(s *v1alpha1.LoadTestSpec) {
+			hold := &s.Rates[1]
+			hold.RequestsPerSecond = ptr.To(5 + w.random.Int64N(40))
+			if hold.RampFrom != nil && w.random.IntN(2) == 0 {
+				hold.RampFrom = ptr.To(w.random.Int64N(40))
+			}
+		})
 	case n < 60 && !down:
 		w.edit("suspend", func(s *v1alpha1.LoadTestSpec) { s.Suspend = !s.Suspend })
 	case n < 100 && !down:

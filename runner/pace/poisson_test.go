@@ -59,7 +59,7 @@ func TestPoissonFarAway(t *testing.T) {
 // compared with a Poisson process by two tests of an error probability of 1 % each: Kolmogorov-Smirnov for the intervals,
 // which are exponential, and the index of dispersion for the counts in equal intervals. If the arrivals were a Poisson
 // process with random seeds, each test would reject about 1 % of the seeds, and more than 12 of 400 with a probability of
-// 0.06 %. The seeds are fixed, so the result is the same each time.
+// 0.025 %. The seeds are fixed, so the result is the same each time.
 func TestPoissonFits(t *testing.T) {
 	seeds, most := uint64(400), 12
 	if testing.Short() {
