@@ -1,5 +1,5 @@
 #!/bin/bash
-# e2e-long.sh TIME: runs the soak of test/soak for TIME, with the h2surge that it builds. It needs no cluster.
+# e2e-long.sh TIME: runs the soak of test/soak for TIME, and searches for drawn capacities (8 minutes), with the h2surge that it builds. It needs no cluster.
 # Heap profiles of h2surge after a quarter, after a half and near the end are in dist/soak.
 set -euo pipefail
 cd "$(dirname "$0")/.."

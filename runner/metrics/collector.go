@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/histogram"
 	"github.com/h2surge/h2surge/internal/result"
 	"github.com/h2surge/h2surge/internal/version"
 )
@@ -197,5 +198,11 @@ func collectStep(to chan<- prometheus.Metric, chain, step string, s *runnerv1alp
 	}
 	counter(to, descStepRetries, float64(s.Retries), chain, step)
 	counters(to, descFailedChecks, s.FailedBy, chain, step)
-	to <- histogramOf(descResponseTime, &s.ResponseTime, chain, step)
+	times, err := histogram.Decode(s.ResponseTime)
+	if err != nil {
+		to <- prometheus.NewInvalidMetric(descResponseTime, err)
+		return
+	}
+	times.AddUnanswered(s.TimedOut+s.Reset+s.ConnectionLost, 0)
+	to <- metricOf(descResponseTime, times, chain, step)
 }

@@ -192,7 +192,7 @@ func gather(t *testing.T, c prometheus.Collector, name string) []*dto.Metric {
 
 func TestResponseTimeHistogram(t *testing.T) {
 	h := gather(t, NewCollector(metricsPlan(), fixed(metricsSnapshot(time.Second, 1))), "response_time_seconds")[1].GetHistogram()
-	if h.GetSampleCount() != 5 || h.GetSampleSum() != 20.0027 {
+	if h.GetSampleCount() != 9 || h.GetSampleSum() != 20.0027 { // 5 responses, 4 requests without one
 		t.Errorf("%d values, sum %v", h.GetSampleCount(), h.GetSampleSum())
 	}
 	cumulative := map[float64]uint64{0.0001: 3, 0.001: 3, 0.0025: 3, 0.005: 4, 10: 4}
@@ -207,6 +207,16 @@ func TestResponseTimeHistogram(t *testing.T) {
 	// 100 us lie in (2^(-107/8), 2^(-106/8)] s.
 	if first := h.GetPositiveSpan()[0].GetOffset(); first != -106 {
 		t.Errorf("first native bucket %d, want -106", first)
+	}
+	last, value := int32(0), int64(0)
+	for _, span := range h.GetPositiveSpan() {
+		last += span.GetOffset() + int32(span.GetLength())
+	}
+	for _, d := range h.GetPositiveDelta() {
+		value += d
+	}
+	if last-1 != nativeInfinity || value != 4 {
+		t.Errorf("the last native bucket is %d with %d values, want %d with 4", last-1, value, nativeInfinity)
 	}
 	if h.GetPositiveDelta()[0] != 2 {
 		t.Errorf("%d values in it, want 2", h.GetPositiveDelta()[0])

@@ -28,7 +28,7 @@ var (
 		"chain", "step", "class")
 
 	descResponseTime = own.Histogram("response_time_seconds",
-		"Time from the scheduled time of a request to the end of its response. Buckets are exact to 0.1 %.", "chain", "step")
+		"Time from the scheduled time of a request to the end of its response. A request without a response counts in the bucket +Inf, and not in the sum. Buckets are exact to 0.1 %.", "chain", "step")
 
 	descServiceTime = own.Histogram("service_time_seconds",
 		"Time from sending a request to the end of its response, over all steps. Buckets are exact to 0.1 %.")

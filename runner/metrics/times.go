@@ -75,11 +75,14 @@ func histogramOf(d *prometheus.Desc, encoded *runnerv1alpha1.Histogram, labels .
 	return metricOf(d, h, labels...)
 }
 
-// metricOf makes a histogram with native and classic buckets of a distribution.
+// metricOf makes a histogram with native and classic buckets of a distribution. Requests without a response are in the bucket +Inf.
 func metricOf(d *prometheus.Desc, h *histogram.H, labels ...string) prometheus.Metric {
 	classic := classic(h)
-	count, sum := uint64(h.Count()), micros(h.Sum())
+	count, sum := uint64(h.Count()+h.Unanswered()), micros(h.Sum())
 	buckets, zeros := native(h)
+	if n := h.Unanswered(); n > 0 {
+		buckets[nativeInfinity] = n
+	}
 	n, err := prometheus.NewConstNativeHistogram(d, count, sum, buckets, nil, zeros,
 		nativeSchema, nativeZero, time.Unix(0, 0), labels...)
 	if err != nil {
@@ -111,6 +114,8 @@ func (b *both) Write(to *dto.Metric) error {
 const (
 	// nativeSchema 3 has 8 buckets for each power of two: 9 % wide, 256 from 1 us to 1 h.
 	nativeSchema = 3
+	// nativeInfinity is the bucket of values above the largest float64, which is below 2^1024.
+	nativeInfinity = 1024<<nativeSchema + 1
 	// nativeZero, in seconds: what counts as zero. One microsecond is the resolution.
 	nativeZero = 1e-6
 )
