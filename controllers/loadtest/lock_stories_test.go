@@ -119,21 +119,22 @@ func TestLockTakesNoTime(t *testing.T) {
 	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonDeadlineExceeded)
 }
 
-// A test that lost its lock, for example because a user deleted the object, does not start while another one runs.
+// A test that lost its lock, because an administrator gave it to another one, does not start while another one runs.
 func TestLockTaken(t *testing.T) {
 	w := newWorld(t)
 	w.holding(func(job *batchv1.Job, index int) bool { return strings.HasPrefix(job.Name, "a-") })
 	w.apply(locked("a", time.Second).Build())
 	w.awaitPhase("a", v1alpha1.PhaseStarting)
-	b := w.apply(locked("b", load).Suspended().Build())
+	b := w.apply(locked("b", load).Build())
+	w.awaitLocked("b", "held by LoadTest "+w.ns+"/a")
 	lock := &v1alpha1.LoadTestLock{}
 	w.must(w.client.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: "core"}, lock))
 	lock.Holder.Name, lock.Holder.UID = b.Name, b.UID
 	w.must(w.client.Update(w.ctx, lock))
-	w.edit("b", func(s *v1alpha1.LoadTestSpec) { s.Suspend = false })
 	w.awaitLoad("b", 100)
-	w.holding(nil)
+	w.edit("a", func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
 	w.awaitLocked("a", "held by LoadTest "+w.ns+"/b")
+	w.holding(nil)
 	w.endLoad("b")
 	w.awaitPhase("a", v1alpha1.PhaseCompleted)
 }

@@ -303,7 +303,8 @@ func (w *world) playScale(ctx context.Context, job *batchv1.Job) {
 	if len(failed) > 0 {
 		counted.Status.FailedIndexes = ptr.To(strings.Join(failed, ","))
 	}
-	if len(completed) == int(*job.Spec.Completions) && job.Status.CompletionTime == nil {
+	sidecar := len(job.Spec.Template.Spec.Containers) > 1 // its pods do not end
+	if len(completed) == int(*job.Spec.Completions) && job.Status.CompletionTime == nil && !sidecar {
 		now := metav1.Now()
 		counted.Status.CompletionTime = &now
 		for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
