@@ -171,8 +171,12 @@ func fields(path string, t reflect.Type) []string {
 			continue // TypeMeta
 		}
 		out = append(out, path+"."+name)
-		if f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == t.PkgPath() {
-			out = append(out, fields(path+"."+name, f.Type)...)
+		of := f.Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		if of.Kind() == reflect.Struct && of.PkgPath() == t.PkgPath() {
+			out = append(out, fields(path+"."+name, of)...)
 		}
 	}
 	slices.Sort(out)

@@ -66,7 +66,7 @@ func (s *ResultStorage) validatePath(p *field.Path) field.ErrorList {
 	if slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool { return part == "" || part == "." || part == ".." }) {
 		errs = append(errs, field.Invalid(p, s.Path, "must not begin or end with /, and must not have the parts //, . and .."))
 	}
-	if !has["uid"] && !(has["namespace"] && has["name"] && has["startTime"]) {
+	if unique := has["uid"] || has["namespace"] && has["name"] && has["startTime"]; !unique {
 		errs = append(errs, field.Invalid(p, s.Path, "must have ${uid}, or ${namespace}, ${name} and ${startTime}: two runs need different paths"))
 	}
 	return errs

@@ -89,7 +89,7 @@ func TestUploads(t *testing.T) {
 			if n := <-ended; n != name {
 				t.Fatalf("the upload of %s ended", n)
 			}
-			waits = append(waits, u.State("a").Next.Sub(time.Now()))
+			waits = append(waits, time.Until(u.State("a").Next))
 			time.Sleep(waits[len(waits)-1])
 		}
 		s := time.Second
