@@ -195,6 +195,24 @@ func runnerOf(t *testing.T, lt *v1alpha1.LoadTest) (*corev1.PodTemplateSpec, cor
 	return nil, corev1.Container{}
 }
 
+// TestPodTemplateOfConfiguration: the template of the configuration is a default. A LoadTest's template wins, and neither can replace what the
+// operator sets.
+func TestPodTemplateOfConfiguration(t *testing.T) {
+	in := jobInput(loadTest(template(`{"spec":{"nodeSelector":{"pool":"load"}}}`)))
+	in.Runner.PodTemplate = &runtime.RawExtension{Raw: []byte(`{"spec":{"restartPolicy":"Always","nodeSelector":{"pool":"any","zone":"a"},"priorityClassName":"low"}}`)}
+	job, err := Job(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := job.Spec.Template.Spec
+	if diff := cmp.Diff(map[string]string{"pool": "load", "zone": "a"}, pod.NodeSelector); diff != "" {
+		t.Errorf("nodeSelector (-want +got):\n%s", diff)
+	}
+	if pod.PriorityClassName != "low" || pod.RestartPolicy != corev1.RestartPolicyNever {
+		t.Errorf("priorityClassName %q, restartPolicy %s", pod.PriorityClassName, pod.RestartPolicy)
+	}
+}
+
 func TestOperatorWins(t *testing.T) {
 	_, plain := runnerOf(t, loadTest())
 	pod, c := runnerOf(t, loadTest(template(hostile)))
