@@ -75,7 +75,9 @@ func TestPolicyOfAnotherAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Duration: time.Minute})
+	p.mu.Lock()
 	p.elsewhere = "http://localhost:" + port
+	p.mu.Unlock()
 	plan.Targets[0].FollowAuthority = true
 	plan.Policy = &rv.AddressPolicy{Denied: []rv.AddressRule{{Name: "elsewhere", Hosts: []string{"localhost"}}}}
 	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{}, nil)
