@@ -72,6 +72,9 @@ func stageText(lt *v1alpha1.LoadTest, now time.Time) string {
 	if s.Lasts > 0 {
 		text += " of " + s.Lasts.Round(time.Second).String()
 	}
+	if from, to := r.RampFrom, planRate(r); from != nil && to.Period > 0 {
+		text += fmt.Sprintf(", ramp from %s/s to %s/s", result.FormatRate(float64(*from)/to.Period.Seconds()), result.FormatRate(float64(to.Count)/to.Period.Seconds()))
+	}
 	if r.WarmUp {
 		text += ", warm-up"
 	}
@@ -100,13 +103,15 @@ func askedNow(lt *v1alpha1.LoadTest, now time.Time) string {
 	if !s.Known {
 		return "-"
 	}
-	if chains := lt.Spec.Rates[s.Index].ChainsPerSecond; chains != nil {
-		return result.FormatRate(float64(*chains)) + chainsUnit
+	r := &lt.Spec.Rates[s.Index]
+	rate := result.FormatRate(result.RateAt(planRate(r), s.Elapsed))
+	switch {
+	case r.ClosedLoop != nil:
+		return "max"
+	case r.ChainsPerSecond != nil:
+		return rate + chainsUnit
 	}
-	if rate := perSecond(&lt.Spec.Rates[s.Index]); rate > 0 {
-		return result.FormatRate(rate)
-	}
-	return "max"
+	return rate
 }
 
 // rateOf returns the achieved rate, and the desired rate if there is one, such as "60003/s of 60000/s".

@@ -3,7 +3,9 @@ package cluster
 import (
 	"time"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/result"
 )
 
 // Stage is the active rate stage of a test.
@@ -41,39 +43,30 @@ func StageAt(lt *v1alpha1.LoadTest, now time.Time) Stage {
 
 // length returns the length of a stage without pauses; 0: not known in advance.
 func length(r *v1alpha1.Rate) time.Duration {
-	var d time.Duration
-	if r.Duration != nil {
-		d = r.Duration.Duration
-	}
-	if r.Requests == nil {
-		return d
-	}
-	rate := perSecond(r)
-	if rate == 0 && r.ClosedLoop == nil && r.ChainsPerSecond == nil && r.RampFrom == nil {
-		return d // a pause
-	}
-	if rate == 0 {
+	if r.ClosedLoop != nil && r.Requests != nil {
 		return 0 // it may end before its duration
 	}
-	if r.RampFrom != nil {
-		return 0
-	}
-	n := time.Duration(float64(*r.Requests) / rate * float64(time.Second))
-	if d == 0 || n < d {
-		return n
-	}
-	return d
+	return time.Duration(result.Nominal(planRate(r)) * float64(time.Second))
 }
 
-// perSecond returns the rate of a stage in requests; 0: a closed loop, or chainsPerSecond.
-func perSecond(r *v1alpha1.Rate) float64 {
+// planRate returns a stage as in a plan, without its name and arrivals.
+func planRate(r *v1alpha1.Rate) *rv.Rate {
+	out := &rv.Rate{RampFrom: r.RampFrom, ClosedLoop: r.ClosedLoop != nil}
+	if r.Requests != nil {
+		out.Requests = *r.Requests
+	}
+	if r.Duration != nil {
+		out.Duration = r.Duration.Duration
+	}
 	switch {
 	case r.RequestsPerSecond != nil:
-		return float64(*r.RequestsPerSecond)
-	case r.RequestsPer != nil && r.RequestsPer.Period.Duration > 0:
-		return float64(r.RequestsPer.Count) / r.RequestsPer.Period.Seconds()
+		out.Count, out.Period = *r.RequestsPerSecond, time.Second
+	case r.RequestsPer != nil:
+		out.Count, out.Period = r.RequestsPer.Count, r.RequestsPer.Period.Duration
+	case r.ChainsPerSecond != nil:
+		out.Count, out.Period, out.ChainsPerSecond = *r.ChainsPerSecond, time.Second, true
 	}
-	return 0
+	return out
 }
 
 // pausedFor returns the time since the start during which the test was suspended, from the list of changes.

@@ -241,6 +241,30 @@ func TestLine(t *testing.T) {
 	}
 }
 
+// TestRamp: the desired rate is that of now, and a ramp that ends by requests has a length. A pause has the rate 0.
+func TestRamp(t *testing.T) {
+	lt := running()
+	lt.Status.Thresholds = nil
+	lt.Spec.Rates = []v1alpha1.Rate{
+		{Name: "climb", RampFrom: ptr(int64(1000)), RequestsPerSecond: ptr(int64(21000)), Duration: &metav1.Duration{Duration: 20 * time.Second}},
+		{Name: "some", RampFrom: ptr(int64(0)), RequestsPerSecond: ptr(int64(100)), Duration: &metav1.Duration{Duration: 20 * time.Second}, Requests: ptr(int64(250))},
+		{Name: "nothing", RequestsPerSecond: ptr(int64(0)), Duration: &metav1.Duration{Duration: 10 * time.Second}},
+	}
+	for _, tc := range []struct {
+		now   int
+		stage string
+		rate  string
+	}{
+		{5, "climb (1 of 3), 5s of 20s, ramp from 1000/s to 21000/s", "60003/s of 6000/s"},
+		{28, "some (2 of 3), 8s of 10s, ramp from 0/s to 100/s", "60003/s of 40/s"}, // 250 requests take half of the ramp
+		{33, "nothing (3 of 3), 3s of 10s", "60003/s of 0/s"},
+	} {
+		if stage, rate := stageText(lt, at(tc.now)), rateOf(lt, at(tc.now)); stage != tc.stage || rate != tc.rate {
+			t.Errorf("after %d s: %q, %q; want %q, %q", tc.now, stage, rate, tc.stage, tc.rate)
+		}
+	}
+}
+
 func TestStageAt(t *testing.T) {
 	pause := func(to string, seconds int) v1alpha1.Change {
 		applied := metav1.NewMicroTime(at(seconds))

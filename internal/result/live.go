@@ -229,7 +229,7 @@ func (l *Live) setStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Sn
 		if l.Stage == "" {
 			l.Stage, l.WarmUp = r.Name, r.WarmUp
 		}
-		now := rateAt(r, addStage(plan, snapshots, current).window)
+		now := RateAt(r, addStage(plan, snapshots, current).window)
 		if r.ChainsPerSecond {
 			l.AskedChains += now
 		} else {
@@ -278,15 +278,15 @@ func progressOf(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, 
 	return current, progress, end
 }
 
-// weigh is a stage's part of the progress: its nominal length in seconds when each stage has
+// weigh is a stage's part of the progress: its Nominal length in seconds when each stage has
 // one, else all stages count the same.
 func weigh(rates []runnerv1alpha1.Rate, i int) float64 {
 	for k := range rates {
-		if nominal(&rates[k]) == 0 {
+		if Nominal(&rates[k]) == 0 {
 			return 1
 		}
 	}
-	return nominal(&rates[i])
+	return Nominal(&rates[i])
 }
 
 // fraction of a stage that has passed, by whichever bound is nearer.

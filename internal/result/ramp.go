@@ -19,8 +19,8 @@ func rateEnds(r *runnerv1alpha1.Rate) (from, to float64) {
 	return float64(*r.RampFrom) / r.Period.Seconds(), to
 }
 
-// rateAt returns the rate of a stage in slots a second, at a time since its start without pauses.
-func rateAt(r *runnerv1alpha1.Rate, elapsed time.Duration) float64 {
+// RateAt returns the rate of a stage in slots a second, at a time since its start without pauses.
+func RateAt(r *runnerv1alpha1.Rate, elapsed time.Duration) float64 {
 	from, to := rateEnds(r)
 	if r.Duration <= 0 {
 		return to
@@ -36,11 +36,11 @@ func slotsAt(r *runnerv1alpha1.Rate, elapsed time.Duration) float64 {
 	if r.Duration > 0 {
 		ramp = min(elapsed, r.Duration)
 	}
-	return (from+rateAt(r, ramp))/2*ramp.Seconds() + to*(elapsed-ramp).Seconds()
+	return (from+RateAt(r, ramp))/2*ramp.Seconds() + to*(elapsed-ramp).Seconds()
 }
 
-// nominal returns how many seconds a stage lasts if its slots are even; zero: not known in advance.
-func nominal(r *runnerv1alpha1.Rate) float64 {
+// Nominal returns how many seconds a stage lasts if its slots are even; zero: not known in advance.
+func Nominal(r *runnerv1alpha1.Rate) float64 {
 	lasts := r.Duration.Seconds()
 	if n := float64(r.Requests); n > 0 {
 		if by := secondsTo(r, n); by > 0 && (lasts == 0 || by < lasts) {

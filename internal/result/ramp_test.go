@@ -31,7 +31,7 @@ func TestRamp(t *testing.T) {
 		{"pause", runnerv1alpha1.Rate{Period: s, Duration: 3 * s}, s, 0, 0, 3},
 		{"closed loop", runnerv1alpha1.Rate{ClosedLoop: true, Count: 5, Requests: 9}, s, 0, 0, 0},
 	} {
-		got := [3]float64{rateAt(&tt.rate, tt.at), slotsAt(&tt.rate, tt.at), nominal(&tt.rate)}
+		got := [3]float64{RateAt(&tt.rate, tt.at), slotsAt(&tt.rate, tt.at), Nominal(&tt.rate)}
 		for i, want := range []float64{tt.perSecond, tt.slots, tt.lasts} {
 			if math.Abs(got[i]-want) > 1e-9 {
 				t.Errorf("%s: rate, slots and length are %v, want %v, %v and %v", tt.name, got, tt.perSecond, tt.slots, tt.lasts)

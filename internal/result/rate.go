@@ -124,7 +124,7 @@ func addStage(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot, i 
 		return out
 	}
 	if slots := out.sent + out.dropped; rate.Requests > 0 && slots == rate.Requests && rate.Arrivals == runnerv1alpha1.ArrivalsEven && Asked(rate) > 0 {
-		if planned := time.Duration(nominal(rate) * float64(time.Second)); out.window <= planned+time.Duration(lateEnd) {
+		if planned := time.Duration(Nominal(rate) * float64(time.Second)); out.window <= planned+time.Duration(lateEnd) {
 			out.window = planned
 		}
 	}
@@ -286,7 +286,7 @@ func planned(plan *runnerv1alpha1.Plan) float64 {
 		if r.WarmUp {
 			continue
 		}
-		lasts := nominal(r)
+		lasts := Nominal(r)
 		if r.ClosedLoop || r.ChainsPerSecond || lasts == 0 {
 			return 0
 		}
