@@ -203,6 +203,16 @@ func TestRemarks(t *testing.T) {
 		{"stopped", func(b *rv.Report) {
 			b.Verdict.Outcome, b.Verdict.Message, b.Partial, b.Stopped = rv.OutcomeStopped, "a user stopped it", true, "spec.stop"
 		}, []string{"The verdict of B is Stopped: a user stopped it", "The result of B is incomplete", "B ended early: spec.stop"}},
+		{"an earlier version, without unanswered requests", func(b *rv.Report) {
+			fail(b, 5)
+			q, s := &b.Requests, &b.Steps[0]
+			q.TimedOut, q.Done, q.FailedChecks, b.StatusCodes["200"] = 5, q.Done-5, 0, q.Done-5
+			s.TimedOut, s.Done, s.FailedChecks, s.FailedBy = 5, s.Done-5, 0, nil
+			b.Chains.AbortedBy = map[string]int64{"timedOut": 5}
+			b.ResponseTime.Count -= 5
+			s.ResponseTime.Count -= 5
+		},
+			[]string{"The response times of B leave out 5 requests without a response, as those of earlier versions do"}},
 		{"lag", func(b *rv.Report) { b.Generator.LagP99Microseconds = 12_000 }, []string{"The generator's lag p99 was 12ms in B: response times include it"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -104,6 +104,10 @@ func state(name string, r *rv.Report) []string {
 	if lagged(r) {
 		out = append(out, fmt.Sprintf("The generator's lag p99 was %s in %s: response times include it", result.FormatTime(worstLag(r)), name))
 	}
+	q := &r.Requests
+	if n := q.TimedOut + q.Reset + q.ConnectionLost; n > 0 && r.ResponseTime.Count > 0 && r.ResponseTime.Unanswered == 0 {
+		out = append(out, fmt.Sprintf("The response times of %s leave out %s without a response, as those of earlier versions do", name, number(int(n), "request")))
+	}
 	return out
 }
 
