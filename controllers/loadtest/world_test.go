@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,7 +164,9 @@ func (w *world) operator() {
 	w.stop = func() {
 		cancel()
 		if err := <-done; err != nil {
-			w.Errorf("the manager: %v", err)
+			var stacks strings.Builder // what did not end is among them
+			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 2)
+			w.Errorf("the manager: %v\n%s", err, stacks.String())
 		}
 	}
 	w.Cleanup(w.endOperator)

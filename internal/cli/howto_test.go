@@ -198,6 +198,9 @@ func lessLoad(t *testing.T, doc string) string {
 			}
 		}
 	}
+	if search, ok := spec["search"].(map[string]any); ok { // two probes
+		search["start"], search["max"], search["probeDuration"], search["settleDuration"] = docsRate/4, docsRate/2, "1s", "100ms"
+	}
 	var thresholds []any
 	for _, each := range asList(spec["thresholds"]) {
 		threshold := each.(map[string]any)
