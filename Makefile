@@ -72,12 +72,20 @@ vet: ## Run go vet, on the e2e stories too.
 lint: $(TOOLS)/golangci-lint ## Run golangci-lint, which also checks the rules of imports.
 	$(TOOLS)/golangci-lint run
 
+.PHONY: licences
+licences: bin/manager bin/runner bin/h2surge bin/kubectl-h2surge $(TOOLS)/sbom ## Fail if a module in a program has a licence that hack/tools/sbom does not allow.
+	$(TOOLS)/sbom -check bin/manager bin/runner bin/h2surge bin/kubectl-h2surge
+
+.PHONY: vulncheck
+vulncheck: $(TOOLS)/govulncheck ## Look for known vulnerabilities in the code that is called; VULNCHECK=required fails if the database cannot be reached.
+	hack/vulncheck.sh
+
 .PHONY: prose
 prose: ## Count the words that hack/prose/rules.yaml replaces in comments and identifiers, by package; PKG=FOLDER prints the places.
 	@go run ./hack/prose -rest $(PKG)
 
 .PHONY: verify
-verify: generate manifests docs vet lint ## Regenerate all generated files and fail if one differs; format, vet, lint, shellcheck, words.
+verify: generate manifests docs vet lint licences vulncheck ## Regenerate all generated files and fail if one differs; format, vet, lint, shellcheck, words, licences, vulnerabilities.
 	cd hack/tools && go test ./...
 	hack/verify.sh
 
@@ -182,12 +190,13 @@ bin/manager bin/runner bin/h2surge bin/kubectl-h2surge: bin/%:
 	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 .PHONY: rootfs
-rootfs: ## Build the files of the image: dist/root/OS/ARCH.
+rootfs: $(TOOLS)/sbom ## Build the files of the image: dist/root/OS/ARCH, with an SPDX document of its modules.
 	@for p in $(PLATFORMS); do \
 	  rm -rf dist/root/$$p && mkdir -p dist/root/$$p/etc && install -d -m 1777 dist/root/$$p/tmp && cp hack/passwd dist/root/$$p/etc/ || exit 1; \
 	  for c in h2surge-manager=manager h2surge-runner=runner h2surge=h2surge kubectl-h2surge=kubectl-h2surge; do \
 	    CGO_ENABLED=0 GOOS=$${p%%/*} GOARCH=$${p##*/} go build -ldflags '$(LDFLAGS)' -o dist/root/$$p/$${c%%=*} ./cmd/$${c##*=} || exit 1; \
 	  done; \
+	  $(TOOLS)/sbom -o dist/root/$$p/sbom.spdx.json -version $(VERSION) dist/root/$$p/h2surge-manager dist/root/$$p/h2surge-runner dist/root/$$p/h2surge dist/root/$$p/kubectl-h2surge || exit 1; \
 	done
 
 .PHONY: image
@@ -198,6 +207,10 @@ image: rootfs $(TOOLS)/image ## Build the image without a container engine: dist
 image-test: image ## Build the Dockerfile without Docker (buildah, installed as root) and compare its image with the image of "make image".
 	hack/install.sh buildah=buildah
 	hack/image-test.sh $(IMG) $(VERSION)
+
+.PHONY: reproducible
+reproducible: ## Build the image of the last commit twice, in different places with empty build caches, and fail if the two differ.
+	hack/reproducible.sh
 
 .PHONY: chart
 chart: $(TOOLS)/helm ## Package the Helm chart: dist/h2surge-VERSION.tgz.
@@ -254,6 +267,10 @@ $(TOOLS)/controller-gen $(TOOLS)/setup-envtest $(TOOLS)/crd-ref-docs: hack/tools
 	cd hack/tools && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
 $(TOOLS)/image: hack/tools/go.mod $(wildcard hack/tools/image/*.go)
 	cd hack/tools && go build -o $(CURDIR)/$@ ./image
+$(TOOLS)/sbom: hack/tools/go.mod $(wildcard hack/tools/sbom/*.go)
+	cd hack/tools && go build -o $(CURDIR)/$@ ./sbom
+$(TOOLS)/govulncheck: hack/tools/vuln/go.mod
+	cd hack/tools/vuln && go build -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
 $(TOOLS)/helm: hack/tools/helm/go.mod
 	cd hack/tools/helm && go build -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm
 $(TOOLS)/prometheus: hack/tools/prometheus/go.mod hack/tools/prometheus/build.sh
