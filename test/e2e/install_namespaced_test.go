@@ -43,7 +43,7 @@ func installedInNamespaces(t *testing.T) {
 	for _, s := range []*story{a, b} {
 		lt := s.awaitFinished("own")
 		s.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, "")
-		s.wantSameAsTarget(lt)
+		s.wantSame(lt)
 	}
 
 	c.helm("uninstall", tenant, "--namespace", a.ns, "--wait")
