@@ -54,17 +54,19 @@ func TestSkew(t *testing.T) {
 		name, operator, runner string
 		onShardLost            v1alpha1.ShardLostAction
 		idle                   v1alpha1.IdleStrategy
+		rules                  string // targets.deniedByDefault of the operator; empty: all rules
 		want                   string // reason of Finished
 	}{
-		{"previous runner", "new", "old", v1alpha1.ShardLostFail, "", v1alpha1.ReasonCompleted},
-		{"previous runner, leases", "new", "old", v1alpha1.ShardLostRebalance, "", v1alpha1.ReasonVersionMismatch},
-		{"previous runner, Spin", "new", "old", v1alpha1.ShardLostFail, v1alpha1.IdleStrategySpin, v1alpha1.ReasonVersionMismatch},
-		{"previous operator", "old", "new", v1alpha1.ShardLostFail, "", v1alpha1.ReasonCompleted},
-		{"previous operator, Rebalance", "old", "new", v1alpha1.ShardLostRebalance, "", v1alpha1.ReasonCompleted},
+		{"previous runner", "new", "old", v1alpha1.ShardLostFail, "", "[]", v1alpha1.ReasonCompleted},
+		{"previous runner, which does not know rules of targets", "new", "old", v1alpha1.ShardLostFail, "", "", v1alpha1.ReasonVersionMismatch},
+		{"previous runner, leases", "new", "old", v1alpha1.ShardLostRebalance, "", "[]", v1alpha1.ReasonVersionMismatch},
+		{"previous runner, Spin", "new", "old", v1alpha1.ShardLostFail, v1alpha1.IdleStrategySpin, "[]", v1alpha1.ReasonVersionMismatch},
+		{"previous operator", "old", "new", v1alpha1.ShardLostFail, "", "", v1alpha1.ReasonCompleted},
+		{"previous operator, Rebalance", "old", "new", v1alpha1.ShardLostRebalance, "", "", v1alpha1.ReasonCompleted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			served, url := target(t)
-			w := newWorld(t, filepath.Join(dir, tt.operator), filepath.Join(dir, tt.runner, "runner"))
+			w := newWorld(t, filepath.Join(dir, tt.operator), filepath.Join(dir, tt.runner, "runner"), tt.rules)
 			lt := builder.Minimal("mixed").Namespace(namespace).TargetURL(url).Shards(2).Connections(2).
 				Rates(builder.PerSecond("steady", 100, 3*time.Second)).
 				Edit(func(s *v1alpha1.LoadTestSpec) { s.Runner.OnShardLost, s.Runner.IdleStrategy = tt.onShardLost, tt.idle }).Build()
@@ -137,8 +139,8 @@ type pod struct {
 	told bool          // the API server knows that
 }
 
-// newWorld starts the operator that is in a directory, with its CRDs.
-func newWorld(t *testing.T, operator, runner string) *world {
+// newWorld starts the operator that is in a directory, with its CRDs, and with these targets.deniedByDefault unless rules is empty.
+func newWorld(t *testing.T, operator, runner, rules string) *world {
 	t.Helper()
 	w := &world{t: t, ctx: t.Context(), dir: t.TempDir(), runner: runner, pods: map[string]*pod{}}
 	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join(operator, "crd")}, ErrorIfCRDPathMissing: true}
@@ -160,6 +162,9 @@ func newWorld(t *testing.T, operator, runner string) *world {
 	}
 	text := fmt.Sprintf("apiVersion: config.h2surge.io/v1alpha1\nkind: OperatorConfig\noperatorNamespace: %s\n"+
 		"metrics: {bindAddress: \"0\"}\nhealth: {bindAddress: \"0\"}\nrunner: {image: \"h2surge:skew\"}\n", operatorNamespace)
+	if rules != "" {
+		text += "targets: {deniedByDefault: " + rules + "}\n"
+	}
 	w.spawn(exec.Command(filepath.Join(operator, "manager"), "-config", w.file("config.yaml", []byte(text))), "KUBECONFIG="+w.kubeconfig)
 	return w
 }

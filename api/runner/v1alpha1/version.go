@@ -8,11 +8,11 @@ import (
 // RequiredProtocol returns the lowest ProtocolVersion of a runner that can execute the plan.
 func (p *Plan) RequiredProtocol() int {
 	batch := slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Batch })
-	chains := slices.ContainsFunc(p.Rates, func(r Rate) bool { return r.ChainsPerSecond || r.Chain > 0 })
+	rates := slices.ContainsFunc(p.Rates, Rate.needs4)
 	traced := slices.ContainsFunc(p.Variables, func(v Variable) bool { return v.Traceparent != nil })
 	selections, _ := p.Selections()
 	switch {
-	case traced || chains || len(selections) > 0:
+	case traced || rates || len(selections) > 0 || p.Policy != nil || p.GracefulStop > 0:
 		return 4
 	case batch || p.IdleStrategy != IdleAuto || p.SleepInterval != 0:
 		return 3
@@ -20,6 +20,11 @@ func (p *Plan) RequiredProtocol() int {
 		return 2
 	}
 	return 1
+}
+
+// needs4 returns whether a runner before version 4 rejects the stage, or executes another one.
+func (r Rate) needs4() bool {
+	return r.ChainsPerSecond || r.Chain > 0 || r.ramps() || r.Arrivals != ArrivalsEven || r.Hold || r.ClosedLoop && r.Count > 0 || !r.ClosedLoop && r.Count == 0
 }
 
 // Mismatch returns why a runner and an operator of different builds cannot run the plan together. It is empty if they

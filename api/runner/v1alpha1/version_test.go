@@ -36,9 +36,34 @@ func TestMismatch(t *testing.T) {
 		"same build rejects":         {snapshot: Snapshot{Protocol: ProtocolVersion, Problem: ProblemPlan}},
 		"another problem of a later": {snapshot: Snapshot{Protocol: 5, Problem: ProblemConnect}},
 	} {
-		p := Plan{LeaseDuration: tt.lease, IdleStrategy: tt.idle, SleepInterval: tt.interval, Targets: []Target{{Batch: tt.batch}}, Rates: []Rate{{ChainsPerSecond: tt.chains}}, Variables: []Variable{{Traceparent: tt.trace}}}
+		p := Plan{LeaseDuration: tt.lease, IdleStrategy: tt.idle, SleepInterval: tt.interval, Targets: []Target{{Batch: tt.batch}}, Rates: []Rate{{Count: 1, ChainsPerSecond: tt.chains}}, Variables: []Variable{{Traceparent: tt.trace}}}
 		if got := tt.snapshot.Mismatch(&p, "v2"); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// TestRequiredProtocol: what an earlier runner rejects, or would execute in another way, needs a later version.
+func TestRequiredProtocol(t *testing.T) {
+	for name, tt := range map[string]struct {
+		plan Plan
+		want int
+	}{
+		"a rate":                {Plan{Rates: []Rate{{Count: 1, Period: time.Second}}}, 1},
+		"a closed loop":         {Plan{Rates: []Rate{{ClosedLoop: true}}}, 1},
+		"a lease":               {Plan{LeaseDuration: time.Minute}, 2},
+		"a concurrency":         {Plan{Rates: []Rate{{ClosedLoop: true, Count: 5}}}, 4},
+		"a pause":               {Plan{Rates: []Rate{{Period: time.Second}}}, 4},
+		"a ramp":                {Plan{Rates: []Rate{{Count: 1, RampFrom: new(int64)}}}, 4},
+		"Poisson":               {Plan{Rates: []Rate{{Count: 1, Arrivals: ArrivalsPoisson}}}, 4},
+		"a search":              {Plan{Rates: []Rate{{Count: 1, Hold: true}}}, 4},
+		"a stage of a chain":    {Plan{Rates: []Rate{{Count: 1, Chain: 1}}}, 4},
+		"gracefulStop":          {Plan{GracefulStop: time.Second}, 4},
+		"rules of targets":      {Plan{Policy: &AddressPolicy{}}, 4},
+		"a threshold on a part": {Plan{Thresholds: []Threshold{{Metric: MetricErrorRate, Of: Selector{Target: "t"}}}}, 4},
+	} {
+		if got := tt.plan.RequiredProtocol(); got != tt.want {
+			t.Errorf("%s: version %d, want %d", name, got, tt.want)
 		}
 	}
 }
