@@ -211,6 +211,9 @@ func TestAway(t *testing.T) {
 	}
 }
 
+// maxAttemptInterval is the longest time between two attempts of the election: client-go adds up to 1.2 periods of jitter.
+const maxAttemptInterval = RetryPeriod + RetryPeriod*12/10
+
 // TestSuccessor: the second process takes the Lease of one that is gone as soon as without a Leader, with a higher term.
 func TestSuccessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -221,8 +224,8 @@ func TestSuccessor(t *testing.T) {
 		defer second.end()
 		time.Sleep(time.Minute)
 		second.want(t, "while the first leads", false, false, false)
-		first.end()                 // releases the Lease
-		time.Sleep(3 * RetryPeriod) // the election waits up to 2.2 periods between two attempts
+		first.end() // releases the Lease
+		time.Sleep(maxAttemptInterval)
 		second.want(t, "after the end of the first", true, true, false)
 		if second.Term() <= first.Term() {
 			t.Errorf("term %d after %d", second.Term(), first.Term())
@@ -240,7 +243,7 @@ func TestCutOff(t *testing.T) {
 		second := s.start(t, "b")
 		defer second.end()
 		cut.set(errGone)
-		time.Sleep(LeaseDuration + 2*RetryPeriod)
+		time.Sleep(LeaseDuration + 2*maxAttemptInterval) // b sees the last renewal one interval late, and its end one interval late
 		second.want(t, "after the Lease ran out", true, true, false)
 		first.want(t, "cut off", true, false, false)
 		cut.set(nil)
