@@ -31,12 +31,13 @@ type Template struct {
 //	jsonEscape(x)           escapes x for the inside of a JSON string (RFC 8259 7)
 //	upper(x), lower(x)      changes ASCII letters
 //	pad(x, width)           pads with zeros on the left; pad(x, width, c) with the character c
+//	hexDecode(x)            the bytes of hexadecimal digits; an odd number of digits gets a 0 before it
 //	sha256(x)               lower-case hexadecimal digits (FIPS 180-4)
 //	hmacSha256(x, key)      the same for RFC 2104; key is the name of a variable or a capture
 //	traceparent(ratio)      a new value of the traceparent header for each request (W3C Trace Context);
 //	                        ratio, from 0 to 1, is the share of the values with the sampled flag
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.body), has(self.bodyBase64), has(self.bodyFrom)].filter(x, x).size() <= 1",message="at most one of body, bodyBase64 and bodyFrom is possible"
+// +kubebuilder:validation:XValidation:rule="[has(self.body), has(self.bodyBase64), has(self.bodyFrom), has(self.parts)].filter(x, x).size() <= 1",message="at most one of body, bodyBase64, bodyFrom and parts is possible"
 type Request struct {
 	// extends is the name of a template. The request takes each field that it does not set from that template.
 	// Headers and captures are merged by name: those of the template come first, and those of the request
@@ -84,6 +85,15 @@ type Request struct {
 	// bodyFrom is the source of the content of the request: a ConfigMap, a Secret or a file.
 	// +optional
 	BodyFrom *BodyFrom `json:"bodyFrom,omitempty"`
+	// parts are the parts of a multipart/related content (RFC 2387), 1 to 8 of them. The first part is the root.
+	// The runner sets content-type, with a boundary that is not in the parts, the type of the root, and its
+	// contentID as start. Do not add content-type to headers.
+	// Default: the content is not multipart.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	Parts []BodyPart `json:"parts,omitempty"`
 	// timeout is the longest time from sending the request to the end of its response.
 	// A request that takes longer counts as timedOut, and its step fails.
 	// The drain at the end of the test lasts as long as the longest timeout.
@@ -148,7 +158,52 @@ type Header struct {
 	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`
 }
 
-// BodyFrom is the source of the content of a request. Exactly one of configMapKeyRef,
+// BodyPart is a part of a multipart/related content. At most one of body, bodyHex, bodyBase64 and bodyFrom is
+// possible. Without them the part is empty.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.body), has(self.bodyHex), has(self.bodyBase64), has(self.bodyFrom)].filter(x, x).size() <= 1",message="at most one of body, bodyHex, bodyBase64 and bodyFrom is possible"
+type BodyPart struct {
+	// contentType is the Content-Type of the part, such as application/json or application/vnd.3gpp.5gnas.
+	// It has no placeholders.
+	// It has 3 to 256 characters.
+	// +required
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=256
+	ContentType string `json:"contentType"`
+	// contentID is the Content-ID of the part, by which other parts refer to it.
+	// The runner sends it as it is: RFC 2045 7 has it in angle brackets, such as <n1msg>, but many
+	// implementations of 3GPP interfaces do not.
+	// It has no placeholders, and no other part of the request may have the same contentID.
+	// It has 1 to 128 printable ASCII characters without spaces, quotation marks and backslashes. Default: none.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[!#-\[\]-~]+$`
+	ContentID string `json:"contentID,omitempty"`
+	// body is the content of the part. It may have placeholders.
+	// It has at most 262144 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=262144
+	Body string `json:"body,omitempty"`
+	// bodyHex is the content of the part in hexadecimal digits. White space between the digits is ignored.
+	// It may have placeholders, whose values are hexadecimal digits: ${x} stands for ${hexDecode(x)}.
+	// The number of digits before, between and after placeholders must be even.
+	// It has at most 524288 characters, which are 256 KiB of content.
+	// +optional
+	// +kubebuilder:validation:MaxLength=524288
+	BodyHex string `json:"bodyHex,omitempty"`
+	// bodyBase64 is the content of the part in base64 (RFC 4648 4).
+	// It has no placeholders.
+	// It has at most 349528 characters, which are 256 KiB of content.
+	// +optional
+	// +kubebuilder:validation:MaxLength=349528
+	BodyBase64 string `json:"bodyBase64,omitempty"`
+	// bodyFrom is the source of the content of the part: a ConfigMap, a Secret or a file.
+	// +optional
+	BodyFrom *BodyFrom `json:"bodyFrom,omitempty"`
+}
+
+// BodyFrom is the source of the content of a request or of a part. Exactly one of configMapKeyRef,
 // secretKeyRef and file is needed.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.configMapKeyRef), has(self.secretKeyRef), has(self.file)].filter(x, x).size() == 1",message="exactly one of configMapKeyRef, secretKeyRef and file is needed"
@@ -212,8 +267,9 @@ type Expect struct {
 // Check compares a value of the response, or of the request. Exactly one field of header to jsonSchema says
 // what is compared, and exactly one field of equals to greaterThan says how. jsonSchema has no comparison.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.header), has(self.status), has(self.body), has(self.jsonPointer), has(self.xpath), has(self.request), has(self.bodySize), has(self.responseTime), has(self.jsonSchema)].filter(x, x).size() == 1",message="exactly one of header, status, body, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"
+// +kubebuilder:validation:XValidation:rule="[has(self.header), has(self.status), has(self.body), has(self.bodyHex), has(self.jsonPointer), has(self.xpath), has(self.request), has(self.bodySize), has(self.responseTime), has(self.jsonSchema)].filter(x, x).size() == 1",message="exactly one of header, status, body, bodyHex, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"
 // +kubebuilder:validation:XValidation:rule="[has(self.equals), has(self.startsWith), has(self.endsWith), has(self.contains), has(self.matches), has(self.exists), has(self.lessThan), has(self.greaterThan)].filter(x, x).size() == (has(self.jsonSchema) ? 0 : 1)",message="exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema"
+// +kubebuilder:validation:XValidation:rule="!has(self.part) || has(self.body) || has(self.bodyHex) || has(self.jsonPointer) || has(self.xpath) || has(self.bodySize) || has(self.jsonSchema)",message="part goes with body, bodyHex, jsonPointer, xpath, bodySize and jsonSchema"
 type Check struct {
 	// name is the name of the check in results.
 	// It has 1 to 50 letters, digits, - and _, and begins and ends with a letter or a digit.
@@ -264,7 +320,7 @@ type JSONSchema struct {
 // EmptySource is a source of a value that has no settings: {}.
 type EmptySource struct{}
 
-// ValueSource is the source of a value. Exactly one field is needed. regex and group may be added.
+// ValueSource is the source of a value. Exactly one field is needed. part, regex and group may be added.
 type ValueSource struct {
 	// header is the name of a header field of the response. Case does not matter.
 	// The first field counts if several have the name.
@@ -281,6 +337,20 @@ type ValueSource struct {
 	// It is {}.
 	// +optional
 	Body *EmptySource `json:"body,omitempty"`
+	// bodyHex takes the whole content in lower-case hexadecimal digits.
+	// It is {}.
+	// +optional
+	BodyHex *EmptySource `json:"bodyHex,omitempty"`
+	// part takes the value from a part of a multipart response instead of from the whole content.
+	// It goes with body, bodyHex, jsonPointer and xpath, and in checks with bodySize and jsonSchema, too.
+	// It is the Content-ID of the part without angle brackets, such as n1msg, or the media type, such as
+	// application/json, of the first part that has it.
+	// If the response is not multipart or does not have the part, the value is missing.
+	// It has at most 256 characters. Default: the whole content.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Part string `json:"part,omitempty"`
 	// jsonPointer is the place of a value in a JSON body (RFC 6901). "" is the whole document.
 	// In an array, -1 is the last element and -2 the one before it.
 	// A string gives its characters. Every other value gives its JSON text.
@@ -400,8 +470,9 @@ type Comparison struct {
 // Capture takes a value of a response, or of its request, for later steps. Exactly one field of header to
 // request says which value.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.header), has(self.status), has(self.body), has(self.jsonPointer), has(self.xpath), has(self.request)].filter(x, x).size() == 1",message="exactly one of header, status, body, jsonPointer, xpath and request is needed"
+// +kubebuilder:validation:XValidation:rule="[has(self.header), has(self.status), has(self.body), has(self.bodyHex), has(self.jsonPointer), has(self.xpath), has(self.request)].filter(x, x).size() == 1",message="exactly one of header, status, body, bodyHex, jsonPointer, xpath and request is needed"
 // +kubebuilder:validation:XValidation:rule="!has(self.default) || !has(self.optional) || !self.optional",message="at most one of default and optional is possible"
+// +kubebuilder:validation:XValidation:rule="!has(self.part) || has(self.body) || has(self.bodyHex) || has(self.jsonPointer) || has(self.xpath)",message="part goes with body, bodyHex, jsonPointer and xpath"
 type Capture struct {
 	// name is the name of the value. Later steps of the chain insert it as ${name}.
 	// It has 1 to 50 letters, digits and _, and does not begin with a digit.

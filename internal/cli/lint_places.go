@@ -86,10 +86,23 @@ func own(t *v1alpha1.Request, kind, index, place string, s *rv.Step) string {
 		return "script.lua"
 	case kind == "expect" && t.Expect != nil:
 		return strings.TrimSuffix(strings.Replace(place, ".schema", ".jsonSchema", 1), ".content")
+	case kind == "parts" && t.Parts != nil:
+		return ownPart(t, index, place)
 	case kind == "headers":
 		return ownHeader(t, index, s)
 	}
 	return ""
+}
+
+func ownPart(t *v1alpha1.Request, index, place string) string {
+	n, err := strconv.Atoi(index)
+	if err != nil || n >= len(t.Parts) {
+		return ""
+	}
+	if t.Parts[n].BodyBase64 != "" {
+		place = strings.Replace(place, ".bodyFrom", ".bodyBase64", 1)
+	}
+	return strings.TrimSuffix(place, ".content")
 }
 
 func ownHeader(t *v1alpha1.Request, index string, s *rv.Step) string {
@@ -151,8 +164,15 @@ func (p *programLint) columnsRead(v *rv.Variable) []string {
 	})
 	for i := range p.plan.Chains {
 		for j := range p.plan.Chains[i].Steps {
-			if from := p.plan.Chains[i].Steps[j].BodyFrom; from != nil && !from.Raw && from.Content.File != "" {
-				inFile(from.Content.File, v.Name, add)
+			s := &p.plan.Chains[i].Steps[j]
+			texts := []*rv.BodyFrom{s.BodyFrom}
+			for k := range s.Parts {
+				texts = append(texts, s.Parts[k].BodyFrom)
+			}
+			for _, from := range texts {
+				if from != nil && !from.Raw && from.Content.File != "" {
+					inFile(from.Content.File, v.Name, add)
+				}
 			}
 		}
 	}

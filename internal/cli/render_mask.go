@@ -87,6 +87,11 @@ func (m *masks) plan(p *rv.Plan) error {
 			if s.BodyFrom != nil {
 				m.content(&s.BodyFrom.Content)
 			}
+			for k := range s.Parts {
+				if from := s.Parts[k].BodyFrom; from != nil {
+					m.content(&from.Content)
+				}
+			}
 			for k := range s.Headers {
 				for l := range s.Headers[k].Value {
 					m.content(s.Headers[k].Value[l].Content)

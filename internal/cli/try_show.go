@@ -268,6 +268,9 @@ func (t *tried) check(out *triedCheck, in *rv.Check, f *chain.Finding) {
 	}
 	if !f.HasFound {
 		found = "no value"
+		if f.Problem != "" {
+			found += " (" + f.Problem + ")"
+		}
 	}
 	not := ""
 	if in.Match.Not {

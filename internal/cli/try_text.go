@@ -91,6 +91,9 @@ func sourceWords(s *rv.Source) string {
 	if words == "" {
 		words = string(s.Kind)
 	}
+	if s.Part != "" {
+		words += " of part " + s.Part
+	}
 	if s.Regex != "" {
 		words += " that matches " + s.Regex
 	}

@@ -3,6 +3,7 @@ package compile
 import (
 	"encoding/base64"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/yuin/gopher-lua/parse"
@@ -12,10 +13,24 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// content is a parsed body: text, or else from.
+// content is a parsed body: text, or else from or parts.
 type content struct {
-	text text
-	from *rv.BodyFrom
+	text  text
+	from  *rv.BodyFrom
+	parts []part
+}
+
+// part is a part of a multipart content. Its content has no parts.
+type part struct {
+	contentType, contentID string
+	// hex: the text is hexadecimal digits.
+	hex bool
+	content
+}
+
+// isHidden reports whether the content has placeholders that only runners know.
+func (in *content) isHidden() bool {
+	return in.from != nil && !in.from.Raw || slices.ContainsFunc(in.parts, func(p part) bool { return p.isHidden() })
 }
 
 // body parses the content of a request. It returns nil if the request does not set its content.
@@ -29,6 +44,9 @@ func (c *compiler) body(at *field.Path, t *v1alpha1.Request) *content {
 	}
 	if t.BodyFrom != nil {
 		bodies = append(bodies, &content{from: c.bodyFrom(at.Child("bodyFrom"), t.BodyFrom)})
+	}
+	if len(t.Parts) > 0 {
+		bodies = append(bodies, &content{parts: c.parts(at, t)})
 	}
 	if len(bodies) == 0 {
 		return nil

@@ -54,18 +54,19 @@ type durations struct {
 
 // patternMessages are the messages about texts that do not match a pattern of the CRD.
 var patternMessages = map[string]string{
-	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:               "must be lower-case letters, digits and -, beginning and ending with a letter or digit",
-	`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`:              "must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit",
-	`^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$`:     "must be letters, digits, - and _, beginning and ending with a letter or digit",
-	`^[A-Za-z_][A-Za-z0-9_]*$`:                      "must be letters, digits and _, not beginning with a digit",
-	`^[A-Za-z0-9_][A-Za-z0-9_-]*$`:                  "must be letters, digits, _ and -, not beginning with -",
-	`^[-._a-zA-Z][-._a-zA-Z0-9]*$`:                  "must be letters, digits, -, _ and dots, not beginning with a digit",
-	`^(\.?[-_A-Za-z0-9][-._A-Za-z0-9]*)$`:           "must be letters, digits, -, _ and dots, and not begin with two dots",
-	`^[^/]+/[^/]+$`:                                 "must be the names of a chain and a step, such as app-session/create",
-	`^(50(\.0{1,9})?|[1-4]?[0-9](\.[0-9]{1,9})?)%$`: "must be a percentage of at most 50%, such as 3%",
-	`^[ -~]+$`:         "must be printable ASCII characters",
-	`^TLS_[A-Z0-9_]+$`: "is not known; allowed: IANA names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-	`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`:                                                                                  "must be a percentile above p0 and at most p100, such as p99.9",
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                             "must be lower-case letters, digits and -, beginning and ending with a letter or digit",
+	`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`:                            "must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit",
+	`^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$`:                   "must be letters, digits, - and _, beginning and ending with a letter or digit",
+	`^[A-Za-z_][A-Za-z0-9_]*$`:                                    "must be letters, digits and _, not beginning with a digit",
+	`^[A-Za-z0-9_][A-Za-z0-9_-]*$`:                                "must be letters, digits, _ and -, not beginning with -",
+	`^[-._a-zA-Z][-._a-zA-Z0-9]*$`:                                "must be letters, digits, -, _ and dots, not beginning with a digit",
+	`^(\.?[-_A-Za-z0-9][-._A-Za-z0-9]*)$`:                         "must be letters, digits, -, _ and dots, and not begin with two dots",
+	`^[^/]+/[^/]+$`:                                               "must be the names of a chain and a step, such as app-session/create",
+	`^(50(\.0{1,9})?|[1-4]?[0-9](\.[0-9]{1,9})?)%$`:               "must be a percentage of at most 50%, such as 3%",
+	`^[!#-\[\]-~]+$`:                                              "must be printable ASCII characters without spaces, quotation marks and backslashes",
+	`^[ -~]+$`:                                                    "must be printable ASCII characters",
+	`^TLS_[A-Z0-9_]+$`:                                            "is not known; allowed: IANA names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+	`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`: "must be a percentile above p0 and at most p100, such as p99.9",
 	`^(metadata\.(name|namespace|uid|(labels|annotations)\['[-./_A-Za-z0-9]+'\])|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?))$`: "must be a field of the pod, such as metadata.name, metadata.labels['KEY'], spec.nodeName or status.podIP",
 }
 

@@ -39,6 +39,9 @@ func (c *compiler) capture(at *field.Path, in *v1alpha1.Capture) rv.Capture {
 		return rv.Capture{}
 	}
 	source := c.part(at, &in.ValueSource, kinds[0])
+	if in.Part != "" && !readsContent(&in.ValueSource) {
+		c.fail(at, "part goes with body, bodyHex, jsonPointer and xpath")
+	}
 	return rv.Capture{
 		Source:   source,
 		Location: source.Kind == rv.SourceHeader && source.Name == "location" && source.Regex == "",
@@ -57,6 +60,9 @@ func (c *compiler) sourceKinds(at *field.Path, in *v1alpha1.ValueSource) (out []
 	}
 	if in.Body != nil {
 		out = append(out, rv.Source{Kind: rv.SourceBody})
+	}
+	if in.BodyHex != nil {
+		out = append(out, rv.Source{Kind: rv.SourceBodyHex})
 	}
 	if in.JSONPointer != nil {
 		out = append(out, rv.Source{Kind: rv.SourceJSONPointer, Pointer: c.pointer(at.Child("jsonPointer"), *in.JSONPointer)})
@@ -100,8 +106,14 @@ func (c *compiler) fieldName(at *field.Path, name string) string {
 	return strings.ToLower(name)
 }
 
-// part adds what regex and group say to a source.
+// readsContent reports whether a source of the content is set.
+func readsContent(in *v1alpha1.ValueSource) bool {
+	return in.Body != nil || in.BodyHex != nil || in.JSONPointer != nil || in.XPath != ""
+}
+
+// part adds what part, regex and group say to a source.
 func (c *compiler) part(at *field.Path, in *v1alpha1.ValueSource, source rv.Source) rv.Source {
+	source.Part = in.Part
 	if in.Regex == "" {
 		if in.Group != nil {
 			c.fail(at.Child("group"), "goes with regex")

@@ -72,7 +72,11 @@ func (c *compiler) check(at *field.Path, in *v1alpha1.Check) check {
 	if looksAt != 1 {
 		return out
 	}
+	if in.Part != "" && !readsContent(&in.ValueSource) && in.BodySize == nil && in.JSONSchema == nil {
+		c.fail(at, "part goes with body, bodyHex, jsonPointer, xpath, bodySize and jsonSchema")
+	}
 	if in.JSONSchema != nil {
+		out.plan.SchemaPart = in.Part
 		c.schemaAlone(at, in)
 		return out
 	}

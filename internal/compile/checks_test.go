@@ -51,9 +51,9 @@ func TestErrorsOfChecks(t *testing.T) {
 		edit func(*v1alpha1.Template)
 		want []string
 	}{
-		{"captures nothing", source(v1alpha1.ValueSource{}), []string{capture + ": exactly one of header, status, body, jsonPointer, xpath and request is needed"}},
+		{"captures nothing", source(v1alpha1.ValueSource{}), []string{capture + ": exactly one of header, status, body, bodyHex, jsonPointer, xpath and request is needed"}},
 		{"captures two things", source(v1alpha1.ValueSource{Header: "a", Body: &v1alpha1.EmptySource{}}),
-			[]string{capture + ": exactly one of header, status, body, jsonPointer, xpath and request is needed"}},
+			[]string{capture + ": exactly one of header, status, body, bodyHex, jsonPointer, xpath and request is needed"}},
 		{"no header", source(v1alpha1.ValueSource{Header: "a b"}), []string{capture + ".header" + token}},
 		{"long header", source(v1alpha1.ValueSource{Header: strings.Repeat("a", 257)}),
 			[]string{capture + ".header: has 257 characters, at most 256 are possible"}},
@@ -96,9 +96,9 @@ func TestErrorsOfChecks(t *testing.T) {
 			t.Expect = &v1alpha1.Expect{Checks: []v1alpha1.Check{c, c}}
 		}, []string{`spec.templates[0].expect.checks[1].name: "c" is the name of entry 0 too`}},
 		{"looks at nothing", check(v1alpha1.Check{Comparison: there}),
-			[]string{expected + ": exactly one of header, status, body, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"}},
+			[]string{expected + ": exactly one of header, status, body, bodyHex, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"}},
 		{"looks at two things", check(v1alpha1.Check{BodySize: &v1alpha1.EmptySource{}, ResponseTime: &v1alpha1.EmptySource{}, Comparison: there}),
-			[]string{expected + ": exactly one of header, status, body, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"}},
+			[]string{expected + ": exactly one of header, status, body, bodyHex, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"}},
 		{"no comparison", compared(v1alpha1.Comparison{}),
 			[]string{expected + ": exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed, and none with jsonSchema"}},
 		{"two comparisons", compared(v1alpha1.Comparison{Equals: ptr.To("200"), Matches: "2.."}),

@@ -17,6 +17,7 @@ func (c *compiler) message(s *scope, r *request, out *rv.Step) {
 	}
 	if r.content != nil {
 		out.Body, out.BodyFrom = c.resolve(s, r.content.text), r.content.from
+		out.Parts = c.resolveParts(s, r.content.parts)
 	}
 	out.Timeout = r.timeout
 	out.MaxBody = r.maxBody

@@ -142,6 +142,11 @@ func (w sourceWalk) request(at *field.Path, t *v1alpha1.Request) {
 	if from := t.BodyFrom; from != nil {
 		w.keys(at.Child("bodyFrom"), from.ConfigMapKeyRef, from.SecretKeyRef, from.File)
 	}
+	for i := range t.Parts {
+		if from := t.Parts[i].BodyFrom; from != nil {
+			w.keys(at.Child("parts").Index(i).Child("bodyFrom"), from.ConfigMapKeyRef, from.SecretKeyRef, from.File)
+		}
+	}
 	if t.Expect != nil {
 		for i := range t.Expect.Checks {
 			if s := t.Expect.Checks[i].JSONSchema; s != nil {

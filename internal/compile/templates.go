@@ -197,8 +197,11 @@ func (c *compiler) whole(r *request) {
 	if r.target.isAsterisk() && r.method != http.MethodOptions {
 		c.fail(r.target.path, "* goes with the method OPTIONS only")
 	}
-	if r.script != nil || r.content != nil && r.content.from != nil && !r.content.from.Raw {
+	if r.script != nil || r.content != nil && r.content.isHidden() {
 		c.hidden = true
+	}
+	if r.content != nil && r.content.parts != nil {
+		c.noContentType(r)
 	}
 }
 

@@ -36,10 +36,25 @@ func TestMistakesInTemplates(t *testing.T) {
 			[]string{"spec.templates[1].path: * goes with the method OPTIONS only"}},
 		{"many headers with those of the base", parts{templates: "{name: get, extends: b, headers: [" + many("a", 40) + "]}, {name: b, headers: [" + many("b", 40) + "]}"},
 			[]string{at + ".headers: has 80 entries, at most 64 are possible"}},
+		{"no media type", template("parts: [{contentType: json}]"), []string{at + ".parts[0].contentType: must be a media type such as application/json (RFC 2045 5.1)"}},
+		{"a line end in a media type", template(`parts: [{contentType: "a/b\r\nc: d"}]`), []string{at + ".parts[0].contentType: must be a media type such as application/json (RFC 2045 5.1)"}},
+		{"a multipart part", template("parts: [{contentType: multipart/mixed}]"), []string{at + ".parts[0].contentType: must not be multipart: a part in a part is not supported"}},
+		{"the same contentID", template("parts: [{contentType: a/b, contentID: x}, {contentType: a/b}, {contentType: a/b}, {contentType: a/b, contentID: x}]"),
+			[]string{at + `.parts[3].contentID: "x" is the contentID of another part, too`}},
+		{"no digits", template("parts: [{contentType: a/b, bodyHex: 7g}]"), []string{at + ".parts[0].bodyHex: has a character that is not possible in bodyHex (hexadecimal digits, and white space between them)"}},
+		{"an odd number of digits", template(`parts: [{contentType: a/b, bodyHex: "7e 0"}]`), []string{at + ".parts[0].bodyHex: must have an even number of hexadecimal digits before, between and after placeholders"}},
+		{"values without digits", parts{variables: "{name: v, list: {values: [aa, zz]}}", templates: `{name: get, parts: [{contentType: a/b, bodyHex: "7e${v}"}]}`},
+			[]string{at + `.parts[0].bodyHex: variable "v": its value number 1 has a character that is not possible in bodyHex (hexadecimal digits, and white space between them)`}},
+		{"no base64 in a part", template("parts: [{contentType: a/b, bodyBase64: '*'}]"), []string{at + ".parts[0].bodyBase64: must be base64 with padding (RFC 4648 4)"}},
+		{"no variable in a part", template("parts: [{contentType: a/b, body: '${x}'}]"), []string{at + `.parts[0].body: variable "x" is not defined`}},
+		{"a content-type beside parts", template("headers: [{name: a, value: b}, {name: Content-Type, value: b}], parts: [{contentType: a/b}]"),
+			[]string{at + ".headers[1].name: content-type is not possible with parts: the runner sets it; remove it, or set contentType of the parts"}},
+		{"an inherited content-type beside parts", parts{templates: "{name: get, extends: b, parts: [{contentType: a/b}]}, {name: b, headers: [{name: content-type, value: b}]}"},
+			[]string{"spec.templates[1].headers[0].name: content-type is not possible with parts: the runner sets it; remove it, or set contentType of the parts"}},
 		{"body size", template("maxBodyBytes: 67108865"), []string{at + ".maxBodyBytes: must be between 1 and 67108864"}},
 		{"no body size", template("maxBodyBytes: 0"), []string{at + ".maxBodyBytes: must be between 1 and 67108864"}},
 
-		{"two bodies", template("body: a, bodyFrom: {file: a}"), []string{at + ": at most one of body, bodyBase64 and bodyFrom is possible"}},
+		{"two bodies", template("body: a, bodyFrom: {file: a}"), []string{at + ": at most one of body, bodyBase64, bodyFrom and parts is possible"}},
 		{"base64", template("bodyBase64: a"), []string{at + ".bodyBase64: must be base64 with padding (RFC 4648 4)"}},
 		{"body from nowhere", template("bodyFrom: {}"), []string{at + ".bodyFrom: exactly one of configMapKeyRef, secretKeyRef and file is needed"}},
 		{"encoding", template("bodyFrom: {file: a, encoding: hex}"), []string{at + ".bodyFrom.encoding: must be one of Text, Binary, Base64"}},
@@ -126,6 +141,37 @@ func TestInheritance(t *testing.T) {
 	}
 }
 
+// TestPartsOfARequest: a template that sets another content has no parts of its base.
+func TestPartsOfARequest(t *testing.T) {
+	p, _ := parts{
+		variables: "{name: v, range: {end: 9, width: 2}}",
+		templates: `
+    {name: get, parts: [{contentType: application/json, body: '{"v": "${v}"}'}, {contentType: a/b, contentID: n1, bodyHex: "7e 00${v}ff"},
+     {contentType: a/b, bodyBase64: AA==}, {contentType: a/b, bodyFrom: {file: x}}, {contentType: a/b}], capture: [{name: c, part: n1, bodyHex: {}}],
+     expect: {checks: [{name: c, part: a/b, body: {}, exists: true}, {name: s, part: n1, bodySize: {}, lessThan: "9"}, {name: j, part: n1, jsonSchema: {inline: {}}}]}},
+    {name: heir, extends: get, body: "${c}"}`,
+		steps: "{template: get}, {template: heir}",
+	}.plan(t)
+	hex := []rv.Function{{Name: rv.FunctionHexDecode}}
+	want := []rv.BodyPart{
+		{ContentType: "application/json", Body: rv.Text{{Literal: `{"v": "`}, {Variable: 1}, {Literal: `"}`}}},
+		{ContentType: "a/b", ContentID: "n1", Body: rv.Text{{Literal: "7e 00", Functions: hex}, {Variable: 1, Functions: hex}, {Literal: "ff", Functions: hex}}},
+		{ContentType: "a/b", BodyFrom: &rv.BodyFrom{Content: rv.Content{Bytes: []byte{0}}, Raw: true}},
+		{ContentType: "a/b", BodyFrom: &rv.BodyFrom{Content: rv.Content{File: "x"}}},
+		{ContentType: "a/b"},
+	}
+	s, heir := p.Chains[0].Steps[0], p.Chains[0].Steps[1]
+	if diff := cmp.Diff(want, s.Parts); diff != "" {
+		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+	if c := s.Expect.Checks; c[0].Source.Part != "a/b" || c[1].Source.Part != "n1" || c[2].SchemaPart != "n1" || s.Capture[0].Source.Part != "n1" {
+		t.Errorf("%+v, %+v", c, s.Capture)
+	}
+	if len(heir.Parts) != 0 || len(heir.Body) != 1 {
+		t.Errorf("%+v", heir)
+	}
+}
+
 // TestBasesNeedNotBeWhole: a template that is only a base is not sent, and not unused.
 func TestBasesNeedNotBeWhole(t *testing.T) {
 	p, warnings := parts{templates: "{name: get, extends: b, method: OPTIONS}, {name: b, path: '*'}"}.plan(t)
@@ -159,11 +205,13 @@ func TestHeaderNames(t *testing.T) {
 // TestHiddenReaders: a file or a script may read what nothing else does.
 func TestHiddenReaders(t *testing.T) {
 	for what, want := range map[string]int{
-		"path: /":                                    1,
-		"bodyFrom: {file: a}":                        0,
-		"bodyFrom: {file: a, encoding: Binary}":      1,
-		"script: {lua: 'x = 1'}":                     0,
-		"headers: [{name: a, valueFrom: {file: b}}]": 1,
+		"path: /":                               1,
+		"bodyFrom: {file: a}":                   0,
+		"bodyFrom: {file: a, encoding: Binary}": 1,
+		"parts: [{contentType: a/b, bodyFrom: {file: a}}]":                   0,
+		"parts: [{contentType: a/b, bodyFrom: {file: a, encoding: Binary}}]": 1,
+		"script: {lua: 'x = 1'}":                                             0,
+		"headers: [{name: a, valueFrom: {file: b}}]":                         1,
 	} {
 		p := template(what)
 		p.variables = "{name: v, uuid: {}}"

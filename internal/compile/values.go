@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/octet"
 	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
@@ -68,6 +69,8 @@ func applied(functions []syntax.Function, value string) string {
 			value = "A+/="
 		case rv.FunctionBase64URL:
 			value = "A-_"
+		case rv.FunctionHexDecode:
+			value = string(octet.AppendHexDecoded(nil, []byte(value)))
 		case rv.FunctionSHA256, rv.FunctionHMACSHA256:
 			value = "0a"
 		case rv.FunctionJSONEscape:

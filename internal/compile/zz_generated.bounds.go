@@ -31,6 +31,16 @@ var apiObjects = map[string]apiObject{
 			"file":     {length: [2]int{1, 4096}},
 		},
 	},
+	"BodyPart": {
+		choice: &choice{fields: []string{"body", "bodyHex", "bodyBase64", "bodyFrom"}, optional: true},
+		fields: map[string]bounds{
+			"body":        {length: [2]int{0, 262144}},
+			"bodyBase64":  {length: [2]int{0, 349528}},
+			"bodyHex":     {length: [2]int{0, 524288}},
+			"contentID":   {length: [2]int{1, 128}, pattern: "^[!#-\\[\\]-~]+$"},
+			"contentType": {required: true, length: [2]int{3, 256}},
+		},
+	},
 	"CSV": {
 		choice: &choice{fields: []string{"configMapKeyRef", "secretKeyRef", "file", "text"}},
 		fields: map[string]bounds{
@@ -41,7 +51,7 @@ var apiObjects = map[string]apiObject{
 		},
 	},
 	"Capture": {
-		choice: &choice{fields: []string{"header", "status", "body", "jsonPointer", "xpath", "request"}},
+		choice: &choice{fields: []string{"header", "status", "body", "bodyHex", "jsonPointer", "xpath", "request"}},
 		fields: map[string]bounds{
 			"default": {length: [2]int{0, 1024}},
 			"name":    {required: true, length: [2]int{1, 50}, pattern: "^[A-Za-z_][A-Za-z0-9_]*$"},
@@ -73,7 +83,7 @@ var apiObjects = map[string]apiObject{
 		},
 	},
 	"Check": {
-		choice: &choice{fields: []string{"header", "status", "body", "jsonPointer", "xpath", "request", "bodySize", "responseTime", "jsonSchema"}},
+		choice: &choice{fields: []string{"header", "status", "body", "bodyHex", "jsonPointer", "xpath", "request", "bodySize", "responseTime", "jsonSchema"}},
 		fields: map[string]bounds{
 			"name": {required: true, length: [2]int{1, 50}, pattern: "^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$"},
 		},
@@ -306,7 +316,7 @@ var apiObjects = map[string]apiObject{
 		},
 	},
 	"Request": {
-		choice: &choice{fields: []string{"body", "bodyBase64", "bodyFrom"}, optional: true},
+		choice: &choice{fields: []string{"body", "bodyBase64", "bodyFrom", "parts"}, optional: true},
 		fields: map[string]bounds{
 			"body":         {length: [2]int{0, 262144}},
 			"bodyBase64":   {length: [2]int{0, 349528}},
@@ -315,6 +325,7 @@ var apiObjects = map[string]apiObject{
 			"headers":      {items: [2]int{0, 64}},
 			"maxBodyBytes": {number: &[2]int64{1, 67108864}},
 			"method":       {length: [2]int{1, 32}},
+			"parts":        {items: [2]int{1, 8}},
 			"path":         {length: [2]int{1, 8192}},
 			"timeout":      {duration: &durations{1, 3600000000000, "must be greater than 0 and at most 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 		},
@@ -421,7 +432,7 @@ var apiObjects = map[string]apiObject{
 		},
 	},
 	"Template": {
-		choice: &choice{fields: []string{"body", "bodyBase64", "bodyFrom"}, optional: true},
+		choice: &choice{fields: []string{"body", "bodyBase64", "bodyFrom", "parts"}, optional: true},
 		fields: map[string]bounds{
 			"name": {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
 		},
@@ -475,6 +486,7 @@ var apiObjects = map[string]apiObject{
 			"group":       {number: &[2]int64{0, 99}},
 			"header":      {length: [2]int{1, 256}},
 			"jsonPointer": {length: [2]int{0, 1024}},
+			"part":        {length: [2]int{1, 256}},
 			"regex":       {length: [2]int{1, 1024}},
 			"xpath":       {length: [2]int{1, 1024}},
 		},

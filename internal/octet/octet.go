@@ -136,3 +136,28 @@ const upperHex = "0123456789ABCDEF"
 func AppendPercent(dst []byte, c byte) []byte {
 	return append(dst, '%', upperHex[c>>4], upperHex[c&15])
 }
+
+// AppendHexDecoded appends the octets of the hexadecimal digits in s. It skips other octets. If the number of digits is
+// odd, it reads a 0 before them: "123" is 01 23.
+func AppendHexDecoded(dst, s []byte) []byte {
+	odd := false
+	for _, c := range s {
+		if HexDigit(c) != NoDigit {
+			odd = !odd
+		}
+	}
+	var octet byte
+	half := odd // octet has the first digit
+	for _, c := range s {
+		digit := HexDigit(c)
+		if digit == NoDigit {
+			continue
+		}
+		octet = octet<<4 | digit
+		if half {
+			dst = append(dst, octet)
+		}
+		half = !half
+	}
+	return dst
+}

@@ -114,3 +114,11 @@ func TestTexts(t *testing.T) {
 		}
 	}
 }
+
+func TestAppendHexDecoded(t *testing.T) {
+	for in, want := range map[string]string{"": "", "7e00": "\x7e\x00", "7E 0\n0": "\x7e\x00", "5": "\x05", "123": "\x01\x23", "0x1g2": "\x00\x12", "xyz": ""} {
+		if got := octet.AppendHexDecoded([]byte("a"), []byte(in)); string(got) != "a"+want {
+			t.Errorf("%q: %q, want %q", in, got, "a"+want)
+		}
+	}
+}

@@ -82,6 +82,9 @@ func (c *checker) step(at string, chain *runnerv1alpha1.Chain, s *runnerv1alpha1
 		c.require(len(s.Body) == 0, "%s has two bodies", at)
 		c.content(at+".bodyFrom", &s.BodyFrom.Content)
 	}
+	for i := range s.Parts {
+		c.bodyPart(fmt.Sprintf("%s.parts[%d]", at, i), chain, s, &s.Parts[i])
+	}
 	if s.Script != nil {
 		c.content(at+".script", &s.Script.Content)
 	}
@@ -94,6 +97,16 @@ func (c *checker) step(at string, chain *runnerv1alpha1.Chain, s *runnerv1alpha1
 	c.conditions(at+".when", chain, s.When)
 	c.conditions(at+".until", chain, s.Until)
 	c.pauses(at, s)
+}
+
+func (c *checker) bodyPart(at string, chain *runnerv1alpha1.Chain, s *runnerv1alpha1.Step, p *runnerv1alpha1.BodyPart) {
+	c.require(len(s.Body) == 0 && s.BodyFrom == nil, "%s is next to another body", at)
+	c.require(p.ContentType != "", "%s has no contentType", at)
+	c.text(at+".body", chain, p.Body)
+	if p.BodyFrom != nil {
+		c.require(len(p.Body) == 0, "%s has two bodies", at)
+		c.content(at+".bodyFrom", &p.BodyFrom.Content)
+	}
 }
 
 func (c *checker) pauses(at string, s *runnerv1alpha1.Step) {

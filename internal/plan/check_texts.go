@@ -8,7 +8,7 @@ import (
 )
 
 var functions = []runnerv1alpha1.FunctionName{
-	runnerv1alpha1.FunctionURLEncode, runnerv1alpha1.FunctionBase64, runnerv1alpha1.FunctionBase64URL, runnerv1alpha1.FunctionJSONEscape,
+	runnerv1alpha1.FunctionURLEncode, runnerv1alpha1.FunctionBase64, runnerv1alpha1.FunctionBase64URL, runnerv1alpha1.FunctionJSONEscape, runnerv1alpha1.FunctionHexDecode,
 	runnerv1alpha1.FunctionUpper, runnerv1alpha1.FunctionLower, runnerv1alpha1.FunctionPad, runnerv1alpha1.FunctionSHA256,
 	runnerv1alpha1.FunctionHMACSHA256,
 }
@@ -74,7 +74,7 @@ func (c *checker) match(at string, chain *runnerv1alpha1.Chain, m *runnerv1alpha
 var (
 	named = []runnerv1alpha1.SourceKind{runnerv1alpha1.SourceHeader, runnerv1alpha1.SourceRequestHeader}
 	plain = []runnerv1alpha1.SourceKind{
-		runnerv1alpha1.SourceStatus, runnerv1alpha1.SourceBody, runnerv1alpha1.SourceBodySize, runnerv1alpha1.SourceResponseTime,
+		runnerv1alpha1.SourceStatus, runnerv1alpha1.SourceBody, runnerv1alpha1.SourceBodyHex, runnerv1alpha1.SourceBodySize, runnerv1alpha1.SourceResponseTime,
 		runnerv1alpha1.SourceJSONPointer, runnerv1alpha1.SourceXPath, runnerv1alpha1.SourceRequestMethod, runnerv1alpha1.SourceRequestPath,
 		runnerv1alpha1.SourceRequestBody, runnerv1alpha1.SourceRequestJSONPointer,
 	}

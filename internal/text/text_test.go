@@ -106,7 +106,7 @@ func TestErrors(t *testing.T) {
 		{"${a.-}", column},
 		{"${a." + strings.Repeat("b", 51) + "}", column},
 		{"${a.b.c}", name},
-		{"${reverse(a)}", `unknown function "reverse"; allowed: urlEncode, base64, base64url, jsonEscape, upper, lower, pad, sha256, hmacSha256, traceparent`},
+		{"${reverse(a)}", `unknown function "reverse"; allowed: urlEncode, base64, base64url, jsonEscape, hexDecode, upper, lower, pad, sha256, hmacSha256, traceparent`},
 		{"${URLENCODE(a)}", `unknown function "URLENCODE"`},
 		{"${upper(a}", "upper takes one value: upper(x)"},
 		{"${upper(a, b)}", "upper takes one value: upper(x)"},

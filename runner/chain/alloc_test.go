@@ -29,7 +29,7 @@ func everything() *rv.Plan {
 	s.Body = rv.Text{{Variable: 3, Column: "b"}, {Variable: 4}, {Variable: 5}, {Variable: 6}, {Variable: 7}, {Variable: 8}, {Variable: 9}, {Variable: 10}, {Variable: 11}, {Global: 1}, {Capture: 1}}
 	for _, f := range []rv.Function{
 		{Name: rv.FunctionURLEncode}, {Name: rv.FunctionBase64}, {Name: rv.FunctionBase64URL}, {Name: rv.FunctionJSONEscape}, {Name: rv.FunctionUpper},
-		{Name: rv.FunctionLower}, {Name: rv.FunctionPad, Width: 200, Fill: "0"}, {Name: rv.FunctionSHA256}, {Name: rv.FunctionHMACSHA256, Key: &rv.Part{Variable: 7}},
+		{Name: rv.FunctionLower}, {Name: rv.FunctionHexDecode}, {Name: rv.FunctionPad, Width: 200, Fill: "0"}, {Name: rv.FunctionSHA256}, {Name: rv.FunctionHMACSHA256, Key: &rv.Part{Variable: 7}},
 	} {
 		s.Body = append(s.Body, rv.Part{Variable: 9, Functions: []rv.Function{f}})
 	}
@@ -41,6 +41,28 @@ func everything() *rv.Plan {
 	p.Chains[0].Steps[1].When = []rv.Condition{{Value: rv.Text{{Capture: 1}}, Match: rv.Match{Op: rv.MatchStartsWith, Want: lit("/")}}}
 	p.Chains[0].Steps[1].Think = &rv.Think{Mean: 5, Max: 50}
 	return p
+}
+
+// TestPartsAllocateNothing: a body with parts is one text.
+func TestPartsAllocateNothing(t *testing.T) {
+	p := everything()
+	s := &p.Chains[0].Steps[0]
+	s.Headers, s.Parts, s.Body = nil, []rv.BodyPart{{ContentType: "application/json", Body: s.Body}, {ContentType: "a/b", ContentID: "n1", Body: lit("x")}}, nil
+	g := program(t, p)
+	enc, src := NewEncoder(g, 0, &g.Targets[0].Endpoints[0]), sources(g)
+	src.SetGlobals([]string{"global"})
+	var in Instance
+	buf, body, state := make([]byte, 0, 4096), make([]byte, 0, 8192), TableState(0)
+	round := func() {
+		in.Start(g, 0, src, 1e18)
+		in.BeginStep(g, &g.Steps[0], src, 1e18)
+		body = g.Steps[0].AppendBody(body[:0], g, &in)
+		buf, state = enc.AppendHeaders(buf[:0], &g.Steps[0], &in, len(body), state, nil)
+	}
+	round()
+	if n := testing.AllocsPerRun(1000, round); n != 0 {
+		t.Errorf("%v allocations a request", n)
+	}
 }
 
 func TestEverythingAllocatesNothing(t *testing.T) {

@@ -8,6 +8,22 @@ import (
 	syntax "github.com/h2surge/h2surge/internal/text"
 )
 
+// content builds the body of a request or of a part.
+func (b *builder) content(body rv.Text, from *rv.BodyFrom) (text, error) {
+	if from != nil {
+		out, err := b.bodyFrom(from)
+		if err != nil {
+			return nil, fmt.Errorf("bodyFrom.%w", err)
+		}
+		return out, nil
+	}
+	out, err := b.build(body)
+	if err != nil {
+		return nil, fmt.Errorf("body%w", err)
+	}
+	return out, nil
+}
+
 // bodyFrom builds a body whose text is outside the plan.
 func (b *builder) bodyFrom(in *rv.BodyFrom) (text, error) {
 	content, err := b.res.content(&in.Content)

@@ -33,8 +33,8 @@ type fieldSource struct {
 const UserAgent = "h2surge"
 
 // requestFields lists the fields of a step in the order in which they are sent: pseudo-header
-// fields first (RFC 9113 8.3), content-length last.
-func requestFields(in *rv.Step, b *builder, body text) ([]fieldSource, error) {
+// fields first (RFC 9113 8.3), content-length last. contentType is that of a body with parts, or empty.
+func requestFields(in *rv.Step, b *builder, body text, contentType string) ([]fieldSource, error) {
 	if !octet.IsToken(in.Method) {
 		return nil, fmt.Errorf("method: %q is not a token", in.Method)
 	}
@@ -59,6 +59,12 @@ func requestFields(in *rv.Step, b *builder, body text) ([]fieldSource, error) {
 		}
 		has[f.name] = true
 		out = append(out, f)
+	}
+	if contentType != "" {
+		if has["content-type"] {
+			return nil, fmt.Errorf("headers: content-type is set from the parts")
+		}
+		out = append(out, fieldSource{name: "content-type", value: literalText(contentType)})
 	}
 	if !has["user-agent"] {
 		out = append(out, fieldSource{name: "user-agent", value: literalText(UserAgent)})

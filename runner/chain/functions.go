@@ -27,7 +27,7 @@ func (b *builder) function(in *rv.Function) (function, error) {
 	f := function{name: in.Name, width: in.Width, fill: in.Fill}
 	switch in.Name {
 	case rv.FunctionURLEncode, rv.FunctionBase64, rv.FunctionBase64URL, rv.FunctionJSONEscape,
-		rv.FunctionUpper, rv.FunctionLower, rv.FunctionSHA256:
+		rv.FunctionHexDecode, rv.FunctionUpper, rv.FunctionLower, rv.FunctionSHA256:
 	case rv.FunctionPad:
 		if in.Width < 1 || in.Width > maxPad || utf8.RuneCountInString(in.Fill) != 1 {
 			return f, fmt.Errorf(": pad needs a width from 1 to %d and one character", maxPad)
@@ -84,6 +84,8 @@ func (f *function) apply(dst []byte, at int, in *Instance) []byte {
 		return base64.RawURLEncoding.AppendEncode(dst, value)
 	case rv.FunctionJSONEscape:
 		return jsontext.AppendEscaped(dst, value)
+	case rv.FunctionHexDecode:
+		return octet.AppendHexDecoded(dst, value)
 	case rv.FunctionPad:
 		for n := utf8.RuneCount(value); n < f.width; n++ {
 			dst = append(dst, f.fill...)

@@ -53,6 +53,8 @@ type check struct {
 	name   string
 	source *extract.Extractor
 	schema *extract.Schema
+	// schemaPart is the part that schema validates; empty: the whole content.
+	schemaPart string
 	comparison
 }
 
@@ -110,6 +112,7 @@ func (s *Inspection) inspect() {
 	for i := range s.checks {
 		c := &s.checks[i]
 		s.needsBody = s.needsBody || c.schema != nil
+		s.WantFields = s.WantFields || c.schemaPart != ""
 		if c.source != nil {
 			s.need(c.source)
 		}
@@ -141,6 +144,7 @@ func (b *builder) check(in *rv.Check) (c check, err error) {
 		if c.schema, err = extract.NewSchema(content); err != nil {
 			return c, fmt.Errorf("schema: %w", err)
 		}
+		c.schemaPart = in.SchemaPart
 		return c, nil
 	case in.Source == nil || in.Match == nil:
 		return c, fmt.Errorf("source: source and match, or schema, are required")
@@ -188,7 +192,8 @@ func (s *Step) Judge(_ *Program, inst *Instance, src *Sources, x *message.Exchan
 
 func (c *check) passes(inst *Instance, src *Sources, x *message.Exchange) bool {
 	if c.schema != nil {
-		return c.schema.Valid(x.Response.Body)
+		body, err := extract.Content(x.Response, c.schemaPart)
+		return err == nil && c.schema.Valid(body)
 	}
 	value, ok := src.extract(c.source, x)
 	return c.holds(inst, value, ok)

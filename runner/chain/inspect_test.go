@@ -75,6 +75,37 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestChecksOfParts: a response that does not have the part fails its checks, and a trial shows why.
+func TestChecksOfParts(t *testing.T) {
+	p := lifeCycle()
+	s := &p.Chains[0].Steps[0]
+	s.Expect.Checks = []rv.Check{
+		checkOf("n1", rv.Source{Kind: rv.SourceBodyHex, Part: "n1msg"}, rv.Match{Op: rv.MatchEquals, Want: lit("7e00")}),
+		{Name: "schema", Schema: &rv.Content{Text: `{"required":["id"]}`}, SchemaPart: "application/json"},
+	}
+	g := program(t, p)
+	src := sources(g)
+	var in Instance
+	in.Start(g, 0, src, 0)
+	body := "--b\r\nContent-Type: application/json\r\n\r\n{\"id\":1}\r\n--b\r\nContent-ID: n1msg\r\n\r\n\x7e\x00\r\n--b--\r\n"
+	for _, tt := range []struct{ kind, body, want, found, problem string }{
+		{"multipart/related; boundary=b", body, "", "7e00", ""},
+		{"multipart/related; boundary=b", strings.ReplaceAll(body, "id", "ie"), "schema", "7e00", ""},
+		{"multipart/related; boundary=b", strings.ReplaceAll(body, "json", "xml"), "schema", "7e00", ""},
+		{"multipart/related; boundary=b", strings.ReplaceAll(body, "n1msg", "n2msg"), "n1", "", "the content does not have the part"},
+		{"application/json", body, "n1", "", "content-type is not multipart (RFC 2046 5.1)"},
+	} {
+		x := exchange(201, tt.body)
+		x.Response.Fields = append(x.Response.Fields, headerField("content-type", tt.kind))
+		if got := g.Steps[0].Judge(g, &in, src, x); got != tt.want {
+			t.Errorf("%s: failed %q, want %q", tt.body, got, tt.want)
+		}
+		if f := g.Steps[0].Findings(&in, src, x)[1]; string(f.Found) != tt.found || f.Problem != tt.problem {
+			t.Errorf("%s: found %q, %q, want %q, %q", tt.body, f.Found, f.Problem, tt.found, tt.problem)
+		}
+	}
+}
+
 // TestWhatIsGathered: nothing more than what is looked at.
 func TestWhatIsGathered(t *testing.T) {
 	type want struct{ Inspect, Headers, Fields, Body, Request bool }
@@ -91,12 +122,16 @@ func TestWhatIsGathered(t *testing.T) {
 		edit func(*rv.Step)
 		want want
 	}{
-		"nothing":           {func(*rv.Step) {}, want{}},
-		"status only":       {func(s *rv.Step) { s.Expect.Status = []rv.StatusRange{{From: 200, To: 200}} }, want{}},
-		"header":            {capture(header), want{Headers: true}},
-		"header and regex":  {capture(rv.Source{Kind: rv.SourceHeader, Name: "etag", Regex: "x"}), want{Inspect: true, Headers: true, Fields: true}},
-		"body":              {capture(rv.Source{Kind: rv.SourceBody}), want{Inspect: true, Body: true}},
-		"status":            {check(rv.SourceStatus), want{Inspect: true}},
+		"nothing":          {func(*rv.Step) {}, want{}},
+		"status only":      {func(s *rv.Step) { s.Expect.Status = []rv.StatusRange{{From: 200, To: 200}} }, want{}},
+		"header":           {capture(header), want{Headers: true}},
+		"header and regex": {capture(rv.Source{Kind: rv.SourceHeader, Name: "etag", Regex: "x"}), want{Inspect: true, Headers: true, Fields: true}},
+		"body":             {capture(rv.Source{Kind: rv.SourceBody}), want{Inspect: true, Body: true}},
+		"status":           {check(rv.SourceStatus), want{Inspect: true}},
+		"part":             {capture(rv.Source{Kind: rv.SourceBody, Part: "a"}), want{Inspect: true, Headers: true, Fields: true, Body: true}},
+		"schema of a part": {func(s *rv.Step) {
+			s.Expect.Checks = []rv.Check{{Name: "c", Schema: &rv.Content{Text: "{}"}, SchemaPart: "a"}}
+		}, want{Inspect: true, Headers: true, Fields: true, Body: true}},
 		"body size":         {check(rv.SourceBodySize), want{Inspect: true}},
 		"request":           {check(rv.SourceRequestPath), want{Inspect: true, Request: true}},
 		"validating script": {func(s *rv.Step) { s.Script = lua("function on_response(res) return res.status == 200 end") }, want{Inspect: true, Headers: true, Fields: true, Request: true}},

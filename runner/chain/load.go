@@ -184,14 +184,16 @@ func (b *builder) buildStep(in *rv.Step) (Step, error) {
 // request builds the request of a step.
 func (b *builder) request(in *rv.Step, s *Step) error {
 	var err error
-	if in.BodyFrom != nil {
-		if s.body, err = b.bodyFrom(in.BodyFrom); err != nil {
-			return fmt.Errorf("bodyFrom.%w", err)
-		}
-	} else if s.body, err = b.build(in.Body); err != nil {
-		return fmt.Errorf("body%w", err)
+	kind := "" // the Content-Type of a body with parts
+	if len(in.Parts) > 0 {
+		s.body, kind, err = b.parts(in)
+	} else {
+		s.body, err = b.content(in.Body, in.BodyFrom)
 	}
-	if s.fields, err = requestFields(in, b, s.body); err != nil {
+	if err != nil {
+		return err
+	}
+	if s.fields, err = requestFields(in, b, s.body, kind); err != nil {
 		return err
 	}
 	for i := range s.fields {

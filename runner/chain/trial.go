@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/extract"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -28,6 +29,8 @@ type Finding struct {
 	// what the schema rejects.
 	Found    []byte
 	HasFound bool
+	// Problem is why the response does not have the part that the check reads, or empty.
+	Problem string
 	// Want is the expected value without placeholders. It is empty for checks of the status and of JSON Schemas.
 	Want []byte
 }
@@ -52,10 +55,16 @@ func (s *Step) Findings(inst *Instance, src *Sources, x *message.Exchange) []Fin
 func (c *check) finding(inst *Instance, src *Sources, x *message.Exchange) Finding {
 	f := Finding{Name: c.name, Passed: c.passes(inst, src, x)}
 	if c.schema != nil {
-		if !f.Passed {
-			f.Found, f.HasFound = []byte(c.schema.Rejection(x.Response.Body)), true
+		body, err := extract.Content(x.Response, c.schemaPart)
+		if err != nil {
+			f.Found, f.HasFound = []byte(err.Error()), true
+		} else if !f.Passed {
+			f.Found, f.HasFound = []byte(c.schema.Rejection(body)), true
 		}
 		return f
+	}
+	if err := c.source.Problem(x); err != nil {
+		f.Problem = err.Error()
 	}
 	value, ok := src.extract(c.source, x)
 	f.Found, f.HasFound = append([]byte(nil), value...), ok

@@ -19,11 +19,31 @@ func TestValueAllocatesNothing(t *testing.T) {
 		{Kind: rv.SourceResponseTime},
 		{Kind: rv.SourceJSONPointer, Pointer: "/a/b"},
 		{Kind: rv.SourceJSONPointer, Pointer: "/n/-1"},
+		{Kind: rv.SourceBodyHex},
 		{Kind: rv.SourceRequestMethod},
 		{Kind: rv.SourceRequestPath},
 		{Kind: rv.SourceRequestHeader, Name: "accept"},
 		{Kind: rv.SourceRequestBody},
 		{Kind: rv.SourceRequestJSONPointer, Pointer: "/id/0"},
+	} {
+		e, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok := false
+		if n := testing.AllocsPerRun(100, func() { _, ok = e.Value(dst, x) }); n != 0 || !ok {
+			t.Errorf("%+v: %v allocations, a value %v", s, n, ok)
+		}
+	}
+}
+
+func TestPartAllocatesNothing(t *testing.T) {
+	x, dst := multipart(), make([]byte, 0, 64)
+	for _, s := range []rv.Source{
+		{Kind: rv.SourceBody, Part: "n1msg"},
+		{Kind: rv.SourceBodyHex, Part: "application/vnd.3gpp.ngap"},
+		{Kind: rv.SourceBodySize, Part: "n1msg"},
+		{Kind: rv.SourceJSONPointer, Pointer: "/n1/contentId", Part: "application/json"},
 	} {
 		e, err := New(s)
 		if err != nil {

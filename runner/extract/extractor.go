@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/jsontext"
+	"github.com/h2surge/h2surge/internal/related"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -16,6 +18,7 @@ import (
 type Extractor struct {
 	kind    rv.SourceKind
 	name    string
+	part    string // of a multipart response
 	pointer *jsontext.Pointer
 	xpath   *xpathExpression
 	regex   *regexp.Regexp
@@ -24,7 +27,7 @@ type Extractor struct {
 
 // New fails when s is not a Source that the API describes. The error names the field.
 func New(s rv.Source) (*Extractor, error) {
-	e := &Extractor{kind: s.Kind, name: s.Name, group: s.Group}
+	e := &Extractor{kind: s.Kind, name: s.Name, part: s.Part, group: s.Group}
 	if err := e.setKind(s); err != nil {
 		return nil, err
 	}
@@ -35,8 +38,11 @@ func New(s rv.Source) (*Extractor, error) {
 }
 
 func (e *Extractor) setKind(s rv.Source) (err error) {
+	if s.Part != "" && !ofContent(s.Kind) && s.Kind != rv.SourceBodySize {
+		return fmt.Errorf("part: goes with sources of the content, not with %s", s.Kind)
+	}
 	switch s.Kind {
-	case rv.SourceStatus, rv.SourceBody, rv.SourceBodySize, rv.SourceResponseTime,
+	case rv.SourceStatus, rv.SourceBody, rv.SourceBodyHex, rv.SourceBodySize, rv.SourceResponseTime,
 		rv.SourceRequestMethod, rv.SourceRequestPath, rv.SourceRequestBody:
 		return nil
 	case rv.SourceHeader, rv.SourceRequestHeader:
@@ -74,13 +80,20 @@ func (e *Extractor) setRegex(s rv.Source) (err error) {
 	return nil
 }
 
-// NeedsBody is true when Value looks at the response's content. A source that only counts it does not.
-func (e *Extractor) NeedsBody() bool {
-	return e.kind == rv.SourceBody || e.kind == rv.SourceJSONPointer || e.kind == rv.SourceXPath
+// NeedsBody is true when Value looks at the response's content. A source that only counts it does not, unless it counts a
+// part.
+func (e *Extractor) NeedsBody() bool { return ofContent(e.kind) || e.part != "" }
+
+func ofContent(kind rv.SourceKind) bool {
+	switch kind {
+	case rv.SourceBody, rv.SourceBodyHex, rv.SourceJSONPointer, rv.SourceXPath:
+		return true
+	}
+	return false
 }
 
 // NeedsFields is true when Value looks at the response's header fields.
-func (e *Extractor) NeedsFields() bool { return e.kind == rv.SourceHeader }
+func (e *Extractor) NeedsFields() bool { return e.kind == rv.SourceHeader || e.part != "" }
 
 // NeedsRequest is true when Value looks at the request.
 func (e *Extractor) NeedsRequest() bool {
@@ -103,12 +116,12 @@ func (e *Extractor) Value(dst []byte, x *message.Exchange) (value []byte, ok boo
 	if value, ok = e.whole(dst, x); !ok || e.regex == nil {
 		return value, ok
 	}
-	return e.part(value)
+	return e.matched(value)
 }
 
 func (e *Extractor) whole(dst []byte, x *message.Exchange) (value []byte, ok bool) {
 	switch {
-	case e.kind == rv.SourceBodySize:
+	case e.kind == rv.SourceBodySize && e.part == "":
 		return strconv.AppendInt(dst, x.BodySize, 10)[len(dst):], true
 	case e.kind == rv.SourceResponseTime:
 		return strconv.AppendInt(dst, x.ResponseTime, 10)[len(dst):], true
@@ -129,12 +142,41 @@ func (e *Extractor) ofResponse(dst []byte, m *message.Message) (value []byte, ok
 		return m.Header(e.name)
 	case rv.SourceStatus:
 		return strconv.AppendInt(dst, int64(m.Status), 10)[len(dst):], m.Status != 0
-	case rv.SourceJSONPointer:
-		return e.pointer.Find(dst, m.Body)
-	case rv.SourceXPath:
-		return e.xpath.value(dst, m.Body)
 	}
-	return m.Body, true
+	body, err := Content(m, e.part)
+	if err != nil {
+		return nil, false
+	}
+	switch e.kind {
+	case rv.SourceBodySize:
+		return strconv.AppendInt(dst, int64(len(body)), 10)[len(dst):], true
+	case rv.SourceBodyHex:
+		return hex.AppendEncode(dst, body)[len(dst):], true
+	case rv.SourceJSONPointer:
+		return e.pointer.Find(dst, body)
+	case rv.SourceXPath:
+		return e.xpath.value(dst, body)
+	}
+	return body, true
+}
+
+// Content returns the content of a response or of one of its parts. The error says why the response does not have the
+// part.
+func Content(m *message.Message, part string) ([]byte, error) {
+	if part == "" {
+		return m.Body, nil
+	}
+	contentType, _ := m.Header("content-type")
+	return related.Find(contentType, m.Body, part)
+}
+
+// Problem returns why a response does not have the part that Value reads, or nil.
+func (e *Extractor) Problem(x *message.Exchange) error {
+	if e.part == "" || x.Response == nil {
+		return nil
+	}
+	_, err := Content(x.Response, e.part)
+	return err
 }
 
 func (e *Extractor) ofRequest(dst []byte, m *message.Message) (value []byte, ok bool) {
@@ -154,8 +196,8 @@ func (e *Extractor) ofRequest(dst []byte, m *message.Message) (value []byte, ok 
 	return m.Body, true
 }
 
-// part is what the regular expression takes of a value. Find, unlike FindSubmatchIndex, does not allocate.
-func (e *Extractor) part(value []byte) (part []byte, ok bool) {
+// matched is what the regular expression takes of a value. Find, unlike FindSubmatchIndex, does not allocate.
+func (e *Extractor) matched(value []byte) (part []byte, ok bool) {
 	if value == nil {
 		value = []byte{} // else an empty match would look like none
 	}

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -56,6 +57,7 @@ func TestValue(t *testing.T) {
 		{"no header", rv.Source{Kind: rv.SourceHeader, Name: "accept"}, none},
 		{"status", rv.Source{Kind: rv.SourceStatus}, "201"},
 		{"body", rv.Source{Kind: rv.SourceBody}, `{"a":{"b":"c\u00e4"},"n":[1,2]}`},
+		{"body in digits", rv.Source{Kind: rv.SourceBodyHex, Regex: "^.{8}"}, "7b226122"},
 		{"body size", rv.Source{Kind: rv.SourceBodySize}, "31"},
 		{"response time", rv.Source{Kind: rv.SourceResponseTime}, "1500000"},
 		{"pointer", rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/a/b"}, "cä"},
@@ -138,6 +140,67 @@ func TestNoResponse(t *testing.T) {
 	}
 }
 
+// multipart is a response with a JSON part and parts of octets.
+func multipart() *message.Exchange {
+	x := exchange()
+	x.Response.Fields = []message.Field{{Name: []byte("content-type"), Value: []byte("multipart/related; boundary=b")}}
+	x.Response.Body = []byte("--b\r\nContent-Type: application/json\r\n\r\n{\"n1\":{\"contentId\":\"n1msg\"}}" +
+		"\r\n--b\r\nContent-Type: application/vnd.3gpp.5gnas\r\nContent-ID: <n1msg>\r\n\r\n\x7e\x00\xff" +
+		"\r\n--b\r\nContent-Type: application/vnd.3gpp.ngap\r\nContent-ID: n2msg\r\n\r\n<a>b</a>\r\n--b--")
+	x.BodySize = int64(len(x.Response.Body))
+	return x
+}
+
+func TestParts(t *testing.T) {
+	x := multipart()
+	for _, tc := range []struct {
+		source rv.Source
+		want   string
+	}{
+		{rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/n1/contentId", Part: "application/json"}, "n1msg"},
+		{rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/n1/contentId"}, none},
+		{rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/n1", Part: "n1msg"}, none},
+		{rv.Source{Kind: rv.SourceBody, Part: "n1msg"}, "\x7e\x00\xff"},
+		{rv.Source{Kind: rv.SourceBodyHex, Part: "n1msg"}, "7e00ff"},
+		{rv.Source{Kind: rv.SourceBodyHex, Part: "n1msg", Regex: "^7e(..)", Group: 1}, "00"},
+		{rv.Source{Kind: rv.SourceBodySize, Part: "n1msg"}, "3"},
+		{rv.Source{Kind: rv.SourceBodySize}, strconv.FormatInt(x.BodySize, 10)},
+		{rv.Source{Kind: rv.SourceXPath, XPath: "//a", Part: "application/vnd.3gpp.ngap"}, "b"},
+		{rv.Source{Kind: rv.SourceBody, Part: "n3msg"}, none},
+	} {
+		if got := value(t, tc.source, x); got != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.source, got, tc.want)
+		}
+	}
+	x.Cut = true
+	if got := value(t, rv.Source{Kind: rv.SourceBodySize, Part: "n1msg"}, x); got != none {
+		t.Errorf("a part of a cut body: %q", got)
+	}
+}
+
+func TestProblemOfAPart(t *testing.T) {
+	for want, edit := range map[string]func(*rv.Source, *message.Exchange){
+		"":                                   func(*rv.Source, *message.Exchange) {},
+		"the content does not have the part": func(s *rv.Source, _ *message.Exchange) { s.Part = "n3msg" },
+		"content-type is not multipart (RFC 2046 5.1)":                               func(_ *rv.Source, x *message.Exchange) { x.Response.Fields = nil },
+		"the content has no line with two hyphens and the boundary (RFC 2046 5.1.1)": func(_ *rv.Source, x *message.Exchange) { x.Response.Body = []byte("{}") },
+	} {
+		s, x := rv.Source{Kind: rv.SourceBody, Part: "n1msg"}, multipart()
+		edit(&s, x)
+		e, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := e.Problem(x); err != nil {
+			got = err.Error()
+		}
+		if _, ok := e.Value(nil, x); got != want || ok != (want == "") {
+			t.Errorf("%q and a value %v, want %q", got, ok, want)
+		}
+	}
+}
+
 func TestNewErrors(t *testing.T) {
 	for _, tc := range []struct {
 		source rv.Source
@@ -157,6 +220,8 @@ func TestNewErrors(t *testing.T) {
 		{rv.Source{Kind: rv.SourceBody, Regex: "(a)", Group: 2}, "group: 2: must be from 0 to 1"},
 		{rv.Source{Kind: rv.SourceBody, Regex: "(a)", Group: -1}, "group: -1: must be from 0 to 1"},
 		{rv.Source{Kind: rv.SourceBody, Group: 1}, "group: needs regex"},
+		{rv.Source{Kind: rv.SourceStatus, Part: "n1msg"}, "part: goes with sources of the content, not with status"},
+		{rv.Source{Kind: rv.SourceRequestBody, Part: "n1msg"}, "part: goes with sources of the content, not with requestBody"},
 	} {
 		if _, err := New(tc.source); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %s", tc.source, err, tc.want)

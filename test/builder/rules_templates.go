@@ -5,21 +5,23 @@ import (
 	"slices"
 )
 
-// The templates of full.yaml: 0 create, 1 read, 2 base, 3 judged, 4 use, 5 from-secret, 6 from-file, 7 binary.
+// The templates of full.yaml: 0 create, 1 read, 2 base, 3 judged, 4 use, 5 from-secret, 6 from-file, 7 binary,
+// 10 parts.
 // The checks and captures of template 3 have one source of each kind, in the order of the API.
 
 const (
 	oneValue  = "exactly one of value and valueFrom is needed"
 	oneSource = "exactly one of configMapKeyRef, secretKeyRef and file is needed" // of bodyFrom
-	oneBody   = "at most one of body, bodyBase64 and bodyFrom is possible"
+	oneBody   = "at most one of body, bodyBase64, bodyFrom and parts is possible"
+	ofContent = "part goes with body, bodyHex, "
 	onePart   = "" // minProperties and maxProperties, for which the API server has its own message
 	oneStatus = "must be a status code from 100 to 599, or a class such as 2xx"
-	looksAt   = "exactly one of header, status, body, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"
+	looksAt   = "exactly one of header, status, body, bodyHex, jsonPointer, xpath, request, bodySize, responseTime and jsonSchema is needed"
 	comparing = "exactly one of equals, startsWith, endsWith, contains, matches, exists, lessThan and greaterThan is needed"
 )
 
 // The requests of the steps of everyChain: 4 has one of each kind of check and capture, 5 a body from a Secret,
-// 6 a body from a file, 7 a body in base64, 8 a body in the manifest.
+// 6 a body from a file, 7 a body in base64, 8 a body in the manifest, 9 parts.
 
 // rulesOfRequests are for templates and for the requests of steps alike.
 func rulesOfRequests() []Mutant {
@@ -34,6 +36,7 @@ func rulesOfRequests() []Mutant {
 		statusRules(t(0)), statusRules(r(4)),
 		rulesOfChecks(t(3)), rulesOfChecks(r(4)),
 		rulesOfCaptures(t(3)), rulesOfCaptures(r(4)),
+		rulesOfParts(t(10)), rulesOfParts(r(9)),
 	)
 }
 
@@ -81,11 +84,35 @@ func rulesOfChecks(request string) []Mutant {
 func rulesOfCaptures(request string) []Mutant {
 	capture := func(i int) string { return fmt.Sprintf("%s.capture[%d]", request, i) }
 	return slices.Concat(
-		choice{capture(0), "header", "body", map[string]any{}, "exactly one of header, status, body, jsonPointer, xpath and request is needed"}.rows(),
+		choice{capture(0), "header", "body", map[string]any{}, "exactly one of header, status, body, bodyHex, jsonPointer, xpath and request is needed"}.rows(),
 		choice{capture(9) + ".request", "jsonPointer", "body", map[string]any{}, onePart}.rows(),
 		[]Mutant{{
 			Name: "optional with a default", Path: capture(0), Want: "at most one of default and optional is possible",
 			Set: map[string]any{capture(0) + ".optional": true},
 		}},
 	)
+}
+
+// rulesOfParts are those of a request with parts.
+func rulesOfParts(request string) []Mutant {
+	part := func(i int) string { return fmt.Sprintf("%s.parts[%d]", request, i) }
+	const oneContent = "at most one of body, bodyHex, bodyBase64 and bodyFrom is possible"
+	check, capture := request+".expect.checks[0]", request+".capture[0]"
+	return append(choice{part(3) + ".bodyFrom", "file", "configMapKeyRef", map[string]any{"name": "c", "key": "k"}, oneSource}.rows(), []Mutant{
+		{Name: "parts and a body", Path: request, Want: oneBody, Set: map[string]any{request + ".body": "x"}},
+		{Name: "body and bodyHex", Path: part(0), Want: oneContent, Set: map[string]any{part(0) + ".bodyHex": "00"}},
+		{Name: "bodyHex and bodyBase64", Path: part(1), Want: oneContent, Set: map[string]any{part(1) + ".bodyBase64": "AAEC"}},
+		{Name: "bodyBase64 and bodyFrom", Path: part(2), Want: oneContent, Set: map[string]any{part(2) + ".bodyFrom": map[string]any{"file": "/x"}}},
+		{Name: "a check of the status of a part", Path: check, Want: ofContent, Set: map[string]any{check: map[string]any{"name": "c", "part": "n1msg", "status": map[string]any{}, "exists": true}}},
+		{Name: "a check of the time of a part", Path: check, Want: ofContent, Set: map[string]any{check: map[string]any{"name": "c", "part": "n1msg", "responseTime": map[string]any{}, "lessThan": "5ms"}}},
+		{Name: "a capture of a header of a part", Path: capture, Want: ofContent, Set: map[string]any{capture: map[string]any{"name": capturedPart(request), "part": "n1msg", "header": "etag"}}},
+	}...)
+}
+
+// capturedPart is the name of the capture of a request with parts.
+func capturedPart(request string) string {
+	if request == "spec.templates[10]" {
+		return "p_hex"
+	}
+	return "i_hex"
 }

@@ -66,6 +66,11 @@ func (f *files) step(s *Step) {
 	if s.BodyFrom != nil {
 		f.content(&s.BodyFrom.Content)
 	}
+	for i := range s.Parts {
+		if from := s.Parts[i].BodyFrom; from != nil {
+			f.content(&from.Content)
+		}
+	}
 	if s.Script != nil {
 		f.content(&s.Script.Content)
 	}

@@ -500,6 +500,9 @@ const (
 	FunctionBase64URL FunctionName = "base64url"
 	// FunctionJSONEscape makes the value fit between the quotes of a JSON string (RFC 8259 7).
 	FunctionJSONEscape FunctionName = "jsonEscape"
+	// FunctionHexDecode returns the bytes of hexadecimal digits. An odd number of digits gets a 0 before it, and other
+	// characters are skipped.
+	FunctionHexDecode FunctionName = "hexDecode"
 	// FunctionUpper and FunctionLower change ASCII letters only.
 	FunctionUpper FunctionName = "upper"
 	FunctionLower FunctionName = "lower"
@@ -557,10 +560,12 @@ type Step struct {
 	Headers []Header `json:"headers,omitempty"`
 	Body    Text     `json:"body,omitempty"`
 	// BodyFrom, if set, replaces Body: a text with placeholders unless Raw.
-	BodyFrom *BodyFrom     `json:"bodyFrom,omitempty"`
-	Timeout  time.Duration `json:"timeout"`
-	Expect   Expect        `json:"expect"`
-	Capture  []Capture     `json:"capture,omitempty"`
+	BodyFrom *BodyFrom `json:"bodyFrom,omitempty"`
+	// Parts, if set, replace Body by a multipart/related content. The runner chooses the boundary and adds content-type.
+	Parts   []BodyPart    `json:"parts,omitempty"`
+	Timeout time.Duration `json:"timeout"`
+	Expect  Expect        `json:"expect"`
+	Capture []Capture     `json:"capture,omitempty"`
 	// MaxBody is the maximum size of a response's body that is kept for captures, checks and scripts, in octets. They
 	// fail if the body is larger. Zero: 1 MiB.
 	MaxBody int `json:"maxBody,omitempty"`
@@ -581,6 +586,16 @@ type Step struct {
 	// ClearCookies empties the instance's cookie store before the request.
 	ClearCookies bool    `json:"clearCookies,omitempty"`
 	Script       *Script `json:"script,omitempty"`
+}
+
+// BodyPart is a part of a multipart/related content (RFC 2387).
+type BodyPart struct {
+	ContentType string `json:"contentType"`
+	// ContentID is sent as it is; empty: none.
+	ContentID string `json:"contentID,omitempty"`
+	// BodyFrom, if set, replaces Body.
+	Body     Text      `json:"body,omitempty"`
+	BodyFrom *BodyFrom `json:"bodyFrom,omitempty"`
 }
 
 // BodyFrom is a body that is not written in the manifest.
@@ -652,8 +667,10 @@ type Check struct {
 	Name   string  `json:"name"`
 	Source *Source `json:"source,omitempty"`
 	Match  *Match  `json:"match,omitempty"`
-	// Schema is a JSON Schema (draft 2020-12 unless it says otherwise) for the body.
-	Schema *Content `json:"schema,omitempty"`
+	// Schema is a JSON Schema (draft 2020-12 unless it says otherwise) for the body, or for the part with the name
+	// SchemaPart, as in Source.Part.
+	Schema     *Content `json:"schema,omitempty"`
+	SchemaPart string   `json:"schemaPart,omitempty"`
 }
 
 // Condition compares a text with a value.
@@ -698,6 +715,8 @@ const (
 	SourceStatus SourceKind = "status"
 	// SourceBody is the whole content.
 	SourceBody SourceKind = "body"
+	// SourceBodyHex is the whole content in lower-case hexadecimal digits.
+	SourceBodyHex SourceKind = "bodyHex"
 	// SourceBodySize is the number of octets of the content, all of them counted.
 	SourceBodySize SourceKind = "bodySize"
 	// SourceResponseTime is the time from due to done, in nanoseconds.
@@ -719,6 +738,9 @@ type Source struct {
 	Kind SourceKind `json:"kind"`
 	// Name of a header field, lower case.
 	Name string `json:"name,omitempty"`
+	// Part is the part of a multipart response that a source of the content refers to: the Content-ID without angle
+	// brackets or, with a slash, the media type. Empty: the whole content.
+	Part string `json:"part,omitempty"`
 	// Pointer is RFC 6901. In an array a token -n is the n-th element from the end. A string gives its
 	// characters, anything else its JSON text.
 	Pointer string `json:"pointer,omitempty"`

@@ -10,9 +10,10 @@ func (p *Plan) RequiredProtocol() int {
 	batch := slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Batch })
 	rates := slices.ContainsFunc(p.Rates, Rate.needs4)
 	traced := slices.ContainsFunc(p.Variables, func(v Variable) bool { return v.Traceparent != nil })
+	multipart := slices.ContainsFunc(p.Chains, Chain.needs4)
 	selections, _ := p.Selections()
 	switch {
-	case traced || rates || len(selections) > 0 || p.Policy != nil || p.GracefulStop > 0:
+	case traced || rates || multipart || len(selections) > 0 || p.Policy != nil || p.GracefulStop > 0:
 		return 4
 	case batch || p.IdleStrategy != IdleAuto || p.SleepInterval != 0:
 		return 3
@@ -25,6 +26,18 @@ func (p *Plan) RequiredProtocol() int {
 // needs4 returns whether a runner before version 4 rejects the stage, or executes another one.
 func (r Rate) needs4() bool {
 	return r.ChainsPerSecond || r.Chain > 0 || r.ramps() || r.Arrivals != ArrivalsEven || r.Hold || r.ClosedLoop && r.Count > 0 || !r.ClosedLoop && r.Count == 0
+}
+
+// needs4 returns whether a runner before version 4 rejects the chain.
+func (c Chain) needs4() bool {
+	return slices.ContainsFunc(c.Steps, func(s Step) bool { return len(s.Parts) > 0 || s.readsParts() })
+}
+
+// readsParts returns whether the step has a source that was added with multipart contents.
+func (s *Step) readsParts() bool {
+	added := func(in *Source) bool { return in != nil && (in.Part != "" || in.Kind == SourceBodyHex) }
+	return slices.ContainsFunc(s.Capture, func(c Capture) bool { return added(&c.Source) }) ||
+		slices.ContainsFunc(s.Expect.Checks, func(c Check) bool { return c.SchemaPart != "" || added(c.Source) })
 }
 
 // Mismatch returns why a runner and an operator of different builds cannot run the plan together. It is empty if they

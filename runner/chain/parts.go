@@ -1,0 +1,41 @@
+package chain
+
+import (
+	"fmt"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/related"
+)
+
+// parts builds a multipart/related body and its Content-Type (RFC 2387). The body is one text: the delimiters are
+// literals between the texts of the parts. The boundary is the same on all shards, because it depends on the plan and its
+// files only.
+func (b *builder) parts(in *rv.Step) (body text, contentType string, err error) {
+	contents := make([]text, len(in.Parts))
+	var literals [][]byte
+	for i := range in.Parts {
+		p := &in.Parts[i]
+		if contents[i], err = b.content(p.Body, p.BodyFrom); err != nil {
+			return nil, "", fmt.Errorf("parts[%d].%w", i, err)
+		}
+		if problem := related.TypeProblem(p.ContentType); problem != "" {
+			return nil, "", fmt.Errorf("parts[%d].contentType: %q: %s", i, p.ContentType, problem)
+		}
+		if problem := related.IDProblem(p.ContentID); problem != "" {
+			return nil, "", fmt.Errorf("parts[%d].contentID: %q: %s", i, p.ContentID, problem)
+		}
+		literals = append(literals, []byte(p.ContentType), []byte(p.ContentID))
+		for _, piece := range contents[i] {
+			literals = append(literals, piece.literal)
+		}
+	}
+	boundary := related.Boundary(b.g.Seed, literals...)
+	for i := range in.Parts {
+		p := &in.Parts[i]
+		body = body.join([]byte(related.Before(boundary, p.ContentType, p.ContentID, i == 0)))
+		for _, piece := range contents[i] {
+			body = body.add(piece)
+		}
+	}
+	return body.join([]byte(related.End(boundary))), related.Type(boundary, in.Parts[0].ContentType, in.Parts[0].ContentID), nil
+}
