@@ -17,8 +17,9 @@ BENCHCOUNT ?= 6
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# One set of flags everywhere: they are part of the build cache's key.
+# One set of flags everywhere: they are part of the build cache's key. Only the race detector needs C (hack/test.sh).
 export GOFLAGS := -trimpath -buildvcs=false
+export CGO_ENABLED := 0
 LDFLAGS := -s -w -X github.com/h2surge/h2surge/internal/version.Version=$(VERSION)
 TOOLS := bin/tools
 # Shows "go test -json" in a few lines; in CI, fails on a skipped test that hack/skips.txt does not name.
@@ -187,14 +188,14 @@ build: bin/manager bin/runner bin/h2surge bin/kubectl-h2surge ## Build bin/manag
 .PHONY: bin/manager bin/runner bin/h2surge bin/kubectl-h2surge
 bin/manager bin/runner bin/h2surge bin/kubectl-h2surge: bin/%:
 	@[ ! -L $@ ] || rm $@ # the plugin was a link to bin/h2surge once
-	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
+	go build -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 .PHONY: rootfs
 rootfs: $(TOOLS)/sbom ## Build the files of the image: dist/root/OS/ARCH, with an SPDX document of its modules.
 	@for p in $(PLATFORMS); do \
 	  rm -rf dist/root/$$p && mkdir -p dist/root/$$p/etc && install -d -m 1777 dist/root/$$p/tmp && cp hack/passwd dist/root/$$p/etc/ || exit 1; \
 	  for c in h2surge-manager=manager h2surge-runner=runner h2surge=h2surge kubectl-h2surge=kubectl-h2surge; do \
-	    CGO_ENABLED=0 GOOS=$${p%%/*} GOARCH=$${p##*/} go build -ldflags '$(LDFLAGS)' -o dist/root/$$p/$${c%%=*} ./cmd/$${c##*=} || exit 1; \
+	    GOOS=$${p%%/*} GOARCH=$${p##*/} go build -ldflags '$(LDFLAGS)' -o dist/root/$$p/$${c%%=*} ./cmd/$${c##*=} || exit 1; \
 	  done; \
 	  $(TOOLS)/sbom -o dist/root/$$p/sbom.spdx.json -version $(VERSION) dist/root/$$p/h2surge-manager dist/root/$$p/h2surge-runner dist/root/$$p/h2surge dist/root/$$p/kubectl-h2surge || exit 1; \
 	done

@@ -10,7 +10,7 @@
 #   E2E_EXCLUSIVE=0  the cluster's nodes hand out no exclusive CPUs: that story is skipped, and says so
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export GOFLAGS='-trimpath -buildvcs=false'
+export GOFLAGS='-trimpath -buildvcs=false' CGO_ENABLED=0
 img=${E2E_IMG:-localhost/h2surge:e2e} probe=${E2E_PROBE_IMG:-localhost/h2surge-probe:e2e}
 kind_name=h2surge-e2e
 LONG=${LONG:-}
@@ -105,7 +105,7 @@ finish() {
 images() {
   make -s image IMG="$img" bin/tools/helm bin/tools/prometheus
   rm -rf dist/e2e/root
-  CGO_ENABLED=0 go build -ldflags '-s -w' -o dist/e2e/root/probe ./test/e2e/probe
+  go build -ldflags '-s -w' -o dist/e2e/root/probe ./test/e2e/probe
   mkdir -p dist/e2e/bin
   ln -sfn "$PWD/dist/root/linux/$(go env GOARCH)/kubectl-h2surge" dist/e2e/bin/kubectl-h2surge # the image's own program, for kubectl to find
   bin/tools/image -o dist/e2e/probe.tar -t "$probe" -entrypoint /probe "linux/$(go env GOARCH)=dist/e2e/root"
