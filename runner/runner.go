@@ -43,6 +43,9 @@ type Options struct {
 	Trial *loop.Trial
 	// Logger; nil drops all logs.
 	Logger *slog.Logger
+	// ListenAddress is the IP address that the listeners of the plan listen on, which is also in their URLs. Empty:
+	// 127.0.0.1.
+	ListenAddress string
 	// Node and Pod are shown in snapshots.
 	Node, Pod string
 }
@@ -75,6 +78,7 @@ type Runner struct {
 	tornDown bool  // the message has come
 	stopped  string
 	workers  *workers // nil before the first share
+	servers  servers
 	problem  rv.Problem
 	message  string
 	cpuZero  float64
@@ -295,6 +299,7 @@ func (r *Runner) Stop(s rv.Stop) error {
 // end closes Done once. The caller holds mu.
 func (r *Runner) end() {
 	r.cancel()
+	r.servers.close()
 	select {
 	case <-r.done:
 	default:

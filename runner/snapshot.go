@@ -28,7 +28,7 @@ func (r *Runner) snapshot(steps bool) *rv.Snapshot {
 		Boot: r.boot, Sequence: r.sequence,
 	}
 	c := r.describe(s)
-	g := gauges{inFlight: make([]int64, len(r.program.Steps)), streams: make([]int64, len(r.plan.Targets)), stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)), lasts: make([]bool, len(r.plan.Rates))}
+	g := gauges{inFlight: make([]int64, len(r.program.Steps)), streams: make([]int64, len(r.plan.Targets)), stages: make([]rv.StageCounters, len(r.plan.Rates)), begun: make([]bool, len(r.plan.Rates)), lasts: make([]bool, len(r.plan.Rates)), listeners: make([]rv.ListenerCounters, len(r.plan.Listeners))}
 	if c != nil {
 		late := make(chan struct{})
 		if s.StartAt != 0 { // before the start, what setup has captured must be in the snapshot
@@ -118,6 +118,7 @@ type gauges struct {
 	// suspended and changed are of any worker: an update reaches all.
 	suspended, changed bool
 	gaps               rv.LeaseGaps
+	listeners          []rv.ListenerCounters
 	// begun is true for stages that have started on a worker, and lasts for those that have not ended on every worker.
 	// sending is true if a worker has not ended its last stage.
 	begun, lasts []bool
@@ -136,6 +137,9 @@ func (g *gauges) add(w loop.Gauges) {
 	}
 	g.gaps.Count, g.gaps.Nanoseconds = max(g.gaps.Count, w.LeaseGaps.Count), max(g.gaps.Nanoseconds, w.LeaseGaps.Nanoseconds)
 	g.gaps.Dropped += w.LeaseGaps.Dropped
+	for i := range w.Listeners {
+		g.listeners[i].Add(&w.Listeners[i])
+	}
 	g.suspended, g.changed = g.suspended || w.Suspended, g.changed || w.Changed
 	for i := range g.stages {
 		span := &w.Stages[i]
@@ -204,6 +208,11 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 		g.stages[i].Slots, g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Slots, st.Sent, st.Dropped, st.SentInDrain
 		g.stages[i].Started, g.stages[i].StartedInDrain = st.Started, st.StartedInDrain
 	}
+	for i := range g.listeners {
+		from := &t.Listeners[i]
+		g.listeners[i].Time, g.listeners[i].FailedBy = from.Time.Encode(), from.FailedBy.Counts()
+	}
+	s.Listeners = g.listeners
 	s.Selections = r.selectionCounters()
 	s.LeaseGaps = g.gaps
 	s.Stages, s.Streams = g.stages, g.streams

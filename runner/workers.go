@@ -51,11 +51,15 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 		program.InspectAll(trialBody)
 	}
 	n := min(r.opts.Workers, shard.MaxWorkers(s))
+	urls, err := r.listen(n)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	ws := &workers{cancel: cancel}
 	d := newDialer(ctx, r.tls, r.policy, ws.deny)
 	for i, part := range shard.Workers(s, n) {
-		w, err := r.newWorker(ws, i, program, part, d)
+		w, err := r.newWorker(ws, i, program, part, d, urls[i])
 		if err != nil {
 			cancel()
 			for _, w := range ws.all {
@@ -83,7 +87,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 // trialBody bounds the response bodies of a trial, in octets, for steps without a bound of their own.
 const trialBody = 64 << 20
 
-func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.Share, d *dialer) (*worker, error) {
+func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.Share, d *dialer, listeners []string) (*worker, error) {
 	n, release, err := loop.NewNet()
 	if err != nil {
 		return nil, err
@@ -93,7 +97,7 @@ func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.S
 		Program: program, Rates: r.plan.Rates, Selections: r.selections, Share: part, Number: i,
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline, GracefulStop: r.plan.GracefulStop,
 		Spin: r.idle == rv.IdleSpin, SleepInterval: r.plan.SleepsFor(),
-		Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
+		Listeners: listeners, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
 	}
 	if r.plan.LeaseDuration > 0 && !r.opts.Alone {
 		cfg.Lease = &r.lease
@@ -124,7 +128,9 @@ func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.S
 }
 
 func (r *Runner) newRecorder() *measure.Recorder {
-	return measure.New(len(r.program.Steps), len(r.program.Chains), len(r.plan.Rates), len(r.plan.Targets), len(r.selections))
+	return measure.New(measure.Shape{
+		Steps: len(r.program.Steps), Chains: len(r.program.Chains), Stages: len(r.plan.Rates), Targets: len(r.plan.Targets), Selections: len(r.selections), Listeners: len(r.plan.Listeners),
+	})
 }
 
 // await ends the run when its workers have ended, unless others have replaced them.

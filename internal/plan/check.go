@@ -32,6 +32,7 @@ func Check(p *runnerv1alpha1.Plan) error {
 	c.require(p.Drain > 0 && p.Deadline >= 0 && p.GracefulStop >= 0, "drain is %v, deadline %v, gracefulStop %v", p.Drain, p.Deadline, p.GracefulStop)
 	c.targets()
 	c.variables()
+	c.listeners()
 	c.chains()
 	c.rates()
 	if len(c.errs) == 0 {

@@ -66,10 +66,15 @@ func (c *checker) group(at string, steps []runnerv1alpha1.Step, last *int) {
 }
 
 func (c *checker) step(at string, chain *runnerv1alpha1.Chain, s *runnerv1alpha1.Step) {
-	c.require(s.Target >= 0 && s.Target < len(c.plan.Targets), "%s.target is %d", at, s.Target)
-	c.require(s.Method != "", "%s has no method", at)
-	c.require(len(s.Path) > 0, "%s has no path", at)
-	c.require(s.Timeout > 0 && s.Timeout <= c.plan.Drain, "%s has timeout %v", at, s.Timeout)
+	if s.Await != nil {
+		c.await(at, chain, s)
+	} else {
+		c.require(s.Target >= 0 && s.Target < len(c.plan.Targets), "%s.target is %d", at, s.Target)
+		c.require(s.Method != "", "%s has no method", at)
+		c.require(len(s.Path) > 0, "%s has no path", at)
+		c.require(s.Timeout <= c.plan.Drain, "%s has timeout %v", at, s.Timeout)
+	}
+	c.require(s.Timeout > 0, "%s has timeout %v", at, s.Timeout)
 	c.require(s.MaxBody >= 0, "%s has maxBody %d", at, s.MaxBody)
 	c.text(at+".path", chain, s.Path)
 	c.text(at+".body", chain, s.Body)
@@ -106,6 +111,27 @@ func (c *checker) bodyPart(at string, chain *runnerv1alpha1.Chain, s *runnerv1al
 	if p.BodyFrom != nil {
 		c.require(len(p.Body) == 0, "%s has two bodies", at)
 		c.content(at+".bodyFrom", &p.BodyFrom.Content)
+	}
+}
+
+// await checks a step that waits for a notification.
+func (c *checker) await(at string, chain *runnerv1alpha1.Chain, s *runnerv1alpha1.Step) {
+	c.require(s.Await.Listener >= 0 && s.Await.Listener < len(c.plan.Listeners), "%s awaits a notification of listener %d", at, s.Await.Listener)
+	c.require(len(s.Await.Key) > 0, "%s awaits a notification without a key", at)
+	c.text(at+".await.key", chain, s.Await.Key)
+	request := s.Method != "" || len(s.Path) > 0 || len(s.Headers) > 0 || len(s.Body) > 0 || s.BodyFrom != nil || s.Script != nil
+	c.require(!request, "%s awaits a notification and has a request", at)
+	c.require(s.OnFailure.Retries == 0 && s.Repeat < 2 && len(s.Until) == 0, "%s awaits a notification and is repeated", at)
+	c.require(len(s.Expect.Status) == 0, "%s awaits a notification and expects a status", at)
+}
+
+// listeners checks what workers serve.
+func (c *checker) listeners() {
+	for i, l := range c.plan.Listeners {
+		c.require(l.Name != "", "listeners[%d] has no name", i)
+		c.require(l.Port >= 0 && l.Port <= 65535, "listeners[%d] has port %d", i, l.Port)
+		c.require(l.Status >= 200 && l.Status <= 599, "listeners[%d] has status %d", i, l.Status)
+		c.require(l.Keep > 0 && l.MaxBody >= 0, "listeners[%d] has keep %v and maxBody %d", i, l.Keep, l.MaxBody)
 	}
 }
 

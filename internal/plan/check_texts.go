@@ -23,10 +23,11 @@ func (c *checker) text(at string, chain *runnerv1alpha1.Chain, text runnerv1alph
 }
 
 func (c *checker) part(at string, chain *runnerv1alpha1.Chain, part *runnerv1alpha1.Part) {
-	set := count(part.Literal != "", part.Variable != 0, part.Capture != 0, part.Global != 0, part.Content != nil)
+	set := count(part.Literal != "", part.Variable != 0, part.Capture != 0, part.Global != 0, part.Listener != 0, part.Content != nil)
 	c.require(set == 1, "%s has a part with %d values", at, set)
 	c.require(part.Variable >= 0 && part.Variable <= len(c.plan.Variables), "%s reads variable %d", at, part.Variable)
 	c.require(part.Capture >= 0 && part.Capture <= len(chain.Captures), "%s reads capture %d", at, part.Capture)
+	c.require(part.Listener >= 0 && part.Listener <= len(c.plan.Listeners), "%s reads listener %d", at, part.Listener)
 	c.require(part.Global >= 0 && part.Global <= len(c.plan.Globals), "%s reads global %d", at, part.Global)
 	isTable := part.Variable > 0 && part.Variable <= len(c.plan.Variables) && c.plan.Variables[part.Variable-1].CSV != nil
 	c.require(isTable == (part.Column != ""), "%s reads column %q of what is table %v", at, part.Column, isTable)

@@ -29,6 +29,9 @@ func Load(p *rv.Plan, r Resources) (*Program, error) {
 	if err := g.addTargets(p.Targets, &r); err != nil {
 		return nil, err
 	}
+	if err := g.addListeners(p); err != nil {
+		return nil, err
+	}
 	order := make([]int, len(p.Targets))
 	begin := pathBeginnings(p)
 	g.globalURIs = begin.globals
@@ -122,8 +125,11 @@ func (g *Program) addChain(c *rv.Chain, references []bool, order []int, r *Resou
 			return fmt.Errorf("steps[%d].%w", i, err)
 		}
 		s.Index, s.Chain, s.Cookies = len(g.Steps), len(g.Chains), c.Cookies
-		s.Order, s.Last = order[s.Target], i == len(c.Steps)-1
-		order[s.Target]++
+		s.Last = i == len(c.Steps)-1
+		if s.Await == nil {
+			s.Order = order[s.Target]
+			order[s.Target]++
+		}
 		g.Steps = append(g.Steps, s)
 	}
 	setGroupEnds(g.Steps, out.First)
@@ -166,6 +172,10 @@ func (b *builder) buildStep(in *rv.Step) (Step, error) {
 		return s, fmt.Errorf("timeout: %v is not between 0 and 24h", in.Timeout)
 	}
 	s.TimeoutClass, _ = slices.BinarySearch(b.g.Timeouts, int64(in.Timeout))
+	if in.Await != nil {
+		err := b.await(in, &s)
+		return s, err
+	}
 	s.Head = in.Method == "HEAD" //nolint:usestdlibvars // net/http is not worth linking for a word
 	if err := b.request(in, &s); err != nil {
 		return s, err

@@ -20,6 +20,9 @@ type Program struct {
 	// equal timeout expire in the order in which they were sent.
 	Timeouts []int64
 
+	// Listeners are those of the plan.
+	Listeners []Listener
+
 	// Seed is the plan's.
 	Seed uint64
 
@@ -66,12 +69,15 @@ type Chain struct {
 	cells   int
 }
 
-// Step is one request and what is expected of its response.
+// Step is one request and what is expected of its response, or a wait for a notification.
 type Step struct {
-	Name   string
-	Index  int
-	Chain  int
+	Name  string
+	Index int
+	Chain int
+	// Target is -1 if the step sends no request.
 	Target int
+	// Await is what the step waits for; nil: it sends a request.
+	Await *Await
 	// Order is the step's place among all steps to the same target; see Encoder.
 	Order int
 	Last  bool

@@ -19,13 +19,15 @@ type Sources struct {
 	references []reference
 	// authorizations are by target; empty: none.
 	authorizations [][]byte
+	// listeners are the URLs of the worker's listeners.
+	listeners [][]byte
 	// elsewhere: see Elsewhere.
 	elsewhere bool
 	// thinking draws pauses.
 	thinking *rand.Rand
 	// text and key are buffers of functions. value and want are buffers of comparisons.
 	text, key, value, want []byte
-	_                      [40]byte // whole cache lines
+	_                      [16]byte // whole cache lines
 }
 
 // NewSources returns the sources of a worker. share is the share of the worker, and worker its number in the shard. The
@@ -38,6 +40,7 @@ func NewSources(g *Program, share *rv.Share, worker int) *Sources {
 		globals:        make([][]byte, len(g.Globals)),
 		references:     make([]reference, len(g.Globals)),
 		authorizations: make([][]byte, len(g.Targets)),
+		listeners:      make([][]byte, len(g.Listeners)),
 		thinking:       newRand(g.Seed, share, worker),
 	}
 	for i, v := range g.variables {
@@ -83,6 +86,9 @@ func (s *Sources) resolveGlobal(i int) {
 func (s *Sources) SetAuthorization(target int, value []byte) {
 	s.authorizations[target] = append([]byte(nil), value...)
 }
+
+// SetListener sets the URL of a listener of the worker, such as http://192.0.2.1:9090.
+func (s *Sources) SetListener(listener int, url string) { s.listeners[listener] = []byte(url) }
 
 // Elsewhere sets whether the next request goes to an authority from a response, and not from the plan. Such a request
 // does not have the Authorization of the target.

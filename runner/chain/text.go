@@ -37,6 +37,7 @@ const (
 	pieceWorker             // drawn once for the worker
 	pieceCapture            // captured by the instance
 	pieceGlobal             // captured by setup
+	pieceListener           // the URL of a listener of the worker
 	pieceConstant           // literal, with functions whose key is a placeholder
 )
 
@@ -96,12 +97,16 @@ func (b *builder) reference(in *rv.Part) (piece, error) {
 		return piece{}, fmt.Errorf(": there is no capture %d", in.Capture)
 	case in.Global < 0 || in.Global > len(b.g.Globals):
 		return piece{}, fmt.Errorf(": there is no global %d", in.Global)
+	case in.Listener < 0 || in.Listener > len(b.g.Listeners):
+		return piece{}, fmt.Errorf(": there is no listener %d", in.Listener)
 	case in.Variable > 0:
 		return b.variable(in.Variable-1, in.Column)
 	case in.Capture > 0:
 		return piece{kind: pieceCapture, index: in.Capture - 1}, nil
 	case in.Global > 0:
 		return piece{kind: pieceGlobal, index: in.Global - 1}, nil
+	case in.Listener > 0:
+		return piece{kind: pieceListener, index: in.Listener - 1}, nil
 	case in.Content != nil:
 		content, err := b.res.content(in.Content)
 		if err != nil {
@@ -253,6 +258,8 @@ func (p *piece) appendTo(dst []byte, in *Instance) []byte {
 		dst = p.values.append(dst, in.src.variables[p.index].value, p.column)
 	case pieceGlobal:
 		dst = append(dst, in.src.globals[p.index]...)
+	case pieceListener:
+		dst = append(dst, in.src.listeners[p.index]...)
 	case pieceConstant:
 		dst = append(dst, p.constant...)
 	case pieceLiteral:

@@ -33,8 +33,10 @@ type instance struct {
 	next int64
 	// previous is the last exchange, which scripts look at; nil where none does.
 	previous *exchange
+	// sentAt is when the last request was sent.
+	sentAt int64
 
-	_ [32]byte // whole cache lines
+	_ [24]byte // whole cache lines
 }
 
 // chains are the worker's chain instances and the steps that they have come to.
@@ -88,10 +90,13 @@ func (s *chains) alloc() int32 {
 	return int32(len(s.all) - 1)
 }
 
+// pauseUntil notes that instances wait until an instant, so that the load has not stalled before it.
+func (s *chains) pauseUntil(at int64) { s.pausedUntil = max(s.pausedUntil, at) }
+
 // sleep lets a step become ready after a pause.
 func (s *chains) sleep(a activation, now, pause int64) {
 	if pause > s.longPause {
-		s.pausedUntil = max(s.pausedUntil, now+pause)
+		s.pauseUntil(now + pause)
 	}
 	s.sleepers.push(sleeper{at: now + pause, activation: a})
 }

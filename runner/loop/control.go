@@ -69,6 +69,8 @@ type Gauges struct {
 	Suspended, Changed bool
 	// LeaseGaps are the pauses because the lease expired.
 	LeaseGaps rv.LeaseGaps
+	// Listeners are the counts of all listeners since the start, without the times.
+	Listeners []rv.ListenerCounters
 }
 
 // Gauge counts what is in flight, by looking at every request: the counters play no part, so the
@@ -91,6 +93,7 @@ func (w *Worker) Gauge() Gauges {
 		g.Stages = append(g.Stages, w.schedules.span(i, w.now))
 	}
 	g.LeaseGaps = w.lease.gapsAt(w.now)
+	g.Listeners = w.listenerCounters()
 	g.Suspended, g.Changed = w.schedules.suspended(), w.schedules.all[0].Changed()
 	return g
 }

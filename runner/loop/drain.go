@@ -75,10 +75,11 @@ func (w *Worker) advance() {
 	}
 }
 
-// stopped reports that all stages are over, each request has its outcome, and no chain instance continues. That takes at most
-// MaxWait for a request that waits for a stream, and its timeout after that.
+// stopped reports that all stages are over, each request has its outcome, no chain instance continues, and
+// listeners have waited for late notifications. That takes at most MaxWait for a request that waits for a stream, and its
+// timeout after that, and then the timeouts of steps that await notifications and the time for late ones.
 func (w *Worker) stopped() bool {
-	return w.run.loadOver || w.schedules.Over() && w.requests.inUse == 0 && w.Unfinished() == 0
+	return w.run.loadOver || w.schedules.Over() && w.requests.inUse == 0 && w.Unfinished() == 0 && !w.listens()
 }
 
 // runTeardown runs the teardown chains, once every shard has had its last response, and ends.
@@ -123,6 +124,7 @@ func (w *Worker) finish() {
 	if w.trial != nil {
 		w.showInFlight()
 	}
+	w.endWaits()
 	w.conns.closeAll()
 	w.run.phase = Done
 	for _, f := range w.inbox.shut() {

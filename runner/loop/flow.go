@@ -77,6 +77,10 @@ func (w *Worker) makeReady(a activation) {
 		w.dropActivation(a.instance)
 		return
 	}
+	if w.program.Steps[a.step].Await != nil {
+		w.await(a)
+		return
+	}
 	t := w.route(in, &w.program.Steps[a.step])
 	switch {
 	case t == none:

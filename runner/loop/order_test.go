@@ -23,17 +23,18 @@ var order = []string{
 	"lifecycle.go", "connect.go", "receive.go", "timers.go", "failback.go", "abandoned.go", "retire.go", "flush.go", "causes.go", "connections.go",
 	"session.go",
 	// Outcomes of requests.
-	"finish.go",
+	"finish.go", "await.go",
 	// Chain instances.
 	"flow.go", "chains.go", "once.go", "graceful.go",
 	// What all of them use.
-	"trial.go", "samples.go", "script.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "inbox.go", "clock.go",
+	"trial.go", "samples.go", "script.go", "serve.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "inbox.go", "clock.go",
 	"net.go", "heap.go", "ring.go", "doc.go",
 }
 
 // upward lists the functions that earlier files have and later files may call, with the reason.
 var upward = map[string]string{
 	"handle": "the table of transitions takes the events of all files of connections; each is at the end of what its caller does",
+	"await":  "the notification of a step may have come before the step, which ends then at once; it is at the end of what its caller does",
 }
 
 // TestCallsGoDown checks that a reader who knows a file needs to read later files only.

@@ -35,6 +35,7 @@ func (w *Worker) send(tok int32, c *conn) bool {
 		return false
 	}
 	r.stream, r.conn, r.state, r.sent = stream, c.index, inFlight, w.now
+	w.chains.all[r.instance].sentAt = w.now
 	w.requests.expiries[s.TimeoutClass].append(&w.requests.slab, tok)
 	if !r.retried {
 		w.countSent(r, c)

@@ -147,6 +147,16 @@ func (w *Worker) showUnsent(a activation, skipped bool, why string) {
 	w.trial.Exchange(e)
 }
 
+// showNotification reports a step that has its notification.
+func (w *Worker) showNotification(a activation, s *chain.Step, x *exchange, failed, why string) {
+	e := w.exchangeOf(a)
+	in := &w.chains.all[a.instance].Instance
+	e.Request, e.Response = cloneMessage(x.Request), cloneMessage(x.Response)
+	e.BodySize, e.Cut, e.Took, e.Why = x.BodySize, x.Cut, time.Duration(x.ResponseTime), why
+	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, w.sources, &x.Exchange), s.CapturedValues(in)
+	w.trial.Exchange(e)
+}
+
 func (w *Worker) exchangeOf(a activation) *Exchange {
 	in := w.chains.all[a.instance]
 	return &Exchange{Chain: int(in.Chain), Step: int(a.step), Attempt: int(a.attempt), Repeat: int(in.repeated)}

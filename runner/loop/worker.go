@@ -35,6 +35,9 @@ type Config struct {
 	// each slot is sent when it is due, and there are no naps.
 	SleepInterval time.Duration
 
+	// Listeners are the URLs of the worker's listeners. Serve brings the connections to them.
+	Listeners []string
+
 	Net    Net
 	Dialer Dialer
 	// Pin is run first on the worker's own thread; nil: nothing is.
@@ -67,6 +70,7 @@ type Worker struct {
 	selections selections
 	scripts    scripts
 	trial      *trial // nil but in a trial
+	listeners  listeners
 
 	// targets are those of the plan, then those that are followed.
 	targets []target
@@ -93,8 +97,10 @@ func New(cfg Config) (*Worker, error) {
 	p := cfg.Program
 	w := &Worker{
 		cfg: cfg, program: p, net: cfg.Net,
-		sources:    chain.NewSources(p, &cfg.Share, cfg.Number),
-		rec:        recorder{measure.New(len(p.Steps), len(p.Chains), len(cfg.Rates), len(p.Targets), len(cfg.Selections))},
+		sources: chain.NewSources(p, &cfg.Share, cfg.Number),
+		rec: recorder{measure.New(measure.Shape{
+			Steps: len(p.Steps), Chains: len(p.Chains), Stages: len(cfg.Rates), Targets: len(p.Targets), Selections: len(cfg.Selections), Listeners: len(p.Listeners),
+		})},
 		clock:      clock{net: cfg.Net, inspects: slices.ContainsFunc(p.Steps, func(s chain.Step) bool { return s.Inspect })},
 		schedules:  newSchedules(p, cfg.Rates, cfg.Share.Slots),
 		requests:   newRequests(p),
@@ -102,6 +108,10 @@ func New(cfg Config) (*Worker, error) {
 	}
 	if cfg.Trial != nil {
 		w.trial = &trial{Trial: *cfg.Trial, sent: map[int32]sentHead{}}
+	}
+	w.listeners = w.newListeners()
+	for i, url := range cfg.Listeners {
+		w.sources.SetListener(i, url)
 	}
 	w.once = w.newOnce()
 	w.run = run{stall: stall{limit: w.stallLimit()}}
@@ -182,7 +192,11 @@ func (w *Worker) turn() error {
 		w.runMessages()
 	}
 	for i := range n {
-		w.conns.ready(&w.events[i])
+		if ev := &w.events[i]; ev.Data < connData {
+			w.conns.ready(ev)
+		} else {
+			w.listeners.ready(ev)
+		}
 		if w.late() {
 			w.tick(w.net.Now())
 			w.runMessages()
@@ -193,6 +207,7 @@ func (w *Worker) turn() error {
 	}
 	w.waitAgain()
 	w.expire() // first, because this turn can use the streams that become free
+	w.expireWaits()
 	if w.now < w.deadline() {
 		w.wakeSleepers()
 		w.checkLease()
@@ -203,6 +218,7 @@ func (w *Worker) turn() error {
 	w.connectFollowed()
 	w.conns.flush()
 	w.conns.freeEnded()
+	w.listeners.flush()
 	w.endStalled()
 	w.releaseMemory()
 	w.advance()

@@ -17,6 +17,8 @@ type Recorder struct {
 	Chains  []Chain
 	Stages  []Stage
 	Targets []Target
+	// Listeners are those of the plan.
+	Listeners []Listener
 	// Selections are the figures of parts of the requests; see rv.Plan.Selections.
 	Selections []Selection
 	// Status counts final responses by status code. Sessions accept three digits, 100 to 999.
@@ -123,11 +125,21 @@ type Selection struct {
 	Time histogram.H
 }
 
-// New makes an empty recorder for a program of this shape.
-func New(steps, chains, stages, targets, selections int) *Recorder {
+// Listener has what is not in the counts of package notification: the time from the request before a step to its
+// notification, and the failed checks of notifications by name. Both are of chain instances that began in a measured stage.
+type Listener struct {
+	Time     histogram.H
+	FailedBy Names
+}
+
+// Shape has the numbers of the parts of a plan.
+type Shape struct{ Steps, Chains, Stages, Targets, Selections, Listeners int }
+
+// New makes an empty recorder for a plan of this shape.
+func New(n Shape) *Recorder {
 	return &Recorder{
-		Steps: cacheline.Make[Step](steps), Chains: cacheline.Make[Chain](chains), Stages: cacheline.Make[Stage](stages),
-		Targets: cacheline.Make[Target](targets), Selections: cacheline.Make[Selection](selections),
+		Steps: cacheline.Make[Step](n.Steps), Chains: cacheline.Make[Chain](n.Chains), Stages: cacheline.Make[Stage](n.Stages),
+		Targets: cacheline.Make[Target](n.Targets), Selections: cacheline.Make[Selection](n.Selections), Listeners: cacheline.Make[Listener](n.Listeners),
 	}
 }
 
@@ -168,6 +180,11 @@ func (r *Recorder) FoldInto(total *Recorder) {
 		for k, from := range r.Targets[i].Histograms() {
 			fold(from, to[k])
 		}
+	}
+	for i := range r.Listeners {
+		from, to := &r.Listeners[i], &total.Listeners[i]
+		fold(&from.Time, &to.Time)
+		from.FailedBy.foldInto(&to.FailedBy)
 	}
 	fold(&r.Lag, &total.Lag)
 	r.foldCounts(total)

@@ -10,7 +10,7 @@ import (
 
 // filled is a recorder in which every counter and histogram holds something.
 func filled(n int64) *Recorder {
-	r := New(2, 1, 2, 2, 2)
+	r := New(Shape{2, 1, 2, 2, 2, 1})
 	fill(reflect.ValueOf(r).Elem(), n)
 	for _, h := range histograms(reflect.ValueOf(r).Elem()) {
 		h.Record(n)
@@ -102,7 +102,7 @@ func visit(v reflect.Value, path string, f func(path string, n int64)) {
 }
 
 func TestFoldAddsEverythingAndLeavesNothing(t *testing.T) {
-	total := New(2, 1, 2, 2, 2)
+	total := New(Shape{2, 1, 2, 2, 2, 1})
 	for _, n := range []int64{3, 4} {
 		r := filled(n)
 		r.FoldInto(total)

@@ -26,8 +26,8 @@ const (
 
 // ProtocolVersion is the version of the messages in this package. Version 1 is the protocol of the first builds, which
 // did not report a version. Version 2 has leases. Version 3 has
-// Plan.IdleStrategy, Plan.SleepInterval and Target.Batch. Version 4 has Variable.Traceparent.
-const ProtocolVersion = 4
+// Plan.IdleStrategy, Plan.SleepInterval and Target.Batch. Version 4 has Variable.Traceparent. Version 5 has Listeners and Step.Parts.
+const ProtocolVersion = 5
 
 // DefaultResultRetention is how long a runner keeps its final snapshot if spec.runner.resultRetention is not set.
 const DefaultResultRetention = time.Hour

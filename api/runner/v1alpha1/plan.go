@@ -23,7 +23,9 @@ type Plan struct {
 	// returns the values in its Snapshot, and Start sends them to all runners.
 	Globals []string `json:"globals,omitempty"`
 	Chains  []Chain  `json:"chains"`
-	Rates   []Rate   `json:"rates"`
+	// Listeners receive the notifications that steps await. Each worker serves all of them.
+	Listeners []Listener `json:"listeners,omitempty"`
+	Rates     []Rate     `json:"rates"`
 	// Search is set if the run looks for the highest load. Runners ignore it.
 	Search *Search `json:"search,omitempty"`
 	// Thresholds are compared by the program that merges the snapshots (the operator or the command line), never by a
@@ -459,14 +461,16 @@ type Content struct {
 // Text is a string with placeholders: its parts in order.
 type Text []Part
 
-// Part is a literal, a reference or the content of a file; exactly one of Literal, Variable, Capture, Global and
-// Content is set.
+// Part is a literal, a reference or the content of a file; exactly one of Literal, Variable, Listener, Capture,
+// Global and Content is set.
 type Part struct {
 	Literal string `json:"literal,omitempty"`
 	// Variable is 1 + the index into Plan.Variables.
 	Variable int `json:"variable,omitempty"`
 	// Column of a CSV variable.
 	Column string `json:"column,omitempty"`
+	// Listener is 1 + the index into Plan.Listeners, of which the part is the URL.
+	Listener int `json:"listener,omitempty"`
 	// Capture is 1 + the index into Chain.Captures.
 	Capture int `json:"capture,omitempty"`
 	// Global is 1 + the index into Plan.Globals.
@@ -586,6 +590,43 @@ type Step struct {
 	// ClearCookies empties the instance's cookie store before the request.
 	ClearCookies bool    `json:"clearCookies,omitempty"`
 	Script       *Script `json:"script,omitempty"`
+	// Await, if set, makes the step wait for a notification until Timeout. It sends no request: Target, Method, Path,
+	// Headers and Body are not set. Expect.Checks and Capture apply to the notification as to a response.
+	Await *Await `json:"await,omitempty"`
+}
+
+// Await is what a step waits for.
+type Await struct {
+	// Listener is an index into Plan.Listeners.
+	Listener int `json:"listener"`
+	// Key must be equal to the key of the notification; see Listener.Pointer.
+	Key Text `json:"key"`
+}
+
+// Listener is an HTTP/2 server without TLS (RFC 9113 3.3) for notifications.
+type Listener struct {
+	Name string `json:"name"`
+	// Port is the port of the first worker of a runner. Worker n of the runner has Port + n. Zero: the system chooses the
+	// ports.
+	Port int `json:"port,omitempty"`
+	// Pointer is the JSON pointer (RFC 6901) to the key of a notification in its body. Empty: the key is the path, without
+	// the query.
+	Pointer string `json:"pointer,omitempty"`
+	// Status, Headers and Body are the response to each notification.
+	Status  int              `json:"status"`
+	Headers []ListenerHeader `json:"headers,omitempty"`
+	Body    string           `json:"body,omitempty"`
+	// MaxBody is the maximum size of a notification's body that is kept, in octets. Zero: 1 MiB.
+	MaxBody int `json:"maxBody,omitempty"`
+	// Keep is how long a notification that no step awaits is kept for a step to come, and how long late and duplicate
+	// notifications are recognised.
+	Keep time.Duration `json:"keep"`
+}
+
+// ListenerHeader is a header field of all responses of a listener. Name is lower case.
+type ListenerHeader struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // BodyPart is a part of a multipart/related content (RFC 2387).

@@ -53,6 +53,8 @@ type Snapshot struct {
 	Steps []StepCounters `json:"steps,omitempty"`
 	// Targets has one entry for each target of the plan. It is left out of a snapshot with DetailTotals.
 	Targets []TargetTimes `json:"targets,omitempty"`
+	// Listeners has one entry for each listener of the plan.
+	Listeners []ListenerCounters `json:"listeners,omitempty"`
 	// Chains has one entry for each chain of the plan.
 	Chains []ChainCounters `json:"chains,omitempty"`
 	// Selections has one entry for each of Plan.Selections.
@@ -287,6 +289,52 @@ type ChainCounters struct {
 	Unfinished int64 `json:"unfinished"`
 }
 
+// ListenerCounters count all notifications of a listener, and all steps that awaited one. Those of a running test satisfy
+// these equations, and those of an ended test with Early = 0 and Waiting = 0:
+//
+//	Received = InTime + Late + Duplicate + Unexpected + Early
+//	Awaited = InTime + Missing + WaitingAtEnd + Waiting
+type ListenerCounters struct {
+	Received int64 `json:"received"`
+	// InTime notifications reached the step that awaited them. FailedChecks of them failed a check of the step.
+	InTime       int64 `json:"inTime"`
+	FailedChecks int64 `json:"failedChecks"`
+	// Late notifications came after the timeout of their step. Duplicate ones had the key of one that came before.
+	Late      int64 `json:"late"`
+	Duplicate int64 `json:"duplicate"`
+	// Unexpected are notifications that no step awaited within Listener.Keep.
+	Unexpected int64 `json:"unexpected"`
+	// Early are notifications that no step awaits yet.
+	Early int64 `json:"early,omitempty"`
+	// Awaited counts steps that began to wait. Missing are those of them without a notification within their timeout.
+	Awaited int64 `json:"awaited"`
+	Missing int64 `json:"missing"`
+	// Waiting steps wait now. WaitingAtEnd are those that waited when the run ended.
+	Waiting      int64 `json:"waiting,omitempty"`
+	WaitingAtEnd int64 `json:"waitingAtEnd,omitempty"`
+	// FailedBy counts failed checks by the name of the first check that failed. FailedBy and Time are of chain instances
+	// that began in a measured stage, the counts above of all.
+	FailedBy map[string]int64 `json:"failedBy,omitempty"`
+	// Time is from sending the request before the step to the notification InTime, which can come before the response to
+	// the request.
+	Time Histogram `json:"time,omitzero"`
+}
+
+// Add adds the counts of another runner, without FailedBy and Time.
+func (c *ListenerCounters) Add(o *ListenerCounters) {
+	c.Received += o.Received
+	c.InTime += o.InTime
+	c.FailedChecks += o.FailedChecks
+	c.Late += o.Late
+	c.Duplicate += o.Duplicate
+	c.Unexpected += o.Unexpected
+	c.Early += o.Early
+	c.Awaited += o.Awaited
+	c.Missing += o.Missing
+	c.Waiting += o.Waiting
+	c.WaitingAtEnd += o.WaitingAtEnd
+}
+
 // Why a chain instance was aborted.
 const (
 	// AbortFailedCheck: a response failed a check.
@@ -300,6 +348,8 @@ const (
 	AbortDropped = "dropped"
 	// AbortScript: the script that makes the request failed; nothing was sent.
 	AbortScript = "script"
+	// AbortNotification: no notification came within the timeout of the step.
+	AbortNotification = "notification"
 	// AbortLocation: a captured location is on an authority that cannot be followed.
 	AbortLocation = "location"
 )

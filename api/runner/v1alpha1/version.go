@@ -10,10 +10,12 @@ func (p *Plan) RequiredProtocol() int {
 	batch := slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Batch })
 	rates := slices.ContainsFunc(p.Rates, Rate.needs4)
 	traced := slices.ContainsFunc(p.Variables, func(v Variable) bool { return v.Traceparent != nil })
-	multipart := slices.ContainsFunc(p.Chains, Chain.needs4)
+	multipart := slices.ContainsFunc(p.Chains, Chain.isMultipart)
 	selections, _ := p.Selections()
 	switch {
-	case traced || rates || multipart || len(selections) > 0 || p.Policy != nil || p.GracefulStop > 0:
+	case len(p.Listeners) > 0 || multipart:
+		return 5
+	case traced || rates || len(selections) > 0 || p.Policy != nil || p.GracefulStop > 0:
 		return 4
 	case batch || p.IdleStrategy != IdleAuto || p.SleepInterval != 0:
 		return 3
@@ -28,8 +30,8 @@ func (r Rate) needs4() bool {
 	return r.ChainsPerSecond || r.Chain > 0 || r.ramps() || r.Arrivals != ArrivalsEven || r.Hold || r.ClosedLoop && r.Count > 0 || !r.ClosedLoop && r.Count == 0
 }
 
-// needs4 returns whether a runner before version 4 rejects the chain.
-func (c Chain) needs4() bool {
+// isMultipart returns whether a step has parts, which a runner before version 5 rejects.
+func (c Chain) isMultipart() bool {
 	return slices.ContainsFunc(c.Steps, func(s Step) bool { return len(s.Parts) > 0 || s.readsParts() })
 }
 

@@ -7,21 +7,23 @@ import (
 
 func TestMismatch(t *testing.T) {
 	const (
-		leases   = "The runner (build unknown) has protocol version 1, the operator (build v2) has version 4, and the test needs version 2. Use a runner image and an operator of the same version"
-		idle     = "The runner (build v1) has protocol version 2, the operator (build v2) has version 4, and the test needs version 3. Use a runner image and an operator of the same version"
-		chains   = "The runner (build v1) has protocol version 3, the operator (build v2) has version 4, and the test needs version 4. Use a runner image and an operator of the same version"
-		traced   = "The runner (build v2) has protocol version 3, the operator (build v2) has version 4, and the test needs version 4. Use a runner image and an operator of the same version"
-		rejected = "The runner (build v3) has protocol version 5, the operator (build v2) has version 4, and the test needs version 1; the runner rejected the plan: unknown field. Use a runner image and an operator of the same version"
+		leases   = "The runner (build unknown) has protocol version 1, the operator (build v2) has version 5, and the test needs version 2. Use a runner image and an operator of the same version"
+		idle     = "The runner (build v1) has protocol version 2, the operator (build v2) has version 5, and the test needs version 3. Use a runner image and an operator of the same version"
+		chains   = "The runner (build v1) has protocol version 3, the operator (build v2) has version 5, and the test needs version 4. Use a runner image and an operator of the same version"
+		notified = "The runner (build v1) has protocol version 4, the operator (build v2) has version 5, and the test needs version 5. Use a runner image and an operator of the same version"
+		traced   = "The runner (build v2) has protocol version 3, the operator (build v2) has version 5, and the test needs version 4. Use a runner image and an operator of the same version"
+		rejected = "The runner (build v3) has protocol version 6, the operator (build v2) has version 5, and the test needs version 1; the runner rejected the plan: unknown field. Use a runner image and an operator of the same version"
 	)
 	for name, tt := range map[string]struct {
-		lease    time.Duration
-		idle     IdleStrategy
-		interval time.Duration
-		batch    bool
-		chains   bool
-		trace    *Traceparent
-		snapshot Snapshot
-		want     string
+		lease     time.Duration
+		idle      IdleStrategy
+		interval  time.Duration
+		batch     bool
+		listeners []Listener
+		chains    bool
+		trace     *Traceparent
+		snapshot  Snapshot
+		want      string
 	}{
 		"same build":                 {lease: time.Minute, snapshot: Snapshot{Protocol: ProtocolVersion, Version: "v2"}},
 		"previous build":             {},
@@ -31,12 +33,13 @@ func TestMismatch(t *testing.T) {
 		"previous build, Batch":      {batch: true, snapshot: Snapshot{Protocol: 2, Version: "v1"}, want: idle},
 		"previous build, chains":     {chains: true, snapshot: Snapshot{Protocol: 3, Version: "v1"}, want: chains},
 		"previous build, traces":     {trace: &Traceparent{Ratio: 0.1}, snapshot: Snapshot{Protocol: 3, Version: "v2"}, want: traced},
-		"later build":                {lease: time.Minute, idle: IdleSleep, snapshot: Snapshot{Protocol: 5, Version: "v3"}},
-		"later build rejects":        {snapshot: Snapshot{Protocol: 5, Version: "v3", Problem: ProblemPlan, Message: "unknown field"}, want: rejected},
+		"previous build, listeners":  {listeners: []Listener{{}}, snapshot: Snapshot{Protocol: 4, Version: "v1"}, want: notified},
+		"later build":                {lease: time.Minute, idle: IdleSleep, snapshot: Snapshot{Protocol: 6, Version: "v3"}},
+		"later build rejects":        {snapshot: Snapshot{Protocol: 6, Version: "v3", Problem: ProblemPlan, Message: "unknown field"}, want: rejected},
 		"same build rejects":         {snapshot: Snapshot{Protocol: ProtocolVersion, Problem: ProblemPlan}},
-		"another problem of a later": {snapshot: Snapshot{Protocol: 5, Problem: ProblemConnect}},
+		"another problem of a later": {snapshot: Snapshot{Protocol: 6, Problem: ProblemConnect}},
 	} {
-		p := Plan{LeaseDuration: tt.lease, IdleStrategy: tt.idle, SleepInterval: tt.interval, Targets: []Target{{Batch: tt.batch}}, Rates: []Rate{{Count: 1, ChainsPerSecond: tt.chains}}, Variables: []Variable{{Traceparent: tt.trace}}}
+		p := Plan{Listeners: tt.listeners, LeaseDuration: tt.lease, IdleStrategy: tt.idle, SleepInterval: tt.interval, Targets: []Target{{Batch: tt.batch}}, Rates: []Rate{{Count: 1, ChainsPerSecond: tt.chains}}, Variables: []Variable{{Traceparent: tt.trace}}}
 		if got := tt.snapshot.Mismatch(&p, "v2"); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
@@ -56,7 +59,7 @@ func TestRequiredProtocol(t *testing.T) {
 		"a pause":               {Plan{Rates: []Rate{{Period: time.Second}}}, 4},
 		"a ramp":                {Plan{Rates: []Rate{{Count: 1, RampFrom: new(int64)}}}, 4},
 		"Poisson":               {Plan{Rates: []Rate{{Count: 1, Arrivals: ArrivalsPoisson}}}, 4},
-		"parts":                 {Plan{Chains: []Chain{{Steps: []Step{{}, {Parts: []BodyPart{{}}}}}}}, 4},
+		"parts":                 {Plan{Chains: []Chain{{Steps: []Step{{}, {Parts: []BodyPart{{}}}}}}}, 5},
 		"a check of a part":     {Plan{Chains: []Chain{{Steps: []Step{{Expect: Expect{Checks: []Check{{Source: &Source{Part: "a"}}}}}}}}}, 4},
 		"a schema of a part":    {Plan{Chains: []Chain{{Steps: []Step{{Expect: Expect{Checks: []Check{{SchemaPart: "a"}}}}}}}}, 4},
 		"a capture of octets":   {Plan{Chains: []Chain{{Steps: []Step{{Capture: []Capture{{Source: Source{Kind: SourceBodyHex}}}}}}}}, 4},

@@ -1,0 +1,157 @@
+package runner
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/internal/shard"
+)
+
+// notifier is net/http's server and client over h2c: it answers a subscription, and then notifies as its body asks.
+type notifier struct {
+	address string
+	client  http.Client
+	sent    atomic.Int64
+	group   sync.WaitGroup
+	refused chan string
+}
+
+func newNotifier(t *testing.T) *notifier {
+	t.Helper()
+	var proto http.Protocols
+	proto.SetUnencryptedHTTP2(true)
+	n := &notifier{client: http.Client{Transport: &http.Transport{Protocols: &proto}}, refused: make(chan string, 1)}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: n, Protocols: &proto, ReadHeaderTimeout: time.Minute}
+	go s.Serve(l) //nolint:errcheck // ends with Close
+	t.Cleanup(func() { _ = s.Close(); n.client.CloseIdleConnections() })
+	n.address = l.Addr().String()
+	return n
+}
+
+// ServeHTTP reads "callback id how".
+func (n *notifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var callback, id, how string
+	_, _ = fmt.Sscan(string(body), &callback, &id, &how)
+	url := callback + "/notify/" + id + "?q=1"
+	switch how {
+	case "early":
+		n.notify(url, id)
+	case "once", "twice":
+		n.group.Go(func() { n.notify(url, id) })
+		if how == "twice" {
+			n.group.Go(func() { n.notify(url, id) })
+		}
+	}
+	w.WriteHeader(http.StatusCreated)
+}
+
+func (n *notifier) notify(url, id string) {
+	n.sent.Add(1)
+	r, err := n.client.Post(url, "application/json", strings.NewReader(`{"id":"`+id+`"}`))
+	if err == nil {
+		var body []byte
+		body, err = io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if r.StatusCode != http.StatusAccepted || !bytes.Equal(body, []byte("seen")) || r.Header.Get("X-Server") != "load" {
+			err = fmt.Errorf("status %d, body %q, header %v", r.StatusCode, body, r.Header)
+		}
+	}
+	if err != nil {
+		select {
+		case n.refused <- err.Error():
+		default:
+		}
+	}
+}
+
+// subscriptions is a chain that subscribes and awaits the notification. how is what the notifier does.
+func subscriptions(address, how string) *rv.Plan {
+	second := 20 * time.Second
+	return &rv.Plan{
+		Name:    "default/subscriptions",
+		Targets: []rv.Target{{Name: "t", Protocol: rv.ProtocolH2C, Connections: 4, MaxConcurrentStreams: 10, ConnectTimeout: second, Endpoints: []rv.Endpoint{{Scheme: "http", Authority: address, Address: address}}}},
+		Listeners: []rv.Listener{{
+			Name: "events", Status: 202, Headers: []rv.ListenerHeader{{Name: "x-server", Value: "load"}}, Body: "seen", Keep: 200 * time.Millisecond,
+		}},
+		Variables: []rv.Variable{{Name: "id", Counter: &rv.Counter{Start: 1, Step: 1}}, {Name: "how", List: []string{how}}},
+		Chains: []rv.Chain{{Name: "c", Weight: 1, Steps: []rv.Step{
+			{
+				Name: "subscribe", Method: "POST", Path: rv.Text{{Literal: "/subscriptions"}}, Timeout: second,
+				Body: rv.Text{{Listener: 1}, {Literal: " "}, {Variable: 1}, {Literal: " "}, {Variable: 2}},
+			},
+			{
+				Name: "notification", Await: &rv.Await{Key: rv.Text{{Literal: "/notify/"}, {Variable: 1}}}, Timeout: second,
+				Expect: rv.Expect{Checks: []rv.Check{{Name: "id", Source: &rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/id"}, Match: &rv.Match{Op: rv.MatchEquals, Want: rv.Text{{Variable: 1}}}}}},
+			},
+		}}},
+		Rates: []rv.Rate{{Name: "r", ClosedLoop: true, Count: 20, Requests: 200}},
+		Drain: second, Shards: 1,
+	}
+}
+
+// TestListeners: over real sockets, each notification that was sent is counted once, each worker gets those of its own
+// requests, and nothing depends on how fast the machine is. Package loop has the cases that depend on time.
+func TestListeners(t *testing.T) {
+	for _, how := range []string{"once", "early", "twice"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			n := newNotifier(t)
+			plan := subscriptions(n.address, how)
+			if how == "early" { // each notification is kept until the response to its request has come
+				plan.Listeners[0].Keep = 10 * time.Second
+			}
+			s := completeRun(t, plan, 2)
+			law(t, s)
+			got, twice := &s.Listeners[0], int64(0)
+			if how == "twice" {
+				twice = 200
+			}
+			if got.InTime != 200 || got.Awaited != 200 || got.Received != 200+twice || got.Duplicate+got.Unexpected != twice || got.FailedChecks != 0 {
+				t.Errorf("%+v", *got)
+			}
+			if n.group.Wait(); got.Received != n.sent.Load() {
+				t.Errorf("received %d notifications, %d were sent", got.Received, n.sent.Load())
+			}
+			if got.Time.Count != 200 || got.Time.Min <= 0 {
+				t.Errorf("%d times of 200 notifications, from %d us", got.Time.Count, got.Time.Min)
+			}
+			if diff := cmp.Diff(rv.ChainCounters{Started: 200, Completed: 200}, s.Chains[0]); diff != "" {
+				t.Errorf("chains (-want +got):\n%s", diff)
+			}
+			select {
+			case why := <-n.refused:
+				t.Error(why)
+			default:
+			}
+		})
+	}
+}
+
+// completeRun runs a plan to its end with some workers.
+func completeRun(t *testing.T, plan *rv.Plan, workers int) *rv.Snapshot {
+	t.Helper()
+	s, err := Run(t.Context(), plan, shard.Whole(plan), Options{Workers: workers, NoPin: true, Alone: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Problem != "" {
+		t.Fatalf("%s: %s", s.Problem, s.Message)
+	}
+	return s
+}

@@ -1,0 +1,172 @@
+package loop
+
+import (
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/notification"
+)
+
+// A step with Await sends no request. It waits until a notification with its key comes to a listener of the worker, or
+// until its timeout. It needs no slot, and its notification may come first: package notification keeps both sides.
+
+const (
+	// maxKeys bounds the keys of a listener that are kept to recognise late and duplicate notifications. It takes some
+	// 100 MiB.
+	maxKeys = 1 << 20
+	// maxEarly bounds the notifications of a listener that no step awaits yet.
+	maxEarly = 1 << 14
+)
+
+func (w *Worker) newListeners() listeners {
+	ls := listeners{clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, exchanges: &w.requests.exchanges, notified: w.notified}
+	for i := range w.program.Listeners {
+		p := &w.program.Listeners[i]
+		ls.all = append(ls.all, listener{plan: p, table: notification.New(notification.Config{
+			Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly,
+			Missed:  w.missed,
+			Discard: func(n notification.Notification) { w.requests.exchanges.release(w.listeners.take(n.Handle)) },
+		})})
+	}
+	if len(ls.all) > 0 {
+		ls.read = make([]byte, readSize)
+	}
+	return ls
+}
+
+// Serve gives the worker a connection that a peer has opened to a listener. Any goroutine may call it. It returns false
+// when the worker has ended, so that the caller closes the socket.
+func (w *Worker) Serve(listener int, c *dial.Connection) bool {
+	return w.Do(func(w *Worker) { w.listeners.serve(int32(listener), c) })
+}
+
+// await begins to wait for the notification of a step, which may have come already.
+func (w *Worker) await(a activation) {
+	in, s := w.chains.all[a.instance], &w.program.Steps[a.step]
+	l := &w.listeners.all[s.Await.Listener]
+	l.awaited++
+	key := s.Await.AppendKey(w.buffers.scratch[:0], &in.Instance)
+	w.buffers.scratch = key
+	from := notification.Waiter{Instance: a.instance, Step: a.step, Since: in.sentAt}
+	n, ok := l.table.Await(key, s.Await.Timeout, from, w.now)
+	if !ok {
+		w.chains.pauseUntil(w.now + int64(l.plan.Timeouts[s.Await.Timeout]))
+		return
+	}
+	w.arrived(l, from, w.listeners.take(n.Handle), n.At)
+}
+
+// notified takes a notification.
+func (w *Worker) notified(i int32, x *exchange) {
+	l := &w.listeners.all[i]
+	l.received++
+	key, ok := l.plan.AppendKey(w.buffers.scratch[:0], &x.Exchange)
+	w.buffers.scratch = key
+	if !ok {
+		l.table.Unexpected()
+		w.requests.exchanges.release(x)
+		return
+	}
+	handle := w.listeners.keep(x)
+	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: w.now})
+	switch outcome {
+	case notification.Kept:
+	case notification.Received:
+		w.arrived(l, to, w.listeners.take(handle), w.now)
+	case notification.Dropped:
+		w.requests.exchanges.release(w.listeners.take(handle))
+	}
+}
+
+// arrived ends a step with its notification, which came at an instant.
+func (w *Worker) arrived(l *listener, to notification.Waiter, x *exchange, at int64) {
+	in, s := w.chains.all[to.Instance], &w.program.Steps[to.Step]
+	took := max(0, at-to.Since)
+	x.ResponseTime = took
+	failed := s.Judge(w.program, &in.Instance, w.sources, &x.Exchange)
+	why := ""
+	switch {
+	case failed != "":
+		why = rv.AbortFailedCheck
+		l.failed++
+	case s.TakeCaptures(w.program, &in.Instance, w.sources, &x.Exchange):
+		why = rv.AbortMissingCapture
+	}
+	if in.measured {
+		w.countNotification(s, took, failed)
+	}
+	a := activation{instance: to.Instance, step: to.Step}
+	if w.trial != nil {
+		w.showNotification(a, s, x, failed, why)
+	}
+	w.requests.progress(w.now)
+	w.requests.exchanges.release(x)
+	w.stepEnded(a, why)
+}
+
+func (w *Worker) countNotification(s *chain.Step, took int64, failed string) {
+	r := &w.rec.Listeners[s.Await.Listener]
+	r.Time.Record(took / 1000)
+	if failed != "" {
+		r.FailedBy.Add(failed)
+	}
+}
+
+// missed ends a step whose notification has not come within its timeout.
+func (w *Worker) missed(of notification.Waiter) {
+	a := activation{instance: of.Instance, step: of.Step}
+	if w.trial != nil {
+		w.showUnsent(a, false, rv.AbortNotification)
+	}
+	w.requests.progress(w.now)
+	w.stepEnded(a, rv.AbortNotification)
+}
+
+// expireWaits ends the waits whose timeout has passed.
+func (w *Worker) expireWaits() {
+	for i := range w.listeners.all {
+		if t := w.listeners.all[i].table; t.Next() <= w.now {
+			t.Expire(w.now)
+		}
+	}
+}
+
+// nextWait is when a wait ends.
+func (w *Worker) nextWait() int64 {
+	next := int64(never)
+	for i := range w.listeners.all {
+		next = min(next, w.listeners.all[i].table.Next())
+	}
+	return next
+}
+
+// listens returns whether a step waits for a notification, or late and duplicate ones may come.
+func (w *Worker) listens() bool {
+	for i := range w.listeners.all {
+		if !w.listeners.all[i].table.Empty() {
+			return true
+		}
+	}
+	return false
+}
+
+// endWaits ends all waits and connections of listeners, because the worker ends.
+func (w *Worker) endWaits() {
+	for i := range w.listeners.all {
+		w.listeners.all[i].table.Abandon(w.now)
+	}
+	w.listeners.closeAll()
+}
+
+// listenerCounters returns the counts of all listeners.
+func (w *Worker) listenerCounters() (out []rv.ListenerCounters) {
+	for i := range w.listeners.all {
+		l := &w.listeners.all[i]
+		c := l.table.Counts()
+		out = append(out, rv.ListenerCounters{
+			Received: l.received, InTime: c.InTime, FailedChecks: l.failed, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected,
+			Early: int64(l.table.Early()), Awaited: l.awaited, Missing: c.Missing, Waiting: int64(l.table.Waiting()), WaitingAtEnd: c.WaitingAtEnd,
+		})
+	}
+	return out
+}

@@ -1,0 +1,228 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/dial"
+)
+
+// caller is a peer that has opened a connection to the worker's first listener.
+type caller struct {
+	b      *bench
+	c      *simConn
+	stream uint32
+}
+
+func (b *bench) newCaller() *caller {
+	c := b.accept(0, rv.ProtocolHTTP1) // which does not greet
+	c.http1, c.preface, c.bad = false, true, true
+	c.out.WriteString(http2.ClientPreface)
+	_ = http2.NewFramer(&c.out, nil).WriteSettings()
+	b.w.Serve(0, &dial.Connection{FD: noFD + c.fd})
+	return &caller{b: b, c: c, stream: 1}
+}
+
+func (c *caller) notify(path, body string) {
+	c.c.block.Reset()
+	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "nf"}, {"x-kind", "event"}} {
+		_ = c.c.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+	}
+	fr := http2.NewFramer(&c.c.out, nil)
+	_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: c.c.block.Bytes(), EndHeaders: true})
+	_ = fr.WriteData(c.stream, true, []byte(body))
+	c.stream += 2
+}
+
+// awaits is a plan whose instances subscribe with their number as path, await a notification for 100 ms, and send what it
+// says. A slot starts an instance each 10 ms.
+func awaits(n int64, change ...func(*rv.Plan)) *rv.Plan {
+	rate := rv.Rate{Name: "r", Count: 100, Period: time.Second, Requests: n, ChainsPerSecond: true}
+	number := rv.Part{Variable: 1}
+	p := steps(rate,
+		step("sub", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/sub/"}, number} }),
+		rv.Step{
+			Name: "wait", Timeout: 100 * time.Millisecond, Await: &rv.Await{Key: rv.Text{{Literal: "/n/"}, number}},
+			Expect:  rv.Expect{Checks: []rv.Check{{Name: "kind", Source: &rv.Source{Kind: rv.SourceHeader, Name: "x-kind"}, Match: &rv.Match{Op: rv.MatchEquals, Want: lit("event")}}}},
+			Capture: []rv.Capture{{Source: rv.Source{Kind: rv.SourceBody}}},
+		},
+		step("use", func(s *rv.Step) { s.Path = rv.Text{{Literal: "/use/"}, {Capture: 1}} }),
+	)
+	p.Chains[0].Captures = []string{"body"}
+	p.Variables = []rv.Variable{{Name: "n", Counter: &rv.Counter{Step: 1}}}
+	p.Listeners = []rv.Listener{{Name: "l", Status: 204, Keep: 200 * time.Millisecond}}
+	p.Rates = append(p.Rates, rv.Rate{Name: "rest", Count: 0, Period: time.Second, Duration: time.Second, ChainsPerSecond: true})
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+func TestAwait(t *testing.T) {
+	key := func(pointer string) func(*rv.Plan) {
+		return func(p *rv.Plan) {
+			p.Listeners[0].Pointer = pointer
+			p.Chains[0].Steps[1].Await.Key = rv.Text{{Variable: 1}}
+		}
+	}
+	check := func(want string) func(*rv.Plan) {
+		return func(p *rv.Plan) { p.Chains[0].Steps[1].Expect.Checks[0].Match.Want = lit(want) }
+	}
+	tests := map[string]struct {
+		plan *rv.Plan
+		// after are the times from the request of an instance until its notifications.
+		after []time.Duration
+		path  func(n string) string
+		body  func(n string) string
+		want  rv.ListenerCounters // of 3 instances
+		time  time.Duration
+		trace string
+		chain string
+	}{
+		"in time": {
+			plan: awaits(3), after: []time.Duration{30 * time.Millisecond},
+			want: rv.ListenerCounters{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2, 30 /use/b0, 40 /use/b1, 50 /use/b2", chain: "3 3 0",
+		},
+		"before the response to the request": {
+			plan: awaits(3), after: []time.Duration{2 * time.Millisecond},
+			want: rv.ListenerCounters{Received: 3, InTime: 3, Awaited: 3}, time: 2 * time.Millisecond,
+			trace: "0 /sub/0, 5 /use/b0, 10 /sub/1, 15 /use/b1, 20 /sub/2, 25 /use/b2", chain: "3 3 0",
+		},
+		"twice": {
+			plan: awaits(3), after: []time.Duration{30 * time.Millisecond, 60 * time.Millisecond},
+			want: rv.ListenerCounters{Received: 6, InTime: 3, Duplicate: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2, 30 /use/b0, 40 /use/b1, 50 /use/b2", chain: "3 3 0",
+		},
+		"twice before the response": {
+			plan: awaits(3), after: []time.Duration{time.Millisecond, 2 * time.Millisecond},
+			want: rv.ListenerCounters{Received: 6, InTime: 3, Duplicate: 3, Awaited: 3}, time: time.Millisecond,
+			trace: "0 /sub/0, 5 /use/b0, 10 /sub/1, 15 /use/b1, 20 /sub/2, 25 /use/b2", chain: "3 3 0",
+		},
+		"never": {
+			plan: awaits(3),
+			want: rv.ListenerCounters{Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
+		},
+		"late": {
+			plan: awaits(3), after: []time.Duration{106 * time.Millisecond},
+			want: rv.ListenerCounters{Received: 3, Late: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
+		},
+		"just not late": {
+			plan: awaits(3), after: []time.Duration{104 * time.Millisecond},
+			want: rv.ListenerCounters{Received: 3, InTime: 3, Awaited: 3}, time: 104 * time.Millisecond,
+			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2, 104 /use/b0, 114 /use/b1, 124 /use/b2", chain: "3 3 0",
+		},
+		"of another path": {
+			plan: awaits(3), after: []time.Duration{30 * time.Millisecond}, path: func(n string) string { return "/x/" + n },
+			want: rv.ListenerCounters{Received: 3, Unexpected: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
+		},
+		"with a query": {
+			plan: awaits(3), after: []time.Duration{30 * time.Millisecond}, path: func(n string) string { return "/n/" + n + "?a=b" },
+			want: rv.ListenerCounters{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2, 30 /use/b0, 40 /use/b1, 50 /use/b2", chain: "3 3 0",
+		},
+		"by a value of the body": {
+			plan: awaits(3, key("/id")), after: []time.Duration{30 * time.Millisecond}, body: func(n string) string { return `{"id":"` + n + `"}` },
+			want: rv.ListenerCounters{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			trace: `0 /sub/0, 10 /sub/1, 20 /sub/2, 30 /use/{"id":"0"}, 40 /use/{"id":"1"}, 50 /use/{"id":"2"}`, chain: "3 3 0",
+		},
+		"without the value": {
+			plan: awaits(3, key("/id")), after: []time.Duration{30 * time.Millisecond},
+			want: rv.ListenerCounters{Received: 3, Unexpected: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
+		},
+		"that fails a check": {
+			plan: awaits(3, check("other")), after: []time.Duration{30 * time.Millisecond},
+			want: rv.ListenerCounters{Received: 3, InTime: 3, FailedChecks: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
+		},
+		"never, and the chain continues": {
+			plan: awaits(1, func(p *rv.Plan) { p.Chains[0].Steps[1].OnFailure.Continue = true }),
+			want: rv.ListenerCounters{Awaited: 1, Missing: 1}, trace: "0 /sub/0, 105 /use/", chain: "1 1 0",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var b *bench
+			var peer *caller
+			b = newBench(t, tt.plan, func(r *simRequest) reply {
+				if n, ok := strings.CutPrefix(r.fields[":path"], "/sub/"); ok {
+					path, body := "/n/"+n, "b"+n
+					if tt.path != nil {
+						path = tt.path(n)
+					}
+					if tt.body != nil {
+						body = tt.body(n)
+					}
+					for _, after := range tt.after {
+						b.in(after, func() { peer.notify(path, body) })
+					}
+				}
+				return reply{after: 5 * time.Millisecond, status: 200}
+			})
+			b.onStart = append(b.onStart, func() { peer = b.newCaller() })
+			b.run()
+			got := b.w.Gauge().Listeners[0]
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("counters (-want +got):\n%s", diff)
+			}
+			times := &b.w.rec.Listeners[0].Time
+			if times.Count() != got.InTime || got.InTime > 0 && (times.Min() != tt.time.Microseconds() || times.Max() != tt.time.Microseconds()) {
+				t.Errorf("%d times from %d to %d us; want %v", times.Count(), times.Min(), times.Max(), tt.time)
+			}
+			sent, answered := b.exchanged()
+			if trace := strings.Join(sent, ", "); trace != tt.trace {
+				t.Errorf("sent %s\nwant %s", trace, tt.trace)
+			}
+			if answered["204"] != int(got.Received) {
+				t.Errorf("answered %v of %d notifications", answered, got.Received)
+			}
+			c := &b.w.rec.Chains[0]
+			if got := fmt.Sprint(c.Started, c.Completed, c.Aborted); got != tt.chain {
+				t.Errorf("chains %s; want %s", got, tt.chain)
+			}
+		})
+	}
+}
+
+// exchanged returns the trace of the worker's requests, and the numbers of its responses to notifications by status.
+func (b *bench) exchanged() (sent []string, answered map[string]int) {
+	answered = map[string]int{}
+	requests := b.served[:0:0]
+	for _, r := range b.served {
+		if s := r.fields[":status"]; s != "" {
+			answered[s]++
+		} else {
+			requests = append(requests, r)
+		}
+	}
+	b.served = requests
+	return b.trace(), answered
+}
+
+// TestListenerEnds: a worker that is stopped has ended the waits, and counts them.
+func TestListenerEnds(t *testing.T) {
+	p := awaits(3)
+	p.Chains[0].Steps[1].Timeout = time.Hour
+	b := newBench(t, p, ok(5*time.Millisecond))
+	b.onStart = append(b.onStart, func() {
+		b.newCaller().notify("/n/other", "")
+		b.in(200*time.Millisecond, func() { b.w.Do(func(w *Worker) { w.Stop(false) }) })
+	})
+	b.run()
+	want := rv.ListenerCounters{Received: 1, Unexpected: 1, Awaited: 3, WaitingAtEnd: 3}
+	if diff := cmp.Diff(want, b.w.Gauge().Listeners[0]); diff != "" {
+		t.Errorf("counters (-want +got):\n%s", diff)
+	}
+	for i, c := range b.conns {
+		if !c.hungUp {
+			t.Errorf("connection %d is open", i)
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package loop
+
+import (
+	"log/slog"
+
+	"github.com/h2surge/h2surge/runner/chain"
+	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/h2"
+	"github.com/h2surge/h2surge/runner/message"
+	"github.com/h2surge/h2surge/runner/notification"
+	"github.com/h2surge/h2surge/runner/protocol"
+)
+
+// listeners are a worker's servers for notifications, with the connections that peers have opened to them. A connection
+// is served as long as the worker runs. Only the methods of listeners and of served write their fields.
+type listeners struct {
+	*clock
+	net       Net
+	log       *slog.Logger
+	rec       *recorder
+	exchanges *exchanges
+	all       []listener
+	// conns has the records. The poller has an event's data of connData plus the index. free are the records that may be
+	// used again, ended those that may be after the turn.
+	conns       []*served
+	free, ended []int32
+	// dirty connections may have octets to send.
+	dirty []int32
+	// open are the notifications whose octets have not all come. spare are the records of open that can be used again.
+	open  []notice
+	spare []uint32
+	// kept are the notifications that no step awaits yet, by handle. vacant are the handles that can be used again.
+	kept   []*exchange
+	vacant []int32
+	// notified takes a whole notification. It owns the exchange.
+	notified func(listener int32, x *exchange)
+	read     []byte
+}
+
+// listener is a server for notifications.
+type listener struct {
+	plan  *chain.Listener
+	table *notification.Table
+	// received are the notifications so far, awaited the steps that began to wait, and failed the notifications that
+	// failed a check.
+	received, awaited, failed int64
+}
+
+// notice is a notification whose octets have not all come.
+type notice struct {
+	x *exchange
+	// method, path and authority are the sizes of these parts of the request, which exchange.kept has in this order.
+	method, path, authority int
+}
+
+// served is a connection that a peer has opened. It has no lifecycle but open and closed.
+type served struct {
+	ls       *listeners
+	h2       *h2.Server
+	listener int32
+	index    int32
+	// fd is -1 for a record without a connection.
+	fd int
+	// isDirty: listeners.dirty has the connection. awaitsWritable: the poller reports when the socket takes octets.
+	isDirty, awaitsWritable bool
+}
+
+// connData is the first data of the events of served connections. Those of connections to targets are indices below it.
+const connData = 1 << 30
+
+// serve takes a connection that a peer has opened to a listener.
+func (ls *listeners) serve(i int32, d *dial.Connection) {
+	c := ls.record()
+	fd, err := ls.net.Adopt(d, connData+c.index)
+	if err != nil {
+		ls.log.Error("cannot serve a connection of a listener", "listener", ls.all[i].plan.Name, "err", err)
+		ls.free = append(ls.free, c.index)
+		return
+	}
+	c.listener, c.fd = i, fd
+	c.h2 = h2.NewServer(h2.Config{}, protocol.WantHeaders|protocol.WantBody, c)
+	c.stir()
+}
+
+func (ls *listeners) record() *served {
+	if n := len(ls.free); n > 0 {
+		c := ls.conns[ls.free[n-1]]
+		ls.free = ls.free[:n-1]
+		*c = served{ls: ls, index: c.index, fd: -1}
+		return c
+	}
+	c := &served{ls: ls, index: int32(len(ls.conns)), fd: -1}
+	ls.conns = append(ls.conns, c)
+	return c
+}
+
+// ready handles an event of a served connection.
+func (ls *listeners) ready(ev *Event) {
+	c := ls.conns[ev.Data-connData]
+	if c.fd < 0 {
+		return
+	}
+	if ev.Writable && c.awaitsWritable {
+		c.write()
+	}
+	if ev.Readable && c.fd >= 0 {
+		c.receive()
+	}
+}
+
+// receive reads what has come. A peer that sends and does not read is disconnected: its responses must not fill the
+// memory.
+func (c *served) receive() {
+	ls := c.ls
+	for range maxReads {
+		n, st := ls.net.Read(c.fd, ls.read)
+		if st == Again {
+			break
+		}
+		if st != OK {
+			c.close()
+			return
+		}
+		ls.rec.BytesReceived += int64(n)
+		if err := c.h2.Receive(ls.read[:n], ls.now); err != nil {
+			ls.log.Debug("a peer of a listener broke the protocol", "listener", ls.all[c.listener].plan.Name, "err", err)
+			c.write() // the GOAWAY that says why
+			c.close()
+			return
+		}
+		if c.h2.Congested() {
+			c.write()
+			if c.fd >= 0 && c.h2.Congested() {
+				c.close()
+			}
+			if c.fd < 0 {
+				return
+			}
+		}
+		if n < len(ls.read) {
+			break
+		}
+	}
+	c.stir()
+}
+
+// stir notes that the connection may have octets to send.
+func (c *served) stir() {
+	if !c.isDirty {
+		c.isDirty = true
+		c.ls.dirty = append(c.ls.dirty, c.index)
+	}
+}
+
+// flush writes what this turn has made.
+func (ls *listeners) flush() {
+	for _, i := range ls.dirty {
+		c := ls.conns[i]
+		c.isDirty = false
+		if c.fd >= 0 && !c.awaitsWritable {
+			c.write()
+		}
+	}
+	ls.dirty = ls.dirty[:0]
+	ls.free = append(ls.free, ls.ended...)
+	ls.ended = ls.ended[:0]
+}
+
+func (c *served) write() {
+	ls := c.ls
+	for {
+		p := c.h2.Pending()
+		if len(p) == 0 {
+			c.awaitWritable(false)
+			return
+		}
+		n, st := ls.net.Send(c.fd, p)
+		switch st {
+		case OK:
+			c.h2.Wrote(n)
+			ls.rec.BytesSent += int64(n)
+		case Again:
+			c.awaitWritable(true)
+			return
+		default:
+			c.close()
+			return
+		}
+	}
+}
+
+func (c *served) awaitWritable(want bool) {
+	if c.awaitsWritable == want {
+		return
+	}
+	c.awaitsWritable = want
+	if err := c.ls.net.Interest(c.fd, connData+c.index, want); err != nil {
+		c.close()
+	}
+}
+
+func (c *served) close() {
+	c.ls.net.Close(c.fd)
+	c.fd = -1
+	c.h2.Close()
+	c.ls.ended = append(c.ls.ended, c.index)
+}
+
+// closeAll ends all connections.
+func (ls *listeners) closeAll() {
+	for _, c := range ls.conns {
+		if c.fd < 0 {
+			continue
+		}
+		c.h2.Shutdown()
+		c.write()
+		if c.fd >= 0 {
+			c.close()
+		}
+	}
+}
+
+// OnRequest implements h2.ServerHandler.
+func (c *served) OnRequest(_ uint32, method, path []byte) (tok uint32) {
+	ls := c.ls
+	n := notice{x: ls.exchanges.alloc(ls.all[c.listener].plan.MaxBody), method: len(method), path: len(path)}
+	n.x.kept = append(append(n.x.kept[:0], method...), path...)
+	if k := len(ls.spare); k > 0 {
+		tok = ls.spare[k-1]
+		ls.spare = ls.spare[:k-1]
+		ls.open[tok] = n
+		return tok
+	}
+	ls.open = append(ls.open, n)
+	return uint32(len(ls.open) - 1)
+}
+
+// OnHeader implements h2.ServerHandler.
+func (c *served) OnHeader(_, tok uint32, name, value []byte) {
+	n := &c.ls.open[tok]
+	switch {
+	case string(name) == ":authority":
+		n.x.kept = append(n.x.kept, value...)
+		n.authority = len(value)
+	case name[0] != ':':
+		n.x.field(name, value)
+	}
+}
+
+// OnData implements h2.ServerHandler.
+func (c *served) OnData(_, tok uint32, p []byte) { c.ls.open[tok].x.data(p) }
+
+// OnEnd implements h2.ServerHandler. The notification is answered whether a step awaits it or not.
+func (c *served) OnEnd(id, tok uint32) {
+	ls := c.ls
+	x := ls.open[tok].whole()
+	ls.release(tok)
+	p := ls.all[c.listener].plan
+	c.h2.Respond(id, append(c.h2.Begin(), p.Response...), p.Body)
+	ls.notified(c.listener, x)
+}
+
+// OnReset implements h2.ServerHandler.
+func (c *served) OnReset(_, tok uint32) {
+	c.ls.exchanges.release(c.ls.open[tok].x)
+	c.ls.release(tok)
+}
+
+func (ls *listeners) release(tok uint32) {
+	ls.open[tok] = notice{}
+	ls.spare = append(ls.spare, tok)
+}
+
+// acceptedStatus is the status that a notification has for the checks of a step: that of a response that passes.
+const acceptedStatus = 200
+
+// whole returns the exchange with the notification as its response, so that checks and captures find it there, and with
+// method, scheme, authority and path as its request.
+func (n *notice) whole() *exchange {
+	x := n.x
+	method, rest := x.kept[:n.method], x.kept[n.method:]
+	x.request = message.Message{Method: method, Scheme: schemeHTTP, Path: rest[:n.path], Authority: rest[n.path : n.path+n.authority]}
+	x.Request = &x.request
+	x.complete(acceptedStatus, 0)
+	return x
+}
+
+var schemeHTTP = []byte("http")
+
+// keep keeps a notification for a step to come.
+func (ls *listeners) keep(x *exchange) (handle int32) {
+	if n := len(ls.vacant); n > 0 {
+		handle = ls.vacant[n-1]
+		ls.vacant = ls.vacant[:n-1]
+		ls.kept[handle] = x
+		return handle
+	}
+	ls.kept = append(ls.kept, x)
+	return int32(len(ls.kept) - 1)
+}
+
+// take returns a notification that was kept.
+func (ls *listeners) take(handle int32) *exchange {
+	x := ls.kept[handle]
+	ls.kept[handle] = nil
+	ls.vacant = append(ls.vacant, handle)
+	return x
+}
