@@ -108,13 +108,14 @@ func subscriptions(address, how string) *rv.Plan {
 // TestListeners: over real sockets, each notification that was sent is counted once, each worker gets those of its own
 // requests, and nothing depends on how fast the machine is. Package loop has the cases that depend on time.
 func TestListeners(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"once", "early", "twice"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			n := newNotifier(t)
 			plan := subscriptions(n.address, how)
 			if how == "early" { // each notification is kept until the response to its request has come
-				plan.Listeners[0].Keep = 10 * time.Second
+				plan.Listeners[0].Keep = 5 * time.Second
 			}
 			s := completeRun(t, plan, 2)
 			law(t, s)
