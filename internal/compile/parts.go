@@ -77,9 +77,7 @@ func (c *compiler) resolveParts(s *scope, parts []part) (out []rv.BodyPart) {
 	return out
 }
 
-func isHex(s string) bool {
-	return !strings.ContainsFunc(withoutSpace(s), func(r rune) bool { return r > 0x7f || octet.HexDigit(byte(r)) == octet.NoDigit })
-}
+func isHex(s string) bool { return octet.IsHex(withoutSpace(s)) }
 
 func withoutSpace(s string) string { return strings.Join(strings.Fields(s), "") }
 

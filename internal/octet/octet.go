@@ -137,6 +137,16 @@ func AppendPercent(dst []byte, c byte) []byte {
 	return append(dst, '%', upperHex[c>>4], upperHex[c&15])
 }
 
+// IsHex reports whether all octets are hexadecimal digits.
+func IsHex[T ~string | ~[]byte](s T) bool {
+	for i := range len(s) {
+		if HexDigit(s[i]) == NoDigit {
+			return false
+		}
+	}
+	return true
+}
+
 // AppendHexDecoded appends the octets of the hexadecimal digits in s. It skips other octets. If the number of digits is
 // odd, it reads a 0 before them: "123" is 01 23.
 func AppendHexDecoded(dst, s []byte) []byte {

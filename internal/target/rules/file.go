@@ -96,6 +96,7 @@ type Response struct {
 	Headers  []Header `yaml:"headers,omitempty"`
 	Body     *string  `yaml:"body,omitempty"`
 	BodyFile string   `yaml:"bodyFile,omitempty"`
+	Parts    []Part   `yaml:"parts,omitempty"`
 	Problem  *Problem `yaml:"problem,omitempty"`
 	Delay    *Delay   `yaml:"delay,omitempty"`
 	// Unanswered, Reset and Close are the shares of requests that get no response. See Fate.
@@ -103,6 +104,16 @@ type Response struct {
 	Reset      *Ratio  `yaml:"reset,omitempty"`
 	Close      *Ratio  `yaml:"close,omitempty"`
 	Script     *Script `yaml:"script,omitempty"`
+}
+
+// Part is a part of a multipart/related body (RFC 2387). It has at most one of Body, BodyHex and BodyFile.
+type Part struct {
+	ContentType string `yaml:"contentType"`
+	ContentID   string `yaml:"contentID,omitempty"`
+	Body        string `yaml:"body,omitempty"`
+	// BodyHex is hexadecimal digits. It has no placeholders.
+	BodyHex  string `yaml:"bodyHex,omitempty"`
+	BodyFile string `yaml:"bodyFile,omitempty"`
 }
 
 // Header is a response header field; its value is a text.

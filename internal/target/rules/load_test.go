@@ -59,6 +59,9 @@ rules:
   - {status: 204, body: x}
   - {problem: {status: 200}, body: x}
   - {bodyFile: none.txt}
+  - {body: x, parts: [{contentType: json}, {contentType: a/b, contentID: "a b", body: x, bodyHex: "00"}, {contentType: a/b, bodyHex: "7g"}, {contentType: a/b, bodyFile: none.txt}, {}]}
+  - {headers: [{name: content-type, value: a/b}], parts: []}
+  - {status: 204, parts: [{contentType: a/b}]}
 - name: b
   match: {path: "/a/{x}/{x}"}
 - name: c

@@ -3,10 +3,12 @@ package rules
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"mime"
-	"mime/multipart"
+	"fmt"
 	"strings"
+
+	"github.com/h2surge/h2surge/internal/octet"
+	"github.com/h2surge/h2surge/internal/related"
+	"github.com/h2surge/h2surge/runner/h2/hpack"
 )
 
 // jsonBody returns the JSON of the request: its content or, in multipart content, the first part that is JSON (3GPP TS
@@ -28,24 +30,87 @@ func (c *Call) jsonBody() (doc []byte, ok bool) {
 
 func (c *Call) jsonPart() []byte {
 	kind, _ := c.header("content-type", 0)
-	if !bytes.HasPrefix(kind, []byte("multipart/")) {
+	r, err := related.NewReader(kind, c.body)
+	if err != nil {
 		return nil
 	}
-	_, params, err := mime.ParseMediaType(string(kind))
-	if err != nil || params["boundary"] == "" {
-		return nil
-	}
-	r := multipart.NewReader(bytes.NewReader(c.body), params["boundary"])
 	for {
-		part, err := r.NextRawPart()
-		if err != nil {
+		p, more, err := r.Next()
+		if err != nil || !more {
 			return nil
 		}
-		if !strings.Contains(part.Header.Get("Content-Type"), "json") {
-			continue
-		}
-		if doc, err := io.ReadAll(part); err == nil && json.Valid(doc) {
-			return doc
+		if bytes.Contains(p.MediaType(), []byte("json")) && json.Valid(p.Body) {
+			return p.Body
 		}
 	}
+}
+
+// compileParts makes one text of all parts, with the delimiters as literals, and the content-type of the response.
+func (s *source) compileParts(path string, spec *Response, r *response, sc scope, dir string) {
+	switch {
+	case spec.Body != nil || spec.BodyFile != "":
+		s.add(path+".parts", "cannot be used with body or bodyFile")
+	case r.hasType:
+		s.add(path+".headers", "content-type is set from the parts; remove it, or set contentType of the parts")
+	case noContent(r.status):
+		s.add(path+".parts", "a response with status %d has no body (RFC 9110 section 6.4.1)", r.status)
+	case len(spec.Parts) == 0 || len(spec.Parts) > related.MaxParts:
+		s.add(path+".parts", "must have 1 to %d entries", related.MaxParts)
+	}
+	if len(spec.Parts) == 0 {
+		return
+	}
+	contents := make([]text, len(spec.Parts))
+	var literals [][]byte
+	for i := range spec.Parts {
+		contents[i] = s.compilePart(fmt.Sprintf("%s.parts[%d]", path, i), &spec.Parts[i], sc, dir)
+		for _, p := range contents[i].pieces {
+			literals = append(literals, []byte(p.literal))
+		}
+	}
+	boundary := related.Boundary(0, literals...)
+	r.body = &text{}
+	for i := range spec.Parts {
+		before := related.Before(boundary, spec.Parts[i].ContentType, spec.Parts[i].ContentID, i == 0)
+		r.body.pieces = append(append(r.body.pieces, piece{literal: before}), contents[i].pieces...)
+	}
+	r.body.pieces = append(r.body.pieces, piece{literal: related.End(boundary)})
+	r.addType(related.Type(boundary, spec.Parts[0].ContentType, spec.Parts[0].ContentID))
+}
+
+// compilePart returns the content of a part.
+func (s *source) compilePart(path string, spec *Part, sc scope, dir string) text {
+	if problem := related.TypeProblem(spec.ContentType); problem != "" && s.isRead(path+".contentType") {
+		s.add(path+".contentType", "%s", problem)
+	}
+	if problem := related.IDProblem(spec.ContentID); problem != "" {
+		s.add(path+".contentID", "%s", problem)
+	}
+	content := spec.Body
+	switch {
+	case spec.Body != "" && (spec.BodyHex != "" || spec.BodyFile != "") || spec.BodyHex != "" && spec.BodyFile != "":
+		s.add(path, "at most one of body, bodyHex and bodyFile is possible")
+	case spec.BodyHex != "":
+		digits := strings.Join(strings.Fields(spec.BodyHex), "")
+		if len(digits)%2 != 0 || !octet.IsHex(digits) {
+			s.add(path+".bodyHex", "must be an even number of hexadecimal digits, with white space between them")
+		}
+		return text{pieces: []piece{{literal: string(octet.AppendHexDecoded(nil, []byte(digits)))}}}
+	case spec.BodyFile != "":
+		content, _ = s.readText(path+".bodyFile", spec.BodyFile, dir)
+	}
+	sc.json = strings.Contains(spec.ContentType, "json")
+	t, err := parseText(content, sc)
+	s.addAll(path+".body", err)
+	return t
+}
+
+// addType adds a constant content-type. With a script, all fields are in r.fields.
+func (r *response) addType(value string) {
+	r.hasType = true
+	if r.script == noScript {
+		r.block = hpack.AppendLiteral(r.block, hpack.Without, contentTypeIndex, "content-type", value)
+		return
+	}
+	r.fields = append(r.fields, responseField{"content-type", literalPrefix("content-type"), text{pieces: []piece{{literal: value}}}})
 }

@@ -192,7 +192,11 @@ func (e *Engine) patch(in *documents.Collection, c *Call, stored []byte) *proble
 	if kind, _ := c.header("content-type", 0); strings.HasPrefix(string(kind), "application/json-patch+json") {
 		apply = documents.Patch
 	}
-	doc, err := apply(stored, c.body)
+	change, ok := c.jsonBody()
+	if !ok {
+		return badPatch
+	}
+	doc, err := apply(stored, change)
 	switch {
 	case errors.Is(err, documents.ErrConflict):
 		return conflict

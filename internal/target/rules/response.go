@@ -90,8 +90,8 @@ func (s *source) compileFaults(path string, spec *Response, r *response) {
 }
 
 func (s *source) onlyProblem(path string, spec *Response) {
-	if spec.Status != nil || spec.Headers != nil || spec.Body != nil || spec.BodyFile != "" || spec.Script != nil {
-		s.add(path+".problem", "cannot be used with status, headers, body, bodyFile or script")
+	if spec.Status != nil || spec.Headers != nil || spec.Body != nil || spec.BodyFile != "" || spec.Parts != nil || spec.Script != nil {
+		s.add(path+".problem", "cannot be used with status, headers, body, bodyFile, parts or script")
 	}
 }
 
@@ -141,6 +141,9 @@ func (s *source) addAll(path string, err error) {
 func (s *source) compileBody(path string, spec *Response, r *response, sc scope, json bool, dir string) {
 	content := ""
 	switch {
+	case spec.Parts != nil:
+		s.compileParts(path, spec, r, sc, dir)
+		return
 	case spec.Body != nil && spec.BodyFile != "":
 		s.add(path+".bodyFile", "cannot be used with body")
 		return
@@ -148,12 +151,11 @@ func (s *source) compileBody(path string, spec *Response, r *response, sc scope,
 		content = *spec.Body
 	case spec.BodyFile != "":
 		path += ".bodyFile"
-		data, err := readBounded(under(dir, spec.BodyFile), maxBodyFile)
-		if err != nil {
-			s.add(path, "%v", err)
+		data, ok := s.readText(path, spec.BodyFile, dir)
+		if !ok {
 			return
 		}
-		content = string(data)
+		content = data
 	case sc.state && !noContent(r.status):
 		return // the document
 	}
@@ -167,6 +169,14 @@ func (s *source) compileBody(path string, spec *Response, r *response, sc scope,
 	if constant, ok := t.constant(); ok {
 		r.constant = []byte(constant)
 	}
+}
+
+func (s *source) readText(path, file, dir string) (string, bool) {
+	data, err := readBounded(under(dir, file), maxBodyFile)
+	if err != nil {
+		s.add(path, "%v", err)
+	}
+	return string(data), err == nil
 }
 
 func noContent(status int) bool { return status == 204 || status == 304 }

@@ -1,7 +1,12 @@
 package rules
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
 	"os"
 	"strings"
 	"testing"
@@ -444,6 +449,60 @@ func TestBodyFile(t *testing.T) {
 	ask(t, e, "GET /")
 	if diff := cmp.Diff("200\n\nn 2", ask(t, e, "GET /")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestParts: mime/multipart reads the parts of an answer.
+func TestParts(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/n2.txt", "n ${counter}")
+	for _, script := range []string{"", ", script: {lua: 'function customize_response(a, b, h, d) return h, d end'}"} {
+		set, err := Load([]byte(head+`rules: [{name: r, responses: [{status: 201, headers: [{name: x, value: y}], parts: [
+  {contentType: application/json, body: '{"id":"${json:/id}"}'}, {contentType: a/b, contentID: n1msg, bodyHex: "7e 00"}, {contentType: text/plain, bodyFile: n2.txt}, {contentType: a/b}]`+script+"}]}]"), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := request("POST /\n\n{\"id\":\"a\\\"b\"}")
+		if started(t, set).Answer(c, clock); c.Status != 201 {
+			t.Fatalf("status %d", c.Status)
+		}
+		fields, err := hpack.NewDecoder(0, nil).DecodeFull(c.Block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range fields {
+			if f.Name == "content-type" {
+				got = partsOf(t, f.Value, c.Body)
+			}
+		}
+		want := []string{`application/json||{"id":"a\"b"}`, "a/b|n1msg|\x7e\x00", "text/plain||n 1", "a/b||"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("script %q (-want +got):\n%s", script, diff)
+		}
+	}
+}
+
+// partsOf returns "Content-Type|Content-ID|content" of each part.
+func partsOf(t *testing.T, kind string, body []byte) (out []string) {
+	t.Helper()
+	media, params, err := mime.ParseMediaType(kind)
+	if err != nil || media != "multipart/related" || params["type"] != "application/json" {
+		t.Fatalf("%s: %v", kind, err)
+	}
+	for r := multipart.NewReader(bytes.NewReader(body), params["boundary"]); ; {
+		p, err := r.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, body)
+		}
+		content, err := io.ReadAll(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p.Header.Get("Content-Type")+"|"+p.Header.Get("Content-Id")+"|"+string(content))
 	}
 }
 
