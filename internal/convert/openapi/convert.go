@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ type Options struct {
 	// Operations are the operationIds to convert, or "GET /path". Default: all.
 	Operations []string
 	// Resources makes chains that create, read, change and delete a resource, in place of one for
-	// each operation.
+	// each operation. A POST on a collection or a PUT with the response 201 creates it.
 	Resources bool
 }
 
@@ -34,6 +35,10 @@ type converter struct {
 	operations []*operation
 	// variables are the names of those of path parameters.
 	variables map[string]string
+	// varied has the names of path parameters that are different for each chain instance.
+	varied map[string]bool
+	// prefixes has the constant text before the digits of an id, by the name of the variable.
+	prefixes map[string]string
 	// location is the capture of what a POST created.
 	location string
 }
@@ -42,7 +47,7 @@ type converter struct {
 // what it is about: an operation, or a part of the document.
 func Convert(input []byte, o Options) (out []byte, warnings []string, err error) {
 	d := convert.New("Converted from an OpenAPI description.", o.Options)
-	c := &converter{documents: &documents{Draft: d, files: map[string]*yaml.Node{}}, o: o, variables: map[string]string{}}
+	c := &converter{documents: &documents{Draft: d, files: map[string]*yaml.Node{}}, o: o, variables: map[string]string{}, varied: map[string]bool{}, prefixes: map[string]string{}}
 	c.root = value{file: o.File}
 	c.root = c.root.at(c.parse(o.File, input))
 	if !c.version() {
@@ -162,22 +167,30 @@ func (c *converter) requests() {
 		return
 	}
 	for _, group := range groups {
-		name := group[0].name
+		name, located := group[0].name, false
 		if len(group) > 1 {
 			name = convert.DashName(lastWord(group[0].path))
-			if c.location == "" {
-				c.location = c.Unique("variable", "location")
-			}
+			located = group[0].method == http.MethodPost
+		}
+		if located && c.location == "" {
+			c.location = c.Unique("variable", "location")
 		}
 		chain := v1alpha1.Chain{Name: c.Unique("chain", name), Target: "target"}
 		for i, op := range group {
-			chain.Steps = append(chain.Steps, v1alpha1.Step{Template: c.template(op, len(group) > 1, i > 0)})
+			chain.Steps = append(chain.Steps, v1alpha1.Step{Template: c.template(op, located, located && i > 0)})
 		}
 		c.Spec().Chains = append(c.Spec().Chains, chain)
 	}
 }
 
-func lastWord(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+// lastWord returns the last segment of a path that is not a parameter.
+func lastWord(path string) string {
+	segments := strings.Split(path, "/")
+	for len(segments) > 1 && strings.HasPrefix(segments[len(segments)-1], "{") {
+		segments = segments[:len(segments)-1]
+	}
+	return segments[len(segments)-1]
+}
 
 func (c *converter) each() (out [][]*operation) {
 	for _, op := range c.operations {
@@ -189,28 +202,36 @@ func (c *converter) each() (out [][]*operation) {
 // lifetime is the order in which a resource is used.
 var lifetime = []string{"GET", "HEAD", "PATCH", "PUT", "DELETE"}
 
-// byResource puts the operations on an item behind the POST on its collection.
+// byResource puts the operations on an item behind the POST on its collection, or behind the PUT that creates the item.
 func (c *converter) byResource() (out [][]*operation) {
 	taken := map[*operation]bool{}
-	for _, post := range c.operations {
-		if post.method != "POST" {
-			continue
-		}
-		group := []*operation{post}
+	collect := func(first *operation, belongs func(*operation) bool) {
+		group := []*operation{first}
 		for _, method := range lifetime {
 			for _, op := range c.operations {
-				if op.method == method && isItem(post.path, op.path) && !taken[op] {
+				if op.method == method && op != first && belongs(op) && !taken[op] {
 					group = append(group, op)
 				}
 			}
 		}
 		if len(group) == 1 {
-			continue
+			return
 		}
 		for _, op := range group {
 			taken[op] = true
 		}
 		out = append(out, group)
+	}
+	for _, post := range c.operations {
+		if post.method == http.MethodPost {
+			collect(post, func(op *operation) bool { return isItem(post.path, op.path) })
+		}
+	}
+	for _, put := range c.operations {
+		if put.method == http.MethodPut && !taken[put] && slices.Contains(c.statuses(put), "201") {
+			c.vary(put.path)
+			collect(put, func(op *operation) bool { return op.path == put.path })
+		}
 	}
 	for _, op := range c.operations {
 		if !taken[op] {

@@ -22,6 +22,8 @@ func TestConvert(t *testing.T) {
 		{"sessions", "sessions.yaml", Options{}},
 		{"sessions-resources", "sessions.yaml", Options{Resources: true, Target: "http://pcf.core.svc:8080/scp"}},
 		{"petty", "petty.json", Options{Target: "http://127.0.0.1:8080", Operations: []string{"readItem", "POST /items"}}},
+		{"core", "core.yaml", Options{Target: "http://core.svc:8080"}},
+		{"core-resources", "core.yaml", Options{Target: "http://core.svc:8080", Resources: true}},
 		{"petty-resources", "petty.json", Options{Target: "http://127.0.0.1:8080", Resources: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -67,8 +69,25 @@ func TestMatching(t *testing.T) {
 	}
 }
 
+// TestClosest: binary parts belong to the references with similar names. The names are those of TS 29.502 and TS 29.518.
+func TestClosest(t *testing.T) {
+	references := []string{"n1SmMsg", "n2SmInfo", "n2SmInfoExt1", "n1MessageContent", "ngapData"}
+	for part, want := range map[string]string{
+		"binaryDataN1SmMessage": "n1SmMsg", "binaryDataN2SmInformation": "n2SmInfo", "binaryDataN2SmInformationExt1": "n2SmInfoExt1",
+		"binaryDataN1MessageContent": "n1MessageContent", "ngap": "ngapData", "other": "", "n": "", "binaryData": "",
+	} {
+		got := ""
+		if i := closest(part, references); i >= 0 {
+			got = references[i]
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", part, got, want)
+		}
+	}
+}
+
 func FuzzConvert(f *testing.F) {
-	for _, name := range []string{"sessions.yaml", "petty.json"} {
+	for _, name := range []string{"sessions.yaml", "core.yaml", "petty.json"} {
 		f.Add(converttest.Input(f, name), true)
 	}
 	f.Add("openapi: 3.0.0\npaths: &a {/a: {post: {requestBody: {content: {application/json: {schema: {$ref: '#/paths/~1a/post/requestBody/content/application~1json/schema'}}}}}}, /a/{b}: *a}", true)

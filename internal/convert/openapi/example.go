@@ -23,6 +23,9 @@ const (
 type generator struct {
 	*documents
 	work int
+	// references, if set, are the properties that refer to binary parts (TS 29.571 RefToBinaryData). They are made although
+	// they are optional, and each gets its own name as contentId.
+	references *[]string
 }
 
 // spend is false when too much was looked at.
@@ -182,7 +185,11 @@ func (g *generator) object(s *shape, above []*yaml.Node) json.RawMessage {
 	}
 	least, _ := s.keyword("minProperties").number()
 	for _, name := range s.order {
-		if p := s.properties[name]; s.required[name] && !g.readOnly(p) {
+		switch p := s.properties[name]; {
+		case g.refersToPart(p):
+			*g.references = append(*g.references, name)
+			add(name, json.RawMessage(`{"contentId":`+string(quote(name))+`}`))
+		case s.required[name] && !g.readOnly(p):
 			add(name, g.make(p, above))
 		}
 	}

@@ -124,7 +124,7 @@ func (c *converter) path(op *operation, item bool) string {
 			c.Fail(place(op.method, op.path), "has a brace that is not closed")
 			return b.String()
 		}
-		b.WriteString("${" + c.variable(op, name) + "}")
+		b.WriteString(c.placeholder(op, name))
 		rest = behind
 	}
 }
@@ -149,6 +149,10 @@ func (c *converter) variable(op *operation, name string) string {
 	}
 	at := fmt.Sprintf("spec.variables[%d]", len(c.Spec().Variables))
 	c.Origin(at, place(op.method, op.path))
+	if c.varied[name] {
+		c.Spec().Variables = append(c.Spec().Variables, c.id(at, name, our, c.schemaOf(parameter), plainText(v)))
+		return our
+	}
 	if invented {
 		c.WarnAt(at, name, "the value is made from the schema; put real ones in its place, as a range, list or csv")
 	}
@@ -198,6 +202,9 @@ func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
 	}
 	from := place(op.method, op.path)
 	media := content.raw(kind)
+	if strings.HasPrefix(kind, "multipart/related") && c.parts(t, at, op, media) {
+		return
+	}
 	if strings.Contains(kind, "*") {
 		kind = "application/json" // is as good as any
 	}
@@ -223,7 +230,9 @@ func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
 		return
 	}
 	t.Headers = append(t.Headers, v1alpha1.Header{Name: "content-type", Value: new(convert.Literal(kind))})
-	c.Body(t, from, "", body)
+	marked, markers := c.mark(op, body)
+	c.Body(t, from, "", marked)
+	t.Body = markers.Replace(t.Body)
 }
 
 func isJSON(kind string) bool {

@@ -138,6 +138,22 @@ func membersOf(v json.RawMessage) (out []member, is bool) {
 	return out, true
 }
 
+// join returns an object with the members.
+func join(members []member) []byte {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range members {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(quote(m.name))
+		b.WriteByte(':')
+		b.Write(m.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
 // form is application/x-www-form-urlencoded of an object.
 func form(object json.RawMessage) []byte {
 	var parts []string
