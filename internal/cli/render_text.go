@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,9 +44,20 @@ func (r *rendered) text() string {
 	case r.Body != "":
 		b.WriteString("\n" + strings.TrimSuffix(r.Body, "\n") + "\n")
 	case r.BodyBase64 != "":
-		b.WriteString("\nbase64: " + r.BodyBase64 + "\n")
+		b.WriteString("\n" + r.binary())
 	}
 	return b.String()
+}
+
+// binary returns a body that is not text, in lines.
+func (r *rendered) binary() string {
+	body, err := base64.StdEncoding.DecodeString(r.BodyBase64)
+	if err == nil {
+		if parts, ok := partsText(contentType(r.Fields), body, func(s string) string { return s }); ok {
+			return parts
+		}
+	}
+	return "base64: " + r.BodyBase64 + "\n"
 }
 
 // curl is a command line that sends the request.

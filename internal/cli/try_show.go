@@ -83,6 +83,9 @@ type triedMessage struct {
 	// BodySize is the size of the whole body in bytes; Cut says that only its beginning is here.
 	BodySize int64 `json:"bodySize"`
 	Cut      bool  `json:"cut,omitempty"`
+
+	// parts is a multipart body for readers. It is set with BodyBase64.
+	parts string
 }
 
 type triedCapture struct {
@@ -208,6 +211,9 @@ func (t *tried) body(m *triedMessage, body []byte) {
 		m.Cut = len(text) > limit
 		m.Body = strings.ToValidUTF8(text[:min(len(text), limit)], "")
 		return
+	}
+	if parts, ok := partsText(contentType(m.Fields), body, t.mask.text); ok {
+		m.parts = strings.ToValidUTF8(parts[:min(len(parts), limit)], "")
 	}
 	m.Cut = len(body) > limit
 	m.BodyBase64 = base64.StdEncoding.EncodeToString(body[:min(len(body), limit)])

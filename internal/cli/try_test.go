@@ -85,6 +85,20 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// TestTryParts: requests and responses with parts, checks and captures of them, and what is shown of them.
+func TestTryParts(t *testing.T) {
+	set, err := rules.LoadFile("../../config/samples/targets/smf.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "http://" + serve(t, target.Options{Rules: set, Seed: 1}).Addr().String()
+	got := tries(t, "", "-f", "testdata/try/parts.yaml", "--target-url", at)
+	if got.code != 2 || got.errors != "" { // the last step has a check that fails
+		t.Errorf("exit code %d, errors %q", got.code, got.errors)
+	}
+	clitest.Golden(t, "try/parts.txt", steady(got.out))
+}
+
 // TestTryMasks: no output has a secret, whatever the format.
 func TestTryMasks(t *testing.T) {
 	at := "http://" + tryTarget(t).Addr().String()
@@ -121,7 +135,7 @@ func TestTryForPrograms(t *testing.T) {
 		}
 		results = append(results, r)
 	}
-	if diff := cmp.Diff(results[0], results[1], cmp.AllowUnexported(triedExchange{})); diff != "" {
+	if diff := cmp.Diff(results[0], results[1], cmp.AllowUnexported(triedExchange{}, triedMessage{})); diff != "" {
 		t.Errorf("(-json +yaml):\n%s", diff)
 	}
 	want := `[{"name":"checks","outcome":"Failed","reason":"step checks: check id: jsonPointer \"/id\" is \"1\"; want equals \"2\"",` +

@@ -189,7 +189,10 @@ func (m *triedMessage) text(b *strings.Builder, mark string, full bool) {
 		return
 	}
 	body := m.Body
-	if m.BodyBase64 != "" {
+	switch {
+	case m.parts != "":
+		body = m.parts
+	case m.BodyBase64 != "":
 		body = "base64: " + m.BodyBase64
 	}
 	b.WriteString(strings.TrimRight(mark, " ") + "\n")

@@ -55,6 +55,22 @@ func NewReader(contentType, content []byte) (Reader, error) {
 	return r, nil
 }
 
+// Root returns the content of the first part of a content whose Content-Type is not known, or the content itself if it is
+// not multipart. It takes the boundary from the first line, so there must not be a preamble.
+func Root(content []byte) []byte {
+	line, rest, ok := bytes.Cut(content, crlf)
+	boundary, prefixed := bytes.CutPrefix(bytes.TrimRight(line, " \t"), hyphens)
+	if !ok || !prefixed || !isBoundary(boundary) {
+		return content
+	}
+	r := Reader{rest: rest, boundary: boundary}
+	p, more, err := r.Next()
+	if err != nil || !more {
+		return content
+	}
+	return p.Body
+}
+
 // Next returns the next part. more is false after the last part.
 func (r *Reader) Next() (p Part, more bool, err error) {
 	if r.boundary == nil {

@@ -101,6 +101,19 @@ func TestFind(t *testing.T) {
 	}
 }
 
+func TestRoot(t *testing.T) {
+	for content, want := range map[string]string{
+		"{}": "{}", "": "", "--": "--", "-- \r\n": "-- \r\n",
+		"--b \r\nContent-Type: a/b\r\n\r\n{}\r\n--b\r\n\r\n\x00": "{}",
+		"--b\r\n\r\n{}\r\n--b--":                                 "{}",
+		"--b\r\n\r\n{}":                                          "--b\r\n\r\n{}",
+	} {
+		if got := string(Root([]byte(content))); got != want {
+			t.Errorf("%q: %q, want %q", content, got, want)
+		}
+	}
+}
+
 // written returns a content as the runner and the target build it.
 func written(parts ...[3]string) (contentType, content string) {
 	var texts [][]byte

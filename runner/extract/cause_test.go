@@ -12,6 +12,11 @@ func TestCause(t *testing.T) {
 	for _, tc := range []struct{ name, body, want string }{
 		{"cause", `{"status":403,"cause":"REQUESTED_SERVICE_NOT_AUTHORIZED"}`, "REQUESTED_SERVICE_NOT_AUTHORIZED"},
 		{"cause before type", `{"type":"/a","cause":"B"}`, "B"},
+		{"cause of an error", `{"error":{"type":"/a","cause":"N1_SM_ERROR"},"n1SmMsg":{"contentId":"n1"}}`, "N1_SM_ERROR"},
+		{"cause before error", `{"error":{"cause":"A"},"cause":"B"}`, "B"},
+		{"error is no object", `{"error":"A"}`, none},
+		{"cause in a part", "--b\r\nContent-Type: application/json\r\n\r\n{\"error\":{\"cause\":\"N1_SM_ERROR\"}}\r\n--b\r\n\r\n\x2e\r\n--b--", "N1_SM_ERROR"},
+		{"a part that is cut", "--b\r\n\r\n{\"cause\":\"A\"}", none},
 		{"type", `{"type":"https://example.com/out-of-credit"}`, "https://example.com/out-of-credit"},
 		{"empty cause", `{"type":"/a","cause":""}`, "/a"},
 		{"cause is no string", `{"type":"/a","cause":{"b":1}}`, "/a"},
