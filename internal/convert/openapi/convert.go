@@ -199,17 +199,18 @@ func (c *converter) each() (out [][]*operation) {
 	return out
 }
 
-// lifetime is the order in which a resource is used.
-var lifetime = []string{"GET", "HEAD", "PATCH", "PUT", "DELETE"}
+// lifetime is the order in which a resource is used: operations on the item, on what is below it, and DELETE.
+var lifetime = []string{"GET", "HEAD", "PATCH", "PUT", "below PUT", "below GET", "below HEAD", "below PATCH", "below DELETE", "below POST", "DELETE"}
 
-// byResource puts the operations on an item behind the POST on its collection, or behind the PUT that creates the item.
+// byResource puts the operations on an item, and one segment below it, behind the POST on its collection or behind the
+// PUT that creates the item.
 func (c *converter) byResource() (out [][]*operation) {
 	taken := map[*operation]bool{}
-	collect := func(first *operation, belongs func(*operation) bool) {
+	collect := func(first *operation, isItem func(path string) bool) {
 		group := []*operation{first}
-		for _, method := range lifetime {
+		for _, use := range lifetime {
 			for _, op := range c.operations {
-				if op.method == method && op != first && belongs(op) && !taken[op] {
+				if op != first && !taken[op] && c.use(op, isItem) == use {
 					group = append(group, op)
 				}
 			}
@@ -223,14 +224,14 @@ func (c *converter) byResource() (out [][]*operation) {
 		out = append(out, group)
 	}
 	for _, post := range c.operations {
-		if post.method == http.MethodPost {
-			collect(post, func(op *operation) bool { return isItem(post.path, op.path) })
+		if post.method == http.MethodPost && !taken[post] {
+			collect(post, func(path string) bool { return isItem(post.path, path) })
 		}
 	}
 	for _, put := range c.operations {
 		if put.method == http.MethodPut && !taken[put] && slices.Contains(c.statuses(put), "201") {
 			c.vary(put.path)
-			collect(put, func(op *operation) bool { return op.path == put.path })
+			collect(put, func(path string) bool { return path == put.path })
 		}
 	}
 	for _, op := range c.operations {
@@ -239,6 +240,23 @@ func (c *converter) byResource() (out [][]*operation) {
 		}
 	}
 	return out
+}
+
+// use returns the place of an operation in lifetime, or an empty text if it is not one on an item.
+func (c *converter) use(op *operation, isItem func(path string) bool) string {
+	if isItem(op.path) {
+		return op.method
+	}
+	at := strings.LastIndexByte(op.path, '/')
+	if below := op.path[at+1:]; isItem(op.path[:at]) && !strings.HasPrefix(below, "{") && !c.isCollection(op.path) {
+		return "below " + op.method
+	}
+	return ""
+}
+
+// isCollection reports whether a path has items.
+func (c *converter) isCollection(path string) bool {
+	return slices.ContainsFunc(c.operations, func(op *operation) bool { return isItem(path, op.path) })
 }
 
 // isItem: one more segment, which is a parameter.

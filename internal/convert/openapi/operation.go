@@ -109,7 +109,7 @@ func (c *converter) template(op *operation, captures, item bool) string {
 // path puts variables in place of parameters.
 func (c *converter) path(op *operation, item bool) string {
 	if item {
-		return "${" + c.location + "}"
+		return "${" + c.location + "}" + convert.Literal(convert.EscapePath(op.path[strings.LastIndexByte(op.path, '}')+1:]))
 	}
 	var b strings.Builder
 	rest := op.path
