@@ -13,19 +13,23 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
 )
 
-// queueEngine sends to a simulated queue with one server. It executes the probes of a search as a runner does: a stage that holds
-// waits for an update.
+// queueEngine sends to a simulated queue. It executes the probes of a search as a runner does: a stage that holds waits for an
+// update.
 type queueEngine struct {
 	mu sync.Mutex
-	// rate is that of the server, in requests per second.
+	// rate is that of the only server of the queue, in requests per second. It is for probes at a rate.
 	rate float64
-	plan *rv.Plan
-	s    rv.Snapshot
+	// servers is the number of servers, and service the seconds that each of them needs for a request. They are for probes of a
+	// closed loop.
+	servers, service float64
+	plan             *rv.Plan
+	s                rv.Snapshot
 	// stage is the first stage of the next probe. It runs since from, with rates, if running is true.
 	stage      int
 	running    bool
@@ -101,25 +105,36 @@ func (e *queueEngine) Snapshot() *rv.Snapshot {
 	return &s
 }
 
-// count adds the requests of a probe. The response times are exponential, with the mean of the queue.
-func (e *queueEngine) count(settle, probe *rv.Rate) {
-	n := func(r *rv.Rate) int64 { return r.Count * int64(r.Duration) / int64(r.Period) }
-	middle := e.from + int64(settle.Duration)
-	e.s.Stages[e.stage] = rv.StageCounters{Sent: n(settle), Slots: n(settle), Begun: e.from, Ended: middle}
-	e.s.Stages[e.stage+1] = rv.StageCounters{Sent: n(probe), Slots: n(probe), Begun: middle, Ended: middle + int64(probe.Duration)}
-	e.s.Changed = true
-	c := &e.s.Counters
-	c.WarmUpSent, c.WarmUpSucceeded = c.WarmUpSent+n(settle), c.WarmUpSucceeded+n(settle)
-	c.Sent, c.Done, c.Succeeded = c.Sent+n(probe), c.Done+n(probe), c.Succeeded+n(probe)
+// sends returns how many requests a stage sends, and a function that returns the quantiles of their response times in seconds.
+func (e *queueEngine) sends(r *rv.Rate) (n int64, times func(float64) float64) {
+	if r.ClosedLoop {
+		// Each request waits for those before it, as in a closed loop with constant service times.
+		time := e.service * max(1, float64(r.Count)/e.servers)
+		return int64(float64(r.Count) * r.Duration.Seconds() / time), func(float64) float64 { return time }
+	}
 	mean := 10.0 // seconds: the queue is overloaded
-	if load := float64(probe.Count); load < e.rate {
+	if load := float64(r.Count); load < e.rate {
 		mean = min(mean, 1/(e.rate-load))
 	}
+	return r.Count * int64(r.Duration) / int64(r.Period), func(q float64) float64 { return -math.Log(1-q) * mean }
+}
+
+// count adds the requests of a probe.
+func (e *queueEngine) count(settle, probe *rv.Rate) {
+	warmUp, _ := e.sends(settle)
+	n, times := e.sends(probe)
+	middle := e.from + int64(settle.Duration)
+	e.s.Stages[e.stage] = rv.StageCounters{Sent: warmUp, Slots: warmUp, Begun: e.from, Ended: middle}
+	e.s.Stages[e.stage+1] = rv.StageCounters{Sent: n, Slots: n, Begun: middle, Ended: middle + int64(probe.Duration)}
+	e.s.Changed = true
+	c := &e.s.Counters
+	c.WarmUpSent, c.WarmUpSucceeded = c.WarmUpSent+warmUp, c.WarmUpSucceeded+warmUp
+	c.Sent, c.Done, c.Succeeded = c.Sent+n, c.Done+n, c.Succeeded+n
 	const parts = 1000
 	for i := range int64(parts) {
-		share := n(probe)*(i+1)/parts - n(probe)*i/parts
+		share := n*(i+1)/parts - n*i/parts
 		if share > 0 {
-			e.times.RecordN(int64(-math.Log(1-(float64(i)+0.5)/parts)*mean*1e6), share)
+			e.times.RecordN(int64(times((float64(i)+0.5)/parts)*1e6), share)
 			e.lag.RecordN(10, share)
 		}
 	}
@@ -154,6 +169,34 @@ func TestSearchFindsTheKnee(t *testing.T) {
 			}
 			if sent != report.Requests.Sent || report.Stopped != "" {
 				t.Errorf("seed %d: the probes sent %d of %d requests, stopped %q", seed, sent, report.Requests.Sent, report.Stopped)
+			}
+		})
+	}
+}
+
+// TestSearchFindsTheConcurrency: the servers and their service time are drawn for each run, and so is the limit. The response
+// time reaches the limit at servers x limit / service time requests in flight.
+func TestSearchFindsTheConcurrency(t *testing.T) {
+	for seed := range uint64(10) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 3))
+			drawn := func(from, factor float64) float64 { return from * math.Pow(factor, random.Float64()) }
+			e := &queueEngine{servers: drawn(50, 40), service: drawn(0.001, 20)}
+			limit := time.Duration(drawn(1.2, 4)*e.service*1e6).Round(time.Microsecond) * time.Microsecond
+			knee := e.servers * limit.Seconds() / e.service
+			start := min(max(1, int64(drawn(knee/64, 64*64))), 10_000)
+			got := searchWith(t, e, "search", "http://127.0.0.1:1/", "--load", "Concurrency", "-c", "100", "-m", "100", "--p99", limit.String(),
+				"--start", fmt.Sprint(start), "-o", "json")
+			var report rv.Report
+			if err := json.Unmarshal([]byte(got.out), &report); err != nil || report.Search == nil {
+				t.Fatalf("seed %d: %v: %s", seed, err, got.errors)
+			}
+			r := report.Search
+			if got.code != 0 || r.Outcome != rv.SearchFound || !r.Concurrency || math.Abs(float64(r.Highest)-knee) > 0.03*knee || len(r.Probes) >= 15 {
+				t.Errorf("seed %d: exit code %d, knee %.0f, limit %v, start %d: %s\n%s", seed, got.code, knee, limit, start, report.Verdict.Message, got.errors)
+			}
+			if lines := strings.Count(got.errors, " requests in flight "); lines < len(r.Probes) {
+				t.Errorf("seed %d: %d lines of %d probes:\n%s", seed, lines, len(r.Probes), got.errors)
 			}
 		})
 	}
