@@ -1,10 +1,11 @@
 package cluster
 
 import (
-	"fmt"
 	"strings"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/search"
 )
 
 // searchText returns what a search does, in a few words; empty: the test has none, or it has ended.
@@ -17,38 +18,18 @@ func searchText(lt *v1alpha1.LoadTest) string {
 	return strings.ToLower(text[:min(1, len(text))]) + text[min(1, len(text)):]
 }
 
-// ProbeLines returns a line for each probe of a search from the one at an index on, such as
-//
-//	probe 3: 4000 requests per second held: p50 1.2ms, p99 8.4ms, errors 0%
+// ProbeLines returns a line for each probe of a search from the one at an index on; see search.Words.
 func ProbeLines(lt *v1alpha1.LoadTest, from int) (out []string) {
 	if lt.Status.Search == nil {
 		return nil
 	}
-	probes, unit := lt.Status.Search.Probes, "requests per second"
-	if lt.Status.Search.Load == v1alpha1.SearchConcurrency {
-		unit = "requests in flight"
-	}
+	probes, of := lt.Status.Search.Probes, rv.Search{Concurrency: lt.Status.Search.Load == v1alpha1.SearchConcurrency}
 	for i := min(from, len(probes)); i < len(probes); i++ {
-		out = append(out, probeLine(i+1, &probes[i], unit))
+		p := &probes[i]
+		out = append(out, search.Words{
+			Number: i + 1, Load: of.Text(p.Load), Outcome: rv.ProbeOutcome(p.Outcome), P50: timeText(p.ResponseTime.P50, p.ResponseTime.Above),
+			P99: timeText(p.ResponseTime.P99, p.ResponseTime.Above), Errors: plain(p.ErrorRate), Why: plain(p.Message),
+		}.String())
 	}
 	return out
-}
-
-func probeLine(number int, p *v1alpha1.ProbeStatus, unit string) string {
-	text := fmt.Sprintf("probe %d: %d %s ", number, p.Load, unit)
-	switch p.Outcome {
-	case v1alpha1.ProbeInvalid:
-		return text + "are probed again: " + plain(p.Message)
-	case v1alpha1.ProbeHeld:
-		text += "held"
-	case v1alpha1.ProbeGeneratorBound:
-		text += "were too many for the generator"
-	default:
-		text += "failed"
-	}
-	text += fmt.Sprintf(": p50 %s, p99 %s, errors %s", timeText(p.ResponseTime.P50, p.ResponseTime.Above), timeText(p.ResponseTime.P99, p.ResponseTime.Above), plain(p.ErrorRate))
-	if p.Message != "" {
-		text += "; " + plain(p.Message)
-	}
-	return text
 }

@@ -91,24 +91,46 @@ func Rates(plan *rv.Plan, rates []rv.Rate, probe int, load int64) []rv.Rate {
 	return out
 }
 
-// Line returns a probe as a line of text, such as
+// Line returns a probe as a line of text; see Words.
+func Line(s *rv.Search, number int, p *rv.ProbeResult) string {
+	w := Words{
+		Number: number, Load: s.Text(p.Load), Outcome: p.Outcome, P50: result.FormatTime(p.ResponseTime.P50), P99: result.FormatTime(p.ResponseTime.P99),
+		Errors: result.FormatPercent(float64(p.ErrorRate)), Why: failedOf(p),
+	}
+	if p.Outcome == rv.ProbeInvalid {
+		w.Why = p.Message
+	}
+	return w.String()
+}
+
+// Words is what a line of a probe shows, as text.
+type Words struct {
+	Number           int
+	Load             string
+	Outcome          rv.ProbeOutcome
+	P50, P99, Errors string
+	// Why is the reason of a probe that did not hold; it can be empty.
+	Why string
+}
+
+// String returns a line such as
 //
 //	probe 3: 4000 requests per second held: p50 1.2ms, p99 8.4ms, errors 0%
-func Line(s *rv.Search, number int, p *rv.ProbeResult) string {
-	out := fmt.Sprintf("probe %d: %s ", number, s.Text(p.Load))
-	switch p.Outcome {
+func (w Words) String() string {
+	out := fmt.Sprintf("probe %d: %s ", w.Number, w.Load)
+	switch w.Outcome {
+	case rv.ProbeInvalid:
+		return out + "are probed again: " + w.Why
 	case rv.ProbeHeld:
 		out += "held"
-	case rv.ProbeFailed:
-		out += "failed"
 	case rv.ProbeGeneratorBound:
 		out += "were too many for the generator"
-	case rv.ProbeInvalid:
-		return out + "are probed again: " + p.Message
+	default:
+		out += "failed"
 	}
-	out += fmt.Sprintf(": p50 %s, p99 %s, errors %s", result.FormatTime(p.ResponseTime.P50), result.FormatTime(p.ResponseTime.P99), result.FormatPercent(float64(p.ErrorRate)))
-	if failed := failedOf(p); failed != "" {
-		out += "; " + failed
+	out += fmt.Sprintf(": p50 %s, p99 %s, errors %s", w.P50, w.P99, w.Errors)
+	if w.Why != "" {
+		out += "; " + w.Why
 	}
 	return out
 }
