@@ -17,7 +17,7 @@ import (
 )
 
 // TestSearch looks for the capacity of a target over three shards. The capacity is drawn for each run, and so is the start, within a factor
-// of 64. A busy machine makes the generator the bottleneck, and the search says so; then the story tries again. No other story runs meanwhile.
+// of 64. A busy machine makes the generator the bottleneck, and the search says so; then the story tries again, and is skipped after the last try. No other story runs meanwhile.
 func TestSearch(t *testing.T) {
 	const tries = 3
 	capacity := 1500 + rand.Int64N(1500)
@@ -39,7 +39,7 @@ func TestSearch(t *testing.T) {
 			}
 			return
 		case v1alpha1.SearchGeneratorBound, v1alpha1.SearchMoved, v1alpha1.SearchIncomplete:
-			t.Logf("%s: %s", found.Outcome, found.Message)
+			t.Logf("FIGURE search over 3 shards: no result: %s: %s", found.Outcome, found.Message)
 			if float64(found.Highest) > 1.03*float64(capacity) {
 				t.Errorf("%d/s held, and the capacity is %d", found.Highest, capacity)
 			}
@@ -47,7 +47,7 @@ func TestSearch(t *testing.T) {
 			t.Fatalf("search %+v", found)
 		}
 	}
-	t.Logf("no result in %d tries, because the machine was busy", tries)
+	t.Skipf("no result in %d searches: the machine was busy", tries)
 }
 
 // searchFrom makes a test a search with short probes that send one GET.
