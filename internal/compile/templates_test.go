@@ -45,6 +45,7 @@ func TestMistakesInTemplates(t *testing.T) {
 		{"an odd number of digits", template(`parts: [{contentType: a/b, bodyHex: "7e 0"}]`), []string{at + ".parts[0].bodyHex: must have an even number of hexadecimal digits before, between and after placeholders"}},
 		{"values without digits", parts{variables: "{name: v, list: {values: [aa, zz]}}", templates: `{name: get, parts: [{contentType: a/b, bodyHex: "7e${v}"}]}`},
 			[]string{at + `.parts[0].bodyHex: variable "v": its value number 1 has a character that is not possible in bodyHex (hexadecimal digits, and white space between them)`}},
+		{"digits without quotes", template("parts: [{contentType: a/b, bodyHex: 7e00}]"), []string{at + ".parts[0].bodyHex: must be a string; put the hexadecimal digits in quotes"}},
 		{"no base64 in a part", template("parts: [{contentType: a/b, bodyBase64: '*'}]"), []string{at + ".parts[0].bodyBase64: must be base64 with padding (RFC 4648 4)"}},
 		{"no variable in a part", template("parts: [{contentType: a/b, body: '${x}'}]"), []string{at + `.parts[0].body: variable "x" is not defined`}},
 		{"a content-type beside parts", template("headers: [{name: a, value: b}, {name: Content-Type, value: b}], parts: [{contentType: a/b}]"),

@@ -251,6 +251,9 @@ func noString(at place, raw any) string {
 		if strings.HasSuffix(at.pattern, ".percentile") {
 			return "must be a string such as p" + raw.String()
 		}
+		if strings.HasSuffix(at.pattern, ".bodyHex") {
+			return "must be a string; put the hexadecimal digits in quotes"
+		}
 		return fmt.Sprintf("must be a string; put the number in quotes: %q", raw.String())
 	}
 	return "must be a string; put quotes around a value that begins with { or ["

@@ -1,7 +1,12 @@
 // Package mask hides values that may be secret in requests and responses that are shown to a person.
 package mask
 
-import "github.com/h2surge/h2surge/internal/lazy"
+import (
+	"regexp"
+	"strings"
+
+	"github.com/h2surge/h2surge/internal/lazy"
+)
 
 // Hidden stands for a value that is not shown.
 const Hidden = "***"
@@ -11,18 +16,37 @@ const name = `[\w.-]*(?:token|secret|password|passwd|credential|api[_-]?key|priv
 
 var (
 	field  = lazy.Regexp(`(?i)^` + name + `$`)
-	member = lazy.Regexp(`(?i)("` + name + `"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^\s,}\]"]+)`)
-	param  = lazy.Regexp(`(?i)\b(` + name + `=)[^&\s"';,]+`)
-	scheme = lazy.Regexp(`(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}`)
+	member = lazy.Regexp(`(?i)"(` + name + `)"\s*:\s*("(?:[^"\\]|\\.)*"?|[^\s,}\]"]+)`)
+	param  = lazy.Regexp(`(?i)\b(` + name + `)=([^&\s"';,]+)`)
+	// session is what makes names such as pduSessionId match: a PDU session of the 5G core is not one of a user agent.
+	session = lazy.Regexp(`(?i)pdu-?session`)
+	scheme  = lazy.Regexp(`(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}`)
 )
 
 // IsSecret reports whether the value of a header field, parameter or JSON member with this name may be secret.
-func IsSecret(fieldName string) bool { return field().MatchString(fieldName) }
+func IsSecret(fieldName string) bool {
+	return field().MatchString(fieldName) && field().MatchString(session().ReplaceAllString(fieldName, ""))
+}
 
 // Text hides the values of JSON members and parameters with secret names, and credentials that follow an
 // authentication scheme.
 func Text(s string) string {
-	s = member().ReplaceAllString(s, `${1}"`+Hidden+`"`)
-	s = param().ReplaceAllString(s, "${1}"+Hidden)
+	s = hide(member(), s, `"`+Hidden+`"`)
+	s = hide(param(), s, Hidden)
 	return scheme().ReplaceAllString(s, "${1}"+Hidden)
+}
+
+// hide replaces the second group of each match whose first group is a secret name.
+func hide(re *regexp.Regexp, s, by string) string {
+	var out strings.Builder
+	end := 0
+	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
+		value := by
+		if !IsSecret(s[at[2]:at[3]]) {
+			value = hide(re, s[at[4]:at[5]], by) // which may have secrets in it
+		}
+		out.WriteString(s[end:at[4]] + value)
+		end = at[5]
+	}
+	return out.String() + s[end:]
 }

@@ -13,6 +13,10 @@ func TestText(t *testing.T) {
 		`{"clientSecret":12,"a":1}`:              `{"clientSecret":"***","a":1}`,
 		`Authorization: Bearer abcdef.ghi-jkl==`: `Authorization: Bearer ***`,
 		`password=hunter2&user=a`:                `password=***&user=a`,
+		`{"pduSessionId": 5, "sessionId":5}`:     `{"pduSessionId": 5, "sessionId":"***"}`,
+		`{"pduSessionToken":5}`:                  `{"pduSessionToken":"***"}`,
+		`pduSessionId=5&sessionId=5`:             `pduSessionId=5&sessionId=***`,
+		`pduSessionUri=a?token=b`:                `pduSessionUri=a?token=***`,
 		`{"token":"cut in the mid`:               `{"token":"***"`,
 	} {
 		if got := mask.Text(in); got != want {
@@ -24,6 +28,7 @@ func TestText(t *testing.T) {
 func TestIsSecret(t *testing.T) {
 	for name, want := range map[string]bool{
 		"Authorization": true, "set-cookie": true, "x-api-key": true, "access_token": true,
+		"pduSessionId": false, "pdu-session-id": false, "pduSessionSecret": true, "session": true,
 		"content-type": false, "location": false, "": false, "x token": false,
 	} {
 		if got := mask.IsSecret(name); got != want {
