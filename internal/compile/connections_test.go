@@ -108,6 +108,11 @@ func TestMounts(t *testing.T) {
 			s.Targets[i].Name = fmt.Sprintf("t%d", i)
 		}
 		s.Chains[0].Target = "t0"
+		s.Templates[0].Parts = []v1alpha1.BodyPart{
+			{ContentType: "a/b", BodyFrom: &v1alpha1.BodyFrom{ConfigMapKeyRef: &v1alpha1.KeyReference{Name: "p", Key: "n1"}}},
+			{ContentType: "a/b", BodyFrom: &v1alpha1.BodyFrom{SecretKeyRef: &v1alpha1.KeyReference{Name: "p", Key: "n2"}}},
+			{ContentType: "a/b", BodyFrom: &v1alpha1.BodyFrom{File: "/d"}},
+		}
 	}).Build()
 	var got []string
 	files := map[string]bool{}
@@ -119,10 +124,12 @@ func TestMounts(t *testing.T) {
 	}
 	want := []string{
 		"ConfigMap c ca.crt configmaps/c/ca.crt spec.targets[4].tls.ca.configMapKeyRef",
+		"ConfigMap p n1 configmaps/p/n1 spec.templates[0].parts[0].bodyFrom.configMapKeyRef",
 		"Secret a x secrets/a/x spec.targets[3].tls.ca.secretKeyRef",
 		"Secret b ca.crt secrets/b/ca.crt spec.targets[0].tls.ca.secretKeyRef",
 		"Secret b tls.crt secrets/b/tls.crt spec.targets[0].tls.certificate.secretRef",
 		"Secret b tls.key secrets/b/tls.key spec.targets[0].tls.certificate.secretRef",
+		"Secret p n2 secrets/p/n2 spec.templates[0].parts[1].bodyFrom.secretKeyRef",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)

@@ -120,7 +120,7 @@ func written(parts ...[3]string) (contentType, content string) {
 	for _, p := range parts {
 		texts = append(texts, []byte(p[2]))
 	}
-	boundary := Boundary(1, texts...)
+	boundary := Boundary(1, "name", texts...)
 	for i, p := range parts {
 		content += Before(boundary, p[0], p[1], i == 0) + p[2]
 	}
@@ -140,11 +140,14 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestBoundary: it depends on its arguments only, and is not in the texts.
+// TestBoundary: it depends on the seed and the name, and is not in the texts.
 func TestBoundary(t *testing.T) {
-	a := Boundary(1, []byte("ab"), []byte("c"))
-	if a != Boundary(1, []byte("ab"), []byte("c")) || a == Boundary(2, []byte("ab"), []byte("c")) || a == Boundary(1, []byte("a"), []byte("bc")) {
-		t.Error("the boundary does not depend on the seed and the texts")
+	a := Boundary(1, "a", []byte("x"))
+	if a != Boundary(1, "a", []byte("y")) || a == Boundary(2, "a") || a == Boundary(1, "b") {
+		t.Error("the boundary does not depend on the seed and the name alone")
+	}
+	if b := Boundary(1, "a", nil, []byte("x--"+a)); a == b {
+		t.Errorf("%s is in a text", b)
 	}
 	if !isBoundary([]byte(a)) || !occurs(a, [][]byte{nil, []byte("x" + a + "y")}) || occurs(a, [][]byte{[]byte(a[1:])}) {
 		t.Errorf("%q", a)

@@ -2,26 +2,20 @@ package related
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"strings"
 
 	"github.com/h2surge/h2surge/internal/octet"
 )
 
-// Boundary returns a boundary that occurs in none of the texts, which are the constant texts of a content. It depends on
-// the seed and the texts only. It has 128 bits of a hash, so that a text that becomes known later does not contain it.
-func Boundary(seed uint64, texts ...[]byte) string {
-	for try := uint64(0); ; try++ {
-		h := sha256.New()
-		for _, n := range []uint64{seed, try} {
-			_ = binary.Write(h, binary.BigEndian, n) // a hash takes everything
-		}
-		for _, t := range texts {
-			_ = binary.Write(h, binary.BigEndian, uint64(len(t)))
-			h.Write(t)
-		}
-		boundary := "h2surge-" + hex.EncodeToString(h.Sum(nil)[:16])
+// Boundary returns a boundary that occurs in none of the texts, which are the constant texts of a content. It is a hash of
+// the seed and the name of the content, not of the texts: they can be secret, and a boundary is shown. It has 128 bits, so
+// that a text that becomes known later does not contain it.
+func Boundary(seed uint64, name string, texts ...[]byte) string {
+	for try := 0; ; try++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", seed, try, name))
+		boundary := "h2surge-" + hex.EncodeToString(sum[:16])
 		if !occurs(boundary, texts) {
 			return boundary
 		}

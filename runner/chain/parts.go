@@ -8,8 +8,8 @@ import (
 )
 
 // parts builds a multipart/related body and its Content-Type (RFC 2387). The body is one text: the delimiters are
-// literals between the texts of the parts. The boundary is the same on all shards, because it depends on the plan and its
-// files only.
+// literals between the texts of the parts. The boundary is the same on all shards, because it depends on the seed of the plan
+// and the names of the chain and the step, unless a file that differs between shards contains it.
 func (b *builder) parts(in *rv.Step) (body text, contentType string, err error) {
 	contents := make([]text, len(in.Parts))
 	var literals [][]byte
@@ -24,12 +24,11 @@ func (b *builder) parts(in *rv.Step) (body text, contentType string, err error) 
 		if problem := related.IDProblem(p.ContentID); problem != "" {
 			return nil, "", fmt.Errorf("parts[%d].contentID: %q: %s", i, p.ContentID, problem)
 		}
-		literals = append(literals, []byte(p.ContentType), []byte(p.ContentID))
 		for _, piece := range contents[i] {
 			literals = append(literals, piece.literal)
 		}
 	}
-	boundary := related.Boundary(b.g.Seed, literals...)
+	boundary := related.Boundary(b.g.Seed, b.chain.Name+"/"+in.Name, literals...)
 	for i := range in.Parts {
 		p := &in.Parts[i]
 		body = body.join([]byte(related.Before(boundary, p.ContentType, p.ContentID, i == 0)))

@@ -91,7 +91,8 @@ func partsOf(t *testing.T, kind, body string) (out []string) {
 	}
 }
 
-// TestBoundaries: all shards have the same boundary, and two steps, seeds or files have different ones.
+// TestBoundaries: all shards have the same boundary, and other steps and seeds have other ones. The content of a file, which
+// can be secret, does not change it.
 func TestBoundaries(t *testing.T) {
 	body := func(edit func(*rv.Plan), shard int, file string) string {
 		p := withParts()
@@ -108,10 +109,14 @@ func TestBoundaries(t *testing.T) {
 	if b := body(same, 1, "f"); a != b {
 		t.Errorf("%s on shard 0 and %s on shard 1", a, b)
 	}
+	if b := body(same, 0, "g"); a != b {
+		t.Errorf("%s with one file and %s with another", a, b)
+	}
 	for what, b := range map[string]string{
-		"another seed": body(func(p *rv.Plan) { p.Seed = 1 }, 0, "f"),
-		"another file": body(same, 0, "g"),
-		"another text": body(func(p *rv.Plan) { p.Chains[0].Steps[0].Parts[0].Body[0].Literal = "x" }, 0, "f"),
+		"another seed":           body(func(p *rv.Plan) { p.Seed = 1 }, 0, "f"),
+		"another step":           body(func(p *rv.Plan) { p.Chains[0].Steps[0].Name = "x" }, 0, "f"),
+		"another chain":          body(func(p *rv.Plan) { p.Chains[0].Name = "x" }, 0, "f"),
+		"a file with a boundary": body(same, 0, a),
 	} {
 		if a == b {
 			t.Errorf("%s: the boundary is %s, too", what, a)

@@ -68,7 +68,7 @@ func (s *source) compileParts(path string, spec *Response, r *response, sc scope
 			literals = append(literals, []byte(p.literal))
 		}
 	}
-	boundary := related.Boundary(0, literals...)
+	boundary := related.Boundary(0, path, literals...)
 	r.body = &text{}
 	for i := range spec.Parts {
 		before := related.Before(boundary, spec.Parts[i].ContentType, spec.Parts[i].ContentID, i == 0)
