@@ -39,8 +39,8 @@ func (r *Runner) derive(sel *rv.Selection) *measure.Selection {
 		out.TimedOut, out.Reset, out.ConnectionLost = out.TimedOut+from.TimedOut, out.Reset+from.Reset, out.ConnectionLost+from.ConnectionLost
 	}
 	for i := range r.total.Targets {
-		if h := timeOfTarget(&r.total.Targets[i], sel.Time); h != nil && (sel.Target == "" || sel.Target == r.plan.Targets[i].Name) {
-			out.Time.Merge(h)
+		if k := sel.Time.OfTargets(); k >= 0 && (sel.Target == "" || sel.Target == r.plan.Targets[i].Name) {
+			out.Time.Merge(r.total.Targets[i].Histograms()[k])
 		}
 	}
 	if sel.Time == rv.MetricLag {
@@ -58,17 +58,6 @@ func timeOfStep(s *measure.Step, m rv.Metric) *histogram.H {
 		return &s.ServiceTime
 	case rv.MetricTimeToFirstByte:
 		return &s.TimeToFirstByte
-	}
-	return nil
-}
-
-// timeOfTarget returns a distribution of a target; nil: targets do not have it.
-func timeOfTarget(t *measure.Target, m rv.Metric) *histogram.H {
-	switch m {
-	case rv.MetricBlocked:
-		return &t.Blocked
-	case rv.MetricConnect:
-		return &t.Connect
 	}
 	return nil
 }

@@ -553,7 +553,7 @@ type RequestsPer struct {
 
 // ThresholdMetric is the figure that a threshold limits.
 //
-// +kubebuilder:validation:Enum=ResponseTime;ServiceTime;TimeToFirstByte;Lag;Blocked;Connect;ErrorRate;Rate;Responses;Succeeded;Failed;FailedChecks;TimedOut;Reset;ConnectionLost;Dropped;Retried;Reconnects;ChainsCompleted;ChainsAborted
+// +kubebuilder:validation:Enum=ResponseTime;ServiceTime;TimeToFirstByte;Lag;NameResolution;TCPConnect;TLSHandshake;Settings;Connect;Reconnecting;Blocked;Body;ErrorRate;Rate;Responses;Succeeded;Failed;FailedChecks;TimedOut;Reset;ConnectionLost;Dropped;Retried;Reconnects;ChainsCompleted;ChainsAborted
 type ThresholdMetric string
 
 // The values of ThresholdMetric.
@@ -566,10 +566,22 @@ const (
 	MetricTimeToFirstByte ThresholdMetric = "TimeToFirstByte"
 	// MetricLag is from due until the runner picked the slot up.
 	MetricLag ThresholdMetric = "Lag"
-	// MetricBlocked is the time that a request waited for a free stream.
-	MetricBlocked ThresholdMetric = "Blocked"
+	// MetricNameResolution is how long it took to resolve the host name of a connection.
+	MetricNameResolution ThresholdMetric = "NameResolution"
+	// MetricTCPConnect is the time until the target accepted a TCP connection.
+	MetricTCPConnect ThresholdMetric = "TCPConnect"
+	// MetricTLSHandshake is the length of the TLS handshake of a connection.
+	MetricTLSHandshake ThresholdMetric = "TLSHandshake"
+	// MetricSettings is the time from an open HTTP/2 connection to the SETTINGS of the target.
+	MetricSettings ThresholdMetric = "Settings"
 	// MetricConnect is the time until a connection was open.
 	MetricConnect ThresholdMetric = "Connect"
+	// MetricReconnecting is the time that a request waited because its connection was not open.
+	MetricReconnecting ThresholdMetric = "Reconnecting"
+	// MetricBlocked is the time that a request waited for a free stream.
+	MetricBlocked ThresholdMetric = "Blocked"
+	// MetricBody is from the response's headers to its end.
+	MetricBody ThresholdMetric = "Body"
 	// MetricErrorRate is 1 - succeeded / (sent + dropped), as a percentage.
 	MetricErrorRate ThresholdMetric = "ErrorRate"
 	// MetricRate is the number of requests sent in a second, over the measured stages without the drain.
@@ -609,15 +621,16 @@ type StatusClass string
 // is a time.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max) != has(self.min)",message="exactly one of max and min is needed"
-// +kubebuilder:validation:XValidation:rule="has(self.percentile) == (self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Lag', 'Blocked', 'Connect'])",message="percentile is needed with the times ResponseTime, ServiceTime, TimeToFirstByte, Lag, Blocked and Connect, and is not allowed with other metrics"
+// +kubebuilder:validation:XValidation:rule="has(self.percentile) == (self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Lag', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="percentile is needed with times such as ResponseTime and Connect, and is not allowed with other metrics"
 // +kubebuilder:validation:XValidation:rule="!has(self.percentile) || [has(self.max) ? self.max : has(self.min) ? self.min : 's'].all(v, type(v) == string && !v.endsWith('/s') && (v.endsWith('s') || v.endsWith('m') || v.endsWith('h')))",message="max and min of a time must be a duration such as 20ms"
 // +kubebuilder:validation:XValidation:rule="self.metric != 'ErrorRate' || [has(self.max) ? self.max : has(self.min) ? self.min : '%'].all(v, type(v) == string && v.endsWith('%'))",message="max and min of ErrorRate must be a percentage such as 0.1%"
 // +kubebuilder:validation:XValidation:rule="self.metric != 'Rate' || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('%') && !v.endsWith('s') && !v.endsWith('m') && !v.endsWith('h')))",message="max and min of Rate must be a number such as 1000"
 // +kubebuilder:validation:XValidation:rule="has(self.percentile) || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('m') && !v.endsWith('h') && (!v.endsWith('s') || v.endsWith('/s'))))",message="max and min of a count must be a number such as 10, a percentage such as 0.1%, or a rate such as 5/s"
 // +kubebuilder:validation:XValidation:rule="(has(self.target) ? 1 : 0) + (has(self.chain) ? 1 : 0) + (has(self.step) ? 1 : 0) <= 1",message="at most one of target, chain and step is allowed"
 // +kubebuilder:validation:XValidation:rule="!has(self.stage) || !has(self.window)",message="at most one of stage and window is allowed"
-// +kubebuilder:validation:XValidation:rule="!(has(self.target) || has(self.chain) || has(self.step)) || !(self.metric in ['Lag', 'Blocked', 'Connect', 'Dropped', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted'])",message="target, chain and step are not allowed with Lag, Blocked, Connect, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted"
-// +kubebuilder:validation:XValidation:rule="!has(self.stage) || !(self.metric in ['Lag', 'Blocked', 'Connect', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted'])",message="stage is not allowed with Lag, Blocked, Connect, Retried, Reconnects, ChainsCompleted and ChainsAborted"
+// +kubebuilder:validation:XValidation:rule="!has(self.target) || !(self.metric in ['Lag', 'Dropped', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted'])",message="target is not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted"
+// +kubebuilder:validation:XValidation:rule="!(has(self.chain) || has(self.step)) || !(self.metric in ['Lag', 'Dropped', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="chain and step are not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have"
+// +kubebuilder:validation:XValidation:rule="!has(self.stage) || !(self.metric in ['Lag', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="stage is not allowed with Lag, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have"
 // +kubebuilder:validation:XValidation:rule="!has(self.statusClass) || self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Responses']",message="statusClass is allowed with ResponseTime, ServiceTime, TimeToFirstByte and Responses only"
 // +kubebuilder:validation:XValidation:rule="!has(self.abortAfter) || (has(self.abortOnFail) && self.abortOnFail)",message="abortAfter needs abortOnFail: true"
 type Threshold struct {
@@ -629,8 +642,11 @@ type Threshold struct {
 	Name string `json:"name"`
 	// metric is the figure that the threshold limits: a time, a count, or a rate. The times are ResponseTime
 	// (from due to done), ServiceTime (from sent to done), TimeToFirstByte (from sent to the response's headers),
-	// Lag (from due until the runner picked the slot up), Blocked (how long a request waited for a stream) and
-	// Connect (how long it took to open a connection). ErrorRate is 1 - succeeded / (sent + dropped). Rate is the
+	// and Lag (from due until the runner picked the slot up). Times that the runner keeps for each target are those
+	// of opening a connection, NameResolution, TCPConnect, TLSHandshake, Settings (until the SETTINGS of an HTTP/2
+	// target arrive) and Connect (all but Settings), and those of a request, Reconnecting (how long it waited for
+	// its connection), Blocked (how long it waited for a stream) and Body (from the response's headers to its end).
+	// ErrorRate is 1 - succeeded / (sent + dropped). Rate is the
 	// number of requests sent in a second over the measured stages, without the drain. The counts of requests are
 	// Responses, Succeeded, Failed, FailedChecks, TimedOut, Reset, ConnectionLost, Dropped and Retried. Reconnects
 	// counts connections that replaced a lost one. ChainsCompleted and ChainsAborted count chain instances.
@@ -656,8 +672,8 @@ type Threshold struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,12}(\.[0-9]{1,9})?(/s)?|(100(\.0{1,9})?|[0-9]{1,2}(\.[0-9]{1,9})?)%|([0-9]{1,12}(\.[0-9]{1,9})?(ns|us|\x{b5}s|ms|s|m|h)){1,6})$`
 	Min *intstr.IntOrString `json:"min,omitempty"`
-	// target limits the figure of the requests of the steps of this target. It is the name of a target. Times of
-	// connections, and counts that the runner does not keep for each target, refuse it. Default: all targets.
+	// target limits the figure of the requests of the steps of this target. It is the name of a target. Lag, and
+	// counts that the runner does not keep for each target, refuse it. Default: all targets.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -73,6 +75,41 @@ func TestEndToEndThresholds(t *testing.T) {
 	}
 	if r.Verdict.Outcome != rv.OutcomeFailed {
 		t.Errorf("verdict %+v", r.Verdict)
+	}
+}
+
+// TestEndToEndPhases: thresholds on each phase of a target observe the longest time of the report. The target needs no name resolution and
+// no TLS, so nothing was measured of them.
+func TestEndToEndPhases(t *testing.T) {
+	peer := serve(t, target.Options{})
+	r := run(t, limitedTest("300ms",
+		"{name: name-resolution, metric: NameResolution, percentile: p100, max: 10000000us}",
+		"{name: tls-handshake, metric: TLSHandshake, percentile: p100, max: 10000000us, target: pcf}",
+		"{name: tcp-connect, metric: TCPConnect, percentile: p100, max: 10000000us, target: pcf}",
+		"{name: settings, metric: Settings, percentile: p100, max: 10000000us, target: pcf}",
+		"{name: connect, metric: Connect, percentile: p100, max: 10000000us, target: pcf}",
+		"{name: blocked, metric: Blocked, percentile: p100, max: 10000000us, target: pcf}",
+		"{name: body, metric: Body, percentile: p100, max: 10000000us}",
+		"{name: body-in-windows, metric: Body, percentile: p100, max: 10000000us, window: 1s, target: pcf}",
+	), 2, "-f", "-", "--target-url", "pcf=http://"+peer.Addr().String())
+	times := &r.Targets[0]
+	want := []string{rv.ObservedNone, rv.ObservedNone}
+	for _, phase := range []*rv.Times{&times.TCPConnect, &times.Settings, &times.Connect, &times.Blocked, &times.Body, &times.Body} {
+		if phase.Count == 0 {
+			t.Errorf("a phase has no times: %+v", times)
+		}
+		want = append(want, strconv.FormatInt(phase.Max, 10)+"us")
+	}
+	var got []string
+	for i := range r.Verdict.Thresholds {
+		c := &r.Verdict.Thresholds[i]
+		got = append(got, c.Observed)
+		if measured := c.Observed != rv.ObservedNone; c.Passed != measured {
+			t.Error(c.String())
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("observed %q, want %q", got, want)
 	}
 }
 

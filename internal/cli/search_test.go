@@ -17,6 +17,7 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/histogram"
+	"github.com/h2surge/h2surge/internal/target"
 )
 
 // queueEngine sends to a simulated queue. It executes the probes of a search as a runner does: a stage that holds waits for an
@@ -243,5 +244,28 @@ func TestSearchUsage(t *testing.T) {
 		if got.code != 1 || !strings.Contains(got.errors, tt.want) {
 			t.Errorf("%v: exit code %d, want 1 with %q:\n%s", tt.args, got.code, tt.want, got.errors)
 		}
+	}
+}
+
+// TestSearchOfATargetsTime: a search has the figures of a threshold on a time that targets have, such as Blocked.
+func TestSearchOfATargetsTime(t *testing.T) {
+	t.Parallel()
+	peer := serve(t, target.Options{})
+	path := file(t, "loadtest.yaml", `apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: search}
+spec:
+  targets: [{name: target, url: "http://`+peer.Addr().String()+`", connections: 2}]
+  chains: [{name: get, target: target, steps: [{name: get, request: {method: GET, path: /, expect: {status: [200]}}}]}]
+  search: {start: 100, max: 100, maxProbes: 3, probeDuration: 1s, settleDuration: 0s}
+  thresholds: [{name: blocked, metric: Blocked, percentile: p100, max: 10s}]
+`)
+	got := h2surge(t, nil, nil, "search", path, "-q", "-o", "json")
+	var report rv.Report
+	if err := json.Unmarshal([]byte(got.out), &report); err != nil || report.Search == nil || len(report.Search.Probes) == 0 {
+		t.Fatalf("%v: %s", err, got.errors)
+	}
+	if c := &report.Search.Probes[0].Thresholds[0]; !c.Passed || c.Observed == rv.ObservedNone {
+		t.Errorf("probe: %s", c)
 	}
 }

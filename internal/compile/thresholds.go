@@ -67,7 +67,7 @@ func (c *compiler) threshold(at *field.Path, t *v1alpha1.Threshold) {
 		check = c.countLimit
 	}
 	if metric.IsTime() != (t.Percentile != "") {
-		c.fail(at, "percentile is needed with the times ResponseTime, ServiceTime, TimeToFirstByte, Lag, Blocked and Connect, and is not allowed with other metrics")
+		c.fail(at, "percentile is needed with times such as ResponseTime and Connect, and is not allowed with other metrics")
 	}
 	if t.Max != nil {
 		check(at.Child("max"), t.Max)
@@ -77,12 +77,15 @@ func (c *compiler) threshold(at *field.Path, t *v1alpha1.Threshold) {
 	}
 }
 
-// Metrics that the runner does not keep for each step, and those that it does not keep for each stage.
+// Metrics that the runner does not keep for each target, and those that it does not keep for each stage.
 var (
-	notOfSteps  = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricBlocked, v1alpha1.MetricConnect, v1alpha1.MetricDropped, v1alpha1.MetricRetried, v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
-	notOfStages = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricBlocked, v1alpha1.MetricConnect, v1alpha1.MetricRetried, v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
-	ofClasses   = []v1alpha1.ThresholdMetric{v1alpha1.MetricResponseTime, v1alpha1.MetricServiceTime, v1alpha1.MetricTimeToFirstByte, v1alpha1.MetricResponses}
+	notOfTargets = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricDropped, v1alpha1.MetricRetried, v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
+	notOfStages  = []v1alpha1.ThresholdMetric{v1alpha1.MetricLag, v1alpha1.MetricRetried, v1alpha1.MetricReconnects, v1alpha1.MetricChainsCompleted, v1alpha1.MetricChainsAborted}
+	ofClasses    = []v1alpha1.ThresholdMetric{v1alpha1.MetricResponseTime, v1alpha1.MetricServiceTime, v1alpha1.MetricTimeToFirstByte, v1alpha1.MetricResponses}
 )
+
+// isOfTargets returns whether the threshold is on a time that only targets have.
+func isOfTargets(t *v1alpha1.Threshold) bool { return runnerv1alpha1.Metric(t.Metric).OfTargets() >= 0 }
 
 // selector returns the part of the requests that a threshold is on.
 func (c *compiler) selector(at *field.Path, t *v1alpha1.Threshold) runnerv1alpha1.Selector {
@@ -96,8 +99,10 @@ func (c *compiler) selector(at *field.Path, t *v1alpha1.Threshold) runnerv1alpha
 	switch {
 	case parts > 1:
 		c.fail(at, "at most one of target, chain and step is allowed")
-	case parts == 1 && slices.Contains(notOfSteps, t.Metric):
-		c.fail(at, "target, chain and step are not allowed with Lag, Blocked, Connect, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted")
+	case t.Target != "" && slices.Contains(notOfTargets, t.Metric):
+		c.fail(at, "target is not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted")
+	case parts == 1 && t.Target == "" && (slices.Contains(notOfTargets, t.Metric) || isOfTargets(t)):
+		c.fail(at, "chain and step are not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have")
 	}
 	if t.Target != "" {
 		c.nameOf(at.Child("target"), "target", t.Target, c.targetNames())
@@ -126,8 +131,8 @@ func (c *compiler) stageOf(at *field.Path, t *v1alpha1.Threshold) {
 	if t.Window != nil {
 		c.fail(at, "at most one of stage and window is allowed")
 	}
-	if slices.Contains(notOfStages, t.Metric) {
-		c.fail(at, "stage is not allowed with Lag, Blocked, Connect, Retried, Reconnects, ChainsCompleted and ChainsAborted")
+	if slices.Contains(notOfStages, t.Metric) || isOfTargets(t) {
+		c.fail(at, "stage is not allowed with Lag, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have")
 	}
 	var names []string
 	for i := range c.plan.Rates {

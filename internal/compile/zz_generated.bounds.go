@@ -448,7 +448,7 @@ var apiObjects = map[string]apiObject{
 		fields: map[string]bounds{
 			"abortAfter":  {duration: &durations{0, 86400000000000, "must be from 0s to 24h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"chain":       {length: [2]int{1, 50}},
-			"metric":      {required: true, enum: []string{"ResponseTime", "ServiceTime", "TimeToFirstByte", "Lag", "Blocked", "Connect", "ErrorRate", "Rate", "Responses", "Succeeded", "Failed", "FailedChecks", "TimedOut", "Reset", "ConnectionLost", "Dropped", "Retried", "Reconnects", "ChainsCompleted", "ChainsAborted"}},
+			"metric":      {required: true, enum: []string{"ResponseTime", "ServiceTime", "TimeToFirstByte", "Lag", "NameResolution", "TCPConnect", "TLSHandshake", "Settings", "Connect", "Reconnecting", "Blocked", "Body", "ErrorRate", "Rate", "Responses", "Succeeded", "Failed", "FailedChecks", "TimedOut", "Reset", "ConnectionLost", "Dropped", "Retried", "Reconnects", "ChainsCompleted", "ChainsAborted"}},
 			"name":        {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
 			"percentile":  {length: [2]int{1, 16}, pattern: "^p(100(\\.0+)?|[1-9][0-9]?(\\.[0-9]+)?|0\\.[0-9]*[1-9][0-9]*)$"},
 			"stage":       {length: [2]int{1, 50}},

@@ -109,7 +109,7 @@ func ratio64(n int64, seconds float64) float64 {
 	return float64(n) / seconds
 }
 
-// distribution returns a distribution of the run.
+// distribution returns a distribution of the run. Those of targets are in selections.
 func distribution(m runnerv1alpha1.Metric, all *runnerv1alpha1.ReportHistograms) (*histogram.H, error) {
 	if all == nil {
 		return nil, errors.New("the report has no histograms")
@@ -123,10 +123,6 @@ func distribution(m runnerv1alpha1.Metric, all *runnerv1alpha1.ReportHistograms)
 		return histogram.Decode(all.TimeToFirstByte)
 	case runnerv1alpha1.MetricLag:
 		return histogram.Decode(all.Lag)
-	case runnerv1alpha1.MetricBlocked:
-		return histogram.Decode(all.Blocked)
-	case runnerv1alpha1.MetricConnect:
-		return histogram.Decode(all.Connect)
 	}
 	return nil, fmt.Errorf("metric %q is not known", m)
 }

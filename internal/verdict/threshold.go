@@ -39,8 +39,8 @@ func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[
 				continue
 			}
 			k := of[i]
-			if t.Of == (runnerv1alpha1.Selector{}) {
-				k = -1 // the report has all distributions of the run
+			if t.Of == (runnerv1alpha1.Selector{}) && t.Metric.OfTargets() < 0 {
+				k = -1 // the report has the distribution of the run
 			}
 			var f result.Figures
 			if f, err = result.FiguresOf(report, k); err == nil {

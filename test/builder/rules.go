@@ -154,11 +154,11 @@ var rulesOfThresholds = []Mutant{
 		Unset: []string{"spec.thresholds[0].max"},
 	},
 	{
-		Name: "a time without a percentile", Path: "spec.thresholds[0]", Want: "percentile is needed with the times ResponseTime, ServiceTime, TimeToFirstByte, Lag, Blocked and Connect, and is not allowed with other metrics",
+		Name: "a time without a percentile", Path: "spec.thresholds[0]", Want: "percentile is needed with times such as ResponseTime and Connect, and is not allowed with other metrics",
 		Unset: []string{"spec.thresholds[0].percentile"},
 	},
 	{
-		Name: "a rate with a percentile", Path: "spec.thresholds[1]", Want: "percentile is needed with the times ResponseTime, ServiceTime, TimeToFirstByte, Lag, Blocked and Connect, and is not allowed with other metrics",
+		Name: "a rate with a percentile", Path: "spec.thresholds[1]", Want: "percentile is needed with times such as ResponseTime and Connect, and is not allowed with other metrics",
 		Set: map[string]any{"spec.thresholds[1].percentile": "p50"},
 	},
 	{
@@ -214,11 +214,15 @@ var rulesOfThresholds = []Mutant{
 		Set: map[string]any{"spec.thresholds[0].stage": "steady", "spec.thresholds[0].window": "30s"},
 	},
 	{
-		Name: "lag of a target", Path: "spec.thresholds[0]", Want: "target, chain and step are not allowed with Lag, Blocked, Connect, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted",
+		Name: "lag of a target", Path: "spec.thresholds[0]", Want: "target is not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted and ChainsAborted",
 		Set: map[string]any{"spec.thresholds[0].metric": "Lag", "spec.thresholds[0].target": "single"},
 	},
 	{
-		Name: "lag of a stage", Path: "spec.thresholds[0]", Want: "stage is not allowed with Lag, Blocked, Connect, Retried, Reconnects, ChainsCompleted and ChainsAborted",
+		Name: "a time of connections of a chain", Path: "spec.thresholds[0]", Want: "chain and step are not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have",
+		Set: map[string]any{"spec.thresholds[0].metric": "TLSHandshake", "spec.thresholds[0].chain": "other"},
+	},
+	{
+		Name: "lag of a stage", Path: "spec.thresholds[0]", Want: "stage is not allowed with Lag, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have",
 		Set: map[string]any{"spec.thresholds[0].metric": "Lag", "spec.thresholds[0].stage": "steady"},
 	},
 	{

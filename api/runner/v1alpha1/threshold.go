@@ -46,8 +46,16 @@ const (
 	MetricServiceTime     Metric = "ServiceTime"
 	MetricTimeToFirstByte Metric = "TimeToFirstByte"
 	MetricLag             Metric = "Lag"
-	MetricBlocked         Metric = "Blocked"
-	MetricConnect         Metric = "Connect"
+
+	// Targets have these times, in the order of TargetTimes.Distributions.
+	MetricNameResolution Metric = "NameResolution"
+	MetricTCPConnect     Metric = "TCPConnect"
+	MetricTLSHandshake   Metric = "TLSHandshake"
+	MetricSettings       Metric = "Settings"
+	MetricConnect        Metric = "Connect"
+	MetricReconnecting   Metric = "Reconnecting"
+	MetricBlocked        Metric = "Blocked"
+	MetricBody           Metric = "Body"
 
 	MetricErrorRate Metric = "ErrorRate"
 	MetricRate      Metric = "Rate"
@@ -66,13 +74,21 @@ const (
 	MetricChainsAborted   Metric = "ChainsAborted"
 )
 
+// ofTargets are the times that targets have.
+var ofTargets = [TargetDistributions]Metric{
+	MetricNameResolution, MetricTCPConnect, MetricTLSHandshake, MetricSettings, MetricConnect, MetricReconnecting, MetricBlocked, MetricBody,
+}
+
+// OfTargets returns the index of the time in TargetTimes.Distributions, or -1 if it is not a time of targets.
+func (m Metric) OfTargets() int { return slices.Index(ofTargets[:], m) }
+
 // IsTime returns whether the metric is a time.
 func (m Metric) IsTime() bool {
 	switch m {
-	case MetricResponseTime, MetricServiceTime, MetricTimeToFirstByte, MetricLag, MetricBlocked, MetricConnect:
+	case MetricResponseTime, MetricServiceTime, MetricTimeToFirstByte, MetricLag:
 		return true
 	}
-	return false
+	return m.OfTargets() >= 0
 }
 
 // IsCount returns whether the metric is a count.

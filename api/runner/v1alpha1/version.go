@@ -13,7 +13,7 @@ func (p *Plan) RequiredProtocol() int {
 	multipart := slices.ContainsFunc(p.Chains, Chain.isMultipart)
 	selections, _ := p.Selections()
 	switch {
-	case len(p.Listeners) > 0 || multipart:
+	case len(p.Listeners) > 0 || multipart || slices.ContainsFunc(p.Thresholds, Threshold.needs5):
 		return 5
 	case traced || rates || len(selections) > 0 || p.Policy != nil || p.GracefulStop > 0:
 		return 4
@@ -28,6 +28,11 @@ func (p *Plan) RequiredProtocol() int {
 // needs4 returns whether a runner before version 4 rejects the stage, or executes another one.
 func (r Rate) needs4() bool {
 	return r.ChainsPerSecond || r.Chain > 0 || r.ramps() || r.Arrivals != ArrivalsEven || r.Hold || r.ClosedLoop && r.Count > 0 || !r.ClosedLoop && r.Count == 0
+}
+
+// needs5 returns whether a runner before version 5 does not report the figure.
+func (t Threshold) needs5() bool {
+	return t.Metric.OfTargets() >= 0 && t.Metric != MetricConnect && t.Metric != MetricBlocked
 }
 
 // isMultipart returns whether a step has parts, which a runner before version 5 rejects.

@@ -68,6 +68,8 @@ func TestRequiredProtocol(t *testing.T) {
 		"a stage of a chain":    {Plan{Rates: []Rate{{Count: 1, Chain: 1}}}, 4},
 		"gracefulStop":          {Plan{GracefulStop: time.Second}, 4},
 		"rules of targets":      {Plan{Policy: &AddressPolicy{}}, 4},
+		"a time of opening":     {Plan{Thresholds: []Threshold{{Metric: MetricTLSHandshake, Percentile: "p99", Max: "1s"}}}, 5},
+		"a time of connections": {Plan{Thresholds: []Threshold{{Metric: MetricConnect, Percentile: "p99", Max: "1s"}}}, 4},
 		"a threshold on a part": {Plan{Thresholds: []Threshold{{Metric: MetricErrorRate, Of: Selector{Target: "t"}}}}, 4},
 	} {
 		if got := tt.plan.RequiredProtocol(); got != tt.want {
