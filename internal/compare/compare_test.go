@@ -255,3 +255,23 @@ func TestOtherVersions(t *testing.T) {
 		})
 	}
 }
+
+// TestPhases: the phases of a target that both runs have are shown and not judged. A phase that neither run measured is absent.
+func TestPhases(t *testing.T) {
+	a, b := rv.TargetResult{Name: "api"}, rv.TargetResult{Name: "api"}
+	a.TLSHandshake, b.TLSHandshake = rv.Times{Count: 5000, P50: 1000, P99: 2000}, rv.Times{Count: 5000, P50: 3000, P99: 4000}
+	b.Body = rv.Times{Count: 1, P50: 7, P99: 7}
+	s := set{}
+	s.phases(&rv.Report{Targets: []rv.TargetResult{{Name: "gone", Body: b.Body}, a}}, &rv.Report{Targets: []rv.TargetResult{b, {Name: "new", Body: b.Body}}})
+	var got []string
+	for i := range s.out {
+		got = append(got, s.out[i].String()+" "+string(s.out[i].Result))
+	}
+	want := []string{
+		"target api TLS handshake p50 1ms -> 3ms (+200%) NotJudged", "target api TLS handshake p99 2ms -> 4ms (+100%) NotJudged",
+		"target api body p50 none -> 7us NotJudged", "target api body p99 none -> 7us NotJudged",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("figures (-want +got):\n%s", diff)
+	}
+}

@@ -3,6 +3,7 @@ package compare
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -32,10 +33,12 @@ const (
 	NotJudged Result = "NotJudged"
 )
 
-// Figure is one figure of both runs.
+// Figure is one figure of both runs: of a step, of a target, or of the whole run.
 type Figure struct {
-	// Step is "chain/step". Empty: the figure is of the whole run.
+	// Step is "chain/step".
 	Step string `json:"step,omitempty"`
+	// Target is the name of a target.
+	Target string `json:"target,omitempty"`
 	// Name of the figure, for example "response time p99".
 	Name string `json:"name"`
 	Unit Unit   `json:"unit"`
@@ -104,11 +107,14 @@ var percentiles = []percentile{
 // brief are the percentiles of steps and of the times that are for information.
 var brief = []percentile{percentiles[0], percentiles[1], percentiles[3]}
 
-// set collects the figures of one step, or of the whole run.
+// phaseTimes are the percentiles of the phases of targets.
+var phaseTimes = []percentile{percentiles[0], percentiles[3]}
+
+// set collects the figures of one step, of one target, or of the whole run.
 type set struct {
-	step string
-	o    Options
-	out  []Figure
+	step, target string
+	o            Options
+	out          []Figure
 }
 
 // figures returns the figures of the whole run, and those of each step that both runs have.
@@ -129,7 +135,32 @@ func figures(a, b *rv.Report, o Options) []Figure {
 		s.errors("error rate", stepErrors(pair.a), stepErrors(pair.b))
 		s.times("response time", brief, &pair.a.ResponseTime, &pair.b.ResponseTime, true)
 	}
+	s.step = ""
+	s.phases(a, b)
 	return s.out
+}
+
+// phases adds the times of each target that both runs have. They are for information.
+func (s *set) phases(a, b *rv.Report) {
+	for i := range a.Targets {
+		k := slices.IndexFunc(b.Targets, func(t rv.TargetResult) bool { return t.Name == a.Targets[i].Name })
+		if k < 0 {
+			continue
+		}
+		x, y := &a.Targets[i], &b.Targets[k]
+		s.target = x.Name
+		for _, phase := range []struct {
+			name string
+			a, b *rv.Times
+		}{
+			{"name resolution", &x.NameResolution, &y.NameResolution}, {"TCP connect", &x.TCPConnect, &y.TCPConnect},
+			{"TLS handshake", &x.TLSHandshake, &y.TLSHandshake}, {"SETTINGS", &x.Settings, &y.Settings},
+			{"reconnecting", &x.Reconnecting, &y.Reconnecting}, {"blocked", &x.Blocked, &y.Blocked},
+			{"first byte", &x.TimeToFirstByte, &y.TimeToFirstByte}, {"body", &x.Body, &y.Body},
+		} {
+			s.times(phase.name, phaseTimes, phase.a, phase.b, false)
+		}
+	}
 }
 
 // succeeded, aborted and stepErrors are NaN if there is nothing to divide by.
@@ -174,7 +205,7 @@ func known(v float64) *float64 {
 
 func (s *set) times(name string, of []percentile, a, b *rv.Times, judged bool) {
 	for _, p := range of {
-		f := Figure{Step: s.step, Name: name + " " + p.name, Unit: Microseconds, A: p.of(a), B: p.of(b)}
+		f := Figure{Step: s.step, Target: s.target, Name: name + " " + p.name, Unit: Microseconds, A: p.of(a), B: p.of(b)}
 		enough := p.slower(a) && (p.slower(b) || b.Count == 0)
 		s.add(f, judged && enough, func(a, b float64) (float64, float64) { return b - a, a * s.o.Tolerance })
 	}
@@ -273,11 +304,19 @@ func steps(a, b *rv.Report) []pair {
 
 func stepName(s *rv.StepResult) string { return s.Chain + "/" + s.Step }
 
+// Of returns the step or "target" and the name of the target; "": the whole run.
+func (f *Figure) Of() string {
+	if f.Target != "" {
+		return "target " + f.Target
+	}
+	return f.Step
+}
+
 // String returns "app/create response time p99 8.42ms -> 12ms (+42.5%)".
 func (f *Figure) String() string {
 	out := f.Name
-	if f.Step != "" {
-		out = f.Step + " " + f.Name
+	if of := f.Of(); of != "" {
+		out = of + " " + f.Name
 	}
 	out += " " + f.Format(f.A) + " -> " + f.Format(f.B)
 	if f.Change != nil {

@@ -55,15 +55,15 @@ func compareRows(b *bytes.Buffer, c *compare.Comparison) {
 	}
 	b.WriteByte('\n')
 	row("", "A", "B", "change", "")
-	step := ""
+	of := ""
 	for i := range c.Figures {
 		f := &c.Figures[i]
-		if f.Step != step {
-			step = f.Step
-			wrap(b, "  ", step)
+		if f.Of() != of {
+			of = f.Of()
+			wrap(b, "  ", of)
 		}
 		name := f.Name
-		if step != "" {
+		if of != "" {
 			name = "  " + name
 		}
 		row(name, f.Format(f.A), f.Format(f.B), f.FormatChange(), compareWords[f.Result])
@@ -101,7 +101,7 @@ func compareTable(c *compare.Comparison) *table {
 	for i := range c.Figures {
 		f := &c.Figures[i]
 		t.Rows = append(t.Rows, tableRow{Bad: f.Result == compare.Worse, Cells: []string{
-			cmp.Or(f.Step, "whole run"), f.Name, f.Format(f.A), f.Format(f.B), f.FormatChange(), compareWords[f.Result],
+			cmp.Or(f.Of(), "whole run"), f.Name, f.Format(f.A), f.Format(f.B), f.FormatChange(), compareWords[f.Result],
 		}})
 	}
 	return t
