@@ -251,7 +251,7 @@ func TestSearchUsage(t *testing.T) {
 func TestSearchOfATargetsTime(t *testing.T) {
 	t.Parallel()
 	peer := serve(t, target.Options{})
-	path := file(t, "loadtest.yaml", `apiVersion: h2surge.io/v1alpha1
+	report := run(t, `apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: search}
 spec:
@@ -259,12 +259,7 @@ spec:
   chains: [{name: get, target: target, steps: [{name: get, request: {method: GET, path: /, expect: {status: [200]}}}]}]
   search: {start: 100, max: 100, maxProbes: 3, probeDuration: 1s, settleDuration: 0s}
   thresholds: [{name: blocked, metric: Blocked, percentile: p100, max: 10s}]
-`)
-	got := h2surge(t, nil, nil, "search", path, "-q", "-o", "json")
-	var report rv.Report
-	if err := json.Unmarshal([]byte(got.out), &report); err != nil || report.Search == nil || len(report.Search.Probes) == 0 {
-		t.Fatalf("%v: %s", err, got.errors)
-	}
+`, 0, "-f", "-")
 	if c := &report.Search.Probes[0].Thresholds[0]; !c.Passed || c.Observed == rv.ObservedNone {
 		t.Errorf("probe: %s", c)
 	}
