@@ -117,16 +117,18 @@ const (
 )
 
 // Step is one request of a chain, or several requests that are sent at the same time.
-// Exactly one of request, template and parallel is needed.
+// It can also be a wait for a notification.
+// Exactly one of request, template, parallel and await is needed.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.request), has(self.template), has(self.parallel)].filter(x, x).size() == 1",message="exactly one of request, template and parallel is needed"
-// +kubebuilder:validation:XValidation:rule="!has(self.request) || has(self.name)",message="a step with a request needs a name"
+// +kubebuilder:validation:XValidation:rule="[has(self.request), has(self.template), has(self.parallel), has(self.await)].filter(x, x).size() == 1",message="exactly one of request, template, parallel and await is needed"
+// +kubebuilder:validation:XValidation:rule="!(has(self.request) || has(self.await)) || has(self.name)",message="a step with a request or await needs a name"
+// +kubebuilder:validation:XValidation:rule="!has(self.await) || !(has(self.target) || has(self.repeat) || has(self.retry) || (has(self.clearCookies) && self.clearCookies))",message="cannot be used with await; allowed: thinkTime, when, onFailure"
 // +kubebuilder:validation:XValidation:rule="!has(self.parallel) || !(has(self.name) || has(self.target) || has(self.repeat) || has(self.retry) || has(self.onFailure) || (has(self.clearCookies) && self.clearCookies))",message="cannot be used with parallel; allowed: thinkTime, when"
 type Step struct {
 	// name is the name of the step in results.
 	// It has 1 to 50 lower-case letters, digits and -, and begins and ends with a letter or a digit.
 	// No other step of the chain may have the same name.
-	// It is needed with request. Default: the name of the template.
+	// It is needed with request and await. Default: the name of the template.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
@@ -150,6 +152,10 @@ type Step struct {
 	// +kubebuilder:validation:MinItems=2
 	// +kubebuilder:validation:MaxItems=16
 	Parallel []ParallelStep `json:"parallel,omitempty"`
+	// await waits for a notification that an earlier request of the chain causes. The step sends nothing and takes no slot.
+	// It cannot be the first step.
+	// +optional
+	Await *Await `json:"await,omitempty"`
 	// target is the name of the target of the step.
 	// Default: the target of the chain.
 	// +optional

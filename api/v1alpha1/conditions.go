@@ -160,6 +160,9 @@ const (
 	// ReasonTooManyErrors means that the spec has no threshold on the error rate, and the rate is above the
 	// default limit of 1%.
 	ReasonTooManyErrors = "TooManyErrors"
+	// ReasonTooManyNotificationErrors means that more than 1% of the steps that awaited a notification for a listener received
+	// none that passed their checks.
+	ReasonTooManyNotificationErrors = "TooManyNotificationErrors"
 	// ReasonNoChainCompleted means that the spec has no threshold on the error rate, and every chain instance
 	// that ended was aborted.
 	ReasonNoChainCompleted = "NoChainCompleted"

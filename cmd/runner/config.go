@@ -22,10 +22,12 @@ type config struct {
 	// index of the pod in its Job, -1 when it is in none.
 	index     int
 	pod, node string
+	// ip is the address of the pod, for listeners; empty: the plan has none.
+	ip string
 }
 
 func parseConfig(args []string, env func(string) string, output io.Writer) (config, error) {
-	c := config{index: -1, pod: env("POD_NAME"), node: env("NODE_NAME")}
+	c := config{index: -1, pod: env("POD_NAME"), node: env("NODE_NAME"), ip: env("POD_IP")}
 	flags := flag.NewFlagSet("runner", flag.ContinueOnError)
 	flags.SetOutput(output)
 	flags.StringVar(&c.plan, "plan", "", "`file` with the plan, JSON or gzip of it")

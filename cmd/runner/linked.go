@@ -8,11 +8,11 @@ import (
 	"github.com/h2surge/h2surge/runner/metrics"
 )
 
-// linked returns the real parts.
-func linked(log *slog.Logger) parts {
+// linked returns the real parts. Listeners listen on the address ip.
+func linked(log *slog.Logger, ip string) parts {
 	return parts{
 		newEngine: func(plan *rv.Plan, log *slog.Logger) (engine, error) {
-			return runner.New(plan, runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: log})
+			return runner.New(plan, runner.Options{Exclusive: plan.CPUsPerShard > 0, Logger: log, ListenAddress: ip})
 		},
 		conflict: runner.ErrConflict,
 		metrics:  metrics.Handler,

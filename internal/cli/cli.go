@@ -32,11 +32,11 @@ func Main() int {
 // parts are the real parts; tests use others.
 func parts() linked {
 	return linked{
-		newEngine: func(plan *rv.Plan, workers int, cpus []int) (engine, error) {
-			return runner.New(plan, runner.Options{Workers: workers, CPUs: cpus, Alone: true})
+		newEngine: func(plan *rv.Plan, cpus []int, listen string) (engine, error) {
+			return runner.New(plan, runner.Options{Workers: len(cpus), CPUs: cpus, Alone: true, ListenAddress: listen})
 		},
-		newTrial: func(plan *rv.Plan, trial *loop.Trial) (engine, error) {
-			return runner.New(plan, runner.Options{Workers: 1, NoPin: true, Alone: true, Trial: trial})
+		newTrial: func(plan *rv.Plan, trial *loop.Trial, listen string) (engine, error) {
+			return runner.New(plan, runner.Options{Workers: 1, NoPin: true, Alone: true, Trial: trial, ListenAddress: listen})
 		},
 		interrupts: Interrupts,
 		keyboard:   Keyboard,

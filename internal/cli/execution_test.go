@@ -83,7 +83,7 @@ func TestExecution(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newFakeEngine(nil)
 				tc.engine(e)
-				if _, err := e.given(testPlan(), 1, nil); err != nil {
+				if _, err := e.given(testPlan(), []int{0}, ""); err != nil {
 					t.Fatal(err)
 				}
 				signals := make(chan os.Signal, 2)

@@ -22,6 +22,7 @@ type fakeEngine struct {
 	plan     *rv.Plan
 	workers  int
 	cpus     []int
+	listen   string
 	snapshot rv.Snapshot
 	final    func(*rv.Snapshot)
 	// dead never becomes ready; lasting is not done before a Stop, stubborn not before a Stop
@@ -47,11 +48,11 @@ func newFakeEngine(final func(*rv.Snapshot)) *fakeEngine {
 }
 
 // given makes it the engine of a plan.
-func (e *fakeEngine) given(plan *rv.Plan, workers int, cpus []int) (engine, error) {
-	e.plan, e.workers, e.cpus = plan, workers, cpus
+func (e *fakeEngine) given(plan *rv.Plan, cpus []int, listen string) (engine, error) {
+	e.plan, e.workers, e.cpus, e.listen = plan, len(cpus), cpus, listen
 	e.snapshot = rv.Snapshot{
 		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind, Boot: "b", State: rv.StateWaiting,
-		Generator: rv.Generator{Workers: workers, CPUs: cpus},
+		Generator: rv.Generator{Workers: len(cpus), CPUs: cpus},
 	}
 	return e, nil
 }
@@ -180,11 +181,11 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writ
 func h2surge(t *testing.T, e *fakeEngine, interrupts <-chan os.Signal, args ...string) outcome {
 	t.Helper()
 	l := linked{
-		newEngine: func(plan *rv.Plan, workers int, cpus []int) (engine, error) {
+		newEngine: func(plan *rv.Plan, cpus []int, listen string) (engine, error) {
 			if e == nil {
 				t.Fatal("an engine was made")
 			}
-			return e.given(plan, workers, cpus)
+			return e.given(plan, cpus, listen)
 		},
 		interrupts: func(bool, func()) (<-chan os.Signal, func()) { return interrupts, func() {} },
 		keyboard:   func(io.Reader, io.Writer) (<-chan byte, func()) { return e.keys, func() {} },

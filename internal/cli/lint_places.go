@@ -30,6 +30,8 @@ func stepRequests(spec *v1alpha1.LoadTestSpec, i int) (out []sent) {
 		switch s := &spec.Chains[i].Steps[j]; {
 		case s.Request != nil:
 			out = append(out, sent{field.NewPath("spec", "chains").Index(i).Child("steps").Index(j).Child("request").String(), s.Request})
+		case s.Await != nil:
+			out = append(out, sent{at: field.NewPath("spec", "chains").Index(i).Child("steps").Index(j).Child("await").String()})
 		case s.Parallel == nil:
 			out = append(out, template(spec, s.Template))
 		default:

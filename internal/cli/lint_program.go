@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -139,13 +140,16 @@ func (p *programLint) steps() {
 		for j, s := range c.Steps {
 			s.Target, s.Group = 0, 0
 			c.Target, c.Steps = 0, []rv.Step{s}
+			if s.Await != nil {
+				c.Steps = []rv.Step{get, s} // it cannot be the first step
+			}
 			one := p.only(c, p.plan.Variables...)
-			one.Globals = p.plan.Globals
+			one.Globals, one.Listeners = p.plan.Globals, p.plan.Listeners
 			err := p.load(one)
 			if err == nil || errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-			detail, _ := strings.CutPrefix(err.Error(), "chains[0].steps[0].")
+			detail, _ := strings.CutPrefix(err.Error(), fmt.Sprintf("chains[0].steps[%d].", len(c.Steps)-1))
 			place, detail := cutPlace(detail)
 			p.fail(fieldOf(p.spec, requests[j], place, &s), detail)
 		}

@@ -17,6 +17,9 @@ func (p *programLint) uris() {
 		requests := stepRequests(p.spec, i)
 		for j := range p.plan.Chains[i].Steps {
 			s := &p.plan.Chains[i].Steps[j]
+			if s.Await != nil {
+				continue
+			}
 			t := &p.plan.Targets[s.Target]
 			name := p.absolute(i, s.Path)
 			if name == "" || t.FollowAuthority {

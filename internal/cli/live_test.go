@@ -38,7 +38,7 @@ func inStage(t *testing.T, stage int, said *strings.Builder) (*live, *fakeEngine
 	e := newFakeEngine(nil)
 	e.lasting = true
 	plan := livePlan()
-	if _, err := e.given(plan, 1, nil); err != nil {
+	if _, err := e.given(plan, []int{0}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if stage >= 0 {
@@ -185,7 +185,7 @@ func TestManifestIsReadAgain(t *testing.T) {
 			s, j := compiled(t, manifest)
 			e := newFakeEngine(nil)
 			e.lasting = true
-			if _, err := e.given(j.plan, 1, nil); err != nil {
+			if _, err := e.given(j.plan, []int{0}, ""); err != nil {
 				t.Fatal(err)
 			}
 			l := newLive(e, rv.Share{}, j, &progress{w: &said, errs: &said, plan: j.plan})

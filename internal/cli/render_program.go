@@ -125,6 +125,9 @@ func (r *renderer) prepare(showSecrets bool) error {
 		globals = append(globals, r.of(fmt.Sprintf("capture %s of setup chain %s", name, r.publisher(i))))
 	}
 	r.sources.SetGlobals(globals)
+	for i := range r.plan.Listeners {
+		r.sources.SetListener(i, r.of("URL of listener "+r.plan.Listeners[i].Name))
+	}
 	for i := range r.plan.Targets {
 		t := &r.plan.Targets[i]
 		if t.Auth == nil {

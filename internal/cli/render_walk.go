@@ -97,12 +97,14 @@ func (r *renderer) begin(c int) {
 	first := r.program.Chains[c].First
 	for j := range r.plan.Chains[c].Steps {
 		s, in := &r.program.Steps[first+j], &r.plan.Chains[c].Steps[j]
-		out := r.render(s, in)
-		if r.step == "" || r.step == s.Name {
-			r.out = append(r.out, out)
-		}
-		if out.Skipped {
-			continue
+		if s.Await == nil {
+			out := r.render(s, in)
+			if r.step == "" || r.step == s.Name {
+				r.out = append(r.out, out)
+			}
+			if out.Skipped {
+				continue
+			}
 		}
 		for _, capture := range in.Capture {
 			name := r.plan.Chains[c].Captures[capture.Slot]

@@ -56,8 +56,8 @@ const runExample = `  h2surge run -f loadtest.yaml
 
 // linked are the parts of a run that tests replace.
 type linked struct {
-	newEngine  func(plan *rv.Plan, workers int, cpus []int) (engine, error)
-	newTrial   func(plan *rv.Plan, trial *loop.Trial) (engine, error)
+	newEngine  func(plan *rv.Plan, cpus []int, listen string) (engine, error)
+	newTrial   func(plan *rv.Plan, trial *loop.Trial, listen string) (engine, error)
 	interrupts func(rereads bool, last func()) (<-chan os.Signal, func())
 	keyboard   func(io.Reader, io.Writer) (<-chan byte, func())
 	allowed    func() []int
@@ -73,6 +73,7 @@ type runOptions struct {
 	// outputFiles are the files of --output-file.
 	outputFiles []string
 	push        Push
+	listen      listenAddress
 	// dryRun prints the LoadTest instead of running it.
 	dryRun bool
 	// histogram adds the distribution of response times to the report.
@@ -110,6 +111,7 @@ func (o *runOptions) command(cmd *cobra.Command, parts linked) *cobra.Command {
 	flags.BoolVar(&o.histogram, "histogram", false, "add the distribution of response times to the text report")
 	addTargets(flags, &o.source.overrides, &o.demo)
 	o.source.idle.register(flags)
+	o.listen.register(flags)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the LoadTest as YAML (-o json: as JSON), send nothing")
 	o.live.RegisterAddress(flags, flagLive, "serve the HTML report while the test runs, on this machine at `ADDRESS`: PORT or HOST:PORT (--live=8089; without it, any free port)")
 	flags.Lookup(flagLive).NoOptDefVal = livepage.Loopback
@@ -248,7 +250,7 @@ func (o *runOptions) execute(j *job, share rv.Share, cpus []int, parts linked, p
 	if errs := certificateErrors(plan); len(errs) > 0 {
 		return nil, j.mistakes(errs)
 	}
-	e, err := parts.newEngine(plan, len(cpus), cpus)
+	e, err := parts.newEngine(plan, cpus, o.listen.String())
 	if err != nil {
 		return nil, Usagef("%v", err) // it only reads the plan and the files that the plan names
 	}

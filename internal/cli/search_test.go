@@ -40,10 +40,10 @@ type queueEngine struct {
 	done       chan struct{}
 }
 
-func (e *queueEngine) given(plan *rv.Plan, workers int, _ []int) (engine, error) {
+func (e *queueEngine) given(plan *rv.Plan, cpus []int, _ string) (engine, error) {
 	e.plan, e.done = plan, make(chan struct{})
 	e.s = rv.Snapshot{
-		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind, Boot: "b", State: rv.StateWaiting, Generator: rv.Generator{Workers: workers},
+		APIVersion: rv.APIVersion, Kind: rv.SnapshotKind, Boot: "b", State: rv.StateWaiting, Generator: rv.Generator{Workers: len(cpus)},
 		Stages: make([]rv.StageCounters, len(plan.Rates)),
 	}
 	return e, nil

@@ -43,6 +43,7 @@ type tryOptions struct {
 	demo        bool
 	full        bool
 	showSecrets bool
+	listen      listenAddress
 }
 
 func newTryCommand(parts linked) *cobra.Command {
@@ -64,6 +65,7 @@ func newTryCommand(parts linked) *cobra.Command {
 	AddFilename(flags, &o.source.files)
 	flags.StringArrayVar(&o.chains, "chain", nil, "run only the load chain with this `name`, and all setup and teardown chains; may be repeated")
 	addTargets(flags, &o.source.overrides, &o.demo)
+	o.listen.register(flags)
 	flags.StringVarP(&o.output, "output", "o", OutputText, "`format`: text, json or yaml")
 	flags.BoolVar(&o.full, "full", false, "show bodies whole")
 	flags.BoolVar(&o.showSecrets, "show-secrets", false, "do not mask secrets")
@@ -106,7 +108,7 @@ func (o *tryOptions) run(cmd *cobra.Command, parts linked) error {
 	if o.output == OutputText {
 		t.each = func(e *triedExchange) { fmt.Fprint(cmd.OutOrStdout(), e.text()+"\n") }
 	}
-	problem, err := t.run(chains, parts)
+	problem, err := t.run(chains, o.listen.String(), parts)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func largestGroup(p *rv.Plan) int {
 }
 
 // run sends one instance of each chain. Problem says why the trial could not run; the exchanges may show more.
-func (t *tried) run(chains []int, parts linked) (problem string, err error) {
+func (t *tried) run(chains []int, listen string, parts linked) (problem string, err error) {
 	placed, removeFiles, err := materialise(t.plan, t.job.files)
 	if err != nil {
 		return "", Failf("%v", err)
@@ -77,7 +77,7 @@ func (t *tried) run(chains []int, parts linked) (problem string, err error) {
 	if errs := certificateErrors(placed); len(errs) > 0 {
 		return "", t.job.mistakes(errs)
 	}
-	e, err := parts.newTrial(placed, &loop.Trial{Chains: chains, Exchange: t.exchange, Ended: t.ended})
+	e, err := parts.newTrial(placed, &loop.Trial{Chains: chains, Exchange: t.exchange, Ended: t.ended}, listen)
 	if err != nil {
 		return "", Usagef("%v", err) // it only reads the plan and the files that the plan names
 	}

@@ -52,13 +52,15 @@ type triedExchange struct {
 	// Attempt and Repeat count from 1.
 	Attempt int    `json:"attempt"`
 	Repeat  int    `json:"repeat"`
-	Target  string `json:"target"`
+	Target  string `json:"target,omitempty"`
 	// Address is the one of the connection.
 	Address string `json:"address,omitempty"`
 	// Milliseconds is the time from sending the request to its outcome.
-	Milliseconds float64        `json:"milliseconds,omitempty"`
-	Request      *triedMessage  `json:"request,omitempty"`
-	Response     *triedMessage  `json:"response,omitempty"`
+	Milliseconds float64       `json:"milliseconds,omitempty"`
+	Request      *triedMessage `json:"request,omitempty"`
+	Response     *triedMessage `json:"response,omitempty"`
+	// Notification is what a step with await has received.
+	Notification *triedMessage  `json:"notification,omitempty"`
 	Captures     []triedCapture `json:"captures,omitempty"`
 	Checks       []triedCheck   `json:"checks,omitempty"`
 
@@ -109,13 +111,18 @@ func (t *tried) describe(e *loop.Exchange) *triedExchange {
 	s := t.step(e)
 	out := &triedExchange{
 		Step: s.Name, Outcome: outcomePassed, Attempt: e.Attempt + 1, Repeat: e.Repeat + 1,
-		Target: t.plan.Targets[s.Target].Name, Address: e.Address,
-		chain: c.Name, phase: c.Phase, took: e.Took, full: t.full,
+		Address: e.Address,
+		chain:   c.Name, phase: c.Phase, took: e.Took, full: t.full,
 	}
 	out.Milliseconds = float64(e.Took.Microseconds()) / 1000
 	// Captures come first: from here on, their secret values are hidden.
 	captures := t.captures(c, s, e)
-	out.Request, out.Response = t.request(e), t.response(e)
+	if s.Await != nil {
+		out.Notification = t.notification(e)
+	} else {
+		out.Target = t.plan.Targets[s.Target].Name
+		out.Request, out.Response = t.request(e), t.response(e)
+	}
 	out.Captures, out.Checks = captures, t.checks(s, e)
 	switch {
 	case e.Skipped:
@@ -173,6 +180,14 @@ func (t *tried) request(e *loop.Exchange) *triedMessage {
 		}
 	}
 	t.body(out, m.Body)
+	return out
+}
+
+func (t *tried) notification(e *loop.Exchange) *triedMessage {
+	out := t.response(e)
+	if out != nil {
+		out.Status, out.Method, out.URL = 0, string(e.Request.Method), t.mask.text(string(e.Request.Path))
+	}
 	return out
 }
 
@@ -239,6 +254,9 @@ func (t *tried) checks(s *rv.Step, e *loop.Exchange) (out []triedCheck) {
 		c := triedCheck{Name: f.Name, Passed: f.Passed, Found: t.mask.text(string(f.Found))}
 		switch f.Name {
 		case rv.CheckStatus:
+			if s.Await != nil {
+				continue // a notification has none
+			}
 			c.Want = statusWords(s.Expect.Status)
 		case rv.CheckBody:
 			c.Found, c.Want = string(f.Found)+" bytes", "at most "+string(f.Want)+" bytes"

@@ -31,6 +31,8 @@ func (t *tried) reason(s *rv.Step, e *loop.Exchange, out *triedExchange) string 
 			return fmt.Sprintf("timeout: the response, of status %d, was not complete within %v", e.Status, s.Timeout)
 		}
 		return fmt.Sprintf("timeout: no response within %v", s.Timeout)
+	case rv.AbortNotification:
+		return fmt.Sprintf("no notification for listener %s within %v", t.plan.Listeners[s.Await.Listener].Name, s.Timeout)
 	case rv.AbortLocation:
 		return "not sent: the captured URI is of another scheme than the target's, or one authority too many"
 	case rv.AbortScript:
@@ -114,6 +116,7 @@ func (e *triedExchange) text() string {
 	b.WriteString(e.title() + "\n")
 	e.Request.text(&b, "> ", e.full)
 	e.Response.text(&b, "< ", e.full)
+	e.Notification.text(&b, "< ", e.full)
 	for _, c := range e.Captures {
 		if c.Found {
 			fmt.Fprintf(&b, "capture %s = %s\n", c.Name, OneLine(c.Value))
@@ -157,6 +160,9 @@ func (e *triedExchange) title() string {
 			s += "; " + e.Next
 		}
 		return s
+	}
+	if e.Notification != nil {
+		return fmt.Sprintf("%s: passed: received %s after the request", s, shortTime(e.took))
 	}
 	return fmt.Sprintf("%s: passed: %d in %s", s, e.Response.Status, shortTime(e.took))
 }

@@ -112,11 +112,18 @@ func (c *compiler) addLoads(to []targetLoad, own int, rate float64) {
 	var all float64
 	chains := c.chainsOf(own)
 	for _, chain := range chains {
-		all += float64(chain.Weight) * float64(len(chain.Steps))
+		for k := range chain.Steps {
+			if chain.Steps[k].Await == nil {
+				all += float64(chain.Weight)
+			}
+		}
 	}
 	for _, chain := range chains {
 		for k := range chain.Steps {
 			s := &chain.Steps[k]
+			if s.Await != nil {
+				continue
+			}
 			requests := rate * float64(chain.Weight) / all
 			to[s.Target].requests += requests
 			to[s.Target].unanswered += requests * s.Timeout.Seconds()

@@ -227,14 +227,18 @@ func (c *compiler) step(s *scope, f *flatStep) rv.Step {
 	if f.repeat > 1 {
 		out.Repeat = f.repeat
 	}
-	c.message(s, r, &out)
-	c.asterisk(r, f.targetIndex)
+	if f.await != nil {
+		c.resolveAwait(s, f.await, &out)
+	} else {
+		c.message(s, r, &out)
+		c.asterisk(r, f.targetIndex)
+		c.plan.Drain = max(c.plan.Drain, r.timeout+drainSlack)
+	}
 	for _, m := range r.captures {
 		made := m.plan
 		made.Slot = s.slots[m.name]
 		out.Capture = append(out.Capture, made)
 	}
-	c.plan.Drain = max(c.plan.Drain, r.timeout+drainSlack)
 	return out
 }
 
@@ -288,12 +292,19 @@ func (c *compiler) warnUnused() {
 	targets := map[int]bool{}
 	for i := range c.plan.Chains {
 		for j := range c.plan.Chains[i].Steps {
-			targets[c.plan.Chains[i].Steps[j].Target] = true
+			if s := &c.plan.Chains[i].Steps[j]; s.Await == nil {
+				targets[s.Target] = true
+			}
 		}
 	}
 	for i, t := range c.spec.Targets {
 		if !targets[i] {
 			c.warn(specPath.Child("targets").Index(i), "target %q is not used by a chain; its connections are opened anyway", t.Name)
+		}
+	}
+	for i, l := range c.spec.Listeners {
+		if !c.listenerUsed[l.Name] {
+			c.warn(specPath.Child("listeners").Index(i), "no step awaits a notification of listener %q, so all of them are unexpected", l.Name)
 		}
 	}
 	for i, r := range c.requests {
@@ -310,7 +321,9 @@ func (c *compiler) warnUnused() {
 		}
 	}
 	warned := map[*capture]bool{} // several templates have a capture if they inherit it
-	for _, r := range c.requests {
+	requests := slices.Clone(c.requests)
+	eachAwait(c.spec, func(_ *field.Path, in *v1alpha1.Await) { requests = append(requests, c.awaits[in]) })
+	for _, r := range requests {
 		if r.used {
 			for _, m := range r.captures {
 				if !m.read && !warned[m] && m.name != "" {

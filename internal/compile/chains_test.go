@@ -84,7 +84,7 @@ func TestErrorsOfChains(t *testing.T) {
 		{"template and parallel", step(1, func(s *v1alpha1.Step) {
 			s.Parallel = []v1alpha1.ParallelStep{{Template: "update"}, {Template: "delete"}}
 		}),
-			[]string{steps + ": exactly one of request, template and parallel is needed"}},
+			[]string{steps + ": exactly one of request, template, parallel and await is needed"}},
 		{"a group of one", parallel(func(s *v1alpha1.Step) { s.Parallel = s.Parallel[:1] }),
 			[]string{steps + ".parallel: has 1 entries, at least 2 are needed"}},
 		{"a group of seventeen", parallel(func(s *v1alpha1.Step) {

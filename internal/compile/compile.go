@@ -43,6 +43,7 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 	c.runner()
 	c.variables()
 	c.targets()
+	c.listeners()
 	c.templates()
 	c.chains()
 	c.rates()
@@ -70,9 +71,12 @@ type compiler struct {
 	targetIndex   map[string]int
 	variableIndex map[string]int
 	templateIndex map[string]int
+	listenerIndex map[string]int
+	listenerUsed  map[string]bool
 	captured      map[string]bool // names that some template captures
 	requests      []*request      // those of spec.templates in their order, then those of steps
 	inline        map[*v1alpha1.Request]*request
+	awaits        map[*v1alpha1.Await]*request
 	globals       map[string]*global
 	variableRead  map[string]bool
 	tables        map[int]*table // by the index of a csv variable

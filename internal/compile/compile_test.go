@@ -59,7 +59,7 @@ func TestErrors(t *testing.T) {
 		{"unknown template", func(s *spec) { s.Chains[0].Steps[1].Template = "patch" },
 			[]string{`spec.chains[0].steps[1].template: there is no template "patch"`}},
 		{"no template", func(s *spec) { s.Chains[0].Steps[1].Template = "" },
-			[]string{`spec.chains[0].steps[1]: exactly one of request, template and parallel is needed`}},
+			[]string{`spec.chains[0].steps[1]: exactly one of request, template, parallel and await is needed`}},
 		{"unknown target", func(s *spec) { s.Chains[0].Target = "elsewhere" },
 			[]string{`spec.chains[0].target: there is no target "elsewhere"`}},
 		{"two targets of one name", func(s *spec) { s.Targets = append(s.Targets, s.Targets[0]) },

@@ -23,6 +23,7 @@ const (
 	defaultLeaseDuration  = time.Minute
 	defaultProbe          = 10 * time.Second
 	defaultSettle         = 2 * time.Second
+	defaultKeep           = time.Second
 )
 
 // withDefaults returns a copy with all defaults: those of the CRD, for the command line, and those that the API server
@@ -49,6 +50,9 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 			durationOrElse(&t.Connecting.Ramp.Period, defaultRampPeriod)
 		}
 	}
+	for i := range spec.Listeners {
+		durationOrElse(&spec.Listeners[i].Keep, defaultKeep)
+	}
 	for i := range spec.Chains {
 		for j := range spec.Chains[i].Steps {
 			stepDefaults(&spec.Chains[i].Steps[j])
@@ -60,6 +64,9 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 func stepDefaults(s *v1alpha1.Step) {
 	orElse(&s.Name, s.Template)
 	retryDefaults(s.Retry)
+	if s.Await != nil {
+		durationOrElse(&s.Await.Timeout, defaultTimeout)
+	}
 	for i := range s.Parallel {
 		p := &s.Parallel[i]
 		orElse(&p.Name, p.Template)

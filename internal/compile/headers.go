@@ -116,7 +116,7 @@ const digits = "[-0-9a-f]*"
 // possible values in lower case, as far as they can be part of a refused name.
 func (c *compiler) namePlaceholder(t text, ref *syntax.Reference) (class string, ok bool) {
 	i, isVariable := c.variableIndex[ref.Name]
-	if ref.Traceparent != nil || isVariable && !namesHeaders(&c.plan.Variables[i]) || c.captured[ref.Name] {
+	if ref.Traceparent != nil || ref.Listener != "" || isVariable && !namesHeaders(&c.plan.Variables[i]) || c.captured[ref.Name] {
 		c.fail(t.path, "%q is not possible in the name of a header, where only range, list, counter, random, uuid, perShard and env are", ref.Name)
 		return "", false
 	}

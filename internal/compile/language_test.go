@@ -12,7 +12,7 @@ import (
 )
 
 // parts are the lists of a manifest, in YAML's flow style; an empty one has what is needed at least.
-type parts struct{ targets, variables, templates, steps string }
+type parts struct{ targets, variables, templates, listeners, steps string }
 
 func (p parts) manifest() string {
 	or := func(s, fallback string) string {
@@ -29,10 +29,11 @@ spec:
   targets: [%s]
   variables: [%s]
   templates: [%s]
+  listeners: [%s]
   chains: [{name: gets, target: target, steps: [%s]}]
   rates: [{name: steady, requestsPerSecond: 10, duration: 1s}]
   runner: {shards: 2}
-`, or(p.targets, "{name: target, url: http://target.example, connections: 2}"), p.variables, or(p.templates, "{name: get}"), or(p.steps, "{template: get}"))
+`, or(p.targets, "{name: target, url: http://target.example, connections: 2}"), p.variables, or(p.templates, "{name: get}"), p.listeners, or(p.steps, "{template: get}"))
 }
 
 func (p parts) plan(t *testing.T) (*rv.Plan, []string) {

@@ -94,6 +94,10 @@ func (c *compiler) resolve(s *scope, t text) (out rv.Text) {
 // named is what a name means, without its functions. What is not defined anywhere was reported when
 // the text was parsed.
 func (c *compiler) named(s *scope, path *field.Path, ref *syntax.Reference) (part rv.Part, ok bool) {
+	if ref.Listener != "" {
+		i, ok := c.listenerIndex[ref.Listener]
+		return rv.Part{Listener: i + 1}, ok
+	}
 	if i, isVariable := c.variableIndex[ref.Name]; isVariable {
 		return rv.Part{Variable: i + 1, Column: ref.Column}, true
 	}

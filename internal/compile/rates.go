@@ -192,11 +192,15 @@ func (c *compiler) lifetime() {
 		return
 	}
 	c.plan.Deadline = stages + c.plan.GracefulStop + 2*c.plan.Drain + deadlineSlack // a request waits for a stream, then for its response
+	var waits time.Duration
 	for i := range c.plan.Chains {
-		if chain := &c.plan.Chains[i]; chain.Phase != runnerv1alpha1.PhaseLoad {
+		chain := &c.plan.Chains[i]
+		if chain.Phase != runnerv1alpha1.PhaseLoad {
 			c.plan.Deadline += longest(chain)
 		}
+		waits = max(waits, c.longestWait(chain))
 	}
+	c.plan.Deadline += waits
 }
 
 // stages returns the length of the load, if each stage has a duration: the longest of the mix and of the chains with stages
@@ -214,6 +218,18 @@ func (c *compiler) stages() (longest time.Duration, bounded bool) {
 		longest = max(longest, ends[r.Chain])
 	}
 	return longest, true
+}
+
+// longestWait returns how long the steps of a chain can wait for notifications, and their listeners for late ones.
+func (c *compiler) longestWait(chain *runnerv1alpha1.Chain) (wait time.Duration) {
+	var keep time.Duration
+	for i := range chain.Steps {
+		if s := &chain.Steps[i]; s.Await != nil {
+			wait += s.Timeout
+			keep = max(keep, c.plan.Listeners[s.Await.Listener].Keep)
+		}
+	}
+	return wait + keep
 }
 
 // maxOnce is the maximum time that the deadline includes for one setup or teardown chain. With repeats and retries, such

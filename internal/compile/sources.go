@@ -38,6 +38,11 @@ func sources(spec *v1alpha1.LoadTestSpec, visit func(source)) {
 		w.request(path.Child("templates").Index(i), &spec.Templates[i].Request)
 	}
 	eachInline(spec, w.request)
+	eachAwait(spec, func(at *field.Path, in *v1alpha1.Await) {
+		if in.Expect != nil {
+			w.checks(at.Child("expect", "checks"), in.Expect.Checks)
+		}
+	})
 }
 
 type sourceWalk func(source)
@@ -135,6 +140,14 @@ func (w sourceWalk) auth(a *v1alpha1.Auth, at *field.Path) {
 	}
 }
 
+func (w sourceWalk) checks(at *field.Path, checks []v1alpha1.Check) {
+	for i := range checks {
+		if s := checks[i].JSONSchema; s != nil {
+			w.keys(at.Index(i).Child("jsonSchema"), s.ConfigMapKeyRef, nil, s.File)
+		}
+	}
+}
+
 func (w sourceWalk) request(at *field.Path, t *v1alpha1.Request) {
 	for i := range t.Headers {
 		w.value(at.Child("headers").Index(i).Child("valueFrom"), t.Headers[i].ValueFrom)
@@ -148,11 +161,7 @@ func (w sourceWalk) request(at *field.Path, t *v1alpha1.Request) {
 		}
 	}
 	if t.Expect != nil {
-		for i := range t.Expect.Checks {
-			if s := t.Expect.Checks[i].JSONSchema; s != nil {
-				w.keys(at.Child("expect", "checks").Index(i).Child("jsonSchema"), s.ConfigMapKeyRef, nil, s.File)
-			}
-		}
+		w.checks(at.Child("expect", "checks"), t.Expect.Checks)
 	}
 	if t.Script != nil {
 		w.content(at.Child("script", "luaFrom"), t.Script.LuaFrom)

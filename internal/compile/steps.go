@@ -7,9 +7,9 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// kindsOf returns how many of request, template and parallel a step has.
+// kindsOf returns how many of request, template, parallel and await a step has.
 func kindsOf(in *v1alpha1.Step) (n int) {
-	for _, set := range []bool{in.Request != nil, in.Template != "", in.Parallel != nil} {
+	for _, set := range []bool{in.Request != nil, in.Template != "", in.Parallel != nil, in.Await != nil} {
 		if set {
 			n++
 		}
@@ -28,6 +28,7 @@ type flatStep struct {
 	onFailure              rv.OnFailure
 	clearCookies           bool
 	group                  int
+	await                  *awaited // nil: the step sends the request
 }
 
 // mayLack reports whether the chain can continue without the captures of the step.
@@ -45,6 +46,8 @@ func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatSte
 		case in.Parallel != nil:
 			group++
 			steps = c.parallel(at, chain, in, group)
+		case in.Await != nil:
+			steps = []flatStep{c.awaiting(at, chain, in, j)}
 		default:
 			steps = []flatStep{c.single(at, chain, in)}
 		}
@@ -69,6 +72,12 @@ func (c *compiler) flatten(at *field.Path, chain *v1alpha1.Chain) (out []flatSte
 
 // find looks up the template and the target of a step, and checks the name of the step.
 func (c *compiler) find(at *field.Path, s *flatStep) {
+	if s.await != nil {
+		if s.name == "" {
+			c.fail(at, "a step with a request or await needs a name")
+		}
+		return
+	}
 	if i, ok := c.templateIndex[s.template]; ok {
 		s.request = c.requests[i]
 		s.request.used = true
@@ -77,7 +86,7 @@ func (c *compiler) find(at *field.Path, s *flatStep) {
 	}
 	switch {
 	case s.name == "" && s.request != nil && s.template == "":
-		c.fail(at, "a step with a request needs a name")
+		c.fail(at, "a step with a request or await needs a name")
 	}
 	i, ok := c.targetIndex[s.target]
 	if !ok {

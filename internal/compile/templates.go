@@ -30,6 +30,7 @@ type request struct {
 	captures []*capture
 	maxBody  int
 	script   *rv.Script
+	key      text // of a step with await
 
 	used      bool // by a step
 	extended  bool // by another request
@@ -41,6 +42,11 @@ func (c *compiler) templates() {
 	path := specPath.Child("templates")
 	c.templateIndex = map[string]int{}
 	c.captured = map[string]bool{}
+	eachAwait(c.spec, func(_ *field.Path, in *v1alpha1.Await) {
+		for i := range in.Capture {
+			c.captured[in.Capture[i].Name] = true
+		}
+	})
 	for i := range c.spec.Templates {
 		c.declare(&c.spec.Templates[i].Request)
 	}
@@ -60,6 +66,8 @@ func (c *compiler) templates() {
 	for _, r := range c.requests {
 		c.inherit(r, nil)
 	}
+	c.awaits = map[*v1alpha1.Await]*request{}
+	eachAwait(c.spec, func(at *field.Path, in *v1alpha1.Await) { c.awaits[in] = c.awaitRequest(at, in) })
 	sent := c.sent()
 	for i, r := range c.requests {
 		if r.extended && !sent[c.spec.Templates[i].Name] {
@@ -76,6 +84,18 @@ func eachInline(spec *v1alpha1.LoadTestSpec, visit func(at *field.Path, in *v1al
 		for j := range spec.Chains[i].Steps {
 			if in := spec.Chains[i].Steps[j].Request; in != nil {
 				visit(path.Index(i).Child("steps").Index(j).Child("request"), in)
+			}
+		}
+	}
+}
+
+// eachAwait visits the notifications that steps wait for, in the order of the spec.
+func eachAwait(spec *v1alpha1.LoadTestSpec, visit func(at *field.Path, in *v1alpha1.Await)) {
+	path := specPath.Child("chains")
+	for i := range spec.Chains {
+		for j := range spec.Chains[i].Steps {
+			if in := spec.Chains[i].Steps[j].Await; in != nil {
+				visit(path.Index(i).Child("steps").Index(j).Child("await"), in)
 			}
 		}
 	}

@@ -52,6 +52,10 @@ func (c *compiler) reference(t text, ref *syntax.Reference) {
 		c.traceparent(ref)
 		return
 	}
+	if ref.Listener != "" {
+		c.listenerURL(t.path, ref)
+		return
+	}
 	i, isVariable := c.variableIndex[ref.Name]
 	switch {
 	case !isVariable && !c.captured[ref.Name]:

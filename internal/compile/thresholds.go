@@ -175,7 +175,7 @@ func (c *compiler) loadSteps() (names []string) {
 	for i := range c.plan.Chains {
 		chain := &c.plan.Chains[i]
 		for k := range chain.Steps {
-			if chain.Phase == runnerv1alpha1.PhaseLoad {
+			if chain.Phase == runnerv1alpha1.PhaseLoad && chain.Steps[k].Await == nil {
 				names = append(names, chain.Name+"/"+chain.Steps[k].Name)
 			}
 		}

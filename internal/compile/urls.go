@@ -48,6 +48,10 @@ func (c *compiler) variedEndpoint(path *field.Path, pieces []syntax.Piece) (e rv
 // urlPlaceholder checks that a variable has one value on a runner.
 func (c *compiler) urlPlaceholder(t text, ref *syntax.Reference) {
 	i, isVariable := c.variableIndex[ref.Name]
+	if ref.Listener != "" {
+		c.fail(t.path, "the URL of a listener is different for each worker, and a url is the same for the whole run")
+		return
+	}
 	if ref.Traceparent != nil {
 		c.fail(t.path, "%s has a new value for each request, and a url is the same for the whole run", ref.Name)
 		return

@@ -30,7 +30,9 @@ func (c *compiler) weights() {
 // requestsOf is how many requests an instance sends when nothing fails and every condition holds.
 func requestsOf(chain *rv.Chain) (n int64) {
 	for i := range chain.Steps {
-		n += int64(max(chain.Steps[i].Repeat, 1))
+		if chain.Steps[i].Await == nil {
+			n += int64(max(chain.Steps[i].Repeat, 1))
+		}
 	}
 	return n
 }

@@ -9,6 +9,14 @@ var apiObjects = map[string]apiObject{
 	"Auth": {
 		choice: &choice{fields: []string{"basic", "bearer", "oauth2"}},
 	},
+	"Await": {
+		fields: map[string]bounds{
+			"capture":  {items: [2]int{0, 16}, key: "name"},
+			"listener": {required: true, length: [2]int{1, 50}},
+			"match":    {required: true},
+			"timeout":  {duration: &durations{1, 3600000000000, "must be greater than 0 and at most 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
+		},
+	},
 	"BasicAuth": {
 		choice: &choice{fields: []string{"secretRef", "files"}},
 	},
@@ -221,6 +229,27 @@ var apiObjects = map[string]apiObject{
 			"name": {required: true, length: [2]int{1, 253}, pattern: "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"},
 		},
 	},
+	"Listener": {
+		fields: map[string]bounds{
+			"keep":         {duration: &durations{1, 3600000000000, "must be greater than 0 and at most 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
+			"maxBodyBytes": {byDefault: int64(1048576), number: &[2]int64{1, 67108864}},
+			"name":         {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+			"port":         {number: &[2]int64{1024, 65000}},
+		},
+	},
+	"ListenerHeader": {
+		fields: map[string]bounds{
+			"name":  {required: true, length: [2]int{1, 256}},
+			"value": {length: [2]int{0, 8192}},
+		},
+	},
+	"ListenerResponse": {
+		fields: map[string]bounds{
+			"body":    {length: [2]int{0, 65536}},
+			"headers": {items: [2]int{0, 16}},
+			"status":  {byDefault: int64(204), number: &[2]int64{200, 599}},
+		},
+	},
 	"LoadTest": {
 		fields: map[string]bounds{
 			"spec": {required: true},
@@ -231,6 +260,7 @@ var apiObjects = map[string]apiObject{
 			"activeDeadlineSeconds":   {number: &[2]int64{1, 31536000}},
 			"chains":                  {required: true, items: [2]int{1, 32}, key: "name"},
 			"gracefulStop":            {duration: &durations{0, 3600000000000, "must be at most 1h, and not negative"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
+			"listeners":               {items: [2]int{0, 8}, key: "name"},
 			"lock":                    {length: [2]int{1, 63}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
 			"rates":                   {items: [2]int{0, 64}},
 			"targets":                 {required: true, items: [2]int{1, 64}, key: "name"},
@@ -239,6 +269,19 @@ var apiObjects = map[string]apiObject{
 			"ttlSecondsAfterFinished": {number: &[2]int64{0, math.MaxInt64}},
 			"variables":               {items: [2]int{0, 64}, key: "name"},
 			"weightBy":                {byDefault: "Chains", enum: []string{"Chains", "Requests"}},
+		},
+	},
+	"NotificationExpect": {
+		fields: map[string]bounds{
+			"checks": {items: [2]int{0, 16}, key: "name"},
+		},
+	},
+	"NotificationMatch": {
+		choice: &choice{fields: []string{"path", "jsonPointer"}},
+		fields: map[string]bounds{
+			"equals":      {length: [2]int{1, 8192}},
+			"jsonPointer": {length: [2]int{1, 1024}},
+			"path":        {length: [2]int{1, 8192}},
 		},
 	},
 	"OAuth2": {
@@ -388,7 +431,7 @@ var apiObjects = map[string]apiObject{
 		},
 	},
 	"Step": {
-		choice: &choice{fields: []string{"request", "template", "parallel"}},
+		choice: &choice{fields: []string{"request", "template", "parallel", "await"}},
 		fields: map[string]bounds{
 			"name":      {length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
 			"onFailure": {enum: []string{"Abort", "Continue"}},

@@ -86,6 +86,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		h := sum.successful()
 		r.SuccessfulResponseTime, r.Histograms.SuccessfulResponseTime = h.Times(), h.Encode()
 		r.Targets = sum.targetResults(in.Plan)
+		r.Listeners = sum.listenerResults(in.Plan)
 	}
 	r.Samples = samples(snapshots)
 	for i := range snapshots {
@@ -208,6 +209,7 @@ func checkShape(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		{"chains", len(s.Chains), len(plan.Chains)},
 		{"targets", len(s.Targets), len(plan.Targets)},
 		{"selections", len(s.Selections), len(selections)},
+		{"listeners", len(s.Listeners), len(plan.Listeners)},
 	} {
 		if list.got != 0 && list.got != list.want {
 			return fmt.Errorf("it has %d %s, the plan has %d", list.got, list.name, list.want)

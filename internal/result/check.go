@@ -15,7 +15,7 @@ import (
 //
 // for the totals and each step. The steps and the measured stages add up to the totals, and the warm-up stages to
 // warmUp.sent. Started chains are completed, aborted or unfinished. If failed checks and aborted chains are counted by
-// name, the counts add up. The causes of reset, lost and dropped requests add up, too. Each request that is done has a
+// name, the counts add up. Each notification has one outcome, and so has each step that awaited one. The causes of reset, lost and dropped requests add up, too. Each request that is done has a
 // status code, and no count is greater than the number of sent requests.
 func Check(r *runnerv1alpha1.Report) error {
 	total := stepOf(&r.Requests)
@@ -45,6 +45,13 @@ func Check(r *runnerv1alpha1.Report) error {
 		atMost("succeeded in setup", r.Setup.Succeeded, r.Setup.Sent),
 		atMost("succeeded in teardown", r.Teardown.Succeeded, r.Teardown.Sent),
 		atMost("response times", r.ResponseTime.Count, total.Sent+r.Requests.Dropped))
+	for i := range r.Listeners {
+		l := &r.Listeners[i]
+		errs = append(errs,
+			equal("notifications of "+l.Name, l.Received, l.InTime+l.Late+l.Duplicate+l.Unexpected+l.Early),
+			equal("steps that awaited "+l.Name, l.Awaited, l.InTime+l.Missing+l.WaitingAtEnd+l.Waiting),
+			atMost("failed checks of "+l.Name, l.FailedChecks, l.InTime))
+	}
 	errs = append(errs, checkFailures(r.Failures, total.Reset, total.ConnectionLost, r.Requests.Dropped))
 	return errors.Join(errs...)
 }

@@ -19,6 +19,7 @@ type sum struct {
 	failures    failure.Counts
 	times       distributions
 	targets     []targetTimes
+	listeners   []listener
 }
 
 type step struct {
@@ -38,6 +39,12 @@ var (
 	targetTimeNames = [...]string{"name resolution", "TCP connect", "TLS handshake", "SETTINGS", "connect", "reconnecting", "blocked", "body"}
 )
 
+type listener struct {
+	runnerv1alpha1.ListenerCounts
+
+	time histogram.H
+}
+
 type selection struct {
 	runnerv1alpha1.Selection
 
@@ -56,6 +63,7 @@ func newSum(plan *runnerv1alpha1.Plan) *sum {
 		targets:     make([]targetTimes, len(plan.Targets)),
 		selections:  sums,
 		chains:      make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
+		listeners:   make([]listener, len(plan.Listeners)),
 		statusCodes: map[string]int64{},
 	}
 }
@@ -94,6 +102,10 @@ func (s *sum) addCounters(from *runnerv1alpha1.Snapshot) {
 	for i := range from.Selections {
 		s.selections[i].counters.Add(&from.Selections[i])
 	}
+	for i := range from.Listeners {
+		s.listeners[i].Add(&from.Listeners[i].ListenerCounts)
+		addCounts(&s.listeners[i].FailedBy, from.Listeners[i].FailedBy)
+	}
 }
 
 func (s *sum) addTimes(from *runnerv1alpha1.Snapshot) error {
@@ -114,6 +126,11 @@ func (s *sum) addTimes(from *runnerv1alpha1.Snapshot) error {
 	for i := range from.Selections {
 		if err := merge(&s.selections[i].time, &from.Selections[i].Time); err != nil {
 			return fmt.Errorf("time of selection %d: %w", i, err)
+		}
+	}
+	for i := range from.Listeners {
+		if err := merge(&s.listeners[i].time, &from.Listeners[i].Time); err != nil {
+			return fmt.Errorf("time of listener %d: %w", i, err)
 		}
 	}
 	if err := merge(&s.times.responseTime, &from.ResponseTime); err != nil {
@@ -253,7 +270,8 @@ func (s *sum) stepResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.StepResult
 			n := &from.counters
 			out = append(out, runnerv1alpha1.StepResult{
 				Chain: plan.Chains[c].Name, Step: plan.Chains[c].Steps[i].Name, Phase: plan.Chains[c].Phase,
-				Sent: n.Sent, Done: n.Done, Succeeded: n.Succeeded, FailedChecks: n.FailedChecks,
+				Listener: awaitedBy(plan, &plan.Chains[c].Steps[i]),
+				Sent:     n.Sent, Done: n.Done, Succeeded: n.Succeeded, FailedChecks: n.FailedChecks,
 				TimedOut: n.TimedOut, Reset: n.Reset, ConnectionLost: n.ConnectionLost,
 				InFlightAtEnd: n.InFlightAtEnd, FailedBy: n.FailedBy, Retries: n.Retries,
 				ErrorRate:    runnerv1alpha1.ErrorRate(ratio(n.Sent-n.Succeeded, n.Sent)),
@@ -276,6 +294,22 @@ func (s *sum) targetResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.TargetRe
 		}
 	}
 	return out
+}
+
+func (s *sum) listenerResults(plan *runnerv1alpha1.Plan) (out []runnerv1alpha1.ListenerResult) {
+	for i := range s.listeners {
+		l := &s.listeners[i]
+		out = append(out, runnerv1alpha1.ListenerResult{Name: plan.Listeners[i].Name, ListenerCounts: l.ListenerCounts, Time: l.time.Times()})
+	}
+	return out
+}
+
+// awaitedBy returns the listener whose notification a step awaits, or "".
+func awaitedBy(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Step) string {
+	if s.Await == nil {
+		return ""
+	}
+	return plan.Listeners[s.Await.Listener].Name
 }
 
 // requestTimes adds up the times of the steps of a target.

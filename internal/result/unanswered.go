@@ -79,7 +79,7 @@ func unansweredBy(plan *runnerv1alpha1.Plan, sel *runnerv1alpha1.Selection, c *r
 // longestTimeout returns the longest timeout of the load's steps in a part.
 func longestTimeout(plan *runnerv1alpha1.Plan, of *runnerv1alpha1.Selector) (longest time.Duration) {
 	eachStep(plan, func(_ int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
-		if chain.Phase == runnerv1alpha1.PhaseLoad && of.Has(plan.Targets[step.Target].Name, chain.Name, step.Name) {
+		if chain.Phase == runnerv1alpha1.PhaseLoad && step.Await == nil && of.Has(plan.Targets[step.Target].Name, chain.Name, step.Name) {
 			longest = max(longest, step.Timeout)
 		}
 	})

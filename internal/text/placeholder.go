@@ -26,13 +26,14 @@ var functions = []rv.FunctionName{
 }
 
 var (
-	errEmpty  = errors.New("${} has no name; write $${} for a literal ${}")
-	errName   = fmt.Errorf("${ must be followed by a name (letters, digits and _, not beginning with a digit, at most %d characters); write $${ for a literal ${", maxName)
-	errColumn = fmt.Errorf("${name. must be followed by the name of a column (letters, digits, _ and -, not beginning with -, at most %d characters)", maxName)
-	errNested = fmt.Errorf("a ${} can have at most %d nested functions", maxFunctions)
-	errWidth  = fmt.Errorf("pad takes a value, a width from 1 to %d and an optional fill character (printable ASCII, default 0): pad(x, 8) or pad(x, 8, c)", maxWidth)
-	errRatio  = errors.New("traceparent takes the share of requests that are sampled, a number from 0 to 1: traceparent(0.01)")
-	errKey    = errors.New("hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)")
+	errEmpty    = errors.New("${} has no name; write $${} for a literal ${}")
+	errName     = fmt.Errorf("${ must be followed by a name (letters, digits and _, not beginning with a digit, at most %d characters); write $${ for a literal ${", maxName)
+	errColumn   = fmt.Errorf("${name. must be followed by the name of a column (letters, digits, _ and -, not beginning with -, at most %d characters)", maxName)
+	errListener = errors.New("the URL of a listener is ${listener.NAME.url}")
+	errNested   = fmt.Errorf("a ${} can have at most %d nested functions", maxFunctions)
+	errWidth    = fmt.Errorf("pad takes a value, a width from 1 to %d and an optional fill character (printable ASCII, default 0): pad(x, 8) or pad(x, 8, c)", maxWidth)
+	errRatio    = errors.New("traceparent takes the share of requests that are sampled, a number from 0 to 1: traceparent(0.01)")
+	errKey      = errors.New("hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)")
 )
 
 // placeholder parses what stands between ${ and }.
@@ -98,6 +99,12 @@ func (p *parser) reference(depth int) (*Reference, error) {
 	column := p.word("-")
 	if column == "" || len(column) > maxName || column[0] == '-' {
 		return nil, errColumn
+	}
+	if name == ListenerName {
+		if !p.take('.') || p.word("") != "url" {
+			return nil, errListener
+		}
+		return &Reference{Name: name, Listener: column}, nil
 	}
 	return &Reference{Name: name, Column: column}, nil
 }

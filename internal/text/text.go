@@ -1,7 +1,7 @@
 // Package text parses texts with placeholders, such as "/sessions/${urlEncode(id)}": those of a manifest,
 // and those that a runner finds in files.
 //
-// A placeholder is ${name}, ${name.column}, ${traceparent(ratio)} or ${function(placeholder)}, functions nested at will. $$ is one dollar
+// A placeholder is ${name}, ${name.column}, ${listener.name.url}, ${traceparent(ratio)} or ${function(placeholder)}, functions nested at will. $$ is one dollar
 // sign, and a dollar sign before anything else stands for itself. What a name means is not known
 // here.
 package text
@@ -24,11 +24,17 @@ type Reference struct {
 	Name string
 	// Column of a table; empty: none.
 	Column string
+	// Listener is the name of a listener, whose URL the placeholder is; empty: it is another placeholder. Name is then
+	// ListenerName.
+	Listener string
 	// Traceparent is set for traceparent(ratio), whose Name is Traceparent.Name().
 	Traceparent *rv.Traceparent
 	// Functions to apply to the value, the first one first.
 	Functions []Function
 }
+
+// ListenerName is the name of placeholders for the URLs of listeners.
+const ListenerName = "listener"
 
 // Function changes a value.
 type Function struct {

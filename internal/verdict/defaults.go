@@ -42,6 +42,20 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 		result.FormatPercent(float64(r.ErrorRate)), limit, r.Requests.Sent+r.Requests.Dropped, failed(r), reached)
 }
 
+// tooManyNotificationErrors applies the default limit to the steps that awaited a notification.
+func tooManyNotificationErrors(in *input) *runnerv1alpha1.Verdict {
+	for i := range in.report.Listeners {
+		l := &in.report.Listeners[i]
+		if l.ErrorRate() <= defaultMaxErrorRate {
+			continue
+		}
+		return verdict(runnerv1alpha1.OutcomeFailed, ReasonNotificationErrors,
+			"%s of %d steps that awaited a notification for listener %s did not receive a good one, above the limit of %s: %d were missing (%d came late), %d failed their checks, %d were awaited at the end",
+			result.FormatPercent(l.ErrorRate()), l.Awaited, l.Name, limit, l.Missing, l.Late, l.FailedChecks, l.WaitingAtEnd)
+	}
+	return nil
+}
+
 // errorRate returns the error rate without the requests that runners dropped because their leases expired.
 func errorRate(r *runnerv1alpha1.Report) float64 {
 	all := r.Requests.Sent + r.Requests.Dropped

@@ -18,6 +18,8 @@
 //	              Stopped            known results, but decide nothing
 //	Failed        ThresholdsFailed   a threshold failed, and the generator does not excuse it
 //	Failed        TooManyErrors      no threshold is on ErrorRate, and the error rate is above defaultMaxErrorRate
+//	Failed        TooManyNotifi-     more than defaultMaxErrorRate of the steps that awaited a notification did
+//	              cationErrors       not receive one that passed their checks
 //	Failed        NoChainCompleted   no threshold is on ErrorRate, and every chain instance that ended was
 //	                                 aborted
 //	Failed        TeardownFailed     a teardown chain failed; with another outcome, the message says so

@@ -60,13 +60,10 @@ func (in *input) excused(c *comparison) bool {
 	if in.cause == "" || c.unanswered {
 		return false // lag makes a response late, but does not prevent it
 	}
-	switch c.result.Metric {
-	case runnerv1alpha1.MetricRate:
+	if c.result.Metric == runnerv1alpha1.MetricRate {
 		return c.isMinimum
-	case runnerv1alpha1.MetricErrorRate:
-		return false
 	}
-	return !c.isMinimum && !in.beyondLag(c)
+	return c.result.Metric.IsTime() && !c.isMinimum && !in.beyondLag(c)
 }
 
 // beyondLag returns whether a time is so far above its maximum that lag cannot be the cause. A pause of the generator makes the

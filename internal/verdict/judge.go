@@ -24,31 +24,32 @@ const (
 
 // Reasons of a Verdict. Conditions of a LoadTest have the same reasons.
 const (
-	ReasonPassed            = "Passed"
-	ReasonNoThresholds      = "NoThresholds"
-	ReasonThresholdsFailed  = "ThresholdsFailed"
-	ReasonTooManyErrors     = "TooManyErrors"
-	ReasonNoChainCompleted  = "NoChainCompleted"
-	ReasonTeardownFailed    = "TeardownFailed"
-	ReasonGeneratorBound    = "GeneratorBound"
-	ReasonPartialResult     = "PartialResult"
-	ReasonLeaseExpired      = "LeaseExpired"
-	ReasonStopped           = "Stopped"
-	ReasonInterrupted       = "Interrupted"
-	ReasonNoSuccess         = "NoSuccess"
-	ReasonRunnerLost        = "RunnerLost"
-	ReasonTargetUnreachable = "TargetUnreachable"
-	ReasonDeadlineExceeded  = "DeadlineExceeded"
-	ReasonStalled           = "Stalled"
-	ReasonPlanRejected      = "PlanRejected"
-	ReasonSetupFailed       = "SetupFailed"
-	ReasonDeniedByPolicy    = "DeniedByPolicy"
-	ReasonInternalError     = "InternalError"
-	ReasonSearchFound       = "SearchFound"
-	ReasonSearchMaximumHeld = "SearchMaximumHeld"
-	ReasonSearchNotFound    = "SearchNotFound"
-	ReasonSearchMoved       = "SearchMoved"
-	ReasonSearchIncomplete  = "SearchIncomplete"
+	ReasonPassed             = "Passed"
+	ReasonNoThresholds       = "NoThresholds"
+	ReasonThresholdsFailed   = "ThresholdsFailed"
+	ReasonTooManyErrors      = "TooManyErrors"
+	ReasonNoChainCompleted   = "NoChainCompleted"
+	ReasonNotificationErrors = "TooManyNotificationErrors"
+	ReasonTeardownFailed     = "TeardownFailed"
+	ReasonGeneratorBound     = "GeneratorBound"
+	ReasonPartialResult      = "PartialResult"
+	ReasonLeaseExpired       = "LeaseExpired"
+	ReasonStopped            = "Stopped"
+	ReasonInterrupted        = "Interrupted"
+	ReasonNoSuccess          = "NoSuccess"
+	ReasonRunnerLost         = "RunnerLost"
+	ReasonTargetUnreachable  = "TargetUnreachable"
+	ReasonDeadlineExceeded   = "DeadlineExceeded"
+	ReasonStalled            = "Stalled"
+	ReasonPlanRejected       = "PlanRejected"
+	ReasonSetupFailed        = "SetupFailed"
+	ReasonDeniedByPolicy     = "DeniedByPolicy"
+	ReasonInternalError      = "InternalError"
+	ReasonSearchFound        = "SearchFound"
+	ReasonSearchMaximumHeld  = "SearchMaximumHeld"
+	ReasonSearchNotFound     = "SearchNotFound"
+	ReasonSearchMoved        = "SearchMoved"
+	ReasonSearchIncomplete   = "SearchIncomplete"
 )
 
 // Facts are what is known about a run and not in its Report.
@@ -103,7 +104,7 @@ type input struct {
 type check func(*input) *runnerv1alpha1.Verdict
 
 // chain has the checks in their order. The package comment has them as a table.
-var chain = []check{problem, lost, deadline, searched, stoppedAtOnce, noSuccess, stopped, thresholdsFailed, tooManyErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired}
+var chain = []check{problem, lost, deadline, searched, stoppedAtOnce, noSuccess, stopped, thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired}
 
 // usedUp is the message about variables without values left. The test asked for it (atEnd: Stop), so it is not a failure.
 const usedUp = "a variable was used up, and chains that draw it began no more instances"

@@ -98,6 +98,11 @@ func (r *run) nothingCompleted() {
 	}
 }
 
+// awaits notifications of a listener.
+func (r *run) awaits(c runnerv1alpha1.ListenerCounts) {
+	r.report.Listeners = []runnerv1alpha1.ListenerResult{{Name: "l", ListenerCounts: c}}
+}
+
 func (r *run) noThresholds() { r.plan.Thresholds = nil }
 
 func (r *run) lags() { r.report.Lag.P99 = MaxLag + 1 }
@@ -247,6 +252,19 @@ func TestJudge(t *testing.T) {
 		{"lag above", func(r *run) { r.lags(); r.slowResponses() }, inconclusive, ReasonGeneratorBound, "it lagged (p99 10ms): fast: p99 of ResponseTime", 3},
 		{"lag of the worst shard", func(r *run) { r.report.Generator.LagP99Microseconds = MaxLag + 1; r.slowResponses() }, inconclusive, ReasonGeneratorBound, "", 3},
 		{"lag is the cause", func(r *run) { r.lags(); r.report.Lag.Max = 30_000; r.respondsIn(80_000) }, inconclusive, ReasonGeneratorBound, "", 3},
+		{"failed checks of a generator that lags", func(r *run) {
+			r.lags()
+			r.plan.Thresholds = append(r.plan.Thresholds, runnerv1alpha1.Threshold{Name: "checks", Metric: runnerv1alpha1.MetricFailedChecks, Max: "0"})
+		}, failed, ReasonThresholdsFailed, "checks", 2},
+		{"notifications are missing", func(r *run) {
+			r.awaits(runnerv1alpha1.ListenerCounts{Received: 98, InTime: 98, Awaited: 100, Missing: 2})
+		}, failed, ReasonNotificationErrors, "2% of 100", 2},
+		{"notifications fail checks", func(r *run) {
+			r.awaits(runnerv1alpha1.ListenerCounts{Received: 100, InTime: 100, FailedChecks: 2, Awaited: 100})
+		}, failed, ReasonNotificationErrors, "2 failed their checks", 2},
+		{"one notification is missing", func(r *run) {
+			r.awaits(runnerv1alpha1.ListenerCounts{Received: 99, InTime: 99, Awaited: 100, Missing: 1})
+		}, pass, ReasonPassed, "", 0},
 		{"far beyond the lag", func(r *run) { r.lags(); r.report.Lag.Max = 30_000; r.respondsIn(80_500) }, failed, ReasonThresholdsFailed, "fast", 2},
 		{"far beyond the lag, throttled", func(r *run) {
 			r.lags()

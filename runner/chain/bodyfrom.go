@@ -63,6 +63,12 @@ func (b *builder) resolve(ref *syntax.Reference) (rv.Part, error) {
 		Column:   ref.Column,
 	}
 	switch {
+	case ref.Listener != "":
+		i := slices.IndexFunc(b.g.Listeners, func(l Listener) bool { return l.Name == ref.Listener })
+		if i < 0 {
+			return part, fmt.Errorf("${listener.%s.url}: there is no such listener", ref.Listener)
+		}
+		part = rv.Part{Listener: i + 1}
 	case ref.Traceparent != nil:
 		return part, fmt.Errorf("${%s}: traceparent is not possible in a text outside the manifest", ref.Name)
 	case part.Capture > 0:

@@ -86,22 +86,22 @@ type page struct {
 	Script     template.JS
 	Policy     string
 	// Notes are what one must know before believing a figure.
-	Notes              []string
-	Figures            []figure
-	Rate, Times, Tails []*plot
-	Errors, Health     []*plot
-	Probes             *table
-	Stages, Quantiles  *table
-	Kinds              []errorKind
-	PhaseHead          []phasePart
-	PhaseBars          []phaseBar
-	Phases, StepPhases *table
-	Steps, Checks      *table
-	Chains             *table
-	Codes, Causes      *table
-	Failures, Samples  *table
-	Generator, Shards  *table
-	Windows, Slowest   *table
+	Notes                        []string
+	Figures                      []figure
+	Rate, Times, Tails           []*plot
+	Errors, Health               []*plot
+	Probes                       *table
+	Stages, Quantiles            *table
+	Kinds                        []errorKind
+	PhaseHead                    []phasePart
+	PhaseBars                    []phaseBar
+	Phases, StepPhases           *table
+	Steps, Notifications, Checks *table
+	Chains                       *table
+	Codes, Causes                *table
+	Failures, Samples            *table
+	Generator, Shards            *table
+	Windows, Slowest             *table
 }
 
 // figure is one of those that one looks for first.
@@ -115,7 +115,7 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 	p := &page{
 		Report: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(pageScript),
 		Notes: append(notes(r), plotNotes(r)...), Figures: keyFigures(r, 0), Kinds: errorKinds(r),
-		Probes: probeTable(r), Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Checks: checkTable(r), Chains: chainTable(r),
+		Probes: probeTable(r), Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Notifications: notificationTable(r), Checks: checkTable(r), Chains: chainTable(r),
 		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Samples: sampleTable(r), Slowest: slowestTable(r), Generator: healthTable(r), Shards: shardTable(r),
 		PhaseHead: phaseHead, PhaseBars: phaseBars(r), Phases: phaseTable(r), StepPhases: stepPhaseTable(r),
 	}

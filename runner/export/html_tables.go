@@ -114,7 +114,7 @@ func stepTable(r *runnerv1alpha1.Report) *table {
 	}}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.Phase != runnerv1alpha1.PhaseLoad {
+		if s.Phase != runnerv1alpha1.PhaseLoad || s.Listener != "" {
 			continue // it counts nothing
 		}
 		row := []string{s.Chain, s.Step, grouped(s.Sent), grouped(s.Succeeded), errorRate(float64(s.ErrorRate), s.Sent)}

@@ -21,7 +21,7 @@ func Markdown(w io.Writer, r *runnerv1alpha1.Report) error {
 	if warning := lagWarning(r); warning != "" {
 		paragraph(&b, "Warning: "+warning+".")
 	}
-	for _, t := range []*table{thresholdTable(r), probeTable(r), figureTable(r), timeTable(r), phaseTable(r), stepSummary(r), failureTable(r)} {
+	for _, t := range []*table{thresholdTable(r), probeTable(r), figureTable(r), timeTable(r), phaseTable(r), stepSummary(r), notificationTable(r), failureTable(r)} {
 		markdownTable(&b, t)
 	}
 	for _, n := range notes(r) {
@@ -128,7 +128,7 @@ func stepSummary(r *runnerv1alpha1.Report) *table {
 	t := &table{Caption: "Steps (response time)", Left: 1, Head: []string{"step", "sent", "errors", "p50", "p99", "p99.9", "max"}}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.Phase != runnerv1alpha1.PhaseLoad {
+		if s.Phase != runnerv1alpha1.PhaseLoad || s.Listener != "" {
 			continue // it counts nothing
 		}
 		row := []string{s.Chain + "/" + s.Step, grouped(s.Sent), errorRate(float64(s.ErrorRate), s.Sent)}

@@ -21,7 +21,7 @@ const columns = 80
 func Text(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	for _, section := range []func(*bytes.Buffer, *runnerv1alpha1.Report){
-		head, verdict, search, requests, rates, times, phases, steps, statusCodes, causes, failures, samples, slowest, generator,
+		head, verdict, search, requests, rates, times, phases, steps, notifications, statusCodes, causes, failures, samples, slowest, generator,
 	} {
 		section(&b, r)
 	}
@@ -206,7 +206,7 @@ func steps(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	row("", "sent", "errors", "p50", "p99", "p99.9", "max")
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.Phase != runnerv1alpha1.PhaseLoad {
+		if s.Phase != runnerv1alpha1.PhaseLoad || s.Listener != "" {
 			continue // it counts nothing
 		}
 		f := []string{"-", "-", "-", "-"}

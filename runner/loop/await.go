@@ -159,11 +159,11 @@ func (w *Worker) endWaits() {
 }
 
 // listenerCounters returns the counts of all listeners.
-func (w *Worker) listenerCounters() (out []rv.ListenerCounters) {
+func (w *Worker) listenerCounters() (out []rv.ListenerCounts) {
 	for i := range w.listeners.all {
 		l := &w.listeners.all[i]
 		c := l.table.Counts()
-		out = append(out, rv.ListenerCounters{
+		out = append(out, rv.ListenerCounts{
 			Received: l.received, InTime: c.InTime, FailedChecks: l.failed, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected,
 			Early: int64(l.table.Early()), Awaited: l.awaited, Missing: c.Missing, Waiting: int64(l.table.Waiting()), WaitingAtEnd: c.WaitingAtEnd,
 		})

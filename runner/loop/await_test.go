@@ -81,70 +81,70 @@ func TestAwait(t *testing.T) {
 		after []time.Duration
 		path  func(n string) string
 		body  func(n string) string
-		want  rv.ListenerCounters // of 3 instances
+		want  rv.ListenerCounts // of 3 instances
 		time  time.Duration
 		trace string
 		chain string
 	}{
 		"in time": {
 			plan: awaits(3), after: []time.Duration{30 * time.Millisecond},
-			want: rv.ListenerCounters{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			want: rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
 			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2, 30 /use/b0, 40 /use/b1, 50 /use/b2", chain: "3 3 0",
 		},
 		"before the response to the request": {
 			plan: awaits(3), after: []time.Duration{2 * time.Millisecond},
-			want: rv.ListenerCounters{Received: 3, InTime: 3, Awaited: 3}, time: 2 * time.Millisecond,
+			want: rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}, time: 2 * time.Millisecond,
 			trace: "0 /sub/0, 5 /use/b0, 10 /sub/1, 15 /use/b1, 20 /sub/2, 25 /use/b2", chain: "3 3 0",
 		},
 		"twice": {
 			plan: awaits(3), after: []time.Duration{30 * time.Millisecond, 60 * time.Millisecond},
-			want: rv.ListenerCounters{Received: 6, InTime: 3, Duplicate: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			want: rv.ListenerCounts{Received: 6, InTime: 3, Duplicate: 3, Awaited: 3}, time: 30 * time.Millisecond,
 			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2, 30 /use/b0, 40 /use/b1, 50 /use/b2", chain: "3 3 0",
 		},
 		"twice before the response": {
 			plan: awaits(3), after: []time.Duration{time.Millisecond, 2 * time.Millisecond},
-			want: rv.ListenerCounters{Received: 6, InTime: 3, Duplicate: 3, Awaited: 3}, time: time.Millisecond,
+			want: rv.ListenerCounts{Received: 6, InTime: 3, Duplicate: 3, Awaited: 3}, time: time.Millisecond,
 			trace: "0 /sub/0, 5 /use/b0, 10 /sub/1, 15 /use/b1, 20 /sub/2, 25 /use/b2", chain: "3 3 0",
 		},
 		"never": {
 			plan: awaits(3),
-			want: rv.ListenerCounters{Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
+			want: rv.ListenerCounts{Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
 		},
 		"late": {
 			plan: awaits(3), after: []time.Duration{106 * time.Millisecond},
-			want: rv.ListenerCounters{Received: 3, Late: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
+			want: rv.ListenerCounts{Received: 3, Late: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
 		},
 		"just not late": {
 			plan: awaits(3), after: []time.Duration{104 * time.Millisecond},
-			want: rv.ListenerCounters{Received: 3, InTime: 3, Awaited: 3}, time: 104 * time.Millisecond,
+			want: rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}, time: 104 * time.Millisecond,
 			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2, 104 /use/b0, 114 /use/b1, 124 /use/b2", chain: "3 3 0",
 		},
 		"of another path": {
 			plan: awaits(3), after: []time.Duration{30 * time.Millisecond}, path: func(n string) string { return "/x/" + n },
-			want: rv.ListenerCounters{Received: 3, Unexpected: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
+			want: rv.ListenerCounts{Received: 3, Unexpected: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
 		},
 		"with a query": {
 			plan: awaits(3), after: []time.Duration{30 * time.Millisecond}, path: func(n string) string { return "/n/" + n + "?a=b" },
-			want: rv.ListenerCounters{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			want: rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
 			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2, 30 /use/b0, 40 /use/b1, 50 /use/b2", chain: "3 3 0",
 		},
 		"by a value of the body": {
 			plan: awaits(3, key("/id")), after: []time.Duration{30 * time.Millisecond}, body: func(n string) string { return `{"id":"` + n + `"}` },
-			want: rv.ListenerCounters{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			want: rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
 			trace: `0 /sub/0, 10 /sub/1, 20 /sub/2, 30 /use/{"id":"0"}, 40 /use/{"id":"1"}, 50 /use/{"id":"2"}`, chain: "3 3 0",
 		},
 		"without the value": {
 			plan: awaits(3, key("/id")), after: []time.Duration{30 * time.Millisecond},
-			want: rv.ListenerCounters{Received: 3, Unexpected: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
+			want: rv.ListenerCounts{Received: 3, Unexpected: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
 		},
 		"that fails a check": {
 			plan: awaits(3, check("other")), after: []time.Duration{30 * time.Millisecond},
-			want: rv.ListenerCounters{Received: 3, InTime: 3, FailedChecks: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			want: rv.ListenerCounts{Received: 3, InTime: 3, FailedChecks: 3, Awaited: 3}, time: 30 * time.Millisecond,
 			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
 		},
 		"never, and the chain continues": {
 			plan: awaits(1, func(p *rv.Plan) { p.Chains[0].Steps[1].OnFailure.Continue = true }),
-			want: rv.ListenerCounters{Awaited: 1, Missing: 1}, trace: "0 /sub/0, 105 /use/", chain: "1 1 0",
+			want: rv.ListenerCounts{Awaited: 1, Missing: 1}, trace: "0 /sub/0, 105 /use/", chain: "1 1 0",
 		},
 	}
 	for name, tt := range tests {
@@ -216,7 +216,7 @@ func TestListenerEnds(t *testing.T) {
 		b.in(200*time.Millisecond, func() { b.w.Do(func(w *Worker) { w.Stop(false) }) })
 	})
 	b.run()
-	want := rv.ListenerCounters{Received: 1, Unexpected: 1, Awaited: 3, WaitingAtEnd: 3}
+	want := rv.ListenerCounts{Received: 1, Unexpected: 1, Awaited: 3, WaitingAtEnd: 3}
 	if diff := cmp.Diff(want, b.w.Gauge().Listeners[0]); diff != "" {
 		t.Errorf("counters (-want +got):\n%s", diff)
 	}

@@ -70,7 +70,7 @@ type Gauges struct {
 	// LeaseGaps are the pauses because the lease expired.
 	LeaseGaps rv.LeaseGaps
 	// Listeners are the counts of all listeners since the start, without the times.
-	Listeners []rv.ListenerCounters
+	Listeners []rv.ListenerCounts
 }
 
 // Gauge counts what is in flight, by looking at every request: the counters play no part, so the

@@ -274,14 +274,15 @@ func (ls *listeners) release(tok uint32) {
 // acceptedStatus is the status that a notification has for the checks of a step: that of a response that passes.
 const acceptedStatus = 200
 
-// whole returns the exchange with the notification as its response, so that checks and captures find it there, and with
-// method, scheme, authority and path as its request.
+// whole returns the exchange with the notification as its request, and also as its response, so that checks and captures find
+// it there.
 func (n *notice) whole() *exchange {
 	x := n.x
 	method, rest := x.kept[:n.method], x.kept[n.method:]
 	x.request = message.Message{Method: method, Scheme: schemeHTTP, Path: rest[:n.path], Authority: rest[n.path : n.path+n.authority]}
 	x.Request = &x.request
-	x.complete(acceptedStatus, 0)
+	r := x.complete(acceptedStatus, 0).Response
+	x.request.Fields, x.request.Body = r.Fields, r.Body
 	return x
 }
 

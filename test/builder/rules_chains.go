@@ -7,7 +7,7 @@ const everyChain = "spec.chains[6]"
 // ownRates are stages of a chain's own.
 var ownRates = []any{map[string]any{"name": "alone", "requestsPerSecond": 1, "duration": "1s"}}
 
-const oneKind = "exactly one of request, template and parallel is needed"
+const oneKind = "exactly one of request, template, parallel and await is needed"
 
 func rulesOfChains() []Mutant {
 	oneAt, together := everyChain+".steps[1]", everyChain+".steps[3]"
@@ -80,13 +80,37 @@ func rulesOfChains() []Mutant {
 		out = append(out, Mutant{Name: "parallel with " + name, Path: together, Want: alone, Set: map[string]any{together + "." + name: value}})
 	}
 	own := everyChain + ".steps[7]"
-	out = append(out, Mutant{Name: "a request without a name", Path: own, Want: "a step with a request needs a name", Unset: []string{own + ".name"}})
+	out = append(out, Mutant{Name: "a request without a name", Path: own, Want: "a step with a request or await needs a name", Unset: []string{own + ".name"}})
+	out = append(out, rulesOfAwait()...)
 	for _, c := range []choice{
 		{together, "parallel", "template", "read", oneKind},
 		{own, "request", "template", "read", oneKind},
 		{everyChain + ".steps[0].thinkTime", "fixed", "exponential", map[string]any{"mean": "1ms"}, ""},
 	} {
 		out = append(out, c.rows()...)
+	}
+	return out
+}
+
+// rulesOfAwait are of steps that wait for a notification, and of listeners.
+func rulesOfAwait() []Mutant {
+	byPath, byValue := everyChain+".steps[10]", everyChain+".steps[11]"
+	out := []Mutant{
+		{Name: "a wait without a name", Path: byPath, Want: "a step with a request or await needs a name", Unset: []string{byPath + ".name"}},
+		{
+			Name: "path and jsonPointer", Path: byPath + ".await.match", Want: "exactly one of path and jsonPointer is needed",
+			Set: map[string]any{byPath + ".await.match.jsonPointer": "/id", byPath + ".await.match.equals": "1"},
+		},
+		{Name: "jsonPointer without equals", Path: byValue + ".await.match", Want: "jsonPointer and equals go together", Unset: []string{byValue + ".await.match.equals"}},
+		tooLong(byPath+".await.timeout", "0ms", withinAnHour),
+		tooLong(byPath+".await.timeout", "61m", withinAnHour),
+		tooLong("spec.listeners[0].keep", "0ms", withinAnHour),
+		tooLong("spec.listeners[0].keep", "61m", withinAnHour),
+	}
+	for name, value := range map[string]any{"target": "single", "repeat": map[string]any{"count": 2}, "retry": map[string]any{"attempts": 1}, "clearCookies": true} {
+		out = append(out, Mutant{
+			Name: "await with " + name, Path: byPath, Want: "cannot be used with await; allowed: thinkTime, when, onFailure", Set: map[string]any{byPath + "." + name: value},
+		})
 	}
 	return out
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // The requests of the steps of everyChain: 4 has one of each kind of check and capture, 5 a body from a Secret,
-// 6 a body from a file, 7 a body in base64, 8 a body in the manifest, 9 parts.
+// 6 a body from a file, 7 a body in base64, 8 a body in the manifest, 9 parts. Steps 10 and 11 await notifications.
 
 // rulesOfRequests are for templates and for the requests of steps alike.
 func rulesOfRequests() []Mutant {
@@ -37,6 +37,7 @@ func rulesOfRequests() []Mutant {
 		rulesOfChecks(t(3)), rulesOfChecks(r(4)),
 		rulesOfCaptures(t(3)), rulesOfCaptures(r(4)),
 		rulesOfParts(t(10)), rulesOfParts(r(9)),
+		rulesOfChecks(everyChain+".steps[10].await"), rulesOfCaptures(everyChain+".steps[10].await"),
 	)
 }
 

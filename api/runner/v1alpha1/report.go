@@ -72,6 +72,8 @@ type Report struct {
 	Steps []StepResult `json:"steps"`
 	// Targets has one entry for each target: where the time goes.
 	Targets []TargetResult `json:"targets,omitempty"`
+	// Listeners has one entry for each listener.
+	Listeners []ListenerResult `json:"listeners,omitempty"`
 	// Selections are the figures of parts of the requests that thresholds are on.
 	Selections []SelectionResult `json:"selections,omitempty"`
 	Generator  GeneratorResult   `json:"generator"`
@@ -226,6 +228,8 @@ type StepResult struct {
 	Retries      int64            `json:"retries,omitempty"`
 	ErrorRate    ErrorRate        `json:"errorRate"`
 	ResponseTime Times            `json:"responseTime"`
+	// Listener is the listener whose notification the step awaits. Such a step sends no request, so it has no counts and no times.
+	Listener string `json:"listener,omitempty"`
 	// SuccessfulResponseTime is as that of the report.
 	SuccessfulResponseTime Times `json:"successfulResponseTime,omitzero"`
 	// ServiceTime and TimeToFirstByte are absent if no request of the step got a response.
@@ -251,6 +255,22 @@ type TargetResult struct {
 	// ServiceTime is TimeToFirstByte and Body together. ResponseTime is from the scheduled time to done.
 	ServiceTime  Times `json:"serviceTime,omitzero"`
 	ResponseTime Times `json:"responseTime,omitzero"`
+}
+
+// ListenerResult has the counts and the times of one listener over all shards.
+type ListenerResult struct {
+	Name string `json:"name"`
+	ListenerCounts
+	// Time is from sending the request before a step to the notification that the step received. Absent if no step received one.
+	Time Times `json:"time,omitzero"`
+}
+
+// ErrorRate returns the share of the steps that awaited a notification and did not receive one that passed their checks.
+func (l *ListenerResult) ErrorRate() float64 {
+	if l.Awaited == 0 {
+		return 0
+	}
+	return float64(l.Awaited-l.InTime+l.FailedChecks) / float64(l.Awaited)
 }
 
 // SelectionResult has the figures of a part of the requests over all shards.

@@ -289,12 +289,20 @@ type ChainCounters struct {
 	Unfinished int64 `json:"unfinished"`
 }
 
-// ListenerCounters count all notifications of a listener, and all steps that awaited one. Those of a running test satisfy
+// ListenerCounters are the counts of a listener and the distribution of its times.
+type ListenerCounters struct {
+	ListenerCounts
+	// Time is from sending the request before the step to the notification InTime, which can come before the response to
+	// the request.
+	Time Histogram `json:"time,omitzero"`
+}
+
+// ListenerCounts count all notifications of a listener, and all steps that awaited one. Those of a running test satisfy
 // these equations, and those of an ended test with Early = 0 and Waiting = 0:
 //
 //	Received = InTime + Late + Duplicate + Unexpected + Early
 //	Awaited = InTime + Missing + WaitingAtEnd + Waiting
-type ListenerCounters struct {
+type ListenerCounts struct {
 	Received int64 `json:"received"`
 	// InTime notifications reached the step that awaited them. FailedChecks of them failed a check of the step.
 	InTime       int64 `json:"inTime"`
@@ -312,16 +320,13 @@ type ListenerCounters struct {
 	// Waiting steps wait now. WaitingAtEnd are those that waited when the run ended.
 	Waiting      int64 `json:"waiting,omitempty"`
 	WaitingAtEnd int64 `json:"waitingAtEnd,omitempty"`
-	// FailedBy counts failed checks by the name of the first check that failed. FailedBy and Time are of chain instances
-	// that began in a measured stage, the counts above of all.
+	// FailedBy counts failed checks by the name of the first check that failed. FailedBy and the times are of chain
+	// instances that began in a measured stage, the counts above of all.
 	FailedBy map[string]int64 `json:"failedBy,omitempty"`
-	// Time is from sending the request before the step to the notification InTime, which can come before the response to
-	// the request.
-	Time Histogram `json:"time,omitzero"`
 }
 
-// Add adds the counts of another runner, without FailedBy and Time.
-func (c *ListenerCounters) Add(o *ListenerCounters) {
+// Add adds the counts of another runner, without FailedBy.
+func (c *ListenerCounts) Add(o *ListenerCounts) {
 	c.Received += o.Received
 	c.InTime += o.InTime
 	c.FailedChecks += o.FailedChecks

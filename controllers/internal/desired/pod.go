@@ -56,7 +56,7 @@ func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	}
 	enforcePod(out, in)
 	runner := &out.Spec.Containers[slices.IndexFunc(out.Spec.Containers, isRunner)]
-	enforceRunner(runner, in.LoadTest.Spec.Runner.ResultRetention)
+	enforceRunner(runner, in.LoadTest.Spec.Runner.ResultRetention, len(in.LoadTest.Spec.Listeners) > 0)
 	addFiles(out, runner, compile.Mounts(&in.LoadTest.Spec))
 	addPodFields(runner, compile.PodFields(&in.LoadTest.Spec))
 	if cpus := in.LoadTest.Spec.Runner.CPUsPerShard; cpus != nil {
@@ -172,7 +172,7 @@ func enforcePod(pod *corev1.PodTemplateSpec, in JobInput) {
 	)
 }
 
-func enforceRunner(c *corev1.Container, retention *metav1.Duration) {
+func enforceRunner(c *corev1.Container, retention *metav1.Duration, listens bool) {
 	c.Command = []string{command}
 	c.Args = []string{
 		"--plan=" + planDir + "/" + KeyPlan,
@@ -186,6 +186,9 @@ func enforceRunner(c *corev1.Container, retention *metav1.Duration) {
 		corev1.ContainerPort{Name: "metrics", ContainerPort: runnerv1alpha1.MetricsPort, Protocol: corev1.ProtocolTCP})
 	c.Env = keep(c.Env, func(e corev1.EnvVar) bool { return e.Name != "POD_NAME" && e.Name != "NODE_NAME" },
 		fromField("POD_NAME", "metadata.name"), fromField("NODE_NAME", "spec.nodeName"))
+	if listens {
+		c.Env = keep(c.Env, func(e corev1.EnvVar) bool { return e.Name != "POD_IP" }, fromField("POD_IP", "status.podIP"))
+	}
 	c.VolumeMounts = keep(c.VolumeMounts, func(m corev1.VolumeMount) bool { return !reserved(m) },
 		corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true},
 		corev1.VolumeMount{Name: tlsVolume, MountPath: tlsDir, ReadOnly: true})

@@ -1,0 +1,172 @@
+package compile
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/internal/jsontext"
+	syntax "github.com/h2surge/h2surge/internal/text"
+)
+
+// awaited is the notification that a step waits for.
+type awaited struct {
+	listener int // an index into spec.listeners, or -1: unknown
+	key      text
+	timeout  time.Duration
+}
+
+// listeners compiles the listeners. What steps match by is set later.
+func (c *compiler) listeners() {
+	path := specPath.Child("listeners")
+	c.listenerIndex, c.listenerUsed = map[string]int{}, map[string]bool{}
+	for i := range c.spec.Listeners {
+		in, at := &c.spec.Listeners[i], path.Index(i)
+		c.unique(at.Child("name"), c.listenerIndex, in.Name, i)
+		out := rv.Listener{Name: in.Name, Status: int(in.Response.Status), Body: in.Response.Body, MaxBody: int(in.MaxBodyBytes), Keep: in.Keep.Duration}
+		if in.Port != nil {
+			out.Port = int(*in.Port)
+		}
+		if in.Response.Body != "" && slices.Contains([]int32{204, 205, 304}, in.Response.Status) {
+			c.fail(at.Child("response", "body"), "must be empty with the status %d (RFC 9110 15)", in.Response.Status)
+		}
+		for k := range in.Response.Headers {
+			out.Headers = append(out.Headers, c.listenerHeader(at.Child("response", "headers").Index(k), &in.Response.Headers[k]))
+		}
+		c.plan.Listeners = append(c.plan.Listeners, out)
+	}
+	c.overlaps(path)
+	if len(c.spec.Listeners) == 0 {
+		return
+	}
+	for i, v := range c.spec.Variables {
+		if v.Name == syntax.ListenerName {
+			c.fail(specPath.Child("variables").Index(i).Child("name"), "%q is the beginning of placeholders for listeners; use another name", v.Name)
+		}
+	}
+}
+
+// overlaps reports listeners that would need the same port.
+func (c *compiler) overlaps(path *field.Path) {
+	workers := max(c.plan.CPUsPerShard, 1)
+	for i := range c.plan.Listeners {
+		a := &c.plan.Listeners[i]
+		for k := range i {
+			if b := &c.plan.Listeners[k]; a.Port > 0 && b.Port > 0 && a.Port < b.Port+workers && b.Port < a.Port+workers {
+				c.fail(path.Index(i).Child("port"), "listener %q has the ports %d to %d, one for each worker", b.Name, b.Port, b.Port+workers-1)
+			}
+		}
+	}
+}
+
+func (c *compiler) listenerHeader(at *field.Path, in *v1alpha1.ListenerHeader) rv.ListenerHeader {
+	out := rv.ListenerHeader{Name: strings.ToLower(in.Name), Value: in.Value}
+	switch problem := headerProblem(out.Name, in.Value); {
+	case out.Name == "content-length":
+		c.fail(at.Child("name"), "is set from the body")
+	case problem != "":
+		c.fail(at, "%s", problem)
+	}
+	return out
+}
+
+// listenerURL checks a placeholder for the URL of a listener.
+func (c *compiler) listenerURL(path *field.Path, ref *syntax.Reference) {
+	if _, ok := c.listenerIndex[ref.Listener]; !ok {
+		c.noListener(path, ref.Listener)
+	}
+}
+
+func (c *compiler) noListener(path *field.Path, name string) {
+	near := didYouMean(name, slices.Sorted(maps.Keys(c.listenerIndex)))
+	if len(c.listenerIndex) == 0 {
+		near = "; spec.listeners has none"
+	}
+	c.fail(path, "there is no listener %q%s", name, near)
+}
+
+// awaiting returns step number j of a chain, which waits for a notification. Its checks and captures are those of a request that is
+// never sent.
+func (c *compiler) awaiting(at *field.Path, chain *v1alpha1.Chain, in *v1alpha1.Step, j int) flatStep {
+	a, path := in.Await, at.Child("await")
+	if j == 0 {
+		c.fail(path, "no request is before it in chain %q that causes a notification", chain.Name)
+	}
+	if in.Target != "" || in.Repeat != nil || in.Retry != nil || in.ClearCookies {
+		c.fail(at, "cannot be used with await; allowed: thinkTime, when, onFailure")
+	}
+	out := flatStep{
+		name:      in.Name,
+		request:   c.awaits[a],
+		think:     c.thinkTime(at.Child("thinkTime"), in.ThinkTime),
+		when:      c.conditions(at.Child("when"), in.When),
+		onFailure: c.onFailure(at, nil, in.OnFailure),
+		await:     &awaited{listener: -1, key: c.awaits[a].key, timeout: a.Timeout.Duration},
+	}
+	i, ok := c.listenerIndex[a.Listener]
+	if !ok {
+		c.noListener(path.Child("listener"), a.Listener)
+		return out
+	}
+	out.await.listener = i
+	c.matchBy(path.Child("match"), &c.plan.Listeners[i], a)
+	return out
+}
+
+// matchBy sets what a listener matches notifications by, and reports a step that differs from an earlier one.
+func (c *compiler) matchBy(at *field.Path, l *rv.Listener, a *v1alpha1.Await) {
+	switch m := &a.Match; {
+	case !c.listenerUsed[l.Name]:
+		c.listenerUsed[l.Name] = true
+		l.Pointer = m.JSONPointer
+	case l.Pointer != m.JSONPointer:
+		c.fail(at, "an earlier step matches notifications of listener %q by %s; use another listener", l.Name, matchedBy(l.Pointer))
+	}
+}
+
+func matchedBy(pointer string) string {
+	if pointer == "" {
+		return "path"
+	}
+	return "jsonPointer " + pointer
+}
+
+// awaitRequest parses what a step reads of a notification.
+func (c *compiler) awaitRequest(at *field.Path, in *v1alpha1.Await) *request {
+	r := &request{path: at, captures: c.captures(at.Child("capture"), in.Capture), used: true}
+	if in.Expect != nil {
+		r.expect = c.expect(at.Child("expect"), &v1alpha1.Expect{Checks: in.Expect.Checks})
+	}
+	match := at.Child("match")
+	switch m := &in.Match; {
+	case (m.Path == "") == (m.JSONPointer == ""):
+		c.fail(match, "exactly one of path and jsonPointer is needed")
+	case (m.JSONPointer == "") != (m.Equals == ""):
+		c.fail(match, "jsonPointer and equals go together")
+	case m.Path != "":
+		r.key = c.text(match.Child("path"), m.Path, nil, "")
+		if m.Path[0] != '/' && m.Path[0] != '$' || strings.ContainsAny(m.Path, "?#") {
+			c.fail(match.Child("path"), "begins with /, and has no query and no fragment")
+		}
+	default:
+		r.key = c.text(match.Child("equals"), m.Equals, nil, "")
+		if _, err := jsontext.ParsePointer(m.JSONPointer); err != nil {
+			c.fail(match.Child("jsonPointer"), "%v", err)
+		}
+	}
+	if _, constant := r.key.constant(); constant && len(r.key.pieces) > 0 {
+		c.warn(r.key.path, "is the same for all chain instances; the first one that waits gets a notification")
+	}
+	return r
+}
+
+// resolveAwait fills in what a step waits for.
+func (c *compiler) resolveAwait(s *scope, a *awaited, out *rv.Step) {
+	out.Await = &rv.Await{Listener: max(a.listener, 0), Key: c.resolve(s, a.key)}
+	out.Timeout = a.timeout
+}
