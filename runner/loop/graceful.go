@@ -18,9 +18,9 @@ func (w *Worker) finishesChains() bool {
 	return w.cfg.GracefulStop > 0 && !w.run.loadOver && w.trial == nil && w.now < w.gracefulUntil() && w.schedules.Over()
 }
 
-// admitLate makes requests of the steps that waited for a slot when the load ended.
+// admitLate makes requests of the steps that waited for a slot when the load ended, or for a lease. The time does not wait for a lease.
 func (w *Worker) admitLate() {
-	if !w.finishesChains() {
+	if w.lease.paused || !w.finishesChains() {
 		return
 	}
 	for i := range w.schedules.all {

@@ -83,3 +83,53 @@ func TestGracefulStop(t *testing.T) {
 		})
 	}
 }
+
+// TestLeaseDuringGracefulStop: chain instances of a load that ended after a second continue for at most 500 ms, and send nothing without a
+// lease, for example while the operator restarts. Each instance sends its second step 300 ms after its first one.
+func TestLeaseDuringGracefulStop(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		name     string
+		lease    time.Duration
+		renewals []renewal
+		want     measure.GracefulChains
+		// quiet is the time in which nothing may be sent.
+		quiet [2]time.Duration
+		ended time.Duration
+	}{
+		{"no gap", 5000 * ms, nil, measure.GracefulChains{Completed: 30}, [2]time.Duration{}, 1294 * ms},
+		{"renewed in time", 1100 * ms, []renewal{{1050 * ms, 5000 * ms}}, measure.GracefulChains{Completed: 30}, [2]time.Duration{}, 1294 * ms},
+		{"renewed late", 1100 * ms, []renewal{{1200 * ms, 5000 * ms}}, measure.GracefulChains{Completed: 30}, [2]time.Duration{1100 * ms, 1200 * ms}, 1294 * ms},
+		{"renewed after the time", 1100 * ms, []renewal{{1600 * ms, 5000 * ms}}, measure.GracefulChains{Completed: 10, CutOff: 20}, [2]time.Duration{1100 * ms, time.Hour}, 1500 * ms},
+		{"expires when a step is ready", 1102 * ms, nil, measure.GracefulChains{Completed: 10, CutOff: 20}, [2]time.Duration{1102 * ms, time.Hour}, 1500 * ms},
+		{"expires", 1100 * ms, nil, measure.GracefulChains{Completed: 10, CutOff: 20}, [2]time.Duration{1100 * ms, time.Hour}, 1500 * ms},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rate := perSecond(100, time.Second)
+			rate.ChainsPerSecond = true
+			p := gets(rate)
+			second := p.Chains[0].Steps[0]
+			second.Name, second.Think = "delete", &rv.Think{Fixed: 300 * ms}
+			p.Chains[0].Steps = append(p.Chains[0].Steps, second)
+			b := newBench(t, p, ok(2*ms))
+			b.w.cfg.GracefulStop = 500 * ms
+			b.lease(tt.lease, tt.renewals...)
+			got := b.run()
+			r := b.w.rec
+			if r.GracefulChains != tt.want {
+				t.Errorf("chains %+v, want %+v", r.GracefulChains, tt.want)
+			}
+			for _, served := range b.served {
+				if at := served.at - time.Duration(b.startAt); at >= tt.quiet[0] && at < tt.quiet[1] {
+					t.Errorf("a request at %v", at)
+				}
+			}
+			if int(got.Sent+r.Graceful.Sent) != len(b.served) || r.Graceful.Sent != r.Graceful.Succeeded {
+				t.Errorf("sent %d and %+v after the load, the peer counted %d", got.Sent, r.Graceful, len(b.served))
+			}
+			if ended := time.Duration(b.clock - b.startAt).Truncate(ms); ended != tt.ended {
+				t.Errorf("ended after %v, want %v", ended, tt.ended)
+			}
+		})
+	}
+}

@@ -224,6 +224,10 @@ func (w *Worker) admitUnpaced() {
 				w.dropActivation(s.instance)
 				continue
 			}
+			if w.lease.paused {
+				w.schedules.of(int(in.Chain)).ready[s.target].push(s) // admitLate takes it again
+				continue
+			}
 			stage = gracefulStage
 			in.late = true
 			w.numberLater(s.instance)
