@@ -34,7 +34,7 @@ func (r *Runner) authorizeTarget(ctx context.Context, ws *workers, i int, t *rv.
 		}
 		ws.do(func(w *loop.Worker) {
 			if err != nil {
-				w.Unauthorized(fmt.Sprintf("target %s: auth.%v", t.Name, err))
+				w.Unauthorized(i, fmt.Sprintf("target %s: auth.%v", t.Name, err))
 				return
 			}
 			w.SetAuthorization(i, value)

@@ -69,6 +69,8 @@ type BearerAuth struct {
 // OAuth2 gets tokens with the client credentials grant. Each runner gets its own token, and is not ready
 // without a token. If a runner cannot renew its token, it uses the old one until that expires. After this the
 // runner sends requests without a token, and the target decides how they fail.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.clientSecret) || has(self.clientID)",message="needs clientID",fieldPath=".clientSecret"
 type OAuth2 struct {
 	// tokenURL is the URL of the token endpoint. It starts with http:// or https:// and may have a query. Bounds:
 	// at most 2048 characters.
@@ -80,11 +82,13 @@ type OAuth2 struct {
 	// endpoint http2 is not allowed, because ALPN decides. Default: false, HTTP/1.1.
 	// +optional
 	HTTP2 bool `json:"http2,omitempty"`
-	// clientID is the identifier of the client. Bounds: at most 256 characters.
-	// +required
+	// clientID is the identifier of the client. NRFs identify the client by the parameter nfInstanceId, and some reject
+	// a request with a clientID. It is required with clientSecret. Default: the runner sends no identifier. Bounds: at
+	// most 256 characters.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
-	ClientID string `json:"clientID"`
+	ClientID string `json:"clientID,omitempty"`
 	// clientSecret is the source of the client secret. Default: the runner sends no client secret.
 	// +optional
 	ClientSecret *ContentSource `json:"clientSecret,omitempty"`
@@ -123,6 +127,10 @@ type OAuth2 struct {
 	// Default: the authorities of the system.
 	// +optional
 	CA *CertificateAuthority `json:"ca,omitempty"`
+	// certificate is the client certificate that the runner presents to an https:// token endpoint, as NRFs require. The
+	// runner reads it again for each token. Default: the runner presents no certificate, also if the target has one.
+	// +optional
+	Certificate *ClientCertificate `json:"certificate,omitempty"`
 }
 
 // Parameter is a form field.

@@ -56,16 +56,31 @@ func (c *compiler) oauth2(at *field.Path, in *v1alpha1.OAuth2) *rv.OAuth2 {
 	if secure && in.HTTP2 {
 		c.fail(at.Child("http2"), "needs an http:// tokenURL; with https ALPN decides")
 	}
+	if in.ClientSecret != nil && in.ClientID == "" {
+		c.fail(at.Child("clientSecret"), "needs clientID")
+	}
 	if in.ClientSecret != nil {
 		out.ClientSecretFile = c.contentSource(at.Child("clientSecret"), in.ClientSecret)
 	}
+	c.oauth2TLS(at, in, out, secure || in.TokenURL == "")
+	return out
+}
+
+// oauth2TLS sets the files of a token endpoint with https.
+func (c *compiler) oauth2TLS(at *field.Path, in *v1alpha1.OAuth2, out *rv.OAuth2, used bool) {
+	const unused = "is not used, because tokenURL is not an https URL"
 	if in.CA != nil {
 		out.CAFile = c.authority(at.Child("ca"), in.CA)
-		if !secure && in.TokenURL != "" {
-			c.warn(at.Child("ca"), "is not used, because tokenURL is not an https URL")
+		if !used {
+			c.warn(at.Child("ca"), unused)
 		}
 	}
-	return out
+	if in.Certificate != nil {
+		out.CertFile, out.KeyFile = c.clientCertificate(at.Child("certificate"), in.Certificate)
+		if !used {
+			c.warn(at.Child("certificate"), unused)
+		}
+	}
 }
 
 // tokenURL checks the URL, and reports whether its scheme is https.

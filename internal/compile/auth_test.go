@@ -28,11 +28,14 @@ func TestMistakesInAuth(t *testing.T) {
 		{"name of a Secret", asking("{basic: {secretRef: {name: A}}}"), []string{at + ".basic.secretRef.name: must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit"}},
 		{"bearer of two", asking("{bearer: {file: a, secretKeyRef: {name: b, key: c}}}"), []string{at + ".bearer: exactly one of secretKeyRef and file is needed"}},
 
-		{"no URL and no client", asking("{oauth2: {}}"), []string{at + ".oauth2.tokenURL: is needed", at + ".oauth2.clientID: is needed"}},
+		{"no URL and no client", asking("{oauth2: {}}"), []string{at + ".oauth2.tokenURL: is needed"}},
 		{"scheme", asking("{oauth2: {tokenURL: nrf.example, clientID: a}}"), []string{at + ".oauth2.tokenURL: must begin with http:// or https://"}},
 		{"password in a URL", asking("{oauth2: {tokenURL: 'http://a:b@nrf.example', clientID: a}}"), []string{at + ".oauth2.tokenURL: must not have a user or password; send an authorization header instead"}},
 		{"no host behind a query", asking("{oauth2: {tokenURL: 'http:///a?b', clientID: a}}"), []string{at + ".oauth2.tokenURL: must have a host"}},
 		{"prior knowledge over TLS", asking("{oauth2: {tokenURL: 'https://nrf.example', clientID: a, http2: true}}"), []string{at + ".oauth2.http2: needs an http:// tokenURL; with https ALPN decides"}},
+		{"secret without a client", asking("{oauth2: {tokenURL: http://nrf.example, clientSecret: {file: a}}}"), []string{at + ".oauth2.clientSecret: needs clientID"}},
+		{"certificate from nowhere", token("certificate: {}"), []string{at + ".oauth2.certificate: exactly one of secretRef and files is needed"}},
+		{"certificate without a key", token("certificate: {files: {certificate: a}}"), []string{at + ".oauth2.certificate.files.key: is needed"}},
 		{"where the secret is", token("secretIn: query"), []string{at + ".oauth2.secretIn: must be Header or Body"}},
 		{"secret from nowhere", token("clientSecret: {}"), []string{at + ".oauth2.clientSecret: exactly one of configMapKeyRef, secretKeyRef and file is needed"}},
 		{"authority from nowhere", token("ca: {}"), []string{at + ".oauth2.ca: exactly one of configMapKeyRef, secretKeyRef and file is needed"}},
@@ -47,8 +50,12 @@ func TestMistakesInAuth(t *testing.T) {
 }
 
 func TestAuthWarnings(t *testing.T) {
-	_, got := token("ca: {file: a}").plan(t)
-	if diff := cmp.Diff([]string{"spec.targets[0].auth.oauth2.ca: is not used, because tokenURL is not an https URL"}, got); diff != "" {
+	_, got := token("ca: {file: a}, certificate: {secretRef: {name: a}}").plan(t)
+	want := []string{
+		"spec.targets[0].auth.oauth2.ca: is not used, because tokenURL is not an https URL",
+		"spec.targets[0].auth.oauth2.certificate: is not used, because tokenURL is not an https URL",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

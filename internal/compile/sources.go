@@ -100,20 +100,24 @@ func (w sourceWalk) authority(at *field.Path, ca *v1alpha1.CertificateAuthority)
 	w.file(at.Child("file"), ca.File)
 }
 
+func (w sourceWalk) certificate(at *field.Path, own *v1alpha1.ClientCertificate) {
+	if own == nil {
+		return
+	}
+	if own.SecretRef != nil {
+		w.whole(at.Child("secretRef"), own.SecretRef, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+	}
+	if own.Files != nil {
+		w.file(at.Child("files", "certificate"), own.Files.Certificate)
+		w.file(at.Child("files", "key"), own.Files.Key)
+	}
+}
+
 func (w sourceWalk) target(t *v1alpha1.Target, at *field.Path) {
 	if t.TLS != nil {
 		at := at.Child("tls")
 		w.authority(at.Child("ca"), t.TLS.CA)
-		if own := t.TLS.Certificate; own != nil {
-			at := at.Child("certificate")
-			if own.SecretRef != nil {
-				w.whole(at.Child("secretRef"), own.SecretRef, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
-			}
-			if own.Files != nil {
-				w.file(at.Child("files", "certificate"), own.Files.Certificate)
-				w.file(at.Child("files", "key"), own.Files.Key)
-			}
-		}
+		w.certificate(at.Child("certificate"), t.TLS.Certificate)
 	}
 	if t.Auth != nil {
 		w.auth(t.Auth, at.Child("auth"))
@@ -137,6 +141,7 @@ func (w sourceWalk) auth(a *v1alpha1.Auth, at *field.Path) {
 	if o := a.OAuth2; o != nil {
 		w.content(at.Child("oauth2", "clientSecret"), o.ClientSecret)
 		w.authority(at.Child("oauth2", "ca"), o.CA)
+		w.certificate(at.Child("oauth2", "certificate"), o.Certificate)
 	}
 }
 

@@ -286,7 +286,7 @@ var apiObjects = map[string]apiObject{
 	},
 	"OAuth2": {
 		fields: map[string]bounds{
-			"clientID":      {required: true, length: [2]int{1, 256}},
+			"clientID":      {length: [2]int{1, 256}},
 			"parameters":    {items: [2]int{0, 32}, key: "name"},
 			"refreshBefore": {duration: &durations{0, 3600000000000, "must be at most 1h, and not negative"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"scopes":        {items: [2]int{0, 32}, set: true, each: &bounds{length: [2]int{1, 256}}},

@@ -39,7 +39,9 @@ var samples = map[string][]turn{
 		{"POST", "/nnrf-nfm/v1/subscriptions", jsonType, `{"nfStatusNotificationUri":"http://a/b"}`, 201, `{"nfStatusNotificationUri":"http://a/b","subscriptionId":"{id}"}$`},
 		{"DELETE", "/nnrf-nfm/v1/subscriptions/{id}", "", "", 204, ""},
 		{"DELETE", "/nnrf-nfm/v1/subscriptions/{id}", "", "", 404, "SUBSCRIPTION_NOT_FOUND"},
-		{"POST", "/oauth2/token", "application/x-www-form-urlencoded", "grant_type=client_credentials&scope=nudm-sdm", 200, `"access_token":"[0-9a-f]{64}"`},
+		{"POST", "/oauth2/token", "application/x-www-form-urlencoded", "grant_type=client_credentials&nfInstanceId=4947a69a&nfType=AMF&scope=nudm-sdm&targetNfType=UDM", 200, `"access_token":"[0-9a-f]{64}"`},
+		{"POST", "/oauth2/token", "application/x-www-form-urlencoded", "grant_type=client_credentials&scope=nudm-sdm", 400, `"error":"invalid_request"`},
+		{"POST", "/oauth2/token", "application/x-www-form-urlencoded", "grant_type=password", 400, `"error":"unsupported_grant_type"`},
 	},
 	"udm.yaml": {
 		{"GET", "/nudm-sdm/v2/imsi-001010000000001/am-data", "", "", 200, `"gpsis": \["msisdn-\d{7}"\]`},

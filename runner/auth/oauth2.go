@@ -90,6 +90,15 @@ func tlsConfig(c *rv.OAuth2, config *tls.Config) (*tls.Config, error) {
 	}
 	config = config.Clone()
 	config.NextProtos = nil
+	if c.CertFile != "" {
+		// Read for each handshake, and so for each token: a mounted certificate is replaced before it expires.
+		config.Certificates, config.GetClientCertificate = nil, func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return certificate(c)
+		}
+		if _, err := certificate(c); err != nil {
+			return nil, err
+		}
+	}
 	if c.CAFile == "" {
 		roots.Use()
 		return config, nil
@@ -103,6 +112,15 @@ func tlsConfig(c *rv.OAuth2, config *tls.Config) (*tls.Config, error) {
 		return nil, fmt.Errorf("oauth2.caFile %s: contains no certificate", c.CAFile)
 	}
 	return config, nil
+}
+
+// certificate reads the client certificate. Its error contains the names of the files only.
+func certificate(c *rv.OAuth2) (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("oauth2.certFile %s, keyFile %s: %w", c.CertFile, c.KeyFile, err)
+	}
+	return &pair, nil
 }
 
 // ownFields are those that the other options make.

@@ -116,8 +116,12 @@ func (w *Worker) SetAuthorization(target int, value []byte) {
 	w.sources.SetAuthorization(target, value)
 }
 
-// Unauthorized says why a target has no Authorization field yet; it is what Problem tells.
-func (w *Worker) Unauthorized(why string) { w.noAuthorization = why }
+// Unauthorized removes the value of the Authorization field of a target, for example of a token that has expired.
+// Requests are then sent without the field. Until the first value, Problem returns why.
+func (w *Worker) Unauthorized(target int, why string) {
+	w.sources.SetAuthorization(target, nil)
+	w.noAuthorization = why
+}
 
 // Progress reports that the dialer has begun the next step of an attempt. Any goroutine may call it.
 func (w *Worker) Progress(r DialRequest, step dial.Step) {

@@ -6,12 +6,17 @@ package builder
 func rulesOfAuth() []Mutant {
 	key := map[string]any{"name": "more", "key": "k"}
 	source := "" // minProperties and maxProperties, for which the API server has its own message
-	out := []Mutant{tooLong("spec.targets[0].auth.oauth2.refreshBefore", "61m", upToAnHour)}
+	out := []Mutant{
+		tooLong("spec.targets[0].auth.oauth2.refreshBefore", "61m", upToAnHour),
+		{Name: "a secret without a client", Path: "spec.targets[0].auth.oauth2.clientSecret", Want: "needs clientID",
+			Unset: []string{"spec.targets[0].auth.oauth2.clientID"}},
+	}
 	for _, c := range []choice{
 		{"spec.targets[0].auth", "oauth2", "bearer", map[string]any{"file": "/token"}, source},
 		{"spec.targets[5].auth.basic", "secretRef", "files", map[string]any{"username": "/u", "password": "/p"}, source},
 		{"spec.targets[7].auth.bearer", "secretKeyRef", "file", "/token", source},
 		{"spec.targets[0].auth.oauth2.clientSecret", "file", "secretKeyRef", key, source},
+		{"spec.targets[3].auth.oauth2.certificate", "files", "secretRef", map[string]any{"name": "more"}, source},
 		{"spec.targets[2].auth.oauth2.ca", "configMapKeyRef", "file", "/ca.pem", source},
 	} {
 		out = append(out, c.rows()...)

@@ -53,7 +53,7 @@ func (f *files) target(t *Target) {
 		f.add(&a.TokenFile)
 	}
 	if a := t.Auth.OAuth2; a != nil {
-		f.add(&a.CAFile, &a.ClientSecretFile)
+		f.add(&a.CAFile, &a.CertFile, &a.KeyFile, &a.ClientSecretFile)
 	}
 }
 

@@ -153,10 +153,14 @@ type BearerAuth struct {
 type OAuth2 struct {
 	TokenURL string `json:"tokenURL"`
 	// HTTP2 speaks HTTP/2 with prior knowledge to an http:// TokenURL.
-	HTTP2    bool   `json:"http2,omitempty"`
+	HTTP2 bool `json:"http2,omitempty"`
+	// ClientID is empty if the endpoint identifies the client in another way.
 	ClientID string `json:"clientID"`
 	// CAFile holds the certificates to trust, PEM; empty: the system's.
 	CAFile string `json:"caFile,omitempty"`
+	// CertFile and KeyFile are the client's certificate chain and key, PEM; empty: none.
+	CertFile string `json:"certFile,omitempty"`
+	KeyFile  string `json:"keyFile,omitempty"`
 	// ClientSecretFile; empty: the token endpoint knows the client otherwise.
 	ClientSecretFile string `json:"clientSecretFile,omitempty"`
 	// SecretInBody sends id and secret as form fields instead of as Basic authentication

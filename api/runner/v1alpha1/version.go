@@ -11,9 +11,10 @@ func (p *Plan) RequiredProtocol() int {
 	rates := slices.ContainsFunc(p.Rates, Rate.needs4)
 	traced := slices.ContainsFunc(p.Variables, func(v Variable) bool { return v.Traceparent != nil })
 	multipart := slices.ContainsFunc(p.Chains, Chain.isMultipart)
+	certificates := slices.ContainsFunc(p.Targets, Target.presentsToEndpoint)
 	selections, _ := p.Selections()
 	switch {
-	case len(p.Listeners) > 0 || multipart || slices.ContainsFunc(p.Thresholds, Threshold.needs5):
+	case len(p.Listeners) > 0 || multipart || certificates || slices.ContainsFunc(p.Thresholds, Threshold.needs5):
 		return 5
 	case traced || rates || len(selections) > 0 || p.Policy != nil || p.GracefulStop > 0:
 		return 4
@@ -33,6 +34,11 @@ func (r Rate) needs4() bool {
 // needs5 returns whether a runner before version 5 does not report the figure.
 func (t Threshold) needs5() bool {
 	return t.Metric.OfTargets() >= 0 && t.Metric != MetricConnect && t.Metric != MetricBlocked
+}
+
+// presentsToEndpoint returns whether the token endpoint gets a client certificate, which a runner before version 5 rejects.
+func (t Target) presentsToEndpoint() bool {
+	return t.Auth != nil && t.Auth.OAuth2 != nil && t.Auth.OAuth2.CertFile != ""
 }
 
 // isMultipart returns whether a step has parts, which a runner before version 5 rejects.

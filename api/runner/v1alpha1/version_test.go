@@ -59,6 +59,7 @@ func TestRequiredProtocol(t *testing.T) {
 		"a pause":               {Plan{Rates: []Rate{{Period: time.Second}}}, 4},
 		"a ramp":                {Plan{Rates: []Rate{{Count: 1, RampFrom: new(int64)}}}, 4},
 		"Poisson":               {Plan{Rates: []Rate{{Count: 1, Arrivals: ArrivalsPoisson}}}, 4},
+		"a client certificate":  {Plan{Targets: []Target{{Auth: &Auth{OAuth2: &OAuth2{CertFile: "a", KeyFile: "b"}}}}}, 5},
 		"parts":                 {Plan{Chains: []Chain{{Steps: []Step{{}, {Parts: []BodyPart{{}}}}}}}, 5},
 		"a check of a part":     {Plan{Chains: []Chain{{Steps: []Step{{Expect: Expect{Checks: []Check{{Source: &Source{Part: "a"}}}}}}}}}, 5},
 		"a schema of a part":    {Plan{Chains: []Chain{{Steps: []Step{{Expect: Expect{Checks: []Check{{SchemaPart: "a"}}}}}}}}, 5},
