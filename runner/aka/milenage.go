@@ -1,0 +1,110 @@
+package aka
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/subtle"
+)
+
+// Size is the length in octets of K, OP, OPc, RAND, CK, IK and RES*.
+const Size = 16
+
+// USIM has the secrets of one subscriber.
+type USIM struct {
+	block cipher.Block
+	opc   [Size]byte
+	// temp, in and out are buffers: an array on the stack would escape through cipher.Block.
+	temp, in, out [Size]byte
+	pad           [64]byte
+	text          []byte
+}
+
+// Answer has the results of f2, f3, f4 and f5.
+type Answer struct {
+	RES    [8]byte
+	CK, IK [Size]byte
+	AK     [6]byte
+}
+
+// New returns the USIM with the subscriber key K and the operator variant OPc.
+func New(k, opc [Size]byte) *USIM {
+	return &USIM{block: cipherOf(k), opc: opc}
+}
+
+// OPc returns the operator variant of OP for the subscriber key K: E(K, OP) xor OP.
+func OPc(k, op [Size]byte) [Size]byte {
+	var out [Size]byte
+	cipherOf(k).Encrypt(out[:], op[:])
+	subtle.XORBytes(out[:], out[:], op[:])
+	return out
+}
+
+// cipherOf never fails: AES accepts each key of 16 octets.
+func cipherOf(k [Size]byte) cipher.Block {
+	block, err := aes.NewCipher(k[:])
+	if err != nil {
+		panic(err)
+	}
+	return block
+}
+
+// F1 returns MAC-A (f1) and MAC-S (f1*).
+func (u *USIM) F1(rand [Size]byte, sqn [6]byte, amf [2]byte) (macA, macS [8]byte) {
+	u.setTemp(rand)
+	// IN1 is SQN, AMF, SQN, AMF. It is rotated by 64 bits, so both halves, which are equal, change places.
+	for at := 0; at < Size; at += 8 {
+		copy(u.in[at:], sqn[:])
+		copy(u.in[at+6:], amf[:])
+	}
+	for i := range u.in {
+		u.out[i] = u.in[i] ^ u.opc[(i+8)%Size] ^ u.temp[i]
+	}
+	u.finish()
+	return [8]byte(u.out[:8]), [8]byte(u.out[8:])
+}
+
+// Answer returns RES (f2), CK (f3), IK (f4) and AK (f5).
+func (u *USIM) Answer(rand [Size]byte) Answer {
+	var a Answer
+	u.setTemp(rand)
+	u.output(0, 1)
+	copy(a.AK[:], u.out[:6])
+	copy(a.RES[:], u.out[8:])
+	u.output(4, 2)
+	a.CK = u.out
+	u.output(8, 4)
+	a.IK = u.out
+	return a
+}
+
+// F5Star returns AK for the resynchronization (f5*).
+func (u *USIM) F5Star(rand [Size]byte) [6]byte {
+	u.setTemp(rand)
+	u.output(12, 8)
+	return [6]byte(u.out[:6])
+}
+
+// setTemp sets temp to E(K, RAND xor OPc).
+func (u *USIM) setTemp(rand [Size]byte) {
+	u.in = rand
+	subtle.XORBytes(u.in[:], u.in[:], u.opc[:])
+	u.block.Encrypt(u.temp[:], u.in[:])
+}
+
+// output sets out to E(K, rot(temp xor OPc, r) xor c) xor OPc. It rotates to the left by r octets; c is the last octet of
+// the constant.
+func (u *USIM) output(r int, c byte) {
+	for i := range u.out {
+		from := (i + r) % Size
+		u.out[i] = u.temp[from] ^ u.opc[from]
+	}
+	u.out[Size-1] ^= c
+	u.finish()
+}
+
+// finish sets out to E(K, out) xor OPc.
+func (u *USIM) finish() {
+	u.in = u.out
+	u.block.Encrypt(u.out[:], u.in[:])
+	subtle.XORBytes(u.out[:], u.out[:], u.opc[:])
+}
