@@ -114,9 +114,11 @@ func New(cfg Config) *Table {
 // Counts returns the counts so far.
 func (t *Table) Counts() Counts { return t.counts }
 
-// Waiting returns how many steps wait, and Early how many notifications have not been taken by a step.
+// Waiting returns how many steps wait.
 func (t *Table) Waiting() int { return t.waiting }
-func (t *Table) Early() int   { return t.early }
+
+// Early returns how many notifications have not been taken by a step.
+func (t *Table) Early() int { return t.early }
 
 // Empty returns true if no step waits, no early notification is kept, and no late or duplicate one would be recognised.
 func (t *Table) Empty() bool { return t.inUse == 0 }
