@@ -20,6 +20,8 @@ type instance struct {
 	outstanding int16
 	// repeated counts how often the present step has succeeded and been repeated.
 	repeated int32
+	// sentAt is when the last request was sent.
+	sentAt int64
 	// measured is true if the instance started in a measured stage.
 	measured bool
 	// begun is true after the first request of the instance.
@@ -33,8 +35,6 @@ type instance struct {
 	next int64
 	// previous is the last exchange, which scripts look at; nil where none does.
 	previous *exchange
-	// sentAt is when the last request was sent.
-	sentAt int64
 
 	_ [24]byte // whole cache lines
 }
