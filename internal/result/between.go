@@ -61,9 +61,10 @@ func addTotals(s *runnerv1alpha1.Snapshot) error {
 // one have the lag and belong to the caller.
 func subtractSnapshot(s, was *runnerv1alpha1.Snapshot) error {
 	s.Steps, s.Chains, s.Targets, s.Selections = slices.Clone(s.Steps), slices.Clone(s.Chains), slices.Clone(s.Targets), slices.Clone(s.Selections)
+	s.Listeners = slices.Clone(s.Listeners)
 	lag := lagOf(was)
 	for _, pair := range [][2]any{
-		{&s.Counters, &was.Counters}, {&s.Steps, &was.Steps}, {&s.Targets, &was.Targets}, {&s.Chains, &was.Chains}, {&s.Selections, &was.Selections}, {&s.Causes, &was.Causes},
+		{&s.Counters, &was.Counters}, {&s.Steps, &was.Steps}, {&s.Targets, &was.Targets}, {&s.Chains, &was.Chains}, {&s.Selections, &was.Selections}, {&s.Listeners, &was.Listeners}, {&s.Causes, &was.Causes},
 		{&s.StatusCodes, &was.StatusCodes}, {&s.ResponseTime, &was.ResponseTime}, {&s.Histograms.Lag, &lag}, {&s.LeaseGaps, &was.LeaseGaps},
 		{&s.Generator.CPUSeconds, &was.Generator.CPUSeconds}, {&s.Generator.ThrottledMicroseconds, &was.Generator.ThrottledMicroseconds},
 		{&s.Generator.GCPauseMicroseconds, &was.Generator.GCPauseMicroseconds}, {&s.Generator.BatchedNanoseconds, &was.Generator.BatchedNanoseconds},

@@ -19,7 +19,9 @@ type Merge struct {
 	targets []targetTimes
 	// selections are the distributions of the selections of the plan.
 	selections []histogram.H
-	runners    map[Runner]*added
+	// listeners are the distributions of the listeners of the plan.
+	listeners []histogram.H
+	runners   map[Runner]*added
 }
 
 // added are the distributions of a runner that are part of a Merge, apart from its response time, which the windows have.
@@ -31,6 +33,7 @@ type added struct {
 	steps      [][runnerv1alpha1.StepDistributions]runnerv1alpha1.Histogram
 	targets    [][runnerv1alpha1.TargetDistributions]runnerv1alpha1.Histogram
 	selections []runnerv1alpha1.Histogram
+	listeners  []runnerv1alpha1.Histogram
 }
 
 // NewMerge returns an empty sum for a run that begins with so many shards; see NewWindows.
@@ -39,7 +42,7 @@ func NewMerge(plan *runnerv1alpha1.Plan, shards int) *Merge {
 	return &Merge{
 		plan: plan, windows: NewWindows(plan, shards),
 		steps: make([]stepTimes, countSteps(plan)), targets: make([]targetTimes, len(plan.Targets)), runners: map[Runner]*added{},
-		selections: make([]histogram.H, len(selections)),
+		selections: make([]histogram.H, len(selections)), listeners: make([]histogram.H, len(plan.Listeners)),
 	}
 }
 
@@ -58,6 +61,7 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 			steps:      make([][runnerv1alpha1.StepDistributions]runnerv1alpha1.Histogram, len(m.steps)),
 			targets:    make([][runnerv1alpha1.TargetDistributions]runnerv1alpha1.Histogram, len(m.targets)),
 			selections: make([]runnerv1alpha1.Histogram, len(m.selections)),
+			listeners:  make([]runnerv1alpha1.Histogram, len(m.listeners)),
 		}
 		m.runners[runnerOf(s)] = known
 	} else if s.Sequence <= known.sequence || known.done {
@@ -83,6 +87,11 @@ func (m *Merge) Add(s *runnerv1alpha1.Snapshot) error {
 	for i := range s.Selections {
 		if err := m.update(&m.selections[i], &known.selections[i], &s.Selections[i].Time); err != nil {
 			return fmt.Errorf("time of selection %d: %w", i, err)
+		}
+	}
+	for i := range s.Listeners {
+		if err := m.update(&m.listeners[i], &known.listeners[i], &s.Listeners[i].Time); err != nil {
+			return fmt.Errorf("time of listener %d: %w", i, err)
 		}
 	}
 	if s.Histograms != nil {
@@ -136,6 +145,9 @@ func (m *Merge) Report(in Input, complete bool) (*Progress, error) {
 	sum.times, sum.targets = m.times, m.targets
 	for i := range sum.selections {
 		sum.selections[i].time = m.selections[i]
+	}
+	for i := range sum.listeners {
+		sum.listeners[i].time = m.listeners[i]
 	}
 	for i := range sum.steps {
 		sum.steps[i].times = m.steps[i]

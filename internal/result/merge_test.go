@@ -14,6 +14,7 @@ import (
 func TestMergeIsBuild(t *testing.T) {
 	const shards = 4
 	plan := testPlan()
+	plan.Listeners = []runnerv1alpha1.Listener{{Name: "events"}}
 	random := rand.New(rand.NewPCG(1, 5))
 	m := NewMerge(plan, shards)
 	var recorders [shards]*recorder
@@ -28,6 +29,7 @@ func TestMergeIsBuild(t *testing.T) {
 		r := recorders[i]
 		for range random.IntN(20) {
 			r.request(random.IntN(3), []string{"succeeded", "failed", "dropped"}[random.IntN(3)], 1+random.Int64N(100_000))
+			r.notified(1 + random.Int64N(100_000))
 		}
 		r.snapshot.Sequence++
 		r.snapshot.Clock += random.Int64N(second)

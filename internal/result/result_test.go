@@ -41,10 +41,11 @@ type recorder struct {
 	steps     []stepTimes
 	targets   []targetTimes
 	lag, conn *histogram.H
+	events    *histogram.H // of the first listener
 }
 
 func newRecorder(plan *runnerv1alpha1.Plan, shard int) *recorder {
-	r := &recorder{total: histogram.New(), lag: histogram.New(), conn: histogram.New()}
+	r := &recorder{total: histogram.New(), lag: histogram.New(), conn: histogram.New(), events: histogram.New()}
 	r.snapshot = runnerv1alpha1.Snapshot{
 		Shard: shard, Boot: fmt.Sprint("boot", shard), Sequence: 1, State: runnerv1alpha1.StateDone,
 		Clock: 100 * second, StartedAt: 88 * second, EndedAt: 99 * second,
@@ -52,6 +53,7 @@ func newRecorder(plan *runnerv1alpha1.Plan, shard int) *recorder {
 		Steps:       make([]runnerv1alpha1.StepCounters, countSteps(plan)),
 		Chains:      make([]runnerv1alpha1.ChainCounters, len(plan.Chains)),
 		Targets:     make([]runnerv1alpha1.TargetTimes, len(plan.Targets)),
+		Listeners:   make([]runnerv1alpha1.ListenerCounters, len(plan.Listeners)),
 		StatusCodes: map[string]int64{},
 	}
 	r.steps, r.targets = make([]stepTimes, countSteps(plan)), make([]targetTimes, len(plan.Targets))
@@ -64,6 +66,19 @@ func (r *recorder) warmUp() {
 	r.snapshot.Counters.WarmUpSent++
 	r.snapshot.Counters.WarmUpSucceeded++
 	r.snapshot.Stages[0].Sent++
+}
+
+// notified counts a notification that a step of the first listener received, and each third one as a duplicate of another.
+func (r *recorder) notified(us int64) {
+	c := &r.snapshot.Listeners[0].ListenerCounts
+	c.Received++
+	if us%3 == 0 {
+		c.Duplicate++
+		return
+	}
+	c.InTime++
+	c.Awaited++
+	r.events.Record(us)
 }
 
 func (r *recorder) request(step int, outcome string, us int64) {
@@ -169,6 +184,9 @@ func (r *recorder) done() runnerv1alpha1.Snapshot {
 		for k, h := range r.snapshot.Targets[i].Distributions() {
 			*h = r.targets[i][k].Encode()
 		}
+	}
+	for i := range r.snapshot.Listeners {
+		r.snapshot.Listeners[i].Time = r.events.Encode()
 	}
 	r.snapshot.Histograms = &runnerv1alpha1.Histograms{Lag: r.lag.Encode(), Connect: r.conn.Encode()}
 	return r.snapshot
