@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/h2surge/h2surge/runner/dial"
 )
@@ -73,6 +74,7 @@ func (r *Runner) acceptFrom(l net.Listener, listener, worker int) {
 		}
 		if err != nil {
 			r.opts.Logger.Warn("a listener cannot accept a connection", "err", err)
+			time.Sleep(acceptRetry)
 			continue
 		}
 		d, err := dial.Accepted(c)
@@ -85,6 +87,9 @@ func (r *Runner) acceptFrom(l net.Listener, listener, worker int) {
 		}
 	}
 }
+
+// acceptRetry is how long a listener waits when the process has no free descriptors.
+const acceptRetry = 100 * time.Millisecond
 
 // serve gives a connection to a worker. It returns false if there is none.
 func (r *Runner) serve(listener, worker int, d *dial.Connection) bool {

@@ -14,8 +14,8 @@ const (
 	// maxKeys bounds the keys of a listener that are kept to recognise late and duplicate notifications. It takes some
 	// 100 MiB.
 	maxKeys = 1 << 20
-	// maxEarly bounds the notifications of a listener that no step awaits yet.
-	maxEarly = 1 << 14
+	// maxEarly and maxEarlySize bound the notifications of a listener that no step awaits yet, and their octets.
+	maxEarly, maxEarlySize = 1 << 14, 64 << 20
 )
 
 func (w *Worker) newListeners() listeners {
@@ -23,7 +23,7 @@ func (w *Worker) newListeners() listeners {
 	for i := range w.program.Listeners {
 		p := &w.program.Listeners[i]
 		ls.all = append(ls.all, listener{plan: p, table: notification.New(notification.Config{
-			Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly,
+			Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly, MaxEarlySize: maxEarlySize,
 			Missed:  w.missed,
 			Discard: func(n notification.Notification) { w.requests.exchanges.release(w.listeners.take(n.Handle)) },
 		})})
@@ -68,7 +68,7 @@ func (w *Worker) notified(i int32, x *exchange) {
 		return
 	}
 	handle := w.listeners.keep(x)
-	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: w.now})
+	to, outcome := l.table.Notified(key, notification.Notification{Handle: handle, At: w.now, Size: x.size()})
 	switch outcome {
 	case notification.Kept:
 	case notification.Received:

@@ -226,3 +226,26 @@ func TestListenerEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestListenerRefuses: a peer that speaks HTTP/1.1 is told so, and one that breaks the protocol gets the reason.
+func TestListenerRefuses(t *testing.T) {
+	for name, tt := range map[string]struct{ in, want string }{
+		"HTTP/1.1":    {"POST /n/1 HTTP/1.1\r\nhost: x\r\n\r\n", "HTTP/1.1 505 "},
+		"a bad frame": {http2.ClientPreface + "\x00\x00\x01\x04\x00\x00\x00\x00\x00\x00", "\x07\x00\x00\x00\x00\x00"}, // SETTINGS of one octet; GOAWAY
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, awaits(1), ok(time.Millisecond))
+			var c *simConn
+			b.onStart = append(b.onStart, func() {
+				c = b.newCaller().c
+				c.out.Reset()
+				c.out.WriteString(tt.in)
+				c.raw = true
+			})
+			b.run()
+			if got := c.in.String(); !strings.Contains(got, tt.want) || !c.hungUp {
+				t.Errorf("the peer got %q, closed: %v; want %q and the end", got, c.hungUp, tt.want)
+			}
+		})
+	}
+}

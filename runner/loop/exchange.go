@@ -114,6 +114,9 @@ func (x *exchange) data(p []byte) {
 	x.body = append(x.body, p...)
 }
 
+// size returns the octets that the exchange keeps.
+func (x *exchange) size() int { return len(x.kept) + len(x.octets) + len(x.body) }
+
 // complete returns the exchange with the response that was received.
 func (x *exchange) complete(status int, responseTime int64) *message.Exchange {
 	r := &x.response

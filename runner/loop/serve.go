@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"errors"
 	"log/slog"
 
 	"github.com/h2surge/h2surge/runner/chain"
@@ -44,6 +45,8 @@ type listener struct {
 	// received are the notifications so far, awaited the steps that began to wait, and failed the notifications that
 	// failed a check.
 	received, awaited, failed int64
+	// warned: a peer that broke the protocol was logged.
+	warned bool
 }
 
 // notice is a notification whose octets have not all come.
@@ -123,9 +126,7 @@ func (c *served) receive() {
 		}
 		ls.rec.BytesReceived += int64(n)
 		if err := c.h2.Receive(ls.read[:n], ls.now); err != nil {
-			ls.log.Debug("a peer of a listener broke the protocol", "listener", ls.all[c.listener].plan.Name, "err", err)
-			c.write() // the GOAWAY that says why
-			c.close()
+			c.refuse(err)
 			return
 		}
 		if c.h2.Congested() {
@@ -143,6 +144,27 @@ func (c *served) receive() {
 	}
 	c.stir()
 }
+
+// refuse closes the connection of a peer that broke the protocol, and says why.
+func (c *served) refuse(err error) {
+	ls := c.ls
+	if l := &ls.all[c.listener]; !l.warned {
+		l.warned = true
+		ls.log.Warn("a peer of a listener broke the protocol; others are not logged", "listener", l.plan.Name, "err", err)
+	}
+	c.write()
+	if c.fd < 0 {
+		return
+	}
+	if errors.Is(err, h2.ErrPreface) {
+		_, _ = ls.net.Send(c.fd, []byte(notHTTP2)) // the peer may have closed the connection
+	}
+	c.close()
+}
+
+// notHTTP2 is what a peer gets that does not speak HTTP/2 with prior knowledge (RFC 9113 3.3).
+const notHTTP2 = "HTTP/1.1 505 HTTP Version Not Supported\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n" +
+	"A listener of h2surge speaks HTTP/2 with prior knowledge only.\n"
 
 // stir notes that the connection may have octets to send.
 func (c *served) stir() {

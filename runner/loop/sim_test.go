@@ -128,6 +128,8 @@ type simConn struct {
 	broken error
 	// bad: it answers nothing.
 	bad bool
+	// raw: what the worker sends is kept and not parsed.
+	raw bool
 	// pending: the loop's own connect is under way; wantsRoom: the worker waits for its end.
 	pending, wantsRoom bool
 }
@@ -363,6 +365,9 @@ func (s *sim) accept(endpoint int, protocol rv.Protocol) *simConn {
 
 // parse reads whole frames from what the worker has sent.
 func (c *simConn) parse() {
+	if c.raw {
+		return
+	}
 	if c.http1 {
 		c.parse1()
 		return

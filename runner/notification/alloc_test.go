@@ -9,7 +9,7 @@ import (
 )
 
 func TestTableDoesNotAllocate(t *testing.T) {
-	tab := New(Config{Timeouts: []time.Duration{time.Second}, Keep: time.Second, MaxEntries: 1 << 20, MaxEarly: 1 << 10, Missed: func(Waiter) {}, Discard: func(Notification) {}})
+	tab := New(Config{Timeouts: []time.Duration{time.Second}, Keep: time.Second, MaxEntries: 1 << 20, MaxEarly: 1 << 10, MaxEarlySize: 1 << 10, Missed: func(Waiter) {}, Discard: func(Notification) {}})
 	key := make([]byte, 0, 64)
 	n := int64(0)
 	pair := func() {
@@ -30,7 +30,7 @@ func TestTableDoesNotAllocate(t *testing.T) {
 
 // BenchmarkTable is a step that waits and its notification, with 10 000 entries in the table.
 func BenchmarkTable(b *testing.B) {
-	tab := New(Config{Timeouts: []time.Duration{time.Second}, Keep: time.Second, MaxEntries: 1 << 20, MaxEarly: 1 << 10, Missed: func(Waiter) {}, Discard: func(Notification) {}})
+	tab := New(Config{Timeouts: []time.Duration{time.Second}, Keep: time.Second, MaxEntries: 1 << 20, MaxEarly: 1 << 10, MaxEarlySize: 1 << 10, Missed: func(Waiter) {}, Discard: func(Notification) {}})
 	key := make([]byte, 0, 64)
 	b.ReportAllocs()
 	for n := range int64(b.N) {

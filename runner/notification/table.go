@@ -33,9 +33,10 @@ type Config struct {
 	// Keep is how long an entry that no step waits for is kept: an early one until it is unexpected, the others to
 	// recognise late and duplicate notifications.
 	Keep time.Duration
-	// MaxEntries and MaxEarly bound all entries and the early ones, so that a peer cannot fill the memory. A notification
-	// beyond MaxEarly is unexpected at once. Beyond MaxEntries, entries are freed when they are received or missing.
-	MaxEntries, MaxEarly int
+	// MaxEntries and MaxEarly bound all entries and the early ones, and MaxEarlySize the octets of the early ones, so that a
+	// peer cannot fill the memory. An early notification beyond a bound is unexpected at once. Beyond MaxEntries, entries are
+	// freed when they are received or missing.
+	MaxEntries, MaxEarly, MaxEarlySize int
 	// Missed is called by Expire for each step whose timeout has passed. It may call Await.
 	Missed func(Waiter)
 	// Discard is called for each early notification that no step has taken.
@@ -54,6 +55,8 @@ type Notification struct {
 	Handle int32
 	// At is when it came.
 	At int64
+	// Size is what it takes, in octets.
+	Size int
 }
 
 // Table has the entries of a listener. Entries with the same key are in the order in which they began: if several steps
@@ -64,9 +67,9 @@ type Table struct {
 	entries []entry
 	free    int32 // first of the free list, index plus one
 	inUse   int
-	early   int
-	waiting int
-	seed    maphash.Seed
+	// early and earlySize are the number and the octets of the early notifications, waiting is the number of the waiting steps.
+	early, earlySize, waiting int
+	seed                      maphash.Seed
 	// first is the first entry of each hash.
 	first map[uint64]int32
 	// expiries have the entries in the order of their ends, one queue for each duration. The last is that of Keep.
@@ -166,7 +169,7 @@ func (t *Table) Notified(key []byte, n Notification) (w Waiter, o Outcome) {
 			return w, Dropped
 		}
 	}
-	if t.early >= t.cfg.MaxEarly || t.inUse >= t.cfg.MaxEntries {
+	if t.early >= t.cfg.MaxEarly || t.earlySize+n.Size > t.cfg.MaxEarlySize || t.inUse >= t.cfg.MaxEntries {
 		t.count(countUnexpected)
 		return w, Dropped
 	}
@@ -174,6 +177,7 @@ func (t *Table) Notified(key []byte, n Notification) (w Waiter, o Outcome) {
 	t.entries[i].early = n
 	t.entries[i].move(early)
 	t.early++
+	t.earlySize += n.Size
 	t.expire(i, len(t.expiries)-1, n.At)
 	return w, Kept
 }
@@ -242,6 +246,7 @@ func (t *Table) handle(i int32, on event, now int64) {
 		t.waiting--
 	case early:
 		t.early--
+		t.earlySize -= e.early.Size
 	case free, received, missing:
 	}
 	e.move(edge.to)

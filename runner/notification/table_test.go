@@ -22,7 +22,7 @@ const ms = int64(time.Millisecond)
 func newBench() *bench {
 	b := &bench{}
 	b.Table = New(Config{
-		Timeouts: []time.Duration{100 * time.Millisecond, time.Second}, Keep: 300 * time.Millisecond, MaxEntries: 1000, MaxEarly: 2,
+		Timeouts: []time.Duration{100 * time.Millisecond, time.Second}, Keep: 300 * time.Millisecond, MaxEntries: 1000, MaxEarly: 2, MaxEarlySize: 100,
 		Missed:  func(w Waiter) { b.say("missed %d", w.Instance) },
 		Discard: func(n Notification) { b.say("discarded %d", n.Handle) },
 	})
@@ -37,8 +37,10 @@ func (b *bench) await(key string, instance int32, timeout int) {
 	}
 }
 
-func (b *bench) notify(key string, handle int32) {
-	w, o := b.Notified([]byte(key), Notification{Handle: handle, At: b.now * ms})
+func (b *bench) notify(key string, handle int32) { b.notifySized(key, handle, 10) }
+
+func (b *bench) notifySized(key string, handle int32, size int) {
+	w, o := b.Notified([]byte(key), Notification{Handle: handle, At: b.now * ms, Size: size})
 	switch o {
 	case Received:
 		b.say("%d received", w.Instance)
@@ -85,6 +87,16 @@ func TestTable(t *testing.T) {
 			func(b *bench) { b.notify("/a", 1); b.notify("/b", 2); b.notify("/c", 3) },
 			"kept 1, kept 2, dropped 3", Counts{Unexpected: 1},
 		},
+		"large and unexpected": {
+			func(b *bench) {
+				b.notifySized("/a", 1, 60)
+				b.notifySized("/b", 2, 41)
+				b.at(300)
+				b.notifySized("/c", 3, 100)
+			},
+			"kept 1, dropped 2, discarded 1, kept 3", Counts{Unexpected: 2},
+		},
+		"large and awaited": {func(b *bench) { b.await("/a", 1, 0); b.notifySized("/a", 1, 1000) }, "1 received", Counts{InTime: 1}},
 		"two steps with one key": {
 			func(b *bench) {
 				b.await("/a", 1, 1)
@@ -140,7 +152,7 @@ func TestRandomEvents(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var steps, missed, notifications, discarded, kept int64
 		tab := New(Config{
-			Timeouts: []time.Duration{5, 50}, Keep: 20, MaxEntries: 60, MaxEarly: 20,
+			Timeouts: []time.Duration{5, 50}, Keep: 20, MaxEntries: 60, MaxEarly: 20, MaxEarlySize: 150,
 			Missed: func(Waiter) { missed++ }, Discard: func(Notification) { discarded++ },
 		})
 		for now := range int64(20000) {
@@ -151,7 +163,7 @@ func TestRandomEvents(t *testing.T) {
 				tab.Await(key, r.IntN(2), Waiter{}, now)
 			case 1:
 				notifications++
-				if _, o := tab.Notified(key, Notification{At: now}); o == Kept {
+				if _, o := tab.Notified(key, Notification{At: now, Size: r.IntN(20)}); o == Kept {
 					kept++
 				}
 			}
@@ -171,7 +183,7 @@ func TestRandomEvents(t *testing.T) {
 		}
 		tab.Abandon(20000)
 		tab.Expire(never)
-		if c := tab.Counts(); tab.inUse != 0 || len(tab.first) != 0 || tab.Early() != 0 || tab.Waiting() != 0 || c.WaitingAtEnd == 0 || discarded == 0 || discarded > kept {
+		if c := tab.Counts(); tab.inUse != 0 || tab.earlySize != 0 || len(tab.first) != 0 || tab.Early() != 0 || tab.Waiting() != 0 || c.WaitingAtEnd == 0 || discarded == 0 || discarded > kept {
 			t.Errorf("seed %d: at the end %d entries, %d hashes, %d early, %d waiting, %d of %d discarded, %+v", seed, tab.inUse, len(tab.first), tab.Early(), tab.Waiting(), discarded, kept, c)
 		}
 	}
@@ -179,7 +191,7 @@ func TestRandomEvents(t *testing.T) {
 
 // TestOneKey: many steps with one key cost no more time each than steps with keys of their own.
 func TestOneKey(t *testing.T) {
-	tab := New(Config{Timeouts: []time.Duration{time.Second}, Keep: time.Hour, MaxEntries: 1 << 20, MaxEarly: 10, Missed: func(Waiter) {}, Discard: func(Notification) {}})
+	tab := New(Config{Timeouts: []time.Duration{time.Second}, Keep: time.Hour, MaxEntries: 1 << 20, MaxEarly: 10, MaxEarlySize: 10, Missed: func(Waiter) {}, Discard: func(Notification) {}})
 	key := []byte("/same")
 	for i := range int32(1000) {
 		tab.Await(key, 0, Waiter{Instance: i}, 0)
