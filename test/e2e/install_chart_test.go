@@ -68,6 +68,7 @@ func installedByHelm(t *testing.T) {
 	if sent := lt.Status.Results.Requests.Sent; sent != 24*500 {
 		t.Errorf("sent %d requests in 24 s of 500/s", sent)
 	}
+	c.wantPolicies()
 	c.wantUninstalled()
 }
 
