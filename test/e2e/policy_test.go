@@ -22,10 +22,10 @@ func (c *charts) wantPolicies() {
 	c.must(err)
 	values, err := yaml.Marshal(map[string]any{
 		"config": map[string]any{
-			"limits":  map[string]any{"shards": 3},
+			"limits":  map[string]any{"shards": 1},
 			"targets": map[string]any{"denied": []any{map[string]any{"name": "billing", "cidrs": []string{service.Spec.ClusterIP + "/32"}}}},
 		},
-		"tenants": []any{map[string]any{"name": "story", "namespaces": []string{c.ns}, "limits": map[string]any{"shards": 4}}},
+		"tenants": []any{map[string]any{"name": "story", "namespaces": []string{c.ns}, "limits": map[string]any{"shards": 2}}},
 	})
 	c.must(err)
 	file := filepath.Join(c.TempDir(), "values.yaml")
@@ -40,7 +40,7 @@ func (c *charts) wantPolicies() {
 // wantLimited: the operator does not start a test above its limit, and names the limit.
 func (c *charts) wantLimited() {
 	c.Helper()
-	c.apply(c.quickstart("limited", 4, hold(100, 5*time.Second), withoutThresholds))
+	c.apply(c.quickstart("limited", 2, hold(100, 5*time.Second), withoutThresholds))
 	lt := c.awaitCondition("limited", v1alpha1.ConditionPlanReady, metav1.ConditionFalse, short)
 	c.wantCondition(lt, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonDeniedByPolicy)
 	if message := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionPlanReady).Message; !strings.Contains(message, "denied by limits.shards of the operator's configuration") {
@@ -51,7 +51,7 @@ func (c *charts) wantLimited() {
 // wantBound: the API server refuses a test above the limit of its tenant, and the way around it by the scale subresource.
 func (c *charts) wantBound() {
 	c.Helper()
-	const refused = "spec.runner.shards: is 5; allowed for this tenant: at most 4"
+	const refused = "spec.runner.shards: is 3; allowed for this tenant: at most 2"
 	refuses := func(what, in string, args ...string) {
 		c.Helper()
 		var out string
@@ -66,10 +66,10 @@ func (c *charts) wantBound() {
 			c.Errorf("%s: %s; want %q", what, out, refused)
 		}
 	}
-	refuses("a test", c.manifest(c.quickstart("bound", 5, hold(100, 5*time.Second))), "apply", "--dry-run=server", "-f", "-")
+	refuses("a test", c.manifest(c.quickstart("bound", 3, hold(100, 5*time.Second))), "apply", "--dry-run=server", "-f", "-")
 	c.apply(c.quickstart("within", 1, hold(100, 5*time.Second), func(spec *v1alpha1.LoadTestSpec) { spec.Suspend = true }))
-	refuses("a scaled test", "", "scale", "loadtest/within", "--replicas=5")
-	refuses("a patched test", "", "patch", "loadtest/within", "--type=merge", "-p", `{"spec":{"runner":{"shards":5}}}`)
+	refuses("a scaled test", "", "scale", "loadtest/within", "--replicas=3")
+	refuses("a patched test", "", "patch", "loadtest/within", "--type=merge", "-p", `{"spec":{"runner":{"shards":3}}}`)
 }
 
 // wantDenied: a runner that learns from DNS that its target has a denied address sends nothing, and the rule is named.
