@@ -249,3 +249,21 @@ func TestListenerRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestListenerOfASilentPeer: a peer that sends and reads nothing is disconnected, before its responses fill the memory.
+func TestListenerOfASilentPeer(t *testing.T) {
+	b := newBench(t, awaits(1), ok(time.Millisecond))
+	var c *simConn
+	b.onStart = append(b.onStart, func() {
+		c = b.newCaller().c
+		c.full = true
+		fr := http2.NewFramer(&c.out, nil)
+		for range 100_000 { // 17 octets each, and so are the responses
+			_ = fr.WritePing(false, [8]byte{})
+		}
+	})
+	b.run()
+	if !c.hungUp || c.out.Len() == 0 {
+		t.Errorf("closed: %v, %d octets were not read; want the end before the last octet", c.hungUp, c.out.Len())
+	}
+}

@@ -130,6 +130,8 @@ type simConn struct {
 	bad bool
 	// raw: what the worker sends is kept and not parsed.
 	raw bool
+	// full: the socket takes nothing more from the worker.
+	full bool
 	// pending: the loop's own connect is under way; wantsRoom: the worker waits for its end.
 	pending, wantsRoom bool
 }
@@ -266,7 +268,7 @@ func (s *sim) Read(fd int, b []byte) (int, Status) {
 
 func (s *sim) Send(fd int, b []byte) (int, Status) {
 	c := s.conns[fd]
-	if c.pending {
+	if c.pending || c.full {
 		return 0, Again
 	}
 	if c.closed || c.broken != nil {
