@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -94,6 +95,9 @@ func ManagerOptions(cfg *configv1alpha1.OperatorConfig) ctrl.Options {
 		LeaseDuration:                 ptr.To(leadership.LeaseDuration),
 		RenewDeadline:                 ptr.To(leadership.RenewDeadline),
 		RetryPeriod:                   ptr.To(leadership.RetryPeriod),
+		// The priority queue of controller-runtime 0.24 can block for ever when it is shut down, and then the process ends only after
+		// GracefulShutdownTimeout (kubernetes-sigs/controller-runtime#3538).
+		Controller: config.Controller{UsePriorityQueue: ptr.To(false)},
 		Metrics: metricsserver.Options{
 			BindAddress:   cfg.Metrics.BindAddress,
 			SecureServing: *cfg.Metrics.Secure,
