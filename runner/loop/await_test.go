@@ -227,7 +227,7 @@ func TestListenerEnds(t *testing.T) {
 	}
 }
 
-// TestListenerRefuses: a peer that speaks HTTP/1.1 is told so, and one that breaks the protocol gets the reason.
+// TestListenerRefuses: a peer that speaks HTTP/1.1 gets a response in HTTP/1.1, and one that breaks the protocol the reason.
 func TestListenerRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"HTTP/1.1":    {"POST /n/1 HTTP/1.1\r\nhost: x\r\n\r\n", "HTTP/1.1 505 "},

@@ -220,7 +220,7 @@ func (t *Table) Abandon(now int64) {
 	}
 }
 
-// end handles the end of a state for which the caller is told.
+// end handles an event that ends a state, and calls Discard or Missed.
 func (t *Table) end(i int32, on event, now int64) {
 	e := &t.entries[i]
 	was, w, n := e.state, e.waiter, e.early
