@@ -64,7 +64,7 @@ func TestAdvice(t *testing.T) {
 kind: LoadTest
 metadata: {name: advised}
 spec:
-  targets: [{name: t, url: %q, connectTimeout: 300ms, tls: {%s}}]
+  targets: [{name: t, url: %q, connectTimeout: 3s, tls: {%s}}]
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
   rates: [{name: r, closedLoop: {}, requests: 1}]

@@ -54,6 +54,9 @@ func onTerminal(t *testing.T, name string, args ...string) *terminalOf {
 	p.cmd.Env = append(os.Environ(), asMain+"=1")
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = line, line, line
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if !p.isCooked() { // the process may change it at once
+		t.Fatal("the terminal begins without echo")
+	}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +130,6 @@ func self(t *testing.T) (name string, args []string) {
 func TestKeysOnATerminal(t *testing.T) {
 	name, args := self(t)
 	p := onTerminal(t, name, args...)
-	if !p.isCooked() {
-		t.Fatal("the terminal begins without echo")
-	}
 	p.sees(keysHint)
 	p.sees("errors 0%") // a second of the run
 	if p.isCooked() {
