@@ -73,7 +73,8 @@ func TestMilenage(t *testing.T) {
 	for _, want := range sets {
 		t.Run(want.k, func(t *testing.T) {
 			opc := aka.OPc(block(t, want.k), block(t, want.op))
-			u, rand := aka.New(block(t, want.k), opc), block(t, want.rand)
+			u, rand := new(aka.USIM), block(t, want.rand)
+			u.SetKeys(block(t, want.k), opc)
 			macA, macS := u.F1(rand, [6]byte(octets(t, want.sqn)), [2]byte(octets(t, want.amf)))
 			a, star := u.Answer(rand), u.F5Star(rand)
 			got := set{
@@ -93,7 +94,8 @@ func TestMilenage(t *testing.T) {
 // hmac and hashlib modules of Python.
 func TestStar(t *testing.T) {
 	s := sets[0]
-	u, rand := aka.New(block(t, s.k), block(t, s.opc)), block(t, s.rand)
+	u, rand := new(aka.USIM), block(t, s.rand)
+	u.SetKeys(block(t, s.k), block(t, s.opc))
 	for _, tc := range []struct{ network, resStar, hxresStar string }{
 		{"5G:mnc001.mcc001.3gppnetwork.org", "f236a7417272bfb2d66d4d670733b527", "20a71900b01776bfd773e8c15a825446"},
 		{"5G:mnc001.mcc001.3gppnetwork.org:10000000001", "97d88976a085b5863fe2f3ba87d1aad3", "d264b8716cff2fd27d46868763701ddd"},

@@ -9,11 +9,13 @@ import (
 )
 
 func TestNoAllocation(t *testing.T) {
-	u, network := aka.New([aka.Size]byte{1}, [aka.Size]byte{2}), []byte("5G:mnc001.mcc001.3gppnetwork.org")
-	rand := [aka.Size]byte{3}
+	u, network := &aka.USIM{}, []byte("5G:mnc001.mcc001.3gppnetwork.org")
+	k, rand := [aka.Size]byte{1}, [aka.Size]byte{3}
 	var sink byte
 	got := testing.AllocsPerRun(100, func() {
 		rand[0]++
+		k[0]++
+		u.SetKeys(k, aka.OPc(k, [aka.Size]byte{2}))
 		res := u.RESStar(rand, network)
 		hxres, resync := aka.HXRESStar(rand, res), u.F5Star(rand)
 		mac, _ := u.F1(rand, [6]byte{4}, [2]byte{5})

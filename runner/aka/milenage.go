@@ -1,22 +1,17 @@
 package aka
 
-import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/subtle"
-)
+import "crypto/subtle"
 
 // Size is the length in octets of K, OP, OPc, RAND, CK, IK and RES*.
 const Size = 16
 
-// USIM has the secrets of one subscriber.
+// USIM has the secrets of one subscriber. SetKeys must be the first call.
 type USIM struct {
-	block cipher.Block
-	opc   [Size]byte
-	// temp, in and out are buffers: an array on the stack would escape through cipher.Block.
-	temp, in, out [Size]byte
-	pad           [64]byte
-	text          []byte
+	block     aes128
+	k, opc    [Size]byte
+	temp, out [Size]byte
+	// text and work are buffers.
+	text, work []byte
 }
 
 // Answer has the results of f2, f3, f4 and f5.
@@ -26,38 +21,36 @@ type Answer struct {
 	AK     [6]byte
 }
 
-// New returns the USIM with the subscriber key K and the operator variant OPc.
-func New(k, opc [Size]byte) *USIM {
-	return &USIM{block: cipherOf(k), opc: opc}
+// SetKeys makes u the USIM with the subscriber key K and the operator variant OPc.
+func (u *USIM) SetKeys(k, opc [Size]byte) {
+	if u.k != k || u.block == (aes128{}) {
+		u.k = k
+		u.block.setKey(&k)
+	}
+	u.opc = opc
 }
 
 // OPc returns the operator variant of OP for the subscriber key K: E(K, OP) xor OP.
 func OPc(k, op [Size]byte) [Size]byte {
+	var block aes128
 	var out [Size]byte
-	cipherOf(k).Encrypt(out[:], op[:])
+	block.setKey(&k)
+	block.encrypt(&out, &op)
 	subtle.XORBytes(out[:], out[:], op[:])
 	return out
-}
-
-// cipherOf never fails: AES accepts each key of 16 octets.
-func cipherOf(k [Size]byte) cipher.Block {
-	block, err := aes.NewCipher(k[:])
-	if err != nil {
-		panic(err)
-	}
-	return block
 }
 
 // F1 returns MAC-A (f1) and MAC-S (f1*).
 func (u *USIM) F1(rand [Size]byte, sqn [6]byte, amf [2]byte) (macA, macS [8]byte) {
 	u.setTemp(rand)
 	// IN1 is SQN, AMF, SQN, AMF. It is rotated by 64 bits, so both halves, which are equal, change places.
+	var in [Size]byte
 	for at := 0; at < Size; at += 8 {
-		copy(u.in[at:], sqn[:])
-		copy(u.in[at+6:], amf[:])
+		copy(in[at:], sqn[:])
+		copy(in[at+6:], amf[:])
 	}
-	for i := range u.in {
-		u.out[i] = u.in[i] ^ u.opc[(i+8)%Size] ^ u.temp[i]
+	for i := range in {
+		u.out[i] = in[i] ^ u.opc[(i+8)%Size] ^ u.temp[i]
 	}
 	u.finish()
 	return [8]byte(u.out[:8]), [8]byte(u.out[8:])
@@ -86,9 +79,8 @@ func (u *USIM) F5Star(rand [Size]byte) [6]byte {
 
 // setTemp sets temp to E(K, RAND xor OPc).
 func (u *USIM) setTemp(rand [Size]byte) {
-	u.in = rand
-	subtle.XORBytes(u.in[:], u.in[:], u.opc[:])
-	u.block.Encrypt(u.temp[:], u.in[:])
+	subtle.XORBytes(u.temp[:], rand[:], u.opc[:])
+	u.block.encrypt(&u.temp, &u.temp)
 }
 
 // output sets out to E(K, rot(temp xor OPc, r) xor c) xor OPc. It rotates to the left by r octets; c is the last octet of
@@ -104,7 +96,6 @@ func (u *USIM) output(r int, c byte) {
 
 // finish sets out to E(K, out) xor OPc.
 func (u *USIM) finish() {
-	u.in = u.out
-	u.block.Encrypt(u.out[:], u.in[:])
+	u.block.encrypt(&u.out, &u.out)
 	subtle.XORBytes(u.out[:], u.out[:], u.opc[:])
 }
