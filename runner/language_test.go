@@ -143,7 +143,14 @@ func TestNoTokenNoLoad(t *testing.T) {
 	}
 }
 
+// TestFollowAuthority: the other authority gets the token of the target only if the plan says so.
 func TestFollowAuthority(t *testing.T) {
+	for credentials, want := range map[bool]string{false: "", true: "Bearer t0ken"} {
+		t.Run(fmt.Sprintf("credentials %v", credentials), func(t *testing.T) { testFollowAuthority(t, credentials, want) })
+	}
+}
+
+func testFollowAuthority(t *testing.T, credentials bool, want string) {
 	secret := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(secret, []byte("t0ken"), 0o600); err != nil {
 		t.Fatal(err)
@@ -174,7 +181,7 @@ func TestFollowAuthority(t *testing.T) {
 	create := get("a")
 	create.Capture = []rv.Capture{{Source: rv.Source{Kind: rv.SourceHeader, Name: "location"}, Location: true}}
 	p := plain(first, true, 40, create, next)
-	p.Targets[0].FollowAuthority = true
+	p.Targets[0].FollowAuthority, p.Targets[0].FollowWithCredentials = true, credentials
 	p.Targets[0].Auth = &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: secret}}
 	s := execute(t, p, 2)
 	if s.Counters.Succeeded != 40 {
@@ -187,7 +194,7 @@ func TestFollowAuthority(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{first.address() + "/a Bearer t0ken": int(a)}, first.seen()); diff != "" {
 		t.Errorf("the target (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]int{other.address() + "/things/1?x=1 ": int(b)}, other.seen()); diff != "" {
+	if diff := cmp.Diff(map[string]int{other.address() + "/things/1?x=1 " + want: int(b)}, other.seen()); diff != "" {
 		t.Errorf("the other authority (-want +got):\n%s", diff)
 	}
 }

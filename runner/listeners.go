@@ -1,45 +1,145 @@
 package runner
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
 // A notification must reach the worker that sent the request which causes it, so each worker has a port of its own for
 // each listener of the plan, and its requests have the URL of this port.
 
-// servers are the listening sockets of a runner. They stay open when other workers replace the first ones.
-type servers struct {
-	// sockets are by listener of the plan, then by worker.
-	sockets [][]net.Listener
+// server has the listening sockets of a listener of the plan. They stay open when other workers replace the first ones.
+type server struct {
+	plan *rv.Listener
+	// address is the IP address of the sockets. host is what URLs have in its place.
+	address, host string
+	tls           *tls.Config // nil: cleartext
+	// sockets are by worker. Runner.mu guards them.
+	sockets []net.Listener
+	// failedHandshakes counts connections. handshakes limits those that are under way.
+	failedHandshakes atomic.Int64
+	handshakes       chan struct{}
 }
 
-// localhost is where listeners listen unless Options says otherwise.
-const localhost = "127.0.0.1"
+const (
+	// localhost is where listeners listen unless Options says otherwise.
+	localhost = "127.0.0.1"
+	// maxHandshakes bounds the goroutines of a listener, so that peers that connect and are silent do not fill the memory.
+	maxHandshakes = 1024
+	// handshakeTimeout is how long a peer may take for a TLS handshake.
+	handshakeTimeout = 5 * time.Second
+	// acceptRetry is how long a listener waits when the process has no free descriptors.
+	acceptRetry = 100 * time.Millisecond
+)
+
+// newServers returns the servers of a plan. They have no sockets yet.
+func newServers(plan *rv.Plan, o *Options) (out []*server, err error) {
+	for i := range plan.Listeners {
+		s := &server{plan: &plan.Listeners[i], address: o.ListenAddress, handshakes: make(chan struct{}, maxHandshakes)}
+		if s.address == "" {
+			s.address = localhost
+		}
+		if name := s.plan.Interface; name != "" {
+			if s.address, err = addressOf(name); err != nil {
+				return nil, fmt.Errorf("listeners[%d].interface: %w", i, err)
+			}
+		}
+		s.host = s.address
+		if s.plan.TLS != nil && s.plan.Interface == "" && o.ListenName != "" {
+			s.host = o.ListenName
+		}
+		if t := s.plan.TLS; t != nil {
+			if s.tls, err = dial.ServerConfig(t, s.host); err != nil {
+				return nil, fmt.Errorf("listeners[%d].tls.%w", i, err)
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// addressOf returns the first IP address of a network interface, if possible of IPv4.
+func addressOf(name string) (string, error) {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		all, _ := net.Interfaces()
+		var names []string
+		for _, other := range all {
+			names = append(names, other.Name)
+		}
+		return "", fmt.Errorf("there is no interface %q; there are %s", name, strings.Join(names, ", "))
+	}
+	list, err := i.Addrs()
+	if err != nil {
+		return "", err
+	}
+	return firstAddress(name, list)
+}
+
+func firstAddress(name string, list []net.Addr) (string, error) {
+	found := ""
+	for _, a := range list {
+		n, ok := a.(*net.IPNet)
+		switch {
+		case !ok || n.IP.IsLinkLocalUnicast():
+		case n.IP.To4() != nil:
+			return n.IP.String(), nil
+		case found == "":
+			found = n.IP.String()
+		}
+	}
+	if found == "" {
+		return "", fmt.Errorf("interface %q has no IP address", name)
+	}
+	return found, nil
+}
+
+// newCallers returns what the listeners of a plan require of their peers.
+func newCallers(plan *rv.Plan) (out []*caller.Policy, err error) {
+	for i := range plan.Listeners {
+		p, err := caller.NewPolicy(&plan.Listeners[i], os.ReadFile)
+		if err != nil {
+			return nil, fmt.Errorf("listeners[%d].%w", i, err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// url returns the URL of the socket of a worker.
+func (s *server) url(worker int) string {
+	scheme := "http"
+	if s.tls != nil {
+		scheme = "https"
+	}
+	_, port, _ := net.SplitHostPort(s.sockets[worker].Addr().String())
+	return scheme + "://" + net.JoinHostPort(s.host, port)
+}
 
 // listen opens the sockets for n workers that are not open yet, and returns the URLs by worker, then by listener. The
 // caller holds mu.
 func (r *Runner) listen(n int) (urls [][]string, err error) {
 	urls = make([][]string, n)
-	if len(r.plan.Listeners) == 0 {
-		return urls, nil
-	}
-	if r.servers.sockets == nil {
-		r.servers.sockets = make([][]net.Listener, len(r.plan.Listeners))
-	}
-	for k := range r.plan.Listeners {
+	for k, s := range r.servers {
 		for i := range n {
-			if i == len(r.servers.sockets[k]) {
+			if i == len(s.sockets) {
 				if err := r.open(k, i); err != nil {
 					return nil, err
 				}
 			}
-			urls[i] = append(urls[i], "http://"+r.servers.sockets[k][i].Addr().String())
+			urls[i] = append(urls[i], s.url(i))
 		}
 	}
 	return urls, nil
@@ -47,49 +147,70 @@ func (r *Runner) listen(n int) (urls [][]string, err error) {
 
 // open opens the socket of a worker for a listener of the plan.
 func (r *Runner) open(listener, worker int) error {
-	p := &r.plan.Listeners[listener]
-	port := p.Port
+	s := r.servers[listener]
+	port := s.plan.Port
 	if port > 0 {
 		port += worker
 	}
-	host := r.opts.ListenAddress
-	if host == "" {
-		host = localhost
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	l, err := net.Listen("tcp", net.JoinHostPort(s.address, strconv.Itoa(port)))
 	if err != nil {
-		return fmt.Errorf("listener %s: %w", p.Name, err)
+		return fmt.Errorf("listener %s: %w", s.plan.Name, err)
 	}
-	r.servers.sockets[listener] = append(r.servers.sockets[listener], l)
+	s.sockets = append(s.sockets, l)
 	go r.acceptFrom(l, listener, worker)
 	return nil
 }
 
 // acceptFrom gives each connection to the worker, until the socket is closed.
 func (r *Runner) acceptFrom(l net.Listener, listener, worker int) {
+	s := r.servers[listener]
 	for {
 		c, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) {
+		switch {
+		case errors.Is(err, net.ErrClosed):
 			return
-		}
-		if err != nil {
+		case err != nil:
 			r.opts.Logger.Warn("a listener cannot accept a connection", "err", err)
 			time.Sleep(acceptRetry)
-			continue
-		}
-		d, err := dial.Accepted(c)
-		if err != nil {
-			r.opts.Logger.Warn("a listener cannot serve a connection", "err", err)
-			continue
-		}
-		if !r.serve(listener, worker, d) {
-			d.Close()
+		case s.tls == nil:
+			r.accepted(c, listener, worker)
+		default:
+			s.handshakes <- struct{}{}
+			go func() {
+				defer func() { <-s.handshakes }()
+				r.accepted(c, listener, worker)
+			}()
 		}
 	}
 }
 
-// acceptRetry is how long a listener waits when the process has no free descriptors.
-const acceptRetry = 100 * time.Millisecond
+// accepted gives a connection that a peer has opened to the worker, after the TLS handshake.
+func (r *Runner) accepted(c net.Conn, listener, worker int) {
+	s, peer := r.servers[listener], c.RemoteAddr().String()
+	ctx, cancel := context.WithTimeout(r.ctx, handshakeTimeout)
+	defer cancel()
+	d, err := dial.Accepted(ctx, c, s.tls)
+	if err != nil {
+		s.fail(r, peer, err)
+		return
+	}
+	if !r.serve(listener, worker, d) {
+		d.Close()
+	}
+}
+
+// fail counts a connection that could not be served, and logs the first one. At the end of a run, nothing is counted:
+// the runner itself has ended the handshake.
+func (s *server) fail(r *Runner, peer string, err error) {
+	if r.ctx.Err() != nil {
+		return
+	}
+	if s.tls == nil {
+		r.opts.Logger.Warn("a listener cannot serve a connection", "listener", s.plan.Name, "err", err)
+	} else if s.failedHandshakes.Add(1) == 1 {
+		r.opts.Logger.Warn("a handshake with a peer of a listener failed; others are counted, but not logged", "listener", s.plan.Name, "peer", peer, "err", err)
+	}
+}
 
 // serve gives a connection to a worker. It returns false if there is none.
 func (r *Runner) serve(listener, worker int, d *dial.Connection) bool {
@@ -99,10 +220,10 @@ func (r *Runner) serve(listener, worker int, d *dial.Connection) bool {
 	return ws != nil && worker < len(ws.all) && ws.all[worker].loop.Serve(listener, d)
 }
 
-// close closes all sockets.
-func (s *servers) close() {
-	for _, all := range s.sockets {
-		for _, l := range all {
+// closeServers closes all sockets. The caller holds mu.
+func (r *Runner) closeServers() {
+	for _, s := range r.servers {
+		for _, l := range s.sockets {
 			_ = l.Close() // it is not used any more
 		}
 	}

@@ -27,11 +27,15 @@ type notifier struct {
 	refused chan string
 }
 
-func newNotifier(t *testing.T) *notifier {
+func newNotifier(t *testing.T, config ...func(*http.Transport)) *notifier {
 	t.Helper()
 	var proto http.Protocols
 	proto.SetUnencryptedHTTP2(true)
-	n := &notifier{client: http.Client{Transport: &http.Transport{Protocols: &proto}}, refused: make(chan string, 1)}
+	transport := &http.Transport{Protocols: &proto}
+	for _, f := range config {
+		f(transport)
+	}
+	n := &notifier{client: http.Client{Transport: transport}, refused: make(chan string, 1)}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -117,6 +121,7 @@ func TestListeners(t *testing.T) {
 			if how == "early" { // each notification is kept until the response to its request has come
 				plan.Listeners[0].Keep = 5 * time.Second
 			}
+			plan.Thresholds = []rv.Threshold{{Name: "all", Metric: rv.MetricNotificationErrorRate, Max: "0%"}}
 			s := completeRun(t, plan, 2)
 			law(t, s)
 			got, twice := &s.Listeners[0], int64(0)
@@ -128,6 +133,15 @@ func TestListeners(t *testing.T) {
 			}
 			if n.group.Wait(); got.Received != n.sent.Load() {
 				t.Errorf("received %d notifications, %d were sent", got.Received, n.sent.Load())
+			}
+			if diff := cmp.Diff(rv.AwaitCounts{Awaited: 200, InTime: 200}, got.Measured); diff != "" {
+				t.Errorf("measured (-want +got):\n%s", diff)
+			}
+			want := []rv.SelectionCounters{{
+				Sent: 200, Done: 200, Succeeded: 200, Received: got.Received, Duplicate: got.Duplicate, Unexpected: got.Unexpected, Time: got.Time,
+			}}
+			if diff := cmp.Diff(want, s.Selections); diff != "" {
+				t.Errorf("selections (-want +got):\n%s", diff)
 			}
 			if got.Time.Count != 200 || got.Time.Min <= 0 {
 				t.Errorf("%d times of 200 notifications, from %d us", got.Time.Count, got.Time.Min)

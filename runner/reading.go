@@ -19,7 +19,9 @@ type reading struct {
 	recorder           *measure.Recorder
 	gauges             loop.Gauges
 	startedAt, endedAt int64
-	problem            string
+	problem            rv.Problem
+	message            string
+	lapsed             string
 	teardownFailure    string
 	samples            []rv.Sample
 	slowest            []rv.SlowRequest
@@ -30,7 +32,9 @@ type reading struct {
 
 // read makes a reading, in a turn of the worker or before or after its run. The worker then records into spare.
 func read(w *loop.Worker, spare *measure.Recorder) reading {
-	out := reading{recorder: w.Swap(spare), gauges: w.Gauge(), startedAt: w.Started(), endedAt: w.Ended(), problem: w.Problem(), teardownFailure: w.TeardownFailure(), samples: w.Samples(), slowest: w.Slowest()}
+	out := reading{recorder: w.Swap(spare), gauges: w.Gauge(), startedAt: w.Started(), endedAt: w.Ended(), teardownFailure: w.TeardownFailure(), samples: w.Samples(), slowest: w.Slowest()}
+	out.problem, out.message = w.Problem()
+	out.lapsed = w.Lapsed()
 	out.globals, out.published = w.Globals()
 	return out
 }
@@ -77,7 +81,10 @@ func (r *reading) addTo(s *rv.Snapshot, g *gauges) {
 	}
 	s.EndedAt, g.sending = max(s.EndedAt, r.endedAt), g.sending || r.endedAt == 0
 	if r.problem != "" && s.Problem == "" && s.State == rv.StateConnecting {
-		s.Problem, s.Message = rv.ProblemConnect, r.problem
+		s.Problem, s.Message = r.problem, r.message
+	}
+	if r.lapsed != "" && s.Message == "" && s.State == rv.StateRunning {
+		s.Message = "requests are sent without authorization: " + r.lapsed
 	}
 	if s.State == rv.StateDone {
 		s.Samples = result.AddSamples(s.Samples, r.samples)

@@ -15,6 +15,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/policy"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cpu"
 	"github.com/h2surge/h2surge/runner/loop"
@@ -46,6 +47,8 @@ type Options struct {
 	// ListenAddress is the IP address that the listeners of the plan listen on, which is also in their URLs. Empty:
 	// 127.0.0.1.
 	ListenAddress string
+	// ListenName is the DNS name of ListenAddress, which the URLs of listeners with TLS have in its place. Empty: the URLs have ListenAddress.
+	ListenName string
 	// Node and Pod are shown in snapshots.
 	Node, Pod string
 }
@@ -63,6 +66,8 @@ type Runner struct {
 	idle      rv.IdleStrategy
 	tls       []*tls.Config // by target; nil: cleartext
 	policy    *policy.Policy
+	servers   []*server        // by listener of the plan
+	callers   []*caller.Policy // by listener of the plan
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -78,11 +83,12 @@ type Runner struct {
 	tornDown bool  // the message has come
 	stopped  string
 	workers  *workers // nil before the first share
-	servers  servers
-	problem  rv.Problem
-	message  string
-	cpuZero  float64
-	throttle time.Duration
+	// authorizations are by target; those of targets without an Auth stay zero.
+	authorizations []rv.Authorization
+	problem        rv.Problem
+	message        string
+	cpuZero        float64
+	throttle       time.Duration
 
 	foldMu   sync.Mutex // held while a snapshot is made; guards the fields below
 	total    *measure.Recorder
@@ -110,9 +116,15 @@ func New(plan *rv.Plan, o Options) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	r := &Runner{plan: plan, tls: secure, program: program, opts: o, boot: newBoot(), done: make(chan struct{})}
+	r := &Runner{plan: plan, tls: secure, program: program, opts: o, boot: newBoot(), done: make(chan struct{}), authorizations: make([]rv.Authorization, len(plan.Targets))}
 	r.cpus = pinTo(plan, o)
 	if r.policy, err = policy.Parse(plan.Policy); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if r.servers, err = newServers(plan, &o); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if r.callers, err = newCallers(plan); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	r.exclusive = plan.CPUsPerShard > 0 && cpu.Exclusive(plan.CPUsPerShard)
@@ -299,7 +311,7 @@ func (r *Runner) Stop(s rv.Stop) error {
 // end closes Done once. The caller holds mu.
 func (r *Runner) end() {
 	r.cancel()
-	r.servers.close()
+	r.closeServers()
 	select {
 	case <-r.done:
 	default:

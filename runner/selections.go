@@ -8,10 +8,14 @@ import (
 
 // selectionCounters returns the figures of the selections of the plan: those that the workers recorded, and those that follow from
 // other figures.
-func (r *Runner) selectionCounters() []rv.SelectionCounters {
+func (r *Runner) selectionCounters(listeners []rv.ListenerCounters) []rv.SelectionCounters {
 	var out []rv.SelectionCounters
 	for i := range r.selections {
 		sel := &r.selections[i]
+		if sel.Time == rv.MetricNotificationTime {
+			out = append(out, r.notifications(sel, listeners))
+			continue
+		}
 		from := &r.total.Selections[i]
 		if sel.Derived() {
 			from = r.derive(sel)
@@ -22,6 +26,24 @@ func (r *Runner) selectionCounters() []rv.SelectionCounters {
 			Time: from.Time.Encode(),
 		})
 	}
+	return out
+}
+
+// notifications returns the figures of a selection of notifications.
+func (r *Runner) notifications(sel *rv.Selection, listeners []rv.ListenerCounters) (out rv.SelectionCounters) {
+	var h histogram.H
+	for i := range listeners {
+		if sel.Listener != "" && sel.Listener != r.plan.Listeners[i].Name {
+			continue
+		}
+		c := &listeners[i]
+		out.Add(&rv.SelectionCounters{
+			Sent: c.Measured.Awaited, Done: c.Measured.InTime, Succeeded: c.Measured.InTime - c.Measured.FailedChecks, TimedOut: c.Measured.Missing,
+			Received: c.Received, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected,
+		})
+		h.Merge(&r.total.Listeners[i].Time)
+	}
+	out.Time = h.Encode()
 	return out
 }
 

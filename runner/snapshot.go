@@ -51,6 +51,7 @@ func (r *Runner) describe(s *rv.Snapshot) *workers {
 	s.Revision, s.Generation, s.StartAt = r.revision(), r.last.Generation, r.startAt
 	s.LeaseUntil, s.Term = r.lease.Until(), r.term
 	s.Stopped, s.Problem, s.Message = r.stopped, r.problem, r.message
+	s.Authorizations = r.authorizationsOfTargets()
 	if r.share != nil {
 		s.Shard = r.share.Shard
 	}
@@ -211,12 +212,15 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 	for i := range g.listeners {
 		from := &t.Listeners[i]
 		g.listeners[i].Time, g.listeners[i].FailedBy = from.Time.Encode(), from.FailedBy.Counts()
+		g.listeners[i].Measured = from.AwaitCounts
+		g.listeners[i].FailedHandshakes = r.servers[i].failedHandshakes.Load()
 	}
 	s.Listeners = g.listeners
-	s.Selections = r.selectionCounters()
+	r.addSentWithout(s)
+	s.Selections = r.selectionCounters(g.listeners)
 	s.LeaseGaps = g.gaps
 	s.Stages, s.Streams = g.stages, g.streams
-	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(t), t.Causes.Counts(), t.Failures.List(), t.Exhausted
+	s.StatusCodes, s.Causes, s.Failures, s.Exhausted = statusCodes(s.Steps), t.Causes.Counts(), t.Failures.List(), t.Exhausted
 	s.Generator.LagP99 = t.Lag.Quantile(0.99)
 	s.Generator.BatchedNanoseconds = t.Batched
 	s.Generator.Naps, s.Generator.NapNanoseconds = t.Naps, t.Napped
@@ -263,8 +267,8 @@ func stepCounters(st *measure.Step, inFlight int64) rv.StepCounters {
 	return rv.StepCounters{
 		Sent: st.Sent, Done: st.Done, Succeeded: st.Succeeded, FailedChecks: st.Done - st.Succeeded,
 		TimedOut: st.TimedOut, Reset: st.Reset, ConnectionLost: st.ConnectionLost,
-		InFlightAtEnd: inFlight, FailedBy: st.FailedBy.Counts(), Retries: st.Retries, StatusClasses: st.Classes,
-		OccupiedMicroseconds: st.Occupied / 1000,
+		InFlightAtEnd: inFlight, FailedBy: st.FailedBy.Counts(), Retries: st.Retries, Redirects: st.Redirects, OverloadControl: st.OverloadControl, LoadControl: st.LoadControl, StatusClasses: classesOf(&st.Codes),
+		StatusCodes: codesOf(&st.Codes), Problems: st.Problems.Counts(), OccupiedMicroseconds: st.Occupied / 1000,
 	}
 }
 
@@ -279,16 +283,31 @@ func addStep(c *rv.Counters, st *rv.StepCounters) {
 	c.InFlightAtEnd += st.InFlightAtEnd
 }
 
-func statusCodes(t *measure.Recorder) map[string]int64 {
-	var out map[string]int64
-	for code, n := range t.Status {
-		if n == 0 {
-			continue
-		}
+// classesOf adds up status codes by class. Codes from 600 on count as 5xx (RFC 9110 15).
+func classesOf(codes *measure.Codes) (out [5]int64) {
+	codes.Each(func(code int, n int64) { out[min(code/100, 5)-1] += n })
+	return out
+}
+
+func codesOf(codes *measure.Codes) (out map[string]int64) {
+	codes.Each(func(code int, n int64) {
 		if out == nil {
 			out = map[string]int64{}
 		}
 		out[strconv.Itoa(code)] = n
+	})
+	return out
+}
+
+// statusCodes adds up those of all steps.
+func statusCodes(steps []rv.StepCounters) (out map[string]int64) {
+	for i := range steps {
+		for code, n := range steps[i].StatusCodes {
+			if out == nil {
+				out = map[string]int64{}
+			}
+			out[code] += n
+		}
 	}
 	return out
 }

@@ -21,8 +21,12 @@ type workers struct {
 	// failed: setup has failed. The workers end and are never ready.
 	failed atomic.Bool
 	denied atomic.Pointer[string] // why the policy denies a connection; nil: it did not
-	cancel context.CancelFunc
-	group  sync.WaitGroup
+	// once: the first worker runs the chains that run once.
+	once bool
+	// authorizing has the credentials that are kept up to date. Only Runner.authorize uses it.
+	authorizing map[chain.Credential]bool
+	cancel      context.CancelFunc
+	group       sync.WaitGroup
 }
 
 // worker is a worker and what other goroutines keep of it.
@@ -56,10 +60,10 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
-	ws := &workers{cancel: cancel}
+	ws := &workers{cancel: cancel, once: s.Once, authorizing: map[chain.Credential]bool{}}
 	d := newDialer(ctx, r.tls, r.policy, ws.deny)
 	for i, part := range shard.Workers(s, n) {
-		w, err := r.newWorker(ws, i, program, part, d, urls[i])
+		w, err := r.newWorker(ctx, ws, i, program, part, d, urls[i])
 		if err != nil {
 			cancel()
 			for _, w := range ws.all {
@@ -69,6 +73,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 		}
 		ws.all = append(ws.all, w)
 	}
+	r.authorize(ctx, ws)
 	for _, w := range ws.all { // each looks at all, so none begins before all exist
 		ws.group.Go(func() {
 			defer w.release()
@@ -79,7 +84,6 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 			close(w.ended)
 		})
 	}
-	r.authorize(ctx, ws)
 	go r.await(ws)
 	return ws, nil
 }
@@ -87,7 +91,7 @@ func (r *Runner) newWorkers(s *rv.Share) (*workers, error) {
 // trialBody bounds the response bodies of a trial, in octets, for steps without a bound of their own.
 const trialBody = 64 << 20
 
-func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.Share, d *dialer, listeners []string) (*worker, error) {
+func (r *Runner) newWorker(ctx context.Context, ws *workers, i int, program *chain.Program, part rv.Share, d *dialer, listeners []string) (*worker, error) {
 	n, release, err := loop.NewNet()
 	if err != nil {
 		return nil, err
@@ -97,7 +101,7 @@ func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.S
 		Program: program, Rates: r.plan.Rates, Selections: r.selections, Share: part, Number: i,
 		MaxWait: r.plan.Drain, Deadline: r.plan.Deadline, GracefulStop: r.plan.GracefulStop,
 		Spin: r.idle == rv.IdleSpin, SleepInterval: r.plan.SleepsFor(),
-		Listeners: listeners, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
+		Listeners: listeners, Callers: r.callers, Net: n, Dialer: d, Log: r.opts.Logger.With("worker", i),
 	}
 	if r.plan.LeaseDuration > 0 && !r.opts.Alone {
 		cfg.Lease = &r.lease
@@ -114,6 +118,9 @@ func (r *Runner) newWorker(ws *workers, i int, program *chain.Program, part rv.S
 			ws.abort()
 		}
 		w.phase.Store(uint32(w.loop.Phase()))
+		if i == 0 && w.loop.Phase() == loop.Authorizing {
+			r.authorize(ctx, ws)
+		}
 		if r.opts.Alone && ws.least() >= loop.Drained {
 			ws.do((*loop.Worker).Teardown)
 		}

@@ -67,7 +67,8 @@ type BearerAuth struct {
 }
 
 // OAuth2 gets tokens with the client credentials grant. Each runner gets its own token, and is not ready
-// without a token. If a runner cannot renew its token, it uses the old one until that expires. After this the
+// without a token. The first setup chain that sends the token waits for it; without such a chain, the runner gets the token
+// after setup. If a runner cannot renew its token, it uses the old one until that expires. After this the
 // runner sends requests without a token, and the target decides how they fail.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.clientSecret) || has(self.clientID)",message="needs clientID",fieldPath=".clientSecret"
@@ -145,4 +146,35 @@ type Parameter struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value"`
+}
+
+// ClientAssertion is a client credentials assertion (3GPP TS 33.501 13.3.8): a JSON Web Token with the claims sub, iat, exp
+// and aud. The runner signs it with RS256, ES256 or ES384, as the key requires, and sends the certificate in it (x5c). The
+// runner signs the next one after half of the lifetime, with the certificate of that time.
+type ClientAssertion struct {
+	// nfInstanceID is the NF instance ID of the client (claim sub). Bounds: 1 to 256 characters.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	NFInstanceID string `json:"nfInstanceID"`
+	// audience are the NF types of the receivers (claim aud), such as UDM and NRF. Bounds: 1 to 16 entries with 1 to 64
+	// characters each.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=64
+	Audience []string `json:"audience"`
+	// certificate is the certificate and the private key that signs: RSA, or ECDSA with P-256 or P-384.
+	// +required
+	Certificate ClientCertificate `json:"certificate"`
+	// lifetime is the time from iat to exp. Default: 5m. Bounds: 10s to 24h.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be at least 10s and at most 24h"
+	Lifetime *metav1.Duration `json:"lifetime,omitempty"`
 }

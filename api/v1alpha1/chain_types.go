@@ -362,7 +362,7 @@ type Retry struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
 	Backoff *metav1.Duration `json:"backoff,omitempty"`
-	// maxBackoff is the longest pause before a retry.
+	// maxBackoff is the longest backoff.
 	// It is at least backoff and at most 1h. Default: 10s.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -371,4 +371,22 @@ type Retry struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at most 1h, and not negative"
 	MaxBackoff *metav1.Duration `json:"maxBackoff,omitempty"`
+	// retryAfter is what a retry does with the Retry-After header of the response that failed (RFC 9110 10.2.3): Follow or
+	// Ignore. With Follow the pause before the retry is the time that the header asks for if that is longer than the
+	// backoff. maxBackoff does not limit it. A time above 24h counts as 24h.
+	// Default: Follow.
+	// +optional
+	// +kubebuilder:default=Follow
+	// +kubebuilder:validation:Enum=Follow;Ignore
+	RetryAfter RetryAfter `json:"retryAfter,omitempty"`
 }
+
+// RetryAfter is what a retry does with the Retry-After header of a response.
+type RetryAfter string
+
+const (
+	// RetryAfterFollow waits for the time that the header asks for.
+	RetryAfterFollow RetryAfter = "Follow"
+	// RetryAfterIgnore waits for the backoff only.
+	RetryAfterIgnore RetryAfter = "Ignore"
+)

@@ -52,7 +52,7 @@ type Checkpoint struct {
 	// received. The operator does not replace a final checkpoint.
 	// +optional
 	Final bool `json:"final,omitempty"`
-	// time is when the operator stored the snapshot.
+	// time is when the operator received the snapshot.
 	// +required
 	Time metav1.Time `json:"time"`
 	// dropped names the parts of the snapshot that the operator left out to stay below the size limit.

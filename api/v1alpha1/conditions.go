@@ -89,6 +89,9 @@ const (
 	ReasonConnecting = "Connecting"
 	// ReasonTargetUnreachable means that a runner cannot connect to a target.
 	ReasonTargetUnreachable = "TargetUnreachable"
+	// ReasonNotAuthorized means that a runner has no authorization for a target, because the token endpoint did not grant
+	// a token or a file is wrong. It is also a reason of ConditionFinished, ConditionSucceeded and ConditionPassed.
+	ReasonNotAuthorized = "NotAuthorized"
 	// ReasonSettingUp means that a runner runs the setup chains.
 	ReasonSettingUp = "SettingUp"
 	// ReasonAllReady means that all desired runners are ready.

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Listener is an HTTP/2 server of each runner, without TLS, for notifications that the services under load send. A request
+// Listener is an HTTP/2 server of each runner for notifications that the services under load send. A request
 // gives them its URL with the placeholder ${listener.NAME.url}, and a step waits for them with await. The URL reaches the
 // worker that has sent the request.
 type Listener struct {
@@ -22,6 +22,24 @@ type Listener struct {
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=65000
 	Port *int32 `json:"port,omitempty"`
+	// interface is the network interface of the pod that the listener listens on, such as one of Multus. URLs have its first IP
+	// address, if possible of IPv4. If the pod has no such interface, the test does not start.
+	// It has 1 to 15 characters, without / and white space. Default: the address of the pod.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[^/\s]+$`
+	Interface string `json:"interface,omitempty"`
+	// token is what the access token of a notification must be. A notification without such a token is answered with 401, or with
+	// 403 if only the scope is missing, and counted as refusedToken. It reaches no step.
+	// Default: notifications need no token.
+	// +optional
+	Token *ListenerToken `json:"token,omitempty"`
+	// tls makes the listener an https server. Without it, the listener is an http server, which speaks HTTP/2 with prior
+	// knowledge (RFC 9113 3.3).
+	// Default: no TLS.
+	// +optional
+	TLS *ListenerTLS `json:"tls,omitempty"`
 	// response is the answer to each notification, also to one that no step awaits.
 	// Default: 204 without content.
 	// +optional
@@ -45,6 +63,67 @@ type Listener struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|\x{b5}s|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be greater than 0 and at most 1h"
 	Keep *metav1.Duration `json:"keep,omitempty"`
+}
+
+// ListenerTLS secures the connections to a listener. A peer must offer h2 by ALPN (RFC 9113 3.2). A handshake that fails, or that
+// takes longer than 5 seconds, is counted as failedHandshakes of the listener.
+//
+// Keys and certificates are references, as in the tls of a target.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.clientNames) || self.clientNames.size() == 0 || has(self.clientCA)",message="clientNames need clientCA",fieldPath=".clientNames"
+type ListenerTLS struct {
+	// certificate is the source of the certificate of the listener and its private key.
+	// Default: each runner makes a certificate when it starts. Only a peer that does not verify certificates accepts it.
+	// +optional
+	Certificate *ClientCertificate `json:"certificate,omitempty"`
+	// clientCA is the source of the certificate authorities of client certificates (mutual TLS). If it is set, a peer needs
+	// a client certificate of one of them.
+	// Default: the listener does not request a client certificate.
+	// +optional
+	ClientCA *CertificateAuthority `json:"clientCA,omitempty"`
+	// clientNames are up to 16 subject alternative names of which the client certificate of a peer must have one: DNS names, URIs
+	// such as urn:uuid:..., or IP addresses. Notifications of other peers are answered with 403, and counted as
+	// refusedCertificate. They reach no step.
+	// Each has 1 to 253 characters. Default: every client certificate of clientCA.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	ClientNames []string `json:"clientNames,omitempty"`
+	// minVersion is the lowest TLS version that the listener accepts. Allowed: "1.2" and "1.3". Default: "1.2".
+	// +optional
+	// +kubebuilder:default="1.2"
+	MinVersion TLSVersion `json:"minVersion,omitempty"`
+}
+
+// ListenerToken is what the access token of a notification must be: a JSON Web Token (RFC 7519) in the header field authorization
+// (RFC 6750 2.1), which has not expired. The clocks of its issuer and of the runner may differ by 5 seconds.
+type ListenerToken struct {
+	// algorithm is the algorithm of the signature: HS256, RS256, RS512 or ES256 (RFC 7518 3.1). A token with another one, such as
+	// none, is refused.
+	// +required
+	// +kubebuilder:validation:Enum=HS256;RS256;RS512;ES256
+	Algorithm string `json:"algorithm"`
+	// keys is the source of the keys: a JWK Set or a JWK (RFC 7517), or PEM blocks with public keys or certificates. For HS256 it can
+	// also be the secret, of 32 bytes or more.
+	// +required
+	Keys ContentSource `json:"keys,omitzero"`
+	// audience is a value that the claim aud of the token must have, such as the NF type or the instance id of the consumer.
+	// It has at most 1024 characters. Default: any.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Audience string `json:"audience,omitempty"`
+	// issuer is what the claim iss of the token must be, such as the instance id of the NRF.
+	// It has at most 1024 characters. Default: any.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Issuer string `json:"issuer,omitempty"`
+	// scope is a value that the claim scope of the token must have, such as namf-evts.
+	// It has at most 1024 characters. Default: any.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Scope string `json:"scope,omitempty"`
 }
 
 // ListenerResponse is the answer to a notification. It has no placeholders.

@@ -294,10 +294,76 @@ type Results struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Chains []ChainResult `json:"chains,omitempty"`
+	// listeners has one entry for each listener of the spec, in the order of the spec.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Listeners []ListenerResult `json:"listeners,omitempty"`
 	// partial is true if a shard with a share of the load was lost. The results then do not include what this
 	// shard did after its last snapshot.
 	// +optional
 	Partial bool `json:"partial,omitempty"`
+}
+
+// ListenerResult has the notifications of one listener over all shards. The counts include warm-up stages.
+type ListenerResult struct {
+	// name is the name of the listener.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// received is the number of notifications that were received.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Received int64 `json:"received"`
+	// inTime is the number of notifications that a step awaited and received.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	InTime int64 `json:"inTime"`
+	// late is the number of notifications that came after the timeout of their step.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Late int64 `json:"late,omitempty"`
+	// duplicate is the number of notifications that came again.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Duplicate int64 `json:"duplicate,omitempty"`
+	// unexpected is the number of notifications that no step awaited.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Unexpected int64 `json:"unexpected,omitempty"`
+	// refusedToken is the number of notifications without a valid access token.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	RefusedToken int64 `json:"refusedToken,omitempty"`
+	// refusedCertificate is the number of notifications of peers whose client certificate has none of the required names.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	RefusedCertificate int64 `json:"refusedCertificate,omitempty"`
+	// failedHandshakes is the number of connections whose TLS handshake failed. They brought no notification.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	FailedHandshakes int64 `json:"failedHandshakes,omitempty"`
+	// awaited is the number of steps that began to wait for a notification.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Awaited int64 `json:"awaited"`
+	// missing is the number of steps that did not receive their notification within their timeout.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Missing int64 `json:"missing,omitempty"`
+	// failedChecks is the number of notifications in time that did not pass the checks of their step.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	FailedChecks int64 `json:"failedChecks,omitempty"`
+	// errorRate is the share of the steps of measured stages whose wait has ended and that did not receive a
+	// notification that passed its checks, as a percentage such as "0.02%".
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	ErrorRate string `json:"errorRate"`
+	// time has the times from sending the request before a step to its notification, in measured stages.
+	// +required
+	Time Times `json:"time"`
 }
 
 // FailureCount is the number of failures with the same cause.

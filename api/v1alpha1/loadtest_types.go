@@ -317,6 +317,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.alpn) || self.tls.alpn.size() == 0 || !has(self.protocol) || self.protocol == 'Auto'",message="alpn needs protocol Auto; h2 and http1 offer one protocol each",fieldPath=".tls"
 // +kubebuilder:validation:XValidation:rule="!has(self.http2) || !has(self.protocol) || self.protocol != 'http1'",message="http2 is not allowed when the target uses only HTTP/1.1",fieldPath=".http2"
 // +kubebuilder:validation:XValidation:rule="!has(self.http1) || !has(self.protocol) || !(self.protocol in ['h2', 'h2c'])",message="http1 is not allowed when the target uses only HTTP/2",fieldPath=".http1"
+// +kubebuilder:validation:XValidation:rule="!has(self.followAuthorityCredentials) || self.followAuthorityCredentials != 'Send' || (has(self.followAuthority) && self.followAuthority && (has(self.auth) || has(self.clientAssertion)))",message="Send needs followAuthority: true, and auth or clientAssertion",fieldPath=".followAuthorityCredentials"
 type Target struct {
 	// name is the name of the target. Chains refer to it. Bounds: at most 50 lower-case letters, digits and -.
 	// +required
@@ -407,14 +408,29 @@ type Target struct {
 	// whose template does not set one. Default: the runner adds no header.
 	// +optional
 	Auth *Auth `json:"auth,omitempty"`
+	// clientAssertion is the source of the 3gpp-Sbi-Client-Credentials header (3GPP TS 29.500 5.2.3.2.11). The runner adds
+	// the header to each request to this target whose template does not set one. Default: the runner adds no header.
+	// +optional
+	ClientAssertion *ClientAssertion `json:"clientAssertion,omitempty"`
 	// followAuthority lets requests follow an absolute URL to another authority. If the path of a request starts
 	// with a capture, such as the location of a response, and the captured value is an absolute URL, the runner
 	// connects to the authority of that URL and sends the request there. The scheme must be that of this target.
-	// The runner opens as many connections as to this target, uses the same settings and does not send the
-	// authorization of auth. Default: false; the runner takes the path and query of the URL and sends the request
+	// The runner opens as many connections as to this target, uses the same settings and does not send auth and
+	// clientAssertion, unless followAuthorityCredentials is Send. Default: false; the runner takes the path and query of the URL and sends the request
 	// to this target. Bounds: each worker follows at most 64 authorities.
 	// +optional
 	FollowAuthority bool `json:"followAuthority,omitempty"`
+	// followAuthorityCredentials is Send or Omit. With Send the runner sends auth and clientAssertion also to the
+	// authorities of followAuthority, such as the network functions that an NRF names. A response then decides which
+	// server gets the token. Send needs followAuthority: true, and auth or clientAssertion.
+	// Default: Omit.
+	// +optional
+	// +kubebuilder:validation:Enum=Send;Omit
+	FollowAuthorityCredentials HeaderPresence `json:"followAuthorityCredentials,omitempty"`
+	// sbi makes the runner send the header fields of the Service Based Interface of a 5G core (3GPP TS 29.500). Default: the
+	// runner does not add them.
+	// +optional
+	SBI *SBI `json:"sbi,omitempty"`
 	// connecting controls how the runner opens, closes and replaces connections. Default: the defaults of its
 	// fields.
 	// +optional
@@ -560,7 +576,7 @@ type RequestsPer struct {
 
 // ThresholdMetric is the figure that a threshold limits.
 //
-// +kubebuilder:validation:Enum=ResponseTime;ServiceTime;TimeToFirstByte;Lag;NameResolution;TCPConnect;TLSHandshake;Settings;Connect;Reconnecting;Blocked;Body;ErrorRate;Rate;Responses;Succeeded;Failed;FailedChecks;TimedOut;Reset;ConnectionLost;Dropped;Retried;Reconnects;ChainsCompleted;ChainsAborted
+// +kubebuilder:validation:Enum=ResponseTime;ServiceTime;TimeToFirstByte;Lag;NameResolution;TCPConnect;TLSHandshake;Settings;Connect;Reconnecting;Blocked;Body;ErrorRate;Rate;Responses;Succeeded;Failed;FailedChecks;TimedOut;Reset;ConnectionLost;Dropped;Retried;Reconnects;ChainsCompleted;ChainsAborted;NotificationTime;NotificationErrorRate;NotificationsInTime;NotificationsMissing;NotificationsLate;NotificationsDuplicate;NotificationsUnexpected
 type ThresholdMetric string
 
 // The values of ThresholdMetric.
@@ -617,6 +633,21 @@ const (
 	MetricChainsCompleted ThresholdMetric = "ChainsCompleted"
 	// MetricChainsAborted counts chain instances that were aborted.
 	MetricChainsAborted ThresholdMetric = "ChainsAborted"
+	// MetricNotificationTime is from sending the request before a step with await to its notification.
+	MetricNotificationTime ThresholdMetric = "NotificationTime"
+	// MetricNotificationErrorRate is the share of the steps with await that did not receive a notification that passed its
+	// checks.
+	MetricNotificationErrorRate ThresholdMetric = "NotificationErrorRate"
+	// MetricNotificationsInTime counts notifications that a step awaited and received.
+	MetricNotificationsInTime ThresholdMetric = "NotificationsInTime"
+	// MetricNotificationsMissing counts steps that did not receive their notification within their timeout.
+	MetricNotificationsMissing ThresholdMetric = "NotificationsMissing"
+	// MetricNotificationsLate counts notifications that came after the timeout of their step.
+	MetricNotificationsLate ThresholdMetric = "NotificationsLate"
+	// MetricNotificationsDuplicate counts notifications that came again.
+	MetricNotificationsDuplicate ThresholdMetric = "NotificationsDuplicate"
+	// MetricNotificationsUnexpected counts notifications that no step awaited.
+	MetricNotificationsUnexpected ThresholdMetric = "NotificationsUnexpected"
 )
 
 // StatusClass is the class of a status code.
@@ -628,9 +659,9 @@ type StatusClass string
 // is a time.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max) != has(self.min)",message="exactly one of max and min is needed"
-// +kubebuilder:validation:XValidation:rule="has(self.percentile) == (self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Lag', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="percentile is needed with times such as ResponseTime and Connect, and is not allowed with other metrics"
+// +kubebuilder:validation:XValidation:rule="has(self.percentile) == (self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Lag', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body', 'NotificationTime'])",message="percentile is needed with times such as ResponseTime and Connect, and is not allowed with other metrics"
 // +kubebuilder:validation:XValidation:rule="!has(self.percentile) || [has(self.max) ? self.max : has(self.min) ? self.min : 's'].all(v, type(v) == string && !v.endsWith('/s') && (v.endsWith('s') || v.endsWith('m') || v.endsWith('h')))",message="max and min of a time must be a duration such as 20ms"
-// +kubebuilder:validation:XValidation:rule="self.metric != 'ErrorRate' || [has(self.max) ? self.max : has(self.min) ? self.min : '%'].all(v, type(v) == string && v.endsWith('%'))",message="max and min of ErrorRate must be a percentage such as 0.1%"
+// +kubebuilder:validation:XValidation:rule="!(self.metric in ['ErrorRate', 'NotificationErrorRate']) || [has(self.max) ? self.max : has(self.min) ? self.min : '%'].all(v, type(v) == string && v.endsWith('%'))",message="max and min of an error rate must be a percentage such as 0.1%"
 // +kubebuilder:validation:XValidation:rule="self.metric != 'Rate' || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('%') && !v.endsWith('s') && !v.endsWith('m') && !v.endsWith('h')))",message="max and min of Rate must be a number such as 1000"
 // +kubebuilder:validation:XValidation:rule="has(self.percentile) || [has(self.max) ? self.max : has(self.min) ? self.min : 0].all(v, (type(v) == int && v >= 0 && v <= 2147483647) || (type(v) == string && !v.endsWith('m') && !v.endsWith('h') && (!v.endsWith('s') || v.endsWith('/s'))))",message="max and min of a count must be a number such as 10, a percentage such as 0.1%, or a rate such as 5/s"
 // +kubebuilder:validation:XValidation:rule="(has(self.target) ? 1 : 0) + (has(self.chain) ? 1 : 0) + (has(self.step) ? 1 : 0) <= 1",message="at most one of target, chain and step is allowed"
@@ -639,6 +670,8 @@ type StatusClass string
 // +kubebuilder:validation:XValidation:rule="!(has(self.chain) || has(self.step)) || !(self.metric in ['Lag', 'Dropped', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="chain and step are not allowed with Lag, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have"
 // +kubebuilder:validation:XValidation:rule="!has(self.stage) || !(self.metric in ['Lag', 'Retried', 'Reconnects', 'ChainsCompleted', 'ChainsAborted', 'NameResolution', 'TCPConnect', 'TLSHandshake', 'Settings', 'Connect', 'Reconnecting', 'Blocked', 'Body'])",message="stage is not allowed with Lag, Retried, Reconnects, ChainsCompleted, ChainsAborted, and the times that only targets have"
 // +kubebuilder:validation:XValidation:rule="!has(self.statusClass) || self.metric in ['ResponseTime', 'ServiceTime', 'TimeToFirstByte', 'Responses']",message="statusClass is allowed with ResponseTime, ServiceTime, TimeToFirstByte and Responses only"
+// +kubebuilder:validation:XValidation:rule="!has(self.listener) || self.metric.startsWith('Notification')",message="listener is allowed with NotificationTime, NotificationErrorRate and counts of notifications only"
+// +kubebuilder:validation:XValidation:rule="!(has(self.target) || has(self.chain) || has(self.step) || has(self.stage)) || !self.metric.startsWith('Notification')",message="target, chain, step and stage are not allowed with figures of notifications; use listener"
 // +kubebuilder:validation:XValidation:rule="!has(self.abortAfter) || (has(self.abortOnFail) && self.abortOnFail)",message="abortAfter needs abortOnFail: true"
 type Threshold struct {
 	// name is the threshold's name in results. It has at most 50 lower-case letters, digits and -.
@@ -657,6 +690,11 @@ type Threshold struct {
 	// number of requests sent in a second over the measured stages, without the drain. The counts of requests are
 	// Responses, Succeeded, Failed, FailedChecks, TimedOut, Reset, ConnectionLost, Dropped and Retried. Reconnects
 	// counts connections that replaced a lost one. ChainsCompleted and ChainsAborted count chain instances.
+	// NotificationTime is from sending the request before a step with await to its notification; a missing one counts
+	// as longer than every time. NotificationErrorRate is the share of these steps that did not receive a
+	// notification that passed its checks. The counts of notifications are NotificationsInTime and
+	// NotificationsMissing, and NotificationsLate, NotificationsDuplicate and NotificationsUnexpected, which include
+	// those of warm-up stages.
 	// +required
 	Metric ThresholdMetric `json:"metric"`
 	// percentile is the percentile of a time: p99.9 is the time that 99.9 % of the requests do not exceed, and
@@ -667,8 +705,9 @@ type Threshold struct {
 	// +kubebuilder:validation:Pattern=`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`
 	Percentile string `json:"percentile,omitempty"`
 	// max is the greatest value that passes: a duration such as 20ms for a time, a percentage such as 0.1% and
-	// at most 100% for ErrorRate, a number such as 1000 for Rate. For a count, a number such as 10 is a count, a
-	// percentage is the share of the requests that were sent or dropped, or of the chain instances that ended, and
+	// at most 100% for ErrorRate and NotificationErrorRate, a number such as 1000 for Rate. For a count, a number such as 10 is a count, a
+	// percentage is the share of the requests that were sent or dropped, of the chain instances that ended, of the
+	// steps that awaited a notification, or of the notifications that came (late, duplicate and unexpected ones), and
 	// 5/s is the number in a second. It is not negative. A number with decimals needs quotes: "0.5".
 	// +optional
 	// +kubebuilder:validation:XIntOrString
@@ -708,6 +747,12 @@ type Threshold struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
 	Stage string `json:"stage,omitempty"`
+	// listener limits the figure of the notifications of this listener. It is the name of a listener. It is allowed
+	// with the figures of notifications. Default: all listeners.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=50
+	Listener string `json:"listener,omitempty"`
 	// window limits the figure of each period of this length while the test runs, and the observed value is the
 	// worst of them. The operator reads the figures about once a second, so a window begins and ends at such a
 	// read; a window of more than a minute moves in steps of a sixtieth of its length. Windows contain no warm-up

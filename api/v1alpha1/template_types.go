@@ -34,6 +34,10 @@ type Template struct {
 //	hexDecode(x)            the bytes of hexadecimal digits; an odd number of digits gets a 0 before it
 //	sha256(x)               lower-case hexadecimal digits (FIPS 180-4)
 //	hmacSha256(x, key)      the same for RFC 2104; key is the name of a variable or a capture
+//	resStar(x, k, opc, sn)  RES* of 5G AKA for RAND x, in lower-case hexadecimal digits (TS 33.501 A.4); k, opc and sn
+//	                        are the names of K, OPc and the serving network name
+//	hxresStar(x, rand)      HXRES* for RES* x (TS 33.501 A.5); rand is the name of RAND
+//	routingBinding(x)       3gpp-Sbi-Routing-Binding for a 3gpp-Sbi-Binding (TS 29.500 5.2.3.2.5)
 //	traceparent(ratio)      a new value of the traceparent header for each request (W3C Trace Context);
 //	                        ratio, from 0 to 1, is the share of the values with the sampled flag
 //
@@ -54,8 +58,19 @@ type Request struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Method string `json:"method,omitempty"`
+	// operation is the name of the service operation that the request executes, such as
+	// Nnrf_NFManagement_NFRegister. Results by operation add up the requests of a target with the same operation.
+	// It has at most 100 letters, digits and . _ -, and begins with a letter or a digit.
+	// Default: the step is an operation of its own.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	Operation string `json:"operation,omitempty"`
 	// path is the path of the request, with its query.
 	// It begins with /, or with a capture such as ${session}, or it is * with the method OPTIONS.
+	// It can also be an absolute URL such as http://${address}:${port}/a, to send the request to a server that a response
+	// named. This needs followAuthority of the target, and the scheme of its url.
 	// White space, # and control and non-ASCII characters must be percent-encoded.
 	// The path of the target's url comes before it, unless it begins with a capture.
 	// It has at most 8192 characters. Default: /.
@@ -125,6 +140,17 @@ type Request struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=67108864
 	MaxBodyBytes *int32 `json:"maxBodyBytes,omitempty"`
+	// maxRedirects is the largest number of redirects with status 307 or 308 that the request follows (RFC 9110 15.4.8).
+	// The runner sends the same request to the Location of the response. Each of them is a request of its own in all
+	// counts, and takes a slot. Checks and captures apply to the last response. A redirect to an authority outside the urls
+	// of the target needs followAuthority. A request with 3gpp-Sbi-Target-apiRoot or 3gpp-Sbi-Discovery-* is redirected
+	// through the target instead, with the new apiRoot. A redirect that the runner cannot follow fails the check
+	// maxRedirects.
+	// It is 0 to 16. Default: 0; the runner follows no redirect, and 307 and 308 are statuses as any other.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=16
+	MaxRedirects *int32 `json:"maxRedirects,omitempty"`
 	// script is Lua code that changes the request or judges the response. docs/lua.md describes it.
 	// Default: none.
 	// +optional
@@ -156,6 +182,12 @@ type Header struct {
 	// The value has no placeholders. The runner removes a line end at its end.
 	// +optional
 	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`
+	// whenEmpty is what the runner does if the value is empty after its placeholders are filled: Send or Omit.
+	// Omit needs a name without placeholders.
+	// Default: Send; the header has an empty value.
+	// +optional
+	// +kubebuilder:validation:Enum=Send;Omit
+	WhenEmpty HeaderPresence `json:"whenEmpty,omitempty"`
 }
 
 // BodyPart is a part of a multipart/related content. At most one of body, bodyHex, bodyBase64 and bodyFrom is
@@ -273,7 +305,7 @@ type Expect struct {
 type Check struct {
 	// name is the name of the check in results.
 	// It has 1 to 50 letters, digits, - and _, and begins and ends with a letter or a digit.
-	// The names status, script and maxBodyBytes are reserved.
+	// The names status, script, maxBodyBytes and maxRedirects are reserved.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50

@@ -123,7 +123,7 @@ type KeySelector struct {
 	Key string `json:"key,omitempty"`
 }
 
-// ClientCertificate is the source of the client certificate and its private key. Set exactly one field.
+// ClientCertificate is the source of a certificate, of a client or of a listener, and its private key. Set exactly one field.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1

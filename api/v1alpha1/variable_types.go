@@ -2,20 +2,21 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Variable is a source of values. Set exactly one of range, list, csv, random, uuid, counter, timestamp, env,
-// perShard and constant. A chain instance draws one value of each variable that it uses, and keeps the value
+// Variable is a source of values. Set exactly one of range, list, csv, subscribers, random, uuid, counter,
+// timestamp, env, perShard and constant. A chain instance draws one value of each variable that it uses, and keeps the value
 // for all its steps. scope changes this.
 //
-// The runners split the values of range, list and csv: each worker of each shard gets its own values. So a
+// The runners split the values of range, list, csv and subscribers: each worker of each shard gets its own values. So a
 // value is used twice only after a worker has used all its values. A sequence with fewer values than workers
 // cannot be split, and each worker uses all values.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.range), has(self.list), has(self.csv), has(self.random), has(self.uuid), has(self.counter), has(self.timestamp), has(self.env), has(self.perShard), has(self.constant)].filter(x, x).size() == 1",message="exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"
-// +kubebuilder:validation:XValidation:rule="has(self.range) || has(self.list) || has(self.csv) || ((!has(self.order) || self.order == 'Sequential') && (!has(self.atEnd) || self.atEnd == 'Wrap'))",message="order and atEnd are allowed with range, list and csv only"
+// +kubebuilder:validation:XValidation:rule="[has(self.range), has(self.list), has(self.csv), has(self.subscribers), has(self.random), has(self.uuid), has(self.counter), has(self.timestamp), has(self.env), has(self.perShard), has(self.constant)].filter(x, x).size() == 1",message="exactly one of range, list, csv, subscribers, random, uuid, counter, timestamp, env, perShard and constant is needed"
+// +kubebuilder:validation:XValidation:rule="has(self.range) || has(self.list) || has(self.csv) || has(self.subscribers) || ((!has(self.order) || self.order == 'Sequential') && (!has(self.atEnd) || self.atEnd == 'Wrap'))",message="order and atEnd are allowed with range, list, csv and subscribers only"
 // +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope == 'Instance' || !(has(self.env) || has(self.perShard) || has(self.constant))",message="scope is not allowed with env, perShard and constant, which have one value"
 // +kubebuilder:validation:XValidation:rule="!has(self.scope) || self.scope != 'Global' || !has(self.timestamp)",message="scope Global is not allowed with timestamp: each runner has its own clock",fieldPath=".scope"
 type Variable struct {
-	// name is the name of the variable. A template inserts the value with ${name}, or with ${name.column} for csv.
+	// name is the name of the variable. A template inserts the value with ${name}, or with ${name.column} for csv
+	// and subscribers.
 	// A capture must not have the same name. Bounds: at most 50 letters, digits and _; the first character must
 	// not be a digit.
 	// +required
@@ -30,13 +31,13 @@ type Variable struct {
 	// +optional
 	// +kubebuilder:default=Instance
 	Scope VariableScope `json:"scope,omitempty"`
-	// order is the order of the values of range, list and csv. Sequential is the order of the list. Shuffled is
+	// order is the order of the values of range, list, csv and subscribers. Sequential is the order of the list. Shuffled is
 	// each value once, in an order that seed determines. Random is any value of the whole sequence each time, so
 	// values repeat. Default: Sequential.
 	// +optional
 	// +kubebuilder:default=Sequential
 	Order VariableOrder `json:"order,omitempty"`
-	// atEnd is what happens when a worker has used all its values of range, list or csv. Wrap starts again with
+	// atEnd is what happens when a worker has used all its values of range, list, csv or subscribers. Wrap starts again with
 	// the first value. Stop starts no more instances of the chains that use the variable. The test ends when no
 	// chain can start. Default: Wrap.
 	// +optional
@@ -53,6 +54,12 @@ type Variable struct {
 	// instance uses are from the same row.
 	// +optional
 	CSV *CSV `json:"csv,omitempty"`
+	// subscribers is a sequence of subscribers of a 5G network. The runner computes the identities of a subscriber
+	// from its number, so ten million subscribers need no memory. ${name.supi} inserts the SUPI. The other columns
+	// are suci, gpsi, pei, ipv4, ipv6Prefix and servingNetwork, and with aka also k and opc. All columns that an
+	// instance uses are those of the same subscriber.
+	// +optional
+	Subscribers *Subscribers `json:"subscribers,omitempty"`
 	// random is an independent random value for each draw.
 	// +optional
 	Random *Random `json:"random,omitempty"`
@@ -209,6 +216,178 @@ type CSV struct {
 	Delimiter string `json:"delimiter,omitempty"`
 }
 
+// Subscribers are the subscribers with the numbers start to start+count-1. The number of a subscriber determines
+// all its identities, so it has the same ones in each test. The formats are those of 3GPP TS 29.571 5.3.2.
+//
+// servingNetwork is the serving network name of the home network, such as 5G:mnc001.mcc001.3gppnetwork.org (TS
+// 24.501 9.12.1). suci is the SUCI with the null scheme (TS 23.003 2.2B) and routing indicator 0, such as
+// suci-0-001-01-0-0-0-0000000007.
+type Subscribers struct {
+	// count is the number of subscribers. Bounds: 1 to 10^10.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000000000
+	Count int64 `json:"count"`
+	// start is the number of the first subscriber. Default: 0. Bounds: 0 to 10^10.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10000000000
+	Start int64 `json:"start,omitempty"`
+	// supi is the format of SUPIs. Default: imsi-00101 and ten digits, which are the number of the subscriber. 001
+	// and 01 are the codes of the test network.
+	// +optional
+	SUPI *SUPI `json:"supi,omitempty"`
+	// gpsi is the format of GPSIs. Default: msisdn-999 and ten digits, which are the number of the subscriber.
+	// +optional
+	GPSI *GPSI `json:"gpsi,omitempty"`
+	// pei is the format of PEIs. Default: IMEIs with the type allocation code 00100000.
+	// +optional
+	PEI *PEI `json:"pei,omitempty"`
+	// ipv4 is the pool of the IPv4 addresses. Default: 10.0.0.0/8. If the default is too small for count, the
+	// column does not exist.
+	// +optional
+	IPv4 *IPv4Pool `json:"ipv4,omitempty"`
+	// ipv6Prefix is the pool of the IPv6 prefixes. Default: prefixes of length 64 in 2001:db8::/32. If the default is
+	// too small for count, the column does not exist.
+	// +optional
+	IPv6Prefix *IPv6Pool `json:"ipv6Prefix,omitempty"`
+	// aka is the keys for 5G AKA (TS 33.501 6.1.3.2). Default: no keys; then the columns k and opc do not exist.
+	// +optional
+	AKA *AKA `json:"aka,omitempty"`
+}
+
+// SUPI is the format of SUPIs that contain an IMSI: imsi-, mcc, mnc and the number of the subscriber with zeros on
+// the left.
+type SUPI struct {
+	// mcc is the mobile country code. Write it in quotes. Default: 001. Bounds: 3 digits.
+	// +optional
+	// +kubebuilder:default="001"
+	// +kubebuilder:validation:MaxLength=3
+	// +kubebuilder:validation:Pattern=`^[0-9]{3}$`
+	MCC string `json:"mcc,omitempty"`
+	// mnc is the mobile network code. Write it in quotes. Default: 01. Bounds: 2 or 3 digits.
+	// +optional
+	// +kubebuilder:default="01"
+	// +kubebuilder:validation:MaxLength=3
+	// +kubebuilder:validation:Pattern=`^[0-9]{2,3}$`
+	MNC string `json:"mnc,omitempty"`
+	// digits is the number of digits of the IMSI. Default: 15. Bounds: 6 to 15, and enough for mcc, mnc and the
+	// number of the last subscriber.
+	// +optional
+	// +kubebuilder:default=15
+	// +kubebuilder:validation:Minimum=6
+	// +kubebuilder:validation:Maximum=15
+	Digits int32 `json:"digits,omitempty"`
+}
+
+// GPSI is the format of GPSIs that contain an MSISDN: msisdn-, prefix and the number of the subscriber with zeros on
+// the left.
+type GPSI struct {
+	// prefix is the first digits. Write it in quotes. Default: 999. Bounds: 1 to 14 digits.
+	// +optional
+	// +kubebuilder:default="999"
+	// +kubebuilder:validation:MaxLength=14
+	// +kubebuilder:validation:Pattern=`^[0-9]+$`
+	Prefix string `json:"prefix,omitempty"`
+	// digits is the number of digits of the MSISDN. Default: 13. Bounds: 5 to 15, and enough for prefix and the
+	// number of the last subscriber.
+	// +optional
+	// +kubebuilder:default=13
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=15
+	Digits int32 `json:"digits,omitempty"`
+}
+
+// PEI is the format of PEIs. The last six digits of the subscriber's number are the serial number of the device. Its
+// other digits are added to tac, so each subscriber has another device.
+type PEI struct {
+	// type is IMEI for imei- and 15 digits, the last of which is the check digit (TS 23.003 B). IMEISV is imeisv- and
+	// 16 digits, the last two of which are softwareVersion. Default: IMEI.
+	// +optional
+	// +kubebuilder:default=IMEI
+	// +kubebuilder:validation:Enum=IMEI;IMEISV
+	Type string `json:"type,omitempty"`
+	// tac is the type allocation code of the subscriber with number 0. Write it in quotes. Default: 00100000. Bounds:
+	// 8 digits.
+	// +optional
+	// +kubebuilder:default="00100000"
+	// +kubebuilder:validation:MaxLength=8
+	// +kubebuilder:validation:Pattern=`^[0-9]{8}$`
+	TAC string `json:"tac,omitempty"`
+	// softwareVersion is the software version number of an IMEISV. Type IMEI ignores it. Write it in quotes.
+	// Default: 00. Bounds: 2 digits.
+	// +optional
+	// +kubebuilder:default="00"
+	// +kubebuilder:validation:MaxLength=2
+	// +kubebuilder:validation:Pattern=`^[0-9]{2}$`
+	SoftwareVersion string `json:"softwareVersion,omitempty"`
+}
+
+// IPv4Pool is a pool of IPv4 addresses. The subscriber with number 0 has its first address.
+type IPv4Pool struct {
+	// pool is a prefix that has enough addresses for the number of the last subscriber. Bounds: at most 18 characters.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=18
+	Pool string `json:"pool"`
+}
+
+// IPv6Pool is a pool of IPv6 prefixes. The subscriber with number 0 has its first prefix.
+type IPv6Pool struct {
+	// pool is a prefix that has enough prefixes of the given length for the number of the last subscriber. Bounds: at
+	// most 43 characters.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=43
+	Pool string `json:"pool"`
+	// length is the length of a subscriber's prefix in bits. Default: 64. Bounds: 1 to 128, and not below the length
+	// of pool.
+	// +optional
+	// +kubebuilder:default=64
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=128
+	Length int32 `json:"length,omitempty"`
+}
+
+// AKA is the keys of the subscribers' USIMs, for MILENAGE (TS 35.206).
+//
+// +kubebuilder:validation:XValidation:rule="has(self.op) != has(self.opc)",message="exactly one of op and opc is needed"
+type AKA struct {
+	// k is the subscriber key K, or the key from which derivation computes it.
+	// +required
+	K KeySource `json:"k"`
+	// derivation is how the runner computes K of a subscriber. None uses k for all subscribers. HMACSHA256 uses the
+	// first 32 hexadecimal digits of HMAC-SHA-256 with key k over the SUPI, such as imsi-001010000000007. Default:
+	// None.
+	// +optional
+	// +kubebuilder:default=None
+	// +kubebuilder:validation:Enum=None;HMACSHA256
+	Derivation string `json:"derivation,omitempty"`
+	// op is the operator variant OP. The runner computes OPc of each subscriber from OP and K.
+	// +optional
+	OP *KeySource `json:"op,omitempty"`
+	// opc is OPc for all subscribers.
+	// +optional
+	OPc *KeySource `json:"opc,omitempty"`
+}
+
+// KeySource is a key of 128 bits. Set exactly one field.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
+type KeySource struct {
+	// value is the key itself. A user who can read the LoadTest can read the key. Bounds: 32 hexadecimal digits.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[0-9A-Fa-f]{32}$`
+	Value string `json:"value,omitempty"`
+	// valueFrom is the source of the key, which must have 32 hexadecimal digits. The runner removes a line end at the
+	// end.
+	// +optional
+	ValueFrom *ContentSource `json:"valueFrom,omitempty"`
+}
+
 // Random is an independent random value for each draw. Set exactly one field.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.integer), has(self.hex), has(self.string), has(self.choice)].filter(x, x).size() == 1",message="exactly one of integer, hex, string and choice is needed"
@@ -324,10 +503,11 @@ type Counter struct {
 type Timestamp struct {
 	// format is how the time is written. RFC3339 is 2006-01-02T15:04:05Z, the DateTime of 3GPP TS 29.571.
 	// RFC3339Milli is 2006-01-02T15:04:05.000Z. EpochSeconds and EpochMilliseconds are the time since 1970.
-	// IMFFixdate is the format of date headers (RFC 9110 5.6.7). Default: RFC3339.
+	// IMFFixdate is the format of date headers (RFC 9110 5.6.7). IMFFixdateMilli is the same with milliseconds, as
+	// in 3gpp-Sbi-Sender-Timestamp (TS 29.500 5.2.3.3.2). Default: RFC3339.
 	// +optional
 	// +kubebuilder:default=RFC3339
-	// +kubebuilder:validation:Enum=RFC3339;RFC3339Milli;EpochSeconds;EpochMilliseconds;IMFFixdate
+	// +kubebuilder:validation:Enum=RFC3339;RFC3339Milli;EpochSeconds;EpochMilliseconds;IMFFixdate;IMFFixdateMilli
 	Format string `json:"format,omitempty"`
 	// offset is a duration that the runner adds to the time, such as 1h for an expiry. A negative offset gives an
 	// earlier time. Default: 0s. Bounds: -8760h to 8760h (one year).

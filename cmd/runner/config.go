@@ -24,6 +24,8 @@ type config struct {
 	pod, node string
 	// ip is the address of the pod, for listeners; empty: the plan has none.
 	ip string
+	// name is the DNS name of the pod, for listeners with TLS; empty: they have the address.
+	name string
 }
 
 func parseConfig(args []string, env func(string) string, output io.Writer) (config, error) {
@@ -47,6 +49,9 @@ func parseConfig(args []string, env func(string) string, output io.Writer) (conf
 			return c, fmt.Errorf("JOB_COMPLETION_INDEX is %q, which is not an index", s)
 		}
 		c.index = int(n)
+		if domain := env("LISTENER_DOMAIN"); domain != "" {
+			c.name = fmt.Sprintf("%s-%d.%s", env("JOB_NAME"), n, domain)
+		}
 	}
 	return c, nil
 }

@@ -26,6 +26,14 @@ func TestParseConfig(t *testing.T) {
 			args: []string{"--plan=f", "--tls-dir=d", "--control-address=:1", "--metrics-address=:2", "--ack-grace=3s"},
 			want: config{plan: "f", tlsDir: "d", controlAddress: ":1", metricsAddress: ":2", ackGrace: 3 * time.Second, index: 3, pod: "p", node: "n"},
 		},
+		{
+			name: "listeners", args: []string{"--plan", "f", "--tls-dir", "d"},
+			env: map[string]string{"JOB_COMPLETION_INDEX": "3", "POD_IP": "192.0.2.1", "JOB_NAME": "pcf-1", "LISTENER_DOMAIN": "listeners-pcf.core.svc"},
+			want: config{
+				plan: "f", tlsDir: "d", controlAddress: ":8443", metricsAddress: ":9090", ackGrace: rv.DefaultResultRetention, index: 3,
+				ip: "192.0.2.1", name: "pcf-1-3.listeners-pcf.core.svc",
+			},
+		},
 		{name: "no plan", args: []string{"--tls-dir", "d"}, bad: true},
 		{name: "no certificates", args: []string{"--plan", "f"}, bad: true},
 		{name: "an argument", args: []string{"--plan", "f", "--tls-dir", "d", "x"}, bad: true},

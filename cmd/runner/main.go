@@ -30,7 +30,7 @@ func start(args []string) int {
 	// A second signal ends the process at once: stop removes the handler after the first.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
-	if err := run(ctx, c, linked(log, c.ip)); err != nil {
+	if err := run(ctx, c, linked(log, c.ip, c.name)); err != nil {
 		log.Error("Runner failed", "err", err)
 		return 1
 	}

@@ -101,7 +101,7 @@ func startPod(t *testing.T, e engine, planFile []byte) *pod {
 	ctx, cancel := context.WithCancel(t.Context())
 	p.terminate = cancel
 	c := config{plan: name, tlsDir: p.dir, controlAddress: "127.0.0.1:0", metricsAddress: "127.0.0.1:0", ackGrace: time.Minute, index: 1, pod: "pod-1", node: "node-1"}
-	parts := linked(slog.New(slog.NewJSONHandler(&p.log, nil)), "")
+	parts := linked(slog.New(slog.NewJSONHandler(&p.log, nil)), "", "")
 	if e != nil {
 		parts.newEngine = func(*rv.Plan, *slog.Logger) (engine, error) { return e, nil }
 	}

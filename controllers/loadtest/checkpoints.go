@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"context"
+	"time"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
@@ -29,6 +30,6 @@ func (r running) Live() []checkpoint.Key {
 }
 
 // Latest implements checkpoint.Source.
-func (r running) Latest(_ context.Context, key checkpoint.Key) *runnerv1alpha1.Snapshot {
+func (r running) Latest(_ context.Context, key checkpoint.Key) (*runnerv1alpha1.Snapshot, time.Time) {
 	return r.registry.Latest(collect.Running{Name: key.LoadTest, UID: key.Run, Shard: key.Shard, Pod: key.Pod})
 }

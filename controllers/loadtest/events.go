@@ -96,7 +96,7 @@ func notApplied(st *v1alpha1.LoadTestStatus) string {
 }
 
 // startProblems are the reasons of RunnersReady that need a user.
-var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.ReasonWriteRefused, v1alpha1.ReasonTargetUnreachable}, podProblems...)
+var startProblems = append([]string{v1alpha1.ReasonJobCreationFailed, v1alpha1.ReasonWriteRefused, v1alpha1.ReasonTargetUnreachable, v1alpha1.ReasonNotAuthorized}, podProblems...)
 
 func runnerEvents(before, after *v1alpha1.LoadTestStatus) []userEvent {
 	var out []userEvent

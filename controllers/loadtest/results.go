@@ -47,6 +47,7 @@ func (s *scope) results() *v1alpha1.Results {
 		ErrorRate:    percentage(r.ErrorRate),
 		ResponseTime: compactTimes(&r.ResponseTime),
 		Chains:       s.chainResults(),
+		Listeners:    listenerResults(r.Listeners, s.view.Over()),
 		Partial:      s.incomplete(),
 	}
 }
@@ -97,6 +98,24 @@ func compactTimes(t *runnerv1alpha1.Times) v1alpha1.Times {
 		} else {
 			*f.to = &f.from
 		}
+	}
+	return out
+}
+
+// listenerResults are those of the report. While the test runs, a step that waits is not an error yet.
+func listenerResults(all []runnerv1alpha1.ListenerResult, over bool) (out []v1alpha1.ListenerResult) {
+	for i := range all {
+		l := &all[i]
+		rate := l.ErrorRate()
+		if !over {
+			rate = l.ErrorRateSoFar()
+		}
+		out = append(out, v1alpha1.ListenerResult{
+			Name: l.Name, Received: l.Received, InTime: l.InTime, Late: l.Late, Duplicate: l.Duplicate, Unexpected: l.Unexpected,
+			RefusedToken: l.RefusedToken, RefusedCertificate: l.RefusedCertificate, FailedHandshakes: l.FailedHandshakes,
+			Awaited: l.Awaited, Missing: l.Missing, FailedChecks: l.FailedChecks,
+			ErrorRate: percentage(runnerv1alpha1.ErrorRate(rate)), Time: compactTimes(&l.Time),
+		})
 	}
 	return out
 }

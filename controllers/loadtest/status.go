@@ -271,6 +271,8 @@ func (s *scope) startProblem(n v1alpha1.ShardCounts) *problem {
 		return &problem{v1alpha1.ReasonTargetUnreachable, unreachableTarget(s)}
 	case s.plan != nil && runnerIn(s, runnerv1alpha1.StateSettingUp) >= 0:
 		return &problem{v1alpha1.ReasonSettingUp, fmt.Sprintf("runner %d runs the setup chains", runnerIn(s, runnerv1alpha1.StateSettingUp))}
+	case s.plan != nil && unauthorizedTarget(s) != "":
+		return &problem{v1alpha1.ReasonNotAuthorized, unauthorizedTarget(s)}
 	case s.plan != nil && allRunning(s):
 		return &problem{v1alpha1.ReasonConnecting, "the others open their connections"}
 	}

@@ -156,6 +156,11 @@ func noTarget(s *scope) {
 	s.view.Shards[0].Snapshot.Message = "connection refused"
 }
 
+func noToken(s *scope) {
+	s.view.Shards[0].Snapshot.Problem = runnerv1alpha1.ProblemAuthorization
+	s.view.Shards[0].Snapshot.Message = `target udm: auth.oauth2.tokenURL http://nrf/token: answered 400: "invalid_client"`
+}
+
 var (
 	met      = runnerv1alpha1.ThresholdResult{Name: "fast", Limit: "<= 20ms", Observed: "8ms", Passed: true}
 	exceeded = runnerv1alpha1.ThresholdResult{Name: "fast", Limit: "<= 20ms", Observed: "80ms"}
@@ -194,6 +199,7 @@ func states() map[string][]*scope {
 		"waiting for its lock":                {newScope(lockHeld)},
 		"starting: a pod cannot be scheduled": {starting(unschedulable)},
 		"starting: connecting":                {starting(podsRun, runnersAre(readyState, connecting))},
+		"starting: no token yet":              {starting(podsRun, runnersAre(connecting, readyState), noToken)},
 		"starting: no connection yet":         {starting(podsRun, runnersAre(connecting, readyState), noTarget)},
 		"starting: setting up":                {starting(podsRun, runnersAre(settingUp, readyState)), starting(podsRun, runnersAre(settingUp, connecting))},
 		"running":                             {started(runnersAre(runs, runs)), started(runnersAre(runs, drains)), started(runnersAre(done, runs))},

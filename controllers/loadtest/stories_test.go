@@ -324,9 +324,18 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
+// listens gives a test a listener whose URL has a name, so that it needs a Service.
+func listens(lt *v1alpha1.LoadTest) *v1alpha1.LoadTest {
+	lt.Spec.Listeners = []v1alpha1.Listener{{Name: "events", TLS: &v1alpha1.ListenerTLS{}}}
+	return lt
+}
+
 func TestNameClash(t *testing.T) {
 	foreign := map[string]client.Object{
-		"the Job":    &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "clash-1"}, Spec: foreignJob()},
+		"the Job": &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "clash-1"}, Spec: foreignJob()},
+		"the Service": &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "listeners-clash"}, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone},
+		},
 		"the report": &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "clash-report"}, Data: map[string]string{"mine": "yes"}},
 	}
 	for name, other := range foreign {
@@ -335,7 +344,7 @@ func TestNameClash(t *testing.T) {
 			other.SetNamespace(w.ns)
 			w.must(w.client.Create(w.ctx, other))
 			version := other.GetResourceVersion()
-			w.apply(twoShards("clash", time.Second).Build())
+			w.apply(listens(twoShards("clash", time.Second).Build()))
 			lt := w.await("clash", "stalled", func(lt *v1alpha1.LoadTest) bool {
 				return bytes.Contains([]byte(conditionsOf(lt)), []byte("Stalled=True NameConflict"))
 			})
@@ -554,19 +563,29 @@ func TestSetupFailed(t *testing.T) {
 }
 
 func TestTargetUnreachable(t *testing.T) {
+	neverReady(t, runnerv1alpha1.ProblemConnect, v1alpha1.ReasonTargetUnreachable)
+}
+
+func TestNotAuthorized(t *testing.T) {
+	neverReady(t, runnerv1alpha1.ProblemAuthorization, v1alpha1.ReasonNotAuthorized)
+}
+
+// neverReady checks that a problem of a runner is a reason of RunnersReady and, after the time to get ready, of Finished.
+func neverReady(t *testing.T, problem runnerv1alpha1.Problem, reason string) {
+	t.Helper()
 	w := newWorld(t)
 	held := true
 	w.holding(func(_ *batchv1.Job, index int) bool { return index == 1 && held })
 	w.apply(twoShards("dead", time.Second).Build())
-	w.runner("dead-1-0").Fail(runnerv1alpha1.ProblemConnect, "target: connection refused")
+	w.runner("dead-1-0").Fail(problem, "target: refused")
 	w.await("dead", "told", func(lt *v1alpha1.LoadTest) bool { // before the other runner is ready, so that the test cannot start
-		return bytes.Contains([]byte(conditionsOf(lt)), []byte("RunnersReady=False TargetUnreachable"))
+		return bytes.Contains([]byte(conditionsOf(lt)), []byte("RunnersReady=False "+reason))
 	})
 	w.holding(nil)
 	w.await("dead", "ready on one shard", func(lt *v1alpha1.LoadTest) bool { return lt.Status.Shards != nil && lt.Status.Shards.Ready == 1 })
 	w.later(time.Hour)
 	lt := w.awaitPhase("dead", v1alpha1.PhaseFailed)
-	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonTargetUnreachable)
+	w.wantCondition(lt, v1alpha1.ConditionFinished, metav1.ConditionTrue, reason)
 }
 
 func TestStop(t *testing.T) {

@@ -105,7 +105,7 @@ func (r *reconciler) endedRecord(ctx context.Context, s *scope, shard int, seen 
 	}
 	key := s.checkpointKey(shard, rec.Pod)
 	made, err := r.attempt(ctx, s, "LoadTestCheckpoint "+key.Name(), func() error {
-		return r.checkpoints.Put(ctx, key, encoded, rec.State == state.Done, s.now)
+		return r.checkpoints.Put(ctx, key, encoded, rec.State == state.Done, seen.Received)
 	})
 	if err != nil {
 		return rec, err

@@ -21,10 +21,13 @@ import (
 // Rights to make runners.
 //   - secrets create: the certificate of a run, in its namespace. It is never read back; the
 //     kubelet mounts it, the garbage collector deletes it.
+//   - services create and get: the headless Service that gives runners names, if listeners have TLS. The operator reads a Service
+//     of the same name only to see whose it is; the garbage collector deletes it.
 //   - jobs create and patch: server-side apply, of the Job and of the number of its indices.
 //   - jobs delete: those of earlier attempts, and the one whose pods do not end.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create
+// +kubebuilder:rbac:groups="",resources=services,verbs=create;get
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;patch;delete
 
 // syncRunners sees to it that the Job for the plan exists, and that no other one does.
@@ -76,13 +79,19 @@ func (r *reconciler) hold(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// createRunners creates the Secret and the Job. It returns nil if the API server refuses one of them. A Job that the
+// createRunners creates the Secret, the Service if listeners need names, and the Job. It returns nil if the API server refuses one of them. A Job that the
 // API server calls invalid is a mistake in the user's template; the cause of another refusal, such as a quota, can go
 // away.
 func (r *reconciler) createRunners(ctx context.Context, s *scope, job *batchv1.Job) (applied *batchv1.Job, err error) {
 	secret := "Secret " + desired.TLSName(s.lt)
 	if made, err := r.attempt(ctx, s, secret, func() error { return r.makeSecret(ctx, s.lt) }); !made {
 		return nil, err
+	}
+	if desired.HasNames(&s.lt.Spec) {
+		service := desired.Service(s.lt)
+		if made, err := r.attempt(ctx, s, "Service "+service.Name, func() error { return r.create(ctx, s.lt, service) }); !made {
+			return nil, err
+		}
 	}
 	_, err = r.attempt(ctx, s, "Job "+job.Name, func() error {
 		applied, err = r.applyJob(ctx, job)

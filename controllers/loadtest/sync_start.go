@@ -140,6 +140,9 @@ func (r *reconciler) tooLate(s *scope) *failure {
 	if why := unreachableTarget(s); why != "" {
 		return &failure{v1alpha1.ReasonTargetUnreachable, late + ": " + why}
 	}
+	if why := unauthorizedTarget(s); why != "" {
+		return &failure{v1alpha1.ReasonNotAuthorized, late + ": " + why}
+	}
 	return &failure{v1alpha1.ReasonStartTimeout, late + firstTrouble(s.view)}
 }
 
@@ -248,9 +251,18 @@ func readyWithin(plan *runnerv1alpha1.Plan, configured time.Duration) time.Durat
 }
 
 func unreachableTarget(s *scope) string {
+	return problemOfRunner(s, runnerv1alpha1.ProblemConnect, "cannot connect")
+}
+
+func unauthorizedTarget(s *scope) string {
+	return problemOfRunner(s, runnerv1alpha1.ProblemAuthorization, "has no authorization")
+}
+
+// problemOfRunner describes the first runner that has a problem; "": no runner has it.
+func problemOfRunner(s *scope, p runnerv1alpha1.Problem, what string) string {
 	for i := range s.view.Shards {
-		if snap := s.view.Shards[i].Snapshot; snap != nil && snap.Problem == runnerv1alpha1.ProblemConnect {
-			return fmt.Sprintf("runner %d cannot connect: %s", i, orText(snap.Message, "no details"))
+		if snap := s.view.Shards[i].Snapshot; snap != nil && snap.Problem == p {
+			return fmt.Sprintf("runner %d %s: %s", i, what, orText(snap.Message, "no details"))
 		}
 	}
 	return ""

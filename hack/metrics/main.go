@@ -27,12 +27,15 @@ var labels = []struct{ name, values string }{
 	{"shard", "number of the shard, from 0 to 255; from the pod's annotation `batch.kubernetes.io/job-completion-index`"},
 	{"chain", "a chain of the spec, at most 64"},
 	{"step", "a step of the chain, at most 256 in all chains"},
-	{"outcome", "outcome of a request: `succeeded`, `failed_checks`, `timed_out`, `reset`, `connection_lost`; of a chain instance: `completed`, `aborted`; " +
+	{"outcome", "outcome of a request: `succeeded`, `failed_checks`, `timed_out`, `reset`, `connection_lost`; of a request of an operation: `response`, `timed_out`, `reset`, `connection_lost`; of a notification: `in_time`, `late`, `duplicate`, `unexpected`; of a chain instance: `completed`, `aborted`; " +
 		"of a run: `Passed`, `Failed`, `Inconclusive`, `Error`, `Stopped`"},
 	{"class", "`1xx` to `5xx`; status codes from 600 count as `5xx`"},
 	{"check", "name of a check of the step that failed"},
-	{"reason", "`failedCheck`, `missingCapture`, `timedOut`, `reset`, `connectionLost`, `dropped`, `script`, `location`"},
-	{"cause", "of problem details: the cause in the responses, cut to 64 bytes; a runner has at most 64 different causes and counts the rest as `other`. Of failures: a cause of docs/report.md; a runner has at most 64 different failures and counts the rest as `other`"},
+	{"reason", "`failedCheck`, `missingCapture`, `timedOut`, `reset`, `connectionLost`, `dropped`, `script`, `location`, `notification`"},
+	{"listener", "a listener of the spec, at most 8"},
+	{"operation", "a service operation of the spec, or CHAIN/STEP for a step without one; at most 256"},
+	{"status", "status code of a response; empty without a response"},
+	{"cause", "of problem details: the cause in the responses, cut to 64 bytes; a runner has at most 64 different causes and counts the rest as `other`. Of operations: at most 32 for each step; empty for the rest and for responses without problem details. Of failures: a cause of docs/report.md; a runner has at most 64 different failures and counts the rest as `other`"},
 	{"of", "what failed: `connect`, `connection`, `reset`, `connectionLost`, `dropped`"},
 	{"detail", "the error code, TLS alert or protocol rule; can be empty"},
 	{"address", "address of the target; can be empty"},

@@ -84,6 +84,21 @@ func run(t *testing.T, stdin string, wantCode int, args ...string) *rv.Report {
 	return r
 }
 
+// runAny is run with any exit code.
+func runAny(t *testing.T, stdin string, args ...string) *rv.Report {
+	t.Helper()
+	var out, errors bytes.Buffer
+	execute(t.Context(), append([]string{"h2surge", "run", "-o", "json"}, args...), strings.NewReader(stdin), &out, &errors, parts())
+	r := &rv.Report{}
+	if err := json.Unmarshal(out.Bytes(), r); err != nil {
+		t.Fatalf("%v\n%s", err, errors.String())
+	}
+	if err := result.Check(r); err != nil {
+		t.Error(err)
+	}
+	return r
+}
+
 func TestEndToEnd(t *testing.T) {
 	peer := serve(t, target.Options{})
 	r := run(t, session, 0, "-f", "-", "--target-url", "pcf=http://"+peer.Addr().String())
@@ -138,7 +153,10 @@ spec:
     - {name: slow, metric: ResponseTime, percentile: p99, max: 10m}
     - {name: errors, metric: ErrorRate, max: 100%}
 `
-	r := run(t, test, 2, "-f", "-", "--target-url", "http://"+peer.Addr().String())
+	var r *rv.Report
+	for n := 0; r == nil || r.Verdict.Outcome == rv.OutcomeInconclusive && n < 5; n++ { // this machine was busy
+		r = runAny(t, test, "-f", "-", "--target-url", "http://"+peer.Addr().String())
+	}
 	q := &r.Requests
 	if want := q.Sent + q.Dropped - q.Done; r.ResponseTime.Unanswered != want || q.TimedOut == 0 || r.ResponseTime.Count != q.Sent+q.Dropped {
 		t.Errorf("%d of %d requests without a response, want %d; %+v", r.ResponseTime.Unanswered, r.ResponseTime.Count, want, q)
@@ -148,7 +166,7 @@ spec:
 		t.Errorf("p99 %d, of the step %d, of the shard %d; want > 300ms, %d", r.ResponseTime.P99, r.Steps[0].ResponseTime.P99, r.Shards[0].ResponseTime.P99, above)
 	}
 	const want = "fast: p99 of ResponseTime > 300ms (no response), limit <= 20ms; slow: p99 of ResponseTime > 300ms (no response), limit <= 10m"
-	if r.Verdict.Reason != "ThresholdsFailed" || r.Verdict.Message != want {
+	if r.Verdict.Outcome != rv.OutcomeFailed || r.Verdict.Reason != "ThresholdsFailed" || r.Verdict.Message != want {
 		t.Errorf("the verdict is %+v, want %s", r.Verdict, want)
 	}
 }

@@ -20,6 +20,7 @@ const (
 	// Reasons of a Stop.
 	reasonInterrupted = "interrupted"
 	reasonUnreachable = "cannot connect"
+	reasonToken       = "no authorization"
 	reasonSetup       = "setup takes too long"
 )
 
@@ -129,7 +130,10 @@ func (x *execution) neverReady() (*rv.Snapshot, error) {
 		return why, nil
 	}
 	reason := reasonUnreachable
-	if x.settingUp {
+	switch {
+	case why.Problem == rv.ProblemAuthorization:
+		reason = reasonToken
+	case x.settingUp:
 		reason = reasonSetup
 	}
 	if err := x.engine.Stop(rv.Stop{Reason: reason}); err != nil {
@@ -139,6 +143,8 @@ func (x *execution) neverReady() (*rv.Snapshot, error) {
 	s := *x.engine.Snapshot()
 	switch {
 	case s.Problem != "":
+	case why.Problem == rv.ProblemAuthorization:
+		s.Problem, s.Message = why.Problem, why.Message
 	case x.settingUp:
 		s.Problem, s.Message = rv.ProblemSetup, fmt.Sprintf("the setup chains were not done within %v", x.setup+x.connect)
 	default:

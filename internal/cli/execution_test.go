@@ -62,6 +62,14 @@ func TestExecution(t *testing.T) {
 			stops: []rv.Stop{{Reason: reasonUnreachable}}, problem: rv.ProblemConnect,
 		},
 		{
+			name: "no token", engine: func(e *fakeEngine) { e.unauthorized = true },
+			stops: []rv.Stop{{Reason: reasonToken}}, problem: rv.ProblemAuthorization,
+		},
+		{
+			name: "no token after setup", engine: func(e *fakeEngine) { e.unauthorized, e.setup = true, time.Second }, shown: 1,
+			stops: []rv.Stop{{Reason: reasonToken}}, problem: rv.ProblemAuthorization,
+		},
+		{
 			name: "setup, longer than connecting may take", engine: func(e *fakeEngine) { e.setup = 12 * time.Second }, began: true, shown: 1,
 			globals: []string{"token"},
 		},

@@ -38,6 +38,8 @@ type fakeEngine struct {
 	stops   []rv.Stop
 	started chan struct{}
 	done    chan struct{}
+	// unauthorized: the token endpoint refuses.
+	unauthorized bool
 }
 
 // startedAt does not depend on the clock, which is below zero under fake time.
@@ -71,11 +73,18 @@ func (e *fakeEngine) Update(u rv.Update) error {
 	if e.dead {
 		e.snapshot.State, e.snapshot.Problem, e.snapshot.Message = rv.StateConnecting, rv.ProblemConnect, "connection refused"
 	}
+	if e.unauthorized {
+		e.refuseToken()
+	}
 	if e.setup > 0 {
 		e.snapshot.State = rv.StateSettingUp
 		time.AfterFunc(e.setup, e.setUp)
 	}
 	return nil
+}
+
+func (e *fakeEngine) refuseToken() {
+	e.snapshot.State, e.snapshot.Problem, e.snapshot.Message = rv.StateConnecting, rv.ProblemAuthorization, "invalid_client"
 }
 
 // setUp is the end of setup.
@@ -87,6 +96,8 @@ func (e *fakeEngine) setUp() {
 	case e.fails:
 		e.snapshot.Problem, e.snapshot.Message = rv.ProblemSetup, "setup chain login: timedOut"
 		e.end()
+	case e.unauthorized:
+		e.refuseToken()
 	default:
 		e.snapshot.State, e.snapshot.Globals = rv.StateReady, []string{"token"}
 	}

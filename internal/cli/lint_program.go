@@ -178,6 +178,13 @@ func (p *programLint) failBelow(path, detail string) {
 
 // standIn keeps of a variable what steps can see of it: its name, how often it is drawn, its columns.
 func (p *programLint) standIn(v *rv.Variable, sound bool) {
+	if s := v.Subscribers; s != nil {
+		if s.AKA != nil {
+			zeros := rv.Content{Text: strings.Repeat("0", 32)}
+			s.AKA = &rv.AKA{K: zeros, OPc: &zeros}
+		}
+		return
+	}
 	if v.CSV == nil {
 		if !sound {
 			*v = rv.Variable{Name: v.Name, Constant: &rv.Content{Text: "x"}}

@@ -158,7 +158,9 @@ func TestNewcomersMistakes(t *testing.T) {
 
 // TestNewcomersTargets: a target that is not there, or speaks something else, is named in one line.
 func TestNewcomersTargets(t *testing.T) {
-	quick := strings.Replace(firstManifest, "connections: 2", "connections: 2\n      connectTimeout: 1s", 1)
+	// With a threshold, the verdict of a run on a busy machine is Inconclusive.
+	withoutThresholds, _, _ := strings.Cut(firstManifest, "  thresholds:")
+	quick := strings.Replace(withoutThresholds, "connections: 2", "connections: 2\n      connectTimeout: 1s", 1)
 	to := func(url, more string) string {
 		return strings.Replace(quick, "url: http://127.0.0.1:1", "url: "+url+more, 1)
 	}

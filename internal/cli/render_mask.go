@@ -49,6 +49,13 @@ func (s *standIns) of(description string) string {
 	return n
 }
 
+// keyOf returns a stand-in that is a key: 32 hexadecimal digits. See of.
+func (s *standIns) keyOf(description string) string {
+	key := "000000000000" + s.of(description)
+	s.pairs, s.replacer = append(s.pairs, key, "<"+description+">"), nil
+	return key
+}
+
 // show replaces each stand-in in a text by its description.
 func (s *standIns) show(text string) string {
 	if s.replacer == nil {
@@ -72,6 +79,9 @@ func (m *masks) plan(p *rv.Plan) error {
 	for i := range p.Variables {
 		v := &p.Variables[i]
 		m.content(v.Constant)
+		if v.Subscribers != nil && v.Subscribers.AKA != nil {
+			m.keys(v.Subscribers.AKA)
+		}
 		if v.CSV == nil {
 			continue
 		}
@@ -108,6 +118,25 @@ func (m *masks) content(c *rv.Content) {
 	}
 	if name, ok := secretName(c.File); ok {
 		*c = rv.Content{Text: m.of("secret " + name)}
+	}
+}
+
+// keys replaces keys that are secret, or that the runner computes from a secret.
+func (m *masks) keys(a *rv.AKA) {
+	secretK, isSecretK := secretName(a.K.File)
+	if isSecretK {
+		a.K, a.Derived = rv.Content{Text: m.keyOf("secret " + secretK)}, false
+	}
+	for _, own := range []*rv.Content{a.OP, a.OPc} {
+		if own == nil {
+			continue
+		}
+		if name, ok := secretName(own.File); ok {
+			a.OP, a.OPc = nil, &rv.Content{Text: m.keyOf("secret " + name)}
+		}
+	}
+	if isSecretK && a.OP != nil {
+		a.OP, a.OPc = nil, &rv.Content{Text: m.keyOf("OPc of secret " + secretK)}
 	}
 }
 

@@ -130,6 +130,9 @@ func (r *renderer) prepare(showSecrets bool) error {
 	}
 	for i := range r.plan.Targets {
 		t := &r.plan.Targets[i]
+		if t.ClientAssertion != nil {
+			r.sources.SetCredential(r.program.Assertion(i), []byte(r.of("client assertion of target "+t.Name)))
+		}
 		if t.Auth == nil {
 			continue
 		}
@@ -137,7 +140,7 @@ func (r *renderer) prepare(showSecrets bool) error {
 		if err != nil {
 			return Usagef("target %s: auth.%v", t.Name, err)
 		}
-		r.sources.SetAuthorization(i, value)
+		r.sources.SetCredential(r.program.Authorization(i), value)
 	}
 	if len(r.program.Scripts) == 0 {
 		return nil
@@ -165,7 +168,7 @@ func (r *renderer) authorization(t *rv.Target, show bool) ([]byte, error) {
 		return []byte(r.of("authorization of target " + t.Name)), nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	value, done, err := auth.Open(ctx, t.Auth, nil, nil, func([]byte, error) {})
+	value, done, err := auth.Open(ctx, t.Auth, nil, nil, nil, func([]byte, error) {})
 	cancel()
 	if err != nil {
 		return nil, err

@@ -235,7 +235,7 @@ func TestSearchUsage(t *testing.T) {
 		{[]string{"http://a/", "--precision", "0.05%"}, "--precision: must be at least 0.1%"},
 		{[]string{"http://a/", "--precision", "60%"}, "--precision: must be a percentage of at most 50%"},
 		{[]string{"http://a/", "--probe-duration", "10ms"}, "--probe-duration: must be between 1s and 1h"},
-		{[]string{"http://a/", "--p99", "20ms", "--max-error-rate", "x"}, "--max-error-rate: max and min of ErrorRate must be"},
+		{[]string{"http://a/", "--p99", "20ms", "--max-error-rate", "x"}, "--max-error-rate: max and min of an error rate must be"},
 		{[]string{plain}, "the manifest has no spec.search"},
 		{[]string{both}, "all stages must be warm-up stages"},
 		{[]string{both, "--p99", "20ms"}, "--p99: allowed only with a URL"},

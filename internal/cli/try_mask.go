@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"net/url"
 	"path"
 	"sort"
@@ -40,7 +41,11 @@ func newTryMask(j *job, off bool) *tryMask {
 		case table != nil:
 			m.addTable(table, f.Content, name)
 		default:
-			m.add(strings.TrimRight(string(f.Content), "\r\n"), "secret "+name)
+			content := strings.TrimRight(string(f.Content), "\r\n")
+			m.add(content, "secret "+name)
+			if key, err := rv.Key([]byte(content)); err == nil { // texts have lower-case digits
+				m.add(hex.EncodeToString(key[:]), "secret "+name)
+			}
 		}
 	}
 	return m

@@ -21,7 +21,9 @@ const (
 	outcomePassed  = "Passed"
 	outcomeFailed  = "Failed"
 	outcomeSkipped = "Skipped"
-	outcomeNotRun  = "NotRun"
+	// outcomeRedirected is a request whose response redirects it to another URI.
+	outcomeRedirected = "Redirected"
+	outcomeNotRun     = "NotRun"
 )
 
 // triedResult is the output of "h2surge try" for programs.
@@ -127,6 +129,8 @@ func (t *tried) describe(e *loop.Exchange) *triedExchange {
 	switch {
 	case e.Skipped:
 		out.Outcome = outcomeSkipped
+	case e.Redirected:
+		out.Outcome = outcomeRedirected
 	case e.Why != "":
 		out.Outcome = outcomeFailed
 		out.Reason = t.mask.text(t.reason(s, e, out))

@@ -155,6 +155,8 @@ func (e *triedExchange) title() string {
 	switch e.Outcome {
 	case outcomeSkipped:
 		return s + ": skipped: its conditions in when are false"
+	case outcomeRedirected:
+		return fmt.Sprintf("%s: redirected: %d in %s", s, e.Response.Status, shortTime(e.took))
 	case outcomeFailed:
 		if s += ": failed: " + e.Reason; e.Next != "" {
 			s += "; " + e.Next

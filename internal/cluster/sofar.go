@@ -150,6 +150,16 @@ func addResults(out *rv.Report, r *v1alpha1.Results) {
 			out.Chains.AbortedBy[reason] += n
 		}
 	}
+	for i := range r.Listeners {
+		l := &r.Listeners[i]
+		out.Listeners = append(out.Listeners, rv.ListenerResult{Name: l.Name, Time: timesOf(&l.Time), ListenerCounts: rv.ListenerCounts{
+			Received: l.Received, InTime: l.InTime, Late: l.Late, Duplicate: l.Duplicate, Unexpected: l.Unexpected, Awaited: l.Awaited,
+			Missing: l.Missing, FailedChecks: l.FailedChecks, RefusedToken: l.RefusedToken, RefusedCertificate: l.RefusedCertificate, FailedHandshakes: l.FailedHandshakes,
+			Early:   l.Received - l.InTime - l.Late - l.Duplicate - l.Unexpected - l.RefusedToken - l.RefusedCertificate,
+			Waiting: l.Awaited - l.InTime - l.Missing,
+		}})
+		out.Listeners[i].Time.Count = l.InTime + l.Missing
+	}
 	out.Chains.Unfinished = out.Chains.Started - out.Chains.Completed - out.Chains.Aborted
 }
 

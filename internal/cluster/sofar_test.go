@@ -36,6 +36,9 @@ func lookAt(seconds int64) (*v1alpha1.LoadTest, time.Time) {
 			{Name: "a", Started: 5, Completed: 3, Aborted: 1, AbortedBy: []v1alpha1.NamedCount{{Name: "timedOut", Count: 1}}},
 			{Name: "b", Started: 4, Completed: 2, Aborted: 2, AbortedBy: []v1alpha1.NamedCount{{Name: "timedOut", Count: 2}}},
 		},
+		Listeners: []v1alpha1.ListenerResult{{
+			Name: "events", Received: 9, InTime: 5, Late: 1, Duplicate: 2, Awaited: 8, Missing: 2, ErrorRate: "25%", Time: v1alpha1.Times{P50: new(int64(7)), Above: "2s"},
+		}},
 	}
 	return lt, start.Add(time.Duration(seconds) * time.Second)
 }
@@ -53,7 +56,11 @@ func TestReportSoFar(t *testing.T) {
 		Failures: []rv.FailureCount{{Failure: rv.Failure{Of: rv.FailureReset, Cause: rv.CauseRstStream, Detail: "CANCEL"}, Count: 2}},
 		Rate:     rv.RateResult{Asked: 1000, Achieved: 999.5}, ErrorRate: 0.125,
 		ResponseTime: rv.Times{Count: 10_000, Unanswered: 1000, P50: 1, P90: 2, P95: 3, P99: above, P999: above, Max: above},
-		Generator:    rv.GeneratorResult{Shards: 3, ShardsLost: 1, ExclusiveShards: 2, LagP99Microseconds: 90},
+		Listeners: []rv.ListenerResult{{
+			Name: "events", ListenerCounts: rv.ListenerCounts{Received: 9, InTime: 5, Late: 1, Duplicate: 2, Early: 1, Awaited: 8, Missing: 2, Waiting: 1},
+			Time: rv.Times{Count: 7, P50: 7, P90: rv.Above(2_000_000), P95: rv.Above(2_000_000), P99: rv.Above(2_000_000), P999: rv.Above(2_000_000), Max: rv.Above(2_000_000)},
+		}},
+		Generator: rv.GeneratorResult{Shards: 3, ShardsLost: 1, ExclusiveShards: 2, LagP99Microseconds: 90},
 		Windows: []rv.Window{{
 			To: 12_000, Stage: "hold", Asked: 1000, Achieved: 1000, Sent: 12_000, Succeeded: 8000, FailedChecks: 2000, TimedOut: 1000, InFlight: 7, Shards: 3,
 		}},

@@ -32,7 +32,7 @@ type Size struct{ Width, Height int }
 func View(m *Frame, size Size) []string {
 	lt := m.Test
 	lines := header(m, size)
-	lists := []list{errorList(lt), thresholdList(lt), probeList(lt), chainList(lt), stepList(lt), shardList(m), healthList(m), changeList(lt)}
+	lists := []list{errorList(lt), thresholdList(lt), probeList(lt), chainList(lt), stepList(lt), listenerList(lt), shardList(m), healthList(m), changeList(lt)}
 	lists = slices.DeleteFunc(lists, func(l list) bool { return len(l.rows) == 0 })
 	lines = append(lines, fit(lists, size.Height-len(lines))...)
 	lines = lines[:min(len(lines), max(size.Height, 0))]
@@ -178,6 +178,23 @@ func chainList(lt *v1alpha1.LoadTest) list {
 			by = namedText([]result.Named{{Name: c.AbortedBy[0].Name, Count: c.AbortedBy[0].Count}})
 		}
 		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %11d %9d  %s", cut(plain(c.Name), 26), c.Started, c.Completed, c.Aborted, by))
+	}
+	return out
+}
+
+// listenerList has the notifications of each listener.
+func listenerList(lt *v1alpha1.LoadTest) list {
+	out := list{title: fmt.Sprintf("%-26s %11s %9s %9s %8s %8s %8s", "NOTIFICATIONS", "IN TIME", "MISSING", "OTHERS", "ERRORS", "P50", "P99")}
+	if lt.Status.Results == nil {
+		return out
+	}
+	for i := range lt.Status.Results.Listeners {
+		l := &lt.Status.Results.Listeners[i]
+		p50, p99 := "-", "-"
+		if l.Awaited > 0 {
+			p50, p99 = timeText(l.Time.P50, l.Time.Above), timeText(l.Time.P99, l.Time.Above)
+		}
+		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %9d %9d %8s %8s %8s", cut(plain(l.Name), 26), l.InTime, l.Missing, l.Late+l.Duplicate+l.Unexpected, errorText(l.ErrorRate), p50, p99))
 	}
 	return out
 }

@@ -59,6 +59,10 @@ func busy() *v1alpha1.LoadTest {
 			Name: "app-session", Started: 1000010, Completed: 999370, Aborted: 600,
 			AbortedBy: []v1alpha1.NamedCount{{Name: "failedCheck", Count: 600}},
 		}},
+		Listeners: []v1alpha1.ListenerResult{{
+			Name: "events", Received: 999_800, InTime: 999_500, Late: 200, Duplicate: 100, Awaited: 1_000_000, Missing: 500, ErrorRate: "0.05%",
+			Time: v1alpha1.Times{P50: ptr(int64(10_200)), P90: ptr(int64(11_000)), P95: ptr(int64(12_000)), P99: ptr(int64(19_300)), Above: "2s"},
+		}},
 	}
 	st.StartSkewMicroseconds = ptr(int64(812))
 	st.Generator = &v1alpha1.GeneratorStatus{ExclusiveShards: 1, LagP99Microseconds: 2300, LagP99Shard: 1, ThrottledMicroseconds: 12000}

@@ -275,3 +275,37 @@ func TestPhases(t *testing.T) {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}
 }
+
+// TestNotifications: the errors and the times of notifications are judged for each listener that both runs have.
+func TestNotifications(t *testing.T) {
+	listener := func(name string, missing, us int64) rv.ListenerResult {
+		times := rv.Times{Count: 2000, P50: us, P90: us, P95: us, P99: us, P999: us, Max: us}
+		return rv.ListenerResult{Name: name, Time: times, ListenerCounts: rv.ListenerCounts{
+			Received: 2000 - missing, InTime: 2000 - missing, Awaited: 2000, Missing: missing,
+			Measured: rv.AwaitCounts{Awaited: 2000, InTime: 2000 - missing, Missing: missing},
+		}}
+	}
+	a, b := report(2000), report(2000)
+	a.Listeners = []rv.ListenerResult{listener("events", 0, 1000), listener("a", 0, 1)}
+	b.Listeners = []rv.ListenerResult{listener("b", 0, 1), listener("events", 20, 1500)}
+	c, err := Reports(Input{"a", a}, Input{"b", b}, Options{Tolerance: DefaultTolerance, ErrorTolerance: DefaultErrorTolerance})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range c.Figures {
+		if f := &c.Figures[i]; f.Listener != "" {
+			got = append(got, f.String()+" "+string(f.Result))
+		}
+	}
+	want := []string{
+		"listener events error rate 0% -> 1% (+1 points) Worse", "listener events notification time p50 1ms -> 1.5ms (+50%) Worse",
+		"listener events notification time p90 1ms -> 1.5ms (+50%) Worse", "listener events notification time p99 1ms -> 1.5ms (+50%) Worse",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if c.Outcome != rv.OutcomeFailed {
+		t.Errorf("%s: %s", c.Outcome, c.Message)
+	}
+}

@@ -39,6 +39,8 @@ type Figure struct {
 	Step string `json:"step,omitempty"`
 	// Target is the name of a target.
 	Target string `json:"target,omitempty"`
+	// Listener is the name of a listener, for figures of notifications.
+	Listener string `json:"listener,omitempty"`
 	// Name of the figure, for example "response time p99".
 	Name string `json:"name"`
 	Unit Unit   `json:"unit"`
@@ -112,9 +114,9 @@ var phaseTimes = []percentile{percentiles[0], percentiles[3]}
 
 // set collects the figures of one step, of one target, or of the whole run.
 type set struct {
-	step, target string
-	o            Options
-	out          []Figure
+	step, target, listener string
+	o                      Options
+	out                    []Figure
 }
 
 // figures returns the figures of the whole run, and those of each step that both runs have.
@@ -136,8 +138,24 @@ func figures(a, b *rv.Report, o Options) []Figure {
 		s.times("response time", brief, &pair.a.ResponseTime, &pair.b.ResponseTime, true)
 	}
 	s.step = ""
+	s.notifications(a, b)
 	s.phases(a, b)
 	return s.out
+}
+
+// notifications adds the figures of each listener that both runs have.
+func (s *set) notifications(a, b *rv.Report) {
+	for i := range a.Listeners {
+		k := slices.IndexFunc(b.Listeners, func(l rv.ListenerResult) bool { return l.Name == a.Listeners[i].Name })
+		if k < 0 {
+			continue
+		}
+		x, y := &a.Listeners[i], &b.Listeners[k]
+		s.listener = x.Name
+		s.errors("error rate", notificationErrors(x), notificationErrors(y))
+		s.times("notification time", brief, &x.Time, &y.Time, true)
+	}
+	s.listener = ""
 }
 
 // phases adds the times of each target that both runs have. They are for information.
@@ -174,6 +192,14 @@ func aborted(r *rv.Report) float64 {
 
 func stepErrors(s *rv.StepResult) float64 { return 1 - float64(s.Succeeded)/float64(s.Sent) }
 
+// notificationErrors is NaN, too, if nothing was awaited.
+func notificationErrors(l *rv.ListenerResult) float64 {
+	if l.Measured.Awaited == 0 {
+		return math.NaN()
+	}
+	return l.ErrorRate()
+}
+
 // rate is not judged if the runs asked for different rates.
 func (s *set) rate(a, b *rv.Report) {
 	f := Figure{Name: "rate", Unit: PerSecond, A: achieved(a), B: achieved(b)}
@@ -191,7 +217,7 @@ func achieved(r *rv.Report) *float64 {
 func sameRate(a, b float64) bool { return math.Abs(a-b) <= 0.001*max(a, b) }
 
 func (s *set) errors(name string, a, b float64) {
-	f := Figure{Step: s.step, Name: name, Unit: Ratio, A: known(a), B: known(b)}
+	f := Figure{Step: s.step, Listener: s.listener, Name: name, Unit: Ratio, A: known(a), B: known(b)}
 	s.add(f, true, func(a, b float64) (float64, float64) { return b - a, s.o.ErrorTolerance })
 }
 
@@ -205,7 +231,7 @@ func known(v float64) *float64 {
 
 func (s *set) times(name string, of []percentile, a, b *rv.Times, judged bool) {
 	for _, p := range of {
-		f := Figure{Step: s.step, Target: s.target, Name: name + " " + p.name, Unit: Microseconds, A: p.of(a), B: p.of(b)}
+		f := Figure{Step: s.step, Target: s.target, Listener: s.listener, Name: name + " " + p.name, Unit: Microseconds, A: p.of(a), B: p.of(b)}
 		enough := p.slower(a) && (p.slower(b) || b.Count == 0)
 		s.add(f, judged && enough, func(a, b float64) (float64, float64) { return b - a, a * s.o.Tolerance })
 	}
@@ -304,10 +330,13 @@ func steps(a, b *rv.Report) []pair {
 
 func stepName(s *rv.StepResult) string { return s.Chain + "/" + s.Step }
 
-// Of returns the step or "target" and the name of the target; "": the whole run.
+// Of returns the step, or "target" or "listener" and its name; "": the whole run.
 func (f *Figure) Of() string {
 	if f.Target != "" {
 		return "target " + f.Target
+	}
+	if f.Listener != "" {
+		return "listener " + f.Listener
 	}
 	return f.Step
 }

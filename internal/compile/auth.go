@@ -25,6 +25,12 @@ func (c *compiler) auth(at *field.Path, in *v1alpha1.Auth) *rv.Auth {
 	return out
 }
 
+func (c *compiler) clientAssertion(at *field.Path, in *v1alpha1.ClientAssertion) *rv.ClientAssertion {
+	out := &rv.ClientAssertion{Subject: in.NFInstanceID, Audience: orNil(in.Audience), Lifetime: in.Lifetime.Duration}
+	out.CertFile, out.KeyFile = c.clientCertificate(at.Child("certificate"), &in.Certificate)
+	return out
+}
+
 func (c *compiler) basicAuth(at *field.Path, in *v1alpha1.BasicAuth) *rv.BasicAuth {
 	out := &rv.BasicAuth{}
 	if in.SecretRef != nil {

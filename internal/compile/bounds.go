@@ -58,6 +58,7 @@ var patternMessages = map[string]string{
 	`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`:                            "must be lower-case letters, digits, - and dots, beginning and ending with a letter or digit",
 	`^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$`:                   "must be letters, digits, - and _, beginning and ending with a letter or digit",
 	`^[A-Za-z_][A-Za-z0-9_]*$`:                                    "must be letters, digits and _, not beginning with a digit",
+	`^[A-Za-z0-9][A-Za-z0-9._-]*$`:                                "must be letters, digits, dots, _ and -, beginning with a letter or digit",
 	`^[A-Za-z0-9_][A-Za-z0-9_-]*$`:                                "must be letters, digits, _ and -, not beginning with -",
 	`^[-._a-zA-Z][-._a-zA-Z0-9]*$`:                                "must be letters, digits, -, _ and dots, not beginning with a digit",
 	`^(\.?[-_A-Za-z0-9][-._A-Za-z0-9]*)$`:                         "must be letters, digits, -, _ and dots, and not begin with two dots",
@@ -67,7 +68,15 @@ var patternMessages = map[string]string{
 	`^[ -~]+$`:                                                    "must be printable ASCII characters",
 	`^TLS_[A-Z0-9_]+$`:                                            "is not known; allowed: IANA names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
 	`^p(100(\.0+)?|[1-9][0-9]?(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)$`: "must be a percentile above p0 and at most p100, such as p99.9",
+	`^[^/\s]+$`: "must be the name of a network interface, without / and white space",
 	`^(metadata\.(name|namespace|uid|(labels|annotations)\['[-./_A-Za-z0-9]+'\])|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?))$`: "must be a field of the pod, such as metadata.name, metadata.labels['KEY'], spec.nodeName or status.podIP",
+
+	`^[0-9]{3}$`:        "must have 3 digits, in quotes",
+	`^[0-9]{2,3}$`:      "must have 2 or 3 digits, in quotes",
+	`^[0-9]{2}$`:        "must have 2 digits, in quotes",
+	`^[0-9]{8}$`:        "must have 8 digits, in quotes",
+	`^[0-9]+$`:          "must consist of digits, in quotes",
+	`^[0-9A-Fa-f]{32}$`: "must have 32 hexadecimal digits",
 }
 
 // patterns are the compiled patterns.

@@ -154,6 +154,7 @@ func (c *compiler) steps(i int, flat []flatStep) {
 			out.Captures = append(out.Captures, m.name)
 		}
 	}
+	c.bindings(s, flat, out)
 	for from := 0; from < len(flat); {
 		to := from + 1
 		for to < len(flat) && flat[to].group > 0 && flat[to].group == flat[from].group {
@@ -169,7 +170,7 @@ func (c *compiler) steps(i int, flat []flatStep) {
 		return
 	}
 	for _, name := range out.Captures {
-		if g := c.globals[name]; g.order == i {
+		if g := c.globals[name]; g != nil && g.order == i {
 			g.makers = s.makers[name]
 		}
 		out.Publish = append(out.Publish, slices.Index(c.plan.Globals, name)+1)
@@ -230,7 +231,10 @@ func (c *compiler) step(s *scope, f *flatStep) rv.Step {
 	if f.await != nil {
 		c.resolveAwait(s, f.await, &out)
 	} else {
+		out.Operation = r.operation
 		c.message(s, r, &out)
+		c.addSBI(s, r, &out)
+		forwarded(&out)
 		c.asterisk(r, f.targetIndex)
 		c.plan.Drain = max(c.plan.Drain, r.timeout+drainSlack)
 	}

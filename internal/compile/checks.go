@@ -1,7 +1,9 @@
 package compile
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -22,6 +24,9 @@ type check struct {
 	match
 }
 
+// reservedChecks are the names of the checks that h2surge makes itself.
+var reservedChecks = []string{rv.CheckStatus, rv.CheckScript, rv.CheckBody, rv.CheckRedirect}
+
 func (c *compiler) expect(at *field.Path, in *v1alpha1.Expect) (out expectation) {
 	for i := range in.Status {
 		r, ok := statusRange(in.Status[i].String())
@@ -33,8 +38,8 @@ func (c *compiler) expect(at *field.Path, in *v1alpha1.Expect) (out expectation)
 	}
 	for i := range in.Checks {
 		at, in := at.Child("checks").Index(i), &in.Checks[i]
-		if name := in.Name; name == rv.CheckStatus || name == rv.CheckScript || name == rv.CheckBody {
-			c.fail(at.Child("name"), "%q is reserved; the results of what h2surge itself checks are named %s, %s and %s", name, rv.CheckStatus, rv.CheckScript, rv.CheckBody)
+		if name := in.Name; slices.Contains(reservedChecks, name) {
+			c.fail(at.Child("name"), "%q is reserved; the results of what h2surge itself checks are named %s", name, strings.Join(reservedChecks, ", "))
 		}
 		out.checks = append(out.checks, c.check(at, in))
 	}

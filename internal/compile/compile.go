@@ -45,6 +45,7 @@ func Compile(name string, spec *v1alpha1.LoadTestSpec) (plan *runnerv1alpha1.Pla
 	c.targets()
 	c.listeners()
 	c.templates()
+	c.profiles()
 	c.chains()
 	c.rates()
 	c.search()
@@ -77,6 +78,7 @@ type compiler struct {
 	requests      []*request      // those of spec.templates in their order, then those of steps
 	inline        map[*v1alpha1.Request]*request
 	awaits        map[*v1alpha1.Await]*request
+	sbi           []profile // by target
 	globals       map[string]*global
 	variableRead  map[string]bool
 	tables        map[int]*table // by the index of a csv variable

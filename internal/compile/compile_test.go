@@ -251,7 +251,7 @@ func TestErrors(t *testing.T) {
 		}, []string{
 			"spec.rates[0].duration: must be greater than 0 and at most 720h",
 			"spec.thresholds[0]: exactly one of max and min is needed",
-			"spec.thresholds[0].metric: must be one of ResponseTime, ServiceTime, TimeToFirstByte, Lag, NameResolution, TCPConnect, TLSHandshake, Settings, Connect, Reconnecting, Blocked, Body, ErrorRate, Rate, Responses, Succeeded, Failed, FailedChecks, TimedOut, Reset, ConnectionLost, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted",
+			"spec.thresholds[0].metric: must be one of ResponseTime, ServiceTime, TimeToFirstByte, Lag, NameResolution, TCPConnect, TLSHandshake, Settings, Connect, Reconnecting, Blocked, Body, ErrorRate, Rate, Responses, Succeeded, Failed, FailedChecks, TimedOut, Reset, ConnectionLost, Dropped, Retried, Reconnects, ChainsCompleted, ChainsAborted, NotificationTime, NotificationErrorRate, NotificationsInTime, NotificationsMissing, NotificationsLate, NotificationsDuplicate, NotificationsUnexpected",
 			"spec.targets[0].url: must begin with http:// or https://",
 			`spec.templates[0].body: variable "x" is not defined`,
 			`spec.chains[0].target: there is no target "elsewhere"`,

@@ -14,16 +14,17 @@ import (
 // durations, which a client would otherwise read back in another spelling, and those that depend
 // on another field.
 const (
-	defaultTimeout        = 5 * time.Second
-	defaultConnectTimeout = 5 * time.Second
-	defaultRampPeriod     = time.Second
-	defaultRefreshBefore  = 30 * time.Second
-	defaultBackoff        = 100 * time.Millisecond
-	defaultMaxBackoff     = 10 * time.Second
-	defaultLeaseDuration  = time.Minute
-	defaultProbe          = 10 * time.Second
-	defaultSettle         = 2 * time.Second
-	defaultKeep           = time.Second
+	defaultTimeout           = 5 * time.Second
+	defaultConnectTimeout    = 5 * time.Second
+	defaultRampPeriod        = time.Second
+	defaultAssertionLifetime = 5 * time.Minute
+	defaultRefreshBefore     = 30 * time.Second
+	defaultBackoff           = 100 * time.Millisecond
+	defaultMaxBackoff        = 10 * time.Second
+	defaultLeaseDuration     = time.Minute
+	defaultProbe             = 10 * time.Second
+	defaultSettle            = 2 * time.Second
+	defaultKeep              = time.Second
 )
 
 // withDefaults returns a copy with all defaults: those of the CRD, for the command line, and those that the API server
@@ -45,6 +46,9 @@ func withDefaults(in *v1alpha1.LoadTestSpec) *v1alpha1.LoadTestSpec {
 		durationOrElse(&t.ConnectTimeout, defaultConnectTimeout)
 		if t.Auth != nil && t.Auth.OAuth2 != nil {
 			durationOrElse(&t.Auth.OAuth2.RefreshBefore, defaultRefreshBefore)
+		}
+		if t.ClientAssertion != nil {
+			durationOrElse(&t.ClientAssertion.Lifetime, defaultAssertionLifetime)
 		}
 		if t.Connecting != nil && t.Connecting.Ramp != nil {
 			durationOrElse(&t.Connecting.Ramp.Period, defaultRampPeriod)

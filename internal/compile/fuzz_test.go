@@ -80,6 +80,9 @@ func sound(t *testing.T, p *runnerv1alpha1.Plan) {
 		steps += len(c.Steps)
 		made := make([]bool, len(c.Captures))
 		for _, s := range c.Steps {
+			for _, m := range s.Capture {
+				made[m.Slot] = made[m.Slot] || m.Keep // a step reads the value of the steps before it, or none
+			}
 			for _, text := range append([]runnerv1alpha1.Text{s.Path, s.Body}, values(s.Headers)...) {
 				for _, part := range text {
 					if part.Capture > 0 && !made[part.Capture-1] {

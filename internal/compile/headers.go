@@ -21,14 +21,19 @@ type headerText struct {
 	value   text
 	// from is the value if it is not in the manifest.
 	from *rv.Content
+	// omitEmpty omits the field from requests in which the value is empty.
+	omitEmpty bool
 }
 
 func (c *compiler) headers(path *field.Path, headers []v1alpha1.Header) []headerText {
 	var out []headerText
 	for i, h := range headers {
 		at := path.Index(i)
-		next := headerText{written: strings.ToLower(h.Name)}
+		next := headerText{written: strings.ToLower(h.Name), omitEmpty: h.WhenEmpty == v1alpha1.HeaderOmit}
 		next.name = c.headerName(at.Child("name"), h.Name, valueOf(h))
+		if next.omitEmpty && slices.ContainsFunc(next.name.pieces, func(p syntax.Piece) bool { return p.Ref != nil }) {
+			c.fail(at.Child("whenEmpty"), "Omit needs a name without placeholders")
+		}
 		if h.Value != nil {
 			next.value = c.headerValue(at.Child("value"), *h.Value)
 		}
@@ -139,7 +144,7 @@ func (c *compiler) namePlaceholder(t text, ref *syntax.Reference) (class string,
 // namesHeaders reports whether a variable can be in the name of a header. Values of the other types are not tokens, or
 // not known before a request is made.
 func namesHeaders(v *rv.Variable) bool {
-	return v.CSV == nil && v.Timestamp == nil && v.Constant == nil
+	return v.CSV == nil && v.Subscribers == nil && v.Timestamp == nil && v.Constant == nil
 }
 
 // alternatives returns a regular expression that matches the values that are part of a refused name. Without such a value,

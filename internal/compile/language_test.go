@@ -12,7 +12,7 @@ import (
 )
 
 // parts are the lists of a manifest, in YAML's flow style; an empty one has what is needed at least.
-type parts struct{ targets, variables, templates, listeners, steps string }
+type parts struct{ targets, variables, templates, listeners, steps, thresholds string }
 
 func (p parts) manifest() string {
 	or := func(s, fallback string) string {
@@ -32,8 +32,9 @@ spec:
   listeners: [%s]
   chains: [{name: gets, target: target, steps: [%s]}]
   rates: [{name: steady, requestsPerSecond: 10, duration: 1s}]
+  thresholds: [%s]
   runner: {shards: 2}
-`, or(p.targets, "{name: target, url: http://target.example, connections: 2}"), p.variables, or(p.templates, "{name: get}"), p.listeners, or(p.steps, "{template: get}"))
+`, or(p.targets, "{name: target, url: http://target.example, connections: 2}"), p.variables, or(p.templates, "{name: get}"), p.listeners, or(p.steps, "{template: get}"), p.thresholds)
 }
 
 func (p parts) plan(t *testing.T) (*rv.Plan, []string) {
@@ -77,12 +78,12 @@ const inPath = "a path (white space, control and non-ASCII characters and # must
 func TestMistakesInVariables(t *testing.T) {
 	const v, path = "spec.variables[0]", "spec.templates[0].path"
 	checkMistakes(t, []mistake{
-		{"no kind", variable("scope: Step", "v"), []string{v + ": exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
-		{"two kinds", variable("uuid: {}, counter: {}", "v"), []string{v + ": exactly one of range, list, csv, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
+		{"no kind", variable("scope: Step", "v"), []string{v + ": exactly one of range, list, csv, subscribers, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
+		{"two kinds", variable("uuid: {}, counter: {}", "v"), []string{v + ": exactly one of range, list, csv, subscribers, random, uuid, counter, timestamp, env, perShard and constant is needed"}},
 		{"scope", variable("uuid: {}, scope: chain", "v"), []string{v + ".scope: must be one of Instance, Step, Worker, Global"}},
 		{"order", variable("list: {values: [a]}, order: sorted", "v"), []string{v + ".order: must be one of Sequential, Shuffled, Random"}},
 		{"end", variable("list: {values: [a]}, atEnd: fail", "v"), []string{v + ".atEnd: must be Wrap or Stop"}},
-		{"order of random", variable("random: {hex: {length: 2}}, order: Shuffled", "v"), []string{v + ": order and atEnd are allowed with range, list and csv only"}},
+		{"order of random", variable("random: {hex: {length: 2}}, order: Shuffled", "v"), []string{v + ": order and atEnd are allowed with range, list, csv and subscribers only"}},
 		{"scope of a constant", variable("constant: {value: a}, scope: Global", "v"), []string{v + ": scope is not allowed with env, perShard and constant, which have one value"}},
 		{"global timestamp", variable("timestamp: {}, scope: Global", "v"), []string{v + ".scope: scope Global is not allowed with timestamp: each runner has its own clock"}},
 
@@ -97,7 +98,7 @@ func TestMistakesInVariables(t *testing.T) {
 		{"no choice", variable("random: {choice: []}", "v"), []string{v + ".random.choice: at least 1 is needed"}},
 		{"choice without a value", variable("random: {choice: [{weight: 1}]}", "v"), []string{v + ".random.choice[0].value: is needed"}},
 		{"heavy choice", variable("random: {choice: [{value: a, weight: 10001}]}", "v"), []string{v + ".random.choice[0].weight: must be between 1 and 10000"}},
-		{"time", variable("timestamp: {format: unix}", "v"), []string{v + ".timestamp.format: must be one of RFC3339, RFC3339Milli, EpochSeconds, EpochMilliseconds, IMFFixdate"}},
+		{"time", variable("timestamp: {format: unix}", "v"), []string{v + ".timestamp.format: must be one of RFC3339, RFC3339Milli, EpochSeconds, EpochMilliseconds, IMFFixdate, IMFFixdateMilli"}},
 		{"offset", variable("timestamp: {offset: -8761h}", "v"), []string{v + ".timestamp.offset: must be between -8760h and 8760h"}},
 		{"offset without a unit", variable(`timestamp: {offset: "-1"}`, "v"), []string{v + ".timestamp.offset: must be a duration such as 500ms or 1m30s"}},
 		{"no name in the environment", variable("env: {}", "v"), []string{v + ".env.name: is needed"}},
@@ -106,6 +107,19 @@ func TestMistakesInVariables(t *testing.T) {
 		{"constant of two", variable("constant: {value: a, valueFrom: {file: a}}", "v"), []string{v + ".constant: exactly one of value and valueFrom is needed"}},
 		{"field that a pod does not have", variable("constant: {valueFrom: {fieldRef: {fieldPath: spec.containers}}}", "v"), []string{v + ".constant.valueFrom.fieldRef.fieldPath: must be a field of the pod, such as metadata.name, metadata.labels['KEY'], spec.nodeName or status.podIP"}},
 		{"value from two", variable("constant: {valueFrom: {file: a, fieldRef: {fieldPath: metadata.name}}}", "v"), []string{v + ".constant.valueFrom: exactly one of configMapKeyRef, secretKeyRef, fieldRef and file is needed"}},
+		{"no subscriber", variable("subscribers: {count: 0}", "v.supi"), []string{v + ".subscribers.count: must be between 1 and 10000000000"}},
+		{"code that is a number", variable(`subscribers: {count: 1, supi: {mcc: "1"}}`, "v.supi"), []string{v + ".subscribers.supi.mcc: must have 3 digits, in quotes"}},
+		{"few digits", variable("subscribers: {count: 1001, supi: {digits: 8}}", "v.supi"), []string{v + ".subscribers.supi: has values for the numbers 0 to 999, but start and count need 0 to 1000"}},
+		{"small pool", variable("subscribers: {count: 257, ipv4: {pool: 10.1.2.0/24}}", "v.supi"), []string{v + ".subscribers.ipv4: has values for the numbers 0 to 255, but start and count need 0 to 256"}},
+		{"address instead of a pool", variable(`subscribers: {count: 1, ipv6Prefix: {pool: "2001:db8::1/64"}}`, "v.supi"), []string{v + ".subscribers.ipv6Prefix.pool: has bits after the prefix; write 2001:db8::/64"}},
+		{"small default pool", variable("subscribers: {count: 20000000}", "v.ipv4"), []string{path + `: variable "v" has no column "ipv4": the default pool 10.0.0.0/8 is too small for the subscriber with number 19999999; set ipv4.pool`}},
+		{"subscribers without keys", variable("subscribers: {count: 1}", "v.k"), []string{path + `: variable "v" has no column "k"`}},
+		{"subscribers without a column", variable("subscribers: {count: 1}", "v"), []string{path + `: variable "v" is a table; write ${v.column} with the name of a column`}},
+		{"short key", variable("subscribers: {count: 1, aka: {k: {value: a0}, opc: {value: 000102030405060708090a0b0c0d0e0f}}}", "v.k"), []string{v + ".subscribers.aka.k.value: must have 32 hexadecimal digits"}},
+		{"short key of resStar", parts{variables: "{name: v, constant: {value: a0}}", templates: `{name: get, path: '/${resStar(v, v, v, v)}'}`}, []string{path + `: variable "v": its value must have 32 hexadecimal digits, because resStar uses it as a key`}},
+		{"unknown argument", parts{variables: "{name: v, subscribers: {count: 1}}", templates: `{name: get, path: '/${hxresStar(v.supi, w)}'}`}, []string{path + `: variable "w" is not defined`}},
+		{"argument without a column", parts{variables: "{name: v, subscribers: {count: 1}}", templates: `{name: get, path: '/${resStar(v.supi, v.k, v.supi, v)}'}`}, []string{path + `: variable "v" has no column "k"`, path + `: variable "v" is a table; write ${v.column} with the name of a column`}},
+		{"OP and OPc", variable("subscribers: {count: 1, aka: {k: {value: 000102030405060708090a0b0c0d0e0f}}}", "v.k"), []string{v + ".subscribers.aka: exactly one of op and opc is needed"}},
 		{"key", variable("constant: {valueFrom: {secretKeyRef: {name: s}}}", "v"), []string{v + ".constant.valueFrom.secretKeyRef.key: is needed"}},
 		{"key that could be elsewhere", variable("constant: {valueFrom: {secretKeyRef: {name: s, key: ../a}}}", "v"), []string{v + ".constant.valueFrom.secretKeyRef.key: must be letters, digits, -, _ and dots, and not begin with two dots"}},
 

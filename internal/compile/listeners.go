@@ -32,6 +32,16 @@ func (c *compiler) listeners() {
 		if in.Port != nil {
 			out.Port = int(*in.Port)
 		}
+		out.Interface = in.Interface
+		if t := in.Token; t != nil {
+			out.Token = &rv.TokenCheck{
+				Algorithm: t.Algorithm, KeysFile: c.contentSource(at.Child("token", "keys"), &t.Keys),
+				Audience: t.Audience, Issuer: t.Issuer, Scope: t.Scope,
+			}
+		}
+		if in.TLS != nil {
+			out.TLS = c.listenerTLS(at.Child("tls"), in.TLS)
+		}
 		if in.Response.Body != "" && slices.Contains([]int32{204, 205, 304}, in.Response.Status) {
 			c.fail(at.Child("response", "body"), "must be empty with the status %d (RFC 9110 15)", in.Response.Status)
 		}
@@ -62,6 +72,21 @@ func (c *compiler) overlaps(path *field.Path) {
 			}
 		}
 	}
+}
+
+func (c *compiler) listenerTLS(at *field.Path, in *v1alpha1.ListenerTLS) *rv.ListenerTLS {
+	out := &rv.ListenerTLS{MinVersion: string(in.MinVersion)}
+	if in.Certificate != nil {
+		out.CertFile, out.KeyFile = c.clientCertificate(at.Child("certificate"), in.Certificate)
+	}
+	if len(in.ClientNames) > 0 && in.ClientCA == nil {
+		c.fail(at.Child("clientNames"), "clientNames need clientCA")
+	}
+	out.ClientNames = orNil(in.ClientNames)
+	if in.ClientCA != nil {
+		out.ClientCAFile = c.authority(at.Child("clientCA"), in.ClientCA)
+	}
+	return out
 }
 
 func (c *compiler) listenerHeader(at *field.Path, in *v1alpha1.ListenerHeader) rv.ListenerHeader {

@@ -17,6 +17,12 @@ func awaiting(listeners, step string) parts {
 	}
 }
 
+// judged adds a threshold.
+func judged(p parts, threshold string) parts {
+	p.thresholds = threshold
+	return p
+}
+
 func TestAwait(t *testing.T) {
 	plan, warnings := awaiting(
 		"{name: events, port: 9000, keep: 3s, response: {status: 200, headers: [{name: X-A, value: b}], body: ok}}, {name: values}",
@@ -56,12 +62,19 @@ func TestAwait(t *testing.T) {
 func TestMistakesInListeners(t *testing.T) {
 	const at, events, match = "spec.chains[0].steps[1]", "{name: events}", `match: {path: "/n/${id}"}`
 	checkMistakes(t, []mistake{
+		{"a threshold without listeners", judged(parts{}, "{name: a, metric: NotificationErrorRate, max: 1%}"), []string{
+			"spec.thresholds[0].metric: NotificationErrorRate needs a listener in spec.listeners, and a step with await",
+		}},
 		{"no listener", awaiting("", "listener: events, "+match), []string{
 			`spec.chains[0].steps[0].request.body: there is no listener "events"; spec.listeners has none`,
 			at + `.await.listener: there is no listener "events"; spec.listeners has none`,
 		}},
 		{"another name", awaiting(events, "listener: event, "+match), []string{at + `.await.listener: there is no listener "event"; did you mean events?`}},
+		{"names without an authority", awaiting("{name: events, tls: {clientNames: [a]}}", "listener: events, "+match), []string{"spec.listeners[0].tls.clientNames: clientNames need clientCA"}},
 		{"a path without a slash", awaiting(events, "listener: events, match: {path: notify}"), []string{at + ".await.match.path: begins with /, and has no query and no fragment"}},
+		{"a threshold on another listener", judged(awaiting(events, "listener: events, "+match), "{name: a, metric: NotificationsLate, max: 0, listener: event}"), []string{
+			`spec.thresholds[0].listener: there is no listener "event"; did you mean events?`,
+		}},
 		{"a query", awaiting(events, "listener: events, match: {path: '/n?a=${id}'}"), []string{at + ".await.match.path: begins with /, and has no query and no fragment"}},
 		{"a pointer", awaiting(events, "listener: events, match: {jsonPointer: id, equals: a}"), []string{at + ".await.match.jsonPointer: JSON pointer \"id\" does not begin with / (RFC 6901 section 3)"}},
 		{"an undefined variable", awaiting(events, "listener: events, match: {path: '/n/${x}'}"), []string{at + `.await.match.path: variable "x" is not defined`}},
@@ -90,4 +103,44 @@ func TestMistakesInListeners(t *testing.T) {
 			`spec.chains[0].steps[0].await: no request is before it in chain "gets" that causes a notification`,
 		}},
 	})
+}
+
+func TestListenerTLS(t *testing.T) {
+	const step = `listener: events, match: {path: "/n/${id}"}`
+	for name, tt := range map[string]struct {
+		in   string
+		want rv.ListenerTLS
+	}{
+		"a certificate that the runner makes": {"{}", rv.ListenerTLS{MinVersion: "1.2"}},
+		"files": {
+			`{certificate: {files: {certificate: a.crt, key: a.key}}, clientCA: {file: ca.crt}, clientNames: [smf.test], minVersion: "1.3"}`,
+			rv.ListenerTLS{ClientNames: []string{"smf.test"}, CertFile: "a.crt", KeyFile: "a.key", ClientCAFile: "ca.crt", MinVersion: "1.3"},
+		},
+		"objects": {
+			"{certificate: {secretRef: {name: own}}, clientCA: {configMapKeyRef: {name: trust}}}",
+			rv.ListenerTLS{
+				CertFile: "/etc/h2surge/files/secrets/own/tls.crt", KeyFile: "/etc/h2surge/files/secrets/own/tls.key",
+				ClientCAFile: "/etc/h2surge/files/configmaps/trust/ca.crt", MinVersion: "1.2",
+			},
+		},
+	} {
+		plan, _ := awaiting("{name: events, tls: "+tt.in+"}", step).plan(t)
+		if diff := cmp.Diff(&tt.want, plan.Listeners[0].TLS); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestListenerToken(t *testing.T) {
+	plan, _ := awaiting(
+		"{name: events, interface: n2, token: {algorithm: ES256, keys: {secretKeyRef: {name: nrf, key: jwks}}, audience: AMF, issuer: nrf, scope: namf-evts}}",
+		`listener: events, match: {path: "/n/${id}"}`,
+	).plan(t)
+	want := rv.Listener{
+		Name: "events", Status: 204, MaxBody: 1 << 20, Keep: time.Second, Interface: "n2",
+		Token: &rv.TokenCheck{Algorithm: rv.TokenES256, KeysFile: "/etc/h2surge/files/secrets/nrf/jwks", Audience: "AMF", Issuer: "nrf", Scope: "namf-evts"},
+	}
+	if diff := cmp.Diff(want, plan.Listeners[0]); diff != "" {
+		t.Errorf("listener (-want +got):\n%s", diff)
+	}
 }

@@ -8,8 +8,9 @@ import (
 func (c *compiler) message(s *scope, r *request, out *rv.Step) {
 	out.Method = r.method
 	out.Path = c.resolve(s, *r.target)
+	c.namedAuthority(r, out)
 	for _, h := range r.headers {
-		field := rv.Header{Name: c.resolve(s, h.name), Value: c.resolve(s, h.value)}
+		field := rv.Header{Name: c.resolve(s, h.name), Value: c.resolve(s, h.value), OmitEmpty: h.omitEmpty}
 		if h.from != nil {
 			field.Value = rv.Text{{Content: h.from}}
 		}
@@ -21,5 +22,8 @@ func (c *compiler) message(s *scope, r *request, out *rv.Step) {
 	}
 	out.Timeout = r.timeout
 	out.MaxBody = r.maxBody
+	if r.maxRedirects != nil {
+		out.MaxRedirects = int(*r.maxRedirects)
+	}
 	out.Script = r.script
 }

@@ -33,6 +33,9 @@ type scope struct {
 	// later names the first step that makes a capture, for messages.
 	later map[string]string
 
+	// bindings are the slots of the bindings that the chain follows, by target.
+	bindings map[int]int
+
 	step string
 	// guarded: empty captures are provided for, in conditions and by them.
 	guarded bool

@@ -196,7 +196,7 @@ func (c *compiler) lifetime() {
 	for i := range c.plan.Chains {
 		chain := &c.plan.Chains[i]
 		if chain.Phase != runnerv1alpha1.PhaseLoad {
-			c.plan.Deadline += longest(chain)
+			c.plan.Deadline += chain.Within()
 		}
 		waits = max(waits, c.longestWait(chain))
 	}
@@ -230,26 +230,4 @@ func (c *compiler) longestWait(chain *runnerv1alpha1.Chain) (wait time.Duration)
 		}
 	}
 	return wait + keep
-}
-
-// maxOnce is the maximum time that the deadline includes for one setup or teardown chain. With repeats and retries, such
-// a chain could take much longer.
-const maxOnce = time.Hour
-
-// longest returns how long a chain takes if every step times out and uses all retries, at most maxOnce.
-func longest(chain *runnerv1alpha1.Chain) (total time.Duration) {
-	for i := range chain.Steps {
-		s := &chain.Steps[i]
-		one := s.Timeout
-		if s.Think != nil {
-			one += max(s.Think.Fixed, s.Think.Max)
-		}
-		backoff := s.OnFailure.Backoff
-		for range s.OnFailure.Retries {
-			one += min(backoff, s.OnFailure.MaxBackoff) + s.Timeout
-			backoff = min(2*backoff, s.OnFailure.MaxBackoff)
-		}
-		total += min(min(one, maxOnce)*time.Duration(max(s.Repeat, 1)), maxOnce)
-	}
-	return min(total, maxOnce)
 }

@@ -25,6 +25,9 @@ func sources(spec *v1alpha1.LoadTestSpec, visit func(source)) {
 	for i := range spec.Targets {
 		w.target(&spec.Targets[i], path.Child("targets").Index(i))
 	}
+	for i := range spec.Listeners {
+		w.listener(&spec.Listeners[i], path.Child("listeners").Index(i))
+	}
 	for i := range spec.Variables {
 		at := path.Child("variables").Index(i)
 		if v := spec.Variables[i].CSV; v != nil {
@@ -32,6 +35,9 @@ func sources(spec *v1alpha1.LoadTestSpec, visit func(source)) {
 		}
 		if v := spec.Variables[i].Constant; v != nil {
 			w.value(at.Child("constant", "valueFrom"), v.ValueFrom)
+		}
+		if v := spec.Variables[i].Subscribers; v != nil && v.AKA != nil {
+			w.aka(at.Child("subscribers", "aka"), v.AKA)
 		}
 	}
 	for i := range spec.Templates {
@@ -67,6 +73,16 @@ func (w sourceWalk) file(at *field.Path, file string) {
 func (w sourceWalk) content(at *field.Path, in *v1alpha1.ContentSource) {
 	if in != nil {
 		w.keys(at, in.ConfigMapKeyRef, in.SecretKeyRef, in.File)
+	}
+}
+
+func (w sourceWalk) aka(at *field.Path, in *v1alpha1.AKA) {
+	w.content(at.Child("k", "valueFrom"), in.K.ValueFrom)
+	if in.OP != nil {
+		w.content(at.Child("op", "valueFrom"), in.OP.ValueFrom)
+	}
+	if in.OPc != nil {
+		w.content(at.Child("opc", "valueFrom"), in.OPc.ValueFrom)
 	}
 }
 
@@ -121,6 +137,20 @@ func (w sourceWalk) target(t *v1alpha1.Target, at *field.Path) {
 	}
 	if t.Auth != nil {
 		w.auth(t.Auth, at.Child("auth"))
+	}
+	if t.ClientAssertion != nil {
+		w.certificate(at.Child("clientAssertion", "certificate"), &t.ClientAssertion.Certificate)
+	}
+}
+
+func (w sourceWalk) listener(l *v1alpha1.Listener, at *field.Path) {
+	if l.TLS != nil {
+		at := at.Child("tls")
+		w.certificate(at.Child("certificate"), l.TLS.Certificate)
+		w.authority(at.Child("clientCA"), l.TLS.ClientCA)
+	}
+	if l.Token != nil {
+		w.content(at.Child("token", "keys"), &l.Token.Keys)
 	}
 }
 

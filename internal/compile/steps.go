@@ -158,6 +158,7 @@ func (c *compiler) onFailure(at *field.Path, retry *v1alpha1.Retry, action v1alp
 	at = at.Child("retry")
 	out.Retries = int(retry.Attempts)
 	out.Backoff, out.MaxBackoff = retry.Backoff.Duration, retry.MaxBackoff.Duration
+	out.IgnoreRetryAfter = retry.RetryAfter == v1alpha1.RetryAfterIgnore
 	if out.MaxBackoff < out.Backoff {
 		c.fail(at.Child("maxBackoff"), "%v is below the backoff of %v", out.MaxBackoff, out.Backoff)
 	}

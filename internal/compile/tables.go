@@ -14,17 +14,23 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
-// table is what is known of a csv variable before a runner reads it.
+// table is what is known of a csv variable before a runner reads it, or of subscribers.
 type table struct {
 	// columns are nil when only the file has their names.
 	columns []string
 	// rows are nil unless the manifest has them.
 	rows [][]string
+	// computed: the table is that of subscribers. absent has the reasons why it lacks columns, by their names.
+	computed bool
+	absent   map[string]string
 }
 
 func (t *table) index(column string) int { return slices.Index(t.columns, column) }
 
 func (t *table) known(column string) (out []known) {
+	if t.computed {
+		return ofSubscribers(column)
+	}
 	k := t.index(column)
 	for i, row := range t.rows {
 		out = append(out, known{row[k], fmt.Sprintf("value of column %q in row %d", column, i)})

@@ -49,6 +49,14 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 	if t.Auth != nil {
 		out.Auth = c.auth(at.Child("auth"), t.Auth)
 	}
+	if t.ClientAssertion != nil {
+		out.ClientAssertion = c.clientAssertion(at.Child("clientAssertion"), t.ClientAssertion)
+	}
+	if out.FollowWithCredentials = t.FollowAuthorityCredentials == v1alpha1.HeaderSend; out.FollowWithCredentials {
+		if !t.FollowAuthority || t.Auth == nil && t.ClientAssertion == nil {
+			c.fail(at.Child("followAuthorityCredentials"), "Send needs followAuthority: true, and auth or clientAssertion")
+		}
+	}
 	return out
 }
 

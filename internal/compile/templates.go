@@ -18,19 +18,23 @@ import (
 // A field that the request does not set is empty until inherit takes it from the template that it extends.
 // The entries of headers and captures are then those of that template, not copies.
 type request struct {
-	path     *field.Path // spec.templates[i] or spec.chains[i].steps[j].request
-	extends  string
-	method   string
-	target   *text // path and query
-	headers  []headerText
-	content  *content
-	timeout  time.Duration
-	expect   expectation
-	expects  bool
-	captures []*capture
-	maxBody  int
-	script   *rv.Script
-	key      text // of a step with await
+	path    *field.Path // spec.templates[i] or spec.chains[i].steps[j].request
+	extends string
+	// operation is the name of the service operation.
+	operation string
+	method    string
+	target    *text // path and query
+	headers   []headerText
+	content   *content
+	timeout   time.Duration
+	expect    expectation
+	expects   bool
+	captures  []*capture
+	maxBody   int
+	// maxRedirects is nil if the request does not set it.
+	maxRedirects *int32
+	script       *rv.Script
+	key          text // of a step with await
 
 	used      bool // by a step
 	extended  bool // by another request
@@ -111,12 +115,15 @@ func (c *compiler) declare(in *v1alpha1.Request) {
 // request parses the fields that a request sets itself.
 func (c *compiler) request(at *field.Path, t *v1alpha1.Request) *request {
 	r := &request{
-		path:     at,
-		extends:  t.Extends,
-		method:   t.Method,
-		headers:  c.headers(at.Child("headers"), t.Headers),
-		content:  c.body(at, t),
-		captures: c.captures(at.Child("capture"), t.Capture),
+		path:      at,
+		extends:   t.Extends,
+		operation: t.Operation,
+		method:    t.Method,
+		headers:   c.headers(at.Child("headers"), t.Headers),
+		content:   c.body(at, t),
+		captures:  c.captures(at.Child("capture"), t.Capture),
+
+		maxRedirects: t.MaxRedirects,
 	}
 	if t.Method != "" {
 		c.method(at.Child("method"), t.Method)
@@ -190,11 +197,13 @@ func (c *compiler) total(path *field.Path, limits bounds, n int) {
 
 // take sets the fields that r does not have to those of base.
 func (r *request) take(base *request) {
+	r.operation = cmp.Or(r.operation, base.operation)
 	r.method = cmp.Or(r.method, base.method)
 	r.target = cmp.Or(r.target, base.target)
 	r.content = cmp.Or(r.content, base.content)
 	r.timeout = cmp.Or(r.timeout, base.timeout)
 	r.maxBody = cmp.Or(r.maxBody, base.maxBody)
+	r.maxRedirects = cmp.Or(r.maxRedirects, base.maxRedirects)
 	r.script = cmp.Or(r.script, base.script)
 	if !r.expects {
 		r.expects, r.expect = base.expects, base.expect

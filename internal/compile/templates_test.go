@@ -53,6 +53,7 @@ func TestMistakesInTemplates(t *testing.T) {
 		{"an inherited content-type beside parts", parts{templates: "{name: get, extends: b, parts: [{contentType: a/b}]}, {name: b, headers: [{name: content-type, value: b}]}"},
 			[]string{"spec.templates[1].headers[0].name: content-type is not possible with parts: the runner sets it; remove it, or set contentType of the parts"}},
 		{"body size", template("maxBodyBytes: 67108865"), []string{at + ".maxBodyBytes: must be between 1 and 67108864"}},
+		{"redirects", template("maxRedirects: 17"), []string{at + ".maxRedirects: must be between 0 and 16"}},
 		{"no body size", template("maxBodyBytes: 0"), []string{at + ".maxBodyBytes: must be between 1 and 67108864"}},
 
 		{"two bodies", template("body: a, bodyFrom: {file: a}"), []string{at + ": at most one of body, bodyBase64, bodyFrom and parts is possible"}},

@@ -47,6 +47,10 @@ func (c *compiler) reference(t text, ref *syntax.Reference) {
 		if f.Key != nil {
 			c.reference(text{path: t.path}, f.Key)
 		}
+		for _, argument := range f.Arguments {
+			c.reference(text{path: t.path}, argument)
+		}
+		c.usimKeys(t.path, &f)
 	}
 	if ref.Traceparent != nil {
 		c.traceparent(ref)
@@ -88,6 +92,8 @@ func (c *compiler) column(path *field.Path, i int, ref *syntax.Reference) bool {
 		c.fail(path, "variable %q has no columns; write ${%s}", ref.Name, ref.Name)
 	case table != nil && ref.Column == "":
 		c.fail(path, "variable %q is a table; write ${%s.column} with the name of a column", ref.Name, ref.Name)
+	case table != nil && table.absent[ref.Column] != "":
+		c.fail(path, "variable %q has no column %q: %s", ref.Name, ref.Column, table.absent[ref.Column])
 	case table != nil && table.columns != nil && table.index(ref.Column) < 0:
 		c.fail(path, "variable %q has no column %q", ref.Name, ref.Column)
 	default:
@@ -122,9 +128,42 @@ func functions(in []syntax.Function, named func(*syntax.Reference) (rv.Part, boo
 			}
 			to.Key = &key
 		}
+		for _, argument := range f.Arguments {
+			part, ok := named(argument)
+			if !ok {
+				return nil, false
+			}
+			to.Arguments = append(to.Arguments, part)
+		}
 		out = append(out, to)
 	}
 	return out, true
+}
+
+// usimKeys checks the arguments of resStar whose values are known: K and OPc are keys.
+func (c *compiler) usimKeys(path *field.Path, f *syntax.Function) {
+	if f.Name != rv.FunctionRESStar {
+		return
+	}
+	for _, key := range f.Arguments[:2] {
+		i, isVariable := c.variableIndex[key.Name]
+		if !isVariable || c.plan.Variables[i].Subscribers != nil || !c.hasColumn(i, key) {
+			continue
+		}
+		for _, k := range c.known(i, key.Column) {
+			if _, err := rv.Key([]byte(k.value)); err != nil {
+				c.fail(path, "variable %q: its %s %v, because resStar uses it as a key", key.Name, k.what, err)
+				break
+			}
+		}
+	}
+}
+
+// hasColumn reports whether a reference to variable i names a column that the variable has, or no column if the variable
+// has none.
+func (c *compiler) hasColumn(i int, ref *syntax.Reference) bool {
+	table := c.tables[i]
+	return (table != nil) == (ref.Column != "") && (table == nil || table.index(ref.Column) >= 0)
 }
 
 // undefined reports a name that is neither a variable nor a capture.

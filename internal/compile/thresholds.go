@@ -52,14 +52,14 @@ func limitText(limit *intstr.IntOrString) string {
 
 func (c *compiler) threshold(at *field.Path, t *v1alpha1.Threshold) {
 	metric := runnerv1alpha1.Metric(t.Metric)
-	if !metric.IsTime() && !metric.IsCount() && t.Metric != v1alpha1.MetricErrorRate && t.Metric != v1alpha1.MetricRate {
+	if !metric.IsTime() && !metric.IsCount() && !metric.IsErrorRate() && t.Metric != v1alpha1.MetricRate {
 		return // the bounds report it
 	}
 	var check func(*field.Path, *intstr.IntOrString)
 	switch {
 	case metric.IsTime():
 		check = c.timeLimit
-	case t.Metric == v1alpha1.MetricErrorRate:
+	case metric.IsErrorRate():
 		check = c.errorLimit
 	case t.Metric == v1alpha1.MetricRate:
 		check = c.rateLimit
@@ -89,7 +89,8 @@ func isOfTargets(t *v1alpha1.Threshold) bool { return runnerv1alpha1.Metric(t.Me
 
 // selector returns the part of the requests that a threshold is on.
 func (c *compiler) selector(at *field.Path, t *v1alpha1.Threshold) runnerv1alpha1.Selector {
-	out := runnerv1alpha1.Selector{Target: t.Target, Chain: t.Chain, Stage: t.Stage}
+	out := runnerv1alpha1.Selector{Target: t.Target, Chain: t.Chain, Stage: t.Stage, Listener: t.Listener}
+	c.listenerOf(at, t)
 	parts := 0
 	for _, name := range []string{t.Target, t.Chain, t.Step} {
 		if name != "" {
@@ -126,6 +127,21 @@ func (c *compiler) selector(at *field.Path, t *v1alpha1.Threshold) runnerv1alpha
 	return out
 }
 
+// listenerOf checks the listener of a threshold.
+func (c *compiler) listenerOf(at *field.Path, t *v1alpha1.Threshold) {
+	notified := runnerv1alpha1.Metric(t.Metric).OfListeners()
+	switch {
+	case !notified && t.Listener != "":
+		c.fail(at, "listener is allowed with NotificationTime, NotificationErrorRate and counts of notifications only")
+	case notified && (t.Target != "" || t.Chain != "" || t.Step != "" || t.Stage != ""):
+		c.fail(at, "target, chain, step and stage are not allowed with figures of notifications; use listener")
+	case notified && len(c.spec.Listeners) == 0:
+		c.fail(at.Child("metric"), "%s needs a listener in spec.listeners, and a step with await", t.Metric)
+	case t.Listener != "":
+		c.nameOf(at.Child("listener"), "listener", t.Listener, c.listenerNames())
+	}
+}
+
 // stageOf checks the stage of a threshold.
 func (c *compiler) stageOf(at *field.Path, t *v1alpha1.Threshold) {
 	if t.Window != nil {
@@ -156,6 +172,13 @@ func (c *compiler) nameOf(at *field.Path, what, name string, names []string) {
 func (c *compiler) targetNames() (names []string) {
 	for i := range c.plan.Targets {
 		names = append(names, c.plan.Targets[i].Name)
+	}
+	return names
+}
+
+func (c *compiler) listenerNames() (names []string) {
+	for i := range c.plan.Listeners {
+		names = append(names, c.plan.Listeners[i].Name)
 	}
 	return names
 }
@@ -208,7 +231,7 @@ func (c *compiler) timeLimit(path *field.Path, limit *intstr.IntOrString) {
 
 func (c *compiler) errorLimit(path *field.Path, limit *intstr.IntOrString) {
 	if limit.Type != intstr.String || !percentagePattern().MatchString(limit.StrVal) {
-		c.fail(path, "max and min of ErrorRate must be a percentage such as 0.1%%, at most 100%%")
+		c.fail(path, "max and min of an error rate must be a percentage such as 0.1%%, at most 100%%")
 	}
 }
 

@@ -28,6 +28,9 @@ func (c *compiler) variedEndpoint(path *field.Path, pieces []syntax.Piece) (e rv
 		}
 		c.urlPlaceholder(t, p.Ref)
 		for _, f := range p.Ref.Functions {
+			for _, argument := range f.Arguments {
+				c.urlPlaceholder(t, argument)
+			}
 			if f.Key != nil {
 				c.urlPlaceholder(t, f.Key)
 			}

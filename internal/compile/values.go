@@ -30,11 +30,11 @@ func (c *compiler) known(i int, column string) []known {
 		return numbered("value", v.List)
 	case v.PerShard != nil:
 		return numbered("value", v.PerShard)
-	case v.CSV != nil:
+	case v.CSV != nil, v.Subscribers != nil:
 		return c.tables[i].known(column)
 	case v.Random != nil:
 		return knownRandom(v.Random)
-	case v.Timestamp != nil && v.Timestamp.Format == rv.TimeIMFFixdate:
+	case v.Timestamp != nil && (v.Timestamp.Format == rv.TimeIMFFixdate || v.Timestamp.Format == rv.TimeIMFFixdateMilli):
 		return []known{{"Fri, 02 Jan 2026 15:04:05 GMT", "format"}}
 	case v.Timestamp != nil && v.Timestamp.Format == rv.TimeRFC3339:
 		return []known{{"2026-01-02T15:04:05Z", "format"}}
@@ -71,7 +71,7 @@ func applied(functions []syntax.Function, value string) string {
 			value = "A-_"
 		case rv.FunctionHexDecode:
 			value = string(octet.AppendHexDecoded(nil, []byte(value)))
-		case rv.FunctionSHA256, rv.FunctionHMACSHA256:
+		case rv.FunctionSHA256, rv.FunctionHMACSHA256, rv.FunctionRESStar, rv.FunctionHXRESStar:
 			value = "0a"
 		case rv.FunctionJSONEscape:
 			quoted, _ := json.Marshal(value) // strings always can

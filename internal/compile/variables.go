@@ -34,9 +34,9 @@ func (c *compiler) drawing(at *field.Path, v *v1alpha1.Variable, out *rv.Variabl
 	scopes := map[v1alpha1.VariableScope]rv.Scope{v1alpha1.ScopeInstance: rv.ScopeInstance, v1alpha1.ScopeStep: rv.ScopeStep, v1alpha1.ScopeWorker: rv.ScopeWorker, v1alpha1.ScopeGlobal: rv.ScopeGlobal}
 	orders := map[v1alpha1.VariableOrder]rv.Order{v1alpha1.OrderSequential: rv.OrderSequential, v1alpha1.OrderShuffled: rv.OrderShuffled, v1alpha1.OrderRandom: rv.OrderRandom}
 	out.Scope, out.Order, out.Stop = scopes[v.Scope], orders[v.Order], v.AtEnd == v1alpha1.EndStop
-	sequence := v.Range != nil || v.List != nil || v.CSV != nil
+	sequence := v.Range != nil || v.List != nil || v.CSV != nil || v.Subscribers != nil
 	if !sequence && (v.Order != v1alpha1.OrderSequential || out.Stop) {
-		c.fail(at, "order and atEnd are allowed with range, list and csv only")
+		c.fail(at, "order and atEnd are allowed with range, list, csv and subscribers only")
 	}
 	if v.Scope != v1alpha1.ScopeInstance && (v.Env != nil || v.PerShard != nil || v.Constant != nil) {
 		c.fail(at, "scope is not allowed with env, perShard and constant, which have one value")
@@ -60,6 +60,10 @@ func (c *compiler) values(at *field.Path, i int, v *v1alpha1.Variable, out *rv.V
 	if v.CSV != nil {
 		out.CSV, c.tables[i] = c.csv(at.Child("csv"), v.CSV)
 		n = int64(len(c.tables[i].rows))
+	}
+	if v.Subscribers != nil {
+		out.Subscribers, c.tables[i] = c.subscribers(at.Child("subscribers"), v.Subscribers)
+		n = v.Subscribers.Count
 	}
 	if v.Random != nil {
 		out.Random = c.random(at.Child("random"), v.Random)
@@ -127,7 +131,7 @@ func (c *compiler) randomInteger(at *field.Path, in *v1alpha1.RandomInteger) *rv
 func timestamp(in *v1alpha1.Timestamp) *rv.Timestamp {
 	formats := map[string]rv.TimeFormat{
 		"RFC3339": rv.TimeRFC3339, "RFC3339Milli": rv.TimeRFC3339Milli, "EpochSeconds": rv.TimeEpochSeconds,
-		"EpochMilliseconds": rv.TimeEpochMilliseconds, "IMFFixdate": rv.TimeIMFFixdate,
+		"EpochMilliseconds": rv.TimeEpochMilliseconds, "IMFFixdate": rv.TimeIMFFixdate, "IMFFixdateMilli": rv.TimeIMFFixdateMilli,
 	}
 	return &rv.Timestamp{Format: formats[in.Format], Offset: optional(in.Offset)}
 }

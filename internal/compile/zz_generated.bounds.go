@@ -6,6 +6,13 @@ import "math"
 
 // apiObjects has the defaults and bounds of the CRD, by Go type and JSON name.
 var apiObjects = map[string]apiObject{
+	"AKA": {
+		choice: &choice{fields: []string{"op", "opc"}},
+		fields: map[string]bounds{
+			"derivation": {byDefault: "None", enum: []string{"None", "HMACSHA256"}},
+			"k":          {required: true},
+		},
+	},
 	"Auth": {
 		choice: &choice{fields: []string{"basic", "bearer", "oauth2"}},
 	},
@@ -96,6 +103,14 @@ var apiObjects = map[string]apiObject{
 			"name": {required: true, length: [2]int{1, 50}, pattern: "^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$"},
 		},
 	},
+	"ClientAssertion": {
+		fields: map[string]bounds{
+			"audience":     {required: true, items: [2]int{1, 16}, set: true, each: &bounds{length: [2]int{1, 64}}},
+			"certificate":  {required: true},
+			"lifetime":     {duration: &durations{10000000000, 86400000000000, "must be at least 10s and at most 24h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
+			"nfInstanceID": {required: true, length: [2]int{1, 256}},
+		},
+	},
 	"ClientCertificate": {
 		choice: &choice{fields: []string{"secretRef", "files"}},
 	},
@@ -156,6 +171,12 @@ var apiObjects = map[string]apiObject{
 			"width": {number: &[2]int64{0, 19}},
 		},
 	},
+	"DiscoveryParameter": {
+		fields: map[string]bounds{
+			"name":  {required: true, length: [2]int{1, 100}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+			"value": {required: true, length: [2]int{1, 1024}},
+		},
+	},
 	"Env": {
 		fields: map[string]bounds{
 			"default": {length: [2]int{0, 1024}},
@@ -179,6 +200,12 @@ var apiObjects = map[string]apiObject{
 			"fieldPath": {required: true, length: [2]int{1, 400}, pattern: "^(metadata\\.(name|namespace|uid|(labels|annotations)\\['[-./_A-Za-z0-9]+'\\])|spec\\.(nodeName|serviceAccountName)|status\\.(hostIPs?|podIPs?))$"},
 		},
 	},
+	"GPSI": {
+		fields: map[string]bounds{
+			"digits": {byDefault: int64(13), number: &[2]int64{5, 15}},
+			"prefix": {byDefault: "999", length: [2]int{0, 14}, pattern: "^[0-9]+$"},
+		},
+	},
 	"HTTP1": {
 		fields: map[string]bounds{
 			"keepAlive": {byDefault: true},
@@ -198,8 +225,20 @@ var apiObjects = map[string]apiObject{
 	"Header": {
 		choice: &choice{fields: []string{"value", "valueFrom"}},
 		fields: map[string]bounds{
-			"name":  {required: true, length: [2]int{1, 256}},
-			"value": {length: [2]int{0, 8192}},
+			"name":      {required: true, length: [2]int{1, 256}},
+			"value":     {length: [2]int{0, 8192}},
+			"whenEmpty": {enum: []string{"Send", "Omit"}},
+		},
+	},
+	"IPv4Pool": {
+		fields: map[string]bounds{
+			"pool": {required: true, length: [2]int{1, 18}},
+		},
+	},
+	"IPv6Pool": {
+		fields: map[string]bounds{
+			"length": {byDefault: int64(64), number: &[2]int64{1, 128}},
+			"pool":   {required: true, length: [2]int{1, 43}},
 		},
 	},
 	"IntegerRange": {
@@ -229,8 +268,15 @@ var apiObjects = map[string]apiObject{
 			"name": {required: true, length: [2]int{1, 253}, pattern: "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"},
 		},
 	},
+	"KeySource": {
+		choice: &choice{fields: []string{"value", "valueFrom"}},
+		fields: map[string]bounds{
+			"value": {length: [2]int{0, 32}, pattern: "^[0-9A-Fa-f]{32}$"},
+		},
+	},
 	"Listener": {
 		fields: map[string]bounds{
+			"interface":    {length: [2]int{1, 15}, pattern: "^[^/\\s]+$"},
 			"keep":         {duration: &durations{1, 3600000000000, "must be greater than 0 and at most 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"maxBodyBytes": {byDefault: int64(1048576), number: &[2]int64{1, 67108864}},
 			"name":         {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
@@ -248,6 +294,21 @@ var apiObjects = map[string]apiObject{
 			"body":    {length: [2]int{0, 65536}},
 			"headers": {items: [2]int{0, 16}},
 			"status":  {byDefault: int64(204), number: &[2]int64{200, 599}},
+		},
+	},
+	"ListenerTLS": {
+		fields: map[string]bounds{
+			"clientNames": {items: [2]int{0, 16}, set: true, each: &bounds{length: [2]int{1, 253}}},
+			"minVersion":  {byDefault: "1.2", enum: []string{"1.2", "1.3"}},
+		},
+	},
+	"ListenerToken": {
+		fields: map[string]bounds{
+			"algorithm": {required: true, enum: []string{"HS256", "RS256", "RS512", "ES256"}},
+			"audience":  {length: [2]int{0, 1024}},
+			"issuer":    {length: [2]int{0, 1024}},
+			"keys":      {required: true},
+			"scope":     {length: [2]int{0, 1024}},
 		},
 	},
 	"LoadTest": {
@@ -292,6 +353,13 @@ var apiObjects = map[string]apiObject{
 			"scopes":        {items: [2]int{0, 32}, set: true, each: &bounds{length: [2]int{1, 256}}},
 			"secretIn":      {byDefault: "Header", enum: []string{"Header", "Body"}},
 			"tokenURL":      {required: true, length: [2]int{1, 2048}},
+		},
+	},
+	"PEI": {
+		fields: map[string]bounds{
+			"softwareVersion": {byDefault: "00", length: [2]int{0, 2}, pattern: "^[0-9]{2}$"},
+			"tac":             {byDefault: "00100000", length: [2]int{0, 8}, pattern: "^[0-9]{8}$"},
+			"type":            {byDefault: "IMEI", enum: []string{"IMEI", "IMEISV"}},
 		},
 	},
 	"ParallelStep": {
@@ -367,7 +435,9 @@ var apiObjects = map[string]apiObject{
 			"extends":      {length: [2]int{1, 50}},
 			"headers":      {items: [2]int{0, 64}},
 			"maxBodyBytes": {number: &[2]int64{1, 67108864}},
+			"maxRedirects": {number: &[2]int64{0, 16}},
 			"method":       {length: [2]int{1, 32}},
+			"operation":    {length: [2]int{1, 100}, pattern: "^[A-Za-z0-9][A-Za-z0-9._-]*$"},
 			"parts":        {items: [2]int{1, 8}},
 			"path":         {length: [2]int{1, 8192}},
 			"timeout":      {duration: &durations{1, 3600000000000, "must be greater than 0 and at most 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
@@ -391,6 +461,7 @@ var apiObjects = map[string]apiObject{
 			"attempts":   {required: true, number: &[2]int64{1, 100}},
 			"backoff":    {duration: &durations{0, 3600000000000, "must be at most 1h, and not negative"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"maxBackoff": {duration: &durations{0, 3600000000000, "must be at most 1h, and not negative"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
+			"retryAfter": {byDefault: "Follow", enum: []string{"Follow", "Ignore"}},
 		},
 	},
 	"Runner": {
@@ -405,6 +476,25 @@ var apiObjects = map[string]apiObject{
 			"shards":              {byDefault: int64(1), number: &[2]int64{1, 256}},
 			"sleepInterval":       {duration: &durations{10000, 10000000, "must be from 10us to 10ms"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"startTimeout":        {duration: &durations{1000000000, 86400000000000, "must be from 1s to 24h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
+		},
+	},
+	"SBI": {
+		fields: map[string]bounds{
+			"binding":         {byDefault: "Follow", enum: []string{"Follow", "Ignore"}},
+			"callback":        {length: [2]int{0, 256}},
+			"correlationInfo": {length: [2]int{0, 1024}},
+			"discovery":       {items: [2]int{0, 32}, key: "name"},
+			"maxRspTime":      {byDefault: "Send", enum: []string{"Send", "Omit"}},
+			"messagePriority": {number: &[2]int64{0, 31}},
+			"senderTimestamp": {byDefault: "Send", enum: []string{"Send", "Omit"}},
+			"targetAPIRoot":   {length: [2]int{0, 2048}},
+		},
+	},
+	"SUPI": {
+		fields: map[string]bounds{
+			"digits": {byDefault: int64(15), number: &[2]int64{6, 15}},
+			"mcc":    {byDefault: "001", length: [2]int{0, 3}, pattern: "^[0-9]{3}$"},
+			"mnc":    {byDefault: "01", length: [2]int{0, 3}, pattern: "^[0-9]{2,3}$"},
 		},
 	},
 	"Script": {
@@ -441,6 +531,12 @@ var apiObjects = map[string]apiObject{
 			"when":      {items: [2]int{0, 8}},
 		},
 	},
+	"Subscribers": {
+		fields: map[string]bounds{
+			"count": {required: true, number: &[2]int64{1, 10000000000}},
+			"start": {number: &[2]int64{0, 10000000000}},
+		},
+	},
 	"TLS": {
 		fields: map[string]bounds{
 			"alpn":         {items: [2]int{0, 2}, each: &bounds{enum: []string{"h2", "http/1.1"}}},
@@ -463,15 +559,16 @@ var apiObjects = map[string]apiObject{
 	"Target": {
 		choice: &choice{fields: []string{"url", "urls"}},
 		fields: map[string]bounds{
-			"connectTimeout":       {duration: &durations{1, 3600000000000, "must be greater than 0 and at most 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
-			"connectTo":            {length: [2]int{1, 2048}},
-			"connectionChoice":     {byDefault: "Spread", enum: []string{"Spread", "Batch"}},
-			"connections":          {number: &[2]int64{1, 1000000}},
-			"maxConcurrentStreams": {byDefault: int64(100), number: &[2]int64{1, 100000}},
-			"name":                 {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
-			"protocol":             {byDefault: "Auto", enum: []string{"Auto", "http1", "h2", "h2c"}},
-			"url":                  {length: [2]int{1, 2048}},
-			"urls":                 {items: [2]int{1, 256}, each: &bounds{length: [2]int{1, 2048}}},
+			"connectTimeout":             {duration: &durations{1, 3600000000000, "must be greater than 0 and at most 1h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
+			"connectTo":                  {length: [2]int{1, 2048}},
+			"connectionChoice":           {byDefault: "Spread", enum: []string{"Spread", "Batch"}},
+			"connections":                {number: &[2]int64{1, 1000000}},
+			"followAuthorityCredentials": {enum: []string{"Send", "Omit"}},
+			"maxConcurrentStreams":       {byDefault: int64(100), number: &[2]int64{1, 100000}},
+			"name":                       {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+			"protocol":                   {byDefault: "Auto", enum: []string{"Auto", "http1", "h2", "h2c"}},
+			"url":                        {length: [2]int{1, 2048}},
+			"urls":                       {items: [2]int{1, 256}, each: &bounds{length: [2]int{1, 2048}}},
 		},
 	},
 	"Template": {
@@ -491,7 +588,8 @@ var apiObjects = map[string]apiObject{
 		fields: map[string]bounds{
 			"abortAfter":  {duration: &durations{0, 86400000000000, "must be from 0s to 24h"}, length: [2]int{1, 32}, pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 			"chain":       {length: [2]int{1, 50}},
-			"metric":      {required: true, enum: []string{"ResponseTime", "ServiceTime", "TimeToFirstByte", "Lag", "NameResolution", "TCPConnect", "TLSHandshake", "Settings", "Connect", "Reconnecting", "Blocked", "Body", "ErrorRate", "Rate", "Responses", "Succeeded", "Failed", "FailedChecks", "TimedOut", "Reset", "ConnectionLost", "Dropped", "Retried", "Reconnects", "ChainsCompleted", "ChainsAborted"}},
+			"listener":    {length: [2]int{1, 50}},
+			"metric":      {required: true, enum: []string{"ResponseTime", "ServiceTime", "TimeToFirstByte", "Lag", "NameResolution", "TCPConnect", "TLSHandshake", "Settings", "Connect", "Reconnecting", "Blocked", "Body", "ErrorRate", "Rate", "Responses", "Succeeded", "Failed", "FailedChecks", "TimedOut", "Reset", "ConnectionLost", "Dropped", "Retried", "Reconnects", "ChainsCompleted", "ChainsAborted", "NotificationTime", "NotificationErrorRate", "NotificationsInTime", "NotificationsMissing", "NotificationsLate", "NotificationsDuplicate", "NotificationsUnexpected"}},
 			"name":        {required: true, length: [2]int{1, 50}, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
 			"percentile":  {length: [2]int{1, 16}, pattern: "^p(100(\\.0+)?|[1-9][0-9]?(\\.[0-9]+)?|0\\.[0-9]*[1-9][0-9]*)$"},
 			"stage":       {length: [2]int{1, 50}},
@@ -503,7 +601,7 @@ var apiObjects = map[string]apiObject{
 	},
 	"Timestamp": {
 		fields: map[string]bounds{
-			"format": {byDefault: "RFC3339", enum: []string{"RFC3339", "RFC3339Milli", "EpochSeconds", "EpochMilliseconds", "IMFFixdate"}},
+			"format": {byDefault: "RFC3339", enum: []string{"RFC3339", "RFC3339Milli", "EpochSeconds", "EpochMilliseconds", "IMFFixdate", "IMFFixdateMilli"}},
 			"offset": {duration: &durations{-31536000000000000, 31536000000000000, "must be between -8760h and 8760h"}, length: [2]int{1, 32}, pattern: "^-?([0-9]+(\\.[0-9]+)?(ns|us|\\x{b5}s|ms|s|m|h))+$"},
 		},
 	},
@@ -535,7 +633,7 @@ var apiObjects = map[string]apiObject{
 		},
 	},
 	"Variable": {
-		choice: &choice{fields: []string{"range", "list", "csv", "random", "uuid", "counter", "timestamp", "env", "perShard", "constant"}},
+		choice: &choice{fields: []string{"range", "list", "csv", "subscribers", "random", "uuid", "counter", "timestamp", "env", "perShard", "constant"}},
 		fields: map[string]bounds{
 			"atEnd": {byDefault: "Wrap", enum: []string{"Wrap", "Stop"}},
 			"name":  {required: true, length: [2]int{1, 50}, pattern: "^[A-Za-z_][A-Za-z0-9_]*$"},

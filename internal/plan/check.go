@@ -70,6 +70,9 @@ func (c *checker) targets() {
 		c.require(t.MaxConcurrentStreams > 0, "targets[%d] has %d streams", i, t.MaxConcurrentStreams)
 		c.require(t.ConnectTimeout > 0, "targets[%d] has connectTimeout %v", i, t.ConnectTimeout)
 		c.connections(i, &c.plan.Targets[i])
+		if a := t.ClientAssertion; a != nil {
+			c.require(a.Subject != "" && len(a.Audience) > 0 && a.CertFile != "" && a.KeyFile != "" && a.Lifetime >= 0, "targets[%d].clientAssertion is not complete", i)
+		}
 		if t.Auth != nil {
 			c.require(count(t.Auth.Basic != nil, t.Auth.Bearer != nil, t.Auth.OAuth2 != nil) == 1, "targets[%d].auth is not exactly one of basic, bearer and oauth2", i)
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -77,6 +78,8 @@ func (c *checker) step(at string, chain *runnerv1alpha1.Chain, s *runnerv1alpha1
 	c.require(s.Timeout > 0, "%s has timeout %v", at, s.Timeout)
 	c.require(s.MaxBody >= 0, "%s has maxBody %d", at, s.MaxBody)
 	c.text(at+".path", chain, s.Path)
+	c.text(at+".authority", chain, s.Authority)
+	c.require(len(s.Authority) == 0 || s.Target < len(c.plan.Targets) && c.plan.Targets[s.Target].FollowAuthority, "%s names an authority that its target does not follow", at)
 	c.text(at+".body", chain, s.Body)
 	for _, h := range s.Headers {
 		c.require(len(h.Name) > 0, "%s has a header without a name", at)
@@ -119,7 +122,7 @@ func (c *checker) await(at string, chain *runnerv1alpha1.Chain, s *runnerv1alpha
 	c.require(s.Await.Listener >= 0 && s.Await.Listener < len(c.plan.Listeners), "%s awaits a notification of listener %d", at, s.Await.Listener)
 	c.require(len(s.Await.Key) > 0, "%s awaits a notification without a key", at)
 	c.text(at+".await.key", chain, s.Await.Key)
-	request := s.Method != "" || len(s.Path) > 0 || len(s.Headers) > 0 || len(s.Body) > 0 || s.BodyFrom != nil || s.Script != nil
+	request := s.Method != "" || len(s.Path) > 0 || len(s.Authority) > 0 || len(s.Headers) > 0 || len(s.Body) > 0 || s.BodyFrom != nil || s.Script != nil
 	c.require(!request, "%s awaits a notification and has a request", at)
 	c.require(s.OnFailure.Retries == 0 && s.Repeat < 2 && len(s.Until) == 0, "%s awaits a notification and is repeated", at)
 	c.require(len(s.Expect.Status) == 0, "%s awaits a notification and expects a status", at)
@@ -131,6 +134,15 @@ func (c *checker) listeners() {
 		c.require(l.Name != "", "listeners[%d] has no name", i)
 		c.require(l.Port >= 0 && l.Port <= 65535, "listeners[%d] has port %d", i, l.Port)
 		c.require(l.Status >= 200 && l.Status <= 599, "listeners[%d] has status %d", i, l.Status)
+		if t := l.Token; t != nil {
+			algorithms := []string{runnerv1alpha1.TokenHS256, runnerv1alpha1.TokenRS256, runnerv1alpha1.TokenRS512, runnerv1alpha1.TokenES256}
+			c.require(slices.Contains(algorithms, t.Algorithm), "listeners[%d].token has the algorithm %q", i, t.Algorithm)
+			c.require(t.KeysFile != "", "listeners[%d].token has no keys", i)
+		}
+		if t := l.TLS; t != nil {
+			c.require((t.CertFile == "") == (t.KeyFile == ""), "listeners[%d] has a certificate without a key, or a key without a certificate", i)
+			c.require(t.MinVersion == "1.2" || t.MinVersion == "1.3", "listeners[%d] has minVersion %q", i, t.MinVersion)
+		}
 		c.require(l.Keep > 0 && l.MaxBody >= 0, "listeners[%d] has keep %v and maxBody %d", i, l.Keep, l.MaxBody)
 	}
 }
@@ -142,6 +154,8 @@ func (c *checker) pauses(at string, s *runnerv1alpha1.Step) {
 	}
 	f := &s.OnFailure
 	c.require(f.Retries >= 0 && f.Backoff >= 0 && f.MaxBackoff >= f.Backoff, "%s.onFailure is %+v", at, *f)
+	c.require(s.MaxRedirects >= 0 && s.MaxRedirects <= 16, "%s follows %d redirects", at, s.MaxRedirects)
+	c.require(s.RedirectField == "" || s.MaxRedirects > 0, "%s has a field for redirects and follows none", at)
 	c.require(s.Repeat >= 0 && s.Group >= 0, "%s is repeated %d times, in group %d", at, s.Repeat, s.Group)
 }
 

@@ -10,7 +10,7 @@ import (
 var functions = []runnerv1alpha1.FunctionName{
 	runnerv1alpha1.FunctionURLEncode, runnerv1alpha1.FunctionBase64, runnerv1alpha1.FunctionBase64URL, runnerv1alpha1.FunctionJSONEscape, runnerv1alpha1.FunctionHexDecode,
 	runnerv1alpha1.FunctionUpper, runnerv1alpha1.FunctionLower, runnerv1alpha1.FunctionPad, runnerv1alpha1.FunctionSHA256,
-	runnerv1alpha1.FunctionHMACSHA256,
+	runnerv1alpha1.FunctionHMACSHA256, runnerv1alpha1.FunctionRESStar, runnerv1alpha1.FunctionHXRESStar, runnerv1alpha1.FunctionRoutingBinding,
 }
 
 func (c *checker) text(at string, chain *runnerv1alpha1.Chain, text runnerv1alpha1.Text) {
@@ -29,7 +29,7 @@ func (c *checker) part(at string, chain *runnerv1alpha1.Chain, part *runnerv1alp
 	c.require(part.Capture >= 0 && part.Capture <= len(chain.Captures), "%s reads capture %d", at, part.Capture)
 	c.require(part.Listener >= 0 && part.Listener <= len(c.plan.Listeners), "%s reads listener %d", at, part.Listener)
 	c.require(part.Global >= 0 && part.Global <= len(c.plan.Globals), "%s reads global %d", at, part.Global)
-	isTable := part.Variable > 0 && part.Variable <= len(c.plan.Variables) && c.plan.Variables[part.Variable-1].CSV != nil
+	isTable := part.Variable > 0 && part.Variable <= len(c.plan.Variables) && c.plan.Variables[part.Variable-1].HasColumns()
 	c.require(isTable == (part.Column != ""), "%s reads column %q of what is table %v", at, part.Column, isTable)
 	c.content(at, part.Content)
 }
@@ -38,6 +38,11 @@ func (c *checker) function(at string, chain *runnerv1alpha1.Chain, f *runnerv1al
 	c.require(slices.Contains(functions, f.Name), "%s calls %q", at, f.Name)
 	if f.Name == runnerv1alpha1.FunctionPad {
 		c.require(f.Width > 0 && len(f.Fill) == 1, "%s pads to %d with %q", at, f.Width, f.Fill)
+	}
+	arguments := runnerv1alpha1.ArgumentsOf(f.Name)
+	c.require(len(f.Arguments) == arguments, "%s calls %s with %d arguments", at, f.Name, len(f.Arguments))
+	for i := range f.Arguments {
+		c.part(at, chain, &f.Arguments[i])
 	}
 	if f.Name == runnerv1alpha1.FunctionHMACSHA256 {
 		if f.Key == nil {

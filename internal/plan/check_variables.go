@@ -12,14 +12,14 @@ var (
 	orders  = []runnerv1alpha1.Order{runnerv1alpha1.OrderSequential, runnerv1alpha1.OrderShuffled, runnerv1alpha1.OrderRandom}
 	formats = []runnerv1alpha1.TimeFormat{
 		runnerv1alpha1.TimeRFC3339, runnerv1alpha1.TimeRFC3339Milli, runnerv1alpha1.TimeEpochSeconds,
-		runnerv1alpha1.TimeEpochMilliseconds, runnerv1alpha1.TimeIMFFixdate,
+		runnerv1alpha1.TimeEpochMilliseconds, runnerv1alpha1.TimeIMFFixdate, runnerv1alpha1.TimeIMFFixdateMilli,
 	}
 )
 
 func (c *checker) variables() {
 	for i := range c.plan.Variables {
 		v, at := &c.plan.Variables[i], fmt.Sprintf("variables[%d]", i)
-		kinds := count(v.Range != nil, len(v.List) > 0, v.CSV != nil, v.Random != nil, v.UUID, v.Counter != nil,
+		kinds := count(v.Range != nil, len(v.List) > 0, v.CSV != nil, v.Subscribers != nil, v.Random != nil, v.UUID, v.Counter != nil,
 			v.Timestamp != nil, v.Env != nil, len(v.PerShard) > 0, v.Constant != nil, v.Traceparent != nil)
 		c.require(kinds == 1, "%s has %d sources of values", at, kinds)
 		c.require(slices.Contains(scopes, v.Scope), "%s has scope %q", at, v.Scope)
@@ -34,6 +34,8 @@ func (c *checker) variables() {
 			c.require(v.Size() > 0, "%s has %d values", at, v.Size())
 		case v.CSV != nil:
 			c.content(at+".csv", &v.CSV.Content)
+		case v.Subscribers != nil:
+			c.subscribers(at+".subscribers", v.Subscribers)
 		case v.Random != nil:
 			c.random(at+".random", v.Random)
 		case v.Timestamp != nil:
@@ -44,6 +46,17 @@ func (c *checker) variables() {
 		case v.Env != nil:
 			c.require(v.Env.Name != "", "%s has no name", at)
 		}
+	}
+}
+
+func (c *checker) subscribers(at string, s *runnerv1alpha1.Subscribers) {
+	if err := s.Check(); err != nil {
+		c.require(false, "%s.%v", at, err)
+	}
+	if s.AKA != nil {
+		c.content(at+".aka.k", &s.AKA.K)
+		c.content(at+".aka.op", s.AKA.OP)
+		c.content(at+".aka.opc", s.AKA.OPc)
 	}
 }
 

@@ -256,6 +256,9 @@ func TestCheck(t *testing.T) {
 		{"no path", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Path = nil }},
 		{"timeout 2s", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].Timeout = 2 * time.Second }},
 		{"maxBody -1", func(p *runnerv1alpha1.Plan) { p.Chains[1].Steps[0].MaxBody = -1 }},
+		{"has a field for redirects and follows none", func(p *runnerv1alpha1.Plan) {
+			p.Chains[1].Steps[0].MaxRedirects, p.Chains[1].Steps[0].RedirectField = 0, "x"
+		}},
 		{"has two bodies", func(p *runnerv1alpha1.Plan) {
 			p.Chains[1].Steps[0].Body, p.Chains[1].Steps[0].BodyFrom = p.Chains[1].Steps[0].Path, &runnerv1alpha1.BodyFrom{}
 		}},

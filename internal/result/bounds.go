@@ -85,18 +85,13 @@ func streamsOf(t *runnerv1alpha1.Target, snapshots []runnerv1alpha1.Snapshot, ta
 // average.
 func (s *sum) occupied(plan *runnerv1alpha1.Plan, target int) (sent int64, mean float64) {
 	var ended, us int64
-	next := 0
-	for c := range plan.Chains {
-		for i := range plan.Chains[c].Steps {
-			n := &s.steps[next].counters
-			next++
-			if plan.Chains[c].Steps[i].Target == target {
-				sent += n.Sent
-				ended += n.Sent - n.InFlightAtEnd
-				us += n.OccupiedMicroseconds
-			}
+	plan.EachStep(func(i int, _ *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+		if n := &s.steps[i].counters; step.Target == target {
+			sent += n.Sent
+			ended += n.Sent - n.InFlightAtEnd
+			us += n.OccupiedMicroseconds
 		}
-	}
+	})
 	return sent, ratio(us, ended) / 1e6
 }
 

@@ -66,6 +66,7 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		Causes:     Causes(sum.causes),
 		Failures:   sum.failures.List(),
 
+		Authorizations:  authorizations(in.Plan, snapshots),
 		TeardownFailure: teardownFailure(snapshots),
 		Exhausted:       exhausted(snapshots),
 		StatusCodes:     sum.statusCodes,
@@ -86,8 +87,9 @@ func report(in *Input, snapshots []runnerv1alpha1.Snapshot, sum *sum, times bool
 		h := sum.successful()
 		r.SuccessfulResponseTime, r.Histograms.SuccessfulResponseTime = h.Times(), h.Encode()
 		r.Targets = sum.targetResults(in.Plan)
-		r.Listeners = sum.listenerResults(in.Plan)
+		r.Operations = sum.operationResults(in.Plan)
 	}
+	r.Listeners = sum.listenerResults(in.Plan)
 	r.Samples = samples(snapshots)
 	for i := range snapshots {
 		r.Slowest = AddSlowest(r.Slowest, snapshots[i].Slowest)
@@ -147,6 +149,25 @@ func stopped(snapshots []runnerv1alpha1.Snapshot) string {
 	return ""
 }
 
+// authorizations adds up the authorizations of the targets of the plan, in its order.
+func authorizations(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha1.Snapshot) (out []runnerv1alpha1.Authorization) {
+	for i := range plan.Targets {
+		if !plan.Targets[i].HasCredential() {
+			continue
+		}
+		sum := runnerv1alpha1.Authorization{Target: plan.Targets[i].Name}
+		for j := range snapshots {
+			for k := range snapshots[j].Authorizations {
+				if a := &snapshots[j].Authorizations[k]; a.Target == sum.Target {
+					sum.Add(a)
+				}
+			}
+		}
+		out = append(out, sum)
+	}
+	return out
+}
+
 func teardownFailure(snapshots []runnerv1alpha1.Snapshot) string {
 	for i := range snapshots {
 		if why := snapshots[i].TeardownFailure; why != "" {
@@ -183,6 +204,9 @@ func checkCounts(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 	}
 	for i := range s.Steps {
 		if err := sumsTo(fmt.Sprintf("failedBy of step %d", i), s.Steps[i].FailedBy, s.Steps[i].FailedChecks); err != nil {
+			return err
+		}
+		if err := sumsTo(fmt.Sprintf("statusCodes of step %d", i), s.Steps[i].StatusCodes, s.Steps[i].Done); err != nil {
 			return err
 		}
 	}

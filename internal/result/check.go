@@ -26,11 +26,17 @@ func Check(r *runnerv1alpha1.Report) error {
 		what := fmt.Sprintf("step %s/%s", s.Chain, s.Step)
 		errs = append(errs, sumsOf(what, s),
 			sumsTo(what+": failedBy", s.FailedBy, s.FailedChecks),
+			sumsTo(what+": statusCodes", s.StatusCodes, s.Done),
+			atMost(what+": problems", problemCount(s.Problems), s.Done),
 			atMost(what+": retries", s.Retries, s.Sent),
+			atMost(what+": redirects", s.Redirects, s.Sent),
+			atMost(what+": overloadControl", s.OverloadControl, s.Sent),
+			atMost(what+": loadControl", s.LoadControl, s.Sent),
 			atMost(what+": response times", s.ResponseTime.Count, s.Sent))
 		accumulate(&steps, s)
 	}
 	errs = append(errs, compareSteps(&steps, &total))
+	errs = append(errs, checkOperations(r)...)
 	errs = append(errs, checkStages(r)...)
 	var codes int64
 	for _, n := range r.StatusCodes {
@@ -48,9 +54,13 @@ func Check(r *runnerv1alpha1.Report) error {
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
 		errs = append(errs,
-			equal("notifications of "+l.Name, l.Received, l.InTime+l.Late+l.Duplicate+l.Unexpected+l.Early),
+			equal("notifications of "+l.Name, l.Received, l.InTime+l.Late+l.Duplicate+l.Unexpected+l.Early+l.RefusedToken+l.RefusedCertificate),
 			equal("steps that awaited "+l.Name, l.Awaited, l.InTime+l.Missing+l.WaitingAtEnd+l.Waiting),
-			atMost("failed checks of "+l.Name, l.FailedChecks, l.InTime))
+			atMost("failed checks of "+l.Name, l.FailedChecks, l.InTime),
+			atMost("measured steps that awaited "+l.Name, l.Measured.Awaited, l.Awaited),
+			atMost("measured notifications of "+l.Name, l.Measured.InTime, l.InTime),
+			atMost("measured notifications of "+l.Name+" that are missing", l.Measured.Missing, l.Missing),
+			sumsTo("failed checks of "+l.Name+" by name", l.FailedBy, l.Measured.FailedChecks))
 	}
 	errs = append(errs, checkFailures(r.Failures, total.Reset, total.ConnectionLost, r.Requests.Dropped))
 	return errors.Join(errs...)

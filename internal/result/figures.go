@@ -14,6 +14,8 @@ type Figures struct {
 	Requests runnerv1alpha1.Requests
 	// InClass counts the responses of the status class.
 	InClass int64
+	// Notifications are the counts of a listener; Requests are then those of the steps that awaited a notification.
+	Notifications runnerv1alpha1.ListenerCounts
 	// Reconnects, ChainsCompleted and ChainsAborted are those of the run.
 	Reconnects, ChainsCompleted, ChainsAborted int64
 	// Rate is in requests per second. Seconds is the length of the period, without pauses and drain.
@@ -67,10 +69,33 @@ func (f *Figures) Count(m runnerv1alpha1.Metric) (n, all int64, ok bool) {
 		return f.ChainsCompleted, f.ChainsCompleted + f.ChainsAborted, true
 	case runnerv1alpha1.MetricChainsAborted:
 		return f.ChainsAborted, f.ChainsCompleted + f.ChainsAborted, true
+	case runnerv1alpha1.MetricNotificationsInTime:
+		n = r.Done
+	case runnerv1alpha1.MetricNotificationsMissing:
+		n = r.TimedOut
+	default:
+		return f.notifications(m)
+	}
+	return n, f.All(), true
+}
+
+// notifications is Count for notifications that no step took.
+func (f *Figures) notifications(m runnerv1alpha1.Metric) (n, all int64, ok bool) {
+	switch m {
+	case runnerv1alpha1.MetricNotificationsLate:
+		n = f.Notifications.Late
+	case runnerv1alpha1.MetricNotificationsDuplicate:
+		n = f.Notifications.Duplicate
+	case runnerv1alpha1.MetricNotificationsUnexpected:
+		n = f.Notifications.Unexpected
 	default:
 		return 0, 0, false
 	}
-	return n, f.All(), true
+	return n, f.Notifications.Received, true
+}
+
+func notificationsOf(c *runnerv1alpha1.SelectionCounters) runnerv1alpha1.ListenerCounts {
+	return runnerv1alpha1.ListenerCounts{Received: c.Received, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected}
 }
 
 // FiguresOf returns the figures of a report. Selection is an index into Report.Selections, or -1 for those of the run.
@@ -88,7 +113,7 @@ func FiguresOf(r *runnerv1alpha1.Report, selection int) (Figures, error) {
 	}
 	s := &r.Selections[selection]
 	return Figures{
-		Requests: requestsOf(&s.SelectionCounters), InClass: s.InClass,
+		Requests: requestsOf(&s.SelectionCounters), InClass: s.InClass, Notifications: notificationsOf(&s.SelectionCounters),
 		Rate: ratio64(s.Sent-s.SentInDrain, s.WindowSeconds), Seconds: s.WindowSeconds,
 		time: func(runnerv1alpha1.Metric) (*histogram.H, error) { return histogram.Decode(s.Time) },
 	}, nil

@@ -78,7 +78,16 @@ func (r *recorder) notified(us int64) {
 	}
 	c.InTime++
 	c.Awaited++
+	c.Measured.Add(&runnerv1alpha1.AwaitCounts{Awaited: 1, InTime: 1})
 	r.events.Record(us)
+}
+
+// missed counts a step that did not receive its notification.
+func (r *recorder) missed() {
+	c := &r.snapshot.Listeners[0].ListenerCounts
+	c.Missing++
+	c.Awaited++
+	c.Measured.Add(&runnerv1alpha1.AwaitCounts{Awaited: 1, Missing: 1})
 }
 
 func (r *recorder) request(step int, outcome string, us int64) {
@@ -100,6 +109,7 @@ func (r *recorder) request(step int, outcome string, us int64) {
 		c.Succeeded++
 		s.Succeeded++
 		r.snapshot.StatusCodes["201"]++
+		addTo(&s.StatusCodes, "201", 1)
 		s.StatusClasses[1]++
 	case "failed":
 		c.Done++
@@ -110,6 +120,8 @@ func (r *recorder) request(step int, outcome string, us int64) {
 		addTo(&r.snapshot.Causes, fmt.Sprint("CAUSE_", us%3), 1)
 		s.Retries += us % 2
 		r.snapshot.StatusCodes["503"]++
+		addTo(&s.StatusCodes, "503", 1)
+		addTo(&s.Problems, fmt.Sprint("503 CAUSE_", us%3), 1)
 		s.StatusClasses[4]++
 	case "timedOut":
 		c.TimedOut++

@@ -228,7 +228,12 @@ func addStep(to, from *runnerv1alpha1.StepCounters) {
 	to.ConnectionLost += from.ConnectionLost
 	to.InFlightAtEnd += from.InFlightAtEnd
 	addCounts(&to.FailedBy, from.FailedBy)
+	addCounts(&to.StatusCodes, from.StatusCodes)
+	addCounts(&to.Problems, from.Problems)
 	to.Retries += from.Retries
+	to.Redirects += from.Redirects
+	to.OverloadControl += from.OverloadControl
+	to.LoadControl += from.LoadControl
 	to.OccupiedMicroseconds += from.OccupiedMicroseconds
 	for i, n := range from.StatusClasses {
 		to.StatusClasses[i] += n
@@ -264,22 +269,20 @@ func requests(c *runnerv1alpha1.Counters) runnerv1alpha1.Requests {
 
 func (s *sum) stepResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.StepResult {
 	out := make([]runnerv1alpha1.StepResult, 0, len(s.steps))
-	for c := range plan.Chains {
-		for i := range plan.Chains[c].Steps {
-			from := &s.steps[len(out)]
-			n := &from.counters
-			out = append(out, runnerv1alpha1.StepResult{
-				Chain: plan.Chains[c].Name, Step: plan.Chains[c].Steps[i].Name, Phase: plan.Chains[c].Phase,
-				Listener: awaitedBy(plan, &plan.Chains[c].Steps[i]),
-				Sent:     n.Sent, Done: n.Done, Succeeded: n.Succeeded, FailedChecks: n.FailedChecks,
-				TimedOut: n.TimedOut, Reset: n.Reset, ConnectionLost: n.ConnectionLost,
-				InFlightAtEnd: n.InFlightAtEnd, FailedBy: n.FailedBy, Retries: n.Retries,
-				ErrorRate:    runnerv1alpha1.ErrorRate(ratio(n.Sent-n.Succeeded, n.Sent)),
-				ResponseTime: from.times[0].Times(), ServiceTime: from.times[1].Times(), TimeToFirstByte: from.times[2].Times(),
-				SuccessfulResponseTime: successful(&from.times[0], &from.times[3], n.Done, n.FailedChecks).Times(),
-			})
-		}
-	}
+	plan.EachStep(func(i int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+		from := &s.steps[i]
+		n := &from.counters
+		out = append(out, runnerv1alpha1.StepResult{
+			Chain: chain.Name, Step: step.Name, Phase: chain.Phase, Listener: awaitedBy(plan, step),
+			Sent: n.Sent, Done: n.Done, Succeeded: n.Succeeded, FailedChecks: n.FailedChecks,
+			TimedOut: n.TimedOut, Reset: n.Reset, ConnectionLost: n.ConnectionLost, InFlightAtEnd: n.InFlightAtEnd,
+			FailedBy: n.FailedBy, StatusCodes: n.StatusCodes, Problems: Problems(n.Problems),
+			Retries: n.Retries, Redirects: n.Redirects, OverloadControl: n.OverloadControl, LoadControl: n.LoadControl,
+			ErrorRate:    runnerv1alpha1.ErrorRate(ratio(n.Sent-n.Succeeded, n.Sent)),
+			ResponseTime: from.times[0].Times(), ServiceTime: from.times[1].Times(), TimeToFirstByte: from.times[2].Times(),
+			SuccessfulResponseTime: successful(&from.times[0], &from.times[3], n.Done, n.FailedChecks).Times(),
+		})
+	})
 	return out
 }
 
@@ -315,17 +318,13 @@ func awaitedBy(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Step) string {
 // requestTimes adds up the times of the steps of a target.
 func (s *sum) requestTimes(plan *runnerv1alpha1.Plan, target int) *stepTimes {
 	var out stepTimes
-	next := 0
-	for c := range plan.Chains {
-		for i := range plan.Chains[c].Steps {
-			for k := range out {
-				if plan.Chains[c].Steps[i].Target == target {
-					out[k].Merge(&s.steps[next].times[k])
-				}
+	plan.EachStep(func(i int, _ *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+		for k := range out {
+			if step.Target == target {
+				out[k].Merge(&s.steps[i].times[k])
 			}
-			next++
 		}
-	}
+	})
 	return &out
 }
 

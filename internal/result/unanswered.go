@@ -31,7 +31,7 @@ func (u unanswered) since(earlier unanswered) unanswered { return unanswered{u.n
 // flight are unanswered if the runner is over, so that no response is awaited any more. The snapshot must have the shape of the plan.
 func unansweredOf(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot, over bool) (all unanswered) {
 	var longest time.Duration
-	eachStep(plan, func(i int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+	plan.EachStep(func(i int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
 		if i < len(s.Steps) {
 			all.add(unansweredIn(&s.Steps[i], over), step.Timeout)
 		}
@@ -51,34 +51,47 @@ func unansweredIn(c *runnerv1alpha1.StepCounters, over bool) int64 {
 	return n
 }
 
-// eachStep calls f for each step of the plan, with its index in Snapshot.Steps.
-func eachStep(plan *runnerv1alpha1.Plan, f func(i int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step)) {
-	i := 0
-	for c := range plan.Chains {
-		for k := range plan.Chains[c].Steps {
-			f(i, &plan.Chains[c], &plan.Chains[c].Steps[k])
-			i++
-		}
-	}
-}
-
 // unansweredBy returns the unanswered requests of a selection. Only response times have them, and requests without a response have no
-// status class.
+// status class. Of notifications, these are the missing ones.
 func unansweredBy(plan *runnerv1alpha1.Plan, sel *runnerv1alpha1.Selection, c *runnerv1alpha1.SelectionCounters, over bool) (all unanswered) {
-	if sel.Time != runnerv1alpha1.MetricResponseTime || sel.StatusClass != 0 {
+	timeout := longestTimeout
+	switch {
+	case sel.Time == runnerv1alpha1.MetricNotificationTime:
+		timeout = longestWait
+	case sel.Time != runnerv1alpha1.MetricResponseTime || sel.StatusClass != 0:
 		return all
 	}
 	n := c.TimedOut + c.Reset + c.ConnectionLost + c.Dropped
 	if over {
 		n += c.Sent - c.Done - c.TimedOut - c.Reset - c.ConnectionLost
 	}
-	all.add(n, longestTimeout(plan, &sel.Selector))
+	all.add(n, timeout(plan, &sel.Selector))
+	return all
+}
+
+// longestWait returns the longest timeout of the load's steps that await a notification of a listener, or of any.
+func longestWait(plan *runnerv1alpha1.Plan, of *runnerv1alpha1.Selector) (longest time.Duration) {
+	plan.EachStep(func(_ int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+		if l := awaitedBy(plan, step); l != "" && chain.Phase == runnerv1alpha1.PhaseLoad && (of.Listener == "" || of.Listener == l) {
+			longest = max(longest, step.Timeout)
+		}
+	})
+	return longest
+}
+
+// missing returns the steps that did not receive their notification.
+func missing(plan *runnerv1alpha1.Plan, listener int, c *runnerv1alpha1.AwaitCounts, over bool) (all unanswered) {
+	n := c.Missing
+	if over {
+		n += c.Waiting()
+	}
+	all.add(n, longestWait(plan, &runnerv1alpha1.Selector{Listener: plan.Listeners[listener].Name}))
 	return all
 }
 
 // longestTimeout returns the longest timeout of the load's steps in a part.
 func longestTimeout(plan *runnerv1alpha1.Plan, of *runnerv1alpha1.Selector) (longest time.Duration) {
-	eachStep(plan, func(_ int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+	plan.EachStep(func(_ int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
 		if chain.Phase == runnerv1alpha1.PhaseLoad && step.Await == nil && of.Has(plan.Targets[step.Target].Name, chain.Name, step.Name) {
 			longest = max(longest, step.Timeout)
 		}
@@ -102,10 +115,14 @@ func (s *sum) addUnanswered(plan *runnerv1alpha1.Plan, snapshots []runnerv1alpha
 			u := unansweredBy(plan, &s.selections[k].Selection, &from.Selections[k], over)
 			u.addTo(&s.selections[k].time)
 		}
+		for k := range from.Listeners {
+			u := missing(plan, k, &from.Listeners[k].Measured, over)
+			u.addTo(&s.listeners[k].time)
+		}
 		if len(from.Steps) == 0 {
 			continue
 		}
-		eachStep(plan, func(k int, _ *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+		plan.EachStep(func(k int, _ *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
 			s.steps[k].times[0].AddUnanswered(unansweredIn(&from.Steps[k], over), step.Timeout.Microseconds())
 		})
 	}

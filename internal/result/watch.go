@@ -325,7 +325,7 @@ func (w *Watch) figuresOf(part int, c *tallies, window time.Duration, h *histogr
 	u.addTo(h)
 	out := Figures{
 		Requests: requestsOf(&c.SelectionCounters), InClass: c.InClass, Reconnects: c.reconnects,
-		ChainsCompleted: c.chainsCompleted, ChainsAborted: c.chainsAborted,
+		ChainsCompleted: c.chainsCompleted, ChainsAborted: c.chainsAborted, Notifications: notificationsOf(&c.SelectionCounters),
 		Rate: perSecond(c.Sent-c.SentInDrain, window), Seconds: window.Seconds(),
 		time: func(runnerv1alpha1.Metric) (*histogram.H, error) { return h, nil },
 	}

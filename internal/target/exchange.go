@@ -62,29 +62,3 @@ func (e *exchanges) release(tok uint32) {
 	*x = exchange{path: path, next: e.free}
 	e.free = tok + 1
 }
-
-// tokenQueue is a ring buffer of delayed exchanges, first in, first out.
-type tokenQueue struct {
-	ring    []uint32 // a power of two
-	head, n int
-}
-
-func (q *tokenQueue) push(tok uint32) {
-	if q.n == len(q.ring) {
-		ring := make([]uint32, max(64, 2*len(q.ring)))
-		for i := range q.n {
-			ring[i] = q.ring[(q.head+i)&(len(q.ring)-1)]
-		}
-		q.ring, q.head = ring, 0
-	}
-	q.ring[(q.head+q.n)&(len(q.ring)-1)] = tok
-	q.n++
-}
-
-// first returns the oldest; the queue must not be empty.
-func (q *tokenQueue) first() uint32 { return q.ring[q.head] }
-
-func (q *tokenQueue) pop() {
-	q.head = (q.head + 1) & (len(q.ring) - 1)
-	q.n--
-}

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"github.com/h2surge/h2surge/internal/target/notifier"
 	"github.com/h2surge/h2surge/internal/target/rules"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
@@ -90,6 +91,9 @@ func (s *Server) useRules() error {
 			return fmt.Errorf("target: %w", err)
 		}
 		s.count.rules = newRuleCounters(len(s.opts.Rules.Names()))
+		if names := s.opts.Rules.Notifications(); len(names) > 0 {
+			s.notifier = notifier.New(names, s.opts.Rules.Sending())
+		}
 	}
 	if s.opts.Record != nil {
 		s.record = newRecorder(s.opts.Record)
@@ -113,6 +117,9 @@ func (c *session) answerByRules(tok uint32, notFound bool) {
 		s.engine.NotFound(&call.Call, now)
 	default:
 		s.engine.Answer(&call.Call, now)
+	}
+	if len(call.Notifications) > 0 {
+		s.notifier.Add(call.Notifications, now)
 	}
 	due := s.now
 	if call.Fate == rules.Answered {

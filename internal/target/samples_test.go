@@ -23,6 +23,7 @@ type turn struct {
 const (
 	jsonType  = "application/json"
 	patchType = "application/json-patch+json"
+	formType  = "application/x-www-form-urlencoded"
 )
 
 var samples = map[string][]turn{
@@ -31,17 +32,36 @@ var samples = map[string][]turn{
 		{"PUT", "/nnrf-nfm/v1/nf-instances/4947a69a", jsonType, `{"nfInstanceId":"4947a69a","nfType":"UDM","nfStatus":"REGISTERED"}`, 201, `^/nnrf-nfm/v1/nf-instances/4947a69a .*"UDM"`},
 		{"PUT", "/nnrf-nfm/v1/nf-instances/4947a69a", jsonType, `{"nfInstanceId":"4947a69a","nfType":"UDM","nfStatus":"SUSPENDED"}`, 200, `^ .*SUSPENDED`},
 		{"GET", "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF", "", "", 200, `"nfInstances":\[\]`},
-		{"PATCH", "/nnrf-nfm/v1/nf-instances/4947a69a", patchType, `[{"op":"replace","path":"/nfStatus","value":"REGISTERED"}]`, 200, `"nfStatus":"REGISTERED"`},
+		{"PATCH", "/nnrf-nfm/v1/nf-instances/4947a69a", patchType, `[{"op":"replace","path":"/nfStatus","value":"REGISTERED"}]`, 204, `^ $`},
+		{"PATCH", "/nnrf-nfm/v1/nf-instances/4947a69a", patchType, `[{"op":"test","path":"/nfStatus","value":"REGISTERED"}]`, 200, `"nfStatus":"REGISTERED"`},
 		{"GET", "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF", "", "", 200, `"nfInstances":\[\{"nfInstanceId":"4947a69a","nfStatus":"REGISTERED","nfType":"UDM"\}\]`},
 		{"GET", "/nnrf-disc/v1/nf-instances?target-nf-type=PCF&requester-nf-type=AMF", "", "", 200, `"nfInstances":\[\]`},
 		{"DELETE", "/nnrf-nfm/v1/nf-instances/4947a69a", "", "", 204, `^ $`},
 		{"PATCH", "/nnrf-nfm/v1/nf-instances/4947a69a", patchType, `[]`, 404, `"cause":"DATA_NOT_FOUND"`},
-		{"POST", "/nnrf-nfm/v1/subscriptions", jsonType, `{"nfStatusNotificationUri":"http://a/b"}`, 201, `{"nfStatusNotificationUri":"http://a/b","subscriptionId":"{id}"}$`},
+		{"POST", "/nnrf-nfm/v1/subscriptions", jsonType, `{"nfStatusNotificationUri":"http://127.0.0.1:1/b"}`, 201, `{"nfStatusNotificationUri":"http://127.0.0.1:1/b","subscriptionId":"{id}"}$`},
 		{"DELETE", "/nnrf-nfm/v1/subscriptions/{id}", "", "", 204, ""},
 		{"DELETE", "/nnrf-nfm/v1/subscriptions/{id}", "", "", 404, "SUBSCRIPTION_NOT_FOUND"},
 		{"POST", "/oauth2/token", "application/x-www-form-urlencoded", "grant_type=client_credentials&nfInstanceId=4947a69a&nfType=AMF&scope=nudm-sdm&targetNfType=UDM", 200, `"access_token":"[0-9a-f]{64}"`},
 		{"POST", "/oauth2/token", "application/x-www-form-urlencoded", "grant_type=client_credentials&scope=nudm-sdm", 400, `"error":"invalid_request"`},
 		{"POST", "/oauth2/token", "application/x-www-form-urlencoded", "grant_type=password", 400, `"error":"unsupported_grant_type"`},
+	},
+	"nrf-tokens.yaml": {
+		{"POST", "/oauth2/token", formType, "grant_type=client_credentials&nfInstanceId=4947a69a&nfType=AMF&scope=nudm-sdm&targetNfType=UDM", 400, `"title":"invalid_client"`},
+		{"PUT", "/nnrf-nfm/v1/nf-instances/4947a69a", jsonType, `{"nfType":"AMF"}`, 201, `"AMF"`},
+		{"POST", "/oauth2/token", formType, "grant_type=client_credentials&nfInstanceId=4947a69a&nfType=AMF&scope=nudm-sdm&targetNfType=UDM", 200, `"access_token":"t\d+"`},
+		{"GET", "/nudm-sdm/v2/imsi-1/am-data", "", "", 401, "Unauthorized"},
+		{"DELETE", "/nnrf-nfm/v1/nf-instances/4947a69a", "", "", 204, ""},
+	},
+	"ausf.yaml": {
+		{"POST", "/nausf-auth/v1/ue-authentications", jsonType, `{}`, 400, "MANDATORY_IE_MISSING"},
+		{"POST", "/nausf-auth/v1/ue-authentications", jsonType, `{"supiOrSuci":"imsi-001010000000007","servingNetworkName":"5G:mnc002.mcc001.3gppnetwork.org"}`, 403, "SERVING_NETWORK_NOT_AUTHORIZED"},
+		{"POST", "/nausf-auth/v1/ue-authentications", jsonType, `{"supiOrSuci":"imsi-999990000000007","servingNetworkName":"5G:mnc001.mcc001.3gppnetwork.org"}`, 404, "USER_NOT_FOUND"},
+		{"POST", "/nausf-auth/v1/ue-authentications", jsonType, `{"supiOrSuci":"suci-0-999-99-0-0-0-7","servingNetworkName":"5G:mnc001.mcc001.3gppnetwork.org"}`, 404, "USER_NOT_FOUND"},
+		{"POST", "/nausf-auth/v1/ue-authentications", jsonType, `{"supiOrSuci":"suci-0-001-01-0-0-0-0000000007","servingNetworkName":"5G:mnc001.mcc001.3gppnetwork.org"}`, 201, `^/nausf-auth/v1/ue-authentications/{id} (?s:.*)"autn": "55f328b43577b9b94a9ffac354dfafb3"(?s:.*)/nausf-auth/v1/ue-authentications/{id}/5g-aka-confirmation"`},
+		{"PUT", "/nausf-auth/v1/ue-authentications/{id}/5g-aka-confirmation", jsonType, `{"resStar":"f236a7417272bfb2d66d4d670733b528"}`, 200, "AUTHENTICATION_FAILURE"},
+		{"PUT", "/nausf-auth/v1/ue-authentications/{id}/5g-aka-confirmation", jsonType, `{"resStar":"f236a7417272bfb2d66d4d670733b527"}`, 200, `AUTHENTICATION_SUCCESS", "supi": "imsi-001010000000007"`},
+		{"DELETE", "/nausf-auth/v1/ue-authentications/{id}/5g-aka-confirmation", "", "", 204, ""},
+		{"PUT", "/nausf-auth/v1/ue-authentications/{id}/5g-aka-confirmation", jsonType, `{"resStar":"f236a7417272bfb2d66d4d670733b527"}`, 404, "CONTEXT_NOT_FOUND"},
 	},
 	"udm.yaml": {
 		{"GET", "/nudm-sdm/v2/imsi-001010000000001/am-data", "", "", 200, `"gpsis": \["msisdn-\d{7}"\]`},
@@ -50,6 +70,7 @@ var samples = map[string][]turn{
 		{"GET", "/nudm-sdm/v2/imsi-001010000000001/smf-select-data", "", "", 200, `internet`},
 		{"POST", "/nudm-sdm/v2/imsi-1/sdm-subscriptions", jsonType, `{"nfInstanceId":"x"}`, 201, `^/nudm-sdm/v2/imsi-1/sdm-subscriptions/[-0-9a-f]{36} {"nfInstanceId":"x"}`},
 		{"DELETE", "/nudm-sdm/v2/imsi-1/sdm-subscriptions/{id}", "", "", 204, ""},
+		{"PATCH", "/nudr-dr/v2/subscription-data/imsi-1/pp-data", patchType, `[]`, 204, ""},
 	},
 	"pcf.yaml": {
 		{"GET", "/npcf-policyauthorization/v1/app-sessions/none", "", "", 404, "DATA_NOT_FOUND"},
@@ -71,10 +92,13 @@ var samples = map[string][]turn{
 		{"POST", "/nsmf-pdusession/v1/sm-contexts/{id}/retrieve", "", "", 200, `"upCnxState":"ACTIVATED"`},
 		{"POST", "/nsmf-pdusession/v1/sm-contexts/{id}/release", "", "", 204, ""},
 		{"POST", "/nsmf-pdusession/v1/sm-contexts/{id}/release", "", "", 404, "CONTEXT_NOT_FOUND"},
+		{"POST", "/nsmf-pdusession/v1/sm-contexts/{id}/modify", jsonType, `{"release":true}`, 404, "CONTEXT_NOT_FOUND"},
+		{"POST", "/nsmf-event-exposure/v1/subscriptions", jsonType, `{"supi":"imsi-1"}`, 201, `{"supi":"imsi-1"}`},
+		{"DELETE", "/nsmf-event-exposure/v1/subscriptions/{id}", "", "", 204, ""},
 	},
 	"amf.yaml": {
 		{"POST", "/namf-evts/v1/subscriptions", jsonType, `{"subscription":{}}`, 400, "MANDATORY_IE_INCORRECT"},
-		{"POST", "/namf-evts/v1/subscriptions", jsonType, `{"subscription":{"eventNotifyUri":"http://a/b","anyUE":true}}`, 201, `{"subscription":{"eventNotifyUri":"http://a/b","anyUE":true},"subscriptionId":"{id}"}`},
+		{"POST", "/namf-evts/v1/subscriptions", jsonType, `{"subscription":{"eventNotifyUri":"http://127.0.0.1:1/b","anyUE":true}}`, 201, `{"subscription":{"eventNotifyUri":"http://127.0.0.1:1/b","anyUE":true},"subscriptionId":"{id}"}`},
 		{"PATCH", "/namf-evts/v1/subscriptions/{id}", patchType, `[{"op":"replace","path":"/subscription/anyUE","value":false}]`, 200, `"anyUE":false`},
 		{"PATCH", "/namf-evts/v1/subscriptions/{id}", patchType, `[{"op":"test","path":"/subscription/anyUE","value":true}]`, 409, `"status":409`},
 		{"PATCH", "/namf-evts/v1/subscriptions/{id}", patchType, `[{"op":"replace","path":"/options/expiry","value":"2026-03-04T04:06:07Z"}]`, 200, `"anyUE":false`},

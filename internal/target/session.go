@@ -301,17 +301,17 @@ func (s *Server) hold(tok uint32, due int64) {
 		s.late.push(tok, due)
 		return
 	}
-	s.waiting.push(tok)
+	s.waiting.Push(tok)
 }
 
 // held returns the number of delayed exchanges.
-func (s *Server) held() int { return s.waiting.n + len(s.late.items) }
+func (s *Server) held() int { return s.waiting.Len() + len(s.late.items) }
 
 func (s *Server) nextDue() (tok uint32) {
 	if s.engine != nil {
 		return s.late.first()
 	}
-	return s.waiting.first()
+	return s.waiting.Front()
 }
 
 func (s *Server) popDue() {
@@ -319,5 +319,5 @@ func (s *Server) popDue() {
 		s.late.pop()
 		return
 	}
-	s.waiting.pop()
+	s.waiting.Pop()
 }

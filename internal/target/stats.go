@@ -3,6 +3,8 @@ package target
 import (
 	"strconv"
 	"time"
+
+	"github.com/h2surge/h2surge/internal/target/notifier"
 )
 
 // Stats has the counts of a server since its start or the last Reset.
@@ -59,6 +61,8 @@ type RuleStats struct {
 	// match of a rule.
 	Unmatched uint64      `json:"unmatched"`
 	Rules     []RuleCount `json:"rules"`
+	// Notifications are those of all rules, in the order of the file.
+	Notifications []notifier.Count `json:"notifications,omitempty"`
 }
 
 // RuleCount counts the requests that matched a rule, and their outcomes. The answer to Failed ones was 500, because

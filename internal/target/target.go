@@ -19,6 +19,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/h2surge/h2surge/internal/ring"
+	"github.com/h2surge/h2surge/internal/target/notifier"
 	"github.com/h2surge/h2surge/internal/target/rules"
 	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/protocol"
@@ -50,11 +52,13 @@ type Server struct {
 	exchanges exchanges
 	// waiting has the delayed exchanges without rules: all have the same delay. late has them with rules, whose delays
 	// differ.
-	waiting tokenQueue
+	waiting ring.Ring[uint32]
 	late    tokenHeap
 	engine  *rules.Engine // nil: the built-in behaviour
-	record  *recorder     // nil: none
-	calls   calls
+	// notifier sends the notifications of the rules. It is nil if they have none.
+	notifier *notifier.Sender
+	record   *recorder // nil: none
+	calls    calls
 	// turned is the number of requests at the end of the last turn.
 	turned uint64
 	// accepted is the number of connections ever accepted.
@@ -129,7 +133,23 @@ func (s *Server) Serve(ctx context.Context) error {
 	if s.engine != nil {
 		defer s.engine.Close()
 	}
+	stop := s.startNotifier(ctx)
+	defer stop()
 	return errors.Join(s.serve(ctx), s.record.close())
+}
+
+// startNotifier sends notifications until stop is called.
+func (s *Server) startNotifier(ctx context.Context) (stop func()) {
+	if s.notifier == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { s.notifier.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // Close stops listening. It is for a server whose Serve was never called.
@@ -145,6 +165,9 @@ func (s *Server) Stats() Stats {
 	if s.engine != nil {
 		st.Resources = uint64(s.engine.Documents())
 		st.RuleStats = s.count.rules.snapshot(s.opts.Rules.Names())
+		if s.notifier != nil {
+			st.Notifications = s.notifier.Counts()
+		}
 	}
 	if b := s.bodies; b != nil {
 		st.BodyStats = &BodyStats{DistinctBodies: b.distinct, RepeatedBodies: b.repeated, UntrackedBodies: b.untracked}
@@ -157,6 +180,9 @@ func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count.reset()
+	if s.notifier != nil {
+		s.notifier.Reset()
+	}
 	s.turned = 0
 	if s.bodies != nil {
 		s.bodies = &bodySet{}

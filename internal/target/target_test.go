@@ -328,8 +328,8 @@ func TestLatencyAborted(t *testing.T) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.exchanges.n != s.waiting.n || s.waiting.n > 5 {
-			t.Errorf("%d exchanges are in use, %d in the queue", s.exchanges.n, s.waiting.n)
+		if s.exchanges.n != s.waiting.Len() || s.waiting.Len() > 5 {
+			t.Errorf("%d exchanges are in use, %d in the queue", s.exchanges.n, s.waiting.Len())
 		}
 	})
 }

@@ -22,7 +22,7 @@ const (
 // functions are all there are, as messages list them.
 var functions = []rv.FunctionName{
 	rv.FunctionURLEncode, rv.FunctionBase64, rv.FunctionBase64URL, rv.FunctionJSONEscape, rv.FunctionHexDecode, rv.FunctionUpper, rv.FunctionLower,
-	rv.FunctionPad, rv.FunctionSHA256, rv.FunctionHMACSHA256,
+	rv.FunctionPad, rv.FunctionSHA256, rv.FunctionHMACSHA256, rv.FunctionRESStar, rv.FunctionHXRESStar, rv.FunctionRoutingBinding,
 }
 
 var (
@@ -33,6 +33,8 @@ var (
 	errNested   = fmt.Errorf("a ${} can have at most %d nested functions", maxFunctions)
 	errWidth    = fmt.Errorf("pad takes a value, a width from 1 to %d and an optional fill character (printable ASCII, default 0): pad(x, 8) or pad(x, 8, c)", maxWidth)
 	errRatio    = errors.New("traceparent takes the share of requests that are sampled, a number from 0 to 1: traceparent(0.01)")
+	errRESStar  = errors.New("resStar takes RAND and the names of K, OPc and the serving network name, without functions: resStar(rand, ue.k, ue.opc, ue.servingNetwork)")
+	errHXRES    = errors.New("hxresStar takes RES* and the name of RAND, without functions: hxresStar(x, rand)")
 	errKey      = errors.New("hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)")
 )
 
@@ -134,6 +136,10 @@ func (p *parser) call(name string, depth int) (*Reference, error) {
 		err = p.pad(&f)
 	case rv.FunctionHMACSHA256:
 		err = p.key(&f)
+	case rv.FunctionRESStar:
+		f.Arguments, err = p.names(3, errRESStar)
+	case rv.FunctionHXRESStar:
+		f.Arguments, err = p.names(1, errHXRES)
 	default:
 		if !p.take(')') {
 			err = fmt.Errorf("%s takes one value: %s(x)", name, name)
@@ -205,18 +211,29 @@ func (p *parser) pad(f *Function) error {
 
 // key reads ", name)" or ", name.column)".
 func (p *parser) key(f *Function) error {
-	if !p.take(',') {
-		return errKey
+	names, err := p.names(1, errKey)
+	if err == nil {
+		f.Key = names[0]
 	}
-	p.blanks()
-	key, err := p.reference(maxFunctions) // no function fits in any more
-	if err != nil {
-		return errKey
+	return err
+}
+
+// names reads n times ", name" or ", name.column", and ")". It returns wrong if something else is next.
+func (p *parser) names(n int, wrong error) (names []*Reference, _ error) {
+	for range n {
+		if !p.take(',') {
+			return nil, wrong
+		}
+		p.blanks()
+		name, err := p.reference(maxFunctions) // no function fits in any more
+		if err != nil {
+			return nil, wrong
+		}
+		names = append(names, name)
+		p.blanks()
 	}
-	p.blanks()
 	if !p.take(')') {
-		return errKey
+		return nil, wrong
 	}
-	f.Key = key
-	return nil
+	return names, nil
 }

@@ -44,6 +44,8 @@ type Function struct {
 	Fill  string
 	// Key of hmacSha256, without functions.
 	Key *Reference
+	// Arguments are those of resStar and hxresStar after the first one, without functions.
+	Arguments []*Reference
 }
 
 // Parse splits a text at its placeholders. Two literals never follow each other, and an empty text has no

@@ -61,6 +61,9 @@ func TestParse(t *testing.T) {
 		{"${pad(pad(a, 2), 1024)}", []text.Piece{placeholder("a", pad(2, "0"), pad(1024, "0"))}},
 		{"${hmacSha256(upper(a), keys.k)}", []text.Piece{placeholder("a", upper, text.Function{
 			Name: rv.FunctionHMACSHA256, Key: &text.Reference{Name: "keys", Column: "k"}})}},
+		{"${hxresStar(resStar(rand, ue.k ,ue.opc,net), rand)}", []text.Piece{placeholder("rand",
+			text.Function{Name: rv.FunctionRESStar, Arguments: []*text.Reference{{Name: "ue", Column: "k"}, {Name: "ue", Column: "opc"}, {Name: "net"}}},
+			text.Function{Name: rv.FunctionHXRESStar, Arguments: []*text.Reference{{Name: "rand"}}})}},
 		{"${traceparent(0.010)}", []text.Piece{traceparent("traceparent(0.01)", 0.01)}},
 		{"${traceparent( 1 )}${traceparent(0)}", []text.Piece{traceparent("traceparent(1)", 1), traceparent("traceparent(0)", 0)}},
 		{"${upper(traceparent(0.0000001))}", []text.Piece{traceparent("traceparent(0.0000001)", 1e-7, upper)}},
@@ -87,6 +90,8 @@ func TestErrors(t *testing.T) {
 		column = "${name. must be followed by the name of a column"
 		pad    = "pad takes a value, a width from 1 to 1024 and"
 		ratio  = "traceparent takes the share of requests that are sampled, a number from 0 to 1: traceparent(0.01)"
+		res    = "resStar takes RAND and the names of K, OPc and the serving network name, without functions: resStar(rand, ue.k, ue.opc, ue.servingNetwork)"
+		hxres  = "hxresStar takes RES* and the name of RAND, without functions: hxresStar(x, rand)"
 		key    = "hmacSha256 takes a value and the name of its key, without functions: hmacSha256(x, key)"
 	)
 	for _, tc := range []struct{ in, want string }{
@@ -106,7 +111,7 @@ func TestErrors(t *testing.T) {
 		{"${a.-}", column},
 		{"${a." + strings.Repeat("b", 51) + "}", column},
 		{"${a.b.c}", name},
-		{"${reverse(a)}", `unknown function "reverse"; allowed: urlEncode, base64, base64url, jsonEscape, hexDecode, upper, lower, pad, sha256, hmacSha256, traceparent`},
+		{"${reverse(a)}", `unknown function "reverse"; allowed: urlEncode, base64, base64url, jsonEscape, hexDecode, upper, lower, pad, sha256, hmacSha256, resStar, hxresStar, routingBinding, traceparent`},
 		{"${URLENCODE(a)}", `unknown function "URLENCODE"`},
 		{"${upper(a}", "upper takes one value: upper(x)"},
 		{"${upper(a, b)}", "upper takes one value: upper(x)"},
@@ -127,6 +132,11 @@ func TestErrors(t *testing.T) {
 		{"${hmacSha256(a, )}", key},
 		{"${hmacSha256(a, upper(b))}", key},
 		{"${hmacSha256(a, b, c)}", key},
+		{"${resStar(a)}", res},
+		{"${resStar(a, b, c)}", res},
+		{"${resStar(a, b, c, d, e)}", res},
+		{"${resStar(a, b, upper(c), d)}", res},
+		{"${hxresStar(a, b, c)}", hxres},
 		{"${traceparent()}", ratio},
 		{"${traceparent(a)}", ratio},
 		{"${traceparent(1.1)}", ratio},
@@ -154,6 +164,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("${pad(hmacSha256(a.b, c.d), 7, })}")
 	f.Add("${pad(upper(a) ,7 , )}")
 	f.Add("${upper(traceparent( 0.01 ))}")
+	f.Add("${hxresStar(resStar(rand, ue.k ,ue.opc, net), rand)}")
 	f.Fuzz(func(t *testing.T, s string) {
 		pieces, err := text.Parse(s)
 		if err != nil {
@@ -189,6 +200,10 @@ func written(r *text.Reference) string {
 		switch f.Name {
 		case rv.FunctionPad:
 			out = fmt.Sprintf("pad(%s,%d,%s)", out, f.Width, f.Fill)
+		case rv.FunctionRESStar:
+			out = fmt.Sprintf("resStar(%s,%s,%s,%s)", out, written(f.Arguments[0]), written(f.Arguments[1]), written(f.Arguments[2]))
+		case rv.FunctionHXRESStar:
+			out = fmt.Sprintf("hxresStar(%s,%s)", out, written(f.Arguments[0]))
 		case rv.FunctionHMACSHA256:
 			out = fmt.Sprintf("hmacSha256(%s,%s)", out, written(f.Key))
 		default:

@@ -42,16 +42,28 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 		result.FormatPercent(float64(r.ErrorRate)), limit, r.Requests.Sent+r.Requests.Dropped, failed(r), reached)
 }
 
-// tooManyNotificationErrors applies the default limit to the steps that awaited a notification.
+// judgesNotifications returns whether a threshold of the test is on the errors of a listener.
+func (in *input) judgesNotifications(listener string) bool {
+	for i := range in.plan.Thresholds {
+		t := &in.plan.Thresholds[i]
+		if t.Metric == runnerv1alpha1.MetricNotificationErrorRate && (t.Of.Listener == "" || t.Of.Listener == listener) {
+			return true
+		}
+	}
+	return false
+}
+
+// tooManyNotificationErrors applies the default limit to the measured steps that awaited a notification.
 func tooManyNotificationErrors(in *input) *runnerv1alpha1.Verdict {
 	for i := range in.report.Listeners {
 		l := &in.report.Listeners[i]
-		if l.ErrorRate() <= defaultMaxErrorRate {
+		if in.judgesNotifications(l.Name) || l.ErrorRate() <= defaultMaxErrorRate {
 			continue
 		}
+		m := &l.Measured
 		return verdict(runnerv1alpha1.OutcomeFailed, ReasonNotificationErrors,
-			"%s of %d steps that awaited a notification for listener %s did not receive a good one, above the limit of %s: %d were missing (%d came late), %d failed their checks, %d were awaited at the end",
-			result.FormatPercent(l.ErrorRate()), l.Awaited, l.Name, limit, l.Missing, l.Late, l.FailedChecks, l.WaitingAtEnd)
+			"%s of %d steps that awaited a notification for listener %s did not receive a good one, above the default limit of %s: %d were missing (%d came late), %d failed their checks, %d were awaited at the end; set a threshold on NotificationErrorRate for another limit",
+			result.FormatPercent(l.ErrorRate()), m.Awaited, l.Name, limit, m.Missing, l.Late, m.FailedChecks, m.Waiting())
 	}
 	return nil
 }

@@ -7,19 +7,24 @@
 //	Error         SetupFailed        a setup chain failed, so the load did not start
 //	Error         DeniedByPolicy     the policy of the plan denies a connection
 //	Error         TargetUnreachable  a runner could not connect to a target
+//	Error         NotAuthorized      a runner got no authorization for a target
 //	Error         RunnerLost         a shard was lost, and losses are not tolerated: thresholds are
 //	                                 compared, but decide nothing
 //	Error         DeadlineExceeded   the plan's deadline ended the run
 //	Error         Stalled            a stage without a duration had requests left, and nothing could be sent
 //	Stopped       Interrupted,       ended early on request before any measured request had an
 //	              Stopped            outcome
+//	Error         NotAuthorized      not one measured request succeeded, and some were sent without authorization
 //	Error         NoSuccess          not one measured request succeeded
 //	Stopped       Interrupted,       ended early on request; thresholds are compared with the
 //	              Stopped            known results, but decide nothing
+//	Inconclusive  NotAuthorized      requests were sent without authorization, because a token had expired: the
+//	                                 message has the thresholds that failed
 //	Failed        ThresholdsFailed   a threshold failed, and the generator does not excuse it
 //	Failed        TooManyErrors      no threshold is on ErrorRate, and the error rate is above defaultMaxErrorRate
-//	Failed        TooManyNotifi-     more than defaultMaxErrorRate of the steps that awaited a notification did
-//	              cationErrors       not receive one that passed their checks
+//	Failed        TooManyNotifi-     no threshold is on NotificationErrorRate, and more than defaultMaxErrorRate of
+//	              cationErrors       the measured steps that awaited a notification of a listener did not receive
+//	                                 one that passed their checks
 //	Failed        NoChainCompleted   no threshold is on ErrorRate, and every chain instance that ended was
 //	                                 aborted
 //	Failed        TeardownFailed     a teardown chain failed; with another outcome, the message says so

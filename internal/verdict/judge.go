@@ -39,6 +39,7 @@ const (
 	ReasonNoSuccess          = "NoSuccess"
 	ReasonRunnerLost         = "RunnerLost"
 	ReasonTargetUnreachable  = "TargetUnreachable"
+	ReasonNotAuthorized      = "NotAuthorized"
 	ReasonDeadlineExceeded   = "DeadlineExceeded"
 	ReasonStalled            = "Stalled"
 	ReasonPlanRejected       = "PlanRejected"
@@ -104,7 +105,7 @@ type input struct {
 type check func(*input) *runnerv1alpha1.Verdict
 
 // chain has the checks in their order. The package comment has them as a table.
-var chain = []check{problem, lost, deadline, searched, stoppedAtOnce, noSuccess, stopped, thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired}
+var chain = []check{problem, lost, deadline, searched, stoppedAtOnce, neverAuthorized, noSuccess, stopped, sentUnauthorized, thresholdsFailed, tooManyErrors, tooManyNotificationErrors, noChainCompleted, teardownFailed, generatorBound, partial, leaseExpired}
 
 // usedUp is the message about variables without values left. The test asked for it (atEnd: Stop), so it is not a failure.
 const usedUp = "a variable was used up, and chains that draw it began no more instances"
@@ -148,6 +149,8 @@ func problem(in *input) *runnerv1alpha1.Verdict {
 		return nil
 	case runnerv1alpha1.ProblemConnect:
 		return in.failed(ReasonTargetUnreachable, "a target could not be reached")
+	case runnerv1alpha1.ProblemAuthorization:
+		return in.failed(ReasonNotAuthorized, "a target has no authorization")
 	case runnerv1alpha1.ProblemPlan:
 		return in.failed(ReasonPlanRejected, "a runner rejected the plan")
 	case runnerv1alpha1.ProblemSetup:

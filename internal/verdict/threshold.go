@@ -39,7 +39,7 @@ func compare(plan *runnerv1alpha1.Plan, report *runnerv1alpha1.Report, seen map[
 				continue
 			}
 			k := of[i]
-			if t.Of == (runnerv1alpha1.Selector{}) && t.Metric.OfTargets() < 0 {
+			if t.Of == (runnerv1alpha1.Selector{}) && t.Metric.OfTargets() < 0 && !t.Metric.OfListeners() {
 				k = -1 // the report has the distribution of the run
 			}
 			var f result.Figures
@@ -86,7 +86,7 @@ func formatWindow(d time.Duration) string {
 // compare compares figures with the limit.
 func (c *comparison) compare(t *runnerv1alpha1.Threshold, f *result.Figures) error {
 	switch {
-	case t.Metric == runnerv1alpha1.MetricErrorRate:
+	case t.Metric.IsErrorRate():
 		return c.errorRate(f)
 	case t.Metric == runnerv1alpha1.MetricRate:
 		return c.rate(f)

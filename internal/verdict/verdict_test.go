@@ -98,9 +98,25 @@ func (r *run) nothingCompleted() {
 	}
 }
 
-// awaits notifications of a listener.
+// awaits notifications of a listener, all of them in measured stages.
 func (r *run) awaits(c runnerv1alpha1.ListenerCounts) {
+	c.Measured = runnerv1alpha1.AwaitCounts{Awaited: c.Awaited, InTime: c.InTime, FailedChecks: c.FailedChecks, Missing: c.Missing}
 	r.report.Listeners = []runnerv1alpha1.ListenerResult{{Name: "l", ListenerCounts: c}}
+}
+
+// judgesListener adds a threshold on the errors of a listener, which has the figures of the report's first one.
+func (r *run) judgesListener(name, limit string) {
+	of := runnerv1alpha1.Selector{Listener: name}
+	r.plan.Thresholds = append(r.plan.Thresholds, runnerv1alpha1.Threshold{Name: "calls", Metric: runnerv1alpha1.MetricNotificationErrorRate, Max: limit, Of: of})
+	m := r.report.Listeners[0].Measured
+	r.report.Selections = []runnerv1alpha1.SelectionResult{{Selector: of, Metric: runnerv1alpha1.MetricNotificationTime, SelectionCounters: runnerv1alpha1.SelectionCounters{
+		Sent: m.Awaited, Done: m.InTime, Succeeded: m.InTime - m.FailedChecks, TimedOut: m.Missing,
+	}}}
+}
+
+// unauthorized sent requests without a token.
+func (r *run) unauthorized() {
+	r.report.Authorizations = []runnerv1alpha1.Authorization{{Target: "udr", Tokens: 2}, {Target: "udm", Tokens: 1, Failures: 3, LastFailure: "answered 400", SentWithout: 7}}
 }
 
 func (r *run) noThresholds() { r.plan.Thresholds = nil }
@@ -144,6 +160,10 @@ func TestJudge(t *testing.T) {
 		{"unknown problem", func(r *run) { r.facts.Problem = "Other" }, broken, ReasonInternalError, "failed", 5},
 		{"deadline", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemDeadline }, broken, ReasonDeadlineExceeded, "deadline", 5},
 		{"deadline and a loss", func(r *run) { r.facts.Problem = runnerv1alpha1.ProblemDeadline; r.report.Generator.ShardsLost = 1 }, broken, ReasonRunnerLost, "1 of 2 shards", 5},
+		{"not authorized", func(r *run) { r.facts = Facts{Problem: runnerv1alpha1.ProblemAuthorization, Message: "answered 400"} }, broken, ReasonNotAuthorized, "a target has no authorization: answered 400", 5},
+		{"no token, no success", func(r *run) { r.report.Requests.Succeeded = 0; r.unauthorized() }, broken, ReasonNotAuthorized, "none of 1000 requests succeeded; 7 requests to target udm were sent without authorization: answered 400", 5},
+		{"a token expired, and a threshold failed", func(r *run) { r.unauthorized(); r.slowResponses() }, inconclusive, ReasonNotAuthorized, "answered 400; fast", 3},
+		{"a token expired", (*run).unauthorized, inconclusive, ReasonNotAuthorized, "7 requests to target udm were sent without authorization: answered 400", 3},
 		{"a problem before the interrupt", func(r *run) { r.facts = Facts{Problem: runnerv1alpha1.ProblemConnect, Interrupted: true} }, broken, ReasonTargetUnreachable, "", 5},
 
 		// A lost shard.
@@ -265,6 +285,25 @@ func TestJudge(t *testing.T) {
 		{"one notification is missing", func(r *run) {
 			r.awaits(runnerv1alpha1.ListenerCounts{Received: 99, InTime: 99, Awaited: 100, Missing: 1})
 		}, pass, ReasonPassed, "", 0},
+		{"notifications are missing in a warm-up", func(r *run) {
+			r.awaits(runnerv1alpha1.ListenerCounts{Awaited: 100, Missing: 100})
+			r.report.Listeners[0].Measured = runnerv1alpha1.AwaitCounts{}
+		}, pass, ReasonPassed, "", 0},
+		{"notifications are awaited at the end", func(r *run) {
+			r.awaits(runnerv1alpha1.ListenerCounts{Received: 98, InTime: 98, Awaited: 100, WaitingAtEnd: 2})
+		}, failed, ReasonNotificationErrors, "2 were awaited at the end; set a threshold on NotificationErrorRate", 2},
+		{"a threshold allows missing notifications", func(r *run) {
+			r.awaits(runnerv1alpha1.ListenerCounts{Received: 98, InTime: 98, Awaited: 100, Missing: 2})
+			r.judgesListener("l", "2%")
+		}, pass, ReasonPassed, "", 0},
+		{"a threshold on all listeners", func(r *run) {
+			r.awaits(runnerv1alpha1.ListenerCounts{Received: 98, InTime: 98, Awaited: 100, Missing: 2})
+			r.judgesListener("", "1%")
+		}, failed, ReasonThresholdsFailed, "calls: NotificationErrorRate 2% > 1%", 2},
+		{"a threshold on another listener", func(r *run) {
+			r.awaits(runnerv1alpha1.ListenerCounts{Received: 98, InTime: 98, Awaited: 100, Missing: 2})
+			r.judgesListener("other", "100%")
+		}, failed, ReasonNotificationErrors, "listener l", 2},
 		{"far beyond the lag", func(r *run) { r.lags(); r.report.Lag.Max = 30_000; r.respondsIn(80_500) }, failed, ReasonThresholdsFailed, "fast", 2},
 		{"far beyond the lag, throttled", func(r *run) {
 			r.lags()

@@ -67,7 +67,7 @@ func TestFiles(t *testing.T) {
 func expect(t *testing.T, c *rv.Auth, want, words string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	value, done, err := Open(ctx, c, nil, nil, func(value []byte, err error) { t.Errorf("update: %s, %v", value, err) })
+	value, done, err := Open(ctx, c, nil, nil, nil, func(value []byte, err error) { t.Errorf("update: %s, %v", value, err) })
 	cancel()
 	if err == nil {
 		<-done
@@ -85,14 +85,14 @@ func TestExactlyOne(t *testing.T) {
 	expect(t, &rv.Auth{Basic: new(rv.BasicAuth), Bearer: new(rv.BearerAuth)}, "", "exactly one of")
 }
 
-// TestFileChanges: a projected token rotates, is gone for a moment, and then for good.
+// TestFileChanges: a projected token rotates, is absent for a short time, and is then removed.
 func TestFileChanges(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		path := write(t, dir, "token", "one")
 		s := &script{began: time.Now()}
-		value, done, err := Open(ctx, &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: path}}, nil, nil, func(value []byte, err error) {
+		value, done, err := Open(ctx, &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: path}}, nil, nil, nil, func(value []byte, err error) {
 			if err != nil {
 				value = []byte("failed")
 			}

@@ -66,7 +66,7 @@ func TestKeep(t *testing.T) {
 			want: "4m30s fetch, 4m30s b, 4m35s fetch, 4m35s c",
 		},
 		{
-			name: "the same value is not told", first: token("a", time.Minute),
+			name: "the same value causes no update", first: token("a", time.Minute),
 			steps: []step{token("a", time.Hour)}, lasts: 10 * time.Minute,
 			want: "30s fetch",
 		},
@@ -76,7 +76,7 @@ func TestKeep(t *testing.T) {
 			want: "4m30s fetch, 4m31s fetch, 4m33s fetch, 4m37s fetch, 4m37s b, 6m7s fetch, 6m8s fetch, 6m8s c",
 		},
 		{
-			name: "expired, told once, and found again", first: token("a", time.Minute),
+			name: "expired, reported once, and found again", first: token("a", time.Minute),
 			steps: []step{down, down, down, down, down, down, down, down, token("a", time.Hour)}, lasts: 10 * time.Minute,
 			want: "30s fetch, 31s fetch, 33s fetch, 37s fetch, 45s fetch, 1m0s down, 1m0s fetch, 1m30s fetch, 2m0s fetch, 2m30s fetch, 2m30s a",
 		},
@@ -120,7 +120,7 @@ func TestKeepEndsInAnAttempt(t *testing.T) {
 	})
 }
 
-// TestNoUpdateAfterTheEnd: what a source still brings is nobody's.
+// TestNoUpdateAfterTheEnd: a value that a source returns after the end causes no update.
 func TestNoUpdateAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

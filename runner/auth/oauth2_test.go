@@ -270,7 +270,7 @@ func TestRefresh(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			s := &script{began: time.Now()}
 			c := &rv.Auth{OAuth2: &rv.OAuth2{TokenURL: e.URL, HTTP2: protocol == "h2c", ClientID: "me"}}
-			value, done, err := Open(ctx, c, nil, nil, func(value []byte, err error) {
+			value, done, err := Open(ctx, c, nil, nil, nil, func(value []byte, err error) {
 				s.update(value, err)
 				cancel()
 			})

@@ -21,6 +21,17 @@ type grant struct {
 // source gets a grant: from a file or a token endpoint.
 type source func(context.Context) (grant, error)
 
+// watched calls attempted after each attempt that ctx has not ended. The context of an attempt has a deadline, too.
+func (from source) watched(attempted func(error)) source {
+	return func(ctx context.Context) (grant, error) {
+		g, err := from(ctx)
+		if !errors.Is(ctx.Err(), context.Canceled) {
+			attempted(err)
+		}
+		return g, err
+	}
+}
+
 // Open returns the first value of the field, or an error, which starts with its place in c. It retries a few times if a
 // token endpoint cannot be reached or is overloaded.
 //
@@ -28,12 +39,21 @@ type source func(context.Context) (grant, error)
 // value, which the callee may keep. If the value has expired and no new value is available, it calls update once with an
 // error, and continues its attempts.
 //
+// attempted is called after each attempt, with its error; nil: it is not called. Open calls it, too.
+//
 // config is for https token endpoints; nil means the defaults. If c names certificate authorities, they replace those of
 // config. OAuth2.RefreshBefore zero is 30 s. addresses decides which addresses of a token endpoint are allowed; nil: all.
-func Open(ctx context.Context, c *rv.Auth, config *tls.Config, addresses *policy.Policy, update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
+func Open(ctx context.Context, c *rv.Auth, config *tls.Config, addresses *policy.Policy, attempted func(error), update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
 	from, err := sourceOf(c, config, addresses)
 	if err != nil {
 		return nil, nil, err
+	}
+	return open(ctx, from, attempted, update)
+}
+
+func open(ctx context.Context, from source, attempted func(error), update func(value []byte, err error)) (value []byte, done <-chan struct{}, err error) {
+	if attempted != nil {
+		from = from.watched(attempted)
 	}
 	at, g, err := first(ctx, from)
 	if err != nil {

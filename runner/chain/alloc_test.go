@@ -14,6 +14,7 @@ func everything() *rv.Plan {
 	p := lifeCycle()
 	p.Globals = []string{"g"}
 	p.Targets[0].Auth = &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: "/t"}}
+	p.Targets[0].ClientAssertion = &rv.ClientAssertion{}
 	p.Variables = append(p.Variables,
 		rv.Variable{Name: "t", CSV: &rv.CSV{Content: rv.Content{Text: "a,b\n1,2\n3,\"x y\"\n"}}, Order: rv.OrderShuffled},
 		rv.Variable{Name: "r", Random: &rv.Random{Integer: &rv.RandomInteger{Max: 1e6}}, Scope: rv.ScopeStep},
@@ -24,9 +25,16 @@ func everything() *rv.Plan {
 		rv.Variable{Name: "ts", Timestamp: &rv.Timestamp{Format: rv.TimeIMFFixdate}},
 		rv.Variable{Name: "a", List: []string{"1", "2"}, Order: rv.OrderRandom},
 		rv.Variable{Name: "traceparent(0.5)", Traceparent: &rv.Traceparent{Ratio: 0.5}, Scope: rv.ScopeStep},
+		rv.Variable{Name: "ue", Subscribers: derivedKeys(), Order: rv.OrderShuffled},
+		rv.Variable{Name: "rand", Random: &rv.Random{Hex: 32}, Scope: rv.ScopeStep},
 	)
 	s := &p.Chains[0].Steps[0]
 	s.Body = rv.Text{{Variable: 3, Column: "b"}, {Variable: 4}, {Variable: 5}, {Variable: 6}, {Variable: 7}, {Variable: 8}, {Variable: 9}, {Variable: 10}, {Variable: 11}, {Global: 1}, {Capture: 1}}
+	for _, column := range derivedKeys().Columns() {
+		s.Body = append(s.Body, rv.Part{Variable: 12, Column: string(column)})
+	}
+	own := rv.Function{Name: rv.FunctionRESStar, Arguments: []rv.Part{{Variable: 12, Column: "k"}, {Variable: 12, Column: "opc"}, {Variable: 12, Column: "servingNetwork"}}}
+	s.Body = append(s.Body, rv.Part{Variable: 13, Functions: []rv.Function{own, {Name: rv.FunctionHXRESStar, Arguments: []rv.Part{{Variable: 13}}}}})
 	for _, f := range []rv.Function{
 		{Name: rv.FunctionURLEncode}, {Name: rv.FunctionBase64}, {Name: rv.FunctionBase64URL}, {Name: rv.FunctionJSONEscape}, {Name: rv.FunctionUpper},
 		{Name: rv.FunctionLower}, {Name: rv.FunctionHexDecode}, {Name: rv.FunctionPad, Width: 200, Fill: "0"}, {Name: rv.FunctionSHA256}, {Name: rv.FunctionHMACSHA256, Key: &rv.Part{Variable: 7}},
@@ -41,6 +49,35 @@ func everything() *rv.Plan {
 	p.Chains[0].Steps[1].When = []rv.Condition{{Value: rv.Text{{Capture: 1}}, Match: rv.Match{Op: rv.MatchStartsWith, Want: lit("/")}}}
 	p.Chains[0].Steps[1].Think = &rv.Think{Mean: 5, Max: 50}
 	return p
+}
+
+// derivedKeys are ten million subscribers with keys of their own.
+func derivedKeys() *rv.Subscribers {
+	s := testNetwork(1e7)
+	s.AKA = &rv.AKA{K: *text1(testK), Derived: true, OP: text1(testOP)}
+	return s
+}
+
+// TestSubscribersNeedNoMemory: the memory of subscribers does not depend on how many they are.
+func TestSubscribersNeedNoMemory(t *testing.T) {
+	measure := func(count int64) testing.BenchmarkResult {
+		s := derivedKeys()
+		s.Count = count
+		p := drawPlan(rv.Text{{Variable: 1, Column: "supi"}}, rv.Variable{Name: "ue", Subscribers: s, Order: rv.OrderShuffled})
+		return testing.Benchmark(func(b *testing.B) {
+			for b.Loop() {
+				g, err := Load(p, Resources{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				bodies(g, sources(g), 0, 1)
+			}
+		})
+	}
+	few, many := measure(1), measure(1e7)
+	if few, many := few.AllocedBytesPerOp(), many.AllocedBytesPerOp(); many > few+64 {
+		t.Errorf("ten million subscribers need %d bytes, one needs %d", many, few)
+	}
 }
 
 // TestPartsAllocateNothing: a body with parts is one text.
@@ -70,7 +107,8 @@ func TestEverythingAllocatesNothing(t *testing.T) {
 	e := &g.Targets[0].Endpoints[0]
 	enc, head := NewEncoder(g, 0, e), NewHead(g, 0, e, true)
 	src := sources(g)
-	src.SetAuthorization(0, []byte("Bearer token"))
+	src.SetCredential(g.Authorization(0), []byte("Bearer token"))
+	src.SetCredential(g.Assertion(0), []byte("a.b.c"))
 	src.SetGlobals([]string{"global"})
 	x := exchange(201, `{"a":"b"}`)
 	x.Request = &message.Message{}

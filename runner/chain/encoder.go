@@ -18,7 +18,6 @@ import (
 // more fields, and the state becomes k+1. After the last step the table does not change. There is one block for each
 // pair of step and state. Values with placeholders are never inserted.
 type Encoder struct {
-	target int
 	steps  [][]field // by Step.Order
 	needed int       // size of the table that all insertions together need
 	blocks [][]block // by Step.Order, then by TableState+1
@@ -37,6 +36,8 @@ type field struct {
 	nameText text // the name, if it has placeholders
 	kind     fieldKind
 	value    text
+	// omitEmpty omits the field from requests in which value is empty.
+	omitEmpty bool
 }
 
 // block is an encoded header block with placeholders.
@@ -53,18 +54,20 @@ type op struct {
 	value   text
 	// plain: the value cannot have an octet that neutralise replaces (RFC 9113 8.2.1, 8.3.1).
 	plain bool
+	// omit is how many octets at the end of literal are removed again if value is empty.
+	omit int
 }
 
 // NewEncoder returns an encoder for the steps of a target and one of its endpoints.
 func NewEncoder(g *Program, target int, e *rv.Endpoint) *Encoder {
-	enc := &Encoder{target: target}
+	enc := &Encoder{}
 	for i := range g.Steps {
 		if g.Steps[i].Target != target {
 			continue
 		}
 		var fields []field
 		for _, f := range g.Steps[i].fields {
-			fields = append(fields, field{name: f.name, nameText: f.nameText, kind: f.kind, value: f.at(e).harmless(f.kind)})
+			fields = append(fields, field{name: f.name, nameText: f.nameText, kind: f.kind, value: f.at(e).harmless(f.kind), omitEmpty: f.omitEmpty})
 		}
 		enc.steps = append(enc.steps, fields)
 	}
@@ -101,8 +104,6 @@ func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int
 		dst = append(dst, o.literal...)
 		switch o.place {
 		case noPlaceholder:
-		case authorizationField:
-			dst = appendSecret(dst, authorizationPrefix, inst.src.authorization(e.target))
 		case bodyLength:
 			at := len(dst)
 			dst = closeString(strconv.AppendInt(append(dst, 0), int64(bodyLen), 10), at)
@@ -112,28 +113,27 @@ func (e *Encoder) AppendHeaders(dst []byte, s *Step, inst *Instance, bodyLen int
 			if !o.plain {
 				dst = neutralise2(dst, at+1, o.place)
 			}
+			if o.omit > 0 && len(dst) == at+1 {
+				dst = dst[:at-o.omit]
+				continue
+			}
 			dst = closeString(dst, at)
 		}
 	}
-	return appendSecret(dst, cookiePrefix, cookie), b.next
+	return appendCookie(dst, cookie), b.next
 }
 
-var (
-	authorizationPrefix = secretPrefix("authorization")
-	cookiePrefix        = secretPrefix("cookie")
-)
+var cookiePrefix = func() []byte {
+	_, i := hpack.StaticIndex("cookie", "")
+	return hpack.AppendLiteralPrefix(nil, hpack.Never, i, "cookie")
+}()
 
-func secretPrefix(name string) []byte {
-	_, i := hpack.StaticIndex(name, "")
-	return hpack.AppendLiteralPrefix(nil, hpack.Never, i, name)
-}
-
-// appendSecret appends a field that must not be indexed, unless it is empty.
-func appendSecret(dst, prefix, value []byte) []byte {
+// appendCookie appends the cookie field, unless it is empty.
+func appendCookie(dst, value []byte) []byte {
 	if len(value) == 0 {
 		return dst
 	}
-	dst = append(dst, prefix...)
+	dst = append(dst, cookiePrefix...)
 	at := len(dst)
 	dst = append(append(dst, 0), value...)
 	return closeString(neutralise2(dst, at+1, inValue), at)
@@ -179,7 +179,7 @@ func (f *field) indexable() bool {
 
 // dynamic fields differ from request to request.
 func (f *field) dynamic() bool {
-	return f.nameText != nil || f.kind == fieldLength || f.kind == fieldAuthorization || !f.value.constant()
+	return f.nameText != nil || f.kind == fieldLength || !f.value.constant()
 }
 
 func find(table []field, f field) int {
@@ -239,8 +239,6 @@ func (e *Encoder) make(order int, state TableState) block {
 func (f *field) ops(literal []byte) []op {
 	value := op{place: inValue, value: f.value, plain: f.value.plain() && !f.value.blankEnds()}
 	switch {
-	case f.kind == fieldAuthorization:
-		return []op{{literal: literal, place: authorizationField}}
 	case f.nameText != nil:
 		// A literal without indexing whose name is also a string (RFC 7541 6.2.2).
 		return []op{{literal: append(literal, 0), place: inName, value: f.nameText}, value}
@@ -255,6 +253,9 @@ func (f *field) ops(literal []byte) []op {
 	}
 	_, name := hpack.StaticIndex(f.name, "")
 	value.literal = hpack.AppendLiteralPrefix(literal, indexing, name, f.name)
+	if f.omitEmpty {
+		value.omit = len(value.literal) - len(literal)
+	}
 	return []op{value}
 }
 

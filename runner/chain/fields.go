@@ -12,12 +12,11 @@ import (
 type fieldKind uint8
 
 const (
-	fieldText          fieldKind = iota // the plan
-	fieldScheme                         // the endpoint
-	fieldAuthority                      // the endpoint
-	fieldPath                           // the endpoint's base path, then the plan
-	fieldAuthorization                  // the target's authorization
-	fieldLength                         // the length of the body with placeholders
+	fieldText      fieldKind = iota // the plan
+	fieldScheme                     // the endpoint
+	fieldAuthority                  // the endpoint
+	fieldPath                       // the endpoint's base path, then the plan
+	fieldLength                     // the length of the body with placeholders
 )
 
 // fieldSource is a request header field before the endpoint is known.
@@ -27,6 +26,10 @@ type fieldSource struct {
 	nameText text
 	kind     fieldKind
 	value    text
+	// omitEmpty omits the field from requests in which value is empty.
+	omitEmpty bool
+	// complete: the base path of the endpoint does not come before value.
+	complete bool
 }
 
 // UserAgent is sent unless the template has a user-agent of its own (RFC 9110 10.1.5).
@@ -49,7 +52,7 @@ func requestFields(in *rv.Step, b *builder, body text, contentType string) ([]fi
 		{name: ":method", value: literalText(in.Method)},
 		{name: ":scheme", kind: fieldScheme},
 		{name: ":authority", kind: fieldAuthority},
-		{name: ":path", kind: fieldPath, value: path},
+		{name: ":path", kind: fieldPath, value: path, complete: len(in.Authority) > 0},
 	}
 	has := map[string]bool{}
 	for i := range in.Headers {
@@ -58,6 +61,11 @@ func requestFields(in *rv.Step, b *builder, body text, contentType string) ([]fi
 			return nil, fmt.Errorf("headers[%d].%w", i, err)
 		}
 		has[f.name] = true
+		if f.omitEmpty && f.value.constant() {
+			if f.omitEmpty = false; len(f.value.literal()) == 0 {
+				continue
+			}
+		}
 		out = append(out, f)
 	}
 	if contentType != "" {
@@ -69,9 +77,7 @@ func requestFields(in *rv.Step, b *builder, body text, contentType string) ([]fi
 	if !has["user-agent"] {
 		out = append(out, fieldSource{name: "user-agent", value: literalText(UserAgent)})
 	}
-	if b.g.Targets[in.Target].Auth != nil && !has["authorization"] {
-		out = append(out, fieldSource{name: "authorization", kind: fieldAuthorization})
-	}
+	out = append(out, b.g.credentialFields(in.Target, has)...)
 	return appendLength(out, in.Method, body), nil
 }
 
@@ -84,8 +90,11 @@ func (b *builder) header(h *rv.Header) (fieldSource, error) {
 	if f.value, err = b.build(h.Value); err != nil {
 		return f, fmt.Errorf("value%w", err)
 	}
+	f.omitEmpty = h.OmitEmpty
 	if !name.constant() {
-		f.nameText = name
+		if f.nameText = name; h.OmitEmpty {
+			return f, fmt.Errorf("omitEmpty: the name has placeholders")
+		}
 		return f, nil
 	}
 	lowered := []byte(name.literal())
@@ -120,7 +129,7 @@ func (f *fieldSource) at(e *rv.Endpoint) text {
 	case fieldAuthority:
 		return literalText(e.Authority)
 	case fieldPath:
-		if f.value.complete() {
+		if f.complete || f.value.complete() {
 			return f.value
 		}
 		joined := literalText(e.BasePath)
@@ -146,5 +155,5 @@ func (t text) complete() bool {
 
 // secret fields must not be indexed, also not by proxies (RFC 7541 7.1.3).
 func secret(name string) bool {
-	return name == "authorization" || name == "cookie" || name == "proxy-authorization"
+	return name == authorizationName || name == "cookie" || name == "proxy-authorization" || name == assertionName
 }

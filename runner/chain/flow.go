@@ -22,6 +22,8 @@ type Flow struct {
 	Group, GroupEnd int
 	// Retries after a failure.
 	Retries int
+	// FollowRetryAfter makes retries wait for the Retry-After of the response that failed.
+	FollowRetryAfter bool
 	// Continue with the next step after a failure.
 	Continue bool
 	// ClearCookies before the request.
@@ -79,7 +81,8 @@ func newThink(t *rv.Think) (*Think, error) {
 func (b *builder) flow(in *rv.Step) (Flow, error) {
 	f := Flow{
 		Repeat: max(1, in.Repeat), Group: in.Group, Retries: in.OnFailure.Retries,
-		Continue: in.OnFailure.Continue, ClearCookies: in.ClearCookies,
+		FollowRetryAfter: in.OnFailure.Retries > 0 && !in.OnFailure.IgnoreRetryAfter,
+		Continue:         in.OnFailure.Continue, ClearCookies: in.ClearCookies,
 		backoff: int64(in.OnFailure.Backoff), maxBackoff: int64(in.OnFailure.MaxBackoff),
 	}
 	if f.maxBackoff == 0 {

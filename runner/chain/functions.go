@@ -10,6 +10,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/jsontext"
 	"github.com/h2surge/h2surge/internal/octet"
+	"github.com/h2surge/h2surge/runner/hmac"
 )
 
 // function replaces the value that was appended last.
@@ -18,6 +19,8 @@ type function struct {
 	width int
 	fill  string
 	key   text
+	// arguments of resStar and hxresStar after the first one.
+	arguments []text
 }
 
 // maxPad is the maximum width of pad in the language of texts.
@@ -27,7 +30,7 @@ func (b *builder) function(in *rv.Function) (function, error) {
 	f := function{name: in.Name, width: in.Width, fill: in.Fill}
 	switch in.Name {
 	case rv.FunctionURLEncode, rv.FunctionBase64, rv.FunctionBase64URL, rv.FunctionJSONEscape,
-		rv.FunctionHexDecode, rv.FunctionUpper, rv.FunctionLower, rv.FunctionSHA256:
+		rv.FunctionHexDecode, rv.FunctionUpper, rv.FunctionLower, rv.FunctionSHA256, rv.FunctionRoutingBinding:
 	case rv.FunctionPad:
 		if in.Width < 1 || in.Width > maxPad || utf8.RuneCountInString(in.Fill) != 1 {
 			return f, fmt.Errorf(": pad needs a width from 1 to %d and one character", maxPad)
@@ -41,10 +44,39 @@ func (b *builder) function(in *rv.Function) (function, error) {
 			return f, fmt.Errorf(".key%w", err)
 		}
 		f.key = f.key.add(key)
+	case rv.FunctionRESStar, rv.FunctionHXRESStar:
+		return f, b.arguments(&f, in)
 	default:
 		return f, fmt.Errorf(": unknown function %q", in.Name)
 	}
 	return f, nil
+}
+
+func (b *builder) arguments(f *function, in *rv.Function) error {
+	if want := rv.ArgumentsOf(in.Name); len(in.Arguments) != want {
+		return fmt.Errorf(".arguments: %s needs %d", in.Name, want)
+	}
+	for i := range in.Arguments {
+		if len(in.Arguments[i].Functions) > 0 {
+			return fmt.Errorf(".arguments[%d]: must be a reference without functions", i)
+		}
+		argument, err := b.reference(&in.Arguments[i])
+		if err != nil {
+			return fmt.Errorf(".arguments[%d]%w", i, err)
+		}
+		f.arguments = append(f.arguments, text(nil).add(argument))
+	}
+	return nil
+}
+
+// constant reports whether the result depends only on the value.
+func (f *function) constant() bool {
+	for _, argument := range f.arguments {
+		if !argument.constant() {
+			return false
+		}
+	}
+	return f.key.constant()
 }
 
 // fold returns a literal if the piece is constant, else the piece.
@@ -53,7 +85,7 @@ func (p piece) fold() piece {
 		return p
 	}
 	for i := range p.functions {
-		if !p.functions[i].key.constant() {
+		if !p.functions[i].constant() {
 			return p
 		}
 	}
@@ -86,6 +118,8 @@ func (f *function) apply(dst []byte, at int, in *Instance) []byte {
 		return jsontext.AppendEscaped(dst, value)
 	case rv.FunctionHexDecode:
 		return octet.AppendHexDecoded(dst, value)
+	case rv.FunctionRoutingBinding:
+		return appendRoutingBinding(dst, value)
 	case rv.FunctionPad:
 		for n := utf8.RuneCount(value); n < f.width; n++ {
 			dst = append(dst, f.fill...)
@@ -96,6 +130,10 @@ func (f *function) apply(dst []byte, at int, in *Instance) []byte {
 		return hex.AppendEncode(dst, sum[:])
 	case rv.FunctionHMACSHA256:
 		return f.appendHMAC(dst, in)
+	case rv.FunctionRESStar:
+		return f.appendRESStar(dst, in)
+	case rv.FunctionHXRESStar:
+		return f.appendHXRESStar(dst, in)
 	}
 	return dst
 }
@@ -111,29 +149,11 @@ func appendURLEncoded(dst, value []byte) []byte {
 	return dst
 }
 
-// appendHMAC appends the HMAC (RFC 2104) of in.src.text: H(K xor opad, H(K xor ipad, text)). A block of SHA-256 has 64
-// octets.
+// appendHMAC appends the HMAC of in.src.text.
 func (f *function) appendHMAC(dst []byte, in *Instance) []byte {
-	const block = sha256.BlockSize
 	s := in.src
 	s.key = f.key.appendTo(s.key[:0], in)
-	if len(s.key) > block {
-		sum := sha256.Sum256(s.key)
-		s.key = append(s.key[:0], sum[:]...)
-	}
-	for len(s.key) < block {
-		s.key = append(s.key, 0)
-	}
-	for i := range s.key {
-		s.key[i] ^= 0x36
-	}
-	s.key = append(s.key, s.text...)
-	inner := sha256.Sum256(s.key)
-	s.key = s.key[:block]
-	for i := range s.key {
-		s.key[i] ^= 0x36 ^ 0x5c
-	}
-	s.key = append(s.key, inner[:]...)
-	outer := sha256.Sum256(s.key)
-	return hex.AppendEncode(dst, outer[:])
+	var sum [hmac.Size]byte
+	sum, s.key = hmac.Sum(s.key, s.key, s.text)
+	return hex.AppendEncode(dst, sum[:])
 }

@@ -18,7 +18,6 @@ import (
 //
 // Methods and names of fields are tokens (see requestFields). In names with placeholders, every other octet becomes "-".
 type Head struct {
-	target    int
 	keepAlive bool
 	steps     [][]headOp // by Step.Order
 }
@@ -30,28 +29,30 @@ type headOp struct {
 	// plain: the value cannot have an octet that neutralise replaces.
 	plain bool
 	value *piece
-	// name is the complete name of a field, because the name as a whole must be a token.
-	name text
+	// whole is the complete name of a field, because the name as a whole must be a token, or the value of optionalField.
+	whole text
+	// omit is how many octets at the end of literal are removed again if the value of optionalField is empty.
+	omit int
 }
 
 type placement uint8
 
 const (
-	noPlaceholder      placement = iota
-	inTarget                     // a part of the path
-	inName                       // the name of a field
-	inToken                      // a method, or a name in lower case
-	inValue                      // a part of a field value
-	bodyLength                   // the length of the body
-	authorizationField           // the field with the target's authorization, if there is one
-	cookieField                  // the field with the instance's cookies, if there are any
-	cookieTail                   // the instance's cookies after those of the template
+	noPlaceholder placement = iota
+	inTarget                // a part of the path
+	inName                  // the name of a field
+	inToken                 // a method, or a name in lower case
+	inValue                 // a part of a field value
+	bodyLength              // the length of the body
+	cookieField             // the field with the instance's cookies, if there are any
+	cookieTail              // the instance's cookies after those of the template
+	optionalField           // a field value that, if it is empty, removes the name before it
 )
 
 // NewHead returns the renderer for the steps of a target and one of its endpoints. Without keepAlive, each request
 // announces that it is the last of its connection (RFC 9112 9.6).
 func NewHead(g *Program, target int, e *rv.Endpoint, keepAlive bool) *Head {
-	h := &Head{target: target, keepAlive: keepAlive}
+	h := &Head{keepAlive: keepAlive}
 	for i := range g.Steps {
 		if g.Steps[i].Target == target {
 			s := &g.Steps[i]
@@ -84,9 +85,6 @@ func headOps(fields []fieldSource, e *rv.Endpoint, keepAlive, hasCookies bool) [
 		f := &fields[i]
 		switch {
 		case f.nameText == nil && f.name[0] == ':':
-			continue
-		case f.kind == fieldAuthorization:
-			b.placeholder(authorizationField, nil)
 			continue
 		case f.name == "te": // RFC 9110 10.1.4: named by connection
 			connection = join(connection, "te")
@@ -137,10 +135,15 @@ func (b *headBuilder) pseudo(name string, t text) {
 // field adds a line. If cookies is cookieField, the cookies of the instance follow the value.
 func (b *headBuilder) field(f *fieldSource, e *rv.Endpoint, cookies placement) {
 	if f.nameText != nil {
-		b.ops = append(b.ops, headOp{literal: b.literal, place: inName, name: f.nameText})
+		b.ops = append(b.ops, headOp{literal: b.literal, place: inName, whole: f.nameText})
 		b.literal = nil
 	}
 	b.literal = append(append(b.literal, f.name...), ": "...)
+	if f.omitEmpty {
+		b.ops = append(b.ops, headOp{literal: b.literal, place: optionalField, whole: f.value, omit: len(f.name) + len(": ")})
+		b.literal = nil
+		return
+	}
 	if f.kind == fieldLength {
 		b.placeholder(bodyLength, nil)
 	} else {
@@ -187,9 +190,14 @@ func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cook
 			dst = strconv.AppendInt(dst, int64(bodyLen), 10)
 		case inName:
 			at := len(dst)
-			dst = neutraliseName(o.name.appendTo(dst, inst), at)
-		case authorizationField:
-			dst = appendLine(dst, "authorization: ", inst.src.authorization(h.target), "\r\n")
+			dst = neutraliseName(o.whole.appendTo(dst, inst), at)
+		case optionalField:
+			at := len(dst)
+			if dst = neutralise(o.whole.appendTo(dst, inst), at, inValue); len(dst) == at {
+				dst = dst[:at-o.omit]
+				continue
+			}
+			dst = append(dst, "\r\n"...)
 		case cookieField:
 			dst = appendLine(dst, "cookie: ", cookie, "\r\n")
 		case cookieTail:

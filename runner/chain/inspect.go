@@ -74,6 +74,10 @@ func (b *builder) inspection(in *rv.Step) (Inspection, error) {
 	if s.accept, err = newStatusSet(in.Expect.Status); err != nil {
 		return s, fmt.Errorf("expect.status%w", err)
 	}
+	if in.MaxRedirects > 0 { // so that the loop looks for redirects only among the responses that are not accepted
+		s.accept.remove(307)
+		s.accept.remove(308)
+	}
 	for i := range in.Expect.Checks {
 		c, err := b.check(&in.Expect.Checks[i])
 		if err != nil {
@@ -134,7 +138,7 @@ func (s *Inspection) need(e *extract.Extractor) {
 func (b *builder) check(in *rv.Check) (c check, err error) {
 	c.name = in.Name
 	switch {
-	case in.Name == "" || in.Name == rv.CheckStatus || in.Name == rv.CheckBody || in.Name == rv.CheckScript:
+	case in.Name == "" || in.Name == rv.CheckStatus || in.Name == rv.CheckBody || in.Name == rv.CheckScript || in.Name == rv.CheckRedirect:
 		return c, fmt.Errorf("name: %q is taken", in.Name)
 	case in.Schema != nil:
 		content, err := b.res.content(in.Schema)
@@ -159,7 +163,7 @@ func (b *builder) check(in *rv.Check) (c check, err error) {
 }
 
 func (b *builder) capture(in *rv.Capture) (capture, error) {
-	c := capture{slot: in.Slot, location: in.Location, without: without{in.Default, in.Optional}}
+	c := capture{slot: in.Slot, location: in.Location, without: without{in.Default, in.Optional, in.Keep}}
 	if in.Slot < 0 || in.Slot >= len(b.captures) {
 		return c, fmt.Errorf("slot: there is no slot %d", in.Slot)
 	}
@@ -171,7 +175,7 @@ func (b *builder) capture(in *rv.Capture) (capture, error) {
 	return c, nil
 }
 
-// Accepts reports whether the status of a response is a success.
+// Accepts reports whether the status of a response is a success. A redirect is not one if the step follows redirects.
 func (s *Inspection) Accepts(status int) bool { return s.accept.has(status) }
 
 // Judge checks a complete exchange. It returns the name of the check that failed, or "". The script runs after it.
@@ -230,10 +234,14 @@ func (s *Step) TakeCaptures(_ *Program, inst *Instance, src *Sources, x *message
 type without struct {
 	fallback *string
 	optional bool
+	keep     bool // the earlier value
 }
 
 // take reports whether the absence of the value is allowed.
 func (w *without) take(inst *Instance, slot int) bool {
+	if w.keep {
+		return true
+	}
 	inst.release(slot)
 	if w.fallback != nil {
 		inst.src.value = append(inst.src.value[:0], *w.fallback...)
@@ -264,6 +272,8 @@ func newStatusSet(ranges []rv.StatusRange) (statusSet, error) {
 	}
 	return s, nil
 }
+
+func (s *statusSet) remove(code int) { s[code/64] &^= 1 << (code % 64) }
 
 func (s *statusSet) has(code int) bool {
 	return uint(code) < 640 && s[code/64]&(1<<(code%64)) != 0

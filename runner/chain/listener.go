@@ -9,7 +9,6 @@ import (
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/runner/extract"
-	"github.com/h2surge/h2surge/runner/h2/hpack"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -84,24 +83,18 @@ func newListener(in *rv.Listener) (Listener, error) {
 			return l, err
 		}
 	}
-	l.Response = appendResponse(nil, in)
+	l.Response = AppendResponse(nil, in.Status, in.Headers, l.Body)
 	return l, nil
 }
 
-// statusIndex has the codes of the static table of HPACK (RFC 7541 Appendix A).
-var statusIndex = map[int]int{200: 8, 204: 9, 206: 10, 304: 11, 400: 12, 404: 13, 500: 14}
-
-func appendResponse(dst []byte, in *rv.Listener) []byte {
-	if i, ok := statusIndex[in.Status]; ok {
-		dst = hpack.AppendIndexed(dst, i)
-	} else {
-		dst = hpack.AppendLiteral(dst, hpack.Without, 8, ":status", strconv.Itoa(in.Status))
+// AppendResponse appends the header block of a response with a body (RFC 7541), without references to a dynamic table.
+func AppendResponse(dst []byte, status int, headers []rv.ListenerHeader, body []byte) []byte {
+	dst = appendField(dst, ":status", strconv.AppendInt(nil, int64(status), 10), inValue)
+	for _, h := range headers {
+		dst = appendField(dst, h.Name, []byte(h.Value), inValue)
 	}
-	for _, h := range in.Headers {
-		dst = hpack.AppendLiteral(dst, hpack.Without, 0, h.Name, h.Value)
-	}
-	if len(in.Body) > 0 {
-		dst = hpack.AppendLiteral(dst, hpack.Without, 28, "content-length", strconv.Itoa(len(in.Body)))
+	if len(body) > 0 {
+		dst = appendField(dst, "content-length", strconv.AppendInt(nil, int64(len(body)), 10), inValue)
 	}
 	return dst
 }
@@ -122,7 +115,7 @@ func (a *Await) AppendKey(dst []byte, in *Instance) []byte { return a.key.append
 // await builds a step that waits for a notification.
 func (b *builder) await(in *rv.Step, s *Step) (err error) {
 	if in.Method != "" || len(in.Path) > 0 || len(in.Body) > 0 || in.BodyFrom != nil || len(in.Headers) > 0 || in.Script != nil ||
-		in.Repeat > 1 || in.OnFailure.Retries > 0 || len(in.Expect.Status) > 0 {
+		in.Repeat > 1 || in.OnFailure.Retries > 0 || in.MaxRedirects > 0 || len(in.Expect.Status) > 0 {
 		return fmt.Errorf("await: the step cannot have a request, a script, an expected status, retries or a repetition")
 	}
 	a := &Await{Listener: in.Await.Listener}

@@ -162,12 +162,17 @@ func (g *Program) checkChain(c *rv.Chain) error {
 	return nil
 }
 
+// maxRedirects is the maximum of rv.Step.MaxRedirects.
+const maxRedirects = 16
+
 func (b *builder) buildStep(in *rv.Step) (Step, error) {
-	s := Step{Name: in.Name, Target: in.Target, method: in.Method}
+	s := Step{Name: in.Name, Target: in.Target, method: in.Method, MaxRedirects: in.MaxRedirects}
 	b.step = &s
 	switch {
 	case in.Target < 0 || in.Target >= len(b.g.Targets):
 		return s, fmt.Errorf("target: there is no target %d", in.Target)
+	case in.MaxRedirects < 0 || in.MaxRedirects > maxRedirects:
+		return s, fmt.Errorf("maxRedirects: %d is not between 0 and %d", in.MaxRedirects, maxRedirects)
 	case in.Timeout <= 0 || in.Timeout > 24*time.Hour:
 		return s, fmt.Errorf("timeout: %v is not between 0 and 24h", in.Timeout)
 	}
@@ -187,6 +192,11 @@ func (b *builder) buildStep(in *rv.Step) (Step, error) {
 	if s.Inspection, err = b.inspection(in); err != nil {
 		return s, err
 	}
+	if in.RedirectField != "" {
+		s.RedirectField = []byte(in.RedirectField)
+	}
+	s.LoadControl = b.g.Targets[in.Target].CountLoadControl
+	s.WantHeaders = s.WantHeaders || s.FollowRetryAfter || s.MaxRedirects > 0 || s.LoadControl
 	err = b.script(in.Script, &s)
 	return s, err
 }
@@ -207,10 +217,24 @@ func (b *builder) request(in *rv.Step, s *Step) error {
 		return err
 	}
 	for i := range s.fields {
-		if f := &s.fields[i]; f.kind == fieldPath {
+		f := &s.fields[i]
+		if f.kind == fieldPath {
 			s.path = f.value
+		}
+		if c, ok := f.credential(); ok {
+			s.Credentials = append(s.Credentials, c)
 		}
 	}
 	s.beginWithURI()
+	if len(in.Authority) == 0 {
+		return nil
+	}
+	if !b.g.Targets[in.Target].FollowAuthority {
+		return fmt.Errorf("authority: target %d does not follow authorities", in.Target)
+	}
+	s.HasAuthority = true
+	if s.authority, err = b.build(in.Authority); err != nil {
+		return fmt.Errorf("authority%w", err)
+	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 // AppendPath appends the path and query of a step's request to an endpoint, as they are sent.
 func (s *Step) AppendPath(dst []byte, _ *Program, inst *Instance, e *rv.Endpoint) []byte {
 	at := len(dst)
-	if !s.path.complete() {
+	if !s.HasAuthority && !s.path.complete() {
 		dst = append(dst, e.BasePath...)
 	}
 	return neutralise(s.path.appendTo(dst, inst), at, inTarget)
@@ -28,7 +28,7 @@ func (s *Step) RenderMessage(m *message.Message, buf []byte, g *Program, inst *I
 	buf, m.Path = part(s.AppendPath(buf, g, inst, e), len(buf))
 	for i := range s.fields {
 		if f := &s.fields[i]; f.inMessage() {
-			buf = f.render(m, buf, inst, s.Target)
+			buf = f.render(m, buf, inst)
 		}
 	}
 	if len(cookie) > 0 {
@@ -49,7 +49,7 @@ func (f *fieldSource) inMessage() bool {
 	return f.name[0] != ':' && f.name != "content-length"
 }
 
-func (f *fieldSource) render(m *message.Message, buf []byte, inst *Instance, target int) []byte {
+func (f *fieldSource) render(m *message.Message, buf []byte, inst *Instance) []byte {
 	var out message.Field
 	if f.nameText != nil {
 		buf, out.Name = part(neutraliseName(f.nameText.appendTo(buf, inst), len(buf)), len(buf))
@@ -57,13 +57,8 @@ func (f *fieldSource) render(m *message.Message, buf []byte, inst *Instance, tar
 		buf, out.Name = part(append(buf, f.name...), len(buf))
 	}
 	at := len(buf)
-	if f.kind == fieldAuthorization {
-		buf = append(buf, inst.src.authorization(target)...)
-		if len(buf) == at {
-			return buf
-		}
-	} else {
-		buf = f.value.appendTo(buf, inst)
+	if buf = f.value.appendTo(buf, inst); len(buf) == at && f.omitEmpty {
+		return buf
 	}
 	buf, out.Value = part(neutralise2(buf, at, inValue), at)
 	m.Fields = append(m.Fields, out)

@@ -87,17 +87,29 @@ type Step struct {
 	Cookies bool
 	// TimeoutClass is an index into Program.Timeouts.
 	TimeoutClass int
+	// Credentials are those of the target that requests have.
+	Credentials []Credential
+	// MaxRedirects is how many redirects a request of the step follows; zero: none.
+	MaxRedirects int
+	// RedirectField is the request field that a redirect to another server changes; nil: the request goes to that server.
+	RedirectField []byte
+	// LoadControl: responses with overload and load control information are counted.
+	LoadControl bool
 	// BeginsWithURI: the path begins with a captured value; see Instance.Authority.
 	BeginsWithURI bool
+	// HasAuthority: the request names the host and port that it goes to; see Instance.AppendAuthority.
+	HasAuthority bool
 
 	Flow
 	Inspection
 
 	method string
 	path   text
-	fields []fieldSource
-	body   text
-	draws  []draw
+	// authority is host and port of the request; nil: those of the endpoint.
+	authority text
+	fields    []fieldSource
+	body      text
+	draws     []draw
 	// trace is the first traceparent of the step; nil: none.
 	trace *piece
 	names map[string]text // variables and captures that the script can read

@@ -160,6 +160,9 @@ func (in *Instance) Authority(s *Step) (scheme, authority []byte, ok bool) {
 	return r.scheme, r.authority, true
 }
 
+// AppendAuthority appends host and port that the request of a step names, as they are.
+func (in *Instance) AppendAuthority(dst []byte, s *Step) []byte { return s.authority.appendTo(dst, in) }
+
 // reference returns the reference of a piece that a path begins with.
 func (p *piece) reference(in *Instance) *reference {
 	if p.kind == pieceGlobal {

@@ -68,7 +68,7 @@ func TestSecretsAndNamesWithPlaceholders(t *testing.T) {
 	} {
 		var in Instance
 		in.Start(g, 0, src, 0)
-		src.SetAuthorization(0, []byte(tt.token))
+		src.SetCredential(g.Authorization(0), []byte(tt.token))
 		want := append(pseudo("/a"), tt.h2, "user-agent: h2surge")
 		lines := "GET /base/a HTTP/1.1\r\nhost: t.example:80\r\n" + tt.h1 + "\r\nuser-agent: h2surge\r\n"
 		if tt.token != "" {
@@ -107,7 +107,7 @@ func TestSecretsAreInNoTable(t *testing.T) {
 	c.Steps = append(c.Steps, rv.Step{Name: "c", Method: "GET", Path: lit("/c"), Timeout: 1, Headers: []rv.Header{{Name: lit("x"), Value: lit("y")}, {Name: lit("authorization"), Value: lit("own")}}})
 	g := program(t, p)
 	src := sources(g)
-	src.SetAuthorization(0, []byte("token"))
+	src.SetCredential(g.Authorization(0), []byte("token"))
 	enc, dec := NewEncoder(g, 0, &g.Targets[0].Endpoints[0]), hpack.NewDecoder(MaxTable, nil)
 	var in Instance
 	state := enc.Begin(MaxTable)
@@ -149,7 +149,7 @@ func TestMessageIsWhatIsSent(t *testing.T) {
 		e := &g.Targets[0].Endpoints[0]
 		enc, head := NewEncoder(g, 0, e), NewHead(g, 0, e, true)
 		src := sources(g)
-		src.SetAuthorization(0, []byte("Bearer x"))
+		src.SetCredential(g.Authorization(0), []byte("Bearer x"))
 		var m message.Message
 		for range 6 {
 			var in Instance
@@ -295,6 +295,60 @@ func TestStepsGoToTheirOwnTargets(t *testing.T) {
 		block, _ := NewEncoder(g, s.Target, e).AppendHeaders(nil, s, &in, 0, 0, nil)
 		if got := decoded(t, block)[2]; got != ":authority: "+want {
 			t.Errorf("step %d has %s, want %s", i, got, want)
+		}
+	}
+}
+
+// TestClientAssertion: requests have the assertion of their target unless their template has its own, in a field that no
+// table has. Without a value, and to another authority, there is no field.
+func TestClientAssertion(t *testing.T) {
+	p := secured()
+	p.Targets[0].Auth, p.Targets[0].ClientAssertion = nil, &rv.ClientAssertion{Subject: "nf"}
+	p.Chains[0].Steps[0].Headers = nil
+	p.Chains[0].Steps[1].Headers = []rv.Header{{Name: lit("3gpp-Sbi-Client-Credentials"), Value: lit("own")}}
+	g := program(t, p)
+	e := &g.Targets[0].Endpoints[0]
+	enc, head, src := NewEncoder(g, 0, e), NewHead(g, 0, e, true), sources(g)
+	for i, want := range [][]Credential{{g.Assertion(0)}, nil} {
+		if diff := cmp.Diff(want, g.Steps[i].Credentials); diff != "" {
+			t.Errorf("step %d: credentials (-want +got):\n%s", i, diff)
+		}
+	}
+	for _, tt := range []struct {
+		value     string
+		elsewhere bool
+		step      int
+		want      string
+	}{{"a.b.c", false, 0, "a.b.c"}, {"a.b.c", true, 0, ""}, {"", false, 0, ""}, {"a.b.c", false, 1, "own"}} {
+		src.SetCredential(g.Assertion(0), []byte(tt.value))
+		src.Withhold(tt.elsewhere)
+		s := &g.Steps[tt.step]
+		var in Instance
+		in.Start(g, 0, src, 0)
+		var want []string
+		line := ""
+		if tt.want != "" {
+			want, line = []string{"3gpp-sbi-client-credentials: " + tt.want + "!"}, "3gpp-sbi-client-credentials: "+tt.want+"\r\n"
+		}
+		only := func(all []string) (out []string) {
+			for _, f := range all {
+				if strings.HasPrefix(f, "3gpp") {
+					out = append(out, f)
+				}
+			}
+			return out
+		}
+		block, _ := enc.AppendHeaders(nil, s, &in, 0, 0, nil)
+		if diff := cmp.Diff(want, only(decoded(t, block))); diff != "" {
+			t.Errorf("%+v: h2 (-want +got):\n%s", tt, diff)
+		}
+		if got := string(head.AppendHead(nil, s, &in, 0, nil)); !strings.Contains(got, line) || strings.Count(got, "3gpp") != len(want) {
+			t.Errorf("%+v: h1 %q", tt, got)
+		}
+		var m message.Message
+		s.RenderMessage(&m, nil, g, &in, e, nil, nil)
+		if diff := cmp.Diff(want, only(decoded(t, enc.AppendMessage(nil, &m, 0)))); diff != "" {
+			t.Errorf("%+v: message (-want +got):\n%s", tt, diff)
 		}
 	}
 }

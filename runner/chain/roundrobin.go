@@ -31,7 +31,7 @@ func NewWeightedRoundRobin(g *Program, includes func(*Chain) bool) *WeightedRoun
 
 // Next picks a chain among those for which may returns true, or among all if may is nil. Without such a chain it returns -1.
 func (w *WeightedRoundRobin) Next(may func(chain int) bool) int {
-	if len(w.chains) == 1 && may == nil {
+	if len(w.chains) == 1 && (may == nil || may(w.chains[0])) { // the credit would stay zero
 		return w.chains[0]
 	}
 	best, sum := -1, int64(0)

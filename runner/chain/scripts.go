@@ -55,8 +55,8 @@ func (b *builder) scriptNames(source string, s *Step) error {
 // scriptVariable adds a variable. The columns of a table have names such as users.id.
 func (b *builder) scriptVariable(i int, v *variable, s *Step) error {
 	columns := []string{""}
-	if t, ok := v.values.(*table); ok {
-		columns = t.columns
+	if t, ok := v.values.(columnar); ok {
+		columns = t.columnNames()
 	}
 	for _, column := range columns {
 		p, err := b.variable(i, column)

@@ -6,28 +6,31 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/shard"
+	"github.com/h2surge/h2surge/runner/aka"
 	"github.com/h2surge/h2surge/runner/location"
 )
 
 // Sources has the values of placeholders for one worker: its share of the variables, the captures of setup, and the
-// authorizations. It belongs to one goroutine.
+// credentials. It belongs to one goroutine.
 type Sources struct {
 	program   *Program
 	variables []source
 	globals   [][]byte
 	// references are the parts of the globals that are absolute URIs.
 	references []reference
-	// authorizations are by target; empty: none.
-	authorizations [][]byte
+	// credentials are by Credential; empty: none.
+	credentials [][]byte
 	// listeners are the URLs of the worker's listeners.
 	listeners [][]byte
-	// elsewhere: see Elsewhere.
-	elsewhere bool
+	// withhold: see Withhold.
+	withhold bool
 	// thinking draws pauses.
 	thinking *rand.Rand
 	// text and key are buffers of functions. value and want are buffers of comparisons.
 	text, key, value, want []byte
-	_                      [16]byte // whole cache lines
+	// usim computes RES*; nil: no instance has needed it.
+	usim *aka.USIM
+	_    [8]byte // whole cache lines
 }
 
 // NewSources returns the sources of a worker. share is the share of the worker, and worker its number in the shard. The
@@ -35,13 +38,13 @@ type Sources struct {
 // of them.
 func NewSources(g *Program, share *rv.Share, worker int) *Sources {
 	s := &Sources{
-		program:        g,
-		variables:      cacheline.Make[source](len(g.variables))[:0],
-		globals:        make([][]byte, len(g.Globals)),
-		references:     make([]reference, len(g.Globals)),
-		authorizations: make([][]byte, len(g.Targets)),
-		listeners:      make([][]byte, len(g.Listeners)),
-		thinking:       newRand(g.Seed, share, worker),
+		program:     g,
+		variables:   cacheline.Make[source](len(g.variables))[:0],
+		globals:     make([][]byte, len(g.Globals)),
+		references:  make([]reference, len(g.Globals)),
+		credentials: make([][]byte, 2*len(g.Targets)),
+		listeners:   make([][]byte, len(g.Listeners)),
+		thinking:    newRand(g.Seed, share, worker),
 	}
 	for i, v := range g.variables {
 		s.variables = append(s.variables, newSource(v, share, i, worker))
@@ -81,26 +84,8 @@ func (s *Sources) resolveGlobal(i int) {
 	}
 }
 
-// SetAuthorization sets the value of the Authorization field of requests to a target; an empty one
-// leaves the field out. value is copied.
-func (s *Sources) SetAuthorization(target int, value []byte) {
-	s.authorizations[target] = append([]byte(nil), value...)
-}
-
 // SetListener sets the URL of a listener of the worker, such as http://192.0.2.1:9090.
 func (s *Sources) SetListener(listener int, url string) { s.listeners[listener] = []byte(url) }
-
-// Elsewhere sets whether the next request goes to an authority from a response, and not from the plan. Such a request
-// does not have the Authorization of the target.
-func (s *Sources) Elsewhere(yes bool) { s.elsewhere = yes }
-
-// authorization returns the value of the field for a target, or an empty value.
-func (s *Sources) authorization(target int) []byte {
-	if s.elsewhere {
-		return nil
-	}
-	return s.authorizations[target]
-}
 
 // SetShare replaces the share of the worker in all variables. drawn is the maximum number of values that any worker has
 // drawn of a variable. fresh: this worker has drawn none.

@@ -120,6 +120,8 @@ func csvError(err error) error {
 	return err
 }
 
+func (t *table) columnNames() []string { return t.columns }
+
 func (t *table) rows() int64 { return int64(len(t.ends) / len(t.columns)) }
 
 func (t *table) plain() bool { return t.safe }

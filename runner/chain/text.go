@@ -14,7 +14,7 @@ type text []piece
 type piece struct {
 	literal []byte
 	kind    pieceKind
-	// index is the index of a cell, variable, capture slot or global, depending on kind.
+	// index is the index of a cell, variable, capture slot, global, listener or Credential, depending on kind.
 	index int
 	// values and column of a variable.
 	values values
@@ -31,14 +31,15 @@ type piece struct {
 type pieceKind uint8
 
 const (
-	pieceLiteral  pieceKind = iota
-	pieceCell               // drawn for the instance or the step
-	pieceTrace              // a traceparent, drawn for the step
-	pieceWorker             // drawn once for the worker
-	pieceCapture            // captured by the instance
-	pieceGlobal             // captured by setup
-	pieceListener           // the URL of a listener of the worker
-	pieceConstant           // literal, with functions whose key is a placeholder
+	pieceLiteral    pieceKind = iota
+	pieceCell                 // drawn for the instance or the step
+	pieceTrace                // a traceparent, drawn for the step
+	pieceWorker               // drawn once for the worker
+	pieceCapture              // captured by the instance
+	pieceGlobal               // captured by setup
+	pieceListener             // the URL of a listener of the worker
+	pieceCredential           // the value of a Credential
+	pieceConstant             // literal, with functions whose key is a placeholder
 )
 
 // draw puts a variable's next value into a cell of the instance.
@@ -260,6 +261,8 @@ func (p *piece) appendTo(dst []byte, in *Instance) []byte {
 		dst = append(dst, in.src.globals[p.index]...)
 	case pieceListener:
 		dst = append(dst, in.src.listeners[p.index]...)
+	case pieceCredential:
+		dst = append(dst, in.src.credential(Credential(p.index))...)
 	case pieceConstant:
 		dst = append(dst, p.constant...)
 	case pieceLiteral:

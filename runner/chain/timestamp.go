@@ -20,8 +20,12 @@ var timeLayouts = map[rv.TimeFormat]timestamps{
 	rv.TimeRFC3339Milli:      {layout: "2006-01-02T15:04:05.000Z"},
 	rv.TimeEpochSeconds:      {unit: int64(time.Second)},
 	rv.TimeEpochMilliseconds: {unit: int64(time.Millisecond)},
-	rv.TimeIMFFixdate:        {layout: "Mon, 02 Jan 2006 15:04:05 GMT"},
+	rv.TimeIMFFixdate:        {layout: imfFixdate},
+	rv.TimeIMFFixdateMilli:   {layout: "Mon, 02 Jan 2006 15:04:05.000 GMT"},
 }
+
+// imfFixdate is the preferred format of dates in header fields (RFC 9110 5.6.7).
+const imfFixdate = "Mon, 02 Jan 2006 15:04:05 GMT"
 
 func newTimestamps(t *rv.Timestamp) (timestamps, error) {
 	out, ok := timeLayouts[t.Format]

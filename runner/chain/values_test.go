@@ -146,6 +146,7 @@ func TestTimestamps(t *testing.T) {
 		{at, rv.TimeEpochSeconds, 0, "1793678706"},
 		{at, rv.TimeEpochMilliseconds, time.Second, "1793678707789"},
 		{at, rv.TimeIMFFixdate, 0, at.Format(http.TimeFormat)},
+		{at, rv.TimeIMFFixdateMilli, 0, at.Format("Mon, 02 Jan 2006 15:04:05.000 GMT")},
 		{before, rv.TimeEpochSeconds, 0, "-2"},
 		{before, rv.TimeEpochMilliseconds, 0, "-1500"},
 	} {

@@ -73,6 +73,11 @@ func (out *variable) kind(v *rv.Variable, r *Resources) (err error) {
 		out.values, out.size = newList(v.List), v.Size()
 	case v.CSV != nil:
 		return out.csv(v.CSV, r)
+	case v.Subscribers != nil:
+		var s *subscribers
+		if s, err = newSubscribers(v.Subscribers, r); err == nil {
+			out.values, out.size = s, v.Size()
+		}
 	case v.Random != nil:
 		if out.random, err = newRandom(v.Random); err != nil {
 			return fmt.Errorf("random.%w", err)
@@ -171,21 +176,19 @@ func (out *variable) settle() error {
 	return nil
 }
 
-// column returns the index of a column. Only tables have columns.
+// column returns the index of a column. Only tables and subscribers have columns.
 func (out *variable) column(name string) (int, error) {
-	t, isTable := out.values.(*table)
+	t, hasColumns := out.values.(columnar)
 	switch {
-	case !isTable && name == "":
+	case !hasColumns && name == "":
 		return 0, nil
-	case !isTable:
+	case !hasColumns:
 		return 0, fmt.Errorf("the variable %s has no columns", out.name)
 	case name == "":
 		return 0, fmt.Errorf("the variable %s is a table and needs a column; %s", out.name, t.names())
 	}
-	for i, c := range t.columns {
-		if c == name {
-			return i, nil
-		}
+	if i := columnOf(t, name); i >= 0 {
+		return i, nil
 	}
 	return 0, fmt.Errorf("the variable %s has no column %q; %s", out.name, name, t.names())
 }

@@ -48,13 +48,9 @@ func ClientConfig(t *rv.TLS, keyLog io.Writer) (*tls.Config, error) {
 
 func files(c *tls.Config, t *rv.TLS) error {
 	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return fmt.Errorf("caFile: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("caFile %s: contains no certificate", t.CAFile)
+		var err error
+		if c.RootCAs, err = authorities(t.CAFile); err != nil {
+			return fmt.Errorf("caFile%w", err)
 		}
 	} else if !t.InsecureSkipVerify {
 		roots.Use()
@@ -68,6 +64,19 @@ func files(c *tls.Config, t *rv.TLS) error {
 	}
 	c.Certificates = []tls.Certificate{pair}
 	return nil
+}
+
+// authorities reads certificates to trust. Its errors follow the name of the field.
+func authorities(file string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf(": %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf(" %s: contains no certificate", file)
+	}
+	return pool, nil
 }
 
 func version(s string) (uint16, error) {

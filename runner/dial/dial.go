@@ -90,15 +90,6 @@ func IsResolved(address string) bool {
 	return err == nil
 }
 
-// Accepted returns a connection that a peer has opened, without TLS. If it fails, it has closed c.
-func Accepted(c net.Conn) (*Connection, error) {
-	out := &Connection{FD: -1, Protocol: rv.ProtocolH2C, Address: c.RemoteAddr().String()}
-	if err := out.take(c); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // Open connects within the timeout.
 func Open(ctx context.Context, r *Request) (*Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)

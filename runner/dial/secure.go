@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Secure is a TLS client without I/O, for an event loop: Feed takes octets from the socket and Read returns plaintext;
+// Secure is a TLS client or server without I/O, for an event loop: Feed takes octets from the socket and Read returns plaintext;
 // Write takes plaintext and Pending returns octets for the socket.
 //
 // Before that, Handshake blocks on the socket, in a goroutine of its own. Detach then ends the use of the socket.
@@ -23,6 +23,13 @@ type Secure struct {
 func NewSecure(c net.Conn, config *tls.Config) *Secure {
 	s := &Secure{mem: memory{Conn: c}}
 	s.conn = tls.Client(&s.mem, config)
+	return s
+}
+
+// newSecureServer is NewSecure for a socket that a peer has opened.
+func newSecureServer(c net.Conn, config *tls.Config) *Secure {
+	s := &Secure{mem: memory{Conn: c}}
+	s.conn = tls.Server(&s.mem, config)
 	return s
 }
 
@@ -81,7 +88,7 @@ func (s *Secure) CloseNotify() { _ = s.conn.CloseWrite() }
 // keepOut bounds the buffer an idle connection keeps.
 const keepOut = 64 << 10
 
-// memory is the net.Conn under the TLS client: the socket until it is detached, then two byte
+// memory is the net.Conn under TLS: the socket until it is detached, then two byte
 // slices.
 type memory struct {
 	net.Conn

@@ -203,3 +203,28 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestCounts: the counts of an operation add up to its requests. Without operations, they are those of the steps.
+func TestCounts(t *testing.T) {
+	r := full()
+	r.Listeners = []runnerv1alpha1.ListenerResult{{Name: "events", ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 95, InTime: 90, Late: 3, Duplicate: 2, Awaited: 100, Missing: 10}}}
+	var b bytes.Buffer
+	if err := Counts(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "full.counts.csv", b.Bytes())
+	for i := range r.Operations {
+		o, all := &r.Operations[i], int64(0)
+		for _, c := range outcomesOf(o) {
+			all += c.count
+		}
+		if len(o.StatusCodes) > 0 && all != o.Sent {
+			t.Errorf("%s: %d outcomes of %d requests", o.Operation, all, o.Sent)
+		}
+	}
+	r.Operations = nil
+	b.Reset()
+	if err := Counts(&b, r); err != nil || !strings.Contains(b.String(), "request,,app-session/create,response,503,NF_CONGESTION,900\n") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}

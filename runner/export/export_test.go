@@ -53,6 +53,10 @@ func full() *runnerv1alpha1.Report {
 		Setup:     runnerv1alpha1.OnceCounters{Sent: 2, Succeeded: 2},
 		Teardown:  runnerv1alpha1.OnceCounters{Sent: 3, Succeeded: 1},
 		Exhausted: true,
+		Authorizations: []runnerv1alpha1.Authorization{
+			{Target: "pcf", Tokens: 3, Failures: 2, LastFailure: `auth.oauth2.tokenURL http://nrf/oauth2/token: answered 400: "invalid_scope"`, SentWithout: 12},
+			{Target: "udr", Tokens: 3},
+		},
 		Chains: runnerv1alpha1.ChainTotals{
 			Started: 1_200_000, Completed: 1_199_000, Aborted: 990, Unfinished: 10,
 			AbortedBy: map[string]int64{"failedCheck": 900, "missingCapture": 80, "timedOut": 7, "reset": 2, "connectionLost": 1},
@@ -99,6 +103,9 @@ func full() *runnerv1alpha1.Report {
 			{
 				Chain: "app-session", Step: "create", Sent: 1_200_000, ErrorRate: 0.0002, ResponseTime: times, ServiceTime: times, TimeToFirstByte: times, Retries: 120,
 				FailedChecks: 985, FailedBy: map[string]int64{"status": 900, "fast": 85},
+				StatusCodes: map[string]int64{"201": 1_199_010, "503": 980}, Done: 1_199_990, TimedOut: 7, Reset: 3, Problems: []runnerv1alpha1.ProblemResult{
+					{Status: 503, Cause: "NF_CONGESTION", Count: 900}, {Status: 503, Cause: "a <cause> of the target\x1b[2J", Count: 30}, {Cause: "other", Count: 20},
+				},
 			},
 			{
 				Chain: "app-session", Step: "update-with-a-rather-long-name", Sent: 1_200_000, ResponseTime: times,
@@ -106,6 +113,16 @@ func full() *runnerv1alpha1.Report {
 			},
 			{Chain: "app-session", Step: "delete", ErrorRate: 0},
 			{Chain: "login", Step: "token", Phase: runnerv1alpha1.PhaseSetup},
+		},
+		Operations: []runnerv1alpha1.OperationResult{
+			{
+				Target: "pcf", Operation: "Npcf_PolicyAuthorization_Create", Sent: 1_200_000, Done: 1_199_990, Succeeded: 1_199_005, FailedChecks: 985, TimedOut: 7, Reset: 3,
+				ErrorRate: 0.0002, StatusCodes: map[string]int64{"201": 1_199_010, "503": 980}, ResponseTime: times, Problems: []runnerv1alpha1.ProblemResult{
+					{Status: 503, Cause: "NF_CONGESTION", Count: 900}, {Status: 503, Cause: "a <cause> of the target\x1b[2J", Count: 30}, {Cause: "other", Count: 20},
+				},
+			},
+			{Target: "pcf", Operation: "app-session/update-with-a-rather-long-name", Sent: 1_200_000, Done: 1_200_000, Succeeded: 1_199_995, FailedChecks: 5, ResponseTime: times},
+			{Target: "udr", Operation: "app-session/delete"},
 		},
 		Targets: []runnerv1alpha1.TargetResult{
 			{

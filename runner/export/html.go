@@ -97,6 +97,7 @@ type page struct {
 	PhaseBars                    []phaseBar
 	Phases, StepPhases           *table
 	Steps, Notifications, Checks *table
+	Operations, Problems         *table
 	Chains                       *table
 	Codes, Causes                *table
 	Failures, Samples            *table
@@ -115,7 +116,7 @@ func newPage(r *runnerv1alpha1.Report) (*page, error) {
 	p := &page{
 		Report: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: policy(pageScript),
 		Notes: append(notes(r), plotNotes(r)...), Figures: keyFigures(r, 0), Kinds: errorKinds(r),
-		Probes: probeTable(r), Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Notifications: notificationTable(r), Checks: checkTable(r), Chains: chainTable(r),
+		Probes: probeTable(r), Stages: stageTable(r), Quantiles: quantileTable(all), Steps: stepTable(r), Operations: operationTable(r), Problems: problemTable(r), Notifications: notificationTable(r), Checks: checkTable(r), Chains: chainTable(r),
 		Codes: statusTable(r), Causes: causeTable(r), Failures: failureTable(r), Samples: sampleTable(r), Slowest: slowestTable(r), Generator: healthTable(r), Shards: shardTable(r),
 		PhaseHead: phaseHead, PhaseBars: phaseBars(r), Phases: phaseTable(r), StepPhases: stepPhaseTable(r),
 	}
@@ -177,6 +178,9 @@ func notes(r *runnerv1alpha1.Report) (out []string) {
 	}
 	if note := spinNote(r); note != "" {
 		out = append(out, note)
+	}
+	for _, note := range authorizationNotes(r) {
+		out = append(out, strings.ToUpper(note[:1])+note[1:]+".")
 	}
 	if r.TeardownFailure != "" {
 		out = append(out, "Teardown failed: "+r.TeardownFailure+".")

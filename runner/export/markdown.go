@@ -21,7 +21,7 @@ func Markdown(w io.Writer, r *runnerv1alpha1.Report) error {
 	if warning := lagWarning(r); warning != "" {
 		paragraph(&b, "Warning: "+warning+".")
 	}
-	for _, t := range []*table{thresholdTable(r), probeTable(r), figureTable(r), timeTable(r), phaseTable(r), stepSummary(r), notificationTable(r), failureTable(r)} {
+	for _, t := range []*table{thresholdTable(r), probeTable(r), figureTable(r), timeTable(r), phaseTable(r), stepSummary(r), operationTable(r), notificationTable(r), failureTable(r)} {
 		markdownTable(&b, t)
 	}
 	for _, n := range notes(r) {

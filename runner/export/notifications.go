@@ -45,8 +45,11 @@ func listenerCounts(l *runnerv1alpha1.ListenerResult) (out []listenerCount) {
 		{listenerCount{"  duplicate", l.Duplicate, "after one with the same key"}, false},
 		{listenerCount{"  unexpected", l.Unexpected, "no step awaited them"}, false},
 		{listenerCount{"  early", l.Early, "no step awaits them yet"}, false},
+		{listenerCount{"  refused: token", l.RefusedToken, "no valid access token"}, false},
+		{listenerCount{"  refused: name", l.RefusedCertificate, "of the client certificate"}, false},
 		{listenerCount{"missing", l.Missing, fmt.Sprintf("of %d that steps awaited", l.Awaited)}, true},
 		{listenerCount{"failed checks", l.FailedChecks, "of those in time"}, l.FailedChecks > 0},
+		{listenerCount{"failed handshakes", l.FailedHandshakes, "connections without a notification"}, false},
 		{listenerCount{"awaited at the end", l.WaitingAtEnd + l.Waiting, ""}, false},
 	} {
 		if c.always || c.count > 0 {
@@ -59,12 +62,12 @@ func listenerCounts(l *runnerv1alpha1.ListenerResult) (out []listenerCount) {
 // notificationTable returns the counts of listeners, or nil if there are none.
 func notificationTable(r *runnerv1alpha1.Report) *table {
 	t := &table{ID: "notifications", Caption: "Notifications", Left: 1, Head: []string{
-		"listener", "received", "in time", "late", "duplicate", "unexpected", "awaited", "missing", "failed checks", "p50", "p99", "p99.9", "max",
+		"listener", "received", "in time", "late", "duplicate", "unexpected", "refused", "awaited", "missing", "failed checks", "p50", "p99", "p99.9", "max",
 	}}
 	for i := range r.Listeners {
 		l := &r.Listeners[i]
 		row := []string{printable(l.Name)}
-		for _, n := range []int64{l.Received, l.InTime, l.Late, l.Duplicate, l.Unexpected, l.Awaited, l.Missing, l.FailedChecks} {
+		for _, n := range []int64{l.Received, l.InTime, l.Late, l.Duplicate, l.Unexpected, l.RefusedToken + l.RefusedCertificate, l.Awaited, l.Missing, l.FailedChecks} {
 			row = append(row, grouped(n))
 		}
 		for _, us := range []int64{l.Time.P50, l.Time.P99, l.Time.P999, l.Time.Max} {

@@ -21,7 +21,7 @@ const columns = 80
 func Text(w io.Writer, r *runnerv1alpha1.Report) error {
 	var b bytes.Buffer
 	for _, section := range []func(*bytes.Buffer, *runnerv1alpha1.Report){
-		head, verdict, search, requests, rates, times, phases, steps, notifications, statusCodes, causes, failures, samples, slowest, generator,
+		head, verdict, search, requests, rates, times, phases, steps, operations, notifications, statusCodes, causes, failures, samples, slowest, generator,
 	} {
 		section(&b, r)
 	}
@@ -99,6 +99,9 @@ func requests(b *bytes.Buffer, r *runnerv1alpha1.Report) {
 	}
 	if r.TeardownFailure != "" {
 		wrap(b, "  ", "teardown failed: "+sentence(r.TeardownFailure))
+	}
+	for _, note := range authorizationNotes(r) {
+		wrap(b, "  ", note)
 	}
 	line(b, "  %-20s %14s  %s", "error rate", errorRate(float64(r.ErrorRate), r.Requests.Sent+r.Requests.Dropped), "1 - succeeded / (sent + dropped)")
 	chains(b, r)
@@ -225,8 +228,20 @@ func stepDetails(b *bytes.Buffer, s *runnerv1alpha1.StepResult) {
 	if s.Retries > 0 {
 		row("of them retries", s.Retries)
 	}
+	if s.Redirects > 0 {
+		row("of them redirects", s.Redirects)
+	}
+	if s.OverloadControl > 0 {
+		row("responses with 3gpp-Sbi-Oci", s.OverloadControl)
+	}
+	if s.LoadControl > 0 {
+		row("responses with 3gpp-Sbi-Lci", s.LoadControl)
+	}
 	for _, by := range result.MostFrequent(s.FailedBy, len(s.FailedBy)) {
 		row("failed "+printable(by.Name), by.Count)
+	}
+	for _, p := range s.Problems {
+		row(strings.TrimSpace(statusOf(p)+" "+printable(p.Cause)), p.Count)
 	}
 }
 

@@ -37,9 +37,9 @@ func cutPort(authority []byte) (host, port []byte) {
 	return authority[:i], authority[i+1:]
 }
 
-// parseAuthority checks the authority of a reference: RFC 3986 3.2 without user information, RFC
+// ParseAuthority checks the authority of a reference: RFC 3986 3.2 without user information, RFC
 // 9110 4.2.1. A port without digits is dropped.
-func parseAuthority(a []byte) ([]byte, error) {
+func ParseAuthority(a []byte) ([]byte, error) {
 	if bytes.IndexByte(a, '@') >= 0 {
 		return nil, errUserinfo
 	}

@@ -40,7 +40,7 @@ func split(reference []byte) (p parts, err error) {
 		if end < 0 {
 			end = len(rest)
 		}
-		if p.authority, err = parseAuthority(rest[:end]); err != nil {
+		if p.authority, err = ParseAuthority(rest[:end]); err != nil {
 			return p, err
 		}
 		rest = rest[end:]

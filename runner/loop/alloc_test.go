@@ -3,10 +3,12 @@
 package loop
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/message"
 )
 
 func batched() *rv.Plan {
@@ -47,6 +49,31 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestRedirectsAllocateNothing: redirects to a server behind the target, until the limit of each request is reached.
+func TestRedirectsAllocateNothing(t *testing.T) {
+	p := cannedChain()
+	s := &p.Chains[0].Steps[0]
+	s.MaxRedirects, s.RedirectField = 16, "root"
+	// :status 307 as a literal with an indexed name, location as a literal, not indexed.
+	redirect := append([]byte{0, 0, 21, 1, 5, 0, 0, 0, 0, 0x08, 3, '3', '0', '7', 0x0f, 0x1f, 13}, "http://b.core"...)
+	w := cannedWorker(t, p, &canned{clock: 1, created: redirect})
+	from := w.rec.Steps[0].Redirects
+	const turns = 1000
+	allocs := testing.AllocsPerRun(10, func() {
+		for range turns {
+			if err := w.turn(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations in %d turns", allocs, turns)
+	}
+	if n := w.rec.Steps[0].Redirects - from; n < turns {
+		t.Errorf("only %d redirects", n)
+	}
+}
+
 // TestShortConnectionsAllocateNothing: each request has a connection of its own, which the loop opens.
 func TestShortConnectionsAllocateNothing(t *testing.T) {
 	for _, tt := range []struct {
@@ -77,5 +104,23 @@ func TestShortConnectionsAllocateNothing(t *testing.T) {
 				t.Errorf("%d requests over %d connections", n, opened)
 			}
 		})
+	}
+}
+
+// TestProblemsAllocateNothing: problem details of a kind that was counted before cost no memory, and neither do those above the limit.
+func TestProblemsAllocateNothing(t *testing.T) {
+	w := cannedWorker(t, gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour}), &canned{clock: 1})
+	for i := range 2 * rv.MaxCauses {
+		w.countProblem(&request{status: 500}, &message.Exchange{Response: &message.Message{Body: fmt.Appendf(nil, `{"cause":"C%d"}`, i)}})
+	}
+	for _, body := range []string{
+		`{"cause":"C1"}`, `{"cause":"ABOVE_THE_LIMIT"}`, `{"title":"Service \u0055navailable","status":503}`, `{"status":503}`, `{"detail":"none"}`,
+	} {
+		x := message.Exchange{Response: &message.Message{Body: []byte(body)}}
+		r := request{status: 500}
+		w.countProblem(&r, &x)
+		if n := testing.AllocsPerRun(100, func() { w.countProblem(&r, &x) }); n != 0 {
+			t.Errorf("%s: %v allocations", body, n)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -14,15 +15,15 @@ func TestTokenExpires(t *testing.T) {
 	p := gets(perSecond(1000, time.Second))
 	p.Targets[0].Auth = &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: "/token"}}
 	b := newBench(t, p, ok(time.Millisecond))
-	b.w.Do(func(w *Worker) { w.SetAuthorization(0, []byte("Bearer a")) })
+	b.w.Do(func(w *Worker) { w.SetCredential(0, []byte("Bearer a")) })
 	at := func(offset time.Duration, change func(*Worker)) {
 		b.onStart = append(b.onStart, func() {
 			b.in(time.Duration(b.startAt-b.clock)+offset, func() { b.w.Do(change) })
 		})
 	}
-	at(300*ms, func(w *Worker) { w.SetAuthorization(0, []byte("Bearer b")) })
+	at(300*ms, func(w *Worker) { w.SetCredential(0, []byte("Bearer b")) })
 	at(600*ms, func(w *Worker) { w.Unauthorized(0, "the token endpoint does not answer") })
-	at(700*ms, func(w *Worker) { w.SetAuthorization(0, []byte("Bearer c")) })
+	at(700*ms, func(w *Worker) { w.SetCredential(0, []byte("Bearer c")) })
 	got := b.run()
 	if got.Sent != 1000 || got.Done != 1000 {
 		t.Errorf("%d sent and %d done, want 1000", got.Sent, got.Done)
@@ -42,7 +43,64 @@ func TestTokenExpires(t *testing.T) {
 			t.Fatalf("request %d after %v has %q, want %q", i, r.at-began, value, want)
 		}
 	}
-	if problem := b.w.Problem(); problem != "" {
+	if n := b.w.rec.Targets[0].SentWithout; n != 100 {
+		t.Errorf("%d requests count as sent without authorization, want 100", n)
+	}
+	if _, problem := b.w.Problem(); problem != "" {
 		t.Errorf("problem %q of a worker that was ready", problem)
+	}
+}
+
+// TestAuthorizing: the worker asks for a token when the next setup chain sends it, or after setup. It sends nothing
+// before it has the token, and is Authorizing.
+func TestAuthorizing(t *testing.T) {
+	token := &rv.Auth{OAuth2: &rv.OAuth2{TokenURL: "http://nrf/token"}}
+	own := []rv.Header{{Name: rv.Text{{Literal: "authorization"}}, Value: rv.Text{{Literal: "own"}}}}
+	setup := func(name string, headers ...rv.Header) rv.Chain {
+		return rv.Chain{Name: name, Phase: rv.PhaseSetup, Steps: []rv.Step{{Name: name, Method: "PUT", Path: rv.Text{{Literal: "/" + name}}, Headers: headers, Timeout: time.Second}}}
+	}
+	for _, tc := range []struct {
+		name   string
+		auth   *rv.Auth
+		setup  []rv.Chain
+		served string // before the worker was Authorizing, and then all
+	}{
+		{"no setup", token, nil, ", then / a"},
+		{"the load sends it", token, []rv.Chain{setup("register", own...), setup("other", own...)}, "/register own, /other own, then / a"},
+		{"the second chain sends it", token, []rv.Chain{setup("register", own...), setup("subscribe")}, "/register own, then /subscribe a, / a"},
+		{"the first chain sends it", token, []rv.Chain{setup("subscribe"), setup("other", own...)}, ", then /subscribe a, /other own, / a"},
+		{"a file is read before", &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: "/token"}}, []rv.Chain{setup("register", own...)}, ", then /register own, / a"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := gets(perSecond(1, time.Second))
+			p.Targets[0].Auth, p.Chains = tc.auth, append(tc.setup, p.Chains...)
+			b := newBench(t, p, ok(time.Millisecond))
+			served := func() string {
+				var all []string
+				for _, r := range b.served {
+					all = append(all, r.fields[":path"]+" "+r.fields["authorization"])
+				}
+				return strings.Join(all, ", ")
+			}
+			before := "it never was Authorizing"
+			b.everyTurn = func() {
+				if b.w.Phase() != Authorizing || before != "it never was Authorizing" {
+					return
+				}
+				before = served()
+				b.w.Do(func(w *Worker) { w.Unauthorized(0, "refused") })
+				b.in(time.Second, func() {
+					if kind, why := b.w.Problem(); kind != rv.ProblemAuthorization || why != "refused" || served() != before || len(b.w.Awaited()) != 1 {
+						t.Errorf("after a second: problem %s %s, served %s", kind, why, served())
+					}
+					b.w.Do(func(w *Worker) { w.SetCredential(0, []byte("a")) })
+				})
+			}
+			b.run()
+			got := before + ", then " + strings.TrimPrefix(strings.TrimPrefix(served(), before), ", ")
+			if got != tc.served {
+				t.Errorf("served %s\nwant %s", got, tc.served)
+			}
+		})
 	}
 }

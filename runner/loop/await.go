@@ -2,6 +2,7 @@ package loop
 
 import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/notification"
@@ -22,7 +23,11 @@ func (w *Worker) newListeners() listeners {
 	ls := listeners{clock: &w.clock, net: w.net, log: w.cfg.Log, rec: &w.rec, exchanges: &w.requests.exchanges, notified: w.notified}
 	for i := range w.program.Listeners {
 		p := &w.program.Listeners[i]
-		ls.all = append(ls.all, listener{plan: p, table: notification.New(notification.Config{
+		var policy *caller.Policy
+		if i < len(w.cfg.Callers) {
+			policy = w.cfg.Callers[i]
+		}
+		ls.all = append(ls.all, listener{plan: p, callers: caller.NewChecker(policy), table: notification.New(notification.Config{
 			Timeouts: p.Timeouts, Keep: p.Keep, MaxEntries: maxKeys, MaxEarly: maxEarly, MaxEarlySize: maxEarlySize,
 			Missed:  w.missed,
 			Discard: func(n notification.Notification) { w.requests.exchanges.release(w.listeners.take(n.Handle)) },
@@ -45,6 +50,9 @@ func (w *Worker) await(a activation) {
 	in, s := w.chains.all[a.instance], &w.program.Steps[a.step]
 	l := &w.listeners.all[s.Await.Listener]
 	l.awaited++
+	if in.measured {
+		w.rec.Listeners[s.Await.Listener].Awaited++
+	}
 	key := s.Await.AppendKey(w.buffers.scratch[:0], &in.Instance)
 	w.buffers.scratch = key
 	from := notification.Waiter{Instance: a.instance, Step: a.step, Since: in.sentAt}
@@ -101,13 +109,15 @@ func (w *Worker) arrived(l *listener, to notification.Waiter, x *exchange, at in
 	}
 	w.requests.progress(w.now)
 	w.requests.exchanges.release(x)
-	w.stepEnded(a, why)
+	w.stepEnded(a, why, 0)
 }
 
 func (w *Worker) countNotification(s *chain.Step, took int64, failed string) {
 	r := &w.rec.Listeners[s.Await.Listener]
 	r.Time.Record(took / 1000)
+	r.InTime++
 	if failed != "" {
+		r.FailedChecks++
 		r.FailedBy.Add(failed)
 	}
 }
@@ -115,11 +125,14 @@ func (w *Worker) countNotification(s *chain.Step, took int64, failed string) {
 // missed ends a step whose notification has not come within its timeout.
 func (w *Worker) missed(of notification.Waiter) {
 	a := activation{instance: of.Instance, step: of.Step}
+	if w.chains.all[of.Instance].measured {
+		w.rec.Listeners[w.program.Steps[of.Step].Await.Listener].Missing++
+	}
 	if w.trial != nil {
 		w.showUnsent(a, false, rv.AbortNotification)
 	}
 	w.requests.progress(w.now)
-	w.stepEnded(a, rv.AbortNotification)
+	w.stepEnded(a, rv.AbortNotification, 0)
 }
 
 // expireWaits ends the waits whose timeout has passed.
@@ -166,6 +179,7 @@ func (w *Worker) listenerCounters() (out []rv.ListenerCounts) {
 		out = append(out, rv.ListenerCounts{
 			Received: l.received, InTime: c.InTime, FailedChecks: l.failed, Late: c.Late, Duplicate: c.Duplicate, Unexpected: c.Unexpected,
 			Early: int64(l.table.Early()), Awaited: l.awaited, Missing: c.Missing, Waiting: int64(l.table.Waiting()), WaitingAtEnd: c.WaitingAtEnd,
+			RefusedToken: l.refusedToken, RefusedCertificate: l.refusedCertificate,
 		})
 	}
 	return out

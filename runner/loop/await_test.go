@@ -14,23 +14,23 @@ import (
 	"github.com/h2surge/h2surge/runner/dial"
 )
 
-// caller is a peer that has opened a connection to the worker's first listener.
-type caller struct {
+// notifier is a peer that has opened a connection to the worker's first listener.
+type notifier struct {
 	b      *bench
 	c      *simConn
 	stream uint32
 }
 
-func (b *bench) newCaller() *caller {
+func (b *bench) newCaller() *notifier {
 	c := b.accept(0, rv.ProtocolHTTP1) // which does not greet
 	c.http1, c.preface, c.bad = false, true, true
 	c.out.WriteString(http2.ClientPreface)
 	_ = http2.NewFramer(&c.out, nil).WriteSettings()
 	b.w.Serve(0, &dial.Connection{FD: noFD + c.fd})
-	return &caller{b: b, c: c, stream: 1}
+	return &notifier{b: b, c: c, stream: 1}
 }
 
-func (c *caller) notify(path, body string) {
+func (c *notifier) notify(path, body string) {
 	c.c.block.Reset()
 	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "nf"}, {"x-kind", "event"}} {
 		_ = c.c.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
@@ -75,6 +75,7 @@ func TestAwait(t *testing.T) {
 	check := func(want string) func(*rv.Plan) {
 		return func(p *rv.Plan) { p.Chains[0].Steps[1].Expect.Checks[0].Match.Want = lit(want) }
 	}
+	warmUp := func(p *rv.Plan) { p.Rates[0].WarmUp = true }
 	tests := map[string]struct {
 		plan *rv.Plan
 		// after are the times from the request of an instance until its notifications.
@@ -142,6 +143,14 @@ func TestAwait(t *testing.T) {
 			want: rv.ListenerCounts{Received: 3, InTime: 3, FailedChecks: 3, Awaited: 3}, time: 30 * time.Millisecond,
 			trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
 		},
+		"never, in a warm-up": {
+			plan: awaits(3, warmUp),
+			want: rv.ListenerCounts{Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "0 0 0",
+		},
+		"in time, in a warm-up": {
+			plan: awaits(1, warmUp), after: []time.Duration{30 * time.Millisecond},
+			want: rv.ListenerCounts{Received: 1, InTime: 1, Awaited: 1}, trace: "0 /sub/0, 30 /use/b0", chain: "0 0 0",
+		},
 		"never, and the chain continues": {
 			plan: awaits(1, func(p *rv.Plan) { p.Chains[0].Steps[1].OnFailure.Continue = true }),
 			want: rv.ListenerCounts{Awaited: 1, Missing: 1}, trace: "0 /sub/0, 105 /use/", chain: "1 1 0",
@@ -150,7 +159,7 @@ func TestAwait(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var b *bench
-			var peer *caller
+			var peer *notifier
 			b = newBench(t, tt.plan, func(r *simRequest) reply {
 				if n, ok := strings.CutPrefix(r.fields[":path"], "/sub/"); ok {
 					path, body := "/n/"+n, "b"+n
@@ -172,8 +181,15 @@ func TestAwait(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("counters (-want +got):\n%s", diff)
 			}
+			measured := rv.AwaitCounts{Awaited: tt.want.Awaited, InTime: tt.want.InTime, FailedChecks: tt.want.FailedChecks, Missing: tt.want.Missing}
+			if tt.plan.Rates[0].WarmUp {
+				measured = rv.AwaitCounts{}
+			}
+			if diff := cmp.Diff(measured, b.w.rec.Listeners[0].AwaitCounts); diff != "" {
+				t.Errorf("measured (-want +got):\n%s", diff)
+			}
 			times := &b.w.rec.Listeners[0].Time
-			if times.Count() != got.InTime || got.InTime > 0 && (times.Min() != tt.time.Microseconds() || times.Max() != tt.time.Microseconds()) {
+			if times.Count() != measured.InTime || measured.InTime > 0 && (times.Min() != tt.time.Microseconds() || times.Max() != tt.time.Microseconds()) {
 				t.Errorf("%d times from %d to %d us; want %v", times.Count(), times.Min(), times.Max(), tt.time)
 			}
 			sent, answered := b.exchanged()
@@ -219,6 +235,9 @@ func TestListenerEnds(t *testing.T) {
 	want := rv.ListenerCounts{Received: 1, Unexpected: 1, Awaited: 3, WaitingAtEnd: 3}
 	if diff := cmp.Diff(want, b.w.Gauge().Listeners[0]); diff != "" {
 		t.Errorf("counters (-want +got):\n%s", diff)
+	}
+	if m := b.w.rec.Listeners[0].AwaitCounts; m != (rv.AwaitCounts{Awaited: 3}) || m.Waiting() != 3 {
+		t.Errorf("measured %+v", m)
 	}
 	for i, c := range b.conns {
 		if !c.hungUp {

@@ -30,7 +30,6 @@ func TestWorkersShareNoCacheLine(t *testing.T) {
 		"chains.idle":      bytesOf(w.chains.idle),
 		"schedules.ready":  bytesOf(w.schedules.all[0].ready),
 		"pools":            bytesOf(w.conns.pools[:cap(w.conns.pools)]),
-		"available":        bytesOf(w.conns.pools[0].available.buf),
 		"dirty":            bytesOf(w.conns.dirty),
 		"batches":          bytesOf(w.conns.batches),
 		"batch":            bytesOf(w.conns.pools[0].batch),

@@ -18,6 +18,8 @@ import (
 type canned struct {
 	clock int64
 	conns []*cannedConn
+	// created is the answer to a request with a body; nil: cannedCreated.
+	created []byte
 }
 
 type cannedConn struct {
@@ -83,7 +85,9 @@ func (n *canned) Send(fd int, b []byte) (int, Status) {
 		if ended := b[4]&1 != 0; ended && b[3] <= 1 {
 			reply := cannedOK
 			if b[3] == 0 {
-				reply = cannedCreated
+				if reply = cannedCreated; n.created != nil {
+					reply = n.created
+				}
 			}
 			at := len(c.out)
 			c.out = append(c.out, reply...)

@@ -7,6 +7,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/cookie"
 )
@@ -35,8 +36,8 @@ type instance struct {
 	next int64
 	// previous is the last exchange, which scripts look at; nil where none does.
 	previous *exchange
-
-	_ [24]byte // whole cache lines
+	// redirects are those of the steps that were redirected.
+	redirects []redirect
 }
 
 // chains are the worker's chain instances and the steps that they have come to.
@@ -47,7 +48,7 @@ type chains struct {
 	// live is the number of instances of each chain that have not ended.
 	live []int
 	// unpaced are ready steps of chains that run once for the test. They need no slot.
-	unpaced ring[readyStep]
+	unpaced ring.Ring[readyStep]
 	// sleepers are steps that become ready later.
 	sleepers dueHeap[sleeper]
 	// pausedUntil is the latest end of all pauses longer than longPause.
@@ -126,7 +127,7 @@ func (w *Worker) begin(c int, stage int16) int32 {
 	in.Start(w.program, c, w.sources, w.wall())
 	in.cookies.Clear()
 	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.late, in.aborted = stage, 0, 0, false, false, false, ""
-	in.next = 0
+	in.next, in.redirects = 0, in.redirects[:0]
 	if w.schedules.numbered {
 		in.next = w.schedules.numberOfSlot + maxBegins + 1
 	}
@@ -173,7 +174,7 @@ func (w *Worker) newChains() chains {
 	for i := range p.Chains {
 		c := &p.Chains[i]
 		first := &p.Steps[c.First]
-		s.direct[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && !first.BeginsWithURI
+		s.direct[i] = len(first.When) == 0 && first.GroupEnd == c.First+1 && !first.BeginsWithURI && !first.HasAuthority
 		if c.Phase == rv.PhaseLoad && !s.direct[i] {
 			s.perSlot = max(s.perSlot, maxBegins+1)
 		}
@@ -207,7 +208,7 @@ func (w *Worker) nextDelayed() int64 {
 func mostRequests(p *chain.Program, c *chain.Chain) (n int64) {
 	for i := range p.Steps[c.First : c.First+c.Len] {
 		s := &p.Steps[c.First+i]
-		n += int64(max(s.Repeat, 1)) * int64(s.Retries+1)
+		n += int64(max(s.Repeat, 1)) * int64(s.Retries+1) * int64(s.MaxRedirects+1)
 	}
 	return n
 }

@@ -7,6 +7,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h1"
@@ -69,11 +70,11 @@ type pool struct {
 	*target
 	// available connections may have a free stream. The first is used next and goes to the end: after each request, or with
 	// plan.Batch at the end of the turn.
-	available ring[int32]
+	available ring.Ring[int32]
 	// batch are the connections that this turn has used, with plan.Batch. All but the last are full.
 	batch []int32
 	// idle connections have no socket. Requests that wait let them connect.
-	idle ring[int32]
+	idle ring.Ring[int32]
 	// spare are sessions over HTTP/1.1 of connections that have closed, for the next ones: at most as many as were in use
 	// at once.
 	spare []*h1.Client
@@ -258,7 +259,7 @@ func (cs *connections) abandonAll() {
 func (cs *connections) offer(c *conn) bool {
 	if !c.isAvailable && c.capacity() > 0 {
 		c.isAvailable = true
-		cs.pools[c.target].available.push(c.index)
+		cs.pools[c.target].available.Push(c.index)
 	}
 	return c.isAvailable
 }
@@ -272,8 +273,8 @@ func (cs *connections) takeAvailable(target int32) *conn {
 			return c
 		}
 	}
-	for p.available.len() > 0 {
-		c := cs.all[p.available.pop()]
+	for p.available.Len() > 0 {
+		c := cs.all[p.available.Pop()]
 		c.isAvailable = false
 		if c.capacity() > 0 {
 			return c
@@ -309,9 +310,9 @@ func (cs *connections) rotate() {
 			case c.isAvailable || c.state != open && c.capacity() == 0:
 				continue
 			case i == 0:
-				p.available.push(c.index)
+				p.available.Push(c.index)
 			default:
-				p.available.pushFront(c.index)
+				p.available.PushFront(c.index)
 			}
 			c.isAvailable = true
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/measure"
 	"github.com/h2surge/h2surge/runner/pace"
@@ -30,12 +31,16 @@ func (w *Worker) Started() int64 { return w.schedules.startedAt }
 // Ended is when the last stage ended, or the worker if that came first; zero: not yet.
 func (w *Worker) Ended() int64 { return w.schedules.endedAt() }
 
-// Problem is the last failure to connect or to get an authorization; empty once the worker is ready.
-func (w *Worker) Problem() string {
-	if w.conns.problem == "" && w.unauthorized > 0 {
-		return w.noAuthorization
+// Problem returns the last failure to connect, or to get an authorization. It returns "" if neither keeps the worker from
+// being ready.
+func (w *Worker) Problem() (kind rv.Problem, message string) {
+	switch {
+	case w.conns.problem != "":
+		return rv.ProblemConnect, w.conns.problem
+	case !w.authorized() && w.authorizations.why != "":
+		return rv.ProblemAuthorization, w.authorizations.why
 	}
-	return w.conns.problem
+	return "", ""
 }
 
 // DeadlineExceeded says that the plan's deadline ended the worker.
@@ -106,21 +111,17 @@ func (w *Worker) Swap(spare *measure.Recorder) *measure.Recorder {
 	return full
 }
 
-// SetAuthorization gives the worker the value of the Authorization field for a target, anew whenever
-// it changes.
-func (w *Worker) SetAuthorization(target int, value []byte) {
-	if t := &w.targets[target]; !t.authorized {
-		t.authorized = true
-		w.unauthorized--
-	}
-	w.sources.SetAuthorization(target, value)
+// SetCredential sets the value of a credential, and replaces an earlier one.
+func (w *Worker) SetCredential(c chain.Credential, value []byte) {
+	w.authorizations.set(c)
+	w.sources.SetCredential(c, value)
 }
 
-// Unauthorized removes the value of the Authorization field of a target, for example of a token that has expired.
-// Requests are then sent without the field. Until the first value, Problem returns why.
-func (w *Worker) Unauthorized(target int, why string) {
-	w.sources.SetAuthorization(target, nil)
-	w.noAuthorization = why
+// Unauthorized removes the value of a credential, for example of a token that has expired. Requests are then sent without
+// the field. Until the first value, Problem returns why.
+func (w *Worker) Unauthorized(c chain.Credential, why string) {
+	w.sources.SetCredential(c, nil)
+	w.authorizations.lost(c, why)
 }
 
 // Progress reports that the dialer has begun the next step of an attempt. Any goroutine may call it.

@@ -10,11 +10,13 @@ import (
 type Phase uint8
 
 const (
-	// Connecting: not every connection is open, or a target has no authorization yet.
+	// Connecting: not every connection is open.
 	Connecting Phase = iota
 	// SettingUp: the setup chains run.
 	SettingUp
-	// Ready: every connection has the peer's SETTINGS, and setup is done.
+	// Authorizing: the next setup chain or, after setup, the load needs the authorization of a target.
+	Authorizing
+	// Ready: every connection has the peer's SETTINGS, every target has its authorization, and setup is done.
 	Ready
 	// Running: the start instant has passed.
 	Running
@@ -62,8 +64,10 @@ func (w *Worker) advance() {
 		w.run.phase = Draining
 	case w.schedules.begun():
 		w.run.phase = max(w.run.phase, Running) // a late change may continue a load that was over
-	case w.conns.awaited > 0 || w.unauthorized > 0:
+	case w.conns.awaited > 0:
 		w.run.phase = Connecting
+	case !w.authorized():
+		w.run.phase = Authorizing
 	case !w.once.setup.over():
 		w.run.phase = SettingUp
 		w.runOnce(&w.once.setup)
@@ -101,9 +105,9 @@ func (w *Worker) runTeardown() {
 	}
 }
 
-// runOnce begins the next chain if none is under way.
+// runOnce begins the next chain if none is under way. A setup chain waits for the authorizations that it needs.
 func (w *Worker) runOnce(o *sequence) {
-	for !o.running && !o.over() {
+	for !o.running && !o.over() && (o.stage != setupStage || w.authorized()) {
 		w.proceed(w.begin(o.begin(), o.stage))
 	}
 }

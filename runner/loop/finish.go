@@ -1,12 +1,16 @@
 package loop
 
 import (
+	"bytes"
 	"strings"
+	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/failure"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/h1"
+	"github.com/h2surge/h2surge/runner/location"
+	"github.com/h2surge/h2surge/runner/message"
 	"github.com/h2surge/h2surge/runner/protocol"
 )
 
@@ -27,7 +31,16 @@ func (w *Worker) finishDone(tok int32) {
 	r := &w.requests.all[tok]
 	s := &w.program.Steps[r.step]
 	failed := w.judge(r, s)
-	w.sampleFailed(r, s, failed)
+	if failed != "" && isRedirect(s, r.status) {
+		if w.mayFollow(r, s) {
+			w.finishRedirected(tok, s)
+			return
+		}
+		failed = rv.CheckRedirect
+	}
+	if failed != "" {
+		w.sampleFailed(r, s, failed)
+	}
 	w.requests.observe(w.now - r.sent)
 	w.countDone(r, failed)
 	if s.Traced() {
@@ -44,26 +57,41 @@ func (w *Worker) finishDone(tok int32) {
 		w.showDone(tok, s, failed, why)
 	}
 	w.requests.progress(w.now)
-	a := r.activation
+	pause := int64(r.retryAfter) * int64(time.Millisecond)
 	if s.Inspect {
 		w.keepExchange(r)
 	}
-	w.requests.expiries[s.TimeoutClass].remove(&w.requests.slab, tok)
-	w.releaseRequest(tok)
-	w.stepEnded(a, why)
+	w.stepEnded(w.endRequest(tok), why, pause)
+}
+
+// finishRedirected counts a response that redirects its request, and sends the request again as a new one.
+func (w *Worker) finishRedirected(tok int32, s *chain.Step) {
+	r := &w.requests.all[tok]
+	w.requests.observe(w.now - r.sent)
+	w.countDone(r, "")
+	if w.trial != nil {
+		w.showRedirected(tok)
+	}
+	w.requests.progress(w.now)
+	a := w.endRequest(tok)
+	in := w.chains.all[a.instance]
+	in.outstanding--
+	if in.aborted != "" {
+		w.continueAfter(a.instance, s)
+		return
+	}
+	a.hop++
+	w.activate(a, 0)
 }
 
 // judge returns the name of the check that a response failed, or "".
 func (w *Worker) judge(r *request, s *chain.Step) string {
-	if !s.Inspect && r.exchange == nil {
-		if s.Accepts(int(r.status)) {
-			return ""
+	var x *message.Exchange
+	if r.exchange != nil {
+		x = r.exchange.complete(int(r.status), w.now-r.due)
+		if r.status >= 400 && w.measured(r) {
+			w.countProblem(r, x)
 		}
-		return rv.CheckStatus
-	}
-	x := r.exchange.complete(int(r.status), w.now-r.due)
-	if r.status >= 400 && w.measured(r) {
-		w.countCause(x)
 	}
 	if !s.Inspect {
 		if s.Accepts(int(r.status)) {
@@ -103,6 +131,15 @@ func (w *Worker) keepExchange(r *request) {
 	in.previous, r.exchange = r.exchange, nil
 }
 
+// endRequest ends a request that was sent, and returns its activation.
+func (w *Worker) endRequest(tok int32) activation {
+	r := &w.requests.all[tok]
+	a := r.activation
+	w.requests.expiries[w.program.Steps[r.step].TimeoutClass].remove(&w.requests.slab, tok)
+	w.releaseRequest(tok)
+	return a
+}
+
 // releaseRequest ends a request's record.
 func (w *Worker) releaseRequest(tok int32) {
 	w.schedules.count(w.requests.all[tok].stage, -1)
@@ -136,13 +173,20 @@ func (w *Worker) countDone(r *request, failed string) {
 		st.FailedBy.Add(failed)
 		st.FailedResponseTime.Record((w.now - r.due) / 1000)
 	}
-	w.rec.Status[r.status]++
-	st.Classes[min(r.status/100, 5)-1]++
+	st.Codes.Add(int(r.status))
+	if r.overloadControl {
+		st.OverloadControl++
+	}
+	if r.loadControl {
+		st.LoadControl++
+	}
 	st.ResponseTime.Record((w.now - r.due) / 1000)
 	st.ServiceTime.Record((w.now - r.sent) / 1000)
 	st.TimeToFirstByte.Record((r.first - r.sent) / 1000)
 	w.rec.Targets[w.program.Steps[r.step].Target].Body.Record((w.now - r.first) / 1000)
-	w.selectDone(r, failed == "")
+	if w.selections.ofRequests() {
+		w.selectDone(r, failed == "")
+	}
 }
 
 // finishFailed counts a request without a whole response, and continues or aborts its chain.
@@ -156,10 +200,7 @@ func (w *Worker) finishFailed(tok int32, why unanswered, cause failure.Cause) {
 	if w.trial != nil {
 		w.showFailed(tok, abortReason[why], cause)
 	}
-	a := r.activation
-	w.requests.expiries[w.program.Steps[r.step].TimeoutClass].remove(&w.requests.slab, tok)
-	w.releaseRequest(tok)
-	w.stepEnded(a, abortReason[why])
+	w.stepEnded(w.endRequest(tok), abortReason[why], 0)
 }
 
 func (w *Worker) countFailed(r *request, why unanswered, cause failure.Cause) {
@@ -208,6 +249,16 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 		w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
 		in.cookies.Set(w.wall(), e.Scheme == "https", w.buffers.authority, w.buffers.scratch, value)
 	}
+	if s.FollowRetryAfter && r.status >= 300 && string(name) == "retry-after" {
+		r.retryAfter = int32(chain.RetryAfter(value, w.wall()) / int64(time.Millisecond))
+	}
+	if s.LoadControl {
+		r.overloadControl = r.overloadControl || string(name) == "3gpp-sbi-oci"
+		r.loadControl = r.loadControl || string(name) == "3gpp-sbi-lci"
+	}
+	if isRedirect(s, r.status) {
+		w.takeRedirect(r, s, name, value)
+	}
 	if s.Inspect {
 		r.exchange.field(name, value)
 		return
@@ -228,6 +279,35 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 			r.markCaptured(i)
 		}
 	}
+}
+
+// takeRedirect stores a field of a redirect that says where the request goes next.
+func (w *Worker) takeRedirect(r *request, s *chain.Step, name, value []byte) {
+	switch {
+	case string(name) == "location":
+		w.takeLocation(r, s, value)
+	case s.RedirectField != nil && bytes.Equal(name, s.RedirectField):
+		w.chains.all[r.instance].redirectOf(r.step).takeOrigin(r, value)
+	}
+}
+
+// takeLocation resolves the Location of a redirect against the URI of its request (RFC 9110 10.2.2). The first field
+// counts if a response has several.
+func (w *Worker) takeLocation(r *request, s *chain.Step, value []byte) {
+	if r.located {
+		return
+	}
+	in, e, b := w.chains.all[r.instance], w.endpointOf(r), &w.buffers
+	b.scratch = w.appendPath(b.scratch[:0], r, in, s, e)
+	b.authority = append(append(b.authority[:0], e.Scheme...), e.Authority...)
+	n := len(e.Scheme)
+	x := in.redirectOf(r.step)
+	uri, ref, err := location.AppendResolved(x.uri[:0], b.authority[:n], b.authority[n:], b.scratch, value)
+	if err != nil {
+		return
+	}
+	x.uri, x.Reference, r.located = uri, ref, true
+	x.takeAuthority(r, w.ownsAuthority(r.target, ref.Scheme, ref.Authority))
 }
 
 // endpointOf returns the endpoint that a request was sent to.
@@ -262,7 +342,7 @@ func isResolved(value []byte) bool {
 	return true
 }
 
-// causeLimit is how many octets of an error body are kept if no check or capture needs it and only countCause
+// causeLimit is how many octets of an error body are kept if no check or capture needs it and only countProblem
 // reads it.
 const causeLimit = 8 << 10
 
@@ -319,7 +399,8 @@ func (w *Worker) retry(tok int32) {
 	if !r.retried && w.measured(r) {
 		w.rec.Retried++
 	}
-	r.retried, r.state, r.first, r.status, r.captures = true, waiting, 0, 0, 0
+	r.retried, r.state, r.first, r.status, r.captures, r.retryAfter, r.located = true, waiting, 0, 0, 0, 0, false
+	r.rooted, r.overloadControl, r.loadControl = false, false, false
 	if r.exchange != nil {
 		r.exchange.clear()
 	}

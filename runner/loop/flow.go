@@ -14,6 +14,8 @@ type activation struct {
 	step int32
 	// attempt is the number of earlier attempts of the step, all of which failed.
 	attempt uint8
+	// hop is the number of redirects that the attempt has followed. See redirect.
+	hop uint8
 }
 
 // readyStep is an activation that waits for a slot.
@@ -81,7 +83,7 @@ func (w *Worker) makeReady(a activation) {
 		w.await(a)
 		return
 	}
-	t := w.route(in, &w.program.Steps[a.step])
+	t := w.routeOf(a)
 	switch {
 	case t == none:
 		if w.trial != nil {
@@ -89,11 +91,19 @@ func (w *Worker) makeReady(a activation) {
 		}
 		w.abortStep(a.instance, rv.AbortLocation)
 	case in.stage < 0 || w.finishesChains():
-		w.chains.unpaced.push(readyStep{a, t, w.now})
+		w.chains.unpaced.Push(readyStep{a, t, w.now})
 		w.skipWait()
 	default:
-		w.schedules.of(int(in.Chain)).ready[t].push(readyStep{a, t, w.now})
+		w.schedules.of(int(in.Chain)).ready[t].Push(readyStep{a, t, w.now})
 	}
+}
+
+// routeOf returns the target of the request of a step, or none if it cannot be sent.
+func (w *Worker) routeOf(a activation) int32 {
+	if a.hop > 0 {
+		return w.redirectTarget(a)
+	}
+	return w.route(w.chains.all[a.instance], &w.program.Steps[a.step])
 }
 
 // popLongestReady removes and returns the step of a schedule that has been ready longest, over all targets. The target is
@@ -103,14 +113,14 @@ func (w *Worker) popLongestReady(s *schedule) (a activation, t int32) {
 	ready := s.ready
 	for i := range w.targets {
 		r := &ready[i]
-		if r.len() > 0 && (best == none || r.front().since < ready[best].front().since) {
+		if r.Len() > 0 && (best == none || r.Front().since < ready[best].Front().since) {
 			best = int32(i)
 		}
 	}
 	if best == none {
 		return a, none
 	}
-	return ready[best].pop().activation, best
+	return ready[best].Pop().activation, best
 }
 
 // maxBegins is how many instances the worker starts for one slot, at most, until a step is ready for the slot. An
@@ -143,7 +153,7 @@ func (w *Worker) nextStep(s *schedule) (a activation, t int32) {
 func (w *Worker) nextStepOf(s *schedule, i int32) (a activation, ok bool) {
 	t, ready := &w.targets[i], &s.ready[i]
 	for begins := 0; ; {
-		if ready.len() == 0 {
+		if ready.Len() == 0 {
 			c := s.roundRobin.Next(t.serves)
 			switch begins++; {
 			case c < 0 || begins > maxBegins:
@@ -154,7 +164,7 @@ func (w *Worker) nextStepOf(s *schedule, i int32) (a activation, ok bool) {
 			w.beginNext(c)
 			continue
 		}
-		if a = ready.pop().activation; w.chains.all[a.instance].aborted == "" {
+		if a = ready.Pop().activation; w.chains.all[a.instance].aborted == "" {
 			return a, true
 		}
 		w.dropActivation(a.instance)
@@ -162,8 +172,8 @@ func (w *Worker) nextStepOf(s *schedule, i int32) (a activation, ok bool) {
 }
 
 // stepEnded ends an activation. The parameter why is the reason of a failure, or "". The instance then retries the step,
-// repeats it, continues with the next group, or ends.
-func (w *Worker) stepEnded(a activation, why string) {
+// repeats it, continues with the next group, or ends. A retry waits for the backoff or for pause, whichever is longer.
+func (w *Worker) stepEnded(a activation, why string, pause int64) {
 	in := w.chains.all[a.instance]
 	s := &w.program.Steps[a.step]
 	in.outstanding--
@@ -171,15 +181,16 @@ func (w *Worker) stepEnded(a activation, why string) {
 	case why == "" && in.aborted == "" && s.Repeat < 2: // the most frequent case
 	case in.aborted != "":
 	case why != "" && int(a.attempt) < s.Retries:
-		backoff := s.Backoff(int(a.attempt))
+		pause = max(pause, s.Backoff(int(a.attempt)))
 		a.attempt++
-		w.activate(a, backoff)
+		a.hop = 0
+		w.activate(a, pause)
 		return
 	case why != "" && !s.Continue:
 		in.aborted = why
 	case why == "" && w.mustRepeat(in, s):
 		in.repeated++
-		a.attempt = 0
+		a.attempt, a.hop = 0, 0
 		w.activate(a, w.pauseBefore(in, s))
 		return
 	}

@@ -177,6 +177,52 @@ func TestRetriesAreCounted(t *testing.T) {
 	}
 }
 
+func TestRetryAfter(t *testing.T) {
+	const backoff = 20 * time.Millisecond
+	for _, tt := range []struct {
+		name   string
+		change func(*rv.Step)
+		first  reply
+		want   []string
+	}{
+		{"longer than the backoff", nil, reply{status: 503, headers: []string{"retry-after", "1"}}, []string{"0 /a", "1000 /a"}},
+		{"on a response with another failure status", nil, reply{status: 429, headers: []string{"retry-after", "1"}}, []string{"0 /a", "1000 /a"}},
+		{"a date", nil, reply{status: 503, headers: []string{"retry-after", time.Now().Add(4 * time.Hour).UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")}}, []string{"0 /a"}},
+		{"a date in the past", nil, reply{status: 503, headers: []string{"retry-after", "Mon, 02 Jan 2006 15:04:05 GMT"}}, []string{"0 /a", "20 /a"}},
+		{"shorter than the backoff", nil, reply{status: 503, headers: []string{"retry-after", "0"}}, []string{"0 /a", "20 /a"}},
+		{"not a time", nil, reply{status: 503, headers: []string{"retry-after", "soon"}}, []string{"0 /a", "20 /a"}},
+		{"ignored", func(s *rv.Step) { s.OnFailure.IgnoreRetryAfter = true }, reply{status: 503, headers: []string{"retry-after", "1"}}, []string{"0 /a", "20 /a"}},
+		{"with a body that is inspected", func(s *rv.Step) {
+			s.Expect.Checks = []rv.Check{{Name: "size", Source: &rv.Source{Kind: rv.SourceBodySize}, Match: &rv.Match{Op: rv.MatchLessThan, Want: lit("100")}}}
+		}, reply{status: 503, headers: []string{"retry-after", "1"}}, []string{"0 /a", "1000 /a"}},
+		{"of a response that is not an error", func(s *rv.Step) { s.Expect.Status = []rv.StatusRange{{From: 201, To: 201}} },
+			reply{status: 200, headers: []string{"retry-after", "1"}}, []string{"0 /a", "20 /a"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := steps(rv.Rate{Name: "r", Count: 100, Period: time.Second, Requests: 200}, step("a", func(s *rv.Step) {
+				s.OnFailure = rv.OnFailure{Retries: 3, Backoff: backoff}
+				if tt.change != nil {
+					tt.change(s)
+				}
+			}))
+			p.Chains[0].MaxInFlight = 1
+			n := 0
+			b := newBench(t, p, func(*simRequest) reply {
+				if n++; n == 1 {
+					return tt.first
+				}
+				return reply{status: 201}
+			})
+			b.run()
+			if got := b.trace(); len(got) < len(tt.want) || !cmp.Equal(tt.want, got[:len(tt.want)]) {
+				t.Errorf("requests %v, want %v first", got[:min(3, len(got))], tt.want)
+			} else if len(tt.want) == 1 && len(got) > 1 {
+				t.Errorf("requests %v, want one", got[:2])
+			}
+		})
+	}
+}
+
 func TestMaxInFlight(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		rate := slots(50)
@@ -352,6 +398,46 @@ func TestChecksAndCaptures(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int64{"USER_NOT_FOUND": 2}, b.w.rec.Causes.Counts()); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+}
+
+// TestProblemsOfSteps: problem details are counted for each step by status and cause, and each response by its status. Those of a
+// warm-up are not.
+func TestProblemsOfSteps(t *testing.T) {
+	warm := slots(5)
+	warm.Name, warm.WarmUp = "warm", true
+	p := steps(warm, step("a", func(s *rv.Step) { s.OnFailure.Continue = true }), step("b"))
+	p.Rates = append(p.Rates, slots(4*rv.MaxProblems))
+	n := 0
+	b := newBench(t, p, func(r *simRequest) reply {
+		if r.fields[":path"] == "/b" {
+			return reply{status: 200, body: []byte(`{"cause":"NONE"}`)}
+		}
+		switch n++; {
+		case n <= 5+10:
+			return reply{status: 404, body: []byte(`{"cause":"CONTEXT_NOT_FOUND"}`)}
+		case n <= 5+20:
+			return reply{status: 503, body: []byte(`{"title":"Service Unavailable","status":503}`)}
+		}
+		return reply{status: 500 + n%100, body: []byte(`{"cause":"` + strings.Repeat("x", n) + `"}`)}
+	})
+	b.run()
+	a := &b.w.rec.Steps[0]
+	got := a.Problems.Counts()
+	var all int64
+	for _, c := range got {
+		all += c
+	}
+	if got["404 CONTEXT_NOT_FOUND"] < 5 || got["503 Service Unavailable"] != 10 || got[rv.CauseOther] == 0 || len(got) != rv.MaxProblems+1 || all != a.Done {
+		t.Errorf("%d of %d problems: %v", all, a.Done, got)
+	}
+	if other := b.w.rec.Steps[1].Problems.Counts(); len(other) > 0 {
+		t.Errorf("problems of the other step: %v", other)
+	}
+	codes := map[int]int64{}
+	b.w.rec.Steps[1].Codes.Each(func(code int, n int64) { codes[code] = n })
+	if diff := cmp.Diff(map[int]int64{200: b.w.rec.Steps[1].Done}, codes); diff != "" {
+		t.Errorf("status codes (-want +got):\n%s", diff)
 	}
 }
 

@@ -25,8 +25,8 @@ func (w *Worker) admitLate() {
 	}
 	for i := range w.schedules.all {
 		for t := range w.schedules.all[i].ready {
-			for ready := &w.schedules.all[i].ready[t]; ready.len() > 0; {
-				w.chains.unpaced.push(ready.pop())
+			for ready := &w.schedules.all[i].ready[t]; ready.Len() > 0; {
+				w.chains.unpaced.Push(ready.Pop())
 			}
 		}
 	}

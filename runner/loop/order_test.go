@@ -25,10 +25,10 @@ var order = []string{
 	// Outcomes of requests.
 	"finish.go", "await.go",
 	// Chain instances.
-	"flow.go", "chains.go", "once.go", "graceful.go",
+	"flow.go", "chains.go", "redirect.go", "once.go", "graceful.go",
 	// What all of them use.
-	"trial.go", "samples.go", "script.go", "serve.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "inbox.go", "clock.go",
-	"net.go", "heap.go", "ring.go", "doc.go",
+	"authorization.go", "trial.go", "samples.go", "script.go", "serve.go", "refusals.go", "requests.go", "exchange.go", "targets.go", "recorder.go", "selections.go", "schedule.go", "lease.go", "inbox.go", "clock.go",
+	"net.go", "heap.go", "doc.go",
 }
 
 // upward lists the functions that earlier files have and later files may call, with the reason.

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"strconv"
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -74,12 +75,16 @@ func (w *Worker) countDroppedSlots(stage int, cause failure.Cause, n int64) {
 	}
 }
 
-// countCause counts problem details by their cause.
-func (w *Worker) countCause(x *message.Exchange) {
-	cause, ok := extract.Cause(w.buffers.scratch[:0], x.Response.Body)
-	if ok {
-		w.rec.Causes.AddBytes(cause, rv.MaxCauses, rv.CauseOther)
+// countProblem counts problem details by their cause, and for the step by status and cause.
+func (w *Worker) countProblem(r *request, x *message.Exchange) {
+	head := append(strconv.AppendInt(w.buffers.scratch[:0], int64(r.status), 10), ' ')
+	cause, ok := extract.Cause(head, x.Response.Body)
+	if !ok {
+		return
 	}
+	w.rec.Causes.AddBytes(cause, rv.MaxCauses, rv.CauseOther)
+	w.buffers.scratch = append(head, cause...)
+	w.rec.Steps[r.step].Problems.AddBytes(w.buffers.scratch, rv.MaxProblems, rv.CauseOther)
 }
 
 // onceCounters returns the counters of the requests outside of all rate stages.

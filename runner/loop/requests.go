@@ -5,6 +5,7 @@ import (
 
 	"github.com/h2surge/h2surge/internal/cacheline"
 	"github.com/h2surge/h2surge/internal/failure"
+	"github.com/h2surge/h2surge/internal/ring"
 	"github.com/h2surge/h2surge/runner/chain"
 )
 
@@ -26,11 +27,19 @@ type request struct {
 	stage int16
 	state requestState
 	// captures has a bit for each of the step's captures that the response has filled.
-	captures uint16
+	captures uint32
+	// retryAfter is the pause that a failed response asks for, in milliseconds.
+	retryAfter int32
 	// retried: the peer has given it back once already.
 	retried bool
 	// refused: the peer has refused it once already.
 	refused bool
+	// located is true if the response is a redirect with a Location. See redirect.
+	located bool
+	// rooted is true if the response is a redirect with Step.RedirectField. See redirect.
+	rooted bool
+	// overloadControl and loadControl are true if the response has 3gpp-Sbi-Oci or 3gpp-Sbi-Lci.
+	overloadControl, loadControl bool
 	// starts is true for the request that counts for a slot of a stage of chainsPerSecond: the first of its instance.
 	starts bool
 	// sampled: the header is gathered for a sample.
@@ -58,7 +67,7 @@ const none int32 = -1
 type requests struct {
 	slab
 	// waiting requests have no stream yet, by target, oldest first.
-	waiting []ring[int32]
+	waiting []ring.Ring[int32]
 	// expiries are the requests in flight, by timeout.
 	expiries  []expiry
 	exchanges exchanges
@@ -75,7 +84,7 @@ type requests struct {
 func newRequests(p *chain.Program) requests {
 	s := requests{
 		slab:     slab{used: cacheline.Make[uint64](0), full: cacheline.Make[uint64](0)},
-		waiting:  make([]ring[int32], len(p.Targets)+maxFollowed),
+		waiting:  make([]ring.Ring[int32], len(p.Targets)+maxFollowed),
 		expiries: cacheline.Make[expiry](len(p.Timeouts)),
 	}
 	for i, t := range p.Timeouts {
@@ -103,18 +112,18 @@ func (s *requests) outstanding(f func(*request)) {
 	}
 	for i := range s.waiting {
 		q := &s.waiting[i]
-		for k := 0; k < q.len() && s.all[q.at(k)].retried; k++ {
-			f(&s.all[q.at(k)])
+		for k := 0; k < q.Len() && s.all[q.At(k)].retried; k++ {
+			f(&s.all[q.At(k)])
 		}
 	}
 }
 
 // wait puts a request at the end of its target's queue, waitFirst at the head.
-func (s *requests) wait(tok int32)      { s.waiting[s.all[tok].target].push(tok) }
-func (s *requests) waitFirst(tok int32) { s.waiting[s.all[tok].target].pushFront(tok) }
+func (s *requests) wait(tok int32)      { s.waiting[s.all[tok].target].Push(tok) }
+func (s *requests) waitFirst(tok int32) { s.waiting[s.all[tok].target].PushFront(tok) }
 
 // waitingFor returns how many requests wait for a stream to a target.
-func (s *requests) waitingFor(target int32) int { return s.waiting[target].len() }
+func (s *requests) waitingFor(target int32) int { return s.waiting[target].Len() }
 
 // expiry is the requests in flight of one timeout, in the order in which they were sent, so that
 // the next one to expire is the first.

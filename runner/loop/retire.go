@@ -136,7 +136,7 @@ func (cs *connections) connectAgain(c *conn) {
 func (cs *connections) addIdle(c *conn) {
 	if !c.isIdle {
 		c.isIdle = true
-		cs.pools[c.target].idle.push(c.index)
+		cs.pools[c.target].idle.Push(c.index)
 	}
 }
 
@@ -144,10 +144,10 @@ func (cs *connections) addIdle(c *conn) {
 // are connecting already. A closed loop needs all connections.
 func (cs *connections) connectIdle(target int32) {
 	t := &cs.pools[target]
-	if t.idle.len() == 0 {
+	if t.idle.Len() == 0 {
 		return
 	}
-	need := t.idle.len()
+	need := t.idle.Len()
 	if !cs.load.fillsStreams() {
 		per := max(1, t.plan.MaxConcurrentStreams)
 		if t.plan.Protocol == rv.ProtocolHTTP1 {
@@ -155,8 +155,8 @@ func (cs *connections) connectIdle(target int32) {
 		}
 		need = (cs.requests.waitingFor(target)+per-1)/per - t.connecting
 	}
-	for ; need > 0 && t.idle.len() > 0; need-- {
-		c := cs.all[t.idle.pop()]
+	for ; need > 0 && t.idle.Len() > 0; need-- {
+		c := cs.all[t.idle.Pop()]
 		if c.isIdle = false; c.state == idle {
 			cs.handle(c, wanted)
 		} else {

@@ -30,7 +30,7 @@ type sample struct {
 
 // sampleFailed takes a sample of a failed response of a measured request, if it is wanted.
 func (w *Worker) sampleFailed(r *request, s *chain.Step, failed string) {
-	if failed != "" && w.measured(r) {
+	if w.measured(r) {
 		w.sample(r, s, failed, "", r.sampled || s.WantHeaders && s.Inspect)
 	}
 }

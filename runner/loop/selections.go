@@ -49,9 +49,12 @@ func (s *selections) add(k int32, stage int, p *chain.Program) {
 	}
 }
 
+// ofRequests returns whether there are selections of requests.
+func (s *selections) ofRequests() bool { return s.requests != nil }
+
 // selected returns the indices of the selections that a request of a measured stage belongs to.
 func (w *Worker) selected(r *request) []int32 {
-	if w.selections.requests == nil {
+	if !w.selections.ofRequests() {
 		return nil
 	}
 	return w.selections.requests[int(r.stage)*w.selections.steps+int(r.step)]

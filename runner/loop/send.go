@@ -11,12 +11,12 @@ import (
 func (w *Worker) sendWaiting() {
 	for i := range w.targets {
 		waiting := &w.requests.waiting[i]
-		for waiting.len() > 0 {
+		for waiting.Len() > 0 {
 			c := w.conns.takeAvailable(int32(i))
 			if c == nil {
 				break
 			}
-			w.send(waiting.pop(), c)
+			w.send(waiting.Pop(), c)
 		}
 		w.conns.connectIdle(int32(i))
 	}
@@ -39,6 +39,9 @@ func (w *Worker) send(tok int32, c *conn) bool {
 	w.requests.expiries[s.TimeoutClass].append(&w.requests.slab, tok)
 	if !r.retried {
 		w.countSent(r, c)
+		if len(s.Credentials) > 0 {
+			w.countUnauthorized(s, c.target)
+		}
 	}
 	w.conns.carries(c)
 	return true
@@ -64,8 +67,13 @@ func (w *Worker) countSent(r *request, c *conn) {
 		return
 	}
 	w.rec.Steps[r.step].Sent++
-	w.selectSent(r)
-	if r.attempt > 0 {
+	if w.selections.ofRequests() {
+		w.selectSent(r)
+	}
+	switch {
+	case r.hop > 0:
+		w.rec.Steps[r.step].Redirects++
+	case r.attempt > 0:
 		w.rec.Steps[r.step].Retries++
 	}
 	down := w.conns.downWithin(c, r.picked)
@@ -79,12 +87,12 @@ func (w *Worker) dropWaiting(at int64) {
 	for i := range w.targets {
 		waiting := &w.requests.waiting[i]
 		var why failure.Cause
-		for waiting.len() > 0 {
-			tok := waiting.front()
+		for waiting.Len() > 0 {
+			tok := waiting.Front()
 			if at != never && w.requests.all[tok].due+int64(w.cfg.MaxWait) > at && !w.unreachable(&w.conns.pools[i]) {
 				break
 			}
-			waiting.pop()
+			waiting.Pop()
 			if !why.Failed() {
 				why = w.noStreamCause(i, at)
 			}
@@ -116,8 +124,8 @@ func (w *Worker) dropRequest(tok int32, why string, cause failure.Cause) {
 func (w *Worker) nextDrop() int64 {
 	next := int64(never)
 	for i := range w.targets {
-		if waiting := &w.requests.waiting[i]; waiting.len() > 0 {
-			next = min(next, w.requests.all[waiting.front()].due+int64(w.cfg.MaxWait))
+		if waiting := &w.requests.waiting[i]; waiting.Len() > 0 {
+			next = min(next, w.requests.all[waiting.Front()].due+int64(w.cfg.MaxWait))
 		}
 	}
 	return next
@@ -131,7 +139,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	e := w.conns.endpoint(c)
 	r.sampled = w.requests.samples.wantsWhole(r.step)
 	if len(w.targets) > len(w.program.Targets) {
-		w.sources.Elsewhere(int(c.target) >= len(w.program.Targets))
+		w.sources.Withhold(w.targets[c.target].uncredentialed)
 	}
 	w.buffers.cookie = w.buffers.cookie[:0]
 	if s.Cookies {
@@ -142,11 +150,11 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 		w.buffers.body = s.AppendBody(w.buffers.body[:0], w.program, &in.Instance)
 		body = w.buffers.body
 	}
-	if s.Inspect {
+	if s.Inspect || r.hop > 0 {
 		if r.exchange == nil {
 			r.exchange = w.requests.exchanges.alloc(s.MaxBody)
 		}
-		if s.WantRequest || w.hasRequestScript(s) {
+		if s.WantRequest || r.hop > 0 || w.hasRequestScript(s) {
 			return w.openMessage(c, tok, in, s, e, body)
 		}
 	}
@@ -154,8 +162,8 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	return c.openRequest(c.appendHeaders(s, &in.Instance, len(body), w.buffers.cookie), tok, body, want), true
 }
 
-// openMessage renders a request as a message, so that a script can change it and captures can read it later. A request
-// that is sent again is not rendered again.
+// openMessage renders a request as a message, so that a script can change it, captures can read it later, and a redirect
+// can change its path. A request that is sent again is not rendered again.
 func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e *rv.Endpoint, body []byte) (stream uint32, ok bool) {
 	x, sampled := w.requests.all[tok].exchange, w.requests.all[tok].sampled
 	if x.Request == nil {
@@ -163,6 +171,7 @@ func (w *Worker) openMessage(c *conn, tok int32, in *instance, s *chain.Step, e 
 		if w.hasRequestScript(s) && !w.make(in, s, x) {
 			return 0, false
 		}
+		w.readdress(&w.requests.all[tok], s, x, e)
 		x.keepRequest()
 	}
 	m := x.Request
@@ -209,14 +218,16 @@ func (w *Worker) newRequest(a activation, target int32, due int64, stage int16) 
 	*r = request{activation: a, target: target, due: due, picked: w.now, stage: stage, state: waiting}
 	in, s := w.chains.all[a.instance], &w.program.Steps[a.step]
 	in.begun = true
-	in.BeginStep(w.program, s, w.sources, w.wall())
+	if a.hop == 0 { // a request that follows a redirect has the values of the first one
+		in.BeginStep(w.program, s, w.sources, w.wall())
+	}
 	return tok
 }
 
 // admitUnpaced makes requests of the ready steps that need no slot.
 func (w *Worker) admitUnpaced() {
-	for w.chains.unpaced.len() > 0 {
-		s := w.chains.unpaced.pop()
+	for w.chains.unpaced.Len() > 0 {
+		s := w.chains.unpaced.Pop()
 		in := w.chains.all[s.instance]
 		stage := in.stage
 		if stage >= 0 {
@@ -225,7 +236,7 @@ func (w *Worker) admitUnpaced() {
 				continue
 			}
 			if w.lease.paused {
-				w.schedules.of(int(in.Chain)).ready[s.target].push(s) // admitLate takes it again
+				w.schedules.of(int(in.Chain)).ready[s.target].Push(s) // admitLate takes it again
 				continue
 			}
 			stage = gracefulStage

@@ -1,9 +1,11 @@
 package loop
 
 import (
+	"crypto/x509"
 	"errors"
 	"log/slog"
 
+	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
 	"github.com/h2surge/h2surge/runner/h2"
@@ -36,6 +38,8 @@ type listeners struct {
 	// notified takes a whole notification. It owns the exchange.
 	notified func(listener int32, x *exchange)
 	read     []byte
+	// plain is what TLS has decrypted; nil: no listener has TLS.
+	plain []byte
 }
 
 // listener is a server for notifications.
@@ -45,6 +49,9 @@ type listener struct {
 	// received are the notifications so far, awaited the steps that began to wait, and failed the notifications that
 	// failed a check.
 	received, awaited, failed int64
+	// callers checks the peers. refusedToken and refusedCertificate are the notifications that it has refused.
+	callers                          *caller.Checker
+	refusedToken, refusedCertificate int64
 	// warned: a peer that broke the protocol was logged.
 	warned bool
 }
@@ -60,10 +67,13 @@ type notice struct {
 type served struct {
 	ls       *listeners
 	h2       *h2.Server
+	secure   *dial.Secure // nil: cleartext
 	listener int32
 	index    int32
 	// fd is -1 for a record without a connection.
 	fd int
+	// isNamed: the client certificate has a name that the listener requires.
+	isNamed bool
 	// isDirty: listeners.dirty has the connection. awaitsWritable: the poller reports when the socket takes octets.
 	isDirty, awaitsWritable bool
 }
@@ -80,9 +90,17 @@ func (ls *listeners) serve(i int32, d *dial.Connection) {
 		ls.free = append(ls.free, c.index)
 		return
 	}
-	c.listener, c.fd = i, fd
+	c.listener, c.fd, c.secure = i, fd, d.Secure
+	var certificates []*x509.Certificate
+	if c.secure != nil {
+		certificates = c.secure.State().PeerCertificates
+	}
+	c.isNamed = ls.all[i].callers.Names(certificates)
 	c.h2 = h2.NewServer(h2.Config{}, protocol.WantHeaders|protocol.WantBody, c)
 	c.stir()
+	if c.secure != nil {
+		c.decrypt() // the handshake may have read more than its own records
+	}
 }
 
 func (ls *listeners) record() *served {
@@ -125,24 +143,62 @@ func (c *served) receive() {
 			return
 		}
 		ls.rec.BytesReceived += int64(n)
-		if err := c.h2.Receive(ls.read[:n], ls.now); err != nil {
-			c.refuse(err)
+		if !c.take(ls.read[:n]) {
 			return
-		}
-		if c.h2.Congested() {
-			c.write()
-			if c.fd >= 0 && c.h2.Congested() {
-				c.close()
-			}
-			if c.fd < 0 {
-				return
-			}
 		}
 		if n < len(ls.read) {
 			break
 		}
 	}
 	c.stir()
+}
+
+// take passes octets of the socket to the session. It returns false if the connection is closed.
+func (c *served) take(p []byte) (open bool) {
+	if c.secure == nil {
+		return c.parse(p)
+	}
+	c.secure.Feed(p)
+	return c.decrypt()
+}
+
+// decrypt passes what TLS has to the session. It returns false if the connection is closed.
+func (c *served) decrypt() (open bool) {
+	ls := c.ls
+	if ls.plain == nil {
+		ls.plain = make([]byte, plainSize)
+	}
+	for {
+		n, err := c.secure.Read(ls.plain)
+		if n > 0 && !c.parse(ls.plain[:n]) {
+			return false
+		}
+		if errors.Is(err, dial.ErrMore) {
+			return true
+		}
+		if err != nil {
+			c.sendEncrypted() // the alert that says why
+			if c.fd >= 0 {
+				c.close()
+			}
+			return false
+		}
+	}
+}
+
+// parse passes plaintext to the session. It returns false if the connection is closed.
+func (c *served) parse(p []byte) (open bool) {
+	if err := c.h2.Receive(p, c.ls.now); err != nil {
+		c.refuse(err)
+		return false
+	}
+	if c.h2.Congested() {
+		c.write()
+		if c.fd >= 0 && c.h2.Congested() {
+			c.close()
+		}
+	}
+	return c.fd >= 0
 }
 
 // refuse closes the connection of a peer that broke the protocol, and says why.
@@ -157,9 +213,21 @@ func (c *served) refuse(err error) {
 		return
 	}
 	if errors.Is(err, h2.ErrPreface) {
-		_, _ = ls.net.Send(c.fd, []byte(notHTTP2)) // the peer may have closed the connection
+		c.sendNotHTTP2()
 	}
-	c.close()
+	if c.fd >= 0 {
+		c.close()
+	}
+}
+
+func (c *served) sendNotHTTP2() {
+	if c.secure == nil {
+		_, _ = c.ls.net.Send(c.fd, []byte(notHTTP2)) // the peer may have closed the connection
+		return
+	}
+	if c.secure.Write([]byte(notHTTP2)) == nil {
+		c.sendEncrypted()
+	}
 }
 
 // notHTTP2 is what a peer gets that does not speak HTTP/2 with prior knowledge (RFC 9113 3.3).
@@ -188,27 +256,71 @@ func (ls *listeners) flush() {
 	ls.ended = ls.ended[:0]
 }
 
+// write sends what is pending until the socket is full.
 func (c *served) write() {
-	ls := c.ls
+	if c.secure != nil {
+		c.writeSecure()
+		return
+	}
 	for {
 		p := c.h2.Pending()
 		if len(p) == 0 {
 			c.awaitWritable(false)
 			return
 		}
-		n, st := ls.net.Send(c.fd, p)
-		switch st {
-		case OK:
-			c.h2.Wrote(n)
-			ls.rec.BytesSent += int64(n)
-		case Again:
-			c.awaitWritable(true)
+		n, ok := c.send(p)
+		if !ok {
 			return
-		default:
+		}
+		c.h2.Wrote(n)
+	}
+}
+
+// writeSecure encrypts what is pending, piece by piece, and sends it until the socket is full.
+func (c *served) writeSecure() {
+	for c.sendEncrypted() {
+		p := c.h2.Pending()
+		if len(p) == 0 {
+			c.awaitWritable(false)
+			return
+		}
+		p = p[:min(len(p), secureAhead)]
+		if err := c.secure.Write(p); err != nil {
 			c.close()
 			return
 		}
+		c.h2.Wrote(len(p))
 	}
+}
+
+// sendEncrypted sends what is encrypted. It returns false if something is left, or the connection is closed.
+func (c *served) sendEncrypted() bool {
+	for {
+		p := c.secure.Pending()
+		if len(p) == 0 {
+			return true
+		}
+		n, ok := c.send(p)
+		if !ok {
+			return false
+		}
+		c.secure.Sent(n)
+	}
+}
+
+// send sends octets. It returns false if the socket takes none: it is full, or broken and now closed.
+func (c *served) send(p []byte) (n int, ok bool) {
+	n, st := c.ls.net.Send(c.fd, p)
+	switch st {
+	case OK:
+		c.ls.rec.BytesSent += int64(n)
+		return n, true
+	case Again:
+		c.awaitWritable(true)
+	case Ended, Closed:
+		c.close()
+	}
+	return 0, false
 }
 
 func (c *served) awaitWritable(want bool) {
@@ -218,6 +330,14 @@ func (c *served) awaitWritable(want bool) {
 	c.awaitsWritable = want
 	if err := c.ls.net.Interest(c.fd, connData+c.index, want); err != nil {
 		c.close()
+	}
+}
+
+// closeNotify sends the alert that ends TLS (RFC 8446 6.1).
+func (c *served) closeNotify() {
+	if c.secure != nil {
+		c.secure.CloseNotify()
+		c.sendEncrypted()
 	}
 }
 
@@ -236,6 +356,9 @@ func (ls *listeners) closeAll() {
 		}
 		c.h2.Shutdown()
 		c.write()
+		if c.fd >= 0 {
+			c.closeNotify()
+		}
 		if c.fd >= 0 {
 			c.close()
 		}
@@ -277,7 +400,15 @@ func (c *served) OnEnd(id, tok uint32) {
 	ls := c.ls
 	x := ls.open[tok].whole()
 	ls.release(tok)
-	p := ls.all[c.listener].plan
+	l := &ls.all[c.listener]
+	if v := l.callers.Check(c.isNamed, x.Request, ls.wall()); v != caller.Accepted {
+		l.received++
+		l.refuse(v)
+		c.h2.Respond(id, append(c.h2.Begin(), refusals[v].block...), refusals[v].body)
+		ls.exchanges.release(x)
+		return
+	}
+	p := l.plan
 	c.h2.Respond(id, append(c.h2.Begin(), p.Response...), p.Body)
 	ls.notified(c.listener, x)
 }

@@ -152,8 +152,8 @@ func (w *Worker) admitReady(s *schedule) {
 	from, stage := max(s.Since(), w.lease.resumedAt), int16(s.stage())
 	for i := range w.targets {
 		ready := &s.ready[i]
-		for ready.len() > 0 && w.requests.inUse < maxWaiting {
-			step := ready.pop()
+		for ready.Len() > 0 && w.requests.inUse < maxWaiting {
+			step := ready.Pop()
 			if w.chains.all[step.instance].aborted != "" {
 				w.dropActivation(step.instance)
 				continue

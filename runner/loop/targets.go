@@ -16,8 +16,8 @@ type target struct {
 	plan *rv.Target
 	// origin is the target of the plan that this one was followed from, or itself.
 	origin int32
-	// authorized: the Authorization field is known, or none is needed.
-	authorized bool
+	// uncredentialed: requests do not have the credentials of the origin, because a response named the authority.
+	uncredentialed bool
 	// encoders and heads render requests, by endpoint.
 	encoders []*chain.Encoder
 	heads    []*chain.Head
@@ -32,7 +32,7 @@ type target struct {
 }
 
 func (w *Worker) newTarget(plan *rv.Target, origin int32) target {
-	t := target{plan: plan, origin: origin, authorized: plan.Auth == nil}
+	t := target{plan: plan, origin: origin}
 	t.noStream = failure.Cause{Kind: rv.CauseNoStream, Detail: plan.Name}
 	t.http2, t.encoderTable = http2Config(plan)
 	t.http1 = h1.Config{Pipeline: plan.HTTP1.Pipeline, NoKeepAlive: plan.HTTP1.NoKeepAlive}
@@ -73,10 +73,13 @@ func http2Config(t *rv.Target) (h2.Config, uint32) {
 // them; each costs connections.
 const maxFollowed = 64
 
-// route is the target of an instance's step: that of the plan, or another authority that the URI
-// that its path begins with is on. None: that authority cannot be connected to.
+// route is the target of an instance's step: that of the plan, or another authority that its request names, or the URI
+// that its path begins with. None: that authority cannot be connected to.
 func (w *Worker) route(in *instance, s *chain.Step) int32 {
 	t := int32(s.Target)
+	if s.HasAuthority {
+		return w.named(t, in, s)
+	}
 	if !s.BeginsWithURI || !w.targets[t].plan.FollowAuthority {
 		return t
 	}
@@ -84,12 +87,42 @@ func (w *Worker) route(in *instance, s *chain.Step) int32 {
 	if !ok {
 		return t
 	}
-	for _, e := range w.targets[t].plan.Endpoints {
-		if location.SameAuthority(scheme, authority, []byte(e.Scheme), []byte(e.Authority)) {
-			return t
-		}
+	return w.targetOf(t, scheme, authority)
+}
+
+// named returns the target for the host and port that a request names, or none if they are not valid or too many others
+// were followed.
+func (w *Worker) named(t int32, in *instance, s *chain.Step) int32 {
+	b := &w.buffers
+	b.authority = in.AppendAuthority(b.authority[:0], s)
+	authority, err := location.ParseAuthority(b.authority)
+	if err != nil {
+		return none
+	}
+	b.scratch = append(b.scratch[:0], w.targets[t].plan.Endpoints[0].Scheme...)
+	return w.targetOf(t, b.scratch, authority)
+}
+
+// targetOf returns the target for an authority that a URI names in an exchange with target t: t itself, or else the
+// target that follows the authority. None: that authority cannot be connected to, or t does not follow authorities.
+func (w *Worker) targetOf(t int32, scheme, authority []byte) int32 {
+	if w.ownsAuthority(t, scheme, authority) {
+		return t
+	}
+	if !w.targets[t].plan.FollowAuthority {
+		return none
 	}
 	return w.follow(t, scheme, authority)
+}
+
+// ownsAuthority returns whether an authority is that of an endpoint of target t.
+func (w *Worker) ownsAuthority(t int32, scheme, authority []byte) bool {
+	for _, e := range w.targets[t].plan.Endpoints {
+		if location.SameAuthority(scheme, authority, []byte(e.Scheme), []byte(e.Authority)) {
+			return true
+		}
+	}
+	return false
 }
 
 // follow finds or makes the target for an authority. It is like the one it was come from in all else.
@@ -112,6 +145,7 @@ func (w *Worker) follow(from int32, scheme, authority []byte) int32 {
 	plan.Endpoints = []rv.Endpoint{e}
 	i := int32(len(w.targets))
 	w.targets = append(w.targets, w.newTarget(&plan, from)) // does not move, because New made the capacity
+	w.targets[i].uncredentialed = !origin.FollowWithCredentials
 	w.targets[i].serves = func(int) bool { return false }
 	w.followed = append(w.followed, i)
 	return i

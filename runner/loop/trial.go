@@ -58,6 +58,8 @@ type Exchange struct {
 	Captured []chain.CapturedValue
 	// Failed is the name of the check that failed first; "": none failed.
 	Failed string
+	// Redirected is true if the runner follows the redirect of the response.
+	Redirected bool
 	// Why is the reason why the step failed, one of rv.Abort...; "": it succeeded.
 	Why string
 	// Cause is why there is no response; it may be empty.
@@ -103,6 +105,16 @@ func (w *Worker) showDone(tok int32, s *chain.Step, failed, why string) {
 	e.Response = cloneMessage(x.Response)
 	e.BodySize, e.Cut = x.BodySize, x.Cut
 	e.Failed, e.Findings, e.Captured = failed, s.Findings(in, w.sources, x), s.CapturedValues(in)
+	w.trial.Exchange(e)
+}
+
+// showRedirected reports a request whose response redirects it. Checks and captures do not apply to this response.
+func (w *Worker) showRedirected(tok int32) {
+	r := &w.requests.all[tok]
+	e := w.shown(tok, "", failure.Cause{})
+	e.Redirected = true
+	x := r.exchange.complete(int(r.status), w.now-r.due)
+	e.Response, e.BodySize, e.Cut = cloneMessage(x.Response), x.BodySize, x.Cut
 	w.trial.Exchange(e)
 }
 

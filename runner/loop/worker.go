@@ -8,6 +8,7 @@ import (
 	"time"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/measure"
 )
@@ -37,6 +38,8 @@ type Config struct {
 
 	// Listeners are the URLs of the worker's listeners. Serve brings the connections to them.
 	Listeners []string
+	// Callers are what the listeners require of their peers. Nil, and beyond its end: nothing.
+	Callers []*caller.Policy
 
 	Net    Net
 	Dialer Dialer
@@ -78,9 +81,7 @@ type Worker struct {
 	followed []int32
 	conns    connections
 
-	// noAuthorization is why a target has no Authorization field yet, unauthorized counts such targets.
-	noAuthorization string
-	unauthorized    int
+	authorizations authorizations
 
 	// giveBackAt is when memory that is not used is given back.
 	giveBackAt int64
@@ -122,10 +123,8 @@ func New(cfg Config) (*Worker, error) {
 	for i := range p.Targets {
 		w.targets[i] = w.newTarget(&p.Targets[i], int32(i))
 		w.targets[i].serves = w.servesTarget(i)
-		if !w.targets[i].authorized {
-			w.unauthorized++
-		}
 	}
+	w.authorizations = w.newAuthorizations()
 	return w, w.initScripts()
 }
 

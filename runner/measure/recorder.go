@@ -21,10 +21,7 @@ type Recorder struct {
 	Listeners []Listener
 	// Selections are the figures of parts of the requests; see rv.Plan.Selections.
 	Selections []Selection
-	// Status counts final responses by status code. Sessions accept three digits, 100 to 999.
-	Status [1000]int64
-
-	Lag histogram.H
+	Lag        histogram.H
 
 	Dropped   int64
 	Retried   int64
@@ -34,7 +31,7 @@ type Recorder struct {
 	// closed loops, and Napped is their length in all.
 	Batched, Naps, Napped int64
 
-	// Causes counts problem details by cause, at most rv.MaxCauses of them.
+	// Causes counts problem details by cause over all steps, at most rv.MaxCauses of them.
 	Causes Names
 	// Failures counts requests without a response, and connections that could not be opened, by cause.
 	Failures failure.Counts
@@ -73,11 +70,17 @@ type Step struct {
 	FailedResponseTime histogram.H
 	// Occupied is for how long requests have occupied a stream, in nanoseconds: from sent to their outcome.
 	Occupied int64
-	// Classes counts final responses by status class. Codes from 600 on count as 5xx (RFC 9110 15).
-	Classes [5]int64
-	// FailedBy counts failed checks by name; Retries are requests that followed a failure.
-	FailedBy Names
-	Retries  int64
+	// Codes counts final responses by status code. Sessions accept three digits, 100 to 999.
+	Codes Codes
+	// Problems counts problem details by status and cause, at most rv.MaxProblems of them; see rv.StepCounters.
+	Problems Names
+	// FailedBy counts failed checks by name; Retries are requests that followed a failure, Redirects those that
+	// followed a redirect.
+	FailedBy  Names
+	Retries   int64
+	Redirects int64
+	// OverloadControl and LoadControl are responses with 3gpp-Sbi-Oci and 3gpp-Sbi-Lci (3GPP TS 29.500 5.2.3.2.9, 5.2.3.2.10).
+	OverloadControl, LoadControl int64
 }
 
 // Chain counts instances that began in a measured stage.
@@ -92,6 +95,9 @@ type Chain struct {
 type Target struct {
 	NameResolution, TCPConnect, TLSHandshake, Settings, Connect histogram.H
 	Reconnecting, Blocked, Body                                 histogram.H
+
+	// SentWithout counts requests without the authorization that the target should have.
+	SentWithout int64
 }
 
 // Histograms are in the order of rv.TargetTimes.Distributions.
@@ -126,8 +132,11 @@ type Selection struct {
 }
 
 // Listener has what is not in the counts of package notification: the time from the request before a step to its
-// notification, and the failed checks of notifications by name. Both are of chain instances that began in a measured stage.
+// notification, the failed checks of notifications by name, and the counts of steps. All are of chain instances that began in a
+// measured stage.
 type Listener struct {
+	rv.AwaitCounts
+
 	Time     histogram.H
 	FailedBy Names
 }
@@ -168,14 +177,12 @@ func (r *Recorder) FoldInto(total *Recorder) {
 	for i := range r.Selections {
 		r.Selections[i].foldInto(&total.Selections[i])
 	}
-	for i, n := range r.Status {
-		total.Status[i] += n
-	}
-	clear(r.Status[:])
 	r.Causes.foldBounded(&total.Causes, rv.MaxCauses, rv.CauseOther)
 	r.Failures.FoldInto(&total.Failures)
 	total.Exhausted = total.Exhausted || r.Exhausted
 	for i := range r.Targets {
+		total.Targets[i].SentWithout += r.Targets[i].SentWithout
+		r.Targets[i].SentWithout = 0
 		to := total.Targets[i].Histograms()
 		for k, from := range r.Targets[i].Histograms() {
 			fold(from, to[k])
@@ -185,6 +192,8 @@ func (r *Recorder) FoldInto(total *Recorder) {
 		from, to := &r.Listeners[i], &total.Listeners[i]
 		fold(&from.Time, &to.Time)
 		from.FailedBy.foldInto(&to.FailedBy)
+		to.Add(&from.AwaitCounts)
+		from.AwaitCounts = rv.AwaitCounts{}
 	}
 	fold(&r.Lag, &total.Lag)
 	r.foldCounts(total)
@@ -202,10 +211,12 @@ func (s *Step) foldInto(total *Step) {
 	total.TimedOut += s.TimedOut
 	total.Reset += s.Reset
 	total.ConnectionLost += s.ConnectionLost
-	for i, n := range s.Classes {
-		total.Classes[i] += n
-	}
+	s.Codes.foldInto(&total.Codes)
+	s.Problems.foldBounded(&total.Problems, rv.MaxProblems, rv.CauseOther)
 	total.Retries += s.Retries
+	total.Redirects += s.Redirects
+	total.OverloadControl += s.OverloadControl
+	total.LoadControl += s.LoadControl
 	total.Occupied += s.Occupied
 	s.FailedBy.foldInto(&total.FailedBy)
 	to := total.Histograms()
@@ -214,7 +225,7 @@ func (s *Step) foldInto(total *Step) {
 	}
 	*s = Step{
 		ResponseTime: s.ResponseTime, ServiceTime: s.ServiceTime, TimeToFirstByte: s.TimeToFirstByte, FailedResponseTime: s.FailedResponseTime,
-		FailedBy: s.FailedBy,
+		FailedBy: s.FailedBy, Codes: s.Codes, Problems: s.Problems,
 	}
 }
 

@@ -2,6 +2,8 @@
 // at. It is off the fast path: requests that nothing looks at are never in this form.
 package message
 
+import "bytes"
+
 // Field is a header field; Name is lower case.
 type Field struct{ Name, Value []byte }
 
@@ -24,6 +26,17 @@ func (m *Message) Header(name string) (value []byte, ok bool) {
 		}
 	}
 	return nil, false
+}
+
+// Set replaces the value of all fields with this lower-case name by one value. It keeps name and value.
+func (m *Message) Set(name, value []byte) {
+	kept := m.Fields[:0]
+	for _, f := range m.Fields {
+		if !bytes.Equal(f.Name, name) {
+			kept = append(kept, f)
+		}
+	}
+	m.Fields = append(kept, Field{Name: name, Value: value})
 }
 
 // Exchange is a response, whole, and the request it answers.

@@ -21,7 +21,7 @@ const maxScrapes = 2
 
 // Handler serves the metrics of a runner. Each scrape calls snapshot once, which returns nil before the first snapshot.
 // The labels are the plan's chains, steps, of which there are 256 at most, and checks; and causes, of
-// which there are MaxCauses and one; and failures, of which there are MaxFailures and one of each kind.
+// which there are MaxCauses and one, and for each step MaxProblems; and failures, of which there are MaxFailures and one of each kind.
 func Handler(plan *runnerv1alpha1.Plan, snapshot func() *runnerv1alpha1.Snapshot) http.Handler {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(NewCollector(plan, snapshot))
@@ -58,6 +58,8 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	collectPhases(to, c.plan, s)
 	c.collectRate(to, s)
 	c.collectChains(to, s)
+	collectOperations(to, c.plan, s)
+	collectNotifications(to, c.plan, s)
 }
 
 // Describe implements prometheus.Collector.
@@ -157,19 +159,14 @@ func (c *Collector) interval(s *runnerv1alpha1.Snapshot) *runnerv1alpha1.Snapsho
 }
 
 func (c *Collector) collectChains(to chan<- prometheus.Metric, s *runnerv1alpha1.Snapshot) {
-	next := 0
-	for i := range c.plan.Chains {
-		chain := &c.plan.Chains[i]
-		if i < len(s.Chains) {
-			collectChain(to, chain.Name, &s.Chains[i])
-		}
-		for k := range chain.Steps {
-			if next < len(s.Steps) {
-				collectStep(to, chain.Name, chain.Steps[k].Name, &s.Steps[next])
-			}
-			next++
-		}
+	for i := range min(len(c.plan.Chains), len(s.Chains)) {
+		collectChain(to, c.plan.Chains[i].Name, &s.Chains[i])
 	}
+	c.plan.EachStep(func(i int, chain *runnerv1alpha1.Chain, step *runnerv1alpha1.Step) {
+		if i < len(s.Steps) {
+			collectStep(to, chain.Name, step.Name, &s.Steps[i])
+		}
+	})
 }
 
 func collectChain(to chan<- prometheus.Metric, chain string, c *runnerv1alpha1.ChainCounters) {
@@ -197,6 +194,9 @@ func collectStep(to chan<- prometheus.Metric, chain, step string, s *runnerv1alp
 		counter(to, descResponses, float64(s.StatusClasses[i]), chain, step, class)
 	}
 	counter(to, descStepRetries, float64(s.Retries), chain, step)
+	counter(to, descStepRedirects, float64(s.Redirects), chain, step)
+	counter(to, descStepOverloadControl, float64(s.OverloadControl), chain, step)
+	counter(to, descStepLoadControl, float64(s.LoadControl), chain, step)
 	counters(to, descFailedChecks, s.FailedBy, chain, step)
 	times, err := histogram.Decode(s.ResponseTime)
 	if err != nil {

@@ -163,6 +163,59 @@ h2surge_runner_throttled_seconds_total 0.0025
 	}
 }
 
+// TestOperationsAndNotifications: the requests of an operation are those of its steps, each with one outcome. A missing notification is
+// longer than every time.
+func TestOperationsAndNotifications(t *testing.T) {
+	plan := metricsPlan()
+	plan.Targets = []runnerv1alpha1.Target{{Name: "nrf"}}
+	plan.Listeners = []runnerv1alpha1.Listener{{Name: "events"}}
+	plan.Chains[0].Steps[0].Operation, plan.Chains[0].Steps[1].Operation = "Register", "Register"
+	s := metricsSnapshot(10*time.Second, 500)
+	h := histogram.New()
+	h.RecordN(1000, 5)
+	s.Steps[0].StatusCodes, s.Steps[0].Problems = map[string]int64{"201": 4, "403": 2, "503": 1}, map[string]int64{"403 A": 2, "other": 1}
+	s.Steps[1].StatusCodes, s.Steps[1].Problems = map[string]int64{"403": 3}, map[string]int64{"403 A": 1, "403 B\xff": 1}
+	s.Listeners = []runnerv1alpha1.ListenerCounters{{Time: h.Encode(), ListenerCounts: runnerv1alpha1.ListenerCounts{
+		Received: 9, InTime: 6, FailedChecks: 1, Late: 2, Duplicate: 1, Awaited: 10, Missing: 4, Measured: runnerv1alpha1.AwaitCounts{Awaited: 8, InTime: 5, Missing: 3},
+	}}}
+	c := NewCollector(plan, fixed(s))
+	want := `
+# HELP h2surge_runner_operation_requests_total Requests of measured stages that have an outcome, by service operation: response, timed_out, reset or connection_lost, and of responses the status code, and the cause of problem details. Absent if no request has an operation.
+# TYPE h2surge_runner_operation_requests_total counter
+h2surge_runner_operation_requests_total{cause="",operation="Register",outcome="connection_lost",status="",target="nrf"} 1
+h2surge_runner_operation_requests_total{cause="",operation="Register",outcome="reset",status="",target="nrf"} 2
+h2surge_runner_operation_requests_total{cause="",operation="Register",outcome="response",status="201",target="nrf"} 4
+h2surge_runner_operation_requests_total{cause="",operation="Register",outcome="response",status="403",target="nrf"} 1
+h2surge_runner_operation_requests_total{cause="",operation="Register",outcome="response",status="503",target="nrf"} 1
+h2surge_runner_operation_requests_total{cause="",operation="Register",outcome="timed_out",status="",target="nrf"} 1
+h2surge_runner_operation_requests_total{cause="A",operation="Register",outcome="response",status="403",target="nrf"} 3
+h2surge_runner_operation_requests_total{cause="B�",operation="Register",outcome="response",status="403",target="nrf"} 1
+# HELP h2surge_runner_notifications_awaited_total Steps that began to wait for a notification, warm-up included.
+# TYPE h2surge_runner_notifications_awaited_total counter
+h2surge_runner_notifications_awaited_total{listener="events"} 10
+# HELP h2surge_runner_notifications_failed_checks_total Notifications in time that failed a check, warm-up included.
+# TYPE h2surge_runner_notifications_failed_checks_total counter
+h2surge_runner_notifications_failed_checks_total{listener="events"} 1
+# HELP h2surge_runner_notifications_missing_total Steps that did not receive their notification within their timeout, warm-up included.
+# TYPE h2surge_runner_notifications_missing_total counter
+h2surge_runner_notifications_missing_total{listener="events"} 4
+# HELP h2surge_runner_notifications_total Notifications that a listener received, warm-up included: in_time, late, duplicate or unexpected.
+# TYPE h2surge_runner_notifications_total counter
+h2surge_runner_notifications_total{listener="events",outcome="duplicate"} 1
+h2surge_runner_notifications_total{listener="events",outcome="in_time"} 6
+h2surge_runner_notifications_total{listener="events",outcome="late"} 2
+h2surge_runner_notifications_total{listener="events",outcome="unexpected"} 0
+`
+	want = strings.ReplaceAll(want, `\ufffd`, "\ufffd")
+	if err := testutil.CollectAndCompare(c, strings.NewReader(want), "h2surge_runner_operation_requests_total", "h2surge_runner_notifications_total",
+		"h2surge_runner_notifications_awaited_total", "h2surge_runner_notifications_missing_total", "h2surge_runner_notifications_failed_checks_total"); err != nil {
+		t.Error(err)
+	}
+	if n := gather(t, c, "notification_time_seconds")[0].GetHistogram().GetSampleCount(); n != 8 {
+		t.Errorf("%d times of 5 notifications and 3 missing ones", n)
+	}
+}
+
 func TestMetricsAreClean(t *testing.T) {
 	problems, err := testutil.CollectAndLint(NewCollector(metricsPlan(), fixed(metricsSnapshot(time.Second, 1))))
 	if err != nil {

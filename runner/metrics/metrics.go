@@ -46,7 +46,10 @@ var (
 	descFailedChecks = own.Counter("failed_checks_total",
 		"Responses to requests of measured stages that failed a check, by the first failed check.", "chain", "step", "check")
 
-	descStepRetries = own.Counter("step_retries_total", "Requests of measured stages that a step sent again after a failure.", "chain", "step")
+	descStepRedirects       = own.Counter("step_redirects_total", "Requests of measured stages that a step sent because a response redirected it.", "chain", "step")
+	descStepOverloadControl = own.Counter("step_overload_control_total", "Responses with overload control information (3gpp-Sbi-Oci) of targets with sbi.", "chain", "step")
+	descStepLoadControl     = own.Counter("step_load_control_total", "Responses with load control information (3gpp-Sbi-Lci) of targets with sbi.", "chain", "step")
+	descStepRetries         = own.Counter("step_retries_total", "Requests of measured stages that a step sent again after a failure.", "chain", "step")
 
 	descAborted = own.Counter("aborted_instances_total", "Chain instances that were aborted, by reason.", "chain", "reason")
 
@@ -56,6 +59,22 @@ var (
 	descFailures = own.Counter("failures_total",
 		"Failures without a response, by cause: attempts to connect, connections that ended, and requests of measured stages that were reset, connectionLost or dropped. Failures above the limit are counted as other.",
 		"of", "cause", "detail", "address")
+
+	descOperations = own.Counter("operation_requests_total",
+		"Requests of measured stages that have an outcome, by service operation: response, timed_out, reset or connection_lost, and of responses the status code, and the cause of problem details. Absent if no request has an operation.",
+		"target", "operation", "outcome", "status", "cause")
+
+	descNotifications = own.Counter("notifications_total",
+		"Notifications that a listener received, warm-up included: in_time, late, duplicate or unexpected.", "listener", "outcome")
+
+	descAwaited = own.Counter("notifications_awaited_total", "Steps that began to wait for a notification, warm-up included.", "listener")
+
+	descMissing = own.Counter("notifications_missing_total", "Steps that did not receive their notification within their timeout, warm-up included.", "listener")
+
+	descFailedNotifications = own.Counter("notifications_failed_checks_total", "Notifications in time that failed a check, warm-up included.", "listener")
+
+	descNotificationTime = own.Histogram("notification_time_seconds",
+		"Time from sending the request before a step to its notification, of measured stages. A missing notification counts in the bucket +Inf, and not in the sum. Buckets are exact to 0.1 %.", "listener")
 
 	descOnceSent = own.Counter("once_requests_sent_total",
 		"Requests of setup and teardown chains that were sent. No other metric of requests includes them.", "phase")

@@ -5,6 +5,8 @@ import (
 	"hash/maphash"
 	"math"
 	"time"
+
+	"github.com/h2surge/h2surge/internal/ring"
 )
 
 // Counts are of all notifications of a listener and of all steps that waited. They satisfy two equations:
@@ -91,9 +93,7 @@ type entry struct {
 // expiries is a queue of entries that all last equally long.
 type expiries struct {
 	after int64
-	ring  []expiry // length is zero or a power of two
-	head  int
-	n     int
+	ring.Ring[expiry]
 }
 
 type expiry struct {
@@ -190,11 +190,11 @@ func (t *Table) Next() int64 {
 	at := int64(never)
 	for i := range t.expiries {
 		q := &t.expiries[i]
-		for q.n > 0 && t.isStale(q.front()) {
-			q.pop()
+		for q.Len() > 0 && t.isStale(q.Front()) {
+			q.Pop()
 		}
-		if q.n > 0 {
-			at = min(at, q.front().at)
+		if q.Len() > 0 {
+			at = min(at, q.Front().at)
 		}
 	}
 	return at
@@ -203,8 +203,8 @@ func (t *Table) Next() int64 {
 // Expire ends what has lasted its time.
 func (t *Table) Expire(now int64) {
 	for i := range t.expiries {
-		for q := &t.expiries[i]; q.n > 0 && q.front().at <= now; {
-			if x := q.pop(); !t.isStale(x) {
+		for q := &t.expiries[i]; q.Len() > 0 && q.Front().at <= now; {
+			if x := q.Pop(); !t.isStale(x) {
 				t.end(x.entry, expired, now)
 			}
 		}
@@ -359,26 +359,5 @@ func (t *Table) isStale(x expiry) bool { return t.entries[x.entry].incarnation !
 // expire lets an entry expire after the duration with this index.
 func (t *Table) expire(i int32, duration int, now int64) {
 	q := &t.expiries[duration]
-	q.push(expiry{at: now + q.after, entry: i, incarnation: t.entries[i].incarnation})
-}
-
-func (q *expiries) push(x expiry) {
-	if q.n == len(q.ring) {
-		bigger := make([]expiry, max(16, 2*len(q.ring)))
-		for i := range q.n {
-			bigger[i] = q.ring[(q.head+i)&(len(q.ring)-1)]
-		}
-		q.ring, q.head = bigger, 0
-	}
-	q.ring[(q.head+q.n)&(len(q.ring)-1)] = x
-	q.n++
-}
-
-func (q *expiries) front() expiry { return q.ring[q.head] }
-
-func (q *expiries) pop() expiry {
-	x := q.ring[q.head]
-	q.head = (q.head + 1) & (len(q.ring) - 1)
-	q.n--
-	return x
+	q.Push(expiry{at: now + q.after, entry: i, incarnation: t.entries[i].incarnation})
 }

@@ -190,15 +190,15 @@ var rulesOfThresholds = []Mutant{
 		Set: map[string]any{"spec.thresholds[1].min": int64(1) << 31},
 	},
 	{
-		Name: "errors as a ratio", Path: "spec.thresholds[2].max", Want: "max and min of ErrorRate must be a percentage such as 0.1%",
+		Name: "errors as a ratio", Path: "spec.thresholds[2].max", Want: "max and min of an error rate must be a percentage such as 0.1%",
 		Set: map[string]any{"spec.thresholds[2].max": "0.01"},
 	},
 	{
-		Name: "errors as a number", Path: "spec.thresholds[2].max", Want: "max and min of ErrorRate must be a percentage such as 0.1%",
+		Name: "errors as a number", Path: "spec.thresholds[2].max", Want: "max and min of an error rate must be a percentage such as 0.1%",
 		Set: map[string]any{"spec.thresholds[2].max": 0},
 	},
 	{
-		Name: "errors as a time", Path: "spec.thresholds[2].max", Want: "max and min of ErrorRate must be a percentage such as 0.1%",
+		Name: "errors as a time", Path: "spec.thresholds[2].max", Want: "max and min of an error rate must be a percentage such as 0.1%",
 		Set: map[string]any{"spec.thresholds[2].max": "1s"},
 	},
 	{
@@ -228,6 +228,27 @@ var rulesOfThresholds = []Mutant{
 	{
 		Name: "errors of a status class", Path: "spec.thresholds[2]", Want: "statusClass is allowed with ResponseTime, ServiceTime, TimeToFirstByte and Responses only",
 		Set: map[string]any{"spec.thresholds[2].statusClass": "5xx"},
+	},
+	{
+		Name: "requests of a listener", Path: "spec.thresholds[0]", Want: "listener is allowed with NotificationTime, NotificationErrorRate and counts of notifications only",
+		Set: map[string]any{"spec.thresholds[0].listener": "events"},
+	},
+	{
+		Name: "notifications of a target", Path: "spec.thresholds[6]", Want: "target, chain, step and stage are not allowed with figures of notifications; use listener",
+		Set: map[string]any{"spec.thresholds[6].target": "single"},
+	},
+	{
+		Name: "notifications of a stage", Path: "spec.thresholds[6]", Want: "target, chain, step and stage are not allowed with figures of notifications; use listener",
+		Set: map[string]any{"spec.thresholds[6].stage": "steady"},
+	},
+	{
+		Name: "errors of notifications as a number", Path: "spec.thresholds[6].max", Want: "max and min of an error rate must be a percentage such as 0.1%",
+		Set:   map[string]any{"spec.thresholds[6].metric": "NotificationErrorRate", "spec.thresholds[6].max": 1},
+		Unset: []string{"spec.thresholds[6].percentile"},
+	},
+	{
+		Name: "a time of notifications without a percentile", Path: "spec.thresholds[6]", Want: "percentile is needed with times such as ResponseTime and Connect, and is not allowed with other metrics",
+		Unset: []string{"spec.thresholds[6].percentile"},
 	},
 	{
 		Name: "another status class", Path: "spec.thresholds[0].statusClass",

@@ -8,8 +8,14 @@ func rulesOfAuth() []Mutant {
 	source := "" // minProperties and maxProperties, for which the API server has its own message
 	out := []Mutant{
 		tooLong("spec.targets[0].auth.oauth2.refreshBefore", "61m", upToAnHour),
+		tooLong("spec.targets[0].clientAssertion.lifetime", "9s", "must be at least 10s and at most 24h"),
+		tooLong("spec.targets[0].clientAssertion.lifetime", "25h", "must be at least 10s and at most 24h"),
 		{Name: "a secret without a client", Path: "spec.targets[0].auth.oauth2.clientSecret", Want: "needs clientID",
 			Unset: []string{"spec.targets[0].auth.oauth2.clientID"}},
+		{Name: "credentials for authorities that are not followed", Path: "spec.targets[0].followAuthorityCredentials", Want: "Send needs followAuthority: true",
+			Unset: []string{"spec.targets[0].followAuthority"}},
+		{Name: "credentials that do not exist", Path: "spec.targets[0].followAuthorityCredentials", Want: "Send needs followAuthority: true, and auth or clientAssertion",
+			Unset: []string{"spec.targets[0].auth", "spec.targets[0].clientAssertion"}},
 	}
 	for _, c := range []choice{
 		{"spec.targets[0].auth", "oauth2", "bearer", map[string]any{"file": "/token"}, source},
@@ -17,6 +23,7 @@ func rulesOfAuth() []Mutant {
 		{"spec.targets[7].auth.bearer", "secretKeyRef", "file", "/token", source},
 		{"spec.targets[0].auth.oauth2.clientSecret", "file", "secretKeyRef", key, source},
 		{"spec.targets[3].auth.oauth2.certificate", "files", "secretRef", map[string]any{"name": "more"}, source},
+		{"spec.targets[0].clientAssertion.certificate", "files", "secretRef", map[string]any{"name": "more"}, source},
 		{"spec.targets[2].auth.oauth2.ca", "configMapKeyRef", "file", "/ca.pem", source},
 	} {
 		out = append(out, c.rows()...)

@@ -106,6 +106,10 @@ func rulesOfAwait() []Mutant {
 		tooLong(byPath+".await.timeout", "61m", withinAnHour),
 		tooLong("spec.listeners[0].keep", "0ms", withinAnHour),
 		tooLong("spec.listeners[0].keep", "61m", withinAnHour),
+		{
+			Name: "clientNames without clientCA", Path: "spec.listeners[0].tls.clientNames", Want: "clientNames need clientCA",
+			Unset: []string{"spec.listeners[0].tls.clientCA"},
+		},
 	}
 	for name, value := range map[string]any{"target": "single", "repeat": map[string]any{"count": 2}, "retry": map[string]any{"attempts": 1}, "clearCookies": true} {
 		out = append(out, Mutant{

@@ -112,6 +112,7 @@ connection, and all other requests succeed. Every test checks that the counts of
 and that the run ends.
 
 ` + "`make conformance`" + ` also runs the engine against real servers: nginx, nghttpd, haproxy, h2o, Apache, Caddy, Node and Go.
+It also sends requests of a 5G core (3GPP TS 29.500) through haproxy as a service communication proxy.
 
 - *origin* is the section of the RFC that defines the behaviour, or *observed*: servers do it, and no RFC covers it.
 - *h2surge* is what h2surge sends and counts: an error code, and counters of [the report](report.md). *reconnects*: it replaces the connection.

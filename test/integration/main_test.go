@@ -33,6 +33,9 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "KUBEBUILDER_ASSETS is not set, so there is no API server to test with: \"make test\" sets it; -short leaves these tests out")
 		return 1
 	}
+	// For the API server, which then needs a quarter less CPU; this process has read the variables.
+	os.Setenv("GOGC", "400")
+	os.Setenv("GOMEMLIMIT", "1GiB")
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,

@@ -26,8 +26,10 @@ const (
 
 // ProtocolVersion is the version of the messages in this package. Version 1 is the protocol of the first builds, which
 // did not report a version. Version 2 has leases. Version 3 has
-// Plan.IdleStrategy, Plan.SleepInterval and Target.Batch. Version 4 has Variable.Traceparent. Version 5 has Listeners and Step.Parts.
-const ProtocolVersion = 5
+// Plan.IdleStrategy, Plan.SleepInterval and Target.Batch. Version 4 has Variable.Traceparent. Version 5 has Step.Parts. Version 6
+// has Listeners with measured counts, retries that wait for Retry-After, and Step.Operation. It also
+// has Variable.Subscribers.
+const ProtocolVersion = 6
 
 // DefaultResultRetention is how long a runner keeps its final snapshot if spec.runner.resultRetention is not set.
 const DefaultResultRetention = time.Hour
@@ -173,7 +175,7 @@ type State string
 const (
 	// StateWaiting: no share yet, nothing is connected.
 	StateWaiting State = "Waiting"
-	// StateConnecting: has a share and opens its connections.
+	// StateConnecting: has a share and opens its connections, or gets the authorizations of targets.
 	StateConnecting State = "Connecting"
 	// StateSettingUp: connected, and the setup chains run.
 	StateSettingUp State = "SettingUp"

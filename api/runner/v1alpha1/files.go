@@ -13,6 +13,11 @@ func (p *Plan) Files() []*string {
 			f.content(&v.CSV.Content)
 		}
 		f.content(v.Constant)
+		if s := v.Subscribers; s != nil && s.AKA != nil {
+			f.content(&s.AKA.K)
+			f.content(s.AKA.OP)
+			f.content(s.AKA.OPc)
+		}
 	}
 	for i := range p.Chains {
 		for j := range p.Chains[i].Steps {
@@ -42,6 +47,9 @@ func (f *files) content(c *Content) {
 func (f *files) target(t *Target) {
 	if t.TLS != nil {
 		f.add(&t.TLS.CAFile, &t.TLS.CertFile, &t.TLS.KeyFile)
+	}
+	if t.ClientAssertion != nil {
+		f.add(&t.ClientAssertion.CertFile, &t.ClientAssertion.KeyFile)
 	}
 	if t.Auth == nil {
 		return

@@ -85,6 +85,17 @@ func (p *Plan) SleepsFor() time.Duration {
 	return p.SleepInterval
 }
 
+// EachStep calls f for each step of all chains, with its index in Snapshot.Steps and Report.Steps.
+func (p *Plan) EachStep(f func(i int, chain *Chain, step *Step)) {
+	i := 0
+	for c := range p.Chains {
+		for k := range p.Chains[c].Steps {
+			f(i, &p.Chains[c], &p.Chains[c].Steps[k])
+			i++
+		}
+	}
+}
+
 // PlanKind is the kind of a Plan document.
 const PlanKind = "Plan"
 
@@ -125,9 +136,19 @@ type Target struct {
 	Connecting Connecting `json:"connecting,omitzero"`
 	// Auth makes the Authorization field of the requests; nil: none.
 	Auth *Auth `json:"auth,omitempty"`
+	// ClientAssertion makes the 3gpp-Sbi-Client-Credentials field of the requests; nil: none.
+	ClientAssertion *ClientAssertion `json:"clientAssertion,omitempty"`
 	// FollowAuthority opens connections to other authorities that captured absolute locations name.
 	FollowAuthority bool `json:"followAuthority,omitempty"`
+	// FollowWithCredentials sends Auth and ClientAssertion to these authorities, too.
+	FollowWithCredentials bool `json:"followWithCredentials,omitempty"`
+	// CountLoadControl counts the responses with overload control and load control information (3GPP TS 29.500 5.2.3.2.9,
+	// 5.2.3.2.10).
+	CountLoadControl bool `json:"countLoadControl,omitempty"`
 }
+
+// HasCredential returns whether requests have an Authorization or a client assertion.
+func (t *Target) HasCredential() bool { return t.Auth != nil || t.ClientAssertion != nil }
 
 // Auth is the Authorization field of all requests to a target whose step has none of its own
 // (RFC 9110 11.6.2). Exactly one field is set. All names of files.
@@ -171,6 +192,19 @@ type OAuth2 struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// RefreshBefore the expiry a new token is fetched.
 	RefreshBefore time.Duration `json:"refreshBefore,omitempty"`
+}
+
+// ClientAssertion is a JWT that the runner signs (3GPP TS 33.501 13.3.8). It is in the 3gpp-Sbi-Client-Credentials field of
+// all requests to a target whose step has none of its own.
+type ClientAssertion struct {
+	// Subject is the NF instance id of the client, and Audience are the NF types that the assertion is for.
+	Subject  string   `json:"subject"`
+	Audience []string `json:"audience"`
+	// CertFile and KeyFile are the certificate chain and the key that signs, PEM.
+	CertFile string `json:"certFile"`
+	KeyFile  string `json:"keyFile"`
+	// Lifetime of an assertion; zero: five minutes. The runner signs the next one after half of it.
+	Lifetime time.Duration `json:"lifetime,omitempty"`
 }
 
 // HTTP2 has the settings of an HTTP/2 session. A nil field means the engine's default.
@@ -278,25 +312,27 @@ type Endpoint struct {
 	URL Text `json:"url,omitempty"`
 }
 
-// Variable is a source of values. Exactly one of Range, List, CSV, Random, UUID, Counter, Timestamp,
+// Variable is a source of values. Exactly one of Range, List, CSV, Subscribers, Random, UUID, Counter, Timestamp,
 // Env, PerShard and Constant is set.
 type Variable struct {
 	Name  string `json:"name"`
 	Scope Scope  `json:"scope,omitempty"`
-	// Order of Range, List and CSV.
+	// Order of Range, List, CSV and Subscribers.
 	Order Order `json:"order,omitempty"`
 	// Stop makes a worker that has used all its values start no more instances of chains that use the variable.
 	// Otherwise the worker starts with the first value again.
 	Stop bool `json:"stop,omitempty"`
 
-	Range     *Range     `json:"range,omitempty"`
-	List      []string   `json:"list,omitempty"`
-	CSV       *CSV       `json:"csv,omitempty"`
-	Random    *Random    `json:"random,omitempty"`
-	UUID      bool       `json:"uuid,omitempty"`
-	Counter   *Counter   `json:"counter,omitempty"`
-	Timestamp *Timestamp `json:"timestamp,omitempty"`
-	Env       *Env       `json:"env,omitempty"`
+	Range *Range   `json:"range,omitempty"`
+	List  []string `json:"list,omitempty"`
+	CSV   *CSV     `json:"csv,omitempty"`
+	// Subscribers have columns, as a table has.
+	Subscribers *Subscribers `json:"subscribers,omitempty"`
+	Random      *Random      `json:"random,omitempty"`
+	UUID        bool         `json:"uuid,omitempty"`
+	Counter     *Counter     `json:"counter,omitempty"`
+	Timestamp   *Timestamp   `json:"timestamp,omitempty"`
+	Env         *Env         `json:"env,omitempty"`
 	// PerShard has a value for each shard; shard s has entry s modulo their number.
 	PerShard []string `json:"perShard,omitempty"`
 	Constant *Content `json:"constant,omitempty"`
@@ -358,9 +394,14 @@ func (v *Variable) Size() int64 {
 		return (v.Range.End - v.Range.Start + v.Range.Step - 1) / v.Range.Step
 	case v.CSV != nil:
 		return Parts
+	case v.Subscribers != nil:
+		return v.Subscribers.Count
 	}
 	return int64(len(v.List))
 }
+
+// HasColumns returns whether each part that reads the variable has a column.
+func (v *Variable) HasColumns() bool { return v.CSV != nil || v.Subscribers != nil }
 
 // Range is Start, Start+Step, ... below End, padded with zeros to Width digits.
 type Range struct {
@@ -437,6 +478,8 @@ const (
 	TimeEpochMilliseconds TimeFormat = "epochMilliseconds"
 	// TimeIMFFixdate is Mon, 02 Jan 2006 15:04:05 GMT (RFC 9110 5.6.7).
 	TimeIMFFixdate TimeFormat = "imfFixdate"
+	// TimeIMFFixdateMilli is Mon, 02 Jan 2006 15:04:05.000 GMT (3GPP TS 29.500 5.2.3.3.2).
+	TimeIMFFixdateMilli TimeFormat = "imfFixdateMilli"
 )
 
 // Env is a variable of the runner's environment. Without one, and without a default, the runner
@@ -471,7 +514,7 @@ type Part struct {
 	Literal string `json:"literal,omitempty"`
 	// Variable is 1 + the index into Plan.Variables.
 	Variable int `json:"variable,omitempty"`
-	// Column of a CSV variable.
+	// Column of a variable with columns: CSV or Subscribers.
 	Column string `json:"column,omitempty"`
 	// Listener is 1 + the index into Plan.Listeners, of which the part is the URL.
 	Listener int `json:"listener,omitempty"`
@@ -494,6 +537,19 @@ type Function struct {
 	Fill  string `json:"fill,omitempty"`
 	// Key of hmacSha256: a reference without functions.
 	Key *Part `json:"key,omitempty"`
+	// Arguments of resStar and hxresStar after the first one: references without functions.
+	Arguments []Part `json:"arguments,omitempty"`
+}
+
+// ArgumentsOf returns how many Arguments a function has.
+func ArgumentsOf(name FunctionName) int {
+	switch name {
+	case FunctionRESStar:
+		return 3
+	case FunctionHXRESStar:
+		return 1
+	}
+	return 0
 }
 
 // FunctionName is one of a short fixed list.
@@ -518,6 +574,14 @@ const (
 	// FunctionSHA256 and FunctionHMACSHA256 give lower-case hexadecimal digits (FIPS 180-4, RFC 2104).
 	FunctionSHA256     FunctionName = "sha256"
 	FunctionHMACSHA256 FunctionName = "hmacSha256"
+	// FunctionRESStar makes RES* (TS 33.501 A.4) of RAND. Its arguments are K, OPc and the serving network name. Keys,
+	// RAND and RES* are hexadecimal digits. If the value or an argument has not 32 of them, the result is empty.
+	FunctionRESStar FunctionName = "resStar"
+	// FunctionHXRESStar makes HXRES* (TS 33.501 A.5) of RES*. Its argument is RAND.
+	FunctionHXRESStar FunctionName = "hxresStar"
+	// FunctionRoutingBinding turns the value of 3gpp-Sbi-Binding into that of 3gpp-Sbi-Routing-Binding (3GPP TS 29.500
+	// 5.2.3.2.5, 5.2.3.2.6).
+	FunctionRoutingBinding FunctionName = "routingBinding"
 )
 
 // Phase is when a chain runs.
@@ -561,12 +625,17 @@ type Chain struct {
 type Step struct {
 	// Name is the step's name in results: the template's name unless the step has its own.
 	Name string `json:"name"`
+	// Operation is the name of the service operation in results, such as Nnrf_NFManagement_NFRegister. Empty: none.
+	Operation string `json:"operation,omitempty"`
 	// Target is an index into Plan.Targets.
-	Target  int      `json:"target"`
-	Method  string   `json:"method"`
-	Path    Text     `json:"path"`
-	Headers []Header `json:"headers,omitempty"`
-	Body    Text     `json:"body,omitempty"`
+	Target int    `json:"target"`
+	Method string `json:"method"`
+	Path   Text   `json:"path"`
+	// Authority, if set, is the host and port that the request goes to, with the scheme of the target. The target follows
+	// authorities (Target.FollowAuthority), and the base path of its endpoints does not come before Path.
+	Authority Text     `json:"authority,omitempty"`
+	Headers   []Header `json:"headers,omitempty"`
+	Body      Text     `json:"body,omitempty"`
 	// BodyFrom, if set, replaces Body: a text with placeholders unless Raw.
 	BodyFrom *BodyFrom `json:"bodyFrom,omitempty"`
 	// Parts, if set, replace Body by a multipart/related content. The runner chooses the boundary and adds content-type.
@@ -591,6 +660,13 @@ type Step struct {
 	// one follows when all have their outcome.
 	Group     int       `json:"group,omitempty"`
 	OnFailure OnFailure `json:"onFailure,omitzero"`
+	// MaxRedirects is how many redirects with status 307 or 308 a request follows, at most 16. Each of them is a request of
+	// its own. Zero: none, and such a response is judged as any other.
+	MaxRedirects int `json:"maxRedirects,omitempty"`
+	// RedirectField, if set, is the name in lower case of a request field with the origin of the server that the target
+	// forwards requests to, such as 3gpp-sbi-target-apiroot (3GPP TS 29.500 5.2.3.2.4). A redirect to another server then
+	// changes this field, and the request goes to the target again.
+	RedirectField string `json:"redirectField,omitempty"`
 	// ClearCookies empties the instance's cookie store before the request.
 	ClearCookies bool    `json:"clearCookies,omitempty"`
 	Script       *Script `json:"script,omitempty"`
@@ -607,9 +683,16 @@ type Await struct {
 	Key Text `json:"key"`
 }
 
-// Listener is an HTTP/2 server without TLS (RFC 9113 3.3) for notifications.
+// Listener is an HTTP/2 server for notifications.
 type Listener struct {
 	Name string `json:"name"`
+	// TLS is nil for cleartext with prior knowledge (RFC 9113 3.3).
+	TLS *ListenerTLS `json:"tls,omitempty"`
+	// Token is nil if notifications need no access token.
+	Token *TokenCheck `json:"token,omitempty"`
+	// Interface is the network interface that the listener listens on, and whose address is in URLs. Empty: the address of
+	// the pod.
+	Interface string `json:"interface,omitempty"`
 	// Port is the port of the first worker of a runner. Worker n of the runner has Port + n. Zero: the system chooses the
 	// ports.
 	Port int `json:"port,omitempty"`
@@ -626,6 +709,42 @@ type Listener struct {
 	// notifications are recognised.
 	Keep time.Duration `json:"keep"`
 }
+
+// ListenerTLS secures the connections to a listener.
+type ListenerTLS struct {
+	// CertFile and KeyFile are the certificate chain and the key of the server, PEM. Empty: the runner makes a certificate
+	// when it starts.
+	CertFile string `json:"certFile,omitempty"`
+	KeyFile  string `json:"keyFile,omitempty"`
+	// ClientCAFile has the certificates that client certificates are verified with, PEM. If it is set, a peer must have a
+	// client certificate. Empty: peers need none.
+	ClientCAFile string `json:"clientCAFile,omitempty"`
+	// MinVersion is "1.2" or "1.3".
+	MinVersion string `json:"minVersion"`
+	// ClientNames, if set, are subject alternative names of which a client certificate must have one. Requests of other
+	// peers are refused.
+	ClientNames []string `json:"clientNames,omitempty"`
+}
+
+// TokenCheck is what the access token of a notification must be, which is a JSON Web Token (RFC 7519).
+type TokenCheck struct {
+	// Algorithm is a TokenX constant.
+	Algorithm string `json:"algorithm"`
+	// KeysFile has the keys: a JWK Set or a JWK (RFC 7517), public keys or certificates in PEM, or the secret of HS256.
+	KeysFile string `json:"keysFile"`
+	// Audience, Issuer and Scope are what the token must have. Empty: anything.
+	Audience string `json:"audience,omitempty"`
+	Issuer   string `json:"issuer,omitempty"`
+	Scope    string `json:"scope,omitempty"`
+}
+
+// Algorithms of signatures (RFC 7518 3.1).
+const (
+	TokenHS256 = "HS256"
+	TokenRS256 = "RS256"
+	TokenRS512 = "RS512"
+	TokenES256 = "ES256"
+)
 
 // ListenerHeader is a header field of all responses of a listener. Name is lower case.
 type ListenerHeader struct {
@@ -675,6 +794,9 @@ type OnFailure struct {
 	// Backoff before the first retry; it doubles with each further one, up to MaxBackoff.
 	Backoff    time.Duration `json:"backoff,omitempty"`
 	MaxBackoff time.Duration `json:"maxBackoff,omitempty"`
+	// IgnoreRetryAfter does not wait for the time that a failed response asks for (RFC 9110 10.2.3). Otherwise a retry
+	// waits for it if it is longer than the backoff.
+	IgnoreRetryAfter bool `json:"ignoreRetryAfter,omitempty"`
 	// Continue continues with the next step. Otherwise the instance is aborted.
 	Continue bool `json:"continue,omitempty"`
 }
@@ -683,6 +805,8 @@ type OnFailure struct {
 type Header struct {
 	Name  Text `json:"name"`
 	Value Text `json:"value"`
+	// OmitEmpty omits the field from a request in which its value is empty. Name then has no placeholders.
+	OmitEmpty bool `json:"omitEmpty,omitempty"`
 }
 
 // Expect says which responses are a success.
@@ -693,12 +817,14 @@ type Expect struct {
 	Checks []Check `json:"checks,omitempty"`
 }
 
-// CheckStatus, CheckScript and CheckBody are the names of failures that do not belong to a Check: an unexpected
-// status, a script that rejects a response or fails, and a body larger than MaxBody in a step that needs the body.
+// CheckStatus, CheckScript, CheckBody and CheckRedirect are the names of failures that do not belong to a Check: an
+// unexpected status, a script that rejects a response or fails, a body larger than MaxBody in a step that needs the body,
+// and a redirect that a step with MaxRedirects cannot follow.
 const (
-	CheckStatus = "status"
-	CheckScript = "script"
-	CheckBody   = "maxBodyBytes"
+	CheckStatus   = "status"
+	CheckScript   = "script"
+	CheckBody     = "maxBodyBytes"
+	CheckRedirect = "maxRedirects"
 )
 
 // StatusRange is an inclusive range of status codes: {200, 299} is 2xx.
@@ -809,6 +935,8 @@ type Capture struct {
 	Default *string `json:"default,omitempty"`
 	// Optional makes the capture empty if the source has no value and there is no Default. Otherwise the step fails.
 	Optional bool `json:"optional,omitempty"`
+	// Keep keeps the earlier value if the source has none. Optional and Default are not set.
+	Keep bool `json:"keep,omitempty"`
 }
 
 // Rate is a stage of the load. The mode is ClosedLoop, with at most Count requests in flight, or else Count per Period.

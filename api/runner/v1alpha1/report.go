@@ -40,6 +40,8 @@ type Report struct {
 	// Setup and Teardown count what ran once for the whole test.
 	Setup    OnceCounters `json:"setup,omitzero"`
 	Teardown OnceCounters `json:"teardown,omitzero"`
+	// Authorizations has one entry for each target with an authorization or a client assertion.
+	Authorizations []Authorization `json:"authorizations,omitempty"`
 	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
 	// Exhausted is true if all values of a variable with Stop were used on at least one shard.
@@ -70,6 +72,8 @@ type Report struct {
 	WindowsFrom int64    `json:"windowsFrom,omitempty"`
 	// Steps has one entry for each step of each chain.
 	Steps []StepResult `json:"steps"`
+	// Operations has one entry for each service operation of each target. Empty: no step has an operation.
+	Operations []OperationResult `json:"operations,omitempty"`
 	// Targets has one entry for each target: where the time goes.
 	Targets []TargetResult `json:"targets,omitempty"`
 	// Listeners has one entry for each listener.
@@ -224,8 +228,16 @@ type StepResult struct {
 	InFlightAtEnd  int64 `json:"inFlightAtEnd"`
 	// FailedBy counts FailedChecks by the first check that failed; Retries are those of Sent that
 	// followed a failure of the same step.
-	FailedBy     map[string]int64 `json:"failedBy,omitempty"`
-	Retries      int64            `json:"retries,omitempty"`
+	FailedBy map[string]int64 `json:"failedBy,omitempty"`
+	Retries  int64            `json:"retries,omitempty"`
+	// Redirects are those of Sent that followed a redirect.
+	Redirects int64 `json:"redirects,omitempty"`
+	// OverloadControl and LoadControl are the responses with 3gpp-Sbi-Oci and 3gpp-Sbi-Lci.
+	OverloadControl int64 `json:"overloadControl,omitempty"`
+	LoadControl     int64 `json:"loadControl,omitempty"`
+	// StatusCodes counts final responses by status code, and Problems their problem details (RFC 9457) by status code and cause.
+	StatusCodes  map[string]int64 `json:"statusCodes,omitempty"`
+	Problems     []ProblemResult  `json:"problems,omitempty"`
 	ErrorRate    ErrorRate        `json:"errorRate"`
 	ResponseTime Times            `json:"responseTime"`
 	// Listener is the listener whose notification the step awaits. Such a step sends no request, so it has no counts and no times.
@@ -235,6 +247,36 @@ type StepResult struct {
 	// ServiceTime and TimeToFirstByte are absent if no request of the step got a response.
 	ServiceTime     Times `json:"serviceTime,omitzero"`
 	TimeToFirstByte Times `json:"timeToFirstByte,omitzero"`
+}
+
+// ProblemResult counts responses with problem details (RFC 9457) of one status code and cause.
+type ProblemResult struct {
+	// Status is the status code. Zero: Cause is CauseOther, which counts the kinds above the limit of a step.
+	Status int `json:"status,omitempty"`
+	// Cause is the member "cause", or "type", "title" or "status" without one; see Snapshot.Causes.
+	Cause string `json:"cause"`
+	Count int64  `json:"count"`
+}
+
+// OperationResult is one service operation of one target, over all its steps and all shards. It satisfies the equations of Counters.
+type OperationResult struct {
+	Target string `json:"target"`
+	// Operation is Step.Operation, or CHAIN/STEP for a step without one.
+	Operation      string    `json:"operation"`
+	Sent           int64     `json:"sent"`
+	Done           int64     `json:"done"`
+	Succeeded      int64     `json:"succeeded"`
+	FailedChecks   int64     `json:"failedChecks"`
+	TimedOut       int64     `json:"timedOut"`
+	Reset          int64     `json:"reset"`
+	ConnectionLost int64     `json:"connectionLost"`
+	InFlightAtEnd  int64     `json:"inFlightAtEnd"`
+	ErrorRate      ErrorRate `json:"errorRate"`
+	// StatusCodes counts final responses by status code, and Problems their problem details (RFC 9457) by status code and cause.
+	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
+	Problems    []ProblemResult  `json:"problems,omitempty"`
+	// ResponseTime is that of all requests of the operation.
+	ResponseTime Times `json:"responseTime"`
 }
 
 // TargetResult has the times of one target over all shards. A time without values is absent.
@@ -261,16 +303,29 @@ type TargetResult struct {
 type ListenerResult struct {
 	Name string `json:"name"`
 	ListenerCounts
-	// Time is from sending the request before a step to the notification that the step received. Absent if no step received one.
+	// Time is from sending the request before a step to the notification that the step received. A missing
+	// notification counts as longer than every measured time. Absent if no step awaited one.
 	Time Times `json:"time,omitzero"`
 }
 
-// ErrorRate returns the share of the steps that awaited a notification and did not receive one that passed their checks.
+// ErrorRate returns the share of the measured steps that awaited a notification and did not receive one that passed their
+// checks.
 func (l *ListenerResult) ErrorRate() float64 {
-	if l.Awaited == 0 {
+	m := &l.Measured
+	if m.Awaited == 0 {
 		return 0
 	}
-	return float64(l.Awaited-l.InTime+l.FailedChecks) / float64(l.Awaited)
+	return float64(m.Awaited-m.InTime+m.FailedChecks) / float64(m.Awaited)
+}
+
+// ErrorRateSoFar is ErrorRate without the steps that still wait.
+func (l *ListenerResult) ErrorRateSoFar() float64 {
+	m := &l.Measured
+	ended := m.Awaited - m.Waiting()
+	if ended == 0 {
+		return 0
+	}
+	return float64(m.Missing+m.FailedChecks) / float64(ended)
 }
 
 // SelectionResult has the figures of a part of the requests over all shards.
@@ -406,6 +461,8 @@ func (t *ThresholdResult) Figure() string {
 		out += " of chain " + t.Of.Chain
 	case t.Of.Target != "":
 		out += " of target " + t.Of.Target
+	case t.Of.Listener != "":
+		out += " of listener " + t.Of.Listener
 	}
 	if t.Of.Stage != "" {
 		out += " in stage " + t.Of.Stage

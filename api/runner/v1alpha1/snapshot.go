@@ -66,13 +66,15 @@ type Snapshot struct {
 	Samples []Sample `json:"samples,omitempty"`
 	// Slowest are the slowest requests with a traceparent, in the final snapshot only.
 	Slowest []SlowRequest `json:"slowest,omitempty"`
+	// Authorizations has one entry for each target with an Auth or a ClientAssertion.
+	Authorizations []Authorization `json:"authorizations,omitempty"`
 	// TeardownFailure is why the first teardown chain failed. Empty: no teardown chain failed so far.
 	TeardownFailure string `json:"teardownFailure,omitempty"`
 	// Exhausted is true if all values of a variable with Stop were used on this runner, so that a chain starts no
 	// more instances.
 	Exhausted bool `json:"exhausted,omitempty"`
 	// Causes counts problem details (RFC 9457) by their member "cause" (3GPP TS 29.500 5.2.7.2), or their
-	// "type" without one; at most MaxCauses different ones, the others under CauseOther.
+	// "type", "title" or "status" without one; at most MaxCauses different ones, the others under CauseOther.
 	Causes map[string]int64 `json:"causes,omitempty"`
 	// Failures counts failures without a response by cause, with at most MaxFailures different entries.
 	Failures []FailureCount `json:"failures,omitempty"`
@@ -109,6 +111,8 @@ const (
 	MaxCauses      = 64
 	MaxCauseLength = 64
 	CauseOther     = "other"
+	// MaxProblems bounds StepCounters.Problems.
+	MaxProblems = 32
 )
 
 // Problem is a short CamelCase reason.
@@ -117,6 +121,8 @@ type Problem string
 const (
 	// ProblemConnect: a target could not be reached.
 	ProblemConnect Problem = "ConnectFailed"
+	// ProblemAuthorization: a target has no authorization, because its token endpoint or its file did not give one.
+	ProblemAuthorization Problem = "NotAuthorized"
 	// ProblemPlan: the plan cannot be executed by this runner.
 	ProblemPlan Problem = "PlanRejected"
 	// ProblemDeadline: the plan's deadline passed.
@@ -228,9 +234,20 @@ type StepCounters struct {
 	FailedBy map[string]int64 `json:"failedBy,omitempty"`
 	// Retries are those of Sent that followed a failure of the same step (OnFailure.Retries).
 	Retries int64 `json:"retries,omitempty"`
+	// Redirects are those of Sent that followed a redirect (Step.MaxRedirects).
+	Redirects int64 `json:"redirects,omitempty"`
+	// OverloadControl and LoadControl are the responses with 3gpp-Sbi-Oci and 3gpp-Sbi-Lci (Target.CountLoadControl).
+	OverloadControl int64 `json:"overloadControl,omitempty"`
+	LoadControl     int64 `json:"loadControl,omitempty"`
 	// StatusClasses counts final responses by class: 1xx at index 0 to 5xx at index 4. Codes from 600 on
 	// count as 5xx.
 	StatusClasses [5]int64 `json:"statusClasses"`
+	// StatusCodes counts final responses by status code.
+	StatusCodes map[string]int64 `json:"statusCodes,omitempty"`
+	// Problems counts problem details (RFC 9457) of measured requests by status code and cause, such as
+	// "403 SUBSCRIPTION_NOT_FOUND"; at most MaxProblems different ones, the others under CauseOther. Causes are those of
+	// Snapshot.Causes.
+	Problems map[string]int64 `json:"problems,omitempty"`
 	// OccupiedMicroseconds is for how long requests that have an outcome occupied a stream, in all.
 	OccupiedMicroseconds int64 `json:"occupiedMicroseconds,omitempty"`
 	// The distributions are left out of a snapshot with DetailTotals. FailedResponseTime is that of responses that failed a check; ResponseTime
@@ -277,6 +294,30 @@ func (t *TargetTimes) Distributions() [TargetDistributions]*Histogram {
 	}
 }
 
+// Authorization counts how a target got its Authorization field and its client assertion.
+type Authorization struct {
+	Target string `json:"target"`
+	// Tokens counts the tokens that the token endpoint granted. It is zero for the other kinds.
+	Tokens int64 `json:"tokens"`
+	// Failures counts the attempts to get a token, or to read a file, that failed. LastFailure is the error of one of the
+	// last ones, without secrets.
+	Failures    int64  `json:"failures"`
+	LastFailure string `json:"lastFailure,omitempty"`
+	// SentWithout counts the requests of all stages, setup and teardown that were sent without one of the fields, because
+	// the last value had expired or the runner had not received one.
+	SentWithout int64 `json:"sentWithout"`
+}
+
+// Add adds the counts of another runner.
+func (a *Authorization) Add(b *Authorization) {
+	a.Tokens += b.Tokens
+	a.Failures += b.Failures
+	a.SentWithout += b.SentWithout
+	if a.LastFailure == "" {
+		a.LastFailure = b.LastFailure
+	}
+}
+
 // ChainCounters count chain instances that began in measured stages.
 // Started = Completed + Aborted + Unfinished.
 type ChainCounters struct {
@@ -300,7 +341,7 @@ type ListenerCounters struct {
 // ListenerCounts count all notifications of a listener, and all steps that awaited one. Those of a running test satisfy
 // these equations, and those of an ended test with Early = 0 and Waiting = 0:
 //
-//	Received = InTime + Late + Duplicate + Unexpected + Early
+//	Received = InTime + Late + Duplicate + Unexpected + Early + RefusedToken + RefusedCertificate
 //	Awaited = InTime + Missing + WaitingAtEnd + Waiting
 type ListenerCounts struct {
 	Received int64 `json:"received"`
@@ -320,10 +361,38 @@ type ListenerCounts struct {
 	// Waiting steps wait now. WaitingAtEnd are those that waited when the run ended.
 	Waiting      int64 `json:"waiting,omitempty"`
 	WaitingAtEnd int64 `json:"waitingAtEnd,omitempty"`
+	// Measured are the steps of chain instances that began in a measured stage.
+	Measured AwaitCounts `json:"measured,omitzero"`
+	// RefusedToken notifications had no valid access token, RefusedCertificate ones came from a peer whose client
+	// certificate has none of the required names. They were answered with 401 or 403, and reached no step.
+	RefusedToken       int64 `json:"refusedToken,omitempty"`
+	RefusedCertificate int64 `json:"refusedCertificate,omitempty"`
+	// FailedHandshakes are connections of peers whose TLS handshake failed. They brought no notification.
+	FailedHandshakes int64 `json:"failedHandshakes,omitempty"`
 	// FailedBy counts failed checks by the name of the first check that failed. FailedBy and the times are of chain
 	// instances that began in a measured stage, the counts above of all.
 	FailedBy map[string]int64 `json:"failedBy,omitempty"`
 }
+
+// AwaitCounts count steps that began to wait for a notification. InTime of them received it, FailedChecks of these did not
+// pass their checks, and Missing did not receive it within their timeout. The others wait, or waited when the run ended.
+type AwaitCounts struct {
+	Awaited      int64 `json:"awaited"`
+	InTime       int64 `json:"inTime"`
+	FailedChecks int64 `json:"failedChecks"`
+	Missing      int64 `json:"missing"`
+}
+
+// Add adds the counts of another runner.
+func (c *AwaitCounts) Add(o *AwaitCounts) {
+	c.Awaited += o.Awaited
+	c.InTime += o.InTime
+	c.FailedChecks += o.FailedChecks
+	c.Missing += o.Missing
+}
+
+// Waiting returns the number of steps that wait, or waited when the run ended.
+func (c *AwaitCounts) Waiting() int64 { return c.Awaited - c.InTime - c.Missing }
 
 // Add adds the counts of another runner, without FailedBy.
 func (c *ListenerCounts) Add(o *ListenerCounts) {
@@ -338,6 +407,10 @@ func (c *ListenerCounts) Add(o *ListenerCounts) {
 	c.Missing += o.Missing
 	c.Waiting += o.Waiting
 	c.WaitingAtEnd += o.WaitingAtEnd
+	c.Measured.Add(&o.Measured)
+	c.RefusedToken += o.RefusedToken
+	c.RefusedCertificate += o.RefusedCertificate
+	c.FailedHandshakes += o.FailedHandshakes
 }
 
 // Why a chain instance was aborted.

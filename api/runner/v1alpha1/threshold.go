@@ -36,6 +36,9 @@ type Selector struct {
 	StatusClass int `json:"statusClass,omitempty"`
 	// Stage is the name of the stage of the slot.
 	Stage string `json:"stage,omitempty"`
+	// Listener is the name of the listener of the notifications. A selector with a listener is of notifications, and has no
+	// other property.
+	Listener string `json:"listener,omitempty"`
 }
 
 // Metric is what a threshold looks at.
@@ -72,6 +75,15 @@ const (
 	MetricReconnects      Metric = "Reconnects"
 	MetricChainsCompleted Metric = "ChainsCompleted"
 	MetricChainsAborted   Metric = "ChainsAborted"
+
+	// Listeners have these figures; see SelectionCounters.
+	MetricNotificationTime        Metric = "NotificationTime"
+	MetricNotificationErrorRate   Metric = "NotificationErrorRate"
+	MetricNotificationsInTime     Metric = "NotificationsInTime"
+	MetricNotificationsMissing    Metric = "NotificationsMissing"
+	MetricNotificationsLate       Metric = "NotificationsLate"
+	MetricNotificationsDuplicate  Metric = "NotificationsDuplicate"
+	MetricNotificationsUnexpected Metric = "NotificationsUnexpected"
 )
 
 // ofTargets are the times that targets have.
@@ -85,7 +97,7 @@ func (m Metric) OfTargets() int { return slices.Index(ofTargets[:], m) }
 // IsTime returns whether the metric is a time.
 func (m Metric) IsTime() bool {
 	switch m {
-	case MetricResponseTime, MetricServiceTime, MetricTimeToFirstByte, MetricLag:
+	case MetricResponseTime, MetricServiceTime, MetricTimeToFirstByte, MetricLag, MetricNotificationTime:
 		return true
 	}
 	return m.OfTargets() >= 0
@@ -95,14 +107,28 @@ func (m Metric) IsTime() bool {
 func (m Metric) IsCount() bool {
 	switch m {
 	case MetricResponses, MetricSucceeded, MetricFailed, MetricFailedChecks, MetricTimedOut, MetricReset, MetricConnectionLost,
-		MetricDropped, MetricRetried, MetricReconnects, MetricChainsCompleted, MetricChainsAborted:
+		MetricDropped, MetricRetried, MetricReconnects, MetricChainsCompleted, MetricChainsAborted,
+		MetricNotificationsInTime, MetricNotificationsMissing, MetricNotificationsLate, MetricNotificationsDuplicate, MetricNotificationsUnexpected:
+		return true
+	}
+	return false
+}
+
+// IsErrorRate returns whether the metric is a share of failures, whose limits are percentages.
+func (m Metric) IsErrorRate() bool { return m == MetricErrorRate || m == MetricNotificationErrorRate }
+
+// OfListeners returns whether the metric is a figure of listeners.
+func (m Metric) OfListeners() bool {
+	switch m {
+	case MetricNotificationTime, MetricNotificationErrorRate, MetricNotificationsInTime, MetricNotificationsMissing,
+		MetricNotificationsLate, MetricNotificationsDuplicate, MetricNotificationsUnexpected:
 		return true
 	}
 	return false
 }
 
 // Selection is a figure that runners report because a threshold is on it: the counts of a part of the requests, and the
-// distribution of a time.
+// distribution of a time. A selection with MetricNotificationTime has the counts of notifications, of one listener or of all.
 type Selection struct {
 	Selector
 	// Time is the metric of the distribution; "": counts only.
@@ -128,7 +154,10 @@ func (t *Threshold) AtEndOnly() bool {
 // selection returns the selection of a threshold. It returns false if each snapshot has the figure.
 func (t *Threshold) selection() (Selection, bool) {
 	s := Selection{Selector: t.Of}
-	if t.Metric.IsTime() {
+	switch {
+	case t.Metric.OfListeners():
+		s.Time = MetricNotificationTime
+	case t.Metric.IsTime():
 		s.Time = t.Metric
 	}
 	return s, s != Selection{} && s != Selection{Time: MetricResponseTime}
@@ -151,6 +180,8 @@ func (p *Plan) Selections() (selections []Selection, of []int) {
 }
 
 // SelectionCounters are the figures of a Selection on a runner. Like those of a step, they satisfy the equations of Counters.
+// Of a selection of notifications, Sent are the steps that awaited one, Done those that received it in time, Succeeded those of
+// Done that passed their checks, and TimedOut those that missed it. All of these are of instances that began in measured stages.
 type SelectionCounters struct {
 	Sent           int64 `json:"sent"`
 	Done           int64 `json:"done"`
@@ -164,6 +195,11 @@ type SelectionCounters struct {
 	SentInDrain int64 `json:"sentInDrain,omitempty"`
 	// InClass counts the responses with the status class of the selection. Zero: the selection has none.
 	InClass int64 `json:"inClass,omitempty"`
+	// Received, Late, Duplicate and Unexpected are those of ListenerCounts, in a selection of notifications.
+	Received   int64 `json:"received,omitempty"`
+	Late       int64 `json:"late,omitempty"`
+	Duplicate  int64 `json:"duplicate,omitempty"`
+	Unexpected int64 `json:"unexpected,omitempty"`
 	// Time is the distribution of Selection.Time.
 	Time Histogram `json:"time,omitzero"`
 }
@@ -182,4 +218,8 @@ func (c *SelectionCounters) AddTimes(other *SelectionCounters, n int64) {
 	c.Dropped += n * other.Dropped
 	c.SentInDrain += n * other.SentInDrain
 	c.InClass += n * other.InClass
+	c.Received += n * other.Received
+	c.Late += n * other.Late
+	c.Duplicate += n * other.Duplicate
+	c.Unexpected += n * other.Unexpected
 }

@@ -11,10 +11,15 @@ func (p *Plan) RequiredProtocol() int {
 	rates := slices.ContainsFunc(p.Rates, Rate.needs4)
 	traced := slices.ContainsFunc(p.Variables, func(v Variable) bool { return v.Traceparent != nil })
 	multipart := slices.ContainsFunc(p.Chains, Chain.isMultipart)
+	controlled := slices.ContainsFunc(p.Targets, func(t Target) bool { return t.CountLoadControl })
 	certificates := slices.ContainsFunc(p.Targets, Target.presentsToEndpoint)
 	selections, _ := p.Selections()
 	switch {
-	case len(p.Listeners) > 0 || multipart || certificates || slices.ContainsFunc(p.Thresholds, Threshold.needs5):
+	case len(p.Listeners) > 0 || controlled || slices.ContainsFunc(p.Targets, Target.asserts) || slices.ContainsFunc(p.Chains, Chain.needs6):
+		return 6
+	case slices.ContainsFunc(p.Targets, Target.sharesCredentials) || slices.ContainsFunc(p.Variables, func(v Variable) bool { return v.Subscribers != nil }):
+		return 6
+	case multipart || certificates || slices.ContainsFunc(p.Thresholds, Threshold.needs5):
 		return 5
 	case traced || rates || len(selections) > 0 || p.Policy != nil || p.GracefulStop > 0:
 		return 4
@@ -35,6 +40,24 @@ func (r Rate) needs4() bool {
 func (t Threshold) needs5() bool {
 	return t.Metric.OfTargets() >= 0 && t.Metric != MetricConnect && t.Metric != MetricBlocked
 }
+
+// needs6 returns whether a runner before version 6 rejects a step, or does not wait for Retry-After before its retries.
+func (c Chain) needs6() bool {
+	return slices.ContainsFunc(c.Steps, func(s Step) bool {
+		return s.OnFailure.Retries > 0 || s.MaxRedirects > 0 || len(s.Authority) > 0 || s.omitsHeaders() || s.Operation != ""
+	})
+}
+
+// omitsHeaders returns whether the step has a header field that a runner before version 6 rejects.
+func (s *Step) omitsHeaders() bool {
+	return slices.ContainsFunc(s.Headers, func(h Header) bool { return h.OmitEmpty })
+}
+
+// asserts returns whether requests have a client assertion, which a runner before version 6 rejects.
+func (t Target) asserts() bool { return t.ClientAssertion != nil }
+
+// sharesCredentials returns whether followed authorities get credentials, which a runner before version 6 rejects.
+func (t Target) sharesCredentials() bool { return t.FollowWithCredentials }
 
 // presentsToEndpoint returns whether the token endpoint gets a client certificate, which a runner before version 5 rejects.
 func (t Target) presentsToEndpoint() bool {

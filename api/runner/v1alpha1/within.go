@@ -32,10 +32,10 @@ func (s *Step) within() time.Duration {
 	if s.Think != nil {
 		one = min(max(s.Think.Fixed, s.Think.Max), MaxOnce)
 	}
-	one = min(one+min(s.Timeout, MaxOnce), MaxOnce)
+	one = min(one+s.withinAttempt(), MaxOnce)
 	for backoff, n := s.OnFailure.Backoff, 0; n < s.OnFailure.Retries && one < MaxOnce; n++ {
 		pause := min(backoff, s.OnFailure.MaxBackoff, MaxOnce)
-		one = min(one+pause+min(s.Timeout, MaxOnce), MaxOnce)
+		one = min(one+pause+s.withinAttempt(), MaxOnce)
 		backoff = 2 * pause
 	}
 	repeat := max(1, time.Duration(s.Repeat))
@@ -43,4 +43,9 @@ func (s *Step) within() time.Duration {
 		return MaxOnce
 	}
 	return one * repeat
+}
+
+// withinAttempt returns how long a request and the redirects that it follows can take.
+func (s *Step) withinAttempt() time.Duration {
+	return min(min(s.Timeout, MaxOnce)*time.Duration(1+s.MaxRedirects), MaxOnce)
 }

@@ -32,6 +32,13 @@
   verbs:
   - create
 - apiGroups:
+  - ""
+  resources:
+  - services
+  verbs:
+  - create
+  - get
+- apiGroups:
   - authentication.k8s.io
   resources:
   - tokenreviews

@@ -122,6 +122,16 @@ var parts = []part{
 		size:   func(s *runnerv1alpha1.Snapshot) int { return size(s.ResponseTime) },
 		remove: func(s *runnerv1alpha1.Snapshot) { s.ResponseTime = runnerv1alpha1.Histogram{} },
 	},
+	{
+		name: "problems",
+		size: func(*runnerv1alpha1.Snapshot) int { return 0 },
+		remove: func(s *runnerv1alpha1.Snapshot) {
+			s.Steps = slices.Clone(s.Steps)
+			for i := range s.Steps {
+				s.Steps[i].Problems = nil
+			}
+		},
+	},
 }
 
 // size returns a lower bound of the compressed size of a histogram. Its counts are compressed already, and base64 has

@@ -55,7 +55,7 @@ type Checkpoint struct {
 	Snapshot *runnerv1alpha1.Snapshot
 	// Final is true if the runner sends no more requests.
 	Final bool
-	// Time is when the snapshot was stored.
+	// Time is when the operator received the snapshot.
 	Time time.Time
 	// Dropped names the parts of the snapshot that are missing.
 	Dropped []string
@@ -86,11 +86,11 @@ func NewStore(reader client.Reader, c client.Client) *Store {
 const attempts = 3
 
 // Put stores a snapshot. It leaves the stored one if that is final, has a sequence number that is not below the new one,
-// or is of another process: the counts of a new process start at zero.
-func (s *Store) Put(ctx context.Context, key Key, e Encoded, final bool, now time.Time) error {
+// or is of another process: the counts of a new process start at zero. received is when the operator received the snapshot.
+func (s *Store) Put(ctx context.Context, key Key, e Encoded, final bool, received time.Time) error {
 	var err error
 	for range attempts {
-		if err = s.put(ctx, key, e, final, now); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+		if err = s.put(ctx, key, e, final, received); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 			break
 		}
 	}
@@ -100,7 +100,7 @@ func (s *Store) Put(ctx context.Context, key Key, e Encoded, final bool, now tim
 	return nil
 }
 
-func (s *Store) put(ctx context.Context, key Key, e Encoded, final bool, now time.Time) error {
+func (s *Store) put(ctx context.Context, key Key, e Encoded, final bool, received time.Time) error {
 	stored, err := s.known(ctx, key)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (s *Store) put(ctx context.Context, key Key, e Encoded, final bool, now tim
 	o := newObject(key)
 	o.Checkpoint = v1alpha1.Checkpoint{
 		Shard: int32(key.Shard), Pod: key.Pod, Boot: e.Boot, Sequence: int64(e.Sequence), Final: final,
-		Time: metav1.NewTime(now), Dropped: e.Dropped, Snapshot: e.Gzip,
+		Time: metav1.NewTime(received), Dropped: e.Dropped, Snapshot: e.Gzip,
 	}
 	switch {
 	case stored == nil:

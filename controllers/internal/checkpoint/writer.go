@@ -22,9 +22,9 @@ import (
 type Source interface {
 	// Live returns the runners that can have counts and are not stored as final.
 	Live() []Key
-	// Latest returns the last snapshot of a runner; nil: there is none, or the runner is not live any more. It can ask
-	// the runner.
-	Latest(context.Context, Key) *runnerv1alpha1.Snapshot
+	// Latest returns the last snapshot of a runner, and when it was received; nil: there is none, or the runner is not live
+	// any more. It can ask the runner.
+	Latest(context.Context, Key) (*runnerv1alpha1.Snapshot, time.Time)
 }
 
 // Options are the parameters of a Writer.
@@ -64,8 +64,8 @@ type Writer struct {
 
 // written is what the Writer knows of a runner.
 type written struct {
-	// counters and state are those of the last checkpoint; at is its time, or the time when the runner was
-	// first seen.
+	// counters and state are those of the last checkpoint; at is when its snapshot was received, or the time when the
+	// runner was first seen.
 	counters runnerv1alpha1.Counters
 	state    runnerv1alpha1.State
 	stored   bool
@@ -166,8 +166,8 @@ func (w *Writer) write(ctx context.Context, key Key) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	s := w.opts.Source.Latest(ctx, key)
-	if s == nil || w.isStored(key, s) {
+	s, received := w.opts.Source.Latest(ctx, key)
+	if s == nil || w.isStored(key, s, received) {
 		return nil
 	}
 	e, err := Encode(s, MaxBytes)
@@ -177,14 +177,13 @@ func (w *Writer) write(ctx context.Context, key Key) error {
 	}
 	size := base64.StdEncoding.EncodedLen(len(e.Gzip)) + overhead
 	w.next = time.Now().Add(time.Duration(size) * time.Second / time.Duration(w.opts.BytesPerSecond))
-	now := time.Now()
-	err = w.store.Put(ctx, key, e, false, now)
+	err = w.store.Put(ctx, key, e, false, received)
 	if err != nil && refusal.Of(err) == "" {
 		return err
 	}
 	w.report(key, err)
 	if err == nil {
-		w.done(key, s, size, now)
+		w.done(key, s, size, received)
 	}
 	return err
 }
@@ -201,21 +200,21 @@ func (w *Writer) wait(ctx context.Context) bool {
 	}
 }
 
-func (w *Writer) isStored(key Key, s *runnerv1alpha1.Snapshot) bool {
+func (w *Writer) isStored(key Key, s *runnerv1alpha1.Snapshot, received time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k := w.known[key]
 	if !k.stored || k.counters != s.Counters || k.state != s.State {
 		return false
 	}
-	k.at = time.Now() // the checkpoint has the counts of now
+	k.at = received // the checkpoint has the counts of this snapshot, too
 	return true
 }
 
-func (w *Writer) done(key Key, s *runnerv1alpha1.Snapshot, size int, now time.Time) {
+func (w *Writer) done(key Key, s *runnerv1alpha1.Snapshot, size int, received time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.known[key] = &written{counters: s.Counters, state: s.State, stored: true, at: now, size: size}
+	w.known[key] = &written{counters: s.Counters, state: s.State, stored: true, at: received, size: size}
 	w.stats.bytes += float64(size)
 }
 

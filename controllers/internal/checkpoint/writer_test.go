@@ -23,6 +23,9 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 )
 
+// pollAge is the age of a snapshot when the Writer gets it.
+const pollAge = 2 * time.Second
+
 // runners are a Source whose runners send 100 requests between two polls, unless they are idle.
 type runners struct {
 	mu   sync.Mutex
@@ -58,19 +61,19 @@ func (r *runners) Live() (out []Key) {
 	return out
 }
 
-func (r *runners) Latest(_ context.Context, k Key) *runnerv1alpha1.Snapshot {
+func (r *runners) Latest(_ context.Context, k Key) (*runnerv1alpha1.Snapshot, time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.of[k]
 	if s == nil {
-		return nil
+		return nil, time.Time{}
 	}
 	s.Sequence++
 	if !r.idle {
 		s.Counters.Sent += 100
 	}
 	out := *s
-	return &out
+	return &out, time.Now().Add(-pollAge)
 }
 
 // stage is a Writer over fakes, in a synctest bubble.
@@ -143,8 +146,22 @@ func TestWriterSkipsWhatHasNotChanged(t *testing.T) {
 		if s.creates != 2 || s.updates != 0 {
 			t.Errorf("%d creates and %d updates, want 2 and 0", s.creates, s.updates)
 		}
-		if got := s.age(time.Now()); got > MinInterval {
-			t.Errorf("age %s, want at most %s", got, MinInterval)
+		if got := s.age(time.Now()); got > MinInterval+pollAge {
+			t.Errorf("age %s, want at most %s", got, MinInterval+pollAge)
+		}
+	})
+}
+
+// TestWriterStoresWhenTheSnapshotWasReceived: what a runner did after it is missing if the runner and the operator end.
+func TestWriterStoresWhenTheSnapshotWasReceived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		s := newStage(t, newRunners(1, 1, 1), 1<<20)
+		defer s.cancel()
+		pass(MinInterval + time.Second)
+		want := begin.Add(MinInterval - pollAge)
+		if stored := s.stored(t); len(stored) != 1 || !stored[0].Checkpoint.Time.Time.Equal(want) {
+			t.Errorf("checkpoints %v, want one of %s", stored, want)
 		}
 	})
 }
@@ -165,7 +182,7 @@ func TestWriterKeepsTheBudget(t *testing.T) {
 		if got := s.interval().Truncate(time.Second); got < want-time.Second || got > want+time.Second {
 			t.Errorf("interval %s, want about %s", got, want)
 		}
-		if got := s.age(time.Now()); got > s.interval()+2*MinInterval {
+		if got := s.age(time.Now()); got > s.interval()+2*MinInterval+pollAge {
 			t.Errorf("the oldest checkpoint is %s old, the interval is %s", got, s.interval())
 		}
 	})
@@ -256,7 +273,7 @@ func TestMetrics(t *testing.T) {
 			m := f.GetMetric()[0]
 			got[strings.TrimPrefix(f.GetName(), "h2surge_operator_checkpoint_")] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
 		}
-		want := map[string]float64{"interval_seconds": 5, "age_seconds": 2, "refused_total": 0, "written_bytes_total": s.stats.bytes}
+		want := map[string]float64{"interval_seconds": 5, "age_seconds": 4, "refused_total": 0, "written_bytes_total": s.stats.bytes}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -25,10 +25,23 @@ func oversized(plan *runnerv1alpha1.Plan, s *runnerv1alpha1.Snapshot) error {
 		{"samples", len(s.Samples), maxEntries}, {"slowest", len(s.Slowest), maxEntries}, {"causes", len(s.Causes), maxEntries},
 		{"failures", len(s.Failures), maxEntries}, {"streams", len(s.Streams), maxEntries}, {"statusCodes", len(s.StatusCodes), maxEntries},
 		{"generator.cpus", len(s.Generator.CPUs), maxEntries}, {"globals", len(s.Globals), len(plan.Globals)},
+		{"authorizations", len(s.Authorizations), len(plan.Targets)}, {"authorizations[].lastFailure", longestFailure(s), maxText},
 	} {
 		if f.n > f.limit {
 			return fmt.Errorf("the snapshot's %s has a length of %d; allowed: at most %d", f.name, f.n, f.limit)
 		}
 	}
+	for i := range s.Steps {
+		if n := max(len(s.Steps[i].StatusCodes), len(s.Steps[i].Problems)); n > maxEntries {
+			return fmt.Errorf("the snapshot's step %d has %d status codes or problems; allowed: at most %d", i, n, maxEntries)
+		}
+	}
 	return nil
+}
+
+func longestFailure(s *runnerv1alpha1.Snapshot) (longest int) {
+	for i := range s.Authorizations {
+		longest = max(longest, len(s.Authorizations[i].Target), len(s.Authorizations[i].LastFailure))
+	}
+	return longest
 }

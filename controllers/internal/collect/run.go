@@ -483,7 +483,7 @@ func (r *run) take(s *runner, n *runnerv1alpha1.Snapshot) error {
 		s.globals, n.Globals = n.Globals, nil
 	}
 	n.ServiceTime = runnerv1alpha1.Histogram{} // only runners show it while they run
-	s.snapshot = n
+	s.snapshot, s.received = n, s.answered
 	s.member = s.member || HadSlots(n) // an earlier operator gave it a share, and perhaps took it again
 	switch {
 	case !s.final():

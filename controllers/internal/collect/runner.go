@@ -19,6 +19,7 @@ type runner struct {
 	busy     bool   // a call is under way
 	pollAt   time.Time
 	snapshot *runnerv1alpha1.Snapshot
+	received time.Time // of snapshot
 	// loss is why it was lost; nil: it was not.
 	loss *Loss
 	// member: it has or had a share of the load. left: it is done because a change removed its share. stored: its

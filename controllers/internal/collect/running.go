@@ -1,6 +1,8 @@
 package collect
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
@@ -39,12 +41,13 @@ func (r *run) isStored() bool {
 	return r.wanted.Stored
 }
 
-// Latest returns the last snapshot of a runner, which is shared and must not be changed; nil: the run is not collected
-// any more, or the shard has another pod.
-func (r *Registry) Latest(of Running) *runnerv1alpha1.Snapshot {
+// Latest returns the last snapshot of a runner, which is shared and must not be changed, and when it was received; nil: the
+// run is not collected any more, or the shard has another pod.
+func (r *Registry) Latest(of Running) (*runnerv1alpha1.Snapshot, time.Time) {
 	v := r.View(of.UID)
 	if v == nil || of.Shard >= len(v.Shards) || v.Shards[of.Shard].Pod.UID != of.Pod {
-		return nil
+		return nil, time.Time{}
 	}
-	return v.Shards[of.Shard].Snapshot
+	s := &v.Shards[of.Shard]
+	return s.Snapshot, s.Received
 }

@@ -146,8 +146,9 @@ type Shard struct {
 	Index int
 	Pod   Pod
 	State state.Shard
-	// Snapshot is the last one; nil: none. It is shared and must not be changed.
+	// Snapshot is the last one; nil: none. It is shared and must not be changed. Received is when this process received it.
 	Snapshot *runnerv1alpha1.Snapshot
+	Received time.Time
 	// Lost is not nil when the runner ended before its time.
 	Lost *Loss
 	// Member: it has a part of the load, or had one to the end.
@@ -241,7 +242,7 @@ func (v *View) Count(f func(*Shard) bool) int {
 // seen is what the view says of a runner.
 func (s *runner) seen() Shard {
 	return Shard{
-		Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Lost: s.loss, Member: s.member, Left: s.left, Stored: s.stored,
+		Index: s.index, Pod: s.pod, State: s.state, Snapshot: s.snapshot, Received: s.received, Lost: s.loss, Member: s.member, Left: s.left, Stored: s.stored,
 		Trouble: s.trouble, Silent: s.silent, Back: s.back(),
 	}
 }

@@ -117,6 +117,18 @@ func secured(lt *v1alpha1.LoadTest) {
 	}
 }
 
+// listening has listeners with and without TLS.
+func listening(lt *v1alpha1.LoadTest) {
+	lt.Spec.Listeners = []v1alpha1.Listener{{Name: "plain"}, {Name: "secure", TLS: &v1alpha1.ListenerTLS{}}}
+}
+
+// hostileNames tries to take the place of the names of listeners.
+const hostileNames = `
+spec:
+  subdomain: mine
+  containers: [{name: runner, env: [{name: LISTENER_DOMAIN, value: mine}, {name: JOB_NAME, value: mine}, {name: POD_IP, value: mine}]}]
+`
+
 // hostileFiles tries to take the place of the files.
 const hostileFiles = `
 spec:
@@ -136,6 +148,8 @@ func TestGolden(t *testing.T) {
 		"plan":           func() (any, error) { return Plan(loadTest(), hash, []byte("gz"), "a warning"), nil },
 		"job-scale":      func() (any, error) { return ApplyScale(running(), 5), nil },
 		"budget":         func() (any, error) { return Budget(loadTest(), 2), nil },
+		"job-listeners":  func() (any, error) { return Job(jobInput(loadTest(listening, template(hostileNames)))) },
+		"service":        func() (any, error) { return Service(loadTest(listening)), nil },
 		"report":         func() (any, error) { return Report(loadTest(), []byte("gz")), nil },
 		"tls": func() (any, error) {
 			return TLS(loadTest(), map[string][]byte{"ca.crt": []byte("a"), "tls.crt": []byte("b"), "tls.key": []byte("c")}), nil
@@ -359,6 +373,23 @@ func TestApplyOmitsWhatIsNotSet(t *testing.T) {
 	for _, key := range []string{"status:", "creationTimestamp", "null", "uid: \"\""} {
 		if strings.Contains(string(out), key) {
 			t.Errorf("the apply configuration has %q:\n%s", key, out)
+		}
+	}
+}
+
+// TestHasNames: only the URL of a listener with TLS on the pod's own address has a name.
+func TestHasNames(t *testing.T) {
+	for _, tt := range []struct {
+		listeners []v1alpha1.Listener
+		want      bool
+	}{
+		{nil, false},
+		{[]v1alpha1.Listener{{}}, false},
+		{[]v1alpha1.Listener{{TLS: &v1alpha1.ListenerTLS{}, Interface: "n2"}}, false},
+		{[]v1alpha1.Listener{{}, {TLS: &v1alpha1.ListenerTLS{}}}, true},
+	} {
+		if got := HasNames(&v1alpha1.LoadTestSpec{Listeners: tt.listeners}); got != tt.want {
+			t.Errorf("%+v: %t", tt.listeners, got)
 		}
 	}
 }

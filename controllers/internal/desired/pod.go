@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/compile"
 )
 
@@ -56,7 +58,8 @@ func podTemplate(in JobInput) (*corev1.PodTemplateSpec, error) {
 	}
 	enforcePod(out, in)
 	runner := &out.Spec.Containers[slices.IndexFunc(out.Spec.Containers, isRunner)]
-	enforceRunner(runner, in.LoadTest.Spec.Runner.ResultRetention, len(in.LoadTest.Spec.Listeners) > 0)
+	enforceRunner(runner, in.LoadTest.Spec.Runner.ResultRetention)
+	enforceListeners(out, runner, in.LoadTest)
 	addFiles(out, runner, compile.Mounts(&in.LoadTest.Spec))
 	addPodFields(runner, compile.PodFields(&in.LoadTest.Spec))
 	if cpus := in.LoadTest.Spec.Runner.CPUsPerShard; cpus != nil {
@@ -172,7 +175,24 @@ func enforcePod(pod *corev1.PodTemplateSpec, in JobInput) {
 	)
 }
 
-func enforceRunner(c *corev1.Container, retention *metav1.Duration, listens bool) {
+// enforceListeners sets the environment variables with the address and the name of the pod, which the URLs of listeners have. The hostname of
+// the pod comes from the Job.
+func enforceListeners(pod *corev1.PodTemplateSpec, c *corev1.Container, lt *v1alpha1.LoadTest) {
+	if len(lt.Spec.Listeners) == 0 {
+		return
+	}
+	ours := []corev1.EnvVar{fromField("POD_IP", "status.podIP")}
+	if HasNames(&lt.Spec) {
+		pod.Spec.Subdomain = ServiceName(lt)
+		ours = append(ours, fromField("JOB_NAME", "metadata.labels['"+batchv1.JobNameLabel+"']"),
+			corev1.EnvVar{Name: "LISTENER_DOMAIN", Value: listenerDomain(lt)})
+	}
+	c.Env = keep(c.Env, func(e corev1.EnvVar) bool {
+		return !slices.ContainsFunc(ours, func(o corev1.EnvVar) bool { return o.Name == e.Name })
+	}, ours...)
+}
+
+func enforceRunner(c *corev1.Container, retention *metav1.Duration) {
 	c.Command = []string{command}
 	c.Args = []string{
 		"--plan=" + planDir + "/" + KeyPlan,
@@ -186,9 +206,6 @@ func enforceRunner(c *corev1.Container, retention *metav1.Duration, listens bool
 		corev1.ContainerPort{Name: "metrics", ContainerPort: runnerv1alpha1.MetricsPort, Protocol: corev1.ProtocolTCP})
 	c.Env = keep(c.Env, func(e corev1.EnvVar) bool { return e.Name != "POD_NAME" && e.Name != "NODE_NAME" },
 		fromField("POD_NAME", "metadata.name"), fromField("NODE_NAME", "spec.nodeName"))
-	if listens {
-		c.Env = keep(c.Env, func(e corev1.EnvVar) bool { return e.Name != "POD_IP" }, fromField("POD_IP", "status.podIP"))
-	}
 	c.VolumeMounts = keep(c.VolumeMounts, func(m corev1.VolumeMount) bool { return !reserved(m) },
 		corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true},
 		corev1.VolumeMount{Name: tlsVolume, MountPath: tlsDir, ReadOnly: true})

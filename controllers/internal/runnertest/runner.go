@@ -289,7 +289,7 @@ func (r *Runner) state() runnerv1alpha1.State {
 		return runnerv1alpha1.StateDone
 	case len(r.changes) == 0:
 		return runnerv1alpha1.StateWaiting
-	case time.Since(r.updated) < r.connect || r.problem == runnerv1alpha1.ProblemConnect:
+	case time.Since(r.updated) < r.connect || r.problem == runnerv1alpha1.ProblemConnect || r.problem == runnerv1alpha1.ProblemAuthorization:
 		return runnerv1alpha1.StateConnecting
 	case r.start == nil:
 		return runnerv1alpha1.StateReady

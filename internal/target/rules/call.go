@@ -36,6 +36,9 @@ type Call struct {
 	id       []byte // of the resource
 	document []byte
 	created  bool // by put
+	// The document of forEach for which a notification is made.
+	eachID string
+	each   []byte
 
 	// Fate, Status and Delay are the outcome of the request. Rule is an index into Set.Names, or -1 if no rule matched.
 	// Failed is true if the rule could not produce its response.
@@ -48,6 +51,8 @@ type Call struct {
 	// content. Both are valid until Begin.
 	Block []byte
 	Body  []byte
+	// Notifications are those that the target must send. They stay valid after Begin.
+	Notifications []Notification
 
 	scratch, content []byte
 }

@@ -62,6 +62,14 @@ func (e *Engine) Answer(c *Call, now time.Time) {
 	c.Rule = r.index
 	e.counters[r.index]++
 	c.counter = e.counters[r.index]
+	e.respond(c, r)
+	if c.Fate == Answered && c.Status < 400 {
+		e.notify(c, r)
+	}
+}
+
+// respond sets the outcome and the answer of a request that matches r.
+func (e *Engine) respond(c *Call, r *rule) {
 	resp := r.draw(e.rng)
 	c.Delay = resp.delay.draw(e.rng)
 	if c.Fate = e.fate(resp); c.Fate != Answered {

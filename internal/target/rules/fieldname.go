@@ -30,6 +30,14 @@ var connectionFields = map[string]bool{
 	"connection": true, "proxy-connection": true, "keep-alive": true, "transfer-encoding": true, "upgrade": true,
 }
 
+// notificationFieldProblem is fieldNameProblem for a notification.
+func notificationFieldProblem(name string) string {
+	if strings.HasPrefix(name, ":") {
+		return "is a pseudo-header field; set uri and method instead"
+	}
+	return responseFieldProblem(name)
+}
+
 // responseFieldProblem is fieldNameProblem for a response.
 func responseFieldProblem(name string) string {
 	switch {

@@ -14,8 +14,22 @@ type File struct {
 	// Listen has what flags of the command line say too; a flag that is given wins.
 	Listen *Listen `yaml:"listen,omitempty"`
 	// MaxDocuments bounds what resources store; default documents.DefaultMax.
-	MaxDocuments *int   `yaml:"maxDocuments,omitempty"`
-	Rules        []Rule `yaml:"rules"`
+	MaxDocuments *int `yaml:"maxDocuments,omitempty"`
+	// Callbacks is how the target sends notifications.
+	Callbacks *Callbacks `yaml:"callbacks,omitempty"`
+	Rules     []Rule     `yaml:"rules"`
+}
+
+// Callbacks is how the target sends notifications. Files are in PEM.
+type Callbacks struct {
+	Timeout *Duration `yaml:"timeout,omitempty"`
+	// CAFile has the certificates of the authorities that verify the servers of https URIs.
+	CAFile string `yaml:"caFile,omitempty"`
+	// InsecureSkipVerify accepts any certificate of a server.
+	InsecureSkipVerify bool `yaml:"insecureSkipVerify,omitempty"`
+	// CertFile and KeyFile have the client certificate for https URIs, and its key.
+	CertFile string `yaml:"certFile,omitempty"`
+	KeyFile  string `yaml:"keyFile,omitempty"`
 }
 
 // Listen is how the target listens, and what it lets clients do.
@@ -34,6 +48,7 @@ type Rule struct {
 	Match     Match      `yaml:"match,omitempty"`
 	Resource  *Resource  `yaml:"resource,omitempty"`
 	Responses []Response `yaml:"responses,omitempty"`
+	Notify    []Notify   `yaml:"notify,omitempty"`
 }
 
 // Match is a conjunction; an empty one matches every request.
@@ -73,10 +88,42 @@ type Resource struct {
 	Limit *int    `yaml:"limit,omitempty"`
 }
 
-// Where selects documents whose value at the pointer equals a text. An empty text selects all.
+// Where selects documents whose value at the pointer equals or contains a text. It has one of both. An empty text selects
+// all documents.
 type Where struct {
-	JSONPointer string `yaml:"jsonPointer"`
-	Equals      string `yaml:"equals"`
+	JSONPointer string  `yaml:"jsonPointer"`
+	Equals      *string `yaml:"equals,omitempty"`
+	Contains    *string `yaml:"contains,omitempty"`
+	// OrAbsent selects documents without such a value, too.
+	OrAbsent bool `yaml:"orAbsent,omitempty"`
+}
+
+// Notify is a request that the target sends after it has answered one with a status below 400.
+type Notify struct {
+	// Name is for readers and for the counts.
+	Name string `yaml:"name,omitempty"`
+	// URI is a text. The notification is not sent unless its value is an absolute http or https URI.
+	URI string `yaml:"uri"`
+	// Method is POST if it is empty.
+	Method   string   `yaml:"method,omitempty"`
+	Headers  []Header `yaml:"headers,omitempty"`
+	Body     *string  `yaml:"body,omitempty"`
+	BodyFile string   `yaml:"bodyFile,omitempty"`
+	Parts    []Part   `yaml:"parts,omitempty"`
+	// Delay counts from the arrival of the request.
+	Delay *Delay `yaml:"delay,omitempty"`
+	// Unsent and SentTwice are shares of the notifications.
+	Unsent    *Ratio `yaml:"unsent,omitempty"`
+	SentTwice *Ratio `yaml:"sentTwice,omitempty"`
+	// ForEach selects stored documents. The target sends one notification for each of them.
+	ForEach *ForEach `yaml:"forEach,omitempty"`
+}
+
+// ForEach selects documents of a collection.
+type ForEach struct {
+	Collection string  `yaml:"collection"`
+	Where      []Where `yaml:"where,omitempty"`
+	Limit      *int    `yaml:"limit,omitempty"`
 }
 
 // Problem is a body of application/problem+json (RFC 9457) with the cause of 3GPP TS 29.500

@@ -31,6 +31,9 @@ type Set struct {
 	maxDocuments int
 	names        []string
 	collections  []string // of the rules' resources, "" without one
+	// notifications are those of all rules, in the order of the file.
+	notifications []NotificationName
+	sending       Sending
 	// ranked has the rules from the most to the least specific; exact are those of ranked with
 	// an exact path, by that path, in the same order.
 	scripts []*script.Script
@@ -40,6 +43,12 @@ type Set struct {
 
 // Names are the rules' names, in the order of the file. Call.Rule is a place in them.
 func (s *Set) Names() []string { return s.names }
+
+// Notifications are the names of all notifications, in the order of the file. Notification.Number is a place in them.
+func (s *Set) Notifications() []NotificationName { return s.notifications }
+
+// Sending is how notifications are sent.
+func (s *Set) Sending() Sending { return s.sending }
 
 // LoadFile reads a file. Its errors other than those of reading are Mistakes.
 func LoadFile(name string) (*Set, error) {
@@ -80,7 +89,7 @@ func Load(data []byte, dir string) (*Set, error) {
 
 func (s *source) compile(f *File, dir string) *Set {
 	s.compileHead(f)
-	set := &Set{exact: map[string][]*rule{}, maxDocuments: defaultMaxDocuments}
+	set := &Set{exact: map[string][]*rule{}, maxDocuments: defaultMaxDocuments, sending: s.compileCallbacks(f.Callbacks, dir)}
 	if f.Listen != nil {
 		set.Listen = *f.Listen
 	}
@@ -107,6 +116,10 @@ func (s *source) compile(f *File, dir string) *Set {
 		ranked = append(ranked, r)
 		set.names = append(set.names, name)
 		set.collections = append(set.collections, r.collection())
+		for j, n := range r.notify {
+			n.number = len(set.notifications)
+			set.notifications = append(set.notifications, NotificationName{Rule: name, Name: f.Rules[i].Notify[j].Name})
+		}
 	}
 	slices.SortStableFunc(ranked, (*rule).compare)
 	for _, r := range ranked {

@@ -74,6 +74,17 @@ rules:
   responses: [{weight: 0}]
 - responses:
 - [x]
+- name: f
+  responses: [{}]
+  notify:
+  - {uri: "/a", method: "G T", unsent: 60%, sentTwice: 0.5, body: x, bodyFile: y, delay: {}}
+  - {uri: "${each.id} ${state.id}", headers: [{name: ":path", value: x}, {name: content-length, value: x}, {name: x, value: " x"}]}
+  - {uri: "http://${each.x}", bodyFile: none.txt, forEach: {collection: "", limit: 0, where: [{jsonPointer: x, equals: "${each.id}"}]}}
+  - {body: "${uid}"}
+  - {uri: "http://a", forEach: {collection: c, where: [{jsonPointer: /a}, {jsonPointer: /a, equals: x, contains: x}, {jsonPointer: /a, contains: "${uid}"}]}}
+  - {uri: "http://a", body: x, parts: [{contentType: json}]}
+  - {uri: "http://a", parts: [], headers: [{name: content-type, value: a/b}]}
+  - {uri: "http://a", parts: []}
 `
 	_, err := Load([]byte(text), t.TempDir())
 	var got []string
@@ -90,6 +101,27 @@ rules:
 	want := strings.Split(strings.TrimSpace(string(golden)), "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestCallbacks: the files of callbacks are read, and bad ones are reported.
+func TestCallbacks(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/empty.pem", "")
+	for callbacks, want := range map[string]string{
+		"{timeout: 0s}": "callbacks.timeout (line 3): is not above 0s and at most 1h0m0s",
+		"{caFile: none.pem, insecureSkipVerify: true}": "callbacks.insecureSkipVerify (line 3): cannot be used with caFile",
+		"{caFile: empty.pem}":                          "callbacks.caFile (line 3): has no certificate in PEM",
+		"{caFile: none.pem}":                           "callbacks.caFile (line 3): stat ",
+		"{certFile: empty.pem}":                        "callbacks (line 3): must have both certFile and keyFile, or none of them",
+		"{certFile: empty.pem, keyFile: empty.pem}":    "callbacks.certFile (line 3): tls: failed to find any PEM data in certificate input",
+		"{certFile: none.pem, keyFile: empty.pem}":     "callbacks.certFile (line 3): stat ",
+		"{timeout: 5s}":                                "",
+	} {
+		set, err := Load([]byte(head+"callbacks: "+callbacks+"\nrules: [{name: a, responses: [{}]}]\n"), dir)
+		if want == "" && (err != nil || set.Sending().Timeout != 5*time.Second) || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", callbacks, err, want)
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ func (c *Call) jsonPart() []byte {
 	}
 }
 
-// compileParts makes one text of all parts, with the delimiters as literals, and the content-type of the response.
+// compileParts sets the body and the content-type of the response.
 func (s *source) compileParts(path string, spec *Response, r *response, sc scope, dir string) {
 	switch {
 	case spec.Body != nil || spec.BodyFile != "":
@@ -54,28 +54,40 @@ func (s *source) compileParts(path string, spec *Response, r *response, sc scope
 		s.add(path+".headers", "content-type is set from the parts; remove it, or set contentType of the parts")
 	case noContent(r.status):
 		s.add(path+".parts", "a response with status %d has no body (RFC 9110 section 6.4.1)", r.status)
-	case len(spec.Parts) == 0 || len(spec.Parts) > related.MaxParts:
-		s.add(path+".parts", "must have 1 to %d entries", related.MaxParts)
+	default:
+		s.checkParts(path, spec.Parts)
 	}
 	if len(spec.Parts) == 0 {
 		return
 	}
-	contents := make([]text, len(spec.Parts))
+	body, kind := s.joinParts(path, spec.Parts, sc, dir)
+	r.body = &body
+	r.addType(kind)
+}
+
+func (s *source) checkParts(path string, parts []Part) {
+	if len(parts) == 0 || len(parts) > related.MaxParts {
+		s.add(path+".parts", "must have 1 to %d entries", related.MaxParts)
+	}
+}
+
+// joinParts makes one text of all parts, with the delimiters as literals, and its content-type. There must be a part.
+func (s *source) joinParts(path string, parts []Part, sc scope, dir string) (body text, kind string) {
+	contents := make([]text, len(parts))
 	var literals [][]byte
-	for i := range spec.Parts {
-		contents[i] = s.compilePart(fmt.Sprintf("%s.parts[%d]", path, i), &spec.Parts[i], sc, dir)
+	for i := range parts {
+		contents[i] = s.compilePart(fmt.Sprintf("%s.parts[%d]", path, i), &parts[i], sc, dir)
 		for _, p := range contents[i].pieces {
 			literals = append(literals, []byte(p.literal))
 		}
 	}
 	boundary := related.Boundary(0, path, literals...)
-	r.body = &text{}
-	for i := range spec.Parts {
-		before := related.Before(boundary, spec.Parts[i].ContentType, spec.Parts[i].ContentID, i == 0)
-		r.body.pieces = append(append(r.body.pieces, piece{literal: before}), contents[i].pieces...)
+	for i := range parts {
+		before := related.Before(boundary, parts[i].ContentType, parts[i].ContentID, i == 0)
+		body.pieces = append(append(body.pieces, piece{literal: before}), contents[i].pieces...)
 	}
-	r.body.pieces = append(r.body.pieces, piece{literal: related.End(boundary)})
-	r.addType(related.Type(boundary, spec.Parts[0].ContentType, spec.Parts[0].ContentID))
+	body.pieces = append(body.pieces, piece{literal: related.End(boundary)})
+	return body, related.Type(boundary, parts[0].ContentType, parts[0].ContentID)
 }
 
 // compilePart returns the content of a part.

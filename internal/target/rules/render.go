@@ -204,6 +204,12 @@ func (e *Engine) appendPlaceholder(dst []byte, p *piece, c *Call) []byte {
 		return appendValue(dst, p, doc)
 	case stateValue:
 		return appendValue(dst, p, c.document)
+	case eachID:
+		return append(dst, c.eachID...)
+	case eachDocument:
+		return append(dst, c.each...)
+	case eachValue:
+		return appendValue(dst, p, c.each)
 	case uuidPiece:
 		return append(dst, e.uuid(c)...)
 	case counterPiece:

@@ -44,8 +44,10 @@ type resource struct {
 }
 
 type where struct {
-	at     *jsontext.Pointer
-	equals text
+	at       *jsontext.Pointer
+	text     text
+	contains bool // else it must be equal
+	orAbsent bool
 }
 
 // defaultLimit is the default number of documents in a list. maxScanned is how many documents a list reads at most, from
@@ -85,13 +87,29 @@ func (s *source) compileResource(path string, spec *Resource, sc scope) *resourc
 		}
 	}
 	sc.state = false
-	for i := range spec.Where {
-		at := fmt.Sprintf("%s.where[%d]", path, i)
-		equals, err := parseText(spec.Where[i].Equals, sc)
-		s.addAll(at+".equals", err)
-		r.where = append(r.where, where{s.compilePointer(at+".jsonPointer", spec.Where[i].JSONPointer), equals})
-	}
+	r.where = s.compileWhere(path, spec.Where, sc)
 	return r
+}
+
+func (s *source) compileWhere(path string, specs []Where, sc scope) (list []where) {
+	for i := range specs {
+		at, spec := fmt.Sprintf("%s.where[%d]", path, i), &specs[i]
+		w := where{contains: spec.Contains != nil, orAbsent: spec.OrAbsent}
+		var err error
+		switch {
+		case (spec.Equals == nil) == (spec.Contains == nil):
+			s.add(at, "must have one of equals and contains")
+		case w.contains:
+			w.text, err = parseText(*spec.Contains, sc)
+			s.addAll(at+".contains", err)
+		default:
+			w.text, err = parseText(*spec.Equals, sc)
+			s.addAll(at+".equals", err)
+		}
+		w.at = s.compilePointer(at+".jsonPointer", spec.JSONPointer)
+		list = append(list, w)
+	}
+	return list
 }
 
 func (s *source) compileID(path string, spec *Resource, r *resource, sc scope) {
@@ -212,10 +230,7 @@ func (e *Engine) patch(in *documents.Collection, c *Call, stored []byte) *proble
 
 // list returns a JSON array of the documents that are wanted.
 func (e *Engine) list(r *resource, in *documents.Collection, c *Call) []byte {
-	want := make([][]byte, len(r.where))
-	for i := range r.where {
-		want[i] = e.appendText(nil, &r.where[i].equals, c)
-	}
+	want := e.wanted(r.where, c)
 	out := []byte{'['}
 	scanned, listed := 0, 0
 	in.Each(func(_ string, doc []byte) bool {
@@ -231,15 +246,31 @@ func (e *Engine) list(r *resource, in *documents.Collection, c *Call) []byte {
 	return append(out, ']')
 }
 
+// wanted returns the texts of conditions, with the values of their placeholders.
+func (e *Engine) wanted(conditions []where, c *Call) [][]byte {
+	want := make([][]byte, len(conditions))
+	for i := range conditions {
+		want[i] = e.appendText(nil, &conditions[i].text, c)
+	}
+	return want
+}
+
 func selects(conditions []where, want [][]byte, doc []byte) bool {
 	for i := range conditions {
-		if len(want[i]) == 0 {
-			continue
-		}
-		value, ok := conditions[i].at.Find(nil, doc)
-		if !ok || !bytes.Equal(value, want[i]) {
+		if len(want[i]) > 0 && !conditions[i].selects(want[i], doc) {
 			return false
 		}
 	}
 	return true
+}
+
+func (w *where) selects(want, doc []byte) bool {
+	value, ok := w.at.Find(nil, doc)
+	switch {
+	case !ok:
+		return w.orAbsent
+	case w.contains:
+		return bytes.Contains(value, want)
+	}
+	return bytes.Equal(value, want)
 }

@@ -100,15 +100,8 @@ func (s *source) onlyProblem(path string, spec *Response) {
 func (s *source) compileHeaders(path string, spec *Response, r *response, sc scope) (json bool) {
 	for i := range spec.Headers {
 		h, at := &spec.Headers[i], fmt.Sprintf("%s.headers[%d]", path, i)
-		if problem := responseFieldProblem(h.Name); problem != "" {
-			s.add(at+".name", "%s", problem)
-		}
-		value, err := parseText(h.Value, sc)
-		s.addAll(at+".value", err)
+		value := s.compileHeader(at, h, responseFieldProblem, sc)
 		constant, ok := value.constant()
-		if ok && !validValue([]byte(constant)) {
-			s.add(at+".value", "contains a control character, or begins or ends with a space (RFC 9113 section 8.2.1)")
-		}
 		switch h.Name {
 		case "location":
 			r.hasLocation = true
@@ -124,6 +117,19 @@ func (s *source) compileHeaders(path string, spec *Response, r *response, sc sco
 		r.fields = append(r.fields, responseField{h.Name, literalPrefix(h.Name), value})
 	}
 	return json
+}
+
+// compileHeader returns the value of a header field. nameProblem returns the error in a name, or "".
+func (s *source) compileHeader(path string, h *Header, nameProblem func(string) string, sc scope) text {
+	if problem := nameProblem(h.Name); problem != "" {
+		s.add(path+".name", "%s", problem)
+	}
+	value, err := parseText(h.Value, sc)
+	s.addAll(path+".value", err)
+	if constant, ok := value.constant(); ok && !validValue([]byte(constant)) {
+		s.add(path+".value", "contains a control character, or begins or ends with a space (RFC 9113 section 8.2.1)")
+	}
+	return value
 }
 
 // addAll notes each of joined errors.

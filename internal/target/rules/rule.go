@@ -18,6 +18,7 @@ type rule struct {
 	resource   *resource
 	responses  []*response
 	weight     int // of all responses
+	notify     []*notify
 }
 
 // compare is negative when r goes before other: the more specific path, then a method given, then
@@ -110,6 +111,9 @@ func (s *source) compileRule(path string, spec *Rule, index int, dir string) *ru
 	}
 	if r.weight == 0 && len(list) > 0 {
 		s.add(path+".responses", "all weights are 0")
+	}
+	for i := range spec.Notify {
+		r.notify = append(r.notify, s.compileNotify(fmt.Sprintf("%s.notify[%d]", path, i), &spec.Notify[i], sc, dir))
 	}
 	return r
 }

@@ -58,12 +58,16 @@ const (
 	stateDocument
 	stateDocuments
 	stateValue
+	eachID
+	eachDocument
+	eachValue
 )
 
 // scope is what a text may refer to.
 type scope struct {
 	params []string // of the rule's path
 	state  bool     // the rule has a resource
+	each   bool     // the notification has forEach
 	json   bool     // the text is JSON
 }
 
@@ -119,6 +123,7 @@ var simplePlaceholders = map[string]pieceKind{
 	"uuid": uuidPiece, "counter": counterPiece,
 	"time.rfc3339": timeRFC3339, "time.imf": timeIMF, "time.epochMs": timeEpochMs,
 	"state.id": stateID, "state.count": stateCount, "state.document": stateDocument, "state.documents": stateDocuments,
+	"each.id": eachID, "each.document": eachDocument,
 }
 
 func parsePlaceholder(inside string, sc scope) (piece, error) {
@@ -135,6 +140,9 @@ func parseSource(name string, sc scope) (piece, error) {
 	if strings.HasPrefix(name, "state") && !sc.state {
 		return piece{}, fmt.Errorf("${%s}: the rule has no resource", name)
 	}
+	if strings.HasPrefix(name, "each") && !sc.each {
+		return piece{}, fmt.Errorf("${%s}: is allowed in notifications with forEach only", name)
+	}
 	if kind, ok := simplePlaceholders[name]; ok {
 		return piece{kind: kind, literal: name}, nil
 	}
@@ -143,6 +151,9 @@ func parseSource(name string, sc scope) (piece, error) {
 	}
 	if at, ok := strings.CutPrefix(name, "state:"); ok {
 		return pointerPiece(stateValue, name, at)
+	}
+	if at, ok := strings.CutPrefix(name, "each:"); ok {
+		return pointerPiece(eachValue, name, at)
 	}
 	if header, ok := strings.CutPrefix(name, "request.header."); ok {
 		header = strings.ToLower(header)

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/h2surge/h2surge/internal/target"
+	"github.com/h2surge/h2surge/internal/target/rules"
+	"github.com/h2surge/h2surge/test/markdown"
+)
+
+// tokenRules serves config/samples/targets/nrf-tokens.yaml.
+func tokenRules(t *testing.T) *target.Server {
+	t.Helper()
+	set, err := rules.LoadFile("../../config/samples/targets/nrf-tokens.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, target.Options{Rules: set, Seed: 1})
+}
+
+// TestSampleWithTokens: each chain instance gets a token that the target accepts.
+func TestSampleWithTokens(t *testing.T) {
+	text, err := os.ReadFile("../../config/samples/nrf-token.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer := tokenRules(t)
+	url := "http://" + peer.Addr().String()
+	r := runLess(t, markdown.Block{File: "nrf-token", Text: string(text)}, nil, "", "--target-url", "nrf="+url, "--target-url", "udm="+url)
+	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
+		t.Errorf("the target counted %d requests, the report %d", got, want)
+	}
+}
+
+// tokensExpire is a test whose setup registers the client, and whose tokens expire during the load.
+const tokensExpire = `
+apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: tokens}
+spec:
+  targets:
+    - {name: nrf, url: "http://ADDRESS"}
+    - name: udm
+      url: "http://ADDRESS"
+      auth:
+        oauth2:
+          tokenURL: http://ADDRESS/oauth2/token
+          http2: true
+          scopes: [nudm-sdm]
+          parameters: [{name: nfInstanceId, value: 6faf1bbc-6e4a-4454-a507-a14ef8e1bc5c}, {name: nfType, value: AMF}, {name: targetNfType, value: UDM}]
+  chains:
+    - name: register
+      phase: Setup
+      target: nrf
+      steps:
+        - name: register
+          request: {method: PUT, path: /nnrf-nfm/v1/nf-instances/6faf1bbc-6e4a-4454-a507-a14ef8e1bc5c, body: '{"nfType":"AMF"}', expect: {status: [201]}}
+    - name: read
+      target: udm
+      steps:
+        - name: am-data
+          request: {path: /nudm-sdm/v2/imsi-001010000000001/am-data, timeout: 30s, expect: {status: [200]}}
+  rates: [{name: hold, duration: 8s, requestsPerSecond: 300}]
+`
+
+// TestTokensExpire: the target accepts the token of each request, although tokens expire after six seconds. It has seen as many
+// requests as the report counts, and the NRF has granted as many tokens.
+func TestTokensExpire(t *testing.T) {
+	t.Parallel()
+	peer := tokenRules(t)
+	r := run(t, strings.ReplaceAll(tokensExpire, "ADDRESS", peer.Addr().String()), 0, "-f", "-")
+	matches := map[string]uint64{}
+	for _, rule := range peer.Stats().Rules {
+		matches[rule.Name] = rule.Matches
+	}
+	if n := r.Requests; n.Sent == 0 || n.Succeeded != n.Sent || n.Dropped != 0 || matches["am-data"] != uint64(n.Sent) || matches["register"] != 1 {
+		t.Errorf("%+v, the target counted %v", n, matches)
+	}
+	a := r.Authorizations
+	if len(a) != 1 || a[0].Target != "udm" || a[0].Tokens < 3 || matches["token"] != uint64(a[0].Tokens) || a[0].Failures+a[0].SentWithout != 0 {
+		t.Errorf("%+v, the target counted %v", a, matches)
+	}
+}

@@ -1,0 +1,175 @@
+package auth
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// signedBy writes a key and its certificate, and returns an assertion that they sign.
+func signedBy(t *testing.T, key crypto.Signer) (*rv.ClientAssertion, *x509.Certificate) {
+	t.Helper()
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "nf"}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	return &rv.ClientAssertion{
+		Subject: "4947a69a-f61b-4bc1-b9da-47c9c5d14b64", Audience: []string{"UDM", "NRF"}, Lifetime: time.Minute,
+		CertFile: write(t, dir, "tls.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))),
+		KeyFile:  write(t, dir, "tls.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))),
+	}, certificate
+}
+
+func rsaKey(t *testing.T) crypto.Signer {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func ecdsaKey(t *testing.T, curve elliptic.Curve) crypto.Signer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// verified reports whether the signature of a JWS is that of the key, by RFC 7518 3.3 and 3.4.
+func verified(key crypto.PublicKey, algorithm, content string, signature []byte) bool {
+	sum := sha256.Sum256([]byte(content))
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		return algorithm == "RS256" && rsa.VerifyPKCS1v15(k, crypto.SHA256, sum[:], signature) == nil
+	case *ecdsa.PublicKey:
+		half := len(signature) / 2
+		r, s := new(big.Int).SetBytes(signature[:half]), new(big.Int).SetBytes(signature[half:])
+		if k.Curve == elliptic.P384() {
+			long := sha512.Sum384([]byte(content))
+			return algorithm == "ES384" && half == 48 && ecdsa.Verify(k, long[:], r, s)
+		}
+		return algorithm == "ES256" && half == 32 && ecdsa.Verify(k, sum[:], r, s)
+	}
+	return false
+}
+
+func TestAssertion(t *testing.T) {
+	now := time.Unix(1_800_000_000, 999_999_999)
+	for name, key := range map[string]crypto.Signer{"RS256": rsaKey(t), "ES256": ecdsaKey(t, elliptic.P256()), "ES384": ecdsaKey(t, elliptic.P384())} {
+		t.Run(name, func(t *testing.T) {
+			c, certificate := signedBy(t, key)
+			g, err := signAssertion(c, now)
+			if err != nil || g.lifetime != 59*time.Second || g.refresh != 30*time.Second {
+				t.Fatalf("%v, %v, %v", g.lifetime, g.refresh, err)
+			}
+			parts := strings.Split(string(g.value), ".")
+			if len(parts) != 3 {
+				t.Fatalf("%s", g.value)
+			}
+			var decoded [3][]byte
+			for i, part := range parts {
+				if decoded[i], err = base64.RawURLEncoding.DecodeString(part); err != nil {
+					t.Fatal(err)
+				}
+			}
+			const want = `{"sub":"4947a69a-f61b-4bc1-b9da-47c9c5d14b64","iat":1800000000,"exp":1800000060,"aud":["UDM","NRF"]}`
+			if diff := cmp.Diff(want, string(decoded[1])); diff != "" {
+				t.Errorf("claims (-want +got):\n%s", diff)
+			}
+			var header map[string]any
+			if err := json.Unmarshal(decoded[0], &header); err != nil {
+				t.Fatal(err)
+			}
+			wantHeader := map[string]any{"alg": name, "typ": "JWT", "x5c": []any{base64.StdEncoding.EncodeToString(certificate.Raw)}}
+			if diff := cmp.Diff(wantHeader, header); diff != "" {
+				t.Errorf("header (-want +got):\n%s", diff)
+			}
+			if !verified(key.Public(), name, parts[0]+"."+parts[1], decoded[2]) {
+				t.Error("wrong signature")
+			}
+		})
+	}
+}
+
+func TestAssertionErrors(t *testing.T) {
+	_, ed, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := signedBy(t, ecdsaKey(t, elliptic.P256()))
+	for _, tc := range []struct {
+		name   string
+		key    crypto.Signer
+		change func(*rv.ClientAssertion)
+		want   string
+	}{
+		{"Ed25519", ed, func(*rv.ClientAssertion) {}, "keyFile "},
+		{"P-521", ecdsaKey(t, elliptic.P521()), func(*rv.ClientAssertion) {}, "allowed: RSA, ECDSA with P-256 or P-384"},
+		{"no file", rsaKey(t), func(c *rv.ClientAssertion) { c.CertFile += "x" }, "no such file"},
+		{"the key of another certificate", rsaKey(t), func(c *rv.ClientAssertion) { c.KeyFile = other.KeyFile }, "keyFile " + other.KeyFile},
+		{"too long", rsaKey(t), func(c *rv.ClientAssertion) { c.Subject = strings.Repeat("a", maxAssertion) }, "allowed: at most 12288"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, _ := signedBy(t, tc.key)
+			tc.change(c)
+			if g, err := signAssertion(c, time.Now()); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%q, %v, want an error with %q", g.value, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestAssertionIsRenewed: after half of its lifetime.
+func TestAssertionIsRenewed(t *testing.T) {
+	c, _ := signedBy(t, ecdsaKey(t, elliptic.P256()))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		began, attempts := time.Now(), 0
+		value, done, err := OpenAssertion(ctx, c, func(error) { attempts++ }, func(next []byte, err error) {
+			if after := time.Since(began); err != nil || len(next) == 0 || after != 30*time.Second {
+				t.Errorf("%q, %v after %v", next, err, after)
+			}
+			cancel()
+		})
+		if err != nil || len(value) == 0 {
+			t.Fatalf("%q, %v", value, err)
+		}
+		<-done
+		if attempts != 2 {
+			t.Errorf("%d attempts", attempts)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package runner
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// newClientCertificate returns a certificate for a name, and the file of its authority, which is itself.
+func newClientCertificate(t *testing.T, name string) (tls.Certificate, string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
+}
+
+// TestCallers: a notification of a peer that a listener does not accept gets its response, is counted under its own name, and
+// reaches no step.
+func TestCallers(t *testing.T) {
+	t.Parallel()
+	certificate, ca := newClientCertificate(t, "smf.test")
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(strings.Repeat("k", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	named := func(name string) *rv.ListenerTLS {
+		return &rv.ListenerTLS{MinVersion: "1.2", ClientCAFile: ca, ClientNames: []string{name}}
+	}
+	for name, tt := range map[string]struct {
+		listener rv.Listener
+		client   func(*http.Transport)
+		want     rv.ListenerCounts
+		answer   string
+	}{
+		"with the right name": {rv.Listener{TLS: named("smf.test")}, overTLS(certificate), rv.ListenerCounts{Received: 4, InTime: 4, Awaited: 4}, ""},
+		"with another name": {
+			rv.Listener{TLS: named("amf.test")}, overTLS(certificate), rv.ListenerCounts{Received: 4, RefusedCertificate: 4, Awaited: 4, Missing: 4},
+			`status 403, body "{\"title\":\"Forbidden\",\"status\":403,\"detail\":\"the client certificate has none of the required names\"}"`,
+		},
+		"without a token": {
+			rv.Listener{Token: &rv.TokenCheck{Algorithm: rv.TokenHS256, KeysFile: secret}}, func(*http.Transport) {},
+			rv.ListenerCounts{Received: 4, RefusedToken: 4, Awaited: 4, Missing: 4},
+			`status 401, body "{\"title\":\"Unauthorized\",\"status\":401,\"detail\":\"the request has no access token\"}"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNotifier(t, tt.client)
+			plan := subscriptions(n.address, "early") // sent before the response to the request, so before the end
+			l := &plan.Listeners[0]
+			l.TLS, l.Token, l.Keep = tt.listener.TLS, tt.listener.Token, 5*time.Second
+			plan.Rates[0].Requests, plan.Rates[0].Count = 4, 1
+			if tt.answer != "" {
+				plan.Chains[0].Steps[1].Timeout = 10 * time.Millisecond
+			}
+			s := completeRun(t, plan, 1)
+			got := s.Listeners[0].ListenerCounts
+			got.Measured = rv.AwaitCounts{}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("counts (-want +got):\n%s", diff)
+			}
+			answer := ""
+			select {
+			case answer = <-n.refused:
+			default:
+			}
+			if !strings.HasPrefix(answer, tt.answer) || (answer == "") != (tt.answer == "") {
+				t.Errorf("answer %q, want %q", answer, tt.answer)
+			}
+		})
+	}
+}
+
+func TestInterface(t *testing.T) {
+	t.Parallel()
+	address := func(s string) net.Addr {
+		ip, n, err := net.ParseCIDR(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &net.IPNet{IP: ip, Mask: n.Mask}
+	}
+	for _, tt := range []struct {
+		list []net.Addr
+		want string
+	}{
+		{[]net.Addr{address("192.0.2.1/24")}, "192.0.2.1"},
+		{[]net.Addr{address("fe80::1/64"), address("2001:db8::1/64"), address("192.0.2.1/24")}, "192.0.2.1"},
+		{[]net.Addr{address("fe80::1/64"), address("2001:db8::1/64"), address("2001:db8::2/64")}, "2001:db8::1"},
+	} {
+		if got, err := firstAddress("n2", tt.list); got != tt.want || err != nil {
+			t.Errorf("%v: %q, %v; want %q", tt.list, got, err, tt.want)
+		}
+	}
+	if _, err := firstAddress("n2", []net.Addr{address("fe80::1/64")}); err == nil || err.Error() != `interface "n2" has no IP address` {
+		t.Errorf("link-local: %v", err)
+	}
+	plan := subscriptions("127.0.0.1:1", "once")
+	plan.Listeners[0].Interface = "absent0"
+	if _, err := New(plan, Options{}); err == nil || !strings.HasPrefix(err.Error(), `plan: listeners[0].interface: there is no interface "absent0"; there are `) {
+		t.Errorf("an absent interface: %v", err)
+	}
+}

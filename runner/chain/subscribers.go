@@ -1,0 +1,213 @@
+package chain
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math/bits"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/aka"
+	"github.com/h2surge/h2surge/runner/hmac"
+)
+
+// columnar are values with columns.
+type columnar interface {
+	columnNames() []string
+	// names describes the columns for a message.
+	names() string
+}
+
+// subscribers are the identities of subscribers. They are computed from the number of a subscriber, so their memory does
+// not depend on how many they are.
+type subscribers struct {
+	start   int64
+	columns []rv.Column
+	// imsi and msisdn are what precedes the digits of the number.
+	imsi, msisdn             []byte
+	imsiDigits, msisdnDigits int
+	suci, servingNetwork     []byte
+	tac                      int64
+	softwareVersion          string
+	ipv4                     uint32
+	high, low                uint64 // of the IPv6 pool
+	prefixLength             int
+	k, op, opc               [aka.Size]byte
+	derived, computesOPc     bool
+}
+
+func newSubscribers(in *rv.Subscribers, r *Resources) (*subscribers, error) {
+	if err := in.Check(); err != nil {
+		return nil, fmt.Errorf("subscribers.%w", err)
+	}
+	p := in.SUPI
+	s := &subscribers{
+		start: in.Start, columns: in.Columns(),
+		imsi: []byte("imsi-" + p.MCC + p.MNC), imsiDigits: p.Digits - len(p.MCC) - len(p.MNC),
+		suci:           []byte("suci-0-" + p.MCC + "-" + p.MNC + "-0-0-0-"),
+		servingNetwork: fmt.Appendf(nil, "5G:mnc%03s.mcc%s.3gppnetwork.org", p.MNC, p.MCC),
+	}
+	if g := in.GPSI; g != nil {
+		s.msisdn, s.msisdnDigits = []byte("msisdn-"+g.Prefix), g.Digits-len(g.Prefix)
+	}
+	if p := in.PEI; p != nil {
+		s.tac, _ = strconv.ParseInt(p.TAC, 10, 64) // Check found only digits
+		s.softwareVersion = p.SoftwareVersion
+	}
+	if p := in.IPv4; p != nil {
+		first := netip.MustParsePrefix(p.Pool).Addr().As4() // Check parsed it
+		s.ipv4 = binary.BigEndian.Uint32(first[:])
+	}
+	if p := in.IPv6Prefix; p != nil {
+		first := netip.MustParsePrefix(p.Pool).Addr().As16() // Check parsed it
+		s.high, s.low, s.prefixLength = binary.BigEndian.Uint64(first[:]), binary.BigEndian.Uint64(first[8:]), p.Length
+	}
+	return s, s.keys(in.AKA, r)
+}
+
+func (s *subscribers) keys(in *rv.AKA, r *Resources) (err error) {
+	if in == nil {
+		return nil
+	}
+	s.derived, s.computesOPc = in.Derived, in.OP != nil
+	if s.k, err = key("k", &in.K, r); err != nil {
+		return err
+	}
+	if in.OP != nil {
+		s.op, err = key("op", in.OP, r)
+		s.opc = aka.OPc(s.k, s.op)
+		return err
+	}
+	s.opc, err = key("opc", in.OPc, r)
+	return err
+}
+
+func key(field string, in *rv.Content, r *Resources) ([aka.Size]byte, error) {
+	content, err := r.content(in)
+	if err != nil {
+		return [aka.Size]byte{}, fmt.Errorf("subscribers.aka.%s: %w", field, err)
+	}
+	k, err := rv.Key(content)
+	if err != nil {
+		return k, fmt.Errorf("subscribers.aka.%s: %w", field, err)
+	}
+	return k, nil
+}
+
+func (s *subscribers) columnNames() []string {
+	names := make([]string, len(s.columns))
+	for i, c := range s.columns {
+		names[i] = string(c)
+	}
+	return names
+}
+
+func (s *subscribers) names() string { return fmt.Sprintf("there are %q", s.columns) }
+
+func (s *subscribers) plain() bool { return true }
+
+func (s *subscribers) append(dst []byte, v int64, column int) []byte {
+	n := s.start + v
+	switch s.columns[column] {
+	case rv.ColumnSUPI:
+		return s.appendSUPI(dst, n)
+	case rv.ColumnSUCI:
+		return appendPadded(append(dst, s.suci...), n, s.imsiDigits)
+	case rv.ColumnServingNetwork:
+		return append(dst, s.servingNetwork...)
+	case rv.ColumnGPSI:
+		return appendPadded(append(dst, s.msisdn...), n, s.msisdnDigits)
+	case rv.ColumnPEI:
+		return s.appendPEI(dst, n)
+	case rv.ColumnIPv4:
+		var a [4]byte
+		binary.BigEndian.PutUint32(a[:], s.ipv4+uint32(n))
+		return netip.AddrFrom4(a).AppendTo(dst)
+	case rv.ColumnIPv6Prefix:
+		return s.appendPrefix(dst, n)
+	case rv.ColumnK:
+		k, _ := s.keysOf(n)
+		return hex.AppendEncode(dst, k[:])
+	case rv.ColumnOPc:
+		_, opc := s.keysOf(n)
+		return hex.AppendEncode(dst, opc[:])
+	}
+	return dst
+}
+
+func (s *subscribers) appendSUPI(dst []byte, n int64) []byte {
+	return appendPadded(append(dst, s.imsi...), n, s.imsiDigits)
+}
+
+// appendPEI appends imei- and 15 digits, or imeisv- and 16 digits.
+func (s *subscribers) appendPEI(dst []byte, n int64) []byte {
+	const serials = 1_000_000
+	name := "imei-"
+	if s.softwareVersion != "" {
+		name = "imeisv-"
+	}
+	dst = append(dst, name...)
+	at := len(dst)
+	dst = appendPadded(dst, s.tac+n/serials, 8)
+	dst = appendPadded(dst, n%serials, 6)
+	if s.softwareVersion != "" {
+		return append(dst, s.softwareVersion...)
+	}
+	return append(dst, luhn(dst[at:]))
+}
+
+// luhn returns the check digit of 14 digits (TS 23.003 B.2): every second digit, from the second on, is doubled, and the
+// sum of all digits including the check digit is a multiple of ten.
+func luhn(digits []byte) byte {
+	sum := 0
+	for i, c := range digits {
+		d := int(c - '0')
+		if i%2 == 1 {
+			d = d*2/10 + d*2%10
+		}
+		sum += d
+	}
+	return byte('0' + (10-sum%10)%10)
+}
+
+// appendPrefix appends the IPv6 prefix that is n prefixes after the first one.
+func (s *subscribers) appendPrefix(dst []byte, n int64) []byte {
+	var a [16]byte
+	shift := uint(128 - s.prefixLength)
+	high, low := uint64(n)<<(shift-64), uint64(0) // a shift by 64 or more gives 0
+	if shift < 64 {
+		high, low = uint64(n)>>(64-shift), uint64(n)<<shift
+	}
+	low, carry := bits.Add64(s.low, low, 0)
+	high, _ = bits.Add64(s.high, high, carry)
+	binary.BigEndian.PutUint64(a[:], high)
+	binary.BigEndian.PutUint64(a[8:], low)
+	dst = append(netip.AddrFrom16(a).AppendTo(dst), '/')
+	return strconv.AppendInt(dst, int64(s.prefixLength), 10)
+}
+
+// keysOf returns K and OPc of the subscriber with the number n.
+func (s *subscribers) keysOf(n int64) (k, opc [aka.Size]byte) {
+	if !s.derived {
+		return s.k, s.opc
+	}
+	k = s.derive(n)
+	if !s.computesOPc {
+		return k, s.opc
+	}
+	return k, aka.OPc(k, s.op)
+}
+
+// derive returns the first half of the HMAC of the SUPI with the key k.
+func (s *subscribers) derive(n int64) [aka.Size]byte {
+	var supi [len("imsi-") + 15]byte
+	var buf [hmac.Buffer]byte
+	sum, _ := hmac.Sum(buf[:], s.k[:], s.appendSUPI(supi[:0], n))
+	return [aka.Size]byte(sum[:])
+}
+
+// columnOf returns the index of a column.
+func columnOf(c columnar, name string) int { return slices.Index(c.columnNames(), name) }

@@ -1,0 +1,172 @@
+package export
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
+)
+
+// operations writes the service operations of each target, with their status codes and problem details.
+func operations(b *bytes.Buffer, r *runnerv1alpha1.Report) {
+	target := ""
+	for i := range r.Operations {
+		o := &r.Operations[i]
+		if i == 0 || o.Target != target {
+			target = o.Target
+			section(b, "Operations: target "+printable(target))
+			named(b, operationNames, "", fmt.Sprintf("%11s%8s%8s%8s", "requests", "errors", "p50", "p99"))
+		}
+		p50, p99 := "-", "-"
+		if t := &o.ResponseTime; t.Count > 0 {
+			p50, p99 = narrow(t.P50), narrow(t.P99)
+		}
+		named(b, operationNames, printable(o.Operation), fmt.Sprintf("%11d%8s%8s%8s", o.Sent, errorRate(float64(o.ErrorRate), o.Sent), p50, p99))
+		for _, c := range outcomesOf(o) {
+			named(b, operationNames, "  "+c.words(), fmt.Sprintf("%11d", c.count))
+		}
+	}
+}
+
+// operationNames is the width of the names in the table of operations.
+const operationNames = 42
+
+// outcomeCount counts the requests of an operation with the same outcome.
+type outcomeCount struct {
+	// outcome is "response", or the name of the counter of requests without a response.
+	outcome string
+	status  string
+	// cause is that of the problem details. Empty: the responses have none, or their cause is above the limit of a step.
+	cause string
+	count int64
+}
+
+// words returns "403 SUBSCRIPTION_NOT_FOUND", "201" or "timed out".
+func (c *outcomeCount) words() string {
+	switch {
+	case c.cause != "":
+		return c.status + " " + printable(c.cause)
+	case c.status != "":
+		return c.status
+	}
+	return map[string]string{"timedOut": "timed out", "reset": "reset", "connectionLost": "connection lost", "inFlightAtEnd": "in flight at end"}[c.outcome]
+}
+
+// outcomesOf returns the outcomes of an operation. Their counts add up to Sent.
+func outcomesOf(o *runnerv1alpha1.OperationResult) (out []outcomeCount) {
+	for _, code := range slices.Sorted(maps.Keys(o.StatusCodes)) {
+		rest := o.StatusCodes[code]
+		var named []outcomeCount
+		for _, p := range o.Problems {
+			if strconv.Itoa(p.Status) == code {
+				named = append(named, outcomeCount{"response", code, p.Cause, p.Count})
+				rest -= p.Count
+			}
+		}
+		if rest > 0 {
+			out = append(out, outcomeCount{outcome: "response", status: code, count: rest})
+		}
+		out = append(out, named...)
+	}
+	for _, c := range []outcomeCount{
+		{outcome: "timedOut", count: o.TimedOut}, {outcome: "reset", count: o.Reset},
+		{outcome: "connectionLost", count: o.ConnectionLost}, {outcome: "inFlightAtEnd", count: o.InFlightAtEnd},
+	} {
+		if c.count > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// operationTable returns the operations with a row for each outcome, or nil if the report has no operations.
+func operationTable(r *runnerv1alpha1.Report) *table {
+	t := &table{ID: "operations", Caption: "Service operations", Left: 3, Head: []string{"target", "operation", "outcome", "requests", "errors", "p50", "p90", "p99", "max"}}
+	for i := range r.Operations {
+		o := &r.Operations[i]
+		row := []string{printable(o.Target), printable(o.Operation), "all", grouped(o.Sent), errorRate(float64(o.ErrorRate), o.Sent)}
+		for _, us := range []int64{o.ResponseTime.P50, o.ResponseTime.P90, o.ResponseTime.P99, o.ResponseTime.Max} {
+			row = append(row, measured(o.ResponseTime.Count, us))
+		}
+		t.Rows = append(t.Rows, tableRow{Cells: row, Bad: o.ErrorRate > 0})
+		for _, c := range outcomesOf(o) {
+			t.Rows = append(t.Rows, tableRow{Cells: []string{"", "", c.words(), grouped(c.count), "", "", "", "", ""}})
+		}
+	}
+	return unlessEmpty(t)
+}
+
+// problemTable returns the problem details of each step, or nil if no step has any.
+func problemTable(r *runnerv1alpha1.Report) *table {
+	t := &table{ID: "problems", Caption: "Problem details of steps", Left: 4, Head: []string{"chain", "step", "status", "cause", "responses"}}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		for _, p := range s.Problems {
+			t.Rows = append(t.Rows, tableRow{Cells: []string{s.Chain, s.Step, statusOf(p), printable(p.Cause), grouped(p.Count)}})
+		}
+	}
+	return unlessEmpty(t)
+}
+
+func statusOf(p runnerv1alpha1.ProblemResult) string {
+	if p.Status == 0 {
+		return ""
+	}
+	return strconv.Itoa(p.Status)
+}
+
+// countsHead has the columns of Counts.
+var countsHead = []string{"kind", "target", "operation", "outcome", "status", "cause", "count"}
+
+// Counts writes the requests of each operation by outcome, status code and cause as CSV, and the notifications of each listener. The
+// counts of an operation add up to its requests. A report without operations has those of its steps, without targets.
+func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
+	out := csv.NewWriter(w)
+	_ = out.Write(countsHead) // Error returns it
+	all := operationsOf(r)
+	for i := range all {
+		for _, c := range outcomesOf(&all[i]) {
+			_ = out.Write([]string{"request", all[i].Target, all[i].Operation, c.outcome, c.status, c.cause, decimal(c.count)})
+		}
+	}
+	for i := range r.Listeners {
+		l := &r.Listeners[i]
+		for _, c := range []outcomeCount{
+			{outcome: "inTime", count: l.InTime}, {outcome: "failedChecks", count: l.FailedChecks}, {outcome: "late", count: l.Late},
+			{outcome: "duplicate", count: l.Duplicate}, {outcome: "unexpected", count: l.Unexpected},
+			{outcome: "refusedToken", count: l.RefusedToken}, {outcome: "refusedCertificate", count: l.RefusedCertificate},
+			{outcome: "failedHandshakes", count: l.FailedHandshakes},
+			{outcome: "missing", count: l.Missing}, {outcome: "waitingAtEnd", count: l.WaitingAtEnd},
+		} {
+			_ = out.Write([]string{"notification", l.Name, "", c.outcome, "", "", decimal(c.count)})
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("writing the counts as CSV: %w", err)
+	}
+	return nil
+}
+
+// operationsOf returns the operations of a report, or one for each step of the load if the report has no operations.
+func operationsOf(r *runnerv1alpha1.Report) (out []runnerv1alpha1.OperationResult) {
+	if len(r.Operations) > 0 {
+		return r.Operations
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Phase != runnerv1alpha1.PhaseLoad || s.Listener != "" {
+			continue // it counts nothing
+		}
+		out = append(out, runnerv1alpha1.OperationResult{
+			Operation: s.Chain + "/" + s.Step, Sent: s.Sent, Done: s.Done, TimedOut: s.TimedOut, Reset: s.Reset, ConnectionLost: s.ConnectionLost,
+			InFlightAtEnd: s.InFlightAtEnd, StatusCodes: s.StatusCodes, Problems: s.Problems,
+		})
+	}
+	return out
+}

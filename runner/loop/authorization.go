@@ -1,0 +1,113 @@
+package loop
+
+import (
+	"slices"
+
+	"github.com/h2surge/h2surge/runner/chain"
+)
+
+// authorizations are what the worker knows about the credentials. A target that is followed has none.
+type authorizations struct {
+	// missing counts the credentials that have had no value yet. why is the last error of one of them.
+	missing int
+	why     string
+	all     []credential // by chain.Credential
+}
+
+// credential is the state of a chain.Credential.
+type credential struct {
+	// had is true after the first value, or if the target has no such credential.
+	had bool
+	// valid is true while requests have the value, or if the target has no such credential.
+	valid bool
+	// after is how many setup chains end before the worker needs the value.
+	after int
+}
+
+// newAuthorizations returns when each value is needed. A token endpoint may know the client only after a setup chain has
+// registered it. So the first setup chain that sends the token of a target needs it, or else the load. The other
+// credentials need files only, and are needed at once.
+func (w *Worker) newAuthorizations() authorizations {
+	g := w.program
+	out := authorizations{all: slices.Repeat([]credential{{had: true, valid: true}}, 2*len(g.Targets))}
+	need := func(c chain.Credential, after int) {
+		out.all[c] = credential{after: after}
+		out.missing++
+	}
+	for i := range g.Targets {
+		if auth := g.Targets[i].Auth; auth != nil && auth.OAuth2 != nil {
+			need(g.Authorization(i), w.setupWithout(g.Authorization(i)))
+		} else if auth != nil {
+			need(g.Authorization(i), 0)
+		}
+		if g.Targets[i].ClientAssertion != nil {
+			need(g.Assertion(i), 0)
+		}
+	}
+	return out
+}
+
+// setupWithout returns how many setup chains run before one that sends a credential.
+func (w *Worker) setupWithout(wanted chain.Credential) int {
+	for n, c := range w.once.setup.chains {
+		chain := &w.program.Chains[c]
+		for i := range chain.Len {
+			if slices.Contains(w.program.Steps[chain.First+i].Credentials, wanted) {
+				return n
+			}
+		}
+	}
+	return len(w.once.setup.chains)
+}
+
+// Awaited returns the credentials that the worker needs now: before its next setup chain or, after setup, before it is
+// Ready.
+func (w *Worker) Awaited() []chain.Credential {
+	var out []chain.Credential
+	for i := range w.authorizations.all {
+		if c := &w.authorizations.all[i]; !c.had && c.after <= w.once.setup.next {
+			out = append(out, chain.Credential(i))
+		}
+	}
+	return out
+}
+
+// authorized returns whether setup can continue or, after setup, whether the worker is ready.
+func (w *Worker) authorized() bool {
+	return w.authorizations.missing == 0 || w.once.setup.running || len(w.Awaited()) == 0
+}
+
+// set notes that a credential has a value.
+func (a *authorizations) set(c chain.Credential) {
+	to := &a.all[c]
+	if !to.had {
+		a.missing--
+	}
+	to.had, to.valid = true, true
+}
+
+// lost notes why a credential has no value.
+func (a *authorizations) lost(c chain.Credential, why string) {
+	a.all[c].valid, a.why = false, why
+}
+
+// Lapsed returns why a credential has no value now; "": all have one.
+func (w *Worker) Lapsed() string {
+	if slices.ContainsFunc(w.authorizations.all, func(c credential) bool { return !c.valid }) {
+		return w.authorizations.why
+	}
+	return ""
+}
+
+// countUnauthorized counts a request that is sent without a credential that it should have.
+func (w *Worker) countUnauthorized(s *chain.Step, target int32) {
+	if w.targets[target].uncredentialed {
+		return
+	}
+	for _, c := range s.Credentials {
+		if !w.authorizations.all[c].valid {
+			w.rec.Targets[s.Target].SentWithout++
+			return
+		}
+	}
+}
