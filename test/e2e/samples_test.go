@@ -32,6 +32,7 @@ var samples = map[string]struct {
 	elsewhere string
 }{
 	"amf-event-subscription": {rules: "amf.yaml"},
+	"ausf-authentication":    {rules: "ausf.yaml"},
 	"closed-loop":            {alone: true},
 	"gateway":                {},
 	"language":               {},
@@ -39,10 +40,13 @@ var samples = map[string]struct {
 	"lossy-nodes":            {},
 	"mtls":                   {elsewhere: "the target speaks no TLS; internal/cli/secure_test.go has a server that does"},
 	"nrf-registration":       {rules: "nrf.yaml"},
+	"nrf-token":              {rules: "nrf-tokens.yaml"},
 	"pcf-app-sessions":       {},
+	"pcf-events":             {rules: "pcf.yaml"},
 	"quickstart":             {elsewhere: "TestQuickstart applies it as it is"},
 	"slow-rate":              {},
 	"smf-pdu-session":        {rules: "smf.yaml"},
+	"udm-data-change":        {rules: "udm.yaml"},
 	"udm-sdm-get":            {rules: "udm.yaml"},
 }
 
@@ -101,6 +105,24 @@ func runSample(t *testing.T, name, rules string) {
 	s.wantCondition(lt, v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
 	s.wantFlawless(lt)
 	s.wantReceived(lt)
+	s.wantNotified(lt)
+}
+
+// wantNotified: the runners have received in time what the target says it has sent, and nothing else.
+func (s *story) wantNotified(lt *v1alpha1.LoadTest) {
+	s.Helper()
+	st := s.stats()
+	if st.RuleStats == nil || len(lt.Spec.Listeners) == 0 {
+		return
+	}
+	var sent int64
+	for _, n := range st.Notifications {
+		sent += int64(n.Sent)
+	}
+	r := s.report(lt)
+	if l := &r.Listeners[0]; sent == 0 || l.Received != sent || l.InTime != sent || l.Awaited != sent {
+		s.Errorf("the target sent %d notifications, the runners counted %+v", sent, l.ListenerCounts)
+	}
 }
 
 // applySample applies the file: the LoadTest with changes, other objects as they are.
@@ -182,6 +204,16 @@ func patient(spec *v1alpha1.LoadTestSpec) {
 				c.LessThan = long.String()
 			}
 		}
+	}
+	for _, chain := range spec.Chains {
+		for _, step := range chain.Steps {
+			if a := step.Await; a != nil {
+				a.Timeout = &metav1.Duration{Duration: long}
+			}
+		}
+	}
+	for i := range spec.Listeners {
+		spec.Listeners[i].Keep = &metav1.Duration{Duration: long}
 	}
 	for i := range spec.Thresholds {
 		if t := &spec.Thresholds[i]; t.Percentile != "" {

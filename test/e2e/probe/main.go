@@ -1,7 +1,6 @@
 // Command probe is what the user stories run in pods of their own:
 //
 //	probe serve                     GET :8080/cpus tells the CPUs its container may use
-//	probe notify                    sends a notification for each subscription that POST :8080 brings
 //	probe control ADDRESS [DIR]     tries to speak to a runner's control port as a stranger
 //
 // control prints one JSON object a line, one for each way it tried. DIR holds ca.crt, tls.crt and
@@ -40,14 +39,12 @@ func main() {
 	switch {
 	case args[0] == "serve":
 		serve()
-	case args[0] == "notify":
-		notify()
 	case args[0] == "control" && args[1] != "":
 		if err := control(args[1], args[2]); err != nil {
 			log.Fatal(err)
 		}
 	default:
-		log.Fatal("usage: probe serve | probe notify | probe control ADDRESS [DIR]")
+		log.Fatal("usage: probe serve | probe control ADDRESS [DIR]")
 	}
 }
 
