@@ -30,16 +30,22 @@ func tooManyErrors(in *input) *runnerv1alpha1.Verdict {
 	if in.judgesErrors() || errorRate(r) <= defaultMaxErrorRate {
 		return nil
 	}
-	reached := ""
-	switch {
-	case len(r.Bounds) > 0:
+	reached := in.droppedBy()
+	if len(r.Bounds) > 0 {
 		reached = "; " + r.Bounds[0].Message
-	case in.cause != "" && r.Requests.Dropped > 0:
-		reached = "; the generator can be the cause, " + in.cause + ": " + advice(in)
 	}
 	return verdict(runnerv1alpha1.OutcomeFailed, ReasonTooManyErrors,
 		"the error rate is %s, above the default limit of %s: of %d requests, %s%s; set a threshold on ErrorRate for another limit",
 		result.FormatPercent(float64(r.ErrorRate)), limit, r.Requests.Sent+r.Requests.Dropped, failed(r), reached)
+}
+
+// droppedBy returns the end of a message that names the generator as a possible cause of dropped requests; "": none was dropped,
+// or the generator neither lagged nor was throttled.
+func (in *input) droppedBy() string {
+	if in.cause == "" || in.report.Requests.Dropped == 0 {
+		return ""
+	}
+	return "; the generator can be the cause, " + in.cause + ": " + advice(in)
 }
 
 // judgesNotifications returns whether a threshold of the test is on the errors of a listener.

@@ -238,7 +238,7 @@ func thresholdsFailed(in *input) *runnerv1alpha1.Verdict {
 	if name := in.facts.Aborted; name != "" {
 		names = append(names, fmt.Sprintf("threshold %s ended the test after %s because of abortOnFail", name, in.facts.Seen[name].After.Round(time.Second)))
 	}
-	return verdict(runnerv1alpha1.OutcomeFailed, ReasonThresholdsFailed, "%s", strings.Join(names, "; "))
+	return verdict(runnerv1alpha1.OutcomeFailed, ReasonThresholdsFailed, "%s%s", strings.Join(names, "; "), in.droppedBy())
 }
 
 func generatorBound(in *input) *runnerv1alpha1.Verdict {

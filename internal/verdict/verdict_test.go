@@ -216,6 +216,7 @@ func TestJudge(t *testing.T) {
 		{"errors above it, thresholds on other figures", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[:2]; r.mostlyDropped() }, failed, ReasonTooManyErrors, "", 2},
 		{"errors above it, stopped", func(r *run) { r.noThresholds(); r.mostlyDropped(); r.report.Stopped = "spec.stop" }, halted, ReasonStopped, "", 4},
 		{"a limit of one's own", func(r *run) { r.plan.Thresholds[2].Max = "80%"; r.mostlyDropped() }, pass, ReasonPassed, "", 0},
+		{"above a limit of one's own, the generator lags", func(r *run) { r.plan.Thresholds = r.plan.Thresholds[2:3]; r.lags(); r.mostlyDropped() }, failed, ReasonThresholdsFailed, "clean: ErrorRate 71% > 0.1%; the generator can be the cause, it lagged (p99 10ms): try spec.runner.shards: 3", 2},
 		{"no chain completed", func(r *run) { r.noThresholds(); r.nothingCompleted() }, failed, ReasonNoChainCompleted, "none of 7 chain instances was completed; aborted: 5 by missingCapture, 1 by timedOut", 2},
 		{"no chain completed, a limit of one's own", (*run).nothingCompleted, pass, ReasonPassed, "", 0},
 		{"no chain has ended yet", func(r *run) {
