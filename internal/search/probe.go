@@ -62,17 +62,21 @@ func Figures(plan *rv.Plan, probe int, load int64, before, after []rv.Snapshot, 
 	out.Achieved, out.ErrorRate, out.ResponseTime = report.Rate.Achieved, report.ErrorRate, report.ResponseTime
 	out.Sent, out.Succeeded, out.Dropped = q.Sent, q.Succeeded, q.Dropped
 	out.Thresholds = v.Thresholds
-	if out.Outcome = outcomeOf(&v); out.Outcome != rv.ProbeHeld {
+	if out.Outcome = outcomeOf(&v, report.Lag.P50); out.Outcome != rv.ProbeHeld {
 		out.Message = v.Message
 	}
 	return out, nil
 }
 
-// outcomeOf returns what a verdict means for a search.
-func outcomeOf(v *rv.Verdict) rv.ProbeOutcome {
+// outcomeOf returns what a verdict means for a search. If half of the requests left late, the load was too high for the generator,
+// also if errors failed the probe: a busy generator reads responses late, so streams stay occupied and requests are dropped. lag is the
+// median in microseconds.
+func outcomeOf(v *rv.Verdict, lag int64) rv.ProbeOutcome {
 	switch {
 	case v.Outcome == rv.OutcomePassed:
 		return rv.ProbeHeld
+	case v.Outcome == rv.OutcomeFailed && lag > verdict.MaxLag:
+		return rv.ProbeGeneratorBound
 	case v.Outcome == rv.OutcomeFailed, v.Reason == verdict.ReasonNoSuccess:
 		return rv.ProbeFailed
 	case v.Reason == verdict.ReasonGeneratorBound:
