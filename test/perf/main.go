@@ -56,6 +56,7 @@ func main() {
 var roles = map[string]func(args []string) error{
 	"go-client": goClientMain,
 	"go-server": goServerMain,
+	"notifier":  notifierMain,
 }
 
 func exit(err error) {

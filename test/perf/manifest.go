@@ -129,6 +129,39 @@ spec:
 `, url, seconds)
 }
 
+// notificationManifest has a subscription and its notification in each instance. A notification that is missing or fails its check fails
+// the run above 0.1 %.
+func notificationManifest(l load, url string, seconds int) string {
+	return fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: notifications}
+spec:
+  targets: [{name: target, url: %q, connections: %d, maxConcurrentStreams: %d}]
+  variables: [{name: id, counter: {}}]
+  listeners: [{name: events}]
+  chains:
+    - name: subscription
+      target: target
+      steps:
+        - name: subscribe
+          request:
+            method: POST
+            path: /subscriptions
+            headers: [{name: content-type, value: application/json}]
+            body: '{"callback":"${listener.events.url}/created/${id}"}'
+            timeout: 2s
+            expect: {status: [201]}
+        - name: created
+          await:
+            listener: events
+            match: {path: "/created/${id}"}
+            timeout: 2s
+            expect: {checks: [{name: event, jsonPointer: /event, equals: CREATED}]}
+  rates: [{name: load, requestsPerSecond: %d, duration: %ds}]
+  thresholds: [{name: received, metric: NotificationErrorRate, max: 0.1%%}]
+`, url, l.connections, l.streams, l.perSecond, seconds)
+}
+
 // getManifest spreads GETs over a load-share group.
 func getManifest(urls []string, workers, connections, streams, seconds int) string {
 	return fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1

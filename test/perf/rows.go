@@ -48,7 +48,17 @@ func markRows() []row {
 		// 6.8 us is what h2loadrunner 2.1.7 with LuaJIT needs for this work on this kind of machine.
 		languageRow("chain-lua", "the same chain with Lua's make_request and validate_response in every step", luaManifest, cpuMicros(6.8, 4)),
 		languageRow("chain-language", "the same chain with six variables, functions, JSON pointers and checks in every step", languageManifest, cpuMicros(2.0, 1.0)),
+		notificationRow("notifications-50k", 50_000, cpuMicros(10, 6)),
 	}
+}
+
+// notificationRow has a notification for each request.
+func notificationRow(name string, perSecond int, goals ...goal) row {
+	l := load{protocol: h2c, connections: 4, streams: 64, perSecond: perSecond}
+	ours := side{client: h2surge{}, load: l}
+	ours.load.manifest = func(urls []string, seconds int) string { return notificationManifest(l, urls[0], seconds) }
+	work := fmt.Sprintf("POST a subscription and await its notification, at a fixed %s/s; CPU is that of both together", harness.Thousands(int64(perSecond)))
+	return row{name: name, group: groupMarks, work: work, server: notifying, ours: ours, goals: goals, rounds: 3}
 }
 
 func compare(name, work string, on server, peer client, l load, goals []goal) row {

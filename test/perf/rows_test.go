@@ -20,7 +20,7 @@ func TestRows(t *testing.T) {
 		"h2c-m1": {"h2load", 0.85, 0.75}, "http1": {"wrk", 1.00, 0.90}, "http1-no-keep-alive": {"ab", 0.70, 0.50},
 		"chain": {"", 0.60, 0.35}, "chain-60k": {"", 2.0, 1.2}, "chain-60k-batch": {"", 1.3, 0},
 		"faults-60k": {"", 6.5, 0}, "faults-60k-batch": {"", 3.0, 0}, "faults-120k": {"", 6.5, 0}, "faults-120k-batch": {"", 3.0, 0},
-		"chain-lua": {"", 6.8, 4}, "chain-language": {"", 2.0, 1.0},
+		"chain-lua": {"", 6.8, 4}, "chain-language": {"", 2.0, 1.0}, "notifications-50k": {"", 10, 6},
 	}
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, r := range rows() {
@@ -108,8 +108,8 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	if n != 13 {
-		t.Errorf("%d manifests, want those of nine chains and two rows of two sides", n)
+	if n != 14 {
+		t.Errorf("%d manifests, want those of ten chains and two rows of two sides", n)
 	}
 }
 

@@ -45,6 +45,7 @@ var (
 	target           = server{name: "h2surge target", start: startTarget}
 	faultyTarget     = server{name: "h2surge target", start: startFaultyTarget}
 	targets          = server{name: "h2surge target", start: startTargets}
+	notifying        = server{name: "a server of the harness", start: startNotifier}
 	goHTTP           = server{name: "Go net/http", start: func(b *lab, cpus []int) (*served, error) { return startGo(b, cpus, 1) }}
 	goTwoThreads     = server{name: "Go net/http, GOMAXPROCS=2", start: func(b *lab, cpus []int) (*served, error) { return startGo(b, cpus, 2) }}
 )
@@ -177,6 +178,20 @@ func startGo(b *lab, cpus []int, procs int) (*served, error) {
 		}
 		argv = append(argv, b.dir+"/cert.pem", b.dir+"/key.pem")
 		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=" + strconv.Itoa(procs)}, CPUs: cpus}, ports...)
+	})
+}
+
+// startNotifier starts a server that notifies each client.
+func startNotifier(b *lab, cpus []int) (*served, error) {
+	return started(func(s *served) error {
+		ports, err := harness.FreePorts(2)
+		if err != nil {
+			return err
+		}
+		s.bases[h2c] = []string{harness.Loopback("http", ports[0])}
+		s.count = func() (int64, error) { return plainCount(harness.Loopback("http", ports[1])) }
+		argv := []string{b.self, "notifier", "127.0.0.1:" + strconv.Itoa(ports[0]), "127.0.0.1:" + strconv.Itoa(ports[1])}
+		return s.launch(b.ctx, harness.Command{Argv: argv, Env: []string{"GOMAXPROCS=1"}, CPUs: cpus}, ports...)
 	})
 }
 
