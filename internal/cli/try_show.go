@@ -244,8 +244,13 @@ func isText(b []byte) bool {
 	})
 }
 
+// captures returns the captures that a step of the manifest has. The binding of a target with sbi is not one of them: the header
+// fields of the response and of later requests show it.
 func (t *tried) captures(c *rv.Chain, s *rv.Step, e *loop.Exchange) (out []triedCapture) {
 	for i, v := range e.Captured {
+		if s.Capture[i].Keep {
+			continue
+		}
 		name := c.Captures[v.Slot]
 		out = append(out, triedCapture{name, t.mask.captured(name, string(v.Value), &s.Capture[i].Source), v.Has})
 	}

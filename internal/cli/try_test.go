@@ -99,6 +99,34 @@ func TestTryParts(t *testing.T) {
 	clitest.Golden(t, "try/parts.txt", steady(got.out))
 }
 
+// TestTryBinding: the binding of a target is in the header fields, and not among the captures.
+func TestTryBinding(t *testing.T) {
+	set, err := rules.Load([]byte(`{apiVersion: h2surge.io/v1alpha1, kind: Target, rules: [
+		{name: create, match: {method: POST}, responses: [{status: 201, headers: [{name: 3gpp-sbi-binding, value: "bl=nf-set; nfset=a"}]}]},
+		{name: others, responses: [{status: 200}]}]}`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "http://" + serve(t, target.Options{Rules: set, Seed: 1}).Addr().String()
+	got := tries(t, `{apiVersion: h2surge.io/v1alpha1, kind: LoadTest, metadata: {name: binding}, spec: {
+		targets: [{name: nf, url: "`+at+`", sbi: {}}],
+		chains: [{name: c, target: nf, steps: [{name: create, request: {method: POST, path: /x}}, {name: read, request: {path: /x}}]}],
+		rates: [{name: r, duration: 1s, requestsPerSecond: 1}]}}`, "-f", "-")
+	if got.code != 0 || got.errors != "" {
+		t.Fatalf("exit code %d, errors %q", got.code, got.errors)
+	}
+	want := []string{"< 3gpp-sbi-binding: bl=nf-set; nfset=a", "> 3gpp-sbi-routing-binding: bl=nf-set; nfset=a"}
+	var lines []string
+	for line := range strings.Lines(got.out) {
+		if strings.Contains(line, "binding") {
+			lines = append(lines, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestTryMasks: no output has a secret, whatever the format.
 func TestTryMasks(t *testing.T) {
 	at := "http://" + tryTarget(t).Addr().String()
