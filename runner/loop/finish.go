@@ -256,7 +256,8 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 		r.overloadControl = r.overloadControl || string(name) == "3gpp-sbi-oci"
 		r.loadControl = r.loadControl || string(name) == "3gpp-sbi-lci"
 	}
-	if isRedirect(s, r.status) {
+	redirects := isRedirect(s, r.status)
+	if redirects {
 		w.takeRedirect(r, s, name, value)
 	}
 	if s.Inspect {
@@ -265,6 +266,9 @@ func (w *Worker) OnHeader(tok uint32, name, value []byte) {
 	}
 	if r.sampled {
 		w.gatherField(r, name, value)
+	}
+	if redirects {
+		return // the request that follows has the values that this one had
 	}
 	for i := range s.Captures {
 		c := &s.Captures[i]

@@ -282,6 +282,45 @@ func TestRedirectsInAGroup(t *testing.T) {
 	}
 }
 
+// TestRedirectsCaptureNothing: a response that redirects changes no captured value, so the request that follows it has the same
+// values.
+func TestRedirectsCaptureNothing(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		p := steps(slots(3), step("a", func(s *rv.Step) {
+			s.Capture = []rv.Capture{{Source: header("x")}}
+		}), step("b", func(s *rv.Step) {
+			s.MaxRedirects = 1
+			s.Headers = []rv.Header{{Name: lit("x-sent"), Value: rv.Text{{Capture: 1}}}}
+			s.Capture = []rv.Capture{{Source: header("x"), Keep: keep, Optional: !keep}}
+		}))
+		p.Chains[0].Captures = []string{"x"}
+		b := newBench(t, p, func(r *simRequest) reply {
+			switch r.fields[":path"] {
+			case "/a":
+				return reply{status: 200, headers: []string{"x", "of-a"}}
+			case "/b":
+				return reply{status: 307, headers: []string{"x", "of-redirect", "location", "/c"}}
+			}
+			return reply{status: 200}
+		})
+		b.run()
+		var seen []string
+		for _, r := range b.served {
+			seen = append(seen, r.fields[":path"]+" "+r.fields["x-sent"])
+		}
+		if diff := cmp.Diff([]string{"/a ", "/b of-a", "/c of-a"}, seen); diff != "" {
+			t.Errorf("keep %v: requests (-want +got):\n%s", keep, diff)
+		}
+		want := ""
+		if keep {
+			want = "of-a"
+		}
+		if got := string(b.w.chains.all[0].Captured(0)); got != want {
+			t.Errorf("keep %v: captured %q, want %q", keep, got, want)
+		}
+	}
+}
+
 // TestTrialShowsRedirects: a trial shows the response that redirects, without checks, and the one that follows.
 func TestTrialShowsRedirects(t *testing.T) {
 	var got []string
