@@ -81,18 +81,23 @@ func (w *Worker) redirectTarget(a activation) int32 {
 	return w.targetOf(int32(s.Target), x.Scheme, x.Authority)
 }
 
+// appendPath appends the path of the request that follows the redirect. A URI of the server behind the target does not have
+// the base path of the target (3GPP TS 29.500 6.10.2).
+func (x *redirect) appendPath(dst []byte, s *chain.Step, e *rv.Endpoint) []byte {
+	if s.RedirectField != nil && x.elsewhere {
+		dst = append(dst, e.BasePath...)
+	}
+	return append(dst, x.Path...)
+}
+
 // readdress replaces the path of a request that follows a redirect, and the field with the origin that the target forwards
-// it to. The connection decides the authority. A URI of the server behind the target does not have the base path of the
-// target (3GPP TS 29.500 6.10.2).
+// it to. The connection decides the authority.
 func (w *Worker) readdress(r *request, s *chain.Step, x *exchange, e *rv.Endpoint) {
 	if r.hop == 0 {
 		return
 	}
 	at, to := len(x.rendered), w.chains.all[r.instance].redirectOf(r.step)
-	if s.RedirectField != nil && to.elsewhere {
-		x.rendered = append(x.rendered, e.BasePath...)
-	}
-	x.rendered = append(x.rendered, to.Path...)
+	x.rendered = to.appendPath(x.rendered, s, e)
 	x.request.Path = x.rendered[at:]
 	if s.RedirectField != nil && len(to.origin) > 0 {
 		x.request.Set(s.RedirectField, to.origin)

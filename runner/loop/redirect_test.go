@@ -321,6 +321,29 @@ func TestRedirectsCaptureNothing(t *testing.T) {
 	}
 }
 
+// TestCookiesOfRedirects: the request that follows a redirect has the cookies that the redirect set, and those for its own path.
+func TestCookiesOfRedirects(t *testing.T) {
+	p := steps(slots(3), step("a"), step("b", func(s *rv.Step) { s.MaxRedirects, s.ClearCookies = 1, true }))
+	p.Chains[0].Cookies = true
+	b := newBench(t, p, func(r *simRequest) reply {
+		switch r.fields[":path"] {
+		case "/a":
+			return reply{status: 200, headers: []string{"set-cookie", "old=1; Path=/"}}
+		case "/b":
+			return reply{status: 307, headers: []string{"set-cookie", "all=2; Path=/", "set-cookie", "b=3; Path=/b", "set-cookie", "c=4; Path=/c", "location", "/c"}}
+		}
+		return reply{status: 200}
+	})
+	b.run()
+	var got []string
+	for _, r := range b.served {
+		got = append(got, r.fields[":path"]+" "+r.fields["cookie"])
+	}
+	if diff := cmp.Diff([]string{"/a ", "/b ", "/c c=4; all=2"}, got); diff != "" {
+		t.Errorf("cookies (-want +got):\n%s", diff)
+	}
+}
+
 // TestTrialShowsRedirects: a trial shows the response that redirects, without checks, and the one that follows.
 func TestTrialShowsRedirects(t *testing.T) {
 	var got []string

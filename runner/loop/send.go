@@ -143,7 +143,7 @@ func (w *Worker) open(c *conn, tok int32) (stream uint32, ok bool) {
 	}
 	w.buffers.cookie = w.buffers.cookie[:0]
 	if s.Cookies {
-		w.buffers.cookie = w.appendCookie(w.buffers.cookie, c, in, s, e)
+		w.buffers.cookie = w.appendCookie(w.buffers.cookie, c, r, s, e)
 	}
 	body, constant := s.ConstantBody()
 	if !constant {
@@ -200,12 +200,18 @@ func wantOf(s *chain.Step, sampled, constantBody bool) protocol.Want {
 	return want
 }
 
-// appendCookie appends the value of the Cookie field of an instance, which keeps cookies.
-func (w *Worker) appendCookie(dst []byte, c *conn, in *instance, s *chain.Step, e *rv.Endpoint) []byte {
-	if s.ClearCookies {
-		in.cookies.Clear()
+// appendCookie appends the value of the Cookie field of an instance, which keeps cookies. A request that follows a redirect
+// has the cookies that the redirect set.
+func (w *Worker) appendCookie(dst []byte, c *conn, r *request, s *chain.Step, e *rv.Endpoint) []byte {
+	in := w.chains.all[r.instance]
+	if r.hop > 0 {
+		w.buffers.scratch = in.redirectOf(r.step).appendPath(w.buffers.scratch[:0], s, e)
+	} else {
+		if s.ClearCookies {
+			in.cookies.Clear()
+		}
+		w.buffers.scratch = s.AppendPath(w.buffers.scratch[:0], w.program, &in.Instance, e)
 	}
-	w.buffers.scratch = s.AppendPath(w.buffers.scratch[:0], w.program, &in.Instance, e)
 	w.buffers.authority = append(w.buffers.authority[:0], e.Authority...)
 	return in.cookies.AppendHeader(dst, w.wall(), c.secure != nil, w.buffers.authority, w.buffers.scratch)
 }
