@@ -54,7 +54,7 @@ type Listener struct {
 	// +kubebuilder:validation:Maximum=67108864
 	MaxBodyBytes int32 `json:"maxBodyBytes,omitempty"`
 	// keep is how long a notification that comes before its step waits for it, and how long late and duplicate ones are
-	// recognised. A test ends this long after its last notification.
+	// recognised. A test ends this long after the last step that awaits one.
 	// It is greater than 0 and at most 1h. Default: 1s.
 	// +optional
 	// +kubebuilder:validation:Type=string

@@ -144,19 +144,24 @@ func (w *Worker) expireWaits() {
 	}
 }
 
-// nextWait is when a wait ends.
+// nextWait returns when a wait ends or, after the load, when the worker need not listen any more.
 func (w *Worker) nextWait() int64 {
-	next := int64(never)
+	next, over := int64(never), w.schedules.Over()
 	for i := range w.listeners.all {
-		next = min(next, w.listeners.all[i].table.Next())
+		t := w.listeners.all[i].table
+		next = min(next, t.Next())
+		if until := t.Until(); over && until > w.now {
+			next = min(next, until)
+		}
 	}
 	return next
 }
 
-// listens returns whether a step waits for a notification, or late and duplicate ones may come.
+// listens returns whether a step waits for a notification, or the last one waited a short time ago, so that late and
+// duplicate notifications may come. Other notifications have no effect: a target may send them without an end.
 func (w *Worker) listens() bool {
 	for i := range w.listeners.all {
-		if !w.listeners.all[i].table.Empty() {
+		if w.listeners.all[i].table.Until() > w.now {
 			return true
 		}
 	}

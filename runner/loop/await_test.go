@@ -222,6 +222,37 @@ func (b *bench) exchanged() (sent []string, answered map[string]int) {
 	return b.trace(), answered
 }
 
+// TestDrainIgnoresOtherNotifications: a target that continues to notify does not keep the worker from its end.
+func TestDrainIgnoresOtherNotifications(t *testing.T) {
+	for name, path := range map[string]string{"that no step awaited": "/n/other/", "that steps received": "/n/"} {
+		t.Run(name, func(t *testing.T) {
+			p := awaits(3)
+			p.Deadline = time.Minute
+			b := newBench(t, p, ok(5*time.Millisecond))
+			sent := int64(0)
+			b.onStart = append(b.onStart, func() {
+				peer := b.newCaller()
+				var again func()
+				again = func() {
+					if peer.notify(fmt.Sprint(path, sent%3), ""); !peer.c.hungUp {
+						sent++
+						b.in(50*time.Millisecond, again)
+					}
+				}
+				again()
+			})
+			b.run()
+			if took := time.Duration(b.clock - b.w.Ended()); took > 310*time.Millisecond {
+				t.Errorf("the worker ended %v after the load, want at most the timeout of the step and keep", took)
+			}
+			got := b.w.Gauge().Listeners[0]
+			if got.Received == 0 || got.Received != got.InTime+got.Late+got.Duplicate+got.Unexpected || got.Awaited != got.InTime+got.Missing {
+				t.Errorf("%d were sent; counters %+v", sent, got)
+			}
+		})
+	}
+}
+
 // TestListenerEnds: a worker that is stopped has ended the waits, and counts them.
 func TestListenerEnds(t *testing.T) {
 	p := awaits(3)

@@ -71,7 +71,9 @@ type Table struct {
 	inUse   int
 	// early and earlySize are the number and the octets of the early notifications, waiting is the number of the waiting steps.
 	early, earlySize, waiting int
-	seed                      maphash.Seed
+	// until is Config.Keep after the last wait ended.
+	until int64
+	seed  maphash.Seed
 	// first is the first entry of each hash.
 	first map[uint64]int32
 	// expiries have the entries in the order of their ends, one queue for each duration. The last is that of Keep.
@@ -123,8 +125,14 @@ func (t *Table) Waiting() int { return t.waiting }
 // Early returns how many notifications have not been taken by a step.
 func (t *Table) Early() int { return t.early }
 
-// Empty returns true if no step waits, no early notification is kept, and no late or duplicate one would be recognised.
-func (t *Table) Empty() bool { return t.inUse == 0 }
+// Until returns when no late notification is expected any more: Config.Keep after the last wait ended. It is a time that does
+// not come while a step waits. Notifications that no step awaits do not change it.
+func (t *Table) Until() int64 {
+	if t.waiting > 0 {
+		return never
+	}
+	return t.until
+}
 
 // Await begins to wait for a key until the timeout with this index has passed. If an early notification has the key, the
 // step receives it now: ok is true, and the table does not keep the waiter.
@@ -248,6 +256,9 @@ func (t *Table) handle(i int32, on event, now int64) {
 		t.early--
 		t.earlySize -= e.early.Size
 	case free, received, missing:
+	}
+	if e.state == waiting || edge.to == received {
+		t.until = now + int64(t.cfg.Keep)
 	}
 	e.move(edge.to)
 	if e.state != free && t.inUse <= t.cfg.MaxEntries {

@@ -146,6 +146,31 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestUntil: late notifications are expected for the time to keep after the last wait, whatever else comes.
+func TestUntil(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		do   func(*bench)
+		want int64 // in ms
+	}{
+		{"no step", func(b *bench) { b.at(1000); b.notify("/a", 1) }, 0},
+		{"waiting", func(b *bench) { b.await("/a", 1, 0); b.at(99) }, never},
+		{"received", func(b *bench) { b.await("/a", 1, 0); b.at(50); b.notify("/a", 1); b.at(90); b.notify("/a", 2); b.notify("/b", 3) }, 350},
+		{"missing", func(b *bench) { b.await("/a", 1, 0); b.at(100); b.at(150); b.notify("/a", 1) }, 400},
+		{"received before", func(b *bench) { b.notify("/a", 1); b.at(50); b.await("/a", 1, 0); b.at(60) }, 350},
+		{"one of two", func(b *bench) { b.await("/a", 1, 0); b.await("/b", 2, 1); b.notify("/a", 1) }, never},
+		{"at the end", func(b *bench) { b.await("/a", 1, 0); b.at(50); b.Abandon(b.now * ms) }, 350},
+	} {
+		b := newBench()
+		if tt.do(b); tt.want != never {
+			tt.want *= ms
+		}
+		if got := b.Until(); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestRandomEvents: the two equations of Counts hold after each event, and nothing is left at the end.
 func TestRandomEvents(t *testing.T) {
 	for seed := range uint64(20) {
