@@ -222,6 +222,43 @@ func (b *bench) exchanged() (sent []string, answered map[string]int) {
 	return b.trace(), answered
 }
 
+// TestNotificationsOfOneKey: instances that await the same path receive one notification each, also if these come before the
+// responses. What is left is a duplicate.
+func TestNotificationsOfOneKey(t *testing.T) {
+	for name, tt := range map[string]struct {
+		response time.Duration
+		after    []time.Duration
+		want     rv.ListenerCounts
+	}{
+		"one after another": {5 * time.Millisecond, []time.Duration{2 * time.Millisecond}, rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}},
+		"at a time":         {35 * time.Millisecond, []time.Duration{2 * time.Millisecond}, rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}},
+		"once more for each": {
+			35 * time.Millisecond, []time.Duration{2 * time.Millisecond, 3 * time.Millisecond},
+			rv.ListenerCounts{Received: 6, InTime: 3, Duplicate: 3, Awaited: 3},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := awaits(3)
+			p.Chains[0].Steps[1].Await.Key = lit("/n")
+			var b *bench
+			var peer *notifier
+			b = newBench(t, p, func(r *simRequest) reply {
+				if strings.HasPrefix(r.fields[":path"], "/sub/") {
+					for _, after := range tt.after {
+						b.in(after, func() { peer.notify("/n", "") })
+					}
+				}
+				return reply{after: tt.response, status: 200}
+			})
+			b.onStart = append(b.onStart, func() { peer = b.newCaller() })
+			b.run()
+			if diff := cmp.Diff(tt.want, b.w.Gauge().Listeners[0]); diff != "" {
+				t.Errorf("counters (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestDrainIgnoresOtherNotifications: a target that continues to notify does not keep the worker from its end.
 func TestDrainIgnoresOtherNotifications(t *testing.T) {
 	for name, path := range map[string]string{"that no step awaited": "/n/other/", "that steps received": "/n/"} {

@@ -10,7 +10,7 @@ const (
 	// waiting: a step waits for the notification.
 	waiting
 	// early: the notification has come, and no step waits for it yet. A server may notify before its response to the
-	// request that subscribes has come.
+	// request that subscribes has come. If no step takes the notification, it is late, a duplicate or unexpected.
 	early
 	// received: the step has its notification. The entry is kept to recognise duplicates.
 	received
@@ -42,6 +42,8 @@ type counter uint8
 const (
 	nothing counter = iota
 	countInTime
+	// countLeftOver is the counter of entry.leftOver.
+	countLeftOver
 	countDuplicate
 	countLate
 	countUnexpected
@@ -57,7 +59,8 @@ type transition struct {
 	counts counter
 }
 
-// transitions are all edges. An event without an edge for the entries of its key begins a new entry.
+// transitions are all edges. An event without an edge for the entries of its key begins a new entry. So several steps can
+// wait for a key, and several notifications for steps.
 var transitions = [...]transition{
 	{free, awaited, waiting, nothing},
 	{free, notified, early, nothing},
@@ -65,12 +68,9 @@ var transitions = [...]transition{
 	{waiting, expired, missing, countMissing},
 	{waiting, abandoned, missing, countWaitingAtEnd},
 	{early, awaited, received, countInTime},
-	{early, notified, early, countDuplicate},
-	{early, expired, free, countUnexpected},
-	{early, abandoned, free, countUnexpected},
-	{received, notified, received, countDuplicate},
+	{early, expired, free, countLeftOver},
+	{early, abandoned, free, countLeftOver},
 	{received, expired, free, nothing},
-	{missing, notified, missing, countLate},
 	{missing, expired, free, nothing},
 }
 
@@ -78,8 +78,8 @@ var (
 	stateNames = [states]string{free: "Free", waiting: "Waiting", early: "Early", received: "Received", missing: "Missing"}
 	eventNames = [events]string{awaited: "awaited", notified: "notified", expired: "expired", abandoned: "abandoned"}
 	countNames = [...]string{
-		nothing: "", countInTime: "in time", countDuplicate: "duplicate", countLate: "late", countUnexpected: "unexpected",
-		countMissing: "missing", countWaitingAtEnd: "waiting at the end",
+		nothing: "", countInTime: "in time", countLeftOver: "late, duplicate or unexpected", countDuplicate: "duplicate", countLate: "late",
+		countUnexpected: "unexpected", countMissing: "missing", countWaitingAtEnd: "waiting at the end",
 	}
 )
 

@@ -16,12 +16,9 @@ import (
 type Counts struct {
 	// InTime are notifications that a step received.
 	InTime int64
-	// Late are notifications that came after the timeout of their step.
-	Late int64
-	// Duplicate are further notifications with the key of one that came before.
-	Duplicate int64
-	// Unexpected are notifications for which no step waited within Config.Keep.
-	Unexpected int64
+	// Late, Duplicate and Unexpected are notifications for which no step waited within Config.Keep. Late ones came after the
+	// timeout of a step with their key, duplicates after another notification with their key.
+	Late, Duplicate, Unexpected int64
 	// Missing are steps whose timeout passed without a notification.
 	Missing int64
 	// WaitingAtEnd are steps that waited when the run ended.
@@ -32,11 +29,11 @@ type Counts struct {
 type Config struct {
 	// Timeouts are the distinct timeouts of the steps.
 	Timeouts []time.Duration
-	// Keep is how long an entry that no step waits for is kept: an early one until it is unexpected, the others to
-	// recognise late and duplicate notifications.
+	// Keep is how long an entry that no step waits for is kept: an early one for a step to come, the others to recognise late
+	// and duplicate notifications.
 	Keep time.Duration
 	// MaxEntries and MaxEarly bound all entries and the early ones, and MaxEarlySize the octets of the early ones, so that a
-	// peer cannot fill the memory. An early notification beyond a bound is unexpected at once. Beyond MaxEntries, entries are
+	// peer cannot fill the memory. No step can take an early notification beyond a bound. Beyond MaxEntries, entries are
 	// freed when they are received or missing.
 	MaxEntries, MaxEarly, MaxEarlySize int
 	// Missed is called by Expire for each step whose timeout has passed. It may call Await.
@@ -62,7 +59,8 @@ type Notification struct {
 }
 
 // Table has the entries of a listener. Entries with the same key are in the order in which they began: if several steps
-// wait for the same key, the one that has waited longest gets the notification.
+// wait for the same key, the one that has waited longest gets the notification. If several notifications have the same key,
+// a step gets the first one. Never both steps and notifications wait for each other.
 type Table struct {
 	cfg     Config
 	counts  Counts
@@ -90,6 +88,8 @@ type entry struct {
 	next, prev int32
 	waiter     Waiter
 	early      Notification
+	// leftOver is what an early notification counts as if no step takes it.
+	leftOver counter
 }
 
 // expiries is a queue of entries that all last equally long.
@@ -138,7 +138,7 @@ func (t *Table) Until() int64 {
 // step receives it now: ok is true, and the table does not keep the waiter.
 func (t *Table) Await(key []byte, timeout int, w Waiter, now int64) (n Notification, ok bool) {
 	hash := maphash.Bytes(t.seed, key)
-	if i := t.find(hash, key, early); i != none {
+	if i, _ := t.pending(hash, key); i != none && t.entries[i].state == early {
 		n = t.entries[i].early
 		t.handle(i, awaited, now)
 		return n, true
@@ -157,32 +157,27 @@ type Outcome uint8
 const (
 	// Received: the step that waited for it has it.
 	Received Outcome = iota
-	// Kept: no step waits for it yet. The table has the handle until a step takes it, or until Discard gets it.
+	// Kept: no step waits for it. The table has the handle until a step takes it, or until Discard gets it.
 	Kept
-	// Dropped: it is late, a duplicate, or unexpected.
+	// Dropped: it is beyond a bound of Config, and counted.
 	Dropped
 )
 
 // Notified takes a notification. With Received, w is the step.
 func (t *Table) Notified(key []byte, n Notification) (w Waiter, o Outcome) {
 	hash := maphash.Bytes(t.seed, key)
-	if i := t.find(hash, key, waiting); i != none {
+	i, leftOver := t.pending(hash, key)
+	if i != none && t.entries[i].state == waiting {
 		w = t.entries[i].waiter
 		t.handle(i, notified, n.At)
 		return w, Received
 	}
-	for _, s := range [...]state{received, early, missing} {
-		if i := t.find(hash, key, s); i != none {
-			t.handle(i, notified, n.At)
-			return w, Dropped
-		}
-	}
 	if t.early >= t.cfg.MaxEarly || t.earlySize+n.Size > t.cfg.MaxEarlySize || t.inUse >= t.cfg.MaxEntries {
-		t.count(countUnexpected)
+		t.count(leftOver)
 		return w, Dropped
 	}
-	i := t.begin(hash, key)
-	t.entries[i].early = n
+	i = t.begin(hash, key)
+	t.entries[i].early, t.entries[i].leftOver = n, leftOver
 	t.entries[i].move(early)
 	t.early++
 	t.earlySize += n.Size
@@ -245,9 +240,10 @@ func (t *Table) end(i int32, on event, now int64) {
 func (t *Table) handle(i int32, on event, now int64) {
 	e := &t.entries[i]
 	edge := next[e.state][on]
-	t.count(edge.counts)
-	if e.state == edge.to {
-		return
+	if edge.counts == countLeftOver {
+		t.count(e.leftOver)
+	} else {
+		t.count(edge.counts)
 	}
 	switch e.state {
 	case waiting:
@@ -285,7 +281,7 @@ func (t *Table) forget(i int32) {
 
 func (t *Table) count(c counter) {
 	switch c {
-	case nothing:
+	case nothing, countLeftOver:
 	case countInTime:
 		t.counts.InTime++
 	case countDuplicate:
@@ -308,14 +304,30 @@ func (e *entry) move(to state) {
 
 const none int32 = -1
 
-// find returns the oldest entry of a key that is in a state, or none.
-func (t *Table) find(hash uint64, key []byte, in state) int32 {
-	for i := t.first[hash] - 1; i != none; i = t.entries[i].next - 1 {
-		if e := &t.entries[i]; e.state == in && bytes.Equal(e.key, key) {
-			return i
+// pending returns the oldest entry of a key that waits for a notification or for a step, or none. All pending entries of a key
+// are in the same state. leftOver is what a notification with the key counts as if no step takes it.
+func (t *Table) pending(hash uint64, key []byte) (i int32, leftOver counter) {
+	leftOver = countUnexpected
+	for i = t.first[hash] - 1; i != none; i = t.entries[i].next - 1 {
+		e := &t.entries[i]
+		if !bytes.Equal(e.key, key) {
+			continue
+		}
+		switch e.state {
+		case waiting:
+			return i, leftOver
+		case early:
+			return i, countDuplicate
+		case received:
+			leftOver = countDuplicate
+		case missing:
+			if leftOver == countUnexpected {
+				leftOver = countLate
+			}
+		case free:
 		}
 	}
-	return none
+	return none, leftOver
 }
 
 // begin returns a record for a key, which is the last of its hash.

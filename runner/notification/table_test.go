@@ -68,14 +68,14 @@ func TestTable(t *testing.T) {
 			"2 received, 1 received", Counts{InTime: 2},
 		},
 		"before its step": {func(b *bench) { b.notify("/a", 7); b.at(50); b.await("/a", 1, 0) }, "kept 7, 1 takes 7 of 0 ms", Counts{InTime: 1}},
-		"twice":           {func(b *bench) { b.await("/a", 1, 0); b.notify("/a", 1); b.notify("/a", 2) }, "1 received, dropped 2", Counts{InTime: 1, Duplicate: 1}},
+		"twice":           {func(b *bench) { b.await("/a", 1, 0); b.notify("/a", 1); b.notify("/a", 2); b.at(300) }, "1 received, kept 2, discarded 2", Counts{InTime: 1, Duplicate: 1}},
 		"twice before its step": {
-			func(b *bench) { b.notify("/a", 1); b.notify("/a", 2); b.await("/a", 1, 0) },
-			"kept 1, dropped 2, 1 takes 1 of 0 ms", Counts{InTime: 1, Duplicate: 1},
+			func(b *bench) { b.notify("/a", 1); b.notify("/a", 2); b.await("/a", 1, 0); b.at(300) },
+			"kept 1, kept 2, 1 takes 1 of 0 ms, discarded 2", Counts{InTime: 1, Duplicate: 1},
 		},
 		"late": {
-			func(b *bench) { b.await("/a", 1, 0); b.at(100); b.notify("/a", 1) },
-			"missed 1, dropped 1", Counts{Missing: 1, Late: 1},
+			func(b *bench) { b.await("/a", 1, 0); b.at(100); b.notify("/a", 1); b.at(399); b.at(400) },
+			"missed 1, kept 1, discarded 1", Counts{Missing: 1, Late: 1},
 		},
 		"just in time": {func(b *bench) { b.await("/a", 1, 0); b.at(99); b.notify("/a", 1); b.at(200) }, "1 received", Counts{InTime: 1}},
 		"too late to be known": {
@@ -104,8 +104,47 @@ func TestTable(t *testing.T) {
 				b.notify("/a", 1)
 				b.notify("/a", 2)
 				b.notify("/a", 3)
+				b.at(300)
 			},
-			"1 received, 2 received, dropped 3", Counts{InTime: 2, Duplicate: 1},
+			"1 received, 2 received, kept 3, discarded 3", Counts{InTime: 2, Duplicate: 1},
+		},
+		"two steps with one key after their notifications": {
+			func(b *bench) {
+				b.notify("/a", 1)
+				b.notify("/a", 2)
+				b.await("/a", 1, 0)
+				b.at(50)
+				b.await("/a", 2, 0)
+				b.await("/a", 3, 0)
+				b.at(150)
+			},
+			"kept 1, kept 2, 1 takes 1 of 0 ms, 2 takes 2 of 0 ms, missed 3", Counts{InTime: 2, Missing: 1},
+		},
+		"a key again, before its step": {
+			func(b *bench) {
+				b.await("/a", 1, 0)
+				b.notify("/a", 1)
+				b.notify("/a", 2)
+				b.await("/a", 2, 0)
+			},
+			"1 received, kept 2, 2 takes 2 of 0 ms", Counts{InTime: 2},
+		},
+		"after a step that missed it": {
+			func(b *bench) { b.await("/a", 1, 0); b.at(100); b.notify("/a", 1); b.await("/a", 2, 0) },
+			"missed 1, kept 1, 2 takes 1 of 100 ms", Counts{InTime: 1, Missing: 1},
+		},
+		"too many duplicates and late ones": {
+			func(b *bench) {
+				b.await("/a", 1, 0)
+				b.notify("/a", 1)
+				b.await("/b", 2, 0)
+				b.at(100)
+				b.notify("/c", 2)
+				b.notify("/d", 3)
+				b.notify("/a", 4)
+				b.notify("/b", 5)
+			},
+			"1 received, missed 2, kept 2, kept 3, dropped 4, dropped 5", Counts{InTime: 1, Missing: 1, Duplicate: 1, Late: 1},
 		},
 		"two steps with one key and other timeouts": {
 			func(b *bench) { b.await("/a", 1, 1); b.await("/a", 2, 0); b.at(100); b.notify("/a", 1) },
@@ -129,7 +168,7 @@ func TestTable(t *testing.T) {
 				b.notify("/a", 1)
 				b.at(1000)
 			},
-			"kept 5, discarded 5, dropped 1", Counts{WaitingAtEnd: 1, Unexpected: 1, Late: 1},
+			"kept 5, discarded 5, kept 1, discarded 1", Counts{WaitingAtEnd: 1, Unexpected: 1, Late: 1},
 		},
 	}
 	for name, tt := range tests {
@@ -155,7 +194,14 @@ func TestUntil(t *testing.T) {
 	}{
 		{"no step", func(b *bench) { b.at(1000); b.notify("/a", 1) }, 0},
 		{"waiting", func(b *bench) { b.await("/a", 1, 0); b.at(99) }, never},
-		{"received", func(b *bench) { b.await("/a", 1, 0); b.at(50); b.notify("/a", 1); b.at(90); b.notify("/a", 2); b.notify("/b", 3) }, 350},
+		{"received", func(b *bench) {
+			b.await("/a", 1, 0)
+			b.at(50)
+			b.notify("/a", 1)
+			b.at(90)
+			b.notify("/a", 2)
+			b.notify("/b", 3)
+		}, 350},
 		{"missing", func(b *bench) { b.await("/a", 1, 0); b.at(100); b.at(150); b.notify("/a", 1) }, 400},
 		{"received before", func(b *bench) { b.notify("/a", 1); b.at(50); b.await("/a", 1, 0); b.at(60) }, 350},
 		{"one of two", func(b *bench) { b.await("/a", 1, 0); b.await("/b", 2, 1); b.notify("/a", 1) }, never},
