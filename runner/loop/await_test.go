@@ -314,6 +314,25 @@ func TestListenerEnds(t *testing.T) {
 	}
 }
 
+// TestListenerServesNoneAtTheEnd: a connection that reaches the worker while it ends is closed, and nothing of it is counted.
+func TestListenerServesNoneAtTheEnd(t *testing.T) {
+	b := newBench(t, awaits(1), ok(time.Millisecond))
+	late := -1
+	b.w.conns.watch = func(_ *conn, e *transition) {
+		if e.to == closing && late < 0 { // the worker closes its connections, before it refuses messages
+			b.newCaller().notify("/n/0", "")
+			late = len(b.conns) - 1
+		}
+	}
+	b.run()
+	if late < 0 || b.conns[late].watching {
+		t.Errorf("connection %d was served", late)
+	}
+	if got := b.w.Gauge().Listeners[0]; got.Received != 0 {
+		t.Errorf("counters %+v", got)
+	}
+}
+
 // TestListenerRefuses: a peer that speaks HTTP/1.1 gets a response in HTTP/1.1, and one that breaks the protocol the reason.
 func TestListenerRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{

@@ -24,9 +24,9 @@ type listeners struct {
 	exchanges *exchanges
 	all       []listener
 	// conns has the records. The poller has an event's data of connData plus the index. free are the records that may be
-	// used again, ended those that may be after the turn.
-	conns       []*served
-	free, ended []int32
+	// used again, closed those that may be after the turn.
+	conns        []*served
+	free, closed []int32
 	// dirty connections may have octets to send.
 	dirty []int32
 	// open are the notifications whose octets have not all come. spare are the records of open that can be used again.
@@ -40,6 +40,8 @@ type listeners struct {
 	read     []byte
 	// plain is what TLS has decrypted; nil: no listener has TLS.
 	plain []byte
+	// ended: the worker has closed its connections, and serves no other.
+	ended bool
 }
 
 // listener is a server for notifications.
@@ -83,6 +85,10 @@ const connData = 1 << 30
 
 // serve takes a connection that a peer has opened to a listener.
 func (ls *listeners) serve(i int32, d *dial.Connection) {
+	if ls.ended {
+		d.Close()
+		return
+	}
 	c := ls.record()
 	fd, err := ls.net.Adopt(d, connData+c.index)
 	if err != nil {
@@ -252,8 +258,8 @@ func (ls *listeners) flush() {
 		}
 	}
 	ls.dirty = ls.dirty[:0]
-	ls.free = append(ls.free, ls.ended...)
-	ls.ended = ls.ended[:0]
+	ls.free = append(ls.free, ls.closed...)
+	ls.closed = ls.closed[:0]
 }
 
 // write sends what is pending until the socket is full.
@@ -345,11 +351,12 @@ func (c *served) close() {
 	c.ls.net.Close(c.fd)
 	c.fd = -1
 	c.h2.Close()
-	c.ls.ended = append(c.ls.ended, c.index)
+	c.ls.closed = append(c.ls.closed, c.index)
 }
 
 // closeAll ends all connections.
 func (ls *listeners) closeAll() {
+	ls.ended = true
 	for _, c := range ls.conns {
 		if c.fd < 0 {
 			continue
