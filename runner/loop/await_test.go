@@ -333,6 +333,26 @@ func TestListenerServesNoneAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestTimeWithoutARequest: the time of a notification is from the begin of its instance if no request is before it.
+func TestTimeWithoutARequest(t *testing.T) {
+	p := awaits(2)
+	p.Chains[0].Captures = []string{"body"}
+	p.Chains[0].Steps[0].When = equals(1, "never")
+	var b *bench
+	var peer *notifier
+	b = newBench(t, p, ok(time.Millisecond))
+	b.onStart = append(b.onStart, func() {
+		peer = b.newCaller()
+		for i := range 2 {
+			b.in(time.Duration(b.startAt-b.clock)+time.Duration(i)*10*time.Millisecond+7*time.Millisecond, func() { peer.notify(fmt.Sprint("/n/", i), "") })
+		}
+	})
+	b.run()
+	if h := &b.w.rec.Listeners[0].Time; h.Count() != 2 || h.Max() != 7000 {
+		t.Errorf("%d notifications, the longest time is %d us, want 7000", h.Count(), h.Max())
+	}
+}
+
 // TestListenerRefuses: a peer that speaks HTTP/1.1 gets a response in HTTP/1.1, and one that breaks the protocol the reason.
 func TestListenerRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{

@@ -21,7 +21,7 @@ type instance struct {
 	outstanding int16
 	// repeated counts how often the present step has succeeded and been repeated.
 	repeated int32
-	// sentAt is when the last request was sent.
+	// sentAt is when the last request was sent, or else when the instance began.
 	sentAt int64
 	// measured is true if the instance started in a measured stage.
 	measured bool
@@ -127,7 +127,7 @@ func (w *Worker) begin(c int, stage int16) int32 {
 	in.Start(w.program, c, w.sources, w.wall())
 	in.cookies.Clear()
 	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.late, in.aborted = stage, 0, 0, false, false, false, ""
-	in.next, in.redirects = 0, in.redirects[:0]
+	in.next, in.sentAt, in.redirects = 0, w.now, in.redirects[:0]
 	if w.schedules.numbered {
 		in.next = w.schedules.numberOfSlot + maxBegins + 1
 	}
