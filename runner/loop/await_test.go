@@ -376,6 +376,92 @@ func TestListenerRefuses(t *testing.T) {
 	}
 }
 
+// TestListenerBoundsConnections: a worker serves a limited number of connections, and others after these have ended.
+func TestListenerBoundsConnections(t *testing.T) {
+	b := newBench(t, awaits(1), ok(time.Millisecond))
+	var last, later *simConn
+	b.onStart = append(b.onStart, func() {
+		first := b.newCaller().c
+		for range maxServed {
+			last = b.newCaller().c
+		}
+		b.in(50*time.Millisecond, func() { first.closed = true })
+		b.in(60*time.Millisecond, func() { later = b.newCaller().c })
+	})
+	b.run()
+	if last.watching || !later.watching {
+		t.Errorf("served beyond the limit: %v; served after one had ended: %v", last.watching, later.watching)
+	}
+}
+
+// TestListenerBoundsNotifications: notifications that do not end take a limited part of the memory. Complete ones are
+// received before and after.
+func TestListenerBoundsNotifications(t *testing.T) {
+	for name, size := range map[string]int{"bodies": 1 << 20, "headers": 60 << 10} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, awaits(1), ok(time.Millisecond))
+			most, reset := 0, 0
+			b.everyTurn = func() {
+				held := 0
+				for i := range b.w.listeners.open {
+					if x := b.w.listeners.open[i].x; x != nil {
+						held += x.size()
+					}
+				}
+				most = max(most, held)
+			}
+			b.onStart = append(b.onStart, func() {
+				peers := []*notifier{b.newCaller(), b.newCaller()}
+				n := maxIncoming/size + 100
+				for i := range n {
+					b.in(time.Duration(i)*100*time.Microsecond, func() { peers[i%2].begin(name, size) })
+				}
+				b.in(400*time.Millisecond, func() {
+					for _, p := range peers {
+						reset += len(p.c.resets)
+						p.c.closed = true
+					}
+					b.newCaller().notify("/n/0", "")
+				})
+			})
+			b.run()
+			if most > maxIncoming+1<<20 || most < maxIncoming/2 || reset == 0 {
+				t.Errorf("%d octets were held, want at most %d; %d streams were reset", most, maxIncoming, reset)
+			}
+			if got := b.w.Gauge().Listeners[0]; got.Received != 1 {
+				t.Errorf("counters %+v", got)
+			}
+			if n := b.w.listeners.incoming; n != 0 {
+				t.Errorf("%d octets are held at the end", n)
+			}
+		})
+	}
+}
+
+// begin sends a notification with a body or a header field of a size, and no end.
+func (c *notifier) begin(what string, size int) {
+	c.c.block.Reset()
+	fields := [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", "/"}}
+	if what == "headers" {
+		fields = append(fields, [2]string{"x", strings.Repeat("\x80", size)}) // of 30 bits each in Huffman's code, so sent as it is
+	}
+	for _, f := range fields {
+		_ = c.c.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: true})
+	}
+	fr, block := http2.NewFramer(&c.c.out, nil), c.c.block.Bytes()
+	const frame = 16 << 10
+	n := min(len(block), frame)
+	_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: block[:n], EndHeaders: n == len(block)})
+	for block = block[n:]; len(block) > 0; block = block[n:] {
+		n = min(len(block), frame)
+		_ = fr.WriteContinuation(c.stream, n == len(block), block[:n])
+	}
+	for n := size; what == "bodies" && n > 0; n -= frame {
+		_ = fr.WriteData(c.stream, false, make([]byte, min(n, frame)))
+	}
+	c.stream += 2
+}
+
 // TestListenerOfASilentPeer: a peer that sends and reads nothing is disconnected, before its responses fill the memory.
 func TestListenerOfASilentPeer(t *testing.T) {
 	b := newBench(t, awaits(1), ok(time.Millisecond))

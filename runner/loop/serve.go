@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 
+	"golang.org/x/net/http2"
+
 	"github.com/h2surge/h2surge/runner/caller"
 	"github.com/h2surge/h2surge/runner/chain"
 	"github.com/h2surge/h2surge/runner/dial"
@@ -30,8 +32,10 @@ type listeners struct {
 	// dirty connections may have octets to send.
 	dirty []int32
 	// open are the notifications whose octets have not all come. spare are the records of open that can be used again.
-	open  []notice
-	spare []uint32
+	// incoming are the octets of open.
+	open     []notice
+	spare    []uint32
+	incoming int
 	// kept are the notifications that no step awaits yet, by handle. vacant are the handles that can be used again.
 	kept   []*exchange
 	vacant []int32
@@ -40,8 +44,9 @@ type listeners struct {
 	read     []byte
 	// plain is what TLS has decrypted; nil: no listener has TLS.
 	plain []byte
-	// ended: the worker has closed its connections, and serves no other.
-	ended bool
+	// ended: the worker has closed its connections, and serves no other. overloaded: a connection or a notification above a
+	// limit was logged.
+	ended, overloaded bool
 }
 
 // listener is a server for notifications.
@@ -80,12 +85,20 @@ type served struct {
 	isDirty, awaitsWritable bool
 }
 
+const (
+	// maxServed bounds the connections of a worker, which take memory and descriptors until their peers close them.
+	maxServed = 4096
+	// maxIncoming bounds the octets of notifications that have not all come. A peer need not send the rest.
+	maxIncoming = 64 << 20
+)
+
 // connData is the first data of the events of served connections. Those of connections to targets are indices below it.
 const connData = 1 << 30
 
 // serve takes a connection that a peer has opened to a listener.
 func (ls *listeners) serve(i int32, d *dial.Connection) {
-	if ls.ended {
+	if ls.ended || len(ls.conns) >= maxServed && len(ls.free) == 0 {
+		ls.refuseConnection(i)
 		d.Close()
 		return
 	}
@@ -106,6 +119,14 @@ func (ls *listeners) serve(i int32, d *dial.Connection) {
 	c.stir()
 	if c.secure != nil {
 		c.decrypt() // the handshake may have read more than its own records
+	}
+}
+
+// refuseConnection logs the first connection that is not served.
+func (ls *listeners) refuseConnection(i int32) {
+	if !ls.ended && !ls.overloaded {
+		ls.overloaded = true
+		ls.log.Warn("the peers of listeners have too many connections; further ones are closed, but not logged", "listener", ls.all[i].plan.Name, "limit", maxServed)
 	}
 }
 
@@ -373,8 +394,13 @@ func (ls *listeners) closeAll() {
 }
 
 // OnRequest implements h2.ServerHandler.
-func (c *served) OnRequest(_ uint32, method, path []byte) (tok uint32) {
+func (c *served) OnRequest(id uint32, method, path []byte) (tok uint32) {
 	ls := c.ls
+	if ls.incoming >= maxIncoming {
+		c.refuseNotification(id, http2.ErrCodeRefusedStream)
+		return 0
+	}
+	ls.incoming += len(method) + len(path)
 	n := notice{x: ls.exchanges.alloc(ls.all[c.listener].plan.MaxBody), method: len(method), path: len(path)}
 	n.x.kept = append(append(n.x.kept[:0], method...), path...)
 	if k := len(ls.spare); k > 0 {
@@ -390,6 +416,7 @@ func (c *served) OnRequest(_ uint32, method, path []byte) (tok uint32) {
 // OnHeader implements h2.ServerHandler.
 func (c *served) OnHeader(_, tok uint32, name, value []byte) {
 	n := &c.ls.open[tok]
+	before := n.x.size()
 	switch {
 	case string(name) == ":authority":
 		n.x.kept = append(n.x.kept, value...)
@@ -397,10 +424,30 @@ func (c *served) OnHeader(_, tok uint32, name, value []byte) {
 	case name[0] != ':':
 		n.x.field(name, value)
 	}
+	c.ls.incoming += n.x.size() - before
 }
 
 // OnData implements h2.ServerHandler.
-func (c *served) OnData(_, tok uint32, p []byte) { c.ls.open[tok].x.data(p) }
+func (c *served) OnData(id, tok uint32, p []byte) {
+	ls := c.ls
+	x := ls.open[tok].x
+	before := x.size()
+	x.data(p)
+	if ls.incoming += x.size() - before; ls.incoming > maxIncoming {
+		c.OnReset(id, tok)
+		c.refuseNotification(id, http2.ErrCodeEnhanceYourCalm)
+	}
+}
+
+// refuseNotification resets a stream because too many octets of notifications wait for the rest.
+func (c *served) refuseNotification(id uint32, code http2.ErrCode) {
+	c.h2.ResetStream(id, code)
+	if ls := c.ls; !ls.overloaded {
+		ls.overloaded = true
+		ls.log.Warn("the peers of listeners have begun too many notifications that are not complete; further ones are reset, but not logged",
+			"listener", ls.all[c.listener].plan.Name, "limitBytes", maxIncoming)
+	}
+}
 
 // OnEnd implements h2.ServerHandler. The notification is answered whether a step awaits it or not.
 func (c *served) OnEnd(id, tok uint32) {
@@ -411,22 +458,29 @@ func (c *served) OnEnd(id, tok uint32) {
 	if v := l.callers.Check(c.isNamed, x.Request, ls.wall()); v != caller.Accepted {
 		l.received++
 		l.refuse(v)
-		c.h2.Respond(id, append(c.h2.Begin(), refusals[v].block...), refusals[v].body)
+		c.respond(id, refusals[v].block, refusals[v].body)
 		ls.exchanges.release(x)
 		return
 	}
-	p := l.plan
-	c.h2.Respond(id, append(c.h2.Begin(), p.Response...), p.Body)
+	c.respond(id, l.plan.Response, l.plan.Body)
 	ls.notified(c.listener, x)
+}
+
+// respond sends a response.
+func (c *served) respond(id uint32, block, body []byte) {
+	c.h2.Respond(id, append(c.h2.Begin(), block...), body)
 }
 
 // OnReset implements h2.ServerHandler.
 func (c *served) OnReset(_, tok uint32) {
-	c.ls.exchanges.release(c.ls.open[tok].x)
+	x := c.ls.open[tok].x
 	c.ls.release(tok)
+	c.ls.exchanges.release(x)
 }
 
+// release frees the record of a notification. Its exchange must have all octets.
 func (ls *listeners) release(tok uint32) {
+	ls.incoming -= ls.open[tok].x.size()
 	ls.open[tok] = notice{}
 	ls.spare = append(ls.spare, tok)
 }
