@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -460,6 +461,28 @@ func (c *notifier) begin(what string, size int) {
 		_ = fr.WriteData(c.stream, false, make([]byte, min(n, frame)))
 	}
 	c.stream += 2
+}
+
+// TestListenerHead: the response to HEAD has no content.
+func TestListenerHead(t *testing.T) {
+	p := awaits(1)
+	p.Listeners[0].Status, p.Listeners[0].Body = 200, "content"
+	b := newBench(t, p, ok(time.Millisecond))
+	var c *simConn
+	b.onStart = append(b.onStart, func() {
+		peer := b.newCaller()
+		c = peer.c
+		c.block.Reset()
+		for _, f := range [][2]string{{":method", "HEAD"}, {":scheme", "http"}, {":path", "/n/0"}, {":authority", "nf"}} {
+			_ = c.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+		}
+		_ = http2.NewFramer(&c.out, nil).WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.block.Bytes(), EndHeaders: true, EndStream: true})
+	})
+	b.run()
+	i := slices.IndexFunc(b.served, func(r *simRequest) bool { return r.fields[":status"] == "200" })
+	if i < 0 || len(b.served[i].body) > 0 || b.served[i].fields["content-length"] != "7" {
+		t.Errorf("response %d of %+v", i, b.served)
+	}
 }
 
 // TestListenerOfASilentPeer: a peer that sends and reads nothing is disconnected, before its responses fill the memory.

@@ -458,16 +458,19 @@ func (c *served) OnEnd(id, tok uint32) {
 	if v := l.callers.Check(c.isNamed, x.Request, ls.wall()); v != caller.Accepted {
 		l.received++
 		l.refuse(v)
-		c.respond(id, refusals[v].block, refusals[v].body)
+		c.respond(id, x, refusals[v].block, refusals[v].body)
 		ls.exchanges.release(x)
 		return
 	}
-	c.respond(id, l.plan.Response, l.plan.Body)
+	c.respond(id, x, l.plan.Response, l.plan.Body)
 	ls.notified(c.listener, x)
 }
 
-// respond sends a response.
-func (c *served) respond(id uint32, block, body []byte) {
+// respond sends a response. That to HEAD has no content (RFC 9110 9.3.2).
+func (c *served) respond(id uint32, x *exchange, block, body []byte) {
+	if string(x.Request.Method) == "HEAD" { //nolint:usestdlibvars // net/http is not worth linking for a word
+		body = nil
+	}
 	c.h2.Respond(id, append(c.h2.Begin(), block...), body)
 }
 
