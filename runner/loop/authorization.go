@@ -8,9 +8,8 @@ import (
 
 // authorizations are what the worker knows about the credentials. A target that is followed has none.
 type authorizations struct {
-	// missing counts the credentials that have had no value yet. why is the last error of one of them.
+	// missing counts the credentials that have had no value yet.
 	missing int
-	why     string
 	all     []credential // by chain.Credential
 }
 
@@ -18,8 +17,9 @@ type authorizations struct {
 type credential struct {
 	// had is true after the first value, or if the target has no such credential.
 	had bool
-	// valid is true while requests have the value, or if the target has no such credential.
+	// valid is true while requests have the value, or if the target has no such credential. why is the error that it has none.
 	valid bool
+	why   string
 	// after is how many setup chains end before the worker needs the value.
 	after int
 }
@@ -83,18 +83,20 @@ func (a *authorizations) set(c chain.Credential) {
 	if !to.had {
 		a.missing--
 	}
-	to.had, to.valid = true, true
+	to.had, to.valid, to.why = true, true, ""
 }
 
 // lost notes why a credential has no value.
 func (a *authorizations) lost(c chain.Credential, why string) {
-	a.all[c].valid, a.why = false, why
+	a.all[c].valid, a.all[c].why = false, why
 }
 
-// Lapsed returns why a credential has no value now; "": all have one.
+// Lapsed returns why the first credential without a value has none. It returns "" if all have one, or none had an error.
 func (w *Worker) Lapsed() string {
-	if slices.ContainsFunc(w.authorizations.all, func(c credential) bool { return !c.valid }) {
-		return w.authorizations.why
+	for i := range w.authorizations.all {
+		if c := &w.authorizations.all[i]; c.why != "" {
+			return c.why
+		}
 	}
 	return ""
 }

@@ -51,6 +51,32 @@ func TestTokenExpires(t *testing.T) {
 	}
 }
 
+// TestWhyUnauthorized: the worker reports the error of a credential that has no value, not that of one that has its next value.
+func TestWhyUnauthorized(t *testing.T) {
+	p := gets(perSecond(1, time.Second))
+	p.Targets = append(p.Targets, p.Targets[0])
+	for i := range p.Targets {
+		p.Targets[i].Auth = &rv.Auth{Bearer: &rv.BearerAuth{TokenFile: "/token"}}
+	}
+	w := newBench(t, p, ok(time.Millisecond)).w
+	w.Unauthorized(0, "the first one is refused")
+	w.Unauthorized(1, "the second one is refused")
+	w.SetCredential(1, []byte("b"))
+	if _, why := w.Problem(); why != "the first one is refused" {
+		t.Errorf("before the load: %s", why)
+	}
+	w.SetCredential(0, []byte("a"))
+	if why := w.Lapsed(); why != "" {
+		t.Errorf("with both: %s", why)
+	}
+	w.Unauthorized(0, "the first one has expired")
+	w.Unauthorized(1, "the second one has expired")
+	w.SetCredential(1, []byte("c"))
+	if why := w.Lapsed(); why != "the first one has expired" {
+		t.Errorf("after the first one has expired: %s", why)
+	}
+}
+
 // TestAuthorizing: the worker asks for a token when the next setup chain sends it, or after setup. It sends nothing
 // before it has the token, and is Authorizing.
 func TestAuthorizing(t *testing.T) {

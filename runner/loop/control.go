@@ -34,11 +34,11 @@ func (w *Worker) Ended() int64 { return w.schedules.endedAt() }
 // Problem returns the last failure to connect, or to get an authorization. It returns "" if neither keeps the worker from
 // being ready.
 func (w *Worker) Problem() (kind rv.Problem, message string) {
-	switch {
+	switch why := w.Lapsed(); {
 	case w.conns.problem != "":
 		return rv.ProblemConnect, w.conns.problem
-	case !w.authorized() && w.authorizations.why != "":
-		return rv.ProblemAuthorization, w.authorizations.why
+	case !w.authorized() && why != "":
+		return rv.ProblemAuthorization, why
 	}
 	return "", ""
 }
