@@ -31,8 +31,10 @@ type headOp struct {
 	value *piece
 	// whole is the complete name of a field, because the name as a whole must be a token, or the value of optionalField.
 	whole text
-	// omit is how many octets at the end of literal are removed again if the value of optionalField is empty.
-	omit int
+	// omit is how many octets at the end of literal are removed again if the value of optionalField is empty. cookies: the
+	// cookies of the instance are a part of this value.
+	omit    int
+	cookies bool
 }
 
 type placement uint8
@@ -140,7 +142,7 @@ func (b *headBuilder) field(f *fieldSource, e *rv.Endpoint, cookies placement) {
 	}
 	b.literal = append(append(b.literal, f.name...), ": "...)
 	if f.omitEmpty {
-		b.ops = append(b.ops, headOp{literal: b.literal, place: optionalField, whole: f.value, omit: len(f.name) + len(": ")})
+		b.ops = append(b.ops, headOp{literal: b.literal, place: optionalField, whole: f.value, omit: len(f.name) + len(": "), cookies: cookies == cookieField})
 		b.literal = nil
 		return
 	}
@@ -192,12 +194,7 @@ func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cook
 			at := len(dst)
 			dst = neutraliseName(o.whole.appendTo(dst, inst), at)
 		case optionalField:
-			at := len(dst)
-			if dst = neutralise(o.whole.appendTo(dst, inst), at, inValue); len(dst) == at {
-				dst = dst[:at-o.omit]
-				continue
-			}
-			dst = append(dst, "\r\n"...)
+			dst = o.appendOptional(dst, inst, cookie)
 		case cookieField:
 			dst = appendLine(dst, "cookie: ", cookie, "\r\n")
 		case cookieTail:
@@ -210,6 +207,23 @@ func (h *Head) AppendHead(dst []byte, s *Step, inst *Instance, bodyLen int, cook
 		}
 	}
 	return dst
+}
+
+// appendOptional ends the line of a field, or removes its name if the field has no value.
+func (o *headOp) appendOptional(dst []byte, inst *Instance, cookie []byte) []byte {
+	at := len(dst)
+	dst = neutralise(o.whole.appendTo(dst, inst), at, inValue)
+	if o.cookies {
+		separator := "; "
+		if len(dst) == at {
+			separator = ""
+		}
+		dst = appendLine(dst, separator, cookie, "")
+	}
+	if len(dst) == at {
+		return dst[:at-o.omit]
+	}
+	return append(dst, "\r\n"...)
 }
 
 // appendLine appends a value between two texts. It appends nothing if the value is empty.

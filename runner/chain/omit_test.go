@@ -55,3 +55,33 @@ func TestOmitEmpty(t *testing.T) {
 		t.Errorf("a name with placeholders: %v", err)
 	}
 }
+
+// TestOmitEmptyCookie: over HTTP/1.1, a request with the cookies of its instance has one cookie field also if the template has
+// a cookie field that can be omitted (RFC 6265 5.4).
+func TestOmitEmptyCookie(t *testing.T) {
+	p := lifeCycle()
+	p.Chains = []rv.Chain{{Name: "c", Weight: 1, Cookies: true, Captures: []string{"x"}, Steps: []rv.Step{{
+		Name: "a", Method: "GET", Path: lit("/a"), Timeout: 1, Headers: []rv.Header{{Name: lit("cookie"), Value: rv.Text{{Capture: 1}}, OmitEmpty: true}},
+	}}}}
+	g := program(t, p)
+	head := NewHead(g, 0, &g.Targets[0].Endpoints[0], true)
+	for _, tt := range []struct{ own, cookies, want string }{
+		{"", "", ""},
+		{"own=1", "", "cookie: own=1"},
+		{"", "a=b", "cookie: a=b"},
+		{"own=1", "a=b", "cookie: own=1; a=b"},
+	} {
+		var in Instance
+		in.Start(g, 0, sources(g), 0)
+		in.Capture(0, []byte(tt.own))
+		got := ""
+		for _, line := range strings.Split(string(head.AppendHead(nil, &g.Steps[0], &in, 0, []byte(tt.cookies))), "\r\n") {
+			if strings.HasPrefix(line, "cookie") {
+				got += line
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%q and %q: %q, want %q", tt.own, tt.cookies, got, tt.want)
+		}
+	}
+}
