@@ -23,8 +23,10 @@ import (
 // FuzzLoop is a worker on a network that the input decides about: what servers send, when they close, what
 // is refused, how time passes. Whatever happens, the run ends, and the counts add up.
 func FuzzLoop(f *testing.F) {
-	for mode := range byte(64) {
+	for i := range 256 {
+		mode := byte(i)
 		f.Add(mode, []byte{})
+		f.Add(mode, fuzzSeed())
 		f.Add(mode, []byte{opGreet, opAnswer, opAnswer, opTime, 9, opAnswer, opGoAway, 3, opGreet, opAnswer, opClose, opAnswer})
 		f.Add(mode, []byte{opRefuse, 2, opGreet, opTime, 200, opReset, 7, opAnswer, opBreak, opRaw, 9, 0, 0, 0, 6, 0, 0, 0, 0, 0, opAnswer})
 		f.Add(mode, append([]byte{opGreet, opRaw, 70}, "HTTP/1.1 200 OK\r\nlocation: http://other:81/x/../y\r\ncontent-length: 0\r\n\r\n"...))
@@ -47,6 +49,10 @@ func fuzzPlan(mode byte) *rv.Plan {
 		rate = rv.Rate{Name: "fast", ClosedLoop: true, Requests: 30, Duration: 60 * time.Millisecond}
 	}
 	rate.ChainsPerSecond = mode&32 != 0 && !rate.ClosedLoop
+	rates := []rv.Rate{rate}
+	if mode&64 != 0 {
+		rates = append([]rv.Rate{{Name: "warm", Count: 500, Period: time.Second, Duration: 20 * time.Millisecond, WarmUp: true}}, rates...)
+	}
 	p := steps(rate,
 		step("a", func(s *rv.Step) { s.Capture = []rv.Capture{{Source: header("location"), Optional: true}} }),
 		step("b", func(s *rv.Step) { s.Method, s.Body = "POST", lit(strings.Repeat("u", 40_000)) }),
@@ -54,7 +60,13 @@ func fuzzPlan(mode byte) *rv.Plan {
 			s.Path = rv.Text{{Capture: 1}}
 			s.Expect.Checks = []rv.Check{{Name: "body", Source: &rv.Source{Kind: rv.SourceBody}, Match: &rv.Match{Op: rv.MatchContains, Want: lit("ok")}}}
 		}))
-	p.Chains[0].Captures = []string{"at"}
+	p.Chains[0].Captures, p.Rates = []string{"at"}, rates
+	if mode&64 != 0 {
+		fuzzFlow(p)
+	}
+	if mode&128 != 0 {
+		fuzzAwait(p)
+	}
 	for i := range p.Chains[0].Steps {
 		p.Chains[0].Steps[i].Timeout = 50 * time.Millisecond
 	}
@@ -71,6 +83,40 @@ func fuzzPlan(mode byte) *rv.Plan {
 	return p
 }
 
+// fuzzSeed opens two connections to servers and one to a listener. Requests are then answered, some by redirects, and there
+// are notifications.
+func fuzzSeed() []byte {
+	const second, third = 1 << 4, 2 << 4
+	script := []byte{opTime, 8, opTime, 8, opGreet, 0, 0, 0, opGreet | second, 0, 0, 0, opTime, 8, opTime, 8, opServe, opTime, 4}
+	for i := range byte(60) {
+		script = append(script, opTime, 4+i%9, opAnswer, opRedirect|second, i, opTime, 2, opRedirect, i/7, opAnswer|second)
+		if i%3 == 0 {
+			script = append(script, opNotify|third, opTime, 1, opNotify|third)
+		}
+	}
+	return script
+}
+
+// fuzzFlow lets requests follow redirects, also at the same time, be sent again, and be sent after the load.
+func fuzzFlow(p *rv.Plan) {
+	s := p.Chains[0].Steps
+	s[0].MaxRedirects, s[0].OnFailure = 2, rv.OnFailure{Retries: 1, Backoff: time.Millisecond}
+	s[1].MaxRedirects, s[1].RedirectField, s[1].Group = 1, "root", 1
+	s[2].MaxRedirects, s[2].OnFailure.Continue, s[2].Group = 3, true, 1
+	p.Chains[0].MaxInFlight, p.Chains[0].Cookies = 20, true
+	p.GracefulStop = 10 * time.Millisecond
+}
+
+// fuzzAwait inserts two steps that await notifications with the same path, one of them in the group of the last steps.
+func fuzzAwait(p *rv.Plan) {
+	p.Listeners = []rv.Listener{{Name: "l", Status: 200, Body: "content", Keep: 20 * time.Millisecond}}
+	s := p.Chains[0].Steps
+	await := func(name string, group int) rv.Step {
+		return rv.Step{Name: name, Group: group, OnFailure: rv.OnFailure{Continue: group > 0}, Await: &rv.Await{Key: lit("/n")}}
+	}
+	p.Chains[0].Steps = []rv.Step{s[0], await("first", 0), s[1], s[2], await("second", s[2].Group)}
+}
+
 // The ops of a script. Those of a connection take it from the upper bits of their octet.
 const (
 	opGreet byte = iota
@@ -83,7 +129,14 @@ const (
 	opReset
 	opRefuse
 	opStop
+	opRedirect
+	opServe
+	opNotify
+	opLease
 )
+
+// fuzzLocations are where redirects go.
+var fuzzLocations = []string{"/a", "b", "http://u/x", "http://other:81/y", "https://t/", "//", "http://t/a"}
 
 // fuzzNet is Net and Dialer.
 type fuzzNet struct {
@@ -96,6 +149,7 @@ type fuzzNet struct {
 	// dials are under way, each due a millisecond after it began.
 	dials   []fuzzDial
 	refuse  int
+	lease   Lease
 	woken   bool
 	waits   int
 	stopped bool
@@ -113,6 +167,8 @@ type fuzzConn struct {
 	streams          []uint32 // which wait for an answer; of HTTP/1.1, as many
 	closed, broken   bool     // by the server
 	watching, hungUp bool
+	served           bool // the peer has opened it
+	notified         uint32
 }
 
 func (n *fuzzNet) run(p *rv.Plan) {
@@ -122,7 +178,7 @@ func (n *fuzzNet) run(p *rv.Plan) {
 	}
 	started := false
 	n.w, err = New(Config{
-		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler),
+		Program: g, Rates: p.Rates, Share: shard.Whole(p), MaxWait: p.Drain, GracefulStop: p.GracefulStop, Lease: &n.lease, Net: n, Dialer: n, Log: slog.New(slog.DiscardHandler),
 		Changed: func() {
 			switch n.w.Phase() {
 			case Ready:
@@ -150,6 +206,47 @@ func (n *fuzzNet) run(p *rv.Plan) {
 		if c.watching && !c.hungUp {
 			n.t.Errorf("connection %d is left open", i)
 		}
+	}
+	n.checkChains(p)
+	n.checkListeners()
+}
+
+// checkChains: each instance that was counted has ended, or not.
+func (n *fuzzNet) checkChains(p *rv.Plan) {
+	ended := map[int32]bool{}
+	for _, i := range n.w.chains.idle {
+		if ended[i] {
+			n.t.Errorf("instance %d has ended twice", i)
+		}
+		ended[i] = true
+	}
+	open := int64(0)
+	for i, in := range n.w.chains.all {
+		if !ended[int32(i)] && in.measured {
+			open++
+		}
+		if in.outstanding < 0 || ended[int32(i)] && in.outstanding != 0 {
+			n.t.Errorf("instance %d has %d activations, ended: %v", i, in.outstanding, ended[int32(i)])
+		}
+	}
+	c := &n.w.rec.Chains[0]
+	if rest := c.Started - c.Completed - c.Aborted - open; rest < 0 || rest > 0 && p.GracefulStop == 0 {
+		n.t.Errorf("instances: %d started, %d completed, %d aborted, %d did not end", c.Started, c.Completed, c.Aborted, open)
+	}
+}
+
+// checkListeners: each notification and each step that awaited one is counted once, and nothing is kept.
+func (n *fuzzNet) checkListeners() {
+	for i, c := range n.w.Gauge().Listeners {
+		m := n.w.rec.Listeners[i].AwaitCounts
+		if c.Received != c.InTime+c.Late+c.Duplicate+c.Unexpected || c.Awaited != c.InTime+c.Missing+c.WaitingAtEnd ||
+			m.Waiting() < 0 || m.Waiting() > c.WaitingAtEnd || m.InTime > c.InTime || m.Missing > c.Missing {
+			n.t.Errorf("listener: %+v, measured %+v", c, m)
+		}
+	}
+	l := &n.w.listeners
+	if len(l.spare) != len(l.open) || len(l.vacant) != len(l.kept) || l.incoming != 0 {
+		n.t.Errorf("%d of %d incoming and %d of %d early notifications are free, %d octets", len(l.spare), len(l.open), len(l.vacant), len(l.kept), l.incoming)
 	}
 }
 
@@ -230,6 +327,17 @@ func (n *fuzzNet) stop(drain bool) {
 	n.w.Do(func(w *Worker) { w.Stop(drain) })
 }
 
+// renew extends the lease by some milliseconds. An even number ends it now. There is no lease before the start.
+func (n *fuzzNet) renew(d byte) {
+	switch {
+	case n.w.Phase() < Running:
+	case d%2 == 0:
+		n.lease.Set(n.clock)
+	case n.lease.Renew(n.clock+int64(d)*int64(time.Millisecond), n.clock):
+		n.w.Do(func(*Worker) {})
+	}
+}
+
 // take reads an octet of the script, 0 behind its end.
 func (n *fuzzNet) take() byte {
 	if len(n.script) == 0 {
@@ -254,6 +362,17 @@ func (n *fuzzNet) op(b byte) {
 			n.stop(b>>4&1 != 0)
 		}
 		return
+	case opLease:
+		n.renew(n.take())
+		return
+	case opServe:
+		if len(n.w.listeners.all) > 0 && len(n.conns) < 50 {
+			c := &fuzzConn{served: true, preface: true, notified: 1}
+			c.out.Write(h2.AppendSettings([]byte(http2.ClientPreface)))
+			n.conns = append(n.conns, c)
+			n.w.Serve(0, &dial.Connection{FD: noFD + len(n.conns) - 1})
+		}
+		return
 	}
 	if c == nil {
 		return
@@ -264,7 +383,15 @@ func (n *fuzzNet) op(b byte) {
 			c.out.Write(h2.AppendSettings(nil, http2.Setting{ID: http2.SettingID(n.take() % 9), Val: uint32(n.take()) << (n.take() % 32)}))
 		}
 	case opAnswer:
-		n.answer(c)
+		n.answer(c, "")
+	case opRedirect:
+		n.answer(c, fuzzLocations[int(n.take())%len(fuzzLocations)])
+	case opNotify:
+		if c.served { // :method POST, :scheme http, :path /n
+			c.out.Write(h2.AppendHeaders(nil, c.notified, false, true, []byte{0x83, 0x86, 4, 2, '/', 'n'}))
+			c.out.Write(h2.AppendData(nil, c.notified, true, []byte("body")))
+			c.notified += 2
+		}
 	case opRaw:
 		size := min(int(n.take()), len(n.script))
 		c.out.Write(n.script[:size])
@@ -294,13 +421,18 @@ func (n *fuzzNet) conn(i byte) *fuzzConn {
 	return open[int(i)%len(open)]
 }
 
-// answer ends the request that has waited longest with 200.
-func (n *fuzzNet) answer(c *fuzzConn) {
+// answer ends the request that has waited longest with 200, or with 307 and a Location.
+func (n *fuzzNet) answer(c *fuzzConn, location string) {
 	switch {
 	case len(c.streams) == 0:
 		return
-	case n.http1:
+	case n.http1 && !c.served && location != "":
+		c.out.WriteString("HTTP/1.1 307 Temporary Redirect\r\ncontent-length: 0\r\nset-cookie: a=b\r\nlocation: " + location + "\r\n\r\n")
+	case n.http1 && !c.served:
 		c.out.WriteString("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+	case location != "": // :status and location with indexed names
+		block := append([]byte{8, 3, '3', '0', '7', 0xf, 0x1f, byte(len(location))}, location...)
+		c.out.Write(h2.AppendHeaders(nil, c.streams[0], true, true, block))
 	default:
 		c.out.Write(h2.AppendHeaders(nil, c.streams[0], false, true, []byte{0x88}))
 		c.out.Write(h2.AppendData(nil, c.streams[0], true, []byte("ok")))
@@ -347,7 +479,7 @@ func (n *fuzzNet) Send(fd int, b []byte) (int, Status) {
 		return 0, Closed
 	}
 	c.in.Write(b)
-	if n.http1 {
+	if n.http1 && !c.served {
 		for end := []byte("\r\n\r\n"); ; {
 			i := bytes.Index(c.in.Bytes(), end)
 			if i < 0 {
