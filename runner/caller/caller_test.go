@@ -270,3 +270,48 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// FuzzKeys: no file of keys makes a policy or a check panic, and a token that none of its keys has signed is refused.
+func FuzzKeys(f *testing.F) {
+	algorithms := []string{rv.TokenHS256, rv.TokenRS256, rv.TokenRS512, rv.TokenES256}
+	for i := range algorithms {
+		for _, keys := range []string{
+			secret, `{"keys":[]}`, `{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`, `{"kty":"RSA","n":"AQ","e":"AQAB"}`,
+			`{"kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`,
+			"-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----", `{"keys":[{"kty":"RSA","n":"AAAA","e":"AQAB"},null]}`,
+		} {
+			f.Add(i, []byte(keys))
+		}
+	}
+	f.Fuzz(func(t *testing.T, algorithm int, keys []byte) {
+		in := rv.TokenCheck{Algorithm: algorithms[uint(algorithm)%uint(len(algorithms))]}
+		p, err := NewPolicy(&rv.Listener{Token: &in}, func(string) ([]byte, error) { return keys, nil })
+		if err != nil {
+			return
+		}
+		signed := encode([]byte(`{"alg":"`+in.Algorithm+`"}`)) + "." + encode([]byte(`{"exp":1800000000}`))
+		for _, signature := range [][]byte{nil, make([]byte, 32), make([]byte, 64), make([]byte, 256)} {
+			if v := NewChecker(p).Check(true, request("Bearer "+signed+"."+encode(signature)), now); v != BadToken {
+				t.Errorf("keys %q: verdict %d of a signature of %d octets", keys, v, len(signature))
+			}
+		}
+	})
+}
+
+// FuzzClaims: no claims that the issuer has signed make a checker panic, and the second check has the same verdict.
+func FuzzClaims(f *testing.F) {
+	in := rv.TokenCheck{Algorithm: rv.TokenHS256, Audience: "AMF", Issuer: "nrf", Scope: "namf-evts"}
+	p, err := NewPolicy(&rv.Listener{Token: &in}, func(string) ([]byte, error) { return []byte(secret), nil })
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(`{"iss":"nrf","aud":"AMF","exp":1700000100,"scope":"namf-evts namf-comm"}`)
+	f.Add(`{"iss":"nrf","aud":["SMF",null,"AMF"],"exp":1e300,"nbf":-1e300,"scope":"namf-evts"}`)
+	f.Add(`{"aud":{"a":[]},"exp":null}`)
+	f.Fuzz(func(t *testing.T, claims string) {
+		c, r := NewChecker(p), request("Bearer "+newToken(t, `{"alg":"HS256"}`, claims, hs256))
+		if first, second := c.Check(true, r, now), c.Check(true, r, now); first != second {
+			t.Errorf("%s: verdict %d, then %d", claims, first, second)
+		}
+	})
+}
