@@ -41,6 +41,8 @@ type converter struct {
 	prefixes map[string]string
 	// location is the capture of what a POST created.
 	location string
+	// callback is the name of the variable that callback URIs of chain instances differ by; empty: there are none.
+	callback string
 }
 
 // Convert turns a description into a manifest. Each warning and each line of the error begins with
@@ -178,6 +180,9 @@ func (c *converter) requests() {
 		chain := v1alpha1.Chain{Name: c.Unique("chain", name), Target: "target"}
 		for i, op := range group {
 			chain.Steps = append(chain.Steps, v1alpha1.Step{Template: c.template(op, located, located && i > 0)})
+			if op.await != nil {
+				chain.Steps = append(chain.Steps, *op.await)
+			}
 		}
 		c.Spec().Chains = append(c.Spec().Chains, chain)
 	}

@@ -26,6 +26,10 @@ type generator struct {
 	// references, if set, are the properties that refer to binary parts (TS 29.571 RefToBinaryData). They are made although
 	// they are optional, and each gets its own name as contentId.
 	references *[]string
+	// wanted has JSON pointers of members that are made although they are optional.
+	wanted map[string]bool
+	// at is the pointer of the value that is being made.
+	at string
 }
 
 // spend is false when too much was looked at.
@@ -34,9 +38,9 @@ func (g *generator) spend() bool {
 	return g.work <= maxWork
 }
 
-// example returns a JSON example of a schema, or nil.
-func (d *documents) example(schema value) json.RawMessage {
-	g := &generator{documents: d}
+// example returns a JSON example of a schema, or nil. wanted has the pointers of optional members that it has, too.
+func (d *documents) example(schema value, wanted map[string]bool) json.RawMessage {
+	g := &generator{documents: d, wanted: wanted}
 	out := g.make(schema, nil)
 	if g.work > maxWork {
 		d.Warn("components.schemas", "one is too large to make all of a value; what is left out may be required")
@@ -189,21 +193,32 @@ func (g *generator) object(s *shape, above []*yaml.Node) json.RawMessage {
 		case g.refersToPart(p):
 			*g.references = append(*g.references, name)
 			add(name, json.RawMessage(`{"contentId":`+string(quote(name))+`}`))
-		case s.required[name] && !g.readOnly(p):
-			add(name, g.make(p, above))
+		case (s.required[name] || g.wants(name)) && !g.readOnly(p):
+			add(name, g.member(name, p, above))
 		}
 	}
 	for _, name := range s.order { // minProperties wants more than required has
-		if p := s.properties[name]; float64(count) < least && !s.required[name] && !g.readOnly(p) {
-			add(name, g.make(p, above))
+		if p := s.properties[name]; float64(count) < least && !s.required[name] && !g.wants(name) && !g.readOnly(p) {
+			add(name, g.member(name, p, above))
 		}
 	}
 	if more := s.keyword("additionalProperties"); float64(count) < least && more.kind(yaml.MappingNode) {
-		add("key", g.make(more, above))
+		add("key", g.member("key", more, above))
 	}
 	b.WriteByte('}')
 	return b.Bytes()
 }
+
+// member makes the value of a member, or of an item of an array.
+func (g *generator) member(name string, schema value, above []*yaml.Node) json.RawMessage {
+	old := g.at
+	defer func() { g.at = old }()
+	g.at += "/" + escapePointer(name)
+	return g.make(schema, above)
+}
+
+// wants reports whether the member of the object that is being made is wanted.
+func (g *generator) wants(name string) bool { return g.wanted[g.at+"/"+escapePointer(name)] }
 
 // readOnly properties are not sent.
 func (g *generator) readOnly(schema value) bool {
@@ -213,7 +228,7 @@ func (g *generator) readOnly(schema value) bool {
 
 func (g *generator) array(s *shape, above []*yaml.Node) json.RawMessage {
 	least, _ := s.keyword("minItems").number()
-	item := g.make(s.keyword("items"), above)
+	item := g.member("0", s.keyword("items"), above)
 	if item == nil {
 		return json.RawMessage("[]")
 	}

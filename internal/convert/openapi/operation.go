@@ -17,6 +17,10 @@ type operation struct {
 	in   value
 	// parameters are those of the path and its own.
 	parameters []value
+	// callbacks are those whose URI is a value of the body.
+	callbacks []callback
+	// await is the step that awaits the first callback, if the body has its URI.
+	await *v1alpha1.Step
 }
 
 var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
@@ -66,9 +70,6 @@ func (c *converter) add(method, path string, in, item value) {
 			}
 		}
 	}
-	if in.raw("callbacks").is() {
-		c.Warn(place(method, path), "callbacks are requests to us, and left out")
-	}
 	if in.raw("servers").is() || item.raw("servers").is() {
 		c.Warn(place(method, path), "servers of its own are left out")
 	}
@@ -95,6 +96,7 @@ func (c *converter) template(op *operation, captures, item bool) string {
 	c.Origin(at, place(op.method, op.path))
 	t := v1alpha1.Template{Name: c.Unique("template", op.name), Request: v1alpha1.Request{Method: op.method, Path: c.path(op, item)}}
 	c.parameters(&t, at, op)
+	op.callbacks = c.callbacks(op)
 	c.body(&t, at, op)
 	if status := c.statuses(op); len(status) > 0 {
 		t.Expect = &v1alpha1.Expect{Status: convert.Statuses(status...)}
@@ -211,7 +213,7 @@ func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
 	given := c.exampleOf(media)
 	made := given
 	if made == nil && media.raw("schema").is() {
-		made = c.example(media.raw("schema"))
+		made = c.example(media.raw("schema"), wanted(op.callbacks))
 	}
 	if made == nil {
 		c.WarnAt(at, from, "there is no way to make a body of %s; it is sent without one", kind)
@@ -230,9 +232,13 @@ func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
 		return
 	}
 	t.Headers = append(t.Headers, v1alpha1.Header{Name: "content-type", Value: new(convert.Literal(kind))})
-	marked, markers := c.mark(op, body)
+	if !isJSON(kind) {
+		c.Body(t, from, "", body)
+		return
+	}
+	marked, m := c.mark(op, at, body)
 	c.Body(t, from, "", marked)
-	t.Body = markers.Replace(t.Body)
+	t.Body = m.text(t.Body)
 }
 
 func isJSON(kind string) bool {

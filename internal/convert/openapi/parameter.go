@@ -25,7 +25,7 @@ func (c *converter) parameterValue(p value) (v json.RawMessage, invented bool) {
 	if !ok {
 		return nil, true
 	}
-	return c.example(followed), !followed.raw("example").is()
+	return c.example(followed, nil), !followed.raw("example").is()
 }
 
 // exampleOf returns the value of example or examples of a parameter.

@@ -16,7 +16,7 @@ const maxParts = 8
 // binary parts that the root refers to. It returns false if the schema does not have a root.
 func (c *converter) parts(t *v1alpha1.Template, at string, op *operation, media value) bool {
 	from := place(op.method, op.path)
-	g := &generator{documents: c.documents, references: &[]string{}}
+	g := &generator{documents: c.documents, wanted: wanted(op.callbacks), references: &[]string{}}
 	s := g.shapeOf(media.raw("schema"))
 	encoding := media.raw("encoding")
 	root, binaries := "", []string(nil)
@@ -49,8 +49,8 @@ func (c *converter) parts(t *v1alpha1.Template, at string, op *operation, media 
 		c.WarnAt(at, from, "the part %s is one octet, because a schema does not say more; put a message in its place, as bodyHex or bodyFrom", name)
 		references = slices.Delete(references, i, i+1)
 	}
-	body, markers := c.mark(op, without(made, references))
-	t.Parts[0].Body = markers.Replace(convert.Literal(string(body)))
+	body, m := c.mark(op, at, without(made, references))
+	t.Parts[0].Body = m.text(convert.Literal(string(body)))
 	return true
 }
 

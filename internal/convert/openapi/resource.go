@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -71,27 +70,30 @@ func (c *converter) placeholder(op *operation, parameter string) string {
 }
 
 // mark replaces the values of members that have the name of a varied path parameter, such as nfInstanceId in the profile
-// of an NF, by markers. markers replaces these by placeholders, after the text around them has been escaped.
-func (c *converter) mark(op *operation, body []byte) (marked []byte, markers *strings.Replacer) {
-	members, isObject := membersOf(json.RawMessage(body))
-	var pairs []string
+// of an NF, and the URIs of callbacks by markers.
+func (c *converter) mark(op *operation, at string, body json.RawMessage) (json.RawMessage, *markers) {
+	m := &markers{}
+	body = c.listen(op, at, body, m)
+	members, isObject := membersOf(body)
+	count := len(m.pairs)
 	for i := range members {
-		m := &members[i]
+		member := &members[i]
 		for _, name := range slices.Sorted(maps.Keys(c.varied)) {
-			if !strings.EqualFold(m.name, name) || !strings.Contains(op.path, "{"+name+"}") || len(m.value) == 0 {
+			if !strings.EqualFold(member.name, name) || !strings.Contains(op.path, "{"+name+"}") || len(member.value) == 0 {
 				continue
 			}
-			marker := fmt.Sprintf("h2surge-marker-%d", len(pairs))
 			placeholder := c.placeholder(op, name)
-			if m.value[0] == '"' {
+			if member.value[0] == '"' {
 				placeholder = `"` + placeholder + `"`
 			}
-			pairs = append(pairs, `"`+marker+`"`, placeholder)
-			m.value = quote(marker)
+			marker := m.next()
+			m.replace(marker, placeholder)
+			member.value = quote(marker)
+			break
 		}
 	}
-	if !isObject || len(pairs) == 0 {
-		return body, strings.NewReplacer()
+	if !isObject || len(m.pairs) == count {
+		return body, m
 	}
-	return join(members), strings.NewReplacer(pairs...)
+	return join(members), m
 }
