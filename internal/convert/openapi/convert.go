@@ -204,8 +204,12 @@ func (c *converter) each() (out [][]*operation) {
 	return out
 }
 
-// lifetime is the order in which a resource is used: operations on the item, on what is below it, and DELETE.
-var lifetime = []string{"GET", "HEAD", "PATCH", "PUT", "below PUT", "below GET", "below HEAD", "below PATCH", "below DELETE", "below POST", "DELETE"}
+// lifetime is the order in which a resource is used: operations on the item, on what is below it, and those that end it.
+var lifetime = []string{"GET", "HEAD", "PATCH", "PUT", "below PUT", "below GET", "below HEAD", "below PATCH", "below DELETE", "below POST", "end POST", "DELETE"}
+
+// ends are the last segments of paths whose POST ends a resource, such as /sm-contexts/{smContextRef}/release (TS 29.502) and
+// /sm-policies/{smPolicyId}/delete (TS 29.512).
+var ends = []string{"release", "delete"}
 
 // byResource puts the operations on an item, and one segment below it, behind the POST on its collection or behind the
 // PUT that creates the item.
@@ -254,6 +258,9 @@ func (c *converter) use(op *operation, isItem func(path string) bool) string {
 	}
 	at := strings.LastIndexByte(op.path, '/')
 	if below := op.path[at+1:]; isItem(op.path[:at]) && !strings.HasPrefix(below, "{") && !c.isCollection(op.path) {
+		if op.method == http.MethodPost && slices.Contains(ends, below) {
+			return "end POST"
+		}
 		return "below " + op.method
 	}
 	return ""
