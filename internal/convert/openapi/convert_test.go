@@ -26,6 +26,7 @@ func TestConvert(t *testing.T) {
 		{"core-resources", "core.yaml", Options{Target: "http://core.svc:8080", Resources: true}},
 		{"callbacks", "callbacks.yaml", Options{Target: "http://watch.svc:8080"}},
 		{"callbacks-resources", "callbacks.yaml", Options{Target: "http://watch.svc:8080", Resources: true}},
+		{"network", "network.yaml", Options{Target: "http://net.svc:8080", Resources: true}},
 		{"petty-resources", "petty.json", Options{Target: "http://127.0.0.1:8080", Resources: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -89,7 +90,7 @@ func TestClosest(t *testing.T) {
 }
 
 func FuzzConvert(f *testing.F) {
-	for _, name := range []string{"sessions.yaml", "core.yaml", "petty.json", "callbacks.yaml"} {
+	for _, name := range []string{"sessions.yaml", "core.yaml", "petty.json", "callbacks.yaml", "network.yaml"} {
 		f.Add(converttest.Input(f, name), true)
 	}
 	f.Add("openapi: 3.0.0\npaths: &a {/a: {post: {requestBody: {content: {application/json: {schema: {$ref: '#/paths/~1a/post/requestBody/content/application~1json/schema'}}}}}}, /a/{b}: *a}", true)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 const (
@@ -50,6 +52,7 @@ func (d *documents) example(schema value, wanted map[string]bool) json.RawMessag
 
 // make goes down. above are the schemas that the value is in.
 func (g *generator) make(schema value, above []*yaml.Node) json.RawMessage {
+	isURI := isURI(g.at, schema.raw("$ref").text())
 	schema, ok := g.follow(schema)
 	if !ok || len(above) > maxDepth || !g.spend() {
 		return nil
@@ -70,7 +73,10 @@ func (g *generator) make(schema value, above []*yaml.Node) json.RawMessage {
 	case "array":
 		return g.array(s, above)
 	case "string":
-		return quote(text(s))
+		if out := text(s); out != anyText || !isURI {
+			return quote(out)
+		}
+		return quote(formats["uri"])
 	case "integer", "number":
 		return number(s)
 	case "boolean":
@@ -240,7 +246,21 @@ func (g *generator) array(s *shape, above []*yaml.Node) json.RawMessage {
 	for i := range items {
 		items[i] = item
 	}
+	if s.keyword("uniqueItems").yes() {
+		items = g.different(s.keyword("items"), items)
+	}
 	return append(append([]byte("["), bytes.Join(items, []byte(","))...), ']')
+}
+
+// different puts the values of an enumeration in place of items that must differ from each other.
+func (g *generator) different(schema value, items [][]byte) [][]byte {
+	values := g.shapeOf(schema).keyword("enum").items()
+	for i := 1; i < len(items) && i < len(values); i++ {
+		if v := g.literal(values[i]); v != nil {
+			items[i] = v
+		}
+	}
+	return items
 }
 
 // formats are those of OpenAPI and JSON Schema. Addresses and names are those for documentation.
@@ -259,6 +279,18 @@ var formats = map[string]string{
 	"byte":      "AA==",
 }
 
+// anyText is what a schema without a format, a pattern and a length gets.
+const anyText = "string"
+
+// uriName ends the names of members that are URIs.
+var uriName = lazy.Regexp(`(?i)ur[il]s?(/0)?$`)
+
+// isURI reports whether a text is a URI by the name of its member, or of its schema, such as Uri of TS 29.571, which has no
+// format.
+func isURI(at, ref string) bool {
+	return strings.HasSuffix(ref, "/Uri") || strings.HasSuffix(ref, "/UriRm") || uriName().MatchString(at)
+}
+
 func text(s *shape) string {
 	least, _ := s.keyword("minLength").number()
 	if pattern := s.keyword("pattern").text(); pattern != "" {
@@ -269,7 +301,7 @@ func text(s *shape) string {
 	if out := formats[s.keyword("format").text()]; out != "" {
 		return out
 	}
-	out := "string"
+	out := anyText
 	if most, has := s.keyword("maxLength").number(); has && most >= 0 && most < float64(len(out)) {
 		out = out[:int(most)]
 	}
