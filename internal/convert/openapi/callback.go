@@ -164,6 +164,16 @@ func (m *markers) next() string {
 // replace sets the JSON text in place of a marker with its quotes.
 func (m *markers) replace(marker, with string) { m.pairs = append(m.pairs, `"`+marker+`"`, with) }
 
+// has reports whether a value is a marker.
+func (m *markers) has(value json.RawMessage) bool {
+	for i := 0; i < len(m.pairs); i += 2 {
+		if m.pairs[i] == string(value) {
+			return true
+		}
+	}
+	return false
+}
+
 // text returns a text with placeholders: the markers are replaced in a text that has been escaped.
 func (m *markers) text(literal string) string {
 	return strings.NewReplacer(m.pairs...).Replace(literal)

@@ -43,6 +43,9 @@ type converter struct {
 	location string
 	// callback is the name of the variable that callback URIs of chain instances differ by; empty: there are none.
 	callback string
+	// created has the members of the first body of a chain, which creates a resource, and createdMarkers the markers in it.
+	created        []member
+	createdMarkers *markers
 }
 
 // Convert turns a description into a manifest. Each warning and each line of the error begins with
@@ -179,7 +182,7 @@ func (c *converter) requests() {
 		}
 		chain := v1alpha1.Chain{Name: c.Unique("chain", name), Target: "target"}
 		for i, op := range group {
-			chain.Steps = append(chain.Steps, v1alpha1.Step{Template: c.template(op, located, located && i > 0)})
+			chain.Steps = append(chain.Steps, v1alpha1.Step{Template: c.template(op, located, located && i > 0, i == 0)})
 			if op.await != nil {
 				chain.Steps = append(chain.Steps, *op.await)
 			}

@@ -89,8 +89,11 @@ func dashed(id string) string {
 }
 
 // template makes one and returns its name. captures: it is in a chain of a resource; item: behind the
-// POST.
-func (c *converter) template(op *operation, captures, item bool) string {
+// POST. first: it is the first request of its chain.
+func (c *converter) template(op *operation, captures, item, first bool) string {
+	if first {
+		c.created, c.createdMarkers = nil, &markers{}
+	}
 	i := len(c.Spec().Templates)
 	at := fmt.Sprintf("spec.templates[%d]", i)
 	c.Origin(at, place(op.method, op.path))
@@ -213,7 +216,13 @@ func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
 	given := c.exampleOf(media)
 	made := given
 	if made == nil && media.raw("schema").is() {
-		made = c.example(media.raw("schema"), wanted(op.callbacks))
+		paths := wanted(op.callbacks)
+		if isPatch(kind) {
+			for _, pointer := range patchValues {
+				want(paths, pointer)
+			}
+		}
+		made = c.example(media.raw("schema"), paths)
 	}
 	if made == nil {
 		c.WarnAt(at, from, "there is no way to make a body of %s; it is sent without one", kind)
@@ -234,6 +243,11 @@ func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
 	t.Headers = append(t.Headers, v1alpha1.Header{Name: "content-type", Value: new(convert.Literal(kind))})
 	if !isJSON(kind) {
 		c.Body(t, from, "", body)
+		return
+	}
+	if isPatch(kind) && given == nil {
+		c.Body(t, from, "", c.patch(at, from, body))
+		t.Body = c.createdMarkers.text(t.Body)
 		return
 	}
 	marked, m := c.mark(op, at, body)

@@ -92,6 +92,9 @@ func (c *converter) mark(op *operation, at string, body json.RawMessage) (json.R
 			break
 		}
 	}
+	if c.created == nil {
+		c.created, c.createdMarkers = members, m
+	}
 	if !isObject || len(m.pairs) == count {
 		return body, m
 	}
