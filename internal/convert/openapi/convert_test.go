@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/h2surge/h2surge/internal/convert"
@@ -74,14 +75,18 @@ func TestMatching(t *testing.T) {
 
 // TestClosest: binary parts belong to the references with similar names. The names are those of TS 29.502 and TS 29.518.
 func TestClosest(t *testing.T) {
-	references := []string{"n1SmMsg", "n2SmInfo", "n2SmInfoExt1", "n1MessageContent", "ngapData"}
+	var references []*reference
+	for _, path := range []string{"n1SmMsg", "n2SmInfo", "n2SmInfoExt1", "n1MessageContainer/n1MessageContent", "n2InfoContainer/smInfo/ngapData", "moData"} {
+		references = append(references, &reference{pointer: path, names: strings.Split(path, "/")})
+	}
 	for part, want := range map[string]string{
 		"binaryDataN1SmMessage": "n1SmMsg", "binaryDataN2SmInformation": "n2SmInfo", "binaryDataN2SmInformationExt1": "n2SmInfoExt1",
-		"binaryDataN1MessageContent": "n1MessageContent", "ngap": "ngapData", "other": "", "n": "", "binaryData": "",
+		"binaryDataN1Message": "n1MessageContainer/n1MessageContent", "binaryDataN2Information": "n2InfoContainer/smInfo/ngapData",
+		"binaryMoData": "moData", "other": "", "n": "", "binaryData": "",
 	} {
 		got := ""
 		if i := closest(part, references); i >= 0 {
-			got = references[i]
+			got = references[i].pointer
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", part, got, want)

@@ -25,9 +25,6 @@ const (
 type generator struct {
 	*documents
 	work int
-	// references, if set, are the properties that refer to binary parts (TS 29.571 RefToBinaryData). They are made although
-	// they are optional, and each gets its own name as contentId.
-	references *[]string
 	// wanted has JSON pointers of members that are made although they are optional.
 	wanted map[string]bool
 	// at is the pointer of the value that is being made.
@@ -195,11 +192,7 @@ func (g *generator) object(s *shape, above []*yaml.Node) json.RawMessage {
 	}
 	least, _ := s.keyword("minProperties").number()
 	for _, name := range s.order {
-		switch p := s.properties[name]; {
-		case g.refersToPart(p):
-			*g.references = append(*g.references, name)
-			add(name, json.RawMessage(`{"contentId":`+string(quote(name))+`}`))
-		case (s.required[name] || g.wants(name)) && !g.readOnly(p):
+		if p := s.properties[name]; (s.required[name] || g.wants(name)) && !g.readOnly(p) {
 			add(name, g.member(name, p, above))
 		}
 	}

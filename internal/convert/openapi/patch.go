@@ -7,7 +7,9 @@ import (
 )
 
 // isPatch reports whether a content is a JSON Patch (RFC 6902).
-func isPatch(kind string) bool { return strings.HasPrefix(strings.ToLower(kind), "application/json-patch+json") }
+func isPatch(kind string) bool {
+	return strings.HasPrefix(strings.ToLower(kind), "application/json-patch+json")
+}
 
 // patchValues has the pointers of the values of a JSON Patch: a schema says that they are optional, because remove has
 // none.
@@ -19,7 +21,9 @@ func (c *converter) patch(at, from string, made json.RawMessage) json.RawMessage
 	items, _ := itemsOf(made)
 	for i := range items {
 		operation, _ := membersOf(items[i])
-		index := func(name string) int { return slices.IndexFunc(operation, func(m member) bool { return m.name == name }) }
+		index := func(name string) int {
+			return slices.IndexFunc(operation, func(m member) bool { return m.name == name })
+		}
 		path := index("path")
 		if path < 0 || index("op") < 0 || strings.HasPrefix(plainText(operation[path].value), "/") {
 			continue
