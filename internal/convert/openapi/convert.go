@@ -39,6 +39,8 @@ type converter struct {
 	varied map[string]bool
 	// prefixes has the constant text before the digits of an id, by the name of the variable.
 	prefixes map[string]string
+	// columns has the column that is inserted, with its dot, by the name of the variable.
+	columns map[string]string
 	// location is the capture of what a POST created.
 	location string
 	// callback is the name of the variable that callback URIs of chain instances differ by; empty: there are none.
@@ -52,7 +54,7 @@ type converter struct {
 // what it is about: an operation, or a part of the document.
 func Convert(input []byte, o Options) (out []byte, warnings []string, err error) {
 	d := convert.New("Converted from an OpenAPI description.", o.Options)
-	c := &converter{documents: &documents{Draft: d, files: map[string]*yaml.Node{}}, o: o, variables: map[string]string{}, varied: map[string]bool{}, prefixes: map[string]string{}}
+	c := &converter{documents: &documents{Draft: d, files: map[string]*yaml.Node{}}, o: o, variables: map[string]string{}, varied: map[string]bool{}, prefixes: map[string]string{}, columns: map[string]string{}}
 	c.root = value{file: o.File}
 	c.root = c.root.at(c.parse(o.File, input))
 	if !c.version() {

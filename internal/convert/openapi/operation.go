@@ -154,6 +154,12 @@ func (c *converter) variable(op *operation, name string) string {
 	}
 	at := fmt.Sprintf("spec.variables[%d]", len(c.Spec().Variables))
 	c.Origin(at, place(op.method, op.path))
+	if column := subscriberColumn(plainText(v)); column != "" && invented {
+		c.columns[our] = column
+		c.WarnAt(at, name, "the values are %d subscribers of the test network 00101; put those of your network in their place", manySubscribers)
+		c.Spec().Variables = append(c.Spec().Variables, v1alpha1.Variable{Name: our, Subscribers: &v1alpha1.Subscribers{Count: manySubscribers}})
+		return our
+	}
 	if c.varied[name] {
 		c.Spec().Variables = append(c.Spec().Variables, c.id(at, name, our, c.schemaOf(parameter), plainText(v)))
 		return our

@@ -66,11 +66,26 @@ func (c *converter) id(at, parameter, name string, schema value, example string)
 // placeholder returns the text that inserts the variable of a path parameter.
 func (c *converter) placeholder(op *operation, parameter string) string {
 	name := c.variable(op, parameter)
-	return escape(c.prefixes[name]) + "${" + name + "}"
+	return escape(c.prefixes[name]) + "${" + name + c.columns[name] + "}"
 }
 
-// mark replaces the values of members that have the name of a varied path parameter, such as nfInstanceId in the profile
-// of an NF, and the URIs of callbacks by markers.
+// manySubscribers is how many subscribers a variable has.
+const manySubscribers = 1000000
+
+// subscriberColumn returns the column of a variable with subscribers that has values like an example of a pattern, with its
+// dot, or an empty text.
+func subscriberColumn(example string) string {
+	switch {
+	case strings.HasPrefix(example, "imsi-"):
+		return ".supi"
+	case strings.HasPrefix(example, "msisdn-"):
+		return ".gpsi"
+	}
+	return ""
+}
+
+// mark replaces the values of members that have the name of a path parameter which differs between chain instances, such as
+// nfInstanceId in the profile of an NF, and the URIs of callbacks by markers.
 func (c *converter) mark(op *operation, at string, body json.RawMessage) (json.RawMessage, *markers) {
 	m := &markers{}
 	body = c.listen(op, at, body, m)
@@ -78,7 +93,10 @@ func (c *converter) mark(op *operation, at string, body json.RawMessage) (json.R
 	count := len(m.pairs)
 	for i := range members {
 		member := &members[i]
-		for _, name := range slices.Sorted(maps.Keys(c.varied)) {
+		for _, name := range slices.Sorted(maps.Keys(c.variables)) {
+			if !c.varied[name] && c.columns[c.variables[name]] == "" {
+				continue
+			}
 			if !strings.EqualFold(member.name, name) || !strings.Contains(op.path, "{"+name+"}") || len(member.value) == 0 {
 				continue
 			}
