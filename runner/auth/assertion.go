@@ -74,9 +74,15 @@ type signer struct {
 	sign      func(content []byte) ([]byte, error)
 }
 
+// minRSABits is the size of the smallest key that receivers accept.
+const minRSABits = 2048
+
 func signerOf(key crypto.PrivateKey) (signer, error) {
 	switch k := key.(type) {
 	case *rsa.PrivateKey:
+		if bits := k.N.BitLen(); bits < minRSABits {
+			return signer{}, fmt.Errorf("the RSA key has %d bits; allowed: at least %d (RFC 7518 3.3)", bits, minRSABits)
+		}
 		return signer{"RS256", func(content []byte) ([]byte, error) {
 			sum := sha256.Sum256(content)
 			return rsa.SignPKCS1v15(nil, k, crypto.SHA256, sum[:])
@@ -95,7 +101,7 @@ func signerOf(key crypto.PrivateKey) (signer, error) {
 			}}, nil
 		}
 	}
-	return signer{}, errors.New("the key cannot sign an assertion; allowed: RSA, ECDSA with P-256 or P-384")
+	return signer{}, errors.New("the key cannot sign an assertion; allowed: RSA with at least 2048 bits, ECDSA with P-256 or P-384")
 }
 
 // signECDSA returns R and S with the length of the key each (RFC 7518 3.4).

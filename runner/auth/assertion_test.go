@@ -129,6 +129,10 @@ func TestAssertionErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	short, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
 	other, _ := signedBy(t, ecdsaKey(t, elliptic.P256()))
 	for _, tc := range []struct {
 		name   string
@@ -137,7 +141,8 @@ func TestAssertionErrors(t *testing.T) {
 		want   string
 	}{
 		{"Ed25519", ed, func(*rv.ClientAssertion) {}, "keyFile "},
-		{"P-521", ecdsaKey(t, elliptic.P521()), func(*rv.ClientAssertion) {}, "allowed: RSA, ECDSA with P-256 or P-384"},
+		{"P-521", ecdsaKey(t, elliptic.P521()), func(*rv.ClientAssertion) {}, "allowed: RSA with at least 2048 bits, ECDSA with P-256 or P-384"},
+		{"RSA with 1024 bits", short, func(*rv.ClientAssertion) {}, "the RSA key has 1024 bits; allowed: at least 2048 (RFC 7518 3.3)"},
 		{"no file", rsaKey(t), func(c *rv.ClientAssertion) { c.CertFile += "x" }, "no such file"},
 		{"the key of another certificate", rsaKey(t), func(c *rv.ClientAssertion) { c.KeyFile = other.KeyFile }, "keyFile " + other.KeyFile},
 		{"too long", rsaKey(t), func(c *rv.ClientAssertion) { c.Subject = strings.Repeat("a", maxAssertion) }, "allowed: at most 12288"},
