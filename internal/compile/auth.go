@@ -9,6 +9,7 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/internal/endpoint"
+	"github.com/h2surge/h2surge/internal/lazy"
 )
 
 func (c *compiler) auth(at *field.Path, in *v1alpha1.Auth) *rv.Auth {
@@ -28,8 +29,13 @@ func (c *compiler) auth(at *field.Path, in *v1alpha1.Auth) *rv.Auth {
 func (c *compiler) clientAssertion(at *field.Path, in *v1alpha1.ClientAssertion) *rv.ClientAssertion {
 	out := &rv.ClientAssertion{Subject: in.NFInstanceID, Audience: orNil(in.Audience), Lifetime: in.Lifetime.Duration}
 	out.CertFile, out.KeyFile = c.clientCertificate(at.Child("certificate"), &in.Certificate)
+	if in.NFInstanceID != "" && !uuidSyntax().MatchString(in.NFInstanceID) {
+		c.warn(at.Child("nfInstanceID"), "is not a UUID (TS 29.571 5.3.2), so receivers can refuse it")
+	}
 	return out
 }
+
+var uuidSyntax = lazy.Regexp(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
 
 func (c *compiler) basicAuth(at *field.Path, in *v1alpha1.BasicAuth) *rv.BasicAuth {
 	out := &rv.BasicAuth{}

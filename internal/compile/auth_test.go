@@ -119,3 +119,17 @@ func TestURLsWithPlaceholders(t *testing.T) {
 		t.Errorf("another address to dial (-want +got):\n%s", diff)
 	}
 }
+
+// TestNFInstanceID: NF instance IDs are UUIDs (TS 29.571 5.3.2). A test of an NRF may send another one.
+func TestNFInstanceID(t *testing.T) {
+	for id, want := range map[string][]string{
+		"6faf1bbc-6e4a-4454-a507-a14ef8e1bc5c": nil,
+		"6FAF1BBC-6E4A-4454-A507-A14EF8E1BC5C": nil,
+		"amf-1":                                {"spec.targets[0].clientAssertion.nfInstanceID: is not a UUID (TS 29.571 5.3.2), so receivers can refuse it"},
+	} {
+		_, warnings := parts{targets: "{name: target, url: http://a.example, connections: 2, clientAssertion: {nfInstanceID: " + id + ", audience: [UDM], certificate: {files: {certificate: /a, key: /b}}}}"}.plan(t)
+		if diff := cmp.Diff(want, warnings); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", id, diff)
+		}
+	}
+}

@@ -74,14 +74,16 @@ type compiler struct {
 	templateIndex map[string]int
 	listenerIndex map[string]int
 	listenerUsed  map[string]bool
-	captured      map[string]bool // names that some template captures
-	requests      []*request      // those of spec.templates in their order, then those of steps
-	inline        map[*v1alpha1.Request]*request
-	awaits        map[*v1alpha1.Await]*request
-	sbi           []profile // by target
-	globals       map[string]*global
-	variableRead  map[string]bool
-	tables        map[int]*table // by the index of a csv variable
+	// listenerSent has the listeners whose URL a text inserts.
+	listenerSent map[string]bool
+	captured     map[string]bool // names that some template captures
+	requests     []*request      // those of spec.templates in their order, then those of steps
+	inline       map[*v1alpha1.Request]*request
+	awaits       map[*v1alpha1.Await]*request
+	sbi          []profile // by target
+	globals      map[string]*global
+	variableRead map[string]bool
+	tables       map[int]*table // by the index of a csv variable
 	// hidden: a script or a file, which only runners see, may read any variable or capture.
 	hidden bool
 }

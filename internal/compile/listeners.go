@@ -24,7 +24,7 @@ type awaited struct {
 // listeners compiles the listeners. What steps match by is set later.
 func (c *compiler) listeners() {
 	path := specPath.Child("listeners")
-	c.listenerIndex, c.listenerUsed = map[string]int{}, map[string]bool{}
+	c.listenerIndex, c.listenerUsed, c.listenerSent = map[string]int{}, map[string]bool{}, map[string]bool{}
 	for i := range c.spec.Listeners {
 		in, at := &c.spec.Listeners[i], path.Index(i)
 		c.unique(at.Child("name"), c.listenerIndex, in.Name, i)
@@ -102,6 +102,7 @@ func (c *compiler) listenerHeader(at *field.Path, in *v1alpha1.ListenerHeader) r
 
 // listenerURL checks a placeholder for the URL of a listener.
 func (c *compiler) listenerURL(path *field.Path, ref *syntax.Reference) {
+	c.listenerSent[ref.Listener] = true
 	if _, ok := c.listenerIndex[ref.Listener]; !ok {
 		c.noListener(path, ref.Listener)
 	}
@@ -175,9 +176,7 @@ func (c *compiler) awaitRequest(at *field.Path, in *v1alpha1.Await) *request {
 		c.fail(match, "jsonPointer and equals go together")
 	case m.Path != "":
 		r.key = c.text(match.Child("path"), m.Path, nil, "")
-		if m.Path[0] != '/' && m.Path[0] != '$' || strings.ContainsAny(m.Path, "?#") {
-			c.fail(match.Child("path"), "begins with /, and has no query and no fragment")
-		}
+		c.awaitedPath(&r.key, m.Path)
 	default:
 		r.key = c.text(match.Child("equals"), m.Equals, nil, "")
 		if _, err := jsontext.ParsePointer(m.JSONPointer); err != nil {
@@ -188,6 +187,16 @@ func (c *compiler) awaitRequest(at *field.Path, in *v1alpha1.Await) *request {
 		c.warn(r.key.path, "is the same for all chain instances; the first one that waits gets a notification")
 	}
 	return r
+}
+
+// awaitedPath checks a path that a step matches notifications by.
+func (c *compiler) awaitedPath(t *text, written string) {
+	switch {
+	case len(t.pieces) > 0 && t.pieces[0].Ref != nil && t.pieces[0].Ref.Listener != "":
+		c.fail(t.path, "must begin with /; remove ${listener.%s.url}, because the path of a notification does not have it", t.pieces[0].Ref.Listener)
+	case written[0] != '/' && written[0] != '$' || strings.ContainsAny(written, "?#"):
+		c.fail(t.path, "must begin with /, without query and fragment")
+	}
 }
 
 // resolveAwait fills in what a step waits for.

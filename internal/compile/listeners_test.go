@@ -1,6 +1,7 @@
 package compile_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -29,7 +30,10 @@ func TestAwait(t *testing.T) {
 		`listener: events, match: {path: "/n/${id}"}, timeout: 2s, capture: [{name: kind, jsonPointer: /kind}]}}, `+
 			`{name: by-value, await: {listener: values, match: {jsonPointer: /id, equals: "${kind}"}`,
 	).plan(t)
-	if diff := cmp.Diff([]string{`spec.templates[0]: template "get" is used by no chain`}, warnings); diff != "" {
+	if diff := cmp.Diff([]string{
+		"spec.listeners[1]: no request sends ${listener.values.url}, so targets do not know where to send notifications",
+		`spec.templates[0]: template "get" is used by no chain`,
+	}, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	wantListeners := []rv.Listener{
@@ -71,11 +75,15 @@ func TestMistakesInListeners(t *testing.T) {
 		}},
 		{"another name", awaiting(events, "listener: event, "+match), []string{at + `.await.listener: there is no listener "event"; did you mean events?`}},
 		{"names without an authority", awaiting("{name: events, tls: {clientNames: [a]}}", "listener: events, "+match), []string{"spec.listeners[0].tls.clientNames: clientNames need clientCA"}},
-		{"a path without a slash", awaiting(events, "listener: events, match: {path: notify}"), []string{at + ".await.match.path: begins with /, and has no query and no fragment"}},
+		{"a path without a slash", awaiting(events, "listener: events, match: {path: notify}"), []string{at + ".await.match.path: must begin with /, without query and fragment"}},
+		{"a URL as the path", awaiting(events, "listener: events, match: {path: '${listener.events.url}/n/${id}'}"), []string{at + ".await.match.path: must begin with /; remove ${listener.events.url}, because the path of a notification does not have it"}},
+		{"a path to a listener", parts{listeners: events, steps: "{name: a, request: {path: '${listener.events.url}/n'}}"}, []string{"spec.chains[0].steps[0].request.path: must begin with / or with a capture"}},
+		{"listeners of a placeholder", parts{listeners: events, steps: "{name: a, request: {body: '${listeners.events.url}'}}"}, []string{"spec.chains[0].steps[0].request.body: the URL of a listener is ${listener.NAME.url}"}},
+		{"the name of a listener only", parts{listeners: events, steps: "{name: a, request: {body: '${events.url}'}}"}, []string{"spec.chains[0].steps[0].request.body: variable \"events\" is not defined; the URL of the listener is ${listener.events.url}"}},
 		{"a threshold on another listener", judged(awaiting(events, "listener: events, "+match), "{name: a, metric: NotificationsLate, max: 0, listener: event}"), []string{
 			`spec.thresholds[0].listener: there is no listener "event"; did you mean events?`,
 		}},
-		{"a query", awaiting(events, "listener: events, match: {path: '/n?a=${id}'}"), []string{at + ".await.match.path: begins with /, and has no query and no fragment"}},
+		{"a query", awaiting(events, "listener: events, match: {path: '/n?a=${id}'}"), []string{at + ".await.match.path: must begin with /, without query and fragment"}},
 		{"a pointer", awaiting(events, "listener: events, match: {jsonPointer: id, equals: a}"), []string{at + ".await.match.jsonPointer: JSON pointer \"id\" does not begin with / (RFC 6901 section 3)"}},
 		{"an undefined variable", awaiting(events, "listener: events, match: {path: '/n/${x}'}"), []string{at + `.await.match.path: variable "x" is not defined`}},
 		{"other matches", awaiting(events, "listener: events, "+match+"}}, {name: b, await: {listener: events, match: {jsonPointer: /id, equals: '${id}'}"), []string{
@@ -142,5 +150,30 @@ func TestListenerToken(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, plan.Listeners[0]); diff != "" {
 		t.Errorf("listener (-want +got):\n%s", diff)
+	}
+}
+
+// TestNobodyIsTold: a warning says that no request names a listener that steps await notifications of, unless its address
+// can be known otherwise.
+func TestNobodyIsTold(t *testing.T) {
+	const notTold = `spec.listeners[0]: no request sends ${listener.events.url}, so targets do not know where to send notifications`
+	for _, tt := range []struct {
+		name, listener, request, targets string
+		want                             bool
+	}{
+		{"no request", "", "path: /", "", true},
+		{"the URL of another listener", "", `body: "${listener.other.url}"`, "", true},
+		{"a request", "", `body: "${listener.events.url}"`, "", false},
+		{"a header of all requests", "", "path: /", `{name: target, url: http://a.example, connections: 2, sbi: {correlationInfo: "${listener.events.url}"}}`, false},
+		{"a constant port", ", port: 9000", "path: /", "", false},
+		{"a file", "", "method: POST, bodyFrom: {file: /a}", "", false},
+	} {
+		_, warnings := parts{
+			targets: tt.targets, variables: "{name: id, counter: {}}", listeners: "{name: events" + tt.listener + "}, {name: other}",
+			steps: `{name: a, request: {` + tt.request + `}}, {name: b, await: {listener: events, match: {path: "/${id}"}}}, {name: c, await: {listener: other, match: {path: "/${id}"}}}`,
+		}.plan(t)
+		if got := slices.Contains(warnings, notTold); got != tt.want {
+			t.Errorf("%s: %v, want the warning: %v", tt.name, warnings, tt.want)
+		}
 	}
 }

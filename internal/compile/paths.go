@@ -16,6 +16,9 @@ func (c *compiler) beginsLikeAPath(pieces []syntax.Piece) bool {
 		_, absolute := cutScheme(pieces[0].Literal)
 		return absolute || strings.HasPrefix(pieces[0].Literal, "/")
 	}
+	if first.Listener != "" {
+		return false // the runner would send the request to the target with a URL of its own
+	}
 	i, isVariable := c.variableIndex[first.Name]
 	if !isVariable || c.captured[first.Name] {
 		return keepsSlash(first.Functions)

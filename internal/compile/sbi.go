@@ -49,8 +49,16 @@ func (c *compiler) profiles() {
 			}
 			add(sbiCorrelationInfo, "correlationInfo", t.SBI.CorrelationInfo)
 			add(sbiTargetAPIRoot, "targetAPIRoot", t.SBI.TargetAPIRoot)
+			if root := t.SBI.TargetAPIRoot; root != "" && root[0] != '$' {
+				if _, absolute := cutScheme(root); !absolute {
+					c.fail(at.Child("targetAPIRoot"), "must begin with http:// or https://")
+				}
+			}
 			add(sbiCallback, "callback", t.SBI.Callback)
 			for k, d := range t.SBI.Discovery {
+				if strings.HasPrefix(strings.ToLower(d.Name), sbiDiscovery) {
+					c.fail(at.Child("discovery").Index(k).Child("name"), "must be without 3gpp-Sbi-Discovery-, such as target-nf-type")
+				}
 				value := c.headerValue(at.Child("discovery").Index(k).Child("value"), d.Value)
 				p.texts = append(p.texts, headerText{written: sbiDiscovery + d.Name, value: value})
 			}

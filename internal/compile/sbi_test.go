@@ -124,6 +124,8 @@ func TestSBIMistakes(t *testing.T) {
 		{"a line end", `targetAPIRoot: "http://a\nb"`, at + ".targetAPIRoot: has a character that is not possible in a header (no CR, LF, NUL or other control character)"},
 		{"a priority", "messagePriority: 32", at + ".messagePriority: must be between 0 and 31"},
 		{"a name", "discovery: [{name: Target, value: UDM}]", at + `.discovery[0].name: must be lower-case letters, digits and -, beginning and ending with a letter or digit`},
+		{"the whole name of a header", "discovery: [{name: 3gpp-sbi-discovery-target-nf-type, value: UDM}]", at + `.discovery[0].name: must be without 3gpp-Sbi-Discovery-, such as target-nf-type`},
+		{"an apiRoot without a scheme", "targetAPIRoot: udm.example", at + `.targetAPIRoot: must begin with http:// or https://`},
 		{"a capture of another chain", `correlationInfo: "${later}"`, at + `.correlationInfo`},
 	} {
 		p := parts{targets: sbiTarget(tt.sbi), steps: `{name: first, request: {path: /, capture: [{name: later, header: x}]}}`}

@@ -172,5 +172,8 @@ func (c *compiler) undefined(path *field.Path, name string) {
 	slices.Sort(names)
 	near := didYouMean(name, names)
 	c.hidden = c.hidden || near != "" // The text means to read a variable or capture that then seems to be unread.
+	if _, is := c.listenerIndex[name]; is {
+		near = "; the URL of the listener is ${listener." + name + ".url}"
+	}
 	c.fail(path, "variable %q is not defined%s", name, near)
 }

@@ -248,15 +248,23 @@ func noString(at place, raw any) string {
 	case bool:
 		return fmt.Sprintf("must be a string; YAML reads the value as %v: put it in quotes", raw)
 	case json.Number:
-		if strings.HasSuffix(at.pattern, ".percentile") {
+		switch {
+		case strings.HasSuffix(at.pattern, ".percentile"):
 			return "must be a string such as p" + raw.String()
-		}
-		if strings.HasSuffix(at.pattern, ".bodyHex") {
+		case endsWithOne(at.pattern, ".bodyHex", ".aka.k.value", ".aka.op.value", ".aka.opc.value"):
 			return "must be a string; put the hexadecimal digits in quotes"
+		case endsWithOne(at.pattern, ".supi.mcc", ".supi.mnc", ".gpsi.prefix", ".pei.tac", ".pei.softwareVersion"):
+			return "must be a string; put the digits in quotes, with their zeros" // YAML reads 001 as 1
+		case strings.ContainsAny(raw.String(), "eE"):
+			return "must be a string; put the number in quotes, with all its digits" // YAML rounds long numbers
 		}
 		return fmt.Sprintf("must be a string; put the number in quotes: %q", raw.String())
 	}
 	return "must be a string; put quotes around a value that begins with { or ["
+}
+
+func endsWithOne(s string, ends ...string) bool {
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(s, end) })
 }
 
 func isInteger(s string) bool {

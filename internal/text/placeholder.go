@@ -102,6 +102,9 @@ func (p *parser) reference(depth int) (*Reference, error) {
 	if column == "" || len(column) > maxName || column[0] == '-' {
 		return nil, errColumn
 	}
+	if strings.HasPrefix(p.rest, ".url") && name != ListenerName {
+		return nil, errListener
+	}
 	if name == ListenerName {
 		if !p.take('.') || p.word("") != "url" {
 			return nil, errListener
