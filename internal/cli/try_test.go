@@ -284,3 +284,45 @@ func TestParseTable(t *testing.T) {
 		}
 	}
 }
+
+// TestTryNamesTheMissingCapture: the reason is the capture that a step needs, and not one that may be missing. A Location that cannot be a
+// path is shown.
+func TestTryNamesTheMissingCapture(t *testing.T) {
+	set, err := rules.Load([]byte(`
+apiVersion: h2surge.io/v1alpha1
+kind: Target
+rules:
+  - {name: urn, match: {method: POST, path: /urn}, responses: [{status: 201, headers: [{name: location, value: "urn:uuid:1"}], body: '{"a":1}'}]}
+`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "http://" + serve(t, target.Options{Rules: set, Seed: 1}).Addr().String()
+	for name, tc := range map[string]struct{ capture, want string }{
+		"after an optional one": {
+			`{name: a, jsonPointer: /b, optional: true}, {name: c, jsonPointer: /c}`,
+			`failed: capture c: the response has no jsonPointer "/c"`,
+		},
+		"a Location with another scheme": {
+			`{name: c, header: location}`,
+			`failed: capture c: header location is "urn:uuid:1", which is not an http or https URI`,
+		},
+		"the text of such a Location": {`{name: c, header: location, regex: ".+"}`, `capture c = urn:uuid:1`},
+	} {
+		got := tries(t, `
+apiVersion: h2surge.io/v1alpha1
+kind: LoadTest
+metadata: {name: missing}
+spec:
+  targets: [{name: smf, url: "`+at+`", sbi: {}}]
+  chains:
+    - name: c
+      target: smf
+      steps: [{name: s, request: {method: POST, path: /urn, capture: [`+tc.capture+`]}}]
+  rates: [{name: hold, duration: 1s, requestsPerSecond: 1}]
+`, "-f", "-")
+		if !strings.Contains(got.out, tc.want) || strings.Contains(got.out, "sbi-binding") {
+			t.Errorf("%s: got\n%s%s\nwant %s, and nothing of a binding", name, got.out, got.errors, tc.want)
+		}
+	}
+}

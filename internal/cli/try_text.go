@@ -22,8 +22,8 @@ func (t *tried) reason(s *rv.Step, e *loop.Exchange, out *triedExchange) string 
 		}
 	case rv.AbortMissingCapture:
 		for i, v := range e.Captured {
-			if !v.Has {
-				return fmt.Sprintf("capture %s: the response has no %s", out.Captures[i].Name, sourceWords(&s.Capture[i].Source))
+			if needed := !s.Capture[i].Optional && !s.Capture[i].Keep; needed && !v.Has {
+				return "capture " + t.plan.Chains[e.Chain].Captures[v.Slot] + ": " + uncaptured(&s.Capture[i].Source, e)
 			}
 		}
 	case rv.AbortTimedOut:
@@ -43,6 +43,18 @@ func (t *tried) reason(s *rv.Step, e *loop.Exchange, out *triedExchange) string 
 		return "no response: interrupted"
 	}
 	return "no response: " + e.Cause.Advised()
+}
+
+// uncaptured says why a response has no value for a capture.
+func uncaptured(source *rv.Source, e *loop.Exchange) string {
+	if source.Kind == rv.SourceHeader && source.Name == "location" && source.Regex == "" && e.Response != nil {
+		for _, f := range e.Response.Fields {
+			if string(f.Name) == source.Name {
+				return fmt.Sprintf("header location is %q, which is not an http or https URI", f.Value)
+			}
+		}
+	}
+	return "the response has no " + sourceWords(source)
 }
 
 func (c *triedCheck) reason() string {
