@@ -79,6 +79,10 @@ var samples = map[string][]turn{
 		{"GET", "/npcf-policyauthorization/v1/app-sessions/{id}", "", "", 200, `{"ascReqData":{"suppFeat":"0"}}`},
 		{"POST", "/npcf-policyauthorization/v1/app-sessions/{id}/delete", "", "", 204, ""},
 		{"DELETE", "/npcf-policyauthorization/v1/app-sessions/{id}", "", "", 404, "APPLICATION_SESSION_CONTEXT_NOT_FOUND"},
+		{"POST", "/npcf-smpolicycontrol/v1/sm-policies", jsonType, `{"supi":"imsi-1","ipv4Address":"10.0.0.1"}`, 201, `^/npcf-smpolicycontrol/v1/sm-policies/\S+ {"sessRules"`},
+		{"POST", "/npcf-smpolicycontrol/v1/sm-policies/{id}/update", jsonType, `{"ruleReports":[]}`, 200, `^ \{\}$`},
+		{"POST", "/npcf-smpolicycontrol/v1/sm-policies/{id}/delete", jsonType, `{}`, 204, ""},
+		{"POST", "/npcf-smpolicycontrol/v1/sm-policies/{id}/delete", jsonType, `{}`, 404, "POLICY_ASSOCIATION_NOT_FOUND"},
 	},
 	"smf.yaml": {
 		{"POST", "/nsmf-pdusession/v1/sm-contexts", jsonType, `{"pduSessionId":5}`, 400, "MANDATORY_IE_MISSING"},
