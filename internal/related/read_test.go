@@ -169,19 +169,31 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		boundary, _ := boundaryOf([]byte(contentType))
-		r := stdmultipart.NewReader(bytes.NewReader(content), string(boundary))
+		theirs, ok := standardParts(content, string(boundary), len(got))
+		if !ok {
+			return
+		}
 		for i, own := range got {
-			p, err := r.NextRawPart()
-			if err != nil {
-				return
-			}
-			theirs, err := io.ReadAll(p)
-			if err != nil {
-				return
-			}
-			if _, body, _ := strings.Cut(own, "|"); !strings.HasSuffix(body, "|"+string(theirs)) {
-				t.Fatalf("part %d: %q, mime/multipart has %q", i, own, theirs)
+			if _, body, _ := strings.Cut(own, "|"); !strings.HasSuffix(body, "|"+theirs[i]) {
+				t.Fatalf("part %d: %q, mime/multipart has %q", i, own, theirs[i])
 			}
 		}
 	})
+}
+
+// standardParts returns the contents of n parts as mime/multipart has them. It returns ok false if mime/multipart does not accept
+// them: also after a part that ends with a line which begins like a delimiter, and is none.
+func standardParts(content []byte, boundary string, n int) (parts []string, ok bool) {
+	r := stdmultipart.NewReader(bytes.NewReader(content), boundary)
+	for {
+		p, err := r.NextRawPart()
+		if err != nil {
+			return parts, len(parts) >= n && errors.Is(err, io.EOF)
+		}
+		body, err := io.ReadAll(p)
+		if err != nil {
+			return nil, false
+		}
+		parts = append(parts, string(body))
+	}
 }
