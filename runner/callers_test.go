@@ -77,7 +77,7 @@ func TestCallers(t *testing.T) {
 			n := newNotifier(t, tt.client)
 			plan := subscriptions(n.address, "early") // sent before the response to the request, so before the end
 			l := &plan.Listeners[0]
-			l.TLS, l.Token, l.Keep = tt.listener.TLS, tt.listener.Token, 5*time.Second
+			l.TLS, l.Token = tt.listener.TLS, tt.listener.Token
 			plan.Rates[0].Requests, plan.Rates[0].Count = 4, 1
 			if tt.answer != "" {
 				plan.Chains[0].Steps[1].Timeout = 10 * time.Millisecond

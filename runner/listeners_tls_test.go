@@ -30,9 +30,6 @@ func TestListenersOverTLS(t *testing.T) {
 			n := newNotifier(t, overTLS())
 			plan := subscriptions(n.address, how)
 			plan.Listeners[0].TLS = &rv.ListenerTLS{MinVersion: "1.2"}
-			if how == "early" {
-				plan.Listeners[0].Keep = 5 * time.Second
-			}
 			s := completeRun(t, plan, 2)
 			law(t, s)
 			n.group.Wait()
