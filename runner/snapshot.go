@@ -209,12 +209,7 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 		g.stages[i].Slots, g.stages[i].Sent, g.stages[i].Dropped, g.stages[i].SentInDrain = st.Slots, st.Sent, st.Dropped, st.SentInDrain
 		g.stages[i].Started, g.stages[i].StartedInDrain = st.Started, st.StartedInDrain
 	}
-	for i := range g.listeners {
-		from := &t.Listeners[i]
-		g.listeners[i].Time, g.listeners[i].FailedBy = from.Time.Encode(), from.FailedBy.Counts()
-		g.listeners[i].Measured = from.AwaitCounts
-		g.listeners[i].FailedHandshakes = r.servers[i].failedHandshakes.Load()
-	}
+	r.fillListeners(g.listeners)
 	s.Listeners = g.listeners
 	r.addSentWithout(s)
 	s.Selections = r.selectionCounters(g.listeners)
@@ -234,6 +229,15 @@ func (r *Runner) fill(s *rv.Snapshot, g *gauges, steps bool) {
 		if steps {
 			s.ServiceTime = all.serviceTime.Encode()
 		}
+	}
+}
+
+// fillListeners adds what is not in the gauges of the workers to the figures of the listeners. The caller holds foldMu.
+func (r *Runner) fillListeners(listeners []rv.ListenerCounters) {
+	for i := range listeners {
+		to, from := &listeners[i], &r.total.Listeners[i]
+		to.Time, to.FailedBy, to.Measured = from.Time.Encode(), from.FailedBy.Counts(), from.AwaitCounts
+		to.FailedHandshakes = r.servers[i].failedHandshakes.Load()
 	}
 }
 
