@@ -164,13 +164,17 @@ func (r *Runner) open(listener, worker int) error {
 // acceptFrom gives each connection to the worker, until the socket is closed.
 func (r *Runner) acceptFrom(l net.Listener, listener, worker int) {
 	s := r.servers[listener]
+	var before error // of the last attempt
 	for {
 		c, err := l.Accept()
+		if err != nil && before == nil && !errors.Is(err, net.ErrClosed) {
+			r.opts.Logger.Warn("a listener cannot accept a connection; it tries again until it can", "listener", s.plan.Name, "err", err)
+		}
+		before = err
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil:
-			r.opts.Logger.Warn("a listener cannot accept a connection", "err", err)
 			time.Sleep(acceptRetry)
 		case s.tls == nil:
 			r.accepted(c, listener, worker)

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -170,4 +172,33 @@ func completeRun(t *testing.T, plan *rv.Plan, workers int) *rv.Snapshot {
 		t.Fatalf("%s: %s", s.Problem, s.Message)
 	}
 	return s
+}
+
+// brokenListener fails some times, and is then closed.
+type brokenListener struct {
+	net.Listener
+	failures int
+}
+
+func (l *brokenListener) Accept() (net.Conn, error) {
+	if l.failures == 0 {
+		return nil, net.ErrClosed
+	}
+	l.failures--
+	return nil, syscall.EMFILE
+}
+
+// TestAcceptFails: a listener that cannot accept connections for some time logs this once.
+func TestAcceptFails(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	r, err := New(subscriptions("127.0.0.1:1", "once"), Options{NoPin: true, Workers: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // never fails
+	r.acceptFrom(&brokenListener{failures: 3}, 0, 0)
+	if n := strings.Count(log.String(), "cannot accept"); n != 1 {
+		t.Errorf("%d messages:\n%s", n, &log)
+	}
 }
