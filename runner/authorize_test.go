@@ -212,6 +212,7 @@ func TestClientAssertion(t *testing.T) {
 		t.Errorf("without files: %v, problem %s: %s", err, s.Problem, s.Message)
 	}
 	writePair(t, dir)
+	plan.Targets[1].ConnectTimeout, plan.Targets[0].ConnectTimeout = time.Minute, time.Minute
 	s, err = Run(t.Context(), plan, shard.Whole(plan), Options{Workers: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
