@@ -75,8 +75,9 @@ type served struct {
 	isDirty, awaitsWritable bool
 }
 
-// maxServed bounds the connections of a worker, which take memory and descriptors until their peers close them.
-const maxServed = 4096
+// maxServed bounds the connections of a worker, which take memory and descriptors until their peers close them. A peer that does
+// not read can make the worker store 1 MiB for each.
+const maxServed = 1024
 
 // connData is the first data of the events of served connections. Those of connections to targets are indices below it.
 const connData = 1 << 30
