@@ -118,6 +118,22 @@ var parts = []part{
 		},
 	},
 	{
+		name: "listeners.time",
+		size: func(s *runnerv1alpha1.Snapshot) int {
+			n := 0
+			for i := range s.Listeners {
+				n += size(s.Listeners[i].Time)
+			}
+			return n
+		},
+		remove: func(s *runnerv1alpha1.Snapshot) {
+			s.Listeners = slices.Clone(s.Listeners)
+			for i := range s.Listeners {
+				s.Listeners[i].Time = runnerv1alpha1.Histogram{}
+			}
+		},
+	},
+	{
 		name:   "responseTime",
 		size:   func(s *runnerv1alpha1.Snapshot) int { return size(s.ResponseTime) },
 		remove: func(s *runnerv1alpha1.Snapshot) { s.ResponseTime = runnerv1alpha1.Histogram{} },

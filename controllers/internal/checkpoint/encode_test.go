@@ -37,7 +37,35 @@ func snapshotOf(steps int) *runnerv1alpha1.Snapshot {
 		s.Targets = append(s.Targets, runnerv1alpha1.TargetTimes{Body: spread(uint64(i), 30)})
 	}
 	s.Selections = []runnerv1alpha1.SelectionCounters{{Sent: 5, Time: spread(5, 30)}}
+	s.Listeners = []runnerv1alpha1.ListenerCounters{{ListenerCounts: runnerv1alpha1.ListenerCounts{Received: 30, InTime: 30}, Time: spread(6, 30)}}
 	return s
+}
+
+// TestEncodeListeners: the times of as many listeners as a test can have do not keep its counters from being stored.
+func TestEncodeListeners(t *testing.T) {
+	in := snapshotOf(256)
+	in.Listeners = nil
+	for i := range 8 {
+		in.Listeners = append(in.Listeners, runnerv1alpha1.ListenerCounters{
+			ListenerCounts: runnerv1alpha1.ListenerCounts{Received: int64(i), InTime: int64(i)}, Time: spread(uint64(i), 400_000),
+		})
+	}
+	got, err := Encode(in, MaxBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Decode(got.Gzip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range back.Listeners {
+		if l := &back.Listeners[i]; l.InTime != int64(i) || l.Time.Count != 0 {
+			t.Errorf("listener %d: %d in time, %d times; want %d, 0", i, l.InTime, l.Time.Count, i)
+		}
+	}
+	if len(back.Listeners) != 8 || !slices.Contains(got.Dropped, "listeners.time") {
+		t.Errorf("%d listeners, without %q", len(back.Listeners), got.Dropped)
+	}
 }
 
 func TestEncode(t *testing.T) {
@@ -50,7 +78,7 @@ func TestEncode(t *testing.T) {
 		"phases of 110 steps do not fit":        {steps: 110, limit: MaxBytes, want: []string{"samples", "phases"}},
 		"histograms of 256 steps do not fit":    {steps: 256, limit: MaxBytes, want: []string{"samples", "phases", "steps.responseTime"}},
 		"only the response time of all steps":   {steps: 256, limit: 6000, want: []string{"samples", "phases", "steps.responseTime", "selections", "histograms"}},
-		"counters only":                         {steps: 256, limit: 3000, want: []string{"samples", "phases", "steps.responseTime", "selections", "histograms", "responseTime"}},
+		"counters only":                         {steps: 256, limit: 3000, want: []string{"samples", "phases", "steps.responseTime", "selections", "histograms", "listeners.time", "responseTime"}},
 		"counters that are larger than allowed": {steps: 256, limit: 500, fails: "the counters of shard 3 have"},
 	}
 	for name, tt := range tests {
