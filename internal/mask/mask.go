@@ -12,7 +12,11 @@ import (
 const Hidden = "***"
 
 // name matches names of header fields, of query parameters and of JSON members whose values may be secret.
-const name = `[\w.-]*(?:token|secret|password|passwd|credential|api[_-]?key|private|authorization|authenticat|cookie|session)[\w.-]*`
+const name = `(?:[\w.-]*(?:token|secret|password|passwd|credential|api[_-]?key|private|authorization|authenticat|cookie|session|permanentkey|topckey|opckey)[\w.-]*|` + usim + `)`
+
+// usim matches names of keys of a USIM and of keys derived from them: in TS 29.503, TS 29.505, TS 29.509 and TS 29.518, and in
+// earlier versions of them.
+const usim = `t?opc(?:value)?|opvalue|k(?:ausf|seaf|amf|asme)|keyamf`
 
 var (
 	field  = lazy.Regexp(`(?i)^` + name + `$`)
@@ -41,12 +45,44 @@ func hide(re *regexp.Regexp, s, by string) string {
 	var out strings.Builder
 	end := 0
 	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
-		value := by
-		if !IsSecret(s[at[2]:at[3]]) {
+		if at[0] < end {
+			continue // in an object that is hidden
+		}
+		value, after := by, at[5]
+		switch {
+		case !IsSecret(s[at[2]:at[3]]):
 			value = hide(re, s[at[4]:at[5]], by) // which may have secrets in it
+		case re == member():
+			after = max(after, at[4]+length(s[at[4]:]))
 		}
 		out.WriteString(s[end:at[4]] + value)
-		end = at[5]
+		end = after
 	}
 	return out.String() + s[end:]
+}
+
+// length returns the length of the JSON object or array that a text begins with. It is that of the text if the end was cut off, and
+// 0 if the text begins with another value.
+func length(s string) int {
+	depth, inString := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+		if depth == 0 {
+			if i == 0 {
+				return 0
+			}
+			return i + 1
+		}
+	}
+	return len(s)
 }

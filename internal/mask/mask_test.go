@@ -18,6 +18,19 @@ func TestText(t *testing.T) {
 		`pduSessionId=5&sessionId=5`:             `pduSessionId=5&sessionId=***`,
 		`pduSessionUri=a?token=b`:                `pduSessionUri=a?token=***`,
 		`{"token":"cut in the mid`:               `{"token":"***"`,
+		// Header fields and contents of a 5G core.
+		`3gpp-Sbi-Client-Credentials=eyJh.eyJz.c2ln`:                             `3gpp-Sbi-Client-Credentials=***`,
+		`{"access_token":"eyJh.eyJz.c2ln","token_type":"Bearer","a":1}`:          `{"access_token":"***","token_type":"***","a":1}`,
+		`{"5gAuthData":{"rand":"a1","autn":"b2","hxresStar":"c3"},"kseaf":"d4"}`: `{"5gAuthData":{"rand":"a1","autn":"b2","hxresStar":"c3"},"kseaf":"***"}`,
+		`{"kausf":"a1","kSeaf":"b2","keyAmf":{"keyType":"KAMF","keyVal":"c3"}}`:  `{"kausf":"***","kSeaf":"***","keyAmf":"***"}`,
+		`{"encPermanentKey":"a1","encOpcKey":"b2","encTopcKey":"c3","sqn":1}`:    `{"encPermanentKey":"***","encOpcKey":"***","encTopcKey":"***","sqn":1}`,
+		`{"permanentKey":{"permanentKeyValue":"a1"},"opc":{"opcValue":"b2"}}`:    `{"permanentKey":"***","opc":"***"}`,
+		`{"opc":"a1","linkAmfId":"b2"}`:                                          `{"opc":"***","linkAmfId":"b2"}`,
+		// Objects and arrays.
+		`{"credentials":{"user":"a","value":"}]\"s"},"b":1}`: `{"credentials":"***","b":1}`,
+		`{"tokens":["a","b"],"b":[1]}`:                       `{"tokens":"***","b":[1]}`,
+		`{"tokens":["a","cut in`:                             `{"tokens":"***"`,
+		`{"a":{"tokens":[["a"],{"b":"c"}]}}`:                 `{"a":{"tokens":"***"}}`,
 	} {
 		if got := mask.Text(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
@@ -27,7 +40,7 @@ func TestText(t *testing.T) {
 
 func TestIsSecret(t *testing.T) {
 	for name, want := range map[string]bool{
-		"Authorization": true, "set-cookie": true, "x-api-key": true, "access_token": true,
+		"Authorization": true, "set-cookie": true, "x-api-key": true, "access_token": true, "3gpp-sbi-client-credentials": true, "3gpp-sbi-access-token": true, "opc": true, "op": false,
 		"pduSessionId": false, "pdu-session-id": false, "pduSessionSecret": true, "session": true,
 		"content-type": false, "location": false, "": false, "x token": false,
 	} {
