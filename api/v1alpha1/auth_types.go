@@ -152,7 +152,8 @@ type Parameter struct {
 // and aud. The runner signs it with RS256, ES256 or ES384, as the key requires, and sends the certificate in it (x5c). The
 // runner signs the next one after half of the lifetime, with the certificate of that time.
 type ClientAssertion struct {
-	// nfInstanceID is the NF instance ID of the client (claim sub). Bounds: 1 to 256 characters.
+	// nfInstanceID is the NF instance ID of the client (claim sub), a UUID. With another text the test runs, and the
+	// operator and the command line warn. Bounds: 1 to 256 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
@@ -166,7 +167,8 @@ type ClientAssertion struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=64
 	Audience []string `json:"audience"`
-	// certificate is the certificate and the private key that signs: RSA, or ECDSA with P-256 or P-384.
+	// certificate is the certificate and the private key that signs: RSA with at least 2048 bits, or ECDSA
+	// with P-256 or P-384.
 	// +required
 	Certificate ClientCertificate `json:"certificate"`
 	// lifetime is the time from iat to exp. Default: 5m. Bounds: 10s to 24h.

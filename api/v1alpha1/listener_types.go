@@ -216,7 +216,7 @@ type NotificationExpect struct {
 // +kubebuilder:validation:XValidation:rule="has(self.path) != has(self.jsonPointer)",message="exactly one of path and jsonPointer is needed"
 // +kubebuilder:validation:XValidation:rule="has(self.jsonPointer) == has(self.equals)",message="jsonPointer and equals go together"
 type NotificationMatch struct {
-	// path is the path of the notification, without its query. It should have a placeholder whose value differs between instances,
+	// path is the path of the notification, without its query. It begins with /, or with a placeholder. It should have a placeholder whose value differs between instances,
 	// such as /notify/${id}: of several steps that wait for the same path, the first one gets the notification.
 	// It has at most 8192 characters.
 	// +optional

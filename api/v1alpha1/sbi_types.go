@@ -40,9 +40,9 @@ type SBI struct {
 	// +kubebuilder:validation:MaxLength=1024
 	CorrelationInfo string `json:"correlationInfo,omitempty"`
 	// targetAPIRoot is 3gpp-Sbi-Target-apiRoot (TS 29.500 5.2.3.2.4): the apiRoot of the network function that an SCP or
-	// SEPP forwards the request to (communication models C and D). The url of the target is then that of the SCP. It may
-	// have placeholders, such as a capture of a discovery response. If it is empty after they are filled, the runner
-	// does not send it.
+	// SEPP forwards the request to (communication models C and D). The url of the target is then that of the SCP. It
+	// begins with http:// or https://. It may have placeholders, such as a capture of a discovery response. If it is empty
+	// after they are filled, the runner does not send it.
 	// It has at most 2048 characters. Default: the runner does not send it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
@@ -65,7 +65,8 @@ type SBI struct {
 
 // DiscoveryParameter is a parameter of a delegated discovery.
 type DiscoveryParameter struct {
-	// name is the name of a query parameter of Nnrf_NFDiscovery, such as target-nf-type or service-names.
+	// name is the name of a query parameter of Nnrf_NFDiscovery, such as target-nf-type or service-names. The runner puts
+	// 3gpp-Sbi-Discovery- before it.
 	// It has 1 to 100 lower-case letters, digits and -.
 	// +required
 	// +kubebuilder:validation:MinLength=1
