@@ -194,9 +194,14 @@ func listenerList(lt *v1alpha1.LoadTest) list {
 		if l.Awaited > 0 {
 			p50, p99 = timeText(l.Time.P50, l.Time.Above), timeText(l.Time.P99, l.Time.Above)
 		}
-		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %9d %9d %8s %8s %8s", cut(plain(l.Name), 26), l.InTime, l.Missing, l.Late+l.Duplicate+l.Unexpected, errorText(l.ErrorRate), p50, p99))
+		out.rows = append(out.rows, fmt.Sprintf("%-26s %11d %9d %9d %8s %8s %8s", cut(plain(l.Name), 26), l.InTime, l.Missing, noStep(l), errorText(l.ErrorRate), p50, p99))
 	}
 	return out
+}
+
+// noStep counts the notifications that reached no step.
+func noStep(l *v1alpha1.ListenerResult) int64 {
+	return l.Late + l.Duplicate + l.Unexpected + l.RefusedToken + l.RefusedCertificate
 }
 
 // stepList returns the steps with the most failures first, else in the order of the spec.

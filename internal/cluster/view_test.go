@@ -60,7 +60,7 @@ func busy() *v1alpha1.LoadTest {
 			AbortedBy: []v1alpha1.NamedCount{{Name: "failedCheck", Count: 600}},
 		}},
 		Listeners: []v1alpha1.ListenerResult{{
-			Name: "events", Received: 999_800, InTime: 999_500, Late: 200, Duplicate: 100, Awaited: 1_000_000, Missing: 500, ErrorRate: "0.05%",
+			Name: "events", Received: 999_800, InTime: 999_500, Late: 150, Duplicate: 100, RefusedToken: 40, RefusedCertificate: 10, Awaited: 1_000_000, Missing: 500, ErrorRate: "0.05%",
 			Time: v1alpha1.Times{P50: ptr(int64(10_200)), P90: ptr(int64(11_000)), P95: ptr(int64(12_000)), P99: ptr(int64(19_300)), Above: "2s"},
 		}},
 	}
