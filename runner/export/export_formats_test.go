@@ -228,3 +228,27 @@ func TestCounts(t *testing.T) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
+
+// TestCountsOfHostileCauses: a cause comes from the server, and a spreadsheet executes a cell that begins like a formula.
+func TestCountsOfHostileCauses(t *testing.T) {
+	for cause, want := range map[string]string{
+		`=HYPERLINK("http://a","b")`: `"'=HYPERLINK(""http://a"",""b"")"`,
+		"+1":                         "'+1",
+		"-1":                         "'-1",
+		"@SUM(A1)":                   "'@SUM(A1)",
+		"\t=1":                       "'\t=1",
+		"a,b":                        `"a,b"`,
+		"NF_CONGESTION":              "NF_CONGESTION",
+	} {
+		r := &runnerv1alpha1.Report{Operations: []runnerv1alpha1.OperationResult{{
+			Target: "t", Operation: "o", Sent: 1, Done: 1, StatusCodes: map[string]int64{"503": 1}, Problems: []runnerv1alpha1.ProblemResult{{Status: 503, Cause: cause, Count: 1}},
+		}}}
+		var b bytes.Buffer
+		if err := Counts(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		if _, got, _ := strings.Cut(b.String(), "response,503,"); got != want+",1\n" {
+			t.Errorf("%s: %q, want %q", cause, got, want)
+		}
+	}
+}

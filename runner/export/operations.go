@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -131,7 +132,7 @@ func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 	all := operationsOf(r)
 	for i := range all {
 		for _, c := range outcomesOf(&all[i]) {
-			_ = out.Write([]string{"request", all[i].Target, all[i].Operation, c.outcome, c.status, c.cause, decimal(c.count)})
+			_ = out.Write([]string{"request", all[i].Target, all[i].Operation, c.outcome, c.status, cell(c.cause), decimal(c.count)})
 		}
 	}
 	for i := range r.Listeners {
@@ -151,6 +152,15 @@ func Counts(w io.Writer, r *runnerv1alpha1.Report) error {
 		return fmt.Errorf("writing the counts as CSV: %w", err)
 	}
 	return nil
+}
+
+// cell returns a text of a server as a cell of CSV. A spreadsheet would execute a cell that begins like a formula, so such a text gets an
+// apostrophe before it.
+func cell(text string) string {
+	if text != "" && strings.IndexByte("=+-@\t\r\n", text[0]) >= 0 {
+		return "'" + text
+	}
+	return text
 }
 
 // operationsOf returns the operations of a report, or one for each step of the load if the report has no operations.
