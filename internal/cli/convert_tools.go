@@ -51,6 +51,7 @@ func (o *convertOptions) openAPI() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&more.Target, "target", "", "`URL` of the service (default the description's first server)")
 	cmd.Flags().StringArrayVar(&more.Operations, "operation", nil, "operationId, or `'GET /path'`, of what to convert (default all); may be repeated")
+	cmd.Flags().BoolVar(&more.Multipart, "multipart", false, "send multipart/related with its binary parts, where a description has it in addition to JSON")
 	cmd.Flags().BoolVar(&more.Resources, "resources", false, "chains that create, read, change and delete a resource, in place of one for each operation")
 	return cmd
 }

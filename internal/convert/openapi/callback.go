@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,13 +21,18 @@ type callback struct {
 	pointer string
 	// suffix is what the service adds to the URI, such as /update.
 	suffix string
+	// rare: the service calls back only after a failure.
+	rare bool
 }
+
+// failures matches names of callbacks after a failure, such as onN1N2TransferFailure (TS 29.518).
+var failures = lazy.Regexp(`(?i)fail|error`)
 
 // inBody is a runtime expression for a value of the request body. Several documents of 3GPP leave out the dollar sign, such
 // as Nudm_SDM of TS 29.503.
 var inBody = lazy.Regexp(`^\{?\$?request\.body#(/[^{}]*)\}?([^{}?#]*)$`)
 
-// callbacks returns the callbacks of an operation whose URI is a value of its body.
+// callbacks returns the callbacks of an operation whose URI is a value of its body, those after a failure last.
 func (c *converter) callbacks(op *operation) (out []callback) {
 	list := op.in.raw("callbacks")
 	for _, name := range list.names() {
@@ -37,9 +43,18 @@ func (c *converter) callbacks(op *operation) (out []callback) {
 				c.Warn(place(op.method, op.path), "the callback %s is left out, because its URI is not a value of the request body", name)
 				continue
 			}
-			out = append(out, callback{name, m[1], convert.EscapePath(m[2])})
+			out = append(out, callback{name, m[1], convert.EscapePath(m[2]), failures().MatchString(name)})
 		}
 	}
+	slices.SortStableFunc(out, func(a, b callback) int {
+		switch {
+		case a.rare == b.rare:
+			return 0
+		case b.rare:
+			return -1
+		}
+		return 1
+	})
 	return out
 }
 
@@ -47,7 +62,7 @@ func (c *converter) callbacks(op *operation) (out []callback) {
 // are optional.
 func wanted(callbacks []callback) map[string]bool {
 	out := map[string]bool{}
-	if len(callbacks) > 0 {
+	if len(callbacks) > 0 && !callbacks[0].rare {
 		want(out, callbacks[0].pointer)
 	}
 	return out
@@ -77,7 +92,7 @@ func (c *converter) listen(op *operation, at string, body json.RawMessage, m *ma
 			uris[cb.pointer] = c.callbackPath(cb.name)
 			m.replace(marker, `"${listener.`+listenerName+`.url}`+convert.Literal(uris[cb.pointer])+c.instance()+`"`)
 		}
-		if op.await != nil {
+		if op.await != nil || cb.rare {
 			c.WarnAt(at, from, "no step awaits the callback %s", cb.name)
 			continue
 		}

@@ -27,6 +27,7 @@ func TestConvert(t *testing.T) {
 		{"core-resources", "core.yaml", Options{Target: "http://core.svc:8080", Resources: true}},
 		{"callbacks", "callbacks.yaml", Options{Target: "http://watch.svc:8080"}},
 		{"callbacks-resources", "callbacks.yaml", Options{Target: "http://watch.svc:8080", Resources: true}},
+		{"network-multipart", "network.yaml", Options{Target: "http://net.svc:8080", Operations: []string{"transferLater", "start"}, Multipart: true}},
 		{"network", "network.yaml", Options{Target: "http://net.svc:8080", Resources: true}},
 		{"petty-resources", "petty.json", Options{Target: "http://127.0.0.1:8080", Resources: true}},
 	} {

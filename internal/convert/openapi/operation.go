@@ -212,10 +212,12 @@ func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
 		return
 	}
 	from := place(op.method, op.path)
-	media := content.raw(kind)
-	if strings.HasPrefix(kind, "multipart/related") && c.parts(t, at, op, media) {
+	if related := relatedType(content.names()); related != "" && (c.o.Multipart || related == kind) && c.parts(t, at, op, content.raw(related)) {
 		return
+	} else if related != "" && related != kind && !c.o.Multipart {
+		c.WarnAt(at, from, "it is sent as %s, without binary parts; --multipart adds them", kind)
 	}
+	media := content.raw(kind)
 	if strings.Contains(kind, "*") {
 		kind = "application/json" // is as good as any
 	}
@@ -279,6 +281,16 @@ func mediaType(names []string) string {
 			if fits(n) {
 				return n
 			}
+		}
+	}
+	return ""
+}
+
+// relatedType returns the name of a multipart/related content, or an empty text.
+func relatedType(names []string) string {
+	for _, n := range names {
+		if strings.HasPrefix(strings.ToLower(n), "multipart/related") {
+			return n
 		}
 	}
 	return ""
