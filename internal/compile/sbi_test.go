@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,4 +148,23 @@ func mistakesOf(t *testing.T, p parts) []string {
 	}
 	_, _, errs := compile.Compile(m.Name(), &m.LoadTest.Spec)
 	return compile.ErrorLines(errs)
+}
+
+// TestSBIWarnings: manifests that run, but hardly do what they are meant for.
+func TestSBIWarnings(t *testing.T) {
+	const step = "spec.chains[0].steps[0].request.expect.status[0]: "
+	for _, tt := range []struct{ name, target, request, want string }{
+		{"HTTP/1.1", "url: http://a.example, protocol: http1, sbi: {}", "path: /", "spec.targets[0].sbi: the target uses HTTP/1.1, and network functions use HTTP/2 (TS 29.500 5.2.1)"},
+		{"HTTP/2", "url: http://a.example, sbi: {}", "path: /", ""},
+		{"a redirect that is followed", "url: http://a.example", "maxRedirects: 1, expect: {status: [307]}", step + "is never the last status, because maxRedirects follows it"},
+		{"a redirect that is expected", "url: http://a.example", "expect: {status: [307]}", ""},
+		{"no redirects", "url: http://a.example", "maxRedirects: 0, expect: {status: [308]}", ""},
+		{"statuses with redirects", "url: http://a.example", "maxRedirects: 1, expect: {status: [3xx, 200]}", ""},
+	} {
+		_, warnings := parts{targets: "{name: target, connections: 2, " + tt.target + "}", steps: "{name: a, request: {" + tt.request + "}}"}.plan(t)
+		warnings = slices.DeleteFunc(warnings, func(w string) bool { return strings.Contains(w, "template") })
+		if got := strings.Join(warnings, "\n"); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
 }

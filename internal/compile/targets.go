@@ -44,6 +44,9 @@ func (c *compiler) target(at *field.Path, t *v1alpha1.Target) runnerv1alpha1.Tar
 	c.tls(at.Child("tls"), t, &out)
 	c.http2(at.Child("http2"), t.HTTP2, &out)
 	c.http1(at.Child("http1"), t.HTTP1, &out)
+	if t.SBI != nil && out.Protocol == runnerv1alpha1.ProtocolHTTP1 {
+		c.warn(at.Child("sbi"), "the target uses HTTP/1.1, and network functions use HTTP/2 (TS 29.500 5.2.1)")
+	}
 	c.connecting(at.Child("connecting"), t, &out)
 	out.FollowAuthority = t.FollowAuthority
 	if t.Auth != nil {

@@ -136,6 +136,7 @@ func (c *compiler) request(at *field.Path, t *v1alpha1.Request) *request {
 	}
 	if t.Expect != nil {
 		r.expects, r.expect = true, c.expect(at.Child("expect"), t.Expect)
+		c.neverLast(at.Child("expect", "status"), t)
 	}
 	if t.MaxBodyBytes != nil {
 		r.maxBody = int(*t.MaxBodyBytes)
@@ -144,6 +145,18 @@ func (c *compiler) request(at *field.Path, t *v1alpha1.Request) *request {
 		r.script = c.script(at.Child("script"), t.Script)
 	}
 	return r
+}
+
+// neverLast warns about expected statuses that a request never has, because it follows the redirect.
+func (c *compiler) neverLast(at *field.Path, t *v1alpha1.Request) {
+	if t.MaxRedirects == nil || *t.MaxRedirects == 0 {
+		return
+	}
+	for i, status := range t.Expect.Status {
+		if s := status.String(); s == "307" || s == "308" {
+			c.warn(at.Index(i), "is never the last status, because maxRedirects follows it")
+		}
+	}
 }
 
 // sent returns the names of the templates that steps name.
