@@ -210,14 +210,15 @@ type NotificationExpect struct {
 	Checks []Check `json:"checks,omitempty"`
 }
 
-// NotificationMatch finds the notification of a chain instance, by its path or by a value of its JSON content. All steps that await a
-// notification of the same listener use the same kind of match, and the same jsonPointer.
+// NotificationMatch finds the notification of a chain instance, by its path, by a value of its JSON content, or by both. All steps that
+// await a notification of the same listener use the same kind of match, and the same jsonPointer.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.path) != has(self.jsonPointer)",message="exactly one of path and jsonPointer is needed"
+// +kubebuilder:validation:XValidation:rule="has(self.path) || has(self.jsonPointer)",message="path or jsonPointer is needed"
 // +kubebuilder:validation:XValidation:rule="has(self.jsonPointer) == has(self.equals)",message="jsonPointer and equals go together"
 type NotificationMatch struct {
 	// path is the path of the notification, without its query. It begins with /, or with a placeholder. It should have a placeholder whose value differs between instances,
-	// such as /notify/${id}: of several steps that wait for the same path, the first one gets the notification.
+	// such as /notify/${id}: of several steps that wait for the same path, the first one gets the notification. With jsonPointer,
+	// both must match, so one callback can have several events.
 	// It has at most 8192 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

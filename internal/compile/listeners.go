@@ -149,17 +149,22 @@ func (c *compiler) matchBy(at *field.Path, l *rv.Listener, a *v1alpha1.Await) {
 	switch m := &a.Match; {
 	case !c.listenerUsed[l.Name]:
 		c.listenerUsed[l.Name] = true
-		l.Pointer = m.JSONPointer
-	case l.Pointer != m.JSONPointer:
-		c.fail(at, "an earlier step matches notifications of listener %q by %s; use another listener", l.Name, matchedBy(l.Pointer))
+		l.Pointer, l.ByPath = m.JSONPointer, matchesBoth(m)
+	case l.Pointer != m.JSONPointer || l.ByPath != matchesBoth(m):
+		c.fail(at, "an earlier step matches notifications of listener %q by %s; use another listener", l.Name, matchedBy(l))
 	}
 }
 
-func matchedBy(pointer string) string {
-	if pointer == "" {
+func matchesBoth(m *v1alpha1.NotificationMatch) bool { return m.Path != "" && m.JSONPointer != "" }
+
+func matchedBy(l *rv.Listener) string {
+	switch {
+	case l.Pointer == "":
 		return "path"
+	case l.ByPath:
+		return "path and jsonPointer " + l.Pointer
 	}
-	return "jsonPointer " + pointer
+	return "jsonPointer " + l.Pointer
 }
 
 // awaitRequest parses what a step reads of a notification.
@@ -168,21 +173,7 @@ func (c *compiler) awaitRequest(at *field.Path, in *v1alpha1.Await) *request {
 	if in.Expect != nil {
 		r.expect = c.expect(at.Child("expect"), &v1alpha1.Expect{Checks: in.Expect.Checks})
 	}
-	match := at.Child("match")
-	switch m := &in.Match; {
-	case (m.Path == "") == (m.JSONPointer == ""):
-		c.fail(match, "exactly one of path and jsonPointer is needed")
-	case (m.JSONPointer == "") != (m.Equals == ""):
-		c.fail(match, "jsonPointer and equals go together")
-	case m.Path != "":
-		r.key = c.text(match.Child("path"), m.Path, nil, "")
-		c.awaitedPath(&r.key, m.Path)
-	default:
-		r.key = c.text(match.Child("equals"), m.Equals, nil, "")
-		if _, err := jsontext.ParsePointer(m.JSONPointer); err != nil {
-			c.fail(match.Child("jsonPointer"), "%v", err)
-		}
-	}
+	r.key = c.matchKey(at.Child("match"), &in.Match)
 	if _, constant := r.key.constant(); constant && len(r.key.pieces) > 0 {
 		c.warn(r.key.path, "is the same for all chain instances; the first one that waits gets a notification")
 	}
@@ -197,6 +188,34 @@ func (c *compiler) awaitedPath(t *text, written string) {
 	case written[0] != '/' && written[0] != '$' || strings.ContainsAny(written, "?#"):
 		c.fail(t.path, "must begin with /, without query and fragment")
 	}
+}
+
+// matchKey returns the key that a notification must have: its path, a value, or the path, a space and the value.
+func (c *compiler) matchKey(at *field.Path, m *v1alpha1.NotificationMatch) (key text) {
+	if m.Path == "" && m.JSONPointer == "" {
+		c.fail(at, "path or jsonPointer is needed")
+		return key
+	}
+	if m.Path != "" {
+		key = c.text(at.Child("path"), m.Path, nil, "")
+		c.awaitedPath(&key, m.Path)
+	}
+	if (m.JSONPointer == "") != (m.Equals == "") {
+		c.fail(at, "jsonPointer and equals go together")
+		return key
+	}
+	if m.JSONPointer == "" {
+		return key
+	}
+	if _, err := jsontext.ParsePointer(m.JSONPointer); err != nil {
+		c.fail(at.Child("jsonPointer"), "%v", err)
+	}
+	value := c.text(at.Child("equals"), m.Equals, nil, "")
+	if m.Path == "" {
+		return value
+	}
+	key.pieces = slices.Concat(key.pieces, []syntax.Piece{{Literal: " "}}, value.pieces)
+	return key
 }
 
 // resolveAwait fills in what a step waits for.

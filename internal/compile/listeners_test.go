@@ -26,12 +26,14 @@ func judged(p parts, threshold string) parts {
 
 func TestAwait(t *testing.T) {
 	plan, warnings := awaiting(
-		"{name: events, port: 9000, keep: 3s, response: {status: 200, headers: [{name: X-A, value: b}], body: ok}}, {name: values}",
+		"{name: events, port: 9000, keep: 3s, response: {status: 200, headers: [{name: X-A, value: b}], body: ok}}, {name: values}, {name: both}",
 		`listener: events, match: {path: "/n/${id}"}, timeout: 2s, capture: [{name: kind, jsonPointer: /kind}]}}, `+
-			`{name: by-value, await: {listener: values, match: {jsonPointer: /id, equals: "${kind}"}`,
+			`{name: by-value, await: {listener: values, match: {jsonPointer: /id, equals: "${kind}"}}}, `+
+			`{name: by-both, await: {listener: both, match: {path: "/n/${id}", jsonPointer: /event, equals: "END ${kind}"}`,
 	).plan(t)
 	if diff := cmp.Diff([]string{
 		"spec.listeners[1]: no request sends ${listener.values.url}, so targets do not know where to send notifications",
+		"spec.listeners[2]: no request sends ${listener.both.url}, so targets do not know where to send notifications",
 		`spec.templates[0]: template "get" is used by no chain`,
 	}, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -39,6 +41,7 @@ func TestAwait(t *testing.T) {
 	wantListeners := []rv.Listener{
 		{Name: "events", Port: 9000, Status: 200, Headers: []rv.ListenerHeader{{Name: "x-a", Value: "b"}}, Body: "ok", MaxBody: 1 << 20, Keep: 3 * time.Second},
 		{Name: "values", Pointer: "/id", Status: 204, MaxBody: 1 << 20, Keep: time.Second},
+		{Name: "both", Pointer: "/event", ByPath: true, Status: 204, MaxBody: 1 << 20, Keep: time.Second},
 	}
 	if diff := cmp.Diff(wantListeners, plan.Listeners); diff != "" {
 		t.Errorf("listeners (-want +got):\n%s", diff)
@@ -53,12 +56,16 @@ func TestAwait(t *testing.T) {
 			Capture: []rv.Capture{{Source: rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/kind"}}},
 		},
 		{Name: "by-value", Timeout: 5 * time.Second, Await: &rv.Await{Listener: 1, Key: rv.Text{{Capture: 1}}}},
+		{
+			Name: "by-both", Timeout: 5 * time.Second,
+			Await: &rv.Await{Listener: 2, Key: rv.Text{{Literal: "/n/"}, {Variable: 1}, {Literal: " "}, {Literal: "END "}, {Capture: 1}}},
+		},
 	}
 	if diff := cmp.Diff(wantSteps, steps[1:]); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
-	// 1 s of load, twice the drain of 5.1 s, a minute, both timeouts and the longest keep.
-	if want := time.Second + 2*5100*time.Millisecond + time.Minute + 7*time.Second + 3*time.Second; plan.Deadline != want || plan.Drain != 5100*time.Millisecond {
+	// 1 s of load, twice the drain of 5.1 s, a minute, all timeouts and the longest keep.
+	if want := time.Second + 2*5100*time.Millisecond + time.Minute + 12*time.Second + 3*time.Second; plan.Deadline != want || plan.Drain != 5100*time.Millisecond {
 		t.Errorf("deadline %v, drain %v; want %v, 5.1s", plan.Deadline, plan.Drain, want)
 	}
 }
@@ -88,6 +95,10 @@ func TestMistakesInListeners(t *testing.T) {
 		{"an undefined variable", awaiting(events, "listener: events, match: {path: '/n/${x}'}"), []string{at + `.await.match.path: variable "x" is not defined`}},
 		{"other matches", awaiting(events, "listener: events, "+match+"}}, {name: b, await: {listener: events, match: {jsonPointer: /id, equals: '${id}'}"), []string{
 			`spec.chains[0].steps[2].await.match: an earlier step matches notifications of listener "events" by path; use another listener`,
+		}},
+		{"nothing to match", awaiting(events, "listener: events, match: {}"), []string{at + ".await.match: path or jsonPointer is needed"}},
+		{"path alone after path and value", awaiting(events, "listener: events, match: {path: '/n/${id}', jsonPointer: /event, equals: END}}}, {name: b, await: {listener: events, "+match), []string{
+			`spec.chains[0].steps[2].await.match: an earlier step matches notifications of listener "events" by path and jsonPointer /event; use another listener`,
 		}},
 		{"the same port", awaiting("{name: events, port: 9000}, {name: b, port: 9000}", "listener: events, "+match), []string{
 			`spec.listeners[1].port: listener "events" has the ports 9000 to 9000, one for each worker`,

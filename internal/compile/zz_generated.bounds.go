@@ -338,7 +338,6 @@ var apiObjects = map[string]apiObject{
 		},
 	},
 	"NotificationMatch": {
-		choice: &choice{fields: []string{"path", "jsonPointer"}},
 		fields: map[string]bounds{
 			"equals":      {length: [2]int{1, 8192}},
 			"jsonPointer": {length: [2]int{1, 1024}},

@@ -24,7 +24,8 @@ type Listener struct {
 	// MaxBody bounds the body that is kept of a notification, in octets.
 	MaxBody int
 
-	key *extract.Extractor // nil: the path
+	key    *extract.Extractor // nil: the path
+	byPath bool               // the path comes before the value of key
 }
 
 // Await is what a step waits for.
@@ -78,6 +79,7 @@ func newListener(in *rv.Listener) (Listener, error) {
 		return l, fmt.Errorf("maxBody: %d is negative", in.MaxBody)
 	}
 	if in.Pointer != "" {
+		l.byPath = in.ByPath
 		var err error
 		if l.key, err = extract.New(rv.Source{Kind: rv.SourceJSONPointer, Pointer: in.Pointer}); err != nil {
 			return l, err
@@ -101,12 +103,18 @@ func AppendResponse(dst []byte, status int, headers []rv.ListenerHeader, body []
 
 // AppendKey appends the key of a notification, which x has as its response. ok is false if the body has no such value.
 func (l *Listener) AppendKey(dst []byte, x *message.Exchange) (key []byte, ok bool) {
-	if l.key != nil {
-		value, ok := l.key.Value(dst, x)
-		return append(dst, value...), ok
+	if l.key == nil || l.byPath {
+		path, _, _ := bytes.Cut(x.Request.Path, []byte{'?'})
+		dst = append(dst, path...)
 	}
-	path, _, _ := bytes.Cut(x.Request.Path, []byte{'?'})
-	return append(dst, path...), true
+	if l.key == nil {
+		return dst, true
+	}
+	if l.byPath {
+		dst = append(dst, ' ')
+	}
+	value, ok := l.key.Value(dst, x)
+	return append(dst, value...), ok
 }
 
 // AppendKey appends the key of the notification that the step waits for.

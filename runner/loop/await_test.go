@@ -73,6 +73,10 @@ func TestAwait(t *testing.T) {
 			p.Chains[0].Steps[1].Await.Key = rv.Text{{Variable: 1}}
 		}
 	}
+	both := func(p *rv.Plan) {
+		p.Listeners[0].Pointer, p.Listeners[0].ByPath = "/event", true
+		p.Chains[0].Steps[1].Await.Key = rv.Text{{Literal: "/n/"}, {Variable: 1}, {Literal: " END"}}
+	}
 	check := func(want string) func(*rv.Plan) {
 		return func(p *rv.Plan) { p.Chains[0].Steps[1].Expect.Checks[0].Match.Want = lit(want) }
 	}
@@ -134,6 +138,19 @@ func TestAwait(t *testing.T) {
 			plan: awaits(3, key("/id")), after: []time.Duration{30 * time.Millisecond}, body: func(n string) string { return `{"id":"` + n + `"}` },
 			want: rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
 			trace: `0 /sub/0, 10 /sub/1, 20 /sub/2, 30 /use/{"id":"0"}, 40 /use/{"id":"1"}, 50 /use/{"id":"2"}`, chain: "3 3 0",
+		},
+		"by the path and a value": {
+			plan: awaits(3, both), after: []time.Duration{30 * time.Millisecond}, body: func(string) string { return `{"event":"END"}` },
+			want: rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}, time: 30 * time.Millisecond,
+			trace: `0 /sub/0, 10 /sub/1, 20 /sub/2, 30 /use/{"event":"END"}, 40 /use/{"event":"END"}, 50 /use/{"event":"END"}`, chain: "3 3 0",
+		},
+		"of the path with another value": {
+			plan: awaits(3, both), after: []time.Duration{30 * time.Millisecond}, body: func(string) string { return `{"event":"BEGIN"}` },
+			want: rv.ListenerCounts{Received: 3, Unexpected: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
+		},
+		"of the path without the value": {
+			plan: awaits(3, both), after: []time.Duration{30 * time.Millisecond},
+			want: rv.ListenerCounts{Received: 3, Unexpected: 3, Awaited: 3, Missing: 3}, trace: "0 /sub/0, 10 /sub/1, 20 /sub/2", chain: "3 0 3",
 		},
 		"without the value": {
 			plan: awaits(3, key("/id")), after: []time.Duration{30 * time.Millisecond},

@@ -98,8 +98,8 @@ func rulesOfAwait() []Mutant {
 	out := []Mutant{
 		{Name: "a wait without a name", Path: byPath, Want: "a step with a request or await needs a name", Unset: []string{byPath + ".name"}},
 		{
-			Name: "path and jsonPointer", Path: byPath + ".await.match", Want: "exactly one of path and jsonPointer is needed",
-			Set: map[string]any{byPath + ".await.match.jsonPointer": "/id", byPath + ".await.match.equals": "1"},
+			Name: "neither path nor jsonPointer", Path: byPath + ".await.match", Want: "path or jsonPointer is needed",
+			Unset: []string{byPath + ".await.match.path"},
 		},
 		{Name: "jsonPointer without equals", Path: byValue + ".await.match", Want: "jsonPointer and equals go together", Unset: []string{byValue + ".await.match.equals"}},
 		tooLong(byPath+".await.timeout", "0ms", withinAnHour),

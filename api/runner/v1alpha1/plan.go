@@ -699,6 +699,8 @@ type Listener struct {
 	// Pointer is the JSON pointer (RFC 6901) to the key of a notification in its body. Empty: the key is the path, without
 	// the query.
 	Pointer string `json:"pointer,omitempty"`
+	// ByPath makes the key the path, a space, and the value at Pointer.
+	ByPath bool `json:"byPath,omitempty"`
 	// Status, Headers and Body are the response to each notification.
 	Status  int              `json:"status"`
 	Headers []ListenerHeader `json:"headers,omitempty"`
