@@ -126,7 +126,8 @@ func (r *renderer) prepare(showSecrets bool) error {
 	}
 	r.sources.SetGlobals(globals)
 	for i := range r.plan.Listeners {
-		r.sources.SetListener(i, r.of("URL of listener "+r.plan.Listeners[i].Name))
+		of := " of listener " + r.plan.Listeners[i].Name
+		r.sources.SetListenerParts(i, r.of("URL"+of), r.of("host"+of), r.of("port"+of))
 	}
 	for i := range r.plan.Targets {
 		t := &r.plan.Targets[i]

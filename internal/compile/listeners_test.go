@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func TestMistakesInListeners(t *testing.T) {
 		{"a path without a slash", awaiting(events, "listener: events, match: {path: notify}"), []string{at + ".await.match.path: must begin with /, without query and fragment"}},
 		{"a URL as the path", awaiting(events, "listener: events, match: {path: '${listener.events.url}/n/${id}'}"), []string{at + ".await.match.path: must begin with /; remove ${listener.events.url}, because the path of a notification does not have it"}},
 		{"a path to a listener", parts{listeners: events, steps: "{name: a, request: {path: '${listener.events.url}/n'}}"}, []string{"spec.chains[0].steps[0].request.path: must begin with / or with a capture"}},
-		{"listeners of a placeholder", parts{listeners: events, steps: "{name: a, request: {body: '${listeners.events.url}'}}"}, []string{"spec.chains[0].steps[0].request.body: the URL of a listener is ${listener.NAME.url}"}},
+		{"listeners of a placeholder", parts{listeners: events, steps: "{name: a, request: {body: '${listeners.events.url}'}}"}, []string{"spec.chains[0].steps[0].request.body: a placeholder of a listener is ${listener.NAME.url}, ${listener.NAME.host} or ${listener.NAME.port}"}},
 		{"the name of a listener only", parts{listeners: events, steps: "{name: a, request: {body: '${events.url}'}}"}, []string{"spec.chains[0].steps[0].request.body: variable \"events\" is not defined; the URL of the listener is ${listener.events.url}"}},
 		{"a threshold on another listener", judged(awaiting(events, "listener: events, "+match), "{name: a, metric: NotificationsLate, max: 0, listener: event}"), []string{
 			`spec.thresholds[0].listener: there is no listener "event"; did you mean events?`,
@@ -110,7 +111,7 @@ func TestMistakesInListeners(t *testing.T) {
 			"spec.listeners[0].response.headers[0].name: is set from the body",
 		}},
 		{"a placeholder without url", parts{listeners: events, steps: "{name: a, request: {path: '/${listener.events}'}}"}, []string{
-			"spec.chains[0].steps[0].request.path: the URL of a listener is ${listener.NAME.url}",
+			"spec.chains[0].steps[0].request.path: a placeholder of a listener is ${listener.NAME.url}, ${listener.NAME.host} or ${listener.NAME.port}",
 		}},
 		{"a variable of that name", parts{variables: "{name: listener, counter: {}}", listeners: events, steps: "{name: a, request: {path: '/${listener.events.url}'}}"}, []string{
 			`spec.variables[0].name: "listener" is the beginning of placeholders for listeners; use another name`,
@@ -175,6 +176,7 @@ func TestNobodyIsTold(t *testing.T) {
 		{"no request", "", "path: /", "", true},
 		{"the URL of another listener", "", `body: "${listener.other.url}"`, "", true},
 		{"a request", "", `body: "${listener.events.url}"`, "", false},
+		{"a request with host and port", "", `body: "${listener.events.host} ${listener.events.port}"`, "", false},
 		{"a header of all requests", "", "path: /", `{name: target, url: http://a.example, connections: 2, sbi: {correlationInfo: "${listener.events.url}"}}`, false},
 		{"a constant port", ", port: 9000", "path: /", "", false},
 		{"a file", "", "method: POST, bodyFrom: {file: /a}", "", false},
@@ -186,5 +188,22 @@ func TestNobodyIsTold(t *testing.T) {
 		if got := slices.Contains(warnings, notTold); got != tt.want {
 			t.Errorf("%s: %v, want the warning: %v", tt.name, warnings, tt.want)
 		}
+	}
+}
+
+// TestListenerAddress: a text can have host and port of a listener apart, for a profile of a network function.
+func TestListenerAddress(t *testing.T) {
+	p := awaiting("{name: events}", `listener: events, match: {path: "/n/${id}"}`)
+	p.steps = strings.Replace(p.steps, "${listener.events.url}/n/${id}", "${listener.events.host} ${listener.events.port} ${lower(listener.events.url)}", 1)
+	plan, _ := p.plan(t)
+	want := rv.Text{
+		{Listener: 1, Column: rv.ListenerHost},
+		{Literal: " "},
+		{Listener: 1, Column: rv.ListenerPort},
+		{Literal: " "},
+		{Listener: 1, Functions: []rv.Function{{Name: rv.FunctionLower}}},
+	}
+	if diff := cmp.Diff(want, plan.Chains[0].Steps[0].Body); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
 	}
 }

@@ -99,7 +99,7 @@ func (c *compiler) resolve(s *scope, t text) (out rv.Text) {
 func (c *compiler) named(s *scope, path *field.Path, ref *syntax.Reference) (part rv.Part, ok bool) {
 	if ref.Listener != "" {
 		i, ok := c.listenerIndex[ref.Listener]
-		return rv.Part{Listener: i + 1}, ok
+		return rv.Part{Listener: i + 1, Column: ref.Column}, ok
 	}
 	if i, isVariable := c.variableIndex[ref.Name]; isVariable {
 		return rv.Part{Variable: i + 1, Column: ref.Column}, true

@@ -30,7 +30,8 @@ func (c *checker) part(at string, chain *runnerv1alpha1.Chain, part *runnerv1alp
 	c.require(part.Listener >= 0 && part.Listener <= len(c.plan.Listeners), "%s reads listener %d", at, part.Listener)
 	c.require(part.Global >= 0 && part.Global <= len(c.plan.Globals), "%s reads global %d", at, part.Global)
 	isTable := part.Variable > 0 && part.Variable <= len(c.plan.Variables) && c.plan.Variables[part.Variable-1].HasColumns()
-	c.require(isTable == (part.Column != ""), "%s reads column %q of what is table %v", at, part.Column, isTable)
+	ofListener := part.Listener > 0 && (part.Column == runnerv1alpha1.ListenerHost || part.Column == runnerv1alpha1.ListenerPort)
+	c.require(ofListener || isTable == (part.Column != ""), "%s reads column %q of what is table %v", at, part.Column, isTable)
 	c.content(at, part.Content)
 }
 

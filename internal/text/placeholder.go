@@ -29,7 +29,7 @@ var (
 	errEmpty    = errors.New("${} has no name; write $${} for a literal ${}")
 	errName     = fmt.Errorf("${ must be followed by a name (letters, digits and _, not beginning with a digit, at most %d characters); write $${ for a literal ${", maxName)
 	errColumn   = fmt.Errorf("${name. must be followed by the name of a column (letters, digits, _ and -, not beginning with -, at most %d characters)", maxName)
-	errListener = errors.New("the URL of a listener is ${listener.NAME.url}")
+	errListener = errors.New("a placeholder of a listener is ${listener.NAME.url}, ${listener.NAME.host} or ${listener.NAME.port}")
 	errNested   = fmt.Errorf("a ${} can have at most %d nested functions", maxFunctions)
 	errWidth    = fmt.Errorf("pad takes a value, a width from 1 to %d and an optional fill character (printable ASCII, default 0): pad(x, 8) or pad(x, 8, c)", maxWidth)
 	errRatio    = errors.New("traceparent takes the share of requests that are sampled, a number from 0 to 1: traceparent(0.01)")
@@ -106,10 +106,16 @@ func (p *parser) reference(depth int) (*Reference, error) {
 		return nil, errListener
 	}
 	if name == ListenerName {
-		if !p.take('.') || p.word("") != "url" {
+		if !p.take('.') {
 			return nil, errListener
 		}
-		return &Reference{Name: name, Listener: column}, nil
+		switch part := p.word(""); part {
+		case "url":
+			return &Reference{Name: name, Listener: column}, nil
+		case rv.ListenerHost, rv.ListenerPort:
+			return &Reference{Name: name, Listener: column, Column: part}, nil
+		}
+		return nil, errListener
 	}
 	return &Reference{Name: name, Column: column}, nil
 }

@@ -22,10 +22,10 @@ type Piece struct {
 // Reference is a placeholder.
 type Reference struct {
 	Name string
-	// Column of a table; empty: none.
+	// Column of a table, or host or port of a listener; empty: none.
 	Column string
-	// Listener is the name of a listener, whose URL the placeholder is; empty: it is another placeholder. Name is then
-	// ListenerName.
+	// Listener is the name of a listener, whose URL, or host or port, the placeholder is; empty: it is another placeholder. Name
+	// is then ListenerName.
 	Listener string
 	// Traceparent is set for traceparent(ratio), whose Name is Traceparent.Name().
 	Traceparent *rv.Traceparent
@@ -33,7 +33,7 @@ type Reference struct {
 	Functions []Function
 }
 
-// ListenerName is the name of placeholders for the URLs of listeners.
+// ListenerName is the name of placeholders for the URLs, hosts and ports of listeners.
 const ListenerName = "listener"
 
 // Function changes a value.

@@ -66,9 +66,9 @@ func (b *builder) resolve(ref *syntax.Reference) (rv.Part, error) {
 	case ref.Listener != "":
 		i := slices.IndexFunc(b.g.Listeners, func(l Listener) bool { return l.Name == ref.Listener })
 		if i < 0 {
-			return part, fmt.Errorf("${listener.%s.url}: there is no such listener", ref.Listener)
+			return part, fmt.Errorf("${listener.%s}: there is no such listener", ref.Listener)
 		}
-		part = rv.Part{Listener: i + 1}
+		part = rv.Part{Listener: i + 1, Column: ref.Column}
 	case ref.Traceparent != nil:
 		return part, fmt.Errorf("${%s}: traceparent is not possible in a text outside the manifest", ref.Name)
 	case part.Capture > 0:

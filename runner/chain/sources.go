@@ -2,6 +2,8 @@ package chain
 
 import (
 	"math/rand/v2"
+	"net"
+	"strings"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/cacheline"
@@ -43,7 +45,7 @@ func NewSources(g *Program, share *rv.Share, worker int) *Sources {
 		globals:     make([][]byte, len(g.Globals)),
 		references:  make([]reference, len(g.Globals)),
 		credentials: make([][]byte, 2*len(g.Targets)),
-		listeners:   make([][]byte, len(g.Listeners)),
+		listeners:   make([][]byte, len(g.Listeners)*len(listenerParts)),
 		thinking:    newRand(g.Seed, share, worker),
 	}
 	for i, v := range g.variables {
@@ -84,8 +86,23 @@ func (s *Sources) resolveGlobal(i int) {
 	}
 }
 
-// SetListener sets the URL of a listener of the worker, such as http://192.0.2.1:9090.
-func (s *Sources) SetListener(listener int, url string) { s.listeners[listener] = []byte(url) }
+// listenerParts are what a text can have of a listener: its URL, its host and its port.
+var listenerParts = []string{"", rv.ListenerHost, rv.ListenerPort}
+
+// SetListener sets the URL of a listener of the worker, such as http://192.0.2.1:9090. An IPv6 address has brackets in the URL, and none as
+// host.
+func (s *Sources) SetListener(listener int, url string) {
+	_, authority, _ := strings.Cut(url, "://")
+	host, port, _ := net.SplitHostPort(authority) // a runner makes the URL
+	s.SetListenerParts(listener, url, host, port)
+}
+
+// SetListenerParts sets the three texts of a listener.
+func (s *Sources) SetListenerParts(listener int, url, host, port string) {
+	for i, part := range []string{url, host, port} {
+		s.listeners[listener*len(listenerParts)+i] = []byte(part)
+	}
+}
 
 // SetShare replaces the share of the worker in all variables. drawn is the maximum number of values that any worker has
 // drawn of a variable. fresh: this worker has drawn none.

@@ -334,3 +334,27 @@ func TestMixChangesHalfOfTheBits(t *testing.T) {
 		t.Errorf("a bit changes %.1f of 64", float64(sum)/64)
 	}
 }
+
+// TestListenerParts: a text has the URL, the host and the port of a listener.
+func TestListenerParts(t *testing.T) {
+	p := drawPlan(rv.Text{
+		{Listener: 1}, {Literal: " "}, {Listener: 2, Column: rv.ListenerHost}, {Literal: " "}, {Listener: 2, Column: rv.ListenerPort},
+	})
+	p.Listeners = []rv.Listener{{Name: "a", Status: 204, Keep: 1}, {Name: "b", Status: 204, Keep: 1}}
+	g := program(t, p)
+	src := workersOf(t, p, g, 1, 1)[0]
+	for url, want := range map[string]string{
+		"https://core-1-0.listeners-core.ns.svc:9000": "http://192.0.2.1:1 core-1-0.listeners-core.ns.svc 9000",
+		"http://[2001:db8::1]:9001":                   "http://192.0.2.1:1 2001:db8::1 9001",
+	} {
+		src.SetListener(0, "http://192.0.2.1:1")
+		src.SetListener(1, url)
+		if got := bodies(g, src, 0, 1)[0]; got != want {
+			t.Errorf("%s: got %q, want %q", url, got, want)
+		}
+	}
+	p.Chains[0].Steps[0].Body = rv.Text{{Listener: 1, Column: "path"}}
+	if _, err := Load(p, Resources{}); err == nil || !strings.Contains(err.Error(), "a listener has no path") {
+		t.Errorf("another part: got error %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
@@ -37,7 +38,7 @@ const (
 	pieceWorker               // drawn once for the worker
 	pieceCapture              // captured by the instance
 	pieceGlobal               // captured by setup
-	pieceListener             // the URL of a listener of the worker
+	pieceListener             // the URL, the host or the port of a listener of the worker
 	pieceCredential           // the value of a Credential
 	pieceConstant             // literal, with functions whose key is a placeholder
 )
@@ -107,7 +108,11 @@ func (b *builder) reference(in *rv.Part) (piece, error) {
 	case in.Global > 0:
 		return piece{kind: pieceGlobal, index: in.Global - 1}, nil
 	case in.Listener > 0:
-		return piece{kind: pieceListener, index: in.Listener - 1}, nil
+		part := slices.Index(listenerParts, in.Column)
+		if part < 0 {
+			return piece{}, fmt.Errorf(": a listener has no %s", in.Column)
+		}
+		return piece{kind: pieceListener, index: (in.Listener-1)*len(listenerParts) + part}, nil
 	case in.Content != nil:
 		content, err := b.res.content(in.Content)
 		if err != nil {

@@ -516,7 +516,7 @@ type Part struct {
 	Variable int `json:"variable,omitempty"`
 	// Column of a variable with columns: CSV or Subscribers.
 	Column string `json:"column,omitempty"`
-	// Listener is 1 + the index into Plan.Listeners, of which the part is the URL.
+	// Listener is 1 + the index into Plan.Listeners, of which the part is the URL, or what Column says.
 	Listener int `json:"listener,omitempty"`
 	// Capture is 1 + the index into Chain.Captures.
 	Capture int `json:"capture,omitempty"`
@@ -682,6 +682,12 @@ type Await struct {
 	// Key must be equal to the key of the notification; see Listener.Pointer.
 	Key Text `json:"key"`
 }
+
+// ListenerHost and ListenerPort are values of Part.Column for a listener.
+const (
+	ListenerHost = "host"
+	ListenerPort = "port"
+)
 
 // Listener is an HTTP/2 server for notifications.
 type Listener struct {
