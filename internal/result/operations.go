@@ -14,8 +14,9 @@ type operation struct {
 	responseTime histogram.H
 }
 
-// operationResults returns the figures of each service operation of each target, in the order of their first steps. A step
-// without an operation is an operation of its own, named as the step. It returns nil if no step has an operation.
+// operationResults returns the figures of each service operation of each target. Targets, and the operations of a target, are in the
+// order of their first steps. A step without an operation is an operation of its own, named as the step. It returns nil if no step
+// has an operation.
 func (s *sum) operationResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.OperationResult {
 	if !HasOperations(plan) {
 		return nil
@@ -35,6 +36,13 @@ func (s *sum) operationResults(plan *runnerv1alpha1.Plan) []runnerv1alpha1.Opera
 		addStep(&o.counters, &s.steps[i].counters)
 		o.responseTime.Merge(&s.steps[i].times[0])
 	})
+	first := map[string]int{}
+	for i, o := range order {
+		if _, known := first[o.target]; !known {
+			first[o.target] = i
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *operation) int { return first[a.target] - first[b.target] })
 	out := make([]runnerv1alpha1.OperationResult, 0, len(order))
 	for _, o := range order {
 		n := &o.counters

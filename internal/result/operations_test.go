@@ -73,3 +73,20 @@ func TestOperations(t *testing.T) {
 		t.Errorf("operations of a plan without them: %v", r.Operations)
 	}
 }
+
+// TestOperationsByTarget: the operations of a target follow one another, also if a step of another target is between their steps.
+func TestOperationsByTarget(t *testing.T) {
+	plan := testPlan()
+	first, second, third := &plan.Chains[0].Steps[0], &plan.Chains[0].Steps[1], &plan.Chains[1].Steps[0]
+	first.Operation, second.Operation, third.Operation = "Subscribe", "Update", "Unsubscribe"
+	first.Target, second.Target, third.Target = 1, 0, 1
+	r := build(t, Input{Plan: plan, Snapshots: []runnerv1alpha1.Snapshot{newRecorder(plan, 0).done()}})
+	var names []string
+	for i := range r.Operations {
+		names = append(names, r.Operations[i].Target+" "+r.Operations[i].Operation)
+	}
+	a, b := plan.Targets[0].Name, plan.Targets[1].Name
+	if diff := cmp.Diff([]string{b + " Subscribe", b + " Unsubscribe", a + " Update"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
