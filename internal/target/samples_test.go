@@ -85,6 +85,8 @@ var samples = map[string][]turn{
 		{"POST", "/npcf-smpolicycontrol/v1/sm-policies/{id}/delete", jsonType, `{}`, 404, "POLICY_ASSOCIATION_NOT_FOUND"},
 	},
 	"smf.yaml": {
+		{"PUT", "/nnrf-nfm/v1/nf-instances/1", jsonType, `{"nfInstanceId":"1"}`, 201, `"1"`},
+		{"DELETE", "/nnrf-nfm/v1/nf-instances/1", "", "", 204, ""},
 		{"POST", "/nsmf-pdusession/v1/sm-contexts", jsonType, `{"pduSessionId":5}`, 400, "MANDATORY_IE_MISSING"},
 		{"POST", "/nsmf-pdusession/v1/sm-contexts", "multipart/related; boundary=b",
 			"--b\r\nContent-Type: application/json\r\n\r\n{\"pduSessionId\":5,\"dnn\":\"internet\",\"sNssai\":{\"sst\":1}}\r\n--b\r\nContent-Type: application/vnd.3gpp.5gnas\r\nContent-Id: n1\r\n\r\n\x2e\x05\r\n--b--\r\n",

@@ -120,8 +120,12 @@ func (s *story) wantNotified(lt *v1alpha1.LoadTest) {
 		sent += int64(n.Sent)
 	}
 	r := s.report(lt)
-	if l := &r.Listeners[0]; sent == 0 || l.Received != sent || l.InTime != sent || l.Awaited != sent {
-		s.Errorf("the target sent %d notifications, the runners counted %+v", sent, l.ListenerCounts)
+	all := r.Listeners[0].ListenerCounts
+	for i := range r.Listeners[1:] {
+		all.Add(&r.Listeners[1+i].ListenerCounts)
+	}
+	if sent == 0 || all.Received != sent || all.InTime != sent || all.Awaited != sent {
+		s.Errorf("the target sent %d notifications, the runners counted %+v", sent, all)
 	}
 }
 
