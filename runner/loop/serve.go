@@ -206,13 +206,22 @@ func (c *served) parse(p []byte) (open bool) {
 		c.refuse(err)
 		return false
 	}
-	if c.h2.Congested() {
+	if c.congested() {
 		c.write()
-		if c.fd >= 0 && c.h2.Congested() {
+		if c.fd >= 0 && c.congested() {
 			c.close()
 		}
 	}
 	return c.fd >= 0
+}
+
+// maxEncrypted is more than writeSecure encrypts before the socket has taken it. The rest are answers to KeyUpdate (RFC 8446
+// 4.6.3).
+const maxEncrypted = 2 * secureAhead
+
+// congested returns whether the peer does not read what it makes the worker send.
+func (c *served) congested() bool {
+	return c.h2.Congested() || c.secure != nil && len(c.secure.Pending()) > maxEncrypted
 }
 
 // refuse closes the connection of a peer that broke the protocol, and says why.
