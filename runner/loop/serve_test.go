@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/ecdsa"
@@ -94,7 +93,7 @@ func newTLSPeer(t *testing.T) (*dial.Secure, *tlsPeer) {
 		}).Handshake()
 	}()
 	s := dial.NewSecure(ours, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})
-	if err := s.Handshake(context.Background()); err != nil {
+	if err := s.Handshake(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
