@@ -27,6 +27,8 @@ func everything() *rv.Plan {
 		rv.Variable{Name: "traceparent(0.5)", Traceparent: &rv.Traceparent{Ratio: 0.5}, Scope: rv.ScopeStep},
 		rv.Variable{Name: "ue", Subscribers: derivedKeys(), Order: rv.OrderShuffled},
 		rv.Variable{Name: "rand", Random: &rv.Random{Hex: 32}, Scope: rv.ScopeStep},
+		rv.Variable{Name: "sent", Timestamp: &rv.Timestamp{Format: rv.TimeIMFFixdateMilli}, Scope: rv.ScopeStep},
+		rv.Variable{Name: "binding", List: []string{"scope=callback; nfset=x, bl=nf-set; nfset=a; recoverytime=1", ""}},
 	)
 	s := &p.Chains[0].Steps[0]
 	s.Body = rv.Text{{Variable: 3, Column: "b"}, {Variable: 4}, {Variable: 5}, {Variable: 6}, {Variable: 7}, {Variable: 8}, {Variable: 9}, {Variable: 10}, {Variable: 11}, {Global: 1}, {Capture: 1}}
@@ -41,7 +43,11 @@ func everything() *rv.Plan {
 	} {
 		s.Body = append(s.Body, rv.Part{Variable: 9, Functions: []rv.Function{f}})
 	}
-	s.Headers = append(s.Headers, rv.Header{Name: rv.Text{{Literal: "X-"}, {Variable: 2}}, Value: rv.Text{{Variable: 9}}})
+	s.Headers = append(s.Headers, rv.Header{Name: rv.Text{{Literal: "X-"}, {Variable: 2}}, Value: rv.Text{{Variable: 9}}},
+		rv.Header{Name: lit("3gpp-sbi-max-rsp-time"), Value: lit("1500"), OmitEmpty: true},
+		rv.Header{Name: lit("3gpp-sbi-sender-timestamp"), Value: rv.Text{{Variable: 14}}, OmitEmpty: true},
+		rv.Header{Name: lit("3gpp-sbi-routing-binding"), Value: rv.Text{{Variable: 15, Functions: []rv.Function{{Name: rv.FunctionRoutingBinding}}}}, OmitEmpty: true},
+	)
 	s.Expect.Checks = []rv.Check{
 		checkOf("etag", rv.Source{Kind: rv.SourceHeader, Name: "etag", Regex: "v-[0-9]+"}, rv.Match{Op: rv.MatchEquals, Want: rv.Text{{Literal: "v-17"}}}),
 		checkOf("p", rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/a"}, rv.Match{Op: rv.MatchEquals, Want: lit("b")}),

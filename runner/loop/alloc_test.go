@@ -3,11 +3,16 @@
 package loop
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
+	"github.com/h2surge/h2surge/runner/dial"
+	"github.com/h2surge/h2surge/runner/h2"
 	"github.com/h2surge/h2surge/runner/message"
 )
 
@@ -71,6 +76,63 @@ func TestRedirectsAllocateNothing(t *testing.T) {
 	}
 	if n := w.rec.Steps[0].Redirects - from; n < turns {
 		t.Errorf("only %d redirects", n)
+	}
+}
+
+// notifyingNet is a canned network whose peer notifies a listener once for each request.
+type notifyingNet struct {
+	canned
+	caller *cannedConn
+	stream uint32
+}
+
+func (n *notifyingNet) Send(fd int, b []byte) (int, Status) {
+	c := n.conns[fd]
+	if c == n.caller {
+		return len(b), OK
+	}
+	before := len(c.out)
+	sent, st := n.canned.Send(fd, b)
+	for range bytes.Count(c.out[before:], cannedOK[:5]) {
+		n.caller.out = h2.AppendHeaders(n.caller.out, n.stream, false, true, []byte{0x83, 0x86, 4, 2, '/', 'n'}) // POST http /n
+		n.caller.out = h2.AppendData(n.caller.out, n.stream, true, cannedEvent)
+		n.stream += 2
+	}
+	return sent, st
+}
+
+var cannedEvent = []byte(`{"kind":"event"}`)
+
+// TestNotificationsAllocateNothing: steps that await notifications, with a check and a capture.
+func TestNotificationsAllocateNothing(t *testing.T) {
+	p := gets(rv.Rate{Name: "r", ClosedLoop: true, Duration: time.Hour})
+	p.Chains[0].Steps = append(p.Chains[0].Steps, rv.Step{
+		Name: "wait", Timeout: time.Hour, Await: &rv.Await{Key: lit("/n")},
+		Expect:  rv.Expect{Checks: []rv.Check{{Name: "kind", Source: &rv.Source{Kind: rv.SourceJSONPointer, Pointer: "/kind"}, Match: &rv.Match{Op: rv.MatchEquals, Want: lit("event")}}}},
+		Capture: []rv.Capture{{Source: rv.Source{Kind: rv.SourceBody}}},
+	})
+	p.Chains[0].Captures = []string{"body"}
+	p.Listeners = []rv.Listener{{Name: "l", Status: 200, Body: "content", Keep: 100 * time.Microsecond}}
+	n := &notifyingNet{canned: canned{clock: 1}, caller: &cannedConn{greeted: true, out: append(make([]byte, 0, 1<<20), http2.ClientPreface...)}, stream: 1}
+	n.caller.out = h2.AppendWindowUpdate(h2.AppendSettings(n.caller.out), 0, 1<<30) // for the bodies of the responses
+	n.conns = append(n.conns, n.caller)
+	w := newCannedWorker(t, p, n)
+	w.Serve(0, &dial.Connection{FD: 0})
+	warm(t, w)
+	from := w.Gauge().Listeners[0].InTime
+	const turns = 1000
+	allocs := testing.AllocsPerRun(10, func() {
+		for range turns {
+			if err := w.turn(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations in %d turns", allocs, turns)
+	}
+	if c := w.Gauge().Listeners[0]; c.InTime-from < turns || c.Missing+c.Late+c.FailedChecks != 0 {
+		t.Errorf("%d notifications, %+v", c.InTime-from, c)
 	}
 }
 

@@ -179,6 +179,16 @@ func cannedWorker(tb testing.TB, p *rv.Plan, n interface {
 	Dialer
 }) *Worker {
 	tb.Helper()
+	w := newCannedWorker(tb, p, n)
+	warm(tb, w)
+	return w
+}
+
+func newCannedWorker(tb testing.TB, p *rv.Plan, n interface {
+	Net
+	Dialer
+}) *Worker {
+	tb.Helper()
 	g, err := chain.Load(p, chain.Resources{})
 	if err != nil {
 		tb.Fatal(err)
@@ -189,6 +199,11 @@ func cannedWorker(tb testing.TB, p *rv.Plan, n interface {
 	}
 	w.connectAll()
 	w.Start(1, nil)
+	return w
+}
+
+func warm(tb testing.TB, w *Worker) {
+	tb.Helper()
 	for range 5000 {
 		if err := w.turn(); err != nil {
 			tb.Fatal(err)
@@ -197,7 +212,6 @@ func cannedWorker(tb testing.TB, p *rv.Plan, n interface {
 	if got := sent(w); got < 1000 || w.rec.Steps[0].Succeeded == 0 || w.requests.inUse == 0 {
 		tb.Fatalf("%d requests in 5000 turns, %d in flight", got, w.requests.inUse)
 	}
-	return w
 }
 
 func sent(w *Worker) (n int64) {
