@@ -63,7 +63,7 @@ func TestRedirectsAllocateNothing(t *testing.T) {
 	redirect := append([]byte{0, 0, 21, 1, 5, 0, 0, 0, 0, 0x08, 3, '3', '0', '7', 0x0f, 0x1f, 13}, "http://b.core"...)
 	w := cannedWorker(t, p, &canned{clock: 1, created: redirect})
 	from := w.rec.Steps[0].Redirects
-	const turns = 1000
+	const turns = 100
 	allocs := testing.AllocsPerRun(10, func() {
 		for range turns {
 			if err := w.turn(); err != nil {
