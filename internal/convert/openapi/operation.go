@@ -212,9 +212,11 @@ func (c *converter) body(t *v1alpha1.Template, at string, op *operation) {
 		return
 	}
 	from := place(op.method, op.path)
-	if related := relatedType(content.names()); related != "" && (c.o.Multipart || related == kind) && c.parts(t, at, op, content.raw(related)) {
+	related := relatedType(content.names())
+	if related != "" && (c.o.Multipart || related == kind) && c.parts(t, at, op, content.raw(related)) {
 		return
-	} else if related != "" && related != kind && !c.o.Multipart {
+	}
+	if related != "" && related != kind && !c.o.Multipart {
 		c.WarnAt(at, from, "it is sent as %s, without binary parts; --multipart adds them", kind)
 	}
 	media := content.raw(kind)
