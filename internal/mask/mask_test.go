@@ -1,6 +1,8 @@
 package mask_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"testing"
 
 	"github.com/h2surge/h2surge/internal/mask"
@@ -48,4 +50,21 @@ func TestIsSecret(t *testing.T) {
 			t.Errorf("%q: %v, want %v", name, got, want)
 		}
 	}
+}
+
+// FuzzText: a JSON value under a secret name is masked as a whole, and every other text gives some text.
+func FuzzText(f *testing.F) {
+	for _, seed := range []string{`"a\"b"`, `{"a":[1,"}"]}`, `[["\\"],{}]`, `-1e5`, `null`, `{"token":{"token":1}}`, `token=[a`, `"`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		mask.Text(in)
+		var value bytes.Buffer
+		if json.Compact(&value, []byte(in)) != nil {
+			return
+		}
+		if got := mask.Text(`{"token":` + value.String() + `,"a":1}`); got != `{"token":"***","a":1}` {
+			t.Errorf("%s: %s", in, got)
+		}
+	})
 }
