@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -33,6 +34,10 @@ func TestSearch(t *testing.T) {
 		s.wantProbes(lt)
 		switch found := lt.Status.Search; found.Outcome {
 		case v1alpha1.SearchFound:
+			if tooBusy(found, capacity) {
+				t.Log("the generator was the bottleneck below the capacity, so the search was among too low rates")
+				continue
+			}
 			t.Logf("FIGURE search over 3 shards: a capacity of %d found as %d in %d probes from %d on", capacity, found.Highest, len(found.Probes), start)
 			if wrong := math.Abs(float64(found.Highest-capacity)) / float64(capacity); wrong > 0.03 || len(found.Probes) >= 15 {
 				t.Errorf("the error is %.1f%% after %d probes, want 3%% at most after 14", 100*wrong, len(found.Probes))
@@ -48,6 +53,13 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	t.Skipf("no result in %d searches: the machine was busy", tries)
+}
+
+// tooBusy returns whether the generator was the bottleneck at a rate that the target can serve.
+func tooBusy(found *v1alpha1.SearchStatus, capacity int64) bool {
+	return slices.ContainsFunc(found.Probes, func(p v1alpha1.ProbeStatus) bool {
+		return p.Outcome == v1alpha1.ProbeGeneratorBound && p.Load < capacity
+	})
 }
 
 // searchFrom makes a test a search with short probes that send one GET.
