@@ -7,11 +7,11 @@ import "slices"
 type Instance struct {
 	Chain int32
 	// Step is the position of the next step in the chain.
-	Step int32
-
-	src *Sources
+	Step int16
 	// phase of the chain.
 	phase phase
+
+	src *Sources
 	// cells are the drawn values: one for each variable of scope instance, and one for each variable
 	// of scope step in each step.
 	cells      []int64

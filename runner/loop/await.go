@@ -55,7 +55,7 @@ func (w *Worker) await(a activation) {
 	}
 	key := s.Await.AppendKey(w.buffers.scratch[:0], &in.Instance)
 	w.buffers.scratch = key
-	from := notification.Waiter{Instance: a.instance, Step: a.step, Since: in.sentAt}
+	from := notification.Waiter{Instance: a.instance, Step: a.step, Since: in.sentAt, Began: in.began}
 	n, ok := l.table.Await(key, s.Await.Timeout, from, w.now)
 	if !ok {
 		w.chains.pauseUntil(w.now + int64(l.plan.Timeouts[s.Await.Timeout]))

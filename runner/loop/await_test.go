@@ -241,7 +241,7 @@ func (b *bench) exchanged() (sent []string, answered map[string]int) {
 }
 
 // TestNotificationsOfOneKey: instances that await the same path receive one notification each, also if these come before the
-// responses. What is left is a duplicate.
+// responses: one that came since the instance began. What is left is a duplicate.
 func TestNotificationsOfOneKey(t *testing.T) {
 	for name, tt := range map[string]struct {
 		response time.Duration
@@ -249,7 +249,11 @@ func TestNotificationsOfOneKey(t *testing.T) {
 		want     rv.ListenerCounts
 	}{
 		"one after another": {5 * time.Millisecond, []time.Duration{2 * time.Millisecond}, rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}},
-		"at a time":         {35 * time.Millisecond, []time.Duration{2 * time.Millisecond}, rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}},
+		"one after another, once more for each": {
+			5 * time.Millisecond, []time.Duration{2 * time.Millisecond, 4 * time.Millisecond},
+			rv.ListenerCounts{Received: 6, InTime: 3, Duplicate: 3, Awaited: 3},
+		},
+		"at a time": {35 * time.Millisecond, []time.Duration{2 * time.Millisecond}, rv.ListenerCounts{Received: 3, InTime: 3, Awaited: 3}},
 		"once more for each": {
 			35 * time.Millisecond, []time.Duration{2 * time.Millisecond, 3 * time.Millisecond},
 			rv.ListenerCounts{Received: 6, InTime: 3, Duplicate: 3, Awaited: 3},
@@ -272,6 +276,9 @@ func TestNotificationsOfOneKey(t *testing.T) {
 			b.run()
 			if diff := cmp.Diff(tt.want, b.w.Gauge().Listeners[0]); diff != "" {
 				t.Errorf("counters (-want +got):\n%s", diff)
+			}
+			if times := &b.w.rec.Listeners[0].Time; times.Min() != 2000 || times.Max() != 2000 {
+				t.Errorf("times from %d to %d us, want 2 ms", times.Min(), times.Max())
 			}
 		})
 	}

@@ -23,6 +23,8 @@ type instance struct {
 	repeated int32
 	// sentAt is when the last request was sent, or else when the instance began.
 	sentAt int64
+	// began is when the instance began.
+	began int64
 	// measured is true if the instance started in a measured stage.
 	measured bool
 	// begun is true after the first request of the instance.
@@ -127,7 +129,7 @@ func (w *Worker) begin(c int, stage int16) int32 {
 	in.Start(w.program, c, w.sources, w.wall())
 	in.cookies.Clear()
 	in.stage, in.outstanding, in.repeated, in.begun, in.measured, in.late, in.aborted = stage, 0, 0, false, false, false, ""
-	in.next, in.sentAt, in.redirects = 0, w.now, in.redirects[:0]
+	in.next, in.began, in.sentAt, in.redirects = 0, w.now, w.now, in.redirects[:0]
 	if w.schedules.numbered {
 		in.next = w.schedules.numberOfSlot + maxBegins + 1
 	}

@@ -48,7 +48,7 @@ func (w *Worker) proceed(i int32) {
 		if in.aborted != "" {
 			break
 		}
-		in.Step = int32(end - c.First)
+		in.Step = int16(end - c.First)
 	}
 	w.end(i, in.aborted)
 }
@@ -215,7 +215,7 @@ func (w *Worker) continueAfter(i int32, s *chain.Step) {
 	case s.Last:
 		w.end(i, "")
 	default:
-		in.Step, in.repeated = int32(s.GroupEnd-w.program.Chains[in.Chain].First), 0
+		in.Step, in.repeated = int16(s.GroupEnd-w.program.Chains[in.Chain].First), 0
 		w.proceed(i)
 	}
 }

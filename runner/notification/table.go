@@ -47,6 +47,8 @@ type Waiter struct {
 	Instance, Step int32
 	// Since is when the request was sent that causes the notification.
 	Since int64
+	// Began is when the chain instance of the step began. A notification that came before is that of another instance.
+	Began int64
 }
 
 // Notification is an early notification, as the caller knows it.
@@ -60,7 +62,7 @@ type Notification struct {
 
 // Table has the entries of a listener. Entries with the same key are in the order in which they began: if several steps
 // wait for the same key, the one that has waited longest gets the notification. If several notifications have the same key,
-// a step gets the first one. Never both steps and notifications wait for each other.
+// a step gets the first one that came since its instance began.
 type Table struct {
 	cfg     Config
 	counts  Counts
@@ -69,6 +71,8 @@ type Table struct {
 	inUse   int
 	// early and earlySize are the number and the octets of the early notifications, waiting is the number of the waiting steps.
 	early, earlySize, waiting int
+	// behind is the number of the waiting steps that an early notification with their key is too old for.
+	behind int
 	// until is Config.Keep after the last wait ended.
 	until int64
 	seed  maphash.Seed
@@ -90,6 +94,8 @@ type entry struct {
 	early      Notification
 	// leftOver is what an early notification counts as if no step takes it.
 	leftOver counter
+	// isBehind is true for those that Table.behind counts.
+	isBehind bool
 }
 
 // expiries is a queue of entries that all last equally long.
@@ -138,15 +144,19 @@ func (t *Table) Until() int64 {
 // step receives it now: ok is true, and the table does not keep the waiter.
 func (t *Table) Await(key []byte, timeout int, w Waiter, now int64) (n Notification, ok bool) {
 	hash := maphash.Bytes(t.seed, key)
-	if i, _ := t.pending(hash, key); i != none && t.entries[i].state == early {
+	i, older := t.oldestEarly(hash, key, w.Began)
+	if i != none {
 		n = t.entries[i].early
 		t.handle(i, awaited, now)
 		return n, true
 	}
-	i := t.begin(hash, key)
-	t.entries[i].waiter = w
+	i = t.begin(hash, key)
+	t.entries[i].waiter, t.entries[i].isBehind = w, older
 	t.entries[i].move(waiting)
 	t.waiting++
+	if older {
+		t.behind++
+	}
 	t.expire(i, timeout, now)
 	return n, false
 }
@@ -166,8 +176,8 @@ const (
 // Notified takes a notification. With Received, w is the step.
 func (t *Table) Notified(key []byte, n Notification) (w Waiter, o Outcome) {
 	hash := maphash.Bytes(t.seed, key)
-	i, leftOver := t.pending(hash, key)
-	if i != none && t.entries[i].state == waiting {
+	i, leftOver := t.longestWaiting(hash, key)
+	if i != none {
 		w = t.entries[i].waiter
 		t.handle(i, notified, n.At)
 		return w, Received
@@ -248,6 +258,10 @@ func (t *Table) handle(i int32, on event, now int64) {
 	switch e.state {
 	case waiting:
 		t.waiting--
+		if e.isBehind {
+			e.isBehind = false
+			t.behind--
+		}
 	case early:
 		t.early--
 		t.earlySize -= e.early.Size
@@ -304,9 +318,28 @@ func (e *entry) move(to state) {
 
 const none int32 = -1
 
-// pending returns the oldest entry of a key that waits for a notification or for a step, or none. All pending entries of a key
-// are in the same state. leftOver is what a notification with the key counts as if no step takes it.
-func (t *Table) pending(hash uint64, key []byte) (i int32, leftOver counter) {
+// oldestEarly returns the oldest early notification of a key that came at an instant or later, or none. older reports whether
+// one came before.
+func (t *Table) oldestEarly(hash uint64, key []byte, since int64) (i int32, older bool) {
+	if t.early == 0 {
+		return none, false
+	}
+	for i = t.first[hash] - 1; i != none; i = t.entries[i].next - 1 {
+		e := &t.entries[i]
+		if e.state != early || !bytes.Equal(e.key, key) {
+			continue
+		}
+		if e.early.At >= since {
+			return i, older
+		}
+		older = true
+	}
+	return none, older
+}
+
+// longestWaiting returns the step that has waited longest for a key, or none. leftOver is what a notification with the key
+// counts as if no step takes it.
+func (t *Table) longestWaiting(hash uint64, key []byte) (i int32, leftOver counter) {
 	leftOver = countUnexpected
 	for i = t.first[hash] - 1; i != none; i = t.entries[i].next - 1 {
 		e := &t.entries[i]
@@ -317,7 +350,9 @@ func (t *Table) pending(hash uint64, key []byte) (i int32, leftOver counter) {
 		case waiting:
 			return i, leftOver
 		case early:
-			return i, countDuplicate
+			if leftOver = countDuplicate; t.behind == 0 {
+				return none, leftOver
+			}
 		case received:
 			leftOver = countDuplicate
 		case missing:

@@ -37,6 +37,13 @@ func (b *bench) await(key string, instance int32, timeout int) {
 	}
 }
 
+// awaitLater awaits as an instance that begins now.
+func (b *bench) awaitLater(key string, instance int32, timeout int) {
+	if n, ok := b.Await([]byte(key), timeout, Waiter{Instance: instance, Began: b.now * ms}, b.now*ms); ok {
+		b.say("%d takes %d of %d ms", instance, n.Handle, n.At/ms)
+	}
+}
+
 func (b *bench) notify(key string, handle int32) { b.notifySized(key, handle, 10) }
 
 func (b *bench) notifySized(key string, handle int32, size int) {
@@ -132,6 +139,40 @@ func TestTable(t *testing.T) {
 		"after a step that missed it": {
 			func(b *bench) { b.await("/a", 1, 0); b.at(100); b.notify("/a", 1); b.await("/a", 2, 0) },
 			"missed 1, kept 1, 2 takes 1 of 100 ms", Counts{InTime: 1, Missing: 1},
+		},
+		"a late one is not for an instance that began after it": {
+			func(b *bench) {
+				b.await("/a", 1, 0)
+				b.at(100)
+				b.notify("/a", 1)
+				b.at(110)
+				b.awaitLater("/a", 2, 0)
+				b.at(120)
+				b.notify("/a", 2)
+				b.at(500)
+			},
+			"missed 1, kept 1, 2 received, discarded 1", Counts{InTime: 1, Missing: 1, Late: 1},
+		},
+		"a duplicate is not for an instance that began after it": {
+			func(b *bench) {
+				b.await("/a", 1, 0)
+				b.notify("/a", 1)
+				b.notify("/a", 2)
+				b.at(10)
+				b.awaitLater("/a", 2, 0)
+				b.at(500)
+			},
+			"1 received, kept 2, missed 2, discarded 2", Counts{InTime: 1, Missing: 1, Duplicate: 1},
+		},
+		"an old and a new one before their step": {
+			func(b *bench) {
+				b.notify("/a", 1)
+				b.at(10)
+				b.notify("/a", 2)
+				b.awaitLater("/a", 1, 0)
+				b.at(500)
+			},
+			"kept 1, kept 2, 1 takes 2 of 10 ms, discarded 1", Counts{InTime: 1, Unexpected: 1},
 		},
 		"too many duplicates and late ones": {
 			func(b *bench) {
