@@ -164,7 +164,8 @@ func read(t *testing.T, path string) string {
 // instant.
 func newSite(t *testing.T, until time.Time) *site {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "conformance")
+	// Servers that root starts read the files as another user. TMPDIR may be a directory that only root reads.
+	dir, err := os.MkdirTemp("/var/tmp", "conformance")
 	if err != nil {
 		t.Fatal(err)
 	}
