@@ -173,7 +173,7 @@ type callbacks struct {
 	next      uint32 // stream
 	// waiting are the paths of notifications that wait for a stream or for window.
 	waiting                [][]byte
-	streams, most, credits int64 // in flight, allowed by the peer, octets that may be sent
+	streams, most, credits int64 // in flight, allowed by the peer (0: its SETTINGS have not come), octets that may be sent
 	block                  []byte
 	ended                  error
 }
@@ -184,7 +184,7 @@ func dialCallbacks(authority string) (*callbacks, error) {
 		return nil, err
 	}
 	w := bufio.NewWriterSize(c, notifierBuffer)
-	p := &callbacks{authority: authority, conn: c, w: w, f: http2.NewFramer(w, bufio.NewReaderSize(c, notifierBuffer)), next: 1, most: 100, credits: initialWindow}
+	p := &callbacks{authority: authority, conn: c, w: w, f: http2.NewFramer(w, bufio.NewReaderSize(c, notifierBuffer)), next: 1, credits: initialWindow}
 	p.f.SetReuseFrames()
 	_, _ = w.WriteString(http2.ClientPreface) // an error stays in w
 	if err := p.f.WriteSettings(); err != nil {
@@ -260,6 +260,8 @@ func (p *callbacks) take(frame http2.Frame) error {
 		}
 		if v, ok := frame.Value(http2.SettingMaxConcurrentStreams); ok {
 			p.most = int64(v)
+		} else if p.most == 0 {
+			p.most = notifierStreams
 		}
 		if err := p.f.WriteSettingsAck(); err != nil {
 			return err
@@ -270,6 +272,8 @@ func (p *callbacks) take(frame http2.Frame) error {
 		}
 	case *http2.HeadersFrame:
 		p.streams--
+	case *http2.RSTStreamFrame:
+		return fmt.Errorf("the listener reset a notification: %v", frame.ErrCode)
 	}
 	if err := p.sendWaiting(); err != nil {
 		return err
