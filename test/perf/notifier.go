@@ -190,8 +190,11 @@ func dialCallbacks(authority string) (*callbacks, error) {
 	if err := p.f.WriteSettings(); err != nil {
 		return nil, err
 	}
-	go p.receive()
-	return p, w.Flush()
+	if err := w.Flush(); err != nil {
+		return nil, err
+	}
+	go p.receive() // it writes, too
+	return p, nil
 }
 
 // add sends a notification, or keeps it until there is a stream.
