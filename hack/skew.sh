@@ -1,14 +1,15 @@
 #!/bin/bash
-# skew.sh [COMMIT]: runs the operator of this commit with runners of COMMIT, and the reverse. COMMIT is the commit before runners had
-# leases, if it is not given. It needs that commit in the git history: a shallow clone does not have it, and is skipped.
+# skew.sh [COMMIT]: runs the operator of this commit with runners of COMMIT, and the reverse. If COMMIT is not given, it is the last tag
+# before this commit or, without tags, the commit that test/skew/previous names. A shallow clone does not have it, and is skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GOFLAGS='-trimpath -buildvcs=false' CGO_ENABLED=0
-old=${1:-6aa6cc3}
+old=${1:-$(git describe --tags --abbrev=0 HEAD^ 2>/dev/null || cat test/skew/previous)}
 if ! git cat-file -e "$old^{commit}" 2>/dev/null; then
   echo "skew.sh: skipped: commit $old is not in the git history of this clone" >&2
   exit 0
 fi
+echo "skew.sh: the other build is $old"
 dir=$PWD/dist/skew
 rm -rf "$dir"
 mkdir -p "$dir/tree"
