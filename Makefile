@@ -17,15 +17,13 @@ BENCHCOUNT ?= 6
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# One set of flags everywhere: they are part of the build cache's key. Only the race detector needs C (hack/test.sh).
+# One set of flags everywhere: they are part of the build cache's key. Only the race detector needs C (hack/race.sh).
 export GOFLAGS := -trimpath -buildvcs=false
 export CGO_ENABLED := 0
 LDFLAGS := -s -w -X github.com/h2surge/h2surge/internal/version.Version=$(VERSION)
 TOOLS := bin/tools
 # Shows "go test -json" in a few lines; in CI, fails on a skipped test that hack/skips.txt does not name.
 GOTEST := go run ./hack/gotest -skips hack/skips.txt
-# Build tags of tests that need programs of their own.
-TAGS := e2e,conformance,prometheus,chart,html,cgroup2,soak,skew,s3
 
 SHELL := /bin/bash -o pipefail
 .DEFAULT_GOAL := help
@@ -65,13 +63,12 @@ docs: $(TOOLS)/crd-ref-docs ## Regenerate docs/api.md, docs/metrics.md and the J
 fmt: ## Format the Go code.
 	gofmt -s -w $$(git ls-files -co --exclude-standard '*.go')
 
-.PHONY: vet
-vet: ## Run go vet, on the e2e stories too.
-	go vet ./...
-	go vet -tags $(TAGS) ./test/... ./internal/cli/... ./cmd/... ./controllers/internal/storage
+.PHONY: fmt-check
+fmt-check: ## Fail if Go code is not formatted.
+	@out=$$(gofmt -s -l *.go api cmd controllers hack internal runner test) && [ -z "$$out" ] || { echo "not formatted (make fmt):"; echo "$$out"; exit 1; }
 
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint ## Run golangci-lint, which also checks the rules of imports.
+lint: $(TOOLS)/golangci-lint ## Run golangci-lint, also on tests with build tags; it includes go vet and checks the rules of imports.
 	$(TOOLS)/golangci-lint run
 
 .PHONY: licences
@@ -87,7 +84,7 @@ prose: ## Count the words that hack/prose/rules.yaml replaces in comments and id
 	@go run ./hack/prose -rest $(PKG)
 
 .PHONY: verify
-verify: generate manifests docs vet lint licences vulncheck ## Regenerate all generated files and fail if one differs; format, vet, lint, shellcheck, words, licences, vulnerabilities.
+verify: generate manifests docs fmt-check lint licences vulncheck ## Regenerate all generated files and fail if one differs; format, lint, shellcheck, words, licences, vulnerabilities, macOS build.
 	cd hack/tools && go test ./...
 	hack/verify.sh
 
@@ -97,9 +94,18 @@ run: bin/manager ## Run the operator on this machine against the current kubectl
 
 ##@ Test
 
+.PHONY: check
+check: fmt-check ## Run this after each change: format, vet, and the tests that need no API server; what did not change comes from Go's cache.
+	go vet ./...
+	go test -short -vet=off -json ./... | $(GOTEST)
+
 .PHONY: test
-test: ## Run unit tests with the race detector, envtest and zero-allocation tests.
+test: ## Run all tests that need no cluster: unit tests, zero-allocation tests, and those with a real API server (envtest).
 	hack/test.sh
+
+.PHONY: race
+race: ## Run the tests of packages with goroutines under the race detector; installs gcc as root.
+	hack/race.sh
 
 .PHONY: chart-test
 chart-test: $(TOOLS)/helm ## Lint, render and install the Helm chart (envtest); the first run builds Helm, about 3 minutes of CPU.
@@ -265,6 +271,9 @@ cluster-down: ## Stop the cluster of hack/cluster; its binaries stay.
 	hack/cluster/down
 
 # Tools, pinned in modules of their own.
+.PHONY: tools
+tools: $(addprefix $(TOOLS)/,image sbom helm prometheus versitygw) ## Build the tools that tests need and that take long to build.
+
 $(TOOLS)/controller-gen $(TOOLS)/setup-envtest $(TOOLS)/crd-ref-docs: hack/tools/go.mod
 	cd hack/tools && go build -o $(CURDIR)/$@ $$(go list -f '{{.ImportPath}}' tool | grep '/$(@F)$$')
 $(TOOLS)/image: hack/tools/go.mod $(wildcard hack/tools/image/*.go)

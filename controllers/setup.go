@@ -4,6 +4,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -43,8 +43,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	return loadtest.Setup(ctx, mgr, cfg, opts)
 }
 
-// Metrics are protected as kubebuilder does it: whoever scrapes shows a token, which the API
-// server looks at (TokenReview), and needs the right to get /metrics (SubjectAccessReview).
+// cmd/manager protects the metrics as kubebuilder does it: the client shows a token, which the API server reviews (TokenReview), and needs
+// the right to get /metrics (SubjectAccessReview).
 //
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
@@ -83,8 +83,9 @@ func wrap(err error) error {
 	return nil
 }
 
-// ManagerOptions are those of NewManager.
-func ManagerOptions(cfg *configv1alpha1.OperatorConfig) ctrl.Options {
+// ManagerOptions returns the options of NewManager. protect is the filter of secure metrics. It is a parameter because the filter of
+// controller-runtime links the libraries of the API server, which no test of this package needs.
+func ManagerOptions(cfg *configv1alpha1.OperatorConfig, protect func(*rest.Config, *http.Client) (metricsserver.Filter, error)) ctrl.Options {
 	opts := ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         cacheOptions(cfg),
@@ -104,7 +105,7 @@ func ManagerOptions(cfg *configv1alpha1.OperatorConfig) ctrl.Options {
 		},
 	}
 	if *cfg.Metrics.Secure {
-		opts.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+		opts.Metrics.FilterProvider = protect
 	}
 	return opts
 }

@@ -23,7 +23,7 @@ func TestControllersEnd(t *testing.T) {
 	cfg.SetDefaults(configv1alpha1.Environment{})
 	for round := range 20 {
 		c, err := controller.NewUnmanaged("round-"+strconv.Itoa(round), controller.Options{
-			UsePriorityQueue: ManagerOptions(cfg).Controller.UsePriorityQueue, SkipNameValidation: ptr.To(true), MaxConcurrentReconciles: 20,
+			UsePriorityQueue: ManagerOptions(cfg, nil).Controller.UsePriorityQueue, SkipNameValidation: ptr.To(true), MaxConcurrentReconciles: 20,
 			Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }),
 		})
 		if err != nil {

@@ -17,6 +17,10 @@ if [ "$(id -u)" != 0 ] || ! has apt-get; then
   exit 1
 fi
 
+# One at a time: the file below belongs to the one that made it.
+exec 9<"$0"
+flock 9
+
 # Tests start servers themselves, so the packages' services stay off. A machine that has a policy of its own keeps it.
 policy=/usr/sbin/policy-rc.d
 log=$(mktemp)

@@ -51,7 +51,7 @@ func TestWhatIsMissing(t *testing.T) {
 		machine machine
 		want    string
 	}{
-		{"no compiler", []string{"./test.sh"}, machine{[]string{"gcc"}, user}, "install.sh: gcc is missing: install it (Debian's package is gcc,libc6-dev), or run this as root on Debian or Ubuntu"},
+		{"no compiler", []string{"./race.sh"}, machine{[]string{"gcc"}, user}, "install.sh: gcc is missing: install it (Debian's package is gcc,libc6-dev), or run this as root on Debian or Ubuntu"},
 		{"no package manager", []string{"./install.sh", "h2surge-none=none"}, machine{[]string{"apt-get"}, root}, "install.sh: h2surge-none is missing: install it (Debian's package is none), or run this as root on Debian or Ubuntu"},
 		{"a cluster without root", []string{"cluster/up", "--check"}, machine{nil, user}, "up: needs root: the kubelet and containerd do"},
 		{"e2e without root", []string{"./e2e.sh"}, machine{[]string{"kind"}, user}, "up: needs root: the kubelet and containerd do"},

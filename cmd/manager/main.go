@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/controllers"
@@ -84,7 +85,7 @@ func run(ctx context.Context, configFile string) error {
 	log := ctrl.Log.WithName("manager")
 	log.Info("Starting the operator", "version", version.Get().String(), "config", document(cfg))
 
-	mgr, leader, err := controllers.NewManager(kube, cfg, controllers.ManagerOptions(cfg))
+	mgr, leader, err := controllers.NewManager(kube, cfg, controllers.ManagerOptions(cfg, filters.WithAuthenticationAndAuthorization))
 	if err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func newWorldWith(t *testing.T, edit func(*configv1alpha1.OperatorConfig)) *worl
 	w.cfg.Runner.StartLead.Duration = 100 * time.Millisecond
 	edit(w.cfg)
 
-	options := controllers.ManagerOptions(w.defaults())
+	options := controllers.ManagerOptions(w.defaults(), nil)
 	var err error
 	w.client, err = client.New(apiServer, client.Options{Scheme: options.Scheme})
 	w.must(err)
@@ -176,7 +176,7 @@ func (w *world) operator() {
 func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func()) {
 	w.Helper()
 	cfg := w.defaults()
-	options := controllers.ManagerOptions(cfg)
+	options := controllers.ManagerOptions(cfg, nil)
 	options.Controller.SkipNameValidation = ptr.To(true)
 	options.Logger = logr.Discard()
 	options.GracefulShutdownTimeout = ptr.To(soon)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
@@ -87,7 +88,7 @@ func (c *cluster) operate(t *testing.T, namespace string) {
 		t.Fatal(err)
 	}
 	cfg.Metrics.BindAddress, cfg.Health.BindAddress = "0", "0" // ports of this machine
-	options := controllers.ManagerOptions(cfg)
+	options := controllers.ManagerOptions(cfg, filters.WithAuthenticationAndAuthorization)
 	options.Logger = logr.Discard()
 	options.Controller.SkipNameValidation = ptr.To(true) // one after another
 	as := rest.CopyConfig(c.config)

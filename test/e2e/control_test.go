@@ -19,6 +19,7 @@ import (
 // TestControlPort is story 7: nobody else in the cluster can read, start or steer a runner, not
 // even with the certificate of a runner of the same run.
 func TestControlPort(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "control").withTarget()
 	s.apply(s.quickstart("guarded", 2, hold(1000, 25*time.Second), withoutThresholds))
 	s.awaitLoad(1000, short)

@@ -18,6 +18,7 @@ import (
 // TestLeaseExpires: a runner gets no CPU for longer than its lease. Its share goes to the other one, and it sends nothing when
 // it wakes up.
 func TestLeaseExpires(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "lease").withTarget()
 	s.onThisMachine()
 	const rps, lease = 400, 10 * time.Second

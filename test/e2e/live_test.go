@@ -16,6 +16,7 @@ import (
 
 // TestLiveRate: a patch of the rate reaches both shards, in the pods that run, and the target sees it.
 func TestLiveRate(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "live-rate").withTarget()
 	s.apply(s.quickstart("live", 2, hold(1000, 20*time.Second), withoutThresholds))
 	s.awaitLoad(3000, short)
@@ -46,6 +47,7 @@ func TestLiveRate(t *testing.T) {
 // TestSuspend: a suspended test sends nothing, keeps its pods, and does the whole of its load after it
 // goes on.
 func TestSuspend(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "suspend").withTarget()
 	s.apply(s.quickstart("paused", 2, hold(1000, 10*time.Second), withoutThresholds))
 	s.awaitLoad(2000, short)
@@ -75,6 +77,7 @@ func TestSuspend(t *testing.T) {
 
 // TestSuspendedFromTheBeginning: no pods before it goes on.
 func TestSuspendedFromTheBeginning(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "suspended").withTarget()
 	s.apply(s.quickstart("later", 1, hold(500, 2*time.Second), withoutThresholds, func(spec *v1alpha1.LoadTestSpec) { spec.Suspend = true }))
 	s.awaitCondition("later", v1alpha1.ConditionPlanReady, metav1.ConditionTrue, short)

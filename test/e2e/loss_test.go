@@ -55,6 +55,7 @@ func (s *story) operators() []corev1.Pod {
 // TestRunnerKilled is story 5: the loss of a shard is seen, told, and costs only that shard's
 // last part when the others are to go on.
 func TestRunnerKilled(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "runner").withTarget()
 	const rps, length = 1000, 25
 	s.apply(s.quickstart("half", 2, hold(rps, length*time.Second), withoutThresholds, onShardLost(v1alpha1.ShardLostContinue)))
@@ -97,6 +98,7 @@ func TestRunnerKilledFails(t *testing.T) {
 
 // TestRunnerKilledRedeal: the other shard takes the lost one's part over, in the pod that it has.
 func TestRunnerKilledRedeal(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "runner-redeal").withTarget()
 	const rps, length = 1000, 25
 	s.apply(s.quickstart("whole", 2, hold(rps, length*time.Second), withoutThresholds, onShardLost(v1alpha1.ShardLostRebalance)))

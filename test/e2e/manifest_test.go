@@ -18,6 +18,7 @@ import (
 // TestInvalidManifest is story 3: what is wrong is refused by the API server where it can see
 // it, and told with its path where it cannot.
 func TestInvalidManifest(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "manifest")
 	t.Run("refused", func(t *testing.T) { s.refused(t) })
 	t.Run("told", func(t *testing.T) { s.told(t) })
@@ -70,7 +71,7 @@ func (s *story) told(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &story{T: t, ctx: t.Context(), ns: s.ns}
 			s.apply(s.quickstart(tc.name, 1, tc.spoil))
-			lt := s.awaitCondition(tc.name, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, 10*time.Second)
+			lt := s.awaitCondition(tc.name, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, short)
 			s.wantCondition(lt, v1alpha1.ConditionPlanReady, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec)
 			s.wantCondition(lt, v1alpha1.ConditionStalled, metav1.ConditionTrue, "")
 			message := meta.FindStatusCondition(lt.Status.Conditions, v1alpha1.ConditionPlanReady).Message
@@ -85,7 +86,7 @@ func (s *story) told(t *testing.T) {
 			if n := len(s.runners()); n != 0 {
 				t.Errorf("%d runners for a plan that cannot be made", n)
 			}
-			s.eventually(10*time.Second, func() string {
+			s.eventually(short, func() string {
 				if got := s.reasons(tc.name); !contains(got, []string{v1alpha1.ReasonInvalidSpec}) {
 					return fmt.Sprintf("events %q, want %s", got, v1alpha1.ReasonInvalidSpec)
 				}

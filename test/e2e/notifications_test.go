@@ -29,6 +29,7 @@ rules:
 // TestNotifications: two shards subscribe 1,000 times a second and await the notifications, which come to the pods that have subscribed.
 // The report has each notification that the target has sent.
 func TestNotifications(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "notifications")
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	s.must(os.WriteFile(file, []byte(notifyingRules), 0o600))
@@ -56,6 +57,7 @@ func TestNotifications(t *testing.T) {
 // TestNotificationsOverTLS: the URL of a listener with TLS has the name of the pod, which the target resolves. The target does not verify the
 // certificate, because each runner signs its own. The Service for the names is deleted with the LoadTest.
 func TestNotificationsOverTLS(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "notifications-tls")
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	s.must(os.WriteFile(file, []byte(notifyingRules+"callbacks: {insecureSkipVerify: true}\n"), 0o600))

@@ -125,6 +125,7 @@ func (s *story) wantWatched(lines string) {
 
 // TestPluginExitCodes: what a script is told of tests that do not pass.
 func TestPluginExitCodes(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "plugin-codes").withTarget()
 	long := s.manifest(s.quickstart("long", 2, hold(500, 5*time.Minute), withoutThresholds))
 	wrong := s.manifest(s.quickstart("wrong", 1, hold(200, 2*time.Second), expectingOther))

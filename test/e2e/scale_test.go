@@ -18,6 +18,7 @@ import (
 // TestScale: kubectl scale from one shard to two, to one and to two again, under load. Not a request is
 // lost or sent twice, and the runner that was there from the beginning is the same to the end.
 func TestScale(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "scale").withTarget()
 	const rps, length = 1000, 40
 	s.apply(s.quickstart("elastic", 1, hold(rps, length*time.Second), withoutThresholds))

@@ -13,6 +13,7 @@ import (
 
 // TestStop is the first half of story 6: spec.stop ends the load and keeps the results.
 func TestStop(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "stop").withTarget()
 	before := s.inventory()
 	s.apply(s.quickstart("stopped", 2, hold(1000, 5*time.Minute), withoutThresholds))
@@ -35,6 +36,7 @@ func TestStop(t *testing.T) {
 
 // TestDelete is the second half: a delete ends the load too, and nothing stays.
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "delete").withTarget()
 	before := s.inventory()
 	s.apply(s.quickstart("deleted", 2, hold(1000, 5*time.Minute), withoutThresholds))

@@ -53,6 +53,7 @@ const tokenSetup = `    - name: register
 // TestTokens: the NRF refuses tokens to an NF instance that is not registered, and the condition has its error. With a setup chain that
 // registers the instance, two shards send each request with a token that the target accepts, although tokens expire during the load.
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, "tokens").withRules(filepath.Join(samplesDir, "targets", "nrf-tokens.yaml"))
 	s.mustKubectl(strings.Replace(tokenTest, "name: tokens", "name: unknown", 1), "apply", "-f", "-")
 	s.eventually(short, func() string {
