@@ -138,7 +138,7 @@ scale: bin/manager ## Measure CPU, memory and writes of the operator with SCALE 
 	KUBEBUILDER_ASSETS=$$(hack/envtest-assets.sh) dist/scale/scale -json dist/scale/figures.json $(SCALE)
 
 .PHONY: skew-test
-skew-test: ## Run this operator with runners of the commit before leases, and the reverse; envtest, and needs that commit in the git history.
+skew-test: ## Run this operator with runners of the last tag (or of the commit in test/skew/previous), and the reverse; envtest, and needs the git history.
 	hack/skew.sh
 
 .PHONY: conformance
