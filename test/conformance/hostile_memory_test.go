@@ -50,19 +50,20 @@ func TestServerThatStopsReading(t *testing.T) {
 		{"other bodies", false, 40<<20 + 2*streams*size},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			ended := make(chan struct{})
 			p := newH2Peer(t, func(c *h2conn) {
 				c.readPreface()
 				c.readSettings()
 				_ = c.fr.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1<<31 - 1})
 				_ = c.fr.WriteSettingsAck()
 				_ = c.fr.WriteWindowUpdate(0, 1<<31-1-65535)
-				time.Sleep(3 * time.Second)
+				<-ended
 			})
 			p.hostile = 1 << 20
 			p.start()
 			plan := newPlan(p.address, rv.ProtocolH2C, 0)
 			plan.Targets[0].MaxConcurrentStreams = streams
-			plan.Rates = []rv.Rate{{Name: "r", Count: 500, Period: time.Second, Duration: 2 * time.Second}}
+			plan.Rates = []rv.Rate{{Name: "r", Count: 500, Period: time.Second, Duration: time.Second}}
 			s := &plan.Chains[0].Steps[0]
 			s.Method, s.Body = http.MethodPost, text(strings.Repeat("u", size))
 			if !tt.constant {
@@ -73,6 +74,7 @@ func TestServerThatStopsReading(t *testing.T) {
 			stop := heapPeak()
 			got := mustExecute(t, plan)
 			peak := stop()
+			close(ended)
 			t.Logf("%d kB of heap", peak>>10)
 			if peak > tt.most {
 				t.Errorf("%d MB of heap, want at most %d", peak>>20, tt.most>>20)

@@ -101,11 +101,12 @@ func TestSlowServers(t *testing.T) {
 // does not keep the run from ending.
 func TestDeafServer(t *testing.T) {
 	listTest(t, h2Rows, "reads nothing of a large request", "timedOut 1; the run ends")
+	ended := make(chan struct{})
 	p := newH2Peer(t, func(c *h2conn) {
 		c.readPreface()
 		_ = c.fr.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1<<31 - 1})
 		_ = c.fr.WriteWindowUpdate(0, 1<<30)
-		time.Sleep(10 * short) // long enough for a slow machine to time out first
+		<-ended
 	})
 	p.start()
 	plan := newPlan(p.address, rv.ProtocolH2C, 1)
@@ -116,6 +117,7 @@ func TestDeafServer(t *testing.T) {
 	}
 	shortTimeout(plan)
 	s := mustExecute(t, plan)
+	close(ended)
 	p.close()
 	if s.Counters.TimedOut != 1 || s.Counters.Sent != 1 {
 		t.Errorf("%+v", s.Counters)
