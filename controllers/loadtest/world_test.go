@@ -42,6 +42,7 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
+	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/internal/plan"
 )
 
@@ -64,17 +65,12 @@ const storiesAtATime = "12"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	set := false
-	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
-	if !set {
-		_ = flag.Set("test.parallel", storiesAtATime)
-	}
 	ctrl.SetLogger(logr.Discard())
 	os.Exit(withAPIServer(m))
 }
 
 func withAPIServer(m *testing.M) int {
-	if testing.Short() {
+	if testing.Short() || flag.Lookup("test.fuzz").Value.String() != "" { // the fuzz target has its own API server
 		return m.Run()
 	}
 	for name, value := range map[string]string{ // stories run in parallel
@@ -88,6 +84,11 @@ func withAPIServer(m *testing.M) int {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		fmt.Fprintln(os.Stderr, "KUBEBUILDER_ASSETS is not set, so there is no API server to test with: \"make test\" sets it; -short leaves these tests out")
 		return 1
+	}
+	parallel := false
+	flag.Visit(func(f *flag.Flag) { parallel = parallel || f.Name == "test.parallel" })
+	if !parallel {
+		_ = flag.Set("test.parallel", storiesAtATime)
 	}
 	debug.SetGCPercent(400)
 	env := &envtest.Environment{
@@ -150,6 +151,8 @@ type world struct {
 	ns     string
 	cfg    *configv1alpha1.OperatorConfig
 	stop   func() // ends the operator
+	// wrote is called after each update of an object by the operators, before they continue; nil: nothing is called.
+	wrote func(context.Context, client.Object)
 	// checkpoints is Options.CheckpointInterval of the next operator.
 	checkpoints time.Duration
 	// ahead is what the operators' clocks are ahead of the machine's, in nanoseconds.
@@ -187,6 +190,7 @@ func newWorldWith(t *testing.T, edit func(*configv1alpha1.OperatorConfig)) *worl
 	w.cfg.Health.BindAddress = "0"
 	w.cfg.Runner.SnapshotInterval.Duration = 200 * time.Millisecond
 	w.cfg.Runner.StartLead.Duration = 100 * time.Millisecond
+	w.cfg.Runner.UnreachableTimeout.Duration = 10 * time.Second
 	edit(w.cfg)
 
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "story-"}}
@@ -213,7 +217,7 @@ func (w *world) must(err error) {
 func (w *world) operator() {
 	w.Helper()
 	w.endOperator()
-	done, cancel := w.replica(apiServer)
+	done, cancel, _ := w.replica(apiServer)
 	w.stop = func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -225,8 +229,8 @@ func (w *world) operator() {
 	w.Cleanup(w.endOperator)
 }
 
-// replica starts an operator beside others. The channel has the result of its process; cancel ends it.
-func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func()) {
+// replica starts an operator beside others. The channel has the result of its process; cancel ends it. The Leader is nil without an election.
+func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func(), leader loadtest.Leader) {
 	w.Helper()
 	cfg := w.defaults()
 	options := controllers.ManagerOptions(cfg)
@@ -235,6 +239,9 @@ func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func()) {
 	options.GracefulShutdownTimeout = ptr.To(soon)
 	options.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return w.client.RESTMapper(), nil }
 	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = ptr.To(5*time.Second), ptr.To(3*time.Second), ptr.To(500*time.Millisecond)
+	if w.wrote != nil {
+		options.NewClient = w.observedClient
+	}
 	mgr, leader, err := controllers.NewManager(kube, cfg, options)
 	w.must(err)
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -249,7 +256,26 @@ func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func()) {
 	}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	return ended, cancel
+	return ended, cancel, leader
+}
+
+// observedClient returns a client of an operator that calls w.wrote.
+func (w *world) observedClient(config *rest.Config, options client.Options) (client.Client, error) {
+	c, err := client.New(config, options)
+	return observedClient{c, w.wrote}, err
+}
+
+type observedClient struct {
+	client.Client
+	wrote func(context.Context, client.Object)
+}
+
+func (c observedClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	err := c.Client.Update(ctx, o, opts...)
+	if err == nil {
+		c.wrote(ctx, o)
+	}
+	return err
 }
 
 // successor replaces the operator while a LoadTest runs, and waits until the new one shows more of its load.
