@@ -123,11 +123,15 @@ func TestScaleUpAndDown(t *testing.T) {
 		t.Errorf("summary %s, want 2/2", got)
 	}
 	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionTrue, v1alpha1.ReasonAllReady)
-	time.Sleep(time.Second)
+	leaver := w.runner("elastic-1-1")
+	w.Eventually(func() int64 {
+		s, err := leaver.Snapshot(w.ctx)
+		w.must(err)
+		return s.Counters.Sent
+	}).Should(gomega.BeNumerically(">", 0), "requests of the second shard")
 	w.scale("elastic", 1)
 	w.awaitMembers("elastic", 0)
 	w.awaitIndices(1)
-	leaver := w.runner("elastic-1-1")
 	w.Eventually(leaver.Acked).Should(gomega.BeTrue())
 	lt = w.await("elastic", "one shard, the other left", func(lt *v1alpha1.LoadTest) bool {
 		return lt.Status.Summary.Shards == "1/1" && lt.Status.Shards.Left == 1
