@@ -26,23 +26,22 @@ import (
 func TestEditAtTheStart(t *testing.T) {
 	w := newWorld(t)
 	const tries = 10
-	left, edited := map[string]int{}, map[string]int64{}
+	left, edited := map[*v1alpha1.LoadTest]int{}, map[string]int64{}
 	for i := range tries {
 		name := fmt.Sprintf("race-%d", i)
 		d := load
 		if i%2 == 1 { // it ends before the edit can be reported as one of a running test
 			d = 300 * time.Millisecond
 		}
-		w.apply(twoShards(name, d).Build())
-		left[name] = i
+		left[w.apply(twoShards(name, d).Build())] = i
 	}
 	w.Eventually(func() int {
-		for name, try := range left {
-			run, err := record.NewStore(sharedMirror, w.client).Load(w.ctx, w.mirrored(name))
+		for lt, try := range left {
+			run, err := record.NewStore(sharedMirror, w.client).Load(w.ctx, lt)
 			w.must(err)
 			if run != nil && (run.State.Started() || run.State == state.Finished) {
-				edited[name] = w.race(name, try)
-				delete(left, name)
+				edited[lt.Name] = w.race(lt.Name, try)
+				delete(left, lt)
 			}
 		}
 		return len(left)
@@ -50,15 +49,6 @@ func TestEditAtTheStart(t *testing.T) {
 	for name, generation := range edited {
 		w.wantHandled(name, generation)
 	}
-}
-
-// mirrored is the LoadTest as the mirror has it, with its name and UID at least.
-func (w *world) mirrored(name string) *v1alpha1.LoadTest {
-	w.Helper()
-	lt := &v1alpha1.LoadTest{}
-	w.must(client.IgnoreNotFound(sharedMirror.Get(w.ctx, client.ObjectKey{Namespace: w.ns, Name: name}, lt)))
-	lt.Namespace, lt.Name = w.ns, name
-	return lt
 }
 
 // race edits a spec. It returns the generation of the edit; zero: the API server refused it.
