@@ -63,7 +63,8 @@ func NewManager(kube *rest.Config, cfg *configv1alpha1.OperatorConfig, opts ctrl
 		return mgr, nil, wrap(err)
 	}
 	leader, err := leadership.New(kube, leadership.Options{
-		Namespace: cfg.OperatorNamespace, Name: cfg.LeaderElection.ID, Away: connections.Close, Log: log.WithName("leadership"),
+		Namespace: cfg.OperatorNamespace, Name: cfg.LeaderElection.ID, RenewDeadline: ptr.Deref(opts.RenewDeadline, 0), Away: connections.Close,
+		Log: log.WithName("leadership"),
 	})
 	if err != nil {
 		return nil, nil, err

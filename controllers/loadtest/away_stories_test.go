@@ -118,8 +118,8 @@ func (r *road) carry(c net.Conn) {
 	back.Wait()
 }
 
-// polled waits until an operator polled a runner several times.
-func (w *world) polled(r *runnertest.Runner) {
+// polled waits until an operator polled a runner a number of times.
+func (w *world) polled(r *runnertest.Runner, times uint64) {
 	w.Helper()
 	sequence := func() uint64 {
 		s, err := r.Snapshot(w.ctx)
@@ -130,7 +130,7 @@ func (w *world) polled(r *runnertest.Runner) {
 	w.Eventually(func() uint64 {
 		own++
 		return sequence() - before - own
-	}).Should(gomega.BeNumerically(">=", 10), "polls of the operator")
+	}).Should(gomega.BeNumerically(">=", times), "polls of the operator")
 }
 
 func running(done <-chan error) (bool, error) {
@@ -148,19 +148,19 @@ func TestAPIServerAway(t *testing.T) {
 	w, r := newWorld(t), newRoad(t)
 	w.endOperator()
 	w.cfg.LeaderElection.Enabled = ptr.To(true)
-	done, cancel := w.replica(r.config())
+	done, cancel, leader := w.replica(r.config())
 	defer cancel()
 	w.apply(twoShards("away", load).Build())
 	before := w.awaitLoad("away", 500)
 
 	r.setCut(true)
-	time.Sleep(12 * time.Second) // longer than the deadline of the election
-	w.polled(w.runner("away-1-0"))
+	w.Eventually(leader.Leading).Should(gomega.BeFalse(), "it still decides")
+	w.polled(w.runner("away-1-0"), 10) // for longer than the election would have tried to renew the Lease
 	if ok, err := running(done); !ok {
 		t.Fatalf("the operator ended while the API server was away: %v", err)
 	}
 	w.endLoad("away")
-	time.Sleep(time.Second)
+	w.polled(w.runner("away-1-0"), 1)
 	if lt := w.get("away"); lt.Status.CompletionTime != nil || !lt.Status.StartTime.Equal(before.Status.StartTime) {
 		t.Errorf("status changed while the operator could not reach the API server")
 	}
@@ -187,16 +187,16 @@ func TestSuccessorWhileCutOff(t *testing.T) {
 	w, r := newWorld(t), newRoad(t)
 	w.endOperator()
 	w.cfg.LeaderElection.Enabled = ptr.To(true)
-	first, cancelFirst := w.replica(r.config())
+	first, cancelFirst, _ := w.replica(r.config())
 	defer cancelFirst()
 	w.apply(twoShards("taken", load).Build())
 	w.awaitLoad("taken", 500)
-	second, cancelSecond := w.replica(apiServer)
+	second, cancelSecond, _ := w.replica(apiServer)
 	defer cancelSecond()
 
 	r.setCut(true)
 	before := w.get("taken").Status.Results.Requests.Sent
-	w.polled(w.runner("taken-1-0"))
+	w.polled(w.runner("taken-1-0"), 10)
 	w.awaitLoad("taken", before+5000) // only the second can write that
 	if ok, err := running(first); !ok {
 		t.Fatalf("the first operator ended before it saw the second: %v", err)

@@ -2,6 +2,7 @@ package loadtest_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +11,8 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 )
+
+const checkpointsAtOnce = 200 * time.Millisecond
 
 // sequences returns the sequence numbers of the checkpoints in the namespace by shard.
 func (w *world) sequences() map[int32]int64 {
@@ -25,6 +28,8 @@ func (w *world) sequences() map[int32]int64 {
 // TestCheckpoints: the API server has the counts of each running shard, and the next operator continues to store them.
 func TestCheckpoints(t *testing.T) {
 	w := newWorld(t)
+	w.checkpoints = checkpointsAtOnce
+	w.operator()
 	lt := twoShards("stored", load).Build()
 	w.apply(lt)
 	w.awaitLoad("stored", 500)
@@ -49,6 +54,8 @@ func TestCheckpoints(t *testing.T) {
 // TestCheckpointsRefused: the status has the error of the API server until the checkpoints are stored, and the test runs on.
 func TestCheckpointsRefused(t *testing.T) {
 	w := newWorld(t)
+	w.checkpoints = checkpointsAtOnce
+	w.operator()
 	lift := w.refuseObjects("count/loadtestcheckpoints.h2surge.io", &v1alpha1.LoadTestCheckpoint{
 		Checkpoint: v1alpha1.Checkpoint{Boot: "b", Pod: "p", Time: metav1.Now(), Snapshot: []byte("s")},
 	})

@@ -130,7 +130,7 @@ func TestSuspendAndResume(t *testing.T) {
 	first := w.awaitApplied("paused", 1)
 	w.wantOneInstant("paused", first.Status.Changes[0])
 	sent := w.get("paused").Status.Results.Requests.Sent
-	time.Sleep(time.Second)
+	w.polled(w.runner("paused-1-0"), 5)
 	if lt = w.get("paused"); lt.Status.Phase != v1alpha1.PhaseSuspended || lt.Status.Results.Requests.Sent > sent {
 		t.Errorf("phase %s, %d sent after %d; want Suspended and no more", lt.Status.Phase, lt.Status.Results.Requests.Sent, sent)
 	}
@@ -243,7 +243,7 @@ func TestOperatorRestartsBetweenChanges(t *testing.T) {
 	w.suspend("steered", true)
 	w.awaitPhase("steered", v1alpha1.PhaseSuspended)
 	w.operator()
-	time.Sleep(2 * time.Second)
+	w.polled(w.runner("steered-1-0"), 10)
 	lt = w.awaitApplied("steered", 3)
 	want := []v1alpha1.Change{
 		{Generation: 2, Field: "rates[0].requestsPerSecond", From: "1000", To: "3000"},
@@ -264,7 +264,11 @@ func TestChangeThatARunnerHearsLate(t *testing.T) {
 	w.runner("late-1-1").Silence()
 	w.setRate("late", 3000)
 	w.await("late", "changed", func(lt *v1alpha1.LoadTest) bool { return len(lt.Status.Changes) == 1 })
-	time.Sleep(time.Second)
+	w.Eventually(func() bool {
+		at := w.runner("late-1-0").Instants()[2]
+		return !at.IsZero() && time.Now().After(at)
+	}).Should(gomega.BeTrue(), "in force on the other runner")
+	w.polled(w.runner("late-1-0"), 5)
 	if lt := w.get("late"); len(lt.Status.Changes) != 1 || lt.Status.Changes[0].AppliedAt != nil {
 		t.Errorf("history %+v, want one change that is not in force everywhere", lt.Status.Changes)
 	}

@@ -108,7 +108,7 @@ func TestLockTakesNoTime(t *testing.T) {
 	w.apply(locked("a", load).Build())
 	w.awaitLoad("a", 100)
 	w.apply(locked("b", load).Deadline(3600).Edit(func(s *v1alpha1.LoadTestSpec) {
-		s.Runner.StartTimeout = &metav1.Duration{Duration: 10 * time.Second}
+		s.Runner.StartTimeout = &metav1.Duration{Duration: 30 * time.Minute}
 	}).Build())
 	w.awaitLocked("b", "a")
 	w.later(2 * time.Hour)

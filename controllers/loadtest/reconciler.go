@@ -44,6 +44,8 @@ type reconciler struct {
 	checkpoints *checkpoint.Store
 	keeper      *checkpoint.Writer
 	leader      Leader
+	// lockInterval is the time between two looks at a lock, of the LoadTest that gets it next.
+	lockInterval time.Duration
 	// addressRules make the address policies of new runs.
 	addressRules *addressRules
 	// storage and uploads are nil without resultStorage in the configuration.

@@ -17,6 +17,7 @@ import (
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/controllers/internal/checkpoint"
 	"github.com/h2surge/h2surge/controllers/internal/desired"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/state"
 	"github.com/h2surge/h2surge/test/builder"
 )
@@ -25,24 +26,33 @@ import (
 func TestEditAtTheStart(t *testing.T) {
 	w := newWorld(t)
 	const tries = 10
+	left, edited := map[*v1alpha1.LoadTest]int{}, map[string]int64{}
 	for i := range tries {
 		name := fmt.Sprintf("race-%d", i)
 		d := load
 		if i%2 == 1 { // it ends before the edit can be reported as one of a running test
 			d = 300 * time.Millisecond
 		}
-		w.apply(twoShards(name, d).Build())
-		w.Eventually(func() bool {
-			run := w.run(name)
-			return run != nil && run.State.Started() || run != nil && run.State == state.Finished
-		}).
-			WithPolling(time.Millisecond).Should(gomega.BeTrue())
-		w.wantHandled(name, i)
+		left[w.apply(twoShards(name, d).Build())] = i
+	}
+	w.Eventually(func() int {
+		for lt, try := range left {
+			run, err := record.NewStore(sharedMirror, w.client).Load(w.ctx, lt)
+			w.must(err)
+			if run != nil && (run.State.Started() || run.State == state.Finished) {
+				edited[lt.Name] = w.race(lt.Name, try)
+				delete(left, lt)
+			}
+		}
+		return len(left)
+	}).WithPolling(time.Millisecond).Should(gomega.BeZero(), "tests that do not start")
+	for name, generation := range edited {
+		w.wantHandled(name, generation)
 	}
 }
 
-// wantHandled edits a spec and expects the edit to be refused, to take effect, or to be reported.
-func (w *world) wantHandled(name string, try int) {
+// race edits a spec. It returns the generation of the edit; zero: the API server refused it.
+func (w *world) race(name string, try int) int64 {
 	w.Helper()
 	lt := w.get(name)
 	var err error
@@ -58,13 +68,22 @@ func (w *world) wantHandled(name string, try int) {
 		lt = w.get(name)
 	}
 	if apierrors.IsInvalid(err) {
-		return
+		return 0
 	}
 	w.must(err)
+	return lt.Generation
+}
+
+// wantHandled expects an edit to have been refused, to take effect, or to be reported.
+func (w *world) wantHandled(name string, generation int64) {
+	w.Helper()
+	if generation == 0 {
+		return
+	}
 	w.await(name, "told of the edit", func(now *v1alpha1.LoadTest) bool {
-		return now.Status.StartedGeneration >= lt.Generation || strings.Contains(conditionsOf(now), v1alpha1.EditedAfterFinish) ||
+		return now.Status.StartedGeneration >= generation || strings.Contains(conditionsOf(now), v1alpha1.EditedAfterFinish) ||
 			strings.Contains(conditionsOf(now), v1alpha1.ReasonChangeNotApplied) ||
-			slices.ContainsFunc(now.Status.Changes, func(c v1alpha1.Change) bool { return c.Generation == lt.Generation && c.AppliedAt != nil })
+			slices.ContainsFunc(now.Status.Changes, func(c v1alpha1.Change) bool { return c.Generation == generation && c.AppliedAt != nil })
 	})
 }
 

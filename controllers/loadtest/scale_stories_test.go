@@ -95,11 +95,20 @@ func (w *world) awaitIndices(want int32) {
 	w.Eventually(func() int32 { return *w.jobs()[0].Spec.Completions }).Should(gomega.Equal(want), "indices of the Job")
 }
 
-// wantSent: each slot was sent once, by whomever it was dealt to.
+// wantSent: each slot was sent once, by whomever it was dealt to. On a busy machine, a runner can hear of a change after it is in force.
+// Until then it sends slots that another one sends, too: 1000 a second at most.
 func (w *world) wantSent(lt *v1alpha1.LoadTest, want int64) {
 	w.Helper()
-	if q := lt.Status.Results.Requests; q.Sent != want || q.Sent != q.Done {
-		w.Errorf("sent %d, done %d; want %d", q.Sent, q.Done, want)
+	var late time.Duration
+	w.mu.Lock()
+	for pod, r := range w.runners {
+		if strings.HasPrefix(pod, lt.Name+"-1-") {
+			late += r.Late()
+		}
+	}
+	w.mu.Unlock()
+	if q := lt.Status.Results.Requests; q.Sent < want || q.Sent > want+late.Milliseconds() || q.Sent != q.Done {
+		w.Errorf("sent %d, done %d, changes %s late; want %d", q.Sent, q.Done, late, want)
 	}
 }
 
@@ -114,11 +123,15 @@ func TestScaleUpAndDown(t *testing.T) {
 		t.Errorf("summary %s, want 2/2", got)
 	}
 	w.wantCondition(lt, v1alpha1.ConditionRunnersReady, metav1.ConditionTrue, v1alpha1.ReasonAllReady)
-	time.Sleep(time.Second)
+	leaver := w.runner("elastic-1-1")
+	w.Eventually(func() int64 {
+		s, err := leaver.Snapshot(w.ctx)
+		w.must(err)
+		return s.Counters.Sent
+	}).Should(gomega.BeNumerically(">", 0), "requests of the second shard")
 	w.scale("elastic", 1)
 	w.awaitMembers("elastic", 0)
 	w.awaitIndices(1)
-	leaver := w.runner("elastic-1-1")
 	w.Eventually(leaver.Acked).Should(gomega.BeTrue())
 	lt = w.await("elastic", "one shard, the other left", func(lt *v1alpha1.LoadTest) bool {
 		return lt.Status.Summary.Shards == "1/1" && lt.Status.Shards.Left == 1
@@ -134,7 +147,7 @@ func TestScaleUpAndDown(t *testing.T) {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 	w.wantCondition(lt, v1alpha1.ConditionPassed, metav1.ConditionTrue, v1alpha1.ReasonPassed)
-	if r := w.report(lt); r.Partial || r.Generator.ShardsLeft != 1 || r.Requests.Sent != 300_000 {
+	if r := w.report(lt); r.Partial || r.Generator.ShardsLeft != 1 || r.Requests.Sent != lt.Status.Results.Requests.Sent {
 		t.Errorf("partial %v, %d left, %d sent", r.Partial, r.Generator.ShardsLeft, r.Requests.Sent)
 	}
 	if lt.Status.PlanHash != before.Status.PlanHash || len(w.jobs()) != 1 {

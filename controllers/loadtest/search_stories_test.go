@@ -1,14 +1,18 @@
 package loadtest_test
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
+	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/test/builder"
 )
 
@@ -31,6 +35,15 @@ func probesOf(lt *v1alpha1.LoadTest) (out []v1alpha1.ProbeStatus) {
 		out = append(out, p)
 	}
 	return out
+}
+
+// probeBegun returns whether the record has a probe that has not ended.
+func probeBegun(t *testing.T, run *v1alpha1.LoadTestRun) bool {
+	var r record.Record
+	if err := json.Unmarshal(run.Record.Raw, &r); err != nil {
+		t.Error(err)
+	}
+	return r.Search != nil && r.Search.Begun != 0
 }
 
 func TestSearch(t *testing.T) {
@@ -67,14 +80,19 @@ func TestSearch(t *testing.T) {
 // The next operator repeats the probe that the former one began, and keeps those that ended.
 func TestSearchWithAnotherOperator(t *testing.T) {
 	w := newWorld(t)
-	lt := aSearch("searched-on")
-	lt.Spec.Search.ProbeDuration.Duration = 4 * time.Second
-	w.apply(lt)
-	w.await("searched-on", "in its first probe", func(lt *v1alpha1.LoadTest) bool {
-		return lt.Status.StartTime != nil && w.run(lt.Name).Search != nil && w.run(lt.Name).Search.Begun != 0
-	})
+	begun := make(chan struct{})
+	w.wrote = func(ctx context.Context, o client.Object) {
+		if run, ok := o.(*v1alpha1.LoadTestRun); ok && probeBegun(t, run) {
+			close(begun)
+			<-ctx.Done() // this operator does nothing more
+		}
+	}
 	w.operator()
-	lt = w.awaitPhase("searched-on", v1alpha1.PhaseCompleted)
+	w.apply(aSearch("searched-on"))
+	<-begun
+	w.wrote = nil
+	w.operator()
+	lt := w.awaitPhase("searched-on", v1alpha1.PhaseCompleted)
 	want := []v1alpha1.ProbeStatus{
 		{Load: 1000, Outcome: "Invalid", Message: "another operator began the probe"},
 		{Load: 1000, Outcome: "Held", ErrorRate: "0%"}, {Load: 2000, Outcome: "Held", ErrorRate: "0%"},

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -40,6 +41,11 @@ type Options struct {
 	Clock func() time.Time
 	// StatusInterval is the least time between two writes of a status that differ in figures only. Default: a second.
 	StatusInterval time.Duration
+	// CheckpointInterval is the time between two checkpoints of a runner. Default: checkpoint.MinInterval.
+	CheckpointInterval time.Duration
+	// LockInterval is the time between two looks at a lock, of the LoadTest that gets it next. Others look at it a fifth as often.
+	// Default: a second.
+	LockInterval time.Duration
 	// Leader says whether this process may decide. Default: it always may.
 	Leader Leader
 }
@@ -66,9 +72,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	if opts.StatusInterval == 0 {
-		opts.StatusInterval = time.Second
-	}
+	opts.StatusInterval = cmp.Or(opts.StatusInterval, time.Second)
+	opts.LockInterval = cmp.Or(opts.LockInterval, time.Second)
 	if opts.Leader == nil {
 		opts.Leader = onlyReplica{}
 	}
@@ -86,7 +91,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		records: record.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
 		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
 		memory:  &memory{runs: map[types.NamespacedName]*memoryEntry{}},
-		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader,
+		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader, lockInterval: opts.LockInterval,
 		addressRules: newAddressRules(&cfg.Targets, mgr.GetConfig().Host, mgr.GetAPIReader()),
 	}
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)
@@ -100,9 +105,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 	}
 	r.checkpoints = checkpoint.NewStore(mgr.GetAPIReader(), mgr.GetClient())
 	r.keeper = checkpoint.NewWriter(r.checkpoints, checkpoint.Options{
-		Source: running{r.registry}, BytesPerSecond: cfg.Checkpoint.BytesPerSecond, Changed: wake(news),
-		Leading: opts.Leader.Leading,
-		Log:     mgr.GetLogger().WithName("checkpoint"),
+		Source: running{r.registry}, BytesPerSecond: cfg.Checkpoint.BytesPerSecond, Interval: opts.CheckpointInterval,
+		Changed: wake(news), Leading: opts.Leader.Leading,
+		Log: mgr.GetLogger().WithName("checkpoint"),
 	})
 	r.keeper.Register(ctrlmetrics.Registry)
 	if err := mgr.Add(r.keeper); err != nil {

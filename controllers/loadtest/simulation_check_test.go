@@ -43,10 +43,8 @@ func TestSimulation(t *testing.T) {
 	case events > 0:
 	case *simulatedSeed >= 0:
 		events = 1
-	case testing.Short():
-		events = 10_000
 	default:
-		events = 15_000
+		events = 5000
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var done, next atomic.Int64
@@ -69,6 +67,14 @@ func TestSimulation(t *testing.T) {
 		}
 	})
 	t.Logf("%d events; %v", done.Load(), outcomes)
+}
+
+// FuzzSimulation is TestSimulation with other seeds.
+func FuzzSimulation(f *testing.F) {
+	f.Add(uint64(1000))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		synctest.Test(t, func(t *testing.T) { simulate(t, seed, new(atomic.Int64)) })
+	})
 }
 
 // simulate lets random events happen to one LoadTest until it has finished, and some more.

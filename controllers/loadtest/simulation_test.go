@@ -41,7 +41,7 @@ import (
 )
 
 var (
-	simulatedEvents = flag.Int("simulated-events", 0, "number of random events of TestSimulation; 0: 60 000, or 10 000 with -short")
+	simulatedEvents = flag.Int("simulated-events", 0, "number of random events of TestSimulation; 0: 5000")
 	simulatedSeed   = flag.Int64("simulated-seed", -1, "the only seed of TestSimulation; -1: as many seeds as the events need")
 )
 

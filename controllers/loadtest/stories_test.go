@@ -192,6 +192,8 @@ func TestForegroundDeleteWhileRunning(t *testing.T) {
 // Pods of a namespace that is being deleted may go before the LoadTest does.
 func TestNamespaceDeletedWhileRunning(t *testing.T) {
 	w := newWorld(t)
+	w.checkpoints = time.Hour // the loss creates the first one, which the API server refuses
+	w.operator()
 	lt := w.apply(twoShards("terminating", load).Build())
 	w.awaitLoad("terminating", 100)
 	w.must(w.client.Delete(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: lt.Namespace}}))

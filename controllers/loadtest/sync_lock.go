@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,12 +22,6 @@ import (
 // loadtestlocks: get finds the holder of a lock, create and update make a LoadTest its holder.
 //
 // +kubebuilder:rbac:groups=h2surge.io,resources=loadtestlocks,verbs=get;create;update
-
-// Times between two looks at a lock: of the first test that waits, and of the others.
-const (
-	lockInterval  = time.Second
-	queueInterval = 5 * time.Second
-)
 
 // syncLock gets the lock of a test before it has runners. The API server has one object for a lock, and refuses a change that is
 // based on an old version, so two tests cannot both become the holder. The operator looks at it in each pass before the start, and
@@ -130,10 +123,10 @@ func (r *reconciler) lockedBy(ctx context.Context, s *scope, lock *v1alpha1.Load
 	case len(before) == 0 && why == "":
 		return "", nil
 	case len(before) == 0:
-		s.again(lockInterval)
+		s.again(r.lockInterval)
 		return why, nil
 	}
-	s.again(queueInterval)
+	s.again(5 * r.lockInterval)
 	first := fmt.Sprintf("LoadTest %s/%s", s.lt.Namespace, before[0].Name)
 	if len(before) > 1 {
 		first += fmt.Sprintf(" and %d more", len(before)-1)

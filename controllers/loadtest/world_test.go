@@ -4,8 +4,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -25,10 +27,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
@@ -38,18 +42,26 @@ import (
 	"github.com/h2surge/h2surge/controllers/internal/desired"
 	"github.com/h2surge/h2surge/controllers/internal/record"
 	"github.com/h2surge/h2surge/controllers/internal/runnertest"
+	"github.com/h2surge/h2surge/controllers/loadtest"
 	"github.com/h2surge/h2surge/internal/plan"
 )
 
 // Bounds of what a story waits for. They only bound failures.
 const (
 	soon    = time.Minute // on a machine that is busy with other tests
-	poll    = 20 * time.Millisecond
+	poll    = 50 * time.Millisecond
 	address = "test.h2surge.io/address"
 )
 
-// apiServer is shared by the stories of this package; nil with -short.
-var apiServer *rest.Config
+// apiServer, its client and its mirror are shared by the stories of this package; nil with -short.
+var (
+	apiServer    *rest.Config
+	sharedClient client.Client
+	sharedMirror *mirror
+)
+
+// storiesAtATime is the default of -parallel: stories wait most of the time, whatever the number of CPUs.
+const storiesAtATime = "12"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -58,11 +70,14 @@ func TestMain(m *testing.M) {
 }
 
 func withAPIServer(m *testing.M) int {
-	if testing.Short() {
+	if testing.Short() || flag.Lookup("test.fuzz").Value.String() != "" { // the fuzz target has its own API server
 		return m.Run()
 	}
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} { // stories run in parallel
-		if err := os.Setenv(name, "of-the-tests"); err != nil {
+	for name, value := range map[string]string{ // stories run in parallel
+		"AWS_ACCESS_KEY_ID": "of-the-tests", "AWS_SECRET_ACCESS_KEY": "of-the-tests",
+		"GOGC": lessGC, // of the API server and etcd, which have little memory to look after
+	} {
+		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}
 	}
@@ -70,23 +85,60 @@ func withAPIServer(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "KUBEBUILDER_ASSETS is not set, so there is no API server to test with: \"make test\" sets it; -short leaves these tests out")
 		return 1
 	}
+	parallel := false
+	flag.Visit(func(f *flag.Flag) { parallel = parallel || f.Name == "test.parallel" })
+	if !parallel {
+		_ = flag.Set("test.parallel", storiesAtATime)
+	}
+	debug.SetGCPercent(400)
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
 	}
+	env.ControlPlane.GetAPIServer().Configure().Set("enable-priority-and-fairness", "false")
 	config, err := env.Start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "starting the API server:", err)
 		return 1
 	}
-	config.QPS, config.Burst = 200, 400
+	config.QPS = -1
 	apiServer = config
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if err := share(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "connecting to the API server:", err)
+		return 1
+	}
 	code := m.Run()
+	cancel() // the API server waits for watches before it ends
 	if err := env.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "stopping the API server:", err)
 		return 1
 	}
 	return code
+}
+
+// lessGC is GOGC while the stories run: they make much garbage, and keep little.
+const lessGC = "400"
+
+// share makes what the stories share. One RESTMapper asks the API server once for its resources, and not for each operator.
+func share(ctx context.Context) error {
+	httpClient, err := rest.HTTPClientFor(apiServer)
+	if err != nil {
+		return err
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(apiServer, httpClient)
+	if err != nil {
+		return err
+	}
+	cfg := &configv1alpha1.OperatorConfig{}
+	cfg.SetDefaults(configv1alpha1.Environment{})
+	options := client.Options{Scheme: controllers.ManagerOptions(cfg, nil).Scheme, Mapper: mapper, HTTPClient: httpClient}
+	if sharedClient, err = client.New(apiServer, options); err != nil {
+		return err
+	}
+	sharedMirror, err = newMirror(ctx, apiServer, options)
+	return err
 }
 
 // world is a namespace with an operator of its own. It plays what envtest lacks: the Job
@@ -99,10 +151,15 @@ type world struct {
 	ns     string
 	cfg    *configv1alpha1.OperatorConfig
 	stop   func() // ends the operator
+	// wrote is called after each update of an object by the operators, before they continue; nil: nothing is called.
+	wrote func(context.Context, client.Object)
+	// checkpoints is Options.CheckpointInterval of the next operator.
+	checkpoints time.Duration
 	// ahead is what the operators' clocks are ahead of the machine's, in nanoseconds.
 	ahead atomic.Int64
 
 	mu      sync.Mutex
+	counted map[types.UID]string          // the version of a Job whose status is written already; only the Job controller uses it
 	runners map[string]*runnertest.Runner // by pod; guarded by mu
 	indices map[string]*index             // by Job and index; guarded by mu
 	// hold keeps pods from being made, or leaves them pending; guarded by mu.
@@ -121,7 +178,10 @@ func newWorldWith(t *testing.T, edit func(*configv1alpha1.OperatorConfig)) *worl
 		t.Skip("needs an API server, which -short leaves out")
 	}
 	t.Parallel()
-	w := &world{T: t, Gomega: gomega.NewWithT(t), ctx: context.Background(), runners: map[string]*runnertest.Runner{}, indices: map[string]*index{}}
+	w := &world{
+		T: t, Gomega: gomega.NewWithT(t), ctx: context.Background(), client: sharedClient,
+		runners: map[string]*runnertest.Runner{}, indices: map[string]*index{}, counted: map[types.UID]string{},
+	}
 	w.SetDefaultEventuallyTimeout(soon)
 	w.SetDefaultEventuallyPollingInterval(poll)
 	w.cfg = &configv1alpha1.OperatorConfig{}
@@ -130,12 +190,9 @@ func newWorldWith(t *testing.T, edit func(*configv1alpha1.OperatorConfig)) *worl
 	w.cfg.Health.BindAddress = "0"
 	w.cfg.Runner.SnapshotInterval.Duration = 200 * time.Millisecond
 	w.cfg.Runner.StartLead.Duration = 100 * time.Millisecond
+	w.cfg.Runner.UnreachableTimeout.Duration = 10 * time.Second
 	edit(w.cfg)
 
-	options := controllers.ManagerOptions(w.defaults(), nil)
-	var err error
-	w.client, err = client.New(apiServer, client.Options{Scheme: options.Scheme})
-	w.must(err)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "story-"}}
 	w.must(w.client.Create(w.ctx, ns))
 	w.ns, w.cfg.Namespaces, w.cfg.OperatorNamespace = ns.Name, []string{ns.Name}, ns.Name
@@ -160,7 +217,7 @@ func (w *world) must(err error) {
 func (w *world) operator() {
 	w.Helper()
 	w.endOperator()
-	done, cancel := w.replica(apiServer)
+	done, cancel, _ := w.replica(apiServer)
 	w.stop = func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -172,26 +229,53 @@ func (w *world) operator() {
 	w.Cleanup(w.endOperator)
 }
 
-// replica starts an operator beside others. The channel has the result of its process; cancel ends it.
-func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func()) {
+// replica starts an operator beside others. The channel has the result of its process; cancel ends it. The Leader is nil without an election.
+func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func(), leader loadtest.Leader) {
 	w.Helper()
 	cfg := w.defaults()
 	options := controllers.ManagerOptions(cfg, nil)
 	options.Controller.SkipNameValidation = ptr.To(true)
 	options.Logger = logr.Discard()
 	options.GracefulShutdownTimeout = ptr.To(soon)
+	options.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return w.client.RESTMapper(), nil }
+	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = ptr.To(5*time.Second), ptr.To(3*time.Second), ptr.To(500*time.Millisecond)
+	if w.wrote != nil {
+		options.NewClient = w.observedClient
+	}
 	mgr, leader, err := controllers.NewManager(kube, cfg, options)
 	w.must(err)
 	ctx, cancel := context.WithCancel(w.ctx)
 	w.must(controllers.Setup(ctx, mgr, cfg, controllers.Options{
 		ControlAddress: func(p *corev1.Pod) string { return p.Annotations[address] },
 		Clock:          func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) },
-		StatusInterval: cfg.Runner.SnapshotInterval.Duration,
+		StatusInterval: time.Second / 2, // each write of a status costs the API server some milliseconds
 		Leader:         leader,
+
+		CheckpointInterval: w.checkpoints,
+		LockInterval:       200 * time.Millisecond,
 	}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	return ended, cancel
+	return ended, cancel, leader
+}
+
+// observedClient returns a client of an operator that calls w.wrote.
+func (w *world) observedClient(config *rest.Config, options client.Options) (client.Client, error) {
+	c, err := client.New(config, options)
+	return observedClient{c, w.wrote}, err
+}
+
+type observedClient struct {
+	client.Client
+	wrote func(context.Context, client.Object)
+}
+
+func (c observedClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	err := c.Client.Update(ctx, o, opts...)
+	if err == nil {
+		c.wrote(ctx, o)
+	}
+	return err
 }
 
 // successor replaces the operator while a LoadTest runs, and waits until the new one shows more of its load.
@@ -215,13 +299,18 @@ func (w *world) jobController() {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
+			news := sharedMirror.next(w.ns)
 			var jobs batchv1.JobList
-			if err := w.client.List(ctx, &jobs, client.InNamespace(w.ns)); err == nil {
+			if err := sharedMirror.List(ctx, &jobs, client.InNamespace(w.ns)); err == nil {
 				for i := range jobs.Items {
 					w.playJob(ctx, &jobs.Items[i])
 				}
 			}
-			time.Sleep(poll)
+			select {
+			case <-ctx.Done():
+			case <-news:
+			case <-time.After(poll): // a runner may have ended
+			}
 		}
 	}()
 	w.Cleanup(func() { cancel(); <-done })
@@ -349,18 +438,25 @@ func (w *world) playSuspend(ctx context.Context, job *batchv1.Job) {
 }
 
 func (w *world) setJobStatus(ctx context.Context, job, counted *batchv1.Job) {
-	if equality.Semantic.DeepEqual(counted.Status, job.Status) {
+	if equality.Semantic.DeepEqual(counted.Status, job.Status) || w.counted[job.UID] == job.ResourceVersion {
 		return
 	}
+	version := job.ResourceVersion
 	patch := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{}) // another time if it has changed since
 	if err := w.client.Status().Patch(ctx, counted, patch); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		w.Errorf("counting the indices of Job %s: %v", job.Name, err)
+	} else if err == nil {
+		w.counted[job.UID] = version
 	}
 }
 
 // playPod is the Job controller and the kubelet: the pod runs at once, with what the kubelet
 // would mount.
 func (w *world) playPod(ctx context.Context, job *batchv1.Job, index int, name string) error {
+	var now batchv1.Job // the mirror may be late
+	if err := w.client.Get(ctx, client.ObjectKeyFromObject(job), &now); err != nil || now.UID != job.UID || now.DeletionTimestamp != nil {
+		return client.IgnoreNotFound(err)
+	}
 	var secret corev1.Secret
 	var cm corev1.ConfigMap
 	for _, v := range job.Spec.Template.Spec.Volumes {
@@ -505,12 +601,16 @@ func (w *world) get(name string) *v1alpha1.LoadTest {
 // await waits until f holds for the LoadTest.
 func (w *world) await(name, what string, f func(*v1alpha1.LoadTest) bool) *v1alpha1.LoadTest {
 	w.Helper()
-	var lt *v1alpha1.LoadTest
-	for begun := time.Now(); ; time.Sleep(poll) {
-		if lt = w.get(name); f(lt) {
+	for late := time.After(soon); ; {
+		news := sharedMirror.next(w.ns)
+		lt := w.get(name)
+		if f(lt) {
 			return lt
 		}
-		if time.Since(begun) > soon {
+		select {
+		case <-news:
+		case <-time.After(4 * poll): // f can depend on something else
+		case <-late:
 			w.Fatalf("%s does not become %s; phase %s, runners %+v, conditions:\n%s", name, what, lt.Status.Phase, lt.Status.Runners, conditionsOf(lt))
 		}
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	Source Source
 	// BytesPerSecond is the budget for all checkpoints together.
 	BytesPerSecond int
+	// Interval is the time between two checkpoints of a runner if the budget allows it; zero: MinInterval.
+	Interval time.Duration
 	// Leading returns whether this process is the leader; nil: it always is. The Writer writes nothing otherwise.
 	Leading func() bool
 	// Changed is called after Problem has another result for a run; nil: nothing is called. It must not block.
@@ -39,8 +41,8 @@ type Options struct {
 	Log     logr.Logger
 }
 
-// MinInterval is the time between two checkpoints of a runner if the budget allows it. With many runners it is longer:
-// the bytes of all checkpoints divided by the budget.
+// MinInterval is the time between two checkpoints of a runner in production. With many runners it is longer: the bytes of
+// all checkpoints divided by the budget.
 const MinInterval = 5 * time.Second
 
 // putTimeout is the timeout of one write.
@@ -81,6 +83,7 @@ type problem struct {
 
 // NewWriter returns a Writer that has not started.
 func NewWriter(store *Store, opts Options) *Writer {
+	opts.Interval = cmp.Or(opts.Interval, MinInterval)
 	if opts.Leading == nil {
 		opts.Leading = func() bool { return true }
 	}
@@ -95,7 +98,7 @@ func (w *Writer) NeedLeaderElection() bool { return true }
 
 // Start writes checkpoints until ctx ends.
 func (w *Writer) Start(ctx context.Context) error {
-	ticker := time.NewTicker(MinInterval)
+	ticker := time.NewTicker(w.opts.Interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -260,7 +263,7 @@ func (w *Writer) interval() time.Duration {
 	for _, k := range w.known {
 		bytes += k.size
 	}
-	return max(MinInterval, time.Duration(bytes)*time.Second/time.Duration(w.opts.BytesPerSecond))
+	return max(w.opts.Interval, time.Duration(bytes)*time.Second/time.Duration(w.opts.BytesPerSecond))
 }
 
 // age returns the age of the oldest checkpoint of a live runner.

@@ -166,6 +166,16 @@ func (f *fleet) wait(d time.Duration) *View {
 	return f.view()
 }
 
+// end lets time pass until the test is over, at most d, and some seconds more.
+func (f *fleet) end(d time.Duration) *View {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		if f.wait(time.Second).Over() {
+			break
+		}
+	}
+	return f.wait(5 * time.Second)
+}
+
 // run starts the test and lets a second of it pass.
 func (f *fleet) run() *View {
 	f.t.Helper()
@@ -577,7 +587,7 @@ func TestSetupAndTeardown(t *testing.T) {
 				t.Errorf("runner %d was told to tear down while others work", i)
 			}
 		}
-		v = f.wait(time.Hour)
+		v = f.end(time.Hour)
 		if !v.Every((*Shard).Final) || len(losses(v)) != 0 {
 			t.Fatalf("states %v losses %v, want all done and none lost", states(v), losses(v))
 		}

@@ -44,7 +44,7 @@ func TestAllSilent(t *testing.T) {
 				for _, r := range f.runners {
 					r.Wake()
 				}
-				if v = f.wait(20 * time.Minute); !v.Over() || f.sent(v) != 600_000 || len(losses(v)) != 0 {
+				if v = f.end(20 * time.Minute); !v.Over() || f.sent(v) != 600_000 || len(losses(v)) != 0 {
 					t.Errorf("states %v, sent %d, losses %v; want all done, 600000, none", states(v), f.sent(v), losses(v))
 				}
 			})
@@ -93,7 +93,7 @@ func TestLease(t *testing.T) {
 		if got, want := v.Progress.Report.Requests.Sent, f.sent(v); got != want {
 			t.Errorf("the report has %d requests, want %d", got, want)
 		}
-		v = f.wait(10 * time.Minute)
+		v = f.end(10 * time.Minute)
 		if r := v.Progress.Report; !v.Over() || r.Partial || r.Generator.ShardsLost != 0 {
 			t.Errorf("over %v, partial %v, %d shards lost; want a whole result", v.Over(), r.Partial, r.Generator.ShardsLost)
 		}

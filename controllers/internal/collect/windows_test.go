@@ -14,7 +14,7 @@ func TestWindows(t *testing.T) {
 		if v := f.wait(3 * time.Second); v.Progress.Report.Windows != nil {
 			t.Errorf("%d windows of a run that is not over", len(v.Progress.Report.Windows))
 		}
-		v := f.wait(10 * time.Minute)
+		v := f.end(10 * time.Minute)
 		if !v.Over() || v.Progress.Report.WindowsFrom != 0 {
 			t.Fatalf("%v, windows from %d", states(v), v.Progress.Report.WindowsFrom)
 		}

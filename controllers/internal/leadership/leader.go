@@ -1,6 +1,7 @@
 package leadership
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,24 +21,27 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Times of the election. Another replica takes the Lease LeaseDuration after the last renewal that it saw. The leader
-// decides nothing more from RenewDeadline after it began its last renewal. The difference covers writes under way.
+// Times of the election in production. Another replica takes the Lease LeaseDuration after the last renewal that it saw. The
+// leader decides nothing more from RenewDeadline after it began its last renewal. The difference covers writes under way.
 const (
 	LeaseDuration = 15 * time.Second
 	RenewDeadline = 10 * time.Second
 	RetryPeriod   = 2 * time.Second
-	// requestTimeout is short, so that one request without an answer does not delay the next attempt.
-	requestTimeout = 3 * time.Second
 )
 
 // Options are the parameters of a Leader.
 type Options struct {
 	// Namespace and Name of the Lease.
 	Namespace, Name string
+	// RenewDeadline is that of the election; zero: that of production.
+	RenewDeadline time.Duration
 	// Away is called once when the Lease could not be renewed for RenewDeadline; nil: nothing is called.
 	Away func()
 	Log  logr.Logger
 }
+
+// requestTimeout is short, so that one request without an answer does not delay the next attempt: 3 s of a deadline of 10 s.
+func (o *Options) requestTimeout() time.Duration { return o.RenewDeadline * 3 / 10 }
 
 // Leader is a resourcelock.Interface for the election of the manager. It is safe for concurrent use.
 type Leader struct {
@@ -64,14 +68,15 @@ type Leader struct {
 
 // New returns a Leader for a Lease.
 func New(config *rest.Config, opts Options) (*Leader, error) {
+	opts.RenewDeadline = cmp.Or(opts.RenewDeadline, RenewDeadline)
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("naming this process: %w", err)
 	}
 	own := rest.AddUserAgent(config, "leader-election")
-	own.Timeout = requestTimeout
+	own.Timeout = opts.requestTimeout()
 	// Connections of its own: a connection that is dead, or busy with other requests, must not delay a renewal.
-	own.Dial = (&net.Dialer{Timeout: requestTimeout}).DialContext
+	own.Dial = (&net.Dialer{Timeout: own.Timeout}).DialContext
 	httpClient, err := rest.HTTPClientFor(own)
 	if err != nil {
 		return nil, fmt.Errorf("creating the client of the Lease: %w", err)
@@ -89,6 +94,7 @@ func New(config *rest.Config, opts Options) (*Leader, error) {
 }
 
 func newLeader(lock resourcelock.Interface, opts Options, retry func()) *Leader {
+	opts.RenewDeadline = cmp.Or(opts.RenewDeadline, RenewDeadline)
 	if opts.Away == nil {
 		opts.Away = func() {}
 	}
@@ -99,7 +105,7 @@ func newLeader(lock resourcelock.Interface, opts Options, retry func()) *Leader 
 func (l *Leader) Leading() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.last != nil && l.other == "" && time.Since(l.renewed) < RenewDeadline
+	return l.last != nil && l.other == "" && time.Since(l.renewed) < l.opts.RenewDeadline
 }
 
 // Term returns a number that grows with each change of the leader; zero: this process was never the leader.
@@ -212,7 +218,7 @@ func (l *Leader) holdsUnknown(err error) *resourcelock.LeaderElectionRecord {
 		return nil
 	}
 	l.retry()
-	if !l.away && time.Since(l.renewed) >= RenewDeadline {
+	if !l.away && time.Since(l.renewed) >= l.opts.RenewDeadline {
 		l.away = true
 		l.opts.Log.Error(err, "The API server does not answer: this process continues to poll runners, and decides nothing until it renewed its Lease",
 			"lease", l.Describe())

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
+var requestTimeout = (&Options{RenewDeadline: RenewDeadline}).requestTimeout()
+
 // server is an API server with one Lease.
 type server struct {
 	mu      sync.Mutex

@@ -24,6 +24,8 @@ func (r *Runner) Update(ctx context.Context, m runnerv1alpha1.Update) error {
 			return errors.New("an instant before the start")
 		case r.start != nil && m.At == 0:
 			m.At = r.clock() - r.start.At
+		case r.start != nil && !r.over():
+			r.late += max(0, time.Duration(r.clock()-r.start.At-m.At))
 		}
 		if r.start == nil { // it connects anew
 			r.updated = time.Now()
@@ -35,6 +37,9 @@ func (r *Runner) Update(ctx context.Context, m runnerv1alpha1.Update) error {
 		return nil
 	})
 }
+
+// Late is for how long together changes were in force before it heard of them, while it sent requests.
+func (r *Runner) Late() (d time.Duration) { r.locked(func() { d = r.late }); return }
 
 // Refuse makes it answer all further updates with an error that is no conflict.
 func (r *Runner) Refuse(why string) { r.locked(func() { r.refusal = errors.New(why) }) }

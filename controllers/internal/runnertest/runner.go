@@ -33,6 +33,7 @@ type Runner struct {
 	mu       sync.Mutex
 	updated  time.Time
 	refusal  error
+	late     time.Duration
 	changes  []runnerv1alpha1.Update // the first share is the first; At is since the start
 	start    *runnerv1alpha1.Start
 	stop     *runnerv1alpha1.Stop
