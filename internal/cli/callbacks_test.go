@@ -29,6 +29,7 @@ func TestSamplesWithCallbacks(t *testing.T) {
 		"udm-data-change":        {"udm", []string{"udm=", "udr="}},
 	} {
 		t.Run(sample, func(t *testing.T) {
+			t.Parallel()
 			const dir = "../../config/samples"
 			set, err := rules.LoadFile(filepath.Join(dir, "targets", s.rules+".yaml"))
 			if err != nil {
@@ -92,6 +93,7 @@ func TestCallbacksOverTLS(t *testing.T) {
 		"client certificate":   {"{clientCA: {file: " + dir + "/tls.crt}}", "{insecureSkipVerify: true, certFile: tls.crt, keyFile: tls.key}"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			page := pageOf(t, "docs/how-to/callbacks.md")
 			set, err := rules.Load([]byte("callbacks: "+c.callbacks+"\n"+blockOf(t, page, "Target").Text), dir)
 			if err != nil {

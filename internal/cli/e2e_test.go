@@ -100,6 +100,7 @@ func runAny(t *testing.T, stdin string, args ...string) *rv.Report {
 }
 
 func TestEndToEnd(t *testing.T) {
+	t.Parallel()
 	peer := serve(t, target.Options{})
 	r := run(t, session, 0, "-f", "-", "--target-url", "pcf=http://"+peer.Addr().String())
 	if got, want := peer.Stats().Requests, uint64(r.WarmUp.Sent+r.Requests.Sent); got != want {
@@ -120,6 +121,7 @@ func TestEndToEnd(t *testing.T) {
 }
 
 func TestEndToEndWithFaults(t *testing.T) {
+	t.Parallel()
 	peer := serve(t, target.Options{Unanswered: 0.05, NotFound: 0.1, Seed: 1})
 	quick := strings.ReplaceAll(session, "path:", "timeout: 200ms, path:")
 	r := run(t, quick, 2, "-f", "-", "--target-url", "http://"+peer.Addr().String())
@@ -139,6 +141,7 @@ func TestEndToEndWithFaults(t *testing.T) {
 
 // TestEndToEndUnanswered: one request in five gets no response, so the 99th percentile is longer than the timeout.
 func TestEndToEndUnanswered(t *testing.T) {
+	t.Parallel()
 	peer := serve(t, target.Options{Unanswered: 0.2, Seed: 1})
 	const test = `apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
@@ -172,6 +175,7 @@ spec:
 }
 
 func TestEndToEndURL(t *testing.T) {
+	t.Parallel()
 	peer := serve(t, target.Options{})
 	r := run(t, "", 0, "-n", "1000", "-c", "4", "-m", "10", "-t", "2", "-H", "x-a: b", "http://"+peer.Addr().String()+"/x?y=z")
 	if stats := peer.Stats(); r.Requests.Succeeded != 1000 || stats.Requests != 1000 || stats.ByMethod["GET"] != 1000 {
@@ -180,6 +184,7 @@ func TestEndToEndURL(t *testing.T) {
 }
 
 func TestEndToEndDeadTarget(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -128,6 +128,7 @@ func self(t *testing.T) (name string, args []string) {
 }
 
 func TestKeysOnATerminal(t *testing.T) {
+	t.Parallel()
 	name, args := self(t)
 	p := onTerminal(t, name, args...)
 	p.sees(keysHint)
@@ -145,30 +146,34 @@ func TestKeysOnATerminal(t *testing.T) {
 }
 
 func TestTerminalAfterSignals(t *testing.T) {
-	name, args := self(t)
 	for _, tc := range []struct {
-		keys string
-		want int
-	}{{"\x03", 4}, {"\x1c", 2}} { // ^C, and ^\, at which Go prints its goroutines
-		p := onTerminal(t, name, args...)
-		p.sees("100/s") // asked for
-		p.types(tc.keys)
-		go func() { // or the process would wait for someone to read
-			b := make([]byte, 4096)
-			for {
-				if _, err := p.person.Read(b); err != nil {
-					return
+		name, keys string
+		want       int
+	}{{"interrupt", "\x03", 4}, {"quit", "\x1c", 2}} { // ^C, and ^\, at which Go prints its goroutines
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			name, args := self(t)
+			p := onTerminal(t, name, args...)
+			p.sees("100/s") // asked for
+			p.types(tc.keys)
+			go func() { // or the process would wait for someone to read
+				b := make([]byte, 4096)
+				for {
+					if _, err := p.person.Read(b); err != nil {
+						return
+					}
 				}
+			}()
+			if code := p.ends(); code != tc.want || !p.isCooked() {
+				t.Errorf("exit code %d, the terminal is as before: %v", code, p.isCooked())
 			}
-		}()
-		if code := p.ends(); code != tc.want || !p.isCooked() {
-			t.Errorf("%q: exit code %d, the terminal is as before: %v", tc.keys, code, p.isCooked())
-		}
+		})
 	}
 }
 
 // A shell that stops the run and brings it back.
 func TestTerminalWhileStopped(t *testing.T) {
+	t.Parallel()
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)

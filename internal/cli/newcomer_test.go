@@ -189,6 +189,7 @@ func TestNewcomersTargets(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, command := range []struct{ name, want string }{{"run", tc.run}, {"try", tc.try}} {
 				var out, errors bytes.Buffer
 				code := execute(t.Context(), []string{"h2surge", command.name, "-f", "-"}, strings.NewReader(tc.manifest), &out, &errors, parts())

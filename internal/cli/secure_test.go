@@ -121,6 +121,7 @@ func TestEndToEndOverTLS(t *testing.T) {
 }
 
 func TestEndToEndVerifies(t *testing.T) {
+	t.Parallel()
 	peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12})
 	if r := run(t, "", 0, "-n", "10", "--insecure", peer.url); r.Requests.Succeeded != 10 {
 		t.Errorf("%+v", r.Requests)
@@ -133,7 +134,7 @@ func TestEndToEndVerifies(t *testing.T) {
 kind: LoadTest
 metadata: {name: verified}
 spec:
-  targets: [{name: t, url: %q, connectTimeout: 3s, tls: %s}]
+  targets: [{name: t, url: %q, connectTimeout: 1s, tls: %s}]
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
   rates: [{name: r, closedLoop: {}, requests: 10}]
@@ -184,6 +185,7 @@ func TestEndToEndElsewhere(t *testing.T) {
 
 // TestEndToEndRamp: the ramp may take longer than one connection's timeout.
 func TestEndToEndRamp(t *testing.T) {
+	t.Parallel()
 	peer := newWeb(t, nil)
 	manifest := fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
 kind: LoadTest

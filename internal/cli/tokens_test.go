@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,10 +11,20 @@ import (
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
-// tokenRules serves config/samples/targets/nrf-tokens.yaml.
-func tokenRules(t *testing.T) *target.Server {
+// tokenRules serves config/samples/targets/nrf-tokens.yaml, with pairs of old and new texts.
+func tokenRules(t *testing.T, changes ...string) *target.Server {
 	t.Helper()
-	set, err := rules.LoadFile("../../config/samples/targets/nrf-tokens.yaml")
+	const dir = "../../config/samples/targets"
+	text, err := os.ReadFile(filepath.Join(dir, "nrf-tokens.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(changes); i += 2 {
+		if strings.Count(string(text), changes[i]) != 1 {
+			t.Fatalf("%q is not in the rules once", changes[i])
+		}
+	}
+	set, err := rules.Load([]byte(strings.NewReplacer(changes...).Replace(string(text))), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,6 +33,7 @@ func tokenRules(t *testing.T) *target.Server {
 
 // TestSampleWithTokens: each chain instance gets a token that the target accepts.
 func TestSampleWithTokens(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../config/samples/nrf-token.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -62,14 +74,14 @@ spec:
       steps:
         - name: am-data
           request: {path: /nudm-sdm/v2/imsi-001010000000001/am-data, timeout: 30s, expect: {status: [200]}}
-  rates: [{name: hold, duration: 8s, requestsPerSecond: 300}]
+  rates: [{name: hold, duration: 4s, requestsPerSecond: 300}]
 `
 
-// TestTokensExpire: the target accepts the token of each request, although tokens expire after six seconds. It has seen as many
+// TestTokensExpire: the target accepts the token of each request, although tokens expire after three seconds. It has seen as many
 // requests as the report counts, and the NRF has granted as many tokens.
 func TestTokensExpire(t *testing.T) {
 	t.Parallel()
-	peer := tokenRules(t)
+	peer := tokenRules(t, `"expires_in":6`, `"expires_in":3`, ">= 6000", ">= 3000")
 	r := run(t, strings.ReplaceAll(tokensExpire, "ADDRESS", peer.Addr().String()), 0, "-f", "-")
 	matches := map[string]uint64{}
 	for _, rule := range peer.Stats().Rules {
