@@ -36,13 +36,13 @@ func http1Only(t *testing.T) (address string) {
 	return l.Addr().String()
 }
 
-// impatient are the parts of a run whose targets must be connected within a second.
+// impatient are the parts of a run whose targets must be connected within three seconds.
 func impatient() linked {
 	p := parts()
 	newEngine := p.newEngine
 	p.newEngine = func(plan *rv.Plan, cpus []int, listen string) (engine, error) {
 		for i := range plan.Targets {
-			plan.Targets[i].ConnectTimeout = time.Second
+			plan.Targets[i].ConnectTimeout = 3 * time.Second
 		}
 		return newEngine(plan, cpus, listen)
 	}
@@ -51,6 +51,7 @@ func impatient() linked {
 
 // TestAdvice: what failed is said in words, with the flag to change, or with the field.
 func TestAdvice(t *testing.T) {
+	t.Parallel()
 	peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12})
 	plain := http1Only(t)
 	for name, tc := range map[string]struct {
@@ -89,14 +90,17 @@ spec:
 				manifest = strings.ReplaceAll(manifest, ", tls: {}", "")
 			}
 			for advice, args := range map[string][]string{tc.flag: append([]string{tc.url}, tc.flags...), tc.field: {"-f", "-"}} {
-				var out, errors bytes.Buffer
-				code := execute(t.Context(), append([]string{"h2surge", "run", "-q"}, args...), strings.NewReader(manifest), &out, &errors, impatient())
-				if got := errors.String(); code != 5 || !strings.Contains(got, tc.cause) || !strings.HasSuffix(got, "; "+advice+"\n") {
-					t.Errorf("%v: exit code %d, %s", args, code, got)
-				}
-				if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), advice) {
-					t.Errorf("%v: the report lacks the advice:\n%s", args, out.String())
-				}
+				t.Run(args[0], func(t *testing.T) {
+					t.Parallel()
+					var out, errors bytes.Buffer
+					code := execute(t.Context(), append([]string{"h2surge", "run", "-q"}, args...), strings.NewReader(manifest), &out, &errors, impatient())
+					if got := errors.String(); code != 5 || !strings.Contains(got, tc.cause) || !strings.HasSuffix(got, "; "+advice+"\n") {
+						t.Errorf("%v: exit code %d, %s", args, code, got)
+					}
+					if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), advice) {
+						t.Errorf("%v: the report lacks the advice:\n%s", args, out.String())
+					}
+				})
 			}
 		})
 	}

@@ -117,6 +117,7 @@ func TestEndToEndPhases(t *testing.T) {
 
 // TestEndToEndAbortOnFail: the test ends when a threshold fails, and not before its grace time.
 func TestEndToEndAbortOnFail(t *testing.T) {
+	t.Parallel()
 	for name, threshold := range map[string]string{
 		"run":    "{name: clean, metric: ErrorRate, max: 10%, abortOnFail: true, abortAfter: 1s}",
 		"stage":  "{name: clean, metric: ErrorRate, max: 10%, stage: high, abortOnFail: true, abortAfter: 0s}",

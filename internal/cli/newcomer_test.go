@@ -158,6 +158,7 @@ func TestNewcomersMistakes(t *testing.T) {
 
 // TestNewcomersTargets: a target that is not there, or speaks something else, is named in one line.
 func TestNewcomersTargets(t *testing.T) {
+	t.Parallel()
 	// With a threshold, the verdict of a run on a busy machine is Inconclusive.
 	withoutThresholds, _, _ := strings.Cut(firstManifest, "  thresholds:")
 	quick := strings.Replace(withoutThresholds, "connections: 2", "connections: 2\n      connectTimeout: 1s", 1)

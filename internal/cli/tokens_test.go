@@ -2,7 +2,6 @@ package cli
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,20 +10,10 @@ import (
 	"github.com/h2surge/h2surge/test/markdown"
 )
 
-// tokenRules serves config/samples/targets/nrf-tokens.yaml, with pairs of old and new texts.
-func tokenRules(t *testing.T, changes ...string) *target.Server {
+// tokenRules serves config/samples/targets/nrf-tokens.yaml.
+func tokenRules(t *testing.T) *target.Server {
 	t.Helper()
-	const dir = "../../config/samples/targets"
-	text, err := os.ReadFile(filepath.Join(dir, "nrf-tokens.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(changes); i += 2 {
-		if strings.Count(string(text), changes[i]) != 1 {
-			t.Fatalf("%q is not in the rules once", changes[i])
-		}
-	}
-	set, err := rules.Load([]byte(strings.NewReplacer(changes...).Replace(string(text))), dir)
+	set, err := rules.LoadFile("../../config/samples/targets/nrf-tokens.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +63,14 @@ spec:
       steps:
         - name: am-data
           request: {path: /nudm-sdm/v2/imsi-001010000000001/am-data, timeout: 30s, expect: {status: [200]}}
-  rates: [{name: hold, duration: 4s, requestsPerSecond: 300}]
+  rates: [{name: hold, duration: 7s, requestsPerSecond: 300}]
 `
 
-// TestTokensExpire: the target accepts the token of each request, although tokens expire after three seconds. It has seen as many
-// requests as the report counts, and the NRF has granted as many tokens.
+// TestTokensExpire: the target accepts the token of each request, although tokens expire after six seconds. It has seen as many
+// requests as the report counts, and the NRF has granted as many tokens; the report may lack one that was granted at the end.
 func TestTokensExpire(t *testing.T) {
 	t.Parallel()
-	peer := tokenRules(t, `"expires_in":6`, `"expires_in":3`, ">= 6000", ">= 3000")
+	peer := tokenRules(t)
 	r := run(t, strings.ReplaceAll(tokensExpire, "ADDRESS", peer.Addr().String()), 0, "-f", "-")
 	matches := map[string]uint64{}
 	for _, rule := range peer.Stats().Rules {
@@ -91,7 +80,7 @@ func TestTokensExpire(t *testing.T) {
 		t.Errorf("%+v, the target counted %v", n, matches)
 	}
 	a := r.Authorizations
-	if len(a) != 1 || a[0].Target != "udm" || a[0].Tokens < 3 || matches["token"] != uint64(a[0].Tokens) || a[0].Failures+a[0].SentWithout != 0 {
+	if len(a) != 1 || a[0].Target != "udm" || a[0].Tokens < 3 || matches["token"]-uint64(a[0].Tokens) > 1 || a[0].Failures+a[0].SentWithout != 0 {
 		t.Errorf("%+v, the target counted %v", a, matches)
 	}
 }
