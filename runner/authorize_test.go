@@ -124,6 +124,7 @@ func TestTokenAfterSetup(t *testing.T) {
 // TestTokenOfAnotherShard: a shard that does not run setup tries until the setup of another shard has registered the
 // client. Its snapshot shows why it waits.
 func TestTokenOfAnotherShard(t *testing.T) {
+	t.Parallel()
 	n := newNRF(t, time.Hour)
 	plan := n.plan(true, rv.Rate{Name: "r", Count: 1000, Period: time.Second, Requests: 30})
 	share := shard.Whole(plan)
@@ -153,6 +154,7 @@ func TestTokenOfAnotherShard(t *testing.T) {
 
 // TestTokensExpire: each request is sent with a token that the target accepts, also when tokens expire during the test.
 func TestTokensExpire(t *testing.T) {
+	t.Parallel()
 	n := newNRF(t, 4*time.Second)
 	n.registered = true
 	plan := n.plan(false, rv.Rate{Name: "r", Count: 500, Period: time.Second, Duration: 5 * time.Second})
@@ -172,6 +174,7 @@ func TestTokensExpire(t *testing.T) {
 // TestTokenEndpointFails: the token expires, and the endpoint refuses the next one. The snapshot has the number of requests
 // without a token, which is that of the target, and the error of the endpoint.
 func TestTokenEndpointFails(t *testing.T) {
+	t.Parallel()
 	n := newNRF(t, time.Second)
 	n.registered, n.forgets = true, true
 	plan := n.plan(false, rv.Rate{Name: "r", Count: 500, Period: time.Second, Duration: 3 * time.Second})

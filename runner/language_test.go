@@ -200,6 +200,7 @@ func testFollowAuthority(t *testing.T, credentials bool, want string) {
 }
 
 func TestSetupAndTeardownRunOnce(t *testing.T) {
+	t.Parallel()
 	w := serve(t, true, func(w http.ResponseWriter, r *http.Request, _ string) string {
 		w.Header().Set("x-token", "t1")
 		return r.URL.Path

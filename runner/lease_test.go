@@ -10,6 +10,7 @@ import (
 
 // TestLease: a runner whose lease has expired sends nothing until a renewal, and ends with its plan.
 func TestLease(t *testing.T) {
+	t.Parallel()
 	far := rv.Clock() + int64(time.Hour)
 	for name, tt := range map[string]struct {
 		start  rv.Start
@@ -30,6 +31,7 @@ func TestLease(t *testing.T) {
 		"read after its time": {start: rv.Start{LeaseUntil: 1}, renew: []rv.Lease{{Until: 2}}, gaps: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newPeer(t, 0)
 			plan := lifeCycle(p.address, rv.Rate{Name: "r", Count: 100, Period: time.Second, Duration: 300 * time.Millisecond})
 			plan.LeaseDuration = time.Minute

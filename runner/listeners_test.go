@@ -2,11 +2,13 @@ package runner
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +21,15 @@ import (
 	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/internal/shard"
 )
+
+// TestMain lets tests that run in parallel wait at the same time: they wait for listenersKeep and for tokens, and use little CPU.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // notifier is net/http's server and client over h2c: it answers a subscription, and then notifies as its body asks.
 type notifier struct {

@@ -7,6 +7,9 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
+
+	rv "github.com/h2surge/h2surge/api/runner/v1alpha1"
 )
 
 // http1Only answers whatever comes as a server does that knows nothing but HTTP/1.1.
@@ -33,8 +36,22 @@ func http1Only(t *testing.T) (address string) {
 	return l.Addr().String()
 }
 
+// impatient are the parts of a run whose targets must be connected within three seconds.
+func impatient() linked {
+	p := parts()
+	newEngine := p.newEngine
+	p.newEngine = func(plan *rv.Plan, cpus []int, listen string) (engine, error) {
+		for i := range plan.Targets {
+			plan.Targets[i].ConnectTimeout = 3 * time.Second
+		}
+		return newEngine(plan, cpus, listen)
+	}
+	return p
+}
+
 // TestAdvice: what failed is said in words, with the flag to change, or with the field.
 func TestAdvice(t *testing.T) {
+	t.Parallel()
 	peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12})
 	plain := http1Only(t)
 	for name, tc := range map[string]struct {
@@ -64,7 +81,7 @@ func TestAdvice(t *testing.T) {
 kind: LoadTest
 metadata: {name: advised}
 spec:
-  targets: [{name: t, url: %q, connectTimeout: 3s, tls: {%s}}]
+  targets: [{name: t, url: %q, tls: {%s}}]
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
   rates: [{name: r, closedLoop: {}, requests: 1}]
@@ -73,14 +90,17 @@ spec:
 				manifest = strings.ReplaceAll(manifest, ", tls: {}", "")
 			}
 			for advice, args := range map[string][]string{tc.flag: append([]string{tc.url}, tc.flags...), tc.field: {"-f", "-"}} {
-				var out, errors bytes.Buffer
-				code := execute(t.Context(), append([]string{"h2surge", "run", "-q"}, args...), strings.NewReader(manifest), &out, &errors, parts())
-				if got := errors.String(); code != 5 || !strings.Contains(got, tc.cause) || !strings.HasSuffix(got, "; "+advice+"\n") {
-					t.Errorf("%v: exit code %d, %s", args, code, got)
-				}
-				if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), advice) {
-					t.Errorf("%v: the report lacks the advice:\n%s", args, out.String())
-				}
+				t.Run(args[0], func(t *testing.T) {
+					t.Parallel()
+					var out, errors bytes.Buffer
+					code := execute(t.Context(), append([]string{"h2surge", "run", "-q"}, args...), strings.NewReader(manifest), &out, &errors, impatient())
+					if got := errors.String(); code != 5 || !strings.Contains(got, tc.cause) || !strings.HasSuffix(got, "; "+advice+"\n") {
+						t.Errorf("%v: exit code %d, %s", args, code, got)
+					}
+					if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), advice) {
+						t.Errorf("%v: the report lacks the advice:\n%s", args, out.String())
+					}
+				})
 			}
 		})
 	}

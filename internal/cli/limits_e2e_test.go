@@ -35,6 +35,7 @@ func limitedTest(duration string, thresholds ...string) string {
 
 // TestEndToEndThresholds: thresholds on parts of the requests, with the exact counts of stages.
 func TestEndToEndThresholds(t *testing.T) {
+	t.Parallel()
 	peer := serve(t, target.Options{})
 	r := run(t, limitedTest("500ms",
 		"{name: low, metric: Responses, stage: low, min: 100}",
@@ -81,6 +82,7 @@ func TestEndToEndThresholds(t *testing.T) {
 // TestEndToEndPhases: thresholds on each phase of a target observe the longest time of the report. The target needs no name resolution and
 // no TLS, so nothing was measured of them.
 func TestEndToEndPhases(t *testing.T) {
+	t.Parallel()
 	peer := serve(t, target.Options{})
 	r := run(t, limitedTest("300ms",
 		"{name: name-resolution, metric: NameResolution, percentile: p100, max: 10000000us}",
@@ -115,6 +117,7 @@ func TestEndToEndPhases(t *testing.T) {
 
 // TestEndToEndAbortOnFail: the test ends when a threshold fails, and not before its grace time.
 func TestEndToEndAbortOnFail(t *testing.T) {
+	t.Parallel()
 	for name, threshold := range map[string]string{
 		"run":    "{name: clean, metric: ErrorRate, max: 10%, abortOnFail: true, abortAfter: 1s}",
 		"stage":  "{name: clean, metric: ErrorRate, max: 10%, stage: high, abortOnFail: true, abortAfter: 0s}",

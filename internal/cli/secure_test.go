@@ -121,15 +121,18 @@ func TestEndToEndOverTLS(t *testing.T) {
 }
 
 func TestEndToEndVerifies(t *testing.T) {
-	peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12})
-	if r := run(t, "", 0, "-n", "10", "--insecure", peer.url); r.Requests.Succeeded != 10 {
-		t.Errorf("%+v", r.Requests)
-	}
-	for name, tls := range map[string]string{
+	t.Parallel()
+	for name, field := range map[string]string{
 		"an unknown authority": "{}",
-		"another name":         fmt.Sprintf("{ca: {file: %s}, serverName: other.example}", peer.ca),
+		"another name":         "{ca: {file: CA}, serverName: other.example}",
 	} {
-		manifest := fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			peer := newWeb(t, &tls.Config{MinVersion: tls.VersionTLS12})
+			if r := run(t, "", 0, "-n", "10", "--insecure", peer.url); r.Requests.Succeeded != 10 {
+				t.Errorf("%+v", r.Requests)
+			}
+			manifest := fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: verified}
 spec:
@@ -137,15 +140,16 @@ spec:
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
   rates: [{name: r, closedLoop: {}, requests: 10}]
-`, peer.url, tls)
-		var out, errors bytes.Buffer
-		code := execute(t.Context(), []string{"h2surge", "run", "-f", "-"}, strings.NewReader(manifest), &out, &errors, parts())
-		if code != 5 || !strings.Contains(errors.String(), "x509") {
-			t.Errorf("%s: exit code %d, %s", name, code, errors.String())
-		}
-	}
-	if got := peer.take(); got.requests["HTTP/2.0"] != 10 {
-		t.Errorf("a server that was not trusted got requests: %v", got.requests)
+`, peer.url, strings.ReplaceAll(field, "CA", peer.ca))
+			var out, errors bytes.Buffer
+			code := execute(t.Context(), []string{"h2surge", "run", "-f", "-"}, strings.NewReader(manifest), &out, &errors, parts())
+			if code != 5 || !strings.Contains(errors.String(), "x509") {
+				t.Errorf("exit code %d, %s", code, errors.String())
+			}
+			if got := peer.take(); got.requests["HTTP/2.0"] != 10 {
+				t.Errorf("a server that was not trusted got requests: %v", got.requests)
+			}
+		})
 	}
 }
 
@@ -184,13 +188,14 @@ func TestEndToEndElsewhere(t *testing.T) {
 
 // TestEndToEndRamp: the ramp may take longer than one connection's timeout.
 func TestEndToEndRamp(t *testing.T) {
+	t.Parallel()
 	peer := newWeb(t, nil)
 	manifest := fmt.Sprintf(`apiVersion: h2surge.io/v1alpha1
 kind: LoadTest
 metadata: {name: ramp}
 spec:
   targets:
-    - {name: t, url: %q, protocol: http1, connections: 4, connectTimeout: 200ms, connecting: {ramp: {connections: 1, period: 150ms}}}
+    - {name: t, url: %q, protocol: http1, connections: 4, connectTimeout: 1s, connecting: {ramp: {connections: 1, period: 400ms}}}
   templates: [{name: get}]
   chains: [{name: c, target: t, steps: [{template: get}]}]
   rates: [{name: r, closedLoop: {}, requests: 10}]

@@ -22,6 +22,14 @@ func batched() *rv.Plan {
 	return p
 }
 
+// checkAllocations fails if a worker allocates at least once in so many turns, on average.
+func checkAllocations(t *testing.T, w *Worker, turns int) {
+	t.Helper()
+	if allocs := testing.AllocsPerRun(4, func() { take(t, w, turns) }); allocs != 0 {
+		t.Errorf("%v allocations in %d turns", allocs, turns)
+	}
+}
+
 // TestSteadyStateAllocatesNothing is the promise on which the engine's speed and the absence of
 // garbage collection pauses rest.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
@@ -37,16 +45,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 			w.cfg.Lease.Set(never - 1)
 			from := sent(w)
 			const turns = 1000
-			allocs := testing.AllocsPerRun(10, func() {
-				for range turns {
-					if err := w.turn(); err != nil {
-						t.Fatal(err)
-					}
-				}
-			})
-			if allocs != 0 {
-				t.Errorf("%v allocations in %d turns", allocs, turns)
-			}
+			checkAllocations(t, w, turns)
 			if n := sent(w) - from; n < turns {
 				t.Errorf("only %d requests", n)
 			}
@@ -64,16 +63,7 @@ func TestRedirectsAllocateNothing(t *testing.T) {
 	w := cannedWorker(t, p, &canned{clock: 1, created: redirect})
 	from := w.rec.Steps[0].Redirects
 	const turns = 100
-	allocs := testing.AllocsPerRun(10, func() {
-		for range turns {
-			if err := w.turn(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	if allocs != 0 {
-		t.Errorf("%v allocations in %d turns", allocs, turns)
-	}
+	checkAllocations(t, w, turns)
 	if n := w.rec.Steps[0].Redirects - from; n < turns {
 		t.Errorf("only %d redirects", n)
 	}
@@ -121,16 +111,7 @@ func TestNotificationsAllocateNothing(t *testing.T) {
 	warm(t, w)
 	from := w.Gauge().Listeners[0].InTime
 	const turns = 1000
-	allocs := testing.AllocsPerRun(10, func() {
-		for range turns {
-			if err := w.turn(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	if allocs != 0 {
-		t.Errorf("%v allocations in %d turns", allocs, turns)
-	}
+	checkAllocations(t, w, turns)
 	if c := w.Gauge().Listeners[0]; c.InTime-from < turns || c.Missing+c.Late+c.FailedChecks != 0 {
 		t.Errorf("%d notifications, %+v", c.InTime-from, c)
 	}
@@ -152,16 +133,7 @@ func TestShortConnectionsAllocateNothing(t *testing.T) {
 			w := cannedWorker(t, p, &shortNet{canned: canned{clock: 1}, ended: tt.ended})
 			from, reconnects := sent(w), w.rec.Reconnects
 			const turns = 1000
-			allocs := testing.AllocsPerRun(10, func() {
-				for range turns {
-					if err := w.turn(); err != nil {
-						t.Fatal(err)
-					}
-				}
-			})
-			if allocs != 0 {
-				t.Errorf("%v allocations in %d turns", allocs, turns)
-			}
+			checkAllocations(t, w, turns)
 			if n, opened := sent(w)-from, w.rec.Reconnects-reconnects; n < turns || opened < n-10 {
 				t.Errorf("%d requests over %d connections", n, opened)
 			}

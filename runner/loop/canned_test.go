@@ -202,15 +202,25 @@ func newCannedWorker(tb testing.TB, p *rv.Plan, n interface {
 	return w
 }
 
+// warm takes turns until the worker is in its steady state: it sends requests, and the number of them in flight does not rise.
 func warm(tb testing.TB, w *Worker) {
 	tb.Helper()
-	for range 5000 {
+	const turns = 100
+	take(tb, w, 4*turns)
+	most, from := len(w.requests.all), sent(w)
+	take(tb, w, turns)
+	if n := sent(w) - from; n < turns || len(w.requests.all) != most || w.rec.Steps[0].Succeeded == 0 || w.requests.inUse == 0 {
+		tb.Fatalf("%d requests in %d turns, %d in flight, at most %d, before at most %d", n, turns, w.requests.inUse, len(w.requests.all), most)
+	}
+}
+
+// take takes turns.
+func take(tb testing.TB, w *Worker, turns int) {
+	tb.Helper()
+	for range turns {
 		if err := w.turn(); err != nil {
 			tb.Fatal(err)
 		}
-	}
-	if got := sent(w); got < 1000 || w.rec.Steps[0].Succeeded == 0 || w.requests.inUse == 0 {
-		tb.Fatalf("%d requests in 5000 turns, %d in flight", got, w.requests.inUse)
 	}
 }
 

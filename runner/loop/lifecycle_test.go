@@ -68,24 +68,11 @@ type storm struct {
 }
 
 // TestRandomLifecycles drives real connections through random events; see storm.check for what must hold. All
-// transitions of the table happen. TestAMillionEvents is the long form.
+// transitions of the table happen. FuzzLifecycles is the long form.
 func TestRandomLifecycles(t *testing.T) {
-	atLeast := 150_000
-	if testing.Short() {
-		atLeast = 30_000
-	}
-	storms(t, 0, atLeast)
-}
-
-// storms runs seeded storms until there were so many events of connections.
-func storms(t *testing.T, seed uint64, atLeast int) {
 	visited := map[*transition]int{}
-	for events := 0; events < atLeast; seed++ {
-		s := newStorm(t, seed)
-		if s.run(); t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-		for e, n := range s.visited {
+	for seed, events := uint64(0), 0; events < 100_000; seed++ {
+		for e, n := range checkStorm(t, seed) {
 			visited[e] += n
 			events += n
 		}
@@ -95,6 +82,21 @@ func storms(t *testing.T, seed uint64, atLeast int) {
 			t.Errorf("%v, %v: never happened", e.from, e.on)
 		}
 	}
+}
+
+// FuzzLifecycles is TestRandomLifecycles with any seed.
+func FuzzLifecycles(f *testing.F) {
+	f.Add(uint64(0))
+	f.Fuzz(func(t *testing.T, seed uint64) { checkStorm(t, seed) })
+}
+
+// checkStorm runs a storm and returns how often each transition happened.
+func checkStorm(t *testing.T, seed uint64) map[*transition]int {
+	s := newStorm(t, seed)
+	if s.run(); t.Failed() {
+		t.Fatalf("seed %d", seed)
+	}
+	return s.visited
 }
 
 func newStorm(t *testing.T, seed uint64) *storm {

@@ -117,7 +117,7 @@ func integral(r *rv.Rate, t int64) (numerator, denominator int64) {
 	return 2*from*t*d + (r.Count-from)*t*t, 2 * d * int64(r.Period)
 }
 
-// points are the Poisson processes of all plans, by seed. Tests of this package do not run in parallel.
+// points are the Poisson processes of the plan, by seed. Tests of this package do not run in parallel.
 var points = map[uint64]*poisson{}
 
 // position returns the position of slot n on the integral since slot base, in units.
@@ -621,51 +621,65 @@ func (p *pair) run() {
 	}
 }
 
-// TestScheduleAgainstAPlainList compares schedules with the model under random changes, also late ones.
+// TestScheduleAgainstAPlainList compares schedules with the model under random changes, also late ones. FuzzSchedule is the
+// long form.
 func TestScheduleAgainstAPlainList(t *testing.T) {
-	want := 1_000_000
-	if testing.Short() {
-		want /= 10
+	for seed, events := uint64(0), 0; events < 50_000; seed++ {
+		events += checkSchedule(t, seed)
 	}
-	for seed, events := uint64(0), 0; events < want; seed++ {
-		r := rand.New(rand.NewPCG(seed, 7))
-		p := randomPlan(r, false)
-		p.seed = seed
-		w := p.worker(t, r, r.IntN(p.workers), true)
-		w.leaves = r.Float64() * 0.05
-		w.run()
-		events += w.events
-	}
+}
+
+// FuzzSchedule is TestScheduleAgainstAPlainList and TestOneOwnerPerSlot with any seed.
+func FuzzSchedule(f *testing.F) {
+	f.Add(uint64(0))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		checkSchedule(t, seed)
+		checkOwners(t, seed)
+	})
+}
+
+// checkSchedule compares a worker of a random plan with the model, and returns the number of events.
+func checkSchedule(t *testing.T, seed uint64) int {
+	clear(points)
+	r := rand.New(rand.NewPCG(seed, 7))
+	p := randomPlan(r, false)
+	p.seed = seed
+	w := p.worker(t, r, r.IntN(p.workers), true)
+	w.leaves = r.Float64() * 0.05
+	w.run()
+	return w.events
 }
 
 // TestOneOwnerPerSlot: all workers together take each slot. If they learn of all changes in time, they take it once.
 func TestOneOwnerPerSlot(t *testing.T) {
-	trials := 3000
-	if testing.Short() {
-		trials /= 10
+	for seed := range uint64(500) {
+		checkOwners(t, seed)
 	}
-	for seed := range uint64(trials) {
-		r := rand.New(rand.NewPCG(seed, 8))
-		p := randomPlan(r, true)
-		p.seed = seed
-		late := seed%2 == 1
-		seen := map[modelSlot]int{}
-		var all []dueSlot
-		for i := range p.workers {
-			w := p.worker(t, r, i, late)
-			w.run()
-			for s := range w.seen {
-				seen[s]++
-			}
-			all = w.m.at(w.now + 1).all
+}
+
+// checkOwners counts how often the workers of a random plan take each slot. With an odd seed, they learn of some changes late.
+func checkOwners(t *testing.T, seed uint64) {
+	clear(points)
+	r := rand.New(rand.NewPCG(seed, 8))
+	p := randomPlan(r, true)
+	p.seed = seed
+	late := seed%2 == 1
+	seen := map[modelSlot]int{}
+	var all []dueSlot
+	for i := range p.workers {
+		w := p.worker(t, r, i, late)
+		w.run()
+		for s := range w.seen {
+			seen[s]++
 		}
-		if len(seen) != len(all) && !late {
-			t.Fatalf("%v: %d slots were taken of %d", p, len(seen), len(all))
-		}
-		for _, s := range all {
-			if n := seen[s.modelSlot]; n < 1 || n > 1 && !late {
-				t.Fatalf("%v: %v was taken by %d workers", p, s, n)
-			}
+		all = w.m.at(w.now + 1).all
+	}
+	if len(seen) != len(all) && !late {
+		t.Fatalf("%v: %d slots were taken of %d", p, len(seen), len(all))
+	}
+	for _, s := range all {
+		if n := seen[s.modelSlot]; n < 1 || n > 1 && !late {
+			t.Fatalf("%v: %v was taken by %d workers", p, s, n)
 		}
 	}
 }

@@ -58,34 +58,45 @@ func TestPoissonFarAway(t *testing.T) {
 // TestPoissonFits draws arrivals with many seeds, and takes them as several workers do: each its own slots. Their union is
 // compared with a Poisson process by two tests of an error probability of 1 % each: Kolmogorov-Smirnov for the intervals,
 // which are exponential, and the index of dispersion for the counts in equal intervals. If the arrivals were a Poisson
-// process with random seeds, each test would reject about 1 % of the seeds, and more than 12 of 400 with a probability of
-// 0.025 %. The seeds are fixed, so the result is the same each time.
+// process with random seeds, each test would reject about 1 % of the seeds, and more than 5 of 100 with a probability of
+// 0.06 %. The seeds are fixed, so the result is the same each time. FuzzPoissonFits is the long form.
 func TestPoissonFits(t *testing.T) {
-	seeds, most := uint64(400), 12
-	if testing.Short() {
-		seeds, most = 100, 5
+	for _, rate := range poissonRates() {
+		t.Run(rate.Name, func(t *testing.T) { checkFit(t, rate, 0, 100, 5) })
 	}
-	for _, rate := range []rv.Rate{
-		{Name: "constant", Count: 5000, Period: time.Second},
-		{Name: "ramp", Count: 8000, Period: time.Second, RampFrom: new(int64)},
-	} {
-		t.Run(rate.Name, func(t *testing.T) {
-			rate.Arrivals, rate.Duration = rv.ArrivalsPoisson, time.Second
-			intervals, counts := 0, 0
-			for seed := range seeds {
-				rate.Seed = seed
-				at := normalized(&rate, unionOf(&rate))
-				if ks(at) > 1.63 { // the limit of 1 %
-					intervals++
-				}
-				if math.Abs(dispersion(at)) > 2.58 { // 1 %, both sides
-					counts++
-				}
-			}
-			if intervals > most || counts > most {
-				t.Errorf("of %d seeds, %d are rejected by their intervals and %d by their counts, want at most %d", seeds, intervals, counts, most)
-			}
-		})
+}
+
+// FuzzPoissonFits is TestPoissonFits with any 400 seeds in sequence. A Poisson process is rejected with a probability of 1e-8.
+func FuzzPoissonFits(f *testing.F) {
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		for _, rate := range poissonRates() {
+			checkFit(t, rate, seed, 400, 20)
+		}
+	})
+}
+
+func poissonRates() []rv.Rate {
+	return []rv.Rate{
+		{Name: "constant", Count: 5000, Period: time.Second, Duration: time.Second, Arrivals: rv.ArrivalsPoisson},
+		{Name: "ramp", Count: 8000, Period: time.Second, Duration: time.Second, Arrivals: rv.ArrivalsPoisson, RampFrom: new(int64)},
+	}
+}
+
+// checkFit fails if one of the tests rejects more than most of the seeds.
+func checkFit(t *testing.T, rate rv.Rate, first uint64, seeds, most int) {
+	intervals, counts := 0, 0
+	for i := range seeds {
+		rate.Seed = first + uint64(i)
+		at := normalized(&rate, unionOf(&rate))
+		if ks(at) > 1.63 { // the limit of 1 %
+			intervals++
+		}
+		if math.Abs(dispersion(at)) > 2.58 { // 1 %, both sides
+			counts++
+		}
+	}
+	if intervals > most || counts > most {
+		t.Errorf("%s: of %d seeds, %d are rejected by their intervals and %d by their counts, want at most %d", rate.Name, seeds, intervals, counts, most)
 	}
 }
 
