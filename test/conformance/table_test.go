@@ -64,6 +64,10 @@ const (
 // TestMain compares the page with what the tests have listed, when all of them ran.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	// Tests that run in parallel wait most of the time.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && flag.Lookup("test.list").Value.String() == "" {
 		code = comparePage()
