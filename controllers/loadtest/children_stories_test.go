@@ -255,7 +255,7 @@ func (w *world) refusePods(name string) {
 		Message: `Error creating: pods "` + name + `-1-0-x7k2p" is forbidden: maximum cpu usage per Container is 10m, but limit is 1`,
 	}
 	w.must(w.client.Create(w.ctx, event))
-	w.later(20 * time.Second)
+	w.later(2 * soon)
 	w.edit(name, func(s *v1alpha1.LoadTestSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](3600) }) // brings a pass
 }
 

@@ -98,7 +98,7 @@ func lastWords(message string) string {
 // allRunning returns whether the runners of all shards run.
 func allRunning(s *scope) bool { return podsRunning(s) >= s.plan.Shards }
 
-// podsGrace is how long a Job can take to create its pods before the operator reports it.
+// podsGrace is the default of Options.PodsGrace.
 const podsGrace = 10 * time.Second
 
 // problem is why the runners are not ready, as a reason and a message of RunnersReady.
@@ -145,14 +145,15 @@ func diagnose(s *scope) *problem {
 	return &problem{reason: reasons[0], message: clip(strings.Join(out, "; "), maxMessage)}
 }
 
-// missingPods returns a problem when the Job has not created all its pods within podsGrace.
+// missingPods returns a problem when the Job has not created all its pods within Options.PodsGrace.
 func (s *scope) missingPods() *problem {
 	missing, since := s.awaitedPods()
 	if missing <= 0 || jobSuspended(s.job) {
 		return nil
 	}
-	if age := s.now.Sub(since); age < podsGrace {
-		s.again(podsGrace - age)
+	grace := cmp.Or(s.podsGrace, podsGrace)
+	if age := s.now.Sub(since); age < grace {
+		s.again(grace - age)
 		return nil
 	}
 	n := s.shards()

@@ -46,6 +46,7 @@ type reconciler struct {
 	leader      Leader
 	// lockInterval is the time between two looks at a lock, of the LoadTest that gets it next.
 	lockInterval time.Duration
+	podsGrace    time.Duration // see Options
 	// addressRules make the address policies of new runs.
 	addressRules *addressRules
 	// storage and uploads are nil without resultStorage in the configuration.

@@ -37,7 +37,7 @@ func TestEditAtTheStart(t *testing.T) {
 	}
 	w.Eventually(func() int {
 		for lt, try := range left {
-			run, err := record.NewStore(sharedMirror, w.client).Load(w.ctx, lt)
+			run, err := record.NewStore(w.client, w.client).Load(w.ctx, lt)
 			w.must(err)
 			if run != nil && (run.State.Started() || run.State == state.Finished) {
 				edited[lt.Name] = w.race(lt.Name, try)
@@ -45,7 +45,7 @@ func TestEditAtTheStart(t *testing.T) {
 			}
 		}
 		return len(left)
-	}).WithPolling(time.Millisecond).Should(gomega.BeZero(), "tests that do not start")
+	}).WithPolling(5*time.Millisecond).Should(gomega.BeZero(), "tests that do not start")
 	for name, generation := range edited {
 		w.wantHandled(name, generation)
 	}

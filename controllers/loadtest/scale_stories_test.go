@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	configv1alpha1 "github.com/h2surge/h2surge/api/config/v1alpha1"
 	runnerv1alpha1 "github.com/h2surge/h2surge/api/runner/v1alpha1"
 	"github.com/h2surge/h2surge/api/v1alpha1"
 	"github.com/h2surge/h2surge/test/builder"
@@ -203,7 +204,9 @@ func TestShardIsWantedAgainAtOnce(t *testing.T) {
 }
 
 func TestTwoPatchesAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldWith(t, func(cfg *configv1alpha1.OperatorConfig) {
+		cfg.Runner.UnreachableTimeout.Duration = 10 * time.Second // a pod that is deleted by force can have begun to join
+	})
 	w.apply(scalable("hasty", 1, load).Build())
 	w.awaitLoad("hasty", 200)
 	w.scale("hasty", 3)

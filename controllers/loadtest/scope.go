@@ -16,9 +16,10 @@ import (
 
 // scope is what one pass knows.
 type scope struct {
-	// now and lt are set by read and do not change.
-	now time.Time
-	lt  *v1alpha1.LoadTest
+	// now, lt and podsGrace (see Options; zero: its default) are set by read and do not change.
+	now       time.Time
+	lt        *v1alpha1.LoadTest
+	podsGrace time.Duration
 	// run is the run record. Only decide replaces it. hasRecord is false if it is not stored yet.
 	run       *record.Record
 	hasRecord bool

@@ -46,6 +46,8 @@ type Options struct {
 	// LockInterval is the time between two looks at a lock, of the LoadTest that gets it next. Others look at it a fifth as often.
 	// Default: a second.
 	LockInterval time.Duration
+	// PodsGrace is how long a Job can take to create its pods before the operator reports it. Default: 10 seconds.
+	PodsGrace time.Duration
 	// Leader says whether this process may decide. Default: it always may.
 	Leader Leader
 }
@@ -91,7 +93,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, cfg *configv1alpha1.OperatorCo
 		records: record.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
 		pace:    &pace{least: opts.StatusInterval, written: map[types.NamespacedName]time.Time{}},
 		memory:  &memory{runs: map[types.NamespacedName]*memoryEntry{}},
-		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader, lockInterval: opts.LockInterval,
+		address: opts.ControlAddress, clock: opts.Clock, leader: opts.Leader, lockInterval: opts.LockInterval, podsGrace: opts.PodsGrace,
 		addressRules: newAddressRules(&cfg.Targets, mgr.GetConfig().Host, mgr.GetAPIReader()),
 	}
 	news := make(chan event.TypedGenericEvent[types.NamespacedName], newsCapacity)

@@ -27,7 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -53,11 +52,11 @@ const (
 	address = "test.h2surge.io/address"
 )
 
-// apiServer, its client and its mirror are shared by the stories of this package; nil with -short.
+// apiServer, its client and the news of its objects are shared by the stories of this package; nil with -short.
 var (
 	apiServer    *rest.Config
 	sharedClient client.Client
-	sharedMirror *mirror
+	sharedNews   *news
 )
 
 // storiesAtATime is the default of -parallel: stories wait most of the time, whatever the number of CPUs.
@@ -137,7 +136,7 @@ func share(ctx context.Context) error {
 	if sharedClient, err = client.New(apiServer, options); err != nil {
 		return err
 	}
-	sharedMirror, err = newMirror(ctx, apiServer, options)
+	sharedNews, err = newNews(ctx, apiServer, options)
 	return err
 }
 
@@ -159,7 +158,6 @@ type world struct {
 	ahead atomic.Int64
 
 	mu      sync.Mutex
-	counted map[types.UID]string          // the version of a Job whose status is written already; only the Job controller uses it
 	runners map[string]*runnertest.Runner // by pod; guarded by mu
 	indices map[string]*index             // by Job and index; guarded by mu
 	// hold keeps pods from being made, or leaves them pending; guarded by mu.
@@ -180,7 +178,7 @@ func newWorldWith(t *testing.T, edit func(*configv1alpha1.OperatorConfig)) *worl
 	t.Parallel()
 	w := &world{
 		T: t, Gomega: gomega.NewWithT(t), ctx: context.Background(), client: sharedClient,
-		runners: map[string]*runnertest.Runner{}, indices: map[string]*index{}, counted: map[types.UID]string{},
+		runners: map[string]*runnertest.Runner{}, indices: map[string]*index{},
 	}
 	w.SetDefaultEventuallyTimeout(soon)
 	w.SetDefaultEventuallyPollingInterval(poll)
@@ -190,7 +188,6 @@ func newWorldWith(t *testing.T, edit func(*configv1alpha1.OperatorConfig)) *worl
 	w.cfg.Health.BindAddress = "0"
 	w.cfg.Runner.SnapshotInterval.Duration = 200 * time.Millisecond
 	w.cfg.Runner.StartLead.Duration = 100 * time.Millisecond
-	w.cfg.Runner.UnreachableTimeout.Duration = 10 * time.Second
 	edit(w.cfg)
 
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "story-"}}
@@ -253,6 +250,7 @@ func (w *world) replica(kube *rest.Config) (done <-chan error, cancel func(), le
 
 		CheckpointInterval: w.checkpoints,
 		LockInterval:       200 * time.Millisecond,
+		PodsGrace:          soon, // the Job controller of a busy machine is slow
 	}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -299,17 +297,17 @@ func (w *world) jobController() {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			news := sharedMirror.next(w.ns)
+			changed := sharedNews.next(w.ns)
 			var jobs batchv1.JobList
-			if err := sharedMirror.List(ctx, &jobs, client.InNamespace(w.ns)); err == nil {
+			if err := w.client.List(ctx, &jobs, client.InNamespace(w.ns)); err == nil {
 				for i := range jobs.Items {
 					w.playJob(ctx, &jobs.Items[i])
 				}
 			}
 			select {
 			case <-ctx.Done():
-			case <-news:
-			case <-time.After(poll): // a runner may have ended
+			case <-changed:
+			case <-time.After(4 * poll): // a runner may have ended
 			}
 		}
 	}()
@@ -438,25 +436,18 @@ func (w *world) playSuspend(ctx context.Context, job *batchv1.Job) {
 }
 
 func (w *world) setJobStatus(ctx context.Context, job, counted *batchv1.Job) {
-	if equality.Semantic.DeepEqual(counted.Status, job.Status) || w.counted[job.UID] == job.ResourceVersion {
+	if equality.Semantic.DeepEqual(counted.Status, job.Status) {
 		return
 	}
-	version := job.ResourceVersion
 	patch := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{}) // another time if it has changed since
 	if err := w.client.Status().Patch(ctx, counted, patch); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		w.Errorf("counting the indices of Job %s: %v", job.Name, err)
-	} else if err == nil {
-		w.counted[job.UID] = version
 	}
 }
 
 // playPod is the Job controller and the kubelet: the pod runs at once, with what the kubelet
 // would mount.
 func (w *world) playPod(ctx context.Context, job *batchv1.Job, index int, name string) error {
-	var now batchv1.Job // the mirror may be late
-	if err := w.client.Get(ctx, client.ObjectKeyFromObject(job), &now); err != nil || now.UID != job.UID || now.DeletionTimestamp != nil {
-		return client.IgnoreNotFound(err)
-	}
 	var secret corev1.Secret
 	var cm corev1.ConfigMap
 	for _, v := range job.Spec.Template.Spec.Volumes {
@@ -602,13 +593,13 @@ func (w *world) get(name string) *v1alpha1.LoadTest {
 func (w *world) await(name, what string, f func(*v1alpha1.LoadTest) bool) *v1alpha1.LoadTest {
 	w.Helper()
 	for late := time.After(soon); ; {
-		news := sharedMirror.next(w.ns)
+		changed := sharedNews.next(w.ns)
 		lt := w.get(name)
 		if f(lt) {
 			return lt
 		}
 		select {
-		case <-news:
+		case <-changed:
 		case <-time.After(4 * poll): // f can depend on something else
 		case <-late:
 			w.Fatalf("%s does not become %s; phase %s, runners %+v, conditions:\n%s", name, what, lt.Status.Phase, lt.Status.Runners, conditionsOf(lt))
