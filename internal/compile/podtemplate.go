@@ -46,7 +46,7 @@ func PodTemplate(raw *runtime.RawExtension) (*corev1.PodTemplateSpec, field.Erro
 		return nil, s.errs
 	}
 	for _, err := range unknown {
-		if f, is := err.(kjson.FieldError); is {
+		if f := kjson.FieldError(nil); errors.As(err, &f) {
 			s.fail(at.Child(f.FieldPath()), "unknown field")
 		}
 	}
